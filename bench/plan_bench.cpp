@@ -1,0 +1,56 @@
+// Whole plans and single steps. Run the release preset: build/release/bench/trnplan_bench
+#include <benchmark/benchmark.h>
+
+#include "io/catalog.h"
+#include "io/strategy_text.h"
+#include "models/step.h"
+#include "planner/search.h"
+
+namespace {
+
+using trnplan::io::Catalog;
+namespace models = trnplan::models;
+namespace planner = trnplan::planner;
+
+struct Setup {
+  models::Job job;
+  models::Profile profile;
+
+  Setup(const char* model, int nodes, int sequence, int batch) {
+    const Catalog catalog(TRNPLAN_SOURCE_DIR "/catalog");
+    job.architecture = catalog.architecture(model);
+    job.cluster = {catalog.instance("trn1.32xlarge"), nodes};
+    job.training = {sequence, batch, 0, models::Precision::mixed_precision};
+    profile = catalog.profile("trn1-datasheet");
+  }
+};
+
+void plan(benchmark::State& state, const char* model, int nodes, int batch) {
+  const Setup setup(model, nodes, 8192, batch);
+  int strategies = 0;
+  for (auto _ : state) {
+    const auto result = planner::search(setup.job, setup.profile);
+    strategies = result.counts.enumerated;
+    benchmark::DoNotOptimize(result.plans.size());
+  }
+  state.counters["strategies"] = strategies;
+}
+BENCHMARK_CAPTURE(plan, llama3_8b_1_node, "llama3-8b", 1, 1024)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(plan, llama3_70b_16_nodes, "llama3-70b", 16, 1024)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(plan, llama31_405b_64_nodes, "llama3.1-405b", 64, 256)->Unit(benchmark::kMillisecond);
+
+void step(benchmark::State& state, const char* model, int nodes, int batch, const char* strategy) {
+  const Setup setup(model, nodes, 8192, batch);
+  const models::Strategy s = trnplan::io::parse_strategy(strategy, setup.job);
+  std::uint64_t events = 0;
+  for (auto _ : state) events += models::simulate_step(setup.job, s, setup.profile).events;
+  state.counters["events/s"] = benchmark::Counter(static_cast<double>(events), benchmark::Counter::kIsRate);
+}
+BENCHMARK_CAPTURE(step, llama3_8b_tp32, "llama3-8b", 1, 1024, "tp=32")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(step, llama3_70b_tp32_pp8_dp2, "llama3-70b", 16, 1024,
+                  "tp=32,pp=8,recompute=CoreAttention+LlamaMLP")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(step, llama31_405b_tp32_pp32_dp2, "llama3.1-405b", 64, 256, "tp=32,pp=32,recompute=full")
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace

@@ -1,0 +1,23 @@
+// One function per command; each adds its sub-command to the parser and, when chosen, sets `run`.
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace trnplan::cli {
+
+/// What the chosen command does; returns an exit code. Throws InputError for bad input.
+using Run = std::function<int()>;
+
+void add_plan(CLI::App& app, Run& run);
+void add_simulate(CLI::App& app, Run& run);
+void add_topology(CLI::App& app, Run& run);
+void add_check(CLI::App& app, Run& run);
+
+/// Parses the command line, runs the command, turns errors into messages and exit codes.
+int run_cli(int argc, const char* const* argv);
+
+}  // namespace trnplan::cli

@@ -1,0 +1,39 @@
+// What every command shares: options, exit codes, where results and remarks go.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/catalog.h"
+#include "models/profile.h"
+
+namespace trnplan::cli {
+
+enum ExitCode : int {
+  kDone = 0,
+  kBadInput = 2,  ///< the user's input is wrong
+  kNoPlan = 3,    ///< no feasible plan, or a refused config
+  kBug = 70,      ///< our fault
+};
+
+/// Options every command has.
+struct Common {
+  std::string format = "text";             ///< text or json
+  std::string profile = "trn1-datasheet";  ///< a catalogue profile or a file
+
+  bool json() const { return format == "json"; }
+};
+
+/// The profile by name, or from a file when `common.profile` ends in .json. Throws InputError.
+models::Profile load_profile(const io::Catalog& catalog, const Common& common);
+/// The catalogue's instance of that name; an unknown one is blamed on --instance.
+topology::Instance instance_option(const io::Catalog& catalog, const std::string& name);
+
+/// Results go to standard output, remarks to standard error. print() throws InputError when the output is
+/// lost (disk full, closed pipe).
+void print(std::string_view text);
+void remark(std::string_view text);
+void remarks(const std::vector<std::string>& notes);
+
+}  // namespace trnplan::cli

@@ -1,0 +1,27 @@
+// Options that several commands share.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "cli/context.h"
+
+namespace trnplan::cli {
+
+/// 30,000 chips, an UltraCluster.
+inline constexpr int kMostNodes = 1875;
+
+/// An unset shell variable must not pass for an answer.
+inline CLI::Validator not_empty() {
+  return CLI::Validator(
+      [](std::string& text) { return text.empty() ? std::string("is empty") : std::string(); }, "TEXT");
+}
+
+inline void add_common(CLI::App& command, Common& common) {
+  command.add_option("--format", common.format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  command.add_option("--profile", common.profile, "parameters: a catalogue name or a .json file")
+      ->capture_default_str();
+}
+
+}  // namespace trnplan::cli

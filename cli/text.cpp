@@ -1,0 +1,220 @@
+#include "cli/text.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "planner/rules.h"
+#include "units/diagnostic.h"
+
+namespace trnplan::cli {
+
+using planner::Plan;
+
+namespace {
+
+std::string gib(Bytes b) {
+  return fmt::format("{:.2f}", in_gibibytes(b));
+}
+
+/// Seconds to three or four significant digits.
+std::string seconds(Seconds s) {
+  const double v = s.value;
+  return v >= 1000  ? fmt::format("{:.0f}", v)
+         : v >= 100 ? fmt::format("{:.1f}", v)
+                    : fmt::format("{:.2f}", v);
+}
+
+std::string upper(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return out;
+}
+
+constexpr std::size_t kRefusalsShown = 8;
+constexpr double kNearMiss = 1.25;  ///< peak over limit up to which a refusal shows its parts
+
+}  // namespace
+
+std::string job_line(const models::Job& job) {
+  return fmt::format("{}, sequence {}, global batch {}, {}, on {} x {} ({} cores)\n",
+                     printable(job.architecture.name), job.training.sequence, job.training.global_batch,
+                     to_string(job.training.precision), job.cluster.nodes,
+                     printable(job.cluster.instance.name), job.cluster.cores());
+}
+
+std::string plan_table(const std::vector<Plan>& plans) {
+  std::string text = fmt::format("{:>3} {:>9}  {:>15}  {:>10}  {:>5}  {:>6}  {}\n", "", "step s",
+                                 "90 % interval", "tokens/s", "MFU %", "GiB", "strategy");
+  int rank = 1;
+  for (const Plan& p : plans) {
+    text += fmt::format("{:>3} {:>9}  {:>15}  {:>10.0f}  {:>5.1f}  {:>6.2f}  {}\n", rank++,
+                        seconds(p.report.step), seconds(p.report.low) + " - " + seconds(p.report.high),
+                        p.report.tokens_per_second, 100 * p.report.mfu, in_gibibytes(p.memory.worst().peak()),
+                        describe(p.strategy));
+  }
+  return text;
+}
+
+std::string memory_table(const models::Memory& memory) {
+  std::string text = fmt::format("  {:>7} {:>6} {:>9}  {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>7}  {}\n",
+                                 "stage", "layers", "in flight", "param", "grad", "optim", "activ", "logits",
+                                 "stage.", "runt.", "peak", "at");
+  const auto cells = [](const models::StageMemory& m) {
+    return fmt::format("{:>6} {:>9}  {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>7}  {}", m.layers,
+                       m.in_flight, gib(m.parameters), gib(m.gradients), gib(m.optimizer), gib(m.activations),
+                       gib(m.logits), gib(m.staging), gib(m.runtime), gib(m.peak()), to_string(m.instant));
+  };
+  for (std::size_t i = 0; i < memory.stages.size();) {
+    const std::string line = cells(memory.stages[i]);
+    std::size_t last = i;
+    while (last + 1 < memory.stages.size() && cells(memory.stages[last + 1]) == line) ++last;
+    text +=
+        fmt::format("  {:>7} {}\n", last == i ? fmt::format("{}", i) : fmt::format("{}-{}", i, last), line);
+    i = last + 1;
+  }
+  return text + fmt::format("  GiB per core; a core has {:.2f}\n", in_gibibytes(memory.limit));
+}
+
+std::string plan_details(const Plan& p) {
+  const models::StepReport& r = p.report;
+  const double peak = p.report.mfu > 0 ? r.model_flops.value / r.mfu / 1e12 : 0;
+  std::string text = fmt::format("  step        {} s, 90 % between {} and {} s; {} micro-batches\n",
+                                 seconds(r.step), seconds(r.low), seconds(r.high), p.micro_batches);
+  text += fmt::format("  throughput  {:.0f} tokens/s\n", r.tokens_per_second);
+  text += fmt::format("  6ND         {:.0f} of {:.0f} TFLOPS ({:.1f} %)\n", r.six_n_flops.value / 1e12, peak,
+                      100 * r.six_n_flops.value / 1e12 / peak);
+  text += fmt::format("  MFU         {:.1f} % ({:.0f} TFLOPS with attention); HFU {:.1f} %\n", 100 * r.mfu,
+                      r.model_flops.value / 1e12, 100 * r.hfu);
+  text += "  time        ";
+  std::string parts;
+  for (std::size_t i = 0; i < r.breakdown.size(); ++i) {
+    if (r.breakdown[i] / r.step < 5e-4) continue;
+    parts += fmt::format("{}{} {} s ({:.1f} %)", parts.empty() ? "" : ", ",
+                         to_string(static_cast<models::Category>(i)), seconds(r.breakdown[i]),
+                         100 * (r.breakdown[i] / r.step));
+  }
+  text += parts + "\n";
+  if (p.usd_per_hour > 0) {
+    text += fmt::format("  price       {:.2f} USD/h on demand, {:.2f} USD per 10^9 tokens\n", p.usd_per_hour,
+                        p.usd_per_hour / 3600 / r.tokens_per_second * 1e9);
+  }
+  return text + "  memory\n" + memory_table(p.memory);
+}
+
+std::string comparison(const Plan& winner, const Plan& other) {
+  struct Difference {
+    std::string_view name;
+    double seconds;
+  };
+  std::vector<Difference> differences;
+  for (std::size_t i = 0; i < winner.report.breakdown.size(); ++i) {
+    differences.push_back({to_string(static_cast<models::Category>(i)),
+                           other.report.breakdown[i].value - winner.report.breakdown[i].value});
+  }
+  std::stable_sort(differences.begin(), differences.end(), [](const Difference& a, const Difference& b) {
+    return std::abs(a.seconds) > std::abs(b.seconds);
+  });
+  std::string text =
+      fmt::format("  against {}: {} s less a step, a factor of {:.2f}\n", describe(other.strategy),
+                  seconds(other.report.step - winner.report.step), other.report.step / winner.report.step);
+  std::string parts;
+  for (const Difference& d : differences) {
+    if (std::abs(d.seconds) < 5e-3 * winner.report.step.value) continue;
+    parts += fmt::format("{}{} {}{}", parts.empty() ? "" : ", ", d.name, d.seconds > 0 ? "-" : "+",
+                         seconds(Seconds(std::abs(d.seconds))));
+  }
+  return parts.empty() ? text : text + "    the winner's seconds by cause: " + parts + "\n";
+}
+
+std::string refusals(const std::vector<planner::Refusal>& list, const char* heading) {
+  if (list.empty()) return "";
+  std::string text = fmt::format("\n{}\n", heading);
+  for (std::size_t i = 0; i < list.size() && i < kRefusalsShown; ++i) {
+    const planner::Refusal& r = list[i];
+    const std::string start = fmt::format("  {}\n    at least {} s; {}: ", describe(r.strategy), seconds(r.lower_bound), r.why.rule);
+    if (r.memory && r.memory->worst().peak() > kNearMiss * r.memory->limit) {  // far from fitting: no need for the parts
+      text += fmt::format("{}needs {:.1f} of {:.1f} GiB a core\n", start, in_gibibytes(r.memory->worst().peak()),
+                          in_gibibytes(r.memory->limit));
+      continue;
+    }
+    text += start + r.why.message + "\n";
+    if (!r.why.fix.empty()) text += fmt::format("    fix: {}\n", r.why.fix);
+  }
+  if (list.size() > kRefusalsShown) {
+    text += fmt::format("  ... and {} more (--format json lists all)\n", list.size() - kRefusalsShown);
+  }
+  return text;
+}
+
+std::string infeasible_text(const models::Job& job, const planner::Infeasible& why) {
+  std::string text = "No strategy is legal and fits.\n";
+  if (why.closest) {
+    const models::StageMemory& worst = why.memory->worst();
+    text += fmt::format("  closest: {}: {:.2f} GiB a core too much (stage {})\n", describe(*why.closest),
+                        in_gibibytes(worst.peak() - why.memory->limit), worst.stage);
+    text += memory_table(*why.memory);
+    text +=
+        why.nodes_that_would_do > 0
+            ? fmt::format("  {} nodes of {} would do\n", why.nodes_that_would_do, job.cluster.instance.name)
+            : fmt::format("  no cluster of up to 1,875 nodes of {} would do\n", job.cluster.instance.name);
+  }
+  if (why.nearest_batch > 0) {
+    text += fmt::format("  no layout divides global batch {}; the nearest that one does is {}\n",
+                        job.training.global_batch, why.nearest_batch);
+  }
+  return text;
+}
+
+std::string findings_text(const std::vector<planner::Finding>& findings) {
+  std::string text;
+  for (const planner::Finding& f : findings) {
+    std::string place = printable(f.at.file, 400);
+    if (f.at.line > 0) place += fmt::format(":{}:{}", f.at.line, f.at.column);
+    text +=
+        fmt::format("{}{}{}: {}: {}{}\n", place, place.empty() ? "" : ": ", planner::to_string(f.severity),
+                    f.rule, f.key.empty() ? "" : printable(f.key) + ": ", printable(f.message, 2000));
+    if (!f.fix.empty()) text += fmt::format("  fix: {}\n", printable(f.fix, 2000));
+    if (!f.source.empty()) text += fmt::format("  source: {}\n", printable(f.source, 400));
+  }
+  return text;
+}
+
+std::string topology_text(const topology::Cluster& cluster, const topology::PlacementVerdict& verdict) {
+  using topology::GroupKind;
+  using topology::Verdict;
+  std::string text =
+      fmt::format("{} x {}: {} chips, {} cores, {} links a node\n", cluster.nodes, cluster.instance.name,
+                  cluster.instance.chips, cluster.instance.cores(), cluster.instance.links.size());
+  for (const GroupKind kind : {GroupKind::tensor, GroupKind::context, GroupKind::data, GroupKind::pipeline}) {
+    std::vector<const topology::GroupVerdict*> groups;
+    for (const auto& g : verdict.groups) {
+      if (g.kind == kind) groups.push_back(&g);
+    }
+    if (groups.empty()) continue;
+    const auto worst = *std::max_element(
+        groups.begin(), groups.end(), [](const auto* a, const auto* b) { return a->verdict < b->verdict; });
+    text += fmt::format("  {:<2} {} groups of {}: {} ({}: {})\n", upper(topology::to_string(kind)),
+                        groups.size(), groups.front()->ranks.size(), topology::to_string(worst->verdict),
+                        worst->rule, worst->message);
+    if (worst->verdict != Verdict::supported) text += fmt::format("     evidence: {}\n", worst->evidence);
+  }
+  const topology::GroupVerdict* worst = planner::offending_group(verdict);
+  std::vector<int> marked;
+  if (worst != nullptr && verdict.overall != Verdict::supported) {
+    marked = worst->chips;
+    constexpr std::size_t kRanksShown = 16;
+    std::vector<int> ranks = worst->ranks;
+    ranks.resize(std::min(ranks.size(), kRanksShown));
+    text += fmt::format("  offending {} group: ranks {}{}, chips {}\n",
+                        upper(topology::to_string(worst->kind)), fmt::join(ranks, ", "),
+                        worst->ranks.size() > kRanksShown ? ", ..." : "", fmt::join(worst->chips, ", "));
+  }
+  text += "\n" + topology::draw_torus(cluster.instance, marked);
+  if (!verdict.groups.empty()) text += fmt::format("\nverdict: {}\n", topology::to_string(verdict.overall));
+  return text;
+}
+
+}  // namespace trnplan::cli

@@ -1,0 +1,31 @@
+// Results as text for people. All return whole lines.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/job.h"
+#include "planner/nxdt_config.h"
+#include "planner/plan.h"
+#include "planner/search.h"
+#include "topology/verdict.h"
+
+namespace trnplan::cli {
+
+/// "llama3-8b, sequence 8192, global batch 1024, mixed_precision, on 1 x trn1.32xlarge (32 cores)".
+std::string job_line(const models::Job& job);
+/// Ranked plans, one line each.
+std::string plan_table(const std::vector<planner::Plan>& plans);
+/// Step, throughput, MFU both ways, breakdown, memory, price of one plan.
+std::string plan_details(const planner::Plan& plan);
+/// Bytes of each stage's peak; equal stages share a line.
+std::string memory_table(const models::Memory& memory);
+/// Where the second plan loses time against the first, in seconds by cause.
+std::string comparison(const planner::Plan& winner, const planner::Plan& other);
+std::string refusals(const std::vector<planner::Refusal>& list, const char* heading);
+std::string infeasible_text(const models::Job& job, const planner::Infeasible& why);
+std::string findings_text(const std::vector<planner::Finding>& findings);
+/// Counts of verdicts per kind, offending groups with a drawing of the torus.
+std::string topology_text(const topology::Cluster& cluster, const topology::PlacementVerdict& verdict);
+
+}  // namespace trnplan::cli

@@ -1,0 +1,86 @@
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/context.h"
+#include "cli/options.h"
+#include "cli/text.h"
+#include "io/plan_json.h"
+#include "io/readers.h"
+#include "planner/rules.h"
+#include "units/diagnostic.h"
+
+namespace trnplan::cli {
+
+namespace {
+
+struct Options {
+  Common common;
+  std::string instance = "trn1.32xlarge", neuron_ls;
+  int nodes = 1, tp = 0, pp = 0, dp = 0, cp = 0;
+
+  bool asks_for_groups() const { return tp > 0 || pp > 0 || dp > 0 || cp > 0; }
+};
+
+topology::Degrees degrees_of(const Options& o, const topology::Cluster& cluster) {
+  topology::Degrees d{std::max(1, o.tp), std::max(1, o.cp), 1, std::max(1, o.pp)};
+  d.data = o.dp > 0 ? o.dp : static_cast<int>(std::max<std::int64_t>(1, cluster.cores() / d.world()));
+  const std::string obstacle = topology::RankOrder::obstacle(cluster, d);
+  if (obstacle.empty()) return d;
+  throw InputError({{"command line", 0, 0},
+                    "--tp, --pp, --dp, --cp",
+                    obstacle,
+                    "choose degrees whose product is the number of cores, or leave --dp out"});
+}
+
+int run(const Options& o) {
+  const io::Catalog catalog = io::Catalog::standard();
+  topology::Cluster cluster;
+  cluster.instance = o.neuron_ls.empty() ? instance_option(catalog, o.instance)
+                                         : io::read_neuron_ls(o.neuron_ls, catalog, o.instance);
+  cluster.nodes = o.nodes;
+  const topology::ChipGraph graph(cluster.instance);
+  topology::PlacementVerdict verdict;
+  std::string advice;
+  if (o.asks_for_groups()) {
+    const topology::Degrees degrees = degrees_of(o, cluster);
+    verdict = topology::judge_all(cluster, graph, topology::RankOrder(cluster, degrees));
+    if (verdict.overall != topology::Verdict::supported) {
+      for (const topology::Degrees& d : planner::supported_neighbours(cluster, graph, degrees)) {
+        advice += fmt::format("{}TP {} x DP {}", advice.empty() ? "fix: use " : " or ", d.tensor, d.data);
+      }
+      advice += advice.empty() ? "fix: choose another PP or CP\n" : "\n";
+    }
+  }
+  print(o.common.json() ? io::topology_json(cluster, verdict) : topology_text(cluster, verdict) + advice);
+  return verdict.overall == topology::Verdict::refused ? kNoPlan : kDone;
+}
+
+}  // namespace
+
+void add_topology(CLI::App& app, Run& chosen) {
+  auto o = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("topology", "Draw the torus and judge every replica group of a layout");
+  command->add_option("--instance", o->instance, "instance type")->capture_default_str();
+  command->add_option("--neuron-ls", o->neuron_ls,
+                      "output of neuron-ls (table or JSON) instead of the catalogue's links");
+  command->add_option("--nodes", o->nodes, "nodes")->check(CLI::Range(1, kMostNodes))->capture_default_str();
+  command->add_option("--tp", o->tp, "tensor parallel")->check(CLI::Range(1, 1 << 20));
+  command->add_option("--pp", o->pp, "pipeline parallel")->check(CLI::Range(1, 1 << 20));
+  command->add_option("--dp", o->dp, "data parallel; what is left when absent")
+      ->check(CLI::Range(1, 1 << 20));
+  command->add_option("--cp", o->cp, "context parallel")->check(CLI::Range(1, 1 << 20));
+  add_common(*command, o->common);
+  command->footer(
+      "Exit code 3 when a group is refused.\n"
+      "Examples:\n"
+      "  trnplan topology\n"
+      "  trnplan topology --tp 16 --dp 2\n"
+      "  trnplan topology --nodes 8 --tp 8 --pp 16 --dp 2\n"
+      "  neuron-ls > node.txt && trnplan topology --neuron-ls node.txt --tp 8");
+  command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+}
+
+}  // namespace trnplan::cli

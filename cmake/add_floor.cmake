@@ -1,0 +1,26 @@
+# add_floor(name SOURCES a.cpp ... [DEPENDS floor ...] [PRIVATE package::target ...])
+# One static library per folder, alias trnplan::name. Public dependencies are floors below; packages stay private, so
+# that a consumer of the installed library needs none of their headers.
+function(add_floor name)
+  cmake_parse_arguments(FLOOR "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
+  set(target trnplan_${name})
+  add_library(${target} STATIC ${FLOOR_SOURCES})
+  add_library(trnplan::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} OUTPUT_NAME trnplan_${name}
+                                             POSITION_INDEPENDENT_CODE ON)
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                                              $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/trnplan>)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -Wshadow
+                                               -Wno-missing-field-initializers)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # GCC 12 warns of std::string temporaries in optimised builds without cause
+    target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized -Wno-restrict)
+  endif()
+  foreach(dependency IN LISTS FLOOR_DEPENDS)
+    target_link_libraries(${target} PUBLIC trnplan::${dependency})
+  endforeach()
+  if(FLOOR_PRIVATE)
+    target_link_libraries(${target} PRIVATE ${FLOOR_PRIVATE})
+  endif()
+  set_property(GLOBAL APPEND PROPERTY TRNPLAN_FLOORS ${target})
+endfunction()

@@ -1,0 +1,17 @@
+# Headers keep their floor: #include "planner/search.h" works for a consumer as it does here.
+include(CMakePackageConfigHelpers)
+
+get_property(floors GLOBAL PROPERTY TRNPLAN_FLOORS)
+install(TARGETS ${floors} EXPORT trnplanTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS trnplan RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+foreach(floor IN ITEMS units topology sim models planner calibrate io launch)
+  install(DIRECTORY ${floor}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/trnplan/${floor} FILES_MATCHING PATTERN "*.h")
+endforeach()
+install(DIRECTORY catalog/ DESTINATION ${CMAKE_INSTALL_DATADIR}/trnplan/catalog)
+install(EXPORT trnplanTargets NAMESPACE trnplan:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/trnplan)
+configure_package_config_file(cmake/trnplanConfig.cmake.in ${PROJECT_BINARY_DIR}/trnplanConfig.cmake
+                              INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/trnplan
+                              PATH_VARS CMAKE_INSTALL_DATADIR)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/trnplanConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/trnplanConfig.cmake ${PROJECT_BINARY_DIR}/trnplanConfigVersion.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/trnplan)

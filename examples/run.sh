@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Runs the `command` of every example from the source folder and compares what it prints with `expected-output`.
+#   run.sh TRNPLAN SOURCE_DIR         TRNPLAN_UPDATE_GOLDEN=1 rewrites the expected-output files
+set -euo pipefail
+shopt -s nullglob
+
+trnplan=$(realpath "$1")
+source=$(cd "$2" && pwd)
+. "$source/tests/normalise.sh"
+export TRNPLAN_CATALOG=$source/catalog
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$source"
+
+checks=0 failed=0
+for command in examples/*/command; do
+  checks=$((checks + 1))
+  folder=$(dirname "$command")
+  read -ra words <"$command" || true
+  code=0
+  timeout 120 "$trnplan" "${words[@]}" >"$work/out" 2>"$work/err" </dev/null || code=$?
+  if ((code != 0 && code != 3)); then  # 3: a refusal, an answer like any other
+    printf 'FAIL: %s: trnplan %s: exit %d: %s\n' "$folder" "${words[*]}" "$code" "$(head -n 1 "$work/err")"
+    failed=$((failed + 1))
+    continue
+  fi
+  normalise "$source" <"$work/out" >"$work/now"
+  compare "$folder/expected-output" "$work/now" "trnplan ${words[*]}" || failed=$((failed + 1))
+done
+# The README shows real output: every line of its first text block, "..." apart, is one of the first example's.
+checks=$((checks + 1))
+sed -n '/^```text$/,/^```$/p' README.md | sed -e '/^```/d' -e '/^\.\.\.$/d' -e '/^$/d' >"$work/readme"
+if (($(wc -l <"$work/readme") < 20)) || grep -vxFf examples/llama3-8b-one-node/expected-output "$work/readme"; then
+  printf 'FAIL: README.md does not show what the example prints\n'
+  failed=$((failed + 1))
+fi
+printf 'examples: %d checks, %d failed\n' "$checks" "$failed"
+((checks > 0 && failed == 0))

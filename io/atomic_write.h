@@ -1,0 +1,28 @@
+// Writes a set of files so that a reader never sees half of one, and a failure leaves nothing behind.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "units/diagnostic.h"
+
+namespace trnplan::io {
+
+struct OutputFile {
+  std::string name;  ///< plain file name: no folder, not "." or ".."
+  std::string text;
+  bool executable = false;  ///< for scripts
+};
+
+/// Creates `folder` (and its parents), writes every file under a temporary name in it, flushes it to the
+/// disk, and only then renames all of them. When a step fails, the temporaries and the folders made here are
+/// removed.
+///
+/// Throws InputError (nothing written): a file exists and `force` is false (all of them are named), a name is
+/// not plain or given twice, `folder` or a parent is no folder, the system refuses (no right, disk full),
+/// with the system's reason. Files already renamed when a later rename fails stay, if they replaced older
+/// ones.
+void write_files(const std::filesystem::path& folder, const std::vector<OutputFile>& files, bool force);
+
+}  // namespace trnplan::io

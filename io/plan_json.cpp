@@ -1,0 +1,212 @@
+#include "io/plan_json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace trnplan::io {
+
+using Json = nlohmann::ordered_json;
+using planner::Plan;
+
+namespace {
+
+Json strategy_object(const models::Strategy& s, int micro_batches, int nodes, const std::string& instance) {
+  return {{"tensor_parallel", s.tensor_parallel},
+          {"pipeline_parallel", s.pipeline_parallel},
+          {"virtual_pipeline", s.virtual_pipeline},
+          {"context_parallel", s.context_parallel},
+          {"expert_parallel", s.expert_parallel},
+          {"data_parallel", s.data_parallel},
+          {"micro_batch", s.micro_batch},
+          {"micro_batches", micro_batches},
+          {"sequence_parallel", s.sequence_parallel},
+          {"zero1", s.zero1},
+          {"recompute", to_string(s.recompute)},
+          {"flash_attention", s.flash_attention},
+          {"kv_replicator", s.kv_replicator},
+          {"precision", to_string(s.precision)},
+          {"pipeline_cuts", s.pipeline_cuts},
+          {"nodes", nodes},
+          {"instance", instance}};
+}
+
+std::int64_t whole_bytes(Bytes b) {
+  return static_cast<std::int64_t>(b.value + 0.5);
+}
+
+/// Components are rounded to bytes; the peak is their sum, so that the parts add up exactly.
+Json memory_object(const models::StageMemory& m, Bytes limit) {
+  const std::int64_t parts[] = {whole_bytes(m.parameters), whole_bytes(m.gradients),
+                                whole_bytes(m.optimizer),  whole_bytes(m.activations),
+                                whole_bytes(m.logits),     whole_bytes(m.staging),
+                                whole_bytes(m.runtime)};
+  std::int64_t peak = 0;
+  for (const std::int64_t p : parts) peak += p;
+  return {{"peak", peak},
+          {"limit", whole_bytes(limit)},
+          {"parameters", parts[0]},
+          {"gradients", parts[1]},
+          {"optimizer", parts[2]},
+          {"activations", parts[3]},
+          {"logits", parts[4]},
+          {"staging", parts[5]},
+          {"runtime", parts[6]},
+          {"stage", m.stage},
+          {"instant", to_string(m.instant)}};
+}
+
+Json stages_array(const models::Memory& memory) {
+  Json all = Json::array();
+  for (const models::StageMemory& m : memory.stages) {
+    Json stage = memory_object(m, memory.limit);
+    stage["layers"] = m.layers;
+    stage["in_flight"] = m.in_flight;
+    all.push_back(std::move(stage));
+  }
+  return all;
+}
+
+Json plan_object(const Plan& p) {
+  Json breakdown = Json::object(), parameters = Json::object();
+  for (std::size_t i = 0; i < p.report.breakdown.size(); ++i) {
+    breakdown[std::string(to_string(static_cast<models::Category>(i)))] = p.report.breakdown[i].value;
+  }
+  for (std::size_t i = 0; i < p.report.by_parameter.size(); ++i) {
+    if (p.report.by_parameter[i].value == 0) continue;
+    parameters[std::string(to_string(static_cast<models::Parameter>(i)))] = p.report.by_parameter[i].value;
+  }
+  return {{"strategy", strategy_object(p.strategy, p.micro_batches, p.nodes, p.instance)},
+          {"step_seconds", p.report.step.value},
+          {"step_seconds_90", {p.report.low.value, p.report.high.value}},
+          {"tokens_per_second", p.report.tokens_per_second},
+          {"mfu", p.report.mfu},
+          {"hfu", p.report.hfu},
+          {"model_tflops", p.report.model_flops.value / 1e12},
+          {"six_n_tflops", p.report.six_n_flops.value / 1e12},
+          {"memory_bytes_per_core", memory_object(p.memory.worst(), p.memory.limit)},
+          {"memory_by_stage", stages_array(p.memory)},
+          {"breakdown_seconds", std::move(breakdown)},
+          {"seconds_by_parameter", std::move(parameters)},
+          {"usd_per_hour", p.usd_per_hour}};
+}
+
+Json refusal_object(const planner::Refusal& r, const models::Job& job) {
+  Json object = {{"strategy", strategy_object(r.strategy, models::micro_batches(job.training, r.strategy),
+                                              job.cluster.nodes, job.cluster.instance.name)},
+                 {"rule", r.why.rule},
+                 {"message", r.why.message},
+                 {"fix", r.why.fix},
+                 {"step_seconds_bound", r.lower_bound.value}};
+  if (r.memory) object["memory_bytes_per_core"] = memory_object(r.memory->worst(), r.memory->limit);
+  if (!r.chips.empty()) object["chips"] = r.chips;
+  return object;
+}
+
+Json refusals_array(const std::vector<planner::Refusal>& list, const models::Job& job) {
+  Json all = Json::array();
+  for (const planner::Refusal& r : list) all.push_back(refusal_object(r, job));
+  return all;
+}
+
+Json violations_array(const std::vector<planner::Violation>& broken) {
+  Json all = Json::array();
+  for (const planner::Violation& v : broken) {
+    all.push_back({{"rule", v.rule}, {"message", v.message}, {"fix", v.fix}, {"doubtful", v.doubtful}});
+  }
+  return all;
+}
+
+std::string dump(const Json& j) {
+  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Json document() {
+  return {{"schema_version", kSchemaVersion}};
+}
+
+}  // namespace
+
+std::string search_json(const planner::SearchResult& result, const models::Job& job, double wall_seconds) {
+  Json j = document();
+  const planner::SpaceCounts& c = result.counts;
+  j["space"] = {{"enumerated", c.enumerated}, {"refused", c.refused},     {"too_large", c.too_large},
+                {"bounded", c.bounded},       {"simulated", c.simulated}, {"seconds", wall_seconds}};
+  j["plans"] = Json::array();
+  int rank = 1;
+  for (const Plan& p : result.plans) {
+    Json plan = {{"rank", rank++}};
+    plan.update(plan_object(p));
+    j["plans"].push_back(std::move(plan));
+  }
+  j["layouts"] = Json::array();
+  for (const Plan& p : result.layouts) j["layouts"].push_back(plan_object(p));
+  j["doubtful"] = refusals_array(result.doubtful, job);
+  j["refused"] = refusals_array(result.refused, job);
+  if (result.infeasible) {
+    const planner::Infeasible& why = *result.infeasible;
+    Json object = {{"nodes_that_would_do", why.nodes_that_would_do},
+                   {"nearest_global_batch", why.nearest_batch}};
+    if (why.closest) {
+      object["closest"] = strategy_object(*why.closest, models::micro_batches(job.training, *why.closest),
+                                          job.cluster.nodes, job.cluster.instance.name);
+      object["memory_bytes_per_core"] = memory_object(why.memory->worst(), why.memory->limit);
+    }
+    j["infeasible"] = std::move(object);
+  }
+  return dump(j);
+}
+
+std::string plan_json(const Plan& plan, const std::vector<planner::Violation>& broken) {
+  Json j = document();
+  j.update(plan_object(plan));
+  if (!broken.empty()) j["refused"] = violations_array(broken);
+  return dump(j);
+}
+
+std::string refusal_json(const std::vector<planner::Violation>& broken) {
+  Json j = document();
+  j["refused"] = violations_array(broken);
+  return dump(j);
+}
+
+std::string check_json(const std::string& verdict, const std::vector<planner::Finding>& findings,
+                       const Plan* prediction) {
+  Json j = document();
+  j["verdict"] = verdict;
+  j["findings"] = Json::array();
+  for (const planner::Finding& f : findings) {
+    j["findings"].push_back({{"rule", f.rule},
+                             {"severity", to_string(f.severity)},
+                             {"key", f.key},
+                             {"line", f.at.line},
+                             {"column", f.at.column},
+                             {"message", f.message},
+                             {"fix", f.fix},
+                             {"source", f.source}});
+  }
+  j["prediction"] = prediction == nullptr ? Json(nullptr) : plan_object(*prediction);
+  return dump(j);
+}
+
+std::string topology_json(const topology::Cluster& cluster, const topology::PlacementVerdict& verdict) {
+  Json j = document();
+  j["instance"] = cluster.instance.name;
+  j["nodes"] = cluster.nodes;
+  j["groups"] = Json::array();
+  for (const topology::GroupVerdict& g : verdict.groups) {
+    j["groups"].push_back({{"kind", to_string(g.kind)},
+                           {"ranks", g.ranks},
+                           {"chips", g.chips},
+                           {"nodes", g.nodes},
+                           {"verdict", to_string(g.verdict)},
+                           {"rule", g.rule},
+                           {"message", g.message},
+                           {"evidence", g.evidence}});
+  }
+  j["verdict"] = to_string(verdict.overall);
+  Json links = Json::array();
+  for (const topology::Link& l : cluster.instance.links) links.push_back({l.chip_a, l.chip_b});
+  j["links"] = std::move(links);
+  return dump(j);
+}
+
+}  // namespace trnplan::io

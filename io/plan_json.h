@@ -1,0 +1,29 @@
+// Results as JSON, the contract for scripts (docs/json.md). Keys keep their order; numbers are shortest
+// round-trip.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/nxdt_config.h"
+#include "planner/plan.h"
+#include "planner/search.h"
+#include "topology/rank_order.h"
+#include "topology/verdict.h"
+
+namespace trnplan::io {
+
+inline constexpr int kSchemaVersion = 1;
+
+/// All return a document that ends in a newline.
+std::string search_json(const planner::SearchResult& result, const models::Job& job, double wall_seconds);
+/// One plan object, as `simulate` prints it and `plan --out` writes it. `findings` may be empty.
+std::string plan_json(const planner::Plan& plan, const std::vector<planner::Violation>& broken = {});
+/// In place of a plan object when a strategy cannot be simulated: only why.
+std::string refusal_json(const std::vector<planner::Violation>& broken);
+/// `prediction` may be null.
+std::string check_json(const std::string& verdict, const std::vector<planner::Finding>& findings,
+                       const planner::Plan* prediction);
+std::string topology_json(const topology::Cluster& cluster, const topology::PlacementVerdict& verdict);
+
+}  // namespace trnplan::io

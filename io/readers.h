@@ -1,0 +1,58 @@
+// Files a user hands over: job.yaml, an HF config.json, the output of neuron-ls.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "io/catalog.h"
+#include "models/job.h"
+#include "planner/nxdt_config.h"
+#include "topology/instance.h"
+
+namespace trnplan::io {
+
+/// A job and what was noticed while reading it (for example that rope scaling is ignored).
+struct JobReading {
+  models::Job job;
+  std::vector<std::string> notes;
+  std::map<std::string, SourcePos> places;  ///< of the values of training and pin: "pin.tensor_parallel"
+};
+
+/// Reads job.yaml. `model` is a catalogue name, the path of an HF config.json, or of an NxDT YAML (then
+/// training and pins come from that file unless the job states them); paths are relative to the job's folder.
+/// Throws InputError with every fault: unknown or duplicate keys (with the nearest known key), missing keys,
+/// values of the wrong kind or range, an unknown instance or model.
+JobReading read_job(const std::filesystem::path& path, const Catalog& catalog);
+
+/// An HF config.json. model_type llama, mistral, mixtral, gpt2, gpt_neox and bert are recognised (or the
+/// class in `architectures`). Missing required keys are faults. rope_scaling and sliding_window are ignored
+/// with a note. Whether flash attention runs is no matter of this file: taken as on for Llama, off for the
+/// others.
+struct ArchitectureReading {
+  models::Architecture architecture;
+  std::vector<std::string> notes;
+};
+ArchitectureReading read_hf_config(const std::filesystem::path& path);
+ArchitectureReading hf_config_from(const Node& node, std::string name);
+/// The config.json of an architecture (LlamaConfig fields; those of its own model_type for GPT, BERT and
+/// Mixtral), ending in a newline. Reading it back gives the same architecture except its name and
+/// flash_attention.
+std::string hf_config_json(const models::Architecture& a);
+
+/// What an NxDT config trains, with a note on everything assumed. An HF config's shape comes from the file
+/// `model.model_config` names (relative to the YAML) when that can be read, else from the catalogue model of
+/// the same hidden size whose rope_theta, layers, positions and name fit best; what the YAML states overrides
+/// both. A Megatron config states its shape itself, except the vocabulary. Throws InputError when nothing
+/// fits or the shape contradicts itself.
+ArchitectureReading architecture_of_nxdt(const planner::NxdtConfig& config, const Catalog& catalog);
+
+/// `neuron-ls` output, the table or --json-output: the instance with chips, cores, memory and links as
+/// printed; what it does not print (rates, NICs, prices) is taken from the catalogue's instance of the
+/// printed type, or of `instance` when the file names none. Faults: truncated table, rows that do not parse,
+/// a device listed twice or missing, asymmetric links (chip 3 lists 7, 7 does not list 3).
+topology::Instance read_neuron_ls(const std::filesystem::path& path, const Catalog& catalog,
+                                  const std::string& instance);
+
+}  // namespace trnplan::io

@@ -1,0 +1,153 @@
+#include "io/strategy_text.h"
+
+#include <map>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "planner/space.h"
+#include "units/diagnostic.h"
+#include "units/parse.h"
+
+namespace trnplan::io {
+
+using models::Job;
+using models::Strategy;
+
+namespace {
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::size_t from = 0;
+  while (true) {
+    const std::size_t to = text.find(separator, from);
+    parts.push_back(text.substr(from, to - from));
+    if (to == std::string::npos) return parts;
+    from = to + 1;
+  }
+}
+
+class StrategyParser {
+ public:
+  explicit StrategyParser(Job job) : job_(std::move(job)) {}
+
+  Strategy parse(const std::string& text) {
+    if (text.empty())
+      fault("", "the strategy is empty", "write for example tp=8,pp=1,recompute=CoreAttention+LlamaMLP");
+    for (const std::string& part : split(text, ',')) {
+      if (!text.empty()) read(part);
+    }
+    if (!faults_.empty()) throw InputError(std::move(faults_));
+    Strategy s = planner::default_strategy(job_);
+    s.precision = job_.training.precision;
+    s.pipeline_cuts = cuts_;
+    check_ranks(s);
+    return models::canonical(s);
+  }
+
+ private:
+  void fault(const std::string& key, std::string problem, std::string fix) {
+    faults_.push_back({{"--strategy", 0, 0}, key, std::move(problem), std::move(fix)});
+  }
+
+  void read(const std::string& part) {
+    static const std::map<std::string, std::optional<int> models::Pin::*> kWhole = {
+        {"tp", &models::Pin::tensor_parallel},   {"pp", &models::Pin::pipeline_parallel},
+        {"vpp", &models::Pin::virtual_pipeline}, {"cp", &models::Pin::context_parallel},
+        {"ep", &models::Pin::expert_parallel},   {"dp", &models::Pin::data_parallel},
+        {"mbs", &models::Pin::micro_batch},      {"kv", &models::Pin::kv_replicator}};
+    static const std::map<std::string, std::optional<bool> models::Pin::*> kBoolean = {
+        {"sp", &models::Pin::sequence_parallel},
+        {"zero1", &models::Pin::zero1},
+        {"flash", &models::Pin::flash_attention}};
+
+    const std::size_t equals = part.find('=');
+    const std::string key = part.substr(0, equals);
+    if (equals == std::string::npos) return fault(key, "no value", "write key=value, for example tp=8");
+    const std::string value = part.substr(equals + 1);
+    if (key.empty()) return fault(part, "no key", "write key=value, for example tp=8");
+    if (!seen_.emplace(key, 1).second) return fault(key, "given twice", "keep one of them");
+    if (const auto it = kWhole.find(key); it != kWhole.end()) {
+      const auto number = parse_whole(value);
+      if (!number || *number < 1)
+        return fault(key, fmt::format("\"{}\" is not a whole number of at least 1", value),
+                     "write for example " + key + "=8");
+      job_.pin.*(it->second) = *number;
+    } else if (const auto flag = kBoolean.find(key); flag != kBoolean.end()) {
+      if (value != "true" && value != "false")
+        return fault(key, fmt::format("\"{}\" is neither true nor false", value),
+                     "write " + key + "=true or " + key + "=false");
+      job_.pin.*(flag->second) = value == "true";
+    } else if (key == "recompute") {
+      job_.pin.recompute = models::recompute_from(value);
+      if (!job_.pin.recompute)
+        fault(key, fmt::format("\"{}\" is no recompute policy", value),
+              "write none, full, or classes joined by +: CoreAttention, LlamaMLP, LlamaRMSNorm, "
+              "ActivationMultiplyMLP");
+    } else if (key == "precision") {
+      const auto precision = models::precision_from(value);
+      if (!precision)
+        return fault(key, fmt::format("\"{}\" is no precision", value),
+                     "write mixed_precision, autocast, bf16SR, fp32 or manual");
+      job_.training.precision = *precision;
+    } else if (key == "cuts") {
+      for (const std::string& cut : split(value, '/')) {
+        const auto layer = parse_whole(cut);
+        if (!layer)
+          return fault(key, fmt::format("\"{}\" is not a layer number", cut),
+                       "write for example cuts=18/39/60");
+        cuts_.push_back(*layer);
+      }
+    } else {
+      const std::string near = nearest(key, {"tp", "pp", "vpp", "cp", "ep", "dp", "mbs", "sp", "zero1",
+                                             "recompute", "kv", "precision", "flash", "cuts"});
+      fault(key, "unknown key",
+            near.empty() ? "known keys: tp pp vpp cp ep dp mbs sp zero1 recompute kv precision flash cuts"
+                         : "did you mean " + near + "?");
+    }
+  }
+
+  void check_ranks(const Strategy& s) const {
+    const std::int64_t model = s.model_parallel();
+    const std::int64_t ranks = saturating_product({model, s.data_parallel});
+    const int cores = job_.cluster.cores();
+    if (ranks == cores) return;
+    throw InputError(
+        {{"--strategy", 0, 0},
+         "dp",
+         fmt::format("tp {} x pp {} x cp {} x dp {} is {} ranks, the cluster has {} cores", s.tensor_parallel,
+                     s.pipeline_parallel, s.context_parallel, s.data_parallel, ranks, cores),
+         cores % model == 0 ? fmt::format("leave dp out, or write dp={}", cores / model)
+                            : "choose tp, pp and cp whose product divides the number of cores"});
+  }
+
+  Job job_;
+  std::map<std::string, int> seen_;
+  std::vector<int> cuts_;
+  std::vector<Diagnostic> faults_;
+};
+
+}  // namespace
+
+Strategy parse_strategy(const std::string& text, Job job) {
+  return StrategyParser(std::move(job)).parse(text);
+}
+
+std::string strategy_text(const Strategy& s) {
+  std::string text = fmt::format("tp={},pp={}", s.tensor_parallel, s.pipeline_parallel);
+  const auto add = [&](const char* key, int value) {
+    if (value != 1) text += fmt::format(",{}={}", key, value);
+  };
+  add("vpp", s.virtual_pipeline);
+  add("cp", s.context_parallel);
+  add("ep", s.expert_parallel);
+  add("mbs", s.micro_batch);
+  if (s.tensor_parallel > 1 && !s.sequence_parallel) text += ",sp=false";
+  if (!s.zero1) text += ",zero1=false";
+  text += ",recompute=" + to_string(s.recompute);
+  if (!s.pipeline_cuts.empty()) text += fmt::format(",cuts={}", fmt::join(s.pipeline_cuts, "/"));
+  return text;
+}
+
+}  // namespace trnplan::io

@@ -1,0 +1,48 @@
+// What is trained: the shape of a decoder (or encoder) transformer.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace trnplan::models {
+
+enum class Mlp { gated, plain };  ///< SwiGLU (3 matrices) or GELU (2 matrices)
+enum class Family { llama, gpt, bert, mixtral };
+
+/// Dimensions of a transformer. Names follow the HF config.json keys.
+struct Architecture {
+  std::string name;  ///< catalogue name or file name, for messages only
+  Family family = Family::llama;
+  int layers = 0;         ///< num_hidden_layers
+  int hidden = 0;         ///< hidden_size
+  int intermediate = 0;   ///< intermediate_size
+  int heads = 0;          ///< num_attention_heads
+  int kv_heads = 0;       ///< num_key_value_heads
+  int head_dim = 0;       ///< hidden / heads unless the config says otherwise
+  int vocabulary = 0;     ///< vocab_size
+  int max_positions = 0;  ///< max_position_embeddings
+  Mlp mlp = Mlp::gated;
+  bool tied_embeddings = false;    ///< tie_word_embeddings
+  bool learned_positions = false;  ///< GPT-3, BERT: a position table of max_positions x hidden
+  bool biases = false;             ///< linear biases (GPT-3, BERT)
+  bool flash_attention = true;     ///< what the shipped training config of this model uses
+  double rope_theta = 10000.0;
+  double rms_norm_eps = 1e-5;
+  int experts = 0;  ///< Mixtral; 0 = dense
+  int experts_per_token = 0;
+
+  int kv_dim() const { return kv_heads * head_dim; }
+};
+
+/// Trainable parameters: embedding, layers, final norm and head. Llama-3 8B: 8,030,261,248
+/// (meta-llama/Meta-Llama-3-8B).
+std::int64_t parameters(const Architecture& a);
+
+/// Training FLOPs per token, 6N + 12*L*h*s: full attention square, no recompute (Chowdhery et al. 2022, PaLM,
+/// appendix B).
+double model_flops_per_token(const Architecture& a, int sequence);
+
+/// 6N only, as many tutorials count.
+double six_n_flops_per_token(const Architecture& a);
+
+}  // namespace trnplan::models

@@ -1,0 +1,303 @@
+#include "models/operators.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace trnplan::models {
+
+std::string_view to_string(Category c) {
+  switch (c) {
+    case Category::compute:
+      return "compute";
+    case Category::tensor_parallel:
+      return "tensor_parallel";
+    case Category::context_parallel:
+      return "context_parallel";
+    case Category::expert_parallel:
+      return "expert_parallel";
+    case Category::pipeline:
+      return "pipeline";
+    case Category::bubble:
+      return "bubble";
+    case Category::data_parallel:
+      return "data_parallel";
+    case Category::optimizer:
+      return "optimizer";
+    case Category::overhead:
+      return "overhead";
+    case Category::count:
+      break;
+  }
+  return "?";
+}
+
+namespace {
+
+// Passes of the vector engine over an element, counted from the operators of a decoder layer: a norm squares,
+// sums, scales and casts, then the residual is added; backward does twice that.
+constexpr double kNormPasses = 5, kNormPassesBackward = 10;
+constexpr double kRotaryPasses = 3, kRotaryPassesBackward = 4;
+constexpr double kGatedPasses = 4, kGatedPassesBackward = 8;
+constexpr double kPlainPasses = 3, kPlainPassesBackward = 5;
+
+// HBM bytes per attention score without flash attention: scores written, softmax read and written in fp32 and
+// bf16, probabilities read.
+constexpr double kScoreBytesForward = 12, kScoreBytesBackward = 14;
+
+// HBM bytes per logit: the bf16 logit, its fp32 copy, shift, exponent, sum and normalisation (forward), the
+// in-place gradient and its cast (backward). aws-neuron/neuronx-distributed
+// src/neuronx_distributed/parallel_layers/loss_functions.py
+constexpr double kLogitBytesForward = 16, kLogitBytesBackward = 8;
+
+// Bytes per parameter through HBM: fp32 accumulator read and written, bf16 gradient read and written by its
+// producer.
+constexpr double kAccumulateBytes = 12, kAccumulateBytesBf16 = 8;
+// AdamW on a shard (ZeRO-1): gradients, weights and norm over all local parameters; master, two moments and
+// the shard's gradient read and written.
+constexpr double kOptimizerBytes = 12, kOptimizerShardBytes = 28, kOptimizerBytesWhole = 24;
+
+constexpr double kFp32MatmulFactor = 4;  // NKI architecture guide: FP32 costs about four times the cycles
+
+double tiles(double length, double tile) {
+  return std::ceil(length / tile);
+}
+
+}  // namespace
+
+LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& profile)
+    : a_(job.architecture), s_(strategy), core_(job.cluster.instance.core), p_(profile) {
+  const double t = strategy.tensor_parallel;
+  sequence_ = static_cast<double>(job.training.sequence) / strategy.context_parallel;
+  tokens_ = sequence_ * strategy.micro_batch;
+  shard_tokens_ = strategy.sequence_parallel ? tokens_ / t : tokens_;
+  heads_ = a_.heads / t;
+  kv_width_ = 2.0 * a_.kv_dim() * strategy.kv_replicator / t;
+  qkv_width_ = static_cast<double>(a_.heads) * a_.head_dim / t + kv_width_;
+  mlp_width_ = a_.intermediate / t;
+  vocabulary_ = std::ceil(a_.vocabulary / t);
+  element_bytes_ = strategy.precision == Precision::fp32 ? 4 : 2;
+}
+
+Operator LayerModel::matmul(std::string_view name, double n, double k, double width) const {
+  const double rows = core_.array_rows, columns = core_.array_columns, least = core_.matmul_issue_cycles;
+  double cycles = std::min(tiles(k, rows) * tiles(width, columns) * std::max(n, least),
+                           tiles(k, rows) * tiles(n, columns) * std::max(width, least));
+  if (s_.precision == Precision::fp32) cycles *= kFp32MatmulFactor;
+  const Seconds engine(cycles / (core_.tensor_hertz * p_[Parameter::matmul_efficiency]));
+  const Bytes moved(element_bytes_ * (n * k + k * width + n * width) * p_[Parameter::matmul_hbm_traffic]);
+  const Seconds hbm = moved / (core_.hbm * p_[Parameter::hbm_fraction]);
+  return {.name = name,
+          .seconds = std::max(engine, hbm),
+          .parameter = engine >= hbm ? Parameter::matmul_efficiency : Parameter::hbm_fraction,
+          .also = engine >= hbm ? Parameter::count : Parameter::matmul_hbm_traffic,
+          .flops = Flops(2 * n * k * width)};
+}
+
+void LayerModel::matmul_backward(OperatorList& list, std::string_view name, double n, double k,
+                                 double width) const {
+  list.push_back(matmul(name, n, width, k));  // gradient of the input
+  list.push_back(matmul(name, k, n, width));  // gradient of the weight
+}
+
+Operator LayerModel::elements(std::string_view name, double count) const {
+  return {.name = name,
+          .seconds =
+              Seconds(count / (core_.vector_lanes * core_.vector_hertz * p_[Parameter::vector_efficiency])),
+          .parameter = Parameter::vector_efficiency};
+}
+
+Operator LayerModel::memory(std::string_view name, Category category, double bytes) const {
+  return {.name = name,
+          .category = category,
+          .seconds = Bytes(bytes) / (core_.hbm * p_[Parameter::hbm_fraction]),
+          .parameter = Parameter::hbm_fraction};
+}
+
+Operator LayerModel::reduce(std::string_view name, double bytes, Scope scope) const {
+  return {.name = name,
+          .category = Category::tensor_parallel,
+          .scope = scope,
+          .op = CollectiveOp::all_reduce,
+          .bytes = Bytes(bytes)};
+}
+
+Operator LayerModel::gather(std::string_view name) const {
+  return {.name = name,
+          .category = Category::tensor_parallel,
+          .scope = Scope::tensor,
+          .op = CollectiveOp::all_gather,
+          .bytes = Bytes(element_bytes_ * tokens_ * a_.hidden)};
+}
+
+Operator LayerModel::scatter(std::string_view name) const {
+  Operator op = gather(name);
+  op.op = CollectiveOp::reduce_scatter;
+  return op;
+}
+
+/// Where the sequence-parallel region ends: an all-gather; nothing otherwise.
+void LayerModel::enter(OperatorList& list, std::string_view name) const {
+  if (s_.sequence_parallel) list.push_back(gather(name));
+}
+
+/// Where it begins: a reduce-scatter, or the all-reduce of plain tensor parallel.
+void LayerModel::leave(OperatorList& list, std::string_view name) const {
+  if (s_.tensor_parallel == 1) return;
+  if (s_.sequence_parallel) {
+    list.push_back(scatter(name));
+  } else {
+    list.push_back(reduce(name, element_bytes_ * tokens_ * a_.hidden));
+  }
+}
+
+void LayerModel::attention(OperatorList& list, double units, double bytes_per_score) const {
+  const double unit_cycles = heads_ * s_.micro_batch * tiles(sequence_, core_.array_columns) *
+                             tiles(a_.head_dim, core_.array_rows) * sequence_;
+  const Flops flops(units * 2 * heads_ * s_.micro_batch * sequence_ * sequence_ * a_.head_dim);
+  if (s_.flash_attention) {
+    const double causal = a_.family == Family::bert ? 1.0 : 0.5;
+    list.push_back({.name = "attention",
+                    .seconds = Seconds(units * causal * unit_cycles /
+                                       (core_.tensor_hertz * p_[Parameter::flash_efficiency])),
+                    .parameter = Parameter::flash_efficiency,
+                    .flops = flops});
+    return;
+  }
+  const double scores = heads_ * s_.micro_batch * sequence_ * sequence_;
+  const Seconds engine(units * unit_cycles / (core_.tensor_hertz * p_[Parameter::matmul_efficiency]));
+  const Seconds hbm = Bytes(bytes_per_score * scores * p_[Parameter::score_traffic]) /
+                      (core_.hbm * p_[Parameter::hbm_fraction]);
+  list.push_back({.name = "attention",
+                  .seconds = std::max(engine, hbm),
+                  .parameter = engine >= hbm ? Parameter::matmul_efficiency : Parameter::hbm_fraction,
+                  .also = engine >= hbm ? Parameter::count : Parameter::score_traffic,
+                  .flops = flops});
+}
+
+void LayerModel::attention_half(OperatorList& list) const {
+  list.push_back(elements("norm", kNormPasses * shard_tokens_ * a_.hidden));
+  enter(list, "qkv input");
+  list.push_back(matmul("qkv", tokens_, a_.hidden, qkv_width_));
+  list.push_back(elements("rotary", kRotaryPasses * tokens_ * (heads_ * a_.head_dim + kv_width_ / 2)));
+  attention(list, 2, kScoreBytesForward);
+  list.push_back(matmul("o_proj", tokens_, heads_ * a_.head_dim, a_.hidden));
+  leave(list, "o_proj output");
+}
+
+void LayerModel::mlp_half(OperatorList& list, bool reduce_output) const {
+  const bool gated = a_.mlp == Mlp::gated;
+  list.push_back(elements("norm", kNormPasses * shard_tokens_ * a_.hidden));
+  enter(list, "mlp input");
+  list.push_back(matmul("gate_up", tokens_, a_.hidden, (gated ? 2 : 1) * mlp_width_));
+  list.push_back(elements("activation", (gated ? kGatedPasses : kPlainPasses) * tokens_ * mlp_width_));
+  if (!reduce_output) return;
+  list.push_back(matmul("down", tokens_, mlp_width_, a_.hidden));
+  leave(list, "down output");
+}
+
+OperatorList LayerModel::layer_forward() const {
+  OperatorList list;
+  list.push_back({.name = "layer overhead",
+                  .seconds = Seconds(p_[Parameter::layer_overhead]),
+                  .parameter = Parameter::layer_overhead});
+  attention_half(list);
+  mlp_half(list, true);
+  return list;
+}
+
+OperatorList LayerModel::layer_backward() const {
+  const bool gated = a_.mlp == Mlp::gated;
+  OperatorList list;
+  list.push_back({.name = "layer overhead",
+                  .seconds = Seconds(p_[Parameter::layer_overhead]),
+                  .parameter = Parameter::layer_overhead});
+  if (s_.recompute.full) {
+    attention_half(list);  // the layer's forward; its last product and reduce-scatter are not needed
+    mlp_half(list, false);
+  }
+  enter(list, "down gradient");
+  if (s_.recompute.mlp) mlp_half(list, false);
+  if (s_.recompute.activation_multiply) list.push_back(elements("product again", tokens_ * mlp_width_));
+  if (s_.recompute.rms_norm)
+    list.push_back(elements("norms again", 2 * kNormPasses * shard_tokens_ * a_.hidden));
+  matmul_backward(list, "down", tokens_, mlp_width_, a_.hidden);
+  list.push_back(
+      elements("activation", (gated ? kGatedPassesBackward : kPlainPassesBackward) * tokens_ * mlp_width_));
+  enter(list, "mlp input again");
+  matmul_backward(list, "gate_up", tokens_, a_.hidden, (gated ? 2 : 1) * mlp_width_);
+  leave(list, "mlp input gradient");
+  list.push_back(elements("norm", kNormPassesBackward * shard_tokens_ * a_.hidden));
+
+  enter(list, "o_proj gradient");
+  matmul_backward(list, "o_proj", tokens_, heads_ * a_.head_dim, a_.hidden);
+  if (s_.recompute.core_attention && !s_.flash_attention) attention(list, 2, kScoreBytesForward);
+  attention(list, s_.flash_attention ? 5 : 4, kScoreBytesBackward);
+  list.push_back(
+      elements("rotary", kRotaryPassesBackward * tokens_ * (heads_ * a_.head_dim + kv_width_ / 2)));
+  if (s_.kv_replicator > 1) {
+    list.push_back(reduce("dK, dV over replicas", element_bytes_ * tokens_ * kv_width_, Scope::kv_replicas));
+  }
+  enter(list, "qkv input again");
+  matmul_backward(list, "qkv", tokens_, a_.hidden, qkv_width_);
+  leave(list, "qkv input gradient");
+  list.push_back(elements("norm", kNormPassesBackward * shard_tokens_ * a_.hidden));
+  return list;
+}
+
+OperatorList LayerModel::embedding_forward() const {
+  OperatorList list{memory("embedding", Category::compute, 2 * element_bytes_ * tokens_ * a_.hidden)};
+  leave(list, "embedding output");
+  return list;
+}
+
+OperatorList LayerModel::embedding_backward() const {
+  OperatorList list;
+  enter(list, "embedding gradient");
+  list.push_back(memory("embedding", Category::compute, 2 * element_bytes_ * tokens_ * a_.hidden));
+  return list;
+}
+
+OperatorList LayerModel::head_forward() const {
+  OperatorList list{elements("final norm", kNormPasses * shard_tokens_ * a_.hidden)};
+  enter(list, "head input");
+  list.push_back(matmul("lm_head", tokens_, a_.hidden, vocabulary_));
+  list.push_back(memory("cross entropy", Category::compute, kLogitBytesForward * tokens_ * vocabulary_));
+  if (s_.tensor_parallel > 1) {
+    Operator sums = reduce("cross entropy sums", 4 * tokens_);  // maximum, target logit, sum of exponents
+    sums.repeat = 3;
+    list.push_back(sums);
+  }
+  return list;
+}
+
+OperatorList LayerModel::head_backward() const {
+  OperatorList list{memory("cross entropy", Category::compute, kLogitBytesBackward * tokens_ * vocabulary_)};
+  enter(list, "head input again");
+  matmul_backward(list, "lm_head", tokens_, a_.hidden, vocabulary_);
+  leave(list, "head input gradient");
+  list.push_back(elements("final norm", kNormPassesBackward * shard_tokens_ * a_.hidden));
+  return list;
+}
+
+OperatorList LayerModel::accumulate(double parameters) const {
+  const bool wide = s_.zero1 && s_.precision != Precision::bf16_sr;
+  return {memory("gradient accumulation", Category::compute,
+                 parameters * (wide ? kAccumulateBytes : kAccumulateBytesBf16))};
+}
+
+OperatorList LayerModel::optimizer(double parameters, int shards) const {
+  const double bytes = s_.zero1 ? parameters * (kOptimizerBytes + kOptimizerShardBytes / shards)
+                                : parameters * kOptimizerBytesWhole;
+  return {memory("adamw", Category::optimizer, bytes)};
+}
+
+Bytes LayerModel::boundary() const {
+  return Bytes(element_bytes_ * shard_tokens_ * a_.hidden);
+}
+
+Bytes LayerModel::pass_along() const {
+  if (a_.learned_positions) return Bytes(0);
+  return Bytes(2 * element_bytes_ * sequence_ * a_.head_dim);
+}
+
+}  // namespace trnplan::models

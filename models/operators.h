@@ -1,0 +1,108 @@
+// What one core computes and communicates for a layer: the operator list, forward and backward.
+//
+// Formulas (docs/models.md, "Compute"), n = s*b tokens of a micro-batch, T tensor-parallel degree:
+//   matmul (n,K,N)   cycles = min(ceil(K/128) ceil(N/128) max(n,64), ceil(K/128) ceil(n/128) max(N,64));
+//                    time = max(cycles / (2.8 GHz * matmul_efficiency), traffic * 2(nK+KN+nN) / HBM);
+//                    backward is (n,N,K) and (K,n,N). FP32: four times the cycles.
+//                    Tile sizes and issue interval: aws-neuron/aws-neuron-sdk@81ce03ae
+//                    nki/guides/architecture/trainium_inferentia2_arch.rst
+//   attention        one unit = (a/T) b ceil(s/128) ceil(d/128) s cycles. Flash: 2 units forward, 5 backward,
+//   causal half,
+//                    over flash_efficiency. Otherwise the full square: 2 and 4 units (and 2 more when
+//                    CoreAttention is recomputed), and 12, 14 (12) bytes of HBM traffic per score.
+//   elementwise      passes over elements at 128 lanes x 1.12 GHz * vector_efficiency
+// Collectives per layer with sequence parallel: forward 2 all-gathers and 2 reduce-scatters, backward 4 and 2
+// (two gathers restore saved shards), an all-reduce of dK and dV when KV heads are replicated; full recompute
+// repeats the forward less its last reduce-scatter, LlamaMLP one all-gather. Without sequence parallel 2
+// all-reduces each way. Source: aws-neuron/neuronx-distributed fbac349
+// src/neuronx_distributed/parallel_layers/{layers,layers_utils,mappings}.py, modules/qkv_linear_utils.py. Not
+// modelled: overlap between engines, mixture of experts, context parallel.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "models/collective.h"
+#include "models/job.h"
+#include "models/profile.h"
+
+namespace trnplan::models {
+
+/// Where a second of the step goes.
+enum class Category : std::size_t {
+  compute,
+  tensor_parallel,
+  context_parallel,
+  expert_parallel,
+  pipeline,
+  bubble,
+  data_parallel,
+  optimizer,
+  overhead,
+  count
+};
+std::string_view to_string(Category c);
+
+/// Groups an operator's collective runs on.
+enum class Scope { none, tensor, kv_replicas };
+
+/// One operator of a core: work of known length, or a collective.
+struct Operator {
+  std::string_view name;
+  Category category = Category::compute;
+  Seconds seconds{};                                   ///< work
+  Parameter parameter = Parameter::matmul_efficiency;  ///< its length is proportional (or inverse) to this
+  Parameter also = Parameter::count;                   ///< and to this, unless `count`
+  Flops flops{};                                       ///< tensor-engine operations (2 per multiply-add)
+  Scope scope = Scope::none;                           ///< not none: a collective
+  CollectiveOp op = CollectiveOp::all_gather;
+  Bytes bytes{};   ///< as models::collective() counts them
+  int repeat = 1;  ///< equal collectives one after the other
+};
+
+using OperatorList = std::vector<Operator>;
+
+/// Operators of a micro-batch on one core.
+class LayerModel {
+ public:
+  LayerModel(const Job& job, const Strategy& strategy, const Profile& profile);
+
+  OperatorList layer_forward() const;
+  OperatorList layer_backward() const;  ///< with what its recompute policy repeats
+  OperatorList embedding_forward() const;
+  OperatorList embedding_backward() const;
+  OperatorList head_forward() const;  ///< final norm, LM head, cross entropy
+  OperatorList head_backward() const;
+  /// Adding a micro-batch's gradients of `parameters` to the accumulator.
+  OperatorList accumulate(double parameters) const;
+  /// The update of `parameters` (optimizer state over `shards` ranks).
+  OperatorList optimizer(double parameters, int shards) const;
+
+  /// Bytes of one boundary activation, as sent between pipeline stages: the sequence shard (SP) or all of it.
+  Bytes boundary() const;
+  /// cos and sin tables that NxD passes along with the forward message of Llama models.
+  Bytes pass_along() const;
+
+ private:
+  Operator matmul(std::string_view name, double n, double k, double width) const;
+  void matmul_backward(OperatorList& list, std::string_view name, double n, double k, double width) const;
+  Operator elements(std::string_view name, double count) const;
+  Operator memory(std::string_view name, Category category, double bytes) const;
+  Operator gather(std::string_view name) const;
+  Operator scatter(std::string_view name) const;
+  Operator reduce(std::string_view name, double bytes, Scope scope = Scope::tensor) const;
+  void attention(OperatorList& list, double units, double bytes_per_score) const;
+  void attention_half(OperatorList& list) const;
+  void mlp_half(OperatorList& list, bool reduce_output) const;
+  void enter(OperatorList& list, std::string_view name) const;
+  void leave(OperatorList& list, std::string_view name) const;
+
+  const Architecture& a_;
+  const Strategy& s_;
+  const topology::Core& core_;
+  const Profile& p_;
+  double tokens_, shard_tokens_, heads_, qkv_width_, kv_width_, mlp_width_, vocabulary_;
+  double element_bytes_, sequence_;
+};
+
+}  // namespace trnplan::models

@@ -1,0 +1,58 @@
+// The parameters of the physics, with their uncertainty and source.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace trnplan::models {
+
+/// Every parameter that is not an exact published number. The key in profile files is to_string(p); unit and
+/// meaning stand in docs/models.md and in the profile itself.
+enum class Parameter : std::size_t {
+  matmul_efficiency,     ///< share of ideal tensor-engine cycles
+  matmul_hbm_traffic,    ///< HBM bytes of a matmul over its compulsory bytes
+  hbm_fraction,          ///< share of published HBM bandwidth
+  flash_efficiency,      ///< ideal causal flash-attention cycles over real ones
+  score_traffic,         ///< HBM bytes of non-flash attention over the counted ones
+  vector_efficiency,     ///< share of vector-engine lanes x clock
+  link_fraction,         ///< share of published NeuronLink bandwidth per direction
+  dma_fraction,          ///< share of published DMA bandwidth per core
+  in_graph_alpha,        ///< seconds per collective inside a compiled graph
+  hop_latency,           ///< seconds per NeuronLink hop
+  efa_fraction,          ///< share of published EFA bandwidth
+  efa_latency,           ///< seconds per message between nodes
+  layer_overhead,        ///< seconds per layer and pass (DMA and semaphore latency)
+  graph_launch,          ///< seconds per micro-batch graph without pipeline
+  task_launch,           ///< seconds per pipeline task (each is a graph of its own)
+  bucket_overhead,       ///< seconds per ZeRO-1 bucket
+  step_overhead,         ///< seconds per step on the host
+  runtime_reserve,       ///< bytes per core held by runtime, collectives, code
+  configuration_spread,  ///< log-sd of step time between configurations, unexplained
+  stack_spread,          ///< log-sd of step time between software stacks, added when the stack is unknown
+  count
+};
+
+std::string_view to_string(Parameter p);
+/// Unit of the value: "1", "s" or "bytes".
+std::string_view unit_of(Parameter p);
+
+/// A log-normal parameter: median and standard deviation of its logarithm.
+struct Value {
+  double median = 0;
+  double log_sd = 0;
+  std::string source;
+};
+
+/// theta: one value per parameter. Its covariance is diagonal in a data-sheet profile.
+struct Profile {
+  std::string name;
+  std::array<Value, static_cast<std::size_t>(Parameter::count)> values;
+
+  double operator[](Parameter p) const { return values[static_cast<std::size_t>(p)].median; }
+  const Value& value(Parameter p) const { return values[static_cast<std::size_t>(p)]; }
+  Value& value(Parameter p) { return values[static_cast<std::size_t>(p)]; }
+};
+
+}  // namespace trnplan::models

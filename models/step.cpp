@@ -1,0 +1,634 @@
+#include "models/step.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "models/collective.h"
+#include "models/memory.h"
+#include "models/schedule.h"
+#include "sim/executor.h"
+#include "sim/program.h"
+#include "topology/placement.h"
+#include "topology/rank_order.h"
+
+namespace trnplan::models {
+
+namespace {
+
+constexpr std::size_t kCategories = static_cast<std::size_t>(Category::count);
+/// Plain data-parallel bucket (ALLREDUCE_BUCKET_CAP_MB; aws-neuron/neuronx-distributed
+/// src/neuronx_distributed/parallel_layers/grads.py).
+constexpr double kAllReduceBucketBytes = 512e6;
+/// Two-sided 90 % of a normal distribution.
+constexpr double kNinetyPercent = 1.6448536269514722;
+
+std::size_t index(Category c) {
+  return static_cast<std::size_t>(c);
+}
+std::size_t index(Parameter p) {
+  return static_cast<std::size_t>(p);
+}
+
+/// Ticks by category and seconds by parameter; the categories add up to the ticks exactly.
+struct Charge {
+  std::array<std::int64_t, kCategories> category{};
+  ParameterSeconds parameter{};
+
+  SimTime total() const {
+    SimTime t;
+    for (const std::int64_t ps : category) t += SimTime{ps};
+    return t;
+  }
+  void add(Category c, Parameter p, SimTime t) {
+    category[index(c)] += t.ps;
+    parameter[index(p)] += to_seconds(t);
+  }
+  void add(Category c, Parameter p, Seconds s) { add(c, p, to_sim_time(s)); }
+  void add(const Charge& other, int times = 1) {
+    for (std::size_t i = 0; i < kCategories; ++i) category[i] += other.category[i] * times;
+    for (std::size_t i = 0; i < parameter.size(); ++i) parameter[i] += other.parameter[i] * times;
+  }
+};
+
+/// A task as the step knows it: a fixed part, then perhaps a transfer.
+struct Item {
+  Charge fixed;
+  Fabric::Load load;  ///< empty: work only
+  Category transfer_category = Category::compute;
+  Parameter transfer_parameter = Parameter::link_fraction;
+  Seconds alone{};                ///< the transfer's length without contention
+  int stage = -1;                 ///< -1: belongs to several
+  bool micro_batch_work = false;  ///< forward or backward of a micro-batch
+
+  SimTime uncontended() const { return fixed.total() + to_sim_time(alone); }
+};
+
+/// `also`: a second parameter the length scales with, unless `count`.
+Item work_item(Category c, Parameter p, Seconds s, Parameter also = Parameter::count) {
+  Item item;
+  item.fixed.add(c, p, s);
+  if (also != Parameter::count) item.fixed.parameter[index(also)] += s;
+  return item;
+}
+
+Item transfer_item(const Fabric& fabric, Category c, const Collective& collective, int repeat = 1) {
+  Item item;
+  item.fixed.add(c, Parameter::in_graph_alpha, collective.alpha * repeat);
+  item.fixed.add(c, Parameter::hop_latency, collective.hops * repeat);
+  item.fixed.add(c, Parameter::efa_latency, collective.network * repeat);
+  item.load = collective.load;
+  for (auto& [key, bytes] : item.load) bytes *= repeat;
+  item.transfer_category = c;
+  item.transfer_parameter = collective.bottleneck(fabric);
+  item.alone = collective.transfer(fabric) * repeat;
+  return item;
+}
+
+/// Puts items into a sim::Program; resources and flows are made once.
+class Builder {
+ public:
+  Builder(const Fabric& fabric, int devices) : fabric_(fabric) {
+    for (int d = 0; d < devices; ++d) program_.add_device("stage " + std::to_string(d));
+  }
+
+  /// The item must outlive the builder's use.
+  void emit(const Item& item, const std::vector<sim::DeviceId>& devices) {
+    const auto [it, fresh] = known_.try_emplace(&item);
+    if (fresh) it->second = define(item);
+    const Known& known = it->second;
+    if (known.flow == sim::Task::kNoFlow && devices.size() == 1) {
+      program_.add_work(devices[0], known.fixed, known.tag);
+    } else {
+      const sim::FlowId flow = known.flow == sim::Task::kNoFlow ? empty_flow() : known.flow;
+      program_.add_transfer(devices, flow, known.fixed, known.tag);
+    }
+  }
+
+  const sim::Program& program() const { return program_; }
+  const Item& item_of(sim::TaskId t) const { return *items_[program_.tasks()[t].tag]; }
+
+ private:
+  struct Known {
+    sim::FlowId flow = sim::Task::kNoFlow;
+    SimTime fixed;
+    std::uint32_t tag = 0;
+  };
+
+  Known define(const Item& item) {
+    Known known{sim::Task::kNoFlow, item.fixed.total(), static_cast<std::uint32_t>(items_.size())};
+    items_.push_back(&item);
+    std::vector<sim::Weight> weights;
+    for (const auto& [key, bytes] : item.load) weights.push_back({resource(key), bytes});
+    if (!weights.empty()) known.flow = program_.add_flow(std::move(weights));
+    return known;
+  }
+
+  sim::ResourceId resource(const Fabric::Key& key) {
+    const auto [it, fresh] = resources_.try_emplace(key);
+    if (fresh) it->second = program_.add_resource(Fabric::name(key), fabric_.capacity(key));
+    return it->second;
+  }
+
+  sim::FlowId empty_flow() {
+    if (empty_flow_ == sim::Task::kNoFlow) empty_flow_ = program_.add_flow({});
+    return empty_flow_;
+  }
+
+  const Fabric& fabric_;
+  sim::Program program_;
+  std::map<const Item*, Known> known_;
+  std::map<Fabric::Key, sim::ResourceId> resources_;
+  std::vector<const Item*> items_;
+  sim::FlowId empty_flow_ = sim::Task::kNoFlow;
+};
+
+/// What a task's transfer took, beyond its fixed part.
+SimTime transfer_of(const sim::Program& program, const sim::Run& run, sim::TaskId t) {
+  return run.ended[t] - run.started[t] - program.tasks()[t].fixed;
+}
+
+/// A sub-program: items one after the other on one device, run on the engine.
+Charge run_chain(const Fabric& fabric, const std::vector<Item>& chain) {
+  Builder builder(fabric, 1);
+  for (const Item& item : chain) builder.emit(item, {0});
+  const sim::Run run = sim::execute(builder.program());
+  Charge total;
+  for (sim::TaskId t = 0; t < chain.size(); ++t) {
+    const Item& item = builder.item_of(t);
+    total.add(item.fixed);
+    total.add(item.transfer_category, item.transfer_parameter, transfer_of(builder.program(), run, t));
+  }
+  return total;
+}
+
+using Groups = std::vector<std::vector<int>>;
+
+}  // namespace
+
+/// Everything the program is made of.
+struct StepModel::Parts {
+  Job job;
+  Strategy strategy;
+  Profile profile;
+  topology::ChipGraph graph;
+  topology::RankOrder order;
+  topology::Placement placement;
+  Fabric fabric;
+  LayerModel layer_model;
+  int micro_batches;
+  int stages;
+
+  /// Operators of a stage's pass over one micro-batch, in runs of equal layers.
+  struct Pass {
+    std::vector<std::pair<const std::vector<Item>*, int>> chains;  ///< (operators, how often)
+    std::vector<std::unique_ptr<std::vector<Item>>> own;
+    Item launch;
+    Item whole;  ///< the same as one task of known length
+    Flops flops{};
+  };
+  struct Stage {
+    Pass forward, backward;
+    Item gradients_to_norms, reduce, optimizer, gather, end;
+  };
+  std::vector<Stage> parts;
+  std::vector<Item> activation, gradient;  ///< per boundary
+  Item barrier;
+  bool must_expand = false;
+
+  Parts(const Job& j, const Strategy& s, const Profile& p, const topology::ChipGraph& g)
+      : job(j),
+        strategy(s),
+        profile(p),
+        graph(g),
+        order(job.cluster, {s.tensor_parallel, s.context_parallel, s.data_parallel, s.pipeline_parallel}),
+        placement(job.cluster, order),
+        fabric(job.cluster, graph, placement, profile),
+        layer_model(job, strategy, profile),
+        micro_batches(models::micro_batches(job.training, s)),
+        stages(s.pipeline_parallel) {
+    const auto layers = layers_per_stage(job.architecture, strategy);
+    for (int stage = 0; stage < stages; ++stage) make_stage(stage, layers[static_cast<std::size_t>(stage)]);
+    for (int boundary = 0; boundary + 1 < stages; ++boundary) make_boundary(boundary);
+    barrier = make_barrier();
+    must_expand = chains_share_with_others();
+  }
+
+  /// Groups of a kind on one stage that touch a representative node; the others do the same elsewhere.
+  Groups groups_of(topology::GroupKind kind, int stage) const {
+    Groups mine;
+    for (auto& group : order.groups(kind)) {
+      if (order.stage_of(group.front()) != stage) continue;
+      if (std::any_of(group.begin(), group.end(), [&](int r) { return placement.represents(r); })) {
+        mine.push_back(std::move(group));
+      }
+    }
+    return mine;
+  }
+
+  /// trn1: ranks j, j + T/r, j + 2T/r ... of each tensor-parallel group hold copies of the same KV heads
+  /// (aws-neuron/neuronx-distributed src/neuronx_distributed/parallel_layers/parallel_state.py).
+  Groups kv_groups(const Groups& tensor) const {
+    Groups replicas;
+    const int r = strategy.kv_replicator, t = strategy.tensor_parallel;
+    if (r < 2) return replicas;
+    for (const auto& group : tensor) {
+      for (int j = 0; j < t / r; ++j) {
+        std::vector<int> copy;
+        for (int i = 0; i < r; ++i) copy.push_back(group[static_cast<std::size_t>(j + i * (t / r))]);
+        replicas.push_back(std::move(copy));
+      }
+    }
+    return replicas;
+  }
+
+  std::vector<Item> items_of(const OperatorList& operators, const Groups& tensor, const Groups& kv,
+                             int stage) const {
+    std::vector<Item> items;
+    for (const Operator& o : operators) {
+      Item item =
+          o.scope == Scope::none
+              ? work_item(o.category, o.parameter, o.seconds, o.also)
+              : transfer_item(fabric, o.category,
+                              collective(fabric, o.op, o.scope == Scope::tensor ? tensor : kv, o.bytes),
+                              o.repeat);
+      item.stage = stage;
+      item.micro_batch_work = true;
+      items.push_back(std::move(item));
+    }
+    return items;
+  }
+
+  void append(Pass& pass, const OperatorList& operators, int times, const Groups& tensor, const Groups& kv,
+              int stage) {
+    if (operators.empty() || times == 0) return;
+    pass.own.push_back(std::make_unique<std::vector<Item>>(items_of(operators, tensor, kv, stage)));
+    pass.chains.emplace_back(pass.own.back().get(), times);
+    for (const Operator& o : operators) pass.flops += o.flops * times;
+  }
+
+  void finish(Pass& pass, int stage) const {
+    pass.whole.fixed.add(pass.launch.fixed);
+    for (const auto& [chain, times] : pass.chains) pass.whole.fixed.add(run_chain(fabric, *chain), times);
+    pass.whole.stage = stage;
+    pass.whole.micro_batch_work = true;
+    pass.launch.stage = stage;
+    pass.launch.micro_batch_work = true;
+  }
+
+  void make_stage(int stage, int layers) {
+    const Groups tensor = groups_of(topology::GroupKind::tensor, stage);
+    const Groups kv = kv_groups(tensor);
+    const bool first = stage == 0, last = stage == stages - 1;
+    const double n = local_parameters(job.architecture, strategy, stage);
+    Stage s;
+    if (stages > 1) {
+      s.forward.launch =
+          work_item(Category::overhead, Parameter::task_launch, Seconds(profile[Parameter::task_launch]));
+      s.backward.launch = s.forward.launch;
+    } else {  // forward and backward of a micro-batch are one graph
+      s.forward.launch =
+          work_item(Category::overhead, Parameter::graph_launch, Seconds(profile[Parameter::graph_launch]));
+    }
+    if (first) append(s.forward, layer_model.embedding_forward(), 1, tensor, kv, stage);
+    append(s.forward, layer_model.layer_forward(), layers, tensor, kv, stage);
+    if (last) append(s.forward, layer_model.head_forward(), 1, tensor, kv, stage);
+    if (last) append(s.backward, layer_model.head_backward(), 1, tensor, kv, stage);
+    append(s.backward, layer_model.layer_backward(), layers, tensor, kv, stage);
+    if (first) append(s.backward, layer_model.embedding_backward(), 1, tensor, kv, stage);
+    append(s.backward, layer_model.accumulate(n), 1, tensor, kv, stage);
+    finish(s.forward, stage);
+    finish(s.backward, stage);
+    make_end_of_step(s, stage, layers, n, tensor);
+    parts.push_back(std::move(s));
+  }
+
+  void make_end_of_step(Stage& s, int stage, int layers, double n, const Groups& tensor) {
+    const Groups data = groups_of(topology::GroupKind::data, stage);
+    if (strategy.sequence_parallel) {  // norm weights' gradients, one fp32 vector each
+      s.gradients_to_norms = transfer_item(
+          fabric, Category::tensor_parallel,
+          collective(fabric, CollectiveOp::all_reduce, tensor, Bytes(4.0 * job.architecture.hidden)),
+          2 * layers + 1);
+    }
+    const double narrow = strategy.precision == Precision::fp32 ? 4 : 2;
+    if (strategy.zero1) {
+      const double wide = strategy.precision == Precision::bf16_sr ? 2 : 4;
+      s.reduce = bucketed(CollectiveOp::reduce_scatter, data, wide * n, kZeroBucketBytes);
+      s.gather = bucketed(CollectiveOp::all_gather, data, narrow * n, kZeroBucketBytes);
+    } else {
+      s.reduce = bucketed(CollectiveOp::all_reduce, data, narrow * n, kAllReduceBucketBytes);
+    }
+    const OperatorList update = layer_model.optimizer(n, strategy.data_parallel * strategy.context_parallel);
+    s.optimizer = work_item(update.front().category, update.front().parameter, update.front().seconds);
+    s.end =
+        work_item(Category::overhead, Parameter::step_overhead, Seconds(profile[Parameter::step_overhead]));
+    for (Item* item : {&s.gradients_to_norms, &s.reduce, &s.optimizer, &s.gather, &s.end})
+      item->stage = stage;
+  }
+
+  /// A long vector in buckets, one collective each, one after the other.
+  Item bucketed(CollectiveOp op, const Groups& groups, double bytes, double bucket) const {
+    if (groups.empty()) return {};
+    const int buckets = static_cast<int>(std::max(1.0, std::ceil(bytes / bucket)));
+    Item item = transfer_item(fabric, Category::data_parallel,
+                              collective(fabric, op, groups, Bytes(bytes / buckets)), buckets);
+    item.fixed.add(Category::data_parallel, Parameter::bucket_overhead,
+                   Seconds(profile[Parameter::bucket_overhead] * buckets));
+    return item;
+  }
+
+  void make_boundary(int boundary) {
+    Groups pairs;
+    const int ranks = job.cluster.cores() / stages;
+    for (int r = 0; r < ranks; ++r) {
+      const int below = boundary * ranks + r, above = below + ranks;
+      if (placement.represents(below) || placement.represents(above)) pairs.push_back({below, above});
+    }
+    const auto message = [&](Bytes bytes) {
+      Item item = transfer_item(fabric, Category::pipeline,
+                                collective(fabric, CollectiveOp::send_recv, pairs, bytes));
+      item.fixed.add(Category::pipeline, Parameter::task_launch, Seconds(profile[Parameter::task_launch]));
+      return item;
+    };
+    activation.push_back(message(layer_model.boundary() + layer_model.pass_along()));
+    gradient.push_back(message(layer_model.boundary()));
+  }
+
+  /// The gradient norm: scalar all-reduces over tensor, data and pipeline groups; every stage waits.
+  Item make_barrier() const {
+    Item item;
+    item.fixed.add(Category::overhead, Parameter::in_graph_alpha,
+                   Seconds(3 * profile[Parameter::in_graph_alpha]));
+    if (job.cluster.nodes > 1) {
+      item.fixed.add(Category::overhead, Parameter::efa_latency,
+                     Seconds(2 * profile[Parameter::efa_latency]));
+    }
+    return item;
+  }
+
+  /// True when a stage's own collectives use a link or NIC that another stage may use at the same time: then
+  /// layers must run inside the step, where the engine shares the resource out.
+  bool chains_share_with_others() const {
+    std::vector<std::map<Fabric::Key, double>> chain_use(parts.size());
+    const auto collect = [](Fabric::Load& into, const Fabric::Load& load) {
+      into.insert(load.begin(), load.end());
+    };
+    for (std::size_t s = 0; s < parts.size(); ++s) {
+      for (const Pass* pass : {&parts[s].forward, &parts[s].backward}) {
+        for (const auto& [chain, times] : pass->chains) {
+          for (const Item& item : *chain) collect(chain_use[s], item.load);
+        }
+      }
+    }
+    for (std::size_t s = 0; s < parts.size(); ++s) {
+      Fabric::Load others;
+      for (std::size_t o = 0; o < parts.size(); ++o) {
+        if (o == s) continue;
+        collect(others, chain_use[o]);
+        for (const Item* item : {&parts[o].gradients_to_norms, &parts[o].reduce, &parts[o].gather}) {
+          collect(others, item->load);
+        }
+      }
+      for (std::size_t b = 0; b < activation.size(); ++b) {
+        if (b == s || b + 1 == s) continue;  // this stage takes part itself and is busy meanwhile
+        collect(others, activation[b].load);
+        collect(others, gradient[b].load);
+      }
+      const bool shares = std::any_of(chain_use[s].begin(), chain_use[s].end(),
+                                      [&](const auto& use) { return others.count(use.first) > 0; });
+      if (shares) return true;
+    }
+    return false;
+  }
+
+  void emit_pass(Builder& builder, const Pass& pass, sim::DeviceId device, bool expand) const {
+    if (!expand) return builder.emit(pass.whole, {device});
+    if (pass.launch.fixed.total().ps > 0) builder.emit(pass.launch, {device});
+    for (const auto& [chain, times] : pass.chains) {
+      for (int i = 0; i < times; ++i) {
+        for (const Item& item : *chain) builder.emit(item, {device});
+      }
+    }
+  }
+
+  /// Emits all micro-batches. A transfer goes in when both its stages have reached it, so that the order of
+  /// every queue is the order of its schedule.
+  void emit_micro_batches(Builder& builder, bool expand) const {
+    std::vector<std::vector<StageAction>> actions;
+    for (int s = 0; s < stages; ++s) actions.push_back(one_f_one_b(s, stages, micro_batches));
+    std::vector<std::size_t> next(actions.size(), 0);
+    const auto waits_for = [&](std::size_t stage, StageAction action) {
+      return next[stage] < actions[stage].size() && actions[stage][next[stage]] == action;
+    };
+    using Kind = StageAction::Kind;
+    bool progress = true;
+    while (progress) {
+      progress = false;
+      for (std::size_t s = 0; s < actions.size(); ++s) {
+        while (next[s] < actions[s].size()) {
+          const StageAction action = actions[s][next[s]];
+          const auto device = static_cast<sim::DeviceId>(s);
+          if (action.kind == Kind::forward || action.kind == Kind::backward) {
+            emit_pass(builder, action.kind == Kind::forward ? parts[s].forward : parts[s].backward, device,
+                      expand);
+          } else if (action.kind == Kind::activation_up &&
+                     waits_for(s + 1, {Kind::activation_down, action.micro_batch})) {
+            builder.emit(activation[s], {device, device + 1});
+            ++next[s + 1];
+          } else if (action.kind == Kind::gradient_up &&
+                     waits_for(s + 1, {Kind::gradient_down, action.micro_batch})) {
+            builder.emit(gradient[s], {device, device + 1});
+            ++next[s + 1];
+          } else {
+            break;  // the neighbour is not there yet; it will emit the transfer or let us
+          }
+          ++next[s];
+          progress = true;
+        }
+      }
+    }
+    for (std::size_t s = 0; s < actions.size(); ++s) {
+      if (next[s] < actions[s].size()) throw std::logic_error("the pipeline schedule deadlocks");
+    }
+  }
+
+  void emit_end_of_step(Builder& builder) const {
+    std::vector<sim::DeviceId> all;
+    for (int s = 0; s < stages; ++s) {
+      const auto device = static_cast<sim::DeviceId>(s);
+      all.push_back(device);
+      builder.emit(parts[static_cast<std::size_t>(s)].gradients_to_norms, {device});
+      builder.emit(parts[static_cast<std::size_t>(s)].reduce, {device});
+    }
+    builder.emit(barrier, all);
+    for (int s = 0; s < stages; ++s) {
+      const Stage& stage = parts[static_cast<std::size_t>(s)];
+      for (const Item* item : {&stage.optimizer, &stage.gather, &stage.end}) {
+        builder.emit(*item, {static_cast<sim::DeviceId>(s)});
+      }
+    }
+  }
+};
+
+std::string StepModel::not_modelled(const Job& job, const Strategy& s) {
+  if (job.architecture.experts > 0) return "mixture of experts is not modelled yet";
+  if (s.context_parallel > 1) return "context parallel is not modelled yet";
+  if (s.expert_parallel > 1) return "expert parallel is not modelled yet";
+  if (s.virtual_pipeline > 1)
+    return "the interleaved pipeline schedule (virtual pipeline) is not modelled yet";
+  return "";
+}
+
+StepModel::StepModel(const Job& job, const Strategy& strategy, const Profile& profile,
+                     const topology::ChipGraph& graph) {
+  const std::string missing = not_modelled(job, strategy);
+  if (!missing.empty()) throw std::invalid_argument(missing);
+  if (models::micro_batches(job.training, strategy) < 1) {
+    throw std::invalid_argument(
+        "the global batch is smaller than one micro-batch on every data-parallel rank");
+  }
+  parts_ = std::make_unique<const Parts>(job, strategy, profile, graph);
+}
+
+StepModel::~StepModel() = default;
+StepModel::StepModel(StepModel&&) noexcept = default;
+StepModel& StepModel::operator=(StepModel&&) noexcept = default;
+
+Seconds StepModel::lower_bound() const {
+  const Parts& p = *parts_;
+  const auto tail = [](const Parts::Stage& s) {
+    return s.optimizer.uncontended() + s.gather.uncontended() + s.end.uncontended();
+  };
+  // Before stage i can start, the stages below must have passed a micro-batch up; after its last backward
+  // they must pass the gradient down. Meanwhile the stage's own queue is never faster than its tasks one
+  // after the other.
+  SimTime best, before, after;
+  for (std::size_t i = 0; i < p.parts.size(); ++i) {
+    const Parts::Stage& s = p.parts[i];
+    SimTime own = s.forward.whole.uncontended() + s.backward.whole.uncontended();
+    if (i > 0) own += p.activation[i - 1].uncontended() + p.gradient[i - 1].uncontended();
+    if (i < p.activation.size()) own += p.activation[i].uncontended() + p.gradient[i].uncontended();
+    const SimTime body{own.ps * p.micro_batches};
+    const auto finish = [&](const Parts::Stage& which) {
+      return which.gradients_to_norms.uncontended() + which.reduce.uncontended() + p.barrier.uncontended() +
+             tail(which);
+    };
+    best = std::max(best, before + body + std::max(finish(s), after + finish(p.parts.front())));
+    before += s.forward.whole.uncontended();
+    after += s.backward.whole.uncontended();
+    if (i > 0) {
+      before += p.activation[i - 1].uncontended();
+      after += p.gradient[i - 1].uncontended();
+    }
+  }
+  return to_seconds(best);
+}
+
+Seconds StepModel::compute_bound() const {
+  SimTime most;
+  for (const Parts::Stage& s : parts_->parts) {
+    std::int64_t ps = 0;
+    for (const Category c : {Category::compute, Category::overhead}) {
+      ps += s.forward.whole.fixed.category[index(c)] + s.backward.whole.fixed.category[index(c)];
+    }
+    most = std::max(most, SimTime{ps * parts_->micro_batches});
+  }
+  return to_seconds(most);
+}
+
+namespace {
+
+/// Adds up the critical path. Micro-batch work of other stages before the path first and after it last visits
+/// its main stage is the bubble: filling and draining the pipeline.
+Charge fold_path(const Builder& builder, const sim::Run& run, int stages) {
+  const std::vector<sim::TaskId> path = run.critical_path();
+  std::vector<std::int64_t> work(static_cast<std::size_t>(stages), 0);
+  const auto stage_of = [&](sim::TaskId t) {
+    const Item& item = builder.item_of(t);
+    return item.micro_batch_work ? item.stage : -1;
+  };
+  for (const sim::TaskId t : path) {
+    if (stage_of(t) >= 0) work[static_cast<std::size_t>(stage_of(t))] += (run.ended[t] - run.started[t]).ps;
+  }
+  const int main = static_cast<int>(std::max_element(work.begin(), work.end()) - work.begin());
+  std::size_t first = path.size(), last = 0;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    if (stage_of(path[i]) != main) continue;
+    first = std::min(first, i);
+    last = i;
+  }
+  Charge total;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    const Item& item = builder.item_of(path[i]);
+    Charge charge = item.fixed;
+    charge.add(item.transfer_category, item.transfer_parameter, transfer_of(builder.program(), run, path[i]));
+    if (stage_of(path[i]) >= 0 && (i < first || i > last)) {
+      const SimTime all = charge.total();
+      charge.category = {};
+      charge.category[index(Category::bubble)] = all.ps;
+    }
+    total.add(charge);
+  }
+  return total;
+}
+
+/// Spread of the logarithm of the step time: each parameter by its share of the path, and what no parameter
+/// explains.
+double log_spread(const Profile& profile, const Software& software, const ParameterSeconds& by_parameter,
+                  Seconds step) {
+  double variance = std::pow(profile[Parameter::configuration_spread], 2);
+  if (software.framework.empty() || software.release.empty()) {
+    variance += std::pow(profile[Parameter::stack_spread], 2);
+  }
+  for (std::size_t i = 0; i < by_parameter.size(); ++i) {
+    variance += std::pow(by_parameter[i] / step * profile.values[i].log_sd, 2);
+  }
+  return std::sqrt(variance);
+}
+
+}  // namespace
+
+StepReport StepModel::simulate(StepOptions options) const {
+  const Parts& p = *parts_;
+  StepReport report;
+  report.expanded = options.flat || p.must_expand;
+  Builder builder(p.fabric, p.stages);
+  p.emit_micro_batches(builder, report.expanded);
+  p.emit_end_of_step(builder);
+  const sim::Run run = sim::execute(builder.program());
+
+  report.step = to_seconds(run.end);
+  report.tasks = builder.program().tasks().size();
+  report.events = run.events;
+  const Charge path = fold_path(builder, run, p.stages);
+  for (std::size_t i = 0; i < kCategories; ++i) report.breakdown[i] = to_seconds(SimTime{path.category[i]});
+  report.by_parameter = path.parameter;
+  const double spread = log_spread(p.profile, p.job.software, report.by_parameter, report.step);
+  report.low = report.step * std::exp(-kNinetyPercent * spread);
+  report.high = report.step * std::exp(kNinetyPercent * spread);
+
+  const Training& training = p.job.training;
+  const FlopsPerSecond peak = p.job.cluster.instance.core.bf16 * p.job.cluster.cores();
+  report.tokens_per_second =
+      static_cast<double>(training.global_batch) * training.sequence / report.step.value;
+  report.model_flops =
+      FlopsPerSecond(report.tokens_per_second * model_flops_per_token(p.job.architecture, training.sequence));
+  report.six_n_flops = FlopsPerSecond(report.tokens_per_second * six_n_flops_per_token(p.job.architecture));
+  report.mfu = report.model_flops / peak;
+  Flops executed{};
+  const double replicas = static_cast<double>(p.micro_batches) * p.job.cluster.cores() / p.stages;
+  for (const Parts::Stage& s : p.parts) executed += (s.forward.flops + s.backward.flops) * replicas;
+  report.hfu = executed / report.step / peak;
+  return report;
+}
+
+StepReport simulate_step(const Job& job, const Strategy& strategy, const Profile& profile,
+                         StepOptions options) {
+  return StepModel(job, strategy, profile, topology::ChipGraph(job.cluster.instance)).simulate(options);
+}
+
+}  // namespace trnplan::models

@@ -1,0 +1,87 @@
+// One training step of a strategy as a program for the event engine, and what its simulation says.
+//
+// Structure (docs/models.md, "Step"): every pipeline stage is an in-order device; data-parallel replicas and
+// the ranks of a tensor-parallel group do the same thing at the same time and are one device (equal by
+// symmetry). A layer's forward or backward is a sub-program of its own, run on the engine with its
+// collectives on the torus links, and remembered; it is expanded into the step when another device's
+// transfers touch the same links. After the last micro-batch come the norm-weight all-reduces, the ZeRO-1
+// reduce-scatter, the gradient norm (all stages wait for each other), AdamW, and the all-gather of the new
+// weights. Not modelled: interleaved and zero-bubble schedules, context and expert parallel, overlap of
+// ZeRO-1 with backward (NxD has none), hiding of launches by asynchronous execution, data loading.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "models/job.h"
+#include "models/operators.h"
+#include "models/profile.h"
+#include "topology/chip_graph.h"
+
+namespace trnplan::models {
+
+using CategorySeconds = std::array<Seconds, static_cast<std::size_t>(Category::count)>;
+using ParameterSeconds = std::array<Seconds, static_cast<std::size_t>(Parameter::count)>;
+
+/// What one step costs.
+struct StepReport {
+  Seconds step{};
+  Seconds low{}, high{};        ///< 90 % interval
+  CategorySeconds breakdown{};  ///< along the critical path; adds up to `step`. Bubble: the path's work on
+                                ///< other stages before it first and after it last visits its main stage
+  ParameterSeconds
+      by_parameter{};  ///< along the critical path: seconds that scale with each parameter (some with two)
+  double tokens_per_second = 0;
+  double mfu = 0;                ///< (6N + 12 L h s) over the cores' BF16 peak
+  double hfu = 0;                ///< all tensor-engine operations, recompute and KV replicas included
+  FlopsPerSecond model_flops{};  ///< of the cluster, 6N + 12 L h s
+  FlopsPerSecond six_n_flops{};  ///< of the cluster, 6N only
+  bool expanded = false;         ///< layers were expanded into the step's program
+  std::size_t tasks = 0;
+  std::uint64_t events = 0;
+};
+
+/// How a step is simulated.
+struct StepOptions {
+  bool flat =
+      false;  ///< expand every layer instead of remembering sub-programs; the answer is the same to the tick
+};
+
+/// A strategy prepared for simulation. Holds no reference to its arguments.
+class StepModel {
+ public:
+  /// What the simulator does not cover of this job and strategy, or "" when it can be simulated.
+  static std::string not_modelled(const Job& job, const Strategy& strategy);
+
+  /// Throws std::invalid_argument when not_modelled() is not empty or the rank order cannot be formed.
+  /// `graph` is the chip graph of the job's instance. Cost: O(PP * distinct collectives * cores).
+  StepModel(const Job& job, const Strategy& strategy, const Profile& profile,
+            const topology::ChipGraph& graph);
+  ~StepModel();
+  StepModel(StepModel&&) noexcept;
+  StepModel& operator=(StepModel&&) noexcept;
+
+  /// A time that simulate() never beats: the busiest stage's own work and the end of the step, uncontended.
+  Seconds lower_bound() const;
+
+  /// The busiest stage's computing alone, every collective free: a bound that still holds where a replica
+  /// group is refused and nothing can be said about the time of its collectives.
+  Seconds compute_bound() const;
+
+  /// Cost: O(micro-batches * PP) events.
+  StepReport simulate(StepOptions options = {}) const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<const Parts> parts_;
+};
+
+/// StepModel(...).simulate() in one call, building the chip graph.
+StepReport simulate_step(const Job& job, const Strategy& strategy, const Profile& profile,
+                         StepOptions options = {});
+
+}  // namespace trnplan::models

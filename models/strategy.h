@@ -1,0 +1,68 @@
+// How it is trained: the parallelism strategy.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "units/product.h"
+
+namespace trnplan::models {
+
+enum class Precision { mixed_precision, autocast, bf16_sr, fp32, manual };
+/// The NxDT spelling: mixed_precision, autocast, bf16SR, fp32, manual.
+std::string_view to_string(Precision p);
+std::optional<Precision> precision_from(std::string_view text);
+
+/// Which modules' activations are recomputed in the backward pass. NxDT: activations_checkpoint_granularity
+/// and activations_checkpoint_recompute (aws-neuron/neuronx-distributed-training, examples/conf).
+struct Recompute {
+  bool full = false;                 ///< whole decoder layer
+  bool core_attention = false;       ///< CoreAttention; a no-op with flash attention
+  bool mlp = false;                  ///< LlamaMLP
+  bool rms_norm = false;             ///< LlamaRMSNorm
+  bool activation_multiply = false;  ///< ActivationMultiplyMLP
+
+  auto operator<=>(const Recompute&) const = default;
+};
+/// "none", "full", or class names joined by '+': "CoreAttention+LlamaMLP".
+std::string to_string(const Recompute& r);
+std::optional<Recompute> recompute_from(std::string_view text);
+
+/// One point of the search space. Degrees are the field's own; see docs/models.md.
+struct Strategy {
+  int tensor_parallel = 1;
+  int pipeline_parallel = 1;
+  int virtual_pipeline = 1;
+  int context_parallel = 1;
+  int expert_parallel = 1;
+  int data_parallel = 1;
+  int micro_batch = 1;  ///< sequences per micro-batch and data-parallel rank
+  bool sequence_parallel = false;
+  bool zero1 = true;
+  Recompute recompute;
+  bool flash_attention = true;
+  int kv_replicator = 1;  ///< copies of each KV head: max(1, TP / kv_heads) on NxDT
+  Precision precision = Precision::mixed_precision;
+  std::vector<int> pipeline_cuts;  ///< last layer of each stage but the last; empty = automatic
+
+  auto operator<=>(const Strategy&) const = default;
+  /// TP x PP x CP; saturates.
+  std::int64_t model_parallel() const {
+    return saturating_product({tensor_parallel, pipeline_parallel, context_parallel});
+  }
+};
+
+/// Short text for people: "TP 8 x PP 1 x DP 4, micro-batch 1, SP, ZeRO-1, CoreAttention+LlamaMLP".
+std::string describe(const Strategy& s);
+
+/// The same program under one name: with flash attention CoreAttention is never called, so recomputing it is
+/// a no-op and `none` and `CoreAttention` are one program, written "CoreAttention" as the shipped configs do;
+/// likewise LlamaMLP with and without CoreAttention. `full` absorbs every class; sequence parallel needs TP
+/// > 1.
+Strategy canonical(Strategy s);
+
+}  // namespace trnplan::models

@@ -1,0 +1,29 @@
+// One strategy, judged and simulated.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "models/job.h"
+#include "models/profile.h"
+#include "planner/plan.h"
+
+namespace trnplan::planner {
+
+struct Judgement {
+  std::vector<Violation>
+      broken;  ///< rules about numbers, replica groups, memory, what is not modelled; with fixes
+  std::optional<Plan> plan;  ///< absent where a simulation makes no sense
+
+  /// True when a rule is broken for certain (a doubt does not count).
+  bool refused() const;
+};
+
+/// Applies every rule to a strategy and simulates it when its shape allows: also when it does not fit, or
+/// when the runtime would refuse its groups.
+Judgement judge(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile);
+
+/// "stage 0 needs 17.6 of 16.0 GiB a core (loss): parameters 1.87, ...".
+std::string memory_message(const models::Memory& memory);
+
+}  // namespace trnplan::planner

@@ -1,0 +1,18 @@
+#include "planner/plan.h"
+
+namespace trnplan::planner {
+
+Plan make_plan(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
+               const topology::ChipGraph& graph) {
+  Plan plan;
+  plan.strategy = strategy;
+  plan.nodes = job.cluster.nodes;
+  plan.instance = job.cluster.instance.name;
+  plan.micro_batches = models::micro_batches(job.training, strategy);
+  plan.report = models::StepModel(job, strategy, profile, graph).simulate();
+  plan.memory = models::memory_of(job, strategy, profile);
+  plan.usd_per_hour = job.cluster.instance.usd_per_hour() * job.cluster.nodes;
+  return plan;
+}
+
+}  // namespace trnplan::planner

@@ -1,0 +1,48 @@
+// A plan: a strategy with its prediction, and why other strategies were turned down.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/job.h"
+#include "models/memory.h"
+#include "models/step.h"
+#include "topology/verdict.h"
+
+namespace trnplan::planner {
+
+/// A strategy that was simulated. Fits in memory; legality is the search's promise, check with
+/// rule_violations().
+struct Plan {
+  models::Strategy strategy;
+  int nodes = 1;
+  std::string instance;
+  int micro_batches = 0;
+  models::StepReport report;
+  models::Memory memory;
+  double usd_per_hour = 0;  ///< all nodes, on-demand price
+};
+
+/// A rule a strategy breaks. `rule` is one word of docs/rules.md.
+struct Violation {
+  std::string rule;
+  std::string message;
+  std::string fix;
+  bool doubtful = false;  ///< only doubtful: the runtime may or may not accept it
+};
+
+/// A strategy that was turned down although it could be faster than the winner.
+struct Refusal {
+  models::Strategy strategy;
+  Violation why;
+  Seconds lower_bound{};  ///< never above what it would take; for "replica-group" computing alone
+  std::optional<models::Memory> memory;  ///< for rule "memory"
+  std::vector<int> chips;                ///< for rule "replica-group": the offending group's chips
+};
+
+/// Simulates one strategy. Throws std::invalid_argument as models::StepModel does.
+Plan make_plan(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
+               const topology::ChipGraph& graph);
+
+}  // namespace trnplan::planner

@@ -1,0 +1,275 @@
+#include "planner/rules.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "planner/space.h"
+
+namespace trnplan::planner {
+
+using models::Architecture;
+using models::Job;
+using models::Strategy;
+
+namespace {
+
+using Found = std::optional<Violation>;
+
+topology::Degrees degrees_of(const Strategy& s) {
+  return {s.tensor_parallel, s.context_parallel, s.data_parallel, s.pipeline_parallel};
+}
+
+Found divisibility(const Job& job, const Strategy& s) {
+  const std::int64_t cores = job.cluster.cores(), ranks = degrees_of(s).world();
+  if (ranks == cores && ranks > 0) return std::nullopt;
+  return Violation{
+      "divisibility",
+      fmt::format("TP {} x PP {} x CP {} x DP {} is {} ranks, the cluster has {} cores", s.tensor_parallel,
+                  s.pipeline_parallel, s.context_parallel, s.data_parallel, ranks, cores),
+      cores % s.model_parallel() == 0 ? fmt::format("set data_parallel to {}", cores / s.model_parallel())
+                                      : "choose TP, PP and CP whose product divides the number of cores"};
+}
+
+Found experts(const Job& job, const Strategy& s) {
+  if (s.expert_parallel == 1) return std::nullopt;
+  if (job.architecture.experts == 0) {
+    return Violation{"moe", "expert parallel needs a mixture-of-experts model", "set expert_parallel to 1"};
+  }
+  const std::int64_t ranks = saturating_product({s.tensor_parallel, s.pipeline_parallel, s.expert_parallel});
+  if (job.cluster.cores() % ranks == 0) return std::nullopt;
+  return Violation{"divisibility", "the ranks do not divide by TP x PP x EP", "lower expert_parallel"};
+}
+
+Found devices(const Job& job, const Strategy&) {
+  constexpr std::array kAllowed = {1, 2, 8, 32, 64, 128};
+  const int cores = job.cluster.instance.cores();
+  if (std::find(kAllowed.begin(), kAllowed.end(), cores) != kAllowed.end()) return std::nullopt;
+  return Violation{"devices",
+                   fmt::format("NxDT starts 1, 2, 8, 32, 64 or 128 processes a node, not {}", cores),
+                   "use an instance type with one of these core counts"};
+}
+
+Found heads(const Job& job, const Strategy& s) {
+  const Architecture& a = job.architecture;
+  if (a.heads % s.tensor_parallel == 0 && a.intermediate % s.tensor_parallel == 0) return std::nullopt;
+  return Violation{"heads",
+                   fmt::format("{} attention heads and intermediate size {} must both divide by TP {}",
+                               a.heads, a.intermediate, s.tensor_parallel),
+                   "choose a TP that divides both"};
+}
+
+Found kv_replicator(const Job& job, const Strategy& s) {
+  const Architecture& a = job.architecture;
+  const int t = s.tensor_parallel, r = s.kv_replicator;
+  const int expected = std::max(1, t / std::max(1, a.kv_heads));
+  const bool splits = r >= 1 && saturating_product({a.kv_heads, r}) % t == 0 && t % r == 0;
+  if (splits && r == expected) return std::nullopt;
+  return Violation{"kv-replicator",
+                   fmt::format("{} KV heads x kv_replicator {} cannot be split over TP {}", a.kv_heads, r, t),
+                   saturating_product({a.kv_heads, expected}) % t == 0
+                       ? fmt::format("set kv_replicator to {}", expected)
+                       : "choose a TP that divides, or is a multiple of, the KV heads"};
+}
+
+Found vocabulary(const Job& job, const Strategy& s) {
+  const Architecture& a = job.architecture;
+  // The Megatron path pads the vocabulary; the HF path does not.
+  if (a.family == models::Family::gpt || a.family == models::Family::bert) return std::nullopt;
+  if (a.vocabulary % s.tensor_parallel == 0) return std::nullopt;
+  return Violation{"vocabulary",
+                   fmt::format("vocabulary {} does not divide by TP {} and NxDT's HF path does not pad it",
+                               a.vocabulary, s.tensor_parallel),
+                   "choose a TP that divides the vocabulary, or pad it in config.json"};
+}
+
+Found layers(const Job& job, const Strategy& s) {
+  const std::int64_t chunks = saturating_product({s.pipeline_parallel, s.virtual_pipeline});
+  const int count = job.architecture.layers;
+  if (count < chunks) {
+    return Violation{"layers",
+                     fmt::format("{} layers cannot fill PP {} x VPP {} stages", count, s.pipeline_parallel,
+                                 s.virtual_pipeline),
+                     fmt::format("lower PP x VPP to at most {}", count)};
+  }
+  if (s.pipeline_cuts.empty()) return std::nullopt;
+  const bool ascending = std::is_sorted(s.pipeline_cuts.begin(), s.pipeline_cuts.end(), std::less_equal<>());
+  if (ascending && static_cast<std::int64_t>(s.pipeline_cuts.size()) == chunks - 1 &&
+      s.pipeline_cuts.front() >= 0 && s.pipeline_cuts.back() < count - 1) {
+    return std::nullopt;
+  }
+  return Violation{
+      "layers",
+      fmt::format("pipeline_cuts must be {} ascending layer numbers between 0 and {}", chunks - 1, count - 2),
+      "name the last layer of each stage but the last"};
+}
+
+Found pipeline_parity(const Job&, const Strategy& s) {
+  if (s.pipeline_parallel == 1 || s.pipeline_parallel % 2 == 0) return std::nullopt;
+  return Violation{"pipeline-parity",
+                   fmt::format("PP {} is odd: NxD pairs neighbouring stages by parity for send and receive",
+                               s.pipeline_parallel),
+                   "use PP 1 or an even PP"};
+}
+
+Found batch(const Job& job, const Strategy& s) {
+  const long long slice = static_cast<long long>(s.micro_batch) * s.data_parallel;
+  const long long global = job.training.global_batch;
+  if (global >= slice && global % slice == 0) return std::nullopt;
+  const long long below = global / slice * slice, above = below + slice;
+  return Violation{"batch",
+                   fmt::format("global batch {} does not divide by micro-batch {} x DP {}", global,
+                               s.micro_batch, s.data_parallel),
+                   below > 0 ? fmt::format("the nearest global batches that do are {} and {}", below, above)
+                             : fmt::format("the smallest global batch that does is {}", above)};
+}
+
+Found interleaved(const Job& job, const Strategy& s) {
+  if (s.virtual_pipeline == 1 || s.micro_batch < 1 || s.data_parallel < 1) return std::nullopt;
+  if (models::micro_batches(job.training, s) % s.pipeline_parallel == 0) return std::nullopt;
+  return Violation{"interleaved",
+                   "the interleaved schedule needs a number of micro-batches that divides by PP",
+                   "change the micro-batch or PP, or set virtual_pipeline to 1"};
+}
+
+Found context_parallel(const Job& job, const Strategy& s) {
+  if (s.context_parallel == 1) return std::nullopt;
+  const int sequence = job.training.sequence;
+  if (sequence % s.context_parallel == 0 && sequence / s.context_parallel % 1024 == 0) return std::nullopt;
+  return Violation{
+      "context-parallel",
+      fmt::format("sequence {} over CP {} must give a multiple of 1024 tokens", sequence, s.context_parallel),
+      "choose another CP or sequence length"};
+}
+
+Found flash_attention(const Job& job, const Strategy& s) {
+  if (!s.flash_attention || s.context_parallel > 1 || job.training.sequence % 2048 == 0) return std::nullopt;
+  return Violation{"flash-attention",
+                   fmt::format("NxD's flash attention needs a sequence that divides by 2048, not {}",
+                               job.training.sequence),
+                   "change the sequence length, or pin flash_attention: false"};
+}
+
+Found sequence_parallel(const Job& job, const Strategy& s) {
+  if (!s.sequence_parallel) return std::nullopt;
+  const int local = job.training.sequence / s.context_parallel;
+  if (s.tensor_parallel > 1 && local % s.tensor_parallel == 0) return std::nullopt;
+  return Violation{
+      "sequence-parallel",
+      fmt::format("sequence parallel needs TP > 1 and a sequence that divides by TP {}", s.tensor_parallel),
+      "pin sequence_parallel: false or change the sequence length"};
+}
+
+Found tied_embeddings(const Job& job, const Strategy& s) {
+  if (!job.architecture.tied_embeddings || s.pipeline_parallel == 1) return std::nullopt;
+  return Violation{"tied-embeddings",
+                   "tied embeddings fail with pipeline parallel in NxDT (shared weight has no gradient)",
+                   "use PP 1, or untie embedding and head"};
+}
+
+Found rank_order(const Job& job, const Strategy& s) {
+  if (degrees_of(s).world() != job.cluster.cores()) return std::nullopt;  // divisibility says so
+  const std::string obstacle = topology::RankOrder::obstacle(job.cluster, degrees_of(s));
+  if (obstacle.empty()) return std::nullopt;
+  return Violation{"rank-order", obstacle, "choose TP 2 or TP 8, or a DP that fits"};
+}
+
+using Rule = Found (*)(const Job&, const Strategy&);
+constexpr Rule kRules[] = {
+    divisibility,     experts,         devices,           heads,           kv_replicator,
+    vocabulary,       layers,          pipeline_parity,   batch,           interleaved,
+    context_parallel, flash_attention, sequence_parallel, tied_embeddings, rank_order};
+
+std::string kind_name(topology::GroupKind kind) {
+  std::string name(topology::to_string(kind));
+  for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return name;
+}
+
+}  // namespace
+
+std::vector<Violation> rule_violations(const Job& job, const Strategy& strategy) {
+  std::vector<Violation> all;
+  for (const Rule rule : kRules) {
+    if (Found found = rule(job, strategy)) all.push_back(std::move(*found));
+  }
+  return all;
+}
+
+std::vector<Violation> contradictions(const Job& job) {
+  std::vector<Violation> common;
+  bool first = true;
+  for (const Strategy& s : enumerate(job)) {
+    const std::vector<Violation> broken = rule_violations(job, s);
+    const auto holds = [&](const Violation& v) {
+      return std::any_of(broken.begin(), broken.end(), [&](const Violation& b) { return b.rule == v.rule; });
+    };
+    if (first) {
+      common = broken;
+    } else {
+      common.erase(
+          std::remove_if(common.begin(), common.end(), [&](const Violation& v) { return !holds(v); }),
+          common.end());
+    }
+    first = false;
+    if (common.empty()) break;
+  }
+  std::erase_if(common, [](const Violation& v) { return v.rule == "batch"; });
+  return common;
+}
+
+topology::PlacementVerdict placement_verdict(const Job& job, const Strategy& strategy,
+                                             const topology::ChipGraph& graph) {
+  return topology::judge_all(job.cluster, graph, topology::RankOrder(job.cluster, degrees_of(strategy)));
+}
+
+const topology::GroupVerdict* offending_group(const topology::PlacementVerdict& verdict) {
+  const auto it = std::find_if(verdict.groups.begin(), verdict.groups.end(),
+                               [&](const topology::GroupVerdict& g) { return g.verdict == verdict.overall; });
+  return it == verdict.groups.end() ? nullptr : &*it;
+}
+
+std::vector<Violation> replica_group_violation(const topology::PlacementVerdict& verdict) {
+  if (verdict.overall == topology::Verdict::supported) return {};
+  const topology::GroupVerdict& group = *offending_group(verdict);
+  constexpr std::size_t kRanksShown = 8;
+  std::vector<int> shown = group.ranks;
+  if (shown.size() > kRanksShown) shown.resize(kRanksShown);
+  const std::string ranks =
+      fmt::format("{}{}", fmt::join(shown, ", "), group.ranks.size() > kRanksShown ? ", ..." : "");
+  Violation v;
+  v.rule = "replica-group";
+  v.doubtful = verdict.overall == topology::Verdict::doubtful;
+  v.message =
+      fmt::format("{} {} {{{}}}: {} ({})", kind_name(group.kind), group.ranks.size() == 2 ? "pair" : "group",
+                  ranks, group.message, v.doubtful ? "the runtime may refuse it" : "the runtime refuses it");
+  return {v};
+}
+
+std::vector<topology::Degrees> supported_neighbours(const topology::Cluster& cluster,
+                                                    const topology::ChipGraph& graph,
+                                                    topology::Degrees degrees) {
+  std::vector<topology::Degrees> found;
+  const int ranks = degrees.tensor * degrees.data;
+  for (int t = 1; t <= std::min(ranks, cluster.instance.cores()); ++t) {
+    if (ranks % t != 0 || t == degrees.tensor) continue;
+    const topology::Degrees d{t, degrees.context, ranks / t, degrees.pipeline};
+    if (!topology::RankOrder::obstacle(cluster, d).empty()) continue;
+    if (topology::judge_all(cluster, graph, topology::RankOrder(cluster, d)).overall ==
+        topology::Verdict::supported) {
+      found.push_back(d);
+    }
+  }
+  const auto distance = [&](const topology::Degrees& d) {
+    return std::abs(std::log2(d.tensor) - std::log2(degrees.tensor));
+  };
+  std::stable_sort(found.begin(), found.end(),
+                   [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
+  return found;
+}
+
+}  // namespace trnplan::planner

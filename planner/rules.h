@@ -1,0 +1,44 @@
+// Which strategies NxDT can express and the Neuron runtime accepts.
+//
+// One small function per rule in a table (rules.cpp): adding a rule is adding a function and a line. Rules
+// and their sources are listed in docs/rules.md.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/job.h"
+#include "planner/plan.h"
+#include "topology/chip_graph.h"
+#include "topology/verdict.h"
+
+namespace trnplan::planner {
+
+/// Every rule about numbers that `strategy` breaks for `job`: divisibility, heads, kv-replicator, vocabulary,
+/// layers, pipeline-parity, moe, batch, interleaved, context-parallel, flash-attention, sequence-parallel,
+/// tied-embeddings, devices, rank-order. Memory and replica groups are separate. Cost: microseconds.
+std::vector<Violation> rule_violations(const models::Job& job, const models::Strategy& strategy);
+
+/// The rules about numbers that every strategy of the job breaks, whatever is chosen: the job contradicts
+/// itself. Rule "batch" is left out, the search answers that with the nearest batch. Cost: one enumeration.
+std::vector<Violation> contradictions(const models::Job& job);
+
+/// The verdict on the strategy's replica groups. Precondition: no violation of `divisibility` or
+/// `rank-order`.
+topology::PlacementVerdict placement_verdict(const models::Job& job, const models::Strategy& strategy,
+                                             const topology::ChipGraph& graph);
+
+/// The violation a verdict amounts to: none when supported. The message names the first group of the worst
+/// verdict, its ranks and chips.
+std::vector<Violation> replica_group_violation(const topology::PlacementVerdict& verdict);
+
+/// The first group that has the overall verdict.
+const topology::GroupVerdict* offending_group(const topology::PlacementVerdict& verdict);
+
+/// Splits of the same ranks into tensor and data parallel (context and pipeline unchanged) whose groups are
+/// all supported, nearest tensor-parallel degree first.
+std::vector<topology::Degrees> supported_neighbours(const topology::Cluster& cluster,
+                                                    const topology::ChipGraph& graph,
+                                                    topology::Degrees degrees);
+
+}  // namespace trnplan::planner

@@ -1,0 +1,66 @@
+// Pending events of one simulation run, in the order they will happen.
+//
+// Order    By (time, phase, sequence). Events of equal time and phase come out in the order they were
+// scheduled.
+//          Scheduling at now() is allowed; the event runs after everything already waiting for the same time
+//          and phase.
+// Units    SimTime, integer picoseconds. The queue starts at time zero.
+// Cost     schedule() and pop() are O(log n) in pending events.
+// Misuse   Scheduling before now() throws std::logic_error: it is a bug in the caller.
+// Threads  None. One queue belongs to one run; there is no global queue.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "units/sim_time.h"
+
+namespace trnplan::sim {
+
+/// What happens within one instant: first everything that ends, then the sharing of resources is settled
+/// once.
+enum class Phase : std::uint8_t { completion, sharing };
+
+template <class Payload>
+class EventQueue {
+ public:
+  struct Event {
+    SimTime at;
+    Phase phase = Phase::completion;
+    std::uint64_t sequence = 0;
+    Payload payload{};
+  };
+
+  SimTime now() const { return now_; }
+  bool empty() const { return heap_.empty(); }
+
+  void schedule(SimTime at, Phase phase, Payload payload) {
+    if (at < now_) throw std::logic_error("an event was scheduled in the past");
+    heap_.push_back({at, phase, next_sequence_++, std::move(payload)});
+    std::push_heap(heap_.begin(), heap_.end(), later);
+  }
+
+  /// Removes and returns the next event and moves the clock to it. Precondition: not empty.
+  Event pop() {
+    std::pop_heap(heap_.begin(), heap_.end(), later);
+    Event event = std::move(heap_.back());
+    heap_.pop_back();
+    now_ = event.at;
+    return event;
+  }
+
+ private:
+  static bool later(const Event& a, const Event& b) {
+    return std::tie(a.at, a.phase, a.sequence) > std::tie(b.at, b.phase, b.sequence);
+  }
+
+  std::vector<Event> heap_;
+  SimTime now_{};
+  std::uint64_t next_sequence_ = 0;
+};
+
+}  // namespace trnplan::sim

@@ -1,0 +1,72 @@
+#include "sim/program.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace trnplan::sim {
+
+ResourceId Program::add_resource(std::string name, BytesPerSecond capacity) {
+  if (!(capacity.value > 0) || !std::isfinite(capacity.value)) {
+    throw std::invalid_argument("resource " + name + ": the capacity must be positive and finite");
+  }
+  resources_.push_back({std::move(name), capacity});
+  return static_cast<ResourceId>(resources_.size() - 1);
+}
+
+DeviceId Program::add_device(std::string name) {
+  devices_.push_back(std::move(name));
+  return static_cast<DeviceId>(devices_.size() - 1);
+}
+
+FlowId Program::add_flow(std::vector<Weight> weights) {
+  std::sort(weights.begin(), weights.end(),
+            [](const Weight& a, const Weight& b) { return a.resource < b.resource; });
+  Flow flow;
+  for (const Weight& w : weights) {
+    if (w.resource >= resources_.size()) throw std::invalid_argument("a flow uses an unknown resource");
+    if (!(w.bytes >= 0) || !std::isfinite(w.bytes)) {
+      throw std::invalid_argument("a flow's bytes must be finite and not negative");
+    }
+    if (w.bytes == 0) continue;
+    if (!flow.weights.empty() && flow.weights.back().resource == w.resource) {
+      flow.weights.back().bytes += w.bytes;
+    } else {
+      flow.weights.push_back(w);
+    }
+  }
+  flows_.push_back(std::move(flow));
+  return static_cast<FlowId>(flows_.size() - 1);
+}
+
+TaskId Program::add_task(const std::vector<DeviceId>& devices, FlowId flow, SimTime fixed,
+                         std::uint32_t tag) {
+  if (fixed.ps < 0) throw std::invalid_argument("a task's length must not be negative");
+  Task task{fixed, flow, tag, static_cast<std::uint32_t>(task_devices_.size()),
+            static_cast<std::uint32_t>(devices.size())};
+  for (const DeviceId d : devices) {
+    if (d >= devices_.size()) throw std::invalid_argument("a task uses an unknown device");
+    task_devices_.push_back(d);
+  }
+  tasks_.push_back(task);
+  return static_cast<TaskId>(tasks_.size() - 1);
+}
+
+TaskId Program::add_work(DeviceId device, SimTime length, std::uint32_t tag) {
+  return add_task({device}, Task::kNoFlow, length, tag);
+}
+
+TaskId Program::add_transfer(const std::vector<DeviceId>& devices, FlowId flow, SimTime latency,
+                             std::uint32_t tag) {
+  if (flow >= flows_.size()) throw std::invalid_argument("a transfer uses an unknown flow");
+  return add_task(devices, flow, latency, tag);
+}
+
+void Program::add_dependency(TaskId before, TaskId after) {
+  if (before >= tasks_.size() || after >= tasks_.size() || before == after) {
+    throw std::invalid_argument("a dependency needs two different tasks of the program");
+  }
+  dependencies_.emplace_back(before, after);
+}
+
+}  // namespace trnplan::sim

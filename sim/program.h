@@ -1,0 +1,88 @@
+// What a simulation runs: tasks on devices, coflows over shared resources, dependencies.
+//
+// Knows no transformer, no Trainium and no file format.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "units/quantity.h"
+#include "units/sim_time.h"
+
+namespace trnplan::sim {
+
+using ResourceId = std::uint32_t;
+using DeviceId = std::uint32_t;
+using FlowId = std::uint32_t;
+using TaskId = std::uint32_t;
+
+/// Bytes a coflow pushes through a resource from its start to its end.
+struct Weight {
+  ResourceId resource = 0;
+  double bytes = 0;
+};
+
+/// A collective as one thing: all its transfers progress together. While the coflow has progress rate x
+/// (1/s), it uses bytes * x of each resource.
+struct Flow {
+  std::vector<Weight> weights;  ///< ascending by resource, no resource twice, bytes > 0
+};
+
+/// One task. It starts when everything it depends on and the previous task of each of its devices has ended.
+/// Its length is `fixed`, and after that the time its flow needs to reach progress 1.
+struct Task {
+  SimTime fixed;
+  FlowId flow = kNoFlow;
+  std::uint32_t tag = 0;           ///< free for the caller: what the task is
+  std::uint32_t first_device = 0;  ///< range in Program::task_devices
+  std::uint32_t device_count = 0;
+
+  static constexpr FlowId kNoFlow = 0xffffffffu;
+};
+
+/// A directed acyclic graph of tasks. Devices are in-order queues: tasks of a device run one after the other
+/// in the order they were added. A task may sit in several queues at once (a rendezvous: it starts when all
+/// reach it).
+class Program {
+ public:
+  /// Throws std::invalid_argument unless the capacity is positive and finite.
+  ResourceId add_resource(std::string name, BytesPerSecond capacity);
+  DeviceId add_device(std::string name);
+  /// Weights of one resource are added up, zero weights dropped. Throws std::invalid_argument for an unknown
+  /// resource or for bytes that are negative or not finite.
+  FlowId add_flow(std::vector<Weight> weights);
+
+  /// Work of known length on one device. Throws std::invalid_argument for a negative length or an unknown
+  /// device.
+  TaskId add_work(DeviceId device, SimTime length, std::uint32_t tag = 0);
+  /// A transfer that occupies `devices` (possibly none) for `latency` and then until its flow is done.
+  TaskId add_transfer(const std::vector<DeviceId>& devices, FlowId flow, SimTime latency,
+                      std::uint32_t tag = 0);
+  /// `after` starts only when `before` has ended. Throws std::invalid_argument for unknown or equal tasks.
+  void add_dependency(TaskId before, TaskId after);
+
+  struct Resource {
+    std::string name;
+    BytesPerSecond capacity;
+  };
+  const std::vector<Resource>& resources() const { return resources_; }
+  const std::vector<std::string>& devices() const { return devices_; }
+  const std::vector<Flow>& flows() const { return flows_; }
+  const std::vector<Task>& tasks() const { return tasks_; }
+  const std::vector<DeviceId>& task_devices() const { return task_devices_; }
+  const std::vector<std::pair<TaskId, TaskId>>& dependencies() const { return dependencies_; }
+
+ private:
+  TaskId add_task(const std::vector<DeviceId>& devices, FlowId flow, SimTime fixed, std::uint32_t tag);
+
+  std::vector<Resource> resources_;
+  std::vector<std::string> devices_;
+  std::vector<Flow> flows_;
+  std::vector<Task> tasks_;
+  std::vector<DeviceId> task_devices_;
+  std::vector<std::pair<TaskId, TaskId>> dependencies_;
+};
+
+}  // namespace trnplan::sim

@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# Checks ./dev without installing or building anything.
+#   dev_script.sh SOURCE_DIR
+# shellcheck disable=SC2016
+set -euo pipefail
+
+source=$(cd "$1" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+chmod 755 "$work"
+
+checks=0 failed=0 skipped=0
+check() {  # check WHAT COMMAND...: the command must succeed
+  local what=$1
+  shift
+  checks=$((checks + 1))
+  "$@" >/dev/null 2>&1 && return
+  failed=$((failed + 1))
+  printf 'FAIL: ./dev: %s; %s\n' "$what" "$(head -n 1 "$work/err" 2>/dev/null | cut -c 1-200)"
+}
+
+check 'bash -n' bash -n "$source/dev"
+check 'is not executable' test -x "$source/dev"
+if command -v shellcheck >/dev/null; then
+  check 'shellcheck' shellcheck "$source/dev"
+else
+  skipped=$((skipped + 1))
+  echo 'SKIPPED: shellcheck of ./dev: no shellcheck'
+fi
+
+for arguments in --help -h ''; do
+  code=0
+  (cd / && "$source/dev" ${arguments:+"$arguments"}) >"$work/out" 2>"$work/err" || code=$?
+  check "'$arguments' exits $code" test "$code" -eq 0
+  check "'$arguments' prints no usage" grep -q '^ *\./dev test' "$work/out"
+  check "'$arguments' prints code" bash -c "! grep -Eq 'pipefail|packages=' '$work/out'"
+done
+
+# The packages stand in one list, once each, and no other line names one to apt-get.
+mapfile -t packages < <(sed -n '/^packages=(/,/^)/p' "$source/dev" | sed -e '1d;$d' -e 's/#.*//' | tr -s ' ' '\n' | sed '/^$/d')
+check "has ${#packages[@]} packages" test "${#packages[@]}" -ge 8
+check 'lists a package twice' test -z "$(printf '%s\n' "${packages[@]}" | sort | uniq -d)"
+sed -e '/^packages=(/,/^)/d' -e 's/^ *#.*//' "$source/dev" >"$work/rest"
+for package in "${packages[@]}"; do
+  case $package in
+    cmake | g++ | ccache) continue ;;   # also the names of programs
+  esac
+  check "names $package outside the list" bash -c '! grep -Fqw -e "$1" "$2"' _ "$package" "$work/rest"
+done
+check 'gives apt-get a package by name' bash -c "! grep -E 'apt-get .*install' '$work/rest' | grep -Eq 'install( -[^ ]+)* [a-z]'"
+
+# A system with nothing but the shell's tools, and what is put there in their place.
+cp "$source/dev" "$work/dev"
+chmod 755 "$work/dev"
+bash=$(command -v bash)
+tools() {  # tools NAME: an empty folder of tools
+  bin=$work/$1
+  mkdir "$bin"
+  local tool
+  for tool in bash env sed dirname cat mktemp rm; do ln -s "$(command -v "$tool")" "$bin/$tool"; done
+}
+stand_in() { printf '#!%s\n%s\n' "$bash" "$2" >"$bin/$1" && chmod 755 "$bin/$1"; }
+names_all() {
+  local package
+  for package in "${packages[@]}"; do grep -Fqw -e "$package" "$work/err" || return 1; done
+}
+
+tools elsewhere
+code=0
+env -i PATH="$bin" HOME="$work" "$bash" "$work/dev" plan job.yaml >"$work/out" 2>"$work/err" || code=$?
+check "no apt-get: exit $code instead of 1" test "$code" -eq 1
+check 'no apt-get: does not list every library' names_all
+check 'no apt-get: does not say why' grep -qi 'not a Debian' "$work/err"
+check 'no apt-get: writes to standard output' test ! -s "$work/out"
+
+tools debian
+stand_in apt-get "echo called >'$work/apt-get-called'"
+stand_in dpkg-query 'exit 1'
+unprivileged=()
+if ((EUID == 0)); then unprivileged=(setpriv --reuid=65534 --regid=65534 --clear-groups); fi
+if ((EUID != 0)) || { command -v setpriv >/dev/null && "${unprivileged[@]}" test -r "$work/dev" 2>/dev/null; }; then
+  code=0
+  "${unprivileged[@]}" env -i PATH="$bin" HOME="$work" "$bash" "$work/dev" test >"$work/out" 2>"$work/err" || code=$?
+  check "no sudo: exit $code instead of 1" test "$code" -eq 1
+  check 'no sudo: does not print the line to run as root' grep -q 'apt-get install .*libyaml-cpp-dev' "$work/err"
+  check 'no sudo: does not list every package' names_all
+  check 'no sudo: called apt-get' test ! -e "$work/apt-get-called"
+else
+  skipped=$((skipped + 1))
+  echo 'SKIPPED: ./dev as a user without sudo: cannot become another user here'
+fi
+
+printf 'dev script: %d checks, %d failed, %d skipped\n' "$checks" "$failed" "$skipped"
+((failed == 0))

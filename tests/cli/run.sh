@@ -1,0 +1,392 @@
+#!/usr/bin/env bash
+# The command line, tested on the real program: exit codes, messages, emitted files.
+#   run.sh TRNPLAN SOURCE_DIR
+# Prints one line per failed check, then a count.
+# shellcheck disable=SC2012,SC2016
+set -euo pipefail
+
+trnplan=$(realpath "$1")
+source=$(cd "$2" && pwd)
+export TRNPLAN_CATALOG=$source/catalog
+regress=$source/tests/regress
+example=$source/examples/llama3-8b-one-node/job.yaml
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/here"
+cd "$work/here"   # every run starts in this folder; refused input must leave it empty
+
+checks=0 failed=0 skipped=0
+out=$work/stdout err=$work/stderr code=0 shown=
+
+pass() { checks=$((checks + 1)); }
+fail() {
+  checks=$((checks + 1)) failed=$((failed + 1))
+  printf 'FAIL: %s: %s\n' "$shown" "$1"
+}
+skip() {
+  skipped=$((skipped + 1))
+  printf 'SKIPPED: %s\n' "$1"
+}
+verify() {  # verify WHAT COMMAND...: the command must succeed
+  local what=$1
+  shift
+  if "$@" >/dev/null 2>&1; then pass; else fail "$what"; fi
+}
+run() {
+  shown="trnplan ${*//$'\n'/ }"
+  code=0
+  timeout 120 "$trnplan" "$@" >"$out" 2>"$err" </dev/null || code=$?
+}
+first_error() { head -n 1 "$err" | cut -c 1-200; }
+matches() { grep -Eq -e "$1" "$out" "$err"; }
+
+# expect CODE REGEX -- ARGUMENTS: the exit code, and a line of the output.
+expect() {
+  local wanted=$1 regex=$2
+  run "${@:4}"
+  if ((code != wanted)); then
+    fail "exit $code instead of $wanted; $(first_error)"
+  elif ! matches "$regex"; then
+    fail "no line matches /$regex/; $(first_error)"
+  else
+    pass
+  fi
+}
+
+# refuse REGEX -- ARGUMENTS: wrong input. Exit 2, a message that matches and a fix on stderr, nothing else anywhere.
+refuse() {
+  local regex=$1 fix='^  fix: .'
+  [[ "$2" == --usage ]] && fix='fix: .|--help'   # a wrong command line may point to --help instead
+  run "${@:3}"
+  if ((code != 2)); then
+    fail "exit $code instead of 2; $(first_error)"
+  elif [[ -s "$out" ]]; then
+    fail "writes to standard output: $(head -c 80 "$out")"
+  elif ! grep -Eq -e "$regex" "$err"; then
+    fail "no message matches /$regex/; $(first_error)"
+  elif ! grep -Eq -e "$fix" "$err"; then
+    fail "no fix; $(first_error)"
+  elif [[ -n "$(ls -A)" ]]; then
+    fail "left files behind: $(ls -A)"
+    rm -rf -- ./*
+  else
+    pass
+  fi
+}
+
+# write_job NAME MODEL NODES BATCH [PIN]: a job file; the model is written as a quoted YAML string.
+write_job() {
+  local model=${2//\\/\\\\}
+  model=${model//\"/\\\"}
+  model=${model//$'\n'/\\n}
+  printf 'model: "%s"\ntraining: {sequence: 8192, global_batch: %s}\ncluster: {instance: trn1.32xlarge, nodes: %s}\npin: {%s}\n' \
+    "$model" "$4" "$3" "${5:-}" >"$work/$1"
+}
+
+# json_value FILE KEY: the text of the first such key.
+json_value() { grep -m 1 -o "\"$2\": *[^,]*" "$1" | sed 's/^[^:]*: *//'; }
+
+# ---- wrong jobs ----
+
+job=$regress/job
+refuse 'empty\.yaml: .*empty'                                      -- plan "$job/empty.yaml" --out new
+refuse 'syntax-error\.yaml:2:[0-9]+: .*YAML'                       -- plan "$job/syntax-error.yaml" --out new
+refuse 'unknown-key\.yaml:2:[0-9]+: training\.globalbatch: unknown' -- plan "$job/unknown-key.yaml" --out new
+refuse 'fix: did you mean "?global_batch'                          -- plan "$job/unknown-key.yaml" --out new
+refuse 'unknown-key\.yaml:3:[0-9]+: cluster\.node: unknown'        -- plan "$job/unknown-key.yaml" --out new
+refuse 'duplicate-key\.yaml:4:1: model: .*line 1'                  -- plan "$job/duplicate-key.yaml" --out new
+refuse 'duplicate-nested\.yaml:2:[0-9]+: .*sequence'               -- plan "$job/duplicate-nested.yaml" --out new
+refuse 'nodes-minus-one\.yaml:3:43: cluster\.nodes: "-1"'          -- plan "$job/nodes-minus-one.yaml" --out new
+refuse 'nodes-zero\.yaml:3:43: cluster\.nodes: "0"'                -- plan "$job/nodes-zero.yaml" --out new
+refuse 'nodes-fraction\.yaml:3:43: cluster\.nodes: "1\.5"'         -- plan "$job/nodes-fraction.yaml" --out new
+refuse 'unknown-instance\.yaml:3:[0-9]+: cluster\.instance: .*trn1\.32xl"' -- plan "$job/unknown-instance.yaml" --out new
+refuse 'unknown-model\.yaml:1:[0-9]+: model: .*lama3-8b'           -- plan "$job/unknown-model.yaml" --out new
+refuse 'did you mean "llama3-8b"'                                  -- plan "$job/unknown-model.yaml" --out new
+refuse 'alias-bomb\.yaml:[0-9]+:[0-9]+: .*alias'                   -- plan "$job/alias-bomb.yaml" --out new
+refuse 'nested-brackets\.yaml:[0-9]+:[0-9]+: '                     -- plan "$job/nested-brackets.yaml" --out new
+refuse 'no-such-job\.yaml: .*No such file'                         -- plan no-such-job.yaml --out new
+refuse "$work/here: .*folder"                                      -- plan "$work/here" --out new
+refuse 'no regular file'                                           -- plan /dev/zero --out new
+mkfifo "$work/pipe"
+refuse 'pipe: .*no regular file'                                   -- plan "$work/pipe" --out new
+
+head -c 4096 /dev/urandom >"$work/noise.yaml"
+printf '\0\1\2' >>"$work/noise.yaml"
+refuse 'noise\.yaml:[0-9]+:[0-9]+: '                               -- plan "$work/noise.yaml" --out new
+brackets=$(printf '[%.0s' {1..10000})
+printf 'model: %s%s\n' "$brackets" "${brackets//\[/]}" >"$work/brackets.yaml"
+refuse 'brackets\.yaml:1:[0-9]+: .*nested'                         -- plan "$work/brackets.yaml" --out new
+printf '{"model_type": %s%s}\n' "$brackets" "${brackets//\[/]}" >"$work/brackets.json"
+write_job brackets-model.yaml ./brackets.json 1 1024
+refuse 'brackets\.json:1:[0-9]+: .*nested'                         -- plan "$work/brackets-model.yaml" --out new
+write_job no-heads.yaml "$regress/config/no-attention-heads.json" 1 1024
+refuse 'no-attention-heads\.json:[0-9]+:[0-9]+: num_attention_heads: .*missing' -- plan "$work/no-heads.yaml" --out new
+refuse '--profile: .*no-such-profile'                              -- plan "$example" --profile no-such-profile --out new
+refuse 'empty\.yaml: .*empty'                                      -- simulate "$job/empty.yaml" --strategy tp=8
+refuse 'no-such\.yaml: .*No such file'                             -- check no-such.yaml
+
+# A gigabyte must be refused by its size, without being read.
+truncate -s 1G "$work/huge.yaml"
+refuse 'huge\.yaml: .*larger than'                                 -- plan "$work/huge.yaml" --out new
+if [[ -x /usr/bin/time ]]; then
+  shown="trnplan plan huge.yaml"
+  /usr/bin/time -q -o "$work/time" -f '%M %U %S' "$trnplan" plan "$work/huge.yaml" >"$out" 2>"$err" || true
+  read -r kilobytes user system <"$work/time"
+  verify "takes $kilobytes KB for a file it should not read" test "$kilobytes" -lt 200000
+  milliseconds=$((10#${user/./}0 + 10#${system/./}0))
+  verify "takes $milliseconds ms of CPU to refuse a gigabyte" test "$milliseconds" -lt 900
+else
+  skip 'memory and time of a 1 GB job: no /usr/bin/time'
+fi
+
+# Every file that must be refused says so with its own name.
+for file in "$job"/*; do
+  case $file in
+    */path-model.yaml) refuse '/dev/null' -- plan "$file" --out new ;;
+    *) refuse "$(basename "$file")" -- plan "$file" --out new ;;
+  esac
+done
+for file in "$regress"/config/*; do
+  write_job config.yaml "$file" 1 1024
+  refuse "$(basename "$file")" -- plan "$work/config.yaml" --out new
+done
+for file in "$regress"/neuron-ls/*; do
+  refuse "$(basename "$file")" -- topology --neuron-ls "$file"
+done
+refuse 'truncated\.txt:[0-9]+:[0-9]+: .*(ends|cut short)'          -- topology --neuron-ls "$regress/neuron-ls/truncated.txt"
+refuse 'asymmetric\.txt:[0-9]+:[0-9]+: connected: device 3 lists device 7' -- topology --neuron-ls "$regress/neuron-ls/asymmetric.txt"
+
+# ---- wrong command lines ----
+
+refuse '--nonsense'                   --usage plan "$example" --nonsense
+refuse '--nonsense'                   --usage plan --nonsense
+refuse 'frobnicate'                   --usage frobnicate
+refuse 'subcommand'                   --usage
+refuse 'job'                          --usage plan
+refuse 'strategy'                     --usage simulate "$example"
+refuse 'surplus'                      --usage plan "$example" surplus
+refuse '--format.*xml'                --usage topology --format xml
+refuse '--nodes.* 0'                  --usage plan "$example" --nodes 0
+refuse '--nodes.*1\.5'                --usage plan "$example" --nodes 1.5
+refuse '--nodes.*-1'                  --usage plan "$example" --nodes -1
+refuse '--tp.* 8x'                    --usage topology --tp 8x
+refuse '--tp'                         -- topology --tp 3
+refuse '--tp'                         -- topology --tp 64
+refuse '--instance: .*trn1\.33xlarge' -- topology --instance trn1.33xlarge
+
+refuse '--strategy: tpp: unknown key'                     -- simulate "$example" --strategy tpp=8
+refuse 'did you mean tp\?'                                -- simulate "$example" --strategy tpp=8
+refuse 'did you mean recompute\?'                         -- simulate "$example" --strategy tp=8,recomputes=full
+refuse '--strategy: dp: .*24 ranks.*32 cores'             -- simulate "$example" --strategy tp=8,dp=3
+refuse 'fix: .*dp=4'                                      -- simulate "$example" --strategy tp=8,dp=3
+refuse '--strategy: tp: "0"'                              -- simulate "$example" --strategy tp=0
+refuse '--strategy: tp: "-8"'                             -- simulate "$example" --strategy tp=-8
+refuse '--strategy: tp: "8x"'                             -- simulate "$example" --strategy tp=8x
+refuse '--strategy: tp: "99999999999999"'                 -- simulate "$example" --strategy tp=99999999999999
+refuse '--strategy: tp: given twice'                      -- simulate "$example" --strategy tp=8,tp=4
+refuse '--strategy: tp: no value'                         -- simulate "$example" --strategy tp
+refuse '--strategy: .*no value'                           -- simulate "$example" --strategy tp=8,
+refuse '--strategy: .*empty'                              -- simulate "$example" --strategy ''
+refuse '--strategy: recompute: "LamaMLP"'                 -- simulate "$example" --strategy tp=8,recompute=LamaMLP
+refuse '--strategy: zero1: "yes"'                         -- simulate "$example" --strategy tp=8,zero1=yes
+refuse '--strategy: cuts: "x"'                            -- simulate "$example" --strategy tp=8,pp=2,cuts=x
+
+# ---- pins that break a rule are the user's mistake; a refused strategy is an answer ----
+
+write_job pin-tp3.yaml llama3-8b 1 1024 'tensor_parallel: 3'
+refuse 'pin-tp3\.yaml:4:[0-9]+: pin\.tensor_parallel: '            -- plan "$work/pin-tp3.yaml" --out new
+write_job pin-heads.yaml llama2-13b 1 1024 'tensor_parallel: 32'
+refuse 'pin-heads\.yaml:4:[0-9]+: pin\.tensor_parallel: .*40.*heads' -- plan "$work/pin-heads.yaml" --out new
+expect 3 'refused: heads: '                                        -- simulate "$work/pin-heads.yaml" --strategy tp=32
+expect 3 'refused: replica-group: .*chips 0 and 8'                 -- simulate "$example" --strategy tp=16
+expect 3 'refused: memory: '                                       -- simulate "$example" --strategy tp=8
+expect 3 'refused: batch: .*1024.*nearest.* 960 and 1056'          -- simulate "$example" --strategy tp=1,mbs=3
+
+# ---- no plan: what is missing ----
+
+write_job too-large.yaml llama3.1-405b 1 1024
+expect 3 'closest: .*: [0-9.]+ GiB a core too much'                -- plan "$work/too-large.yaml" --out new
+verify 'wrote files although there is no plan' test -z "$(ls -A)"
+nodes=$(sed -nE 's/^ *([0-9]+) nodes of trn1\.32xlarge would do$/\1/p' "$out")
+if [[ "$nodes" =~ ^[0-9]+$ ]]; then
+  pass
+  expect 0 '^Winner: '   -- plan "$work/too-large.yaml" --nodes "$nodes"
+  expect 3 'No strategy' -- plan "$work/too-large.yaml" --nodes $((nodes - 1))
+else
+  fail 'does not say how many nodes would do'
+fi
+
+# nearest_batch FILE MODEL NODES BATCH PIN BATCHES: names one of BATCHES, and that one has a plan.
+nearest_batch() {
+  local near
+  write_job "$1" "$2" "$3" "$4" "$5"
+  expect 3 "global batch $4" -- plan "$work/$1"
+  near=$(sed -nE 's/.*nearest .* is ([0-9]+)$/\1/p' "$out" | head -n 1)
+  if [[ " $6 " != *" ${near:-none} "* ]]; then
+    fail "nearest batch ${near:-none} instead of one of: $6"
+    return
+  fi
+  pass
+  write_job "$1" "$2" "$3" "$near" "$5"
+  expect 0 '^Winner: ' -- plan "$work/$1"
+}
+nearest_batch batch-dp.yaml llama3-8b 1 1022 'data_parallel: 4' '1020 1024'
+nearest_batch batch-mbs.yaml llama3-8b 1 1021 'micro_batch: 2' '1020 1022'
+nearest_batch batch-many.yaml llama3-8b 128 1021 '' '1020'   # 4096 cores: TP 32 x PP 32 leaves DP 4 at least
+
+# ---- topology ----
+
+for case in 1:supported:0 2:doubtful:0 4:supported:0 8:supported:0 16:refused:3 32:supported:0; do
+  IFS=: read -r tp verdict exit_code <<<"$case"
+  expect "$exit_code" "^verdict: $verdict\$" -- topology --tp "$tp"
+done
+expect 3 'DP .*refused.*chips 0 and 8'        -- topology --tp 16 --dp 2
+verify 'does not mark chips 0 and 8 alone' test "$(grep -o '\[[0-9]*\]' "$out" | sort -u | tr -d '\n')" = '[0][8]'
+expect 3 '"verdict": "refused"'               -- topology --tp 16 --dp 2 --format json
+expect 0 'PP .*doubtful.*chips 0 and 8'       -- topology --nodes 8 --tp 8 --pp 16 --dp 2
+expect 0 '^verdict: doubtful$'                -- topology --nodes 8 --tp 8 --pp 16 --dp 2
+for listing in "$source"/tests/io/fixtures/neuron-ls-trn1.32xlarge.*; do
+  expect 3 '^verdict: refused$' -- topology --neuron-ls "$listing" --tp 16 --dp 2
+done
+
+# ---- plan --out ----
+
+bundle=$work/bundle
+expect 0 '^Winner: ' -- plan "$example" --out "$bundle"
+verify "wrote $(ls -A "$bundle" | tr '\n' ' ')" \
+  test "$(cd "$bundle" && ls -A | LC_ALL=C sort | tr '\n' ' ')" = 'compile.sbatch config.json nxdt.yaml plan.json train.sbatch '
+for script in "$bundle"/*.sbatch; do
+  verify "bash -n $(basename "$script")" bash -n "$script"
+done
+shown="scripts of plan --out"
+if command -v shellcheck >/dev/null; then
+  verify 'shellcheck of the sbatch files' shellcheck --severity=style --exclude=SC1091 "$bundle"/*.sbatch
+else
+  skip 'shellcheck of the sbatch files: no shellcheck'
+fi
+state() { (cd "$bundle" && cksum ./* && stat -c '%n %i %Y' ./*); }
+before=$(state)
+run plan "$example" --out "$bundle"
+verify "a second run exits $code instead of 2" test "$code" -eq 2
+verify 'a second run does not point to --force' grep -q 'fix: .*--force' "$err"
+verify 'a second run changed files' test "$(state)" = "$before"
+expect 0 '^Winner: ' -- plan "$example" --out "$bundle" --force
+verify '--force changed the texts' test "$(cd "$bundle" && cksum ./*)" = "$(head -n 5 <<<"$before")"
+mkdir "$work/partial" && touch "$work/partial/train.sbatch"
+expect 2 'partial/train\.sbatch: .*exists' -- plan "$example" --out "$work/partial"
+verify 'wrote some files next to the one in the way' test "$(ls -A "$work/partial")" = train.sbatch
+touch "$work/regular"
+refuse 'regular: .*folder' -- plan "$example" --out "$work/regular/below"
+refuse 'regular: .*folder' -- plan "$example" --out "$work/regular"
+refuse 'null: .*folder'    -- plan "$example" --out /dev/null/below
+
+run check "$bundle/nxdt.yaml" --format json
+verify "check of the emitted nxdt.yaml exits $code" test "$code" -eq 0
+verify 'check of the emitted nxdt.yaml has a warning or an error' bash -c "! grep -Eq '\"severity\": *\"(warning|error)\"' '$out'"
+verify 'check of the emitted nxdt.yaml is not ok' grep -Eq '"verdict": *"ok"' "$out"
+planned=$(json_value "$bundle/plan.json" step_seconds)
+checked=$(json_value "$out" step_seconds || true)
+verify "check predicts ${checked:-nothing}, plan.json $planned" test "$checked" = "$planned"
+
+# ---- hostile names ----
+
+hostile=('we ird $(touch pwned).json' $'new\nline; touch pwned.json' "quo'te\".json" '-n.json' '--wrap=touch pwned.json'
+  '`touch pwned`.json' '${HOME}.json' ';touch pwned;.json' '#SBATCH --wrap=x.json' '../here.json' 'a\nb.json')
+run plan "$example" --out "$work/plain"
+write_config() {
+  printf '%s\n' '{"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32, "intermediate_size": 14336,' \
+    '"num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256, "max_position_embeddings": 8192,' \
+    '"rope_theta": 500000.0, "rms_norm_eps": 1e-05, "tie_word_embeddings": false}' >"$1"
+}
+mkdir "$work/names"
+for name in "${hostile[@]}"; do
+  rm -rf "$work/hostile"
+  write_config "$work/names/$name"
+  write_job names/job.yaml "./$name" 1 1024
+  expect 0 '^Winner: ' -- plan "$work/names/job.yaml" --out "$work/hostile"
+  shown="plan of a model named ${name//$'\n'/ }"
+  for script in compile.sbatch train.sbatch; do
+    verify "$script: the job name is not plain" \
+      grep -Eq '^#SBATCH --job-name=trnplan-[A-Za-z0-9_][A-Za-z0-9._-]*$' "$work/hostile/$script"
+    grep -v '^#SBATCH --job-name=' "$work/plain/$script" >"$work/wanted"
+    verify "$script: more than the job name depends on the name" \
+      bash -c 'grep -v "^#SBATCH --job-name=" "$1" | cmp -s - "$2"' _ "$work/hostile/$script" "$work/wanted"
+  done
+  run check "$work/hostile/nxdt.yaml"
+  verify "check of the emitted nxdt.yaml exits $code; $(first_error)" test "$code" -eq 0
+done
+verify 'a command in a name was run' test ! -e pwned
+
+# The scripts run from a folder with a hostile name, on stand-ins for Slurm and NxDT.
+stubs=$work/stubs
+hall="$work/we ird \$(touch pwned) 'x"
+mkdir -p "$stubs" "$work/nxdt/examples" "$work/venv/bin"
+cp -r "$bundle" "$hall"
+touch "$work/venv/bin/activate"
+printf '#!/bin/sh\necho node-a\n' >"$stubs/scontrol"
+printf '#!/usr/bin/env bash\ncase $1 in --auto-resume*) shift ;; esac\nSLURM_NODEID=0 exec "$@"\n' >"$stubs/srun"
+printf '#!/bin/sh\nprintf "<%%s>\\n" "$@"\n' >"$stubs/torchrun"
+printf '#!/usr/bin/env bash\n"$@"\necho "Total failed compilations: ${FAILED_GRAPHS:-0}"\n' >"$stubs/neuron_parallel_compile"
+chmod +x "$stubs"/*
+ulimit() { :; }   # the limit of this machine may be lower than what the scripts ask for
+export -f ulimit
+sbatch() {
+  shown="$1 in a folder with a hostile name"
+  code=0
+  (cd "$hall" && PATH="$stubs:$PATH" SLURM_JOB_ID=7 SLURM_JOB_NODELIST=node-a SLURM_SUBMIT_DIR="$hall" \
+    NXDT_DIR="$work/nxdt" NXDT_VENV="$work/venv" TRAIN_DIR='/data set/$(x)' timeout 60 bash "./$1") >"$out" 2>"$err" || code=$?
+}
+for script in compile.sbatch train.sbatch; do
+  sbatch "$script"
+  verify "exit $code; $(first_error)" test "$code" -eq 0
+  verify 'the config folder is not one argument' grep -Fxq -e "<--config-path=$hall>" "$out"
+  verify 'the data folder is not one argument' grep -Fxq -e '<data.train_dir=/data set/$(x)>' "$out"
+done
+FAILED_GRAPHS=3 sbatch compile.sbatch
+verify 'compile.sbatch succeeds although graphs failed' test "$code" -ne 0
+verify 'a command in a folder name was run' test ! -e pwned -a ! -e "$hall/pwned" -a ! -e "$work/nxdt/examples/pwned"
+
+# ---- the same twice; JSON; help ----
+
+for format in text json; do
+  run plan "$example" --format $format
+  sed '/"space"/,/}/{/"seconds"/d}' "$out" >"$work/first"
+  run plan "$example" --format $format
+  verify 'two runs differ' bash -c 'sed "/\"space\"/,/}/{/\"seconds\"/d}" "$1" | cmp -s - "$2"' _ "$out" "$work/first"
+done
+
+json_commands=('plan JOB' 'simulate JOB --strategy tp=32' 'topology --tp 16 --dp 2' "check $bundle/nxdt.yaml")
+if command -v python3 >/dev/null; then
+  for command in "${json_commands[@]}"; do
+    read -ra words <<<"$command"
+    run "${words[@]/#JOB/$example}" --format json
+    verify 'no JSON with schema_version 1' \
+      python3 -c 'import json, sys; sys.exit(json.load(open(sys.argv[1]))["schema_version"] != 1)' "$out"
+  done
+  run plan "$example" --format json
+  verify 'the counts of the space do not add up' python3 -c 'import json, sys
+s = json.load(open(sys.argv[1]))["space"]
+sys.exit(s["enumerated"] != s["refused"] + s["too_large"] + s["bounded"] + s["simulated"])' "$out"
+else
+  skip 'JSON is valid: no python3'
+fi
+
+expect 0 '^trnplan [0-9]+\.[0-9]+\.[0-9]+$' -- --version
+expect 0 '^  trnplan plan '                 -- --help
+commands=$(sed -n '/^subcommands:/I,/^$/s/^  \([a-z][a-z]*\) .*/\1/p' "$out")
+verify 'lists fewer than four commands' test "$(wc -w <<<"$commands")" -ge 4
+for command in $commands; do
+  expect 0 "^  (.*&& )?trnplan $command" -- "$command" --help
+done
+
+# Output that cannot be written is no success.
+if [[ -c /dev/full ]]; then
+  shown='trnplan plan JOB >/dev/full'
+  code=0
+  "$trnplan" plan "$example" >/dev/full 2>"$err" || code=$?
+  verify "exit $code although nothing was printed" test "$code" -ne 0
+fi
+
+printf 'cli: %d checks, %d failed, %d skipped\n' "$checks" "$failed" "$skipped"
+((failed == 0))

@@ -1,0 +1,17 @@
+// Plans Llama-3 8B on one trn1.32xlarge with the installed library.
+#include <iostream>
+
+#include "io/catalog.h"
+#include "planner/search.h"
+
+int main() {
+  const trnplan::io::Catalog catalog(CATALOG);
+  trnplan::models::Job job;
+  job.architecture = catalog.architecture("llama3-8b");
+  job.training = {.sequence = 8192, .global_batch = 1024};
+  job.cluster = {.instance = catalog.instance("trn1.32xlarge"), .nodes = 1};
+  const auto result = trnplan::planner::search(job, catalog.profile("trn1-datasheet"));
+  if (result.plans.empty()) return 1;
+  const trnplan::planner::Plan& winner = result.plans.front();
+  std::cout << "winner: " << describe(winner.strategy) << ", " << winner.report.step.value << " s a step\n";
+}

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Compares what trnplan prints with *.out: exit code, standard output, standard error of the arguments in *.cmd
+# ({SRC} is the source folder; no shell).
+#   run.sh TRNPLAN SOURCE_DIR         TRNPLAN_UPDATE_GOLDEN=1 rewrites the .out files
+set -euo pipefail
+shopt -s nullglob
+
+trnplan=$(realpath "$1")
+source=$(cd "$2" && pwd)
+here=$source/tests/golden
+. "$source/tests/normalise.sh"
+export TRNPLAN_CATALOG=$source/catalog
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+checks=0 failed=0
+for command in "$here"/*.cmd; do
+  checks=$((checks + 1))
+  name=$(basename "$command" .cmd)
+  read -ra words <"$command" || true
+  code=0
+  timeout 120 "$trnplan" "${words[@]//\{SRC\}/$source}" >out 2>err </dev/null || code=$?
+  {
+    cat out
+    if [[ -s err ]]; then printf '[standard error]\n' && cat err; fi
+    printf '[exit %d]\n' "$code"
+  } | normalise "$source" >now
+  compare "$here/$name.out" now "trnplan ${words[*]}" || failed=$((failed + 1))
+done
+for out in "$here"/*.out; do
+  [[ -f "${out%.out}.cmd" ]] && continue
+  printf 'FAIL: %s has no .cmd\n' "$out"
+  failed=$((failed + 1))
+done
+printf 'golden: %d checks, %d failed\n' "$checks" "$failed"
+((checks > 0 && failed == 0))

@@ -1,0 +1,1 @@
+simulate {SRC}/examples/llama3-8b-one-node/job.yaml --strategy tp=32

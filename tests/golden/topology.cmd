@@ -1,0 +1,1 @@
+topology --tp 16 --dp 2

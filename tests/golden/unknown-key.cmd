@@ -1,0 +1,1 @@
+plan {SRC}/tests/regress/job/unknown-key.yaml

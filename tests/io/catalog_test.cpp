@@ -1,0 +1,164 @@
+#include "io/catalog.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "tests/catch.h"
+
+using namespace trnplan;
+
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+const char* const folder = TRNPLAN_SOURCE_DIR "/catalog";
+
+/// A made-up two-chip machine; `core` and `rest` may replace or add keys.
+std::string machine(const std::string& bf16 = R"({"value": 95, "unit": "TFLOPS", "source": "s"})",
+                    const std::string& links = R"({"value": [[0, 1]], "source": "s"})",
+                    const std::string& rest = "") {
+  return R"({"name": "toy", "family": "trn1", "chips": {"value": 2, "unit": "1"}, "cores_per_chip": {"value": 2},
+    "host_memory": {"value": 1, "unit": "GiB"}, "remark": "kept for readers",
+    "core": {"bf16": )" +
+         bf16 + R"(, "fp32": {"value": 24, "unit": "TFLOPS"}, "array_rows": {"value": 128},
+      "array_columns": {"value": 128}, "moving_free_max": {"value": 512}, "matmul_issue_cycles": {"value": 64, "unit": "cycles"},
+      "tensor_clock": {"value": 2.8, "unit": "GHz"}, "vector_lanes": {"value": 128}, "vector_clock": {"value": 1120, "unit": "MHz"},
+      "memory": {"value": 16, "unit": "GiB"}, "hbm_bandwidth": {"value": 410, "unit": "GiB/s"},
+      "dma_bandwidth": {"value": 272, "unit": "GB/s"}},
+    "link_bandwidth_per_direction": {"value": 48, "unit": "GiB/s"}, "links": )" +
+         links + R"(,
+    "nics": {"value": 1}, "nic_bandwidth": {"value": 100, "unit": "Gbit/s"}, "nic_of_chip": {"value": [0, 0]},
+    "prices": [{"kind": "on_demand", "usd_per_hour": 21.5, "region": "us-east-1", "date": "2026-07-20"}])" +
+         rest + "}";
+}
+
+template <class Read>
+std::string problem(const Read& read) {
+  try {
+    read();
+  } catch (const InputError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+std::string instance_problem(const std::string& json) {
+  return problem([&] { io::instance_from(io::parse_document(json, "toy.json")); });
+}
+
+std::string profile_json(const std::string& skip = "", const std::string& replaced = "",
+                         const std::string& by = "", const std::string& more = "") {
+  std::string json = R"({"name": "p", "description": "d", "parameters": {)" + more;
+  bool first = more.empty();
+  for (std::size_t i = 0; i < static_cast<std::size_t>(models::Parameter::count); ++i) {
+    const auto p = static_cast<models::Parameter>(i);
+    const std::string key(models::to_string(p));
+    if (key == skip) continue;
+    const std::string value = key == replaced ? by
+                                              : R"({"median": 0.5, "log_sd": 0.1, "source": "s", "unit": ")" +
+                                                    std::string(models::unit_of(p)) + "\"}";
+    json += (first ? "" : ", ") + ('"' + key + "\": ") + value;
+    first = false;
+  }
+  return json + "}}";
+}
+
+std::string profile_problem(const std::string& json) {
+  return problem([&] { io::profile_from(io::parse_document(json, "p.json")); });
+}
+
+}  // namespace
+
+TEST_CASE("units are converted", "[io][catalog]") {
+  const topology::Instance i = io::instance_from(io::parse_document(machine(), "toy.json"));
+  CHECK(i.cores() == 4);
+  CHECK(i.core.bf16.value == 95e12);
+  CHECK(i.core.tensor_hertz == 2.8e9);
+  CHECK(i.core.vector_hertz == 1.12e9);
+  CHECK(i.core.memory.value == 16.0 * 1024 * 1024 * 1024);
+  CHECK(i.core.hbm.value == 410.0 * 1024 * 1024 * 1024);
+  CHECK(i.core.dma.value == 272e9);
+  CHECK(i.nic.value == 12.5e9);
+  CHECK(i.usd_per_hour() == 21.5);
+  CHECK(i.links.size() == 1);
+  CHECK(i.nic_of_chip == std::vector<int>{0, 0});
+}
+
+TEST_CASE("a damaged instance file is refused", "[io][catalog]") {
+  CHECK(contains(instance_problem(machine(R"({"value": 95, "unit": "GiB"})")),
+                 "core.bf16.unit: \"GiB\" is no unit"));
+  CHECK(contains(instance_problem(machine(R"({"value": 95})")), "no unit"));
+  CHECK(contains(instance_problem(machine(R"({"value": 0, "unit": "TFLOPS"})")), "core.bf16.value"));
+  CHECK(contains(instance_problem(machine(R"({"value": -3, "unit": "TFLOPS"})")), "core.bf16.value"));
+  CHECK(contains(instance_problem(machine("95")), "core.bf16"));
+  CHECK(contains(instance_problem(machine("null")), "core.bf16: this key is missing"));
+  const std::string ok = R"({"value": 95, "unit": "TFLOPS"})";
+  CHECK(contains(instance_problem(machine(ok, R"({"value": [[0, 2]]})")), "no number below 2"));
+  CHECK(contains(instance_problem(machine(ok, R"({"value": [[0, 0]]})")), "itself"));
+  CHECK(contains(instance_problem(machine(ok, R"({"value": [[0, 1], [1, 0]]})")), "twice"));
+  CHECK(contains(instance_problem(machine(ok, R"({"value": [[0]]})")), "pair"));
+  CHECK(contains(
+      instance_problem(machine(ok, R"({"value": [[0, 1]]})", R"(, "torus": {"rows": 4, "columns": 4})")),
+      "16"));
+  for (const char* key : {"core", "chips", "name"}) CHECK(contains(instance_problem("{}"), key));
+}
+
+TEST_CASE("a profile states every parameter in its unit", "[io][catalog]") {
+  const models::Profile p = io::profile_from(io::parse_document(profile_json(), "p.json"));
+  CHECK(p.name == "p");
+  CHECK(p[models::Parameter::link_fraction] == 0.5);
+  CHECK(p.value(models::Parameter::link_fraction).log_sd == 0.1);
+  CHECK(contains(profile_problem(profile_json("hop_latency")),
+                 "parameters.hop_latency: this parameter is missing"));
+  const auto with = [](const char* by) { return profile_problem(profile_json("", "hop_latency", by)); };
+  CHECK(contains(with(R"({"median": 1, "log_sd": 0, "unit": "us"})"), "unit"));
+  CHECK(contains(with(R"({"median": 0, "log_sd": 0, "unit": "s"})"), "median"));
+  CHECK(contains(with(R"({"median": -1, "log_sd": 0, "unit": "s"})"), "median"));
+  CHECK(contains(with(R"({"median": 1e400, "log_sd": 0, "unit": "s"})"), "JSON"));
+  CHECK(contains(with(R"({"median": 1, "log_sd": -0.1, "unit": "s"})"), "log_sd"));
+  CHECK(contains(with(R"({"median": 1, "log_sd": 0.1, "unit": "s", "meadian": 2})"), "unknown key"));
+  CHECK(with(R"({"median": 1e-7, "log_sd": 0, "unit": "s"})").empty());
+  CHECK(contains(profile_problem(profile_json("", "", "", R"("hop_latencies": 1)")),
+                 "did you mean \"hop_latency\""));
+  CHECK(contains(profile_problem("{}"), "parameters: this key is missing"));
+}
+
+TEST_CASE("the catalogue's own files read without fault", "[io][catalog]") {
+  const io::Catalog catalog(folder);
+  const auto instances = catalog.instances();
+  REQUIRE(std::find(instances.begin(), instances.end(), "trn1.32xlarge") != instances.end());
+  for (const std::string& name : instances) {
+    CAPTURE(name);
+    CHECK(catalog.instance(name).name == name);
+  }
+  for (const std::string& name : catalog.models()) {
+    CAPTURE(name);
+    CHECK(catalog.architecture(name).name == name);
+  }
+  CHECK(catalog.instance("trn1.32xlarge").cores() == 32);
+  CHECK(models::parameters(catalog.architecture("llama3-8b")) == 8'030'261'248);
+}
+
+TEST_CASE("unknown and hostile names", "[io][catalog]") {
+  const io::Catalog catalog(folder);
+  CHECK(contains(problem([&] { catalog.instance("trn1.32xlage"); }), "did you mean \"trn1.32xlarge\""));
+  CHECK(contains(problem([&] { catalog.architecture("gpt-5"); }), "unknown model"));
+  for (const char* name : {"", "..", "../models/llama3-8b", "/etc/passwd", "a/b", "a\\b", "\x1b[0m"}) {
+    CAPTURE(name);
+    CHECK_FALSE(problem([&] { catalog.instance(name); }).empty());
+    CHECK_FALSE(problem([&] { catalog.profile(name); }).empty());
+  }
+  const io::Catalog nowhere("/nonexistent");
+  CHECK(nowhere.models().empty());
+  CHECK_FALSE(problem([&] { nowhere.instance("trn1.32xlarge"); }).empty());
+}
+
+TEST_CASE("TRNPLAN_CATALOG chooses the folder", "[io][catalog]") {
+  setenv("TRNPLAN_CATALOG", folder, 1);
+  CHECK(io::Catalog::standard().folder().string() == folder);
+  setenv("TRNPLAN_CATALOG", "/nonexistent", 1);
+  CHECK(contains(problem([] { io::Catalog::standard(); }), "TRNPLAN_CATALOG"));
+  unsetenv("TRNPLAN_CATALOG");
+}

@@ -1,0 +1,330 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "io/nxdt_yaml.h"
+#include "io/readers.h"
+#include "tests/catch.h"
+
+using namespace trnplan;
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path source = TRNPLAN_SOURCE_DIR;
+io::Catalog catalog() {
+  return io::Catalog(source / "catalog");
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// A folder for one job and the files it names.
+struct Folder {
+  fs::path path;
+  Folder() {
+    std::string pattern = (fs::temp_directory_path() / "trnplan-job-XXXXXX").string();
+    REQUIRE(mkdtemp(pattern.data()) != nullptr);
+    path = pattern;
+  }
+  ~Folder() { fs::remove_all(path); }
+  fs::path write(const std::string& name, const std::string& text) const {
+    fs::create_directories((path / name).parent_path());
+    std::ofstream(path / name) << text;
+    return path / name;
+  }
+};
+
+io::JobReading read(const std::string& text) {
+  const Folder folder;
+  return io::read_job(folder.write("job.yaml", text), catalog());
+}
+
+std::vector<Diagnostic> faults_in(const Folder& folder, const std::string& text) {
+  try {
+    io::read_job(folder.write("job.yaml", text), catalog());
+  } catch (const InputError& e) {
+    return e.faults();
+  }
+  return {};
+}
+
+std::vector<Diagnostic> faults_of(const std::string& text) {
+  const Folder folder;
+  return faults_in(folder, text);
+}
+
+/// A whole job with one line replaced.
+std::string job(const std::string& model = "llama3-8b",
+                const std::string& training = "{sequence: 8192, global_batch: 1024}",
+                const std::string& cluster = "{instance: trn1.32xlarge, nodes: 1}",
+                const std::string& more = "") {
+  return "model: " + model + "\ntraining: " + training + "\ncluster: " + cluster + "\n" + more;
+}
+
+/// The fault of a job that has exactly one.
+Diagnostic only_fault(const std::string& text) {
+  const auto faults = faults_of(text);
+  REQUIRE(faults.size() == 1);
+  CHECK(faults[0].at.line > 0);
+  CHECK_FALSE(faults[0].fix.empty());
+  return faults[0];
+}
+
+const std::string nxdt_head =
+    "name: hf_llama\nmodel_source: hf\ntrainer:\n  devices: 32\n  num_nodes: 4\n  max_steps: 10000\n"
+    "exp_manager:\n  checkpoint_callback_params:\n    filename: 'hf_llama3_8B--{step}-{consumed_samples}'\n"
+    "distributed_strategy:\n  tensor_model_parallel_size: 32\n  pipeline_model_parallel_size: 1\n  zero1: "
+    "True\n"
+    "  sequence_parallel: True\n  kv_replicator: 4\ndata:\n  micro_batch_size: 1\n  global_batch_size: "
+    "1024\n";
+
+std::string hf_nxdt(const std::string& model_config = "/nonexistent/config.json",
+                    const std::string& layers = "32", const std::string& hidden = "4096",
+                    const std::string& rope = "  rope_theta: 500000.0\n") {
+  return nxdt_head + "model:\n  model_config: " + model_config + "\n  encoder_seq_length: 8192\n" +
+         "  max_position_embeddings: 8192\n  num_layers: " + layers + "\n  hidden_size: " + hidden + "\n" +
+         rope +
+         "  activations_checkpoint_granularity: selective\n  activations_checkpoint_recompute: "
+         "[CoreAttention]\n"
+         "  fusions:\n    flash_attention: True\nprecision:\n  type: 'mixed_precision'\n";
+}
+
+std::string megatron_nxdt(const std::string& heads = "32") {
+  return nxdt_head +
+         "model:\n  encoder_seq_length: 2048\n  max_position_embeddings: 2048\n  num_layers: 32\n"
+         "  hidden_size: 4096\n  ffn_hidden_size: 16384\n  num_attention_heads: " +
+         heads +
+         "\n  num_kv_heads: 32\n"
+         "  share_embeddings_and_output_weights: True\n  position_embedding_type: 'learned_absolute'\n  "
+         "activation: 'gelu'\n"
+         "  has_bias: True\n  fusions:\n    flash_attention: False\n";
+}
+
+std::string replaced(std::string text, const std::string& part, const std::string& by) {
+  REQUIRE(contains(text, part));
+  return text.replace(text.find(part), part.size(), by);
+}
+
+}  // namespace
+
+TEST_CASE("the job of the design", "[io][job]") {
+  const auto reading =
+      read(job("llama3-8b", "{sequence: 8192, global_batch: 1024, tokens: 15T, precision: autocast}",
+               "{instance: trn1.32xlarge, nodes: 4}",
+               "software: {framework: nxdt, release: 2.20}\nobjective: step_time\n"
+               "pin: {tensor_parallel: 8, recompute: \"CoreAttention+LlamaMLP\", zero1: True}\n"));
+  const models::Job& j = reading.job;
+  CHECK(j.architecture.name == "llama3-8b");
+  CHECK(j.training.sequence == 8192);
+  CHECK(j.training.global_batch == 1024);
+  CHECK(j.training.tokens == 15e12);
+  CHECK(j.training.precision == models::Precision::autocast);
+  CHECK(j.cluster.nodes == 4);
+  CHECK(j.cluster.cores() == 128);
+  CHECK(j.software.framework == "nxdt");
+  CHECK(j.software.release == "2.20");  // not the number 2.2
+  CHECK(j.pin.tensor_parallel == 8);
+  CHECK(j.pin.zero1 == true);
+  CHECK_FALSE(j.pin.pipeline_parallel.has_value());
+  REQUIRE(j.pin.recompute.has_value());
+  CHECK(j.pin.recompute->mlp);
+  CHECK(reading.notes.empty());
+}
+
+TEST_CASE("what a job may leave out", "[io][job]") {
+  const models::Job j =
+      read(job("llama3-8b", "{sequence: 8192, global_batch: 1024}", "{instance: trn1.32xlarge}")).job;
+  CHECK(j.cluster.nodes == 1);
+  CHECK(j.training.tokens == 0);
+  CHECK(j.training.precision == models::Precision::mixed_precision);
+  CHECK(j.software.framework.empty());
+  CHECK_FALSE(j.pin.tensor_parallel.has_value());
+}
+
+TEST_CASE("models by the spellings people use", "[io][job]") {
+  for (const char* name : {"Llama-3-8B", "LLAMA3-8B", "llama3_8b", "\"llama 3 8b\"",
+                           "meta-llama/Meta-Llama-3-8B", "llama-3-8b-hf"}) {
+    CAPTURE(name);
+    CHECK(read(job(name)).job.architecture.name == "llama3-8b");
+  }
+  CHECK(read(job("Llama-3.1-8B")).job.architecture.name == "llama3.1-8b");
+  CHECK(only_fault(job("llama3-18b")).key == "model");
+  const Diagnostic near = only_fault(job("lama3-8b"));
+  CHECK(contains(near.fix, "did you mean \"llama3-8b\""));
+  CHECK(near.at.line == 1);
+  CHECK(near.at.column == 8);
+}
+
+TEST_CASE("counts with a suffix", "[io][job]") {
+  const auto reading = read(job("llama3-8b", "{sequence: 8K, global_batch: 1.5k, tokens: 2.5M}"));
+  CHECK(reading.job.training.sequence == 8000);
+  CHECK(reading.job.training.global_batch == 1500);
+  CHECK(reading.job.training.tokens == 2.5e6);
+  REQUIRE(reading.notes.size() == 1);
+  CHECK(contains(reading.notes[0], "8000"));
+  for (const char* sequence : {"0K", "1.0005K", "1T", "8Q", "-8K", "99999999"}) {
+    CAPTURE(sequence);
+    CHECK(only_fault(job("llama3-8b", "{sequence: " + std::string(sequence) + ", global_batch: 8}")).key ==
+          "training.sequence");
+  }
+}
+
+TEST_CASE("every fault at once, in the order of the file", "[io][job]") {
+  const auto faults = faults_of(
+      "model: lama3-8b\ntraining: {sequence: -1, globalbatch: 1024}\ncluster: {instance: trn1.32xlage, "
+      "nodes: "
+      "0}\npin: {tensor_paralel: 8}\n"
+      "objektive: step_time\n");
+  REQUIRE(faults.size() == 8);
+  CHECK(std::is_sorted(faults.begin(), faults.end(),
+                       [](const auto& a, const auto& b) { return a.at.line < b.at.line; }));
+  const auto fix_of = [&](const std::string& key) {
+    const auto found =
+        std::find_if(faults.begin(), faults.end(), [&](const auto& f) { return f.key == key; });
+    return found == faults.end() ? std::string("no such fault") : found->problem + " / " + found->fix;
+  };
+  CHECK(contains(fix_of("training.sequence"), "\"-1\" is not a whole number of at least 1"));
+  CHECK(fix_of("training.globalbatch") == "unknown key / did you mean \"global_batch\"?");
+  CHECK(contains(fix_of("training.global_batch"), "missing"));
+  CHECK(contains(fix_of("cluster.nodes"), "\"0\" is not a whole number"));
+  CHECK(contains(fix_of("cluster.instance"), "did you mean"));
+  CHECK(fix_of("pin.tensor_paralel") == "unknown key / did you mean \"tensor_parallel\"?");
+  CHECK(fix_of("objektive") == "unknown key / did you mean \"objective\"?");
+}
+
+TEST_CASE("what is designed but not there yet says so", "[io][job]") {
+  const auto unsupported = [](const std::string& text, const std::string& key) {
+    const Diagnostic d = only_fault(text);
+    CHECK(d.key == key);
+    CHECK(contains(d.problem, "is not supported yet"));
+  };
+  unsupported(job("llama3-8b", "{sequence: 8192, global_batch: 512..2048}"), "training.global_batch");
+  unsupported(job("llama3-8b", "{sequence: 8192, global_batch: {per_node: 32}}"), "training.global_batch");
+  unsupported(job("llama3-8b", "{sequence: 8192, global_batch: 8, precision: any}"), "training.precision");
+  unsupported(job("llama3-8b", "{sequence: 8192, global_batch: 8}", "{hyperpod: f.json}"),
+              "cluster.hyperpod");
+  unsupported(job("llama3-8b", "{sequence: 8192, global_batch: 8}", "{parallelcluster: f.yaml}"),
+              "cluster.parallelcluster");
+  const std::string training = "{sequence: 8192, global_batch: 8}", cluster = "{instance: trn1.32xlarge}";
+  unsupported(job("llama3-8b", training, cluster, "objective: cost\n"), "objective");
+  unsupported(job("llama3-8b", training, cluster, "objective: deadline\n"), "objective");
+  unsupported(job("llama3-8b", training, cluster, "pin: {pipeline_cuts: [8]}\n"), "pin.pipeline_cuts");
+  CHECK(contains(only_fault(job("llama3-8b", training, cluster, "pin: {precision: fp32}\n")).fix,
+                 "training.precision"));
+}
+
+TEST_CASE("a model from a config.json beside the job", "[io][job]") {
+  const Folder folder;
+  models::Architecture a = catalog().architecture("llama3-8b");
+  a.layers = 5;
+  folder.write("mine/config.json", io::hf_config_json(a));
+  for (const char* model : {"mine/config.json", "mine", "./mine/config.json"}) {
+    CAPTURE(model);
+    const auto reading = io::read_job(folder.write("job.yaml", job(model)), catalog());
+    CHECK(reading.job.architecture.layers == 5);
+    CHECK(reading.job.architecture.name == "mine");
+  }
+  folder.write("bad/config.json", "{\"model_type\": \"llama\"}");
+  const auto faults = faults_in(folder, job("bad", "{sequence: 0, global_batch: 8}"));
+  CHECK(faults.size() > 4);  // those of both files
+}
+
+TEST_CASE("a cluster from neuron-ls", "[io][job]") {
+  const Folder folder;
+  fs::copy_file(source / "tests/io/fixtures/neuron-ls-trn1.32xlarge.txt", folder.path / "ls.txt");
+  const std::string training = "{sequence: 8192, global_batch: 1024}";
+  const auto reading = io::read_job(
+      folder.write("job.yaml", job("llama3-8b", training, "{neuron_ls: ls.txt, nodes: 2}")), catalog());
+  CHECK(reading.job.cluster.instance.name == "trn1.32xlarge");
+  CHECK(reading.job.cluster.cores() == 64);
+  const auto faults =
+      faults_in(folder, job("llama3-8b", training, "{neuron_ls: ls.txt, instance: trn1.2xlarge}"));
+  REQUIRE(faults.size() == 1);
+  CHECK(contains(faults[0].problem, "shows a trn1.32xlarge"));
+}
+
+TEST_CASE("an NxDT YAML supplies training, nodes and pins", "[io][job][nxdt]") {
+  const Folder folder;
+  folder.write("current.yaml", hf_nxdt());
+  const auto reading = io::read_job(folder.write("job.yaml", "model: current.yaml\n"), catalog());
+  const models::Job& j = reading.job;
+  CHECK(j.architecture.name == "llama3-8b");
+  CHECK(j.training.sequence == 8192);
+  CHECK(j.training.global_batch == 1024);
+  CHECK(j.cluster.nodes == 4);
+  CHECK(j.cluster.instance.name == "trn1.32xlarge");
+  CHECK(j.pin.tensor_parallel == 32);
+  CHECK(j.pin.kv_replicator == 4);
+  CHECK(j.pin.sequence_parallel == true);
+  CHECK_FALSE(j.pin.data_parallel.has_value());
+  CHECK(reading.notes.size() >= 2);  // the guessed model and the assumed instance
+
+  const std::string own =
+      "model: current.yaml\ntraining: {global_batch: 512}\ncluster: {instance: trn1.32xlarge, nodes: 2}\n"
+      "pin: {tensor_parallel: 8}\n";
+  const models::Job stated = io::read_job(folder.write("job.yaml", own), catalog()).job;
+  CHECK(stated.training.sequence == 8192);
+  CHECK(stated.training.global_batch == 512);
+  CHECK(stated.cluster.nodes == 2);
+  CHECK(stated.pin.tensor_parallel == 8);
+  CHECK(stated.pin.micro_batch == 1);
+}
+
+TEST_CASE("the model an HF NxDT config trains", "[io][job][nxdt]") {
+  const Folder folder;
+  const auto trains = [&](const std::string& text) {
+    return io::architecture_of_nxdt(io::read_nxdt(folder.write("c.yaml", text)), catalog());
+  };
+  CHECK(trains(hf_nxdt()).architecture.name == "llama3-8b");
+  CHECK(trains(hf_nxdt("x", "80", "8192")).architecture.name == "llama3-70b");
+  CHECK(trains(hf_nxdt("x", "126", "16384")).architecture.name == "llama3.1-405b");
+  CHECK(trains(replaced(hf_nxdt("x"), "llama3_8B", "llama3.1_8B")).architecture.name == "llama3.1-8b");
+
+  // hf_llama_7B_config.yaml: four layers of hidden size 4096, no rope_theta.
+  const auto small = trains(replaced(hf_nxdt("x", "4", "4096", ""), "llama3_8B", "llama"));
+  CHECK(small.architecture.name == "llama2-7b");
+  CHECK(small.architecture.layers == 4);
+  CHECK(small.architecture.vocabulary == 32000);
+  CHECK(small.notes.size() == 2);
+
+  models::Architecture own = catalog().architecture("llama3-8b");
+  own.vocabulary = 64000;
+  folder.write("config.json", io::hf_config_json(own));
+  const auto read = trains(hf_nxdt("config.json", "16"));
+  CHECK(read.architecture.vocabulary == 64000);
+  CHECK(read.architecture.layers == 16);  // the YAML overrides the config.json
+  CHECK(read.architecture.flash_attention);
+  CHECK(read.notes.empty());
+
+  CHECK_THROWS_AS(trains(hf_nxdt("x", "32", "4100")), InputError);
+  CHECK_THROWS_AS(trains(hf_nxdt("x", "0")), InputError);
+  CHECK_THROWS_AS(trains(hf_nxdt("x", "999999999")), InputError);
+}
+
+TEST_CASE("the model a Megatron NxDT config trains", "[io][job][nxdt]") {
+  const Folder folder;
+  const auto trains = [&](const std::string& text) {
+    return io::architecture_of_nxdt(io::read_nxdt(folder.write("c.yaml", text)), catalog());
+  };
+  const std::string gpt = replaced(replaced(megatron_nxdt(), "name: hf_llama", "name: megatron_gpt"),
+                                   "model_source: hf", "model_source: megatron");
+  const auto reading = trains(gpt);
+  const models::Architecture& a = reading.architecture;
+  CHECK(a.family == models::Family::gpt);
+  CHECK(a.intermediate == 16384);
+  CHECK(a.heads == 32);
+  CHECK(a.head_dim == 128);
+  CHECK(a.mlp == models::Mlp::plain);
+  CHECK(a.learned_positions);
+  CHECK(a.tied_embeddings);
+  CHECK(a.biases);
+  CHECK_FALSE(a.flash_attention);
+  CHECK(a.vocabulary == 50304);
+  CHECK(reading.notes.size() == 1);
+  CHECK_THROWS_AS(trains(replaced(gpt, "  num_attention_heads: 32\n", "")), InputError);
+  CHECK_THROWS_AS(trains(replaced(gpt, "num_attention_heads: 32", "num_attention_heads: 33")), InputError);
+  CHECK_THROWS_AS(trains(replaced(gpt, "num_kv_heads: 32", "num_kv_heads: 5")), InputError);
+}

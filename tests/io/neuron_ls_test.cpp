@@ -1,0 +1,92 @@
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "io/readers.h"
+#include "tests/catch.h"
+
+using namespace trnplan;
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path source = TRNPLAN_SOURCE_DIR;
+io::Catalog catalog() {
+  return io::Catalog(source / "catalog");
+}
+fs::path bad(const char* name) {
+  return source / "tests/regress/neuron-ls" / name;
+}
+
+std::set<std::pair<int, int>> pairs(const topology::Instance& i) {
+  std::set<std::pair<int, int>> set;
+  for (const topology::Link& l : i.links) set.insert(std::minmax(l.chip_a, l.chip_b));
+  return set;
+}
+
+/// The 4 x 4 torus with chip = 4 * row + column: each chip has a neighbour right and one below, wrapping
+/// around.
+std::set<std::pair<int, int>> torus() {
+  std::set<std::pair<int, int>> set;
+  for (int chip = 0; chip < 16; ++chip) {
+    const int row = chip / 4, column = chip % 4;
+    set.insert(std::minmax({chip, 4 * row + (column + 1) % 4}));
+    set.insert(std::minmax({chip, 4 * ((row + 1) % 4) + column}));
+  }
+  return set;
+}
+
+std::vector<Diagnostic> faults_of(const fs::path& path, const std::string& instance = "trn1.32xlarge") {
+  try {
+    io::read_neuron_ls(path, catalog(), instance);
+  } catch (const InputError& e) {
+    return e.faults();
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("neuron-ls of a trn1.32xlarge, table and JSON", "[io][neuron_ls]") {
+  for (const char* name : {"neuron-ls-trn1.32xlarge.txt", "neuron-ls-trn1.32xlarge.json"}) {
+    CAPTURE(name);
+    const topology::Instance i =
+        io::read_neuron_ls(source / "tests/io/fixtures" / name, catalog(), "trn1.32xlarge");
+    CHECK(i.name == "trn1.32xlarge");
+    CHECK(i.chips == 16);
+    CHECK(i.cores_per_chip == 2);
+    CHECK(i.core.memory.value == 17179869184.0);
+    CHECK(i.links.size() == 32);
+    CHECK(pairs(i) == torus());
+    CHECK(i.torus_rows == 4);
+    CHECK(i.nics == 8);
+    CHECK(i.link_per_direction.value > 0);
+  }
+}
+
+TEST_CASE("the printed instance type needs no second statement", "[io][neuron_ls]") {
+  CHECK(faults_of(source / "tests/io/fixtures/neuron-ls-trn1.32xlarge.txt", "").empty());
+  CHECK(faults_of(source / "tests/io/fixtures/neuron-ls-trn1.32xlarge.json", "").size() == 1);
+}
+
+TEST_CASE("an asymmetric link is told with its line", "[io][neuron_ls]") {
+  const auto faults = faults_of(bad("asymmetric.txt"));
+  REQUIRE(faults.size() == 1);
+  CHECK(faults[0].at.line == 10);  // device 3 stands on line 10
+  CHECK(faults[0].problem == "device 3 lists device 7, but device 7 does not list 3");
+}
+
+TEST_CASE("missing, doubled and cut off devices", "[io][neuron_ls]") {
+  const auto problem = [](const char* name) {
+    const auto faults = faults_of(bad(name));
+    REQUIRE_FALSE(faults.empty());
+    return faults.front().problem;
+  };
+  CHECK(problem("missing-device.txt") == "device 9 is missing before device 10");
+  CHECK(problem("twice.txt") == "device 9 is listed twice (first at line 16)");
+  CHECK(problem("truncated.txt").find("closing line") != std::string::npos);
+  CHECK(problem("truncated-in-row.txt").find("cells") != std::string::npos);
+  CHECK(problem("unknown-instance.txt").find("unknown instance type") != std::string::npos);
+  CHECK(faults_of(bad("fields.json")).size() == 3);  // all of them at once
+}

@@ -1,0 +1,135 @@
+#include "planner/search.h"
+
+#include <algorithm>
+
+#include "planner/judge.h"
+#include "planner/rules.h"
+#include "planner/space.h"
+#include "tests/catch.h"
+#include "tests/models/setup.h"
+
+using namespace trnplan;
+using namespace trnplan::planner;
+
+namespace {
+
+models::Job tutorial() {
+  return job_of("llama3-8b", 1, 8192, 1024);
+}
+
+const Refusal* find(const std::vector<Refusal>& list, int tp, int dp, const std::string& rule) {
+  const auto it = std::find_if(list.begin(), list.end(), [&](const Refusal& r) {
+    return r.strategy.tensor_parallel == tp && r.strategy.data_parallel == dp && r.why.rule == rule;
+  });
+  return it == list.end() ? nullptr : &*it;
+}
+
+int total(const SpaceCounts& c) {
+  return c.refused + c.too_large + c.bounded + c.simulated;
+}
+
+}  // namespace
+
+TEST_CASE("the tutorial's job", "[planner]") {
+  const SearchResult result = search(tutorial(), datasheet());
+  CHECK(result.counts.enumerated == total(result.counts));
+  REQUIRE(result.plans.size() == 5);
+  const Plan& winner = result.plans.front();
+  CHECK(winner.memory.fits());
+
+  const Plan tp32 = *judge(tutorial(), strategy_of(tutorial(), "tp=32"), datasheet()).plan;
+  CHECK(winner.report.step < tp32.report.step);
+
+  const Refusal* pair = find(result.refused, 16, 2, "replica-group");
+  REQUIRE(pair != nullptr);
+  CHECK(pair->chips == std::vector<int>{0, 8});
+  const Refusal* large = find(result.refused, 8, 4, "memory");
+  REQUIRE(large != nullptr);
+  CHECK(to_string(large->strategy.recompute) == "CoreAttention");
+  CHECK(large->memory->worst().peak() > gibibytes(16));
+  for (const Refusal& r : result.refused) CHECK(r.lower_bound < winner.report.step);
+}
+
+TEST_CASE("no two strategies are the same program", "[planner]") {
+  const auto all = enumerate(tutorial());
+  for (const models::Strategy& s : all) CHECK(models::canonical(s) == s);
+  CHECK(std::adjacent_find(all.begin(), all.end()) == all.end());
+  CHECK(std::is_sorted(all.begin(), all.end()));
+}
+
+// Best bound first against simulating everything legal that fits.
+TEST_CASE("the ranking equals brute force", "[planner]") {
+  struct Case {
+    const char* model;
+    int nodes, sequence, batch;
+  };
+  const auto c = GENERATE(values<Case>({{"llama3-8b", 1, 8192, 64},
+                                        {"llama3-8b", 2, 2048, 48},
+                                        {"llama2-7b", 1, 4096, 32},
+                                        {"llama2-13b", 2, 4096, 64},
+                                        {"llama3-8b", 3, 8192, 96}}));
+  CAPTURE(c.model, c.nodes);
+  const models::Job job = job_of(c.model, c.nodes, c.sequence, c.batch);
+  const topology::ChipGraph graph(job.cluster.instance);
+  std::vector<std::pair<double, models::Strategy>> brute;
+  for (const models::Strategy& s : enumerate(job)) {
+    if (!rule_violations(job, s).empty() || !models::memory_of(job, s, datasheet()).fits()) continue;
+    if (placement_verdict(job, s, graph).overall != topology::Verdict::supported) continue;
+    brute.emplace_back(make_plan(job, s, datasheet(), graph).report.step.value, s);
+  }
+  std::sort(brute.begin(), brute.end());
+  const SearchResult result = search(job, datasheet(), {.top = 4});
+  REQUIRE(result.plans.size() == std::min<std::size_t>(4, brute.size()));
+  for (std::size_t i = 0; i < result.plans.size(); ++i) {
+    CHECK(result.plans[i].report.step.value == brute[i].first);
+    CHECK(result.plans[i].strategy == brute[i].second);
+  }
+  CHECK(result.counts.simulated <= static_cast<int>(brute.size()));
+  CHECK(result.counts.bounded + result.counts.simulated == static_cast<int>(brute.size()));
+}
+
+TEST_CASE("nothing fits: the shortfall and the nodes that would do", "[planner]") {
+  const models::Job job = job_of("llama3.1-405b", 1, 8192, 256);
+  const SearchResult result = search(job, datasheet());
+  CHECK(result.plans.empty());
+  REQUIRE(result.infeasible);
+  REQUIRE(result.infeasible->closest);
+  CHECK(result.infeasible->memory->worst().peak() > result.infeasible->memory->limit);
+  const int nodes = result.infeasible->nodes_that_would_do;
+  REQUIRE(nodes > 1);
+  CHECK_FALSE(search(job_of("llama3.1-405b", nodes, 8192, 256), datasheet(), {.top = 1}).plans.empty());
+}
+
+TEST_CASE("a batch that no layout divides names the nearest that one does", "[planner]") {
+  models::Job job = job_of("llama3-8b", 1, 8192, 1022);
+  job.pin.tensor_parallel = 8;
+  job.pin.data_parallel = 4;
+  const SearchResult result = search(job, datasheet());
+  CHECK(result.plans.empty());
+  REQUIRE(result.infeasible);
+  CHECK(result.infeasible->nearest_batch == 1020);  // 1020 and 1024 are equally near
+}
+
+TEST_CASE("doubtful layouts come in when asked for or pinned", "[planner]") {
+  models::Job job = tutorial();
+  const auto has_pp2 = [](const SearchResult& r) {
+    return std::any_of(r.layouts.begin(), r.layouts.end(),
+                       [](const Plan& p) { return p.strategy.pipeline_parallel == 2; });
+  };
+  CHECK_FALSE(has_pp2(search(job, datasheet())));
+  CHECK(has_pp2(search(job, datasheet(), {.allow_doubtful = true})));
+  job.pin.tensor_parallel = 8;
+  job.pin.pipeline_parallel = 2;
+  CHECK(has_pp2(search(job, datasheet())));
+}
+
+TEST_CASE("pins are taken as they are", "[planner]") {
+  models::Job job = tutorial();
+  job.pin.tensor_parallel = 32;
+  job.pin.micro_batch = 1;
+  const SearchResult result = search(job, datasheet());
+  REQUIRE_FALSE(result.plans.empty());
+  for (const Plan& p : result.plans) CHECK(p.strategy.tensor_parallel == 32);
+  job.pin.tensor_parallel = 3;
+  CHECK(search(job, datasheet()).plans.empty());
+}

@@ -1,0 +1,110 @@
+// Properties that need no expected number, on random small jobs. The seed is printed with every failure.
+#include <algorithm>
+#include <cmath>
+
+#include <boost/random/mersenne_twister.hpp>
+#include <boost/random/uniform_int_distribution.hpp>
+
+#include "models/step.h"
+#include "planner/rules.h"
+#include "planner/space.h"
+#include "tests/catch.h"
+#include "tests/models/setup.h"
+
+using namespace trnplan;
+using namespace trnplan::models;
+
+namespace {
+
+struct Sample {
+  Job job;
+  Strategy strategy;
+};
+
+/// A small random Llama-like job and one of its legal strategies (replica groups may be anything).
+Sample random_sample(unsigned seed) {
+  boost::random::mt19937 random(seed);
+  const auto pick = [&](std::initializer_list<int> from) {
+    return *(from.begin() +
+             boost::random::uniform_int_distribution<int>(0, static_cast<int>(from.size()) - 1)(random));
+  };
+  Job job = job_of("llama3-8b", pick({1, 1, 2, 4}), pick({2048, 4096}), pick({16, 64, 128}));
+  job.architecture.layers = pick({4, 5, 8, 11});
+  job.architecture.vocabulary = pick({32000, 128256});
+  job.architecture.flash_attention = pick({0, 1}) == 1;
+  std::vector<Strategy> legal;
+  for (const Strategy& s : planner::enumerate(job)) {
+    if (planner::rule_violations(job, s).empty() && micro_batches(job.training, s) <= 32) legal.push_back(s);
+  }
+  REQUIRE_FALSE(legal.empty());
+  const auto last = static_cast<int>(legal.size()) - 1;
+  return {job,
+          legal[static_cast<std::size_t>(boost::random::uniform_int_distribution<int>(0, last)(random))]};
+}
+
+Profile scaled(Parameter p, double factor) {
+  Profile profile = datasheet();
+  profile.value(p).median *= factor;
+  return profile;
+}
+
+}  // namespace
+
+TEST_CASE("remembered sub-programs and the flat program agree to the tick", "[property]") {
+  const unsigned seed = GENERATE(range(1u, 121u));
+  const Sample sample = random_sample(seed);
+  CAPTURE(seed, describe(sample.strategy), sample.job.cluster.nodes);
+  const StepModel model(sample.job, sample.strategy, datasheet(),
+                        topology::ChipGraph(sample.job.cluster.instance));
+  const StepReport memoised = model.simulate(), flat = model.simulate({.flat = true});
+  CHECK(memoised.step.value == flat.step.value);
+  CHECK(flat.tasks >= memoised.tasks);
+}
+
+TEST_CASE("the bound is never above the simulated time, and the same job takes the same time", "[property]") {
+  const unsigned seed = GENERATE(range(200u, 320u));
+  const Sample sample = random_sample(seed);
+  CAPTURE(seed, describe(sample.strategy));
+  const StepModel model(sample.job, sample.strategy, datasheet(),
+                        topology::ChipGraph(sample.job.cluster.instance));
+  const StepReport first = model.simulate(), second = model.simulate();
+  CHECK(model.lower_bound() <= first.step);
+  CHECK(model.compute_bound() <= model.lower_bound());
+  CHECK(first.step.value == second.step.value);
+  CHECK(first.breakdown == second.breakdown);
+}
+
+TEST_CASE("a better machine is never slower", "[property]") {
+  const unsigned seed = GENERATE(range(400u, 440u));
+  const Sample sample = random_sample(seed);
+  CAPTURE(seed, describe(sample.strategy));
+  const double base = simulate_step(sample.job, sample.strategy, datasheet()).step.value;
+  for (const Parameter p :
+       {Parameter::matmul_efficiency, Parameter::hbm_fraction, Parameter::vector_efficiency,
+        Parameter::link_fraction, Parameter::dma_fraction, Parameter::efa_fraction}) {
+    CAPTURE(to_string(p));
+    CHECK(simulate_step(sample.job, sample.strategy, scaled(p, 1.3)).step.value <= base * (1 + 1e-9));
+  }
+  for (const Parameter p : {Parameter::in_graph_alpha, Parameter::hop_latency, Parameter::task_launch,
+                            Parameter::layer_overhead, Parameter::step_overhead}) {
+    CAPTURE(to_string(p));
+    CHECK(simulate_step(sample.job, sample.strategy, scaled(p, 1.3)).step.value >= base * (1 - 1e-9));
+  }
+}
+
+TEST_CASE("seconds by parameter are the slopes of the step", "[property]") {
+  // Where no other task becomes critical, d step / d log parameter is the parameter's seconds on the critical
+  // path.
+  const Job job = job_of("llama3-8b", 1, 8192, 64);
+  const Strategy s = strategy_of(job, "tp=8,recompute=CoreAttention+LlamaMLP");
+  const StepReport base = simulate_step(job, s, datasheet());
+  for (const Parameter p : {Parameter::matmul_efficiency, Parameter::flash_efficiency,
+                            Parameter::link_fraction, Parameter::layer_overhead}) {
+    CAPTURE(to_string(p));
+    const bool efficiency = p != Parameter::layer_overhead;
+    const double share = base.by_parameter[static_cast<std::size_t>(p)].value;
+    const double up = simulate_step(job, s, scaled(p, 1.001)).step.value;
+    const double slope = (up - base.step.value) / std::log(1.001) * (efficiency ? -1 : 1);
+    CHECK(std::abs(slope - share) <= 0.01 * share);
+  }
+}

@@ -1,0 +1,199 @@
+#include "sim/executor.h"
+
+#include <numeric>
+#include <stdexcept>
+
+#include <boost/random/mersenne_twister.hpp>
+#include <boost/random/uniform_int_distribution.hpp>
+
+#include "sim/event_queue.h"
+#include "tests/catch.h"
+
+using namespace trnplan;
+using namespace trnplan::sim;
+
+namespace {
+
+constexpr std::int64_t kSecond = 1'000'000'000'000;
+
+/// A link of 1 byte/s and a flow of `bytes` over it.
+struct OneLink {
+  Program program;
+  ResourceId link = program.add_resource("link", BytesPerSecond(1));
+  FlowId flow(double bytes) { return program.add_flow({{link, bytes}}); }
+};
+
+bool within_ticks(SimTime t, std::int64_t ps, std::int64_t ticks) {
+  return t.ps >= ps && t.ps <= ps + ticks;
+}
+
+}  // namespace
+
+TEST_CASE("events come by time, phase, then order of scheduling", "[sim]") {
+  EventQueue<int> q;
+  q.schedule({5}, Phase::completion, 1);
+  q.schedule({3}, Phase::sharing, 2);
+  q.schedule({3}, Phase::completion, 3);
+  q.schedule({3}, Phase::completion, 4);
+  std::vector<int> order;
+  while (!q.empty()) {
+    order.push_back(q.pop().payload);
+    if (order.size() == 1) q.schedule(q.now(), Phase::completion, 5);  // scheduling at now() is allowed
+  }
+  CHECK(order == std::vector<int>{3, 4, 5, 2, 1});
+  CHECK_THROWS_AS(q.schedule({4}, Phase::completion, 0), std::logic_error);
+}
+
+TEST_CASE("an empty program ends at zero", "[sim]") {
+  const Run run = execute(Program());
+  CHECK(run.end.ps == 0);
+  CHECK(run.critical_path().empty());
+}
+
+TEST_CASE("a device works in order, dependencies hold", "[sim]") {
+  Program p;
+  const DeviceId a = p.add_device("a"), b = p.add_device("b");
+  const TaskId first = p.add_work(a, {10});
+  const TaskId second = p.add_work(a, {20});
+  const TaskId other = p.add_work(b, {5});
+  p.add_dependency(second, other);
+  const Run run = execute(p);
+  CHECK(run.started[second].ps == 10);
+  CHECK(run.started[other].ps == 30);
+  CHECK(run.end.ps == 35);
+  CHECK(run.critical_path() == std::vector<TaskId>{first, second, other});
+}
+
+TEST_CASE("a rendezvous waits for all its devices", "[sim]") {
+  OneLink o;
+  const DeviceId a = o.program.add_device("a"), b = o.program.add_device("b");
+  o.program.add_work(a, {3});
+  o.program.add_work(b, {8});
+  const TaskId t = o.program.add_transfer({a, b}, o.flow(2), SimTime{4});
+  const Run run = execute(o.program);
+  CHECK(run.started[t].ps == 8);
+  CHECK(run.end.ps == 8 + 4 + 2 * kSecond);  // latency, then 2 bytes at 1 byte/s
+}
+
+TEST_CASE("two transfers share a link and the later one speeds up", "[sim]") {
+  OneLink o;
+  // Bytes 1 and 3 start together: both at 1/2 B/s until 2 s (1 byte each done), then the last 2 bytes alone:
+  // 4 s.
+  const TaskId small = o.program.add_transfer({}, o.flow(1), {});
+  const TaskId large = o.program.add_transfer({}, o.flow(3), {});
+  const Run run = execute(o.program);
+  CHECK(run.ended[small].ps == 2 * kSecond);
+  CHECK(within_ticks(run.ended[large], 4 * kSecond, 1));  // one change of rate
+}
+
+TEST_CASE("a transfer that starts later slows the one under way", "[sim]") {
+  OneLink o;
+  // A: 2 bytes from 0. B: 1 byte from 1 s. A has 1 left at 1 s; both need 1 byte at 1/2 B/s: both end at 3 s.
+  const TaskId a = o.program.add_transfer({}, o.flow(2), {});
+  const TaskId b = o.program.add_transfer({}, o.flow(1), SimTime{kSecond});
+  const Run run = execute(o.program);
+  CHECK(within_ticks(run.ended[a], 3 * kSecond, 1));
+  CHECK(within_ticks(run.ended[b], 3 * kSecond, 1));
+}
+
+TEST_CASE("edges of a transfer", "[sim]") {
+  OneLink o;
+  const DeviceId d = o.program.add_device("d");
+  const TaskId nothing = o.program.add_transfer({d}, o.flow(0), SimTime{7});
+  const TaskId twice = o.program.add_transfer({d, d}, o.flow(1), {});  // sent to itself
+  const Run run = execute(o.program);
+  CHECK(run.ended[nothing].ps == 7);
+  CHECK(run.ended[twice].ps == 7 + kSecond);
+  OneLink huge;
+  huge.program.add_transfer({}, huge.flow(0x1p50), {});
+  CHECK_THROWS_AS(execute(huge.program), std::overflow_error);
+}
+
+TEST_CASE("misuse of a program throws", "[sim]") {
+  Program p;
+  CHECK_THROWS_AS(p.add_resource("r", BytesPerSecond(0)), std::invalid_argument);
+  const DeviceId d = p.add_device("d");
+  CHECK_THROWS_AS(p.add_work(d, {-1}), std::invalid_argument);
+  CHECK_THROWS_AS(p.add_work(d + 1, {1}), std::invalid_argument);
+  CHECK_THROWS_AS(p.add_flow({{0, 1}}), std::invalid_argument);
+  const TaskId t = p.add_work(d, {1});
+  CHECK_THROWS_AS(p.add_dependency(t, t), std::invalid_argument);
+  const TaskId u = p.add_work(d, {1});
+  p.add_dependency(u, t);  // the queue says t before u: a circle
+  CHECK_THROWS_AS(execute(p), std::logic_error);
+}
+
+namespace {
+
+/// Random work and transfers over a few links.
+Program random_program(unsigned seed, double bandwidth, std::int64_t time_scale) {
+  boost::random::mt19937 random(seed);
+  const auto pick = [&](int least, int most) {
+    return boost::random::uniform_int_distribution<int>(least, most)(random);
+  };
+  Program p;
+  for (int r = 0; r < 4; ++r) p.add_resource("r", BytesPerSecond(bandwidth * pick(1, 5)));
+  for (int d = 0; d < 5; ++d) p.add_device("d");
+  std::vector<FlowId> flows;
+  for (int f = 0; f < 6; ++f) {
+    std::vector<Weight> weights;
+    for (int w = pick(1, 3); w > 0; --w)
+      weights.push_back({static_cast<ResourceId>(pick(0, 3)), 1e-6 * pick(1, 50)});
+    flows.push_back(p.add_flow(weights));
+  }
+  for (int t = 0; t < 60; ++t) {
+    if (pick(0, 1) == 0) {
+      p.add_work(static_cast<DeviceId>(pick(0, 4)), SimTime{pick(0, 40) * 1'000'000 * time_scale});
+    } else {
+      p.add_transfer({static_cast<DeviceId>(pick(0, 4)), static_cast<DeviceId>(pick(0, 4))},
+                     flows[static_cast<std::size_t>(pick(0, 5))],
+                     SimTime{pick(0, 3) * 1'000'000 * time_scale});
+    }
+    if (t > 2 && pick(0, 3) == 0)
+      p.add_dependency(static_cast<TaskId>(pick(0, t - 1)), static_cast<TaskId>(t));
+  }
+  return p;
+}
+
+}  // namespace
+
+TEST_CASE("random programs", "[sim][property]") {
+  const unsigned seed = GENERATE(range(1u, 60u));
+  CAPTURE(seed);
+  const Program p = random_program(seed, 1, 1);
+  const Run run = execute(p);
+
+  SECTION("same program, same run") {
+    const Run again = execute(p);
+    CHECK(again.ended.size() == run.ended.size());
+    for (std::size_t t = 0; t < run.ended.size(); ++t) CHECK(again.ended[t] == run.ended[t]);
+  }
+  SECTION("nothing starts before what it waits for; the critical path abuts and adds up") {
+    for (const auto& [before, after] : p.dependencies()) CHECK(run.started[after] >= run.ended[before]);
+    SimTime at;
+    for (const TaskId t : run.critical_path()) {
+      CHECK(run.started[t] == at);
+      at = run.ended[t];
+    }
+    CHECK(at == run.end);
+  }
+  SECTION("half the bandwidth and twice the work lengths take twice as long") {
+    const Run slow = execute(random_program(seed, 0.5, 2));
+    // Each transfer's end is rounded up to a tick, so a chain of n may differ by n ticks.
+    CHECK(std::abs(slow.end.ps - 2 * run.end.ps) <= 2 * static_cast<std::int64_t>(p.tasks().size()));
+  }
+}
+
+TEST_CASE("resources that all flows load alike change nothing", "[sim][property]") {
+  // One link against eight copies of it.
+  const auto build = [](int copies) {
+    Program p;
+    for (int r = 0; r < copies; ++r) p.add_resource("r", BytesPerSecond(1));
+    std::vector<Weight> weights;
+    for (int r = 0; r < copies; ++r) weights.push_back({static_cast<ResourceId>(r), 3});
+    const FlowId f = p.add_flow(weights);
+    for (int t = 0; t < 5; ++t) p.add_transfer({}, f, SimTime{t * kSecond});
+    return execute(p).end;
+  };
+  CHECK(build(1) == build(8));
+}

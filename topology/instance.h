@@ -1,0 +1,74 @@
+// A machine type and a cluster of them, as data. Nothing here knows about time.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "units/quantity.h"
+
+namespace trnplan::topology {
+
+/// One NeuronCore (the schedulable unit). Rates are published peaks; what a program reaches of them is a
+/// parameter of the profile. Sources stand beside each number in catalog/instances/*.json.
+struct Core {
+  FlopsPerSecond bf16{};  ///< dense BF16 peak used for MFU
+  FlopsPerSecond fp32{};
+  int array_rows = 0;           ///< tensor-engine array: contraction (K) lanes
+  int array_columns = 0;        ///< stationary free size of one tile
+  int moving_free_max = 0;      ///< moving free size of one tile
+  int matmul_issue_cycles = 0;  ///< least tensor cycles between two matmul instructions
+  double tensor_hertz = 0;
+  int vector_lanes = 0;
+  double vector_hertz = 0;
+  Bytes memory{};        ///< HBM that belongs to the core
+  BytesPerSecond hbm{};  ///< share of the chip's HBM bandwidth
+  BytesPerSecond dma{};  ///< sum over the core's DMA engines
+};
+
+/// A bidirectional chip-to-chip link.
+struct Link {
+  int chip_a = 0;
+  int chip_b = 0;
+};
+
+struct Price {
+  std::string kind;  ///< on_demand, reserved, capacity_block
+  double usd_per_hour = 0;
+  std::string region;
+  std::string date;  ///< ISO date or year-month of the source
+};
+
+/// An instance type.
+struct Instance {
+  std::string name;    ///< e.g. "trn1.32xlarge"
+  std::string family;  ///< "trn1", "trn2": selects NxD's rank order
+  int chips = 0;
+  int cores_per_chip = 0;
+  Core core;
+  std::vector<Link> links;
+  BytesPerSecond link_per_direction{};  ///< published link bandwidth, one direction
+  int torus_rows = 0;                   ///< for drawing only; 0 when the fabric is no torus
+  int torus_columns = 0;
+  int nics = 0;                  ///< EFA devices; 0 when the instance has none
+  BytesPerSecond nic{};          ///< one EFA device, one direction
+  std::vector<int> nic_of_chip;  ///< one per chip when nics > 0
+  int vcpus = 0;
+  Bytes host_memory{};
+  std::vector<Price> prices;
+
+  int cores() const { return chips * cores_per_chip; }
+  /// Chip that holds the node-local core: cores of a chip are numbered consecutively.
+  int chip_of(int local_core) const { return local_core / cores_per_chip; }
+  /// On-demand price if known, else the first price, else 0.
+  double usd_per_hour() const;
+};
+
+/// N equal nodes behind a non-blocking network.
+struct Cluster {
+  Instance instance;
+  int nodes = 1;
+
+  int cores() const { return nodes * instance.cores(); }
+};
+
+}  // namespace trnplan::topology

@@ -1,0 +1,34 @@
+// Which stage runs on which core, and which nodes are alike.
+#pragma once
+
+#include <vector>
+
+#include "topology/instance.h"
+#include "topology/rank_order.h"
+
+namespace trnplan::topology {
+
+/// Nodes grouped into classes: two nodes are alike when the same local core holds the same pipeline stage on
+/// both. Data-parallel replicas are alike, so everything a node of a class does, every node of it does at the
+/// same time; one representative is enough. Cost: O(ranks).
+class Placement {
+ public:
+  Placement(const Cluster& cluster, const RankOrder& order);
+
+  int node_of(int rank) const { return rank / cores_; }
+  int local_of(int rank) const { return rank % cores_; }
+  int classes() const { return static_cast<int>(representatives_.size()); }
+  int class_of_node(int node) const { return class_of_node_[static_cast<std::size_t>(node)]; }
+  int class_of_rank(int rank) const { return class_of_node(node_of(rank)); }
+  /// The first node of a class.
+  int representative(int cls) const { return representatives_[static_cast<std::size_t>(cls)]; }
+  /// True for ranks on the first node of their class.
+  bool represents(int rank) const { return representative(class_of_rank(rank)) == node_of(rank); }
+
+ private:
+  int cores_;
+  std::vector<int> class_of_node_;
+  std::vector<int> representatives_;
+};
+
+}  // namespace trnplan::topology

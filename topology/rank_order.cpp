@@ -1,0 +1,110 @@
+#include "topology/rank_order.h"
+
+#include <stdexcept>
+
+namespace trnplan::topology {
+
+std::string_view to_string(GroupKind kind) {
+  switch (kind) {
+    case GroupKind::tensor:
+      return "tp";
+    case GroupKind::pipeline:
+      return "pp";
+    case GroupKind::data:
+      return "dp";
+    case GroupKind::context:
+      return "cp";
+  }
+  return "?";
+}
+
+namespace {
+
+constexpr int kColumnOrderDegree = 4;
+
+/// Columns of NxD's TP 4 order on trn1, or 0 where ranks are contiguous.
+int columns_for(const Cluster& cluster, const Degrees& d) {
+  const int cores = cluster.instance.cores();
+  const bool applies = cluster.instance.family == "trn1" && d.tensor == kColumnOrderDegree;
+  return applies && cores > kColumnOrderDegree ? cores / kColumnOrderDegree : 0;
+}
+
+}  // namespace
+
+std::string RankOrder::obstacle(const Cluster& cluster, Degrees d) {
+  if (d.tensor < 1 || d.context < 1 || d.data < 1 || d.pipeline < 1) return "every degree must be at least 1";
+  if (d.world() != cluster.cores()) {
+    return "TP " + std::to_string(d.tensor) + " x CP " + std::to_string(d.context) + " x DP " +
+           std::to_string(d.data) + " x PP " + std::to_string(d.pipeline) + " is " +
+           std::to_string(d.world()) + " ranks, the cluster has " + std::to_string(cluster.cores()) +
+           " cores";
+  }
+  const int columns = columns_for(cluster, d);
+  if (columns > 0 && (d.data * d.context) % columns != 0) {
+    return "NxD's column order for TP 4 needs DP x CP to be a multiple of " + std::to_string(columns) +
+           ", not " + std::to_string(d.data * d.context);
+  }
+  return "";
+}
+
+RankOrder::RankOrder(const Cluster& cluster, Degrees degrees)
+    : degrees_(degrees), columns_(columns_for(cluster, degrees)) {
+  const std::string problem = obstacle(cluster, degrees);
+  if (!problem.empty()) throw std::invalid_argument(problem);
+}
+
+int RankOrder::rank(int pipeline, int data, int context, int tensor) const {
+  const Degrees& d = degrees_;
+  const int replica = data * d.context + context;
+  if (columns_ == 0) return (pipeline * d.data * d.context + replica) * d.tensor + tensor;
+  const int blocks = d.data * d.context / columns_;
+  return ((pipeline * blocks + replica / columns_) * d.tensor + tensor) * columns_ + replica % columns_;
+}
+
+int RankOrder::stage_of(int rank) const {
+  return rank / (degrees_.tensor * degrees_.context * degrees_.data);
+}
+
+std::vector<std::vector<int>> RankOrder::groups(GroupKind kind) const {
+  const Degrees& d = degrees_;
+  std::vector<std::vector<int>> all;
+  const auto collect = [&](int degree, int outer, auto&& member) {
+    if (degree < 2) return;
+    for (int o = 0; o < outer; ++o) {
+      std::vector<int> group;
+      for (int i = 0; i < degree; ++i) group.push_back(member(o, i));
+      all.push_back(std::move(group));
+    }
+  };
+  switch (kind) {
+    case GroupKind::tensor:
+      collect(d.tensor, d.pipeline * d.data * d.context, [&](int o, int i) {
+        return rank(o / (d.data * d.context), o / d.context % d.data, o % d.context, i);
+      });
+      break;
+    case GroupKind::context:
+      collect(d.context, d.pipeline * d.data * d.tensor, [&](int o, int i) {
+        return rank(o / (d.data * d.tensor), o / d.tensor % d.data, i, o % d.tensor);
+      });
+      break;
+    case GroupKind::data:
+      collect(d.data, d.pipeline * d.context * d.tensor, [&](int o, int i) {
+        return rank(o / (d.context * d.tensor), i, o / d.tensor % d.context, o % d.tensor);
+      });
+      break;
+    case GroupKind::pipeline: {
+      const int pairs = d.pipeline > 2 ? d.pipeline : d.pipeline - 1;
+      for (int p = 0; p < pairs; ++p) {
+        for (int o = 0; o < d.data * d.context * d.tensor; ++o) {
+          const int data = o / (d.context * d.tensor), context = o / d.tensor % d.context,
+                    tensor = o % d.tensor;
+          all.push_back({rank(p, data, context, tensor), rank((p + 1) % d.pipeline, data, context, tensor)});
+        }
+      }
+      break;
+    }
+  }
+  return all;
+}
+
+}  // namespace trnplan::topology

@@ -1,0 +1,61 @@
+// Will the Neuron runtime accept a replica group? Derived from the chip graph, never from a list of degrees.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "topology/chip_graph.h"
+#include "topology/instance.h"
+#include "topology/rank_order.h"
+
+namespace trnplan::topology {
+
+enum class Verdict { supported, doubtful, refused };
+std::string_view to_string(Verdict v);
+
+/// The verdict on one replica group.
+struct GroupVerdict {
+  GroupKind kind = GroupKind::tensor;
+  std::vector<int> ranks;  ///< global ranks
+  std::vector<int> chips;  ///< chips of the local part (of the first node the group touches), ascending
+  int nodes = 1;           ///< nodes the group touches
+  Verdict verdict = Verdict::supported;
+  std::string rule;     ///< one word: one-chip, ring, one-per-chip, adjacent-pair, two-hop-pair, no-ring, ...
+  std::string message;  ///< what is the case, with chips and hops
+  std::string evidence;  ///< source of the rule
+};
+
+/// The three-valued rule.
+///
+///  supported  the chips of the group's local part, with all their cores or with one rank each on at most
+///  four chips,
+///             form a ring of neighbours; or the local part is a single rank; or a pair on adjacent chips.
+///  doubtful   one rank per chip on more than four chips although a ring exists; two chips with all their
+///  cores; a
+///             pipeline pair two hops apart, or on two nodes at different local positions.
+///  refused    anything else. Across nodes every node must hold the same local cores, and the local part must
+///  pass.
+///
+/// Sources: AWS's documented sets of 2, 8 and 32 ranks and the 8x4 mesh (aws-neuron/aws-neuron-sdk@89a72682,
+/// general/arch/neuron-features/collective-communication.rst); "permute: pairs must form a ring with direct
+/// physical links" (neuron-runtime/about/collectives.rst); runtime logs of refused groups
+/// (huggingface/optimum-neuron issues 424, 619, 761; the TP 16 x DP 2 log of the tutorial "LLM training with
+/// AWS Neuronx-distributed-training", 2026-01-17). The rule is inferred from these; no source states it
+/// whole.
+GroupVerdict judge(const Cluster& cluster, const ChipGraph& graph, GroupKind kind,
+                   const std::vector<int>& ranks);
+
+struct PlacementVerdict {
+  Verdict overall = Verdict::supported;  ///< the worst of the groups
+  std::vector<GroupVerdict> groups;      ///< every group, kinds in the order tp, cp, dp, pp
+};
+
+/// Judges every group of the order. Cost: O(ranks); equal local parts are judged once.
+PlacementVerdict judge_all(const Cluster& cluster, const ChipGraph& graph, const RankOrder& order);
+
+/// The 4x4 (or rows x columns) torus as text; marked chips stand in brackets. Empty when the instance is no
+/// torus.
+std::string draw_torus(const Instance& instance, const std::vector<int>& marked);
+
+}  // namespace trnplan::topology

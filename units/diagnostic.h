@@ -1,0 +1,48 @@
+// What is said about a user's input: where, which key, what is wrong, and how to mend it.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trnplan {
+
+/// A place in a file. Lines and columns count from 1; 0 means "no such place" (a whole file, a command line).
+struct SourcePos {
+  std::string file;
+  int line = 0;
+  int column = 0;
+};
+
+/// One fault in the input. `key` may be empty where no key is concerned.
+struct Diagnostic {
+  SourcePos at;
+  std::string key;
+  std::string problem;
+  std::string fix;
+};
+
+/// "file:line:col: key: problem" and, on a second line, "  fix: ...". Control characters are replaced by '?',
+/// so that a hostile file cannot drive the terminal.
+std::string to_string(const Diagnostic& d);
+
+/// The user's input is wrong (exit code 2). Carries every fault that was found, never none.
+class InputError : public std::runtime_error {
+ public:
+  explicit InputError(std::vector<Diagnostic> faults);
+  explicit InputError(Diagnostic fault);
+  const std::vector<Diagnostic>& faults() const { return faults_; }
+
+ private:
+  std::vector<Diagnostic> faults_;
+};
+
+/// The candidate with the smallest edit distance to `word`, or "" when none is near (more than a third of the
+/// letters differ). Equal distances: the first one wins. Cost: O(|word| * sum of candidate lengths).
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
+
+/// `text` with control characters replaced by '?'; long text is cut at `limit` bytes with "...".
+std::string printable(std::string_view text, std::size_t limit = 200);
+
+}  // namespace trnplan

@@ -1,0 +1,22 @@
+// Numbers as people write them: counts such as 15T and 2M, durations such as 30d.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "units/quantity.h"
+
+namespace trnplan {
+
+/// A decimal number with an optional suffix K, M, B or G, T (10^3, 10^6, 10^9, 10^12; lower case too): "15T",
+/// "2.5M", "1024". nullopt when it is anything else, negative, infinite or above 2^62.
+std::optional<double> parse_count(std::string_view text);
+
+/// A whole number without suffix, sign or fraction: "32". nullopt otherwise or above 2^31 - 1.
+std::optional<int> parse_whole(std::string_view text);
+
+/// A number with a unit s, m, h, d or w: "90s", "36h", "30d". nullopt otherwise.
+std::optional<Seconds> parse_duration(std::string_view text);
+
+}  // namespace trnplan
