@@ -211,20 +211,22 @@ struct StepModel::Parts {
         micro_batches(models::micro_batches(job.training, s)),
         stages(s.pipeline_parallel) {
     const auto layers = layers_per_stage(job.architecture, strategy);
-    for (int stage = 0; stage < stages; ++stage) make_stage(stage, layers[static_cast<std::size_t>(stage)]);
+    const auto tensor = by_stage(topology::GroupKind::tensor), data = by_stage(topology::GroupKind::data);
+    for (int stage = 0; stage < stages; ++stage) {
+      const auto i = static_cast<std::size_t>(stage);
+      make_stage(stage, layers[i], tensor[i], data[i]);
+    }
     for (int boundary = 0; boundary + 1 < stages; ++boundary) make_boundary(boundary);
     barrier = make_barrier();
     must_expand = chains_share_with_others();
   }
 
-  /// Groups of a kind on one stage that touch a representative node; the others do the same elsewhere.
-  Groups groups_of(topology::GroupKind kind, int stage) const {
-    Groups mine;
+  /// Groups of a kind by stage, only those that touch a representative node: the others do the same elsewhere.
+  std::vector<Groups> by_stage(topology::GroupKind kind) const {
+    std::vector<Groups> mine(static_cast<std::size_t>(stages));
     for (auto& group : order.groups(kind)) {
-      if (order.stage_of(group.front()) != stage) continue;
-      if (std::any_of(group.begin(), group.end(), [&](int r) { return placement.represents(r); })) {
-        mine.push_back(std::move(group));
-      }
+      if (std::none_of(group.begin(), group.end(), [&](int r) { return placement.represents(r); })) continue;
+      mine[static_cast<std::size_t>(order.stage_of(group.front()))].push_back(std::move(group));
     }
     return mine;
   }
@@ -279,8 +281,7 @@ struct StepModel::Parts {
     pass.launch.micro_batch_work = true;
   }
 
-  void make_stage(int stage, int layers) {
-    const Groups tensor = groups_of(topology::GroupKind::tensor, stage);
+  void make_stage(int stage, int layers, const Groups& tensor, const Groups& data) {
     const Groups kv = kv_groups(tensor);
     const bool first = stage == 0, last = stage == stages - 1;
     const double n = local_parameters(job.architecture, strategy, stage);
@@ -302,12 +303,11 @@ struct StepModel::Parts {
     append(s.backward, layer_model.accumulate(n), 1, tensor, kv, stage);
     finish(s.forward, stage);
     finish(s.backward, stage);
-    make_end_of_step(s, stage, layers, n, tensor);
+    make_end_of_step(s, stage, layers, n, tensor, data);
     parts.push_back(std::move(s));
   }
 
-  void make_end_of_step(Stage& s, int stage, int layers, double n, const Groups& tensor) {
-    const Groups data = groups_of(topology::GroupKind::data, stage);
+  void make_end_of_step(Stage& s, int stage, int layers, double n, const Groups& tensor, const Groups& data) {
     if (strategy.sequence_parallel) {  // norm weights' gradients, one fp32 vector each
       s.gradients_to_norms = transfer_item(
           fabric, Category::tensor_parallel,
