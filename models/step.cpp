@@ -373,34 +373,34 @@ struct StepModel::Parts {
   /// True when a stage's own collectives use a link or NIC that another stage may use at the same time: then
   /// layers must run inside the step, where the engine shares the resource out.
   bool chains_share_with_others() const {
-    std::vector<std::map<Fabric::Key, double>> chain_use(parts.size());
-    const auto collect = [](Fabric::Load& into, const Fabric::Load& load) {
-      into.insert(load.begin(), load.end());
-    };
+    std::map<Fabric::Key, int> user;  ///< the stage whose chains use a resource
     for (std::size_t s = 0; s < parts.size(); ++s) {
       for (const Pass* pass : {&parts[s].forward, &parts[s].backward}) {
         for (const auto& [chain, times] : pass->chains) {
-          for (const Item& item : *chain) collect(chain_use[s], item.load);
+          for (const Item& item : *chain) {
+            for (const auto& [key, bytes] : item.load) {
+              if (user.try_emplace(key, static_cast<int>(s)).first->second != static_cast<int>(s)) return true;
+            }
+          }
         }
       }
     }
-    for (std::size_t s = 0; s < parts.size(); ++s) {
-      Fabric::Load others;
-      for (std::size_t o = 0; o < parts.size(); ++o) {
-        if (o == s) continue;
-        collect(others, chain_use[o]);
-        for (const Item* item : {&parts[o].gradients_to_norms, &parts[o].reduce, &parts[o].gather}) {
-          collect(others, item->load);
-        }
+    // A transfer cannot disturb the stages that take part in it: they are busy with it.
+    const auto disturbs = [&](const Item& item, int first_stage, int last_stage) {
+      return std::any_of(item.load.begin(), item.load.end(), [&](const auto& use) {
+        const auto it = user.find(use.first);
+        return it != user.end() && (it->second < first_stage || it->second > last_stage);
+      });
+    };
+    for (int s = 0; s < stages; ++s) {
+      const Stage& stage = parts[static_cast<std::size_t>(s)];
+      for (const Item* item : {&stage.gradients_to_norms, &stage.reduce, &stage.gather}) {
+        if (disturbs(*item, s, s)) return true;
       }
-      for (std::size_t b = 0; b < activation.size(); ++b) {
-        if (b == s || b + 1 == s) continue;  // this stage takes part itself and is busy meanwhile
-        collect(others, activation[b].load);
-        collect(others, gradient[b].load);
-      }
-      const bool shares = std::any_of(chain_use[s].begin(), chain_use[s].end(),
-                                      [&](const auto& use) { return others.count(use.first) > 0; });
-      if (shares) return true;
+    }
+    for (int b = 0; b + 1 < stages; ++b) {
+      const auto i = static_cast<std::size_t>(b);
+      if (disturbs(activation[i], b, b + 1) || disturbs(gradient[i], b, b + 1)) return true;
     }
     return false;
   }

@@ -137,6 +137,26 @@ TEST_CASE("the breakdown adds up and the bound holds", "[models]") {
   }
 }
 
+// Four stages of two chips each, joined so that the way from stage 0 to stage 1 leads over the link inside stage 2:
+//   0-1 4-5 2-3 6-7 in a row. Layers must then run inside the step, where the engine shares that link out.
+TEST_CASE("layers are expanded when another stage's transfers use their links", "[models]") {
+  Job job = job_of("llama3-8b", 1, 2048, 8);
+  topology::Instance& i = job.cluster.instance;
+  i.family = "row";
+  i.chips = 8;
+  i.links = {{0, 1}, {1, 4}, {4, 5}, {5, 2}, {2, 3}, {3, 6}, {6, 7}};
+  i.nic_of_chip.resize(8);
+  const Strategy s = strategy_of(job, "tp=4,pp=4");
+  const StepModel model(job, s, datasheet(), topology::ChipGraph(i));
+  const StepReport report = model.simulate();
+  CHECK(report.expanded);
+  CHECK(model.lower_bound() <= report.step);
+  CHECK(std::abs(sum(report.breakdown) - report.step.value) < 1e-9 * report.step.value);
+
+  Job torus = job_of("llama3-8b", 1, 2048, 8);
+  CHECK_FALSE(simulate_step(torus, strategy_of(torus, "tp=8,pp=4"), datasheet()).expanded);
+}
+
 TEST_CASE("what the simulator does not cover it refuses", "[models]") {
   const Job job = job_of("llama3-8b", 1, 8192, 64);
   for (const char* text : {"tp=8,cp=2", "tp=8,pp=2,vpp=2"}) {
