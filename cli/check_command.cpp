@@ -81,6 +81,9 @@ Checked check(const Options& o, const io::Catalog& catalog, const models::Profil
     return result;
   }
 
+  if (o.instance.empty()) {
+    note(result.findings, "instance", "trn1.32xlarge is assumed; --instance names another");
+  }
   models::Job job;
   job.architecture = model.architecture;
   job.training = reading.training;
@@ -135,7 +138,7 @@ void add_check(CLI::App& app, Run& chosen) {
       app.add_subcommand("check", "Lint an NxDT YAML, judge its replica groups and memory, predict its step");
   command->add_option("config", o->yaml, "NxDT YAML")->required();
   command->add_option("--nodes", o->nodes, "nodes, instead of trainer.num_nodes")
-      ->check(CLI::Range(1, kMostNodes));
+      ->check(CLI::Range(1, topology::kMostNodes));
   command->add_option("--instance", o->instance, "instance type; trn1.32xlarge when devices is 32");
   command->add_option("--release", o->release,
                       "Neuron SDK release the config runs on, for a narrower interval");

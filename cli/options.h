@@ -4,11 +4,9 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/context.h"
+#include "topology/instance.h"
 
 namespace trnplan::cli {
-
-/// 30,000 chips, an UltraCluster.
-inline constexpr int kMostNodes = 1875;
 
 /// An unset shell variable must not pass for an answer.
 inline CLI::Validator not_empty() {

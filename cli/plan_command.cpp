@@ -122,7 +122,8 @@ void add_plan(CLI::App& app, Run& chosen) {
   CLI::App* command =
       app.add_subcommand("plan", "Find the fastest strategies of a job and why others were refused");
   command->add_option("job", o->job, "job.yaml")->required();
-  command->add_option("--nodes", o->nodes, "nodes, instead of the job's")->check(CLI::Range(1, kMostNodes));
+  command->add_option("--nodes", o->nodes, "nodes, instead of the job's")
+      ->check(CLI::Range(1, topology::kMostNodes));
   command->add_option("--top", o->top, "plans to list")->check(CLI::Range(1, 1000))->capture_default_str();
   command->add_flag("--allow-doubtful", o->allow_doubtful,
                     "also strategies whose replica groups are doubtful");

@@ -28,6 +28,7 @@ int run(const Options& o) {
   remarks(reading.notes);
   if (o.nodes > 0) reading.job.cluster.nodes = o.nodes;
   const models::Strategy strategy = io::parse_strategy(o.strategy, reading.job);
+  reading.job.training.precision = strategy.precision;
   const planner::Judgement judgement = planner::judge(reading.job, strategy, profile);
 
   for (const planner::Violation& v : judgement.broken) {
@@ -56,7 +57,8 @@ void add_simulate(CLI::App& app, Run& chosen) {
           "--strategy", o->strategy,
           "key=value joined by commas: tp pp vpp cp ep dp mbs sp zero1 recompute kv precision flash cuts")
       ->required();
-  command->add_option("--nodes", o->nodes, "nodes, instead of the job's")->check(CLI::Range(1, kMostNodes));
+  command->add_option("--nodes", o->nodes, "nodes, instead of the job's")
+      ->check(CLI::Range(1, topology::kMostNodes));
   add_common(*command, o->common);
   command->footer(
       "A refused strategy is simulated all the same where that makes sense; the exit code is then 3.\n"

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "planner/rules.h"
 #include "units/diagnostic.h"
 
 namespace trnplan::cli {
@@ -53,7 +52,7 @@ std::string plan_table(const std::vector<Plan>& plans) {
     text += fmt::format("{:>3} {:>9}  {:>15}  {:>10.0f}  {:>5.1f}  {:>6.2f}  {}\n", rank++,
                         seconds(p.report.step), seconds(p.report.low) + " - " + seconds(p.report.high),
                         p.report.tokens_per_second, 100 * p.report.mfu, in_gibibytes(p.memory.worst().peak()),
-                        describe(p.strategy));
+                        describe(p.strategy) + (p.doubts.empty() ? "" : " (doubtful)"));
   }
   return text;
 }
@@ -97,6 +96,7 @@ std::string plan_details(const Plan& p) {
                          100 * (r.breakdown[i] / r.step));
   }
   text += parts + "\n";
+  for (const planner::Violation& v : p.doubts) text += fmt::format("  doubtful    {}\n", v.message);
   if (p.usd_per_hour > 0) {
     text += fmt::format("  price       {:.2f} USD/h on demand, {:.2f} USD per 10^9 tokens\n", p.usd_per_hour,
                         p.usd_per_hour / 3600 / r.tokens_per_second * 1e9);
@@ -134,10 +134,12 @@ std::string refusals(const std::vector<planner::Refusal>& list, const char* head
   std::string text = fmt::format("\n{}\n", heading);
   for (std::size_t i = 0; i < list.size() && i < kRefusalsShown; ++i) {
     const planner::Refusal& r = list[i];
-    const std::string start = fmt::format("  {}\n    at least {} s; {}: ", describe(r.strategy), seconds(r.lower_bound), r.why.rule);
-    if (r.memory && r.memory->worst().peak() > kNearMiss * r.memory->limit) {  // far from fitting: no need for the parts
-      text += fmt::format("{}needs {:.1f} of {:.1f} GiB a core\n", start, in_gibibytes(r.memory->worst().peak()),
-                          in_gibibytes(r.memory->limit));
+    const std::string start = fmt::format("  {}\n    at least {} s; {}: ", describe(r.strategy),
+                                          seconds(r.lower_bound), r.why.rule);
+    if (r.memory &&
+        r.memory->worst().peak() > kNearMiss * r.memory->limit) {  // far from fitting: no need for the parts
+      text += fmt::format("{}needs {:.1f} of {:.1f} GiB a core\n", start,
+                          in_gibibytes(r.memory->worst().peak()), in_gibibytes(r.memory->limit));
       continue;
     }
     text += start + r.why.message + "\n";
@@ -151,6 +153,11 @@ std::string refusals(const std::vector<planner::Refusal>& list, const char* head
 
 std::string infeasible_text(const models::Job& job, const planner::Infeasible& why) {
   std::string text = "No strategy is legal and fits.\n";
+  for (const planner::RuleCount& r : why.rules) {
+    text += fmt::format("  {} strategies break {}; for example {}: {}\n", r.strategies, r.why.rule,
+                        describe(r.example), r.why.message);
+    if (!r.why.fix.empty()) text += fmt::format("    fix: {}\n", r.why.fix);
+  }
   if (why.closest) {
     const models::StageMemory& worst = why.memory->worst();
     text += fmt::format("  closest: {}: {:.2f} GiB a core too much (stage {})\n", describe(*why.closest),
@@ -188,7 +195,8 @@ std::string topology_text(const topology::Cluster& cluster, const topology::Plac
   std::string text =
       fmt::format("{} x {}: {} chips, {} cores, {} links a node\n", cluster.nodes, cluster.instance.name,
                   cluster.instance.chips, cluster.instance.cores(), cluster.instance.links.size());
-  for (const GroupKind kind : {GroupKind::tensor, GroupKind::context, GroupKind::data, GroupKind::pipeline}) {
+  for (const GroupKind kind : {GroupKind::tensor, GroupKind::kv_replicas, GroupKind::context, GroupKind::data,
+                               GroupKind::pipeline}) {
     std::vector<const topology::GroupVerdict*> groups;
     for (const auto& g : verdict.groups) {
       if (g.kind == kind) groups.push_back(&g);
@@ -201,9 +209,9 @@ std::string topology_text(const topology::Cluster& cluster, const topology::Plac
                         worst->rule, worst->message);
     if (worst->verdict != Verdict::supported) text += fmt::format("     evidence: {}\n", worst->evidence);
   }
-  const topology::GroupVerdict* worst = planner::offending_group(verdict);
+  const auto& worst = verdict.offending;
   std::vector<int> marked;
-  if (worst != nullptr && verdict.overall != Verdict::supported) {
+  if (worst) {
     marked = worst->chips;
     constexpr std::size_t kRanksShown = 16;
     std::vector<int> ranks = worst->ranks;

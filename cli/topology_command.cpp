@@ -66,7 +66,9 @@ void add_topology(CLI::App& app, Run& chosen) {
   command->add_option("--instance", o->instance, "instance type")->capture_default_str();
   command->add_option("--neuron-ls", o->neuron_ls,
                       "output of neuron-ls (table or JSON) instead of the catalogue's links");
-  command->add_option("--nodes", o->nodes, "nodes")->check(CLI::Range(1, kMostNodes))->capture_default_str();
+  command->add_option("--nodes", o->nodes, "nodes")
+      ->check(CLI::Range(1, topology::kMostNodes))
+      ->capture_default_str();
   command->add_option("--tp", o->tp, "tensor parallel")->check(CLI::Range(1, 1 << 20));
   command->add_option("--pp", o->pp, "pipeline parallel")->check(CLI::Range(1, 1 << 20));
   command->add_option("--dp", o->dp, "data parallel; what is left when absent")

@@ -1,5 +1,7 @@
 #include "io/catalog.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
@@ -141,10 +143,8 @@ topology::Core core_from(MapReader& map, std::vector<Diagnostic>& faults) {
   QuantityReader read(fields, "core", faults);
   topology::Core core;
   core.bf16 = FlopsPerSecond(read.positive("bf16", Dimension::flops_per_second));
-  core.fp32 = FlopsPerSecond(read.positive("fp32", Dimension::flops_per_second));
   core.array_rows = read.required_whole("array_rows", 1);
   core.array_columns = read.required_whole("array_columns", 1);
-  core.moving_free_max = read.required_whole("moving_free_max", 1);
   core.matmul_issue_cycles = read.required_whole("matmul_issue_cycles", 1);
   core.tensor_hertz = read.positive("tensor_clock", Dimension::hertz);
   core.vector_lanes = read.required_whole("vector_lanes", 1);
@@ -379,6 +379,20 @@ void complete_heads(models::Architecture& a, MapReader& map, std::string_view he
   a.head_dim = a.hidden / a.heads;
 }
 
+namespace {
+
+/// A flat object of numbers and texts as JSON, as it stands in the file.
+std::string json_of(const Node& object) {
+  nlohmann::ordered_json j = nlohmann::ordered_json::object();
+  for (const Node::Entry& e : object.entries) {
+    const bool text = e.value.quoted || !nlohmann::json::accept(e.value.scalar);
+    j[e.key] = text ? nlohmann::ordered_json(e.value.scalar) : nlohmann::ordered_json::parse(e.value.scalar);
+  }
+  return j.dump();
+}
+
+}  // namespace
+
 models::Architecture architecture_from(const Node& node) {
   std::vector<Diagnostic> faults;
   MapReader map(node, "", faults);
@@ -408,6 +422,9 @@ models::Architecture architecture_from(const Node& node) {
   a.flash_attention = map.boolean("flash_attention", true);
   a.rope_theta = map.number("rope_theta", a.rope_theta, 1, 1e12);
   a.rms_norm_eps = map.number("rms_norm_eps", a.rms_norm_eps, 0, 1);
+  if (const Node* scaling = map.raw("rope_scaling"); scaling != nullptr && scaling->is_map()) {
+    a.rope_scaling = json_of(*scaling);
+  }
   a.experts = map.whole("num_local_experts", 0, 0, model_limits.experts);
   a.experts_per_token = map.whole("num_experts_per_tok", 0, 0, model_limits.experts);
   complete_heads(a, map, "num_attention_heads", "num_key_value_heads");

@@ -112,7 +112,7 @@ void read_details(MapReader& map, const Dialect& d, Architecture& a) {
 
 void note_ignored(MapReader& map, std::vector<std::string>& notes) {
   if (map.has("rope_scaling")) {
-    notes.push_back("rope_scaling is ignored: it changes neither the sizes nor the work");
+    notes.push_back("rope_scaling is ignored for the prediction: it changes neither sizes nor work");
   }
   const bool window_off = map.has("use_sliding_window") && !map.boolean("use_sliding_window", true);
   if (map.has("sliding_window") && !window_off) {
@@ -159,8 +159,12 @@ ArchitectureReading read_hf_config(const std::filesystem::path& path) {
   const std::filesystem::path folder = path.parent_path();
   // ".../Llama-3-8B/config.json" is better known by its folder.
   const bool generic = path.filename() == "config.json" && folder.has_filename() && folder.filename() != "..";
-  return hf_config_from(read_document(path), generic && folder.filename() != "." ? folder.filename().string()
-                                                                                 : path.filename().string());
+  const std::string text = read_text(path);
+  ArchitectureReading reading = hf_config_from(
+      parse_document(text, path.string()),
+      generic && folder.filename() != "." ? folder.filename().string() : path.filename().string());
+  reading.architecture.source_config = text;
+  return reading;
 }
 
 namespace {
@@ -202,7 +206,7 @@ Json llama_json(const Architecture& a) {
   j["num_key_value_heads"] = a.kv_heads;
   if (a.family == Family::llama) j["pretraining_tp"] = 1;
   j["rms_norm_eps"] = a.rms_norm_eps;
-  j["rope_scaling"] = nullptr;
+  j["rope_scaling"] = a.rope_scaling.empty() ? Json(nullptr) : Json::parse(a.rope_scaling);
   j["rope_theta"] = a.rope_theta;
   return j;
 }
@@ -238,6 +242,7 @@ Json encoder_json(const Architecture& a) {
 }  // namespace
 
 std::string hf_config_json(const Architecture& a) {
+  if (!a.source_config.empty()) return a.source_config;
   const Dialect& d = dialect_of(a);
   const bool llama = a.family == Family::llama || a.family == Family::mixtral;
   Json j;

@@ -18,7 +18,7 @@ using models::Pin;
 
 constexpr int sequence_most = 1 << 24;
 constexpr int batch_most = 100'000'000;
-constexpr int nodes_most = 100'000;
+constexpr int nodes_most = topology::kMostNodes;
 constexpr int degree_most = 1'000'000;
 
 std::string quote(std::string_view text) {
@@ -79,6 +79,7 @@ class JobReader {
     remember_places("pin");
     map.finish();
     check_devices();
+    note_positions();
     std::stable_sort(faults_.begin(), faults_.end(), [](const Diagnostic& a, const Diagnostic& b) {
       return std::tie(a.at.file, a.at.line) < std::tie(b.at.file, b.at.line);
     });
@@ -162,11 +163,16 @@ class JobReader {
     job().pin = pins_of(said.strategy);
     devices_ = said.devices;
     trn2_ = planner::describes_trn2(config);
-    for (const std::string& feature : said.not_modelled) note(file.string() + ": not modelled: " + feature);
+    for (const std::string& feature : said.not_modelled) {
+      add({file.string()}, "", feature + " is not modelled yet, so a plan would be of another job",
+          "use trnplan check on this file, or describe plain pre-training in a job.yaml");
+    }
+    note(file.string() +
+         ": its whole strategy is pinned; to search around it, name its model and training in a job.yaml");
     if (!said.strategy.pipeline_cuts.empty()) note(file.string() + ": pipeline_cuts are not pinned");
   }
 
-  /// Data parallel follows from the cluster, which the job may change.
+  /// Data parallel follows from the cluster, which the job may change, and KV replication from TP.
   static Pin pins_of(const models::Strategy& s) {
     Pin pin;
     pin.tensor_parallel = s.tensor_parallel;
@@ -175,7 +181,6 @@ class JobReader {
     pin.context_parallel = s.context_parallel;
     pin.expert_parallel = s.expert_parallel;
     pin.micro_batch = s.micro_batch;
-    pin.kv_replicator = s.kv_replicator;
     pin.sequence_parallel = s.sequence_parallel;
     pin.zero1 = s.zero1;
     pin.flash_attention = s.flash_attention;
@@ -399,6 +404,13 @@ class JobReader {
     } else if (text != "step_time" && !text.empty()) {
       map.fault("objective", "unknown objective " + quote(text), "write step_time");
     }
+  }
+
+  void note_positions() {
+    const models::Architecture& a = job().architecture;
+    if (a.learned_positions || a.max_positions == 0 || job().training.sequence <= a.max_positions) return;
+    note("sequence " + std::to_string(job().training.sequence) +
+         " is beyond the model's max_position_embeddings " + std::to_string(a.max_positions));
   }
 
   void remember_places(const std::string& section) {

@@ -65,6 +65,14 @@ Json stages_array(const models::Memory& memory) {
   return all;
 }
 
+Json violations_array(const std::vector<planner::Violation>& broken) {
+  Json all = Json::array();
+  for (const planner::Violation& v : broken) {
+    all.push_back({{"rule", v.rule}, {"message", v.message}, {"fix", v.fix}, {"doubtful", v.doubtful}});
+  }
+  return all;
+}
+
 Json plan_object(const Plan& p) {
   Json breakdown = Json::object(), parameters = Json::object();
   for (std::size_t i = 0; i < p.report.breakdown.size(); ++i) {
@@ -86,7 +94,8 @@ Json plan_object(const Plan& p) {
           {"memory_by_stage", stages_array(p.memory)},
           {"breakdown_seconds", std::move(breakdown)},
           {"seconds_by_parameter", std::move(parameters)},
-          {"usd_per_hour", p.usd_per_hour}};
+          {"usd_per_hour", p.usd_per_hour},
+          {"doubts", violations_array(p.doubts)}};
 }
 
 Json refusal_object(const planner::Refusal& r, const models::Job& job) {
@@ -104,14 +113,6 @@ Json refusal_object(const planner::Refusal& r, const models::Job& job) {
 Json refusals_array(const std::vector<planner::Refusal>& list, const models::Job& job) {
   Json all = Json::array();
   for (const planner::Refusal& r : list) all.push_back(refusal_object(r, job));
-  return all;
-}
-
-Json violations_array(const std::vector<planner::Violation>& broken) {
-  Json all = Json::array();
-  for (const planner::Violation& v : broken) {
-    all.push_back({{"rule", v.rule}, {"message", v.message}, {"fix", v.fix}, {"doubtful", v.doubtful}});
-  }
   return all;
 }
 
@@ -145,6 +146,13 @@ std::string search_json(const planner::SearchResult& result, const models::Job& 
     const planner::Infeasible& why = *result.infeasible;
     Json object = {{"nodes_that_would_do", why.nodes_that_would_do},
                    {"nearest_global_batch", why.nearest_batch}};
+    object["rules"] = Json::array();
+    for (const planner::RuleCount& r : why.rules) {
+      object["rules"].push_back({{"rule", r.why.rule},
+                                 {"strategies", r.strategies},
+                                 {"message", r.why.message},
+                                 {"fix", r.why.fix}});
+    }
     if (why.closest) {
       object["closest"] = strategy_object(*why.closest, models::micro_batches(job.training, *why.closest),
                                           job.cluster.nodes, job.cluster.instance.name);
@@ -158,13 +166,13 @@ std::string search_json(const planner::SearchResult& result, const models::Job& 
 std::string plan_json(const Plan& plan, const std::vector<planner::Violation>& broken) {
   Json j = document();
   j.update(plan_object(plan));
-  if (!broken.empty()) j["refused"] = violations_array(broken);
+  if (!broken.empty()) j["violations"] = violations_array(broken);
   return dump(j);
 }
 
 std::string refusal_json(const std::vector<planner::Violation>& broken) {
   Json j = document();
-  j["refused"] = violations_array(broken);
+  j["violations"] = violations_array(broken);
   return dump(j);
 }
 

@@ -36,7 +36,8 @@ struct ArchitectureReading {
 };
 ArchitectureReading read_hf_config(const std::filesystem::path& path);
 ArchitectureReading hf_config_from(const Node& node, std::string name);
-/// The config.json of an architecture (LlamaConfig fields; those of its own model_type for GPT, BERT and
+/// The config.json of an architecture: the text it was read from, unchanged, or for one of the catalogue
+/// (LlamaConfig fields; those of its own model_type for GPT, BERT and
 /// Mixtral), ending in a newline. Reading it back gives the same architecture except its name and
 /// flash_attention.
 std::string hf_config_json(const models::Architecture& a);

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "planner/space.h"
 #include "units/diagnostic.h"
@@ -132,22 +131,6 @@ class StrategyParser {
 
 Strategy parse_strategy(const std::string& text, Job job) {
   return StrategyParser(std::move(job)).parse(text);
-}
-
-std::string strategy_text(const Strategy& s) {
-  std::string text = fmt::format("tp={},pp={}", s.tensor_parallel, s.pipeline_parallel);
-  const auto add = [&](const char* key, int value) {
-    if (value != 1) text += fmt::format(",{}={}", key, value);
-  };
-  add("vpp", s.virtual_pipeline);
-  add("cp", s.context_parallel);
-  add("ep", s.expert_parallel);
-  add("mbs", s.micro_batch);
-  if (s.tensor_parallel > 1 && !s.sequence_parallel) text += ",sp=false";
-  if (!s.zero1) text += ",zero1=false";
-  text += ",recompute=" + to_string(s.recompute);
-  if (!s.pipeline_cuts.empty()) text += fmt::format(",cuts={}", fmt::join(s.pipeline_cuts, "/"));
-  return text;
 }
 
 }  // namespace trnplan::io

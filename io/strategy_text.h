@@ -13,7 +13,4 @@ namespace trnplan::io {
 /// cluster.
 models::Strategy parse_strategy(const std::string& text, models::Job job);
 
-/// The shortest text that parse_strategy() turns back into `strategy`.
-std::string strategy_text(const models::Strategy& strategy);
-
 }  // namespace trnplan::io

@@ -30,6 +30,8 @@ struct Architecture {
   double rms_norm_eps = 1e-5;
   int experts = 0;  ///< Mixtral; 0 = dense
   int experts_per_token = 0;
+  std::string rope_scaling;   ///< JSON object of the HF config, carried along; "" = none. No effect on cost
+  std::string source_config;  ///< text of the HF config.json this was read from; "" = from the catalogue
 
   int kv_dim() const { return kv_heads * head_dim; }
 };

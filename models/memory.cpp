@@ -17,6 +17,18 @@ std::string_view to_string(PeakInstant i) {
   return "?";
 }
 
+StateBytes state_bytes(Precision precision, bool zero1) {
+  const bool fp32 = precision == Precision::fp32, bf16 = precision == Precision::bf16_sr;
+  if (zero1) {
+    if (fp32) return {4, 4, 12, 4, 16, 16, 28};
+    if (bf16) return {2, 2, 6, 2, 8, 8, 14};
+    return {2, 4, 12, 4, 12, 12, 28};
+  }
+  if (fp32) return {4, 4, 8, 0, 16, 28, 0};
+  if (bf16) return {2, 2, 4, 0, 8, 14, 0};
+  return {2, 2, 8, 0, 8, 24, 0};
+}
+
 const StageMemory& Memory::worst() const {
   return *std::max_element(stages.begin(), stages.end(),
                            [](const StageMemory& a, const StageMemory& b) { return a.peak() < b.peak(); });
@@ -79,18 +91,6 @@ std::vector<Tensor> local_tensors(const Architecture& a, const Strategy& s, int 
   return all;
 }
 
-struct StateBytes {
-  double parameter, gradient, shard, reduced;  ///< per parameter; the last two divided by D
-};
-
-StateBytes state_bytes(const Strategy& s) {
-  const bool fp32 = s.precision == Precision::fp32;
-  if (!s.zero1) return fp32 ? StateBytes{4, 4, 8, 0} : StateBytes{2, 2, 8, 0};
-  if (fp32) return {4, 4, 12, 4};
-  if (s.precision == Precision::bf16_sr) return {2, 2, 6, 2};
-  return {2, 4, 12, 4};
-}
-
 /// Activations of a layer and micro-batch, per core: what autograd keeps, and what recomputation makes anew.
 struct LayerBytes {
   double kept, remade;
@@ -132,7 +132,7 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
   const Architecture& a = job.architecture;
   const double tokens = static_cast<double>(job.training.sequence) / s.context_parallel * s.micro_batch;
   const double shards = s.zero1 ? static_cast<double>(s.data_parallel) * s.context_parallel : 1.0;
-  const StateBytes per = state_bytes(s);
+  const StateBytes per = state_bytes(s.precision, s.zero1);
   const double element = s.precision == Precision::fp32 ? 4 : 2;
   double n = 0, padded = 0, largest = 0;
   for (const Tensor& w : local_tensors(a, s, stage)) {
@@ -144,7 +144,7 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
   StageMemory m;
   m.stage = stage;
   m.layers = layers;
-  m.in_flight = std::min(micro_batches(job.training, s), s.pipeline_parallel - stage);
+  m.in_flight = std::min(std::max(1, micro_batches(job.training, s)), s.pipeline_parallel - stage);
   m.parameters = Bytes(per.parameter * n);
   m.gradients = Bytes(per.gradient * n);
   m.optimizer = Bytes(per.shard * padded);

@@ -24,6 +24,19 @@ namespace trnplan::models {
 enum class PeakInstant { loss, backward, optimizer };
 std::string_view to_string(PeakInstant i);
 
+/// Bytes per parameter of a precision mode: what is alive, and what moves through HBM.
+///
+/// Alive: aws-neuron/neuronx-distributed src/neuronx_distributed/trainer/trainer.py, pytorch/xla
+/// zero_redundancy_optimizer.py; without ZeRO-1 the moments are fp32 (adamw_fp32OptState), bf16 with bf16SR.
+/// Moved: each value read and written once per use; counted, not measured.
+struct StateBytes {
+  double parameter, gradient;   ///< on every rank
+  double shard, reduced;        ///< master weights and moments; gradient shard inside the step: divided by D
+  double accumulate;            ///< moved when a micro-batch's gradient is added
+  double update, update_shard;  ///< moved by the optimizer; the second divided by D
+};
+StateBytes state_bytes(Precision precision, bool zero1);
+
 /// Components alive at the peak instant of one stage, per core. They add up to `peak()`.
 struct StageMemory {
   int stage = 0;

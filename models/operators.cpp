@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/memory.h"
+
 namespace trnplan::models {
 
 std::string_view to_string(Category c) {
@@ -49,15 +51,6 @@ constexpr double kScoreBytesForward = 12, kScoreBytesBackward = 14;
 // src/neuronx_distributed/parallel_layers/loss_functions.py
 constexpr double kLogitBytesForward = 16, kLogitBytesBackward = 8;
 
-// Bytes per parameter through HBM: fp32 accumulator read and written, bf16 gradient read and written by its
-// producer.
-constexpr double kAccumulateBytes = 12, kAccumulateBytesBf16 = 8;
-// AdamW on a shard (ZeRO-1): gradients, weights and norm over all local parameters; master, two moments and
-// the shard's gradient read and written.
-constexpr double kOptimizerBytes = 12, kOptimizerShardBytes = 28, kOptimizerBytesWhole = 24;
-
-constexpr double kFp32MatmulFactor = 4;  // NKI architecture guide: FP32 costs about four times the cycles
-
 double tiles(double length, double tile) {
   return std::ceil(length / tile);
 }
@@ -82,14 +75,17 @@ Operator LayerModel::matmul(std::string_view name, double n, double k, double wi
   const double rows = core_.array_rows, columns = core_.array_columns, least = core_.matmul_issue_cycles;
   double cycles = std::min(tiles(k, rows) * tiles(width, columns) * std::max(n, least),
                            tiles(k, rows) * tiles(n, columns) * std::max(width, least));
-  if (s_.precision == Precision::fp32) cycles *= kFp32MatmulFactor;
+  const bool fp32 = s_.precision == Precision::fp32;
+  if (fp32) cycles *= p_[Parameter::fp32_slowdown];
   const Seconds engine(cycles / (core_.tensor_hertz * p_[Parameter::matmul_efficiency]));
   const Bytes moved(element_bytes_ * (n * k + k * width + n * width) * p_[Parameter::matmul_hbm_traffic]);
   const Seconds hbm = moved / (core_.hbm * p_[Parameter::hbm_fraction]);
   return {.name = name,
           .seconds = std::max(engine, hbm),
           .parameter = engine >= hbm ? Parameter::matmul_efficiency : Parameter::hbm_fraction,
-          .also = engine >= hbm ? Parameter::count : Parameter::matmul_hbm_traffic,
+          .also = engine < hbm ? Parameter::matmul_hbm_traffic
+                  : fp32       ? Parameter::fp32_slowdown
+                               : Parameter::count,
           .flops = Flops(2 * n * k * width)};
 }
 
@@ -174,8 +170,7 @@ void LayerModel::attention(OperatorList& list, double units, double bytes_per_sc
                   .flops = flops});
 }
 
-void LayerModel::attention_half(OperatorList& list) const {
-  list.push_back(elements("norm", kNormPasses * shard_tokens_ * a_.hidden));
+void LayerModel::attention_block(OperatorList& list) const {
   enter(list, "qkv input");
   list.push_back(matmul("qkv", tokens_, a_.hidden, qkv_width_));
   list.push_back(elements("rotary", kRotaryPasses * tokens_ * (heads_ * a_.head_dim + kv_width_ / 2)));
@@ -184,9 +179,12 @@ void LayerModel::attention_half(OperatorList& list) const {
   leave(list, "o_proj output");
 }
 
-void LayerModel::mlp_half(OperatorList& list, bool reduce_output) const {
-  const bool gated = a_.mlp == Mlp::gated;
+void LayerModel::norm(OperatorList& list) const {
   list.push_back(elements("norm", kNormPasses * shard_tokens_ * a_.hidden));
+}
+
+void LayerModel::mlp(OperatorList& list, bool reduce_output) const {
+  const bool gated = a_.mlp == Mlp::gated;
   enter(list, "mlp input");
   list.push_back(matmul("gate_up", tokens_, a_.hidden, (gated ? 2 : 1) * mlp_width_));
   list.push_back(elements("activation", (gated ? kGatedPasses : kPlainPasses) * tokens_ * mlp_width_));
@@ -200,8 +198,10 @@ OperatorList LayerModel::layer_forward() const {
   list.push_back({.name = "layer overhead",
                   .seconds = Seconds(p_[Parameter::layer_overhead]),
                   .parameter = Parameter::layer_overhead});
-  attention_half(list);
-  mlp_half(list, true);
+  norm(list);
+  attention_block(list);
+  norm(list);
+  mlp(list, true);
   return list;
 }
 
@@ -212,11 +212,13 @@ OperatorList LayerModel::layer_backward() const {
                   .seconds = Seconds(p_[Parameter::layer_overhead]),
                   .parameter = Parameter::layer_overhead});
   if (s_.recompute.full) {
-    attention_half(list);  // the layer's forward; its last product and reduce-scatter are not needed
-    mlp_half(list, false);
+    norm(list);  // the layer's forward; its last product and reduce-scatter are not needed
+    attention_block(list);
+    norm(list);
+    mlp(list, false);
   }
   enter(list, "down gradient");
-  if (s_.recompute.mlp) mlp_half(list, false);
+  if (s_.recompute.mlp) mlp(list, false);
   if (s_.recompute.activation_multiply) list.push_back(elements("product again", tokens_ * mlp_width_));
   if (s_.recompute.rms_norm)
     list.push_back(elements("norms again", 2 * kNormPasses * shard_tokens_ * a_.hidden));
@@ -280,15 +282,13 @@ OperatorList LayerModel::head_backward() const {
 }
 
 OperatorList LayerModel::accumulate(double parameters) const {
-  const bool wide = s_.zero1 && s_.precision != Precision::bf16_sr;
   return {memory("gradient accumulation", Category::compute,
-                 parameters * (wide ? kAccumulateBytes : kAccumulateBytesBf16))};
+                 parameters * state_bytes(s_.precision, s_.zero1).accumulate)};
 }
 
 OperatorList LayerModel::optimizer(double parameters, int shards) const {
-  const double bytes = s_.zero1 ? parameters * (kOptimizerBytes + kOptimizerShardBytes / shards)
-                                : parameters * kOptimizerBytesWhole;
-  return {memory("adamw", Category::optimizer, bytes)};
+  const StateBytes per = state_bytes(s_.precision, s_.zero1);
+  return {memory("adamw", Category::optimizer, parameters * (per.update + per.update_shard / shards))};
 }
 
 Bytes LayerModel::boundary() const {

@@ -3,7 +3,7 @@
 // Formulas (docs/models.md, "Compute"), n = s*b tokens of a micro-batch, T tensor-parallel degree:
 //   matmul (n,K,N)   cycles = min(ceil(K/128) ceil(N/128) max(n,64), ceil(K/128) ceil(n/128) max(N,64));
 //                    time = max(cycles / (2.8 GHz * matmul_efficiency), traffic * 2(nK+KN+nN) / HBM);
-//                    backward is (n,N,K) and (K,n,N). FP32: four times the cycles.
+//                    backward is (n,N,K) and (K,n,N). FP32: times fp32_slowdown.
 //                    Tile sizes and issue interval: aws-neuron/aws-neuron-sdk@81ce03ae
 //                    nki/guides/architecture/trainium_inferentia2_arch.rst
 //   attention        one unit = (a/T) b ceil(s/128) ceil(d/128) s cycles. Flash: 2 units forward, 5 backward,
@@ -92,8 +92,9 @@ class LayerModel {
   Operator scatter(std::string_view name) const;
   Operator reduce(std::string_view name, double bytes, Scope scope = Scope::tensor) const;
   void attention(OperatorList& list, double units, double bytes_per_score) const;
-  void attention_half(OperatorList& list) const;
-  void mlp_half(OperatorList& list, bool reduce_output) const;
+  void norm(OperatorList& list) const;
+  void attention_block(OperatorList& list) const;
+  void mlp(OperatorList& list, bool reduce_output) const;
   void enter(OperatorList& list, std::string_view name) const;
   void leave(OperatorList& list, std::string_view name) const;
 

@@ -13,6 +13,7 @@ namespace trnplan::models {
 enum class Parameter : std::size_t {
   matmul_efficiency,     ///< share of ideal tensor-engine cycles
   matmul_hbm_traffic,    ///< HBM bytes of a matmul over its compulsory bytes
+  fp32_slowdown,         ///< tensor-engine cycles of an fp32 run over those of bf16
   hbm_fraction,          ///< share of published HBM bandwidth
   flash_efficiency,      ///< ideal causal flash-attention cycles over real ones
   score_traffic,         ///< HBM bytes of non-flash attention over the counted ones

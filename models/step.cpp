@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,8 @@ namespace trnplan::models {
 
 namespace {
 
+/// What a step may hold: about a gigabyte of tasks.
+constexpr std::int64_t kMostPasses = 4'000'000;
 constexpr std::size_t kCategories = static_cast<std::size_t>(Category::count);
 /// Plain data-parallel bucket (ALLREDUCE_BUCKET_CAP_MB; aws-neuron/neuronx-distributed
 /// src/neuronx_distributed/parallel_layers/grads.py).
@@ -49,7 +52,8 @@ struct Charge {
   }
   void add(Category c, Parameter p, Seconds s) { add(c, p, to_sim_time(s)); }
   void add(const Charge& other, int times = 1) {
-    for (std::size_t i = 0; i < kCategories; ++i) category[i] += other.category[i] * times;
+    for (std::size_t i = 0; i < kCategories; ++i)
+      category[i] = (SimTime{category[i]} + SimTime{other.category[i]} * times).ps;
     for (std::size_t i = 0; i < parameter.size(); ++i) parameter[i] += other.parameter[i] * times;
   }
 };
@@ -211,52 +215,49 @@ struct StepModel::Parts {
         micro_batches(models::micro_batches(job.training, s)),
         stages(s.pipeline_parallel) {
     const auto layers = layers_per_stage(job.architecture, strategy);
-    const auto tensor = by_stage(topology::GroupKind::tensor), data = by_stage(topology::GroupKind::data);
+    const auto tensor = by_stage(order.groups(topology::GroupKind::tensor)),
+               data = by_stage(order.groups(topology::GroupKind::data)),
+               kv = by_stage(order.kv_groups(strategy.kv_replicator));
     for (int stage = 0; stage < stages; ++stage) {
       const auto i = static_cast<std::size_t>(stage);
-      make_stage(stage, layers[i], tensor[i], data[i]);
+      make_stage(stage, layers[i], tensor[i], kv[i], data[i]);
     }
     for (int boundary = 0; boundary + 1 < stages; ++boundary) make_boundary(boundary);
     barrier = make_barrier();
     must_expand = chains_share_with_others();
   }
 
-  /// Groups of a kind by stage, only those that touch a representative node: the others do the same elsewhere.
-  std::vector<Groups> by_stage(topology::GroupKind kind) const {
+  /// Groups by stage, only those that touch a representative node: the others do the same elsewhere.
+  std::vector<Groups> by_stage(Groups groups) const {
     std::vector<Groups> mine(static_cast<std::size_t>(stages));
-    for (auto& group : order.groups(kind)) {
+    for (auto& group : groups) {
       if (std::none_of(group.begin(), group.end(), [&](int r) { return placement.represents(r); })) continue;
       mine[static_cast<std::size_t>(order.stage_of(group.front()))].push_back(std::move(group));
     }
     return mine;
   }
 
-  /// trn1: ranks j, j + T/r, j + 2T/r ... of each tensor-parallel group hold copies of the same KV heads
-  /// (aws-neuron/neuronx-distributed src/neuronx_distributed/parallel_layers/parallel_state.py).
-  Groups kv_groups(const Groups& tensor) const {
-    Groups replicas;
-    const int r = strategy.kv_replicator, t = strategy.tensor_parallel;
-    if (r < 2) return replicas;
-    for (const auto& group : tensor) {
-      for (int j = 0; j < t / r; ++j) {
-        std::vector<int> copy;
-        for (int i = 0; i < r; ++i) copy.push_back(group[static_cast<std::size_t>(j + i * (t / r))]);
-        replicas.push_back(std::move(copy));
-      }
+  /// A stage's groups and the collectives already worked out for them: a layer uses the same few again and
+  /// again.
+  struct StageGroups {
+    const Groups *tensor, *kv;
+    std::map<std::tuple<CollectiveOp, Scope, double>, Collective> known = {};
+  };
+
+  const Collective& collective_of(StageGroups& groups, const Operator& o) const {
+    const auto [it, fresh] = groups.known.try_emplace({o.op, o.scope, o.bytes.value});
+    if (fresh) {
+      it->second = collective(fabric, o.op, o.scope == Scope::tensor ? *groups.tensor : *groups.kv, o.bytes);
     }
-    return replicas;
+    return it->second;
   }
 
-  std::vector<Item> items_of(const OperatorList& operators, const Groups& tensor, const Groups& kv,
-                             int stage) const {
+  std::vector<Item> items_of(const OperatorList& operators, StageGroups& groups, int stage) const {
     std::vector<Item> items;
     for (const Operator& o : operators) {
-      Item item =
-          o.scope == Scope::none
-              ? work_item(o.category, o.parameter, o.seconds, o.also)
-              : transfer_item(fabric, o.category,
-                              collective(fabric, o.op, o.scope == Scope::tensor ? tensor : kv, o.bytes),
-                              o.repeat);
+      Item item = o.scope == Scope::none
+                      ? work_item(o.category, o.parameter, o.seconds, o.also)
+                      : transfer_item(fabric, o.category, collective_of(groups, o), o.repeat);
       item.stage = stage;
       item.micro_batch_work = true;
       items.push_back(std::move(item));
@@ -264,10 +265,9 @@ struct StepModel::Parts {
     return items;
   }
 
-  void append(Pass& pass, const OperatorList& operators, int times, const Groups& tensor, const Groups& kv,
-              int stage) {
+  void append(Pass& pass, const OperatorList& operators, int times, StageGroups& groups, int stage) {
     if (operators.empty() || times == 0) return;
-    pass.own.push_back(std::make_unique<std::vector<Item>>(items_of(operators, tensor, kv, stage)));
+    pass.own.push_back(std::make_unique<std::vector<Item>>(items_of(operators, groups, stage)));
     pass.chains.emplace_back(pass.own.back().get(), times);
     for (const Operator& o : operators) pass.flops += o.flops * times;
   }
@@ -281,8 +281,8 @@ struct StepModel::Parts {
     pass.launch.micro_batch_work = true;
   }
 
-  void make_stage(int stage, int layers, const Groups& tensor, const Groups& data) {
-    const Groups kv = kv_groups(tensor);
+  void make_stage(int stage, int layers, const Groups& tensor, const Groups& kv, const Groups& data) {
+    StageGroups groups{&tensor, &kv};
     const bool first = stage == 0, last = stage == stages - 1;
     const double n = local_parameters(job.architecture, strategy, stage);
     Stage s;
@@ -294,13 +294,13 @@ struct StepModel::Parts {
       s.forward.launch =
           work_item(Category::overhead, Parameter::graph_launch, Seconds(profile[Parameter::graph_launch]));
     }
-    if (first) append(s.forward, layer_model.embedding_forward(), 1, tensor, kv, stage);
-    append(s.forward, layer_model.layer_forward(), layers, tensor, kv, stage);
-    if (last) append(s.forward, layer_model.head_forward(), 1, tensor, kv, stage);
-    if (last) append(s.backward, layer_model.head_backward(), 1, tensor, kv, stage);
-    append(s.backward, layer_model.layer_backward(), layers, tensor, kv, stage);
-    if (first) append(s.backward, layer_model.embedding_backward(), 1, tensor, kv, stage);
-    append(s.backward, layer_model.accumulate(n), 1, tensor, kv, stage);
+    if (first) append(s.forward, layer_model.embedding_forward(), 1, groups, stage);
+    append(s.forward, layer_model.layer_forward(), layers, groups, stage);
+    if (last) append(s.forward, layer_model.head_forward(), 1, groups, stage);
+    if (last) append(s.backward, layer_model.head_backward(), 1, groups, stage);
+    append(s.backward, layer_model.layer_backward(), layers, groups, stage);
+    if (first) append(s.backward, layer_model.embedding_backward(), 1, groups, stage);
+    append(s.backward, layer_model.accumulate(n), 1, groups, stage);
     finish(s.forward, stage);
     finish(s.backward, stage);
     make_end_of_step(s, stage, layers, n, tensor, data);
@@ -312,7 +312,7 @@ struct StepModel::Parts {
       s.gradients_to_norms = transfer_item(
           fabric, Category::tensor_parallel,
           collective(fabric, CollectiveOp::all_reduce, tensor, Bytes(4.0 * job.architecture.hidden)),
-          2 * layers + 1);
+          2 * layers + (stage == stages - 1 ? 1 : 0));
     }
     const double narrow = strategy.precision == Precision::fp32 ? 4 : 2;
     if (strategy.zero1) {
@@ -379,7 +379,8 @@ struct StepModel::Parts {
         for (const auto& [chain, times] : pass->chains) {
           for (const Item& item : *chain) {
             for (const auto& [key, bytes] : item.load) {
-              if (user.try_emplace(key, static_cast<int>(s)).first->second != static_cast<int>(s)) return true;
+              if (user.try_emplace(key, static_cast<int>(s)).first->second != static_cast<int>(s))
+                return true;
             }
           }
         }
@@ -480,6 +481,10 @@ std::string StepModel::not_modelled(const Job& job, const Strategy& s) {
   if (s.expert_parallel > 1) return "expert parallel is not modelled yet";
   if (s.virtual_pipeline > 1)
     return "the interleaved pipeline schedule (virtual pipeline) is not modelled yet";
+  const std::int64_t passes =
+      saturating_product({models::micro_batches(job.training, s), s.pipeline_parallel});
+  if (passes > kMostPasses)
+    return "more than 4 million micro-batches times stages in a step are not simulated";
   return "";
 }
 
@@ -512,7 +517,7 @@ Seconds StepModel::lower_bound() const {
     SimTime own = s.forward.whole.uncontended() + s.backward.whole.uncontended();
     if (i > 0) own += p.activation[i - 1].uncontended() + p.gradient[i - 1].uncontended();
     if (i < p.activation.size()) own += p.activation[i].uncontended() + p.gradient[i].uncontended();
-    const SimTime body{own.ps * p.micro_batches};
+    const SimTime body = own * p.micro_batches;
     const auto finish = [&](const Parts::Stage& which) {
       return which.gradients_to_norms.uncontended() + which.reduce.uncontended() + p.barrier.uncontended() +
              tail(which);
@@ -531,11 +536,12 @@ Seconds StepModel::lower_bound() const {
 Seconds StepModel::compute_bound() const {
   SimTime most;
   for (const Parts::Stage& s : parts_->parts) {
-    std::int64_t ps = 0;
+    SimTime once;
     for (const Category c : {Category::compute, Category::overhead}) {
-      ps += s.forward.whole.fixed.category[index(c)] + s.backward.whole.fixed.category[index(c)];
+      once += SimTime{s.forward.whole.fixed.category[index(c)]} +
+              SimTime{s.backward.whole.fixed.category[index(c)]};
     }
-    most = std::max(most, SimTime{ps * parts_->micro_batches});
+    most = std::max(most, once * parts_->micro_batches);
   }
   return to_seconds(most);
 }

@@ -1,6 +1,7 @@
 #include "models/strategy.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace trnplan::models {
 
@@ -87,6 +88,7 @@ std::string describe(const Strategy& s) {
   if (s.tensor_parallel > 1) text += s.sequence_parallel ? ", SP" : ", no SP";
   if (!s.zero1) text += ", no ZeRO-1";
   text += ", recompute " + to_string(s.recompute);
+  if (!s.pipeline_cuts.empty()) text += fmt::format(", cuts {}", fmt::join(s.pipeline_cuts, "/"));
   return text;
 }
 

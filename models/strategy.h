@@ -56,7 +56,8 @@ struct Strategy {
   }
 };
 
-/// Short text for people: "TP 8 x PP 1 x DP 4, micro-batch 1, SP, ZeRO-1, CoreAttention+LlamaMLP".
+/// Short text for people, without precision, flash attention and KV replication, which follow from job and
+/// TP: "TP 8 x PP 1 x DP 4, micro-batch 1, SP, recompute CoreAttention+LlamaMLP".
 std::string describe(const Strategy& s);
 
 /// The same program under one name: with flash attention CoreAttention is never called, so recomputing it is

@@ -1,6 +1,7 @@
 #include "planner/judge.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -54,20 +55,21 @@ bool Judgement::refused() const {
 Judgement judge(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile) {
   Judgement j;
   j.broken = rule_violations(job, strategy);
-  const std::string missing = models::StepModel::not_modelled(job, strategy);
-  if (!missing.empty()) j.broken.push_back({"not-modelled", missing, "leave it at its default"});
+  if (auto missing = not_modelled(job, strategy)) j.broken.push_back(std::move(*missing));
   if (!has_shape(j.broken)) return j;
 
   const topology::ChipGraph graph(job.cluster.instance);
-  for (Violation& v : replica_group_violation(placement_verdict(job, strategy, graph))) {
-    const auto near = supported_neighbours(job.cluster, graph,
-                                           {strategy.tensor_parallel, strategy.context_parallel,
-                                            strategy.data_parallel, strategy.pipeline_parallel});
-    v.fix = near.empty() ? "choose another PP"
-                         : fmt::format("TP {} x DP {} is accepted", near.front().tensor, near.front().data);
+  const topology::PlacementVerdict verdict = placement_verdict(job, strategy, graph);
+  for (Violation& v : replica_group_violation(verdict)) {
+    v.fix = replica_group_fix(job.cluster, graph, strategy, *verdict.offending);
     j.broken.push_back(std::move(v));
   }
-  j.plan = make_plan(job, strategy, profile, graph);
+  try {
+    j.plan = make_plan(job, strategy, profile, graph);
+  } catch (const std::overflow_error&) {
+    j.broken.push_back(beyond_the_clock());
+    return j;
+  }
   if (!j.plan->memory.fits()) j.broken.push_back(memory_violation(job, strategy, profile, j.plan->memory));
   return j;
 }

@@ -12,6 +12,14 @@
 
 namespace trnplan::planner {
 
+/// A rule a strategy breaks. `rule` is one word of docs/rules.md.
+struct Violation {
+  std::string rule;
+  std::string message;
+  std::string fix;
+  bool doubtful = false;  ///< only doubtful: the runtime may or may not accept it
+};
+
 /// A strategy that was simulated. Fits in memory; legality is the search's promise, check with
 /// rule_violations().
 struct Plan {
@@ -21,15 +29,8 @@ struct Plan {
   int micro_batches = 0;
   models::StepReport report;
   models::Memory memory;
-  double usd_per_hour = 0;  ///< all nodes, on-demand price
-};
-
-/// A rule a strategy breaks. `rule` is one word of docs/rules.md.
-struct Violation {
-  std::string rule;
-  std::string message;
-  std::string fix;
-  bool doubtful = false;  ///< only doubtful: the runtime may or may not accept it
+  double usd_per_hour = 0;        ///< all nodes, on-demand price
+  std::vector<Violation> doubts;  ///< replica groups the runtime may refuse, when the user let them in
 };
 
 /// A strategy that was turned down although it could be faster than the winner.

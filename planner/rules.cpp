@@ -69,11 +69,14 @@ Found kv_replicator(const Job& job, const Strategy& s) {
   const int expected = std::max(1, t / std::max(1, a.kv_heads));
   const bool splits = r >= 1 && saturating_product({a.kv_heads, r}) % t == 0 && t % r == 0;
   if (splits && r == expected) return std::nullopt;
-  return Violation{"kv-replicator",
-                   fmt::format("{} KV heads x kv_replicator {} cannot be split over TP {}", a.kv_heads, r, t),
-                   saturating_product({a.kv_heads, expected}) % t == 0
-                       ? fmt::format("set kv_replicator to {}", expected)
-                       : "choose a TP that divides, or is a multiple of, the KV heads"};
+  return Violation{
+      "kv-replicator",
+      splits ? fmt::format("kv_replicator {} makes more copies of {} KV heads than TP {} needs", r,
+                           a.kv_heads, t)
+             : fmt::format("{} KV heads x kv_replicator {} cannot be split over TP {}", a.kv_heads, r, t),
+      saturating_product({a.kv_heads, expected}) % t == 0
+          ? fmt::format("set kv_replicator to {}", expected)
+          : "choose a TP that divides, or is a multiple of, the KV heads"};
 }
 
 Found vocabulary(const Job& job, const Strategy& s) {
@@ -164,8 +167,18 @@ Found sequence_parallel(const Job& job, const Strategy& s) {
       "pin sequence_parallel: false or change the sequence length"};
 }
 
+Found positions(const Job& job, const Strategy&) {
+  const Architecture& a = job.architecture;
+  if (!a.learned_positions || job.training.sequence <= a.max_positions) return std::nullopt;
+  return Violation{"positions",
+                   fmt::format("sequence {} is longer than the model's {} learned positions",
+                               job.training.sequence, a.max_positions),
+                   "shorten the sequence"};
+}
+
 Found tied_embeddings(const Job& job, const Strategy& s) {
   if (!job.architecture.tied_embeddings || s.pipeline_parallel == 1) return std::nullopt;
+  if (job.software.framework == "nemo-megatron") return std::nullopt;  // ties them over the pipeline's ends
   return Violation{"tied-embeddings",
                    "tied embeddings fail with pipeline parallel in NxDT (shared weight has no gradient)",
                    "use PP 1, or untie embedding and head"};
@@ -179,10 +192,10 @@ Found rank_order(const Job& job, const Strategy& s) {
 }
 
 using Rule = Found (*)(const Job&, const Strategy&);
-constexpr Rule kRules[] = {
-    divisibility,     experts,         devices,           heads,           kv_replicator,
-    vocabulary,       layers,          pipeline_parity,   batch,           interleaved,
-    context_parallel, flash_attention, sequence_parallel, tied_embeddings, rank_order};
+constexpr Rule kRules[] = {divisibility,     experts,         devices,           heads,     kv_replicator,
+                           vocabulary,       layers,          pipeline_parity,   batch,     interleaved,
+                           context_parallel, flash_attention, sequence_parallel, positions, tied_embeddings,
+                           rank_order};
 
 std::string kind_name(topology::GroupKind kind) {
   std::string name(topology::to_string(kind));
@@ -203,7 +216,9 @@ std::vector<Violation> rule_violations(const Job& job, const Strategy& strategy)
 std::vector<Violation> contradictions(const Job& job) {
   std::vector<Violation> common;
   bool first = true;
-  for (const Strategy& s : enumerate(job)) {
+  std::vector<Strategy> all = enumerate(job);
+  if (all.empty()) all.push_back(default_strategy(job));  // the pins leave no strategy at all
+  for (const Strategy& s : all) {
     const std::vector<Violation> broken = rule_violations(job, s);
     const auto holds = [&](const Violation& v) {
       return std::any_of(broken.begin(), broken.end(), [&](const Violation& b) { return b.rule == v.rule; });
@@ -222,20 +237,38 @@ std::vector<Violation> contradictions(const Job& job) {
   return common;
 }
 
-topology::PlacementVerdict placement_verdict(const Job& job, const Strategy& strategy,
-                                             const topology::ChipGraph& graph) {
-  return topology::judge_all(job.cluster, graph, topology::RankOrder(job.cluster, degrees_of(strategy)));
+std::optional<Violation> not_modelled(const Job& job, const Strategy& s) {
+  const std::string reason = models::StepModel::not_modelled(job, s);
+  if (reason.empty()) return std::nullopt;
+  const bool degree = s.context_parallel > 1 || s.expert_parallel > 1 || s.virtual_pipeline > 1;
+  return Violation{"not-modelled", reason,
+                   degree                         ? "set context, expert and virtual pipeline parallel to 1"
+                   : job.architecture.experts > 0 ? "plan a dense model"
+                                                  : "lower the global batch, or raise DP"};
 }
 
-const topology::GroupVerdict* offending_group(const topology::PlacementVerdict& verdict) {
-  const auto it = std::find_if(verdict.groups.begin(), verdict.groups.end(),
-                               [&](const topology::GroupVerdict& g) { return g.verdict == verdict.overall; });
-  return it == verdict.groups.end() ? nullptr : &*it;
+Violation beyond_the_clock() {
+  return {"not-modelled", "a step takes longer than the simulation clock, 106 days",
+          "lower the global batch or add nodes"};
+}
+
+std::string replica_group_fix(const topology::Cluster& cluster, const topology::ChipGraph& graph,
+                              const Strategy& s, const topology::GroupVerdict& offending) {
+  if (offending.rule == "no-efa") return "use one node, or an instance type with EFA devices";
+  const auto near = supported_neighbours(cluster, graph, degrees_of(s));
+  if (near.empty()) return "no TP x DP of this PP and CP is accepted here: choose another PP or CP";
+  return fmt::format("TP {} x DP {} is accepted", near.front().tensor, near.front().data);
+}
+
+topology::PlacementVerdict placement_verdict(const Job& job, const Strategy& strategy,
+                                             const topology::ChipGraph& graph) {
+  return topology::judge_worst(job.cluster, graph, topology::RankOrder(job.cluster, degrees_of(strategy)),
+                               strategy.kv_replicator);
 }
 
 std::vector<Violation> replica_group_violation(const topology::PlacementVerdict& verdict) {
   if (verdict.overall == topology::Verdict::supported) return {};
-  const topology::GroupVerdict& group = *offending_group(verdict);
+  const topology::GroupVerdict& group = *verdict.offending;
   constexpr std::size_t kRanksShown = 8;
   std::vector<int> shown = group.ranks;
   if (shown.size() > kRanksShown) shown.resize(kRanksShown);
@@ -259,7 +292,7 @@ std::vector<topology::Degrees> supported_neighbours(const topology::Cluster& clu
     if (ranks % t != 0 || t == degrees.tensor) continue;
     const topology::Degrees d{t, degrees.context, ranks / t, degrees.pipeline};
     if (!topology::RankOrder::obstacle(cluster, d).empty()) continue;
-    if (topology::judge_all(cluster, graph, topology::RankOrder(cluster, d)).overall ==
+    if (topology::judge_worst(cluster, graph, topology::RankOrder(cluster, d)).overall ==
         topology::Verdict::supported) {
       found.push_back(d);
     }

@@ -4,6 +4,7 @@
 // and their sources are listed in docs/rules.md.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,13 @@ std::vector<Violation> rule_violations(const models::Job& job, const models::Str
 /// itself. Rule "batch" is left out, the search answers that with the nearest batch. Cost: one enumeration.
 std::vector<Violation> contradictions(const models::Job& job);
 
-/// The verdict on the strategy's replica groups. Precondition: no violation of `divisibility` or
-/// `rank-order`.
+/// What the simulator does not cover of the strategy, as rule "not-modelled".
+std::optional<Violation> not_modelled(const models::Job& job, const models::Strategy& strategy);
+/// Rule "not-modelled" for a step beyond the simulation clock.
+Violation beyond_the_clock();
+
+/// The worst verdict on the strategy's replica groups, KV replicas included. Precondition: no violation of
+/// `divisibility`, `kv-replicator` or `rank-order`.
 topology::PlacementVerdict placement_verdict(const models::Job& job, const models::Strategy& strategy,
                                              const topology::ChipGraph& graph);
 
@@ -32,13 +38,14 @@ topology::PlacementVerdict placement_verdict(const models::Job& job, const model
 /// verdict, its ranks and chips.
 std::vector<Violation> replica_group_violation(const topology::PlacementVerdict& verdict);
 
-/// The first group that has the overall verdict.
-const topology::GroupVerdict* offending_group(const topology::PlacementVerdict& verdict);
-
 /// Splits of the same ranks into tensor and data parallel (context and pipeline unchanged) whose groups are
 /// all supported, nearest tensor-parallel degree first.
 std::vector<topology::Degrees> supported_neighbours(const topology::Cluster& cluster,
                                                     const topology::ChipGraph& graph,
                                                     topology::Degrees degrees);
+
+/// What to do about a refused or doubtful group.
+std::string replica_group_fix(const topology::Cluster& cluster, const topology::ChipGraph& graph,
+                              const models::Strategy& strategy, const topology::GroupVerdict& offending);
 
 }  // namespace trnplan::planner

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <stdexcept>
+#include <string_view>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -21,8 +23,6 @@ using models::Strategy;
 using topology::Verdict;
 
 namespace {
-
-constexpr int kMostNodes = 1875;  ///< 30,000 chips, an UltraCluster
 
 double gib(Bytes b) {
   return in_gibibytes(b);
@@ -47,6 +47,8 @@ class Verdicts {
   std::map<std::array<int, 4>, topology::PlacementVerdict> known_;
 };
 
+constexpr std::int64_t kLargestBatch = 1'000'000'000;
+
 enum class Fate { legal, refused, doubtful, too_large };
 
 struct Candidate {
@@ -62,23 +64,28 @@ bool layout_is_pinned(const Job& job) {
   return job.pin.tensor_parallel && (job.pin.pipeline_parallel || job.pin.data_parallel);
 }
 
+/// True when every rule broken is one of `rules`.
+bool breaks_only(const Candidate& c, std::initializer_list<std::string_view> rules) {
+  return std::all_of(c.violations.begin(), c.violations.end(), [&](const Violation& v) {
+    return std::find(rules.begin(), rules.end(), v.rule) != rules.end();
+  });
+}
+
 /// Only rules that leave a meaningful program have a time to be tempted by.
 bool has_meaningful_time(const Candidate& c) {
-  static const std::set<std::string> kRules = {"replica-group", "pipeline-parity", "vocabulary",
-                                               "tied-embeddings"};
-  if (c.fate == Fate::too_large) return true;
-  return std::all_of(c.violations.begin(), c.violations.end(),
-                     [](const Violation& v) { return kRules.count(v.rule) > 0; });
+  return c.fate == Fate::too_large ||
+         breaks_only(c, {"replica-group", "pipeline-parity", "vocabulary", "tied-embeddings"});
 }
 
 Candidate classify(const Job& job, const models::Profile& profile, const Strategy& s, Verdicts& verdicts,
                    bool accept_doubt) {
   Candidate c{s, Fate::legal, rule_violations(job, s), std::nullopt, {}};
-  const std::string missing = models::StepModel::not_modelled(job, s);
-  if (!missing.empty()) c.violations.push_back({"not-modelled", missing, "leave it at its default"});
+  if (auto missing = not_modelled(job, s)) c.violations.push_back(std::move(*missing));
   if (!c.violations.empty()) {
     c.fate = Fate::refused;
-    if (has_meaningful_time(c)) c.memory = models::memory_of(job, s, profile);
+    if (breaks_only(c, {"batch", "pipeline-parity", "vocabulary", "tied-embeddings"})) {
+      c.memory = models::memory_of(job, s, profile);
+    }
     return c;
   }
   c.memory = models::memory_of(job, s, profile);
@@ -115,7 +122,7 @@ std::string memory_fix(const std::vector<Candidate>& all, const Strategy& s) {
 }
 
 std::string layout_fix(const Job& job, const topology::ChipGraph& graph, const std::vector<Candidate>& all,
-                       const Strategy& s) {
+                       const Strategy& s, const topology::GroupVerdict& offending) {
   const Candidate* near =
       best_legal(all, [&](const Strategy& o) { return o.pipeline_parallel == s.pipeline_parallel; });
   if (near == nullptr) near = best_legal(all, [](const Strategy&) { return true; });
@@ -124,10 +131,7 @@ std::string layout_fix(const Job& job, const topology::ChipGraph& graph, const s
     return fmt::format("use TP {} x PP {} x DP {} with recompute {}", n.tensor_parallel, n.pipeline_parallel,
                        n.data_parallel, to_string(n.recompute));
   }
-  const auto layouts = supported_neighbours(
-      job.cluster, graph, {s.tensor_parallel, s.context_parallel, s.data_parallel, s.pipeline_parallel});
-  if (layouts.empty()) return "choose another PP";
-  return fmt::format("TP {} x DP {} is accepted", layouts.front().tensor, layouts.front().data);
+  return replica_group_fix(job.cluster, graph, s, offending);
 }
 
 class Search {
@@ -137,7 +141,8 @@ class Search {
         profile_(profile),
         options_(options),
         graph_(job.cluster.instance),
-        verdicts_(job, graph_) {}
+        verdicts_(job, graph_),
+        accept_doubt_(options.allow_doubtful || layout_is_pinned(job)) {}
 
   SearchResult run() {
     classify_all();
@@ -149,14 +154,22 @@ class Search {
 
  private:
   void classify_all() {
-    const bool accept_doubt = options_.allow_doubtful || layout_is_pinned(job_);
     for (const Strategy& s : enumerate(job_)) {
-      candidates_.push_back(classify(job_, profile_, s, verdicts_, accept_doubt));
+      candidates_.push_back(classify(job_, profile_, s, verdicts_, accept_doubt_));
       Candidate& c = candidates_.back();
+      if (c.fate == Fate::legal) find_bound(c);
       ++result_.counts.enumerated;
       if (c.fate == Fate::refused || c.fate == Fate::doubtful) ++result_.counts.refused;
       if (c.fate == Fate::too_large) ++result_.counts.too_large;
-      if (c.fate == Fate::legal) c.bound = bound(c.strategy);
+    }
+  }
+
+  void find_bound(Candidate& c) const {
+    try {
+      c.bound = bound(c.strategy);
+    } catch (const std::overflow_error&) {
+      c.fate = Fate::refused;
+      c.violations.push_back(beyond_the_clock());
     }
   }
 
@@ -171,7 +184,10 @@ class Search {
   /// Simulates once; later calls look it up.
   const Plan& plan_of(const Candidate& c) {
     const auto [it, fresh] = simulated_.try_emplace(c.strategy);
-    if (fresh) it->second = make_plan(job_, c.strategy, profile_, graph_);
+    if (fresh) {
+      it->second = make_plan(job_, c.strategy, profile_, graph_);
+      it->second.doubts = c.violations;
+    }
     return it->second;
   }
 
@@ -181,7 +197,12 @@ class Search {
     std::vector<Plan> best;
     for (const Candidate* c : open) {
       if (best.size() == most && c->bound > best.back().report.step) break;
-      Plan plan = plan_of(*c);
+      Plan plan;
+      try {
+        plan = plan_of(*c);
+      } catch (const std::overflow_error&) {
+        continue;  // beyond the simulation clock, and so beyond every other plan
+      }
       best.insert(std::upper_bound(best.begin(), best.end(), plan, better), std::move(plan));
       if (best.size() > most) best.pop_back();
     }
@@ -208,7 +229,9 @@ class Search {
         layouts.push_back({c});
       }
     }
-    for (const auto& layout : layouts) result_.layouts.push_back(best_of(layout, 1).front());
+    for (const auto& layout : layouts) {
+      for (Plan& plan : best_of(layout, 1)) result_.layouts.push_back(std::move(plan));
+    }
     std::sort(result_.layouts.begin(), result_.layouts.end(), better);
     result_.counts.simulated = static_cast<int>(simulated_.size());
     result_.counts.bounded = static_cast<int>(open.size()) - result_.counts.simulated;
@@ -222,7 +245,12 @@ class Search {
       if (c.fate == Fate::legal || !has_meaningful_time(c)) continue;
       if (c.fate != Fate::too_large && c.memory && !c.memory->fits()) continue;  // would not fit anyway
       if (c.fate == Fate::too_large && !is_smallest(c.strategy)) continue;
-      Refusal r = refusal_of(c);
+      Refusal r;
+      try {
+        r = refusal_of(c);
+      } catch (const std::overflow_error&) {
+        continue;  // beyond the simulation clock: not tempting
+      }
       if (!result_.plans.empty() && r.lower_bound >= result_.plans.front().report.step) continue;
       const Strategy& s = c.strategy;
       const std::string policy = c.fate == Fate::too_large ? to_string(s.recompute) : "";
@@ -258,8 +286,9 @@ class Search {
     }
     r.why = c.violations.front();
     if (r.why.rule == "replica-group") {
-      r.why.fix = layout_fix(job_, graph_, candidates_, c.strategy);
-      r.chips = offending_group(verdicts_.of(c.strategy))->chips;
+      const topology::GroupVerdict& group = *verdicts_.of(c.strategy).offending;
+      r.why.fix = layout_fix(job_, graph_, candidates_, c.strategy, group);
+      r.chips = group.chips;
     }
     return r;
   }
@@ -267,10 +296,25 @@ class Search {
   void explain() {
     Infeasible why;
     const Candidate* closest = nullptr;
+    std::map<std::string, RuleCount> rules;
     for (const Candidate& c : candidates_) {
-      if (c.fate != Fate::too_large) continue;
+      if (!c.violations.empty()) {
+        const Violation& first = c.violations.front();
+        const auto [it, fresh] = rules.try_emplace(first.rule, RuleCount{0, c.strategy, first});
+        ++it->second.strategies;
+      }
+      if (c.fate == Fate::refused || !c.memory || c.memory->fits()) continue;
       if (closest == nullptr || c.memory->worst().peak() < closest->memory->worst().peak()) closest = &c;
     }
+    for (auto& [name, count] : rules) {
+      if (name == "replica-group") {
+        count.why.fix =
+            replica_group_fix(job_.cluster, graph_, count.example, *verdicts_.of(count.example).offending);
+      }
+      why.rules.push_back(std::move(count));
+    }
+    std::stable_sort(why.rules.begin(), why.rules.end(),
+                     [](const RuleCount& a, const RuleCount& b) { return a.strategies > b.strategies; });
     if (closest != nullptr) {
       why.closest = closest->strategy;
       why.memory = closest->memory;
@@ -283,7 +327,7 @@ class Search {
   bool feasible(const Job& job) const {
     Verdicts verdicts(job, graph_);
     for (const Strategy& s : enumerate(job)) {
-      if (classify(job, profile_, s, verdicts, options_.allow_doubtful).fate == Fate::legal) return true;
+      if (classify(job, profile_, s, verdicts, accept_doubt_).fate == Fate::legal) return true;
     }
     return false;
   }
@@ -292,8 +336,8 @@ class Search {
   int more_nodes() const {
     Job job = job_;
     job.pin.data_parallel.reset();
-    for (int nodes = job_.cluster.nodes * 2; nodes / 2 < kMostNodes; nodes *= 2) {
-      job.cluster.nodes = std::min(nodes, kMostNodes);
+    for (int nodes = job_.cluster.nodes * 2; nodes / 2 < topology::kMostNodes; nodes *= 2) {
+      job.cluster.nodes = std::min(nodes, topology::kMostNodes);
       if (!feasible(job)) continue;
       const int floor = nodes / 2;
       for (int eighth = 1; eighth < 8; ++eighth) {
@@ -310,30 +354,30 @@ class Search {
 
   /// Looks at layouts whose only fault is the batch.
   int nearest_batch() const {
-    int nearest = 0;
-    std::set<int> tried;
+    const std::int64_t wanted = job_.training.global_batch;
+    std::int64_t nearest = 0;
+    std::set<std::int64_t> tried;
     for (const Candidate& c : candidates_) {
       if (c.violations.size() != 1 || c.violations.front().rule != "batch") continue;
-      const int slice = c.strategy.micro_batch * c.strategy.data_parallel;
-      const int below = job_.training.global_batch / slice * slice;
-      for (const int batch : {below, below + slice}) {
-        if (batch < 1 || !tried.insert(batch).second) continue;
-        if (nearest != 0 && distance(batch) >= distance(nearest)) continue;
+      const std::int64_t slice = saturating_product({c.strategy.micro_batch, c.strategy.data_parallel});
+      const std::int64_t below = wanted / slice * slice;
+      for (const std::int64_t batch : {below, below == 0 ? slice : below + slice}) {
+        if (batch < 1 || batch > kLargestBatch || !tried.insert(batch).second) continue;
+        if (nearest != 0 && std::abs(batch - wanted) >= std::abs(nearest - wanted)) continue;
         Job job = job_;
-        job.training.global_batch = batch;
+        job.training.global_batch = static_cast<int>(batch);
         if (feasible(job)) nearest = batch;
       }
     }
-    return nearest;
+    return static_cast<int>(nearest);
   }
-
-  int distance(int batch) const { return std::abs(batch - job_.training.global_batch); }
 
   const Job& job_;
   const models::Profile& profile_;
   const SearchOptions& options_;
   topology::ChipGraph graph_;
   Verdicts verdicts_;
+  bool accept_doubt_;
   std::vector<Candidate> candidates_;
   std::map<Strategy, Plan> simulated_;
   SearchResult result_;

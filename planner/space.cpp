@@ -12,11 +12,14 @@ using models::Strategy;
 namespace {
 
 std::vector<int> divisors(int n) {
-  std::vector<int> all;
-  for (int d = 1; d <= n; ++d) {
-    if (n % d == 0) all.push_back(d);
+  std::vector<int> small, large;
+  for (int d = 1; d <= n / d; ++d) {
+    if (n % d != 0) continue;
+    small.push_back(d);
+    if (d != n / d) large.push_back(n / d);
   }
-  return all;
+  small.insert(small.end(), large.rbegin(), large.rend());
+  return small;
 }
 
 template <class T>

@@ -129,7 +129,7 @@ class Executor {
     const Task& task = program_.tasks()[t];
     run_.started[t] = queue_.now();
     run_.released_by[t] = released_by;
-    const SimTime at = checked_add(queue_.now(), task.fixed);
+    const SimTime at = queue_.now() + task.fixed;
     const bool flows = task.flow != Task::kNoFlow && !constraints_.flows[task.flow].weights.empty();
     queue_.schedule(at, Phase::completion,
                     {flows ? Payload::Kind::flow_start : Payload::Kind::task_end, t, flows_[t].version});
@@ -215,8 +215,7 @@ class Executor {
     ++f.version;
     // Rounded up, so that a flow is never done early.
     const SimTime length = transfer_time(Bytes(f.left), BytesPerSecond(rate));
-    queue_.schedule(checked_add(queue_.now(), length), Phase::completion,
-                    {Payload::Kind::task_end, t, f.version});
+    queue_.schedule(queue_.now() + length, Phase::completion, {Payload::Kind::task_end, t, f.version});
   }
 
   [[noreturn]] void throw_circle() const {

@@ -11,11 +11,9 @@ namespace trnplan::topology {
 /// One NeuronCore (the schedulable unit). Rates are published peaks; what a program reaches of them is a
 /// parameter of the profile. Sources stand beside each number in catalog/instances/*.json.
 struct Core {
-  FlopsPerSecond bf16{};  ///< dense BF16 peak used for MFU
-  FlopsPerSecond fp32{};
+  FlopsPerSecond bf16{};        ///< dense BF16 peak used for MFU
   int array_rows = 0;           ///< tensor-engine array: contraction (K) lanes
   int array_columns = 0;        ///< stationary free size of one tile
-  int moving_free_max = 0;      ///< moving free size of one tile
   int matmul_issue_cycles = 0;  ///< least tensor cycles between two matmul instructions
   double tensor_hertz = 0;
   int vector_lanes = 0;
@@ -62,6 +60,10 @@ struct Instance {
   /// On-demand price if known, else the first price, else 0.
   double usd_per_hour() const;
 };
+
+/// 30,000 chips, an UltraCluster (aws.amazon.com/blogs/machine-learning, "Scaling LLM training with Amazon
+/// EC2 Trn1 UltraClusters").
+inline constexpr int kMostNodes = 1875;
 
 /// N equal nodes behind a non-blocking network.
 struct Cluster {

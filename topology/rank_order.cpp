@@ -14,6 +14,8 @@ std::string_view to_string(GroupKind kind) {
       return "dp";
     case GroupKind::context:
       return "cp";
+    case GroupKind::kv_replicas:
+      return "kv";
   }
   return "?";
 }
@@ -65,6 +67,21 @@ int RankOrder::stage_of(int rank) const {
   return rank / (degrees_.tensor * degrees_.context * degrees_.data);
 }
 
+std::vector<std::vector<int>> RankOrder::kv_groups(int replicas) const {
+  std::vector<std::vector<int>> all;
+  if (replicas < 2) return all;
+  if (degrees_.tensor % replicas != 0) throw std::invalid_argument("the KV replicas must divide TP");
+  const std::size_t stride = static_cast<std::size_t>(degrees_.tensor / replicas);
+  for (const std::vector<int>& group : groups(GroupKind::tensor)) {
+    for (std::size_t j = 0; j < stride; ++j) {
+      std::vector<int> copies;
+      for (std::size_t i = j; i < group.size(); i += stride) copies.push_back(group[i]);
+      all.push_back(std::move(copies));
+    }
+  }
+  return all;
+}
+
 std::vector<std::vector<int>> RankOrder::groups(GroupKind kind) const {
   const Degrees& d = degrees_;
   std::vector<std::vector<int>> all;
@@ -77,6 +94,8 @@ std::vector<std::vector<int>> RankOrder::groups(GroupKind kind) const {
     }
   };
   switch (kind) {
+    case GroupKind::kv_replicas:
+      break;  // kv_groups() knows how many
     case GroupKind::tensor:
       collect(d.tensor, d.pipeline * d.data * d.context, [&](int o, int i) {
         return rank(o / (d.data * d.context), o / d.context % d.data, o % d.context, i);

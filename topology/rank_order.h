@@ -23,8 +23,8 @@ struct Degrees {
   bool operator==(const Degrees&) const = default;
 };
 
-enum class GroupKind { tensor, pipeline, data, context };
-/// "tp", "pp", "dp", "cp".
+enum class GroupKind { tensor, pipeline, data, context, kv_replicas };
+/// "tp", "pp", "dp", "cp", "kv".
 std::string_view to_string(GroupKind kind);
 
 /// The bijection between ranks and coordinates (pipeline, data, context, tensor).
@@ -52,6 +52,11 @@ class RankOrder {
   /// groups are the pairs in which NxD sends and receives: (s, s+1) and, for more than two stages, the
   /// closing pair (last, 0); aws-neuron/neuronx-distributed, src/neuronx_distributed/pipeline/comm.py.
   std::vector<std::vector<int>> groups(GroupKind kind) const;
+
+  /// Ranks that hold copies of the same KV heads when each is replicated `replicas` times. trn1: ranks j, j +
+  /// T/r, j + 2T/r, ... of each tensor-parallel group (parallel_state.py). None for one replica. Throws
+  /// std::invalid_argument when `replicas` does not divide TP.
+  std::vector<std::vector<int>> kv_groups(int replicas) const;
 
  private:
   Degrees degrees_;

@@ -132,7 +132,7 @@ Ruling judge_ruling(const Cluster& cluster, const ChipGraph& graph, GroupKind ki
   if (local.same_on_every_node) return judge_local(cluster.instance, graph, kind, local);
   if (kind == GroupKind::pipeline) {
     const int cores = cluster.instance.cores();
-    return {Verdict::doubtful, "two-hop-pair",
+    return {Verdict::doubtful, "unequal-positions",
             fmt::format("core {} of one node and core {} of the next: different local positions",
                         ranks[0] % cores, ranks[1] % cores),
             kEvidencePipeline};
@@ -156,13 +156,19 @@ GroupVerdict judge(const Cluster& cluster, const ChipGraph& graph, GroupKind kin
           std::move(r.evidence)};
 }
 
-PlacementVerdict judge_all(const Cluster& cluster, const ChipGraph& graph, const RankOrder& order) {
-  PlacementVerdict result;
+namespace {
+
+/// Calls `visit` with the verdict on every group.
+template <class Visit>
+void judge_groups(const Cluster& cluster, const ChipGraph& graph, const RankOrder& order, int kv_replicas,
+                  Visit&& visit) {
   const int cores = cluster.instance.cores();
-  for (const GroupKind kind : {GroupKind::tensor, GroupKind::context, GroupKind::data, GroupKind::pipeline}) {
+  for (const GroupKind kind : {GroupKind::tensor, GroupKind::kv_replicas, GroupKind::context, GroupKind::data,
+                               GroupKind::pipeline}) {
     // Groups that look alike up to which nodes they sit on get the same ruling.
     std::map<std::vector<int>, GroupVerdict> known;
-    for (std::vector<int>& ranks : order.groups(kind)) {
+    auto groups = kind == GroupKind::kv_replicas ? order.kv_groups(kv_replicas) : order.groups(kind);
+    for (std::vector<int>& ranks : groups) {
       std::vector<int> shape;
       for (const int r : ranks) {
         shape.push_back(r / cores - ranks.front() / cores);
@@ -170,12 +176,36 @@ PlacementVerdict judge_all(const Cluster& cluster, const ChipGraph& graph, const
       }
       const auto [it, fresh] = known.try_emplace(std::move(shape));
       if (fresh) it->second = judge(cluster, graph, kind, ranks);
-      GroupVerdict verdict = it->second;
-      verdict.ranks = std::move(ranks);
-      result.overall = std::max(result.overall, verdict.verdict);
-      result.groups.push_back(std::move(verdict));
+      visit(it->second, std::move(ranks));
     }
   }
+}
+
+void note_worst(PlacementVerdict& result, const GroupVerdict& group) {
+  if (group.verdict <= result.overall) return;
+  result.overall = group.verdict;
+  result.offending = group;
+}
+
+}  // namespace
+
+PlacementVerdict judge_all(const Cluster& cluster, const ChipGraph& graph, const RankOrder& order,
+                           int kv_replicas) {
+  PlacementVerdict result;
+  judge_groups(cluster, graph, order, kv_replicas, [&](const GroupVerdict& ruling, std::vector<int> ranks) {
+    GroupVerdict group = ruling;
+    group.ranks = std::move(ranks);
+    note_worst(result, group);
+    result.groups.push_back(std::move(group));
+  });
+  return result;
+}
+
+PlacementVerdict judge_worst(const Cluster& cluster, const ChipGraph& graph, const RankOrder& order,
+                             int kv_replicas) {
+  PlacementVerdict result;
+  judge_groups(cluster, graph, order, kv_replicas,
+               [&](const GroupVerdict& ruling, std::vector<int>) { note_worst(result, ruling); });
   return result;
 }
 

@@ -1,6 +1,7 @@
 // Will the Neuron runtime accept a replica group? Derived from the chip graph, never from a list of degrees.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,8 +22,10 @@ struct GroupVerdict {
   std::vector<int> chips;  ///< chips of the local part (of the first node the group touches), ascending
   int nodes = 1;           ///< nodes the group touches
   Verdict verdict = Verdict::supported;
-  std::string rule;     ///< one word: one-chip, ring, one-per-chip, adjacent-pair, two-hop-pair, no-ring, ...
-  std::string message;  ///< what is the case, with chips and hops
+  std::string
+      rule;  ///< one word: one-rank, one-chip, ring, adjacent-pair, one-per-chip, two-chips, two-hop-pair,
+             ///< unequal-positions, no-ring, not-adjacent, partial-chips, unequal-nodes, no-efa
+  std::string message;   ///< what is the case, with chips and hops
   std::string evidence;  ///< source of the rule
 };
 
@@ -47,12 +50,19 @@ GroupVerdict judge(const Cluster& cluster, const ChipGraph& graph, GroupKind kin
                    const std::vector<int>& ranks);
 
 struct PlacementVerdict {
-  Verdict overall = Verdict::supported;  ///< the worst of the groups
-  std::vector<GroupVerdict> groups;      ///< every group, kinds in the order tp, cp, dp, pp
+  Verdict overall = Verdict::supported;   ///< the worst of the groups
+  std::optional<GroupVerdict> offending;  ///< the first group of that verdict, unless supported
+  std::vector<GroupVerdict>
+      groups;  ///< every group, kinds in the order tp, kv, cp, dp, pp; only of judge_all()
 };
 
-/// Judges every group of the order. Cost: O(ranks); equal local parts are judged once.
-PlacementVerdict judge_all(const Cluster& cluster, const ChipGraph& graph, const RankOrder& order);
+/// Judges every group of the order and, when KV heads are replicated, of the replicas. Cost: O(ranks); groups
+/// that look alike are judged once.
+PlacementVerdict judge_all(const Cluster& cluster, const ChipGraph& graph, const RankOrder& order,
+                           int kv_replicas = 1);
+/// The same without the list of groups, for searches.
+PlacementVerdict judge_worst(const Cluster& cluster, const ChipGraph& graph, const RankOrder& order,
+                             int kv_replicas = 1);
 
 /// The 4x4 (or rows x columns) torus as text; marked chips stand in brackets. Empty when the instance is no
 /// torus.

@@ -1,7 +1,6 @@
 #include "units/sim_time.h"
 
 #include <cmath>
-#include <stdexcept>
 
 namespace trnplan {
 
@@ -21,13 +20,6 @@ SimTime from_ticks(double ticks) {
 
 SimTime to_sim_time(Seconds s) {
   return from_ticks(std::nearbyint(s.value * 1e12));
-}
-
-SimTime checked_add(SimTime a, SimTime b) {
-  SimTime sum;
-  if (__builtin_add_overflow(a.ps, b.ps, &sum.ps))
-    throw std::overflow_error("the simulation clock overflowed");
-  return sum;
 }
 
 SimTime transfer_time(Bytes size, BytesPerSecond rate) {

@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <stdexcept>
 
 #include "units/quantity.h"
 
@@ -14,11 +15,21 @@ struct SimTime {
   std::int64_t ps = 0;
 
   constexpr auto operator<=>(const SimTime&) const = default;
-  constexpr SimTime& operator+=(SimTime o) {
-    ps += o.ps;
-    return *this;
+  constexpr SimTime& operator+=(SimTime o) { return *this = *this + o; }
+  /// Sums and multiples throw std::overflow_error instead of wrapping.
+  friend constexpr SimTime operator+(SimTime a, SimTime b) {
+    SimTime sum;
+    if (__builtin_add_overflow(a.ps, b.ps, &sum.ps))
+      throw std::overflow_error("the simulation clock overflowed");
+    return sum;
   }
-  friend constexpr SimTime operator+(SimTime a, SimTime b) { return {a.ps + b.ps}; }
+  friend constexpr SimTime operator*(SimTime a, std::int64_t n) {
+    SimTime product;
+    if (__builtin_mul_overflow(a.ps, n, &product.ps))
+      throw std::overflow_error("the simulation clock overflowed");
+    return product;
+  }
+  /// For times of one run, which are never negative.
   friend constexpr SimTime operator-(SimTime a, SimTime b) { return {a.ps - b.ps}; }
 };
 
@@ -29,9 +40,6 @@ constexpr Seconds to_seconds(SimTime t) {
 /// Nearest tick to `s`. Throws std::overflow_error beyond the clock's range or for a value that is not a
 /// number.
 SimTime to_sim_time(Seconds s);
-
-/// Sum that throws std::overflow_error instead of wrapping.
-SimTime checked_add(SimTime a, SimTime b);
 
 /// Time to push `size` through `rate`, rounded up to the next tick; latency is not included.
 /// Throws std::domain_error if `rate` is not positive or `size` is negative, std::overflow_error beyond the

@@ -135,3 +135,12 @@ TEST_CASE("a written config reads back the same", "[io][hf_config]") {
   wide.head_dim = 64;
   CHECK(equal_but_name(read(io::hf_config_json(wide)).architecture, wide));
 }
+
+TEST_CASE("rope scaling reaches the written config", "[io]") {
+  const trnplan::io::Catalog catalog(TRNPLAN_SOURCE_DIR "/catalog");
+  const std::string text = trnplan::io::hf_config_json(catalog.architecture("llama3.1-8b"));
+  CHECK(text.find("\"rope_type\": \"llama3\"") != std::string::npos);
+  CHECK(text.find("\"factor\": 8.0") != std::string::npos);
+  CHECK(trnplan::io::hf_config_json(catalog.architecture("llama3-8b")).find("\"rope_scaling\": null") !=
+        std::string::npos);
+}

@@ -20,17 +20,6 @@ TEST_CASE("defaults of the strategy grammar", "[io]") {
   CHECK(strategy_of(job, "tp=8,precision=bf16SR").precision == models::Precision::bf16_sr);
 }
 
-TEST_CASE("a strategy's text reads back", "[io]") {
-  const models::Job job = job_of("llama3-8b", 1, 8192, 1024);
-  for (const char* text :
-       {"tp=32", "tp=8,pp=4,mbs=2,recompute=full", "tp=8,sp=false,zero1=false",
-        "tp=8,pp=4,cuts=7/15/23,recompute=CoreAttention+LlamaMLP", "tp=8,cp=2,pp=2,vpp=2"}) {
-    CAPTURE(text);
-    const models::Strategy s = strategy_of(job, text);
-    CHECK(strategy_of(job, io::strategy_text(s)) == s);
-  }
-}
-
 TEST_CASE("bad strategies name key and fix, all at once", "[io]") {
   const models::Job job = job_of("llama3-8b", 1, 8192, 1024);
   for (const char* text :

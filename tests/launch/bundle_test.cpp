@@ -44,11 +44,14 @@ TEST_CASE("the files of a plan", "[launch]") {
 
 TEST_CASE("a hostile model name stays out of the scripts", "[launch]") {
   models::Job job = job_of("llama3-8b", 1, 8192, 1024);
+  job.architecture.name = "-x $(touch pwned) `id`\n#SBATCH --wrap=true";
   const auto files = bundle_of(job, "tp=32");
   for (const char* name : {"compile.sbatch", "train.sbatch"}) {
     const std::string& text = text_of(files, name);
     CHECK(text.find("$(touch") == std::string::npos);
     CHECK(text.find("`") == std::string::npos);
+    CHECK(text.find("\n#SBATCH --wrap") == std::string::npos);
+    CHECK(text.find("#SBATCH --job-name=trnplan-x-") != std::string::npos);
   }
 }
 

@@ -137,7 +137,8 @@ TEST_CASE("the breakdown adds up and the bound holds", "[models]") {
   }
 }
 
-// Four stages of two chips each, joined so that the way from stage 0 to stage 1 leads over the link inside stage 2:
+// Four stages of two chips each, joined so that the way from stage 0 to stage 1 leads over the link inside
+// stage 2:
 //   0-1 4-5 2-3 6-7 in a row. Layers must then run inside the step, where the engine shares that link out.
 TEST_CASE("layers are expanded when another stage's transfers use their links", "[models]") {
   Job job = job_of("llama3-8b", 1, 2048, 8);

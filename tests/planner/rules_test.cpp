@@ -109,6 +109,11 @@ TEST_CASE("each rule speaks", "[planner]") {
     job.cluster.instance.chips = 3;
     CHECK(breaks(job, s, "devices"));
   }
+  SECTION("positions") {
+    job.architecture.learned_positions = true;
+    job.architecture.max_positions = 512;
+    CHECK(breaks(job, s, "positions"));
+  }
   SECTION("moe") {
     s.expert_parallel = 2;
     CHECK(breaks(job, s, "moe"));
@@ -150,4 +155,18 @@ TEST_CASE("judging one strategy", "[planner]") {
     CHECK_FALSE(j.plan);
     CHECK(j.refused());
   }
+}
+
+TEST_CASE("a job that contradicts itself", "[planner]") {
+  models::Job job = job_of("llama3-8b", 1, 8192, 1024);
+  CHECK(contradictions(job).empty());
+  job.pin.tensor_parallel = 3;
+  CHECK_FALSE(contradictions(job).empty());
+  job = job_of("llama3-8b", 1, 8192, 1024);
+  job.pin.data_parallel = 3;  // leaves no strategy at all
+  const auto broken = contradictions(job);
+  REQUIRE_FALSE(broken.empty());
+  CHECK(broken.front().rule == "divisibility");
+  job = job_of("llama3-8b", 1, 3000, 1024);
+  CHECK_FALSE(contradictions(job).empty());  // flash attention wants multiples of 2048
 }

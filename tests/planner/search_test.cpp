@@ -133,3 +133,43 @@ TEST_CASE("pins are taken as they are", "[planner]") {
   job.pin.tensor_parallel = 3;
   CHECK(search(job, datasheet()).plans.empty());
 }
+
+TEST_CASE("numbers beyond all measure", "[planner]") {
+  SECTION("pins whose product overflows") {
+    models::Job job = tutorial();
+    job.pin.tensor_parallel = 1;
+    job.pin.pipeline_parallel = 1;
+    job.pin.data_parallel = 65536;
+    job.pin.micro_batch = 65536;
+    const SearchResult result = search(job, datasheet());
+    CHECK(result.plans.empty());
+    CHECK(result.infeasible);
+  }
+  SECTION("a step beyond the simulation clock") {
+    const models::Job job = job_of("llama3.1-405b", 64, 8192, 100'000'000);
+    for (const Refusal& r : search(job, datasheet()).refused) CHECK(r.lower_bound.value > 0);
+  }
+}
+
+TEST_CASE("nothing found is always explained", "[planner]") {
+  // PP 3 is odd, and smaller models of parallelism do not fit on three nodes.
+  const SearchResult result = search(job_of("llama3.1-405b", 3, 8192, 256), datasheet());
+  REQUIRE(result.infeasible);
+  CHECK_FALSE(result.infeasible->rules.empty());
+  int counted = 0;
+  for (const RuleCount& r : result.infeasible->rules) {
+    CHECK_FALSE(r.why.message.empty());
+    CHECK_FALSE(r.why.fix.empty());
+    counted += r.strategies;
+  }
+  CHECK(counted + result.counts.too_large >= result.counts.enumerated);
+}
+
+TEST_CASE("a doubtful plan says so", "[planner]") {
+  const SearchResult result = search(tutorial(), datasheet(), {.allow_doubtful = true});
+  REQUIRE_FALSE(result.plans.empty());
+  const auto with_pp2 = std::find_if(result.layouts.begin(), result.layouts.end(),
+                                     [](const Plan& p) { return p.strategy.pipeline_parallel == 2; });
+  REQUIRE(with_pp2 != result.layouts.end());
+  CHECK_FALSE(with_pp2->doubts.empty());
+}

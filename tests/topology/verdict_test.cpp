@@ -1,6 +1,7 @@
 #include "topology/verdict.h"
 
 #include <numeric>
+#include <stdexcept>
 
 #include "tests/catch.h"
 #include "tests/topology/machines.h"
@@ -106,4 +107,41 @@ TEST_CASE("the drawing marks chips", "[topology]") {
   CHECK(drawing.find("[0]") != std::string::npos);
   CHECK(drawing.find("[8]") != std::string::npos);
   CHECK(drawing.find("[4]") == std::string::npos);
+}
+
+// Copies of KV heads are reduced in groups of their own: ranks j, j + T/r, ... of a TP group. 8 KV heads at
+// TP 32 (r = 4) give columns; 4 KV heads at TP 8 (r = 2) pairs {0, 4}, chips 0 and 2, two hops apart.
+TEST_CASE("groups of KV replicas are judged too", "[topology]") {
+  const Cluster cluster{torus_4x4(), 1};
+  const ChipGraph graph(cluster.instance);
+  const RankOrder tp32(cluster, {.tensor = 32}), tp8(cluster, {.tensor = 8, .data = 4});
+  CHECK(tp32.kv_groups(4).front() == std::vector<int>{0, 8, 16, 24});
+  CHECK(judge_all(cluster, graph, tp32, 4).overall == Verdict::supported);
+  CHECK(judge_all(cluster, graph, tp32, 8).overall == Verdict::refused);
+  CHECK(judge_all(cluster, graph, tp8, 1).overall == Verdict::supported);
+  const PlacementVerdict refused = judge_all(cluster, graph, tp8, 2);
+  CHECK(refused.overall == Verdict::refused);
+  REQUIRE(refused.offending);
+  CHECK(refused.offending->kind == GroupKind::kv_replicas);
+  CHECK(refused.offending->ranks == std::vector<int>{0, 4});
+  CHECK_THROWS_AS(tp8.kv_groups(3), std::invalid_argument);
+}
+
+TEST_CASE("the short verdict is that of the long one", "[topology][property]") {
+  for (const int nodes : {1, 2, 3, 8}) {
+    for (const int tensor : {1, 2, 4, 8, 16, 32}) {
+      for (const int pipeline : {1, 2, 4}) {
+        const Cluster cluster{torus_4x4(), nodes};
+        const Degrees d{tensor, 1, nodes * 32 / tensor / pipeline, pipeline};
+        if (!RankOrder::obstacle(cluster, d).empty()) continue;
+        const ChipGraph graph(cluster.instance);
+        const PlacementVerdict all = judge_all(cluster, graph, RankOrder(cluster, d));
+        const PlacementVerdict worst = judge_worst(cluster, graph, RankOrder(cluster, d));
+        CHECK(all.overall == worst.overall);
+        CHECK(all.offending.has_value() == worst.offending.has_value());
+        if (all.offending) CHECK(all.offending->ranks == worst.offending->ranks);
+        for (const GroupVerdict& g : all.groups) CHECK(g.verdict <= all.overall);
+      }
+    }
+  }
 }
