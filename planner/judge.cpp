@@ -55,22 +55,29 @@ bool Judgement::refused() const {
 Judgement judge(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile) {
   Judgement j;
   j.broken = rule_violations(job, strategy);
-  if (auto missing = not_modelled(job, strategy)) j.broken.push_back(std::move(*missing));
-  if (!has_shape(j.broken)) return j;
-
+  if (!has_shape(j.broken)) {
+    if (auto missing = not_modelled(job, strategy)) j.broken.push_back(std::move(*missing));
+    return j;
+  }
   const topology::ChipGraph graph(job.cluster.instance);
   const topology::PlacementVerdict verdict = placement_verdict(job, strategy, graph);
   for (Violation& v : replica_group_violation(verdict)) {
     v.fix = replica_group_fix(job.cluster, graph, strategy, *verdict.offending);
     j.broken.push_back(std::move(v));
   }
+  if (job.architecture.experts == 0) {
+    const models::Memory memory = models::memory_of(job, strategy, profile);
+    if (!memory.fits()) j.broken.push_back(memory_violation(job, strategy, profile, memory));
+  }
+  if (auto missing = not_modelled(job, strategy)) {
+    j.broken.push_back(std::move(*missing));
+    return j;
+  }
   try {
     j.plan = make_plan(job, strategy, profile, graph);
   } catch (const std::overflow_error&) {
     j.broken.push_back(beyond_the_clock());
-    return j;
   }
-  if (!j.plan->memory.fits()) j.broken.push_back(memory_violation(job, strategy, profile, j.plan->memory));
   return j;
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tests/catch.h"
+#include "tests/planner/architectures.h"
 
 using namespace trnplan;
 using planner::NxdtConfig;
@@ -34,36 +35,11 @@ std::vector<Diagnostic> faults(const std::string& text) {
   return {};
 }
 
-models::Architecture llama3_8b() {
-  return {.name = "hf_llama3_8B",
-          .layers = 32,
-          .hidden = 4096,
-          .intermediate = 14336,
-          .heads = 32,
-          .kv_heads = 8,
-          .head_dim = 128,
-          .vocabulary = 128256,
-          .max_positions = 8192,
-          .rope_theta = 500000.0};
-}
-
-models::Architecture llama3_70b() {
-  return {.name = "llama3-70b",
-          .layers = 80,
-          .hidden = 8192,
-          .intermediate = 28672,
-          .heads = 64,
-          .kv_heads = 8,
-          .head_dim = 128,
-          .vocabulary = 128256,
-          .max_positions = 8192,
-          .rope_theta = 500000.0};
-}
-
 /// The strategy of the shipped hf_llama3_8B_config.yaml on its four nodes.
 NxdtConfig emitted_8b() {
   models::Job job;
   job.architecture = llama3_8b();
+  job.architecture.name = "hf_llama3_8B";  // names the checkpoints
   job.training = {.sequence = 8192, .global_batch = 1024};
   job.cluster.instance.family = "trn1";
   job.cluster.instance.chips = 16;

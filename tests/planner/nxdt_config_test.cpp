@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "tests/catch.h"
+#include "tests/planner/architectures.h"
 
 using namespace trnplan;
 using models::Architecture;
@@ -12,44 +13,6 @@ using models::Strategy;
 using planner::NxdtConfig;
 
 namespace {
-
-Architecture llama3_8b() {
-  return {.name = "llama3-8b",
-          .layers = 32,
-          .hidden = 4096,
-          .intermediate = 14336,
-          .heads = 32,
-          .kv_heads = 8,
-          .head_dim = 128,
-          .vocabulary = 128256,
-          .max_positions = 8192,
-          .rope_theta = 500000.0};
-}
-
-Architecture llama3_70b() {
-  return {.name = "llama3-70b",
-          .layers = 80,
-          .hidden = 8192,
-          .intermediate = 28672,
-          .heads = 64,
-          .kv_heads = 8,
-          .head_dim = 128,
-          .vocabulary = 128256,
-          .max_positions = 8192,
-          .rope_theta = 500000.0};
-}
-
-Architecture llama2_7b() {
-  return {.name = "llama2-7b",
-          .layers = 32,
-          .hidden = 4096,
-          .intermediate = 11008,
-          .heads = 32,
-          .kv_heads = 32,
-          .head_dim = 128,
-          .vocabulary = 32000,
-          .max_positions = 4096};
-}
 
 models::Job job_of(const Architecture& a, int nodes, double tokens = 0) {
   models::Job job;

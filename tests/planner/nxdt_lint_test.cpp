@@ -6,6 +6,7 @@
 
 #include "planner/nxdt_config.h"
 #include "tests/catch.h"
+#include "tests/planner/architectures.h"
 
 using namespace trnplan;
 using models::Architecture;
@@ -14,19 +15,6 @@ using planner::NxdtConfig;
 using planner::Severity;
 
 namespace {
-
-Architecture llama3_8b() {
-  return {.name = "llama3-8b",
-          .layers = 32,
-          .hidden = 4096,
-          .intermediate = 14336,
-          .heads = 32,
-          .kv_heads = 8,
-          .head_dim = 128,
-          .vocabulary = 128256,
-          .max_positions = 8192,
-          .rope_theta = 500000.0};
-}
 
 /// One leaf to change or add. "-" as text removes it; a leading quote makes it a quoted string.
 struct Edit {
