@@ -101,6 +101,10 @@ std::string plan_details(const Plan& p) {
     text += fmt::format("  price       {:.2f} USD/h on demand, {:.2f} USD per 10^9 tokens\n", p.usd_per_hour,
                         p.usd_per_hour / 3600 / r.tokens_per_second * 1e9);
   }
+  if (p.run.value > 0) {
+    text += fmt::format("  whole run   {:.0f} days, {:.0f} USD, without failures, checkpoints and restarts\n",
+                        p.run.value / 86400, p.usd_per_hour * p.run.value / 3600);
+  }
   return text + "  memory\n" + memory_table(p.memory);
 }
 

@@ -82,20 +82,25 @@ Json plan_object(const Plan& p) {
     if (p.report.by_parameter[i].value == 0) continue;
     parameters[std::string(to_string(static_cast<models::Parameter>(i)))] = p.report.by_parameter[i].value;
   }
-  return {{"strategy", strategy_object(p.strategy, p.micro_batches, p.nodes, p.instance)},
-          {"step_seconds", p.report.step.value},
-          {"step_seconds_90", {p.report.low.value, p.report.high.value}},
-          {"tokens_per_second", p.report.tokens_per_second},
-          {"mfu", p.report.mfu},
-          {"hfu", p.report.hfu},
-          {"model_tflops", p.report.model_flops.value / 1e12},
-          {"six_n_tflops", p.report.six_n_flops.value / 1e12},
-          {"memory_bytes_per_core", memory_object(p.memory.worst(), p.memory.limit)},
-          {"memory_by_stage", stages_array(p.memory)},
-          {"breakdown_seconds", std::move(breakdown)},
-          {"seconds_by_parameter", std::move(parameters)},
-          {"usd_per_hour", p.usd_per_hour},
-          {"doubts", violations_array(p.doubts)}};
+  Json plan = {{"strategy", strategy_object(p.strategy, p.micro_batches, p.nodes, p.instance)},
+               {"step_seconds", p.report.step.value},
+               {"step_seconds_90", {p.report.low.value, p.report.high.value}},
+               {"tokens_per_second", p.report.tokens_per_second},
+               {"mfu", p.report.mfu},
+               {"hfu", p.report.hfu},
+               {"model_tflops", p.report.model_flops.value / 1e12},
+               {"six_n_tflops", p.report.six_n_flops.value / 1e12},
+               {"memory_bytes_per_core", memory_object(p.memory.worst(), p.memory.limit)},
+               {"memory_by_stage", stages_array(p.memory)},
+               {"breakdown_seconds", std::move(breakdown)},
+               {"seconds_by_parameter", std::move(parameters)},
+               {"usd_per_hour", p.usd_per_hour},
+               {"doubts", violations_array(p.doubts)}};
+  if (p.run.value > 0) {
+    plan["run_days"] = p.run.value / 86400;
+    plan["run_usd"] = p.usd_per_hour * p.run.value / 3600;
+  }
+  return plan;
 }
 
 Json refusal_object(const planner::Refusal& r, const models::Job& job) {

@@ -29,7 +29,8 @@ struct Plan {
   int micro_batches = 0;
   models::StepReport report;
   models::Memory memory;
-  double usd_per_hour = 0;        ///< all nodes, on-demand price
+  double usd_per_hour = 0;  ///< all nodes, on-demand price
+  Seconds run{};  ///< the job's tokens at this speed, without failures or checkpoints; zero when not stated
   std::vector<Violation> doubts;  ///< replica groups the runtime may refuse, when the user let them in
 };
 
