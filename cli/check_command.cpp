@@ -46,7 +46,12 @@ void add_violations(std::vector<Finding>& findings, const std::vector<planner::V
       return f.rule == v.rule && f.severity != Severity::note;
     });
     if (known) continue;
-    if (v.rule == "not-modelled") continue;  // the reading has said so
+    if (v.rule == "not-modelled") {
+      const bool said =
+          std::any_of(findings.begin(), findings.end(), [&](const Finding& f) { return f.rule == v.rule; });
+      if (!said) note(findings, v.rule, v.message);
+      continue;
+    }
     findings.push_back({.rule = v.rule,
                         .severity = v.doubtful ? Severity::warning : Severity::error,
                         .key = "distributed_strategy",
@@ -73,6 +78,11 @@ Checked check(const Options& o, const io::Catalog& catalog, const models::Profil
   for (const std::string& text : model.notes) note(result.findings, "model", text);
   for (const std::string& text : reading.not_modelled)
     note(result.findings, "not-modelled", text + " is not modelled yet");
+  if (const planner::NxdtKey* nodes = config.find("trainer.num_nodes");
+      reading.nodes > topology::kMostNodes) {
+    throw InputError({nodes->at, nodes->key, fmt::format("more than {} nodes", topology::kMostNodes),
+                      "an UltraCluster holds 30,000 chips; write fewer nodes"});
+  }
   if (o.instance.empty() && reading.devices != kTrn1Devices) {
     note(result.findings, "not-modelled",
          fmt::format("{} devices a node: no instance of the catalogue has these; name one with --instance "

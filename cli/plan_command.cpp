@@ -64,6 +64,7 @@ std::string key_of(const std::string& rule, const io::JobReading& reading) {
       {"moe", {"pin.expert_parallel"}},
       {"sequence-parallel", {"pin.sequence_parallel", "training.sequence"}},
       {"flash-attention", {"training.sequence"}},
+      {"positions", {"training.sequence"}},
       {"divisibility",
        {"pin.tensor_parallel", "pin.pipeline_parallel", "pin.data_parallel", "pin.context_parallel"}}};
   const auto it = kKeys.find(rule);

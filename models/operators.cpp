@@ -147,8 +147,9 @@ void LayerModel::leave(OperatorList& list, std::string_view name) const {
 }
 
 void LayerModel::attention(OperatorList& list, double units, double bytes_per_score) const {
+  const double slowdown = s_.precision == Precision::fp32 ? p_[Parameter::fp32_slowdown] : 1;
   const double unit_cycles = heads_ * s_.micro_batch * tiles(sequence_, core_.array_columns) *
-                             tiles(a_.head_dim, core_.array_rows) * sequence_;
+                             tiles(a_.head_dim, core_.array_rows) * sequence_ * slowdown;
   const Flops flops(units * 2 * heads_ * s_.micro_batch * sequence_ * sequence_ * a_.head_dim);
   if (s_.flash_attention) {
     const double causal = a_.family == Family::bert ? 1.0 : 0.5;
@@ -161,7 +162,7 @@ void LayerModel::attention(OperatorList& list, double units, double bytes_per_sc
   }
   const double scores = heads_ * s_.micro_batch * sequence_ * sequence_;
   const Seconds engine(units * unit_cycles / (core_.tensor_hertz * p_[Parameter::matmul_efficiency]));
-  const Seconds hbm = Bytes(bytes_per_score * scores * p_[Parameter::score_traffic]) /
+  const Seconds hbm = Bytes(bytes_per_score * element_bytes_ / 2 * scores * p_[Parameter::score_traffic]) /
                       (core_.hbm * p_[Parameter::hbm_fraction]);
   list.push_back({.name = "attention",
                   .seconds = std::max(engine, hbm),
@@ -219,7 +220,8 @@ OperatorList LayerModel::layer_backward() const {
   }
   enter(list, "down gradient");
   if (s_.recompute.mlp) mlp(list, false);
-  if (s_.recompute.activation_multiply) list.push_back(elements("product again", tokens_ * mlp_width_));
+  if (s_.recompute.activation_multiply && gated)
+    list.push_back(elements("product again", tokens_ * mlp_width_));
   if (s_.recompute.rms_norm)
     list.push_back(elements("norms again", 2 * kNormPasses * shard_tokens_ * a_.hidden));
   matmul_backward(list, "down", tokens_, mlp_width_, a_.hidden);

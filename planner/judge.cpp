@@ -1,6 +1,7 @@
 #include "planner/judge.h"
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -62,7 +63,7 @@ Judgement judge(const models::Job& job, const models::Strategy& strategy, const 
   const topology::ChipGraph graph(job.cluster.instance);
   const topology::PlacementVerdict verdict = placement_verdict(job, strategy, graph);
   for (Violation& v : replica_group_violation(verdict)) {
-    v.fix = replica_group_fix(job.cluster, graph, strategy, *verdict.offending);
+    v.fix = replica_group_fix(job, graph, strategy, *verdict.offending);
     j.broken.push_back(std::move(v));
   }
   if (job.architecture.experts == 0) {
@@ -75,6 +76,8 @@ Judgement judge(const models::Job& job, const models::Strategy& strategy, const 
   }
   try {
     j.plan = make_plan(job, strategy, profile, graph);
+    std::copy_if(j.broken.begin(), j.broken.end(), std::back_inserter(j.plan->doubts),
+                 [](const Violation& v) { return v.doubtful; });
   } catch (const std::overflow_error&) {
     j.broken.push_back(beyond_the_clock());
   }

@@ -376,8 +376,8 @@ void context_parallel_support(const Context& x, Report& report) {
     report.warning({kSequence, "context parallel is documented up to a sequence of 32768",
                     "use a shorter sequence", source});
   }
-  report.note({kCp, "context parallel is not modelled yet", "take the predicted step time as a rough figure",
-               source});
+  report.note({kCp, "context parallel is not modelled yet",
+               "check judges groups and memory; there is no prediction", source});
 }
 
 void flash_sequence(const Context& x, Report& report) {

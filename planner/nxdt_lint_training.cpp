@@ -377,7 +377,7 @@ void moe_values(const Context& x, Report& report) {
   }
   const std::string source = nxdt_examples("conf/hf_mixtral_8x7b_config.yaml");
   report.note({"model.moe", "mixture of experts is not modelled yet",
-               "take the prediction as that of a dense model", source});
+               "check judges the file only; there is no prediction", source});
   const std::optional<double> capacity = x.config.number("model.moe.capacity_factor");
   if (capacity && *capacity <= 0 && x.is_false("model.moe.dropless")) {
     report.error({"model.moe.capacity_factor", "must be above 0 unless dropless",
@@ -428,7 +428,7 @@ void truncation(const Context& x, Report& report) {
 void alignment(const Context& x, Report& report) {
   if (!x.alignment) return;
   report.note({"model_alignment_strategy", "alignment (SFT, DPO, ORPO, LoRA) is not modelled yet",
-               "take the prediction as that of pretraining",
+               "check judges the file, groups and memory; there is no prediction",
                nxdt_examples("conf/hf_llama3_8B_SFT_config.yaml")});
   for (const std::string_view key : {"data.train_dir", "data.val_dir"}) {
     const std::string path = x.config.text(key);
@@ -480,7 +480,8 @@ void sequential_move(const Context& x, Report& report) {
 
 void trn2_modelled(const Context& x, Report& report) {
   if (!x.trn2) return;
-  report.note({"trainer.devices", "trn2 is not modelled yet", "take the prediction as a rough figure",
+  report.note({"trainer.devices", "trn2 is not modelled yet",
+               "check judges the file only; there is no prediction",
                sdk("about-neuron/arch/neuron-hardware/trn2-arch.rst")});
 }
 

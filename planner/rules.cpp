@@ -252,10 +252,10 @@ Violation beyond_the_clock() {
           "lower the global batch or add nodes"};
 }
 
-std::string replica_group_fix(const topology::Cluster& cluster, const topology::ChipGraph& graph,
-                              const Strategy& s, const topology::GroupVerdict& offending) {
+std::string replica_group_fix(const Job& job, const topology::ChipGraph& graph, const Strategy& s,
+                              const topology::GroupVerdict& offending) {
   if (offending.rule == "no-efa") return "use one node, or an instance type with EFA devices";
-  const auto near = supported_neighbours(cluster, graph, degrees_of(s));
+  const auto near = supported_neighbours(job.cluster, graph, degrees_of(s), job.architecture.kv_heads);
   if (near.empty()) return "no TP x DP of this PP and CP is accepted here: choose another PP or CP";
   return fmt::format("TP {} x DP {} is accepted", near.front().tensor, near.front().data);
 }
@@ -285,14 +285,16 @@ std::vector<Violation> replica_group_violation(const topology::PlacementVerdict&
 
 std::vector<topology::Degrees> supported_neighbours(const topology::Cluster& cluster,
                                                     const topology::ChipGraph& graph,
-                                                    topology::Degrees degrees) {
+                                                    topology::Degrees degrees, int kv_heads) {
   std::vector<topology::Degrees> found;
   const int ranks = degrees.tensor * degrees.data;
   for (int t = 1; t <= std::min(ranks, cluster.instance.cores()); ++t) {
     if (ranks % t != 0 || t == degrees.tensor) continue;
     const topology::Degrees d{t, degrees.context, ranks / t, degrees.pipeline};
     if (!topology::RankOrder::obstacle(cluster, d).empty()) continue;
-    if (topology::judge_worst(cluster, graph, topology::RankOrder(cluster, d)).overall ==
+    const int replicas = kv_heads > 0 ? std::max(1, t / kv_heads) : 1;
+    if (t % replicas != 0) continue;
+    if (topology::judge_worst(cluster, graph, topology::RankOrder(cluster, d), replicas).overall ==
         topology::Verdict::supported) {
       found.push_back(d);
     }

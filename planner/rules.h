@@ -39,13 +39,14 @@ topology::PlacementVerdict placement_verdict(const models::Job& job, const model
 std::vector<Violation> replica_group_violation(const topology::PlacementVerdict& verdict);
 
 /// Splits of the same ranks into tensor and data parallel (context and pipeline unchanged) whose groups are
-/// all supported, nearest tensor-parallel degree first.
+/// all supported, nearest tensor-parallel degree first. `kv_heads` of the model: more tensor-parallel ranks
+/// than that hold replicas, whose groups count too; 0 = not known.
 std::vector<topology::Degrees> supported_neighbours(const topology::Cluster& cluster,
                                                     const topology::ChipGraph& graph,
-                                                    topology::Degrees degrees);
+                                                    topology::Degrees degrees, int kv_heads = 0);
 
 /// What to do about a refused or doubtful group.
-std::string replica_group_fix(const topology::Cluster& cluster, const topology::ChipGraph& graph,
+std::string replica_group_fix(const models::Job& job, const topology::ChipGraph& graph,
                               const models::Strategy& strategy, const topology::GroupVerdict& offending);
 
 }  // namespace trnplan::planner

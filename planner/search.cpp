@@ -131,7 +131,7 @@ std::string layout_fix(const Job& job, const topology::ChipGraph& graph, const s
     return fmt::format("use TP {} x PP {} x DP {} with recompute {}", n.tensor_parallel, n.pipeline_parallel,
                        n.data_parallel, to_string(n.recompute));
   }
-  return replica_group_fix(job.cluster, graph, s, offending);
+  return replica_group_fix(job, graph, s, offending);
 }
 
 class Search {
@@ -183,12 +183,12 @@ class Search {
 
   /// Simulates once; later calls look it up.
   const Plan& plan_of(const Candidate& c) {
-    const auto [it, fresh] = simulated_.try_emplace(c.strategy);
-    if (fresh) {
-      it->second = make_plan(job_, c.strategy, profile_, graph_);
-      it->second.doubts = c.violations;
-    }
-    return it->second;
+    const auto known = simulated_.find(c.strategy);
+    if (known != simulated_.end()) return known->second;
+    Plan plan = make_plan(job_, c.strategy, profile_, graph_);  // may throw: nothing is remembered then
+    plan.doubts = c.violations;
+    for (Violation& v : plan.doubts) v.fix = group_fix(c.strategy);
+    return simulated_.emplace(c.strategy, std::move(plan)).first->second;
   }
 
   /// The `most` best of `open`, which is in order of bounds: simulates until no bound can beat the worst of
@@ -268,6 +268,10 @@ class Search {
     std::stable_sort(result_.doubtful.begin(), result_.doubtful.end(), order);
   }
 
+  std::string group_fix(const Strategy& s) {
+    return replica_group_fix(job_, graph_, s, *verdicts_.of(s).offending);
+  }
+
   bool is_smallest(const Strategy& s) const {
     const bool could_use_sp = s.tensor_parallel > 1 && job_.training.sequence % s.tensor_parallel == 0;
     return (s.micro_batch == 1 || job_.pin.micro_batch) &&
@@ -308,8 +312,7 @@ class Search {
     }
     for (auto& [name, count] : rules) {
       if (name == "replica-group") {
-        count.why.fix =
-            replica_group_fix(job_.cluster, graph_, count.example, *verdicts_.of(count.example).offending);
+        count.why.fix = group_fix(count.example);
       }
       why.rules.push_back(std::move(count));
     }

@@ -205,7 +205,7 @@ PlacementVerdict judge_worst(const Cluster& cluster, const ChipGraph& graph, con
                              int kv_replicas) {
   PlacementVerdict result;
   judge_groups(cluster, graph, order, kv_replicas,
-               [&](const GroupVerdict& ruling, std::vector<int>) { note_worst(result, ruling); });
+               [&](const GroupVerdict& ruling, const std::vector<int>&) { note_worst(result, ruling); });
   return result;
 }
 
