@@ -29,7 +29,7 @@ mv first prefix
 if grep -rlF -e "$build" -e "$work/first" prefix/lib*/cmake prefix/include; then die 'the package names the folder it was built in'; fi
 pass
 
-quietly 'configure the consumer' cmake -S "$consumer" -B consumer -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_BUILD_TYPE=Debug \
+quietly 'configure the consumer' cmake -G Ninja -S "$consumer" -B consumer -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_BUILD_TYPE=Debug \
   -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_CXX_FLAGS="$flags"
 quietly 'build the consumer' cmake --build consumer
 line=$(./consumer/consumer) || die 'the consumer fails'
