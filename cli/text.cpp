@@ -33,6 +33,7 @@ std::string upper(std::string_view text) {
 }
 
 constexpr std::size_t kRefusalsShown = 8;
+constexpr double kTight = 0.05;     ///< share of a core's memory below which the room left is worth a word
 constexpr double kNearMiss = 1.25;  ///< peak over limit up to which a refusal shows its parts
 
 }  // namespace
@@ -105,7 +106,12 @@ std::string plan_details(const Plan& p) {
     text += fmt::format("  whole run   {:.0f} days, {:.0f} USD, without failures, checkpoints and restarts\n",
                         p.run.value / 86400, p.usd_per_hour * p.run.value / 3600);
   }
-  return text + "  memory\n" + memory_table(p.memory);
+  text += "  memory\n" + memory_table(p.memory);
+  const Bytes spare = p.memory.limit - p.memory.worst().peak();
+  if (spare.value >= 0 && spare < kTight * p.memory.limit) {
+    text += fmt::format("  tight: {} GiB to spare, and the runtime's own share is an estimate\n", gib(spare));
+  }
+  return text;
 }
 
 std::string comparison(const Plan& winner, const Plan& other) {
