@@ -147,7 +147,9 @@ void LayerModel::leave(OperatorList& list, std::string_view name) const {
 }
 
 void LayerModel::attention(OperatorList& list, double units, double bytes_per_score) const {
-  const double slowdown = s_.precision == Precision::fp32 ? p_[Parameter::fp32_slowdown] : 1;
+  const bool fp32 = s_.precision == Precision::fp32;
+  const double slowdown = fp32 ? p_[Parameter::fp32_slowdown] : 1;
+  const Parameter also = fp32 ? Parameter::fp32_slowdown : Parameter::count;
   const double unit_cycles = heads_ * s_.micro_batch * tiles(sequence_, core_.array_columns) *
                              tiles(a_.head_dim, core_.array_rows) * sequence_ * slowdown;
   const Flops flops(units * 2 * heads_ * s_.micro_batch * sequence_ * sequence_ * a_.head_dim);
@@ -157,6 +159,7 @@ void LayerModel::attention(OperatorList& list, double units, double bytes_per_sc
                     .seconds = Seconds(units * causal * unit_cycles /
                                        (core_.tensor_hertz * p_[Parameter::flash_efficiency])),
                     .parameter = Parameter::flash_efficiency,
+                    .also = also,
                     .flops = flops});
     return;
   }
@@ -167,7 +170,7 @@ void LayerModel::attention(OperatorList& list, double units, double bytes_per_sc
   list.push_back({.name = "attention",
                   .seconds = std::max(engine, hbm),
                   .parameter = engine >= hbm ? Parameter::matmul_efficiency : Parameter::hbm_fraction,
-                  .also = engine >= hbm ? Parameter::count : Parameter::score_traffic,
+                  .also = engine >= hbm ? also : Parameter::score_traffic,
                   .flops = flops});
 }
 

@@ -20,7 +20,7 @@ namespace trnplan::models {
 
 namespace {
 
-/// What a step may hold: about a gigabyte of tasks.
+/// What a step may hold: some 1.5 GB of tasks while layers are not expanded.
 constexpr std::int64_t kMostPasses = 4'000'000;
 constexpr std::size_t kCategories = static_cast<std::size_t>(Category::count);
 /// Plain data-parallel bucket (ALLREDUCE_BUCKET_CAP_MB; aws-neuron/neuronx-distributed

@@ -146,8 +146,18 @@ TEST_CASE("numbers beyond all measure", "[planner]") {
     CHECK(result.infeasible);
   }
   SECTION("a step beyond the simulation clock") {
-    const models::Job job = job_of("llama3.1-405b", 64, 8192, 100'000'000);
-    for (const Refusal& r : search(job, datasheet()).refused) CHECK(r.lower_bound.value > 0);
+    models::Job job = tutorial();
+    job.cluster.instance.core.tensor_hertz = 100;  // hours a matmul
+    const SearchResult result = search(job, datasheet());
+    CHECK(result.plans.empty());
+    REQUIRE(result.infeasible);
+    const auto& rules = result.infeasible->rules;
+    CHECK(std::any_of(rules.begin(), rules.end(),
+                      [](const RuleCount& r) { return r.why.rule == "not-modelled"; }));
+    const Judgement j = judge(job, strategy_of(job, "tp=32"), datasheet());
+    CHECK_FALSE(j.plan);
+    REQUIRE_FALSE(j.broken.empty());
+    CHECK(j.broken.back().message.find("simulation clock") != std::string::npos);
   }
 }
 

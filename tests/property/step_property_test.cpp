@@ -95,14 +95,18 @@ TEST_CASE("a better machine is never slower", "[property]") {
 TEST_CASE("seconds by parameter are the slopes of the step", "[property]") {
   // Where no other task becomes critical, d step / d log parameter is the parameter's seconds on the critical
   // path.
+  const auto [text, extra] = GENERATE(
+      table<const char*, Parameter>({{"tp=8,recompute=CoreAttention+LlamaMLP", Parameter::vector_efficiency},
+                                     {"tp=8,precision=fp32,recompute=full", Parameter::fp32_slowdown}}));
   const Job job = job_of("llama3-8b", 1, 8192, 64);
-  const Strategy s = strategy_of(job, "tp=8,recompute=CoreAttention+LlamaMLP");
+  const Strategy s = strategy_of(job, text);
   const StepReport base = simulate_step(job, s, datasheet());
   for (const Parameter p : {Parameter::matmul_efficiency, Parameter::flash_efficiency,
-                            Parameter::link_fraction, Parameter::layer_overhead}) {
-    CAPTURE(to_string(p));
-    const bool efficiency = p != Parameter::layer_overhead;
+                            Parameter::link_fraction, Parameter::layer_overhead, extra}) {
+    CAPTURE(to_string(s.precision), to_string(p));
+    const bool efficiency = p != Parameter::layer_overhead && p != Parameter::fp32_slowdown;
     const double share = base.by_parameter[static_cast<std::size_t>(p)].value;
+    CHECK(share > 0);
     const double up = simulate_step(job, s, scaled(p, 1.001)).step.value;
     const double slope = (up - base.step.value) / std::log(1.001) * (efficiency ? -1 : 1);
     CHECK(std::abs(slope - share) <= 0.01 * share);
