@@ -2,6 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include "sim/event_queue.h"
+#include "sim/exchange.h"
 #include "sim/executor.h"
 #include "sim/program.h"
 
@@ -42,5 +43,22 @@ void executor(benchmark::State& state) {
   state.counters["events/s"] = benchmark::Counter(static_cast<double>(events), benchmark::Counter::kIsRate);
 }
 BENCHMARK(executor)->Unit(benchmark::kMillisecond);
+
+/// All-reduce of 64 MiB over a ring of `members`, each step of each member a message of its own: 2 (N-1) N
+/// messages. Links of 10 GB/s, 1 us.
+void ring_message_by_message(benchmark::State& state) {
+  const auto members = static_cast<std::uint32_t>(state.range(0));
+  Round round{2 * (members - 1), SimTime{1'000'000}, {}};
+  for (std::uint32_t m = 0; m < members; ++m) {
+    round.messages.push_back({m, (m + 1) % members, Flow{{{m, 64.0 * 1024 * 1024 / members}}}});
+  }
+  const std::vector<double> capacity(members, 10e9);
+  const std::vector<Exchange> exchanges{{members, {}, {round}}};
+  std::uint64_t messages = 0;
+  for (auto _ : state) messages += run_exchanges(capacity, exchanges).messages;
+  state.counters["messages/s"] =
+      benchmark::Counter(static_cast<double>(messages), benchmark::Counter::kIsRate);
+}
+BENCHMARK(ring_message_by_message)->Arg(16)->Arg(1024)->Unit(benchmark::kMillisecond);
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "sim/event_queue.h"
-#include "sim/fair_share.h"
+#include "sim/transfers.h"
 
 namespace trnplan::sim {
 
@@ -72,33 +72,38 @@ struct Constraints {
   }
 };
 
-/// A flow in progress.
-struct ActiveFlow {
-  const Flow* flow = nullptr;
-  double left = 1;  ///< progress still to make, as of `since`
-  double rate = 0;  ///< 1/s
-  SimTime since;
-  std::uint32_t version = 0;  ///< of the completion event that counts
-  bool running = false;
+struct Payload {
+  enum class Kind : std::uint8_t { work_end, flow_start, flow_end, share } kind = Kind::work_end;
+  std::uint32_t id = 0;  ///< task; of flow_end the flow's handle
+  std::uint32_t version = 0;
 };
 
-struct Payload {
-  enum class Kind : std::uint8_t { task_end, flow_start, share } kind = Kind::task_end;
-  TaskId task = 0;
+/// A device whose work is slowed by transfers on another.
+struct Pace {
+  const Program::Slowdown* slowdown = nullptr;  ///< of the device as the one that works
+  std::vector<DeviceId> slows;                  ///< devices that this one's transfers slow
+  int disturbed_by = 0;                         ///< transfers that slow it now
+  TaskId working = Run::kNone;
+  SimTime left, since;  ///< undisturbed length still to work, as of `since`
   std::uint32_t version = 0;
 };
 
 class Executor {
  public:
-  explicit Executor(const Program& program)
+  Executor(const Program& program, const RateObserver& observer)
       : program_(program),
+        observer_(observer),
         edges_(program),
         constraints_(program),
-        flows_(program.tasks().size()),
-        users_(constraints_.capacity.size()) {
+        transfers_(constraints_.capacity),
+        paces_(program.slowdowns().empty() ? 0 : program.devices().size()) {
     run_.started.resize(program.tasks().size());
     run_.ended.resize(program.tasks().size());
     run_.released_by.assign(program.tasks().size(), Run::kNone);
+    for (const Program::Slowdown& s : program.slowdowns()) {
+      paces_[s.work].slowdown = &s;
+      paces_[s.transfers].slows.push_back(s.work);
+    }
   }
 
   Run run() {
@@ -108,16 +113,10 @@ class Executor {
     while (!queue_.empty()) {
       const auto event = queue_.pop();
       ++run_.events;
-      switch (event.payload.kind) {
-        case Payload::Kind::task_end:
-          end_task(event.payload.task, event.payload.version);
-          break;
-        case Payload::Kind::flow_start:
-          start_flow(event.payload.task);
-          break;
-        case Payload::Kind::share:
-          settle();
-          break;
+      handle(event.payload);
+      if (transfers_.unsettled() && !sharing_due_) {
+        queue_.schedule(queue_.now(), Phase::sharing, {Payload::Kind::share, 0, 0});
+        sharing_due_ = true;
       }
     }
     if (done_ != program_.tasks().size()) throw_circle();
@@ -125,36 +124,95 @@ class Executor {
   }
 
  private:
+  void handle(const Payload& p) {
+    switch (p.kind) {
+      case Payload::Kind::work_end:
+        return end_work(p.id, p.version);
+      case Payload::Kind::flow_start:
+        return start_flow(p.id);
+      case Payload::Kind::flow_end:
+        return end_flow({p.id, p.version});
+      case Payload::Kind::share:
+        return settle();
+    }
+  }
+
   void start(TaskId t, TaskId released_by) {
     const Task& task = program_.tasks()[t];
     run_.started[t] = queue_.now();
     run_.released_by[t] = released_by;
-    const SimTime at = queue_.now() + task.fixed;
-    const bool flows = task.flow != Task::kNoFlow && !constraints_.flows[task.flow].weights.empty();
-    queue_.schedule(at, Phase::completion,
-                    {flows ? Payload::Kind::flow_start : Payload::Kind::task_end, t, flows_[t].version});
+    if (moves(t)) {
+      queue_.schedule(queue_.now() + task.fixed, Phase::completion, {Payload::Kind::flow_start, t, 0});
+    } else if (Pace* pace = pace_of_work(task)) {
+      pace->working = t;
+      pace->left = task.fixed;
+      forecast_work(*pace);
+    } else {
+      queue_.schedule(queue_.now() + task.fixed, Phase::completion, {Payload::Kind::work_end, t, 0});
+    }
+  }
+
+  bool moves(TaskId t) const {
+    const FlowId flow = program_.tasks()[t].flow;
+    return flow != Task::kNoFlow && !constraints_.flows[flow].weights.empty();
+  }
+
+  /// The pace of a task that is work on a device that can be slowed.
+  Pace* pace_of_work(const Task& task) {
+    if (paces_.empty() || task.flow != Task::kNoFlow || task.device_count != 1) return nullptr;
+    Pace& pace = paces_[program_.task_devices()[task.first_device]];
+    return pace.slowdown != nullptr ? &pace : nullptr;
+  }
+
+  void forecast_work(Pace& pace) {
+    pace.since = queue_.now();
+    ++pace.version;
+    const double factor = pace.disturbed_by > 0 ? pace.slowdown->factor : 1;
+    const SimTime length = factor == 1 ? pace.left : to_sim_time(to_seconds(pace.left) * factor);
+    queue_.schedule(queue_.now() + length, Phase::completion,
+                    {Payload::Kind::work_end, pace.working, pace.version});
   }
 
   void start_flow(TaskId t) {
-    ActiveFlow& f = flows_[t];
-    f.flow = &constraints_.flows[program_.tasks()[t].flow];
-    f.since = queue_.now();
-    f.running = true;
-    for (const Weight& w : f.flow->weights) users_[w.resource].push_back(t);
-    touch(*f.flow);
+    transfers_.start(constraints_.flows[program_.tasks()[t].flow], t, queue_.now());
+    disturb(t, +1);
   }
 
-  void end_task(TaskId t, std::uint32_t version) {
-    ActiveFlow& f = flows_[t];
-    if (version != f.version) return;  // an older forecast of this flow's end
-    if (f.running) {
-      f.running = false;
-      for (const Weight& w : f.flow->weights) {
-        auto& users = users_[w.resource];
-        users.erase(std::find(users.begin(), users.end(), t));
+  /// A transfer on some devices starts (+1) or ends (-1): the work beside it changes pace.
+  void disturb(TaskId t, int change) {
+    if (paces_.empty()) return;
+    const Task& task = program_.tasks()[t];
+    for (std::uint32_t i = 0; i < task.device_count; ++i) {
+      for (const DeviceId d : paces_[program_.task_devices()[task.first_device + i]].slows) {
+        Pace& pace = paces_[d];
+        const bool before = pace.disturbed_by > 0;
+        pace.disturbed_by += change;
+        if (before == (pace.disturbed_by > 0) || pace.working == Run::kNone) continue;
+        const double factor = before ? pace.slowdown->factor : 1;
+        const SimTime worked = to_sim_time(to_seconds(queue_.now() - pace.since) / factor);
+        pace.left = std::max(SimTime{}, pace.left - worked);
+        forecast_work(pace);
       }
-      touch(*f.flow);
     }
+  }
+
+  void end_work(TaskId t, std::uint32_t version) {
+    if (Pace* pace = pace_of_work(program_.tasks()[t])) {
+      if (pace->version != version || pace->working != t) return;
+      pace->working = Run::kNone;
+    }
+    end_task(t);
+  }
+
+  void end_flow(Forecast forecast) {
+    if (!transfers_.holds(forecast)) return;
+    const TaskId t = transfers_.finish(forecast);
+    if (observer_) observer_(queue_.now(), t, 0);
+    disturb(t, -1);
+    end_task(t);
+  }
+
+  void end_task(TaskId t) {
     run_.ended[t] = queue_.now();
     run_.end = std::max(run_.end, queue_.now());
     ++done_;
@@ -164,58 +222,12 @@ class Executor {
     }
   }
 
-  /// Notes that the resources of `f` changed hands; one sharing event settles all changes of this instant.
-  void touch(const Flow& f) {
-    if (changed_.empty()) queue_.schedule(queue_.now(), Phase::sharing, {Payload::Kind::share, 0, 0});
-    for (const Weight& w : f.weights) changed_.push_back(w.resource);
-  }
-
   void settle() {
-    std::sort(changed_.begin(), changed_.end());
-    changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
-    std::vector<ResourceId> seeds;
-    seeds.swap(changed_);
-    std::vector<bool> seen(users_.size(), false);
-    for (const ResourceId seed : seeds) {
-      if (!seen[seed]) settle_component(seed, seen);
-    }
-  }
-
-  void settle_component(ResourceId seed, std::vector<bool>& seen) {
-    std::vector<ResourceId> open{seed};
-    std::vector<TaskId> members;
-    seen[seed] = true;
-    while (!open.empty()) {
-      const ResourceId r = open.back();
-      open.pop_back();
-      for (const TaskId t : users_[r]) {
-        members.push_back(t);
-        for (const Weight& w : flows_[t].flow->weights) {
-          if (seen[w.resource]) continue;
-          seen[w.resource] = true;
-          open.push_back(w.resource);
-        }
-      }
-    }
-    std::sort(members.begin(), members.end());
-    members.erase(std::unique(members.begin(), members.end()), members.end());
-    if (members.empty()) return;
-    std::vector<const Flow*> active;
-    for (const TaskId t : members) active.push_back(flows_[t].flow);
-    const std::vector<double> rates = fair_rates(active, constraints_.capacity);
-    for (std::size_t i = 0; i < members.size(); ++i) change_rate(members[i], rates[i]);
-  }
-
-  void change_rate(TaskId t, double rate) {
-    ActiveFlow& f = flows_[t];
-    if (rate == f.rate) return;
-    f.left = std::max(0.0, f.left - f.rate * to_seconds(queue_.now() - f.since).value);
-    f.since = queue_.now();
-    f.rate = rate;
-    ++f.version;
-    // Rounded up, so that a flow is never done early.
-    const SimTime length = transfer_time(Bytes(f.left), BytesPerSecond(rate));
-    queue_.schedule(queue_.now() + length, Phase::completion, {Payload::Kind::task_end, t, f.version});
+    sharing_due_ = false;
+    transfers_.settle(queue_.now(), [&](SimTime end, Forecast f, TaskId t, double rate) {
+      queue_.schedule(end, Phase::completion, {Payload::Kind::flow_end, f.flow, f.version});
+      if (observer_) observer_(queue_.now(), t, rate);
+    });
   }
 
   [[noreturn]] void throw_circle() const {
@@ -229,12 +241,13 @@ class Executor {
   }
 
   const Program& program_;
+  const RateObserver& observer_;
   Successors edges_;
   Constraints constraints_;
-  std::vector<ActiveFlow> flows_;
-  std::vector<std::vector<TaskId>> users_;  ///< resource -> tasks whose flow uses it now
-  std::vector<ResourceId> changed_;
+  Transfers transfers_;
+  std::vector<Pace> paces_;  ///< by device; empty when nothing slows anything
   EventQueue<Payload> queue_;
+  bool sharing_due_ = false;
   std::size_t done_ = 0;
   Run run_;
 };
@@ -252,8 +265,8 @@ std::vector<TaskId> Run::critical_path() const {
   return path;
 }
 
-Run execute(const Program& program) {
-  return Executor(program).run();
+Run execute(const Program& program, const RateObserver& observer) {
+  return Executor(program, observer).run();
 }
 
 }  // namespace trnplan::sim

@@ -1,86 +1,61 @@
 #include "sim/fair_share.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 
 namespace trnplan::sim {
 
-namespace {
+namespace filling {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+std::uint64_t share_of(double bytes, double largest) {
+  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::nearbyint(bytes / largest * 0x1p62)));
+}
 
-double largest_weight(const Flow& f) {
+double largest_weight(const Flow& flow) {
   double most = 0;
-  for (const Weight& w : f.weights) most = std::max(most, w.bytes);
+  for (const Weight& w : flow.weights) most = std::max(most, w.bytes);
   return most;
 }
 
-/// A lone flow runs at the rate of its tightest resource.
-double lone_rate(const Flow& f, const std::vector<double>& capacity) {
-  double rate = kInfinity;
-  for (const Weight& w : f.weights) rate = std::min(rate, capacity[w.resource] / w.bytes);
-  return rate;
-}
-
-}  // namespace
+}  // namespace filling
 
 std::vector<double> fair_rates(const std::vector<const Flow*>& active, const std::vector<double>& capacity) {
-  if (active.size() == 1) return {lone_rate(*active[0], capacity)};
-
-  // Only the resources in use take part; `slot` maps them to a dense index.
-  std::vector<ResourceId> used;
-  for (const Flow* f : active) {
-    for (const Weight& w : f->weights) used.push_back(w.resource);
-  }
-  std::sort(used.begin(), used.end());
-  used.erase(std::unique(used.begin(), used.end()), used.end());
-  const auto slot = [&](ResourceId r) {
-    return static_cast<std::size_t>(std::lower_bound(used.begin(), used.end(), r) - used.begin());
-  };
-
-  std::vector<double> left(used.size()), load(used.size(), 0.0);
-  for (std::size_t i = 0; i < used.size(); ++i) left[i] = capacity[used[i]];
-  std::vector<double> rate(active.size(), kInfinity), scale(active.size());
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  std::vector<filling::Room> rooms(capacity.size());
+  std::vector<double> rate(active.size(), kInfinity), largest(active.size());
   std::vector<bool> rising(active.size());
-  std::size_t open = 0;
   for (std::size_t f = 0; f < active.size(); ++f) {
-    scale[f] = largest_weight(*active[f]);
-    rising[f] = scale[f] > 0;
-    if (!rising[f]) continue;
-    ++open;
-    for (const Weight& w : active[f]->weights) load[slot(w.resource)] += w.bytes / scale[f];
+    largest[f] = filling::largest_weight(*active[f]);
+    rising[f] = largest[f] > 0;
+    for (const Weight& w : active[f]->weights) {
+      rooms[w.resource].rising += filling::share_of(w.bytes, largest[f]);
+    }
   }
-
-  while (open > 0) {
-    std::size_t tightest = 0;
+  while (true) {
+    std::size_t tightest = capacity.size();
     double level = kInfinity;
-    for (std::size_t r = 0; r < used.size(); ++r) {
-      if (load[r] <= 0) continue;
-      const double here = std::max(left[r], 0.0) / load[r];
-      if (here < level) {
-        level = here;
-        tightest = r;
-      }
+    for (std::size_t r = 0; r < capacity.size(); ++r) {
+      if (rooms[r].rising == 0 || rooms[r].level(capacity[r]) >= level) continue;
+      level = rooms[r].level(capacity[r]);
+      tightest = r;
     }
+    if (tightest == capacity.size()) return rate;
     for (std::size_t f = 0; f < active.size(); ++f) {
-      if (!rising[f]) continue;
       const auto& weights = active[f]->weights;
-      const bool bound = std::any_of(weights.begin(), weights.end(),
-                                     [&](const Weight& w) { return w.resource == used[tightest]; });
-      if (!bound) continue;
+      if (!rising[f] || std::none_of(weights.begin(), weights.end(),
+                                     [&](const Weight& w) { return w.resource == tightest; })) {
+        continue;
+      }
       rising[f] = false;
-      --open;
-      rate[f] = level / scale[f];
+      rate[f] = filling::rate_at(level, largest[f]);
       for (const Weight& w : weights) {
-        const std::size_t r = slot(w.resource);
-        left[r] -= w.bytes * rate[f];
-        load[r] -= w.bytes / scale[f];
+        const std::uint64_t share = filling::share_of(w.bytes, largest[f]);
+        rooms[w.resource].fix(share, filling::Room::use(share, level, capacity[w.resource]));
       }
     }
-    load[tightest] = 0;  // all its flows are fixed; what rounding left must not be chosen again
   }
-  return rate;
 }
 
 }  // namespace trnplan::sim

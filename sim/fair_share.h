@@ -3,19 +3,65 @@
 //   maximise lexicographically the smallest of  x_f * max_r(w_fr)   subject to   sum_f w_fr * x_f <= C_r
 //
 // x_f progress rate of flow f (1/s), w_fr bytes of flow f on resource r, C_r capacity (bytes/s). Solved by
-// progressive filling: all flows rise together in x*max(w) until a resource is full; its flows are fixed; the
-// rest rise on. (D. Bertsekas, R. Gallager, Data Networks, 2nd ed., section 6.5.2; weights as in coflow
-// sharing.)
+// progressive filling: all flows rise together in x*max(w), their level (bytes/s), until a resource is full;
+// its flows are fixed at that level; the rest rise on. (D. Bertsekas, R. Gallager, Data Networks, 2nd ed.,
+// section 6.5.2; weights as in coflow sharing.)
+//
+// The result must not depend on the order in which flows came, or an incremental solver could not give the
+// same answer as one from scratch to the last bit. So what is summed per resource is integer (addition of
+// integers has no order), and every rounding goes the way that keeps two properties exact: fixing a flow
+// never lowers the level of a resource, and no resource is ever used beyond its capacity.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "sim/program.h"
 
 namespace trnplan::sim {
 
-/// Rates (1/s) of `active` flows, from scratch. A flow without weights gets infinity. `capacity` is indexed
-/// by ResourceId. Cost: O(rounds * total weights), at most one round per flow.
+/// Rates (1/s) of `active` flows, from scratch; the oracle of FlowNetwork. A flow without weights gets
+/// infinity. `capacity` is indexed by ResourceId. Cost: O(rounds * (flows + total weights)).
 std::vector<double> fair_rates(const std::vector<const Flow*>& active, const std::vector<double>& capacity);
+
+/// The arithmetic both solvers share.
+namespace filling {
+
+__extension__ using Load = unsigned __int128;  ///< sum of shares
+
+/// A flow's weight on a resource over its largest weight, in units of 2^-62; at least 1.
+std::uint64_t share_of(double bytes, double largest);
+/// Largest weight of a flow, 0 without weights.
+double largest_weight(const Flow& flow);
+
+/// A resource while flows rise.
+struct Room {
+  std::uint64_t left = std::uint64_t{1} << 60;  ///< free capacity, in units of 2^-60 of it
+  Load rising = 0;                              ///< shares of the flows not fixed yet
+
+  /// The level at which the resource is full, bytes/s, a hair (2^-50) low; `rising` must not be 0.
+  double level(double capacity) const {
+    return capacity * static_cast<double>(left) / static_cast<double>(rising) * kRaise;
+  }
+  /// Capacity that a share takes at `level`, rounded down.
+  static std::uint64_t use(std::uint64_t share, double level, double capacity) {
+    return static_cast<std::uint64_t>(level * static_cast<double>(share) / (4 * capacity) * kLower);
+  }
+  void fix(std::uint64_t share, std::uint64_t used) {
+    rising -= share;
+    left -= used;
+  }
+
+ private:
+  static constexpr double kLower = 1 - 0x1p-50;
+  static constexpr double kRaise = 4 * kLower;  // 2^62 / 2^60
+};
+
+/// Progress rate at a level; takes back the hair.
+inline double rate_at(double level, double largest) {
+  return level * (1 + 0x1p-50) / largest;
+}
+
+}  // namespace filling
 
 }  // namespace trnplan::sim

@@ -69,4 +69,17 @@ void Program::add_dependency(TaskId before, TaskId after) {
   dependencies_.emplace_back(before, after);
 }
 
+void Program::add_slowdown(DeviceId work, DeviceId transfers, double factor) {
+  if (work >= devices_.size() || transfers >= devices_.size() || work == transfers) {
+    throw std::invalid_argument("a slowdown needs two different devices of the program");
+  }
+  if (!(factor >= 1) || !std::isfinite(factor)) {
+    throw std::invalid_argument("a slowdown's factor must be finite and at least 1");
+  }
+  for (const Slowdown& s : slowdowns_) {
+    if (s.work == work) throw std::invalid_argument("a device can be slowed by one other device only");
+  }
+  slowdowns_.push_back({work, transfers, factor});
+}
+
 }  // namespace trnplan::sim

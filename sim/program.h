@@ -63,6 +63,15 @@ class Program {
   /// `after` starts only when `before` has ended. Throws std::invalid_argument for unknown or equal tasks.
   void add_dependency(TaskId before, TaskId after);
 
+  /// While a transfer on device `transfers` moves bytes, work on device `work` takes `factor` times as long:
+  /// a core's collectives take HBM and DMA bandwidth from its compute engines. Throws std::invalid_argument
+  /// for unknown or equal devices, a factor below 1 or not finite, or a second slowdown of the same device.
+  void add_slowdown(DeviceId work, DeviceId transfers, double factor);
+
+  struct Slowdown {
+    DeviceId work = 0, transfers = 0;
+    double factor = 1;
+  };
   struct Resource {
     std::string name;
     BytesPerSecond capacity;
@@ -73,6 +82,7 @@ class Program {
   const std::vector<Task>& tasks() const { return tasks_; }
   const std::vector<DeviceId>& task_devices() const { return task_devices_; }
   const std::vector<std::pair<TaskId, TaskId>>& dependencies() const { return dependencies_; }
+  const std::vector<Slowdown>& slowdowns() const { return slowdowns_; }
 
  private:
   TaskId add_task(const std::vector<DeviceId>& devices, FlowId flow, SimTime fixed, std::uint32_t tag);
@@ -83,6 +93,7 @@ class Program {
   std::vector<Task> tasks_;
   std::vector<DeviceId> task_devices_;
   std::vector<std::pair<TaskId, TaskId>> dependencies_;
+  std::vector<Slowdown> slowdowns_;
 };
 
 }  // namespace trnplan::sim

@@ -109,6 +109,26 @@ TEST_CASE("edges of a transfer", "[sim]") {
   CHECK_THROWS_AS(execute(huge.program), std::overflow_error);
 }
 
+// Work of 10 s beside a transfer from 2 s to 5 s, slowed by 1.5: 2 s, then 3 s in which 2 s of work are done,
+// then the 6 s that are left: 11 s. A second device is not slowed.
+TEST_CASE("transfers slow the work beside them", "[sim]") {
+  OneLink o;
+  const DeviceId compute = o.program.add_device("compute"), collectives = o.program.add_device("collectives"),
+                 other = o.program.add_device("other");
+  o.program.add_slowdown(compute, collectives, 1.5);
+  const TaskId work = o.program.add_work(compute, SimTime{10 * kSecond});
+  const TaskId next = o.program.add_work(compute, SimTime{kSecond});
+  const TaskId free = o.program.add_work(other, SimTime{10 * kSecond});
+  o.program.add_transfer({collectives}, o.flow(3), SimTime{2 * kSecond});
+  const Run run = execute(o.program);
+  CHECK(run.ended[work].ps == 11 * kSecond);
+  CHECK(run.ended[next].ps == 12 * kSecond);
+  CHECK(run.ended[free].ps == 10 * kSecond);
+  CHECK_THROWS_AS(o.program.add_slowdown(compute, other, 2), std::invalid_argument);
+  CHECK_THROWS_AS(o.program.add_slowdown(other, compute, 0.5), std::invalid_argument);
+  CHECK_THROWS_AS(o.program.add_slowdown(other, other, 2), std::invalid_argument);
+}
+
 TEST_CASE("misuse of a program throws", "[sim]") {
   Program p;
   CHECK_THROWS_AS(p.add_resource("r", BytesPerSecond(0)), std::invalid_argument);

@@ -1,0 +1,228 @@
+#include "sim/exchange.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <stdexcept>
+
+#include "sim/event_queue.h"
+#include "sim/transfers.h"
+
+namespace trnplan::sim {
+
+namespace {
+
+/// Messages of a round by member: first[m] .. first[m + 1] in `messages`.
+struct ByMember {
+  std::vector<std::uint32_t> first, messages;
+
+  ByMember(const Round& round, std::uint32_t members) : first(members + 1, 0) {
+    visit(round, [&](std::uint32_t member, std::uint32_t) { ++first[member + 1]; });
+    for (std::uint32_t m = 0; m < members; ++m) first[m + 1] += first[m];
+    messages.resize(first[members]);
+    std::vector<std::uint32_t> fill(first.begin(), first.end() - 1);
+    visit(round, [&](std::uint32_t member, std::uint32_t i) { messages[fill[member]++] = i; });
+  }
+  std::uint32_t count(std::uint32_t member) const { return first[member + 1] - first[member]; }
+
+ private:
+  template <class Visit>
+  static void visit(const Round& round, Visit&& each) {
+    for (std::uint32_t i = 0; i < round.messages.size(); ++i) {
+      each(round.messages[i].from, i);
+      if (round.messages[i].to != round.messages[i].from) each(round.messages[i].to, i);
+    }
+  }
+};
+
+struct Payload {
+  enum class Kind : std::uint8_t { begin, move, flow_end, share } kind = Kind::begin;
+  std::uint32_t id = 0;  ///< exchange, message slot, flow
+  std::uint32_t version = 0;
+};
+
+class Runner {
+ public:
+  Runner(const std::vector<double>& capacity, const std::vector<Exchange>& exchanges)
+      : exchanges_(exchanges), transfers_(capacity) {
+    check(capacity);
+    for (const Exchange& e : exchanges) {
+      State& s = states_.emplace_back();
+      s.at.resize(e.members);
+      for (const Round& round : e.rounds) {
+        s.by_member.emplace_back(round, e.members);
+        s.first_message.push_back(static_cast<std::uint32_t>(slots_.size()));
+        for (const Message& m : round.messages) {
+          slots_.push_back({&m, static_cast<std::uint32_t>(states_.size() - 1), round.latency, 0});
+        }
+      }
+      run_.ended.push_back(e.start);
+    }
+  }
+
+  ExchangeRun run() {
+    for (std::uint32_t e = 0; e < exchanges_.size(); ++e) {
+      queue_.schedule(exchanges_[e].start, Phase::completion, {Payload::Kind::begin, e, 0});
+    }
+    while (!queue_.empty()) {
+      const auto event = queue_.pop();
+      ++run_.events;
+      handle(event.payload);
+      if (transfers_.unsettled() && !sharing_due_) {
+        sharing_due_ = true;
+        queue_.schedule(queue_.now(), Phase::sharing, {Payload::Kind::share, 0, 0});
+      }
+    }
+    for (const SimTime t : run_.ended) run_.end = std::max(run_.end, t);
+    return std::move(run_);
+  }
+
+ private:
+  /// Where a member is, and how many of its messages there are still to end.
+  struct At {
+    std::uint32_t round = 0, left = 0;
+    std::int64_t repeat = 0;
+  };
+  struct State {
+    std::vector<ByMember> by_member;           ///< per round
+    std::vector<std::uint32_t> first_message;  ///< per round: its first slot
+    std::vector<At> at;                        ///< per member
+  };
+  /// A message of a round; it is under way at most once at a time.
+  struct Slot {
+    const Message* message;
+    std::uint32_t exchange;
+    SimTime latency;
+    std::uint8_t ready;  ///< ends that have come to this repeat
+  };
+
+  void check(const std::vector<double>& capacity) const {
+    for (const double c : capacity) {
+      if (!(c > 0) || !std::isfinite(c))
+        throw std::invalid_argument("a capacity must be positive and finite");
+    }
+    for (const Exchange& e : exchanges_) {
+      for (const Round& round : e.rounds) {
+        if (round.repeat < 0 || round.latency.ps < 0) {
+          throw std::invalid_argument("a round's repeat and latency must not be negative");
+        }
+        for (const Message& m : round.messages) {
+          if (m.from >= e.members || m.to >= e.members) {
+            throw std::invalid_argument("a message names a member that does not exist");
+          }
+          for (const Weight& w : m.flow.weights) {
+            if (w.resource >= capacity.size() || !(w.bytes > 0) || !std::isfinite(w.bytes)) {
+              throw std::invalid_argument("a message's bytes must be positive, on a known resource");
+            }
+          }
+        }
+      }
+    }
+  }
+
+  void handle(const Payload& p) {
+    switch (p.kind) {
+      case Payload::Kind::begin:
+        for (std::uint32_t m = 0; m < exchanges_[p.id].members; ++m) arrive(p.id, m);
+        return;
+      case Payload::Kind::move:
+        return move(p.id);
+      case Payload::Kind::flow_end:
+        if (transfers_.holds({p.id, p.version})) end_message(transfers_.finish({p.id, p.version}));
+        return;
+      case Payload::Kind::share:
+        sharing_due_ = false;
+        return transfers_.settle(queue_.now(), [&](SimTime end, Forecast f, std::uint32_t, double) {
+          queue_.schedule(end, Phase::completion, {Payload::Kind::flow_end, f.flow, f.version});
+        });
+    }
+  }
+
+  /// A member stands before a round; rounds it has no part in are passed.
+  void arrive(std::uint32_t e, std::uint32_t member) {
+    State& s = states_[e];
+    At& at = s.at[member];
+    const auto& rounds = exchanges_[e].rounds;
+    while (at.round < rounds.size() &&
+           (at.repeat >= rounds[at.round].repeat || s.by_member[at.round].count(member) == 0)) {
+      ++at.round;
+      at.repeat = 0;
+    }
+    if (at.round == rounds.size()) return;
+    const ByMember& mine = s.by_member[at.round];
+    at.left = mine.count(member);
+    for (std::uint32_t i = mine.first[member]; i < mine.first[member + 1]; ++i) {
+      const std::uint32_t slot = s.first_message[at.round] + mine.messages[i];
+      Slot& m = slots_[slot];
+      const bool alone = m.message->from == m.message->to;
+      if (++m.ready < (alone ? 1 : 2)) continue;
+      m.ready = 0;
+      if (m.latency.ps == 0) {
+        move(slot);
+      } else {
+        queue_.schedule(queue_.now() + m.latency, Phase::completion, {Payload::Kind::move, slot, 0});
+      }
+    }
+  }
+
+  void move(std::uint32_t slot) {
+    const Flow& flow = slots_[slot].message->flow;
+    if (flow.weights.empty()) {
+      ended_now_.push_back(slot);
+      if (ended_now_.size() > 1) return;  // the loop below, further up the stack, takes it
+      for (std::size_t i = 0; i < ended_now_.size(); ++i) end_message(ended_now_[i]);
+      ended_now_.clear();
+      return;
+    }
+    transfers_.start(flow, slot, queue_.now());
+  }
+
+  void end_message(std::uint32_t slot) {
+    const Slot& m = slots_[slot];
+    ++run_.messages;
+    run_.ended[m.exchange] = queue_.now();
+    note(static_cast<std::uint64_t>(queue_.now().ps));
+    note(slot);
+    const std::uint32_t from = m.message->from, to = m.message->to;
+    pass(m.exchange, from);
+    if (to != from) pass(m.exchange, to);
+  }
+
+  void pass(std::uint32_t e, std::uint32_t member) {
+    At& at = states_[e].at[member];
+    if (--at.left > 0) return;
+    ++at.repeat;
+    arrive(e, member);
+  }
+
+  void note(std::uint64_t value) { run_.digest = (run_.digest ^ value) * 0x100000001b3; }
+
+  const std::vector<Exchange>& exchanges_;
+  Transfers transfers_;
+  std::vector<State> states_;
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> ended_now_;
+  EventQueue<Payload> queue_;
+  bool sharing_due_ = false;
+  ExchangeRun run_{.digest = 0xcbf29ce484222325};
+};
+
+}  // namespace
+
+ExchangeRun run_exchanges(const std::vector<double>& capacity, const std::vector<Exchange>& exchanges) {
+  return Runner(capacity, exchanges).run();
+}
+
+Flow coflow_of(const Round& round) {
+  std::map<ResourceId, double> bytes;
+  for (const Message& m : round.messages) {
+    for (const Weight& w : m.flow.weights) bytes[w.resource] += w.bytes * static_cast<double>(round.repeat);
+  }
+  Flow flow;
+  for (const auto& [resource, sum] : bytes) {
+    if (sum > 0) flow.weights.push_back({resource, sum});
+  }
+  return flow;
+}
+
+}  // namespace trnplan::sim

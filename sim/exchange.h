@@ -1,0 +1,54 @@
+// Collective algorithms message by message.
+//
+// An exchange is a group of members that send messages in rounds. A message of a round moves when both its
+// sender and its receiver have sent and received all their messages of the round before; it takes the round's
+// latency and then the time its flow needs under the sharing of resources. Nothing else synchronises the
+// members: a slow link holds up those that wait for it, step by step.
+//
+// The same description folded into coflows is coflow_of(); a test holds the two together.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/program.h"
+#include "units/sim_time.h"
+
+namespace trnplan::sim {
+
+/// One message from a member to another (or to itself), as a flow over the resources it uses.
+struct Message {
+  std::uint32_t from = 0, to = 0;
+  Flow flow;
+};
+
+/// The same messages, `repeat` times one after the other.
+struct Round {
+  std::int64_t repeat = 1;
+  SimTime latency;
+  std::vector<Message> messages;
+};
+
+struct Exchange {
+  std::uint32_t members = 0;
+  SimTime start;
+  std::vector<Round> rounds;
+};
+
+struct ExchangeRun {
+  SimTime end;                 ///< of the last exchange
+  std::vector<SimTime> ended;  ///< per exchange; its start when it has nothing to do
+  std::uint64_t messages = 0, events = 0;
+  std::uint64_t digest = 0;  ///< of every message's end, in the order of happening (FNV-1a)
+};
+
+/// Runs exchanges that share resources, every message of its own. `capacity` in bytes/s by ResourceId.
+/// Messages are made as they are due, so memory is O(messages of a round), not of the whole. Throws
+/// std::invalid_argument for an unknown member or resource, a capacity that is not positive and finite, or a
+/// negative repeat; std::overflow_error beyond the clock. Cost: O(log) per message plus the sharing.
+ExchangeRun run_exchanges(const std::vector<double>& capacity, const std::vector<Exchange>& exchanges);
+
+/// A round as one coflow: the bytes of all its messages and repeats on each resource.
+Flow coflow_of(const Round& round);
+
+}  // namespace trnplan::sim

@@ -1,0 +1,185 @@
+#include "sim/exchange.h"
+
+#include <thread>
+
+#include "sim/executor.h"
+#include "tests/catch.h"
+#include "tests/sim/random_flows.h"
+
+using namespace trnplan;
+using namespace trnplan::sim;
+
+namespace {
+
+constexpr std::int64_t kMicrosecond = 1'000'000;
+
+/// A ring of `members`, each with a link of its own to the next, `steps` steps of `bytes`.
+Exchange ring(std::uint32_t members, std::int64_t steps, double bytes, SimTime latency = {},
+              SimTime start = {}) {
+  Round round{steps, latency, {}};
+  for (std::uint32_t m = 0; m < members; ++m)
+    round.messages.push_back({m, (m + 1) % members, {{{m, bytes}}}});
+  return {members, start, {round}};
+}
+
+/// The same messages as tasks with dependencies.
+SimTime as_tasks(const std::vector<double>& capacity, const Exchange& e) {
+  Program p;
+  for (const double c : capacity) p.add_resource("r", BytesPerSecond(c));
+  std::vector<std::vector<TaskId>> before(e.members);  // the member's messages of its last round
+  for (const Round& round : e.rounds) {
+    for (std::int64_t k = 0; k < round.repeat; ++k) {
+      std::vector<std::vector<TaskId>> now(e.members);
+      for (const Message& m : round.messages) {
+        const TaskId t = p.add_transfer({}, p.add_flow(m.flow.weights), round.latency);
+        std::vector<TaskId> waits = before[m.from];
+        waits.insert(waits.end(), before[m.to].begin(), before[m.to].end());
+        std::sort(waits.begin(), waits.end());
+        waits.erase(std::unique(waits.begin(), waits.end()), waits.end());
+        for (const TaskId w : waits) p.add_dependency(w, t);
+        now[m.from].push_back(t);
+        if (m.to != m.from) now[m.to].push_back(t);
+      }
+      for (std::uint32_t m = 0; m < e.members; ++m) {
+        if (!now[m].empty()) before[m] = now[m];
+      }
+    }
+  }
+  return execute(p).end;
+}
+
+Exchange random_exchange(testing::Random& random, int resources) {
+  Exchange e{static_cast<std::uint32_t>(random.whole(1, 6)), SimTime{random.whole(0, 3) * kMicrosecond}, {}};
+  const int last = static_cast<int>(e.members) - 1;
+  for (int r = random.whole(0, 4); r > 0; --r) {
+    Round round{random.whole(0, 3), SimTime{random.whole(0, 2) * kMicrosecond}, {}};
+    for (int m = random.whole(0, 6); m > 0; --m) {
+      Flow flow = random.flow(resources, 3);
+      for (Weight& w : flow.weights) w.bytes *= 1e-6;
+      if (random.whole(0, 9) == 0) flow.weights.clear();
+      round.messages.push_back({static_cast<std::uint32_t>(random.whole(0, last)),
+                                static_cast<std::uint32_t>(random.whole(0, last)), std::move(flow)});
+    }
+    e.rounds.push_back(std::move(round));
+  }
+  return e;
+}
+
+}  // namespace
+
+// 7 steps of 3 us latency and 10 bytes at 2 bytes/us: 7 * (3 + 5) us.
+TEST_CASE("a ring takes its steps one after the other", "[sim]") {
+  const ExchangeRun run = run_exchanges(std::vector<double>(8, 2e6), {ring(8, 7, 10, {3 * kMicrosecond})});
+  CHECK(run.end.ps == 7 * 8 * kMicrosecond);
+  CHECK(run.messages == 56);
+}
+
+// One link at half speed: 10 us a step there, and every other member waits for it.
+TEST_CASE("a slow link holds up the whole ring", "[sim]") {
+  std::vector<double> capacity(8, 2e6);
+  capacity[3] = 1e6;
+  CHECK(run_exchanges(capacity, {ring(8, 7, 10)}).end.ps == 7 * 10 * kMicrosecond);
+}
+
+// Two rings on the same links: each message has half a link, 10 us a step; both end after 7 steps. A third
+// that starts when they are done is alone.
+TEST_CASE("two rings on one column, message by message", "[sim]") {
+  const ExchangeRun run = run_exchanges(
+      std::vector<double>(8, 2e6), {ring(8, 7, 10), ring(8, 7, 10), ring(8, 7, 10, {}, {70 * kMicrosecond})});
+  CHECK(run.ended[0].ps == 70 * kMicrosecond);
+  CHECK(run.ended[1].ps == 70 * kMicrosecond);
+  CHECK(run.end.ps == 105 * kMicrosecond);
+}
+
+TEST_CASE("edges of an exchange", "[sim]") {
+  CHECK(run_exchanges({}, {}).end.ps == 0);
+  CHECK(run_exchanges({1}, {{0, {5}, {}}}).ended[0].ps == 5);  // nobody: ends as it starts
+  SECTION("a message to itself, and one without bytes, pass after their latency") {
+    const ExchangeRun run = run_exchanges({1}, {{1, {}, {{3, SimTime{4}, {{0, 0, {}}}}}}});
+    CHECK(run.end.ps == 12);
+    CHECK(run.messages == 3);
+  }
+  SECTION("many repeats without any time do not recurse") {
+    CHECK(run_exchanges({1}, {{2, {}, {{1'000'000, {}, {{0, 1, {}}}}}}}).messages == 1'000'000);
+  }
+  SECTION("misuse") {
+    CHECK_THROWS_AS(run_exchanges({0}, {}), std::invalid_argument);
+    CHECK_THROWS_AS(run_exchanges({1}, {{1, {}, {{1, {}, {{0, 1, {}}}}}}}), std::invalid_argument);
+    CHECK_THROWS_AS(run_exchanges({1}, {{1, {}, {{1, {}, {{0, 0, {{{1, 1}}}}}}}}}), std::invalid_argument);
+    CHECK_THROWS_AS(run_exchanges({1}, {{1, {}, {{-1, {}, {}}}}}), std::invalid_argument);
+  }
+  SECTION("beyond the clock") {
+    CHECK_THROWS_AS(run_exchanges({1}, {ring(1, 1, 0x1p50)}), std::overflow_error);
+  }
+}
+
+TEST_CASE("messages made as they are due are those of the whole program", "[sim][property]") {
+  int messages = 0;
+  for (unsigned seed = 1; seed <= 300; ++seed) {
+    CAPTURE(seed);
+    testing::Random random(seed);
+    const std::vector<double> capacity = random.capacities(5);
+    Exchange e = random_exchange(random, 5);
+    e.start = {};
+    const ExchangeRun run = run_exchanges(capacity, {e});
+    messages += static_cast<int>(run.messages);
+    CHECK(run.end == as_tasks(capacity, e));
+  }
+  CHECK(messages > 1000);
+}
+
+TEST_CASE("same input, same digest, alone and beside another simulation", "[sim]") {
+  testing::Random random(7);
+  const std::vector<double> capacity = random.capacities(6);
+  std::vector<Exchange> exchanges;
+  for (int i = 0; i < 5; ++i) exchanges.push_back(random_exchange(random, 6));
+  exchanges.push_back(ring(6, 50, 3e-6));
+  const std::uint64_t digest = run_exchanges(capacity, exchanges).digest;
+  int different = 0;
+  for (int i = 0; i < 50; ++i) different += run_exchanges(capacity, exchanges).digest != digest;
+  const auto repeat = [&](int& wrong) {
+    for (int i = 0; i < 50; ++i) wrong += run_exchanges(capacity, exchanges).digest != digest;
+  };
+  int here = 0, there = 0;
+  std::thread other([&] { repeat(there); });
+  repeat(here);
+  other.join();
+  CHECK(different + here + there == 0);
+}
+
+TEST_CASE("a link's capacity is never exceeded, at any instant", "[sim][property]") {
+  double most = 0;
+  for (unsigned seed = 1; seed <= 60; ++seed) {
+    testing::Random random(seed);
+    const std::vector<double> capacity = random.capacities(6);
+    Program p;
+    for (const double c : capacity) p.add_resource("r", BytesPerSecond(c));
+    for (int t = 0; t < 40; ++t) {
+      p.add_transfer({}, p.add_flow(random.flow(6, 4).weights),
+                     SimTime{random.whole(0, 9) * 100'000'000'000});
+    }
+    std::vector<double> rate(p.tasks().size(), 0), used(capacity.size());
+    SimTime last{-1};
+    const auto account = [&] {
+      std::fill(used.begin(), used.end(), 0);
+      for (std::size_t t = 0; t < rate.size(); ++t) {
+        for (const Weight& w : p.flows()[p.tasks()[t].flow].weights) used[w.resource] += rate[t] * w.bytes;
+      }
+      for (std::size_t r = 0; r < used.size(); ++r) most = std::max(most, used[r] / capacity[r]);
+    };
+    execute(p, [&](SimTime at, TaskId t, double x) {
+      if (at > last) account();  // what held until now
+      last = at;
+      rate[t] = x;
+    });
+  }
+  CHECK(most <= 1 + 1e-12);
+  CHECK(most > 0.999);
+}
+
+TEST_CASE("a round as one coflow takes as long as its messages", "[sim]") {
+  const Exchange e = ring(4, 6, 10);
+  const Flow flow = coflow_of(e.rounds[0]);
+  CHECK(flow.weights.size() == 4);
+  for (const Weight& w : flow.weights) CHECK(w.bytes == 60);
+}

@@ -1,0 +1,110 @@
+#include "sim/flow_network.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "sim/fair_share.h"
+#include "tests/catch.h"
+#include "tests/sim/random_flows.h"
+
+using namespace trnplan::sim;
+
+namespace {
+
+/// A network beside the flows it should hold.
+struct Twin {
+  std::vector<double> capacity;
+  FlowNetwork network;
+  std::deque<std::pair<FlowNetwork::Handle, Flow>> active;
+
+  explicit Twin(std::vector<double> c) : capacity(std::move(c)), network(capacity) {}
+
+  void add(Flow f) {
+    const FlowNetwork::Handle h = network.add(f);
+    active.emplace_back(h, std::move(f));
+  }
+  void remove(std::size_t i) {
+    network.remove(active[i].first);
+    active.erase(active.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  /// Flows whose rate is not that of the solver from scratch, bit by bit.
+  int wrong() const {
+    std::vector<const Flow*> flows;
+    for (const auto& [h, f] : active) flows.push_back(&f);
+    const std::vector<double> expected = fair_rates(flows, capacity);
+    int count = 0;
+    for (std::size_t i = 0; i < active.size(); ++i) count += network.rate(active[i].first) != expected[i];
+    return count;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the incremental solver equals the one from scratch, to the last bit, after 10,000 random changes",
+          "[sim][property]") {
+  constexpr unsigned kSeed = 20261121;
+  INFO("seed " << kSeed);
+  int changes = 0, wrong = 0, several_at_once = 0;
+  for (unsigned world = 0; changes < 10'000; ++world) {
+    trnplan::sim::testing::Random random(kSeed + world);
+    const int resources = random.whole(1, 24);
+    const bool equal = world % 4 == 0;  // equal capacities: many ties
+    Twin twin(equal ? std::vector<double>(static_cast<std::size_t>(resources), 7.0)
+                    : random.capacities(resources));
+    for (int step = 0; step < 100; ++step) {
+      const int batch = random.whole(1, 3);
+      several_at_once += batch > 1;
+      for (int i = 0; i < batch; ++i, ++changes) {
+        const auto count = static_cast<int>(twin.active.size());
+        if (count > 0 && random.whole(0, 40) < count) {
+          twin.remove(static_cast<std::size_t>(random.whole(0, count - 1)));
+        } else {
+          twin.add(random.flow(resources, 4));
+        }
+      }
+      twin.network.settle();
+      wrong += twin.wrong();
+    }
+  }
+  CHECK(wrong == 0);
+  CHECK(several_at_once > 1000);
+}
+
+TEST_CASE("a change leaves flows alone that do not feel it", "[sim]") {
+  // Links A = 1 and B = 10. Two flows on A are stopped at 1/2; a third on A and B too, at 1/3 when it comes.
+  // What starts on B alone leaves all of A unchanged.
+  FlowNetwork network({1, 10});
+  const auto a1 = network.add({{{0, 1}}});
+  const auto both = network.add({{{0, 1}, {1, 1}}});
+  network.settle();
+  CHECK(network.rate(a1) == 0.5);
+  CHECK(network.rate(both) == 0.5);
+  const auto b = network.add({{{1, 1}}});
+  const std::vector<FlowNetwork::Handle> changed = network.settle();
+  CHECK(changed == std::vector<FlowNetwork::Handle>{b});
+  CHECK(network.rate(b) == Approx(9.5).epsilon(1e-14));
+  network.remove(a1);
+  CHECK(network.settle().size() == 2);  // `both` speeds up to 1, so `b` slows to 9
+  CHECK(network.rate(both) == 1);
+  CHECK(network.rate(b) == Approx(9).epsilon(1e-14));
+}
+
+TEST_CASE("flows that come and go between two settlements leave no trace", "[sim]") {
+  FlowNetwork network({4});
+  const auto stays = network.add({{{0, 2}}});
+  network.settle();
+  network.remove(network.add({{{0, 1}}}));
+  CHECK(network.settle().empty());
+  CHECK(network.rate(stays) == 2);
+  network.remove(stays);
+  CHECK(network.settle().empty());
+}
+
+TEST_CASE("weights far apart: the small one still limits", "[sim]") {
+  // 2^50 bytes over a fast link and 1 byte over a link of 2^-20 bytes/s: the latter takes 2^20 s, the former
+  // 1 s.
+  FlowNetwork network({0x1p50, 0x1p-20});
+  const auto f = network.add({{{0, 0x1p50}, {1, 1}}});
+  network.settle();
+  CHECK(network.rate(f) == Approx(0x1p-20).epsilon(1e-12));
+}
