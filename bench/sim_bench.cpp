@@ -67,6 +67,7 @@ void ring_message_by_message(benchmark::State& state) {
       benchmark::Counter(static_cast<double>(messages), benchmark::Counter::kIsRate);
 }
 BENCHMARK(ring_message_by_message)->Arg(16)->Arg(1024)->Unit(benchmark::kMillisecond);
+
 /// A route on a torus of `size` x `size` nodes, each with one link to each neighbour (+x, -x, +y, -y): first
 /// along x, then along y, each the shorter way round.
 std::vector<Weight> torus_route(int size, int from, int to, double bytes) {
@@ -87,7 +88,7 @@ std::vector<Weight> torus_route(int size, int from, int to, double bytes) {
 
 /// 10 rounds on a torus of 32 x 32: every node sends 1 GB over links of 10 GB/s to the node that a random
 /// permutation gives it (seldom itself: done at once); a round starts when the one before has ended.
-void BM_RandomPermutationTorus(benchmark::State& state) {
+void random_permutation_torus(benchmark::State& state) {
   constexpr int kSize = 32, kNodes = kSize * kSize, kRounds = 10;
   boost::random::mt19937 random(1);
   Program program;
@@ -116,6 +117,6 @@ void BM_RandomPermutationTorus(benchmark::State& state) {
                                                  benchmark::Counter::kIsIterationInvariantRate);
   state.counters["simulated_s"] = simulated;
 }
-BENCHMARK(BM_RandomPermutationTorus)->Unit(benchmark::kMillisecond);
+BENCHMARK(random_permutation_torus)->Unit(benchmark::kMillisecond);
 
 }  // namespace

@@ -40,6 +40,7 @@ constexpr Unit units[] = {
     {"GHz", Dimension::hertz, 1e9},
     {"B", Dimension::bytes, 1},
     {"bytes", Dimension::bytes, 1},
+    {"KiB", Dimension::bytes, kibi},
     {"MB", Dimension::bytes, 1e6},
     {"GB", Dimension::bytes, 1e9},
     {"TB", Dimension::bytes, 1e12},
@@ -277,6 +278,22 @@ models::Value value_from(MapReader& map, models::Parameter p, std::vector<Diagno
   return value;
 }
 
+/// Sizes at which the runtime changes its collective algorithm; absent: never.
+models::AlgorithmLimits algorithms_from(const Node& node, std::vector<Diagnostic>& faults) {
+  MapReader map(node, "algorithms", faults);
+  QuantityReader read(map, "algorithms", faults);
+  const auto limit = [&](std::string_view key, double fallback) {
+    return Bytes(map.has(key) ? read.quantity(key, Dimension::bytes, 0) : fallback);
+  };
+  models::AlgorithmLimits limits;
+  limits.one_step_below = limit("one_step_below", 0);
+  limits.mesh_below = limit("mesh_below", 0);
+  limits.halving_below = limit("halving_below", 0);
+  limits.flat_ring_from = limit("flat_ring_from", std::numeric_limits<double>::infinity());
+  map.finish();
+  return limits;
+}
+
 void throw_if_any(std::vector<Diagnostic> faults) {
   if (!faults.empty()) throw InputError(std::move(faults));
 }
@@ -448,6 +465,12 @@ models::Profile profile_from(const Node& node) {
       profile.values[p] = value_from(fields, static_cast<models::Parameter>(p), faults);
     }
     fields.finish();
+  }
+  if (const Node* algorithms = map.raw("algorithms")) {
+    profile.algorithms = algorithms_from(*algorithms, faults);
+  } else {
+    map.fault("algorithms", "this key is missing",
+              "add the sizes at which collectives change; see docs/models.md");
   }
   map.finish();
   throw_if_any(std::move(faults));

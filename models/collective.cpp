@@ -1,261 +1,260 @@
 #include "models/collective.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
+#include <map>
+#include <stdexcept>
 
 namespace trnplan::models {
 
-using topology::Cluster;
-using topology::Placement;
-
-Fabric::Fabric(const Cluster& cluster, const topology::ChipGraph& graph, const Placement& placement,
-               const Profile& profile)
-    : cluster_(&cluster), graph_(&graph), placement_(&placement), profile_(&profile) {}
-
-Parameter Fabric::parameter_of(Kind kind) {
-  switch (kind) {
-    case Kind::link:
-      return Parameter::link_fraction;
-    case Kind::dma:
-      return Parameter::dma_fraction;
-    case Kind::nic_out:
-    case Kind::nic_in:
-      return Parameter::efa_fraction;
-  }
-  return Parameter::count;
-}
-
-BytesPerSecond Fabric::capacity(const Key& key) const {
-  const topology::Instance& i = cluster_->instance;
-  const double share = (*profile_)[parameter_of(key.kind)];
-  switch (key.kind) {
-    case Kind::link:
-      return i.link_per_direction * share;
-    case Kind::dma:
-      return i.core.dma * share;
-    case Kind::nic_out:
-    case Kind::nic_in:
-      return i.nic * share;
-  }
-  return {};
-}
-
-std::string Fabric::name(const Key& key) {
-  const std::string node = "class " + std::to_string(key.cls) + " ";
-  switch (key.kind) {
-    case Kind::link:
-      return node + "link " + std::to_string(key.a) + ">" + std::to_string(key.b);
-    case Kind::dma:
-      return node + "dma " + std::to_string(key.a);
-    case Kind::nic_out:
-      return node + "nic " + std::to_string(key.a) + " out";
-    case Kind::nic_in:
-      return node + "nic " + std::to_string(key.a) + " in";
-  }
-  return node;
-}
-
-const std::vector<std::vector<int>>& Fabric::rings(const std::vector<int>& chips) const {
-  const auto [it, fresh] = rings_.try_emplace(chips);
-  if (fresh) it->second = graph_->disjoint_rings(chips);
-  return it->second;
-}
-
 namespace {
 
-/// The algorithm's name and reach by size (internode- and intranode-collective-comm.rst).
-constexpr double kMeshBelowBytes = 1024.0 * 1024;          // mesh: one step
-constexpr double kHalvingBelowBytes = 56 * 1024.0 * 1024;  // recursive halving-doubling: log2(N) steps
-
-int latency_steps(int members, double bytes) {
-  if (members < 2) return 0;
-  if (bytes < kMeshBelowBytes) return 1;
-  if (bytes < kHalvingBelowBytes) return std::bit_width(static_cast<unsigned>(members - 1));
-  return members - 1;
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
 }
 
-/// HBM accesses per byte that passes a rank (half of the published count per chip and two ranks).
-struct Accesses {
-  double all_gather, reduce_scatter;
-};
-constexpr Accesses kRing{4.0 / 2, 6.0 / 2};
-constexpr Accesses kKangaRing{3.0 / 2, 4.0 / 2};
-
-/// One group's part on one node.
-struct LocalPart {
-  int cls = 0;
-  std::vector<int> cores;
-  std::vector<int> chips;  ///< ascending, unique
-};
-
-class Loader {
+/// Where a message's bytes go: calls `add(resource, bytes)`. Each end of a message between nodes is its own
+/// node's; a message inside a node is all that node's.
+class Wiring {
  public:
-  Loader(const Fabric& fabric, Collective& out) : fabric_(fabric), out_(out) {}
+  explicit Wiring(const Fabric& fabric) : fabric_(fabric), instance_(fabric.cluster().instance) {}
 
-  /// Bytes that circulate along the rings of the local chips: `bytes` = G * (C-1)/C.
-  void ring_traffic(const LocalPart& part, double bytes) {
-    if (part.chips.size() < 2) return;
-    const auto& rings = fabric_.rings(part.chips);
-    if (rings.empty()) return detour_traffic(part, bytes);
-    for (const auto& ring : rings) {
-      const double per_direction = bytes / (2.0 * static_cast<double>(rings.size()));
-      for (std::size_t i = 0; i < ring.size(); ++i) {
-        const int a = ring[i], b = ring[(i + 1) % ring.size()];
-        link(part.cls, a, b, per_direction);
-        link(part.cls, b, a, per_direction);
-      }
-    }
+  template <class Add>
+  void inside(int cls, const Relation& r, int from_core, int to_core, Add&& add) const {
+    add(fabric_.memory(cls, from_core), r.bytes * r.read);
+    add(fabric_.memory(cls, to_core), r.bytes * r.written);
+    const int from = instance_.chip_of(from_core), to = instance_.chip_of(to_core);
+    if (from == to) return;
+    if (const Fabric::Id id = fabric_.link(cls, from, to); id < fabric_.size()) return add(id, r.bytes);
+    const auto legs = [&](const std::vector<Fabric::Leg>& way) {
+      for (const auto& leg : way) add(fabric_.link(cls, leg.from, leg.to), r.bytes * leg.part);
+    };
+    if (r.spread) return legs(fabric_.spread(from, to));
+    legs(fabric_.route(from, to));
   }
-
-  /// Without a ring (such a group is refused anyway) each step takes the shortest way.
-  void detour_traffic(const LocalPart& part, double bytes) {
-    for (std::size_t i = 0; i < part.chips.size(); ++i) {
-      const int a = part.chips[i], b = part.chips[(i + 1) % part.chips.size()];
-      route_traffic(part.cls, a, b, bytes / 2);
-      route_traffic(part.cls, b, a, bytes / 2);
-    }
+  template <class Add>
+  void out(int cls, const Relation& r, int core, double copies, Add&& add) const {
+    add(fabric_.memory(cls, core), r.bytes * r.read * copies);
+    if (instance_.nics > 0) add(fabric_.nic(cls, core, Fabric::Kind::nic_out), r.bytes * copies);
+    if (fabric_.has_spine()) add(fabric_.spine(cls, Fabric::Kind::spine_out), r.bytes * copies);
   }
-
-  void route_traffic(int cls, int from, int to, double bytes) {
-    const std::vector<int> path = fabric_.graph().route(from, to);
-    for (std::size_t i = 0; i + 1 < path.size(); ++i) link(cls, path[i], path[i + 1], bytes);
-  }
-
-  void link(int cls, int from, int to, double bytes) { add({Fabric::Kind::link, cls, from, to}, bytes); }
-  void dma(int cls, int core, double bytes) { add({Fabric::Kind::dma, cls, core, 0}, bytes); }
-  void nic(int cls, int core, double out, double in) {
-    const topology::Instance& i = fabric_.cluster().instance;
-    if (i.nics == 0) return;  // such a group is refused
-    const int n = i.nic_of_chip[static_cast<std::size_t>(i.chip_of(core))];
-    add({Fabric::Kind::nic_out, cls, n, 0}, out);
-    add({Fabric::Kind::nic_in, cls, n, 0}, in);
+  template <class Add>
+  void in(int cls, const Relation& r, int core, double copies, Add&& add) const {
+    add(fabric_.memory(cls, core), r.bytes * r.written * copies);
+    if (instance_.nics > 0) add(fabric_.nic(cls, core, Fabric::Kind::nic_in), r.bytes * copies);
+    if (fabric_.has_spine()) add(fabric_.spine(cls, Fabric::Kind::spine_in), r.bytes * copies);
   }
 
  private:
-  void add(const Fabric::Key& key, double bytes) {
-    if (bytes > 0) out_.load[key] += bytes;
-  }
   const Fabric& fabric_;
-  Collective& out_;
+  const topology::Instance& instance_;
 };
 
-/// The local parts of a group on representative nodes, and how many nodes it touches.
-struct Spread {
-  std::vector<LocalPart> parts;
-  int nodes = 0;
-  int ranks_per_node = 0;
-};
-
-Spread spread_of(const Fabric& fabric, const std::vector<int>& ranks) {
-  const Placement& placement = fabric.placement();
-  const topology::Instance& instance = fabric.cluster().instance;
-  std::map<int, LocalPart> by_node;
-  for (const int r : ranks) by_node[placement.node_of(r)].cores.push_back(placement.local_of(r));
-  Spread spread;
-  spread.nodes = static_cast<int>(by_node.size());
-  spread.ranks_per_node = static_cast<int>(ranks.size()) / spread.nodes;
-  for (auto& [node, part] : by_node) {
-    part.cls = placement.class_of_node(node);
-    if (placement.representative(part.cls) != node) continue;
-    for (const int c : part.cores) part.chips.push_back(instance.chip_of(c));
-    std::sort(part.chips.begin(), part.chips.end());
-    part.chips.erase(std::unique(part.chips.begin(), part.chips.end()), part.chips.end());
-    spread.parts.push_back(std::move(part));
+/// Adds up bytes per resource.
+class Sum {
+ public:
+  explicit Sum(Fabric::Id resources) : bytes_(resources, 0) {}
+  void add(Fabric::Id id, double bytes) {
+    if (bytes_[id] == 0 && bytes > 0) used_.push_back(id);
+    bytes_[id] += bytes;
   }
-  return spread;
+  Fabric::Load load() {
+    std::sort(used_.begin(), used_.end());
+    Fabric::Load load;
+    for (const Fabric::Id id : used_) load.emplace_back(id, bytes_[id]);
+    return load;
+  }
+
+ private:
+  std::vector<double> bytes_;
+  std::vector<Fabric::Id> used_;
+};
+
+/// A group's cores on each of its nodes, ascending, in the order of GroupShape::nodes.
+std::vector<std::vector<int>> cores_by_node(const Fabric& fabric, const GroupShape& shape,
+                                            const std::vector<int>& ranks, bool representatives_only) {
+  const topology::Placement& placement = fabric.placement();
+  std::map<int, std::size_t> place;
+  std::vector<std::vector<int>> cores(shape.nodes.size());
+  for (std::size_t n = 0; n < shape.nodes.size(); ++n) {
+    const int node = shape.nodes[n];
+    if (representatives_only && placement.representative(placement.class_of_node(node)) != node) continue;
+    place[node] = n;
+  }
+  int last = -1;
+  std::vector<int>* mine = nullptr;
+  for (const int r : ranks) {
+    if (const int node = placement.node_of(r); node != last) {
+      const auto it = place.find(node);
+      mine = it == place.end() ? nullptr : &cores[it->second];
+      last = node;
+    }
+    if (mine != nullptr) mine->push_back(placement.local_of(r));
+  }
+  for (auto& c : cores) std::sort(c.begin(), c.end());
+  return cores;
 }
 
-/// Traffic of `gathers` all-gathers and `scatters` reduce-scatters of `bytes` on one group.
-void gather_scatter_load(Loader& loader, const topology::Instance& instance, const Spread& s, double bytes,
-                         int gathers, int scatters) {
-  const double passes = gathers + scatters;
-  for (const LocalPart& part : s.parts) {
-    const double local = static_cast<double>(part.cores.size());
-    const double chips = static_cast<double>(part.chips.size());
-    loader.ring_traffic(part, passes * bytes * (chips - 1) / chips);
-    const bool whole_chips = local == chips * instance.cores_per_chip && chips > 1;
-    const Accesses& accesses = whole_chips ? kKangaRing : kRing;
-    const double circulating = bytes * (whole_chips ? (chips - 1) / chips : (local - 1) / local);
-    const double dma = circulating * (gathers * accesses.all_gather + scatters * accesses.reduce_scatter);
-    const double through_nic = passes * bytes / local * (s.nodes - 1) / s.nodes;
-    for (const int core : part.cores) {
-      loader.dma(part.cls, core, dma);
-      loader.nic(part.cls, core, through_nic, through_nic);
+/// Loads of one group's stages, on the representatives among its nodes.
+void add_loads(const Fabric& fabric, const GroupShape& shape, const std::vector<int>& ranks,
+               const Description& description, std::vector<Sum>& sums) {
+  const Wiring wiring(fabric);
+  const auto cores = cores_by_node(fabric, shape, ranks, true);
+  for (std::size_t n = 0; n < cores.size(); ++n) {
+    if (cores[n].empty()) continue;
+    const int cls = fabric.placement().class_of_node(shape.nodes[n]);
+    // A group whose nodes differ is refused or doubtful; its members are taken in turn.
+    const auto core = [&](int member) { return cores[n][at(member) % cores[n].size()]; };
+    for (std::size_t s = 0; s < description.stages.size(); ++s) {
+      const Stage& stage = description.stages[s];
+      const auto steps = static_cast<double>(stage.steps);
+      const auto add = [&](Fabric::Id id, double bytes) { sums[s].add(id, bytes * steps); };
+      for (const Relation& r : stage.relations) {
+        if (r.node == Relation::Node::same) {
+          wiring.inside(cls, r, core(r.from), core(r.to), add);
+          continue;
+        }
+        const double copies = r.node == Relation::Node::others ? shape.node_count() - 1 : 1;
+        wiring.out(cls, r, core(r.from), copies, add);
+        wiring.in(cls, r, core(r.to), copies, add);
+      }
     }
   }
 }
 
-void pair_load(Loader& loader, const Fabric& fabric, const std::vector<int>& pair, double bytes) {
-  const Placement& p = fabric.placement();
-  const topology::Instance& instance = fabric.cluster().instance;
-  const bool same_node = p.node_of(pair[0]) == p.node_of(pair[1]);
-  for (int side = 0; side < 2; ++side) {
-    const int rank = pair[static_cast<std::size_t>(side)], peer = pair[static_cast<std::size_t>(1 - side)];
-    if (!p.represents(rank)) continue;
-    const int cls = p.class_of_rank(rank), core = p.local_of(rank);
-    loader.dma(cls, core, 2 * bytes);  // read what is sent, write what arrives
-    if (same_node) {
-      loader.route_traffic(cls, instance.chip_of(core), instance.chip_of(p.local_of(peer)), bytes);
-    } else {
-      loader.nic(cls, core, bytes, bytes);
-    }
-  }
+Phase phase_of(const Profile& profile, const Stage& stage, Fabric::Load load) {
+  Phase phase{std::move(load), stage.steps, {}, {}};
+  const double latency = profile[stage.between_nodes ? Parameter::efa_latency : Parameter::hop_latency];
+  (stage.between_nodes ? phase.network : phase.hops) = Seconds(latency * static_cast<double>(stage.steps));
+  return phase;
 }
 
-/// Latency of one group; all groups have equal shape.
-void add_latency(Collective& out, const Fabric& fabric, const Spread& s, double bytes, int rounds) {
-  const Profile& profile = fabric.profile();
-  int chips = 1;
-  for (const LocalPart& part : s.parts) chips = std::max(chips, static_cast<int>(part.chips.size()));
-  if (s.parts.empty()) chips = s.ranks_per_node;
-  const int local_steps = s.ranks_per_node > 1 ? std::max(1, latency_steps(chips, bytes)) : 0;
-  const double per_rank = bytes / std::max(1, s.ranks_per_node);
-  const int node_steps = latency_steps(s.nodes, per_rank);
-  out.alpha = Seconds(profile[Parameter::in_graph_alpha]);
-  out.hops = Seconds(rounds * local_steps * profile[Parameter::hop_latency]);
-  out.network = Seconds(rounds * node_steps * profile[Parameter::efa_latency]);
+/// The nodes (by index) that a relation sends to from node `n`.
+template <class Visit>
+void each_peer(const Relation& r, int n, int nodes, Visit&& visit) {
+  switch (r.node) {
+    case Relation::Node::same:
+      return visit(n);
+    case Relation::Node::shift:
+      return visit((n + r.by) % nodes);
+    case Relation::Node::flip:
+      return visit(n ^ r.by);
+    case Relation::Node::others:
+      for (int other = 0; other < nodes; ++other) {
+        if (other != n) visit(other);
+      }
+  }
 }
 
 }  // namespace
 
-Seconds Collective::transfer(const Fabric& fabric) const {
+Seconds Phase::transfer(const Fabric& fabric) const {
   Seconds worst{};
-  for (const auto& [key, bytes] : load) worst = std::max(worst, Bytes(bytes) / fabric.capacity(key));
+  for (const auto& [id, bytes] : load) worst = std::max(worst, Bytes(bytes) / fabric.capacity(id));
   return worst;
 }
 
-Parameter Collective::bottleneck(const Fabric& fabric) const {
+Parameter Phase::bottleneck(const Fabric& fabric) const {
   Seconds worst{};
   Parameter p = Parameter::dma_fraction;
-  for (const auto& [key, bytes] : load) {
-    const Seconds here = Bytes(bytes) / fabric.capacity(key);
+  for (const auto& [id, bytes] : load) {
+    const Seconds here = Bytes(bytes) / fabric.capacity(id);
     if (here <= worst) continue;
     worst = here;
-    p = Fabric::parameter_of(key.kind);
+    p = fabric.parameter(id);
   }
   return p;
 }
 
+Seconds Collective::latency() const {
+  Seconds sum = alpha;
+  for (const Phase& p : phases) sum += p.latency();
+  return sum;
+}
+
+Seconds Collective::transfer(const Fabric& fabric) const {
+  Seconds sum{};
+  for (const Phase& p : phases) sum += p.transfer(fabric);
+  return sum;
+}
+
 Collective collective(const Fabric& fabric, CollectiveOp op, const std::vector<std::vector<int>>& groups,
-                      Bytes bytes) {
+                      Bytes bytes, Algorithm algorithm) {
   Collective out;
-  Loader loader(fabric, out);
-  bool first = true;
+  std::vector<Sum> sums;
+  std::vector<Stage> stages;  // of the first group; latency needs no more
   for (const std::vector<int>& ranks : groups) {
     if (ranks.size() < 2) continue;
-    const Spread s = spread_of(fabric, ranks);
-    const int gathers = op == CollectiveOp::all_gather || op == CollectiveOp::all_reduce ? 1 : 0;
-    const int scatters = op == CollectiveOp::reduce_scatter || op == CollectiveOp::all_reduce ? 1 : 0;
-    if (op == CollectiveOp::send_recv) {
-      pair_load(loader, fabric, ranks, bytes.value);
-    } else {
-      gather_scatter_load(loader, fabric.cluster().instance, s, bytes.value, gathers, scatters);
+    const GroupShape shape = shape_of(fabric.cluster(), ranks);
+    Description description = describe(fabric, op, shape, bytes, algorithm);
+    while (sums.size() < description.stages.size()) sums.emplace_back(fabric.size());
+    add_loads(fabric, shape, ranks, description, sums);
+    if (stages.empty()) out.algorithm = std::move(description.algorithm);
+    for (std::size_t s = stages.size(); s < description.stages.size(); ++s) {
+      stages.push_back({description.stages[s].steps, description.stages[s].between_nodes, {}});
     }
-    if (first) add_latency(out, fabric, s, bytes.value, std::max(1, gathers + scatters));
-    first = false;
+  }
+  if (stages.empty()) return out;
+  out.alpha = Seconds(fabric.profile()[Parameter::in_graph_alpha]);
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    out.phases.push_back(phase_of(fabric.profile(), stages[s], sums[s].load()));
   }
   return out;
+}
+
+Seconds nccom_seconds(const Fabric& fabric, const Collective& c, bool between_nodes) {
+  const Profile& p = fabric.profile();
+  return c.seconds(fabric) + Seconds(p[Parameter::host_launch]) +
+         Seconds(between_nodes ? p[Parameter::barrier] : 0);
+}
+
+std::vector<sim::Exchange> expand(const Fabric& fabric, CollectiveOp op,
+                                  const std::vector<std::vector<int>>& groups, Bytes bytes,
+                                  Algorithm algorithm) {
+  std::vector<sim::Exchange> exchanges;
+  const Wiring wiring(fabric);
+  for (const std::vector<int>& ranks : groups) {
+    const GroupShape shape = shape_of(fabric.cluster(), ranks);
+    const auto cores = cores_by_node(fabric, shape, ranks, false);
+    for (const auto& c : cores) {
+      if (c.size() != shape.cores.size()) {
+        throw std::invalid_argument("a group must hold equally many cores on each of its nodes");
+      }
+    }
+    sim::Exchange e{static_cast<std::uint32_t>(shape.ranks()), {}, {}};
+    for (const Stage& stage : describe(fabric, op, shape, bytes, algorithm).stages) {
+      sim::Round round{stage.steps,
+                       to_sim_time(phase_of(fabric.profile(), {1, stage.between_nodes, {}}, {}).latency()),
+                       {}};
+      for (int n = 0; n < shape.node_count(); ++n) {
+        for (const Relation& r : stage.relations) {
+          each_peer(r, n, shape.node_count(), [&](int peer) {
+            std::map<Fabric::Id, double> used;
+            const auto add = [&](Fabric::Id id, double b) { used[id] += b; };
+            const int from = cores[at(n)][at(r.from)], to = cores[at(peer)][at(r.to)];
+            const auto cls = [&](int node) {
+              return fabric.placement().class_of_node(shape.nodes[at(node)]);
+            };
+            if (peer == n) {
+              wiring.inside(cls(n), r, from, to, add);
+            } else {
+              wiring.out(cls(n), r, from, 1, add);
+              wiring.in(cls(peer), r, to, 1, add);
+            }
+            sim::Message m{static_cast<std::uint32_t>(n * shape.local() + r.from),
+                           static_cast<std::uint32_t>(peer * shape.local() + r.to),
+                           {}};
+            for (const auto& [id, b] : used) {
+              if (b > 0) m.flow.weights.push_back({id, b});
+            }
+            round.messages.push_back(std::move(m));
+          });
+        }
+      }
+      e.rounds.push_back(std::move(round));
+    }
+    exchanges.push_back(std::move(e));
+  }
+  return exchanges;
 }
 
 }  // namespace trnplan::models

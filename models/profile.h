@@ -3,33 +3,39 @@
 
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <string_view>
+
+#include "units/quantity.h"
 
 namespace trnplan::models {
 
 /// Every parameter that is not an exact published number. The key in profile files is to_string(p); unit and
 /// meaning stand in docs/models.md and in the profile itself.
 enum class Parameter : std::size_t {
-  matmul_efficiency,     ///< share of ideal tensor-engine cycles
-  matmul_hbm_traffic,    ///< HBM bytes of a matmul over its compulsory bytes
-  fp32_slowdown,         ///< tensor-engine cycles of an fp32 run over those of bf16
-  hbm_fraction,          ///< share of published HBM bandwidth
-  flash_efficiency,      ///< ideal causal flash-attention cycles over real ones
-  score_traffic,         ///< HBM bytes of non-flash attention over the counted ones
-  vector_efficiency,     ///< share of vector-engine lanes x clock
-  link_fraction,         ///< share of published NeuronLink bandwidth per direction
-  dma_fraction,          ///< share of published DMA bandwidth per core
-  in_graph_alpha,        ///< seconds per collective inside a compiled graph
-  hop_latency,           ///< seconds per NeuronLink hop
-  efa_fraction,          ///< share of published EFA bandwidth
-  efa_latency,           ///< seconds per message between nodes
-  layer_overhead,        ///< seconds per layer and pass (DMA and semaphore latency)
-  graph_launch,          ///< seconds per micro-batch graph without pipeline
-  task_launch,           ///< seconds per pipeline task (each is a graph of its own)
-  bucket_overhead,       ///< seconds per ZeRO-1 bucket
-  step_overhead,         ///< seconds per step on the host
-  runtime_reserve,       ///< bytes per core held by runtime, collectives, code
+  matmul_efficiency,   ///< share of ideal tensor-engine cycles
+  matmul_hbm_traffic,  ///< HBM bytes of a matmul over its compulsory bytes
+  fp32_slowdown,       ///< tensor-engine cycles of an fp32 run over those of bf16
+  hbm_fraction,        ///< share of published HBM bandwidth
+  flash_efficiency,    ///< ideal causal flash-attention cycles over real ones
+  score_traffic,       ///< HBM bytes of non-flash attention over the counted ones
+  vector_efficiency,   ///< share of vector-engine lanes x clock
+  link_fraction,       ///< share of published NeuronLink bandwidth per direction
+  dma_fraction,        ///< share of published DMA bandwidth per core
+  in_graph_alpha,      ///< seconds per collective inside a compiled graph
+  hop_latency,         ///< seconds per NeuronLink hop
+  host_launch,         ///< seconds by which the host starts a collective that is a graph of its own
+  barrier,           ///< seconds in which such a collective makes the nodes of its group wait for each other
+  efa_fraction,      ///< share of published EFA bandwidth
+  efa_latency,       ///< seconds per message between nodes
+  overlap_slowdown,  ///< length of work over its length without a collective beside it, on the same core
+  layer_overhead,    ///< seconds per layer and pass (DMA and semaphore latency)
+  graph_launch,      ///< seconds per micro-batch graph without pipeline
+  task_launch,       ///< seconds per pipeline task (each is a graph of its own)
+  bucket_overhead,   ///< seconds per ZeRO-1 bucket
+  step_overhead,     ///< seconds per step on the host
+  runtime_reserve,   ///< bytes per core held by runtime, collectives, code
   configuration_spread,  ///< log-sd of step time between configurations, unexplained
   stack_spread,          ///< log-sd of step time between software stacks, added when the stack is unknown
   count
@@ -46,10 +52,21 @@ struct Value {
   std::string source;
 };
 
+/// Sizes at which the runtime goes from one collective algorithm to the next, as bytes a member: the gathered
+/// size (or that of an all-reduce) over the members that gather. None is published for trn1; the profile says
+/// where each comes from.
+struct AlgorithmLimits {
+  Bytes one_step_below{};  ///< all-reduces too small to be cut into a piece for each rank
+  Bytes mesh_below{};
+  Bytes halving_below{};  ///< recursive halving-doubling from mesh_below on; above: kangaring or ring
+  Bytes flat_ring_from{std::numeric_limits<double>::infinity()};  ///< between nodes: one ring of all ranks
+};
+
 /// theta: one value per parameter. Its covariance is diagonal in a data-sheet profile.
 struct Profile {
   std::string name;
   std::array<Value, static_cast<std::size_t>(Parameter::count)> values;
+  AlgorithmLimits algorithms;
 
   double operator[](Parameter p) const { return values[static_cast<std::size_t>(p)].median; }
   const Value& value(Parameter p) const { return values[static_cast<std::size_t>(p)]; }

@@ -58,7 +58,7 @@ struct Charge {
   }
 };
 
-/// A task as the step knows it: a fixed part, then perhaps a transfer.
+/// A task as the step knows it: a fixed part, then perhaps a transfer. A collective is one item per phase.
 struct Item {
   Charge fixed;
   Fabric::Load load;  ///< empty: work only
@@ -79,17 +79,32 @@ Item work_item(Category c, Parameter p, Seconds s, Parameter also = Parameter::c
   return item;
 }
 
-Item transfer_item(const Fabric& fabric, Category c, const Collective& collective, int repeat = 1) {
-  Item item;
-  item.fixed.add(c, Parameter::in_graph_alpha, collective.alpha * repeat);
-  item.fixed.add(c, Parameter::hop_latency, collective.hops * repeat);
-  item.fixed.add(c, Parameter::efa_latency, collective.network * repeat);
-  item.load = collective.load;
-  for (auto& [key, bytes] : item.load) bytes *= repeat;
-  item.transfer_category = c;
-  item.transfer_parameter = collective.bottleneck(fabric);
-  item.alone = collective.transfer(fabric) * repeat;
-  return item;
+using Items = std::vector<Item>;
+
+/// `collective` done `repeat` times in a row: its phases, each for all repeats at once.
+Items transfer_items(const Fabric& fabric, Category c, const Collective& collective, int repeat = 1) {
+  Items items;
+  for (const Phase& phase : collective.phases) {
+    Item item;
+    item.fixed.add(c, Parameter::hop_latency, phase.hops * repeat);
+    item.fixed.add(c, Parameter::efa_latency, phase.network * repeat);
+    item.load = phase.load;
+    for (auto& [id, bytes] : item.load) bytes *= repeat;
+    item.transfer_category = c;
+    item.transfer_parameter = phase.bottleneck(fabric);
+    item.alone = phase.transfer(fabric) * repeat;
+    items.push_back(std::move(item));
+  }
+  if (!items.empty()) {
+    items.front().fixed.add(c, Parameter::in_graph_alpha, collective.alpha * repeat);
+  }
+  return items;
+}
+
+SimTime uncontended(const Items& items) {
+  SimTime t;
+  for (const Item& item : items) t += item.uncontended();
+  return t;
 }
 
 /// Puts items into a sim::Program; resources and flows are made once.
@@ -126,14 +141,14 @@ class Builder {
     Known known{sim::Task::kNoFlow, item.fixed.total(), static_cast<std::uint32_t>(items_.size())};
     items_.push_back(&item);
     std::vector<sim::Weight> weights;
-    for (const auto& [key, bytes] : item.load) weights.push_back({resource(key), bytes});
+    for (const auto& [id, bytes] : item.load) weights.push_back({resource(id), bytes});
     if (!weights.empty()) known.flow = program_.add_flow(std::move(weights));
     return known;
   }
 
-  sim::ResourceId resource(const Fabric::Key& key) {
-    const auto [it, fresh] = resources_.try_emplace(key);
-    if (fresh) it->second = program_.add_resource(Fabric::name(key), fabric_.capacity(key));
+  sim::ResourceId resource(Fabric::Id id) {
+    const auto [it, fresh] = resources_.try_emplace(id);
+    if (fresh) it->second = program_.add_resource(fabric_.name(id), fabric_.capacity(id));
     return it->second;
   }
 
@@ -145,7 +160,7 @@ class Builder {
   const Fabric& fabric_;
   sim::Program program_;
   std::map<const Item*, Known> known_;
-  std::map<Fabric::Key, sim::ResourceId> resources_;
+  std::map<Fabric::Id, sim::ResourceId> resources_;
   std::vector<const Item*> items_;
   sim::FlowId empty_flow_ = sim::Task::kNoFlow;
 };
@@ -156,7 +171,7 @@ SimTime transfer_of(const sim::Program& program, const sim::Run& run, sim::TaskI
 }
 
 /// A sub-program: items one after the other on one device, run on the engine.
-Charge run_chain(const Fabric& fabric, const std::vector<Item>& chain) {
+Charge run_chain(const Fabric& fabric, const Items& chain) {
   Builder builder(fabric, 1);
   for (const Item& item : chain) builder.emit(item, {0});
   const sim::Run run = sim::execute(builder.program());
@@ -188,18 +203,19 @@ struct StepModel::Parts {
 
   /// Operators of a stage's pass over one micro-batch, in runs of equal layers.
   struct Pass {
-    std::vector<std::pair<const std::vector<Item>*, int>> chains;  ///< (operators, how often)
-    std::vector<std::unique_ptr<std::vector<Item>>> own;
+    std::vector<std::pair<const Items*, int>> chains;  ///< (operators, how often)
+    std::vector<std::unique_ptr<Items>> own;
     Item launch;
     Item whole;  ///< the same as one task of known length
     Flops flops{};
   };
   struct Stage {
     Pass forward, backward;
-    Item gradients_to_norms, reduce, optimizer, gather, end;
+    Items gradients_to_norms, reduce, gather;
+    Item optimizer, end;
   };
   std::vector<Stage> parts;
-  std::vector<Item> activation, gradient;  ///< per boundary
+  std::vector<Items> activation, gradient;  ///< per boundary
   Item barrier;
   bool must_expand = false;
 
@@ -252,22 +268,27 @@ struct StepModel::Parts {
     return it->second;
   }
 
-  std::vector<Item> items_of(const OperatorList& operators, StageGroups& groups, int stage) const {
-    std::vector<Item> items;
+  Items items_of(const OperatorList& operators, StageGroups& groups, int stage) const {
+    Items items;
     for (const Operator& o : operators) {
-      Item item = o.scope == Scope::none
-                      ? work_item(o.category, o.parameter, o.seconds, o.also)
-                      : transfer_item(fabric, o.category, collective_of(groups, o), o.repeat);
+      if (o.scope == Scope::none) {
+        items.push_back(work_item(o.category, o.parameter, o.seconds, o.also));
+      } else {
+        for (Item& item : transfer_items(fabric, o.category, collective_of(groups, o), o.repeat)) {
+          items.push_back(std::move(item));
+        }
+      }
+    }
+    for (Item& item : items) {
       item.stage = stage;
       item.micro_batch_work = true;
-      items.push_back(std::move(item));
     }
     return items;
   }
 
   void append(Pass& pass, const OperatorList& operators, int times, StageGroups& groups, int stage) {
     if (operators.empty() || times == 0) return;
-    pass.own.push_back(std::make_unique<std::vector<Item>>(items_of(operators, groups, stage)));
+    pass.own.push_back(std::make_unique<Items>(items_of(operators, groups, stage)));
     pass.chains.emplace_back(pass.own.back().get(), times);
     for (const Operator& o : operators) pass.flops += o.flops * times;
   }
@@ -309,7 +330,7 @@ struct StepModel::Parts {
 
   void make_end_of_step(Stage& s, int stage, int layers, double n, const Groups& tensor, const Groups& data) {
     if (strategy.sequence_parallel) {  // norm weights' gradients, one fp32 vector each
-      s.gradients_to_norms = transfer_item(
+      s.gradients_to_norms = transfer_items(
           fabric, Category::tensor_parallel,
           collective(fabric, CollectiveOp::all_reduce, tensor, Bytes(4.0 * job.architecture.hidden)),
           2 * layers + (stage == stages - 1 ? 1 : 0));
@@ -326,19 +347,21 @@ struct StepModel::Parts {
     s.optimizer = work_item(update.front().category, update.front().parameter, update.front().seconds);
     s.end =
         work_item(Category::overhead, Parameter::step_overhead, Seconds(profile[Parameter::step_overhead]));
-    for (Item* item : {&s.gradients_to_norms, &s.reduce, &s.optimizer, &s.gather, &s.end})
-      item->stage = stage;
+    for (Items* items : {&s.gradients_to_norms, &s.reduce, &s.gather}) {
+      for (Item& item : *items) item.stage = stage;
+    }
+    s.optimizer.stage = s.end.stage = stage;
   }
 
   /// A long vector in buckets, one collective each, one after the other.
-  Item bucketed(CollectiveOp op, const Groups& groups, double bytes, double bucket) const {
+  Items bucketed(CollectiveOp op, const Groups& groups, double bytes, double bucket) const {
     if (groups.empty()) return {};
     const int buckets = static_cast<int>(std::max(1.0, std::ceil(bytes / bucket)));
-    Item item = transfer_item(fabric, Category::data_parallel,
-                              collective(fabric, op, groups, Bytes(bytes / buckets)), buckets);
-    item.fixed.add(Category::data_parallel, Parameter::bucket_overhead,
-                   Seconds(profile[Parameter::bucket_overhead] * buckets));
-    return item;
+    Items items = transfer_items(fabric, Category::data_parallel,
+                                 collective(fabric, op, groups, Bytes(bytes / buckets)), buckets);
+    items.front().fixed.add(Category::data_parallel, Parameter::bucket_overhead,
+                            Seconds(profile[Parameter::bucket_overhead] * buckets));
+    return items;
   }
 
   void make_boundary(int boundary) {
@@ -349,10 +372,11 @@ struct StepModel::Parts {
       if (placement.represents(below) || placement.represents(above)) pairs.push_back({below, above});
     }
     const auto message = [&](Bytes bytes) {
-      Item item = transfer_item(fabric, Category::pipeline,
-                                collective(fabric, CollectiveOp::send_recv, pairs, bytes));
-      item.fixed.add(Category::pipeline, Parameter::task_launch, Seconds(profile[Parameter::task_launch]));
-      return item;
+      Items items = transfer_items(fabric, Category::pipeline,
+                                   collective(fabric, CollectiveOp::send_recv, pairs, bytes));
+      items.front().fixed.add(Category::pipeline, Parameter::task_launch,
+                              Seconds(profile[Parameter::task_launch]));
+      return items;
     };
     activation.push_back(message(layer_model.boundary() + layer_model.pass_along()));
     gradient.push_back(message(layer_model.boundary()));
@@ -373,30 +397,32 @@ struct StepModel::Parts {
   /// True when a stage's own collectives use a link or NIC that another stage may use at the same time: then
   /// layers must run inside the step, where the engine shares the resource out.
   bool chains_share_with_others() const {
-    std::map<Fabric::Key, int> user;  ///< the stage whose chains use a resource
+    std::map<Fabric::Id, int> user;  ///< the stage whose chains use a resource
     for (std::size_t s = 0; s < parts.size(); ++s) {
       for (const Pass* pass : {&parts[s].forward, &parts[s].backward}) {
         for (const auto& [chain, times] : pass->chains) {
           for (const Item& item : *chain) {
-            for (const auto& [key, bytes] : item.load) {
-              if (user.try_emplace(key, static_cast<int>(s)).first->second != static_cast<int>(s))
-                return true;
+            for (const auto& [id, bytes] : item.load) {
+              if (user.try_emplace(id, static_cast<int>(s)).first->second != static_cast<int>(s)) return true;
             }
           }
         }
       }
     }
     // A transfer cannot disturb the stages that take part in it: they are busy with it.
-    const auto disturbs = [&](const Item& item, int first_stage, int last_stage) {
-      return std::any_of(item.load.begin(), item.load.end(), [&](const auto& use) {
-        const auto it = user.find(use.first);
-        return it != user.end() && (it->second < first_stage || it->second > last_stage);
-      });
+    const auto disturbs = [&](const Items& items, int first_stage, int last_stage) {
+      for (const Item& item : items) {
+        for (const auto& [id, bytes] : item.load) {
+          const auto it = user.find(id);
+          if (it != user.end() && (it->second < first_stage || it->second > last_stage)) return true;
+        }
+      }
+      return false;
     };
     for (int s = 0; s < stages; ++s) {
       const Stage& stage = parts[static_cast<std::size_t>(s)];
-      for (const Item* item : {&stage.gradients_to_norms, &stage.reduce, &stage.gather}) {
-        if (disturbs(*item, s, s)) return true;
+      for (const Items* items : {&stage.gradients_to_norms, &stage.reduce, &stage.gather}) {
+        if (disturbs(*items, s, s)) return true;
       }
     }
     for (int b = 0; b + 1 < stages; ++b) {
@@ -404,6 +430,10 @@ struct StepModel::Parts {
       if (disturbs(activation[i], b, b + 1) || disturbs(gradient[i], b, b + 1)) return true;
     }
     return false;
+  }
+
+  static void emit_all(Builder& builder, const Items& items, const std::vector<sim::DeviceId>& devices) {
+    for (const Item& item : items) builder.emit(item, devices);
   }
 
   void emit_pass(Builder& builder, const Pass& pass, sim::DeviceId device, bool expand) const {
@@ -438,11 +468,11 @@ struct StepModel::Parts {
                       expand);
           } else if (action.kind == Kind::activation_up &&
                      waits_for(s + 1, {Kind::activation_down, action.micro_batch})) {
-            builder.emit(activation[s], {device, device + 1});
+            emit_all(builder, activation[s], {device, device + 1});
             ++next[s + 1];
           } else if (action.kind == Kind::gradient_up &&
                      waits_for(s + 1, {Kind::gradient_down, action.micro_batch})) {
-            builder.emit(gradient[s], {device, device + 1});
+            emit_all(builder, gradient[s], {device, device + 1});
             ++next[s + 1];
           } else {
             break;  // the neighbour is not there yet; it will emit the transfer or let us
@@ -462,15 +492,16 @@ struct StepModel::Parts {
     for (int s = 0; s < stages; ++s) {
       const auto device = static_cast<sim::DeviceId>(s);
       all.push_back(device);
-      builder.emit(parts[static_cast<std::size_t>(s)].gradients_to_norms, {device});
-      builder.emit(parts[static_cast<std::size_t>(s)].reduce, {device});
+      emit_all(builder, parts[static_cast<std::size_t>(s)].gradients_to_norms, {device});
+      emit_all(builder, parts[static_cast<std::size_t>(s)].reduce, {device});
     }
     builder.emit(barrier, all);
     for (int s = 0; s < stages; ++s) {
       const Stage& stage = parts[static_cast<std::size_t>(s)];
-      for (const Item* item : {&stage.optimizer, &stage.gather, &stage.end}) {
-        builder.emit(*item, {static_cast<sim::DeviceId>(s)});
-      }
+      const auto device = static_cast<sim::DeviceId>(s);
+      builder.emit(stage.optimizer, {device});
+      emit_all(builder, stage.gather, {device});
+      builder.emit(stage.end, {device});
     }
   }
 };
@@ -506,7 +537,7 @@ StepModel& StepModel::operator=(StepModel&&) noexcept = default;
 Seconds StepModel::lower_bound() const {
   const Parts& p = *parts_;
   const auto tail = [](const Parts::Stage& s) {
-    return s.optimizer.uncontended() + s.gather.uncontended() + s.end.uncontended();
+    return s.optimizer.uncontended() + uncontended(s.gather) + s.end.uncontended();
   };
   // Before stage i can start, the stages below must have passed a micro-batch up; after its last backward
   // they must pass the gradient down. Meanwhile the stage's own queue is never faster than its tasks one
@@ -515,19 +546,19 @@ Seconds StepModel::lower_bound() const {
   for (std::size_t i = 0; i < p.parts.size(); ++i) {
     const Parts::Stage& s = p.parts[i];
     SimTime own = s.forward.whole.uncontended() + s.backward.whole.uncontended();
-    if (i > 0) own += p.activation[i - 1].uncontended() + p.gradient[i - 1].uncontended();
-    if (i < p.activation.size()) own += p.activation[i].uncontended() + p.gradient[i].uncontended();
+    if (i > 0) own += uncontended(p.activation[i - 1]) + uncontended(p.gradient[i - 1]);
+    if (i < p.activation.size()) own += uncontended(p.activation[i]) + uncontended(p.gradient[i]);
     const SimTime body = own * p.micro_batches;
     const auto finish = [&](const Parts::Stage& which) {
-      return which.gradients_to_norms.uncontended() + which.reduce.uncontended() + p.barrier.uncontended() +
+      return uncontended(which.gradients_to_norms) + uncontended(which.reduce) + p.barrier.uncontended() +
              tail(which);
     };
     best = std::max(best, before + body + std::max(finish(s), after + finish(p.parts.front())));
     before += s.forward.whole.uncontended();
     after += s.backward.whole.uncontended();
     if (i > 0) {
-      before += p.activation[i - 1].uncontended();
-      after += p.gradient[i - 1].uncontended();
+      before += uncontended(p.activation[i - 1]);
+      after += uncontended(p.gradient[i - 1]);
     }
   }
   return to_seconds(best);

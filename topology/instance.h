@@ -69,6 +69,7 @@ inline constexpr int kMostNodes = 1875;
 struct Cluster {
   Instance instance;
   int nodes = 1;
+  double oversubscription = 1;  ///< of the network between nodes, at least 1: NIC rates over what it can carry
 
   int cores() const { return nodes * instance.cores(); }
 };

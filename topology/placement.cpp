@@ -4,7 +4,7 @@
 
 namespace trnplan::topology {
 
-Placement::Placement(const Cluster& cluster, const RankOrder& order) : cores_(cluster.instance.cores()) {
+Placement::Placement(const Cluster& cluster, const RankOrder& order) : Placement(cluster) {
   std::map<std::vector<int>, int> known;
   for (int node = 0; node < cluster.nodes; ++node) {
     std::vector<int> stages(static_cast<std::size_t>(cores_));
@@ -14,6 +14,22 @@ Placement::Placement(const Cluster& cluster, const RankOrder& order) : cores_(cl
     if (fresh) representatives_.push_back(node);
     class_of_node_.push_back(it->second);
   }
+}
+
+Placement Placement::uniform(const Cluster& cluster) {
+  Placement p(cluster);
+  p.representatives_ = {0};
+  p.class_of_node_.assign(static_cast<std::size_t>(cluster.nodes), 0);
+  return p;
+}
+
+Placement Placement::flat(const Cluster& cluster) {
+  Placement p(cluster);
+  for (int node = 0; node < cluster.nodes; ++node) {
+    p.representatives_.push_back(node);
+    p.class_of_node_.push_back(node);
+  }
+  return p;
 }
 
 }  // namespace trnplan::topology

@@ -14,6 +14,10 @@ namespace trnplan::topology {
 class Placement {
  public:
   Placement(const Cluster& cluster, const RankOrder& order);
+  /// Every node does the same: one class.
+  static Placement uniform(const Cluster& cluster);
+  /// Every node a class of its own, for simulations that leave out no node.
+  static Placement flat(const Cluster& cluster);
 
   int node_of(int rank) const { return rank / cores_; }
   int local_of(int rank) const { return rank % cores_; }
@@ -26,6 +30,8 @@ class Placement {
   bool represents(int rank) const { return representative(class_of_rank(rank)) == node_of(rank); }
 
  private:
+  explicit Placement(const Cluster& cluster) : cores_(cluster.instance.cores()) {}
+
   int cores_;
   std::vector<int> class_of_node_;
   std::vector<int> representatives_;

@@ -14,8 +14,8 @@ using topology::GroupKind;
 
 namespace {
 
-/// A cluster of trn1.32xlarge with round numbers: links 10 GB/s a direction, DMA 100 GB/s, NICs 5 GB/s, every
-/// fraction 1.
+/// A cluster of trn1.32xlarge with round numbers: links 10 GB/s a direction, memory 1000 GB/s a core, NICs 5
+/// GB/s, every fraction 1. All messages are large unless a test says otherwise: ring or kangaring.
 struct Bed {
   topology::Cluster cluster;
   topology::ChipGraph graph;
@@ -35,18 +35,31 @@ struct Bed {
   static topology::Cluster make_cluster(int nodes) {
     topology::Cluster c{test_catalog().instance("trn1.32xlarge"), nodes};
     c.instance.link_per_direction = gigabytes_per_second(10);
-    c.instance.core.dma = gigabytes_per_second(1000);
+    c.instance.core.dma = c.instance.core.hbm = gigabytes_per_second(1000);
     c.instance.nic = gigabytes_per_second(5);
     return c;
   }
   static Profile make_profile() {
     Profile p = datasheet();
-    for (const Parameter x : {Parameter::link_fraction, Parameter::dma_fraction, Parameter::efa_fraction})
+    for (const Parameter x : {Parameter::link_fraction, Parameter::dma_fraction, Parameter::efa_fraction,
+                              Parameter::hbm_fraction})
       p.value(x).median = 1;
+    p.algorithms = {};
     return p;
   }
-  Collective run(CollectiveOp op, GroupKind kind, double bytes) {
-    return collective(fabric, op, order.groups(kind), Bytes(bytes));
+  Collective run(CollectiveOp op, GroupKind kind, double bytes, Algorithm a = Algorithm::automatic) {
+    return collective(fabric, op, order.groups(kind), Bytes(bytes), a);
+  }
+  double seconds(CollectiveOp op, GroupKind kind, double bytes, Algorithm a = Algorithm::automatic) {
+    return run(op, kind, bytes, a).transfer(fabric).value;
+  }
+  bool uses(const Collective& c, Fabric::Kind kind) const {
+    for (const Phase& p : c.phases) {
+      for (const auto& [id, bytes] : p.load) {
+        if (fabric.kind(id) == kind) return true;
+      }
+    }
+    return false;
   }
 };
 
@@ -62,7 +75,10 @@ TEST_CASE("all-gather over a row", "[models][collective]") {
   Bed bed(1, {.tensor = 8, .data = 4});
   const Collective c = bed.run(CollectiveOp::all_gather, GroupKind::tensor, 64e6);
   CHECK(close(c.transfer(bed.fabric).value, 2.4e-3));
-  CHECK(c.bottleneck(bed.fabric) == Parameter::link_fraction);
+  CHECK(c.algorithm == "kangaring");
+  REQUIRE(c.phases.size() == 1);
+  CHECK(c.phases[0].steps == 3);
+  CHECK(c.phases[0].bottleneck(bed.fabric) == Parameter::link_fraction);
 }
 
 // TP 32 has two rings without a common link, four directions: 15/16 * 64 MB / 4 = 15 MB = 1.5 ms.
@@ -88,14 +104,33 @@ TEST_CASE("both cores of a chip share its links", "[models][collective]") {
   CHECK(close(bed.run(CollectiveOp::all_gather, GroupKind::data, 64e6).transfer(bed.fabric).value, 4.8e-3));
 }
 
-// TP 2 stays inside a chip: no link carries anything, DMA is the limit. Ring, 2 accesses a byte for
+// TP 2 stays inside a chip: no link carries anything, memory is the limit. Ring, 2 accesses a byte for
 // all-gather: half of 64 MB circulates, 64 MB of accesses a core at 1000 GB/s = 64 us.
-TEST_CASE("inside a chip only DMA counts", "[models][collective]") {
+TEST_CASE("inside a chip only memory counts", "[models][collective]") {
   Bed bed(1, {.tensor = 2, .data = 16});
   const Collective c = bed.run(CollectiveOp::all_gather, GroupKind::tensor, 64e6);
-  for (const auto& [key, bytes] : c.load) CHECK(key.kind == Fabric::Kind::dma);
+  CHECK(bed.uses(c, Fabric::Kind::memory));
+  CHECK(!bed.uses(c, Fabric::Kind::link));
   CHECK(close(c.transfer(bed.fabric).value, 64e-6));
-  CHECK(c.bottleneck(bed.fabric) == Parameter::dma_fraction);
+  CHECK(c.phases[0].bottleneck(bed.fabric) == Parameter::dma_fraction);
+}
+
+// The published accesses per chip and byte that circulates: ring 4 (all-gather) and 6 (reduce-scatter) for
+// its two ranks, kangaring 3 and 4. With links and NICs out of the way, 1 GB/s of memory a core, and 16 MB
+// over 4 chips: ring 7/8 * 16 MB * 2 or 3 a core, kangaring 3/4 * 16 MB * 1.5 or 2.
+TEST_CASE("accesses of ring and kangaring", "[models][collective]") {
+  Bed bed(1, {.tensor = 8, .data = 4});
+  bed.cluster.instance.core.dma = gigabytes_per_second(1);
+  CHECK(close(bed.seconds(CollectiveOp::all_gather, GroupKind::tensor, 16e6, Algorithm::ring), 28e-3));
+  CHECK(close(bed.seconds(CollectiveOp::reduce_scatter, GroupKind::tensor, 16e6, Algorithm::ring), 42e-3));
+  CHECK(close(bed.seconds(CollectiveOp::all_gather, GroupKind::tensor, 16e6, Algorithm::kangaring), 18e-3));
+  CHECK(
+      close(bed.seconds(CollectiveOp::reduce_scatter, GroupKind::tensor, 16e6, Algorithm::kangaring), 24e-3));
+  // What passes the DMA engines passes HBM: the slower of the two counts.
+  bed.cluster.instance.core.hbm = gigabytes_per_second(0.5);
+  const Collective c = bed.run(CollectiveOp::all_gather, GroupKind::tensor, 16e6, Algorithm::ring);
+  CHECK(close(c.transfer(bed.fabric).value, 56e-3));
+  CHECK(c.phases[0].bottleneck(bed.fabric) == Parameter::hbm_fraction);
 }
 
 // TP 32, DP 2 on two nodes: each of 32 ranks gathers 64 MB with its peer, half from the other node. A NIC
@@ -104,8 +139,96 @@ TEST_CASE("32 cores share 8 NICs", "[models][collective]") {
   Bed bed(2, {.tensor = 32, .data = 2});
   const Collective c = bed.run(CollectiveOp::all_gather, GroupKind::data, 64e6);
   CHECK(close(c.transfer(bed.fabric).value, 25.6e-3));
-  CHECK(c.bottleneck(bed.fabric) == Parameter::efa_fraction);
-  CHECK(c.network.value > 0);
+  CHECK(c.phases[0].bottleneck(bed.fabric) == Parameter::efa_fraction);
+  CHECK(c.phases[0].network.value > 0);
+}
+
+// TP 8 DP 8 on two nodes: a data-parallel group is a column (one rank a chip) on both. All-gather of 64 MB:
+// each rank first gathers its quarter with its peer, 8 MB through the NIC, 4 cores a NIC: 32 MB at 5 GB/s
+// = 6.4 ms; then the column, 3/4 * 64 MB / 2 a direction and two groups a column: 48 MB at 10 GB/s = 4.8 ms.
+// One after the other.
+TEST_CASE("hierarchical: between nodes, then inside", "[models][collective]") {
+  Bed bed(2, {.tensor = 8, .data = 8});
+  const Collective c = bed.run(CollectiveOp::all_gather, GroupKind::data, 64e6);
+  CHECK(c.algorithm == "hierarchical (ring, ring)");
+  REQUIRE(c.phases.size() == 2);
+  CHECK(close(c.phases[0].transfer(bed.fabric).value, 6.4e-3));
+  CHECK(close(c.phases[1].transfer(bed.fabric).value, 4.8e-3));
+  CHECK(close(c.transfer(bed.fabric).value, 11.2e-3));
+}
+
+// All 64 ranks of two nodes in one ring with 8 channels, one a NIC: all-gather of 64 MB sends 63/64 of it out
+// of each node, an eighth through each NIC: 7.875 MB at 5 GB/s = 1.575 ms.
+TEST_CASE("a flat ring uses every NIC alike", "[models][collective]") {
+  Bed bed(2, {.tensor = 32, .data = 2});
+  std::vector<int> world(64);
+  for (int r = 0; r < 64; ++r) world[static_cast<std::size_t>(r)] = r;
+  const Collective c =
+      collective(bed.fabric, CollectiveOp::all_gather, {world}, Bytes(64e6), Algorithm::flat_ring);
+  REQUIRE(c.phases.size() == 1);
+  CHECK(c.phases[0].steps == 63);
+  CHECK(close(c.transfer(bed.fabric).value, 1.575e-3));
+}
+
+// Spine at a quarter of the NICs: a node's 8 NICs share 10 GB/s. The case of 32 cores on 8 NICs: 32 * 32 MB =
+// 1024 MB at 10 GB/s.
+TEST_CASE("an oversubscribed spine is shared by the whole node", "[models][collective]") {
+  Bed bed(2, {.tensor = 32, .data = 2});
+  topology::Cluster narrow = bed.cluster;
+  narrow.oversubscription = 4;
+  const Fabric fabric(narrow, bed.graph, bed.placement, bed.profile);
+  const Collective c =
+      collective(fabric, CollectiveOp::all_gather, bed.order.groups(GroupKind::data), Bytes(64e6));
+  CHECK(close(c.transfer(fabric).value, 102.4e-3));
+}
+
+// Mesh over a column, one rank a chip: each sends 16 MB to the three others. Neighbours over their link; the
+// chip two hops away half this way, half that way round. Each directed link carries 16 MB for the neighbour
+// and, of the four two-hop messages a direction, 8 MB of two of them: 32 MB; both cores of a chip: 64 MB at
+// 10 GB/s.
+TEST_CASE("mesh takes all shortest ways", "[models][collective]") {
+  Bed bed(1, {.tensor = 8, .data = 4});
+  CHECK(close(bed.seconds(CollectiveOp::all_gather, GroupKind::data, 64e6, Algorithm::mesh), 6.4e-3));
+}
+
+// Halving-doubling over the 4-D hypercube: four lanes, each link of each axis always busy. 15/16 of 64 MB in
+// four lanes = 15 MB a link and direction, as for two rings; then half of the bytes inside the chip, by
+// memory.
+TEST_CASE("halving-doubling works all axes at once", "[models][collective]") {
+  Bed bed(1, {.tensor = 32});
+  const Collective c =
+      bed.run(CollectiveOp::all_gather, GroupKind::tensor, 64e6, Algorithm::halving_doubling);
+  CHECK(c.phases.size() == 5);
+  double links = 0;
+  for (const Phase& p : c.phases) {
+    if (p.bottleneck(bed.fabric) == Parameter::link_fraction) links += p.transfer(bed.fabric).value;
+  }
+  CHECK(close(links, 1.5e-3));
+}
+
+TEST_CASE("the runtime's choice by size, group and machine", "[models][collective]") {
+  Bed bed(2, {.tensor = 32, .data = 2});
+  bed.profile.algorithms = datasheet().algorithms;
+  const auto algorithm = [&](CollectiveOp op, const std::vector<int>& ranks, double bytes) {
+    return collective(bed.fabric, op, {ranks}, Bytes(bytes)).algorithm;
+  };
+  std::vector<int> world(64), node(32), column{0, 8, 16, 24};
+  for (int r = 0; r < 64; ++r) world[static_cast<std::size_t>(r)] = r;
+  for (int r = 0; r < 32; ++r) node[static_cast<std::size_t>(r)] = r;
+  using enum CollectiveOp;
+  CHECK(algorithm(all_reduce, node, 64) == "one-step");
+  CHECK(algorithm(all_gather, node, 64) == "mesh");
+  CHECK(algorithm(all_gather, node, 2e6) == "rdh");
+  CHECK(algorithm(all_gather, node, 1e8) == "kangaring");
+  CHECK(algorithm(all_gather, column, 1e8) == "ring");
+  CHECK(algorithm(all_reduce, {0, 2, 8}, 2e6) == "ring");  // three ranks are no hypercube
+  CHECK(algorithm(all_reduce, world, 1e8) == "hierarchical (ring, kangaring)");
+  CHECK(algorithm(all_reduce, world, 2e7) == "hierarchical (rdh, rdh)");
+  CHECK(algorithm(all_reduce, world, 1e6) == "hierarchical (mesh, rdh)");
+  CHECK(algorithm(all_to_all, world, 1e8) == "mesh");
+  bed.profile.algorithms.flat_ring_from = Bytes(1e6);
+  CHECK(algorithm(all_reduce, world, 1e8) == "flat-ring");
+  CHECK(algorithm(all_reduce, node, 1e8) == "kangaring");
 }
 
 // NxD's send is an all-gather over the pair: 8 MB cross the pair's link in both directions. PP 4 of TP 8
@@ -116,14 +239,41 @@ TEST_CASE("pipeline send moves bytes both ways", "[models][collective]") {
   for (int r = 0; r < 8; ++r) pairs.push_back({r, r + 8});
   const Collective c = collective(bed.fabric, CollectiveOp::send_recv, pairs, Bytes(8e6));
   CHECK(close(c.transfer(bed.fabric).value, 1.6e-3));
-  CHECK(c.load.count({Fabric::Kind::link, 0, 0, 4}) == 1);
-  CHECK(c.load.count({Fabric::Kind::link, 0, 4, 0}) == 1);
+  double there = 0, back = 0;
+  for (const auto& [id, bytes] : c.phases[0].load) {
+    if (id == bed.fabric.link(0, 0, 4)) there = bytes;
+    if (id == bed.fabric.link(0, 4, 0)) back = bytes;
+  }
+  CHECK(there == 16e6);
+  CHECK(back == 16e6);
+}
+
+// Ring all-reduce on a machine where only links limit: 2 (N-1)/N S/B + 2 (N-1) latency, here N = 4 chips of
+// one core, one direction of one ring used at a time: B counts both directions.
+TEST_CASE("ring all-reduce by the textbook", "[models][collective]") {
+  Bed bed(1, {.tensor = 8, .data = 4});
+  const std::vector<std::vector<int>> row{{0, 2, 4, 6}};
+  for (const double bytes : {4e3, 4e6, 4e9}) {
+    const Collective c = collective(bed.fabric, CollectiveOp::all_reduce, row, Bytes(bytes), Algorithm::ring);
+    const double hop = bed.profile[Parameter::hop_latency];
+    const double expected = 2 * (3.0 / 4) * bytes / (2 * 10e9) + 2 * 3 * hop;
+    CHECK(close(c.seconds(bed.fabric).value - c.alpha.value, expected));
+  }
+}
+
+TEST_CASE("what nccom-test prints contains the launch, and the barrier between nodes",
+          "[models][collective]") {
+  Bed bed(2, {.tensor = 32, .data = 2});
+  const Collective c = bed.run(CollectiveOp::all_gather, GroupKind::data, 64e6);
+  const double inside = c.seconds(bed.fabric).value, launch = bed.profile[Parameter::host_launch];
+  CHECK(close(nccom_seconds(bed.fabric, c, false).value, inside + launch));
+  CHECK(close(nccom_seconds(bed.fabric, c, true).value, inside + launch + bed.profile[Parameter::barrier]));
 }
 
 TEST_CASE("nothing to do", "[models][collective]") {
   Bed bed(1, {.tensor = 32});
-  CHECK(collective(bed.fabric, CollectiveOp::all_reduce, {}, Bytes(1e6)).load.empty());
-  CHECK(collective(bed.fabric, CollectiveOp::all_reduce, {{3}}, Bytes(1e6)).load.empty());
+  CHECK(collective(bed.fabric, CollectiveOp::all_reduce, {}, Bytes(1e6)).phases.empty());
+  CHECK(collective(bed.fabric, CollectiveOp::all_reduce, {{3}}, Bytes(1e6)).phases.empty());
   const Collective empty = bed.run(CollectiveOp::all_reduce, GroupKind::tensor, 0);
   CHECK(empty.transfer(bed.fabric).value == 0);
   CHECK(empty.latency().value > 0);

@@ -1,0 +1,210 @@
+#include "models/fabric.h"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+
+namespace trnplan::models {
+
+Fabric::Fabric(const topology::Cluster& cluster, const topology::ChipGraph& graph,
+               const topology::Placement& placement, const Profile& profile)
+    : cluster_(&cluster), graph_(&graph), placement_(&placement), profile_(&profile) {
+  const topology::Instance& i = cluster.instance;
+  const double fraction = profile[Parameter::link_fraction];
+  for (const topology::Link& l : i.links) {
+    for (const auto& [from, to] : {std::pair(l.chip_a, l.chip_b), std::pair(l.chip_b, l.chip_a)}) {
+      if (static_cast<std::size_t>(from) >= links_from_.size()) links_from_.resize(from + 1);
+      links_from_[static_cast<std::size_t>(from)].emplace_back(to, static_cast<Id>(link_ends_.size()));
+      link_ends_.emplace_back(from, to);
+      link_rates_.push_back(i.link_per_direction * fraction);
+    }
+  }
+  first_memory_ = static_cast<Id>(link_ends_.size());
+  first_nic_ = first_memory_ + static_cast<Id>(i.cores());
+  first_spine_ = first_nic_ + 2 * static_cast<Id>(i.nics);
+  per_class_ = first_spine_ + (has_spine() ? 2 : 0);
+}
+
+Fabric::Kind Fabric::kind(Id id) const {
+  const Id local = id % per_class_;
+  if (local < first_memory_) return Kind::link;
+  if (local < first_nic_) return Kind::memory;
+  const bool out = (local < first_spine_ ? local - first_nic_ : local - first_spine_) % 2 == 0;
+  if (local < first_spine_) return out ? Kind::nic_out : Kind::nic_in;
+  return out ? Kind::spine_out : Kind::spine_in;
+}
+
+Parameter Fabric::parameter(Id id) const {
+  switch (kind(id)) {
+    case Kind::link:
+      return Parameter::link_fraction;
+    case Kind::memory: {
+      const topology::Core& core = cluster_->instance.core;
+      const bool dma =
+          core.dma * (*profile_)[Parameter::dma_fraction] <= core.hbm * (*profile_)[Parameter::hbm_fraction];
+      return dma ? Parameter::dma_fraction : Parameter::hbm_fraction;
+    }
+    case Kind::nic_out:
+    case Kind::nic_in:
+    case Kind::spine_out:
+    case Kind::spine_in:
+      break;
+  }
+  return Parameter::efa_fraction;
+}
+
+BytesPerSecond Fabric::capacity(Id id) const {
+  const topology::Instance& i = cluster_->instance;
+  const Parameter parameter = this->parameter(id);
+  const double share = (*profile_)[parameter];
+  switch (kind(id)) {
+    case Kind::link:
+      return link_rates_[id % per_class_];
+    case Kind::memory:
+      return (parameter == Parameter::dma_fraction ? i.core.dma : i.core.hbm) * share;
+    case Kind::nic_out:
+    case Kind::nic_in:
+      break;
+    case Kind::spine_out:
+    case Kind::spine_in:
+      return i.nic * (share * i.nics / cluster_->oversubscription);
+  }
+  return i.nic * share;
+}
+
+std::vector<double> Fabric::capacities() const {
+  std::vector<double> all;
+  for (Id id = 0; id < size(); ++id) all.push_back(capacity(id).value);
+  return all;
+}
+
+std::string Fabric::name(Id id) const {
+  const std::string node = "class " + std::to_string(id / per_class_) + " ";
+  const Id local = id % per_class_;
+  switch (kind(id)) {
+    case Kind::link:
+      return node + "link " + std::to_string(link_ends_[local].first) + ">" +
+             std::to_string(link_ends_[local].second);
+    case Kind::memory:
+      return node + "memory of core " + std::to_string(local - first_memory_);
+    case Kind::nic_out:
+      return node + "nic " + std::to_string((local - first_nic_) / 2) + " out";
+    case Kind::nic_in:
+      return node + "nic " + std::to_string((local - first_nic_) / 2) + " in";
+    case Kind::spine_out:
+      return node + "spine out";
+    case Kind::spine_in:
+      return node + "spine in";
+  }
+  return node;
+}
+
+Fabric::Id Fabric::link(int cls, int from, int to) const {
+  if (static_cast<std::size_t>(from) >= links_from_.size()) return size();
+  for (const auto& [neighbour, id] : links_from_[static_cast<std::size_t>(from)]) {
+    if (neighbour == to) return base(cls) + id;
+  }
+  return size();
+}
+
+Fabric::Id Fabric::nic(int cls, int core, Kind direction) const {
+  const topology::Instance& i = cluster_->instance;
+  const auto nic = static_cast<Id>(i.nic_of_chip[static_cast<std::size_t>(i.chip_of(core))]);
+  return base(cls) + first_nic_ + 2 * nic + (direction == Kind::nic_in ? 1 : 0);
+}
+
+Fabric::Id Fabric::spine(int cls, Kind direction) const {
+  return base(cls) + first_spine_ + (direction == Kind::spine_in ? 1 : 0);
+}
+
+std::vector<Fabric::Leg> Fabric::route(int chip_a, int chip_b) const {
+  const std::vector<int> path = graph_->route(chip_a, chip_b);
+  std::vector<Leg> legs;
+  for (std::size_t i = 0; i + 1 < path.size(); ++i) legs.push_back({path[i], path[i + 1], 1});
+  return legs;
+}
+
+const std::vector<Fabric::Leg>& Fabric::spread(int chip_a, int chip_b) const {
+  const auto [it, fresh] = spreads_.try_emplace({chip_a, chip_b});
+  if (!fresh || graph_->hops(chip_a, chip_b) < 0) return it->second;
+  // Chips by their distance from the target; what arrives at a chip leaves it in equal parts.
+  std::map<int, double> here{{chip_a, 1.0}};
+  for (int left = graph_->hops(chip_a, chip_b); left > 0; --left) {
+    std::map<int, double> next;
+    for (const auto& [chip, part] : here) {
+      std::vector<int> closer;
+      for (const int n : graph_->neighbours(chip)) {
+        if (graph_->hops(n, chip_b) == left - 1) closer.push_back(n);
+      }
+      const double each = part / static_cast<double>(closer.size());
+      for (const int n : closer) {
+        next[n] += each;
+        for (Leg leg : route(chip, n)) {
+          leg.part = each;
+          it->second.push_back(leg);
+        }
+      }
+    }
+    here = std::move(next);
+  }
+  return it->second;
+}
+
+const std::vector<std::vector<int>>& Fabric::rings(const std::vector<int>& chips) const {
+  const auto [it, fresh] = rings_.try_emplace(chips);
+  if (fresh) it->second = graph_->disjoint_rings(chips);
+  return it->second;
+}
+
+namespace {
+
+/// Labels the chips as corners of a hypercube: the first is 0, its neighbours the unit vectors, and a chip at
+/// distance d the union of its neighbours' labels at distance d - 1. nullopt when that is no hypercube.
+std::optional<std::vector<int>> hypercube_order(const topology::ChipGraph& graph,
+                                                const std::vector<int>& chips) {
+  const auto count = static_cast<unsigned>(chips.size());
+  if (!std::has_single_bit(count)) return std::nullopt;
+  std::map<int, unsigned> label{{chips.front(), 0}};
+  std::vector<int> layer{chips.front()};
+  unsigned axes = 0;
+  while (!layer.empty()) {
+    std::map<int, unsigned> next;
+    for (const int chip : layer) {
+      for (const int n : graph.neighbours(chip)) {
+        if (label.contains(n) || !std::binary_search(chips.begin(), chips.end(), n)) continue;
+        if (label.size() == 1) {
+          next[n] = 1u << axes++;
+        } else {
+          next[n] |= label[chip];
+        }
+      }
+    }
+    layer.clear();
+    for (const auto& [chip, l] : next) {
+      label[chip] = l;
+      layer.push_back(chip);
+    }
+  }
+  std::vector<int> order(count, -1);
+  for (const auto& [chip, l] : label) {
+    if (l >= count || order[l] >= 0) return std::nullopt;
+    order[l] = chip;
+  }
+  for (unsigned i = 0; i < count; ++i) {
+    for (unsigned bit = 1; bit < count; bit *= 2) {
+      if (order[i] < 0 || order[i ^ bit] < 0 || !graph.adjacent(order[i], order[i ^ bit]))
+        return std::nullopt;
+    }
+  }
+  return order;
+}
+
+}  // namespace
+
+const std::vector<int>& Fabric::hypercube(const std::vector<int>& chips) const {
+  const auto [it, fresh] = hypercubes_.try_emplace(chips);
+  if (fresh) it->second = hypercube_order(*graph_, chips).value_or(chips);
+  return it->second;
+}
+
+}  // namespace trnplan::models

@@ -1,0 +1,89 @@
+// The capacity-bearing parts of a cluster, as resources a simulation can share out.
+//
+// One node of each class stands for all nodes of the class (topology/placement.h). Per class, in this order:
+//   link        one direction of a chip-to-chip (or chip-to-switch) link; both cores of a chip share it
+//   memory      what a core's collectives can read and write: the slower of its DMA engines and its HBM,
+//   because
+//               every access passes both
+//   nic_out/in  one EFA device, one direction, shared by the cores of its chips
+//   spine_out/in  the node's share of the network between nodes; only where that is oversubscribed
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/profile.h"
+#include "topology/chip_graph.h"
+#include "topology/instance.h"
+#include "topology/placement.h"
+
+namespace trnplan::models {
+
+class Fabric {
+ public:
+  /// Keeps references to its arguments. Cost: O(classes * links).
+  Fabric(const topology::Cluster& cluster, const topology::ChipGraph& graph,
+         const topology::Placement& placement, const Profile& profile);
+
+  const topology::Cluster& cluster() const { return *cluster_; }
+  const topology::ChipGraph& graph() const { return *graph_; }
+  const topology::Placement& placement() const { return *placement_; }
+  const Profile& profile() const { return *profile_; }
+
+  enum class Kind { link, memory, nic_out, nic_in, spine_out, spine_in };
+  using Id = std::uint32_t;
+  /// Bytes per resource, ascending by id.
+  using Load = std::vector<std::pair<Id, double>>;
+
+  Id size() const { return per_class_ * static_cast<Id>(placement_->classes()); }
+  Kind kind(Id id) const;
+  BytesPerSecond capacity(Id id) const;
+  /// The parameter that scales the capacity.
+  Parameter parameter(Id id) const;
+  std::string name(Id id) const;
+  /// All capacities in bytes/s, by id.
+  std::vector<double> capacities() const;
+
+  /// The direction of a link from one chip (or switch) to a neighbour, size() when no link joins the two.
+  Id link(int cls, int from, int to) const;
+  Id memory(int cls, int core) const { return base(cls) + first_memory_ + static_cast<Id>(core); }
+  /// NIC of a core's chip; only when the instance has NICs.
+  Id nic(int cls, int core, Kind direction) const;
+  bool has_spine() const { return cluster_->oversubscription > 1; }
+  Id spine(int cls, Kind direction) const;
+
+  /// A directed link of the node and the part of a message that takes it.
+  struct Leg {
+    int from = 0, to = 0;
+    double part = 1;
+  };
+  /// One shortest path.
+  std::vector<Leg> route(int chip_a, int chip_b) const;
+  /// All shortest paths, the message split evenly wherever they part. Remembered.
+  const std::vector<Leg>& spread(int chip_a, int chip_b) const;
+  /// Rings of a set of chips (one or two, edge-disjoint); empty when there is none. Remembered.
+  const std::vector<std::vector<int>>& rings(const std::vector<int>& chips) const;
+  /// The chips in an order in which places that differ in one bit are neighbours, or the chips as they are
+  /// when there is none. Remembered. The 4x4 torus is such a 4-D hypercube.
+  const std::vector<int>& hypercube(const std::vector<int>& chips) const;
+
+ private:
+  Id base(int cls) const { return per_class_ * static_cast<Id>(cls); }
+
+  const topology::Cluster* cluster_;
+  const topology::ChipGraph* graph_;
+  const topology::Placement* placement_;
+  const Profile* profile_;
+  Id first_memory_, first_nic_, first_spine_, per_class_;
+  std::vector<std::vector<std::pair<int, Id>>> links_from_;  ///< chip or switch -> (neighbour, link)
+  std::vector<std::pair<int, int>> link_ends_;
+  std::vector<BytesPerSecond> link_rates_;
+  mutable std::map<std::pair<int, int>, std::vector<Leg>> spreads_;
+  mutable std::map<std::vector<int>, std::vector<std::vector<int>>> rings_;
+  mutable std::map<std::vector<int>, std::vector<int>> hypercubes_;
+};
+
+}  // namespace trnplan::models
