@@ -396,6 +396,28 @@ std::string_view to_string(Algorithm a) {
   return kNames[static_cast<std::size_t>(a)];
 }
 
+std::optional<CollectiveOp> collective_op(std::string_view name) {
+  constexpr std::pair<std::string_view, CollectiveOp> kShort[] = {
+      {"allr", CollectiveOp::all_reduce},       {"allg", CollectiveOp::all_gather},
+      {"redsct", CollectiveOp::reduce_scatter}, {"alltoall", CollectiveOp::all_to_all},
+      {"sendrecv", CollectiveOp::send_recv},
+  };
+  for (int op = 0; op <= static_cast<int>(CollectiveOp::send_recv); ++op) {
+    if (name == to_string(static_cast<CollectiveOp>(op))) return static_cast<CollectiveOp>(op);
+  }
+  for (const auto& [text, op] : kShort) {
+    if (name == text) return op;
+  }
+  return std::nullopt;
+}
+
+std::optional<Algorithm> collective_algorithm(std::string_view name) {
+  for (int a = 0; a <= static_cast<int>(Algorithm::one_step); ++a) {
+    if (name == to_string(static_cast<Algorithm>(a))) return static_cast<Algorithm>(a);
+  }
+  return std::nullopt;
+}
+
 GroupShape shape_of(const topology::Cluster& cluster, const std::vector<int>& ranks) {
   GroupShape shape;
   const topology::Instance& instance = cluster.instance;

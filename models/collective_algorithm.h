@@ -31,6 +31,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,8 @@ namespace trnplan::models {
 enum class CollectiveOp { all_gather, reduce_scatter, all_reduce, all_to_all, permute, send_recv };
 /// "all_gather" ...
 std::string_view to_string(CollectiveOp op);
+/// The same backwards; also nccom-test's short names allr, allg, redsct, alltoall, sendrecv.
+std::optional<CollectiveOp> collective_op(std::string_view name);
 
 enum class Algorithm {
   automatic,
@@ -57,6 +60,7 @@ enum class Algorithm {
 };
 /// "auto", "ring", "kangaring", "mesh", "rdh", "torus", "hierarchical", "flat-ring", "one-step".
 std::string_view to_string(Algorithm a);
+std::optional<Algorithm> collective_algorithm(std::string_view name);
 
 /// A group as algorithms see it.
 struct GroupShape {

@@ -79,7 +79,8 @@ std::vector<double> Fabric::capacities() const {
 }
 
 std::string Fabric::name(Id id) const {
-  const std::string node = "class " + std::to_string(id / per_class_) + " ";
+  const std::string node =
+      placement_->classes() > 1 ? "class " + std::to_string(id / per_class_) + " " : std::string();
   const Id local = id % per_class_;
   switch (kind(id)) {
     case Kind::link:

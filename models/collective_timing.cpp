@@ -1,0 +1,65 @@
+#include "models/collective_timing.h"
+
+#include <stdexcept>
+
+namespace trnplan::models {
+
+double bus_factor(CollectiveOp op, int ranks) {
+  const double share = (ranks - 1.0) / ranks;
+  switch (op) {
+    case CollectiveOp::all_reduce:
+      return 2 * share;
+    case CollectiveOp::all_gather:
+    case CollectiveOp::reduce_scatter:
+    case CollectiveOp::all_to_all:
+      return share;
+    case CollectiveOp::permute:
+    case CollectiveOp::send_recv:
+      break;
+  }
+  return 1;
+}
+
+std::vector<int> ranks_of(const topology::Cluster& cluster, int ranks) {
+  const int cores = cluster.instance.cores(), local = ranks / cluster.nodes;
+  if (ranks < 1 || ranks % cluster.nodes != 0 || local > cores) {
+    throw std::invalid_argument(std::to_string(ranks) + " ranks do not sit equally on " +
+                                std::to_string(cluster.nodes) + " nodes of " + std::to_string(cores) +
+                                " cores");
+  }
+  std::vector<int> all;
+  for (int node = 0; node < cluster.nodes; ++node) {
+    for (int core = 0; core < local; ++core) all.push_back(node * cores + core);
+  }
+  return all;
+}
+
+CollectiveTimer::CollectiveTimer(const topology::Cluster& cluster, const topology::ChipGraph& graph,
+                                 const Profile& profile)
+    : placement_(topology::Placement::uniform(cluster)), fabric_(cluster, graph, placement_, profile) {}
+
+CollectiveTiming CollectiveTimer::time(const CollectiveRun& run) const {
+  const topology::Cluster& cluster = fabric_.cluster();
+  const std::vector<int> ranks = ranks_of(cluster, run.ranks);
+  const Collective c = collective(fabric_, run.op, {ranks}, run.bytes, run.algorithm);
+  CollectiveTiming t;
+  t.algorithm = c.algorithm.empty() ? "none" : c.algorithm;
+  t.seconds = c.seconds(fabric_);
+  t.nccom_seconds = nccom_seconds(fabric_, c, cluster.nodes > 1 && run.ranks > 1);
+  t.algbw = run.bytes.value / t.nccom_seconds.value;
+  t.busbw = t.algbw * bus_factor(run.op, run.ranks);
+  t.alpha = c.alpha;
+  for (const Phase& phase : c.phases) {
+    CollectiveTiming::Part part{phase.steps, phase.latency(), phase.transfer(fabric_), ""};
+    for (const auto& [id, bytes] : phase.load) {
+      if (part.limit.empty() && bytes > 0 && Bytes(bytes) / fabric_.capacity(id) >= part.transfer) {
+        part.limit = fabric_.name(id);
+      }
+    }
+    t.parts.push_back(std::move(part));
+  }
+  t.verdict = topology::judge(cluster, fabric_.graph(), topology::GroupKind::tensor, ranks);
+  return t;
+}
+
+}  // namespace trnplan::models
