@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
 
 namespace trnplan::models {
 
@@ -24,8 +23,9 @@ class Describer {
  public:
   Describer(const Fabric& fabric, const GroupShape& shape) : fabric_(fabric), shape_(shape) {
     const topology::Instance& instance = fabric.cluster().instance;
-    for (int j = 0; j < shape.local(); ++j) members_of_[instance.chip_of(shape.cores[at(j)])].push_back(j);
-    per_chip_ = static_cast<int>(members_of_.begin()->second.size());
+    members_of_.resize(at(instance.chips));
+    for (int j = 0; j < shape.local(); ++j) members_on(instance.chip_of(shape.cores[at(j)])).push_back(j);
+    per_chip_ = static_cast<int>(members_on(shape.chips.front()).size());
   }
 
   /// Algorithms that can run here; ring always can.
@@ -134,6 +134,9 @@ class Describer {
   }
 
  private:
+  std::vector<int>& members_on(int chip) { return members_of_[at(chip)]; }
+  const std::vector<int>& members_on(int chip) const { return members_of_[at(chip)]; }
+
   static Relation relation(int from, int to, double bytes, bool reduce,
                            Relation::Node node = Relation::Node::same, int by = 0) {
     return {from, to, node, by, bytes, 1, reduce ? 2.0 : 1.0, false};
@@ -152,7 +155,7 @@ class Describer {
   std::vector<int> members_along(const std::vector<int>& chips) const {
     std::vector<int> members;
     for (const int chip : chips) {
-      const auto& here = members_of_.at(chip);
+      const auto& here = members_on(chip);
       members.insert(members.end(), here.begin(), here.end());
     }
     return members;
@@ -178,8 +181,8 @@ class Describer {
     const double bytes = gathered / shape_.local() / static_cast<double>(orders.size());
     for (const auto& order : orders) {
       for (std::size_t i = 0; i < order.size(); ++i) {
-        const auto& from = members_of_.at(order[i]);
-        const auto& to = members_of_.at(order[(i + 1) % order.size()]);
+        const auto& from = members_on(order[i]);
+        const auto& to = members_on(order[(i + 1) % order.size()]);
         for (std::size_t core = 0; core < from.size(); ++core) {
           Relation r = relation(from[core], to[core], bytes, reduce);
           r.written = per_chip_ + (reduce ? 1 : 0);
@@ -213,8 +216,8 @@ class Describer {
       for (int lane = 0; lane < axes; ++lane) {
         const int axis = 1 << ((step + lane) % axes);
         for (int c = 0; c < count; ++c) {
-          const auto& from = members_of_.at(chips[at(c)]);
-          const auto& to = members_of_.at(chips[at(c ^ axis)]);
+          const auto& from = members_on(chips[at(c)]);
+          const auto& to = members_on(chips[at(c ^ axis)]);
           for (std::size_t core = 0; core < from.size(); ++core) {
             s.relations.push_back(relation(from[core], to[core], held / axes, reduce));
           }
@@ -224,7 +227,8 @@ class Describer {
     }
     for (int by = 1; by < per_chip_; by *= 2, held *= 2) {
       Stage s{1, false, {}};
-      for (const auto& [chip, members] : members_of_) {
+      for (const int chip : chips) {
+        const auto& members = members_on(chip);
         for (int core = 0; core < per_chip_; ++core) {
           s.relations.push_back(relation(members[at(core)], members[at(core ^ by)], held, reduce));
         }
@@ -240,11 +244,12 @@ class Describer {
     const topology::Instance& i = fabric_.cluster().instance;
     const int rows = i.torus_rows, columns = i.torus_columns;
     const bool square = rows == columns;
-    const auto member = [&](int row, int column) { return members_of_.at(row * columns + column).front(); };
+    const auto member = [&](int row, int column) { return members_on(row * columns + column).front(); };
     std::vector<Stage> stages;
     for (int dimension = 0; dimension < 2; ++dimension) {
       const int length = dimension == 0 ? columns : rows;
       Stage s{length - 1, false, {}};
+      s.relations.reserve(at((square ? 4 : 2) * rows * columns));
       const double held = gathered / shape_.local() * (dimension == 0 ? 1 : columns);
       for (int half = 0; half < (square ? 2 : 1); ++half) {
         const bool along_row = (dimension + half) % 2 == 0;
@@ -311,7 +316,7 @@ class Describer {
 
   const Fabric& fabric_;
   const GroupShape& shape_;
-  std::map<int, std::vector<int>> members_of_;  ///< chip -> local members
+  std::vector<std::vector<int>> members_of_;  ///< chip -> local members
   int per_chip_ = 1;
 };
 

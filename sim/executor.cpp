@@ -1,9 +1,11 @@
 #include "sim/executor.h"
 
 #include <algorithm>
-#include <set>
+#include <bit>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <unordered_map>
 
 #include "sim/event_queue.h"
 #include "sim/transfers.h"
@@ -53,22 +55,59 @@ struct Constraints {
   std::vector<Flow> flows;
 
   explicit Constraints(const Program& p) : flows(p.flows().size()) {
-    using Column = std::vector<std::pair<FlowId, double>>;
-    std::vector<Column> columns(p.resources().size());
-    for (FlowId f = 0; f < p.flows().size(); ++f) {
-      for (const Weight& w : p.flows()[f].weights) columns[w.resource].emplace_back(f, w.bytes);
+    const std::size_t resources = p.resources().size();
+    std::vector<std::size_t> first(resources + 1, 0);  // resource -> range in `users`
+    for (const Flow& f : p.flows()) {
+      for (const Weight& w : f.weights) ++first[w.resource + 1];
     }
-    std::set<std::pair<double, Column>> known;
-    for (ResourceId r = 0; r < columns.size(); ++r) {
-      if (columns[r].empty()) continue;
+    for (std::size_t r = 0; r < resources; ++r) first[r + 1] += first[r];
+    std::vector<User> users(first.back());
+    std::vector<std::size_t> fill(first.begin(), first.end() - 1);
+    for (FlowId f = 0; f < p.flows().size(); ++f) {
+      for (const Weight& w : p.flows()[f].weights) users[fill[w.resource]++] = {f, w.bytes};
+    }
+    const auto column = [&](ResourceId r) {
+      return std::span<const User>(users).subspan(first[r], first[r + 1] - first[r]);
+    };
+    std::unordered_multimap<std::uint64_t, ResourceId>
+        known;  // by hash; kept in no order, asked for equality
+    for (ResourceId r = 0; r < resources; ++r) {
+      const auto mine = column(r);
+      if (mine.empty()) continue;
       const double limit = p.resources()[r].capacity.value;
-      const auto [it, fresh] = known.emplace(limit, std::move(columns[r]));
-      if (!fresh) continue;
-      for (const auto& [f, bytes] : it->second) {
+      const std::uint64_t key = hash(limit, mine);
+      const auto [begin, end] = known.equal_range(key);
+      const bool merged = std::any_of(begin, end, [&](const auto& entry) {
+        const auto other = column(entry.second);
+        return p.resources()[entry.second].capacity.value == limit &&
+               std::equal(mine.begin(), mine.end(), other.begin(), other.end());
+      });
+      if (merged) continue;
+      known.emplace(key, r);
+      for (const auto& [f, bytes] : mine) {
         flows[f].weights.push_back({static_cast<ResourceId>(capacity.size()), bytes});
       }
       capacity.push_back(limit);
     }
+  }
+
+ private:
+  struct User {
+    FlowId flow;
+    double bytes;
+    bool operator==(const User&) const = default;
+  };
+  static std::uint64_t hash(double limit, std::span<const User> users) {
+    std::uint64_t h = std::bit_cast<std::uint64_t>(limit);
+    const auto mix = [&](std::uint64_t value) {
+      h = (h ^ value) * 0x9e3779b97f4a7c15;
+      h ^= h >> 32;
+    };
+    for (const User& u : users) {
+      mix(u.flow);
+      mix(std::bit_cast<std::uint64_t>(u.bytes));
+    }
+    return h;
   }
 };
 
