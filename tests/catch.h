@@ -5,4 +5,5 @@
 #include <catch2/catch.hpp>
 #else
 #include <catch2/catch_all.hpp>
+using Catch::Approx;  // v2 has it there already
 #endif
