@@ -1,0 +1,68 @@
+// Fits parameters to measurements: maximum a posteriori under log-normal priors, by Levenberg-Marquardt.
+//
+// Minimised over the free parameters x:
+//   cost = 1/2 sum_i rho(r_i^2) + 1/2 sum_j z_j^2
+//   r_i = log(predicted_i / measured_i) / log_sd_i       an observation
+//   z_j = log(x_j / median_j) / log_sd_j                 a prior; log_sd 0 fixes the parameter
+// rho is the loss: s (Gaussian), 2 (sqrt(1 + s) - 1) (soft L1), 5 log(1 + s / 4) (Student t, 4 degrees of
+// freedom); robust losses enter as weights w_i = rho'(r_i^2) that are renewed in every iteration (IRLS).
+// Covariance (Laplace): (J' W J + I)^-1 in z at the optimum, J = dr/dz by central differences.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trnplan::calibrate {
+
+/// A parameter and its prior: log-normal, by median and standard deviation of the logarithm.
+struct FitParameter {
+  std::string name;
+  double median = 0;
+  double log_sd = 0;  ///< 0: fixed
+};
+
+/// A measurement and how far a right prediction may lie from it (standard deviation of the logarithm).
+struct Observation {
+  double measured = 0;
+  double log_sd = 0;
+};
+
+/// One positive prediction per observation, given the value of every parameter. Must be deterministic.
+using Predict = std::function<std::vector<double>(const std::vector<double>& values)>;
+
+enum class Loss { gaussian, soft_l1, student_t };
+
+struct FitOptions {
+  int max_iterations = 100;
+  double tolerance = 1e-9;  ///< converged when no parameter moves by more, in prior standard deviations
+  Loss loss = Loss::soft_l1;
+  double step = 1e-4;  ///< of the differences, in the logarithm of the parameter
+};
+
+struct FitResult {
+  std::vector<double> median;                   ///< posterior, in the order of the parameters
+  std::vector<double> log_sd;                   ///< posterior; 0 where fixed
+  std::vector<std::vector<double>> covariance;  ///< of the logarithms; zero rows where fixed
+  std::vector<double> residuals;                ///< log(predicted / measured), not divided by log_sd
+  double cost = 0;
+  int iterations = 0;
+  bool converged = false;
+  std::vector<double> prior_share;  ///< posterior log_sd over prior log_sd; 1 where fixed
+};
+
+/// Cost: (1 + 2 x free parameters) predictions and O(observations x free^2 + free^3) per iteration. The same
+/// input gives the same bits. Without observations `predict` is not called. Throws std::invalid_argument: a
+/// median, measurement or spread that is not finite and positive (a prior's spread may be 0), options out of
+/// range, a wrong number of predictions. Throws std::domain_error naming the observation when a prediction is
+/// not finite and positive; a trial step that merely overflows (0 or infinity) is shortened instead. What
+/// `predict` throws passes through.
+FitResult fit(const std::vector<FitParameter>& parameters, const std::vector<Observation>& observations,
+              const Predict& predict, const FitOptions& options = {});
+
+/// What the data say about a parameter: "identified" (prior_share below 0.5), "weakly" (below 0.9) or "at
+/// prior".
+std::string_view verdict(double prior_share);
+
+}  // namespace trnplan::calibrate
