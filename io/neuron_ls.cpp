@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -381,7 +382,18 @@ bool same_links(const std::vector<topology::Link>& a, const std::vector<topology
   return pairs(a) == pairs(b);
 }
 
-/// The printed machine with the catalogue's rates.
+/// Gives each printed link the rate that the catalogue states for it alone.
+void keep_rates(std::vector<topology::Link>& links, const std::vector<topology::Link>& known) {
+  std::map<std::pair<int, int>, BytesPerSecond> rates;
+  for (const topology::Link& l : known) rates[std::minmax(l.chip_a, l.chip_b)] = l.per_direction;
+  for (topology::Link& l : links) {
+    if (const auto rate = rates.find(std::minmax(l.chip_a, l.chip_b)); rate != rates.end())
+      l.per_direction = rate->second;
+  }
+}
+
+/// The printed machine with the catalogue's rates. neuron-ls names no switches: where the catalogue has some,
+/// its links stay.
 topology::Instance merge(topology::Instance instance, const std::vector<Device>& devices,
                          const SourcePos& at) {
   const auto wrong = [&](const std::string& what, int printed, int known) {
@@ -394,7 +406,9 @@ topology::Instance merge(topology::Instance instance, const std::vector<Device>&
   wrong("devices", static_cast<int>(devices.size()), instance.chips);
   wrong("cores per device", devices.front().cores, instance.cores_per_chip);
   instance.core.memory = devices.front().memory / devices.front().cores;
+  if (instance.switches > 0) return instance;
   std::vector<topology::Link> links = links_of(devices);
+  keep_rates(links, instance.links);
   if (!same_links(links, instance.links)) {
     instance.torus_rows = 0;  // the catalogue's drawing no longer shows these links
     instance.torus_columns = 0;
