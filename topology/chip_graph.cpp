@@ -1,11 +1,11 @@
 #include "topology/chip_graph.h"
 
 #include <algorithm>
+#include <atomic>
 #include <boost/graph/compressed_sparse_row_graph.hpp>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <ranges>
 #include <set>
 #include <stdexcept>
@@ -194,8 +194,14 @@ struct ChipGraph::Tables {
         switches(switch_count),
         graph(make_graph(chip_count, switch_count, links)),
         neighbours(neighbour_lists(graph, chip_count)),
-        made(std::make_unique<std::once_flag[]>(static_cast<std::size_t>(chip_count))),
-        rows(static_cast<std::size_t>(chip_count)) {}
+        rows(std::make_unique<std::atomic<const Row*>[]>(static_cast<std::size_t>(chip_count))) {}
+  ~Tables() {
+    for (int c = 0; c < chips; ++c) delete rows[static_cast<std::size_t>(c)].load();
+  }
+  Tables(const Tables&) = delete;
+  Tables& operator=(const Tables&) = delete;
+
+  using Row = std::vector<std::int16_t>;  ///< distance of every vertex to one chip; -1 without a path
 
   int chips, switches;
   Graph graph;
@@ -209,17 +215,20 @@ struct ChipGraph::Tables {
   /// What the step between two vertices that share a link counts.
   int length(int from, int to) const { return from < chips && to >= chips ? 0 : 1; }
 
-  /// Distance of every vertex to `chip`, made when first asked for.
-  const std::vector<std::int16_t>& distances_to(int chip) const {
-    const auto c = static_cast<std::size_t>(chip);
-    std::vector<std::int16_t>& row = rows.at(c);
-    std::call_once(made[c], [&] { row = search_back(chip); });
-    return row;
+  /// Made when first asked for. Of threads that ask at the same time one keeps its row, the others drop
+  /// theirs.
+  const Row& distances_to(int chip) const {
+    if (chip < 0 || chip >= chips) throw std::out_of_range("no chip of the node");
+    std::atomic<const Row*>& row = rows[static_cast<std::size_t>(chip)];
+    if (const Row* known = row.load(std::memory_order_acquire)) return *known;
+    auto fresh = std::make_unique<const Row>(search_back(chip));
+    const Row* first = nullptr;
+    return row.compare_exchange_strong(first, fresh.get()) ? *fresh.release() : *first;
   }
 
   /// Breadth-first search against the direction of the steps; steps of length 0 go to the front.
-  std::vector<std::int16_t> search_back(int chip) const {
-    std::vector<std::int16_t> distance(boost::num_vertices(graph), -1);
+  Row search_back(int chip) const {
+    Row distance(boost::num_vertices(graph), -1);
     std::deque<std::pair<int, std::int16_t>> queue{{chip, std::int16_t{0}}};
     while (!queue.empty()) {
       const auto [here, reached] = queue.front();
@@ -319,8 +328,7 @@ struct ChipGraph::Tables {
   }
 
  private:
-  std::unique_ptr<std::once_flag[]> made;
-  mutable std::vector<std::vector<std::int16_t>> rows;  ///< each written once, under its flag
+  std::unique_ptr<std::atomic<const Row*>[]> rows;
 };
 
 ChipGraph::ChipGraph(int chips, int switches, const std::vector<Link>& links)
