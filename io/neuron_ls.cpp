@@ -417,6 +417,17 @@ topology::Instance merge(topology::Instance instance, const std::vector<Device>&
   return instance;
 }
 
+/// The catalogue's instance of this type; trn2 with LNC 1 has an entry of its own.
+topology::Instance instance_of(const Catalog& catalog, const std::string& type, int cores_per_device) {
+  topology::Instance instance = catalog.instance(type);
+  if (instance.cores_per_chip == cores_per_device) return instance;
+  const std::vector<std::string> known = catalog.instances();
+  const std::string single = type + "-lnc1";
+  if (std::find(known.begin(), known.end(), single) == known.end()) return instance;
+  topology::Instance other = catalog.instance(single);
+  return other.cores_per_chip == cores_per_device ? other : instance;
+}
+
 }  // namespace
 
 topology::Instance read_neuron_ls(const std::filesystem::path& path, const Catalog& catalog,
@@ -451,7 +462,7 @@ topology::Instance read_neuron_ls(const std::filesystem::path& path, const Catal
          near.empty() ? "give the output of a Trainium node" : "did you mean \"" + near + "\"?"});
   }
   if (!faults.empty() || !devices) throw InputError(std::move(faults));
-  return merge(catalog.instance(type), *devices, devices->front().at);
+  return merge(instance_of(catalog, type, devices->front().cores), *devices, devices->front().at);
 }
 
 }  // namespace trnplan::io
