@@ -25,7 +25,9 @@ std::string comparison(const planner::Plan& winner, const planner::Plan& other);
 std::string refusals(const std::vector<planner::Refusal>& list, const char* heading);
 std::string infeasible_text(const models::Job& job, const planner::Infeasible& why);
 std::string findings_text(const std::vector<planner::Finding>& findings);
-/// Counts of verdicts per kind, offending groups with a drawing of the torus.
-std::string topology_text(const topology::Cluster& cluster, const topology::PlacementVerdict& verdict);
+/// Links, NICs and rings of a node; the verdict on each kind of group with its rings; the offending group in
+/// a drawing of the torus.
+std::string topology_text(const topology::Cluster& cluster, const topology::ChipGraph& graph,
+                          const topology::PlacementVerdict& verdict);
 
 }  // namespace trnplan::cli

@@ -53,7 +53,8 @@ int run(const Options& o) {
       advice += advice.empty() ? "fix: choose another PP or CP\n" : "\n";
     }
   }
-  print(o.common.json() ? io::topology_json(cluster, verdict) : topology_text(cluster, verdict) + advice);
+  print(o.common.json() ? io::topology_json(cluster, graph, verdict)
+                        : topology_text(cluster, graph, verdict) + advice);
   return verdict.overall == topology::Verdict::refused ? kNoPlan : kDone;
 }
 
@@ -61,8 +62,8 @@ int run(const Options& o) {
 
 void add_topology(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("topology", "Draw the torus and judge every replica group of a layout");
+  CLI::App* command = app.add_subcommand(
+      "topology", "Show links, NICs and rings of a node and judge every replica group of a layout");
   command->add_option("--instance", o->instance, "instance type")->capture_default_str();
   command->add_option("--neuron-ls", o->neuron_ls,
                       "output of neuron-ls (table or JSON) instead of the catalogue's links");
@@ -81,6 +82,7 @@ void add_topology(CLI::App& app, Run& chosen) {
       "  trnplan topology\n"
       "  trnplan topology --tp 16 --dp 2\n"
       "  trnplan topology --nodes 8 --tp 8 --pp 16 --dp 2\n"
+      "  trnplan topology --instance trn2.48xlarge --tp 32\n"
       "  neuron-ls > node.txt && trnplan topology --neuron-ls node.txt --tp 8");
   command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });
 }

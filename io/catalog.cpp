@@ -11,6 +11,8 @@
 #include <system_error>
 #include <utility>
 
+#include "units/product.h"
+
 namespace trnplan::io {
 
 namespace {
@@ -143,6 +145,7 @@ topology::Core core_from(MapReader& map, std::vector<Diagnostic>& faults) {
   MapReader fields(*node, "core", faults);
   QuantityReader read(fields, "core", faults);
   topology::Core core;
+  core.lnc = read.whole("lnc", 1, 1);
   core.bf16 = FlopsPerSecond(read.positive("bf16", Dimension::flops_per_second));
   core.array_rows = read.required_whole("array_rows", 1);
   core.array_columns = read.required_whole("array_columns", 1);
@@ -167,27 +170,43 @@ std::optional<int> index_from(const Node& node, int count, const std::string& ke
   return std::nullopt;
 }
 
-std::vector<topology::Link> links_from(const Node* list, int chips, std::vector<Diagnostic>& faults) {
-  std::vector<topology::Link> links;
-  if (list == nullptr) return links;
+/// Appends the links of one list to the instance's.
+void add_links(const Node* list, const std::string& key, BytesPerSecond rate, topology::Instance& instance,
+               std::vector<Diagnostic>& faults) {
+  if (list == nullptr) return;
   std::set<std::pair<int, int>> seen;
+  for (const topology::Link& l : instance.links) seen.insert(std::minmax(l.chip_a, l.chip_b));
+  const int vertices = instance.chips + instance.switches;
   for (const Node& pair : list->items) {
     if (pair.kind != Node::Kind::sequence || pair.items.size() != 2) {
-      faults.push_back({pair.at, "links", "a link is a pair of chips", "write [0, 1]"});
+      faults.push_back({pair.at, key, "a link is a pair of chips", "write [0, 1]"});
       continue;
     }
-    const auto a = index_from(pair.items[0], chips, "links", faults);
-    const auto b = index_from(pair.items[1], chips, "links", faults);
+    const auto a = index_from(pair.items[0], vertices, key, faults);
+    const auto b = index_from(pair.items[1], vertices, key, faults);
     if (!a || !b) continue;
     if (*a == *b) {
-      faults.push_back({pair.at, "links", "a link joins a chip to itself", "name two different chips"});
+      faults.push_back({pair.at, key, "a link joins a chip to itself", "name two different chips"});
     } else if (!seen.insert(std::minmax(*a, *b)).second) {
-      faults.push_back({pair.at, "links", "this link is listed twice", "list each pair of chips once"});
+      faults.push_back({pair.at, key, "this link is listed twice", "list each pair of chips once"});
     } else {
-      links.push_back({*a, *b});
+      instance.links.push_back({*a, *b, rate});
     }
   }
-  return links;
+}
+
+void read_links(QuantityReader& read, MapReader& map, topology::Instance& instance,
+                std::vector<Diagnostic>& faults) {
+  const auto rate_of = [&](const char* key, bool used) {
+    if (!used && !map.has(key)) return BytesPerSecond{};
+    return BytesPerSecond(read.quantity(key, Dimension::bytes_per_second, used ? 1e-9 : 0));
+  };
+  add_links(read.list("links"), "links", {}, instance, faults);
+  instance.link_per_direction = rate_of("link_bandwidth_per_direction", !instance.links.empty());
+  const Node* far = read.list("far_links");
+  const BytesPerSecond far_rate =
+      rate_of("far_link_bandwidth_per_direction", far != nullptr && !far->items.empty());
+  add_links(far, "far_links", far_rate, instance, faults);
 }
 
 std::vector<int> nics_of_chips(const Node* list, const topology::Instance& i, std::vector<Diagnostic>& faults,
@@ -231,12 +250,14 @@ void read_torus(MapReader& map, topology::Instance& instance, std::vector<Diagno
   MapReader fields(*node, "torus", faults);
   instance.torus_rows = fields.required_whole("rows", 1, whole_most);
   instance.torus_columns = fields.required_whole("columns", 1, whole_most);
-  const std::int64_t places = static_cast<std::int64_t>(instance.torus_rows) * instance.torus_columns;
+  instance.torus_depth = fields.whole("depth", 1, 1, whole_most);
+  const std::int64_t places =
+      saturating_product({instance.torus_rows, instance.torus_columns, instance.torus_depth});
   if (places != instance.chips) {
-    map.fault(
-        "torus",
-        "rows times columns is " + std::to_string(places) + ", chips is " + std::to_string(instance.chips),
-        "make them agree");
+    const std::string product = fields.has("depth") ? "rows times columns times depth" : "rows times columns";
+    map.fault("torus",
+              product + " is " + std::to_string(places) + ", chips is " + std::to_string(instance.chips),
+              "make them agree");
   }
 }
 
@@ -346,20 +367,16 @@ topology::Instance instance_from(const Node& node) {
   i.family = map.required_text("family");
   i.chips = read.required_whole("chips", 1);
   i.cores_per_chip = read.required_whole("cores_per_chip", 1);
-  if (i.chips > chips_most || i.cores_per_chip > chips_most) {
-    map.fault("chips", "more than " + std::to_string(chips_most) + " chips or cores per chip",
+  i.switches = read.whole("switches", 0, 0);
+  if (i.chips > chips_most || i.cores_per_chip > chips_most || i.switches > chips_most) {
+    map.fault("chips", "more than " + std::to_string(chips_most) + " chips, switches or cores per chip",
               "describe one node");
     throw_if_any(std::move(faults));
   }
   i.vcpus = read.whole("vcpus", 0, 0);
   if (map.has("host_memory")) i.host_memory = Bytes(read.quantity("host_memory", Dimension::bytes, 0));
   i.core = core_from(map, faults);
-  i.links = links_from(read.list("links"), i.chips, faults);
-  if (!i.links.empty() || map.has("link_bandwidth_per_direction")) {
-    const double least = i.links.empty() ? 0 : 1e-9;
-    i.link_per_direction =
-        BytesPerSecond(read.quantity("link_bandwidth_per_direction", Dimension::bytes_per_second, least));
-  }
+  read_links(read, map, i, faults);
   read_torus(map, i, faults);
   i.nics = read.whole("nics", 0, 0);
   if (i.nics > 0) i.nic = BytesPerSecond(read.positive("nic_bandwidth", Dimension::bytes_per_second));

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -381,7 +382,18 @@ bool same_links(const std::vector<topology::Link>& a, const std::vector<topology
   return pairs(a) == pairs(b);
 }
 
-/// The printed machine with the catalogue's rates.
+/// Gives each printed link the rate that the catalogue states for it alone.
+void keep_rates(std::vector<topology::Link>& links, const std::vector<topology::Link>& known) {
+  std::map<std::pair<int, int>, BytesPerSecond> rates;
+  for (const topology::Link& l : known) rates[std::minmax(l.chip_a, l.chip_b)] = l.per_direction;
+  for (topology::Link& l : links) {
+    if (const auto rate = rates.find(std::minmax(l.chip_a, l.chip_b)); rate != rates.end())
+      l.per_direction = rate->second;
+  }
+}
+
+/// The printed machine with the catalogue's rates. neuron-ls names no switches: where the catalogue has some,
+/// its links stay.
 topology::Instance merge(topology::Instance instance, const std::vector<Device>& devices,
                          const SourcePos& at) {
   const auto wrong = [&](const std::string& what, int printed, int known) {
@@ -394,13 +406,26 @@ topology::Instance merge(topology::Instance instance, const std::vector<Device>&
   wrong("devices", static_cast<int>(devices.size()), instance.chips);
   wrong("cores per device", devices.front().cores, instance.cores_per_chip);
   instance.core.memory = devices.front().memory / devices.front().cores;
+  if (instance.switches > 0) return instance;
   std::vector<topology::Link> links = links_of(devices);
+  keep_rates(links, instance.links);
   if (!same_links(links, instance.links)) {
     instance.torus_rows = 0;  // the catalogue's drawing no longer shows these links
     instance.torus_columns = 0;
   }
   instance.links = std::move(links);
   return instance;
+}
+
+/// The catalogue's instance of this type; trn2 with LNC 1 has an entry of its own.
+topology::Instance instance_of(const Catalog& catalog, const std::string& type, int cores_per_device) {
+  topology::Instance instance = catalog.instance(type);
+  if (instance.cores_per_chip == cores_per_device) return instance;
+  const std::vector<std::string> known = catalog.instances();
+  const std::string single = type + "-lnc1";
+  if (std::find(known.begin(), known.end(), single) == known.end()) return instance;
+  topology::Instance other = catalog.instance(single);
+  return other.cores_per_chip == cores_per_device ? other : instance;
 }
 
 }  // namespace
@@ -437,7 +462,7 @@ topology::Instance read_neuron_ls(const std::filesystem::path& path, const Catal
          near.empty() ? "give the output of a Trainium node" : "did you mean \"" + near + "\"?"});
   }
   if (!faults.empty() || !devices) throw InputError(std::move(faults));
-  return merge(catalog.instance(type), *devices, devices->front().at);
+  return merge(instance_of(catalog, type, devices->front().cores), *devices, devices->front().at);
 }
 
 }  // namespace trnplan::io

@@ -24,6 +24,7 @@ std::string refusal_json(const std::vector<planner::Violation>& broken);
 /// `prediction` may be null.
 std::string check_json(const std::string& verdict, const std::vector<planner::Finding>& findings,
                        const planner::Plan* prediction);
-std::string topology_json(const topology::Cluster& cluster, const topology::PlacementVerdict& verdict);
+std::string topology_json(const topology::Cluster& cluster, const topology::ChipGraph& graph,
+                          const topology::PlacementVerdict& verdict);
 
 }  // namespace trnplan::io

@@ -16,7 +16,7 @@ Fabric::Fabric(const topology::Cluster& cluster, const topology::ChipGraph& grap
       if (static_cast<std::size_t>(from) >= links_from_.size()) links_from_.resize(from + 1);
       links_from_[static_cast<std::size_t>(from)].emplace_back(to, static_cast<Id>(link_ends_.size()));
       link_ends_.emplace_back(from, to);
-      link_rates_.push_back(i.link_per_direction * fraction);
+      link_rates_.push_back(i.rate_of(l) * fraction);
     }
   }
   first_memory_ = static_cast<Id>(link_ends_.size());

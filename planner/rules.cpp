@@ -24,6 +24,14 @@ topology::Degrees degrees_of(const Strategy& s) {
   return {s.tensor_parallel, s.context_parallel, s.data_parallel, s.pipeline_parallel};
 }
 
+/// Its memory, collectives and engines would be computed as trn1's.
+Found instance(const Job& job, const Strategy&) {
+  if (!job.cluster.instance.family.starts_with("trn2")) return std::nullopt;
+  return Violation{"not-modelled",
+                   "trn2 is not modelled yet: trnplan topology judges its replica groups, no more",
+                   "use a trn1 instance type"};
+}
+
 Found divisibility(const Job& job, const Strategy& s) {
   const std::int64_t cores = job.cluster.cores(), ranks = degrees_of(s).world();
   if (ranks == cores && ranks > 0) return std::nullopt;
@@ -192,10 +200,10 @@ Found rank_order(const Job& job, const Strategy& s) {
 }
 
 using Rule = Found (*)(const Job&, const Strategy&);
-constexpr Rule kRules[] = {divisibility,     experts,         devices,           heads,     kv_replicator,
-                           vocabulary,       layers,          pipeline_parity,   batch,     interleaved,
-                           context_parallel, flash_attention, sequence_parallel, positions, tied_embeddings,
-                           rank_order};
+constexpr Rule kRules[] = {instance,        divisibility,     experts,         devices,           heads,
+                           kv_replicator,   vocabulary,       layers,          pipeline_parity,   batch,
+                           interleaved,     context_parallel, flash_attention, sequence_parallel, positions,
+                           tied_embeddings, rank_order};
 
 std::string kind_name(topology::GroupKind kind) {
   std::string name(topology::to_string(kind));
@@ -232,6 +240,10 @@ std::vector<Violation> contradictions(const Job& job) {
     }
     first = false;
     if (common.empty()) break;
+  }
+  if (std::any_of(common.begin(), common.end(),
+                  [](const Violation& v) { return v.rule == "not-modelled"; })) {
+    return {};  // no mistake, and the other rules may not hold there
   }
   std::erase_if(common, [](const Violation& v) { return v.rule == "batch"; });
   return common;

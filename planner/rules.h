@@ -17,11 +17,13 @@ namespace trnplan::planner {
 
 /// Every rule about numbers that `strategy` breaks for `job`: divisibility, heads, kv-replicator, vocabulary,
 /// layers, pipeline-parity, moe, batch, interleaved, context-parallel, flash-attention, sequence-parallel,
-/// tied-embeddings, devices, rank-order. Memory and replica groups are separate. Cost: microseconds.
+/// tied-embeddings, devices, rank-order; and not-modelled for an instance type. Memory and replica groups are
+/// separate. Cost: microseconds.
 std::vector<Violation> rule_violations(const models::Job& job, const models::Strategy& strategy);
 
 /// The rules about numbers that every strategy of the job breaks, whatever is chosen: the job contradicts
-/// itself. Rule "batch" is left out, the search answers that with the nearest batch. Cost: one enumeration.
+/// itself. Rule "batch" is left out, the search answers that with the nearest batch. None for an instance
+/// type that is not modelled: that is no mistake. Cost: one enumeration.
 std::vector<Violation> contradictions(const models::Job& job);
 
 /// What the simulator does not cover of the strategy, as rule "not-modelled".

@@ -1,10 +1,12 @@
 #include "topology/chip_graph.h"
 
 #include <algorithm>
-#include <boost/graph/adjacency_list.hpp>
-#include <boost/graph/breadth_first_search.hpp>
-#include <boost/graph/visitors.hpp>
+#include <atomic>
+#include <boost/graph/compressed_sparse_row_graph.hpp>
+#include <cstdint>
+#include <deque>
 #include <functional>
+#include <ranges>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -14,66 +16,123 @@ namespace trnplan::topology {
 
 namespace {
 
-using Graph = boost::adjacency_list<boost::setS, boost::vecS, boost::undirectedS>;
-
-Graph make_graph(int chips, const std::vector<Link>& links) {
-  if (chips < 1) throw std::invalid_argument("a node needs at least one chip");
-  Graph g(static_cast<std::size_t>(chips));
-  for (const Link& l : links) {
-    if (l.chip_a < 0 || l.chip_b < 0 || l.chip_a >= chips || l.chip_b >= chips || l.chip_a == l.chip_b) {
-      throw std::invalid_argument("link " + std::to_string(l.chip_a) + "-" + std::to_string(l.chip_b) +
-                                  " does not join two chips of 0.." + std::to_string(chips - 1));
-    }
-    boost::add_edge(static_cast<std::size_t>(l.chip_a), static_cast<std::size_t>(l.chip_b), g);
-  }
-  return g;
-}
-
-std::vector<int> distances_from(const Graph& g, int source) {
-  std::vector<int> distance(boost::num_vertices(g), -1);
-  distance[static_cast<std::size_t>(source)] = 0;
-  boost::breadth_first_search(g, static_cast<std::size_t>(source),
-                              boost::visitor(boost::make_bfs_visitor(
-                                  boost::record_distances(distance.data(), boost::on_tree_edge()))));
-  return distance;
-}
-
+using Graph = boost::compressed_sparse_row_graph<boost::directedS>;
 using Edge = std::pair<int, int>;
+
 Edge edge(int a, int b) {
   return {std::min(a, b), std::max(a, b)};
 }
 
-std::set<Edge> edges_of(const std::vector<int>& ring) {
-  std::set<Edge> edges;
-  for (std::size_t i = 0; i < ring.size(); ++i) edges.insert(edge(ring[i], ring[(i + 1) % ring.size()]));
-  return edges;
+/// Every link as two arcs, targets ascending.
+Graph make_graph(int chips, int switches, const std::vector<Link>& links) {
+  if (chips < 1) throw std::invalid_argument("a node needs at least one chip");
+  if (switches < 0) throw std::invalid_argument("a node cannot have fewer than no switches");
+  const int vertices = chips + switches;
+  std::vector<Edge> arcs;
+  for (const Link& l : links) {
+    if (l.chip_a < 0 || l.chip_b < 0 || l.chip_a >= vertices || l.chip_b >= vertices ||
+        l.chip_a == l.chip_b) {
+      throw std::invalid_argument("link " + std::to_string(l.chip_a) + "-" + std::to_string(l.chip_b) +
+                                  " does not join two chips or switches of 0.." +
+                                  std::to_string(vertices - 1));
+    }
+    arcs.emplace_back(l.chip_a, l.chip_b);
+    arcs.emplace_back(l.chip_b, l.chip_a);
+  }
+  std::sort(arcs.begin(), arcs.end());
+  arcs.erase(std::unique(arcs.begin(), arcs.end()), arcs.end());
+  return {boost::edges_are_sorted, arcs.begin(), arcs.end(), static_cast<std::size_t>(vertices)};
 }
 
-/// Depth-first search for Hamiltonian cycles of the chips in `members` that avoid `banned` edges, in
-/// lexicographic order, until `accept` says yes to one.
+/// Other ends of the vertex's links, ascending.
+auto linked(const Graph& g, int vertex) {
+  const auto ends = boost::adjacent_vertices(static_cast<std::size_t>(vertex), g);
+  return std::ranges::subrange(ends.first, ends.second);
+}
+
+void sort_unique(std::vector<int>& v) {
+  std::sort(v.begin(), v.end());
+  v.erase(std::unique(v.begin(), v.end()), v.end());
+}
+
+/// Neighbours of every chip, over links and switches.
+std::vector<std::vector<int>> neighbour_lists(const Graph& g, int chips) {
+  std::vector<std::vector<int>> lists(static_cast<std::size_t>(chips));
+  for (int c = 0; c < chips; ++c) {
+    std::vector<int>& list = lists[static_cast<std::size_t>(c)];
+    for (const std::size_t v : linked(g, c)) {
+      const int vertex = static_cast<int>(v);
+      if (vertex < chips) {
+        list.push_back(vertex);
+        continue;
+      }
+      for (const std::size_t other : linked(g, vertex)) {
+        if (const int chip = static_cast<int>(other); chip < chips && chip != c) list.push_back(chip);
+      }
+    }
+    sort_unique(list);
+  }
+  return lists;
+}
+
+/// Depth-first search for Hamiltonian cycles of the chips in `members`, in lexicographic order, until
+/// `accept` says yes to one or the steps are used up.
 class RingSearch {
  public:
+  using Usable = std::function<bool(int, int)>;
   using Accept = std::function<bool(const std::vector<int>&)>;
 
-  RingSearch(const std::vector<std::vector<int>>& neighbours, const std::vector<int>& members,
-             const std::set<Edge>& banned, Accept accept)
+  RingSearch(const std::vector<std::vector<int>>& neighbours, const std::vector<int>& members, Usable usable,
+             Accept accept, std::int64_t& steps)
       : neighbours_(neighbours),
-        banned_(banned),
+        usable_(std::move(usable)),
         accept_(std::move(accept)),
+        steps_(steps),
         open_(neighbours.size(), false),
         count_(members.size()) {
     for (const int c : members) open_[static_cast<std::size_t>(c)] = true;
     path_.push_back(members.front());
-    open_[static_cast<std::size_t>(members.front())] = false;
   }
 
-  bool run() { return extend(); }
+  bool run() {
+    if (!possible()) return false;
+    open_[static_cast<std::size_t>(path_.front())] = false;
+    return extend();
+  }
   const std::vector<int>& path() const { return path_; }
 
  private:
-  bool usable(int a, int b) const { return banned_.count(edge(a, b)) == 0; }
+  bool usable(int a, int b) const { return !usable_ || usable_(a, b); }
+  bool member(int chip) const { return open_[static_cast<std::size_t>(chip)]; }
+
+  /// What every cycle needs: a connected set, two neighbours for each chip, and, where the set falls into two
+  /// colours without neighbours of the same one, as many chips of either.
+  bool possible() const {
+    std::vector<signed char> colour(neighbours_.size(), -1);
+    std::vector<int> queue{path_.front()};
+    colour[static_cast<std::size_t>(path_.front())] = 0;
+    bool two_colours = true;
+    std::size_t first_colour = 0;
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+      const auto here = static_cast<std::size_t>(queue[i]);
+      if (colour[here] == 0) ++first_colour;
+      int degree = 0;
+      for (const int next : neighbours_[here]) {
+        if (!member(next) || !usable(queue[i], next)) continue;
+        ++degree;
+        signed char& other = colour[static_cast<std::size_t>(next)];
+        if (other == colour[here]) two_colours = false;
+        if (other >= 0) continue;
+        other = colour[here] == 0 ? 1 : 0;
+        queue.push_back(next);
+      }
+      if (degree < 2) return false;
+    }
+    return queue.size() == count_ && (!two_colours || 2 * first_colour == count_);
+  }
 
   bool extend() {
+    if (--steps_ < 0) return false;
     const int last = path_.back();
     const auto& next = neighbours_[static_cast<std::size_t>(last)];
     if (path_.size() == count_) {
@@ -81,10 +140,11 @@ class RingSearch {
              accept_(path_);
     }
     for (const int c : next) {
-      if (!open_[static_cast<std::size_t>(c)] || !usable(last, c)) continue;
+      if (!member(c) || !usable(last, c)) continue;
       path_.push_back(c);
       open_[static_cast<std::size_t>(c)] = false;
       if (extend()) return true;
+      if (steps_ < 0) return false;
       open_[static_cast<std::size_t>(c)] = true;
       path_.pop_back();
     }
@@ -92,65 +152,199 @@ class RingSearch {
   }
 
   const std::vector<std::vector<int>>& neighbours_;
-  const std::set<Edge>& banned_;
+  Usable usable_;
   Accept accept_;
+  std::int64_t& steps_;
   std::vector<bool> open_;
   std::size_t count_;
   std::vector<int> path_;
 };
 
+bool take_any(const std::vector<int>&) {
+  return true;
+}
+
 /// How many first rings are tried before a set is taken to have no second one. The 4x4 torus needs fewer than
 /// ten.
 constexpr int kMostRingsTried = 2000;
+/// Chips a search may add to its paths: some 10 ms.
+constexpr std::int64_t kMostSteps = 1'000'000;
+/// Steps that looking at the links of one chip of a ring is worth.
+constexpr std::int64_t kStepsOfLinks = 8;
 
-void sort_unique(std::vector<int>& v) {
-  std::sort(v.begin(), v.end());
-  v.erase(std::unique(v.begin(), v.end()), v.end());
+/// Block after block, back along each block's first chip: a ring when the blocks are rings and equal places
+/// of consecutive blocks are neighbours. `order` is the ring of the first block as places 0..order.size()-1.
+std::vector<int> snake(const std::vector<int>& members, const std::vector<std::size_t>& order) {
+  const std::size_t columns = order.size(), rows = members.size() / columns;
+  std::vector<int> path{members[order[0]]};
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t i = 1; i < columns; ++i)
+      path.push_back(members[row * columns + order[row % 2 == 0 ? i : columns - i]]);
+  }
+  for (std::size_t row = rows - 1; row > 0; --row) path.push_back(members[row * columns + order[0]]);
+  if (path[1] > path.back()) std::reverse(path.begin() + 1, path.end());
+  return path;
 }
 
 }  // namespace
 
 struct ChipGraph::Tables {
-  std::vector<std::vector<int>> neighbours;
-  std::vector<std::vector<int>> hops;
+  Tables(int chip_count, int switch_count, const std::vector<Link>& links)
+      : chips(chip_count),
+        switches(switch_count),
+        graph(make_graph(chip_count, switch_count, links)),
+        neighbours(neighbour_lists(graph, chip_count)),
+        rows(std::make_unique<std::atomic<const Row*>[]>(static_cast<std::size_t>(chip_count))) {}
+  ~Tables() {
+    for (int c = 0; c < chips; ++c) delete rows[static_cast<std::size_t>(c)].load();
+  }
+  Tables(const Tables&) = delete;
+  Tables& operator=(const Tables&) = delete;
 
-  /// The first ring of three or more chips that `accept` takes.
+  using Row = std::vector<std::int16_t>;  ///< distance of every vertex to one chip; -1 without a path
+
+  int chips, switches;
+  Graph graph;
+  std::vector<std::vector<int>> neighbours;
+
+  bool adjacent(int a, int b) const {
+    const auto& next = neighbours.at(static_cast<std::size_t>(a));
+    return std::binary_search(next.begin(), next.end(), b);
+  }
+
+  /// What the step between two vertices that share a link counts.
+  int length(int from, int to) const { return from < chips && to >= chips ? 0 : 1; }
+
+  /// Made when first asked for. Of threads that ask at the same time one keeps its row, the others drop
+  /// theirs.
+  const Row& distances_to(int chip) const {
+    if (chip < 0 || chip >= chips) throw std::out_of_range("no chip of the node");
+    std::atomic<const Row*>& row = rows[static_cast<std::size_t>(chip)];
+    if (const Row* known = row.load(std::memory_order_acquire)) return *known;
+    auto fresh = std::make_unique<const Row>(search_back(chip));
+    const Row* first = nullptr;
+    return row.compare_exchange_strong(first, fresh.get()) ? *fresh.release() : *first;
+  }
+
+  /// Breadth-first search against the direction of the steps; steps of length 0 go to the front.
+  Row search_back(int chip) const {
+    Row distance(boost::num_vertices(graph), -1);
+    std::deque<std::pair<int, std::int16_t>> queue{{chip, std::int16_t{0}}};
+    while (!queue.empty()) {
+      const auto [here, reached] = queue.front();
+      queue.pop_front();
+      std::int16_t& known = distance[static_cast<std::size_t>(here)];
+      if (known >= 0) continue;
+      known = reached;
+      for (const std::size_t v : linked(graph, here)) {
+        const int before = static_cast<int>(v);
+        if (distance[v] >= 0) continue;
+        if (length(before, here) == 0) {
+          queue.emplace_front(before, reached);
+        } else {
+          queue.emplace_back(before, static_cast<std::int16_t>(reached + 1));
+        }
+      }
+    }
+    return distance;
+  }
+
+  std::vector<int> route(int a, int b) const {
+    const auto& distance = distances_to(b);
+    if (distance.at(static_cast<std::size_t>(a)) < 0) return {};
+    std::vector<int> path{a};
+    while (path.back() != b) {
+      const int here = path.back();
+      for (const std::size_t v : linked(graph, here)) {
+        const int next = static_cast<int>(v);
+        if (distance[v] != distance[static_cast<std::size_t>(here)] - length(here, next)) continue;
+        path.push_back(next);
+        break;
+      }
+    }
+    return path;
+  }
+
+  std::set<Edge> links_of(const std::vector<int>& ring) const {
+    std::set<Edge> used;
+    for (std::size_t i = 0; i < ring.size(); ++i) {
+      const std::vector<int> path = route(ring[i], ring[(i + 1) % ring.size()]);
+      for (std::size_t j = 0; j + 1 < path.size(); ++j) used.insert(edge(path[j], path[j + 1]));
+    }
+    return used;
+  }
+
+  /// Whether route(a, b) of two neighbours avoids the links.
+  bool avoids(int a, int b, const std::set<Edge>& links) const {
+    if (switches == 0) return links.count(edge(a, b)) == 0;
+    const std::vector<int> path = route(a, b);
+    for (std::size_t j = 0; j + 1 < path.size(); ++j) {
+      if (links.count(edge(path[j], path[j + 1])) > 0) return false;
+    }
+    return true;
+  }
+
+  /// The first ring of three or more chips that avoids the links and that `accept` takes.
   std::optional<std::vector<int>> cycle(const std::vector<int>& members, const std::set<Edge>& banned,
-                                        const RingSearch::Accept& accept) const {
-    RingSearch search(neighbours, members, banned, accept);
+                                        const RingSearch::Accept& accept, std::int64_t& steps) const {
+    RingSearch::Usable usable;
+    if (!banned.empty()) usable = [&](int a, int b) { return avoids(a, b, banned); };
+    RingSearch search(neighbours, members, std::move(usable), accept, steps);
     if (!search.run()) return std::nullopt;
     return search.path();
   }
 
+  bool is_ring(const std::vector<int>& chips_in_order) const {
+    for (std::size_t i = 0; i < chips_in_order.size(); ++i) {
+      if (!adjacent(chips_in_order[i], chips_in_order[(i + 1) % chips_in_order.size()])) return false;
+    }
+    return true;
+  }
+
   std::optional<std::vector<int>> ring(const std::vector<int>& members) const {
     if (members.empty()) return std::nullopt;
+    if (members.front() < 0 || members.back() >= chips) throw std::out_of_range("no chip of the node");
     if (members.size() == 1) return members;
-    if (members.size() == 2) {
-      const auto& next = neighbours[static_cast<std::size_t>(members[0])];
-      return std::binary_search(next.begin(), next.end(), members[1]) ? std::optional(members) : std::nullopt;
-    }
-    return cycle(members, {}, [](const auto&) { return true; });
+    if (members.size() == 2) return adjacent(members[0], members[1]) ? std::optional(members) : std::nullopt;
+    std::int64_t steps = kMostSteps;
+    if (auto found = cycle(members, {}, take_any, steps); found || steps >= 0) return found;
+    return snake_ring(members);
   }
+
+  std::optional<std::vector<int>> snake_ring(const std::vector<int>& members) const {
+    for (std::size_t columns = 2; columns <= members.size() / 2; ++columns) {
+      if (members.size() % columns != 0) continue;
+      const std::vector<int> block(members.begin(), members.begin() + static_cast<std::ptrdiff_t>(columns));
+      const auto block_ring = ring(block);
+      if (!block_ring) continue;
+      std::vector<std::size_t> order;
+      for (const int chip : *block_ring) {
+        const auto place = std::lower_bound(block.begin(), block.end(), chip) - block.begin();
+        order.push_back(static_cast<std::size_t>(place));
+      }
+      if (auto path = snake(members, order); is_ring(path)) return path;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::unique_ptr<std::atomic<const Row*>[]> rows;
 };
 
-ChipGraph::ChipGraph(int chips, const std::vector<Link>& links) {
-  const Graph g = make_graph(chips, links);
-  auto tables = std::make_shared<Tables>();
-  for (int c = 0; c < chips; ++c) {
-    std::vector<int> next;
-    const auto [begin, end] = boost::adjacent_vertices(static_cast<std::size_t>(c), g);
-    for (auto it = begin; it != end; ++it) next.push_back(static_cast<int>(*it));
-    std::sort(next.begin(), next.end());
-    tables->neighbours.push_back(std::move(next));
-    tables->hops.push_back(distances_from(g, c));
-  }
-  tables_ = std::move(tables);
-}
+ChipGraph::ChipGraph(int chips, int switches, const std::vector<Link>& links)
+    : tables_(std::make_shared<const Tables>(chips, switches, links)) {}
 
-ChipGraph::ChipGraph(const Instance& instance) : ChipGraph(instance.chips, instance.links) {}
+ChipGraph::ChipGraph(int chips, const std::vector<Link>& links) : ChipGraph(chips, 0, links) {}
+
+ChipGraph::ChipGraph(const Instance& instance)
+    : ChipGraph(instance.chips, instance.switches, instance.links) {}
 
 int ChipGraph::chips() const {
-  return static_cast<int>(tables_->neighbours.size());
+  return tables_->chips;
+}
+
+int ChipGraph::switches() const {
+  return tables_->switches;
 }
 
 const std::vector<int>& ChipGraph::neighbours(int chip) const {
@@ -158,25 +352,17 @@ const std::vector<int>& ChipGraph::neighbours(int chip) const {
 }
 
 bool ChipGraph::adjacent(int a, int b) const {
-  return hops(a, b) == 1;
+  return tables_->adjacent(a, b);
 }
 
 int ChipGraph::hops(int a, int b) const {
-  return tables_->hops.at(static_cast<std::size_t>(a)).at(static_cast<std::size_t>(b));
+  if (a < 0 || a >= chips()) throw std::out_of_range("no chip of the node");
+  return tables_->distances_to(b)[static_cast<std::size_t>(a)];
 }
 
 std::vector<int> ChipGraph::route(int a, int b) const {
-  if (hops(a, b) < 0) return {};
-  std::vector<int> path{a};
-  while (path.back() != b) {
-    const int here = path.back();
-    for (const int next : neighbours(here)) {
-      if (hops(next, b) != hops(here, b) - 1) continue;
-      path.push_back(next);
-      break;
-    }
-  }
-  return path;
+  if (a < 0 || a >= chips()) throw std::out_of_range("no chip of the node");
+  return tables_->route(a, b);
 }
 
 std::optional<std::vector<int>> ChipGraph::ring(std::vector<int> chips) const {
@@ -187,19 +373,29 @@ std::optional<std::vector<int>> ChipGraph::ring(std::vector<int> chips) const {
 std::vector<std::vector<int>> ChipGraph::disjoint_rings(const std::vector<int>& chips) const {
   std::vector<int> members = chips;
   sort_unique(members);
-  if (members.size() >= 3) {
-    std::optional<std::vector<int>> second;
-    int tries = 0;
-    const auto has_partner = [&](const std::vector<int>& first) {
-      second = tables_->cycle(members, edges_of(first), [](const auto&) { return true; });
-      return second.has_value() || ++tries >= kMostRingsTried;
-    };
-    const auto first = tables_->cycle(members, {}, has_partner);
-    if (first && second) return {*first, *second};
-  }
   const auto only = tables_->ring(members);
   if (!only) return {};
-  return {*only};
+  if (members.size() < 3) return {*only};
+
+  std::int64_t steps = kMostSteps;
+  std::optional<std::vector<int>> second;
+  int tries = 0;
+  const auto has_partner = [&](const std::vector<int>& first) {
+    steps -= kStepsOfLinks * static_cast<std::int64_t>(first.size());
+    second = tables_->cycle(members, tables_->links_of(first), take_any, steps);
+    return second.has_value() || ++tries >= kMostRingsTried;
+  };
+  const auto first = tables_->cycle(members, {}, has_partner, steps);
+  if (!first || !second) return {*only};
+
+  std::vector<std::vector<int>> rings{*first};
+  std::set<Edge> used;
+  for (auto next = second; next; next = tables_->cycle(members, used, take_any, steps)) {
+    rings.push_back(*next);
+    used.clear();
+    for (const auto& ring : rings) used.merge(tables_->links_of(ring));
+  }
+  return rings;
 }
 
 }  // namespace trnplan::topology

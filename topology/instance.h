@@ -9,8 +9,11 @@
 namespace trnplan::topology {
 
 /// One NeuronCore (the schedulable unit). Rates are published peaks; what a program reaches of them is a
-/// parameter of the profile. Sources stand beside each number in catalog/instances/*.json.
+/// parameter of the profile. Sources stand beside each number in catalog/instances/*.json. A logical core of
+/// trn2 is made of `lnc` physical ones: bf16, memory, hbm and dma are of the logical core, array, lanes and
+/// clocks of one physical core.
 struct Core {
+  int lnc = 1;                  ///< physical cores in this one (NEURON_LOGICAL_NC_CONFIG)
   FlopsPerSecond bf16{};        ///< dense BF16 peak used for MFU
   int array_rows = 0;           ///< tensor-engine array: contraction (K) lanes
   int array_columns = 0;        ///< stationary free size of one tile
@@ -23,10 +26,12 @@ struct Core {
   BytesPerSecond dma{};  ///< sum over the core's DMA engines
 };
 
-/// A bidirectional chip-to-chip link.
+/// A bidirectional link between two chips, a chip and a switch, or two switches. Chips are numbered from 0,
+/// switches after them.
 struct Link {
   int chip_a = 0;
   int chip_b = 0;
+  BytesPerSecond per_direction{};  ///< 0: Instance::link_per_direction
 };
 
 struct Price {
@@ -41,12 +46,14 @@ struct Instance {
   std::string name;    ///< e.g. "trn1.32xlarge"
   std::string family;  ///< "trn1", "trn2": selects NxD's rank order
   int chips = 0;
+  int switches = 0;  ///< vertices chips..chips+switches-1 of the links; they hold no cores
   int cores_per_chip = 0;
   Core core;
   std::vector<Link> links;
-  BytesPerSecond link_per_direction{};  ///< published link bandwidth, one direction
+  BytesPerSecond link_per_direction{};  ///< published bandwidth of a link without its own, one direction
   int torus_rows = 0;                   ///< for drawing only; 0 when the fabric is no torus
   int torus_columns = 0;
+  int torus_depth = 1;           ///< equal tori of rows x columns, joined at equal places
   int nics = 0;                  ///< EFA devices; 0 when the instance has none
   BytesPerSecond nic{};          ///< one EFA device, one direction
   std::vector<int> nic_of_chip;  ///< one per chip when nics > 0
@@ -57,6 +64,10 @@ struct Instance {
   int cores() const { return chips * cores_per_chip; }
   /// Chip that holds the node-local core: cores of a chip are numbered consecutively.
   int chip_of(int local_core) const { return local_core / cores_per_chip; }
+  /// Bandwidth of a link in one direction.
+  BytesPerSecond rate_of(const Link& link) const {
+    return link.per_direction.value > 0 ? link.per_direction : link_per_direction;
+  }
   /// On-demand price if known, else the first price, else 0.
   double usd_per_hour() const;
 };
@@ -65,11 +76,14 @@ struct Instance {
 /// EC2 Trn1 UltraClusters").
 inline constexpr int kMostNodes = 1875;
 
-/// N equal nodes behind a non-blocking network.
+/// N equal nodes behind an EFA network.
 struct Cluster {
   Instance instance;
   int nodes = 1;
-  double oversubscription = 1;  ///< of the network between nodes, at least 1: NIC rates over what it can carry
+  /// Bandwidth of all NICs over that of the network's spine, at least 1. 1 is non-blocking, as AWS describes
+  /// the network of an UltraCluster (aws-neuron/aws-neuron-sdk@81ce03ae,
+  /// about-neuron/arch/neuron-hardware/trn1-arch.rst).
+  double oversubscription = 1;
 
   int cores() const { return nodes * instance.cores(); }
 };

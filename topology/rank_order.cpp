@@ -31,6 +31,33 @@ int columns_for(const Cluster& cluster, const Degrees& d) {
   return applies && cores > kColumnOrderDegree ? cores / kColumnOrderDegree : 0;
 }
 
+bool is_trn2(const Cluster& cluster) {
+  return cluster.instance.family.starts_with("trn2");
+}
+
+constexpr int kTrn2Cores = 128;  ///< physical cores of a trn2 instance; an UltraServer joins four instances
+
+/// A quarter of an instance's ranks where trn2's LOGIC2 applies, else 0.
+int quarter_for(const Cluster& cluster, const Degrees& d) {
+  if (!is_trn2(cluster) || cluster.instance.core.lnc < 1) return 0;
+  const int ranks = kTrn2Cores / cluster.instance.core.lnc;
+  const bool whole = ranks % 4 == 0 && cluster.instance.cores() % ranks == 0;
+  return whole && d.tensor == ranks / 2 ? ranks / 4 : 0;
+}
+
+/// The quarters of an instance in the order 0, 3, 1, 2: LOGIC2 as a map of contiguous ranks.
+int in_half_order(int contiguous, int quarter) {
+  constexpr int kOrder[] = {0, 3, 1, 2};
+  const int in_quarter = contiguous % quarter, number = contiguous / quarter;
+  return (number / 4 * 4 + kOrder[number % 4]) * quarter + in_quarter;
+}
+
+int contiguous_of(int rank, int quarter) {
+  constexpr int kPlace[] = {0, 2, 3, 1};
+  const int in_quarter = rank % quarter, number = rank / quarter;
+  return (number / 4 * 4 + kPlace[number % 4]) * quarter + in_quarter;
+}
+
 }  // namespace
 
 std::string RankOrder::obstacle(const Cluster& cluster, Degrees d) {
@@ -50,7 +77,10 @@ std::string RankOrder::obstacle(const Cluster& cluster, Degrees d) {
 }
 
 RankOrder::RankOrder(const Cluster& cluster, Degrees degrees)
-    : degrees_(degrees), columns_(columns_for(cluster, degrees)) {
+    : degrees_(degrees),
+      columns_(columns_for(cluster, degrees)),
+      quarter_(quarter_for(cluster, degrees)),
+      adjacent_copies_(is_trn2(cluster)) {
   const std::string problem = obstacle(cluster, degrees);
   if (!problem.empty()) throw std::invalid_argument(problem);
 }
@@ -58,24 +88,30 @@ RankOrder::RankOrder(const Cluster& cluster, Degrees degrees)
 int RankOrder::rank(int pipeline, int data, int context, int tensor) const {
   const Degrees& d = degrees_;
   const int replica = data * d.context + context;
-  if (columns_ == 0) return (pipeline * d.data * d.context + replica) * d.tensor + tensor;
+  if (columns_ == 0) {
+    const int contiguous = (pipeline * d.data * d.context + replica) * d.tensor + tensor;
+    return quarter_ == 0 ? contiguous : in_half_order(contiguous, quarter_);
+  }
   const int blocks = d.data * d.context / columns_;
   return ((pipeline * blocks + replica / columns_) * d.tensor + tensor) * columns_ + replica % columns_;
 }
 
 int RankOrder::stage_of(int rank) const {
-  return rank / (degrees_.tensor * degrees_.context * degrees_.data);
+  const int contiguous = quarter_ == 0 ? rank : contiguous_of(rank, quarter_);
+  return contiguous / (degrees_.tensor * degrees_.context * degrees_.data);
 }
 
 std::vector<std::vector<int>> RankOrder::kv_groups(int replicas) const {
   std::vector<std::vector<int>> all;
   if (replicas < 2) return all;
   if (degrees_.tensor % replicas != 0) throw std::invalid_argument("the KV replicas must divide TP");
-  const std::size_t stride = static_cast<std::size_t>(degrees_.tensor / replicas);
+  const std::size_t sets = static_cast<std::size_t>(degrees_.tensor / replicas);
+  const std::size_t copies_of_one = static_cast<std::size_t>(replicas);
   for (const std::vector<int>& group : groups(GroupKind::tensor)) {
-    for (std::size_t j = 0; j < stride; ++j) {
+    for (std::size_t j = 0; j < sets; ++j) {
       std::vector<int> copies;
-      for (std::size_t i = j; i < group.size(); i += stride) copies.push_back(group[i]);
+      for (std::size_t i = 0; i < copies_of_one; ++i)
+        copies.push_back(group[adjacent_copies_ ? j * copies_of_one + i : j + i * sets]);
       all.push_back(std::move(copies));
     }
   }

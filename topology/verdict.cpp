@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -48,6 +49,44 @@ constexpr const char* kEvidenceNodes =
     "(aws-neuron/aws-neuron-sdk@81ce03ae "
     "neuron-runtime/explore/internode-collective-comm.rst)";
 
+constexpr const char* kEvidencePermute =
+    "ring attention passes keys and values on by permute; \"permute: pairs must form a ring with direct "
+    "physical links\" (aws-neuron/aws-neuron-sdk@81ce03ae neuron-runtime/about/collectives.rst; "
+    "aws-neuron/neuronx-distributed@fbac349b src/neuronx_distributed/kernels/ring_attention_kernel.py)";
+
+constexpr const char* kEvidenceTrn2Sets =
+    "NxD lists TP 4, 16, 32 and 64 with LNC 2 and TP 4, 8, 32, 64 and 128 with LNC 1 on a trn2 instance "
+    "(aws-neuron/neuronx-distributed@fbac349b "
+    "src/neuronx_distributed/parallel_layers/parallel_state.py:341-371)";
+constexpr const char* kEvidenceTrn2Pairs =
+    "pairs must form a ring with direct physical links (aws-neuron/aws-neuron-sdk@81ce03ae "
+    "neuron-runtime/about/collectives.rst); NxD lists the meshes 16x8 (LNC 1) and 8x8 (LNC 2) as not "
+    "supported, \"0 and 16 cant communicate directly\" (aws-neuron/neuronx-distributed@fbac349b "
+    "src/neuronx_distributed/parallel_layers/parallel_state.py:341-371); TP 8 x CP 2 on 16 cores of trn2 was "
+    "refused where TP 4 x CP 4 ran (README \"V3 CP=4 + WLO ... QIE try-on config on Trainium2\")";
+constexpr const char* kEvidenceTrn2EightByEight =
+    "NxD lists the meshes 16x8 (LNC 1) and 8x8 (LNC 2) as not supported "
+    "(aws-neuron/neuronx-distributed@fbac349b "
+    "src/neuronx_distributed/parallel_layers/parallel_state.py:341-371); with LNC 2 the runtime has 8x8 "
+    "groups "
+    "since Neuron 2.24 (aws-neuron/aws-neuron-sdk@1db4d74e "
+    "release-notes/runtime/aws-neuronx-runtime-lib/index.rst)";
+
+/// What the rules rest on depends on the chip.
+struct Sources {
+  const char *sets, *pairs, *two_chips;
+};
+constexpr Sources kTrn1Sources{kEvidenceSets, kEvidencePairs, kEvidenceTwoChips};
+constexpr Sources kTrn2Sources{kEvidenceTrn2Sets, kEvidenceTrn2Pairs, kEvidenceTrn2EightByEight};
+
+bool is_trn2(const Instance& instance) {
+  return instance.family.starts_with("trn2");
+}
+
+const Sources& sources_for(const Instance& instance) {
+  return is_trn2(instance) ? kTrn2Sources : kTrn1Sources;
+}
+
 /// The part of a group that does not depend on which ranks these are: what the rule looks at.
 struct Local {
   std::vector<int> cores;  ///< local cores on the first node, ascending
@@ -75,16 +114,18 @@ struct Ruling {
   std::string rule, message, evidence;
 };
 
-Ruling judge_pair_of_chips(const ChipGraph& graph, GroupKind kind, int a, int b, bool whole_chips) {
+/// `cores`: "" when each chip holds one rank, else which of its cores.
+Ruling judge_pair_of_chips(const ChipGraph& graph, const Sources& sources, GroupKind kind, int a, int b,
+                           std::string_view cores) {
   const int hops = graph.hops(a, b);
-  if (hops == 1 && !whole_chips) {
+  if (hops == 1 && cores.empty()) {
     return {Verdict::supported, "adjacent-pair", fmt::format("chips {} and {} share a link", a, b),
-            kEvidenceSets};
+            sources.sets};
   }
   if (hops == 1) {
     return {Verdict::doubtful, "two-chips",
-            fmt::format("all cores of the two adjacent chips {} and {}: no documented set", a, b),
-            kEvidenceTwoChips};
+            fmt::format("{} cores of the two adjacent chips {} and {}: no documented set", cores, a, b),
+            sources.two_chips};
   }
   const std::string apart =
       hops < 0 ? fmt::format("chips {} and {} are not connected", a, b)
@@ -92,44 +133,100 @@ Ruling judge_pair_of_chips(const ChipGraph& graph, GroupKind kind, int a, int b,
                              b, hops == 2 ? "two" : std::to_string(hops));
   if (kind == GroupKind::pipeline && hops == 2)
     return {Verdict::doubtful, "two-hop-pair", apart, kEvidencePipeline};
-  return {Verdict::refused, "not-adjacent", apart, kEvidencePairs};
+  return {Verdict::refused, "not-adjacent", apart, sources.pairs};
 }
 
-Ruling judge_local(const Instance& instance, const ChipGraph& graph, GroupKind kind, const Local& local) {
-  const auto& chips = local.chips;
-  if (chips.size() == 1) {
-    return {Verdict::supported, local.cores.size() == 1 ? "one-rank" : "one-chip",
-            fmt::format("stays inside chip {}", chips[0]), kEvidenceSets};
+/// Every chip holds as many cores of the group.
+bool evenly_spread(const Instance& instance, const Local& local) {
+  std::map<int, std::size_t> count;
+  for (const int c : local.cores) ++count[instance.chip_of(c)];
+  return std::all_of(count.begin(), count.end(),
+                     [&](const auto& n) { return n.second * local.chips.size() == local.cores.size(); });
+}
+
+/// trn2's mesh 8x8 with LNC 2 has groups of every second chip: a ring of steps of at most two hops.
+bool is_two_hop_ring(const Instance& instance, const ChipGraph& graph, const std::vector<int>& chips) {
+  constexpr std::size_t kRanks = 8;
+  if (!is_trn2(instance) || instance.core.lnc != 2 || chips.size() != kRanks) return false;
+  std::vector<Link> steps;
+  for (std::size_t a = 0; a < chips.size(); ++a) {
+    for (std::size_t b = a + 1; b < chips.size(); ++b) {
+      const int hops = graph.hops(chips[a], chips[b]);
+      if (hops == 1 || hops == 2) steps.push_back({chips[a], chips[b]});
+    }
   }
-  const bool one_each = local.cores.size() == chips.size();
-  const bool whole_chips =
-      local.cores.size() == chips.size() * static_cast<std::size_t>(instance.cores_per_chip);
-  if (!one_each && !whole_chips) {
-    return {Verdict::refused, "partial-chips",
-            fmt::format("chips {} take part with some of their cores only", fmt::join(chips, ", ")),
-            kEvidenceSets};
-  }
-  if (chips.size() == 2)
-    return judge_pair_of_chips(graph, kind, chips[0], chips[1], whole_chips && !one_each);
+  return ChipGraph(graph.chips(), steps).ring(chips).has_value();
+}
+
+Ruling judge_ring(const Instance& instance, const ChipGraph& graph, const std::vector<int>& chips,
+                  bool one_each, bool whole_chips) {
+  const Sources& sources = sources_for(instance);
   if (!graph.ring(chips)) {
-    return {Verdict::refused, "no-ring",
-            fmt::format("chips {} form no ring of neighbours", fmt::join(chips, ", ")), kEvidencePairs};
+    const std::string none = fmt::format("chips {} form no ring of neighbours", fmt::join(chips, ", "));
+    if (one_each && is_two_hop_ring(instance, graph, chips))
+      return {Verdict::doubtful, "two-hop-ring", none + ", only one of steps of two hops",
+              kEvidenceTrn2EightByEight};
+    return {Verdict::refused, "no-ring", none, sources.pairs};
   }
-  if (one_each && !whole_chips && static_cast<int>(chips.size()) > kMostChipsWithOneRankEach) {
+  if (one_each && !whole_chips && !is_trn2(instance) &&
+      static_cast<int>(chips.size()) > kMostChipsWithOneRankEach) {
     return {Verdict::doubtful, "one-per-chip", fmt::format("one rank on each of {} chips", chips.size()),
             kEvidenceOnePerChip};
   }
   return {Verdict::supported, "ring", fmt::format("chips {} form a ring", fmt::join(chips, ", ")),
-          kEvidenceSets};
+          sources.sets};
+}
+
+Ruling judge_local(const Instance& instance, const ChipGraph& graph, GroupKind kind, const Local& local) {
+  const auto& chips = local.chips;
+  const Sources& sources = sources_for(instance);
+  if (chips.size() == 1) {
+    return {Verdict::supported, local.cores.size() == 1 ? "one-rank" : "one-chip",
+            fmt::format("stays inside chip {}", chips[0]), sources.sets};
+  }
+  const bool one_each = local.cores.size() == chips.size();
+  const bool whole_chips =
+      local.cores.size() == chips.size() * static_cast<std::size_t>(instance.cores_per_chip);
+  const bool even_on_trn2 = is_trn2(instance) && evenly_spread(instance, local);
+  if (!one_each && !whole_chips && !even_on_trn2) {
+    return {Verdict::refused, "partial-chips",
+            fmt::format("chips {} take part with some of their cores only", fmt::join(chips, ", ")),
+            sources.sets};
+  }
+  if (chips.size() == 2) {
+    const std::string_view cores = one_each ? "" : whole_chips ? "all" : "some";
+    return judge_pair_of_chips(graph, sources, kind, chips[0], chips[1], cores);
+  }
+  return judge_ring(instance, graph, chips, one_each, whole_chips);
+}
+
+/// The first rank that passes on to a chip of its node without a link to its own chip, as a ruling.
+std::optional<Ruling> judge_permute(const Instance& instance, const ChipGraph& graph,
+                                    const std::vector<int>& ranks) {
+  const int cores = instance.cores();
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const int from = ranks[i], to = ranks[(i + 1) % ranks.size()];
+    const int a = instance.chip_of(from % cores), b = instance.chip_of(to % cores);
+    if (from / cores != to / cores || a == b || graph.adjacent(a, b)) continue;
+    return Ruling{
+        Verdict::refused, "permute",
+        fmt::format("rank {} passes on to rank {}, but chips {} and {} share no link", from, to, a, b),
+        kEvidencePermute};
+  }
+  return std::nullopt;
 }
 
 Ruling judge_ruling(const Cluster& cluster, const ChipGraph& graph, GroupKind kind,
                     const std::vector<int>& ranks, const Local& local) {
   if (local.nodes > 1 && cluster.instance.nics == 0) {
     return {Verdict::refused, "no-efa", fmt::format("{} has no EFA device", cluster.instance.name),
-            kEvidenceSets};
+            sources_for(cluster.instance).sets};
   }
-  if (local.same_on_every_node) return judge_local(cluster.instance, graph, kind, local);
+  if (local.same_on_every_node) {
+    Ruling ruling = judge_local(cluster.instance, graph, kind, local);
+    if (kind != GroupKind::context || ruling.verdict == Verdict::refused) return ruling;
+    return judge_permute(cluster.instance, graph, ranks).value_or(std::move(ruling));
+  }
   if (kind == GroupKind::pipeline) {
     const int cores = cluster.instance.cores();
     return {Verdict::doubtful, "unequal-positions",
@@ -207,6 +304,23 @@ PlacementVerdict judge_worst(const Cluster& cluster, const ChipGraph& graph, con
   judge_groups(cluster, graph, order, kv_replicas,
                [&](const GroupVerdict& ruling, const std::vector<int>&) { note_worst(result, ruling); });
   return result;
+}
+
+std::vector<KindVerdict> by_kind(const ChipGraph& graph, const PlacementVerdict& verdict) {
+  std::vector<KindVerdict> kinds;
+  std::map<std::vector<int>, std::vector<std::vector<int>>> rings;
+  for (const GroupVerdict& g : verdict.groups) {
+    const auto [known, fresh] =
+        rings.try_emplace(g.kind == GroupKind::pipeline ? std::vector<int>{} : g.chips);
+    if (fresh) known->second = graph.disjoint_rings(known->first);
+    if (kinds.empty() || kinds.back().kind != g.kind)
+      kinds.push_back({g.kind, 0, static_cast<int>(g.ranks.size()), g, known->second});
+    KindVerdict& kind = kinds.back();
+    ++kind.groups;
+    if (g.verdict > kind.worst.verdict) kind.worst = g;
+    if (known->second.size() < kind.rings.size()) kind.rings = known->second;
+  }
+  return kinds;
 }
 
 }  // namespace trnplan::topology

@@ -22,9 +22,9 @@ struct GroupVerdict {
   std::vector<int> chips;  ///< chips of the local part (of the first node the group touches), ascending
   int nodes = 1;           ///< nodes the group touches
   Verdict verdict = Verdict::supported;
-  std::string
-      rule;  ///< one word: one-rank, one-chip, ring, adjacent-pair, one-per-chip, two-chips, two-hop-pair,
-             ///< unequal-positions, no-ring, not-adjacent, partial-chips, unequal-nodes, no-efa
+  /// One word: one-rank, one-chip, ring, adjacent-pair, one-per-chip, two-chips, two-hop-pair, two-hop-ring,
+  /// unequal-positions, no-ring, not-adjacent, permute, partial-chips, unequal-nodes, no-efa.
+  std::string rule;
   std::string message;   ///< what is the case, with chips and hops
   std::string evidence;  ///< source of the rule
 };
@@ -32,20 +32,25 @@ struct GroupVerdict {
 /// The three-valued rule.
 ///
 ///  supported  the chips of the group's local part, with all their cores or with one rank each on at most
-///  four chips,
-///             form a ring of neighbours; or the local part is a single rank; or a pair on adjacent chips.
-///  doubtful   one rank per chip on more than four chips although a ring exists; two chips with all their
-///  cores; a
-///             pipeline pair two hops apart, or on two nodes at different local positions.
+///  four
+///             chips, form a ring of neighbours; or the local part is a single rank; or a pair on adjacent
+///             chips. On trn2 also one rank each on more chips, and equally many of the cores of each.
+///  doubtful   one rank per chip on more than four chips although a ring exists; two chips with several
+///  cores;
+///             a pipeline pair two hops apart, or on two nodes at different local positions; on trn2 with LNC
+///             2 eight ranks on eight chips in a ring of steps of two hops.
 ///  refused    anything else. Across nodes every node must hold the same local cores, and the local part must
-///  pass.
+///             pass. A context-parallel group passes on by permute: besides, each rank must share a chip or a
+///             link with the next, inside a node.
 ///
 /// Sources: AWS's documented sets of 2, 8 and 32 ranks and the 8x4 mesh (aws-neuron/aws-neuron-sdk@89a72682,
 /// general/arch/neuron-features/collective-communication.rst); "permute: pairs must form a ring with direct
 /// physical links" (neuron-runtime/about/collectives.rst); runtime logs of refused groups
 /// (huggingface/optimum-neuron issues 424, 619, 761; the TP 16 x DP 2 log of the tutorial "LLM training with
-/// AWS Neuronx-distributed-training", 2026-01-17). The rule is inferred from these; no source states it
-/// whole.
+/// AWS Neuronx-distributed-training", 2026-01-17); on trn2 NxD's lists of meshes
+/// (aws-neuron/neuronx-distributed@fbac349b,
+/// src/neuronx_distributed/parallel_layers/parallel_state.py:341-371). The rule is inferred from these; no
+/// source states it whole.
 GroupVerdict judge(const Cluster& cluster, const ChipGraph& graph, GroupKind kind,
                    const std::vector<int>& ranks);
 
@@ -64,8 +69,22 @@ PlacementVerdict judge_all(const Cluster& cluster, const ChipGraph& graph, const
 PlacementVerdict judge_worst(const Cluster& cluster, const ChipGraph& graph, const RankOrder& order,
                              int kv_replicas = 1);
 
-/// The 4x4 (or rows x columns) torus as text; marked chips stand in brackets. Empty when the instance is no
-/// torus.
+/// The groups of one kind together.
+struct KindVerdict {
+  GroupKind kind = GroupKind::tensor;
+  int groups = 0;
+  int ranks = 0;       ///< in each group
+  GroupVerdict worst;  ///< the first group of the worst verdict
+  /// Rings without a common link over the chips of a group's local part, of the group that has fewest; none
+  /// when they form no ring, and none for pipeline pairs. One chip is a ring without links.
+  std::vector<std::vector<int>> rings;
+};
+
+/// The kinds that `verdict.groups` holds, in its order. Cost: a ring search for each different set of chips.
+std::vector<KindVerdict> by_kind(const ChipGraph& graph, const PlacementVerdict& verdict);
+
+/// The 4x4 (or rows x columns) torus as text; marked chips stand in brackets. One drawing after the other
+/// when the instance joins several. Empty when the instance is no torus.
 std::string draw_torus(const Instance& instance, const std::vector<int>& marked);
 
 }  // namespace trnplan::topology

@@ -250,6 +250,28 @@ for listing in "$source"/tests/io/fixtures/neuron-ls-trn1.32xlarge.*; do
   expect 3 '^verdict: refused$' -- topology --neuron-ls "$listing" --tp 16 --dp 2
 done
 
+for case in trn2.48xlarge:8:doubtful:0 trn2.48xlarge:32:supported:0 trn2.48xlarge-lnc1:16:refused:3 trn2u-ultraserver:64:supported:0; do
+  IFS=: read -r instance tp verdict exit_code <<<"$case"
+  expect "$exit_code" "^verdict: $verdict\$" -- topology --instance "$instance" --tp "$tp"
+done
+expect 0 '64 links of 64\.0 GB/s'                   -- topology --instance trn2u-ultraserver
+expect 0 'device 7 serves chips 14, 15 \(4 cores\)' -- topology
+expect 0 'no EFA device'                            -- topology --instance trn1.2xlarge
+expect 3 'no-efa'                                   -- topology --instance trn1.2xlarge --nodes 2 --dp 4
+
+# trn2 has a topology, not yet a model: a refusal, never a number.
+for instance in trn2.48xlarge trn2.48xlarge-lnc1 trn2u-ultraserver; do
+  write_job trn2.yaml llama3-8b 1 1024
+  sed -i "s/trn1\.32xlarge/$instance/" "$work/trn2.yaml"
+  expect 3 'break not-modelled.*trn2 is not modelled yet' -- plan "$work/trn2.yaml" --out new
+  verify 'plans something' bash -c "! grep -Eq '^Winner|tokens/s|closest' '$out'"
+  expect 3 'refused: not-modelled: trn2'                  -- simulate "$work/trn2.yaml" --strategy tp=16
+  verify 'prints a step' test ! -s "$out"
+  run check "$source/tests/io/fixtures/nxdt/hf_llama3_8B_config.yaml" --instance "$instance"
+  verify 'does not say that trn2 is not modelled' grep -q 'not-modelled: trn2 is not modelled yet' "$out"
+  verify 'predicts something' bash -c "! grep -q Prediction '$out'"
+done
+
 # ---- plan --out ----
 
 bundle=$work/bundle

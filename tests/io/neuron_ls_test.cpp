@@ -90,3 +90,29 @@ TEST_CASE("missing, doubled and cut off devices", "[io][neuron_ls]") {
   CHECK(problem("unknown-instance.txt").find("unknown instance type") != std::string::npos);
   CHECK(faults_of(bad("fields.json")).size() == 3);  // all of them at once
 }
+
+// 96 GiB a device over the 4 or 8 logical cores that neuron-ls counts.
+TEST_CASE("neuron-ls of a trn2.48xlarge tells LNC 1 from LNC 2", "[io][neuron_ls]") {
+  const fs::path file = fs::temp_directory_path() / "trnplan-neuron-ls-trn2.json";
+  for (const int cores : {4, 8}) {
+    CAPTURE(cores);
+    std::string json = "[";
+    for (int d = 0; d < 16; ++d) {
+      std::string connected;
+      for (const auto& [a, b] : torus()) {
+        if (a != d && b != d) continue;
+        connected += (connected.empty() ? "" : ", ") + std::to_string(a == d ? b : a);
+      }
+      json += (d == 0 ? "" : ",") + std::string("{\"neuron_device\": ") + std::to_string(d) +
+              ", \"nc_count\": " + std::to_string(cores) +
+              ", \"memory_size\": 103079215104, \"connected_to\": [" + connected + "]}";
+    }
+    std::ofstream(file) << json << "]";
+    const topology::Instance i = io::read_neuron_ls(file, catalog(), "trn2.48xlarge");
+    CHECK(i.name == (cores == 4 ? "trn2.48xlarge" : "trn2.48xlarge-lnc1"));
+    CHECK(i.core.lnc == 8 / cores);
+    CHECK(in_gibibytes(i.core.memory) == 96.0 / cores);
+    CHECK(i.torus_rows == 4);
+  }
+  fs::remove(file);
+}

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "planner/judge.h"
+#include "planner/search.h"
 #include "tests/catch.h"
 #include "tests/models/setup.h"
 
@@ -118,6 +119,23 @@ TEST_CASE("each rule speaks", "[planner]") {
     s.expert_parallel = 2;
     CHECK(breaks(job, s, "moe"));
   }
+}
+
+TEST_CASE("trn2 is refused, not computed as trn1", "[planner]") {
+  models::Job job = job_of("llama3-8b", 1, 8192, 1024);
+  const models::Strategy s = strategy_of(job, "tp=32");
+  job.cluster.instance.family = "trn2";
+  CHECK(breaks(job, s, "not-modelled"));
+  CHECK(contradictions(job).empty());  // no mistake of the user's
+  const Judgement j = judge(job, s, datasheet());
+  CHECK_FALSE(j.plan);
+  CHECK(j.refused());
+  CHECK(j.broken.size() == 1);
+  const SearchResult result = search(job, datasheet());
+  CHECK(result.plans.empty());
+  REQUIRE(result.infeasible);
+  CHECK(result.infeasible->rules.front().why.rule == "not-modelled");
+  CHECK(result.infeasible->nodes_that_would_do == 0);
 }
 
 TEST_CASE("a refused layout names its neighbours", "[planner]") {

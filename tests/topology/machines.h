@@ -28,6 +28,35 @@ inline Instance torus_4x4() {
   return i;
 }
 
+/// Links of a torus of these dimensions; the last one counts fastest. Dimensions of 2 have one link, not two.
+inline std::vector<Link> torus_links(const std::vector<int>& dimensions) {
+  int chips = 1;
+  for (const int d : dimensions) chips *= d;
+  std::vector<Link> links;
+  int stride = 1;
+  for (auto d = dimensions.rbegin(); d != dimensions.rend(); ++d) {
+    for (int chip = 0; chip < chips; ++chip) {
+      const int place = chip / stride % *d;
+      if (*d == 1 || (*d == 2 && place == 1)) continue;
+      links.push_back({chip, chip + ((place + 1) % *d - place) * stride});
+    }
+    stride *= *d;
+  }
+  return links;
+}
+
+/// A trn2 instance: the torus of a trn1.32xlarge with 8 / lnc logical cores on each chip.
+inline Instance trn2(int lnc) {
+  Instance i = torus_4x4();
+  i.name = "trn2.48xlarge";
+  i.family = "trn2";
+  i.cores_per_chip = 8 / lnc;
+  i.core.lnc = lnc;
+  i.nics = 16;
+  for (int chip = 0; chip < 16; ++chip) i.nic_of_chip[static_cast<std::size_t>(chip)] = chip;
+  return i;
+}
+
 /// Every chip linked to every other: not a torus, data only.
 inline Instance all_to_all(int chips) {
   Instance i = torus_4x4();

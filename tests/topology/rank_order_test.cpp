@@ -96,3 +96,84 @@ TEST_CASE("data-parallel nodes are one class, stages are their own", "[topology]
   CHECK(placement.represents(0));
   CHECK_FALSE(placement.represents(32));
 }
+
+// aws-neuron/neuronx-distributed@fbac349b, parallel_state.py:177-371: with LNC 2 and TP 32 the first TP group
+// of an instance is ranks 0-15 and 48-63, the second 16-47.
+TEST_CASE("TP of half a trn2 instance takes rows 0 and 3", "[topology]") {
+  const auto range = [](std::vector<std::pair<int, int>> spans) {
+    Group g;
+    for (const auto& [first, last] : spans) {
+      for (int r = first; r <= last; ++r) g.push_back(r);
+    }
+    return g;
+  };
+  const RankOrder lnc2(Cluster{trn2(2), 2}, {.tensor = 32, .data = 4});
+  CHECK(lnc2.half_order());
+  CHECK(lnc2.groups(GroupKind::tensor) == std::vector<Group>{range({{0, 15}, {48, 63}}), range({{16, 47}}),
+                                                             range({{64, 79}, {112, 127}}),
+                                                             range({{80, 111}})});
+  // By position: the 1st and the 17th rank of the four groups.
+  CHECK(lnc2.groups(GroupKind::data)[0] == Group{0, 16, 64, 80});
+  CHECK(lnc2.groups(GroupKind::data)[16] == Group{48, 32, 112, 96});
+  const RankOrder lnc1(Cluster{trn2(1), 1}, {.tensor = 64, .data = 2});
+  CHECK(lnc1.groups(GroupKind::tensor) == std::vector<Group>{range({{0, 31}, {96, 127}}), range({{32, 95}})});
+  // A stage of half an instance is one TP group.
+  const RankOrder stages(Cluster{trn2(2), 1}, {.tensor = 32, .pipeline = 2});
+  for (int r = 0; r < 64; ++r) CHECK(stages.stage_of(r) == (r < 16 || r >= 48 ? 0 : 1));
+  CHECK(stages.groups(GroupKind::pipeline).front() == Group{0, 16});
+}
+
+TEST_CASE("other TP degrees of trn2 are contiguous", "[topology]") {
+  CHECK_FALSE(RankOrder(Cluster{trn2(2), 1}, {.tensor = 16, .data = 4}).half_order());
+  CHECK_FALSE(RankOrder(Cluster{trn2(2), 1}, {.tensor = 64}).half_order());
+  CHECK_FALSE(RankOrder(Cluster{trn2(1), 1}, {.tensor = 32, .data = 4}).half_order());
+  CHECK_FALSE(RankOrder(Cluster{trn2(2), 1}, {.tensor = 4, .data = 16}).column_order());
+  CHECK(RankOrder(Cluster{trn2(2), 1}, {.tensor = 4, .data = 16}).groups(GroupKind::tensor)[1] ==
+        Group{4, 5, 6, 7});
+  Instance part = trn2(2);  // 16 cores: a world below 64
+  part.chips = 4;
+  CHECK_FALSE(RankOrder(Cluster{part, 2}, {.tensor = 32}).half_order());
+}
+
+// NxD: trn1 takes every (T/r)-th rank, trn2 r adjacent ones (parallel_state.py:1605-1645).
+TEST_CASE("KV replicas on trn2 are adjacent ranks of the TP group", "[topology]") {
+  const RankOrder order(Cluster{trn2(2), 1}, {.tensor = 32, .data = 2});
+  const auto copies = order.kv_groups(4);  // 8 KV heads
+  CHECK(copies.size() == 16);
+  CHECK(copies[0] == Group{0, 1, 2, 3});
+  CHECK(copies[4] == Group{48, 49, 50, 51});
+  CHECK(copies[8] == Group{16, 17, 18, 19});
+}
+
+TEST_CASE("the trn2 orders are bijections that agree with their stages", "[topology][property]") {
+  struct Case {
+    int lnc, nodes;
+    Degrees degrees;
+  };
+  const auto c = GENERATE(values<Case>({{2, 1, {32, 1, 2, 1}},
+                                        {2, 1, {32, 1, 1, 2}},
+                                        {2, 1, {32, 2, 1, 1}},
+                                        {2, 2, {32, 1, 2, 2}},
+                                        {2, 3, {32, 1, 1, 6}},
+                                        {2, 4, {32, 2, 2, 2}},
+                                        {1, 2, {64, 1, 2, 2}},
+                                        {1, 1, {64, 1, 1, 2}},
+                                        {2, 2, {16, 2, 2, 2}}}));
+  const Cluster cluster{trn2(c.lnc), c.nodes};
+  const RankOrder order(cluster, c.degrees);
+  std::set<int> ranks;
+  for (int p = 0; p < c.degrees.pipeline; ++p) {
+    for (int d = 0; d < c.degrees.data; ++d) {
+      for (int x = 0; x < c.degrees.context; ++x) {
+        for (int t = 0; t < c.degrees.tensor; ++t) {
+          const int r = order.rank(p, d, x, t);
+          CHECK(order.stage_of(r) == p);
+          ranks.insert(r);
+        }
+      }
+    }
+  }
+  CHECK(ranks.size() == static_cast<std::size_t>(cluster.cores()));
+  CHECK(*ranks.begin() == 0);
+  CHECK(*ranks.rbegin() == cluster.cores() - 1);
+}

@@ -1,5 +1,6 @@
 #include "topology/verdict.h"
 
+#include <algorithm>
 #include <numeric>
 #include <stdexcept>
 
@@ -144,4 +145,106 @@ TEST_CASE("the short verdict is that of the long one", "[topology][property]") {
       }
     }
   }
+}
+
+// NxD's lists of meshes on one trn2 instance (aws-neuron/neuronx-distributed@fbac349b,
+// parallel_state.py:341-371): TP 4, 16, 32, 64 with LNC 2 and TP 4, 8, 32, 64, 128 with LNC 1; not TP 8 and
+// TP 16. They follow from the rule: two hops lie between the chips of the data-parallel groups {0, 8, ...}
+// and {0, 16, ...}, chips 0, 2, 4, ... The runtime got 8x8 in 2.24.
+TEST_CASE("TP x DP on one trn2 instance", "[topology]") {
+  struct Case {
+    int lnc, tensor;
+    Verdict verdict;
+  };
+  const auto c = GENERATE(values<Case>({{2, 4, Verdict::supported},
+                                        {2, 8, Verdict::doubtful},
+                                        {2, 16, Verdict::supported},
+                                        {2, 32, Verdict::supported},
+                                        {2, 64, Verdict::supported},
+                                        {1, 4, Verdict::supported},
+                                        {1, 8, Verdict::supported},
+                                        {1, 16, Verdict::refused},
+                                        {1, 32, Verdict::supported},
+                                        {1, 64, Verdict::supported},
+                                        {1, 128, Verdict::supported}}));
+  CAPTURE(c.lnc, c.tensor);
+  const Cluster cluster{trn2(c.lnc), 1};
+  const RankOrder order(cluster, {.tensor = c.tensor, .data = 128 / c.lnc / c.tensor});
+  const PlacementVerdict v = judge_all(cluster, ChipGraph(cluster.instance), order);
+  CHECK(v.overall == c.verdict);
+  for (const GroupVerdict& g : v.groups) {
+    if (g.verdict == Verdict::supported) continue;
+    CHECK(g.evidence.find("parallel_state.py") != std::string::npos);
+    if (g.kind == GroupKind::data) CHECK(g.rule == (c.lnc == 2 ? "two-hop-ring" : "no-ring"));
+  }
+}
+
+TEST_CASE("contiguous halves of a trn2 instance would be refused", "[topology]") {
+  // "0 and 32 cant communicate directly": chips 0 and 8.
+  const Cluster cluster{trn2(2), 1};
+  CHECK(judge(cluster, ChipGraph(cluster.instance), GroupKind::data, {0, 32}).rule == "not-adjacent");
+}
+
+// On 16 cores of a trn2 (LNC 2, chips 0-3) TP 8 x CP 2 was refused, TP 4 x CP 4 ran.
+TEST_CASE("context parallel on a quarter of a trn2 instance", "[topology]") {
+  const Cluster cluster{trn2(2), 1};
+  const ChipGraph graph(cluster.instance);
+  const GroupVerdict refused = judge(cluster, graph, GroupKind::context, {0, 8});
+  CHECK(refused.verdict == Verdict::refused);
+  CHECK(refused.evidence.find("QIE") != std::string::npos);
+  CHECK(judge(cluster, graph, GroupKind::tensor, {0, 1, 2, 3}).verdict == Verdict::supported);
+  CHECK(judge(cluster, graph, GroupKind::context, {0, 4, 8, 12}).verdict == Verdict::supported);
+}
+
+TEST_CASE("a permute goes from rank to rank over direct links", "[topology]") {
+  // TP 8 x CP 4 on trn1.32xlarge: chips 0, 4, 8, 12, a column. Two rows hold a ring, but rank 6 on chip 3 and
+  // rank 8 on chip 4 share no link.
+  CHECK(judge_group(GroupKind::context, {0, 8, 16, 24}).verdict == Verdict::supported);
+  const GroupVerdict rows = judge_group(GroupKind::context, {0, 2, 4, 6, 8, 10, 12, 14});
+  CHECK(rows.verdict == Verdict::refused);
+  CHECK(rows.rule == "permute");
+  CHECK(rows.message == "rank 6 passes on to rank 8, but chips 3 and 4 share no link");
+  CHECK(judge_group(GroupKind::data, {0, 2, 4, 6, 8, 10, 12, 14}).verdict == Verdict::doubtful);
+  // The same chips in the order of their ring; and over two nodes, where the network is between.
+  CHECK(judge_group(GroupKind::context, {0, 2, 4, 6, 14, 12, 10, 8}).verdict == Verdict::doubtful);
+  CHECK(judge_group(GroupKind::context, {0, 8, 16, 24, 32, 40, 48, 56}).verdict == Verdict::supported);
+}
+
+TEST_CASE("the shipped trn2 configs", "[topology]") {
+  // conf/hf_llama3_70B_trn2_config.yaml: 8 nodes, TP 32, PP 4, DP 4; conf/hf_llama3_8B_trn2_config.yaml: TP
+  // 16, DP 4.
+  const Cluster eight{trn2(2), 8}, one{trn2(2), 1};
+  const ChipGraph graph(one.instance);
+  CHECK(judge_all(eight, graph, RankOrder(eight, {.tensor = 32, .data = 4, .pipeline = 4}), 4).overall ==
+        Verdict::supported);
+  CHECK(judge_all(one, graph, RankOrder(one, {.tensor = 16, .data = 4}), 2).overall == Verdict::supported);
+}
+
+TEST_CASE("kinds of groups with their rings", "[topology]") {
+  const Cluster cluster{torus_4x4(), 1};
+  const ChipGraph graph(cluster.instance);
+  const auto rings_of = [&](Degrees d) {
+    std::vector<std::size_t> counts;
+    for (const KindVerdict& k : by_kind(graph, judge_all(cluster, graph, RankOrder(cluster, d))))
+      counts.push_back(k.rings.size());
+    return counts;
+  };
+  CHECK(rings_of({.tensor = 32}) == std::vector<std::size_t>{2});                // all chips
+  CHECK(rings_of({.tensor = 8, .data = 4}) == std::vector<std::size_t>{1, 1});   // row, column
+  CHECK(rings_of({.tensor = 16, .data = 2}) == std::vector<std::size_t>{1, 0});  // two rows, chips 0 and 8
+  const auto kinds = by_kind(graph, judge_all(cluster, graph, RankOrder(cluster, {.tensor = 16, .data = 2})));
+  CHECK(kinds[1].groups == 16);
+  CHECK(kinds[1].ranks == 2);
+  CHECK(kinds[1].worst.verdict == Verdict::refused);
+}
+
+TEST_CASE("several tori are drawn one after the other", "[topology]") {
+  Instance i = trn2(2);
+  i.chips = 64;
+  i.torus_depth = 4;
+  const std::string drawing = draw_torus(i, {63});
+  CHECK(drawing.find("[63]") != std::string::npos);
+  CHECK(std::count(drawing.begin(), drawing.end(), '\n') == 4 * 9 + 3);
+  i.torus_depth = 3;  // does not fit the chips
+  CHECK(draw_torus(i, {}).empty());
 }

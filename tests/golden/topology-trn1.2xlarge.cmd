@@ -1,0 +1,1 @@
+topology --instance trn1.2xlarge --tp 2

@@ -1,0 +1,1 @@
+topology --instance trn2.48xlarge-lnc1 --tp 16

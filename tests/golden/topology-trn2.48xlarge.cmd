@@ -1,0 +1,1 @@
+topology --instance trn2.48xlarge --tp 32

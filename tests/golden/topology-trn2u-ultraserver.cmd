@@ -1,0 +1,1 @@
+topology --instance trn2u-ultraserver --tp 64
