@@ -27,7 +27,7 @@ auto blame(const char* option, const LookUp& look_up) {
 }  // namespace
 
 models::Profile load_profile(const io::Catalog& catalog, const Common& common) {
-  if (common.profile.ends_with(".json")) return io::profile_from(io::read_document(common.profile));
+  if (common.profile.ends_with(".json")) return io::profile_from(io::read_document(common.profile), &catalog);
   return blame("--profile", [&] { return catalog.profile(common.profile); });
 }
 

@@ -66,6 +66,7 @@ int run_cli(int argc, const char* const* argv) {
   add_simulate(app, run);
   add_topology(app, run);
   add_check(app, run);
+  add_calibrate(app, run);
   try {
     refuse_unknown_command(app, argc, argv);
     app.parse(argc, argv);

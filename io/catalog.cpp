@@ -467,10 +467,25 @@ models::Architecture architecture_from(const Node& node) {
   return a;
 }
 
-models::Profile profile_from(const Node& node) {
+namespace {
+
+/// A chain of bases this long is a circle.
+constexpr int most_bases = 8;
+
+models::Profile read_profile(const Node& node, const Catalog* catalog, int bases) {
   std::vector<Diagnostic> faults;
   MapReader map(node, "", faults);
+  const std::string base = map.text("base", "");
   models::Profile profile;
+  if (!base.empty() && catalog == nullptr) {
+    map.fault("base", "there is no catalogue to take \"" + printable(base, 40) + "\" from",
+              "state every parameter");
+  } else if (bases > most_bases) {
+    map.fault("base", "the profiles are based on each other in a circle",
+              "state every parameter in one of them");
+  } else if (!base.empty()) {
+    profile = read_profile(open_entry(catalog->file("profiles"), "profile", base), catalog, bases + 1);
+  }
   profile.name = map.required_text("name");
   map.ignore({"description", "note", "source", "schema_version"});
   const Node* parameters = map.raw("parameters");
@@ -479,19 +494,27 @@ models::Profile profile_from(const Node& node) {
   } else {
     MapReader fields(*parameters, "parameters", faults);
     for (std::size_t p = 0; p < static_cast<std::size_t>(models::Parameter::count); ++p) {
-      profile.values[p] = value_from(fields, static_cast<models::Parameter>(p), faults);
+      const auto parameter = static_cast<models::Parameter>(p);
+      if (!base.empty() && !fields.has(models::to_string(parameter))) continue;
+      profile.values[p] = value_from(fields, parameter, faults);
     }
     fields.finish();
   }
   if (const Node* algorithms = map.raw("algorithms")) {
     profile.algorithms = algorithms_from(*algorithms, faults);
-  } else {
+  } else if (base.empty()) {
     map.fault("algorithms", "this key is missing",
               "add the sizes at which collectives change; see docs/models.md");
   }
   map.finish();
   throw_if_any(std::move(faults));
   return profile;
+}
+
+}  // namespace
+
+models::Profile profile_from(const Node& node, const Catalog* catalog) {
+  return read_profile(node, catalog, 0);
 }
 
 Catalog::Catalog(fs::path folder) : folder_(std::move(folder)) {}
@@ -534,7 +557,7 @@ models::Architecture Catalog::architecture(std::string_view name) const {
 }
 
 models::Profile Catalog::profile(std::string_view name) const {
-  return profile_from(open_entry(folder_ / "profiles", "profile", name));
+  return profile_from(open_entry(folder_ / "profiles", "profile", name), this);
 }
 
 std::string folded_name(std::string_view name) {

@@ -31,6 +31,8 @@ class Catalog {
   topology::Instance instance(std::string_view name) const;
   models::Architecture architecture(std::string_view name) const;
   models::Profile profile(std::string_view name) const;
+  /// The file of a name in `kind` ("measured-collectives.csv").
+  std::filesystem::path file(std::string_view name) const { return folder_ / name; }
 
  private:
   std::filesystem::path folder_;
@@ -40,7 +42,8 @@ class Catalog {
 /// faults.
 topology::Instance instance_from(const Node& node);
 models::Architecture architecture_from(const Node& node);
-models::Profile profile_from(const Node& node);
+/// A profile that names a `base` takes what it does not state from that profile of `catalog`.
+models::Profile profile_from(const Node& node, const Catalog* catalog = nullptr);
 
 /// What a model file may state at most: far above any real model, and small enough that counts of parameters
 /// fit 64 bits.

@@ -341,7 +341,8 @@ Algorithm choose(const Fabric& fabric, CollectiveOp op, const GroupShape& shape,
   if (op == CollectiveOp::all_reduce && bytes < limits.one_step_below.value * shape.ranks()) {
     return Algorithm::one_step;
   }
-  if (shape.node_count() > 1 && bytes >= limits.flat_ring_from.value * shape.ranks()) {
+  const bool has_flat_ring = fabric.cluster().instance.family == "trn1";  // "only on Trn1"
+  if (has_flat_ring && shape.node_count() > 1 && bytes >= limits.flat_ring_from.value * shape.ranks()) {
     return Algorithm::flat_ring;
   }
   return Algorithm::hierarchical;

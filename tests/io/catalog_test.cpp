@@ -70,7 +70,7 @@ std::string profile_json(const std::string& skip = "", const std::string& replac
     json += (first ? "" : ", ") + ('"' + key + "\": ") + value;
     first = false;
   }
-  return json + "}}";
+  return json + R"(}, "algorithms": {"mesh_below": {"value": 16, "unit": "KiB"}}})";
 }
 
 std::string profile_problem(const std::string& json) {
@@ -208,6 +208,28 @@ TEST_CASE("a profile states every parameter in its unit", "[io][catalog]") {
   CHECK(contains(profile_problem(profile_json("", "", "", R"("hop_latencies": 1)")),
                  "did you mean \"hop_latency\""));
   CHECK(contains(profile_problem("{}"), "parameters: this key is missing"));
+  CHECK(contains(profile_problem("{}"), "algorithms: this key is missing"));
+  CHECK(p.algorithms.mesh_below.value == 16 * 1024);
+  CHECK(p.algorithms.halving_below.value == 0);
+  CHECK(p.algorithms.flat_ring_from.value == std::numeric_limits<double>::infinity());
+}
+
+TEST_CASE("a profile may build on another", "[io][catalog]") {
+  const io::Catalog catalog(folder);
+  const auto read = [&](const std::string& json) {
+    return io::profile_from(io::parse_document(json, "p.json"), &catalog);
+  };
+  const models::Profile base = catalog.profile("trn1-datasheet");
+  const models::Profile p = read(R"({"name": "p", "base": "trn1-datasheet", "parameters": {
+    "hop_latency": {"median": 7e-6, "log_sd": 0.1, "unit": "s", "source": "here"}}})");
+  CHECK(p[models::Parameter::hop_latency] == 7e-6);
+  CHECK(p[models::Parameter::link_fraction] == base[models::Parameter::link_fraction]);
+  CHECK(p.algorithms.mesh_below == base.algorithms.mesh_below);
+  const auto fault = [&](const std::string& json) { return problem([&] { read(json); }); };
+  CHECK(contains(fault(R"({"name": "p", "base": "trn1-datasheat", "parameters": {}})"),
+                 "did you mean \"trn1-datasheet\""));
+  CHECK(contains(profile_problem(R"({"name": "p", "base": "trn1-datasheet", "parameters": {}})"),
+                 "base: there is no catalogue"));
 }
 
 TEST_CASE("the catalogue's own files read without fault", "[io][catalog]") {

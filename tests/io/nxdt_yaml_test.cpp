@@ -14,7 +14,7 @@ using planner::NxdtConfig;
 namespace {
 
 std::filesystem::path fixture(const char* name) {
-  return std::filesystem::path(__FILE__).parent_path() / "fixtures" / "nxdt" / name;
+  return std::filesystem::path(TRNPLAN_SOURCE_DIR "/tests/io/fixtures/nxdt") / name;
 }
 
 NxdtConfig parse(const std::string& text) {
