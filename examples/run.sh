@@ -35,5 +35,19 @@ if (($(wc -l <"$work/readme") < 20)) || grep -vxFf examples/llama3-8b-one-node/e
   printf 'FAIL: README.md does not show what the example prints\n'
   failed=$((failed + 1))
 fi
+# docs/accuracy.md shows the fit of the collectives, and the catalogue holds its result.
+checks=$((checks + 2))
+sed -n '/^```text$/,/^```$/p' docs/accuracy.md | sed '/^```/d' >"$work/accuracy"
+if ! diff -u examples/collectives-of-2023/expected-output "$work/accuracy"; then
+  printf 'FAIL: docs/accuracy.md does not show what examples/collectives-of-2023 prints\n'
+  failed=$((failed + 1))
+fi
+read -ra words <examples/collectives-of-2023/command
+profile=trn1-2023-04-fitted.json
+if ! "$trnplan" "${words[@]}" --out "$work/$profile" >/dev/null 2>&1 ||
+  ! diff -u "catalog/profiles/$profile" "$work/$profile"; then
+  printf 'FAIL: catalog/profiles/%s is not what its command writes\n' "$profile"
+  failed=$((failed + 1))
+fi
 printf 'examples: %d checks, %d failed\n' "$checks" "$failed"
 ((checks > 0 && failed == 0))
