@@ -21,7 +21,8 @@ constexpr const char* kFooter =
     "  trnplan plan examples/llama3-8b-one-node/job.yaml\n"
     "  trnplan simulate examples/llama3-8b-one-node/job.yaml --strategy tp=32\n"
     "  trnplan topology --tp 16 --dp 2\n"
-    "  trnplan check nxdt.yaml";
+    "  trnplan check nxdt.yaml\n"
+    "  trnplan collective all_reduce --ranks 32 --bytes 64M";
 
 int report(const InputError& e) {
   for (const Diagnostic& fault : e.faults()) {
@@ -67,6 +68,7 @@ int run_cli(int argc, const char* const* argv) {
   add_topology(app, run);
   add_check(app, run);
   add_calibrate(app, run);
+  add_collective(app, run);
   try {
     refuse_unknown_command(app, argc, argv);
     app.parse(argc, argv);

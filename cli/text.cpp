@@ -33,6 +33,41 @@ std::string upper(std::string_view text) {
   return out;
 }
 
+double micro(Seconds s) {
+  return s.value * 1e6;
+}
+
+/// " (1 GiB)", to four digits; empty below a KiB.
+std::string binary_size(Bytes b) {
+  constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  double value = b.value;
+  const char* unit = nullptr;
+  for (const char* next : kUnits) {
+    if (value < 1024) break;
+    value /= 1024;
+    unit = next;
+  }
+  return unit == nullptr ? "" : fmt::format(" ({:.4g} {})", value, unit);
+}
+
+/// Columns to the right under their headers, as wide as their widest cell, four spaces before each; `ends`,
+/// when given, end the lines.
+std::string aligned(const std::vector<std::vector<std::string>>& lines,
+                    const std::vector<std::string>& ends = {}) {
+  std::vector<std::size_t> widths(lines.front().size(), 0);
+  for (const auto& line : lines) {
+    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  }
+  std::string text;
+  for (std::size_t row = 0; row < lines.size(); ++row) {
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      text += fmt::format("    {:>{}}", lines[row][i], widths[i]);
+    }
+    text += ends.empty() ? "\n" : "    " + ends[row] + "\n";
+  }
+  return text;
+}
+
 constexpr std::size_t kRefusalsShown = 8;
 constexpr double kTight = 0.05;     ///< share of a core's memory below which the room left is worth a word
 constexpr double kNearMiss = 1.25;  ///< peak over limit up to which a refusal shows its parts
@@ -308,6 +343,59 @@ std::string topology_text(const topology::Cluster& cluster, const topology::Chip
   if (!drawing.empty()) text += "\n" + drawing;
   if (!verdict.groups.empty()) text += fmt::format("\nverdict: {}\n", topology::to_string(verdict.overall));
   return text;
+}
+
+std::string collective_text(const topology::Cluster& cluster, const io::TimedCollective& timed) {
+  const models::CollectiveTiming& t = timed.timing;
+  const std::size_t chips = t.verdict.chips.size() * static_cast<std::size_t>(t.verdict.nodes);
+  std::string text = fmt::format("{} of {:.0f} bytes{}, {} rank{} on {} chip{} of {} x {}\n",
+                                 to_string(timed.run.op), timed.run.bytes.value, binary_size(timed.run.bytes),
+                                 timed.run.ranks, timed.run.ranks == 1 ? "" : "s", chips,
+                                 chips == 1 ? "" : "s", cluster.nodes, printable(cluster.instance.name));
+  text += fmt::format("  algorithm   {}\n", t.algorithm);
+  text += fmt::format("  in a graph  {:.6g} s: alpha {:.2f} us{}\n", t.seconds.value, micro(t.alpha),
+                      t.parts.empty() ? "" : ", then");
+  std::vector<std::vector<std::string>> lines = {{"phase", "steps", "latency us", "transfer us"}};
+  std::vector<std::string> limits = {"limited by"};
+  for (const auto& p : t.parts) {
+    lines.push_back({fmt::format("{}", lines.size()), fmt::format("{}", p.steps),
+                     fmt::format("{:.2f}", micro(p.latency)), fmt::format("{:.2f}", micro(p.transfer))});
+    limits.push_back(p.limit.empty() ? "-" : p.limit);
+  }
+  if (!t.parts.empty()) text += aligned(lines, limits);
+  text += fmt::format("  nccom-test  {:.6g} s: host launch {:.2f} us", t.nccom_seconds.value,
+                      micro(t.host_launch));
+  text += t.barrier.value > 0 ? fmt::format(" and barrier {:.2f} us more\n", micro(t.barrier)) : " more\n";
+  text +=
+      fmt::format("  bandwidth   algbw {:.2f} GB/s, busbw {:.2f} GB/s (10^9 bytes/s, time of nccom-test)\n",
+                  t.algbw / 1e9, t.busbw / 1e9);
+  text += fmt::format("  group       {} ({}: {})\n", topology::to_string(t.verdict.verdict), t.verdict.rule,
+                      t.verdict.message);
+  if (t.verdict.verdict != topology::Verdict::supported) {
+    text += fmt::format("              evidence: {}\n", t.verdict.evidence);
+  }
+  return text;
+}
+
+std::string collective_table(const std::vector<io::TimedCollective>& rows, const CollectiveTable& style) {
+  std::vector<std::vector<std::string>> lines = {
+      {"size(B)", "count(elems)", "type", "time:avg(us)", "algbw(GB/s)", "busbw(GB/s)"}};
+  if (style.algorithm) lines.front().emplace_back("algorithm");
+  double sum = 0;
+  for (const io::TimedCollective& row : rows) {
+    const Seconds time = style.in_graph ? row.timing.seconds : row.timing.nccom_seconds;
+    const double algbw = time.value > 0 ? in_gibibytes(row.run.bytes) / time.value : 0;
+    const double busbw = algbw * models::bus_factor(row.run.op, row.run.ranks);
+    sum += busbw;
+    lines.push_back({fmt::format("{:.0f}", row.run.bytes.value),
+                     fmt::format("{:.0f}", row.run.bytes.value / style.element_bytes), style.type,
+                     fmt::format("{:.2f}", micro(time)), fmt::format("{:.2f}", algbw),
+                     fmt::format("{:.2f}", busbw)});
+    if (style.algorithm) lines.back().push_back(row.timing.algorithm);
+  }
+  return (style.in_graph ? "# time inside a compiled graph: no host launch, no barrier\n" : "") +
+         aligned(lines) +
+         fmt::format("Avg bus bandwidth:\t{:.4f} GB/s\n", sum / static_cast<double>(rows.size()));
 }
 
 }  // namespace trnplan::cli

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "io/collective_json.h"
 #include "models/job.h"
 #include "planner/nxdt_config.h"
 #include "planner/plan.h"
@@ -29,5 +30,19 @@ std::string findings_text(const std::vector<planner::Finding>& findings);
 /// a drawing of the torus.
 std::string topology_text(const topology::Cluster& cluster, const topology::ChipGraph& graph,
                           const topology::PlacementVerdict& verdict);
+
+/// What one collective's time is made of, and the verdict on its group.
+std::string collective_text(const topology::Cluster& cluster, const io::TimedCollective& timed);
+
+/// What the table shows beside sizes and times.
+struct CollectiveTable {
+  std::string type;       ///< "fp32"
+  int element_bytes = 4;  ///< of that type
+  bool in_graph = false;  ///< time inside a compiled graph, which a line above the header says
+  bool algorithm = false;
+};
+/// The table nccom-test prints, from `time:avg(us)` on in its words; its GB/s are 2^30 bytes/s. Needs at
+/// least one row.
+std::string collective_table(const std::vector<io::TimedCollective>& rows, const CollectiveTable& style);
 
 }  // namespace trnplan::cli

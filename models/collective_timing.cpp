@@ -45,8 +45,11 @@ CollectiveTiming CollectiveTimer::time(const CollectiveRun& run) const {
   CollectiveTiming t;
   t.algorithm = c.algorithm.empty() ? "none" : c.algorithm;
   t.seconds = c.seconds(fabric_);
-  t.nccom_seconds = nccom_seconds(fabric_, c, cluster.nodes > 1 && run.ranks > 1);
-  t.algbw = run.bytes.value / t.nccom_seconds.value;
+  const bool between_nodes = cluster.nodes > 1 && run.ranks > 1;
+  t.nccom_seconds = nccom_seconds(fabric_, c, between_nodes);
+  t.host_launch = Seconds(fabric_.profile()[Parameter::host_launch]);
+  t.barrier = Seconds(between_nodes ? fabric_.profile()[Parameter::barrier] : 0);
+  t.algbw = t.nccom_seconds.value > 0 ? run.bytes.value / t.nccom_seconds.value : 0;
   t.busbw = t.algbw * bus_factor(run.op, run.ranks);
   t.alpha = c.alpha;
   for (const Phase& phase : c.phases) {

@@ -25,10 +25,11 @@ struct CollectiveTiming {
     std::string limit;  ///< the busiest resource; empty when no bytes move
   };
   std::string algorithm;
-  Seconds seconds{};            ///< inside a compiled graph
-  Seconds nccom_seconds{};      ///< in a graph of its own: host launch and barrier included
-  double algbw = 0, busbw = 0;  ///< bytes/s by nccom_seconds; busbw = algbw * bus_factor()
-  Seconds alpha{};
+  Seconds seconds{};                 ///< inside a compiled graph
+  Seconds nccom_seconds{};           ///< in a graph of its own: host launch and barrier included
+  Seconds host_launch{}, barrier{};  ///< what nccom_seconds adds to seconds
+  double algbw = 0, busbw = 0;  ///< bytes/s by nccom_seconds, 0 without time; busbw = algbw * bus_factor()
+  Seconds alpha{};              ///< seconds = alpha + latency and transfer of all parts
   std::vector<Part> parts;
   topology::GroupVerdict verdict;  ///< whether the runtime accepts the group
 };

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <string>
 
 namespace trnplan {
 
@@ -19,6 +20,10 @@ std::optional<NumberAndSuffix> split(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || !std::isfinite(number)) return std::nullopt;
   return NumberAndSuffix{number, text.substr(static_cast<std::size_t>(end - text.data()))};
+}
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
 }  // namespace
@@ -62,6 +67,24 @@ std::optional<int> parse_whole(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+std::optional<Bytes> parse_bytes(std::string_view text) {
+  const auto parts = split(text);
+  if (!parts) return std::nullopt;
+  std::string unit(parts->suffix.substr(0, 4));
+  for (char& c : unit) c = lower(c);
+  double scale = 1;
+  if (!unit.empty() && unit != "b") {
+    const std::size_t power = std::string_view("kmgt").find(unit[0]);
+    const std::string_view rest = std::string_view(unit).substr(1);
+    if (power == std::string_view::npos || (!rest.empty() && rest != "b" && rest != "ib"))
+      return std::nullopt;
+    scale = std::ldexp(1.0, 10 * (static_cast<int>(power) + 1));
+  }
+  const double value = parts->number * scale;
+  if (value > 0x1p62 || value != std::floor(value)) return std::nullopt;
+  return Bytes(value);
 }
 
 std::optional<Seconds> parse_duration(std::string_view text) {

@@ -1,4 +1,4 @@
-// Numbers as people write them: counts such as 15T and 2M, durations such as 30d.
+// Numbers as people write them: counts such as 15T and 2M, sizes such as 64MiB, durations such as 30d.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,11 @@ std::optional<double> parse_count(std::string_view text);
 
 /// A whole number without suffix, sign or fraction: "32". nullopt otherwise or above 2^31 - 1.
 std::optional<int> parse_whole(std::string_view text);
+
+/// A size: a number, alone or with K, M, G or T, each with B or iB after it or not, or with B alone; lower
+/// case too. All of them are powers of 2, KB as well as KiB, as nccom-test reads them: "32M" and "32mb" are
+/// 2^25. nullopt when it is anything else, negative, no whole number of bytes, or above 2^62.
+std::optional<Bytes> parse_bytes(std::string_view text);
 
 /// A number with a unit s, m, h, d or w: "90s", "36h", "30d". nullopt otherwise.
 std::optional<Seconds> parse_duration(std::string_view text);

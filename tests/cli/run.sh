@@ -271,6 +271,96 @@ for instance in trn2.48xlarge trn2.48xlarge-lnc1 trn2u-ultraserver; do
   verify 'does not say that trn2 is not modelled' grep -q 'not-modelled: trn2 is not modelled yet' "$out"
   verify 'predicts something' bash -c "! grep -q Prediction '$out'"
 done
+# ---- collective ----
+
+refuse 'op: "all_redue" is no collective'           -- collective all_redue --bytes 1M
+refuse 'did you mean all_reduce\?'                  -- collective all_redue --bytes 1M
+refuse 'did you mean redsct\?'                      -- collective redsc --bytes 1M
+refuse 'op: "" is no collective'                    -- collective '' --bytes 1M
+refuse 'op'                                         --usage collective --bytes 1M
+refuse '--bytes'                                    --usage collective all_reduce
+refuse '--ranks.* 0'                                --usage collective all_reduce --bytes 1M --ranks 0
+refuse '--ranks.*-2'                                --usage collective all_reduce --bytes 1M --ranks -2
+refuse '--ranks: 33 ranks on 32 cores'              -- collective all_reduce --bytes 1M --ranks 33
+refuse '--ranks: 63 ranks do not divide by 2 nodes' -- collective all_reduce --bytes 1M --ranks 63 --nodes 2
+refuse 'fix: 62 or 64 ranks'                        -- collective all_reduce --bytes 1M --ranks 63 --nodes 2
+refuse 'fix: 2 ranks or a multiple'                 -- collective all_reduce --bytes 1M --ranks 1 --nodes 2
+refuse '--nodes.* 0'                                --usage collective all_reduce --bytes 1M --nodes 0
+refuse '--instance: .*trn1\.33xlarge'               -- collective all_reduce --bytes 1M --instance trn1.33xlarge
+refuse '--profile: .*no-such'                       -- collective all_reduce --bytes 1M --profile no-such
+refuse '--algorithm: "rign" is no algorithm'        -- collective all_reduce --bytes 1M --algorithm rign
+refuse 'did you mean ring\? Known: auto, ring, kangaring, mesh, rdh, torus, hierarchical, flat-ring, one-step' \
+                                                    -- collective all_reduce --bytes 1M --algorithm rign
+for ratio in 0.99 0 -1 nan inf; do
+  refuse '--oversubscription: .*at least 1'         -- collective all_reduce --bytes 1M --nodes 2 --oversubscription $ratio
+done
+refuse 'the time is too large'                      -- collective all_reduce --bytes 4194304T --nodes 2 --oversubscription 1e308
+for size in '' -1 -1K 1.5 nan inf 1e400 4194305T 1KK 0x10 '1 K' 12cats; do
+  refuse '--bytes: .*no size up to 2\^62 bytes'     -- collective all_reduce --bytes "$size"
+done
+refuse '--maxbytes: "1Q" is no size'                -- collective all_reduce -b 1K -e 1Q
+refuse '--maxbytes: is empty'                       --usage collective all_reduce -b 1K -e ''
+refuse '--maxbytes: 1024 is below --minbytes 2048'  -- collective all_reduce -b 2K -e 1K
+for factor in 1 0.5 0 -2 nan inf; do
+  refuse '--stepfactor: .*no number above 1'        -- collective all_reduce -b 1K -e 1M -f $factor
+done
+refuse '--stepfactor: .*more than 200 rows'         -- collective all_reduce -b 1K -e 1G -f 1.01
+refuse '--stepfactor: .*more than 200 rows'         -- collective all_reduce -b 1K -e 1G -f 1.0000000000000002
+refuse '--minbytes: no factor leads from 0'         -- collective all_reduce -b 0 -e 1K
+refuse '--stepfactor'                               --usage collective all_reduce -b 1K -f 2
+refuse '--datatype.*fp31'                           --usage collective all_reduce -b 1K -d fp31
+refuse 'op: .*no collective'                        -- collective allreduc --bytes x --ranks 33   # all faults at once
+verify 'does not name every fault' test "$(grep -c '^  fix: ' "$err")" -eq 3
+
+for op in all_reduce all_gather reduce_scatter all_to_all permute send_recv allr allg redsct alltoall sendrecv; do
+  expect 0 '^  group +supported' -- collective $op --ranks 8 --bytes 1M
+done
+expect 0 '^all_reduce of 1048576 bytes .*, 32 ranks on 16 chips of 1 x trn1' -- collective allr --bytes 1mb
+expect 0 '^all_reduce of 1048576 bytes .*, 96 ranks on 48 chips of 3 x trn1' -- collective allr --bytes 1024KiB --nodes 3
+expect 0 'spine'                             -- collective allr --bytes 1G --nodes 2 --oversubscription 8
+expect 0 '^  algorithm +flat-ring$'          -- collective allr --bytes 1M --nodes 2 --algorithm flat-ring
+expect 0 '--algorithm torus does not apply'  -- collective allr --bytes 1M --algorithm torus
+expect 0 '1001 bytes are no whole .*1000'    -- collective allr --bytes 1001
+expect 0 '^  group +doubtful \(two-chips: '  -- collective allr --bytes 1M --ranks 4
+expect 3 '^  group +refused \(no-ring: '     -- collective allr --bytes 1M --ranks 10
+expect 3 '^trnplan: refused: no-ring: '      -- collective allr -b 1K -e 1M --ranks 10
+verify 'no table for a refused group' grep -q '^Avg bus bandwidth:' "$out"
+expect 3 '"verdict": "refused"'              -- collective allr --bytes 1M --ranks 10 --format json
+expect 3 '^  group +refused \(no-efa: '      -- collective allr --bytes 1M --nodes 2 --instance trn1.2xlarge
+expect 3 'leave the network between nodes out' -- collective allr --bytes 1M --nodes 2 --instance trn1.2xlarge --oversubscription 4
+expect 0 '^  algorithm +none$'               -- collective allr --bytes 1M --ranks 1
+for extreme in '--ranks 1 --bytes 0' '--bytes 0' '--bytes 1' '--bytes 1125899906842624' '--bytes 4194304T --nodes 1875' \
+  '-b 0 -e 0' '-b 1 -e 4194304T -f 4 --ranks 1 --in-graph'; do
+  for format in text json; do
+    read -ra words <<<"$extreme"
+    expect 0 'all_reduce|Avg bus bandwidth' -- collective all_reduce "${words[@]}" --format $format
+    verify 'prints a number that is none' bash -c "! grep -Eiq -e '(^|[ :,])-?(nan|inf|null)' '$out'"
+  done
+done
+expect 0 '^# time inside a compiled graph'   -- collective allr -b 1K -e 1M --in-graph
+expect 0 ' algorithm$'                       -- collective allr -b 1K -e 1M --show-algorithm
+expect 0 '^ +1000 +500 +bf16 '               -- collective allr -b 1001 -e 1M -d bf16
+
+# The table's GB/s are 2^30 bytes over its time, busbw that times the factor of the operation, the last line their mean.
+table() {  # table FACTOR ARGUMENTS
+  local factor=$1
+  run collective "${@:2}" -b 1KB -e 1GB -f 4
+  verify 'does not say which GB/s these are' grep -q '2^30' "$err"
+  verify 'the bandwidths do not follow from sizes and times' awk -v factor="$factor" '
+    function off(shown, exact) { d = shown - exact; return (d < 0 ? -d : d) > 0.0051 + exact * 2e-4 }
+    $3 == "fp32" { rows++; algbw = $1 / ($4 * 1e-6) / 1073741824; busbw = algbw * factor; sum += busbw
+                   if ($2 * 4 != $1 || off($5, algbw) || off($6, busbw)) bad = 1 }
+    /^Avg bus bandwidth:\t/ { ended = 1; if (off($4, sum / rows)) bad = 1 }
+    END { exit bad || rows != 11 || !ended }' "$out"
+}
+table 1 all_reduce --ranks 2
+table 1.96875 all_reduce --ranks 64 --nodes 2
+table 1.96875 all_reduce --ranks 64 --nodes 2 --in-graph
+table 0.96875 all_gather
+table 0.96875 reduce_scatter
+table 0.96875 all_to_all
+table 1 permute
+table 1 send_recv --ranks 2
 
 # ---- plan --out ----
 
@@ -378,7 +468,8 @@ for format in text json; do
   verify 'two runs differ' bash -c 'sed "/\"space\"/,/}/{/\"seconds\"/d}" "$1" | cmp -s - "$2"' _ "$out" "$work/first"
 done
 
-json_commands=('plan JOB' 'simulate JOB --strategy tp=32' 'topology --tp 16 --dp 2' "check $bundle/nxdt.yaml")
+json_commands=('plan JOB' 'simulate JOB --strategy tp=32' 'topology --tp 16 --dp 2' 'collective allr --bytes 1M'
+  'collective allr -b 1K -e 1M' "check $bundle/nxdt.yaml")
 if command -v python3 >/dev/null; then
   for command in "${json_commands[@]}"; do
     read -ra words <<<"$command"
@@ -390,6 +481,20 @@ if command -v python3 >/dev/null; then
   verify 'the counts of the space do not add up' python3 -c 'import json, sys
 s = json.load(open(sys.argv[1]))["space"]
 sys.exit(s["enumerated"] != s["refused"] + s["too_large"] + s["bounded"] + s["simulated"])' "$out"
+  run collective all_reduce --nodes 2 -b 64K -e 64M -f 4 --format json
+  mv "$out" "$work/sweep"
+  run collective all_reduce --nodes 2 --bytes 1M --format json
+  verify 'the numbers of a collective do not follow from each other' python3 -c 'import json, sys
+one, sweep = (json.load(open(f)) for f in sys.argv[1:])
+near = lambda a, b: abs(a - b) <= 1e-9 * abs(b)
+parts = one["alpha_seconds"] + sum(p["latency_seconds"] + p["transfer_seconds"] for p in one["phases"])
+algbw = one["bytes"] / one["nccom_seconds"] / 1e9
+right = [near(parts, one["seconds"]),
+         near(one["seconds"] + one["host_launch_seconds"] + one["barrier_seconds"], one["nccom_seconds"]),
+         near(algbw, one["algbw_gbps"]), near(algbw * 2 * 63 / 64, one["busbw_gbps"]),
+         [r["bytes"] for r in sweep["results"]] == [2**n for n in range(16, 27, 2)],
+         {"schema_version": 1, **sweep["results"][2]} == one, one["ranks"] == 64, one["bytes"] == 2**20]
+sys.exit(not all(right))' "$out" "$work/sweep"
 else
   skip 'JSON is valid: no python3'
 fi

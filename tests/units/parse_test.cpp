@@ -16,6 +16,30 @@ TEST_CASE("counts with a suffix", "[units]") {
   }
 }
 
+TEST_CASE("sizes are powers of two, as nccom-test reads them", "[units]") {
+  CHECK(parse_bytes("0") == Bytes(0));
+  CHECK(parse_bytes("1000") == Bytes(1000));
+  CHECK(parse_bytes("8B") == Bytes(8));
+  for (const char* kilo : {"1K", "1k", "1KB", "1kb", "1Kb", "1KiB", "1kib", "1024", "1024b"}) {
+    CAPTURE(kilo);
+    CHECK(parse_bytes(kilo) == Bytes(1024));
+  }
+  CHECK(parse_bytes("32M") == Bytes(33554432));
+  CHECK(parse_bytes("1gb") == Bytes(1073741824));
+  CHECK(parse_bytes("1.5GiB") == Bytes(1610612736));
+  CHECK(parse_bytes("2TiB") == Bytes(0x1p41));
+  CHECK(parse_bytes("1e6") == Bytes(1000000));
+  CHECK(parse_bytes("4611686018427387904") == Bytes(0x1p62));
+  CHECK(parse_bytes("4194304T") == Bytes(0x1p62));
+  for (const char* bad :
+       {"",     "K",        "-1",   "-1K",     "+1",    " 1",  "1 K",  "1 ",   "1K ",      "1KK",
+        "1KBs", "1KiBs",    "1iB",  "1Ki",     "1bb",   "1P",  "nan",  "inf",  "infinity", "1e400",
+        "9e30", "4194305T", "0x10", "0.5k512", "1.2.3", "1.5", "0.3K", "1,024"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(parse_bytes(bad));
+  }
+}
+
 TEST_CASE("whole numbers have no sign, fraction or suffix", "[units]") {
   CHECK(parse_whole("32") == 32);
   CHECK(parse_whole("0") == 0);

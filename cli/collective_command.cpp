@@ -1,0 +1,311 @@
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/commands.h"
+#include "cli/context.h"
+#include "cli/options.h"
+#include "cli/text.h"
+#include "io/collective_json.h"
+#include "models/collective_timing.h"
+#include "units/diagnostic.h"
+#include "units/parse.h"
+
+namespace trnplan::cli {
+
+namespace {
+
+using models::Algorithm;
+using models::CollectiveOp;
+
+constexpr int kMostRows = 200;
+constexpr int kMostRanks = 1 << 24;
+
+struct Options {
+  Common common;
+  std::string op, bytes, most_bytes, algorithm = "auto", instance = "trn1.32xlarge", datatype = "fp32";
+  int ranks = 0;  ///< 0: all cores
+  int nodes = 1;
+  double oversubscription = 1, factor = 2;
+  bool in_graph = false, show_algorithm = false;
+
+  bool sweeps() const { return !most_bytes.empty(); }
+};
+
+/// Bytes of an element of a type.
+const std::vector<std::pair<std::string, int>>& datatypes() {
+  static const std::vector<std::pair<std::string, int>> types = {
+      {"fp32", 4},  {"bf16", 2},  {"fp16", 2},   {"fp8", 1},   {"int8", 1},
+      {"uint8", 1}, {"int16", 2}, {"uint16", 2}, {"int32", 4}, {"uint32", 4}};
+  return types;
+}
+
+int element_bytes(const std::string& type) {
+  for (const auto& [name, bytes] : datatypes()) {
+    if (name == type) return bytes;
+  }
+  return 1;
+}
+
+/// All names of an enum with a to_string(), from `first` to `last`.
+template <class Enum>
+std::vector<std::string> names(Enum first, Enum last) {
+  std::vector<std::string> all;
+  for (int i = static_cast<int>(first); i <= static_cast<int>(last); ++i) {
+    all.emplace_back(to_string(static_cast<Enum>(i)));
+  }
+  return all;
+}
+
+/// "did you mean mesh? Known: auto, ring, ..."; `also` are names that are understood and not listed.
+std::string suggestion(const std::string& word, const std::vector<std::string>& known,
+                       const std::vector<std::string>& also = {}) {
+  std::vector<std::string> all = known;
+  all.insert(all.end(), also.begin(), also.end());
+  const std::string near = nearest(word, all);
+  return fmt::format("{}Known: {}", near.empty() ? "" : "did you mean " + near + "? ",
+                     fmt::join(known, ", "));
+}
+
+/// What the options say, every fault of theirs noted.
+class Reading {
+ public:
+  explicit Reading(const Options& o) : o_(o) {}
+
+  CollectiveOp op() {
+    const auto op = models::collective_op(o_.op);
+    if (!op) {
+      note("op", quoted(o_.op) + " is no collective",
+           suggestion(o_.op, names(CollectiveOp::all_gather, CollectiveOp::send_recv),
+                      {"allr", "allg", "redsct", "alltoall", "sendrecv"}));
+    }
+    return op.value_or(CollectiveOp::all_reduce);
+  }
+
+  Algorithm algorithm() {
+    const auto algorithm = models::collective_algorithm(o_.algorithm);
+    if (!algorithm) {
+      note("--algorithm", quoted(o_.algorithm) + " is no algorithm",
+           suggestion(o_.algorithm, names(Algorithm::automatic, Algorithm::one_step)));
+    }
+    return algorithm.value_or(Algorithm::automatic);
+  }
+
+  int ranks(const topology::Cluster& cluster) {
+    if (o_.ranks == 0) return cluster.cores();
+    if (o_.ranks > cluster.cores()) {
+      note("--ranks",
+           fmt::format("{} ranks on {} cores ({} x {})", o_.ranks, cluster.cores(), cluster.nodes,
+                       cluster.instance.name),
+           fmt::format("at most {}, or more --nodes", cluster.cores()));
+    } else if (o_.ranks % cluster.nodes != 0) {
+      const int below = o_.ranks - o_.ranks % cluster.nodes, above = below + cluster.nodes;
+      note("--ranks", fmt::format("{} ranks do not divide by {} nodes", o_.ranks, cluster.nodes),
+           below == 0 ? fmt::format("{} ranks or a multiple", above)
+                      : fmt::format("{} or {} ranks", below, above));
+    }
+    return o_.ranks;
+  }
+
+  double oversubscription() {
+    if (std::isfinite(o_.oversubscription) && o_.oversubscription >= 1) return o_.oversubscription;
+    note("--oversubscription", fmt::format("{} is no number of at least 1", o_.oversubscription),
+         "1 for a network that carries what all NICs can send, 2 for half of that");
+    return 1;
+  }
+
+  /// One size, or those of the sweep; ascending, whole elements of the datatype.
+  std::vector<Bytes> sizes() {
+    const auto first = size("--bytes", o_.bytes);
+    const auto last = o_.sweeps() ? size("--maxbytes", o_.most_bytes) : first;
+    if (!first || !last) return {};
+    if (!o_.sweeps()) return {whole(*first)};
+    if (*last < *first) {
+      note("--maxbytes", fmt::format("{:.0f} is below --minbytes {:.0f}", last->value, first->value),
+           fmt::format("at least {:.0f}", first->value));
+      return {};
+    }
+    if (!std::isfinite(o_.factor) || o_.factor <= 1) {
+      note("--stepfactor", fmt::format("{} is no number above 1", o_.factor),
+           "2 doubles the size from row to row");
+      return {};
+    }
+    if (first->value == 0 && last->value > 0) {
+      note("--minbytes", "no factor leads from 0 to --maxbytes", "start at the size of one element");
+      return {};
+    }
+    const double steps = first->value == 0 ? 0 : std::log(last->value / first->value) / std::log(o_.factor);
+    if (steps >= kMostRows) {
+      note("--stepfactor", fmt::format("factor {} makes more than {} rows", o_.factor, kMostRows),
+           "a larger factor, or a --maxbytes nearer to --minbytes");
+      return {};
+    }
+    std::vector<Bytes> sizes = {whole(*first)};
+    for (Bytes next = *first * o_.factor; next <= *last && next.value > 0; next = next * o_.factor) {
+      if (whole(next) > sizes.back()) sizes.push_back(whole(next));
+    }
+    return sizes;
+  }
+
+  void finish() {
+    if (!faults_.empty()) throw InputError(std::move(faults_));
+  }
+
+ private:
+  static std::string quoted(const std::string& text) { return "\"" + printable(text, 40) + "\""; }
+
+  void note(const char* key, std::string problem, std::string fix) {
+    faults_.push_back({{"command line", 0, 0}, key, std::move(problem), std::move(fix)});
+  }
+
+  std::optional<Bytes> size(const char* option, const std::string& text) {
+    const auto bytes = parse_bytes(text);
+    if (!bytes) {
+      note(option, quoted(text) + " is no size up to 2^62 bytes",
+           "whole bytes, or a number with K, M, G or T, which are powers of 1024: 65536, 64K, 1.5MiB");
+    }
+    return bytes;
+  }
+
+  /// Down to whole elements, but not to none.
+  Bytes whole(Bytes b) const {
+    const double element = element_bytes(o_.datatype);
+    return Bytes(b.value > 0 ? element * std::max(1.0, std::floor(b.value / element)) : 0);
+  }
+
+  const Options& o_;
+  std::vector<Diagnostic> faults_;
+};
+
+void refuse_infinite(const models::CollectiveTiming& t) {
+  if (std::isfinite(t.seconds.value) && std::isfinite(t.nccom_seconds.value) && std::isfinite(t.busbw))
+    return;
+  throw InputError({{"command line", 0, 0},
+                    "--bytes, --oversubscription",
+                    "the time is too large for a number",
+                    "choose a smaller size, or a faster network"});
+}
+
+/// Says what the result does not show.
+void explain(const Options& o, const topology::Cluster& cluster, const io::TimedCollective& timed) {
+  const models::CollectiveTiming& t = timed.timing;
+  if (cluster.nodes > 1 && cluster.instance.nics == 0) {
+    remark(fmt::format("{} has no EFA device: the times leave the network between nodes out",
+                       cluster.instance.name));
+  }
+  if (timed.run.algorithm != Algorithm::automatic && timed.run.ranks > 1 &&
+      t.algorithm.find(to_string(timed.run.algorithm)) == std::string::npos) {
+    remark(fmt::format("--algorithm {} does not apply here: timed {}", o.algorithm, t.algorithm));
+  }
+  if (!o.sweeps() || o.common.json()) return;
+  remark(
+      "GB/s of this table are 2^30 bytes/s, as nccom-test documents them; some of its builds divide by 10^9 "
+      "and "
+      "print 7 % more. Compare the times");
+  if (t.verdict.verdict != topology::Verdict::supported) {
+    remark(fmt::format("{}: {}: {}; evidence: {}", topology::to_string(t.verdict.verdict), t.verdict.rule,
+                       t.verdict.message, t.verdict.evidence));
+  }
+}
+
+int run(const Options& o) {
+  const io::Catalog catalog = io::Catalog::standard();
+  const models::Profile profile = load_profile(catalog, o.common);
+  topology::Cluster cluster{instance_option(catalog, o.instance), o.nodes};
+  Reading reading(o);
+  io::TimedCollective timed;
+  timed.run.op = reading.op();
+  timed.run.ranks = reading.ranks(cluster);
+  timed.run.algorithm = reading.algorithm();
+  cluster.oversubscription = reading.oversubscription();
+  const std::vector<Bytes> sizes = reading.sizes();
+  reading.finish();
+  if (cluster.instance.nics == 0) cluster.oversubscription = 1;  // of nothing
+  if (!o.sweeps() && sizes.front() != *parse_bytes(o.bytes)) {
+    remark(fmt::format("{:.0f} bytes are no whole number of {}: timed {:.0f}", parse_bytes(o.bytes)->value,
+                       o.datatype, sizes.front().value));
+  }
+
+  const topology::ChipGraph graph(cluster.instance);
+  const models::CollectiveTimer timer(cluster, graph, profile);
+  std::vector<io::TimedCollective> all;
+  for (const Bytes size : sizes) {
+    timed.run.bytes = size;
+    timed.timing = timer.time(timed.run);
+    refuse_infinite(timed.timing);
+    all.push_back(timed);
+  }
+  explain(o, cluster, all.front());
+  if (o.common.json()) {
+    print(o.sweeps() ? io::collective_sweep_json(cluster, profile, all)
+                     : io::collective_json(cluster, profile, all.front()));
+  } else {
+    print(o.sweeps()
+              ? collective_table(all, {o.datatype, element_bytes(o.datatype), o.in_graph, o.show_algorithm})
+              : collective_text(cluster, all.front()));
+  }
+  return all.front().timing.verdict.verdict == topology::Verdict::refused ? kNoPlan : kDone;
+}
+
+}  // namespace
+
+void add_collective(CLI::App& app, Run& chosen) {
+  auto o = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("collective", "Time one collective, or sizes as nccom-test does");
+  command
+      ->add_option("op", o->op,
+                   "all_reduce, all_gather, reduce_scatter, all_to_all, permute, send_recv, or nccom-test's "
+                   "allr, allg, redsct, alltoall, sendrecv")
+      ->required();
+  command->add_option("-r,--ranks", o->ranks, "ranks over all nodes; all cores when absent")
+      ->check(CLI::Range(1, kMostRanks));
+  command
+      ->add_option("-b,--bytes,--minbytes", o->bytes,
+                   "size as nccom-test counts it: what each rank ends with (all_gather), else starts with. "
+                   "K, KB, KiB are 2^10, as in nccom-test; likewise M, G, T")
+      ->required();
+  CLI::Option* most =
+      command->add_option("-e,--maxbytes", o->most_bytes, "a table of sizes from --minbytes up to this one")
+          ->check(not_empty());
+  command->add_option("-f,--stepfactor", o->factor, "of the table: next size over the one before, above 1")
+      ->needs(most)
+      ->capture_default_str();
+  std::vector<std::string> types;
+  for (const auto& [name, bytes] : datatypes()) types.push_back(name);
+  command
+      ->add_option("-d,--datatype", o->datatype,
+                   "type of the elements, whole ones of which make a size; time depends on bytes alone")
+      ->check(CLI::IsMember(types))
+      ->capture_default_str();
+  command->add_flag("--show-algorithm", o->show_algorithm, "of the table: a last column with the algorithm");
+  command->add_flag("--in-graph", o->in_graph,
+                    "of the table: time inside a compiled graph, without host launch and barrier; one size "
+                    "shows both");
+  command
+      ->add_option("--algorithm", o->algorithm,
+                   fmt::format("{}", fmt::join(names(Algorithm::automatic, Algorithm::one_step), ", ")))
+      ->capture_default_str();
+  command->add_option("--instance", o->instance, "instance type")->capture_default_str();
+  command->add_option("-N,--nodes", o->nodes, "nodes, with equally many ranks each")
+      ->check(CLI::Range(1, topology::kMostNodes))
+      ->capture_default_str();
+  command
+      ->add_option("--oversubscription", o->oversubscription,
+                   "of the network between nodes: NIC rates over what it carries, at least 1")
+      ->capture_default_str();
+  add_common(*command, o->common);
+  command->footer(
+      "Exit code 3 when the runtime would refuse the group; it is timed all the same.\n"
+      "Examples:\n"
+      "  trnplan collective all_reduce --ranks 32 --bytes 64M\n"
+      "  trnplan collective all_gather --nodes 4 --bytes 1GiB --oversubscription 2 --format json\n"
+      "  trnplan collective allr -r 2 -b 1KB -e 1GB -f 4 -d fp32 --show-algorithm");
+  command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+}
+
+}  // namespace trnplan::cli
