@@ -55,16 +55,16 @@ topology::Cluster torus(int size) {
   return c;
 }
 
-/// All-reduce of 64 MiB from description to the end of its simulation.
+/// All-reduce of 64 MiB from description to the end of its simulation, on resources made before.
 void run(benchmark::State& state, const Bed& bed, Algorithm algorithm) {
   double seconds = 0;
   std::uint64_t events = 0;
+  sim::Program fabric;
+  for (const double rate : bed.fabric.capacities()) fabric.add_resource({}, BytesPerSecond(rate));
   for (auto _ : state) {
     const Collective c =
         collective(bed.fabric, CollectiveOp::all_reduce, bed.world, mebibytes(64), algorithm);
-    sim::Program program;
-    const std::vector<double> capacity = bed.fabric.capacities();
-    for (const double rate : capacity) program.add_resource({}, BytesPerSecond(rate));
+    sim::Program program = fabric;
     const sim::DeviceId device = program.add_device("collective");
     for (const Phase& phase : c.phases) {
       std::vector<sim::Weight> weights;

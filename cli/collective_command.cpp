@@ -182,6 +182,11 @@ class Reading {
   std::vector<Diagnostic> faults_;
 };
 
+/// A group that has no way for its bytes: there is no time to print.
+bool has_no_way(const models::CollectiveTiming& t) {
+  return t.verdict.verdict == topology::Verdict::refused && !std::isfinite(t.seconds.value);
+}
+
 void refuse_infinite(const models::CollectiveTiming& t) {
   if (std::isfinite(t.seconds.value) && std::isfinite(t.nccom_seconds.value) && std::isfinite(t.busbw))
     return;
@@ -192,21 +197,17 @@ void refuse_infinite(const models::CollectiveTiming& t) {
 }
 
 /// Says what the result does not show.
-void explain(const Options& o, const topology::Cluster& cluster, const io::TimedCollective& timed) {
+void explain(const Options& o, const io::TimedCollective& timed) {
   const models::CollectiveTiming& t = timed.timing;
-  if (cluster.nodes > 1 && cluster.instance.nics == 0) {
-    remark(fmt::format("{} has no EFA device: the times leave the network between nodes out",
-                       cluster.instance.name));
-  }
   if (timed.run.algorithm != Algorithm::automatic && timed.run.ranks > 1 &&
       t.algorithm.find(to_string(timed.run.algorithm)) == std::string::npos) {
     remark(fmt::format("--algorithm {} does not apply here: timed {}", o.algorithm, t.algorithm));
   }
   if (!o.sweeps() || o.common.json()) return;
   remark(
-      "GB/s of this table are 2^30 bytes/s, as nccom-test documents them; some of its builds divide by 10^9 "
-      "and "
-      "print 7 % more. Compare the times");
+      "GB/s of this table are 10^9 bytes/s, as nccom-test prints them since 2025; older builds divide by "
+      "2^30 "
+      "and print 7 % less. Compare the times");
   if (t.verdict.verdict != topology::Verdict::supported) {
     remark(fmt::format("{}: {}: {}; evidence: {}", topology::to_string(t.verdict.verdict), t.verdict.rule,
                        t.verdict.message, t.verdict.evidence));
@@ -237,10 +238,16 @@ int run(const Options& o) {
   for (const Bytes size : sizes) {
     timed.run.bytes = size;
     timed.timing = timer.time(timed.run);
+    if (has_no_way(timed.timing)) {
+      const topology::GroupVerdict& v = timed.timing.verdict;
+      remark(fmt::format("refused: {}: {}: there is no way for its bytes, so no time", v.rule, v.message));
+      if (o.common.json()) print(io::collective_json(cluster, profile, timed));
+      return kNoPlan;
+    }
     refuse_infinite(timed.timing);
     all.push_back(timed);
   }
-  explain(o, cluster, all.front());
+  explain(o, all.front());
   if (o.common.json()) {
     print(o.sweeps() ? io::collective_sweep_json(cluster, profile, all)
                      : io::collective_json(cluster, profile, all.front()));

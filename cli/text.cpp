@@ -384,7 +384,7 @@ std::string collective_table(const std::vector<io::TimedCollective>& rows, const
   double sum = 0;
   for (const io::TimedCollective& row : rows) {
     const Seconds time = style.in_graph ? row.timing.seconds : row.timing.nccom_seconds;
-    const double algbw = time.value > 0 ? in_gibibytes(row.run.bytes) / time.value : 0;
+    const double algbw = time.value > 0 ? row.run.bytes.value / 1e9 / time.value : 0;
     const double busbw = algbw * models::bus_factor(row.run.op, row.run.ranks);
     sum += busbw;
     lines.push_back({fmt::format("{:.0f}", row.run.bytes.value),

@@ -26,6 +26,7 @@ class Wiring {
     if (from == to) return;
     if (const Fabric::Id id = fabric_.link(cls, from, to); id < fabric_.size()) return add(id, r.bytes);
     const auto legs = [&](const std::vector<Fabric::Leg>& way) {
+      if (way.empty()) add(fabric_.nowhere(), r.bytes);
       for (const auto& leg : way) add(fabric_.link(cls, leg.from, leg.to), r.bytes * leg.part);
     };
     if (r.spread) return legs(fabric_.spread(from, to));
@@ -34,13 +35,15 @@ class Wiring {
   template <class Add>
   void out(int cls, const Relation& r, int core, double copies, Add&& add) const {
     add(fabric_.memory(cls, core), r.bytes * r.read * copies);
-    if (instance_.nics > 0) add(fabric_.nic(cls, core, Fabric::Kind::nic_out), r.bytes * copies);
+    add(instance_.nics > 0 ? fabric_.nic(cls, core, Fabric::Kind::nic_out) : fabric_.nowhere(),
+        r.bytes * copies);
     if (fabric_.has_spine()) add(fabric_.spine(cls, Fabric::Kind::spine_out), r.bytes * copies);
   }
   template <class Add>
   void in(int cls, const Relation& r, int core, double copies, Add&& add) const {
     add(fabric_.memory(cls, core), r.bytes * r.written * copies);
-    if (instance_.nics > 0) add(fabric_.nic(cls, core, Fabric::Kind::nic_in), r.bytes * copies);
+    add(instance_.nics > 0 ? fabric_.nic(cls, core, Fabric::Kind::nic_in) : fabric_.nowhere(),
+        r.bytes * copies);
     if (fabric_.has_spine()) add(fabric_.spine(cls, Fabric::Kind::spine_in), r.bytes * copies);
   }
 
@@ -58,8 +61,15 @@ class Sum {
     bytes_[id] += bytes;
   }
   Fabric::Load load() {
-    std::sort(used_.begin(), used_.end());
     Fabric::Load load;
+    load.reserve(used_.size());
+    if (used_.size() * 8 > bytes_.size()) {
+      for (Fabric::Id id = 0; id < bytes_.size(); ++id) {
+        if (bytes_[id] > 0) load.emplace_back(id, bytes_[id]);
+      }
+      return load;
+    }
+    std::sort(used_.begin(), used_.end());
     for (const Fabric::Id id : used_) load.emplace_back(id, bytes_[id]);
     return load;
   }

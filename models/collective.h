@@ -22,7 +22,7 @@ struct Phase {
   Seconds network{};  ///< latency of the steps between nodes
 
   Seconds latency() const { return hops + network; }
-  /// The busiest resource's time, alone: bytes / capacity; zero without load.
+  /// The busiest resource's time, alone: bytes / capacity; zero without load, infinite where there is no way.
   Seconds transfer(const Fabric& fabric) const;
   /// What limits transfer().
   Parameter bottleneck(const Fabric& fabric) const;

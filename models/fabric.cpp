@@ -26,6 +26,7 @@ Fabric::Fabric(const topology::Cluster& cluster, const topology::ChipGraph& grap
 }
 
 Fabric::Kind Fabric::kind(Id id) const {
+  if (id == nowhere()) return Kind::nowhere;
   const Id local = id % per_class_;
   if (local < first_memory_) return Kind::link;
   if (local < first_nic_) return Kind::memory;
@@ -48,6 +49,7 @@ Parameter Fabric::parameter(Id id) const {
     case Kind::nic_in:
     case Kind::spine_out:
     case Kind::spine_in:
+    case Kind::nowhere:
       break;
   }
   return Parameter::efa_fraction;
@@ -68,13 +70,15 @@ BytesPerSecond Fabric::capacity(Id id) const {
     case Kind::spine_out:
     case Kind::spine_in:
       return i.nic * (share * i.nics / cluster_->oversubscription);
+    case Kind::nowhere:
+      return {};
   }
   return i.nic * share;
 }
 
 std::vector<double> Fabric::capacities() const {
   std::vector<double> all;
-  for (Id id = 0; id < size(); ++id) all.push_back(capacity(id).value);
+  for (Id id = 0; id < nowhere(); ++id) all.push_back(capacity(id).value);
   return all;
 }
 
@@ -96,6 +100,8 @@ std::string Fabric::name(Id id) const {
       return node + "spine out";
     case Kind::spine_in:
       return node + "spine in";
+    case Kind::nowhere:
+      return "no way";
   }
   return node;
 }

@@ -7,6 +7,7 @@
 //               every access passes both
 //   nic_out/in  one EFA device, one direction, shared by the cores of its chips
 //   spine_out/in  the node's share of the network between nodes; only where that is oversubscribed
+// One more, `nowhere`, has no capacity: what must go between chips or nodes that nothing joins takes forever.
 #pragma once
 
 #include <cstdint>
@@ -33,18 +34,20 @@ class Fabric {
   const topology::Placement& placement() const { return *placement_; }
   const Profile& profile() const { return *profile_; }
 
-  enum class Kind { link, memory, nic_out, nic_in, spine_out, spine_in };
+  enum class Kind { link, memory, nic_out, nic_in, spine_out, spine_in, nowhere };
   using Id = std::uint32_t;
   /// Bytes per resource, ascending by id.
   using Load = std::vector<std::pair<Id, double>>;
 
-  Id size() const { return per_class_ * static_cast<Id>(placement_->classes()); }
+  Id nowhere() const { return per_class_ * static_cast<Id>(placement_->classes()); }
+  /// Number of resources, `nowhere` included.
+  Id size() const { return nowhere() + 1; }
   Kind kind(Id id) const;
   BytesPerSecond capacity(Id id) const;
   /// The parameter that scales the capacity.
   Parameter parameter(Id id) const;
   std::string name(Id id) const;
-  /// All capacities in bytes/s, by id.
+  /// Capacities in bytes/s by id, without `nowhere`.
   std::vector<double> capacities() const;
 
   /// The direction of a link from one chip (or switch) to a neighbour, size() when no link joins the two.

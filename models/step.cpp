@@ -93,6 +93,7 @@ Items transfer_items(const Fabric& fabric, Category c, const Collective& collect
     item.transfer_category = c;
     item.transfer_parameter = phase.bottleneck(fabric);
     item.alone = phase.transfer(fabric) * repeat;
+    to_sim_time(item.alone);  // throws where there is no way for the bytes
     items.push_back(std::move(item));
   }
   if (!items.empty()) {

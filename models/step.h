@@ -57,7 +57,8 @@ class StepModel {
   /// What the simulator does not cover of this job and strategy, or "" when it can be simulated.
   static std::string not_modelled(const Job& job, const Strategy& strategy);
 
-  /// Throws std::invalid_argument when not_modelled() is not empty or the rank order cannot be formed.
+  /// Throws std::invalid_argument when not_modelled() is not empty or the rank order cannot be formed,
+  /// std::overflow_error when a transfer exceeds the clock or has no way to take.
   /// `graph` is the chip graph of the job's instance. Cost: O(PP * distinct collectives * cores).
   StepModel(const Job& job, const Strategy& strategy, const Profile& profile,
             const topology::ChipGraph& graph);

@@ -20,9 +20,12 @@ DeviceId Program::add_device(std::string name) {
 }
 
 FlowId Program::add_flow(std::vector<Weight> weights) {
-  std::sort(weights.begin(), weights.end(),
-            [](const Weight& a, const Weight& b) { return a.resource < b.resource; });
+  const auto by_resource = [](const Weight& a, const Weight& b) { return a.resource < b.resource; };
+  if (!std::is_sorted(weights.begin(), weights.end(), by_resource)) {
+    std::sort(weights.begin(), weights.end(), by_resource);
+  }
   Flow flow;
+  flow.weights.reserve(weights.size());
   for (const Weight& w : weights) {
     if (w.resource >= resources_.size()) throw std::invalid_argument("a flow uses an unknown resource");
     if (!(w.bytes >= 0) || !std::isfinite(w.bytes)) {

@@ -209,6 +209,7 @@ TEST_CASE("halving-doubling works all axes at once", "[models][collective]") {
 TEST_CASE("the runtime's choice by size, group and machine", "[models][collective]") {
   Bed bed(2, {.tensor = 32, .data = 2});
   bed.profile.algorithms = datasheet().algorithms;
+  bed.profile.algorithms.flat_ring_from = AlgorithmLimits{}.flat_ring_from;
   const auto algorithm = [&](CollectiveOp op, const std::vector<int>& ranks, double bytes) {
     return collective(bed.fabric, op, {ranks}, Bytes(bytes)).algorithm;
   };
@@ -268,6 +269,40 @@ TEST_CASE("what nccom-test prints contains the launch, and the barrier between n
   const double inside = c.seconds(bed.fabric).value, launch = bed.profile[Parameter::host_launch];
   CHECK(close(nccom_seconds(bed.fabric, c, false).value, inside + launch));
   CHECK(close(nccom_seconds(bed.fabric, c, true).value, inside + launch + bed.profile[Parameter::barrier]));
+}
+
+TEST_CASE("bytes without a way take forever", "[models][collective]") {
+  Bed bed(2, {.tensor = 32, .data = 2});
+  topology::Cluster broken = bed.cluster;
+  broken.instance.nics = 0;
+  broken.instance.nic_of_chip.clear();
+  broken.instance.links = {{0, 1}};
+  const topology::ChipGraph graph(broken.instance);
+  const Fabric fabric(broken, graph, bed.placement, bed.profile);
+  const auto seconds = [&](std::vector<int> ranks, double bytes) {
+    return collective(fabric, CollectiveOp::all_reduce, {std::move(ranks)}, Bytes(bytes))
+        .seconds(fabric)
+        .value;
+  };
+  CHECK(std::isfinite(seconds({0, 2}, 1e6)));
+  CHECK(std::isinf(seconds({0, 4}, 1e6)));   // chips 0 and 2 are not joined
+  CHECK(std::isinf(seconds({0, 32}, 1e6)));  // two nodes without a network
+  CHECK(std::isfinite(seconds({0, 4}, 0)));
+}
+
+TEST_CASE("2^50 bytes, a group of three, one rank", "[models][collective]") {
+  Bed bed(1, {.tensor = 32});
+  const auto seconds = [&](std::vector<int> ranks, double bytes) {
+    return collective(bed.fabric, CollectiveOp::all_reduce, {std::move(ranks)}, Bytes(bytes))
+        .seconds(bed.fabric)
+        .value;
+  };
+  // Both cores of a chip, ring: 2^49 bytes circulate, 5 accesses a byte in all, at 1000 GB/s a core.
+  CHECK(seconds({0, 1}, 0x1p50) == Approx(2.5 * 0x1p50 / 1e12).epsilon(1e-6));
+  // Chips 0, 1 and 4 (cores 0, 2, 8) form no ring: chip 4 answers chip 1 over two links.
+  CHECK(std::isfinite(seconds({0, 2, 8}, 1e9)));
+  CHECK(seconds({0, 2, 8}, 1e9) > seconds({0, 2}, 1e9));
+  CHECK(seconds({7}, 1e9) == 0);
 }
 
 TEST_CASE("nothing to do", "[models][collective]") {

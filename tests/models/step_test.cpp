@@ -31,7 +31,8 @@ Profile compute_only() {
                             Parameter::bucket_overhead, Parameter::step_overhead}) {
     p.value(x).median = 0;
   }
-  for (const Parameter x : {Parameter::link_fraction, Parameter::dma_fraction, Parameter::hbm_fraction, Parameter::efa_fraction})
+  for (const Parameter x :
+       {Parameter::link_fraction, Parameter::dma_fraction, Parameter::hbm_fraction, Parameter::efa_fraction})
     p.value(x).median = 1e9;
   return p;
 }
