@@ -395,7 +395,7 @@ std::string collective_table(const std::vector<io::TimedCollective>& rows, const
   }
   return (style.in_graph ? "# time inside a compiled graph: no host launch, no barrier\n" : "") +
          aligned(lines) +
-         fmt::format("Avg bus bandwidth:\t{:.4f} GB/s\n", sum / static_cast<double>(rows.size()));
+         fmt::format("Avg bus bandwidth:\t{:.4f}GB/s\n", sum / static_cast<double>(rows.size()));
 }
 
 }  // namespace trnplan::cli

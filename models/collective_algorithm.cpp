@@ -94,7 +94,7 @@ class Describer {
 
   /// One ring over all ranks, in channels that leave and enter the nodes through NICs used alike.
   std::vector<Stage> flat_ring(double gathered, bool reduce) const {
-    const auto orders = channel_orders();
+    const auto& orders = fabric_.channels(shape_.chips);
     Stage s{shape_.ranks() - 1, shape_.node_count() > 1, {}};
     const double bytes = gathered / shape_.ranks() / static_cast<double>(orders.size());
     for (const std::vector<int>& order : orders) {
@@ -142,16 +142,6 @@ class Describer {
     return {from, to, node, by, bytes, 1, reduce ? 2.0 : 1.0, false};
   }
 
-  /// Orders of the chips: each ring, forwards and backwards. Without a ring (such a group is refused) the
-  /// chips as they are.
-  std::vector<std::vector<int>> chip_orders() const {
-    std::vector<std::vector<int>> orders = fabric_.rings(shape_.chips);
-    if (orders.empty()) orders = {shape_.chips};
-    const std::size_t rings = orders.size();
-    for (std::size_t r = 0; r < rings; ++r) orders.emplace_back(orders[r].rbegin(), orders[r].rend());
-    return orders;
-  }
-
   std::vector<int> members_along(const std::vector<int>& chips) const {
     std::vector<int> members;
     for (const int chip : chips) {
@@ -162,7 +152,7 @@ class Describer {
   }
 
   std::vector<Stage> ring(double gathered, bool reduce) const {
-    const auto orders = chip_orders();
+    const auto orders = fabric_.directions(shape_.chips);
     Stage s{shape_.local() - 1, false, {}};
     const double bytes = gathered / shape_.local() / static_cast<double>(orders.size());
     for (const auto& order : orders) {
@@ -175,7 +165,7 @@ class Describer {
   }
 
   std::vector<Stage> kangaring(double gathered, bool reduce) const {
-    const auto orders = chip_orders();
+    const auto orders = fabric_.directions(shape_.chips);
     const auto chips = static_cast<std::int64_t>(shape_.chips.size());
     Stage s{chips - 1, false, {}};
     const double bytes = gathered / shape_.local() / static_cast<double>(orders.size());
@@ -266,52 +256,6 @@ class Describer {
       if (length > 1) stages.push_back(std::move(s));
     }
     return stages;
-  }
-
-  /// One order of the chips per channel, each along a direction of a ring: the last chip sends to the first
-  /// one of the next node. As many channels as NICs; each ring is turned so that every NIC sends and receives
-  /// for as few of them as possible.
-  std::vector<std::vector<int>> channel_orders() const {
-    const std::vector<std::vector<int>> rings = chip_orders();
-    const topology::Instance& instance = fabric_.cluster().instance;
-    std::vector<std::vector<int>> orders;
-    if (instance.nics == 0) return rings;
-    NicUse use{std::vector<int>(at(instance.nics), 0), std::vector<int>(at(instance.nics), 0), 0};
-    for (int most = 1;; ++most) {
-      use.tries = 0;
-      if (turn(rings, most, use, orders)) return orders;
-    }
-  }
-
-  struct NicUse {
-    std::vector<int> leaving, coming;
-    int tries;
-  };
-
-  /// Adds the channels still missing, no NIC used by more than `most` of them a way; false when that fails.
-  bool turn(const std::vector<std::vector<int>>& rings, int most, NicUse& use,
-            std::vector<std::vector<int>>& orders) const {
-    constexpr int kMostTries = 2000;
-    const topology::Instance& instance = fabric_.cluster().instance;
-    if (orders.size() == use.leaving.size()) return true;
-    if (++use.tries > kMostTries) return false;
-    const auto nic = [&](int chip) { return at(instance.nic_of_chip[at(chip)]); };
-    std::vector<int> order = rings[orders.size() % rings.size()];
-    for (std::size_t turns = 0; turns < order.size(); ++turns) {
-      int& out = use.leaving[nic(order.back())];
-      int& in = use.coming[nic(order.front())];
-      if (out < most && in < most) {
-        ++out;
-        ++in;
-        orders.push_back(order);
-        if (turn(rings, most, use, orders)) return true;
-        orders.pop_back();
-        --out;
-        --in;
-      }
-      std::rotate(order.begin(), order.begin() + 1, order.end());
-    }
-    return false;
   }
 
   const Fabric& fabric_;

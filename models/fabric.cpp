@@ -163,6 +163,76 @@ const std::vector<std::vector<int>>& Fabric::rings(const std::vector<int>& chips
   return it->second;
 }
 
+std::vector<std::vector<int>> Fabric::directions(const std::vector<int>& chips) const {
+  std::vector<std::vector<int>> orders = rings(chips);
+  if (orders.empty()) orders = {chips};
+  const std::size_t rings = orders.size();
+  for (std::size_t r = 0; r < rings; ++r) orders.emplace_back(orders[r].rbegin(), orders[r].rend());
+  return orders;
+}
+
+namespace {
+
+/// Turns rings of chips so that the NICs of their last and first chips are used alike. The search for a use
+/// of at most so many channels a NIC is given up after a number of tries, and one more is allowed.
+class Turner {
+ public:
+  Turner(const topology::Instance& instance, const std::vector<std::vector<int>>& rings)
+      : instance_(instance), rings_(rings) {}
+
+  std::vector<std::vector<int>> run() {
+    const auto nics = static_cast<std::size_t>(instance_.nics);
+    for (most_ = 1;; ++most_) {
+      leaving_.assign(nics, 0);
+      coming_.assign(nics, 0);
+      tries_ = 0;
+      if (extend()) return orders_;
+    }
+  }
+
+ private:
+  static constexpr int kMostTries = 2000;
+
+  int nic(int chip) const { return instance_.nic_of_chip[static_cast<std::size_t>(chip)]; }
+
+  bool extend() {
+    if (orders_.size() == leaving_.size()) return true;
+    if (++tries_ > kMostTries) return false;
+    std::vector<int> order = rings_[orders_.size() % rings_.size()];
+    for (std::size_t turns = 0; turns < order.size(); ++turns) {
+      int& out = leaving_[static_cast<std::size_t>(nic(order.back()))];
+      int& in = coming_[static_cast<std::size_t>(nic(order.front()))];
+      if (out < most_ && in < most_) {
+        ++out;
+        ++in;
+        orders_.push_back(order);
+        if (extend()) return true;
+        orders_.pop_back();
+        --out;
+        --in;
+      }
+      std::rotate(order.begin(), order.begin() + 1, order.end());
+    }
+    return false;
+  }
+
+  const topology::Instance& instance_;
+  const std::vector<std::vector<int>>& rings_;
+  int most_ = 1, tries_ = 0;
+  std::vector<int> leaving_, coming_;  ///< channels by NIC
+  std::vector<std::vector<int>> orders_;
+};
+
+}  // namespace
+
+const std::vector<std::vector<int>>& Fabric::channels(const std::vector<int>& chips) const {
+  const auto [it, fresh] = channels_.try_emplace(chips);
+  if (!fresh) return it->second;
+  const auto rings = directions(chips);
+  it->second = cluster_->instance.nics > 0 ? Turner(cluster_->instance, rings).run() : rings;
+  return it->second;
+}
+
 namespace {
 
 /// Labels the chips as corners of a hypercube: the first is 0, its neighbours the unit vectors, and a chip at

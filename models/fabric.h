@@ -69,6 +69,12 @@ class Fabric {
   const std::vector<Leg>& spread(int chip_a, int chip_b) const;
   /// Rings of a set of chips (one or two, edge-disjoint); empty when there is none. Remembered.
   const std::vector<std::vector<int>>& rings(const std::vector<int>& chips) const;
+  /// Each ring in both directions; without a ring (such a group is refused) the chips as they are.
+  std::vector<std::vector<int>> directions(const std::vector<int>& chips) const;
+  /// One order of the chips per channel of a flat ring, each along one of directions(): the last chip sends
+  /// to the first one of the next node. As many channels as NICs; each ring is turned so that every NIC sends
+  /// and receives for as few of them as possible. Remembered.
+  const std::vector<std::vector<int>>& channels(const std::vector<int>& chips) const;
   /// The chips in an order in which places that differ in one bit are neighbours, or the chips as they are
   /// when there is none. Remembered. The 4x4 torus is such a 4-D hypercube.
   const std::vector<int>& hypercube(const std::vector<int>& chips) const;
@@ -85,7 +91,7 @@ class Fabric {
   std::vector<std::pair<int, int>> link_ends_;
   std::vector<BytesPerSecond> link_rates_;
   mutable std::map<std::pair<int, int>, std::vector<Leg>> spreads_;
-  mutable std::map<std::vector<int>, std::vector<std::vector<int>>> rings_;
+  mutable std::map<std::vector<int>, std::vector<std::vector<int>>> rings_, channels_;
   mutable std::map<std::vector<int>, std::vector<int>> hypercubes_;
 };
 

@@ -350,7 +350,7 @@ table() {  # table FACTOR ARGUMENTS
     function off(shown, exact) { d = shown - exact; return (d < 0 ? -d : d) > 0.0051 + exact * 2e-4 }
     $3 == "fp32" { rows++; algbw = $1 / ($4 * 1e-6) / 1e9; busbw = algbw * factor; sum += busbw
                    if ($2 * 4 != $1 || off($5, algbw) || off($6, busbw)) bad = 1 }
-    /^Avg bus bandwidth:\t/ { ended = 1; if (off($4, sum / rows)) bad = 1 }
+    /^Avg bus bandwidth:\t/ { ended = 1; sub("GB/s", "", $4); if (off($4, sum / rows)) bad = 1 }
     END { exit bad || rows != 11 || !ended }' "$out"
 }
 table 1 all_reduce --ranks 2
