@@ -99,6 +99,9 @@ class StepModel {
   /// Cost: O(micro-batches * PP) events; flat O(micro-batches * cores * layers).
   StepReport simulate(StepOptions options = {}) const;
 
+  /// For models/timeline.h.
+  const StepParts& parts() const { return *parts_; }
+
  private:
   std::unique_ptr<const StepParts> parts_;
 };

@@ -84,8 +84,6 @@ class StageBuilder {
     return items;
   }
 
-  using Chains = std::vector<std::pair<std::shared_ptr<const Items>, int>>;
-
   /// Equal lists (every chunk's layers) are made once.
   void append(Pass& pass, const char* what, const std::function<OperatorList()>& make, int times) {
     if (times == 0) return;
@@ -95,14 +93,13 @@ class StageBuilder {
       auto items = std::make_shared<Items>(items_of(operators));
       Made& made = it->second;
       for (const Operator& o : operators) made.flops += o.flops;
-      made.charge = run_chain(p_.fabric, *items, slowdown(), made.length);
+      made.run = std::make_shared<ChainRun>(run_chain(p_.fabric, *items, slowdown()));
       made.items = std::move(items);
     }
     const Made& made = it->second;
     if (made.items->empty()) return;
-    pass.chains.emplace_back(made.items, times);
-    pass.chain_lengths.push_back(made.length);
-    pass.whole.fixed.add(made.charge, times);
+    pass.chains.push_back({made.items, made.run, times});
+    pass.whole.fixed.add(made.run->charge, times);
     pass.flops += made.flops * times;
   }
 
@@ -238,8 +235,7 @@ class StageBuilder {
 
   struct Made {
     std::shared_ptr<const Items> items;
-    Charge charge;
-    SimTime length;
+    std::shared_ptr<const ChainRun> run;
     Flops flops{};
   };
 
@@ -449,8 +445,8 @@ bool StepParts::chains_share_with_others() const {
   for (int s = 0; s < stages; ++s) {
     for (const Chunk& chunk : work(s).chunks) {
       for (const Pass* pass : {&chunk.forward, &chunk.backward, &chunk.weights}) {
-        for (const auto& [chain, times] : pass->chains) {
-          for (const Item& item : *chain) {
+        for (const Chain& chain : pass->chains) {
+          for (const Item& item : *chain.items) {
             for (const auto& [id, bytes] : item.load) {
               int& owner = user[id + parts[at(s)].shift];
               if (owner >= 0 && owner != s) return true;

@@ -28,13 +28,32 @@ struct StageGroups {
   const Groups& of(Scope scope) const;
 };
 
-/// Operators of a stage's pass over one micro-batch and chunk, in runs of equal layers.
+/// A sequence of items run alone.
+struct ChainRun {
+  struct Span {
+    SimTime start, end;
+    bool beside = false;  ///< on the collective engine
+  };
+  Charge charge;  ///< along its critical path
+  SimTime length;
+  std::vector<Span> spans;  ///< of each item
+};
+/// Devices 0 (compute) and 1 (collectives that run beside it).
+ChainRun run_chain(const Fabric& fabric, const Items& chain, double slowdown);
+
+/// Operators that are done one after the other, `times` times.
+struct Chain {
+  std::shared_ptr<const Items> items;
+  std::shared_ptr<const ChainRun> run;
+  int times = 1;
+};
+
+/// A stage's pass over one micro-batch and chunk.
 struct Pass {
-  std::vector<std::pair<std::shared_ptr<const Items>, int>> chains;  ///< (operators, how often)
+  std::vector<Chain> chains;
   std::optional<Item> launch;
   Item whole;  ///< the same as one task of known length
   Flops flops{};
-  std::vector<SimTime> chain_lengths;  ///< of one run of each chain
 };
 
 /// One chunk of layers of a stage.
@@ -98,8 +117,5 @@ struct StepParts {
   void make_barrier();
   bool chains_share_with_others() const;
 };
-
-/// Runs a chain of items alone: devices 0 (compute) and 1 (collectives).
-Charge run_chain(const Fabric& fabric, const Items& chain, double slowdown, SimTime& length);
 
 }  // namespace trnplan::models

@@ -224,8 +224,8 @@ class Emitter {
       source.item = &*pass.launch;
       work(stage, *pass.launch, source);
     }
-    for (const auto& [items, times] : pass.chains) {
-      for (int i = 0; i < times; ++i) chain(stage, *items, source);
+    for (const Chain& c : pass.chains) {
+      for (int i = 0; i < c.times; ++i) chain(stage, *c.items, source);
     }
   }
 
@@ -302,8 +302,8 @@ class Emitter {
     }
   }
 
-  /// Interleaved and zero bubble: messages run beside the queues, from the end of what makes them to the start
-  /// of what needs them.
+  /// Interleaved and zero bubble: messages run beside the queues, from the end of what makes them to the
+  /// start of what needs them.
   void free_micro_batches() {
     using Kind = StageAction::Kind;
     std::vector<std::vector<StageAction>> actions;
@@ -462,8 +462,7 @@ SimTime beyond_fixed(const sim::Program& program, const sim::Run& run, sim::Task
   return run.ended[t] - run.started[t] - program.tasks()[t].fixed;
 }
 
-Charge run_chain(const Fabric& fabric, const Items& chain, double slowdown, SimTime& length) {
-  // Compute on device 0, collectives beside it on device 1.
+ChainRun run_chain(const Fabric& fabric, const Items& chain, double slowdown) {
   sim::Program program;
   program.add_device({});
   program.add_device({});
@@ -491,15 +490,22 @@ Charge run_chain(const Fabric& fabric, const Items& chain, double slowdown, SimT
     if (i > 0 && chain[i - 1].beside) join();
   }
   const sim::Run run = sim::execute(program);
-  length = run.end;
-  Charge total;
+  ChainRun out;
+  out.length = run.end;
+  out.spans.resize(chain.size());
+  for (sim::TaskId t = 0; t < program.tasks().size(); ++t) {
+    const std::uint32_t item = program.tasks()[t].tag;
+    if (item == kJoin) continue;
+    const bool beside = program.task_devices()[program.tasks()[t].first_device] == 1;
+    out.spans[item] = {run.started[t], run.ended[t], beside};
+  }
   for (const sim::TaskId t : run.critical_path()) {
     if (program.tasks()[t].tag == kJoin) continue;
     const Item& item = chain[program.tasks()[t].tag];
-    total.add(item.fixed);
-    total.add(item.name, item.transfer_category, item.transfer_parameter, beyond_fixed(program, run, t));
+    out.charge.add(item.fixed);
+    out.charge.add(item.name, item.transfer_category, item.transfer_parameter, beyond_fixed(program, run, t));
   }
-  return total;
+  return out;
 }
 
 }  // namespace trnplan::models
