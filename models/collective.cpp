@@ -52,14 +52,24 @@ class Wiring {
   const topology::Instance& instance_;
 };
 
-/// Adds up bytes per resource.
+/// Adds up bytes per resource, and notes the most that one group has on any.
 class Sum {
  public:
-  explicit Sum(Fabric::Id resources) : bytes_(resources, 0) {}
+  explicit Sum(Fabric::Id resources) : bytes_(resources, 0), mine_(resources, 0), group_(resources, 0) {}
+  void begin_group() { ++groups_; }
   void add(Fabric::Id id, double bytes) {
     if (bytes_[id] == 0 && bytes > 0) used_.push_back(id);
     bytes_[id] += bytes;
+    if (group_[id] != groups_) {
+      group_[id] = groups_;
+      mine_[id] = 0;
+    }
+    mine_[id] += bytes;
+    scale_ = std::max(scale_, mine_[id]);
+    most_ = std::max(most_, bytes_[id]);
   }
+  /// Of one group; never less than the engine takes for the sum.
+  double scale() const { return std::max(scale_, most_ / sim::kMostFlowsInOne); }
   Fabric::Load load() {
     Fabric::Load load;
     load.reserve(used_.size());
@@ -75,7 +85,10 @@ class Sum {
   }
 
  private:
-  std::vector<double> bytes_;
+  std::vector<double> bytes_, mine_;
+  std::vector<int> group_;  ///< that `mine_` belongs to
+  int groups_ = 0;
+  double scale_ = 0, most_ = 0;
   std::vector<Fabric::Id> used_;
 };
 
@@ -109,6 +122,7 @@ void add_loads(const Fabric& fabric, const GroupShape& shape, const std::vector<
                const Description& description, std::vector<Sum>& sums) {
   const Wiring wiring(fabric);
   const auto cores = cores_by_node(fabric, shape, ranks, true);
+  for (Sum& sum : sums) sum.begin_group();
   for (std::size_t n = 0; n < cores.size(); ++n) {
     if (cores[n].empty()) continue;
     const int cls = fabric.placement().class_of_node(shape.nodes[n]);
@@ -131,8 +145,8 @@ void add_loads(const Fabric& fabric, const GroupShape& shape, const std::vector<
   }
 }
 
-Phase phase_of(const Profile& profile, const Stage& stage, Fabric::Load load) {
-  Phase phase{std::move(load), stage.steps, {}, {}};
+Phase phase_of(const Profile& profile, const Stage& stage, Fabric::Load load, double scale) {
+  Phase phase{std::move(load), scale, stage.steps, {}, {}};
   const double latency = profile[stage.between_nodes ? Parameter::efa_latency : Parameter::hop_latency];
   (stage.between_nodes ? phase.network : phase.hops) = Seconds(latency * static_cast<double>(stage.steps));
   return phase;
@@ -206,7 +220,7 @@ Collective collective(const Fabric& fabric, CollectiveOp op, const std::vector<s
   if (stages.empty()) return out;
   out.alpha = Seconds(fabric.profile()[Parameter::in_graph_alpha]);
   for (std::size_t s = 0; s < stages.size(); ++s) {
-    out.phases.push_back(phase_of(fabric.profile(), stages[s], sums[s].load()));
+    out.phases.push_back(phase_of(fabric.profile(), stages[s], sums[s].load(), sums[s].scale()));
   }
   return out;
 }
@@ -233,7 +247,7 @@ std::vector<sim::Exchange> expand(const Fabric& fabric, CollectiveOp op,
     sim::Exchange e{static_cast<std::uint32_t>(shape.ranks()), {}, {}};
     for (const Stage& stage : describe(fabric, op, shape, bytes, algorithm).stages) {
       sim::Round round{stage.steps,
-                       to_sim_time(phase_of(fabric.profile(), {1, stage.between_nodes, {}}, {}).latency()),
+                       to_sim_time(phase_of(fabric.profile(), {1, stage.between_nodes, {}}, {}, 0).latency()),
                        {}};
       for (int n = 0; n < shape.node_count(); ++n) {
         for (const Relation& r : stage.relations) {

@@ -17,6 +17,7 @@ namespace trnplan::models {
 /// Equal steps of a collective on many groups at once.
 struct Phase {
   Fabric::Load load;  ///< on the representatives of each node class
+  double scale = 0;   ///< largest load of one group alone: what sharing between flows goes by
   std::int64_t steps = 0;
   Seconds hops{};     ///< latency of the steps inside a node
   Seconds network{};  ///< latency of the steps between nodes

@@ -75,6 +75,7 @@ Items transfer_items(const Fabric& fabric, std::string_view name, Category c, co
     item.length = item.fixed.total();
     item.load = phase.load;
     for (auto& [id, bytes] : item.load) bytes *= call.repeat;
+    item.scale = phase.scale * call.repeat;
     item.transfer_category = c;
     item.transfer_parameter = phase.bottleneck(fabric);
     item.alone = phase.transfer(fabric) * call.repeat;

@@ -50,6 +50,7 @@ struct Item {
   Charge fixed;
   SimTime length;     ///< of the fixed part
   Fabric::Load load;  ///< empty: work only
+  double scale = 0;   ///< of sim::Flow
   Category transfer_category = Category::compute;
   Parameter transfer_parameter = Parameter::overlap_slowdown;  ///< of what takes longer than `length`
   Seconds alone{};                                             ///< the transfer's length without contention

@@ -34,7 +34,7 @@ class LanePerStage : public Layout {
  private:
   const std::vector<Share>& remember(const Item* item, Fabric::Id shift, const std::vector<int>& lanes) {
     const auto [it, fresh] = known_.try_emplace({item, shift});
-    if (fresh) it->second = {{lanes, shifted(item->load, shift)}};
+    if (fresh) it->second = {{lanes, shifted(item->load, shift), item->scale}};
     return it->second;
   }
   const StepParts& parts_;
@@ -74,14 +74,15 @@ class LanePerCore : public Layout {
       for (const std::vector<int>& group : groups_[at(stage)].of(item.call.scope)) {
         std::vector<int> lanes;
         for (const int r : group) lanes.push_back(lane_of_[at(r)]);
-        shares.push_back({std::move(lanes), load_of(group, item.call)});
+        shares.push_back({std::move(lanes), load_of(group, item.call), 0});
       }
     });
   }
   const std::vector<Share>& pair_shares(int boundary, const Item& item) override {
     return remember(-1 - boundary, item, [&](std::vector<Share>& shares) {
       for (const std::vector<int>& pair : parts_.pairs_of(boundary)) {
-        shares.push_back({{lane_of_[at(pair[0])], lanes_ + lane_of_[at(pair[1])]}, load_of(pair, item.call)});
+        shares.push_back(
+            {{lane_of_[at(pair[0])], lanes_ + lane_of_[at(pair[1])]}, load_of(pair, item.call), 0});
       }
     });
   }
@@ -171,7 +172,7 @@ class Emitter {
       }
       weights.push_back({r, bytes});
     }
-    return it->second = out_.program.add_flow(std::move(weights));
+    return it->second = out_.program.add_flow(std::move(weights), share.scale);
   }
 
   void work(int stage, const Item& item, const Source& source) {
@@ -482,7 +483,7 @@ ChainRun run_chain(const Fabric& fabric, const Items& chain, double slowdown) {
         if (fresh) it->second = program.add_resource({}, fabric.capacity(id));
         weights.push_back({it->second, bytes});
       }
-      program.add_transfer({forks ? 1u : 0u}, program.add_flow(std::move(weights)), item.length,
+      program.add_transfer({forks ? 1u : 0u}, program.add_flow(std::move(weights), item.scale), item.length,
                            static_cast<std::uint32_t>(i));
     } else {
       program.add_work(0, item.length, static_cast<std::uint32_t>(i));

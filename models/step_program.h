@@ -20,6 +20,7 @@ class Layout {
   struct Share {
     std::vector<int> lanes;
     Fabric::Load load;
+    double scale = 0;
   };
   virtual ~Layout() = default;
   virtual int lanes(int stage) const = 0;

@@ -89,6 +89,8 @@ struct Constraints {
       }
       capacity.push_back(limit);
     }
+    // Merging must not change what a flow is fair by.
+    for (FlowId f = 0; f < p.flows().size(); ++f) flows[f].scale = filling::scale_of(p.flows()[f]);
   }
 
  private:

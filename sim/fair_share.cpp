@@ -9,13 +9,15 @@ namespace trnplan::sim {
 
 namespace filling {
 
-std::uint64_t share_of(double bytes, double largest) {
-  double quotient = bytes / largest;
-  if (std::fma(quotient, largest, -bytes) < 0) quotient = std::nextafter(quotient, 2.0);  // was rounded down
-  return static_cast<std::uint64_t>(std::ceil(quotient * 0x1p62));
+std::uint64_t share_of(double bytes, double scale) {
+  double quotient = bytes / scale;
+  if (std::fma(quotient, scale, -bytes) < 0)
+    quotient = std::nextafter(quotient, 2 * kMostFlowsInOne);  // was rounded down
+  return static_cast<std::uint64_t>(std::ceil(quotient * kShareUnits));
 }
 
-double largest_weight(const Flow& flow) {
+double scale_of(const Flow& flow) {
+  if (flow.scale > 0 && !flow.weights.empty()) return flow.scale;
   double most = 0;
   for (const Weight& w : flow.weights) most = std::max(most, w.bytes);
   return most;
@@ -26,13 +28,13 @@ double largest_weight(const Flow& flow) {
 std::vector<double> fair_rates(const std::vector<const Flow*>& active, const std::vector<double>& capacity) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   std::vector<filling::Room> rooms(capacity.size());
-  std::vector<double> rate(active.size(), kInfinity), largest(active.size());
+  std::vector<double> rate(active.size(), kInfinity), scale(active.size());
   std::vector<bool> rising(active.size());
   for (std::size_t f = 0; f < active.size(); ++f) {
-    largest[f] = filling::largest_weight(*active[f]);
-    rising[f] = largest[f] > 0;
+    scale[f] = filling::scale_of(*active[f]);
+    rising[f] = scale[f] > 0;
     for (const Weight& w : active[f]->weights) {
-      rooms[w.resource].rising += filling::share_of(w.bytes, largest[f]);
+      rooms[w.resource].rising += filling::share_of(w.bytes, scale[f]);
     }
   }
   while (true) {
@@ -51,9 +53,9 @@ std::vector<double> fair_rates(const std::vector<const Flow*>& active, const std
         continue;
       }
       rising[f] = false;
-      rate[f] = filling::rate_at(level, largest[f]);
+      rate[f] = filling::rate_at(level, scale[f]);
       for (const Weight& w : weights) {
-        const std::uint64_t share = filling::share_of(w.bytes, largest[f]);
+        const std::uint64_t share = filling::share_of(w.bytes, scale[f]);
         rooms[w.resource].fix(share, filling::Room::use(share, level, capacity[w.resource]));
       }
     }

@@ -1,11 +1,11 @@
 // Max-min fair sharing of resources among coflows.
 //
-//   maximise lexicographically the smallest of  x_f * max_r(w_fr)   subject to   sum_f w_fr * x_f <= C_r
+//   maximise lexicographically the smallest of  x_f * s_f   subject to   sum_f w_fr * x_f <= C_r
 //
-// x_f progress rate of flow f (1/s), w_fr bytes of flow f on resource r, C_r capacity (bytes/s). Solved by
-// progressive filling: all flows rise together in x*max(w), their level (bytes/s), until a resource is full;
-// its flows are fixed at that level; the rest rise on. (D. Bertsekas, R. Gallager, Data Networks, 2nd ed.,
-// section 6.5.2; weights as in coflow sharing.)
+// x_f progress rate of flow f (1/s), w_fr bytes of flow f on resource r, s_f its scale (the largest w_fr
+// unless it says otherwise), C_r capacity (bytes/s). Solved by progressive filling: all flows rise together
+// in x*s, their level (bytes/s), until a resource is full; its flows are fixed at that level; the rest rise
+// on. (D. Bertsekas, R. Gallager, Data Networks, 2nd ed., section 6.5.2; weights as in coflow sharing.)
 //
 // The result must not depend on the order in which flows came, or an incremental solver could not give the
 // same answer as one from scratch to the last bit. So what is summed per resource is integer (addition of
@@ -36,14 +36,18 @@ namespace filling {
 
 __extension__ using Load = unsigned __int128;  ///< sum of shares
 
-/// A flow's weight on a resource over its largest weight, in units of 2^-62, rounded up.
-std::uint64_t share_of(double bytes, double largest);
-/// Largest weight of a flow, 0 without weights.
-double largest_weight(const Flow& flow);
+/// Shares are in units of 2^-57 and at most kMostFlowsInOne, capacities in units of 2^-60 of them.
+inline constexpr double kShareUnits = 0x1p57;
+inline constexpr double kCapacityUnits = 0x1p60;
+
+/// A flow's weight on a resource over its scale, rounded up: a weight below 2^-57 of it counts as that.
+std::uint64_t share_of(double bytes, double scale);
+/// Scale of a flow, 0 without weights.
+double scale_of(const Flow& flow);
 
 /// A resource while flows rise.
 struct Room {
-  std::uint64_t left = std::uint64_t{1} << 60;  ///< free capacity, in units of 2^-60 of it
+  std::uint64_t left = std::uint64_t{1} << 60;  ///< free capacity
   Load rising = 0;                              ///< shares of the flows not fixed yet
 
   /// The level at which the resource is full, bytes/s, a hair (2^-50) low; `rising` must not be 0.
@@ -53,7 +57,7 @@ struct Room {
   }
   /// Capacity that a share takes at `level`, rounded down.
   static std::uint64_t use(std::uint64_t share, double level, double capacity) {
-    return static_cast<std::uint64_t>(level * static_cast<double>(share) / (4 * capacity) * kLower);
+    return static_cast<std::uint64_t>(level * static_cast<double>(share) / capacity * kLower);
   }
   void fix(std::uint64_t share, std::uint64_t used) {
     rising -= share;
@@ -61,13 +65,14 @@ struct Room {
   }
 
  private:
-  static constexpr double kLower = 1 - 0x1p-50;
-  static constexpr double kRaise = 4 * kLower;  // 2^62 / 2^60
+  static constexpr double kHair = 1 - 0x1p-50;
+  static constexpr double kLower = kHair * (kCapacityUnits / kShareUnits);
+  static constexpr double kRaise = kHair * (kShareUnits / kCapacityUnits);
 };
 
 /// Progress rate at a level; takes back the hair.
-inline double rate_at(double level, double largest) {
-  return level * (1 + 0x1p-50) / largest;
+inline double rate_at(double level, double scale) {
+  return level * (1 + 0x1p-50) / scale;
 }
 
 }  // namespace filling

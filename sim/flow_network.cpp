@@ -22,7 +22,7 @@ FlowNetwork::Handle FlowNetwork::add(const Flow& flow) {
   const Handle h = free_.back();
   free_.pop_back();
   ActiveFlow& f = flows_[h];
-  f.largest = filling::largest_weight(flow);
+  f.scale = filling::scale_of(flow);
   f.level = kNew;
   f.rate = 0;
   f.uses.clear();
@@ -30,7 +30,7 @@ FlowNetwork::Handle FlowNetwork::add(const Flow& flow) {
     Resource& r = resources_[w.resource];
     const auto use = static_cast<std::uint32_t>(f.uses.size());
     f.uses.push_back(
-        {w.resource, static_cast<std::uint32_t>(r.users.size()), filling::share_of(w.bytes, f.largest), 0});
+        {w.resource, static_cast<std::uint32_t>(r.users.size()), filling::share_of(w.bytes, f.scale), 0});
     r.users.push_back({h, use});
     r.grown = true;
     touch(w.resource);
@@ -61,9 +61,9 @@ double FlowNetwork::level_felt(const Resource& r) const {
     for (const User& u : r.users) {
       const ActiveFlow& f = flows_[u.flow];
       if (f.level < level) {
-        left -= static_cast<double>(f.uses[u.use].used) * 0x1p-60;
+        left -= static_cast<double>(f.uses[u.use].used) / filling::kCapacityUnits;
       } else {
-        rising += static_cast<double>(f.uses[u.use].share) * 0x1p-62;
+        rising += static_cast<double>(f.uses[u.use].share) / filling::kShareUnits;
       }
     }
     level = std::max(level, r.capacity * left / rising * (1 - 1e-9));
@@ -104,7 +104,7 @@ void FlowNetwork::fix(Handle h, double level) {
   f.rising = false;
   if (level != f.level) {
     f.level = level;
-    f.rate = filling::rate_at(level, f.largest);
+    f.rate = filling::rate_at(level, f.scale);
     changed_.push_back(h);
   }
   for (Use& use : f.uses) {

@@ -49,7 +49,7 @@ class FlowNetwork {
   };
   struct ActiveFlow {
     std::vector<Use> uses;
-    double largest = 0;
+    double scale = 0;
     double level = kNew;
     double rate = 0;
     bool rising = false;

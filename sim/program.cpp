@@ -20,7 +20,7 @@ DeviceId Program::add_device(std::string name) {
   return static_cast<DeviceId>(devices_.size() - 1);
 }
 
-FlowId Program::add_flow(std::vector<Weight> weights) {
+FlowId Program::add_flow(std::vector<Weight> weights, double scale) {
   const auto by_resource = [](const Weight& a, const Weight& b) { return a.resource < b.resource; };
   if (!std::is_sorted(weights.begin(), weights.end(), by_resource)) {
     std::sort(weights.begin(), weights.end(), by_resource);
@@ -39,6 +39,12 @@ FlowId Program::add_flow(std::vector<Weight> weights) {
       flow.weights.push_back(w);
     }
   }
+  double largest = 0;
+  for (const Weight& w : flow.weights) largest = std::max(largest, w.bytes);
+  if (scale != 0 && !(scale * kMostFlowsInOne >= largest && std::isfinite(scale))) {
+    throw std::invalid_argument("a flow's scale is too small for its weights");
+  }
+  flow.scale = scale;
   flows_.push_back(std::move(flow));
   return static_cast<FlowId>(flows_.size() - 1);
 }

@@ -23,6 +23,9 @@ constexpr bool is_capacity(double c) {
   return c > 1e-100 && c < 1e100;
 }
 
+/// How many equal flows one coflow may stand for on a resource.
+inline constexpr double kMostFlowsInOne = 64;
+
 /// Bytes a coflow pushes through a resource from its start to its end.
 struct Weight {
   ResourceId resource = 0;
@@ -33,6 +36,9 @@ struct Weight {
 /// (1/s), it uses bytes * x of each resource.
 struct Flow {
   std::vector<Weight> weights;  ///< ascending by resource, no resource twice, bytes > 0
+  /// Flows get equal shares of progress times this. Bytes; 0 stands for the largest weight. A coflow that
+  /// stands for several equal flows says what one of them has, so that it gets what they would get together.
+  double scale = 0;
 };
 
 /// One task. It starts when everything it depends on and the previous task of each of its devices has ended.
@@ -56,8 +62,9 @@ class Program {
   ResourceId add_resource(std::string name, BytesPerSecond capacity);
   DeviceId add_device(std::string name);
   /// Weights of one resource are added up, zero weights dropped. Throws std::invalid_argument for an unknown
-  /// resource or for bytes that are negative or not finite.
-  FlowId add_flow(std::vector<Weight> weights);
+  /// resource, for bytes that are negative or not finite, and for a scale (see Flow) that is not 0 and below
+  /// the largest weight over kMostFlowsInOne.
+  FlowId add_flow(std::vector<Weight> weights, double scale = 0);
 
   /// Work of known length on one device. Throws std::invalid_argument for a negative length or an unknown
   /// device.
