@@ -271,6 +271,10 @@ for instance in trn2.48xlarge trn2.48xlarge-lnc1 trn2u-ultraserver; do
   verify 'does not say that trn2 is not modelled' grep -q 'not-modelled: trn2 is not modelled yet' "$out"
   verify 'predicts something' bash -c "! grep -q Prediction '$out'"
 done
+# ---- validate ----
+refuse 'validate: nothing to validate'              -- validate
+refuse 'unknown profile'                            -- validate --memory --profile none
+
 # ---- collective ----
 
 refuse 'op: "all_redue" is no collective'           -- collective all_redue --bytes 1M
