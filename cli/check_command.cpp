@@ -1,5 +1,10 @@
 #include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -12,6 +17,7 @@
 #include "io/readers.h"
 #include "planner/judge.h"
 #include "planner/nxdt_config.h"
+#include "planner/rules.h"
 
 namespace trnplan::cli {
 
@@ -26,8 +32,6 @@ struct Options {
   int nodes = 0;
 };
 
-constexpr int kTrn1Devices = 32;
-
 struct Checked {
   std::vector<Finding> findings;
   std::optional<planner::Plan> prediction;
@@ -37,77 +41,153 @@ void note(std::vector<Finding>& findings, std::string rule, std::string message)
   findings.push_back({.rule = std::move(rule), .severity = Severity::note, .message = std::move(message)});
 }
 
-/// Adds what the rules say about the strategy unless the linter has said it of a key already.
+SourcePos place_of(const planner::NxdtConfig& config, std::string_view key) {
+  const planner::NxdtKey* leaf = config.find(key);
+  return leaf == nullptr ? SourcePos{config.file, 0, 0} : leaf->at;
+}
+
+bool says(const std::vector<Finding>& findings, std::string_view rule, bool notes_count) {
+  return std::any_of(findings.begin(), findings.end(), [&](const Finding& f) {
+    return f.rule == rule && (notes_count || f.severity != Severity::note);
+  });
+}
+
+/// Adds what the rules say about the strategy unless the linter has said it of a key already. `lora`: the
+/// memory is that of training every weight, so it proves nothing.
 void add_violations(std::vector<Finding>& findings, const std::vector<planner::Violation>& broken,
-                    const planner::NxdtConfig& config) {
-  const planner::NxdtKey* place = config.find("distributed_strategy.tensor_model_parallel_size");
+                    const planner::NxdtConfig& config, bool lora) {
+  const SourcePos place = place_of(config, "distributed_strategy.tensor_model_parallel_size");
   for (const planner::Violation& v : broken) {
-    const bool known = std::any_of(findings.begin(), findings.end(), [&](const Finding& f) {
-      return f.rule == v.rule && f.severity != Severity::note;
-    });
-    if (known) continue;
+    if (says(findings, v.rule, v.rule == "not-modelled")) continue;
     if (v.rule == "not-modelled") {
-      const bool said =
-          std::any_of(findings.begin(), findings.end(), [&](const Finding& f) { return f.rule == v.rule; });
-      if (!said) note(findings, v.rule, v.message);
+      note(findings, v.rule, v.message);
       continue;
     }
-    findings.push_back({.rule = v.rule,
-                        .severity = v.doubtful ? Severity::warning : Severity::error,
-                        .key = "distributed_strategy",
-                        .at = place == nullptr ? SourcePos{config.file, 0, 0} : place->at,
-                        .message = v.message,
-                        .fix = v.fix});
+    const bool loose = v.rule == "memory" && lora;
+    findings.push_back(
+        {.rule = v.rule,
+         .severity = loose        ? Severity::note
+                     : v.doubtful ? Severity::warning
+                                  : Severity::error,
+         .key = "distributed_strategy",
+         .at = place,
+         .message = loose ? "without LoRA, whose memory is not modelled: " + v.message : v.message,
+         .fix = v.fix,
+         .source = std::string(planner::source_of(v.rule))});
   }
 }
 
+/// A config without a prediction still shows that it fits.
+void add_memory(std::vector<Finding>& findings, const std::optional<models::Memory>& memory,
+                const planner::NxdtConfig& config) {
+  const SourcePos place = place_of(config, "distributed_strategy.tensor_model_parallel_size");
+  if (!memory || !memory->fits()) return;
+  findings.push_back({.rule = "memory",
+                      .severity = Severity::note,
+                      .key = "distributed_strategy",
+                      .at = place,
+                      .message = "fits: " + planner::memory_message(*memory),
+                      .source = std::string(planner::source_of("memory"))});
+}
+
+/// The instance type whose nodes run so many processes; "" when there is none.
+std::string instance_of(const planner::NxdtReading& reading) {
+  if (reading.devices == 32) return "trn1.32xlarge";
+  if (reading.devices == 64) return "trn2.48xlarge";
+  if (reading.devices == 128) return "trn2.48xlarge-lnc1";
+  if (reading.devices == 2 && reading.nodes == 1) return "trn1.2xlarge";
+  return "";
+}
+
+/// `--nodes` replaces trainer.num_nodes, as train.sh does.
+void set_nodes(planner::NxdtConfig& config, int nodes) {
+  for (planner::NxdtKey& leaf : config.keys) {
+    if (leaf.key != "trainer.num_nodes") continue;
+    leaf.text = std::to_string(nodes);
+    leaf.quoted = false;
+    return;
+  }
+  config.keys.push_back({"trainer.num_nodes", std::to_string(nodes), false, {config.file, 0, 0}});
+}
+
+/// A node runs one process for each core. Returns the strategy with the data-parallel degree that follows.
+models::Strategy on_all_cores(std::vector<Finding>& findings, const planner::NxdtConfig& config,
+                              const planner::NxdtReading& reading, const topology::Cluster& cluster) {
+  models::Strategy strategy = reading.strategy;
+  const int cores = cluster.instance.cores();
+  if (cores == reading.devices) return strategy;
+  const bool too_many = reading.devices > cores;
+  findings.push_back(
+      {.rule = "devices",
+       .severity = too_many ? Severity::error : Severity::warning,
+       .key = "trainer.devices",
+       .at = place_of(config, "trainer.devices"),
+       .message = fmt::format("{} processes on the {} cores of a {}; groups and memory are judged for {}",
+                              reading.devices, cores, cluster.instance.name, cores),
+       .fix = fmt::format("write devices: {}", cores),
+       .source = std::string(planner::source_of("devices"))});
+  const std::int64_t left = cluster.cores() / std::max<std::int64_t>(1, strategy.model_parallel());
+  strategy.data_parallel = static_cast<int>(std::max<std::int64_t>(1, left));
+  return strategy;
+}
+
+void judge_on_cluster(Checked& result, const Options& o, const io::Catalog& catalog,
+                      const models::Profile& profile, const planner::NxdtConfig& config,
+                      const models::Architecture& architecture, const planner::NxdtReading& reading) {
+  const std::string instance = o.instance.empty() ? instance_of(reading) : o.instance;
+  if (instance.empty()) {
+    note(result.findings, "instance",
+         fmt::format("no instance type of the catalogue has {} cores a node: name one with --instance for a "
+                     "judgement of groups and memory",
+                     reading.devices));
+    return;
+  }
+  if (o.instance.empty()) {
+    note(result.findings, "instance", instance + " is assumed; --instance names another");
+  }
+  models::Job job;
+  job.architecture = architecture;
+  job.training = reading.training;
+  job.cluster.instance = instance_option(catalog, instance);
+  job.cluster.nodes = reading.nodes;
+  if (!o.release.empty()) job.software = {"nxdt", o.release};
+  const models::Strategy strategy = on_all_cores(result.findings, config, reading, job.cluster);
+  planner::Judgement judgement = planner::judge(job, models::canonical(strategy), profile);
+  add_violations(result.findings, judgement.broken, config,
+                 config.has_section("model_alignment_strategy.peft"));
+  if (reading.not_modelled.empty()) result.prediction = std::move(judgement.plan);
+  if (!result.prediction) add_memory(result.findings, judgement.memory, config);
+}
+
 Checked check(const Options& o, const io::Catalog& catalog, const models::Profile& profile) {
-  const io::Node root = io::read_document(o.yaml);
+  const std::string text = io::read_text(o.yaml);
+  const io::Node root = io::parse_document(text, o.yaml);
   if (!io::looks_like_nxdt(root)) {
     throw InputError({{o.yaml, 0, 0},
                       "",
                       "this is no NxDT config: it has no trainer and no distributed_strategy",
                       "give the YAML of NxDT's examples/conf; a job.yaml goes to trnplan plan"});
   }
-  const planner::NxdtConfig config = io::nxdt_from(root);
+  planner::NxdtConfig config = io::nxdt_from(root);
+  config.devices_lines = io::devices_lines(text, o.yaml);
+  if (o.nodes > 0) set_nodes(config, o.nodes);
   const io::ArchitectureReading model = io::architecture_of_nxdt(config, catalog);
   const planner::NxdtReading reading = planner::interpret(config, model.architecture);
 
   Checked result;
-  result.findings = planner::lint(config, model.architecture);
-  for (const std::string& text : model.notes) note(result.findings, "model", text);
-  for (const std::string& text : reading.not_modelled)
-    note(result.findings, "not-modelled", text + " is not modelled yet");
+  result.findings = planner::lint(config, model.architecture, o.release);
+  for (const std::string& remark : model.notes) note(result.findings, "model", remark);
   if (const planner::NxdtKey* nodes = config.find("trainer.num_nodes");
       reading.nodes > topology::kMostNodes) {
     throw InputError({nodes->at, nodes->key, fmt::format("more than {} nodes", topology::kMostNodes),
                       "an UltraCluster holds 30,000 chips; write fewer nodes"});
   }
-  if (o.instance.empty() && reading.devices != kTrn1Devices) {
-    note(result.findings, "not-modelled",
-         fmt::format("{} devices a node: no instance of the catalogue has these; name one with --instance "
-                     "for a prediction",
-                     reading.devices));
+  if (const planner::NxdtKey* open = planner::unresolved_degree(config)) {
+    note(result.findings, "instance",
+         printable(open->key) + " cannot be resolved here: degrees, groups and memory are not judged");
     return result;
   }
-
-  if (o.instance.empty()) {
-    note(result.findings, "instance", "trn1.32xlarge is assumed; --instance names another");
-  }
-  models::Job job;
-  job.architecture = model.architecture;
-  job.training = reading.training;
-  job.cluster.instance = instance_option(catalog, o.instance.empty() ? "trn1.32xlarge" : o.instance);
-  job.cluster.nodes = o.nodes > 0 ? o.nodes : reading.nodes;
-  if (!o.release.empty()) job.software = {"nxdt", o.release};
-  models::Strategy strategy = reading.strategy;
-  if (o.nodes > 0) {
-    const std::int64_t left = job.cluster.cores() / std::max<std::int64_t>(1, strategy.model_parallel());
-    strategy.data_parallel = static_cast<int>(std::max<std::int64_t>(1, left));
-  }
-  planner::Judgement judgement = planner::judge(job, models::canonical(strategy), profile);
-  add_violations(result.findings, judgement.broken, config);
-  if (reading.not_modelled.empty()) result.prediction = std::move(judgement.plan);
+  judge_on_cluster(result, o, catalog, profile, config, model.architecture, reading);
   return result;
 }
 
@@ -149,7 +229,8 @@ void add_check(CLI::App& app, Run& chosen) {
   command->add_option("config", o->yaml, "NxDT YAML")->required();
   command->add_option("--nodes", o->nodes, "nodes, instead of trainer.num_nodes")
       ->check(CLI::Range(1, topology::kMostNodes));
-  command->add_option("--instance", o->instance, "instance type; trn1.32xlarge when devices is 32");
+  command->add_option("--instance", o->instance,
+                      "instance type, instead of the one that has as many cores as trainer.devices");
   command->add_option("--release", o->release,
                       "Neuron SDK release the config runs on, for a narrower interval");
   add_common(*command, o->common);
@@ -157,7 +238,8 @@ void add_check(CLI::App& app, Run& chosen) {
       "Exit code 3 when the config is refused.\n"
       "Examples:\n"
       "  trnplan check nxdt.yaml\n"
-      "  trnplan check nxdt.yaml --nodes 4 --format json");
+      "  trnplan check nxdt.yaml --nodes 4 --format json\n"
+      "  trnplan check nxdt.yaml --instance trn1n.32xlarge --release 2.24");
   command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -62,33 +63,12 @@ int fit(const NxdtConfig& config, const Architecture& a, const std::string& hint
   return score;
 }
 
-/// mistralai/Mixtral-8x7B-v0.1, config.json: the mixture of experts of every shipped config, and none of the
-/// catalogue's.
-Architecture mixtral_8x7b() {
-  Architecture a;
-  a.name = "Mixtral-8x7B";
-  a.family = models::Family::mixtral;
-  a.layers = 32;
-  a.hidden = 4096;
-  a.intermediate = 14336;
-  a.heads = 32;
-  a.kv_heads = 8;
-  a.head_dim = 128;
-  a.vocabulary = 32000;
-  a.max_positions = 32768;
-  a.rope_theta = 1e6;
-  a.experts = 8;
-  a.experts_per_token = 2;
-  return a;
-}
-
 Architecture guess(const NxdtConfig& config, const Catalog& catalog) {
   const std::string hints = name_hints(config);
   std::optional<Architecture> best;
   int best_score = 0;
-  std::vector<Architecture> candidates{mixtral_8x7b()};
-  for (const std::string& name : catalog.models()) candidates.push_back(catalog.architecture(name));
-  for (Architecture& candidate : candidates) {
+  for (const std::string& name : catalog.models()) {
+    Architecture candidate = catalog.architecture(name);
     const int score = fit(config, candidate, hints);
     if (score <= best_score) continue;
     best_score = score;
@@ -107,6 +87,9 @@ void apply_moe(const NxdtConfig& config, Architecture& a) {
   a.experts = config.whole("model.moe.num_experts").value_or(a.experts > 0 ? a.experts : 8);
   a.experts_per_token =
       config.whole("model.moe.top_k").value_or(a.experts_per_token > 0 ? a.experts_per_token : 2);
+  const bool dropless = config.boolean("model.moe.dropless").value_or(false);
+  const double capacity = config.number("model.moe.capacity_factor").value_or(a.capacity_factor);
+  a.capacity_factor = dropless ? 0 : std::max(0.0, capacity);
 }
 
 ArchitectureReading from_hf(const NxdtConfig& config, const Catalog& catalog) {
@@ -129,7 +112,19 @@ ArchitectureReading from_hf(const NxdtConfig& config, const Catalog& catalog) {
 
 // ---- Megatron: the YAML states the shape ----
 
-/// What tokenizers of the shipped configs have: Llama-2's 32000, and GPT-2's 50257 padded to 50304.
+/// What tokenizers of the shipped configs have: Llama-2's 32000 and GPT-2's 50257. Padded as the Megatron
+/// path does it, to a multiple of make_vocab_size_divisible_by x TP
+/// (aws-neuron/neuronx-distributed-training@9169aa03:src/neuronx_distributed_training/lightning_modules/data/base.py).
+int padded_vocabulary(const NxdtConfig& config, int vocabulary) {
+  const auto stated = [&](std::string_view key, int fallback) {
+    return std::clamp(config.whole(key).value_or(fallback), 1, model_limits.vocabulary);
+  };
+  const std::int64_t multiple = std::int64_t{stated("model.make_vocab_size_divisible_by", 128)} *
+                                stated("distributed_strategy.tensor_model_parallel_size", 1);
+  const std::int64_t padded = (vocabulary + multiple - 1) / multiple * multiple;
+  return padded > model_limits.vocabulary ? vocabulary : static_cast<int>(padded);
+}
+
 ArchitectureReading from_megatron(const NxdtConfig& config) {
   ArchitectureReading reading;
   Architecture& a = reading.architecture;
@@ -137,10 +132,12 @@ ArchitectureReading from_megatron(const NxdtConfig& config) {
   const bool gpt =
       contains(folded_name(a.name), "gpt") || contains(config.text("data.tokenizer.type"), "GPT2");
   a.family = gpt ? models::Family::gpt : models::Family::llama;
-  a.vocabulary = gpt ? 50304 : 32000;
+  const int vocabulary = gpt ? 50257 : 32000;
+  a.vocabulary = padded_vocabulary(config, vocabulary);
   a.rms_norm_eps = config.number("model.layernorm_epsilon").value_or(a.rms_norm_eps);
-  reading.notes.push_back("a Megatron config does not state the vocabulary: " + std::to_string(a.vocabulary) +
-                          " assumed");
+  reading.notes.push_back("a Megatron config does not state the vocabulary: " + std::to_string(vocabulary) +
+                          " assumed" +
+                          (a.vocabulary == vocabulary ? "" : ", padded to " + std::to_string(a.vocabulary)));
   apply_moe(config, a);
   return reading;
 }

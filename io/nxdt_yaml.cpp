@@ -362,7 +362,32 @@ planner::NxdtConfig nxdt_from(const Node& root) {
 }
 
 planner::NxdtConfig read_nxdt(const std::filesystem::path& path) {
-  return nxdt_from(read_document(path));
+  const std::string text = read_text(path);
+  NxdtConfig config = nxdt_from(parse_document(text, path.string()));
+  config.devices_lines = devices_lines(text, path.string());
+  return config;
+}
+
+std::vector<planner::GreppedLine> devices_lines(const std::string& text, const std::string& file) {
+  constexpr std::string_view blanks = " \t\r";
+  std::vector<planner::GreppedLine> found;
+  int number = 0;
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t end = std::min(text.find('\n', from), text.size());
+    const std::string_view line = std::string_view(text).substr(from, end - from);
+    from = end + 1;
+    ++number;
+    const std::size_t hit = line.find("devices:");
+    if (hit == std::string_view::npos) continue;
+    const auto word_after = [&](std::size_t at) {  // the first that starts at `at` or later
+      const std::size_t begin = std::min(line.find_first_not_of(blanks, at), line.size());
+      return line.substr(begin, line.find_first_of(blanks, begin) - begin);
+    };
+    const std::string_view first = word_after(0);
+    const std::size_t after_first = static_cast<std::size_t>(first.data() - line.data()) + first.size();
+    found.push_back({{file, number, static_cast<int>(hit) + 1}, std::string(word_after(after_first))});
+  }
+  return found;
 }
 
 bool looks_like_nxdt(const Node& root) {

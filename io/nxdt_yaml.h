@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "io/document.h"
 #include "planner/nxdt_config.h"
@@ -15,6 +16,8 @@ namespace trnplan::io {
 /// cycles.
 planner::NxdtConfig read_nxdt(const std::filesystem::path& path);
 planner::NxdtConfig nxdt_from(const Node& root);
+/// The lines of a YAML text that hold "devices:".
+std::vector<planner::GreppedLine> devices_lines(const std::string& text, const std::string& file);
 
 /// True when the top level looks like an NxDT config (has trainer and distributed_strategy).
 bool looks_like_nxdt(const Node& root);

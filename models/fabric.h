@@ -40,6 +40,8 @@ class Fabric {
   using Load = std::vector<std::pair<Id, double>>;
 
   Id nowhere() const { return per_class_ * static_cast<Id>(placement_->classes()); }
+  /// What the id of a resource of class 0 differs by from that of the same resource of another class.
+  Id shift_of(int cls) const { return base(cls); }
   /// Number of resources, `nowhere` included.
   Id size() const { return nowhere() + 1; }
   Kind kind(Id id) const;

@@ -51,6 +51,10 @@ constexpr double kScoreBytesForward = 12, kScoreBytesBackward = 14;
 // src/neuronx_distributed/parallel_layers/loss_functions.py
 constexpr double kLogitBytesForward = 16, kLogitBytesBackward = 8;
 
+/// Tokens an expert takes over its even share (model.moe.capacity_factor of the shipped configs;
+/// aws-neuron/neuronx-distributed-training@9169aa0 examples/conf/hf_mixtral_8x7b_config.yaml).
+constexpr double kCapacityFactor = 2;
+
 double tiles(double length, double tile) {
   return std::ceil(length / tile);
 }
@@ -69,6 +73,11 @@ LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& 
   mlp_width_ = a_.intermediate / t;
   vocabulary_ = std::ceil(a_.vocabulary / t);
   element_bytes_ = strategy.precision == Precision::fp32 ? 4 : 2;
+  if (a_.experts > 0) {
+    experts_ = static_cast<double>(a_.experts) / strategy.expert_parallel;
+    expert_tokens_ =
+        std::ceil(kCapacityFactor * tokens_ * a_.experts_per_token / a_.experts) * strategy.expert_parallel;
+  }
 }
 
 Operator LayerModel::matmul(std::string_view name, double n, double k, double width) const {
@@ -93,6 +102,7 @@ void LayerModel::matmul_backward(OperatorList& list, std::string_view name, doub
                                  double width) const {
   list.push_back(matmul(name, n, width, k));  // gradient of the input
   list.push_back(matmul(name, k, n, width));  // gradient of the weight
+  list.back().weights = true;
 }
 
 Operator LayerModel::elements(std::string_view name, double count) const {
@@ -146,25 +156,28 @@ void LayerModel::leave(OperatorList& list, std::string_view name) const {
   }
 }
 
-void LayerModel::attention(OperatorList& list, double units, double bytes_per_score) const {
+/// `blocks` of s x s scores; half a block where it is causal and the kernel skips the rest.
+void LayerModel::attention_block_of(OperatorList& list, double units, double bytes_per_score,
+                                    double blocks) const {
   const bool fp32 = s_.precision == Precision::fp32;
   const double slowdown = fp32 ? p_[Parameter::fp32_slowdown] : 1;
   const Parameter also = fp32 ? Parameter::fp32_slowdown : Parameter::count;
   const double unit_cycles = heads_ * s_.micro_batch * tiles(sequence_, core_.array_columns) *
                              tiles(a_.head_dim, core_.array_rows) * sequence_ * slowdown;
-  const Flops flops(units * 2 * heads_ * s_.micro_batch * sequence_ * sequence_ * a_.head_dim);
+  const Flops flops(units * 2 * heads_ * s_.micro_batch * sequence_ * sequence_ * a_.head_dim *
+                    std::ceil(blocks));
   if (s_.flash_attention) {
-    const double causal = a_.family == Family::bert ? 1.0 : 0.5;
     list.push_back({.name = "attention",
-                    .seconds = Seconds(units * causal * unit_cycles /
+                    .seconds = Seconds(units * blocks * unit_cycles /
                                        (core_.tensor_hertz * p_[Parameter::flash_efficiency])),
                     .parameter = Parameter::flash_efficiency,
                     .also = also,
                     .flops = flops});
     return;
   }
-  const double scores = heads_ * s_.micro_batch * sequence_ * sequence_;
-  const Seconds engine(units * unit_cycles / (core_.tensor_hertz * p_[Parameter::matmul_efficiency]));
+  const double scores = heads_ * s_.micro_batch * sequence_ * sequence_ * std::ceil(blocks);
+  const Seconds engine(units * std::ceil(blocks) * unit_cycles /
+                       (core_.tensor_hertz * p_[Parameter::matmul_efficiency]));
   const Seconds hbm = Bytes(bytes_per_score * element_bytes_ / 2 * scores * p_[Parameter::score_traffic]) /
                       (core_.hbm * p_[Parameter::hbm_fraction]);
   list.push_back({.name = "attention",
@@ -172,6 +185,25 @@ void LayerModel::attention(OperatorList& list, double units, double bytes_per_sc
                   .parameter = engine >= hbm ? Parameter::matmul_efficiency : Parameter::hbm_fraction,
                   .also = engine >= hbm ? also : Parameter::score_traffic,
                   .flops = flops});
+}
+
+/// With context parallel as the last rank has it: its own block, then every other one while the next arrives.
+/// K and V are repeated to the query heads before they go round; backward takes their gradients along.
+void LayerModel::attention(OperatorList& list, double units, double bytes_per_score) const {
+  const double own = s_.flash_attention && a_.family != Family::bert ? 0.5 : 1.0;
+  const int ranks = s_.context_parallel;
+  for (int block = 0; block < ranks; ++block) {
+    if (block + 1 < ranks) {
+      const double tensors = units > 2 ? 4 : 2;
+      list.push_back({.name = "ring attention K, V",
+                      .category = Category::context_parallel,
+                      .scope = Scope::context,
+                      .op = CollectiveOp::permute,
+                      .bytes = Bytes(tensors * element_bytes_ * tokens_ * heads_ * a_.head_dim),
+                      .beside = true});
+    }
+    attention_block_of(list, units, bytes_per_score, block == 0 ? own : 1.0);
+  }
 }
 
 void LayerModel::attention_block(OperatorList& list) const {
@@ -187,7 +219,56 @@ void LayerModel::norm(OperatorList& list) const {
   list.push_back(elements("norm", kNormPasses * shard_tokens_ * a_.hidden));
 }
 
+/// Every expert of the core on the tokens it takes.
+Operator LayerModel::expert_product(std::string_view name, double k, double width) const {
+  Operator one = matmul(name, expert_tokens_, k, width);
+  one.seconds = one.seconds * experts_;
+  one.flops = one.flops * experts_;
+  return one;
+}
+
+/// Tokens to the ranks that hold their experts, or back.
+void LayerModel::to_experts(OperatorList& list, std::string_view name) const {
+  if (s_.expert_parallel == 1) return;
+  list.push_back({.name = name,
+                  .category = Category::expert_parallel,
+                  .scope = Scope::expert,
+                  .op = CollectiveOp::all_to_all,
+                  .bytes = Bytes(element_bytes_ * experts_ * expert_tokens_ * a_.hidden)});
+}
+
+void LayerModel::experts(OperatorList& list, bool reduce_output) const {
+  enter(list, "mlp input");
+  list.push_back(matmul("router", tokens_, a_.hidden, a_.experts));
+  to_experts(list, "tokens to experts");
+  list.push_back(expert_product("gate_up", a_.hidden, 2 * mlp_width_));
+  list.push_back(elements("activation", kGatedPasses * experts_ * expert_tokens_ * mlp_width_));
+  if (!reduce_output) return;
+  list.push_back(expert_product("down", mlp_width_, a_.hidden));
+  to_experts(list, "tokens back");
+  leave(list, "down output");
+}
+
+void LayerModel::experts_backward(OperatorList& list) const {
+  const auto product_backward = [&](std::string_view name, double k, double width) {
+    list.push_back(expert_product(name, width, k));
+    Operator weights = matmul(name, k, expert_tokens_, width);
+    weights.seconds = weights.seconds * experts_;
+    weights.flops = weights.flops * experts_;
+    weights.weights = true;
+    list.push_back(weights);
+  };
+  to_experts(list, "gradient to experts");
+  product_backward("down", mlp_width_, a_.hidden);
+  list.push_back(elements("activation", kGatedPassesBackward * experts_ * expert_tokens_ * mlp_width_));
+  enter(list, "mlp input again");
+  product_backward("gate_up", a_.hidden, 2 * mlp_width_);
+  to_experts(list, "gradient back");
+  matmul_backward(list, "router", tokens_, a_.hidden, a_.experts);
+}
+
 void LayerModel::mlp(OperatorList& list, bool reduce_output) const {
+  if (a_.experts > 0) return experts(list, reduce_output);
   const bool gated = a_.mlp == Mlp::gated;
   enter(list, "mlp input");
   list.push_back(matmul("gate_up", tokens_, a_.hidden, (gated ? 2 : 1) * mlp_width_));
@@ -195,6 +276,16 @@ void LayerModel::mlp(OperatorList& list, bool reduce_output) const {
   if (!reduce_output) return;
   list.push_back(matmul("down", tokens_, mlp_width_, a_.hidden));
   leave(list, "down output");
+}
+
+void LayerModel::mlp_backward(OperatorList& list) const {
+  if (a_.experts > 0) return experts_backward(list);
+  const bool gated = a_.mlp == Mlp::gated;
+  matmul_backward(list, "down", tokens_, mlp_width_, a_.hidden);
+  list.push_back(
+      elements("activation", (gated ? kGatedPassesBackward : kPlainPassesBackward) * tokens_ * mlp_width_));
+  enter(list, "mlp input again");
+  matmul_backward(list, "gate_up", tokens_, a_.hidden, (gated ? 2 : 1) * mlp_width_);
 }
 
 OperatorList LayerModel::layer_forward() const {
@@ -227,11 +318,7 @@ OperatorList LayerModel::layer_backward() const {
     list.push_back(elements("product again", tokens_ * mlp_width_));
   if (s_.recompute.rms_norm)
     list.push_back(elements("norms again", 2 * kNormPasses * shard_tokens_ * a_.hidden));
-  matmul_backward(list, "down", tokens_, mlp_width_, a_.hidden);
-  list.push_back(
-      elements("activation", (gated ? kGatedPassesBackward : kPlainPassesBackward) * tokens_ * mlp_width_));
-  enter(list, "mlp input again");
-  matmul_backward(list, "gate_up", tokens_, a_.hidden, (gated ? 2 : 1) * mlp_width_);
+  mlp_backward(list);
   leave(list, "mlp input gradient");
   list.push_back(elements("norm", kNormPassesBackward * shard_tokens_ * a_.hidden));
 
@@ -287,8 +374,10 @@ OperatorList LayerModel::head_backward() const {
 }
 
 OperatorList LayerModel::accumulate(double parameters) const {
-  return {memory("gradient accumulation", Category::compute,
-                 parameters * state_bytes(s_.precision, s_.zero1).accumulate)};
+  OperatorList list{memory("gradient accumulation", Category::compute,
+                           parameters * state_bytes(s_.precision, s_.zero1).accumulate)};
+  list.back().weights = true;
+  return list;
 }
 
 OperatorList LayerModel::optimizer(double parameters, int shards) const {

@@ -15,8 +15,13 @@
 // (two gathers restore saved shards), an all-reduce of dK and dV when KV heads are replicated; full recompute
 // repeats the forward less its last reduce-scatter, LlamaMLP one all-gather. Without sequence parallel 2
 // all-reduces each way. Source: aws-neuron/neuronx-distributed fbac349
-// src/neuronx_distributed/parallel_layers/{layers,layers_utils,mappings}.py, modules/qkv_linear_utils.py. Not
-// modelled: overlap between engines, mixture of experts, context parallel.
+// src/neuronx_distributed/parallel_layers/{layers,layers_utils,mappings}.py, modules/qkv_linear_utils.py.
+// Context parallel (ring attention; kernels/ring_attention_kernel.py, utils/batch_utils.py): each rank has a
+// block of s/C tokens, split without balancing, so the last rank decides: half a block of its own, then C-1
+// whole ones; the next block of K and V comes beside the work on this one. Backward brings dK and dV along.
+// Mixture of experts (modules/moe): every token goes to k experts, each expert takes up to capacity_factor k
+// n/E tokens and computes with as many; with expert parallel an all-to-all before and after the experts. Not
+// modelled: overlap between engines, balance of the experts, token shuffling.
 #pragma once
 
 #include <string_view>
@@ -44,7 +49,7 @@ enum class Category : std::size_t {
 std::string_view to_string(Category c);
 
 /// Groups an operator's collective runs on.
-enum class Scope { none, tensor, kv_replicas };
+enum class Scope { none, tensor, kv_replicas, context, expert, data, expert_data, pipeline };
 
 /// One operator of a core: work of known length, or a collective.
 struct Operator {
@@ -56,8 +61,10 @@ struct Operator {
   Flops flops{};                                       ///< tensor-engine operations (2 per multiply-add)
   Scope scope = Scope::none;                           ///< not none: a collective
   CollectiveOp op = CollectiveOp::all_gather;
-  Bytes bytes{};   ///< as models::collective() counts them
-  int repeat = 1;  ///< equal collectives one after the other
+  Bytes bytes{};         ///< as models::collective() counts them
+  int repeat = 1;        ///< equal collectives one after the other
+  bool beside = false;   ///< runs at the same time as the operator after it
+  bool weights = false;  ///< gradient of weights: nothing but the optimizer waits for it
 };
 
 using OperatorList = std::vector<Operator>;
@@ -95,6 +102,12 @@ class LayerModel {
   void norm(OperatorList& list) const;
   void attention_block(OperatorList& list) const;
   void mlp(OperatorList& list, bool reduce_output) const;
+  void mlp_backward(OperatorList& list) const;
+  void experts(OperatorList& list, bool reduce_output) const;
+  void experts_backward(OperatorList& list) const;
+  Operator expert_product(std::string_view name, double k, double width) const;
+  void to_experts(OperatorList& list, std::string_view name) const;
+  void attention_block_of(OperatorList& list, double units, double bytes_per_score, double blocks) const;
   void enter(OperatorList& list, std::string_view name) const;
   void leave(OperatorList& list, std::string_view name) const;
 
@@ -103,6 +116,7 @@ class LayerModel {
   const topology::Core& core_;
   const Profile& p_;
   double tokens_, shard_tokens_, heads_, qkv_width_, kv_width_, mlp_width_, vocabulary_;
+  double experts_ = 0, expert_tokens_ = 0;  ///< of this core; tokens that each of them takes
   double element_bytes_, sequence_;
 };
 

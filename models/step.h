@@ -4,10 +4,12 @@
 // the ranks of a tensor-parallel group do the same thing at the same time and are one device (equal by
 // symmetry). A layer's forward or backward is a sub-program of its own, run on the engine with its
 // collectives on the torus links, and remembered; it is expanded into the step when another device's
-// transfers touch the same links. After the last micro-batch come the norm-weight all-reduces, the ZeRO-1
-// reduce-scatter, the gradient norm (all stages wait for each other), AdamW, and the all-gather of the new
-// weights. Not modelled: interleaved and zero-bubble schedules, context and expert parallel, overlap of
-// ZeRO-1 with backward (NxD has none), hiding of launches by asynchronous execution, data loading.
+// transfers touch the same links. Stages that do the same work on like cores are built once. After the last
+// micro-batch come the norm-weight all-reduces, context parallel's all-reduces, the ZeRO-1 reduce-scatter,
+// the gradient norm (all stages wait for each other), AdamW, and the all-gather of the new weights. The flat
+// form has one device per core and every group of its own on every node: it shares nothing with the other but
+// the rule by which resources are shared out. Not modelled: overlap of ZeRO-1 with backward (NxD has none),
+// hiding of launches by asynchronous execution, data loading.
 #pragma once
 
 #include <array>
@@ -16,6 +18,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "models/job.h"
 #include "models/operators.h"
@@ -27,6 +31,16 @@ namespace trnplan::models {
 using CategorySeconds = std::array<Seconds, static_cast<std::size_t>(Category::count)>;
 using ParameterSeconds = std::array<Seconds, static_cast<std::size_t>(Parameter::count)>;
 
+/// In which order stages compute. NxDT runs 1F1B, interleaved with virtual pipeline; zero bubble is a what-if
+/// that it does not have (models/schedule.h).
+enum class Schedule { nxd, zero_bubble };
+
+/// What a part of the machine has in a step: its rate or, of latency and launch, its length.
+enum class Resource { tensor, vector, hbm, dma, link, efa, latency, launch, count };
+std::string_view to_string(Resource r);
+/// The resource whose rate or length a parameter scales; count for the others.
+Resource resource_of(Parameter p);
+
 /// What one step costs.
 struct StepReport {
   Seconds step{};
@@ -35,6 +49,9 @@ struct StepReport {
                                 ///< other stages before it first and after it last visits its main stage
   ParameterSeconds
       by_parameter{};  ///< along the critical path: seconds that scale with each parameter (some with two)
+  ParameterSeconds
+      exclusive{};  ///< the same with each second once, under what it depends on most; adds up to `step`
+  std::vector<std::pair<std::string, Seconds>> by_operator;  ///< the same by operator, the longest first
   double tokens_per_second = 0;
   double mfu = 0;                ///< (6N + 12 L h s) over the cores' BF16 peak
   double hfu = 0;                ///< all tensor-engine operations, recompute and KV replicas included
@@ -43,13 +60,19 @@ struct StepReport {
   bool expanded = false;         ///< layers were expanded into the step's program
   std::size_t tasks = 0;
   std::uint64_t events = 0;
+
+  /// d log step / d log rate of a resource (of a length for latency and launch): by how much per cent the
+  /// step changes when it gets 1 % faster (longer). Their absolute values add up to 1, but for what overlaps.
+  double elasticity(Resource r) const;
 };
 
 /// How a step is simulated.
 struct StepOptions {
-  bool flat =
-      false;  ///< expand every layer instead of remembering sub-programs; the answer is the same to the tick
+  bool flat = false;  ///< one device per core, every group on every node; the answer is the same to the tick
+  bool expand = false;  ///< every operator a task, instead of remembered sub-programs; the same to the tick
 };
+
+struct StepParts;
 
 /// A strategy prepared for simulation. Holds no reference to its arguments.
 class StepModel {
@@ -61,7 +84,7 @@ class StepModel {
   /// std::overflow_error when a transfer exceeds the clock or has no way to take.
   /// `graph` is the chip graph of the job's instance. Cost: O(PP * distinct collectives * cores).
   StepModel(const Job& job, const Strategy& strategy, const Profile& profile,
-            const topology::ChipGraph& graph);
+            const topology::ChipGraph& graph, Schedule schedule = Schedule::nxd);
   ~StepModel();
   StepModel(StepModel&&) noexcept;
   StepModel& operator=(StepModel&&) noexcept;
@@ -73,12 +96,11 @@ class StepModel {
   /// group is refused and nothing can be said about the time of its collectives.
   Seconds compute_bound() const;
 
-  /// Cost: O(micro-batches * PP) events.
+  /// Cost: O(micro-batches * PP) events; flat O(micro-batches * cores * layers).
   StepReport simulate(StepOptions options = {}) const;
 
  private:
-  struct Parts;
-  std::unique_ptr<const Parts> parts_;
+  std::unique_ptr<const StepParts> parts_;
 };
 
 /// StepModel(...).simulate() in one call, building the chip graph.

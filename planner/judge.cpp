@@ -12,17 +12,19 @@ namespace trnplan::planner {
 
 namespace {
 
-/// Without these the program has no shape, or the simulator no model of it.
+/// Without these the program has a shape: groups and memory can be judged.
 bool has_shape(const std::vector<Violation>& broken) {
   return std::all_of(broken.begin(), broken.end(), [](const Violation& v) {
     return v.rule == "pipeline-parity" || v.rule == "vocabulary" || v.rule == "tied-embeddings" ||
-           v.rule == "flash-attention";
+           v.rule == "flash-attention" || v.rule == "not-modelled";
   });
 }
 
 Violation memory_violation(const models::Job& job, const models::Strategy& s, const models::Profile& profile,
                            const models::Memory& memory) {
   Violation v{"memory", memory_message(memory), "raise TP or PP"};
+  // The reserve of the runtime was found on trn1.
+  v.doubtful = job.cluster.instance.family.starts_with("trn2");
   for (const models::Recompute& policy :
        {models::Recompute{.core_attention = true, .mlp = true}, models::Recompute{.full = true}}) {
     models::Strategy stronger = s;
@@ -66,12 +68,13 @@ Judgement judge(const models::Job& job, const models::Strategy& strategy, const 
     v.fix = replica_group_fix(job, graph, strategy, *verdict.offending);
     j.broken.push_back(std::move(v));
   }
-  if (job.architecture.experts == 0) {
-    const models::Memory memory = models::memory_of(job, strategy, profile);
-    if (!memory.fits()) j.broken.push_back(memory_violation(job, strategy, profile, memory));
-  }
+  j.memory = models::memory_of(job, strategy, profile);
+  if (!j.memory->fits()) j.broken.push_back(memory_violation(job, strategy, profile, *j.memory));
   if (auto missing = not_modelled(job, strategy)) {
     j.broken.push_back(std::move(*missing));
+  }
+  if (std::any_of(j.broken.begin(), j.broken.end(),
+                  [](const Violation& v) { return v.rule == "not-modelled"; })) {
     return j;
   }
   try {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/job.h"
+#include "models/memory.h"
 #include "models/profile.h"
 #include "planner/plan.h"
 
@@ -13,7 +14,8 @@ namespace trnplan::planner {
 struct Judgement {
   std::vector<Violation>
       broken;  ///< rules about numbers, replica groups, memory, what is not modelled; with fixes
-  std::optional<Plan> plan;  ///< absent where a simulation makes no sense
+  std::optional<models::Memory> memory;  ///< absent when the program has no shape
+  std::optional<Plan> plan;              ///< absent where a simulation makes no sense
 
   /// True when a rule is broken for certain (a doubt does not count).
   bool refused() const;

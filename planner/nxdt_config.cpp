@@ -303,6 +303,16 @@ std::vector<std::string> uncovered(const NxdtConfig& c, const models::Architectu
 
 }  // namespace
 
+const NxdtKey* unresolved_degree(const NxdtConfig& c) {
+  const auto it = std::find_if(c.keys.begin(), c.keys.end(), [](const NxdtKey& k) {
+    const bool concerns = k.key.starts_with("distributed_strategy.") || k.key == "trainer.num_nodes" ||
+                          k.key == "trainer.devices" || k.key == "data.micro_batch_size" ||
+                          k.key == "data.global_batch_size" || k.key == "model.encoder_seq_length";
+    return concerns && !k.quoted && k.text.find("${") != std::string::npos;
+  });
+  return it == c.keys.end() ? nullptr : &*it;
+}
+
 bool describes_trn2(const NxdtConfig& c) {
   const int devices = c.whole("trainer.devices").value_or(0);
   return devices == 64 || devices == 128 || c.whole("trainer.lnc").value_or(1) > 1;

@@ -26,10 +26,18 @@ struct NxdtKey {
   SourcePos at;
 };
 
+/// A line of the file with the text "devices:", comments included, and the second word there: train.sh greps
+/// for the one and takes the other.
+struct GreppedLine {
+  SourcePos at;
+  std::string second_word;
+};
+
 /// The file, leaf by leaf, in file order.
 struct NxdtConfig {
   std::string file;
   std::vector<NxdtKey> keys;
+  std::optional<std::vector<GreppedLine>> devices_lines = std::nullopt;  ///< unless made in memory
 
   const NxdtKey* find(std::string_view key) const;
   /// Text of a key, or `fallback` when it is missing or null.
@@ -79,12 +87,18 @@ NxdtReading interpret(const NxdtConfig& config, const models::Architecture& arch
 /// twice changes nothing.
 models::Architecture trained_architecture(const NxdtConfig& config, models::Architecture base);
 
+/// A key of the strategy, batch or cluster that holds an interpolation nobody can resolve here: then its
+/// rules have nothing to judge. nullptr when all are known.
+const NxdtKey* unresolved_degree(const NxdtConfig& config);
+
 /// True when devices or lnc are those of trn2.
 bool describes_trn2(const NxdtConfig& config);
 
 /// Every rule on keys and their values that needs no cluster: schema, order-independent traps, divisibility.
-/// `architecture` is what the config trains.
-std::vector<Finding> lint(const NxdtConfig& config, const models::Architecture& architecture);
+/// `architecture` is what the config trains; `release` the Neuron SDK release it runs on, such as "2.28", ""
+/// when not known.
+std::vector<Finding> lint(const NxdtConfig& config, const models::Architecture& architecture,
+                          const std::string& release = "");
 
 /// Where a finished run is to live; texts are written into the YAML as they are.
 struct NxdtPaths {

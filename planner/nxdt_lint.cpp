@@ -6,8 +6,10 @@ namespace trnplan::planner {
 
 namespace {
 
-Context context_of(const NxdtConfig& config, const models::Architecture& architecture) {
+Context context_of(const NxdtConfig& config, const models::Architecture& architecture,
+                   const std::string& release) {
   Context x{config, architecture, trained_architecture(config, architecture), {}};
+  x.release = release;
   x.reading = interpret(config, x.trained);
   x.megatron = config.text("model_source") == "megatron";
   x.moe = config.has_section("model.moe") || x.trained.experts > 0 ||
@@ -21,10 +23,14 @@ Context context_of(const NxdtConfig& config, const models::Architecture& archite
 
 }  // namespace
 
-std::vector<Finding> lint(const NxdtConfig& config, const models::Architecture& architecture) {
-  const Context context = context_of(config, architecture);
+std::vector<Finding> lint(const NxdtConfig& config, const models::Architecture& architecture,
+                          const std::string& release) {
+  const Context context = context_of(config, architecture, release);
   Report report(config);
-  for (const std::span<const Rule> theme : {schema_rules(), parallel_rules(), training_rules()}) {
+  std::vector<std::span<const Rule>> themes{schema_rules(), training_rules()};
+  // Without a degree the rules on degrees would judge a default the user never wrote.
+  if (unresolved_degree(config) == nullptr) themes.insert(themes.begin() + 1, parallel_rules());
+  for (const std::span<const Rule> theme : themes) {
     for (const Rule& rule : theme) {
       report.rule(rule.name);
       rule.judge(context, report);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 
 #include "planner/nxdt_lint_rules.h"
@@ -52,7 +53,36 @@ std::set<std::string> devices_lines(const NxdtConfig& config) {
   return places;
 }
 
+/// By the lines of the file: train.sh sees comments too.
+void devices_grepped(const Context& x, Report& report) {
+  const NxdtKey* leaf = x.config.find("trainer.devices");
+  const std::string source = nxdt_examples("train.sh");
+  const std::vector<GreppedLine>& lines = *x.config.devices_lines;
+  if (leaf == nullptr) return;  // devices_allowed says so
+  const auto own = std::find_if(lines.begin(), lines.end(),
+                                [&](const GreppedLine& line) { return line.at.line == leaf->at.line; });
+  if (own == lines.end() || (!leaf->quoted && own->second_word != leaf->text)) {
+    report.error({leaf->key,
+                  "train.sh takes the second word of the line with `devices:` as the processes of a node, "
+                  "and finds another one here",
+                  "write it on a line of its own: devices: 32", source});
+  }
+  for (const GreppedLine& line : lines) {
+    if (line.at.line == leaf->at.line) continue;
+    report.error({leaf->key,
+                  fmt::format("line {} holds `devices:` too, and train.sh greps every line for it, comments "
+                              "as well, to count processes",
+                              line.at.line),
+                  "reword or remove that line", source, line.at});
+    return;
+  }
+}
+
 void devices_once(const Context& x, Report& report) {
+  if (x.config.devices_lines) {
+    devices_grepped(x, report);
+    return;
+  }
   std::set<std::string> places = devices_lines(x.config);
   if (places.erase("trainer.devices") == 0 || places.empty()) return;
   const std::string key = places.begin()->substr(0, places.begin()->find(' '));
@@ -96,7 +126,7 @@ void intermediate_divides(const Context& x, Report& report) {
   const int tp = x.strategy().tensor_parallel;
   if (x.trained.intermediate <= 0 || x.trained.intermediate % tp == 0) return;
   report.error({kTp, fmt::format("intermediate size {} does not divide by TP {}", x.trained.intermediate, tp),
-                "choose a TP that divides it", kNxd});
+                "choose a TP that divides it", nxd("parallel_layers/utils.py")});
 }
 
 void heads_divide(const Context& x, Report& report) {
@@ -114,9 +144,9 @@ void heads_divide(const Context& x, Report& report) {
                   "make hidden_size a multiple of num_attention_heads", source});
   }
   if (a.kv_heads > 0 && x.megatron && a.heads % a.kv_heads != 0) {
-    report.error({"model.num_kv_heads",
-                  fmt::format("{} heads do not divide by {} KV heads", a.heads, a.kv_heads),
-                  "choose num_kv_heads that divides num_attention_heads", kNxdt});
+    report.error(
+        {"model.num_kv_heads", fmt::format("{} heads do not divide by {} KV heads", a.heads, a.kv_heads),
+         "choose num_kv_heads that divides num_attention_heads", nxdt("models/megatron/transformer.py")});
   }
 }
 
@@ -137,7 +167,14 @@ void kv_heads_megatron(const Context& x, Report& report) {
                 fmt::format("{} KV heads do not divide by TP {}; Megatron models cannot replicate them",
                             x.trained.kv_heads, tp),
                 fmt::format("use TP of at most {} that divides it, or model_source: hf", x.trained.kv_heads),
-                kNxdt});
+                nxdt("models/megatron/transformer.py")});
+}
+
+void kv_replicator_megatron(const Context& x, Report& report) {
+  const int copies = x.config.whole(kReplicator).value_or(1);
+  if (!x.megatron || copies <= 1) return;
+  report.warning({kReplicator, "Megatron models do not replicate KV heads: it has no effect",
+                  "remove it, and keep TP at or below num_kv_heads", nxdt("models/megatron/transformer.py")});
 }
 
 int wanted_replicator(const Context& x) {
@@ -182,7 +219,15 @@ void kv_replicator_fits(const Context& x, Report& report) {
                     source});
   }
   if (linear) return;
-  if (s.tensor_parallel > a.kv_heads) {
+  const bool split_by_copies =
+      static_cast<std::int64_t>(a.kv_heads) * s.kv_replicator % s.tensor_parallel == 0;
+  if (s.tensor_parallel < a.kv_heads && a.kv_heads % s.tensor_parallel != 0 && split_by_copies) {
+    report.error(
+        {"model.qkv_linear",
+         fmt::format("without the layer that replicates KV heads the {} KV heads must divide by TP {}",
+                     a.kv_heads, s.tensor_parallel),
+         "write qkv_linear: True, or choose a TP that divides the KV heads", source});
+  } else if (s.tensor_parallel > a.kv_heads) {
     report.error({"model.qkv_linear",
                   fmt::format("TP {} above {} KV heads needs the layer that replicates KV heads",
                               s.tensor_parallel, a.kv_heads),
@@ -208,7 +253,8 @@ void vocabulary_divides(const Context& x, Report& report) {
   report.error({kTp,
                 fmt::format("vocabulary {} does not divide by TP {}; HF models are not padded",
                             x.trained.vocabulary, tp),
-                "choose a TP that divides it, or pad vocab_size in config.json", kNxd});
+                "choose a TP that divides it, or pad vocab_size in config.json",
+                nxd("parallel_layers/layers.py")});
 }
 
 std::int64_t stages_of(const models::Strategy& s) {
@@ -225,7 +271,7 @@ void layers_suffice(const Context& x, Report& report) {
     return;
   }
   if (!x.megatron) return;
-  const std::string source = kNxdt;
+  const std::string source = nxdt("models/megatron/transformer.py");
   if (x.trained.layers % s.pipeline_parallel != 0) {
     report.error(
         {kPp,
@@ -325,13 +371,35 @@ void batch_per_stage(const Context& x, Report& report) {
                      global / s.data_parallel, micro_batches),
          batches_near(global, unit), nxd("pipeline/model.py:1074")});
   }
-  if (s.virtual_pipeline > 1 && micro_batches % s.pipeline_parallel != 0) {
-    report.error({kVpp,
-                  fmt::format("interleaving: {} micro-batches do not divide by PP {}", micro_batches,
-                              s.pipeline_parallel),
-                  batches_near(global, unit * s.pipeline_parallel) + " as global batch",
-                  nxd("pipeline/scheduler.py:305-308")});
-  }
+}
+
+void interleaved(const Context& x, Report& report) {
+  const models::Strategy& s = x.strategy();
+  const std::int64_t global = x.reading.training.global_batch;
+  const std::int64_t unit = slice_of(s);
+  const std::int64_t micro_batches = global / unit;
+  if (s.pipeline_parallel == 1 || s.virtual_pipeline == 1 || micro_batches < 1) return;
+  if (micro_batches % s.pipeline_parallel == 0) return;
+  report.error({kVpp,
+                fmt::format("interleaving: {} micro-batches do not divide by PP {}", micro_batches,
+                            s.pipeline_parallel),
+                batches_near(global, unit * s.pipeline_parallel) + " as global batch",
+                nxd("pipeline/scheduler.py:305-308")});
+}
+
+void sample_width(const Context& x, Report& report) {
+  constexpr std::string_view key = "data.seq_length";
+  const std::optional<int> width = x.config.whole(key);
+  const std::optional<int> sequence = x.config.whole(kSequence);
+  if (!width || !sequence || *width == *sequence) return;
+  // The shipped fine-tuning configs leave this to the user.
+  const bool template_value = x.alignment || x.is_true("data.use_sft_style_data_module");
+  report.add(template_value ? Severity::note : Severity::warning,
+             {key,
+              fmt::format("samples of {} tokens, while encoder_seq_length is {}: NxDT asserts at every step "
+                          "that they agree",
+                          *width, *sequence),
+              fmt::format("write ${{{}}}", kSequence), nxdt("lightning_modules/model/base.py:196")});
 }
 
 // ---- attention
@@ -365,7 +433,7 @@ void context_parallel_sequence(const Context& x, Report& report) {
 
 void context_parallel_support(const Context& x, Report& report) {
   if (x.strategy().context_parallel == 1) return;
-  const std::string source = kSdk;
+  const std::string source = sdk("release-notes/components/nxd-training.rst");
   if (!x.hf_llama())
     report.warning(
         {kCp, "context parallel exists for HF Llama only", "write context_parallel_size: 1", source});
@@ -376,8 +444,6 @@ void context_parallel_support(const Context& x, Report& report) {
     report.warning({kSequence, "context parallel is documented up to a sequence of 32768",
                     "use a shorter sequence", source});
   }
-  report.note({kCp, "context parallel is not modelled yet",
-               "check judges groups and memory; there is no prediction", source});
 }
 
 void flash_sequence(const Context& x, Report& report) {
@@ -411,11 +477,12 @@ void sequence_parallel(const Context& x, Report& report) {
   const models::Strategy& s = x.strategy();
   const int local = x.reading.training.sequence / s.context_parallel;
   if (s.tensor_parallel == 1) {
-    report.warning({key, "does nothing with TP 1", "write sequence_parallel: False", kNxdt});
+    report.warning({key, "does nothing with TP 1", "write sequence_parallel: False",
+                    nxd("parallel_layers/mappings.py")});
   } else if (local % s.tensor_parallel != 0) {
     report.error({key,
                   fmt::format("{} tokens of a sequence do not divide by TP {}", local, s.tensor_parallel),
-                  "use a sequence that is a multiple of TP x CP", kNxd});
+                  "use a sequence that is a multiple of TP x CP", nxd("parallel_layers/mappings.py")});
   }
 }
 
@@ -433,10 +500,11 @@ constexpr Rule kRules[] = {
     {"devices", devices_once},
     {"divisibility", clamped_degrees},
     {"divisibility", world_divides},
-    {"divisibility", intermediate_divides},
+    {"heads", intermediate_divides},
     {"heads", heads_divide},
     {"heads", head_size},
-    {"heads", kv_heads_megatron},
+    {"kv-replicator", kv_heads_megatron},
+    {"kv-replicator", kv_replicator_megatron},
     {"kv-replicator", kv_heads_divide},
     {"kv-replicator", kv_replicator_divides},
     {"kv-replicator", kv_replicator_fits},
@@ -448,6 +516,8 @@ constexpr Rule kRules[] = {
     {"pipeline-parity", pipeline_parity},
     {"batch", batch_divides},
     {"batch", batch_per_stage},
+    {"interleaved", interleaved},
+    {"sequence", sample_width},
     {"context-parallel", context_parallel_attention},
     {"context-parallel", context_parallel_sequence},
     {"context-parallel", context_parallel_support},

@@ -45,6 +45,7 @@ struct Context {
   bool alignment = false;
   bool trn2 = false;
   bool recipe = false;  ///< a HyperPod recipe, written for an older NxDT
+  std::string release;  ///< Neuron SDK release the config runs on, "" = not known
   std::int64_t world = 1;
 
   const models::Strategy& strategy() const { return reading.strategy; }
@@ -71,6 +72,7 @@ struct Remark {
   std::string message;
   std::string fix;
   std::string source;
+  SourcePos at = {};  ///< where, when it is not the key's own place
 };
 
 /// Collects findings; the name of the running rule is set by lint().
@@ -83,8 +85,9 @@ class Report {
   void warning(Remark r) { add(Severity::warning, std::move(r)); }
   void note(Remark r) { add(Severity::note, std::move(r)); }
   void add(Severity severity, Remark r) {
-    findings_.push_back({std::string(rule_), severity, std::string(r.key), place_of(r.key),
-                         std::move(r.message), std::move(r.fix), std::move(r.source)});
+    findings_.push_back({std::string(rule_), severity, std::string(r.key),
+                         r.at.line > 0 ? std::move(r.at) : place_of(r.key), std::move(r.message),
+                         std::move(r.fix), std::move(r.source)});
   }
   std::vector<Finding> take() { return std::move(findings_); }
 
@@ -117,28 +120,28 @@ std::span<const Rule> parallel_rules();
 /// Precision, optimizer, recompute, runtime; Megatron, MoE, alignment, trn2 (nxdt_lint_training.cpp).
 std::span<const Rule> training_rules();
 
-// Sources name repository and path: neuronx-distributed-training at 9169aa0, neuronx-distributed at fbac349,
-// aws-neuron-sdk at 81ce03a. Where the place is not known, the repository alone.
-inline constexpr const char* kNxdt = "aws-neuron/neuronx-distributed-training";
-inline constexpr const char* kNxd = "aws-neuron/neuronx-distributed";
-inline constexpr const char* kSdk = "aws-neuron/aws-neuron-sdk";
+// Sources: repository@commit:path, with lines where they are known. Where the place is not known, the
+// repository alone.
+inline constexpr const char* kNxdt = "aws-neuron/neuronx-distributed-training@9169aa03";
+inline constexpr const char* kNxd = "aws-neuron/neuronx-distributed@fbac349";
+inline constexpr const char* kSdk = "aws-neuron/aws-neuron-sdk@81ce03ae";
 inline constexpr const char* kKnownIssues =
-    "aws-neuron/neuronx-distributed-training docs/general/known_issues.rst";
+    "aws-neuron/neuronx-distributed-training@9169aa03:docs/general/known_issues.rst";
 
 inline std::string nxdt(std::string_view path) {
-  return fmt::format("{} src/neuronx_distributed_training/{}", kNxdt, path);
+  return fmt::format("{}:src/neuronx_distributed_training/{}", kNxdt, path);
 }
 inline std::string nxdt_examples(std::string_view path) {
-  return fmt::format("{} examples/{}", kNxdt, path);
+  return fmt::format("{}:examples/{}", kNxdt, path);
 }
 inline std::string modeling_llama(std::string_view lines) {
-  return fmt::format("{} modeling_llama.py:{}", kNxdt, lines);
+  return nxdt(fmt::format("models/hf_models/modeling_llama.py:{}", lines));
 }
 inline std::string nxd(std::string_view path) {
-  return fmt::format("{} src/neuronx_distributed/{}", kNxd, path);
+  return fmt::format("{}:src/neuronx_distributed/{}", kNxd, path);
 }
 inline std::string sdk(std::string_view path) {
-  return fmt::format("{} {}", kSdk, path);
+  return fmt::format("{}:{}", kSdk, path);
 }
 
 inline bool one_of(std::string_view text, std::initializer_list<std::string_view> words) {

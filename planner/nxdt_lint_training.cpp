@@ -1,11 +1,15 @@
 // Lint rules on precision, optimizer, schedule, recompute, checkpoints and runtime; on what only Megatron,
 // MoE, alignment and trn2 configs have; and on the end of support.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "planner/nxdt_lint_rules.h"
+#include "units/parse.h"
 
 namespace trnplan::planner {
 
@@ -45,6 +49,27 @@ void precision_values(const Context& x, Report& report) {
   }
 }
 
+/// What `manual` takes from the file, and what the others ignore.
+void precision_manual(const Context& x, Report& report) {
+  if (x.config.text("precision.type") != "manual") return;
+  for (const std::string_view key :
+       {"precision.master_weights", "precision.fp32_grad_acc", "precision.xla_use_bf16",
+        "precision.xla_downcast_bf16", "precision.neuron_rt_stochastic_rounding_en"}) {
+    if (x.states(key)) continue;
+    report.warning({key, "precision type manual takes this value from the file, and it is missing",
+                    key.ends_with("weights") || key.ends_with("acc") ? "write True or False"
+                                                                     : "write '0' or '1', in quotes",
+                    nxdt_examples("training_orchestrator.py")});
+  }
+}
+
+void precision_reduce(const Context& x, Report& report) {
+  constexpr std::string_view key = "precision.parallel_layers_reduce_dtype";
+  if (!x.states(key) || x.hf_llama()) return;
+  report.note({key, "only HF Llama models pass it on; here it has no effect", "remove it",
+               nxdt("models/hf_models/modeling_llama.py")});
+}
+
 void precision_flags(const Context& x, Report& report) {
   const bool mixed =
       x.config.text("precision.type") == "manual" && x.config.text("precision.xla_downcast_bf16") == "1";
@@ -57,11 +82,13 @@ void precision_flags(const Context& x, Report& report) {
 void zero1(const Context& x, Report& report) {
   const models::Strategy& s = x.strategy();
   const bool lora = x.config.has_section("model_alignment_strategy.peft");
+  const std::string type = x.config.text("precision.type");
+  const bool asks = x.is_true("precision.master_weights") || x.is_true("precision.fp32_grad_acc");
+  const bool loses = one_of(type, {"mixed_precision", "autocast"}) || (type == "manual" && asks);
   if (!s.zero1 && x.megatron) {
     report.error({kZero1, "Megatron models refuse to train without ZeRO-1", "write zero1: True",
                   nxdt("lightning_modules/model/megatron/megatron_base_model.py:71-129")});
-  } else if (!s.zero1 && !lora &&
-             one_of(x.config.text("precision.type"), {"mixed_precision", "autocast", "manual"})) {
+  } else if (!s.zero1 && !lora && loses) {
     report.warning({kZero1, "False also turns off master weights and fp32 gradients", "write zero1: True",
                     nxdt("lightning_modules/model/base.py:124-125")});
   }
@@ -203,15 +230,23 @@ void recompute_classes(const Context& x, Report& report) {
 void recompute_effect(const Context& x, Report& report) {
   const std::string granularity = x.config.text(kGranularity);
   const std::vector<std::string> names = x.config.list(kRecompute);
-  const bool fused = x.is_true(kFlash) || x.is_true(kRing);
+  const bool fused = !x.megatron && (x.is_true(kFlash) || x.is_true(kRing));
   const std::string source = nxdt("lightning_modules/model/hf_models/llama_model.py");
   if (!granularity.empty() && !one_of(granularity, {"full", "selective"})) {
     report.warning({kGranularity, x.shown(kGranularity) + " is none of full, selective, null",
                     "write full, selective or null", source});
   }
-  if (granularity == "selective" && fused && names == std::vector<std::string>{"CoreAttention"}) {
+  const bool attention_alone = std::find(names.begin(), names.end(), "CoreAttention") != names.end() &&
+                               std::none_of(names.begin(), names.end(), [&](const std::string& n) {
+                                 return n != "CoreAttention" && resolves(x, n);
+                               });
+  if (granularity == "selective" && fused && attention_alone) {
     report.note({kRecompute, "with flash attention CoreAttention is never called: nothing is recomputed",
-                 "add LlamaMLP to save memory", kNxdt});
+                 "add LlamaMLP to save memory", nxdt("models/hf_models/modeling_llama.py")});
+  }
+  if (granularity != "selective" && !names.empty()) {
+    report.note({kRecompute, "is read only with granularity selective",
+                 "write activations_checkpoint_granularity: selective, or remove the list", source});
   }
   if (granularity.empty() && x.hf_llama() && !fused) {
     report.note({kGranularity, "without flash attention NxDT recomputes CoreAttention even so",
@@ -235,7 +270,20 @@ void checkpoint(const Context& x, Report& report) {
                     "use some hundred steps, for example 200",
                     nxdt_examples("conf/hf_llama3_8B_config.yaml")});
   }
-  if (x.states(filename) && !x.contains(filename, "{consumed_samples}")) {
+  if (x.has(interval) && steps <= 0 && x.config.whole(interval)) {
+    report.note({interval,
+                 "0 and -1 turn off periodic checkpoints; one is still written when the training ends",
+                 "create_checkpoint_callback: False turns off that one too", nxdt("utils/exp_manager.py")});
+  }
+  const int run = x.config.whole("trainer.max_steps").value_or(-1);
+  if (run > 0 && steps > run) {
+    report.note(
+        {interval,
+         fmt::format("more than the {} steps of the run: only the checkpoint at its end is written", run),
+         "use some hundred steps, for example 200", nxdt("utils/exp_manager.py")});
+  }
+  const bool params = x.config.has_section("exp_manager.checkpoint_callback_params");
+  if ((params || x.states(filename)) && !x.contains(filename, "{consumed_samples}")) {
     report.warning({filename, "without {consumed_samples} a resumed run starts the data from the beginning",
                     "end it in --{step}-{consumed_samples}", nxdt("lightning_modules/data/base.py:42")});
   }
@@ -246,9 +294,53 @@ void checkpoint_size(const Context& x, Report& report) {
   const models::Strategy& s = x.strategy();
   const std::int64_t size = static_cast<std::int64_t>(s.tensor_parallel) * s.pipeline_parallel;
   const std::optional<int> stated = x.config.whole(key);
-  if (!stated || *stated == size) return;
+  if (!stated || *stated == size || unresolved_degree(x.config) != nullptr) return;
   report.warning({key, fmt::format("{} is not TP x PP = {}", *stated, size), fmt::format("write {}", size),
                   nxdt_examples("conf")});
+}
+
+void checkpoint_host_memory(const Context& x, Report& report) {
+  if (x.is_false("exp_manager.save_xser")) {
+    report.warning(
+        {"exp_manager.save_xser",
+         "every rank copies its whole state to the host at once: a large model exhausts its memory",
+         "write save_xser: True and load_xser: True", nxd("trainer/checkpoint.py")});
+  }
+  if (x.is_true("exp_manager.async_checkpointing")) {
+    report.note({"exp_manager.async_checkpointing",
+                 "every process is forked to save: about twice the host memory; recommended from 64 nodes on",
+                 "write False unless the host has the memory", kKnownIssues});
+  }
+}
+
+/// Where a run finds its checkpoint again.
+void resume(const Context& x, Report& report) {
+  constexpr std::string_view again = "exp_manager.resume_if_exists";
+  constexpr std::string_view folder = "exp_manager.explicit_log_dir";
+  constexpr std::string_view from = "exp_manager.resume_from_checkpoint";
+  const std::string setup = nxdt_examples("train_setup.sh");
+  if (x.is_true(again) && x.states(folder)) {
+    report.note({folder, "examples/train.sh sets it to null on Slurm", "use a launcher that keeps it",
+                 nxdt_examples("train.sh")});
+  } else if (x.is_true(again) && !x.states(from)) {
+    report.note(
+        {again,
+         "examples/train.sh gives every Slurm job a folder of its own: a requeued job resumes, a new job "
+         "starts from the beginning",
+         "use a launcher that sets exp_manager.explicit_log_dir, or write resume_from_checkpoint", setup});
+  }
+  const models::Strategy& s = x.strategy();
+  if (x.states(from)) {
+    report.note(
+        {from,
+         fmt::format("must have been written with TP {}, PP {} and kv_replicator {}, on the same kind of "
+                     "chip",
+                     s.tensor_parallel, s.pipeline_parallel, s.kv_replicator),
+         "convert the checkpoint if it was not", nxd("modules/qkv_linear.py:80-86")});
+  } else if (x.is_true("model.weight_init_only")) {
+    report.note({"model.weight_init_only", "loads nothing without exp_manager.resume_from_checkpoint",
+                 "name the checkpoint there", nxdt_examples("conf/hf_llama3_8B_SFT_config.yaml")});
+  }
 }
 
 void collectives_bucket(const Context& x, Report& report) {
@@ -351,19 +443,38 @@ void megatron_rejects(const Context& x, Report& report) {
   }
 }
 
+struct Choice {
+  std::string_view key;
+  std::vector<std::string_view> values;
+};
+
 void megatron_values(const Context& x, Report& report) {
   if (!x.megatron) return;
+  const std::string source = nxdt_examples("conf/megatron_gpt_config.yaml");
+  const Choice choices[] = {
+      {"model.normalization", {"rmsnorm", "layernorm"}},
+      {"model.position_embedding_type", {"rope", "learned_absolute"}},
+      {"model.activation", {"gelu", "geglu", "reglu", "swiglu"}},
+      {"model.transformer_block_type", {"pre_ln", "post_ln", "normformer", "gpt_j"}},
+  };
+  for (const Choice& choice : choices) {
+    const auto& values = choice.values;
+    const bool known = std::find(values.begin(), values.end(), x.config.text(choice.key)) != values.end();
+    if (!x.states(choice.key) || known) continue;
+    report.warning({choice.key, x.shown(choice.key) + " is none of the values NxDT documents",
+                    fmt::format("write one of {}", fmt::join(values, ", ")), source});
+  }
   const std::string loader = x.config.text("data.dataloader_type", "single");
   if (!one_of(loader, {"single", "cyclic"})) {
     report.error({"data.dataloader_type", x.shown("data.dataloader_type") + " raises ValueError",
-                  "write single or cyclic", kNxdt});
+                  "write single or cyclic", source});
   }
   if (x.is_true("data.fine_tuning")) {
     report.warning({"data.fine_tuning", "must be absent or False", "remove it", kNxdt});
   }
   const double rotary = x.config.number("model.rotary_percentage").value_or(1.0);
   if (!(rotary > 0 && rotary <= 1)) {
-    report.warning({"model.rotary_percentage", "must lie above 0 and at most at 1", "write 1", kNxdt});
+    report.warning({"model.rotary_percentage", "must lie above 0 and at most at 1", "write 1", source});
   }
 }
 
@@ -376,15 +487,16 @@ void moe_values(const Context& x, Report& report) {
     return;
   }
   const std::string source = nxdt_examples("conf/hf_mixtral_8x7b_config.yaml");
-  report.note({"model.moe", "mixture of experts is not modelled yet",
-               "check judges the file only; there is no prediction", source});
   const std::optional<double> capacity = x.config.number("model.moe.capacity_factor");
-  if (capacity && *capacity <= 0 && x.is_false("model.moe.dropless")) {
+  if (capacity && *capacity <= 0 && !x.is_true("model.moe.dropless")) {
     report.error({"model.moe.capacity_factor", "must be above 0 unless dropless",
                   "write 2.0, or dropless: True", source});
   }
-  if (x.config.text("model.moe.routing_algorithm") == "sinkhorn" &&
-      x.config.whole("model.moe.top_k").value_or(1) != 1) {
+  const std::string routing = x.config.text("model.moe.routing_algorithm", "top_k");
+  if (!one_of(routing, {"top_k", "sinkhorn"})) {
+    report.warning({"model.moe.routing_algorithm", "unknown algorithm", "write top_k or sinkhorn", source});
+  }
+  if (routing == "sinkhorn" && x.config.whole("model.moe.top_k").value_or(1) != 1) {
     report.warning({"model.moe.top_k", "sinkhorn routing goes with top_k 1",
                     "write top_k: 1 or routing_algorithm: top_k", source});
   }
@@ -427,14 +539,12 @@ void truncation(const Context& x, Report& report) {
 
 void alignment(const Context& x, Report& report) {
   if (!x.alignment) return;
-  report.note({"model_alignment_strategy", "alignment (SFT, DPO, ORPO, LoRA) is not modelled yet",
-               "check judges the file, groups and memory; there is no prediction",
-               nxdt_examples("conf/hf_llama3_8B_SFT_config.yaml")});
   for (const std::string_view key : {"data.train_dir", "data.val_dir"}) {
     const std::string path = x.config.text(key);
     if (path.empty() || path.ends_with(".jsonl") || path.ends_with(".json") || path.ends_with(".arrow"))
       continue;
-    report.warning({key, "alignment data must be a .jsonl, .json or .arrow file", "give such a file", kNxdt});
+    report.warning({key, "alignment data must be a .jsonl, .json or .arrow file", "give such a file",
+                    nxdt_examples("conf/hf_llama3_8B_SFT_config.yaml")});
   }
   constexpr std::string_view precompute = "model_alignment_strategy.dpo.precompute_ref_log_probs";
   if (x.is_false(precompute)) {
@@ -451,6 +561,16 @@ void lora(const Context& x, Report& report) {
   }
   if (x.strategy().zero1)
     report.warning({kZero1, "LoRA does not go with ZeRO-1", "write zero1: False", source});
+  constexpr std::string_view bias = "model_alignment_strategy.peft.lora_bias";
+  if (x.states(bias) && !one_of(x.config.text(bias), {"none", "all", "lora_only"})) {
+    report.warning({bias, "unknown value", "write none, all or lora_only", source});
+  }
+  constexpr std::string_view targets = "model_alignment_strategy.peft.target_modules";
+  for (const std::string& name : x.config.list(targets)) {
+    if (one_of(name, {"qkv_proj", "o_proj", "gate_up_proj", "down_proj"})) continue;
+    report.warning({targets, fmt::format("\"{}\" is no module LoRA can be put on", printable(name, 60)),
+                    "use qkv_proj, o_proj, gate_up_proj or down_proj", source});
+  }
 }
 
 // ---- trn2, end of support
@@ -461,7 +581,11 @@ void trn2_values(const Context& x, Report& report) {
   const int lnc = x.lnc();
   const std::string source = nxdt("utils/utils.py:32-39");
   const bool goes = lnc == 1 ? devices == 128 : devices <= 64 && devices != 32;
-  if (!goes) {
+  if (lnc != 1 && lnc != 2) {
+    report.error({"trainer.lnc", fmt::format("{}: a logical core has 1 or 2 physical ones", lnc),
+                  "trn2: 64 devices with lnc: 2, or 128 with lnc: 1",
+                  sdk("about-neuron/arch/neuron-features/logical-neuroncore-config.rst")});
+  } else if (!goes) {
     report.warning({"trainer.lnc", fmt::format("{} devices do not go with lnc {}", devices, lnc),
                     "trn2: 64 devices with lnc: 2, or 128 with lnc: 1", source});
   }
@@ -478,24 +602,48 @@ void sequential_move(const Context& x, Report& report) {
                   "use at most trainer.devices", nxdt_examples("conf/hf_llama3_70B_trn2_config.yaml")});
 }
 
-void trn2_modelled(const Context& x, Report& report) {
-  if (!x.trn2) return;
-  report.note({"trainer.devices", "trn2 is not modelled yet",
-               "check judges the file only; there is no prediction",
-               sdk("about-neuron/arch/neuron-hardware/trn2-arch.rst")});
+/// What the simulator does not cover: one note each.
+void not_modelled(const Context& x, Report& report) {
+  for (const std::string& feature : x.reading.not_modelled) {
+    const bool moe = feature.starts_with("mixture"), context = feature.starts_with("context");
+    const std::string_view key = moe                            ? "model.moe"
+                                 : feature.starts_with("model") ? "model_alignment_strategy"
+                                 : context                      ? kCp
+                                                                : "trainer.devices";
+    report.note({key, feature + " is not modelled yet",
+                 moe ? "check judges the file and its groups; there is no prediction"
+                     : "check judges the file, its groups and its memory; there is no prediction",
+                 "trnplan docs/rules.md, not-modelled"});
+  }
 }
 
-void end_of_support(const Context&, Report& report) {
-  report.note({"",
-               "NxDT is in maintenance since Neuron 2.30 and last supported in 2.31; runtime 2.31 drops "
-               "async execution, and the XLA_DOWNCAST_BF16 behind mixed_precision is deprecated",
-               "stay on Neuron SDK 2.28 with PyTorch 2.9 until you migrate to native PyTorch",
-               sdk("about-neuron/announcements/neuron2.x/announce-maintenance-nxdt-nxd-core-training.rst")});
+/// Is the release at least 2.30, the first in maintenance?
+bool in_maintenance(const std::string& release) {
+  const std::size_t dot = release.find('.');
+  if (dot == std::string::npos) return false;
+  const std::string_view text = release;
+  const std::string_view rest = text.substr(dot + 1);
+  const int major = parse_whole(text.substr(0, dot)).value_or(0);
+  const int minor = parse_whole(rest.substr(0, rest.find('.'))).value_or(0);
+  return major > 2 || (major == 2 && minor >= 30);
+}
+
+void end_of_support(const Context& x, Report& report) {
+  const bool late = in_maintenance(x.release);
+  report.add(late ? Severity::warning : Severity::note,
+             {"",
+              "NxDT is in maintenance since Neuron 2.30 and last supported in 2.31; runtime 2.31 drops "
+              "async execution, and the XLA_DOWNCAST_BF16 behind mixed_precision is deprecated",
+              "stay on Neuron SDK 2.28 with PyTorch 2.9 until you migrate to native PyTorch",
+              sdk("about-neuron/announcements/neuron2.x/"
+                  "announce-maintenance-nxdt-nxd-core-training.rst")});
 }
 
 constexpr Rule kRules[] = {
     {"precision", precision_type},
     {"precision", precision_values},
+    {"precision", precision_manual},
+    {"precision", precision_reduce},
     {"precision", precision_flags},
     {"zero1", zero1},
     {"gradient-clip", gradient_clip},
@@ -506,6 +654,8 @@ constexpr Rule kRules[] = {
     {"recompute", recompute_effect},
     {"checkpoint", checkpoint},
     {"checkpoint", checkpoint_size},
+    {"checkpoint", checkpoint_host_memory},
+    {"resume", resume},
     {"collectives-bucket", collectives_bucket},
     {"async-inflight", async_inflight},
     {"compiler-flags", compiler_flags},
@@ -522,7 +672,7 @@ constexpr Rule kRules[] = {
     {"alignment", lora},
     {"trn2", trn2_values},
     {"trn2", sequential_move},
-    {"trn2", trn2_modelled},
+    {"not-modelled", not_modelled},
     {"end-of-support", end_of_support},
 };
 

@@ -24,11 +24,11 @@ topology::Degrees degrees_of(const Strategy& s) {
   return {s.tensor_parallel, s.context_parallel, s.data_parallel, s.pipeline_parallel};
 }
 
-/// Its memory, collectives and engines would be computed as trn1's.
+/// Its collectives and engines would be timed as trn1's.
 Found instance(const Job& job, const Strategy&) {
   if (!job.cluster.instance.family.starts_with("trn2")) return std::nullopt;
   return Violation{"not-modelled",
-                   "trn2 is not modelled yet: trnplan topology judges its replica groups, no more",
+                   "trn2 is not modelled yet: its replica groups and its memory are judged, its time is not",
                    "use a trn1 instance type"};
 }
 
@@ -219,6 +219,52 @@ std::vector<Violation> rule_violations(const Job& job, const Strategy& strategy)
     if (Found found = rule(job, strategy)) all.push_back(std::move(*found));
   }
   return all;
+}
+
+std::string_view source_of(std::string_view rule) {
+  struct Source {
+    std::string_view rule, place;
+  };
+  constexpr Source kSources[] = {
+      {"replica-group", "aws-neuron/aws-neuron-sdk@81ce03ae:neuron-runtime/about/collectives.rst"},
+      {"memory",
+       "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/trainer/trainer.py, and what "
+       "docs/models.md names under Memory"},
+      {"divisibility",
+       "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/parallel_layers/parallel_state.py"},
+      {"rank-order",
+       "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/parallel_layers/parallel_state.py"},
+      {"moe",
+       "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/parallel_layers/parallel_state.py"},
+      {"pipeline-parity",
+       "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/parallel_layers/parallel_state.py"},
+      {"devices",
+       "aws-neuron/neuronx-distributed-training@9169aa03:src/neuronx_distributed_training/patches/"
+       "lightning_neuron_patch.py"},
+      {"heads",
+       "aws-neuron/neuronx-distributed-training@9169aa03:src/neuronx_distributed_training/models/hf_models/"
+       "modeling_llama.py"},
+      {"kv-replicator",
+       "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/modules/qkv_linear.py"},
+      {"vocabulary",
+       "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/parallel_layers/layers.py"},
+      {"layers", "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/pipeline/partition.py"},
+      {"batch",
+       "aws-neuron/neuronx-distributed-training@9169aa03:src/neuronx_distributed_training/lightning_modules/"
+       "data/base.py"},
+      {"interleaved", "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/pipeline/scheduler.py"},
+      {"context-parallel",
+       "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/kernels/ring_attention_kernel.py"},
+      {"flash-attention",
+       "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/kernels/flash_attn.py"},
+      {"sequence-parallel",
+       "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/parallel_layers/mappings.py"},
+      {"tied-embeddings", "aws-neuron/neuronx-distributed-training@9169aa03:docs/general/known_issues.rst"},
+  };
+  for (const Source& s : kSources) {
+    if (s.rule == rule) return s.place;
+  }
+  return "";
 }
 
 std::vector<Violation> contradictions(const Job& job) {

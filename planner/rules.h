@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/job.h"
@@ -25,6 +26,9 @@ std::vector<Violation> rule_violations(const models::Job& job, const models::Str
 /// itself. Rule "batch" is left out, the search answers that with the nearest batch. None for an instance
 /// type that is not modelled: that is no mistake. Cost: one enumeration.
 std::vector<Violation> contradictions(const models::Job& job);
+
+/// Where a strategy rule, `replica-group` or `memory` comes from: repository@commit:path; "" for the others.
+std::string_view source_of(std::string_view rule);
 
 /// What the simulator does not cover of the strategy, as rule "not-modelled".
 std::optional<Violation> not_modelled(const models::Job& job, const models::Strategy& strategy);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <stdexcept>
 
 #include "sim/event_queue.h"
@@ -102,6 +101,7 @@ class Runner {
         throw std::invalid_argument("a capacity must be positive and finite");
     }
     for (const Exchange& e : exchanges_) {
+      if (e.start.ps < 0) throw std::invalid_argument("an exchange must not start before time zero");
       for (const Round& round : e.rounds) {
         if (round.repeat < 0 || round.latency.ps < 0) {
           throw std::invalid_argument("a round's repeat and latency must not be negative");
@@ -128,7 +128,8 @@ class Runner {
       case Payload::Kind::move:
         return move(p.id);
       case Payload::Kind::flow_end:
-        if (transfers_.holds({p.id, p.version})) end_message(transfers_.finish({p.id, p.version}));
+        if (transfers_.holds({p.id, p.version}))
+          end_message(transfers_.finish({p.id, p.version}, queue_.now()));
         return;
       case Payload::Kind::share:
         sharing_due_ = false;
@@ -211,18 +212,6 @@ class Runner {
 
 ExchangeRun run_exchanges(const std::vector<double>& capacity, const std::vector<Exchange>& exchanges) {
   return Runner(capacity, exchanges).run();
-}
-
-Flow coflow_of(const Round& round) {
-  std::map<ResourceId, double> bytes;
-  for (const Message& m : round.messages) {
-    for (const Weight& w : m.flow.weights) bytes[w.resource] += w.bytes * static_cast<double>(round.repeat);
-  }
-  Flow flow;
-  for (const auto& [resource, sum] : bytes) {
-    if (sum > 0) flow.weights.push_back({resource, sum});
-  }
-  return flow;
 }
 
 }  // namespace trnplan::sim

@@ -5,7 +5,7 @@
 // latency and then the time its flow needs under the sharing of resources. Nothing else synchronises the
 // members: a slow link holds up those that wait for it, step by step.
 //
-// The same description folded into coflows is coflow_of(); a test holds the two together.
+// models/collective.h folds the same description into coflows; a test holds the two together.
 #pragma once
 
 #include <cstdint>
@@ -43,12 +43,10 @@ struct ExchangeRun {
 };
 
 /// Runs exchanges that share resources, every message of its own. `capacity` in bytes/s by ResourceId.
-/// Messages are made as they are due, so memory is O(messages of a round), not of the whole. Throws
+/// Messages are made as they are due, so memory is O(messages of one step of every round), not of the
+/// whole. Throws
 /// std::invalid_argument for an unknown member or resource, a capacity that is not positive and finite, or a
 /// negative repeat; std::overflow_error beyond the clock. Cost: O(log) per message plus the sharing.
 ExchangeRun run_exchanges(const std::vector<double>& capacity, const std::vector<Exchange>& exchanges);
-
-/// A round as one coflow: the bytes of all its messages and repeats on each resource.
-Flow coflow_of(const Round& round);
 
 }  // namespace trnplan::sim

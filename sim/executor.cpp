@@ -245,7 +245,7 @@ class Executor {
 
   void end_flow(Forecast forecast) {
     if (!transfers_.holds(forecast)) return;
-    const TaskId t = transfers_.finish(forecast);
+    const TaskId t = transfers_.finish(forecast, queue_.now());
     if (observer_) observer_(queue_.now(), t, 0);
     disturb(t, -1);
     end_task(t);

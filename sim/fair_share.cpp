@@ -10,7 +10,9 @@ namespace trnplan::sim {
 namespace filling {
 
 std::uint64_t share_of(double bytes, double largest) {
-  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::nearbyint(bytes / largest * 0x1p62)));
+  double quotient = bytes / largest;
+  if (std::fma(quotient, largest, -bytes) < 0) quotient = std::nextafter(quotient, 2.0);  // was rounded down
+  return static_cast<std::uint64_t>(std::ceil(quotient * 0x1p62));
 }
 
 double largest_weight(const Flow& flow) {

@@ -9,8 +9,15 @@
 //
 // The result must not depend on the order in which flows came, or an incremental solver could not give the
 // same answer as one from scratch to the last bit. So what is summed per resource is integer (addition of
-// integers has no order), and every rounding goes the way that keeps two properties exact: fixing a flow
-// never lowers the level of a resource, and no resource is ever used beyond its capacity.
+// integers has no order), and every rounding goes the way that keeps two properties exact:
+//
+//   1. A resource is never used beyond its capacity (shares round up, uses round down by less).
+//   2. Fixing a flow never lowers the level of a resource, not by one bit. With l units of capacity left and
+//   shares r
+//      rising, the level is a monotone function of floor(2^66 l / r). A flow of share s that is fixed at no
+//      more than this level takes u <= l s / r units: the level is computed with 3 roundings, u with 3 more,
+//      each of relative 2^-53 at most, and both are lowered by 2^-50, 16 units of 2^-53 together against 6.
+//      Hence (l - u) / (r - s) >= l / r exactly, and so is the floor.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +36,7 @@ namespace filling {
 
 __extension__ using Load = unsigned __int128;  ///< sum of shares
 
-/// A flow's weight on a resource over its largest weight, in units of 2^-62; at least 1.
+/// A flow's weight on a resource over its largest weight, in units of 2^-62, rounded up.
 std::uint64_t share_of(double bytes, double largest);
 /// Largest weight of a flow, 0 without weights.
 double largest_weight(const Flow& flow);
@@ -41,7 +48,8 @@ struct Room {
 
   /// The level at which the resource is full, bytes/s, a hair (2^-50) low; `rising` must not be 0.
   double level(double capacity) const {
-    return capacity * static_cast<double>(left) / static_cast<double>(rising) * kRaise;
+    const auto quotient = static_cast<double>((static_cast<Load>(left) << 66) / rising);
+    return capacity * (quotient * 0x1p-66) * kRaise;
   }
   /// Capacity that a share takes at `level`, rounded down.
   static std::uint64_t use(std::uint64_t share, double level, double capacity) {

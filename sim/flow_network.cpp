@@ -71,7 +71,6 @@ double FlowNetwork::level_felt(const Resource& r) const {
   return level;
 }
 
-/// Marks a resource and sorts its users: those from `solved_` on rise, the others are fixed.
 void FlowNetwork::visit(ResourceId r) {
   if (resources_[r].seen) return;
   resources_[r].seen = true;

@@ -18,6 +18,11 @@ using DeviceId = std::uint32_t;
 using FlowId = std::uint32_t;
 using TaskId = std::uint32_t;
 
+/// What a resource's capacity (bytes/s) may be: positive, and far from where levels would overflow.
+constexpr bool is_capacity(double c) {
+  return c > 1e-100 && c < 1e100;
+}
+
 /// Bytes a coflow pushes through a resource from its start to its end.
 struct Weight {
   ResourceId resource = 0;
@@ -47,7 +52,7 @@ struct Task {
 /// reach it).
 class Program {
  public:
-  /// Throws std::invalid_argument unless the capacity is positive and finite.
+  /// Throws std::invalid_argument unless is_capacity().
   ResourceId add_resource(std::string name, BytesPerSecond capacity);
   DeviceId add_device(std::string name);
   /// Weights of one resource are added up, zero weights dropped. Throws std::invalid_argument for an unknown

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
+#include <stdexcept>
 #include <vector>
 
 #include "sim/flow_network.h"
@@ -30,8 +33,10 @@ class Transfers {
     moving_[h].owner = owner;
   }
   bool holds(Forecast f) const { return moving_[f.flow].version == f.version; }
-  /// Removes the flow of a forecast that holds; returns its owner.
-  std::uint32_t finish(Forecast f) {
+  /// Removes the flow of a forecast that holds; returns its owner. Throws std::overflow_error at the end of
+  /// the clock.
+  std::uint32_t finish(Forecast f, SimTime now) {
+    if (now == kNever) throw std::overflow_error("a transfer ends beyond the simulation clock");
     ++moving_[f.flow].version;
     network_.remove(f.flow);
     return moving_[f.flow].owner;
@@ -53,12 +58,21 @@ class Transfers {
       m.since = now;
       m.rate = network_.rate(h);
       ++m.version;
-      const SimTime end = now + transfer_time(Bytes(m.left * (1 - 0x1p-48)), BytesPerSecond(m.rate));
+      const SimTime end = end_of(now, m.left * (1 - 0x1p-48) / m.rate);
       forecast(end, Forecast{h, m.version}, m.owner, m.rate);
     }
   }
 
+  /// What an event at the end of the clock means: the flow did not get there in time.
+  static constexpr SimTime kNever{std::numeric_limits<std::int64_t>::max()};
+
  private:
+  static SimTime end_of(SimTime now, double seconds) {
+    const double ticks = std::ceil(seconds * 1e12);
+    if (!(ticks < static_cast<double>(kNever.ps - now.ps) * (1 - 0x1p-52))) return kNever;
+    return now + SimTime{static_cast<std::int64_t>(ticks)};
+  }
+
   struct Moving {
     double left = 1;  ///< progress still to make, as of `since`
     double rate = 0;  ///< 1/s

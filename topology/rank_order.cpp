@@ -101,19 +101,28 @@ int RankOrder::stage_of(int rank) const {
   return contiguous / (degrees_.tensor * degrees_.context * degrees_.data);
 }
 
-std::vector<std::vector<int>> RankOrder::kv_groups(int replicas) const {
+std::vector<std::vector<int>> RankOrder::kv_groups_of(const std::vector<int>& tensor_group,
+                                                      int replicas) const {
   std::vector<std::vector<int>> all;
   if (replicas < 2) return all;
   if (degrees_.tensor % replicas != 0) throw std::invalid_argument("the KV replicas must divide TP");
   const std::size_t sets = static_cast<std::size_t>(degrees_.tensor / replicas);
   const std::size_t copies_of_one = static_cast<std::size_t>(replicas);
-  for (const std::vector<int>& group : groups(GroupKind::tensor)) {
-    for (std::size_t j = 0; j < sets; ++j) {
-      std::vector<int> copies;
-      for (std::size_t i = 0; i < copies_of_one; ++i)
-        copies.push_back(group[adjacent_copies_ ? j * copies_of_one + i : j + i * sets]);
-      all.push_back(std::move(copies));
+  for (std::size_t j = 0; j < sets; ++j) {
+    std::vector<int> copies;
+    for (std::size_t i = 0; i < copies_of_one; ++i) {
+      copies.push_back(tensor_group[adjacent_copies_ ? j * copies_of_one + i : j + i * sets]);
     }
+    all.push_back(std::move(copies));
+  }
+  return all;
+}
+
+std::vector<std::vector<int>> RankOrder::kv_groups(int replicas) const {
+  std::vector<std::vector<int>> all;
+  if (replicas < 2) return all;
+  for (const std::vector<int>& group : groups(GroupKind::tensor)) {
+    for (std::vector<int>& copies : kv_groups_of(group, replicas)) all.push_back(std::move(copies));
   }
   return all;
 }

@@ -64,6 +64,8 @@ class RankOrder {
   /// T/r, j + 2T/r, ... of each tensor-parallel group; trn2: r adjacent ones (parallel_state.py:1605-1645).
   /// None for one replica. Throws std::invalid_argument when `replicas` does not divide TP.
   std::vector<std::vector<int>> kv_groups(int replicas) const;
+  /// Those of one tensor-parallel group.
+  std::vector<std::vector<int>> kv_groups_of(const std::vector<int>& tensor_group, int replicas) const;
 
  private:
   Degrees degrees_;

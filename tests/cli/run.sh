@@ -271,6 +271,37 @@ for instance in trn2.48xlarge trn2.48xlarge-lnc1 trn2u-ultraserver; do
   verify 'does not say that trn2 is not modelled' grep -q 'not-modelled: trn2 is not modelled yet' "$out"
   verify 'predicts something' bash -c "! grep -q Prediction '$out'"
 done
+
+# A config is judged on the instance type it was written for.
+shipped=$source/tests/io/fixtures/nxdt/hf_llama3_8B_config.yaml
+variant() {  # variant SED-SCRIPT: the shipped 8B config, changed
+  sed "$1" "$shipped" >"$work/variant.yaml"
+}
+lnc1='s/devices: 32/devices: 128\n  lnc: 1/; s/--model-type transformer/& --logical-nc-config=1/'
+variant 's/devices: 32/devices: 64/'
+expect 0 'instance: trn2\.48xlarge is assumed'         -- check "$work/variant.yaml"
+verify 'does not show the memory' grep -q 'note: memory: .*of 24\.0 GiB' "$out"
+verify 'predicts something' bash -c "! grep -q Prediction '$out'"
+verify 'doubts or refuses TP 32' bash -c "! grep -q replica-group '$out'"
+variant 's/devices: 32/devices: 64/; s/model_parallel_size: 32/model_parallel_size: 8/; s/kv_replicator: 4/kv_replicator: 1/'
+expect 0 'warning: replica-group'                      -- check "$work/variant.yaml"
+variant "$lnc1"
+expect 0 'instance: trn2\.48xlarge-lnc1 is assumed'    -- check "$work/variant.yaml"
+variant "$lnc1; s/model_parallel_size: 32/model_parallel_size: 16/; s/kv_replicator: 4/kv_replicator: 2/"
+expect 3 'error: replica-group'                        -- check "$work/variant.yaml"
+verify 'names no source of the group rule' grep -q 'source: .*collectives\.rst' "$out"
+expect 0 'warning: devices: .*32 processes on the 64'  -- check "$shipped" --instance trn2.48xlarge
+expect 3 'error: devices: .*32 processes on the 2 '    -- check "$shipped" --instance trn1.2xlarge
+variant 's/devices: 32/devices: 8/; s/model_parallel_size: 32/model_parallel_size: 8/; s/kv_replicator: 4/kv_replicator: 1/'
+expect 0 'no instance type of the catalogue has 8'     -- check "$work/variant.yaml"
+variant 's/num_nodes: 4/& # with devices: 32/'
+expect 3 'variant\.yaml:7:.*error: devices: '          -- check "$work/variant.yaml"
+expect 0 'warning: batch: '                            -- check "$shipped" --nodes 3
+expect 0 'warning: end-of-support'                     -- check "$shipped" --release 2.30
+expect 0 'note: end-of-support'                        -- check "$shipped" --release 2.28
+variant 's/model_parallel_size: 32/model_parallel_size: ${oc.env:TP}/'
+expect 0 'instance: .* cannot be resolved here'        -- check "$work/variant.yaml"
+
 # ---- validate ----
 refuse 'validate: nothing to validate'              -- validate
 refuse 'unknown profile'                            -- validate --memory --profile none

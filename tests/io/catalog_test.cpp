@@ -246,6 +246,7 @@ TEST_CASE("the catalogue's own files read without fault", "[io][catalog]") {
   }
   CHECK(catalog.instance("trn1.32xlarge").cores() == 32);
   CHECK(models::parameters(catalog.architecture("llama3-8b")) == 8'030'261'248);
+  CHECK(models::parameters(catalog.architecture("mixtral-8x7b")) == 46'702'792'704);
 }
 
 TEST_CASE("unknown and hostile names", "[io][catalog]") {

@@ -322,8 +322,16 @@ TEST_CASE("the model a Megatron NxDT config trains", "[io][job][nxdt]") {
   CHECK(a.tied_embeddings);
   CHECK(a.biases);
   CHECK_FALSE(a.flash_attention);
-  CHECK(a.vocabulary == 50304);
+  CHECK(a.vocabulary == 53248);  // 50257 to a multiple of 128 x TP 32
   CHECK(reading.notes.size() == 1);
+  const auto padded = [&](const std::string& multiple) {
+    return trains(replaced(gpt, "  num_layers",
+                           "  make_vocab_size_divisible_by: " + multiple + "\n  num_layers"))
+        .architecture.vocabulary;
+  };
+  CHECK(padded("2") == 50304);
+  CHECK(padded("1000000000") == 50257);  // nonsense is left alone
+  CHECK(padded("0") == 50272);
   CHECK_THROWS_AS(trains(replaced(gpt, "  num_attention_heads: 32\n", "")), InputError);
   CHECK_THROWS_AS(trains(replaced(gpt, "num_attention_heads: 32", "num_attention_heads: 33")), InputError);
   CHECK_THROWS_AS(trains(replaced(gpt, "num_kv_heads: 32", "num_kv_heads: 5")), InputError);

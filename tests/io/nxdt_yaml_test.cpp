@@ -260,3 +260,17 @@ TEST_CASE("what looks like an NxDT config", "[io][nxdt]") {
   CHECK_FALSE(io::looks_like_nxdt(io::parse_document("trainer: {}\n", "c.yaml")));
   CHECK_FALSE(io::looks_like_nxdt(io::parse_document("trainer\n", "c.yaml")));
 }
+
+TEST_CASE("lines with devices: are found, comments included", "[io][nxdt]") {
+  const auto lines = io::devices_lines(
+      "trainer:\n  devices: 32 # not 64\r\n  # devices: 64\n  max: 1\n\"devices\": 2\nmy_devices:", "c.yaml");
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[0].at.line == 2);
+  CHECK(lines[0].at.column == 3);
+  CHECK(lines[0].second_word == "32");
+  CHECK(lines[1].second_word == "devices:");
+  CHECK(lines[2].at.line == 6);
+  CHECK(lines[2].second_word.empty());
+  CHECK(io::devices_lines("", "c.yaml").empty());
+  CHECK(io::devices_lines("devices:   \n", "c.yaml")[0].second_word.empty());
+}

@@ -130,12 +130,40 @@ TEST_CASE("trn2 is refused, not computed as trn1", "[planner]") {
   const Judgement j = judge(job, s, datasheet());
   CHECK_FALSE(j.plan);
   CHECK(j.refused());
-  CHECK(j.broken.size() == 1);
+  CHECK(
+      std::none_of(j.broken.begin(), j.broken.end(), [](const Violation& v) { return v.rule == "devices"; }));
+  CHECK(j.memory);  // does not depend on the clock of a core
   const SearchResult result = search(job, datasheet());
   CHECK(result.plans.empty());
   REQUIRE(result.infeasible);
   CHECK(result.infeasible->rules.front().why.rule == "not-modelled");
   CHECK(result.infeasible->nodes_that_would_do == 0);
+}
+
+TEST_CASE("groups and memory of trn2 are judged", "[planner]") {
+  models::Job job = job_of("llama3-8b", 1, 8192, 1024);
+  job.cluster.instance = io::Catalog(TRNPLAN_SOURCE_DIR "/catalog").instance("trn2.48xlarge-lnc1");
+  const auto broken = [&](const std::string& text, const char* rule) {
+    const Judgement j = judge(job, strategy_of(job, text), datasheet());
+    CHECK_FALSE(j.plan);
+    const auto it =
+        std::find_if(j.broken.begin(), j.broken.end(), [&](const Violation& v) { return v.rule == rule; });
+    return it == j.broken.end() ? std::optional<bool>() : std::optional<bool>(it->doubtful);
+  };
+  CHECK(broken("tp=16", "replica-group") == false);  // NxD lists 16 x 8 as not supported
+  CHECK_FALSE(broken("tp=32", "replica-group"));
+  CHECK(broken("tp=8", "memory") == true);  // the reserve is trn1's: a doubt
+  CHECK_FALSE(broken("tp=32", "memory"));
+}
+
+TEST_CASE("every strategy rule has a source", "[planner]") {
+  for (const char* rule : {"divisibility", "moe", "devices", "heads", "kv-replicator", "vocabulary", "layers",
+                           "pipeline-parity", "batch", "interleaved", "context-parallel", "flash-attention",
+                           "sequence-parallel", "tied-embeddings", "rank-order", "replica-group", "memory"}) {
+    CAPTURE(rule);
+    CHECK(source_of(rule).find('@') != std::string_view::npos);
+  }
+  CHECK(source_of("not-modelled").empty());
 }
 
 TEST_CASE("a refused layout names its neighbours", "[planner]") {

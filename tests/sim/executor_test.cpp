@@ -104,6 +104,12 @@ TEST_CASE("edges of a transfer", "[sim]") {
   const Run run = execute(o.program);
   CHECK(run.ended[nothing].ps == 7);
   CHECK(run.ended[twice].ps == 7 + kSecond);
+  // Two share the link until one is done: only then is it clear that the other ends within the clock (9.2e6
+  // s).
+  OneLink slow;
+  const TaskId longer = slow.program.add_transfer({}, slow.flow(5e6), {});
+  slow.program.add_transfer({}, slow.flow(1e6), {});
+  CHECK(to_seconds(execute(slow.program).ended[longer]).value == Approx(6e6).epsilon(1e-12));
   OneLink huge;
   huge.program.add_transfer({}, huge.flow(0x1p50), {});
   CHECK_THROWS_AS(execute(huge.program), std::overflow_error);

@@ -70,6 +70,61 @@ TEST_CASE("the incremental solver equals the one from scratch, to the last bit, 
   CHECK(several_at_once > 1000);
 }
 
+// Link A of capacity a carries one flow, link B of capacity n a all n of them: every flow stops at level a,
+// on two resources at once. When the first leaves, the others must have B to themselves.
+TEST_CASE("flows that tie on resources of different size", "[sim]") {
+  int wrong = 0;
+  for (const double a : {0.1, 3.0, 21.547220324259253, 1.0 / 3}) {
+    for (int n = 2; n <= 200; ++n) {
+      Twin twin({a, n * a});
+      twin.add({{{0, 1}, {1, 1}}});
+      for (int i = 1; i < n; ++i) twin.add({{{1, 1}}});
+      twin.network.settle();
+      wrong += twin.wrong();
+      twin.remove(0);
+      twin.network.settle();
+      wrong += twin.wrong();
+      CHECK(twin.network.rate(twin.active[0].first) == Approx(n * a / (n - 1)).epsilon(1e-12));
+    }
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("hubs and spokes with ties everywhere", "[sim][property]") {
+  int wrong = 0;
+  for (unsigned seed = 1; seed <= 60; ++seed) {
+    trnplan::sim::testing::Random random(seed);
+    const int spokes = random.whole(3, 60);
+    const double a = random.real(0.1, 50);
+    std::vector<double> capacity(static_cast<std::size_t>(spokes), a);
+    capacity.push_back(a * spokes);
+    capacity.push_back(a * spokes / 2);
+    Twin twin(capacity);
+    for (int step = 0; step < 150; ++step) {
+      const auto count = static_cast<int>(twin.active.size());
+      if (count > 0 && random.whole(0, 2 * spokes) < count) {
+        twin.remove(static_cast<std::size_t>(random.whole(0, count - 1)));
+      } else {
+        const auto hub = static_cast<ResourceId>(spokes + random.whole(0, 1));
+        twin.add({{{static_cast<ResourceId>(random.whole(0, spokes - 1)), 1}, {hub, 1}}});
+      }
+      twin.network.settle();
+      wrong += twin.wrong();
+    }
+  }
+  CHECK(wrong == 0);
+}
+
+// 2^61 bytes beside 0.7: what the small resource carries is rounded, never up beyond its capacity.
+TEST_CASE("no resource is used beyond its capacity, however far weights lie apart", "[sim]") {
+  const double small = 0.7;
+  FlowNetwork network({0x1p61, small});
+  const auto f = network.add({{{0, 0x1p61}, {1, small}}});
+  network.settle();
+  CHECK(network.rate(f) * small <= small * (1 + 1e-15));
+  CHECK(network.rate(f) >= 0.5);
+}
+
 TEST_CASE("a change leaves flows alone that do not feel it", "[sim]") {
   // Links A = 1 and B = 10. Two flows on A are stopped at 1/2; a third on A and B too, at 1/3 when it comes.
   // What starts on B alone leaves all of A unchanged.

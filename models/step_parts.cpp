@@ -1,0 +1,492 @@
+#include "models/step_parts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "models/memory.h"
+#include "sim/executor.h"
+
+namespace trnplan::models {
+
+namespace {
+
+/// Plain data-parallel bucket (ALLREDUCE_BUCKET_CAP_MB; aws-neuron/neuronx-distributed
+/// src/neuronx_distributed/parallel_layers/grads.py).
+constexpr double kAllReduceBucketBytes = 512e6;
+/// Weights of a decoder layer that hold gradients of their own: fused QKV, output, fused gate and up, down,
+/// two norms. Context parallel reduces them one call each (parallel_layers/grads.py).
+constexpr int kTensorsPerLayer = 6;
+
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
+
+void append_all(Items& all, Items more) {
+  for (Item& item : more) all.push_back(std::move(item));
+}
+
+/// Builds the work of one class of stages.
+class StageBuilder {
+ public:
+  StageBuilder(const StepParts& parts, int stage, const std::vector<int>& layers)
+      : p_(parts),
+        stage_(stage),
+        layers_(layers),
+        groups_(representative(parts.groups_of(stage))),
+        parameters_(local_parameters(parts.job.architecture, parts.strategy, stage)) {}
+
+  std::shared_ptr<const StageWork> build() {
+    auto work = std::make_shared<StageWork>();
+    for (int chunk = 0; chunk < p_.chunks(); ++chunk) work->chunks.push_back(make_chunk(chunk));
+    make_end_of_step(*work);
+    return work;
+  }
+
+ private:
+  bool first(int chunk) const { return stage_ == 0 && chunk == 0; }
+  bool last(int chunk) const { return stage_ == p_.stages - 1 && chunk == p_.chunks() - 1; }
+  int layers() const {
+    int sum = 0;
+    for (const int l : layers_) sum += l;
+    return sum;
+  }
+
+  /// Groups that touch a representative node; the others do the same elsewhere.
+  StageGroups representative(StageGroups all) const {
+    for (Groups* groups : {&all.tensor, &all.kv, &all.context, &all.expert, &all.data, &all.expert_data}) {
+      std::erase_if(*groups, [&](const std::vector<int>& group) {
+        return std::none_of(group.begin(), group.end(), [&](int r) { return p_.placement.represents(r); });
+      });
+    }
+    return all;
+  }
+
+  /// The same few collectives come again and again.
+  const Collective& collective_of(const Operator& o) {
+    const auto [it, fresh] = known_.try_emplace({o.op, o.scope, o.bytes.value});
+    if (fresh) it->second = collective(p_.fabric, o.op, groups_.of(o.scope), o.bytes);
+    return it->second;
+  }
+
+  Items items_of(const OperatorList& operators) {
+    Items items;
+    for (const Operator& o : operators) {
+      if (o.scope == Scope::none) {
+        items.push_back(work_item(o.name, o.category, o.parameter, o.seconds, o.also));
+        continue;
+      }
+      Items phases = transfer_items(p_.fabric, o.name, o.category, collective_of(o),
+                                    {o.scope, o.op, o.bytes, o.repeat, 0});
+      for (Item& item : phases) item.beside = o.beside;
+      append_all(items, std::move(phases));
+    }
+    return items;
+  }
+
+  using Chains = std::vector<std::pair<std::shared_ptr<const Items>, int>>;
+
+  /// Equal lists (every chunk's layers) are made once.
+  void append(Pass& pass, const char* what, const std::function<OperatorList()>& make, int times) {
+    if (times == 0) return;
+    const auto [it, fresh] = chains_.try_emplace(what);
+    if (fresh) {
+      const OperatorList operators = make();
+      auto items = std::make_shared<Items>(items_of(operators));
+      Made& made = it->second;
+      for (const Operator& o : operators) made.flops += o.flops;
+      made.charge = run_chain(p_.fabric, *items, slowdown(), made.length);
+      made.items = std::move(items);
+    }
+    const Made& made = it->second;
+    if (made.items->empty()) return;
+    pass.chains.emplace_back(made.items, times);
+    pass.chain_lengths.push_back(made.length);
+    pass.whole.fixed.add(made.charge, times);
+    pass.flops += made.flops * times;
+  }
+
+  double slowdown() const { return p_.overlaps() ? p_.profile[Parameter::overlap_slowdown] : 1; }
+
+  void launch(Pass& pass, Parameter p) const {
+    pass.launch = work_item("launch", Category::overhead, p, Seconds(p_.profile[p]));
+    pass.whole.fixed.add(pass.launch->fixed);
+  }
+
+  static void finish(Pass& pass, std::string_view name) {
+    pass.whole.name = name;
+    pass.whole.length = pass.whole.fixed.total();
+  }
+
+  static OperatorList only(OperatorList list, bool weights) {
+    std::erase_if(list, [&](const Operator& o) { return o.weights != weights; });
+    return list;
+  }
+
+  Chunk make_chunk(int chunk) {
+    const LayerModel& model = p_.layer_model;
+    const int layers = layers_[at(chunk)];
+    const bool pipelined = p_.stages > 1, split = p_.schedule == Schedule::zero_bubble && pipelined;
+    Chunk c;
+    launch(c.forward, pipelined ? Parameter::task_launch : Parameter::graph_launch);
+    if (pipelined) launch(c.backward, Parameter::task_launch);  // else one graph with the forward
+    if (first(chunk))
+      append(
+          c.forward, "embedding", [&] { return model.embedding_forward(); }, 1);
+    append(
+        c.forward, "layer", [&] { return model.layer_forward(); }, layers);
+    if (last(chunk))
+      append(
+          c.forward, "head", [&] { return model.head_forward(); }, 1);
+    const auto backward = [&](Pass& pass, const char* head, const char* layer, const char* embedding,
+                              const char* add, const std::function<OperatorList(OperatorList)>& part) {
+      if (last(chunk))
+        append(
+            pass, head, [&] { return part(model.head_backward()); }, 1);
+      append(
+          pass, layer, [&] { return part(model.layer_backward()); }, layers);
+      if (first(chunk))
+        append(
+            pass, embedding, [&] { return part(model.embedding_backward()); }, 1);
+      append(
+          pass, add, [&] { return part(model.accumulate(parameters_ / p_.chunks())); }, 1);
+    };
+    if (split) {
+      launch(c.weights, Parameter::task_launch);
+      backward(c.backward, "head back", "layer back", "embedding back", "add",
+               [&](OperatorList list) { return only(std::move(list), false); });
+      backward(c.weights, "head weights", "layer weights", "embedding weights", "add weights",
+               [&](OperatorList list) { return only(std::move(list), true); });
+      finish(c.weights, "weights");
+    } else {
+      backward(c.backward, "head back", "layer back", "embedding back", "add",
+               [](OperatorList list) { return list; });
+    }
+    finish(c.forward, "forward");
+    finish(c.backward, "backward");
+    return c;
+  }
+
+  void make_end_of_step(StageWork& work) {
+    const Strategy& s = p_.strategy;
+    const bool has_head = stage_ == p_.stages - 1;
+    if (s.sequence_parallel) {  // norm weights' gradients, one fp32 vector each
+      work.gradients_to_norms = plain("norm gradients", Category::tensor_parallel, Scope::tensor,
+                                      4.0 * p_.job.architecture.hidden, 2 * layers() + (has_head ? 1 : 0));
+    }
+    const StateBytes per = state_bytes(s.precision, s.zero1);
+    if (s.context_parallel > 1) {
+      const int tensors = kTensorsPerLayer * layers() + 1;
+      work.context_reduce = plain("gradients over context ranks", Category::context_parallel, Scope::context,
+                                  per.gradient * parameters_ / tensors, tensors);
+    }
+    const double expert = expert_parameters(), rest = parameters_ - expert;
+    const double narrow = s.precision == Precision::fp32 ? 4 : 2;
+    if (s.zero1) {
+      const double wide = s.precision == Precision::bf16_sr ? 2 : 4;
+      work.reduce =
+          bucketed("gradients", CollectiveOp::reduce_scatter, Scope::data, wide * rest, kZeroBucketBytes);
+      append_all(work.reduce, bucketed("expert gradients", CollectiveOp::reduce_scatter, Scope::expert_data,
+                                       wide * expert, kZeroBucketBytes));
+      work.gather =
+          bucketed("weights", CollectiveOp::all_gather, Scope::data, narrow * rest, kZeroBucketBytes);
+      append_all(work.gather, bucketed("expert weights", CollectiveOp::all_gather, Scope::expert_data,
+                                       narrow * expert, kZeroBucketBytes));
+    } else {
+      work.reduce =
+          bucketed("gradients", CollectiveOp::all_reduce, Scope::data, narrow * rest, kAllReduceBucketBytes);
+      append_all(work.reduce, bucketed("expert gradients", CollectiveOp::all_reduce, Scope::expert_data,
+                                       narrow * expert, kAllReduceBucketBytes));
+    }
+    const int shards = s.data_parallel * s.context_parallel;
+    const Operator update = p_.layer_model.optimizer(parameters_, shards).front();
+    work.optimizer = work_item(update.name, update.category, update.parameter, update.seconds);
+    work.end = work_item("host", Category::overhead, Parameter::step_overhead,
+                         Seconds(p_.profile[Parameter::step_overhead]));
+  }
+
+  /// Weights of the experts on this core.
+  double expert_parameters() const {
+    const Architecture& a = p_.job.architecture;
+    if (a.experts == 0) return 0;
+    return static_cast<double>(a.experts) / p_.strategy.expert_parallel * layers() * 3.0 * a.hidden *
+           a.intermediate / p_.strategy.tensor_parallel;
+  }
+
+  /// `repeat` all-reduces of `bytes`, one after the other.
+  Items plain(std::string_view name, Category c, Scope scope, double bytes, int repeat) {
+    const Call call{scope, CollectiveOp::all_reduce, Bytes(bytes), repeat, 0};
+    return transfer_items(p_.fabric, name, c, collective(p_.fabric, call.op, groups_.of(scope), call.bytes),
+                          call);
+  }
+
+  /// A long vector in buckets, one collective each, one after the other.
+  Items bucketed(std::string_view name, CollectiveOp op, Scope scope, double bytes, double bucket) {
+    const Groups& groups = groups_.of(scope);
+    if (groups.empty() || bytes == 0) return {};
+    const int buckets = static_cast<int>(std::max(1.0, std::ceil(bytes / bucket)));
+    const Call call{scope, op, Bytes(bytes / buckets), buckets, 0};
+    Items items = transfer_items(p_.fabric, name, Category::data_parallel,
+                                 collective(p_.fabric, op, groups, call.bytes), call);
+    if (items.empty()) return items;
+    Item& head = items.front();
+    head.fixed.add(name, Category::data_parallel, Parameter::bucket_overhead,
+                   to_sim_time(Seconds(p_.profile[Parameter::bucket_overhead] * buckets)));
+    head.length = head.fixed.total();
+    return items;
+  }
+
+  struct Made {
+    std::shared_ptr<const Items> items;
+    Charge charge;
+    SimTime length;
+    Flops flops{};
+  };
+
+  const StepParts& p_;
+  int stage_;
+  std::vector<int> layers_;  ///< per chunk
+  StageGroups groups_;
+  double parameters_;
+  std::map<std::tuple<CollectiveOp, Scope, double>, Collective> known_;
+  std::map<std::string_view, Made> chains_;
+};
+
+/// Layers of each stage and chunk: part c * PP + stage of the model.
+std::vector<std::vector<int>> layers_by_chunk(const Architecture& a, const Strategy& s) {
+  Strategy whole = s;
+  whole.pipeline_parallel = s.pipeline_parallel * s.virtual_pipeline;
+  const std::vector<int> parts = layers_per_stage(a, whole);
+  std::vector<std::vector<int>> layers(at(s.pipeline_parallel));
+  for (std::size_t i = 0; i < parts.size(); ++i) layers[i % layers.size()].push_back(parts[i]);
+  return layers;
+}
+
+/// Groups without their place among the nodes: node classes counted from the first one, local cores as they
+/// are. Equal keys, equal loads but for a shift.
+void add_key(std::vector<int>& key, const Groups& groups, const topology::Placement& placement, int cls) {
+  key.push_back(-1);
+  for (const std::vector<int>& group : groups) {
+    if (std::none_of(group.begin(), group.end(), [&](int r) { return placement.represents(r); })) continue;
+    key.push_back(-2);
+    int last = -1;
+    for (const int r : group) {
+      if (placement.node_of(r) != last) {
+        last = placement.node_of(r);
+        key.push_back(-3 - (placement.class_of_node(last) - cls + placement.classes()));
+        key.push_back(placement.represents(r) ? 1 : 0);
+      }
+      key.push_back(placement.local_of(r));
+    }
+  }
+}
+
+}  // namespace
+
+const Groups& StageGroups::of(Scope scope) const {
+  switch (scope) {
+    case Scope::kv_replicas:
+      return kv;
+    case Scope::context:
+      return context;
+    case Scope::expert:
+      return expert;
+    case Scope::data:
+      return data;
+    case Scope::expert_data:
+      return expert_data;
+    case Scope::tensor:
+    case Scope::pipeline:
+    case Scope::none:
+      break;
+  }
+  return tensor;
+}
+
+StepParts::StepParts(const Job& j, const Strategy& s, const Profile& p, const topology::ChipGraph& g,
+                     Schedule schedule_)
+    : job(j),
+      strategy(s),
+      profile(p),
+      schedule(schedule_),
+      graph(g),
+      order(job.cluster, {s.tensor_parallel, s.context_parallel, s.data_parallel, s.pipeline_parallel}),
+      placement(job.cluster, order),
+      fabric(job.cluster, graph, placement, profile),
+      layer_model(job, strategy, profile),
+      micro_batches(models::micro_batches(job.training, s)),
+      stages(s.pipeline_parallel) {
+  make_stages();
+  make_boundaries();
+  make_barrier();
+  must_expand = chains_share_with_others();
+}
+
+StageGroups StepParts::groups_of(int stage) const {
+  StageGroups g;
+  const int t = strategy.tensor_parallel, c = strategy.context_parallel, d = strategy.data_parallel;
+  const auto add = [](Groups& groups, std::vector<int> group) {
+    if (group.size() > 1) groups.push_back(std::move(group));
+  };
+  for (int data = 0; data < d; ++data) {
+    for (int context = 0; context < c; ++context) {
+      std::vector<int> tensor;
+      for (int i = 0; i < t; ++i) tensor.push_back(order.rank(stage, data, context, i));
+      for (std::vector<int>& copies : order.kv_groups_of(tensor, strategy.kv_replicator))
+        add(g.kv, std::move(copies));
+      add(g.tensor, std::move(tensor));
+    }
+  }
+  for (int i = 0; i < t; ++i) {
+    std::vector<int> sharding;
+    for (int data = 0; data < d; ++data) {
+      std::vector<int> ring;
+      for (int context = 0; context < c; ++context) ring.push_back(order.rank(stage, data, context, i));
+      sharding.insert(sharding.end(), ring.begin(), ring.end());
+      add(g.context, std::move(ring));
+    }
+    // Expert parallel splits data parallel: neighbours hold different experts.
+    const int e = strategy.expert_parallel;
+    for (int context = 0; context < c && e > 1; ++context) {
+      for (int block = 0; block < d / e; ++block) {
+        std::vector<int> others;
+        for (int k = 0; k < e; ++k) others.push_back(order.rank(stage, block * e + k, context, i));
+        add(g.expert, std::move(others));
+      }
+    }
+    for (int k = 0; k < e; ++k) {
+      std::vector<int> same;
+      for (int data = k; data < d; data += e) {
+        for (int context = 0; context < c; ++context) same.push_back(order.rank(stage, data, context, i));
+      }
+      add(g.expert_data, std::move(same));
+    }
+    add(g.data, std::move(sharding));
+  }
+  return g;
+}
+
+Groups StepParts::pairs_of(int boundary) const {
+  Groups pairs;
+  const int above = (boundary + 1) % stages;
+  for (int data = 0; data < strategy.data_parallel; ++data) {
+    for (int context = 0; context < strategy.context_parallel; ++context) {
+      for (int i = 0; i < strategy.tensor_parallel; ++i) {
+        pairs.push_back({order.rank(boundary, data, context, i), order.rank(above, data, context, i)});
+      }
+    }
+  }
+  return pairs;
+}
+
+void StepParts::make_stages() {
+  const auto layers = layers_by_chunk(job.architecture, strategy);
+  std::map<std::vector<int>, std::pair<std::shared_ptr<const StageWork>, int>> known;
+  for (int stage = 0; stage < stages; ++stage) {
+    const StageGroups groups = groups_of(stage);
+    const int cls = placement.class_of_rank(order.rank(stage, 0, 0, 0));
+    std::vector<int> key = layers[at(stage)];
+    key.push_back(stage == 0);
+    key.push_back(stage == stages - 1);
+    for (const Groups* g :
+         {&groups.tensor, &groups.kv, &groups.context, &groups.expert, &groups.data, &groups.expert_data})
+      add_key(key, *g, placement, cls);
+    const auto [it, fresh] = known.try_emplace(std::move(key));
+    if (fresh) it->second = {StageBuilder(*this, stage, layers[at(stage)]).build(), cls};
+    parts.push_back({it->second.first, fabric.shift_of(cls) - fabric.shift_of(it->second.second)});
+  }
+}
+
+void StepParts::make_boundaries() {
+  std::map<std::vector<int>, std::pair<Boundary, int>> known;
+  const int count = strategy.virtual_pipeline > 1 && stages > 1 ? stages : stages - 1;
+  for (int b = 0; b < count; ++b) {
+    const Groups all = pairs_of(b);
+    Groups pairs;
+    for (const std::vector<int>& pair : all) {
+      if (placement.represents(pair[0]) || placement.represents(pair[1])) pairs.push_back(pair);
+    }
+    const int cls = placement.class_of_rank(all.front().front());
+    std::vector<int> key;
+    add_key(key, all, placement, cls);
+    const auto [it, fresh] = known.try_emplace(std::move(key));
+    if (fresh) {
+      const auto message = [&](std::string_view name, Bytes bytes) {
+        const Call call{Scope::pipeline, CollectiveOp::send_recv, bytes, 1, 0};
+        Items items =
+            transfer_items(fabric, name, Category::pipeline, collective(fabric, call.op, pairs, bytes), call);
+        items.front().fixed.add(name, Category::pipeline, Parameter::task_launch,
+                                to_sim_time(Seconds(profile[Parameter::task_launch])));
+        items.front().length = items.front().fixed.total();
+        return std::make_shared<const Items>(std::move(items));
+      };
+      it->second = {{message("send activation", layer_model.boundary() + layer_model.pass_along()),
+                     message("send gradient", layer_model.boundary()), 0},
+                    cls};
+    }
+    Boundary boundary = it->second.first;
+    boundary.shift = fabric.shift_of(cls) - fabric.shift_of(it->second.second);
+    boundaries.push_back(std::move(boundary));
+  }
+}
+
+/// The gradient norm: scalar all-reduces over tensor, data and pipeline groups; every stage waits.
+void StepParts::make_barrier() {
+  barrier.name = "gradient norm";
+  barrier.fixed.add(barrier.name, Category::overhead, Parameter::in_graph_alpha,
+                    to_sim_time(Seconds(3 * profile[Parameter::in_graph_alpha])));
+  if (job.cluster.nodes > 1) {
+    barrier.fixed.add(barrier.name, Category::overhead, Parameter::efa_latency,
+                      to_sim_time(Seconds(2 * profile[Parameter::efa_latency])));
+  }
+  barrier.length = barrier.fixed.total();
+}
+
+/// True when a stage's own collectives use a link or NIC that another stage may use at the same time: then
+/// layers must run inside the step, where the engine shares the resource out.
+bool StepParts::chains_share_with_others() const {
+  std::vector<int> user(fabric.size(), -1);  // the stage whose chains use a resource
+  for (int s = 0; s < stages; ++s) {
+    for (const Chunk& chunk : work(s).chunks) {
+      for (const Pass* pass : {&chunk.forward, &chunk.backward, &chunk.weights}) {
+        for (const auto& [chain, times] : pass->chains) {
+          for (const Item& item : *chain) {
+            for (const auto& [id, bytes] : item.load) {
+              int& owner = user[id + parts[at(s)].shift];
+              if (owner >= 0 && owner != s) return true;
+              owner = s;
+            }
+          }
+        }
+      }
+    }
+  }
+  // A blocking transfer cannot disturb the stages that take part in it: they are busy with it.
+  const bool blocking = this->blocking();
+  const auto disturbs = [&](const Items& items, Fabric::Id shift, int first_stage, int last_stage) {
+    for (const Item& item : items) {
+      for (const auto& [id, bytes] : item.load) {
+        const int owner = user[id + shift];
+        if (owner >= 0 && owner != first_stage && owner != last_stage) return true;
+      }
+    }
+    return false;
+  };
+  for (int s = 0; s < stages; ++s) {
+    for (const Items* items :
+         {&work(s).gradients_to_norms, &work(s).context_reduce, &work(s).reduce, &work(s).gather}) {
+      if (disturbs(*items, parts[at(s)].shift, s, s)) return true;
+    }
+  }
+  for (std::size_t b = 0; b < boundaries.size(); ++b) {
+    const int below = blocking ? static_cast<int>(b) : -2, above = blocking ? below + 1 : -2;
+    const Boundary& boundary = boundaries[b];
+    if (disturbs(*boundary.activation, boundary.shift, below, above) ||
+        disturbs(*boundary.gradient, boundary.shift, below, above)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace trnplan::models

@@ -1,0 +1,60 @@
+// The items of a step as a program for the engine: one lane per stage where all its ranks do the same, or one
+// per core. Internal to the step model.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "models/step_parts.h"
+#include "sim/executor.h"
+#include "sim/program.h"
+
+namespace trnplan::models {
+
+/// How a step's lanes and transfers are laid out.
+class Layout {
+ public:
+  /// A transfer that a set of lanes of a stage make together.
+  struct Share {
+    std::vector<int> lanes;
+    Fabric::Load load;
+  };
+  virtual ~Layout() = default;
+  virtual int lanes(int stage) const = 0;
+  virtual const Fabric& fabric() const = 0;
+  /// The transfers of an item of a stage; `shift` of the stage is applied.
+  virtual const std::vector<Share>& shares(int stage, const Item& item) = 0;
+  /// The same over a boundary: lanes of the stage below first, then those of the stage above.
+  virtual const std::vector<Share>& pair_shares(int boundary, const Item& item) = 0;
+};
+
+/// One lane per stage.
+std::unique_ptr<Layout> lane_per_stage(const StepParts& parts);
+/// One lane per core, every node and every group of its own.
+std::unique_ptr<Layout> lane_per_core(const StepParts& parts);
+
+/// A step as a program, and what its tasks are.
+struct StepProgram {
+  struct Source {
+    const Item* item = nullptr;  ///< nullptr: two queues wait for each other
+    int stage = 0;               ///< negative: -1 - boundary of a message, or all stages
+    int chunk = 0;
+    bool pass = false;  ///< forward, backward or weights of a micro-batch
+    const char* label = "";
+  };
+  sim::Program program;
+  std::vector<Source> sources;        ///< by tag
+  std::vector<Fabric::Id> resources;  ///< fabric id of each resource of the program
+
+  const Source& of(sim::TaskId t) const { return sources[program.tasks()[t].tag]; }
+};
+
+/// `expand`: every operator is a task; else every pass.
+StepProgram make_program(const StepParts& parts, Layout& layout, bool expand);
+
+/// What a task took beyond its fixed part.
+SimTime beyond_fixed(const sim::Program& program, const sim::Run& run, sim::TaskId t);
+
+}  // namespace trnplan::models
