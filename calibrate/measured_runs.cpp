@@ -12,12 +12,16 @@ using models::MeasuredRun;
 
 namespace {
 
-/// The stated policy, e.g. "selective (core attention + MLP)" or "full (uniform, every layer)".
+/// The stated policy, e.g. "selective (core attention + MLP)" or "full (uniform, every layer)". Bare
+/// "selective" is Megatron's, the attention core.
 models::Recompute recompute_of(std::string_view text) {
+  const auto says = [&](std::string_view words) { return text.find(words) != std::string_view::npos; };
   models::Recompute r;
   r.full = text.find("full") == 0;
-  r.core_attention = text.find("core attention") != std::string_view::npos;
-  r.mlp = text.find("MLP") != std::string_view::npos;
+  r.core_attention = says("core attention") || text == "selective";
+  r.activation_multiply = says("MLP multiply");
+  r.mlp = says("MLP") && !r.activation_multiply;
+  r.rms_norm = says("RMSNorm");
   return r;
 }
 
@@ -48,6 +52,10 @@ MeasuredRun read_row(CsvReader& csv) {
   run.model = csv.text("model");
   run.hardware = csv.text("hardware");
   run.nodes = csv.whole("nodes", 0);
+  run.accelerators = csv.whole("accelerators", 0);
+  run.layers = csv.whole("layers", 0);
+  run.vocabulary = csv.whole("vocab", 0);
+  run.value = csv.text("value");
   run.sequence = csv.whole("seq_len", 0);
   run.global_batch = batch_of(csv, run.sequence);
   run.step_seconds = csv.number("step_s");
@@ -60,7 +68,7 @@ MeasuredRun read_row(CsvReader& csv) {
   s.micro_batch = csv.whole("micro_batch", 1);
   s.sequence_parallel = csv.text("sp") == "yes";
   s.zero1 = csv.text("zero1") == "yes";
-  s.flash_attention = csv.text("flash_attn") == "yes";
+  s.flash_attention = csv.text("flash_attn") == "yes" || csv.text("flash_attn") == "ring";
   s.recompute = recompute_of(csv.text("recompute"));
   s.precision = precision_of(csv.text("precision"));
   return run;

@@ -27,6 +27,13 @@ std::string seconds(Seconds s) {
                     : fmt::format("{:.2f}", v);
 }
 
+/// In percent, never rounded to certainty.
+std::string probability(double p) {
+  if (p > 0.999 && p < 1) return "> 99.9 %";
+  if (p > 0 && p < 0.001) return "< 0.1 %";
+  return fmt::format("{:.1f} %", 100 * p);
+}
+
 std::string upper(std::string_view text) {
   std::string out(text);
   for (char& c : out) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
@@ -111,7 +118,8 @@ std::string memory_table(const models::Memory& memory) {
         fmt::format("  {:>7} {}\n", last == i ? fmt::format("{}", i) : fmt::format("{}-{}", i, last), line);
     i = last + 1;
   }
-  return text + fmt::format("  GiB per core; a core has {:.2f}\n", in_gibibytes(memory.limit));
+  return text + fmt::format("  GiB per core; a core has {:.2f}; fits with probability {}\n",
+                            in_gibibytes(memory.limit), probability(memory.fit_probability));
 }
 
 std::string plan_details(const Plan& p) {

@@ -35,13 +35,19 @@ if (($(wc -l <"$work/readme") < 20)) || grep -vxFf examples/llama3-8b-one-node/e
   printf 'FAIL: README.md does not show what the example prints\n'
   failed=$((failed + 1))
 fi
-# docs/accuracy.md shows the fit of the collectives, and the catalogue holds its result.
-checks=$((checks + 2))
-sed -n '/^```text$/,/^```$/p' docs/accuracy.md | sed '/^```/d' >"$work/accuracy"
-if ! diff -u examples/collectives-of-2023/expected-output "$work/accuracy"; then
-  printf 'FAIL: docs/accuracy.md does not show what examples/collectives-of-2023 prints\n'
-  failed=$((failed + 1))
-fi
+# docs/accuracy.md shows the fit of the collectives and the memory of published jobs.
+shows() {  # shows HEADING EXAMPLE: the text block below the heading is what the example prints
+  checks=$((checks + 1))
+  sed -n "/^## $1/,/^## /p" docs/accuracy.md | sed -n '/^```text$/,/^```$/p' | sed '/^```/d' >"$work/accuracy"
+  if ! diff -u "examples/$2/expected-output" "$work/accuracy"; then
+    printf 'FAIL: docs/accuracy.md, %s, does not show what examples/%s prints\n' "$1" "$2"
+    failed=$((failed + 1))
+  fi
+}
+shows Collectives collectives-of-2023
+shows Memory memory-of-published-jobs
+# The catalogue holds the result of the fit.
+checks=$((checks + 1))
 read -ra words <examples/collectives-of-2023/command
 profile=trn1-2023-04-fitted.json
 if ! "$trnplan" "${words[@]}" --out "$work/$profile" >/dev/null 2>&1 ||

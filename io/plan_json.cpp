@@ -55,12 +55,31 @@ Json memory_object(const models::StageMemory& m, Bytes limit) {
           {"instant", to_string(m.instant)}};
 }
 
+/// The worst stage, and the chance that it fits.
+Json worst_object(const models::Memory& memory) {
+  Json worst = memory_object(memory.worst(), memory.limit);
+  worst["fit_probability"] = memory.fit_probability;
+  return worst;
+}
+
+Json moments_array(const models::StageMemory& m) {
+  Json all = Json::array();
+  for (const models::MemoryMoment& moment : m.moments) {
+    all.push_back({{"instant", to_string(moment.instant)},
+                   {"activations", whole_bytes(moment.activations)},
+                   {"logits", whole_bytes(moment.logits)},
+                   {"staging", whole_bytes(moment.staging)}});
+  }
+  return all;
+}
+
 Json stages_array(const models::Memory& memory) {
   Json all = Json::array();
   for (const models::StageMemory& m : memory.stages) {
     Json stage = memory_object(m, memory.limit);
     stage["layers"] = m.layers;
     stage["in_flight"] = m.in_flight;
+    stage["moments"] = moments_array(m);
     all.push_back(std::move(stage));
   }
   return all;
@@ -91,7 +110,7 @@ Json plan_object(const Plan& p) {
                {"hfu", p.report.hfu},
                {"model_tflops", p.report.model_flops.value / 1e12},
                {"six_n_tflops", p.report.six_n_flops.value / 1e12},
-               {"memory_bytes_per_core", memory_object(p.memory.worst(), p.memory.limit)},
+               {"memory_bytes_per_core", worst_object(p.memory)},
                {"memory_by_stage", stages_array(p.memory)},
                {"breakdown_seconds", std::move(breakdown)},
                {"seconds_by_parameter", std::move(parameters)},
@@ -111,7 +130,7 @@ Json refusal_object(const planner::Refusal& r, const models::Job& job) {
                  {"message", r.why.message},
                  {"fix", r.why.fix},
                  {"step_seconds_bound", r.lower_bound.value}};
-  if (r.memory) object["memory_bytes_per_core"] = memory_object(r.memory->worst(), r.memory->limit);
+  if (r.memory) object["memory_bytes_per_core"] = worst_object(*r.memory);
   if (!r.chips.empty()) object["chips"] = r.chips;
   return object;
 }
@@ -162,7 +181,7 @@ std::string search_json(const planner::SearchResult& result, const models::Job& 
     if (why.closest) {
       object["closest"] = strategy_object(*why.closest, models::micro_batches(job.training, *why.closest),
                                           job.cluster.nodes, job.cluster.instance.name);
-      object["memory_bytes_per_core"] = memory_object(why.memory->worst(), why.memory->limit);
+      object["memory_bytes_per_core"] = worst_object(*why.memory);
     }
     j["infeasible"] = std::move(object);
   }

@@ -19,10 +19,19 @@ struct MeasuredRun {
   std::string model;
   std::string hardware;
   int nodes = 0;
+  int accelerators = 0;  ///< cores on Trainium
+  int layers = 0;        ///< of the network, 0 = not stated
+  int vocabulary = 0;    ///< padded where the framework pads
   int sequence = 0;
   int global_batch = 0;
+  std::string value;  ///< as published
   std::optional<double> step_seconds;
   Strategy strategy;  ///< as stated; defaults where empty
+
+  /// The source says how all of its cores are used.
+  bool has_layout() const {
+    return accelerators > 0 && strategy.model_parallel() * strategy.data_parallel == accelerators;
+  }
 };
 
 }  // namespace trnplan::models

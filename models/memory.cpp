@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 namespace trnplan::models {
 
@@ -53,26 +54,79 @@ std::vector<int> layers_per_stage(const Architecture& a, const Strategy& s) {
   return layers;
 }
 
+std::vector<int> layers_per_chunk(const Architecture& a, const Strategy& s) {
+  Strategy parts;
+  parts.pipeline_parallel = s.pipeline_parallel * s.virtual_pipeline;
+  parts.pipeline_cuts = s.pipeline_cuts;
+  return layers_per_stage(a, parts);
+}
+
 namespace {
+
+std::vector<int> sums_per_stage(const std::vector<int>& parts, const Strategy& s) {
+  const auto stages = static_cast<std::size_t>(s.pipeline_parallel);
+  std::vector<int> layers(stages);
+  for (std::size_t first = 0; first < parts.size(); first += stages) {
+    for (std::size_t i = 0; i < stages; ++i) layers[i] += parts[first + i];
+  }
+  return layers;
+}
+
+/// `residency` of a model cut into `parts`.
+Residency residency_of(const std::vector<int>& parts, const Strategy& s, int micro_batches, int stage) {
+  const int stages = s.pipeline_parallel, chunks = s.virtual_pipeline;
+  const auto layers_of = [&](int chunk) { return parts[static_cast<std::size_t>(chunk * stages + stage)]; };
+  if (chunks == 1) {
+    const int in_flight = std::min(micro_batches, stages - stage);
+    return {in_flight, in_flight * layers_of(0)};
+  }
+  // Megatron's order: PP micro-batches through chunk 0, the same through chunk 1, ..., then the next PP.
+  const std::int64_t round = std::int64_t{stages} * chunks, all = std::int64_t{micro_batches} * chunks;
+  const std::int64_t warm_up =
+      micro_batches == stages
+          ? all
+          : std::min(std::int64_t{2} * (stages - 1 - stage) + std::int64_t{chunks - 1} * stages, all);
+  const auto chunk_of = [&](std::int64_t step) { return static_cast<int>(step % round / stages); };
+  std::int64_t forwards = std::min(warm_up + 1, all);
+  Residency most{static_cast<int>(forwards), 0};
+  int alive = 0;
+  for (std::int64_t k = 0; k < forwards; ++k) alive += layers_of(chunk_of(k));
+  most.layers = alive;
+  // Chunks of unequal length: one backward and one forward at a time, for one round.
+  for (std::int64_t k = 0; k < round && forwards < all; ++k, ++forwards) {
+    alive += layers_of(chunk_of(forwards)) - layers_of(chunks - 1 - chunk_of(k));
+    most.layers = std::max(most.layers, alive);
+  }
+  return most;
+}
 
 /// Peak bytes per logit while the loss is computed: bf16 logits, fp32 copy, shifted copy, softmax.
 constexpr double kLogitBytes = 14;
+/// While the head's gradients are: the logits the model returns in fp32, and their gradient in bf16.
+constexpr double kLogitGradientBytes = 6;
 
 /// A weight of one core: ZeRO-1 shards it along the first dimension.
 struct Tensor {
   double rows, columns;
   int count = 1;
+  bool expert = false;
   double elements() const { return rows * columns * count; }
 };
 
-std::vector<Tensor> local_tensors(const Architecture& a, const Strategy& s, int stage) {
+std::vector<Tensor> local_tensors(const Architecture& a, const Strategy& s, int stage, int layers) {
   const double t = s.tensor_parallel, h = a.hidden, q = static_cast<double>(a.heads) * a.head_dim / t;
   const double kv = 2.0 * a.kv_dim() * s.kv_replicator / t, f = a.intermediate / t;
-  const int layers = layers_per_stage(a, s)[static_cast<std::size_t>(stage)];
-  std::vector<Tensor> all = {
-      {q + kv, h, layers}, {h, q, layers},     {(a.mlp == Mlp::gated ? 2 : 1) * f, h, layers},
-      {h, f, layers},      {h, 1, 2 * layers},
-  };
+  const double up = (a.mlp == Mlp::gated ? 2 : 1) * f;
+  std::vector<Tensor> all = {{q + kv, h, layers}, {h, q, layers}, {h, 1, 2 * layers}};
+  if (a.experts > 0) {  // (experts, h, 2f/T) and (experts, f/T, h); the router is whole on every rank
+    const double experts = std::ceil(1.0 * a.experts / s.expert_parallel);
+    all.push_back({experts, h * up, layers, true});
+    all.push_back({experts, h * f, layers, true});
+    all.push_back({static_cast<double>(a.experts), h, layers});
+  } else {
+    all.push_back({up, h, layers});
+    all.push_back({h, f, layers});
+  }
   if (a.biases) {
     all.push_back({q + kv, 1, layers});
     all.push_back({f, 1, layers});
@@ -83,43 +137,106 @@ std::vector<Tensor> local_tensors(const Architecture& a, const Strategy& s, int 
   if (first) {
     all.push_back({vocabulary, h});
     if (a.learned_positions) all.push_back({static_cast<double>(a.max_positions), h});
+    if (a.family == Family::bert) all.push_back({2, h});  // token types
   }
   if (last) {
-    all.push_back({h, 1});
+    all.push_back({h, a.biases ? 2.0 : 1.0});
     if (!a.tied_embeddings || !first) all.push_back({vocabulary, h});
   }
   return all;
 }
 
-/// Activations of a layer and micro-batch, per core: what autograd keeps, and what recomputation makes anew.
-struct LayerBytes {
-  double kept, remade;
+/// What the weights of a core come to.
+struct Weights {
+  double elements = 0;
+  double padded = 0;   ///< of a rank's shards, rows rounded up
+  double reduced = 0;  ///< of the shards one optimizer step holds reduced gradients of
+  double largest = 0;
 };
+
+Weights weights_of(const Architecture& a, const Strategy& s, int stage, int layers) {
+  const double ranks = s.zero1 ? static_cast<double>(s.data_parallel) * s.context_parallel : 1.0;
+  const double expert_ranks = std::max(1.0, ranks / s.expert_parallel);
+  Weights w;
+  double experts = 0;
+  for (const Tensor& tensor : local_tensors(a, s, stage, layers)) {
+    const double shard =
+        std::ceil(tensor.rows / (tensor.expert ? expert_ranks : ranks)) * tensor.columns * tensor.count;
+    w.elements += tensor.elements();
+    w.padded += shard;
+    if (tensor.expert) experts += shard;
+    w.largest = std::max(w.largest, tensor.rows * tensor.columns);
+  }
+  // With expert parallel two optimizers step one after the other.
+  w.reduced = s.expert_parallel > 1 ? std::max(experts, w.padded - experts) : w.padded;
+  return w;
+}
+
+/// Bytes at one micro-batch's width.
+struct Widths {
+  double element;   ///< bytes of an activation
+  double tokens;    ///< s b of this context-parallel rank
+  double inside;    ///< s b / T: inside the tensor-parallel region. This and the next doubled for fp32
+  double outside;   ///< norms and linear inputs: s b / T with sequence parallel, else s b
+  double gathered;  ///< bytes of s b h, as gathered for a product or before its output is reduced
+  bool flash;       ///< no s x s probabilities
+};
+
+Widths widths_of(const Job& job, const Strategy& s) {
+  Widths w{};
+  w.element = s.precision == Precision::fp32 ? 4 : 2;
+  w.tokens = static_cast<double>(job.training.sequence) / s.context_parallel * s.micro_batch;
+  w.inside = w.tokens / s.tensor_parallel * w.element / 2;
+  w.outside = s.sequence_parallel ? w.inside : w.tokens * w.element / 2;
+  w.gathered = w.element * w.tokens * job.architecture.hidden;
+  w.flash = s.flash_attention || s.context_parallel > 1;
+  return w;
+}
+
+/// Activations of a layer and micro-batch, per core: what autograd keeps, what recomputation makes anew, and
+/// what ring attention has on its way.
+struct LayerBytes {
+  double kept, remade, rotating;
+};
+
+/// Bytes of the experts: the tokens gathered for the router, each expert's places going in and coming out
+/// whole on every tensor-parallel rank, and its inner activations.
+double expert_bytes(const Architecture& a, const Strategy& s, const Widths& w) {
+  const double chosen = w.tokens * a.experts_per_token;
+  const double places =
+      a.capacity_factor > 0
+          ? a.experts * std::min(std::ceil(chosen * a.capacity_factor / a.experts), w.tokens)
+          : chosen;
+  const double inner =
+      (a.mlp == Mlp::gated ? 4 : 2) * a.intermediate / static_cast<double>(s.tensor_parallel);
+  return w.element * (2.0 * a.hidden + inner) * places + (s.sequence_parallel ? w.gathered : 0.0);
+}
 
 LayerBytes layer_bytes(const Job& job, const Strategy& s) {
   const Architecture& a = job.architecture;
-  const double h = a.hidden, f = a.intermediate, t = s.tensor_parallel, b = s.micro_batch;
-  const double sequence = static_cast<double>(job.training.sequence) / s.context_parallel;
-  const double wide = s.precision == Precision::fp32 ? 2 : 1;      // the counts below are for bf16
-  const double x = sequence * b / t * wide;                        // inside the tensor-parallel region
-  const double y = s.sequence_parallel ? x : sequence * b * wide;  // norms and linear inputs
-  const double scores = b * a.heads / t * sequence * sequence;
+  const Widths w = widths_of(job, s);
+  const double h = a.hidden, f = a.intermediate, q = static_cast<double>(a.heads) * a.head_dim;
+  const double x = w.inside, y = w.outside;
+  const double scores = w.tokens * a.heads / s.tensor_parallel *
+                        (static_cast<double>(job.training.sequence) / s.context_parallel);
 
   const double norms = 12 * h * y, inputs = 4 * h * y;
-  const double heads = (s.flash_attention ? 10 : 8) * h * x;  // q, k, v (repeated), o; the input of o_proj
-  const double mlp = (a.mlp == Mlp::gated ? 8 : 4) * f * x;
-  const double probabilities = s.flash_attention ? 0 : 6 * scores * wide;
+  const double heads = (w.flash ? 10 : 8) * q * x;  // q, k, v (repeated), o; the input of o_proj
+  const double mlp = a.experts > 0 ? expert_bytes(a, s, w) : (a.mlp == Mlp::gated ? 8 : 4) * f * x;
+  const double probabilities = w.flash ? 0 : 3 * w.element * scores;
   const double all = norms + inputs + heads + mlp + probabilities;
-  if (s.recompute.full) return {2 * h * y, all};
+  // K, V and their gradients, and the next K and V with the gradients that come with them: 2 q x bytes each.
+  const double rotating = s.context_parallel > 1 ? 12 * q * x : 0;
+  if (s.recompute.full) return {2 * h * y, all, rotating};
 
-  LayerBytes bytes{all, 0};
+  LayerBytes bytes{all, 0, rotating};
   const auto drop = [&](double amount) {
     bytes.kept -= amount;
     bytes.remade += amount;
   };
   if (s.recompute.mlp) {
     drop(mlp);
-  } else if (s.recompute.activation_multiply && a.mlp == Mlp::gated) {
+  } else if (s.recompute.activation_multiply && a.mlp == Mlp::gated && a.experts == 0) {
     drop(2 * f * x);
   }
   if (s.recompute.rms_norm) drop(8 * h * y);
@@ -128,80 +245,104 @@ LayerBytes layer_bytes(const Job& job, const Strategy& s) {
 }
 
 StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profile, int stage, int layers,
-                         const LayerBytes& layer) {
+                         const Weights& weights, const LayerBytes& layer, const Residency& alive) {
   const Architecture& a = job.architecture;
-  const double tokens = static_cast<double>(job.training.sequence) / s.context_parallel * s.micro_batch;
-  const double shards = s.zero1 ? static_cast<double>(s.data_parallel) * s.context_parallel : 1.0;
+  const Widths width = widths_of(job, s);
   const StateBytes per = state_bytes(s.precision, s.zero1);
-  const double element = s.precision == Precision::fp32 ? 4 : 2;
-  double n = 0, padded = 0, largest = 0;
-  for (const Tensor& w : local_tensors(a, s, stage)) {
-    n += w.elements();
-    padded += std::ceil(w.rows / shards) * w.columns * w.count;
-    largest = std::max(largest, w.rows * w.columns);
-  }
 
   StageMemory m;
   m.stage = stage;
   m.layers = layers;
-  m.in_flight = std::min(std::max(1, micro_batches(job.training, s)), s.pipeline_parallel - stage);
-  m.parameters = Bytes(per.parameter * n);
-  m.gradients = Bytes(per.gradient * n);
-  m.optimizer = Bytes(per.shard * padded);
+  m.in_flight = alive.in_flight;
+  m.parameters = Bytes(per.parameter * weights.elements);
+  m.gradients = Bytes(per.gradient * weights.elements);
+  m.optimizer = Bytes(per.shard * weights.padded);
   m.runtime = Bytes(profile[Parameter::runtime_reserve]);
 
-  double kept = layer.kept * layers * m.in_flight;
+  double kept = layer.kept * alive.layers;
   if (s.pipeline_parallel > 1) {  // received input, output, and the cos and sin tables that are passed along
-    const double message = element * tokens * a.hidden / (s.sequence_parallel ? s.tensor_parallel : 1);
-    const double tables = a.learned_positions ? 0.0 : 2 * element * tokens / s.micro_batch * a.head_dim;
-    kept += m.in_flight * (2 * message + tables);
+    const double message = width.gathered / (s.sequence_parallel ? s.tensor_parallel : 1);
+    const double tables =
+        a.learned_positions ? 0.0 : 2 * width.element * width.tokens / s.micro_batch * a.head_dim;
+    kept += alive.in_flight * (2 * message + tables);
   }
-  const double gathered = s.sequence_parallel ? element * tokens * a.hidden : 0.0;
+  // A product's gradients need its input, gathered again under sequence parallel, beside the gradient of
+  // that input before it is reduced.
+  const double product = (s.sequence_parallel ? 2 : 1) * width.gathered;
   const bool last = stage == s.pipeline_parallel - 1;
-  const double logits = last ? kLogitBytes * tokens * std::ceil(1.0 * a.vocabulary / s.tensor_parallel) : 0.0;
+  const double logits = last ? width.tokens * std::ceil(1.0 * a.vocabulary / s.tensor_parallel) : 0.0;
+  const bool head = last && kLogitGradientBytes * logits + product > kLogitBytes * logits;
 
-  struct Candidate {
-    PeakInstant instant;
-    double activations, logits, staging;
-  };
-  const Candidate candidates[] = {
-      {PeakInstant::loss, kept, logits, gathered},
-      {PeakInstant::backward, kept, 0, 2 * gathered + layer.remade},
-      {PeakInstant::optimizer, 0, 0,
-       per.reduced * padded + (s.zero1 ? std::max(kZeroBucketBytes, 4 * largest) : 0.0)},
-  };
-  const Candidate& worst = *std::max_element(
-      std::begin(candidates), std::end(candidates), [](const Candidate& p, const Candidate& q) {
-        return p.activations + p.logits + p.staging < q.activations + q.logits + q.staging;
-      });
-  m.instant = worst.instant;
-  m.activations = Bytes(worst.activations);
-  m.logits = Bytes(worst.logits);
-  m.staging = Bytes(worst.staging);
+  m.moments[0] = {PeakInstant::loss, Bytes(kept), Bytes((head ? kLogitGradientBytes : kLogitBytes) * logits),
+                  Bytes(head ? product : 0)};
+  m.moments[1] = {PeakInstant::backward, Bytes(kept), {}, Bytes(product + layer.remade + layer.rotating)};
+  m.moments[2] = {PeakInstant::optimizer,
+                  {},
+                  {},
+                  Bytes(per.reduced * weights.reduced +
+                        (s.zero1 ? std::max(kZeroBucketBytes, 4 * weights.largest) : 0.0))};
+  const MemoryMoment& peak =
+      *std::max_element(m.moments.begin(), m.moments.end(),
+                        [](const MemoryMoment& p, const MemoryMoment& q) { return p.total() < q.total(); });
+  m.instant = peak.instant;
+  m.activations = peak.activations;
+  m.logits = peak.logits;
+  m.staging = peak.staging;
   return m;
 }
 
 }  // namespace
 
+double probability_of_fitting(const StageMemory& m, Bytes limit, const Profile& profile) {
+  const Value& reserve = profile.value(Parameter::runtime_reserve);
+  const Bytes room = limit - (m.peak() - m.runtime);
+  if (room.value <= 0) return 0;
+  if (reserve.log_sd <= 0) return room.value >= reserve.median ? 1 : 0;
+  return 0.5 * std::erfc(std::log(reserve.median / room.value) / (reserve.log_sd * std::sqrt(2.0)));
+}
+
 int micro_batches(const Training& t, const Strategy& s) {
   return static_cast<int>(t.global_batch / (static_cast<long long>(s.micro_batch) * s.data_parallel));
 }
 
+Residency residency(const Architecture& a, const Strategy& s, int micro_batches, int stage) {
+  return residency_of(layers_per_chunk(a, s), s, micro_batches, stage);
+}
+
 double local_parameters(const Architecture& a, const Strategy& s, int stage) {
   double n = 0;
-  for (const Tensor& w : local_tensors(a, s, stage)) n += w.elements();
+  const int layers = sums_per_stage(layers_per_chunk(a, s), s)[static_cast<std::size_t>(stage)];
+  for (const Tensor& w : local_tensors(a, s, stage, layers)) n += w.elements();
   return n;
+}
+
+double largest_weight(const Architecture& a, const Strategy& s) {
+  const std::vector<int> layers = sums_per_stage(layers_per_chunk(a, s), s);
+  double largest = 0;
+  for (int stage = 0; stage < s.pipeline_parallel; ++stage) {
+    largest = std::max(largest, weights_of(a, s, stage, layers[static_cast<std::size_t>(stage)]).largest);
+  }
+  return largest;
 }
 
 Memory memory_of(const Job& job, const Strategy& s, const Profile& profile) {
   Memory memory;
   memory.limit = job.cluster.instance.core.memory;
-  const std::vector<int> layers = layers_per_stage(job.architecture, s);
+  const std::vector<int> parts = layers_per_chunk(job.architecture, s);
+  const std::vector<int> layers = sums_per_stage(parts, s);
   const LayerBytes layer = layer_bytes(job, s);
+  const int m = std::max(1, micro_batches(job.training, s));
+  memory.stages.reserve(layers.size());
+  Weights weights;
   for (int stage = 0; stage < s.pipeline_parallel; ++stage) {
+    const int own = layers[static_cast<std::size_t>(stage)];
+    const bool same =
+        stage > 1 && stage < s.pipeline_parallel - 1 && own == layers[static_cast<std::size_t>(stage - 1)];
+    if (!same) weights = weights_of(job.architecture, s, stage, own);
     memory.stages.push_back(
-        stage_memory(job, s, profile, stage, layers[static_cast<std::size_t>(stage)], layer));
+        stage_memory(job, s, profile, stage, own, weights, layer, residency_of(parts, s, m, stage)));
   }
+  memory.fit_probability = probability_of_fitting(memory.worst(), memory.limit, profile);
   return memory;
 }
 

@@ -68,10 +68,8 @@ Judgement judge(const models::Job& job, const models::Strategy& strategy, const 
     v.fix = replica_group_fix(job, graph, strategy, *verdict.offending);
     j.broken.push_back(std::move(v));
   }
-  if (job.architecture.experts == 0) {
-    j.memory = models::memory_of(job, strategy, profile);
-    if (!j.memory->fits()) j.broken.push_back(memory_violation(job, strategy, profile, *j.memory));
-  }
+  j.memory = models::memory_of(job, strategy, profile);
+  if (!j.memory->fits()) j.broken.push_back(memory_violation(job, strategy, profile, *j.memory));
   if (auto missing = not_modelled(job, strategy)) {
     j.broken.push_back(std::move(*missing));
   }

@@ -14,7 +14,7 @@ namespace trnplan::planner {
 struct Judgement {
   std::vector<Violation>
       broken;  ///< rules about numbers, replica groups, memory, what is not modelled; with fixes
-  std::optional<models::Memory> memory;  ///< absent with experts, and when the program has no shape
+  std::optional<models::Memory> memory;  ///< absent when the program has no shape
   std::optional<Plan> plan;              ///< absent where a simulation makes no sense
 
   /// True when a rule is broken for certain (a doubt does not count).

@@ -302,6 +302,10 @@ expect 0 'note: end-of-support'                        -- check "$shipped" --rel
 variant 's/model_parallel_size: 32/model_parallel_size: ${oc.env:TP}/'
 expect 0 'instance: .* cannot be resolved here'        -- check "$work/variant.yaml"
 
+# ---- validate ----
+refuse 'validate: nothing to validate'              -- validate
+refuse 'unknown profile'                            -- validate --memory --profile none
+
 # ---- collective ----
 
 refuse 'op: "all_redue" is no collective'           -- collective all_redue --bytes 1M

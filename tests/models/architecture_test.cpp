@@ -22,7 +22,11 @@ TEST_CASE("parameters of the published models", "[models]") {
                                         {"llama2-70b", 68'976'648'192},
                                         {"llama3-8b", 8'030'261'248},
                                         {"llama3-70b", 70'553'706'496},
-                                        {"llama3.1-405b", 405'853'388'800}}));
+                                        {"llama3.1-405b", 405'853'388'800},
+                                        {"mixtral-8x7b", 46'702'792'704},
+                                        {"gpt-neox-20b", 20'554'567'680},
+                                        {"gpt3-175b", 174'641'012'736},
+                                        {"bert-large", 334'092'288}}));
   CAPTURE(c.name);
   CHECK(parameters(test_catalog().architecture(c.name)) == c.parameters);
 }

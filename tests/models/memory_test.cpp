@@ -1,5 +1,6 @@
 #include "models/memory.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/catch.h"
@@ -43,6 +44,7 @@ TEST_CASE("TP 8 without recompute does not fit, with LlamaMLP it does", "[models
   CHECK(near(m.logits, 1.71));
   CHECK(m.instant == PeakInstant::loss);
   CHECK_FALSE(without.fits());
+  CHECK(without.fit_probability == 0);
 
   const Memory with = memory_of(job, strategy_of(job, "tp=8,recompute=CoreAttention+LlamaMLP"), datasheet());
   CHECK(near(with.worst().activations, 3.25));  // 26h s/8 a layer
@@ -111,6 +113,7 @@ TEST_CASE("the parts add up to the peak and precision changes the states", "[mod
   };
   const auto c = GENERATE(values<Case>({{Precision::mixed_precision, 18},
                                         {Precision::autocast, 18},
+                                        {Precision::manual, 18},
                                         {Precision::bf16_sr, 10},
                                         {Precision::fp32, 20}}));
   s.precision = c.precision;
@@ -143,4 +146,228 @@ TEST_CASE("published layouts fit or not", "[models][memory]") {
   CAPTURE(c.model, c.strategy);
   const Job job = job_of(c.model, c.nodes, c.sequence, c.batch);
   CHECK(memory_of(job, strategy_of(job, c.strategy), datasheet()).fits() == c.fits);
+}
+
+// With embedding and head on the rank: 32 layers of 6,823,936, 2 * 128256/32 * 4096 and 4096 = 276,369,408 at
+// KV heads replicated 4 times; 6N + 12N/4 = 2.49 GB.
+TEST_CASE("local parameters of Llama-3 8B", "[models][memory]") {
+  const Job job = job_of("llama3-8b", 4, 8192, 1024);
+  const Strategy s = strategy_of(job, "tp=32");
+  CHECK(s.data_parallel == 4);
+  CHECK(local_parameters(job.architecture, s, 0) == 276'369'408);
+  const StageMemory m = memory_of(job, s, datasheet()).worst();
+  CHECK(std::abs((m.parameters + m.gradients + m.optimizer).value - 2.49e9) < 0.005e9);
+}
+
+TEST_CASE("an unsplit rank holds every parameter", "[models][memory]") {
+  for (const std::string& name : test_catalog().models()) {
+    CAPTURE(name);
+    const Architecture a = test_catalog().architecture(name);
+    CHECK(local_parameters(a, Strategy{}, 0) == static_cast<double>(parameters(a)));
+  }
+}
+
+TEST_CASE("more tensor parallel never means more parameters a core", "[models][memory]") {
+  for (const std::string& name : test_catalog().models()) {
+    const Architecture a = test_catalog().architecture(name);
+    double before = local_parameters(a, Strategy{}, 0);
+    for (const int t : {2, 4, 8, 16, 32, 64}) {
+      CAPTURE(name, t);
+      Strategy s;
+      s.tensor_parallel = t;
+      s.kv_replicator = std::max(1, t / a.kv_heads);
+      const double now = local_parameters(a, s, 0);
+      CHECK(now <= before);
+      before = now;
+    }
+  }
+}
+
+// 70B, TP 32 PP 8, sequence 8192, stage 0: 8 micro-batches of 10 layers, x = 256. None (26h+8f)x, LlamaMLP
+// 26hx, RMSNorm and product (18h+6f)x, full 2hx; and for each micro-batch input, output and tables of 4 MiB.
+TEST_CASE("activations of Llama-3 70B by recompute policy", "[models][memory]") {
+  const Job job = job_of("llama3-70b", 16, 8192, 1024);
+  struct Case {
+    const char* policy;
+    double megabytes_a_layer, gigabytes;
+  };
+  const auto c = GENERATE(values<Case>({{"none", 113.2, 9.06},
+                                        {"LlamaMLP", 54.5, 4.36},
+                                        {"LlamaRMSNorm+ActivationMultiplyMLP", 81.8, 6.54},
+                                        {"full", 4.19, 0.336}}));
+  CAPTURE(c.policy);
+  const Memory m =
+      memory_of(job, strategy_of(job, std::string("tp=32,pp=8,recompute=") + c.policy), datasheet());
+  const double layers = m.stages[0].moments[1].activations.value - 8 * 3 * 4'194'304.0;
+  CHECK(std::abs(layers / 1e9 - c.gigabytes) < 0.005);
+  CHECK(std::abs(layers / 80 / 1e6 - c.megabytes_a_layer) < 0.05);
+}
+
+// Korthikanti et al. 2022, table 2: a layer keeps s b h / t (34 + 5 a s / h) with tensor and sequence
+// parallel. Here 40 and 6: the fp32 copies and normalised values of both norms (+8) are kept, masks of
+// dropout (-2, -1) are not, and the softmax is kept in fp32 and bf16 (6) instead of bf16 with the dropped
+// product (2 + 2).
+TEST_CASE("activations beside those of Korthikanti et al.", "[models][memory]") {
+  const Job job = job_of("gpt3-175b", 1, 2048, 64);
+  const double sbh_t = 2048.0 * 12288 / 32, as_h = 96 * 2048.0 / 12288;
+  const auto kept = [&](const char* recompute) {
+    const Strategy s = strategy_of(job, std::string("tp=32,flash=false,recompute=") + recompute);
+    return memory_of(job, s, datasheet()).stages[0].moments[1].activations.value / 96;
+  };
+  CHECK(kept("none") == sbh_t * ((34 + 8 - 2) + (5 - 1 - 4 + 6) * as_h));
+  CHECK(kept("CoreAttention") == sbh_t * (34 + 8 - 2));
+  CHECK(kept("full") == sbh_t * 2);
+}
+
+// PP 8 VPP 2, 512 micro-batches: stage 0 warms up 2*7 + 8 = 22 and holds 23 chunks of 5 layers, stage 7 8
+// + 1.
+TEST_CASE("interleaved schedule", "[models][memory]") {
+  const Job job = job_of("llama3-70b", 16, 8192, 1024);
+  const Strategy s = strategy_of(job, "tp=32,pp=8,vpp=2,recompute=CoreAttention+LlamaMLP");
+  const Memory m = memory_of(job, s, datasheet());
+  CHECK(m.stages[0].in_flight == 23);
+  CHECK(m.stages[7].in_flight == 9);
+  CHECK(m.stages[0].layers == 10);
+  const Architecture& a = job.architecture;
+  CHECK(residency(a, s, 512, 0).layers == 23 * 5);
+  CHECK(residency(a, s, 8, 0).in_flight == 16);  // m = PP: all forwards first
+  CHECK(residency(a, s, 8, 7).layers == 80);
+  CHECK(local_parameters(a, s, 0) == 316'112'896);  // as without: 10 layers and the embedding
+  const double layer = 26 * 8192.0 * 8192 / 32;
+  CHECK(m.stages[0].moments[1].activations.value == layer * 115 + 23 * 3 * 4'194'304.0);
+}
+
+// 126 layers over PP 4 VPP 3: parts 0-5 have 10, 6-11 have 11; stage s holds parts s, s+4, s+8.
+TEST_CASE("interleaved schedule with chunks of unequal length", "[models][memory]") {
+  const Architecture a = test_catalog().architecture("llama3.1-405b");
+  Strategy s;
+  s.pipeline_parallel = 4;
+  s.virtual_pipeline = 3;
+  const std::vector<int> parts = {10, 10, 10, 10, 10, 10, 11, 11, 11, 11, 11, 11};
+  CHECK(layers_per_chunk(a, s) == parts);
+  for (const int m : {8, 12, 40}) {
+    for (int stage = 0; stage < 4; ++stage) {
+      CAPTURE(m, stage);
+      // Every event of the stage one by one: which layers are alive after each forward.
+      const auto length = [&](int chunk) { return parts[static_cast<std::size_t>(4 * chunk + stage)]; };
+      const int warm_up = std::min(2 * (3 - stage) + 2 * 4, 3 * m);
+      int alive = 0, most = 0, chunks = 0, most_chunks = 0;
+      for (int f = 0; f < 3 * m; ++f) {
+        if (f > warm_up) {
+          alive -= length(2 - (f - warm_up - 1) % 12 / 4);
+          --chunks;
+        }
+        alive += length(f % 12 / 4);
+        most = std::max(most, alive);
+        most_chunks = std::max(most_chunks, ++chunks);
+      }
+      CHECK(residency(a, s, m, stage).layers == most);
+      CHECK(residency(a, s, m, stage).in_flight == most_chunks);
+    }
+  }
+}
+
+// Sequence 8192 over CP 2: half the tokens a rank, and ZeRO-1 over DP * CP instead of DP.
+TEST_CASE("context parallel", "[models][memory]") {
+  const Job job = job_of("llama3-70b", 16, 8192, 1024);
+  const std::string rest = ",recompute=CoreAttention+LlamaMLP";
+  const Memory whole = memory_of(job, strategy_of(job, "tp=32,pp=8" + rest), datasheet());
+  const Memory halves = memory_of(job, strategy_of(job, "tp=32,pp=8,cp=2" + rest), datasheet());
+  for (std::size_t i = 0; i < 8; ++i) {
+    CHECK(halves.stages[i].moments[1].activations.value == whole.stages[i].moments[1].activations.value / 2);
+    CHECK(halves.stages[i].optimizer.value == whole.stages[i].optimizer.value);  // DP 2 CP 1, DP 1 CP 2
+  }
+  // Staging of a layer's backward: 2 gathered, the MLP made anew, and 12 q x of K, V and their gradients.
+  const double x = 4096.0 / 32;
+  CHECK(halves.stages[0].moments[1].staging.value == 2 * 2 * 4096.0 * 8192 + 8 * 28672 * x + 12 * 8192 * x);
+}
+
+// Mixtral 8x7B, TP 32, KV heads replicated 4 times, a layer: attention 4096*(128 + 256) + 128*4096, norms
+// 8192, router 8*4096, experts 8*4096*(896 + 448): 46,178,304; 8 of them on a middle stage.
+TEST_CASE("mixture of experts", "[models][memory]") {
+  Job job = job_of("mixtral-8x7b", 8, 4096, 128);
+  const Strategy s = strategy_of(job, "tp=32,pp=4,recompute=full");
+  CHECK(s.data_parallel == 2);
+  const double n = 8 * 46'178'304.0, experts = 8 * 44'040'192.0;
+  CHECK(local_parameters(job.architecture, s, 1) == n);
+  const StageMemory m = memory_of(job, s, datasheet()).stages[1];
+  CHECK(m.optimizer.value == 6 * n);
+
+  // EP 2 halves the experts of a rank; their states are then whole on it (expert-DP 1) instead of halved.
+  Strategy spread = s;
+  spread.expert_parallel = 2;
+  const StageMemory e = memory_of(job, spread, datasheet()).stages[1];
+  CHECK(e.parameters.value == 2 * (n - experts / 2));
+  CHECK(e.optimizer.value == m.optimizer.value);
+  CHECK(e.moments[2].staging < m.moments[2].staging);  // two optimizers, one after the other
+
+  // 8 experts over D = 16 are padded to 16 rows: twice the states. The router's 8 rows too.
+  Strategy wide = s;
+  wide.data_parallel = 16;
+  const double router = 8 * 8 * 4096.0;
+  CHECK(memory_of(job, wide, datasheet()).stages[1].optimizer.value ==
+        12 * (n - experts - router) / 16 + 12 * (experts + router) / 8);
+
+  // 4096 tokens, 2 experts each, capacity factor 2: 16384 places of (2h + 4f/T) and the gathered tokens.
+  Strategy none = s;
+  none.recompute = {};
+  none.flash_attention = true;
+  const double layer = 26 * 4096 * 128.0 + 2 * (8192 + 4 * 448) * 16384.0 + 2 * 4096 * 4096.0;
+  const double passing = 4 * (2 * 2 * 4096 * 128.0 + 2 * 2 * 4096 * 128.0);  // in, out, tables; 4 in flight
+  CHECK(memory_of(job, none, datasheet()).stages[0].moments[1].activations.value == 32 * layer + passing);
+  job.architecture.capacity_factor = 0;  // dropless: 8192 places
+  CHECK(memory_of(job, none, datasheet()).stages[0].moments[1].activations.value ==
+        32 * (layer - 2 * (8192 + 4 * 448) * 8192.0) + passing);
+}
+
+// BERT-Large, data parallel without ZeRO-1, as AWS trains it: 2 + 2 + 4 bytes a parameter whatever DP.
+TEST_CASE("BERT-Large, data parallel", "[models][memory]") {
+  const Job job = job_of("bert-large", 16, 128, 8192);
+  const Strategy s = strategy_of(job, "tp=1,mbs=16,zero1=false,precision=bf16SR");
+  const StageMemory m = memory_of(job, s, datasheet()).worst();
+  CHECK((m.parameters + m.gradients + m.optimizer).value == 8 * 334'092'288.0);
+  CHECK(m.instant == PeakInstant::loss);
+  CHECK(m.logits.value == 14.0 * 16 * 128 * 30522);
+}
+
+TEST_CASE("the peak is the largest moment, and grows with the micro-batch", "[models][memory]") {
+  for (const char* text : {"tp=32,pp=8", "tp=32,pp=8,vpp=2", "tp=32,pp=8,sp=false,recompute=full",
+                           "tp=32,pp=8,cp=2", "tp=8,pp=16,flash=false"}) {
+    const Job job = job_of("llama3-70b", 16, 8192, 4096);
+    double before = 0;
+    for (const int micro_batch : {1, 2, 4, 8}) {
+      CAPTURE(text, micro_batch);
+      Strategy s = strategy_of(job, text);
+      s.micro_batch = micro_batch;
+      const Memory memory = memory_of(job, s, datasheet());
+      for (const StageMemory& m : memory.stages) {
+        double largest = 0;
+        for (const MemoryMoment& moment : m.moments) largest = std::max(largest, moment.total().value);
+        CHECK((m.activations + m.logits + m.staging).value == largest);
+        CHECK(m.moments[static_cast<std::size_t>(m.instant)].total().value == largest);
+        const Bytes states = m.parameters + m.gradients + m.optimizer;
+        CHECK(m.peak() == states + m.activations + m.logits + m.staging + m.runtime);
+      }
+      const double peak = memory.worst().peak().value;
+      CHECK(peak > before);
+      before = peak;
+    }
+  }
+}
+
+// The runtime's share is log-normal: the median at half, a standard deviation above it at Phi(1) = 84.13 %.
+TEST_CASE("probability of fitting", "[models][memory]") {
+  const Job job = job_of("llama3-8b", 1, 8192, 1024);
+  Profile profile = datasheet();
+  const StageMemory m = memory_of(job, strategy_of(job, "tp=32"), profile).worst();
+  const Bytes rest = m.peak() - m.runtime;
+  CHECK(std::abs(probability_of_fitting(m, m.peak(), profile) - 0.5) < 1e-6);
+  const Value reserve = profile.value(Parameter::runtime_reserve);
+  const Bytes more = rest + Bytes(reserve.median * std::exp(reserve.log_sd));
+  CHECK(std::abs(probability_of_fitting(m, more, profile) - 0.8413) < 1e-4);
+  CHECK(probability_of_fitting(m, rest, profile) == 0);
+  CHECK(probability_of_fitting(m, 0.5 * rest, profile) == 0);
+  profile.value(Parameter::runtime_reserve).log_sd = 0;
+  CHECK(probability_of_fitting(m, m.peak() + Bytes(1024), profile) == 1);
+  CHECK(probability_of_fitting(m, m.peak() - Bytes(1024), profile) == 0);
 }

@@ -1,0 +1,126 @@
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "calibrate/measured_runs.h"
+#include "calibrate/memory_validation.h"
+#include "cli/commands.h"
+#include "cli/context.h"
+#include "cli/options.h"
+#include "io/document.h"
+#include "io/memory_json.h"
+#include "units/diagnostic.h"
+
+namespace trnplan::cli {
+
+namespace {
+
+using calibrate::MemoryCase;
+using calibrate::MemoryFact;
+using calibrate::MemoryValidation;
+
+struct Options {
+  Common common;
+  bool memory = false;
+};
+
+constexpr const char* kRow = "{:<5} {:<19} {:<31} {:>5} {:<5} {:>5} {:>5} {:>6} {:>6}  {:<7}  {}\n";
+
+std::string gib(Bytes b) {
+  return fmt::format("{:.2f}", in_gibibytes(b));
+}
+
+std::string layout_text(const MemoryCase& c) {
+  const models::Strategy& s = c.strategy;
+  std::string text = fmt::format("{} x TP {} x PP {}", c.nodes, s.tensor_parallel, s.pipeline_parallel);
+  if (s.context_parallel > 1) text += fmt::format(" x CP {}", s.context_parallel);
+  return text + fmt::format(" x DP {}", s.data_parallel);
+}
+
+std::string row_text(const MemoryValidation::Row& row) {
+  const MemoryCase& c = row.published;
+  const std::string model =
+      c.model + (c.layers > 0 && c.layers < 12 ? fmt::format(", {} layers", c.layers) : "");
+  const char* known = c.fact == MemoryFact::fits ? "fits" : c.fact == MemoryFact::at_most ? "limit" : "oom";
+  return fmt::format(kRow, c.id, model, layout_text(c), c.sequence, known, gib(row.peak()), gib(row.limit),
+                     fmt::format("{:+.2f}", in_gibibytes(row.margin())),
+                     fmt::format("{:.1f}", 100 * row.fit_probability), row.right ? "right" : "WRONG",
+                     to_string(c.strategy.recompute));
+}
+
+std::string left_out_text(const MemoryCase& c) {
+  return fmt::format("{:<5} {:<26} {}\n", c.id, c.model, c.left_out);
+}
+
+std::string memory_text(const MemoryValidation& v) {
+  std::string text = fmt::format(kRow, "id", "model", "nodes and layout", "seq", "known", "GiB", "of",
+                                 "margin", "P fit", "verdict", "recompute");
+  const auto is_training = [](const MemoryValidation::Row& row) { return row.published.kind == "train"; };
+  for (const auto& row : v.rows) {
+    if (!is_training(row)) text += row_text(row);
+  }
+  const auto training = v.count("train"), all = v.count("");
+  text += fmt::format("\n{} training runs of {} layouts ran and must fit: {} predicted not to\n",
+                      training.rows, training.layouts, training.wrong);
+  const MemoryValidation::Row* closest = nullptr;
+  for (const auto& row : v.rows) {
+    if (!is_training(row)) continue;
+    if (!row.right) text += row_text(row);
+    if (closest == nullptr || row.margin() < closest->margin()) closest = &row;
+  }
+  if (closest != nullptr && closest->right) text += "closest:\n" + row_text(*closest);
+  text += "\nleft out:\n";
+  for (const MemoryCase& c : v.left_out) text += left_out_text(c);
+  return text +
+         fmt::format("\n{} published rows, {} wrong, {} left out\n", all.rows, all.wrong, v.left_out.size());
+}
+
+/// "Llama3-8B" of a publication is the catalogue's llama3-8b.
+models::Architecture architecture_of(const io::Catalog& catalog, const std::string& published) {
+  for (const std::string& name : catalog.models()) {
+    if (io::folded_name(name) == io::folded_name(published)) return catalog.architecture(name);
+  }
+  return catalog.architecture(published);  // throws, with the names there are
+}
+
+int run(const Options& o) {
+  if (!o.memory) {
+    throw InputError({{"command line", 0, 0}, "validate", "nothing to validate", "give --memory"});
+  }
+  const io::Catalog catalog = io::Catalog::standard();
+  const models::Profile profile = load_profile(catalog, o.common);
+  const auto read = [&](const char* name) { return io::read_text(catalog.file(name).string()); };
+  auto cases = calibrate::parse_memory_cases(read("memory-cases.csv"), "memory-cases.csv");
+  for (MemoryCase& c : calibrate::memory_cases_of(
+           calibrate::parse_measured_runs(read("measured-runs.csv"), "measured-runs.csv"))) {
+    cases.push_back(std::move(c));
+  }
+  const MemoryValidation v =
+      calibrate::validate_memory(cases,
+                                 {[&](const std::string& name) { return architecture_of(catalog, name); },
+                                  [&](const std::string& name) { return catalog.instance(name); }},
+                                 profile);
+  print(o.common.json() ? io::memory_validation_json(v, profile.name) : memory_text(v));
+  return kDone;
+}
+
+}  // namespace
+
+void add_validate(CLI::App& app, Run& chosen) {
+  auto o = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("validate", "Set predictions beside published jobs of the catalogue");
+  command->add_flag("--memory", o->memory,
+                    "does each job fit? catalog/memory-cases.csv and measured-runs.csv");
+  add_common(*command, o->common);
+  command->footer(
+      "Margin is what is left of the limit in GiB; \"P fit\" the probability in % that the peak stays below "
+      "it\n"
+      "when only the runtime's own share is uncertain. docs/accuracy.md explains the wrong ones.\n"
+      "Example:\n"
+      "  trnplan validate --memory");
+  command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+}
+
+}  // namespace trnplan::cli
