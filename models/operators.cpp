@@ -51,10 +51,6 @@ constexpr double kScoreBytesForward = 12, kScoreBytesBackward = 14;
 // src/neuronx_distributed/parallel_layers/loss_functions.py
 constexpr double kLogitBytesForward = 16, kLogitBytesBackward = 8;
 
-/// Tokens an expert takes over its even share (model.moe.capacity_factor of the shipped configs;
-/// aws-neuron/neuronx-distributed-training@9169aa0 examples/conf/hf_mixtral_8x7b_config.yaml).
-constexpr double kCapacityFactor = 2;
-
 double tiles(double length, double tile) {
   return std::ceil(length / tile);
 }
@@ -75,8 +71,10 @@ LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& 
   element_bytes_ = strategy.precision == Precision::fp32 ? 4 : 2;
   if (a_.experts > 0) {
     experts_ = static_cast<double>(a_.experts) / strategy.expert_parallel;
+    // Without a capacity (dropless) as many as come, here evenly.
+    const double places = a_.capacity_factor > 0 ? a_.capacity_factor : 1.0;
     expert_tokens_ =
-        std::ceil(kCapacityFactor * tokens_ * a_.experts_per_token / a_.experts) * strategy.expert_parallel;
+        std::ceil(places * tokens_ * a_.experts_per_token / a_.experts) * strategy.expert_parallel;
   }
 }
 

@@ -290,13 +290,9 @@ models::Strategy strategy_of(const NxdtConfig& c, std::int64_t world) {
   return s;
 }
 
-std::vector<std::string> uncovered(const NxdtConfig& c, const models::Architecture& a,
-                                   const models::Strategy& s) {
+std::vector<std::string> uncovered(const NxdtConfig& c) {
   std::vector<std::string> names;
-  const bool moe = c.has_section("model.moe") || a.experts > 0 || is_mixtral(c);
-  if (moe) names.push_back("mixture of experts");
   if (c.has_section("model_alignment_strategy")) names.push_back("model alignment (SFT, DPO, ORPO, LoRA)");
-  if (s.context_parallel > 1) names.push_back("context parallel");
   if (describes_trn2(c)) names.push_back("trn2");
   return names;
 }
@@ -334,7 +330,7 @@ NxdtReading interpret(const NxdtConfig& config, const models::Architecture& arch
   r.training.precision = r.strategy.precision;
   const double steps = positive(config, "trainer.max_steps", 0);
   r.training.tokens = steps * r.training.sequence * r.training.global_batch;
-  r.not_modelled = uncovered(config, architecture, r.strategy);
+  r.not_modelled = uncovered(config);
   return r;
 }
 

@@ -605,14 +605,9 @@ void sequential_move(const Context& x, Report& report) {
 /// What the simulator does not cover: one note each.
 void not_modelled(const Context& x, Report& report) {
   for (const std::string& feature : x.reading.not_modelled) {
-    const bool moe = feature.starts_with("mixture"), context = feature.starts_with("context");
-    const std::string_view key = moe                            ? "model.moe"
-                                 : feature.starts_with("model") ? "model_alignment_strategy"
-                                 : context                      ? kCp
-                                                                : "trainer.devices";
-    report.note({key, feature + " is not modelled yet",
-                 moe ? "check judges the file and its groups; there is no prediction"
-                     : "check judges the file, its groups and its memory; there is no prediction",
+    report.note({feature.starts_with("model") ? "model_alignment_strategy" : "trainer.devices",
+                 feature + " is not modelled yet",
+                 "check judges the file, its groups and its memory; there is no prediction",
                  "trnplan docs/rules.md, not-modelled"});
   }
 }

@@ -298,11 +298,7 @@ std::vector<Violation> contradictions(const Job& job) {
 std::optional<Violation> not_modelled(const Job& job, const Strategy& s) {
   const std::string reason = models::StepModel::not_modelled(job, s);
   if (reason.empty()) return std::nullopt;
-  const bool degree = s.context_parallel > 1 || s.expert_parallel > 1 || s.virtual_pipeline > 1;
-  return Violation{"not-modelled", reason,
-                   degree                         ? "set context, expert and virtual pipeline parallel to 1"
-                   : job.architecture.experts > 0 ? "plan a dense model"
-                                                  : "lower the global batch, or raise DP"};
+  return Violation{"not-modelled", reason, "lower the global batch, or raise DP"};
 }
 
 Violation beyond_the_clock() {

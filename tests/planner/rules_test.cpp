@@ -197,9 +197,15 @@ TEST_CASE("judging one strategy", "[planner]") {
     CHECK_FALSE(j.refused());
   }
   SECTION("without a shape there is no plan") {
-    const Judgement j = judge(job, strategy_of(job, "tp=8,cp=2"), datasheet());
+    models::Strategy s = strategy_of(job, "tp=8");
+    s.data_parallel = 3;
+    const Judgement j = judge(job, s, datasheet());
     CHECK_FALSE(j.plan);
     CHECK(j.refused());
+  }
+  SECTION("context parallel and virtual pipeline have a time") {
+    CHECK(judge(job, strategy_of(job, "tp=8,cp=2,recompute=full"), datasheet()).plan);
+    CHECK(judge(job, strategy_of(job, "tp=8,pp=4,vpp=2,recompute=full"), datasheet()).plan);
   }
 }
 
