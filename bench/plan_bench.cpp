@@ -53,4 +53,18 @@ BENCHMARK_CAPTURE(step, llama3_70b_tp32_pp8_dp2, "llama3-70b", 16, 1024,
 BENCHMARK_CAPTURE(step, llama31_405b_tp32_pp32_dp2, "llama3.1-405b", 64, 256, "tp=32,pp=32,recompute=full")
     ->Unit(benchmark::kMillisecond);
 
+/// 30,000 chips: 60,000 cores.
+BENCHMARK_CAPTURE(step, llama31_405b_1875_nodes, "llama3.1-405b", 1875, 24000, "tp=32,pp=25,recompute=full")
+    ->Unit(benchmark::kMillisecond);
+
+/// A device per core and every group of its own: 256 cores, 32 layers, 4 micro-batches.
+void flat_step(benchmark::State& state) {
+  const Setup setup("llama3-8b", 8, 8192, 128);
+  const models::Strategy s = trnplan::io::parse_strategy("tp=8,dp=32", setup.job);
+  std::uint64_t tasks = 0;
+  for (auto _ : state) tasks = models::simulate_step(setup.job, s, setup.profile, {.flat = true}).tasks;
+  state.counters["tasks"] = static_cast<double>(tasks);
+}
+BENCHMARK(flat_step)->Unit(benchmark::kMillisecond);
+
 }  // namespace

@@ -21,6 +21,7 @@ FlowNetwork::Handle FlowNetwork::add(const Flow& flow) {
   }
   const Handle h = free_.back();
   free_.pop_back();
+  newest_ = h;
   ActiveFlow& f = flows_[h];
   f.scale = filling::scale_of(flow);
   f.level = kNew;
@@ -49,6 +50,7 @@ void FlowNetwork::remove(Handle h) {
     touch(use.resource);
   }
   f.uses.clear();
+  if (h == newest_) newest_ = kNone;
   free_.push_back(h);
 }
 
@@ -147,8 +149,29 @@ void FlowNetwork::fill() {
   }
 }
 
+/// The common case: what is touched carries nothing, or one flow that has just come. True when that was so.
+bool FlowNetwork::settle_lone() {
+  for (const ResourceId r : touched_) {
+    const auto& users = resources_[r].users;
+    if (users.size() > 1 || (users.size() == 1 && users[0].flow != newest_)) return false;
+  }
+  if (newest_ == kNone || flows_[newest_].level != kNew) return true;
+  double level = kNew;
+  ActiveFlow& f = flows_[newest_];
+  for (const Use& use : f.uses) {
+    const filling::Room room{.rising = use.share};
+    level = std::min(level, room.level(resources_[use.resource].capacity));
+  }
+  fix(newest_, level);
+  return true;
+}
+
 const std::vector<FlowNetwork::Handle>& FlowNetwork::settle() {
   changed_.clear();
+  if (settle_lone()) {
+    forget_changes();
+    return changed_;
+  }
   double from = lowest_removed_;
   for (const ResourceId r : touched_) {
     if (resources_[r].grown && !resources_[r].users.empty()) {
@@ -158,12 +181,17 @@ const std::vector<FlowNetwork::Handle>& FlowNetwork::settle() {
   gather(from);
   fill();
   for (const ResourceId r : seen_) resources_[r].seen = false;
-  for (const ResourceId r : touched_) resources_[r].touched = resources_[r].grown = false;
   seen_.clear();
   solved_.clear();
-  touched_.clear();
-  lowest_removed_ = kNew;
+  forget_changes();
   return changed_;
+}
+
+void FlowNetwork::forget_changes() {
+  for (const ResourceId r : touched_) resources_[r].touched = resources_[r].grown = false;
+  touched_.clear();
+  newest_ = kNone;
+  lowest_removed_ = kNew;
 }
 
 }  // namespace trnplan::sim

@@ -70,7 +70,11 @@ class FlowNetwork {
     ResourceId resource;
   };
 
+  static constexpr Handle kNone = 0xffffffffu;
+
   void touch(ResourceId r);
+  bool settle_lone();
+  void forget_changes();
   double level_felt(const Resource& r) const;
   void gather(double from);
   void visit(ResourceId r);
@@ -81,6 +85,7 @@ class FlowNetwork {
   std::vector<ActiveFlow> flows_;
   std::vector<Handle> free_;
   std::vector<ResourceId> touched_;
+  Handle newest_ = kNone;         ///< the last flow that came since the last settle()
   double lowest_removed_ = kNew;  ///< level of the lowest flow removed since the last settle()
   std::vector<ResourceId> seen_;
   std::vector<Handle> solved_, changed_;
