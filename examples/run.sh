@@ -36,12 +36,16 @@ if (($(wc -l <"$work/readme") < 20)) || grep -vxFf examples/llama3-8b-one-node/e
   failed=$((failed + 1))
 fi
 # docs/accuracy.md shows the fit of the collectives, and the catalogue holds its result.
-checks=$((checks + 2))
-sed -n '/^```text$/,/^```$/p' docs/accuracy.md | sed '/^```/d' >"$work/accuracy"
-if ! diff -u examples/collectives-of-2023/expected-output "$work/accuracy"; then
-  printf 'FAIL: docs/accuracy.md does not show what examples/collectives-of-2023 prints\n'
-  failed=$((failed + 1))
-fi
+checks=$((checks + 3))
+block=0
+for example in collectives-by-data-sheet collectives-of-2023; do
+  block=$((block + 1))
+  awk -v wanted=$block '/^```text$/ { n++; inside = 1; next } /^```$/ { inside = 0 } inside && n == wanted' docs/accuracy.md >"$work/accuracy"
+  if ! diff -u "examples/$example/expected-output" "$work/accuracy"; then
+    printf 'FAIL: docs/accuracy.md does not show what examples/%s prints\n' "$example"
+    failed=$((failed + 1))
+  fi
+done
 read -ra words <examples/collectives-of-2023/command
 profile=trn1-2023-04-fitted.json
 if ! "$trnplan" "${words[@]}" --out "$work/$profile" >/dev/null 2>&1 ||

@@ -86,3 +86,21 @@ TEST_CASE("one rank takes the launch alone", "[models][collective]") {
   t = bed.time({CollectiveOp::all_reduce, 1, Bytes(0)});
   CHECK(t.algbw == 0.0);  // no bytes in no time
 }
+
+// Published: 1 and 56 MB for 64 ranks on the 16 chips of a trn2 node; the nccom-test table of 16 ranks, 4
+// chips (aws-neuron/aws-neuron-sdk@81ce03ae tools/neuron-sys-tools/nccom-test.rst) prints the algorithms.
+TEST_CASE("algorithms as published for trn2", "[models][collective]") {
+  const Bed bed(1, "trn2.48xlarge");
+  const auto algorithm = [&](int ranks, double bytes) {
+    return bed.time({CollectiveOp::all_reduce, ranks, Bytes(bytes)}).algorithm;
+  };
+  CHECK(algorithm(16, 8192) == "mesh");
+  CHECK(algorithm(16, 0x1p17) == "mesh");
+  CHECK(algorithm(16, 0x1p21) == "rdh");
+  CHECK(algorithm(16, 0x1p25) == "kangaring");
+  CHECK(algorithm(16, 0x1p29) == "kangaring");
+  CHECK(algorithm(64, 0x1p20 - 64) == "mesh");
+  CHECK(algorithm(64, 0x1p20) == "rdh");
+  CHECK(algorithm(64, 56 * 0x1p20 - 64) == "rdh");
+  CHECK(algorithm(64, 56 * 0x1p20) == "kangaring");
+}
