@@ -68,6 +68,10 @@ topology::Instance instance_option(const io::Catalog& catalog, const std::string
   return blame("--instance", [&] { return catalog.instance(name); });
 }
 
+std::string no_efa_fix() {
+  return "use one node, or an instance with EFA devices, for example trn1.32xlarge";
+}
+
 void print(std::string_view text) {
   const bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;

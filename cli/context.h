@@ -34,6 +34,9 @@ void remark_family(const io::Catalog& catalog, const models::Profile& profile,
 /// The catalogue's instance of that name; an unknown one is blamed on --instance.
 topology::Instance instance_option(const io::Catalog& catalog, const std::string& name);
 
+/// How to get a group over several nodes where the instance has no EFA device.
+std::string no_efa_fix();
+
 /// Results go to standard output, remarks to standard error. print() throws InputError when the output is
 /// lost (disk full, closed pipe).
 void print(std::string_view text);

@@ -278,7 +278,6 @@ refuse 'did you mean all_reduce\?'                  -- collective all_redue --by
 refuse 'did you mean redsct\?'                      -- collective redsc --bytes 1M
 refuse 'op: "" is no collective'                    -- collective '' --bytes 1M
 refuse 'op'                                         --usage collective --bytes 1M
-refuse '--bytes'                                    --usage collective all_reduce
 refuse '--ranks.* 0'                                --usage collective all_reduce --bytes 1M --ranks 0
 refuse '--ranks.*-2'                                --usage collective all_reduce --bytes 1M --ranks -2
 refuse '--ranks: 33 ranks on 32 cores'              -- collective all_reduce --bytes 1M --ranks 33
@@ -294,7 +293,7 @@ refuse 'did you mean ring\? Known: auto, ring, kangaring, mesh, rdh, torus, hier
 for ratio in 0.99 0 -1 nan inf; do
   refuse '--oversubscription: .*at least 1'         -- collective all_reduce --bytes 1M --nodes 2 --oversubscription $ratio
 done
-refuse 'the time is too large'                      -- collective all_reduce --bytes 4194304T --nodes 2 --oversubscription 1e308
+refuse '--oversubscription: .*at most 1000000'      -- collective all_reduce --bytes 1M --nodes 2 --oversubscription 1000001
 for size in '' -1 -1K 1.5 nan inf 1e400 4194305T 1KK 0x10 '1 K' 12cats; do
   refuse '--bytes: .*no size up to 2\^62 bytes'     -- collective all_reduce --bytes "$size"
 done
@@ -326,9 +325,38 @@ expect 3 '^  group +refused \(no-ring: '     -- collective allr --bytes 1M --ran
 expect 3 '^trnplan: refused: no-ring: '      -- collective allr -b 1K -e 1M --ranks 10
 verify 'no table for a refused group' grep -q '^Avg bus bandwidth:' "$out"
 expect 3 '"verdict": "refused"'              -- collective allr --bytes 1M --ranks 10 --format json
-expect 3 'refused: no-efa: .*there is no way' -- collective allr --bytes 1M --nodes 2 --instance trn1.2xlarge
+expect 3 'group +refused \(no-efa: '          -- collective allr --bytes 1M --nodes 2 --instance trn1.2xlarge
+verify 'no reason' grep -q 'no time     there is no way for its bytes' "$out"
+verify 'no fix' grep -q 'fix: use one node, or an instance with EFA' "$out"
+expect 3 'evidence: collectives between nodes go through EFA' -- topology --instance trn1.2xlarge --nodes 2 --dp 4
+verify 'no fix' grep -q '^fix: use one node, or an instance with EFA' "$out"
+for key in seconds nccom_seconds busbw_gbps algbw_gbps; do
+  expect 3 "\"$key\": null"                   -- collective allr -b 1K -e 1M --nodes 2 --instance trn1.2xlarge --format json
+done
 expect 3 '"seconds": null'                    -- collective allr --bytes 1M --nodes 2 --instance trn1.2xlarge --format json
 expect 0 '^  algorithm +none$'               -- collective allr --bytes 1M --ranks 1
+verify 'a bandwidth of one rank' bash -c "! grep -q bandwidth '$out'"
+expect 0 '^all_reduce of 0 bytes'            -- collective allr --bytes 0
+verify 'a bandwidth of nothing' bash -c "! grep -q bandwidth '$out'"
+expect 0 '^all_reduce of 1 byte, '           -- collective allr --bytes 1 -d uint8
+expect 0 '^  profile +trn1-datasheet$'       -- collective allr --bytes 1M
+expect 0 'in a graph .* us, 90 % between [0-9.]+ and [0-9.]+ us' -- collective allr --bytes 1M
+expect 0 '"seconds_90": \['                  -- collective allr --bytes 1M --format json
+expect 0 '^all_reduce of 33554432 bytes'     -- collective allr -n 20 -w 5 --check -s host-a host-b
+verify 'does not say what is ignored' grep -q 'iters.*does not depend on them' "$err"
+expect 0 '^all_reduce of 33554432 bytes'     -- collective -n 20 --check random --hosts host-a host-b -- allr
+expect 0 'GiB are more than the 16 GiB'      -- collective allr --bytes 32G
+expect 0 'timed with the parameters of trn1-datasheet \(trn1\)' -- collective allr --instance trn2.48xlarge
+expect 0 'does not apply here, it needs one rank on every chip' -- collective allr --bytes 1M --algorithm torus
+expect 0 'does not apply here, it is for all_reduce only' -- collective allg --bytes 1M --algorithm one-step
+expect 0 'does not apply here, permute has one way' -- collective permute --bytes 1M --algorithm ring
+expect 0 'rdh applies inside nodes only, as 3 nodes are no power of two' -- collective allr --bytes 1M --nodes 3 --algorithm rdh
+expect 3 'fix: use 8 or 12 ranks'            -- collective allr --bytes 1M --ranks 10
+expect 3 'refused: no-ring: .*; fix: use 8 or 12 ranks' -- collective allr -b 1K -e 1M --ranks 10
+expect 0 'fix: use 2 or 8 ranks'             -- collective allr --bytes 1M --ranks 4
+expect 0 'one-rank: one rank on each of 2 nodes' -- collective allr --bytes 1M --ranks 2 --nodes 2
+expect 0 'ring: chips 0 to 15 form a ring'   -- collective allr --bytes 1M
+expect 3 'partial-chips: chip 2 takes part'  -- collective allr --bytes 1M --ranks 5
 for extreme in '--ranks 1 --bytes 0' '--bytes 0' '--bytes 1' '--bytes 1125899906842624' '--bytes 4194304T --nodes 1875' \
   '-b 0 -e 0' '-b 1 -e 4194304T -f 4 --ranks 1 --in-graph'; do
   for format in text json; do
@@ -366,7 +394,7 @@ table 1 send_recv --ranks 2
 
 tables=$source/tests/calibrate/fixtures/nccom
 published=$source/catalog/measured-collectives.csv
-# table FILE COMMAND ROW...: an nccom-test table as a file of $work
+# nccom FILE COMMAND ROW...: an nccom-test table as a file of $work
 nccom() {
   local file=$1 command=$2
   shift 2
