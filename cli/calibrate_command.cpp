@@ -333,6 +333,7 @@ int run(const Options& o) {
   remark_family(catalog, prior, instance);
   const CollectiveFit fit = o.no_fit ? calibrate::predict_collectives(chosen.points, instance, prior)
                                      : calibrate::fit_collectives(chosen.points, instance, prior);
+  if (!o.no_fit && !fit.converged) remark("the fit did not converge; its parameters are not an optimum");
   std::string text;
   std::set<std::pair<std::string, std::string>> used;
   for (const MeasuredCollective& p : chosen.points) used.emplace(p.at.file, p.id);

@@ -85,10 +85,15 @@ std::string collective_fit_json(const calibrate::CollectiveFit& fit,
   for (const auto& l : left_out) {
     j["left_out"].push_back({{"id", l.point.id}, {"reason", l.reason}, {"fix", l.fix}});
   }
-  j["summary"] = {{"rows", fit.rows.size()},        {"median_ape", fit.median_error},
-                  {"worst_ape", fit.worst_error},   {"worst_id", fit.worst->point->id},
-                  {"noise_scale", fit.noise_scale}, {"explains", fit.explains()},
-                  {"converged", fit.converged}};
+  using Json = nlohmann::ordered_json;
+  const bool fitted = !fit.estimates.empty();
+  j["summary"] = {{"rows", fit.rows.size()},
+                  {"median_ape", fit.median_error},
+                  {"worst_ape", fit.worst_error},
+                  {"worst_id", fit.worst->point->id},
+                  {"noise_scale", fitted ? Json(fit.noise_scale) : Json()},
+                  {"explains", fit.explains()},
+                  {"converged", fitted ? Json(fit.converged) : Json()}};
   return j.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
