@@ -123,6 +123,12 @@ Reading read_tables(const std::string& text, const Options& o, const std::string
   if (!o.build.empty()) {
     remark(file + ": --build chooses among the points of a CSV; this file does not say its build");
   }
+  if (text.find("# time inside a compiled graph") != std::string::npos) {
+    throw InputError({{file, 0, 0},
+                      "",
+                      "a table of trnplan collective --in-graph: its times lack launch and barrier",
+                      "make it without --in-graph"});
+  }
   const std::size_t start = text.find_first_not_of(" \t\r\n");
   const bool json = start != std::string::npos && (text[start] == '{' || text[start] == '[');
   const calibrate::NccomCommand stated = stated_command(o);

@@ -383,7 +383,7 @@ void add_collective(CLI::App& app, Run& chosen) {
   const std::string ignored = "of nccom-test; accepted and ignored";
   command->add_option("-n,--iters", o->iterations, ignored)->check(CLI::Range(1, 1 << 30));
   command->add_option("-w,--warmup_iters,--warmup", o->warm_up, ignored)->check(CLI::Range(0, 1 << 30));
-  command->add_option("-c,--check", o->check, ignored)->expected(0, 1)->default_str("random");
+  command->add_flag("-c,--check{random}", o->check, ignored + "; a value after =");
   command->add_option("-s,--hosts", o->hosts, ignored);
   add_common(*command, o->common);
   command->footer(

@@ -59,7 +59,8 @@ void remark_family(const io::Catalog& catalog, const models::Profile& profile,
   if (profile.instance.empty()) return;
   const std::vector<std::string> known = catalog.instances();
   const bool type = std::find(known.begin(), known.end(), profile.instance) != known.end();
-  const std::string family = type ? catalog.instance(profile.instance).family : profile.instance;
+  const std::string family = type ? catalog.instance(profile.instance).family
+                                  : profile.instance.substr(0, profile.instance.find('.'));
   if (family == instance.family) return;
   remark(instance.name + " timed with the parameters of " + profile.name + " (" + profile.instance + ")");
 }

@@ -344,7 +344,9 @@ expect 0 'in a graph .* us, 90 % between [0-9.]+ and [0-9.]+ us' -- collective a
 expect 0 '"seconds_90": \['                  -- collective allr --bytes 1M --format json
 expect 0 '^all_reduce of 33554432 bytes'     -- collective allr -n 20 -w 5 --check -s host-a host-b
 verify 'does not say what is ignored' grep -q 'iters.*does not depend on them' "$err"
-expect 0 '^all_reduce of 33554432 bytes'     -- collective -n 20 --check random --hosts host-a host-b -- allr
+expect 0 '^all_reduce of 33554432 bytes'     -- collective -n 20 --check=random --hosts host-a host-b -- allr
+expect 0 '^all_reduce of 33554432 bytes'     -- collective -r 8 -c allr
+verify 'does not say that --check is ignored' grep -q 'iters.*does not depend on them' "$err"
 expect 0 'GiB are more than the 16 GiB'      -- collective allr --bytes 32G
 expect 0 'timed with the parameters of trn1-datasheet \(trn1\)' -- collective allr --instance trn2.48xlarge
 expect 0 'does not apply here, it needs one rank on every chip' -- collective allr --bytes 1M --algorithm torus
@@ -436,6 +438,16 @@ refuse '--op: "allred" is no operation'                            -- calibrate 
 refuse '--build: no point is of build "2022"'                      -- calibrate "$published" --build 2022
 refuse 'build: its points come from several builds'                -- calibrate "$published"
 refuse 'files: is empty'                                           --usage calibrate ''
+# A table of trnplan's own is what its profile says.
+for table in 'allr --ranks 64 --nodes 2' 'allg --ranks 8 --nodes 1'; do
+  read -ra words <<<"$table"
+  run collective "${words[@]}" -b 1K -e 1G -f 4
+  cp "$out" "$work/own.txt"
+  expect 0 ': median error 0\.0 %, worst [+-]0\.[01] %' -- calibrate "$work/own.txt" --op "${words[@]}" --no-fit
+done
+run collective allr -b 1K -e 1M --in-graph
+cp "$out" "$work/inside.txt"
+refuse 'inside\.txt: a table of trnplan collective --in-graph'     -- calibrate "$work/inside.txt" --op allr --ranks 32
 # The same point twice; several builds.
 expect 0 '^trnplan: 2 points given twice are used once'            -- calibrate "$work/r8.txt" "$work/r8.txt"
 verify 'counts points twice' grep -q '^2 points: ' "$out"
