@@ -6,7 +6,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -25,12 +27,46 @@ struct Setup {
   int nodes;
 };
 
-std::optional<Setup> setup_of(const MeasuredCollective& p, const topology::Instance& instance) {
+/// As a run, or why there is none.
+struct Attempt {
+  std::optional<Setup> setup;
+  std::string reason, fix;
+};
+
+Attempt attempt(const MeasuredCollective& p, const topology::Instance& instance) {
   const auto op = models::collective_op(p.op);
-  if (!op) return std::nullopt;
-  const int nodes = p.nodes > 0 ? p.nodes : (p.ranks + instance.cores() - 1) / instance.cores();
-  if (p.ranks % nodes != 0 || p.ranks / nodes > instance.cores()) return std::nullopt;
-  return Setup{&p, {*op, p.ranks, Bytes(p.bytes), models::Algorithm::automatic}, nodes};
+  if (!op) {
+    return {{},
+            p.op + " is not modelled",
+            "give all_reduce, all_gather, reduce_scatter, all_to_all, permute or send_recv"};
+  }
+  const int cores = instance.cores();
+  const int nodes = p.nodes > 0 ? p.nodes : (p.ranks + cores - 1) / cores;
+  const std::string on = fmt::format("{} node{} of {}", nodes, nodes == 1 ? "" : "s", instance.name);
+  if (nodes > topology::kMostNodes) {
+    return {{}, fmt::format("{} nodes are more than any cluster has", nodes), "correct the number"};
+  }
+  if (p.ranks % nodes != 0) {
+    return {{},
+            fmt::format("{} ranks do not sit equally on {}", p.ranks, on),
+            "state the nodes it ran on, or where, with --instance"};
+  }
+  if (p.ranks / nodes > cores) {
+    return {{},
+            fmt::format("{} ranks do not fit on {}, which has {} cores", p.ranks, on, nodes * cores),
+            "state the nodes it ran on, or where, with --instance"};
+  }
+  if (nodes > 1 && instance.nics == 0) {
+    return {{},
+            fmt::format("it ran on {} nodes, and {} has no EFA device", nodes, instance.name),
+            "say where it was measured, with --instance"};
+  }
+  return {Setup{&p, {*op, p.ranks, Bytes(p.bytes), models::Algorithm::automatic}, nodes}, "", ""};
+}
+
+/// What two points share that are one.
+auto identity(const MeasuredCollective& p) {
+  return std::tie(p.op, p.ranks, p.nodes, p.instance, p.bytes, p.type, p.seconds, p.build, p.algorithm);
 }
 
 /// Clusters of one instance by number of nodes; timers are made per profile.
@@ -80,11 +116,34 @@ void sum_up(CollectiveFit& fit) {
   fit.median_error = errors.size() % 2 == 1 ? errors[half] : (errors[half - 1] + errors[half]) / 2;
 }
 
+std::vector<Setup> setups_of(const std::vector<MeasuredCollective>& points,
+                             const topology::Instance& instance) {
+  if (points.empty()) throw std::invalid_argument("no collective to compare with");
+  std::vector<Setup> setups;
+  for (const MeasuredCollective& p : points) {
+    const Attempt a = attempt(p, instance);
+    if (!a.setup) throw std::invalid_argument(p.id + ": " + a.reason);
+    setups.push_back(*a.setup);
+  }
+  return setups;
+}
+
+/// Rows and errors of the profile.
+void compare(CollectiveFit& fit, const Bench& bench) {
+  const std::vector<models::CollectiveTiming> timings = bench.time(fit.profile);
+  for (std::size_t i = 0; i < timings.size(); ++i) {
+    const Setup& s = bench.setups()[i];
+    const double predicted = timings[i].nccom_seconds.value;
+    fit.rows.push_back({s.point, s.nodes, timings[i].algorithm, predicted, predicted / s.point->seconds - 1});
+  }
+  sum_up(fit);
+}
+
 }  // namespace
 
 std::vector<MeasuredCollective> points_of(const NccomTable& table, const std::string& source) {
   std::vector<MeasuredCollective> points;
-  if (table.op.empty() || !table.ranks) return points;
+  if (table.op.empty() || !table.ranks || !table.partners.empty()) return points;
   for (const NccomRow& row : table.rows) {
     if (row.contradicts) continue;
     MeasuredCollective p;
@@ -103,32 +162,66 @@ std::vector<MeasuredCollective> points_of(const NccomTable& table, const std::st
   return points;
 }
 
+Selection select_points(const std::vector<MeasuredCollective>& points, const topology::Instance& instance,
+                        const models::Profile& profile) {
+  Selection out;
+  std::set<decltype(identity(points.front()))> known;
+  std::vector<Setup> setups;
+  for (const MeasuredCollective& p : points) {
+    if (!known.insert(identity(p)).second) {
+      ++out.repeated;
+      continue;
+    }
+    Attempt a = attempt(p, instance);
+    if (a.setup) {
+      setups.push_back(*a.setup);
+    } else {
+      out.left_out.push_back({p, std::move(a.reason), std::move(a.fix)});
+    }
+  }
+  const Bench bench(instance, std::move(setups));
+  const std::vector<models::CollectiveTiming> timings = bench.time(profile);
+  for (std::size_t i = 0; i < timings.size(); ++i) {
+    const MeasuredCollective& p = *bench.setups()[i].point;
+    if (std::isfinite(timings[i].nccom_seconds.value)) {
+      out.points.push_back(p);
+    } else {
+      out.left_out.push_back({p, fmt::format("there is no way for its bytes on {}", instance.name),
+                              "say where it was measured, with --instance"});
+    }
+  }
+  return out;
+}
+
+CollectiveFit predict_collectives(const std::vector<MeasuredCollective>& points,
+                                  const topology::Instance& instance, const models::Profile& profile) {
+  CollectiveFit out;
+  out.profile = profile;
+  compare(out, Bench(instance, setups_of(points, instance)));
+  return out;
+}
+
 CollectiveFit fit_collectives(const std::vector<MeasuredCollective>& points,
                               const topology::Instance& instance, const models::Profile& prior,
                               double noise) {
+  const Bench bench(instance, setups_of(points, instance));
   CollectiveFit out;
-  std::vector<Setup> setups;
-  for (const MeasuredCollective& p : points) {
-    if (const auto s = setup_of(p, instance)) {
-      setups.push_back(*s);
-    } else {
-      out.left_out.push_back(&p);
-    }
-  }
-  if (setups.empty()) throw std::invalid_argument("no collective to fit to");
-  const Bench bench(instance, std::move(setups));
-
   std::vector<FitParameter> parameters;
   for (const models::Parameter p : kCollectiveParameters) {
     parameters.push_back({std::string(models::to_string(p)), prior[p], prior.value(p).log_sd});
   }
   std::vector<Observation> observations;
   for (const Setup& s : bench.setups()) observations.push_back({s.point->seconds, noise});
-  const FitResult result = fit(parameters, observations, [&](const std::vector<double>& values) {
-    std::vector<double> seconds;
-    for (const auto& t : bench.time(with_values(prior, values))) seconds.push_back(t.nccom_seconds.value);
-    return seconds;
-  });
+  FitOptions options;
+  options.scale_noise = true;
+  const FitResult result = fit(
+      parameters, observations,
+      [&](const std::vector<double>& values) {
+        std::vector<double> seconds;
+        for (const auto& t : bench.time(with_values(prior, values))) seconds.push_back(t.nccom_seconds.value);
+        return seconds;
+      },
+      options);
 
   std::vector<double> rounded;
   for (const double x : result.median) rounded.push_back(four_digits(x));
@@ -139,15 +232,10 @@ CollectiveFit fit_collectives(const std::vector<MeasuredCollective>& points,
     out.estimates.push_back(
         {p, prior.value(p), out.profile.value(p), result.prior_share[i], verdict(result.prior_share[i])});
   }
-  const std::vector<models::CollectiveTiming> timings = bench.time(out.profile);
-  for (std::size_t i = 0; i < timings.size(); ++i) {
-    const MeasuredCollective* point = bench.setups()[i].point;
-    const double predicted = timings[i].nccom_seconds.value;
-    out.rows.push_back({point, timings[i].algorithm, predicted, predicted / point->seconds - 1});
-  }
+  out.noise_scale = result.noise_scale;
   out.iterations = result.iterations;
   out.converged = result.converged;
-  sum_up(out);
+  compare(out, bench);
   return out;
 }
 

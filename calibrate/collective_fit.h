@@ -2,7 +2,8 @@
 //
 // What nccom-test prints is models::nccom_seconds of the runtime's choice of algorithm: seven parameters
 // enter, kCollectiveParameters; all others of the profile stay as they are. Priors are the profile's own; the
-// fit is that of calibrate/fit.h with a soft-L1 loss.
+// fit is that of calibrate/fit.h with a soft-L1 loss and scaled noise: where the model misses the points by
+// more than the noise stated, the spreads grow by as much.
 #pragma once
 
 #include <array>
@@ -22,9 +23,26 @@ inline constexpr std::array kCollectiveParameters = {
     models::Parameter::barrier,
 };
 
+/// A median error above this is no fit.
+inline constexpr double kMostMedianError = 0.25;
+
+/// A point that teaches nothing here, and how it could.
+struct LeftOut {
+  MeasuredCollective point;
+  std::string reason, fix;
+};
+
+/// Which of the points can be predicted on a machine.
+struct Selection {
+  std::vector<MeasuredCollective> points;
+  std::vector<LeftOut> left_out;  ///< not modelled, no place on the machine, no way for the bytes
+  int repeated = 0;               ///< points that equal an earlier one in everything but their origin
+};
+
 struct CollectiveFit {
   struct Row {
     const MeasuredCollective* point = nullptr;
+    int nodes = 1;
     std::string algorithm;
     double predicted = 0;  ///< s, with the fitted profile
     double error = 0;      ///< predicted / measured - 1
@@ -38,21 +56,31 @@ struct CollectiveFit {
   models::Profile profile;
   std::vector<Estimate> estimates;
   std::vector<Row> rows;
-  std::vector<const MeasuredCollective*>
-      left_out;                              ///< operations that are not modelled, or do not fit the machine
   double median_error = 0, worst_error = 0;  ///< of |error|
   const Row* worst = nullptr;
+  double noise_scale = 1;  ///< c of calibrate/fit.h: how much more than the noise the model misses, squared
   int iterations = 0;
   bool converged = false;
+
+  bool explains() const { return median_error <= kMostMedianError; }
 };
 
-/// The rows of a table as points; none where it does not say operation and ranks, and not those that
-/// contradict themselves.
+/// The rows of a table as points; none where it does not say operation and ranks, or where an option says who
+/// talks to whom (NccomTable::partners), and not those that contradict themselves.
 std::vector<MeasuredCollective> points_of(const NccomTable& table, const std::string& source);
 
-/// Fits `prior` to the points, each run on `instance`; nodes not stated are as few as hold the ranks.
-/// `noise`: how far a right prediction may lie from a point, standard deviation of the logarithm. The result
-/// refers to `points`. Throws std::invalid_argument when no point is left.
+/// Sorts out what cannot be predicted on `instance` with `profile`; nodes not stated are as few as hold the
+/// ranks.
+Selection select_points(const std::vector<MeasuredCollective>& points, const topology::Instance& instance,
+                        const models::Profile& profile);
+
+/// What `profile` says of points that select_points() let through; no estimates. The result refers to
+/// `points`. Throws std::invalid_argument when there is none, or one that cannot be predicted.
+CollectiveFit predict_collectives(const std::vector<MeasuredCollective>& points,
+                                  const topology::Instance& instance, const models::Profile& profile);
+
+/// Fits `prior` to such points. `noise`: how far a right prediction may lie from a point, standard deviation
+/// of the logarithm. Throws as predict_collectives().
 CollectiveFit fit_collectives(const std::vector<MeasuredCollective>& points,
                               const topology::Instance& instance, const models::Profile& prior,
                               double noise = 0.1);

@@ -219,7 +219,15 @@ FitResult fit(const std::vector<FitParameter>& parameters, const std::vector<Obs
   result.prior_share.assign(count, 1);
   result.covariance.assign(count, std::vector<double>(count, 0));
   if (n == 0) return result;
-  const MatrixXd covariance = hessian.llt().solve(MatrixXd::Identity(n, n));
+  const MatrixXd identity = MatrixXd::Identity(n, n);
+  MatrixXd covariance = hessian.llt().solve(identity);
+  if (options.scale_noise && r.size() > 0) {
+    const double decided = static_cast<double>(n) - covariance.trace();
+    double squares = 0;
+    for (Eigen::Index i = 0; i < r.size(); ++i) squares += weight(options.loss, r[i] * r[i]) * r[i] * r[i];
+    result.noise_scale = std::max(1.0, squares / std::max(1.0, static_cast<double>(r.size()) - decided));
+    covariance = ((hessian - identity) / result.noise_scale + identity).llt().solve(identity);
+  }
   for (Eigen::Index a = 0; a < n; ++a) {
     const std::size_t i = problem.free()[static_cast<std::size_t>(a)];
     result.prior_share[i] = std::sqrt(covariance(a, a));

@@ -6,7 +6,12 @@
 //   z_j = log(x_j / median_j) / log_sd_j                 a prior; log_sd 0 fixes the parameter
 // rho is the loss: s (Gaussian), 2 (sqrt(1 + s) - 1) (soft L1), 5 log(1 + s / 4) (Student t, 4 degrees of
 // freedom); robust losses enter as weights w_i = rho'(r_i^2) that are renewed in every iteration (IRLS).
-// Covariance (Laplace): (J' W J + I)^-1 in z at the optimum, J = dr/dz by central differences.
+// Covariance (Laplace): (J' W J / c + I)^-1 in z at the optimum, J = dr/dz by central differences. c = 1, or,
+// with scale_noise, c = max(1, X), X the robust reduced chi-square
+//   X = sum_i w_i r_i^2 / max(1, n - f),   f = free parameters - trace((J' W J + I)^-1),
+// where n counts the observations and f the parameters they decide: residuals larger than the noise that was
+// stated say that the noise is larger, and no parameter is surer than its prior for it. The optimum is that
+// of the stated noise.
 #pragma once
 
 #include <functional>
@@ -38,7 +43,8 @@ struct FitOptions {
   int max_iterations = 100;
   double tolerance = 1e-9;  ///< converged when no parameter moves by more, in prior standard deviations
   Loss loss = Loss::soft_l1;
-  double step = 1e-4;  ///< of the differences, in the logarithm of the parameter
+  double step = 1e-4;        ///< of the differences, in the logarithm of the parameter
+  bool scale_noise = false;  ///< c above may exceed 1
 };
 
 struct FitResult {
@@ -47,6 +53,7 @@ struct FitResult {
   std::vector<std::vector<double>> covariance;  ///< of the logarithms; zero rows where fixed
   std::vector<double> residuals;                ///< log(predicted / measured), not divided by log_sd
   double cost = 0;
+  double noise_scale = 1;  ///< c above
   int iterations = 0;
   bool converged = false;
   std::vector<double> prior_share;  ///< posterior log_sd over prior log_sd; 1 where fixed

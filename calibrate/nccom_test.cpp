@@ -156,6 +156,7 @@ class TableReader {
     table_.ranks = command.ranks;
     table_.nodes = command.nodes;
     table_.op = command.op;
+    table_.partners = command.partners;
   }
 
   NccomTable read(const std::vector<NccomRecord>& records) {
@@ -210,6 +211,7 @@ class TableReader {
       } else if (cell.heading == kAlgorithm) {
         p.row.algorithm = printable(cell.text, 40);
       } else if (const auto statistic = statistic_of(cell.heading)) {
+        if (table_.time_heading.empty()) table_.time_heading = printable(cell.heading, 40);
         const auto us = number(cell, kSecondsMost * 1e6, "a time");
         if (us && us->value == 0 && *statistic != "std") bad(cell, "a time");
         if (!us) continue;
@@ -348,7 +350,8 @@ bool is_number(std::string_view word) {
 
 class TextReader {
  public:
-  TextReader(std::string_view text, const std::string& name) : lines_(text), name_(name) {}
+  TextReader(std::string_view text, const std::string& name, const NccomCommand& fallback)
+      : lines_(text), name_(name), fallback_(fallback), command_(fallback) {}
 
   std::vector<NccomTable> read() {
     while (lines_.next()) {
@@ -382,6 +385,8 @@ class TextReader {
     if (!command) return false;
     end_table();
     command_ = std::move(*command);
+    if (!command_.ranks) command_.ranks = fallback_.ranks;
+    if (!command_.nodes) command_.nodes = fallback_.nodes;
     command_line_ = lines_.number;
     command_used_ = false;
     return true;
@@ -482,6 +487,7 @@ class TextReader {
   const std::string& name_;
   std::vector<NccomTable> tables_;
   std::size_t row_count_ = 0;
+  const NccomCommand& fallback_;
   NccomCommand command_;
   int command_line_ = 0;
   bool command_used_ = false;  ///< by a table above
@@ -559,7 +565,9 @@ std::optional<NccomCommand> parse_nccom_command(std::string_view line) {
         text = text.substr(0, 2);
       }
       hosts |= text == "-s" || text == "--hosts" || text == "-S" || text == "--slurm";
-      command.several_groups |= text == "--custom-replica-groups" || text == "--data-parallel-dimension";
+      const bool groups = text == "--custom-replica-groups" || text == "--data-parallel-dimension";
+      command.several_groups |= groups;
+      if (groups || text == "--custom-src-target-pairs") command.partners = text;
       open = text;
       if (value.empty()) continue;
     } else {
@@ -586,8 +594,9 @@ NccomTable nccom_table(const NccomCommand& command, const std::vector<NccomRecor
   return TableReader(command, name).read(records);
 }
 
-std::vector<NccomTable> parse_nccom_test(std::string_view text, const std::string& name) {
-  return TextReader(text, name).read();
+std::vector<NccomTable> parse_nccom_test(std::string_view text, const std::string& name,
+                                         const NccomCommand& fallback) {
+  return TextReader(text, name, fallback).read();
 }
 
 }  // namespace trnplan::calibrate

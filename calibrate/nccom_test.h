@@ -30,6 +30,8 @@ struct NccomCommand {
   std::optional<int> nodes;     ///< -N, --nnodes; 1 when neither it nor hosts are given
   std::string op;               ///< canonical
   bool several_groups = false;  ///< replica groups are given: ranks is not the size of a group
+  std::string partners;         ///< the option that says who talks to whom: --custom-src-target-pairs,
+                         ///< --custom-replica-groups, --data-parallel-dimension; empty: all ranks, one group
 };
 
 /// The last command in `line`; nullopt unless it names an operation and has an option. Reads at most 16 KiB
@@ -53,7 +55,9 @@ struct NccomRow {
 struct NccomTable {
   std::string command;  ///< as printed, may be empty
   std::optional<int> ranks, nodes;
-  std::string op;                      ///< canonical, empty when unknown
+  std::string op;            ///< canonical, empty when unknown
+  std::string partners;      ///< as in NccomCommand
+  std::string time_heading;  ///< of the first time: "time(us)" before 2024, later "time:avg(us)" ...
   std::optional<double> printed_giga;  ///< bytes of a printed GB: 10^9 or 2^30; nullopt when no row tells,
                                        ///< then 10^9 is taken
   std::vector<NccomRow> rows;
@@ -80,9 +84,10 @@ NccomTable nccom_table(const NccomCommand& command, const std::vector<NccomRecor
 
 /// All tables in a text: with old or new headings, among prompts, log lines and Slurm output (also labelled
 /// by srun --label), with tabs, CRLF, CR, terminal colours. `name` stands in messages. Lines end at \n, \r\n
-/// or \r. A table without a command of its own takes that of the table before it, with a warning. Time and
-/// memory are linear in the text. Throws InputError when there is no table or there are more than 1000 (or
-/// 20,000 rows).
-std::vector<NccomTable> parse_nccom_test(std::string_view text, const std::string& name);
+/// or \r. A table without a command of its own takes that of the table before it, with a warning; `fallback`
+/// stands above the first one, and says what a command does not. Time and memory are linear in the text.
+/// Throws InputError when there is no table or there are more than 1000 (or 20,000 rows).
+std::vector<NccomTable> parse_nccom_test(std::string_view text, const std::string& name,
+                                         const NccomCommand& fallback = {});
 
 }  // namespace trnplan::calibrate

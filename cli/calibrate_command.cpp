@@ -1,9 +1,12 @@
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "calibrate/collective_fit.h"
 #include "cli/commands.h"
@@ -22,60 +25,191 @@ namespace {
 using calibrate::CollectiveFit;
 using calibrate::MeasuredCollective;
 
+constexpr int kMostRanks = 1'000'000;
+
 struct Options {
   Common common;
   std::vector<std::string> files;
-  std::string build, instance = "trn1.32xlarge", out;
-  bool force = false;
+  std::string build, op, instance = "trn1.32xlarge", out;
+  int ranks = 0, nodes = 0;  ///< 0: not stated
+  bool force = false, no_fit = false;
 };
 
-/// Points of a file and one line on what it taught.
+/// What a file holds.
 struct Reading {
+  std::string name;  ///< of the file, without folders
   std::vector<MeasuredCollective> points;
-  std::string taught;
+  std::string kind;                 ///< "published points", "rows of 2 nccom-test tables"
+  std::size_t rows = 0;             ///< before any was left out
+  std::vector<Diagnostic> skipped;  ///< why tables gave no point
+  std::set<std::string> marks;      ///< of the build that printed it
 };
+
+void check_options(const Options& o) {
+  std::vector<Diagnostic> faults;
+  const auto note = [&](const char* key, std::string problem, std::string fix) {
+    faults.push_back({{"command line", 0, 0}, key, std::move(problem), std::move(fix)});
+  };
+  if (!o.op.empty() && calibrate::canonical_op(o.op).empty()) {
+    note("--op", "\"" + printable(o.op, 40) + "\" is no operation of nccom-test",
+         "for example all_reduce or allg");
+  }
+  if (o.ranks > 0 && o.nodes > o.ranks) note("--nodes", "more nodes than ranks", "correct one of them");
+  if (!o.out.empty() && !o.out.ends_with(".json")) {
+    note("--out", "\"" + printable(o.out, 200) + "\" does not end in .json, so --profile would not read it",
+         "write --out " + printable(o.out, 200) + ".json");
+  }
+  if (!o.out.empty() && o.no_fit) note("--out", "--no-fit fits nothing to write", "leave one of the two out");
+  if (o.force && o.out.empty()) note("--force", "there is no --out to overwrite", "add --out FILE.json");
+  if (!faults.empty()) throw InputError(std::move(faults));
+}
 
 Reading read_csv(const std::string& text, const Options& o, const std::string& file) {
-  Reading r{calibrate::parse_measured_collectives(text, file), ""};
+  if (!o.op.empty() || o.ranks > 0 || o.nodes > 0) {
+    remark(file + ": each point says its own operation and ranks: --op, --ranks, --nodes do not apply");
+  }
+  Reading r;
+  r.kind = "published points";
+  r.points = calibrate::parse_measured_collectives(text, file);
+  r.rows = r.points.size();
   std::set<std::string> builds;
   for (const MeasuredCollective& p : r.points) builds.insert(p.build);
+  const std::string known = fmt::format("{}", fmt::join(builds, ", "));
   if (o.build.empty() && builds.size() > 1) {
-    std::string known;
-    for (const std::string& b : builds) known += (known.empty() ? "" : ", ") + b;
     throw InputError({{file, 0, 0},
                       "build",
                       "its points come from several builds, which differ in speed",
                       "choose one with --build: " + known});
   }
-  const std::size_t all = r.points.size();
+  if (!o.build.empty() && !builds.contains(o.build)) {
+    throw InputError({{file, 0, 0},
+                      "--build",
+                      "no point is of build \"" + printable(o.build, 40) + "\"",
+                      "choose one of: " + known});
+  }
   std::erase_if(r.points,
                 [&](const MeasuredCollective& p) { return !o.build.empty() && p.build != o.build; });
-  r.taught = fmt::format("{} of {} published points", r.points.size(), all);
+  for (const MeasuredCollective& p : r.points) r.marks.insert("build " + p.build);
   return r;
 }
 
-Reading read_tables(const std::string& text, const std::string& file) {
+/// What the options say of a table without a command.
+calibrate::NccomCommand stated_command(const Options& o) {
+  calibrate::NccomCommand command;
+  command.op = calibrate::canonical_op(o.op);
+  if (o.ranks > 0) command.ranks = o.ranks;
+  if (o.nodes > 0) command.nodes = o.nodes;
+  return command;
+}
+
+/// Whether the command of a table says something else than the options.
+bool overrules(const calibrate::NccomTable& table, const calibrate::NccomCommand& stated) {
+  const bool op = !stated.op.empty() && stated.op != table.op;
+  return op || (stated.ranks && stated.ranks != table.ranks) || (stated.nodes && stated.nodes != table.nodes);
+}
+
+std::string place(const SourcePos& at) {
+  return at.line > 0 ? fmt::format("{}:{}", at.file, at.line) : at.file;
+}
+
+void mark_build(const calibrate::NccomTable& table, Reading& r) {
+  if (!table.time_heading.empty()) {
+    r.marks.insert(table.time_heading == "time(us)" ? "heading time(us)" : "heading time:...(us)");
+  }
+  if (table.printed_giga) r.marks.insert(*table.printed_giga == 1e9 ? "GB of 10^9" : "GB of 2^30");
+}
+
+Reading read_tables(const std::string& text, const Options& o, const std::string& file) {
+  if (!o.build.empty()) {
+    remark(file + ": --build chooses among the points of a CSV; this file does not say its build");
+  }
+  if (text.find("# time inside a compiled graph") != std::string::npos) {
+    throw InputError({{file, 0, 0},
+                      "",
+                      "a table of trnplan collective --in-graph: its times lack launch and barrier",
+                      "make it without --in-graph"});
+  }
   const std::size_t start = text.find_first_not_of(" \t\r\n");
   const bool json = start != std::string::npos && (text[start] == '{' || text[start] == '[');
-  const auto tables = json ? std::vector{io::nccom_report_from(io::parse_document(text, file))}
-                           : calibrate::parse_nccom_test(text, file);
+  const calibrate::NccomCommand stated = stated_command(o);
+  const auto tables = json ? std::vector{io::nccom_report_from(io::parse_document(text, file), stated)}
+                           : calibrate::parse_nccom_test(text, file, stated);
   Reading r;
   for (const calibrate::NccomTable& table : tables) {
-    for (const Diagnostic& warning : table.warnings) remark(to_string(warning));
+    for (const Diagnostic& warning : table.warnings) remark(warning);
+    r.rows += table.rows.size();
+    mark_build(table, r);
+    if (!table.command.empty() && overrules(table, stated)) {
+      remark(fmt::format("{}: its command is taken, not --op, --ranks, --nodes: {}", place(table.at),
+                         printable(table.command, 200)));
+    }
     const auto points = calibrate::points_of(table, std::filesystem::path(file).filename().string());
-    if (points.empty()) remark(file + ": a table without operation and ranks in its command line is skipped");
+    if (!table.partners.empty()) {
+      r.skipped.push_back(
+          {table.at, "",
+           table.partners + " says who talks to whom, so its rows are not of one group of all ranks",
+           "give a table of nccom-test without that option"});
+    } else if (table.op.empty() || !table.ranks) {
+      r.skipped.push_back({table.at, "",
+                           table.op.empty() ? "nothing says which operation this table is of"
+                                            : "nothing says how many ranks ran this table",
+                           "give it with its command line, or state --op, --ranks and --nodes"});
+    } else if (points.empty()) {
+      r.skipped.push_back({table.at, "",
+                           "no row of this table can be used: they failed or contradict themselves",
+                           "run nccom-test again, and give its output unchanged"});
+    }
     r.points.insert(r.points.end(), points.begin(), points.end());
   }
-  r.taught = fmt::format("{} points of {} nccom-test table{}", r.points.size(), tables.size(),
-                         tables.size() == 1 ? "" : "s");
+  r.kind = fmt::format("rows of {} nccom-test table{}", tables.size(), tables.size() == 1 ? "" : "s");
   return r;
 }
 
 Reading read_file(const std::string& file, const Options& o) {
   const std::string text = io::read_text(file);
   const std::string_view heading = std::string_view(text).substr(0, text.find('\n'));
-  return heading.find("measured_us") != std::string_view::npos ? read_csv(text, o, file)
-                                                               : read_tables(text, file);
+  Reading r = heading.find("measured_us") != std::string_view::npos ? read_csv(text, o, file)
+                                                                    : read_tables(text, o, file);
+  r.name = std::filesystem::path(file).filename().string();
+  return r;
+}
+
+/// Launch differs by build, and one fit has one launch.
+void doubt_builds(const std::vector<Reading>& all) {
+  std::set<std::string> marks, headings, units, builds;
+  bool csv = false, table = false;
+  for (const Reading& r : all) {
+    for (const std::string& m : r.marks) {
+      (m.starts_with("heading") ? headings : m.starts_with("GB") ? units : builds).insert(m);
+    }
+    (r.kind == "published points" ? csv : table) |= !r.points.empty();
+  }
+  if (headings.size() < 2 && units.size() < 2 && builds.size() < 2 && !(csv && table)) return;
+  marks.insert(headings.begin(), headings.end());
+  marks.insert(units.begin(), units.end());
+  marks.insert(builds.begin(), builds.end());
+  remark(
+      fmt::format("the tables may come from different builds ({}): launch differs by build, and the fit has "
+                  "one; fit them apart if so",
+                  fmt::join(marks, ", ")));
+}
+
+/// One remark, or fault, for each reason a point was left out, at the first such point.
+std::vector<Diagnostic> reasons(const std::vector<calibrate::LeftOut>& left_out) {
+  std::vector<Diagnostic> all;
+  std::map<std::string, std::pair<std::size_t, int>> known;  // reason -> index, count
+  for (const calibrate::LeftOut& l : left_out) {
+    const auto [it, fresh] = known.try_emplace(l.reason, all.size(), 0);
+    ++it->second.second;
+    if (fresh) all.push_back({l.point.at, "", l.reason, l.fix});
+  }
+  for (const auto& [reason, entry] : known) {
+    const int more = entry.second - 1;
+    if (more > 0) {
+      all[entry.first].problem += fmt::format(" ({} more point{} likewise)", more, more == 1 ? "" : "s");
+    }
+  }
+  return all;
 }
 
 std::string value_text(models::Parameter p, const models::Value& v) {
@@ -84,7 +218,7 @@ std::string value_text(models::Parameter p, const models::Value& v) {
                      std::exp(v.log_sd));
 }
 
-std::string fit_text(const CollectiveFit& fit) {
+std::string estimates_text(const CollectiveFit& fit) {
   std::string text = fmt::format("\n{:<14} {:>20} {:>20}  {}\n", "parameter", "prior", "fitted",
                                  "spread left of the prior's");
   for (const CollectiveFit::Estimate& e : fit.estimates) {
@@ -92,6 +226,22 @@ std::string fit_text(const CollectiveFit& fit) {
                         value_text(e.parameter, e.prior), value_text(e.parameter, e.posterior), e.prior_share,
                         e.verdict);
   }
+  text += "x/: one standard deviation, a factor up or down; at prior: the points do not move it\n";
+  if (fit.noise_scale > 1) {
+    text += fmt::format(
+        "the rows lie farther off than the noise of 10 % (reduced chi-square {:.1f}); the spreads grew for "
+        "it\n",
+        fit.noise_scale);
+  }
+  return text;
+}
+
+std::string bytes_text(double bytes) {
+  return fmt::format("{:.0f} byte{}", bytes, bytes == 1 ? "" : "s");
+}
+
+std::string fit_text(const CollectiveFit& fit) {
+  std::string text = fit.estimates.empty() ? "" : estimates_text(fit);
   text += fmt::format("\n{:<14} {:>5} {:>11} {:>12} {:>12} {:>7}  {}\n", "operation", "ranks", "bytes",
                       "measured us", "predicted us", "error", "algorithm");
   for (const CollectiveFit::Row& row : fit.rows) {
@@ -99,61 +249,117 @@ std::string fit_text(const CollectiveFit& fit) {
                         row.point->ranks, row.point->bytes, row.point->seconds * 1e6, row.predicted * 1e6,
                         row.error * 100, row.algorithm);
   }
-  return text +
-         fmt::format("{} points: median error {:.1f} %, worst {:+.1f} % ({} of {:.0f} bytes, {} ranks)\n",
-                     fit.rows.size(), fit.median_error * 100, fit.worst->error * 100, fit.worst->point->op,
-                     fit.worst->point->bytes, fit.worst->point->ranks);
+  text += fmt::format("{} point{}: median error {:.1f} %, worst {:+.1f} % ({} of {}, {} rank{})\n",
+                      fit.rows.size(), fit.rows.size() == 1 ? "" : "s", fit.median_error * 100,
+                      fit.worst->error * 100, fit.worst->point->op, bytes_text(fit.worst->point->bytes),
+                      fit.worst->point->ranks, fit.worst->point->ranks == 1 ? "" : "s");
+  if (!fit.estimates.empty() && !fit.explains()) {
+    text +=
+        fmt::format("the fit does not explain these rows (median error {:.1f} %)\n", fit.median_error * 100);
+  }
+  return text;
 }
 
-void write_profile(const CollectiveFit& fit, const models::Profile& prior, const Options& o) {
-  const std::filesystem::path path(o.out);
+void write_profile(const CollectiveFit& fit, const io::Catalog& catalog, const std::vector<Reading>& readings,
+                   const Options& o) {
   models::Profile profile = fit.profile;
-  profile.name = path.stem().string();
-  std::string files;
-  for (const std::string& f : o.files) {
-    files += (files.empty() ? "" : ", ") + std::filesystem::path(f).filename().string();
+  profile.name = std::filesystem::path(o.out).stem().string();
+  profile.instance = o.instance;
+  std::set<std::string> builds;
+  std::vector<std::string> files;
+  for (const Reading& r : readings) {
+    const bool gave = std::any_of(fit.rows.begin(), fit.rows.end(), [&](const CollectiveFit::Row& row) {
+      return std::find_if(r.points.begin(), r.points.end(), [&](const MeasuredCollective& p) {
+               return p.id == row.point->id && p.at.file == row.point->at.file;
+             }) != r.points.end();
+    });
+    if (gave) files.push_back(r.name);
   }
+  for (const CollectiveFit::Row& row : fit.rows) {
+    if (!row.point->build.empty()) builds.insert(row.point->build);
+  }
+  const std::string build = builds.empty() ? "" : fmt::format(", build {}", fmt::join(builds, " and "));
   std::vector<models::Parameter> stated;
   for (const CollectiveFit::Estimate& e : fit.estimates) {
     stated.push_back(e.parameter);
-    profile.value(e.parameter).source = fmt::format(
-        "{}: fitted to {} nccom-test points of {}{}; prior {:.4g}, log-sd {:.2f}", e.verdict, fit.rows.size(),
-        files, o.build.empty() ? "" : ", build " + o.build, e.prior.median, e.prior.log_sd);
+    const std::string points = fmt::format("{} nccom-test point{} of {}{}", fit.rows.size(),
+                                           fit.rows.size() == 1 ? "" : "s", fmt::join(files, ", "), build);
+    profile.value(e.parameter).source =
+        e.verdict == "at prior" ? fmt::format("at prior: not moved by {}; prior {:.4g}, log-sd {:.2f}",
+                                              points, e.prior.median, e.prior.log_sd)
+                                : fmt::format("{}: fitted to {}; prior {:.4g}, log-sd {:.2f}", e.verdict,
+                                              points, e.prior.median, e.prior.log_sd);
   }
+  std::optional<models::Profile> base;
+  if (!profile.base.empty()) base = catalog.profile(profile.base);
   const std::string text = io::profile_json(
-      profile, prior.name, stated,
+      profile, base, stated,
       fmt::format("Collectives of {}, fitted to nccom-test: median error {:.1f} %, worst {:.0f} %.",
-                  o.instance, fit.median_error * 100, fit.worst_error * 100));
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  io::write_files(folder, {{path.filename().string(), text}}, o.force);
+                  o.instance, fit.median_error * 100, fit.worst_error * 100),
+      fmt::format("Fitted to nccom-test of {}: for collectives, not for planning.",
+                  builds.empty() ? "a build that is not stated"
+                                 : fmt::format("build {}", fmt::join(builds, " and "))));
+  io::write_file(o.out, text, o.force);
   remark("wrote " + o.out);
 }
 
 int run(const Options& o) {
+  check_options(o);
+  if (!o.out.empty()) io::check_file(o.out, o.force);
   const io::Catalog catalog = io::Catalog::standard();
   const models::Profile prior = load_profile(catalog, o.common);
   const topology::Instance instance = instance_option(catalog, o.instance);
+  std::vector<Reading> readings;
   std::vector<MeasuredCollective> points;
-  std::string text;
   for (const std::string& file : o.files) {
-    Reading r = read_file(file, o);
-    text += fmt::format("{}: {}\n", std::filesystem::path(file).filename().string(), r.taught);
-    points.insert(points.end(), r.points.begin(), r.points.end());
+    readings.push_back(read_file(file, o));
+    points.insert(points.end(), readings.back().points.begin(), readings.back().points.end());
   }
+  std::vector<Diagnostic> skipped;
+  for (const Reading& r : readings) skipped.insert(skipped.end(), r.skipped.begin(), r.skipped.end());
+  if (points.empty() && !skipped.empty()) throw InputError(std::move(skipped));
   if (points.empty()) {
-    throw InputError({{o.files.front(), 0, 0},
-                      o.build.empty() ? "" : "--build",
-                      "there is no collective to learn from",
-                      "give the output of nccom-test with its command line, or another --build"});
+    throw InputError({{o.files.front(), 0, 0}, "", "there is no point in it", "give nccom-test's output"});
   }
-  const CollectiveFit fit = calibrate::fit_collectives(points, instance, prior);
-  for (const MeasuredCollective* p : fit.left_out) {
-    remark(fmt::format("{}: {} of {} ranks is left out: it does not run on {}", p->id, p->op, p->ranks,
-                       o.instance));
+  for (Diagnostic& d : skipped) {
+    d.problem = "left out: " + d.problem;
+    remark(d);
   }
-  if (!o.out.empty()) write_profile(fit, prior, o);
-  print(o.common.json() ? io::collective_fit_json(fit) : text + fit_text(fit));
-  return kDone;
+  const calibrate::Selection chosen = calibrate::select_points(points, instance, prior);
+  if (chosen.points.empty()) throw InputError(reasons(chosen.left_out));
+  for (Diagnostic& d : reasons(chosen.left_out)) {
+    d.problem = "left out: " + d.problem;
+    remark(d);
+  }
+  if (chosen.repeated > 0) {
+    remark(fmt::format("{} point{} given twice {} used once", chosen.repeated,
+                       chosen.repeated == 1 ? "" : "s", chosen.repeated == 1 ? "is" : "are"));
+  }
+  doubt_builds(readings);
+  remark_family(catalog, prior, instance);
+  const CollectiveFit fit = o.no_fit ? calibrate::predict_collectives(chosen.points, instance, prior)
+                                     : calibrate::fit_collectives(chosen.points, instance, prior);
+  if (!o.no_fit && !fit.converged) remark("the fit did not converge; its parameters are not an optimum");
+  std::string text;
+  std::set<std::pair<std::string, std::string>> used;
+  for (const MeasuredCollective& p : chosen.points) used.emplace(p.at.file, p.id);
+  for (std::size_t i = 0; i < readings.size(); ++i) {
+    const Reading& r = readings[i];
+    std::size_t count = 0;
+    for (const MeasuredCollective& p : r.points) count += used.erase({p.at.file, p.id});
+    text += fmt::format("{}: {} of {} {}\n", printable(r.name), count, r.rows, r.kind);
+  }
+  if (o.no_fit) text += fmt::format("no fit: as profile {} says\n", prior.name);
+  const bool refused = !o.out.empty() && !fit.explains() && !o.force;
+  if (!o.out.empty() && !refused) write_profile(fit, catalog, readings, o);
+  print(o.common.json() ? io::collective_fit_json(fit, chosen.left_out, o.instance) : text + fit_text(fit));
+  if (refused) {
+    remark(
+        fmt::format("{} is not written: the fit does not explain these rows (median error {:.1f} %, above "
+                    "{:.0f} %); with --force it is",
+                    o.out, fit.median_error * 100, calibrate::kMostMedianError * 100));
+  }
+  return refused ? kNoPlan : kDone;
 }
 
 }  // namespace
@@ -163,19 +369,33 @@ void add_calibrate(CLI::App& app, Run& chosen) {
   CLI::App* command =
       app.add_subcommand("calibrate", "Fit the parameters of collectives to nccom-test results");
   command->add_option("files", o->files, "nccom-test output (text or JSON), or a measured-collectives CSV")
-      ->required();
-  command->add_option("--build", o->build, "of a CSV, only the points of this nccom-test build");
+      ->required()
+      ->check(not_empty());
+  command->add_option("--build", o->build, "of a CSV, only the points of this nccom-test build")
+      ->check(not_empty());
+  command->add_option("--op", o->op, "operation of tables without a command line (JSON reports, Slurm logs)")
+      ->check(not_empty());
+  command->add_option("-r,--ranks", o->ranks, "ranks of such tables, over all nodes")
+      ->check(CLI::Range(1, kMostRanks));
+  command->add_option("-N,--nodes", o->nodes, "nodes of such tables; as few as hold the ranks when absent")
+      ->check(CLI::Range(1, topology::kMostNodes));
   command->add_option("--instance", o->instance, "where they were measured")->capture_default_str();
-  command->add_option("--out", o->out, "write the fitted profile here (.json)");
-  command->add_flag("--force", o->force, "overwrite --out");
+  command->add_flag("--no-fit", o->no_fit, "only compare what the profile says with the rows");
+  command->add_option("--out", o->out, "write the fitted profile here (.json)")->check(not_empty());
+  command->add_flag("--force", o->force, "overwrite --out, and write it though the fit explains nothing");
   add_common(*command, o->common);
   command->footer(
-      "--profile names the prior. The fitted profile builds on it and can be given to every command as "
-      "--profile.\n"
+      "--profile names the prior. The fitted profile can be given to every command as --profile; it is for\n"
+      "collectives, not for planning: launch and barrier are those of one nccom-test build.\n"
+      "In the table x/: is one standard deviation, a factor up or down; \"identified\" parameters are "
+      "decided by\n"
+      "the points, those \"at prior\" are not moved by them.\n"
+      "Exit code 3: the median error is above 25 %, so --out is not written without --force.\n"
       "Training logs are not read yet.\n"
       "Examples:\n"
       "  nccom-test -r 32 -b 1kb -e 1gb -f 4 -d fp32 allr > allr.txt; trnplan calibrate allr.txt --out "
       "mine.json\n"
+      "  trnplan calibrate report.json --op all_gather --ranks 32 --no-fit\n"
       "  trnplan calibrate catalog/measured-collectives.csv --build 2023-04 --profile trn1-2023-04");
   command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });
 }

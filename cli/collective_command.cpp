@@ -25,14 +25,19 @@ using models::CollectiveOp;
 
 constexpr int kMostRows = 200;
 constexpr int kMostRanks = 1 << 24;
+constexpr double kMostOversubscription = 1e6;
 
 struct Options {
   Common common;
-  std::string op, bytes, most_bytes, algorithm = "auto", instance = "trn1.32xlarge", datatype = "fp32";
+  std::string op, bytes = "32MiB", most_bytes, algorithm = "auto", instance = "trn1.32xlarge",
+                  datatype = "fp32";
   int ranks = 0;  ///< 0: all cores
   int nodes = 1;
   double oversubscription = 1, factor = 2;
   bool in_graph = false, show_algorithm = false;
+  int iterations = 0, warm_up = 0;  ///< of nccom-test; ignored, like the next two
+  std::string check;
+  std::vector<std::string> hosts;
 
   bool sweeps() const { return !most_bytes.empty(); }
 };
@@ -113,8 +118,10 @@ class Reading {
   }
 
   double oversubscription() {
-    if (std::isfinite(o_.oversubscription) && o_.oversubscription >= 1) return o_.oversubscription;
-    note("--oversubscription", fmt::format("{} is no number of at least 1", o_.oversubscription),
+    if (o_.oversubscription >= 1 && o_.oversubscription <= kMostOversubscription) return o_.oversubscription;
+    note("--oversubscription",
+         fmt::format("{} is no number of at least 1 and at most {:.0f}", o_.oversubscription,
+                     kMostOversubscription),
          "1 for a network that carries what all NICs can send, 2 for half of that");
     return 1;
   }
@@ -188,20 +195,89 @@ bool has_no_way(const models::CollectiveTiming& t) {
 }
 
 void refuse_infinite(const models::CollectiveTiming& t) {
-  if (std::isfinite(t.seconds.value) && std::isfinite(t.nccom_seconds.value) && std::isfinite(t.busbw))
+  if (std::isfinite(t.seconds_90.high.value) && std::isfinite(t.nccom_seconds_90.high.value) &&
+      std::isfinite(t.busbw))
     return;
   throw InputError({{"command line", 0, 0},
-                    "--bytes, --oversubscription",
+                    "--bytes, --profile",
                     "the time is too large for a number",
-                    "choose a smaller size, or a faster network"});
+                    "choose a smaller size, or a faster profile"});
+}
+
+/// Why an algorithm that was asked for is not, or not everywhere, what ran.
+std::string obstacle(Algorithm asked, const models::CollectiveRun& run, const topology::Cluster& cluster,
+                     const std::string& timed) {
+  if (run.op != CollectiveOp::all_reduce && run.op != CollectiveOp::all_gather &&
+      run.op != CollectiveOp::reduce_scatter) {
+    return fmt::format("{} has one way, {}", to_string(run.op), timed);
+  }
+  switch (asked) {
+    case Algorithm::kangaring:
+      return "it needs every core of two chips or more";
+    case Algorithm::halving_doubling:
+      return "it needs a power of two of ranks on each node, equally many on each of their chips";
+    case Algorithm::torus:
+      return "it needs one rank on every chip of a node, no more, and chips in a plain torus";
+    case Algorithm::hierarchical:
+      return cluster.nodes == 1 ? "on one node there is one level"
+                                : "with one rank a node there is one level";
+    case Algorithm::one_step:
+      return "it is for all_reduce only";
+    default:
+      return "the group is too small for it";
+  }
+}
+
+/// Numbers of ranks near that of `run` whose group the runtime accepts: the next below and above.
+std::string supported_ranks(const topology::Cluster& cluster, const topology::ChipGraph& graph,
+                            const topology::GroupVerdict& verdict) {
+  if (verdict.rule == "no-efa") return no_efa_fix();
+  const int local = static_cast<int>(verdict.ranks.size()) / cluster.nodes;
+  const topology::Cluster node{cluster.instance, 1};
+  const auto accepted = [&](int ranks) {
+    return topology::judge(node, graph, topology::GroupKind::tensor, models::ranks_of(node, ranks)).verdict ==
+           topology::Verdict::supported;
+  };
+  std::string found;
+  for (const int direction : {-1, 1}) {
+    int ranks = local + direction;
+    while (ranks >= 1 && ranks <= node.cores() && !accepted(ranks)) ranks += direction;
+    if (ranks < 1 || ranks > node.cores()) continue;
+    found += fmt::format("{}{}", found.empty() ? "" : " or ", ranks * cluster.nodes);
+  }
+  return found.empty() ? "" : "use " + found + " ranks";
+}
+
+void explain_algorithm(const Options& o, const io::TimedCollective& timed, const topology::Cluster& cluster) {
+  const Algorithm asked = timed.run.algorithm;
+  const std::string& ran = timed.timing.algorithm;
+  if (asked == Algorithm::automatic || timed.run.ranks < 2) return;
+  const bool partly = ran.find(to_string(asked)) != std::string::npos;
+  if (!partly) {
+    remark(fmt::format("--algorithm {} does not apply here, {}: timed {}", o.algorithm,
+                       obstacle(asked, timed.run, cluster, ran), ran));
+  } else if (asked == Algorithm::halving_doubling && ran.find("ring") != std::string::npos) {
+    const bool inside = ran.find("(rdh") != std::string::npos;
+    remark(fmt::format("--algorithm rdh applies {} nodes only, {}: timed {}", inside ? "between" : "inside",
+                       inside ? obstacle(asked, timed.run, cluster, ran)
+                              : fmt::format("as {} nodes are no power of two", cluster.nodes),
+                       ran));
+  }
 }
 
 /// Says what the result does not show.
-void explain(const Options& o, const io::TimedCollective& timed) {
+void explain(const Options& o, const topology::Cluster& cluster, const io::TimedCollective& timed,
+             Bytes largest, const std::string& fix) {
   const models::CollectiveTiming& t = timed.timing;
-  if (timed.run.algorithm != Algorithm::automatic && timed.run.ranks > 1 &&
-      t.algorithm.find(to_string(timed.run.algorithm)) == std::string::npos) {
-    remark(fmt::format("--algorithm {} does not apply here: timed {}", o.algorithm, t.algorithm));
+  explain_algorithm(o, timed, cluster);
+  if (largest > cluster.instance.core.memory) {
+    remark(fmt::format("{:.4g} GiB are more than the {:.4g} GiB of memory of a core: no core can hold them",
+                       in_gibibytes(largest), in_gibibytes(cluster.instance.core.memory)));
+  }
+  if (o.iterations > 0 || o.warm_up > 0 || !o.check.empty() || !o.hosts.empty()) {
+    remark(
+        "--iters, --warmup_iters, --check and --hosts say how nccom-test runs; a predicted time does not "
+        "depend on them (--nodes says how many nodes)");
   }
   if (!o.sweeps() || o.common.json()) return;
   remark(
@@ -209,8 +285,8 @@ void explain(const Options& o, const io::TimedCollective& timed) {
       "2^30 "
       "and print 7 % less. Compare the times");
   if (t.verdict.verdict != topology::Verdict::supported) {
-    remark(fmt::format("{}: {}: {}; evidence: {}", topology::to_string(t.verdict.verdict), t.verdict.rule,
-                       t.verdict.message, t.verdict.evidence));
+    remark(fmt::format("{}: {}: {}; evidence: {}{}", topology::to_string(t.verdict.verdict), t.verdict.rule,
+                       t.verdict.message, t.verdict.evidence, fix.empty() ? "" : "; fix: " + fix));
   }
 }
 
@@ -228,35 +304,34 @@ int run(const Options& o) {
   reading.finish();
   if (cluster.instance.nics == 0) cluster.oversubscription = 1;  // of nothing
   if (!o.sweeps() && sizes.front() != *parse_bytes(o.bytes)) {
-    remark(fmt::format("{:.0f} bytes are no whole number of {}: timed {:.0f}", parse_bytes(o.bytes)->value,
-                       o.datatype, sizes.front().value));
+    const double asked = parse_bytes(o.bytes)->value;
+    remark(fmt::format("{:.0f} byte{} no whole number of {}: timed {:.0f}", asked,
+                       asked == 1 ? " is" : "s are", o.datatype, sizes.front().value));
   }
+  remark_family(catalog, profile, cluster.instance);
 
   const topology::ChipGraph graph(cluster.instance);
-  const models::CollectiveTimer timer(cluster, graph, profile);
+  const models::CollectiveTimer timer(cluster, graph, profile, true);
   std::vector<io::TimedCollective> all;
   for (const Bytes size : sizes) {
     timed.run.bytes = size;
     timed.timing = timer.time(timed.run);
-    if (has_no_way(timed.timing)) {
-      const topology::GroupVerdict& v = timed.timing.verdict;
-      remark(fmt::format("refused: {}: {}: there is no way for its bytes, so no time", v.rule, v.message));
-      if (o.common.json()) print(io::collective_json(cluster, profile, timed));
-      return kNoPlan;
-    }
-    refuse_infinite(timed.timing);
+    if (!has_no_way(timed.timing)) refuse_infinite(timed.timing);
     all.push_back(timed);
   }
-  explain(o, all.front());
+  const io::TimedCollective& first = all.front();
+  const bool supported = first.timing.verdict.verdict == topology::Verdict::supported;
+  const std::string fix = supported ? "" : supported_ranks(cluster, graph, first.timing.verdict);
+  const bool table = o.sweeps() && !has_no_way(first.timing);
+  if (!has_no_way(first.timing)) explain(o, cluster, first, sizes.back(), fix);
   if (o.common.json()) {
     print(o.sweeps() ? io::collective_sweep_json(cluster, profile, all)
-                     : io::collective_json(cluster, profile, all.front()));
+                     : io::collective_json(cluster, profile, first));
   } else {
-    print(o.sweeps()
-              ? collective_table(all, {o.datatype, element_bytes(o.datatype), o.in_graph, o.show_algorithm})
-              : collective_text(cluster, all.front()));
+    print(table ? collective_table(all, {o.datatype, element_bytes(o.datatype), o.in_graph, o.show_algorithm})
+                : collective_text(cluster, profile.name, first, fix));
   }
-  return all.front().timing.verdict.verdict == topology::Verdict::refused ? kNoPlan : kDone;
+  return first.timing.verdict.verdict == topology::Verdict::refused ? kNoPlan : kDone;
 }
 
 }  // namespace
@@ -269,13 +344,13 @@ void add_collective(CLI::App& app, Run& chosen) {
                    "all_reduce, all_gather, reduce_scatter, all_to_all, permute, send_recv, or nccom-test's "
                    "allr, allg, redsct, alltoall, sendrecv")
       ->required();
-  command->add_option("-r,--ranks", o->ranks, "ranks over all nodes; all cores when absent")
+  command->add_option("-r,--ranks,--nworkers", o->ranks, "ranks over all nodes; all cores when absent")
       ->check(CLI::Range(1, kMostRanks));
   command
       ->add_option("-b,--bytes,--minbytes", o->bytes,
                    "size as nccom-test counts it: what each rank ends with (all_gather), else starts with. "
                    "K, KB, KiB are 2^10, as in nccom-test; likewise M, G, T")
-      ->required();
+      ->capture_default_str();
   CLI::Option* most =
       command->add_option("-e,--maxbytes", o->most_bytes, "a table of sizes from --minbytes up to this one")
           ->check(not_empty());
@@ -298,13 +373,18 @@ void add_collective(CLI::App& app, Run& chosen) {
                    fmt::format("{}", fmt::join(names(Algorithm::automatic, Algorithm::one_step), ", ")))
       ->capture_default_str();
   command->add_option("--instance", o->instance, "instance type")->capture_default_str();
-  command->add_option("-N,--nodes", o->nodes, "nodes, with equally many ranks each")
+  command->add_option("-N,--nodes,--nnodes", o->nodes, "nodes, with equally many ranks each")
       ->check(CLI::Range(1, topology::kMostNodes))
       ->capture_default_str();
   command
       ->add_option("--oversubscription", o->oversubscription,
                    "of the network between nodes: NIC rates over what it carries, at least 1")
       ->capture_default_str();
+  const std::string ignored = "of nccom-test; accepted and ignored";
+  command->add_option("-n,--iters", o->iterations, ignored)->check(CLI::Range(1, 1 << 30));
+  command->add_option("-w,--warmup_iters,--warmup", o->warm_up, ignored)->check(CLI::Range(0, 1 << 30));
+  command->add_flag("-c,--check{random}", o->check, ignored + "; a value after =");
+  command->add_option("-s,--hosts", o->hosts, ignored);
   add_common(*command, o->common);
   command->footer(
       "Exit code 3 when the runtime would refuse the group; it is timed all the same.\n"

@@ -1,8 +1,10 @@
 #include "cli/context.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 #include "units/diagnostic.h"
 
@@ -24,15 +26,51 @@ auto blame(const char* option, const LookUp& look_up) {
   }
 }
 
+/// A path that is there, but no profile by its name.
+void refuse_misnamed(const std::string& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (error || !std::filesystem::exists(status)) return;
+  if (std::filesystem::is_directory(status)) {
+    throw InputError({{path, 0, 0}, "--profile", "is a folder", "name the profile's .json file in it"});
+  }
+  throw InputError({{path, 0, 0},
+                    "--profile",
+                    "this file's name does not end in .json, so it is taken for a name of the catalogue",
+                    "rename it to end in .json"});
+}
+
 }  // namespace
 
 models::Profile load_profile(const io::Catalog& catalog, const Common& common) {
   if (common.profile.ends_with(".json")) return io::profile_from(io::read_document(common.profile), &catalog);
-  return blame("--profile", [&] { return catalog.profile(common.profile); });
+  return blame("--profile", [&] {
+    try {
+      return catalog.profile(common.profile);
+    } catch (const InputError&) {
+      refuse_misnamed(common.profile);
+      throw;
+    }
+  });
+}
+
+void remark_family(const io::Catalog& catalog, const models::Profile& profile,
+                   const topology::Instance& instance) {
+  if (profile.instance.empty()) return;
+  const std::vector<std::string> known = catalog.instances();
+  const bool type = std::find(known.begin(), known.end(), profile.instance) != known.end();
+  const std::string family = type ? catalog.instance(profile.instance).family
+                                  : profile.instance.substr(0, profile.instance.find('.'));
+  if (family == instance.family) return;
+  remark(instance.name + " timed with the parameters of " + profile.name + " (" + profile.instance + ")");
 }
 
 topology::Instance instance_option(const io::Catalog& catalog, const std::string& name) {
   return blame("--instance", [&] { return catalog.instance(name); });
+}
+
+std::string no_efa_fix() {
+  return "use one node, or an instance with EFA devices, for example trn1.32xlarge";
 }
 
 void print(std::string_view text) {
@@ -46,6 +84,11 @@ void print(std::string_view text) {
 void remark(std::string_view text) {
   const std::string line = "trnplan: " + printable(text, 4000) + "\n";
   std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+void remark(const Diagnostic& fault) {
+  const std::string text = "trnplan: " + to_string(fault) + "\n";
+  std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
 void remarks(const std::vector<std::string>& notes) {

@@ -7,6 +7,7 @@
 
 #include "io/catalog.h"
 #include "models/profile.h"
+#include "units/diagnostic.h"
 
 namespace trnplan::cli {
 
@@ -27,13 +28,21 @@ struct Common {
 
 /// The profile by name, or from a file when `common.profile` ends in .json. Throws InputError.
 models::Profile load_profile(const io::Catalog& catalog, const Common& common);
+/// Says so when the profile is for another family than that of `instance`.
+void remark_family(const io::Catalog& catalog, const models::Profile& profile,
+                   const topology::Instance& instance);
 /// The catalogue's instance of that name; an unknown one is blamed on --instance.
 topology::Instance instance_option(const io::Catalog& catalog, const std::string& name);
+
+/// How to get a group over several nodes where the instance has no EFA device.
+std::string no_efa_fix();
 
 /// Results go to standard output, remarks to standard error. print() throws InputError when the output is
 /// lost (disk full, closed pipe).
 void print(std::string_view text);
 void remark(std::string_view text);
+/// A fault that does not end the run, with its place and fix.
+void remark(const Diagnostic& fault);
 void remarks(const std::vector<std::string>& notes);
 
 }  // namespace trnplan::cli

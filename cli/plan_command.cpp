@@ -110,6 +110,7 @@ int run(const Options& o) {
   const planner::SearchResult result =
       planner::search(reading.job, profile, {.top = o.top, .allow_doubtful = o.allow_doubtful});
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
+  if (!result.plans.empty()) remark_family(catalog, profile, reading.job.cluster.instance);
   if (!o.out.empty() && !result.plans.empty()) write_bundle(reading.job, result.plans.front(), o);
   print(o.common.json() ? io::search_json(result, reading.job, wall.count())
                         : result_text(reading.job, result));

@@ -35,6 +35,7 @@ int run(const Options& o) {
     remark(fmt::format("{}: {}: {}; fix: {}", v.doubtful ? "doubtful" : "refused", v.rule, v.message, v.fix));
   }
   if (judgement.plan) {
+    remark_family(catalog, profile, reading.job.cluster.instance);
     if (o.common.json()) {
       print(io::plan_json(*judgement.plan, judgement.broken));
     } else {

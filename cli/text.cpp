@@ -329,7 +329,8 @@ std::string topology_text(const topology::Cluster& cluster, const topology::Chip
   const std::vector<topology::KindVerdict> kinds = topology::by_kind(graph, verdict);
   if (!kinds.empty()) text += "\n";
   for (const topology::KindVerdict& k : kinds) {
-    const bool alike = k.worst.nodes > 1 && !k.worst.rule.starts_with("unequal") && k.worst.rule != "no-efa";
+    const bool alike = k.worst.nodes > 1 && !k.worst.rule.starts_with("unequal") &&
+                       k.worst.rule != "no-efa" && k.worst.rule != "one-rank";
     text += fmt::format("  {:<2} {} groups of {}: {} ({}: {}{})\n", upper(topology::to_string(k.kind)),
                         k.groups, k.ranks, topology::to_string(k.worst.verdict), k.worst.rule,
                         k.worst.message, alike ? fmt::format(", on each of {} nodes", k.worst.nodes) : "");
@@ -343,9 +344,10 @@ std::string topology_text(const topology::Cluster& cluster, const topology::Chip
     constexpr std::size_t kRanksShown = 16;
     std::vector<int> ranks = worst->ranks;
     ranks.resize(std::min(ranks.size(), kRanksShown));
-    text += fmt::format("  offending {} group: ranks {}{}, chips {}\n",
-                        upper(topology::to_string(worst->kind)), fmt::join(ranks, ", "),
-                        worst->ranks.size() > kRanksShown ? ", ..." : "", fmt::join(worst->chips, ", "));
+    text +=
+        fmt::format("  offending {} group: ranks {}{}, chips {}\n", upper(topology::to_string(worst->kind)),
+                    fmt::join(ranks, ", "), worst->ranks.size() > kRanksShown ? ", ..." : "",
+                    topology::number_list(worst->chips));
   }
   const std::string drawing = topology::draw_torus(cluster.instance, marked);
   if (!drawing.empty()) text += "\n" + drawing;
@@ -353,34 +355,47 @@ std::string topology_text(const topology::Cluster& cluster, const topology::Chip
   return text;
 }
 
-std::string collective_text(const topology::Cluster& cluster, const io::TimedCollective& timed) {
+std::string collective_text(const topology::Cluster& cluster, const std::string& profile,
+                            const io::TimedCollective& timed, const std::string& fix) {
   const models::CollectiveTiming& t = timed.timing;
   const std::size_t chips = t.verdict.chips.size() * static_cast<std::size_t>(t.verdict.nodes);
-  std::string text = fmt::format("{} of {:.0f} bytes{}, {} rank{} on {} chip{} of {} x {}\n",
-                                 to_string(timed.run.op), timed.run.bytes.value, binary_size(timed.run.bytes),
-                                 timed.run.ranks, timed.run.ranks == 1 ? "" : "s", chips,
-                                 chips == 1 ? "" : "s", cluster.nodes, printable(cluster.instance.name));
-  text += fmt::format("  algorithm   {}\n", t.algorithm);
-  text += fmt::format("  in a graph  {:.6g} s: alpha {:.2f} us{}\n", t.seconds.value, micro(t.alpha),
-                      t.parts.empty() ? "" : ", then");
-  std::vector<std::vector<std::string>> lines = {{"phase", "steps", "latency us", "transfer us"}};
-  std::vector<std::string> limits = {"limited by"};
-  for (const auto& p : t.parts) {
-    lines.push_back({fmt::format("{}", lines.size()), fmt::format("{}", p.steps),
-                     fmt::format("{:.2f}", micro(p.latency)), fmt::format("{:.2f}", micro(p.transfer))});
-    limits.push_back(p.limit.empty() ? "-" : p.limit);
+  std::string text =
+      fmt::format("{} of {:.0f} byte{}{}, {} rank{} on {} chip{} of {} x {}\n", to_string(timed.run.op),
+                  timed.run.bytes.value, timed.run.bytes.value == 1 ? "" : "s", binary_size(timed.run.bytes),
+                  timed.run.ranks, timed.run.ranks == 1 ? "" : "s", chips, chips == 1 ? "" : "s",
+                  cluster.nodes, printable(cluster.instance.name));
+  text += fmt::format("  profile     {}\n", printable(profile));
+  const bool has_time = std::isfinite(t.seconds.value);
+  if (has_time) {
+    text += fmt::format("  algorithm   {}\n", t.algorithm);
+    text += fmt::format("  in a graph  {:.2f} us, 90 % between {:.2f} and {:.2f} us: alpha {:.2f} us{}\n",
+                        micro(t.seconds), micro(t.seconds_90.low), micro(t.seconds_90.high), micro(t.alpha),
+                        t.parts.empty() ? "" : ", then");
+    std::vector<std::vector<std::string>> lines = {{"phase", "steps", "latency us", "transfer us"}};
+    std::vector<std::string> limits = {"limited by"};
+    for (const auto& p : t.parts) {
+      lines.push_back({fmt::format("{}", lines.size()), fmt::format("{}", p.steps),
+                       fmt::format("{:.2f}", micro(p.latency)), fmt::format("{:.2f}", micro(p.transfer))});
+      limits.push_back(p.limit.empty() ? "-" : p.limit);
+    }
+    if (!t.parts.empty()) text += aligned(lines, limits);
+    text += fmt::format("  nccom-test  {:.2f} us, 90 % between {:.2f} and {:.2f} us: host launch {:.2f} us",
+                        micro(t.nccom_seconds), micro(t.nccom_seconds_90.low), micro(t.nccom_seconds_90.high),
+                        micro(t.host_launch));
+    text += t.barrier.value > 0 ? fmt::format(" and barrier {:.2f} us more\n", micro(t.barrier)) : " more\n";
+    if (t.algbw > 0) {
+      text += fmt::format(
+          "  bandwidth   algbw {:.2f} GB/s, busbw {:.2f} GB/s (10^9 bytes/s, time of nccom-test)\n",
+          t.algbw / 1e9, t.busbw / 1e9);
+    }
+  } else {
+    text += "  no time     there is no way for its bytes\n";
   }
-  if (!t.parts.empty()) text += aligned(lines, limits);
-  text += fmt::format("  nccom-test  {:.6g} s: host launch {:.2f} us", t.nccom_seconds.value,
-                      micro(t.host_launch));
-  text += t.barrier.value > 0 ? fmt::format(" and barrier {:.2f} us more\n", micro(t.barrier)) : " more\n";
-  text +=
-      fmt::format("  bandwidth   algbw {:.2f} GB/s, busbw {:.2f} GB/s (10^9 bytes/s, time of nccom-test)\n",
-                  t.algbw / 1e9, t.busbw / 1e9);
   text += fmt::format("  group       {} ({}: {})\n", topology::to_string(t.verdict.verdict), t.verdict.rule,
                       t.verdict.message);
   if (t.verdict.verdict != topology::Verdict::supported) {
     text += fmt::format("              evidence: {}\n", t.verdict.evidence);
+    if (!fix.empty()) text += fmt::format("              fix: {}\n", fix);
   }
   return text;
 }
@@ -392,7 +407,7 @@ std::string collective_table(const std::vector<io::TimedCollective>& rows, const
   double sum = 0;
   for (const io::TimedCollective& row : rows) {
     const Seconds time = style.in_graph ? row.timing.seconds : row.timing.nccom_seconds;
-    const double algbw = time.value > 0 ? row.run.bytes.value / 1e9 / time.value : 0;
+    const double algbw = time.value > 0 && row.run.ranks > 1 ? row.run.bytes.value / 1e9 / time.value : 0;
     const double busbw = algbw * models::bus_factor(row.run.op, row.run.ranks);
     sum += busbw;
     lines.push_back({fmt::format("{:.0f}", row.run.bytes.value),

@@ -31,8 +31,10 @@ std::string findings_text(const std::vector<planner::Finding>& findings);
 std::string topology_text(const topology::Cluster& cluster, const topology::ChipGraph& graph,
                           const topology::PlacementVerdict& verdict);
 
-/// What one collective's time is made of, and the verdict on its group.
-std::string collective_text(const topology::Cluster& cluster, const io::TimedCollective& timed);
+/// What one collective's time is made of, and the verdict on its group; without a way for its bytes the
+/// verdict alone. `fix`: how to get a supported group, may be empty.
+std::string collective_text(const topology::Cluster& cluster, const std::string& profile,
+                            const io::TimedCollective& timed, const std::string& fix);
 
 /// What the table shows beside sizes and times.
 struct CollectiveTable {

@@ -47,10 +47,14 @@ int run(const Options& o) {
     const topology::Degrees degrees = degrees_of(o, cluster);
     verdict = topology::judge_all(cluster, graph, topology::RankOrder(cluster, degrees));
     if (verdict.overall != topology::Verdict::supported) {
-      for (const topology::Degrees& d : planner::supported_neighbours(cluster, graph, degrees)) {
-        advice += fmt::format("{}TP {} x DP {}", advice.empty() ? "fix: use " : " or ", d.tensor, d.data);
+      if (verdict.offending && verdict.offending->rule == "no-efa") {
+        advice = "fix: " + no_efa_fix() + "\n";
+      } else {
+        for (const topology::Degrees& d : planner::supported_neighbours(cluster, graph, degrees)) {
+          advice += fmt::format("{}TP {} x DP {}", advice.empty() ? "fix: use " : " or ", d.tensor, d.data);
+        }
+        advice += advice.empty() ? "fix: choose another PP or CP\n" : "\n";
       }
-      advice += advice.empty() ? "fix: choose another PP or CP\n" : "\n";
     }
   }
   print(o.common.json() ? io::topology_json(cluster, graph, verdict)

@@ -35,17 +35,16 @@ if (($(wc -l <"$work/readme") < 20)) || grep -vxFf examples/llama3-8b-one-node/e
   printf 'FAIL: README.md does not show what the example prints\n'
   failed=$((failed + 1))
 fi
-# docs/accuracy.md shows the fit of the collectives and the memory of published jobs.
-shows() {  # shows HEADING EXAMPLE: the text block below the heading is what the example prints
-  checks=$((checks + 1))
-  sed -n "/^## $1/,/^## /p" docs/accuracy.md | sed -n '/^```text$/,/^```$/p' | sed '/^```/d' >"$work/accuracy"
-  if ! diff -u "examples/$2/expected-output" "$work/accuracy"; then
-    printf 'FAIL: docs/accuracy.md, %s, does not show what examples/%s prints\n' "$1" "$2"
+# docs/accuracy.md shows what the examples print, one text block each, in this order.
+block=0
+for example in collectives-by-data-sheet collectives-of-2023 memory-of-published-jobs; do
+  block=$((block + 1)) checks=$((checks + 1))
+  awk -v wanted=$block '/^```text$/ { n++; inside = 1; next } /^```$/ { inside = 0 } inside && n == wanted' docs/accuracy.md >"$work/accuracy"
+  if ! diff -u "examples/$example/expected-output" "$work/accuracy"; then
+    printf 'FAIL: docs/accuracy.md does not show what examples/%s prints\n' "$example"
     failed=$((failed + 1))
   fi
-}
-shows Collectives collectives-of-2023
-shows Memory memory-of-published-jobs
+done
 # The catalogue holds the result of the fit.
 checks=$((checks + 1))
 read -ra words <examples/collectives-of-2023/command

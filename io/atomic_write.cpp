@@ -192,4 +192,32 @@ void write_files(const fs::path& folder, const std::vector<OutputFile>& files, b
   folders.keep();
 }
 
+void check_file(const fs::path& path, bool force) {
+  const auto refuse_file = [&](const char* problem, const char* fix) {
+    throw InputError(Diagnostic{{path.string()}, "", problem, fix});
+  };
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  struct stat status {};
+  if (::stat(folder.c_str(), &status) != 0) {
+    const bool missing = errno == ENOENT;
+    refuse_file(missing ? "its folder does not exist" : "its folder cannot be used",
+                missing ? "create the folder, or choose another file" : "choose another file");
+  }
+  if (!S_ISDIR(status.st_mode)) refuse_file("its folder is no folder", "choose another file");
+  if (::lstat(path.c_str(), &status) != 0) return;
+  if (S_ISDIR(status.st_mode)) refuse_file("is a folder", "choose another file");
+  if (!force) refuse_file("the file exists already", "choose another file, or overwrite with --force");
+}
+
+void write_file(const fs::path& path, const std::string& text, bool force) {
+  check_file(path, force);
+  try {
+    write_files(path.has_parent_path() ? path.parent_path() : ".", {{path.filename().string(), text}}, force);
+  } catch (const InputError& e) {
+    std::vector<Diagnostic> faults = e.faults();
+    for (Diagnostic& f : faults) f = {{path.string()}, "", f.problem, "choose another file"};
+    throw InputError(std::move(faults));
+  }
+}
+
 }  // namespace trnplan::io

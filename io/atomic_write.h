@@ -25,4 +25,11 @@ struct OutputFile {
 /// ones.
 void write_files(const std::filesystem::path& folder, const std::vector<OutputFile>& files, bool force);
 
+/// Whether write_file() would start: throws InputError as it does, and writes nothing.
+void check_file(const std::filesystem::path& path, bool force);
+
+/// One file in a folder that exists. Messages name `path`, never a temporary name. Throws InputError as
+/// write_files() does, and when the folder is missing.
+void write_file(const std::filesystem::path& path, const std::string& text, bool force);
+
 }  // namespace trnplan::io

@@ -341,9 +341,13 @@ Node open_entry(const fs::path& folder, std::string_view what, std::string_view 
   if (is_plain_name(name) && std::find(known.begin(), known.end(), name) != known.end()) {
     return read_document(folder / (std::string(name) + ".json"));
   }
-  std::string all;
-  for (const std::string& k : known) all += (all.empty() ? "" : ", ") + k;
-  const std::string near = nearest(name, known);
+  std::string all, longer;
+  for (const std::string& k : known) {
+    all += (all.empty() ? "" : ", ") + k;
+    if (!name.empty() && k.starts_with(std::string(name) + "."))
+      longer += (longer.empty() ? "" : "\" or \"") + k;
+  }
+  const std::string near = longer.empty() ? nearest(name, known) : longer;
   throw InputError(
       Diagnostic{{},
                  "",
@@ -484,9 +488,22 @@ models::Profile read_profile(const Node& node, const Catalog* catalog, int bases
     map.fault("base", "the profiles are based on each other in a circle",
               "state every parameter in one of them");
   } else if (!base.empty()) {
-    profile = read_profile(open_entry(catalog->file("profiles"), "profile", base), catalog, bases + 1);
+    try {
+      profile = read_profile(open_entry(catalog->file("profiles"), "profile", base), catalog, bases + 1);
+    } catch (const InputError& e) {
+      for (Diagnostic f : e.faults()) {
+        if (f.at.file.empty()) {
+          f.at = map.raw("base")->at;
+          f.key = "base";
+        }
+        faults.push_back(std::move(f));
+      }
+      throw InputError(std::move(faults));
+    }
   }
+  profile.base = base;
   profile.name = map.required_text("name");
+  profile.instance = map.text("instance", profile.instance);
   map.ignore({"description", "note", "source", "schema_version"});
   const Node* parameters = map.raw("parameters");
   if (parameters == nullptr) {
@@ -557,7 +574,9 @@ models::Architecture Catalog::architecture(std::string_view name) const {
 }
 
 models::Profile Catalog::profile(std::string_view name) const {
-  return profile_from(open_entry(folder_ / "profiles", "profile", name), this);
+  models::Profile profile = profile_from(open_entry(folder_ / "profiles", "profile", name), this);
+  profile.base = name;
+  return profile;
 }
 
 std::string folded_name(std::string_view name) {

@@ -30,6 +30,7 @@ class Catalog {
   /// Throws InputError for an unknown name (with the nearest known one) or a damaged file.
   topology::Instance instance(std::string_view name) const;
   models::Architecture architecture(std::string_view name) const;
+  /// Its `base` is its own name: whoever builds on it needs no other.
   models::Profile profile(std::string_view name) const;
   /// The file of a name in `kind` ("measured-collectives.csv").
   std::filesystem::path file(std::string_view name) const { return folder_ / name; }
@@ -42,7 +43,8 @@ class Catalog {
 /// faults.
 topology::Instance instance_from(const Node& node);
 models::Architecture architecture_from(const Node& node);
-/// A profile that names a `base` takes what it does not state from that profile of `catalog`.
+/// A profile that names a `base` takes what it does not state from that profile of `catalog`. Faults about
+/// the base stand at its place in the file.
 models::Profile profile_from(const Node& node, const Catalog* catalog = nullptr);
 
 /// What a model file may state at most: far above any real model, and small enough that counts of parameters

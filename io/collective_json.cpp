@@ -1,5 +1,7 @@
 #include "io/collective_json.h"
 
+#include <cmath>
+
 #include <nlohmann/json.hpp>
 
 #include "io/plan_json.h"
@@ -28,6 +30,15 @@ Json phases_array(const std::vector<models::CollectiveTiming::Part>& parts) {
   return all;
 }
 
+/// null where there is no time.
+Json gbps(double rate, const models::CollectiveTiming& t) {
+  return std::isfinite(t.nccom_seconds.value) ? Json(rate / kGiga) : Json();
+}
+
+Json interval(const models::SecondsRange& r) {
+  return {r.low.value, r.high.value};
+}
+
 /// What is the same for all sizes.
 Json setting(const topology::Cluster& cluster, const models::Profile& profile) {
   return {{"nodes", cluster.nodes},
@@ -44,9 +55,11 @@ Json collective_object(const topology::Cluster& cluster, const models::Profile& 
                  {"bytes", static_cast<std::int64_t>(timed.run.bytes.value)},
                  {"algorithm", t.algorithm},
                  {"seconds", t.seconds.value},
+                 {"seconds_90", interval(t.seconds_90)},
                  {"nccom_seconds", t.nccom_seconds.value},
-                 {"busbw_gbps", t.busbw / kGiga},
-                 {"algbw_gbps", t.algbw / kGiga}};
+                 {"nccom_seconds_90", interval(t.nccom_seconds_90)},
+                 {"busbw_gbps", gbps(t.busbw, t)},
+                 {"algbw_gbps", gbps(t.algbw, t)}};
   object.update(setting(cluster, profile));
   object["verdict"] = verdict_object(t.verdict);
   object["alpha_seconds"] = t.alpha.value;

@@ -1,29 +1,65 @@
 #include "io/profile_json.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include <nlohmann/json.hpp>
 
 #include "io/plan_json.h"
 
 namespace trnplan::io {
 
-std::string profile_json(const models::Profile& profile, const std::string& base,
-                         const std::vector<models::Parameter>& stated, const std::string& description) {
+namespace {
+
+nlohmann::ordered_json limits_object(const models::AlgorithmLimits& limits, const std::string& source) {
+  nlohmann::ordered_json j = nlohmann::ordered_json::object();
+  const auto add = [&](const char* key, Bytes value) {
+    if (std::isfinite(value.value)) j[key] = {{"value", value.value}, {"unit", "B"}, {"source", source}};
+  };
+  add("one_step_below", limits.one_step_below);
+  add("mesh_below", limits.mesh_below);
+  add("halving_below", limits.halving_below);
+  add("flat_ring_from", limits.flat_ring_from);
+  return j;
+}
+
+bool equal(const models::Value& a, const models::Value& b) {
+  return a.median == b.median && a.log_sd == b.log_sd;
+}
+
+}  // namespace
+
+std::string profile_json(const models::Profile& profile, const std::optional<models::Profile>& base,
+                         const std::vector<models::Parameter>& stated, const std::string& description,
+                         const std::string& note) {
   nlohmann::ordered_json j;
   j["name"] = profile.name;
-  j["base"] = base;
+  if (base) j["base"] = base->name;
+  if (!profile.instance.empty()) j["instance"] = profile.instance;
   j["description"] = description;
+  if (!note.empty()) j["note"] = note;
   j["parameters"] = nlohmann::ordered_json::object();
-  for (const models::Parameter p : stated) {
+  for (std::size_t i = 0; i < profile.values.size(); ++i) {
+    const auto p = static_cast<models::Parameter>(i);
     const models::Value& v = profile.value(p);
+    const bool wanted = std::find(stated.begin(), stated.end(), p) != stated.end();
+    if (!wanted && base && equal(v, base->value(p))) continue;
     j["parameters"][std::string(models::to_string(p))] = {
         {"median", v.median}, {"log_sd", v.log_sd}, {"unit", models::unit_of(p)}, {"source", v.source}};
   }
-  return j.dump(2) + "\n";
+  if (!base || profile.algorithms != base->algorithms) {
+    j["algorithms"] = limits_object(profile.algorithms, "as in the prior of the fit");
+  }
+  return j.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-std::string collective_fit_json(const calibrate::CollectiveFit& fit) {
+std::string collective_fit_json(const calibrate::CollectiveFit& fit,
+                                const std::vector<calibrate::LeftOut>& left_out,
+                                const std::string& instance) {
   nlohmann::ordered_json j;
   j["schema_version"] = kSchemaVersion;
+  j["profile"] = fit.profile.name;
+  j["instance"] = instance;
   j["parameters"] = nlohmann::ordered_json::array();
   for (const auto& e : fit.estimates) {
     j["parameters"].push_back({{"name", models::to_string(e.parameter)},
@@ -38,18 +74,27 @@ std::string collective_fit_json(const calibrate::CollectiveFit& fit) {
     j["rows"].push_back({{"id", r.point->id},
                          {"op", r.point->op},
                          {"ranks", r.point->ranks},
+                         {"nodes", r.nodes},
                          {"bytes", r.point->bytes},
                          {"algorithm", r.algorithm},
                          {"measured_seconds", r.point->seconds},
                          {"predicted_seconds", r.predicted},
                          {"error", r.error}});
   }
+  j["left_out"] = nlohmann::ordered_json::array();
+  for (const auto& l : left_out) {
+    j["left_out"].push_back({{"id", l.point.id}, {"reason", l.reason}, {"fix", l.fix}});
+  }
+  using Json = nlohmann::ordered_json;
+  const bool fitted = !fit.estimates.empty();
   j["summary"] = {{"rows", fit.rows.size()},
                   {"median_ape", fit.median_error},
                   {"worst_ape", fit.worst_error},
                   {"worst_id", fit.worst->point->id},
-                  {"converged", fit.converged}};
-  return j.dump(2) + "\n";
+                  {"noise_scale", fitted ? Json(fit.noise_scale) : Json()},
+                  {"explains", fit.explains()},
+                  {"converged", fitted ? Json(fit.converged) : Json()}};
+  return j.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace trnplan::io

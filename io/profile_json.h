@@ -1,6 +1,7 @@
 // A profile as a file, and how it came about as JSON for scripts.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,12 +10,16 @@
 
 namespace trnplan::io {
 
-/// A profile that states `stated` and takes the rest from `base`, a name of the catalogue. Ends in a newline;
-/// numbers are shortest round-trip, so that the same profile gives the same bytes.
-std::string profile_json(const models::Profile& profile, const std::string& base,
-                         const std::vector<models::Parameter>& stated, const std::string& description);
+/// A profile that states `stated`, and of the rest only what differs from `base`, the catalogue's profile of
+/// the name profile.base; everything without a base. So the file can be read wherever the catalogue is. Ends
+/// in a newline; numbers are shortest round-trip, so that the same profile gives the same bytes.
+std::string profile_json(const models::Profile& profile, const std::optional<models::Profile>& base,
+                         const std::vector<models::Parameter>& stated, const std::string& description,
+                         const std::string& note);
 
-/// {"schema_version", "parameters": [...], "rows": [...], "summary": {...}}; see docs/json.md.
-std::string collective_fit_json(const calibrate::CollectiveFit& fit);
+/// {"schema_version", "profile", "instance", "parameters": [...], "rows": [...], "left_out": [...],
+/// "summary": {...}}; see docs/json.md.
+std::string collective_fit_json(const calibrate::CollectiveFit& fit,
+                                const std::vector<calibrate::LeftOut>& left_out, const std::string& instance);
 
 }  // namespace trnplan::io

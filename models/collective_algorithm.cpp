@@ -264,7 +264,7 @@ class Describer {
   int per_chip_ = 1;
 };
 
-/// By what each member has of the bytes they gather.
+/// By what each chip has of the bytes they gather.
 Algorithm by_size(const AlgorithmLimits& limits, double piece, Algorithm large) {
   if (piece < limits.mesh_below.value) return Algorithm::mesh;
   return piece < limits.halving_below.value ? Algorithm::halving_doubling : large;
@@ -286,7 +286,8 @@ Algorithm choose(const Fabric& fabric, CollectiveOp op, const GroupShape& shape,
     return Algorithm::one_step;
   }
   const bool has_flat_ring = fabric.cluster().instance.family == "trn1";  // "only on Trn1"
-  if (has_flat_ring && shape.node_count() > 1 && bytes >= limits.flat_ring_from.value * shape.ranks()) {
+  if (has_flat_ring && shape.node_count() > 1 &&
+      bytes >= limits.flat_ring_from.value * static_cast<double>(shape.chips.size()) * shape.node_count()) {
     return Algorithm::flat_ring;
   }
   return Algorithm::hierarchical;
@@ -312,11 +313,11 @@ Description gather_and_scatter(const Fabric& fabric, CollectiveOp op, const Grou
     return out;
   }
   const AlgorithmLimits& limits = fabric.profile().algorithms;
-  const double per_rank = bytes / shape.local();
+  const double per_rank = bytes / shape.local(), per_chip = bytes / static_cast<double>(shape.chips.size());
   const Algorithm local =
-      d.possible(is_local(whole) ? whole : by_size(limits, per_rank, Algorithm::kangaring));
-  const Algorithm between =
-      d.possible_between(is_local(whole) ? whole : by_size(limits, bytes / shape.ranks(), Algorithm::ring));
+      d.possible(is_local(whole) ? whole : by_size(limits, per_chip, Algorithm::kangaring));
+  const Algorithm between = d.possible_between(
+      is_local(whole) ? whole : by_size(limits, per_chip / shape.node_count(), Algorithm::ring));
   if (scatters) {
     append(out.stages, d.local(local, bytes, true));
     append(out.stages, d.between(between, per_rank, true));

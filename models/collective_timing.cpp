@@ -1,8 +1,37 @@
 #include "models/collective_timing.h"
 
+#include <array>
+#include <cmath>
 #include <stdexcept>
 
 namespace trnplan::models {
+
+namespace {
+
+constexpr double kRaise = 1.01;
+constexpr double kNinetyPercent = 1.645;  ///< standard deviations to either side
+
+/// Shares of a bandwidth.
+constexpr std::array kShares = {Parameter::link_fraction, Parameter::dma_fraction, Parameter::hbm_fraction,
+                                Parameter::efa_fraction};
+
+Profile raised(Profile profile, Parameter p) {
+  profile.value(p).median *= kRaise;
+  return profile;
+}
+
+/// Elasticity of a time.
+double slope(Seconds changed, Seconds time) {
+  if (!(time.value > 0) || !std::isfinite(time.value)) return 0;
+  return std::log(changed / time) / std::log(kRaise);
+}
+
+SecondsRange range(Seconds t, double variance) {
+  const double factor = std::exp(kNinetyPercent * std::sqrt(variance));
+  return {t / factor, t * factor};
+}
+
+}  // namespace
 
 double bus_factor(CollectiveOp op, int ranks) {
   const double share = (ranks - 1.0) / ranks;
@@ -34,9 +63,20 @@ std::vector<int> ranks_of(const topology::Cluster& cluster, int ranks) {
   return all;
 }
 
+CollectiveTimer::Raised::Raised(const topology::Cluster& cluster, const topology::ChipGraph& graph,
+                                const topology::Placement& placement, const Profile& base, Parameter p)
+    : profile(raised(base, p)), log_sd(base.value(p).log_sd), fabric(cluster, graph, placement, profile) {}
+
 CollectiveTimer::CollectiveTimer(const topology::Cluster& cluster, const topology::ChipGraph& graph,
-                                 const Profile& profile)
-    : placement_(topology::Placement::uniform(cluster)), fabric_(cluster, graph, placement_, profile) {}
+                                 const Profile& profile, bool intervals)
+    : placement_(topology::Placement::uniform(cluster)),
+      fabric_(cluster, graph, placement_, profile),
+      intervals_(intervals) {
+  for (const Parameter p : kShares) {
+    if (intervals && profile.value(p).log_sd > 0)
+      raised_.emplace_back(cluster, graph, placement_, profile, p);
+  }
+}
 
 CollectiveTiming CollectiveTimer::time(const CollectiveRun& run) const {
   const topology::Cluster& cluster = fabric_.cluster();
@@ -49,7 +89,7 @@ CollectiveTiming CollectiveTimer::time(const CollectiveRun& run) const {
   t.nccom_seconds = nccom_seconds(fabric_, c, between_nodes);
   t.host_launch = Seconds(fabric_.profile()[Parameter::host_launch]);
   t.barrier = Seconds(between_nodes ? fabric_.profile()[Parameter::barrier] : 0);
-  t.algbw = t.nccom_seconds.value > 0 ? run.bytes.value / t.nccom_seconds.value : 0;
+  t.algbw = t.nccom_seconds.value > 0 && run.ranks > 1 ? run.bytes.value / t.nccom_seconds.value : 0;
   t.busbw = t.algbw * bus_factor(run.op, run.ranks);
   t.alpha = c.alpha;
   for (const Phase& phase : c.phases) {
@@ -62,7 +102,33 @@ CollectiveTiming CollectiveTimer::time(const CollectiveRun& run) const {
     t.parts.push_back(std::move(part));
   }
   t.verdict = topology::judge(cluster, fabric_.graph(), topology::GroupKind::tensor, ranks);
+  if (intervals_) add_intervals(c, t);
   return t;
+}
+
+void CollectiveTimer::add_intervals(const Collective& c, CollectiveTiming& t) const {
+  double inside = 0, outside = 0;
+  const auto add = [&](Seconds more, double log_sd, bool in_graph) {
+    if (in_graph) inside += std::pow(slope(t.seconds + more, t.seconds) * log_sd, 2);
+    outside += std::pow(slope(t.nccom_seconds + more, t.nccom_seconds) * log_sd, 2);
+  };
+  for (const Raised& r : raised_) add(c.transfer(r.fabric) - c.transfer(fabric_), r.log_sd, true);
+  // Times that enter as they are.
+  Seconds hops{}, network{};
+  for (const Phase& phase : c.phases) {
+    hops = hops + phase.hops;
+    network = network + phase.network;
+  }
+  const auto add_time = [&](Seconds part, Parameter p, bool in_graph) {
+    add(part * (kRaise - 1), fabric_.profile().value(p).log_sd, in_graph);
+  };
+  add_time(c.alpha, Parameter::in_graph_alpha, true);
+  add_time(hops, Parameter::hop_latency, true);
+  add_time(network, Parameter::efa_latency, true);
+  add_time(t.host_launch, Parameter::host_launch, false);
+  add_time(t.barrier, Parameter::barrier, false);
+  t.seconds_90 = range(t.seconds, inside);
+  t.nccom_seconds_90 = range(t.nccom_seconds, outside);
 }
 
 }  // namespace trnplan::models

@@ -1,6 +1,7 @@
 // One collective on a cluster, timed as nccom-test would run it: alone, over the first ranks of each node.
 #pragma once
 
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,11 @@ struct CollectiveRun {
   Algorithm algorithm = Algorithm::automatic;
 };
 
+/// A 90 % interval.
+struct SecondsRange {
+  Seconds low{}, high{};
+};
+
 struct CollectiveTiming {
   struct Part {
     std::int64_t steps = 0;
@@ -25,11 +31,14 @@ struct CollectiveTiming {
     std::string limit;  ///< the busiest resource; empty when no bytes move
   };
   std::string algorithm;
-  Seconds seconds{};                 ///< inside a compiled graph
-  Seconds nccom_seconds{};           ///< in a graph of its own: host launch and barrier included
-  Seconds host_launch{}, barrier{};  ///< what nccom_seconds adds to seconds
-  double algbw = 0, busbw = 0;  ///< bytes/s by nccom_seconds, 0 without time; busbw = algbw * bus_factor()
-  Seconds alpha{};              ///< seconds = alpha + latency and transfer of all parts
+  Seconds seconds{};                          ///< inside a compiled graph
+  Seconds nccom_seconds{};                    ///< in a graph of its own: host launch and barrier included
+  SecondsRange seconds_90, nccom_seconds_90;  ///< 0 unless asked for
+  Seconds host_launch{}, barrier{};           ///< what nccom_seconds adds to seconds
+  double algbw = 0,
+         busbw =
+             0;  ///< bytes/s by nccom_seconds, 0 without time or for one rank; busbw = algbw * bus_factor()
+  Seconds alpha{};  ///< seconds = alpha + latency and transfer of all parts
   std::vector<Part> parts;
   topology::GroupVerdict verdict;  ///< whether the runtime accepts the group
 };
@@ -44,14 +53,35 @@ double bus_factor(CollectiveOp op, int ranks);
 std::vector<int> ranks_of(const topology::Cluster& cluster, int ranks);
 
 /// Times many collectives on one cluster. Keeps references to its arguments. Cost of time(): O(ranks).
+///
+/// With `intervals` it also says how sure a time t is by the log-normal parameters p of the profile (delta
+/// method): with e_p = d log t / d log p, from a difference of 1 %,
+///
+///   sigma^2 = sum_p (e_p * log_sd_p)^2,   t * exp(-1.645 sigma) .. t * exp(+1.645 sigma)
+///
+/// Parameters are taken as independent, as they are in a profile; what the model itself misses is not
+/// contained.
 class CollectiveTimer {
  public:
-  CollectiveTimer(const topology::Cluster& cluster, const topology::ChipGraph& graph, const Profile& profile);
+  CollectiveTimer(const topology::Cluster& cluster, const topology::ChipGraph& graph, const Profile& profile,
+                  bool intervals = false);
   CollectiveTiming time(const CollectiveRun& run) const;
 
  private:
+  /// The fabric with one share of a bandwidth raised by 1 %.
+  struct Raised {
+    Raised(const topology::Cluster& cluster, const topology::ChipGraph& graph,
+           const topology::Placement& placement, const Profile& base, Parameter p);
+    Profile profile;
+    double log_sd;
+    Fabric fabric;
+  };
+  void add_intervals(const Collective& c, CollectiveTiming& t) const;
+
   topology::Placement placement_;
   Fabric fabric_;
+  bool intervals_;
+  std::deque<Raised> raised_;
 };
 
 }  // namespace trnplan::models

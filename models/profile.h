@@ -52,19 +52,23 @@ struct Value {
   std::string source;
 };
 
-/// Sizes at which the runtime goes from one collective algorithm to the next, as bytes a member: the gathered
-/// size (or that of an all-reduce) over the members that gather. None is published for trn1; the profile says
-/// where each comes from.
+/// Sizes at which the runtime goes from one collective algorithm to the next: the gathered size (or that of
+/// an all-reduce) over the chips that gather: inside a node those of the local part, between nodes those of
+/// all nodes. None is published for trn1; the profile says where each comes from.
 struct AlgorithmLimits {
-  Bytes one_step_below{};  ///< all-reduces too small to be cut into a piece for each rank
+  Bytes one_step_below{};  ///< per rank, not chip: all-reduces too small to be cut into a piece for each
   Bytes mesh_below{};
   Bytes halving_below{};  ///< recursive halving-doubling from mesh_below on; above: kangaring or ring
-  Bytes flat_ring_from{std::numeric_limits<double>::infinity()};  ///< between nodes: one ring of all ranks
+  /// Between nodes, on trn1: one ring of all ranks. That it exists is published, from where on is not.
+  Bytes flat_ring_from{std::numeric_limits<double>::infinity()};
+  bool operator==(const AlgorithmLimits&) const = default;
 };
 
 /// theta: one value per parameter. Its covariance is diagonal in a data-sheet profile.
 struct Profile {
   std::string name;
+  std::string base;  ///< the profile of the catalogue it builds on, or is; empty when it states everything
+  std::string instance;  ///< instance type or family it is for; empty: not stated
   std::array<Value, static_cast<std::size_t>(Parameter::count)> values;
   AlgorithmLimits algorithms;
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace trnplan::topology {
 
@@ -20,6 +19,19 @@ std::string_view to_string(Verdict v) {
       return "refused";
   }
   return "?";
+}
+
+std::string number_list(const std::vector<int>& numbers) {
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t last = i;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    if (last < i + 2) last = i;
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", numbers[i]);
+    if (last > i) text += fmt::format(" to {}", numbers[last]);
+    i = last + 1;
+  }
+  return text;
 }
 
 namespace {
@@ -48,6 +60,10 @@ constexpr const char* kEvidenceNodes =
     "each node must hold the same number of ranks at the same local positions "
     "(aws-neuron/aws-neuron-sdk@81ce03ae "
     "neuron-runtime/explore/internode-collective-comm.rst)";
+
+constexpr const char* kEvidenceNoEfa =
+    "collectives between nodes go through EFA devices (aws-neuron/aws-neuron-sdk@81ce03ae "
+    "neuron-runtime/explore/internode-collective-comm.rst), and the description of the instance lists none";
 
 constexpr const char* kEvidencePermute =
     "ring attention passes keys and values on by permute; \"permute: pairs must form a ring with direct "
@@ -144,6 +160,17 @@ bool evenly_spread(const Instance& instance, const Local& local) {
                      [&](const auto& n) { return n.second * local.chips.size() == local.cores.size(); });
 }
 
+/// The chips with cores outside the group.
+std::vector<int> partial_chips(const Instance& instance, const Local& local) {
+  std::map<int, int> count;
+  for (const int c : local.cores) ++count[instance.chip_of(c)];
+  std::vector<int> partial;
+  for (const auto& [chip, cores] : count) {
+    if (cores < instance.cores_per_chip) partial.push_back(chip);
+  }
+  return partial;
+}
+
 /// trn2's mesh 8x8 with LNC 2 has groups of every second chip: a ring of steps of at most two hops.
 bool is_two_hop_ring(const Instance& instance, const ChipGraph& graph, const std::vector<int>& chips) {
   constexpr std::size_t kRanks = 8;
@@ -162,7 +189,7 @@ Ruling judge_ring(const Instance& instance, const ChipGraph& graph, const std::v
                   bool one_each, bool whole_chips) {
   const Sources& sources = sources_for(instance);
   if (!graph.ring(chips)) {
-    const std::string none = fmt::format("chips {} form no ring of neighbours", fmt::join(chips, ", "));
+    const std::string none = fmt::format("chips {} form no ring of neighbours", number_list(chips));
     if (one_each && is_two_hop_ring(instance, graph, chips))
       return {Verdict::doubtful, "two-hop-ring", none + ", only one of steps of two hops",
               kEvidenceTrn2EightByEight};
@@ -173,13 +200,16 @@ Ruling judge_ring(const Instance& instance, const ChipGraph& graph, const std::v
     return {Verdict::doubtful, "one-per-chip", fmt::format("one rank on each of {} chips", chips.size()),
             kEvidenceOnePerChip};
   }
-  return {Verdict::supported, "ring", fmt::format("chips {} form a ring", fmt::join(chips, ", ")),
-          sources.sets};
+  return {Verdict::supported, "ring", fmt::format("chips {} form a ring", number_list(chips)), sources.sets};
 }
 
 Ruling judge_local(const Instance& instance, const ChipGraph& graph, GroupKind kind, const Local& local) {
   const auto& chips = local.chips;
   const Sources& sources = sources_for(instance);
+  if (local.cores.size() == 1 && local.nodes > 1) {
+    return {Verdict::supported, "one-rank", fmt::format("one rank on each of {} nodes", local.nodes),
+            sources.sets};
+  }
   if (chips.size() == 1) {
     return {Verdict::supported, local.cores.size() == 1 ? "one-rank" : "one-chip",
             fmt::format("stays inside chip {}", chips[0]), sources.sets};
@@ -189,8 +219,11 @@ Ruling judge_local(const Instance& instance, const ChipGraph& graph, GroupKind k
       local.cores.size() == chips.size() * static_cast<std::size_t>(instance.cores_per_chip);
   const bool even_on_trn2 = is_trn2(instance) && evenly_spread(instance, local);
   if (!one_each && !whole_chips && !even_on_trn2) {
+    const std::vector<int> partial = partial_chips(instance, local);
     return {Verdict::refused, "partial-chips",
-            fmt::format("chips {} take part with some of their cores only", fmt::join(chips, ", ")),
+            partial.size() == 1
+                ? fmt::format("chip {} takes part with some of its cores only", partial.front())
+                : fmt::format("chips {} take part with some of their cores only", number_list(partial)),
             sources.sets};
   }
   if (chips.size() == 2) {
@@ -220,7 +253,7 @@ Ruling judge_ruling(const Cluster& cluster, const ChipGraph& graph, GroupKind ki
                     const std::vector<int>& ranks, const Local& local) {
   if (local.nodes > 1 && cluster.instance.nics == 0) {
     return {Verdict::refused, "no-efa", fmt::format("{} has no EFA device", cluster.instance.name),
-            sources_for(cluster.instance).sets};
+            kEvidenceNoEfa};
   }
   if (local.same_on_every_node) {
     Ruling ruling = judge_local(cluster.instance, graph, kind, local);

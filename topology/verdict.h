@@ -29,6 +29,9 @@ struct GroupVerdict {
   std::string evidence;  ///< source of the rule
 };
 
+/// "0 to 15", "0, 4, 8, 12", "0 to 3, 8": three or more in a row are a range.
+std::string number_list(const std::vector<int>& numbers);
+
 /// The three-valued rule.
 ///
 ///  supported  the chips of the group's local part, with all their cores or with one rank each on at most

@@ -44,6 +44,27 @@ TEST_CASE("a linear model is recovered", "[calibrate]") {
   }
 }
 
+// One scale, observations alternately a factor e^d above and below: without a prior to speak of the
+// covariance is noise^2 / n, with scaled noise d^2 / (n - 1).
+TEST_CASE("noise grows where the residuals say so", "[calibrate]") {
+  constexpr double kNoise = 0.1;
+  constexpr std::size_t kCount = 20;
+  const auto scale = [](const Values& x) { return Values(kCount, x[0]); };
+  for (const double d : {0.01, 0.4}) {
+    std::vector<Observation> observations;
+    for (std::size_t i = 0; i < kCount; ++i) observations.push_back({std::exp(i % 2 == 0 ? d : -d), kNoise});
+    const auto plain = fit({{"a", 1, 5}}, observations, scale, {.loss = Loss::gaussian});
+    const auto scaled =
+        fit({{"a", 1, 5}}, observations, scale, {.loss = Loss::gaussian, .scale_noise = true});
+    CHECK(plain.noise_scale == 1.0);
+    CHECK(scaled.median == plain.median);
+    CHECK(plain.log_sd[0] == Approx(kNoise / std::sqrt(20.0)).epsilon(1e-3));
+    const double expected = std::max(1.0, kCount * d * d / (kNoise * kNoise) / (kCount - 1));
+    CHECK(scaled.noise_scale == Approx(expected).epsilon(1e-3));
+    CHECK(scaled.log_sd[0] == Approx(plain.log_sd[0] * std::sqrt(expected)).epsilon(1e-2));
+  }
+}
+
 TEST_CASE("a multiplicative model is recovered", "[calibrate]") {
   const auto model = [](const Values& x) {
     return Values{x[0] * x[1], x[0] / x[1], x[0] * x[1] * x[2] * x[2], x[2] / x[0]};

@@ -313,7 +313,6 @@ refuse 'did you mean all_reduce\?'                  -- collective all_redue --by
 refuse 'did you mean redsct\?'                      -- collective redsc --bytes 1M
 refuse 'op: "" is no collective'                    -- collective '' --bytes 1M
 refuse 'op'                                         --usage collective --bytes 1M
-refuse '--bytes'                                    --usage collective all_reduce
 refuse '--ranks.* 0'                                --usage collective all_reduce --bytes 1M --ranks 0
 refuse '--ranks.*-2'                                --usage collective all_reduce --bytes 1M --ranks -2
 refuse '--ranks: 33 ranks on 32 cores'              -- collective all_reduce --bytes 1M --ranks 33
@@ -329,7 +328,7 @@ refuse 'did you mean ring\? Known: auto, ring, kangaring, mesh, rdh, torus, hier
 for ratio in 0.99 0 -1 nan inf; do
   refuse '--oversubscription: .*at least 1'         -- collective all_reduce --bytes 1M --nodes 2 --oversubscription $ratio
 done
-refuse 'the time is too large'                      -- collective all_reduce --bytes 4194304T --nodes 2 --oversubscription 1e308
+refuse '--oversubscription: .*at most 1000000'      -- collective all_reduce --bytes 1M --nodes 2 --oversubscription 1000001
 for size in '' -1 -1K 1.5 nan inf 1e400 4194305T 1KK 0x10 '1 K' 12cats; do
   refuse '--bytes: .*no size up to 2\^62 bytes'     -- collective all_reduce --bytes "$size"
 done
@@ -361,9 +360,40 @@ expect 3 '^  group +refused \(no-ring: '     -- collective allr --bytes 1M --ran
 expect 3 '^trnplan: refused: no-ring: '      -- collective allr -b 1K -e 1M --ranks 10
 verify 'no table for a refused group' grep -q '^Avg bus bandwidth:' "$out"
 expect 3 '"verdict": "refused"'              -- collective allr --bytes 1M --ranks 10 --format json
-expect 3 'refused: no-efa: .*there is no way' -- collective allr --bytes 1M --nodes 2 --instance trn1.2xlarge
+expect 3 'group +refused \(no-efa: '          -- collective allr --bytes 1M --nodes 2 --instance trn1.2xlarge
+verify 'no reason' grep -q 'no time     there is no way for its bytes' "$out"
+verify 'no fix' grep -q 'fix: use one node, or an instance with EFA' "$out"
+expect 3 'evidence: collectives between nodes go through EFA' -- topology --instance trn1.2xlarge --nodes 2 --dp 4
+verify 'no fix' grep -q '^fix: use one node, or an instance with EFA' "$out"
+for key in seconds nccom_seconds busbw_gbps algbw_gbps; do
+  expect 3 "\"$key\": null"                   -- collective allr -b 1K -e 1M --nodes 2 --instance trn1.2xlarge --format json
+done
 expect 3 '"seconds": null'                    -- collective allr --bytes 1M --nodes 2 --instance trn1.2xlarge --format json
 expect 0 '^  algorithm +none$'               -- collective allr --bytes 1M --ranks 1
+verify 'a bandwidth of one rank' bash -c "! grep -q bandwidth '$out'"
+expect 0 '^all_reduce of 0 bytes'            -- collective allr --bytes 0
+verify 'a bandwidth of nothing' bash -c "! grep -q bandwidth '$out'"
+expect 0 '^all_reduce of 1 byte, '           -- collective allr --bytes 1 -d uint8
+expect 0 '^  profile +trn1-datasheet$'       -- collective allr --bytes 1M
+expect 0 'in a graph .* us, 90 % between [0-9.]+ and [0-9.]+ us' -- collective allr --bytes 1M
+expect 0 '"seconds_90": \['                  -- collective allr --bytes 1M --format json
+expect 0 '^all_reduce of 33554432 bytes'     -- collective allr -n 20 -w 5 --check -s host-a host-b
+verify 'does not say what is ignored' grep -q 'iters.*does not depend on them' "$err"
+expect 0 '^all_reduce of 33554432 bytes'     -- collective -n 20 --check=random --hosts host-a host-b -- allr
+expect 0 '^all_reduce of 33554432 bytes'     -- collective -r 8 -c allr
+verify 'does not say that --check is ignored' grep -q 'iters.*does not depend on them' "$err"
+expect 0 'GiB are more than the 16 GiB'      -- collective allr --bytes 32G
+expect 0 'timed with the parameters of trn1-datasheet \(trn1\)' -- collective allr --instance trn2.48xlarge
+expect 0 'does not apply here, it needs one rank on every chip' -- collective allr --bytes 1M --algorithm torus
+expect 0 'does not apply here, it is for all_reduce only' -- collective allg --bytes 1M --algorithm one-step
+expect 0 'does not apply here, permute has one way' -- collective permute --bytes 1M --algorithm ring
+expect 0 'rdh applies inside nodes only, as 3 nodes are no power of two' -- collective allr --bytes 1M --nodes 3 --algorithm rdh
+expect 3 'fix: use 8 or 12 ranks'            -- collective allr --bytes 1M --ranks 10
+expect 3 'refused: no-ring: .*; fix: use 8 or 12 ranks' -- collective allr -b 1K -e 1M --ranks 10
+expect 0 'fix: use 2 or 8 ranks'             -- collective allr --bytes 1M --ranks 4
+expect 0 'one-rank: one rank on each of 2 nodes' -- collective allr --bytes 1M --ranks 2 --nodes 2
+expect 0 'ring: chips 0 to 15 form a ring'   -- collective allr --bytes 1M
+expect 3 'partial-chips: chip 2 takes part'  -- collective allr --bytes 1M --ranks 5
 for extreme in '--ranks 1 --bytes 0' '--bytes 0' '--bytes 1' '--bytes 1125899906842624' '--bytes 4194304T --nodes 1875' \
   '-b 0 -e 0' '-b 1 -e 4194304T -f 4 --ranks 1 --in-graph'; do
   for format in text json; do
@@ -396,6 +426,108 @@ table 0.96875 reduce_scatter
 table 0.96875 all_to_all
 table 1 permute
 table 1 send_recv --ranks 2
+
+# ---- calibrate ----
+
+tables=$source/tests/calibrate/fixtures/nccom
+published=$source/catalog/measured-collectives.csv
+# nccom FILE COMMAND ROW...: an nccom-test table as a file of $work
+nccom() {
+  local file=$1 command=$2
+  shift 2
+  {
+    if [[ -n "$command" ]]; then printf '%s\n' "$command"; fi
+    printf 'size(B) count(elems) type time:avg(us) algbw(GB/s) busbw(GB/s)\n'
+    printf '%s\n' "$@"
+  } >"$work/$file"
+}
+# Points that cannot be predicted are the user's, with their line, the reason and a fix.
+nccom v.txt 'nccom-test -r 4 allgv' '1024 256 fp32 70.0 0.01 0.01'
+nccom r33.txt 'nccom-test -r 33 -N 1 allr' '1024 256 fp32 70.0 0.01 0.02'
+nccom n2.txt 'nccom-test -r 4 -N 2 allr' '1024 256 fp32 170.0 0.01 0.01'
+nccom n3.txt 'nccom-test -r 64 -N 3 allr' '1024 256 fp32 170.0 0.01 0.01'
+refuse 'v\.txt:3:1: all_gather_v is not modelled'                  -- calibrate "$work/v.txt"
+refuse 'r33\.txt:3:1: 33 ranks do not fit on 1 node of trn1\.32xlarge, which has 32 cores' -- calibrate "$work/r33.txt"
+refuse 'n2\.txt:3:1: it ran on 2 nodes, and trn1\.2xlarge has no EFA device' -- calibrate "$work/n2.txt" --instance trn1.2xlarge
+refuse 'n3\.txt:3:1: 64 ranks do not sit equally on 3 nodes'       -- calibrate "$work/n3.txt"
+nccom r8.txt 'nccom-test -r 8 allg' '1024 256 fp32 70.0 0.01 0.01' '65536 16384 fp32 75.0 0.87 0.76'
+expect 0 '^trnplan: .*v\.txt:3:1: left out: all_gather_v is not modelled' -- calibrate "$work/v.txt" "$work/r33.txt" "$work/r8.txt"
+verify 'no remark for the second reason' grep -q 'left out: 33 ranks do not fit' "$err"
+verify 'a warning with a stray ?' bash -c "! grep -q '?' '$err'"
+verify 'header and footer count differently' bash -c "grep -q '^r8.txt: 2 of 2 rows' '$out' && grep -q '^v.txt: 0 of 1 rows' '$out' && grep -q '^2 points: ' '$out'"
+# Who talks to whom.
+refuse 'permute-r8\.txt:[0-9]+:[0-9]+: --custom-src-target-pairs says who' -- calibrate "$tables/permute-r8.txt"
+nccom groups.txt 'nccom-test -r 8 --data-parallel-dimension 2 allr' '1024 256 fp32 70.0 0.01 0.02'
+expect 0 'groups\.txt:2:1: left out: --data-parallel-dimension says'  -- calibrate "$work/groups.txt" "$work/r8.txt"
+# Tables without a command.
+nccom bare.txt '' '1024 256 fp32 70.0 0.01 0.01' '65536 16384 fp32 75.0 0.87 0.76'
+refuse 'bare\.txt:1:1: nothing says which operation'               -- calibrate "$work/bare.txt"
+refuse 'fix: .*--op, --ranks and --nodes'                          -- calibrate "$work/bare.txt"
+refuse 'bare\.txt:1:1: nothing says how many ranks'                -- calibrate "$work/bare.txt" --op allg
+expect 0 '^all_gather +8 +1024'                                    -- calibrate "$work/bare.txt" --op allg --ranks 8
+printf '{"results": [{"size(B)": 1024, "time:avg(us)": 70.0}]}\n' >"$work/report.json"
+expect 0 '^reduce_scatter +64 +1024'                               -- calibrate "$work/report.json" --op redsct --ranks 64 --nodes 2
+expect 0 'its command is taken, not --op'                          -- calibrate "$work/r8.txt" --ranks 16
+expect 0 '--build chooses among the points of a CSV'               -- calibrate "$work/r8.txt" --build 2023-04
+refuse '--op: "allred" is no operation'                            -- calibrate "$work/bare.txt" --op allred --ranks 8
+refuse '--build: no point is of build "2022"'                      -- calibrate "$published" --build 2022
+refuse 'build: its points come from several builds'                -- calibrate "$published"
+refuse 'files: is empty'                                           --usage calibrate ''
+# A table of trnplan's own is what its profile says.
+for table in 'allr --ranks 64 --nodes 2' 'allg --ranks 8 --nodes 1'; do
+  read -ra words <<<"$table"
+  run collective "${words[@]}" -b 1K -e 1G -f 4
+  cp "$out" "$work/own.txt"
+  expect 0 ': median error 0\.0 %, worst [+-]0\.[01] %' -- calibrate "$work/own.txt" --op "${words[@]}" --no-fit
+done
+run collective allr -b 1K -e 1M --in-graph
+cp "$out" "$work/inside.txt"
+refuse 'inside\.txt: a table of trnplan collective --in-graph'     -- calibrate "$work/inside.txt" --op allr --ranks 32
+# The same point twice; several builds.
+expect 0 '^trnplan: 2 points given twice are used once'            -- calibrate "$work/r8.txt" "$work/r8.txt"
+verify 'counts points twice' grep -q '^2 points: ' "$out"
+sed 's/time:avg(us)/time(us)/' "$work/r8.txt" | sed 's/ 70\.0 / 71.0 /; s/ 75\.0 / 76.0 /' >"$work/old.txt"
+expect 0 'may come from different builds \(.*heading time\(us\)'   -- calibrate "$work/r8.txt" "$work/old.txt"
+# The profile that is written.
+refuse '--out: ".*mine" does not end in \.json'                    -- calibrate "$work/r8.txt" --out "$work/mine"
+refuse '--out: is empty'                                           --usage calibrate "$work/r8.txt" --out ''
+refuse '--force: there is no --out'                                -- calibrate "$work/r8.txt" --force
+refuse '--out: --no-fit fits nothing'                              -- calibrate "$work/r8.txt" --no-fit --out mine.json
+refuse 'missing/mine\.json: its folder does not exist'             -- calibrate "$work/r8.txt" --out missing/mine.json
+mkdir "$work/folder.json"
+refuse 'folder\.json: is a folder'                                 -- calibrate "$work/r8.txt" --out "$work/folder.json"
+refuse 'fix: choose another file'                                  -- calibrate "$work/r8.txt" --out "$work/folder.json"
+expect 0 '^trnplan: wrote .*mine\.json$'                           -- calibrate "$work/r8.txt" "$work/v.txt" --out "$work/mine.json"
+refuse 'mine\.json: the file exists already'                       -- calibrate "$work/r8.txt" --out "$work/mine.json"
+expect 0 '^trnplan: wrote .*yours\.json$'                          -- calibrate "$work/r8.txt" --profile "$work/mine.json" --out "$work/yours.json"
+verify 'does not build on the catalogue' grep -q '"base": "trn1-datasheet"' "$work/yours.json"
+verify 'does not say for which instance' grep -q '"instance": "trn1.32xlarge"' "$work/yours.json"
+verify 'does not say what it is for' grep -q '"note": ".*for collectives, not for planning' "$work/yours.json"
+verify 'names a file that gave no point' bash -c "! grep -q 'v\.txt' '$work/mine.json'"
+verify 'does not say what the points did not move' grep -q '"source": "at prior: not moved by 2 nccom-test points of r8.txt' "$work/mine.json"
+mv "$work/mine.json" "$work/elsewhere.json"   # the second must not need the first
+expect 0 '^  profile +yours$'                                      -- collective allr -b 1M --profile "$work/yours.json"
+sed 's/"trn1-datasheet"/"trn1-datashet"/' "$work/yours.json" >"$work/lost.json"
+refuse 'lost\.json:3:[0-9]+: base: unknown profile "trn1-datashet"' -- collective allr -b 1M --profile "$work/lost.json"
+cp "$work/yours.json" "$work/yours.txt"
+refuse 'yours\.txt: --profile: .*does not end in \.json'           -- collective allr -b 1M --profile "$work/yours.txt"
+refuse 'here: --profile: is a folder'                              -- collective allr -b 1M --profile "$work/here"
+sed 's/"trn1.32xlarge"/"trn2.48xlarge"/' "$work/yours.json" >"$work/trn2.json"
+expect 0 'trn1\.32xlarge timed with the parameters of yours \(trn2\.48xlarge\)' -- collective allr -b 1M --profile "$work/trn2.json"
+expect 0 'trn1\.32xlarge timed with the parameters of yours \(trn2\.48xlarge\)' -- plan "$example" --profile "$work/trn2.json"
+# A fit that explains nothing is not written.
+nccom wild.txt 'nccom-test -r 8 allg' '1024 256 fp32 9000.0 0.00 0.00' '65536 16384 fp32 2.0 32.77 28.67' '1048576 262144 fp32 800000.0 0.00 0.00' \
+  '16777216 4194304 fp32 90.0 186.41 163.11'
+expect 0 '^the fit does not explain these rows \(median error '    -- calibrate "$work/wild.txt"
+verify 'does not widen the spreads' grep -q 'reduced chi-square' "$out"
+expect 3 'wild\.json is not written: '                             -- calibrate "$work/wild.txt" --out "$work/wild.json"
+verify 'wrote it' test ! -e "$work/wild.json"
+expect 0 '^trnplan: wrote '                                        -- calibrate "$work/wild.txt" --out "$work/wild.json" --force
+expect 0 '^no fit: as profile trn1-datasheet says$'                -- calibrate "$work/r8.txt" --no-fit
+expect 0 '"explains": true'                                        -- calibrate "$work/r8.txt" --format json
+# An instance by its family.
+refuse 'did you mean "trn1n\.32xlarge"'                            -- topology --instance trn1n
+refuse 'did you mean "trn1\.2xlarge" or "trn1\.32xlarge"'          -- topology --instance trn1
 
 # ---- plan --out ----
 

@@ -126,3 +126,27 @@ TEST_CASE("a folder without the right to write is refused", "[io][write]") {
   CHECK(faults_of(scratch.path, {{"a", "x"}}).size() == 1);
   CHECK(faults_of(scratch.path / "new", {{"a", "x"}}).size() == 1);
 }
+
+TEST_CASE("one file names the path it was given", "[io][write]") {
+  const Scratch scratch;
+  const auto problem = [](const std::filesystem::path& path, bool force) -> Diagnostic {
+    try {
+      io::write_file(path, "text", force);
+    } catch (const InputError& e) {
+      return e.faults().front();
+    }
+    return {};
+  };
+  const auto file = scratch.path / "a.json";
+  CHECK(problem(file, false).problem.empty());
+  CHECK(problem(file, false).problem == "the file exists already");
+  CHECK(problem(file, false).fix == "choose another file, or overwrite with --force");
+  CHECK(problem(file, true).problem.empty());
+  CHECK(problem(scratch.path / "new" / "a.json", false).problem == "its folder does not exist");
+  CHECK(problem(file / "b.json", false).at.file == (file / "b.json").string());
+  CHECK(problem(scratch.path, true).problem == "is a folder");
+  CHECK(entries(scratch.path) == 1);
+  const auto long_name = scratch.path / std::string(300, 'n');
+  CHECK(problem(long_name, false).at.file == long_name.string());
+  CHECK(problem(long_name, false).fix == "choose another file");
+}

@@ -225,9 +225,16 @@ TEST_CASE("a profile may build on another", "[io][catalog]") {
   CHECK(p[models::Parameter::hop_latency] == 7e-6);
   CHECK(p[models::Parameter::link_fraction] == base[models::Parameter::link_fraction]);
   CHECK(p.algorithms.mesh_below == base.algorithms.mesh_below);
+  CHECK(p.base == "trn1-datasheet");
+  CHECK(base.base == "trn1-datasheet");
+  CHECK(p.instance == "trn1");
+  CHECK(read(R"({"name": "p", "base": "trn1-datasheet", "instance": "trn2.48xlarge", "parameters": {}})")
+            .instance == "trn2.48xlarge");
   const auto fault = [&](const std::string& json) { return problem([&] { read(json); }); };
   CHECK(contains(fault(R"({"name": "p", "base": "trn1-datasheat", "parameters": {}})"),
                  "did you mean \"trn1-datasheet\""));
+  CHECK(contains(fault("{\"name\": \"p\",\n \"base\": \"nothing\", \"parameters\": {}}"),
+                 "p.json:2:10: base: unknown"));
   CHECK(contains(profile_problem(R"({"name": "p", "base": "trn1-datasheet", "parameters": {}})"),
                  "base: there is no catalogue"));
 }

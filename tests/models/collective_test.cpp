@@ -209,7 +209,6 @@ TEST_CASE("halving-doubling works all axes at once", "[models][collective]") {
 TEST_CASE("the runtime's choice by size, group and machine", "[models][collective]") {
   Bed bed(2, {.tensor = 32, .data = 2});
   bed.profile.algorithms = datasheet().algorithms;
-  bed.profile.algorithms.flat_ring_from = AlgorithmLimits{}.flat_ring_from;
   const auto algorithm = [&](CollectiveOp op, const std::vector<int>& ranks, double bytes) {
     return collective(bed.fabric, op, {ranks}, Bytes(bytes)).algorithm;
   };
@@ -223,11 +222,13 @@ TEST_CASE("the runtime's choice by size, group and machine", "[models][collectiv
   CHECK(algorithm(all_gather, node, 1e8) == "kangaring");
   CHECK(algorithm(all_gather, column, 1e8) == "ring");
   CHECK(algorithm(all_reduce, {0, 2, 8}, 2e6) == "ring");  // three ranks are no hypercube
-  CHECK(algorithm(all_reduce, world, 1e8) == "hierarchical (ring, kangaring)");
+  CHECK(algorithm(all_reduce, world, 2e8) == "hierarchical (ring, kangaring)");
+  CHECK(algorithm(all_reduce, world, 1e8) == "hierarchical (rdh, kangaring)");  // 3.1 MB for each of 32 chips
   CHECK(algorithm(all_reduce, world, 2e7) == "hierarchical (rdh, rdh)");
-  CHECK(algorithm(all_reduce, world, 1e6) == "hierarchical (mesh, rdh)");
+  CHECK(algorithm(all_reduce, world, 1.5e6) == "hierarchical (mesh, rdh)");
   CHECK(algorithm(all_to_all, world, 1e8) == "mesh");
-  bed.profile.algorithms.flat_ring_from = Bytes(1e6);
+  bed.profile.algorithms.flat_ring_from = Bytes(1e6);  // a chip of the whole group
+  CHECK(algorithm(all_reduce, world, 31e6) == "hierarchical (rdh, rdh)");
   CHECK(algorithm(all_reduce, world, 1e8) == "flat-ring");
   CHECK(algorithm(all_reduce, node, 1e8) == "kangaring");
 }

@@ -86,3 +86,55 @@ TEST_CASE("one rank takes the launch alone", "[models][collective]") {
   t = bed.time({CollectiveOp::all_reduce, 1, Bytes(0)});
   CHECK(t.algbw == 0.0);  // no bytes in no time
 }
+
+// One parameter decides each of these times: launch alone, or the memory of the cores at large sizes.
+TEST_CASE("intervals follow from the spreads of the parameters", "[models][collective]") {
+  Bed bed(1);
+  for (Value& v : bed.profile.values) v.log_sd = 0;
+  const auto time = [&](const CollectiveRun& run) {
+    return CollectiveTimer(bed.cluster, bed.graph, bed.profile, true).time(run);
+  };
+  const CollectiveRun small{CollectiveOp::all_reduce, 1, Bytes(8)};
+  const CollectiveRun large{CollectiveOp::all_reduce, 2, Bytes(0x1p40)};
+  CollectiveTiming t = time(large);
+  CHECK(t.seconds_90.low == t.seconds);
+  CHECK(t.nccom_seconds_90.high == t.nccom_seconds);
+
+  bed.profile.value(Parameter::host_launch).log_sd = 0.7;
+  t = time(small);
+  CHECK(std::abs(t.nccom_seconds_90.high / t.nccom_seconds - std::exp(1.645 * 0.7)) < 1e-9);
+  CHECK(t.seconds_90.high == Seconds(0));
+  t = time(large);
+  CHECK(t.seconds_90.high == t.seconds);
+
+  bed.profile.value(Parameter::dma_fraction).log_sd = 0.3;
+  t = time(large);
+  CHECK(std::abs(t.seconds / t.seconds_90.low - std::exp(1.645 * 0.3)) < 1e-3);
+  CHECK(std::abs(t.nccom_seconds_90.high / t.nccom_seconds - std::exp(1.645 * 0.3)) < 1e-3);
+
+  bed.profile.value(Parameter::hop_latency).log_sd = 0.4;
+  bed.profile.value(Parameter::in_graph_alpha).log_sd = 0.5;
+  const CollectiveTiming wider = time({CollectiveOp::all_reduce, 2, Bytes(1024)});
+  const double alpha = wider.alpha / wider.seconds,
+               hop = 2 * bed.profile[Parameter::hop_latency] / wider.seconds.value;
+  const double sigma = std::log(wider.seconds_90.high / wider.seconds) / 1.645;
+  CHECK(std::abs(sigma - std::hypot(alpha * 0.5, hop * 0.4)) < 5e-3);
+}
+
+// Published: 1 and 56 MB for 64 ranks on the 16 chips of a trn2 node; the nccom-test table of 16 ranks, 4
+// chips (aws-neuron/aws-neuron-sdk@81ce03ae tools/neuron-sys-tools/nccom-test.rst) prints the algorithms.
+TEST_CASE("algorithms as published for trn2", "[models][collective]") {
+  const Bed bed(1, "trn2.48xlarge");
+  const auto algorithm = [&](int ranks, double bytes) {
+    return bed.time({CollectiveOp::all_reduce, ranks, Bytes(bytes)}).algorithm;
+  };
+  CHECK(algorithm(16, 8192) == "mesh");
+  CHECK(algorithm(16, 0x1p17) == "mesh");
+  CHECK(algorithm(16, 0x1p21) == "rdh");
+  CHECK(algorithm(16, 0x1p25) == "kangaring");
+  CHECK(algorithm(16, 0x1p29) == "kangaring");
+  CHECK(algorithm(64, 0x1p20 - 64) == "mesh");
+  CHECK(algorithm(64, 0x1p20) == "rdh");
+  CHECK(algorithm(64, 56 * 0x1p20 - 64) == "rdh");
+  CHECK(algorithm(64, 56 * 0x1p20) == "kangaring");
+}

@@ -248,3 +248,12 @@ TEST_CASE("several tori are drawn one after the other", "[topology]") {
   i.torus_depth = 3;  // does not fit the chips
   CHECK(draw_torus(i, {}).empty());
 }
+
+TEST_CASE("numbers in a row are a range", "[topology]") {
+  CHECK(number_list({}).empty());
+  CHECK(number_list({3}) == "3");
+  CHECK(number_list({0, 1}) == "0, 1");
+  CHECK(number_list({0, 1, 2}) == "0 to 2");
+  CHECK(number_list({0, 4, 8, 12}) == "0, 4, 8, 12");
+  CHECK(number_list({0, 1, 2, 3, 8, 12, 13, 14, 15}) == "0 to 3, 8, 12 to 15");
+}
