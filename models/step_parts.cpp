@@ -426,14 +426,20 @@ void StepParts::make_boundaries() {
   }
 }
 
-/// The gradient norm: scalar all-reduces over tensor, data and pipeline groups; every stage waits.
+/// Scalars all-reduced once a step, after the gradients are there: the gradient norm over tensor, data and
+/// pipeline groups, the loss over data and pipeline groups, the norm of the parameters (log_parameter_norm,
+/// on in the shipped configs) over tensor and pipeline groups; the last two over context groups too. Every
+/// stage waits. (aws-neuron/neuronx-distributed-training utils/exp_manager.py;
+/// aws-neuron/neuronx-distributed parallel_layers/grads.py.)
 void StepParts::make_barrier() {
-  barrier.name = "gradient norm";
+  const int context = strategy.context_parallel > 1 ? 2 : 0;
+  const int reduces = 3 + 2 + 2 + context, between_nodes = 2 + 2 + 1;
+  barrier.name = "scalar all-reduces";
   barrier.fixed.add(barrier.name, Category::overhead, Parameter::in_graph_alpha,
-                    to_sim_time(Seconds(3 * profile[Parameter::in_graph_alpha])));
+                    to_sim_time(Seconds(reduces * profile[Parameter::in_graph_alpha])));
   if (job.cluster.nodes > 1) {
     barrier.fixed.add(barrier.name, Category::overhead, Parameter::efa_latency,
-                      to_sim_time(Seconds(2 * profile[Parameter::efa_latency])));
+                      to_sim_time(Seconds(between_nodes * profile[Parameter::efa_latency])));
   }
   barrier.length = barrier.fixed.total();
 }
