@@ -1,7 +1,9 @@
 // One collective on a cluster, timed as nccom-test would run it: alone, over the first ranks of each node.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/collective.h"
@@ -38,6 +40,9 @@ struct CollectiveTiming {
 /// (N-1)/N, else 1 (aws-neuron/aws-neuron-sdk@81ce03ae tools/neuron-sys-tools/nccom-test.rst;
 /// NVIDIA/nccl-tests doc/PERFORMANCE.md).
 double bus_factor(CollectiveOp op, int ranks);
+
+/// Bytes of an element of a type as nccom-test names it: fp32, float32, bf16, uint8 ...
+std::optional<int> element_bytes(std::string_view type);
 
 /// The global ranks of a run. Throws std::invalid_argument unless `ranks` is positive, divides over the
 /// nodes, and fits them.
