@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <iterator>
 #include <limits>
 
+#include "models/collective_timing.h"
 #include "units/parse.h"
 
 namespace trnplan::calibrate {
@@ -73,35 +73,14 @@ std::optional<Printed> printed(std::string_view text) {
   return p;
 }
 
-std::optional<double> type_bytes(std::string_view type) {
-  static constexpr std::array<std::pair<std::string_view, double>, 16> kTypes{{{"uint8", 1},
-                                                                               {"int8", 1},
-                                                                               {"fp8", 1},
-                                                                               {"uint16", 2},
-                                                                               {"int16", 2},
-                                                                               {"fp16", 2},
-                                                                               {"float16", 2},
-                                                                               {"bf16", 2},
-                                                                               {"bfloat16", 2},
-                                                                               {"uint32", 4},
-                                                                               {"int32", 4},
-                                                                               {"fp32", 4},
-                                                                               {"float32", 4},
-                                                                               {"uint64", 8},
-                                                                               {"int64", 8},
-                                                                               {"fp64", 8}}};
-  for (const auto& [name, bytes] : kTypes) {
-    if (name == type) return bytes;
-  }
-  return std::nullopt;
-}
-
-/// busbw over algbw.
+/// busbw over algbw; the operations with sizes of their own per rank are counted as the others.
 std::optional<double> bus_factor(std::string_view op, std::optional<int> ranks) {
-  if (op == "permute" || op == "send_recv") return 1;
-  if (op.empty() || !ranks) return std::nullopt;
-  const double others = (*ranks - 1.0) / *ranks;
-  return op == "all_reduce" ? 2 * others : others;
+  if (op.ends_with("_v")) op.remove_suffix(2);
+  const auto known = models::collective_op(op);
+  if (!known) return std::nullopt;
+  if (ranks) return models::bus_factor(*known, *ranks);
+  const double two = models::bus_factor(*known, 2);
+  return two == models::bus_factor(*known, 3) ? std::optional(two) : std::nullopt;  // of any number of ranks
 }
 
 /// "avg" of time:avg(us), "avg" of time(us).
@@ -262,7 +241,7 @@ class TableReader {
     const double giga = table_.printed_giga.value_or(1e9);
     if (p.algbw) p.row.algbw = p.algbw->value * giga;
     if (p.busbw) p.row.busbw = p.busbw->value * giga;
-    const auto width = type_bytes(p.row.type);
+    const auto width = models::element_bytes(p.row.type);
     if (width && p.row.count > 0 && *width * static_cast<double>(p.row.count) != p.row.bytes) {
       contradiction(p, kCount,
                     fmt::format("{} elements of type {} are {} bytes, not {}", p.row.count, p.row.type,
@@ -514,25 +493,11 @@ std::size_t program_in(std::string_view line) {
 }  // namespace
 
 std::string_view canonical_op(std::string_view name) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 18> kOps{
-      {{"all_reduce", "all_reduce"},
-       {"allr", "all_reduce"},
-       {"allreduce", "all_reduce"},
-       {"all_gather", "all_gather"},
-       {"allg", "all_gather"},
-       {"allgather", "all_gather"},
-       {"all_gatherv", "all_gather_v"},
-       {"allgv", "all_gather_v"},
-       {"reduce_scatter", "reduce_scatter"},
-       {"redsct", "reduce_scatter"},
-       {"alltoall", "all_to_all"},
-       {"all_to_all", "all_to_all"},
-       {"alltoallv", "all_to_all_v"},
-       {"all_to_allv", "all_to_all_v"},
-       {"permute", "permute"},
-       {"sendrecv", "send_recv"},
-       {"send_recv", "send_recv"},
-       {"sendrcv", "send_recv"}}};
+  if (const auto op = models::collective_op(name)) return models::to_string(*op);
+  static constexpr std::pair<std::string_view, std::string_view> kOps[] = {{"all_gatherv", "all_gather_v"},
+                                                                           {"allgv", "all_gather_v"},
+                                                                           {"alltoallv", "all_to_all_v"},
+                                                                           {"all_to_allv", "all_to_all_v"}};
   for (const auto& [known, op] : kOps) {
     if (known == name) return op;
   }

@@ -42,19 +42,12 @@ struct Options {
   bool sweeps() const { return !most_bytes.empty(); }
 };
 
-/// Bytes of an element of a type.
-const std::vector<std::pair<std::string, int>>& datatypes() {
-  static const std::vector<std::pair<std::string, int>> types = {
-      {"fp32", 4},  {"bf16", 2},  {"fp16", 2},   {"fp8", 1},   {"int8", 1},
-      {"uint8", 1}, {"int16", 2}, {"uint16", 2}, {"int32", 4}, {"uint32", 4}};
-  return types;
-}
+/// The types that --datatype knows.
+constexpr const char* kDatatypes[] = {"fp32",  "bf16",  "fp16",   "fp8",   "int8",
+                                      "uint8", "int16", "uint16", "int32", "uint32"};
 
 int element_bytes(const std::string& type) {
-  for (const auto& [name, bytes] : datatypes()) {
-    if (name == type) return bytes;
-  }
-  return 1;
+  return models::element_bytes(type).value_or(1);
 }
 
 /// All names of an enum with a to_string(), from `first` to `last`.
@@ -357,8 +350,7 @@ void add_collective(CLI::App& app, Run& chosen) {
   command->add_option("-f,--stepfactor", o->factor, "of the table: next size over the one before, above 1")
       ->needs(most)
       ->capture_default_str();
-  std::vector<std::string> types;
-  for (const auto& [name, bytes] : datatypes()) types.push_back(name);
+  const std::vector<std::string> types(std::begin(kDatatypes), std::end(kDatatypes));
   command
       ->add_option("-d,--datatype", o->datatype,
                    "type of the elements, whole ones of which make a size; time depends on bytes alone")

@@ -145,11 +145,28 @@ void add_loads(const Fabric& fabric, const GroupShape& shape, const std::vector<
   }
 }
 
-Phase phase_of(const Profile& profile, const Stage& stage, Fabric::Load load, double scale) {
-  Phase phase{std::move(load), scale, stage.steps, {}, {}};
-  const double latency = profile[stage.between_nodes ? Parameter::efa_latency : Parameter::hop_latency];
-  (stage.between_nodes ? phase.network : phase.hops) = Seconds(latency * static_cast<double>(stage.steps));
-  return phase;
+/// The latency of a stage's steps: of the way of one chunk.
+Phase phase_of(const Profile& profile, const Stage& stage) {
+  const double hop = profile[Parameter::hop_latency], efa = profile[Parameter::efa_latency];
+  const std::int64_t network = efa < hop ? stage.between_nodes_least : stage.between_nodes;
+  return {{},
+          0,
+          stage.steps,
+          Seconds(hop * static_cast<double>(stage.steps - network)),
+          Seconds(efa * static_cast<double>(network))};
+}
+
+/// What each message of a stage waits before it moves: one step. In a ring that leaves nodes, the lesser of
+/// the two latencies; the messages that take longer are in flight for the rest (`flight_of`).
+double start_of(const Profile& profile, const Stage& stage) {
+  const double hop = profile[Parameter::hop_latency], efa = profile[Parameter::efa_latency];
+  if (stage.mixed()) return std::min(hop, efa);
+  return stage.between_nodes > 0 ? efa : hop;
+}
+double flight_of(const Profile& profile, const Stage& stage, bool between_nodes) {
+  if (!stage.mixed()) return 0;
+  const Parameter p = between_nodes ? Parameter::efa_latency : Parameter::hop_latency;
+  return profile[p] - start_of(profile, stage);
 }
 
 /// The nodes (by index) that a relation sends to from node `n`.
@@ -205,22 +222,27 @@ Collective collective(const Fabric& fabric, CollectiveOp op, const std::vector<s
                       Bytes bytes, Algorithm algorithm) {
   Collective out;
   std::vector<Sum> sums;
-  std::vector<Stage> stages;  // of the first group; latency needs no more
   for (const std::vector<int>& ranks : groups) {
     if (ranks.size() < 2) continue;
     const GroupShape shape = shape_of(fabric.cluster(), ranks);
     Description description = describe(fabric, op, shape, bytes, algorithm);
     while (sums.size() < description.stages.size()) sums.emplace_back(fabric.size());
     add_loads(fabric, shape, ranks, description, sums);
-    if (stages.empty()) out.algorithm = std::move(description.algorithm);
-    for (std::size_t s = stages.size(); s < description.stages.size(); ++s) {
-      stages.push_back({description.stages[s].steps, description.stages[s].between_nodes, {}});
+    if (out.phases.empty()) out.algorithm = std::move(description.algorithm);
+    for (std::size_t s = 0; s < description.stages.size(); ++s) {
+      const Phase phase = phase_of(fabric.profile(), description.stages[s]);
+      if (s == out.phases.size()) {
+        out.phases.push_back(phase);
+      } else if (phase.latency() > out.phases[s].latency()) {
+        out.phases[s] = phase;
+      }
     }
   }
-  if (stages.empty()) return out;
+  if (out.phases.empty()) return out;
   out.alpha = Seconds(fabric.profile()[Parameter::in_graph_alpha]);
-  for (std::size_t s = 0; s < stages.size(); ++s) {
-    out.phases.push_back(phase_of(fabric.profile(), stages[s], sums[s].load(), sums[s].scale()));
+  for (std::size_t s = 0; s < out.phases.size(); ++s) {
+    out.phases[s].load = sums[s].load();
+    out.phases[s].scale = sums[s].scale();
   }
   return out;
 }
@@ -244,11 +266,22 @@ std::vector<sim::Exchange> expand(const Fabric& fabric, CollectiveOp op,
         throw std::invalid_argument("a group must hold equally many cores on each of its nodes");
       }
     }
-    sim::Exchange e{static_cast<std::uint32_t>(shape.ranks()), {}, {}};
-    for (const Stage& stage : describe(fabric, op, shape, bytes, algorithm).stages) {
-      sim::Round round{stage.steps,
-                       to_sim_time(phase_of(fabric.profile(), {1, stage.between_nodes, {}}, {}, 0).latency()),
-                       {}};
+    const Description description = describe(fabric, op, shape, bytes, algorithm);
+    int channels = 1;
+    for (const Stage& stage : description.stages) {
+      for (const Relation& r : stage.relations) channels = std::max(channels, r.channel + 1);
+    }
+    const auto member = [&](const Relation& r, int node, int local) {
+      return static_cast<std::uint32_t>(r.channel * shape.ranks() + node * shape.local() + local);
+    };
+    sim::Exchange e{static_cast<std::uint32_t>(channels * shape.ranks()), {}, {}};
+    for (const Stage& stage : description.stages) {
+      const auto flight = [&](bool between) {
+        return to_sim_time(Seconds(flight_of(fabric.profile(), stage, between)));
+      };
+      const SimTime inside = flight(false), between = flight(true);
+      sim::Round round{
+          stage.steps, to_sim_time(Seconds(start_of(fabric.profile(), stage))), {}, stage.mixed()};
       for (int n = 0; n < shape.node_count(); ++n) {
         for (const Relation& r : stage.relations) {
           each_peer(r, n, shape.node_count(), [&](int peer) {
@@ -264,9 +297,7 @@ std::vector<sim::Exchange> expand(const Fabric& fabric, CollectiveOp op,
               wiring.out(cls(n), r, from, 1, add);
               wiring.in(cls(peer), r, to, 1, add);
             }
-            sim::Message m{static_cast<std::uint32_t>(n * shape.local() + r.from),
-                           static_cast<std::uint32_t>(peer * shape.local() + r.to),
-                           {}};
+            sim::Message m{member(r, n, r.from), member(r, peer, r.to), {}, peer == n ? inside : between};
             for (const auto& [id, b] : used) {
               if (b > 0) m.flow.weights.push_back({id, b});
             }

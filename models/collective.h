@@ -3,6 +3,10 @@
 // The stages come from models/collective_algorithm.h. A stage of equal steps is a phase: one coflow (bytes
 // per resource) after the latency of its steps. Phases run one after the other. Formulas: docs/models.md,
 // "Collectives". Not modelled: pipelining of a hierarchical collective's stages, channels beyond one per NIC.
+//
+// Message by message the time is the same to a tick a step, but for the flat ring between nodes: there
+// chunks in flight overlap the transfers of others, and the coflow is longer by at most that flight, the
+// (efa_latency - hop_latency) of the k links between k nodes.
 #pragma once
 
 #include <string>
@@ -42,9 +46,9 @@ struct Collective {
 };
 
 /// `op` on every group at the same time. `bytes`: gathered size for all-gather and reduce-scatter, size per
-/// rank for the others. Groups should have equal shape (where they differ, phases are added one by one);
-/// groups of one rank cost nothing. Cost: O(ranks of the groups + relations of the stages); O(1) in the nodes
-/// that are alike.
+/// rank for the others. Groups should have equal shape (where they differ, phases are added one by one, each
+/// with the longest latency); groups of one rank cost nothing. Cost: O(ranks of the groups + relations of the
+/// stages); O(1) in the nodes that are alike.
 Collective collective(const Fabric& fabric, CollectiveOp op, const std::vector<std::vector<int>>& groups,
                       Bytes bytes, Algorithm algorithm = Algorithm::automatic);
 
@@ -53,9 +57,10 @@ Collective collective(const Fabric& fabric, CollectiveOp op, const std::vector<s
 Seconds nccom_seconds(const Fabric& fabric, const Collective& c, bool between_nodes);
 
 /// The same collective, one sim::Exchange per group with every message of its own; resources are those of the
-/// fabric, which must have been made with Placement::flat(). `alpha` is not part of it. Cost and memory:
-/// O(messages of one step of every stage). Throws std::invalid_argument when a group's nodes hold different
-/// cores.
+/// fabric, which must have been made with Placement::flat(). A member is a rank, or where an algorithm has
+/// channels that do not wait for each other, a rank's part in one (channel * ranks + rank). `alpha` is not
+/// part of it. Cost and memory: O(messages of one step of every stage). Throws std::invalid_argument when a
+/// group's nodes hold different cores.
 std::vector<sim::Exchange> expand(const Fabric& fabric, CollectiveOp op,
                                   const std::vector<std::vector<int>>& groups, Bytes bytes,
                                   Algorithm algorithm = Algorithm::automatic);

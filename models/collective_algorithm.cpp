@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <unordered_set>
 
 namespace trnplan::models {
 
@@ -42,9 +43,7 @@ class Describer {
     return local;
   }
   Algorithm possible_between(Algorithm between) const {
-    if (between == Algorithm::mesh) return between;
-    return between == Algorithm::halving_doubling && power_of_two(shape_.node_count()) ? between
-                                                                                       : Algorithm::ring;
+    return between == Algorithm::mesh || between == Algorithm::halving_doubling ? between : Algorithm::ring;
   }
 
   /// All-gather of `gathered` bytes inside each node, in the order of an all-gather.
@@ -77,14 +76,16 @@ class Describer {
     std::vector<Stage> stages;
     if (k < 2) return stages;
     const auto stage = [&](std::int64_t steps, Relation::Node node, int by, double bytes) {
-      Stage s{steps, true, {}};
+      Stage s{steps, steps, steps, {}};
       for (int j = 0; j < shape_.local(); ++j) s.relations.push_back(relation(j, j, bytes, reduce, node, by));
       stages.push_back(std::move(s));
     };
     if (algorithm == Algorithm::mesh) {
       stage(1, Relation::Node::others, 0, gathered / k);
     } else if (algorithm == Algorithm::halving_doubling) {
-      for (int by = 1; by < k; by *= 2) stage(1, Relation::Node::flip, by, gathered / k * by);
+      // Bruck's order where k is no power of two: each node sends what it has to the one `by` places on.
+      const auto node = power_of_two(k) ? Relation::Node::flip : Relation::Node::shift;
+      for (int by = 1; by < k; by *= 2) stage(1, node, by, gathered / k * std::min(by, k - by));
     } else {
       stage(k - 1, Relation::Node::shift, 1, gathered / k);
     }
@@ -92,25 +93,36 @@ class Describer {
     return stages;
   }
 
-  /// One ring over all ranks, in channels that leave and enter the nodes through NICs used alike.
-  std::vector<Stage> flat_ring(double gathered, bool reduce) const {
+  /// One ring over all ranks, in channels that leave and enter the nodes through NICs used alike. Of the N
+  /// links of the ring k lead to another node. A chunk leaves one of the N out; on its `second` way round,
+  /// after a reduce-scatter, the one after that.
+  std::vector<Stage> flat_ring(double gathered, bool reduce, bool second) const {
     const auto& orders = fabric_.channels(shape_.chips);
-    Stage s{shape_.ranks() - 1, shape_.node_count() > 1, {}};
+    const int k = shape_.node_count(), l = shape_.local(), steps = shape_.ranks() - 1;
+    Stage s{steps, 0, 0, {}};
+    if (k > 1 && l == 1) s.between_nodes = s.between_nodes_least = steps;
+    if (k > 1 && l > 1) {
+      s.between_nodes = second && l == 2 ? k - 1 : k;
+      s.between_nodes_least = second ? k : k - 1;
+    }
     const double bytes = gathered / shape_.ranks() / static_cast<double>(orders.size());
+    int channel = 0;
     for (const std::vector<int>& order : orders) {
       const std::vector<int> members = members_along(order);
       for (std::size_t i = 0; i + 1 < members.size(); ++i) {
         s.relations.push_back(relation(members[i], members[i + 1], bytes, reduce));
+        s.relations.back().channel = channel;
       }
-      const auto node = shape_.node_count() > 1 ? Relation::Node::shift : Relation::Node::same;
+      const auto node = k > 1 ? Relation::Node::shift : Relation::Node::same;
       s.relations.push_back(relation(members.back(), members.front(), bytes, reduce, node, 1));
+      s.relations.back().channel = channel++;
     }
     return {s};
   }
 
   /// Every rank sends `bytes` to every other.
   Stage to_all(double bytes, bool reduce) const {
-    Stage s{1, shape_.node_count() > 1, {}};
+    Stage s = one_step();
     for (int from = 0; from < shape_.local(); ++from) {
       for (int to = 0; to < shape_.local(); ++to) {
         if (from != to) s.relations.push_back(relation(from, to, bytes, reduce));
@@ -125,7 +137,7 @@ class Describer {
 
   /// Each rank sends `bytes` to the next one of the group, the last to the first.
   Stage to_next(double bytes) const {
-    Stage s{1, shape_.node_count() > 1, {}};
+    Stage s = one_step();
     const int last = shape_.local() - 1;
     for (int j = 0; j < last; ++j) s.relations.push_back(relation(j, j + 1, bytes, false));
     const auto node = shape_.node_count() > 1 ? Relation::Node::shift : Relation::Node::same;
@@ -134,12 +146,17 @@ class Describer {
   }
 
  private:
+  Stage one_step() const {
+    const int between = shape_.node_count() > 1 ? 1 : 0;
+    return {1, between, between, {}};
+  }
+
   std::vector<int>& members_on(int chip) { return members_of_[at(chip)]; }
   const std::vector<int>& members_on(int chip) const { return members_of_[at(chip)]; }
 
   static Relation relation(int from, int to, double bytes, bool reduce,
                            Relation::Node node = Relation::Node::same, int by = 0) {
-    return {from, to, node, by, bytes, 1, reduce ? 2.0 : 1.0, false};
+    return {from, to, node, by, bytes, 1, reduce ? 2.0 : 1.0, false, 0};
   }
 
   std::vector<int> members_along(const std::vector<int>& chips) const {
@@ -153,7 +170,7 @@ class Describer {
 
   std::vector<Stage> ring(double gathered, bool reduce) const {
     const auto orders = fabric_.directions(shape_.chips);
-    Stage s{shape_.local() - 1, false, {}};
+    Stage s{shape_.local() - 1, 0, 0, {}};
     const double bytes = gathered / shape_.local() / static_cast<double>(orders.size());
     for (const auto& order : orders) {
       const std::vector<int> members = members_along(order);
@@ -167,7 +184,7 @@ class Describer {
   std::vector<Stage> kangaring(double gathered, bool reduce) const {
     const auto orders = fabric_.directions(shape_.chips);
     const auto chips = static_cast<std::int64_t>(shape_.chips.size());
-    Stage s{chips - 1, false, {}};
+    Stage s{chips - 1, 0, 0, {}};
     const double bytes = gathered / shape_.local() / static_cast<double>(orders.size());
     for (const auto& order : orders) {
       for (std::size_t i = 0; i < order.size(); ++i) {
@@ -180,11 +197,22 @@ class Describer {
         }
       }
     }
-    return {s};
+    if (per_chip_ < 2) return {s};
+    Stage siblings{1, 0, 0, {}};
+    for (const int chip : shape_.chips) {
+      for (const int from : members_on(chip)) {
+        for (const int to : members_on(chip)) {
+          if (from != to) {
+            siblings.relations.push_back(relation(from, to, gathered / shape_.local(), reduce));
+          }
+        }
+      }
+    }
+    return {s, siblings};
   }
 
   std::vector<Stage> mesh(double bytes, bool reduce) const {
-    Stage s{1, false, {}};
+    Stage s{1, 0, 0, {}};
     for (int from = 0; from < shape_.local(); ++from) {
       for (int to = 0; to < shape_.local(); ++to) {
         if (from == to) continue;
@@ -202,7 +230,7 @@ class Describer {
     std::vector<Stage> stages;
     double held = gathered / shape_.local();  // what each rank has so far
     for (int step = 0; step < axes; ++step, held *= 2) {
-      Stage s{1, false, {}};
+      Stage s{1, 0, 0, {}};
       for (int lane = 0; lane < axes; ++lane) {
         const int axis = 1 << ((step + lane) % axes);
         for (int c = 0; c < count; ++c) {
@@ -216,7 +244,7 @@ class Describer {
       stages.push_back(std::move(s));
     }
     for (int by = 1; by < per_chip_; by *= 2, held *= 2) {
-      Stage s{1, false, {}};
+      Stage s{1, 0, 0, {}};
       for (const int chip : chips) {
         const auto& members = members_on(chip);
         for (int core = 0; core < per_chip_; ++core) {
@@ -238,7 +266,7 @@ class Describer {
     std::vector<Stage> stages;
     for (int dimension = 0; dimension < 2; ++dimension) {
       const int length = dimension == 0 ? columns : rows;
-      Stage s{length - 1, false, {}};
+      Stage s{length - 1, 0, 0, {}};
       s.relations.reserve(at((square ? 4 : 2) * rows * columns));
       const double held = gathered / shape_.local() * (dimension == 0 ? 1 : columns);
       for (int half = 0; half < (square ? 2 : 1); ++half) {
@@ -264,9 +292,9 @@ class Describer {
   int per_chip_ = 1;
 };
 
-/// By what each chip has of the bytes they gather.
-Algorithm by_size(const AlgorithmLimits& limits, double piece, Algorithm large) {
-  if (piece < limits.mesh_below.value) return Algorithm::mesh;
+/// By the bytes that are gathered, and what each chip has of them.
+Algorithm by_size(const AlgorithmLimits& limits, double bytes, double piece, Algorithm large) {
+  if (bytes < limits.mesh_below.value) return Algorithm::mesh;
   return piece < limits.halving_below.value ? Algorithm::halving_doubling : large;
 }
 
@@ -308,16 +336,16 @@ Description gather_and_scatter(const Fabric& fabric, CollectiveOp op, const Grou
     return out;
   }
   if (whole == Algorithm::flat_ring) {
-    if (scatters) append(out.stages, d.flat_ring(bytes, true));
-    if (gathers) append(out.stages, d.flat_ring(bytes, false));
+    if (scatters) append(out.stages, d.flat_ring(bytes, true, false));
+    if (gathers) append(out.stages, d.flat_ring(bytes, false, scatters));
     return out;
   }
   const AlgorithmLimits& limits = fabric.profile().algorithms;
   const double per_rank = bytes / shape.local(), per_chip = bytes / static_cast<double>(shape.chips.size());
   const Algorithm local =
-      d.possible(is_local(whole) ? whole : by_size(limits, per_chip, Algorithm::kangaring));
+      d.possible(is_local(whole) ? whole : by_size(limits, bytes, per_chip, Algorithm::kangaring));
   const Algorithm between = d.possible_between(
-      is_local(whole) ? whole : by_size(limits, per_chip / shape.node_count(), Algorithm::ring));
+      is_local(whole) ? whole : by_size(limits, bytes, per_chip / shape.node_count(), Algorithm::ring));
   if (scatters) {
     append(out.stages, d.local(local, bytes, true));
     append(out.stages, d.between(between, per_rank, true));
@@ -349,9 +377,10 @@ std::string_view to_string(Algorithm a) {
 
 std::optional<CollectiveOp> collective_op(std::string_view name) {
   constexpr std::pair<std::string_view, CollectiveOp> kShort[] = {
-      {"allr", CollectiveOp::all_reduce},       {"allg", CollectiveOp::all_gather},
+      {"allr", CollectiveOp::all_reduce},       {"allreduce", CollectiveOp::all_reduce},
+      {"allg", CollectiveOp::all_gather},       {"allgather", CollectiveOp::all_gather},
       {"redsct", CollectiveOp::reduce_scatter}, {"alltoall", CollectiveOp::all_to_all},
-      {"sendrecv", CollectiveOp::send_recv},
+      {"sendrecv", CollectiveOp::send_recv},    {"sendrcv", CollectiveOp::send_recv},
   };
   for (int op = 0; op <= static_cast<int>(CollectiveOp::send_recv); ++op) {
     if (name == to_string(static_cast<CollectiveOp>(op))) return static_cast<CollectiveOp>(op);
@@ -373,13 +402,12 @@ GroupShape shape_of(const topology::Cluster& cluster, const std::vector<int>& ra
   GroupShape shape;
   const topology::Instance& instance = cluster.instance;
   const int cores = instance.cores();
+  std::unordered_set<int> seen;
+  int last = -1;
   for (const int r : ranks) {
     const int node = r / cores;
-    if (shape.nodes.empty() ||
-        (shape.nodes.back() != node &&
-         std::find(shape.nodes.begin(), shape.nodes.end(), node) == shape.nodes.end())) {
-      shape.nodes.push_back(node);
-    }
+    if (node != last && seen.insert(node).second) shape.nodes.push_back(node);
+    last = node;
     if (node == shape.nodes.front()) shape.cores.push_back(r % cores);
   }
   std::sort(shape.cores.begin(), shape.cores.end());

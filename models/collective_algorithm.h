@@ -9,10 +9,12 @@
 //   algorithm           all-gather                                                       steps
 //   ring                chunks of G/l along the local ranks in the order of a ring       l - 1
 //   kangaring           chunks of G/C along the chips, each core its part of them        C - 1
+//                       and, inside each chip, its own G/l to the other cores            1
 //   mesh                every rank sends its G/l to every other, by all shortest ways    1
 //   halving-doubling    the hypercube of the chips, then the cores of a chip: exchanges
 //                       of G/l, 2G/l, 4G/l ... with the partner along one axis           log2 l
 //   torus               ring along the rows, then along the columns                      rows + columns - 2
+//                       (between nodes that are no power of two in Bruck's order: as many rounded up)
 //   hierarchical        between nodes (ring, mesh or halving-doubling over k, of G/l),
 //                       then inside each node; a reduce-scatter the other way round      of both
 //   flat-ring           one ring over all N ranks, in as many channels as NICs           N - 1
@@ -23,7 +25,10 @@
 //
 // Memory accesses per byte of a message, read at the sender and written or read at the receiver: ring, mesh,
 // halving-doubling 1 + 1 (all-gather), 1 + 2 (reduce-scatter); kangaring 1 + q and 1 + (q + 1). With q = 2
-// these are the published 4 and 6 accesses per chip (ring) and 3 and 4 (kangaring). Sources:
+// these are the published 4 and 6 accesses per chip (ring) and 3 and 4 (kangaring), counted per byte that
+// circulates. What circulates reaches every core of the chips it passes but not its owner's siblings: they
+// read it from the owner in one more step inside the chip, 1 + 1 accesses (1 + 2 in a reduce-scatter, where
+// it is the first step: the siblings' parts of what a core sends first). Sources:
 // aws-neuron/aws-neuron-sdk@81ce03ae neuron-runtime/explore/intranode-collective-comm.rst and
 // internode-collective-comm.rst (algorithms, steps, access counts, hierarchy, "2 non-overlapping Hamiltonian
 // cycles"); halving and doubling: R. Thakur, R. Rabenseifner, W. Gropp, Int. J. High Perform. Comput. Appl.
@@ -44,7 +49,8 @@ namespace trnplan::models {
 enum class CollectiveOp { all_gather, reduce_scatter, all_reduce, all_to_all, permute, send_recv };
 /// "all_gather" ...
 std::string_view to_string(CollectiveOp op);
-/// The same backwards; also nccom-test's short names allr, allg, redsct, alltoall, sendrecv.
+/// The same backwards; also nccom-test's names allr, allreduce, allg, allgather, redsct, alltoall, sendrecv,
+/// sendrcv.
 std::optional<CollectiveOp> collective_op(std::string_view name);
 
 enum class Algorithm {
@@ -90,13 +96,19 @@ struct Relation {
   double bytes = 0;
   double read = 1, written = 1;  ///< memory accesses per byte at the sender and at the receiver
   bool spread = false;           ///< over all shortest ways, not one
+  int channel = 0;               ///< a rank's channels do not wait for each other
 };
 
 /// The same messages `steps` times.
 struct Stage {
   std::int64_t steps = 1;
-  bool between_nodes = false;  ///< its steps cost an EFA message, not a hop
+  /// Of the steps, those that cost an EFA message, not a hop, on the way of a chunk: the most and the fewest.
+  std::int64_t between_nodes = 0, between_nodes_least = 0;
   std::vector<Relation> relations;
+
+  /// A ring that leaves the nodes now and then. While a chunk is on its way to another node, the next one
+  /// follows: a chunk's own way is what costs latency, not the slowest link times the steps.
+  bool mixed() const { return between_nodes > 0 && between_nodes < steps; }
 };
 
 struct Description {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 namespace trnplan::models {
 
@@ -47,6 +48,17 @@ double bus_factor(CollectiveOp op, int ranks) {
       break;
   }
   return 1;
+}
+
+std::optional<int> element_bytes(std::string_view type) {
+  static constexpr std::pair<std::string_view, int> kTypes[] = {
+      {"uint8", 1},   {"int8", 1},   {"fp8", 1},      {"uint16", 2}, {"int16", 2}, {"fp16", 2},
+      {"float16", 2}, {"bf16", 2},   {"bfloat16", 2}, {"uint32", 4}, {"int32", 4}, {"fp32", 4},
+      {"float32", 4}, {"uint64", 8}, {"int64", 8},    {"fp64", 8}};
+  for (const auto& [name, bytes] : kTypes) {
+    if (name == type) return bytes;
+  }
+  return std::nullopt;
 }
 
 std::vector<int> ranks_of(const topology::Cluster& cluster, int ranks) {

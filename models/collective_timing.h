@@ -2,7 +2,9 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/collective.h"
@@ -47,6 +49,9 @@ struct CollectiveTiming {
 /// (N-1)/N, else 1 (aws-neuron/aws-neuron-sdk@81ce03ae tools/neuron-sys-tools/nccom-test.rst;
 /// NVIDIA/nccl-tests doc/PERFORMANCE.md).
 double bus_factor(CollectiveOp op, int ranks);
+
+/// Bytes of an element of a type as nccom-test names it: fp32, float32, bf16, uint8 ...
+std::optional<int> element_bytes(std::string_view type);
 
 /// The global ranks of a run. Throws std::invalid_argument unless `ranks` is positive, divides over the
 /// nodes, and fits them.

@@ -132,8 +132,8 @@ std::vector<Fabric::Leg> Fabric::route(int chip_a, int chip_b) const {
 }
 
 const std::vector<Fabric::Leg>& Fabric::spread(int chip_a, int chip_b) const {
-  const auto [it, fresh] = spreads_.try_emplace({chip_a, chip_b});
-  if (!fresh || graph_->hops(chip_a, chip_b) < 0) return it->second;
+  if (const auto it = spreads_.find({chip_a, chip_b}); it != spreads_.end()) return it->second;
+  std::vector<Leg> ways;
   // Chips by their distance from the target; what arrives at a chip leaves it in equal parts.
   std::map<int, double> here{{chip_a, 1.0}};
   for (int left = graph_->hops(chip_a, chip_b); left > 0; --left) {
@@ -148,19 +148,18 @@ const std::vector<Fabric::Leg>& Fabric::spread(int chip_a, int chip_b) const {
         next[n] += each;
         for (Leg leg : route(chip, n)) {
           leg.part = each;
-          it->second.push_back(leg);
+          ways.push_back(leg);
         }
       }
     }
     here = std::move(next);
   }
-  return it->second;
+  return spreads_.emplace(std::pair(chip_a, chip_b), std::move(ways)).first->second;
 }
 
 const std::vector<std::vector<int>>& Fabric::rings(const std::vector<int>& chips) const {
-  const auto [it, fresh] = rings_.try_emplace(chips);
-  if (fresh) it->second = graph_->disjoint_rings(chips);
-  return it->second;
+  if (const auto it = rings_.find(chips); it != rings_.end()) return it->second;
+  return rings_.emplace(chips, graph_->disjoint_rings(chips)).first->second;
 }
 
 std::vector<std::vector<int>> Fabric::directions(const std::vector<int>& chips) const {
@@ -191,6 +190,10 @@ class Turner {
   }
 
  private:
+  /// Per number of channels a NIC. On rows, halves and wholes of all machines of the catalogue a search that
+  /// succeeds takes at most 139 tries; one that cannot would take exponentially many in the NICs, and ends
+  /// here after some milliseconds. Given up too early it costs evenness, not an answer: with as many channels
+  /// a NIC as there are channels any turn does.
   static constexpr int kMostTries = 2000;
 
   int nic(int chip) const { return instance_.nic_of_chip[static_cast<std::size_t>(chip)]; }
@@ -226,11 +229,10 @@ class Turner {
 }  // namespace
 
 const std::vector<std::vector<int>>& Fabric::channels(const std::vector<int>& chips) const {
-  const auto [it, fresh] = channels_.try_emplace(chips);
-  if (!fresh) return it->second;
-  const auto rings = directions(chips);
-  it->second = cluster_->instance.nics > 0 ? Turner(cluster_->instance, rings).run() : rings;
-  return it->second;
+  if (const auto it = channels_.find(chips); it != channels_.end()) return it->second;
+  auto rings = directions(chips);
+  if (cluster_->instance.nics > 0) rings = Turner(cluster_->instance, rings).run();
+  return channels_.emplace(chips, std::move(rings)).first->second;
 }
 
 namespace {
@@ -279,9 +281,8 @@ std::optional<std::vector<int>> hypercube_order(const topology::ChipGraph& graph
 }  // namespace
 
 const std::vector<int>& Fabric::hypercube(const std::vector<int>& chips) const {
-  const auto [it, fresh] = hypercubes_.try_emplace(chips);
-  if (fresh) it->second = hypercube_order(*graph_, chips).value_or(chips);
-  return it->second;
+  if (const auto it = hypercubes_.find(chips); it != hypercubes_.end()) return it->second;
+  return hypercubes_.emplace(chips, hypercube_order(*graph_, chips).value_or(chips)).first->second;
 }
 
 }  // namespace trnplan::models

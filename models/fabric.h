@@ -2,9 +2,8 @@
 //
 // One node of each class stands for all nodes of the class (topology/placement.h). Per class, in this order:
 //   link        one direction of a chip-to-chip (or chip-to-switch) link; both cores of a chip share it
-//   memory      what a core's collectives can read and write: the slower of its DMA engines and its HBM,
-//   because
-//               every access passes both
+//   memory      what a core's collectives can read and write, by the slower of its DMA engines and its HBM,
+//               because every access passes both
 //   nic_out/in  one EFA device, one direction, shared by the cores of its chips
 //   spine_out/in  the node's share of the network between nodes; only where that is oversubscribed
 // One more, `nowhere`, has no capacity: what must go between chips or nodes that nothing joins takes forever.
@@ -23,6 +22,8 @@
 
 namespace trnplan::models {
 
+/// Threads: one thread per Fabric, also for its const members, because it remembers ways and rings. The graph
+/// and the placement may be shared. Errors: an exception leaves what is remembered as it was.
 class Fabric {
  public:
   /// Keeps references to its arguments. Cost: O(classes * links).

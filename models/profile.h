@@ -52,14 +52,16 @@ struct Value {
   std::string source;
 };
 
-/// Sizes at which the runtime goes from one collective algorithm to the next: the gathered size (or that of
-/// an all-reduce) over the chips that gather: inside a node those of the local part, between nodes those of
-/// all nodes. None is published for trn1; the profile says where each comes from.
+/// Sizes at which the runtime goes from one collective algorithm to the next, of the gathered size (or that
+/// of an all-reduce). Per chip: over the chips that gather, inside a node those of the local part, between
+/// nodes those of all nodes. None is published for trn1; the profile says where each comes from.
 struct AlgorithmLimits {
-  Bytes one_step_below{};  ///< per rank, not chip: all-reduces too small to be cut into a piece for each
-  Bytes mesh_below{};
-  Bytes halving_below{};  ///< recursive halving-doubling from mesh_below on; above: kangaring or ring
-  /// Between nodes, on trn1: one ring of all ranks. That it exists is published, from where on is not.
+  Bytes one_step_below{};  ///< per rank: all-reduces too small to be cut into a piece for each
+  Bytes mesh_below{};      ///< in all, however many take part
+  Bytes
+      halving_below{};  ///< per chip: recursive halving-doubling from mesh_below on; above: kangaring or ring
+  /// Per chip. Between nodes, on trn1: one ring of all ranks. That it exists is published, from where on is
+  /// not.
   Bytes flat_ring_from{std::numeric_limits<double>::infinity()};
   bool operator==(const AlgorithmLimits&) const = default;
 };

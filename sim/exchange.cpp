@@ -35,7 +35,7 @@ struct ByMember {
 };
 
 struct Payload {
-  enum class Kind : std::uint8_t { begin, move, flow_end, share } kind = Kind::begin;
+  enum class Kind : std::uint8_t { begin, move, flow_end, arrival, share } kind = Kind::begin;
   std::uint32_t id = 0;  ///< exchange, message slot, flow
   std::uint32_t version = 0;
 };
@@ -52,7 +52,8 @@ class Runner {
         s.by_member.emplace_back(round, e.members);
         s.first_message.push_back(static_cast<std::uint32_t>(slots_.size()));
         for (const Message& m : round.messages) {
-          slots_.push_back({&m, static_cast<std::uint32_t>(states_.size() - 1), round.latency, 0});
+          slots_.push_back(
+              {&m, static_cast<std::uint32_t>(states_.size() - 1), round.latency, round.pipelined});
         }
       }
       run_.ended.push_back(e.start);
@@ -87,12 +88,15 @@ class Runner {
     std::vector<std::uint32_t> first_message;  ///< per round: its first slot
     std::vector<At> at;                        ///< per member
   };
-  /// A message of a round; it is under way at most once at a time.
+  /// A message of a round; its flow is under way at most once at a time. Those in flight arrive in order.
   struct Slot {
     const Message* message;
     std::uint32_t exchange;
     SimTime latency;
-    std::uint8_t ready;  ///< ends that have come to this repeat
+    bool pipelined;
+    std::uint8_t ready = 0;   ///< ends that have come to this repeat
+    bool awaited = false;     ///< pipelined: the receiver stands at the repeat of the next to arrive
+    std::uint64_t early = 0;  ///< pipelined: arrived before the receiver came to their repeat
   };
 
   void check(const std::vector<double>& capacity) const {
@@ -107,6 +111,7 @@ class Runner {
           throw std::invalid_argument("a round's repeat and latency must not be negative");
         }
         for (const Message& m : round.messages) {
+          if (m.latency.ps < 0) throw std::invalid_argument("a message's latency must not be negative");
           if (m.from >= e.members || m.to >= e.members) {
             throw std::invalid_argument("a message names a member that does not exist");
           }
@@ -128,9 +133,10 @@ class Runner {
       case Payload::Kind::move:
         return move(p.id);
       case Payload::Kind::flow_end:
-        if (transfers_.holds({p.id, p.version}))
-          end_message(transfers_.finish({p.id, p.version}, queue_.now()));
+        if (transfers_.holds({p.id, p.version})) sent(transfers_.finish({p.id, p.version}, queue_.now()));
         return;
+      case Payload::Kind::arrival:
+        return arrived(p.id);
       case Payload::Kind::share:
         sharing_due_ = false;
         return transfers_.settle(queue_.now(), [&](SimTime end, Forecast f, std::uint32_t, double) {
@@ -144,18 +150,24 @@ class Runner {
     State& s = states_[e];
     At& at = s.at[member];
     const auto& rounds = exchanges_[e].rounds;
-    while (at.round < rounds.size() &&
-           (at.repeat >= rounds[at.round].repeat || s.by_member[at.round].count(member) == 0)) {
-      ++at.round;
-      at.repeat = 0;
-    }
-    if (at.round == rounds.size()) return;
+    do {
+      while (at.round < rounds.size() &&
+             (at.repeat >= rounds[at.round].repeat || s.by_member[at.round].count(member) == 0)) {
+        ++at.round;
+        at.repeat = 0;
+      }
+      if (at.round == rounds.size()) return;
+      at.left = s.by_member[at.round].count(member) - received_early(e, member);
+      if (at.left == 0) ++at.repeat;
+    } while (at.left == 0);
     const ByMember& mine = s.by_member[at.round];
-    at.left = mine.count(member);
+    // The last message to be started may end at once and lead here again: `at` must not be read after it.
+    const std::uint32_t first = s.first_message[at.round];
     for (std::uint32_t i = mine.first[member]; i < mine.first[member + 1]; ++i) {
-      const std::uint32_t slot = s.first_message[at.round] + mine.messages[i];
+      const std::uint32_t slot = first + mine.messages[i];
       Slot& m = slots_[slot];
-      const bool alone = m.message->from == m.message->to;
+      if (m.pipelined && m.message->from != member) continue;
+      const bool alone = m.pipelined || m.message->from == m.message->to;
       if (++m.ready < (alone ? 1 : 2)) continue;
       m.ready = 0;
       if (m.latency.ps == 0) {
@@ -166,27 +178,65 @@ class Runner {
     }
   }
 
+  /// Of a pipelined round's messages to a member, those already there; the others are awaited from now on.
+  std::uint32_t received_early(std::uint32_t e, std::uint32_t member) {
+    const State& s = states_[e];
+    const std::uint32_t round = s.at[member].round;
+    if (!exchanges_[e].rounds[round].pipelined) return 0;
+    std::uint32_t there = 0;
+    for (std::uint32_t i = s.by_member[round].first[member]; i < s.by_member[round].first[member + 1]; ++i) {
+      Slot& m = slots_[s.first_message[round] + s.by_member[round].messages[i]];
+      if (m.message->to != member) continue;
+      if (m.early > 0) {
+        --m.early;
+        ++there;
+      } else {
+        m.awaited = true;
+      }
+    }
+    return there;
+  }
+
   void move(std::uint32_t slot) {
     const Flow& flow = slots_[slot].message->flow;
     if (flow.weights.empty()) {
       ended_now_.push_back(slot);
       if (ended_now_.size() > 1) return;  // the loop below, further up the stack, takes it
-      for (std::size_t i = 0; i < ended_now_.size(); ++i) end_message(ended_now_[i]);
+      for (std::size_t i = 0; i < ended_now_.size(); ++i) sent(ended_now_[i]);
       ended_now_.clear();
       return;
     }
     transfers_.start(flow, slot, queue_.now());
   }
 
-  void end_message(std::uint32_t slot) {
+  /// A message's flow has ended.
+  void sent(std::uint32_t slot) {
     const Slot& m = slots_[slot];
+    const SimTime flight = m.message->latency;
+    if (flight.ps > 0) {
+      queue_.schedule(queue_.now() + flight, Phase::completion, {Payload::Kind::arrival, slot, 0});
+    } else {
+      arrived(slot);
+    }
+    if (m.pipelined && m.message->to != m.message->from) pass(m.exchange, m.message->from);
+  }
+
+  void arrived(std::uint32_t slot) {
+    Slot& m = slots_[slot];
     ++run_.messages;
     run_.ended[m.exchange] = queue_.now();
     note(static_cast<std::uint64_t>(queue_.now().ps));
     note(slot);
     const std::uint32_t from = m.message->from, to = m.message->to;
-    pass(m.exchange, from);
-    if (to != from) pass(m.exchange, to);
+    if (!m.pipelined) {
+      pass(m.exchange, from);
+      if (to != from) pass(m.exchange, to);
+    } else if (m.awaited) {
+      m.awaited = false;
+      pass(m.exchange, to);
+    } else {
+      ++m.early;
+    }
   }
 
   void pass(std::uint32_t e, std::uint32_t member) {

@@ -2,8 +2,11 @@
 //
 // An exchange is a group of members that send messages in rounds. A message of a round moves when both its
 // sender and its receiver have sent and received all their messages of the round before; it takes the round's
-// latency and then the time its flow needs under the sharing of resources. Nothing else synchronises the
-// members: a slow link holds up those that wait for it, step by step.
+// latency, then the time its flow needs under the sharing of resources, then its own latency. Nothing else
+// synchronises the members: a slow link holds up those that wait for it, step by step.
+//
+// In a pipelined round a message waits for its sender alone, and the sender has sent it when its flow has
+// ended: while a message is in flight the next one may follow. Only its receiver waits for its latency.
 //
 // models/collective.h folds the same description into coflows; a test holds the two together.
 #pragma once
@@ -20,13 +23,15 @@ namespace trnplan::sim {
 struct Message {
   std::uint32_t from = 0, to = 0;
   Flow flow;
+  SimTime latency = {};  ///< from the end of its flow until the receiver has it
 };
 
 /// The same messages, `repeat` times one after the other.
 struct Round {
   std::int64_t repeat = 1;
-  SimTime latency;
+  SimTime latency;  ///< before each message's flow
   std::vector<Message> messages;
+  bool pipelined = false;
 };
 
 struct Exchange {
@@ -43,10 +48,10 @@ struct ExchangeRun {
 };
 
 /// Runs exchanges that share resources, every message of its own. `capacity` in bytes/s by ResourceId.
-/// Messages are made as they are due, so memory is O(messages of one step of every round), not of the
-/// whole. Throws
-/// std::invalid_argument for an unknown member or resource, a capacity that is not positive and finite, or a
-/// negative repeat; std::overflow_error beyond the clock. Cost: O(log) per message plus the sharing.
+/// Messages are made as they are due, so memory is O(messages of one step of every round, and those in
+/// flight), not of the whole. Throws std::invalid_argument for an unknown member or resource, a capacity that
+/// is not positive and finite, or a negative repeat or latency; std::overflow_error beyond the clock. Cost:
+/// O(log) per message plus the sharing.
 ExchangeRun run_exchanges(const std::vector<double>& capacity, const std::vector<Exchange>& exchanges);
 
 }  // namespace trnplan::sim

@@ -42,6 +42,14 @@ TEST_CASE("bus factors of nccom-test", "[models][collective]") {
   CHECK(bus_factor(CollectiveOp::all_reduce, 1) == 0.0);
 }
 
+TEST_CASE("bytes of an element", "[models][collective]") {
+  CHECK(element_bytes("fp8") == 1);
+  CHECK(element_bytes("bf16") == 2);
+  CHECK(element_bytes("float32") == 4);
+  CHECK(element_bytes("int64") == 8);
+  CHECK(!element_bytes("quaternion"));
+}
+
 TEST_CASE("ranks of a run sit equally on the nodes, lowest cores first", "[models][collective]") {
   const Bed bed(2);
   CHECK(ranks_of(bed.cluster, 4) == std::vector<int>{0, 1, 32, 33});

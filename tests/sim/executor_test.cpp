@@ -1,13 +1,17 @@
 #include "sim/executor.h"
 
+#include <bit>
 #include <numeric>
+#include <set>
 #include <stdexcept>
+#include <thread>
 
 #include <boost/random/mersenne_twister.hpp>
 #include <boost/random/uniform_int_distribution.hpp>
 
 #include "sim/event_queue.h"
 #include "tests/catch.h"
+#include "tests/sim/random_flows.h"
 
 using namespace trnplan;
 using namespace trnplan::sim;
@@ -208,6 +212,70 @@ TEST_CASE("random programs", "[sim][property]") {
     // Each transfer's end is rounded up to a tick, so a chain of n may differ by n ticks.
     CHECK(std::abs(slow.end.ps - 2 * run.end.ps) <= 2 * static_cast<std::int64_t>(p.tasks().size()));
   }
+}
+
+// For links alone: what is free on one cannot speed up a flow that then takes from another. With flows over
+// several links, or dependencies, more capacity can make the end later (a flow sped up here slows one there
+// that others wait for), under any max-min sharing.
+TEST_CASE("more capacity is never slower where each flow has one link", "[sim][property]") {
+  int faster = 0;
+  for (unsigned seed = 1; seed <= 200; ++seed) {
+    testing::Random random(seed);
+    std::vector<double> capacity = random.capacities(4);
+    std::vector<std::pair<Weight, SimTime>> flows;
+    for (int f = random.whole(1, 20); f > 0; --f) {
+      flows.push_back({{static_cast<ResourceId>(random.whole(0, 3)), random.real(0.1, 100)},
+                       SimTime{random.whole(0, 9) * 100'000'000'000}});
+    }
+    const auto run = [&] {
+      Program p;
+      for (const double c : capacity) p.add_resource("r", BytesPerSecond(c));
+      for (const auto& [weight, start] : flows) p.add_transfer({}, p.add_flow({weight}), start);
+      return execute(p);
+    };
+    const Run before = run();
+    capacity[static_cast<std::size_t>(random.whole(0, 3))] *= random.real(1, 3);
+    const Run after = run();
+    const auto ticks = static_cast<std::int64_t>(2 * flows.size());
+    for (std::size_t f = 0; f < flows.size(); ++f) {
+      CAPTURE(seed, f);
+      CHECK(after.ended[f].ps <= before.ended[f].ps + ticks);
+    }
+    faster += after.end < before.end;
+  }
+  CHECK(faster > 20);
+}
+
+TEST_CASE("runs beside each other are the run alone", "[sim]") {
+  const auto digest = [](const Program& p) {
+    std::uint64_t d = 0xcbf29ce484222325;
+    const auto note = [&](std::int64_t x) { d = (d ^ static_cast<std::uint64_t>(x)) * 0x100000001b3; };
+    const Run run = execute(p, [&](SimTime at, TaskId task, double rate) {
+      note(at.ps);
+      note(task);
+      note(std::bit_cast<std::int64_t>(rate));
+    });
+    for (const SimTime t : run.ended) note(t.ps);
+    return d;
+  };
+  std::vector<Program> programs;
+  std::vector<std::uint64_t> alone;
+  for (unsigned seed = 1; seed <= 10; ++seed) {
+    programs.push_back(random_program(seed, 1, 1));
+    alone.push_back(digest(programs.back()));
+  }
+  CHECK(std::set<std::uint64_t>(alone.begin(), alone.end()).size() == alone.size());
+  std::vector<int> wrong(4, 0);
+  std::vector<std::thread> threads;
+  for (int& mine : wrong) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 20; ++round) {
+        for (std::size_t p = 0; p < programs.size(); ++p) mine += digest(programs[p]) != alone[p];
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  CHECK(wrong == std::vector<int>(4, 0));
 }
 
 TEST_CASE("resources that all flows load alike change nothing", "[sim][property]") {
