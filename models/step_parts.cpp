@@ -74,6 +74,7 @@ class StageBuilder {
     for (const Operator& o : operators) {
       if (o.scope == Scope::none) {
         items.push_back(work_item(o.name, o.category, o.parameter, o.seconds, o.also));
+        items.back().flops = o.flops;
         continue;
       }
       Items phases = transfer_items(p_.fabric, o.name, o.category, collective_of(o),
