@@ -430,6 +430,7 @@ void StepParts::make_boundaries() {
 /// The gradient norm: scalar all-reduces over tensor, data and pipeline groups; every stage waits.
 void StepParts::make_barrier() {
   barrier.name = "gradient norm";
+  barrier.transfer_category = Category::overhead;
   barrier.fixed.add(barrier.name, Category::overhead, Parameter::in_graph_alpha,
                     to_sim_time(Seconds(3 * profile[Parameter::in_graph_alpha])));
   if (job.cluster.nodes > 1) {
