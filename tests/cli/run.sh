@@ -395,7 +395,7 @@ table 1 send_recv --ranks 2
 
 # ---- simulate --trace, --schedule; export ----
 
-pipeline=(simulate "$example" --strategy tp=8,pp=4)
+pipeline=(simulate "$example" --strategy "tp=8,pp=4")
 refuse '--trace: "t\.txt" ends neither in'           -- "${pipeline[@]}" --trace t.txt
 refuse '--trace: "t" ends neither in'                -- "${pipeline[@]}" --trace t
 refuse '--trace'                                     --usage "${pipeline[@]}" --trace ''
