@@ -20,7 +20,7 @@ namespace trnplan::cli {
 
 namespace {
 
-/// Some 500 MB of files, and as much memory again for each of the program and the files.
+/// Some 250 MB of files, and 400 MB of memory while they are made.
 constexpr std::int64_t kMostNodes = 4'000'000;
 
 struct Options {

@@ -1,7 +1,10 @@
 #include "models/rank_trace.h"
 
+#include <algorithm>
 #include <map>
+#include <set>
 #include <string>
+#include <tuple>
 
 #include "models/step_parts.h"
 #include "tests/catch.h"
@@ -198,4 +201,63 @@ TEST_CASE("ring attention: to the next rank, from the one before, beside the wor
       CHECK(work.after == send.after);
     }
   }
+}
+
+// Every rank does its nodes one after the other; a message is there once it is sent, a collective when all
+// its members have come to it.
+TEST_CASE("all ranks together come to an end", "[models][rank_trace]") {
+  struct Case {
+    const char* text;
+    int nodes;
+    Schedule schedule;
+  };
+  const auto c = GENERATE(values<Case>({{"tp=8", 1, Schedule::nxd},
+                                        {"tp=8,pp=4", 1, Schedule::nxd},
+                                        {"tp=8,pp=2", 2, Schedule::nxd},
+                                        {"tp=8,cp=2,pp=2", 1, Schedule::nxd},
+                                        {"tp=8,pp=4,vpp=2", 1, Schedule::nxd},
+                                        {"tp=32,pp=2", 4, Schedule::zero_bubble}}));
+  CAPTURE(c.text, c.nodes);
+  const StepModel model = model_of(small_job(c.nodes), c.text, c.schedule);
+  const RankTracer tracer(model);
+  std::vector<RankTrace> traces;
+  std::vector<int> everyone;
+  for (int rank = 0; rank < tracer.ranks(); ++rank) {
+    traces.push_back(tracer.trace(rank));
+    everyone.push_back(rank);
+  }
+  std::vector<std::size_t> next(traces.size(), 0);
+  const auto node_of = [&](int rank) -> const RankTrace::Node* {
+    const auto r = static_cast<std::size_t>(rank);
+    return next[r] < traces[r].nodes.size() ? &traces[r].nodes[next[r]] : nullptr;
+  };
+  std::set<std::tuple<int, int, int>> sent;
+  bool progress = true;
+  while (progress) {
+    progress = false;
+    for (const int rank : everyone) {
+      while (const RankTrace::Node* n = node_of(rank)) {
+        if (n->kind == Kind::receive && sent.erase({n->peer, rank, n->tag}) == 0) break;
+        if (n->kind == Kind::send) sent.insert({rank, n->peer, n->tag});
+        if (n->kind == Kind::collective) {
+          const std::vector<int>& members = n->group == RankTrace::kAllRanks
+                                                ? everyone
+                                                : tracer.groups()[static_cast<std::size_t>(n->group)];
+          REQUIRE(static_cast<int>(members.size()) == n->members);
+          const bool all_there = std::all_of(members.begin(), members.end(), [&](int other) {
+            const RankTrace::Node* o = node_of(other);
+            return o != nullptr && o->kind == Kind::collective && o->group == n->group && o->op == n->op &&
+                   o->bytes == n->bytes && o->name == n->name;
+          });
+          if (!all_there) break;
+          for (const int other : members) ++next[static_cast<std::size_t>(other)];
+        } else {
+          ++next[static_cast<std::size_t>(rank)];
+        }
+        progress = true;
+      }
+    }
+  }
+  for (const int rank : everyone) CHECK(node_of(rank) == nullptr);
+  CHECK(sent.empty());
 }
