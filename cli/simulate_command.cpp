@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
@@ -6,10 +7,16 @@
 #include "cli/context.h"
 #include "cli/options.h"
 #include "cli/text.h"
+#include "io/atomic_write.h"
+#include "io/chrome_trace.h"
+#include "io/perfetto.h"
 #include "io/plan_json.h"
 #include "io/readers.h"
 #include "io/strategy_text.h"
+#include "models/timeline.h"
 #include "planner/judge.h"
+#include "topology/chip_graph.h"
+#include "units/diagnostic.h"
 
 namespace trnplan::cli {
 
@@ -17,11 +24,58 @@ namespace {
 
 struct Options {
   Common common;
-  std::string job, strategy;
+  std::string job, strategy, trace, schedule = "nxd";
   int nodes = 0;
+  bool force = false;
+
+  models::Schedule order() const {
+    return schedule == "nxd" ? models::Schedule::nxd : models::Schedule::zero_bubble;
+  }
 };
 
+/// Writes a timeline in a form that the file's name asks for.
+using Format = std::string (*)(const models::Timeline&);
+
+Format format_of(const std::string& path) {
+  if (path.ends_with(".pftrace")) return io::perfetto_trace;
+  if (path.ends_with(".json")) return io::chrome_trace;
+  throw InputError({{"--trace", 0, 0},
+                    "",
+                    "\"" + printable(path) + "\" ends neither in .pftrace nor in .json",
+                    "name it .pftrace (Perfetto's own format, smaller) or .json (Chrome's)"});
+}
+
+void write_trace(const Options& o, const models::Job& job, const models::Strategy& strategy,
+                 const models::Profile& profile) {
+  const models::StepModel model(job, strategy, profile, topology::ChipGraph(job.cluster.instance), o.order());
+  const models::Timeline timeline = models::timeline(model, job, strategy, profile);
+  const std::filesystem::path path = o.trace;
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  io::write_files(folder, {{path.filename().string(), format_of(o.trace)(timeline)}}, o.force);
+  remark(
+      fmt::format("wrote {}: {} slices on {} tracks, operators of {} of {} micro-batches; open it in "
+                  "ui.perfetto.dev",
+                  o.trace, timeline.slices.size(), timeline.tracks.size(), timeline.detailed_micro_batches,
+                  timeline.micro_batches));
+}
+
+/// The what-if must be one.
+void check_schedule(const Options& o, const models::Strategy& strategy) {
+  if (o.order() == models::Schedule::nxd) return;
+  const SourcePos place{"--schedule", 0, 0};
+  if (strategy.pipeline_parallel == 1) {
+    throw InputError({place, "", "zero-bubble is an order of pipeline stages, and there is one stage",
+                      "choose pp=2 or more, or leave --schedule away"});
+  }
+  if (strategy.virtual_pipeline > 1) {
+    throw InputError({place, "", "zero-bubble is not modelled with a virtual pipeline",
+                      "choose vpp=1, or leave --schedule away"});
+  }
+  remark("zero-bubble is a what-if: NxDT has no such schedule");
+}
+
 int run(const Options& o) {
+  if (!o.trace.empty()) format_of(o.trace);
   const io::Catalog catalog = io::Catalog::standard();
   const models::Profile profile = load_profile(catalog, o.common);
   io::JobReading reading = io::read_job(o.job, catalog);
@@ -29,17 +83,26 @@ int run(const Options& o) {
   if (o.nodes > 0) reading.job.cluster.nodes = o.nodes;
   const models::Strategy strategy = io::parse_strategy(o.strategy, reading.job);
   reading.job.training.precision = strategy.precision;
-  const planner::Judgement judgement = planner::judge(reading.job, strategy, profile);
+  check_schedule(o, strategy);
+  const planner::Judgement judgement = planner::judge(reading.job, strategy, profile, o.order());
 
   for (const planner::Violation& v : judgement.broken) {
     remark(fmt::format("{}: {}: {}; fix: {}", v.doubtful ? "doubtful" : "refused", v.rule, v.message, v.fix));
+  }
+  if (!o.trace.empty()) {
+    if (judgement.plan) {
+      write_trace(o, reading.job, strategy, profile);
+    } else {
+      remark("no trace was written: the strategy cannot be simulated");
+    }
   }
   if (judgement.plan) {
     remark_family(catalog, profile, reading.job.cluster.instance);
     if (o.common.json()) {
       print(io::plan_json(*judgement.plan, judgement.broken));
     } else {
-      print(job_line(reading.job) + describe(strategy) + "\n" + plan_details(*judgement.plan));
+      print(job_line(reading.job) + describe(strategy) + "\n" + plan_details(*judgement.plan) +
+            critical_path(judgement.plan->report));
     }
   } else if (o.common.json()) {
     print(io::refusal_json(judgement.broken));
@@ -60,11 +123,18 @@ void add_simulate(CLI::App& app, Run& chosen) {
       ->required();
   command->add_option("--nodes", o->nodes, "nodes, instead of the job's")
       ->check(CLI::Range(1, topology::kMostNodes));
+  command->add_option("--trace", o->trace, "file for the timeline: .pftrace or .json, for ui.perfetto.dev")
+      ->check(not_empty());
+  command->add_flag("--force", o->force, "overwrite the file of --trace");
+  command->add_option("--schedule", o->schedule, "order of pipeline stages: nxd, or zero-bubble as a what-if")
+      ->check(CLI::IsMember({"nxd", "zero-bubble"}))
+      ->capture_default_str();
   add_common(*command, o->common);
   command->footer(
       "A refused strategy is simulated all the same where that makes sense; the exit code is then 3.\n"
       "Examples:\n"
       "  trnplan simulate job.yaml --strategy tp=32\n"
+      "  trnplan simulate job.yaml --strategy tp=8,pp=4 --trace step.pftrace\n"
       "  trnplan simulate job.yaml --strategy tp=8,recompute=CoreAttention+LlamaMLP --format json");
   command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });
 }

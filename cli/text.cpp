@@ -158,6 +158,32 @@ std::string plan_details(const Plan& p) {
   return text;
 }
 
+std::string critical_path(const models::StepReport& r) {
+  constexpr std::size_t kOperatorsShown = 10;
+  std::string text = "  critical path\n";
+  const std::size_t shown = std::min(kOperatorsShown, r.by_operator.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto& [name, time] = r.by_operator[i];
+    text += fmt::format("    {:<26} {:>9} s  {:>5.1f} %\n", name, seconds(time), 100 * (time / r.step));
+  }
+  if (shown < r.by_operator.size()) {
+    Seconds rest{};
+    for (std::size_t i = shown; i < r.by_operator.size(); ++i) rest += r.by_operator[i].second;
+    text += fmt::format("    {:<26} {:>9} s  {:>5.1f} %\n",
+                        fmt::format("{} others", r.by_operator.size() - shown), seconds(rest),
+                        100 * (rest / r.step));
+  }
+  for (std::size_t i = 0; i < static_cast<std::size_t>(models::Resource::count); ++i) {
+    const auto resource = static_cast<models::Resource>(i);
+    const double change = r.elasticity(resource);
+    if (std::abs(change) < 5e-4) continue;
+    const bool length = resource == models::Resource::latency || resource == models::Resource::launch;
+    text += fmt::format("    1 % {} {:<8} changes the step by {:+.3f} %\n", length ? "longer" : "faster",
+                        to_string(resource), change);
+  }
+  return text;
+}
+
 std::string comparison(const Plan& winner, const Plan& other) {
   struct Difference {
     std::string_view name;

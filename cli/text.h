@@ -19,6 +19,9 @@ std::string job_line(const models::Job& job);
 std::string plan_table(const std::vector<planner::Plan>& plans);
 /// Step, throughput, MFU both ways, breakdown, memory, price of one plan.
 std::string plan_details(const planner::Plan& plan);
+/// The operators that take most of the critical path, and by how much each part of the machine changes the
+/// step.
+std::string critical_path(const models::StepReport& report);
 /// Bytes of each stage's peak; equal stages share a line.
 std::string memory_table(const models::Memory& memory);
 /// Where the second plan loses time against the first, in seconds by cause.

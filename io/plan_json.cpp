@@ -102,6 +102,12 @@ Json plan_object(const Plan& p) {
     if (p.report.by_parameter[i].value == 0) continue;
     parameters[std::string(to_string(static_cast<models::Parameter>(i)))] = p.report.by_parameter[i].value;
   }
+  Json operators = Json::object(), elasticities = Json::object();
+  for (const auto& [name, seconds] : p.report.by_operator) operators[name] = seconds.value;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(models::Resource::count); ++i) {
+    const auto resource = static_cast<models::Resource>(i);
+    elasticities[std::string(to_string(resource))] = p.report.elasticity(resource);
+  }
   Json plan = {{"strategy", strategy_object(p.strategy, p.micro_batches, p.nodes, p.instance)},
                {"step_seconds", p.report.step.value},
                {"step_seconds_90", {p.report.low.value, p.report.high.value}},
@@ -114,8 +120,11 @@ Json plan_object(const Plan& p) {
                {"memory_by_stage", stages_array(p.memory)},
                {"breakdown_seconds", std::move(breakdown)},
                {"seconds_by_parameter", std::move(parameters)},
+               {"seconds_by_operator", std::move(operators)},
+               {"elasticities", std::move(elasticities)},
                {"usd_per_hour", p.usd_per_hour},
                {"doubts", violations_array(p.doubts)}};
+  if (p.schedule == models::Schedule::zero_bubble) plan["schedule"] = "zero-bubble";
   if (p.run.value > 0) {
     plan["run_days"] = p.run.value / 86400;
     plan["run_usd"] = p.usd_per_hour * p.run.value / 3600;

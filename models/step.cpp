@@ -59,7 +59,7 @@ double StepReport::elasticity(Resource r) const {
   for (std::size_t i = 0; i < exclusive.size(); ++i) {
     if (resource_of(static_cast<Parameter>(i)) == r) share += exclusive[i] / step;
   }
-  return r == Resource::latency || r == Resource::launch ? share : -share;
+  return r == Resource::latency || r == Resource::launch ? share : 0 - share;
 }
 
 std::string StepModel::not_modelled(const Job& job, const Strategy& s) {

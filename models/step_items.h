@@ -56,6 +56,7 @@ struct Item {
   Seconds alone{};                                             ///< the transfer's length without contention
   Call call;
   bool beside = false;  ///< runs at the same time as the next item
+  Flops flops{};        ///< tensor-engine operations of work
 
   bool is_transfer() const { return call.scope != Scope::none; }
   SimTime uncontended() const { return length + to_sim_time(alone); }

@@ -74,6 +74,7 @@ class StageBuilder {
     for (const Operator& o : operators) {
       if (o.scope == Scope::none) {
         items.push_back(work_item(o.name, o.category, o.parameter, o.seconds, o.also));
+        items.back().flops = o.flops;
         continue;
       }
       Items phases = transfer_items(p_.fabric, o.name, o.category, collective_of(o),
@@ -435,6 +436,7 @@ void StepParts::make_barrier() {
   const int context = strategy.context_parallel > 1 ? 2 : 0;
   const int reduces = 3 + 2 + 2 + context, between_nodes = 2 + 2 + 1;
   barrier.name = "scalar all-reduces";
+  barrier.transfer_category = Category::overhead;
   barrier.fixed.add(barrier.name, Category::overhead, Parameter::in_graph_alpha,
                     to_sim_time(Seconds(reduces * profile[Parameter::in_graph_alpha])));
   if (job.cluster.nodes > 1) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "models/memory.h"
@@ -69,6 +70,7 @@ class Writer {
         task(t, source, run);
       }
     }
+    counter_samples();
     memory_samples();
     std::stable_sort(out_.slices.begin(), out_.slices.end(), [](const auto& a, const auto& b) {
       return std::tuple(a.start, a.track, b.end) < std::tuple(b.start, b.track, a.end);
@@ -171,9 +173,40 @@ class Writer {
     }
     for (std::size_t k = 0; k < use.size(); ++k) {
       if (use[k] == 0) continue;
-      const std::uint32_t track = use_[at(stage) * kCounted.size() + k];
-      out_.samples.push_back({track, start, std::min(1.0, use[k])});
-      out_.samples.push_back({track, end, 0});
+      uses_.push_back({use_[at(stage) * kCounted.size() + k], start, end, std::min(1.0, use[k])});
+    }
+  }
+
+  /// Of transfers at the same time, the one that uses its resource most.
+  void counter_samples() {
+    struct Change {
+      SimTime at;
+      std::uint32_t track;
+      bool starts;
+      double value;
+    };
+    std::vector<Change> changes;
+    for (const Use& u : uses_) {
+      changes.push_back({u.start, u.track, true, u.value});
+      changes.push_back({u.end, u.track, false, u.value});
+    }
+    std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
+      return std::tuple(a.track, a.at) < std::tuple(b.track, b.at);
+    });
+    std::multiset<double> now;
+    double shown = 0;
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      const Change& c = changes[i];
+      if (c.starts) {
+        now.insert(c.value);
+      } else {
+        now.erase(now.find(c.value));
+      }
+      const bool last = i + 1 == changes.size() || changes[i + 1].track != c.track;
+      if (!last && changes[i + 1].at == c.at) continue;
+      const double most = now.empty() ? 0 : *now.rbegin();
+      if (most != shown) out_.samples.push_back({c.track, c.at, most});
+      shown = last ? 0 : most;
     }
   }
 
@@ -216,6 +249,11 @@ class Writer {
     for (int s = 0; s < p_.stages; ++s) sample(s, out_.end);
   }
 
+  struct Use {
+    std::uint32_t track;
+    SimTime start, end;
+    double value;
+  };
   struct Alive {
     SimTime at;
     int stage, change;
@@ -230,6 +268,7 @@ class Writer {
   std::map<PassKey, std::vector<int>> order_;
   std::map<PassKey, std::size_t> seen_;
   std::vector<Alive> alive_;
+  std::vector<Use> uses_;
   std::uint64_t flows_ = 0;
 };
 

@@ -23,7 +23,8 @@ struct Judgement {
 
 /// Applies every rule to a strategy and simulates it when its shape allows: also when it does not fit, or
 /// when the runtime would refuse its groups.
-Judgement judge(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile);
+Judgement judge(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
+                models::Schedule schedule = models::Schedule::nxd);
 
 /// "stage 0 needs 17.6 of 16.0 GiB a core (loss): parameters 1.87, ...".
 std::string memory_message(const models::Memory& memory);

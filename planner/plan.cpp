@@ -3,13 +3,14 @@
 namespace trnplan::planner {
 
 Plan make_plan(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
-               const topology::ChipGraph& graph) {
+               const topology::ChipGraph& graph, models::Schedule schedule) {
   Plan plan;
   plan.strategy = strategy;
   plan.nodes = job.cluster.nodes;
   plan.instance = job.cluster.instance.name;
   plan.micro_batches = models::micro_batches(job.training, strategy);
-  plan.report = models::StepModel(job, strategy, profile, graph).simulate();
+  plan.schedule = schedule;
+  plan.report = models::StepModel(job, strategy, profile, graph, schedule).simulate();
   plan.memory = models::memory_of(job, strategy, profile);
   plan.usd_per_hour = job.cluster.instance.usd_per_hour() * job.cluster.nodes;
   plan.run = Seconds(job.training.tokens / plan.report.tokens_per_second);

@@ -27,6 +27,7 @@ struct Plan {
   int nodes = 1;
   std::string instance;
   int micro_batches = 0;
+  models::Schedule schedule = models::Schedule::nxd;
   models::StepReport report;
   models::Memory memory;
   double usd_per_hour = 0;  ///< all nodes, on-demand price
@@ -45,6 +46,6 @@ struct Refusal {
 
 /// Simulates one strategy. Throws std::invalid_argument as models::StepModel does.
 Plan make_plan(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
-               const topology::ChipGraph& graph);
+               const topology::ChipGraph& graph, models::Schedule schedule = models::Schedule::nxd);
 
 }  // namespace trnplan::planner

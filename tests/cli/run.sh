@@ -528,6 +528,71 @@ expect 0 '"explains": true'                                        -- calibrate 
 # An instance by its family.
 refuse 'did you mean "trn1n\.32xlarge"'                            -- topology --instance trn1n
 refuse 'did you mean "trn1\.2xlarge" or "trn1\.32xlarge"'          -- topology --instance trn1
+# ---- simulate --trace, --schedule; export ----
+
+pipeline=(simulate "$example" --strategy "tp=8,pp=4")
+refuse '--trace: "t\.txt" ends neither in'           -- "${pipeline[@]}" --trace t.txt
+refuse '--trace: "t" ends neither in'                -- "${pipeline[@]}" --trace t
+refuse '--trace'                                     --usage "${pipeline[@]}" --trace ''
+refuse '/proc/t\.json: |/proc: |cannot create'       -- "${pipeline[@]}" --trace /proc/t.json
+refuse "$work/trn2\.yaml: .*folder"                  -- "${pipeline[@]}" --trace "$work/trn2.yaml/t.json"
+refuse '--schedule.*zebra'                           --usage "${pipeline[@]}" --schedule zebra
+refuse '--schedule: .*one stage'                     -- simulate "$example" --strategy tp=8 --schedule zero-bubble
+refuse '--schedule: .*virtual pipeline'              -- simulate "$example" --strategy tp=8,pp=4,vpp=2 --schedule zero-bubble
+expect 0 'zero-bubble is a what-if: NxDT has no such schedule' -- "${pipeline[@]}" --schedule zero-bubble
+for extension in pftrace json; do
+  trace=$work/traces/step.$extension
+  expect 0 "wrote $trace: [0-9]+ slices .* of 1024 micro-batches" -- "${pipeline[@]}" --trace "$trace"
+  first=$(cksum <"$trace")
+  run "${pipeline[@]}" --trace "$trace"
+  verify "a second run exits $code instead of 2" test "$code" -eq 2
+  verify 'a second run does not point to --force' grep -q 'fix: .*--force' "$err"
+  expect 0 "wrote $trace" -- "${pipeline[@]}" --trace "$trace" --force
+  verify 'the same step has other bytes' test "$(cksum <"$trace")" = "$first"
+done
+expect 3 'no trace was written'                      -- simulate "$example" --strategy tp=8,mbs=3 --trace "$work/traces/none.json"
+verify 'left other files' test "$(cd "$work/traces" && ls -A | tr '\n' ' ')" = 'step.json step.pftrace '
+if command -v python3 >/dev/null; then
+  verify 'no JSON' python3 -c 'import json, sys; sys.exit(not json.load(open(sys.argv[1]))["traceEvents"])' "$work/traces/step.json"
+else
+  skip 'the trace is JSON: no python3'
+fi
+
+refuse 'training\.global_batch: 1024 micro-batches are 9\.[0-9] million nodes' -- export "$example" --strategy tp=8,pp=4 --chakra new
+refuse 'fix: export fewer micro-batches: global_batch [0-9]+ has'              -- export "$example" --strategy tp=8,pp=4 --chakra new
+refuse '--chakra'                                    --usage export "$example" --strategy tp=8,pp=4
+refuse '--chakra'                                    --usage export "$example" --strategy tp=8,pp=4 --chakra ''
+refuse '--strategy: tpp'                             -- export "$example" --strategy tpp=8 --chakra new
+write_job export.yaml llama3-8b 1 8
+expect 3 'refused: batch: '                          -- export "$work/export.yaml" --strategy tp=8,mbs=3 --chakra new
+verify 'wrote something' test -z "$(ls -A)"
+refuse 'cannot create|/proc'                         -- export "$work/export.yaml" --strategy tp=8,pp=4 --chakra /proc/new
+chakra=$work/chakra
+expect 0 'wrote trnplan\.0\.et to trnplan\.31\.et to ' -- export "$work/export.yaml" --strategy tp=8,pp=4 --chakra "$chakra"
+verify 'names no way to run them' grep -q -e "--workload-configuration=$chakra/trnplan --comm-group-configuration" "$err"
+verify 'not one file a rank' test "$(ls -A "$chakra" | wc -l)" -eq 33
+verify 'not writable' test -w "$chakra/trnplan.31.et"
+refuse 'trnplan\.7\.et: the file exists'             -- export "$work/export.yaml" --strategy tp=8,pp=4 --chakra "$chakra"
+first=$(cat "$chakra"/* | cksum)
+expect 0 'wrote '                                    -- export "$work/export.yaml" --strategy tp=8,pp=4 --chakra "$chakra" --force
+verify 'the same step has other bytes' test "$(cat "$chakra"/* | cksum)" = "$first"
+
+# Decoded with the schemas: no field that they do not know.
+shown='schemas of the traces'
+if command -v protoc >/dev/null; then
+  decode() {  # decode SCHEMA MESSAGE: standard input as text; fails at a field without a name
+    protoc -I"$source/io/proto" --decode="trnplan.$1.$2" "$1.proto" >"$work/decoded" && ! grep -Eq '^ *[0-9]+[:{ ]' "$work/decoded"
+  }
+  verify 'Perfetto' decode perfetto Trace <"$work/traces/step.pftrace"
+  verify 'begins and ends differ' test "$(grep -c SLICE_BEGIN "$work/decoded")" = "$(grep -c SLICE_END "$work/decoded")"
+  dd if="$chakra/trnplan.9.et" bs=1 skip=1 count=7 status=none >"$work/message"
+  verify 'Chakra metadata' decode chakra GlobalMetadata <"$work/message"
+  length=$(od -An -tu1 -j8 -N1 "$chakra/trnplan.9.et")
+  dd if="$chakra/trnplan.9.et" bs=1 skip=9 count="$length" status=none >"$work/message"
+  verify 'Chakra node' decode chakra Node <"$work/message"
+else
+  skip 'traces decoded with their schemas: no protoc'
+fi
 
 # ---- plan --out ----
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Compares what trnplan prints with *.out: exit code, standard output, standard error of the arguments in *.cmd
-# ({SRC} is the source folder; no shell).
+# ({SRC} is the source folder; no shell), and the text of trace.json where they name one.
 #   run.sh TRNPLAN SOURCE_DIR         TRNPLAN_UPDATE_GOLDEN=1 rewrites the .out files
 set -euo pipefail
 shopt -s nullglob
@@ -25,6 +25,7 @@ for command in "$here"/*.cmd; do
   {
     cat out
     if [[ -s err ]]; then printf '[standard error]\n' && cat err; fi
+    if [[ -f trace.json ]]; then printf '[trace.json]\n' && cat trace.json && rm trace.json; fi
     printf '[exit %d]\n' "$code"
   } | normalise "$source" >now
   compare "$here/$name.out" now "trnplan ${words[*]}" || failed=$((failed + 1))

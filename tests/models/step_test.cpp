@@ -233,3 +233,76 @@ TEST_CASE("predictions from data sheets against published steps", "[models][accu
   CAPTURE(c.catalogue, predicted, mean);
   CHECK(std::abs(predicted / mean - 1) < c.tolerance);
 }
+
+namespace {
+
+/// The same machine and parameters with one resource `factor` times as fast, or as long.
+StepReport with(Job job, const std::string& strategy, Resource r, double factor) {
+  Profile profile = datasheet();
+  topology::Instance& i = job.cluster.instance;
+  const auto longer = [&](std::initializer_list<Parameter> parameters) {
+    for (const Parameter p : parameters) profile.value(p).median *= factor;
+  };
+  switch (r) {
+    case Resource::tensor:
+      i.core.tensor_hertz *= factor;
+      break;
+    case Resource::vector:
+      i.core.vector_hertz *= factor;
+      break;
+    case Resource::hbm:
+      i.core.hbm = i.core.hbm * factor;
+      break;
+    case Resource::dma:
+      i.core.dma = i.core.dma * factor;
+      break;
+    case Resource::link:
+      i.link_per_direction = i.link_per_direction * factor;
+      for (topology::Link& link : i.links) link.per_direction = link.per_direction * factor;
+      break;
+    case Resource::efa:
+      i.nic = i.nic * factor;
+      break;
+    case Resource::latency:
+      longer({Parameter::in_graph_alpha, Parameter::hop_latency, Parameter::efa_latency});
+      break;
+    default:
+      longer({Parameter::layer_overhead, Parameter::graph_launch, Parameter::task_launch,
+              Parameter::bucket_overhead, Parameter::step_overhead});
+  }
+  return simulate_step(job, strategy_of(job, strategy), profile);
+}
+
+}  // namespace
+
+// d log step / d log rate by central differences of half a per cent.
+TEST_CASE("elasticities are what a faster part of the machine buys", "[models]") {
+  struct Case {
+    const char *model, *strategy;
+    int nodes, batch;
+  };
+  const auto c = GENERATE(values<Case>({{"llama3-8b", "tp=8", 1, 64},
+                                        {"llama3-8b", "tp=32", 1, 64},
+                                        {"llama3-8b", "tp=8,pp=4", 1, 64},
+                                        {"llama3-8b", "tp=32,pp=4", 4, 32},
+                                        {"llama3-8b", "tp=8,zero1=true", 16, 256},
+                                        {"llama3-8b", "tp=32,sp=false,zero1=false", 4, 64}}));
+  CAPTURE(c.strategy, c.nodes);
+  const Job job = job_of(c.model, c.nodes, 8192, c.batch);
+  const StepReport base = simulate_step(job, strategy_of(job, c.strategy), datasheet());
+  double largest = 0, sum = 0;
+  std::vector<std::pair<double, double>> pairs;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(Resource::count); ++i) {
+    const auto r = static_cast<Resource>(i);
+    const double up = with(job, c.strategy, r, 1.005).step.value,
+                 down = with(job, c.strategy, r, 0.995).step.value;
+    pairs.emplace_back(base.elasticity(r), std::log(up / down) / std::log(1.005 / 0.995));
+    largest = std::max(largest, std::abs(pairs.back().first));
+    sum += std::abs(pairs.back().first);
+  }
+  CHECK(sum == Approx(1).epsilon(0).margin(1e-9));
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    CAPTURE(to_string(static_cast<Resource>(i)));
+    CHECK(std::abs(pairs[i].first - pairs[i].second) < 0.01 * largest);
+  }
+}

@@ -1,0 +1,122 @@
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/context.h"
+#include "cli/options.h"
+#include "io/atomic_write.h"
+#include "io/chakra.h"
+#include "io/readers.h"
+#include "io/strategy_text.h"
+#include "models/rank_trace.h"
+#include "planner/judge.h"
+#include "topology/chip_graph.h"
+#include "units/diagnostic.h"
+
+namespace trnplan::cli {
+
+namespace {
+
+/// Some 250 MB of files, and 400 MB of memory while they are made.
+constexpr std::int64_t kMostNodes = 4'000'000;
+
+struct Options {
+  Common common;
+  std::string job, strategy, chakra;
+  int nodes = 0;
+  bool force = false;
+};
+
+void refuse_large(const Options& o, const models::Job& job, const models::Strategy& s,
+                  const models::StepModel& model) {
+  const models::TraceSize size = models::rank_trace_size(model);
+  const std::int64_t m = models::micro_batches(job.training, s);
+  const std::int64_t nodes = size.fixed + size.per_micro_batch * m;
+  if (nodes <= kMostNodes) return;
+  std::int64_t most = (kMostNodes - size.fixed) / size.per_micro_batch;
+  if (s.virtual_pipeline > 1) most -= most % s.pipeline_parallel;
+  throw InputError(
+      {{o.job, 0, 0},
+       "training.global_batch",
+       fmt::format("{} micro-batches are {:.1f} million nodes on {} ranks; at most {} million are exported",
+                   m, static_cast<double>(nodes) / 1e6, job.cluster.cores(), kMostNodes / 1'000'000),
+       most >= 1 ? fmt::format("export fewer micro-batches: global_batch {} has {}",
+                               most * s.micro_batch * s.data_parallel, most)
+                 : "choose fewer nodes, or a model with fewer layers"});
+}
+
+void write_chakra(const Options& o, const models::StepModel& model) {
+  const models::RankTracer tracer(model);
+  std::vector<io::OutputFile> files;
+  std::size_t nodes = 0, bytes = 0;
+  for (int rank = 0; rank < tracer.ranks(); ++rank) {
+    const models::RankTrace trace = tracer.trace(rank);
+    files.push_back({fmt::format("trnplan.{}.et", rank), io::chakra_trace(trace)});
+    nodes += trace.nodes.size();
+    bytes += files.back().text.size();
+  }
+  files.push_back({"comm_groups.json", io::comm_groups_json(tracer.groups())});
+  io::write_files(o.chakra, files, o.force);
+  const std::filesystem::path folder = o.chakra;
+  remark(fmt::format(
+      "wrote {} to {}: {} nodes, {:.1f} MB, {} groups",
+      tracer.ranks() == 1 ? "trnplan.0.et" : fmt::format("trnplan.0.et to trnplan.{}.et", tracer.ranks() - 1),
+      o.chakra, nodes, static_cast<double>(bytes) / 1e6, tracer.groups().size()));
+  remark(fmt::format(
+      "run ASTRA-sim with --workload-configuration={} --comm-group-configuration={} "
+      "--system-configuration=SYSTEM.json --network-configuration=NETWORK.yml "
+      "--remote-memory-configuration=MEMORY.json; {} NPUs, roofline-enabled 0, as durations are given",
+      (folder / "trnplan").string(), (folder / "comm_groups.json").string(), tracer.ranks()));
+}
+
+int run(const Options& o) {
+  const io::Catalog catalog = io::Catalog::standard();
+  const models::Profile profile = load_profile(catalog, o.common);
+  io::JobReading reading = io::read_job(o.job, catalog);
+  remarks(reading.notes);
+  models::Job& job = reading.job;
+  if (o.nodes > 0) job.cluster.nodes = o.nodes;
+  const models::Strategy strategy = io::parse_strategy(o.strategy, job);
+  job.training.precision = strategy.precision;
+  const planner::Judgement judgement = planner::judge(job, strategy, profile);
+  for (const planner::Violation& v : judgement.broken) {
+    remark(fmt::format("{}: {}: {}; fix: {}", v.doubtful ? "doubtful" : "refused", v.rule, v.message, v.fix));
+  }
+  if (judgement.plan) {
+    const models::StepModel model(job, strategy, profile, topology::ChipGraph(job.cluster.instance));
+    refuse_large(o, job, strategy, model);
+    write_chakra(o, model);
+  } else {
+    remark("nothing was written: the strategy cannot be simulated");
+  }
+  return judgement.refused() ? kNoPlan : kDone;
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, Run& chosen) {
+  auto o = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("export", "Write a step as traces that other simulators run");
+  command->add_option("job", o->job, "job.yaml")->required();
+  command->add_option("--strategy", o->strategy, "as for simulate")->required();
+  command
+      ->add_option("--chakra", o->chakra,
+                   "folder for Chakra traces, one a rank, and comm_groups.json, as ASTRA-sim reads them")
+      ->required()
+      ->check(not_empty());
+  command->add_flag("--force", o->force, "overwrite files in --chakra");
+  command->add_option("--nodes", o->nodes, "nodes, instead of the job's")
+      ->check(CLI::Range(1, topology::kMostNodes));
+  command->add_option("--profile", o->common.profile, "parameters: a catalogue name or a .json file")
+      ->capture_default_str();
+  command->footer(
+      "A refused strategy is exported all the same where that makes sense; the exit code is then 3.\n"
+      "Examples:\n"
+      "  trnplan export job.yaml --strategy tp=8,pp=4 --chakra traces");
+  command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+}
+
+}  // namespace trnplan::cli

@@ -1,0 +1,35 @@
+// Writes protocol buffer messages, field by field (developers.google.com/protocol-buffers/docs/encoding).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trnplan::io {
+
+/// A message being put together. Fields go out in the order in which they are added, zeros included: the
+/// caller leaves out what the format leaves out.
+class ProtoMessage {
+ public:
+  /// int32, int64, uint32, uint64, enum, bool; negative numbers as their 64-bit two's complement.
+  ProtoMessage& number(int field, std::uint64_t value);
+  ProtoMessage& fixed64(int field, std::uint64_t value);
+  ProtoMessage& real(int field, double value);
+  /// string, bytes.
+  ProtoMessage& text(int field, std::string_view value);
+  ProtoMessage& message(int field, const ProtoMessage& value) { return text(field, value.bytes()); }
+  /// Repeated numbers as proto3 packs them; nothing when there are none.
+  ProtoMessage& packed(int field, const std::vector<std::uint32_t>& values);
+
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  void tag(int field, unsigned wire);
+  std::string bytes_;
+};
+
+/// Appends `value` in base 128, least part first.
+void add_varint(std::string& out, std::uint64_t value);
+
+}  // namespace trnplan::io
