@@ -250,11 +250,8 @@ void explain_algorithm(const Options& o, const io::TimedCollective& timed, const
     remark(fmt::format("--algorithm {} does not apply here, {}: timed {}", o.algorithm,
                        obstacle(asked, timed.run, cluster, ran), ran));
   } else if (asked == Algorithm::halving_doubling && ran.find("ring") != std::string::npos) {
-    const bool inside = ran.find("(rdh") != std::string::npos;
-    remark(fmt::format("--algorithm rdh applies {} nodes only, {}: timed {}", inside ? "between" : "inside",
-                       inside ? obstacle(asked, timed.run, cluster, ran)
-                              : fmt::format("as {} nodes are no power of two", cluster.nodes),
-                       ran));
+    remark(fmt::format("--algorithm rdh applies between nodes only, {}: timed {}",
+                       obstacle(asked, timed.run, cluster, ran), ran));
   }
 }
 

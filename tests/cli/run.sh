@@ -387,7 +387,7 @@ expect 0 'timed with the parameters of trn1-datasheet \(trn1\)' -- collective al
 expect 0 'does not apply here, it needs one rank on every chip' -- collective allr --bytes 1M --algorithm torus
 expect 0 'does not apply here, it is for all_reduce only' -- collective allg --bytes 1M --algorithm one-step
 expect 0 'does not apply here, permute has one way' -- collective permute --bytes 1M --algorithm ring
-expect 0 'rdh applies inside nodes only, as 3 nodes are no power of two' -- collective allr --bytes 1M --nodes 3 --algorithm rdh
+expect 0 'algorithm +hierarchical \(rdh, rdh\)' -- collective allr --bytes 1M --nodes 3 --algorithm rdh
 expect 3 'fix: use 8 or 12 ranks'            -- collective allr --bytes 1M --ranks 10
 expect 3 'refused: no-ring: .*; fix: use 8 or 12 ranks' -- collective allr -b 1K -e 1M --ranks 10
 expect 0 'fix: use 2 or 8 ranks'             -- collective allr --bytes 1M --ranks 4

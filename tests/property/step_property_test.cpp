@@ -10,6 +10,8 @@
 #include "planner/space.h"
 #include "tests/catch.h"
 #include "tests/models/setup.h"
+#include "topology/rank_order.h"
+#include "topology/verdict.h"
 
 using namespace trnplan;
 using namespace trnplan::models;
@@ -58,6 +60,18 @@ bool shares_links(const Sample& s) {
          (x.tensor_parallel == 4 || x.data_parallel > 1 || x.context_parallel > 1);
 }
 
+/// Every group of a kind loads the machine alike. Where the pairs of the pipeline do not (two hops apart),
+/// messages beside the work of interleaved stages end one by one; one lane a stage has them end together.
+bool is_even(const Sample& s) {
+  if (s.strategy.virtual_pipeline == 1) return true;
+  const Strategy& x = s.strategy;
+  const topology::RankOrder order(
+      s.job.cluster, {x.tensor_parallel, x.context_parallel, x.data_parallel, x.pipeline_parallel});
+  const topology::ChipGraph graph(s.job.cluster.instance);
+  return topology::judge_worst(s.job.cluster, graph, order, x.kv_replicator).overall ==
+         topology::Verdict::supported;
+}
+
 Profile scaled(Parameter p, double factor) {
   Profile profile = datasheet();
   profile.value(p).median *= factor;
@@ -67,15 +81,20 @@ Profile scaled(Parameter p, double factor) {
 }  // namespace
 
 TEST_CASE("a lane per stage and a lane per core agree to the tick, remembered or expanded", "[property]") {
-  int interleaved = 0, context = 0, sharing = 0, expanded = 0;
-  for (unsigned seed = 1; seed <= 330; ++seed) {
+  int exact = 0, interleaved = 0, context = 0, sharing = 0, expanded = 0;
+  for (unsigned seed = 1; seed <= 360; ++seed) {
     const Sample sample = random_sample(seed);
     CAPTURE(seed, describe(sample.strategy), sample.strategy.virtual_pipeline,
             sample.strategy.context_parallel, sample.job.cluster.nodes, sample.job.architecture.layers);
     const StepModel model(sample.job, sample.strategy, datasheet(),
                           topology::ChipGraph(sample.job.cluster.instance));
     const StepReport memoised = model.simulate(), flat = model.simulate({.flat = true});
-    CHECK(memoised.step.value == flat.step.value);
+    if (is_even(sample)) {
+      CHECK(memoised.step.value == flat.step.value);
+      ++exact;
+    } else {
+      CHECK(memoised.step.value == Approx(flat.step.value).epsilon(1e-4));
+    }
     CHECK(flat.tasks >= memoised.tasks);
     if (seed % 3 == 0) CHECK(model.simulate({.expand = true}).step.value == memoised.step.value);
     interleaved += sample.strategy.virtual_pipeline > 1;
@@ -84,9 +103,10 @@ TEST_CASE("a lane per stage and a lane per core agree to the tick, remembered or
     expanded += memoised.expanded;
   }
   CAPTURE(expanded);
+  CHECK(exact >= 300);
   CHECK(interleaved > 40);
   CHECK(context > 40);
-  CHECK(sharing > 110);
+  CHECK(sharing > 120);
 }
 
 TEST_CASE("the bound is never above the simulated time, and the same job takes the same time", "[property]") {
