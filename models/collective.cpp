@@ -55,38 +55,39 @@ class Wiring {
 /// Adds up bytes per resource, and notes the most that one group has on any.
 class Sum {
  public:
-  explicit Sum(Fabric::Id resources) : bytes_(resources, 0), mine_(resources, 0), group_(resources, 0) {}
+  explicit Sum(Fabric::Id resources) : cells_(resources) {}
   void begin_group() { ++groups_; }
   void add(Fabric::Id id, double bytes) {
-    if (bytes_[id] == 0 && bytes > 0) used_.push_back(id);
-    bytes_[id] += bytes;
-    if (group_[id] != groups_) {
-      group_[id] = groups_;
-      mine_[id] = 0;
-    }
-    mine_[id] += bytes;
-    scale_ = std::max(scale_, mine_[id]);
-    most_ = std::max(most_, bytes_[id]);
+    Cell& c = cells_[id];
+    if (c.bytes == 0 && bytes > 0) used_.push_back(id);
+    c.bytes += bytes;
+    c.mine = c.group == groups_ ? c.mine + bytes : bytes;
+    c.group = groups_;
+    scale_ = std::max(scale_, c.mine);
+    most_ = std::max(most_, c.bytes);
   }
   /// Of one group; never less than the engine takes for the sum.
   double scale() const { return std::max(scale_, most_ / sim::kMostFlowsInOne); }
   Fabric::Load load() {
     Fabric::Load load;
     load.reserve(used_.size());
-    if (used_.size() * 8 > bytes_.size()) {
-      for (Fabric::Id id = 0; id < bytes_.size(); ++id) {
-        if (bytes_[id] > 0) load.emplace_back(id, bytes_[id]);
+    if (used_.size() * 8 > cells_.size()) {
+      for (Fabric::Id id = 0; id < cells_.size(); ++id) {
+        if (cells_[id].bytes > 0) load.emplace_back(id, cells_[id].bytes);
       }
       return load;
     }
     std::sort(used_.begin(), used_.end());
-    for (const Fabric::Id id : used_) load.emplace_back(id, bytes_[id]);
+    for (const Fabric::Id id : used_) load.emplace_back(id, cells_[id].bytes);
     return load;
   }
 
  private:
-  std::vector<double> bytes_, mine_;
-  std::vector<int> group_;  ///< that `mine_` belongs to
+  struct Cell {
+    double bytes = 0, mine = 0;  ///< of all groups; of `group`
+    int group = 0;
+  };
+  std::vector<Cell> cells_;
   int groups_ = 0;
   double scale_ = 0, most_ = 0;
   std::vector<Fabric::Id> used_;

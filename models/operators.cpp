@@ -207,7 +207,8 @@ void LayerModel::attention(OperatorList& list, double units, double bytes_per_sc
 void LayerModel::attention_block(OperatorList& list) const {
   enter(list, "qkv input");
   list.push_back(matmul("qkv", tokens_, a_.hidden, qkv_width_));
-  list.push_back(elements("rotary", kRotaryPasses * tokens_ * (heads_ * a_.head_dim + kv_width_ / 2)));
+  if (!a_.learned_positions)
+    list.push_back(elements("rotary", kRotaryPasses * tokens_ * (heads_ * a_.head_dim + kv_width_ / 2)));
   attention(list, 2, kScoreBytesForward);
   list.push_back(matmul("o_proj", tokens_, heads_ * a_.head_dim, a_.hidden));
   leave(list, "o_proj output");
@@ -241,10 +242,10 @@ void LayerModel::experts(OperatorList& list, bool reduce_output) const {
   to_experts(list, "tokens to experts");
   list.push_back(expert_product("gate_up", a_.hidden, 2 * mlp_width_));
   list.push_back(elements("activation", kGatedPasses * experts_ * expert_tokens_ * mlp_width_));
-  if (!reduce_output) return;
+  // The gradient of the router's weights needs what the experts return, so a recomputation goes that far.
   list.push_back(expert_product("down", mlp_width_, a_.hidden));
   to_experts(list, "tokens back");
-  leave(list, "down output");
+  if (reduce_output) leave(list, "down output");
 }
 
 void LayerModel::experts_backward(OperatorList& list) const {
@@ -259,8 +260,7 @@ void LayerModel::experts_backward(OperatorList& list) const {
   to_experts(list, "gradient to experts");
   product_backward("down", mlp_width_, a_.hidden);
   list.push_back(elements("activation", kGatedPassesBackward * experts_ * expert_tokens_ * mlp_width_));
-  enter(list, "mlp input again");
-  product_backward("gate_up", a_.hidden, 2 * mlp_width_);
+  product_backward("gate_up", a_.hidden, 2 * mlp_width_);  // its gathered input was kept for the router
   to_experts(list, "gradient back");
   matmul_backward(list, "router", tokens_, a_.hidden, a_.experts);
 }
@@ -324,8 +324,10 @@ OperatorList LayerModel::layer_backward() const {
   matmul_backward(list, "o_proj", tokens_, heads_ * a_.head_dim, a_.hidden);
   if (s_.recompute.core_attention && !s_.flash_attention) attention(list, 2, kScoreBytesForward);
   attention(list, s_.flash_attention ? 5 : 4, kScoreBytesBackward);
-  list.push_back(
-      elements("rotary", kRotaryPassesBackward * tokens_ * (heads_ * a_.head_dim + kv_width_ / 2)));
+  if (!a_.learned_positions) {
+    list.push_back(
+        elements("rotary", kRotaryPassesBackward * tokens_ * (heads_ * a_.head_dim + kv_width_ / 2)));
+  }
   if (s_.kv_replicator > 1) {
     list.push_back(reduce("dK, dV over replicas", element_bytes_ * tokens_ * kv_width_, Scope::kv_replicas));
   }

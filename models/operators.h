@@ -49,7 +49,7 @@ enum class Category : std::size_t {
 std::string_view to_string(Category c);
 
 /// Groups an operator's collective runs on.
-enum class Scope { none, tensor, kv_replicas, context, expert, data, expert_data, pipeline };
+enum class Scope { none, tensor, kv_replicas, context, expert, data, replicas, expert_data, pipeline };
 
 /// One operator of a core: work of known length, or a collective.
 struct Operator {

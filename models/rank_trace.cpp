@@ -62,6 +62,9 @@ TraceSize rank_trace_size(const StepModel& model) {
   }
   for (const Boundary& b : p.boundaries)
     size.per_micro_batch += 2 * p.chunks() * (nodes_of(*b.activation) + nodes_of(*b.gradient));
+  if (!p.blocking()) {  // both ends of a message launch it on their own
+    size.per_micro_batch += 4 * p.chunks() * static_cast<std::int64_t>(p.boundaries.size());
+  }
   const std::int64_t ranks = p.job.cluster.cores() / p.stages;
   return {size.fixed * ranks, size.per_micro_batch * ranks};
 }

@@ -54,7 +54,8 @@ class StageBuilder {
 
   /// Groups that touch a representative node; the others do the same elsewhere.
   StageGroups representative(StageGroups all) const {
-    for (Groups* groups : {&all.tensor, &all.kv, &all.context, &all.expert, &all.data, &all.expert_data}) {
+    for (Groups* groups :
+         {&all.tensor, &all.kv, &all.context, &all.expert, &all.data, &all.replicas, &all.expert_data}) {
       std::erase_if(*groups, [&](const std::vector<int>& group) {
         return std::none_of(group.begin(), group.end(), [&](int r) { return p_.placement.represents(r); });
       });
@@ -191,13 +192,17 @@ class StageBuilder {
       append_all(work.gather, bucketed("expert weights", CollectiveOp::all_gather, Scope::expert_data,
                                        narrow * expert, kZeroBucketBytes));
     } else {
-      work.reduce =
-          bucketed("gradients", CollectiveOp::all_reduce, Scope::data, narrow * rest, kAllReduceBucketBytes);
+      work.reduce = bucketed("gradients", CollectiveOp::all_reduce, Scope::replicas, narrow * rest,
+                             kAllReduceBucketBytes);
       append_all(work.reduce, bucketed("expert gradients", CollectiveOp::all_reduce, Scope::expert_data,
                                        narrow * expert, kAllReduceBucketBytes));
     }
     const int shards = s.data_parallel * s.context_parallel;
-    const Operator update = p_.layer_model.optimizer(parameters_, shards).front();
+    Operator update = p_.layer_model.optimizer(rest, shards).front();
+    if (expert > 0) {
+      update.seconds +=
+          p_.layer_model.optimizer(expert, std::max(1, shards / s.expert_parallel)).front().seconds;
+    }
     work.optimizer = work_item(update.name, update.category, update.parameter, update.seconds);
     work.end = work_item("host", Category::overhead, Parameter::step_overhead,
                          Seconds(p_.profile[Parameter::step_overhead]));
@@ -290,6 +295,8 @@ const Groups& StageGroups::of(Scope scope) const {
       return expert;
     case Scope::data:
       return data;
+    case Scope::replicas:
+      return replicas;
     case Scope::expert_data:
       return expert_data;
     case Scope::tensor:
@@ -335,6 +342,11 @@ StageGroups StepParts::groups_of(int stage) const {
     }
   }
   for (int i = 0; i < t; ++i) {
+    for (int context = 0; context < c; ++context) {
+      std::vector<int> copies;
+      for (int data = 0; data < d; ++data) copies.push_back(order.rank(stage, data, context, i));
+      add(g.replicas, std::move(copies));
+    }
     std::vector<int> sharding;
     for (int data = 0; data < d; ++data) {
       std::vector<int> ring;
@@ -385,8 +397,8 @@ void StepParts::make_stages() {
     std::vector<int> key = layers[at(stage)];
     key.push_back(stage == 0);
     key.push_back(stage == stages - 1);
-    for (const Groups* g :
-         {&groups.tensor, &groups.kv, &groups.context, &groups.expert, &groups.data, &groups.expert_data})
+    for (const Groups* g : {&groups.tensor, &groups.kv, &groups.context, &groups.expert, &groups.data,
+                            &groups.replicas, &groups.expert_data})
       add_key(key, *g, placement, cls);
     const auto [it, fresh] = known.try_emplace(std::move(key));
     if (fresh) it->second = {StageBuilder(*this, stage, layers[at(stage)]).build(), cls};
@@ -395,6 +407,8 @@ void StepParts::make_stages() {
 }
 
 void StepParts::make_boundaries() {
+  message_launch = work_item("message launch", Category::pipeline, Parameter::task_launch,
+                             Seconds(profile[Parameter::task_launch]));
   std::map<std::vector<int>, std::pair<Boundary, int>> known;
   const int count = strategy.virtual_pipeline > 1 && stages > 1 ? stages : stages - 1;
   for (int b = 0; b < count; ++b) {
@@ -412,8 +426,10 @@ void StepParts::make_boundaries() {
         const Call call{Scope::pipeline, CollectiveOp::send_recv, bytes, 1, 0};
         Items items =
             transfer_items(fabric, name, Category::pipeline, collective(fabric, call.op, pairs, bytes), call);
-        items.front().fixed.add(name, Category::pipeline, Parameter::task_launch,
-                                to_sim_time(Seconds(profile[Parameter::task_launch])));
+        if (blocking()) {
+          items.front().fixed.add(name, Category::pipeline, Parameter::task_launch,
+                                  to_sim_time(Seconds(profile[Parameter::task_launch])));
+        }
         items.front().length = items.front().fixed.total();
         return std::make_shared<const Items>(std::move(items));
       };

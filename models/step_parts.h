@@ -24,7 +24,8 @@ using Groups = std::vector<std::vector<int>>;
 struct StageGroups {
   Groups tensor, kv, context, expert;
   Groups data;         ///< over which ZeRO-1 shards: DP x CP
-  Groups expert_data;  ///< the same for expert weights: DP x CP / EP
+  Groups replicas;     ///< DP alone: plain data parallel after context ranks have added up
+  Groups expert_data;  ///< as data for expert weights: DP x CP / EP
   const Groups& of(Scope scope) const;
 };
 
@@ -95,6 +96,7 @@ struct StepParts {
   int stages;
   std::vector<StagePart> parts;
   std::vector<Boundary> boundaries;  ///< of stage s to s + 1; with chunks also of the last to the first
+  Item message_launch;               ///< of a send or a receive that goes beside what a stage computes
   Item barrier;
   bool must_expand = false;
 

@@ -333,7 +333,12 @@ class Emitter {
           const Key from{forward, source, action.micro_batch};
           if (has_source && !made_.contains(from)) break;
           const auto start = static_cast<TaskId>(out_.program.tasks().size());
+          const int goal = forward ? part + 1 : part - 1;
+          const StepProgram::Source launch{&p_.message_launch, s, 0, false, "launch"};
+          if (has_source)
+            work(s, p_.message_launch, launch);  // the receive is a graph of its own, and the send
           compute(s, action);
+          if (goal >= 0 && goal < p_.chunks() * p_.stages) work(s, p_.message_launch, launch);
           if (has_source) deliver(from, forward, std::min(source, part), s, start);
           std::vector<TaskId>& ends = made_[{forward, part, action.micro_batch}];
           ends = last_of_lanes(s, start);

@@ -149,6 +149,14 @@ Found interleaved(const Job& job, const Strategy& s) {
 
 Found context_parallel(const Job& job, const Strategy& s) {
   if (s.context_parallel == 1) return std::nullopt;
+  if (!s.flash_attention) {
+    return Violation{"context-parallel", "ring attention is a flash-attention kernel",
+                     "set flash_attention to true, or context_parallel to 1"};
+  }
+  if (job.architecture.experts > 0) {
+    return Violation{"context-parallel", "NxDT has context parallel for dense Llama models only",
+                     "set context_parallel to 1"};
+  }
   const int sequence = job.training.sequence;
   if (sequence % s.context_parallel == 0 && sequence / s.context_parallel % 1024 == 0) return std::nullopt;
   return Violation{

@@ -149,9 +149,7 @@ TEST_CASE("stages: work of each, messages between them", "[models][rank_trace]")
     for (const auto& [op, bytes] : want.bytes) CHECK(got.bytes.at(op) == Approx(bytes).epsilon(1e-12));
     SimTime launches;  // of messages
     for (const RankTrace::Node& n : trace.nodes) {
-      if (n.kind == Kind::send && !p.blocking())
-        launches += to_sim_time(Seconds(p.profile[Parameter::task_launch]));
-      if ((n.kind == Kind::send || n.kind == Kind::receive) && p.blocking())
+      if (n.kind == Kind::send || n.kind == Kind::receive)
         launches += to_sim_time(Seconds(p.profile[Parameter::task_launch]));
     }
     CHECK(got.computed == want.computed + launches);
