@@ -238,7 +238,7 @@ class Writer {
       const double states = (m.parameters + m.gradients + m.optimizer + m.runtime).value;
       const double each =
           m.in_flight > 0 && m.instant != PeakInstant::optimizer ? m.activations.value / m.in_flight : 0;
-      out_.samples.push_back({memory_track_[at(s)], when, states + each * in_flight[at(s)] / p_.chunks()});
+      out_.samples.push_back({memory_track_[at(s)], when, states + each * in_flight[at(s)]});
     };
     for (int s = 0; s < p_.stages; ++s) sample(s, {});
     for (const Alive& a : alive_) {

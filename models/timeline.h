@@ -44,8 +44,10 @@ struct Timeline {
   int micro_batches = 0;
 };
 
-/// Simulates the step and writes it down. At most about `most_slices` operators are listed one by one: the
-/// passes of the first micro-batches, as many as that allows. Cost: a simulation, and O(slices log slices).
+/// Simulates the step and writes it down. Where layers must run inside the step (StepReport::expanded) every
+/// operator is a slice of its own, without a pass around it or a micro-batch, and the memory counter stays at
+/// the states. At most about `most_slices` operators are listed one by one: the passes of the first
+/// micro-batches, as many as that allows. Cost: a simulation, and O(slices log slices).
 Timeline timeline(const StepModel& model, const Job& job, const Strategy& strategy, const Profile& profile,
                   std::size_t most_slices = 200'000);
 
