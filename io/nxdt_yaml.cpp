@@ -361,8 +361,8 @@ planner::NxdtConfig nxdt_from(const Node& root) {
   return config;
 }
 
-planner::NxdtConfig read_nxdt(const std::filesystem::path& path) {
-  const std::string text = read_text(path);
+planner::NxdtConfig read_nxdt(const std::filesystem::path& path, const Files& files) {
+  const std::string text = files.text(path);
   NxdtConfig config = nxdt_from(parse_document(text, path.string()));
   config.devices_lines = devices_lines(text, path.string());
   return config;
