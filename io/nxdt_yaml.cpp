@@ -46,9 +46,9 @@ bool plain_in_block(std::string_view text) {
   return true;
 }
 
-/// The same inside "[...]".
+/// The same inside "[...]", where YAML 1.1 ends a plain text at a '?'.
 bool plain_in_flow(std::string_view text) {
-  return plain_in_block(text) && text.find_first_of(",[]{}:#'\"") == std::string_view::npos;
+  return plain_in_block(text) && text.find_first_of(",?[]{}:#'\"") == std::string_view::npos;
 }
 
 std::string double_quoted(std::string_view text) {
