@@ -21,6 +21,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 #include "units/parse.h"
@@ -531,6 +532,19 @@ std::string read_text(const std::filesystem::path& path, std::size_t limit_bytes
       refuse({name}, size_problem(limit_bytes), size_fix);
     text.append(chunk.data(), static_cast<std::size_t>(got));
   }
+}
+
+const Files& disk() {
+  class Disk : public Files {
+   public:
+    bool has(const std::filesystem::path& path) const override {
+      std::error_code error;
+      return std::filesystem::exists(path, error) && !std::filesystem::is_directory(path, error);
+    }
+    std::string text(const std::filesystem::path& path) const override { return read_text(path); }
+  };
+  static const Disk files;
+  return files;
 }
 
 Node parse_document(const std::string& text, const std::string& name, const DocumentLimits& limits) {

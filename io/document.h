@@ -54,6 +54,18 @@ struct DocumentLimits {
 /// limit.
 std::string read_text(const std::filesystem::path& path, std::size_t limit_bytes = DocumentLimits{}.bytes);
 
+/// The files that a job or a config names by their paths.
+class Files {
+ public:
+  virtual ~Files() = default;
+  /// Something stands there that is no folder; it may still be unreadable.
+  virtual bool has(const std::filesystem::path& path) const = 0;
+  /// As read_text.
+  virtual std::string text(const std::filesystem::path& path) const = 0;
+};
+/// Those of the file system.
+const Files& disk();
+
 /// Parses YAML (also JSON, which must then be strict JSON when `name` ends in .json). `name` is used in
 /// messages. Throws InputError: syntax error, duplicate key, more than one document, nesting or size above
 /// the limits, aliases that expand to more than `nodes`, text that is not UTF-8, a map key that is not a

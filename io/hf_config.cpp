@@ -155,11 +155,11 @@ ArchitectureReading hf_config_from(const Node& node, std::string name) {
   return reading;
 }
 
-ArchitectureReading read_hf_config(const std::filesystem::path& path) {
+ArchitectureReading read_hf_config(const std::filesystem::path& path, const Files& files) {
   const std::filesystem::path folder = path.parent_path();
   // ".../Llama-3-8B/config.json" is better known by its folder.
   const bool generic = path.filename() == "config.json" && folder.has_filename() && folder.filename() != "..";
-  const std::string text = read_text(path);
+  const std::string text = files.text(path);
   ArchitectureReading reading = hf_config_from(
       parse_document(text, path.string()),
       generic && folder.filename() != "." ? folder.filename().string() : path.filename().string());

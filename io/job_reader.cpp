@@ -2,7 +2,6 @@
 #include <cctype>
 #include <cmath>
 #include <optional>
-#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -31,11 +30,6 @@ std::string join(const std::vector<std::string>& names) {
   return all;
 }
 
-bool is_file(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error) && !fs::is_directory(path, error);
-}
-
 // ---- model names ----
 
 /// "meta-llama/Meta-Llama-3.1-8B", "Llama-3.1-8B" and "llama3.1-8b" are one model.
@@ -60,8 +54,8 @@ std::optional<std::string> catalogue_name(const std::string& wanted, const std::
 
 class JobReader {
  public:
-  JobReader(const fs::path& path, const Catalog& catalog)
-      : path_(path), catalog_(catalog), root_(read_document(path)) {}
+  JobReader(const fs::path& path, const Catalog& catalog, const Files& files)
+      : path_(path), catalog_(catalog), files_(files), root_(document(path)) {}
 
   JobReading read() {
     if (root_.is_null()) {
@@ -106,6 +100,7 @@ class JobReader {
     }
   }
 
+  Node document(const fs::path& file) const { return parse_document(files_.text(file), file.string()); }
   fs::path beside_job(const std::string& name) const { return path_.parent_path() / name; }
 
   void unsupported(MapReader& map, std::string_view key, const std::string& what, std::string fix) {
@@ -119,13 +114,13 @@ class JobReader {
     const Node* node = root_.find("model");
     if (node == nullptr || name.empty()) return;
     const std::vector<std::string> known = catalog_.models();
-    if (const auto entry = catalogue_name(name, known); entry && !is_file(beside_job(name))) {
+    if (const auto entry = catalogue_name(name, known); entry && !files_.has(beside_job(name))) {
       collect([&] { job().architecture = catalog_.architecture(*entry); });
       return;
     }
     fs::path file = beside_job(name);
-    if (is_file(file / "config.json")) file /= "config.json";
-    if (is_file(file)) {
+    if (files_.has(file / "config.json")) file /= "config.json";
+    if (files_.has(file)) {
       collect([&] { read_model_file(file); });
       return;
     }
@@ -136,12 +131,12 @@ class JobReader {
   }
 
   void read_model_file(const fs::path& file) {
-    const Node node = read_document(file);
+    const Node node = document(file);
     if (looks_like_nxdt(node)) {
       read_nxdt_model(file);
       return;
     }
-    ArchitectureReading reading = read_hf_config(file);
+    ArchitectureReading reading = read_hf_config(file, files_);
     job().architecture = std::move(reading.architecture);
     take_notes(file, reading.notes);
   }
@@ -152,8 +147,8 @@ class JobReader {
 
   void read_nxdt_model(const fs::path& file) {
     from_nxdt_ = true;
-    const planner::NxdtConfig config = read_nxdt(file);
-    ArchitectureReading reading = architecture_of_nxdt(config, catalog_);
+    const planner::NxdtConfig config = read_nxdt(file, files_);
+    ArchitectureReading reading = architecture_of_nxdt(config, catalog_, files_);
     take_notes(file, reading.notes);
     const planner::NxdtReading said = planner::interpret(config, reading.architecture);
     job().architecture = std::move(reading.architecture);
@@ -332,11 +327,11 @@ class JobReader {
   void read_listing(MapReader& fields, const std::string& listing, const std::string& instance) {
     if (!instance.empty() && !known_instance(fields, instance)) return;
     const fs::path file = beside_job(listing);
-    if (!is_file(file)) {
+    if (!files_.has(file)) {
       fields.fault("neuron_ls", quote(listing) + " is no file", "give the path relative to the job");
       return;
     }
-    collect([&] { job().cluster.instance = read_neuron_ls(file, catalog_, instance); });
+    collect([&] { job().cluster.instance = read_neuron_ls(file, catalog_, instance, files_); });
     const std::string& printed = job().cluster.instance.name;
     if (!instance.empty() && !printed.empty() && printed != instance) {
       fields.fault("instance", quote(instance) + " is stated, but the neuron-ls file shows a " + printed,
@@ -478,6 +473,7 @@ class JobReader {
 
   fs::path path_;
   const Catalog& catalog_;
+  const Files& files_;
   Node root_;
   JobReading reading_;
   std::vector<Diagnostic> faults_;
@@ -488,8 +484,8 @@ class JobReader {
 
 }  // namespace
 
-JobReading read_job(const std::filesystem::path& path, const Catalog& catalog) {
-  return JobReader(path, catalog).read();
+JobReading read_job(const std::filesystem::path& path, const Catalog& catalog, const Files& files) {
+  return JobReader(path, catalog, files).read();
 }
 
 }  // namespace trnplan::io

@@ -431,8 +431,8 @@ topology::Instance instance_of(const Catalog& catalog, const std::string& type, 
 }  // namespace
 
 topology::Instance read_neuron_ls(const std::filesystem::path& path, const Catalog& catalog,
-                                  const std::string& instance) {
-  const std::string text = read_text(path);
+                                  const std::string& instance, const Files& files) {
+  const std::string text = files.text(path);
   const std::string name = path.string();
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const bool json = first != std::string::npos && text[first] == '[';

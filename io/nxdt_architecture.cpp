@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "io/readers.h"
@@ -39,12 +38,11 @@ bool is_moe(const NxdtConfig& config) {
 
 // ---- HF: from the config.json beside it ----
 
-std::optional<std::filesystem::path> model_config_file(const NxdtConfig& config) {
+std::optional<std::filesystem::path> model_config_file(const NxdtConfig& config, const Files& files) {
   const std::string named = config.text("model.model_config");
   if (named.empty()) return std::nullopt;
   const std::filesystem::path path = std::filesystem::path(config.file).parent_path() / named;
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return std::nullopt;
+  if (!files.has(path)) return std::nullopt;
   return path;
 }
 
@@ -92,8 +90,8 @@ void apply_moe(const NxdtConfig& config, Architecture& a) {
   a.capacity_factor = dropless ? 0 : std::max(0.0, capacity);
 }
 
-ArchitectureReading from_hf(const NxdtConfig& config, const Catalog& catalog) {
-  if (const auto file = model_config_file(config)) return read_hf_config(*file);
+ArchitectureReading from_hf(const NxdtConfig& config, const Catalog& catalog, const Files& files) {
+  if (const auto file = model_config_file(config, files)) return read_hf_config(*file, files);
   ArchitectureReading reading;
   reading.architecture = guess(config, catalog);
   const Architecture& a = reading.architecture;
@@ -206,9 +204,10 @@ void check_shape(const NxdtConfig& config, const Architecture& a) {
 
 }  // namespace
 
-ArchitectureReading architecture_of_nxdt(const NxdtConfig& config, const Catalog& catalog) {
+ArchitectureReading architecture_of_nxdt(const NxdtConfig& config, const Catalog& catalog,
+                                         const Files& files) {
   const bool megatron = config.text("model_source", "hf") == "megatron";
-  ArchitectureReading reading = megatron ? from_megatron(config) : from_hf(config, catalog);
+  ArchitectureReading reading = megatron ? from_megatron(config) : from_hf(config, catalog, files);
   Architecture& a = reading.architecture;
   a = planner::trained_architecture(config, std::move(a));
   // Without max_position_embeddings both paths of NxDT use the sequence length.

@@ -46,9 +46,9 @@ bool plain_in_block(std::string_view text) {
   return true;
 }
 
-/// The same inside "[...]".
+/// The same inside "[...]", where YAML 1.1 ends a plain text at a '?'.
 bool plain_in_flow(std::string_view text) {
-  return plain_in_block(text) && text.find_first_of(",[]{}:#'\"") == std::string_view::npos;
+  return plain_in_block(text) && text.find_first_of(",?[]{}:#'\"") == std::string_view::npos;
 }
 
 std::string double_quoted(std::string_view text) {
@@ -361,8 +361,8 @@ planner::NxdtConfig nxdt_from(const Node& root) {
   return config;
 }
 
-planner::NxdtConfig read_nxdt(const std::filesystem::path& path) {
-  const std::string text = read_text(path);
+planner::NxdtConfig read_nxdt(const std::filesystem::path& path, const Files& files) {
+  const std::string text = files.text(path);
   NxdtConfig config = nxdt_from(parse_document(text, path.string()));
   config.devices_lines = devices_lines(text, path.string());
   return config;

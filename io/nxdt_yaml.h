@@ -14,7 +14,7 @@ namespace trnplan::io {
 /// B}, and
 /// ${oc.env:...} or unknown ones are kept as text. Throws InputError on syntax errors, duplicate keys,
 /// cycles.
-planner::NxdtConfig read_nxdt(const std::filesystem::path& path);
+planner::NxdtConfig read_nxdt(const std::filesystem::path& path, const Files& files = disk());
 planner::NxdtConfig nxdt_from(const Node& root);
 /// The lines of a YAML text that hold "devices:".
 std::vector<planner::GreppedLine> devices_lines(const std::string& text, const std::string& file);

@@ -1,4 +1,6 @@
 // Files a user hands over: job.yaml, an HF config.json, the output of neuron-ls.
+//
+// A reader takes its file, and the files that one names, from `files`; the catalogue stays on disk.
 #pragma once
 
 #include <filesystem>
@@ -24,7 +26,7 @@ struct JobReading {
 /// training and pins come from that file unless the job states them); paths are relative to the job's folder.
 /// Throws InputError with every fault: unknown or duplicate keys (with the nearest known key), missing keys,
 /// values of the wrong kind or range, an unknown instance or model.
-JobReading read_job(const std::filesystem::path& path, const Catalog& catalog);
+JobReading read_job(const std::filesystem::path& path, const Catalog& catalog, const Files& files = disk());
 
 /// An HF config.json. model_type llama, mistral, mixtral, gpt2, gpt_neox and bert are recognised (or the
 /// class in `architectures`). Missing required keys are faults. rope_scaling and sliding_window are ignored
@@ -34,7 +36,7 @@ struct ArchitectureReading {
   models::Architecture architecture;
   std::vector<std::string> notes;
 };
-ArchitectureReading read_hf_config(const std::filesystem::path& path);
+ArchitectureReading read_hf_config(const std::filesystem::path& path, const Files& files = disk());
 ArchitectureReading hf_config_from(const Node& node, std::string name);
 /// The config.json of an architecture: the text it was read from, unchanged, or for one of the catalogue
 /// (LlamaConfig fields; those of its own model_type for GPT, BERT and
@@ -47,13 +49,14 @@ std::string hf_config_json(const models::Architecture& a);
 /// the same hidden size whose rope_theta, layers, positions and name fit best; what the YAML states overrides
 /// both. A Megatron config states its shape itself, except the vocabulary. Throws InputError when nothing
 /// fits or the shape contradicts itself.
-ArchitectureReading architecture_of_nxdt(const planner::NxdtConfig& config, const Catalog& catalog);
+ArchitectureReading architecture_of_nxdt(const planner::NxdtConfig& config, const Catalog& catalog,
+                                         const Files& files = disk());
 
 /// `neuron-ls` output, the table or --json-output: the instance with chips, cores, memory and links as
 /// printed; what it does not print (rates, NICs, prices) is taken from the catalogue's instance of the
 /// printed type, or of `instance` when the file names none. Faults: truncated table, rows that do not parse,
 /// a device listed twice or missing, asymmetric links (chip 3 lists 7, 7 does not list 3).
 topology::Instance read_neuron_ls(const std::filesystem::path& path, const Catalog& catalog,
-                                  const std::string& instance);
+                                  const std::string& instance, const Files& files = disk());
 
 }  // namespace trnplan::io

@@ -79,6 +79,8 @@ StepModel::StepModel(const Job& job, const Strategy& strategy, const Profile& pr
     throw std::invalid_argument(
         "the global batch is smaller than one micro-batch on every data-parallel rank");
   }
+  if (strategy.virtual_pipeline > 1 && strategy.pipeline_parallel == 1)
+    throw std::invalid_argument("virtual stages need PP > 1; see canonical()");
   if (strategy.virtual_pipeline > 1 && m % strategy.pipeline_parallel != 0) {
     throw std::invalid_argument("the interleaved schedule needs a multiple of PP as micro-batches");
   }

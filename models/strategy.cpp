@@ -94,6 +94,7 @@ std::string describe(const Strategy& s) {
 
 Strategy canonical(Strategy s) {
   if (s.tensor_parallel == 1) s.sequence_parallel = false;
+  if (s.pipeline_parallel == 1) s.virtual_pipeline = 1;
   if (s.recompute.full) s.recompute = Recompute{.full = true};
   if (s.recompute.mlp) s.recompute.activation_multiply = false;  // the MLP's own recompute covers its product
   if (s.flash_attention && !s.recompute.full) s.recompute.core_attention = true;

@@ -63,7 +63,7 @@ std::string describe(const Strategy& s);
 /// The same program under one name: with flash attention CoreAttention is never called, so recomputing it is
 /// a no-op and `none` and `CoreAttention` are one program, written "CoreAttention" as the shipped configs do;
 /// likewise LlamaMLP with and without CoreAttention. `full` absorbs every class; sequence parallel needs TP
-/// > 1.
+/// > 1, virtual stages need PP > 1.
 Strategy canonical(Strategy s);
 
 }  // namespace trnplan::models

@@ -388,10 +388,10 @@ std::string most_like(std::string_view key) {
   std::vector<std::string> siblings;
   const std::string_view parent = parent_of(key);
   for (const KnownKey& known : kKnownKeys) {
-    if (parent.empty())
-      siblings.emplace_back(known.key.substr(0, known.key.find('.')));
-    else if (under(known.key, parent))
-      siblings.push_back(std::string(known.key.substr(0, known.key.find('.', parent.size() + 1))));
+    if (!parent.empty() && !under(known.key, parent)) continue;
+    const std::size_t from = parent.empty() ? 0 : parent.size() + 1;
+    const std::string_view sibling = known.key.substr(0, known.key.find('.', from));
+    if (siblings.empty() || siblings.back() != sibling) siblings.emplace_back(sibling);
   }
   const std::string near = nearest(key, siblings);
   if (!near.empty()) return near;

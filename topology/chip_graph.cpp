@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <boost/graph/compressed_sparse_row_graph.hpp>
+#include <boost/range/iterator_range.hpp>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <ranges>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -47,7 +47,7 @@ Graph make_graph(int chips, int switches, const std::vector<Link>& links) {
 /// Other ends of the vertex's links, ascending.
 auto linked(const Graph& g, int vertex) {
   const auto ends = boost::adjacent_vertices(static_cast<std::size_t>(vertex), g);
-  return std::ranges::subrange(ends.first, ends.second);
+  return boost::make_iterator_range(ends.first, ends.second);
 }
 
 void sort_unique(std::vector<int>& v) {

@@ -63,6 +63,8 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   std::string best;
   int best_distance = static_cast<int>(std::max<std::size_t>(word.size() / 3, 2)) + 1;
   for (const std::string& c : candidates) {
+    const std::size_t longer = std::max(word.size(), c.size()) - std::min(word.size(), c.size());
+    if (longer >= static_cast<std::size_t>(best_distance)) continue;  // at least so many letters differ
     const int d = edit_distance(word, c);
     if (d < best_distance) {
       best_distance = d;

@@ -232,6 +232,25 @@ TEST_CASE("a model from a config.json beside the job", "[io][job]") {
   CHECK(faults.size() > 4);  // those of both files
 }
 
+TEST_CASE("what a job names is looked for in the files it is read with alone", "[io][job]") {
+  const Folder folder;
+  const fs::path outside =
+      folder.write("config.json", io::hf_config_json(catalog().architecture("llama3-8b")));
+  struct OneJob : io::Files {
+    std::string job;
+    bool has(const fs::path& path) const override { return path == "job.yaml"; }
+    std::string text(const fs::path& path) const override {
+      REQUIRE(path == "job.yaml");
+      return job;
+    }
+  } files;
+  files.job = job();
+  CHECK(io::read_job("job.yaml", catalog(), files).job.architecture.name == "llama3-8b");
+  files.job = job(outside.string());
+  CHECK_NOTHROW(io::read_hf_config(outside));
+  CHECK_THROWS_AS(io::read_job("job.yaml", catalog(), files), InputError);
+}
+
 TEST_CASE("a cluster from neuron-ls", "[io][job]") {
   const Folder folder;
   fs::copy_file(source / "tests/io/fixtures/neuron-ls-trn1.32xlarge.txt", folder.path / "ls.txt");

@@ -153,6 +153,7 @@ TEST_CASE("writing keeps what differs between text, numbers and null", "[io][nxd
       parse("a: {b: [1, 'x, y', \"q\\\"\", [2, {k: v, 'l: m': ''}]], c: {}, d: [], e: null, f: '',\n"
             "    g: \"line\\nbreak\\ttab\", h: 'it''s', i: '# no comment', j: -1, k: ' x ', l: '- x',\n"
             "    'm: n': 1, '<<': 2, o: 'null', p: '${a', q: \"\\x07\"}\n"));
+  check_round_trip(parse("a:\n- 0.99?\n- a?b\n"));
   check_round_trip(parse("z: |\n  block\n  text\ny: >-\n  folded\n  text\n\"tab\\tkey\": 1\n"));
 }
 

@@ -36,6 +36,12 @@ TEST_CASE("one program has one name", "[models]") {
   Strategy alone;
   alone.sequence_parallel = true;
   CHECK_FALSE(canonical(alone).sequence_parallel);
+
+  Strategy one_stage;
+  one_stage.virtual_pipeline = 2;
+  CHECK(canonical(one_stage) == canonical({}));
+  one_stage.pipeline_parallel = 2;
+  CHECK(canonical(one_stage).virtual_pipeline == 2);
   CHECK(canonical(canonical(full)) == canonical(full));
 }
 

@@ -1,0 +1,41 @@
+// An HF config.json, read, written and read back.
+#include "io/readers.h"
+#include "tests/fuzz/fuzz.h"
+
+using namespace trnplan;
+
+namespace {
+
+/// What hf_config_json promises to keep.
+bool same(const models::Architecture& a, const models::Architecture& b) {
+  return a.family == b.family && a.layers == b.layers && a.hidden == b.hidden &&
+         a.intermediate == b.intermediate && a.heads == b.heads && a.kv_heads == b.kv_heads &&
+         a.head_dim == b.head_dim && a.vocabulary == b.vocabulary && a.max_positions == b.max_positions &&
+         a.mlp == b.mlp && a.tied_embeddings == b.tied_embeddings &&
+         a.learned_positions == b.learned_positions && a.biases == b.biases && a.rope_theta == b.rope_theta &&
+         a.rms_norm_eps == b.rms_norm_eps && a.experts == b.experts &&
+         a.experts_per_token == b.experts_per_token && a.rope_scaling == b.rope_scaling;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const fuzz::InMemory files({{"config.json", fuzz::text_of(data, size)}});
+  fuzz::refusable([&] {
+    const io::ArchitectureReading reading = io::read_hf_config("config.json", files);
+    for (const std::string& note : reading.notes)
+      fuzz::ensure(fuzz::is_printable(note), "a note is safe to print");
+    fuzz::ensure(models::parameters(reading.architecture) > 0, "a model has parameters");
+    models::Architecture a = reading.architecture;
+    a.source_config.clear();
+    const std::string text = io::hf_config_json(a);
+    try {
+      const models::Architecture back =
+          io::hf_config_from(io::parse_document(text, "config.json"), a.name).architecture;
+      fuzz::ensure(same(a, back), "the model reads back as it was: " + text);
+    } catch (const InputError& e) {
+      fuzz::ensure(false, e.what() + (" in " + text));
+    }
+  });
+  return 0;
+}

@@ -1,0 +1,15 @@
+// The CSV tables of published measurements.
+#include "calibrate/measured_collectives.h"
+#include "calibrate/measured_runs.h"
+#include "calibrate/memory_cases.h"
+#include "tests/fuzz/fuzz.h"
+
+using namespace trnplan;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text = fuzz::text_of(data, size);
+  fuzz::refusable([&] { calibrate::parse_measured_collectives(text, "collectives.csv"); });
+  fuzz::refusable([&] { calibrate::parse_memory_cases(text, "cases.csv"); });
+  fuzz::refusable([&] { calibrate::memory_cases_of(calibrate::parse_measured_runs(text, "runs.csv")); });
+  return 0;
+}

@@ -1,0 +1,35 @@
+// Output of nccom-test: text and its JSON report.
+#include <cmath>
+
+#include "calibrate/nccom_test.h"
+#include "io/nccom_json.h"
+#include "tests/fuzz/fuzz.h"
+
+using namespace trnplan;
+
+namespace {
+
+void check(const calibrate::NccomTable& table) {
+  for (const calibrate::NccomRow& row : table.rows) {
+    fuzz::ensure(std::isfinite(row.bytes) && row.bytes > 0, "a row has a size");
+    fuzz::ensure(std::isfinite(row.seconds) && row.seconds > 0, "a row has a time");
+  }
+  for (const Diagnostic& warning : table.warnings) {
+    fuzz::ensure(!warning.problem.empty(), "a warning says something");
+    fuzz::ensure(fuzz::is_printable(to_string(warning)), "a warning is safe to print");
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text = fuzz::text_of(data, size);
+  fuzz::refusable([&] {
+    for (const calibrate::NccomTable& table : calibrate::parse_nccom_test(text, "nccom.txt")) check(table);
+  });
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first != std::string::npos && (text[first] == '{' || text[first] == '[')) {
+    fuzz::refusable([&] { check(io::nccom_report_from(io::parse_document(text, "nccom.json"))); });
+  }
+  return 0;
+}

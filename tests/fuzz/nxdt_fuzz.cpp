@@ -1,0 +1,77 @@
+// An NxDT YAML, read and written, its model found, linted and, when it is small, judged.
+#include <cstdint>
+#include <optional>
+
+#include "io/nxdt_yaml.h"
+#include "io/readers.h"
+#include "models/profile.h"
+#include "planner/judge.h"
+#include "tests/fuzz/fuzz.h"
+
+using namespace trnplan;
+
+namespace {
+
+const models::Profile& profile() {
+  static const models::Profile shipped = fuzz::catalog().profile("trn1-datasheet");
+  return shipped;
+}
+
+const topology::Instance* instance_of(const planner::NxdtReading& reading) {
+  static const topology::Instance trn1 = fuzz::catalog().instance("trn1.32xlarge");
+  static const topology::Instance small = fuzz::catalog().instance("trn1.2xlarge");
+  static const topology::Instance trn2 = fuzz::catalog().instance("trn2.48xlarge");
+  if (reading.devices == 2 && reading.nodes == 1) return &small;
+  return reading.devices == 32 ? &trn1 : reading.devices == 64 ? &trn2 : nullptr;
+}
+
+/// Simulating takes some milliseconds below these bounds; larger jobs are only linted.
+bool is_small(const models::Job& job, const models::Strategy& s) {
+  return job.cluster.nodes <= 4 && job.architecture.layers <= 8 && job.architecture.experts <= 8 &&
+         models::micro_batches(job.training, s) <= 16 && s.pipeline_parallel <= 8;
+}
+
+void judge(const planner::NxdtReading& reading, const models::Architecture& architecture) {
+  const topology::Instance* instance = instance_of(reading);
+  if (instance == nullptr || reading.nodes > topology::kMostNodes) return;
+  models::Job job;
+  job.architecture = architecture;
+  job.training = reading.training;
+  job.cluster.instance = *instance;
+  job.cluster.nodes = reading.nodes;
+  const models::Strategy strategy = models::canonical(reading.strategy);
+  if (is_small(job, strategy)) planner::judge(job, strategy, profile());
+}
+
+/// The writer's text can be read; what it holds stays. Texts that would form an interpolation only once they
+/// stand together are left out.
+void write_and_read(const planner::NxdtConfig& config) {
+  const std::string text = io::nxdt_yaml(config);
+  if (text.find("${") != std::string::npos) return;
+  try {
+    const planner::NxdtConfig back = io::nxdt_from(io::parse_document(text, "back.yaml"));
+    fuzz::ensure(back.keys.size() == config.keys.size(), "no key is lost in " + text);
+    fuzz::ensure(io::nxdt_yaml(back) == text, "written again it is the same: " + text);
+  } catch (const InputError& e) {
+    fuzz::ensure(false, e.what() + (" in " + text));
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static fuzz::InMemory files(
+      {{"config.json", io::hf_config_json(fuzz::catalog().architecture("llama3-8b"))}});
+  files.put("config.yaml", fuzz::text_of(data, size));
+  fuzz::refusable([&] {
+    const planner::NxdtConfig config = io::read_nxdt("config.yaml", files);
+    write_and_read(config);
+    const io::ArchitectureReading model = io::architecture_of_nxdt(config, fuzz::catalog(), files);
+    const planner::NxdtReading reading = planner::interpret(config, model.architecture);
+    for (const planner::Finding& finding : planner::lint(config, model.architecture)) {
+      fuzz::ensure(fuzz::is_printable(finding.message), "a finding is safe to print: " + finding.message);
+    }
+    if (planner::unresolved_degree(config) == nullptr) judge(reading, model.architecture);
+  });
+  return 0;
+}

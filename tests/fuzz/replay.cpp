@@ -1,0 +1,68 @@
+// Runs a fuzz target over the files of folders, where no fuzzing engine is linked.
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> files_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+void replay(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: %s FOLDER ...\n", argv[0]);
+    return 2;
+  }
+  for (int i = 1; i < argc; ++i) {
+    const std::vector<fs::path> files = files_in(argv[i]);
+    if (files.empty()) {
+      std::fprintf(stderr, "%s holds no file\n", argv[i]);
+      return 1;
+    }
+    std::chrono::duration<double> longest{};
+    fs::path slowest;
+    for (const fs::path& file : files) {
+      const auto start = std::chrono::steady_clock::now();
+      try {
+        replay(file);
+      } catch (const std::exception& e) {
+        std::fprintf(stderr, "%s: %s\n", file.c_str(), e.what());
+        return 1;
+      }
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+      if (took > longest) {
+        longest = took;
+        slowest = file;
+      }
+    }
+    std::printf("%s: %zu files, the slowest %s with %.3f s\n", argv[i], files.size(),
+                slowest.filename().c_str(), longest.count());
+  }
+  return 0;
+}
