@@ -3,10 +3,12 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "models/architecture.h"
 #include "models/strategy.h"
 #include "topology/instance.h"
+#include "units/quantity.h"
 
 namespace trnplan::models {
 
@@ -34,13 +36,26 @@ struct Pin {
   std::optional<Recompute> recompute;
 };
 
+/// What the user leaves to the planner besides the strategy ("any", a range or a list in the job).
+struct Freedom {
+  bool precision = false;  ///< mixed_precision, autocast, bf16SR or fp32
+  bool zero1 = false;      ///< on or off
+  int smallest_batch = 0, largest_batch = 0;  ///< global batch; 0 = as in Training
+  int batch_per_node = 0;                     ///< global batch of a cluster: this times its nodes; 0 = no
+  std::vector<int> nodes;                     ///< empty = as in Cluster
+  std::vector<topology::Instance> instances;  ///< empty = as in Cluster
+};
+
 struct Job {
   Architecture architecture;
   Training training;
   topology::Cluster cluster;
   Software software;
   Objective objective = Objective::step_time;
+  Seconds deadline{};  ///< of the whole run, for Objective::deadline
+  double budget = 0;   ///< USD for the whole run; 0 = none
   Pin pin;
+  Freedom freedom;
 };
 
 /// Micro-batches per data-parallel rank and step: GBS / (MBS * DP), truncated as NxDT does.

@@ -1,6 +1,7 @@
 #include "models/memory.h"
 
 #include <algorithm>
+#include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <cstdint>
 
@@ -29,6 +30,13 @@ StateBytes state_bytes(Precision precision, bool zero1) {
   if (bf16) return {2, 2, 4, 0, 8, 14, 0};
   return {2, 2, 8, 0, 8, 24, 0};
 }
+
+namespace {
+
+/// A megabyte of the cap is counted with elements of 8 bytes that have 4 on the device.
+constexpr double kBytesPerBucketMegabyte = 0.5e6;
+
+}  // namespace
 
 const StageMemory& Memory::worst() const {
   return *std::max_element(stages.begin(), stages.end(),
@@ -107,17 +115,32 @@ constexpr double kLogitGradientBytes = 6;
 
 /// A weight of one core: ZeRO-1 shards it along the first dimension.
 struct Tensor {
-  double rows, columns;
+  double rows = 0, columns = 0;
   int count = 1;
   bool expert = false;
   double elements() const { return rows * columns * count; }
 };
 
-std::vector<Tensor> local_tensors(const Architecture& a, const Strategy& s, int stage, int layers) {
+/// The weights of a stage, without a walk to the heap: the search asks for them ten thousand times a second.
+class Tensors {
+ public:
+  void push_back(const Tensor& t) { tensors_[size_++] = t; }
+  const Tensor* begin() const { return tensors_.data(); }
+  const Tensor* end() const { return tensors_.data() + size_; }
+
+ private:
+  std::array<Tensor, 16> tensors_;
+  std::size_t size_ = 0;
+};
+
+Tensors local_tensors(const Architecture& a, const Strategy& s, bool first, bool last, int layers) {
   const double t = s.tensor_parallel, h = a.hidden, q = static_cast<double>(a.heads) * a.head_dim / t;
   const double kv = 2.0 * a.kv_dim() * s.kv_replicator / t, f = a.intermediate / t;
   const double up = (a.mlp == Mlp::gated ? 2 : 1) * f;
-  std::vector<Tensor> all = {{q + kv, h, layers}, {h, q, layers}, {h, 1, 2 * layers}};
+  Tensors all;
+  all.push_back({q + kv, h, layers});
+  all.push_back({h, q, layers});
+  all.push_back({h, 1, 2 * layers});
   if (a.experts > 0) {  // (experts, h, 2f/T) and (experts, f/T, h); the router is whole on every rank
     const double experts = std::ceil(1.0 * a.experts / s.expert_parallel);
     all.push_back({experts, h * up, layers, true});
@@ -132,7 +155,6 @@ std::vector<Tensor> local_tensors(const Architecture& a, const Strategy& s, int 
     all.push_back({f, 1, layers});
     all.push_back({h, 1, 4 * layers});
   }
-  const bool first = stage == 0, last = stage == s.pipeline_parallel - 1;
   const double vocabulary = std::ceil(a.vocabulary / t);
   if (first) {
     all.push_back({vocabulary, h});
@@ -154,12 +176,12 @@ struct Weights {
   double largest = 0;
 };
 
-Weights weights_of(const Architecture& a, const Strategy& s, int stage, int layers) {
+Weights weights_of(const Architecture& a, const Strategy& s, bool first, bool last, int layers) {
   const double ranks = s.zero1 ? static_cast<double>(s.data_parallel) * s.context_parallel : 1.0;
   const double expert_ranks = std::max(1.0, ranks / s.expert_parallel);
   Weights w;
   double experts = 0;
-  for (const Tensor& tensor : local_tensors(a, s, stage, layers)) {
+  for (const Tensor& tensor : local_tensors(a, s, first, last, layers)) {
     const double shard =
         std::ceil(tensor.rows / (tensor.expert ? expert_ranks : ranks)) * tensor.columns * tensor.count;
     w.elements += tensor.elements();
@@ -244,9 +266,14 @@ LayerBytes layer_bytes(const Job& job, const Strategy& s) {
   return bytes;
 }
 
+}  // namespace
+
 StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profile, int stage, int layers,
-                         const Weights& weights, const LayerBytes& layer, const Residency& alive) {
+                         const Residency& alive) {
   const Architecture& a = job.architecture;
+  const bool last = stage == s.pipeline_parallel - 1;
+  const Weights weights = weights_of(a, s, stage == 0, last, layers);
+  const LayerBytes layer = layer_bytes(job, s);
   const Widths width = widths_of(job, s);
   const StateBytes per = state_bytes(s.precision, s.zero1);
 
@@ -269,18 +296,19 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
   // A product's gradients need its input, gathered again under sequence parallel, beside the gradient of
   // that input before it is reduced.
   const double product = (s.sequence_parallel ? 2 : 1) * width.gathered;
-  const bool last = stage == s.pipeline_parallel - 1;
   const double logits = last ? width.tokens * std::ceil(1.0 * a.vocabulary / s.tensor_parallel) : 0.0;
   const bool head = last && kLogitGradientBytes * logits + product > kLogitBytes * logits;
 
   m.moments[0] = {PeakInstant::loss, Bytes(kept), Bytes((head ? kLogitGradientBytes : kLogitBytes) * logits),
                   Bytes(head ? product : 0)};
   m.moments[1] = {PeakInstant::backward, Bytes(kept), {}, Bytes(product + layer.remade + layer.rotating)};
-  m.moments[2] = {PeakInstant::optimizer,
-                  {},
-                  {},
-                  Bytes(per.reduced * weights.reduced +
-                        (s.zero1 ? std::max(kZeroBucketBytes, 4 * weights.largest) : 0.0))};
+  m.moments[2] = {
+      PeakInstant::optimizer,
+      {},
+      {},
+      Bytes(per.reduced * weights.reduced +
+            (s.zero1 ? std::max({scatter_bucket(s).value, gather_bucket(s).value, 4 * weights.largest})
+                     : 0.0))};
   const MemoryMoment& peak =
       *std::max_element(m.moments.begin(), m.moments.end(),
                         [](const MemoryMoment& p, const MemoryMoment& q) { return p.total() < q.total(); });
@@ -291,14 +319,18 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
   return m;
 }
 
-}  // namespace
-
 double probability_of_fitting(const StageMemory& m, Bytes limit, const Profile& profile) {
   const Value& reserve = profile.value(Parameter::runtime_reserve);
   const Bytes room = limit - (m.peak() - m.runtime);
   if (room.value <= 0) return 0;
   if (reserve.log_sd <= 0) return room.value >= reserve.median ? 1 : 0;
   return 0.5 * std::erfc(std::log(reserve.median / room.value) / (reserve.log_sd * std::sqrt(2.0)));
+}
+
+Bytes margin_of_fitting(double p, const Profile& profile) {
+  const Value& reserve = profile.value(Parameter::runtime_reserve);
+  const double z = boost::math::quantile(boost::math::normal_distribution<>(), p);
+  return Bytes(reserve.median * (std::exp(z * reserve.log_sd) - 1));
 }
 
 int micro_batches(const Training& t, const Strategy& s) {
@@ -309,20 +341,46 @@ Residency residency(const Architecture& a, const Strategy& s, int micro_batches,
   return residency_of(layers_per_chunk(a, s), s, micro_batches, stage);
 }
 
-double local_parameters(const Architecture& a, const Strategy& s, int stage) {
+double stage_parameters(const Architecture& a, const Strategy& s, int stage, int layers) {
   double n = 0;
-  const int layers = sums_per_stage(layers_per_chunk(a, s), s)[static_cast<std::size_t>(stage)];
-  for (const Tensor& w : local_tensors(a, s, stage, layers)) n += w.elements();
+  for (const Tensor& w : local_tensors(a, s, stage == 0, stage == s.pipeline_parallel - 1, layers)) {
+    n += w.elements();
+  }
   return n;
+}
+
+double local_parameters(const Architecture& a, const Strategy& s, int stage) {
+  const int layers = sums_per_stage(layers_per_chunk(a, s), s)[static_cast<std::size_t>(stage)];
+  return stage_parameters(a, s, stage, layers);
 }
 
 double largest_weight(const Architecture& a, const Strategy& s) {
   const std::vector<int> layers = sums_per_stage(layers_per_chunk(a, s), s);
   double largest = 0;
   for (int stage = 0; stage < s.pipeline_parallel; ++stage) {
-    largest = std::max(largest, weights_of(a, s, stage, layers[static_cast<std::size_t>(stage)]).largest);
+    const bool last = stage == s.pipeline_parallel - 1;
+    largest = std::max(largest,
+                       weights_of(a, s, stage == 0, last, layers[static_cast<std::size_t>(stage)]).largest);
   }
   return largest;
+}
+
+Bytes scatter_bucket(const Strategy& s) {
+  return Bytes(kBytesPerBucketMegabyte * s.bucket_mb);
+}
+
+Bytes gather_bucket(const Strategy& s) {
+  const int shards = std::max(1, s.data_parallel * s.context_parallel);
+  return Bytes(kBytesPerBucketMegabyte * std::max(1, s.bucket_mb / shards) * shards);
+}
+
+std::vector<Residency> residencies(const Architecture& a, const Strategy& s, int micro_batches) {
+  const std::vector<int> parts = layers_per_chunk(a, s);
+  std::vector<Residency> all;
+  for (int stage = 0; stage < s.pipeline_parallel; ++stage) {
+    all.push_back(residency_of(parts, s, micro_batches, stage));
+  }
+  return all;
 }
 
 Memory memory_of(const Job& job, const Strategy& s, const Profile& profile) {
@@ -330,17 +388,11 @@ Memory memory_of(const Job& job, const Strategy& s, const Profile& profile) {
   memory.limit = job.cluster.instance.core.memory;
   const std::vector<int> parts = layers_per_chunk(job.architecture, s);
   const std::vector<int> layers = sums_per_stage(parts, s);
-  const LayerBytes layer = layer_bytes(job, s);
   const int m = std::max(1, micro_batches(job.training, s));
   memory.stages.reserve(layers.size());
-  Weights weights;
   for (int stage = 0; stage < s.pipeline_parallel; ++stage) {
-    const int own = layers[static_cast<std::size_t>(stage)];
-    const bool same =
-        stage > 1 && stage < s.pipeline_parallel - 1 && own == layers[static_cast<std::size_t>(stage - 1)];
-    if (!same) weights = weights_of(job.architecture, s, stage, own);
-    memory.stages.push_back(
-        stage_memory(job, s, profile, stage, own, weights, layer, residency_of(parts, s, m, stage)));
+    memory.stages.push_back(stage_memory(job, s, profile, stage, layers[static_cast<std::size_t>(stage)],
+                                         residency_of(parts, s, m, stage)));
   }
   memory.fit_probability = probability_of_fitting(memory.worst(), memory.limit, profile);
   return memory;

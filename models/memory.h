@@ -64,10 +64,11 @@ struct StageMemory {
   Bytes peak() const { return parameters + gradients + optimizer + activations + logits + staging + runtime; }
 };
 
-/// NxD's ZeRO-1 bucket as it reaches the device: the cap of 130 MB is counted with 8-byte doubles that are 4
-/// bytes there (aws-neuron/neuronx-distributed src/neuronx_distributed/trainer/trainer.py; docs/models.md,
-/// "Buckets").
-inline constexpr double kZeroBucketBytes = 65e6;
+/// NxD's ZeRO-1 buckets as they reach the device: the cap (Strategy::bucket_mb) is counted with 8-byte
+/// doubles that are 4 bytes there; the all-gather's is max(1, cap / D) MB of each rank's shard
+/// (aws-neuron/neuronx-distributed src/neuronx_distributed/trainer/trainer.py; docs/models.md, "Buckets").
+Bytes scatter_bucket(const Strategy& s);
+Bytes gather_bucket(const Strategy& s);
 
 struct Memory {
   std::vector<StageMemory> stages;
@@ -81,6 +82,10 @@ struct Memory {
 /// P(peak <= limit) of a stage with the runtime's share log-normal as the profile's `runtime_reserve` and
 /// everything else as it is.
 double probability_of_fitting(const StageMemory& m, Bytes limit, const Profile& profile);
+
+/// What must stay free below `limit` so that a stage fits with probability `p` (0 < p < 1): the quantile of
+/// the runtime's share less its median. Negative below 1/2.
+Bytes margin_of_fitting(double p, const Profile& profile);
 
 /// Layers of each of PP parts of the model, a virtual pipeline left aside: the user's cuts, else NxD's
 /// automatic partition (remainder layers go to the last parts, one each; aws-neuron/neuronx-distributed,
@@ -99,13 +104,21 @@ struct Residency {
 /// 1F1B: min(m, PP - stage). Interleaved: min(w + 1, m VPP) with w = min(2 (PP-1-stage) + (VPP-1) PP, m VPP),
 /// and all m VPP when m = PP (aws-neuron/neuronx-distributed, src/neuronx_distributed/pipeline/scheduler.py).
 Residency residency(const Architecture& a, const Strategy& s, int micro_batches, int stage);
+/// Of all stages.
+std::vector<Residency> residencies(const Architecture& a, const Strategy& s, int micro_batches);
 
 /// Parameters of one core on `stage` (of PP): layers, plus embedding on the first, final norm and head on the
 /// last. KV weights are counted with their replication, experts over EP.
 double local_parameters(const Architecture& a, const Strategy& s, int stage);
+/// The same for a stage of `layers` layers, whatever the strategy's cuts.
+double stage_parameters(const Architecture& a, const Strategy& s, int stage, int layers);
 
 /// Elements of the largest weight of a core on any stage.
 double largest_weight(const Architecture& a, const Strategy& s);
+
+/// One stage of `layers` layers of which `alive` are between forward and backward. Cost: O(1).
+StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profile, int stage, int layers,
+                         const Residency& alive);
 
 /// Cost: O(PP), with a virtual pipeline O(PP^2 VPP) for the walk through its schedule. Needs a strategy that
 /// passes the divisibility rules.

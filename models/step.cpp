@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "models/step_bound.h"
 #include "models/step_parts.h"
 #include "models/step_program.h"
 
@@ -94,59 +95,34 @@ StepModel& StepModel::operator=(StepModel&&) noexcept = default;
 Seconds StepModel::lower_bound() const {
   const StepParts& p = *parts_;
   const bool blocking = p.blocking();
-  const auto tail = [](const StageWork& w) {
-    return w.optimizer.uncontended() + uncontended(w.gather) + w.end.uncontended();
-  };
-  const auto finish = [&](const StageWork& w) {
-    return uncontended(w.gradients_to_norms) + uncontended(w.context_reduce) + uncontended(w.reduce) +
-           p.barrier.uncontended() + tail(w);
-  };
-  // Before stage i can start, the stages below must have passed a micro-batch up; after its last backward
-  // they must pass the gradient down. Meanwhile the stage's own queue is never faster than its tasks one
-  // after the other.
-  SimTime best, before, after;
+  StepCosts costs;
+  costs.barrier = p.barrier.uncontended();
+  costs.micro_batches = p.micro_batches;
   for (int i = 0; i < p.stages; ++i) {
     const StageWork& w = p.work(i);
-    SimTime own;
-    for (const Chunk& c : w.chunks)
-      own += c.forward.whole.length + c.backward.whole.length + c.weights.whole.length;
-    const auto messages = [&](int boundary) {
-      const Boundary& b = p.boundaries[static_cast<std::size_t>(boundary)];
-      return uncontended(*b.activation) + uncontended(*b.gradient);
-    };
-    if (blocking && i > 0) own += messages(i - 1);
-    if (blocking && i + 1 < p.stages) own += messages(i);
-    const SimTime body = own * p.micro_batches;
-    // With a split backward, gradients of weights may come after the last message down.
-    const SimTime drain = p.schedule == Schedule::zero_bubble ? SimTime{} : after;
-    best = std::max(best, before + body + std::max(finish(w), drain + finish(p.work(0))));
-    before += w.chunks.front().forward.whole.length;
-    after += w.chunks.front().backward.whole.length;
-    // The message over the boundary to the next stage is that stage's own where it blocks.
-    const int passed = blocking ? i - 1 : i;
-    if (passed >= 0 && passed + 1 < p.stages) {
-      const Boundary& b = p.boundaries[static_cast<std::size_t>(passed)];
-      before += uncontended(*b.activation);
-      after += uncontended(*b.gradient);
-    }
-  }
-  return to_seconds(best);
-}
-
-Seconds StepModel::compute_bound() const {
-  SimTime most;
-  for (int i = 0; i < parts_->stages; ++i) {
-    SimTime once;
-    for (const Chunk& chunk : parts_->work(i).chunks) {
-      for (const Pass* pass : {&chunk.forward, &chunk.backward, &chunk.weights}) {
-        for (const Category c : {Category::compute, Category::overhead}) {
-          once += SimTime{pass->whole.fixed.category[static_cast<std::size_t>(c)]};
-        }
+    StageCost cost;
+    for (int c = 0; c < p.chunks(); ++c) {
+      const Chunk& chunk = w.chunks[static_cast<std::size_t>(c)];
+      // Each message from or to another part of the model is launched on both its stages, forward and back.
+      const int part = c * p.stages + i, neighbours = (part > 0) + (part + 1 < p.stages * p.chunks());
+      const SimTime launches = blocking ? SimTime{} : p.message_launch.length * neighbours;
+      const SimTime up = chunk.forward.whole.length + launches;
+      const SimTime down = chunk.backward.whole.length + launches;
+      cost.each += up + down + chunk.weights.whole.length;
+      if (c == 0) {
+        cost.up = up;
+        cost.down = down;
       }
     }
-    most = std::max(most, once * parts_->micro_batches);
+    cost.reduce = uncontended(w.gradients_to_norms) + uncontended(w.context_reduce) + uncontended(w.reduce);
+    cost.tail = w.optimizer.uncontended() + uncontended(w.gather) + w.end.uncontended();
+    costs.stages.push_back(cost);
   }
-  return to_seconds(most);
+  for (int i = 0; i + 1 < p.stages; ++i) {
+    const Boundary& b = p.boundaries[static_cast<std::size_t>(i)];
+    costs.boundaries.push_back({uncontended(*b.activation), uncontended(*b.gradient)});
+  }
+  return to_seconds(step_bound(costs, blocking, p.schedule != Schedule::zero_bubble));
 }
 
 namespace {

@@ -92,10 +92,6 @@ class StepModel {
   /// A time that simulate() never beats: the busiest stage's own work and the end of the step, uncontended.
   Seconds lower_bound() const;
 
-  /// The busiest stage's computing alone, every collective free: a bound that still holds where a replica
-  /// group is refused and nothing can be said about the time of its collectives.
-  Seconds compute_bound() const;
-
   /// Cost: O(micro-batches * PP) events; flat O(micro-batches * cores * layers).
   StepReport simulate(StepOptions options = {}) const;
 

@@ -33,7 +33,7 @@ class StageBuilder {
       : p_(parts),
         stage_(stage),
         layers_(layers),
-        groups_(representative(parts.groups_of(stage))),
+        groups_(parts.representative(stage)),
         parameters_(local_parameters(parts.job.architecture, parts.strategy, stage)) {}
 
   std::shared_ptr<const StageWork> build() {
@@ -52,47 +52,13 @@ class StageBuilder {
     return sum;
   }
 
-  /// Groups that touch a representative node; the others do the same elsewhere.
-  StageGroups representative(StageGroups all) const {
-    for (Groups* groups :
-         {&all.tensor, &all.kv, &all.context, &all.expert, &all.data, &all.replicas, &all.expert_data}) {
-      std::erase_if(*groups, [&](const std::vector<int>& group) {
-        return std::none_of(group.begin(), group.end(), [&](int r) { return p_.placement.represents(r); });
-      });
-    }
-    return all;
-  }
-
-  /// The same few collectives come again and again.
-  const Collective& collective_of(const Operator& o) {
-    const auto [it, fresh] = known_.try_emplace({o.op, o.scope, o.bytes.value});
-    if (fresh) it->second = collective(p_.fabric, o.op, groups_.of(o.scope), o.bytes);
-    return it->second;
-  }
-
-  Items items_of(const OperatorList& operators) {
-    Items items;
-    for (const Operator& o : operators) {
-      if (o.scope == Scope::none) {
-        items.push_back(work_item(o.name, o.category, o.parameter, o.seconds, o.also));
-        items.back().flops = o.flops;
-        continue;
-      }
-      Items phases = transfer_items(p_.fabric, o.name, o.category, collective_of(o),
-                                    {o.scope, o.op, o.bytes, o.repeat, 0});
-      for (Item& item : phases) item.beside = o.beside;
-      append_all(items, std::move(phases));
-    }
-    return items;
-  }
-
   /// Equal lists (every chunk's layers) are made once.
   void append(Pass& pass, const char* what, const std::function<OperatorList()>& make, int times) {
     if (times == 0) return;
     const auto [it, fresh] = chains_.try_emplace(what);
     if (fresh) {
       const OperatorList operators = make();
-      auto items = std::make_shared<Items>(items_of(operators));
+      auto items = std::make_shared<Items>(operator_items_.of(operators));
       Made& made = it->second;
       for (const Operator& o : operators) made.flops += o.flops;
       made.run = std::make_shared<ChainRun>(run_chain(p_.fabric, *items, slowdown()));
@@ -167,76 +133,31 @@ class StageBuilder {
   }
 
   void make_end_of_step(StageWork& work) {
-    const Strategy& s = p_.strategy;
-    const bool has_head = stage_ == p_.stages - 1;
-    if (s.sequence_parallel) {  // norm weights' gradients, one fp32 vector each
-      work.gradients_to_norms = plain("norm gradients", Category::tensor_parallel, Scope::tensor,
-                                      4.0 * p_.job.architecture.hidden, 2 * layers() + (has_head ? 1 : 0));
-    }
-    const StateBytes per = state_bytes(s.precision, s.zero1);
-    if (s.context_parallel > 1) {
-      const int tensors = kTensorsPerLayer * layers() + 1;
-      work.context_reduce = plain("gradients over context ranks", Category::context_parallel, Scope::context,
-                                  per.gradient * parameters_ / tensors, tensors);
-    }
-    const double expert = expert_parameters(), rest = parameters_ - expert;
-    const double narrow = s.precision == Precision::fp32 ? 4 : 2;
-    if (s.zero1) {
-      const double wide = s.precision == Precision::bf16_sr ? 2 : 4;
-      work.reduce =
-          bucketed("gradients", CollectiveOp::reduce_scatter, Scope::data, wide * rest, kZeroBucketBytes);
-      append_all(work.reduce, bucketed("expert gradients", CollectiveOp::reduce_scatter, Scope::expert_data,
-                                       wide * expert, kZeroBucketBytes));
-      work.gather =
-          bucketed("weights", CollectiveOp::all_gather, Scope::data, narrow * rest, kZeroBucketBytes);
-      append_all(work.gather, bucketed("expert weights", CollectiveOp::all_gather, Scope::expert_data,
-                                       narrow * expert, kZeroBucketBytes));
-    } else {
-      work.reduce = bucketed("gradients", CollectiveOp::all_reduce, Scope::replicas, narrow * rest,
-                             kAllReduceBucketBytes);
-      append_all(work.reduce, bucketed("expert gradients", CollectiveOp::all_reduce, Scope::expert_data,
-                                       narrow * expert, kAllReduceBucketBytes));
-    }
-    const int shards = s.data_parallel * s.context_parallel;
-    Operator update = p_.layer_model.optimizer(rest, shards).front();
-    if (expert > 0) {
-      update.seconds +=
-          p_.layer_model.optimizer(expert, std::max(1, shards / s.expert_parallel)).front().seconds;
-    }
+    const EndOfStep end = end_of_step(p_.job, p_.strategy, p_.profile, p_.layer_model, stage_, layers());
+    work.gradients_to_norms = items_of(end.norms);
+    work.context_reduce = items_of(end.context);
+    work.reduce = items_of(end.reduce);
+    work.gather = items_of(end.gather);
+    const Operator& update = end.optimizer;
     work.optimizer = work_item(update.name, update.category, update.parameter, update.seconds);
     work.end = work_item("host", Category::overhead, Parameter::step_overhead,
                          Seconds(p_.profile[Parameter::step_overhead]));
   }
 
-  /// Weights of the experts on this core.
-  double expert_parameters() const {
-    const Architecture& a = p_.job.architecture;
-    if (a.experts == 0) return 0;
-    return static_cast<double>(a.experts) / p_.strategy.expert_parallel * layers() * 3.0 * a.hidden *
-           a.intermediate / p_.strategy.tensor_parallel;
-  }
-
-  /// `repeat` all-reduces of `bytes`, one after the other.
-  Items plain(std::string_view name, Category c, Scope scope, double bytes, int repeat) {
-    const Call call{scope, CollectiveOp::all_reduce, Bytes(bytes), repeat, 0};
-    return transfer_items(p_.fabric, name, c, collective(p_.fabric, call.op, groups_.of(scope), call.bytes),
-                          call);
-  }
-
-  /// A long vector in buckets, one collective each, one after the other.
-  Items bucketed(std::string_view name, CollectiveOp op, Scope scope, double bytes, double bucket) {
-    const Groups& groups = groups_.of(scope);
-    if (groups.empty() || bytes == 0) return {};
-    const int buckets = static_cast<int>(std::max(1.0, std::ceil(bytes / bucket)));
-    const Call call{scope, op, Bytes(bytes / buckets), buckets, 0};
-    Items items = transfer_items(p_.fabric, name, Category::data_parallel,
-                                 collective(p_.fabric, op, groups, call.bytes), call);
-    if (items.empty()) return items;
-    Item& head = items.front();
-    head.fixed.add(name, Category::data_parallel, Parameter::bucket_overhead,
-                   to_sim_time(Seconds(p_.profile[Parameter::bucket_overhead] * buckets)));
-    head.length = head.fixed.total();
-    return items;
+  Items items_of(const std::vector<EndCall>& calls) {
+    Items all;
+    for (const EndCall& c : calls) {
+      const Groups& groups = groups_.of(c.call.scope);
+      if (groups.empty()) continue;
+      Items items = transfer_items(p_.fabric, c.name, c.category,
+                                   collective(p_.fabric, c.call.op, groups, c.call.bytes), c.call);
+      if (items.empty()) continue;
+      Item& head = items.front();
+      head.fixed.add(c.name, c.category, Parameter::bucket_overhead, to_sim_time(c.buckets));
+      head.length = head.fixed.total();
+      append_all(all, std::move(items));
+    }
+    return all;
   }
 
   struct Made {
@@ -250,7 +171,7 @@ class StageBuilder {
   std::vector<int> layers_;  ///< per chunk
   StageGroups groups_;
   double parameters_;
-  std::map<std::tuple<CollectiveOp, Scope, double>, Collective> known_;
+  OperatorItems operator_items_{p_.fabric, groups_};
   std::map<std::string_view, Made> chains_;
 };
 
@@ -264,128 +185,98 @@ std::vector<std::vector<int>> layers_by_chunk(const Architecture& a, const Strat
   return layers;
 }
 
-/// Groups without their place among the nodes: node classes counted from the first one, local cores as they
-/// are. Equal keys, equal loads but for a shift.
-void add_key(std::vector<int>& key, const Groups& groups, const topology::Placement& placement, int cls) {
-  key.push_back(-1);
-  for (const std::vector<int>& group : groups) {
-    if (std::none_of(group.begin(), group.end(), [&](int r) { return placement.represents(r); })) continue;
-    key.push_back(-2);
-    int last = -1;
-    for (const int r : group) {
-      if (placement.node_of(r) != last) {
-        last = placement.node_of(r);
-        key.push_back(-3 - (placement.class_of_node(last) - cls + placement.classes()));
-        key.push_back(placement.represents(r) ? 1 : 0);
-      }
-      key.push_back(placement.local_of(r));
-    }
-  }
+/// Weights of the experts on a core with `layers` layers.
+double expert_parameters(const Architecture& a, const Strategy& s, int layers) {
+  if (a.experts == 0) return 0;
+  return static_cast<double>(a.experts) / s.expert_parallel * layers * 3.0 * a.hidden * a.intermediate /
+         s.tensor_parallel;
+}
+
+/// A long vector in buckets, one collective each, one after the other.
+void add_buckets(std::vector<EndCall>& calls, std::string_view name, CollectiveOp op, Scope scope,
+                 double bytes, Bytes bucket, const Profile& profile) {
+  if (bytes == 0) return;
+  const int buckets = static_cast<int>(std::max(1.0, std::ceil(bytes / bucket.value)));
+  calls.push_back({name,
+                   Category::data_parallel,
+                   {scope, op, Bytes(bytes / buckets), buckets, 0},
+                   Seconds(profile[Parameter::bucket_overhead] * buckets)});
 }
 
 }  // namespace
 
-const Groups& StageGroups::of(Scope scope) const {
-  switch (scope) {
-    case Scope::kv_replicas:
-      return kv;
-    case Scope::context:
-      return context;
-    case Scope::expert:
-      return expert;
-    case Scope::data:
-      return data;
-    case Scope::replicas:
-      return replicas;
-    case Scope::expert_data:
-      return expert_data;
-    case Scope::tensor:
-    case Scope::pipeline:
-    case Scope::none:
-      break;
+Items OperatorItems::of(const OperatorList& operators) {
+  Items items;
+  for (const Operator& o : operators) {
+    if (o.scope == Scope::none) {
+      items.push_back(work_item(o.name, o.category, o.parameter, o.seconds, o.also));
+      items.back().flops = o.flops;
+      continue;
+    }
+    const auto [it, fresh] = known_.try_emplace({o.op, o.scope, o.bytes.value});
+    if (fresh) it->second = collective(fabric_, o.op, groups_.of(o.scope), o.bytes);
+    Items phases =
+        transfer_items(fabric_, o.name, o.category, it->second, {o.scope, o.op, o.bytes, o.repeat, 0});
+    for (Item& item : phases) item.beside = o.beside;
+    append_all(items, std::move(phases));
   }
-  return tensor;
+  return items;
+}
+
+EndOfStep end_of_step(const Job& job, const Strategy& s, const Profile& profile, const LayerModel& model,
+                      int stage, int layers) {
+  const Architecture& a = job.architecture;
+  const double parameters = stage_parameters(a, s, stage, layers);
+  const bool has_head = stage == s.pipeline_parallel - 1;
+  const StateBytes per = state_bytes(s.precision, s.zero1);
+  EndOfStep end;
+  if (s.sequence_parallel) {  // norm weights' gradients, one fp32 vector each
+    const int norms = 2 * layers + (has_head ? 1 : 0);
+    end.norms.push_back({"norm gradients",
+                         Category::tensor_parallel,
+                         {Scope::tensor, CollectiveOp::all_reduce, Bytes(4.0 * a.hidden), norms, 0}});
+  }
+  if (s.context_parallel > 1) {
+    const int tensors = kTensorsPerLayer * layers + 1;
+    end.context.push_back(
+        {"gradients over context ranks",
+         Category::context_parallel,
+         {Scope::context, CollectiveOp::all_reduce, Bytes(per.gradient * parameters / tensors), tensors, 0}});
+  }
+  const double expert = expert_parameters(a, s, layers), rest = parameters - expert;
+  const double narrow = s.precision == Precision::fp32 ? 4 : 2;
+  const auto add = [&](std::vector<EndCall>& calls, CollectiveOp op, Scope scope, double each,
+                       std::string_view name, std::string_view of_experts, Bytes bucket) {
+    add_buckets(calls, name, op, scope, each * rest, bucket, profile);
+    add_buckets(calls, of_experts, op, Scope::expert_data, each * expert, bucket, profile);
+  };
+  if (s.zero1) {
+    add(end.reduce, CollectiveOp::reduce_scatter, Scope::data, s.precision == Precision::bf16_sr ? 2 : 4,
+        "gradients", "expert gradients", scatter_bucket(s));
+    add(end.gather, CollectiveOp::all_gather, Scope::data, narrow, "weights", "expert weights",
+        gather_bucket(s));
+  } else {
+    add(end.reduce, CollectiveOp::all_reduce, Scope::replicas, narrow, "gradients", "expert gradients",
+        Bytes(kAllReduceBucketBytes));
+  }
+  const int shards = s.data_parallel * s.context_parallel;
+  end.optimizer = model.optimizer(rest, shards).front();
+  if (expert > 0) {
+    end.optimizer.seconds += model.optimizer(expert, std::max(1, shards / s.expert_parallel)).front().seconds;
+  }
+  return end;
 }
 
 StepParts::StepParts(const Job& j, const Strategy& s, const Profile& p, const topology::ChipGraph& g,
                      Schedule schedule_)
-    : job(j),
-      strategy(s),
-      profile(p),
+    : StepLayout(j, s, p, g),
       schedule(schedule_),
-      graph(g),
-      order(job.cluster, {s.tensor_parallel, s.context_parallel, s.data_parallel, s.pipeline_parallel}),
-      placement(job.cluster, order),
-      fabric(job.cluster, graph, placement, profile),
       layer_model(job, strategy, profile),
-      micro_batches(models::micro_batches(job.training, s)),
-      stages(s.pipeline_parallel) {
+      micro_batches(models::micro_batches(job.training, s)) {
   make_stages();
   make_boundaries();
-  make_barrier();
+  barrier = make_barrier(job, strategy, profile);
   must_expand = chains_share_with_others();
-}
-
-StageGroups StepParts::groups_of(int stage) const {
-  StageGroups g;
-  const int t = strategy.tensor_parallel, c = strategy.context_parallel, d = strategy.data_parallel;
-  const auto add = [](Groups& groups, std::vector<int> group) {
-    if (group.size() > 1) groups.push_back(std::move(group));
-  };
-  for (int data = 0; data < d; ++data) {
-    for (int context = 0; context < c; ++context) {
-      std::vector<int> tensor;
-      for (int i = 0; i < t; ++i) tensor.push_back(order.rank(stage, data, context, i));
-      for (std::vector<int>& copies : order.kv_groups_of(tensor, strategy.kv_replicator))
-        add(g.kv, std::move(copies));
-      add(g.tensor, std::move(tensor));
-    }
-  }
-  for (int i = 0; i < t; ++i) {
-    for (int context = 0; context < c; ++context) {
-      std::vector<int> copies;
-      for (int data = 0; data < d; ++data) copies.push_back(order.rank(stage, data, context, i));
-      add(g.replicas, std::move(copies));
-    }
-    std::vector<int> sharding;
-    for (int data = 0; data < d; ++data) {
-      std::vector<int> ring;
-      for (int context = 0; context < c; ++context) ring.push_back(order.rank(stage, data, context, i));
-      sharding.insert(sharding.end(), ring.begin(), ring.end());
-      add(g.context, std::move(ring));
-    }
-    // Expert parallel splits data parallel: neighbours hold different experts.
-    const int e = strategy.expert_parallel;
-    for (int context = 0; context < c && e > 1; ++context) {
-      for (int block = 0; block < d / e; ++block) {
-        std::vector<int> others;
-        for (int k = 0; k < e; ++k) others.push_back(order.rank(stage, block * e + k, context, i));
-        add(g.expert, std::move(others));
-      }
-    }
-    for (int k = 0; k < e; ++k) {
-      std::vector<int> same;
-      for (int data = k; data < d; data += e) {
-        for (int context = 0; context < c; ++context) same.push_back(order.rank(stage, data, context, i));
-      }
-      add(g.expert_data, std::move(same));
-    }
-    add(g.data, std::move(sharding));
-  }
-  return g;
-}
-
-Groups StepParts::pairs_of(int boundary) const {
-  Groups pairs;
-  const int above = (boundary + 1) % stages;
-  for (int data = 0; data < strategy.data_parallel; ++data) {
-    for (int context = 0; context < strategy.context_parallel; ++context) {
-      for (int i = 0; i < strategy.tensor_parallel; ++i) {
-        pairs.push_back({order.rank(boundary, data, context, i), order.rank(above, data, context, i)});
-      }
-    }
-  }
-  return pairs;
 }
 
 void StepParts::make_stages() {
@@ -393,13 +284,13 @@ void StepParts::make_stages() {
   std::map<std::vector<int>, std::pair<std::shared_ptr<const StageWork>, int>> known;
   for (int stage = 0; stage < stages; ++stage) {
     const StageGroups groups = groups_of(stage);
-    const int cls = placement.class_of_rank(order.rank(stage, 0, 0, 0));
+    const int cls = class_of(stage);
     std::vector<int> key = layers[at(stage)];
     key.push_back(stage == 0);
     key.push_back(stage == stages - 1);
     for (const Groups* g : {&groups.tensor, &groups.kv, &groups.context, &groups.expert, &groups.data,
                             &groups.replicas, &groups.expert_data})
-      add_key(key, *g, placement, cls);
+      add_key(key, *g, cls);
     const auto [it, fresh] = known.try_emplace(std::move(key));
     if (fresh) it->second = {StageBuilder(*this, stage, layers[at(stage)]).build(), cls};
     parts.push_back({it->second.first, fabric.shift_of(cls) - fabric.shift_of(it->second.second)});
@@ -410,16 +301,13 @@ void StepParts::make_boundaries() {
   message_launch = work_item("message launch", Category::pipeline, Parameter::task_launch,
                              Seconds(profile[Parameter::task_launch]));
   std::map<std::vector<int>, std::pair<Boundary, int>> known;
-  const int count = strategy.virtual_pipeline > 1 && stages > 1 ? stages : stages - 1;
-  for (int b = 0; b < count; ++b) {
+  for (int b = 0; b < boundary_count(); ++b) {
     const Groups all = pairs_of(b);
-    Groups pairs;
-    for (const std::vector<int>& pair : all) {
-      if (placement.represents(pair[0]) || placement.represents(pair[1])) pairs.push_back(pair);
-    }
+    Groups pairs = all;
+    keep_representative(pairs);
     const int cls = placement.class_of_rank(all.front().front());
     std::vector<int> key;
-    add_key(key, all, placement, cls);
+    add_key(key, all, cls);
     const auto [it, fresh] = known.try_emplace(std::move(key));
     if (fresh) {
       const auto message = [&](std::string_view name, Bytes bytes) {
@@ -448,9 +336,10 @@ void StepParts::make_boundaries() {
 /// on in the shipped configs) over tensor and pipeline groups; the last two over context groups too. Every
 /// stage waits. (aws-neuron/neuronx-distributed-training utils/exp_manager.py;
 /// aws-neuron/neuronx-distributed parallel_layers/grads.py.)
-void StepParts::make_barrier() {
-  const int context = strategy.context_parallel > 1 ? 2 : 0;
+Item make_barrier(const Job& job, const Strategy& s, const Profile& profile) {
+  const int context = s.context_parallel > 1 ? 2 : 0;
   const int reduces = 3 + 2 + 2 + context, between_nodes = 2 + 2 + 1;
+  Item barrier;
   barrier.name = "scalar all-reduces";
   barrier.transfer_category = Category::overhead;
   barrier.fixed.add(barrier.name, Category::overhead, Parameter::in_graph_alpha,
@@ -460,6 +349,7 @@ void StepParts::make_barrier() {
                       to_sim_time(Seconds(between_nodes * profile[Parameter::efa_latency])));
   }
   barrier.length = barrier.fixed.total();
+  return barrier;
 }
 
 /// True when a stage's own collectives use a link or NIC that another stage may use at the same time: then

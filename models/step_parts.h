@@ -8,26 +8,15 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "models/step.h"
 #include "models/step_items.h"
-#include "topology/placement.h"
-#include "topology/rank_order.h"
+#include "models/step_layout.h"
 
 namespace trnplan::models {
-
-using Groups = std::vector<std::vector<int>>;
-
-/// Groups of one stage, by what runs on them.
-struct StageGroups {
-  Groups tensor, kv, context, expert;
-  Groups data;         ///< over which ZeRO-1 shards: DP x CP
-  Groups replicas;     ///< DP alone: plain data parallel after context ranks have added up
-  Groups expert_data;  ///< as data for expert weights: DP x CP / EP
-  const Groups& of(Scope scope) const;
-};
 
 /// A sequence of items run alone.
 struct ChainRun {
@@ -41,6 +30,20 @@ struct ChainRun {
 };
 /// Devices 0 (compute) and 1 (collectives that run beside it).
 ChainRun run_chain(const Fabric& fabric, const Items& chain, double slowdown);
+
+/// Operators of one core as items of the groups it belongs to.
+class OperatorItems {
+ public:
+  /// Keeps references to its arguments.
+  OperatorItems(const Fabric& fabric, const StageGroups& groups) : fabric_(fabric), groups_(groups) {}
+  Items of(const OperatorList& operators);
+
+ private:
+  const Fabric& fabric_;
+  const StageGroups& groups_;
+  std::map<std::tuple<CollectiveOp, Scope, double>, Collective>
+      known_;  ///< the same few come again and again
+};
 
 /// Operators that are done one after the other, `times` times.
 struct Chain {
@@ -81,19 +84,39 @@ struct Boundary {
   Fabric::Id shift = 0;
 };
 
+/// The end of a step as calls: what each collective is made from, and the seconds that start its buckets.
+struct EndCall {
+  std::string_view name;
+  Category category = Category::data_parallel;
+  Call call;
+  Seconds buckets{};
+};
+struct EndOfStep {
+  std::vector<EndCall> norms, context, reduce, gather;
+  Operator optimizer;
+};
+/// Of a stage of `layers` layers.
+EndOfStep end_of_step(const Job& job, const Strategy& s, const Profile& profile, const LayerModel& model,
+                      int stage, int layers);
+
+/// Scalars that all stages wait for.
+Item make_barrier(const Job& job, const Strategy& s, const Profile& profile);
+
+/// Whose operators run at the same time as others.
+inline bool overlaps(const Strategy& s) {
+  return s.context_parallel > 1;
+}
+
+/// Messages occupy both their stages (1F1B), or go beside what they compute.
+inline bool blocks(const Strategy& s, Schedule schedule) {
+  return s.virtual_pipeline == 1 && schedule == Schedule::nxd;
+}
+
 /// Everything the program is made of.
-struct StepParts {
-  Job job;
-  Strategy strategy;
-  Profile profile;
+struct StepParts : StepLayout {
   Schedule schedule;
-  topology::ChipGraph graph;
-  topology::RankOrder order;
-  topology::Placement placement;
-  Fabric fabric;
   LayerModel layer_model;
   int micro_batches;
-  int stages;
   std::vector<StagePart> parts;
   std::vector<Boundary> boundaries;  ///< of stage s to s + 1; with chunks also of the last to the first
   Item message_launch;               ///< of a send or a receive that goes beside what a stage computes
@@ -105,18 +128,12 @@ struct StepParts {
 
   const StageWork& work(int stage) const { return *parts[static_cast<std::size_t>(stage)].work; }
   int chunks() const { return strategy.virtual_pipeline; }
-  /// Messages occupy both their stages (1F1B), or go beside what they compute.
-  bool blocking() const { return strategy.virtual_pipeline == 1 && schedule == Schedule::nxd; }
-  bool overlaps() const { return strategy.context_parallel > 1; }
-  /// All groups of a stage, also those off the representative nodes.
-  StageGroups groups_of(int stage) const;
-  /// Pairs of ranks that send over a boundary.
-  Groups pairs_of(int boundary) const;
+  bool blocking() const { return blocks(strategy, schedule); }
+  bool overlaps() const { return models::overlaps(strategy); }
 
  private:
   void make_stages();
   void make_boundaries();
-  void make_barrier();
   bool chains_share_with_others() const;
 };
 

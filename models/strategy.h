@@ -47,6 +47,9 @@ struct Strategy {
   bool flash_attention = true;
   int kv_replicator = 1;  ///< copies of each KV head: max(1, TP / kv_heads) on NxDT
   Precision precision = Precision::mixed_precision;
+  /// Cap of ZeRO-1's buckets, MB as NxD counts them (ALL_GATHER_REDUCE_SCATTER_BUCKET_CAP_MB). More than 140
+  /// gave NaN (aws-neuron/neuronx-distributed src/neuronx_distributed/trainer/trainer.py).
+  int bucket_mb = 130;
   std::vector<int> pipeline_cuts;  ///< last layer of each stage but the last; empty = automatic
 
   auto operator<=>(const Strategy&) const = default;

@@ -9,6 +9,7 @@ Plan make_plan(const models::Job& job, const models::Strategy& strategy, const m
   plan.nodes = job.cluster.nodes;
   plan.instance = job.cluster.instance.name;
   plan.micro_batches = models::micro_batches(job.training, strategy);
+  plan.global_batch = job.training.global_batch;
   plan.schedule = schedule;
   plan.report = models::StepModel(job, strategy, profile, graph, schedule).simulate();
   plan.memory = models::memory_of(job, strategy, profile);

@@ -27,6 +27,7 @@ struct Plan {
   int nodes = 1;
   std::string instance;
   int micro_batches = 0;
+  int global_batch = 0;  ///< sequences per step
   models::Schedule schedule = models::Schedule::nxd;
   models::StepReport report;
   models::Memory memory;

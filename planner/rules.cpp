@@ -75,16 +75,13 @@ Found kv_replicator(const Job& job, const Strategy& s) {
   const Architecture& a = job.architecture;
   const int t = s.tensor_parallel, r = s.kv_replicator;
   const int expected = std::max(1, t / std::max(1, a.kv_heads));
-  const bool splits = r >= 1 && saturating_product({a.kv_heads, r}) % t == 0 && t % r == 0;
-  if (splits && r == expected) return std::nullopt;
-  return Violation{
-      "kv-replicator",
-      splits ? fmt::format("kv_replicator {} makes more copies of {} KV heads than TP {} needs", r,
-                           a.kv_heads, t)
-             : fmt::format("{} KV heads x kv_replicator {} cannot be split over TP {}", a.kv_heads, r, t),
-      saturating_product({a.kv_heads, expected}) % t == 0
-          ? fmt::format("set kv_replicator to {}", expected)
-          : "choose a TP that divides, or is a multiple of, the KV heads"};
+  // More copies than TP needs are legal, and only add work.
+  if (r >= 1 && saturating_product({a.kv_heads, r}) % t == 0 && t % r == 0) return std::nullopt;
+  return Violation{"kv-replicator",
+                   fmt::format("{} KV heads x kv_replicator {} cannot be split over TP {}", a.kv_heads, r, t),
+                   saturating_product({a.kv_heads, expected}) % t == 0
+                       ? fmt::format("set kv_replicator to {}", expected)
+                       : "choose a TP that divides, or is a multiple of, the KV heads"};
 }
 
 Found vocabulary(const Job& job, const Strategy& s) {

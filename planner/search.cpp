@@ -1,138 +1,57 @@
 #include "planner/search.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
+#include <chrono>
 #include <map>
+#include <memory>
+#include <queue>
 #include <set>
 #include <stdexcept>
-#include <string_view>
 #include <tuple>
+#include <utility>
 
-#include <fmt/format.h>
-
-#include "planner/judge.h"
+#include "planner/candidates.h"
+#include "planner/explain.h"
+#include "planner/parallel.h"
 #include "planner/rules.h"
-#include "planner/space.h"
 
 namespace trnplan::planner {
 
 using models::Job;
-using models::Memory;
-using models::Strategy;
-using topology::Verdict;
+using models::Objective;
 
 namespace {
 
-double gib(Bytes b) {
-  return in_gibibytes(b);
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
 }
-
-/// Verdicts of a job's layouts; a layout is its degrees.
-class Verdicts {
- public:
-  Verdicts(const Job& job, const topology::ChipGraph& graph) : job_(job), graph_(graph) {}
-
-  const topology::PlacementVerdict& of(const Strategy& s) {
-    const std::array<int, 4> key = {s.tensor_parallel, s.context_parallel, s.data_parallel,
-                                    s.pipeline_parallel};
-    const auto [it, fresh] = known_.try_emplace(key);
-    if (fresh) it->second = placement_verdict(job_, s, graph_);
-    return it->second;
-  }
-
- private:
-  const Job& job_;
-  const topology::ChipGraph& graph_;
-  std::map<std::array<int, 4>, topology::PlacementVerdict> known_;
-};
-
-constexpr std::int64_t kLargestBatch = 1'000'000'000;
-
-enum class Fate { legal, refused, doubtful, too_large };
-
-struct Candidate {
-  Strategy strategy;
-  Fate fate = Fate::legal;
-  std::vector<Violation> violations;
-  std::optional<Memory> memory;  ///< when no rule about numbers is broken
-  Seconds bound{};
-};
 
 /// The user asked for exactly this layout, so its doubts are his.
 bool layout_is_pinned(const Job& job) {
   return job.pin.tensor_parallel && (job.pin.pipeline_parallel || job.pin.data_parallel);
 }
 
-/// True when every rule broken is one of `rules`.
-bool breaks_only(const Candidate& c, std::initializer_list<std::string_view> rules) {
-  return std::all_of(c.violations.begin(), c.violations.end(), [&](const Violation& v) {
-    return std::find(rules.begin(), rules.end(), v.rule) != rules.end();
-  });
-}
-
-/// Only rules that leave a meaningful program have a time to be tempted by.
-bool has_meaningful_time(const Candidate& c) {
-  return c.fate == Fate::too_large ||
-         breaks_only(c, {"replica-group", "pipeline-parity", "vocabulary", "tied-embeddings"});
-}
-
-Candidate classify(const Job& job, const models::Profile& profile, const Strategy& s, Verdicts& verdicts,
-                   bool accept_doubt) {
-  Candidate c{s, Fate::legal, rule_violations(job, s), std::nullopt, {}};
-  if (auto missing = not_modelled(job, s)) c.violations.push_back(std::move(*missing));
-  if (!c.violations.empty()) {
-    c.fate = Fate::refused;
-    if (breaks_only(c, {"batch", "pipeline-parity", "vocabulary", "tied-embeddings"})) {
-      c.memory = models::memory_of(job, s, profile);
+/// The clusters a job may use, each with its batch.
+std::vector<Job> clusters_of(const Job& job) {
+  const models::Freedom& free = job.freedom;
+  std::vector<Job> all;
+  const std::vector<int> nodes = free.nodes.empty() ? std::vector<int>{job.cluster.nodes} : free.nodes;
+  const auto instances =
+      free.instances.empty() ? std::vector<topology::Instance>{job.cluster.instance} : free.instances;
+  for (const topology::Instance& instance : instances) {
+    for (const int n : nodes) {
+      Job one = job;
+      one.cluster.instance = instance;
+      one.cluster.nodes = n;
+      if (free.batch_per_node > 0) one.training.global_batch = free.batch_per_node * n;
+      all.push_back(std::move(one));
     }
-    return c;
   }
-  c.memory = models::memory_of(job, s, profile);
-  c.violations = replica_group_violation(verdicts.of(s));
-  if (!c.violations.empty() && !(c.violations.front().doubtful && accept_doubt)) {
-    c.fate = c.violations.front().doubtful ? Fate::doubtful : Fate::refused;
-    return c;
-  }
-  if (!c.memory->fits()) c.fate = Fate::too_large;
-  return c;
+  return all;
 }
 
-bool same_layout(const Strategy& a, const Strategy& b) {
-  return a.tensor_parallel == b.tensor_parallel && a.pipeline_parallel == b.pipeline_parallel &&
-         a.data_parallel == b.data_parallel && a.context_parallel == b.context_parallel;
-}
-
-/// Of the strategies that are legal and fit, the fastest by bound that satisfies `like`.
-template <class Like>
-const Candidate* best_legal(const std::vector<Candidate>& all, Like&& like) {
-  const Candidate* best = nullptr;
-  for (const Candidate& c : all) {
-    if (c.fate != Fate::legal || !like(c.strategy)) continue;
-    if (best == nullptr || c.bound < best->bound) best = &c;
-  }
-  return best;
-}
-
-std::string memory_fix(const std::vector<Candidate>& all, const Strategy& s) {
-  const Candidate* near = best_legal(all, [&](const Strategy& o) { return same_layout(o, s); });
-  if (near == nullptr) return "no recompute policy makes this layout fit: raise TP or PP";
-  return fmt::format("recompute {} at micro-batch {} needs {:.1f} GiB", to_string(near->strategy.recompute),
-                     near->strategy.micro_batch, gib(near->memory->worst().peak()));
-}
-
-std::string layout_fix(const Job& job, const topology::ChipGraph& graph, const std::vector<Candidate>& all,
-                       const Strategy& s, const topology::GroupVerdict& offending) {
-  const Candidate* near =
-      best_legal(all, [&](const Strategy& o) { return o.pipeline_parallel == s.pipeline_parallel; });
-  if (near == nullptr) near = best_legal(all, [](const Strategy&) { return true; });
-  if (near != nullptr) {
-    const Strategy& n = near->strategy;
-    return fmt::format("use TP {} x PP {} x DP {} with recompute {}", n.tensor_parallel, n.pipeline_parallel,
-                       n.data_parallel, to_string(n.recompute));
-  }
-  return replica_group_fix(job, graph, s, offending);
-}
+/// Smaller is better: nodes first where the smallest cluster is wanted, then seconds or USD per token.
+using Score = std::pair<double, double>;
 
 class Search {
  public:
@@ -140,249 +59,317 @@ class Search {
       : job_(job),
         profile_(profile),
         options_(options),
-        graph_(job.cluster.instance),
-        verdicts_(job, graph_),
-        accept_doubt_(options.allow_doubtful || layout_is_pinned(job)) {}
+        threads_(thread_count(options.threads)),
+        accept_doubt_(options.allow_doubtful || layout_is_pinned(job)),
+        margin_(models::margin_of_fitting(options.fit_probability, profile)),
+        start_(std::chrono::steady_clock::now()) {}
 
   SearchResult run() {
-    classify_all();
-    simulate_best_first();
-    collect_refusals();
-    if (result_.plans.empty()) explain();
+    for (Job& one : clusters_of(job_)) {
+      clusters_.emplace_back(std::move(one), profile_, accept_doubt_, margin_, threads_, options_.stop);
+      if (clusters_.back().stopped()) result_.complete = false;
+    }
+    std::vector<Place> open;
+    for (std::size_t k = 0; k < clusters_.size(); ++k) {
+      std::vector<Place> mine = legal_of(static_cast<int>(k));
+      legal_ += static_cast<int>(mine.size());
+      open.insert(open.end(), mine.begin(), mine.end());
+    }
+    result_.plans = best_of(open, at(std::max(1, options_.top)), true);
+    if (!result_.plans.empty()) {
+      result_.layouts = best_of_layouts(place_of(result_.plans.front()).first);
+      if (clusters_.size() > 1) compare_clusters();
+    }
+    count();
+    explain();
     return std::move(result_);
   }
 
  private:
-  void classify_all() {
-    for (const Strategy& s : enumerate(job_)) {
-      candidates_.push_back(classify(job_, profile_, s, verdicts_, accept_doubt_));
-      Candidate& c = candidates_.back();
-      if (c.fate == Fate::legal) find_bound(c);
-      ++result_.counts.enumerated;
-      if (c.fate == Fate::refused || c.fate == Fate::doubtful) ++result_.counts.refused;
-      if (c.fate == Fate::too_large) ++result_.counts.too_large;
+  using Place = std::pair<int, int>;  ///< cluster, candidate
+
+  Candidate& candidate(Place p) { return clusters_[at(p.first)].all[at(p.second)]; }
+
+  std::vector<Place> legal_of(int cluster) {
+    std::vector<Place> places;
+    const auto& all = clusters_[at(cluster)].all;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all[i].fate == Fate::legal) places.emplace_back(cluster, static_cast<int>(i));
     }
+    return places;
   }
 
-  void find_bound(Candidate& c) const {
-    try {
-      c.bound = bound(c.strategy);
-    } catch (const std::overflow_error&) {
-      c.fate = Fate::refused;
-      c.violations.push_back(beyond_the_clock());
+  Place place_of(const Plan& plan) const {
+    for (const auto& [place, known] : simulated_) {
+      const bool same = known && known->strategy == plan.strategy && known->nodes == plan.nodes &&
+                        known->instance == plan.instance;
+      if (same) return place;
     }
+    throw std::logic_error("a plan that was never simulated");
   }
 
-  Seconds bound(const Strategy& s) const {
-    return models::StepModel(job_, s, profile_, graph_).lower_bound();
+  /// Of a step of that many sequences on a cluster.
+  Score score(int cluster, int batch, Seconds step) const {
+    const Job& job = clusters_[at(cluster)].job();
+    double per_token = step.value / (static_cast<double>(batch) * job.training.sequence);
+    if (job_.objective == Objective::cost)
+      per_token *= job.cluster.instance.usd_per_hour() * job.cluster.nodes / 3600;
+    return {job_.objective == Objective::deadline ? job.cluster.nodes : 0, per_token};
+  }
+  Score score(Place p) {
+    const Candidate& c = candidate(p);
+    return score(p.first, clusters_[at(p.first)].batch_of(c.strategy), c.bound);
+  }
+  Score score(const Place& p, const Plan& plan) const {
+    return score(p.first, plan.global_batch, plan.report.step);
   }
 
-  static bool better(const Plan& a, const Plan& b) {
-    return std::tie(a.report.step, a.strategy) < std::tie(b.report.step, b.strategy);
+  Seconds run_of(Place p, Seconds step, int batch) const {
+    const models::Training& t = clusters_[at(p.first)].job().training;
+    return Seconds(t.tokens / (static_cast<double>(batch) * t.sequence) * step.value);
+  }
+  bool in_time(Seconds run) const { return job_.deadline.value <= 0 || run <= job_.deadline; }
+  bool in_budget(const Plan& plan) const {
+    return job_.budget <= 0 || plan.usd_per_hour * plan.run.value / 3600 <= job_.budget;
   }
 
-  /// Simulates once; later calls look it up.
-  const Plan& plan_of(const Candidate& c) {
-    const auto known = simulated_.find(c.strategy);
-    if (known != simulated_.end()) return known->second;
-    Plan plan = make_plan(job_, c.strategy, profile_, graph_);  // may throw: nothing is remembered then
-    plan.doubts = c.violations;
-    for (Violation& v : plan.doubts) v.fix = group_fix(c.strategy);
-    return simulated_.emplace(c.strategy, std::move(plan)).first->second;
+  bool stop_now() {
+    const bool asked = options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed);
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
+    return asked || (options_.time_limit.value > 0 && spent.count() > options_.time_limit.value);
   }
 
-  /// The `most` best of `open`, which is in order of bounds: simulates until no bound can beat the worst of
-  /// them.
-  std::vector<Plan> best_of(const std::vector<const Candidate*>& open, std::size_t most) {
-    std::vector<Plan> best;
-    for (const Candidate* c : open) {
-      if (best.size() == most && c->bound > best.back().report.step) break;
-      Plan plan;
+  /// Simulates what is not known yet, on all threads.
+  void simulate(const std::vector<Place>& places) {
+    std::vector<Place> fresh;
+    for (const Place& p : places) {
+      if (!simulated_.contains(p)) fresh.push_back(p);
+    }
+    std::vector<std::optional<Plan>> plans(fresh.size());
+    parallel_for(static_cast<int>(fresh.size()), threads_, [&](int i) {
+      const Candidates& cluster = clusters_[at(fresh[at(i)].first)];
+      const Candidate& c = cluster.all[at(fresh[at(i)].second)];
       try {
-        plan = plan_of(*c);
+        plans[at(i)] = make_plan(cluster.job_of(c.strategy), c.strategy, profile_, cluster.graph());
       } catch (const std::overflow_error&) {
-        continue;  // beyond the simulation clock, and so beyond every other plan
+        // beyond the simulation clock, and so beyond every other plan
       }
-      best.insert(std::upper_bound(best.begin(), best.end(), plan, better), std::move(plan));
-      if (best.size() > most) best.pop_back();
+    });
+    for (std::size_t i = 0; i < fresh.size(); ++i) {
+      Candidates& cluster = clusters_[at(fresh[i].first)];
+      if (plans[i] && accept_doubt_) {
+        const Candidate& c = candidate(fresh[i]);
+        plans[i]->doubts = cluster.violations(c);
+        for (Violation& v : plans[i]->doubts)
+          v.fix =
+              replica_group_fix(cluster.job(), cluster.graph(), c.strategy, *cluster.verdict(c).offending);
+      }
+      simulated_.emplace(fresh[i], std::move(plans[i]));
     }
-    return best;
   }
 
-  void simulate_best_first() {
-    std::vector<const Candidate*> open;
-    for (const Candidate& c : candidates_) {
-      if (c.fate == Fate::legal) open.push_back(&c);
+  struct Ranked {
+    Score score;
+    Place place;
+    Plan plan;
+    bool operator<(const Ranked& o) const {
+      return std::tie(score, plan.strategy, place) < std::tie(o.score, o.plan.strategy, o.place);
     }
-    std::stable_sort(open.begin(), open.end(),
-                     [](const Candidate* a, const Candidate* b) { return a->bound < b->bound; });
-    result_.plans = best_of(open, static_cast<std::size_t>(std::max(1, options_.top)));
+  };
 
-    std::vector<std::vector<const Candidate*>> layouts;
-    for (const Candidate* c : open) {
+  /// The `most` best of `open` that keep deadline and budget (`constrained`), lowest bound first, until no
+  /// bound can beat the worst of them. Results count in the order of their bounds, whatever was simulated at
+  /// the same time.
+  std::vector<Plan> best_of(const std::vector<Place>& open, std::size_t most, bool constrained) {
+    using Entry = std::pair<Score, Place>;
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+    for (const Place& p : open) queue.emplace(score(p), p);
+    std::vector<Ranked> best;
+    const auto beaten = [&](const Score& bound) { return best.size() == most && bound > best.back().score; };
+    bool done = false;
+    while (!done && !queue.empty()) {
+      if (stop_now()) {
+        note_gap(best.empty() ? nullptr : &best.front().score, queue.top().first);
+        break;
+      }
+      std::vector<Entry> batch;
+      while (!queue.empty() && batch.size() < at(threads_)) {
+        const auto [bound, place] = queue.top();
+        if (beaten(bound)) {
+          done = true;
+          break;
+        }
+        queue.pop();
+        Candidate& c = candidate(place);
+        if (!c.refined) {
+          clusters_[at(place.first)].refine(c);
+          queue.emplace(score(place), place);
+          continue;
+        }
+        if (constrained && misses_deadline(place)) continue;
+        batch.emplace_back(bound, place);
+      }
+      std::vector<Place> places;
+      for (const Entry& e : batch) places.push_back(e.second);
+      simulate(places);
+      for (const auto& [bound, place] : batch) {
+        if (beaten(bound)) {
+          done = true;
+          break;
+        }
+        counted_.insert(place);
+        const std::optional<Plan>& plan = simulated_.at(place);
+        if (!plan || (constrained && !keeps_limits(*plan))) continue;
+        Ranked ranked{score(place, *plan), place, *plan};
+        best.insert(std::upper_bound(best.begin(), best.end(), ranked), std::move(ranked));
+        if (best.size() > most) best.pop_back();
+      }
+      report(queue.size(), best.empty() ? nullptr : &best.front().plan,
+             queue.empty() ? Seconds{} : candidate(queue.top().second).bound);
+    }
+    std::vector<Plan> plans;
+    for (Ranked& r : best) plans.push_back(std::move(r.plan));
+    return plans;
+  }
+
+  bool misses_deadline(Place p) {
+    const Candidate& c = candidate(p);
+    if (in_time(run_of(p, c.bound, clusters_[at(p.first)].batch_of(c.strategy)))) return false;
+    late_ = true;
+    return true;
+  }
+
+  bool keeps_limits(const Plan& plan) {
+    const bool early = in_time(plan.run), cheap = in_budget(plan);
+    late_ = late_ || !early;
+    expensive_ = expensive_ || !cheap;
+    return early && cheap;
+  }
+
+  void note_gap(const Score* best, const Score& bound) {
+    result_.complete = false;
+    const bool comparable = best != nullptr && best->first == bound.first && bound.second > 0;
+    if (comparable) result_.gap = std::max(result_.gap, best->second / bound.second - 1);
+  }
+
+  void report(std::size_t open, const Plan* best, Seconds bound) const {
+    if (!options_.progress) return;
+    SearchProgress p;
+    p.simulated = static_cast<int>(simulated_.size());
+    p.open = static_cast<int>(open);
+    if (best != nullptr) p.best = best->report.step;
+    p.bound = bound;
+    options_.progress(p);
+  }
+
+  /// The best of each of the layouts with the best bounds.
+  std::vector<Plan> best_of_layouts(int cluster) {
+    std::vector<Place> open = legal_of(cluster);
+    std::stable_sort(open.begin(), open.end(), [&](Place a, Place b) { return score(a) < score(b); });
+    std::vector<std::vector<Place>> layouts;
+    for (const Place& p : open) {
       const auto same = std::find_if(layouts.begin(), layouts.end(), [&](const auto& layout) {
-        return same_layout(layout.front()->strategy, c->strategy);
+        return same_layout(candidate(layout.front()).strategy, candidate(p).strategy);
       });
       if (same != layouts.end()) {
-        same->push_back(c);
+        same->push_back(p);
       } else if (static_cast<int>(layouts.size()) < options_.layouts) {
-        layouts.push_back({c});
+        layouts.push_back({p});
       }
     }
+    std::vector<std::pair<Score, Plan>> best;
     for (const auto& layout : layouts) {
-      for (Plan& plan : best_of(layout, 1)) result_.layouts.push_back(std::move(plan));
+      for (Plan& plan : best_of(layout, 1, true))
+        best.emplace_back(score(cluster, plan.global_batch, plan.report.step), std::move(plan));
     }
-    std::sort(result_.layouts.begin(), result_.layouts.end(), better);
-    result_.counts.simulated = static_cast<int>(simulated_.size());
-    result_.counts.bounded = static_cast<int>(open.size()) - result_.counts.simulated;
+    std::stable_sort(best.begin(), best.end(), [](const auto& a, const auto& b) {
+      return std::tie(a.first, a.second.strategy) < std::tie(b.first, b.second.strategy);
+    });
+    std::vector<Plan> plans;
+    for (auto& [rank, plan] : best) plans.push_back(std::move(plan));
+    return plans;
   }
 
-  /// Those whose bound beats the winner. One entry per layout and rule; for memory per recompute policy too,
-  /// at the smallest micro-batch and with SP. The rest breaks the same rule by more.
-  void collect_refusals() {
-    std::map<std::tuple<int, int, int, int, std::string, std::string>, Refusal> kept;
-    for (const Candidate& c : candidates_) {
-      if (c.fate == Fate::legal || !has_meaningful_time(c)) continue;
-      if (c.fate != Fate::too_large && c.memory && !c.memory->fits()) continue;  // would not fit anyway
-      if (c.fate == Fate::too_large && !is_smallest(c.strategy)) continue;
-      Refusal r;
-      try {
-        r = refusal_of(c);
-      } catch (const std::overflow_error&) {
-        continue;  // beyond the simulation clock: not tempting
-      }
-      if (!result_.plans.empty() && r.lower_bound >= result_.plans.front().report.step) continue;
-      const Strategy& s = c.strategy;
-      const std::string policy = c.fate == Fate::too_large ? to_string(s.recompute) : "";
-      const auto [it, fresh] = kept.try_emplace(
-          {s.tensor_parallel, s.pipeline_parallel, s.data_parallel, s.context_parallel, r.why.rule, policy},
-          r);
-      if (!fresh && r.lower_bound < it->second.lower_bound) it->second = r;
+  /// The best plan of each cluster, and which of them no other beats in days, dollars and nodes at once.
+  void compare_clusters() {
+    for (std::size_t k = 0; k < clusters_.size(); ++k) {
+      for (Plan& plan : best_of(legal_of(static_cast<int>(k)), 1, false))
+        result_.clusters.push_back({std::move(plan), true});
     }
-    for (auto& [key, r] : kept) (r.why.doubtful ? result_.doubtful : result_.refused).push_back(std::move(r));
-    const auto order = [](const Refusal& a, const Refusal& b) {
-      const auto peak = [](const Refusal& r) { return r.memory ? r.memory->worst().peak() : Bytes(0); };
-      return std::tuple(peak(a), a.lower_bound) < std::tuple(peak(b), b.lower_bound);
+    const auto beats = [](const Plan& a, const Plan& b) {
+      const auto time = [](const Plan& p) { return 1 / p.report.tokens_per_second; };
+      const double cost_a = a.usd_per_hour * time(a), cost_b = b.usd_per_hour * time(b);
+      const bool no_worse = time(a) <= time(b) && cost_a <= cost_b && a.nodes <= b.nodes;
+      return no_worse && (time(a) < time(b) || cost_a < cost_b || a.nodes < b.nodes);
     };
-    std::stable_sort(result_.refused.begin(), result_.refused.end(), order);
-    std::stable_sort(result_.doubtful.begin(), result_.doubtful.end(), order);
-  }
-
-  std::string group_fix(const Strategy& s) {
-    return replica_group_fix(job_, graph_, s, *verdicts_.of(s).offending);
-  }
-
-  bool is_smallest(const Strategy& s) const {
-    const bool could_use_sp = s.tensor_parallel > 1 && job_.training.sequence % s.tensor_parallel == 0;
-    return (s.micro_batch == 1 || job_.pin.micro_batch) &&
-           (s.sequence_parallel || !could_use_sp || job_.pin.sequence_parallel);
-  }
-
-  Refusal refusal_of(const Candidate& c) {
-    Refusal r;
-    r.strategy = c.strategy;
-    const models::StepModel model(job_, c.strategy, profile_, graph_);
-    r.lower_bound = c.fate == Fate::too_large ? model.lower_bound() : model.compute_bound();
-    if (c.fate == Fate::too_large) {
-      r.memory = c.memory;
-      r.why = {"memory", memory_message(*c.memory), memory_fix(candidates_, c.strategy)};
-      return r;
+    for (ClusterPlan& c : result_.clusters) {
+      c.on_front = std::none_of(result_.clusters.begin(), result_.clusters.end(),
+                                [&](const ClusterPlan& o) { return beats(o.plan, c.plan); });
     }
-    r.why = c.violations.front();
-    if (r.why.rule == "replica-group") {
-      const topology::GroupVerdict& group = *verdicts_.of(c.strategy).offending;
-      r.why.fix = layout_fix(job_, graph_, candidates_, c.strategy, group);
-      r.chips = group.chips;
+  }
+
+  void count() {
+    SpaceCounts& n = result_.counts;
+    for (const Candidates& cluster : clusters_) {
+      for (const Candidate& c : cluster.all) {
+        ++n.enumerated;
+        if (c.fate == Fate::refused || c.fate == Fate::doubtful) ++n.refused;
+        if (c.fate == Fate::too_large) ++n.too_large;
+      }
     }
-    return r;
+    n.simulated = static_cast<int>(counted_.size());
+    n.bounded = legal_ - n.simulated;
   }
 
   void explain() {
-    Infeasible why;
-    const Candidate* closest = nullptr;
-    std::map<std::string, RuleCount> rules;
-    for (const Candidate& c : candidates_) {
-      if (!c.violations.empty()) {
-        const Violation& first = c.violations.front();
-        const auto [it, fresh] = rules.try_emplace(first.rule, RuleCount{0, c.strategy, first});
-        ++it->second.strategies;
-      }
-      if (c.fate == Fate::refused || !c.memory || c.memory->fits()) continue;
-      if (closest == nullptr || c.memory->worst().peak() < closest->memory->worst().peak()) closest = &c;
+    const int home = result_.plans.empty() ? 0 : place_of(result_.plans.front()).first;
+    Candidates& cluster = clusters_[at(home)];
+    const Plan* winner = result_.plans.empty() ? nullptr : &result_.plans.front();
+    Refusals refusals = tempting_refusals(cluster, profile_, options_.fit_probability, winner);
+    result_.refused = std::move(refusals.certain);
+    result_.doubtful = std::move(refusals.doubtful);
+    if (winner != nullptr) {
+      result_.reasons = reasons_of(cluster, profile_, *winner);
+      return;
     }
-    for (auto& [name, count] : rules) {
-      if (name == "replica-group") {
-        count.why.fix = group_fix(count.example);
-      }
-      why.rules.push_back(std::move(count));
+    if (!result_.complete) return;
+    if (late_ || expensive_) {
+      Infeasible why;
+      explain_limits(why);
+      result_.infeasible = std::move(why);
+    } else {
+      result_.infeasible = why_nothing(cluster, profile_, accept_doubt_, margin_);
     }
-    std::stable_sort(why.rules.begin(), why.rules.end(),
-                     [](const RuleCount& a, const RuleCount& b) { return a.strategies > b.strategies; });
-    if (closest != nullptr) {
-      why.closest = closest->strategy;
-      why.memory = closest->memory;
-      why.nodes_that_would_do = more_nodes();
-    }
-    why.nearest_batch = nearest_batch();
-    result_.infeasible = why;
   }
 
-  bool feasible(const Job& job) const {
-    Verdicts verdicts(job, graph_);
-    for (const Strategy& s : enumerate(job)) {
-      if (classify(job, profile_, s, verdicts, accept_doubt_).fate == Fate::legal) return true;
+  /// The fastest and the cheapest there are, for one who set a limit that none keeps.
+  void explain_limits(Infeasible& why) {
+    std::vector<Plan> plans;
+    for (std::size_t k = 0; k < clusters_.size(); ++k) {
+      for (Plan& plan : best_of(legal_of(static_cast<int>(k)), 1, false)) plans.push_back(std::move(plan));
     }
-    return false;
-  }
-
-  /// Doubles the nodes until something fits, then looks at eighths below.
-  int more_nodes() const {
-    Job job = job_;
-    job.pin.data_parallel.reset();
-    for (int nodes = job_.cluster.nodes * 2; nodes / 2 < topology::kMostNodes; nodes *= 2) {
-      job.cluster.nodes = std::min(nodes, topology::kMostNodes);
-      if (!feasible(job)) continue;
-      const int floor = nodes / 2;
-      for (int eighth = 1; eighth < 8; ++eighth) {
-        Job smaller = job;
-        smaller.cluster.nodes = floor + floor * eighth / 8;
-        if (smaller.cluster.nodes > floor && smaller.cluster.nodes < job.cluster.nodes && feasible(smaller)) {
-          return smaller.cluster.nodes;
-        }
-      }
-      return job.cluster.nodes;
-    }
-    return 0;
-  }
-
-  /// Looks at layouts whose only fault is the batch.
-  int nearest_batch() const {
-    const std::int64_t wanted = job_.training.global_batch;
-    std::int64_t nearest = 0;
-    std::set<std::int64_t> tried;
-    for (const Candidate& c : candidates_) {
-      if (c.violations.size() != 1 || c.violations.front().rule != "batch") continue;
-      const std::int64_t slice = saturating_product({c.strategy.micro_batch, c.strategy.data_parallel});
-      const std::int64_t below = wanted / slice * slice;
-      for (const std::int64_t batch : {below, below == 0 ? slice : below + slice}) {
-        if (batch < 1 || batch > kLargestBatch || !tried.insert(batch).second) continue;
-        if (nearest != 0 && std::abs(batch - wanted) >= std::abs(nearest - wanted)) continue;
-        Job job = job_;
-        job.training.global_batch = static_cast<int>(batch);
-        if (feasible(job)) nearest = batch;
-      }
-    }
-    return static_cast<int>(nearest);
+    if (plans.empty()) return;
+    const auto usd = [](const Plan& p) { return p.usd_per_hour * p.run.value; };
+    if (late_)
+      why.too_slow = *std::min_element(plans.begin(), plans.end(),
+                                       [](const Plan& a, const Plan& b) { return a.run < b.run; });
+    if (expensive_)
+      why.too_expensive = *std::min_element(plans.begin(), plans.end(),
+                                            [&](const Plan& a, const Plan& b) { return usd(a) < usd(b); });
   }
 
   const Job& job_;
   const models::Profile& profile_;
   const SearchOptions& options_;
-  topology::ChipGraph graph_;
-  Verdicts verdicts_;
+  int threads_;
   bool accept_doubt_;
-  std::vector<Candidate> candidates_;
-  std::map<Strategy, Plan> simulated_;
+  Bytes margin_;
+  std::chrono::steady_clock::time_point start_;
+  std::vector<Candidates> clusters_;
+  int legal_ = 0;
+  bool late_ = false, expensive_ = false;
+  std::map<Place, std::optional<Plan>> simulated_;  ///< also what was simulated ahead and never needed
+  std::set<Place> counted_;                         ///< what a search of one thread would have simulated
   SearchResult result_;
 };
 

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include <boost/random/mersenne_twister.hpp>
+#include <boost/random/uniform_int_distribution.hpp>
+
+#include "planner/candidates.h"
 #include "planner/judge.h"
 #include "planner/rules.h"
 #include "planner/space.h"
@@ -57,35 +61,99 @@ TEST_CASE("no two strategies are the same program", "[planner]") {
   CHECK(std::is_sorted(all.begin(), all.end()));
 }
 
-// Best bound first against simulating everything legal that fits.
-TEST_CASE("the ranking equals brute force", "[planner]") {
-  struct Case {
-    const char* model;
-    int nodes, sequence, batch;
-  };
-  const auto c = GENERATE(values<Case>({{"llama3-8b", 1, 8192, 64},
-                                        {"llama3-8b", 2, 2048, 48},
-                                        {"llama2-7b", 1, 4096, 32},
-                                        {"llama2-13b", 2, 4096, 64},
-                                        {"llama3-8b", 3, 8192, 96}}));
-  CAPTURE(c.model, c.nodes);
-  const models::Job job = job_of(c.model, c.nodes, c.sequence, c.batch);
+namespace {
+
+/// Simulates everything legal that fits, with the same choice of cuts, best first.
+std::vector<std::pair<double, models::Strategy>> brute_force(const models::Job& job) {
   const topology::ChipGraph graph(job.cluster.instance);
-  std::vector<std::pair<double, models::Strategy>> brute;
-  for (const models::Strategy& s : enumerate(job)) {
-    if (!rule_violations(job, s).empty() || !models::memory_of(job, s, datasheet()).fits()) continue;
-    if (placement_verdict(job, s, graph).overall != topology::Verdict::supported) continue;
-    brute.emplace_back(make_plan(job, s, datasheet(), graph).report.step.value, s);
+  const Bytes margin = models::margin_of_fitting(SearchOptions{}.fit_probability, datasheet());
+  const Bytes limit = job.cluster.instance.core.memory - margin;
+  Candidates candidates(job, datasheet(), false, margin, 1);
+  std::vector<std::pair<double, models::Strategy>> all;
+  for (Candidate& c : candidates.all) {
+    const bool sound = rule_violations(job, c.strategy).empty() &&
+                       placement_verdict(job, c.strategy, graph).overall == topology::Verdict::supported;
+    const bool fits = sound && models::memory_of(job, c.strategy, datasheet()).worst().peak() <= limit;
+    CHECK((c.fate == Fate::refused || c.fate == Fate::doubtful) == !sound);
+    if (fits) CHECK(c.fate == Fate::legal);  // else other cuts may make it fit
+    if (c.fate != Fate::legal) continue;
+    const Seconds any = c.bound;
+    candidates.refine(c);
+    CHECK(any <= c.bound);
+    CHECK(models::memory_of(job, c.strategy, datasheet()).worst().peak() <= limit);
+    const Seconds step = make_plan(job, c.strategy, datasheet(), graph).report.step;
+    CHECK(c.bound <= step);
+    all.emplace_back(step.value, c.strategy);
   }
-  std::sort(brute.begin(), brute.end());
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+void check_against_brute_force(const models::Job& job) {
+  const auto brute = brute_force(job);
   const SearchResult result = search(job, datasheet(), {.top = 4});
   REQUIRE(result.plans.size() == std::min<std::size_t>(4, brute.size()));
   for (std::size_t i = 0; i < result.plans.size(); ++i) {
     CHECK(result.plans[i].report.step.value == brute[i].first);
     CHECK(result.plans[i].strategy == brute[i].second);
   }
-  CHECK(result.counts.simulated <= static_cast<int>(brute.size()));
+  CHECK(result.counts.enumerated == total(result.counts));
   CHECK(result.counts.bounded + result.counts.simulated == static_cast<int>(brute.size()));
+}
+
+}  // namespace
+
+// Best bound first against simulating everything legal that fits, for each objective's bound: with one
+// cluster and one batch they order alike.
+TEST_CASE("the ranking equals brute force", "[planner]") {
+  struct Case {
+    const char* model;
+    int nodes, sequence, batch;
+  };
+  const auto c = GENERATE(values<Case>({{"llama3-8b", 1, 8192, 64},
+                                        {"llama3-8b", 4, 8192, 32},
+                                        {"llama3-8b", 2, 2048, 48},
+                                        {"llama2-7b", 1, 4096, 32},
+                                        {"llama2-13b", 2, 4096, 64},
+                                        {"llama3-8b", 3, 8192, 96}}));
+  CAPTURE(c.model, c.nodes);
+  check_against_brute_force(job_of(c.model, c.nodes, c.sequence, c.batch));
+}
+
+TEST_CASE("the ranking equals brute force on random small jobs", "[planner]") {
+  const unsigned seed = GENERATE(range(1u, 51u));
+  boost::random::mt19937 random(seed);
+  const auto pick = [&](std::initializer_list<int> from) {
+    return *(from.begin() +
+             boost::random::uniform_int_distribution<int>(0, static_cast<int>(from.size()) - 1)(random));
+  };
+  models::Job job = job_of("llama3-8b", pick({1, 1, 2}), pick({1024, 2048, 4096}), pick({8, 12, 16, 32}));
+  job.architecture.layers = pick({2, 3, 4, 6, 7, 8});
+  job.architecture.hidden = pick({2048, 4096, 8192});
+  job.architecture.head_dim = job.architecture.hidden / job.architecture.heads;
+  job.architecture.vocabulary = pick({32000, 128256});
+  job.architecture.flash_attention = job.training.sequence >= 2048 && pick({0, 1, 1}) == 1;
+  job.cluster.instance.core.memory = gibibytes(pick({4, 6, 8, 16}));
+  CAPTURE(seed, job.cluster.nodes, job.architecture.layers);
+  check_against_brute_force(job);
+}
+
+TEST_CASE("the result does not depend on the number of threads", "[planner]") {
+  const models::Job job = job_of("llama3-8b", 2, 8192, 256);
+  const SearchResult one = search(job, datasheet(), {.threads = 1}),
+                     many = search(job, datasheet(), {.threads = 5});
+  CHECK(one.counts.simulated == many.counts.simulated);
+  CHECK(one.counts.bounded == many.counts.bounded);
+  REQUIRE(one.plans.size() == many.plans.size());
+  for (std::size_t i = 0; i < one.plans.size(); ++i) {
+    CHECK(one.plans[i].strategy == many.plans[i].strategy);
+    CHECK(one.plans[i].report.step.value == many.plans[i].report.step.value);
+  }
+  REQUIRE(one.refused.size() == many.refused.size());
+  for (std::size_t i = 0; i < one.refused.size(); ++i) {
+    CHECK(one.refused[i].strategy == many.refused[i].strategy);
+    CHECK(one.refused[i].why.fix == many.refused[i].why.fix);
+  }
 }
 
 TEST_CASE("nothing fits: the shortfall and the nodes that would do", "[planner]") {

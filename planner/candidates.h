@@ -1,0 +1,69 @@
+// The strategies of one cluster, sorted out: what breaks a rule, what does not fit, and a bound for the rest.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "models/job.h"
+#include "models/memory.h"
+#include "models/profile.h"
+#include "planner/plan.h"
+#include "topology/chip_graph.h"
+
+namespace trnplan::planner {
+
+enum class Fate { legal, refused, doubtful, too_large };
+
+struct Candidate {
+  models::Strategy strategy;  ///< with pipeline cuts once refined
+  Fate fate = Fate::legal;
+  bool refined = false;  ///< cuts are chosen and `bound` is that of the strategy, not of any cuts
+  int part = 0;          ///< which of Candidates' caches knows it
+  Seconds bound{};       ///< legal: never above what the step takes
+};
+
+/// Threads: refine() and what else changes the caches from one thread at a time.
+class Candidates {
+ public:
+  /// Enumerates the strategies of `job`'s cluster and classifies them on `threads` threads; `margin` of a
+  /// core's memory is to stay free. Keeps a reference to `profile`. `stop` may be null; when it becomes true,
+  /// strategies not looked at yet are left out and stopped() says so. Cost: microseconds a strategy,
+  /// milliseconds a layout.
+  Candidates(models::Job job, const models::Profile& profile, bool accept_doubt, Bytes margin, int threads,
+             const std::atomic<bool>* stop = nullptr);
+  ~Candidates();
+  Candidates(Candidates&&) noexcept;
+
+  std::vector<Candidate> all;  ///< in canonical order
+
+  const models::Job& job() const;
+  /// With the global batch that the strategy uses.
+  models::Job job_of(const models::Strategy& s) const;
+  int batch_of(const models::Strategy& s) const;
+  const topology::ChipGraph& graph() const;
+  bool stopped() const;
+
+  /// What a stage may take: a core's memory less the margin.
+  Bytes limit() const;
+
+  /// Chooses the cuts of a strategy that fits into `limit` (0 = limit()).
+  void refine(Candidate& c, Bytes limit = {});
+  /// True when some cuts make every stage fit into `limit`.
+  bool fits(const Candidate& c, Bytes limit);
+  /// Bound of any cuts; also of what is too large.
+  Seconds bound(const Candidate& c);
+
+  /// Rules about numbers, what is not modelled, replica groups: why it was refused or is doubtful.
+  std::vector<Violation> violations(const Candidate& c);
+  const topology::PlacementVerdict& verdict(const Candidate& c);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// True when some strategy of the job is legal and fits. Cost: as Candidates, until the first is found.
+bool feasible(const models::Job& job, const models::Profile& profile, bool accept_doubt, Bytes margin);
+
+}  // namespace trnplan::planner

@@ -1,0 +1,331 @@
+#include "planner/explain.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <string_view>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "models/step_bound.h"
+#include "planner/judge.h"
+#include "planner/rules.h"
+#include "planner/space.h"
+
+namespace trnplan::planner {
+
+using models::Job;
+using models::Memory;
+using models::Strategy;
+
+namespace {
+
+constexpr std::int64_t kLargestBatch = 1'000'000'000;
+
+/// True when every rule broken is one of `rules`.
+bool breaks_only(const std::vector<Violation>& violations, std::initializer_list<std::string_view> rules) {
+  return std::all_of(violations.begin(), violations.end(), [&](const Violation& v) {
+    return std::find(rules.begin(), rules.end(), v.rule) != rules.end();
+  });
+}
+
+/// Of the strategies that are legal and fit, the fastest by bound that satisfies `like`; its cuts are chosen.
+template <class Like>
+const Candidate* best_legal(Candidates& cluster, Like&& like) {
+  Candidate* best = nullptr;
+  for (;;) {
+    best = nullptr;
+    for (Candidate& c : cluster.all) {
+      if (c.fate != Fate::legal || !like(c.strategy)) continue;
+      if (best == nullptr || c.bound < best->bound) best = &c;
+    }
+    if (best == nullptr || best->refined) return best;
+    cluster.refine(*best);
+  }
+}
+
+std::string memory_fix(Candidates& cluster, const Strategy& s) {
+  const Candidate* near = best_legal(cluster, [&](const Strategy& o) { return same_layout(o, s); });
+  if (near == nullptr) return "no recompute policy makes this layout fit: raise TP or PP";
+  return fmt::format("recompute {} at micro-batch {} fits", to_string(near->strategy.recompute),
+                     near->strategy.micro_batch);
+}
+
+class Tempting {
+ public:
+  Tempting(Candidates& cluster, const models::Profile& profile, double fit_probability, const Plan* winner)
+      : cluster_(cluster), profile_(profile), fit_probability_(fit_probability), winner_(winner) {}
+
+  Refusals collect() {
+    for (const Candidate& c : cluster_.all) {
+      if (c.fate == Fate::legal) continue;
+      try {
+        look_at(c);
+      } catch (const std::overflow_error&) {
+        // beyond the simulation clock: not tempting
+      }
+    }
+    Refusals out;
+    for (auto& [key, r] : kept_) {
+      explain(r);
+      (r.refusal.why.doubtful ? out.doubtful : out.certain).push_back(std::move(r.refusal));
+    }
+    const auto order = [](const Refusal& a, const Refusal& b) {
+      const auto peak = [](const Refusal& r) { return r.memory ? r.memory->worst().peak() : Bytes(0); };
+      return std::tuple(peak(a), a.lower_bound) < std::tuple(peak(b), b.lower_bound);
+    };
+    std::stable_sort(out.certain.begin(), out.certain.end(), order);
+    std::stable_sort(out.doubtful.begin(), out.doubtful.end(), order);
+    return out;
+  }
+
+ private:
+  struct Kept {
+    Refusal refusal;
+    const Candidate* candidate;
+  };
+  using Key = std::tuple<int, int, int, int, int, std::string, std::string>;
+
+  bool beats_winner(Seconds bound, int batch) const {
+    if (winner_ == nullptr) return true;
+    return bound / Seconds(batch) < winner_->report.step / Seconds(winner_->global_batch);
+  }
+
+  void look_at(const Candidate& c) {
+    const Strategy& s = c.strategy;
+    const int batch = cluster_.batch_of(s);
+    if (c.fate == Fate::too_large) {
+      if (!is_smallest(s)) return;
+      const Seconds bound = cluster_.bound(c);
+      if (!beats_winner(bound, batch)) return;
+      return keep(c, bound, {"memory", "", ""}, to_string(s.recompute));
+    }
+    const int m =
+        batch / std::max<int>(1, static_cast<int>(saturating_product({s.micro_batch, s.data_parallel})));
+    if (m < 1) return;
+    const auto numbers = rule_violations(cluster_.job_of(s), s);
+    // Only rules that leave a meaningful program have a time to be tempted by.
+    if (!breaks_only(numbers, {"pipeline-parity", "vocabulary", "tied-embeddings"})) return;
+    const Seconds bound = to_seconds(models::compute_bound(cluster_.job(), s, profile_, m));
+    if (!beats_winner(bound, batch)) return;
+    std::vector<Violation> why = cluster_.violations(c);
+    if (!breaks_only(why, {"replica-group", "pipeline-parity", "vocabulary", "tied-embeddings"})) return;
+    if (!cluster_.fits(c, cluster_.limit())) return;  // would not fit anyway
+    keep(c, bound, std::move(why.front()), "");
+  }
+
+  void keep(const Candidate& c, Seconds bound, Violation why, std::string policy) {
+    const Strategy& s = c.strategy;
+    Refusal r;
+    r.strategy = s;
+    r.lower_bound = bound;
+    r.why = std::move(why);
+    Key key{s.tensor_parallel, s.pipeline_parallel, s.data_parallel,  s.context_parallel,
+            s.expert_parallel, r.why.rule,          std::move(policy)};
+    const auto [it, fresh] = kept_.try_emplace(std::move(key), Kept{r, &c});
+    if (!fresh && bound < it->second.refusal.lower_bound) it->second = {r, &c};
+  }
+
+  /// What is only worth saying of those that stay.
+  void explain(Kept& kept) {
+    Refusal& r = kept.refusal;
+    const Job& job = cluster_.job();
+    if (r.why.rule == "memory") {
+      r.memory = models::memory_of(cluster_.job_of(r.strategy), r.strategy, profile_);
+      r.why.message = memory_message(*r.memory);
+      if (r.memory->fits()) {
+        r.why.message = fmt::format("fits with probability {:.0f} % only, {:.0f} % is asked for: {}",
+                                    100 * r.memory->fit_probability, 100 * fit_probability_, r.why.message);
+      }
+      r.why.fix = memory_fix(cluster_, r.strategy);
+    } else if (r.why.rule == "replica-group") {
+      const topology::GroupVerdict& group = *cluster_.verdict(*kept.candidate).offending;
+      r.why.fix = layout_fix(job, r.strategy, group);
+      r.chips = group.chips;
+    }
+  }
+
+  std::string layout_fix(const Job& job, const Strategy& s, const topology::GroupVerdict& offending) {
+    const Candidate* near =
+        best_legal(cluster_, [&](const Strategy& o) { return o.pipeline_parallel == s.pipeline_parallel; });
+    if (near == nullptr) near = best_legal(cluster_, [](const Strategy&) { return true; });
+    if (near == nullptr) return replica_group_fix(job, cluster_.graph(), s, offending);
+    const Strategy& n = near->strategy;
+    const std::string context =
+        n.context_parallel > 1 ? fmt::format(" x CP {}", n.context_parallel) : std::string();
+    return fmt::format("use TP {} x PP {} x DP {}{} with recompute {}", n.tensor_parallel,
+                       n.pipeline_parallel, n.data_parallel, context, to_string(n.recompute));
+  }
+
+  bool is_smallest(const Strategy& s) const {
+    const Job& job = cluster_.job();
+    const bool could_use_sp =
+        s.tensor_parallel > 1 && job.training.sequence / s.context_parallel % s.tensor_parallel == 0;
+    return (s.micro_batch == 1 || job.pin.micro_batch) &&
+           (s.virtual_pipeline == 1 || job.pin.virtual_pipeline) &&
+           (s.sequence_parallel || !could_use_sp || job.pin.sequence_parallel);
+  }
+
+  Candidates& cluster_;
+  const models::Profile& profile_;
+  double fit_probability_;
+  const Plan* winner_;
+  std::map<Key, Kept> kept_;
+};
+
+/// A faster plan of those that would fit if a core had `more` memory.
+std::optional<Plan> with_memory(Candidates& cluster, const models::Profile& profile, const Plan& winner,
+                                Bytes more) {
+  const Bytes limit = cluster.limit() + more;
+  const auto seconds = [](Seconds step, int batch) { return step.value / batch; };
+  const double goal = seconds(winner.report.step, winner.global_batch);
+  std::vector<Candidate> open;
+  for (const Candidate& c : cluster.all) {
+    if (c.fate != Fate::too_large || !cluster.fits(c, limit)) continue;
+    Candidate copy = c;
+    copy.bound = cluster.bound(c);
+    copy.refined = c.strategy.pipeline_parallel == 1 || c.strategy.virtual_pipeline > 1;
+    if (seconds(copy.bound, cluster.batch_of(c.strategy)) < goal) open.push_back(std::move(copy));
+  }
+  std::optional<Plan> best;
+  double least = goal;
+  for (;;) {
+    const auto next = std::min_element(open.begin(), open.end(), [&](const Candidate& a, const Candidate& b) {
+      return std::tuple(seconds(a.bound, cluster.batch_of(a.strategy)), a.strategy) <
+             std::tuple(seconds(b.bound, cluster.batch_of(b.strategy)), b.strategy);
+    });
+    if (next == open.end() || seconds(next->bound, cluster.batch_of(next->strategy)) >= least) return best;
+    if (!next->refined) {
+      cluster.refine(*next, limit);
+      continue;
+    }
+    Plan plan = make_plan(cluster.job_of(next->strategy), next->strategy, profile, cluster.graph());
+    const double per = seconds(plan.report.step, plan.global_batch);
+    if (per < least) {
+      least = per;
+      best = std::move(plan);
+    }
+    open.erase(next);
+  }
+}
+
+/// Nodes that would do: doubles them until something fits, then looks at eighths below.
+int more_nodes(const Job& wanted, const models::Profile& profile, bool accept_doubt, Bytes margin) {
+  Job job = wanted;
+  job.pin.data_parallel.reset();
+  for (int nodes = wanted.cluster.nodes * 2; nodes / 2 < topology::kMostNodes; nodes *= 2) {
+    job.cluster.nodes = std::min(nodes, topology::kMostNodes);
+    if (!feasible(job, profile, accept_doubt, margin)) continue;
+    const int floor = nodes / 2;
+    for (int eighth = 1; eighth < 8; ++eighth) {
+      Job smaller = job;
+      smaller.cluster.nodes = floor + floor * eighth / 8;
+      if (smaller.cluster.nodes > floor && smaller.cluster.nodes < job.cluster.nodes &&
+          feasible(smaller, profile, accept_doubt, margin)) {
+        return smaller.cluster.nodes;
+      }
+    }
+    return job.cluster.nodes;
+  }
+  return 0;
+}
+
+/// The global batch nearest to the user's that makes a layout legal whose only fault the batch is; 0 if none.
+int nearest_batch(Candidates& cluster, const models::Profile& profile, bool accept_doubt, Bytes margin) {
+  const Job& job = cluster.job();
+  const std::int64_t wanted = job.training.global_batch;
+  std::int64_t nearest = 0;
+  std::set<std::int64_t> tried;
+  for (const Candidate& c : cluster.all) {
+    if (c.fate != Fate::refused) continue;
+    const std::vector<Violation> broken = rule_violations(job, c.strategy);
+    if (broken.size() != 1 || broken.front().rule != "batch") continue;
+    const std::int64_t slice = saturating_product({c.strategy.micro_batch, c.strategy.data_parallel});
+    const std::int64_t below = wanted / slice * slice;
+    for (const std::int64_t batch : {below, below == 0 ? slice : below + slice}) {
+      if (batch < 1 || batch > kLargestBatch || !tried.insert(batch).second) continue;
+      if (nearest != 0 && std::abs(batch - wanted) >= std::abs(nearest - wanted)) continue;
+      Job other = job;
+      other.training.global_batch = static_cast<int>(batch);
+      if (feasible(other, profile, accept_doubt, margin)) nearest = batch;
+    }
+  }
+  return static_cast<int>(nearest);
+}
+
+}  // namespace
+
+bool same_layout(const Strategy& a, const Strategy& b) {
+  return a.tensor_parallel == b.tensor_parallel && a.pipeline_parallel == b.pipeline_parallel &&
+         a.data_parallel == b.data_parallel && a.context_parallel == b.context_parallel;
+}
+
+Refusals tempting_refusals(Candidates& cluster, const models::Profile& profile, double fit_probability,
+                           const Plan* winner) {
+  return Tempting(cluster, profile, fit_probability, winner).collect();
+}
+
+Reasons reasons_of(Candidates& cluster, const models::Profile& profile, const Plan& winner) {
+  constexpr double kOneGibibyte = 1024.0 * 1024 * 1024, kTenPerCent = 1.1;
+  Reasons r;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(models::Resource::count); ++i) {
+    const auto resource = static_cast<models::Resource>(i);
+    const double e = winner.report.elasticity(resource);
+    if (std::abs(e) <= std::abs(r.elasticity)) continue;
+    r.resource = resource;
+    r.elasticity = e;
+  }
+  r.with_more_memory = with_memory(cluster, profile, winner, Bytes(kOneGibibyte));
+  Job job = cluster.job_of(winner.strategy);
+  const auto step = [&](const models::Profile& p) {
+    return models::StepModel(job, winner.strategy, p, cluster.graph()).simulate().step;
+  };
+  models::Profile quicker = profile;
+  for (const models::Parameter p :
+       {models::Parameter::matmul_efficiency, models::Parameter::flash_efficiency}) {
+    quicker.value(p).median *= kTenPerCent;
+  }
+  r.with_faster_kernels = step(quicker);
+  if (job.cluster.nodes > 1 && job.cluster.instance.nics > 0) {
+    job.cluster.instance.nic = job.cluster.instance.nic * 2;  // as many again, of the same chips
+    r.with_twice_the_nics = step(profile);
+  }
+  return r;
+}
+
+Infeasible why_nothing(Candidates& cluster, const models::Profile& profile, bool accept_doubt, Bytes margin) {
+  Infeasible why;
+  const Job& job = cluster.job();
+  std::map<std::string, std::pair<RuleCount, const Candidate*>> rules;
+  for (const Candidate& c : cluster.all) {
+    if (c.fate == Fate::refused || c.fate == Fate::doubtful) {
+      const std::vector<Violation> broken = cluster.violations(c);
+      const auto [it, fresh] =
+          rules.try_emplace(broken.front().rule, RuleCount{0, c.strategy, broken.front()}, &c);
+      ++it->second.first.strategies;
+    }
+    if (c.fate != Fate::too_large && c.fate != Fate::doubtful) continue;
+    const Memory memory = models::memory_of(cluster.job_of(c.strategy), c.strategy, profile);
+    if (memory.worst().peak() <= cluster.limit()) continue;
+    if (why.memory && why.memory->worst().peak() <= memory.worst().peak()) continue;
+    why.closest = c.strategy;
+    why.memory = memory;
+  }
+  for (auto& [name, counted] : rules) {
+    auto& [count, candidate] = counted;
+    if (name == "replica-group") {
+      count.why.fix =
+          replica_group_fix(job, cluster.graph(), count.example, *cluster.verdict(*candidate).offending);
+    }
+    why.rules.push_back(std::move(count));
+  }
+  std::stable_sort(why.rules.begin(), why.rules.end(),
+                   [](const RuleCount& a, const RuleCount& b) { return a.strategies > b.strategies; });
+  if (why.closest) why.nodes_that_would_do = more_nodes(job, profile, accept_doubt, margin);
+  why.nearest_batch = nearest_batch(cluster, profile, accept_doubt, margin);
+  return why;
+}
+
+}  // namespace trnplan::planner

@@ -1,0 +1,44 @@
+// A loop on several threads.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace trnplan::planner {
+
+/// Threads to use for `wanted` (0 = as many as the machine has cores).
+inline int thread_count(int wanted) {
+  if (wanted > 0) return wanted;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+/// Calls body(0) ... body(count - 1), in any order, on up to `threads` threads; the caller's is one of them.
+/// What the first failing call throws is thrown here, after all threads have ended.
+template <class Body>
+void parallel_for(int count, int threads, Body&& body) {
+  std::atomic<int> next{0};
+  std::mutex guard;
+  std::exception_ptr failure;
+  const auto work = [&] {
+    for (int i = next++; i < count; i = next++) {
+      try {
+        body(i);
+      } catch (...) {
+        const std::lock_guard lock(guard);
+        if (!failure) failure = std::current_exception();
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (int i = 1; i < std::min(threads, count); ++i) others.emplace_back(work);
+    work();
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace trnplan::planner
