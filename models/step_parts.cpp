@@ -87,7 +87,8 @@ class StageBuilder {
   }
 
   /// Equal lists (every chunk's layers) are made once.
-  void append(Pass& pass, const char* what, const std::function<OperatorList()>& make, int times) {
+  void append(Pass& pass, Chain::Part part, const char* what, const std::function<OperatorList()>& make,
+              int times) {
     if (times == 0) return;
     const auto [it, fresh] = chains_.try_emplace(what);
     if (fresh) {
@@ -100,7 +101,7 @@ class StageBuilder {
     }
     const Made& made = it->second;
     if (made.items->empty()) return;
-    pass.chains.push_back({made.items, made.run, times});
+    pass.chains.push_back({part, made.items, made.run, times});
     pass.whole.fixed.add(made.run->charge, times);
     pass.flops += made.flops * times;
   }
@@ -123,6 +124,7 @@ class StageBuilder {
   }
 
   Chunk make_chunk(int chunk) {
+    using Part = Chain::Part;
     const LayerModel& model = p_.layer_model;
     const int layers = layers_[at(chunk)];
     const bool pipelined = p_.stages > 1, split = p_.schedule == Schedule::zero_bubble && pipelined;
@@ -131,24 +133,24 @@ class StageBuilder {
     if (pipelined) launch(c.backward, Parameter::task_launch);  // else one graph with the forward
     if (first(chunk))
       append(
-          c.forward, "embedding", [&] { return model.embedding_forward(); }, 1);
+          c.forward, Part::embedding, "embedding", [&] { return model.embedding_forward(); }, 1);
     append(
-        c.forward, "layer", [&] { return model.layer_forward(); }, layers);
+        c.forward, Part::layer, "layer", [&] { return model.layer_forward(); }, layers);
     if (last(chunk))
       append(
-          c.forward, "head", [&] { return model.head_forward(); }, 1);
+          c.forward, Part::head, "head", [&] { return model.head_forward(); }, 1);
     const auto backward = [&](Pass& pass, const char* head, const char* layer, const char* embedding,
                               const char* add, const std::function<OperatorList(OperatorList)>& part) {
       if (last(chunk))
         append(
-            pass, head, [&] { return part(model.head_backward()); }, 1);
+            pass, Part::head, head, [&] { return part(model.head_backward()); }, 1);
       append(
-          pass, layer, [&] { return part(model.layer_backward()); }, layers);
+          pass, Part::layer, layer, [&] { return part(model.layer_backward()); }, layers);
       if (first(chunk))
         append(
-            pass, embedding, [&] { return part(model.embedding_backward()); }, 1);
+            pass, Part::embedding, embedding, [&] { return part(model.embedding_backward()); }, 1);
       append(
-          pass, add, [&] { return part(model.accumulate(parameters_ / p_.chunks())); }, 1);
+          pass, Part::gradients, add, [&] { return part(model.accumulate(parameters_ / p_.chunks())); }, 1);
     };
     if (split) {
       launch(c.weights, Parameter::task_launch);
@@ -253,16 +255,6 @@ class StageBuilder {
   std::map<std::tuple<CollectiveOp, Scope, double>, Collective> known_;
   std::map<std::string_view, Made> chains_;
 };
-
-/// Layers of each stage and chunk: part c * PP + stage of the model.
-std::vector<std::vector<int>> layers_by_chunk(const Architecture& a, const Strategy& s) {
-  Strategy whole = s;
-  whole.pipeline_parallel = s.pipeline_parallel * s.virtual_pipeline;
-  const std::vector<int> parts = layers_per_stage(a, whole);
-  std::vector<std::vector<int>> layers(at(s.pipeline_parallel));
-  for (std::size_t i = 0; i < parts.size(); ++i) layers[i % layers.size()].push_back(parts[i]);
-  return layers;
-}
 
 /// Groups without their place among the nodes: node classes counted from the first one, local cores as they
 /// are. Equal keys, equal loads but for a shift.
@@ -389,19 +381,21 @@ Groups StepParts::pairs_of(int boundary) const {
 }
 
 void StepParts::make_stages() {
-  const auto layers = layers_by_chunk(job.architecture, strategy);
+  const std::vector<int> layers = layers_per_chunk(job.architecture, strategy);
   std::map<std::vector<int>, std::pair<std::shared_ptr<const StageWork>, int>> known;
   for (int stage = 0; stage < stages; ++stage) {
     const StageGroups groups = groups_of(stage);
     const int cls = placement.class_of_rank(order.rank(stage, 0, 0, 0));
-    std::vector<int> key = layers[at(stage)];
+    std::vector<int> own;  // of each chunk
+    for (int part = stage; part < stages * chunks(); part += stages) own.push_back(layers[at(part)]);
+    std::vector<int> key = own;
     key.push_back(stage == 0);
     key.push_back(stage == stages - 1);
     for (const Groups* g : {&groups.tensor, &groups.kv, &groups.context, &groups.expert, &groups.data,
                             &groups.replicas, &groups.expert_data})
       add_key(key, *g, placement, cls);
     const auto [it, fresh] = known.try_emplace(std::move(key));
-    if (fresh) it->second = {StageBuilder(*this, stage, layers[at(stage)]).build(), cls};
+    if (fresh) it->second = {StageBuilder(*this, stage, own).build(), cls};
     parts.push_back({it->second.first, fabric.shift_of(cls) - fabric.shift_of(it->second.second)});
   }
 }

@@ -44,6 +44,7 @@ ChainRun run_chain(const Fabric& fabric, const Items& chain, double slowdown);
 
 /// Operators that are done one after the other, `times` times.
 struct Chain {
+  enum class Part { embedding, layer, head, gradients } part = Part::layer;  ///< gradients: adding them up
   std::shared_ptr<const Items> items;
   std::shared_ptr<const ChainRun> run;
   int times = 1;

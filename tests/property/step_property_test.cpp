@@ -2,14 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include <boost/random/mersenne_twister.hpp>
-#include <boost/random/uniform_int_distribution.hpp>
-
 #include "models/step.h"
-#include "planner/rules.h"
-#include "planner/space.h"
 #include "tests/catch.h"
-#include "tests/models/setup.h"
+#include "tests/property/sample.h"
 #include "topology/rank_order.h"
 #include "topology/verdict.h"
 
@@ -17,39 +12,6 @@ using namespace trnplan;
 using namespace trnplan::models;
 
 namespace {
-
-struct Sample {
-  Job job;
-  Strategy strategy;
-};
-
-/// A small random Llama-like job and one of its strategies that break no rule (replica groups may be
-/// anything); one in four with virtual pipeline, one in four with context parallel.
-Sample random_sample(unsigned seed) {
-  boost::random::mt19937 random(seed);
-  const auto pick = [&](std::initializer_list<int> from) {
-    return *(from.begin() +
-             boost::random::uniform_int_distribution<int>(0, static_cast<int>(from.size()) - 1)(random));
-  };
-  const int kind = pick({0, 1, 2, 3});
-  Job job = job_of("llama3-8b", pick({1, 1, 2, 4}), pick({2048, 4096}), pick({16, 64, 128}));
-  job.architecture.layers = kind == 2 ? pick({8, 16}) : pick({4, 5, 8, 11});
-  job.architecture.vocabulary = pick({32000, 128256});
-  job.architecture.flash_attention = kind == 3 || pick({0, 1}) == 1;
-  job.training.precision = pick({0, 1, 2}) > 0 ? Precision::mixed_precision : Precision::bf16_sr;
-  job.pin.zero1 = pick({0, 1, 1}) == 1;
-  if (kind == 2) job.pin.virtual_pipeline = pick({2, 4});
-  if (kind == 3) job.pin.context_parallel = pick({2, 4});
-  std::vector<Strategy> legal;
-  for (const Strategy& s : planner::enumerate(job)) {
-    if (kind == 2 && s.pipeline_parallel < 2) continue;
-    if (planner::rule_violations(job, s).empty() && micro_batches(job.training, s) <= 32) legal.push_back(s);
-  }
-  if (legal.empty()) return random_sample(seed + 100'000);
-  const auto last = static_cast<int>(legal.size()) - 1;
-  return {job,
-          legal[static_cast<std::size_t>(boost::random::uniform_int_distribution<int>(0, last)(random))]};
-}
 
 /// Groups of one kind whose collectives use a common link: tensor-parallel ones in the column order, data- or
 /// context-parallel ones of both cores of a chip.
