@@ -74,8 +74,11 @@ class StageBuilder {
     Items items;
     for (const Operator& o : operators) {
       if (o.scope == Scope::none) {
+        const bool slowed = !items.empty() && items.back().beside;
+        const Parameter by = slowed ? items.back().transfer_parameter : Parameter::overlap_slowdown;
         items.push_back(work_item(o.name, o.category, o.parameter, o.seconds, o.also));
         items.back().flops = o.flops;
+        items.back().transfer_parameter = by;
         continue;
       }
       Items phases = transfer_items(p_.fabric, o.name, o.category, collective_of(o),
@@ -96,7 +99,7 @@ class StageBuilder {
       auto items = std::make_shared<Items>(items_of(operators));
       Made& made = it->second;
       for (const Operator& o : operators) made.flops += o.flops;
-      made.run = std::make_shared<ChainRun>(run_chain(p_.fabric, *items, slowdown()));
+      made.run = std::make_shared<ChainRun>(run_chain(p_.fabric, *items, p_.slowdown()));
       made.items = std::move(items);
     }
     const Made& made = it->second;
@@ -105,8 +108,6 @@ class StageBuilder {
     pass.whole.fixed.add(made.run->charge, times);
     pass.flops += made.flops * times;
   }
-
-  double slowdown() const { return p_.overlaps() ? p_.profile[Parameter::overlap_slowdown] : 1; }
 
   void launch(Pass& pass, Parameter p) const {
     pass.launch = work_item("launch", Category::overhead, p, Seconds(p_.profile[p]));

@@ -109,6 +109,8 @@ struct StepParts {
   /// Messages occupy both their stages (1F1B), or go beside what they compute.
   bool blocking() const { return strategy.virtual_pipeline == 1 && schedule == Schedule::nxd; }
   bool overlaps() const { return strategy.context_parallel > 1; }
+  /// How much longer work takes while a transfer runs beside it.
+  double slowdown() const { return overlaps() ? profile[Parameter::overlap_slowdown] : 1; }
   /// All groups of a stage, also those off the representative nodes.
   StageGroups groups_of(int stage) const;
   /// Pairs of ranks that send over a boundary.

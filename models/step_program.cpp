@@ -120,7 +120,7 @@ class Emitter {
     }
     if (p_.overlaps()) {
       const auto devices = static_cast<sim::DeviceId>(out_.program.devices().size());
-      const double factor = p_.profile[Parameter::overlap_slowdown];
+      const double factor = p_.slowdown();
       for (sim::DeviceId d = 0; d < devices; ++d) {
         const sim::DeviceId engine = out_.program.add_device({});
         if (factor > 1) out_.program.add_slowdown(d, engine, factor);
@@ -519,7 +519,7 @@ ChainRun run_chain(const Fabric& fabric, const Items& chain, double slowdown) {
     if (program.tasks()[t].tag == kJoin) continue;
     const Item& item = chain[program.tasks()[t].tag];
     out.charge.add(item.fixed);
-    out.charge.add(item.name, item.transfer_category, item.transfer_parameter, beyond_fixed(program, run, t));
+    charge_beyond(out.charge, item, beyond_fixed(program, run, t), slowdown);
   }
   return out;
 }

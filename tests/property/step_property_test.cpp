@@ -128,14 +128,16 @@ TEST_CASE("seconds by parameter are the slopes of the step", "[property]") {
   // path.
   const auto [text, extra] = GENERATE(
       table<const char*, Parameter>({{"tp=8,recompute=CoreAttention+LlamaMLP", Parameter::vector_efficiency},
-                                     {"tp=8,precision=fp32,recompute=full", Parameter::fp32_slowdown}}));
+                                     {"tp=8,precision=fp32,recompute=full", Parameter::fp32_slowdown},
+                                     {"tp=8,cp=4", Parameter::overlap_slowdown}}));
   const Job job = job_of("llama3-8b", 1, 8192, 64);
   const Strategy s = strategy_of(job, text);
   const StepReport base = simulate_step(job, s, datasheet());
   for (const Parameter p : {Parameter::matmul_efficiency, Parameter::flash_efficiency,
                             Parameter::link_fraction, Parameter::layer_overhead, extra}) {
     CAPTURE(to_string(s.precision), to_string(p));
-    const bool efficiency = p != Parameter::layer_overhead && p != Parameter::fp32_slowdown;
+    const bool efficiency =
+        p != Parameter::layer_overhead && p != Parameter::fp32_slowdown && p != Parameter::overlap_slowdown;
     const double share = base.by_parameter[static_cast<std::size_t>(p)].value;
     CHECK(share > 0);
     const double up = simulate_step(job, s, scaled(p, 1.001)).step.value;
