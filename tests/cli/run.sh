@@ -590,6 +590,29 @@ if command -v protoc >/dev/null; then
   length=$(od -An -tu1 -j8 -N1 "$chakra/trnplan.9.et")
   dd if="$chakra/trnplan.9.et" bs=1 skip=9 count="$length" status=none >"$work/message"
   verify 'Chakra node' decode chakra Node <"$work/message"
+  # Whole files of an interleaved and of a context-parallel job: with a tag before each length a file is one
+  # message of many, which protoc reads to its last byte.
+  if command -v python3 >/dev/null; then
+    {
+      printf 'syntax = "proto3";\npackage trnplan.file;\nimport "chakra.proto";\n'
+      printf 'message File {\n  trnplan.chakra.GlobalMetadata metadata = 1;\n  repeated trnplan.chakra.Node nodes = 2;\n}\n'
+    } >"$work/file.proto"
+    for strategy in tp=8,pp=4,vpp=2 tp=8,cp=4; do
+      expect 0 'wrote ' -- export "$work/export.yaml" --strategy "$strategy" --chakra "$work/chakra-$strategy"
+      for rank in 0 31; do
+        python3 "$source/tests/cli/tag_messages.py" "$work/chakra-$strategy/trnplan.$rank.et" >"$work/message"
+        verify "$strategy: rank $rank is no file of nodes" \
+          eval 'protoc -I"$source/io/proto" -I"$work" --decode=trnplan.file.File file.proto <"$work/message" >"$work/decoded"'
+        verify "$strategy: rank $rank has fields without a name" eval '! grep -Eq "^ *[0-9]+[:{ ]" "$work/decoded"'
+        verify "$strategy: rank $rank has lost nodes" \
+          test "$(grep -c '^nodes {' "$work/decoded")" = "$(grep -c '^  id: ' "$work/decoded")"
+        verify "$strategy: rank $rank has no collective" grep -q 'type: COMM_COLL_NODE' "$work/decoded"
+        verify "$strategy: rank $rank sends nothing" grep -q 'type: COMM_SEND_NODE' "$work/decoded"
+      done
+    done
+  else
+    skip 'whole Chakra files decoded with their schema: no python3'
+  fi
 else
   skip 'traces decoded with their schemas: no protoc'
 fi
