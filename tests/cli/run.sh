@@ -550,6 +550,10 @@ for extension in pftrace json; do
   expect 0 "wrote $trace" -- "${pipeline[@]}" --trace "$trace" --force
   verify 'the same step has other bytes' test "$(cksum <"$trace")" = "$first"
 done
+write_job long.yaml llama3-8b 1 32768
+expect 0 'wrote .*: (19[0-9]{4}|200000) slices .* operators of 0 of 32768 micro-batches, passes and messages of the first [0-9]+ only;' \
+  -- simulate "$work/long.yaml" --strategy tp=8,pp=4,vpp=2,recompute=full --trace "$work/traces/long.pftrace"
+rm -f "$work/traces/long.pftrace"
 expect 3 'no trace was written'                      -- simulate "$example" --strategy tp=8,mbs=3 --trace "$work/traces/none.json"
 verify 'left other files' test "$(cd "$work/traces" && ls -A | tr '\n' ' ')" = 'step.json step.pftrace '
 if command -v python3 >/dev/null; then
