@@ -171,15 +171,15 @@ TEST_CASE("what cannot be simulated is refused", "[models]") {
 
 // Interleaved, equal chunks, free communication: (p-1)/(m v) of the work (Narayanan et al. 2021,
 // section 2.2.2), also with m = p, where all forwards come first. So many layers that embedding and head are
-// less than 3 thousandths of a bubble.
+// less than 6 thousandths of a bubble.
 TEST_CASE("the bubble of the interleaved schedule is (p-1)/(m v)", "[models]") {
   for (const int stages : {2, 4, 8}) {
     for (const int chunks : {2, 4}) {
-      for (const int batch : {8, 64}) {
+      for (const int batch : {8, 32}) {
         CAPTURE(stages, chunks, batch);
         Job job = job_of("llama3-8b", stages, 8192, batch);
         job.architecture.vocabulary = 32;
-        job.architecture.layers = 4096;
+        job.architecture.layers = 2048;
         const Strategy s =
             strategy_of(job, "tp=32,pp=" + std::to_string(stages) + ",vpp=" + std::to_string(chunks));
         const StepModel model(job, s, compute_only(), topology::ChipGraph(job.cluster.instance));
@@ -189,7 +189,7 @@ TEST_CASE("the bubble of the interleaved schedule is (p-1)/(m v)", "[models]") {
         job.cluster.nodes = 1;
         const StepReport whole = simulate_step(job, strategy_of(job, "tp=32"), compute_only());
         const double work = at(whole, Category::compute).value / stages;
-        CHECK((r.step.value - work) / work == Approx((stages - 1.0) / (batch * chunks)).epsilon(5e-3));
+        CHECK((r.step.value - work) / work == Approx((stages - 1.0) / (batch * chunks)).epsilon(7e-3));
         CHECK(model.lower_bound() <= r.step);
       }
     }
