@@ -55,9 +55,9 @@ struct Timeline {
 
 /// Simulates the step and writes it down. At most `most_slices` slices, or only those of the end of the step
 /// where they are more already: passes and messages of all micro-batches, or of as many of the first ones as
-/// that allows; then their operators, likewise. Of passes that are not listed the memory counter has only what
-/// exceeds all before, and the other counters nothing. `expand`: as StepOptions::expand; the timeline is the
-/// same. Cost: a simulation, O(operators) where layers run inside the step (StepReport::expanded), and
+/// that allows; then their operators, likewise. Of passes that are not listed the memory counter has only
+/// what exceeds all before, and the other counters nothing. `expand`: as StepOptions::expand; the timeline is
+/// the same. Cost: a simulation, O(operators) where layers run inside the step (StepReport::expanded), and
 /// O(slices log slices).
 Timeline timeline(const StepModel& model, const Job& job, const Strategy& strategy, const Profile& profile,
                   std::size_t most_slices = 200'000, bool expand = false);
