@@ -52,11 +52,15 @@ void write_trace(const Options& o, const models::Job& job, const models::Strateg
   const std::filesystem::path path = o.trace;
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   io::write_files(folder, {{path.filename().string(), format_of(o.trace)(timeline)}}, o.force);
+  const std::string left_out =
+      timeline.listed_micro_batches == timeline.micro_batches
+          ? ""
+          : fmt::format(", passes and messages of the first {} only", timeline.listed_micro_batches);
   remark(
-      fmt::format("wrote {}: {} slices on {} tracks, operators of {} of {} micro-batches; open it in "
+      fmt::format("wrote {}: {} slices on {} tracks, operators of {} of {} micro-batches{}; open it in "
                   "ui.perfetto.dev",
                   o.trace, timeline.slices.size(), timeline.tracks.size(), timeline.detailed_micro_batches,
-                  timeline.micro_batches));
+                  timeline.micro_batches, left_out));
 }
 
 /// The what-if must be one.

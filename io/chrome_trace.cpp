@@ -73,8 +73,11 @@ class Writer {
     }
     const std::string what = fmt::format(R"("ts": {}, {}, "name": {}, "cat": {})", micro(start),
                                          place(s.track), quoted(s.name), quoted(s.category));
-    const std::string more =
-        s.micro_batch < 0 ? "" : fmt::format(R"(, "args": {{"micro_batch": {}}})", s.micro_batch);
+    std::string more;
+    if (s.micro_batch >= 0) more += fmt::format(R"(, "args": {{"micro_batch": {})", s.micro_batch);
+    if (s.chunk >= 0)
+      more += fmt::format(R"({}"chunk": {})", more.empty() ? R"(, "args": {)" : ", ", s.chunk);
+    if (!more.empty()) more += "}";
     if (s.flow == 0) {
       event(R"({{"ph": "X", "dur": {}, {}{}}})", micro(end - start), what, more);
       return;

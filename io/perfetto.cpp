@@ -87,16 +87,23 @@ class Writer {
   static bool is_bytes(const Timeline::Track& t) { return t.unit == "bytes"; }
 
   void slice(ProtoMessage& event, const Timeline::Slice& s, bool begins) const {
-    if (begins && s.micro_batch >= 0) {
-      event.message(kAnnotations, ProtoMessage()
-                                      .number(kAnnotationInt, static_cast<std::uint64_t>(s.micro_batch))
-                                      .text(kAnnotationName, "micro_batch"));
+    if (begins) {
+      annotate(event, "micro_batch", s.micro_batch);
+      annotate(event, "chunk", s.chunk);
     }
     event.number(kType, begins ? kBegin : kEnd).number(kTrack, uuid(s.track));
     if (!begins) return;
     if (!s.category.empty()) event.text(kCategories, s.category);
     event.text(kName, s.name);
     if (s.flow != 0) event.fixed64(s.receives ? kEndingFlows : kFlows, s.flow);
+  }
+
+  /// Nothing for -1.
+  static void annotate(ProtoMessage& event, std::string_view name, int value) {
+    if (value < 0) return;
+    event.message(
+        kAnnotations,
+        ProtoMessage().number(kAnnotationInt, static_cast<std::uint64_t>(value)).text(kAnnotationName, name));
   }
 
   void sample(ProtoMessage& event, const Timeline::Sample& s) const {

@@ -38,8 +38,8 @@ struct Pin {
 
 /// What the user leaves to the planner besides the strategy ("any", a range or a list in the job).
 struct Freedom {
-  bool precision = false;  ///< mixed_precision, autocast, bf16SR or fp32
-  bool zero1 = false;      ///< on or off
+  bool precision = false;                     ///< mixed_precision, autocast, bf16SR or fp32
+  bool zero1 = false;                         ///< on or off
   int smallest_batch = 0, largest_batch = 0;  ///< global batch; 0 = as in Training
   int batch_per_node = 0;                     ///< global batch of a cluster: this times its nodes; 0 = no
   std::vector<int> nodes;                     ///< empty = as in Cluster

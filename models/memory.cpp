@@ -86,7 +86,7 @@ Residency residency_of(const std::vector<int>& parts, const Strategy& s, int mic
   const auto layers_of = [&](int chunk) { return parts[static_cast<std::size_t>(chunk * stages + stage)]; };
   if (chunks == 1) {
     const int in_flight = std::min(micro_batches, stages - stage);
-    return {in_flight, in_flight * layers_of(0)};
+    return {in_flight, in_flight * layers_of(0), in_flight * layers_of(0)};
   }
   // Megatron's order: PP micro-batches through chunk 0, the same through chunk 1, ..., then the next PP.
   const std::int64_t round = std::int64_t{stages} * chunks, all = std::int64_t{micro_batches} * chunks;
@@ -96,10 +96,13 @@ Residency residency_of(const std::vector<int>& parts, const Strategy& s, int mic
           : std::min(std::int64_t{2} * (stages - 1 - stage) + std::int64_t{chunks - 1} * stages, all);
   const auto chunk_of = [&](std::int64_t step) { return static_cast<int>(step % round / stages); };
   std::int64_t forwards = std::min(warm_up + 1, all);
-  Residency most{static_cast<int>(forwards), 0};
+  Residency most{static_cast<int>(forwards), 0, 0};
   int alive = 0;
   for (std::int64_t k = 0; k < forwards; ++k) alive += layers_of(chunk_of(k));
   most.layers = alive;
+  // The last stage's first forward after warming up is of the last chunk, and as long as its forwards are,
+  // its backwards are too: nothing changes while losses are computed.
+  most.layers_at_loss = alive;
   // Chunks of unequal length: one backward and one forward at a time, for one round.
   for (std::int64_t k = 0; k < round && forwards < all; ++k, ++forwards) {
     alive += layers_of(chunk_of(forwards)) - layers_of(chunks - 1 - chunk_of(k));
@@ -286,22 +289,24 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
   m.optimizer = Bytes(per.shard * weights.padded);
   m.runtime = Bytes(profile[Parameter::runtime_reserve]);
 
-  double kept = layer.kept * alive.layers;
+  m.per_layer = Bytes(layer.kept);
   if (s.pipeline_parallel > 1) {  // received input, output, and the cos and sin tables that are passed along
     const double message = width.gathered / (s.sequence_parallel ? s.tensor_parallel : 1);
     const double tables =
         a.learned_positions ? 0.0 : 2 * width.element * width.tokens / s.micro_batch * a.head_dim;
-    kept += alive.in_flight * (2 * message + tables);
+    m.per_pass = Bytes(2 * message + tables);
   }
+  const Bytes kept = m.kept(alive.layers, alive.in_flight),
+              kept_at_loss = m.kept(alive.layers_at_loss, alive.in_flight);
   // A product's gradients need its input, gathered again under sequence parallel, beside the gradient of
   // that input before it is reduced.
   const double product = (s.sequence_parallel ? 2 : 1) * width.gathered;
   const double logits = last ? width.tokens * std::ceil(1.0 * a.vocabulary / s.tensor_parallel) : 0.0;
-  const bool head = last && kLogitGradientBytes * logits + product > kLogitBytes * logits;
-
-  m.moments[0] = {PeakInstant::loss, Bytes(kept), Bytes((head ? kLogitGradientBytes : kLogitBytes) * logits),
-                  Bytes(head ? product : 0)};
-  m.moments[1] = {PeakInstant::backward, Bytes(kept), {}, Bytes(product + layer.remade + layer.rotating)};
+  m.head_forward = {PeakInstant::loss, {}, Bytes(kLogitBytes * logits), {}};
+  m.head_backward = {PeakInstant::loss, {}, Bytes(kLogitGradientBytes * logits), Bytes(last ? product : 0)};
+  m.moments[0] = m.head_backward.total() > m.head_forward.total() ? m.head_backward : m.head_forward;
+  m.moments[0].activations = kept_at_loss;
+  m.moments[1] = {PeakInstant::backward, kept, {}, Bytes(product + layer.remade + layer.rotating)};
   m.moments[2] = {
       PeakInstant::optimizer,
       {},
@@ -317,6 +322,10 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
   m.logits = peak.logits;
   m.staging = peak.staging;
   return m;
+}
+
+Bytes StageMemory::kept(int of_layers, int passes) const {
+  return Bytes(per_layer.value * of_layers + per_pass.value * passes);
 }
 
 double probability_of_fitting(const StageMemory& m, Bytes limit, const Profile& profile) {

@@ -60,8 +60,20 @@ struct StageMemory {
   int in_flight = 1;  ///< micro-batches, or chunks of them, between forward and backward when most are
   std::array<MemoryMoment, 3> moments;  ///< in the order of PeakInstant; `instant` is the largest
   Bytes parameters{}, gradients{}, optimizer{}, activations{}, logits{}, staging{}, runtime{};
+  /// What the activations are made of: of a layer and micro-batch, and of a micro-batch (virtual pipeline:
+  /// chunk of one) in flight, 0 without pipeline.
+  Bytes per_layer{}, per_pass{};
+  /// The two instants that the loss has, without activations: while the head computes, and while its backward
+  /// does. The larger one is in `moments`.
+  MemoryMoment head_forward, head_backward;
 
-  Bytes peak() const { return parameters + gradients + optimizer + activations + logits + staging + runtime; }
+  Bytes peak() const { return with({instant, activations, logits, staging}); }
+  /// What is alive on the core at a moment: states and the runtime's share with it.
+  Bytes with(const MemoryMoment& m) const {
+    return parameters + gradients + optimizer + m.activations + m.logits + m.staging + runtime;
+  }
+  /// Activations of `passes` passes between forward and backward, with so many layers together.
+  Bytes kept(int of_layers, int passes) const;
 };
 
 /// NxD's ZeRO-1 buckets as they reach the device: the cap (Strategy::bucket_mb) is counted with 8-byte
@@ -96,10 +108,11 @@ std::vector<int> layers_per_stage(const Architecture& a, const Strategy& s);
 std::vector<int> layers_per_chunk(const Architecture& a, const Strategy& s);
 
 /// Most micro-batches of a stage (virtual pipeline: chunks of them) between their forward and their backward,
-/// `layers` over all of them.
+/// `layers` over all of them, `layers_at_loss` while the last stage computes the loss of one.
 struct Residency {
   int in_flight = 0;
   int layers = 0;
+  int layers_at_loss = 0;
 };
 /// 1F1B: min(m, PP - stage). Interleaved: min(w + 1, m VPP) with w = min(2 (PP-1-stage) + (VPP-1) PP, m VPP),
 /// and all m VPP when m = PP (aws-neuron/neuronx-distributed, src/neuronx_distributed/pipeline/scheduler.py).

@@ -129,7 +129,7 @@ namespace {
 
 /// Adds up the critical path. Micro-batch work of other stages before the path first and after it last visits
 /// its main stage is the bubble: filling and draining the pipeline.
-Charge fold_path(const StepProgram& step, const sim::Run& run, int stages) {
+Charge fold_path(const StepProgram& step, const sim::Run& run, int stages, double slowdown) {
   const std::vector<sim::TaskId> path = run.critical_path();
   std::vector<std::int64_t> work(static_cast<std::size_t>(stages), 0);
   for (const sim::TaskId t : path) {
@@ -166,10 +166,10 @@ Charge fold_path(const StepProgram& step, const sim::Run& run, int stages) {
     if (item == nullptr) continue;
     const Times& t = times[tag];
     total.add(item->fixed, t.normal);
-    total.add(item->name, item->transfer_category, item->transfer_parameter, t.normal_beyond);
+    charge_beyond(total, *item, t.normal_beyond, slowdown);
     Charge filling;
     filling.add(item->fixed, t.bubble);
-    filling.add(item->name, item->transfer_category, item->transfer_parameter, t.bubble_beyond);
+    charge_beyond(filling, *item, t.bubble_beyond, slowdown);
     const SimTime all = filling.total();
     filling.category = {};
     filling.category[static_cast<std::size_t>(Category::bubble)] = all.ps;
@@ -218,7 +218,7 @@ StepReport StepModel::simulate(StepOptions options) const {
   report.step = to_seconds(run.end);
   report.tasks = step.program.tasks().size();
   report.events = run.events;
-  charge_report(report, fold_path(step, run, p.stages));
+  charge_report(report, fold_path(step, run, p.stages, p.slowdown()));
   const double spread = log_spread(p.profile, p.job.software, report.by_parameter, report.step);
   report.low = report.step * std::exp(-kNinetyPercent * spread);
   report.high = report.step * std::exp(kNinetyPercent * spread);

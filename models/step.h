@@ -62,7 +62,8 @@ struct StepReport {
   std::uint64_t events = 0;
 
   /// d log step / d log rate of a resource (of a length for latency and launch): by how much per cent the
-  /// step changes when it gets 1 % faster (longer). Their absolute values add up to 1, but for what overlaps.
+  /// step changes when it gets 1 % faster (longer). Their absolute values add up to 1; what work loses beside
+  /// a transfer belongs to what limits the transfer.
   double elasticity(Resource r) const;
 };
 

@@ -50,6 +50,13 @@ void Charge::add(const Charge& other, std::int64_t times) {
   }
 }
 
+void charge_beyond(Charge& charge, const Item& item, SimTime beyond, double slowdown) {
+  charge.add(item.name, item.transfer_category, item.transfer_parameter, beyond);
+  if (item.is_transfer() || beyond.ps == 0 || slowdown <= 1) return;
+  add_ticks(charge.also[static_cast<std::size_t>(Parameter::overlap_slowdown)],
+            to_sim_time(to_seconds(beyond) / (slowdown - 1)).ps);
+}
+
 Item work_item(std::string_view name, Category c, Parameter p, Seconds s, Parameter also) {
   Item item;
   item.name = name;

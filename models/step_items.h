@@ -52,8 +52,9 @@ struct Item {
   Fabric::Load load;  ///< empty: work only
   double scale = 0;   ///< of sim::Flow
   Category transfer_category = Category::compute;
-  Parameter transfer_parameter = Parameter::overlap_slowdown;  ///< of what takes longer than `length`
-  Seconds alone{};                                             ///< the transfer's length without contention
+  /// Of what takes longer than `length`; of work, what limits the transfer beside it that slows it.
+  Parameter transfer_parameter = Parameter::overlap_slowdown;
+  Seconds alone{};  ///< the transfer's length without contention
   Call call;
   bool beside = false;  ///< runs at the same time as the next item
   Flops flops{};        ///< tensor-engine operations of work
@@ -63,6 +64,10 @@ struct Item {
 };
 using Items = std::vector<Item>;
 
+/// Charges what an item took beyond its fixed part. Work that a transfer beside it slows by `slowdown` f
+/// takes t (1 - 1/f) longer, with t the transfer's time: that scales with what limits the transfer, and grows
+/// by t/f for each unit of log f, which is charged to overlap_slowdown too.
+void charge_beyond(Charge& charge, const Item& item, SimTime beyond, double slowdown);
 /// `also`: a second parameter the length scales with, unless `count`.
 Item work_item(std::string_view name, Category c, Parameter p, Seconds s, Parameter also = Parameter::count);
 /// `collective` done `repeat` times in a row: its phases, each for all repeats at once. Throws

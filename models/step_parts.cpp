@@ -53,7 +53,8 @@ class StageBuilder {
   }
 
   /// Equal lists (every chunk's layers) are made once.
-  void append(Pass& pass, const char* what, const std::function<OperatorList()>& make, int times) {
+  void append(Pass& pass, Chain::Part part, const char* what, const std::function<OperatorList()>& make,
+              int times) {
     if (times == 0) return;
     const auto [it, fresh] = chains_.try_emplace(what);
     if (fresh) {
@@ -61,17 +62,15 @@ class StageBuilder {
       auto items = std::make_shared<Items>(operator_items_.of(operators));
       Made& made = it->second;
       for (const Operator& o : operators) made.flops += o.flops;
-      made.run = std::make_shared<ChainRun>(run_chain(p_.fabric, *items, slowdown()));
+      made.run = std::make_shared<ChainRun>(run_chain(p_.fabric, *items, p_.slowdown()));
       made.items = std::move(items);
     }
     const Made& made = it->second;
     if (made.items->empty()) return;
-    pass.chains.push_back({made.items, made.run, times});
+    pass.chains.push_back({part, made.items, made.run, times});
     pass.whole.fixed.add(made.run->charge, times);
     pass.flops += made.flops * times;
   }
-
-  double slowdown() const { return p_.overlaps() ? p_.profile[Parameter::overlap_slowdown] : 1; }
 
   void launch(Pass& pass, Parameter p) const {
     pass.launch = work_item("launch", Category::overhead, p, Seconds(p_.profile[p]));
@@ -89,6 +88,7 @@ class StageBuilder {
   }
 
   Chunk make_chunk(int chunk) {
+    using Part = Chain::Part;
     const LayerModel& model = p_.layer_model;
     const int layers = layers_[at(chunk)];
     const bool pipelined = p_.stages > 1, split = p_.schedule == Schedule::zero_bubble && pipelined;
@@ -97,24 +97,24 @@ class StageBuilder {
     if (pipelined) launch(c.backward, Parameter::task_launch);  // else one graph with the forward
     if (first(chunk))
       append(
-          c.forward, "embedding", [&] { return model.embedding_forward(); }, 1);
+          c.forward, Part::embedding, "embedding", [&] { return model.embedding_forward(); }, 1);
     append(
-        c.forward, "layer", [&] { return model.layer_forward(); }, layers);
+        c.forward, Part::layer, "layer", [&] { return model.layer_forward(); }, layers);
     if (last(chunk))
       append(
-          c.forward, "head", [&] { return model.head_forward(); }, 1);
+          c.forward, Part::head, "head", [&] { return model.head_forward(); }, 1);
     const auto backward = [&](Pass& pass, const char* head, const char* layer, const char* embedding,
                               const char* add, const std::function<OperatorList(OperatorList)>& part) {
       if (last(chunk))
         append(
-            pass, head, [&] { return part(model.head_backward()); }, 1);
+            pass, Part::head, head, [&] { return part(model.head_backward()); }, 1);
       append(
-          pass, layer, [&] { return part(model.layer_backward()); }, layers);
+          pass, Part::layer, layer, [&] { return part(model.layer_backward()); }, layers);
       if (first(chunk))
         append(
-            pass, embedding, [&] { return part(model.embedding_backward()); }, 1);
+            pass, Part::embedding, embedding, [&] { return part(model.embedding_backward()); }, 1);
       append(
-          pass, add, [&] { return part(model.accumulate(parameters_ / p_.chunks())); }, 1);
+          pass, Part::gradients, add, [&] { return part(model.accumulate(parameters_ / p_.chunks())); }, 1);
     };
     if (split) {
       launch(c.weights, Parameter::task_launch);
@@ -175,16 +175,6 @@ class StageBuilder {
   std::map<std::string_view, Made> chains_;
 };
 
-/// Layers of each stage and chunk: part c * PP + stage of the model.
-std::vector<std::vector<int>> layers_by_chunk(const Architecture& a, const Strategy& s) {
-  Strategy whole = s;
-  whole.pipeline_parallel = s.pipeline_parallel * s.virtual_pipeline;
-  const std::vector<int> parts = layers_per_stage(a, whole);
-  std::vector<std::vector<int>> layers(at(s.pipeline_parallel));
-  for (std::size_t i = 0; i < parts.size(); ++i) layers[i % layers.size()].push_back(parts[i]);
-  return layers;
-}
-
 /// Weights of the experts on a core with `layers` layers.
 double expert_parameters(const Architecture& a, const Strategy& s, int layers) {
   if (a.experts == 0) return 0;
@@ -209,8 +199,11 @@ Items OperatorItems::of(const OperatorList& operators) {
   Items items;
   for (const Operator& o : operators) {
     if (o.scope == Scope::none) {
+      const bool slowed = !items.empty() && items.back().beside;
+      const Parameter by = slowed ? items.back().transfer_parameter : Parameter::overlap_slowdown;
       items.push_back(work_item(o.name, o.category, o.parameter, o.seconds, o.also));
       items.back().flops = o.flops;
+      items.back().transfer_parameter = by;
       continue;
     }
     const auto [it, fresh] = known_.try_emplace({o.op, o.scope, o.bytes.value});
@@ -280,19 +273,21 @@ StepParts::StepParts(const Job& j, const Strategy& s, const Profile& p, const to
 }
 
 void StepParts::make_stages() {
-  const auto layers = layers_by_chunk(job.architecture, strategy);
+  const std::vector<int> layers = layers_per_chunk(job.architecture, strategy);
   std::map<std::vector<int>, std::pair<std::shared_ptr<const StageWork>, int>> known;
   for (int stage = 0; stage < stages; ++stage) {
     const StageGroups groups = groups_of(stage);
     const int cls = class_of(stage);
-    std::vector<int> key = layers[at(stage)];
+    std::vector<int> own;  // of each chunk
+    for (int part = stage; part < stages * chunks(); part += stages) own.push_back(layers[at(part)]);
+    std::vector<int> key = own;
     key.push_back(stage == 0);
     key.push_back(stage == stages - 1);
     for (const Groups* g : {&groups.tensor, &groups.kv, &groups.context, &groups.expert, &groups.data,
                             &groups.replicas, &groups.expert_data})
       add_key(key, *g, cls);
     const auto [it, fresh] = known.try_emplace(std::move(key));
-    if (fresh) it->second = {StageBuilder(*this, stage, layers[at(stage)]).build(), cls};
+    if (fresh) it->second = {StageBuilder(*this, stage, own).build(), cls};
     parts.push_back({it->second.first, fabric.shift_of(cls) - fabric.shift_of(it->second.second)});
   }
 }

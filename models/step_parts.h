@@ -47,6 +47,7 @@ class OperatorItems {
 
 /// Operators that are done one after the other, `times` times.
 struct Chain {
+  enum class Part { embedding, layer, head, gradients } part = Part::layer;  ///< gradients: adding them up
   std::shared_ptr<const Items> items;
   std::shared_ptr<const ChainRun> run;
   int times = 1;
@@ -130,6 +131,8 @@ struct StepParts : StepLayout {
   int chunks() const { return strategy.virtual_pipeline; }
   bool blocking() const { return blocks(strategy, schedule); }
   bool overlaps() const { return models::overlaps(strategy); }
+  /// How much longer work takes while a transfer runs beside it.
+  double slowdown() const { return overlaps() ? profile[Parameter::overlap_slowdown] : 1; }
 
  private:
   void make_stages();

@@ -4,8 +4,6 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "models/schedule.h"
-
 namespace trnplan::models {
 
 namespace {
@@ -115,13 +113,14 @@ using sim::TaskId;
 /// Puts a step into a program, in the order of every queue.
 class Emitter {
  public:
-  Emitter(const StepParts& parts, Layout& layout, bool expand) : p_(parts), layout_(layout), expand_(expand) {
+  Emitter(const StepParts& parts, Layout& layout, bool expand, bool segments)
+      : p_(parts), layout_(layout), expand_(expand), segments_(segments) {
     for (int s = 0; s < p_.stages; ++s) {
       for (int lane = 0; lane < layout_.lanes(s); ++lane) out_.program.add_device({});
     }
     if (p_.overlaps()) {
       const auto devices = static_cast<sim::DeviceId>(out_.program.devices().size());
-      const double factor = p_.profile[Parameter::overlap_slowdown];
+      const double factor = p_.slowdown();
       for (sim::DeviceId d = 0; d < devices; ++d) {
         const sim::DeviceId engine = out_.program.add_device({});
         if (factor > 1) out_.program.add_slowdown(d, engine, factor);
@@ -173,6 +172,11 @@ class Emitter {
       weights.push_back({r, bytes});
     }
     return it->second = out_.program.add_flow(std::move(weights), share.scale);
+  }
+
+  /// What is added from here on belongs to `action`.
+  void segment(int stage, const StageAction& action) {
+    if (segments_) out_.segments.push_back({static_cast<TaskId>(out_.program.tasks().size()), stage, action});
   }
 
   void work(int stage, const Item& item, const Source& source) {
@@ -281,13 +285,16 @@ class Emitter {
               action.kind == Kind::forward || action.kind == Kind::backward || action.kind == Kind::weights;
           const int stage = static_cast<int>(s);
           if (computes) {
+            segment(stage, action);
             compute(stage, action);
           } else if (action.kind == Kind::activation_up &&
                      waits_for(s + 1, {Kind::activation_down, action.micro_batch})) {
+            segment(stage, action);
             message(stage, *p_.boundaries[s].activation, "activation");
             ++next[s + 1];
           } else if (action.kind == Kind::gradient_up &&
                      waits_for(s + 1, {Kind::gradient_down, action.micro_batch})) {
+            segment(stage, action);
             message(stage, *p_.boundaries[s].gradient, "gradient");
             ++next[s + 1];
           } else {
@@ -321,6 +328,7 @@ class Emitter {
         while (next[at(s)] < mine.size()) {
           const StageAction action = mine[next[at(s)]];
           if (action.kind == Kind::weights) {
+            segment(s, action);
             compute(s, action);
             ++next[at(s)];
             progress = true;
@@ -332,6 +340,7 @@ class Emitter {
           const bool has_source = source >= 0 && source < p_.chunks() * p_.stages;
           const Key from{forward, source, action.micro_batch};
           if (has_source && !made_.contains(from)) break;
+          segment(s, action);
           const auto start = static_cast<TaskId>(out_.program.tasks().size());
           const int goal = forward ? part + 1 : part - 1;
           const StepProgram::Source launch{&p_.message_launch, s, 0, false, "launch"};
@@ -404,6 +413,7 @@ class Emitter {
 
   void end_of_step() {
     std::vector<sim::DeviceId> all;
+    segment(0, {StageAction::Kind::weights, -1});
     for (int s = 0; s < p_.stages; ++s) {
       for (int lane = 0; lane < layout_.lanes(s); ++lane) all.push_back(device(s, lane));
       const Source source{nullptr, s, 0, false, "end"};
@@ -424,7 +434,7 @@ class Emitter {
 
   const StepParts& p_;
   Layout& layout_;
-  bool expand_;
+  bool expand_, segments_;
   StepProgram out_;
   sim::DeviceId engines_ = 0;  ///< what a compute queue's number differs by from its collective engine's
   sim::FlowId nothing_ = 0;
@@ -460,8 +470,8 @@ std::unique_ptr<Layout> lane_per_core(const StepParts& parts) {
   return std::make_unique<LanePerCore>(parts);
 }
 
-StepProgram make_program(const StepParts& parts, Layout& layout, bool expand) {
-  return Emitter(parts, layout, expand).run();
+StepProgram make_program(const StepParts& parts, Layout& layout, bool expand, bool segments) {
+  return Emitter(parts, layout, expand, segments).run();
 }
 
 SimTime beyond_fixed(const sim::Program& program, const sim::Run& run, sim::TaskId t) {
@@ -509,7 +519,7 @@ ChainRun run_chain(const Fabric& fabric, const Items& chain, double slowdown) {
     if (program.tasks()[t].tag == kJoin) continue;
     const Item& item = chain[program.tasks()[t].tag];
     out.charge.add(item.fixed);
-    out.charge.add(item.name, item.transfer_category, item.transfer_parameter, beyond_fixed(program, run, t));
+    charge_beyond(out.charge, item, beyond_fixed(program, run, t), slowdown);
   }
   return out;
 }

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "models/schedule.h"
 #include "models/step_parts.h"
 #include "sim/executor.h"
 #include "sim/program.h"
@@ -45,15 +46,23 @@ struct StepProgram {
     bool pass = false;  ///< forward, backward or weights of a micro-batch
     const char* label = "";
   };
+  /// The tasks of one action of one stage's schedule: from `first` to the next segment's. Of a message beside
+  /// the queues, with the pass that waits for it; of the end of the step, micro-batch -1.
+  struct Segment {
+    sim::TaskId first = 0;
+    int stage = 0;
+    StageAction action{};
+  };
   sim::Program program;
-  std::vector<Source> sources;        ///< by tag
+  std::vector<Source> sources;    ///< by tag
+  std::vector<Segment> segments;  ///< in the order of tasks, so in that of every stage's queue; on request
   std::vector<Fabric::Id> resources;  ///< fabric id of each resource of the program
 
   const Source& of(sim::TaskId t) const { return sources[program.tasks()[t].tag]; }
 };
 
-/// `expand`: every operator is a task; else every pass.
-StepProgram make_program(const StepParts& parts, Layout& layout, bool expand);
+/// `expand`: every operator is a task; else every pass. `segments`: also note which task belongs to what.
+StepProgram make_program(const StepParts& parts, Layout& layout, bool expand, bool segments = false);
 
 /// What a task took beyond its fixed part.
 SimTime beyond_fixed(const sim::Program& program, const sim::Run& run, sim::TaskId t);

@@ -12,8 +12,15 @@
 namespace trnplan::models {
 
 /// Tracks of slices (one per stage and engine: "compute", and "collectives" where a stage overlaps the two)
-/// and of counters (memory of a core in bytes; use of the busiest link, memory path and NIC of a stage, 0 to
-/// 1). One lane stands for all cores of a stage, which do the same.
+/// and of counters. One lane stands for all cores of a stage, which do the same.
+///
+/// Memory of a core, in bytes, follows the memory model (models/memory.h): its largest value is the stage's
+/// StageMemory::peak(), at that peak's instant. A pass's input and output are there from the start of its
+/// forward, its layers' activations from the end of their forward; both go when their backward ends. What the
+/// model counts once for a backward is there through all its layers. Zero bubble, which the memory model does
+/// not know: as 1F1B, activations go with the gradient of the input.
+/// Use, 0 to 1: of the busiest link, memory path and NIC, by the stage's own transfers; of transfers at the
+/// same time, the one that uses most; the mean over a pass that is not broken down.
 struct Timeline {
   struct Track {
     int stage = 0;
@@ -27,6 +34,7 @@ struct Timeline {
     SimTime start, end;
     std::string_view name, category;  ///< operator or pass; models::Category
     int micro_batch = -1;             ///< -1: none
+    int chunk = -1;                   ///< of the stage's layers, with a virtual pipeline; -1: none
     std::uint64_t flow = 0;  ///< not 0: the same number on the sending and the receiving end of a message
     bool receives = false;   ///< which end of `flow` this is
   };
@@ -41,14 +49,17 @@ struct Timeline {
   std::vector<Sample> samples;  ///< by time
   SimTime end;
   int detailed_micro_batches = 0;  ///< whose passes are broken down into operators; all, or the first ones
+  int listed_micro_batches = 0;    ///< whose passes and messages are there; all, or the first ones
   int micro_batches = 0;
 };
 
-/// Simulates the step and writes it down. Where layers must run inside the step (StepReport::expanded) every
-/// operator is a slice of its own, without a pass around it or a micro-batch, and the memory counter stays at
-/// the states. At most about `most_slices` operators are listed one by one: the passes of the first
-/// micro-batches, as many as that allows. Cost: a simulation, and O(slices log slices).
+/// Simulates the step and writes it down. At most `most_slices` slices, or only those of the end of the step
+/// where they are more already: passes and messages of all micro-batches, or of as many of the first ones as
+/// that allows; then their operators, likewise. Of passes that are not listed the memory counter has only
+/// what exceeds all before, and the other counters nothing. `expand`: as StepOptions::expand; the timeline is
+/// the same. Cost: a simulation, O(operators) where layers run inside the step (StepReport::expanded), and
+/// O(slices log slices).
 Timeline timeline(const StepModel& model, const Job& job, const Strategy& strategy, const Profile& profile,
-                  std::size_t most_slices = 200'000);
+                  std::size_t most_slices = 200'000, bool expand = false);
 
 }  // namespace trnplan::models

@@ -130,7 +130,7 @@ class Part {
 
   static models::Residency one_chunk(const Strategy& s, int m, int stage, int layers) {
     const int in_flight = std::min(m, s.pipeline_parallel - stage);
-    return {in_flight, in_flight * layers};
+    return {in_flight, in_flight * layers, in_flight * layers};
   }
 
   /// Beyond three rounds more micro-batches change nothing.

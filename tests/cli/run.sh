@@ -233,7 +233,7 @@ nearest_batch() {
 }
 nearest_batch batch-dp.yaml llama3-8b 1 1022 'data_parallel: 4' '1020 1024'
 nearest_batch batch-mbs.yaml llama3-8b 1 1021 'micro_batch: 2' '1020 1022'
-nearest_batch batch-many.yaml llama3-8b 128 1021 '' '1020'   # 4096 cores: TP 32 x PP 32 leaves DP 4 at least
+nearest_batch batch-many.yaml llama3-8b 128 1021 'context_parallel: 1' '1020'   # 4096 cores: TP 32 x PP 32 leaves DP 4 at least
 
 # ---- topology ----
 
@@ -550,6 +550,10 @@ for extension in pftrace json; do
   expect 0 "wrote $trace" -- "${pipeline[@]}" --trace "$trace" --force
   verify 'the same step has other bytes' test "$(cksum <"$trace")" = "$first"
 done
+write_job long.yaml llama3-8b 1 32768
+expect 0 'wrote .*: (19[0-9]{4}|200000) slices .* operators of 0 of 32768 micro-batches, passes and messages of the first [0-9]+ only;' \
+  -- simulate "$work/long.yaml" --strategy tp=8,pp=4,vpp=2,recompute=full --trace "$work/traces/long.pftrace"
+rm -f "$work/traces/long.pftrace"
 expect 3 'no trace was written'                      -- simulate "$example" --strategy tp=8,mbs=3 --trace "$work/traces/none.json"
 verify 'left other files' test "$(cd "$work/traces" && ls -A | tr '\n' ' ')" = 'step.json step.pftrace '
 if command -v python3 >/dev/null; then
@@ -590,6 +594,29 @@ if command -v protoc >/dev/null; then
   length=$(od -An -tu1 -j8 -N1 "$chakra/trnplan.9.et")
   dd if="$chakra/trnplan.9.et" bs=1 skip=9 count="$length" status=none >"$work/message"
   verify 'Chakra node' decode chakra Node <"$work/message"
+  # Whole files of an interleaved and of a context-parallel job: with a tag before each length a file is one
+  # message of many, which protoc reads to its last byte.
+  if command -v python3 >/dev/null; then
+    {
+      printf 'syntax = "proto3";\npackage trnplan.file;\nimport "chakra.proto";\n'
+      printf 'message File {\n  trnplan.chakra.GlobalMetadata metadata = 1;\n  repeated trnplan.chakra.Node nodes = 2;\n}\n'
+    } >"$work/file.proto"
+    for strategy in tp=8,pp=4,vpp=2 tp=8,cp=4; do
+      expect 0 'wrote ' -- export "$work/export.yaml" --strategy "$strategy" --chakra "$work/chakra-$strategy"
+      for rank in 0 31; do
+        python3 "$source/tests/cli/tag_messages.py" "$work/chakra-$strategy/trnplan.$rank.et" >"$work/message"
+        verify "$strategy: rank $rank is no file of nodes" \
+          eval 'protoc -I"$source/io/proto" -I"$work" --decode=trnplan.file.File file.proto <"$work/message" >"$work/decoded"'
+        verify "$strategy: rank $rank has fields without a name" eval '! grep -Eq "^ *[0-9]+[:{ ]" "$work/decoded"'
+        verify "$strategy: rank $rank has lost nodes" \
+          test "$(grep -c '^nodes {' "$work/decoded")" = "$(grep -c '^  id: ' "$work/decoded")"
+        verify "$strategy: rank $rank has no collective" grep -q 'type: COMM_COLL_NODE' "$work/decoded"
+        verify "$strategy: rank $rank sends nothing" grep -q 'type: COMM_SEND_NODE' "$work/decoded"
+      done
+    done
+  else
+    skip 'whole Chakra files decoded with their schema: no python3'
+  fi
 else
   skip 'traces decoded with their schemas: no protoc'
 fi

@@ -7,6 +7,7 @@
 
 #include "tests/catch.h"
 #include "tests/io/wire.h"
+#include "tests/models/rank_totals.h"
 #include "tests/models/setup.h"
 #include "topology/chip_graph.h"
 
@@ -134,7 +135,8 @@ TEST_CASE("microseconds are rounded so that their sums stay right", "[io][chakra
 }
 
 TEST_CASE("a whole step, read back: ids, dependencies, groups, messages, totals", "[io][chakra]") {
-  const char* text = GENERATE("tp=8", "tp=8,pp=4", "tp=8,pp=4,vpp=2", "tp=8,cp=4", "tp=8,zero1=false");
+  const char* text = GENERATE("tp=8", "tp=8,pp=4", "tp=8,pp=4,vpp=2", "tp=8,pp=2,vpp=4", "tp=8,cp=4",
+                              "tp=8,cp=2,pp=2", "tp=8,zero1=false");
   CAPTURE(text);
   models::Job job = job_of("llama3-8b", 1, 2048, 8);
   job.architecture.layers = 8;
@@ -145,6 +147,11 @@ TEST_CASE("a whole step, read back: ids, dependencies, groups, messages, totals"
   using Message = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
   std::map<Message, int> messages;
   std::map<std::string, std::map<int, std::vector<std::pair<std::string, std::uint64_t>>>> order;
+  std::map<CollectiveOp, double> bytes, rounded;  // by at most half a byte a shard
+  const std::map<std::uint64_t, CollectiveOp> kinds = {{0, CollectiveOp::all_reduce},
+                                                       {2, CollectiveOp::all_gather},
+                                                       {6, CollectiveOp::all_to_all},
+                                                       {7, CollectiveOp::reduce_scatter}};
   double ops = 0;
   for (int rank = 0; rank < tracer.ranks(); ++rank) {
     const RankTrace trace = tracer.trace(rank);
@@ -158,12 +165,17 @@ TEST_CASE("a whole step, read back: ids, dependencies, groups, messages, totals"
       const auto r = static_cast<std::uint64_t>(rank);
       const auto number = [&](const char* key) { return n.numbers.at(key); };
       if (n.type == 4 && n.numbers.count("num_ops") > 0) ops += static_cast<double>(number("num_ops"));
+      if (n.type == 5) bytes[CollectiveOp::send_recv] += static_cast<double>(number("comm_size"));
       if (n.type == 5) messages[{r, number("comm_dst"), number("comm_tag"), number("comm_size")}] += 1;
       if (n.type == 6) messages[{number("comm_src"), r, number("comm_tag"), number("comm_size")}] += 1000;
       if (n.type == 7) {
         if (!n.group.empty()) {
           const std::vector<int> members = groups.at(n.group);
           CHECK(std::find(members.begin(), members.end(), rank) != members.end());
+          const CollectiveOp op = kinds.at(number("comm_type"));
+          const double shards = op == CollectiveOp::all_gather ? static_cast<double>(members.size()) : 1;
+          bytes[op] += static_cast<double>(number("comm_size")) * shards;
+          rounded[op] += 0.5 * shards;
         }
         order[n.group][rank].emplace_back(n.name, number("comm_size"));
       }
@@ -184,4 +196,10 @@ TEST_CASE("a whole step, read back: ids, dependencies, groups, messages, totals"
   const double executed =
       report.hfu * report.step.value * job.cluster.instance.core.bf16.value * job.cluster.cores();
   CHECK(ops == Approx(executed).epsilon(1e-9));
+  // And so does the simulation the bytes, kind by kind.
+  for (const auto& [op, wanted] : models::bytes_of_all_ranks(model)) {
+    CAPTURE(static_cast<int>(op));
+    CHECK(std::abs(bytes[op] - wanted) <= rounded[op] + 1e-12 * wanted);
+    CHECK(rounded[op] < 1e-4 * wanted);
+  }
 }

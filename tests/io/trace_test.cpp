@@ -53,14 +53,17 @@ Timeline small() {
 struct Counts {
   std::size_t slices = 0, samples = 0, flows = 0;
   std::set<std::string> names;
+  std::map<std::string, std::map<std::uint64_t, int>> annotations;  ///< how often each has a value
   bool operator==(const Counts&) const = default;
 };
 
 Counts counts_of(const Timeline& t) {
-  Counts c{t.slices.size(), t.samples.size(), 0, {}};
+  Counts c{t.slices.size(), t.samples.size(), 0, {}, {}};
   for (const Timeline::Slice& s : t.slices) {
     c.flows += s.flow != 0 ? 1 : 0;
     c.names.insert(std::string(s.name));
+    if (s.micro_batch >= 0) ++c.annotations["micro_batch"][static_cast<std::uint64_t>(s.micro_batch)];
+    if (s.chunk >= 0) ++c.annotations["chunk"][static_cast<std::uint64_t>(s.chunk)];
   }
   return c;
 }
@@ -113,8 +116,10 @@ Counts read_perfetto(const std::string& trace, const Timeline& t) {
         track.open.emplace_back(wire_field(event, 23).text);
         counts.names.insert(track.open.back());
         CHECK_FALSE(wire_field(event, 22).text.empty());
-        const WireField annotation = wire_field(event, 4);
-        if (annotation.number != 0) CHECK(wire_field(annotation.text, 10).text == "micro_batch");
+        for (const WireField& f : wire_fields(event)) {
+          if (f.number != 4) continue;
+          ++counts.annotations[std::string(wire_field(f.text, 10).text)][wire_field(f.text, 4).value];
+        }
         const std::uint64_t sent = wire_field(event, 47).value, received = wire_field(event, 48).value;
         if (sent != 0) CHECK(++flows[sent] == 1);
         if (received != 0) CHECK(++flows[received] == 2);
@@ -199,6 +204,9 @@ Counts read_chrome(const std::string& trace, const Timeline& t) {
       ++counts.flows;
       continue;
     }
+    if (ph != "E" && e.contains("args")) {
+      for (const auto& [key, value] : e.at("args").items()) ++counts.annotations[key][value];
+    }
     if (ph != "E") counts.names.insert(e.at("name").get<std::string>());
   }
   for (const auto& [id, ends] : flows) CHECK(ends == 2);
@@ -238,6 +246,13 @@ TEST_CASE("every slice, sample and message of a step is in its traces", "[io][tr
     CHECK(read_perfetto(io::perfetto_trace(t), t) == expected);
     CHECK(read_chrome(io::chrome_trace(t), t) == expected);
   }
+}
+
+TEST_CASE("slices of a virtual pipeline say their micro-batch and chunk", "[io][trace]") {
+  const auto annotations = counts_of(timeline_of("tp=8,pp=4,vpp=2", 8)).annotations;
+  CHECK(annotations.at("micro_batch").size() == 8);
+  CHECK(annotations.at("chunk").size() == 2);
+  CHECK(counts_of(timeline_of("tp=8,pp=4", 8)).annotations.count("chunk") == 0);
 }
 
 TEST_CASE("the same step gives the same bytes", "[io][trace]") {

@@ -203,20 +203,60 @@ TEST_CASE("activations of Llama-3 70B by recompute policy", "[models][memory]") 
   CHECK(std::abs(layers / 80 / 1e6 - c.megabytes_a_layer) < 0.05);
 }
 
-// Korthikanti et al. 2022, table 2: a layer keeps s b h / t (34 + 5 a s / h) with tensor and sequence
-// parallel. Here 40 and 6: the fp32 copies and normalised values of both norms (+8) are kept, masks of
-// dropout (-2, -1) are not, and the softmax is kept in fp32 and bf16 (6) instead of bf16 with the dropped
-// product (2 + 2).
+// Korthikanti et al. 2022, table 2: activations of a layer by what is parallel and what recomputed,
+//   none                          s b h (34 + 5 a s / h)
+//   tensor                        s b h (10 + 24 / t + 5 a s / (h t))
+//   tensor and sequence           s b h (34 / t + 5 a s / (h t))
+//   with selective recomputation  the same without the last term
+//   full recomputation            2 s b h; with sequence parallel divided by t, as its input is
+// Here three counts differ: the fp32 copies and normalised values of both norms are kept (+8 beside the 10,
+// not in the 24), masks of dropout are not (-2 there, -1 of the 5), and the softmax is kept in fp32 and bf16
+// (6) instead of bf16 with the dropped product (2 + 2).
 TEST_CASE("activations beside those of Korthikanti et al.", "[models][memory]") {
   const Job job = job_of("gpt3-175b", 1, 2048, 64);
-  const double sbh_t = 2048.0 * 12288 / 32, as_h = 96 * 2048.0 / 12288;
-  const auto kept = [&](const char* recompute) {
-    const Strategy s = strategy_of(job, std::string("tp=32,flash=false,recompute=") + recompute);
-    return memory_of(job, s, datasheet()).stages[0].moments[1].activations.value / 96;
+  const double s = 2048, h = 12288, a = 96, b = 2;
+  struct Row {
+    const char* text;
+    double outside, inside, scores, t;  ///< of s b h, s b h / t, a s^2 b / t
   };
-  CHECK(kept("none") == sbh_t * ((34 + 8 - 2) + (5 - 1 - 4 + 6) * as_h));
-  CHECK(kept("CoreAttention") == sbh_t * (34 + 8 - 2));
-  CHECK(kept("full") == sbh_t * 2);
+  const auto row = GENERATE(values<Row>({{"tp=1,recompute=none", 10, 24, 5, 1},
+                                         {"tp=1,recompute=CoreAttention", 10, 24, 0, 1},
+                                         {"tp=1,recompute=full", 2, 0, 0, 1},
+                                         {"tp=32,sp=false,recompute=none", 10, 24, 5, 32},
+                                         {"tp=32,sp=false,recompute=CoreAttention", 10, 24, 0, 32},
+                                         {"tp=8,sp=false,recompute=CoreAttention", 10, 24, 0, 8},
+                                         {"tp=32,sp=false,recompute=full", 2, 0, 0, 32},
+                                         {"tp=32,recompute=none", 0, 34, 5, 32},
+                                         {"tp=8,recompute=none", 0, 34, 5, 8},
+                                         {"tp=32,recompute=CoreAttention", 0, 34, 0, 32},
+                                         {"tp=32,recompute=full", 0, 2, 0, 32}}));
+  CAPTURE(row.text);
+  Strategy strategy = strategy_of(job, std::string(row.text) + ",flash=false");
+  strategy.micro_batch = static_cast<int>(b);
+  const double layer = memory_of(job, strategy, datasheet()).stages[0].moments[1].activations.value / 96;
+  const double norms = row.outside == 10 || row.inside == 34 ? 8 - 2 : 0;  // where they are kept
+  const double outside = row.outside + (row.outside == 10 ? norms : 0),
+               inside = row.inside + (row.inside == 34 ? norms : 0);
+  const double scores = row.scores == 5 ? 5 - 1 - 4 + 6 : 0;
+  CHECK(layer == s * b * h * (outside + inside / row.t) + scores * a * s * s * b / row.t);
+}
+
+// The same, section 4.2.3: the first stage of 1F1B holds p micro-batches of L / p layers, as much as all
+// layers of one; interleaved with v chunks 1 + (p - 1) / (p v) times that.
+TEST_CASE("activations of the first stage beside those of Korthikanti et al.", "[models][memory]") {
+  Job job = job_of("gpt3-175b", 8, 2048, 64);
+  const auto in_layers = [&](const std::string& text) {
+    const StageMemory m = memory_of(job, strategy_of(job, text + ",flash=false"), datasheet()).stages[0];
+    return (m.moments[1].activations - m.in_flight * m.per_pass) / m.per_layer;
+  };
+  for (const int p : {2, 4, 8}) {
+    const std::string stages = "tp=32,pp=" + std::to_string(p);
+    CHECK(in_layers(stages) == 96);
+    for (const int v : {2, 3, 4}) {
+      CAPTURE(p, v);
+      CHECK(in_layers(stages + ",vpp=" + std::to_string(v)) == Approx(96 * (1 + (p - 1.0) / (p * v))));
+    }
+  }
 }
 
 // PP 8 VPP 2, 512 micro-batches: stage 0 warms up 2*7 + 8 = 22 and holds 23 chunks of 5 layers, stage 7 8

@@ -8,6 +8,7 @@
 
 #include "models/step_parts.h"
 #include "tests/catch.h"
+#include "tests/models/rank_totals.h"
 #include "tests/models/setup.h"
 #include "topology/chip_graph.h"
 
@@ -26,47 +27,6 @@ Job small_job(int nodes = 1, int batch = 8) {
 StepModel model_of(const Job& job, const char* text, Schedule schedule = Schedule::nxd) {
   return StepModel(job, strategy_of(job, text), datasheet(), topology::ChipGraph(job.cluster.instance),
                    schedule);
-}
-
-struct Totals {
-  SimTime computed;
-  double flops = 0;
-  std::map<CollectiveOp, double> bytes;  ///< messages sent as send_recv
-  std::int64_t nodes = 0;
-};
-
-void add(Totals& t, const Items& items, int times) {
-  for (const Item& item : items) {
-    if (!item.is_transfer()) {
-      t.computed += item.length * times;
-      t.flops += item.flops.value * times;
-      continue;
-    }
-    if (item.call.phase > 0) continue;
-    t.computed += SimTime{item.fixed.parameter[static_cast<std::size_t>(Parameter::bucket_overhead)] +
-                          item.fixed.parameter[static_cast<std::size_t>(Parameter::task_launch)]} *
-                  times;
-    const CollectiveOp op = item.call.op == CollectiveOp::permute ? CollectiveOp::send_recv : item.call.op;
-    t.bytes[op] += item.call.bytes.value * item.call.repeat * times;
-  }
-}
-
-/// What a rank of `stage` does, from the parts of the step.
-Totals expected(const StepModel& model, int stage) {
-  const StepParts& p = model.parts();
-  Totals t;
-  const StageWork& w = p.work(stage);
-  for (const Chunk& c : w.chunks) {
-    for (const Pass* pass : {&c.forward, &c.backward, &c.weights}) {
-      if (pass->launch) t.computed += pass->launch->length * p.micro_batches;
-      for (const Chain& chain : pass->chains) add(t, *chain.items, chain.times * p.micro_batches);
-    }
-  }
-  for (const Items* items : {&w.gradients_to_norms, &w.context_reduce, &w.reduce, &w.gather})
-    add(t, *items, 1);
-  t.computed += w.optimizer.length + w.end.length;
-  t.bytes[CollectiveOp::all_reduce] += 4;  // the gradient norm
-  return t;
 }
 
 Totals totals(const RankTrace& trace) {

@@ -118,7 +118,7 @@ TEST_CASE("the bubble of 1F1B is measured, and is (p-1)/m", "[models]") {
       const Strategy s = strategy_of(job, "tp=32,pp=" + std::to_string(stages));
       const StepReport r = simulate_step(job, s, compute_only());
       const double bubble = at(r, Category::bubble).value, work = at(r, Category::compute).value;
-      CHECK(std::abs(bubble / work - (stages - 1.0) / batch) < 2e-3);
+      CHECK(bubble / work == Approx((stages - 1.0) / batch).epsilon(1e-3));
     }
   }
 }
@@ -172,26 +172,28 @@ TEST_CASE("what cannot be simulated is refused", "[models]") {
 }
 
 // Interleaved, equal chunks, free communication: (p-1)/(m v) of the work (Narayanan et al. 2021,
-// section 2.2.2).
+// section 2.2.2), also with m = p, where all forwards come first. So many layers that embedding and head are
+// less than 6 thousandths of a bubble.
 TEST_CASE("the bubble of the interleaved schedule is (p-1)/(m v)", "[models]") {
   for (const int stages : {2, 4, 8}) {
     for (const int chunks : {2, 4}) {
-      CAPTURE(stages, chunks);
-      Job job = job_of("llama3-8b", 1, 8192, 64);
-      job.architecture.vocabulary = 32;
-      job.architecture.layers = 1024;
-      job.cluster.nodes = stages;
-      const Strategy s =
-          strategy_of(job, "tp=32,pp=" + std::to_string(stages) + ",vpp=" + std::to_string(chunks));
-      const StepModel model(job, s, compute_only(), topology::ChipGraph(job.cluster.instance));
-      const StepReport r = model.simulate();
-      // The work of a stage, from all of it on one node: the critical path changes between stages that end
-      // alike.
-      job.cluster.nodes = 1;
-      const double work =
-          at(simulate_step(job, strategy_of(job, "tp=32"), compute_only()), Category::compute).value / stages;
-      CHECK((r.step.value - work) / work == Approx((stages - 1.0) / (64 * chunks)).margin(2e-3));
-      CHECK(model.lower_bound() <= r.step);
+      for (const int batch : {8, 32}) {
+        CAPTURE(stages, chunks, batch);
+        Job job = job_of("llama3-8b", stages, 8192, batch);
+        job.architecture.vocabulary = 32;
+        job.architecture.layers = 2048;
+        const Strategy s =
+            strategy_of(job, "tp=32,pp=" + std::to_string(stages) + ",vpp=" + std::to_string(chunks));
+        const StepModel model(job, s, compute_only(), topology::ChipGraph(job.cluster.instance));
+        const StepReport r = model.simulate();
+        // The work of a stage, from all of it on one node: the critical path changes between stages that end
+        // alike.
+        job.cluster.nodes = 1;
+        const StepReport whole = simulate_step(job, strategy_of(job, "tp=32"), compute_only());
+        const double work = at(whole, Category::compute).value / stages;
+        CHECK((r.step.value - work) / work == Approx((stages - 1.0) / (batch * chunks)).epsilon(7e-3));
+        CHECK(model.lower_bound() <= r.step);
+      }
     }
   }
 }
@@ -288,7 +290,14 @@ TEST_CASE("elasticities are what a faster part of the machine buys", "[models]")
                                         {"llama3-8b", "tp=8,pp=4", 1, 64},
                                         {"llama3-8b", "tp=32,pp=4", 4, 32},
                                         {"llama3-8b", "tp=8,zero1=true", 16, 256},
-                                        {"llama3-8b", "tp=32,sp=false,zero1=false", 4, 64}}));
+                                        {"llama3-8b", "tp=32,sp=false,zero1=false", 4, 64},
+                                        {"llama3-8b", "tp=8,pp=4,vpp=2", 1, 64},
+                                        {"llama3-8b", "tp=8,pp=2,vpp=4", 1, 64},
+                                        {"llama3-8b", "tp=32,pp=4,vpp=2", 4, 32},
+                                        {"llama3-8b", "tp=8,cp=4", 1, 16},
+                                        {"llama3-8b", "tp=16,cp=2", 1, 16},
+                                        {"llama3-8b", "tp=32,cp=4", 8, 16},
+                                        {"llama3-8b", "tp=8,cp=2,pp=2", 1, 16}}));
   CAPTURE(c.strategy, c.nodes);
   const Job job = job_of(c.model, c.nodes, 8192, c.batch);
   const StepReport base = simulate_step(job, strategy_of(job, c.strategy), datasheet());
