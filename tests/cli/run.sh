@@ -154,6 +154,15 @@ done
 for file in "$regress"/neuron-ls/*; do
   refuse "$(basename "$file")" -- topology --neuron-ls "$file"
 done
+for file in "$regress"/cluster/*; do
+  case $file in
+    *.json) key=hyperpod ;;
+    *.yaml) key=parallelcluster ;;
+    *) key=sinfo ;;
+  esac
+  printf 'model: llama3-8b\ntraining: {sequence: 8192, global_batch: 1024}\ncluster: {%s: "%s"}\n' "$key" "$file" >"$work/cluster.yaml"
+  refuse "$(basename "$file")" -- plan "$work/cluster.yaml" --out new
+done
 refuse 'truncated\.txt:[0-9]+:[0-9]+: .*(ends|cut short)'          -- topology --neuron-ls "$regress/neuron-ls/truncated.txt"
 refuse 'asymmetric\.txt:[0-9]+:[0-9]+: connected: device 3 lists device 7' -- topology --neuron-ls "$regress/neuron-ls/asymmetric.txt"
 
