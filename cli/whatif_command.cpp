@@ -147,6 +147,10 @@ planner::WhatIfQuestion question_of(const Options& o, const models::Job& job, co
     read.fault("--storage-gib", "a line for storage needs its size and its price",
                "give both --storage-gib and --storage-usd-per-gib-month, or neither");
   }
+  if (q.instances.size() > 1 && o.usd_per_node_hour) {
+    read.fault("--usd-per-node-hour", "one price is stated for several instance types",
+               "ask for one type at a time");
+  }
   if (q.nodes.size() * q.instances.size() > kMostPoints) {
     read.fault("--nodes", std::to_string(q.nodes.size() * q.instances.size()) + " clusters are asked for",
                "ask for at most " + std::to_string(kMostPoints));
@@ -252,8 +256,9 @@ std::string bill_text(const planner::WhatIfPoint& p) {
 }
 
 std::string recommended_text(const planner::WhatIfPoint& p, const planner::WhatIfQuestion& q,
-                             const std::string& reason) {
+                             const planner::Reliability& reliability, const std::string& reason) {
   const planner::GoodputEstimate& g = p.goodput;
+  const models::Value& storage = reliability.value(planner::ReliabilityParameter::storage_throughput);
   std::string text = fmt::format("\nRecommended: {} x {}, {}\n", p.nodes, printable(p.instance), reason);
   text += fmt::format("  strategy    {}\n", describe(p.plan->strategy));
   text += fmt::format("  step        {} s, 90 % between {} and {}\n", figure(p.plan->report.step.value),
@@ -261,9 +266,11 @@ std::string recommended_text(const planner::WhatIfPoint& p, const planner::WhatI
   text += fmt::format("  failures    one in {} on average; a recovery takes {}\n", duration(g.model.mtbf),
                       duration(g.model.mean_recovery()));
   text += fmt::format(
-      "  checkpoint  {:.0f} GB, stops training for {}; every {} steps or {} (Young {}, Daly {})\n",
-      p.checkpoint.value / 1e9, duration(g.model.stall), g.every_steps, duration(g.interval),
-      duration(g.young), duration(g.daly));
+      "  checkpoint  {:.0f} GB at {} GB/s{}\n"
+      "              stops training for {}; every {} steps or {} (Young {}, Daly {})\n",
+      p.checkpoint.value / 1e9, figure(storage.median / 1e9),
+      storage.log_sd > 0 ? ", uncertain; --storage-gb-per-second states yours" : "", duration(g.model.stall),
+      g.every_steps, duration(g.interval), duration(g.young), duration(g.daly));
   text += fmt::format("  goodput     {:.2f} %, 90 % between {:.2f} and {:.2f}; uptime {:.2f} %\n",
                       100 * g.goodput, 100 * g.goodput_90.low, 100 * g.goodput_90.high, 100 * g.uptime);
   text += fmt::format("  whole run   {} days, 90 % between {} and {}", figure(p.run.value / kDay),
@@ -290,8 +297,8 @@ std::string whatif_text(const planner::WhatIfResult& result, const planner::What
       "smallest\ncluster; saved: time between checkpoints. Waiting for the job to be scheduled is not in the "
       "days.\n";
   if (result.recommended < 0) return text + "\nNone recommended: " + result.reason + "\n";
-  return text +
-         recommended_text(result.points[static_cast<std::size_t>(result.recommended)], q, result.reason);
+  return text + recommended_text(result.points[static_cast<std::size_t>(result.recommended)], q, reliability,
+                                 result.reason);
 }
 
 int run(const Options& o) {

@@ -320,7 +320,7 @@ class JobReader {
         {"hyperpod", read_hyperpod}, {"parallelcluster", read_parallelcluster}, {"sinfo", read_sinfo}};
     const std::string group = fields.text("group", "");
     std::string key;
-    for (const auto& [kind, reader] : kinds) {
+    for (const auto& [kind, reads] : kinds) {
       if (!fields.has(kind)) {
         fields.ignore({kind});
         continue;
@@ -337,8 +337,9 @@ class JobReader {
         fields.fault(kind, quote(name) + " is no file", "give the path relative to the job");
         continue;
       }
-      collect(
-          [&] { take_cluster(fields, reader(file, catalog_, group, files_), key, instance, nodes_stated); });
+      collect([&, read = reads] {
+        take_cluster(fields, read(file, catalog_, group, files_), key, instance, nodes_stated);
+      });
     }
     if (key.empty() && !group.empty())
       fields.fault("group", "there is no file to take a group from",

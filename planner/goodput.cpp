@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <numbers>
 #include <optional>
 #include <random>
 #include <stdexcept>
@@ -43,7 +45,7 @@ class Random {
   /// Box and Muller; the second number of a pair is thrown away.
   double normal() {
     const double radius = std::sqrt(-2 * std::log(uniform()));
-    return radius * std::cos(2 * M_PI * uniform());
+    return radius * std::cos(2 * std::numbers::pi * uniform());
   }
 
  private:
@@ -207,8 +209,9 @@ double uptime(const FailureModel& m) {
 }
 
 double goodput(const FailureModel& m, Seconds interval) {
-  return uptime(m) * std::exp(-(m.unsafe / m.mtbf)) * (interval / m.mtbf) /
-         std::expm1((interval + m.stall) / m.mtbf);
+  // One asynchronous checkpoint at a time: where intervals are shorter than a write, training waits for it.
+  const Seconds period = std::max(interval, m.unsafe) + m.stall;
+  return uptime(m) * std::exp(-(m.unsafe / m.mtbf)) * (interval / m.mtbf) / std::expm1(period / m.mtbf);
 }
 
 Seconds young_interval(Seconds stall, Seconds mtbf) {

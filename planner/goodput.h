@@ -11,7 +11,9 @@
 // Derivation: between failures the job runs for a time X, exponential with mean M, and reaches a safe
 // checkpoint at w + k (tau+delta), k = 1, 2, ...; the expected number of those before X is exp(-w/M) /
 // (exp((tau+delta)/M) - 1). Recovering takes attempts of mean M (1-U), each successful with probability U.
-// For constant R and w = 0 this is Daly's equation for the total time. Valid for failures without memory and
+// For constant R and w = 0 this is Daly's equation for the total time. Where tau < w training waits for the
+// write, and max(tau, w) stands for tau in the second exponential; nearly exact, since the first interval
+// after a recovery does not wait. Valid for failures without memory and
 // without correlation between nodes. Not modelled: slow nodes, planned maintenance, waiting for the job to be
 // scheduled, silent corruption, failures while the checkpoint itself is damaged.
 // Sources: J. W. Young, A first order approximation to the optimum checkpoint interval, CACM 17(9), 1974.

@@ -191,6 +191,7 @@ refuse '--deadline: "30"'             -- whatif "$example" --nodes 1 --deadline 
 refuse '--budget: "-1"'               -- whatif "$example" --nodes 1 --budget=-1
 refuse '--instances: .*trn1\.33xlarge' -- whatif "$example" --nodes 1 --instances trn1.33xlarge
 refuse '--instances: .*twice'         -- whatif "$example" --nodes 1 --instances trn1.32xlarge,trn1.32xlarge
+refuse '--usd-per-node-hour: one price' -- whatif "$example" --nodes 1 --instances trn1.32xlarge,trn1n.32xlarge --usd-per-node-hour 9
 refuse '--storage-gib: '              -- whatif "$example" --nodes 1 --storage-gib 1200
 refuse 'no-such\.json: .*No such'     -- whatif "$example" --nodes 1 --reliability no-such.json
 printf '{"name": "x", "parameters": {"restart": {"median": -1}}}' >"$work/reliability.json"

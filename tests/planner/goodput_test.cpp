@@ -157,6 +157,16 @@ TEST_CASE("asynchronous checkpoints agree with the closed form over long runs", 
   CHECK(std::abs(up - uptime(m)) < 3.5 * up_error);
 }
 
+TEST_CASE("intervals shorter than a write agree nearly", "[planner][goodput]") {
+  const FailureModel m = failure_model(simple(), run_of(Recovery::automatic, true));  // w = 100 s, M = 1 day
+  const Seconds tau(20), work(20 * 86400);
+  const auto [mean, error] =
+      over_seeds(30, [&](std::uint64_t seed) { return simulate_run(m, tau, work, seed).goodput; });
+  // One interval in about M / 101 s does not wait: some 0.1 %.
+  CHECK(std::abs(mean - goodput(m, tau)) < 3.5 * error + 0.002 * mean);
+  CHECK(mean == Approx(20.0 / 101).epsilon(0.05));  // of each 101 s, 20 are work
+}
+
 TEST_CASE("a slow write delays the next asynchronous checkpoint", "[planner][goodput]") {
   FailureModel m;
   m.mtbf = Seconds(1e15);  // no failure
