@@ -176,8 +176,8 @@ class ParallelClusterReader {
         return o.queue == r.queue && o.instance != r.instance;
       });
       const std::string whole = r.queue + "/" + r.name;
-      const auto same = std::find_if(all.begin(), all.end(),
-                                     [&](const ClusterGroup& g) { return !mixed && g.name == r.queue; });
+      const auto same =
+          std::find_if(all.begin(), all.end(), [&](const ClusterGroup& g) { return g.name == r.queue; });
       if (same != all.end()) {
         same->nodes += std::min(r.most, count_most - same->nodes);
       } else if (mixed) {

@@ -157,6 +157,20 @@ TEST_CASE("asynchronous checkpoints agree with the closed form over long runs", 
   CHECK(std::abs(up - uptime(m)) < 3.5 * up_error);
 }
 
+// What was being written when a failure came is lost, which shows where failures are about as frequent as
+// checkpoints: M = 720 s.
+TEST_CASE("asynchronous checkpoints under frequent failures", "[planner][goodput]") {
+  Reliability r = simple();
+  r.value(P::failure_rate).median = 12;
+  r.value(P::manual_share).median = 1e-9;
+  const FailureModel m = failure_model(r, run_of(Recovery::automatic, true));
+  const Seconds tau(400), work(20 * 86400);
+  const auto [mean, error] =
+      over_seeds(50, [&](std::uint64_t seed) { return simulate_run(m, tau, work, seed).goodput; });
+  CHECK(std::abs(mean - goodput(m, tau)) < 3.5 * error);
+  CHECK(error < 0.005 * mean);
+}
+
 TEST_CASE("intervals shorter than a write agree nearly", "[planner][goodput]") {
   const FailureModel m = failure_model(simple(), run_of(Recovery::automatic, true));  // w = 100 s, M = 1 day
   const Seconds tau(20), work(20 * 86400);
