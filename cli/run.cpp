@@ -71,6 +71,7 @@ int run_cli(int argc, const char* const* argv) {
   add_calibrate(app, run);
   add_collective(app, run);
   add_validate(app, run);
+  add_whatif(app, run);
   try {
     refuse_unknown_command(app, argc, argv);
     app.parse(argc, argv);

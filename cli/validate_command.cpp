@@ -10,6 +10,10 @@
 #include "cli/options.h"
 #include "io/document.h"
 #include "io/memory_json.h"
+#include "io/reliability.h"
+#include "io/strategy_text.h"
+#include "io/whatif_json.h"
+#include "planner/whatif.h"
 #include "units/diagnostic.h"
 
 namespace trnplan::cli {
@@ -22,7 +26,7 @@ using calibrate::MemoryValidation;
 
 struct Options {
   Common common;
-  bool memory = false;
+  bool memory = false, goodput = false;
 };
 
 constexpr const char* kRow = "{:<5} {:<19} {:<31} {:>5} {:<5} {:>5} {:>5} {:>6} {:>6}  {:<7}  {}\n";
@@ -84,10 +88,55 @@ models::Architecture architecture_of(const io::Catalog& catalog, const std::stri
   return catalog.architecture(published);  // throws, with the names there are
 }
 
-int run(const Options& o) {
-  if (!o.memory) {
-    throw InputError({{"command line", 0, 0}, "validate", "nothing to validate", "give --memory"});
+// ---- uptimes ----
+
+constexpr const char* kUptimeRow = "{:<20} {:>5}  {:<9} {:>9} {:>9}  {:>15}  {:>8} {:>9}  {:>12}\n";
+
+std::string uptime_text(const std::vector<io::CheckedUptime>& rows) {
+  std::string text = fmt::format(kUptimeRow, "id", "nodes", "recovery", "published", "predicted",
+                                 "90 % interval", "MTBF h", "recov. h", "implied rate");
+  for (const auto& [p, check] : rows) {
+    const planner::GoodputEstimate& e = check.estimate;
+    text += fmt::format(kUptimeRow, p.id, p.nodes, p.automatic ? "automatic" : "manual",
+                        fmt::format("{:.2f} %", 100 * p.uptime), fmt::format("{:.2f} %", 100 * e.uptime),
+                        fmt::format("{:.2f} - {:.2f}", 100 * e.uptime_90.low, 100 * e.uptime_90.high),
+                        fmt::format("{:.1f}", e.model.mtbf.value / 3600),
+                        fmt::format("{:.2f}", e.model.mean_recovery().value / 3600),
+                        fmt::format("{:.4f}", check.implied_rate));
   }
+  return text +
+         "Implied rate: failures a node and day at which the medians would give the published uptime.\n";
+}
+
+io::CheckedUptime checked(const planner::PublishedUptime& p, const io::Catalog& catalog,
+                          const models::Profile& profile, const planner::Reliability& reliability) {
+  models::Job job;
+  job.architecture = catalog.architecture(p.model);
+  job.cluster = {catalog.instance(p.instance), p.nodes};
+  job.training = {p.sequence, p.global_batch, p.tokens, models::Precision::mixed_precision};
+  return {p, planner::check_uptime(p, job, io::parse_strategy(p.strategy, job), profile, reliability)};
+}
+
+int run_goodput(const Options& o) {
+  const io::Catalog catalog = io::Catalog::standard();
+  const models::Profile profile = load_profile(catalog, o.common);
+  const planner::Reliability reliability =
+      io::reliability_from(io::read_document(catalog.file("reliability.json")));
+  std::vector<io::CheckedUptime> rows;
+  for (const planner::PublishedUptime& p : reliability.published)
+    rows.push_back(checked(p, catalog, profile, reliability));
+  print(o.common.json() ? io::uptime_json(rows, reliability.name, profile.name) : uptime_text(rows));
+  return kDone;
+}
+
+int run(const Options& o) {
+  if (o.memory == o.goodput) {
+    throw InputError({{"command line", 0, 0},
+                      "validate",
+                      o.memory ? "one of the two at a time" : "nothing to validate",
+                      "give --memory or --goodput"});
+  }
+  if (o.goodput) return run_goodput(o);
   const io::Catalog catalog = io::Catalog::standard();
   const models::Profile profile = load_profile(catalog, o.common);
   const auto read = [&](const char* name) { return io::read_text(catalog.file(name).string()); };
@@ -113,6 +162,7 @@ void add_validate(CLI::App& app, Run& chosen) {
       app.add_subcommand("validate", "Set predictions beside published jobs of the catalogue");
   command->add_flag("--memory", o->memory,
                     "does each job fit? catalog/memory-cases.csv and measured-runs.csv");
+  command->add_flag("--goodput", o->goodput, "how much of the time did jobs run? catalog/reliability.json");
   add_common(*command, o->common);
   command->footer(
       "Margin is what is left of the limit in GiB; \"P fit\" the probability in % that the peak stays below "

@@ -37,7 +37,7 @@ if (($(wc -l <"$work/readme") < 20)) || grep -vxFf examples/llama3-8b-one-node/e
 fi
 # docs/accuracy.md shows what the examples print, one text block each, in this order.
 block=0
-for example in collectives-by-data-sheet collectives-of-2023 memory-of-published-jobs; do
+for example in collectives-by-data-sheet collectives-of-2023 memory-of-published-jobs uptime-of-published-jobs; do
   block=$((block + 1)) checks=$((checks + 1))
   awk -v wanted=$block '/^```text$/ { n++; inside = 1; next } /^```$/ { inside = 0 } inside && n == wanted' docs/accuracy.md >"$work/accuracy"
   if ! diff -u "examples/$example/expected-output" "$work/accuracy"; then

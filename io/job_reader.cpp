@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "io/cluster_files.h"
 #include "io/nxdt_yaml.h"
 #include "io/readers.h"
 
@@ -293,22 +294,78 @@ class JobReader {
     }
     MapReader fields(*node, "cluster", faults_);
     const int stated = job().cluster.nodes;
+    const bool nodes_stated = fields.has("nodes");
     job().cluster.nodes = fields.whole("nodes", stated, 1, nodes_most);
-    unsupported(fields, "hyperpod", "a HyperPod cluster file", "write instance and nodes instead");
-    unsupported(fields, "parallelcluster", "a ParallelCluster file", "write instance and nodes instead");
-    const std::string instance = fields.text("instance", "");
+    std::string instance = fields.text("instance", "");
     const std::string listing = fields.text("neuron_ls", "");
-    const bool other = node->find("hyperpod") != nullptr || node->find("parallelcluster") != nullptr;
+    const bool file = read_cluster_file(fields, instance, nodes_stated);
     if (!listing.empty()) {
       read_listing(fields, listing, instance);
     } else if (!instance.empty()) {
       read_instance(fields, instance);
-    } else if (from_nxdt_) {
+    } else if (from_nxdt_ && !file) {
       instance_of_nxdt(map);
-    } else if (node->is_map() && !other) {
-      fields.fault("instance", "this key is missing", "add instance: trn1.32xlarge, or neuron_ls: FILE");
+    } else if (node->is_map() && !file) {
+      fields.fault("instance", "this key is missing",
+                   "add instance: trn1.32xlarge, or neuron_ls, hyperpod, parallelcluster or sinfo: FILE");
     }
     fields.finish();
+  }
+
+  /// Takes type and number of nodes from a file that describes the cluster. True when one is named, be it
+  /// good or not.
+  bool read_cluster_file(MapReader& fields, std::string& instance, bool nodes_stated) {
+    using Reader = ClusterReading (*)(const fs::path&, const Catalog&, const std::string&, const Files&);
+    const std::pair<const char*, Reader> kinds[] = {
+        {"hyperpod", read_hyperpod}, {"parallelcluster", read_parallelcluster}, {"sinfo", read_sinfo}};
+    const std::string group = fields.text("group", "");
+    std::string key;
+    for (const auto& [kind, reads] : kinds) {
+      if (!fields.has(kind)) {
+        fields.ignore({kind});
+        continue;
+      }
+      const std::string name = fields.text(kind, "");
+      if (!key.empty()) {
+        fields.fault(kind, key + " is stated as well", "keep one file that describes the cluster");
+        continue;
+      }
+      key = kind;
+      if (name.empty()) continue;  // no text: a fault already
+      const fs::path file = beside_job(name);
+      if (!files_.has(file)) {
+        fields.fault(kind, quote(name) + " is no file", "give the path relative to the job");
+        continue;
+      }
+      collect([&, read = reads] {
+        take_cluster(fields, read(file, catalog_, group, files_), key, instance, nodes_stated);
+      });
+    }
+    if (key.empty() && !group.empty())
+      fields.fault("group", "there is no file to take a group from",
+                   "add hyperpod, parallelcluster or sinfo: FILE");
+    return !key.empty();
+  }
+
+  void take_cluster(MapReader& fields, const ClusterReading& read, const std::string& key,
+                    std::string& instance, bool nodes_stated) {
+    for (const std::string& n : read.notes) note("cluster." + key + ": " + n);
+    if (!instance.empty() && !read.instance.empty() && instance != read.instance) {
+      fields.fault("instance", quote(instance) + " is stated, but the file says " + read.instance,
+                   "remove instance, or name another group");
+    } else if (instance.empty() && read.instance.empty()) {
+      fields.fault(key, "the file does not say of which type its nodes are",
+                   "add instance: trn1.32xlarge beside it");
+    }
+    if (instance.empty()) instance = read.instance;
+    if (!nodes_stated) {
+      job().cluster.nodes = read.nodes;
+    } else if (job().cluster.nodes > read.nodes) {
+      fields.fault("nodes",
+                   std::to_string(job().cluster.nodes) + " nodes are stated, but " + quote(read.group) +
+                       " has " + std::to_string(read.nodes),
+                   "write nodes: " + std::to_string(read.nodes) + " or fewer, or remove the key");
+    }
   }
 
   bool known_instance(MapReader& fields, const std::string& name) {

@@ -154,6 +154,15 @@ done
 for file in "$regress"/neuron-ls/*; do
   refuse "$(basename "$file")" -- topology --neuron-ls "$file"
 done
+for file in "$regress"/cluster/*; do
+  case $file in
+    *.json) key=hyperpod ;;
+    *.yaml) key=parallelcluster ;;
+    *) key=sinfo ;;
+  esac
+  printf 'model: llama3-8b\ntraining: {sequence: 8192, global_batch: 1024}\ncluster: {%s: "%s"}\n' "$key" "$file" >"$work/cluster.yaml"
+  refuse "$(basename "$file")" -- plan "$work/cluster.yaml" --out new
+done
 refuse 'truncated\.txt:[0-9]+:[0-9]+: .*(ends|cut short)'          -- topology --neuron-ls "$regress/neuron-ls/truncated.txt"
 refuse 'asymmetric\.txt:[0-9]+:[0-9]+: connected: device 3 lists device 7' -- topology --neuron-ls "$regress/neuron-ls/asymmetric.txt"
 
@@ -170,6 +179,23 @@ refuse '--format.*xml'                --usage topology --format xml
 refuse '--nodes.* 0'                  --usage plan "$example" --nodes 0
 refuse '--nodes.*1\.5'                --usage plan "$example" --nodes 1.5
 refuse '--nodes.*-1'                  --usage plan "$example" --nodes -1
+refuse 'nodes'                        --usage whatif "$example"
+refuse '--pricing.*spot'              --usage whatif "$example" --nodes 1 --pricing spot
+refuse '--nodes: "8\.\.4"'            -- whatif "$example" --nodes 8..4
+refuse '--nodes: "1876"'              -- whatif "$example" --nodes 1,1876
+refuse '--nodes: ""'                  -- whatif "$example" --nodes 1,
+refuse '--nodes: "99999999999"'       -- whatif "$example" --nodes 99999999999
+refuse '--nodes: 65 clusters'         -- whatif "$example" --nodes "$(seq -s, 65)"
+refuse '--tokens: "0"'                -- whatif "$example" --nodes 1 --tokens 0
+refuse '--deadline: "30"'             -- whatif "$example" --nodes 1 --deadline 30
+refuse '--budget: "-1"'               -- whatif "$example" --nodes 1 --budget=-1
+refuse '--instances: .*trn1\.33xlarge' -- whatif "$example" --nodes 1 --instances trn1.33xlarge
+refuse '--instances: .*twice'         -- whatif "$example" --nodes 1 --instances trn1.32xlarge,trn1.32xlarge
+refuse '--usd-per-node-hour: one price' -- whatif "$example" --nodes 1 --instances trn1.32xlarge,trn1n.32xlarge --usd-per-node-hour 9
+refuse '--storage-gib: '              -- whatif "$example" --nodes 1 --storage-gib 1200
+refuse 'no-such\.json: .*No such'     -- whatif "$example" --nodes 1 --reliability no-such.json
+printf '{"name": "x", "parameters": {"restart": {"median": -1}}}' >"$work/reliability.json"
+refuse 'reliability\.json:1:[0-9]+: parameters\.restart\.median: ' -- whatif "$example" --nodes 1 --reliability "$work/reliability.json"
 refuse '--tp.* 8x'                    --usage topology --tp 8x
 refuse '--tp'                         -- topology --tp 3
 refuse '--tp'                         -- topology --tp 64
@@ -718,6 +744,21 @@ FAILED_GRAPHS=3 sbatch compile.sbatch
 verify 'compile.sbatch succeeds although graphs failed' test "$code" -ne 0
 verify 'a command in a folder name was run' test ! -e pwned -a ! -e "$hall/pwned" -a ! -e "$work/nxdt/examples/pwned"
 
+# ---- clusters compared ----
+
+what=(whatif "$example" --tokens 1T --nodes 1,2)
+expect 0 '^Recommended: [12] x trn1\.32xlarge, the cheapest$'  -- "${what[@]}"
+expect 0 'the fastest within 10000000 USD'                  -- "${what[@]}" --budget 10M
+expect 3 '^None recommended: the cheapest, .* USD; the budget is 0$' -- "${what[@]}" --budget 0
+expect 3 '^None recommended: the fastest, 2 x .* days; the deadline is 1$' -- "${what[@]}" --deadline 1d
+expect 3 '^None recommended: .*fits'                        -- whatif "$source/examples/llama3-70b-16-nodes/job.yaml" --nodes 1 --tokens 1T
+expect 0 'the job to be scheduled is not in the days'       -- "${what[@]}"
+expect 0 'waits to be scheduled is not counted'             -- whatif --help
+refuse 'pin-tp3\.yaml: .*rule heads'                        -- whatif "$work/pin-tp3.yaml" --nodes 1,2 --tokens 1T
+write_job no-tokens.yaml llama3-8b 1 1024
+refuse '--tokens: neither'                                  -- whatif "$work/no-tokens.yaml" --nodes 1
+expect 3 '"recommended": -1'                                -- "${what[@]}" --deadline 1d --format json
+
 # ---- the same twice; JSON; help ----
 
 for format in text json; do
@@ -727,7 +768,12 @@ for format in text json; do
   verify 'two runs differ' bash -c 'sed "/\"space\"/,/}/{/\"seconds\"/d}" "$1" | cmp -s - "$2"' _ "$out" "$work/first"
 done
 
-json_commands=('plan JOB' 'simulate JOB --strategy tp=32' 'topology --tp 16 --dp 2' 'collective allr --bytes 1M'
+run "${what[@]}" --recovery manual
+cp "$out" "$work/first"
+run "${what[@]}" --recovery manual
+verify 'two runs of whatif differ' cmp -s "$out" "$work/first"
+
+json_commands=('plan JOB' 'whatif JOB --nodes 1,2 --tokens 1T' 'validate --goodput' 'simulate JOB --strategy tp=32' 'topology --tp 16 --dp 2' 'collective allr --bytes 1M'
   'collective allr -b 1K -e 1M' "check $bundle/nxdt.yaml")
 if command -v python3 >/dev/null; then
   for command in "${json_commands[@]}"; do
@@ -740,6 +786,21 @@ if command -v python3 >/dev/null; then
   verify 'the counts of the space do not add up' python3 -c 'import json, sys
 s = json.load(open(sys.argv[1]))["space"]
 sys.exit(s["enumerated"] != s["refused"] + s["too_large"] + s["bounded"] + s["simulated"])' "$out"
+  run whatif "$example" --tokens 1T --nodes 1..4 --other-usd-per-hour 5 --deadline 1000d --format json
+  verify 'the numbers of whatif do not follow from each other' python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+near = lambda a, b: abs(a - b) <= 1e-9 * abs(b)
+contract = {"instance", "nodes", "strategy", "step_seconds", "tokens_per_second", "mfu", "goodput", "days", "usd", "checkpoint_interval_seconds"}
+points = d["points"]
+right = [[p["nodes"] for p in points] == [1, 2, 4], 0 <= d["recommended"] < len(points)]
+for p in points:
+    right += [contract <= p.keys(), near(p["days"], 1e12 / p["tokens_per_second"] / p["goodput"] / 86400),
+              near(p["usd"], p["days"] * 24 * (p["nodes"] * 21.5 + 5)), p["days_90"][0] < p["days"] < p["days_90"][1],
+              near(p["checkpoint_interval_seconds"], p["checkpoint_interval_steps"] * p["step_seconds"]),
+              0 < p["goodput"] < p["uptime"] < 1]
+cheap = [p["usd"] for p in points if p["days"] <= 1000]
+right.append(points[d["recommended"]]["usd"] == min(cheap))
+sys.exit(not all(right))' "$out"
   run collective all_reduce --nodes 2 -b 64K -e 64M -f 4 --format json
   mv "$out" "$work/sweep"
   run collective all_reduce --nodes 2 --bytes 1M --format json

@@ -1,4 +1,5 @@
-// A job.yaml. The files it may name: a config.json, an NxDT config, a listing of neuron-ls.
+// A job.yaml. The files it may name: a config.json, an NxDT config, a listing of neuron-ls,
+// descriptions of clusters.
 #include "io/readers.h"
 #include "planner/rules.h"
 #include "planner/space.h"
@@ -16,7 +17,10 @@ fuzz::InMemory named_files() {
        {"n.yaml", fuzz::source_text("tests/io/fixtures/nxdt/hf_llama3_8B_config.yaml")},
        {"g.yaml", fuzz::source_text("tests/io/fixtures/nxdt/megatron_llama_70b_config.yaml")},
        {"ls.txt", fuzz::source_text("tests/io/fixtures/neuron-ls-trn1.32xlarge.txt")},
-       {"ls.json", fuzz::source_text("tests/io/fixtures/neuron-ls-trn1.32xlarge.json")}});
+       {"ls.json", fuzz::source_text("tests/io/fixtures/neuron-ls-trn1.32xlarge.json")},
+       {"hp.json", fuzz::source_text("tests/io/fixtures/cluster/hyperpod.json")},
+       {"pc.yaml", fuzz::source_text("tests/io/fixtures/cluster/two-queues.yaml")},
+       {"si.txt", fuzz::source_text("tests/io/fixtures/cluster/sinfo-nodes.txt")}});
 }
 
 }  // namespace

@@ -204,10 +204,6 @@ TEST_CASE("what is designed but not there yet says so", "[io][job]") {
   unsupported(job("llama3-8b", "{sequence: 8192, global_batch: 512..2048}"), "training.global_batch");
   unsupported(job("llama3-8b", "{sequence: 8192, global_batch: {per_node: 32}}"), "training.global_batch");
   unsupported(job("llama3-8b", "{sequence: 8192, global_batch: 8, precision: any}"), "training.precision");
-  unsupported(job("llama3-8b", "{sequence: 8192, global_batch: 8}", "{hyperpod: f.json}"),
-              "cluster.hyperpod");
-  unsupported(job("llama3-8b", "{sequence: 8192, global_batch: 8}", "{parallelcluster: f.yaml}"),
-              "cluster.parallelcluster");
   const std::string training = "{sequence: 8192, global_batch: 8}", cluster = "{instance: trn1.32xlarge}";
   unsupported(job("llama3-8b", training, cluster, "objective: cost\n"), "objective");
   unsupported(job("llama3-8b", training, cluster, "objective: deadline\n"), "objective");

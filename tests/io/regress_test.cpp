@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "io/cluster_files.h"
 #include "io/readers.h"
 #include "tests/catch.h"
 
@@ -48,4 +49,16 @@ TEST_CASE("bad config.json files are refused", "[io][regress]") {
 
 TEST_CASE("bad neuron-ls output is refused", "[io][regress]") {
   replay("neuron-ls", [](const auto& path) { io::read_neuron_ls(path, catalog(), "trn1.32xlarge"); });
+}
+
+TEST_CASE("bad files of clusters are refused", "[io][regress]") {
+  replay("cluster", [](const auto& path) {
+    if (path.extension() == ".json") {
+      io::read_hyperpod(path, catalog());
+    } else if (path.extension() == ".yaml") {
+      io::read_parallelcluster(path, catalog());
+    } else {
+      io::read_sinfo(path, catalog());
+    }
+  });
 }

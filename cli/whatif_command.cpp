@@ -1,0 +1,392 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/context.h"
+#include "cli/options.h"
+#include "cli/text.h"
+#include "io/readers.h"
+#include "io/reliability.h"
+#include "io/whatif_json.h"
+#include "planner/rules.h"
+#include "planner/whatif.h"
+#include "units/diagnostic.h"
+#include "units/parse.h"
+
+namespace trnplan::cli {
+
+namespace {
+
+constexpr double kDay = 86400;
+/// Each is a search.
+constexpr std::size_t kMostPoints = 64;
+
+struct Options {
+  Common common;
+  std::string job, nodes, tokens, deadline, budget, instances, reliability;
+  std::string pricing = "on-demand", scaling = "strong", recovery = "automatic", prefer = "fitting";
+  std::optional<double> usd_per_node_hour, storage_speed;
+  double storage_gib = 0, storage_price = 0, other_price = 0;
+  int checkpoint_steps = 0;
+  bool asynchronous = false, allow_doubtful = false;
+};
+
+std::vector<std::string> parts_of(const std::string& list) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= list.size();) {
+    const std::size_t comma = std::min(list.find(',', at), list.size());
+    parts.push_back(list.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return parts;
+}
+
+/// Reads options that CLI11 knows as texts, and keeps all their faults.
+class Reader {
+ public:
+  /// "4..128" doubles and ends with 128; "4,8,16" lists; both may be mixed.
+  std::vector<int> nodes(const std::string& text) {
+    std::set<int> all;
+    for (const std::string& part : parts_of(text)) {
+      const std::size_t dots = part.find("..");
+      const auto first = parse_whole(part.substr(0, dots));
+      const auto last = dots == std::string::npos ? first : parse_whole(part.substr(dots + 2));
+      if (!first || !last || *first < 1 || *last < *first || *last > topology::kMostNodes) {
+        fault("--nodes", quote(part) + " is no number or range of nodes",
+              "write 4..128 or 4,8,16, with numbers from 1 to " + std::to_string(topology::kMostNodes));
+        continue;
+      }
+      for (int n = *first; n < *last; n *= 2) all.insert(n);
+      all.insert(*last);
+    }
+    return {all.begin(), all.end()};
+  }
+
+  double tokens(const std::string& text, double of_job) {
+    if (text.empty() && of_job > 0) return of_job;
+    if (text.empty()) {
+      fault("--tokens", "neither this nor training.tokens of the job is stated",
+            "write for example --tokens 2T");
+      return 0;
+    }
+    const auto value = parse_count(text);
+    if (!value || *value < 1)
+      fault("--tokens", quote(text) + " is no count of tokens", "write for example 2T");
+    return value.value_or(0);
+  }
+
+  std::optional<Seconds> deadline(const std::string& text) {
+    if (text.empty()) return std::nullopt;
+    const auto value = parse_duration(text);
+    if (!value) fault("--deadline", quote(text) + " is no duration", "write for example 30d, 36h or 6w");
+    return value;
+  }
+
+  std::optional<double> budget(const std::string& text) {
+    if (text.empty()) return std::nullopt;
+    const auto value = parse_count(text);
+    if (!value) fault("--budget", quote(text) + " is no amount of USD", "write for example 500000 or 2.5M");
+    return value;
+  }
+
+  std::vector<topology::Instance> instances(const std::string& text, const models::Job& job,
+                                            const io::Catalog& catalog) {
+    if (text.empty()) return {job.cluster.instance};
+    std::vector<topology::Instance> all;
+    std::set<std::string> seen;
+    const std::vector<std::string> known = catalog.instances();
+    for (const std::string& name : parts_of(text)) {
+      if (!seen.insert(name).second) {
+        fault("--instances", quote(name) + " is given twice", "list each type once");
+      } else if (name == job.cluster.instance.name) {
+        all.push_back(job.cluster.instance);  // as the job's neuron-ls file shows it
+      } else if (std::find(known.begin(), known.end(), name) != known.end()) {
+        all.push_back(catalog.instance(name));
+      } else {
+        const std::string near = nearest(name, known);
+        fault("--instances", "unknown instance type " + quote(name),
+              near.empty() ? "see catalog/instances" : "did you mean " + quote(near) + "?");
+      }
+    }
+    return all;
+  }
+
+  void fault(const char* key, std::string problem, std::string fix) {
+    faults_.push_back({{"command line", 0, 0}, key, std::move(problem), std::move(fix)});
+  }
+  void finish() {
+    if (!faults_.empty()) throw InputError(std::move(faults_));
+  }
+
+ private:
+  static std::string quote(const std::string& text) { return '"' + printable(text, 60) + '"'; }
+  std::vector<Diagnostic> faults_;
+};
+
+planner::Preference preference_of(const std::string& word) {
+  if (word == "cheapest") return planner::Preference::cheapest;
+  if (word == "fastest") return planner::Preference::fastest;
+  return word == "smallest" ? planner::Preference::smallest : planner::Preference::fitting;
+}
+
+planner::WhatIfQuestion question_of(const Options& o, const models::Job& job, const io::Catalog& catalog) {
+  Reader read;
+  planner::WhatIfQuestion q;
+  q.nodes = read.nodes(o.nodes);
+  q.tokens = read.tokens(o.tokens, job.training.tokens);
+  q.deadline = read.deadline(o.deadline);
+  q.budget = read.budget(o.budget);
+  q.instances = read.instances(o.instances, job, catalog);
+  if ((o.storage_gib > 0) != (o.storage_price > 0)) {
+    read.fault("--storage-gib", "a line for storage needs its size and its price",
+               "give both --storage-gib and --storage-usd-per-gib-month, or neither");
+  }
+  if (q.instances.size() > 1 && o.usd_per_node_hour) {
+    read.fault("--usd-per-node-hour", "one price is stated for several instance types",
+               "ask for one type at a time");
+  }
+  if (q.nodes.size() * q.instances.size() > kMostPoints) {
+    read.fault("--nodes", std::to_string(q.nodes.size() * q.instances.size()) + " clusters are asked for",
+               "ask for at most " + std::to_string(kMostPoints));
+  }
+  read.finish();
+  q.scaling = o.scaling == "weak" ? planner::Scaling::weak : planner::Scaling::strong;
+  q.recovery = o.recovery == "manual" ? planner::Recovery::manual : planner::Recovery::automatic;
+  q.preference = preference_of(o.prefer);
+  q.asynchronous = o.asynchronous;
+  q.checkpoint_steps = o.checkpoint_steps;
+  q.allow_doubtful = o.allow_doubtful;
+  q.prices = {planner::pricing_from(o.pricing).value_or(planner::Pricing::on_demand), o.usd_per_node_hour,
+              o.storage_gib, o.storage_price, o.other_price};
+  return q;
+}
+
+planner::Reliability load_reliability(const io::Catalog& catalog, const Options& o) {
+  planner::Reliability r =
+      io::reliability_from(o.reliability.empty() ? io::read_document(catalog.file("reliability.json"))
+                                                 : io::read_document(o.reliability));
+  if (o.storage_speed) {
+    r.value(planner::ReliabilityParameter::storage_throughput) = {*o.storage_speed * 1e9, 0, "command line"};
+  }
+  return r;
+}
+
+/// Rules that every strategy breaks on every cluster: wrong input, as for `plan`.
+void refuse_contradictions(const Options& o, const planner::WhatIfQuestion& q, models::Job job) {
+  std::vector<Diagnostic> faults;
+  for (const topology::Instance& instance : q.instances) {
+    for (const int nodes : q.nodes) {
+      job.cluster.instance = instance;
+      job.cluster.nodes = nodes;
+      const auto broken = planner::contradictions(job);
+      if (broken.empty()) return;
+      if (!faults.empty()) continue;
+      for (const planner::Violation& v : broken)
+        faults.push_back({{o.job, 0, 0}, "", v.message + " (rule " + v.rule + ")", v.fix});
+    }
+  }
+  if (!faults.empty()) throw InputError(std::move(faults));
+}
+
+// ---- text ----
+
+/// Three significant digits, without exponent.
+std::string figure(double value) {
+  const int digits = value >= 100 ? 0 : value >= 10 ? 1 : value >= 1 ? 2 : 3;
+  return fmt::format("{:.{}f}", value, digits);
+}
+
+std::string duration(Seconds s) {
+  if (s.value < 120) return figure(s.value) + " s";
+  if (s.value < 7200) return figure(s.value / 60) + " min";
+  if (s.value < 2 * kDay) return figure(s.value / 3600) + " h";
+  return figure(s.value / kDay) + " d";
+}
+
+/// "2T", "1.8T", "500B".
+std::string count_text(double value) {
+  return value >= 1e12 ? fmt::format("{:.4g}T", value / 1e12) : fmt::format("{:.4g}B", value / 1e9);
+}
+
+constexpr const char* kRow =
+    "{:<3}{:>5} {:>6} {:>8} {:>10} {:>5} {:>6} {:>8} {:>9} {:>8}  {:>15} {:>11}  {}\n";
+
+std::string row_text(const planner::WhatIfPoint& p, bool recommended) {
+  const std::string mark = std::string(recommended ? "*" : " ") + (p.pareto ? "p" : " ");
+  if (!p.plan) return fmt::format("{:<3}{:>5} {:>6}  {}\n", mark, p.nodes, p.global_batch, p.why);
+  const models::StepReport& r = p.plan->report;
+  return fmt::format(
+      kRow, mark, p.nodes, p.global_batch, figure(r.step.value), fmt::format("{:.0f}", r.tokens_per_second),
+      figure(100 * r.mfu), fmt::format("{:.0f}", 100 * p.efficiency),
+      fmt::format("{:.2f}", 100 * p.goodput.goodput), duration(p.goodput.interval),
+      figure(p.run.value / kDay), figure(p.run_90.low / kDay) + " - " + figure(p.run_90.high / kDay),
+      p.usd ? fmt::format("{:.0f}", *p.usd) : "-", describe(p.plan->strategy));
+}
+
+std::string tables(const planner::WhatIfResult& result) {
+  std::string text, instance;
+  for (std::size_t i = 0; i < result.points.size(); ++i) {
+    const planner::WhatIfPoint& p = result.points[i];
+    if (p.instance != instance || i == 0) {
+      instance = p.instance;
+      text += "\n" + printable(instance) + "\n" +
+              fmt::format(kRow, "", "nodes", "batch", "step s", "tokens/s", "MFU %", "eff. %", "goodput",
+                          "saved", "days", "90 % interval", "USD", "strategy");
+    }
+    text += row_text(p, static_cast<int>(i) == result.recommended);
+  }
+  return text;
+}
+
+std::string bill_text(const planner::WhatIfPoint& p) {
+  if (!p.bill) return "  price       none is known; --usd-per-node-hour states one\n";
+  std::string text;
+  for (const planner::PriceLine& l : p.bill->lines) {
+    text += fmt::format("  {:<11} {:.2f} USD/h for {} ({})\n", text.empty() ? "price" : "", l.usd_per_hour,
+                        l.what, l.basis);
+  }
+  if (!p.bill->remark.empty()) text += "              " + p.bill->remark + "\n";
+  return text;
+}
+
+std::string recommended_text(const planner::WhatIfPoint& p, const planner::WhatIfQuestion& q,
+                             const planner::Reliability& reliability, const std::string& reason) {
+  const planner::GoodputEstimate& g = p.goodput;
+  const models::Value& storage = reliability.value(planner::ReliabilityParameter::storage_throughput);
+  std::string text = fmt::format("\nRecommended: {} x {}, {}\n", p.nodes, printable(p.instance), reason);
+  text += fmt::format("  strategy    {}\n", describe(p.plan->strategy));
+  text += fmt::format("  step        {} s, 90 % between {} and {}\n", figure(p.plan->report.step.value),
+                      figure(p.plan->report.low.value), figure(p.plan->report.high.value));
+  text += fmt::format("  failures    one in {} on average; a recovery takes {}\n", duration(g.model.mtbf),
+                      duration(g.model.mean_recovery()));
+  text += fmt::format(
+      "  checkpoint  {:.0f} GB at {} GB/s{}\n"
+      "              stops training for {}; every {} steps or {} (Young {}, Daly {})\n",
+      p.checkpoint.value / 1e9, figure(storage.median / 1e9),
+      storage.log_sd > 0 ? ", uncertain; --storage-gb-per-second states yours" : "", duration(g.model.stall),
+      g.every_steps, duration(g.interval), duration(g.young), duration(g.daly));
+  text += fmt::format("  goodput     {:.2f} %, 90 % between {:.2f} and {:.2f}; uptime {:.2f} %\n",
+                      100 * g.goodput, 100 * g.goodput_90.low, 100 * g.goodput_90.high, 100 * g.uptime);
+  text += fmt::format("  whole run   {} days, 90 % between {} and {}", figure(p.run.value / kDay),
+                      figure(p.run_90.low / kDay), figure(p.run_90.high / kDay));
+  if (q.deadline) text += fmt::format("; in time with probability {:.0f} %", 100 * p.in_time);
+  text += "\n";
+  if (!p.remark.empty()) text += fmt::format("  mind        {}\n", p.remark);
+  return text + bill_text(p);
+}
+
+std::string whatif_text(const planner::WhatIfResult& result, const planner::WhatIfQuestion& q,
+                        const models::Job& job, const planner::Reliability& reliability) {
+  const bool strong = q.scaling == planner::Scaling::strong;
+  std::string text = fmt::format(
+      "{}, sequence {}, {} tokens, {}; {} recovery, {}synchronous checkpoints, reliability \"{}\"\n",
+      printable(job.architecture.name), job.training.sequence, count_text(q.tokens),
+      strong ? fmt::format("global batch {}", job.training.global_batch)
+             : fmt::format("{} x nodes / {} sequences a step", job.training.global_batch, job.cluster.nodes),
+      q.recovery == planner::Recovery::automatic ? "automatic" : "manual", q.asynchronous ? "a" : "",
+      printable(reliability.name));
+  text += tables(result);
+  text +=
+      "* recommended, p no other is at most as long, dear and large; eff.: tokens/s a node against the "
+      "smallest\ncluster; saved: time between checkpoints. Waiting for the job to be scheduled is not in the "
+      "days.\n";
+  if (result.recommended < 0) return text + "\nNone recommended: " + result.reason + "\n";
+  return text + recommended_text(result.points[static_cast<std::size_t>(result.recommended)], q, reliability,
+                                 result.reason);
+}
+
+int run(const Options& o) {
+  const io::Catalog catalog = io::Catalog::standard();
+  const models::Profile profile = load_profile(catalog, o.common);
+  const io::JobReading reading = io::read_job(o.job, catalog);
+  remarks(reading.notes);
+  const planner::WhatIfQuestion question = question_of(o, reading.job, catalog);
+  const planner::Reliability reliability = load_reliability(catalog, o);
+  refuse_contradictions(o, question, reading.job);
+  if (reading.job.pin.data_parallel)
+    remark("pin.data_parallel holds for the job's own cluster only; elsewhere it follows from the nodes");
+  for (const topology::Instance& i : question.instances) remark_family(catalog, profile, i);
+  const planner::WhatIfResult result = planner::whatif(reading.job, question, profile, reliability);
+  print(o.common.json() ? io::whatif_json(result, question, reading.job, reliability.name)
+                        : whatif_text(result, question, reading.job, reliability));
+  return result.recommended < 0 ? kNoPlan : kDone;
+}
+
+void add_money(CLI::App& command, Options& o) {
+  const auto amount = CLI::Range(0.0, 1e9);
+  command.add_option("--pricing", o.pricing, "of the nodes, from the catalogue")
+      ->check(CLI::IsMember({"on-demand", "reserved", "capacity-block"}))
+      ->capture_default_str();
+  command.add_option("--usd-per-node-hour", o.usd_per_node_hour, "instead of the catalogue's price")
+      ->check(amount);
+  command.add_option("--storage-gib", o.storage_gib, "size of the shared file system, for its price")
+      ->check(amount);
+  command.add_option("--storage-usd-per-gib-month", o.storage_price, "price of the shared file system")
+      ->check(amount);
+  command.add_option("--other-usd-per-hour", o.other_price, "controller and login nodes")->check(amount);
+}
+
+void add_failures(CLI::App& command, Options& o) {
+  command.add_option("--recovery", o.recovery, "who restarts after a failure")
+      ->check(CLI::IsMember({"automatic", "manual"}))
+      ->capture_default_str();
+  command.add_flag("--async-checkpoints", o.asynchronous, "checkpoints are written while training goes on");
+  command
+      .add_option("--checkpoint-steps", o.checkpoint_steps, "steps between checkpoints, instead of the best")
+      ->check(CLI::Range(1, 1'000'000'000));
+  command
+      .add_option("--storage-gb-per-second", o.storage_speed,
+                  "at which checkpoints are written, all nodes together")
+      ->check(CLI::Range(1e-3, 1e6));
+  command.add_option("--reliability", o.reliability, "a file like catalog/reliability.json")
+      ->check(not_empty());
+}
+
+}  // namespace
+
+void add_whatif(CLI::App& app, Run& chosen) {
+  auto o = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "whatif", "Compare clusters: days, dollars and goodput of a whole run, and which one to take");
+  command->add_option("job", o->job, "job.yaml")->required();
+  command->add_option("--nodes", o->nodes, "4..128 (4, 8, 16 and so on by doubling, and the end), or 4,8,16")
+      ->required();
+  command->add_option("--tokens", o->tokens, "of the whole run, for example 2T; instead of the job's")
+      ->check(not_empty());
+  command->add_option("--deadline", o->deadline, "for example 30d; exit code 3 when no cluster keeps it")
+      ->check(not_empty());
+  command->add_option("--budget", o->budget, "USD of the whole run; exit code 3 when no cluster keeps it")
+      ->check(not_empty());
+  command->add_option("--instances", o->instances, "types, comma between; instead of the job's")
+      ->check(not_empty());
+  command->add_option("--scaling", o->scaling, "strong: the job's global batch; weak: its batch per node")
+      ->check(CLI::IsMember({"strong", "weak"}))
+      ->capture_default_str();
+  command
+      ->add_option("--prefer", o->prefer,
+                   "of what keeps the limits; fitting: the fastest under a budget alone, else the cheapest")
+      ->check(CLI::IsMember({"fitting", "cheapest", "fastest", "smallest"}))
+      ->capture_default_str();
+  command->add_flag("--allow-doubtful", o->allow_doubtful,
+                    "also strategies whose replica groups are doubtful");
+  add_money(*command, *o);
+  add_failures(*command, *o);
+  add_common(*command, o->common);
+  command->footer(
+      "Failures, recovery and the shared file system are from publications about other systems unless you "
+      "state\n"
+      "your own. The time a job waits to be scheduled is not counted.\n"
+      "Examples:\n"
+      "  trnplan whatif job.yaml --nodes 4..128 --tokens 2T --deadline 60d\n"
+      "  trnplan whatif job.yaml --nodes 8,16,32 --instances trn1.32xlarge,trn1n.32xlarge --budget 2.5M\n"
+      "  trnplan whatif job.yaml --nodes 1..64 --scaling weak --pricing reserved --format json");
+  command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+}
+
+}  // namespace trnplan::cli

@@ -1,0 +1,57 @@
+// What a cluster costs an hour, line by line.
+//
+// Node prices come from the instance's catalogue entry, each with region and date, or from the caller, whose
+// price always wins. Shared storage, controller and login nodes are lines only where the caller states their
+// price: their prices differ by region and change, and the catalogue holds none. Spot prices, data transfer,
+// taxes and negotiated discounts are not modelled; a reserved price is paid for the whole term, also when the
+// run is shorter.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "topology/instance.h"
+#include "units/quantity.h"
+
+namespace trnplan::planner {
+
+enum class Pricing { on_demand, reserved, capacity_block };
+/// As in the catalogue: "on_demand", "reserved", "capacity_block".
+std::string_view to_string(Pricing p);
+/// Also with a dash for the underscore.
+std::optional<Pricing> pricing_from(std::string_view text);
+
+/// AWS bills storage by a month of 8760 / 12 hours.
+inline constexpr double kHoursPerMonth = 730;
+
+struct PriceOptions {
+  Pricing pricing = Pricing::on_demand;
+  std::optional<double> usd_per_node_hour;  ///< instead of the catalogue's
+  double storage_gib = 0;                   ///< of the shared file system
+  double storage_usd_per_gib_month = 0;
+  double other_usd_per_hour = 0;  ///< controller and login nodes
+};
+
+struct PriceLine {
+  std::string what;
+  double usd_per_hour = 0;
+  std::string basis;  ///< "us-east-1, 2026-07-20", or who stated it
+};
+
+struct Bill {
+  std::vector<PriceLine> lines;
+  std::string remark;  ///< a limit of the way of buying that the cluster exceeds; may be empty
+
+  double usd_per_hour() const;
+  double usd(Seconds time) const { return usd_per_hour() * time.value / 3600; }
+};
+
+/// The instance's price of that kind: of several the one with the latest date, of equals the first.
+std::optional<topology::Price> price_of(const topology::Instance& instance, Pricing pricing);
+
+/// nullopt when neither catalogue nor caller states a price of a node.
+std::optional<Bill> bill_of(const topology::Instance& instance, int nodes, const PriceOptions& options);
+
+}  // namespace trnplan::planner
