@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kRecords = 1'000'000;
 constexpr std::size_t kRuns = 1000;
 constexpr std::size_t kRanks = 4096;
-constexpr double kTick = 1;      ///< s, of clocks that print whole seconds
+constexpr double kStart = 1;     ///< s: a clock below has just been started
 constexpr double kNear = 0.1;    ///< of the median
 constexpr double kWarmUp = 0.2;  ///< over the median of the steps that follow: after a restart
 constexpr double kSecondsLeast = 1e-6, kSecondsMost = 7 * 86400.0;
