@@ -145,10 +145,10 @@ class Detector {
     if (!has(",")) return false;
     if (has("measured_us")) {
       result_.points = parse_measured_collectives(text_, name_);
-      found("published points", result_.points.size());
+      found("published point", result_.points.size());
     } else if (has("step_s") && has("hardware") && has("kind")) {
       result_.runs = parse_measured_runs(std::string(text_), name_);
-      found("published runs", result_.runs.size());
+      found("published run", result_.runs.size());
     } else if (const ProfileTable table = profile_table_of(text_); table != ProfileTable::none) {
       read_profile_table(text_, name_, samples_);
       found(table == ProfileTable::collectives ? "CcOp table" : "Instruction table", 1);
@@ -292,7 +292,7 @@ class Detector {
                                           text_.begin() + static_cast<std::ptrdiff_t>(next), '\n'));
       start = next;
     }
-    found("neuron-monitor reports", static_cast<std::size_t>(monitor.reports()));
+    found("neuron-monitor report", static_cast<std::size_t>(monitor.reports()));
     monitor.finish(samples_);
     return true;
   }
@@ -331,12 +331,12 @@ class Detector {
     compiler.finish(samples_);
     const auto reports = static_cast<std::size_t>(monitor.reports());
     monitor.finish(samples_);
-    found("lines with progress bars", bar_lines);
-    found("NxD lines", nxd_lines);
-    found("Megatron iterations", megatron_lines);
-    found("lines of Trainer metrics", trainer_lines);
-    found("compiler lines", compiler_lines);
-    found("neuron-monitor reports", reports);
+    found("progress-bar line", bar_lines);
+    found("NxD line", nxd_lines);
+    found("Megatron iteration", megatron_lines);
+    found("Trainer metrics line", trainer_lines);
+    found("compiler line", compiler_lines);
+    found("neuron-monitor report", reports);
     read_tables();
   }
 
@@ -351,7 +351,7 @@ class Detector {
         samples_.warnings.add(fault.at, fault.key, fault.problem, fault.fix);
       }
     }
-    found("nccom-test tables", result_.tables.size());
+    found("nccom-test table", result_.tables.size());
   }
 
   Detected finish() {

@@ -21,8 +21,8 @@ namespace trnplan::calibrate {
 
 struct Detected {
   struct Kind {
-    std::string name;        ///< "progress bars", "nccom-test tables", ...
-    std::size_t pieces = 0;  ///< lines, rows, reports, tables: what the name counts
+    std::string name;        ///< of one: "progress-bar line", "nccom-test table", ...
+    std::size_t pieces = 0;  ///< at least 1
   };
   std::vector<Kind> kinds;        ///< never empty
   std::vector<StepSample> steps;  ///< in the order of lines

@@ -42,8 +42,9 @@ TEST_CASE("a Slurm file with everything in it", "[calibrate]") {
   std::string kinds;
   for (const auto& kind : d.kinds) kinds += kind.name + ", ";
   CHECK(kinds ==
-        "lines with progress bars, NxD lines, Megatron iterations, lines of Trainer metrics, compiler lines, "
-        "neuron-monitor reports, nccom-test tables, ");
+        "progress-bar line, NxD line, Megatron iteration, Trainer metrics line, compiler line, "
+        "neuron-monitor report, "
+        "nccom-test table, ");
   REQUIRE(d.tables.size() == 1);
   CHECK(d.tables[0].rows.size() == detect(nccom("allr-r64-slurm.txt"), "x").tables.at(0).rows.size());
   std::vector<double> seconds;
@@ -102,7 +103,7 @@ TEST_CASE("the tables of the catalogue", "[calibrate]") {
   CHECK(points.points.size() == points.kinds.at(0).pieces);
   CHECK(points.points.size() > 50);
   const Detected runs = detect(io::read_text(TRNPLAN_SOURCE_DIR "/catalog/measured-runs.csv"), "runs.csv");
-  CHECK(runs.kinds.at(0).name == "published runs");
+  CHECK(runs.kinds.at(0).name == "published run");
   CHECK(runs.runs.size() > 100);
   CHECK(refusal("id,measured_us\n1,x\n").find("column") != std::string::npos);
 }
