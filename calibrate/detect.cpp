@@ -13,6 +13,7 @@
 #include "calibrate/log_lines.h"
 #include "calibrate/measured_runs.h"
 #include "calibrate/megatron_lines.h"
+#include "calibrate/nccom_json.h"
 #include "calibrate/neuron_monitor.h"
 #include "calibrate/neuron_profile.h"
 #include "calibrate/nxd_lines.h"
@@ -73,7 +74,8 @@ class JsonKind {
     }
     if (found_ != Json::none) return;
     if (key == "results") {
-      note(json_.peek() == JsonReader::Kind::array ? Json::nccom : Json::results);
+      if (json_.peek() == JsonReader::Kind::array) note(Json::nccom);
+      if (json_.peek() == JsonReader::Kind::object) note(Json::results);
     } else if (json_.peek() == JsonReader::Kind::object) {
       json_.object([&](std::string_view inner) {
         if (inner == "total_time") note(Json::summary);
@@ -167,7 +169,8 @@ class Detector {
     JsonReader json(text_);
     switch (kind) {
       case Json::nccom:
-        read_nccom(json);
+        result_.tables.push_back(read_nccom_report(json, fallback_, name_));
+        found("nccom-test report", 1);
         break;
       case Json::summary:
         read_summaries(json);
@@ -203,44 +206,6 @@ class Detector {
                             "give the file as the tool wrote it");
     }
     return true;
-  }
-
-  void read_nccom(JsonReader& json) {
-    // Cells refer to their headings.
-    std::map<std::string, int, std::less<>> headings;
-    std::vector<NccomRecord> records;
-    constexpr std::size_t kRows = 20'000, kHeadings = 1000, kCells = 64;
-    const auto row = [&] {
-      NccomRecord record{{}, json.line(), json.column()};
-      json.object([&](std::string_view key) {
-        if (record.cells.size() == kCells) return;
-        auto heading = headings.find(key);
-        if (heading == headings.end()) {
-          if (headings.size() == kHeadings) return;
-          heading = headings.emplace(std::string(key), 0).first;
-        }
-        const int line = json.line(), column = json.column();
-        const bool text = json.peek() == JsonReader::Kind::text;
-        record.cells.push_back(
-            {heading->first, text ? json.text(100) : std::string(json.scalar(100)), line, column});
-      });
-      if (records.size() == kRows) {
-        refuse("more than 20000 rows", "split the file");
-      }
-      // A row that the end of the file cuts may lack anything.
-      if (!json.failed()) records.push_back(std::move(record));
-    };
-    if (json.peek() == JsonReader::Kind::array) {
-      json.array(row);
-    } else {
-      json.object([&](std::string_view key) {
-        if (key == "results") json.array(row);
-      });
-    }
-    NccomTable table = nccom_table(fallback_, records, name_);
-    table.at = {name_, 1, 1};
-    result_.tables.push_back(std::move(table));
-    found("nccom-test report", 1);
   }
 
   void read_summaries(JsonReader& json) {

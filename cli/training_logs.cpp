@@ -59,6 +59,9 @@ std::optional<StepSample> completed(StepSample s, const WhatRan& ran) {
   if (!s.wall_seconds && s.sequences_per_second && s.global_batch) {
     s.wall_seconds = *s.global_batch / *s.sequences_per_second;
   }
+  if (!s.tokens_per_second && s.sequences_per_second && s.sequence) {
+    s.tokens_per_second = *s.sequences_per_second * *s.sequence;
+  }
   return s;
 }
 
