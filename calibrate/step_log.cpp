@@ -13,9 +13,10 @@ namespace {
 constexpr std::size_t kRecords = 1'000'000;
 constexpr std::size_t kRuns = 1000;
 constexpr std::size_t kRanks = 4096;
-constexpr double kStart = 1;     ///< s: a clock below has just been started
-constexpr double kNear = 0.1;    ///< of the median
-constexpr double kWarmUp = 0.2;  ///< over the median of the steps that follow: after a restart
+constexpr std::size_t kEchoes = 8;  ///< steps by which ranks lag
+constexpr double kStart = 1;        ///< s: a clock below has just been started
+constexpr double kNear = 0.1;       ///< of the median
+constexpr double kWarmUp = 0.2;     ///< over the median of the steps that follow: after a restart
 constexpr double kSecondsLeast = 1e-6, kSecondsMost = 7 * 86400.0;
 constexpr double kCountMost = 1e9, kRateMost = 1e9;
 constexpr double kDeviationToSigma = 1.4826;     ///< of a normal distribution: 1 / its quantile at 3/4
@@ -47,6 +48,20 @@ bool StepLog::goes_on(const Run& run, const StepRecord& record) const {
   if (record.epoch != last.epoch) return record.epoch > last.epoch;
   if (record.step < last.step) return false;
   return !record.clock || !(*record.clock < last.clock);
+}
+
+/// Another rank says what one of the last lines said.
+bool StepLog::echoes(const Run& run, const StepRecord& record) const {
+  if (run.name != record.run) return false;
+  const std::size_t recent = std::min(run.steps.size(), kEchoes);
+  for (auto kept = run.steps.end() - static_cast<std::ptrdiff_t>(recent); kept != run.steps.end(); ++kept) {
+    if (kept->epoch != record.epoch || kept->step != record.step) continue;
+    if (record.clock && !std::isnan(kept->clock)) {
+      return std::abs(*record.clock - kept->clock) <= 2 * traits_.tick;
+    }
+    return record.seconds && std::abs(*record.seconds - kept->seconds) <= kNear * kept->seconds;
+  }
+  return false;
 }
 
 /// The batch as stated, or as the growth of consumed samples says it.
@@ -88,6 +103,7 @@ void StepLog::add(const StepRecord& record, Samples& out) {
   if (rank == ranks_.end()) rank = ranks_.emplace(std::string(record.rank), std::vector<Run>()).first;
   std::vector<Run>& runs = rank->second;
   if (runs.empty() || !goes_on(runs.back(), record)) {
+    if (!runs.empty() && echoes(runs.back(), record)) return;
     if (runs.size() == kRuns) {
       out.warnings.add({name_, record.line, 1}, "",
                        fmt::format("more than {} runs; the line is left out", kRuns), "split the file");

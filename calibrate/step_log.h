@@ -79,6 +79,7 @@ class StepLog {
   };
 
   bool goes_on(const Run& run, const StepRecord& record) const;
+  bool echoes(const Run& run, const StepRecord& record) const;
   static void note_batch(Run& run, const StepRecord& record);
   static std::vector<Value> stated(const Run& run, bool averages, double& left_out);
   std::vector<Value> differences(const Run& run, double& left_out) const;

@@ -159,13 +159,26 @@ Reading take_tables(const std::vector<calibrate::NccomTable>& tables, const Opti
   return r;
 }
 
+/// read_text, which takes what is too large for a configuration.
+std::string read_log(const std::string& path) {
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(path, error);
+  if (!error && bytes > kLogBytes) {
+    throw InputError({{path, 0, 0},
+                      "",
+                      fmt::format("larger than {} MiB", kLogBytes >> 20),
+                      fmt::format("give a part of it: tail -c {}M FILE", kLogBytes >> 20)});
+  }
+  return io::read_text(path, kLogBytes);
+}
+
 /// All files, with the faults of all that are no use.
 std::vector<LogFile> read_files(const Options& o) {
   std::vector<LogFile> files;
   std::vector<Diagnostic> faults;
   for (const std::string& path : o.files) {
     try {
-      files.push_back({path, calibrate::detect(io::read_text(path, kLogBytes), path, stated_command(o))});
+      files.push_back({path, calibrate::detect(read_log(path), path, stated_command(o))});
     } catch (const InputError& e) {
       faults.insert(faults.end(), e.faults().begin(), e.faults().end());
     }

@@ -74,6 +74,23 @@ TEST_CASE("two ranks in one file, line by line", "[calibrate]") {
   CHECK(skips(d, 1, "2 ranks print"));
 }
 
+TEST_CASE("two ranks in one file without labels, one ahead of the other", "[calibrate]") {
+  const Detected d = detect(
+      "step 3 step_time 20.5s\nstep 4 step_time 21.5s\nstep 3 step_time 20.6s\nstep 5 step_time 22.5s\n"
+      "step 4 step_time 21.6s\nstep 5 step_time 22.4s\n",
+      "log");
+  REQUIRE(d.steps.size() == 1);
+  CHECK(d.steps[0].count == 3);
+  CHECK(d.steps[0].seconds == 21.5);
+  const Detected bars = detect(
+      "Epoch 0: |#| 3/9 [1:00<2:00]\nEpoch 0: |#| 4/9 [1:20<2:00]\nEpoch 0: |#| 3/9 [0:59<2:00]\n"
+      "Epoch 0: |#| 4/9 [1:19<2:00]\nEpoch 0: |#| 5/9 [1:40<2:00]\n",
+      "log");
+  REQUIRE(bars.steps.size() == 1);
+  CHECK(bars.steps[0].seconds == 20);
+  CHECK(bars.steps[0].count == 2);
+}
+
 TEST_CASE("tables of nccom-test, old and new, and their JSON", "[calibrate]") {
   // The old build prints 2^30 bytes as a GB, the new one 10^9; seconds come from the times.
   const Detected old = detect(nccom("allr-r2-sweep.txt"), "t");
@@ -137,7 +154,7 @@ TEST_CASE("hostile files end in bounded time", "[calibrate]") {
                                        "| 1/2 [",
                                        "[|1/2",
                                        "Epoch 0: | 1/2 [",
-                                       "Epoch 0: | 3/9 [1:00<2]",
+                                       "Epoch 0: |#| 3/9 [1:00<2]",
                                        "1",
                                        "step ",
                                        "step 1 step_time 1s\n",
@@ -189,6 +206,6 @@ TEST_CASE("a million steps, a thousand runs", "[calibrate]") {
   CHECK(d.steps[0].count == 999'999);
   CHECK(skips(d, 1'000'001, "more than 1000000 lines of steps"));
   text.clear();
-  for (int i = 0; i < 1200; ++i) text += "step 9 step_time 2.5s\nstep 8 step_time 2.5s\n";
+  for (int i = 0; i < 1200; ++i) text += "step " + std::to_string(5000 - i) + " step_time 2.5s\n";
   CHECK(detect(text, "log").steps.size() == 1000);
 }

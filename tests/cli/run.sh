@@ -551,6 +551,9 @@ expect 0 '^trnplan: .*bare\.out:6:1: left out: nothing says which operation' -- 
 refuse 'README\.md: nothing in it is known'                          -- calibrate "$source/README.md" "$logs/nxd-llama3-70b.txt"
 printf '\037\213\010' >"$work/packed"
 refuse 'packed: packed with gzip'                                    -- calibrate "$work/packed"
+truncate -s 300M "$work/huge"
+refuse 'fix: give a part of it: tail -c 256M FILE'                   -- calibrate "$work/huge"
+rm "$work/huge"
 : >"$work/nothing"
 refuse 'nothing: the file is empty'                                  -- calibrate "$work/nothing"
 refuse '--out: no file has a point of nccom-test'                    -- calibrate "$logs/nxd-llama3-70b.txt" --out mine.json
