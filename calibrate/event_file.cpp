@@ -18,7 +18,7 @@ namespace trnplan::calibrate {
 namespace {
 
 constexpr std::size_t kHeader = 12, kFooter = 4;
-constexpr std::string_view kTimes[] = {"train_step_timing", "iteration_time"};
+constexpr std::string_view kTimes[] = {"train_step_timing", "train_step_timing in s", "iteration_time"};
 constexpr std::size_t kTags = 1000;
 constexpr std::size_t kPoints = 2'000'000;
 constexpr std::uint32_t kCrcPolynomial = 0x82F63B78;  // reflected

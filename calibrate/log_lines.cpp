@@ -46,11 +46,12 @@ std::string_view rank_at(std::string_view text, std::size_t start, std::string_v
 }
 
 void split_label(LogLine& line) {
-  constexpr std::string_view kTorchrun = "[default";
+  static constexpr std::string_view kTorchrun[] = {"[default", "[rank"};
   const std::size_t start = std::min(line.text.find_first_not_of(" \t"), line.text.size());
-  if (line.text.substr(start).starts_with(kTorchrun)) {
-    line.rank = rank_at(line.text, start + kTorchrun.size(), "]:");
-    if (!line.rank.empty()) line.text.remove_prefix(start + kTorchrun.size() + line.rank.size() + 2);
+  for (const std::string_view label : kTorchrun) {
+    if (!line.text.substr(start).starts_with(label)) continue;
+    line.rank = rank_at(line.text, start + label.size(), "]:");
+    if (!line.rank.empty()) line.text.remove_prefix(start + label.size() + line.rank.size() + 2);
     return;
   }
   line.rank = rank_at(line.text, start, ":");

@@ -11,7 +11,7 @@ namespace trnplan::calibrate {
 /// One line without terminal colours and without the label of its rank.
 struct LogLine {
   std::string_view text;  ///< valid until the next line is read
-  std::string_view rank;  ///< of "0: " (srun --label) or "[default7]:" (torchrun): "0", "7"; else empty
+  std::string_view rank;  ///< of "0: " (srun --label), "[default7]:" or "[rank7]:" (torchrun); else empty
   int number = 0;         ///< counts from 1; ends at \n, \r\n or \r, so one line of a file may be many
   bool cut = false;       ///< the text ends within it
 };

@@ -8,7 +8,8 @@ namespace trnplan::calibrate {
 
 namespace {
 
-constexpr std::string_view kTimes[] = {"iteration_time", "train_step_timing"};
+/// In seconds; the third as NeMo prints it.
+constexpr std::string_view kTimes[] = {"iteration_time", "train_step_timing", "train_step_timing in s"};
 /// Keys that tell frameworks apart; "thoughput_peak" is how NeMo spells it.
 constexpr std::string_view kTelling[] = {"iteration_time", "thoughput_peak", "throughput_peak", "lr",
                                          "parameter_norm"};
@@ -155,7 +156,7 @@ void ProgressBars::finish(Samples& out) {
   if (other_bars_ > 0) {
     out.warnings.add(
         {name_, first_other_, 1}, "",
-        fmt::format("{} progress bar{} not of training (\"{}\"{})", other_bars_,
+        fmt::format("{} progress bar{} not known to be of training (\"{}\"{})", other_bars_,
                     other_bars_ == 1 ? " is" : "s are", other_title_, other_bars_ == 1 ? "" : " first"),
         "nothing to do unless it was training");
   }

@@ -8,7 +8,8 @@
 using namespace trnplan::calibrate;
 
 TEST_CASE("lines, their ends, colours and ranks", "[calibrate]") {
-  LogLines lines("a\r\nb\rc\n\n12: d\n [default7]:e\n12:30 f\n\x1b[1;31m3: g\x1b[0m\nlast");
+  LogLines lines(
+      "a\r\nb\rc\n\n12: d\n [default7]:e\n[rank31]: e\n[Rank 1] e\n12:30 f\n\x1b[1;31m3: g\x1b[0m\nlast");
   std::vector<std::string> texts, ranks;
   bool cut = false;
   while (lines.next()) {
@@ -16,9 +17,10 @@ TEST_CASE("lines, their ends, colours and ranks", "[calibrate]") {
     ranks.emplace_back(lines.line().rank);
     cut = lines.line().cut;
   }
-  CHECK(texts == std::vector<std::string>{"a", "b", "c", "", "d", "e", "12:30 f", "g", "last"});
-  CHECK(ranks == std::vector<std::string>{"", "", "", "", "12", "7", "", "3", ""});
-  CHECK(lines.line().number == 9);
+  CHECK(texts ==
+        std::vector<std::string>{"a", "b", "c", "", "d", "e", " e", "[Rank 1] e", "12:30 f", "g", "last"});
+  CHECK(ranks == std::vector<std::string>{"", "", "", "", "12", "7", "31", "", "", "3", ""});
+  CHECK(lines.line().number == 11);
   CHECK(cut);
 }
 

@@ -66,12 +66,20 @@ TEST_CASE("bars that are not of training, and damaged ones", "[calibrate]") {
   REQUIRE(d.steps.size() == 1);
   CHECK(d.steps[0].seconds == 20);
   CHECK(d.steps[0].count == 1);
-  CHECK(skips(d, 1, "2 progress bars are not of training (\"Map\" first)"));
+  CHECK(skips(d, 1, "2 progress bars are not known to be of training (\"Map\" first)"));
   CHECK(skips(d, 2, "\"nan\" is no number"));
   CHECK(skips(d, 4, "beyond the last one"));
   CHECK(skips(d, 5, "no elapsed time"));
   CHECK(skips(d, 6, "ends within its brackets"));
   CHECK(skips(d, 7, "no elapsed time"));
+}
+
+TEST_CASE("NeMo's own key for the time of a step", "[calibrate]") {
+  const StepSample s = step_of(
+      "[rank3]:Epoch 0: |#| 6/9 [1:00<2:00, v_num=0, train_step_timing in s=19.25]\n"
+      "[rank3]:Epoch 0: |#| 7/9 [1:20<2:00, v_num=0, train_step_timing in s=19.75]\n");
+  CHECK(s.seconds == 19.5);
+  CHECK(s.wall_seconds == 20.0);
 }
 
 TEST_CASE("one bar shows no time of a step", "[calibrate]") {
