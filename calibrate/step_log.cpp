@@ -123,7 +123,9 @@ void StepLog::add(const StepRecord& record, Samples& out) {
     run.steps.push_back(kept);
     ++records_;
   }
-  run.last_line = record.line;
+  // Records may come sorted by step, not by line.
+  run.first_line = run.first_line == 0 ? record.line : std::min(run.first_line, record.line);
+  run.last_line = std::max(run.last_line, record.line);
   note_batch(run, record);
 }
 
@@ -218,7 +220,7 @@ std::optional<StepSample> StepLog::sample_of(const Run& run) const {
   s.basis = by_clock ? "differences of the printed clock" : traits_.basis;
   s.count = static_cast<int>(std::min(steps, kCountMost));
   s.left_out = static_cast<int>(std::min(left_out, kCountMost));
-  s.at = {name_, run.steps.front().line, 1};
+  s.at = {name_, run.first_line, 1};
   s.last_line = run.last_line;
   s.format = traits_.format;
   std::optional<double> batch = run.batch_changes ? std::nullopt : run.batch;

@@ -65,7 +65,7 @@ class StepLog {
   struct Run {
     std::string name;
     std::vector<Kept> steps;
-    int last_line = 0;
+    int first_line = 0, last_line = 0;
     std::optional<double> batch, sequences_per_second;
     bool batch_changes = false;
     // consumed = batch * global_step + something, checked over at least two differences

@@ -98,6 +98,12 @@ TEST_CASE("a restart begins a run, a repeated step does not", "[calibrate]") {
         2);
 }
 
+TEST_CASE("lines of a run whose steps were not written in order", "[calibrate]") {
+  const Samples s = read({stated(5, 10, 9), stated(6, 11, 2), stated(7, 12, 4)});
+  CHECK(s.steps.at(0).at.line == 2);
+  CHECK(s.steps.at(0).last_line == 9);
+}
+
 TEST_CASE("of ranks that print the same, one is taken", "[calibrate]") {
   std::vector<StepRecord> records;
   for (int i = 1; i <= 4; ++i) {
