@@ -79,6 +79,7 @@ std::string step_text(const StepSample& s) {
   text += fmt::format(": {}; {}", s.format, s.basis);
   if (!s.framework.empty()) text += "; " + printable(s.framework);
   if (s.global_batch) text += fmt::format("; global batch {:.0f}", *s.global_batch);
+  if (s.sequence) text += fmt::format("; sequence {:.0f}", *s.sequence);
   if (s.wall_seconds) text += fmt::format("; {:.5g} s from step to step", *s.wall_seconds);
   if (s.sequences_per_second) text += fmt::format("; {:.4g} sequences/s stated", *s.sequences_per_second);
   return text + "\n";
@@ -162,7 +163,8 @@ std::string of_job_text(const std::vector<StepSample>& kept, const std::vector<L
   std::size_t all = 0;
   for (const LogFile& file : files) all += file.content.steps.size();
   return fmt::format("{}: {} of {} {} of it\n", printable(ran->from), kept.size(), plural(all, "step sample"),
-                     all == 1 ? "is" : "are");
+                     all == 1 ? "is" : "are") +
+         list_text(kept, step_text);
 }
 
 std::string log_text(const calibrate::Detected& content) {

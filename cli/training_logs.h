@@ -36,7 +36,8 @@ struct LogFile {
 std::vector<calibrate::StepSample> step_samples(const std::vector<LogFile>& files,
                                                 const std::optional<WhatRan>& ran);
 
-/// "job.yaml: 2 of 3 step samples are of it"; "" when nothing says what ran.
+/// "job.yaml: 2 of 3 step samples are of it", and these with what the job says of them; "" when nothing says
+/// what ran.
 std::string of_job_text(const std::vector<calibrate::StepSample>& kept, const std::vector<LogFile>& files,
                         const std::optional<WhatRan>& ran);
 
