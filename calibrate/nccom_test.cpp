@@ -8,6 +8,7 @@
 #include <iterator>
 #include <limits>
 
+#include "calibrate/warnings.h"
 #include "models/collective_timing.h"
 #include "units/parse.h"
 
@@ -18,7 +19,6 @@ namespace {
 constexpr std::size_t kCommandBytes = 16384;
 constexpr int kCommandLines = 64;
 constexpr std::size_t kCells = 64;  ///< of a line; the widest table has some 20 columns
-constexpr std::size_t kWarnings = 50;
 constexpr std::size_t kTables = 1000;
 constexpr std::size_t kRows = 20'000;
 constexpr double kBytesMost = 0x1p50;
@@ -89,27 +89,6 @@ std::optional<std::string_view> statistic_of(std::string_view heading) {
   if (!heading.starts_with("time:") || !heading.ends_with("(us)")) return std::nullopt;
   return heading.substr(5, heading.size() - 9);
 }
-
-/// A list that a hostile file cannot make long.
-class Warnings {
- public:
-  void add(SourcePos at, std::string_view key, std::string problem, std::string fix) {
-    if (list_.size() < kWarnings) {
-      list_.push_back({std::move(at), printable(key, 40), std::move(problem), std::move(fix)});
-      return;
-    }
-    if (more_++ == 0) list_.push_back({std::move(at), "", "", "mend the first ones"});
-    list_.back().problem = fmt::format("{} more warnings from here on", more_);
-  }
-  std::vector<Diagnostic> take() {
-    more_ = 0;
-    return std::exchange(list_, {});
-  }
-
- private:
-  std::vector<Diagnostic> list_;
-  std::size_t more_ = 0;
-};
 
 /// Whether bandwidth and size over time may be the same number before rounding (or cutting) to print.
 bool agree(double bytes, const Printed& us, const Printed& bandwidth, double giga) {

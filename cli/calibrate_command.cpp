@@ -12,9 +12,10 @@
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/options.h"
+#include "cli/training_logs.h"
 #include "io/atomic_write.h"
 #include "io/document.h"
-#include "io/nccom_json.h"
+#include "io/log_json.h"
 #include "io/profile_json.h"
 #include "units/diagnostic.h"
 
@@ -26,20 +27,21 @@ using calibrate::CollectiveFit;
 using calibrate::MeasuredCollective;
 
 constexpr int kMostRanks = 1'000'000;
+constexpr std::size_t kLogBytes = 256u << 20;  ///< a day of a chatty job; read as a whole
 
 struct Options {
   Common common;
   std::vector<std::string> files;
-  std::string build, op, instance = "trn1.32xlarge", out;
+  std::string build, op, instance = "trn1.32xlarge", out, job, strategy, config;
   int ranks = 0, nodes = 0;  ///< 0: not stated
   bool force = false, no_fit = false;
 };
 
-/// What a file holds.
+/// What a file holds for the fit of collectives.
 struct Reading {
   std::string name;  ///< of the file, without folders
   std::vector<MeasuredCollective> points;
-  std::string kind;                 ///< "published points", "rows of 2 nccom-test tables"
+  std::string kind;                 ///< "published points", "rows of 2 nccom-test tables"; "" neither
   std::size_t rows = 0;             ///< before any was left out
   std::vector<Diagnostic> skipped;  ///< why tables gave no point
   std::set<std::string> marks;      ///< of the build that printed it
@@ -64,14 +66,15 @@ void check_options(const Options& o) {
   if (!faults.empty()) throw InputError(std::move(faults));
 }
 
-Reading read_csv(const std::string& text, const Options& o, const std::string& file) {
+Reading take_points(const std::vector<MeasuredCollective>& points, const Options& o,
+                    const std::string& file) {
   if (!o.op.empty() || o.ranks > 0 || o.nodes > 0) {
     remark(file + ": each point says its own operation and ranks: --op, --ranks, --nodes do not apply");
   }
   Reading r;
   r.kind = "published points";
-  r.points = calibrate::parse_measured_collectives(text, file);
-  r.rows = r.points.size();
+  r.points = points;
+  r.rows = points.size();
   std::set<std::string> builds;
   for (const MeasuredCollective& p : r.points) builds.insert(p.build);
   const std::string known = fmt::format("{}", fmt::join(builds, ", "));
@@ -119,21 +122,12 @@ void mark_build(const calibrate::NccomTable& table, Reading& r) {
   if (table.printed_giga) r.marks.insert(*table.printed_giga == 1e9 ? "GB of 10^9" : "GB of 2^30");
 }
 
-Reading read_tables(const std::string& text, const Options& o, const std::string& file) {
+Reading take_tables(const std::vector<calibrate::NccomTable>& tables, const Options& o,
+                    const std::string& file) {
   if (!o.build.empty()) {
     remark(file + ": --build chooses among the points of a CSV; this file does not say its build");
   }
-  if (text.find("# time inside a compiled graph") != std::string::npos) {
-    throw InputError({{file, 0, 0},
-                      "",
-                      "a table of trnplan collective --in-graph: its times lack launch and barrier",
-                      "make it without --in-graph"});
-  }
-  const std::size_t start = text.find_first_not_of(" \t\r\n");
-  const bool json = start != std::string::npos && (text[start] == '{' || text[start] == '[');
   const calibrate::NccomCommand stated = stated_command(o);
-  const auto tables = json ? std::vector{io::nccom_report_from(io::parse_document(text, file), stated)}
-                           : calibrate::parse_nccom_test(text, file, stated);
   Reading r;
   for (const calibrate::NccomTable& table : tables) {
     for (const Diagnostic& warning : table.warnings) remark(warning);
@@ -165,13 +159,101 @@ Reading read_tables(const std::string& text, const Options& o, const std::string
   return r;
 }
 
-Reading read_file(const std::string& file, const Options& o) {
-  const std::string text = io::read_text(file);
-  const std::string_view heading = std::string_view(text).substr(0, text.find('\n'));
-  Reading r = heading.find("measured_us") != std::string_view::npos ? read_csv(text, o, file)
-                                                                    : read_tables(text, o, file);
-  r.name = std::filesystem::path(file).filename().string();
+/// read_text, which takes what is too large for a configuration.
+std::string read_log(const std::string& path) {
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(path, error);
+  if (!error && bytes > kLogBytes) {
+    throw InputError({{path, 0, 0},
+                      "",
+                      fmt::format("larger than {} MiB", kLogBytes >> 20),
+                      fmt::format("give a part of it: tail -c {}M FILE", kLogBytes >> 20)});
+  }
+  return io::read_text(path, kLogBytes);
+}
+
+/// All files, with the faults of all that are no use.
+std::vector<LogFile> read_files(const Options& o) {
+  std::vector<LogFile> files;
+  std::vector<Diagnostic> faults;
+  for (const std::string& path : o.files) {
+    try {
+      files.push_back({path, calibrate::detect(read_log(path), path, stated_command(o))});
+    } catch (const InputError& e) {
+      faults.insert(faults.end(), e.faults().begin(), e.faults().end());
+    }
+  }
+  if (!faults.empty()) throw InputError(std::move(faults));
+  return files;
+}
+
+Reading take_file(const LogFile& file, const Options& o) {
+  const calibrate::Detected& content = file.content;
+  for (const Diagnostic& left_out : content.skipped) remark(left_out);
+  Reading r;
+  if (!content.points.empty()) {
+    r = take_points(content.points, o, file.path);
+  } else if (!content.tables.empty()) {
+    r = take_tables(content.tables, o, file.path);
+  }
+  r.name = std::filesystem::path(file.path).filename().string();
   return r;
+}
+
+/// "8 progress-bar lines, 1 NxD line"
+std::string kinds_text(const calibrate::Detected& content) {
+  std::string text;
+  for (const calibrate::Detected::Kind& kind : content.kinds) {
+    text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", kind.pieces, kind.name,
+                        kind.pieces == 1 ? "" : "s");
+  }
+  return text;
+}
+
+bool only_points(const calibrate::Detected& content) {
+  return content.kinds.size() == 1 && (!content.points.empty() || !content.tables.empty());
+}
+
+/// One line for each file, and what it holds beside points; `chosen` are those that the fit uses.
+std::string files_text(const std::vector<LogFile>& files, const std::vector<Reading>& readings,
+                       const std::vector<MeasuredCollective>& chosen) {
+  std::string text;
+  std::set<std::pair<std::string, std::string>> used;
+  for (const MeasuredCollective& p : chosen) used.emplace(p.at.file, p.id);
+  for (std::size_t i = 0; i < readings.size(); ++i) {
+    const Reading& r = readings[i];
+    std::size_t count = 0;
+    for (const MeasuredCollective& p : r.points) count += used.erase({p.at.file, p.id});
+    if (!only_points(files[i].content)) {
+      text += fmt::format("{}: {}\n", printable(r.name), kinds_text(files[i].content));
+    }
+    if (!r.kind.empty()) text += fmt::format("{}: {} of {} {}\n", printable(r.name), count, r.rows, r.kind);
+    text += log_text(files[i].content);
+  }
+  return text;
+}
+
+std::string with_files(const std::string& document, const std::vector<LogFile>& files,
+                       const std::vector<calibrate::StepSample>& steps) {
+  std::vector<std::pair<std::string, const calibrate::Detected*>> contents;
+  for (const LogFile& file : files) contents.emplace_back(file.path, &file.content);
+  return io::with_logs(document, contents, steps);
+}
+
+/// Logs without a point for the fit: what they say is the answer.
+int report(const std::vector<LogFile>& files, const std::vector<Reading>& readings,
+           const std::vector<calibrate::StepSample>& steps, const std::optional<WhatRan>& ran,
+           const Options& o) {
+  if (!o.out.empty()) {
+    throw InputError({{"command line", 0, 0},
+                      "--out",
+                      "no file has a point of nccom-test that a fit could use",
+                      "leave --out away, or give nccom-test's output as well"});
+  }
+  const std::string text = files_text(files, readings, {}) + of_job_text(steps, files, ran);
+  const std::string empty = fmt::format("{{\"schema_version\": 1, \"instance\": \"{}\"}}", o.instance);
+  print(o.common.json() ? with_files(empty, files, steps) : text);
+  return kDone;
 }
 
 /// Launch differs by build, and one fit has one launch.
@@ -309,22 +391,26 @@ int run(const Options& o) {
   const io::Catalog catalog = io::Catalog::standard();
   const models::Profile prior = load_profile(catalog, o.common);
   const topology::Instance instance = instance_option(catalog, o.instance);
+  const std::optional<WhatRan> ran = what_ran(o.job, o.strategy, o.config, o.instance, catalog);
+  const std::vector<LogFile> files = read_files(o);
   std::vector<Reading> readings;
   std::vector<MeasuredCollective> points;
-  for (const std::string& file : o.files) {
-    readings.push_back(read_file(file, o));
+  for (const LogFile& file : files) {
+    readings.push_back(take_file(file, o));
     points.insert(points.end(), readings.back().points.begin(), readings.back().points.end());
   }
   std::vector<Diagnostic> skipped;
   for (const Reading& r : readings) skipped.insert(skipped.end(), r.skipped.begin(), r.skipped.end());
-  if (points.empty() && !skipped.empty()) throw InputError(std::move(skipped));
-  if (points.empty()) {
-    throw InputError({{o.files.front(), 0, 0}, "", "there is no point in it", "give nccom-test's output"});
-  }
+  // Tables without use are the user's fault only when nothing else was learnt.
+  const bool logs =
+      std::any_of(files.begin(), files.end(), [](const LogFile& file) { return !only_points(file.content); });
+  if (points.empty() && !skipped.empty() && !logs) throw InputError(std::move(skipped));
   for (Diagnostic& d : skipped) {
     d.problem = "left out: " + d.problem;
     remark(d);
   }
+  const std::vector<calibrate::StepSample> steps = step_samples(files, ran);
+  if (points.empty()) return report(files, readings, steps, ran, o);
   const calibrate::Selection chosen = calibrate::select_points(points, instance, prior);
   if (chosen.points.empty()) throw InputError(reasons(chosen.left_out));
   for (Diagnostic& d : reasons(chosen.left_out)) {
@@ -340,19 +426,12 @@ int run(const Options& o) {
   const CollectiveFit fit = o.no_fit ? calibrate::predict_collectives(chosen.points, instance, prior)
                                      : calibrate::fit_collectives(chosen.points, instance, prior);
   if (!o.no_fit && !fit.converged) remark("the fit did not converge; its parameters are not an optimum");
-  std::string text;
-  std::set<std::pair<std::string, std::string>> used;
-  for (const MeasuredCollective& p : chosen.points) used.emplace(p.at.file, p.id);
-  for (std::size_t i = 0; i < readings.size(); ++i) {
-    const Reading& r = readings[i];
-    std::size_t count = 0;
-    for (const MeasuredCollective& p : r.points) count += used.erase({p.at.file, p.id});
-    text += fmt::format("{}: {} of {} {}\n", printable(r.name), count, r.rows, r.kind);
-  }
+  std::string text = files_text(files, readings, chosen.points) + of_job_text(steps, files, ran);
   if (o.no_fit) text += fmt::format("no fit: as profile {} says\n", prior.name);
   const bool refused = !o.out.empty() && !fit.explains() && !o.force;
   if (!o.out.empty() && !refused) write_profile(fit, catalog, readings, o);
-  print(o.common.json() ? io::collective_fit_json(fit, chosen.left_out, o.instance) : text + fit_text(fit));
+  print(o.common.json() ? with_files(io::collective_fit_json(fit, chosen.left_out, o.instance), files, steps)
+                        : text + fit_text(fit));
   if (refused) {
     remark(
         fmt::format("{} is not written: the fit does not explain these rows (median error {:.1f} %, above "
@@ -366,9 +445,13 @@ int run(const Options& o) {
 
 void add_calibrate(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("calibrate", "Fit the parameters of collectives to nccom-test results");
-  command->add_option("files", o->files, "nccom-test output (text or JSON), or a measured-collectives CSV")
+  CLI::App* command = app.add_subcommand(
+      "calibrate", "Read logs of runs, and fit the parameters of collectives to nccom-test results");
+  command
+      ->add_option(
+          "files", o->files,
+          "nccom-test output (text or JSON), a measured-collectives CSV, training logs, Slurm output, "
+          "TensorBoard event files, neuron-monitor and neuron-profile output")
       ->required()
       ->check(not_empty());
   command->add_option("--build", o->build, "of a CSV, only the points of this nccom-test build")
@@ -379,6 +462,10 @@ void add_calibrate(CLI::App& app, Run& chosen) {
       ->check(CLI::Range(1, kMostRanks));
   command->add_option("-N,--nodes", o->nodes, "nodes of such tables; as few as hold the ranks when absent")
       ->check(CLI::Range(1, topology::kMostNodes));
+  command->add_option("--job", o->job, "the job whose training logs are given")->check(not_empty());
+  command->add_option("--strategy", o->strategy, "its strategy, as simulate takes it")->check(not_empty());
+  command->add_option("--config", o->config, "the NxDT YAML that ran, in place of --job and --strategy")
+      ->check(not_empty());
   command->add_option("--instance", o->instance, "where they were measured")->capture_default_str();
   command->add_flag("--no-fit", o->no_fit, "only compare what the profile says with the rows");
   command->add_option("--out", o->out, "write the fitted profile here (.json)")->check(not_empty());
@@ -391,10 +478,11 @@ void add_calibrate(CLI::App& app, Run& chosen) {
       "decided by\n"
       "the points, those \"at prior\" are not moved by them.\n"
       "Exit code 3: the median error is above 25 %, so --out is not written without --force.\n"
-      "Training logs are not read yet.\n"
+      "What a file is, is found by its content. Steps, memory and profiles are read and listed, not fitted.\n"
       "Examples:\n"
       "  nccom-test -r 32 -b 1kb -e 1gb -f 4 -d fp32 allr > allr.txt; trnplan calibrate allr.txt --out "
       "mine.json\n"
+      "  trnplan calibrate slurm-17.out --config nxdt.yaml --format json\n"
       "  trnplan calibrate report.json --op all_gather --ranks 32 --no-fit\n"
       "  trnplan calibrate catalog/measured-collectives.csv --build 2023-04 --profile trn1-2023-04");
   command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });

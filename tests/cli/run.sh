@@ -551,6 +551,40 @@ verify 'wrote it' test ! -e "$work/wild.json"
 expect 0 '^trnplan: wrote '                                        -- calibrate "$work/wild.txt" --out "$work/wild.json" --force
 expect 0 '^no fit: as profile trn1-datasheet says$'                -- calibrate "$work/r8.txt" --no-fit
 expect 0 '"explains": true'                                        -- calibrate "$work/r8.txt" --format json
+# Training logs: what a file is, is found by its content.
+logs=$source/tests/calibrate/fixtures/logs
+seventy=$source/examples/llama3-70b-16-nodes/job.yaml
+expect 0 '^  step 315 s \+- 0\.41, 1 step, lines 1-4: progress bar; .*; nxdt; global batch 1024$' -- calibrate "$logs/nxdt-llama3-70b.txt"
+expect 0 'job\.yaml: 2 of 2 step samples are of it'                   -- calibrate "$logs/nxdt-llama3-70b.txt" --job "$seventy" --strategy tp=32,pp=8
+expect 0 '^trnplan: .*bert-end-of-epoch\.txt:1:1: left out: global batch 16384 in this log, 1024 in' -- calibrate "$logs/bert-end-of-epoch.txt" --job "$seventy"
+verify 'counts a sample of another job' grep -q ': 0 of 2 step samples are of it' "$out"
+expect 0 '"wall_seconds": 254\.23'                                   -- calibrate "$logs/nxd-llama3-70b.txt" --job "$seventy" --format json
+expect 0 '"framework": "nxdt"'                                       -- calibrate "$logs/nxdt-llama3-70b.txt" --config "$source/tests/io/fixtures/nxdt/hf_llama3_8B_config.yaml" --format json
+expect 0 '^  memory of core 0 0\.095 GiB, line 1: neuron-monitor'    -- calibrate "$logs/neuron-monitor-trn1.2xlarge.json"
+expect 0 '"key": "XCG815"'                                           -- calibrate "$logs/compiler.txt" --format json
+expect 0 '^trnplan: .*compiler\.txt:6:1: XCG815: no peak usage'      -- calibrate "$logs/compiler.txt"
+expect 0 '^  all_gather of 8388608 bytes, 8 ranks, 38\.0 us, median 40\.0, 3 times, inside a graph$' -- calibrate "$logs/cc-op.csv"
+# A log and a table together: the table is fitted, both are listed.
+cat "$logs/nxd-llama3-70b.txt" "$work/r8.txt" >"$work/slurm.out"
+expect 0 '^slurm\.out: 5 NxD lines, 1 nccom-test table$'             -- calibrate "$work/slurm.out" --no-fit
+verify 'does not use the table' grep -q '^slurm.out: 2 of 2 rows of 1 nccom-test table$' "$out"
+verify 'does not list the steps' grep -q '^  step 243.84 s' "$out"
+expect 0 '"pieces": 5'                                               -- calibrate "$work/slurm.out" --no-fit --format json
+verify 'no fit beside the files' grep -q '"explains": ' "$out"
+# A table without use is no fault beside a log, and one alone.
+cat "$logs/nxd-llama3-70b.txt" "$work/bare.txt" >"$work/bare.out"
+expect 0 '^trnplan: .*bare\.out:6:1: left out: nothing says which operation' -- calibrate "$work/bare.out"
+refuse 'README\.md: nothing in it is known'                          -- calibrate "$source/README.md" "$logs/nxd-llama3-70b.txt"
+printf '\037\213\010' >"$work/packed"
+refuse 'packed: packed with gzip'                                    -- calibrate "$work/packed"
+truncate -s 300M "$work/huge"
+refuse 'fix: give a part of it: tail -c 256M FILE'                   -- calibrate "$work/huge"
+rm "$work/huge"
+: >"$work/nothing"
+refuse 'nothing: the file is empty'                                  -- calibrate "$work/nothing"
+refuse '--out: no file has a point of nccom-test'                    -- calibrate "$logs/nxd-llama3-70b.txt" --out mine.json
+refuse '--config: --job says what ran, too'                          -- calibrate "$logs/nxd-llama3-70b.txt" --job "$seventy" --config x.yaml
+refuse '--strategy: there is no --job'                               -- calibrate "$logs/nxd-llama3-70b.txt" --strategy tp=8
 # An instance by its family.
 refuse 'did you mean "trn1n\.32xlarge"'                            -- topology --instance trn1n
 refuse 'did you mean "trn1\.2xlarge" or "trn1\.32xlarge"'          -- topology --instance trn1

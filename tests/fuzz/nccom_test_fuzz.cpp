@@ -1,8 +1,8 @@
 // Output of nccom-test: text and its JSON report.
 #include <cmath>
 
+#include "calibrate/nccom_json.h"
 #include "calibrate/nccom_test.h"
-#include "io/nccom_json.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace trnplan;
@@ -29,7 +29,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   });
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string::npos && (text[first] == '{' || text[first] == '[')) {
-    fuzz::refusable([&] { check(io::nccom_report_from(io::parse_document(text, "nccom.json"))); });
+    fuzz::refusable([&] {
+      calibrate::JsonReader json(text);
+      check(calibrate::read_nccom_report(json, {}, "nccom.json"));
+    });
   }
   return 0;
 }

@@ -1,0 +1,46 @@
+// What is in a file, found by its content and not by its name.
+//
+// Files of one kind: event files of TensorBoard; JSON of nccom-test, neuron-monitor, neuron-profile, Kineto,
+// results.json and the Trainer's all_results.json; CSV of Neuron Explorer, of measured collectives and of
+// measured runs. All else is a log, for example what Slurm collects, in which lines of any kind may stand
+// between others: progress bars, steps of NxD, iterations of Megatron, metrics of the Trainer, nccom-test
+// tables, reports of neuron-monitor, what the compiler says of memory.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "calibrate/measured_collectives.h"
+#include "calibrate/nccom_test.h"
+#include "calibrate/samples.h"
+#include "models/measured_run.h"
+
+namespace trnplan::calibrate {
+
+struct Detected {
+  struct Kind {
+    std::string name;        ///< of one: "progress-bar line", "nccom-test table", ...
+    std::size_t pieces = 0;  ///< at least 1
+  };
+  std::vector<Kind> kinds;        ///< never empty
+  std::vector<StepSample> steps;  ///< in the order of lines
+  std::vector<MemorySample> memory;
+  std::vector<CollectiveSample> collectives;  ///< inside graphs
+  std::vector<DeviceSample> devices;
+  std::vector<NccomTable> tables;          ///< with warnings of their own
+  std::vector<MeasuredCollective> points;  ///< of a CSV of measured collectives
+  std::vector<models::MeasuredRun> runs;   ///< of a CSV of measured runs
+  std::vector<Diagnostic> skipped;         ///< what was left out and why, in the order of lines; where many,
+                                           ///< some are only counted
+};
+
+/// Everything `text` holds. `name` stands in messages; `fallback` says what nccom-test's tables without a
+/// command are of. Damaged files give what is sound, and warnings. Time and memory are linear in the text,
+/// whose size the caller limits. Throws InputError when nothing in it is known (also when it is empty,
+/// packed, or of a known binary format that is not read), when there are more nccom-test tables or rows than
+/// parse_nccom_test takes, and with all bad rows of a CSV of measured collectives or runs.
+Detected detect(std::string_view text, const std::string& name, const NccomCommand& fallback = {});
+
+}  // namespace trnplan::calibrate

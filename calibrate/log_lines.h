@@ -1,0 +1,69 @@
+// The lines of a log, and numbers and words in them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace trnplan::calibrate {
+
+/// One line without terminal colours and without the label of its rank.
+struct LogLine {
+  std::string_view text;  ///< valid until the next line is read
+  std::string_view rank;  ///< of "0: " (srun --label), "[default7]:" or "[rank7]:" (torchrun); else empty
+  int number = 0;         ///< counts from 1; ends at \n, \r\n or \r, so one line of a file may be many
+  bool cut = false;       ///< the text ends within it
+};
+
+/// Reads a text line by line in time and memory linear in it. Of a line longer than 64 KiB only the start is
+/// given, except that a line starting with '{' is given whole: it may be a report in JSON.
+class LogLines {
+ public:
+  explicit LogLines(std::string_view text) : rest_(text) {}
+  bool next();
+  const LogLine& line() const { return line_; }
+
+ private:
+  std::string_view rest_;
+  std::string clean_;
+  LogLine line_;
+};
+
+/// `text` without blanks at its ends.
+std::string_view trimmed(std::string_view text);
+
+/// The finite number that is all of `text`; nullopt else. A leading '+' is no part of a number.
+std::optional<double> number_of(std::string_view text);
+/// The same for a whole number of at least 0.
+std::optional<std::int64_t> whole_number_of(std::string_view text);
+
+/// Walks over a line from left to right.
+class Scan {
+ public:
+  explicit Scan(std::string_view text) : rest_(text) {}
+
+  /// Goes behind the first `word`; false, and nowhere, when there is none.
+  bool past(std::string_view word);
+  /// Skips blanks, then takes `word` when it comes next.
+  bool take(std::string_view word);
+  /// Skips blanks, then takes a finite number when one comes next. "nan", "inf" and numbers beyond a double
+  /// are none.
+  std::optional<double> number();
+  std::optional<std::int64_t> whole();
+  std::string_view rest() const { return rest_; }
+
+ private:
+  void skip_blanks();
+  std::string_view rest_;
+};
+
+/// Seconds of "MM:SS", "H:MM:SS" with any number of hours, "D day(s), H:MM:SS", the seconds perhaps with a
+/// fraction; nullopt for other texts.
+std::optional<double> clock_seconds(std::string_view text);
+
+/// Seconds since 1970 of a C asctime such as "Thu Sep 29 22:30:10 2022" (it names no zone; UTC is taken) that
+/// `scan` comes to next.
+std::optional<double> asctime_seconds(Scan& scan);
+
+}  // namespace trnplan::calibrate

@@ -1,0 +1,47 @@
+// Steps and memory that logs show, and what ran when they were written.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "calibrate/detect.h"
+#include "io/catalog.h"
+#include "models/job.h"
+
+namespace trnplan::cli {
+
+/// The configuration of the runs whose logs are read.
+struct WhatRan {
+  models::Job job;
+  std::optional<models::Strategy> strategy;  ///< absent: a job without --strategy
+  std::string from;                          ///< the file that says so
+};
+
+/// Reads --job and --strategy, or --config (an NxDT YAML; on nodes of `instance`); nullopt when none is
+/// given. Throws InputError with every fault, also when both are given or a strategy without a job.
+std::optional<WhatRan> what_ran(const std::string& job, const std::string& strategy,
+                                const std::string& config, const std::string& instance,
+                                const io::Catalog& catalog);
+
+/// One file that was read.
+struct LogFile {
+  std::string path;
+  calibrate::Detected content;
+};
+
+/// The step samples of all files that can be compared with a prediction, in the order of files and lines.
+/// Where `ran` is known, they state its framework, release, batch and sequence; a sample that states another
+/// batch or sequence is left out, with a remark.
+std::vector<calibrate::StepSample> step_samples(const std::vector<LogFile>& files,
+                                                const std::optional<WhatRan>& ran);
+
+/// "job.yaml: 2 of 3 step samples are of it", and these with what the job says of them; "" when nothing says
+/// what ran.
+std::string of_job_text(const std::vector<calibrate::StepSample>& kept, const std::vector<LogFile>& files,
+                        const std::optional<WhatRan>& ran);
+
+/// What was understood of a file beside nccom-test points, indented; "" when there is nothing.
+std::string log_text(const calibrate::Detected& content);
+
+}  // namespace trnplan::cli

@@ -1,0 +1,45 @@
+// Readings of fixtures, for the tests of log readers.
+#pragma once
+
+#include <algorithm>
+#include <string>
+
+#include "calibrate/detect.h"
+#include "io/document.h"
+#include "tests/catch.h"
+
+namespace trnplan::calibrate {
+
+inline std::string log_text(const std::string& file) {
+  return io::read_text(TRNPLAN_SOURCE_DIR "/tests/calibrate/fixtures/logs/" + file);
+}
+
+inline Detected log_fixture(const std::string& file) {
+  return detect(log_text(file), file);
+}
+
+/// The only step sample of a text.
+inline StepSample step_of(const std::string& text) {
+  const Detected d = detect(text, "log");
+  REQUIRE(d.steps.size() == 1);
+  return d.steps[0];
+}
+
+/// Something left out was at that line, for a reason that has these words.
+inline bool skips(const Detected& d, int line, const std::string& words) {
+  return std::any_of(d.skipped.begin(), d.skipped.end(), [&](const Diagnostic& w) {
+    return w.at.line == line && to_string(w).find(words) != std::string::npos;
+  });
+}
+
+/// The message that refuses a text; "" when it is not refused.
+inline std::string refusal(const std::string& text) {
+  try {
+    detect(text, "log");
+  } catch (const InputError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+}  // namespace trnplan::calibrate
