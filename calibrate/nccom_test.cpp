@@ -176,7 +176,7 @@ class TableReader {
         p.row.statistics.emplace(printable(*statistic, 40), us->value * 1e-6);
         if (*statistic == "avg") average_us = us;
         if (*statistic == "p50") median_us = us;
-        if (!first_us) first_us = us;
+        if (!first_us && *statistic != "std") first_us = us;  // a spread is no time
       }
     }
     p.us = average_us ? average_us : median_us ? median_us : first_us;
@@ -405,7 +405,7 @@ class TextReader {
     header_at_ = {name_, lines_.number, words[0].column};
     bool time = false;
     for (const Word& word : words) {
-      time |= statistic_of(word.text).has_value();
+      time |= statistic_of(word.text).value_or("std") != "std";
       headings_.emplace_back(word.text);
     }
     if (!time) {
