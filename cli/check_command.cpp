@@ -148,6 +148,7 @@ void judge_on_cluster(Checked& result, const Options& o, const io::Catalog& cata
   models::Job job;
   job.architecture = architecture;
   job.training = reading.training;
+  job.software.in_flight = reading.in_flight;
   job.cluster.instance = instance_option(catalog, instance);
   job.cluster.nodes = reading.nodes;
   if (!o.release.empty()) job.software = {"nxdt", o.release};

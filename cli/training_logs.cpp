@@ -29,6 +29,7 @@ WhatRan ran_of_config(const std::string& path, const std::string& instance, cons
   ran.job.cluster.instance = instance_option(catalog, instance);
   ran.job.cluster.nodes = reading.nodes;
   ran.job.software.framework = "nxdt";
+  ran.job.software.in_flight = reading.in_flight;
   ran.strategy = reading.strategy;
   ran.from = path;
   remarks(architecture.notes);

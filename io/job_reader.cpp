@@ -156,6 +156,7 @@ class JobReader {
     job().training = said.training;
     job().cluster.nodes = std::min(said.nodes, nodes_most);
     job().software.framework = "nxdt";
+    job().software.in_flight = said.in_flight;
     job().pin = pins_of(said.strategy);
     devices_ = said.devices;
     trn2_ = planner::describes_trn2(config);

@@ -24,6 +24,9 @@ struct Training {
 struct Software {
   std::string framework;  ///< nxdt, nxd, nemo-megatron
   std::string release;    ///< Neuron SDK release, "2.24"
+  /// Requests the runtime holds at a time (NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS); 0 = not stated. From
+  /// two on the host launches the next graph while one runs.
+  int in_flight = 0;
 };
 
 enum class Objective { step_time, cost, deadline };

@@ -24,6 +24,7 @@ std::size_t at(int i) {
 /// The part of a transfer that the host takes to start it, or that comes with a bucket.
 SimTime launch_of(const Item& item) {
   return SimTime{item.fixed.parameter[static_cast<std::size_t>(Parameter::task_launch)]} +
+         SimTime{item.fixed.parameter[static_cast<std::size_t>(Parameter::host_launch)]} +
          SimTime{item.fixed.parameter[static_cast<std::size_t>(Parameter::bucket_overhead)]};
 }
 
@@ -79,6 +80,7 @@ class RankTracer::Impl {
     for (TaskId t = 0; t < step_.program.tasks().size(); ++t) {
       const StepProgram::Source& source = step_.of(t);
       const sim::Task& task = step_.program.tasks()[t];
+      if (source.is_hold()) continue;  // the message itself is a send and a receive
       for (std::uint32_t i = 0; i < task.device_count; ++i) {
         std::vector<TaskId>& queue = queues_[at(rank_of_device(t, i))];
         if (queue.empty() || queue.back() != t) queue.push_back(t);

@@ -47,6 +47,7 @@ Resource resource_of(Parameter p) {
     case Parameter::layer_overhead:
     case Parameter::graph_launch:
     case Parameter::task_launch:
+    case Parameter::host_launch:
     case Parameter::bucket_overhead:
     case Parameter::step_overhead:
       return Resource::launch;
@@ -103,12 +104,13 @@ Seconds StepModel::lower_bound() const {
     StageCost cost;
     for (int c = 0; c < p.chunks(); ++c) {
       const Chunk& chunk = w.chunks[static_cast<std::size_t>(c)];
-      // Each message from or to another part of the model is launched on both its stages, forward and back.
-      const int part = c * p.stages + i, neighbours = (part > 0) + (part + 1 < p.stages * p.chunks());
-      const SimTime launches = blocking ? SimTime{} : p.message_launch.length * neighbours;
-      const SimTime up = chunk.forward.whole.length + launches;
-      const SimTime down = chunk.backward.whole.length + launches;
+      const SimTime up = chunk.forward.whole.length, down = chunk.backward.whole.length;
       cost.each += up + down + chunk.weights.whole.length;
+      for (const int below : {c * p.stages + i - 1, c * p.stages + i}) {
+        if (blocking || below < 0 || below + 1 >= p.stages * p.chunks()) continue;
+        const int b = below % p.stages;
+        cost.each += p.message_launch.length * 2 + p.hold(b, true).length + p.hold(b, false).length;
+      }
       if (c == 0) {
         cost.up = up;
         cost.down = down;

@@ -9,7 +9,7 @@
 // the gradient norm (all stages wait for each other), AdamW, and the all-gather of the new weights. The flat
 // form has one device per core and every group of its own on every node: it shares nothing with the other but
 // the rule by which resources are shared out. Not modelled: overlap of ZeRO-1 with backward (NxD has none),
-// hiding of launches by asynchronous execution, data loading.
+// data loading.
 #pragma once
 
 #include <array>

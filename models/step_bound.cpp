@@ -53,10 +53,9 @@ SimTime step_bound(const StepCosts& c, bool blocking, bool drains) {
                               std::max(stage.reduce, drains ? drain : SimTime{}));
     before += stage.up;
     drain = std::max(drain, stage.reduce) + stage.down;
-    const int passed = blocking ? i - 1 : i;  // the one above is the next stage's own where it blocks
-    if (passed >= 0 && passed + 1 < count) {
-      before += c.boundaries[at(passed)].activation;
-      drain += c.boundaries[at(passed)].gradient;
+    if (i > 0) {  // the message above is on the next stage's own queue
+      before += c.boundaries[at(i - 1)].activation;
+      drain += c.boundaries[at(i - 1)].gradient;
     }
   }
   return most + c.barrier + longest_tail(c);
@@ -281,7 +280,7 @@ struct StepBounds::State {
       ranks->inside.push_back(intern(std::move(inside), layout, std::move(groups)));
       ranks->across.push_back(intern(std::move(across), layout, std::move(rest)));
     }
-    for (int b = 0; b + 1 < layout.stages; ++b) {
+    for (int b = 0; b < layout.stages && layout.stages > 1; ++b) {  // the last joins its ends
       StageGroups pairs;  // as tensor groups: a class asks for no more than a name
       pairs.tensor = layout.pairs_of(b);
       const int cls = layout.placement.class_of_rank(pairs.tensor.front().front());
@@ -326,9 +325,12 @@ struct StepBounds::State {
     if (micro_batches < 1) throw std::invalid_argument("a step has at least one micro-batch");
     Parts p{s,  ranks_of(s), LayerModel(job, s, profile), micro_batches, s.pipeline_parallel, {}, {}, {},
             {}, {}};
-    const SimTime task = to_sim_time(Seconds(profile[Parameter::task_launch]));
+    const auto start = [&](Parameter launch) {
+      return graph_start("", Category::overhead, launch, job, profile).length;
+    };
+    const SimTime task = start(Parameter::task_launch);
     p.launch = task;
-    p.forward_launch = p.pipelined() ? task : to_sim_time(Seconds(profile[Parameter::graph_launch]));
+    p.forward_launch = p.pipelined() ? task : start(Parameter::graph_launch);
     p.backward_launch = p.pipelined() ? task : SimTime{};
     p.barrier = make_barrier(job, s, profile).uncontended();
     for (GroupClass* border : p.ranks.borders) {
@@ -392,10 +394,10 @@ struct StepBounds::State {
         up += c.head;
         down += c.head_back;
       }
-      if (!blocking) {
-        const SimTime launches = p.launch * ((part > 0) + (part < last_part));
-        up += launches;
-        down += launches;
+      for (const int below : {part - 1, part}) {
+        if (blocking || below < 0 || below + 1 > last_part) continue;
+        const BoundaryCost& b = p.boundaries[at(below % p.stages)];
+        cost.each += p.launch * 2 + b.activation + b.gradient;
       }
       cost.each += up + down;
       if (chunk == 0) {

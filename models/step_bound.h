@@ -27,7 +27,7 @@ namespace trnplan::models {
 
 /// What a stage adds to the bound.
 struct StageCost {
-  SimTime each;      ///< per micro-batch: all its passes, and launches of messages beside them
+  SimTime each;      ///< per micro-batch: all its passes, and the messages that are no meetings
   SimTime up, down;  ///< of the first chunk: a micro-batch's forward, a gradient's backward
   SimTime reduce;    ///< after its last micro-batch, until the barrier
   SimTime tail;      ///< after the barrier
@@ -44,8 +44,8 @@ struct StepCosts {
   int micro_batches = 1;
 };
 
-/// The bound. `blocking`: messages occupy both their stages; `drains`: the last gradient must go down before
-/// the step ends (not with a split backward). Cost: O(stages).
+/// The bound. `blocking`: messages are meetings of both their stages; `drains`: the last gradient must go
+/// down before the step ends (not with a split backward). Cost: O(stages).
 SimTime step_bound(const StepCosts& costs, bool blocking, bool drains);
 
 /// Of 1F1B without contention, to the tick. Cost: O(stages^2) where the pipeline settles into a rhythm, as it

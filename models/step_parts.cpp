@@ -73,7 +73,7 @@ class StageBuilder {
   }
 
   void launch(Pass& pass, Parameter p) const {
-    pass.launch = work_item("launch", Category::overhead, p, Seconds(p_.profile[p]));
+    pass.launch = graph_start("launch", Category::overhead, p, p_.job, p_.profile);
     pass.whole.fixed.add(pass.launch->fixed);
   }
 
@@ -292,9 +292,25 @@ void StepParts::make_stages() {
   }
 }
 
+namespace {
+
+/// The time of a message as work.
+Item hold_of(const Items& message) {
+  Item hold;
+  hold.name = "message";
+  hold.transfer_category = Category::pipeline;
+  for (const Item& item : message) {
+    hold.fixed.add(item.fixed);
+    hold.fixed.add(item.name, item.transfer_category, item.transfer_parameter, to_sim_time(item.alone));
+  }
+  hold.length = hold.fixed.total();
+  return hold;
+}
+
+}  // namespace
+
 void StepParts::make_boundaries() {
-  message_launch = work_item("message launch", Category::pipeline, Parameter::task_launch,
-                             Seconds(profile[Parameter::task_launch]));
+  message_launch = graph_start("message launch", Category::pipeline, Parameter::task_launch, job, profile);
   std::map<std::vector<int>, std::pair<Boundary, int>> known;
   for (int b = 0; b < boundary_count(); ++b) {
     const Groups all = pairs_of(b);
@@ -310,20 +326,34 @@ void StepParts::make_boundaries() {
         Items items =
             transfer_items(fabric, name, Category::pipeline, collective(fabric, call.op, pairs, bytes), call);
         if (blocking()) {
-          items.front().fixed.add(name, Category::pipeline, Parameter::task_launch,
-                                  to_sim_time(Seconds(profile[Parameter::task_launch])));
+          items.front().fixed.add(
+              graph_start(name, Category::pipeline, Parameter::task_launch, job, profile).fixed);
         }
         items.front().length = items.front().fixed.total();
         return std::make_shared<const Items>(std::move(items));
       };
-      it->second = {{message("send activation", layer_model.boundary() + layer_model.pass_along()),
-                     message("send gradient", layer_model.boundary()), 0},
-                    cls};
+      Boundary fresh_one{message("send activation", layer_model.boundary() + layer_model.pass_along()),
+                         message("send gradient", layer_model.boundary()),
+                         {},
+                         {},
+                         0};
+      fresh_one.activation_hold = hold_of(*fresh_one.activation);
+      fresh_one.gradient_hold = hold_of(*fresh_one.gradient);
+      it->second = {std::move(fresh_one), cls};
     }
     Boundary boundary = it->second.first;
     boundary.shift = fabric.shift_of(cls) - fabric.shift_of(it->second.second);
     boundaries.push_back(std::move(boundary));
   }
+}
+
+Item graph_start(std::string_view name, Category c, Parameter p, const Job& job, const Profile& profile) {
+  Item item = work_item(name, c, p, Seconds(profile[p]));
+  if (job.software.in_flight == 1) {
+    item.fixed.add(name, c, Parameter::host_launch, to_sim_time(Seconds(profile[Parameter::host_launch])));
+    item.length = item.fixed.total();
+  }
+  return item;
 }
 
 /// Scalars all-reduced once a step, after the gradients are there: the gradient norm over tensor, data and

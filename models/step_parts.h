@@ -82,6 +82,7 @@ struct StagePart {
 /// Messages over the boundary above a stage.
 struct Boundary {
   std::shared_ptr<const Items> activation, gradient;
+  Item activation_hold, gradient_hold;  ///< messages beside the queues: how long each occupies a queue
   Fabric::Id shift = 0;
 };
 
@@ -100,6 +101,10 @@ struct EndOfStep {
 EndOfStep end_of_step(const Job& job, const Strategy& s, const Profile& profile, const LayerModel& model,
                       int stage, int layers);
 
+/// What starting a graph takes, by `p` of the profile; and the host's own launch (`host_launch`) where no
+/// second request is in flight that hides it.
+Item graph_start(std::string_view name, Category c, Parameter p, const Job& job, const Profile& profile);
+
 /// Scalars that all stages wait for.
 Item make_barrier(const Job& job, const Strategy& s, const Profile& profile);
 
@@ -108,7 +113,8 @@ inline bool overlaps(const Strategy& s) {
   return s.context_parallel > 1;
 }
 
-/// Messages occupy both their stages (1F1B), or go beside what they compute.
+/// Messages are meetings of both their stages (1F1B). Otherwise the order in which NxD pairs them is not
+/// known: each occupies the queues of both for its time, but neither waits for the other to be free.
 inline bool blocks(const Strategy& s, Schedule schedule) {
   return s.virtual_pipeline == 1 && schedule == Schedule::nxd;
 }
@@ -120,7 +126,7 @@ struct StepParts : StepLayout {
   int micro_batches;
   std::vector<StagePart> parts;
   std::vector<Boundary> boundaries;  ///< of stage s to s + 1; with chunks also of the last to the first
-  Item message_launch;               ///< of a send or a receive that goes beside what a stage computes
+  Item message_launch;               ///< of a send or a receive that is no meeting of its stages
   Item barrier;
   bool must_expand = false;
 
@@ -133,6 +139,11 @@ struct StepParts : StepLayout {
   bool overlaps() const { return models::overlaps(strategy); }
   /// How much longer work takes while a transfer runs beside it.
   double slowdown() const { return overlaps() ? profile[Parameter::overlap_slowdown] : 1; }
+
+  const Item& hold(int boundary, bool activation) const {
+    const Boundary& b = boundaries[static_cast<std::size_t>(boundary)];
+    return activation ? b.activation_hold : b.gradient_hold;
+  }
 
  private:
   void make_stages();

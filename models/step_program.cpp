@@ -310,8 +310,8 @@ class Emitter {
     }
   }
 
-  /// Interleaved and zero bubble: messages run beside the queues, from the end of what makes them to the
-  /// start of what needs them.
+  /// Interleaved and zero bubble: messages run from the end of what makes them to the start of what needs
+  /// them, and occupy both queues for as long.
   void free_micro_batches() {
     using Kind = StageAction::Kind;
     std::vector<std::vector<StageAction>> actions;
@@ -343,14 +343,16 @@ class Emitter {
           segment(s, action);
           const auto start = static_cast<TaskId>(out_.program.tasks().size());
           const int goal = forward ? part + 1 : part - 1;
-          const StepProgram::Source launch{&p_.message_launch, s, 0, false, "launch"};
-          if (has_source)
-            work(s, p_.message_launch, launch);  // the receive is a graph of its own, and the send
+          const bool has_goal = goal >= 0 && goal < p_.chunks() * p_.stages;
+          if (has_source) occupy(s, std::min(source, part), forward);
+          const auto begin = static_cast<TaskId>(out_.program.tasks().size());
           compute(s, action);
-          if (goal >= 0 && goal < p_.chunks() * p_.stages) work(s, p_.message_launch, launch);
-          if (has_source) deliver(from, forward, std::min(source, part), s, start);
+          // A send starts when it is launched; the receiver's pass waits for it, its queue does not.
+          if (has_goal) work(s, p_.message_launch, {&p_.message_launch, s, 0, false, "launch"});
+          if (has_source) deliver(from, forward, std::min(source, part), s, begin);
           std::vector<TaskId>& ends = made_[{forward, part, action.micro_batch}];
           ends = last_of_lanes(s, start);
+          if (has_goal) hold(s, std::min(goal, part), forward);
           ++next[at(s)];
           progress = true;
         }
@@ -359,6 +361,17 @@ class Emitter {
     for (std::size_t s = 0; s < actions.size(); ++s) {
       if (next[s] < actions[s].size()) throw std::logic_error("the pipeline schedule deadlocks");
     }
+  }
+
+  /// The receive is a graph of its own.
+  void occupy(int stage, int below, bool activation) {
+    work(stage, p_.message_launch, {&p_.message_launch, stage, 0, false, "launch"});
+    hold(stage, below, activation);
+  }
+  /// The queue of a stage while the message over the boundary above part `below` of the model passes.
+  void hold(int stage, int below, bool activation) {
+    const Item& item = p_.hold(below % p_.stages, activation);
+    work(stage, item, {&item, stage, 0, false, "hold"});
   }
 
   struct Key {

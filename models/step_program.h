@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -45,6 +46,8 @@ struct StepProgram {
     int chunk = 0;
     bool pass = false;  ///< forward, backward or weights of a micro-batch
     const char* label = "";
+    /// A message's time on a queue, beside the message itself.
+    bool is_hold() const { return std::string_view(label) == "hold"; }
   };
   /// The tasks of one action of one stage's schedule: from `first` to the next segment's. Of a message beside
   /// the queues, with the pass that waits for it; of the end of the step, micro-batch -1.

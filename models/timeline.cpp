@@ -178,7 +178,7 @@ class Writer {
         }
       }
     }
-    const std::size_t ends = p_.blocking() ? 2 : 4;  // and a launch at each
+    const std::size_t ends = p_.blocking() ? 2 : 6;  // and a launch and its time on the queue at each
     for (int part = 0; part + 1 < p_.stages * p_.chunks(); ++part) {
       const Boundary& b = p_.boundaries[at(part % p_.stages)];
       thin += ends * (b.activation->size() + b.gradient->size());
@@ -204,7 +204,7 @@ class Writer {
       const StepProgram::Source& source = step_.of(t);
       if (s.action.micro_batch < 0) {
         end_of_step(t, source);
-      } else if (source.item == &p_.message_launch) {
+      } else if (source.item == &p_.message_launch || source.is_hold()) {
         if (is_listed(s.action)) slice(compute_[at(s.stage)], t, source.item->name, s.action);
       } else if (source.stage < 0) {
         if (is_listed(s.action)) message(t, source, s.action);

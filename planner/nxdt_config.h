@@ -76,7 +76,8 @@ struct NxdtReading {
   models::Training training;
   models::Strategy strategy;
   int nodes = 1;
-  int devices = 32;  ///< ranks per node
+  int devices = 32;   ///< ranks per node
+  int in_flight = 0;  ///< of models::Software
   std::vector<std::string>
       not_modelled;  ///< features the simulator does not cover: "mixture of experts", ...
 };

@@ -171,6 +171,26 @@ TEST_CASE("what cannot be simulated is refused", "[models]") {
                   std::invalid_argument);
 }
 
+// One request in flight: the host's launch of each graph is paid beside its own. TP 8, PP 4, 64
+// micro-batches: each is six graphs for an inner stage (two passes, four messages), and the pipeline fills
+// and drains over the others.
+TEST_CASE("launches are hidden from two requests in flight on", "[models]") {
+  Job job = job_of("llama3-8b", 1, 8192, 64);
+  const Strategy s = strategy_of(job, "tp=8,pp=4");
+  const double hidden = simulate_step(job, s, datasheet()).step.value;
+  job.software.in_flight = 3;
+  CHECK(simulate_step(job, s, datasheet()).step.value == hidden);
+  job.software.in_flight = 1;
+  const StepReport r = simulate_step(job, s, datasheet());
+  const double launch = datasheet()[Parameter::host_launch];
+  CHECK(r.step.value - hidden > 64 * 4 * launch);  // the last stage's: two passes, two messages
+  CHECK(r.step.value - hidden < (64 + 3) * 6 * launch);
+  const topology::ChipGraph graph(job.cluster.instance);
+  const Profile profile = datasheet();
+  CHECK(to_seconds(StepBounds(job, profile, graph).without_contention(s, 64)).value ==
+        Approx(r.step.value).epsilon(1e-8));
+}
+
 // Interleaved, equal chunks, free communication: (p-1)/(m v) of the work (Narayanan et al. 2021,
 // section 2.2.2), also with m = p, where all forwards come first. So many layers that embedding and head are
 // less than 6 thousandths of a bubble.
