@@ -4,7 +4,11 @@
 #include "io/catalog.h"
 #include "io/strategy_text.h"
 #include "models/step.h"
+#include "models/step_bound.h"
+#include "planner/candidates.h"
+#include "planner/rules.h"
 #include "planner/search.h"
+#include "planner/space.h"
 
 namespace {
 
@@ -25,19 +29,64 @@ struct Setup {
   }
 };
 
-void plan(benchmark::State& state, const char* model, int nodes, int batch) {
+void plan(benchmark::State& state, const char* model, int nodes, int batch, int threads) {
   const Setup setup(model, nodes, 8192, batch);
-  int strategies = 0;
+  int strategies = 0, simulated = 0;
   for (auto _ : state) {
-    const auto result = planner::search(setup.job, setup.profile);
+    const auto result = planner::search(setup.job, setup.profile, {.threads = threads});
     strategies = result.counts.enumerated;
+    simulated = result.counts.simulated;
     benchmark::DoNotOptimize(result.plans.size());
   }
   state.counters["strategies"] = strategies;
+  state.counters["simulated"] = simulated;
 }
-BENCHMARK_CAPTURE(plan, llama3_8b_1_node, "llama3-8b", 1, 1024)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(plan, llama3_70b_16_nodes, "llama3-70b", 16, 1024)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(plan, llama31_405b_64_nodes, "llama3.1-405b", 64, 256)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(plan, llama3_8b_1_node, "llama3-8b", 1, 1024, 1)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(plan, llama3_70b_16_nodes, "llama3-70b", 16, 1024, 1)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(plan, llama3_70b_16_nodes_2_threads, "llama3-70b", 16, 1024, 2)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(plan, llama31_405b_64_nodes, "llama3.1-405b", 64, 256, 1)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(plan, llama31_405b_64_nodes_2_threads, "llama3.1-405b", 64, 256, 2)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+/// What comes before simulation, from nothing: enumeration, rules, replica groups, memory, bounds.
+void bounds(benchmark::State& state, const char* model, int nodes, int batch) {
+  const Setup setup(model, nodes, 8192, batch);
+  std::size_t strategies = 0;
+  for (auto _ : state) {
+    const planner::Candidates all(setup.job, setup.profile, false, {}, 1);
+    strategies += all.all.size();
+  }
+  state.counters["strategies/s"] =
+      benchmark::Counter(static_cast<double>(strategies), benchmark::Counter::kIsRate);
+}
+BENCHMARK_CAPTURE(bounds, llama3_70b_16_nodes, "llama3-70b", 16, 1024)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(bounds, llama31_405b_64_nodes, "llama3.1-405b", 64, 256)->Unit(benchmark::kMillisecond);
+
+/// The bound alone, of every strategy that breaks no rule about numbers, whether it fits or not: first what
+/// they share is timed, then all of them again.
+void bound_only(benchmark::State& state, const char* model, int nodes, int batch) {
+  const Setup setup(model, nodes, 8192, batch);
+  const trnplan::topology::ChipGraph graph(setup.job.cluster.instance);
+  std::vector<models::Strategy> legal;
+  for (const models::Strategy& s : planner::enumerate(setup.job)) {
+    if (planner::rule_violations(setup.job, s).empty()) legal.push_back(s);
+  }
+  std::size_t bounded = 0;
+  for (auto _ : state) {
+    models::StepBounds all(setup.job, setup.profile, graph);
+    for (const models::Strategy& s : legal) {
+      benchmark::DoNotOptimize(all.lower_bound(s, models::micro_batches(setup.job.training, s)));
+    }
+    bounded += legal.size();
+  }
+  state.counters["strategies/s"] =
+      benchmark::Counter(static_cast<double>(bounded), benchmark::Counter::kIsRate);
+}
+BENCHMARK_CAPTURE(bound_only, llama3_70b_16_nodes, "llama3-70b", 16, 1024)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(bound_only, llama31_405b_64_nodes, "llama3.1-405b", 64, 256)->Unit(benchmark::kMillisecond);
 
 void step(benchmark::State& state, const char* model, int nodes, int batch, const char* strategy) {
   const Setup setup(model, nodes, 8192, batch);

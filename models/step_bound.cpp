@@ -174,7 +174,10 @@ SimTime work(const OperatorList& list) {
 /// Groups of one shape: what runs on them takes the same time wherever they are.
 class GroupClass {
  public:
-  GroupClass(const StepLayout& layout, StageGroups groups) : layout_(layout), groups_(std::move(groups)) {}
+  GroupClass(const StepLayout& layout, StageGroups groups)
+      : layout_(layout), groups_(std::move(groups)), operator_items_(layout.fabric, groups_) {}
+  GroupClass(const GroupClass&) = delete;
+  GroupClass& operator=(const GroupClass&) = delete;
 
   SimTime time(const Call& call) {
     const Groups& groups = groups_.of(call.scope);
@@ -197,8 +200,30 @@ class GroupClass {
     return it->second;
   }
 
-  const StepLayout& layout() const { return layout_; }
   const StageGroups& groups() const { return groups_; }
+
+  /// Of operators of which some run at the same time: what overlaps is put on the engine, the rest adds up.
+  SimTime time(const OperatorList& list, double slowdown) {
+    SimTime t;
+    for (std::size_t i = 0; i < list.size();) {
+      std::size_t end = i;
+      while (end < list.size() && list[end].beside) ++end;
+      if (end == i) {
+        t += time(list[i++]);
+        continue;
+      }
+      end = std::min(end + 1, list.size());  // with the work beside it
+      const OperatorList part(list.begin() + static_cast<std::ptrdiff_t>(i),
+                              list.begin() + static_cast<std::ptrdiff_t>(end));
+      t += run_chain(layout_.fabric, operator_items_.of(part), slowdown).length;
+      i = end;
+    }
+    return t;
+  }
+
+  SimTime time(const Operator& o) {
+    return o.scope == Scope::none ? to_sim_time(o.seconds) : time({o.scope, o.op, o.bytes, o.repeat, 0});
+  }
 
   /// What the layers of one micro-batch take, and what is before and after them.
   struct Chains {
@@ -210,6 +235,7 @@ class GroupClass {
  private:
   const StepLayout& layout_;
   StageGroups groups_;
+  OperatorItems operator_items_;
   std::map<std::tuple<CollectiveOp, Scope, double, int>, SimTime> times_;
 };
 
@@ -293,16 +319,7 @@ struct StepBounds::State {
   }
 
   SimTime chain(GroupClass& on, const OperatorList& list, const Strategy& s) const {
-    if (overlaps(s)) {
-      return run_chain(on.layout().fabric, OperatorItems(on.layout().fabric, on.groups()).of(list),
-                       profile[Parameter::overlap_slowdown])
-          .length;
-    }
-    SimTime t = work(list);
-    for (const Operator& o : list) {
-      if (o.scope != Scope::none) t += on.time({o.scope, o.op, o.bytes, o.repeat, 0});
-    }
-    return t;
+    return on.time(list, overlaps(s) ? profile[Parameter::overlap_slowdown] : 1);
   }
 
   const GroupClass::Chains& chains(GroupClass& on, const Parts& p) const {
