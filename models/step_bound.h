@@ -57,6 +57,7 @@ SimTime pipeline_time(const StepCosts& costs);
 class StepBounds {
  public:
   StepBounds(const Job& job, const Profile& profile, const topology::ChipGraph& graph);
+  StepBounds(const Job&, Profile&&, const topology::ChipGraph&) = delete;
   ~StepBounds();
   StepBounds(const StepBounds&) = delete;
   StepBounds& operator=(const StepBounds&) = delete;

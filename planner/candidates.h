@@ -32,6 +32,7 @@ class Candidates {
   /// milliseconds a layout.
   Candidates(models::Job job, const models::Profile& profile, bool accept_doubt, Bytes margin, int threads,
              const std::atomic<bool>* stop = nullptr);
+  Candidates(models::Job, models::Profile&&, bool, Bytes, int, const std::atomic<bool>* = nullptr) = delete;
   ~Candidates();
   Candidates(Candidates&&) noexcept;
 

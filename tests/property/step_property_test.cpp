@@ -7,6 +7,7 @@
 #include "models/step.h"
 #include "models/step_bound.h"
 #include "models/step_parts.h"
+#include "planner/rules.h"
 #include "tests/catch.h"
 #include "tests/property/sample.h"
 #include "topology/rank_order.h"
@@ -147,4 +148,19 @@ TEST_CASE("seconds by parameter are the slopes of the step", "[property]") {
     const double slope = (up - base.step.value) / std::log(1.001) * (efficiency ? -1 : 1);
     CHECK(std::abs(slope - share) <= 0.01 * share);
   }
+}
+
+// Why a search leaves them alone: more copies of the KV heads and smaller buckets only add work.
+TEST_CASE("more copies of the KV heads and smaller buckets are never faster", "[property]") {
+  const unsigned seed = GENERATE(range(1000u, 1060u));
+  const Sample sample = random_sample(seed);
+  CAPTURE(seed, describe(sample.strategy));
+  const double base = simulate_step(sample.job, sample.strategy, datasheet()).step.value;
+  Strategy other = sample.strategy;
+  other.bucket_mb = 30;
+  CHECK(simulate_step(sample.job, other, datasheet()).step.value >= base * (1 - 1e-9));
+  other = sample.strategy;
+  other.kv_replicator *= 2;
+  if (!planner::rule_violations(sample.job, other).empty()) return;
+  CHECK(simulate_step(sample.job, other, datasheet()).step.value >= base * (1 - 1e-9));
 }
