@@ -4,6 +4,7 @@
 #include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <cstdint>
+#include <stdexcept>
 
 namespace trnplan::models {
 
@@ -337,6 +338,7 @@ double probability_of_fitting(const StageMemory& m, Bytes limit, const Profile& 
 }
 
 Bytes margin_of_fitting(double p, const Profile& profile) {
+  if (!(p > 0 && p < 1)) throw std::invalid_argument("a probability of fitting is between 0 and 1");
   const Value& reserve = profile.value(Parameter::runtime_reserve);
   const double z = boost::math::quantile(boost::math::normal_distribution<>(), p);
   return Bytes(reserve.median * (std::exp(z * reserve.log_sd) - 1));

@@ -25,7 +25,8 @@ enum class Parameter : std::size_t {
   dma_fraction,        ///< share of published DMA bandwidth per core
   in_graph_alpha,      ///< seconds per collective inside a compiled graph
   hop_latency,         ///< seconds per NeuronLink hop
-  host_launch,         ///< seconds by which the host starts a graph, where nothing hides it: nccom-test, or one request in flight
+  host_launch,       ///< seconds by which the host starts a graph, where nothing hides it: nccom-test, or one
+                     ///< request in flight
   barrier,           ///< seconds in which such a collective makes the nodes of its group wait for each other
   efa_fraction,      ///< share of published EFA bandwidth
   efa_latency,       ///< seconds per message between nodes

@@ -152,9 +152,9 @@ class Pipeline {
 }  // namespace
 
 SimTime pipeline_time(const StepCosts& c) {
-  const int stages = static_cast<int>(c.stages.size()), few = 3 * stages + 8;
+  const int stages = static_cast<int>(c.stages.size());
   const SimTime end = c.barrier + longest_tail(c);
-  if (c.micro_batches > few) {
+  for (int few = 3 * stages + 8; 2 * few < c.micro_batches; few *= 2) {
     const Pipeline start(c, few);
     if (const auto each = start.period()) return start.reduced() + *each * (c.micro_batches - few) + end;
   }

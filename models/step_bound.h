@@ -77,7 +77,7 @@ class StepBounds {
   /// Layers of each stage that make pipeline_time() smallest when stage i may hold most[i] layers; empty when
   /// the layers do not fit in. VPP 1 only. The smallest bound is found by dynamic programming; where it is
   /// not the time, moves of single layers follow. Equal to trying all cuts on small models (tests). Among
-  /// equals the automatic ones. Cost: O(PP * layers * choices), about a millisecond.
+  /// equals the automatic ones. Cost: O(PP * layers * choices), milliseconds, at most tens of them.
   std::vector<int> best_layers(const Strategy& s, int micro_batches, const std::vector<int>& most);
 
  private:

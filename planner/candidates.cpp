@@ -36,20 +36,8 @@ class Part {
 
   void classify(Candidate& c, bool accept_doubt) {
     const Strategy& s = c.strategy;
-    use_batch_of(s);
-    if (!rule_violations(job_, s).empty() || not_modelled(job_, s)) {
-      c.fate = Fate::refused;
-      return;
-    }
-    const Verdict verdict = verdict_of(s).overall;
-    if (verdict == Verdict::refused || (verdict == Verdict::doubtful && !accept_doubt)) {
-      c.fate = verdict == Verdict::refused ? Fate::refused : Fate::doubtful;
-      return;
-    }
-    if (!fits(s, limit())) {
-      c.fate = Fate::too_large;
-      return;
-    }
+    c.fate = fate_of(s, accept_doubt);
+    if (c.fate != Fate::legal) return;
     try {
       c.bound = bound(s);
     } catch (const std::overflow_error&) {
@@ -57,6 +45,24 @@ class Part {
       return;
     }
     c.refined = !has_free_cuts(s);
+  }
+
+  /// All but the bound.
+  Fate fate_of(const Strategy& s, bool accept_doubt) {
+    use_batch_of(s);
+    if (!rule_violations(job_, s).empty() || not_modelled(job_, s)) return Fate::refused;
+    const Verdict verdict = verdict_of(s).overall;
+    if (verdict == Verdict::refused) return Fate::refused;
+    if (verdict == Verdict::doubtful && !accept_doubt) return Fate::doubtful;
+    return fits(s, limit()) ? Fate::legal : Fate::too_large;
+  }
+
+  /// Other strategies' verdicts stay known.
+  bool feasible(int batch, bool accept_doubt) {
+    job_.training.global_batch = batch;
+    const std::vector<Strategy> strategies = enumerate(job_);
+    return std::any_of(strategies.begin(), strategies.end(),
+                       [&](const Strategy& s) { return fate_of(s, accept_doubt) == Fate::legal; });
   }
 
   void refine(Candidate& c, Bytes limit) {
@@ -124,7 +130,9 @@ class Part {
  private:
   static bool has_free_cuts(const Strategy& s) { return s.pipeline_parallel > 1 && s.virtual_pipeline == 1; }
 
-  void use_batch_of(const Strategy& s) { job_.training.global_batch = batch_of(job_, s); }
+  void use_batch_of(const Strategy& s) {
+    if (job_.freedom.largest_batch > 0) job_.training.global_batch = batch_of(job_, s);
+  }
 
   int micro_batches(const Strategy& s) const { return models::micro_batches(job_.training, s); }
 
@@ -267,14 +275,17 @@ const topology::PlacementVerdict& Candidates::verdict(const Candidate& c) {
 }
 
 bool feasible(const Job& job, const models::Profile& profile, bool accept_doubt, Bytes margin) {
+  return first_feasible_batch(job, profile, accept_doubt, margin, {job.training.global_batch}) != 0;
+}
+
+int first_feasible_batch(const Job& job, const models::Profile& profile, bool accept_doubt, Bytes margin,
+                         const std::vector<int>& batches) {
   const topology::ChipGraph graph(job.cluster.instance);
   Part part(job, profile, graph, margin);
-  for (const Strategy& s : enumerate(job)) {
-    Candidate c{s};
-    part.classify(c, accept_doubt);
-    if (c.fate == Fate::legal) return true;
+  for (const int batch : batches) {
+    if (part.feasible(batch, accept_doubt)) return batch;
   }
-  return false;
+  return 0;
 }
 
 }  // namespace trnplan::planner

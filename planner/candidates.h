@@ -64,7 +64,12 @@ class Candidates {
   std::unique_ptr<State> state_;
 };
 
-/// True when some strategy of the job is legal and fits. Cost: as Candidates, until the first is found.
+/// True when some strategy of the job is legal and fits. Cost: as Candidates without bounds, until the first
+/// is found.
 bool feasible(const models::Job& job, const models::Profile& profile, bool accept_doubt, Bytes margin);
+
+/// The first of the global batches with which that is so; 0 when there is none.
+int first_feasible_batch(const models::Job& job, const models::Profile& profile, bool accept_doubt,
+                         Bytes margin, const std::vector<int>& batches);
 
 }  // namespace trnplan::planner

@@ -47,10 +47,12 @@ const Candidate* best_legal(Candidates& cluster, Like&& like) {
 }
 
 std::string memory_fix(Candidates& cluster, const Strategy& s) {
-  const Candidate* near = best_legal(cluster, [&](const Strategy& o) { return same_layout(o, s); });
+  const Candidate* near = best_legal(cluster, [&](const Strategy& o) {
+    return same_layout(o, s) && o.expert_parallel == s.expert_parallel;
+  });
+  if (near == nullptr) near = best_legal(cluster, [&](const Strategy& o) { return same_layout(o, s); });
   if (near == nullptr) return "no recompute policy makes this layout fit: raise TP or PP";
-  return fmt::format("recompute {} at micro-batch {} fits", to_string(near->strategy.recompute),
-                     near->strategy.micro_batch);
+  return describe(near->strategy) + " fits";
 }
 
 class Tempting {
@@ -108,10 +110,14 @@ class Tempting {
     const auto numbers = rule_violations(cluster_.job_of(s), s);
     // Only rules that leave a meaningful program have a time to be tempted by.
     if (!breaks_only(numbers, {"pipeline-parity", "vocabulary", "tied-embeddings"})) return;
-    const Seconds bound = to_seconds(models::compute_bound(cluster_.job(), s, profile_, m));
+    Seconds bound = to_seconds(models::compute_bound(cluster_.job(), s, profile_, m));
     if (!beats_winner(bound, batch)) return;
     std::vector<Violation> why = cluster_.violations(c);
     if (!breaks_only(why, {"replica-group", "pipeline-parity", "vocabulary", "tied-embeddings"})) return;
+    if (why.front().rule != "replica-group") {  // its collectives have a time
+      bound = cluster_.bound(c);
+      if (!beats_winner(bound, batch)) return;
+    }
     if (!cluster_.fits(c, cluster_.limit())) return;  // would not fit anyway
     keep(c, bound, std::move(why.front()), "");
   }
@@ -122,8 +128,12 @@ class Tempting {
     r.strategy = s;
     r.lower_bound = bound;
     r.why = std::move(why);
-    Key key{s.tensor_parallel, s.pipeline_parallel, s.data_parallel,  s.context_parallel,
-            s.expert_parallel, r.why.rule,          std::move(policy)};
+    Key key{0, 0, 0, 0, 0, r.why.rule, std::move(policy)};
+    if (r.why.rule == "replica-group" || r.why.rule == "memory") {  // others are the same in every layout
+      std::tie(std::get<0>(key), std::get<1>(key), std::get<2>(key), std::get<3>(key), std::get<4>(key)) =
+          std::tie(s.tensor_parallel, s.pipeline_parallel, s.data_parallel, s.context_parallel,
+                   s.expert_parallel);
+    }
     const auto [it, fresh] = kept_.try_emplace(std::move(key), Kept{r, &c});
     if (!fresh && bound < it->second.refusal.lower_bound) it->second = {r, &c};
   }
@@ -135,6 +145,7 @@ class Tempting {
     if (r.why.rule == "memory") {
       r.memory = models::memory_of(cluster_.job_of(r.strategy), r.strategy, profile_);
       r.why.message = memory_message(*r.memory);
+      if (r.strategy.pipeline_parallel > 1) r.why.message = "with even cuts " + r.why.message;
       if (r.memory->fits()) {
         r.why.message = fmt::format("fits with probability {:.0f} % only, {:.0f} % is asked for: {}",
                                     100 * r.memory->fit_probability, 100 * fit_probability_, r.why.message);
@@ -152,11 +163,7 @@ class Tempting {
         best_legal(cluster_, [&](const Strategy& o) { return o.pipeline_parallel == s.pipeline_parallel; });
     if (near == nullptr) near = best_legal(cluster_, [](const Strategy&) { return true; });
     if (near == nullptr) return replica_group_fix(job, cluster_.graph(), s, offending);
-    const Strategy& n = near->strategy;
-    const std::string context =
-        n.context_parallel > 1 ? fmt::format(" x CP {}", n.context_parallel) : std::string();
-    return fmt::format("use TP {} x PP {} x DP {}{} with recompute {}", n.tensor_parallel,
-                       n.pipeline_parallel, n.data_parallel, context, to_string(n.recompute));
+    return "use " + describe(near->strategy);
   }
 
   bool is_smallest(const Strategy& s) const {
@@ -176,52 +183,84 @@ class Tempting {
 };
 
 /// A faster plan of those that would fit if a core had `more` memory.
-std::optional<Plan> with_memory(Candidates& cluster, const models::Profile& profile, const Plan& winner,
-                                Bytes more) {
-  const Bytes limit = cluster.limit() + more;
-  const auto seconds = [](Seconds step, int batch) { return step.value / batch; };
-  const double goal = seconds(winner.report.step, winner.global_batch);
-  std::vector<Candidate> open;
-  for (const Candidate& c : cluster.all) {
-    if (c.fate != Fate::too_large || !cluster.fits(c, limit)) continue;
-    Candidate copy = c;
-    copy.bound = cluster.bound(c);
-    copy.refined = c.strategy.pipeline_parallel == 1 || c.strategy.virtual_pipeline > 1;
-    if (seconds(copy.bound, cluster.batch_of(c.strategy)) < goal) open.push_back(std::move(copy));
-  }
-  std::optional<Plan> best;
-  double least = goal;
-  for (;;) {
-    const auto next = std::min_element(open.begin(), open.end(), [&](const Candidate& a, const Candidate& b) {
-      return std::tuple(seconds(a.bound, cluster.batch_of(a.strategy)), a.strategy) <
-             std::tuple(seconds(b.bound, cluster.batch_of(b.strategy)), b.strategy);
-    });
-    if (next == open.end() || seconds(next->bound, cluster.batch_of(next->strategy)) >= least) return best;
-    if (!next->refined) {
-      cluster.refine(*next, limit);
-      continue;
+class WithMemory {
+ public:
+  WithMemory(Candidates& cluster, const models::Profile& profile, const Plan& winner, Bytes more)
+      : cluster_(cluster), profile_(profile), limit_(cluster.limit() + more), least_(per(winner)) {}
+
+  std::optional<Plan> find() {
+    for (const Candidate& c : cluster_.all) {
+      if (c.fate == Fate::too_large && cluster_.fits(c, limit_)) consider(c);
     }
-    Plan plan = make_plan(cluster.job_of(next->strategy), next->strategy, profile, cluster.graph());
-    const double per = seconds(plan.report.step, plan.global_batch);
-    if (per < least) {
-      least = per;
-      best = std::move(plan);
+    for (;;) {
+      const auto next = std::min_element(open_.begin(), open_.end());
+      if (next == open_.end() || next->bound >= least_) return std::move(best_);
+      if (next->candidate.refined) {
+        simulate(next->candidate);
+        open_.erase(next);
+      } else {
+        cluster_.refine(next->candidate, limit_);
+        next->bound = per(next->candidate);
+      }
     }
-    open.erase(next);
   }
-}
+
+ private:
+  struct Open {
+    double bound;  ///< seconds a sequence
+    Candidate candidate;
+    bool operator<(const Open& o) const {
+      return std::tie(bound, candidate.strategy) < std::tie(o.bound, o.candidate.strategy);
+    }
+  };
+
+  static double per(const Plan& p) { return p.report.step.value / p.global_batch; }
+  double per(const Candidate& c) const { return c.bound.value / cluster_.batch_of(c.strategy); }
+
+  void consider(Candidate c) {
+    try {
+      c.bound = cluster_.bound(c);
+    } catch (const std::overflow_error&) {
+      return;  // beyond the simulation clock
+    }
+    c.refined = c.strategy.pipeline_parallel == 1 || c.strategy.virtual_pipeline > 1;
+    const double bound = per(c);
+    if (bound < least_) open_.push_back({bound, std::move(c)});
+  }
+
+  void simulate(const Candidate& c) {
+    try {
+      Plan plan = make_plan(cluster_.job_of(c.strategy), c.strategy, profile_, cluster_.graph());
+      if (per(plan) >= least_) return;
+      least_ = per(plan);
+      best_ = std::move(plan);
+    } catch (const std::overflow_error&) {
+    }
+  }
+
+  Candidates& cluster_;
+  const models::Profile& profile_;
+  Bytes limit_;
+  double least_;
+  std::vector<Open> open_;
+  std::optional<Plan> best_;
+};
 
 /// Nodes that would do: doubles them until something fits, then looks at eighths below.
 int more_nodes(const Job& wanted, const models::Profile& profile, bool accept_doubt, Bytes margin) {
   Job job = wanted;
   job.pin.data_parallel.reset();
+  const auto resize = [](Job& j, int nodes) {
+    j.cluster.nodes = nodes;
+    if (j.freedom.batch_per_node > 0) j.training.global_batch = j.freedom.batch_per_node * nodes;
+  };
   for (int nodes = wanted.cluster.nodes * 2; nodes / 2 < topology::kMostNodes; nodes *= 2) {
-    job.cluster.nodes = std::min(nodes, topology::kMostNodes);
+    resize(job, std::min(nodes, topology::kMostNodes));
     if (!feasible(job, profile, accept_doubt, margin)) continue;
     const int floor = nodes / 2;
     for (int eighth = 1; eighth < 8; ++eighth) {
       Job smaller = job;
-      smaller.cluster.nodes = floor + floor * eighth / 8;
+      resize(smaller, floor + floor * eighth / 8);
       if (smaller.cluster.nodes > floor && smaller.cluster.nodes < job.cluster.nodes &&
           feasible(smaller, profile, accept_doubt, margin)) {
         return smaller.cluster.nodes;
@@ -232,12 +271,13 @@ int more_nodes(const Job& wanted, const models::Profile& profile, bool accept_do
   return 0;
 }
 
-/// The global batch nearest to the user's that makes a layout legal whose only fault the batch is; 0 if none.
+/// The global batch nearest to the user's that makes a strategy legal whose only fault the batch is; 0 if
+/// none of the nearest few hundred.
 int nearest_batch(Candidates& cluster, const models::Profile& profile, bool accept_doubt, Bytes margin) {
+  constexpr std::size_t kMostTried = 300;
   const Job& job = cluster.job();
   const std::int64_t wanted = job.training.global_batch;
-  std::int64_t nearest = 0;
-  std::set<std::int64_t> tried;
+  std::set<std::pair<std::int64_t, std::int64_t>> batches;  // by distance, the smaller of two
   for (const Candidate& c : cluster.all) {
     if (c.fate != Fate::refused) continue;
     const std::vector<Violation> broken = rule_violations(job, c.strategy);
@@ -245,14 +285,14 @@ int nearest_batch(Candidates& cluster, const models::Profile& profile, bool acce
     const std::int64_t slice = saturating_product({c.strategy.micro_batch, c.strategy.data_parallel});
     const std::int64_t below = wanted / slice * slice;
     for (const std::int64_t batch : {below, below == 0 ? slice : below + slice}) {
-      if (batch < 1 || batch > kLargestBatch || !tried.insert(batch).second) continue;
-      if (nearest != 0 && std::abs(batch - wanted) >= std::abs(nearest - wanted)) continue;
-      Job other = job;
-      other.training.global_batch = static_cast<int>(batch);
-      if (feasible(other, profile, accept_doubt, margin)) nearest = batch;
+      if (batch >= 1 && batch <= kLargestBatch) batches.emplace(std::abs(batch - wanted), batch);
     }
   }
-  return static_cast<int>(nearest);
+  std::vector<int> order;
+  for (const auto& [distance, batch] : batches) {
+    if (order.size() < kMostTried) order.push_back(static_cast<int>(batch));
+  }
+  return first_feasible_batch(job, profile, accept_doubt, margin, order);
 }
 
 }  // namespace
@@ -277,7 +317,7 @@ Reasons reasons_of(Candidates& cluster, const models::Profile& profile, const Pl
     r.resource = resource;
     r.elasticity = e;
   }
-  r.with_more_memory = with_memory(cluster, profile, winner, Bytes(kOneGibibyte));
+  r.with_more_memory = WithMemory(cluster, profile, winner, Bytes(kOneGibibyte)).find();
   Job job = cluster.job_of(winner.strategy);
   const auto step = [&](const models::Profile& p) {
     return models::StepModel(job, winner.strategy, p, cluster.graph()).simulate().step;
@@ -298,12 +338,12 @@ Reasons reasons_of(Candidates& cluster, const models::Profile& profile, const Pl
 Infeasible why_nothing(Candidates& cluster, const models::Profile& profile, bool accept_doubt, Bytes margin) {
   Infeasible why;
   const Job& job = cluster.job();
-  std::map<std::string, std::pair<RuleCount, const Candidate*>> rules;
+  std::map<std::pair<std::string, bool>, std::pair<RuleCount, const Candidate*>> rules;
   for (const Candidate& c : cluster.all) {
     if (c.fate == Fate::refused || c.fate == Fate::doubtful) {
       const std::vector<Violation> broken = cluster.violations(c);
-      const auto [it, fresh] =
-          rules.try_emplace(broken.front().rule, RuleCount{0, c.strategy, broken.front()}, &c);
+      const auto [it, fresh] = rules.try_emplace({broken.front().rule, broken.front().doubtful},
+                                                 RuleCount{0, c.strategy, broken.front()}, &c);
       ++it->second.first.strategies;
     }
     if (c.fate != Fate::too_large && c.fate != Fate::doubtful) continue;
@@ -315,7 +355,9 @@ Infeasible why_nothing(Candidates& cluster, const models::Profile& profile, bool
   }
   for (auto& [name, counted] : rules) {
     auto& [count, candidate] = counted;
-    if (name == "replica-group") {
+    if (name.second) {
+      count.why.fix = "--allow-doubtful lets them in";
+    } else if (name.first == "replica-group") {
       count.why.fix =
           replica_group_fix(job, cluster.graph(), count.example, *cluster.verdict(*candidate).offending);
     }

@@ -61,7 +61,7 @@ class Search {
         options_(options),
         threads_(thread_count(options.threads)),
         accept_doubt_(options.allow_doubtful || layout_is_pinned(job)),
-        margin_(models::margin_of_fitting(options.fit_probability, profile)),
+        margin_(std::max(Bytes(0), models::margin_of_fitting(options.fit_probability, profile))),
         start_(std::chrono::steady_clock::now()) {}
 
   SearchResult run() {
