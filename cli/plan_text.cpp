@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -19,6 +20,7 @@ using planner::Plan;
 namespace {
 
 constexpr std::size_t kRefusedShown = 6, kDoubtfulShown = 2;
+constexpr int kMostOfOneRule = 3;
 constexpr double kNearMiss = 1.25;  ///< peak over limit up to which a refusal shows its parts
 constexpr double kDay = 86400;
 
@@ -26,17 +28,23 @@ double usd_of(const Plan& p) {
   return p.usd_per_hour * p.run.value / 3600;
 }
 
-/// How far a strategy is from the plain ones that people try first.
-int distance_from_plain(const Strategy& s) {
-  return (s.pipeline_parallel > 1) + (s.context_parallel > 1) + (s.virtual_pipeline > 1) +
+/// True when no setting of the layout would help.
+bool is_far(const planner::Refusal& r) {
+  return r.memory && r.memory->worst().peak() > kNearMiss * r.memory->limit;
+}
+
+/// How far a refusal is from what people try first: plain strategies that nearly work.
+int distance_from_plain(const planner::Refusal& r) {
+  constexpr int kFar = 3;  // as far as three settings few people touch
+  const Strategy& s = r.strategy;
+  return kFar * is_far(r) + (s.pipeline_parallel > 1) + (s.context_parallel > 1) + (s.virtual_pipeline > 1) +
          (s.expert_parallel > 1) + s.recompute.rms_norm + s.recompute.activation_multiply + !s.zero1;
 }
 
 std::string refusal_text(const planner::Refusal& r) {
   const std::string start = fmt::format("  {}\n    at least {} s; {}: ", describe(r.strategy),
                                         seconds_text(r.lower_bound), r.why.rule);
-  const bool far = r.memory && r.memory->worst().peak() > kNearMiss * r.memory->limit;
-  if (far) {  // no need for the parts
+  if (is_far(r)) {  // no need for the parts
     return fmt::format("{}needs {:.1f} of {:.1f} GiB a core\n", start, in_gibibytes(r.memory->worst().peak()),
                        in_gibibytes(r.memory->limit));
   }
@@ -49,17 +57,21 @@ std::string refusals(const std::vector<planner::Refusal>& list, std::size_t most
   std::vector<const planner::Refusal*> order;
   for (const planner::Refusal& r : list) order.push_back(&r);
   std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
-    return std::tuple(distance_from_plain(a->strategy), a->lower_bound) <
-           std::tuple(distance_from_plain(b->strategy), b->lower_bound);
+    return std::tuple(distance_from_plain(*a), a->lower_bound) <
+           std::tuple(distance_from_plain(*b), b->lower_bound);
   });
   std::string text = fmt::format("\n{}\n", heading);
   std::set<std::tuple<int, int, int, int, std::string>> told;
+  std::map<std::string, int> of_rule;
   for (const planner::Refusal* r : order) {
     const Strategy& s = r->strategy;
-    const bool fresh = told.size() < most && told.emplace(s.tensor_parallel, s.pipeline_parallel,
-                                                          s.data_parallel, s.context_parallel, r->why.rule)
-                                                 .second;
-    if (fresh) text += refusal_text(*r);
+    if (told.size() >= most || of_rule[r->why.rule] >= kMostOfOneRule) continue;
+    const bool fresh =
+        told.emplace(s.tensor_parallel, s.pipeline_parallel, s.data_parallel, s.context_parallel, r->why.rule)
+            .second;
+    if (!fresh) continue;
+    ++of_rule[r->why.rule];
+    text += refusal_text(*r);
   }
   if (list.size() > told.size())
     text += fmt::format("  ... and {} more (--format json lists all)\n", list.size() - told.size());
@@ -159,8 +171,11 @@ std::string infeasible_text(const models::Job& job, const planner::Infeasible& w
   }
   if (why.closest) {
     const models::StageMemory& worst = why.memory->worst();
-    text += fmt::format("  closest: {}: {:.2f} GiB a core too much (stage {})\n", describe(*why.closest),
-                        in_gibibytes(worst.peak() - why.memory->limit), worst.stage);
+    const Bytes excess = worst.peak() - why.memory->limit;
+    text += fmt::format("  closest: {}: {} (stage {})\n", describe(*why.closest),
+                        excess.value > 0 ? fmt::format("{:.2f} GiB a core too much", in_gibibytes(excess))
+                                         : "fits, but not surely enough (--fit-probability)",
+                        worst.stage);
     text += memory_table(*why.memory);
     text +=
         why.nodes_that_would_do > 0

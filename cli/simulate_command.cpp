@@ -124,7 +124,8 @@ void add_simulate(CLI::App& app, Run& chosen) {
   command
       ->add_option(
           "--strategy", o->strategy,
-          "key=value joined by commas: tp pp vpp cp ep dp mbs sp zero1 recompute kv precision flash cuts")
+          "key=value joined by commas: tp pp vpp cp ep dp mbs sp zero1 recompute kv precision flash cuts "
+          "bucket")
       ->required();
   command->add_option("--nodes", o->nodes, "nodes, instead of the job's")
       ->check(CLI::Range(1, topology::kMostNodes));

@@ -130,6 +130,25 @@ std::string plan_table(const std::vector<Plan>& plans) {
   return text;
 }
 
+namespace {
+
+/// Many lines without their middle, but with the line that must not be missing.
+std::string with_gaps(const std::vector<std::string>& lines, std::size_t needed) {
+  constexpr std::size_t kMost = 12, kEnds = 4;
+  std::string text;
+  std::size_t left_out = 0;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const bool shown = lines.size() <= kMost || i < kEnds || i + kEnds >= lines.size() || i == needed;
+    if (shown && left_out > 0)
+      text += fmt::format("      ... {} lines (--format json lists all)\n", left_out);
+    left_out = shown ? 0 : left_out + 1;
+    if (shown) text += lines[i];
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string memory_table(const models::Memory& memory) {
   std::string text = fmt::format("  {:>7} {:>6} {:>9}  {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>7}  {}\n",
                                  "stage", "layers", "in flight", "param", "grad", "optim", "activ", "logits",
@@ -139,14 +158,18 @@ std::string memory_table(const models::Memory& memory) {
                        m.in_flight, gib(m.parameters), gib(m.gradients), gib(m.optimizer), gib(m.activations),
                        gib(m.logits), gib(m.staging), gib(m.runtime), gib(m.peak()), to_string(m.instant));
   };
+  std::vector<std::string> lines;
+  std::size_t worst = 0;  // its line
   for (std::size_t i = 0; i < memory.stages.size();) {
     const std::string line = cells(memory.stages[i]);
     std::size_t last = i;
     while (last + 1 < memory.stages.size() && cells(memory.stages[last + 1]) == line) ++last;
-    text +=
-        fmt::format("  {:>7} {}\n", last == i ? fmt::format("{}", i) : fmt::format("{}-{}", i, last), line);
+    if (&memory.worst() >= &memory.stages[i] && &memory.worst() <= &memory.stages[last]) worst = lines.size();
+    lines.push_back(
+        fmt::format("  {:>7} {}\n", last == i ? fmt::format("{}", i) : fmt::format("{}-{}", i, last), line));
     i = last + 1;
   }
+  text += with_gaps(lines, worst);
   return text + fmt::format("  GiB per core; a core has {:.2f}; fits with probability {}\n",
                             in_gibibytes(memory.limit), probability(memory.fit_probability));
 }

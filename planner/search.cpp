@@ -206,7 +206,7 @@ class Search {
           queue.emplace(score(place), place);
           continue;
         }
-        if (constrained && misses_deadline(place)) continue;
+        if (constrained && misses_limits(place)) continue;
         batch.emplace_back(bound, place);
       }
       std::vector<Place> places;
@@ -232,11 +232,16 @@ class Search {
     return plans;
   }
 
-  bool misses_deadline(Place p) {
+  /// Even its bound is too slow or too expensive.
+  bool misses_limits(Place p) {
     const Candidate& c = candidate(p);
-    if (in_time(run_of(p, c.bound, clusters_[at(p.first)].batch_of(c.strategy)))) return false;
-    late_ = true;
-    return true;
+    const Job& job = clusters_[at(p.first)].job();
+    const Seconds least = run_of(p, c.bound, clusters_[at(p.first)].batch_of(c.strategy));
+    const double usd = job.cluster.instance.usd_per_hour() * job.cluster.nodes * least.value / 3600;
+    const bool late = !in_time(least), expensive = job_.budget > 0 && usd > job_.budget;
+    late_ = late_ || late;
+    expensive_ = expensive_ || expensive;
+    return late || expensive;
   }
 
   bool keeps_limits(const Plan& plan) {
@@ -248,7 +253,8 @@ class Search {
 
   /// Only the search for the winner has to prove something.
   void note_gap(const Score* best, const Score& bound) {
-    if (!proving_) return;
+    const bool proven = best != nullptr && *best <= bound;
+    if (!proving_ || proven) return;
     result_.complete = false;
     const bool comparable = best != nullptr && best->first == bound.first && bound.second > 0;
     if (comparable) result_.gap = std::max(result_.gap, best->second / bound.second - 1);
