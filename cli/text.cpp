@@ -116,6 +116,24 @@ std::string job_line(const models::Job& job) {
                      cluster_text(job));
 }
 
+namespace {
+
+/// What sets a plan of the table apart besides its strategy.
+std::string apart(const Plan& p, const std::vector<Plan>& plans) {
+  const auto differ = [&](auto what) {
+    return std::any_of(plans.begin(), plans.end(), [&](const Plan& o) { return what(o) != what(p); });
+  };
+  std::string text;
+  if (differ([](const Plan& o) { return o.nodes; }) || differ([](const Plan& o) { return o.instance; }))
+    text += fmt::format(", on {} x {}", p.nodes, printable(p.instance));
+  if (differ([](const Plan& o) { return o.global_batch; })) text += fmt::format(", batch {}", p.global_batch);
+  if (differ([](const Plan& o) { return o.strategy.precision; }))
+    text += fmt::format(", {}", to_string(p.strategy.precision));
+  return text;
+}
+
+}  // namespace
+
 std::string plan_table(const std::vector<Plan>& plans) {
   std::string text = fmt::format("{:>3} {:>9}  {:>15}  {:>10}  {:>5}  {:>6}  {}\n", "", "step s",
                                  "90 % interval", "tokens/s", "MFU %", "GiB", "strategy");
@@ -125,7 +143,7 @@ std::string plan_table(const std::vector<Plan>& plans) {
                         seconds_text(p.report.step),
                         seconds_text(p.report.low) + " - " + seconds_text(p.report.high),
                         p.report.tokens_per_second, 100 * p.report.mfu, in_gibibytes(p.memory.worst().peak()),
-                        describe(p.strategy) + (p.doubts.empty() ? "" : " (doubtful)"));
+                        describe(p.strategy) + apart(p, plans) + (p.doubts.empty() ? "" : " (doubtful)"));
   }
   return text;
 }
