@@ -261,7 +261,7 @@ class Search {
   }
 
   void report(std::size_t open, const Plan* best, Seconds bound) const {
-    if (!options_.progress) return;
+    if (!options_.progress || !proving_) return;
     SearchProgress p;
     p.simulated = static_cast<int>(simulated_.size());
     p.open = static_cast<int>(open);
