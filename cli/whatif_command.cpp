@@ -94,6 +94,7 @@ class Reader {
 
   std::vector<topology::Instance> instances(const std::string& text, const models::Job& job,
                                             const io::Catalog& catalog) {
+    if (text.empty() && !job.freedom.instances.empty()) return job.freedom.instances;
     if (text.empty()) return {job.cluster.instance};
     std::vector<topology::Instance> all;
     std::set<std::string> seen;

@@ -20,6 +20,7 @@ struct Setting {
   std::string_view key, absent;
 };
 constexpr Setting kSettings[] = {
+    {"model_source", "hf"},
     {"trainer.devices", "auto"},
     {"trainer.num_nodes", "1"},
     {"exp_manager.checkpoint_callback_params.model_parallel_size", ""},
@@ -120,6 +121,9 @@ void add_remarks(Baseline& baseline, const Job& job, const NxdtConfig& config, c
     say("precision.type", fmt::format("{} is not the job's {}, which learns differently",
                                       models::to_string(reading.strategy.precision),
                                       models::to_string(job.training.precision)));
+  if (config.text("model_source") == "megatron")
+    say("model_source",
+        "a plan is for NxDT's HF path, whose other keys differ too: take the nxdt.yaml of --out as a whole");
   if (reading.nodes != baseline.job.cluster.nodes)
     say("trainer.num_nodes",
         fmt::format("{}, but predicted on {} as the plan is", reading.nodes, baseline.job.cluster.nodes));

@@ -275,6 +275,7 @@ verify 'does not say where the winner runs' grep -Eq '^Winner: .*, on 1 x trn1\.
 verify 'no front of clusters' grep -Eq '^ *p +2 trn1n\.32xlarge' "$out"
 expect 0 '"on_front": true' -- plan "$work/any.yaml" --format json
 expect 3 'cluster\.nodes is free: 2 are taken' -- simulate "$work/any.yaml" --strategy dp=4
+expect 3 '^trn1n\.32xlarge$' -- whatif "$work/any.yaml" --nodes 1 --deadline 1d   # types as the job has them
 expect 0 'on 1 x trn1\.2xlarge|cluster has' -- plan "$work/any.yaml" --nodes 1
 
 write_free deadline.yaml 'global_batch: {per_node: 64}, tokens: 100B' "$one, nodes: [1, 2, 4]" 'objective: deadline\ndeadline: 30d\n'
@@ -326,16 +327,18 @@ expect 0 '^  the winner is 1\.[2-9][0-9]* times as fast' -- plan "$example" --ba
 verify 'no key to change' grep -Eq 'distributed_strategy\.tensor_model_parallel_size +32 -> 8  \(line [0-9]+\)' "$out"
 expect 0 '"key": "distributed_strategy\.tensor_model_parallel_size"' -- plan "$example" --baseline "$config" --format json
 sed 's/tensor_model_parallel_size: 32/tensor_model_parallel_size: 16/' "$config" >"$work/tp16.yaml"
+printf 'model: llama2-70b\ntraining: {sequence: 4096, global_batch: 512}\ncluster: {instance: trn1.32xlarge, nodes: 8}\n' >"$work/llama2-70b.yaml"
 expect 0 '^  refused: replica-group: ' -- plan "$example" --baseline "$work/tp16.yaml"
 verify 'no plan beside the refused baseline' grep -q '^Winner: ' "$out"
 sed 's/encoder_seq_length: 8192/encoder_seq_length: 4096/' "$config" >"$work/short.yaml"
 refuse 'short\.yaml:[0-9]+:[0-9]+: model\.encoder_seq_length: sequence 4096' -- plan "$example" --baseline "$work/short.yaml"
+expect 0 'model_source: a plan is for' -- plan "$work/llama2-70b.yaml" --baseline "$source/tests/io/fixtures/nxdt/megatron_llama_70b_config.yaml"
 refuse 'this is no NxDT config' -- plan "$example" --baseline "$example"
 refuse 'No such file' -- plan "$example" --baseline none.yaml
 
 # Ctrl-C: the best so far or a clear word, 130, and no file.
 write_job long.yaml llama3.1-405b 64 1024
-for after in 0.05 0.8 1.5; do
+for after in 0.3 0.8 1.5; do
   shown="trnplan plan long.yaml, interrupted after $after s"
   code=0
   timeout --preserve-status -s INT "$after" "$trnplan" plan "$work/long.yaml" --out new >"$out" 2>"$err" </dev/null || code=$?
@@ -345,6 +348,10 @@ for after in 0.05 0.8 1.5; do
     continue
   fi
   verify "exit $code instead of 130" test "$code" -eq 130
+  if [[ ! -s "$out" && ! -s "$err" ]]; then
+    skip "$shown: the program had not begun"
+    continue
+  fi
   verify 'neither a winner nor a clear line' matches '^Winner: |before any plan was found'
   verify 'left files behind' test -z "$(ls -A)"
 done
