@@ -69,6 +69,26 @@ topology::Instance instance_option(const io::Catalog& catalog, const std::string
   return blame("--instance", [&] { return catalog.instance(name); });
 }
 
+void set_nodes(models::Job& job, int nodes) {
+  if (nodes < 1) return;
+  job.cluster.nodes = nodes;
+  job.freedom.nodes.clear();
+  if (job.freedom.batch_per_node > 0) job.training.global_batch = job.freedom.batch_per_node * nodes;
+}
+
+void settle(models::Job& job) {
+  const models::Freedom free = std::move(job.freedom);
+  job.freedom = {};
+  if (free.nodes.size() > 1)
+    remark("cluster.nodes is free: " + std::to_string(job.cluster.nodes) + " are taken");
+  if (free.instances.size() > 1)
+    remark("cluster.instance is free: " + job.cluster.instance.name + " is taken");
+  if (free.largest_batch > free.smallest_batch)
+    remark("training.global_batch is free: " + std::to_string(job.training.global_batch) + " is taken");
+  if (free.precision)
+    remark("training.precision is free: " + std::string(to_string(job.training.precision)) + " is taken");
+}
+
 std::string no_efa_fix() {
   return "use one node, or an instance with EFA devices, for example trn1.32xlarge";
 }

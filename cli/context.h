@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "io/catalog.h"
+#include "models/job.h"
 #include "models/profile.h"
 #include "units/diagnostic.h"
 
@@ -13,9 +14,10 @@ namespace trnplan::cli {
 
 enum ExitCode : int {
   kDone = 0,
-  kBadInput = 2,  ///< the user's input is wrong
-  kNoPlan = 3,    ///< no feasible plan, or a refused config
-  kBug = 70,      ///< our fault
+  kBadInput = 2,       ///< the user's input is wrong
+  kNoPlan = 3,         ///< no feasible plan, or a refused config
+  kBug = 70,           ///< our fault
+  kInterrupted = 130,  ///< by Ctrl-C
 };
 
 /// Options every command has.
@@ -33,6 +35,11 @@ void remark_family(const io::Catalog& catalog, const models::Profile& profile,
                    const topology::Instance& instance);
 /// The catalogue's instance of that name; an unknown one is blamed on --instance.
 topology::Instance instance_option(const io::Catalog& catalog, const std::string& name);
+
+/// --nodes in place of what the job says; 0 changes nothing.
+void set_nodes(models::Job& job, int nodes);
+/// For a command that looks at one cluster and one batch: says which of those the job leaves free it takes.
+void settle(models::Job& job);
 
 /// How to get a group over several nodes where the instance has no EFA device.
 std::string no_efa_fix();

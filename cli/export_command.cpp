@@ -78,7 +78,8 @@ int run(const Options& o) {
   io::JobReading reading = io::read_job(o.job, catalog);
   remarks(reading.notes);
   models::Job& job = reading.job;
-  if (o.nodes > 0) job.cluster.nodes = o.nodes;
+  set_nodes(job, o.nodes);
+  settle(job);
   const models::Strategy strategy = io::parse_strategy(o.strategy, job);
   job.training.precision = strategy.precision;
   const planner::Judgement judgement = planner::judge(job, strategy, profile);

@@ -1,18 +1,29 @@
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <csignal>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/options.h"
-#include "cli/text.h"
+#include "cli/plan_text.h"
 #include "io/atomic_write.h"
+#include "io/nxdt_yaml.h"
 #include "io/plan_json.h"
 #include "io/readers.h"
 #include "launch/bundle.h"
+#include "planner/baseline.h"
+#include "planner/claim.h"
 #include "planner/rules.h"
 #include "planner/search.h"
 #include "units/diagnostic.h"
@@ -23,31 +34,65 @@ namespace {
 
 struct Options {
   Common common;
-  std::string job, out;
-  int nodes = 0, top = 5;
+  std::string job, out, baseline;
+  int nodes = 0, top = 5, threads = 0;
+  double time_limit = 0, fit_probability = 0.9;
   bool allow_doubtful = false, force = false;
 };
 
-std::string result_text(const models::Job& job, const planner::SearchResult& result) {
-  std::string text = job_line(job);
-  if (result.plans.empty()) {
-    text += "\n" + infeasible_text(job, *result.infeasible);
-  } else {
-    const planner::Plan& winner = result.plans.front();
-    text += "\n" + plan_table(result.plans);
-    if (result.layouts.size() > 1) text += "\nBest of each layout:\n" + plan_table(result.layouts);
-    text += fmt::format("\nWinner: {}\n", describe(winner.strategy)) + plan_details(winner);
-    for (std::size_t i = 1; i < result.layouts.size() && i < 3; ++i)
-      text += comparison(winner, result.layouts[i]);
+/// Ctrl-C as a flag instead of an end, as long as it lives; a second one ends the program at once. Where the
+/// caller has it ignored, it stays ignored.
+class Interruption {
+ public:
+  Interruption() {
+    flag() = false;
+    struct sigaction action {};
+    action.sa_handler = [](int) { flag() = true; };
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(SIGINT, nullptr, &before_);
+    if (before_.sa_handler != SIG_IGN) sigaction(SIGINT, &action, nullptr);
   }
-  text +=
-      refusals(result.refused, result.plans.empty() ? "Refused:" : "Refused although it could be faster:");
-  text += refusals(result.doubtful, "Doubtful, left out (--allow-doubtful lets them in):");
-  const planner::SpaceCounts& c = result.counts;
-  return text +
-         fmt::format("\n{} strategies: {} refused, {} too large, {} beaten by their bound, {} simulated\n",
-                     c.enumerated, c.refused, c.too_large, c.bounded, c.simulated);
-}
+  ~Interruption() { sigaction(SIGINT, &before_, nullptr); }
+  Interruption(const Interruption&) = delete;
+  Interruption& operator=(const Interruption&) = delete;
+
+  /// A handler reaches nothing but static storage.
+  static std::atomic<bool>& flag() {
+    static std::atomic<bool> interrupted{false};
+    static_assert(std::atomic<bool>::is_always_lock_free);
+    return interrupted;
+  }
+
+ private:
+  struct sigaction before_ {};
+};
+
+/// One line on a terminal, for a search that takes more than a second.
+class ProgressBar {
+ public:
+  void operator()(const planner::SearchProgress& p) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!terminal_ || now - start_ < kPatience || now - last_ < kInterval) return;
+    last_ = now;
+    shown_ = true;
+    const int all = p.simulated + p.open;
+    const auto full = static_cast<std::size_t>(all > 0 ? kWidth * p.simulated / all : 0);
+    std::string line = fmt::format("\r\x1b[K[{:<{}}] {} simulated, {} open", std::string(full, '='), kWidth,
+                                   p.simulated, p.open);
+    if (p.best) line += fmt::format("; best {:.4g} s", p.best->value);
+    std::fwrite(line.data(), 1, line.size(), stderr);
+  }
+  void clear() const {
+    if (shown_) std::fputs("\r\x1b[K", stderr);
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kPatience{1000}, kInterval{100};
+  static constexpr int kWidth = 30;
+  bool terminal_ = isatty(STDERR_FILENO) == 1;
+  bool shown_ = false;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), last_{};
+};
 
 /// The key of the job that a rule is about, first the one that is set.
 std::string key_of(const std::string& rule, const io::JobReading& reading) {
@@ -75,22 +120,58 @@ std::string key_of(const std::string& rule, const io::JobReading& reading) {
   return "";
 }
 
-/// A job that no choice can make legal is wrong input, not a search without result.
+/// Every cluster the job may use.
+std::vector<models::Job> clusters_of(const models::Job& job) {
+  std::vector<int> nodes = job.freedom.nodes;
+  std::vector<topology::Instance> types = job.freedom.instances;
+  if (nodes.empty()) nodes.push_back(job.cluster.nodes);
+  if (types.empty()) types.push_back(job.cluster.instance);
+  std::vector<models::Job> all;
+  for (const topology::Instance& type : types) {
+    for (const int n : nodes) {
+      models::Job one = job;
+      one.cluster.instance = type;
+      one.cluster.nodes = n;
+      if (one.freedom.batch_per_node > 0) one.training.global_batch = one.freedom.batch_per_node * n;
+      all.push_back(std::move(one));
+    }
+  }
+  return all;
+}
+
+/// A job that no choice can make legal on any of its clusters is wrong input, not a search without result.
 void refuse_contradictions(const Options& o, const io::JobReading& reading) {
   std::vector<Diagnostic> faults;
-  for (const planner::Violation& v : planner::contradictions(reading.job)) {
-    const std::string key = key_of(v.rule, reading);
-    const auto place = reading.places.find(key);
-    faults.push_back({place == reading.places.end() ? SourcePos{o.job, 0, 0} : place->second, key,
-                      v.message + " (rule " + v.rule + ")", v.fix});
+  for (const models::Job& one : clusters_of(reading.job)) {
+    const std::vector<planner::Violation> broken = planner::contradictions(one);
+    if (broken.empty()) return;
+    if (!faults.empty()) continue;
+    for (const planner::Violation& v : broken) {
+      const std::string key = key_of(v.rule, reading);
+      const auto place = reading.places.find(key);
+      faults.push_back({place == reading.places.end() ? SourcePos{o.job, 0, 0} : place->second, key,
+                        v.message + " (rule " + v.rule + ")", v.fix});
+    }
   }
   if (!faults.empty()) throw InputError(std::move(faults));
+}
+
+/// The job as the plan settles it.
+models::Job settled(models::Job job, const planner::Plan& plan) {
+  for (const topology::Instance& i : job.freedom.instances) {
+    if (i.name == plan.instance) job.cluster.instance = i;
+  }
+  job.cluster.nodes = plan.nodes;
+  job.training.global_batch = plan.global_batch;
+  job.training.precision = plan.strategy.precision;
+  job.freedom = {};
+  return job;
 }
 
 void write_bundle(const models::Job& job, const planner::Plan& plan, const Options& o) {
   std::vector<io::OutputFile> files;
   try {
-    files = launch::bundle(job, plan);
+    files = launch::bundle(settled(job, plan), plan);
   } catch (const std::invalid_argument& e) {
     throw InputError({{o.job, 0, 0}, "model", e.what(), "leave --out away, or plan a Llama model"});
   }
@@ -98,23 +179,113 @@ void write_bundle(const models::Job& job, const planner::Plan& plan, const Optio
   for (const io::OutputFile& f : files) remark("wrote " + (std::filesystem::path(o.out) / f.name).string());
 }
 
+/// The config of what one runs today.
+struct Current {
+  planner::NxdtConfig config;
+  models::Architecture trained;
+};
+
+std::optional<Current> read_baseline(const Options& o, const models::Job& job, const io::Catalog& catalog) {
+  if (o.baseline.empty()) return std::nullopt;
+  const std::string text = io::read_text(o.baseline);
+  const io::Node root = io::parse_document(text, o.baseline);
+  if (!io::looks_like_nxdt(root)) {
+    throw InputError({{o.baseline, 0, 0},
+                      "--baseline",
+                      "this is no NxDT config: it has no trainer and no distributed_strategy",
+                      "give the YAML that NxDT runs with"});
+  }
+  Current current;
+  current.config = io::nxdt_from(root);
+  current.config.devices_lines = io::devices_lines(text, o.baseline);
+  const io::ArchitectureReading model = io::architecture_of_nxdt(current.config, catalog);
+  remarks(model.notes);
+  current.trained = model.architecture;
+  std::vector<Diagnostic> faults = planner::baseline_faults(job, current.config, current.trained);
+  if (!faults.empty()) throw InputError(std::move(faults));
+  return current;
+}
+
+/// What is printed is worked out a second time, by other code: two opinions that differ are a bug.
+void check(const models::Job& job, const std::vector<planner::Plan>& plans, const models::Profile& profile,
+           const Options& o) {
+  for (const planner::Plan& plan : plans) {
+    const std::vector<std::string> wrong =
+        planner::check_plan(job, planner::claim_of(plan), profile,
+                            {.allow_doubtful = o.allow_doubtful, .fit_probability = o.fit_probability});
+    if (wrong.empty()) continue;
+    throw std::logic_error(fmt::format("the check of plan \"{}\" disagrees: {}", describe(plan.strategy),
+                                       fmt::join(wrong, "; ")));
+  }
+}
+
+void check_result(const models::Job& job, const planner::SearchResult& result, const models::Profile& profile,
+                  const Options& o) {
+  check(job, result.plans, profile, o);
+  check(job, result.layouts, profile, o);
+  models::Job without_limits = job;
+  without_limits.deadline = {};
+  without_limits.budget = 0;
+  std::vector<planner::Plan> others;
+  for (const planner::ClusterPlan& c : result.clusters) others.push_back(c.plan);
+  if (result.infeasible && result.infeasible->too_slow) others.push_back(*result.infeasible->too_slow);
+  if (result.infeasible && result.infeasible->too_expensive)
+    others.push_back(*result.infeasible->too_expensive);
+  check(without_limits, others, profile, o);
+}
+
+/// Remarks that depend on what was found.
+void remark_result(const planner::SearchResult& result, const io::Catalog& catalog,
+                   const models::Profile& profile, const models::Job& job) {
+  if (result.plans.empty()) return;
+  remark_family(catalog, profile, settled(job, result.plans.front()).cluster.instance);
+}
+
 int run(const Options& o) {
+  const Interruption interruption;
   const io::Catalog catalog = io::Catalog::standard();
   const models::Profile profile = load_profile(catalog, o.common);
   io::JobReading reading = io::read_job(o.job, catalog);
   remarks(reading.notes);
-  if (o.nodes > 0) reading.job.cluster.nodes = o.nodes;
+  models::Job& job = reading.job;
+  set_nodes(job, o.nodes);
   refuse_contradictions(o, reading);
+  const std::optional<Current> current = read_baseline(o, job, catalog);
 
+  ProgressBar bar;
   const auto start = std::chrono::steady_clock::now();
-  const planner::SearchResult result =
-      planner::search(reading.job, profile, {.top = o.top, .allow_doubtful = o.allow_doubtful});
+  const planner::SearchResult result = planner::search(job, profile,
+                                                       {.top = o.top,
+                                                        .allow_doubtful = o.allow_doubtful,
+                                                        .fit_probability = o.fit_probability,
+                                                        .threads = o.threads,
+                                                        .time_limit = Seconds(o.time_limit),
+                                                        .stop = &Interruption::flag(),
+                                                        .progress = std::ref(bar)});
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
-  if (!result.plans.empty()) remark_family(catalog, profile, reading.job.cluster.instance);
-  if (!o.out.empty() && !result.plans.empty()) write_bundle(reading.job, result.plans.front(), o);
-  print(o.common.json() ? io::search_json(result, reading.job, wall.count())
-                        : result_text(reading.job, result));
-  return result.plans.empty() ? kNoPlan : kDone;
+  bar.clear();
+  const bool interrupted = Interruption::flag();
+  check_result(job, result, profile, o);
+  remark_result(result, catalog, profile, job);
+
+  const planner::Plan* winner = result.plans.empty() ? nullptr : &result.plans.front();
+  std::optional<planner::Baseline> baseline;
+  if (current) {
+    baseline = planner::baseline_of(job, current->config, current->trained, profile, winner);
+    remarks(baseline->remarks);
+  }
+  if (interrupted) {
+    remark(winner == nullptr ? "interrupted before any plan was found"
+                             : "interrupted: the best so far follows");
+    if (!o.out.empty()) remark("nothing was written to " + o.out);
+  } else if (!o.out.empty() && winner != nullptr) {
+    write_bundle(job, *winner, o);
+  }
+  const planner::Baseline* today = baseline ? &*baseline : nullptr;
+  print(o.common.json() ? io::search_json(result, job, wall.count(), today)
+                        : search_text(job, result, today, o.baseline));
+  if (interrupted) return kInterrupted;
+  return winner == nullptr ? kNoPlan : kDone;
 }
 
 }  // namespace
@@ -127,6 +298,19 @@ void add_plan(CLI::App& app, Run& chosen) {
   command->add_option("--nodes", o->nodes, "nodes, instead of the job's")
       ->check(CLI::Range(1, topology::kMostNodes));
   command->add_option("--top", o->top, "plans to list")->check(CLI::Range(1, 1000))->capture_default_str();
+  command
+      ->add_option("--baseline", o->baseline,
+                   "NxDT YAML of what runs today: how much faster the winner is, and what to change")
+      ->check(not_empty());
+  command->add_option("--threads", o->threads, "0: all cores; the answer does not depend on it")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  command
+      ->add_option("--time-limit", o->time_limit, "seconds; then the best so far, and how far it may be off")
+      ->check(CLI::Range(1e-3, 1e6));
+  command->add_option("--fit-probability", o->fit_probability, "with which a plan has to fit into memory")
+      ->check(CLI::Range(0.01, 0.9999))
+      ->capture_default_str();
   command->add_flag("--allow-doubtful", o->allow_doubtful,
                     "also strategies whose replica groups are doubtful");
   command
@@ -139,6 +323,7 @@ void add_plan(CLI::App& app, Run& chosen) {
       "Examples:\n"
       "  trnplan plan job.yaml\n"
       "  trnplan plan job.yaml --nodes 4 --out my-plan\n"
+      "  trnplan plan job.yaml --baseline nxdt.yaml\n"
       "  trnplan plan job.yaml --format json | jq '.plans[0].strategy'");
   command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });
 }

@@ -16,7 +16,8 @@ constexpr const char* kDescription =
     "Neuron runtime accepts it, and how sure that is.";
 
 constexpr const char* kFooter =
-    "Exit codes: 0 done, 2 wrong input, 3 no feasible plan or refused config, 70 internal error.\n"
+    "Exit codes: 0 done, 2 wrong input, 3 no feasible plan or refused config, 70 internal error, 130 "
+    "interrupted.\n"
     "Examples:\n"
     "  trnplan plan examples/llama3-8b-one-node/job.yaml\n"
     "  trnplan simulate examples/llama3-8b-one-node/job.yaml --strategy tp=32\n"

@@ -84,7 +84,8 @@ int run(const Options& o) {
   const models::Profile profile = load_profile(catalog, o.common);
   io::JobReading reading = io::read_job(o.job, catalog);
   remarks(reading.notes);
-  if (o.nodes > 0) reading.job.cluster.nodes = o.nodes;
+  set_nodes(reading.job, o.nodes);
+  settle(reading.job);
   const models::Strategy strategy = io::parse_strategy(o.strategy, reading.job);
   reading.job.training.precision = strategy.precision;
   check_schedule(o, strategy);
@@ -123,7 +124,8 @@ void add_simulate(CLI::App& app, Run& chosen) {
   command
       ->add_option(
           "--strategy", o->strategy,
-          "key=value joined by commas: tp pp vpp cp ep dp mbs sp zero1 recompute kv precision flash cuts")
+          "key=value joined by commas: tp pp vpp cp ep dp mbs sp zero1 recompute kv precision flash cuts "
+          "bucket")
       ->required();
   command->add_option("--nodes", o->nodes, "nodes, instead of the job's")
       ->check(CLI::Range(1, topology::kMostNodes));

@@ -13,18 +13,17 @@ namespace trnplan::cli {
 
 using planner::Plan;
 
-namespace {
-
-std::string gib(Bytes b) {
-  return fmt::format("{:.2f}", in_gibibytes(b));
-}
-
-/// Seconds to three or four significant digits.
-std::string seconds(Seconds s) {
+std::string seconds_text(Seconds s) {
   const double v = s.value;
   return v >= 1000  ? fmt::format("{:.0f}", v)
          : v >= 100 ? fmt::format("{:.1f}", v)
                     : fmt::format("{:.2f}", v);
+}
+
+namespace {
+
+std::string gib(Bytes b) {
+  return fmt::format("{:.2f}", in_gibibytes(b));
 }
 
 /// In percent, never rounded to certainty.
@@ -75,18 +74,65 @@ std::string aligned(const std::vector<std::vector<std::string>>& lines,
   return text;
 }
 
-constexpr std::size_t kRefusalsShown = 8;
-constexpr double kTight = 0.05;     ///< share of a core's memory below which the room left is worth a word
-constexpr double kNearMiss = 1.25;  ///< peak over limit up to which a refusal shows its parts
+constexpr double kTight = 0.05;  ///< share of a core's memory below which the room left is worth a word
+
+}  // namespace
+
+namespace {
+
+std::string batch_text(const models::Job& job) {
+  const models::Freedom& f = job.freedom;
+  if (f.largest_batch > 0) return fmt::format("{} to {}", f.smallest_batch, f.largest_batch);
+  if (f.batch_per_node > 0 && f.nodes.size() > 1) return fmt::format("{} per node", f.batch_per_node);
+  return std::to_string(job.training.global_batch);
+}
+
+/// "4, 8 or 16", "a or b", "a".
+std::string choice(const std::vector<std::string>& of) {
+  std::string text;
+  for (std::size_t i = 0; i < of.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == of.size() ? " or " : ", ") + of[i];
+  return text;
+}
+
+std::string cluster_text(const models::Job& job) {
+  const models::Freedom& f = job.freedom;
+  std::vector<std::string> nodes, types;
+  for (const int n : f.nodes) nodes.push_back(std::to_string(n));
+  for (const topology::Instance& i : f.instances) types.push_back(printable(i.name));
+  if (nodes.empty()) nodes.push_back(std::to_string(job.cluster.nodes));
+  if (types.empty()) types.push_back(printable(job.cluster.instance.name));
+  const bool one = nodes.size() == 1 && types.size() == 1;
+  return fmt::format("{} x {}{}", choice(nodes), choice(types),
+                     one ? fmt::format(" ({} cores)", job.cluster.cores()) : std::string());
+}
 
 }  // namespace
 
 std::string job_line(const models::Job& job) {
-  return fmt::format("{}, sequence {}, global batch {}, {}, on {} x {} ({} cores)\n",
-                     printable(job.architecture.name), job.training.sequence, job.training.global_batch,
-                     to_string(job.training.precision), job.cluster.nodes,
-                     printable(job.cluster.instance.name), job.cluster.cores());
+  return fmt::format("{}, sequence {}, global batch {}, {}, on {}\n", printable(job.architecture.name),
+                     job.training.sequence, batch_text(job),
+                     job.freedom.precision ? "any precision" : to_string(job.training.precision),
+                     cluster_text(job));
 }
+
+namespace {
+
+/// What sets a plan of the table apart besides its strategy.
+std::string apart(const Plan& p, const std::vector<Plan>& plans) {
+  const auto differ = [&](auto what) {
+    return std::any_of(plans.begin(), plans.end(), [&](const Plan& o) { return what(o) != what(p); });
+  };
+  std::string text;
+  if (differ([](const Plan& o) { return o.nodes; }) || differ([](const Plan& o) { return o.instance; }))
+    text += fmt::format(", on {} x {}", p.nodes, printable(p.instance));
+  if (differ([](const Plan& o) { return o.global_batch; })) text += fmt::format(", batch {}", p.global_batch);
+  if (differ([](const Plan& o) { return o.strategy.precision; }))
+    text += fmt::format(", {}", to_string(p.strategy.precision));
+  return text;
+}
+
+}  // namespace
 
 std::string plan_table(const std::vector<Plan>& plans) {
   std::string text = fmt::format("{:>3} {:>9}  {:>15}  {:>10}  {:>5}  {:>6}  {}\n", "", "step s",
@@ -94,12 +140,32 @@ std::string plan_table(const std::vector<Plan>& plans) {
   int rank = 1;
   for (const Plan& p : plans) {
     text += fmt::format("{:>3} {:>9}  {:>15}  {:>10.0f}  {:>5.1f}  {:>6.2f}  {}\n", rank++,
-                        seconds(p.report.step), seconds(p.report.low) + " - " + seconds(p.report.high),
+                        seconds_text(p.report.step),
+                        seconds_text(p.report.low) + " - " + seconds_text(p.report.high),
                         p.report.tokens_per_second, 100 * p.report.mfu, in_gibibytes(p.memory.worst().peak()),
-                        describe(p.strategy) + (p.doubts.empty() ? "" : " (doubtful)"));
+                        describe(p.strategy) + apart(p, plans) + (p.doubts.empty() ? "" : " (doubtful)"));
   }
   return text;
 }
+
+namespace {
+
+/// Many lines without their middle, but with the line that must not be missing.
+std::string with_gaps(const std::vector<std::string>& lines, std::size_t needed) {
+  constexpr std::size_t kMost = 12, kEnds = 4;
+  std::string text;
+  std::size_t left_out = 0;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const bool shown = lines.size() <= kMost || i < kEnds || i + kEnds >= lines.size() || i == needed;
+    if (shown && left_out > 0)
+      text += fmt::format("      ... {} lines (--format json lists all)\n", left_out);
+    left_out = shown ? 0 : left_out + 1;
+    if (shown) text += lines[i];
+  }
+  return text;
+}
+
+}  // namespace
 
 std::string memory_table(const models::Memory& memory) {
   std::string text = fmt::format("  {:>7} {:>6} {:>9}  {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>7}  {}\n",
@@ -110,14 +176,18 @@ std::string memory_table(const models::Memory& memory) {
                        m.in_flight, gib(m.parameters), gib(m.gradients), gib(m.optimizer), gib(m.activations),
                        gib(m.logits), gib(m.staging), gib(m.runtime), gib(m.peak()), to_string(m.instant));
   };
+  std::vector<std::string> lines;
+  std::size_t worst = 0;  // its line
   for (std::size_t i = 0; i < memory.stages.size();) {
     const std::string line = cells(memory.stages[i]);
     std::size_t last = i;
     while (last + 1 < memory.stages.size() && cells(memory.stages[last + 1]) == line) ++last;
-    text +=
-        fmt::format("  {:>7} {}\n", last == i ? fmt::format("{}", i) : fmt::format("{}-{}", i, last), line);
+    if (&memory.worst() >= &memory.stages[i] && &memory.worst() <= &memory.stages[last]) worst = lines.size();
+    lines.push_back(
+        fmt::format("  {:>7} {}\n", last == i ? fmt::format("{}", i) : fmt::format("{}-{}", i, last), line));
     i = last + 1;
   }
+  text += with_gaps(lines, worst);
   return text + fmt::format("  GiB per core; a core has {:.2f}; fits with probability {}\n",
                             in_gibibytes(memory.limit), probability(memory.fit_probability));
 }
@@ -125,8 +195,9 @@ std::string memory_table(const models::Memory& memory) {
 std::string plan_details(const Plan& p) {
   const models::StepReport& r = p.report;
   const double peak = p.report.mfu > 0 ? r.model_flops.value / r.mfu / 1e12 : 0;
-  std::string text = fmt::format("  step        {} s, 90 % between {} and {} s; {} micro-batches\n",
-                                 seconds(r.step), seconds(r.low), seconds(r.high), p.micro_batches);
+  std::string text =
+      fmt::format("  step        {} s, 90 % between {} and {} s; {} micro-batches\n", seconds_text(r.step),
+                  seconds_text(r.low), seconds_text(r.high), p.micro_batches);
   text += fmt::format("  throughput  {:.0f} tokens/s\n", r.tokens_per_second);
   text += fmt::format("  6ND         {:.0f} of {:.0f} TFLOPS ({:.1f} %)\n", r.six_n_flops.value / 1e12, peak,
                       100 * r.six_n_flops.value / 1e12 / peak);
@@ -137,7 +208,7 @@ std::string plan_details(const Plan& p) {
   for (std::size_t i = 0; i < r.breakdown.size(); ++i) {
     if (r.breakdown[i] / r.step < 5e-4) continue;
     parts += fmt::format("{}{} {} s ({:.1f} %)", parts.empty() ? "" : ", ",
-                         to_string(static_cast<models::Category>(i)), seconds(r.breakdown[i]),
+                         to_string(static_cast<models::Category>(i)), seconds_text(r.breakdown[i]),
                          100 * (r.breakdown[i] / r.step));
   }
   text += parts + "\n";
@@ -164,13 +235,13 @@ std::string critical_path(const models::StepReport& r) {
   const std::size_t shown = std::min(kOperatorsShown, r.by_operator.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& [name, time] = r.by_operator[i];
-    text += fmt::format("    {:<26} {:>9} s  {:>5.1f} %\n", name, seconds(time), 100 * (time / r.step));
+    text += fmt::format("    {:<26} {:>9} s  {:>5.1f} %\n", name, seconds_text(time), 100 * (time / r.step));
   }
   if (shown < r.by_operator.size()) {
     Seconds rest{};
     for (std::size_t i = shown; i < r.by_operator.size(); ++i) rest += r.by_operator[i].second;
     text += fmt::format("    {:<26} {:>9} s  {:>5.1f} %\n",
-                        fmt::format("{} others", r.by_operator.size() - shown), seconds(rest),
+                        fmt::format("{} others", r.by_operator.size() - shown), seconds_text(rest),
                         100 * (rest / r.step));
   }
   for (std::size_t i = 0; i < static_cast<std::size_t>(models::Resource::count); ++i) {
@@ -197,62 +268,16 @@ std::string comparison(const Plan& winner, const Plan& other) {
   std::stable_sort(differences.begin(), differences.end(), [](const Difference& a, const Difference& b) {
     return std::abs(a.seconds) > std::abs(b.seconds);
   });
-  std::string text =
-      fmt::format("  against {}: {} s less a step, a factor of {:.2f}\n", describe(other.strategy),
-                  seconds(other.report.step - winner.report.step), other.report.step / winner.report.step);
+  std::string text = fmt::format(
+      "  against {}: {} s less a step, a factor of {:.2f}\n", describe(other.strategy),
+      seconds_text(other.report.step - winner.report.step), other.report.step / winner.report.step);
   std::string parts;
   for (const Difference& d : differences) {
     if (std::abs(d.seconds) < 5e-3 * winner.report.step.value) continue;
     parts += fmt::format("{}{} {}{}", parts.empty() ? "" : ", ", d.name, d.seconds > 0 ? "-" : "+",
-                         seconds(Seconds(std::abs(d.seconds))));
+                         seconds_text(Seconds(std::abs(d.seconds))));
   }
   return parts.empty() ? text : text + "    the winner's seconds by cause: " + parts + "\n";
-}
-
-std::string refusals(const std::vector<planner::Refusal>& list, const char* heading) {
-  if (list.empty()) return "";
-  std::string text = fmt::format("\n{}\n", heading);
-  for (std::size_t i = 0; i < list.size() && i < kRefusalsShown; ++i) {
-    const planner::Refusal& r = list[i];
-    const std::string start = fmt::format("  {}\n    at least {} s; {}: ", describe(r.strategy),
-                                          seconds(r.lower_bound), r.why.rule);
-    if (r.memory &&
-        r.memory->worst().peak() > kNearMiss * r.memory->limit) {  // far from fitting: no need for the parts
-      text += fmt::format("{}needs {:.1f} of {:.1f} GiB a core\n", start,
-                          in_gibibytes(r.memory->worst().peak()), in_gibibytes(r.memory->limit));
-      continue;
-    }
-    text += start + r.why.message + "\n";
-    if (!r.why.fix.empty()) text += fmt::format("    fix: {}\n", r.why.fix);
-  }
-  if (list.size() > kRefusalsShown) {
-    text += fmt::format("  ... and {} more (--format json lists all)\n", list.size() - kRefusalsShown);
-  }
-  return text;
-}
-
-std::string infeasible_text(const models::Job& job, const planner::Infeasible& why) {
-  std::string text = "No strategy is legal and fits.\n";
-  for (const planner::RuleCount& r : why.rules) {
-    text += fmt::format("  {} strategies break {}; for example {}: {}\n", r.strategies, r.why.rule,
-                        describe(r.example), r.why.message);
-    if (!r.why.fix.empty()) text += fmt::format("    fix: {}\n", r.why.fix);
-  }
-  if (why.closest) {
-    const models::StageMemory& worst = why.memory->worst();
-    text += fmt::format("  closest: {}: {:.2f} GiB a core too much (stage {})\n", describe(*why.closest),
-                        in_gibibytes(worst.peak() - why.memory->limit), worst.stage);
-    text += memory_table(*why.memory);
-    text +=
-        why.nodes_that_would_do > 0
-            ? fmt::format("  {} nodes of {} would do\n", why.nodes_that_would_do, job.cluster.instance.name)
-            : fmt::format("  no cluster of up to 1,875 nodes of {} would do\n", job.cluster.instance.name);
-  }
-  if (why.nearest_batch > 0) {
-    text += fmt::format("  no layout divides global batch {}; the nearest that one does is {}\n",
-                        job.training.global_batch, why.nearest_batch);
-  }
-  return text;
 }
 
 std::string findings_text(const std::vector<planner::Finding>& findings) {

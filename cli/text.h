@@ -13,7 +13,8 @@
 
 namespace trnplan::cli {
 
-/// "llama3-8b, sequence 8192, global batch 1024, mixed_precision, on 1 x trn1.32xlarge (32 cores)".
+/// "llama3-8b, sequence 8192, global batch 1024, mixed_precision, on 1 x trn1.32xlarge (32 cores)"; with what
+/// the job leaves free: "global batch 512 to 2048, any precision, on 4, 8 or 16 x trn1.32xlarge".
 std::string job_line(const models::Job& job);
 /// Ranked plans, one line each.
 std::string plan_table(const std::vector<planner::Plan>& plans);
@@ -26,8 +27,8 @@ std::string critical_path(const models::StepReport& report);
 std::string memory_table(const models::Memory& memory);
 /// Where the second plan loses time against the first, in seconds by cause.
 std::string comparison(const planner::Plan& winner, const planner::Plan& other);
-std::string refusals(const std::vector<planner::Refusal>& list, const char* heading);
-std::string infeasible_text(const models::Job& job, const planner::Infeasible& why);
+/// Seconds to three or four significant digits.
+std::string seconds_text(Seconds s);
 std::string findings_text(const std::vector<planner::Finding>& findings);
 /// Links, NICs and rings of a node; the verdict on each kind of group with its rings; the offending group in
 /// a drawing of the torus.

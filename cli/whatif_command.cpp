@@ -54,16 +54,13 @@ class Reader {
   std::vector<int> nodes(const std::string& text) {
     std::set<int> all;
     for (const std::string& part : parts_of(text)) {
-      const std::size_t dots = part.find("..");
-      const auto first = parse_whole(part.substr(0, dots));
-      const auto last = dots == std::string::npos ? first : parse_whole(part.substr(dots + 2));
-      if (!first || !last || *first < 1 || *last < *first || *last > topology::kMostNodes) {
+      const auto some = parse_doubling(part, topology::kMostNodes);
+      if (!some) {
         fault("--nodes", quote(part) + " is no number or range of nodes",
               "write 4..128 or 4,8,16, with numbers from 1 to " + std::to_string(topology::kMostNodes));
         continue;
       }
-      for (int n = *first; n < *last; n *= 2) all.insert(n);
-      all.insert(*last);
+      all.insert(some->begin(), some->end());
     }
     return {all.begin(), all.end()};
   }
@@ -97,6 +94,7 @@ class Reader {
 
   std::vector<topology::Instance> instances(const std::string& text, const models::Job& job,
                                             const io::Catalog& catalog) {
+    if (text.empty() && !job.freedom.instances.empty()) return job.freedom.instances;
     if (text.empty()) return {job.cluster.instance};
     std::vector<topology::Instance> all;
     std::set<std::string> seen;
@@ -165,6 +163,19 @@ planner::WhatIfQuestion question_of(const Options& o, const models::Job& job, co
   q.prices = {planner::pricing_from(o.pricing).value_or(planner::Pricing::on_demand), o.usd_per_node_hour,
               o.storage_gib, o.storage_price, o.other_price};
   return q;
+}
+
+/// What the job leaves free is asked for here by options; its limits hold for the run with its failures.
+void take_over(models::Job& job, planner::WhatIfQuestion& q) {
+  if (job.freedom.batch_per_node > 0) q.scaling = planner::Scaling::weak;
+  if (!q.deadline && job.deadline.value > 0) q.deadline = job.deadline;
+  if (!q.budget && job.budget > 0) q.budget = job.budget;
+  job.freedom.nodes.clear();
+  job.freedom.instances.clear();
+  job.freedom.batch_per_node = 0;
+  job.objective = models::Objective::step_time;
+  job.deadline = {};
+  job.budget = 0;
 }
 
 planner::Reliability load_reliability(const io::Catalog& catalog, const Options& o) {
@@ -304,9 +315,10 @@ std::string whatif_text(const planner::WhatIfResult& result, const planner::What
 int run(const Options& o) {
   const io::Catalog catalog = io::Catalog::standard();
   const models::Profile profile = load_profile(catalog, o.common);
-  const io::JobReading reading = io::read_job(o.job, catalog);
+  io::JobReading reading = io::read_job(o.job, catalog);
   remarks(reading.notes);
-  const planner::WhatIfQuestion question = question_of(o, reading.job, catalog);
+  planner::WhatIfQuestion question = question_of(o, reading.job, catalog);
+  take_over(reading.job, question);
   const planner::Reliability reliability = load_reliability(catalog, o);
   refuse_contradictions(o, question, reading.job);
   if (reading.job.pin.data_parallel)

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "io/cluster_files.h"
+#include "io/job_freedom.h"
 #include "io/nxdt_yaml.h"
 #include "io/readers.h"
 
@@ -17,7 +18,6 @@ namespace fs = std::filesystem;
 using models::Pin;
 
 constexpr int sequence_most = 1 << 24;
-constexpr int batch_most = 100'000'000;
 constexpr int nodes_most = topology::kMostNodes;
 constexpr int degree_most = 1'000'000;
 
@@ -68,7 +68,8 @@ class JobReader {
     read_training(map);
     read_cluster(map);
     read_software(map);
-    read_objective(map);
+    settle(map);
+    read_goal(map, job());
     read_pin(map);
     remember_places("training");
     remember_places("pin");
@@ -199,8 +200,9 @@ class JobReader {
     models::Training& t = job().training;
     t.sequence = whole_count(fields, "sequence", t.sequence, sequence_most);
     note_thousands(*node, t.sequence);
-    read_global_batch(fields, *node);
-    unsupported(fields, "per_node", "a global batch per node", "write global_batch: N for the whole cluster");
+    read_global_batch(fields);
+    if (fields.raw("per_node") != nullptr)
+      fields.fault("per_node", "this key belongs into global_batch", "write global_batch: {per_node: 32}");
     if (fields.has("tokens")) {
       const std::size_t before = faults_.size();
       t.tokens = fields.count("tokens", 0);
@@ -214,19 +216,10 @@ class JobReader {
     fields.finish();
   }
 
-  void read_global_batch(MapReader& fields, const Node& training) {
-    const Node* batch = training.find("global_batch");
-    const bool range = batch != nullptr && batch->scalar.find("..") != std::string::npos;
-    if (range) {
-      unsupported(fields, "global_batch", "a range of global batches",
-                  "write one number, for example " + batch->scalar.substr(0, batch->scalar.find("..")));
-    } else if (batch != nullptr && batch->is_map() && batch->find("per_node") != nullptr) {
-      unsupported(fields, "global_batch", "a global batch per node",
-                  "write one number for the whole cluster");
-    } else {
-      int& value = job().training.global_batch;
-      value = whole_count(fields, "global_batch", value, batch_most);
-    }
+  void read_global_batch(MapReader& fields) {
+    if (read_free_batch(fields, job(), faults_)) return;
+    int& value = job().training.global_batch;
+    value = whole_count(fields, "global_batch", value, kMostBatch);
   }
 
   /// A whole number, also written 1K; required unless an NxDT file gave `fallback`.
@@ -267,8 +260,7 @@ class JobReader {
     }
     const std::string text = fields.text("precision", "");
     if (text == "any") {
-      unsupported(fields, "precision", quote(text),
-                  "choose one, for example mixed_precision, and compare two jobs");
+      job().freedom.precision = true;
       return;
     }
     if (const auto precision = models::precision_from(text)) {
@@ -277,7 +269,7 @@ class JobReader {
       const std::vector<std::string> known{"mixed_precision", "autocast", "bf16SR", "fp32", "manual"};
       const std::string near = nearest(text, known);
       fields.fault("precision", "unknown precision " + quote(text),
-                   near.empty() ? "use one of: " + join(known) : "did you mean \"" + near + "\"?");
+                   near.empty() ? "use one of: " + join(known) + ", any" : "did you mean \"" + near + "\"?");
     }
   }
 
@@ -296,11 +288,17 @@ class JobReader {
     MapReader fields(*node, "cluster", faults_);
     const int stated = job().cluster.nodes;
     const bool nodes_stated = fields.has("nodes");
-    job().cluster.nodes = fields.whole("nodes", stated, 1, nodes_most);
-    std::string instance = fields.text("instance", "");
+    if (!read_free_nodes(fields, job(), faults_))
+      job().cluster.nodes = fields.whole("nodes", stated, 1, nodes_most);
+    const bool any_instance = read_free_instances(fields, catalog_, job(), faults_);
+    std::string instance = any_instance ? "" : fields.text("instance", "");
     const std::string listing = fields.text("neuron_ls", "");
     const bool file = read_cluster_file(fields, instance, nodes_stated);
-    if (!listing.empty()) {
+    if (any_instance) {
+      if (file || !listing.empty())
+        fields.fault("instance", "several types are stated beside a file that describes one",
+                     "leave the file or instance out");
+    } else if (!listing.empty()) {
       read_listing(fields, listing, instance);
     } else if (!instance.empty()) {
       read_instance(fields, instance);
@@ -446,17 +444,11 @@ class JobReader {
     fields.finish();
   }
 
-  void read_objective(MapReader& map) {
-    if (!map.has("objective")) {
-      map.ignore({"objective"});
-      return;
-    }
-    const std::string text = map.text("objective", "");
-    if (text == "cost" || text == "deadline") {
-      unsupported(map, "objective", quote(text), "write objective: step_time, or leave the key out");
-    } else if (text != "step_time" && !text.empty()) {
-      map.fault("objective", "unknown objective " + quote(text), "write step_time");
-    }
+  void settle(MapReader& map) {
+    const Node* training = map.raw("training");
+    if (training == nullptr || !training->is_map()) return;
+    MapReader fields(*training, "training", faults_);
+    settle_batch(fields, job());
   }
 
   void note_positions() {
@@ -490,7 +482,12 @@ class JobReader {
         {"sequence_parallel", &Pin::sequence_parallel},
         {"zero1", &Pin::zero1},
         {"flash_attention", &Pin::flash_attention}};
+    if (const Node* zero1 = fields.raw("zero1"); zero1 != nullptr && zero1->scalar == "any") {
+      job().freedom.zero1 = true;
+      pin.zero1.reset();
+    }
     for (const auto& [key, member] : switches) {
+      if (member == &Pin::zero1 && job().freedom.zero1) continue;
       if (fields.has(key)) pin.*member = fields.boolean(key, false);
       fields.ignore({key});
     }

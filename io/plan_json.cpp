@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "planner/space.h"
+
 namespace trnplan::io {
 
 using Json = nlohmann::ordered_json;
@@ -26,6 +28,7 @@ Json strategy_object(const models::Strategy& s, int micro_batches, int nodes, co
           {"kv_replicator", s.kv_replicator},
           {"precision", to_string(s.precision)},
           {"pipeline_cuts", s.pipeline_cuts},
+          {"bucket_mb", s.bucket_mb},
           {"nodes", nodes},
           {"instance", instance}};
 }
@@ -109,6 +112,7 @@ Json plan_object(const Plan& p) {
     elasticities[std::string(to_string(resource))] = p.report.elasticity(resource);
   }
   Json plan = {{"strategy", strategy_object(p.strategy, p.micro_batches, p.nodes, p.instance)},
+               {"global_batch", p.global_batch},
                {"step_seconds", p.report.step.value},
                {"step_seconds_90", {p.report.low.value, p.report.high.value}},
                {"tokens_per_second", p.report.tokens_per_second},
@@ -132,7 +136,9 @@ Json plan_object(const Plan& p) {
   return plan;
 }
 
-Json refusal_object(const planner::Refusal& r, const models::Job& job) {
+/// `job` on the cluster that was refused on.
+Json refusal_object(const planner::Refusal& r, models::Job job) {
+  job.training.global_batch = planner::batch_of(job, r.strategy);
   Json object = {{"strategy", strategy_object(r.strategy, models::micro_batches(job.training, r.strategy),
                                               job.cluster.nodes, job.cluster.instance.name)},
                  {"rule", r.why.rule},
@@ -160,11 +166,98 @@ Json document() {
 
 }  // namespace
 
-std::string search_json(const planner::SearchResult& result, const models::Job& job, double wall_seconds) {
+namespace {
+
+/// The job on the winner's cluster; without a winner on the first that was looked at.
+models::Job home_of(models::Job job, const std::vector<Plan>& plans) {
+  const models::Freedom& free = job.freedom;
+  const int nodes = !plans.empty()       ? plans.front().nodes
+                    : free.nodes.empty() ? job.cluster.nodes
+                                         : free.nodes[0];
+  for (const topology::Instance& i : free.instances) {
+    if (!plans.empty() && i.name == plans.front().instance) job.cluster.instance = i;
+  }
+  job.cluster.nodes = nodes;
+  if (free.batch_per_node > 0) job.training.global_batch = free.batch_per_node * nodes;
+  return job;
+}
+
+Json reasons_object(const planner::Reasons& r) {
+  Json object = {{"binds", to_string(r.resource)},
+                 {"elasticity", r.elasticity},
+                 {"step_seconds_with_faster_kernels", r.with_faster_kernels.value},
+                 {"step_seconds_with_twice_the_nics", nullptr},
+                 {"with_one_more_gibibyte", nullptr}};
+  if (r.with_twice_the_nics.value > 0)
+    object["step_seconds_with_twice_the_nics"] = r.with_twice_the_nics.value;
+  if (r.with_more_memory) object["with_one_more_gibibyte"] = plan_object(*r.with_more_memory);
+  return object;
+}
+
+Json clusters_array(const std::vector<planner::ClusterPlan>& clusters) {
+  Json all = Json::array();
+  for (const planner::ClusterPlan& c : clusters) {
+    Json plan = {{"on_front", c.on_front}};
+    plan.update(plan_object(c.plan));
+    all.push_back(std::move(plan));
+  }
+  return all;
+}
+
+Json baseline_object(const planner::Baseline& b, const std::vector<Plan>& plans) {
+  Json object = {{"strategy", strategy_object(b.strategy, models::micro_batches(b.job.training, b.strategy),
+                                              b.job.cluster.nodes, b.job.cluster.instance.name)},
+                 {"violations", violations_array(b.broken)},
+                 {"prediction", b.plan ? plan_object(*b.plan) : Json(nullptr)},
+                 {"speedup", nullptr},
+                 {"seconds_saved", nullptr}};
+  if (b.plan && !plans.empty()) {
+    const Plan& winner = plans.front();
+    const double scale = static_cast<double>(winner.global_batch) / b.plan->global_batch;
+    Json saved = Json::object();
+    for (std::size_t i = 0; i < winner.report.breakdown.size(); ++i)
+      saved[std::string(to_string(static_cast<models::Category>(i)))] =
+          b.plan->report.breakdown[i].value * scale - winner.report.breakdown[i].value;
+    object["speedup"] = planner::speedup(winner, b);
+    object["seconds_saved"] = std::move(saved);
+  }
+  object["changes"] = Json::array();
+  for (const planner::Change& c : b.changes) {
+    object["changes"].push_back(
+        {{"key", c.key}, {"from", c.from}, {"to", c.to}, {"line", c.at.line}, {"column", c.at.column}});
+  }
+  object["remarks"] = b.remarks;
+  return object;
+}
+
+Json infeasible_object(const planner::Infeasible& why, const models::Job& job) {
+  Json object = {{"nodes_that_would_do", why.nodes_that_would_do},
+                 {"nearest_global_batch", why.nearest_batch}};
+  object["rules"] = Json::array();
+  for (const planner::RuleCount& r : why.rules) {
+    object["rules"].push_back(
+        {{"rule", r.why.rule}, {"strategies", r.strategies}, {"message", r.why.message}, {"fix", r.why.fix}});
+  }
+  if (why.closest) {
+    object["closest"] = strategy_object(*why.closest, models::micro_batches(job.training, *why.closest),
+                                        job.cluster.nodes, job.cluster.instance.name);
+    object["memory_bytes_per_core"] = worst_object(*why.memory);
+  }
+  if (why.too_slow) object["fastest"] = plan_object(*why.too_slow);
+  if (why.too_expensive) object["cheapest"] = plan_object(*why.too_expensive);
+  return object;
+}
+
+}  // namespace
+
+std::string search_json(const planner::SearchResult& result, const models::Job& job, double wall_seconds,
+                        const planner::Baseline* baseline) {
   Json j = document();
   const planner::SpaceCounts& c = result.counts;
   j["space"] = {{"enumerated", c.enumerated}, {"refused", c.refused},     {"too_large", c.too_large},
                 {"bounded", c.bounded},       {"simulated", c.simulated}, {"seconds", wall_seconds}};
+  j["proven"] = result.complete;
+  j["gap"] = result.complete || result.gap > 0 ? Json(result.gap) : Json(nullptr);
   j["plans"] = Json::array();
   int rank = 1;
   for (const Plan& p : result.plans) {
@@ -172,28 +265,15 @@ std::string search_json(const planner::SearchResult& result, const models::Job& 
     plan.update(plan_object(p));
     j["plans"].push_back(std::move(plan));
   }
+  const models::Job home = home_of(job, result.plans);
   j["layouts"] = Json::array();
   for (const Plan& p : result.layouts) j["layouts"].push_back(plan_object(p));
-  j["doubtful"] = refusals_array(result.doubtful, job);
-  j["refused"] = refusals_array(result.refused, job);
-  if (result.infeasible) {
-    const planner::Infeasible& why = *result.infeasible;
-    Json object = {{"nodes_that_would_do", why.nodes_that_would_do},
-                   {"nearest_global_batch", why.nearest_batch}};
-    object["rules"] = Json::array();
-    for (const planner::RuleCount& r : why.rules) {
-      object["rules"].push_back({{"rule", r.why.rule},
-                                 {"strategies", r.strategies},
-                                 {"message", r.why.message},
-                                 {"fix", r.why.fix}});
-    }
-    if (why.closest) {
-      object["closest"] = strategy_object(*why.closest, models::micro_batches(job.training, *why.closest),
-                                          job.cluster.nodes, job.cluster.instance.name);
-      object["memory_bytes_per_core"] = worst_object(*why.memory);
-    }
-    j["infeasible"] = std::move(object);
-  }
+  if (result.reasons) j["reasons"] = reasons_object(*result.reasons);
+  j["clusters"] = clusters_array(result.clusters);
+  if (baseline != nullptr) j["baseline"] = baseline_object(*baseline, result.plans);
+  j["doubtful"] = refusals_array(result.doubtful, home);
+  j["refused"] = refusals_array(result.refused, home);
+  if (result.infeasible) j["infeasible"] = infeasible_object(*result.infeasible, home);
   return dump(j);
 }
 

@@ -27,6 +27,9 @@ std::vector<std::string> split(const std::string& text, char separator) {
   }
 }
 
+/// More gave NaN (aws-neuron/neuronx-distributed src/neuronx_distributed/trainer/trainer.py).
+constexpr int kLargestBucket = 140;
+
 class StrategyParser {
  public:
   explicit StrategyParser(Job job) : job_(std::move(job)) {}
@@ -41,6 +44,7 @@ class StrategyParser {
     Strategy s = planner::default_strategy(job_);
     s.precision = job_.training.precision;
     s.pipeline_cuts = cuts_;
+    if (bucket_ > 0) s.bucket_mb = bucket_;
     check_ranks(s);
     return models::canonical(s);
   }
@@ -90,6 +94,12 @@ class StrategyParser {
         return fault(key, fmt::format("\"{}\" is no precision", value),
                      "write mixed_precision, autocast, bf16SR, fp32 or manual");
       job_.training.precision = *precision;
+    } else if (key == "bucket") {
+      const auto megabytes = parse_whole(value);
+      if (!megabytes || *megabytes < 1 || *megabytes > kLargestBucket)
+        return fault(key, fmt::format("\"{}\" is no bucket of 1 to {} MB", printable(value), kLargestBucket),
+                     "write for example bucket=130, NxD's own");
+      bucket_ = *megabytes;
     } else if (key == "cuts") {
       for (const std::string& cut : split(value, '/')) {
         const auto layer = parse_whole(cut);
@@ -100,10 +110,11 @@ class StrategyParser {
       }
     } else {
       const std::string near = nearest(key, {"tp", "pp", "vpp", "cp", "ep", "dp", "mbs", "sp", "zero1",
-                                             "recompute", "kv", "precision", "flash", "cuts"});
+                                             "recompute", "kv", "precision", "flash", "cuts", "bucket"});
       fault(key, "unknown key",
-            near.empty() ? "known keys: tp pp vpp cp ep dp mbs sp zero1 recompute kv precision flash cuts"
-                         : "did you mean " + near + "?");
+            near.empty()
+                ? "known keys: tp pp vpp cp ep dp mbs sp zero1 recompute kv precision flash cuts bucket"
+                : "did you mean " + near + "?");
     }
   }
 
@@ -124,6 +135,7 @@ class StrategyParser {
   Job job_;
   std::map<std::string, int> seen_;
   std::vector<int> cuts_;
+  int bucket_ = 0;  ///< 0 = not stated
   std::vector<Diagnostic> faults_;
 };
 

@@ -76,6 +76,7 @@ class Search {
       open.insert(open.end(), mine.begin(), mine.end());
     }
     result_.plans = best_of(open, at(std::max(1, options_.top)), true);
+    proving_ = false;
     if (!result_.plans.empty()) {
       result_.layouts = best_of_layouts(place_of(result_.plans.front()).first);
       if (clusters_.size() > 1) compare_clusters();
@@ -134,9 +135,8 @@ class Search {
   }
 
   bool stop_now() {
-    const bool asked = options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed);
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
-    return asked || (options_.time_limit.value > 0 && spent.count() > options_.time_limit.value);
+    return interrupted() || (options_.time_limit.value > 0 && spent.count() > options_.time_limit.value);
   }
 
   /// Simulates what is not known yet, on all threads.
@@ -206,7 +206,7 @@ class Search {
           queue.emplace(score(place), place);
           continue;
         }
-        if (constrained && misses_deadline(place)) continue;
+        if (constrained && misses_limits(place)) continue;
         batch.emplace_back(bound, place);
       }
       std::vector<Place> places;
@@ -232,11 +232,16 @@ class Search {
     return plans;
   }
 
-  bool misses_deadline(Place p) {
+  /// Even its bound is too slow or too expensive.
+  bool misses_limits(Place p) {
     const Candidate& c = candidate(p);
-    if (in_time(run_of(p, c.bound, clusters_[at(p.first)].batch_of(c.strategy)))) return false;
-    late_ = true;
-    return true;
+    const Job& job = clusters_[at(p.first)].job();
+    const Seconds least = run_of(p, c.bound, clusters_[at(p.first)].batch_of(c.strategy));
+    const double usd = job.cluster.instance.usd_per_hour() * job.cluster.nodes * least.value / 3600;
+    const bool late = !in_time(least), expensive = job_.budget > 0 && usd > job_.budget;
+    late_ = late_ || late;
+    expensive_ = expensive_ || expensive;
+    return late || expensive;
   }
 
   bool keeps_limits(const Plan& plan) {
@@ -246,14 +251,17 @@ class Search {
     return early && cheap;
   }
 
+  /// Only the search for the winner has to prove something.
   void note_gap(const Score* best, const Score& bound) {
+    const bool proven = best != nullptr && *best <= bound;
+    if (!proving_ || proven) return;
     result_.complete = false;
     const bool comparable = best != nullptr && best->first == bound.first && bound.second > 0;
     if (comparable) result_.gap = std::max(result_.gap, best->second / bound.second - 1);
   }
 
   void report(std::size_t open, const Plan* best, Seconds bound) const {
-    if (!options_.progress) return;
+    if (!options_.progress || !proving_) return;
     SearchProgress p;
     p.simulated = static_cast<int>(simulated_.size());
     p.open = static_cast<int>(open);
@@ -321,7 +329,13 @@ class Search {
     n.bounded = legal_ - n.simulated;
   }
 
+  bool interrupted() const {
+    return options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed);
+  }
+
+  /// One who interrupts does not want to wait for explanations.
   void explain() {
+    if (interrupted()) return;
     const int home = result_.plans.empty() ? 0 : place_of(result_.plans.front()).first;
     Candidates& cluster = clusters_[at(home)];
     const Plan* winner = result_.plans.empty() ? nullptr : &result_.plans.front();
@@ -367,6 +381,7 @@ class Search {
   std::chrono::steady_clock::time_point start_;
   std::vector<Candidates> clusters_;
   int legal_ = 0;
+  bool proving_ = true;
   bool late_ = false, expensive_ = false;
   std::map<Place, std::optional<Plan>> simulated_;  ///< also what was simulated ahead and never needed
   std::set<Place> counted_;                         ///< what a search of one thread would have simulated

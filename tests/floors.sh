@@ -28,6 +28,13 @@ if [[ -n "$stray" ]]; then
   echo "a file format outside io/: $stray"
   bad=1
 fi
+# A second opinion that asks the first is none.
+copied=$(grep -nE '#include "' planner/check_plan*.{h,cpp} |
+  grep -vE '"(planner/check_plan\.h|models/job\.h|models/profile\.h|units/quantity\.h)"' || true)
+if [[ -n "$copied" ]]; then
+  echo "check_plan includes what it is to check: $copied"
+  bad=1
+fi
 if ((seen < 50)); then
   echo "only $seen includes found: the test looks at the wrong place"
   bad=1

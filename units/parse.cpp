@@ -69,6 +69,17 @@ std::optional<int> parse_whole(std::string_view text) {
   return value;
 }
 
+std::optional<std::vector<int>> parse_doubling(std::string_view text, int most) {
+  const std::size_t dots = text.find("..");
+  const auto first = parse_whole(text.substr(0, dots));
+  const auto last = dots == std::string_view::npos ? first : parse_whole(text.substr(dots + 2));
+  if (!first || !last || *first < 1 || *last < *first || *last > most) return std::nullopt;
+  std::vector<int> all;
+  for (std::int64_t n = *first; n < *last; n *= 2) all.push_back(static_cast<int>(n));
+  all.push_back(*last);
+  return all;
+}
+
 std::optional<Bytes> parse_bytes(std::string_view text) {
   const auto parts = split(text);
   if (!parts) return std::nullopt;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "units/quantity.h"
 
@@ -15,6 +16,10 @@ std::optional<double> parse_count(std::string_view text);
 
 /// A whole number without suffix, sign or fraction: "32". nullopt otherwise or above 2^31 - 1.
 std::optional<int> parse_whole(std::string_view text);
+
+/// "8", or "4..128": 4, 8, 16 and so on by doubling, and the end; ascending. nullopt when it is anything
+/// else, or leaves 1 .. `most`.
+std::optional<std::vector<int>> parse_doubling(std::string_view text, int most);
 
 /// A size: a number, alone or with K, M, G or T, each with B or iB after it or not, or with B alone; lower
 /// case too. All of them are powers of 2, KB as well as KiB, as nccom-test reads them: "32M" and "32mb" are

@@ -261,6 +261,103 @@ nearest_batch batch-dp.yaml llama3-8b 1 1022 'data_parallel: 4' '1020 1024'
 nearest_batch batch-mbs.yaml llama3-8b 1 1021 'micro_batch: 2' '1020 1022'
 nearest_batch batch-many.yaml llama3-8b 128 1021 'context_parallel: 1' '1020'   # 4096 cores: TP 32 x PP 32 leaves DP 4 at least
 
+# ---- what is left to the planner, limits, edges ----
+
+# write_free NAME TRAINING CLUSTER [LINES]: a job of Llama-3 8B.
+write_free() {
+  printf 'model: llama3-8b\ntraining: {sequence: 8192, %s}\ncluster: {%s}\n%b' "$2" "$3" "${4:-}" >"$work/$1"
+}
+one='instance: trn1.32xlarge' some='global_batch: 1024, tokens: 100B'
+
+write_free any.yaml 'global_batch: 512..1536, tokens: 100B, precision: any' 'instance: any, nodes: 1..2' 'objective: cost\npin: {zero1: any}\n'
+expect 0 '^llama3-8b, .*global batch 512 to 1536, any precision, on 1 or 2 x trn1\.2xlarge, trn1\.32xlarge or trn1n\.32xlarge' -- plan "$work/any.yaml"
+verify 'does not say where the winner runs' grep -Eq '^Winner: .*, on 1 x trn1\.32xlarge, global batch 1536, bf16SR$' "$out"
+verify 'no front of clusters' grep -Eq '^ *p +2 trn1n\.32xlarge' "$out"
+expect 0 '"on_front": true' -- plan "$work/any.yaml" --format json
+expect 3 'cluster\.nodes is free: 2 are taken' -- simulate "$work/any.yaml" --strategy dp=4
+expect 3 '^trn1n\.32xlarge$' -- whatif "$work/any.yaml" --nodes 1 --deadline 1d   # types as the job has them
+expect 0 'on 1 x trn1\.2xlarge|cluster has' -- plan "$work/any.yaml" --nodes 1
+
+write_free deadline.yaml 'global_batch: {per_node: 64}, tokens: 100B' "$one, nodes: [1, 2, 4]" 'objective: deadline\ndeadline: 30d\n'
+expect 0 '^Winner: .*, on 2 x trn1\.32xlarge$' -- plan "$work/deadline.yaml"   # one node takes some 60 days
+sed -i 's/30d/3d/' "$work/deadline.yaml"
+expect 3 'too slow: the fastest takes 1[0-9]\.[0-9] days, the deadline is 3\.0' -- plan "$work/deadline.yaml" --out new
+expect 3 '"fastest":' -- plan "$work/deadline.yaml" --format json
+write_free budget.yaml "$some" "$one" 'budget: 0\n'
+expect 3 'too expensive: the cheapest costs [0-9]+ USD, the budget is 0' -- plan "$work/budget.yaml" --out new
+verify 'wrote files although there is no plan' test -z "$(ls -A)"
+write_free bad-limits.yaml 'global_batch: 1024' "$one" 'objective: deadline\nbudget: many\n'
+refuse 'bad-limits\.yaml:4:12: objective: the deadline is missing' -- plan "$work/bad-limits.yaml"
+refuse 'bad-limits\.yaml:5:9: budget: "many"'                      -- plan "$work/bad-limits.yaml"
+write_free no-tokens.yaml 'global_batch: 1024' "$one" 'deadline: 30d\n'
+refuse 'no-tokens\.yaml:4:11: deadline: training\.tokens is not stated' -- plan "$work/no-tokens.yaml"
+
+# Without a price there is no cost.
+cp -r "$source/catalog" "$work/unpriced"
+sed -i 's/"usd_per_hour": [0-9.]*/"usd_per_hour": 0/' "$work/unpriced/instances/trn1.32xlarge.json"
+write_free cost.yaml "$some" "$one" 'objective: cost\n'
+TRNPLAN_CATALOG=$work/unpriced refuse 'cost\.yaml:4:12: objective: no price is known of "trn1\.32xlarge"|usd_per_hour' -- plan "$work/cost.yaml"
+expect 0 '^Winner: ' -- plan "$work/cost.yaml"
+
+# One strategy, pinned whole; pins that contradict each other; a prime number of nodes; the largest cluster.
+write_job one.yaml llama3-8b 1 1024 'tensor_parallel: 8, pipeline_parallel: 1, micro_batch: 1, sequence_parallel: true, recompute: CoreAttention+LlamaMLP, context_parallel: 1'
+expect 0 '^1 strategies: 0 refused, 0 too large, 0 beaten by their bound, 1 simulated' -- plan "$work/one.yaml"
+write_job contradiction.yaml llama3-8b 1 1024 'tensor_parallel: 8, data_parallel: 8'
+refuse 'contradiction\.yaml:4:[0-9]+: pin\.tensor_parallel: .*32 cores' -- plan "$work/contradiction.yaml"
+write_job prime.yaml llama3-8b 7 1024
+expect 0 '^Winner: |^No strategy' -- plan "$work/prime.yaml" --nodes 1
+expect 3 'no layout divides global batch 1024|nearest' -- plan "$work/prime.yaml"
+write_job all-nodes.yaml llama3-8b 1875 60000
+expect 0 '^Winner: .* x DP 7500' -- plan "$work/all-nodes.yaml"
+refuse '--nodes: Value 1876' --usage plan "$work/all-nodes.yaml" --nodes 1876
+refuse '--fit-probability: Value 1' --usage plan "$example" --fit-probability 1
+refuse '--time-limit: Value 0' --usage plan "$example" --time-limit 0
+
+# The surer the fit, the less there is to choose from; threads change nothing.
+expect 0 '^Winner: ' -- plan "$example" --fit-probability 0.999
+sure=$(grep -Eo 'fits with probability .*' "$out")
+[[ "$sure" == *'> 99.9 %'* || "$sure" == *'99.9 %'* ]] && pass || fail "$sure, although 0.999 is asked for"
+run plan "$example" --threads 1 && cp "$out" "$work/one-thread"
+run plan "$example" --threads 3
+verify 'the answer depends on the number of threads' cmp "$out" "$work/one-thread"
+
+# What runs today.
+config=$source/tests/io/fixtures/nxdt/hf_llama3_8B_config.yaml
+expect 0 '^  the winner is 1\.[2-9][0-9]* times as fast' -- plan "$example" --baseline "$config"
+verify 'no key to change' grep -Eq 'distributed_strategy\.tensor_model_parallel_size +32 -> 8  \(line [0-9]+\)' "$out"
+expect 0 '"key": "distributed_strategy\.tensor_model_parallel_size"' -- plan "$example" --baseline "$config" --format json
+sed 's/tensor_model_parallel_size: 32/tensor_model_parallel_size: 16/' "$config" >"$work/tp16.yaml"
+printf 'model: llama2-70b\ntraining: {sequence: 4096, global_batch: 512}\ncluster: {instance: trn1.32xlarge, nodes: 8}\n' >"$work/llama2-70b.yaml"
+expect 0 '^  refused: replica-group: ' -- plan "$example" --baseline "$work/tp16.yaml"
+verify 'no plan beside the refused baseline' grep -q '^Winner: ' "$out"
+sed 's/encoder_seq_length: 8192/encoder_seq_length: 4096/' "$config" >"$work/short.yaml"
+refuse 'short\.yaml:[0-9]+:[0-9]+: model\.encoder_seq_length: sequence 4096' -- plan "$example" --baseline "$work/short.yaml"
+expect 0 'model_source: a plan is for' -- plan "$work/llama2-70b.yaml" --baseline "$source/tests/io/fixtures/nxdt/megatron_llama_70b_config.yaml"
+refuse 'this is no NxDT config' -- plan "$example" --baseline "$example"
+refuse 'No such file' -- plan "$example" --baseline none.yaml
+
+# Ctrl-C: the best so far or a clear word, 130, and no file.
+write_job long.yaml llama3.1-405b 64 1024
+for after in 0.3 0.8 1.5; do
+  shown="trnplan plan long.yaml, interrupted after $after s"
+  code=0
+  timeout --preserve-status -s INT "$after" "$trnplan" plan "$work/long.yaml" --out new >"$out" 2>"$err" </dev/null || code=$?
+  if ((code == 0)); then
+    skip "$shown: the search was done before"
+    rm -rf new
+    continue
+  fi
+  verify "exit $code instead of 130" test "$code" -eq 130
+  if [[ ! -s "$out" && ! -s "$err" ]]; then
+    skip "$shown: the program had not begun"
+    continue
+  fi
+  verify 'neither a winner nor a clear line' matches '^Winner: |before any plan was found'
+  verify 'left files behind' test -z "$(ls -A)"
+done
+expect 0 '^Winner: |^Stopped' -- plan "$work/long.yaml" --time-limit 0.5
+expect 0 '"proven": false|"proven": true' -- plan "$work/long.yaml" --time-limit 0.5 --format json
+
 # ---- topology ----
 
 for case in 1:supported:0 2:doubtful:0 4:supported:0 8:supported:0 16:refused:3 32:supported:0; do

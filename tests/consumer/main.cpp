@@ -1,7 +1,8 @@
-// Plans Llama-3 8B on one trn1.32xlarge with the installed library.
+// Plans Llama-3 8B on one trn1.32xlarge with the installed library, and checks the plan.
 #include <iostream>
 
 #include "io/catalog.h"
+#include "planner/claim.h"
 #include "planner/search.h"
 
 int main() {
@@ -10,8 +11,13 @@ int main() {
   job.architecture = catalog.architecture("llama3-8b");
   job.training = {.sequence = 8192, .global_batch = 1024};
   job.cluster = {.instance = catalog.instance("trn1.32xlarge"), .nodes = 1};
-  const auto result = trnplan::planner::search(job, catalog.profile("trn1-datasheet"));
+  const auto profile = catalog.profile("trn1-datasheet");
+  const auto result = trnplan::planner::search(job, profile);
   if (result.plans.empty()) return 1;
   const trnplan::planner::Plan& winner = result.plans.front();
+  for (const auto& wrong : check_plan(job, trnplan::planner::claim_of(winner), profile)) {
+    std::cerr << wrong << "\n";
+    return 1;
+  }
   std::cout << "winner: " << describe(winner.strategy) << ", " << winner.report.step.value << " s a step\n";
 }

@@ -201,15 +201,95 @@ TEST_CASE("what is designed but not there yet says so", "[io][job]") {
     CHECK(d.key == key);
     CHECK(contains(d.problem, "is not supported yet"));
   };
-  unsupported(job("llama3-8b", "{sequence: 8192, global_batch: 512..2048}"), "training.global_batch");
-  unsupported(job("llama3-8b", "{sequence: 8192, global_batch: {per_node: 32}}"), "training.global_batch");
-  unsupported(job("llama3-8b", "{sequence: 8192, global_batch: 8, precision: any}"), "training.precision");
   const std::string training = "{sequence: 8192, global_batch: 8}", cluster = "{instance: trn1.32xlarge}";
-  unsupported(job("llama3-8b", training, cluster, "objective: cost\n"), "objective");
-  unsupported(job("llama3-8b", training, cluster, "objective: deadline\n"), "objective");
   unsupported(job("llama3-8b", training, cluster, "pin: {pipeline_cuts: [8]}\n"), "pin.pipeline_cuts");
   CHECK(contains(only_fault(job("llama3-8b", training, cluster, "pin: {precision: fp32}\n")).fix,
                  "training.precision"));
+}
+
+TEST_CASE("what is left to the planner", "[io][job]") {
+  const auto freed = [](const std::string& training, const std::string& cluster,
+                        const std::string& rest = "") {
+    return read("model: llama3-8b\ntraining: " + training + "\ncluster: " + cluster + "\n" + rest).job;
+  };
+  const std::string plain = "{sequence: 8192, global_batch: 8}", one = "{instance: trn1.32xlarge}";
+  SECTION("precision and ZeRO-1") {
+    const models::Job j =
+        freed("{sequence: 8192, global_batch: 8, precision: any}", one, "pin: {zero1: any}\n");
+    CHECK(j.freedom.precision);
+    CHECK(j.freedom.zero1);
+    CHECK_FALSE(j.pin.zero1);
+    CHECK_FALSE(freed(plain, one).freedom.precision);
+    CHECK_FALSE(freed(plain, one).freedom.zero1);
+  }
+  SECTION("a range of batches") {
+    const models::Job j = freed("{sequence: 8192, global_batch: 512..2048}", one);
+    CHECK(j.freedom.smallest_batch == 512);
+    CHECK(j.freedom.largest_batch == 2048);
+    CHECK(j.training.global_batch == 2048);
+  }
+  SECTION("a batch for each node") {
+    const models::Job j =
+        freed("{sequence: 8192, global_batch: {per_node: 32}}", "{instance: trn1.32xlarge, nodes: 3}");
+    CHECK(j.freedom.batch_per_node == 32);
+    CHECK(j.training.global_batch == 96);
+  }
+  SECTION("nodes") {
+    using Nodes = std::vector<int>;
+    CHECK(freed(plain, "{instance: trn1.32xlarge, nodes: 4..24}").freedom.nodes == Nodes{4, 8, 16, 24});
+    const models::Job j = freed(plain, "{instance: trn1.32xlarge, nodes: [16, 4, 6..12]}");
+    CHECK(j.freedom.nodes == Nodes{4, 6, 12, 16});
+    CHECK(j.cluster.nodes == 16);
+  }
+  SECTION("instance types") {
+    std::vector<std::string> names;
+    for (const auto& i : freed(plain, "{instance: any}").freedom.instances) names.push_back(i.name);
+    CHECK(names == std::vector<std::string>{"trn1.2xlarge", "trn1.32xlarge", "trn1n.32xlarge"});
+    const models::Job j = freed(plain, "{instance: [trn1n.32xlarge, trn1.32xlarge]}");
+    REQUIRE(j.freedom.instances.size() == 2);
+    CHECK(j.cluster.instance.name == "trn1n.32xlarge");
+  }
+  SECTION("objectives and limits") {
+    const std::string tokens = "{sequence: 8192, global_batch: 8, tokens: 2T}";
+    CHECK(freed(tokens, one, "objective: cost\n").objective == models::Objective::cost);
+    const models::Job j = freed(tokens, one, "objective: deadline\ndeadline: 30d\nbudget: 2.5M\n");
+    CHECK(j.objective == models::Objective::deadline);
+    CHECK(j.deadline == Seconds(30 * 86400));
+    CHECK(j.budget == 2.5e6);
+    CHECK(freed(tokens, one, "budget: 0\n").budget > 0);  // 0 would mean none
+    CHECK(freed(tokens, one).budget == 0);
+  }
+}
+
+TEST_CASE("faults in what is left to the planner, with their places", "[io][job]") {
+  const auto keys = [](const std::string& text) {
+    std::string all;
+    for (const Diagnostic& d : faults_of(text)) {
+      CAPTURE(to_string(d));
+      CHECK(d.at.line > 0);
+      CHECK_FALSE(d.fix.empty());
+      all += d.key + "@" + std::to_string(d.at.line) + ":" + std::to_string(d.at.column) + " ";
+    }
+    return all;
+  };
+  // All at once: two types and two numbers that do not exist, a deadline and tokens that are missing.
+  CHECK(keys("model: llama3-8b\ntraining: {sequence: 8192, global_batch: 9..8}\n"
+             "cluster: {instance: [trn1.32xlarge, trn9, trn1.32xlarge], nodes: [4, 0, 2000]}\n"
+             "objective: deadline\nbudget: 5\n") ==
+        "training.global_batch@2:42 cluster.nodes@3:70 cluster.nodes@3:73 cluster.instance@3:37 "
+        "cluster.instance@3:43 objective@4:12 budget@5:9 ");
+  const std::string start = "model: llama3-8b\ntraining: {sequence: 8192, global_batch: 8, tokens: 1T}\n";
+  const std::string cluster = "cluster: {instance: trn1.32xlarge}\n";
+  CHECK(keys(start + cluster + "deadline: 30\n") == "deadline@4:11 ");
+  CHECK(keys(start + cluster + "deadline: 0d\n") == "deadline@4:11 ");
+  CHECK(keys(start + cluster + "budget: -1\n") == "budget@4:9 ");
+  CHECK(keys(start + cluster + "objective: price\n") == "objective@4:12 ");
+  CHECK(keys(start + "cluster: {instance: []}\n") == "cluster.instance@3:21 ");
+  CHECK(keys(start + "cluster: {instance: trn1.32xlarge, nodes: []}\n") == "cluster.nodes@3:43 ");
+  CHECK(keys("model: llama3-8b\ntraining: {sequence: 8192, global_batch: {per_nod: 3}}\n" + cluster) ==
+        "training.global_batch.per_node@2:42 training.global_batch.per_nod@2:43 ");
+  CHECK(keys("model: llama3-8b\ntraining: {sequence: 8192, global_batch: {per_node: 99999999}}\n"
+             "cluster: {instance: trn1.32xlarge, nodes: 2}\n") == "training.global_batch@2:42 ");
 }
 
 TEST_CASE("a model from a config.json beside the job", "[io][job]") {

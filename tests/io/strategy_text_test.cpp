@@ -36,3 +36,11 @@ TEST_CASE("bad strategies name key and fix, all at once", "[io]") {
     CHECK(e.faults()[0].fix == "did you mean tp?");
   }
 }
+
+TEST_CASE("the bucket of ZeRO-1", "[io]") {
+  const models::Job job = job_of("llama3-8b", 1, 8192, 1024);
+  CHECK(strategy_of(job, "tp=8").bucket_mb == 130);
+  CHECK(strategy_of(job, "tp=8,bucket=65").bucket_mb == 65);
+  for (const char* text : {"bucket=0", "bucket=141", "bucket=x", "bucket="})
+    CHECK_THROWS_AS(strategy_of(job, text), InputError);
+}

@@ -257,3 +257,31 @@ TEST_CASE("a doubtful plan says so", "[planner]") {
   REQUIRE(with_pp2 != result.layouts.end());
   CHECK_FALSE(with_pp2->doubts.empty());
 }
+
+TEST_CASE("a limit that no plan keeps ends the search by bounds, not by brute force", "[planner]") {
+  models::Job job = tutorial();
+  job.training.tokens = 1e12;
+  const SearchResult free = search(job, datasheet());
+  REQUIRE(free.counts.bounded > 50);
+  job.budget = 1;
+  const SearchResult poor = search(job, datasheet());
+  CHECK(poor.plans.empty());
+  CHECK(poor.counts.simulated < 10);
+  REQUIRE(poor.infeasible);
+  REQUIRE(poor.infeasible->too_expensive);
+  CHECK(poor.infeasible->too_expensive->strategy == free.plans.front().strategy);
+  job.budget = 0;
+  job.deadline = Seconds(1);
+  const SearchResult hasty = search(job, datasheet());
+  CHECK(hasty.counts.simulated < 10);
+  REQUIRE(hasty.infeasible);
+  CHECK(hasty.infeasible->too_slow);
+}
+
+TEST_CASE("a search that is told to stop at once says so", "[planner]") {
+  const std::atomic<bool> stop{true};
+  const SearchResult result = search(tutorial(), datasheet(), {.stop = &stop});
+  CHECK(result.plans.empty());
+  CHECK_FALSE(result.complete);
+  CHECK_FALSE(result.infeasible);
+}

@@ -59,3 +59,16 @@ TEST_CASE("durations need a unit", "[units]") {
     CHECK_FALSE(parse_duration(bad));
   }
 }
+
+TEST_CASE("a range of whole numbers doubles and ends with its end", "[units]") {
+  using Numbers = std::vector<int>;
+  CHECK(parse_doubling("8", 100) == Numbers{8});
+  CHECK(parse_doubling("4..16", 100) == Numbers{4, 8, 16});
+  CHECK(parse_doubling("3..10", 100) == Numbers{3, 6, 10});
+  CHECK(parse_doubling("5..5", 100) == Numbers{5});
+  CHECK(parse_doubling("1073741824..2147483647", 2147483647) == Numbers{1073741824, 2147483647});
+  for (const char* bad : {"", "..", "4..", "..8", "8..4", "0..4", "4...8", "4..101", "101", "-1", "4-8"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(parse_doubling(bad, 100));
+  }
+}

@@ -1,0 +1,16 @@
+// What `plan` says as text, but for the plans themselves (cli/text.h). All return whole lines.
+#pragma once
+
+#include <string>
+
+#include "models/job.h"
+#include "planner/baseline.h"
+#include "planner/search.h"
+
+namespace trnplan::cli {
+
+/// The whole answer. `baseline` may be null.
+std::string search_text(const models::Job& job, const planner::SearchResult& result,
+                        const planner::Baseline* baseline, const std::string& baseline_file);
+
+}  // namespace trnplan::cli
