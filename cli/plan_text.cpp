@@ -183,7 +183,7 @@ std::string infeasible_text(const models::Job& job, const planner::Infeasible& w
             : fmt::format("  no cluster of up to 1,875 nodes of {} would do\n", job.cluster.instance.name);
   }
   if (why.nearest_batch > 0) {
-    text += fmt::format("  no layout divides global batch {}; the nearest that one does is {}\n",
+    text += fmt::format("  with global batch {} none is legal and fits; the nearest that has one is {}\n",
                         job.training.global_batch, why.nearest_batch);
   }
   return text;

@@ -187,7 +187,6 @@ struct Candidates::State {
   topology::ChipGraph graph;
   Bytes limit;
   std::vector<std::unique_ptr<Part>> parts;
-  std::atomic<bool> stopped{false};
 
   State(Job j, Bytes margin)
       : job(std::move(j)), graph(job.cluster.instance), limit(job.cluster.instance.core.memory - margin) {}
@@ -195,7 +194,7 @@ struct Candidates::State {
 };
 
 Candidates::Candidates(Job job, const models::Profile& profile, bool accept_doubt, Bytes margin, int threads,
-                       const std::atomic<bool>* stop)
+                       const std::function<bool()>& stop)
     : state_(std::make_unique<State>(std::move(job), margin)) {
   State& state = *state_;
   std::map<std::pair<int, int>, std::vector<int>> members;
@@ -211,9 +210,8 @@ Candidates::Candidates(Job job, const models::Profile& profile, bool accept_doub
   }
   parallel_for(static_cast<int>(work.size()), threads, [&](int p) {
     for (const int i : *work[at(p)]) {
-      if (stop != nullptr && stop->load(std::memory_order_relaxed)) {
-        state.stopped = true;
-        all[at(i)].fate = Fate::refused;
+      if (stop && stop()) {
+        all[at(i)].fate = Fate::unseen;
         continue;
       }
       state.parts[at(p)]->classify(all[at(i)], accept_doubt);
@@ -244,10 +242,6 @@ const topology::ChipGraph& Candidates::graph() const {
 
 Bytes Candidates::limit() const {
   return state_->limit;
-}
-
-bool Candidates::stopped() const {
-  return state_->stopped;
 }
 
 void Candidates::refine(Candidate& c, Bytes limit) {

@@ -1,7 +1,7 @@
 // The strategies of one cluster, sorted out: what breaks a rule, what does not fit, and a bound for the rest.
 #pragma once
 
-#include <atomic>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -13,7 +13,7 @@
 
 namespace trnplan::planner {
 
-enum class Fate { legal, refused, doubtful, too_large };
+enum class Fate { legal, refused, doubtful, too_large, unseen };  ///< unseen: stopped before
 
 struct Candidate {
   models::Strategy strategy;  ///< with pipeline cuts once refined
@@ -27,12 +27,12 @@ struct Candidate {
 class Candidates {
  public:
   /// Enumerates the strategies of `job`'s cluster and classifies them on `threads` threads; `margin` of a
-  /// core's memory is to stay free. Keeps a reference to `profile`. `stop` may be null; when it becomes true,
-  /// strategies not looked at yet are left out and stopped() says so. Cost: microseconds a strategy,
+  /// core's memory is to stay free. Keeps a reference to `profile`. `stop`, called from all threads, may be
+  /// empty; once it is true, strategies not looked at yet stay `unseen`. Cost: microseconds a strategy,
   /// milliseconds a layout.
   Candidates(models::Job job, const models::Profile& profile, bool accept_doubt, Bytes margin, int threads,
-             const std::atomic<bool>* stop = nullptr);
-  Candidates(models::Job, models::Profile&&, bool, Bytes, int, const std::atomic<bool>* = nullptr) = delete;
+             const std::function<bool()>& stop = {});
+  Candidates(models::Job, models::Profile&&, bool, Bytes, int, const std::function<bool()>& = {}) = delete;
   ~Candidates();
   Candidates(Candidates&&) noexcept;
 
@@ -43,7 +43,6 @@ class Candidates {
   models::Job job_of(const models::Strategy& s) const;
   int batch_of(const models::Strategy& s) const;
   const topology::ChipGraph& graph() const;
-  bool stopped() const;
 
   /// What a stage may take: a core's memory less the margin.
   Bytes limit() const;

@@ -62,7 +62,7 @@ class Tempting {
 
   Refusals collect() {
     for (const Candidate& c : cluster_.all) {
-      if (c.fate == Fate::legal) continue;
+      if (c.fate == Fate::legal || c.fate == Fate::unseen) continue;
       try {
         look_at(c);
       } catch (const std::overflow_error&) {

@@ -1,6 +1,7 @@
 #include "planner/search.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -66,8 +67,10 @@ class Search {
 
   SearchResult run() {
     for (Job& one : clusters_of(job_)) {
-      clusters_.emplace_back(std::move(one), profile_, accept_doubt_, margin_, threads_, options_.stop);
-      if (clusters_.back().stopped()) result_.complete = false;
+      clusters_.emplace_back(std::move(one), profile_, accept_doubt_, margin_, threads_,
+                             [this] { return stop_now(); });
+      for (const Candidate& c : clusters_.back().all)
+        result_.complete = result_.complete && c.fate != Fate::unseen;
     }
     std::vector<Place> open;
     for (std::size_t k = 0; k < clusters_.size(); ++k) {
@@ -140,10 +143,10 @@ class Search {
   }
 
   /// Simulates what is not known yet, on all threads.
-  void simulate(const std::vector<Place>& places) {
+  void simulate_all(const std::vector<std::pair<Score, Place>>& batch) {
     std::vector<Place> fresh;
-    for (const Place& p : places) {
-      if (!simulated_.contains(p)) fresh.push_back(p);
+    for (const auto& [bound, place] : batch) {
+      if (!simulated_.contains(place)) fresh.push_back(place);
     }
     std::vector<std::optional<Plan>> plans(fresh.size());
     parallel_for(static_cast<int>(fresh.size()), threads_, [&](int i) {
@@ -209,9 +212,7 @@ class Search {
         if (constrained && misses_limits(place)) continue;
         batch.emplace_back(bound, place);
       }
-      std::vector<Place> places;
-      for (const Entry& e : batch) places.push_back(e.second);
-      simulate(places);
+      simulate_all(batch);
       for (const auto& [bound, place] : batch) {
         if (beaten(bound)) {
           done = true;
@@ -227,9 +228,7 @@ class Search {
       report(queue.size(), best.empty() ? nullptr : &best.front().plan,
              queue.empty() ? Seconds{} : candidate(queue.top().second).bound);
     }
-    std::vector<Plan> plans;
-    for (Ranked& r : best) plans.push_back(std::move(r.plan));
-    return plans;
+    return plans_of(std::move(best));
   }
 
   /// Even its bound is too slow or too expensive.
@@ -270,31 +269,65 @@ class Search {
     options_.progress(p);
   }
 
-  /// The best of each of the layouts with the best bounds.
+  /// The best plans of different layouts (TP, PP, CP, DP), as best_of() finds the best of all. What cannot
+  /// beat its own layout's best is not looked at.
   std::vector<Plan> best_of_layouts(int cluster) {
-    std::vector<Place> open = legal_of(cluster);
-    std::stable_sort(open.begin(), open.end(), [&](Place a, Place b) { return score(a) < score(b); });
-    std::vector<std::vector<Place>> layouts;
-    for (const Place& p : open) {
-      const auto same = std::find_if(layouts.begin(), layouts.end(), [&](const auto& layout) {
-        return same_layout(candidate(layout.front()).strategy, candidate(p).strategy);
-      });
-      if (same != layouts.end()) {
-        same->push_back(p);
-      } else if (static_cast<int>(layouts.size()) < options_.layouts) {
-        layouts.push_back({p});
+    const std::size_t most = at(std::max(0, options_.layouts));
+    using Entry = std::pair<Score, Place>;
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+    for (const Place& p : legal_of(cluster)) queue.emplace(score(p), p);
+    std::map<std::array<int, 4>, Ranked> best;  // by layout
+    const auto beaten = [&](const Entry& e) {
+      const auto known = best.find(layout_of(candidate(e.second).strategy));
+      return known != best.end() && e.first > known->second.score;
+    };
+    const auto done = [&](const Score& bound) {
+      if (best.size() < most) return false;
+      std::vector<Score> scores;
+      for (const auto& [layout, ranked] : best) scores.push_back(ranked.score);
+      std::nth_element(scores.begin(), scores.begin() + static_cast<std::ptrdiff_t>(most - 1), scores.end());
+      return bound > scores[most - 1];
+    };
+    while (most > 0 && !queue.empty() && !done(queue.top().first) && !stop_now()) {
+      std::vector<Entry> batch;
+      while (!queue.empty() && batch.size() < at(threads_)) {
+        const Entry next = queue.top();
+        if (done(next.first)) break;
+        queue.pop();
+        Candidate& c = candidate(next.second);
+        if (beaten(next)) continue;
+        if (!c.refined) {
+          clusters_[at(cluster)].refine(c);
+          queue.emplace(score(next.second), next.second);
+        } else if (!misses_limits(next.second)) {
+          batch.push_back(next);
+        }
+      }
+      simulate_all(batch);
+      for (const Entry& e : batch) {
+        if (beaten(e) || done(e.first)) continue;
+        counted_.insert(e.second);
+        const std::optional<Plan>& plan = simulated_.at(e.second);
+        if (!plan || !keeps_limits(*plan)) continue;
+        Ranked ranked{score(e.second, *plan), e.second, *plan};
+        const auto [known, fresh] = best.try_emplace(layout_of(plan->strategy), ranked);
+        if (!fresh && ranked < known->second) known->second = std::move(ranked);
       }
     }
-    std::vector<std::pair<Score, Plan>> best;
-    for (const auto& layout : layouts) {
-      for (Plan& plan : best_of(layout, 1, true))
-        best.emplace_back(score(cluster, plan.global_batch, plan.report.step), std::move(plan));
-    }
-    std::stable_sort(best.begin(), best.end(), [](const auto& a, const auto& b) {
-      return std::tie(a.first, a.second.strategy) < std::tie(b.first, b.second.strategy);
-    });
+    std::vector<Ranked> all;
+    for (auto& [layout, ranked] : best) all.push_back(std::move(ranked));
+    std::sort(all.begin(), all.end());
+    if (all.size() > most) all.resize(most);
+    return plans_of(std::move(all));
+  }
+
+  static std::array<int, 4> layout_of(const models::Strategy& s) {
+    return {s.tensor_parallel, s.pipeline_parallel, s.context_parallel, s.data_parallel};
+  }
+
+  static std::vector<Plan> plans_of(std::vector<Ranked> ranked) {
     std::vector<Plan> plans;
-    for (auto& [rank, plan] : best) plans.push_back(std::move(plan));
+    for (Ranked& r : ranked) plans.push_back(std::move(r.plan));
     return plans;
   }
 
@@ -320,6 +353,7 @@ class Search {
     SpaceCounts& n = result_.counts;
     for (const Candidates& cluster : clusters_) {
       for (const Candidate& c : cluster.all) {
+        if (c.fate == Fate::unseen) continue;
         ++n.enumerated;
         if (c.fate == Fate::refused || c.fate == Fate::doubtful) ++n.refused;
         if (c.fate == Fate::too_large) ++n.too_large;

@@ -28,7 +28,7 @@ struct SearchProgress {
 
 struct SearchOptions {
   int top = 5;                  ///< plans to rank
-  int layouts = 6;              ///< layouts (TP, PP, CP, DP) of which the best plan is shown
+  int layouts = 4;              ///< layouts (TP, PP, CP, DP) of which the best plan is shown
   bool allow_doubtful = false;  ///< also strategies whose replica groups are doubtful
   double fit_probability =
       0.9;               ///< a plan fits at least so surely, given how well the runtime's share is known
@@ -58,7 +58,7 @@ struct Infeasible {
   int nodes_that_would_do = 0;   ///< 0 = none up to 1,875 nodes (30,000 chips), or nodes are not the problem
   int nearest_batch = 0;         ///< global batch nearest to the user's that some layout divides; 0 = no help
   std::optional<Plan> too_slow;  ///< the fastest, when the deadline is what refuses all
-  std::optional<Plan> too_expensive;  ///< the cheapest, when the budget is what refuses all
+  std::optional<Plan> too_expensive;  ///< the cheapest, when even it breaks the budget; or no plan keeps both
 };
 
 /// What holds the winner back. First order where it says so; nothing else changes.
@@ -78,8 +78,8 @@ struct ClusterPlan {
 
 struct SearchResult {
   SpaceCounts counts;
-  std::vector<Plan> plans;    ///< best first; ties in canonical order
-  std::vector<Plan> layouts;  ///< the best plan of each of the layouts with the best bounds, best first
+  std::vector<Plan> plans;            ///< best first; ties in canonical order
+  std::vector<Plan> layouts;          ///< the best plans of different layouts, best first
   std::vector<ClusterPlan> clusters;  ///< where nodes or instance are free: the best of each
   /// The tempting ones: their bound beats the winner, or there is no winner. Those that break a rule first,
   /// then those that are too large, the nearest miss first.

@@ -6,6 +6,7 @@
 #include <boost/random/uniform_int_distribution.hpp>
 
 #include "planner/candidates.h"
+#include "planner/explain.h"
 #include "planner/judge.h"
 #include "planner/rules.h"
 #include "planner/space.h"
@@ -144,21 +145,57 @@ TEST_CASE("the ranking equals brute force on random small jobs", "[planner]") {
 }
 
 TEST_CASE("the result does not depend on the number of threads", "[planner]") {
-  const models::Job job = job_of("llama3-8b", 2, 8192, 256);
-  const SearchResult one = search(job, datasheet(), {.threads = 1}),
-                     many = search(job, datasheet(), {.threads = 5});
+  struct Case {
+    const char* model;
+    int nodes, sequence, batch, layers, top;
+  };
+  const auto c = GENERATE(values<Case>({{"llama3-8b", 2, 8192, 256, 32, 5},
+                                        {"llama3-8b", 4, 2048, 64, 16, 1},
+                                        {"llama3-8b", 8, 4096, 128, 24, 1},
+                                        {"llama2-13b", 2, 4096, 64, 40, 2}}));
+  models::Job job = job_of(c.model, c.nodes, c.sequence, c.batch);
+  job.architecture.layers = c.layers;
+  CAPTURE(c.model, c.nodes, c.layers);
+  const SearchResult one = search(job, datasheet(), {.top = c.top, .threads = 1}),
+                     many = search(job, datasheet(), {.top = c.top, .threads = 5});
   CHECK(one.counts.simulated == many.counts.simulated);
   CHECK(one.counts.bounded == many.counts.bounded);
-  REQUIRE(one.plans.size() == many.plans.size());
-  for (std::size_t i = 0; i < one.plans.size(); ++i) {
-    CHECK(one.plans[i].strategy == many.plans[i].strategy);
-    CHECK(one.plans[i].report.step.value == many.plans[i].report.step.value);
+  for (const auto& list : {&SearchResult::plans, &SearchResult::layouts}) {
+    REQUIRE((one.*list).size() == (many.*list).size());
+    for (std::size_t i = 0; i < (one.*list).size(); ++i) {
+      CHECK((one.*list)[i].strategy == (many.*list)[i].strategy);
+      CHECK((one.*list)[i].report.step.value == (many.*list)[i].report.step.value);
+    }
   }
   REQUIRE(one.refused.size() == many.refused.size());
   for (std::size_t i = 0; i < one.refused.size(); ++i) {
     CHECK(one.refused[i].strategy == many.refused[i].strategy);
     CHECK(one.refused[i].why.fix == many.refused[i].why.fix);
   }
+}
+
+// The best plan of each layout by simulating everything: the first four.
+TEST_CASE("the best of each layout", "[planner]") {
+  models::Job job = job_of("llama3-8b", 2, 2048, 16);
+  job.architecture.layers = 6;
+  const auto brute = brute_force(job);
+  std::vector<models::Strategy> firsts;
+  for (const auto& [step, s] : brute) {
+    const bool seen = std::any_of(firsts.begin(), firsts.end(),
+                                  [&, &strategy = s](const auto& f) { return same_layout(f, strategy); });
+    if (!seen) firsts.push_back(s);
+  }
+  REQUIRE(firsts.size() > 4);
+  const SearchResult result = search(job, datasheet());
+  REQUIRE(result.layouts.size() == 4);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(result.layouts[i].strategy == firsts[i]);
+}
+
+TEST_CASE("what cannot be said of the winner costs no plan", "[planner]") {
+  // Steps of days: some what-if of the winner is beyond the simulation clock.
+  models::Job job = job_of("llama3-8b", 1, 8192, 8388608);
+  job.pin.pipeline_parallel = 1;
+  CHECK_FALSE(search(job, datasheet()).plans.empty());
 }
 
 TEST_CASE("nothing fits: the shortfall and the nodes that would do", "[planner]") {
