@@ -512,7 +512,13 @@ models::Profile read_profile(const Node& node, const Catalog* catalog, int bases
     MapReader fields(*parameters, "parameters", faults);
     for (std::size_t p = 0; p < static_cast<std::size_t>(models::Parameter::count); ++p) {
       const auto parameter = static_cast<models::Parameter>(p);
-      if (!base.empty() && !fields.has(models::to_string(parameter))) continue;
+      if (!fields.has(models::to_string(parameter))) {
+        if (!base.empty()) continue;
+        if (const auto absent = models::value_when_absent(parameter)) {
+          profile.values[p] = *absent;
+          continue;
+        }
+      }
       profile.values[p] = value_from(fields, parameter, faults);
     }
     fields.finish();

@@ -1,5 +1,7 @@
 #include "models/profile.h"
 
+#include "models/job.h"
+
 namespace trnplan::models {
 
 namespace {
@@ -34,6 +36,8 @@ constexpr std::array<Name, static_cast<std::size_t>(Parameter::count)> kNames = 
     {"runtime_reserve", "bytes"},
     {"configuration_spread", "1"},
     {"stack_spread", "1"},
+    {"release_spread", "1"},
+    {"repeat_spread", "1"},
 }};
 
 }  // namespace
@@ -43,6 +47,62 @@ std::string_view to_string(Parameter p) {
 }
 std::string_view unit_of(Parameter p) {
   return kNames[static_cast<std::size_t>(p)].unit;
+}
+
+std::optional<Value> value_when_absent(Parameter p) {
+  // Spreads that only a fit uses: a fit of an old profile takes them to be small against stack_spread.
+  if (p == Parameter::release_spread) return Value{0.06, 0, "not stated in this profile"};
+  if (p == Parameter::repeat_spread) return Value{0.05, 0, "not stated in this profile"};
+  return std::nullopt;
+}
+
+int time_sign(Parameter p) {
+  switch (p) {
+    case Parameter::matmul_efficiency:
+    case Parameter::hbm_fraction:
+    case Parameter::flash_efficiency:
+    case Parameter::vector_efficiency:
+    case Parameter::link_fraction:
+    case Parameter::dma_fraction:
+    case Parameter::efa_fraction:
+      return -1;
+    case Parameter::runtime_reserve:
+    case Parameter::configuration_spread:
+    case Parameter::stack_spread:
+    case Parameter::release_spread:
+    case Parameter::repeat_spread:
+    case Parameter::count:
+      return 0;
+    default:
+      return 1;
+  }
+}
+
+namespace {
+
+/// Multiplies what is multiplied already (bytes, cycles) and so must stay when every time is scaled.
+bool scales_work(Parameter p) {
+  return p == Parameter::matmul_hbm_traffic || p == Parameter::fp32_slowdown ||
+         p == Parameter::score_traffic || p == Parameter::overlap_slowdown;
+}
+
+}  // namespace
+
+Profile on_stack(Profile profile, const Software& software) {
+  if (profile.calibration == nullptr || software.framework.empty()) return profile;
+  double factor = 1;
+  for (const StackFactor& s : profile.calibration->stacks) {
+    if (s.framework == software.framework && (s.release.empty() || s.release == software.release)) {
+      factor *= s.median;
+    }
+  }
+  for (std::size_t i = 0; i < profile.values.size(); ++i) {
+    const auto p = static_cast<Parameter>(i);
+    if (scales_work(p)) continue;
+    if (time_sign(p) > 0) profile.value(p).median *= factor;
+    if (time_sign(p) < 0) profile.value(p).median /= factor;
+  }
+  return profile;
 }
 
 }  // namespace trnplan::models

@@ -4,8 +4,11 @@
 #include <array>
 #include <cstddef>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "units/quantity.h"
 
@@ -37,7 +40,9 @@ enum class Parameter : std::size_t {
   step_overhead,     ///< seconds per step on the host
   runtime_reserve,   ///< bytes per core held by runtime, collectives, code
   configuration_spread,  ///< log-sd of step time between configurations, unexplained
-  stack_spread,          ///< log-sd of step time between software stacks, added when the stack is unknown
+  stack_spread,    ///< log-sd of step time between frameworks; added when the framework is unknown
+  release_spread,  ///< log-sd of step time between releases of one; added when the release is unknown
+  repeat_spread,   ///< log-sd of step time between runs of one program on one release
   count
 };
 
@@ -66,17 +71,57 @@ struct AlgorithmLimits {
   bool operator==(const AlgorithmLimits&) const = default;
 };
 
-/// theta: one value per parameter. Its covariance is diagonal in a data-sheet profile.
+/// What a software stack multiplies every time by: log-normal.
+struct StackFactor {
+  std::string framework;  ///< as in Software
+  std::string release;    ///< beyond the framework's own factor; "" = of the framework
+  double median = 1;
+  double log_sd = 0;
+};
+
+/// A file that a profile was fitted to.
+struct CalibrationFile {
+  std::string name;    ///< without folders
+  std::string sha256;  ///< of its bytes, hexadecimal
+};
+
+/// What a fit adds to a profile.
+struct Calibration {
+  std::string prior;  ///< profile of the catalogue that it started from
+  std::string tool;   ///< program and version that fitted it
+  std::vector<CalibrationFile> files;
+  std::vector<StackFactor> stacks;
+  /// Of the logarithms of all parameters, in their order, then of all stacks; symmetric, positive
+  /// semi-definite; zero where something is known exactly.
+  std::vector<std::vector<double>> covariance;
+};
+
+struct Software;
+
+/// theta: one value per parameter. Without a calibration its covariance is diagonal.
 struct Profile {
   std::string name;
   std::string base;  ///< the profile of the catalogue it builds on, or is; empty when it states everything
   std::string instance;  ///< instance type or family it is for; empty: not stated
   std::array<Value, static_cast<std::size_t>(Parameter::count)> values;
   AlgorithmLimits algorithms;
+  std::shared_ptr<const Calibration> calibration;  ///< null: not fitted to steps
 
   double operator[](Parameter p) const { return values[static_cast<std::size_t>(p)].median; }
   const Value& value(Parameter p) const { return values[static_cast<std::size_t>(p)]; }
   Value& value(Parameter p) { return values[static_cast<std::size_t>(p)]; }
 };
+
+/// What a profile means that was written before the parameter existed and does not state it; nullopt for
+/// those that every profile must state.
+std::optional<Value> value_when_absent(Parameter p);
+
+/// How a parameter enters time: -1 for shares of a rate, +1 for lengths and multipliers, 0 where it sets no
+/// time.
+int time_sign(Parameter p);
+
+/// The profile on a software stack: every rate divided and every length multiplied by the stack's factors,
+/// so that every time is multiplied by them. As it is without a calibration or where the stack is unknown.
+Profile on_stack(Profile profile, const Software& software);
 
 }  // namespace trnplan::models
