@@ -20,6 +20,8 @@ using Eigen::VectorXd;
 constexpr double kStudentFreedom = 4;
 /// A trial step changes no parameter by more than a factor e^2: wide priors would else probe absurd values.
 constexpr double kLongestStep = 2;
+/// Gains of the cost below this share of it are rounding.
+constexpr double kRounding = 1e-15;
 
 double rho(Loss loss, double s) {
   switch (loss) {
@@ -232,7 +234,9 @@ FitResult solve(const Problem& problem, const std::vector<FitParameter>& paramet
       // Where even the model promises less than rounding can show, or nothing moves, this is the optimum.
       const double promised = -(gradient.dot(step) + 0.5 * step.dot(hessian * step));
       const bool still = step.lpNorm<Eigen::Infinity>() <= options.tolerance;
-      if (step.isZero(0) || (damping > 1 && (still || promised <= 1e-15 * cost))) {
+      const bool hopeless = promised <= options.least_gain * cost;
+      if (step.isZero(0) || (damping > 1 && (still || hopeless)) ||
+          (options.least_gain > kRounding && hopeless)) {
         result.converged = true;
         break;
       }

@@ -114,6 +114,8 @@ MappedRuns map_runs(const std::vector<MeasuredRun>& runs, const topology::Instan
     step.job.cluster = {instance, run.nodes};
     step.job.training = {run.sequence, run.global_batch, 0, run.strategy.precision};
     step.job.software = {framework_of(run), release_of(run.release)};
+    // BERT-Large's config.json, and the defaults of Megatron-LM, have dropout of 0.1 on probabilities.
+    step.job.architecture.dropout = framework_of(run) == "bert" || framework_of(run) == "megatron";
     step.strategy = run.strategy;
     step.strategy.kv_replicator =
         std::max(1, run.strategy.tensor_parallel / step.job.architecture.kv_heads);

@@ -1,6 +1,7 @@
 #include "calibrate/step_fit.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 #include <tuple>
@@ -17,6 +18,9 @@ using models::Parameter;
 
 constexpr std::size_t kParameters = static_cast<std::size_t>(Parameter::count);
 constexpr double kCollectiveStep = 1e-3;  ///< of the differences, in logarithms
+/// What the build of nccom-test and its runtime may reach of, other than the training stacks did.
+constexpr std::array kRates = {Parameter::dma_fraction, Parameter::link_fraction, Parameter::efa_fraction};
+constexpr double kGrid = 0.05;            ///< of CollectiveBench, in logarithms
 
 /// Parameters that steps or collectives can move.
 std::vector<Parameter> fitted_parameters(const models::Profile& prior) {
@@ -33,7 +37,7 @@ std::vector<Parameter> fitted_parameters(const models::Profile& prior) {
 auto program_key(const MeasuredStep& s) {
   const models::Architecture& a = s.job.architecture;
   return std::tuple(a.family, a.layers, a.hidden, a.intermediate, a.heads, a.kv_heads, a.head_dim,
-                    a.vocabulary, a.mlp, s.job.cluster.instance.name, s.job.cluster.nodes,
+                    a.vocabulary, a.mlp, a.dropout, fuses_softmax(s.job.software), s.job.cluster.instance.name, s.job.cluster.nodes,
                     s.job.training.sequence, s.job.training.global_batch, s.strategy);
 }
 
@@ -72,19 +76,58 @@ StepBench::StepBench(const std::vector<MeasuredStep>& steps) : steps_(steps) {
   }
 }
 
-ProgramTime StepBench::time(std::size_t program, const models::Profile& profile) const {
+ProgramTime StepBench::time(std::size_t program, const models::Profile& of_all) const {
+  models::Profile profile = of_all;
+  profile.calibration = nullptr;  // the stack's factor is the fit's own
   constexpr std::size_t kMostProfiles = 512;
   if (known_.size() > kMostProfiles) known_.clear();
   auto& of_profile = known_[medians(profile)];
   const auto found = of_profile.find(program);
   if (found != of_profile.end()) return found->second;
   const MeasuredStep& step = steps_[programs_[program]];
-  models::Job job = step.job;
-  job.software = {};  // the stack is a factor of the fit
   const models::StepReport report =
-      models::StepModel(job, step.strategy, profile, *graphs_.at(job.cluster.instance.name)).simulate();
+      models::StepModel(step.job, step.strategy, profile, *graphs_.at(step.job.cluster.instance.name))
+          .simulate();
   ProgramTime time{std::log(report.step.value), models::log_gradient(report)};
   return of_profile.emplace(program, std::move(time)).first->second;
+}
+
+CollectiveBench::CollectiveBench(std::vector<MeasuredCollective> points, const topology::Instance& instance,
+                                 models::Profile build)
+    : points_(std::move(points)), build_(std::move(build)), timed_(points_, instance) {}
+
+CollectiveBench::Answer CollectiveBench::at(const models::Profile& profile) const {
+  models::Profile near = profile;
+  std::vector<int> key;
+  std::vector<double> offset;
+  for (const Parameter p : kCollectiveParameters) {
+    const double steps = std::log(profile[p]) / kGrid;
+    key.push_back(static_cast<int>(std::lround(steps)));
+    near.value(p).median = std::exp(key.back() * kGrid);
+    offset.push_back((steps - key.back()) * kGrid);
+  }
+  const auto [found, fresh] = known_.try_emplace(key);
+  Answer& known = found->second;
+  if (fresh) {
+    for (const double seconds : timed_.seconds(near)) known.log_seconds.push_back(std::log(seconds));
+    for (const Parameter p : kCollectiveParameters) {
+      models::Profile above = near, below = near;
+      above.value(p).median *= std::exp(kCollectiveStep);
+      below.value(p).median *= std::exp(-kCollectiveStep);
+      const std::vector<double> more = timed_.seconds(above), less = timed_.seconds(below);
+      std::vector<double>& of_parameter = known.gradient.emplace_back();
+      for (std::size_t i = 0; i < more.size(); ++i) {
+        of_parameter.push_back(std::log(more[i] / less[i]) / (2 * kCollectiveStep));
+      }
+    }
+  }
+  Answer answer = known;
+  for (std::size_t j = 0; j < offset.size(); ++j) {
+    for (std::size_t i = 0; i < answer.log_seconds.size(); ++i) {
+      answer.log_seconds[i] += offset[j] * known.gradient[j][i];
+    }
+  }
+  return answer;
 }
 
 namespace {
@@ -92,7 +135,7 @@ namespace {
 /// The unknowns and observations of a fit.
 class Problem {
  public:
-  Problem(const StepBench& bench, const CollectiveData* collectives, const models::Profile& prior,
+  Problem(const StepBench& bench, const CollectiveBench* collectives, const models::Profile& prior,
           const StepFitOptions& options)
       : bench_(bench), prior_(prior), parameters_(fitted_parameters(prior)) {
     for (const Parameter p : parameters_) {
@@ -117,7 +160,7 @@ class Problem {
     for (const StepObservation* o : used_) {
       observations.push_back({std::exp(o->log_seconds), prior[Parameter::repeat_spread]});
     }
-    if (collectives != nullptr && !collectives->points.empty()) add_collectives(*collectives, options);
+    if (collectives != nullptr && !collectives->points().empty()) add_collectives(*collectives, options);
   }
 
   std::vector<FitParameter> unknowns;
@@ -150,7 +193,7 @@ class Problem {
       out.predicted.push_back(std::exp(log_seconds));
       out.gradient.push_back(std::move(row));
     }
-    if (points_) add_points(values, profile, out);
+    if (points_ != nullptr) add_points(values, profile, out);
     return out;
   }
 
@@ -201,14 +244,16 @@ class Problem {
     unknowns.push_back({framework + " " + release, 1, spread});
   }
 
-  void add_collectives(const CollectiveData& data, const StepFitOptions& options) {
-    points_ = std::make_unique<CollectivePoints>(data.points, data.instance);
+  void add_collectives(const CollectiveBench& data, const StepFitOptions& options) {
+    points_ = &data;
     for (const Parameter p : {Parameter::host_launch, Parameter::barrier}) {
       launches_.emplace_back(p, unknowns.size());
-      unknowns.push_back({std::string(models::to_string(p)) + " of the build", data.build[p],
-                          data.build.value(p).log_sd});
+      unknowns.push_back({std::string(models::to_string(p)) + " of the build", data.build()[p],
+                          data.build().value(p).log_sd});
     }
-    for (const MeasuredCollective& p : data.points) {
+    build_ = unknowns.size();
+    unknowns.push_back({"rates of the build", 1, options.build_spread});
+    for (const MeasuredCollective& p : data.points()) {
       observations.push_back({p.seconds, options.collective_noise});
     }
   }
@@ -224,21 +269,20 @@ class Problem {
 
   void add_points(const std::vector<double>& values, models::Profile profile, Linearised& out) const {
     for (const auto& [p, unknown] : launches_) profile.value(p).median = values[unknown];
-    const std::vector<double> at = points_->seconds(profile);
+    for (const Parameter p : kRates) profile.value(p).median *= values[build_];
+    const CollectiveBench::Answer answer = points_->at(profile);
     const std::size_t first = out.predicted.size();
-    for (const double seconds : at) {
-      out.predicted.push_back(seconds);
+    for (const double log_seconds : answer.log_seconds) {
+      out.predicted.push_back(std::exp(log_seconds));
       out.gradient.emplace_back(values.size(), 0.0);
     }
-    for (const Parameter p : kCollectiveParameters) {
-      const auto unknown = unknown_of(p);
+    for (std::size_t j = 0; j < kCollectiveParameters.size(); ++j) {
+      const auto unknown = unknown_of(kCollectiveParameters[j]);
       if (unknown == values.size()) continue;
-      models::Profile above = profile, below = profile;
-      above.value(p).median *= std::exp(kCollectiveStep);
-      below.value(p).median *= std::exp(-kCollectiveStep);
-      const std::vector<double> more = points_->seconds(above), less = points_->seconds(below);
-      for (std::size_t i = 0; i < at.size(); ++i) {
-        out.gradient[first + i][unknown] = std::log(more[i] / less[i]) / (2 * kCollectiveStep);
+      for (std::size_t i = 0; i < answer.log_seconds.size(); ++i) {
+        out.gradient[first + i][unknown] = answer.gradient[j][i];
+        const bool rate = std::find(kRates.begin(), kRates.end(), kCollectiveParameters[j]) != kRates.end();
+        if (rate) out.gradient[first + i][build_] += answer.gradient[j][i];
       }
     }
   }
@@ -258,18 +302,21 @@ class Problem {
   std::vector<const StepObservation*> used_;
   std::map<std::pair<std::string, std::string>, std::size_t> stacks_;
   std::map<std::string, std::size_t> configurations_;
-  std::unique_ptr<CollectivePoints> points_;
+  const CollectiveBench* points_ = nullptr;
+  std::size_t build_ = 0;
   std::vector<std::pair<Parameter, std::size_t>> launches_;
 };
 
 }  // namespace
 
-StepFit fit_steps(const StepBench& bench, const CollectiveData* collectives, const models::Profile& prior,
+StepFit fit_steps(const StepBench& bench, const CollectiveBench* collectives, const models::Profile& prior,
                   const StepFitOptions& options) {
   const Problem problem(bench, collectives, prior, options);
   FitOptions of_fit;
   of_fit.loss = Loss::student_t;
-  of_fit.tolerance = 1e-4;
+  // In prior standard deviations, and of the cost: both far below what the noise lets one see.
+  of_fit.tolerance = 1e-3;
+  of_fit.least_gain = 1e-6;
   return problem.result(fit_linearised(
       problem.unknowns, problem.observations,
       [&](const std::vector<double>& values) { return problem.linearise(values); }, of_fit));

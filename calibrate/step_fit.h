@@ -6,7 +6,8 @@
 //   release     a factor of each release of it, around 1 with release_spread
 //   configuration  what the model misses of each configuration, around 1 with configuration_spread and the
 //               heavy tails of Student's t, so that one odd configuration moves nothing else; not kept
-//   launch      host_launch and barrier of the nccom-test build: of its points only, not kept
+//   build       of the nccom-test points only, and not kept: host_launch and barrier, and a factor of all
+//               bandwidths around 1 with `build_spread`, since that runtime is older than most runs
 // Observations: the logarithm of a step (the mean over a run group) with repeat_spread, and of a collective
 // with `collective_noise`; both with the tails of Student's t (calibrate/fit.h).
 // Derivatives of steps come from the critical path of their simulation, which is done anew for each trial;
@@ -61,15 +62,35 @@ class StepBench {
   mutable std::map<std::vector<double>, std::map<std::size_t, ProgramTime>> known_;
 };
 
-/// Points of nccom-test that count along with the steps.
-struct CollectiveData {
-  std::vector<MeasuredCollective> points;  ///< as select_points() lets through
-  topology::Instance instance;
-  models::Profile build;  ///< host_launch and barrier of the build: their priors
+/// Points of nccom-test that count along with the steps. Remembers what it was asked.
+class CollectiveBench {
+ public:
+  /// `points` as select_points() lets through; `build` has the priors of its host_launch and barrier.
+  /// Throws std::invalid_argument as predict_collectives() does.
+  CollectiveBench(std::vector<MeasuredCollective> points, const topology::Instance& instance,
+                  models::Profile build);
+  const std::vector<MeasuredCollective>& points() const { return points_; }
+  const models::Profile& build() const { return build_; }
+
+  /// Logarithms of the seconds with d / d log of kCollectiveParameters, at `profile` to first order from the
+  /// nearest point of a grid of 5 % in each of these: the second order is far below their noise.
+  struct Answer {
+    std::vector<double> log_seconds;
+    std::vector<std::vector<double>> gradient;  ///< [parameter][point]
+  };
+  Answer at(const models::Profile& profile) const;
+
+ private:
+  std::vector<MeasuredCollective> points_;
+  models::Profile build_;
+  CollectivePoints timed_;
+  mutable std::map<std::vector<int>, Answer> known_;
 };
 
 struct StepFitOptions {
   double collective_noise = 0.2;  ///< log-sd: what the algorithms' model misses
+  /// Log-sd of the rates that the nccom-test build and its runtime reach against those of training stacks.
+  double build_spread = 0.3;
   std::function<bool(const StepObservation&)> use;  ///< empty: all
 };
 
@@ -91,7 +112,7 @@ struct StepFit {
 /// Fits `prior` to the observations of `bench` and to `collectives` (may be null). Cost: some ten
 /// iterations, each one simulation (milliseconds) of every program. The same input gives the same bits;
 /// the order of the steps does not matter.
-StepFit fit_steps(const StepBench& bench, const CollectiveData* collectives, const models::Profile& prior,
+StepFit fit_steps(const StepBench& bench, const CollectiveBench* collectives, const models::Profile& prior,
                   const StepFitOptions& options = {});
 
 }  // namespace trnplan::calibrate

@@ -65,15 +65,19 @@ double slowness(const MeasuredStep& s) {
 }
 
 void add_baselines(std::vector<Row>& rows) {
-  std::map<std::string, std::vector<std::pair<double, double>>> by_configuration;
+  using Same = std::tuple<std::string, models::Precision, int>;
+  std::map<Same, std::vector<std::pair<double, double>>> by_configuration;
+  const auto same = [](const Row& row) {
+    return Same(row.step->configuration, row.step->strategy.precision, row.step->job.training.global_batch);
+  };
   std::map<std::string, std::map<std::string, std::vector<std::pair<double, double>>>> by_kind;
   for (const Row& row : rows) {
-    by_configuration[row.step->configuration].emplace_back(slowness(*row.step), row.weight);
+    by_configuration[same(row)].emplace_back(slowness(*row.step), row.weight);
     by_kind[row.step->kind][row.step->configuration].emplace_back(slowness(*row.step), row.weight);
   }
   for (Row& row : rows) {
     const double flops = flops_of(*row.step);
-    row.by_oracle = flops * std::exp(mean_of(by_configuration[row.step->configuration]));
+    row.by_oracle = flops * std::exp(mean_of(by_configuration[same(row)]));
     std::vector<std::pair<double, double>> others;
     for (const auto& [name, values] : by_kind[row.step->kind]) {
       if (name != row.step->configuration) others.insert(others.end(), values.begin(), values.end());
@@ -102,7 +106,7 @@ std::string fold_of(const StepObservation& o, const MeasuredStep& s, LeaveOut le
 
 }  // namespace
 
-StepValidation validate_steps(const StepBench& bench, const CollectiveData* collectives,
+StepValidation validate_steps(const StepBench& bench, const CollectiveBench* collectives,
                               const models::Profile& profile, LeaveOut leave_out,
                               const StepFitOptions& options,
                               const std::function<bool(const MeasuredStep&)>& score) {

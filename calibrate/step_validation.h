@@ -27,7 +27,7 @@ struct StepValidation {
     double spread = 0;                        ///< log-sd
     double weight = 1;                        ///< 1 / rows of its run group
     double by_mfu = 0;     ///< s, from the mean MFU of the other configurations of its kind
-    double by_oracle = 0;  ///< s, from the mean MFU of its own configuration: the noise floor
+    double by_oracle = 0;  ///< s, from the mean of its own configuration, precision and batch: the noise floor
     bool covered() const { return low <= step->seconds && step->seconds <= high; }
     double half_width() const;  ///< of the interval over the prediction
   };
@@ -62,7 +62,7 @@ std::vector<Regret> regrets_of(const std::vector<StepValidation::Row>& rows);
 
 /// Predicts the rows that `score` says (empty: all) of the bench. With LeaveOut::none `profile` predicts as
 /// it is, else it is the prior. Cost: one fit per fold.
-StepValidation validate_steps(const StepBench& bench, const CollectiveData* collectives,
+StepValidation validate_steps(const StepBench& bench, const CollectiveBench* collectives,
                               const models::Profile& profile, LeaveOut leave_out,
                               const StepFitOptions& options = {},
                               const std::function<bool(const MeasuredStep&)>& score = {});

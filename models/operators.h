@@ -85,6 +85,11 @@ class LayerModel {
   /// The update of `parameters` (optimizer state over `shards` ranks).
   OperatorList optimizer(double parameters, int shards) const;
 
+  /// HBM bytes per attention score without flash attention.
+  struct ScoreBytes {
+    double forward, again, backward;
+  };
+
   /// Bytes of one boundary activation, as sent between pipeline stages: the sequence shard (SP) or all of it.
   Bytes boundary() const;
   /// cos and sin tables that NxD passes along with the forward message of Llama models.
@@ -118,6 +123,7 @@ class LayerModel {
   double tokens_, shard_tokens_, heads_, qkv_width_, kv_width_, mlp_width_, vocabulary_;
   double experts_ = 0, expert_tokens_ = 0;  ///< of this core; tokens that each of them takes
   double element_bytes_, sequence_;
+  ScoreBytes score_bytes_;
 };
 
 }  // namespace trnplan::models

@@ -1,5 +1,7 @@
 #include "models/profile.h"
 
+#include <cmath>
+
 #include "models/job.h"
 
 namespace trnplan::models {
@@ -32,6 +34,7 @@ constexpr std::array<Name, static_cast<std::size_t>(Parameter::count)> kNames = 
     {"graph_launch", "s"},
     {"task_launch", "s"},
     {"bucket_overhead", "s"},
+    {"node_spread", "1"},
     {"step_overhead", "s"},
     {"runtime_reserve", "bytes"},
     {"configuration_spread", "1"},
@@ -53,6 +56,8 @@ std::optional<Value> value_when_absent(Parameter p) {
   // Spreads that only a fit uses: a fit of an old profile takes them to be small against stack_spread.
   if (p == Parameter::release_spread) return Value{0.06, 0, "not stated in this profile"};
   if (p == Parameter::repeat_spread) return Value{0.05, 0, "not stated in this profile"};
+  // All nodes of one pace, as before: the smallest that a profile may state.
+  if (p == Parameter::node_spread) return Value{1e-30, 0, "not stated in this profile"};
   return std::nullopt;
 }
 
@@ -80,20 +85,36 @@ int time_sign(Parameter p) {
 
 namespace {
 
+/// erfc^-1 on (0, 2) by bisection: a handful of calls a job.
+double inverse_erfc(double y) {
+  double low = -6, high = 6;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (std::erfc(middle) > y ? low : high) = middle;
+  }
+  return (low + high) / 2;
+}
+
 /// Multiplies what is multiplied already (bytes, cycles) and so must stay when every time is scaled.
 bool scales_work(Parameter p) {
   return p == Parameter::matmul_hbm_traffic || p == Parameter::fp32_slowdown ||
-         p == Parameter::score_traffic || p == Parameter::overlap_slowdown;
+         p == Parameter::score_traffic || p == Parameter::overlap_slowdown || p == Parameter::node_spread;
 }
 
 }  // namespace
 
-Profile on_stack(Profile profile, const Software& software) {
-  if (profile.calibration == nullptr || software.framework.empty()) return profile;
-  double factor = 1;
-  for (const StackFactor& s : profile.calibration->stacks) {
-    if (s.framework == software.framework && (s.release.empty() || s.release == software.release)) {
-      factor *= s.median;
+double slowest_of(int count) {
+  const double share = (count - 0.375) / (count + 0.25);
+  return count > 1 ? -std::sqrt(2.0) * inverse_erfc(2 * share) : 0;
+}
+
+Profile on_job(Profile profile, const Job& job) {
+  double factor = std::exp(profile[Parameter::node_spread] * slowest_of(job.cluster.nodes));
+  if (profile.calibration != nullptr && !job.software.framework.empty()) {
+    for (const StackFactor& s : profile.calibration->stacks) {
+      if (s.framework == job.software.framework && (s.release.empty() || s.release == job.software.release)) {
+        factor *= s.median;
+      }
     }
   }
   for (std::size_t i = 0; i < profile.values.size(); ++i) {

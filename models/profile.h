@@ -37,6 +37,7 @@ enum class Parameter : std::size_t {
   graph_launch,      ///< seconds per micro-batch graph without pipeline
   task_launch,       ///< seconds per pipeline task (each is a graph of its own)
   bucket_overhead,   ///< seconds per ZeRO-1 bucket
+  node_spread,       ///< log-sd of the pace of nodes; a step runs at that of the slowest
   step_overhead,     ///< seconds per step on the host
   runtime_reserve,   ///< bytes per core held by runtime, collectives, code
   configuration_spread,  ///< log-sd of step time between configurations, unexplained
@@ -96,7 +97,7 @@ struct Calibration {
   std::vector<std::vector<double>> covariance;
 };
 
-struct Software;
+struct Job;
 
 /// theta: one value per parameter. Without a calibration its covariance is diagonal.
 struct Profile {
@@ -120,8 +121,15 @@ std::optional<Value> value_when_absent(Parameter p);
 /// time.
 int time_sign(Parameter p);
 
-/// The profile on a software stack: every rate divided and every length multiplied by the stack's factors,
-/// so that every time is multiplied by them. As it is without a calibration or where the stack is unknown.
-Profile on_stack(Profile profile, const Software& software);
+/// Of N log-normal paces of one spread, that of the slowest, as the number of standard deviations above the
+/// median: Phi^-1((N - 3/8) / (N + 1/4)), 0 for one (G. Blom, Statistical Estimates and Transformed
+/// Beta-Variables, 1958; exact to 2 % from N = 4 on).
+double slowest_of(int count);
+
+/// The profile on the job's cluster and software stack: every rate divided and every length multiplied by
+///   exp(node_spread * slowest_of(nodes)) * the stack's factors,
+/// so that every time is multiplied by that. A synchronous step runs at the pace of its slowest node. Without
+/// a calibration, or where it does not know the stack, the factors are 1.
+Profile on_job(Profile profile, const Job& job);
 
 }  // namespace trnplan::models

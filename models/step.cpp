@@ -177,12 +177,15 @@ Charge fold_path(const StepProgram& step, const sim::Run& run, int stages, doubl
   return total;
 }
 
-void charge_report(StepReport& report, const Charge& path) {
+/// `pace`: the logarithm by which the slowest node is slower than the median one.
+void charge_report(StepReport& report, const Charge& path, double pace) {
   for (std::size_t i = 0; i < kCategories; ++i) report.breakdown[i] = to_seconds(SimTime{path.category[i]});
   for (std::size_t i = 0; i < kParameters; ++i) {
     report.exclusive[i] = to_seconds(SimTime{path.parameter[i]});
     report.by_parameter[i] = to_seconds(SimTime{path.parameter[i]} + SimTime{path.also[i]});
   }
+  // All of it scales with the pace of the slowest node: t exp(s z) grows by t s z for each unit of log s.
+  report.by_parameter[static_cast<std::size_t>(Parameter::node_spread)] = report.step * pace;
   for (const OperatorTicks& o : path.operators) {
     report.by_operator.emplace_back(std::string(o.name), to_seconds(o.time));
   }
@@ -203,7 +206,8 @@ StepReport StepModel::simulate(StepOptions options) const {
   report.step = to_seconds(run.end);
   report.tasks = step.program.tasks().size();
   report.events = run.events;
-  charge_report(report, fold_path(step, run, p.stages, p.slowdown()));
+  charge_report(report, fold_path(step, run, p.stages, p.slowdown()),
+                p.profile[Parameter::node_spread] * slowest_of(p.job.cluster.nodes));
   const double spread = log_spread(p.profile, p.job.software, log_gradient(report));
   report.low = report.step * std::exp(-kNinetyPercent * spread);
   report.high = report.step * std::exp(kNinetyPercent * spread);

@@ -448,7 +448,7 @@ struct StepBounds::State {
 };
 
 StepBounds::StepBounds(const Job& job, const Profile& profile, const topology::ChipGraph& graph)
-    : state_(new State{job, profile, on_stack(profile, job.software), graph, {}, {}}) {}
+    : state_(new State{job, profile, on_job(profile, job), graph, {}, {}}) {}
 
 StepBounds::~StepBounds() = default;
 
@@ -463,7 +463,7 @@ SimTime StepBounds::without_contention(const Strategy& s, int micro_batches) {
 }
 
 SimTime compute_bound(const Job& job, const Strategy& s, const Profile& profile, int micro_batches) {
-  const Profile scaled = on_stack(profile, job.software);
+  const Profile scaled = on_job(profile, job);
   const LayerModel model(job, s, scaled);
   const std::vector<int> layers = layers_per_chunk(job.architecture, s);
   const int stages = s.pipeline_parallel;
