@@ -250,16 +250,15 @@ void LayerModel::to_experts(OperatorList& list, std::string_view name) const {
                   .bytes = Bytes(element_bytes_ * experts_ * expert_tokens_ * a_.hidden)});
 }
 
-void LayerModel::experts(OperatorList& list, bool reduce_output) const {
+void LayerModel::experts(OperatorList& list) const {
   enter(list, "mlp input");
   list.push_back(matmul("router", tokens_, a_.hidden, a_.experts));
   to_experts(list, "tokens to experts");
   list.push_back(expert_product("gate_up", a_.hidden, 2 * mlp_width_));
   list.push_back(elements("activation", kGatedPasses * experts_ * expert_tokens_ * mlp_width_));
-  // The gradient of the router's weights needs what the experts return, so a recomputation goes that far.
   list.push_back(expert_product("down", mlp_width_, a_.hidden));
   to_experts(list, "tokens back");
-  if (reduce_output) leave(list, "down output");
+  leave(list, "down output");
 }
 
 void LayerModel::experts_backward(OperatorList& list) const {
@@ -279,13 +278,12 @@ void LayerModel::experts_backward(OperatorList& list) const {
   matmul_backward(list, "router", tokens_, a_.hidden, a_.experts);
 }
 
-void LayerModel::mlp(OperatorList& list, bool reduce_output) const {
-  if (a_.experts > 0) return experts(list, reduce_output);
+void LayerModel::mlp(OperatorList& list) const {
+  if (a_.experts > 0) return experts(list);
   const bool gated = a_.mlp == Mlp::gated;
   enter(list, "mlp input");
   list.push_back(matmul("gate_up", tokens_, a_.hidden, (gated ? 2 : 1) * mlp_width_));
   list.push_back(elements("activation", (gated ? kGatedPasses : kPlainPasses) * tokens_ * mlp_width_));
-  if (!reduce_output) return;
   list.push_back(matmul("down", tokens_, mlp_width_, a_.hidden));
   leave(list, "down output");
 }
@@ -308,7 +306,7 @@ OperatorList LayerModel::layer_forward() const {
   norm(list);
   attention_block(list);
   norm(list);
-  mlp(list, true);
+  mlp(list);
   return list;
 }
 
@@ -319,13 +317,13 @@ OperatorList LayerModel::layer_backward() const {
                   .seconds = Seconds(p_[Parameter::layer_overhead]),
                   .parameter = Parameter::layer_overhead});
   if (s_.recompute.full) {
-    norm(list);  // the layer's forward; its last product and reduce-scatter are not needed
+    norm(list);  // the layer's forward, all of it: see operators.h
     attention_block(list);
     norm(list);
-    mlp(list, false);
+    mlp(list);
   }
   enter(list, "down gradient");
-  if (s_.recompute.mlp) mlp(list, false);
+  if (s_.recompute.mlp) mlp(list);
   if (s_.recompute.activation_multiply && gated)
     list.push_back(elements("product again", tokens_ * mlp_width_));
   if (s_.recompute.rms_norm)
