@@ -84,7 +84,8 @@ class Problem {
       require(positive(observations[i].log_sd),
               "the spread of observation " + number(i) + " is not positive");
     }
-    require(observations.empty() || predict != nullptr || linearise != nullptr, "no function predicts the observations");
+    require(observations.empty() || predict != nullptr || linearise != nullptr,
+            "no function predicts the observations");
   }
 
   const std::vector<std::size_t>& free() const { return free_; }

@@ -24,9 +24,9 @@ constexpr int kBertPositions = 512;
 models::Architecture architecture_of(const MeasuredRun& run) {
   models::Architecture a;
   a.name = run.model;
-  a.family = says(run.model, "BERT")   ? models::Family::bert
-             : run.mlp == "plain" ? models::Family::gpt
-                                       : models::Family::llama;
+  a.family = says(run.model, "BERT") ? models::Family::bert
+             : run.mlp == "plain"    ? models::Family::gpt
+                                     : models::Family::llama;
   a.layers = run.layers;
   a.hidden = run.hidden;
   a.intermediate = run.intermediate;
@@ -73,7 +73,8 @@ std::string release_of(const std::string& text) {
 std::string no_use(const MeasuredRun& run) {
   if (run.quality == "D") return "quality D: contradicts itself";
   if (run.quality != "A" && run.quality != "B") {
-    return "quality " + (run.quality.empty() ? "not stated" : run.quality) + ": something essential is missing";
+    return "quality " + (run.quality.empty() ? "not stated" : run.quality) +
+           ": something essential is missing";
   }
   if (!says(run.hardware, "trn1")) return "not on trn1";
   if (!run.step_seconds || !(*run.step_seconds > 0)) return "no step time";
@@ -117,8 +118,7 @@ MappedRuns map_runs(const std::vector<MeasuredRun>& runs, const topology::Instan
     // BERT-Large's config.json, and the defaults of Megatron-LM, have dropout of 0.1 on probabilities.
     step.job.architecture.dropout = framework_of(run) == "bert" || framework_of(run) == "megatron";
     step.strategy = run.strategy;
-    step.strategy.kv_replicator =
-        std::max(1, run.strategy.tensor_parallel / step.job.architecture.kv_heads);
+    step.strategy.kv_replicator = std::max(1, run.strategy.tensor_parallel / step.job.architecture.kv_heads);
     step.configuration = configuration_of(run.model, step.job, step.strategy);
     reason = models::StepModel::not_modelled(step.job, step.strategy);
     if (reason.empty()) {

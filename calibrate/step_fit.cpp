@@ -20,7 +20,7 @@ constexpr std::size_t kParameters = static_cast<std::size_t>(Parameter::count);
 constexpr double kCollectiveStep = 1e-3;  ///< of the differences, in logarithms
 /// What the build of nccom-test and its runtime may reach of, other than the training stacks did.
 constexpr std::array kRates = {Parameter::dma_fraction, Parameter::link_fraction, Parameter::efa_fraction};
-constexpr double kGrid = 0.05;            ///< of CollectiveBench, in logarithms
+constexpr double kGrid = 0.05;  ///< of CollectiveBench, in logarithms
 
 /// Parameters that steps or collectives can move.
 std::vector<Parameter> fitted_parameters(const models::Profile& prior) {
@@ -37,8 +37,9 @@ std::vector<Parameter> fitted_parameters(const models::Profile& prior) {
 auto program_key(const MeasuredStep& s) {
   const models::Architecture& a = s.job.architecture;
   return std::tuple(a.family, a.layers, a.hidden, a.intermediate, a.heads, a.kv_heads, a.head_dim,
-                    a.vocabulary, a.mlp, a.dropout, fuses_softmax(s.job.software), s.job.cluster.instance.name, s.job.cluster.nodes,
-                    s.job.training.sequence, s.job.training.global_batch, s.strategy);
+                    a.vocabulary, a.mlp, a.dropout, fuses_softmax(s.job.software),
+                    s.job.cluster.instance.name, s.job.cluster.nodes, s.job.training.sequence,
+                    s.job.training.global_batch, s.strategy);
 }
 
 std::vector<double> medians(const models::Profile& profile) {
@@ -64,9 +65,8 @@ StepBench::StepBench(const std::vector<MeasuredStep>& steps) : steps_(steps) {
     auto& graph = graphs_[s.job.cluster.instance.name];
     if (!graph) graph = std::make_unique<topology::ChipGraph>(s.job.cluster.instance);
     const std::string group = s.group.empty() ? "row " + s.id : s.group;
-    const auto [it, first] =
-        known.try_emplace({program->second, s.job.software.framework, s.job.software.release, group},
-                          observations_.size());
+    const auto [it, first] = known.try_emplace(
+        {program->second, s.job.software.framework, s.job.software.release, group}, observations_.size());
     if (first) observations_.push_back({{}, program->second, s.configuration, s.job.software, 0});
     observations_[it->second].rows.push_back(i);
   }
@@ -92,9 +92,8 @@ ProgramTime StepBench::time(std::size_t program, const models::Profile& of_all) 
   return of_profile.emplace(program, std::move(time)).first->second;
 }
 
-CollectiveBench::CollectiveBench(std::vector<MeasuredCollective> points, const topology::Instance& instance,
-                                 models::Profile build)
-    : points_(std::move(points)), build_(std::move(build)), timed_(points_, instance) {}
+CollectiveBench::CollectiveBench(std::vector<MeasuredCollective> points, const topology::Instance& instance)
+    : points_(std::move(points)), timed_(points_, instance) {}
 
 CollectiveBench::Answer CollectiveBench::at(const models::Profile& profile) const {
   models::Profile near = profile;
@@ -248,8 +247,8 @@ class Problem {
     points_ = &data;
     for (const Parameter p : {Parameter::host_launch, Parameter::barrier}) {
       launches_.emplace_back(p, unknowns.size());
-      unknowns.push_back({std::string(models::to_string(p)) + " of the build", data.build()[p],
-                          data.build().value(p).log_sd});
+      unknowns.push_back(
+          {std::string(models::to_string(p)) + " of the build", prior_[p], options.launch_spread});
     }
     build_ = unknowns.size();
     unknowns.push_back({"rates of the build", 1, options.build_spread});

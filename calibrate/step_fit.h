@@ -65,12 +65,11 @@ class StepBench {
 /// Points of nccom-test that count along with the steps. Remembers what it was asked.
 class CollectiveBench {
  public:
-  /// `points` as select_points() lets through; `build` has the priors of its host_launch and barrier.
-  /// Throws std::invalid_argument as predict_collectives() does.
-  CollectiveBench(std::vector<MeasuredCollective> points, const topology::Instance& instance,
-                  models::Profile build);
+  /// `points` as select_points() lets through. Throws std::invalid_argument as predict_collectives() does.
+  CollectiveBench(std::vector<MeasuredCollective> points, const topology::Instance& instance);
+  CollectiveBench(const CollectiveBench&) = delete;  // timed_ refers to points_
+  CollectiveBench& operator=(const CollectiveBench&) = delete;
   const std::vector<MeasuredCollective>& points() const { return points_; }
-  const models::Profile& build() const { return build_; }
 
   /// Logarithms of the seconds with d / d log of kCollectiveParameters, at `profile` to first order from the
   /// nearest point of a grid of 5 % in each of these: the second order is far below their noise.
@@ -82,7 +81,6 @@ class CollectiveBench {
 
  private:
   std::vector<MeasuredCollective> points_;
-  models::Profile build_;
   CollectivePoints timed_;
   mutable std::map<std::vector<int>, Answer> known_;
 };
@@ -91,6 +89,8 @@ struct StepFitOptions {
   double collective_noise = 0.2;  ///< log-sd: what the algorithms' model misses
   /// Log-sd of the rates that the nccom-test build and its runtime reach against those of training stacks.
   double build_spread = 0.3;
+  /// Log-sd of its host_launch and barrier around the profile's: builds lie between 6 and 500 us.
+  double launch_spread = 2;
   std::function<bool(const StepObservation&)> use;  ///< empty: all
 };
 

@@ -202,10 +202,10 @@ std::vector<Regret> regrets_of(const std::vector<Row>& rows) {
   std::map<std::string, std::map<std::string, Choice>> jobs;
   for (const Row& row : rows) {
     const MeasuredStep& s = *row.step;
-    const std::string job =
-        fmt::format("{}, {} nodes, sequence {}, global batch {}", s.job.architecture.name,
-                    s.job.cluster.nodes, s.job.training.sequence, s.job.training.global_batch);
-    Choice& c = jobs[job][describe(s.strategy) + " (" + s.job.software.framework + ")"];
+    const std::string job = fmt::format("{} on {} nodes, sequence {}, global batch {}, {}",
+                                        s.job.architecture.name, s.job.cluster.nodes, s.job.training.sequence,
+                                        s.job.training.global_batch, to_string(s.strategy.precision));
+    Choice& c = jobs[job][describe(s.strategy)];
     c.measured.emplace_back(std::log(s.seconds), row.weight);
     c.predicted.emplace_back(std::log(row.predicted), row.weight);
   }

@@ -26,8 +26,9 @@ struct StepValidation {
     double error = 0;                         ///< predicted / measured - 1
     double spread = 0;                        ///< log-sd
     double weight = 1;                        ///< 1 / rows of its run group
-    double by_mfu = 0;     ///< s, from the mean MFU of the other configurations of its kind
-    double by_oracle = 0;  ///< s, from the mean of its own configuration, precision and batch: the noise floor
+    double by_mfu = 0;  ///< s, from the mean MFU of the other configurations of its kind
+    double by_oracle =
+        0;  ///< s, from the mean of its own configuration, precision and batch: the noise floor
     bool covered() const { return low <= step->seconds && step->seconds <= high; }
     double half_width() const;  ///< of the interval over the prediction
   };
@@ -51,10 +52,11 @@ struct RatioErrors {
 };
 RatioErrors ratio_errors(const std::vector<const StepValidation::Row*>& rows);
 
-/// A job that was measured with several strategies.
+/// A job (network, nodes, sequence, batch, precision) that was measured with several strategies, on whatever
+/// stacks and releases.
 struct Regret {
   std::string job;
-  std::string picked, best;  ///< configurations and frameworks
+  std::string picked, best;  ///< strategies
   int choices = 0;
   double regret = 0;  ///< measured time of the pick over that of the best, minus 1
 };

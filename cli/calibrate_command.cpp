@@ -12,11 +12,13 @@
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/options.h"
+#include "cli/step_calibration.h"
 #include "cli/training_logs.h"
 #include "io/atomic_write.h"
 #include "io/document.h"
 #include "io/log_json.h"
 #include "io/profile_json.h"
+#include "io/sha256.h"
 #include "units/diagnostic.h"
 
 namespace trnplan::cli {
@@ -178,7 +180,8 @@ std::vector<LogFile> read_files(const Options& o) {
   std::vector<Diagnostic> faults;
   for (const std::string& path : o.files) {
     try {
-      files.push_back({path, calibrate::detect(read_log(path), path, stated_command(o))});
+      const std::string text = read_log(path);
+      files.push_back({path, io::sha256(text), calibrate::detect(text, path, stated_command(o))});
     } catch (const InputError& e) {
       faults.insert(faults.end(), e.faults().begin(), e.faults().end());
     }
@@ -385,6 +388,36 @@ void write_profile(const CollectiveFit& fit, const io::Catalog& catalog, const s
   remark("wrote " + o.out);
 }
 
+/// Whole steps, with the points beside them.
+int run_steps(StepInputs inputs, const models::Profile& profile, const io::Catalog& catalog,
+              const std::string& read, const Options& o) {
+  if (o.no_fit) {
+    throw InputError({{"command line", 0, 0},
+                      "--no-fit",
+                      "there are steps among the files",
+                      "set a profile beside them with: trnplan validate RUNS.csv --leave-out none"});
+  }
+  const std::string name = o.out.empty() ? "fitted" : std::filesystem::path(o.out).stem().string();
+  const StepCalibration c = calibrate_steps(std::move(inputs), profile, catalog, name);
+  if (!o.out.empty()) {
+    io::write_file(o.out, step_profile_json(c, catalog), o.force);
+    remark("wrote " + o.out);
+  }
+  print(o.common.json() ? step_profile_json(c, catalog) : read + step_fit_text(c));
+  return kDone;
+}
+
+/// The runs, samples, points and fingerprints of all files.
+StepInputs step_inputs(const std::vector<LogFile>& files, const std::vector<MeasuredCollective>& points,
+                       const std::vector<calibrate::StepSample>& samples, const std::optional<WhatRan>& ran) {
+  StepInputs inputs{{}, points, samples, ran, {}};
+  for (const LogFile& file : files) {
+    inputs.runs.insert(inputs.runs.end(), file.content.runs.begin(), file.content.runs.end());
+    inputs.files.push_back({std::filesystem::path(file.path).filename().string(), file.sha256});
+  }
+  return inputs;
+}
+
 int run(const Options& o) {
   check_options(o);
   if (!o.out.empty()) io::check_file(o.out, o.force);
@@ -410,6 +443,10 @@ int run(const Options& o) {
     remark(d);
   }
   const std::vector<calibrate::StepSample> steps = step_samples(files, ran);
+  if (StepInputs inputs = step_inputs(files, points, steps, ran); has_steps(inputs)) {
+    const std::string read = files_text(files, readings, points) + of_job_text(steps, files, ran);
+    return run_steps(std::move(inputs), prior, catalog, read, o);
+  }
   if (points.empty()) return report(files, readings, steps, ran, o);
   const calibrate::Selection chosen = calibrate::select_points(points, instance, prior);
   if (chosen.points.empty()) throw InputError(reasons(chosen.left_out));

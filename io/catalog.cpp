@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "io/calibration.h"
 #include "units/product.h"
 
 namespace trnplan::io {
@@ -528,6 +529,11 @@ models::Profile read_profile(const Node& node, const Catalog* catalog, int bases
   } else if (base.empty()) {
     map.fault("algorithms", "this key is missing",
               "add the sizes at which collectives change; see docs/models.md");
+  }
+  if (const Node* calibration = map.raw("calibration"); calibration != nullptr && !calibration->is_null()) {
+    profile.calibration = calibration_from(*calibration, profile, faults);
+  } else if (profile.calibration != nullptr) {
+    profile.calibration = calibration_beside(*profile.calibration, profile, parameters);
   }
   map.finish();
   throw_if_any(std::move(faults));

@@ -12,7 +12,7 @@ namespace trnplan::models {
 struct MeasuredRun {
   std::string id;
   std::string group;  ///< rows of one log share it: one observation; "" on its own
-  std::string kind;  ///< train, train-gpu, collective, memory, recipe, oom, ...
+  std::string kind;   ///< train, train-gpu, collective, memory, recipe, oom, ...
   std::string
       quality;  ///< A log or fully specified, B published with layout, C something missing, D inconsistent
   std::string source;
@@ -26,7 +26,7 @@ struct MeasuredRun {
   int intermediate = 0;
   int heads = 0;
   int kv_heads = 0;
-  int vocabulary = 0;    ///< padded where the framework pads
+  int vocabulary = 0;  ///< padded where the framework pads
   int sequence = 0;
   int global_batch = 0;
   std::string mlp;        ///< gated or plain

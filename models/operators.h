@@ -13,9 +13,9 @@
 //   elementwise      passes over elements at 128 lanes x 1.12 GHz * vector_efficiency
 // Collectives per layer with sequence parallel: forward 2 all-gathers and 2 reduce-scatters, backward 4 and 2
 // (two gathers restore saved shards), an all-reduce of dK and dV when KV heads are replicated; full recompute
-// repeats the whole forward, LlamaMLP its own, with all-gather and reduce-scatter: torch-xla threads one token
-// through all collectives (pytorch/xla torch_xla/core/xla_model.py), so the compiler keeps the last one and
-// the product before it although nothing reads their result (inferred). Without sequence parallel 2
+// repeats the whole forward, LlamaMLP its own, with all-gather and reduce-scatter: torch-xla threads one
+// token through all collectives (pytorch/xla torch_xla/core/xla_model.py), so the compiler keeps the last one
+// and the product before it although nothing reads their result (inferred). Without sequence parallel 2
 // all-reduces each way. Source: aws-neuron/neuronx-distributed fbac349
 // src/neuronx_distributed/parallel_layers/{layers,layers_utils,mappings}.py, modules/qkv_linear_utils.py.
 // Context parallel (ring attention; kernels/ring_attention_kernel.py, utils/batch_utils.py): each rank has a

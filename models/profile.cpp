@@ -8,39 +8,24 @@ namespace trnplan::models {
 
 namespace {
 
+/// Added to the diagonal of correlations before they must be positive definite: files round.
+constexpr double kCovarianceSlack = 1e-3;
+
 struct Name {
   std::string_view key;
   std::string_view unit;
 };
 
 constexpr std::array<Name, static_cast<std::size_t>(Parameter::count)> kNames = {{
-    {"matmul_efficiency", "1"},
-    {"matmul_hbm_traffic", "1"},
-    {"fp32_slowdown", "1"},
-    {"hbm_fraction", "1"},
-    {"flash_efficiency", "1"},
-    {"score_traffic", "1"},
-    {"vector_efficiency", "1"},
-    {"link_fraction", "1"},
-    {"dma_fraction", "1"},
-    {"in_graph_alpha", "s"},
-    {"hop_latency", "s"},
-    {"host_launch", "s"},
-    {"barrier", "s"},
-    {"efa_fraction", "1"},
-    {"efa_latency", "s"},
-    {"overlap_slowdown", "1"},
-    {"layer_overhead", "s"},
-    {"graph_launch", "s"},
-    {"task_launch", "s"},
-    {"bucket_overhead", "s"},
-    {"node_spread", "1"},
-    {"step_overhead", "s"},
-    {"runtime_reserve", "bytes"},
-    {"configuration_spread", "1"},
-    {"stack_spread", "1"},
-    {"release_spread", "1"},
-    {"repeat_spread", "1"},
+    {"matmul_efficiency", "1"}, {"matmul_hbm_traffic", "1"},  {"fp32_slowdown", "1"},
+    {"hbm_fraction", "1"},      {"flash_efficiency", "1"},    {"score_traffic", "1"},
+    {"vector_efficiency", "1"}, {"link_fraction", "1"},       {"dma_fraction", "1"},
+    {"in_graph_alpha", "s"},    {"hop_latency", "s"},         {"host_launch", "s"},
+    {"barrier", "s"},           {"efa_fraction", "1"},        {"efa_latency", "s"},
+    {"overlap_slowdown", "1"},  {"layer_overhead", "s"},      {"graph_launch", "s"},
+    {"task_launch", "s"},       {"bucket_overhead", "s"},     {"node_spread", "1"},
+    {"step_overhead", "s"},     {"runtime_reserve", "bytes"}, {"configuration_spread", "1"},
+    {"stack_spread", "1"},      {"release_spread", "1"},      {"repeat_spread", "1"},
 }};
 
 }  // namespace
@@ -102,6 +87,28 @@ bool scales_work(Parameter p) {
 }
 
 }  // namespace
+
+bool is_covariance(const std::vector<std::vector<double>>& matrix) {
+  const std::size_t n = matrix.size();
+  std::vector<std::vector<double>> root(n, std::vector<double>(n, 0));  // Cholesky of the correlations
+  const auto correlation = [&](std::size_t i, std::size_t j) {
+    const double scale = std::sqrt(matrix[i][i] * matrix[j][j]);
+    return scale > 0 ? matrix[i][j] / scale : 0;
+  };
+  for (std::size_t i = 0; i < n; ++i) {
+    if (matrix[i].size() != n || !(matrix[i][i] >= 0)) return false;
+    for (std::size_t j = 0; j <= i; ++j) {
+      const bool alone = matrix[i][i] == 0 || matrix[j][j] == 0;
+      if (!std::isfinite(matrix[i][j]) || matrix[i][j] != matrix[j][i]) return false;
+      if (alone && matrix[i][j] != 0) return false;
+      double rest = i == j ? 1 + kCovarianceSlack : correlation(i, j);
+      for (std::size_t k = 0; k < j; ++k) rest -= root[i][k] * root[j][k];
+      if (i == j && !(rest > 0)) return false;
+      root[i][j] = i == j ? std::sqrt(rest) : rest / root[j][j];
+    }
+  }
+  return true;
+}
 
 double slowest_of(int count) {
   const double share = (count - 0.375) / (count + 0.25);

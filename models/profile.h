@@ -41,9 +41,9 @@ enum class Parameter : std::size_t {
   step_overhead,     ///< seconds per step on the host
   runtime_reserve,   ///< bytes per core held by runtime, collectives, code
   configuration_spread,  ///< log-sd of step time between configurations, unexplained
-  stack_spread,    ///< log-sd of step time between frameworks; added when the framework is unknown
-  release_spread,  ///< log-sd of step time between releases of one; added when the release is unknown
-  repeat_spread,   ///< log-sd of step time between runs of one program on one release
+  stack_spread,          ///< log-sd of step time between frameworks; added when the framework is unknown
+  release_spread,        ///< log-sd of step time between releases of one; added when the release is unknown
+  repeat_spread,         ///< log-sd of step time between runs of one program on one release
   count
 };
 
@@ -96,6 +96,10 @@ struct Calibration {
   /// semi-definite; zero where something is known exactly.
   std::vector<std::vector<double>> covariance;
 };
+
+/// A square matrix that is symmetric and, up to a thousandth of its diagonal, positive semi-definite. Rows of
+/// zeros are allowed. Cost: O(rows^3).
+bool is_covariance(const std::vector<std::vector<double>>& matrix);
 
 struct Job;
 
