@@ -47,6 +47,19 @@ double weight(Loss loss, double s) {
   return 1;
 }
 
+/// d^2/dr^2 of rho(r^2) / 2, at least 0: rho' + 2 s rho''.
+double curvature(Loss loss, double s) {
+  switch (loss) {
+    case Loss::soft_l1:
+      return std::pow(1 + s, -1.5);
+    case Loss::student_t:
+      return std::max(0.0, (kStudentFreedom + 1) * (kStudentFreedom - s) / std::pow(kStudentFreedom + s, 2));
+    case Loss::gaussian:
+      break;
+  }
+  return 1;
+}
+
 bool positive(double value) {
   return std::isfinite(value) && value > 0;
 }
@@ -141,7 +154,7 @@ class Problem {
 
   /// J' W J + V and J' W r + V z, V the weights of the priors.
   std::pair<MatrixXd, VectorXd> normal(const VectorXd& z, const VectorXd& r) const {
-    const MatrixXd jacobian = linearise_ ? derivatives(z) : differences(z);
+    const MatrixXd jacobian = jacobian_at(z);
     VectorXd of_prior(size());
     for (Eigen::Index j = 0; j < size(); ++j) of_prior[j] = weight(prior(j), z[j] * z[j]);
     VectorXd weights(r.size());
@@ -150,6 +163,17 @@ class Problem {
     MatrixXd hessian = jacobian.transpose() * weighted;
     hessian.diagonal() += of_prior;
     return {hessian, weighted.transpose() * r + of_prior.cwiseProduct(z)};
+  }
+
+  /// The Hessian of the cost, with the losses' second derivatives.
+  MatrixXd curvature_at(const VectorXd& z, const VectorXd& r) const {
+    const MatrixXd jacobian = jacobian_at(z);
+    VectorXd of_data(r.size());
+    for (Eigen::Index i = 0; i < r.size(); ++i) of_data[i] = curvature(options_.loss, r[i] * r[i]);
+    MatrixXd hessian = jacobian.transpose() * of_data.asDiagonal() * jacobian;
+    // Priors with their weights: a prior that is left behind must not leave its parameter without any.
+    hessian.diagonal() += prior_weights(z);
+    return hessian;
   }
 
   /// The weights of the priors at z, as in normal().
@@ -170,6 +194,8 @@ class Problem {
     last_at_ = z;
     return last_.predicted;
   }
+
+  MatrixXd jacobian_at(const VectorXd& z) const { return linearise_ ? derivatives(z) : differences(z); }
 
   MatrixXd differences(const VectorXd& z) const {
     MatrixXd jacobian(static_cast<Eigen::Index>(observations_.size()), size());
@@ -272,6 +298,7 @@ FitResult solve(const Problem& problem, const std::vector<FitParameter>& paramet
   result.covariance.assign(count, std::vector<double>(count, 0));
   if (n == 0) return result;
   const MatrixXd identity = MatrixXd::Identity(n, n);
+  if (options.exact_curvature) hessian = problem.curvature_at(z, r);
   MatrixXd covariance = hessian.llt().solve(identity);
   if (options.scale_noise && r.size() > 0) {
     const double decided = static_cast<double>(n) - covariance.diagonal().dot(problem.prior_weights(z));

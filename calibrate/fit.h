@@ -57,6 +57,10 @@ struct FitOptions {
   Loss loss = Loss::soft_l1;
   double step = 1e-4;        ///< of the differences, in the logarithm of the parameter
   bool scale_noise = false;  ///< c above may exceed 1
+  /// Covariance with the second derivative of the loss, 2 rho'(s) + 4 s rho''(s) over 2 but at least 0, in
+  /// place of the weights: what is far off then says nothing of how sure the optimum is, and ordinary
+  /// residuals say less than a Gaussian's.
+  bool exact_curvature = false;
 };
 
 struct FitResult {

@@ -316,6 +316,7 @@ StepFit fit_steps(const StepBench& bench, const CollectiveBench* collectives, co
   // In prior standard deviations, and of the cost: both far below what the noise lets one see.
   of_fit.tolerance = 1e-3;
   of_fit.least_gain = 1e-6;
+  of_fit.exact_curvature = true;
   return problem.result(fit_linearised(
       problem.unknowns, problem.observations,
       [&](const std::vector<double>& values) { return problem.linearise(values); }, of_fit));

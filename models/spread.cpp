@@ -14,8 +14,9 @@ double square(double x) {
   return x * x;
 }
 
-/// g' S g. Entries of g beyond the parameters are those of stacks.
-double variance_of(const std::vector<double>& g, const Profile& profile) {
+}  // namespace
+
+double log_variance(const Profile& profile, const std::vector<double>& g) {
   double variance = 0;
   if (profile.calibration == nullptr) {
     for (std::size_t i = 0; i < kCount; ++i) variance += square(g[i] * profile.values[i].log_sd);
@@ -27,8 +28,6 @@ double variance_of(const std::vector<double>& g, const Profile& profile) {
   }
   return std::max(0.0, variance);
 }
-
-}  // namespace
 
 std::vector<double> log_gradient(const StepReport& report) {
   std::vector<double> g(kCount, 0);
@@ -54,18 +53,7 @@ double log_spread(const Profile& profile, const Software& software, std::vector<
   } else if (software.framework.empty() || software.release.empty()) {
     variance += square(profile[Parameter::stack_spread]);
   }
-  return std::sqrt(variance + variance_of(g, profile));
-}
-
-double probability_faster(const StepReport& a, const StepReport& b, const Profile& profile) {
-  std::vector<double> difference = log_gradient(a);
-  const std::vector<double> other = log_gradient(b);
-  for (std::size_t i = 0; i < difference.size(); ++i) difference[i] -= other[i];
-  const double ratio = std::log(b.step / a.step);
-  const double spread =
-      std::sqrt(variance_of(difference, profile) + 2 * square(profile[Parameter::configuration_spread]));
-  if (!(spread > 0)) return ratio > 0 ? 1 : ratio < 0 ? 0 : 0.5;
-  return 0.5 * std::erfc(-ratio / spread / std::sqrt(2.0));
+  return std::sqrt(variance + log_variance(profile, g));
 }
 
 }  // namespace trnplan::models

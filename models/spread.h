@@ -1,4 +1,4 @@
-// How sure a predicted step time is, and which of two is the shorter one.
+// How sure a predicted step time is.
 //
 // To first order in the logarithms, with g = d log step / d log theta from the critical path and S the
 // covariance of theta (parameters, then the factors of software stacks; docs/models.md, "Uncertainty"):
@@ -24,11 +24,7 @@ std::vector<double> log_gradient(const StepReport& report);
 /// sigma above. `profile` and `software` are those of the simulation, `gradient` is log_gradient() of it.
 double log_spread(const Profile& profile, const Software& software, std::vector<double> gradient);
 
-/// P(step of a < step of b) for two strategies of one job on one software stack: the stack's factor is the
-/// same for both and cancels, shared parameters count by the difference of the gradients, and each
-/// configuration has its own unexplained part:
-///   Phi( log(b / a) / sqrt( (g_a - g_b)' S (g_a - g_b) + 2 configuration_spread^2 ) )
-/// 1/2 when both are equal. Cost: O(parameters^2).
-double probability_faster(const StepReport& a, const StepReport& b, const Profile& profile);
+/// g' S g; `gradient` is that of the parameters, then, where it is longer, of the calibration's stacks.
+double log_variance(const Profile& profile, const std::vector<double>& gradient);
 
 }  // namespace trnplan::models
