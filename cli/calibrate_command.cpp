@@ -485,6 +485,7 @@ int run(const Options& o) {
 
 void add_calibrate(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<Options>();
+  o->common.profile = "trn1-datasheet";  // what a fit starts from
   CLI::App* command = app.add_subcommand(
       "calibrate", "Read logs of runs, and fit a profile to them: whole steps, collectives");
   command

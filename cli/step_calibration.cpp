@@ -47,8 +47,8 @@ void round_values(models::Profile& profile, const std::vector<StepFit::Estimate>
 }
 
 void add_sources(StepFit& fit) {
-  const std::string data =
-      fmt::format("{} steps and {} nccom-test points", fit.observations, fit.collectives);
+  const std::string data = fmt::format("{} step{} and {} nccom-test points", fit.observations,
+                                       fit.observations == 1 ? "" : "s", fit.collectives);
   for (StepFit::Estimate& e : fit.estimates) {
     fit.profile.value(e.parameter).source =
         e.verdict == "at prior" ? fmt::format("at prior: not moved by {}; prior {:.4g}, log-sd {:.2f}", data,

@@ -329,7 +329,20 @@ variant 's/model_parallel_size: 32/model_parallel_size: ${oc.env:TP}/'
 expect 0 'instance: .* cannot be resolved here'        -- check "$work/variant.yaml"
 
 # ---- validate ----
-refuse 'validate: nothing to validate'              -- validate
+printf 'id,kind,model,hardware,nodes,tp,pp,dp,global_batch,seq_len,step_s\nT1,train,m,trn1.32xlarge,1,8,1,4,64,2048,1\n' >"$work/runs.csv"
+refuse 'no row is a training run that can be predicted' -- validate "$work/runs.csv"
+refuse 'runs: a table of runs is for step times'    -- validate "$work/runs.csv" --memory
+refuse 'one of the two at a time'                   -- validate --memory --goodput
+refuse '--leave-out'                                --usage validate --leave-out row
+expect 0 '^decoders '                               -- validate --leave-out none
+expect 0 '"coverage_90"'                            -- validate --leave-out none --format json
+head -n 1 "$source/catalog/measured-runs.csv" >"$work/runs.csv"
+grep '^T175,' "$source/catalog/measured-runs.csv" | sed 's/^T175/NEW/' >>"$work/runs.csv"
+expect 0 '^NEW '                                    -- validate "$work/runs.csv" --leave-out none --rows
+refuse '--no-fit: there are steps'                  -- calibrate "$work/runs.csv" --no-fit
+expect 0 '^1 step of 1 program '                   -- calibrate "$work/runs.csv" --profile trn1-datasheet --out "$work/steps.json"
+verify 'the profile does not say its prior' grep -q '"prior": "trn1-datasheet"' "$work/steps.json"
+expect 0 '90 %'                                     -- simulate "$example" --strategy tp=32 --profile "$work/steps.json"
 refuse 'unknown profile'                            -- validate --memory --profile none
 
 # ---- collective ----
