@@ -145,9 +145,12 @@ StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profil
 }
 
 std::string step_fit_text(const StepCalibration& c) {
-  std::string text =
-      fmt::format("\n{} steps of {} programs and {} nccom-test points; {} iterations\n", c.fit.observations,
-                  c.data->bench->programs(), c.fit.collectives, c.fit.iterations);
+  const auto counted = [](std::size_t count, const char* word) {
+    return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
+  };
+  std::string text = fmt::format("\n{} of {} and {}; {} iterations\n", counted(c.fit.observations, "step"),
+                                 counted(c.data->bench->programs(), "program"),
+                                 counted(c.fit.collectives, "nccom-test point"), c.fit.iterations);
   text += fmt::format("\n{:<20} {:>18} {:>18}  {}\n", "parameter", "prior", "fitted",
                       "spread left of the prior's");
   for (const StepFit::Estimate& e : c.fit.estimates) {
