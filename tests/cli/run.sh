@@ -413,7 +413,7 @@ verify 'a bandwidth of one rank' bash -c "! grep -q bandwidth '$out'"
 expect 0 '^all_reduce of 0 bytes'            -- collective allr --bytes 0
 verify 'a bandwidth of nothing' bash -c "! grep -q bandwidth '$out'"
 expect 0 '^all_reduce of 1 byte, '           -- collective allr --bytes 1 -d uint8
-expect 0 '^  profile +trn1-datasheet$'       -- collective allr --bytes 1M
+expect 0 '^  profile +trn1$'       -- collective allr --bytes 1M
 expect 0 'in a graph .* us, 90 % between [0-9.]+ and [0-9.]+ us' -- collective allr --bytes 1M
 expect 0 '"seconds_90": \['                  -- collective allr --bytes 1M --format json
 expect 0 '^all_reduce of 33554432 bytes'     -- collective allr -n 20 -w 5 --check -s host-a host-b
@@ -422,7 +422,7 @@ expect 0 '^all_reduce of 33554432 bytes'     -- collective -n 20 --check=random 
 expect 0 '^all_reduce of 33554432 bytes'     -- collective -r 8 -c allr
 verify 'does not say that --check is ignored' grep -q 'iters.*does not depend on them' "$err"
 expect 0 'GiB are more than the 16 GiB'      -- collective allr --bytes 32G
-expect 0 'timed with the parameters of trn1-datasheet \(trn1\)' -- collective allr --instance trn2.48xlarge
+expect 0 'timed with the parameters of trn1 \(trn1\)' -- collective allr --instance trn2.48xlarge
 expect 0 'does not apply here, it needs one rank on every chip' -- collective allr --bytes 1M --algorithm torus
 expect 0 'does not apply here, it is for all_reduce only' -- collective allg --bytes 1M --algorithm one-step
 expect 0 'does not apply here, permute has one way' -- collective permute --bytes 1M --algorithm ring
@@ -517,7 +517,7 @@ for table in 'allr --ranks 64 --nodes 2' 'allg --ranks 8 --nodes 1'; do
   read -ra words <<<"$table"
   run collective "${words[@]}" -b 1K -e 1G -f 4
   cp "$out" "$work/own.txt"
-  expect 0 ': median error 0\.0 %, worst [+-]0\.[01] %' -- calibrate "$work/own.txt" --op "${words[@]}" --no-fit
+  expect 0 ': median error 0\.0 %, worst [+-]0\.[01] %' -- calibrate "$work/own.txt" --op "${words[@]}" --no-fit --profile trn1
 done
 run collective allr -b 1K -e 1M --in-graph
 cp "$out" "$work/inside.txt"
