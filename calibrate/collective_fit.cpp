@@ -193,6 +193,22 @@ Selection select_points(const std::vector<MeasuredCollective>& points, const top
   return out;
 }
 
+struct CollectivePoints::State {
+  Bench bench;
+};
+CollectivePoints::CollectivePoints(const std::vector<MeasuredCollective>& points,
+                                   const topology::Instance& instance)
+    : state_(new State{Bench(instance, setups_of(points, instance))}) {}
+CollectivePoints::~CollectivePoints() = default;
+CollectivePoints::CollectivePoints(CollectivePoints&&) noexcept = default;
+CollectivePoints& CollectivePoints::operator=(CollectivePoints&&) noexcept = default;
+
+std::vector<double> CollectivePoints::seconds(const models::Profile& profile) const {
+  std::vector<double> all;
+  for (const models::CollectiveTiming& t : state_->bench.time(profile)) all.push_back(t.nccom_seconds.value);
+  return all;
+}
+
 CollectiveFit predict_collectives(const std::vector<MeasuredCollective>& points,
                                   const topology::Instance& instance, const models::Profile& profile) {
   CollectiveFit out;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,22 @@ std::vector<MeasuredCollective> points_of(const NccomTable& table, const std::st
 /// ranks.
 Selection select_points(const std::vector<MeasuredCollective>& points, const topology::Instance& instance,
                         const models::Profile& profile);
+
+/// Points that can be predicted, and what profiles say of them.
+class CollectivePoints {
+ public:
+  /// Keeps a reference to `points`. Throws std::invalid_argument as predict_collectives() does.
+  CollectivePoints(const std::vector<MeasuredCollective>& points, const topology::Instance& instance);
+  ~CollectivePoints();
+  CollectivePoints(CollectivePoints&&) noexcept;
+  CollectivePoints& operator=(CollectivePoints&&) noexcept;
+  /// What nccom-test would print of each. Cost: O(ranks) a point.
+  std::vector<double> seconds(const models::Profile& profile) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 /// What `profile` says of points that select_points() let through; no estimates. The result refers to
 /// `points`. Throws std::invalid_argument when there is none, or one that cannot be predicted.

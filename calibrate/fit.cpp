@@ -20,6 +20,8 @@ using Eigen::VectorXd;
 constexpr double kStudentFreedom = 4;
 /// A trial step changes no parameter by more than a factor e^2: wide priors would else probe absurd values.
 constexpr double kLongestStep = 2;
+/// Gains of the cost below this share of it are rounding.
+constexpr double kRounding = 1e-15;
 
 double rho(Loss loss, double s) {
   switch (loss) {
@@ -45,6 +47,19 @@ double weight(Loss loss, double s) {
   return 1;
 }
 
+/// d^2/dr^2 of rho(r^2) / 2, at least 0: rho' + 2 s rho''.
+double curvature(Loss loss, double s) {
+  switch (loss) {
+    case Loss::soft_l1:
+      return std::pow(1 + s, -1.5);
+    case Loss::student_t:
+      return std::max(0.0, (kStudentFreedom + 1) * (kStudentFreedom - s) / std::pow(kStudentFreedom + s, 2));
+    case Loss::gaussian:
+      break;
+  }
+  return 1;
+}
+
 bool positive(double value) {
   return std::isfinite(value) && value > 0;
 }
@@ -61,8 +76,12 @@ std::string number(std::size_t index) {
 class Problem {
  public:
   Problem(const std::vector<FitParameter>& parameters, const std::vector<Observation>& observations,
-          const Predict& predict, const FitOptions& options)
-      : parameters_(parameters), observations_(observations), predict_(predict), options_(options) {
+          const Predict& predict, const Linearise& linearise, const FitOptions& options)
+      : parameters_(parameters),
+        observations_(observations),
+        predict_(predict),
+        linearise_(linearise),
+        options_(options) {
     require(options.max_iterations >= 0, "max_iterations is negative");
     require(positive(options.tolerance), "the tolerance is not positive");
     require(positive(options.step), "the step is not positive");
@@ -78,7 +97,8 @@ class Problem {
       require(positive(observations[i].log_sd),
               "the spread of observation " + number(i) + " is not positive");
     }
-    require(observations.empty() || predict != nullptr, "no function predicts the observations");
+    require(observations.empty() || predict != nullptr || linearise != nullptr,
+            "no function predicts the observations");
   }
 
   const std::vector<std::size_t>& free() const { return free_; }
@@ -99,7 +119,7 @@ class Problem {
   std::optional<VectorXd> logs(const VectorXd& z, bool trial) const {
     VectorXd result(static_cast<Eigen::Index>(observations_.size()));
     if (observations_.empty()) return result;
-    const std::vector<double> predicted = predict_(values(z));
+    const std::vector<double> predicted = predicted_at(z);
     require(predicted.size() == observations_.size(), std::to_string(predicted.size()) + " predictions for " +
                                                           std::to_string(observations_.size()) +
                                                           " observations");
@@ -126,41 +146,97 @@ class Problem {
   }
 
   double cost(const VectorXd& z, const VectorXd& r) const {
-    double sum = z.squaredNorm();
+    double sum = 0;
+    for (Eigen::Index j = 0; j < z.size(); ++j) sum += rho(prior(j), z[j] * z[j]);
     for (Eigen::Index i = 0; i < r.size(); ++i) sum += rho(options_.loss, r[i] * r[i]);
     return sum / 2;
   }
 
-  /// J' W J + I and J' W r + z.
+  /// J' W J + V and J' W r + V z, V the weights of the priors.
   std::pair<MatrixXd, VectorXd> normal(const VectorXd& z, const VectorXd& r) const {
-    MatrixXd jacobian(r.size(), size());
-    for (Eigen::Index j = 0; j < size() && r.size() > 0; ++j) {
+    const MatrixXd jacobian = jacobian_at(z);
+    VectorXd of_prior(size());
+    for (Eigen::Index j = 0; j < size(); ++j) of_prior[j] = weight(prior(j), z[j] * z[j]);
+    VectorXd weights(r.size());
+    for (Eigen::Index i = 0; i < r.size(); ++i) weights[i] = weight(options_.loss, r[i] * r[i]);
+    const MatrixXd weighted = weights.asDiagonal() * jacobian;
+    MatrixXd hessian = jacobian.transpose() * weighted;
+    hessian.diagonal() += of_prior;
+    return {hessian, weighted.transpose() * r + of_prior.cwiseProduct(z)};
+  }
+
+  /// The Hessian of the cost, with the losses' second derivatives.
+  MatrixXd curvature_at(const VectorXd& z, const VectorXd& r) const {
+    const MatrixXd jacobian = jacobian_at(z);
+    VectorXd of_data(r.size());
+    for (Eigen::Index i = 0; i < r.size(); ++i) of_data[i] = curvature(options_.loss, r[i] * r[i]);
+    MatrixXd hessian = jacobian.transpose() * of_data.asDiagonal() * jacobian;
+    // Priors with their weights: a prior that is left behind must not leave its parameter without any.
+    hessian.diagonal() += prior_weights(z);
+    return hessian;
+  }
+
+  /// The weights of the priors at z, as in normal().
+  VectorXd prior_weights(const VectorXd& z) const {
+    VectorXd weights(size());
+    for (Eigen::Index j = 0; j < size(); ++j) weights[j] = weight(prior(j), z[j] * z[j]);
+    return weights;
+  }
+
+ private:
+  Loss prior(Eigen::Index j) const {
+    return parameters_[free_[static_cast<std::size_t>(j)]].heavy_tails ? Loss::student_t : Loss::gaussian;
+  }
+
+  std::vector<double> predicted_at(const VectorXd& z) const {
+    if (!linearise_) return predict_(values(z));
+    last_ = linearise_(values(z));
+    last_at_ = z;
+    return last_.predicted;
+  }
+
+  MatrixXd jacobian_at(const VectorXd& z) const { return linearise_ ? derivatives(z) : differences(z); }
+
+  MatrixXd differences(const VectorXd& z) const {
+    MatrixXd jacobian(static_cast<Eigen::Index>(observations_.size()), size());
+    for (Eigen::Index j = 0; j < size() && jacobian.rows() > 0; ++j) {
       const double h = options_.step / log_sd(j);
       VectorXd above = z, below = z;
       above[j] += h;
       below[j] -= h;
       jacobian.col(j) = scaled(*logs(above, false) - *logs(below, false)) / (above[j] - below[j]);
     }
-    VectorXd weights(r.size());
-    for (Eigen::Index i = 0; i < r.size(); ++i) weights[i] = weight(options_.loss, r[i] * r[i]);
-    const MatrixXd weighted = weights.asDiagonal() * jacobian;
-    return {jacobian.transpose() * weighted + MatrixXd::Identity(size(), size()),
-            weighted.transpose() * r + z};
+    return jacobian;
   }
 
- private:
+  MatrixXd derivatives(const VectorXd& z) const {
+    MatrixXd jacobian(static_cast<Eigen::Index>(observations_.size()), size());
+    if (jacobian.rows() == 0) return jacobian;
+    if (last_at_.size() != z.size() || last_at_ != z) predicted_at(z);
+    require(last_.gradient.size() == observations_.size(), "the gradient has another number of rows");
+    for (Eigen::Index i = 0; i < jacobian.rows(); ++i) {
+      const std::vector<double>& row = last_.gradient[static_cast<std::size_t>(i)];
+      require(row.size() == parameters_.size(), "the gradient has another number of columns");
+      for (Eigen::Index j = 0; j < size(); ++j) {
+        jacobian(i, j) = row[free_[static_cast<std::size_t>(j)]] * log_sd(j) /
+                         observations_[static_cast<std::size_t>(i)].log_sd;
+      }
+    }
+    return jacobian;
+  }
+
   const std::vector<FitParameter>& parameters_;
   const std::vector<Observation>& observations_;
-  const Predict& predict_;
+  const Predict predict_;
+  const Linearise linearise_;
+  mutable Linearised last_;  ///< at last_at_: the trial that is accepted is linearised for free
+  mutable VectorXd last_at_;
   const FitOptions& options_;
   std::vector<std::size_t> free_;
 };
 
-}  // namespace
-
-FitResult fit(const std::vector<FitParameter>& parameters, const std::vector<Observation>& observations,
-              const Predict& predict, const FitOptions& options) {
-  const Problem problem(parameters, observations, predict, options);
+FitResult solve(const Problem& problem, const std::vector<FitParameter>& parameters,
+                const FitOptions& options) {
   const Eigen::Index n = problem.size();
   FitResult result;
   VectorXd z = VectorXd::Zero(n);
@@ -185,7 +261,9 @@ FitResult fit(const std::vector<FitParameter>& parameters, const std::vector<Obs
       // Where even the model promises less than rounding can show, or nothing moves, this is the optimum.
       const double promised = -(gradient.dot(step) + 0.5 * step.dot(hessian * step));
       const bool still = step.lpNorm<Eigen::Infinity>() <= options.tolerance;
-      if (step.isZero(0) || (damping > 1 && (still || promised <= 1e-15 * cost))) {
+      const bool hopeless = promised <= options.least_gain * cost;
+      if (step.isZero(0) || (damping > 1 && (still || hopeless)) ||
+          (options.least_gain > kRounding && hopeless)) {
         result.converged = true;
         break;
       }
@@ -220,13 +298,15 @@ FitResult fit(const std::vector<FitParameter>& parameters, const std::vector<Obs
   result.covariance.assign(count, std::vector<double>(count, 0));
   if (n == 0) return result;
   const MatrixXd identity = MatrixXd::Identity(n, n);
+  if (options.exact_curvature) hessian = problem.curvature_at(z, r);
   MatrixXd covariance = hessian.llt().solve(identity);
   if (options.scale_noise && r.size() > 0) {
-    const double decided = static_cast<double>(n) - covariance.trace();
+    const double decided = static_cast<double>(n) - covariance.diagonal().dot(problem.prior_weights(z));
     double squares = 0;
     for (Eigen::Index i = 0; i < r.size(); ++i) squares += weight(options.loss, r[i] * r[i]) * r[i] * r[i];
     result.noise_scale = std::max(1.0, squares / std::max(1.0, static_cast<double>(r.size()) - decided));
-    covariance = ((hessian - identity) / result.noise_scale + identity).llt().solve(identity);
+    const MatrixXd of_prior = problem.prior_weights(z).asDiagonal();
+    covariance = ((hessian - of_prior) / result.noise_scale + of_prior).llt().solve(identity);
   }
   for (Eigen::Index a = 0; a < n; ++a) {
     const std::size_t i = problem.free()[static_cast<std::size_t>(a)];
@@ -239,6 +319,19 @@ FitResult fit(const std::vector<FitParameter>& parameters, const std::vector<Obs
     }
   }
   return result;
+}
+
+}  // namespace
+
+FitResult fit(const std::vector<FitParameter>& parameters, const std::vector<Observation>& observations,
+              const Predict& predict, const FitOptions& options) {
+  return solve(Problem(parameters, observations, predict, {}, options), parameters, options);
+}
+
+FitResult fit_linearised(const std::vector<FitParameter>& parameters,
+                         const std::vector<Observation>& observations, const Linearise& linearise,
+                         const FitOptions& options) {
+  return solve(Problem(parameters, observations, {}, linearise, options), parameters, options);
 }
 
 std::string_view verdict(double prior_share) {

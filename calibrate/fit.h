@@ -26,6 +26,9 @@ struct FitParameter {
   std::string name;
   double median = 0;
   double log_sd = 0;  ///< 0: fixed
+  /// Student's t with 4 degrees of freedom in place of the normal prior: 5/2 log(1 + z^2 / 4) in place of
+  /// 1/2 z^2. For effects of which few are large.
+  bool heavy_tails = false;
 };
 
 /// A measurement and how far a right prediction may lie from it (standard deviation of the logarithm).
@@ -37,14 +40,27 @@ struct Observation {
 /// One positive prediction per observation, given the value of every parameter. Must be deterministic.
 using Predict = std::function<std::vector<double>(const std::vector<double>& values)>;
 
+/// The same with derivatives, d log predicted / d log value: a row per observation, a column per parameter.
+struct Linearised {
+  std::vector<double> predicted;
+  std::vector<std::vector<double>> gradient;
+};
+using Linearise = std::function<Linearised(const std::vector<double>& values)>;
+
 enum class Loss { gaussian, soft_l1, student_t };
 
 struct FitOptions {
   int max_iterations = 100;
   double tolerance = 1e-9;  ///< converged when no parameter moves by more, in prior standard deviations
+  /// Converged, too, when the model promises to lower the cost by less than this share of it.
+  double least_gain = 1e-15;
   Loss loss = Loss::soft_l1;
   double step = 1e-4;        ///< of the differences, in the logarithm of the parameter
   bool scale_noise = false;  ///< c above may exceed 1
+  /// Covariance with the second derivative of the loss, 2 rho'(s) + 4 s rho''(s) over 2 but at least 0, in
+  /// place of the weights: what is far off then says nothing of how sure the optimum is, and ordinary
+  /// residuals say less than a Gaussian's.
+  bool exact_curvature = false;
 };
 
 struct FitResult {
@@ -67,6 +83,12 @@ struct FitResult {
 /// `predict` throws passes through.
 FitResult fit(const std::vector<FitParameter>& parameters, const std::vector<Observation>& observations,
               const Predict& predict, const FitOptions& options = {});
+
+/// The same with the derivatives that `linearise` gives, in place of differences: one call an iteration.
+/// Throws std::invalid_argument also when the gradient has another shape.
+FitResult fit_linearised(const std::vector<FitParameter>& parameters,
+                         const std::vector<Observation>& observations, const Linearise& linearise,
+                         const FitOptions& options = {});
 
 /// What the data say about a parameter: "identified" (prior_share below 0.5), "weakly" (below 0.9) or "at
 /// prior".

@@ -27,7 +27,7 @@ models::Recompute recompute_of(std::string_view text) {
 
 models::Precision precision_of(std::string_view text) {
   if (text.find("SR") != std::string_view::npos) return models::Precision::bf16_sr;
-  if (text == "fp32") return models::Precision::fp32;
+  if (text == "fp32" || text == "FP32") return models::Precision::fp32;
   return models::Precision::mixed_precision;
 }
 
@@ -45,6 +45,7 @@ int batch_of(CsvReader& csv, int sequence) {
 MeasuredRun read_row(CsvReader& csv) {
   MeasuredRun run;
   run.id = csv.text("id");
+  run.group = csv.text("run_group");
   run.kind = csv.text("kind");
   run.quality = csv.text("quality");
   run.source = csv.text("source");
@@ -54,8 +55,15 @@ MeasuredRun read_row(CsvReader& csv) {
   run.nodes = csv.whole("nodes", 0);
   run.accelerators = csv.whole("accelerators", 0);
   run.layers = csv.whole("layers", 0);
+  run.hidden = csv.whole("hidden", 0);
+  run.intermediate = csv.whole("ffn", 0);
+  run.heads = csv.whole("heads", 0);
+  run.kv_heads = csv.whole("kv_heads", 0);
+  run.mlp = csv.text("mlp");
+  run.precision = csv.text("precision");
   run.vocabulary = csv.whole("vocab", 0);
   run.value = csv.text("value");
+  run.outlier = csv.text("notes").find("outlier") != std::string_view::npos;
   run.sequence = csv.whole("seq_len", 0);
   run.global_batch = batch_of(csv, run.sequence);
   run.step_seconds = csv.number("step_s");

@@ -12,11 +12,14 @@
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/options.h"
+#include "cli/step_calibration.h"
 #include "cli/training_logs.h"
 #include "io/atomic_write.h"
 #include "io/document.h"
 #include "io/log_json.h"
 #include "io/profile_json.h"
+#include "io/sha256.h"
+#include "io/validation_json.h"
 #include "units/diagnostic.h"
 
 namespace trnplan::cli {
@@ -178,7 +181,8 @@ std::vector<LogFile> read_files(const Options& o) {
   std::vector<Diagnostic> faults;
   for (const std::string& path : o.files) {
     try {
-      files.push_back({path, calibrate::detect(read_log(path), path, stated_command(o))});
+      const std::string text = read_log(path);
+      files.push_back({path, io::sha256(text), calibrate::detect(text, path, stated_command(o))});
     } catch (const InputError& e) {
       faults.insert(faults.end(), e.faults().begin(), e.faults().end());
     }
@@ -385,6 +389,38 @@ void write_profile(const CollectiveFit& fit, const io::Catalog& catalog, const s
   remark("wrote " + o.out);
 }
 
+/// Whole steps, with the points beside them.
+int run_steps(StepInputs inputs, const models::Profile& profile, const io::Catalog& catalog,
+              const std::vector<LogFile>& files, const std::string& read, const Options& o) {
+  if (o.no_fit) {
+    throw InputError({{"command line", 0, 0},
+                      "--no-fit",
+                      "there are steps among the files",
+                      "set a profile beside them with: trnplan validate RUNS.csv --leave-out none"});
+  }
+  const std::string name = o.out.empty() ? "fitted" : std::filesystem::path(o.out).stem().string();
+  const std::vector<calibrate::StepSample> samples = inputs.samples;
+  const StepCalibration c = calibrate_steps(std::move(inputs), profile, catalog, name);
+  if (!o.out.empty()) {
+    io::write_file(o.out, step_profile_json(c, catalog), o.force);
+    remark("wrote " + o.out);
+  }
+  print(o.common.json() ? with_files(io::step_fit_json(c.fit, c.data->runs.excluded), files, samples)
+                        : read + step_fit_text(c));
+  return kDone;
+}
+
+/// The runs, samples, points and fingerprints of all files.
+StepInputs step_inputs(const std::vector<LogFile>& files, const std::vector<MeasuredCollective>& points,
+                       const std::vector<calibrate::StepSample>& samples, const std::optional<WhatRan>& ran) {
+  StepInputs inputs{{}, points, samples, ran, {}};
+  for (const LogFile& file : files) {
+    inputs.runs.insert(inputs.runs.end(), file.content.runs.begin(), file.content.runs.end());
+    inputs.files.push_back({std::filesystem::path(file.path).filename().string(), file.sha256});
+  }
+  return inputs;
+}
+
 int run(const Options& o) {
   check_options(o);
   if (!o.out.empty()) io::check_file(o.out, o.force);
@@ -410,6 +446,10 @@ int run(const Options& o) {
     remark(d);
   }
   const std::vector<calibrate::StepSample> steps = step_samples(files, ran);
+  if (StepInputs inputs = step_inputs(files, points, steps, ran); has_steps(inputs)) {
+    const std::string read = files_text(files, readings, points) + of_job_text(steps, files, ran);
+    return run_steps(std::move(inputs), prior, catalog, files, read, o);
+  }
   if (points.empty()) return report(files, readings, steps, ran, o);
   const calibrate::Selection chosen = calibrate::select_points(points, instance, prior);
   if (chosen.points.empty()) throw InputError(reasons(chosen.left_out));
@@ -445,8 +485,9 @@ int run(const Options& o) {
 
 void add_calibrate(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<Options>();
+  o->common.profile = "trn1-datasheet";  // what a fit starts from
   CLI::App* command = app.add_subcommand(
-      "calibrate", "Read logs of runs, and fit the parameters of collectives to nccom-test results");
+      "calibrate", "Read logs of runs, and fit a profile to them: whole steps, collectives");
   command
       ->add_option(
           "files", o->files,
@@ -472,17 +513,24 @@ void add_calibrate(CLI::App& app, Run& chosen) {
   command->add_flag("--force", o->force, "overwrite --out, and write it though the fit explains nothing");
   add_common(*command, o->common);
   command->footer(
-      "--profile names the prior. The fitted profile can be given to every command as --profile; it is for\n"
-      "collectives, not for planning: launch and barrier are those of one nccom-test build.\n"
+      "--profile names the prior; one that was fitted to the catalogue's runs takes these along. The fitted\n"
+      "profile can be given to every command as --profile. Fitted to nccom-test alone it is for "
+      "collectives,\n"
+      "not for planning: launch and barrier are those of one nccom-test build. Steps are fitted when a "
+      "table\n"
+      "of runs is given, or logs with --config or with --job and --strategy.\n"
       "In the table x/: is one standard deviation, a factor up or down; \"identified\" parameters are "
       "decided by\n"
       "the points, those \"at prior\" are not moved by them.\n"
       "Exit code 3: the median error is above 25 %, so --out is not written without --force.\n"
-      "What a file is, is found by its content. Steps, memory and profiles are read and listed, not fitted.\n"
+      "What a file is, is found by its content. Memory and profiles of devices are listed, not fitted.\n"
       "Examples:\n"
       "  nccom-test -r 32 -b 1kb -e 1gb -f 4 -d fp32 allr > allr.txt; trnplan calibrate allr.txt --out "
       "mine.json\n"
-      "  trnplan calibrate slurm-17.out --config nxdt.yaml --format json\n"
+      "  trnplan calibrate slurm-17.out --config nxdt.yaml --out mine.json\n"
+      "  trnplan calibrate catalog/measured-runs.csv catalog/measured-collectives.csv --build 2023-04 "
+      "--profile "
+      "trn1-datasheet\n"
       "  trnplan calibrate report.json --op all_gather --ranks 32 --no-fit\n"
       "  trnplan calibrate catalog/measured-collectives.csv --build 2023-04 --profile trn1-2023-04");
   command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });

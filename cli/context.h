@@ -22,8 +22,8 @@ enum ExitCode : int {
 
 /// Options every command has.
 struct Common {
-  std::string format = "text";             ///< text or json
-  std::string profile = "trn1-datasheet";  ///< a catalogue profile or a file
+  std::string format = "text";   ///< text or json
+  std::string profile = "trn1";  ///< a catalogue profile or a file
 
   bool json() const { return format == "json"; }
 };

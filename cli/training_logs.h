@@ -27,6 +27,7 @@ std::optional<WhatRan> what_ran(const std::string& job, const std::string& strat
 /// One file that was read.
 struct LogFile {
   std::string path;
+  std::string sha256;
   calibrate::Detected content;
 };
 

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/options.h"
+#include "cli/validate_steps.h"
 #include "io/document.h"
 #include "io/memory_json.h"
 #include "io/reliability.h"
@@ -26,6 +27,7 @@ using calibrate::MemoryValidation;
 
 struct Options {
   Common common;
+  StepValidationOptions steps;
   bool memory = false, goodput = false;
 };
 
@@ -130,12 +132,17 @@ int run_goodput(const Options& o) {
 }
 
 int run(const Options& o) {
-  if (o.memory == o.goodput) {
-    throw InputError({{"command line", 0, 0},
-                      "validate",
-                      o.memory ? "one of the two at a time" : "nothing to validate",
-                      "give --memory or --goodput"});
+  if (o.memory && o.goodput) {
+    throw InputError(
+        {{"command line", 0, 0}, "validate", "one of the two at a time", "give --memory or --goodput"});
   }
+  if ((o.memory || o.goodput) && !o.steps.runs.empty()) {
+    throw InputError({{"command line", 0, 0},
+                      "runs",
+                      "a table of runs is for step times",
+                      "leave out --memory and --goodput, or the file"});
+  }
+  if (!o.memory && !o.goodput) return validate_steps(o.steps, o.common);
   if (o.goodput) return run_goodput(o);
   const io::Catalog catalog = io::Catalog::standard();
   const models::Profile profile = load_profile(catalog, o.common);
@@ -158,17 +165,32 @@ int run(const Options& o) {
 
 void add_validate(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("validate", "Set predictions beside published jobs of the catalogue");
+  CLI::App* command = app.add_subcommand("validate", "Set predictions beside published runs and jobs");
+  command
+      ->add_option("runs", o->steps.runs,
+                   "a table like catalog/measured-runs.csv (docs/json.md); that one when absent")
+      ->check(not_empty());
+  command
+      ->add_option("--leave-out", o->steps.leave_out,
+                   "what a fit must not have seen of the row it predicts; none: the profile as it is")
+      ->check(CLI::IsMember({"configuration", "run_group", "none"}))
+      ->capture_default_str();
+  command->add_flag("--rows", o->steps.rows, "every row in the text, too");
   command->add_flag("--memory", o->memory,
                     "does each job fit? catalog/memory-cases.csv and measured-runs.csv");
   command->add_flag("--goodput", o->goodput, "how much of the time did jobs run? catalog/reliability.json");
   add_common(*command, o->common);
   command->footer(
+      "Step times are predicted by fits to all published runs but those of the row's configuration (model,\n"
+      "nodes, layout, sequence, recompute, over all releases); cover: share of rows inside their 90 %\n"
+      "interval; half: its median half-width; MFU: error of one MFU for all; oracle: of each\n"
+      "configuration's own mean, the noise. A profile that was fitted gives way to its prior.\n"
       "Margin is what is left of the limit in GiB; \"P fit\" the probability in % that the peak stays below "
       "it\n"
       "when only the runtime's own share is uncertain. docs/accuracy.md explains the wrong ones.\n"
-      "Example:\n"
+      "Examples:\n"
+      "  trnplan validate\n"
+      "  trnplan validate mine.csv --leave-out none --format json\n"
       "  trnplan validate --memory");
   command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });
 }

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "io/calibration.h"
 #include "units/product.h"
 
 namespace trnplan::io {
@@ -512,7 +513,13 @@ models::Profile read_profile(const Node& node, const Catalog* catalog, int bases
     MapReader fields(*parameters, "parameters", faults);
     for (std::size_t p = 0; p < static_cast<std::size_t>(models::Parameter::count); ++p) {
       const auto parameter = static_cast<models::Parameter>(p);
-      if (!base.empty() && !fields.has(models::to_string(parameter))) continue;
+      if (!fields.has(models::to_string(parameter))) {
+        if (!base.empty()) continue;
+        if (const auto absent = models::value_when_absent(parameter)) {
+          profile.values[p] = *absent;
+          continue;
+        }
+      }
       profile.values[p] = value_from(fields, parameter, faults);
     }
     fields.finish();
@@ -522,6 +529,11 @@ models::Profile read_profile(const Node& node, const Catalog* catalog, int bases
   } else if (base.empty()) {
     map.fault("algorithms", "this key is missing",
               "add the sizes at which collectives change; see docs/models.md");
+  }
+  if (const Node* calibration = map.raw("calibration"); calibration != nullptr && !calibration->is_null()) {
+    profile.calibration = calibration_from(*calibration, profile, faults);
+  } else if (profile.calibration != nullptr) {
+    profile.calibration = calibration_beside(*profile.calibration, profile, parameters);
   }
   map.finish();
   throw_if_any(std::move(faults));

@@ -79,6 +79,9 @@ Node read_document(const std::filesystem::path& path, const DocumentLimits& limi
 /// leading zeros.
 std::optional<int> whole_of(const Node& node);
 
+/// The finite number a scalar states, unquoted; negative ones too.
+std::optional<double> number_of(const Node& node);
+
 /// Reads the values of one map, collecting faults instead of throwing. Use: construct, read all keys,
 /// finish().
 ///

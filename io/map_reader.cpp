@@ -17,6 +17,15 @@
 
 namespace trnplan::io {
 
+std::optional<double> number_of(const Node& node) {
+  if (node.kind != Node::Kind::scalar || node.quoted || node.scalar.empty()) return std::nullopt;
+  double value = 0;
+  const char* end = node.scalar.data() + node.scalar.size();
+  const auto [stop, error] = std::from_chars(node.scalar.data(), end, value);
+  if (error != std::errc() || stop != end || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
 namespace {
 
 std::string quote(std::string_view text) {
@@ -66,15 +75,6 @@ std::string whole_problem(const Node& node, int least, int most) {
   if (digits && (!value || *value > most))
     return kind_name(node) + " is too large (at most " + std::to_string(most) + ")";
   return kind_name(node) + " is not a whole number of at least " + std::to_string(least);
-}
-
-std::optional<double> strict_number(const Node& node) {
-  if (node.kind != Node::Kind::scalar || node.quoted || node.scalar.empty()) return std::nullopt;
-  double value = 0;
-  const char* end = node.scalar.data() + node.scalar.size();
-  const auto [stop, error] = std::from_chars(node.scalar.data(), end, value);
-  if (error != std::errc() || stop != end || !std::isfinite(value)) return std::nullopt;
-  return value;
 }
 
 std::string short_number(double value) {
@@ -144,7 +144,7 @@ int MapReader::required_whole(std::string_view key, int least, int most) {
 double MapReader::number(std::string_view key, double fallback, double least, double most) {
   const Node* value = raw(key);
   if (value == nullptr || value->is_null()) return fallback;
-  const std::optional<double> number = strict_number(*value);
+  const std::optional<double> number = number_of(*value);
   if (number && *number >= least && *number <= most) return *number;
   const std::string range = "from " + short_number(least) + " to " + short_number(most);
   fault(key, kind_name(*value) + " is not a number " + range,

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "io/calibration.h"
 #include "io/plan_json.h"
 
 namespace trnplan::io {
@@ -21,6 +22,49 @@ nlohmann::ordered_json limits_object(const models::AlgorithmLimits& limits, cons
   add("halving_below", limits.halving_below);
   add("flat_ring_from", limits.flat_ring_from);
   return j;
+}
+
+nlohmann::ordered_json calibration_object(const models::Calibration& c) {
+  using Json = nlohmann::ordered_json;
+  Json j = {{"prior", c.prior}, {"tool", c.tool}, {"files", Json::array()}, {"stacks", Json::array()}};
+  for (const auto& f : c.files) j["files"].push_back({{"name", f.name}, {"sha256", f.sha256}});
+  for (const auto& s : c.stacks) {
+    Json stack = {{"framework", s.framework}};
+    if (!s.release.empty()) stack["release"] = s.release;
+    stack["median"] = s.median;
+    stack["log_sd"] = s.log_sd;
+    j["stacks"].push_back(std::move(stack));
+  }
+  const std::vector<std::string> names = covariance_names(c);
+  Json of = Json::array(), lower = Json::array();
+  std::vector<std::size_t> rows;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (c.covariance[i][i] == 0) continue;
+    rows.push_back(i);
+    of.push_back(names[i]);
+    Json row = Json::array();
+    for (const std::size_t k : rows) row.push_back(c.covariance[i][k]);
+    lower.push_back(std::move(row));
+  }
+  j["covariance"] = {{"of", std::move(of)}, {"lower", std::move(lower)}};
+  return j;
+}
+
+/// The triangle as a line for each row: thousands of lines are nobody's reading.
+std::string with_short_rows(const std::string& text) {
+  const std::size_t start = text.find("\"lower\": [");
+  if (start == std::string::npos) return text;
+  std::string out = text.substr(0, start);
+  int depth = 0;
+  for (std::size_t i = start; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '[') ++depth;
+    if (c == ']') --depth;
+    if (depth >= 2 && (c == '\n' || c == ' ')) continue;
+    out += c;
+    if (depth >= 2 && c == ',') out += ' ';
+  }
+  return out;
 }
 
 bool equal(const models::Value& a, const models::Value& b) {
@@ -50,7 +94,8 @@ std::string profile_json(const models::Profile& profile, const std::optional<mod
   if (!base || profile.algorithms != base->algorithms) {
     j["algorithms"] = limits_object(profile.algorithms, "as in the prior of the fit");
   }
-  return j.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  if (profile.calibration != nullptr) j["calibration"] = calibration_object(*profile.calibration);
+  return with_short_rows(j.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + "\n";
 }
 
 std::string collective_fit_json(const calibrate::CollectiveFit& fit,

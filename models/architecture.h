@@ -26,6 +26,7 @@ struct Architecture {
   bool learned_positions = false;  ///< GPT-3, BERT: a position table of max_positions x hidden
   bool biases = false;             ///< linear biases (GPT-3, BERT)
   bool flash_attention = true;     ///< what the shipped training config of this model uses
+  bool dropout = false;            ///< on attention probabilities while training
   double rope_theta = 10000.0;
   double rms_norm_eps = 1e-5;
   int experts = 0;  ///< Mixtral; 0 = dense

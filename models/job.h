@@ -29,6 +29,11 @@ struct Software {
   int in_flight = 0;
 };
 
+/// Softmax of plain attention as one kernel (NEURON_FUSE_SOFTMAX=1): what the training scripts of NxD and
+/// NxDT set (aws-neuron/neuronx-distributed examples/training; neuronx-distributed-training fusions.softmax).
+/// Assumed not of other frameworks, whose scripts do not name it.
+bool fuses_softmax(const Software& s);
+
 enum class Objective { step_time, cost, deadline };
 
 /// Parts of the strategy the user has fixed.

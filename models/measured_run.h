@@ -11,7 +11,8 @@ namespace trnplan::models {
 /// A row of catalog/measured-runs.csv. Texts that are empty in the file mean "not stated".
 struct MeasuredRun {
   std::string id;
-  std::string kind;  ///< train, train-gpu, collective, memory, recipe, oom, ...
+  std::string group;  ///< rows of one log share it: one observation; "" on its own
+  std::string kind;   ///< train, train-gpu, collective, memory, recipe, oom, ...
   std::string
       quality;  ///< A log or fully specified, B published with layout, C something missing, D inconsistent
   std::string source;
@@ -20,11 +21,18 @@ struct MeasuredRun {
   std::string hardware;
   int nodes = 0;
   int accelerators = 0;  ///< cores on Trainium
-  int layers = 0;        ///< of the network, 0 = not stated
-  int vocabulary = 0;    ///< padded where the framework pads
+  int layers = 0;        ///< of the network, 0 = not stated, as the next five
+  int hidden = 0;
+  int intermediate = 0;
+  int heads = 0;
+  int kv_heads = 0;
+  int vocabulary = 0;  ///< padded where the framework pads
   int sequence = 0;
   int global_batch = 0;
-  std::string value;  ///< as published
+  std::string mlp;        ///< gated or plain
+  std::string precision;  ///< as published
+  std::string value;      ///< as published
+  bool outlier = false;   ///< the notes call it one
   std::optional<double> step_seconds;
   Strategy strategy;  ///< as stated; defaults where empty
 

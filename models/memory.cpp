@@ -344,6 +344,10 @@ Bytes margin_of_fitting(double p, const Profile& profile) {
   return Bytes(reserve.median * (std::exp(z * reserve.log_sd) - 1));
 }
 
+bool fuses_softmax(const Software& s) {
+  return s.framework.empty() || s.framework == "nxd" || s.framework == "nxdt";
+}
+
 int micro_batches(const Training& t, const Strategy& s) {
   return static_cast<int>(t.global_batch / (static_cast<long long>(s.micro_batch) * s.data_parallel));
 }

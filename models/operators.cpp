@@ -42,9 +42,17 @@ constexpr double kRotaryPasses = 3, kRotaryPassesBackward = 4;
 constexpr double kGatedPasses = 4, kGatedPassesBackward = 8;
 constexpr double kPlainPasses = 3, kPlainPassesBackward = 5;
 
-// HBM bytes per attention score without flash attention: scores written, softmax read and written in fp32 and
-// bf16, probabilities read.
-constexpr double kScoreBytesForward = 12, kScoreBytesBackward = 14;
+// HBM bytes per attention score without flash attention, in bf16 with an fp32 softmax. Fused into one kernel
+// (NEURON_FUSE_SOFTMAX=1): scores written (2), read and normalised (2 + 2), probabilities read (2); backward
+// their gradient written (2), the softmax's backward (read 2 + 2, write 2), its result read twice (4), the
+// probabilities once (2). As operators of their own, with fp32 between them: scores written (2), maximum (2),
+// exponents (2 + 4), sum (4 in one pass with the division's read), division (2), read (2); backward 14 and
+// the product with the probabilities written and read for its sum in fp32 (4 + 4), and the operands again
+// (4). Making probabilities anew needs no product with the values, which nothing reads.
+constexpr LayerModel::ScoreBytes kFusedSoftmax{8, 6, 14}, kPlainSoftmax{18, 16, 26};
+// Dropout on probabilities: mask written and read (1 + 1), probabilities read and written (4); backward the
+// mask (1) and the gradient (4).
+constexpr double kDropoutBytesForward = 6, kDropoutBytesBackward = 5;
 
 // HBM bytes per logit: the bf16 logit, its fp32 copy, shift, exponent, sum and normalisation (forward), the
 // in-place gradient and its cast (backward). aws-neuron/neuronx-distributed
@@ -69,6 +77,12 @@ LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& 
   mlp_width_ = a_.intermediate / t;
   vocabulary_ = std::ceil(a_.vocabulary / t);
   element_bytes_ = strategy.precision == Precision::fp32 ? 4 : 2;
+  score_bytes_ = fuses_softmax(job.software) ? kFusedSoftmax : kPlainSoftmax;
+  if (a_.dropout) {
+    score_bytes_.forward += kDropoutBytesForward;
+    score_bytes_.again += kDropoutBytesForward;
+    score_bytes_.backward += kDropoutBytesBackward;
+  }
   if (a_.experts > 0) {
     experts_ = static_cast<double>(a_.experts) / strategy.expert_parallel;
     // Without a capacity (dropless) as many as come, here evenly.
@@ -209,7 +223,7 @@ void LayerModel::attention_block(OperatorList& list) const {
   list.push_back(matmul("qkv", tokens_, a_.hidden, qkv_width_));
   if (!a_.learned_positions)
     list.push_back(elements("rotary", kRotaryPasses * tokens_ * (heads_ * a_.head_dim + kv_width_ / 2)));
-  attention(list, 2, kScoreBytesForward);
+  attention(list, 2, score_bytes_.forward);
   list.push_back(matmul("o_proj", tokens_, heads_ * a_.head_dim, a_.hidden));
   leave(list, "o_proj output");
 }
@@ -236,16 +250,15 @@ void LayerModel::to_experts(OperatorList& list, std::string_view name) const {
                   .bytes = Bytes(element_bytes_ * experts_ * expert_tokens_ * a_.hidden)});
 }
 
-void LayerModel::experts(OperatorList& list, bool reduce_output) const {
+void LayerModel::experts(OperatorList& list) const {
   enter(list, "mlp input");
   list.push_back(matmul("router", tokens_, a_.hidden, a_.experts));
   to_experts(list, "tokens to experts");
   list.push_back(expert_product("gate_up", a_.hidden, 2 * mlp_width_));
   list.push_back(elements("activation", kGatedPasses * experts_ * expert_tokens_ * mlp_width_));
-  // The gradient of the router's weights needs what the experts return, so a recomputation goes that far.
   list.push_back(expert_product("down", mlp_width_, a_.hidden));
   to_experts(list, "tokens back");
-  if (reduce_output) leave(list, "down output");
+  leave(list, "down output");
 }
 
 void LayerModel::experts_backward(OperatorList& list) const {
@@ -265,13 +278,12 @@ void LayerModel::experts_backward(OperatorList& list) const {
   matmul_backward(list, "router", tokens_, a_.hidden, a_.experts);
 }
 
-void LayerModel::mlp(OperatorList& list, bool reduce_output) const {
-  if (a_.experts > 0) return experts(list, reduce_output);
+void LayerModel::mlp(OperatorList& list) const {
+  if (a_.experts > 0) return experts(list);
   const bool gated = a_.mlp == Mlp::gated;
   enter(list, "mlp input");
   list.push_back(matmul("gate_up", tokens_, a_.hidden, (gated ? 2 : 1) * mlp_width_));
   list.push_back(elements("activation", (gated ? kGatedPasses : kPlainPasses) * tokens_ * mlp_width_));
-  if (!reduce_output) return;
   list.push_back(matmul("down", tokens_, mlp_width_, a_.hidden));
   leave(list, "down output");
 }
@@ -294,7 +306,7 @@ OperatorList LayerModel::layer_forward() const {
   norm(list);
   attention_block(list);
   norm(list);
-  mlp(list, true);
+  mlp(list);
   return list;
 }
 
@@ -305,13 +317,13 @@ OperatorList LayerModel::layer_backward() const {
                   .seconds = Seconds(p_[Parameter::layer_overhead]),
                   .parameter = Parameter::layer_overhead});
   if (s_.recompute.full) {
-    norm(list);  // the layer's forward; its last product and reduce-scatter are not needed
+    norm(list);  // the layer's forward, all of it: see operators.h
     attention_block(list);
     norm(list);
-    mlp(list, false);
+    mlp(list);
   }
   enter(list, "down gradient");
-  if (s_.recompute.mlp) mlp(list, false);
+  if (s_.recompute.mlp) mlp(list);
   if (s_.recompute.activation_multiply && gated)
     list.push_back(elements("product again", tokens_ * mlp_width_));
   if (s_.recompute.rms_norm)
@@ -322,8 +334,8 @@ OperatorList LayerModel::layer_backward() const {
 
   enter(list, "o_proj gradient");
   matmul_backward(list, "o_proj", tokens_, heads_ * a_.head_dim, a_.hidden);
-  if (s_.recompute.core_attention && !s_.flash_attention) attention(list, 2, kScoreBytesForward);
-  attention(list, s_.flash_attention ? 5 : 4, kScoreBytesBackward);
+  if (s_.recompute.core_attention && !s_.flash_attention) attention(list, 1, score_bytes_.again);
+  attention(list, s_.flash_attention ? 5 : 4, score_bytes_.backward);
   if (!a_.learned_positions) {
     list.push_back(
         elements("rotary", kRotaryPassesBackward * tokens_ * (heads_ * a_.head_dim + kv_width_ / 2)));

@@ -13,7 +13,9 @@
 //   elementwise      passes over elements at 128 lanes x 1.12 GHz * vector_efficiency
 // Collectives per layer with sequence parallel: forward 2 all-gathers and 2 reduce-scatters, backward 4 and 2
 // (two gathers restore saved shards), an all-reduce of dK and dV when KV heads are replicated; full recompute
-// repeats the forward less its last reduce-scatter, LlamaMLP one all-gather. Without sequence parallel 2
+// repeats the whole forward, LlamaMLP its own, with all-gather and reduce-scatter: torch-xla threads one
+// token through all collectives (pytorch/xla torch_xla/core/xla_model.py), so the compiler keeps the last one
+// and the product before it although nothing reads their result (inferred). Without sequence parallel 2
 // all-reduces each way. Source: aws-neuron/neuronx-distributed fbac349
 // src/neuronx_distributed/parallel_layers/{layers,layers_utils,mappings}.py, modules/qkv_linear_utils.py.
 // Context parallel (ring attention; kernels/ring_attention_kernel.py, utils/batch_utils.py): each rank has a
@@ -85,6 +87,11 @@ class LayerModel {
   /// The update of `parameters` (optimizer state over `shards` ranks).
   OperatorList optimizer(double parameters, int shards) const;
 
+  /// HBM bytes per attention score without flash attention.
+  struct ScoreBytes {
+    double forward, again, backward;
+  };
+
   /// Bytes of one boundary activation, as sent between pipeline stages: the sequence shard (SP) or all of it.
   Bytes boundary() const;
   /// cos and sin tables that NxD passes along with the forward message of Llama models.
@@ -101,9 +108,9 @@ class LayerModel {
   void attention(OperatorList& list, double units, double bytes_per_score) const;
   void norm(OperatorList& list) const;
   void attention_block(OperatorList& list) const;
-  void mlp(OperatorList& list, bool reduce_output) const;
+  void mlp(OperatorList& list) const;
   void mlp_backward(OperatorList& list) const;
-  void experts(OperatorList& list, bool reduce_output) const;
+  void experts(OperatorList& list) const;
   void experts_backward(OperatorList& list) const;
   Operator expert_product(std::string_view name, double k, double width) const;
   void to_experts(OperatorList& list, std::string_view name) const;
@@ -118,6 +125,7 @@ class LayerModel {
   double tokens_, shard_tokens_, heads_, qkv_width_, kv_width_, mlp_width_, vocabulary_;
   double experts_ = 0, expert_tokens_ = 0;  ///< of this core; tokens that each of them takes
   double element_bytes_, sequence_;
+  ScoreBytes score_bytes_;
 };
 
 }  // namespace trnplan::models

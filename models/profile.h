@@ -4,8 +4,11 @@
 #include <array>
 #include <cstddef>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "units/quantity.h"
 
@@ -35,10 +38,13 @@ enum class Parameter : std::size_t {
   graph_launch,      ///< seconds per micro-batch graph without pipeline
   task_launch,       ///< seconds per pipeline task (each is a graph of its own)
   bucket_overhead,   ///< seconds per ZeRO-1 bucket
+  node_spread,       ///< log-sd of the pace of nodes; a step runs at that of the slowest
   step_overhead,     ///< seconds per step on the host
   runtime_reserve,   ///< bytes per core held by runtime, collectives, code
   configuration_spread,  ///< log-sd of step time between configurations, unexplained
-  stack_spread,          ///< log-sd of step time between software stacks, added when the stack is unknown
+  stack_spread,          ///< log-sd of step time between frameworks; added when the framework is unknown
+  release_spread,        ///< log-sd of step time between releases of one; added when the release is unknown
+  repeat_spread,         ///< log-sd of step time between runs of one program on one release
   count
 };
 
@@ -67,17 +73,68 @@ struct AlgorithmLimits {
   bool operator==(const AlgorithmLimits&) const = default;
 };
 
-/// theta: one value per parameter. Its covariance is diagonal in a data-sheet profile.
+/// What a software stack multiplies every time by: log-normal.
+struct StackFactor {
+  std::string framework;  ///< as in Software
+  std::string release;    ///< beyond the framework's own factor; "" = of the framework
+  double median = 1;
+  double log_sd = 0;
+};
+
+/// A file that a profile was fitted to.
+struct CalibrationFile {
+  std::string name;    ///< without folders
+  std::string sha256;  ///< of its bytes, hexadecimal
+};
+
+/// What a fit adds to a profile.
+struct Calibration {
+  std::string prior;  ///< profile of the catalogue that it started from
+  std::string tool;   ///< program and version that fitted it
+  std::vector<CalibrationFile> files;
+  std::vector<StackFactor> stacks;
+  /// Of the logarithms of all parameters, in their order, then of all stacks; symmetric, positive
+  /// semi-definite; zero where something is known exactly.
+  std::vector<std::vector<double>> covariance;
+};
+
+/// A square matrix that is symmetric and, up to a thousandth of its diagonal, positive semi-definite. Rows of
+/// zeros are allowed. Cost: O(rows^3).
+bool is_covariance(const std::vector<std::vector<double>>& matrix);
+
+struct Job;
+
+/// theta: one value per parameter. Without a calibration its covariance is diagonal.
 struct Profile {
   std::string name;
   std::string base;  ///< the profile of the catalogue it builds on, or is; empty when it states everything
   std::string instance;  ///< instance type or family it is for; empty: not stated
   std::array<Value, static_cast<std::size_t>(Parameter::count)> values;
   AlgorithmLimits algorithms;
+  std::shared_ptr<const Calibration> calibration;  ///< null: not fitted to steps
 
   double operator[](Parameter p) const { return values[static_cast<std::size_t>(p)].median; }
   const Value& value(Parameter p) const { return values[static_cast<std::size_t>(p)]; }
   Value& value(Parameter p) { return values[static_cast<std::size_t>(p)]; }
 };
+
+/// What a profile means that was written before the parameter existed and does not state it; nullopt for
+/// those that every profile must state.
+std::optional<Value> value_when_absent(Parameter p);
+
+/// How a parameter enters time: -1 for shares of a rate, +1 for lengths and multipliers, 0 where it sets no
+/// time.
+int time_sign(Parameter p);
+
+/// Of N log-normal paces of one spread, that of the slowest, as the number of standard deviations above the
+/// median: Phi^-1((N - 3/8) / (N + 1/4)), 0 for one (G. Blom, Statistical Estimates and Transformed
+/// Beta-Variables, 1958; exact to 2 % from N = 4 on).
+double slowest_of(int count);
+
+/// The profile on the job's cluster and software stack: every rate divided and every length multiplied by
+///   exp(node_spread * slowest_of(nodes)) * the stack's factors,
+/// so that every time is multiplied by that. A synchronous step runs at the pace of its slowest node. Without
+/// a calibration, or where it does not know the stack, the factors are 1.
+Profile on_job(Profile profile, const Job& job);
 
 }  // namespace trnplan::models

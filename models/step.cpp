@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "models/spread.h"
 #include "models/step_bound.h"
 #include "models/step_parts.h"
 #include "models/step_program.h"
@@ -14,8 +15,6 @@ namespace {
 
 /// What a step may hold: some 1.5 GB of tasks while layers are not expanded.
 constexpr std::int64_t kMostPasses = 4'000'000;
-/// Two-sided 90 % of a normal distribution.
-constexpr double kNinetyPercent = 1.6448536269514722;
 
 }  // namespace
 
@@ -180,26 +179,15 @@ Charge fold_path(const StepProgram& step, const sim::Run& run, int stages, doubl
   return total;
 }
 
-/// Spread of the logarithm of the step time: each parameter by its share of the path, and what no parameter
-/// explains.
-double log_spread(const Profile& profile, const Software& software, const ParameterSeconds& by_parameter,
-                  Seconds step) {
-  double variance = std::pow(profile[Parameter::configuration_spread], 2);
-  if (software.framework.empty() || software.release.empty()) {
-    variance += std::pow(profile[Parameter::stack_spread], 2);
-  }
-  for (std::size_t i = 0; i < by_parameter.size(); ++i) {
-    variance += std::pow(by_parameter[i] / step * profile.values[i].log_sd, 2);
-  }
-  return std::sqrt(variance);
-}
-
-void charge_report(StepReport& report, const Charge& path) {
+/// `pace`: the logarithm by which the slowest node is slower than the median one.
+void charge_report(StepReport& report, const Charge& path, double pace) {
   for (std::size_t i = 0; i < kCategories; ++i) report.breakdown[i] = to_seconds(SimTime{path.category[i]});
   for (std::size_t i = 0; i < kParameters; ++i) {
     report.exclusive[i] = to_seconds(SimTime{path.parameter[i]});
     report.by_parameter[i] = to_seconds(SimTime{path.parameter[i]} + SimTime{path.also[i]});
   }
+  // All of it scales with the pace of the slowest node: t exp(s z) grows by t s z for each unit of log s.
+  report.by_parameter[static_cast<std::size_t>(Parameter::node_spread)] = report.step * pace;
   for (const OperatorTicks& o : path.operators) {
     report.by_operator.emplace_back(std::string(o.name), to_seconds(o.time));
   }
@@ -220,8 +208,9 @@ StepReport StepModel::simulate(StepOptions options) const {
   report.step = to_seconds(run.end);
   report.tasks = step.program.tasks().size();
   report.events = run.events;
-  charge_report(report, fold_path(step, run, p.stages, p.slowdown()));
-  const double spread = log_spread(p.profile, p.job.software, report.by_parameter, report.step);
+  charge_report(report, fold_path(step, run, p.stages, p.slowdown()),
+                p.profile[Parameter::node_spread] * slowest_of(p.job.cluster.nodes));
+  const double spread = log_spread(p.profile, p.job.software, log_gradient(report));
   report.low = report.step * std::exp(-kNinetyPercent * spread);
   report.high = report.step * std::exp(kNinetyPercent * spread);
 

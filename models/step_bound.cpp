@@ -264,7 +264,8 @@ struct Ranks {
 
 struct StepBounds::State {
   const Job& job;
-  const Profile& profile;
+  const Profile& off_stack;  ///< as given; layouts put it on the job's stack themselves
+  const Profile profile;     ///< on the job's stack
   const topology::ChipGraph& graph;
   std::map<std::vector<int>, GroupClass> classes;
   std::map<std::array<int, 6>, std::unique_ptr<Ranks>> layouts;
@@ -290,7 +291,7 @@ struct StepBounds::State {
                                     s.data_parallel,   s.pipeline_parallel, s.kv_replicator};
     const auto it = layouts.find(key);
     if (it != layouts.end()) return *it->second;
-    auto ranks = std::make_unique<Ranks>(job, s, profile, graph);
+    auto ranks = std::make_unique<Ranks>(job, s, off_stack, graph);
     const StepLayout& layout = ranks->layout;
     for (int stage = 0; stage < layout.stages; ++stage) {
       const int cls = layout.class_of(stage);
@@ -466,7 +467,7 @@ struct StepBounds::State {
 };
 
 StepBounds::StepBounds(const Job& job, const Profile& profile, const topology::ChipGraph& graph)
-    : state_(new State{job, profile, graph, {}, {}}) {}
+    : state_(new State{job, profile, on_job(profile, job), graph, {}, {}}) {}
 
 StepBounds::~StepBounds() = default;
 
@@ -481,7 +482,8 @@ SimTime StepBounds::without_contention(const Strategy& s, int micro_batches) {
 }
 
 SimTime compute_bound(const Job& job, const Strategy& s, const Profile& profile, int micro_batches) {
-  const LayerModel model(job, s, profile);
+  const Profile scaled = on_job(profile, job);
+  const LayerModel model(job, s, scaled);
   const std::vector<int> layers = layers_per_chunk(job.architecture, s);
   const int stages = s.pipeline_parallel;
   const SimTime layer = work(model.layer_forward()) + work(model.layer_backward());

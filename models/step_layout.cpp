@@ -30,7 +30,7 @@ const Groups& StageGroups::of(Scope scope) const {
 StepLayout::StepLayout(const Job& j, const Strategy& s, const Profile& p, const topology::ChipGraph& g)
     : job(j),
       strategy(s),
-      profile(p),
+      profile(on_job(p, j)),
       graph(g),
       order(job.cluster, {s.tensor_parallel, s.context_parallel, s.data_parallel, s.pipeline_parallel}),
       placement(job.cluster, order),

@@ -426,7 +426,20 @@ variant 's/model_parallel_size: 32/model_parallel_size: ${oc.env:TP}/'
 expect 0 'instance: .* cannot be resolved here'        -- check "$work/variant.yaml"
 
 # ---- validate ----
-refuse 'validate: nothing to validate'              -- validate
+printf 'id,kind,model,hardware,nodes,tp,pp,dp,global_batch,seq_len,step_s\nT1,train,m,trn1.32xlarge,1,8,1,4,64,2048,1\n' >"$work/runs.csv"
+refuse 'no row is a training run that can be predicted' -- validate "$work/runs.csv"
+refuse 'runs: a table of runs is for step times'    -- validate "$work/runs.csv" --memory
+refuse 'one of the two at a time'                   -- validate --memory --goodput
+refuse '--leave-out'                                --usage validate --leave-out row
+expect 0 '^decoders '                               -- validate --leave-out none
+expect 0 '"coverage_90"'                            -- validate --leave-out none --format json
+head -n 1 "$source/catalog/measured-runs.csv" >"$work/runs.csv"
+grep '^T175,' "$source/catalog/measured-runs.csv" | sed 's/^T175/NEW/' >>"$work/runs.csv"
+expect 0 '^NEW '                                    -- validate "$work/runs.csv" --leave-out none --rows
+refuse '--no-fit: there are steps'                  -- calibrate "$work/runs.csv" --no-fit
+expect 0 '^1 step of 1 program '                   -- calibrate "$work/runs.csv" --profile trn1-datasheet --out "$work/steps.json"
+verify 'the profile does not say its prior' grep -q '"prior": "trn1-datasheet"' "$work/steps.json"
+expect 0 '90 %'                                     -- simulate "$example" --strategy tp=32 --profile "$work/steps.json"
 refuse 'unknown profile'                            -- validate --memory --profile none
 
 # ---- collective ----
@@ -497,7 +510,7 @@ verify 'a bandwidth of one rank' bash -c "! grep -q bandwidth '$out'"
 expect 0 '^all_reduce of 0 bytes'            -- collective allr --bytes 0
 verify 'a bandwidth of nothing' bash -c "! grep -q bandwidth '$out'"
 expect 0 '^all_reduce of 1 byte, '           -- collective allr --bytes 1 -d uint8
-expect 0 '^  profile +trn1-datasheet$'       -- collective allr --bytes 1M
+expect 0 '^  profile +trn1$'       -- collective allr --bytes 1M
 expect 0 'in a graph .* us, 90 % between [0-9.]+ and [0-9.]+ us' -- collective allr --bytes 1M
 expect 0 '"seconds_90": \['                  -- collective allr --bytes 1M --format json
 expect 0 '^all_reduce of 33554432 bytes'     -- collective allr -n 20 -w 5 --check -s host-a host-b
@@ -506,7 +519,7 @@ expect 0 '^all_reduce of 33554432 bytes'     -- collective -n 20 --check=random 
 expect 0 '^all_reduce of 33554432 bytes'     -- collective -r 8 -c allr
 verify 'does not say that --check is ignored' grep -q 'iters.*does not depend on them' "$err"
 expect 0 'GiB are more than the 16 GiB'      -- collective allr --bytes 32G
-expect 0 'timed with the parameters of trn1-datasheet \(trn1\)' -- collective allr --instance trn2.48xlarge
+expect 0 'timed with the parameters of trn1 \(trn1\)' -- collective allr --instance trn2.48xlarge
 expect 0 'does not apply here, it needs one rank on every chip' -- collective allr --bytes 1M --algorithm torus
 expect 0 'does not apply here, it is for all_reduce only' -- collective allg --bytes 1M --algorithm one-step
 expect 0 'does not apply here, permute has one way' -- collective permute --bytes 1M --algorithm ring
@@ -601,7 +614,7 @@ for table in 'allr --ranks 64 --nodes 2' 'allg --ranks 8 --nodes 1'; do
   read -ra words <<<"$table"
   run collective "${words[@]}" -b 1K -e 1G -f 4
   cp "$out" "$work/own.txt"
-  expect 0 ': median error 0\.0 %, worst [+-]0\.[01] %' -- calibrate "$work/own.txt" --op "${words[@]}" --no-fit
+  expect 0 ': median error 0\.0 %, worst [+-]0\.[01] %' -- calibrate "$work/own.txt" --op "${words[@]}" --no-fit --profile trn1
 done
 run collective allr -b 1K -e 1M --in-graph
 cp "$out" "$work/inside.txt"

@@ -1,0 +1,195 @@
+#include "cli/step_calibration.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "calibrate/measured_runs.h"
+#include "calibrate/step_validation.h"
+#include "cli/context.h"
+#include "io/document.h"
+#include "io/profile_json.h"
+#include "io/sha256.h"
+#include "models/step.h"
+#include "units/diagnostic.h"
+
+namespace trnplan::cli {
+
+namespace {
+
+using calibrate::StepFit;
+
+double four_digits(double x) {
+  return std::strtod(fmt::format("{:.3e}", x).c_str(), nullptr);
+}
+
+/// As a file holds it, so that the profile predicts the same before and after it was written.
+void round_values(models::Profile& profile, const std::vector<StepFit::Estimate>& estimates) {
+  for (const StepFit::Estimate& e : estimates) {
+    models::Value& v = profile.value(e.parameter);
+    v.median = four_digits(v.median);
+    v.log_sd = four_digits(v.log_sd);
+  }
+  auto c = std::make_shared<models::Calibration>(*profile.calibration);
+  for (models::StackFactor& s : c->stacks) {
+    s.median = four_digits(s.median);
+    s.log_sd = four_digits(s.log_sd);
+  }
+  for (auto& row : c->covariance) {
+    for (double& v : row) v = four_digits(v);
+  }
+  profile.calibration = std::move(c);
+}
+
+void add_sources(StepFit& fit) {
+  const std::string data = fmt::format("{} step{} and {} nccom-test points", fit.observations,
+                                       fit.observations == 1 ? "" : "s", fit.collectives);
+  for (StepFit::Estimate& e : fit.estimates) {
+    fit.profile.value(e.parameter).source =
+        e.verdict == "at prior" ? fmt::format("at prior: not moved by {}; prior {:.4g}, log-sd {:.2f}", data,
+                                              e.prior.median, e.prior.log_sd)
+                                : fmt::format("{}: fitted to {}; prior {:.4g}, log-sd {:.2f}", e.verdict,
+                                              data, e.prior.median, e.prior.log_sd);
+    e.posterior = fit.profile.value(e.parameter);
+  }
+}
+
+/// Steps of the user's own logs beside the published ones.
+void add_samples(const StepInputs& inputs, calibrate::MappedRuns& runs) {
+  if (!inputs.ran || !inputs.ran->strategy) return;
+  for (const calibrate::StepSample& s : inputs.samples) {
+    calibrate::MeasuredStep step;
+    const std::string file = std::filesystem::path(s.at.file).filename().string();
+    step.id = fmt::format("{}:{}", file, s.at.line);
+    step.group = file;
+    step.quality = "A";
+    step.kind = inputs.ran->job.architecture.family == models::Family::bert ? "bert" : "decoder";
+    step.job = inputs.ran->job;
+    step.job.software = {s.framework.empty() ? step.job.software.framework : s.framework, s.release};
+    step.strategy = *inputs.ran->strategy;
+    step.configuration = calibrate::configuration_of(step.job.architecture.name, step.job, step.strategy);
+    step.seconds = s.wall_seconds.value_or(s.seconds);
+    const std::string reason = models::StepModel::not_modelled(step.job, step.strategy);
+    if (!reason.empty()) {
+      runs.excluded.push_back({step.id, "not modelled: " + reason});
+    } else if (step.seconds > 0) {
+      runs.steps.push_back(std::move(step));
+    }
+  }
+}
+
+/// The catalogue's tables, for a profile that was fitted to them.
+void add_catalogue(StepInputs& inputs, const io::Catalog& catalog) {
+  std::set<std::string> ids;
+  for (const auto& run : inputs.runs) ids.insert(run.id);
+  constexpr const char* kRuns = "measured-runs.csv";
+  const std::string text = io::read_text(catalog.file(kRuns));
+  for (auto& run : calibrate::parse_measured_runs(text, kRuns)) {
+    if (!ids.contains(run.id)) inputs.runs.push_back(std::move(run));
+  }
+  inputs.files.push_back({kRuns, io::sha256(text)});
+  if (!inputs.points.empty()) return;  // the user's own, of another build
+  constexpr const char* kPoints = "measured-collectives.csv";
+  inputs.points = catalogue_points(catalog);
+  inputs.files.push_back({kPoints, io::sha256(io::read_text(catalog.file(kPoints)))});
+}
+
+}  // namespace
+
+bool has_steps(const StepInputs& inputs) {
+  return !inputs.runs.empty() || (!inputs.samples.empty() && inputs.ran && inputs.ran->strategy);
+}
+
+StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profile, const io::Catalog& catalog,
+                                const std::string& name) {
+  if (profile.calibration != nullptr) {
+    remark(fmt::format("{} was fitted to the catalogue's runs: they join the fit, which starts from {}",
+                       profile.name, profile.calibration->prior));
+    add_catalogue(inputs, catalog);
+  }
+  const models::Profile prior = prior_of(catalog, profile);
+  StepCalibration out;
+  out.data = step_data(catalog, inputs.runs, inputs.points, prior,
+                       [&](calibrate::MappedRuns& runs) { add_samples(inputs, runs); });
+  if (out.data->runs.steps.empty()) {
+    const auto& excluded = out.data->runs.excluded;
+    throw InputError({{"command line", 0, 0},
+                      "files",
+                      "no step in them is of use",
+                      excluded.empty() ? "give training rows or logs with --job and --strategy"
+                                       : excluded.front().id + ": " + excluded.front().reason});
+  }
+  out.fit = calibrate::fit_steps(*out.data->bench, out.data->collectives.get(), prior);
+  if (!out.fit.converged) remark("the fit did not converge; its parameters are not an optimum");
+  models::Profile& fitted = out.fit.profile;
+  fitted.name = name;
+  fitted.base = prior.base;
+  fitted.instance = prior.instance;
+  round_values(fitted, out.fit.estimates);
+  add_sources(out.fit);
+  auto c = std::make_shared<models::Calibration>(*fitted.calibration);
+  c->tool = "trnplan " TRNPLAN_VERSION;
+  c->files = std::move(inputs.files);
+  std::sort(c->files.begin(), c->files.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.name, a.sha256) < std::tie(b.name, b.sha256);
+  });
+  const auto same = [](const auto& a, const auto& b) { return a.name == b.name && a.sha256 == b.sha256; };
+  c->files.erase(std::unique(c->files.begin(), c->files.end(), same), c->files.end());
+  fitted.calibration = std::move(c);
+  return out;
+}
+
+std::string step_fit_text(const StepCalibration& c) {
+  const auto counted = [](std::size_t count, const char* word) {
+    return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
+  };
+  std::string text = fmt::format("\n{} of {} and {}; {} iterations\n", counted(c.fit.observations, "step"),
+                                 counted(c.data->bench->programs(), "program"),
+                                 counted(c.fit.collectives, "nccom-test point"), c.fit.iterations);
+  text += fmt::format("\n{:<20} {:>18} {:>18}  {}\n", "parameter", "prior", "fitted",
+                      "spread left of the prior's");
+  for (const StepFit::Estimate& e : c.fit.estimates) {
+    const auto value = [](const models::Value& v) {
+      return fmt::format("{:.4g} x/: {:.2f}", v.median, std::exp(v.log_sd));
+    };
+    text += fmt::format("{:<20} {:>18} {:>18}  {:.2f} {}\n", models::to_string(e.parameter), value(e.prior),
+                        value(e.posterior), e.prior_share, e.verdict);
+  }
+  text += "x/: one standard deviation, a factor up or down; at prior: the data do not move it\n";
+  text += "\nstack: every time times\n";
+  for (const models::StackFactor& s : c.fit.profile.calibration->stacks) {
+    text += fmt::format("  {:<16} {:<8} {:.3f} x/: {:.2f}\n", printable(s.framework, 30),
+                        printable(s.release, 20), s.median, std::exp(s.log_sd));
+  }
+  text += "\nwhat the model misses of each configuration, in % of the step:\n";
+  for (const auto& [name, effect] : c.fit.configuration_effects) {
+    text += fmt::format("  {:>+6.1f}  {}\n", 100 * std::expm1(effect), printable(name, 200));
+  }
+  for (const auto& e : c.data->runs.excluded) {
+    text += fmt::format("left out: {}: {}\n", printable(e.id, 60), printable(e.reason, 200));
+  }
+  return text;
+}
+
+std::string step_profile_json(const StepCalibration& c, const io::Catalog& catalog) {
+  const models::Profile& profile = c.fit.profile;
+  std::optional<models::Profile> base;
+  if (!profile.base.empty()) base = catalog.profile(profile.base);
+  std::vector<models::Parameter> stated;
+  for (const StepFit::Estimate& e : c.fit.estimates) stated.push_back(e.parameter);
+  return io::profile_json(
+      profile, base, stated,
+      fmt::format("Fitted to {} measured steps ({} configurations) and {} nccom-test points; prior {}.",
+                  c.fit.observations, c.fit.configuration_effects.size(), c.fit.collectives,
+                  profile.calibration->prior),
+      "Effective values of this model, not measurements of hardware. What a fitted parameter is worth "
+      "without "
+      "the others is in the covariance.");
+}
+
+}  // namespace trnplan::cli

@@ -1,0 +1,21 @@
+// Predicted steps beside measured ones, as JSON for scripts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "calibrate/step_validation.h"
+
+namespace trnplan::io {
+
+/// {"schema_version", "profile", "leave_out", "rows": [...], "excluded": [...], "summary": {...}}; see
+/// docs/json.md. Ends in a newline.
+std::string step_validation_json(const calibrate::StepValidation& v,
+                                 const std::vector<calibrate::ExcludedRun>& excluded,
+                                 const std::string& profile, calibrate::LeaveOut leave_out);
+
+/// {"schema_version", "profile", "prior", "parameters": [...], "stacks": [...], "configurations": {...},
+/// "left_out": [...], "summary": {...}}; see docs/json.md. Ends in a newline.
+std::string step_fit_json(const calibrate::StepFit& fit, const std::vector<calibrate::ExcludedRun>& left_out);
+
+}  // namespace trnplan::io

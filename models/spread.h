@@ -1,0 +1,30 @@
+// How sure a predicted step time is.
+//
+// To first order in the logarithms, with g = d log step / d log theta from the critical path and S the
+// covariance of theta (parameters, then the factors of software stacks; docs/models.md, "Uncertainty"):
+//   sigma^2 = g' S g + configuration_spread^2 + repeat_spread^2 [+ stack_spread^2] [+ release_spread^2]
+// the last two where framework or release are unknown to the profile. Without a calibration S is diagonal,
+// stack_spread^2 is added where either is not stated, and repeat_spread^2 is left out.
+#pragma once
+
+#include <vector>
+
+#include "models/profile.h"
+#include "models/step.h"
+
+namespace trnplan::models {
+
+/// Two-sided 90 % of a normal distribution, in standard deviations.
+inline constexpr double kNinetyPercent = 1.6448536269514722;
+
+/// d log step / d log p of every parameter, from the report's critical path; exact while the path stays the
+/// same.
+std::vector<double> log_gradient(const StepReport& report);
+
+/// sigma above. `profile` and `software` are those of the simulation, `gradient` is log_gradient() of it.
+double log_spread(const Profile& profile, const Software& software, std::vector<double> gradient);
+
+/// g' S g; `gradient` is that of the parameters, then, where it is longer, of the calibration's stacks.
+double log_variance(const Profile& profile, const std::vector<double>& gradient);
+
+}  // namespace trnplan::models
