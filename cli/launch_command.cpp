@@ -23,10 +23,9 @@ struct Options {
 };
 
 launch::SubmitRequest request_of(const Options& o) {
-  static const std::map<std::string, launch::Scheduler> kSchedulers = {
-      {"slurm", launch::Scheduler::slurm},
-      {"eks", launch::Scheduler::eks},
-      {"local", launch::Scheduler::local}};
+  static const std::map<std::string, launch::Scheduler> kSchedulers = {{"slurm", launch::Scheduler::slurm},
+                                                                       {"eks", launch::Scheduler::eks},
+                                                                       {"local", launch::Scheduler::local}};
   return {o.folder, kSchedulers.at(o.scheduler), o.manifest};
 }
 
@@ -36,8 +35,9 @@ std::string text_of(const io::LaunchStory& story, const std::string& folder) {
   if (story.already) text += "already submitted\n";
   for (const auto& [what, id] : story.jobs) text += fmt::format("{} {}\n", what, id);
   if (!story.jobs.empty() && story.scheduler == "slurm") {
-    text += fmt::format("next: {}\n", launch::command_line({"trnplan", "watch", story.jobs.back().second, "--plan",
-                                                            (std::filesystem::path(folder) / "plan.json").string()}));
+    text += fmt::format("next: {}\n",
+                        launch::command_line({"trnplan", "watch", story.jobs.back().second, "--plan",
+                                              (std::filesystem::path(folder) / "plan.json").string()}));
   }
   return text;
 }
@@ -89,7 +89,9 @@ void add_launch(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("launch", "Submit a folder of plan --out: compile, then train");
   command->add_option("folder", o->folder, "folder that plan --out wrote")->required()->check(not_empty());
-  command->add_option("--scheduler", o->scheduler, "slurm, eks, or local: a smoke test of a few steps on this node")
+  command
+      ->add_option("--scheduler", o->scheduler,
+                   "slurm, eks, or local: a smoke test of a few steps on this node")
       ->check(CLI::IsMember({"slurm", "eks", "local"}))
       ->capture_default_str();
   command->add_option("--manifest", o->manifest, "what eks applies: mpijob.yaml or pytorchjob.yaml")

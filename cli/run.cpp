@@ -74,6 +74,7 @@ int run_cli(int argc, const char* const* argv) {
   add_validate(app, run);
   add_whatif(app, run);
   add_launch(app, run);
+  add_watch(app, run);
   try {
     refuse_unknown_command(app, argc, argv);
     app.parse(argc, argv);

@@ -130,7 +130,8 @@ ProcessResult run_program(const std::vector<std::string>& arguments, const Proce
   }
   ProcessResult result;
   pid_t child = 0;
-  const int fault = ::posix_spawnp(&child, words[0], actions.get(), nullptr, words.data(), environment.data());
+  const int fault =
+      ::posix_spawnp(&child, words[0], actions.get(), nullptr, words.data(), environment.data());
   if (fault == ENOENT || fault == EACCES || fault == ENOEXEC || fault == ENOTDIR) {
     result.error = std::strerror(fault);
     return result;
@@ -145,7 +146,8 @@ ProcessResult run_program(const std::vector<std::string>& arguments, const Proce
 }
 
 std::string command_line(const std::vector<std::string>& arguments) {
-  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+,./:@%";
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+,./:@%";
   std::string line;
   for (const std::string& word : arguments) {
     if (!line.empty()) line += ' ';

@@ -19,8 +19,8 @@ struct ProcessResult {
 inline constexpr std::size_t kMostOutput = 16u << 20;
 
 struct ProcessOptions {
-  bool capture = true;              ///< false: output goes where ours goes, and `output`, `error` stay empty
-  std::vector<std::string> unset;   ///< variables the program does not get
+  bool capture = true;             ///< false: output goes where ours goes, and `output`, `error` stay empty
+  std::vector<std::string> unset;  ///< variables the program does not get
 };
 
 /// Looks arguments[0] up on PATH, waits for the end. Throws std::system_error when the system has no pipes or

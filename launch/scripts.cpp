@@ -165,7 +165,7 @@ std::string modes(const ScriptContext& c) {
   cache=$TRNPLAN_CACHE
   run neuron_parallel_compile 2>&1 | tee "$log"
   if grep -q 'Total failed compilations: [1-9]' "$log" || ! grep -q 'Total failed compilations: 0' "$log"; then
-    echo "node_run.sh: not every graph compiled, see $log" >&2
+    echo "node_run.sh: not every graph compiled, see $log" | tee -a "$log" >&2
     return 1
   fi
 }

@@ -50,7 +50,10 @@ class Preflight {
  public:
   Preflight(const SubmitRequest& request, const io::Catalog& catalog, const Runner& runner,
             std::vector<std::string>& notes)
-      : request_(request), catalog_(catalog), runner_(runner), notes_(&notes),
+      : request_(request),
+        catalog_(catalog),
+        runner_(runner),
+        notes_(&notes),
         folder_(absolute_folder(request.folder)) {}
 
   std::vector<Diagnostic> run() {
@@ -81,7 +84,8 @@ class Preflight {
       fault(folder_.string(), "", "the path holds characters that the training script takes for its own",
             "use a path of letters, digits and / _ . - + @");
     }
-    for (const char* name : {"plan.json", "config.json", "setup_env.sh", "node_run.sh", "compile.sbatch", "train.sbatch"}) {
+    for (const char* name :
+         {"plan.json", "config.json", "setup_env.sh", "node_run.sh", "compile.sbatch", "train.sbatch"}) {
       if (!fs::is_regular_file(folder_ / name)) {
         fault((folder_ / name).string(), "", "is missing",
               "write the folder anew: trnplan plan JOB --out DIR --force");
@@ -116,11 +120,13 @@ class Preflight {
     return std::nullopt;
   }
 
-  void check_path(const char* name, const std::string& value, const fs::path& needed, const std::string& fix) {
+  void check_path(const char* name, const std::string& value, const fs::path& needed,
+                  const std::string& fix) {
     const std::string file = (folder_ / "setup_env.sh").string();
     if (value.empty()) return fault(file, name, "is not set", fix);
     if (!plain_path(value)) {
-      return fault(file, name, "\"" + printable(value) + "\" is no absolute path of letters, digits and / _ . - + @",
+      return fault(file, name,
+                   "\"" + printable(value) + "\" is no absolute path of letters, digits and / _ . - + @",
                    fix);
     }
     std::error_code error;
@@ -191,15 +197,15 @@ class Preflight {
   };
 
   void compare_cluster(const std::string& table) {
-    const std::string wanted =
-        values_.partition.empty() ? default_partition(table) : values_.partition;
+    const std::string wanted = values_.partition.empty() ? default_partition(table) : values_.partition;
     try {
       const io::ClusterReading found = io::read_sinfo("sinfo", catalog_, wanted, Table(table));
       for (const std::string& note : found.notes) notes_->push_back(note);
       const int needed = plan_->job.cluster.nodes;
       if (found.nodes < needed) {
-        fault("sinfo", "", fmt::format("partition {} has {} usable nodes, the plan needs {}",
-                                       printable(found.group), found.nodes, needed),
+        fault("sinfo", "",
+              fmt::format("partition {} has {} usable nodes, the plan needs {}", printable(found.group),
+                          found.nodes, needed),
               fmt::format("set TRNPLAN_PARTITION in setup_env.sh, mend nodes, or plan with --nodes {}",
                           found.nodes));
       }
@@ -211,7 +217,8 @@ class Preflight {
 
   void compare_instance(const io::ClusterReading& found) {
     if (found.instance.empty()) {
-      notes_->push_back("sinfo names no instance type for these nodes, so it was not compared with the plan's");
+      notes_->push_back(
+          "sinfo names no instance type for these nodes, so it was not compared with the plan's");
       return;
     }
     const std::string have = io::machine_type(catalog_.instance(found.instance)),
@@ -262,7 +269,8 @@ std::string state_text(const Submission& s) {
   for (const SubmittedJob& j : s.jobs) {
     jobs += fmt::format("{}\"{}\": \"{}\"", jobs.empty() ? "" : ", ", j.what, j.id);
   }
-  return fmt::format("{{\"schema_version\": 1, \"scheduler\": \"{}\", \"jobs\": {{{}}}}}\n", s.scheduler, jobs);
+  return fmt::format("{{\"schema_version\": 1, \"scheduler\": \"{}\", \"jobs\": {{{}}}}}\n", s.scheduler,
+                     jobs);
 }
 
 /// Letters, digits and . - / only, so that an id needs no escape and is no option.
@@ -285,7 +293,9 @@ class FolderLock {
     if (fault != 0) {
       const std::string why = std::strerror(fault);
       if (fd_ >= 0) ::close(fd_);
-      throw InputError({{path_.string(), 0, 0}, "", "cannot be locked: " + why,
+      throw InputError({{path_.string(), 0, 0},
+                        "",
+                        "cannot be locked: " + why,
                         "put the folder on a file system that you may write to and that knows locks"});
     }
   }
@@ -400,7 +410,8 @@ std::string_view to_string(Scheduler s) {
 }
 
 const SubmittedJob* Submission::find(std::string_view what) const {
-  const auto it = std::find_if(jobs.begin(), jobs.end(), [&](const SubmittedJob& j) { return j.what == what; });
+  const auto it =
+      std::find_if(jobs.begin(), jobs.end(), [&](const SubmittedJob& j) { return j.what == what; });
   return it == jobs.end() ? nullptr : &*it;
 }
 
@@ -414,10 +425,13 @@ std::optional<Submission> submitted(const fs::path& folder) {
   if (sound) {
     s.scheduler = scheduler->scalar;
     for (const io::Node::Entry& e : jobs->entries) s.jobs.push_back({e.key, e.value.scalar});
-    for (const SubmittedJob& j : s.jobs) sound = sound && plain_id(j.id) && (j.what == "compile" || j.what == "train");
+    for (const SubmittedJob& j : s.jobs)
+      sound = sound && plain_id(j.id) && (j.what == "compile" || j.what == "train");
   }
   if (sound) return s;
-  throw InputError({{path.string(), 0, 0}, "", "does not say what was submitted from here",
+  throw InputError({{path.string(), 0, 0},
+                    "",
+                    "does not say what was submitted from here",
                     "look for the jobs with squeue, then remove this file"});
 }
 
@@ -431,14 +445,16 @@ std::vector<std::vector<std::string>> commands(const SubmitRequest& request, con
   if (request.scheduler == Scheduler::local) return {local_command(folder)};
   if (request.scheduler == Scheduler::eks) return {kubectl_command(request, folder)};
   const std::string partition = partition_of(folder, runner);
-  return {sbatch(folder, partition, "compile.sbatch", ""), sbatch(folder, partition, "train.sbatch", kUnknownId)};
+  return {sbatch(folder, partition, "compile.sbatch", ""),
+          sbatch(folder, partition, "train.sbatch", kUnknownId)};
 }
 
 SubmitResult submit(const SubmitRequest& request, const Runner& runner) {
   const fs::path folder = absolute_folder(request.folder);
   if (request.scheduler == Scheduler::local) return run_local(folder, runner);
   const FolderLock lock(folder);
-  return request.scheduler == Scheduler::eks ? submit_eks(request, folder, runner) : submit_slurm(folder, runner);
+  return request.scheduler == Scheduler::eks ? submit_eks(request, folder, runner)
+                                             : submit_slurm(folder, runner);
 }
 
 }  // namespace trnplan::launch

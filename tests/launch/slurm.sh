@@ -74,7 +74,7 @@ compile=$(id_of compile) train=$(id_of train)
 check 'the compile job fails' until_true 60 is "$compile" FAILED
 check 'training is cancelled with it' until_true 60 is "$train" CANCELLED
 check 'training never started' test ! -e "$work/broken/train-$train.out"
-check 'the log says why' grep -q 'not every graph compiled' "$work/broken/compile-$compile.out"
+check 'the log says why' bash -c "grep -q 'not every graph compiled' '$work'/broken/compile-node*.log"
 
 # The training itself fails once: queued again under its id, it goes on from the last checkpoint.
 plan fails
