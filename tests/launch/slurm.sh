@@ -66,6 +66,14 @@ check 'every node compiled' test "$(find "$work/good" -name 'compile-node*.log' 
 check 'the log shows the last step' grep -q '30/30 \[' "$work/good/train-$train.out"
 run 0 launch "$work/good"
 prints 'already submitted'
+run 0 watch "$train" --plan "$work/good/plan.json" --once --calibrate "$work/mine.json"
+prints '30/30 steps, [0-9.]+ s a step \(predicted'
+prints 'goodput 9[0-9]\.'
+prints 'COMPLETED'
+prints 'mine.json written: 29 steps of'
+run 0 plan "$work/job.yaml" --top 1 --profile "$work/mine.json"
+run 2 watch 4711 --once
+check 'an unknown job is said to be unknown' grep -q 'Slurm does not know this job' "$err"
 
 # A graph that does not compile: training never starts.
 plan broken
@@ -75,6 +83,8 @@ check 'the compile job fails' until_true 60 is "$compile" FAILED
 check 'training is cancelled with it' until_true 60 is "$train" CANCELLED
 check 'training never started' test ! -e "$work/broken/train-$train.out"
 check 'the log says why' bash -c "grep -q 'not every graph compiled' '$work'/broken/compile-node*.log"
+run 3 watch "$work/broken/compile-node0.log" --once
+prints 'failure: compile-failed'
 
 # The training itself fails once: queued again under its id, it goes on from the last checkpoint.
 plan fails
@@ -85,12 +95,18 @@ log=$work/fails/train-$train.out
 check 'the log says so' grep -q 'queued again' "$log"
 check 'it started twice' test "$(grep -c '^\[trnplan\] start' "$log")" -eq 2
 check 'it went on from the checkpoint of step 10' bash -c "tr '\r' '\n' <'$log' | sed -n '/start 1/,\$p' | grep -m 1 'Epoch' | grep -q ' 11/30 '"
+run 0 watch "$train" --plan "$work/fails/plan.json" --once --format json
+prints '"restarts":1'
+prints '"lost_steps":2'   # 11 and 12 came after the checkpoint of step 10
+prints '"kind":"hardware".*"run_went_on":true'
 
 # A node dies: Slurm queues the job again.
 plan dies
 STAND_IN_WAIT=0.4 STAND_IN_STEP=100 run 0 launch "$work/dies"
 train=$(id_of train)
 log=$work/dies/train-$train.out
+"$trnplan" watch "$train" --plan "$work/dies/plan.json" --interval 1 >"$work/followed" 2>&1 &
+follower=$!
 check 'the training runs' until_true 60 grep -q ' 7/30 ' "$log"
 victim=${slurm_pids[4]}   # munged, slurmctld, n1, n2, n3
 { kill -9 "$victim" && wait "$victim"; } 2>/dev/null || true
@@ -99,6 +115,14 @@ check 'the job is queued again' until_true 60 bash -c "scontrol show job $train 
 daemon slurmd-n3 slurmd -D -N n3 -f "$SLURM_CONF"
 scontrol update NodeName=n3 State=RESUME || true
 check 'and ends with the node back' until_true 120 is "$train" COMPLETED
+code=0
+wait "$follower" || code=$?
+check "watch follows until the end, exit $code" test "$code" -eq 0
+check 'it saw the first run' grep -q ' 6/30 steps\| 5/30 steps\| 7/30 steps' "$work/followed"
+check 'and the last step' grep -q '30/30 steps' "$work/followed"
+run 0 watch "$train" --plan "$work/dies/plan.json" --once
+prints 'restarts: 1'
+prints 'node-failure'
 
 printf 'slurm: %d checks, %d failed\n' "$checks" "$failed"
 ((failed == 0))
