@@ -23,6 +23,7 @@ void add_collective(CLI::App& app, Run& run);
 void add_validate(CLI::App& app, Run& run);
 void add_whatif(CLI::App& app, Run& run);
 void add_watch(CLI::App& app, Run& run);
+void add_sweep(CLI::App& app, Run& run);
 
 /// Parses the command line, runs the command, turns errors into messages and exit codes.
 int run_cli(int argc, const char* const* argv);

@@ -75,6 +75,7 @@ int run_cli(int argc, const char* const* argv) {
   add_whatif(app, run);
   add_launch(app, run);
   add_watch(app, run);
+  add_sweep(app, run);
   try {
     refuse_unknown_command(app, argc, argv);
     app.parse(argc, argv);
