@@ -13,10 +13,10 @@ namespace trnplan::cli {
 
 enum ExitCode : int {
   kDone = 0,
-  kBadInput = 2,  ///< the user's input is wrong
-  kNoPlan = 3,    ///< no feasible plan, or a refused config
+  kBadInput = 2,          ///< the user's input is wrong
+  kNoPlan = 3,            ///< no feasible plan, or a refused config
   kSchedulerRefused = 4,  ///< or a program it was to run failed
-  kBug = 70,      ///< our fault
+  kBug = 70,              ///< our fault
 };
 
 /// Options every command has.

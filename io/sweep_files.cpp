@@ -27,7 +27,8 @@ std::vector<int> numbers(MapReader& map, const char* key, int fallback, int most
   for (const Node& item : list->kind == Node::Kind::sequence ? list->items : one) {
     const std::optional<int> number = whole_of(item);
     if (!number || *number < 1 || *number > most) {
-      map.fault(key, "\"" + printable(item.scalar, 40) + "\" is no whole number from 1 to " + std::to_string(most),
+      map.fault(key,
+                "\"" + printable(item.scalar, 40) + "\" is no whole number from 1 to " + std::to_string(most),
                 "write for example [4, 8, 16]");
       return {fallback};
     }
@@ -81,7 +82,8 @@ SweepGrid read_sweep(const std::filesystem::path& path, const Catalog& catalog, 
   const auto batches = numbers(map, "global_batch", j.training.global_batch, kMostBatch);
   map.finish();
   if (faults.empty() && !(grid.tokens > 0)) {
-    map.fault("tokens", "neither this nor training.tokens of the job is stated", "write for example tokens: 2T");
+    map.fault("tokens", "neither this nor training.tokens of the job is stated",
+              "write for example tokens: 2T");
   }
   if (types.size() * nodes.size() * sequences.size() * batches.size() > kMostSweepPoints) {
     map.fault("nodes", fmt::format("more than {} points", kMostSweepPoints), "split the grid");
@@ -126,14 +128,22 @@ void execute(sqlite3* db, const std::string& sql) {
   require(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK, db);
 }
 
-constexpr const char* kColumns[][2] = {{"point", "INTEGER"},        {"instance", "TEXT"},
-                                       {"nodes", "INTEGER"},        {"sequence", "INTEGER"},
-                                       {"global_batch", "INTEGER"}, {"strategy", "TEXT"},
-                                       {"step_seconds", "REAL"},    {"step_seconds_low", "REAL"},
-                                       {"step_seconds_high", "REAL"}, {"tokens_per_second", "REAL"},
-                                       {"mfu", "REAL"},             {"goodput", "REAL"},
-                                       {"days", "REAL"},            {"usd", "REAL"},
-                                       {"checkpoint_interval_seconds", "REAL"}, {"why", "TEXT"}};
+constexpr const char* kColumns[][2] = {{"point", "INTEGER"},
+                                       {"instance", "TEXT"},
+                                       {"nodes", "INTEGER"},
+                                       {"sequence", "INTEGER"},
+                                       {"global_batch", "INTEGER"},
+                                       {"strategy", "TEXT"},
+                                       {"step_seconds", "REAL"},
+                                       {"step_seconds_low", "REAL"},
+                                       {"step_seconds_high", "REAL"},
+                                       {"tokens_per_second", "REAL"},
+                                       {"mfu", "REAL"},
+                                       {"goodput", "REAL"},
+                                       {"days", "REAL"},
+                                       {"usd", "REAL"},
+                                       {"checkpoint_interval_seconds", "REAL"},
+                                       {"why", "TEXT"}};
 
 }  // namespace
 
@@ -146,9 +156,9 @@ std::string sweep_csv_header() {
 std::string sweep_csv_row(const SweepRow& r) {
   return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", r.index, field(r.point.instance),
                      r.point.nodes, r.point.sequence, r.point.global_batch, field(r.strategy),
-                     field(r.step_seconds), field(r.low), field(r.high), field(r.tokens_per_second), field(r.mfu),
-                     field(r.goodput), field(r.days), field(r.usd), field(r.checkpoint_interval_seconds),
-                     field(r.why));
+                     field(r.step_seconds), field(r.low), field(r.high), field(r.tokens_per_second),
+                     field(r.mfu), field(r.goodput), field(r.days), field(r.usd),
+                     field(r.checkpoint_interval_seconds), field(r.why));
 }
 
 std::string sweep_sqlite(const std::string& csv, const std::string& name) {
@@ -164,20 +174,23 @@ std::string sweep_sqlite(const std::string& csv, const std::string& name) {
   }
   execute(opened, "CREATE TABLE sweep (" + columns + "); BEGIN");
   sqlite3_stmt* prepared = nullptr;
-  require(sqlite3_prepare_v2(opened, ("INSERT INTO sweep VALUES (" + marks + ")").c_str(), -1, &prepared, nullptr) ==
-              SQLITE_OK,
+  require(sqlite3_prepare_v2(opened, ("INSERT INTO sweep VALUES (" + marks + ")").c_str(), -1, &prepared,
+                             nullptr) == SQLITE_OK,
           opened);
   const std::unique_ptr<sqlite3_stmt, Close> insert(prepared);
   for (std::size_t i = 1; i < records.size(); ++i) {
     const auto& fields = records[i].fields;
     if (fields.size() != std::size(kColumns)) {
-      throw InputError({{name, records[i].line, 1}, "", "a row with another number of columns", "sweep anew"});
+      throw InputError(
+          {{name, records[i].line, 1}, "", "a row with another number of columns", "sweep anew"});
     }
     for (std::size_t c = 0; c < fields.size(); ++c) {
       const std::string& text = fields[c].text;  // the column's type turns a text that is a number into one
       const int column = static_cast<int>(c) + 1;
-      if (text.empty()) sqlite3_bind_null(prepared, column);
-      else sqlite3_bind_text(prepared, column, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+      if (text.empty())
+        sqlite3_bind_null(prepared, column);
+      else
+        sqlite3_bind_text(prepared, column, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
     }
     require(sqlite3_step(prepared) == SQLITE_DONE, opened);
     sqlite3_reset(prepared);

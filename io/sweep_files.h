@@ -45,13 +45,15 @@ struct SweepRow {
   std::string why;  ///< why there is no plan
 };
 
-/// The header and a row, as CSV (RFC 4180), each ending in a newline; numbers are the shortest that read back.
+/// The header and a row, as CSV (RFC 4180), each ending in a newline; numbers are the shortest that read
+/// back.
 std::string sweep_csv_header();
 std::string sweep_csv_row(const SweepRow& row);
 
 /// An SQLite database with the one table `sweep` and the columns of `csv`, a header and rows as above:
-/// numbers as REAL or INTEGER, empty fields as NULL. Returns the bytes of the file: the same rows give the same
-/// bytes with the same SQLite. Throws InputError for a CSV that is none, std::runtime_error when SQLite fails.
+/// numbers as REAL or INTEGER, empty fields as NULL. Returns the bytes of the file: the same rows give the
+/// same bytes with the same SQLite. Throws InputError for a CSV that is none, std::runtime_error when SQLite
+/// fails.
 std::string sweep_sqlite(const std::string& csv, const std::string& name);
 
 }  // namespace trnplan::io

@@ -51,7 +51,8 @@ io::SweepRow sweep_point(const Sweep& s, std::size_t index, const io::Catalog& c
   row.index = static_cast<int>(index);
   row.point = s.grid.points[index];
   models::Job job = s.grid.job.job;
-  if (row.point.instance != job.cluster.instance.name) job.cluster.instance = catalog.instance(row.point.instance);
+  if (row.point.instance != job.cluster.instance.name)
+    job.cluster.instance = catalog.instance(row.point.instance);
   job.cluster.nodes = row.point.nodes;
   job.training.sequence = row.point.sequence;
   job.training.global_batch = row.point.global_batch;
@@ -85,8 +86,10 @@ std::vector<std::size_t> missing(const Sweep& s) {
   return indices;
 }
 
-void run_task(const Sweep& s, int task, int tasks, const io::Catalog& catalog, const std::function<void()>& done) {
-  for (std::size_t i = static_cast<std::size_t>(task); i < s.grid.points.size(); i += static_cast<std::size_t>(tasks)) {
+void run_task(const Sweep& s, int task, int tasks, const io::Catalog& catalog,
+              const std::function<void()>& done) {
+  for (std::size_t i = static_cast<std::size_t>(task); i < s.grid.points.size();
+       i += static_cast<std::size_t>(tasks)) {
     if (!shard(s, i).empty()) continue;
     io::write_file(shard_path(s, i), first_line(s) + io::sweep_csv_row(sweep_point(s, i, catalog)), true);
     if (done) done();
@@ -100,18 +103,19 @@ std::string collect(const Sweep& s) {
 }
 
 std::string submit_sweep(const SweepJob& job, const std::vector<std::size_t>& open, const Runner& runner) {
-  io::write_file(job.folder / "sweep.sbatch",
-                 "#!/usr/bin/env bash\n"
-                 "#SBATCH --job-name=trnplan-sweep\n"
-                 "#SBATCH --nodes=1\n"
-                 "#SBATCH --ntasks=1\n"
-                 "#SBATCH --requeue\n"
-                 "#SBATCH --open-mode=append\n"
-                 "#SBATCH --output=sweep-%A_%a.out\n"
-                 "# One task of a sweep: PROGRAM GRID FOLDER PROFILE TASKS\n"
-                 "set -euo pipefail\n"
-                 "exec \"$1\" sweep \"$2\" --out \"$3\" --profile \"$4\" --task \"$SLURM_ARRAY_TASK_ID/$5\"\n",
-                 true);
+  io::write_file(
+      job.folder / "sweep.sbatch",
+      "#!/usr/bin/env bash\n"
+      "#SBATCH --job-name=trnplan-sweep\n"
+      "#SBATCH --nodes=1\n"
+      "#SBATCH --ntasks=1\n"
+      "#SBATCH --requeue\n"
+      "#SBATCH --open-mode=append\n"
+      "#SBATCH --output=sweep-%A_%a.out\n"
+      "# One task of a sweep: PROGRAM GRID FOLDER PROFILE TASKS\n"
+      "set -euo pipefail\n"
+      "exec \"$1\" sweep \"$2\" --out \"$3\" --profile \"$4\" --task \"$SLURM_ARRAY_TASK_ID/$5\"\n",
+      true);
   std::set<std::size_t> tasks;
   for (const std::size_t i : open) tasks.insert(i % static_cast<std::size_t>(job.tasks));
   std::vector<std::string> command = {"sbatch", "--parsable", "--chdir=" + job.folder.string(),

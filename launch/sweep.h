@@ -1,7 +1,7 @@
 // A grid of what-ifs, point by point, on one machine or as a Slurm job array.
 //
-// Every point has a file of its own in the sweep's folder, written whole or not at all, whose first line names
-// what it depends on: a task that was killed is run again, and computes only what is missing.
+// Every point has a file of its own in the sweep's folder, written whole or not at all, whose first line
+// names what it depends on: a task that was killed is run again, and computes only what is missing.
 #pragma once
 
 #include <filesystem>

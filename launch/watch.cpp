@@ -206,6 +206,7 @@ io::WatchReport watch(std::string_view text, const std::string& name, const Watc
   r.state = context.state;
   r.step = log.last;
   r.total = total_steps(log, context.plan);
+  if (r.total > 0) r.total = std::max(r.total, r.step);
   r.finished = log.finished;
   r.loss = log.loss;
   const std::vector<double> seconds = log.seconds();

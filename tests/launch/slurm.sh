@@ -75,6 +75,18 @@ run 0 plan "$work/job.yaml" --top 1 --profile "$work/mine.json"
 run 2 watch 4711 --once
 check 'an unknown job is said to be unknown' grep -q 'Slurm does not know this job' "$err"
 
+# The story of examples/close-the-loop: 30 steps that take 30 % longer than the example's plan says.
+predicted=$("$trnplan" plan "$source/examples/close-the-loop/job.yaml" --top 1 --format json 2>/dev/null | sed -n 's/.*"step_seconds": *\([0-9]*\).*/\1/p' | head -n 1)
+code=0
+TRNPLAN=$trnplan TRNPLAN_VENV=$source/tests/launch/stand_in TRNPLAN_CODE=$source/tests/launch/stand_in/code TRNPLAN_DATA=$work/data \
+  STAND_IN_STEP=$((predicted * 13 / 10)) bash "$source/examples/close-the-loop/story.sh" "$work/story" >"$out" 2>"$err" || code=$?
+check "the story ends with $code" test "$code" -eq 0
+prints "COMPLETED"
+prints '30/30 steps'
+prints 'mine.json written: 29 steps'
+prints 'would win|no other plan wins'
+prints '^Winner: '
+
 # A graph that does not compile: training never starts.
 plan broken
 STAND_IN_COMPILE_FAILS=1 STAND_IN_STEP=100 run 0 launch "$work/broken"
