@@ -17,6 +17,7 @@ using calibrate::Scan;
 constexpr std::size_t kTextLength = 200;
 constexpr std::size_t kMostEvents = 10'000;
 constexpr std::size_t kMostSteps = 2'000'000;
+constexpr std::int64_t kMostTotal = 1'000'000'000, kMostEpochs = 1'000'000;  // their product fits
 /// A first step longer than the second by this factor holds compiling and loading: above the noise of steps,
 /// far below any warm-up seen (1.6 in awsome-distributed-training's auto-resume transcript).
 constexpr double kWarmUp = 1.2;
@@ -58,7 +59,8 @@ std::optional<std::int64_t> time_in(std::string_view line) {
 /// What one line says of one step.
 struct Mark {
   std::int64_t step = 0, total = 0;
-  std::optional<double> clock;    ///< s since the stretch began
+  std::int64_t epoch = 0;
+  std::optional<double> clock;    ///< s since the epoch began
   std::optional<double> seconds;  ///< of the step
 };
 
@@ -108,6 +110,7 @@ class Reader {
       Scan scan(line.text.substr(at));
       if (!scan.past("|") || !scan.past("|")) continue;
       Mark mark;
+      mark.epoch = Scan(line.text.substr(at + kEpoch.size())).whole().value_or(0);
       const auto step = scan.whole();
       if (!step || !scan.take("/")) continue;
       mark.step = *step;
@@ -117,8 +120,23 @@ class Reader {
       mark.clock = calibrate::clock_seconds(rest.substr(0, rest.find('<')));
       const std::size_t close = rest.find(']');
       read_fields(rest.substr(0, close), mark);
-      if (mark.clock || mark.seconds) add(mark, line.number);
+      if (mark.clock || mark.seconds) add(counted(mark), line.number);
     }
+  }
+
+  /// Steps and clock start anew with each epoch; here they go on.
+  Mark counted(Mark mark) {
+    const std::int64_t whole_epochs = std::min(mark.epoch, kMostEpochs);
+    if (fresh_ || mark.epoch < epoch_)
+      before_epoch_ = 0;
+    else if (mark.epoch > epoch_)
+      before_epoch_ = clock_;
+    epoch_ = mark.epoch;
+    if (mark.clock) *mark.clock += before_epoch_;
+    if (mark.total > kMostTotal) mark.total = 0;
+    mark.step = std::min(mark.step, kMostTotal) + whole_epochs * mark.total;
+    if (whole_epochs > 0) mark.total = 0;  // how many epochs there will be is not said
+    return mark;
   }
 
   void read_fields(std::string_view fields, Mark& mark) {
@@ -142,7 +160,7 @@ class Reader {
     if (!scan.take("step ")) return;
     const auto step = scan.whole();
     if (!step || !scan.take("step_time")) return;
-    mark.step = *step;
+    mark.step = std::min(*step, kMostTotal);
     mark.seconds = scan.number();
     if (scan.past("loss")) note_loss(scan);
     if (mark.seconds) add(mark, line.number);
@@ -151,7 +169,7 @@ class Reader {
   void add(const Mark& mark, int line) {
     const bool back =
         log_.stretches.empty() || fresh_ || mark.step < log_.last || (mark.clock && *mark.clock < clock_);
-    if (mark.total > 0) log_.total = mark.total;
+    log_.total = mark.epoch > 0 ? 0 : std::max(mark.total, mark.clock ? 0 : log_.total);
     log_.last_line = line;
     if (!back && mark.step == log_.last) return;  // printed again; the first time is when it was done
     if (back) {
@@ -164,9 +182,10 @@ class Reader {
     std::optional<double> seconds = mark.seconds;
     if (!seconds && !back && mark.clock)
       seconds = (*mark.clock - clock_) / static_cast<double>(mark.step - log_.last);
-    if (seconds && kept_++ < kMostSteps) s.steps.push_back({mark.step, *seconds, line});
+    if (seconds && *seconds > 0 && kept_++ < kMostSteps) s.steps.push_back({mark.step, *seconds, line});
     s.last = mark.step;
-    s.elapsed = mark.clock ? *mark.clock : s.elapsed + mark.seconds.value_or(0);
+    s.elapsed =
+        mark.clock ? std::max(s.elapsed, *mark.clock) : s.elapsed + std::max(0.0, mark.seconds.value_or(0));
     clock_ = mark.clock.value_or(0);
     log_.last = mark.step;
   }
@@ -178,7 +197,8 @@ class Reader {
 
   std::string name_, rank_;
   RunLog log_;
-  double clock_ = 0;
+  double clock_ = 0, before_epoch_ = 0;
+  std::int64_t epoch_ = 0;
   std::optional<std::int64_t> start_;
   bool fresh_ = false;
   std::size_t kept_ = 0;

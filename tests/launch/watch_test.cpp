@@ -188,6 +188,22 @@ TEST_CASE("steps of a log that is cut, repeated and resumed", "[launch]") {
             .loss_lost);
 }
 
+TEST_CASE("a new epoch is no restart", "[launch]") {
+  std::string text = bars(
+                  1, 4, [](int) { return 10; }, 0, 4),
+              second = bars(
+                  1, 3, [](int) { return 10; }, 0, 4);
+  for (std::size_t at = second.find("Epoch 0"); at != std::string::npos; at = second.find("Epoch 0", at + 1))
+    second[at + 6] = '1';
+  const auto log = launch::read_run_log(text + second, "log");
+  REQUIRE(log.stretches.size() == 1);
+  CHECK(log.last == 7);
+  CHECK(log.stretches[0].elapsed == 70);
+  CHECK_FALSE(log.finished);
+  CHECK(launch::read_run_log(text, "log").finished);
+  for (const double s : log.seconds()) CHECK(s == 10);
+}
+
 TEST_CASE("goodput counts what was done twice and the time to the next start", "[launch]") {
   const io::WatchReport r =
       watch("[trnplan] start 0 of job 7 at 2026-11-21T10:00:00Z\n" + bars(1, 12, [](int) { return 10; }) +
