@@ -186,11 +186,15 @@ train() {
 }
 
 mkdir -p "$TRNPLAN_CACHE"
+results=$plan/run
 for mode in "$@"; do
   case $mode in
     compile) compile ;;
     train) train ;;
-    smoke) TRAIN_ITERS=$TRNPLAN_SMOKE_STEPS train ;;
+    smoke)   # its checkpoint must not be where training resumes from
+      results=$plan/smoke
+      TRAIN_ITERS=$TRNPLAN_SMOKE_STEPS train
+      ;;
     *) echo "node_run.sh: unknown mode $mode" >&2 && exit 2 ;;
   esac
 done

@@ -27,12 +27,12 @@ std::int64_t steps_of(const models::Training& t) {
 }
 
 TrainCommand nxdt_command() {
-  return {"https://github.com/aws-neuron/neuronx-distributed-training",
-          "examples",
-          "training_orchestrator.py",
-          {"--config-path=$plan", "--config-name=nxdt", "model.model_config=$plan/config.json",
-           "data.train_dir=$TRNPLAN_DATA", "compiler_cache_url=$cache",
-           "exp_manager.explicit_log_dir=$plan/run"}};
+  return {
+      "https://github.com/aws-neuron/neuronx-distributed-training",
+      "examples",
+      "training_orchestrator.py",
+      {"--config-path=$plan", "--config-name=nxdt", "model.model_config=$plan/config.json",
+       "data.train_dir=$TRNPLAN_DATA", "compiler_cache_url=$cache", "exp_manager.explicit_log_dir=$results"}};
 }
 
 void refuse_what_flags_lack(Target t, const models::Job& job, const models::Strategy& s) {
@@ -94,7 +94,7 @@ TrainCommand nxd_command(const models::Job& job, const models::Strategy& s) {
   add(c, "--qkv_linear", grouped ? "1" : "0");
   add(c, "--kv_replicator", whole(grouped ? s.kv_replicator : 1));
   add(c, "--checkpoint_freq", "200");
-  add(c, "--checkpoint_dir", "$plan/run");
+  add(c, "--checkpoint_dir", "$results");
   add(c, "--num_kept_checkpoint", "2");
   add(c, "--loading_step", "latest_if_exists");
   add(c, "--tb_dir", "$plan/tensorboard");
@@ -151,7 +151,7 @@ TrainCommand nemo_command(const models::Job& job, const models::Strategy& s) {
   put("exp_manager.create_tensorboard_logger", "True");
   put("exp_manager.resume_if_exists", "True");
   put("exp_manager.resume_ignore_no_checkpoint", "True");
-  put("exp_manager.explicit_log_dir", "$plan/run");
+  put("exp_manager.explicit_log_dir", "$results");
   return c;
 }
 

@@ -22,8 +22,8 @@ std::optional<Target> target_from(std::string_view text);
 std::string support_note(Target t);
 
 /// What to train with: the script, below the clone of the target's repository, and its arguments, each a word
-/// of a bash array. A word may use $plan (the folder of the plan), $TRNPLAN_DATA, $cache, always in double
-/// quotes.
+/// of a bash array. A word may use $plan (the folder of the plan), $results (logs and checkpoints),
+/// $TRNPLAN_DATA, $cache, always in double quotes.
 struct TrainCommand {
   std::string clone;   ///< the repository to clone
   std::string folder;  ///< within the clone, where the script is started
@@ -39,6 +39,8 @@ struct TrainCommand {
 ///                examples/training/llama/tp_pp_llama_hf_pretrain/run_llama_nxd.py
 /// nemo-megatron  aws-neuron/neuronx-nemo-megatron@f4743ce
 ///                nemo/examples/nlp/language_modeling/test_llama.sh, test_llama_gqa.sh
+///
+/// The flags of nxd and nemo-megatron were never run by this project, nor compared flag by flag with a clone.
 TrainCommand train_command(Target target, const models::Job& job, const models::Strategy& strategy);
 
 }  // namespace trnplan::launch

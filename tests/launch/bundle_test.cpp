@@ -84,7 +84,7 @@ TEST_CASE("the files of a plan", "[launch]") {
   CHECK(contains(node, "torchrun --nproc_per_node=32 --nnodes=\"$nodes\""));
   CHECK(contains(node, "\nnodes=16\n"));
   CHECK(contains(node, "FI_PROVIDER=efa"));
-  CHECK(contains(node, "exp_manager.explicit_log_dir=$plan/run"));  // resumes across job ids
+  CHECK(contains(node, "exp_manager.explicit_log_dir=$results"));  // resumes across job ids
   CHECK(contains(node, "Total failed compilations: 0"));
   CHECK(contains(text_of(files, "submit.sh"), "--dependency=\"afterok:$compile\""));
   CHECK_FALSE(contains(node, "BUCKET_CAP_MB"));

@@ -68,6 +68,7 @@ check 'the log folder is the same for every job id' grep -Fqx "exp_manager.expli
 check 'one node meets at itself' grep -qx -e '--master_addr=localhost' "$work/arguments"
 check 'smoke test' run smoke TRNPLAN_SMOKE_STEPS=7
 check 'a smoke test is short' grep -qx 'TRAIN_ITERS=7' "$work/arguments.env"
+check 'its checkpoint is not where training resumes' grep -Fqx "exp_manager.explicit_log_dir=$odd/plan/smoke" "$work/arguments"
 check 'nothing of it was run by a shell' test ! -e "$work/pwned"
 check 'values are asked for' bash -c '! "$@" && grep -q setup_env.sh "$0"' "$work/out" bash "$odd/plan/node_run.sh" "$odd/plan" train
 check 'MPI: rank and master' run train OMPI_COMM_WORLD_RANK=3 MASTER_ADDR=first
