@@ -1,4 +1,5 @@
-# Sourced: a Slurm of four nodes on this machine, in a folder of its own, for tests. shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
+# Sourced: a Slurm of four nodes on this machine, in a folder of its own, for tests.
 #
 #   start_slurm FOLDER   sets SLURM_CONF; returns 1 with $no_slurm saying why when it cannot
 #   stop_slurm           stops what start_slurm started, by process id
@@ -6,10 +7,14 @@
 slurm_pids=()
 
 stop_slurm() {
-  local pid
+  local pid tries=0
+  # Steps outlive the daemons: cancel what runs first.
+  if ((${#slurm_pids[@]} > 0)) && scancel --user="$(id -un)" 2>/dev/null; then
+    while squeue -h 2>/dev/null | grep -q . && ((tries++ < 100)); do sleep 0.1; done
+  fi
   for pid in "${slurm_pids[@]}"; do kill "$pid" 2>/dev/null || true; done
   for pid in "${slurm_pids[@]}"; do
-    local tries=0
+    tries=0
     while kill -0 "$pid" 2>/dev/null && ((tries++ < 50)); do sleep 0.1; done
     kill -9 "$pid" 2>/dev/null || true
   done
