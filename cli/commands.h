@@ -13,6 +13,7 @@ namespace trnplan::cli {
 using Run = std::function<int()>;
 
 void add_plan(CLI::App& app, Run& run);
+void add_launch(CLI::App& app, Run& run);
 void add_simulate(CLI::App& app, Run& run);
 void add_export(CLI::App& app, Run& run);
 void add_topology(CLI::App& app, Run& run);
@@ -21,6 +22,8 @@ void add_calibrate(CLI::App& app, Run& run);
 void add_collective(CLI::App& app, Run& run);
 void add_validate(CLI::App& app, Run& run);
 void add_whatif(CLI::App& app, Run& run);
+void add_watch(CLI::App& app, Run& run);
+void add_sweep(CLI::App& app, Run& run);
 
 /// Parses the command line, runs the command, turns errors into messages and exit codes.
 int run_cli(int argc, const char* const* argv);

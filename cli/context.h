@@ -14,10 +14,11 @@ namespace trnplan::cli {
 
 enum ExitCode : int {
   kDone = 0,
-  kBadInput = 2,       ///< the user's input is wrong
-  kNoPlan = 3,         ///< no feasible plan, or a refused config
-  kBug = 70,           ///< our fault
-  kInterrupted = 130,  ///< by Ctrl-C
+  kBadInput = 2,          ///< the user's input is wrong
+  kNoPlan = 3,            ///< no feasible plan, or a refused config
+  kSchedulerRefused = 4,  ///< or a program it was to run failed
+  kBug = 70,              ///< our fault
+  kInterrupted = 130,     ///< by Ctrl-C
 };
 
 /// Options every command has.

@@ -34,7 +34,7 @@ namespace {
 
 struct Options {
   Common common;
-  std::string job, out, baseline;
+  std::string job, out, baseline, target = "nxdt";
   int nodes = 0, top = 5, threads = 0;
   double time_limit = 0, fit_probability = 0.9;
   bool allow_doubtful = false, force = false;
@@ -171,9 +171,12 @@ models::Job settled(models::Job job, const planner::Plan& plan) {
 void write_bundle(const models::Job& job, const planner::Plan& plan, const Options& o) {
   std::vector<io::OutputFile> files;
   try {
-    files = launch::bundle(settled(job, plan), plan);
+    files = launch::bundle(settled(job, plan), plan, *launch::target_from(o.target));
   } catch (const std::invalid_argument& e) {
-    throw InputError({{o.job, 0, 0}, "model", e.what(), "leave --out away, or plan a Llama model"});
+    throw InputError({{o.job, 0, 0},
+                      "--out",
+                      e.what(),
+                      "pin what --target can express, choose another --target, or leave --out away"});
   }
   io::write_files(o.out, files, o.force);
   for (const io::OutputFile& f : files) remark("wrote " + (std::filesystem::path(o.out) / f.name).string());
@@ -314,9 +317,13 @@ void add_plan(CLI::App& app, Run& chosen) {
   command->add_flag("--allow-doubtful", o->allow_doubtful,
                     "also strategies whose replica groups are doubtful");
   command
-      ->add_option("--out", o->out,
-                   "folder to write nxdt.yaml, config.json, compile.sbatch, train.sbatch, plan.json to")
+      ->add_option(
+          "--out", o->out,
+          "folder to write to: config and scripts for Slurm and Kubernetes, cluster files, plan.json")
       ->check(not_empty());
+  command->add_option("--target", o->target, "what --out is to train with: nxdt, nemo-megatron or nxd")
+      ->check(CLI::IsMember({"nxdt", "nemo-megatron", "nxd"}))
+      ->capture_default_str();
   command->add_flag("--force", o->force, "overwrite files in --out");
   add_common(*command, o->common);
   command->footer(

@@ -16,8 +16,8 @@ constexpr const char* kDescription =
     "Neuron runtime accepts it, and how sure that is.";
 
 constexpr const char* kFooter =
-    "Exit codes: 0 done, 2 wrong input, 3 no feasible plan or refused config, 70 internal error, 130 "
-    "interrupted.\n"
+    "Exit codes: 0 done, 2 wrong input, 3 no feasible plan or refused config, 4 the scheduler refused, 70 "
+    "internal error, 130 interrupted.\n"
     "Examples:\n"
     "  trnplan plan examples/llama3-8b-one-node/job.yaml\n"
     "  trnplan simulate examples/llama3-8b-one-node/job.yaml --strategy tp=32\n"
@@ -73,6 +73,9 @@ int run_cli(int argc, const char* const* argv) {
   add_collective(app, run);
   add_validate(app, run);
   add_whatif(app, run);
+  add_launch(app, run);
+  add_watch(app, run);
+  add_sweep(app, run);
   try {
     refuse_unknown_command(app, argc, argv);
     app.parse(argc, argv);

@@ -796,15 +796,16 @@ fi
 bundle=$work/bundle
 expect 0 '^Winner: ' -- plan "$example" --out "$bundle"
 verify "wrote $(ls -A "$bundle" | tr '\n' ' ')" \
-  test "$(cd "$bundle" && ls -A | LC_ALL=C sort | tr '\n' ' ')" = 'compile.sbatch config.json nxdt.yaml plan.json train.sbatch '
-for script in "$bundle"/*.sbatch; do
+  test "$(cd "$bundle" && ls -A | LC_ALL=C sort | tr '\n' ' ')" = \
+  'compile.sbatch config.json hyperpod.json mpi_launch.sh mpijob.yaml node_run.sh nxdt.yaml parallelcluster.yaml plan.json pytorchjob.yaml setup_env.sh submit.sh train.sbatch '
+for script in "$bundle"/*.sbatch "$bundle"/*.sh; do
   verify "bash -n $(basename "$script")" bash -n "$script"
 done
 shown="scripts of plan --out"
 if command -v shellcheck >/dev/null; then
-  verify 'shellcheck of the sbatch files' shellcheck --severity=style --exclude=SC1091 "$bundle"/*.sbatch
+  verify 'shellcheck of the scripts' shellcheck --severity=style "$bundle"/*.sbatch "$bundle"/*.sh
 else
-  skip 'shellcheck of the sbatch files: no shellcheck'
+  skip 'shellcheck of the scripts: no shellcheck'
 fi
 state() { (cd "$bundle" && cksum ./* && stat -c '%n %i %Y' ./*); }
 before=$(state)
@@ -813,7 +814,7 @@ verify "a second run exits $code instead of 2" test "$code" -eq 2
 verify 'a second run does not point to --force' grep -q 'fix: .*--force' "$err"
 verify 'a second run changed files' test "$(state)" = "$before"
 expect 0 '^Winner: ' -- plan "$example" --out "$bundle" --force
-verify '--force changed the texts' test "$(cd "$bundle" && cksum ./*)" = "$(head -n 5 <<<"$before")"
+verify '--force changed the texts' test "$(cd "$bundle" && cksum ./*)" = "$(head -n 13 <<<"$before")"
 mkdir "$work/partial" && touch "$work/partial/train.sbatch"
 expect 2 'partial/train\.sbatch: .*exists' -- plan "$example" --out "$work/partial"
 verify 'wrote some files next to the one in the way' test "$(ls -A "$work/partial")" = train.sbatch
@@ -854,6 +855,9 @@ for name in "${hostile[@]}"; do
     verify "$script: more than the job name depends on the name" \
       bash -c 'grep -v "^#SBATCH --job-name=" "$1" | cmp -s - "$2"' _ "$work/hostile/$script" "$work/wanted"
   done
+  for script in setup_env.sh node_run.sh submit.sh mpi_launch.sh; do
+    verify "$script depends on the name" cmp -s "$work/hostile/$script" "$work/plain/$script"
+  done
   run check "$work/hostile/nxdt.yaml"
   verify "check of the emitted nxdt.yaml exits $code; $(first_error)" test "$code" -eq 0
 done
@@ -864,9 +868,8 @@ stubs=$work/stubs
 hall="$work/we ird \$(touch pwned) 'x"
 mkdir -p "$stubs" "$work/nxdt/examples" "$work/venv/bin"
 cp -r "$bundle" "$hall"
-touch "$work/venv/bin/activate"
 printf '#!/bin/sh\necho node-a\n' >"$stubs/scontrol"
-printf '#!/usr/bin/env bash\ncase $1 in --auto-resume*) shift ;; esac\nSLURM_NODEID=0 exec "$@"\n' >"$stubs/srun"
+printf '#!/usr/bin/env bash\nwhile [[ $1 == --* ]]; do shift; done\nSLURM_PROCID=0 exec "$@"\n' >"$stubs/srun"
 printf '#!/bin/sh\nprintf "<%%s>\\n" "$@"\n' >"$stubs/torchrun"
 printf '#!/usr/bin/env bash\n"$@"\necho "Total failed compilations: ${FAILED_GRAPHS:-0}"\n' >"$stubs/neuron_parallel_compile"
 chmod +x "$stubs"/*
@@ -876,7 +879,7 @@ sbatch() {
   shown="$1 in a folder with a hostile name"
   code=0
   (cd "$hall" && PATH="$stubs:$PATH" SLURM_JOB_ID=7 SLURM_JOB_NODELIST=node-a SLURM_SUBMIT_DIR="$hall" \
-    NXDT_DIR="$work/nxdt" NXDT_VENV="$work/venv" TRAIN_DIR='/data set/$(x)' timeout 60 bash "./$1") >"$out" 2>"$err" || code=$?
+    TRNPLAN_CODE="$work/nxdt" TRNPLAN_VENV="$work/venv" TRNPLAN_DATA='/data set/$(x)' timeout 60 bash "./$1") >"$out" 2>"$err" || code=$?
 }
 for script in compile.sbatch train.sbatch; do
   sbatch "$script"

@@ -1,0 +1,112 @@
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/context.h"
+#include "cli/options.h"
+#include "io/launch_json.h"
+#include "launch/submit.h"
+
+namespace trnplan::cli {
+
+namespace {
+
+struct Options {
+  Common common;
+  std::string folder, scheduler = "slurm", manifest = "mpijob.yaml";
+  bool dry_run = false;
+};
+
+launch::SubmitRequest request_of(const Options& o) {
+  static const std::map<std::string, launch::Scheduler> kSchedulers = {{"slurm", launch::Scheduler::slurm},
+                                                                       {"eks", launch::Scheduler::eks},
+                                                                       {"local", launch::Scheduler::local}};
+  return {o.folder, kSchedulers.at(o.scheduler), o.manifest};
+}
+
+std::string text_of(const io::LaunchStory& story, const std::string& folder) {
+  std::string text;
+  for (const auto& command : story.commands) text += launch::command_line(command) + "\n";
+  if (story.already) text += "already submitted\n";
+  for (const auto& [what, id] : story.jobs) text += fmt::format("{} {}\n", what, id);
+  if (!story.jobs.empty() && story.scheduler == "slurm") {
+    text += fmt::format("next: {}\n",
+                        launch::command_line({"trnplan", "watch", story.jobs.back().second, "--plan",
+                                              (std::filesystem::path(folder) / "plan.json").string()}));
+  }
+  return text;
+}
+
+io::LaunchStory story_of(const Options& o, const launch::SubmitResult& result) {
+  io::LaunchStory story{o.scheduler, false, result.already, {}, {}};
+  if (result.already) story.scheduler = result.submission.scheduler;
+  for (const auto& job : result.submission.jobs) story.jobs.emplace_back(job.what, job.id);
+  return story;
+}
+
+/// A folder that was submitted needs no more checks.
+std::optional<launch::SubmitResult> done_before(const launch::SubmitRequest& request) {
+  if (request.scheduler == launch::Scheduler::local) return std::nullopt;
+  const auto before = launch::submitted(request.folder);
+  if (!before || before->find("train") == nullptr) return std::nullopt;
+  return launch::SubmitResult{*before, true};
+}
+
+int run(const Options& o) {
+  const launch::SubmitRequest request = request_of(o);
+  const auto show = [&](const io::LaunchStory& story) {
+    print(o.common.json() ? io::launch_json(story) : text_of(story, o.folder));
+  };
+  if (!o.dry_run) {
+    if (const auto before = done_before(request)) return show(story_of(o, *before)), kDone;
+  }
+  std::vector<std::string> notes;
+  const std::vector<Diagnostic> faults =
+      launch::preflight(request, io::Catalog::standard(), launch::run_program, notes);
+  remarks(notes);
+  if (o.dry_run) {
+    show({o.scheduler, true, false, {}, launch::commands(request, launch::run_program)});
+  }
+  if (!faults.empty()) throw InputError(faults);
+  if (o.dry_run) return kDone;
+  try {
+    show(story_of(o, launch::submit(request, launch::run_program)));
+  } catch (const launch::SchedulerRefused& e) {
+    remark(e.what());
+    return kSchedulerRefused;
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void add_launch(CLI::App& app, Run& chosen) {
+  auto o = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("launch", "Submit a folder of plan --out: compile, then train");
+  command->add_option("folder", o->folder, "folder that plan --out wrote")->required()->check(not_empty());
+  command
+      ->add_option("--scheduler", o->scheduler,
+                   "slurm, eks, or local: a smoke test of a few steps on this node")
+      ->check(CLI::IsMember({"slurm", "eks", "local"}))
+      ->capture_default_str();
+  command->add_option("--manifest", o->manifest, "what eks applies: mpijob.yaml or pytorchjob.yaml")
+      ->check(CLI::IsMember({"mpijob.yaml", "pytorchjob.yaml"}))
+      ->capture_default_str();
+  command->add_flag("--dry-run", o->dry_run, "check everything and show the commands; submit nothing");
+  add_common(*command, o->common);
+  command->footer(
+      "Fill in setup_env.sh of the folder first. A second call submits nothing twice; launch.json holds the\n"
+      "job ids. Exit code 4 when the scheduler refuses, or a smoke test fails.\n"
+      "Examples:\n"
+      "  trnplan launch my-plan --dry-run\n"
+      "  trnplan launch my-plan\n"
+      "  trnplan launch my-plan --scheduler local");
+  command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+}
+
+}  // namespace trnplan::cli

@@ -1,0 +1,56 @@
+// What a watched run looks like now, as JSON (docs/json.md).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace trnplan::io {
+
+struct WatchAlarm {
+  std::string kind;  ///< "drift", "straggler", "slower", "faster", "loss", "memory"
+  std::string message;
+};
+
+struct WatchFailure {
+  std::string kind, rule, text, problem, fix;
+  std::string file;
+  int line = 0, count = 0;
+  std::vector<int> ranks, chips;
+  std::string next;  ///< strategy, as describe() puts it; "" none
+  std::optional<double> next_step_seconds;
+  bool went_on = false;  ///< steps were done after it
+};
+
+struct WatchEvent {
+  std::string kind, text;
+  int line = 0;
+};
+
+struct WatchReport {
+  std::string source;  ///< of the log
+  std::string state;   ///< of the scheduler's job; "" not known
+  std::int64_t step = 0, total = 0;
+  std::optional<double> step_seconds;    ///< median of the run so far
+  std::optional<double> recent_seconds;  ///< mean of the last 20 steps without pauses
+  int timed_steps = 0;
+  std::optional<double> predicted;  ///< s
+  std::optional<std::pair<double, double>> predicted_90;
+  std::optional<double> tokens_per_second, loss;
+  std::optional<double> memory_bytes, predicted_memory_bytes;  ///< of the fullest core
+  std::optional<double> wall_seconds, goodput, eta_seconds, usd_so_far, usd_total;
+  int restarts = 0;
+  std::int64_t lost_steps = 0;
+  bool finished = false;
+  std::vector<WatchAlarm> alarms;
+  std::vector<WatchEvent> events;
+  std::vector<WatchFailure> failures;
+  std::vector<std::string> remarks;
+};
+
+/// One object on one line, ending in a newline; what is not known is null.
+std::string watch_json(const WatchReport& report);
+
+}  // namespace trnplan::io

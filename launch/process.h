@@ -1,0 +1,36 @@
+// Runs another program. Arguments are a vector; no shell ever sees them.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace trnplan::launch {
+
+struct ProcessResult {
+  bool started = false;  ///< false: there is no such program, or it may not be run; `error` says why
+  int code = 0;          ///< exit code; 128 + n when signal n ended it
+  std::string output;    ///< of standard output, the first kMostOutput bytes
+  std::string error;     ///< of standard error, likewise
+
+  bool ok() const { return started && code == 0; }
+};
+
+inline constexpr std::size_t kMostOutput = 16u << 20;
+
+struct ProcessOptions {
+  bool capture = true;             ///< false: output goes where ours goes, and `output`, `error` stay empty
+  std::vector<std::string> unset;  ///< variables the program does not get
+};
+
+/// Looks arguments[0] up on PATH, waits for the end. Throws std::system_error when the system has no pipes or
+/// processes left. Precondition: at least one argument; none holds a zero byte.
+ProcessResult run_program(const std::vector<std::string>& arguments, const ProcessOptions& options = {});
+
+/// How a program is run: run_program(), or a stand-in of a test.
+using Runner = std::function<ProcessResult(const std::vector<std::string>&, const ProcessOptions&)>;
+
+/// The arguments as a person could type them, each quoted where a shell needs it.
+std::string command_line(const std::vector<std::string>& arguments);
+
+}  // namespace trnplan::launch

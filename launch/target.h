@@ -1,0 +1,46 @@
+// What trains a plan: NxDT, or one of the older stacks whose scripts take flags instead of a YAML.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/job.h"
+#include "models/strategy.h"
+
+namespace trnplan::launch {
+
+enum class Target { nxdt, nemo_megatron, nxd };
+/// "nxdt", "nemo-megatron", "nxd".
+std::string_view to_string(Target t);
+std::optional<Target> target_from(std::string_view text);
+
+/// Versions that run the target and how long they are supported, one line. Sources: aws-neuron/aws-neuron-sdk
+/// @81ce03ae about-neuron/announcements/neuron2.x/announce-maintenance-nxdt-nxd-core-training.rst and
+/// announcement-end-of-support-nxdt-nxd-core.rst.
+std::string support_note(Target t);
+
+/// What to train with: the script, below the clone of the target's repository, and its arguments, each a word
+/// of a bash array. A word may use $plan (the folder of the plan), $results (logs and checkpoints),
+/// $TRNPLAN_DATA, $cache, always in double quotes.
+struct TrainCommand {
+  std::string clone;   ///< the repository to clone
+  std::string folder;  ///< within the clone, where the script is started
+  std::string script;
+  std::vector<std::string> arguments;
+};
+
+/// Flags of the target for a strategy. Learning-relevant settings are those of the target's shipped scripts.
+/// Throws std::invalid_argument, with what to pin, for a strategy or model the target cannot express.
+///
+/// nxdt           aws-neuron/neuronx-distributed-training@9169aa0 examples/training_orchestrator.py
+/// nxd            aws-neuron/neuronx-distributed@fbac349
+///                examples/training/llama/tp_pp_llama_hf_pretrain/run_llama_nxd.py
+/// nemo-megatron  aws-neuron/neuronx-nemo-megatron@f4743ce
+///                nemo/examples/nlp/language_modeling/test_llama.sh, test_llama_gqa.sh
+///
+/// The flags of nxd and nemo-megatron were never run by this project, nor compared flag by flag with a clone.
+TrainCommand train_command(Target target, const models::Job& job, const models::Strategy& strategy);
+
+}  // namespace trnplan::launch

@@ -1,0 +1,55 @@
+// Logs given to watch: progress, interruptions, failures.
+#include "launch/watch.h"
+
+#include <cmath>
+
+#include "launch/failures.h"
+#include "tests/fuzz/fuzz.h"
+
+using namespace trnplan;
+
+namespace {
+
+bool sound(const std::optional<double>& value) {
+  return !value || (!std::isnan(*value) && *value >= 0);
+}
+
+void check(const launch::RunLog& log) {
+  fuzz::ensure(log.last >= 0 && log.total >= 0, "steps are counted");
+  for (const double s : log.seconds()) fuzz::ensure(std::isfinite(s) && s > 0, "a step takes time");
+  for (const launch::Stretch& s : log.stretches) {
+    fuzz::ensure(s.last >= s.first, "a stretch goes forward");
+    fuzz::ensure(s.elapsed >= s.before_first && s.before_first >= 0, "a clock goes forward");
+  }
+  for (const launch::RunEvent& e : log.events)
+    fuzz::ensure(fuzz::is_printable(e.text), "an event is safe to print");
+}
+
+void check(const std::vector<launch::Failure>& failures) {
+  for (const launch::Failure& f : failures) {
+    fuzz::ensure(fuzz::is_printable(f.text), "a failure is safe to print");
+    fuzz::ensure(f.count > 0 && f.at.line > 0 && f.last_line >= f.at.line, "a failure has lines");
+    fuzz::ensure(sound(f.gib), "memory is a number");
+  }
+}
+
+void check(const io::WatchReport& r) {
+  fuzz::ensure(sound(r.step_seconds) && sound(r.recent_seconds) && sound(r.wall_seconds) &&
+                   sound(r.goodput) && sound(r.eta_seconds) && sound(r.memory_bytes),
+               "what is told is a number");
+  fuzz::ensure(!r.goodput || *r.goodput <= 1, "goodput is a share");
+  for (const io::WatchAlarm& a : r.alarms)
+    fuzz::ensure(fuzz::is_printable(a.message), "an alarm is safe to print");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string text = fuzz::text_of(data, size);
+  check(launch::read_run_log(text, "log"));
+  const auto failures = launch::find_failures(text, "log");
+  check(failures);
+  if (!failures.empty()) return 0;  // advice searches, which is slow and reads no more of the text
+  fuzz::refusable([&] { check(launch::watch(text, "log", {}, {})); });
+  return 0;
+}

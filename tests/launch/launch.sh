@@ -1,0 +1,156 @@
+#!/usr/bin/env bash
+# trnplan launch against stand-ins for sbatch, sinfo and kubectl: what is submitted, once, and what is refused.
+#   launch.sh TRNPLAN SOURCE_DIR
+# shellcheck disable=SC2016
+set -euo pipefail
+
+trnplan=$(realpath "$1")
+source=$(cd "$2" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+out=$work/out err=$work/err
+
+checks=0 failed=0
+check() {  # check WHAT COMMAND...: the command must succeed
+  local what=$1
+  shift
+  checks=$((checks + 1))
+  "$@" >"$work/check" 2>&1 && return
+  failed=$((failed + 1))
+  printf 'FAIL: launch: %s\n' "$what"
+  head -n 3 "$work/check" "$out" "$err" 2>/dev/null
+}
+launch() {  # launch CODE ARGUMENTS...
+  local wanted=$1 code=0
+  shift
+  "$trnplan" launch "$@" >"$out" 2>"$err" </dev/null || code=$?
+  check "launch $* exits $code instead of $wanted" test "$code" -eq "$wanted"
+}
+says() { check "standard error does not say: $1" grep -Fq -- "$1" "$err"; }
+prints() { check "standard output does not hold: $1" grep -Fq -- "$1" "$out"; }
+
+printf 'model: llama3-8b\ntraining: {sequence: 4096, global_batch: 128}\ncluster: {instance: trn1.32xlarge, nodes: 2}\npin: {tensor_parallel: 8, pipeline_parallel: 1, recompute: full}\n' >"$work/job.yaml"
+plan=$work/plan
+"$trnplan" plan "$work/job.yaml" --top 1 --out "$plan" >"$out" 2>&1
+
+# Stand-ins: sbatch writes its arguments down and hands out ids, as the real one does with --parsable.
+mkdir "$work/bin"
+cat >"$work/bin/sbatch" <<'SH'
+#!/bin/bash
+[[ "${1:-}" == --version ]] && exit 0
+printf '%s\n' "$@" --- >>"$LOG"
+[[ "$*" == *train.sbatch* && -n "${REFUSE_TRAIN:-}" ]] && { echo "sbatch: error: Batch job submission failed: Invalid account" >&2; exit 1; }
+[[ -n "${REFUSE:-}" ]] && { echo "sbatch: error: invalid partition specified" >&2; exit 1; }
+sleep "${SLOW:-0}"
+echo "$((100 + $(grep -c '^---$' "$LOG")));cluster"
+SH
+printf '#!/bin/bash\nprintf "NODELIST STATE AVAIL_FEATURES PARTITION\\n%%b" "${NODES:-n1 idle trn1.32xlarge q1*\\nn2 alloc trn1.32xlarge q1*\\n}"\n' >"$work/bin/sinfo"
+printf '#!/bin/bash\necho "scancel $*" >>"$LOG"\n' >"$work/bin/scancel"
+printf '#!/bin/bash\n[[ "$1" == apply ]] && printf "%%s\\n" "$@" >"$LOG" && echo mpijob.kubeflow.org/trnplan-llama3-8b\nexit 0\n' >"$work/bin/kubectl"
+chmod +x "$work/bin/"*
+plain=$PATH
+export PATH=$work/bin:$PATH LOG=$work/log
+
+launch 2 "$work/nothing"
+says 'is no folder'
+launch 2 "$plan"
+says 'TRNPLAN_VENV: is not set'
+says 'TRNPLAN_CODE: is not set'
+says 'TRNPLAN_DATA: is not set'
+says 'git clone https://github.com/aws-neuron/neuronx-distributed-training'
+
+mkdir "$work/data"
+sed -i -e "s#^TRNPLAN_VENV=.*#TRNPLAN_VENV=$source/tests/launch/stand_in#" -e "s#^TRNPLAN_CODE=.*#TRNPLAN_CODE=$source/tests/launch/stand_in/code#" \
+  -e "s#^TRNPLAN_DATA=.*#TRNPLAN_DATA=$work/data#" "$plan/setup_env.sh"
+NODES='n1 idle trn1.32xlarge q1*\nn2 down* trn1.32xlarge q1*\n' launch 2 "$plan"
+says 'partition q1 has 1 usable nodes, the plan needs 2'
+NODES='n1 idle trn1n.32xlarge q1*\nn2 idle trn1n.32xlarge q1*\n' launch 2 "$plan"
+says 'the nodes are trn1n.32xlarge, the plan is for trn1.32xlarge'
+TRNPLAN_PARTITION='x; touch pwned' launch 2 "$plan" --dry-run   # setup_env.sh: the environment goes first
+prints "'--partition=x; touch pwned'"
+says 'no partition with Trainium nodes is called'
+launch 0 "$plan" --dry-run
+prints "sbatch --parsable --chdir=$plan $plan/compile.sbatch $plan"
+prints '--dependency=afterok:COMPILE_JOB_ID --kill-on-invalid-dep=yes'
+check 'a dry run submits nothing' test ! -e "$LOG" -a ! -e "$plan/launch.json"
+mv "$plan/node_run.sh" "$work/"
+launch 2 "$plan"
+says 'node_run.sh: is missing'
+mv "$work/node_run.sh" "$plan/"
+
+REFUSE=1 launch 4 "$plan"
+says 'invalid partition specified'
+check 'nothing is kept of a refusal' test ! -e "$plan/launch.json"
+: >"$LOG"
+REFUSE_TRAIN=1 launch 4 "$plan"
+says 'Invalid account'
+check 'the compile job is cancelled when training is refused' grep -qx 'scancel 101' "$LOG"
+check 'nothing is kept then' test ! -e "$plan/launch.json"
+
+: >"$LOG"
+launch 0 "$plan" --format json
+prints '"compile": "101"'
+prints '"train": "102"'
+check 'training waits for the compile job' grep -qx -e '--dependency=afterok:101' "$LOG"
+check 'the folder is an argument' grep -qx "$plan" "$LOG"
+launch 0 "$plan"
+prints 'already submitted'
+prints 'train 102'
+check 'a second call submits nothing' test "$(grep -c '^---$' "$LOG")" -eq 2
+# Killed between the two submissions: the next call submits training only.
+: >"$LOG"
+printf '{"schema_version": 1, "scheduler": "slurm", "jobs": {"compile": "77"}}\n' >"$plan/launch.json"
+launch 0 "$plan"
+check 'an interrupted launch is completed' grep -qx -e '--dependency=afterok:77' "$LOG"
+check 'it submits no second compile job' test "$(grep -c compile.sbatch "$LOG")" -eq 0
+printf '{"schema_version": 1, "scheduler": "slurm", "jobs": {"compile": "7; rm -rf x"}}\n' >"$plan/launch.json"
+launch 2 "$plan"
+says 'launch.json'
+rm "$plan/launch.json"
+
+# Two at once.
+: >"$LOG"
+SLOW=0.3 "$trnplan" launch "$plan" >"$work/first" 2>&1 &
+first=$!
+SLOW=0.3 "$trnplan" launch "$plan" >"$work/second" 2>&1 &
+second=$!
+code=0
+wait "$first" || code=$?
+wait "$second" || code=$?
+check "two launches at once: exit $code" test "$code" -eq 0
+check 'two launches at once submit once' test "$(grep -c '^---$' "$LOG")" -eq 2
+rm "$plan/launch.json"
+
+odd="$work/o'dd \$(touch pwned)"
+cp -r "$plan" "$odd"
+launch 2 "$odd"
+says 'the path holds characters'
+check 'no shell ran the name of a folder' test ! -e pwned
+
+# Kubernetes.
+launch 2 "$plan" --scheduler eks
+says 'still holds SET-ME'
+sed -i 's#SET-ME-image-with-nxdt#registry/nxdt:2.28#' "$plan/mpijob.yaml"
+launch 0 "$plan" --scheduler eks
+prints 'train mpijob.kubeflow.org/trnplan-llama3-8b'
+check 'kubectl gets a file' grep -qx "$plan/mpijob.yaml" "$LOG"
+rm "$plan/launch.json"
+
+# One machine.
+launch 2 "$plan" --scheduler local
+says 'the plan needs 2 nodes'
+sed -i 's/global_batch: 128/global_batch: 64/; s/nodes: 2/nodes: 1/' "$work/job.yaml"
+"$trnplan" plan "$work/job.yaml" --top 1 --out "$work/small" >"$out" 2>&1
+cp "$plan/setup_env.sh" "$work/small/"
+STAND_IN_STEP=10 launch 0 "$work/small" --scheduler local
+prints '3/3 ['
+STAND_IN_COMPILE_FAILS=1 STAND_IN_STEP=10 launch 4 "$work/small" --scheduler local
+says 'node_run.sh ended with 1'
+mkdir "$work/tools"
+for tool in bash cat env; do ln -s "$(command -v "$tool")" "$work/tools/$tool"; done
+PATH=$work/tools launch 2 "$plan"
+says 'there is no sbatch here'
+export PATH=$plain
+
+printf 'launch: %d checks, %d failed\n' "$checks" "$failed"
+((failed == 0))

@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# The shell scripts that plan --out writes: syntax, shellcheck, and what node_run.sh really starts, with stand-ins for
+# torchrun and the compiler.
+#   scripts.sh TRNPLAN
+# shellcheck disable=SC2016
+set -euo pipefail
+
+trnplan=$(realpath "$1")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+checks=0 failed=0 skipped=0
+check() {  # check WHAT COMMAND...: the command must succeed
+  local what=$1
+  shift
+  checks=$((checks + 1))
+  "$@" >"$work/out" 2>&1 && return
+  failed=$((failed + 1))
+  printf 'FAIL: scripts: %s\n' "$what"
+  head -n 5 "$work/out"
+}
+
+job() {  # job MODEL NODES PIN: writes job.yaml
+  printf 'model: %s\ntraining: {sequence: 4096, global_batch: %d}\ncluster: {instance: trn1.32xlarge, nodes: %d}\npin: {%s}\n' \
+    "$1" $((64 * $2)) "$2" "$3" >"$work/job.yaml"
+}
+plan() {  # plan FOLDER ARGUMENTS...
+  "$trnplan" plan "$work/job.yaml" --top 1 --out "$work/$1" "${@:2}" >"$work/plan.out" 2>&1
+}
+
+full='tensor_parallel: 8, pipeline_parallel: 1, recompute: full'
+job llama3-8b 1 "$full"
+check 'plan one node' plan one
+check 'plan nxd' plan nxd --target nxd
+job llama3-8b 64 "$full"
+check 'plan 64 nodes' plan large
+job llama2-7b 1 "$full, flash_attention: false"
+check 'plan nemo-megatron' plan nemo --target nemo-megatron
+check 'an existing folder is not overwritten' bash -c '! "$@"' _ "$trnplan" plan "$work/job.yaml" --out "$work/one"
+
+for script in "$work"/*/*.sh "$work"/*/*.sbatch; do
+  check "bash -n ${script#"$work/"}" bash -n "$script"
+  if command -v shellcheck >/dev/null; then check "shellcheck ${script#"$work/"}" shellcheck "$script"; fi
+done
+if ! command -v shellcheck >/dev/null; then
+  skipped=$((skipped + 1))
+  echo 'SKIPPED: shellcheck of the emitted scripts: no shellcheck'
+fi
+
+# A folder and values with blanks, quotes and what a shell would run: all of it must arrive as one word.
+odd="$work/it's \$(touch $work/pwned) \"odd\""
+mkdir -p "$odd/venv/bin" "$odd/code/examples"
+cp -r "$work/one" "$odd/plan"
+printf '#!/bin/bash\nprintf "%%s\\n" "$@" >"$ARGUMENTS"\nenv >"$ARGUMENTS.env"\necho "Total failed compilations: ${FAILS:-0}"\n' >"$odd/venv/bin/torchrun"
+printf '#!/bin/bash\n"$@"\n' >"$odd/venv/bin/neuron_parallel_compile"
+chmod +x "$odd/venv/bin/"*
+run() {  # run MODE [NAME=VALUE...]
+  env -u SLURM_JOB_ID TRNPLAN_VENV="$odd/venv" TRNPLAN_CODE="$odd/code" TRNPLAN_DATA="$odd/data" ARGUMENTS="$work/arguments" "${@:2}" \
+    bash "$odd/plan/node_run.sh" "$odd/plan" "$1"
+}
+check 'compile' run compile
+check 'compile runs ten steps only' grep -qx 'COMPILE=1' "$work/arguments.env"
+check 'a failed compilation is an error' bash -c '! "$@"' _ env -u SLURM_JOB_ID TRNPLAN_VENV="$odd/venv" TRNPLAN_CODE="$odd/code" \
+  TRNPLAN_DATA="$odd/data" ARGUMENTS="$work/arguments" FAILS=2 bash "$odd/plan/node_run.sh" "$odd/plan" compile
+check 'train' run train
+check 'the data set is one word' grep -Fqx "data.train_dir=$odd/data" "$work/arguments"
+check 'the log folder is the same for every job id' grep -Fqx "exp_manager.explicit_log_dir=$odd/plan/run" "$work/arguments"
+check 'one node meets at itself' grep -qx -e '--master_addr=localhost' "$work/arguments"
+check 'smoke test' run smoke TRNPLAN_SMOKE_STEPS=7
+check 'a smoke test is short' grep -qx 'TRAIN_ITERS=7' "$work/arguments.env"
+check 'its checkpoint is not where training resumes' grep -Fqx "exp_manager.explicit_log_dir=$odd/plan/smoke" "$work/arguments"
+check 'nothing of it was run by a shell' test ! -e "$work/pwned"
+check 'values are asked for' bash -c '! "$@" && grep -q setup_env.sh "$0"' "$work/out" bash "$odd/plan/node_run.sh" "$odd/plan" train
+check 'MPI: rank and master' run train OMPI_COMM_WORLD_RANK=3 MASTER_ADDR=first
+check 'MPI: node rank' grep -qx -e '--node_rank=3' "$work/arguments"
+
+# Slurm: the first node of the step's own list; 64 nodes copy the graphs to each node's volume.
+printf '#!/bin/bash\n[[ "$*" == "show hostnames n[7-9]" ]] && printf "n7\\nn8\\nn9\\n"\n' >"$odd/venv/bin/scontrol"
+chmod +x "$odd/venv/bin/scontrol"
+mkdir -p "$work/cache" && echo graph >"$work/cache/neff"
+check '64 nodes train' env PATH="$odd/venv/bin:$PATH" TRNPLAN_VENV="$odd/venv" TRNPLAN_CODE="$odd/code" TRNPLAN_DATA="$odd/data" \
+  ARGUMENTS="$work/arguments" TRNPLAN_CACHE="$work/cache" TRNPLAN_LOCAL_CACHE="$work/local" SLURM_JOB_ID=1 SLURM_PROCID=2 \
+  SLURM_JOB_NODELIST='n[1-9]' SLURM_STEP_NODELIST='n[7-9]' bash "$work/large/node_run.sh" "$work/large" train
+check 'Slurm: master' grep -qx -e '--master_addr=n7' "$work/arguments"
+check 'Slurm: node rank' grep -qx -e '--node_rank=2' "$work/arguments"
+check '64 nodes: graphs are local' test -s "$work/local/neff"
+check '64 nodes: they are looked up there' grep -Fqx "compiler_cache_url=$work/local" "$work/arguments"
+
+printf 'scripts: %d checks, %d failed, %d skipped\n' "$checks" "$failed" "$skipped"
+((failed == 0))

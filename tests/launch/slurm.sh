@@ -1,0 +1,140 @@
+#!/usr/bin/env bash
+# plan, launch, jobs that run, failures: against a real Slurm of four nodes on this machine. A stand-in takes the place of
+# the training (stand_in/bin/torchrun). Skipped, with the reason, where Slurm cannot be started.
+#   slurm.sh TRNPLAN SOURCE_DIR
+set -euo pipefail
+
+trnplan=$(realpath "$1")
+source=$(cd "$2" && pwd)
+# shellcheck source=tests/launch/slurm_cluster.sh
+. "$source/tests/launch/slurm_cluster.sh"
+work=$(mktemp -d)
+trap 'stop_slurm; rm -rf "$work"' EXIT
+out=$work/out err=$work/err
+
+if ! start_slurm "$work/slurm"; then
+  echo "Skipped: no Slurm here: $no_slurm"
+  exit 0
+fi
+
+checks=0 failed=0
+check() {  # check WHAT COMMAND...: the command must succeed
+  local what=$1
+  shift
+  checks=$((checks + 1))
+  "$@" >"$work/check" 2>&1 && return
+  failed=$((failed + 1))
+  printf 'FAIL: slurm: %s\n' "$what"
+  tail -n 5 "$work/check" "$out" "$err" 2>/dev/null
+}
+run() {  # run CODE ARGUMENTS...: trnplan
+  local wanted=$1 code=0
+  shift
+  "$trnplan" "$@" >"$out" 2>"$err" </dev/null || code=$?
+  check "trnplan $* exits $code instead of $wanted" test "$code" -eq "$wanted"
+}
+prints() { check "standard output does not hold: $1" grep -Eq -- "$1" "$out"; }
+until_true() {  # until_true SECONDS COMMAND...
+  local tries=$(($1 * 5))
+  shift
+  until "$@" >/dev/null 2>&1; do
+    ((tries-- > 0)) || return 1
+    sleep 0.2
+  done
+}
+gone() { ! squeue -h -j "$1" -t PENDING,RUNNING,COMPLETING,CONFIGURING -o %i 2>/dev/null | grep -q .; }
+state() { scontrol show job "$1" | sed -n 's/.*JobState=\([A-Z_]*\).*/\1/p'; }
+is() { [[ "$(state "$1")" == "$2" ]]; }
+id_of() { sed -n "s/^$1 //p" "$out"; }
+
+printf 'model: llama3-8b\ntraining: {sequence: 8192, global_batch: 256}\ncluster: {instance: trn1.32xlarge, nodes: 4}\npin: {tensor_parallel: 8, pipeline_parallel: 1, recompute: CoreAttention+LlamaMLP}\n' >"$work/job.yaml"
+plan() {  # plan NAME: a filled-in folder
+  "$trnplan" plan "$work/job.yaml" --top 1 --out "$work/$1" >"$out" 2>"$err"
+  sed -i -e "s#^TRNPLAN_VENV=.*#TRNPLAN_VENV=$source/tests/launch/stand_in#" \
+    -e "s#^TRNPLAN_CODE=.*#TRNPLAN_CODE=$source/tests/launch/stand_in/code#" -e "s#^TRNPLAN_DATA=.*#TRNPLAN_DATA=$work/data#" "$work/$1/setup_env.sh"
+}
+mkdir "$work/data"
+export STAND_IN_BATCH=256
+
+# It runs: compile on all four nodes, then train.
+plan good
+STAND_IN_STEP=100 run 0 launch "$work/good"
+compile=$(id_of compile) train=$(id_of train)
+check 'the training job ends' until_true 60 is "$train" COMPLETED
+check 'the compile job ends well' is "$compile" COMPLETED
+check 'every node compiled' test "$(find "$work/good" -name 'compile-node*.log' | wc -l)" -eq 4
+check 'the log shows the last step' grep -q '30/30 \[' "$work/good/train-$train.out"
+run 0 launch "$work/good"
+prints 'already submitted'
+run 0 watch "$train" --plan "$work/good/plan.json" --once --calibrate "$work/mine.json"
+prints '30/30 steps, [0-9.]+ s a step \(predicted'
+prints 'goodput 9[0-9]\.'
+prints 'COMPLETED'
+prints 'mine.json written: 29 steps of'
+run 0 plan "$work/job.yaml" --top 1 --profile "$work/mine.json"
+run 2 watch 4711 --once
+check 'an unknown job is said to be unknown' grep -q 'Slurm does not know this job' "$err"
+
+# The story of examples/close-the-loop: 30 steps that take 30 % longer than the example's plan says.
+predicted=$("$trnplan" plan "$source/examples/close-the-loop/job.yaml" --top 1 --format json 2>/dev/null | sed -n 's/.*"step_seconds": *\([0-9]*\).*/\1/p' | head -n 1)
+code=0
+TRNPLAN=$trnplan TRNPLAN_VENV=$source/tests/launch/stand_in TRNPLAN_CODE=$source/tests/launch/stand_in/code TRNPLAN_DATA=$work/data \
+  STAND_IN_STEP=$((predicted * 13 / 10)) bash "$source/examples/close-the-loop/story.sh" "$work/story" >"$out" 2>"$err" || code=$?
+check "the story ends with $code" test "$code" -eq 0
+prints "COMPLETED"
+prints '30/30 steps'
+prints 'mine.json written: 29 steps'
+prints 'would win|no other plan wins'
+prints '^Winner: '
+
+# A graph that does not compile: training never starts.
+plan broken
+STAND_IN_COMPILE_FAILS=1 STAND_IN_STEP=100 run 0 launch "$work/broken"
+compile=$(id_of compile) train=$(id_of train)
+check 'the compile job fails' until_true 60 is "$compile" FAILED
+check 'training is cancelled with it' until_true 60 is "$train" CANCELLED
+check 'training never started' test ! -e "$work/broken/train-$train.out"
+check 'the log says why' bash -c "grep -q 'not every graph compiled' '$work'/broken/compile-node*.log"
+run 3 watch "$work/broken/compile-node0.log" --once
+prints 'failure: compile-failed'
+
+# The training itself fails once: queued again under its id, it goes on from the last checkpoint.
+plan fails
+STAND_IN_FAIL_AT=13 STAND_IN_STEP=100 run 0 launch "$work/fails"
+train=$(id_of train)
+check 'a job that failed is queued again and ends' until_true 120 is "$train" COMPLETED
+log=$work/fails/train-$train.out
+check 'the log says so' grep -q 'queued again' "$log"
+check 'it started twice' test "$(grep -c '^\[trnplan\] start' "$log")" -eq 2
+check 'it went on from the checkpoint of step 10' bash -c "tr '\r' '\n' <'$log' | sed -n '/start 1/,\$p' | grep -m 1 'Epoch' | grep -q ' 11/30 '"
+run 0 watch "$train" --plan "$work/fails/plan.json" --once --format json
+prints '"restarts":1'
+prints '"lost_steps":2'   # 11 and 12 came after the checkpoint of step 10
+prints '"kind":"hardware".*"run_went_on":true'
+
+# A node dies: Slurm queues the job again.
+plan dies
+STAND_IN_WAIT=0.4 STAND_IN_STEP=100 run 0 launch "$work/dies"
+train=$(id_of train)
+log=$work/dies/train-$train.out
+"$trnplan" watch "$train" --plan "$work/dies/plan.json" --interval 1 >"$work/followed" 2>&1 &
+follower=$!
+check 'the training runs' until_true 60 grep -q ' 7/30 ' "$log"
+victim=${slurm_pids[4]}   # munged, slurmctld, n1, n2, n3
+{ kill -9 "$victim" && wait "$victim"; } 2>/dev/null || true
+scontrol update NodeName=n3 State=DOWN Reason=test
+check 'the job is queued again' until_true 60 bash -c "scontrol show job $train | grep -q 'Restarts=1'"
+daemon slurmd-n3 slurmd -D -N n3 -f "$SLURM_CONF"
+scontrol update NodeName=n3 State=RESUME || true
+check 'and ends with the node back' until_true 120 is "$train" COMPLETED
+code=0
+wait "$follower" || code=$?
+check "watch follows until the end, exit $code" test "$code" -eq 0
+check 'it saw the first run' grep -q ' 6/30 steps\| 5/30 steps\| 7/30 steps' "$work/followed"
+check 'and the last step' grep -q '30/30 steps' "$work/followed"
+run 0 watch "$train" --plan "$work/dies/plan.json" --once
+prints 'restarts: 1'
+prints 'node-failure'
+
+printf 'slurm: %d checks, %d failed\n' "$checks" "$failed"
+((failed == 0))

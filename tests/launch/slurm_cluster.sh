@@ -1,0 +1,99 @@
+# shellcheck shell=bash disable=SC2034
+# Sourced: a Slurm of four nodes on this machine, in a folder of its own, for tests.
+#
+#   start_slurm FOLDER   sets SLURM_CONF; returns 1 with $no_slurm saying why when it cannot
+#   stop_slurm           stops what start_slurm started, by process id
+
+slurm_pids=()
+
+stop_slurm() {
+  local pid tries=0
+  # Steps outlive the daemons: cancel what runs first.
+  if ((${#slurm_pids[@]} > 0)) && scancel --user="$(id -un)" 2>/dev/null; then
+    while squeue -h 2>/dev/null | grep -q . && ((tries++ < 100)); do sleep 0.1; done
+  fi
+  for pid in "${slurm_pids[@]}"; do kill "$pid" 2>/dev/null || true; done
+  for pid in "${slurm_pids[@]}"; do
+    tries=0
+    while kill -0 "$pid" 2>/dev/null && ((tries++ < 50)); do sleep 0.1; done
+    kill -9 "$pid" 2>/dev/null || true
+  done
+  slurm_pids=()
+}
+
+# daemon NAME COMMAND...: runs it in the foreground of a process of ours
+daemon() {
+  local name=$1
+  shift
+  "$@" >"$slurm_folder/$name.out" 2>&1 &
+  slurm_pids+=("$!")
+}
+
+start_slurm() {
+  slurm_folder=$1
+  no_slurm=''
+  local program
+  for program in munged slurmctld slurmd sbatch scontrol srun; do
+    command -v "$program" >/dev/null || { no_slurm="no $program (apt-get install slurm-wlm munge)" && return 1; }
+  done
+  ((EUID == 0)) || { no_slurm='not root' && return 1; }
+  mkdir -p "$slurm_folder"/{state,munge,nodes}
+  head -c 1024 /dev/urandom >"$slurm_folder/munge/key"
+  chmod 700 "$slurm_folder/munge" && chmod 600 "$slurm_folder/munge/key"
+  daemon munged munged --foreground --force --key-file="$slurm_folder/munge/key" --socket="$slurm_folder/munge/socket" \
+    --pid-file="$slurm_folder/munge/pid" --log-file="$slurm_folder/munge/log" --seed-file="$slurm_folder/munge/seed"
+  local host
+  host=$(hostname -s)
+  cat >"$slurm_folder/slurm.conf" <<CONF
+ClusterName=trnplan-test
+SlurmctldHost=$host(127.0.0.1)
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket=$slurm_folder/munge/socket,cred_expire=5
+CredType=cred/munge
+SlurmctldPort=17820
+SlurmctldPidFile=$slurm_folder/slurmctld.pid
+SlurmctldLogFile=$slurm_folder/slurmctld.log
+SlurmdPidFile=$slurm_folder/slurmd-%n.pid
+SlurmdLogFile=$slurm_folder/slurmd-%n.log
+SlurmdSpoolDir=$slurm_folder/nodes/%n
+SlurmdParameters=config_overrides
+StateSaveLocation=$slurm_folder/state
+SwitchType=switch/none
+MpiDefault=none
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/linear
+SchedulerType=sched/backfill
+SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1,requeue_delay=1
+AccountingStorageType=accounting_storage/none
+JobAcctGatherType=jobacct_gather/none
+JobRequeue=1
+MinJobAge=300
+ReturnToService=2
+SlurmctldTimeout=60
+SlurmdTimeout=60
+KillWait=2
+NodeName=n1 NodeHostname=$host NodeAddr=127.0.0.1 Port=17821 CPUs=128 Feature=trn1.32xlarge
+NodeName=n2 NodeHostname=$host NodeAddr=127.0.0.1 Port=17822 CPUs=128 Feature=trn1.32xlarge
+NodeName=n3 NodeHostname=$host NodeAddr=127.0.0.1 Port=17823 CPUs=128 Feature=trn1.32xlarge
+NodeName=n4 NodeHostname=$host NodeAddr=127.0.0.1 Port=17824 CPUs=128 Feature=trn1.32xlarge
+PartitionName=queue1 Nodes=n1,n2,n3,n4 Default=YES MaxTime=INFINITE State=UP
+CONF
+  export SLURM_CONF=$slurm_folder/slurm.conf
+  local tries=0 node
+  until [[ -S "$slurm_folder/munge/socket" ]]; do
+    ((tries++ < 50)) || { no_slurm="munged does not start: $(tail -n 1 "$slurm_folder/munged.out")" && return 1; }
+    sleep 0.1
+  done
+  daemon slurmctld slurmctld -D -c -f "$SLURM_CONF"
+  for node in n1 n2 n3 n4; do
+    mkdir -p "$slurm_folder/nodes/$node"
+    daemon "slurmd-$node" slurmd -D -N "$node" -f "$SLURM_CONF"
+  done
+  tries=0
+  until [[ "$(sinfo -h -t idle -o %D 2>/dev/null)" == 4 ]]; do
+    ((tries++ < 150)) || { no_slurm="four nodes do not come up: $(tail -n 1 "$slurm_folder/slurmctld.log" 2>/dev/null)" && return 1; }
+    sleep 0.2
+  done
+}

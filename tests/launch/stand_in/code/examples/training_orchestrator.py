@@ -1,0 +1,1 @@
+# Stands in for the script of a NxDT clone; the stand-in torchrun does not run it.
