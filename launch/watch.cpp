@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 
 #include "calibrate/detect.h"
 #include "calibrate/fit.h"
 #include "launch/failures.h"
+#include "models/spread.h"
 #include "planner/search.h"
 #include "topology/chip_graph.h"
 
@@ -254,21 +256,10 @@ std::string source_of(const models::Value& prior, int steps, double observed, do
                      calibrate::verdict(share), steps, observed, prior.median, prior.log_sd);
 }
 
-}  // namespace
-
-std::optional<Recalibration> recalibrate(const RunLog& log, const io::PlanFile& plan,
-                                         const models::Profile& prior) {
-  const std::vector<double> seconds = log.seconds();
-  if (seconds.size() < static_cast<std::size_t>(kStepsToCalibrate)) return std::nullopt;
-  const topology::ChipGraph graph(plan.job.cluster.instance);
-  const auto step_with = [&](const models::Profile& profile) {
-    return planner::make_plan(plan.job, plan.strategy, profile, graph).report;
-  };
-  const models::StepReport before = step_with(prior);
-  Recalibration result;
-  result.steps = static_cast<int>(seconds.size());
-  result.observed = median(seconds);
-  result.before = before.step.value;
+/// Without a calibration: a fit of its own, parameters apart.
+template <class Step>
+void fit_parameters(Recalibration& result, const models::Profile& prior, const models::StepReport& before,
+                    Step&& step_with) {
   result.moved = free_parameters(before, prior);
   std::vector<calibrate::FitParameter> parameters;
   for (const models::Parameter p : result.moved) {
@@ -285,6 +276,96 @@ std::optional<Recalibration> recalibrate(const RunLog& log, const io::PlanFile& 
     models::Value& v = result.profile.value(result.moved[i]);
     v.log_sd = fitted.log_sd[i];
     v.source = source_of(prior.value(result.moved[i]), result.steps, result.observed, fitted.prior_share[i]);
+  }
+}
+
+/// With one: the posterior of a Gaussian after one more observation log y = log f(theta) + noise, linearised
+/// where it ends up (iterated extended Kalman update; Y. Bar-Shalom et al., Estimation with Applications to
+/// Tracking and Navigation, 2001, section 10.3.3):
+///   K = S g / (g' S g + s^2),   theta = theta_0 + K (log y - log f(theta_k) + g' (theta_k - theta_0)),
+///   S' = S - K g' S
+template <class Step>
+void update_calibrated(Recalibration& result, const models::Profile& prior, const models::Software& software,
+                       Step&& step_with) {
+  constexpr int kIterations = 6;
+  constexpr double kMoved = 0.01;  // of a parameter's own spread
+  const auto& s = prior.calibration->covariance;
+  const std::size_t size = s.size(), parameters = prior.values.size();
+  const double noise = prior[models::Parameter::configuration_spread];
+  const auto applied = [&](const std::vector<double>& delta) {
+    models::Profile p = prior;
+    auto calibration = std::make_shared<models::Calibration>(*prior.calibration);
+    for (std::size_t i = 0; i < parameters; ++i) p.values[i].median *= std::exp(delta[i]);
+    for (std::size_t i = parameters; i < size; ++i)
+      calibration->stacks[i - parameters].median *= std::exp(delta[i]);
+    p.calibration = std::move(calibration);
+    return p;
+  };
+  std::vector<double> delta(size, 0), gain(size, 0), sg(size, 0);
+  for (int k = 0; k < kIterations; ++k) {
+    const models::StepReport now = step_with(applied(delta));
+    std::vector<double> g = models::log_gradient(now);
+    for (const models::StackFactor& f : prior.calibration->stacks) {
+      const bool mine = f.framework == software.framework && !software.framework.empty() &&
+                        (f.release.empty() || f.release == software.release);
+      g.push_back(mine ? 1 : 0);
+    }
+    double variance = noise * noise, back = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      sg[i] = 0;
+      for (std::size_t j = 0; j < size; ++j) sg[i] += s[i][j] * g[j];
+      back += g[i] * delta[i];
+    }
+    for (std::size_t i = 0; i < size; ++i) variance += g[i] * sg[i];
+    const double residual = std::log(result.observed / now.step.value) + back;
+    for (std::size_t i = 0; i < size; ++i) {
+      gain[i] = sg[i] / variance;
+      delta[i] = gain[i] * residual;
+    }
+  }
+  result.profile = applied(delta);
+  auto calibration = std::make_shared<models::Calibration>(*result.profile.calibration);
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t j = 0; j < size; ++j)
+      calibration->covariance[i][j] -= (gain[i] * sg[j] + gain[j] * sg[i]) / 2;
+  }
+  for (std::size_t i = 0; i < size; ++i) {
+    const double sd = std::sqrt(std::max(0.0, calibration->covariance[i][i]));
+    if (i >= parameters) {
+      calibration->stacks[i - parameters].log_sd = sd;
+      continue;
+    }
+    models::Value& v = result.profile.values[i];
+    const double share = v.log_sd > 0 ? sd / v.log_sd : 1;
+    const bool moved = v.log_sd > 0 && (std::abs(delta[i]) > kMoved * v.log_sd || share < 1 - kMoved);
+    if (moved) {
+      result.moved.push_back(static_cast<models::Parameter>(i));
+      v.source = source_of(prior.values[i], result.steps, result.observed, share);
+    }
+    v.log_sd = sd;
+  }
+  result.profile.calibration = std::move(calibration);
+}
+
+}  // namespace
+
+std::optional<Recalibration> recalibrate(const RunLog& log, const io::PlanFile& plan,
+                                         const models::Profile& prior) {
+  const std::vector<double> seconds = log.seconds();
+  if (seconds.size() < static_cast<std::size_t>(kStepsToCalibrate)) return std::nullopt;
+  const topology::ChipGraph graph(plan.job.cluster.instance);
+  const auto step_with = [&](const models::Profile& profile) {
+    return planner::make_plan(plan.job, plan.strategy, profile, graph).report;
+  };
+  const models::StepReport before = step_with(prior);
+  Recalibration result;
+  result.steps = static_cast<int>(seconds.size());
+  result.observed = median(seconds);
+  result.before = before.step.value;
+  if (prior.calibration != nullptr) {
+    update_calibrated(result, prior, plan.job.software, step_with);
+  } else {
+    fit_parameters(result, prior, before, step_with);
   }
   result.after = step_with(result.profile).step.value;
   models::Job job = plan.job;

@@ -278,9 +278,9 @@ expect 3 'cluster\.nodes is free: 2 are taken' -- simulate "$work/any.yaml" --st
 expect 3 '^trn1n\.32xlarge$' -- whatif "$work/any.yaml" --nodes 1 --deadline 1d   # types as the job has them
 expect 0 'on 1 x trn1\.2xlarge|cluster has' -- plan "$work/any.yaml" --nodes 1
 
-write_free deadline.yaml 'global_batch: {per_node: 64}, tokens: 100B' "$one, nodes: [1, 2, 4]" 'objective: deadline\ndeadline: 30d\n'
+write_free deadline.yaml 'global_batch: {per_node: 64}, tokens: 100B' "$one, nodes: [1, 2, 4]" 'objective: deadline\ndeadline: 35d\n'
 expect 0 '^Winner: .*, on 2 x trn1\.32xlarge$' -- plan "$work/deadline.yaml"   # one node takes some 60 days
-sed -i 's/30d/3d/' "$work/deadline.yaml"
+sed -i 's/35d/3d/' "$work/deadline.yaml"
 expect 3 'too slow: the fastest takes 1[0-9]\.[0-9] days, the deadline is 3\.0' -- plan "$work/deadline.yaml" --out new
 expect 3 '"fastest":' -- plan "$work/deadline.yaml" --format json
 write_free budget.yaml "$some" "$one" 'budget: 0\n'
@@ -289,7 +289,7 @@ verify 'wrote files although there is no plan' test -z "$(ls -A)"
 write_free bad-limits.yaml 'global_batch: 1024' "$one" 'objective: deadline\nbudget: many\n'
 refuse 'bad-limits\.yaml:4:12: objective: the deadline is missing' -- plan "$work/bad-limits.yaml"
 refuse 'bad-limits\.yaml:5:9: budget: "many"'                      -- plan "$work/bad-limits.yaml"
-write_free no-tokens.yaml 'global_batch: 1024' "$one" 'deadline: 30d\n'
+write_free no-tokens.yaml 'global_batch: 1024' "$one" 'deadline: 35d\n'
 refuse 'no-tokens\.yaml:4:11: deadline: training\.tokens is not stated' -- plan "$work/no-tokens.yaml"
 
 # Without a price there is no cost.
