@@ -68,7 +68,7 @@ class Search {
   SearchResult run() {
     for (Job& one : clusters_of(job_)) {
       clusters_.emplace_back(std::move(one), profile_, accept_doubt_, margin_, threads_,
-                             [this] { return stop_now(); });
+                             [this] { return interrupted(); });
       for (const Candidate& c : clusters_.back().all)
         result_.complete = result_.complete && c.fate != Fate::unseen;
     }
@@ -191,7 +191,7 @@ class Search {
     const auto beaten = [&](const Score& bound) { return best.size() == most && bound > best.back().score; };
     bool done = false;
     while (!done && !queue.empty()) {
-      if (stop_now()) {
+      if (interrupted() || (!best.empty() && stop_now())) {  // a time limit leaves at least one plan
         note_gap(best.empty() ? nullptr : &best.front().score, queue.top().first);
         break;
       }

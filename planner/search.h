@@ -31,9 +31,10 @@ struct SearchOptions {
   int layouts = 4;              ///< layouts (TP, PP, CP, DP) of which the best plan is shown
   bool allow_doubtful = false;  ///< also strategies whose replica groups are doubtful
   double fit_probability =
-      0.9;               ///< a plan fits at least so surely, given how well the runtime's share is known
-  int threads = 0;       ///< 0: as many as the machine has cores
-  Seconds time_limit{};  ///< wall-clock; 0: none. With one, the result depends on the machine
+      0.9;          ///< a plan fits at least so surely, given how well the runtime's share is known
+  int threads = 0;  ///< 0: as many as the machine has cores
+  Seconds
+      time_limit{};  ///< wall-clock, once there is a plan; 0: none. The result then depends on the machine
   const std::atomic<bool>* stop = nullptr;  ///< may be null; once true the best so far is returned
   std::function<void(const SearchProgress&)> progress;  ///< called by the caller's thread, often
 };
