@@ -9,23 +9,15 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
 
-checks=0 failed=0 skipped=0
-check() {  # check WHAT COMMAND...: the command must succeed
-  local what=$1
-  shift
-  checks=$((checks + 1))
-  "$@" >/dev/null 2>&1 && return
-  failed=$((failed + 1))
-  printf 'FAIL: ./dev: %s; %s\n' "$what" "$(head -n 1 "$work/err" 2>/dev/null | cut -c 1-200)"
-}
+# shellcheck source=tests/checks.sh
+. "$(dirname "$0")/../checks.sh"
 
 check 'bash -n' bash -n "$source/dev"
 check 'is not executable' test -x "$source/dev"
 if command -v shellcheck >/dev/null; then
   check 'shellcheck' shellcheck "$source/dev"
 else
-  skipped=$((skipped + 1))
-  echo 'SKIPPED: shellcheck of ./dev: no shellcheck'
+  skip 'shellcheck of ./dev: no shellcheck'
 fi
 
 for arguments in --help -h ''; do
@@ -86,9 +78,7 @@ if ((EUID != 0)) || { command -v setpriv >/dev/null && "${unprivileged[@]}" test
   check 'no sudo: does not list every package' names_all
   check 'no sudo: called apt-get' test ! -e "$work/apt-get-called"
 else
-  skipped=$((skipped + 1))
-  echo 'SKIPPED: ./dev as a user without sudo: cannot become another user here'
+  skip './dev as a user without sudo: cannot become another user here'
 fi
 
-printf 'dev script: %d checks, %d failed, %d skipped\n' "$checks" "$failed" "$skipped"
-((failed == 0))
+finish

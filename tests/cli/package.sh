@@ -13,17 +13,8 @@ if ((${#tarballs[@]} == 0)); then
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-
-checks=0 failed=0
-check() {  # check WHAT COMMAND...: the command must succeed
-  local what=$1
-  shift
-  checks=$((checks + 1))
-  "$@" >"$work/out" 2>"$work/err" && return
-  failed=$((failed + 1))
-  printf 'FAIL: package: %s\n' "$what"
-  head -n 5 "$work/out" "$work/err"
-}
+# shellcheck source=tests/checks.sh
+. "$(dirname "$0")/../checks.sh"
 lean() { env -i "$@"; }
 
 check 'unpacks' tar -C "$work" -xzf "${tarballs[-1]}"
@@ -52,5 +43,4 @@ complete_with() {
 check 'completes commands' bash -c "[[ '$(complete_with trnplan wa)' == watch ]]"
 check 'completes options' bash -c "[[ '$(complete_with trnplan watch --cal)' == --calibrate ]]"
 
-printf 'package: %d checks, %d failed\n' "$checks" "$failed"
-((failed == 0))
+finish

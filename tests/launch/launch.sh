@@ -8,24 +8,10 @@ trnplan=$(realpath "$1")
 source=$(cd "$2" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-out=$work/out err=$work/err
+# shellcheck source=tests/checks.sh
+. "$(dirname "$0")/../checks.sh"
 
-checks=0 failed=0
-check() {  # check WHAT COMMAND...: the command must succeed
-  local what=$1
-  shift
-  checks=$((checks + 1))
-  "$@" >"$work/check" 2>&1 && return
-  failed=$((failed + 1))
-  printf 'FAIL: launch: %s\n' "$what"
-  head -n 3 "$work/check" "$out" "$err" 2>/dev/null
-}
-launch() {  # launch CODE ARGUMENTS...
-  local wanted=$1 code=0
-  shift
-  "$trnplan" launch "$@" >"$out" 2>"$err" </dev/null || code=$?
-  check "launch $* exits $code instead of $wanted" test "$code" -eq "$wanted"
-}
+launch() { run "$1" launch "${@:2}"; }  # launch CODE ARGUMENTS...
 says() { check "standard error does not say: $1" grep -Fq -- "$1" "$err"; }
 prints() { check "standard output does not hold: $1" grep -Fq -- "$1" "$out"; }
 
@@ -152,5 +138,4 @@ PATH=$work/tools launch 2 "$plan"
 says 'there is no sbatch here'
 export PATH=$plain
 
-printf 'launch: %d checks, %d failed\n' "$checks" "$failed"
-((failed == 0))
+finish

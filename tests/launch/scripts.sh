@@ -8,17 +8,8 @@ set -euo pipefail
 trnplan=$(realpath "$1")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-
-checks=0 failed=0 skipped=0
-check() {  # check WHAT COMMAND...: the command must succeed
-  local what=$1
-  shift
-  checks=$((checks + 1))
-  "$@" >"$work/out" 2>&1 && return
-  failed=$((failed + 1))
-  printf 'FAIL: scripts: %s\n' "$what"
-  head -n 5 "$work/out"
-}
+# shellcheck source=tests/checks.sh
+. "$(dirname "$0")/../checks.sh"
 
 job() {  # job MODEL NODES PIN: writes job.yaml
   printf 'model: %s\ntraining: {sequence: 4096, global_batch: %d}\ncluster: {instance: trn1.32xlarge, nodes: %d}\npin: {%s}\n' \
@@ -43,8 +34,7 @@ for script in "$work"/*/*.sh "$work"/*/*.sbatch; do
   if command -v shellcheck >/dev/null; then check "shellcheck ${script#"$work/"}" shellcheck "$script"; fi
 done
 if ! command -v shellcheck >/dev/null; then
-  skipped=$((skipped + 1))
-  echo 'SKIPPED: shellcheck of the emitted scripts: no shellcheck'
+  skip 'shellcheck of the emitted scripts: no shellcheck'
 fi
 
 # A folder and values with blanks, quotes and what a shell would run: all of it must arrive as one word.
@@ -70,7 +60,7 @@ check 'smoke test' run smoke TRNPLAN_SMOKE_STEPS=7
 check 'a smoke test is short' grep -qx 'TRAIN_ITERS=7' "$work/arguments.env"
 check 'its checkpoint is not where training resumes' grep -Fqx "exp_manager.explicit_log_dir=$odd/plan/smoke" "$work/arguments"
 check 'nothing of it was run by a shell' test ! -e "$work/pwned"
-check 'values are asked for' bash -c '! "$@" && grep -q setup_env.sh "$0"' "$work/out" bash "$odd/plan/node_run.sh" "$odd/plan" train
+check 'values are asked for' bash -c '! "$@" && grep -q setup_env.sh "$0"' "$work/check" bash "$odd/plan/node_run.sh" "$odd/plan" train
 check 'MPI: rank and master' run train OMPI_COMM_WORLD_RANK=3 MASTER_ADDR=first
 check 'MPI: node rank' grep -qx -e '--node_rank=3' "$work/arguments"
 
@@ -86,5 +76,4 @@ check 'Slurm: node rank' grep -qx -e '--node_rank=2' "$work/arguments"
 check '64 nodes: graphs are local' test -s "$work/local/neff"
 check '64 nodes: they are looked up there' grep -Fqx "compiler_cache_url=$work/local" "$work/arguments"
 
-printf 'scripts: %d checks, %d failed, %d skipped\n' "$checks" "$failed" "$skipped"
-((failed == 0))
+finish

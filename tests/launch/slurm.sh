@@ -10,29 +10,14 @@ source=$(cd "$2" && pwd)
 . "$source/tests/launch/slurm_cluster.sh"
 work=$(mktemp -d)
 trap 'stop_slurm; rm -rf "$work"' EXIT
-out=$work/out err=$work/err
+# shellcheck source=tests/checks.sh
+. "$(dirname "$0")/../checks.sh"
 
 if ! start_slurm "$work/slurm"; then
   echo "Skipped: no Slurm here: $no_slurm"
   exit 0
 fi
 
-checks=0 failed=0
-check() {  # check WHAT COMMAND...: the command must succeed
-  local what=$1
-  shift
-  checks=$((checks + 1))
-  "$@" >"$work/check" 2>&1 && return
-  failed=$((failed + 1))
-  printf 'FAIL: slurm: %s\n' "$what"
-  tail -n 5 "$work/check" "$out" "$err" 2>/dev/null
-}
-run() {  # run CODE ARGUMENTS...: trnplan
-  local wanted=$1 code=0
-  shift
-  "$trnplan" "$@" >"$out" 2>"$err" </dev/null || code=$?
-  check "trnplan $* exits $code instead of $wanted" test "$code" -eq "$wanted"
-}
 prints() { check "standard output does not hold: $1" grep -Eq -- "$1" "$out"; }
 until_true() {  # until_true SECONDS COMMAND...
   local tries=$(($1 * 5))
@@ -136,5 +121,4 @@ run 0 watch "$train" --plan "$work/dies/plan.json" --once
 prints 'restarts: 1'
 prints 'node-failure'
 
-printf 'slurm: %d checks, %d failed\n' "$checks" "$failed"
-((failed == 0))
+finish

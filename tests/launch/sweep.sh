@@ -11,24 +11,10 @@ source=$(cd "$2" && pwd)
 points=${3:-24}
 work=$(mktemp -d)
 trap 'stop_slurm; rm -rf "$work"' EXIT
-out=$work/out err=$work/err
+# shellcheck source=tests/checks.sh
+. "$(dirname "$0")/../checks.sh"
 
-checks=0 failed=0
-check() {  # check WHAT COMMAND...: the command must succeed
-  local what=$1
-  shift
-  checks=$((checks + 1))
-  "$@" >"$work/check" 2>&1 && return
-  failed=$((failed + 1))
-  printf 'FAIL: sweep: %s\n' "$what"
-  tail -n 5 "$work/check" "$out" "$err" 2>/dev/null
-}
-sweep() {  # sweep CODE ARGUMENTS...
-  local wanted=$1 code=0
-  shift
-  "$trnplan" sweep "$@" >"$out" 2>"$err" </dev/null || code=$?
-  check "trnplan sweep $* exits $code instead of $wanted" test "$code" -eq "$wanted"
-}
+sweep() { run "$1" sweep "${@:2}"; }  # sweep CODE ARGUMENTS...
 
 printf 'model: llama3-8b\ntraining: {sequence: 4096, global_batch: 1024}\ncluster: {instance: trn1.32xlarge, nodes: 1}\npin: {pipeline_parallel: 1, context_parallel: 1, tensor_parallel: 8, micro_batch: 1, recompute: CoreAttention+LlamaMLP}\n' >"$work/job.yaml"
 batches=$(seq -s ', ' 256 256 $((64 * points)))   # a quarter of the points, for each of four clusters
@@ -80,8 +66,7 @@ if start_slurm "$work/slurm"; then
   check 'job array: the same table' cmp "$table" "$work/array/sweep.csv"
   check 'job array: the same database' cmp "$work/here/sweep.sqlite" "$work/array/sweep.sqlite"
 else
-  echo "SKIPPED: sweep as a job array: no Slurm here: $no_slurm"
+  skip "as a job array: no Slurm here: $no_slurm"
 fi
 
-printf 'sweep: %d checks, %d failed\n' "$checks" "$failed"
-((failed == 0))
+finish
