@@ -4,8 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "models/pipeline_time.h"
 #include "models/spread.h"
-#include "models/step_bound.h"
 #include "models/step_parts.h"
 #include "models/step_program.h"
 

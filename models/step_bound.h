@@ -1,18 +1,6 @@
-// Lower bounds of step times for a whole search, and the pipeline cuts that make them smallest.
-//
-// The bound of a stage i with l_i layers is what its queue holds, one after the other and uncontended,
-// between the arrival of the first micro-batch and the end of the step:
-//
-//   before_i + m (forward_i + backward_i + messages_i) + drain_i + barrier + max_k tail_k
-//
-// with before_i the first micro-batch's way up through the stages below; drain_i the longest of its own
-// gradients' reduction and the last gradient's way down to a stage below and that one's; and after the
-// barrier the longest update. The step's bound is the largest over the stages. `pipeline_time` goes further:
-// it follows 1F1B message by message, and is what the engine gives where nothing is contended.
+// Lower bounds of step times for a whole search, and the pipeline cuts that make them smallest: what the
+// stages cost (stage_costs.h), put together (pipeline_time.h), and layers shared out (layer_split.h).
 // docs/models.md, "Bound".
-//
-// Much is shared between strategies: groups of one shape, collectives of one size, layers of one micro-batch
-// and recompute policy are timed once.
 #pragma once
 
 #include <memory>
@@ -25,32 +13,7 @@
 
 namespace trnplan::models {
 
-/// What a stage adds to the bound.
-struct StageCost {
-  SimTime each;      ///< per micro-batch: all its passes, and the messages that are no meetings
-  SimTime up, down;  ///< of the first chunk: a micro-batch's forward, a gradient's backward
-  SimTime reduce;    ///< after its last micro-batch, until the barrier
-  SimTime tail;      ///< after the barrier
-};
-/// What the boundary above a stage adds.
-struct BoundaryCost {
-  SimTime activation, gradient;
-};
-
-struct StepCosts {
-  std::vector<StageCost> stages;
-  std::vector<BoundaryCost> boundaries;
-  SimTime barrier;
-  int micro_batches = 1;
-};
-
-/// The bound. `blocking`: messages are meetings of both their stages; `drains`: the last gradient must go
-/// down before the step ends (not with a split backward). Cost: O(stages).
-SimTime step_bound(const StepCosts& costs, bool blocking, bool drains);
-
-/// Of 1F1B without contention, to the tick. Cost: O(stages^2) where the pipeline settles into a rhythm, as it
-/// mostly does, else O(stages * micro-batches).
-SimTime pipeline_time(const StepCosts& costs);
+class StageCosts;
 
 /// Bounds of one job's strategies under 1F1B and interleaved schedules. Remembers what strategies share: one
 /// thread per object. Keeps references to its arguments.
@@ -81,8 +44,7 @@ class StepBounds {
   std::vector<int> best_layers(const Strategy& s, int micro_batches, const std::vector<int>& most);
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<StageCosts> costs_;
 };
 
 /// What the busiest stage computes in a step, every collective free: a bound that still holds where a replica
