@@ -21,7 +21,6 @@
 #include <system_error>
 #include <utility>
 
-
 namespace trnplan::io {
 
 namespace {

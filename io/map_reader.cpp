@@ -10,7 +10,6 @@
 #include <system_error>
 #include <vector>
 
-
 #include "io/document.h"
 #include "units/parse.h"
 

@@ -1,6 +1,5 @@
 #include "io/calibration.h"
 
-
 #include "io/profile_json.h"
 #include "io/profile_reader.h"
 #include "io/sha256.h"
