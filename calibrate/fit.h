@@ -12,6 +12,18 @@
 // where n counts the observations and f the parameters they decide: residuals larger than the noise that was
 // stated say that the noise is larger, and no parameter is surer than its prior for it. The optimum is that
 // of the stated noise.
+//
+// With profile_widths, where costs have kinks and more than one optimum (a time follows the narrowest of
+// several rates):
+// - From the optimum with each `rival` made faster, another optimum is looked for. Where there are several,
+//   the lowest is the result and the covariance that of their mixture around it, each with the weight
+//   exp(-cost) sqrt(det S) of its Laplace approximation (D. MacKay, Information Theory, Inference, and
+//   Learning Algorithms, 2003, ch. 27 and 28).
+// - The width of each parameter that `bends` is the second moment of exp(-profile) around the optimum, where
+//   the profile is the rise of the cost with all others at their best, if that is wider than the curvature
+//   says; its row and column of the covariance grow alike, which keeps it positive semi-definite. (Tierney
+//   and Kadane, Accurate Approximations for Posterior Moments and Marginal Densities, 1986, without the ratio
+//   of determinants.)
 #pragma once
 
 #include <functional>
@@ -21,6 +33,9 @@
 
 namespace trnplan::calibrate {
 
+/// Whether a parameter is one of several rates of which the narrowest sets a time, and where it does not.
+enum class Rival { no, faster_above, faster_below };
+
 /// A parameter and its prior: log-normal, by median and standard deviation of the logarithm.
 struct FitParameter {
   std::string name;
@@ -29,6 +44,8 @@ struct FitParameter {
   /// Student's t with 4 degrees of freedom in place of the normal prior: 5/2 log(1 + z^2 / 4) in place of
   /// 1/2 z^2. For effects of which few are large.
   bool heavy_tails = false;
+  bool bends = false;  ///< predictions may bend within its spread; see profile_widths
+  Rival rival = Rival::no;
 };
 
 /// A measurement and how far a right prediction may lie from it (standard deviation of the logarithm).
@@ -57,10 +74,11 @@ struct FitOptions {
   Loss loss = Loss::soft_l1;
   double step = 1e-4;        ///< of the differences, in the logarithm of the parameter
   bool scale_noise = false;  ///< c above may exceed 1
-  /// Covariance with the second derivative of the loss, 2 rho'(s) + 4 s rho''(s) over 2 but at least 0, in
-  /// place of the weights: what is far off then says nothing of how sure the optimum is, and ordinary
-  /// residuals say less than a Gaussian's.
+  /// Covariance with the second derivative of the loss, 2 rho'(s) + 4 s rho''(s) over 2 but at least 0 and at
+  /// most its expectation, in place of the weights: what is far off then says nothing of how sure the optimum
+  /// is, and ordinary residuals say less than a Gaussian's.
   bool exact_curvature = false;
+  bool profile_widths = false;  ///< as above; costs some ten predictions for each parameter that bends
 };
 
 struct FitResult {

@@ -15,6 +15,7 @@
 #include "models/job.h"
 #include "models/measured_run.h"
 #include "topology/instance.h"
+#include "units/diagnostic.h"
 
 namespace trnplan::calibrate {
 
@@ -25,6 +26,8 @@ struct MeasuredStep {
   std::string configuration;  ///< model, nodes, layout, sequence, recompute; releases and batches share it
   std::string kind;           ///< "decoder", "bert"
   bool outlier = false;       ///< the table calls it one
+  bool own = false;           ///< from a log that the user gives, not published
+  SourcePos at;               ///< where it stands, of such a log
   models::Job job;
   models::Strategy strategy;
   double seconds = 0;

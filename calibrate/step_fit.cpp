@@ -20,6 +20,8 @@ constexpr std::size_t kParameters = static_cast<std::size_t>(Parameter::count);
 constexpr double kCollectiveStep = 1e-3;  ///< of the differences, in logarithms
 /// What the build of nccom-test and its runtime may reach of, other than the training stacks did.
 constexpr std::array kRates = {Parameter::dma_fraction, Parameter::link_fraction, Parameter::efa_fraction};
+/// Shares of bandwidths that one collective may be bound by.
+constexpr std::array kRivals = {Parameter::dma_fraction, Parameter::link_fraction, Parameter::hbm_fraction};
 constexpr double kGrid = 0.05;  ///< of CollectiveBench, in logarithms
 
 /// Parameters that steps or collectives can move.
@@ -138,7 +140,10 @@ class Problem {
           const StepFitOptions& options)
       : bench_(bench), prior_(prior), parameters_(fitted_parameters(prior)) {
     for (const Parameter p : parameters_) {
-      unknowns.push_back({std::string(models::to_string(p)), prior[p], prior.value(p).log_sd});
+      FitParameter unknown{std::string(models::to_string(p)), prior[p], prior.value(p).log_sd};
+      unknown.bends = true;
+      if (std::find(kRivals.begin(), kRivals.end(), p) != kRivals.end()) unknown.rival = Rival::faster_above;
+      unknowns.push_back(std::move(unknown));
     }
     std::set<std::string> frameworks, configurations;
     std::set<std::pair<std::string, std::string>> releases;
@@ -317,6 +322,7 @@ StepFit fit_steps(const StepBench& bench, const CollectiveBench* collectives, co
   of_fit.tolerance = 1e-3;
   of_fit.least_gain = 1e-6;
   of_fit.exact_curvature = true;
+  of_fit.profile_widths = options.profile_widths;
   return problem.result(fit_linearised(
       problem.unknowns, problem.observations,
       [&](const std::vector<double>& values) { return problem.linearise(values); }, of_fit));

@@ -92,6 +92,9 @@ struct StepFitOptions {
   /// Log-sd of its host_launch and barrier around the profile's: builds lie between 6 and 500 us.
   double launch_spread = 2;
   std::function<bool(const StepObservation&)> use;  ///< empty: all
+  /// Widths from the profile of the cost (calibrate/fit.h) in place of the curvature at the optimum alone,
+  /// which is some ten times faster and rather too narrow.
+  bool profile_widths = true;
 };
 
 struct StepFit {

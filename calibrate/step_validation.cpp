@@ -122,6 +122,7 @@ StepValidation validate_steps(const StepBench& bench, const CollectiveBench* col
     models::Profile fitted = profile;
     if (leave_out != LeaveOut::none) {
       StepFitOptions without = options;
+      without.profile_widths = false;  // a fit for each fold: intervals are rather narrower than a profile's
       without.use = [&, name = fold](const StepObservation& o) {
         return fold_of(o, steps[o.rows.front()], leave_out) != name && (!options.use || options.use(o));
       };

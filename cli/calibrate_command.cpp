@@ -164,13 +164,15 @@ int run_steps(StepInputs inputs, const models::Profile& profile, const io::Catal
   const std::string name = o.out.empty() ? "fitted" : std::filesystem::path(o.out).stem().string();
   const std::vector<calibrate::StepSample> samples = inputs.samples;
   const StepCalibration c = calibrate_steps(std::move(inputs), profile, catalog, name);
-  if (!o.out.empty()) {
+  const bool refused = !o.out.empty() && !c.doubts.empty() && !o.force;
+  if (!o.out.empty() && !refused) {
     io::write_file(o.out, step_profile_json(c, catalog), o.force);
     remark("wrote " + o.out);
   }
   print(o.common.json() ? with_files(io::step_fit_json(c.fit, c.data->runs.excluded), files, samples)
                         : read + step_fit_text(c));
-  return kDone;
+  if (refused) remark(o.out + " is not written for that; with --force it is");
+  return refused ? kNoPlan : kDone;
 }
 
 /// The runs, samples, points and fingerprints of all files.
@@ -313,7 +315,8 @@ void add_calibrate(CLI::App& app, Run& chosen) {
       "In the table x/: is one standard deviation, a factor up or down; \"identified\" parameters are "
       "decided by\n"
       "the points, those \"at prior\" are not moved by them.\n"
-      "Exit code 3: the median error is above 25 %, so --out is not written without --force.\n"
+      "Exit code 3: the median error is above 25 %, or a step is far from what the profile says of its job,\n"
+      "so --out is not written without --force.\n"
       "What a file is, is found by its content. Memory and profiles of devices are listed, not fitted.\n"
       "Examples:\n"
       "  nccom-test -r 32 -b 1kb -e 1gb -f 4 -d fp32 allr > allr.txt; trnplan calibrate allr.txt --out "

@@ -24,6 +24,9 @@ namespace {
 
 using calibrate::StepFit;
 
+/// Standard deviations beyond which a step is not believed to be of its job: one of 1,000 would be.
+constexpr double kDoubtful = 3.29;
+
 double four_digits(double x) {
   return std::strtod(fmt::format("{:.3e}", x).c_str(), nullptr);
 }
@@ -66,6 +69,8 @@ void add_samples(const StepInputs& inputs, calibrate::MappedRuns& runs) {
     calibrate::MeasuredStep step;
     const std::string file = std::filesystem::path(s.at.file).filename().string();
     step.id = fmt::format("{}:{}", file, s.at.line);
+    step.at = s.at;
+    step.own = true;
     step.group = file;
     step.quality = "A";
     step.kind = inputs.ran->job.architecture.family == models::Family::bert ? "bert" : "decoder";
@@ -81,6 +86,26 @@ void add_samples(const StepInputs& inputs, calibrate::MappedRuns& runs) {
       runs.steps.push_back(std::move(step));
     }
   }
+}
+
+/// The user's own steps that are far from what the profile says of the job they are given for: most likely
+/// they are of another one.
+std::vector<Diagnostic> doubts_of(const StepData& data, const models::Profile& profile) {
+  const auto own = [](const calibrate::MeasuredStep& s) { return s.own; };
+  const auto v = calibrate::validate_steps(*data.bench, nullptr, profile, calibrate::LeaveOut::none, {}, own);
+  std::vector<Diagnostic> doubts;
+  for (const auto& row : v.rows) {
+    const double ratio = row.step->seconds / row.predicted;
+    if (std::abs(std::log(ratio)) <= kDoubtful * row.spread) continue;
+    doubts.push_back(
+        {row.step->at, "step",
+         fmt::format("{:.4g} s is {:.2g} times the {:.4g} s (90 % between {:.4g} and {:.4g}) that {} "
+                     "says of {}",
+                     row.step->seconds, ratio, row.predicted, row.low, row.high, profile.name,
+                     row.step->configuration),
+         "check that nodes, batch and strategy of the job are those of this log"});
+  }
+  return doubts;
 }
 
 /// The catalogue's tables, for a profile that was fitted to them.
@@ -124,6 +149,8 @@ StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profil
                       excluded.empty() ? "give training rows or logs with --job and --strategy"
                                        : excluded.front().id + ": " + excluded.front().reason});
   }
+  out.doubts = doubts_of(*out.data, profile);
+  for (const Diagnostic& doubt : out.doubts) remark(doubt);
   out.fit = calibrate::fit_steps(*out.data->bench, out.data->collectives.get(), prior);
   if (!out.fit.converged) remark("the fit did not converge; its parameters are not an optimum");
   models::Profile& fitted = out.fit.profile;

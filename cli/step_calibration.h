@@ -23,15 +23,16 @@ struct StepInputs {
 
 struct StepCalibration {
   std::unique_ptr<StepData> data;
-  calibrate::StepFit fit;  ///< its profile as it is written: named, with sources, rounded
+  std::vector<Diagnostic> doubts;  ///< steps of the user that can hardly be of the job they are given for
+  calibrate::StepFit fit;          ///< its profile as it is written: named, with sources, rounded
 };
 
 /// Whether these hold a step that can be fitted.
 bool has_steps(const StepInputs& inputs);
 
 /// Fits the prior of `profile`. A profile that was fitted already gives way to its own prior, and the
-/// catalogue's runs and points, which it stands for, join the inputs (with a remark). Throws InputError when
-/// no run is of use.
+/// catalogue's runs and points, which it stands for, join the inputs (with a remark). Doubts are told. Throws
+/// InputError when no run is of use.
 StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profile, const io::Catalog& catalog,
                                 const std::string& name);
 

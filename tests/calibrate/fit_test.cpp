@@ -212,6 +212,62 @@ TEST_CASE("bad input to a fit", "[calibrate]") {
   CHECK(few.iterations == 1);
 }
 
+// Linear and Gaussian: the profile of each parameter is its marginal, so nothing changes.
+TEST_CASE("profiles of a Gaussian have the widths of its curvature", "[calibrate]") {
+  const auto product = [](const Values& x) { return Values{x[0] * x[1], x[0] / x[1], x[0]}; };
+  std::vector<FitParameter> parameters{{"a", 1, 1}, {"b", 1, 0.7}};
+  for (FitParameter& p : parameters) p.bends = true;
+  const auto observations = observe({2, 3, 2.5}, 0.3);
+  const auto plain = fit(parameters, observations, product, {.loss = Loss::gaussian});
+  const auto profiled =
+      fit(parameters, observations, product, {.loss = Loss::gaussian, .profile_widths = true});
+  CHECK(profiled.median == plain.median);
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (std::size_t j = 0; j < 2; ++j) {
+      CHECK(profiled.covariance[i][j] == Approx(plain.covariance[i][j]).epsilon(1e-3));
+    }
+  }
+}
+
+// One length x beside another of 1: the time is the longer one, 1.15 with 10 % noise. Above 1 the posterior is
+// a narrow Gaussian; below it is flat but for the prior. With one parameter the profile is the posterior, so
+// its second moment around the optimum is an integral.
+TEST_CASE("a profile sees the flat side of a kink", "[calibrate]") {
+  const auto longer = [](const Values& x) { return Values{std::max(x[0], 1.0)}; };
+  std::vector<FitParameter> parameters{{"x", 1.1, 1}};
+  parameters[0].bends = true;
+  const std::vector<Observation> observations{{1.15, 0.1}};
+  const auto plain = fit(parameters, observations, longer, {.loss = Loss::gaussian});
+  const auto profiled =
+      fit(parameters, observations, longer, {.loss = Loss::gaussian, .profile_widths = true});
+  const double optimum = std::log(plain.median[0]);
+  double mass = 0, second = 0;
+  for (double log_x = -5; log_x < 3; log_x += 1e-4) {
+    const double r = (std::max(log_x, 0.0) - std::log(1.15)) / 0.1, z = log_x - std::log(1.1);
+    const double density = std::exp(-(r * r + z * z) / 2);
+    mass += density;
+    second += density * std::pow(log_x - optimum, 2);
+  }
+  CHECK(plain.log_sd[0] < 0.11);
+  CHECK(profiled.log_sd[0] == Approx(std::sqrt(second / mass)).epsilon(0.1));
+  CHECK(profiled.log_sd[0] > 0.5);
+}
+
+// Two rates, the slower of which sets the time: half as fast as expected, but which? Their priors are nearly
+// alike, so are both optima. Around the one found, the logarithm of its rate has a variance of about 0 in the
+// one and, at its prior again, of log^2 2 + 0.5^2 in the other, each with weight 1/2.
+TEST_CASE("a rival that explains the data as well is not forgotten", "[calibrate]") {
+  const auto slower = [](const Values& x) { return Values{1 / std::min(x[0], x[1])}; };
+  std::vector<FitParameter> parameters{{"a", 1, 0.5}, {"b", 1.001, 0.5}};
+  const std::vector<Observation> observations{{2, 0.02}};
+  for (FitParameter& p : parameters) p.rival = calibrate::Rival::faster_above;
+  const auto plain = fit(parameters, observations, slower, {.loss = Loss::gaussian});
+  const auto mixed = fit(parameters, observations, slower, {.loss = Loss::gaussian, .profile_widths = true});
+  CHECK(calibrate::verdict(plain.prior_share[0]) == "identified");
+  CHECK(mixed.log_sd[0] == Approx(std::sqrt((std::pow(std::log(2), 2) + 0.25) / 2)).epsilon(0.01));
+  CHECK(calibrate::verdict(mixed.prior_share[0]) == "at prior");  // 0.60 over 0.5
+}
+
 TEST_CASE("verdicts", "[calibrate]") {
   CHECK(calibrate::verdict(0) == "identified");
   CHECK(calibrate::verdict(0.49) == "identified");

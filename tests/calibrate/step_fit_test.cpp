@@ -2,14 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
-#include <set>
 
-#include "calibrate/measured_runs.h"
 #include "calibrate/step_validation.h"
-#include "io/document.h"
+#include "tests/calibrate/programs.h"
 #include "tests/catch.h"
-#include "tests/models/setup.h"
 
 using namespace trnplan;
 using calibrate::LeaveOut;
@@ -17,84 +13,6 @@ using calibrate::MeasuredStep;
 using calibrate::StepBench;
 using models::Parameter;
 using models::Profile;
-
-namespace {
-
-/// One run of each program of the catalogue that simulates in a millisecond or two.
-std::vector<MeasuredStep> programs() {
-  auto mapped = calibrate::map_runs(
-      calibrate::parse_measured_runs(io::read_text(TRNPLAN_SOURCE_DIR "/catalog/measured-runs.csv"), "runs"),
-      test_catalog().instance("trn1.32xlarge"));
-  std::vector<MeasuredStep> kept;
-  std::set<std::size_t> seen;
-  const StepBench bench(mapped.steps);
-  for (const auto& o : bench.observations()) {
-    const MeasuredStep& s = mapped.steps[o.rows.front()];
-    const int passes = models::micro_batches(s.job.training, s.strategy) * s.strategy.pipeline_parallel;
-    if (passes <= 600 && seen.insert(o.program).second) kept.push_back(s);
-  }
-  for (MeasuredStep& s : kept) {
-    s.group.clear();
-    s.job.software.release.clear();
-  }
-  return kept;
-}
-
-/// Standard normal, the same everywhere (Box and Muller).
-class Normal {
- public:
-  explicit Normal(unsigned seed) : bits_(seed) {}
-  double operator()() {
-    const auto uniform = [&] { return (static_cast<double>(bits_() >> 11) + 0.5) * 0x1p-53; };
-    const double radius = std::sqrt(-2 * std::log(uniform()));
-    return radius * std::cos(2 * M_PI * uniform());
-  }
-
- private:
-  std::mt19937_64 bits_;
-};
-
-}  // namespace
-
-// Truth drawn from the priors, times with 3 % noise and nothing else: how many of the parameters that the
-// data decide lie in their 95 % interval. Nine in ten would be good, and of 30 seeds 207 of 233 do: where a
-// rate stops being the narrowest (DMA engines against HBM) the posterior is no Gaussian, and the curvature on
-// one side of the edge says too much.
-TEST_CASE("a known truth is recovered with its uncertainty", "[calibrate]") {
-  std::vector<MeasuredStep> steps = programs();
-  REQUIRE(steps.size() >= 15);
-  const StepBench ideal(steps);
-  Profile prior = datasheet();
-  prior.value(Parameter::repeat_spread).median = 0.03;
-  for (const Parameter p :
-       {Parameter::configuration_spread, Parameter::release_spread, Parameter::stack_spread}) {
-    prior.value(p).median = 1e-3;
-  }
-  int identified = 0, inside = 0, moved = 0;
-  for (unsigned seed = 1; seed <= 10; ++seed) {
-    Normal normal(seed);
-    Profile truth = prior;
-    for (models::Value& v : truth.values) v.median *= std::exp(v.log_sd * normal());
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      const auto& o = ideal.observations();
-      const auto found = std::find_if(o.begin(), o.end(), [&](const auto& x) { return x.rows.front() == i; });
-      steps[i].seconds = std::exp(ideal.time(found->program, truth).log_seconds + 0.03 * normal());
-    }
-    const StepBench bench(steps);
-    const auto fit = calibrate::fit_steps(bench, nullptr, prior);
-    CHECK(fit.converged);
-    for (const auto& e : fit.estimates) {
-      if (e.verdict != "identified") continue;
-      ++identified;
-      const double off = std::log(e.posterior.median / truth[e.parameter]) / e.posterior.log_sd;
-      inside += std::abs(off) <= 1.96 ? 1 : 0;
-      moved += std::abs(std::log(e.posterior.median / e.prior.median)) > e.posterior.log_sd ? 1 : 0;
-    }
-  }
-  CHECK(identified >= 40);
-  CHECK(inside >= 0.85 * identified);
-  CHECK(moved >= 0.3 * identified);  // it did not merely stay at the prior
-}
 
 TEST_CASE("the order of runs does not matter, and equal input gives equal bits", "[calibrate]") {
   std::vector<MeasuredStep> steps = programs();
