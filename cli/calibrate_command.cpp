@@ -34,10 +34,10 @@ constexpr std::size_t kLogBytes = 256u << 20;  ///< a day of a chatty job; read 
 
 struct Options {
   Common common;
-  std::vector<std::string> files;
+  std::vector<std::string> files, runs;
   std::string build, op, instance = "trn1.32xlarge", out, job, strategy, config;
   int ranks = 0, nodes = 0;  ///< 0: not stated
-  bool force = false, no_fit = false;
+  bool force = false, no_fit = false, with_catalogue = false;
 };
 
 /// What a file holds for the fit of collectives.
@@ -51,6 +51,10 @@ struct Reading {
 };
 
 void check_options(const Options& o) {
+  if (o.files.empty() && o.runs.empty()) {
+    throw InputError(
+        {{"command line", 0, 0}, "files", "there is nothing to read", "name files, or folders with --run"});
+  }
   std::vector<Diagnostic> faults;
   const auto note = [&](const char* key, std::string problem, std::string fix) {
     faults.push_back({{"command line", 0, 0}, key, std::move(problem), std::move(fix)});
@@ -176,10 +180,10 @@ std::string read_log(const std::string& path) {
 }
 
 /// All files, with the faults of all that are no use.
-std::vector<LogFile> read_files(const Options& o) {
+std::vector<LogFile> read_files(const std::vector<std::string>& paths, const Options& o) {
   std::vector<LogFile> files;
   std::vector<Diagnostic> faults;
-  for (const std::string& path : o.files) {
+  for (const std::string& path : paths) {
     try {
       const std::string text = read_log(path);
       files.push_back({path, io::sha256(text), calibrate::detect(text, path, stated_command(o))});
@@ -352,7 +356,7 @@ void write_profile(const CollectiveFit& fit, const io::Catalog& catalog, const s
   profile.name = std::filesystem::path(o.out).stem().string();
   profile.instance = o.instance;
   std::set<std::string> builds;
-  std::vector<std::string> files;
+  std::vector<std::string> files, runs;
   for (const Reading& r : readings) {
     const bool gave = std::any_of(fit.rows.begin(), fit.rows.end(), [&](const CollectiveFit::Row& row) {
       return std::find_if(r.points.begin(), r.points.end(), [&](const MeasuredCollective& p) {
@@ -399,7 +403,9 @@ int run_steps(StepInputs inputs, const models::Profile& profile, const io::Catal
                       "set a profile beside them with: trnplan validate RUNS.csv --leave-out none"});
   }
   const std::string name = o.out.empty() ? "fitted" : std::filesystem::path(o.out).stem().string();
-  const std::vector<calibrate::StepSample> samples = inputs.samples;
+  std::vector<calibrate::StepSample> samples;
+  for (const RanSamples& log : inputs.logs)
+    samples.insert(samples.end(), log.samples.begin(), log.samples.end());
   const StepCalibration c = calibrate_steps(std::move(inputs), profile, catalog, name);
   if (!o.out.empty()) {
     io::write_file(o.out, step_profile_json(c, catalog), o.force);
@@ -410,10 +416,29 @@ int run_steps(StepInputs inputs, const models::Profile& profile, const io::Catal
   return kDone;
 }
 
+/// What one --run folder holds.
+struct RunFolder {
+  std::vector<LogFile> files;
+  RanSamples log;
+};
+
+std::vector<RunFolder> read_runs(const Options& o, const io::Catalog& catalog) {
+  std::vector<RunFolder> all;
+  for (const std::string& path : o.runs) {
+    RunFolder folder;
+    folder.log.ran = ran_of_folder(path, catalog);
+    folder.files = read_files(logs_of_folder(path), o);
+    folder.log.samples = step_samples(folder.files, folder.log.ran);
+    folder.log.folder = std::filesystem::path(path).lexically_normal().filename().string();
+    all.push_back(std::move(folder));
+  }
+  return all;
+}
+
 /// The runs, samples, points and fingerprints of all files.
 StepInputs step_inputs(const std::vector<LogFile>& files, const std::vector<MeasuredCollective>& points,
-                       const std::vector<calibrate::StepSample>& samples, const std::optional<WhatRan>& ran) {
-  StepInputs inputs{{}, points, samples, ran, {}};
+                       const std::vector<RanSamples>& logs, bool with_catalogue) {
+  StepInputs inputs{{}, points, logs, with_catalogue, {}};
   for (const LogFile& file : files) {
     inputs.runs.insert(inputs.runs.end(), file.content.runs.begin(), file.content.runs.end());
     inputs.files.push_back({std::filesystem::path(file.path).filename().string(), file.sha256});
@@ -428,7 +453,10 @@ int run(const Options& o) {
   const models::Profile prior = load_profile(catalog, o.common);
   const topology::Instance instance = instance_option(catalog, o.instance);
   const std::optional<WhatRan> ran = what_ran(o.job, o.strategy, o.config, o.instance, catalog);
-  const std::vector<LogFile> files = read_files(o);
+  std::vector<LogFile> files = read_files(o.files, o);
+  const std::size_t given = files.size();  // the logs of folders follow
+  const std::vector<RunFolder> folders = read_runs(o, catalog);
+  for (const RunFolder& f : folders) files.insert(files.end(), f.files.begin(), f.files.end());
   std::vector<Reading> readings;
   std::vector<MeasuredCollective> points;
   for (const LogFile& file : files) {
@@ -445,9 +473,13 @@ int run(const Options& o) {
     d.problem = "left out: " + d.problem;
     remark(d);
   }
-  const std::vector<calibrate::StepSample> steps = step_samples(files, ran);
-  if (StepInputs inputs = step_inputs(files, points, steps, ran); has_steps(inputs)) {
-    const std::string read = files_text(files, readings, points) + of_job_text(steps, files, ran);
+  const std::vector<LogFile> own(files.begin(), files.begin() + static_cast<std::ptrdiff_t>(given));
+  const std::vector<calibrate::StepSample> steps = step_samples(own, ran);
+  std::vector<RanSamples> logs_of_runs{{steps, ran, ""}};
+  for (const RunFolder& f : folders) logs_of_runs.push_back(f.log);
+  if (StepInputs inputs = step_inputs(files, points, logs_of_runs, o.with_catalogue); has_steps(inputs)) {
+    std::string read = files_text(files, readings, points) + of_job_text(steps, own, ran);
+    for (const RunFolder& f : folders) read += of_job_text(f.log.samples, f.files, f.log.ran);
     return run_steps(std::move(inputs), prior, catalog, files, read, o);
   }
   if (points.empty()) return report(files, readings, steps, ran, o);
@@ -493,7 +525,6 @@ void add_calibrate(CLI::App& app, Run& chosen) {
           "files", o->files,
           "nccom-test output (text or JSON), a measured-collectives CSV, training logs, Slurm output, "
           "TensorBoard event files, neuron-monitor and neuron-profile output")
-      ->required()
       ->check(not_empty());
   command->add_option("--build", o->build, "of a CSV, only the points of this nccom-test build")
       ->check(not_empty());
@@ -505,6 +536,13 @@ void add_calibrate(CLI::App& app, Run& chosen) {
       ->check(CLI::Range(1, topology::kMostNodes));
   command->add_option("--job", o->job, "the job whose training logs are given")->check(not_empty());
   command->add_option("--strategy", o->strategy, "its strategy, as simulate takes it")->check(not_empty());
+  command
+      ->add_option(
+          "--run", o->runs,
+          "a folder of plan --out or measure.sh that ran: its plan.json and train-*.out; may be repeated")
+      ->check(not_empty());
+  command->add_flag("--with-catalogue", o->with_catalogue,
+                    "fit the catalogue's runs along, so that nccom-test alone gives a profile for planning");
   command->add_option("--config", o->config, "the NxDT YAML that ran, in place of --job and --strategy")
       ->check(not_empty());
   command->add_option("--instance", o->instance, "where they were measured")->capture_default_str();

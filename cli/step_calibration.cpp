@@ -60,18 +60,19 @@ void add_sources(StepFit& fit) {
 }
 
 /// Steps of the user's own logs beside the published ones.
-void add_samples(const StepInputs& inputs, calibrate::MappedRuns& runs) {
-  if (!inputs.ran || !inputs.ran->strategy) return;
-  for (const calibrate::StepSample& s : inputs.samples) {
+void add_samples(const RanSamples& log, calibrate::MappedRuns& runs) {
+  if (!log.ran || !log.ran->strategy) return;
+  for (const calibrate::StepSample& s : log.samples) {
     calibrate::MeasuredStep step;
-    const std::string file = std::filesystem::path(s.at.file).filename().string();
+    const std::string name = std::filesystem::path(s.at.file).filename().string();
+    const std::string file = log.folder.empty() ? name : log.folder + "/" + name;
     step.id = fmt::format("{}:{}", file, s.at.line);
     step.group = file;
     step.quality = "A";
-    step.kind = inputs.ran->job.architecture.family == models::Family::bert ? "bert" : "decoder";
-    step.job = inputs.ran->job;
+    step.kind = log.ran->job.architecture.family == models::Family::bert ? "bert" : "decoder";
+    step.job = log.ran->job;
     step.job.software = {s.framework.empty() ? step.job.software.framework : s.framework, s.release};
-    step.strategy = *inputs.ran->strategy;
+    step.strategy = *log.ran->strategy;
     step.configuration = calibrate::configuration_of(step.job.architecture.name, step.job, step.strategy);
     step.seconds = s.wall_seconds.value_or(s.seconds);
     const std::string reason = models::StepModel::not_modelled(step.job, step.strategy);
@@ -102,7 +103,10 @@ void add_catalogue(StepInputs& inputs, const io::Catalog& catalog) {
 }  // namespace
 
 bool has_steps(const StepInputs& inputs) {
-  return !inputs.runs.empty() || (!inputs.samples.empty() && inputs.ran && inputs.ran->strategy);
+  return !inputs.runs.empty() || inputs.with_catalogue ||
+         std::any_of(inputs.logs.begin(), inputs.logs.end(), [](const RanSamples& log) {
+           return !log.samples.empty() && log.ran && log.ran->strategy;
+         });
 }
 
 StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profile, const io::Catalog& catalog,
@@ -110,12 +114,13 @@ StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profil
   if (profile.calibration != nullptr) {
     remark(fmt::format("{} was fitted to the catalogue's runs: they join the fit, which starts from {}",
                        profile.name, profile.calibration->prior));
-    add_catalogue(inputs, catalog);
   }
+  if (profile.calibration != nullptr || inputs.with_catalogue) add_catalogue(inputs, catalog);
   const models::Profile prior = prior_of(catalog, profile);
   StepCalibration out;
-  out.data = step_data(catalog, inputs.runs, inputs.points, prior,
-                       [&](calibrate::MappedRuns& runs) { add_samples(inputs, runs); });
+  out.data = step_data(catalog, inputs.runs, inputs.points, prior, [&](calibrate::MappedRuns& runs) {
+    for (const RanSamples& log : inputs.logs) add_samples(log, runs);
+  });
   if (out.data->runs.steps.empty()) {
     const auto& excluded = out.data->runs.excluded;
     throw InputError({{"command line", 0, 0},
