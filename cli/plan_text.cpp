@@ -293,9 +293,12 @@ std::string certainty_text(const models::Job& job, const planner::Certainty& cer
   text += fmt::format("  measure     {}: {:.1f} node-hours{}; script: {}\n", measurement_name(m),
                       m.node_hours, m.usd > 0 ? fmt::format(", {:.0f} USD", m.usd) : std::string(),
                       script.empty() ? "--out DIR" : printable(script, 400));
-  text += fmt::format("              then right with {}{}, and {:.1f} % of a step better on average\n",
+  text += fmt::format("              then right with {}{}, and {:.1f} % of a step better on average{}\n",
                       probability_text(m.probability),
-                      c.decides ? "" : "; nothing considered brings much more", 100 * m.gain);
+                      c.decides ? "" : "; nothing considered brings much more", 100 * m.gain,
+                      m.gain_usd <= 0      ? ""
+                      : m.gain_usd < m.usd ? ": less than it costs over the whole run"
+                                           : fmt::format(": {:.0f} USD over the whole run", m.gain_usd));
   return text;
 }
 

@@ -255,6 +255,7 @@ Json measurement_object(const planner::Measurement& m) {
   Json object = {{"kind", m.tables.empty() ? "run" : "nccom-test"},
                  {"probability_after", m.probability},
                  {"expected_gain", m.gain},
+                 {"expected_gain_usd", m.gain_usd > 0 ? Json(m.gain_usd) : Json(nullptr)},
                  {"node_hours", m.node_hours},
                  {"usd", m.usd > 0 ? Json(m.usd) : Json(nullptr)}};
   if (!m.tables.empty()) {

@@ -209,6 +209,7 @@ class Analysis {
     const double left = std::sqrt(std::max(0.0, after.variance(difference_)));
     m.probability = models::probability_of_right_choice(ratio_.mean, ratio_.sd, left);
     m.gain = models::expected_gain(ratio_.mean, ratio_.sd, left);
+    m.gain_usd = m.gain * a_.usd_per_hour * a_.run.value / kHour;
   }
 
   /// Of the first and of the second; equally many when both.

@@ -60,6 +60,7 @@ struct Measurement {
   int runs_of_first = 0, runs_of_second = 0;
   double probability = 0;  ///< expected, that the plan chosen after it is the better one
   double gain = 0;         ///< expected, of choosing then instead of now: share of the step
+  double gain_usd = 0;     ///< that share of the job's run with the first plan; 0: tokens or price not known
   double node_hours = 0;
   double usd = 0;  ///< on demand; 0: no price is known
   /// Of runs: the second plan is the better guess when its measured step is below `threshold` times the

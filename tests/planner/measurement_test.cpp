@@ -225,6 +225,13 @@ TEST_CASE("better is what the job wants: a token's time, its price, fewer nodes"
   CHECK_FALSE(planner::certainty_of(job, plans, nullptr, toy(), options()).comparison);
 }
 
+TEST_CASE("what a measurement is worth", "[planner][measurement]") {
+  Plan a = first();
+  CHECK(find(compare({a, second()}, toy()), 1, 1)->gain_usd == 0);
+  a.run = Seconds(1000 * 3600.0);  // a thousand hours of 10 USD, of which 5.5005 % can be saved on average
+  CHECK(find(compare({a, second()}, toy()), 1, 1)->gain_usd == Approx(550.05).epsilon(1e-4));
+}
+
 TEST_CASE("the winner against what runs today", "[planner][measurement]") {
   const Plan today = second(110);
   const planner::Certainty c = planner::certainty_of({}, {first()}, &today, toy(), options());
