@@ -27,6 +27,7 @@
 #include "io/reliability.h"
 #include "launch/bundle.h"
 #include "launch/measure.h"
+#include "models/spread.h"
 #include "planner/baseline.h"
 #include "planner/claim.h"
 #include "planner/measurement.h"
@@ -268,11 +269,26 @@ void check_result(const models::Job& job, const planner::SearchResult& result, c
   check(without_limits, others, profile, o);
 }
 
+/// Where the winner lies beyond what the profile was fitted to.
+void remark_extrapolation(const models::Profile& profile, const models::Job& job, const planner::Plan& plan) {
+  std::string text;
+  for (const models::Extrapolation& e :
+       models::extrapolations(profile, planner::settled(job, plan), plan.strategy)) {
+    text += fmt::format("{}{} {:.4g} (fitted: {:.4g} to {:.4g})", text.empty() ? "" : ", ",
+                        printable(e.fitted.of, 40), e.value, e.fitted.low, e.fitted.high);
+  }
+  if (text.empty()) return;
+  remark(fmt::format(
+      "the winner lies outside the runs that {} was fitted to: {}; its interval is not widened for that",
+      profile.name, text));
+}
+
 /// Remarks that depend on what was found.
 void remark_result(const planner::SearchResult& result, const io::Catalog& catalog,
                    const models::Profile& profile, const models::Job& job) {
   if (result.plans.empty()) return;
   remark_family(catalog, profile, planner::settled(job, result.plans.front()).cluster.instance);
+  remark_extrapolation(profile, job, result.plans.front());
 }
 
 /// How a fit reads nccom-test, which the planner does not see.

@@ -15,6 +15,7 @@
 #include "io/document.h"
 #include "io/profile_json.h"
 #include "io/sha256.h"
+#include "models/spread.h"
 #include "models/step.h"
 #include "units/diagnostic.h"
 
@@ -100,6 +101,22 @@ void add_catalogue(StepInputs& inputs, const io::Catalog& catalog) {
   inputs.files.push_back({kPoints, io::sha256(io::read_text(catalog.file(kPoints)))});
 }
 
+/// From where to where the fitted steps reach.
+std::vector<models::FittedRange> ranges_of(const std::vector<calibrate::MeasuredStep>& steps) {
+  std::vector<models::FittedRange> ranges;
+  for (const calibrate::MeasuredStep& step : steps) {
+    const auto traits = models::traits_of(step.job, step.strategy);
+    ranges.resize(traits.size());
+    for (std::size_t i = 0; i < traits.size(); ++i) {
+      const auto& [name, value] = traits[i];
+      models::FittedRange& r = ranges[i];
+      r = r.of.empty() ? models::FittedRange{name, value, value}
+                       : models::FittedRange{name, std::min(r.low, value), std::max(r.high, value)};
+    }
+  }
+  return ranges;
+}
+
 }  // namespace
 
 bool has_steps(const StepInputs& inputs) {
@@ -138,6 +155,7 @@ StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profil
   round_values(fitted, out.fit.estimates);
   add_sources(out.fit);
   auto c = std::make_shared<models::Calibration>(*fitted.calibration);
+  c->ranges = ranges_of(out.data->bench->steps());
   c->tool = "trnplan " TRNPLAN_VERSION;
   c->files = std::move(inputs.files);
   std::sort(c->files.begin(), c->files.end(), [](const auto& a, const auto& b) {

@@ -63,6 +63,25 @@ std::vector<std::vector<double>> covariance_of(const Profile& profile) {
   return all;
 }
 
+std::vector<std::pair<std::string, double>> traits_of(const Job& job, const Strategy& s) {
+  return {{"nodes", job.cluster.nodes},
+          {"tensor_parallel", s.tensor_parallel},
+          {"pipeline_parallel", s.pipeline_parallel},
+          {"sequence", job.training.sequence},
+          {"parameters", static_cast<double>(parameters(job.architecture))}};
+}
+
+std::vector<Extrapolation> extrapolations(const Profile& profile, const Job& job, const Strategy& strategy) {
+  std::vector<Extrapolation> all;
+  if (profile.calibration == nullptr) return all;
+  for (const auto& [name, value] : traits_of(job, strategy)) {
+    for (const FittedRange& range : profile.calibration->ranges) {
+      if (range.of == name && (value < range.low || value > range.high)) all.push_back({range, value});
+    }
+  }
+  return all;
+}
+
 double log_spread(const Profile& profile, const Software& software, std::vector<double> g) {
   const SpreadParts parts = spread_parts(profile, software, std::move(g));
   const double repeat = profile.calibration != nullptr ? parts.repeat : 0;
