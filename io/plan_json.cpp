@@ -247,7 +247,7 @@ Json rule_object(const planner::Measurement& m) {
   return {{"measured", both    ? "second_over_first"
                        : first ? "first_step_seconds"
                                : "second_step_seconds"},
-          {"is", first && !both ? "above" : "below"},
+          {"is", m.above ? "above" : "below"},
           {"value", m.threshold}};
 }
 

@@ -112,6 +112,8 @@ std::string run_text(const planner::Measurement& m) {
          fmt::format("printf '\\n%s\\n\\n' \"{}\"\n", rule_text(m));
 }
 
+/// Several nodes by their names, and where their processes meet: as in aws-neuron/aws-neuron-sdk@81ce03ae
+/// tools/neuron-sys-tools/nccom-test.rst.
 std::string tables_text(const planner::Measurement& m) {
   const int nodes = nodes_of(m);
   std::string text =
@@ -187,16 +189,14 @@ void add_short_run(std::vector<io::OutputFile>& files, models::Job job, const pl
 
 std::string rule_text(const planner::Measurement& m) {
   if (!has_runs(m)) return "";
+  const char* side = m.above ? "above" : "below";
   if (m.runs_of_first > 0 && m.runs_of_second > 0) {
     return fmt::format(
-        "Measured, plan 2 is the better choice when its step is below {:.4f} times that of plan 1.",
+        "Measured, plan 2 is the better choice when its step is {} {:.4f} times that of plan 1.", side,
         m.threshold);
   }
-  return m.runs_of_first > 0
-             ? fmt::format("Measured, plan 2 is the better choice when the step of plan 1 is above {:.4g} s.",
-                           m.threshold)
-             : fmt::format("Measured, plan 2 is the better choice when its step is below {:.4g} s.",
-                           m.threshold);
+  return fmt::format("Measured, plan 2 is the better choice when {} step is {} {:.4g} s.",
+                     m.runs_of_first > 0 ? "plan 1's" : "its", side, m.threshold);
 }
 
 std::vector<io::OutputFile> measure_files(const models::Job& job, const planner::Plan& first,

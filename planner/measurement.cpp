@@ -221,10 +221,12 @@ class Analysis {
     const Weights& w = both ? difference_ : of_a > 0 ? weights_a_ : weights_b_;
     const double noise = (both ? 2 : 1) * repeat_ / std::max(of_a, of_b);
     // Where the mean of the difference, given what was seen, changes its sign.
-    const double slope = belief_.covariance(difference_, w) / (belief_.variance(w) + noise);
+    const double spread = belief_.variance(w) + noise;
+    const double slope = spread > 0 ? belief_.covariance(difference_, w) / spread : 0;
     const double seen =
         both ? std::log(b_.report.step / a_.report.step) : std::log((of_a > 0 ? a_ : b_).report.step.value);
     if (slope != 0) m.threshold = std::exp(seen - ratio_.mean / slope);
+    m.above = slope < 0;
     Belief after = belief_;
     after.observe(w, noise);
     judge(m, after);

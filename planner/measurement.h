@@ -63,10 +63,11 @@ struct Measurement {
   double gain_usd = 0;     ///< that share of the job's run with the first plan; 0: tokens or price not known
   double node_hours = 0;
   double usd = 0;  ///< on demand; 0: no price is known
-  /// Of runs: the second plan is the better guess when its measured step is below `threshold` times the
-  /// first's; with runs of one only, when the first's is above it (s), or the second's below it (s). 0 for
-  /// tables, whose rows go into a profile.
+  /// Of runs: the second plan is the better guess when what is measured lies below `threshold` (`above`:
+  /// above it): its step over the first's, or with runs of one only that one's step in seconds. 0 for tables,
+  /// whose rows go into a profile.
   double threshold = 0;
+  bool above = false;
 };
 
 /// The first plan against the second.

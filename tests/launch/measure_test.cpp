@@ -70,10 +70,12 @@ TEST_CASE("short runs: a folder for each plan, with what training needs", "[laun
 
 TEST_CASE("runs of one plan only need its folder", "[launch]") {
   const Pair pair;
-  const Files first = pair.files(runs(1, 0, 123.456)), second = pair.files(runs(0, 1, 99.5));
+  planner::Measurement of_first = runs(1, 0, 123.456);
+  of_first.above = true;
+  const Files first = pair.files(of_first), second = pair.files(runs(0, 1, 99.5));
   CHECK(find(first, "measure-2", "plan.json") == nullptr);
   CHECK(find(second, "measure-1", "plan.json") == nullptr);
-  CHECK(contains(first.front().text, "when the step of plan 1 is above 123.5 s."));
+  CHECK(contains(first.front().text, "when plan 1's step is above 123.5 s."));
   CHECK(contains(second.front().text, "when its step is below 99.5 s."));
 }
 

@@ -143,7 +143,22 @@ TEST_CASE("when a measurement overturns the ranking", "[planner][measurement]") 
   CHECK(find(c, 1, 1)->threshold == Approx(0.99269).epsilon(1e-5));
   // Of the first alone: slope -0.0109 / 0.0225, so it must be above 100 exp(0.05 / 0.48444) s.
   CHECK(find(c, 1, 0)->threshold == Approx(100 * std::exp(0.05 / 0.484444)).epsilon(1e-5));
+  CHECK(find(c, 1, 0)->above);
   CHECK(find(c, 0, 1)->threshold < 100 * std::exp(0.05));
+  CHECK_FALSE(find(c, 0, 1)->above);
+  CHECK_FALSE(find(c, 1, 1)->above);
+}
+
+// Both scale with task_launch, the second four times as much: a fast first says the second is faster still.
+// The difference shares 0.2 (0.8 - 0.2) 0.04 - 0.0009 = 0.0039 with the first, whose run sees 0.04 x 0.04 +
+// 0.0009 + 0.01 + 0.0016 = 0.0141: below 100 exp(-0.05 x 0.0141 / 0.0039) s the second is the better guess.
+TEST_CASE("a measurement of one may speak of the other", "[planner][measurement]") {
+  const std::vector<Plan> plans = {plan_of(100, Parameter::task_launch, 0.2),
+                                   plan_of(100 * std::exp(0.05), Parameter::task_launch, 0.8)};
+  const planner::Comparison c = compare(plans, toy());
+  REQUIRE(find(c, 1, 0) != nullptr);
+  CHECK_FALSE(find(c, 1, 0)->above);
+  CHECK(find(c, 1, 0)->threshold == Approx(100 * std::exp(-0.05 * 0.0141 / 0.0039)).epsilon(1e-5));
 }
 
 TEST_CASE("names of the two do not matter", "[planner][measurement]") {
