@@ -45,6 +45,11 @@ nlohmann::ordered_json calibration_object(const models::Calibration& c) {
     for (const std::size_t k : rows) row.push_back(c.covariance[i][k]);
     lower.push_back(std::move(row));
   }
+  if (!c.ranges.empty()) {
+    Json ranges = Json::object();
+    for (const models::FittedRange& r : c.ranges) ranges[r.of] = {r.low, r.high};
+    j["ranges"] = std::move(ranges);
+  }
   j["covariance"] = {{"of", std::move(of)}, {"lower", std::move(lower)}};
   return j;
 }
