@@ -286,19 +286,19 @@ std::string certainty_text(const models::Job& job, const planner::Certainty& cer
   if (c.equal) return "1 and 2 are one and the same to the model: no measurement would pay.\n";
   const char* better = job.objective == models::Objective::cost ? "cheaper" : "faster";
   std::string text =
-      fmt::format("1 and 2 are not told apart: 1 is the {} with {}, asked for are {} (--sure)\n", better,
-                  probability_text(c.probability), probability_text(certainty.sure));
+      fmt::format("1 and 2 cannot be told apart: 1 is {} with a probability of {} (--sure asks for {})\n",
+                  better, probability_text(c.probability), probability_text(certainty.sure));
   if (!c.best) return text + "  measure     nothing considered would tell more\n";
   const planner::Measurement& m = *c.best;
   text += fmt::format("  measure     {}: {:.1f} node-hours{}; script: {}\n", measurement_name(m),
                       m.node_hours, m.usd > 0 ? fmt::format(", {:.0f} USD", m.usd) : std::string(),
                       script.empty() ? "--out DIR" : printable(script, 400));
-  text += fmt::format("              then right with {}{}, and {:.1f} % of a step better on average{}\n",
-                      probability_text(m.probability),
-                      c.decides ? "" : "; nothing considered brings much more", 100 * m.gain,
-                      m.gain_usd <= 0      ? ""
-                      : m.gain_usd < m.usd ? ": less than it costs over the whole run"
-                                           : fmt::format(": {:.0f} USD over the whole run", m.gain_usd));
+  text += fmt::format(
+      "              after it the choice is right with {}{}, and the step {:.1f} % shorter on average{}\n",
+      probability_text(m.probability), c.decides ? "" : "; nothing considered brings much more", 100 * m.gain,
+      m.gain_usd <= 0      ? ""
+      : m.gain_usd < m.usd ? ": less than it costs over the whole run"
+                           : fmt::format(": {:.0f} USD over the whole run", m.gain_usd));
   return text;
 }
 

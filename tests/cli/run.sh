@@ -312,10 +312,10 @@ expect 0 '^Winner: .* x DP 7500' -- plan "$work/all-nodes.yaml"
 refuse '--nodes: Value 1876' --usage plan "$work/all-nodes.yaml" --nodes 1876
 refuse '--fit-probability: Value 1' --usage plan "$example" --fit-probability 1
 refuse '--sure: Value 1' --usage plan "$example" --sure 1
-expect 0 '^1 and 2 are not told apart: 1 is the faster with 5[0-9]\.[0-9] %, asked for are 95\.0 % \(--sure\)$' -- plan "$example" --sure 0.95
+expect 0 '^1 and 2 cannot be told apart: 1 is faster with a probability of 5[0-9]\.[0-9] % \(--sure asks for 95\.0 %\)$' -- plan "$example" --sure 0.95
 expect 0 '^  measure     .* node-hours, [0-9]+ USD; script: --out DIR$' -- plan "$example"
 run plan "$example" --sure 0.5
-verify 'even odds are not enough' bash -c '! grep -q "not told apart" "$1"' _ "$out"
+verify 'even odds are not enough' bash -c '! grep -q "be told apart" "$1"' _ "$out"
 run plan "$example" --top 1
 verify 'one plan is compared' bash -c '! grep -q "P(1st)" "$1"' _ "$out"
 refuse '--time-limit: Value 0' --usage plan "$example" --time-limit 0
