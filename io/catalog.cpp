@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "io/build_catalog.h"
 #include "io/calibration.h"
 #include "units/product.h"
 
@@ -561,9 +562,7 @@ Catalog Catalog::standard() {
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   const fs::path installed = program.parent_path().parent_path() / "share" / "trnplan" / "catalog";
   if (!error && is_folder(installed)) return Catalog(installed);
-#ifdef TRNPLAN_BUILD_CATALOG
-  if (is_folder(TRNPLAN_BUILD_CATALOG)) return Catalog(TRNPLAN_BUILD_CATALOG);
-#endif
+  if (is_folder(build_catalog())) return Catalog(build_catalog());
   throw InputError(Diagnostic{{installed.string()},
                               "",
                               "the catalogue of instance types and models was not found",
