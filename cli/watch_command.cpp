@@ -29,6 +29,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kLogBytes = 256u << 20;  ///< a day of a chatty job; read as a whole
 constexpr double kGiB = 0x1p30;
+constexpr std::size_t kShown = 200;  ///< bytes of what a program said
 
 struct Options {
   Common common;
@@ -67,7 +68,8 @@ struct JobState {
 
 /// What Slurm's controller knows of a job.
 JobState ask_slurm(const std::string& id) {
-  const auto ran = launch::run_program({"scontrol", "show", "job", id});
+  const auto ran =
+      launch::run_program({"scontrol", "show", "job", id}, {true, {}, -1, launch::kQuerySeconds});
   if (!ran.started) {
     throw InputError({{"command line", 0, 0},
                       id,
@@ -75,17 +77,21 @@ JobState ask_slurm(const std::string& id) {
                       "run it on the head node, or give the log's file"});
   }
   if (ran.code != 0) {
+    const bool unknown = ran.error.find("Invalid job id") != std::string::npos;
     throw InputError({{"command line", 0, 0},
                       id,
-                      "Slurm does not know this job: " + printable(ran.error),
-                      "it may have ended long ago: give the log's file"});
+                      (unknown ? "Slurm does not know this job: " : "Slurm gives no answer: ") +
+                          printable(ran.error, kShown),
+                      unknown ? "it may have ended long ago: give the log's file"
+                              : "look at slurmctld, or give the log's file"});
   }
   return {field_of(ran.output, "JobState"), field_of(ran.output, "StdOut")};
 }
 
 bool over(const std::string& state) {
-  static const std::vector<std::string> kFinal = {"COMPLETED", "FAILED",    "CANCELLED", "TIMEOUT",
-                                                  "NODE_FAIL", "BOOT_FAIL", "DEADLINE",  "OUT_OF_MEMORY"};
+  static const std::vector<std::string> kFinal = {"COMPLETED", "FAILED",        "CANCELLED",
+                                                  "TIMEOUT",   "NODE_FAIL",     "BOOT_FAIL",
+                                                  "DEADLINE",  "OUT_OF_MEMORY", "FORGOTTEN"};
   return std::find(kFinal.begin(), kFinal.end(), state) != kFinal.end();
 }
 
@@ -248,8 +254,8 @@ struct Watcher {
   models::Profile profile;
   launch::WatchContext context;
 
-  io::WatchReport look(const Source& source, bool learn) {
-    context.state = source.job.empty() ? "" : ask_slurm(source.job).state;
+  io::WatchReport look(const Source& source, const std::string& state, bool learn) {
+    context.state = state;
     const std::string text = read_log(source);
     io::WatchReport r = launch::watch(text, source.path, context, profile);
     if (learn && !o.calibrate.empty()) r.remarks.push_back(calibrate(o, text, context, profile, catalog));
@@ -273,11 +279,25 @@ bool failed(const io::WatchReport& r) {
 int once(Watcher& watcher) {
   bool any = false;
   for (const std::string& target : watcher.o.targets) {
-    const io::WatchReport r = watcher.look(source_of(target), true);
+    const Source source = source_of(target);
+    const io::WatchReport r =
+        watcher.look(source, source.job.empty() ? "" : ask_slurm(source.job).state, true);
     watcher.show(r, true);
     any = any || failed(r);
   }
   return any ? kNoPlan : kDone;
+}
+
+/// A controller that restarts, or is busy, is no reason to stop watching. One that forgot the job is: it
+/// ended.
+std::string state_after(const std::string& before, const std::string& job) {
+  try {
+    return ask_slurm(job).state;
+  } catch (const InputError& e) {
+    if (before.empty()) throw;
+    remark(e.faults().front());
+    return e.faults().front().problem.starts_with("Slurm does not know") ? "FORGOTTEN" : before;
+  }
 }
 
 /// Looks again until the run is over; a line for each change, and the whole report at the end.
@@ -288,14 +308,14 @@ int follow(Watcher& watcher) {
   for (bool first = true;; first = false) {
     std::error_code error;
     const std::uintmax_t now = fs::exists(source.path, error) ? fs::file_size(source.path, error) : 0;
-    const std::string state_now = source.job.empty() ? "" : ask_slurm(source.job).state;
+    const std::string state_now = source.job.empty() ? "" : state_after(state, source.job);
     if (first || now != size || state_now != state) {
       size = now;
       state = state_now;
-      const io::WatchReport r = watcher.look(source, false);
+      const io::WatchReport r = watcher.look(source, state, false);
       const bool end = r.finished || over(state) || (source.job.empty() && failed(r));
       if (end) {
-        const io::WatchReport last = watcher.look(source, true);
+        const io::WatchReport last = watcher.look(source, state, true);
         return watcher.show(last, true), failed(last) ? kNoPlan : kDone;
       }
       watcher.show(r, false);
