@@ -105,18 +105,35 @@ void name_next(Advice& a, const RanPlan& ran, const std::optional<planner::Plan>
   if (ran.assumed) a.fix += " (assumed: " + job_text(ran) + "; --plan or --job says what ran)";
 }
 
+/// The log lists the group itself: judged as it is, whatever degrees ran.
+bool advise_listed_group(Advice& a, const topology::Cluster& cluster, const topology::ChipGraph& graph) {
+  const std::vector<int>& ranks = a.failure.group;
+  if (ranks.size() < 2 || ranks.back() >= cluster.cores()) return false;
+  const topology::GroupVerdict group = topology::judge(cluster, graph, topology::GroupKind::data, ranks);
+  a.ranks = group.ranks;
+  a.chips = group.chips;
+  a.problem = fmt::format(
+      "the runtime refused the group {{{}}}: {} (by the rules known here: {})", fmt::join(ranks, ", "),
+      group.message.empty() ? "no reason is known" : group.message, topology::to_string(group.verdict));
+  return true;
+}
+
 void advise_group(Advice& a, const RanPlan& ran, const models::Profile& profile) {
   a.rule = "replica-group";
   const topology::ChipGraph graph(ran.job.cluster.instance);
   topology::Cluster cluster = ran.job.cluster;
+  if (advise_listed_group(a, cluster, graph)) {
+    const auto plans = alternatives(ran, profile, 1);
+    return name_next(a, ran, plans.empty() ? std::nullopt : std::optional(plans.front()));
+  }
   if (!ran.strategy) cluster.nodes = 1;
   const topology::Degrees degrees = degrees_of(ran, a.failure);
   const auto group = refused_group(cluster, graph, degrees, a.failure);
   if (!group) {
-    a.problem = fmt::format(
-        "the runtime refused a group of cores {{{}}}, all of whose kind are supported by the rules known "
-        "here",
-        fmt::join(a.failure.devices, ", "));
+    a.problem = a.failure.devices.empty() ? std::string("the runtime refused a group")
+                                          : fmt::format("the runtime refused a group of cores {{{}}}",
+                                                        fmt::join(a.failure.devices, ", "));
+    a.problem += "; the rules known here accept every group of what ran";
     a.fix = "check that EFA is up on every node, and report the log: the rules may be wrong";
     return;
   }
