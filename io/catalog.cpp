@@ -13,6 +13,7 @@
 
 #include "io/build_catalog.h"
 #include "io/calibration.h"
+#include "io/evidence.h"
 #include "units/product.h"
 
 namespace trnplan::io {
@@ -536,6 +537,8 @@ models::Profile read_profile(const Node& node, const Catalog* catalog, int bases
   } else if (profile.calibration != nullptr) {
     profile.calibration = calibration_beside(*profile.calibration, profile, parameters);
   }
+  if (const Node* evidence = map.raw("evidence"))
+    evidence_from(*evidence, faults);  // read_evidence() gives it
   map.finish();
   throw_if_any(std::move(faults));
   return profile;

@@ -17,6 +17,9 @@ std::string profile_json(const models::Profile& profile, const std::optional<mod
                          const std::vector<models::Parameter>& stated, const std::string& description,
                          const std::string& note);
 
+/// JSON laid out as profile files are: indented, matrices with a line for each row.
+std::string profile_text(const std::string& json);
+
 /// {"schema_version", "profile", "instance", "parameters": [...], "rows": [...], "left_out": [...],
 /// "summary": {...}}; see docs/json.md.
 std::string collective_fit_json(const calibrate::CollectiveFit& fit,
