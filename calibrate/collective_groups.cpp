@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "calibrate/log_lines.h"
-#include "calibrate/nccom_test.h"
 #include "calibrate/step_log.h"
 
 namespace trnplan::calibrate {

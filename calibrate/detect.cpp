@@ -1,7 +1,6 @@
 #include "calibrate/detect.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <utility>
 

@@ -1,8 +1,5 @@
 #include "calibrate/event_file.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>

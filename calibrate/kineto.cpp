@@ -1,7 +1,5 @@
 #include "calibrate/kineto.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 #include <vector>

@@ -13,28 +13,8 @@ constexpr std::size_t kLongLine = 65536;
 constexpr std::size_t kRankDigits = 7;
 constexpr double kHoursMost = 1e6;
 
-bool blank(char c) {
-  return c == ' ' || c == '\t' || c == '\v' || c == '\f';
-}
-
 bool digit(char c) {
   return c >= '0' && c <= '9';
-}
-
-/// Leaves ESC [ parameters letter out.
-void copy_without_escapes(std::string_view text, std::string& clean) {
-  clean.clear();
-  clean.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '\x1b') {
-      clean += text[i];
-      continue;
-    }
-    if (i + 1 == text.size() || text[i + 1] != '[') continue;
-    std::size_t end = i + 2;
-    while (end < text.size() && text[end] >= 0x20 && text[end] < 0x40) ++end;
-    i = end < text.size() && text[end] >= 0x40 ? end : end - 1;
-  }
 }
 
 /// The digits at `start`, when there are 1 to kRankDigits of them and then `close`.
@@ -65,6 +45,36 @@ void split_label(LogLine& line) {
 }
 
 }  // namespace
+
+bool blank(char c) {
+  return c == ' ' || c == '\t' || c == '\v' || c == '\f';
+}
+
+void copy_without_escapes(std::string_view text, std::string& clean) {
+  clean.clear();
+  clean.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\x1b') {
+      clean += text[i];
+      continue;
+    }
+    if (i + 1 == text.size() || text[i + 1] != '[') continue;
+    std::size_t end = i + 2;
+    while (end < text.size() && text[end] >= 0x20 && text[end] < 0x40) ++end;
+    i = end < text.size() && text[end] >= 0x40 ? end : end - 1;
+  }
+}
+
+std::vector<Word> words_of(std::string_view line, std::size_t most) {
+  std::vector<Word> words;
+  for (std::size_t i = 0; i < line.size() && words.size() < most;) {
+    while (i < line.size() && blank(line[i])) ++i;
+    const std::size_t start = i;
+    while (i < line.size() && !blank(line[i])) ++i;
+    if (i > start) words.push_back({line.substr(start, i - start), static_cast<int>(start) + 1});
+  }
+  return words;
+}
 
 bool LogLines::next() {
   if (rest_.empty()) return false;

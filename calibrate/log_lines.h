@@ -1,10 +1,12 @@
 // The lines of a log, and numbers and words in them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace trnplan::calibrate {
 
@@ -29,6 +31,19 @@ class LogLines {
   std::string clean_;
   LogLine line_;
 };
+
+/// `text` without terminal escapes (ESC [ parameters letter), in place of what `clean` holds.
+void copy_without_escapes(std::string_view text, std::string& clean);
+
+/// Space, tab, vertical tab or form feed.
+bool blank(char c);
+
+struct Word {
+  std::string_view text;
+  int column = 1;
+};
+/// The first words of a line, at most `most`.
+std::vector<Word> words_of(std::string_view line, std::size_t most);
 
 /// `text` without blanks at its ends.
 std::string_view trimmed(std::string_view text);

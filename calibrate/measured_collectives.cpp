@@ -3,7 +3,7 @@
 #include <map>
 
 #include "calibrate/csv.h"
-#include "calibrate/nccom_test.h"
+#include "calibrate/nccom_command.h"
 
 namespace trnplan::calibrate {
 

@@ -12,7 +12,7 @@ namespace trnplan::calibrate {
 /// A row of catalog/measured-collectives.csv.
 struct MeasuredCollective {
   std::string id;
-  std::string op;  ///< canonical_op() of calibrate/nccom_test.h
+  std::string op;  ///< canonical_op() of calibrate/nccom_command.h
   int ranks = 0;
   int nodes = 0;         ///< 0: not stated
   std::string instance;  ///< empty: not stated

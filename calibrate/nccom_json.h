@@ -4,7 +4,7 @@
 #include <string>
 
 #include "calibrate/json_reader.h"
-#include "calibrate/nccom_test.h"
+#include "calibrate/nccom_table.h"
 
 namespace trnplan::calibrate {
 

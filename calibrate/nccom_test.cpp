@@ -4,271 +4,21 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <iterator>
-#include <limits>
+#include <utility>
 
+#include "calibrate/log_lines.h"
 #include "calibrate/warnings.h"
-#include "models/collective_timing.h"
 #include "units/parse.h"
 
 namespace trnplan::calibrate {
 
 namespace {
 
-constexpr std::size_t kCommandBytes = 16384;
 constexpr int kCommandLines = 64;
 constexpr std::size_t kCells = 64;  ///< of a line; the widest table has some 20 columns
 constexpr std::size_t kTables = 1000;
 constexpr std::size_t kRows = 20'000;
-constexpr double kBytesMost = 0x1p50;
-constexpr double kSecondsMost = 86400;
-constexpr int kRanksMost = 1'000'000;
-
-constexpr std::string_view kProgram = "nccom-test";
-constexpr std::string_view kSize = "size(B)", kCount = "count(elems)", kType = "type", kTime = "time(us)",
-                           kAlgbw = "algbw(GB/s)", kBusbw = "busbw(GB/s)", kAlgorithm = "algorithm";
-
-bool blank(char c) {
-  return c == ' ' || c == '\t' || c == '\v' || c == '\f';
-}
-
-struct Word {
-  std::string_view text;
-  int column = 1;
-};
-
-std::vector<Word> words_of(std::string_view line, std::size_t most) {
-  std::vector<Word> words;
-  for (std::size_t i = 0; i < line.size() && words.size() < most;) {
-    while (i < line.size() && blank(line[i])) ++i;
-    const std::size_t start = i;
-    while (i < line.size() && !blank(line[i])) ++i;
-    if (i > start) words.push_back({line.substr(start, i - start), static_cast<int>(start) + 1});
-  }
-  return words;
-}
-
-/// A number and the unit of its last printed digit.
-struct Printed {
-  double value = 0;
-  double ulp = 0;
-};
-
-std::optional<Printed> printed(std::string_view text) {
-  Printed p;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), p.value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(p.value))
-    return std::nullopt;
-  const std::size_t e = std::min(text.find_first_of("eE"), text.size());
-  const std::size_t point = std::min(text.find('.'), e);
-  int digits = static_cast<int>(std::min<std::size_t>(point < e ? e - point - 1 : 0, 400));
-  int exponent = 0;
-  if (e < text.size()) {
-    std::string_view power = text.substr(e + 1);
-    if (power.starts_with('+')) power.remove_prefix(1);
-    std::from_chars(power.data(), power.data() + power.size(), exponent);
-  }
-  p.ulp = std::pow(10.0, exponent - digits);
-  return p;
-}
-
-/// busbw over algbw; the operations with sizes of their own per rank are counted as the others.
-std::optional<double> bus_factor(std::string_view op, std::optional<int> ranks) {
-  if (op.ends_with("_v")) op.remove_suffix(2);
-  const auto known = models::collective_op(op);
-  if (!known) return std::nullopt;
-  if (ranks) return models::bus_factor(*known, *ranks);
-  const double two = models::bus_factor(*known, 2);
-  return two == models::bus_factor(*known, 3) ? std::optional(two) : std::nullopt;  // of any number of ranks
-}
-
-/// "avg" of time:avg(us), "avg" of time(us).
-std::optional<std::string_view> statistic_of(std::string_view heading) {
-  if (heading == kTime) return "avg";
-  if (!heading.starts_with("time:") || !heading.ends_with("(us)")) return std::nullopt;
-  return heading.substr(5, heading.size() - 9);
-}
-
-/// Whether bandwidth and size over time may be the same number before rounding (or cutting) to print.
-bool agree(double bytes, const Printed& us, const Printed& bandwidth, double giga) {
-  constexpr double slack = 1e-6;
-  const double slowest = bytes / ((us.value + us.ulp) * 1e-6) / giga;
-  const double shortest = us.value - us.ulp;
-  const double fastest =
-      shortest > 0 ? bytes / (shortest * 1e-6) / giga : std::numeric_limits<double>::infinity();
-  return bandwidth.value + bandwidth.ulp >= slowest * (1 - slack) &&
-         bandwidth.value - bandwidth.ulp <= fastest * (1 + slack);
-}
-
-/// What a row printed, kept until the whole table is known.
-struct PrintedRow {
-  NccomRow row;
-  std::optional<Printed> us, algbw, busbw;
-};
-
-class TableReader {
- public:
-  TableReader(const NccomCommand& command, const std::string& name) : command_(command), name_(name) {
-    table_.command = command.text;
-    table_.ranks = command.ranks;
-    table_.nodes = command.nodes;
-    table_.op = command.op;
-    table_.partners = command.partners;
-  }
-
-  NccomTable read(const std::vector<NccomRecord>& records) {
-    for (const NccomRecord& record : records) read_row(record);
-    decide_giga();
-    for (PrintedRow& p : rows_) {
-      check(p);
-      table_.rows.push_back(std::move(p.row));
-    }
-    table_.warnings = warnings_.take();
-    return std::move(table_);
-  }
-
- private:
-  void bad(const NccomRecord::Cell& cell, const char* expected) {
-    warnings_.add({name_, cell.line, cell.column}, cell.heading,
-                  fmt::format("\"{}\" is not {}; the row is left out", printable(cell.text, 40), expected),
-                  "correct or remove the row");
-    good_ = false;
-  }
-
-  std::optional<Printed> number(const NccomRecord::Cell& cell, double most, const char* expected) {
-    const auto p = printed(cell.text);
-    if (!p || p->value < 0 || p->value > most) {
-      bad(cell, expected);
-      return std::nullopt;
-    }
-    return p;
-  }
-
-  void read_row(const NccomRecord& record) {
-    PrintedRow p;
-    p.row.at = {name_, record.line, record.column};
-    good_ = true;
-    std::optional<double> average, median, first;
-    std::optional<Printed> average_us, median_us, first_us;
-    for (const NccomRecord::Cell& cell : record.cells) {
-      if (cell.heading == kSize) {
-        const auto bytes = number(cell, kBytesMost, "a message size");
-        if (bytes && bytes->value == 0) bad(cell, "a message size");
-        if (bytes) p.row.bytes = bytes->value;
-      } else if (cell.heading == kCount) {
-        const auto count = number(cell, kBytesMost, "a number of elements");
-        if (count && count->value != std::floor(count->value)) bad(cell, "a number of elements");
-        if (count) p.row.count = static_cast<std::int64_t>(count->value);
-      } else if (cell.heading == kType) {
-        p.row.type = printable(cell.text, 40);
-      } else if (cell.heading == kAlgbw) {
-        p.algbw = number(cell, 1e9, "a bandwidth");
-      } else if (cell.heading == kBusbw) {
-        p.busbw = number(cell, 1e9, "a bandwidth");
-      } else if (cell.heading == kAlgorithm) {
-        p.row.algorithm = printable(cell.text, 40);
-      } else if (const auto statistic = statistic_of(cell.heading)) {
-        if (table_.time_heading.empty()) table_.time_heading = printable(cell.heading, 40);
-        const auto us = number(cell, kSecondsMost * 1e6, "a time");
-        if (us && us->value == 0 && *statistic != "std") bad(cell, "a time");
-        if (!us) continue;
-        p.row.statistics.emplace(printable(*statistic, 40), us->value * 1e-6);
-        if (*statistic == "avg") average_us = us;
-        if (*statistic == "p50") median_us = us;
-        if (!first_us && *statistic != "std") first_us = us;  // a spread is no time
-      }
-    }
-    p.us = average_us ? average_us : median_us ? median_us : first_us;
-    if (!good_) return;
-    if (p.row.bytes == 0 || !p.us) {
-      warnings_.add(p.row.at, p.us ? kSize : "time", "the row lacks it and is left out",
-                    "give the output of nccom-test unchanged");
-      return;
-    }
-    p.row.seconds = p.us->value * 1e-6;
-    if (!average_us && !median_us) {
-      warnings_.add(p.row.at, "time", "neither an average nor a median; the first time printed is taken",
-                    "run nccom-test with --stats avg");
-    }
-    // Bandwidths follow the average.
-    if (!average_us) p.us.reset();
-    rows_.push_back(std::move(p));
-  }
-
-  /// Each row that fits only one of the two units votes for it.
-  void decide_giga() {
-    int decimal = 0, binary = 0;
-    for (const PrintedRow& p : rows_) {
-      if (!p.us || !p.algbw) continue;
-      const bool fits_decimal = agree(p.row.bytes, *p.us, *p.algbw, 1e9);
-      const bool fits_binary = agree(p.row.bytes, *p.us, *p.algbw, 0x1p30);
-      decimal += fits_decimal && !fits_binary;
-      binary += fits_binary && !fits_decimal;
-    }
-    if (decimal > binary) table_.printed_giga = 1e9;
-    if (binary > decimal) table_.printed_giga = 0x1p30;
-  }
-
-  void contradiction(PrintedRow& p, std::string_view key, std::string problem) {
-    p.row.contradicts = true;
-    warnings_.add(p.row.at, key, std::move(problem),
-                  "do not calibrate with this row unless its origin is clear");
-  }
-
-  void check(PrintedRow& p) {
-    const double giga = table_.printed_giga.value_or(1e9);
-    if (p.algbw) p.row.algbw = p.algbw->value * giga;
-    if (p.busbw) p.row.busbw = p.busbw->value * giga;
-    const auto width = models::element_bytes(p.row.type);
-    if (width && p.row.count > 0 && *width * static_cast<double>(p.row.count) != p.row.bytes) {
-      contradiction(p, kCount,
-                    fmt::format("{} elements of type {} are {} bytes, not {}", p.row.count, p.row.type,
-                                *width * static_cast<double>(p.row.count), p.row.bytes));
-    }
-    if (p.us && p.algbw && !agree(p.row.bytes, *p.us, *p.algbw, giga) &&
-        (table_.printed_giga || !agree(p.row.bytes, *p.us, *p.algbw, 0x1p30))) {
-      contradiction(p, kAlgbw,
-                    fmt::format("{} printed, size over time is {:.4g}", p.algbw->value,
-                                p.row.bytes / p.row.seconds / giga));
-    }
-    const auto factor = command_.several_groups ? std::nullopt : bus_factor(table_.op, table_.ranks);
-    if (factor && p.algbw && p.busbw &&
-        std::abs(p.busbw->value - *factor * p.algbw->value) >
-            (p.busbw->ulp + *factor * p.algbw->ulp) * (1 + 1e-6) + 1e-6 * p.busbw->value) {
-      contradiction(
-          p, kBusbw,
-          fmt::format("{} printed, but algbw {} is {:.4g} on the bus in {} of {} ranks", p.busbw->value,
-                      p.algbw->value, *factor * p.algbw->value, table_.op, table_.ranks.value_or(2)));
-    }
-  }
-
-  const NccomCommand& command_;
-  const std::string& name_;
-  NccomTable table_;
-  Warnings warnings_;
-  std::vector<PrintedRow> rows_;
-  bool good_ = true;
-};
-
-// ---- the text ----
-
-/// Terminal escapes (ESC [ parameters letter) are left out.
-std::string without_escapes(std::string_view text) {
-  std::string clean;
-  clean.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '\x1b') {
-      clean += text[i];
-      continue;
-    }
-    if (i + 1 == text.size() || text[i + 1] != '[') continue;
-    std::size_t end = i + 2;
-    while (end < text.size() && text[end] >= 0x20 && text[end] < 0x40) ++end;
-    i = end < text.size() && text[end] >= 0x40 ? end : end - 1;
-  }
-  return clean;
-}
 
 /// The lines of a text one after the other; they end at \n, \r\n or \r.
 class Lines {
@@ -278,7 +28,7 @@ class Lines {
   bool next() {
     if (rest_.empty()) return false;
     const std::size_t end = std::min(rest_.find_first_of("\r\n"), rest_.size());
-    line = without_escapes(rest_.substr(0, end));
+    copy_without_escapes(rest_.substr(0, end), line);
     ended = end < rest_.size();
     rest_.remove_prefix(std::min(rest_.size(), end + (rest_.substr(end, 2) == "\r\n" ? 2 : 1)));
     ++number;
@@ -331,10 +81,10 @@ class TextReader {
   }
 
   bool read_command() {
-    if (lines_.line.find(kProgram) == std::string::npos) return false;
+    if (lines_.line.find(kNccomTest) == std::string::npos) return false;
     std::string whole = lines_.line;
     Lines following = lines_;
-    for (int i = 0; i < kCommandLines && whole.ends_with('\\') && whole.size() < kCommandBytes; ++i) {
+    for (int i = 0; i < kCommandLines && whole.ends_with('\\') && whole.size() < kNccomCommandBytes; ++i) {
       if (!following.next()) break;
       whole.back() = ' ';
       whole += following.line;
@@ -355,7 +105,7 @@ class TextReader {
     words.erase(words.begin(), words.begin() + label_words(words));
     if (words.empty()) return;
     const std::string_view line = lines_.line;
-    if (words[0].text == kSize) return start_table(words);
+    if (words[0].text == kNccomSize) return start_table(words);
     if (!open_) return;
     if (words[0].text == "Avg" && line.find("bandwidth") != std::string_view::npos) return end_table();
     if (line.find("errors found") != std::string_view::npos) {
@@ -375,7 +125,7 @@ class TextReader {
     if (const auto failure = line.find("Failure"); failure != std::string_view::npos) {
       failed_ = true;
       return note(
-          words[0].column, kSize,
+          words[0].column, kNccomSize,
           fmt::format("size {}: {}", printable(words[0].text, 40), printable(line.substr(failure), 160)),
           "read the log it names and run nccom-test again");
     }
@@ -405,7 +155,7 @@ class TextReader {
     header_at_ = {name_, lines_.number, words[0].column};
     bool time = false;
     for (const Word& word : words) {
-      time |= statistic_of(word.text).value_or("std") != "std";
+      time |= nccom_statistic(word.text).value_or("std") != "std";
       headings_.emplace_back(word.text);
     }
     if (!time) {
@@ -457,86 +207,7 @@ class TextReader {
   Warnings notes_;
 };
 
-/// Where the last call of nccom-test starts: the word itself, perhaps with a path or in quotes.
-std::size_t program_in(std::string_view line) {
-  for (std::size_t at = line.rfind(kProgram); at != std::string_view::npos;
-       at = at == 0 ? std::string_view::npos : line.rfind(kProgram, at - 1)) {
-    const std::size_t end = at + kProgram.size();
-    const bool starts = at == 0 || blank(line[at - 1]) ||
-                        std::string_view("/\"'(`").find(line[at - 1]) != std::string_view::npos;
-    if (starts && end < line.size() && blank(line[end])) return at;
-  }
-  return std::string_view::npos;
-}
-
 }  // namespace
-
-std::string_view canonical_op(std::string_view name) {
-  if (const auto op = models::collective_op(name)) return models::to_string(*op);
-  static constexpr std::pair<std::string_view, std::string_view> kOps[] = {{"all_gatherv", "all_gather_v"},
-                                                                           {"allgv", "all_gather_v"},
-                                                                           {"alltoallv", "all_to_all_v"},
-                                                                           {"all_to_allv", "all_to_all_v"}};
-  for (const auto& [known, op] : kOps) {
-    if (known == name) return op;
-  }
-  return {};
-}
-
-std::optional<NccomCommand> parse_nccom_command(std::string_view line) {
-  const std::size_t start = program_in(line);
-  if (start == std::string_view::npos) return std::nullopt;
-  const char before = start == 0 ? ' ' : line[start - 1];
-  line = line.substr(start, kCommandBytes);
-  if (before == '"' || before == '\'' || before == '`') line = line.substr(0, line.find(before));
-  NccomCommand command;
-  bool option = false, hosts = false;
-  std::string_view open;  // the option whose value comes next
-  for (Word& word : words_of(line, kCommandBytes)) {
-    std::string_view text = word.text, value;
-    if (text == "|" || text == ";" || text == "&" || text == "&&" ||
-        text.find('>') != std::string_view::npos) {
-      line = line.substr(0, static_cast<std::size_t>(word.column) - 1);
-      break;
-    }
-    if (text.size() > 1 && text[0] == '-' && (text[1] < '0' || text[1] > '9')) {
-      option = true;
-      if (const auto equals = text.find('='); text.starts_with("--") && equals != std::string_view::npos) {
-        value = text.substr(equals + 1);
-        text = text.substr(0, equals);
-      } else if (!text.starts_with("--") && text.size() > 2) {
-        value = text.substr(2);
-        text = text.substr(0, 2);
-      }
-      hosts |= text == "-s" || text == "--hosts" || text == "-S" || text == "--slurm";
-      const bool groups = text == "--custom-replica-groups" || text == "--data-parallel-dimension";
-      command.several_groups |= groups;
-      if (groups || text == "--custom-src-target-pairs") command.partners = text;
-      open = text;
-      if (value.empty()) continue;
-    } else {
-      value = text;
-    }
-    const std::string_view of = std::exchange(open, {});
-    if (of == "-r" || of == "--nworkers" || of == "-N" || of == "--nnodes") {
-      auto number = parse_whole(value);
-      if (number && (*number < 1 || *number > kRanksMost)) number.reset();
-      (of == "-r" || of == "--nworkers" ? command.ranks : command.nodes) = number;
-      if (of == "-N" || of == "--nnodes") hosts = true;
-    } else if (command.op.empty() && !of.ends_with("-file") && !of.starts_with("--custom")) {
-      command.op = canonical_op(value);
-    }
-  }
-  if (!option || command.op.empty()) return std::nullopt;
-  if (!hosts) command.nodes = 1;
-  command.text = line.substr(0, line.find_last_not_of(" \t") + 1);
-  return command;
-}
-
-NccomTable nccom_table(const NccomCommand& command, const std::vector<NccomRecord>& records,
-                       const std::string& name) {
-  return TableReader(command, name).read(records);
-}
 
 std::vector<NccomTable> parse_nccom_test(std::string_view text, const std::string& name,
                                          const NccomCommand& fallback) {

@@ -1,7 +1,6 @@
 #include "calibrate/results_json.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace trnplan::calibrate {
 

@@ -78,7 +78,7 @@ class Reading {
   CollectiveOp op() {
     const auto op = models::collective_op(o_.op);
     if (!op) {
-      note("op", quoted(o_.op) + " is no collective",
+      note("op", in_quotes(o_.op, 40) + " is no collective",
            suggestion(o_.op, names(CollectiveOp::all_gather, CollectiveOp::send_recv),
                       {"allr", "allg", "redsct", "alltoall", "sendrecv"}));
     }
@@ -88,7 +88,7 @@ class Reading {
   Algorithm algorithm() {
     const auto algorithm = models::collective_algorithm(o_.algorithm);
     if (!algorithm) {
-      note("--algorithm", quoted(o_.algorithm) + " is no algorithm",
+      note("--algorithm", in_quotes(o_.algorithm, 40) + " is no algorithm",
            suggestion(o_.algorithm, names(Algorithm::automatic, Algorithm::one_step)));
     }
     return algorithm.value_or(Algorithm::automatic);
@@ -157,8 +157,6 @@ class Reading {
   }
 
  private:
-  static std::string quoted(const std::string& text) { return "\"" + printable(text, 40) + "\""; }
-
   void note(const char* key, std::string problem, std::string fix) {
     faults_.push_back({{"command line", 0, 0}, key, std::move(problem), std::move(fix)});
   }
@@ -166,7 +164,7 @@ class Reading {
   std::optional<Bytes> size(const char* option, const std::string& text) {
     const auto bytes = parse_bytes(text);
     if (!bytes) {
-      note(option, quoted(text) + " is no size up to 2^62 bytes",
+      note(option, in_quotes(text, 40) + " is no size up to 2^62 bytes",
            "whole bytes, or a number with K, M, G or T, which are powers of 1024: 65536, 64K, 1.5MiB");
     }
     return bytes;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "io/profile_reader.h"
 #include "units/diagnostic.h"
 
 namespace trnplan::cli {

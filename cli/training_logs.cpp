@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "cli/context.h"
 #include "io/nxdt_yaml.h"
 #include "io/readers.h"

@@ -1,6 +1,5 @@
 #include "cli/validate_steps.h"
 
-#include <algorithm>
 #include <map>
 #include <set>
 

@@ -1,6 +1,5 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -56,7 +55,7 @@ class Reader {
     for (const std::string& part : parts_of(text)) {
       const auto some = parse_doubling(part, topology::kMostNodes);
       if (!some) {
-        fault("--nodes", quote(part) + " is no number or range of nodes",
+        fault("--nodes", in_quotes(part) + " is no number or range of nodes",
               "write 4..128 or 4,8,16, with numbers from 1 to " + std::to_string(topology::kMostNodes));
         continue;
       }
@@ -74,21 +73,22 @@ class Reader {
     }
     const auto value = parse_count(text);
     if (!value || *value < 1)
-      fault("--tokens", quote(text) + " is no count of tokens", "write for example 2T");
+      fault("--tokens", in_quotes(text) + " is no count of tokens", "write for example 2T");
     return value.value_or(0);
   }
 
   std::optional<Seconds> deadline(const std::string& text) {
     if (text.empty()) return std::nullopt;
     const auto value = parse_duration(text);
-    if (!value) fault("--deadline", quote(text) + " is no duration", "write for example 30d, 36h or 6w");
+    if (!value) fault("--deadline", in_quotes(text) + " is no duration", "write for example 30d, 36h or 6w");
     return value;
   }
 
   std::optional<double> budget(const std::string& text) {
     if (text.empty()) return std::nullopt;
     const auto value = parse_count(text);
-    if (!value) fault("--budget", quote(text) + " is no amount of USD", "write for example 500000 or 2.5M");
+    if (!value)
+      fault("--budget", in_quotes(text) + " is no amount of USD", "write for example 500000 or 2.5M");
     return value;
   }
 
@@ -101,15 +101,15 @@ class Reader {
     const std::vector<std::string> known = catalog.instances();
     for (const std::string& name : parts_of(text)) {
       if (!seen.insert(name).second) {
-        fault("--instances", quote(name) + " is given twice", "list each type once");
+        fault("--instances", in_quotes(name) + " is given twice", "list each type once");
       } else if (name == job.cluster.instance.name) {
         all.push_back(job.cluster.instance);  // as the job's neuron-ls file shows it
       } else if (std::find(known.begin(), known.end(), name) != known.end()) {
         all.push_back(catalog.instance(name));
       } else {
         const std::string near = nearest(name, known);
-        fault("--instances", "unknown instance type " + quote(name),
-              near.empty() ? "see catalog/instances" : "did you mean " + quote(near) + "?");
+        fault("--instances", "unknown instance type " + in_quotes(name),
+              near.empty() ? "see catalog/instances" : "did you mean " + in_quotes(near) + "?");
       }
     }
     return all;
@@ -123,7 +123,6 @@ class Reader {
   }
 
  private:
-  static std::string quote(const std::string& text) { return '"' + printable(text, 60) + '"'; }
   std::vector<Diagnostic> faults_;
 };
 

@@ -11,10 +11,6 @@ namespace trnplan::io {
 
 namespace {
 
-std::string quote(std::string_view text) {
-  return '"' + printable(text, 60) + '"';
-}
-
 /// Names of a hostile file may be many.
 constexpr std::size_t groups_told = 20;
 
@@ -41,17 +37,18 @@ std::optional<ClusterGroup> named_group(const std::vector<ClusterGroup>& groups,
   }
   if (found.size() == 1) return found.front();
   if (found.size() > 1) {
-    faults.push_back({file, "group",
-                      quote(wanted) + " names " + std::to_string(found.size()) + " groups: " + list_of(found),
-                      "name one of them"});
+    faults.push_back(
+        {file, "group",
+         in_quotes(wanted) + " names " + std::to_string(found.size()) + " groups: " + list_of(found),
+         "name one of them"});
     return std::nullopt;
   }
   std::vector<std::string> names;
   for (const ClusterGroup& g : groups) names.push_back(g.name);
   const std::string near = nearest(wanted, names);
   faults.push_back(
-      {file, "group", "no " + kind + " with Trainium nodes is called " + quote(wanted),
-       (near.empty() ? "" : "did you mean " + quote(near) + "? ") + "There are: " + list_of(groups)});
+      {file, "group", "no " + kind + " with Trainium nodes is called " + in_quotes(wanted),
+       (near.empty() ? "" : "did you mean " + in_quotes(near) + "? ") + "There are: " + list_of(groups)});
   return std::nullopt;
 }
 
@@ -91,7 +88,7 @@ std::vector<ClusterGroup> hyperpod_groups(const Node& root, const std::vector<st
     const std::string type = fields.required_text("InstanceType");
     group.nodes = fields.required_whole("InstanceCount", 0, count_most);
     if (!group.name.empty() && !names.insert(group.name).second)
-      fields.fault("InstanceGroupName", quote(group.name) + " is the name of two groups",
+      fields.fault("InstanceGroupName", in_quotes(group.name) + " is the name of two groups",
                    "name each group once");
     const Node* at = fields.raw("InstanceType");
     const auto known_type =
@@ -228,7 +225,7 @@ class ParallelClusterReader {
     MapReader fields(node, where, faults_);
     const std::string queue = fields.required_text("Name");
     if (!queue.empty() && !queues_.insert(queue).second)
-      fields.fault("Name", quote(queue) + " is the name of two queues", "name each queue once");
+      fields.fault("Name", in_quotes(queue) + " is the name of two queues", "name each queue once");
     each_item(fields, "ComputeResources", where + ".", faults_,
               [&](const Node& item, const std::string& at) { read_resource(item, at, queue); });
   }
@@ -276,9 +273,9 @@ std::optional<std::string> trainium_type(std::string_view type, const std::vecto
   const std::string_view bare = type.starts_with("ml.") ? type.substr(3) : type;
   if (!bare.starts_with("trn")) return std::nullopt;
   const std::string near = nearest(bare, known);
-  faults.push_back({at, key, "unknown Trainium type " + quote(type),
+  faults.push_back({at, key, "unknown Trainium type " + in_quotes(type),
                     near.empty() ? "the catalogue knows no such instance; add it, or correct the type"
-                                 : "did you mean " + quote(near) + "?"});
+                                 : "did you mean " + in_quotes(near) + "?"});
   return std::nullopt;
 }
 
@@ -303,7 +300,7 @@ std::optional<ClusterGroup> choose_group(const std::vector<ClusterGroup>& groups
   if (!chosen) return std::nullopt;
   if (chosen->nodes >= 1 && chosen->nodes <= topology::kMostNodes) return chosen;
   faults.push_back({chosen->at, "",
-                    kind + " " + quote(chosen->name) + " has " + std::to_string(chosen->nodes) + " nodes",
+                    kind + " " + in_quotes(chosen->name) + " has " + std::to_string(chosen->nodes) + " nodes",
                     "a cluster has 1 to " + std::to_string(topology::kMostNodes) + " nodes"});
   return std::nullopt;
 }

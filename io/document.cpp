@@ -12,11 +12,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
-#include <cmath>
 #include <cstring>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -24,15 +21,9 @@
 #include <system_error>
 #include <utility>
 
-#include "units/parse.h"
-
 namespace trnplan::io {
 
 namespace {
-
-std::string quote(std::string_view text) {
-  return '"' + printable(text, 60) + '"';
-}
 
 [[noreturn]] void refuse(const SourcePos& at, std::string problem, std::string fix) {
   throw InputError(Diagnostic{at, "", std::move(problem), std::move(fix)});
@@ -318,7 +309,7 @@ class YamlHandler : public YAML::EventHandler {
     const std::string_view name =
         std::string_view(tag).substr(tag.starts_with(core) ? core.size() : tag.size());
     if (std::find(std::begin(known), std::end(known), name) != std::end(known)) return;
-    refuse(at(mark), "the tag " + quote(tag) + " is not supported",
+    refuse(at(mark), "the tag " + in_quotes(tag) + " is not supported",
            "remove the tag and write the plain value");
   }
 

@@ -116,12 +116,16 @@ std::string hyperpod_json(const ClusterSpec& s) {
 
 namespace {
 
-/// A whole node: its chips, and its EFA devices where it has any.
+/// A whole node: its chips, its EFA devices where it has any, the shared folder and the host's memory.
 std::string resources(const topology::Instance& i, int indent) {
   const std::string pad(static_cast<std::size_t>(indent), ' ');
   std::string amounts = fmt::format("{}    aws.amazon.com/neuron: {}\n", pad, i.chips);
   if (i.nics > 0) amounts += fmt::format("{}    vpc.amazonaws.com/efa: {}\n", pad, i.nics);
-  return fmt::format("{0}resources:\n{0}  requests:\n{1}{0}  limits:\n{1}", pad, amounts);
+  return fmt::format(
+      "{0}resources:\n{0}  requests:\n{1}{0}  limits:\n{1}"
+      "{0}volumeMounts:\n{0}  - name: shared\n{0}    mountPath: /shared\n{0}  - name: memory\n{0}    "
+      "mountPath: /dev/shm\n",
+      pad, amounts);
 }
 
 }  // namespace
@@ -169,12 +173,7 @@ spec:
           containers:
             - name: worker
               image: {set}-image-with-nxdt
-{resources}              volumeMounts:
-                - name: shared
-                  mountPath: /shared
-                - name: memory
-                  mountPath: /dev/shm
-          volumes:
+{resources}          volumes:
             - name: shared
               persistentVolumeClaim:
                 claimName: fsx-claim
@@ -256,12 +255,7 @@ constexpr const char* kPyTorchJob = R"(  - apiVersion: kubeflow.org/v1
                 - name: pytorch
                   image: {set}-image-with-nxdt
                   command: ["bash", "{folder}/node_run.sh", "{folder}", "compile", "train"]
-{resources}                  volumeMounts:
-                    - name: shared
-                      mountPath: /shared
-                    - name: memory
-                      mountPath: /dev/shm
-              volumes:
+{resources}              volumes:
                 - name: shared
                   persistentVolumeClaim:
                     claimName: fsx-claim

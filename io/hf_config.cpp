@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string_view>
 #include <utility>
 
+#include "io/architecture_reader.h"
 #include "io/readers.h"
 
 namespace trnplan::io {

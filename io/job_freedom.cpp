@@ -14,10 +14,6 @@ namespace {
 /// Each cluster is a search.
 constexpr std::size_t kMostClusters = 64;
 
-std::string quote(std::string_view text) {
-  return '"' + printable(text, 60) + '"';
-}
-
 bool is_range(const Node& node) {
   return node.kind == Node::Kind::scalar && node.scalar.find("..") != std::string::npos;
 }
@@ -26,7 +22,7 @@ void read_batch_range(MapReader& training, const std::string& text, models::Job&
   const std::size_t dots = text.find("..");
   const auto first = parse_whole(text.substr(0, dots)), last = parse_whole(text.substr(dots + 2));
   if (!first || !last || *first < 1 || *last < *first || *last > kMostBatch) {
-    training.fault("global_batch", quote(text) + " is no range of whole numbers",
+    training.fault("global_batch", in_quotes(text) + " is no range of whole numbers",
                    "write the smallest and the largest batch, for example 512..2048");
     return;
   }
@@ -50,11 +46,11 @@ std::vector<std::string> listed_types(const Node& list, const Catalog& catalog,
     const std::string& name = item.scalar;
     if (std::find(known.begin(), known.end(), name) == known.end()) {
       const std::string near = nearest(name, known);
-      faults.push_back({item.at, "cluster.instance", "unknown instance type " + quote(name),
-                        near.empty() ? "see catalog/instances" : "did you mean " + quote(near) + "?"});
+      faults.push_back({item.at, "cluster.instance", "unknown instance type " + in_quotes(name),
+                        near.empty() ? "see catalog/instances" : "did you mean " + in_quotes(near) + "?"});
     } else if (std::find(names.begin(), names.end(), name) != names.end()) {
       faults.push_back(
-          {item.at, "cluster.instance", quote(name) + " is listed twice", "list each type once"});
+          {item.at, "cluster.instance", in_quotes(name) + " is listed twice", "list each type once"});
     } else {
       names.push_back(name);
     }
@@ -69,7 +65,7 @@ void read_objective(MapReader& root, models::Job& job) {
   } else if (text == "deadline") {
     job.objective = models::Objective::deadline;
   } else if (text != "step_time" && !text.empty()) {
-    root.fault("objective", "unknown objective " + quote(text), "write step_time, cost or deadline");
+    root.fault("objective", "unknown objective " + in_quotes(text), "write step_time, cost or deadline");
   }
 }
 
@@ -80,7 +76,7 @@ void read_deadline(MapReader& root, models::Job& job) {
     if (value && value->value > 0) {
       job.deadline = *value;
     } else {
-      root.fault("deadline", quote(node->scalar) + " is no length of a run",
+      root.fault("deadline", in_quotes(node->scalar) + " is no length of a run",
                  "write for example 30d, 36h or 6w");
     }
   } else if (job.objective == models::Objective::deadline) {
@@ -93,7 +89,8 @@ void read_budget(MapReader& root, models::Job& job) {
   if (node == nullptr || node->is_null()) return;
   const auto value = parse_count(node->scalar);
   if (!value) {
-    root.fault("budget", quote(node->scalar) + " is no amount of USD", "write for example 100000 or 2.5M");
+    root.fault("budget", in_quotes(node->scalar) + " is no amount of USD",
+               "write for example 100000 or 2.5M");
     return;
   }
   // Job::budget 0 means none; nothing costs less than the smallest amount there is.
@@ -106,7 +103,7 @@ void check_prices(MapReader& root, const char* key, const models::Job& job) {
   if (all.empty()) all.push_back(job.cluster.instance);
   for (const topology::Instance& i : all) {
     if (i.name.empty() || i.usd_per_hour() > 0) continue;
-    root.fault(key, "no price is known of " + quote(i.name),
+    root.fault(key, "no price is known of " + in_quotes(i.name),
                "take an instance type with a price in the catalogue, or leave " + std::string(key) + " out");
   }
 }
@@ -152,7 +149,7 @@ bool read_free_nodes(MapReader& cluster, models::Job& job, std::vector<Diagnosti
       all.insert(some->begin(), some->end());
     } else {
       faults.push_back(
-          {item.at, "cluster.nodes", quote(item.scalar) + " is no number or range of nodes",
+          {item.at, "cluster.nodes", in_quotes(item.scalar) + " is no number or range of nodes",
            "write 4..16 or [4, 8, 16], with numbers from 1 to " + std::to_string(topology::kMostNodes)});
     }
   }

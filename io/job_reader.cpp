@@ -21,10 +21,6 @@ constexpr int sequence_most = 1 << 24;
 constexpr int nodes_most = topology::kMostNodes;
 constexpr int degree_most = 1'000'000;
 
-std::string quote(std::string_view text) {
-  return '"' + printable(text, 60) + '"';
-}
-
 std::string join(const std::vector<std::string>& names) {
   std::string all;
   for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
@@ -127,7 +123,7 @@ class JobReader {
       return;
     }
     const std::string near = nearest(name, known);
-    add(node->at, "model", quote(name) + " is neither a known model nor a file",
+    add(node->at, "model", in_quotes(name) + " is neither a known model nor a file",
         (near.empty() ? "" : "did you mean \"" + near + "\"? ") + "Known models: " + join(known) +
             "; or give the path of a config.json or NxDT YAML, relative to the job");
   }
@@ -239,7 +235,7 @@ class JobReader {
     const double value = fields.count(key, 1);
     if (faults_.size() != before) return fallback;
     if (value >= 1 && value <= most && std::floor(value) == value) return static_cast<int>(value);
-    fields.fault(key, quote(node->scalar) + " is not a whole number from 1 to " + std::to_string(most),
+    fields.fault(key, in_quotes(node->scalar) + " is not a whole number from 1 to " + std::to_string(most),
                  "write a whole number, for example 1024");
     return fallback;
   }
@@ -268,7 +264,7 @@ class JobReader {
     } else if (!text.empty()) {
       const std::vector<std::string> known{"mixed_precision", "autocast", "bf16SR", "fp32", "manual"};
       const std::string near = nearest(text, known);
-      fields.fault("precision", "unknown precision " + quote(text),
+      fields.fault("precision", "unknown precision " + in_quotes(text),
                    near.empty() ? "use one of: " + join(known) + ", any" : "did you mean \"" + near + "\"?");
     }
   }
@@ -333,7 +329,7 @@ class JobReader {
       if (name.empty()) continue;  // no text: a fault already
       const fs::path file = beside_job(name);
       if (!files_.has(file)) {
-        fields.fault(kind, quote(name) + " is no file", "give the path relative to the job");
+        fields.fault(kind, in_quotes(name) + " is no file", "give the path relative to the job");
         continue;
       }
       collect([&, read = reads] {
@@ -350,7 +346,7 @@ class JobReader {
                     std::string& instance, bool nodes_stated) {
     for (const std::string& n : read.notes) note("cluster." + key + ": " + n);
     if (!instance.empty() && !read.instance.empty() && instance != read.instance) {
-      fields.fault("instance", quote(instance) + " is stated, but the file says " + read.instance,
+      fields.fault("instance", in_quotes(instance) + " is stated, but the file says " + read.instance,
                    "remove instance, or name another group");
     } else if (instance.empty() && read.instance.empty()) {
       fields.fault(key, "the file does not say of which type its nodes are",
@@ -361,7 +357,7 @@ class JobReader {
       job().cluster.nodes = read.nodes;
     } else if (job().cluster.nodes > read.nodes) {
       fields.fault("nodes",
-                   std::to_string(job().cluster.nodes) + " nodes are stated, but " + quote(read.group) +
+                   std::to_string(job().cluster.nodes) + " nodes are stated, but " + in_quotes(read.group) +
                        " has " + std::to_string(read.nodes),
                    "write nodes: " + std::to_string(read.nodes) + " or fewer, or remove the key");
     }
@@ -371,7 +367,7 @@ class JobReader {
     const std::vector<std::string> known = catalog_.instances();
     if (std::find(known.begin(), known.end(), name) != known.end()) return true;
     const std::string near = nearest(name, known);
-    fields.fault("instance", "unknown instance type " + quote(name),
+    fields.fault("instance", "unknown instance type " + in_quotes(name),
                  (near.empty() ? "" : "did you mean \"" + near + "\"? ") + "Known: " + join(known));
     return false;
   }
@@ -384,13 +380,13 @@ class JobReader {
     if (!instance.empty() && !known_instance(fields, instance)) return;
     const fs::path file = beside_job(listing);
     if (!files_.has(file)) {
-      fields.fault("neuron_ls", quote(listing) + " is no file", "give the path relative to the job");
+      fields.fault("neuron_ls", in_quotes(listing) + " is no file", "give the path relative to the job");
       return;
     }
     collect([&] { job().cluster.instance = read_neuron_ls(file, catalog_, instance, files_); });
     const std::string& printed = job().cluster.instance.name;
     if (!instance.empty() && !printed.empty() && printed != instance) {
-      fields.fault("instance", quote(instance) + " is stated, but the neuron-ls file shows a " + printed,
+      fields.fault("instance", in_quotes(instance) + " is stated, but the neuron-ls file shows a " + printed,
                    "remove instance, or give the file of that machine");
     }
   }
@@ -432,13 +428,13 @@ class JobReader {
     s.framework = fields.text("framework", s.framework);
     const std::vector<std::string> known{"nxdt", "nxd", "nemo-megatron"};
     if (!s.framework.empty() && std::find(known.begin(), known.end(), s.framework) == known.end()) {
-      fields.fault("framework", "unknown framework " + quote(s.framework), "use one of: " + join(known));
+      fields.fault("framework", "unknown framework " + in_quotes(s.framework), "use one of: " + join(known));
     }
     s.release = fields.text("release", "");
     const bool plain =
         s.release.size() < 20 && s.release.find_first_not_of("0123456789.") == std::string::npos;
     if (!s.release.empty() && (!plain || s.release.find('.') == std::string::npos)) {
-      fields.fault("release", quote(s.release) + " is no Neuron SDK release",
+      fields.fault("release", in_quotes(s.release) + " is no Neuron SDK release",
                    "write it like \"2.24\", in quotes");
     }
     fields.finish();
@@ -504,7 +500,7 @@ class JobReader {
     const std::string text = fields.text("recompute", "none");
     pin.recompute = models::recompute_from(text);
     if (!pin.recompute) {
-      fields.fault("recompute", quote(text) + " names no recompute policy",
+      fields.fault("recompute", in_quotes(text) + " names no recompute policy",
                    "write none, full, or classes joined by '+': CoreAttention, LlamaMLP, LlamaRMSNorm, "
                    "ActivationMultiplyMLP");
     }

@@ -10,8 +10,6 @@
 #include <system_error>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "io/document.h"
 #include "units/parse.h"
 
@@ -25,14 +23,6 @@ std::optional<double> number_of(const Node& node) {
   if (error != std::errc() || stop != end || !std::isfinite(value)) return std::nullopt;
   return value;
 }
-
-namespace {
-
-std::string quote(std::string_view text) {
-  return "\"" + printable(text, 60) + "\"";
-}
-
-}  // namespace
 
 std::optional<int> whole_of(const Node& node) {
   if (node.kind != Node::Kind::scalar || node.quoted) return std::nullopt;
@@ -50,7 +40,7 @@ std::string kind_name(const Node& node) {
     case Node::Kind::null:
       return "nothing";
     case Node::Kind::scalar:
-      return quote(node.scalar);
+      return in_quotes(node.scalar);
     case Node::Kind::sequence:
       return "a list";
     case Node::Kind::map:

@@ -50,10 +50,6 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-std::string quote(std::string_view text) {
-  return '"' + printable(text, 60) + '"';
-}
-
 // ---- the table ----
 
 struct Cell {
@@ -185,7 +181,7 @@ class TableReader {
   std::optional<int> whole(const Cell& cell, const char* key, int most) {
     const auto value = parse_whole(cell.text);
     if (value && *value <= most) return value;
-    fault(cell.column, key, quote(cell.text) + " is not a whole number up to " + std::to_string(most),
+    fault(cell.column, key, in_quotes(cell.text) + " is not a whole number up to " + std::to_string(most),
           "give the output of neuron-ls without changes");
     return std::nullopt;
   }
@@ -198,7 +194,7 @@ class TableReader {
     const std::string_view unit = space == std::string_view::npos ? "" : trim(text.substr(space));
     if (amount && *amount > 0 && (unit == "GB" || unit == "GiB")) return gibibytes(*amount);
     if (amount && *amount > 0 && (unit == "MB" || unit == "MiB")) return mebibytes(*amount);
-    fault(cell.column, "NEURON MEMORY", quote(text) + " is not a size", "a size looks like \"32 GB\"");
+    fault(cell.column, "NEURON MEMORY", in_quotes(text) + " is not a size", "a size looks like \"32 GB\"");
     return std::nullopt;
   }
 
@@ -210,8 +206,8 @@ class TableReader {
         first >= last ? std::to_string(first) : std::to_string(first) + "-" + std::to_string(last);
     if (cell.text == expected) return;
     fault(cell.column, "NEURON CORE IDS",
-          "device " + std::to_string(device.number) + " lists cores " + quote(cell.text) + ", " + expected +
-              " was expected",
+          "device " + std::to_string(device.number) + " lists cores " + in_quotes(cell.text) + ", " +
+              expected + " was expected",
           "give the output of a whole node, taken outside any container that hides cores");
   }
 
@@ -264,7 +260,7 @@ Listing read_json(const Node& root, std::vector<Diagnostic>& faults) {
         if (const auto number = whole_of(item); number && *number < devices_most) {
           device.neighbours.push_back(*number);
         } else {
-          faults.push_back({item.at, where + ".connected_to", quote(item.scalar) + " is no device number",
+          faults.push_back({item.at, where + ".connected_to", in_quotes(item.scalar) + " is no device number",
                             "give the output of neuron-ls without changes"});
         }
       }
@@ -458,7 +454,7 @@ topology::Instance read_neuron_ls(const std::filesystem::path& path, const Catal
     const std::string near = nearest(type, known);
     faults.push_back(
         {listing.type_at.line == 0 ? SourcePos{name, 1, 1} : listing.type_at, "instance-type",
-         "unknown instance type " + quote(type),
+         "unknown instance type " + in_quotes(type),
          near.empty() ? "give the output of a Trainium node" : "did you mean \"" + near + "\"?"});
   }
   if (!faults.empty() || !devices) throw InputError(std::move(faults));

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "io/architecture_reader.h"
 #include "io/readers.h"
 
 namespace trnplan::io {

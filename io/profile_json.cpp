@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "io/calibration.h"
-#include "io/plan_json.h"
 
 namespace trnplan::io {
 
@@ -101,50 +100,6 @@ std::string profile_json(const models::Profile& profile, const std::optional<mod
   }
   if (profile.calibration != nullptr) j["calibration"] = calibration_object(*profile.calibration);
   return profile_text(j.dump());
-}
-
-std::string collective_fit_json(const calibrate::CollectiveFit& fit,
-                                const std::vector<calibrate::LeftOut>& left_out,
-                                const std::string& instance) {
-  nlohmann::ordered_json j;
-  j["schema_version"] = kSchemaVersion;
-  j["profile"] = fit.profile.name;
-  j["instance"] = instance;
-  j["parameters"] = nlohmann::ordered_json::array();
-  for (const auto& e : fit.estimates) {
-    j["parameters"].push_back({{"name", models::to_string(e.parameter)},
-                               {"unit", models::unit_of(e.parameter)},
-                               {"prior", {{"median", e.prior.median}, {"log_sd", e.prior.log_sd}}},
-                               {"fitted", {{"median", e.posterior.median}, {"log_sd", e.posterior.log_sd}}},
-                               {"prior_share", e.prior_share},
-                               {"verdict", e.verdict}});
-  }
-  j["rows"] = nlohmann::ordered_json::array();
-  for (const auto& r : fit.rows) {
-    j["rows"].push_back({{"id", r.point->id},
-                         {"op", r.point->op},
-                         {"ranks", r.point->ranks},
-                         {"nodes", r.nodes},
-                         {"bytes", r.point->bytes},
-                         {"algorithm", r.algorithm},
-                         {"measured_seconds", r.point->seconds},
-                         {"predicted_seconds", r.predicted},
-                         {"error", r.error}});
-  }
-  j["left_out"] = nlohmann::ordered_json::array();
-  for (const auto& l : left_out) {
-    j["left_out"].push_back({{"id", l.point.id}, {"reason", l.reason}, {"fix", l.fix}});
-  }
-  using Json = nlohmann::ordered_json;
-  const bool fitted = !fit.estimates.empty();
-  j["summary"] = {{"rows", fit.rows.size()},
-                  {"median_ape", fit.median_error},
-                  {"worst_ape", fit.worst_error},
-                  {"worst_id", fit.worst->point->id},
-                  {"noise_scale", fitted ? Json(fit.noise_scale) : Json()},
-                  {"explains", fit.explains()},
-                  {"converged", fitted ? Json(fit.converged) : Json()}};
-  return j.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace trnplan::io

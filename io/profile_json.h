@@ -1,11 +1,10 @@
-// A profile as a file, and how it came about as JSON for scripts.
+// A profile as a file.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "calibrate/collective_fit.h"
 #include "models/profile.h"
 
 namespace trnplan::io {
@@ -19,10 +18,5 @@ std::string profile_json(const models::Profile& profile, const std::optional<mod
 
 /// JSON laid out as profile files are: indented, matrices with a line for each row.
 std::string profile_text(const std::string& json);
-
-/// {"schema_version", "profile", "instance", "parameters": [...], "rows": [...], "left_out": [...],
-/// "summary": {...}}; see docs/json.md.
-std::string collective_fit_json(const calibrate::CollectiveFit& fit,
-                                const std::vector<calibrate::LeftOut>& left_out, const std::string& instance);
 
 }  // namespace trnplan::io

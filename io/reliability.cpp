@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/value_reader.h"
 #include "topology/instance.h"
 
 namespace trnplan::io {
@@ -16,27 +17,9 @@ using planner::ReliabilityParameter;
 /// Wide enough for every quantity in its unit, and far from overflow when multiplied.
 constexpr double least = 1e-12, most = 1e18, spread_most = 10;
 
-models::Value value_from(MapReader& map, ReliabilityParameter p, std::vector<Diagnostic>& faults) {
-  const std::string key(to_string(p)), unit(unit_of(p));
-  const Node* node = map.raw(key);
-  if (node == nullptr || node->is_null()) {
-    map.fault(key, "this parameter is missing",
-              "add it with median, log_sd, unit \"" + unit + "\" and source");
-    return {};
-  }
-  MapReader fields(*node, "parameters." + key, faults);
-  models::Value value;
-  value.median = fields.required_number("median", least, is_share(p) ? 1 : most);
-  value.log_sd = fields.required_number("log_sd", 0, spread_most);
-  value.source = fields.required_text("source");
-  const std::string stated = fields.required_text("unit");
-  if (!stated.empty() && stated != unit) {
-    fields.fault("unit", "\"" + printable(stated, 40) + "\" is not the unit of this parameter",
-                 "write the value in \"" + unit + "\"");
-  }
-  fields.ignore({"note"});
-  fields.finish();
-  return value;
+models::Value value_of(MapReader& map, ReliabilityParameter p, std::vector<Diagnostic>& faults) {
+  return value_from(map, to_string(p), unit_of(p), {least, is_share(p) ? 1 : most, spread_most, true},
+                    {"note"}, faults);
 }
 
 planner::PublishedUptime published_from(const Node& node, const std::string& where,
@@ -74,7 +57,7 @@ planner::Reliability reliability_from(const Node& node) {
   } else {
     MapReader fields(*parameters, "parameters", faults);
     for (std::size_t i = 0; i < planner::kReliabilityParameters; ++i)
-      r.values[i] = value_from(fields, static_cast<ReliabilityParameter>(i), faults);
+      r.values[i] = value_of(fields, static_cast<ReliabilityParameter>(i), faults);
     fields.finish();
   }
   if (const Node* list = map.raw("published"); list != nullptr && !list->is_null()) {

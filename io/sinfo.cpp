@@ -24,10 +24,6 @@ constexpr std::size_t unusable_told = 10;
 
 constexpr const char* how_to = "give the output of: sinfo -N -o \"%N %t %f %P\"";
 
-std::string quote(std::string_view text) {
-  return '"' + printable(text, 60) + '"';
-}
-
 struct Word {
   std::string_view text;
   int column = 0;  ///< in the line, from 1
@@ -231,14 +227,14 @@ class SinfoReader {
     if (!node_ || !state_) return;
     const auto hosts = hosts_of(words[*node_].text);
     if (!hosts) {
-      fault(words[*node_].column, "NODELIST", quote(words[*node_].text) + " is no list of nodes", how_to);
+      fault(words[*node_].column, "NODELIST", in_quotes(words[*node_].text) + " is no list of nodes", how_to);
       return;
     }
     if (count_ && parse_whole(words[*count_].text) != static_cast<int>(hosts->size())) {
-      fault(
-          words[*count_].column, "NODES",
-          quote(words[*count_].text) + " nodes are stated, " + std::to_string(hosts->size()) + " are listed",
-          "the file is cut short or wrapped: save the output of sinfo as it is");
+      fault(words[*count_].column, "NODES",
+            in_quotes(words[*count_].text) + " nodes are stated, " + std::to_string(hosts->size()) +
+                " are listed",
+            "the file is cut short or wrapped: save the output of sinfo as it is");
       return;
     }
     add(*hosts, words);
@@ -248,7 +244,7 @@ class SinfoReader {
     const Word& state = words[*state_];
     const State kind = state_of(state.text);
     if (kind == State::unknown) {
-      fault(state.column, "STATE", quote(state.text) + " is no state of a node", how_to);
+      fault(state.column, "STATE", in_quotes(state.text) + " is no state of a node", how_to);
       return;
     }
     std::string_view name = partition_ ? words[*partition_].text : std::string_view();
@@ -261,8 +257,9 @@ class SinfoReader {
     for (const std::string& host : hosts) {
       if (listed_.size() >= names_most || !listed_.insert(label + "/" + host).second) {
         fault(words[*node_].column, "NODELIST",
-              listed_.size() >= names_most ? "the table lists more nodes than any cluster has"
-                                           : quote(host) + " is listed twice in partition " + quote(label),
+              listed_.size() >= names_most
+                  ? "the table lists more nodes than any cluster has"
+                  : in_quotes(host) + " is listed twice in partition " + in_quotes(label),
               "list each node once");
         return;
       }

@@ -82,7 +82,13 @@ class StrategyParser {
         return fault(key, fmt::format("\"{}\" is neither true nor false", value),
                      "write " + key + "=true or " + key + "=false");
       job_.pin.*(flag->second) = value == "true";
-    } else if (key == "recompute") {
+    } else {
+      read_other(key, value);
+    }
+  }
+
+  void read_other(const std::string& key, const std::string& value) {
+    if (key == "recompute") {
       job_.pin.recompute = models::recompute_from(value);
       if (!job_.pin.recompute)
         fault(key, fmt::format("\"{}\" is no recompute policy", value),

@@ -5,11 +5,9 @@
 
 #include <algorithm>
 #include <memory>
-#include <set>
 #include <stdexcept>
 
 #include "calibrate/csv.h"
-#include "units/parse.h"
 
 namespace trnplan::io {
 

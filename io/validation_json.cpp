@@ -101,33 +101,4 @@ std::string step_validation_json(const StepValidation& v, const std::vector<cali
   return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string step_fit_json(const calibrate::StepFit& fit,
-                          const std::vector<calibrate::ExcludedRun>& left_out) {
-  const models::Calibration& c = *fit.profile.calibration;
-  Json j = {{"schema_version", kSchemaVersion}, {"profile", fit.profile.name}, {"prior", c.prior}};
-  j["parameters"] = Json::array();
-  for (const auto& e : fit.estimates) {
-    j["parameters"].push_back({{"name", models::to_string(e.parameter)},
-                               {"unit", models::unit_of(e.parameter)},
-                               {"prior", {{"median", e.prior.median}, {"log_sd", e.prior.log_sd}}},
-                               {"fitted", {{"median", e.posterior.median}, {"log_sd", e.posterior.log_sd}}},
-                               {"prior_share", e.prior_share},
-                               {"verdict", e.verdict}});
-  }
-  j["stacks"] = Json::array();
-  for (const auto& s : c.stacks) {
-    j["stacks"].push_back(
-        {{"framework", s.framework}, {"release", s.release}, {"median", s.median}, {"log_sd", s.log_sd}});
-  }
-  j["configurations"] = Json::object();
-  for (const auto& [name, effect] : fit.configuration_effects) j["configurations"][name] = effect;
-  j["left_out"] = Json::array();
-  for (const auto& e : left_out) j["left_out"].push_back({{"id", e.id}, {"reason", e.reason}});
-  j["summary"] = {{"observations", fit.observations},
-                  {"collectives", fit.collectives},
-                  {"iterations", fit.iterations},
-                  {"converged", fit.converged}};
-  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
 }  // namespace trnplan::io

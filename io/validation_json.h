@@ -14,8 +14,4 @@ std::string step_validation_json(const calibrate::StepValidation& v,
                                  const std::vector<calibrate::ExcludedRun>& excluded,
                                  const std::string& profile, calibrate::LeaveOut leave_out);
 
-/// {"schema_version", "profile", "prior", "parameters": [...], "stacks": [...], "configurations": {...},
-/// "left_out": [...], "summary": {...}}; see docs/json.md. Ends in a newline.
-std::string step_fit_json(const calibrate::StepFit& fit, const std::vector<calibrate::ExcludedRun>& left_out);
-
 }  // namespace trnplan::io

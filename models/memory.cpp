@@ -81,7 +81,7 @@ std::vector<int> sums_per_stage(const std::vector<int>& parts, const Strategy& s
   return layers;
 }
 
-/// `residency` of a model cut into `parts`.
+/// Of one stage of a model cut into `parts`.
 Residency residency_of(const std::vector<int>& parts, const Strategy& s, int micro_batches, int stage) {
   const int stages = s.pipeline_parallel, chunks = s.virtual_pipeline;
   const auto layers_of = [&](int chunk) { return parts[static_cast<std::size_t>(chunk * stages + stage)]; };
@@ -350,10 +350,6 @@ bool fuses_softmax(const Software& s) {
 
 int micro_batches(const Training& t, const Strategy& s) {
   return static_cast<int>(t.global_batch / (static_cast<long long>(s.micro_batch) * s.data_parallel));
-}
-
-Residency residency(const Architecture& a, const Strategy& s, int micro_batches, int stage) {
-  return residency_of(layers_per_chunk(a, s), s, micro_batches, stage);
 }
 
 double stage_parameters(const Architecture& a, const Strategy& s, int stage, int layers) {

@@ -114,10 +114,9 @@ struct Residency {
   int layers = 0;
   int layers_at_loss = 0;
 };
-/// 1F1B: min(m, PP - stage). Interleaved: min(w + 1, m VPP) with w = min(2 (PP-1-stage) + (VPP-1) PP, m VPP),
-/// and all m VPP when m = PP (aws-neuron/neuronx-distributed, src/neuronx_distributed/pipeline/scheduler.py).
-Residency residency(const Architecture& a, const Strategy& s, int micro_batches, int stage);
-/// Of all stages.
+/// Of all stages. 1F1B: min(m, PP - stage). Interleaved: min(w + 1, m VPP) with w = min(2 (PP-1-stage) +
+/// (VPP-1) PP, m VPP), and all m VPP when m = PP (aws-neuron/neuronx-distributed,
+/// src/neuronx_distributed/pipeline/scheduler.py).
 std::vector<Residency> residencies(const Architecture& a, const Strategy& s, int micro_batches);
 
 /// Parameters of one core on `stage` (of PP): layers, plus embedding on the first, final norm and head on the

@@ -2,10 +2,8 @@
 // per core. Internal to the step model.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "models/schedule.h"

@@ -27,7 +27,7 @@ std::vector<Finding> lint(const NxdtConfig& config, const models::Architecture& 
                           const std::string& release) {
   const Context context = context_of(config, architecture, release);
   Report report(config);
-  std::vector<std::span<const Rule>> themes{schema_rules(), training_rules()};
+  std::vector<std::span<const Rule>> themes{schema_rules(), training_rules(), kind_rules()};
   // Without a degree the rules on degrees would judge a default the user never wrote.
   if (unresolved_degree(config) == nullptr) themes.insert(themes.begin() + 1, parallel_rules());
   for (const std::span<const Rule> theme : themes) {

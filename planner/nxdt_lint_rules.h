@@ -117,8 +117,10 @@ struct Rule {
 std::span<const Rule> schema_rules();
 /// Devices, degrees, shapes, batch, attention (nxdt_lint_parallel.cpp).
 std::span<const Rule> parallel_rules();
-/// Precision, optimizer, recompute, runtime; Megatron, MoE, alignment, trn2 (nxdt_lint_training.cpp).
+/// Precision, optimizer, recompute, runtime (nxdt_lint_training.cpp).
 std::span<const Rule> training_rules();
+/// Megatron, MoE, alignment, trn2, end of support (nxdt_lint_kinds.cpp).
+std::span<const Rule> kind_rules();
 
 // Sources: repository@commit:path, with lines where they are known. Where the place is not known, the
 // repository alone.

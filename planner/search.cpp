@@ -4,7 +4,6 @@
 #include <array>
 #include <chrono>
 #include <map>
-#include <memory>
 #include <queue>
 #include <set>
 #include <stdexcept>

@@ -10,7 +10,6 @@
 #include <atomic>
 #include <functional>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "models/job.h"

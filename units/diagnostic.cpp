@@ -43,6 +43,10 @@ std::string printable(std::string_view text, std::size_t limit) {
   return out;
 }
 
+std::string in_quotes(std::string_view text, std::size_t limit) {
+  return '"' + printable(text, limit) + '"';
+}
+
 std::string to_string(const Diagnostic& d) {
   std::string out = printable(d.at.file, 4096);
   if (d.at.line > 0) out += ":" + std::to_string(d.at.line) + ":" + std::to_string(d.at.column);

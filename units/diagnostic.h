@@ -45,4 +45,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 /// `text` with control characters replaced by '?'; long text is cut at `limit` bytes with "...".
 std::string printable(std::string_view text, std::size_t limit = 200);
 
+/// What the user wrote, in double quotes: printable, and cut at `limit` bytes.
+std::string in_quotes(std::string_view text, std::size_t limit = 60);
+
 }  // namespace trnplan

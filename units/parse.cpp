@@ -2,7 +2,7 @@
 
 #include <charconv>
 #include <cmath>
-#include <limits>
+#include <cstdint>
 #include <string>
 
 namespace trnplan {

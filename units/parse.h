@@ -1,7 +1,6 @@
 // Numbers as people write them: counts such as 15T and 2M, sizes such as 64MiB, durations such as 30d.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>

@@ -71,14 +71,5 @@ constexpr double in_gibibytes(Bytes b) {
 constexpr BytesPerSecond gigabytes_per_second(double n) {
   return BytesPerSecond(n * 1e9);
 }
-constexpr BytesPerSecond gibibytes_per_second(double n) {
-  return BytesPerSecond(n * 1024.0 * 1024.0 * 1024.0);
-}
-constexpr BytesPerSecond gigabits_per_second(double n) {
-  return BytesPerSecond(n * 1e9 / 8.0);
-}
-constexpr FlopsPerSecond teraflops(double n) {
-  return FlopsPerSecond(n * 1e12);
-}
 
 }  // namespace trnplan

@@ -41,9 +41,4 @@ constexpr Seconds to_seconds(SimTime t) {
 /// number.
 SimTime to_sim_time(Seconds s);
 
-/// Time to push `size` through `rate`, rounded up to the next tick; latency is not included.
-/// Throws std::domain_error if `rate` is not positive or `size` is negative, std::overflow_error beyond the
-/// clock.
-SimTime transfer_time(Bytes size, BytesPerSecond rate);
-
 }  // namespace trnplan

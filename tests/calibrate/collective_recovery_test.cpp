@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <map>
-#include <stdexcept>
 
 #include "models/collective_timing.h"
 #include "tests/catch.h"

@@ -68,9 +68,7 @@ TEST_CASE("two ranks in one file, line by line", "[calibrate]") {
     }
   }
   const Detected d = detect(both, "log");
-  REQUIRE(d.steps.size() == 1);
-  CHECK(d.steps[0].seconds == 23.5);
-  CHECK(d.steps[0].count == 3);
+  check_step(d, 23.5, 3);
   CHECK(skips(d, 1, "2 ranks print"));
 }
 
@@ -79,16 +77,12 @@ TEST_CASE("two ranks in one file without labels, one ahead of the other", "[cali
       "step 3 step_time 20.5s\nstep 4 step_time 21.5s\nstep 3 step_time 20.6s\nstep 5 step_time 22.5s\n"
       "step 4 step_time 21.6s\nstep 5 step_time 22.4s\n",
       "log");
-  REQUIRE(d.steps.size() == 1);
-  CHECK(d.steps[0].count == 3);
-  CHECK(d.steps[0].seconds == 21.5);
+  check_step(d, 21.5, 3);
   const Detected bars = detect(
       "Epoch 0: |#| 3/9 [1:00<2:00]\nEpoch 0: |#| 4/9 [1:20<2:00]\nEpoch 0: |#| 3/9 [0:59<2:00]\n"
       "Epoch 0: |#| 4/9 [1:19<2:00]\nEpoch 0: |#| 5/9 [1:40<2:00]\n",
       "log");
-  REQUIRE(bars.steps.size() == 1);
-  CHECK(bars.steps[0].seconds == 20);
-  CHECK(bars.steps[0].count == 2);
+  check_step(bars, 20, 2);
 }
 
 TEST_CASE("tables of nccom-test, old and new, and their JSON", "[calibrate]") {

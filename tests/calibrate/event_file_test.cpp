@@ -1,7 +1,6 @@
 #include "calibrate/event_file.h"
 
 #include <bit>
-#include <cmath>
 
 #include "calibrate/wire_reader.h"
 #include "io/protobuf.h"

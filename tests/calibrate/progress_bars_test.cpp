@@ -63,9 +63,7 @@ TEST_CASE("bars that are not of training, and damaged ones", "[calibrate]") {
       "Epoch 0:  13%|#  | 4/30 [01:20<08:40, 20.0s/it, v_num=\n"
       "Epoch 0:  16%|#  | 5/30 [01:4",
       "log");
-  REQUIRE(d.steps.size() == 1);
-  CHECK(d.steps[0].seconds == 20);
-  CHECK(d.steps[0].count == 1);
+  check_step(d, 20, 1);
   CHECK(skips(d, 1, "2 progress bars are not known to be of training (\"Map\" first)"));
   CHECK(skips(d, 2, "\"nan\" is no number"));
   CHECK(skips(d, 4, "beyond the last one"));

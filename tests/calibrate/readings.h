@@ -7,6 +7,7 @@
 #include "calibrate/detect.h"
 #include "io/document.h"
 #include "tests/catch.h"
+#include "tests/faults.h"
 
 namespace trnplan::calibrate {
 
@@ -25,6 +26,13 @@ inline StepSample step_of(const std::string& text) {
   return d.steps[0];
 }
 
+/// The only sample of a text, with these seconds and so many steps.
+inline void check_step(const Detected& d, double seconds, int count) {
+  REQUIRE(d.steps.size() == 1);
+  CHECK(d.steps[0].seconds == seconds);
+  CHECK(d.steps[0].count == count);
+}
+
 /// Something left out was at that line, for a reason that has these words.
 inline bool skips(const Detected& d, int line, const std::string& words) {
   return std::any_of(d.skipped.begin(), d.skipped.end(), [&](const Diagnostic& w) {
@@ -34,12 +42,7 @@ inline bool skips(const Detected& d, int line, const std::string& words) {
 
 /// The message that refuses a text; "" when it is not refused.
 inline std::string refusal(const std::string& text) {
-  try {
-    detect(text, "log");
-  } catch (const InputError& e) {
-    return e.what();
-  }
-  return "";
+  return refusal_of([&] { detect(text, "log"); });
 }
 
 }  // namespace trnplan::calibrate

@@ -7,19 +7,11 @@ using namespace trnplan::calibrate;
 namespace {
 
 StepRecord stated(std::int64_t step, double seconds, int line) {
-  StepRecord r;
-  r.step = step;
-  r.seconds = seconds;
-  r.line = line;
-  return r;
+  return {.step = step, .seconds = seconds, .line = line};
 }
 
 StepRecord clocked(std::int64_t step, double clock, int line) {
-  StepRecord r;
-  r.step = step;
-  r.clock = clock;
-  r.line = line;
-  return r;
+  return {.step = step, .clock = clock, .line = line};
 }
 
 Samples read(const std::vector<StepRecord>& records, bool averages = false) {

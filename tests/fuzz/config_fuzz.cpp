@@ -1,6 +1,7 @@
 // An HF config.json, read, written and read back.
 #include "io/readers.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/io/same_model.h"
 
 using namespace trnplan;
 
@@ -8,13 +9,7 @@ namespace {
 
 /// What hf_config_json promises to keep.
 bool same(const models::Architecture& a, const models::Architecture& b) {
-  return a.family == b.family && a.layers == b.layers && a.hidden == b.hidden &&
-         a.intermediate == b.intermediate && a.heads == b.heads && a.kv_heads == b.kv_heads &&
-         a.head_dim == b.head_dim && a.vocabulary == b.vocabulary && a.max_positions == b.max_positions &&
-         a.mlp == b.mlp && a.tied_embeddings == b.tied_embeddings &&
-         a.learned_positions == b.learned_positions && a.biases == b.biases && a.rope_theta == b.rope_theta &&
-         a.rms_norm_eps == b.rms_norm_eps && a.experts == b.experts &&
-         a.experts_per_token == b.experts_per_token && a.rope_scaling == b.rope_scaling;
+  return models::same_model(a, b) && a.rope_scaling == b.rope_scaling;
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // An NxDT YAML, read and written, its model found, linted and, when it is small, judged.
 #include <cstdint>
-#include <optional>
 
 #include "io/nxdt_yaml.h"
 #include "io/readers.h"

@@ -1,8 +1,7 @@
 #include "io/calibration.h"
 
-#include <algorithm>
-
 #include "io/profile_json.h"
+#include "io/profile_reader.h"
 #include "io/sha256.h"
 #include "tests/catch.h"
 #include "tests/models/setup.h"

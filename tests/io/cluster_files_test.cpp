@@ -6,6 +6,8 @@
 
 #include "io/readers.h"
 #include "tests/catch.h"
+#include "tests/faults.h"
+#include "tests/models/setup.h"
 
 using namespace trnplan;
 namespace fs = std::filesystem;
@@ -13,28 +15,11 @@ namespace fs = std::filesystem;
 namespace {
 
 const fs::path source = TRNPLAN_SOURCE_DIR;
-io::Catalog catalog() {
-  return io::Catalog(source / "catalog");
-}
 fs::path fixture(const char* name) {
   return source / "tests/io/fixtures/cluster" / name;
 }
 fs::path bad(const char* name) {
   return source / "tests/regress/cluster" / name;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-template <class Read>
-std::vector<Diagnostic> faults_of(const Read& read) {
-  try {
-    read();
-  } catch (const InputError& e) {
-    return e.faults();
-  }
-  return {};
 }
 
 /// A job beside the fixtures, read from memory so that nothing is written there.
@@ -55,17 +40,17 @@ class WithJob : public io::Files {
 
 io::JobReading job_with(const std::string& cluster) {
   const WithJob files(cluster);
-  return io::read_job(files.path(), catalog(), files);
+  return io::read_job(files.path(), test_catalog(), files);
 }
 
 std::vector<Diagnostic> job_faults(const std::string& cluster) {
-  return faults_of([&] { job_with(cluster); });
+  return faults_in([&] { job_with(cluster); });
 }
 
 }  // namespace
 
 TEST_CASE("a HyperPod cluster: the Trainium group, without the controller", "[io][cluster]") {
-  const io::ClusterReading c = io::read_hyperpod(fixture("hyperpod.json"), catalog());
+  const io::ClusterReading c = io::read_hyperpod(fixture("hyperpod.json"), test_catalog());
   CHECK(c.instance == "trn1.32xlarge");
   CHECK(c.nodes == 16);
   CHECK(c.group == "worker-group-1");
@@ -73,7 +58,7 @@ TEST_CASE("a HyperPod cluster: the Trainium group, without the controller", "[io
 }
 
 TEST_CASE("a ParallelCluster queue counts MaxCount and says so", "[io][cluster]") {
-  const io::ClusterReading c = io::read_parallelcluster(fixture("parallelcluster.yaml"), catalog());
+  const io::ClusterReading c = io::read_parallelcluster(fixture("parallelcluster.yaml"), test_catalog());
   CHECK(c.instance == "trn1.32xlarge");
   CHECK(c.nodes == 16);
   REQUIRE(c.notes.size() == 1);
@@ -82,9 +67,9 @@ TEST_CASE("a ParallelCluster queue counts MaxCount and says so", "[io][cluster]"
 
 TEST_CASE("several queues need a name; a queue adds its resources up", "[io][cluster]") {
   const auto read = [](const char* group) {
-    return io::read_parallelcluster(fixture("two-queues.yaml"), catalog(), group);
+    return io::read_parallelcluster(fixture("two-queues.yaml"), test_catalog(), group);
   };
-  const auto faults = faults_of([&] { read(""); });
+  const auto faults = faults_in([&] { read(""); });
   REQUIRE(faults.size() == 1);
   CHECK(contains(faults[0].problem, "small (2 x trn1.32xlarge), large (32 x trn1n.32xlarge)"));
   CHECK(contains(faults[0].fix, "group: small"));
@@ -96,21 +81,21 @@ TEST_CASE("several queues need a name; a queue adds its resources up", "[io][clu
   CHECK(read("large").notes.size() == 3);  // two MaxCounts, and l2 without EFA
   CHECK(read("l1").nodes == 8);
   CHECK(read("large/l2").nodes == 24);
-  CHECK(contains(faults_of([&] { read("larg"); }).at(0).fix, "did you mean \"large\"?"));
-  CHECK(contains(faults_of([&] { read("cpu"); }).at(0).problem, "is called \"cpu\""));
+  CHECK(contains(faults_in([&] { read("larg"); }).at(0).fix, "did you mean \"large\"?"));
+  CHECK(contains(faults_in([&] { read("cpu"); }).at(0).problem, "is called \"cpu\""));
 }
 
 TEST_CASE("a queue of two types is two groups", "[io][cluster]") {
   const auto read = [](const char* group) {
-    return io::read_parallelcluster(bad("mixed-queue.yaml"), catalog(), group);
+    return io::read_parallelcluster(bad("mixed-queue.yaml"), test_catalog(), group);
   };
   CHECK(read("q/r").instance == "trn1.32xlarge");
   CHECK(read("s").instance == "trn1n.32xlarge");
-  CHECK(contains(faults_of([&] { read("q"); }).at(0).problem, "names 2 groups"));
+  CHECK(contains(faults_in([&] { read("q"); }).at(0).problem, "names 2 groups"));
 }
 
 TEST_CASE("sinfo by node: features name the type, drained nodes are left out", "[io][cluster]") {
-  const io::ClusterReading c = io::read_sinfo(fixture("sinfo-nodes.txt"), catalog());
+  const io::ClusterReading c = io::read_sinfo(fixture("sinfo-nodes.txt"), test_catalog());
   CHECK(c.instance == "trn1.32xlarge");
   CHECK(c.nodes == 3);  // of 5: one drained, one that does not answer; powered down (idle~) will start
   CHECK(c.group == "compute1");
@@ -120,7 +105,7 @@ TEST_CASE("sinfo by node: features name the type, drained nodes are left out", "
 }
 
 TEST_CASE("sinfo with lists of nodes, columns in another order", "[io][cluster]") {
-  const io::ClusterReading c = io::read_sinfo(fixture("sinfo-lists.txt"), catalog());
+  const io::ClusterReading c = io::read_sinfo(fixture("sinfo-lists.txt"), test_catalog());
   CHECK(c.instance.empty());
   CHECK(c.nodes == 7);  // 4 + 3, without the failed one
   REQUIRE(c.notes.size() == 1);
@@ -136,7 +121,7 @@ TEST_CASE("states of nodes", "[io][cluster]") {
     std::ofstream(pattern) << "STATE NODELIST\nidle other\n" << state << " node\n";
     int count = -1;
     try {
-      count = io::read_sinfo(pattern, catalog()).nodes - 1;
+      count = io::read_sinfo(pattern, test_catalog()).nodes - 1;
     } catch (const InputError&) {
     }
     fs::remove(pattern);
@@ -152,20 +137,20 @@ TEST_CASE("states of nodes", "[io][cluster]") {
 }
 
 TEST_CASE("all faults of a cluster file at once, with their places", "[io][cluster]") {
-  const auto faults = faults_of([] { io::read_hyperpod(bad("faults.json"), catalog()); });
+  const auto faults = faults_in([] { io::read_hyperpod(bad("faults.json"), test_catalog()); });
   REQUIRE(faults.size() == 4);
   CHECK(faults[0].key == "InstanceGroups[0].InstanceType");  // missing
   CHECK(contains(faults[1].fix, "remove the quotes"));
   CHECK(contains(faults[2].problem, "two groups"));
   CHECK(contains(faults[3].fix, "trn1.32xlarge"));
   CHECK(faults[3].at.column == 132);  // where "ml.trn1.33xlarge" begins in the one line
-  const auto yaml = faults_of([] { io::read_parallelcluster(bad("faults.yaml"), catalog()); });
+  const auto yaml = faults_in([] { io::read_parallelcluster(bad("faults.yaml"), test_catalog()); });
   CHECK(yaml.size() == 5);  // MinCount above MaxCount, Efa no map, two queues q, both types, 1.5
-  const auto rows = faults_of([] { io::read_sinfo(bad("state.txt"), catalog()); });
+  const auto rows = faults_in([] { io::read_sinfo(bad("state.txt"), test_catalog()); });
   REQUIRE(rows.size() == 2);
   CHECK((rows[0].at.line == 2 && rows[0].at.column == 3));
   CHECK((rows[1].at.line == 3 && contains(rows[1].problem, "2 words")));
-  CHECK(faults_of([] { io::read_sinfo(bad("brackets.txt"), catalog()); }).size() == 3);
+  CHECK(faults_in([] { io::read_sinfo(bad("brackets.txt"), test_catalog()); }).size() == 3);
 }
 
 TEST_CASE("a job takes type and nodes from a cluster file", "[io][cluster][job]") {

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "tests/catch.h"
+#include "tests/faults.h"
 
 using namespace trnplan;
 using io::Node;
@@ -23,21 +24,12 @@ std::string repeated(const std::string& text, int times) {
 
 /// The faults of a text that must be refused.
 std::vector<Diagnostic> faults_of(const std::string& text, const std::string& name = "t.yaml") {
-  try {
-    io::parse_document(text, name);
-  } catch (const InputError& e) {
-    return e.faults();
-  }
-  return {};
+  return faults_in([&] { io::parse_document(text, name); });
 }
 
 std::string problem_of(const std::string& text, const std::string& name = "t.yaml") {
   const auto faults = faults_of(text, name);
   return faults.empty() ? "" : to_string(faults.front());
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 /// A folder that goes away with the test.

@@ -6,6 +6,8 @@
 #include "io/nxdt_yaml.h"
 #include "io/readers.h"
 #include "tests/catch.h"
+#include "tests/faults.h"
+#include "tests/models/setup.h"
 
 using namespace trnplan;
 namespace fs = std::filesystem;
@@ -13,13 +15,6 @@ namespace fs = std::filesystem;
 namespace {
 
 const fs::path source = TRNPLAN_SOURCE_DIR;
-io::Catalog catalog() {
-  return io::Catalog(source / "catalog");
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 /// A folder for one job and the files it names.
 struct Folder {
@@ -39,21 +34,16 @@ struct Folder {
 
 io::JobReading read(const std::string& text) {
   const Folder folder;
-  return io::read_job(folder.write("job.yaml", text), catalog());
+  return io::read_job(folder.write("job.yaml", text), test_catalog());
 }
 
-std::vector<Diagnostic> faults_in(const Folder& folder, const std::string& text) {
-  try {
-    io::read_job(folder.write("job.yaml", text), catalog());
-  } catch (const InputError& e) {
-    return e.faults();
-  }
-  return {};
+std::vector<Diagnostic> job_faults(const Folder& folder, const std::string& text) {
+  return faults_in([&] { io::read_job(folder.write("job.yaml", text), test_catalog()); });
 }
 
 std::vector<Diagnostic> faults_of(const std::string& text) {
   const Folder folder;
-  return faults_in(folder, text);
+  return job_faults(folder, text);
 }
 
 /// A whole job with one line replaced.
@@ -294,24 +284,24 @@ TEST_CASE("faults in what is left to the planner, with their places", "[io][job]
 
 TEST_CASE("a model from a config.json beside the job", "[io][job]") {
   const Folder folder;
-  models::Architecture a = catalog().architecture("llama3-8b");
+  models::Architecture a = test_catalog().architecture("llama3-8b");
   a.layers = 5;
   folder.write("mine/config.json", io::hf_config_json(a));
   for (const char* model : {"mine/config.json", "mine", "./mine/config.json"}) {
     CAPTURE(model);
-    const auto reading = io::read_job(folder.write("job.yaml", job(model)), catalog());
+    const auto reading = io::read_job(folder.write("job.yaml", job(model)), test_catalog());
     CHECK(reading.job.architecture.layers == 5);
     CHECK(reading.job.architecture.name == "mine");
   }
   folder.write("bad/config.json", "{\"model_type\": \"llama\"}");
-  const auto faults = faults_in(folder, job("bad", "{sequence: 0, global_batch: 8}"));
+  const auto faults = job_faults(folder, job("bad", "{sequence: 0, global_batch: 8}"));
   CHECK(faults.size() > 4);  // those of both files
 }
 
 TEST_CASE("what a job names is looked for in the files it is read with alone", "[io][job]") {
   const Folder folder;
   const fs::path outside =
-      folder.write("config.json", io::hf_config_json(catalog().architecture("llama3-8b")));
+      folder.write("config.json", io::hf_config_json(test_catalog().architecture("llama3-8b")));
   struct OneJob : io::Files {
     std::string job;
     bool has(const fs::path& path) const override { return path == "job.yaml"; }
@@ -321,10 +311,10 @@ TEST_CASE("what a job names is looked for in the files it is read with alone", "
     }
   } files;
   files.job = job();
-  CHECK(io::read_job("job.yaml", catalog(), files).job.architecture.name == "llama3-8b");
+  CHECK(io::read_job("job.yaml", test_catalog(), files).job.architecture.name == "llama3-8b");
   files.job = job(outside.string());
   CHECK_NOTHROW(io::read_hf_config(outside));
-  CHECK_THROWS_AS(io::read_job("job.yaml", catalog(), files), InputError);
+  CHECK_THROWS_AS(io::read_job("job.yaml", test_catalog(), files), InputError);
 }
 
 TEST_CASE("a cluster from neuron-ls", "[io][job]") {
@@ -332,11 +322,11 @@ TEST_CASE("a cluster from neuron-ls", "[io][job]") {
   fs::copy_file(source / "tests/io/fixtures/neuron-ls-trn1.32xlarge.txt", folder.path / "ls.txt");
   const std::string training = "{sequence: 8192, global_batch: 1024}";
   const auto reading = io::read_job(
-      folder.write("job.yaml", job("llama3-8b", training, "{neuron_ls: ls.txt, nodes: 2}")), catalog());
+      folder.write("job.yaml", job("llama3-8b", training, "{neuron_ls: ls.txt, nodes: 2}")), test_catalog());
   CHECK(reading.job.cluster.instance.name == "trn1.32xlarge");
   CHECK(reading.job.cluster.cores() == 64);
   const auto faults =
-      faults_in(folder, job("llama3-8b", training, "{neuron_ls: ls.txt, instance: trn1.2xlarge}"));
+      job_faults(folder, job("llama3-8b", training, "{neuron_ls: ls.txt, instance: trn1.2xlarge}"));
   REQUIRE(faults.size() == 1);
   CHECK(contains(faults[0].problem, "shows a trn1.32xlarge"));
 }
@@ -344,7 +334,7 @@ TEST_CASE("a cluster from neuron-ls", "[io][job]") {
 TEST_CASE("an NxDT YAML supplies training, nodes and pins", "[io][job][nxdt]") {
   const Folder folder;
   folder.write("current.yaml", hf_nxdt());
-  const auto reading = io::read_job(folder.write("job.yaml", "model: current.yaml\n"), catalog());
+  const auto reading = io::read_job(folder.write("job.yaml", "model: current.yaml\n"), test_catalog());
   const models::Job& j = reading.job;
   CHECK(j.architecture.name == "llama3-8b");
   CHECK(j.training.sequence == 8192);
@@ -360,7 +350,7 @@ TEST_CASE("an NxDT YAML supplies training, nodes and pins", "[io][job][nxdt]") {
   const std::string own =
       "model: current.yaml\ntraining: {global_batch: 512}\ncluster: {instance: trn1.32xlarge, nodes: 2}\n"
       "pin: {tensor_parallel: 8}\n";
-  const models::Job stated = io::read_job(folder.write("job.yaml", own), catalog()).job;
+  const models::Job stated = io::read_job(folder.write("job.yaml", own), test_catalog()).job;
   CHECK(stated.training.sequence == 8192);
   CHECK(stated.training.global_batch == 512);
   CHECK(stated.cluster.nodes == 2);
@@ -371,7 +361,7 @@ TEST_CASE("an NxDT YAML supplies training, nodes and pins", "[io][job][nxdt]") {
 TEST_CASE("the model an HF NxDT config trains", "[io][job][nxdt]") {
   const Folder folder;
   const auto trains = [&](const std::string& text) {
-    return io::architecture_of_nxdt(io::read_nxdt(folder.write("c.yaml", text)), catalog());
+    return io::architecture_of_nxdt(io::read_nxdt(folder.write("c.yaml", text)), test_catalog());
   };
   CHECK(trains(hf_nxdt()).architecture.name == "llama3-8b");
   CHECK(trains(hf_nxdt("x", "80", "8192")).architecture.name == "llama3-70b");
@@ -385,7 +375,7 @@ TEST_CASE("the model an HF NxDT config trains", "[io][job][nxdt]") {
   CHECK(small.architecture.vocabulary == 32000);
   CHECK(small.notes.size() == 2);
 
-  models::Architecture own = catalog().architecture("llama3-8b");
+  models::Architecture own = test_catalog().architecture("llama3-8b");
   own.vocabulary = 64000;
   folder.write("config.json", io::hf_config_json(own));
   const auto read = trains(hf_nxdt("config.json", "16"));
@@ -412,7 +402,7 @@ TEST_CASE("the model an HF NxDT config trains", "[io][job][nxdt]") {
 TEST_CASE("the model a Megatron NxDT config trains", "[io][job][nxdt]") {
   const Folder folder;
   const auto trains = [&](const std::string& text) {
-    return io::architecture_of_nxdt(io::read_nxdt(folder.write("c.yaml", text)), catalog());
+    return io::architecture_of_nxdt(io::read_nxdt(folder.write("c.yaml", text)), test_catalog());
   };
   const std::string gpt = replaced(replaced(megatron_nxdt(), "name: hf_llama", "name: megatron_gpt"),
                                    "model_source: hf", "model_source: megatron");

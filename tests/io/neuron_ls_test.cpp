@@ -1,10 +1,11 @@
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <set>
 
 #include "io/readers.h"
 #include "tests/catch.h"
+#include "tests/faults.h"
+#include "tests/models/setup.h"
 
 using namespace trnplan;
 namespace fs = std::filesystem;
@@ -12,9 +13,6 @@ namespace fs = std::filesystem;
 namespace {
 
 const fs::path source = TRNPLAN_SOURCE_DIR;
-io::Catalog catalog() {
-  return io::Catalog(source / "catalog");
-}
 fs::path bad(const char* name) {
   return source / "tests/regress/neuron-ls" / name;
 }
@@ -38,12 +36,7 @@ std::set<std::pair<int, int>> torus() {
 }
 
 std::vector<Diagnostic> faults_of(const fs::path& path, const std::string& instance = "trn1.32xlarge") {
-  try {
-    io::read_neuron_ls(path, catalog(), instance);
-  } catch (const InputError& e) {
-    return e.faults();
-  }
-  return {};
+  return faults_in([&] { io::read_neuron_ls(path, test_catalog(), instance); });
 }
 
 }  // namespace
@@ -52,7 +45,7 @@ TEST_CASE("neuron-ls of a trn1.32xlarge, table and JSON", "[io][neuron_ls]") {
   for (const char* name : {"neuron-ls-trn1.32xlarge.txt", "neuron-ls-trn1.32xlarge.json"}) {
     CAPTURE(name);
     const topology::Instance i =
-        io::read_neuron_ls(source / "tests/io/fixtures" / name, catalog(), "trn1.32xlarge");
+        io::read_neuron_ls(source / "tests/io/fixtures" / name, test_catalog(), "trn1.32xlarge");
     CHECK(i.name == "trn1.32xlarge");
     CHECK(i.chips == 16);
     CHECK(i.cores_per_chip == 2);
@@ -108,7 +101,7 @@ TEST_CASE("neuron-ls of a trn2.48xlarge tells LNC 1 from LNC 2", "[io][neuron_ls
               ", \"memory_size\": 103079215104, \"connected_to\": [" + connected + "]}";
     }
     std::ofstream(file) << json << "]";
-    const topology::Instance i = io::read_neuron_ls(file, catalog(), "trn2.48xlarge");
+    const topology::Instance i = io::read_neuron_ls(file, test_catalog(), "trn2.48xlarge");
     CHECK(i.name == (cores == 4 ? "trn2.48xlarge" : "trn2.48xlarge-lnc1"));
     CHECK(i.core.lnc == 8 / cores);
     CHECK(in_gibibytes(i.core.memory) == 96.0 / cores);

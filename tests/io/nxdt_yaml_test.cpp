@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tests/catch.h"
+#include "tests/faults.h"
 #include "tests/planner/architectures.h"
 
 using namespace trnplan;
@@ -27,12 +28,7 @@ std::string value(const std::string& text, const char* key) {
 }
 
 std::vector<Diagnostic> faults(const std::string& text) {
-  try {
-    parse(text);
-  } catch (const InputError& e) {
-    return e.faults();
-  }
-  return {};
+  return faults_in([&] { parse(text); });
 }
 
 /// The strategy of the shipped hf_llama3_8B_config.yaml on its four nodes.

@@ -4,6 +4,7 @@
 
 #include "io/catalog.h"
 #include "tests/catch.h"
+#include "tests/faults.h"
 
 using namespace trnplan;
 
@@ -20,12 +21,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 }
 
 std::vector<Diagnostic> faults_of(const std::string& text) {
-  try {
-    io::reliability_from(io::parse_document(text, "r.json"));
-  } catch (const InputError& e) {
-    return e.faults();
-  }
-  return {};
+  return faults_in([&] { io::reliability_from(io::parse_document(text, "r.json")); });
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tests/catch.h"
+#include "tests/faults.h"
 #include "tests/models/setup.h"
 
 using namespace trnplan;
@@ -29,12 +30,7 @@ io::SweepGrid grid_of(const std::string& text) {
 }
 
 std::size_t faults_of(const std::string& text) {
-  try {
-    grid_of(text);
-  } catch (const InputError& e) {
-    return e.faults().size();
-  }
-  return 0;
+  return faults_in([&] { grid_of(text); }).size();
 }
 
 }  // namespace

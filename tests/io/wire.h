@@ -1,7 +1,6 @@
 // Reads protocol buffer messages without their schema.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <stdexcept>
 #include <string>

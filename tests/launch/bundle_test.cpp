@@ -12,6 +12,7 @@
 #include "planner/judge.h"
 #include "planner/nxdt_config.h"
 #include "tests/catch.h"
+#include "tests/faults.h"
 #include "tests/models/setup.h"
 
 using namespace trnplan;
@@ -27,10 +28,6 @@ Files bundle_of(const models::Job& job, const char* strategy, launch::Target tar
 
 const std::string& text_of(const Files& files, const std::string& name) {
   return std::find_if(files.begin(), files.end(), [&](const auto& f) { return f.name == name; })->text;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 /// Files of a bundle as the disk would hold them.

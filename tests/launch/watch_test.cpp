@@ -9,6 +9,7 @@
 #include "launch/failures.h"
 #include "planner/judge.h"
 #include "tests/catch.h"
+#include "tests/faults.h"
 #include "tests/models/setup.h"
 
 using namespace trnplan;
@@ -18,10 +19,6 @@ namespace {
 
 std::string fixture(const std::string& name) {
   return io::read_text(TRNPLAN_SOURCE_DIR "/tests/launch/fixtures/" + name);
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 /// Bars of a run from step `first` to `last`, each printed twice, whose clock starts at `clock` seconds.

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "tests/catch.h"
+#include "tests/models/fabric_bed.h"
 #include "tests/models/setup.h"
 #include "topology/rank_order.h"
 
@@ -259,21 +260,8 @@ TEST_CASE("everyone to everyone: links, memory and NICs", "[models][collective]"
 // first: 4 steps of 2 MB, 0.8 ms; then 2 steps of half of the five chunks held, 20 MB, 2 ms.
 TEST_CASE("torus: rows, then columns", "[models][collective]") {
   const auto phases = [](int rows, int columns, double bytes) {
-    topology::Cluster c = Bed::make_cluster(1);
-    c.instance.chips = rows * columns;
-    c.instance.cores_per_chip = 1;
-    c.instance.torus_rows = rows;
-    c.instance.torus_columns = columns;
-    c.instance.nics = 0;
-    c.instance.links.clear();
-    std::vector<int> world;
-    for (int row = 0; row < rows; ++row) {
-      for (int column = 0; column < columns; ++column) {
-        world.push_back(row * columns + column);
-        c.instance.links.push_back({row * columns + column, row * columns + (column + 1) % columns, {}});
-        c.instance.links.push_back({row * columns + column, (row + 1) % rows * columns + column, {}});
-      }
-    }
+    const topology::Cluster c = as_torus(Bed::make_cluster(1), rows, columns);
+    const std::vector<int> world = first(rows * columns);
     const topology::ChipGraph graph(c.instance);
     const topology::Placement placement = topology::Placement::flat(c);
     const Profile profile = Bed::make_profile();

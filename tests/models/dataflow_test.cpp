@@ -6,67 +6,23 @@
 #include <algorithm>
 #include <bit>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "models/collective_algorithm.h"
 #include "tests/catch.h"
-#include "tests/models/setup.h"
+#include "tests/models/fabric_bed.h"
 
 using namespace trnplan;
 using namespace trnplan::models;
 
 namespace {
 
-constexpr Algorithm kAlgorithms[] = {
-    Algorithm::ring,  Algorithm::kangaring,    Algorithm::mesh,      Algorithm::halving_doubling,
-    Algorithm::torus, Algorithm::hierarchical, Algorithm::flat_ring, Algorithm::one_step};
 /// Pieces a rank's chunk is cut into: divisible by every number of lanes.
 constexpr int kPieces = 48;
 
 std::size_t at(int i) {
   return static_cast<std::size_t>(i);
 }
-
-std::vector<int> first(int count, int step = 1) {
-  std::vector<int> all(at(count));
-  for (int i = 0; i < count; ++i) all[at(i)] = i * step;
-  return all;
-}
-
-struct Machine {
-  topology::Cluster cluster;
-  topology::ChipGraph graph;
-  topology::Placement placement;
-  Profile profile = datasheet();
-  Fabric fabric;
-
-  explicit Machine(topology::Cluster c)
-      : cluster(std::move(c)),
-        graph(cluster.instance),
-        placement(topology::Placement::flat(cluster)),
-        fabric(cluster, graph, placement, profile) {}
-  static topology::Cluster torus(int rows, int columns, int nodes) {
-    topology::Cluster c{test_catalog().instance("trn1.32xlarge"), nodes};
-    c.instance.chips = rows * columns;
-    c.instance.cores_per_chip = 1;
-    c.instance.torus_rows = rows;
-    c.instance.torus_columns = columns;
-    c.instance.nics = 0;
-    c.instance.nic_of_chip.clear();
-    c.instance.links.clear();
-    std::set<std::pair<int, int>> links;
-    for (int row = 0; row < rows; ++row) {
-      for (int column = 0; column < columns; ++column) {
-        const int here = row * columns + column;
-        for (const int next : {row * columns + (column + 1) % columns, (row + 1) % rows * columns + column})
-          if (next != here) links.insert(std::minmax(here, next));
-      }
-    }
-    for (const auto& [a, b] : links) c.instance.links.push_back({a, b, {}});
-    return c;
-  }
-};
 
 /// The messages of one step, between ranks (node * l + member).
 struct Sent {
@@ -76,7 +32,7 @@ struct Sent {
 
 class Dataflow {
  public:
-  Dataflow(const Machine& m, const std::vector<int>& local)
+  Dataflow(const FlatBed& m, const std::vector<int>& local)
       : local_(local),
         nodes_(m.cluster.nodes),
         ranks_(nodes_ * static_cast<int>(local.size())),
@@ -295,7 +251,7 @@ bool all_pairs(const Dataflow& flow, const Description& d, double bytes, double 
   return static_cast<int>(pairs.size()) == flow.ranks() * (flow.ranks() - 1);
 }
 
-void check(const Machine& machine, const std::vector<int>& local, std::map<std::string, int>& ran) {
+void check(const FlatBed& machine, const std::vector<int>& local, std::map<std::string, int>& ran) {
   std::vector<int> ranks;
   for (int n = 0; n < machine.cluster.nodes; ++n) {
     for (const int c : local) ranks.push_back(n * machine.cluster.instance.cores() + c);
@@ -380,29 +336,17 @@ void check(const Machine& machine, const std::vector<int>& local, std::map<std::
 TEST_CASE("every algorithm carries every piece where it belongs", "[models][collective][dataflow]") {
   std::map<std::string, int> ran;
   for (const int nodes : {1, 2, 4}) {
-    // A core, both of a chip, a pair of chips, a row, one core a chip of a row, a column, three chips, two
-    // rows.
-    const Machine trn1({test_catalog().instance("trn1.32xlarge"), nodes});
-    for (const std::vector<int>& local : std::vector<std::vector<int>>{{5},
-                                                                       {0, 1},
-                                                                       {0, 8},
-                                                                       {0, 1, 2, 3},
-                                                                       {0, 2, 4, 6},
-                                                                       {0, 8, 16, 24},
-                                                                       {0, 2, 4},
-                                                                       first(8),
-                                                                       first(16)}) {
-      check(trn1, local, ran);
-    }
+    const FlatBed trn1("trn1.32xlarge", nodes);
+    for (const std::vector<int>& local : trn1_groups()) check(trn1, local, ran);
     if (nodes < 4) check(trn1, first(32), ran);
     // Four cores a chip: a chip, a pair of chips, half of a chip, one core a chip of a row, a row.
-    const Machine trn2({test_catalog().instance("trn2.48xlarge"), nodes});
+    const FlatBed trn2("trn2.48xlarge", nodes);
     for (const std::vector<int>& local :
          std::vector<std::vector<int>>{first(4), first(8), {0, 1}, first(4, 4), first(16)}) {
       check(trn2, local, ran);
     }
     for (const auto& [rows, columns] : {std::pair(4, 4), std::pair(3, 5), std::pair(2, 4), std::pair(3, 3)}) {
-      if (nodes < 4) check(Machine(Machine::torus(rows, columns, nodes)), first(rows * columns), ran);
+      if (nodes < 4) check(FlatBed(torus_cluster(rows, columns, nodes)), first(rows * columns), ran);
     }
   }
   for (const char* name :

@@ -2,12 +2,11 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <numeric>
 
 #include "models/collective.h"
 #include "sim/executor.h"
 #include "tests/catch.h"
-#include "tests/models/setup.h"
+#include "tests/models/fabric_bed.h"
 #include "tests/sim/random_flows.h"
 
 using namespace trnplan;
@@ -15,27 +14,13 @@ using namespace trnplan::models;
 
 namespace {
 
-constexpr Algorithm kAlgorithms[] = {
-    Algorithm::ring,  Algorithm::kangaring,    Algorithm::mesh,      Algorithm::halving_doubling,
-    Algorithm::torus, Algorithm::hierarchical, Algorithm::flat_ring, Algorithm::one_step};
 constexpr CollectiveOp kOps[] = {CollectiveOp::all_gather, CollectiveOp::reduce_scatter,
                                  CollectiveOp::all_reduce, CollectiveOp::all_to_all,
                                  CollectiveOp::permute,    CollectiveOp::send_recv};
 
-/// A cluster on which no node stands for another, as messages need it.
-struct Bed {
-  topology::Cluster cluster;
-  topology::ChipGraph graph;
-  topology::Placement placement;
-  Profile profile = datasheet();
-  Fabric fabric;
-
-  explicit Bed(int nodes) : Bed(topology::Cluster{test_catalog().instance("trn1.32xlarge"), nodes}) {}
-  explicit Bed(topology::Cluster c)
-      : cluster(std::move(c)),
-        graph(cluster.instance),
-        placement(topology::Placement::flat(cluster)),
-        fabric(cluster, graph, placement, profile) {}
+struct Bed : FlatBed {
+  using FlatBed::FlatBed;
+  explicit Bed(int nodes) : FlatBed("trn1.32xlarge", nodes) {}
 
   /// `local` cores of each node.
   std::vector<int> group(const std::vector<int>& local) const {
@@ -46,30 +31,6 @@ struct Bed {
     return ranks;
   }
 };
-
-/// One node of single-core chips.
-topology::Cluster torus_of(int rows, int columns) {
-  topology::Cluster c{test_catalog().instance("trn1.32xlarge"), 1};
-  c.instance.chips = rows * columns;
-  c.instance.cores_per_chip = 1;
-  c.instance.torus_rows = rows;
-  c.instance.torus_columns = columns;
-  c.instance.links.clear();
-  for (int row = 0; row < rows; ++row) {
-    for (int column = 0; column < columns; ++column) {
-      c.instance.links.push_back({row * columns + column, row * columns + (column + 1) % columns, {}});
-      c.instance.links.push_back({row * columns + column, (row + 1) % rows * columns + column, {}});
-    }
-  }
-  c.instance.nics = 0;
-  return c;
-}
-
-std::vector<int> first(int count) {
-  std::vector<int> all(static_cast<std::size_t>(count));
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
 
 std::int64_t ticks(Seconds s) {
   return to_sim_time(s).ps;
@@ -140,17 +101,9 @@ TEST_CASE("uncontended, messages and coflow agree within a tick a step, 2 to 64 
   int compared = 0;
   for (const int nodes : {1, 2, 4}) {
     const Bed bed(nodes);
-    // A chip, a pair of chips, a row, a column, three chips, two rows, the node; one core a chip of a row.
-    for (const std::vector<int>& local : std::vector<std::vector<int>>{{5},
-                                                                       {0, 1},
-                                                                       {0, 8},
-                                                                       {0, 1, 2, 3},
-                                                                       {0, 2, 4, 6},
-                                                                       {0, 8, 16, 24},
-                                                                       {0, 2, 4},
-                                                                       first(8),
-                                                                       first(16),
-                                                                       first(32)}) {
+    std::vector<std::vector<int>> groups = trn1_groups();
+    groups.push_back(first(32));
+    for (const std::vector<int>& local : groups) {
       const int ranks = nodes * static_cast<int>(local.size());
       if (ranks < 2 || ranks > 64) continue;
       for (const CollectiveOp op : kOps) {
@@ -171,7 +124,7 @@ TEST_CASE("uncontended, messages and coflow agree within a tick a step, 2 to 64 
 
 TEST_CASE("a torus of single-core chips, every algorithm", "[models][collective][differential]") {
   for (const auto& [rows, columns] : {std::pair(4, 4), std::pair(3, 5)}) {
-    const Bed bed(torus_of(rows, columns));
+    const Bed bed(torus_cluster(rows, columns));
     for (const CollectiveOp op : kOps) {
       for (const Algorithm a : kAlgorithms) {
         for (const double bytes : {0.0, 6e6}) {

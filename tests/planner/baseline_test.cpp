@@ -1,8 +1,6 @@
 // What one runs today beside the winner.
 #include "planner/baseline.h"
 
-#include <algorithm>
-
 #include "io/nxdt_yaml.h"
 #include "planner/judge.h"
 #include "tests/catch.h"

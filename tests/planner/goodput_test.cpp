@@ -2,11 +2,11 @@
 
 #include <cmath>
 #include <stdexcept>
-#include <vector>
 
 #include "io/reliability.h"
 #include "tests/catch.h"
 #include "tests/models/setup.h"
+#include "tests/planner/reliability.h"
 
 using namespace trnplan;
 using namespace trnplan::planner;
@@ -14,18 +14,6 @@ using namespace trnplan::planner;
 namespace {
 
 using P = ReliabilityParameter;
-
-/// Round numbers: M = 86400 / (10 x 0.1) = 1 day, a checkpoint of 100 GB at 1 GB/s.
-Reliability simple() {
-  Reliability r;
-  const std::pair<P, double> medians[] = {{P::failure_rate, 0.1}, {P::detection, 100},
-                                          {P::replacement, 500},  {P::replacement_share, 0.5},
-                                          {P::restart, 200},      {P::manual_response, 7200},
-                                          {P::manual_share, 0.1}, {P::storage_throughput, 1e9},
-                                          {P::load_ratio, 2},     {P::asynchronous_stall, 1}};
-  for (const auto& [p, median] : medians) r.value(p) = {median, 0, "test"};
-  return r;
-}
 
 RunShape run_of(Recovery recovery = Recovery::automatic, bool asynchronous = false) {
   RunShape run;
@@ -60,16 +48,16 @@ const Reliability& shipped() {
 }  // namespace
 
 TEST_CASE("what a recovery is made of", "[planner][goodput]") {
-  const FailureModel automatic = failure_model(simple(), run_of());
+  const FailureModel automatic = failure_model(round_numbers(), run_of());
   CHECK(automatic.mtbf.value == Approx(86400));
   CHECK(automatic.stall.value == Approx(100));
   CHECK(automatic.unsafe.value == 0);
   // 100 detection + 200 restart + 2 x 100 load, and 0.5 x 500 and 0.1 x 7200 on average
   CHECK(automatic.recovery.value == Approx(500));
   CHECK(automatic.mean_recovery().value == Approx(500 + 250 + 720));
-  const FailureModel manual = failure_model(simple(), run_of(Recovery::manual));
+  const FailureModel manual = failure_model(round_numbers(), run_of(Recovery::manual));
   CHECK(manual.mean_recovery().value == Approx(200 + 200 + 7200));
-  const FailureModel background = failure_model(simple(), run_of(Recovery::automatic, true));
+  const FailureModel background = failure_model(round_numbers(), run_of(Recovery::automatic, true));
   CHECK(background.stall.value == Approx(1));
   CHECK(background.unsafe.value == Approx(100));
 }
@@ -91,7 +79,7 @@ TEST_CASE("Young's and Daly's intervals", "[planner][goodput]") {
 }
 
 TEST_CASE("checkpoints are whole steps apart", "[planner][goodput]") {
-  const FailureModel m = failure_model(simple(), run_of());
+  const FailureModel m = failure_model(round_numbers(), run_of());
   for (const double step : {1.0, 10.0, 700.0, 5000.0, 1e6}) {
     CAPTURE(step);
     const int steps = best_steps(m, Seconds(step));
@@ -100,7 +88,7 @@ TEST_CASE("checkpoints are whole steps apart", "[planner][goodput]") {
     if (steps > 1) CHECK(goodput(m, steps * Seconds(step)) >= goodput(m, (steps - 1) * Seconds(step)));
   }
   // While a checkpoint is being written (100 s) the next one has to wait.
-  const FailureModel background = failure_model(simple(), run_of(Recovery::automatic, true));
+  const FailureModel background = failure_model(round_numbers(), run_of(Recovery::automatic, true));
   FailureModel quick = background;
   quick.stall = Seconds(1e-6);  // the best interval would be 0.4 s
   CHECK(best_interval(quick).value == Approx(100));
@@ -124,7 +112,7 @@ TEST_CASE("simulated runs agree with the closed form", "[planner][goodput]") {
   for (const Recovery recovery : {Recovery::automatic, Recovery::manual}) {
     for (const double rate : {0.01, 0.1, 1.0}) {
       CAPTURE(rate);
-      Reliability r = simple();
+      Reliability r = round_numbers();
       r.value(P::failure_rate).median = rate;
       const FailureModel m = failure_model(r, run_of(recovery));
       const Seconds tau(1000);
@@ -140,7 +128,7 @@ TEST_CASE("simulated runs agree with the closed form", "[planner][goodput]") {
 }
 
 TEST_CASE("asynchronous checkpoints agree with the closed form over long runs", "[planner][goodput]") {
-  Reliability r = simple();
+  Reliability r = round_numbers();
   r.value(P::failure_rate).median = 1;  // M = 2.4 h
   const FailureModel m = failure_model(r, run_of(Recovery::automatic, true));
   const Seconds tau(400), work(100 * 86400);
@@ -160,7 +148,7 @@ TEST_CASE("asynchronous checkpoints agree with the closed form over long runs", 
 // What was being written when a failure came is lost, which shows where failures are about as frequent as
 // checkpoints: M = 720 s.
 TEST_CASE("asynchronous checkpoints under frequent failures", "[planner][goodput]") {
-  Reliability r = simple();
+  Reliability r = round_numbers();
   r.value(P::failure_rate).median = 12;
   r.value(P::manual_share).median = 1e-9;
   const FailureModel m = failure_model(r, run_of(Recovery::automatic, true));
@@ -172,7 +160,8 @@ TEST_CASE("asynchronous checkpoints under frequent failures", "[planner][goodput
 }
 
 TEST_CASE("intervals shorter than a write agree nearly", "[planner][goodput]") {
-  const FailureModel m = failure_model(simple(), run_of(Recovery::automatic, true));  // w = 100 s, M = 1 day
+  const FailureModel m =
+      failure_model(round_numbers(), run_of(Recovery::automatic, true));  // w = 100 s, M = 1 day
   const Seconds tau(20), work(20 * 86400);
   const auto [mean, error] =
       over_seeds(30, [&](std::uint64_t seed) { return simulate_run(m, tau, work, seed).goodput; });
@@ -194,7 +183,7 @@ TEST_CASE("a slow write delays the next asynchronous checkpoint", "[planner][goo
 }
 
 TEST_CASE("a seed gives one run", "[planner][goodput]") {
-  const FailureModel m = failure_model(simple(), run_of());
+  const FailureModel m = failure_model(round_numbers(), run_of());
   const auto wall = [&](std::uint64_t seed) {
     return simulate_run(m, Seconds(1000), Seconds(1e7), seed).wall.value;
   };
@@ -203,7 +192,7 @@ TEST_CASE("a seed gives one run", "[planner][goodput]") {
 }
 
 TEST_CASE("the interval holds the closed form and grows with what is not known", "[planner][goodput]") {
-  Reliability r = simple();
+  Reliability r = round_numbers();
   const GoodputEstimate sure = estimate_goodput(r, run_of());
   CHECK(sure.goodput_90.low < sure.goodput);
   CHECK(sure.goodput < sure.goodput_90.high);
@@ -216,7 +205,7 @@ TEST_CASE("the interval holds the closed form and grows with what is not known",
 }
 
 TEST_CASE("hopeless clusters give no progress, not an endless simulation", "[planner][goodput]") {
-  Reliability r = simple();
+  Reliability r = round_numbers();
   r.value(P::failure_rate).median = 1e4;  // a failure every 0.9 s, recoveries of 500 s
   const GoodputEstimate e = estimate_goodput(r, run_of());
   CHECK(e.goodput < 1e-6);
@@ -224,17 +213,17 @@ TEST_CASE("hopeless clusters give no progress, not an endless simulation", "[pla
 }
 
 TEST_CASE("the failure rate behind an uptime", "[planner][goodput]") {
-  Reliability r = simple();
+  Reliability r = round_numbers();
   r.value(P::replacement_share).median = 1e-12;
   r.value(P::manual_share).median = 1e-12;
   // Then R is 500 s and U = exp(-500 x nodes x rate / 86400).
   const double rate = implied_failure_rate(0.99, r, run_of());
   CHECK(rate == Approx(-std::log(0.99) / 500 * 86400 / 10).epsilon(1e-6));
   for (const double truth : {0.001, 0.05, 2.0}) {
-    r = simple();
+    r = round_numbers();
     r.value(P::failure_rate).median = truth;
     const double up = uptime(failure_model(r, run_of()));
-    CHECK(implied_failure_rate(up, simple(), run_of()) == Approx(truth).epsilon(1e-6));
+    CHECK(implied_failure_rate(up, round_numbers(), run_of()) == Approx(truth).epsilon(1e-6));
   }
   CHECK_THROWS_AS(implied_failure_rate(1, r, run_of()), std::invalid_argument);
   CHECK_THROWS_AS(implied_failure_rate(0, r, run_of()), std::invalid_argument);

@@ -2,7 +2,6 @@
 // fix.
 #include <algorithm>
 #include <initializer_list>
-#include <set>
 
 #include "planner/nxdt_config.h"
 #include "tests/catch.h"

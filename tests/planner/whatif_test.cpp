@@ -1,10 +1,10 @@
 #include "planner/whatif.h"
 
-#include <cmath>
 #include <map>
 
 #include "tests/catch.h"
 #include "tests/models/setup.h"
+#include "tests/planner/reliability.h"
 
 using namespace trnplan;
 using namespace trnplan::planner;
@@ -14,15 +14,12 @@ namespace {
 using P = ReliabilityParameter;
 
 /// Certain, and easy by hand: no load, no person; a failure of any node in 1 / (0.01 x nodes) days.
-Reliability certain() {
-  Reliability r;
-  const std::pair<P, double> medians[] = {{P::failure_rate, 0.01}, {P::detection, 100},
-                                          {P::replacement, 500},   {P::replacement_share, 1e-9},
-                                          {P::restart, 200},       {P::manual_response, 7200},
-                                          {P::manual_share, 1e-9}, {P::storage_throughput, 1e12},
-                                          {P::load_ratio, 1e-9},   {P::asynchronous_stall, 1}};
-  for (const auto& [p, median] : medians) r.value(p) = {median, 0, "test"};
-  return r;
+Reliability easy() {
+  return certain(round_numbers(), {{P::failure_rate, 0.01},
+                                   {P::replacement_share, 1e-9},
+                                   {P::manual_share, 1e-9},
+                                   {P::storage_throughput, 1e12},
+                                   {P::load_ratio, 1e-9}});
 }
 
 models::Job small_job(int nodes = 4) {
@@ -61,7 +58,7 @@ SearchFunction machine(std::map<int, double> rates, std::vector<models::Job>* as
 }
 
 WhatIfResult ask(const WhatIfQuestion& q, const SearchFunction& search, models::Job job = small_job()) {
-  return whatif(job, q, datasheet(), certain(), search);
+  return whatif(job, q, datasheet(), easy(), search);
 }
 
 /// 4 nodes 100,000 tokens/s, 8 nodes 150,000, 16 nodes 200,000: a doubling costs more each time.
@@ -194,7 +191,7 @@ TEST_CASE("the chance of keeping a deadline", "[planner][whatif]") {
 }
 
 TEST_CASE("failures that come faster than a checkpoint leave no plan", "[planner][whatif]") {
-  Reliability r = certain();
+  Reliability r = easy();
   r.value(P::failure_rate).median = 1e7;
   const WhatIfResult result = whatif(small_job(), question({4}), datasheet(), r, machine(slowing));
   CHECK_FALSE(result.points[0].plan);
@@ -203,8 +200,7 @@ TEST_CASE("failures that come faster than a checkpoint leave no plan", "[planner
 }
 
 TEST_CASE("with the real search: a model that needs more nodes says so", "[planner][whatif]") {
-  const WhatIfResult r =
-      whatif(job_of("llama3-70b", 1, 8192, 1024), question({1, 16}), datasheet(), certain());
+  const WhatIfResult r = whatif(job_of("llama3-70b", 1, 8192, 1024), question({1, 16}), datasheet(), easy());
   CHECK_FALSE(r.points[0].plan);
   CHECK(r.points[0].why.find("memory: ") == 0);
   REQUIRE(r.points[1].plan);
@@ -218,9 +214,9 @@ TEST_CASE("asynchronous checkpoints that a node's host cannot hold are remarked"
   WhatIfQuestion q = question({2, 32});
   models::Job job = job_of("llama2-70b", 32, 4096, 1024);
   const SearchFunction search = machine({{2, 1e5}, {32, 1e5}});
-  CHECK(whatif(job, q, datasheet(), certain(), search).points[0].remark.empty());
+  CHECK(whatif(job, q, datasheet(), easy(), search).points[0].remark.empty());
   q.asynchronous = true;
-  const WhatIfResult r = whatif(job, q, datasheet(), certain(), search);
+  const WhatIfResult r = whatif(job, q, datasheet(), easy(), search);
   CHECK(r.points[0].remark.find("GiB on the host") != std::string::npos);
   CHECK(r.points[1].remark.empty());
 }

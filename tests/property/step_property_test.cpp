@@ -1,5 +1,4 @@
 // Properties that need no expected number, on random small jobs. The seed is printed with every failure.
-#include <algorithm>
 #include <cmath>
 #include <map>
 

@@ -1,7 +1,6 @@
 #include "sim/executor.h"
 
 #include <bit>
-#include <numeric>
 #include <set>
 #include <stdexcept>
 #include <thread>

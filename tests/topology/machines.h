@@ -21,7 +21,7 @@ inline Instance torus_4x4() {
   i.link_per_direction = gigabytes_per_second(50);
   i.torus_rows = i.torus_columns = 4;
   i.nics = 8;
-  i.nic = gigabits_per_second(100);
+  i.nic = gigabytes_per_second(12.5);
   for (int chip = 0; chip < 16; ++chip) i.nic_of_chip.push_back(chip / 2);
   i.core.dma = gigabytes_per_second(272);
   i.core.memory = gibibytes(16);

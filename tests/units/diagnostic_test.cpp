@@ -14,6 +14,8 @@ TEST_CASE("control characters of a hostile file do not reach the terminal", "[un
   const std::string text = to_string({{"a\033[2Jb", 1, 1}, "k\n", "p\r\x07", ""});
   CHECK(text == "a?[2Jb:1:1: k?: p??");
   CHECK(printable(std::string(300, 'x')).size() == 203);
+  CHECK(in_quotes("a\nb") == "\"a?b\"");
+  CHECK(in_quotes("abcd", 2) == "\"ab...\"");
 }
 
 TEST_CASE("an error carries every fault", "[units]") {

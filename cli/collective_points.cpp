@@ -1,0 +1,160 @@
+#include "cli/collective_points.h"
+
+#include <filesystem>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/context.h"
+
+namespace trnplan::cli {
+
+using calibrate::MeasuredCollective;
+
+namespace {
+
+CollectiveReading take_points(const std::vector<MeasuredCollective>& points, const PointOptions& o,
+                              const std::string& file) {
+  if (!o.op.empty() || o.ranks > 0 || o.nodes > 0) {
+    remark(file + ": each point says its own operation and ranks: --op, --ranks, --nodes do not apply");
+  }
+  CollectiveReading r;
+  r.kind = "published points";
+  r.points = points;
+  r.rows = points.size();
+  std::set<std::string> builds;
+  for (const MeasuredCollective& p : r.points) builds.insert(p.build);
+  const std::string known = fmt::format("{}", fmt::join(builds, ", "));
+  if (o.build.empty() && builds.size() > 1) {
+    throw InputError({{file, 0, 0},
+                      "build",
+                      "its points come from several builds, which differ in speed",
+                      "choose one with --build: " + known});
+  }
+  if (!o.build.empty() && !builds.contains(o.build)) {
+    throw InputError({{file, 0, 0},
+                      "--build",
+                      "no point is of build \"" + printable(o.build, 40) + "\"",
+                      "choose one of: " + known});
+  }
+  std::erase_if(r.points,
+                [&](const MeasuredCollective& p) { return !o.build.empty() && p.build != o.build; });
+  for (const MeasuredCollective& p : r.points) r.marks.insert("build " + p.build);
+  return r;
+}
+
+/// Whether the command of a table says something else than the options.
+bool overrules(const calibrate::NccomTable& table, const calibrate::NccomCommand& stated) {
+  const bool op = !stated.op.empty() && stated.op != table.op;
+  return op || (stated.ranks && stated.ranks != table.ranks) || (stated.nodes && stated.nodes != table.nodes);
+}
+
+std::string place(const SourcePos& at) {
+  return at.line > 0 ? fmt::format("{}:{}", at.file, at.line) : at.file;
+}
+
+void mark_build(const calibrate::NccomTable& table, CollectiveReading& r) {
+  if (!table.time_heading.empty()) {
+    r.marks.insert(table.time_heading == "time(us)" ? "heading time(us)" : "heading time:...(us)");
+  }
+  if (table.printed_giga) r.marks.insert(*table.printed_giga == 1e9 ? "GB of 10^9" : "GB of 2^30");
+}
+
+CollectiveReading take_tables(const std::vector<calibrate::NccomTable>& tables, const PointOptions& o,
+                              const std::string& file) {
+  if (!o.build.empty()) {
+    remark(file + ": --build chooses among the points of a CSV; this file does not say its build");
+  }
+  const calibrate::NccomCommand stated = stated_command(o);
+  CollectiveReading r;
+  for (const calibrate::NccomTable& table : tables) {
+    for (const Diagnostic& warning : table.warnings) remark(warning);
+    r.rows += table.rows.size();
+    mark_build(table, r);
+    if (!table.command.empty() && overrules(table, stated)) {
+      remark(fmt::format("{}: its command is taken, not --op, --ranks, --nodes: {}", place(table.at),
+                         printable(table.command, 200)));
+    }
+    const auto points = calibrate::points_of(table, std::filesystem::path(file).filename().string());
+    if (!table.partners.empty()) {
+      r.skipped.push_back(
+          {table.at, "",
+           table.partners + " says who talks to whom, so its rows are not of one group of all ranks",
+           "give a table of nccom-test without that option"});
+    } else if (table.op.empty() || !table.ranks) {
+      r.skipped.push_back({table.at, "",
+                           table.op.empty() ? "nothing says which operation this table is of"
+                                            : "nothing says how many ranks ran this table",
+                           "give it with its command line, or state --op, --ranks and --nodes"});
+    } else if (points.empty()) {
+      r.skipped.push_back({table.at, "",
+                           "no row of this table can be used: they failed or contradict themselves",
+                           "run nccom-test again, and give its output unchanged"});
+    }
+    r.points.insert(r.points.end(), points.begin(), points.end());
+  }
+  r.kind = fmt::format("rows of {} nccom-test table{}", tables.size(), tables.size() == 1 ? "" : "s");
+  return r;
+}
+
+}  // namespace
+
+calibrate::NccomCommand stated_command(const PointOptions& o) {
+  calibrate::NccomCommand command;
+  command.op = calibrate::canonical_op(o.op);
+  if (o.ranks > 0) command.ranks = o.ranks;
+  if (o.nodes > 0) command.nodes = o.nodes;
+  return command;
+}
+
+CollectiveReading take_file(const LogFile& file, const PointOptions& o) {
+  const calibrate::Detected& content = file.content;
+  for (const Diagnostic& left_out : content.skipped) remark(left_out);
+  CollectiveReading r;
+  if (!content.points.empty()) {
+    r = take_points(content.points, o, file.path);
+  } else if (!content.tables.empty()) {
+    r = take_tables(content.tables, o, file.path);
+  }
+  r.name = std::filesystem::path(file.path).filename().string();
+  return r;
+}
+
+void doubt_builds(const std::vector<CollectiveReading>& all) {
+  std::set<std::string> marks, headings, units, builds;
+  bool csv = false, table = false;
+  for (const CollectiveReading& r : all) {
+    for (const std::string& m : r.marks) {
+      (m.starts_with("heading") ? headings : m.starts_with("GB") ? units : builds).insert(m);
+    }
+    (r.kind == "published points" ? csv : table) |= !r.points.empty();
+  }
+  if (headings.size() < 2 && units.size() < 2 && builds.size() < 2 && !(csv && table)) return;
+  marks.insert(headings.begin(), headings.end());
+  marks.insert(units.begin(), units.end());
+  marks.insert(builds.begin(), builds.end());
+  remark(
+      fmt::format("the tables may come from different builds ({}): launch differs by build, and the fit has "
+                  "one; fit them apart if so",
+                  fmt::join(marks, ", ")));
+}
+
+std::vector<Diagnostic> reasons_of(const std::vector<calibrate::LeftOut>& left_out) {
+  std::vector<Diagnostic> all;
+  std::map<std::string, std::pair<std::size_t, int>> known;  // reason -> index, count
+  for (const calibrate::LeftOut& l : left_out) {
+    const auto [it, fresh] = known.try_emplace(l.reason, all.size(), 0);
+    ++it->second.second;
+    if (fresh) all.push_back({l.point.at, "", l.reason, l.fix});
+  }
+  for (const auto& [reason, entry] : known) {
+    const int more = entry.second - 1;
+    if (more > 0) {
+      all[entry.first].problem += fmt::format(" ({} more point{} likewise)", more, more == 1 ? "" : "s");
+    }
+  }
+  return all;
+}
+
+}  // namespace trnplan::cli

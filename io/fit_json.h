@@ -1,0 +1,22 @@
+// What fits found, as JSON for scripts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "calibrate/collective_fit.h"
+#include "calibrate/run_jobs.h"
+#include "calibrate/step_fit.h"
+
+namespace trnplan::io {
+
+/// {"schema_version", "profile", "prior", "parameters": [...], "stacks": [...], "configurations": {...},
+/// "left_out": [...], "summary": {...}}; see docs/json.md. Ends in a newline.
+std::string step_fit_json(const calibrate::StepFit& fit, const std::vector<calibrate::ExcludedRun>& left_out);
+
+/// {"schema_version", "profile", "instance", "parameters": [...], "rows": [...], "left_out": [...],
+/// "summary": {...}}; see docs/json.md.
+std::string collective_fit_json(const calibrate::CollectiveFit& fit,
+                                const std::vector<calibrate::LeftOut>& left_out, const std::string& instance);
+
+}  // namespace trnplan::io
