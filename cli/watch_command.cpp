@@ -20,6 +20,7 @@
 #include "io/evidence.h"
 #include "io/plan_file.h"
 #include "io/profile_json.h"
+#include "io/profile_reader.h"
 #include "io/sha256.h"
 #include "io/watch_json.h"
 #include "launch/process.h"

@@ -1,6 +1,7 @@
 #include "io/evidence.h"
 
 #include "io/catalog.h"
+#include "io/profile_reader.h"
 #include "tests/catch.h"
 
 using namespace trnplan;
