@@ -108,6 +108,7 @@ elif [[ -n "${{OMPI_COMM_WORLD_RANK:-}}" ]]; then
 elif [[ -n "${{PET_RDZV_BACKEND:-}}" ]]; then
   node=${{HOSTNAME##*-}}   # torchrun reads PET_* and finds the others by itself
   rendezvous=(--rdzv_conf=timeout=1800)
+  export FI_EFA_ENABLE_SHM_TRANSFER=1
 elif ((nodes == 1)); then
   node=0
   master=localhost

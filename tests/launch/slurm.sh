@@ -51,6 +51,17 @@ run 0 plan "$work/job.yaml" --top 1 --profile "$work/mine.json"
 run 2 watch 4711 --once
 check 'an unknown job is said to be unknown' grep -q 'Slurm does not know this job' "$err"
 
+# Without trnplan: the folder's own script.
+plan alone
+code=0
+STAND_IN_STEP=100 bash "$work/alone/submit.sh" >"$out" 2>"$err" || code=$?
+check "submit.sh exits $code" test "$code" -eq 0
+train=$(id_of train)
+check 'its training job ends' within 300 is "$train" COMPLETED
+run 0 launch "$work/alone"
+prints 'already submitted'
+prints "train $train"
+
 # The story of examples/close-the-loop: 30 steps that take 30 % longer than the example's plan says.
 predicted=$("$trnplan" plan "$source/examples/close-the-loop/job.yaml" --top 1 --format json 2>/dev/null | sed -n 's/.*"step_seconds": *\([0-9]*\).*/\1/p' | head -n 1)
 code=0

@@ -45,6 +45,14 @@ sweep 3 "$work/other.yaml" --out "$work/parts" --collect
 head -c 30 "$work/here/point-000000.csv" >"$work/parts/point-000000.csv"
 sweep 3 "$work/grid.yaml" --out "$work/parts" --collect
 
+# Nor those of a profile that differs in anything.
+limits='"mesh_below": {"value": %d, "unit": "B", "source": "test"}'
+# shellcheck disable=SC2059
+for bytes in 1024 2048; do printf "{\"name\": \"mine\", \"base\": \"trn1\", \"parameters\": {}, \"algorithms\": {$limits}}\n" "$bytes" >"$work/$bytes.json"; done
+sweep 0 "$work/grid.yaml" --out "$work/mine" --profile "$work/1024.json"
+sweep 0 "$work/grid.yaml" --out "$work/mine" --profile "$work/1024.json" --collect
+sweep 3 "$work/grid.yaml" --out "$work/mine" --profile "$work/2048.json" --collect
+
 printf 'job: job.yaml\ntokens: 1T\nnode: [1]\ninstances: [trn1.32xlarg]\nglobal_batch: [0]\n' >"$work/bad.yaml"
 sweep 2 "$work/bad.yaml"
 check 'every fault of a grid is told' test "$(grep -c '^  fix:' "$err")" -eq 3
