@@ -17,6 +17,7 @@
 #include "calibrate/step_fit.h"
 #include "cli/commands.h"
 #include "cli/context.h"
+#include "cli/evidence.h"
 #include "cli/options.h"
 #include "cli/plan_text.h"
 #include "io/atomic_write.h"
@@ -318,19 +319,20 @@ int run(const Options& o) {
 
   ProgressBar bar;
   const auto start = std::chrono::steady_clock::now();
-  const planner::SearchResult result = planner::search(job, profile,
-                                                       {.top = o.top,
-                                                        .allow_doubtful = o.allow_doubtful,
-                                                        .fit_probability = o.fit_probability,
-                                                        .threads = o.threads,
-                                                        .time_limit = Seconds(o.time_limit),
-                                                        .stop = &Interruption::flag(),
-                                                        .progress = std::ref(bar)});
+  planner::SearchResult result = planner::search(job, profile,
+                                                 {.top = o.top,
+                                                  .allow_doubtful = o.allow_doubtful,
+                                                  .fit_probability = o.fit_probability,
+                                                  .threads = o.threads,
+                                                  .time_limit = Seconds(o.time_limit),
+                                                  .stop = &Interruption::flag(),
+                                                  .progress = std::ref(bar)});
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
   bar.clear();
   const bool interrupted = Interruption::flag();
   check_result(job, result, profile, o);
   remark_result(result, catalog, profile, job);
+  tell_evidence(result, load_evidence(o.common), job);
 
   const planner::Plan* winner = result.plans.empty() ? nullptr : &result.plans.front();
   std::optional<planner::Baseline> baseline;

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "models/evidence.h"
+#include "models/belief.h"
 #include "models/spread.h"
 
 namespace trnplan::models {

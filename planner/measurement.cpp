@@ -11,7 +11,7 @@
 #include "models/collective_timing.h"
 #include "models/collective_use.h"
 #include "models/compare.h"
-#include "models/evidence.h"
+#include "models/belief.h"
 #include "models/spread.h"
 #include "topology/chip_graph.h"
 

@@ -1,6 +1,6 @@
 // How sure a ranking is, and which measurement would make it surer.
 //
-// Preposterior analysis (models/evidence.h) of the first two plans. Not known are, as logarithms around what
+// Preposterior analysis (models/belief.h) of the first two plans. Not known are, as logarithms around what
 // was predicted:
 //   theta    parameters and stacks, with the profile's covariance
 //   shared   a stack that the profile does not know, the same for every run (stack_spread, release_spread)

@@ -84,7 +84,7 @@ TEST_CASE("other targets have no YAML, and refuse what they lack", "[launch]") {
   const auto nxd = launch::Target::nxd;
   const Files files = pair.files(runs(1, 1, 1), {"job.yaml", "trn1", {}}, nxd);
   CHECK(find(files, "measure-1", "nxdt.yaml") == nullptr);
-  CHECK(contains(find(files, "measure-1", "node_run.sh")->text, "--max_steps\" \"11\""));
+  CHECK(contains(find(files, "measure-1", "node_run.sh")->text, "steps=${TRAIN_ITERS:-11}\n"));
   pair.second = pair.plan("tp=8,recompute=LlamaMLP");
   CHECK_THROWS_AS(pair.files(runs(1, 1, 1), {"job.yaml", "trn1", {}}, nxd), std::invalid_argument);
 }

@@ -26,6 +26,7 @@ check 'plan nxd' plan nxd --target nxd
 job llama3-8b 64 "$full"
 check 'plan 64 nodes' plan large
 job llama2-7b 1 "$full, flash_attention: false"
+sed -i 's/global_batch: 64/&, precision: bf16SR/' "$work/job.yaml"
 check 'plan nemo-megatron' plan nemo --target nemo-megatron
 # Two plans that nothing tells apart; their folder and job hold what a shell would run.
 sly="$work/sly \$(touch $work/pwned) 'job'"
@@ -85,6 +86,21 @@ check 'nothing of it was run by a shell' test ! -e "$work/pwned"
 check 'values are asked for' bash -c '! "$@" && grep -q setup_env.sh "$0"' "$work/check" bash "$odd/plan/node_run.sh" "$odd/plan" train
 check 'MPI: rank and master' run train OMPI_COMM_WORLD_RANK=3 MASTER_ADDR=first
 check 'MPI: node rank' grep -qx -e '--node_rank=3' "$work/arguments"
+
+# Targets whose scripts count steps by their flags: few while compiling, those asked for in a smoke test.
+mkdir -p "$odd/code/examples/training/llama/tp_pp_llama_hf_pretrain" "$odd/code/nemo/examples/nlp/language_modeling"
+steps_of() {  # steps_of FOLDER MODE: what the stand-in of torchrun was told
+  env -u SLURM_JOB_ID TRNPLAN_VENV="$odd/venv" TRNPLAN_CODE="$odd/code" TRNPLAN_DATA="$odd/data" ARGUMENTS="$work/arguments" \
+    TRNPLAN_SMOKE_STEPS=7 bash "$work/$1/node_run.sh" "$work/$1" "$2" >/dev/null
+  grep -A 1 -E '^(--max_steps|trainer.max_steps=.*)$' "$work/arguments" | sed 's/.*=//' | grep -m 1 '^[0-9]'
+}
+for target in nxd nemo; do
+  check "$target: ten steps while compiling" test "$(steps_of $target compile)" = 10
+  check "$target: few in a smoke test" test "$(steps_of $target smoke)" = 7
+  check "$target: all of them in training" test "$(steps_of $target train)" = 10000
+done
+check 'nemo: stochastic rounding' grep -qx 'NEURON_RT_STOCHASTIC_ROUNDING_EN=1' "$work/arguments.env"
+check 'nemo: compiler flags are one value' grep -qx 'NEURON_CC_FLAGS=--model-type transformer --enable-mixed-precision-accumulation' "$work/arguments.env"
 
 # Slurm: the first node of the step's own list; 64 nodes copy the graphs to each node's volume.
 printf '#!/bin/bash\n[[ "$*" == "show hostnames n[7-9]" ]] && printf "n7\\nn8\\nn9\\n"\n' >"$odd/venv/bin/scontrol"
@@ -148,7 +164,7 @@ measure() {  # measure FOLDER
 moved="$work/moved \"pair\""
 mv "$work/pair" "$moved"
 check 'measure.sh runs both plans and plans again' measure "${moved##*/}"
-cp "$work/out" "$work/measured.out"
+cp "$work/check" "$work/measured.out"
 check 'each has run' test -e "$moved/measure-1-run-1/done" -a -e "$moved/measure-2-run-1/done"
 check 'a run is short' grep -q 'max_steps: 11$' "$moved/measure-1-run-1/nxdt.yaml"
 check 'every step is logged' grep -q 'log_every_n_steps: 1$' "$moved/measure-2/nxdt.yaml"
@@ -161,7 +177,7 @@ lines=$(wc -l <"$work/measured.sbatch")
 check 'a second call runs nothing' measure "${moved##*/}"
 check 'nothing was submitted' test "$lines" = "$(wc -l <"$work/measured.sbatch")"
 check 'measure.sh runs nccom-test and plans again' measure tables
-cp "$work/out" "$work/measured.out"
+cp "$work/check" "$work/measured.out"
 check 'the table names its command' grep -q '^nccom-test -r [0-9]* -N [12] -b [0-9]* -e 1073741824 -f 4 -d bf16 all[rg]' "$work/tables/measured-tables.out"
 check 'the catalogue joins the fit' grep -q 'nccom-test points*; ' "$work/measured.out"
 check 'it plans with the fit' grep -q '^Winner: ' "$work/measured.out"

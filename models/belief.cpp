@@ -1,4 +1,4 @@
-#include "models/evidence.h"
+#include "models/belief.h"
 
 #include <algorithm>
 #include <cmath>
