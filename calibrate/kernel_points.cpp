@@ -17,6 +17,7 @@ namespace {
 /// Above what any tensor of one core has: its 16 GiB of HBM hold fewer elements along one side, or in all.
 constexpr double kMostSide = 1e9, kMostInAll = 1e13;
 constexpr double kMostSeconds = 86400;  ///< a day, as calibrate/neuron_profile.cpp
+constexpr double kLeastSeconds = 1e-9;  ///< some cycles of a core
 constexpr std::size_t kMostText = 400;
 constexpr std::string_view kDtype = "dtype", kCausal = "causal", kBatch = "batch";
 
@@ -182,8 +183,8 @@ double seconds_of(CsvReader& csv) {
     if (csv.text("device_us").empty()) csv.fault("device_us", "not stated", "a measurement needs it");
     return 0;
   }
-  if (*time == 0 || *time * kMicro > kMostSeconds) {
-    csv.fault("device_us", "is no time of a kernel", "give the microseconds of one call, more than 0");
+  if (*time * kMicro < kLeastSeconds || *time * kMicro > kMostSeconds) {
+    csv.fault("device_us", "is no time of a kernel", "give the microseconds of one call");
   }
   return *time * kMicro;
 }
@@ -270,6 +271,10 @@ std::optional<MeasuredKernel> measured_kernel(const std::vector<DeviceSample>& d
                  "give a file with the profile of the kernel alone");
   }
   const DeviceSample& device = devices.front();
+  if (device.seconds < kLeastSeconds) {
+    return fault(device.at, fmt::format("{:.3g} s is no time of a kernel", device.seconds),
+                 "give the profile as the tool wrote it");
+  }
   if (device.collective_seconds.value_or(0) > 0) {
     return fault(device.at, "the graph holds collectives, so it is no kernel of one core",
                  "profile the kernel alone");

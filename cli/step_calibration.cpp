@@ -160,9 +160,11 @@ StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profil
                        [&](calibrate::MappedRuns& runs) { add_samples(inputs, runs); });
   for (const models::MeasuredRun& run : inputs.runs) {
     if (run.kind != "kernel") continue;
+    const bool complete = run.quality == "A" || run.quality == "B";
     out.data->runs.excluded.push_back(
-        {run.id, fmt::format("a kernel of quality {}: machine, shapes or dtype are not stated",
-                             run.quality.empty() ? "not stated" : run.quality)});
+        {run.id, complete ? "a kernel: give it in a table of kernels, which has shapes and dtype"
+                          : "a kernel of quality " + (run.quality.empty() ? "not stated" : run.quality) +
+                                ": machine, shapes or dtype are missing"});
   }
   if (out.data->runs.steps.empty() && inputs.kernels.empty()) {
     const auto& excluded = out.data->runs.excluded;
@@ -219,8 +221,8 @@ std::string step_fit_text(const StepCalibration& c) {
   text += "x/: one standard deviation, a factor up or down; at prior: the data do not move it\n";
   text += kernels_text(c.kernels);
   for (const auto& [op, effect] : c.fit.kernel_effects) {
-    text += fmt::format("{} alone: {:+.1f} % of its time in a graph; that is not kept\n", to_string(op),
-                        100 * std::expm1(effect));
+    text += fmt::format("{} alone takes {:.2f} of its time in a graph, which is not kept\n", to_string(op),
+                        std::exp(effect));
   }
   const auto& stacks = c.fit.profile.calibration->stacks;
   if (!stacks.empty()) text += "\nstack: every time times\n";
