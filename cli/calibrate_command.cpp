@@ -309,7 +309,7 @@ void add_calibrate(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<Options>();
   o->common.profile.clear();  // chosen by what is given
   CLI::App* command = app.add_subcommand(
-      "calibrate", "Read logs of runs, and fit a profile to them: whole steps, collectives");
+      "calibrate", "Read logs of runs, and fit a profile to them: whole steps, collectives, kernels");
   command
       ->add_option("files", o->files,
                    "nccom-test output (text or JSON), a measured-collectives or measured-kernels CSV, "
@@ -343,7 +343,9 @@ void add_calibrate(CLI::App& app, Run& chosen) {
   command->add_option("--out", o->out, "write the fitted profile here (.json)")->check(not_empty());
   command->add_flag("--force", o->force, "overwrite --out, and write it though the fit explains nothing");
   add_common(*command, o->common);
-  command->get_option("--profile")->default_str("trn1 with steps of a log, else trn1-datasheet");
+  command->get_option("--profile")
+      ->check(not_empty())
+      ->default_str("trn1 with steps of a log, else trn1-datasheet");
   command->footer(
       "--profile names the prior; one that was fitted to the catalogue's runs takes these along. The fitted\n"
       "profile can be given to every command as --profile. Fitted to nccom-test alone it is for "
@@ -357,8 +359,8 @@ void add_calibrate(CLI::App& app, Run& chosen) {
       "In the table x/: is one standard deviation, a factor up or down; \"identified\" parameters are "
       "decided by\n"
       "the points, those \"at prior\" are not moved by them.\n"
-      "Exit code 3: the median error is above 25 %, or a step is far from what the profile says of its job,\n"
-      "so --out is not written without --force.\n"
+      "Exit code 3: the median error is above 25 %, or a step or kernel is far from what the profile says\n"
+      "of it, so --out is not written without --force.\n"
       "What a file is, is found by its content. Memory, and profiles of devices without --kernel,\n"
       "are listed, not fitted.\n"
       "Examples:\n"

@@ -728,6 +728,7 @@ refuse 'is named twice'                                               -- calibra
 refuse 'the file holds no device time'                                -- calibrate "$gemm" "$work/r8.txt" --kernel "$work/r8.txt=$shape"
 refuse 'gemm\.json:1:1: kernel: 1902 us is less than the .* us that matmul,m=40960' -- calibrate "$gemm" --kernel "$gemm=matmul,m=40960,k=4096,n=4096,dtype=bf16"
 refuse '--no-fit: there are kernels beside'                           -- calibrate "$gemm" "$work/r8.txt" --kernel "$gemm=$shape" --no-fit
+refuse '--profile: is empty'                                          --usage calibrate "$gemm" --profile ''
 refuse '--kernel: is empty'                                           --usage calibrate "$gemm" --kernel ''
 # A device time far from what is said of it is told, and writes no profile unless forced.
 expect 3 'far\.json is not written for that'                          -- calibrate "$gemm" --kernel "$gemm=matmul,m=64,k=64,n=64,dtype=bf16" --out "$work/far.json"
