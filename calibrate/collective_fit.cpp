@@ -230,6 +230,8 @@ CollectiveFit fit_collectives(const std::vector<MeasuredCollective>& points,
   for (const Setup& s : bench.setups()) observations.push_back({s.point->seconds, noise});
   FitOptions options;
   options.scale_noise = true;
+  options.least_gain =
+      1e-6;  // far below what the noise lets one see; along a kink steps gain little for long
   const FitResult result = fit(
       parameters, observations,
       [&](const std::vector<double>& values) {

@@ -69,7 +69,8 @@ enum class Loss { gaussian, soft_l1, student_t };
 struct FitOptions {
   int max_iterations = 100;
   double tolerance = 1e-9;  ///< converged when no parameter moves by more, in prior standard deviations
-  /// Converged, too, when the model promises to lower the cost by less than this share of it.
+  /// Converged, too, when the model promises to lower the cost, or (above 1e-15) a step lowers it, by less
+  /// than this share of it.
   double least_gain = 1e-15;
   Loss loss = Loss::soft_l1;
   double step = 1e-4;        ///< of the differences, in the logarithm of the parameter

@@ -37,13 +37,17 @@ constexpr std::size_t kLogBytes = 256u << 20;  ///< a day of a chatty job; read 
 
 struct Options {
   Common common;
-  std::vector<std::string> files, kernels;
+  std::vector<std::string> files, runs, kernels;
   PointOptions points;
   std::string instance = "trn1.32xlarge", out, job, strategy, config;
-  bool force = false, no_fit = false;
+  bool force = false, no_fit = false, with_catalogue = false;
 };
 
 void check_options(const Options& o) {
+  if (o.files.empty() && o.runs.empty()) {
+    throw InputError(
+        {{"command line", 0, 0}, "files", "there is nothing to read", "name files, or folders with --run"});
+  }
   std::vector<Diagnostic> faults;
   const auto note = [&](const char* key, std::string problem, std::string fix) {
     faults.push_back({{"command line", 0, 0}, key, std::move(problem), std::move(fix)});
@@ -77,10 +81,10 @@ std::string read_log(const std::string& path) {
 }
 
 /// All files, with the faults of all that are no use.
-std::vector<LogFile> read_files(const Options& o) {
+std::vector<LogFile> read_files(const std::vector<std::string>& paths, const Options& o) {
   std::vector<LogFile> files;
   std::vector<Diagnostic> faults;
-  for (const std::string& path : o.files) {
+  for (const std::string& path : paths) {
     try {
       const std::string text = read_log(path);
       files.push_back({path, io::sha256(text), calibrate::detect(text, path, stated_command(o.points))});
@@ -158,10 +162,11 @@ void write_profile(const CollectiveFit& fit, const io::Catalog& catalog,
 
 /// Kernels alone, beside what the profile says of them.
 int compare_kernels(const StepInputs& inputs, const models::Profile& profile,
-                    const std::vector<LogFile>& files, const std::string& read, const Options& o) {
+                    const std::vector<LogFile>& files, const std::vector<calibrate::StepSample>& steps,
+                    const std::string& read, const Options& o) {
   const auto rows = calibrate::compare_kernels(inputs.kernels, inputs.core, profile);
   print(o.common.json()
-            ? with_files(io::kernels_json(rows, profile.name), files, inputs.samples)
+            ? with_files(io::kernels_json(rows, profile.name), files, steps)
             : read + fmt::format("no fit: as profile {} says\n", profile.name) + kernels_text(rows));
   return kDone;
 }
@@ -179,7 +184,9 @@ int run_steps(StepInputs inputs, const models::Profile& profile, const io::Catal
                           : "give the kernels alone"});
   }
   const std::string name = o.out.empty() ? "fitted" : std::filesystem::path(o.out).stem().string();
-  const std::vector<calibrate::StepSample> samples = inputs.samples;
+  std::vector<calibrate::StepSample> samples;
+  for (const RanSamples& log : inputs.logs)
+    samples.insert(samples.end(), log.samples.begin(), log.samples.end());
   const StepCalibration c = calibrate_steps(std::move(inputs), profile, catalog, name);
   const bool refused = !o.out.empty() && !c.doubts.empty() && !o.force;
   if (!o.out.empty() && !refused) {
@@ -193,10 +200,29 @@ int run_steps(StepInputs inputs, const models::Profile& profile, const io::Catal
   return refused ? kNoPlan : kDone;
 }
 
+/// What one --run folder holds.
+struct RunFolder {
+  std::vector<LogFile> files;
+  RanSamples log;
+};
+
+std::vector<RunFolder> read_runs(const Options& o, const io::Catalog& catalog) {
+  std::vector<RunFolder> all;
+  for (const std::string& path : o.runs) {
+    RunFolder folder;
+    folder.log.ran = ran_of_folder(path, catalog);
+    folder.files = read_files(logs_of_folder(path), o);
+    folder.log.samples = step_samples(folder.files, folder.log.ran);
+    folder.log.folder = std::filesystem::path(path).lexically_normal().filename().string();
+    all.push_back(std::move(folder));
+  }
+  return all;
+}
+
 /// The runs, samples, points and fingerprints of all files.
 StepInputs step_inputs(const std::vector<LogFile>& files, const std::vector<MeasuredCollective>& points,
-                       const std::vector<calibrate::StepSample>& samples, const std::optional<WhatRan>& ran) {
-  StepInputs inputs{{}, points, samples, ran, {}, {}, {}, true};
+                       const std::vector<RanSamples>& logs, bool with_catalogue) {
+  StepInputs inputs{{}, points, logs, with_catalogue, {}, {}, {}, true};
   for (const LogFile& file : files) {
     inputs.runs.insert(inputs.runs.end(), file.content.runs.begin(), file.content.runs.end());
     inputs.files.push_back({std::filesystem::path(file.path).filename().string(), file.sha256});
@@ -278,25 +304,32 @@ int run(const Options& o) {
   if (!o.common.profile.empty()) stated = load_profile(catalog, o.common);
   const topology::Instance instance = instance_option(catalog, o.instance);
   const std::optional<WhatRan> ran = what_ran(o.job, o.strategy, o.config, o.instance, catalog);
-  const std::vector<LogFile> files = read_files(o);
+  std::vector<LogFile> files = read_files(o.files, o);
+  const std::size_t given = files.size();  // the logs of folders follow
+  const std::vector<RunFolder> folders = read_runs(o, catalog);
+  for (const RunFolder& f : folders) files.insert(files.end(), f.files.begin(), f.files.end());
   std::vector<CollectiveReading> readings;
   std::vector<MeasuredCollective> points;
   for (const LogFile& file : files) {
     readings.push_back(take_file(file, o.points));
     points.insert(points.end(), readings.back().points.begin(), readings.back().points.end());
   }
-  const std::vector<calibrate::StepSample> steps = step_samples(files, ran);
-  StepInputs inputs = step_inputs(files, points, steps, ran);
+  const std::vector<LogFile> own(files.begin(), files.begin() + static_cast<std::ptrdiff_t>(given));
+  const std::vector<calibrate::StepSample> steps = step_samples(own, ran);
+  std::vector<RanSamples> logs_of_runs{{steps, ran, ""}};
+  for (const RunFolder& f : folders) logs_of_runs.push_back(f.log);
+  StepInputs inputs = step_inputs(files, points, logs_of_runs, o.with_catalogue);
   inputs.kernels = take_kernels(files, o.kernels, instance, catalog);
   inputs.core = instance.core;
   tell_skipped(files, readings, !points.empty());
   inputs.profile_stated = stated.has_value();
   const models::Profile prior = stated ? *stated : default_profile(inputs, catalog);
   if (has_steps(inputs) || !inputs.kernels.empty()) {
-    const std::string read = files_text(files, readings, points) + of_job_text(steps, files, ran);
+    std::string read = files_text(files, readings, points) + of_job_text(steps, own, ran);
+    for (const RunFolder& f : folders) read += of_job_text(f.log.samples, f.files, f.log.ran);
     if (!inputs.kernels.empty()) remark_family(catalog, prior, instance);
     const bool alone = !has_steps(inputs) && points.empty();
-    return o.no_fit && alone ? compare_kernels(inputs, prior, files, read, o)
+    return o.no_fit && alone ? compare_kernels(inputs, prior, files, steps, read, o)
                              : run_steps(std::move(inputs), prior, catalog, files, read, o);
   }
   if (points.empty()) return report(files, readings, steps, ran, o);
@@ -315,7 +348,6 @@ void add_calibrate(CLI::App& app, Run& chosen) {
                    "nccom-test output (text or JSON), a measured-collectives or measured-kernels CSV, "
                    "training logs, Slurm output, "
                    "TensorBoard event files, neuron-monitor and neuron-profile output")
-      ->required()
       ->check(not_empty());
   command->add_option("--build", o->points.build, "of a CSV, only the points of this nccom-test build")
       ->check(not_empty());
@@ -331,6 +363,13 @@ void add_calibrate(CLI::App& app, Run& chosen) {
       ->check(CLI::Range(1, topology::kMostNodes));
   command->add_option("--job", o->job, "the job whose training logs are given")->check(not_empty());
   command->add_option("--strategy", o->strategy, "its strategy, as simulate takes it")->check(not_empty());
+  command
+      ->add_option(
+          "--run", o->runs,
+          "a folder of plan --out or measure.sh that ran: its plan.json and train-*.out; may be repeated")
+      ->check(not_empty());
+  command->add_flag("--with-catalogue", o->with_catalogue,
+                    "fit the catalogue's runs along, so that nccom-test alone gives a profile for planning");
   command->add_option("--config", o->config, "the NxDT YAML that ran, in place of --job and --strategy")
       ->check(not_empty());
   command

@@ -13,17 +13,25 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "calibrate/collective_fit.h"
+#include "calibrate/step_fit.h"
 #include "cli/commands.h"
 #include "cli/context.h"
+#include "cli/evidence.h"
 #include "cli/options.h"
 #include "cli/plan_text.h"
 #include "io/atomic_write.h"
+#include "io/measuring.h"
 #include "io/nxdt_yaml.h"
 #include "io/plan_json.h"
 #include "io/readers.h"
+#include "io/reliability.h"
 #include "launch/bundle.h"
+#include "launch/measure.h"
+#include "models/spread.h"
 #include "planner/baseline.h"
 #include "planner/claim.h"
+#include "planner/measurement.h"
 #include "planner/rules.h"
 #include "planner/search.h"
 #include "units/diagnostic.h"
@@ -32,11 +40,14 @@ namespace trnplan::cli {
 
 namespace {
 
+/// Whose nccom-test tables a fit of steps takes: that of the published runs.
+constexpr const char* kFittedInstance = "trn1.32xlarge";
+
 struct Options {
   Common common;
   std::string job, out, baseline, target = "nxdt";
   int nodes = 0, top = 5, threads = 0;
-  double time_limit = 0, fit_probability = 0.9;
+  double time_limit = 0, fit_probability = 0.9, sure = 0.9;
   bool allow_doubtful = false, force = false;
 };
 
@@ -156,30 +167,52 @@ void refuse_contradictions(const Options& o, const io::JobReading& reading) {
   if (!faults.empty()) throw InputError(std::move(faults));
 }
 
-/// The job as the plan settles it.
-models::Job settled(models::Job job, const planner::Plan& plan) {
-  for (const topology::Instance& i : job.freedom.instances) {
-    if (i.name == plan.instance) job.cluster.instance = i;
-  }
-  job.cluster.nodes = plan.nodes;
-  job.training.global_batch = plan.global_batch;
-  job.training.precision = plan.strategy.precision;
-  job.freedom = {};
-  return job;
-}
-
-void write_bundle(const models::Job& job, const planner::Plan& plan, const Options& o) {
-  std::vector<io::OutputFile> files;
+std::vector<io::OutputFile> bundle_of(const models::Job& job, const planner::Plan& plan, const Options& o) {
   try {
-    files = launch::bundle(settled(job, plan), plan, *launch::target_from(o.target));
+    return launch::bundle(planner::settled(job, plan), plan, *launch::target_from(o.target));
   } catch (const std::invalid_argument& e) {
     throw InputError({{o.job, 0, 0},
                       "--out",
                       e.what(),
                       "pin what --target can express, choose another --target, or leave --out away"});
   }
+}
+
+/// What tells the first two plans apart, to be run; none where nothing has to or where the target lacks it.
+std::vector<io::OutputFile> measure_files_of(const models::Job& job, const std::vector<planner::Plan>& plans,
+                                             const planner::Certainty& certainty, const Options& o) {
+  if (!certainty.comparison || !certainty.comparison->best) return {};
+  const auto absolute = [](const std::string& path) { return std::filesystem::absolute(path).string(); };
+  const bool own_profile = o.common.profile.ends_with(".json");
+  launch::MeasureUse use{absolute(o.job),
+                         own_profile ? absolute(o.common.profile) : o.common.profile,
+                         {"--top", fmt::to_string(o.top)}};
+  const auto repeat = [&](const char* option, const std::string& value) {
+    use.options.insert(use.options.end(), {option, value});
+  };
+  if (o.nodes > 0) repeat("--nodes", fmt::to_string(o.nodes));
+  repeat("--fit-probability", fmt::to_string(o.fit_probability));
+  repeat("--sure", fmt::to_string(o.sure));
+  if (o.allow_doubtful) use.options.push_back("--allow-doubtful");
+  try {
+    return launch::measure_files(job, plans[0], plans[1], *certainty.comparison->best,
+                                 *launch::target_from(o.target), use);
+  } catch (const std::invalid_argument& e) {
+    remark(fmt::format("no measure.sh is written: plan 2: {}", e.what()));
+    return {};
+  }
+}
+
+/// The path of measure.sh, empty when there is none.
+std::string write_folder(const models::Job& job, const std::vector<planner::Plan>& plans,
+                         const planner::Certainty& certainty, const Options& o) {
+  std::vector<io::OutputFile> files = bundle_of(job, plans.front(), o);
+  std::vector<io::OutputFile> more = measure_files_of(job, plans, certainty, o);
+  files.insert(files.end(), more.begin(), more.end());
   io::write_files(o.out, files, o.force);
-  for (const io::OutputFile& f : files) remark("wrote " + (std::filesystem::path(o.out) / f.name).string());
+  const std::filesystem::path folder = o.out;
+  for (const io::OutputFile& f : files) remark("wrote " + (folder / f.folder / f.name).string());
+  return more.empty() ? "" : (folder / more.front().name).string();
 }
 
 /// The config of what one runs today.
@@ -237,11 +270,40 @@ void check_result(const models::Job& job, const planner::SearchResult& result, c
   check(without_limits, others, profile, o);
 }
 
+/// Where the winner lies beyond what the profile was fitted to.
+void remark_extrapolation(const models::Profile& profile, const models::Job& job, const planner::Plan& plan) {
+  std::string text;
+  for (const models::Extrapolation& e :
+       models::extrapolations(profile, planner::settled(job, plan), plan.strategy)) {
+    text += fmt::format("{}{} {:.4g} (fitted: {:.4g} to {:.4g})", text.empty() ? "" : ", ",
+                        printable(e.fitted.of, 40), e.value, e.fitted.low, e.fitted.high);
+  }
+  if (text.empty()) return;
+  remark(fmt::format(
+      "the winner lies outside the runs that {} was fitted to: {}; its interval is not widened for that",
+      profile.name, text));
+}
+
 /// Remarks that depend on what was found.
 void remark_result(const planner::SearchResult& result, const io::Catalog& catalog,
                    const models::Profile& profile, const models::Job& job) {
   if (result.plans.empty()) return;
-  remark_family(catalog, profile, settled(job, result.plans.front()).cluster.instance);
+  remark_family(catalog, profile, planner::settled(job, result.plans.front()).cluster.instance);
+  remark_extrapolation(profile, job, result.plans.front());
+}
+
+/// How a fit reads nccom-test, which the planner does not see.
+planner::CertaintyOptions certainty_options(const io::Catalog& catalog, double sure) {
+  const calibrate::StepFitOptions fit;
+  const auto& parameters = calibrate::kCollectiveParameters;
+  return {sure,
+          io::measuring_from(io::read_document(catalog.file("measuring.json")),
+                             io::reliability_from(io::read_document(catalog.file("reliability.json")))),
+          {{parameters.begin(), parameters.end()},
+           fit.collective_noise,
+           fit.build_spread,
+           fit.launch_spread,
+           kFittedInstance}};
 }
 
 int run(const Options& o) {
@@ -257,19 +319,20 @@ int run(const Options& o) {
 
   ProgressBar bar;
   const auto start = std::chrono::steady_clock::now();
-  const planner::SearchResult result = planner::search(job, profile,
-                                                       {.top = o.top,
-                                                        .allow_doubtful = o.allow_doubtful,
-                                                        .fit_probability = o.fit_probability,
-                                                        .threads = o.threads,
-                                                        .time_limit = Seconds(o.time_limit),
-                                                        .stop = &Interruption::flag(),
-                                                        .progress = std::ref(bar)});
+  planner::SearchResult result = planner::search(job, profile,
+                                                 {.top = o.top,
+                                                  .allow_doubtful = o.allow_doubtful,
+                                                  .fit_probability = o.fit_probability,
+                                                  .threads = o.threads,
+                                                  .time_limit = Seconds(o.time_limit),
+                                                  .stop = &Interruption::flag(),
+                                                  .progress = std::ref(bar)});
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
   bar.clear();
   const bool interrupted = Interruption::flag();
   check_result(job, result, profile, o);
   remark_result(result, catalog, profile, job);
+  tell_evidence(result, load_evidence(o.common), job);
 
   const planner::Plan* winner = result.plans.empty() ? nullptr : &result.plans.front();
   std::optional<planner::Baseline> baseline;
@@ -277,16 +340,20 @@ int run(const Options& o) {
     baseline = planner::baseline_of(job, current->config, current->trained, profile, winner);
     remarks(baseline->remarks);
   }
+  const planner::Certainty certainty =
+      planner::certainty_of(job, result.plans, baseline && baseline->plan ? &*baseline->plan : nullptr,
+                            profile, certainty_options(catalog, o.sure));
+  std::string script;
   if (interrupted) {
     remark(winner == nullptr ? "interrupted before any plan was found"
                              : "interrupted: the best so far follows");
     if (!o.out.empty()) remark("nothing was written to " + o.out);
   } else if (!o.out.empty() && winner != nullptr) {
-    write_bundle(job, *winner, o);
+    script = write_folder(job, result.plans, certainty, o);
   }
   const planner::Baseline* today = baseline ? &*baseline : nullptr;
-  print(o.common.json() ? io::search_json(result, job, wall.count(), today)
-                        : search_text(job, result, today, o.baseline));
+  print(o.common.json() ? io::search_json(result, job, wall.count(), today, &certainty)
+                        : search_text(job, result, certainty, today, o.baseline, script));
   if (interrupted) return kInterrupted;
   return winner == nullptr ? kNoPlan : kDone;
 }
@@ -314,12 +381,19 @@ void add_plan(CLI::App& app, Run& chosen) {
   command->add_option("--fit-probability", o->fit_probability, "with which a plan has to fit into memory")
       ->check(CLI::Range(0.01, 0.9999))
       ->capture_default_str();
+  command
+      ->add_option("--sure", o->sure,
+                   "probability from which on the first two plans count as told apart; below, a measurement "
+                   "that would tell them apart is named")
+      ->check(CLI::Range(0.5, 0.9999))
+      ->capture_default_str();
   command->add_flag("--allow-doubtful", o->allow_doubtful,
                     "also strategies whose replica groups are doubtful");
   command
       ->add_option(
           "--out", o->out,
-          "folder to write to: config and scripts for Slurm and Kubernetes, cluster files, plan.json")
+          "folder to write to: config and scripts for Slurm and Kubernetes, cluster files, plan.json, "
+          "and measure.sh where the first two plans are not told apart")
       ->check(not_empty());
   command->add_option("--target", o->target, "what --out is to train with: nxdt, nemo-megatron or nxd")
       ->check(CLI::IsMember({"nxdt", "nemo-megatron", "nxd"}))

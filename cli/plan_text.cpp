@@ -210,7 +210,8 @@ Plan scaled(Plan p, int global_batch) {
   return p;
 }
 
-std::string baseline_text(const planner::Baseline& b, const std::string& file, const Plan* winner) {
+std::string baseline_text(const planner::Baseline& b, const std::string& file, const Plan* winner,
+                          const std::optional<double>& probability) {
   std::string text =
       fmt::format("\nToday, by {}: {}, on {} x {}\n", printable(file, 400), describe(b.strategy),
                   b.job.cluster.nodes, printable(b.job.cluster.instance.name));
@@ -228,7 +229,9 @@ std::string baseline_text(const planner::Baseline& b, const std::string& file, c
   }
   if (winner == nullptr) return text;
   if (b.plan) {
-    text += fmt::format("  the winner is {:.2f} times as fast\n", planner::speedup(*winner, b));
+    text += fmt::format(
+        "  the winner is {:.2f} times as fast{}\n", planner::speedup(*winner, b),
+        probability ? fmt::format("; faster at all with {}", probability_text(*probability)) : "");
     text += comparison(*winner, scaled(*b.plan, winner->global_batch));
   }
   return text + changes_text(b);
@@ -259,19 +262,62 @@ std::string winner_text(const models::Job& job, const planner::SearchResult& res
   return text;
 }
 
+std::string measurement_name(const planner::Measurement& m) {
+  if (m.tables.size() == 1) {
+    const planner::TableRequest& t = m.tables.front();
+    return fmt::format("nccom-test {} of {} ranks on {}", to_string(t.op), t.ranks,
+                       t.nodes == 1 ? "one node" : "two nodes");
+  }
+  if (!m.tables.empty()) return fmt::format("{} nccom-test tables", m.tables.size());
+  const int runs = std::max(m.runs_of_first, m.runs_of_second);
+  return fmt::format("{} of {} ({} steps)", runs == 1 ? "a short run" : fmt::format("{} short runs", runs),
+                     m.runs_of_second == 0  ? "1"
+                     : m.runs_of_first == 0 ? "2"
+                                            : "each",
+                     planner::kShortRunSteps);
+}
+
+/// Whether the first two are told apart, and what would do so.
+std::string certainty_text(const models::Job& job, const planner::Certainty& certainty,
+                           const std::string& script) {
+  if (!certainty.comparison) return "";
+  const planner::Comparison& c = *certainty.comparison;
+  if (c.told_apart) return "";
+  if (c.equal) return "1 and 2 are one and the same to the model: no measurement would pay.\n";
+  const char* better = job.objective == models::Objective::cost ? "cheaper" : "faster";
+  std::string text =
+      fmt::format("1 and 2 cannot be told apart: 1 is {} with a probability of {} (--sure asks for {})\n",
+                  better, probability_text(c.probability), probability_text(certainty.sure));
+  if (!c.best) return text + "  measure     nothing considered would tell more\n";
+  const planner::Measurement& m = *c.best;
+  text += fmt::format("  measure     {}: {:.1f} node-hours{}; script: {}\n", measurement_name(m),
+                      m.node_hours, m.usd > 0 ? fmt::format(", {:.0f} USD", m.usd) : std::string(),
+                      script.empty() ? "--out DIR" : printable(script, 400));
+  text += fmt::format(
+      "              after it the choice is right with {}{}, and the step {:.1f} % shorter on average{}\n",
+      probability_text(m.probability), c.decides ? "" : "; nothing considered brings much more", 100 * m.gain,
+      m.gain_usd <= 0      ? ""
+      : m.gain_usd < m.usd ? ": less than it costs over the whole run"
+                           : fmt::format(": {:.0f} USD over the whole run", m.gain_usd));
+  return text;
+}
+
 }  // namespace
 
 std::string search_text(const models::Job& job, const planner::SearchResult& result,
-                        const planner::Baseline* baseline, const std::string& baseline_file) {
+                        const planner::Certainty& certainty, const planner::Baseline* baseline,
+                        const std::string& baseline_file, const std::string& script) {
   const bool found = !result.plans.empty();
   std::string text = job_line(job) + proof_text(result);
   if (found) {
-    text += "\n" + plan_table(result.plans) + winner_text(job, result);
+    text += "\n" + plan_table(result.plans, certainty.first_is_better) +
+            certainty_text(job, certainty, script) + winner_text(job, result);
   } else if (result.infeasible) {
     text += "\n" + infeasible_text(job, *result.infeasible);
   }
   if (baseline != nullptr)
-    text += baseline_text(*baseline, baseline_file, found ? &result.plans.front() : nullptr);
+    text += baseline_text(*baseline, baseline_file, found ? &result.plans.front() : nullptr,
+                          certainty.beats_baseline);
   text += clusters_text(result.clusters);
   text +=
       refusals(result.refused, kRefusedShown, found ? "Refused although it could be faster:" : "Refused:");

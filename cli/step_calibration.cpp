@@ -16,6 +16,7 @@
 #include "io/document.h"
 #include "io/profile_json.h"
 #include "io/sha256.h"
+#include "models/spread.h"
 #include "models/step.h"
 #include "units/diagnostic.h"
 
@@ -72,20 +73,21 @@ void add_sources(StepFit& fit) {
 }
 
 /// Steps of the user's own logs beside the published ones.
-void add_samples(const StepInputs& inputs, calibrate::MappedRuns& runs) {
-  if (!inputs.ran || !inputs.ran->strategy) return;
-  for (const calibrate::StepSample& s : inputs.samples) {
+void add_samples(const RanSamples& log, calibrate::MappedRuns& runs) {
+  if (!log.ran || !log.ran->strategy) return;
+  for (const calibrate::StepSample& s : log.samples) {
     calibrate::MeasuredStep step;
-    const std::string file = std::filesystem::path(s.at.file).filename().string();
+    const std::string name = std::filesystem::path(s.at.file).filename().string();
+    const std::string file = log.folder.empty() ? name : log.folder + "/" + name;
     step.id = fmt::format("{}:{}", file, s.at.line);
     step.at = s.at;
     step.own = true;
     step.group = file;
     step.quality = "A";
-    step.kind = inputs.ran->job.architecture.family == models::Family::bert ? "bert" : "decoder";
-    step.job = inputs.ran->job;
+    step.kind = log.ran->job.architecture.family == models::Family::bert ? "bert" : "decoder";
+    step.job = log.ran->job;
     step.job.software = {s.framework.empty() ? step.job.software.framework : s.framework, s.release};
-    step.strategy = *inputs.ran->strategy;
+    step.strategy = *log.ran->strategy;
     step.configuration = calibrate::configuration_of(step.job.architecture.name, step.job, step.strategy);
     step.seconds = s.wall_seconds.value_or(s.seconds);
     const std::string reason = models::StepModel::not_modelled(step.job, step.strategy);
@@ -133,14 +135,32 @@ void add_catalogue(StepInputs& inputs, const io::Catalog& catalog) {
   inputs.files.push_back({kPoints, io::sha256(io::read_text(catalog.file(kPoints)))});
 }
 
+/// From where to where the fitted steps reach.
+std::vector<models::FittedRange> ranges_of(const std::vector<calibrate::MeasuredStep>& steps) {
+  std::vector<models::FittedRange> ranges;
+  for (const calibrate::MeasuredStep& step : steps) {
+    const auto traits = models::traits_of(step.job, step.strategy);
+    ranges.resize(traits.size());
+    for (std::size_t i = 0; i < traits.size(); ++i) {
+      const auto& [name, value] = traits[i];
+      models::FittedRange& r = ranges[i];
+      r = r.of.empty() ? models::FittedRange{name, value, value}
+                       : models::FittedRange{name, std::min(r.low, value), std::max(r.high, value)};
+    }
+  }
+  return ranges;
+}
+
 }  // namespace
 
 bool has_own_steps(const StepInputs& inputs) {
-  return !inputs.samples.empty() && inputs.ran && inputs.ran->strategy;
+  return std::any_of(inputs.logs.begin(), inputs.logs.end(), [](const RanSamples& log) {
+    return !log.samples.empty() && log.ran && log.ran->strategy;
+  });
 }
 
 bool has_steps(const StepInputs& inputs) {
-  return !inputs.runs.empty() || has_own_steps(inputs);
+  return !inputs.runs.empty() || inputs.with_catalogue || has_own_steps(inputs);
 }
 
 StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profile, const io::Catalog& catalog,
@@ -152,12 +172,13 @@ StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profil
                                              : "; it is the default because steps of a log are given, and "
                                                "--profile " +
                                                    profile.calibration->prior + " leaves these runs out"));
-    add_catalogue(inputs, catalog);
   }
+  if (profile.calibration != nullptr || inputs.with_catalogue) add_catalogue(inputs, catalog);
   const models::Profile prior = prior_of(catalog, profile);
   StepCalibration out;
-  out.data = step_data(catalog, inputs.runs, inputs.points, prior,
-                       [&](calibrate::MappedRuns& runs) { add_samples(inputs, runs); });
+  out.data = step_data(catalog, inputs.runs, inputs.points, prior, [&](calibrate::MappedRuns& runs) {
+    for (const RanSamples& log : inputs.logs) add_samples(log, runs);
+  });
   for (const models::MeasuredRun& run : inputs.runs) {
     if (run.kind != "kernel") continue;
     const bool complete = run.quality == "A" || run.quality == "B";
@@ -189,6 +210,7 @@ StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profil
   round_values(fitted, out.fit.estimates);
   add_sources(out.fit);
   auto c = std::make_shared<models::Calibration>(*fitted.calibration);
+  c->ranges = ranges_of(out.data->bench->steps());
   c->tool = "trnplan " TRNPLAN_VERSION;
   c->files = std::move(inputs.files);
   std::sort(c->files.begin(), c->files.end(), [](const auto& a, const auto& b) {

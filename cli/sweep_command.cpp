@@ -9,6 +9,7 @@
 #include "cli/options.h"
 #include "io/atomic_write.h"
 #include "io/launch_json.h"
+#include "io/profile_json.h"
 #include "io/reliability.h"
 #include "launch/submit.h"
 #include "launch/sweep.h"
@@ -61,9 +62,9 @@ launch::Sweep sweep_of(const Options& o, const io::Catalog& catalog) {
   s.profile = load_profile(catalog, o.common);
   s.reliability = io::reliability_from(io::read_document(catalog.file("reliability.json")));
   s.folder = folder_of(o);
-  std::string profile = s.profile.name;
-  for (const models::Value& v : s.profile.values) profile += fmt::format(" {} {}", v.median, v.log_sd);
-  s.key = launch::sweep_key({TRNPLAN_VERSION, s.grid.text, profile});
+  // All of it: algorithms and covariance set times and intervals, too.
+  s.key = launch::sweep_key(
+      {TRNPLAN_VERSION, s.grid.text, io::profile_json(s.profile, std::nullopt, {}, "", "")});
   return s;
 }
 

@@ -26,13 +26,6 @@ std::string gib(Bytes b) {
   return fmt::format("{:.2f}", in_gibibytes(b));
 }
 
-/// In percent, never rounded to certainty.
-std::string probability(double p) {
-  if (p > 0.999 && p < 1) return "> 99.9 %";
-  if (p > 0 && p < 0.001) return "< 0.1 %";
-  return fmt::format("{:.1f} %", 100 * p);
-}
-
 std::string upper(std::string_view text) {
   std::string out(text);
   for (char& c : out) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
@@ -134,15 +127,37 @@ std::string apart(const Plan& p, const std::vector<Plan>& plans) {
 
 }  // namespace
 
-std::string plan_table(const std::vector<Plan>& plans) {
-  std::string text = fmt::format("{:>3} {:>9}  {:>15}  {:>10}  {:>5}  {:>6}  {}\n", "", "step s",
-                                 "90 % interval", "tokens/s", "MFU %", "GiB", "strategy");
-  int rank = 1;
-  for (const Plan& p : plans) {
-    text += fmt::format("{:>3} {:>9}  {:>15}  {:>10.0f}  {:>5.1f}  {:>6.2f}  {}\n", rank++,
+std::string probability_text(double p) {
+  if (p > 0.999 && p < 1) return "> 99.9 %";
+  if (p > 0 && p < 0.001) return "< 0.1 %";
+  return fmt::format("{:.1f} %", 100 * p);
+}
+
+namespace {
+
+/// For a column: in whole per cent.
+std::string short_probability(double p) {
+  if (p > 0.99 && p < 1) return "> 99 %";
+  if (p > 0 && p < 0.01) return "< 1 %";
+  return fmt::format("{:.0f} %", 100 * p);
+}
+
+}  // namespace
+
+std::string plan_table(const std::vector<Plan>& plans,
+                       const std::vector<std::optional<double>>& first_is_better) {
+  const bool compared = plans.size() > 1 && !first_is_better.empty();
+  const auto sure = [&](const std::string& text) { return compared ? fmt::format("  {:>6}", text) : ""; };
+  std::string text = fmt::format("{:>3} {:>9}  {:>15}{}  {:>10}  {:>5}  {:>6}  {}\n", "", "step s",
+                                 "90 % interval", sure("P(1st)"), "tokens/s", "MFU %", "GiB", "strategy");
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const Plan& p = plans[i];
+    const auto better = i > 0 && compared ? first_is_better[i - 1] : std::nullopt;
+    text += fmt::format("{:>3} {:>9}  {:>15}{}  {:>10.0f}  {:>5.1f}  {:>6.2f}  {}\n", i + 1,
                         seconds_text(p.report.step),
                         seconds_text(p.report.low) + " - " + seconds_text(p.report.high),
-                        p.report.tokens_per_second, 100 * p.report.mfu, in_gibibytes(p.memory.worst().peak()),
+                        sure(better ? short_probability(*better) : ""), p.report.tokens_per_second,
+                        100 * p.report.mfu, in_gibibytes(p.memory.worst().peak()),
                         describe(p.strategy) + apart(p, plans) + (p.doubts.empty() ? "" : " (doubtful)"));
   }
   return text;
@@ -189,7 +204,7 @@ std::string memory_table(const models::Memory& memory) {
   }
   text += with_gaps(lines, worst);
   return text + fmt::format("  GiB per core; a core has {:.2f}; fits with probability {}\n",
-                            in_gibibytes(memory.limit), probability(memory.fit_probability));
+                            in_gibibytes(memory.limit), probability_text(memory.fit_probability));
 }
 
 std::string plan_details(const Plan& p) {

@@ -1,6 +1,7 @@
 // Results as text for people. All return whole lines.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,11 @@ namespace trnplan::cli {
 /// "llama3-8b, sequence 8192, global batch 1024, mixed_precision, on 1 x trn1.32xlarge (32 cores)"; with what
 /// the job leaves free: "global batch 512 to 2048, any precision, on 4, 8 or 16 x trn1.32xlarge".
 std::string job_line(const models::Job& job);
-/// Ranked plans, one line each.
-std::string plan_table(const std::vector<planner::Plan>& plans);
+/// Ranked plans, one line each; `first_is_better` of all but the first, may be empty.
+std::string plan_table(const std::vector<planner::Plan>& plans,
+                       const std::vector<std::optional<double>>& first_is_better = {});
+/// "89.4 %", as "> 99.9 %" never rounded to certainty.
+std::string probability_text(double probability);
 /// Step, throughput, MFU both ways, breakdown, memory, price of one plan.
 std::string plan_details(const planner::Plan& plan);
 /// The operators that take most of the critical path, and by how much each part of the machine changes the

@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/context.h"
+#include "cli/evidence.h"
 #include "cli/options.h"
 #include "cli/text.h"
 #include "io/plan_json.h"
@@ -41,6 +42,7 @@ int run(const Options& o) {
                                          : io::read_neuron_ls(o.neuron_ls, catalog, o.instance);
   cluster.nodes = o.nodes;
   const topology::ChipGraph graph(cluster.instance);
+  const std::vector<planner::Evidence> evidence = load_evidence(o.common);
   topology::PlacementVerdict verdict;
   std::string advice;
   if (o.asks_for_groups()) {
@@ -57,6 +59,7 @@ int run(const Options& o) {
       }
     }
   }
+  advice += tell_evidence(verdict, evidence, cluster.instance);
   print(o.common.json() ? io::topology_json(cluster, graph, verdict)
                         : topology_text(cluster, graph, verdict) + advice);
   return verdict.overall == topology::Verdict::refused ? kNoPlan : kDone;

@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "cli/context.h"
 #include "io/nxdt_yaml.h"
+#include "io/plan_file.h"
 #include "io/readers.h"
 #include "io/strategy_text.h"
 #include "planner/nxdt_config.h"
@@ -140,6 +144,33 @@ std::optional<WhatRan> what_ran(const std::string& job, const std::string& strat
   ran.job = std::move(reading.job);
   ran.from = job;
   return ran;
+}
+
+WhatRan ran_of_folder(const std::string& folder, const io::Catalog& catalog) {
+  const std::filesystem::path path = std::filesystem::path(folder) / "plan.json";
+  const io::PlanFile plan = io::read_plan_file(path, catalog);
+  WhatRan ran;
+  ran.job = plan.job;
+  ran.strategy = plan.strategy;
+  ran.from = path.string();
+  return ran;
+}
+
+std::vector<std::string> logs_of_folder(const std::string& folder) {
+  std::vector<std::string> logs;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("train-") && name.ends_with(".out")) logs.push_back(entry.path().string());
+  }
+  if (logs.empty()) {
+    throw InputError({{folder, 0, 0},
+                      "--run",
+                      error ? error.message() : "no train-*.out is in it, so nothing ran there",
+                      "give a folder of plan --out or measure.sh whose train.sbatch ran"});
+  }
+  std::sort(logs.begin(), logs.end());
+  return logs;
 }
 
 std::vector<StepSample> step_samples(const std::vector<LogFile>& files, const std::optional<WhatRan>& ran) {

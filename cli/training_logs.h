@@ -24,6 +24,11 @@ std::optional<WhatRan> what_ran(const std::string& job, const std::string& strat
                                 const std::string& config, const std::string& instance,
                                 const io::Catalog& catalog);
 
+/// What a folder of `plan --out` ran, by its plan.json. Throws InputError.
+WhatRan ran_of_folder(const std::string& folder, const io::Catalog& catalog);
+/// The paths of its train-*.out, as its train.sbatch names logs. Throws InputError where there is none.
+std::vector<std::string> logs_of_folder(const std::string& folder);
+
 /// One file that was read.
 struct LogFile {
   std::string path;

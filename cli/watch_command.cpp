@@ -10,13 +10,18 @@
 
 #include "cli/commands.h"
 #include "cli/context.h"
+#include "cli/evidence.h"
 #include "cli/options.h"
 #include "cli/text.h"
 #include "cli/training_logs.h"
 #include "io/atomic_write.h"
+#include "io/catalog.h"
 #include "io/document.h"
+#include "io/evidence.h"
 #include "io/plan_file.h"
 #include "io/profile_json.h"
+#include "io/profile_reader.h"
+#include "io/sha256.h"
 #include "io/watch_json.h"
 #include "launch/process.h"
 #include "launch/watch.h"
@@ -29,11 +34,12 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kLogBytes = 256u << 20;  ///< a day of a chatty job; read as a whole
 constexpr double kGiB = 0x1p30;
+constexpr std::size_t kShown = 200;  ///< bytes of what a program said
 
 struct Options {
   Common common;
   std::vector<std::string> targets;
-  std::string plan, job, strategy, config, instance = "trn1.32xlarge", calibrate;
+  std::string plan, job, strategy, config, instance = "trn1.32xlarge", calibrate, record;
   bool once = false, force = false;
   int interval = 5;
 };
@@ -67,7 +73,8 @@ struct JobState {
 
 /// What Slurm's controller knows of a job.
 JobState ask_slurm(const std::string& id) {
-  const auto ran = launch::run_program({"scontrol", "show", "job", id});
+  const auto ran =
+      launch::run_program({"scontrol", "show", "job", id}, {true, {}, -1, launch::kQuerySeconds});
   if (!ran.started) {
     throw InputError({{"command line", 0, 0},
                       id,
@@ -75,17 +82,21 @@ JobState ask_slurm(const std::string& id) {
                       "run it on the head node, or give the log's file"});
   }
   if (ran.code != 0) {
+    const bool unknown = ran.error.find("Invalid job id") != std::string::npos;
     throw InputError({{"command line", 0, 0},
                       id,
-                      "Slurm does not know this job: " + printable(ran.error),
-                      "it may have ended long ago: give the log's file"});
+                      (unknown ? "Slurm does not know this job: " : "Slurm gives no answer: ") +
+                          printable(ran.error, kShown),
+                      unknown ? "it may have ended long ago: give the log's file"
+                              : "look at slurmctld, or give the log's file"});
   }
   return {field_of(ran.output, "JobState"), field_of(ran.output, "StdOut")};
 }
 
 bool over(const std::string& state) {
-  static const std::vector<std::string> kFinal = {"COMPLETED", "FAILED",    "CANCELLED", "TIMEOUT",
-                                                  "NODE_FAIL", "BOOT_FAIL", "DEADLINE",  "OUT_OF_MEMORY"};
+  static const std::vector<std::string> kFinal = {"COMPLETED", "FAILED",        "CANCELLED",
+                                                  "TIMEOUT",   "NODE_FAIL",     "BOOT_FAIL",
+                                                  "DEADLINE",  "OUT_OF_MEMORY", "FORGOTTEN"};
   return std::find(kFinal.begin(), kFinal.end(), state) != kFinal.end();
 }
 
@@ -216,12 +227,40 @@ void write_profile(const Options& o, const launch::Recalibration& learnt, const 
   profile.name = fs::path(o.calibrate).stem().string();
   std::optional<models::Profile> base;
   if (!profile.base.empty()) base = catalog.profile(profile.base);
-  io::write_file(o.calibrate,
-                 io::profile_json(profile, base, learnt.moved,
-                                  fmt::format("The step time of one run: {} steps, median {:.4g} s.",
-                                              learnt.steps, learnt.observed),
-                                  "Fitted by trnplan watch; spreads are those of each parameter alone."),
-                 o.force);
+  const std::string text = io::profile_json(
+      profile, base, learnt.moved,
+      fmt::format("The step time of one run: {} steps, median {:.4g} s.", learnt.steps, learnt.observed),
+      "Fitted by trnplan watch; spreads are those of each parameter alone.");
+  std::vector<planner::Evidence> known = load_evidence(o.common);  // what runs have shown stays true
+  if (fs::exists(o.calibrate)) {
+    const std::vector<planner::Evidence> older = io::read_evidence(o.calibrate);
+    known.insert(known.end(), older.begin(), older.end());
+  }
+  io::write_file(o.calibrate, known.empty() ? text : io::with_evidence(text, known), o.force);
+}
+
+/// The profile that observations are added to: the one that is there, or one like --profile.
+std::string profile_to_extend(const Options& o, const io::Catalog& catalog) {
+  const bool there = fs::exists(o.record), file = o.common.profile.ends_with(".json");
+  const std::string from = there ? o.record : o.common.profile;
+  if (!there && !file) return io::profile_on(o.common.profile, fs::path(o.record).stem().string());
+  std::string text = io::read_text(from);
+  io::profile_from(io::parse_document(text, from), &catalog);  // nothing is added to what is no profile
+  return text;
+}
+
+/// Adds what the log shows to the profile's evidence; the remark that says so.
+std::string record_evidence(const Options& o, const Source& source, const std::string& text,
+                            const launch::WatchContext& context, const models::Profile& profile,
+                            const io::Catalog& catalog) {
+  const std::string name = source.path;
+  const auto found = launch::evidence_of(
+      launch::advise(launch::find_failures(text, name), context.ran, profile), context.ran,
+      launch::read_run_log(text, name).last_line, fs::path(name).filename().string(), io::sha256(text));
+  if (found.empty())
+    return "nothing to record: the log contradicts no verdict and shows no refused group or full memory";
+  io::write_file(o.record, io::with_evidence(profile_to_extend(o, catalog), found), true);
+  return fmt::format("{} observation{} recorded in {}", found.size(), found.size() == 1 ? "" : "s", o.record);
 }
 
 /// What was learnt, as a remark of the report; "" when the run is too short.
@@ -248,11 +287,13 @@ struct Watcher {
   models::Profile profile;
   launch::WatchContext context;
 
-  io::WatchReport look(const Source& source, bool learn) {
-    context.state = source.job.empty() ? "" : ask_slurm(source.job).state;
+  io::WatchReport look(const Source& source, const std::string& state, bool learn) {
+    context.state = state;
     const std::string text = read_log(source);
     io::WatchReport r = launch::watch(text, source.path, context, profile);
     if (learn && !o.calibrate.empty()) r.remarks.push_back(calibrate(o, text, context, profile, catalog));
+    if (learn && !o.record.empty())
+      r.remarks.push_back(record_evidence(o, source, text, context, profile, catalog));
     return r;
   }
 
@@ -273,11 +314,25 @@ bool failed(const io::WatchReport& r) {
 int once(Watcher& watcher) {
   bool any = false;
   for (const std::string& target : watcher.o.targets) {
-    const io::WatchReport r = watcher.look(source_of(target), true);
+    const Source source = source_of(target);
+    const io::WatchReport r =
+        watcher.look(source, source.job.empty() ? "" : ask_slurm(source.job).state, true);
     watcher.show(r, true);
     any = any || failed(r);
   }
   return any ? kNoPlan : kDone;
+}
+
+/// A controller that restarts, or is busy, is no reason to stop watching. One that forgot the job is: it
+/// ended.
+std::string state_after(const std::string& before, const std::string& job) {
+  try {
+    return ask_slurm(job).state;
+  } catch (const InputError& e) {
+    if (before.empty()) throw;
+    remark(e.faults().front());
+    return e.faults().front().problem.starts_with("Slurm does not know") ? "FORGOTTEN" : before;
+  }
 }
 
 /// Looks again until the run is over; a line for each change, and the whole report at the end.
@@ -288,14 +343,14 @@ int follow(Watcher& watcher) {
   for (bool first = true;; first = false) {
     std::error_code error;
     const std::uintmax_t now = fs::exists(source.path, error) ? fs::file_size(source.path, error) : 0;
-    const std::string state_now = source.job.empty() ? "" : ask_slurm(source.job).state;
+    const std::string state_now = source.job.empty() ? "" : state_after(state, source.job);
     if (first || now != size || state_now != state) {
       size = now;
       state = state_now;
-      const io::WatchReport r = watcher.look(source, false);
+      const io::WatchReport r = watcher.look(source, state, false);
       const bool end = r.finished || over(state) || (source.job.empty() && failed(r));
       if (end) {
-        const io::WatchReport last = watcher.look(source, true);
+        const io::WatchReport last = watcher.look(source, state, true);
         return watcher.show(last, true), failed(last) ? kNoPlan : kDone;
       }
       watcher.show(r, false);
@@ -319,7 +374,12 @@ void check_options(const Options& o) {
   if (!o.calibrate.empty() && o.targets.size() > 1) {
     faults.push_back({at, "--calibrate", "several logs, one profile", "give one log"});
   }
+  if (!o.record.empty() && !o.record.ends_with(".json")) {
+    faults.push_back(
+        {at, "--record", "does not end in .json, so --profile would not read it", "name it X.json"});
+  }
   if (!faults.empty()) throw InputError(std::move(faults));
+  if (!o.record.empty()) io::check_file(o.record, true);
   if (!o.calibrate.empty()) io::check_file(o.calibrate, o.force);
 }
 
@@ -347,6 +407,10 @@ void add_watch(CLI::App& app, Run& chosen) {
   command->add_option("--instance", o->instance, "where --config ran")->capture_default_str();
   command->add_option("--calibrate", o->calibrate, "write a profile that explains the observed steps (.json)")
       ->check(not_empty());
+  command
+      ->add_option("--record", o->record,
+                   "add what the log shows of replica groups and memory to this profile's evidence (.json)")
+      ->check(not_empty());
   command->add_flag("--force", o->force, "overwrite --calibrate");
   command->add_option("--interval", o->interval, "seconds between looks")
       ->check(CLI::Range(1, 3600))
@@ -358,6 +422,7 @@ void add_watch(CLI::App& app, Run& chosen) {
       "Examples:\n"
       "  trnplan watch 1742 --plan my-plan/plan.json\n"
       "  trnplan watch train-1742.out --plan my-plan/plan.json --once --calibrate mine.json\n"
+      "  trnplan watch slurm-17.out --once --record mine.json; trnplan topology --tp 16 --profile mine.json\n"
       "  trnplan watch slurm-17.out --once --format json | jq .failures");
   command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });
 }

@@ -41,16 +41,23 @@ std::string fix_for(int code) {
       Diagnostic{{path.string()}, "", std::string(what) + ": " + std::strerror(code), fix_for(code)});
 }
 
+bool is_plain(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." && printable(name, 255) == name &&
+         name.find('/') == std::string::npos;
+}
+
+fs::path place_of(const fs::path& folder, const OutputFile& f) {
+  return f.folder.empty() ? folder / f.name : folder / f.folder / f.name;
+}
+
 void check_names(const fs::path& folder, const std::vector<OutputFile>& files) {
-  std::set<std::string> seen;
+  std::set<fs::path> seen;
   std::vector<Diagnostic> faults;
   for (const OutputFile& f : files) {
-    const bool plain = !f.name.empty() && f.name != "." && f.name != ".." &&
-                       printable(f.name, 255) == f.name && f.name.find('/') == std::string::npos;
-    if (!plain) {
+    if (!is_plain(f.name) || (!f.folder.empty() && !is_plain(f.folder))) {
       faults.push_back(
           {{folder.string()}, f.name, "this is no plain file name", "use a name without folders"});
-    } else if (!seen.insert(f.name).second) {
+    } else if (!seen.insert(place_of(folder, f)).second) {
       faults.push_back(
           {{folder.string()}, f.name, "two files would have this name", "give them different names"});
     }
@@ -62,7 +69,7 @@ void check_existing(const fs::path& folder, const std::vector<OutputFile>& files
   std::vector<Diagnostic> faults;
   for (const OutputFile& f : files) {
     struct stat status {};
-    const fs::path path = folder / f.name;
+    const fs::path path = place_of(folder, f);
     if (::lstat(path.c_str(), &status) != 0) continue;
     if (S_ISDIR(status.st_mode)) {
       faults.push_back(
@@ -162,6 +169,10 @@ void write_files(const fs::path& folder, const std::vector<OutputFile>& files, b
   Undo folders;
   make_folders(folder, folders);
   check_existing(folder, files, force);
+  std::set<fs::path> below;
+  for (const OutputFile& f : files) {
+    if (!f.folder.empty() && below.insert(folder / f.folder).second) make_folders(folder / f.folder, folders);
+  }
 
   Undo temporaries;
   std::vector<fs::path> written;
@@ -179,7 +190,7 @@ void write_files(const fs::path& folder, const std::vector<OutputFile>& files, b
 
   Undo fresh;  // files that were not there before go again when a later rename fails
   for (std::size_t i = 0; i < files.size(); ++i) {
-    const fs::path target = folder / files[i].name;
+    const fs::path target = place_of(folder, files[i]);
     struct stat status {};
     const bool new_file = ::lstat(target.c_str(), &status) != 0;
     if (::rename(written[i].c_str(), target.c_str()) != 0)
@@ -187,6 +198,7 @@ void write_files(const fs::path& folder, const std::vector<OutputFile>& files, b
     if (new_file) fresh.file(target);
   }
   flush_folder(folder);
+  for (const fs::path& path : below) flush_folder(path);
   fresh.keep();
   temporaries.keep();
   folders.keep();

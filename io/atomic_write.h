@@ -13,11 +13,12 @@ struct OutputFile {
   std::string name;  ///< plain file name: no folder, not "." or ".."
   std::string text;
   bool executable = false;  ///< for scripts
+  std::string folder;       ///< below the folder that is written; plain as `name`, empty: that itself
 };
 
-/// Creates `folder` (and its parents), writes every file under a temporary name in it, flushes it to the
-/// disk, and only then renames all of them. When a step fails, the temporaries and the folders made here are
-/// removed.
+/// Creates `folder` (with its parents and what its files name), writes every file under a temporary name in
+/// it, flushes it to the disk, and only then renames all of them. When a step fails, the temporaries and the
+/// folders made here are removed.
 ///
 /// Throws InputError (nothing written): a file exists and `force` is false (all of them are named), a name is
 /// not plain or given twice, `folder` or a parent is no folder, the system refuses (no right, disk full),

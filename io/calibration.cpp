@@ -55,6 +55,23 @@ std::optional<std::vector<std::size_t>> rows_of(const std::vector<Node>& names, 
   return rows;
 }
 
+std::vector<models::FittedRange> ranges_from(const Node& node, std::vector<Diagnostic>& faults) {
+  std::vector<models::FittedRange> all;
+  MapReader map(node, "calibration.ranges", faults);
+  for (const auto& entry : node.entries) {
+    const Node* pair = map.raw(entry.key);
+    const bool two = pair != nullptr && pair->items.size() == 2;
+    const auto low = two ? number_of(pair->items[0]) : std::nullopt;
+    const auto high = two ? number_of(pair->items[1]) : std::nullopt;
+    if (low && high && *low <= *high) {
+      all.push_back({entry.key, *low, *high});
+    } else {
+      map.fault(entry.key, "two numbers were expected, the smaller one first", "calibrate again");
+    }
+  }
+  return all;
+}
+
 void read_covariance(const Node& node, models::Calibration& c, std::vector<Diagnostic>& faults) {
   MapReader map(node, "calibration.covariance", faults);
   const std::vector<Node>& names = list_of(map, "of", parameters + most_stacks);
@@ -128,6 +145,7 @@ std::shared_ptr<const models::Calibration> calibration_from(const Node& node, co
   for (const Node& stack : list_of(map, "stacks", most_stacks)) {
     c->stacks.push_back(stack_from(stack, "calibration.stacks", faults));
   }
+  if (const Node* ranges = map.raw("ranges")) c->ranges = ranges_from(*ranges, faults);
   const std::size_t rows = parameters + c->stacks.size();
   c->covariance.assign(rows, std::vector<double>(rows, 0));
   if (const Node* covariance = map.raw("covariance")) {

@@ -2,10 +2,13 @@
 //
 //   "calibration": {"prior": "trn1-datasheet", "tool": "trnplan 0.1", "files": [{"name", "sha256"}],
 //     "stacks": [{"framework", "release", "median", "log_sd"}],
+//     "ranges": {"nodes": [1, 32], ...},
 //     "covariance": {"of": ["matmul_efficiency", ..., "nxd", "nxd 2.20"], "lower": [[v], [v, v], ...]}}
 //
 // "lower" is the lower triangle, row by row, of the covariance of the logarithms of what "of" names:
 // parameters, then stacks ("framework" or "framework release"). What it does not name is known exactly.
+// "ranges", which may be absent, says from where to where the fitted runs reach (traits_of() of
+// models/spread.h).
 #pragma once
 
 #include <memory>

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "io/architecture_reader.h"
+#include "io/build_catalog.h"
 #include "io/instance_reader.h"
 #include "io/profile_reader.h"
 
@@ -72,9 +73,7 @@ Catalog Catalog::standard() {
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   const fs::path installed = program.parent_path().parent_path() / "share" / "trnplan" / "catalog";
   if (!error && is_folder(installed)) return Catalog(installed);
-#ifdef TRNPLAN_BUILD_CATALOG
-  if (is_folder(TRNPLAN_BUILD_CATALOG)) return Catalog(TRNPLAN_BUILD_CATALOG);
-#endif
+  if (is_folder(build_catalog())) return Catalog(build_catalog());
   throw InputError(Diagnostic{{installed.string()},
                               "",
                               "the catalogue of instance types and models was not found",

@@ -230,6 +230,60 @@ Json baseline_object(const planner::Baseline& b, const std::vector<Plan>& plans)
   return object;
 }
 
+Json table_object(const planner::TableRequest& t) {
+  std::string command;
+  for (const std::string& word : planner::nccom_command(t)) command += (command.empty() ? "" : " ") + word;
+  return {{"operation", to_string(t.op)},
+          {"ranks", t.ranks},
+          {"nodes", t.nodes},
+          {"smallest_bytes", whole_bytes(Bytes(t.smallest))},
+          {"largest_bytes", whole_bytes(Bytes(t.largest))},
+          {"command", command}};
+}
+
+/// When the second plan is the better guess.
+Json rule_object(const planner::Measurement& m) {
+  const bool first = m.runs_of_first > 0, both = first && m.runs_of_second > 0;
+  return {{"measured", both    ? "second_over_first"
+                       : first ? "first_step_seconds"
+                               : "second_step_seconds"},
+          {"is", m.above ? "above" : "below"},
+          {"value", m.threshold}};
+}
+
+Json measurement_object(const planner::Measurement& m) {
+  Json object = {{"kind", m.tables.empty() ? "run" : "nccom-test"},
+                 {"probability_after", m.probability},
+                 {"expected_gain", m.gain},
+                 {"expected_gain_usd", m.gain_usd > 0 ? Json(m.gain_usd) : Json(nullptr)},
+                 {"node_hours", m.node_hours},
+                 {"usd", m.usd > 0 ? Json(m.usd) : Json(nullptr)}};
+  if (!m.tables.empty()) {
+    object["tables"] = Json::array();
+    for (const planner::TableRequest& t : m.tables) object["tables"].push_back(table_object(t));
+    return object;
+  }
+  object["runs_of_first"] = m.runs_of_first;
+  object["runs_of_second"] = m.runs_of_second;
+  object["steps_of_a_run"] = planner::kShortRunSteps;
+  object["second_is_better_when"] = rule_object(m);
+  return object;
+}
+
+Json comparison_object(const planner::Comparison& c, double sure) {
+  Json object = {{"first", 1},
+                 {"second", 2},
+                 {"probability_first_is_better", c.probability},
+                 {"sure", sure},
+                 {"told_apart", c.told_apart},
+                 {"equal", c.equal},
+                 {"measurement", c.best ? measurement_object(*c.best) : Json(nullptr)},
+                 {"measurement_decides", c.decides},
+                 {"considered", Json::array()}};
+  for (const planner::Measurement& m : c.considered) object["considered"].push_back(measurement_object(m));
+  return object;
+}
+
 Json infeasible_object(const planner::Infeasible& why, const models::Job& job) {
   Json object = {{"nodes_that_would_do", why.nodes_that_would_do},
                  {"nearest_global_batch", why.nearest_batch}};
@@ -251,7 +305,7 @@ Json infeasible_object(const planner::Infeasible& why, const models::Job& job) {
 }  // namespace
 
 std::string search_json(const planner::SearchResult& result, const models::Job& job, double wall_seconds,
-                        const planner::Baseline* baseline) {
+                        const planner::Baseline* baseline, const planner::Certainty* certainty) {
   Json j = document();
   const planner::SpaceCounts& c = result.counts;
   j["space"] = {{"enumerated", c.enumerated}, {"refused", c.refused},     {"too_large", c.too_large},
@@ -261,16 +315,27 @@ std::string search_json(const planner::SearchResult& result, const models::Job& 
   j["plans"] = Json::array();
   int rank = 1;
   for (const Plan& p : result.plans) {
-    Json plan = {{"rank", rank++}};
+    Json plan = {{"rank", rank}};
     plan.update(plan_object(p));
+    if (certainty != nullptr && rank > 1) {
+      const auto& better = certainty->first_is_better[static_cast<std::size_t>(rank - 2)];
+      plan["probability_first_is_better"] = better ? Json(*better) : Json(nullptr);
+    }
     j["plans"].push_back(std::move(plan));
+    ++rank;
   }
   const models::Job home = home_of(job, result.plans);
   j["layouts"] = Json::array();
   for (const Plan& p : result.layouts) j["layouts"].push_back(plan_object(p));
   if (result.reasons) j["reasons"] = reasons_object(*result.reasons);
   j["clusters"] = clusters_array(result.clusters);
-  if (baseline != nullptr) j["baseline"] = baseline_object(*baseline, result.plans);
+  if (certainty != nullptr && certainty->comparison)
+    j["comparison"] = comparison_object(*certainty->comparison, certainty->sure);
+  if (baseline != nullptr) {
+    j["baseline"] = baseline_object(*baseline, result.plans);
+    const bool known = certainty != nullptr && certainty->beats_baseline;
+    j["baseline"]["probability_winner_is_faster"] = known ? Json(*certainty->beats_baseline) : Json(nullptr);
+  }
   j["doubtful"] = refusals_array(result.doubtful, home);
   j["refused"] = refusals_array(result.refused, home);
   if (result.infeasible) j["infeasible"] = infeasible_object(*result.infeasible, home);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "planner/baseline.h"
+#include "planner/measurement.h"
 #include "planner/nxdt_config.h"
 #include "planner/plan.h"
 #include "planner/search.h"
@@ -17,9 +18,10 @@ namespace trnplan::io {
 inline constexpr int kSchemaVersion = 1;
 
 /// All return a document that ends in a newline.
-/// `baseline` may be null.
+/// `baseline` and `certainty`, which is of the result's plans, may be null.
 std::string search_json(const planner::SearchResult& result, const models::Job& job, double wall_seconds,
-                        const planner::Baseline* baseline = nullptr);
+                        const planner::Baseline* baseline = nullptr,
+                        const planner::Certainty* certainty = nullptr);
 /// One plan object, as `simulate` prints it and `plan --out` writes it. `findings` may be empty.
 std::string plan_json(const planner::Plan& plan, const std::vector<planner::Violation>& broken = {});
 /// In place of a plan object when a strategy cannot be simulated: only why.

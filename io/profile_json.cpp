@@ -45,6 +45,11 @@ nlohmann::ordered_json calibration_object(const models::Calibration& c) {
     for (const std::size_t k : rows) row.push_back(c.covariance[i][k]);
     lower.push_back(std::move(row));
   }
+  if (!c.ranges.empty()) {
+    Json ranges = Json::object();
+    for (const models::FittedRange& r : c.ranges) ranges[r.of] = {r.low, r.high};
+    j["ranges"] = std::move(ranges);
+  }
   j["covariance"] = {{"of", std::move(of)}, {"lower", std::move(lower)}};
   return j;
 }
@@ -72,6 +77,11 @@ bool equal(const models::Value& a, const models::Value& b) {
 
 }  // namespace
 
+std::string profile_text(const std::string& json) {
+  const auto j = nlohmann::ordered_json::parse(json);
+  return with_short_rows(j.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + "\n";
+}
+
 std::string profile_json(const models::Profile& profile, const std::optional<models::Profile>& base,
                          const std::vector<models::Parameter>& stated, const std::string& description,
                          const std::string& note) {
@@ -94,7 +104,7 @@ std::string profile_json(const models::Profile& profile, const std::optional<mod
     j["algorithms"] = limits_object(profile.algorithms, "as in the prior of the fit");
   }
   if (profile.calibration != nullptr) j["calibration"] = calibration_object(*profile.calibration);
-  return with_short_rows(j.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + "\n";
+  return profile_text(j.dump());
 }
 
 }  // namespace trnplan::io

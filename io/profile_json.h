@@ -16,4 +16,7 @@ std::string profile_json(const models::Profile& profile, const std::optional<mod
                          const std::vector<models::Parameter>& stated, const std::string& description,
                          const std::string& note);
 
+/// JSON laid out as profile files are: indented, matrices with a line for each row.
+std::string profile_text(const std::string& json);
+
 }  // namespace trnplan::io

@@ -7,6 +7,7 @@
 
 #include "io/calibration.h"
 #include "io/catalog.h"
+#include "io/evidence.h"
 #include "io/quantity_reader.h"
 #include "io/value_reader.h"
 
@@ -108,6 +109,7 @@ models::Profile read_profile(const Node& node, const Catalog* catalog, int bases
   } else if (profile.calibration != nullptr) {
     profile.calibration = calibration_beside(*profile.calibration, profile, parameters);
   }
+  if (const Node* evidence = map.raw("evidence")) evidence_from(*evidence, faults);  // read_evidence() gives it
   map.finish();
   if (!faults.empty()) throw InputError(std::move(faults));
   return profile;

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "models/memory.h"
 #include "planner/judge.h"
@@ -95,6 +96,38 @@ std::string kind_text(topology::GroupKind kind) {
   return "";
 }
 
+planner::Evidence evidence_on(const topology::GroupVerdict& group, const RanPlan& ran, bool accepted) {
+  planner::Evidence e;
+  e.rule = "replica-group";
+  e.accepted = accepted;
+  e.instance = ran.job.cluster.instance.name;
+  e.ranks = group.ranks;
+  std::sort(e.ranks.begin(), e.ranks.end());
+  e.chips = group.chips;
+  e.nodes = group.nodes;
+  return e;
+}
+
+/// Of what ran, a group of each kind that the rules refuse or doubt: it works.
+std::vector<planner::Evidence> accepted_groups(const RanPlan& ran) {
+  std::vector<planner::Evidence> all;
+  const topology::Cluster& cluster = ran.job.cluster;
+  const topology::Degrees degrees = degrees_of(ran, {});
+  if (degrees.world() != static_cast<std::int64_t>(cluster.cores()) ||
+      !topology::RankOrder::obstacle(cluster, degrees).empty()) {
+    return all;
+  }
+  const topology::ChipGraph graph(cluster.instance);
+  const auto verdict = topology::judge_all(cluster, graph, topology::RankOrder(cluster, degrees),
+                                           std::max(1, ran.strategy->kv_replicator));
+  for (const topology::KindVerdict& k : topology::by_kind(graph, verdict)) {
+    if (k.worst.verdict == topology::Verdict::supported) continue;
+    all.push_back(evidence_on(k.worst, ran, true));
+    all.back().kind = topology::to_string(k.kind);
+  }
+  return all;
+}
+
 void name_next(Advice& a, const RanPlan& ran, const std::optional<planner::Plan>& next) {
   a.next = next;
   if (!next) {
@@ -105,21 +138,39 @@ void name_next(Advice& a, const RanPlan& ran, const std::optional<planner::Plan>
   if (ran.assumed) a.fix += " (assumed: " + job_text(ran) + "; --plan or --job says what ran)";
 }
 
+/// The log lists the group itself: judged as it is, whatever degrees ran.
+bool advise_listed_group(Advice& a, const topology::Cluster& cluster, const topology::ChipGraph& graph) {
+  const std::vector<int>& ranks = a.failure.group;
+  if (ranks.size() < 2 || ranks.back() >= cluster.cores()) return false;
+  const topology::GroupVerdict group = topology::judge(cluster, graph, topology::GroupKind::data, ranks);
+  a.ranks = group.ranks;
+  a.chips = group.chips;
+  a.problem = fmt::format(
+      "the runtime refused the group {{{}}}: {} (by the rules known here: {})", fmt::join(ranks, ", "),
+      group.message.empty() ? "no reason is known" : group.message, topology::to_string(group.verdict));
+  return true;
+}
+
 void advise_group(Advice& a, const RanPlan& ran, const models::Profile& profile) {
   a.rule = "replica-group";
   const topology::ChipGraph graph(ran.job.cluster.instance);
   topology::Cluster cluster = ran.job.cluster;
+  if (advise_listed_group(a, cluster, graph)) {
+    const auto plans = alternatives(ran, profile, 1);
+    return name_next(a, ran, plans.empty() ? std::nullopt : std::optional(plans.front()));
+  }
   if (!ran.strategy) cluster.nodes = 1;
   const topology::Degrees degrees = degrees_of(ran, a.failure);
   const auto group = refused_group(cluster, graph, degrees, a.failure);
   if (!group) {
-    a.problem = fmt::format(
-        "the runtime refused a group of cores {{{}}}, all of whose kind are supported by the rules known "
-        "here",
-        fmt::join(a.failure.devices, ", "));
+    a.problem = a.failure.devices.empty() ? std::string("the runtime refused a group")
+                                          : fmt::format("the runtime refused a group of cores {{{}}}",
+                                                        fmt::join(a.failure.devices, ", "));
+    a.problem += "; the rules known here accept every group of what ran";
     a.fix = "check that EFA is up on every node, and report the log: the rules may be wrong";
     return;
   }
+  a.kind = group->kind;
   a.ranks = group->ranks;
   a.chips = group->chips;
   a.problem =
@@ -208,6 +259,49 @@ std::vector<Advice> advise(const std::vector<Failure>& failures, const RanPlan& 
       advise_others(a);
     }
     all.push_back(std::move(a));
+  }
+  return all;
+}
+
+std::vector<planner::Evidence> evidence_of(const std::vector<Advice>& advice, const RanPlan& ran,
+                                           int last_step_line, const std::string& file,
+                                           const std::string& sha256) {
+  std::vector<planner::Evidence> all;
+  for (const Advice& a : advice) {
+    if (last_step_line > a.failure.last_line) continue;
+    if (a.rule == "replica-group" && !a.ranks.empty()) {
+      topology::GroupVerdict group;
+      group.ranks = a.ranks;
+      group.chips = a.chips;
+      const int cores = ran.job.cluster.instance.cores();
+      std::set<int> nodes;
+      for (const int rank : a.ranks) nodes.insert(rank / cores);
+      group.nodes = static_cast<int>(nodes.size());
+      all.push_back(evidence_on(group, ran, false));
+      if (a.kind) all.back().kind = topology::to_string(*a.kind);
+    } else if (a.rule == "memory" && ran.strategy) {
+      planner::Evidence e;
+      e.rule = "memory";
+      e.instance = ran.job.cluster.instance.name;
+      e.model = ran.job.architecture.name;
+      e.strategy = models::describe(*ran.strategy);
+      e.sequence = ran.job.training.sequence;
+      e.bytes = a.failure.gib.value_or(0) * kGiB;
+      all.push_back(std::move(e));
+    } else {
+      continue;
+    }
+    all.back().line = a.failure.at.line;
+  }
+  if (last_step_line > 0 && ran.strategy) {
+    for (planner::Evidence& e : accepted_groups(ran)) {
+      e.line = last_step_line;
+      all.push_back(std::move(e));
+    }
+  }
+  for (planner::Evidence& e : all) {
+    e.file = file;
+    e.sha256 = sha256;
   }
   return all;
 }

@@ -9,7 +9,9 @@
 #include "models/job.h"
 #include "models/profile.h"
 #include "models/strategy.h"
+#include "planner/evidence.h"
 #include "planner/plan.h"
+#include "topology/rank_order.h"
 
 namespace trnplan::launch {
 
@@ -25,9 +27,10 @@ struct Advice {
   std::string rule;     ///< of docs/rules.md where one was broken ("replica-group", "memory"); else ""
   std::string problem;  ///< what was hit, with numbers
   std::string fix;
-  std::vector<int> ranks;             ///< of the refused group; cores of the first node
-  std::vector<int> chips;             ///< its chips
-  std::optional<planner::Plan> next;  ///< the fastest legal plan with the same PP and CP that keeps it
+  std::optional<topology::GroupKind> kind;  ///< of the refused group, where the layout tells
+  std::vector<int> ranks;                   ///< of the refused group; cores of the first node
+  std::vector<int> chips;                   ///< its chips
+  std::optional<planner::Plan> next;        ///< the fastest legal plan with the same PP and CP that keeps it
 };
 
 /// One entry a failure. The next plan of a refused group is the fastest legal one; of full memory one that
@@ -35,5 +38,12 @@ struct Advice {
 /// with the same PP and CP for each failure that a plan can mend.
 std::vector<Advice> advise(const std::vector<Failure>& failures, const RanPlan& ran,
                            const models::Profile& profile);
+
+/// What a log teaches beyond the rules: groups that the runtime refused, plans whose memory did not do, and,
+/// where steps were done, groups of what ran that the rules refuse or doubt. A failure after which the run
+/// went on (a step on a later line than `last_step_line`, 0 for none) teaches nothing.
+std::vector<planner::Evidence> evidence_of(const std::vector<Advice>& advice, const RanPlan& ran,
+                                           int last_step_line, const std::string& file,
+                                           const std::string& sha256);
 
 }  // namespace trnplan::launch

@@ -28,12 +28,16 @@ constexpr std::array kSigns = {
     Sign{"failed to init ENC comm", FailureKind::replica_group},
     Sign{"failed to init replica groups", FailureKind::replica_group},
     Sign{"Unsupported topology", FailureKind::replica_group},
+    Sign{"Failed to find device to device paths", FailureKind::replica_group},
+    Sign{"ENC:enc_parse_replica_groups", FailureKind::replica_group},
+    Sign{"ENC:init_metaring_algorithm", FailureKind::replica_group},
+    Sign{"nrt_load_collectives status=2", FailureKind::replica_group},
     Sign{"XCG815", FailureKind::compile_memory},
     Sign{"NCC_EOOM", FailureKind::compile_memory},
     Sign{"TDRV:dmem_alloc", FailureKind::device_memory},
     Sign{"TDRV:log_dev_mem", FailureKind::device_memory},
     Sign{"nrt_tensor_allocate status=4", FailureKind::device_memory},
-    Sign{"number of ONE TMPBUF pages", FailureKind::device_memory},
+    Sign{"ONE TMPBUF pages requested exceeded", FailureKind::device_memory},
     Sign{"suspected hang in collectives", FailureKind::execution_timeout},
     Sign{"execution timeout (", FailureKind::execution_timeout},
     Sign{"inference timeout (", FailureKind::execution_timeout},
@@ -91,6 +95,23 @@ std::optional<double> gib_in(std::string_view line) {
   return std::nullopt;
 }
 
+/// "... on this group [1 3 5 ]"
+std::vector<int> group_in(std::string_view line) {
+  std::vector<int> ranks;
+  calibrate::Scan scan(line);
+  if (!scan.past("on this group [")) return ranks;
+  while (ranks.size() < kMostDevices) {
+    const auto rank = scan.whole();
+    if (!rank || *rank > kMostRank) break;
+    ranks.push_back(static_cast<int>(*rank));
+    while (scan.take(" ") || scan.take(",")) {
+    }
+  }
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return ranks;
+}
+
 struct Collected {
   Failure failure;
   std::set<int> devices;
@@ -103,6 +124,7 @@ void collect(std::string_view line, Collected& c) {
   for (const int rank : numbers_after(line, "[rank")) {
     c.failure.group_ranks = std::max(c.failure.group_ranks, rank + 1);
   }
+  if (c.failure.group.empty()) c.failure.group = group_in(line);
   if (const auto gib = gib_in(line)) c.failure.gib = std::max(c.failure.gib.value_or(0), *gib);
 }
 

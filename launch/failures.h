@@ -1,7 +1,8 @@
 // Failures that a log of a Neuron job shows, by the words of compiler, runtime and libfabric.
 //
 // Words: aws-neuron/aws-neuron-sdk@81ce03ae neuron-runtime/nrt-troubleshoot.rst, compiler/error-codes,
-// neuron-runtime/explore/device-memory.rst; issues aws-neuron-sdk/884, /1014, huggingface/optimum-neuron/761.
+// neuron-runtime/explore/device-memory.rst; issues aws-neuron-sdk/884, /1014, huggingface/optimum-neuron/424,
+// /619, /761; aws-neuron-sdk/1030 (enc_parse_replica_groups).
 #pragma once
 
 #include <optional>
@@ -35,6 +36,7 @@ struct Failure {
   int last_line = 0;
   std::optional<double> gib;  ///< a graph's peak, or the memory in use when an allocation failed
   std::vector<int> devices;   ///< cores (nec_dev) that name themselves, ascending
+  std::vector<int> group;     ///< ranks of the refused group where a line lists them, ascending
   int group_ranks = 0;        ///< the highest rank of a refused group that names itself, plus one; 0: none
 };
 

@@ -9,7 +9,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <system_error>
 
@@ -92,16 +95,27 @@ bool take(const Descriptor& from, std::string& text) {
   return count > 0;
 }
 
-void drain(Descriptor& output, Descriptor& error, ProcessResult& result) {
+using Clock = std::chrono::steady_clock;
+
+/// Until both streams end; false when `end` comes first.
+bool drain(Descriptor& output, Descriptor& error, const std::optional<Clock::time_point>& end,
+           ProcessResult& result) {
   while (output.get() >= 0 || error.get() >= 0) {
+    int wait = -1;
+    if (end) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(*end - Clock::now()).count();
+      if (left <= 0) return false;
+      wait = static_cast<int>(left);
+    }
     std::array<pollfd, 2> waiting = {{{output.get(), POLLIN, 0}, {error.get(), POLLIN, 0}}};
-    if (::poll(waiting.data(), waiting.size(), -1) < 0) {
+    if (::poll(waiting.data(), waiting.size(), wait) < 0) {
       if (errno == EINTR) continue;
       give_up("poll");
     }
     if (waiting[0].revents != 0 && !take(output, result.output)) output.close();
     if (waiting[1].revents != 0 && !take(error, result.error)) error.close();
   }
+  return true;
 }
 
 int exit_code_of(pid_t child) {
@@ -121,6 +135,7 @@ ProcessResult run_program(const std::vector<std::string>& arguments, const Proce
   std::vector<char*> environment = environment_without(options.unset);
   Actions actions;
   actions.no_input();
+  if (options.held >= 0) actions.send(options.held, options.held);  // onto itself: no longer closed on exec
   Pipe output, error;
   if (options.capture) {
     output = make_pipe();
@@ -140,7 +155,14 @@ ProcessResult run_program(const std::vector<std::string>& arguments, const Proce
   result.started = true;
   output.write.close();
   error.write.close();
-  drain(output.read, error.read, result);
+  std::optional<Clock::time_point> end;
+  if (options.seconds > 0) end = Clock::now() + std::chrono::seconds(options.seconds);
+  // A program that closes its streams and stays is waited for: those that are asked here do not.
+  result.late = !drain(output.read, error.read, end, result);
+  if (result.late) {
+    ::kill(child, SIGKILL);
+    result.error += std::to_string(options.seconds) + " s passed without an answer";
+  }
   result.code = exit_code_of(child);
   return result;
 }

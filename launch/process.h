@@ -12,6 +12,7 @@ struct ProcessResult {
   int code = 0;          ///< exit code; 128 + n when signal n ended it
   std::string output;    ///< of standard output, the first kMostOutput bytes
   std::string error;     ///< of standard error, likewise
+  bool late = false;     ///< it was killed when its time was over; `error` says so
 
   bool ok() const { return started && code == 0; }
 };
@@ -21,7 +22,12 @@ inline constexpr std::size_t kMostOutput = 16u << 20;
 struct ProcessOptions {
   bool capture = true;             ///< false: output goes where ours goes, and `output`, `error` stay empty
   std::vector<std::string> unset;  ///< variables the program does not get
+  int held = -1;                   ///< a file descriptor that it holds open, too: a lock outlives us with it
+  int seconds = 0;                 ///< it is killed when it takes longer; 0: it may take for ever
 };
+
+/// Time for a question to a scheduler: a busy slurmctld answers within its MessageTimeout of 10 to 100 s.
+inline constexpr int kQuerySeconds = 120;
 
 /// Looks arguments[0] up on PATH, waits for the end. Throws std::system_error when the system has no pipes or
 /// processes left. Precondition: at least one argument; none holds a zero byte.

@@ -117,8 +117,9 @@ class Reader {
       mark.total = scan.whole().value_or(0);
       if (!scan.past("[")) continue;
       const std::string_view rest = scan.rest();
-      mark.clock = calibrate::clock_seconds(rest.substr(0, rest.find('<')));
-      const std::size_t close = rest.find(']');
+      const std::size_t less = rest.find('<'), close = rest.find(']');
+      if (less == std::string_view::npos) continue;  // cut while it was written: its clock may be, too
+      mark.clock = calibrate::clock_seconds(rest.substr(0, less));
       read_fields(rest.substr(0, close), mark);
       if (mark.clock || mark.seconds) add(counted(mark), line.number);
     }

@@ -5,12 +5,17 @@
 #include <algorithm>
 #include <cctype>
 
+#include "io/emit_cluster.h"
+
 namespace trnplan::launch {
 
 namespace {
 
 constexpr std::size_t kNameLength = 40;
 constexpr int kDefaultBucketMb = models::Strategy{}.bucket_mb;
+/// Steps in which every graph is met: NxDT's own number while COMPILE=1
+/// (aws-neuron/neuronx-distributed-training@9169aa0 examples/training_orchestrator.py).
+constexpr int kCompileSteps = 10;
 
 }  // namespace
 
@@ -103,6 +108,7 @@ elif [[ -n "${{OMPI_COMM_WORLD_RANK:-}}" ]]; then
 elif [[ -n "${{PET_RDZV_BACKEND:-}}" ]]; then
   node=${{HOSTNAME##*-}}   # torchrun reads PET_* and finds the others by itself
   rendezvous=(--rdzv_conf=timeout=1800)
+  export FI_EFA_ENABLE_SHM_TRANSFER=1
 elif ((nodes == 1)); then
   node=0
   master=localhost
@@ -137,6 +143,12 @@ export HYDRA_FULL_ERROR=1 MALLOC_ARENA_MAX=128 XLA_DISABLE_FUNCTIONALIZATION=0
     text += fmt::format("export ALL_GATHER_REDUCE_SCATTER_BUCKET_CAP_MB={}   # NxD's own is {}\n",
                         c.plan.strategy.bucket_mb, kDefaultBucketMb);
   }
+  for (const std::string& variable : train_command(c.target, c.job, c.plan.strategy).environment) {
+    const std::size_t equals = variable.find('=');
+    // As NxDT does: what is set already goes first.
+    text += fmt::format("export {0}=\"${{{0}:-{1}}}\"\n", variable.substr(0, equals),
+                        variable.substr(equals + 1));
+  }
   return text + "export PATH=\"$TRNPLAN_VENV/bin:$PATH\" VIRTUAL_ENV=\"$TRNPLAN_VENV\"\n\n";
 }
 
@@ -158,11 +170,18 @@ std::string run_function(const ScriptContext& c) {
   return text + "\n}\n\n";
 }
 
+/// Sets $steps in a mode of node_run.sh; NxDT's orchestrator reads COMPILE and TRAIN_ITERS by itself.
+std::string steps_line(const TrainCommand& command, const std::string& value) {
+  return command.steps > 0 ? "  steps=" + value + "\n" : "";
+}
+
 std::string modes(const ScriptContext& c) {
-  std::string text = R"sh(compile() {
-  local log=$plan/compile-node$node.log
+  const TrainCommand command = train_command(c.target, c.job, c.plan.strategy);
+  std::string text = "compile() {\n" + steps_line(command, fmt::format("{}", kCompileSteps)) +
+                     R"sh(  local log=$plan/compile-node$node.log
   export COMPILE=1 NEURON_COMPILE_CACHE_URL="$TRNPLAN_CACHE"
   cache=$TRNPLAN_CACHE
+  results=$plan/compile   # nothing of it may be resumed from
   run neuron_parallel_compile 2>&1 | tee "$log"
   if grep -q 'Total failed compilations: [1-9]' "$log" || ! grep -q 'Total failed compilations: 0' "$log"; then
     echo "node_run.sh: not every graph compiled, see $log" | tee -a "$log" >&2
@@ -173,7 +192,7 @@ std::string modes(const ScriptContext& c) {
 train() {
   export COMPILE=0
   cache=$TRNPLAN_CACHE
-)sh";
+)sh" + steps_line(command, fmt::format("${{TRAIN_ITERS:-{}}}", command.steps));
   if (local_cache(c)) {
     text +=
         "  # Looking graphs up through the shared file system stalls clusters of this size.\n"
@@ -186,8 +205,8 @@ train() {
 }
 
 mkdir -p "$TRNPLAN_CACHE"
-results=$plan/run
 for mode in "$@"; do
+  results=$plan/run
   case $mode in
     compile) compile ;;
     train) train ;;
@@ -245,10 +264,9 @@ std::string sbatch_head(const ScriptContext& c, const char* verb) {
       "#SBATCH --job-name=trnplan-{}-{}\n"
       "#SBATCH --nodes={}\n"
       "#SBATCH --ntasks-per-node=1\n"
-      "#SBATCH --cpus-per-task={}\n"
-      "#SBATCH --exclusive\n"
+      "#SBATCH --exclusive\n"  // all CPUs of a node, however many its Slurm counts
       "#SBATCH --output={}-%j.out\n",
-      plain_name(c.job.architecture.name), verb, c.plan.nodes, c.job.cluster.instance.vcpus, verb);
+      plain_name(c.job.architecture.name), verb, c.plan.nodes, verb);
 }
 
 constexpr const char* kFolder =
@@ -261,7 +279,7 @@ constexpr const char* kFolder =
 std::string compile_sbatch(const ScriptContext& c) {
   return sbatch_head(c, "compile") +
          comment(c, "Compiles the graphs. Submit with submit.sh or trnplan launch.") + kFolder +
-         "srun --kill-on-bad-exit=1 bash \"$plan/node_run.sh\" \"$plan\" compile\n";
+         "srun --cpu-bind=none --kill-on-bad-exit=1 bash \"$plan/node_run.sh\" \"$plan\" compile\n";
 }
 
 std::string train_sbatch(const ScriptContext& c) {
@@ -273,7 +291,7 @@ resume=()
 if [[ -d /opt/sagemaker_cluster ]]; then resume=(--auto-resume=1); fi   # SageMaker HyperPod
 echo "[trnplan] start ${SLURM_RESTART_COUNT:-0} of job $SLURM_JOB_ID at $(date -u +%FT%TZ)"
 code=0
-srun "${resume[@]}" --kill-on-bad-exit=1 bash "$plan/node_run.sh" "$plan" train || code=$?
+srun "${resume[@]}" --cpu-bind=none --kill-on-bad-exit=1 bash "$plan/node_run.sh" "$plan" train || code=$?
 ((code == 0)) && exit 0
 echo "[trnplan] failed with $code at $(date -u +%FT%TZ)"
 if ((${SLURM_RESTART_COUNT:-0} < TRNPLAN_RESTARTS)); then
@@ -295,13 +313,21 @@ plan=$(cd "$(dirname "${{BASH_SOURCE[0]}}")" && pwd)
 state=$plan/launch.json
 
 failed=0
+# One at a time, also beside trnplan launch.
+exec 9>>"$plan/launch.lock"
+flock 9
 fault() {{
   printf 'submit.sh: %s\n  fix: %s\n' "$1" "$2" >&2
   failed=1
 }}
 if [[ -e "$state" ]]; then
-  printf 'submit.sh: already submitted:\n' >&2
   cat "$state" >&2
+  if grep -q '"begun"' "$state"; then
+    printf 'submit.sh: a submission was interrupted; look with squeue --name for the job that begun names:\n' >&2
+    printf 'submit.sh: when it is not there, remove %s and start again; trnplan launch does that by itself\n' "$state" >&2
+    exit 4
+  fi
+  printf 'submit.sh: already submitted\n' >&2
   exit 0
 fi
 [[ -x "$TRNPLAN_VENV/bin/torchrun" ]] || fault "no torchrun in TRNPLAN_VENV ($TRNPLAN_VENV)" "set TRNPLAN_VENV in setup_env.sh to the environment with the software"
@@ -315,27 +341,44 @@ if [[ -n "$TRNPLAN_PARTITION" ]]; then partition=(--partition="$TRNPLAN_PARTITIO
 if ! command -v sbatch >/dev/null; then
   fault 'no sbatch' 'run this on the head node of the Slurm cluster'
 else
-  have=$(sinfo -h -N -o '%N' "${{partition[@]}}" | sort -u | wc -l)
-  ((have >= {nodes})) || fault "the partition has $have nodes, the plan needs {nodes}" "set TRNPLAN_PARTITION in setup_env.sh, or plan with --nodes $have"
+  # Nodes that take jobs; the type where Slurm tells it, in features as ParallelCluster does or in names.
+  nodes=$(sinfo -h -N -o '%N %t %f' "${{partition[@]}}" | sort -u) || fault 'sinfo failed' "start Slurm's controller"
+  usable=$(grep -Ev ' (down|drain|drng|fail|maint|unk|inval|boot|reboot|futr|no_resp)[^ ]* ' <<<"$nodes" | grep -c '[^ ]') || true
+  ((usable >= {nodes})) || fault "the partition has $usable usable nodes, the plan needs {nodes}" "set TRNPLAN_PARTITION in setup_env.sh, mend nodes, or plan with --nodes $usable"
+  other=$(grep -Eo '\<(ml\.)?(trn|inf)[0-9a-z]*\.[0-9]*xlarge' <<<"$nodes" | sed 's/^ml\.//' | grep -Fxv '{machine}' | sort -u | head -n 1) || true
+  [[ -z "$other" ]] || fault "the nodes are $other, the plan is for {machine}" "set TRNPLAN_PARTITION in setup_env.sh, or plan for $other"
 fi
 ((failed == 0)) || exit 2
 
 cd -- "$plan"
-compile=$(sbatch --parsable "${{partition[@]}}" --chdir="$plan" -- "$plan/compile.sbatch" "$plan") || exit 4
+# keep JOBS [BEGUN]: what is about to be submitted is written down first, so that it can be looked for.
+keep() {{
+  printf '{{"schema_version": 1, "scheduler": "slurm", "jobs": {{%s}}%s}}\n' "$1" "${{2:+, \"begun\": {{$2\}}}}" >"$state.new"
+  mv -f -- "$state.new" "$state"
+}}
+unique=$(date +%s%N)-$$
+keep '' "\"compile\": \"trnplan-compile-$unique\""
+if ! compile=$(sbatch --parsable --job-name="trnplan-compile-$unique" "${{partition[@]}}" --chdir="$plan" -- "$plan/compile.sbatch" "$plan"); then
+  rm -f -- "$state"
+  exit 4
+fi
 compile=${{compile%%;*}}
-if ! train=$(sbatch --parsable "${{partition[@]}}" --chdir="$plan" --dependency="afterok:$compile" \
+keep "\"compile\": \"$compile\"" "\"train\": \"trnplan-train-$unique\""
+if ! train=$(sbatch --parsable --job-name="trnplan-train-$unique" "${{partition[@]}}" --chdir="$plan" --dependency="afterok:$compile" \
   --kill-on-invalid-dep=yes -- "$plan/train.sbatch" "$plan"); then
   scancel "$compile"
+  rm -f -- "$state"
   exit 4
 fi
 train=${{train%%;*}}
-printf '{{"schema_version": 1, "scheduler": "slurm", "jobs": {{"compile": "%s", "train": "%s"}}}}\n' "$compile" "$train" >"$state"
+keep "\"compile\": \"$compile\", \"train\": \"$train\""
 printf 'compile %s\ntrain %s\n' "$compile" "$train"
 )sh",
                      fmt::arg("folder", train_command(c.target, c.job, c.plan.strategy).folder),
                      fmt::arg("script", train_command(c.target, c.job, c.plan.strategy).script),
                      fmt::arg("clone", train_command(c.target, c.job, c.plan.strategy).clone),
-                     fmt::arg("nodes", c.plan.nodes));
+                     fmt::arg("nodes", c.plan.nodes),
+                     fmt::arg("machine", io::machine_type(c.job.cluster.instance)));
 }
 
 }  // namespace trnplan::launch

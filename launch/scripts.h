@@ -36,7 +36,9 @@ std::string setup_env_sh(const ScriptContext& c);
 /// FOLDER compile|train...: what a node does, in a task of its own. Restates examples/train.sh and
 /// train_setup.sh of NxDT for Slurm, MPI and torchrun's own rendezvous. All jobs of a folder share one log
 /// folder, so a new job id resumes where the last one stopped. Compiling fails unless the log says "Total
-/// failed compilations: 0".
+/// failed compilations: 0". What PyTorchJob's pods need besides is from
+/// aws-samples/awsome-distributed-training
+/// @7217859 3.test_cases/pytorch/neuronx-distributed/llama3/kubernetes/llama3_train.yaml-template.
 std::string node_run_sh(const ScriptContext& c);
 /// FOLDER: the launcher of the MPIJob, which compiles and then trains.
 std::string mpi_launch_sh(const ScriptContext& c);

@@ -24,9 +24,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kState = "launch.json";
 constexpr const char* kLock = "launch.lock";
+constexpr std::size_t kShown = 200;  ///< bytes of what a program said
+constexpr int kSignalled = 128;
 constexpr const char* kUnknownId = "COMPILE_JOB_ID";
+constexpr const char* kUnknownName = "trnplan-UNIQUE";
+const ProcessOptions kQuery = {true, {}, -1, kQuerySeconds};
 
 /// What setup_env.sh leaves in its variables.
 struct Values {
@@ -60,10 +63,10 @@ class Preflight {
     check_folder();
     if (!faults_.empty()) return faults_;
     read_plan();
+    check_values();
     if (request_.scheduler == Scheduler::eks) {
       check_kubernetes();
     } else {
-      check_values();
       if (request_.scheduler == Scheduler::slurm && plan_) check_slurm();
       if (request_.scheduler == Scheduler::local && plan_) check_local();
     }
@@ -129,6 +132,7 @@ class Preflight {
                    "\"" + printable(value) + "\" is no absolute path of letters, digits and / _ . - + @",
                    fix);
     }
+    if (request_.scheduler == Scheduler::eks) return;  // a path of the pods
     std::error_code error;
     if (!fs::exists(needed, error)) {
       fault(file, name, needed.string() + " is not there" + (error ? ": " + error.message() : ""), fix);
@@ -164,13 +168,13 @@ class Preflight {
   }
 
   void check_slurm() {
-    if (const ProcessResult sbatch = runner_({"sbatch", "--version"}, {}); !sbatch.started) {
+    if (const ProcessResult sbatch = runner_({"sbatch", "--version"}, kQuery); !sbatch.started) {
       return fault("command line", "--scheduler", "there is no sbatch here: " + sbatch.error,
                    "run it on the head node of the Slurm cluster, or take --scheduler local");
     }
     std::vector<std::string> command = {"sinfo", "-N", "-o", "%N %t %f %P"};
     if (!values_.partition.empty()) command.insert(command.begin() + 1, "--partition=" + values_.partition);
-    const ProcessResult sinfo = runner_(command, {});
+    const ProcessResult sinfo = runner_(command, kQuery);
     if (!sinfo.ok()) {
       return fault("sinfo", "", "failed: " + printable(sinfo.error.empty() ? sinfo.output : sinfo.error),
                    "start Slurm's controller, or correct its address in slurm.conf");
@@ -246,7 +250,7 @@ class Preflight {
                          "still holds " + std::string(io::kSetMe),
                          "put in the image that holds the software"});
     }
-    if (const ProcessResult kubectl = runner_({"kubectl", "version", "--client"}, {}); !kubectl.ok()) {
+    if (const ProcessResult kubectl = runner_({"kubectl", "version", "--client"}, kQuery); !kubectl.ok()) {
       fault("command line", "--scheduler", "there is no kubectl here: " + printable(kubectl.error),
             "install kubectl and point it at the cluster");
     }
@@ -262,26 +266,7 @@ class Preflight {
   Values values_;
 };
 
-// ---- launch.json
-
-std::string state_text(const Submission& s) {
-  std::string jobs;
-  for (const SubmittedJob& j : s.jobs) {
-    jobs += fmt::format("{}\"{}\": \"{}\"", jobs.empty() ? "" : ", ", j.what, j.id);
-  }
-  return fmt::format("{{\"schema_version\": 1, \"scheduler\": \"{}\", \"jobs\": {{{}}}}}\n", s.scheduler,
-                     jobs);
-}
-
-/// Letters, digits and . - / only, so that an id needs no escape and is no option.
-bool plain_id(const std::string& id) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-";
-  return !id.empty() && id[0] != '-' && id.find_first_not_of(kPlain) == std::string::npos;
-}
-
-void keep(const fs::path& folder, const Submission& s) {
-  io::write_file(folder / kState, state_text(s), true);
-}
+// ---- one at a time
 
 /// One launch of a folder at a time; the system frees the lock when the process ends, however it does.
 class FolderLock {
@@ -300,6 +285,7 @@ class FolderLock {
     }
   }
   ~FolderLock() { ::close(fd_); }
+  int descriptor() const { return fd_; }
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
 
@@ -310,15 +296,17 @@ class FolderLock {
 
 // ---- commands
 
-std::vector<std::string> sbatch(const fs::path& folder, const std::string& partition, const char* script,
-                                const std::string& after) {
-  std::vector<std::string> command = {"sbatch", "--parsable", "--chdir=" + folder.string()};
+/// A name of its own makes a job findable when its id got lost.
+std::vector<std::string> sbatch(const fs::path& folder, const std::string& partition, const std::string& what,
+                                const std::string& name, const std::string& after) {
+  std::vector<std::string> command = {"sbatch", "--parsable", "--chdir=" + folder.string(),
+                                      "--job-name=" + name};
   if (!partition.empty()) command.push_back("--partition=" + partition);
   if (!after.empty()) {
     command.push_back("--dependency=afterok:" + after);
     command.push_back("--kill-on-invalid-dep=yes");  // else training waits forever for a compile that failed
   }
-  command.push_back((folder / script).string());
+  command.push_back((folder / (what + ".sbatch")).string());
   command.push_back(folder.string());
   return command;
 }
@@ -340,38 +328,64 @@ std::vector<std::string> kubectl_command(const SubmitRequest& r, const fs::path&
   return {"kubectl", "apply", "-f", (folder / r.manifest).string(), "-o", "name"};
 }
 
-/// The id sbatch prints: "123", or "123;cluster".
-std::string job_id(const ProcessResult& ran) {
-  const std::string& text = ran.output;
-  const std::string id = text.substr(0, text.find_first_not_of("0123456789"));
-  if (!ran.ok() || id.empty()) {
-    throw SchedulerRefused("sbatch: " + (ran.error.empty() ? "no job id in \"" + text + "\"" : ran.error));
-  }
-  return id;
+/// The id sbatch prints: "123", or "123;cluster"; "" when that is not what it printed.
+std::string job_id(const std::string& text) {
+  const std::size_t end = std::min(text.find_first_of(";\n"), text.size());
+  const std::string id = text.substr(0, end);
+  return id.find_first_not_of("0123456789") == std::string::npos ? id : "";
 }
 
-SubmitResult submit_slurm(const fs::path& folder, const Runner& runner) {
+std::string refusal_of(const ProcessResult& ran) {
+  if (!ran.error.empty()) return "sbatch: " + printable(ran.error, kShown);
+  if (ran.code > kSignalled) return fmt::format("sbatch: ended by signal {}", ran.code - kSignalled);
+  if (!ran.ok()) return fmt::format("sbatch: ended with {}", ran.code);
+  return "sbatch: no job id in \"" + printable(ran.output, kShown) + "\"";
+}
+
+/// Submits one job, or finds the one that an earlier call began to submit. What is about to be submitted is
+/// written down first, so that whoever comes next can look for it.
+std::string submit_one(const fs::path& folder, const std::string& partition, Submission& s,
+                       const std::string& what, int lock, const Runner& runner) {
+  if (s.begun && s.begun->what == what) {
+    if (const auto id = find_begun(folder, *s.begun, runner)) return *id;
+  }
+  const SubmittedJob* compile = s.find("compile");
+  s.begun = SubmittedJob{what, unique_name(what)};
+  keep(folder, s);
+  // An sbatch that outlives us holds the lock until it is done.
+  const ProcessResult ran = runner(
+      sbatch(folder, partition, what, s.begun->id, compile == nullptr ? "" : compile->id), {true, {}, lock});
+  if (const std::string id = job_id(ran.output); ran.ok() && !id.empty()) return id;
+  const std::string why = refusal_of(ran);
+  try {  // It may have been queued although sbatch did not say so.
+    if (const auto id = ran.started ? find_begun(folder, *s.begun, runner) : std::nullopt) return *id;
+  } catch (const Unsure& e) {
+    throw Unsure(why + "; " + e.what());
+  }
+  throw SchedulerRefused(why);
+}
+
+SubmitResult submit_slurm(const fs::path& folder, int lock, const Runner& runner) {
   SubmitResult result;
-  result.submission = submitted(folder).value_or(Submission{"slurm", {}});
+  result.submission = submitted(folder).value_or(Submission{"slurm", {}, {}});
   Submission& s = result.submission;
   result.already = s.find("train") != nullptr;
   if (result.already) return result;
   const std::string partition = partition_of(folder, runner);
-  const bool ours = s.find("compile") == nullptr;
-  if (ours) {
-    s.jobs.push_back({"compile", job_id(runner(sbatch(folder, partition, "compile.sbatch", ""), {}))});
+  for (const std::string what : {"compile", "train"}) {
+    if (s.find(what) != nullptr) continue;
+    try {
+      s.jobs.push_back({what, submit_one(folder, partition, s, what, lock, runner)});
+    } catch (const Unsure&) {
+      throw;
+    } catch (const SchedulerRefused&) {
+      if (const SubmittedJob* compile = s.find("compile")) runner({"scancel", compile->id}, kQuery);
+      forget(folder);
+      throw;
+    }
+    s.begun.reset();
     keep(folder, s);
   }
-  const std::string compile = s.find("compile")->id;
-  try {
-    s.jobs.push_back({"train", job_id(runner(sbatch(folder, partition, "train.sbatch", compile), {}))});
-  } catch (const SchedulerRefused&) {
-    if (ours) runner({"scancel", compile}, {});
-    std::error_code ignored;
-    fs::remove(folder / kState, ignored);
-    throw;
-  }
-  keep(folder, s);
   return result;
 }
 
@@ -387,7 +401,7 @@ SubmitResult submit_eks(const SubmitRequest& r, const fs::path& folder, const Ru
     if (end > at) last = ran.output.substr(at, end - at);
     at = end + 1;
   }
-  if (!plain_id(last)) throw SchedulerRefused("kubectl: no name in \"" + ran.output + "\"");
+  if (!is_plain_id(last)) throw SchedulerRefused("kubectl: no name in \"" + ran.output + "\"");
   result.submission.jobs.push_back({"train", last});
   keep(folder, result.submission);
   return result;
@@ -400,39 +414,13 @@ SubmitResult run_local(const fs::path& folder, const Runner& runner) {
   options.unset = {"SLURM_JOB_ID", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PET_RDZV_BACKEND"};
   const ProcessResult ran = runner(local_command(folder), options);
   if (!ran.ok()) throw SchedulerRefused(fmt::format("node_run.sh ended with {}", ran.code));
-  return {{"local", {}}, false};
+  return {{"local", {}, {}}, false};
 }
 
 }  // namespace
 
 std::string_view to_string(Scheduler s) {
   return s == Scheduler::slurm ? "slurm" : s == Scheduler::eks ? "eks" : "local";
-}
-
-const SubmittedJob* Submission::find(std::string_view what) const {
-  const auto it =
-      std::find_if(jobs.begin(), jobs.end(), [&](const SubmittedJob& j) { return j.what == what; });
-  return it == jobs.end() ? nullptr : &*it;
-}
-
-std::optional<Submission> submitted(const fs::path& folder) {
-  const fs::path path = folder / kState;
-  if (!fs::exists(fs::symlink_status(path))) return std::nullopt;
-  const io::Node root = io::read_document(path);
-  const io::Node *scheduler = root.find("scheduler"), *jobs = root.find("jobs");
-  Submission s;
-  bool sound = scheduler != nullptr && jobs != nullptr && jobs->is_map() && !jobs->entries.empty();
-  if (sound) {
-    s.scheduler = scheduler->scalar;
-    for (const io::Node::Entry& e : jobs->entries) s.jobs.push_back({e.key, e.value.scalar});
-    for (const SubmittedJob& j : s.jobs)
-      sound = sound && plain_id(j.id) && (j.what == "compile" || j.what == "train");
-  }
-  if (sound) return s;
-  throw InputError({{path.string(), 0, 0},
-                    "",
-                    "does not say what was submitted from here",
-                    "look for the jobs with squeue, then remove this file"});
 }
 
 std::vector<Diagnostic> preflight(const SubmitRequest& request, const io::Catalog& catalog,
@@ -445,8 +433,8 @@ std::vector<std::vector<std::string>> commands(const SubmitRequest& request, con
   if (request.scheduler == Scheduler::local) return {local_command(folder)};
   if (request.scheduler == Scheduler::eks) return {kubectl_command(request, folder)};
   const std::string partition = partition_of(folder, runner);
-  return {sbatch(folder, partition, "compile.sbatch", ""),
-          sbatch(folder, partition, "train.sbatch", kUnknownId)};
+  return {sbatch(folder, partition, "compile", kUnknownName, ""),
+          sbatch(folder, partition, "train", kUnknownName, kUnknownId)};
 }
 
 SubmitResult submit(const SubmitRequest& request, const Runner& runner) {
@@ -454,7 +442,7 @@ SubmitResult submit(const SubmitRequest& request, const Runner& runner) {
   if (request.scheduler == Scheduler::local) return run_local(folder, runner);
   const FolderLock lock(folder);
   return request.scheduler == Scheduler::eks ? submit_eks(request, folder, runner)
-                                             : submit_slurm(folder, runner);
+                                             : submit_slurm(folder, lock.descriptor(), runner);
 }
 
 }  // namespace trnplan::launch

@@ -8,6 +8,7 @@
 
 #include "io/catalog.h"
 #include "launch/process.h"
+#include "launch/submission.h"
 #include "units/diagnostic.h"
 
 namespace trnplan::launch {
@@ -21,36 +22,14 @@ struct SubmitRequest {
   std::string manifest = "mpijob.yaml";  ///< of the folder, for eks
 };
 
-/// A job of the folder, as the scheduler knows it.
-struct SubmittedJob {
-  std::string what;  ///< "compile", "train"
-  std::string id;    ///< of Slurm: digits; of Kubernetes: kind/name
-};
-
-/// What launch.json of a folder says.
-struct Submission {
-  std::string scheduler;
-  std::vector<SubmittedJob> jobs;
-
-  const SubmittedJob* find(std::string_view what) const;
-};
-
-/// The scheduler said no (exit code 4). `what` is its own message.
-class SchedulerRefused : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-/// nullopt when nothing was submitted from the folder. Throws InputError when launch.json is damaged.
-std::optional<Submission> submitted(const std::filesystem::path& folder);
-
 /// Everything that keeps the folder from running, each with its fix: files and values that are missing, a
 /// cluster with too few nodes or of another instance type, placeholders. Runs bash for setup_env.sh, and
 /// sinfo or kubectl. `notes` receives what could not be checked.
 std::vector<Diagnostic> preflight(const SubmitRequest& request, const io::Catalog& catalog,
                                   const Runner& runner, std::vector<std::string>& notes);
 
-/// The commands that submit() runs, in their order; COMPILE_JOB_ID stands for an id that is not known yet.
+/// The commands that submit() runs, in their order; COMPILE_JOB_ID and
+/// trnplan-UNIQUE stand for an id and a name that are not known yet.
 std::vector<std::vector<std::string>> commands(const SubmitRequest& request, const Runner& runner);
 
 struct SubmitResult {
@@ -58,10 +37,11 @@ struct SubmitResult {
   bool already = false;  ///< there was nothing left to do
 };
 
-/// Submits what launch.json of the folder does not hold yet, and writes each id there as soon as it is known:
-/// a second call, also one at the same time, submits nothing twice. When training is refused the compile job
-/// of this call is cancelled and launch.json removed. `local` runs the node script to its end and keeps no
-/// record. Throws SchedulerRefused; InputError when launch.json cannot be written or locked.
+/// Submits what launch.json of the folder does not hold yet. Before each submission its name, and after it
+/// its id, is written there: a second call, at the same time or after the first one died anywhere, submits
+/// nothing twice. When training is refused the compile job is cancelled and launch.json removed. `local` runs
+/// the node script to its end and keeps no record. Throws SchedulerRefused; InputError when launch.json
+/// cannot be written or locked.
 SubmitResult submit(const SubmitRequest& request, const Runner& runner);
 
 }  // namespace trnplan::launch

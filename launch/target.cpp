@@ -32,7 +32,26 @@ TrainCommand nxdt_command() {
       "examples",
       "training_orchestrator.py",
       {"--config-path=$plan", "--config-name=nxdt", "model.model_config=$plan/config.json",
-       "data.train_dir=$TRNPLAN_DATA", "compiler_cache_url=$cache", "exp_manager.explicit_log_dir=$results"}};
+       "data.train_dir=$TRNPLAN_DATA", "compiler_cache_url=$cache", "exp_manager.explicit_log_dir=$results"},
+      0,
+      {}};
+}
+
+/// What NxDT's orchestrator exports for the YAML this project emits, where a script of flags has no YAML.
+std::vector<std::string> runtime_environment(const models::Strategy& s) {
+  std::vector<std::string> names = {
+      "NEURON_CC_FLAGS=--model-type transformer --enable-mixed-precision-accumulation",
+      "NEURON_FUSE_SOFTMAX=1", "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS=5", "NEURON_RT_EXEC_TIMEOUT=100"};
+  const bool rounding = s.precision == models::Precision::bf16_sr;
+  names.push_back(rounding ? "XLA_USE_BF16=1" : "XLA_DOWNCAST_BF16=1");
+  names.push_back(fmt::format("NEURON_RT_STOCHASTIC_ROUNDING_EN={}", rounding ? 1 : 0));
+  return names;
+}
+
+void refuse_precision(Target t, const models::Strategy& s, models::Precision wanted) {
+  if (s.precision == wanted) return;
+  refuse(t, fmt::format("precision {}; write precision: {} in the job", models::to_string(s.precision),
+                        models::to_string(wanted)));
 }
 
 void refuse_what_flags_lack(Target t, const models::Job& job, const models::Strategy& s) {
@@ -45,9 +64,6 @@ void refuse_what_flags_lack(Target t, const models::Job& job, const models::Stra
   if (s.virtual_pipeline > 1) refuse(t, "virtual pipeline; pin virtual_pipeline to 1 in the job");
   if (!s.pipeline_cuts.empty())
     refuse(t, "uneven pipeline cuts; pin a pipeline_parallel that divides the layers");
-  if (s.precision != models::Precision::mixed_precision && s.precision != models::Precision::bf16_sr) {
-    refuse(t, "precision; write precision: mixed_precision or bf16SR in the job");
-  }
   const models::Architecture& a = job.architecture;
   if (a.family != models::Family::llama || a.experts > 0) refuse(t, "the model is no dense Llama");
 }
@@ -64,19 +80,24 @@ TrainCommand nxd_command(const models::Job& job, const models::Strategy& s) {
   if (s.tensor_parallel > 1 && !s.sequence_parallel) {
     refuse(Target::nxd, "no sequence parallel; pin sequence_parallel to true in the job");
   }
+  refuse_precision(Target::nxd, s, models::Precision::mixed_precision);
+  if (!s.recompute.full && !s.recompute.core_attention && !s.flash_attention) {
+    refuse(Target::nxd, "no recompute; pin recompute to CoreAttention or full in the job");
+  }
   TrainCommand c{"https://github.com/aws-neuron/neuronx-distributed",
                  "examples/training/llama/tp_pp_llama_hf_pretrain",
                  "run_llama_nxd.py",
-                 {}};
+                 {},
+                 steps_of(job.training),
+                 runtime_environment(s)};
   const int micro_batches = models::micro_batches(job.training, s);
   const bool grouped = job.architecture.kv_heads < job.architecture.heads;
-  const std::int64_t steps = steps_of(job.training);
   const auto whole = [](std::int64_t n) { return fmt::format("{}", n); };
   add(c, "--train_batch_size", whole(job.training.global_batch / s.data_parallel));
   add(c, "--use_meta_device_init", "1");
   add(c, "--training_dir", "$TRNPLAN_DATA");
   add(c, "--training_config", "$plan");
-  add(c, "--max_steps", whole(steps));
+  add(c, "--max_steps", "$steps");
   add(c, "--seq_len", whole(job.training.sequence));
   add(c, "--pipeline_parallel_size", whole(s.pipeline_parallel));
   add(c, "--tensor_parallel_size", whole(s.tensor_parallel));
@@ -86,7 +107,7 @@ TrainCommand nxd_command(const models::Job& job, const models::Strategy& s) {
   add(c, "--beta1", "0.9");
   add(c, "--beta2", "0.95");
   add(c, "--weight_decay", "0.1");
-  add(c, "--warmup_steps", whole(std::min<std::int64_t>(2000, steps / 5)));
+  add(c, "--warmup_steps", whole(std::min<std::int64_t>(2000, c.steps / 5)));
   add(c, "--constant_steps", "0");
   add(c, "--use_zero1_optimizer", "1");
   add(c, "--use_selective_checkpoint", s.recompute.full ? "0" : "1");
@@ -97,7 +118,7 @@ TrainCommand nxd_command(const models::Job& job, const models::Strategy& s) {
   add(c, "--checkpoint_dir", "$results");
   add(c, "--num_kept_checkpoint", "2");
   add(c, "--loading_step", "latest_if_exists");
-  add(c, "--tb_dir", "$plan/tensorboard");
+  add(c, "--tb_dir", "$results/tensorboard");
   return c;
 }
 
@@ -107,20 +128,26 @@ TrainCommand nemo_command(const models::Job& job, const models::Strategy& s) {
   const int tp = s.tensor_parallel;
   if (tp != 1 && tp != 8 && tp != 32) refuse(t, "TP must be 1, 8 or 32; pin tensor_parallel in the job");
   if (s.flash_attention) refuse(t, "flash attention; pin flash_attention to false in the job");
+  refuse_precision(t, s, models::Precision::bf16_sr);
   const models::Architecture& a = job.architecture;
-  const int steps = static_cast<int>(std::min<std::int64_t>(steps_of(job.training), 1'000'000'000));
   TrainCommand c{"https://github.com/aws-neuron/neuronx-nemo-megatron",
                  "nemo/examples/nlp/language_modeling",
                  "megatron_gpt_pretraining.py",
-                 {"--config-path=conf", "--config-name=megatron_llama_config"}};
+                 {"--config-path=conf", "--config-name=megatron_llama_config"},
+                 steps_of(job.training),
+                 runtime_environment(s)};
+  for (const char* variable : {"TF_NUM_INTEROP_THREADS=1024", "XLA_THREAD_POOL_SIZE=4",
+                               "XLA_IO_THREAD_POOL_SIZE=4", "BUCKET_CAP_MB=1024"}) {
+    c.environment.emplace_back(variable);
+  }
   const auto put = [&](std::string_view key, const auto& value) {
     c.arguments.push_back(fmt::format("{}={}", key, value));
   };
   put("trainer.devices", job.cluster.instance.cores());
   put("trainer.num_nodes", job.cluster.nodes);
   put("trainer.max_epochs", "null");
-  put("trainer.max_steps", steps);
-  put("trainer.val_check_interval", steps);
+  put("trainer.max_steps", "$steps");
+  put("trainer.val_check_interval", "$steps");
   put("trainer.log_every_n_steps", 1);
   put("trainer.limit_val_batches", 1);
   put("trainer.limit_test_batches", 1);
@@ -144,7 +171,9 @@ TrainCommand nemo_command(const models::Job& job, const models::Strategy& s) {
   put("model.data.seq_length", job.training.sequence);
   put("model.sequence_parallel", s.sequence_parallel ? "True" : "False");
   put("model.wrap_with_zero", s.zero1 ? "True" : "False");
-  put("model.activations_checkpoint_granularity", s.recompute.full ? "full" : "selective");
+  put("model.activations_checkpoint_granularity", s.recompute.full             ? "full"
+                                                  : s.recompute.core_attention ? "selective"
+                                                                               : "null");
   if (s.recompute.full) put("model.activations_checkpoint_method", "uniform");
   if (s.recompute.full) put("model.activations_checkpoint_num_layers", 1);
   put("model.use_cpu_initialization", "True");

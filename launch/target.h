@@ -1,6 +1,7 @@
 // What trains a plan: NxDT, or one of the older stacks whose scripts take flags instead of a YAML.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,13 +23,17 @@ std::optional<Target> target_from(std::string_view text);
 std::string support_note(Target t);
 
 /// What to train with: the script, below the clone of the target's repository, and its arguments, each a word
-/// of a bash array. A word may use $plan (the folder of the plan), $results (logs and checkpoints),
-/// $TRNPLAN_DATA, $cache, always in double quotes.
+/// of a bash array. A word may use $plan (the folder of the plan), $results (logs and checkpoints), $steps
+/// (how many to run: few while compiling or in a smoke test), $TRNPLAN_DATA, $cache, always in double quotes.
 struct TrainCommand {
   std::string clone;   ///< the repository to clone
   std::string folder;  ///< within the clone, where the script is started
   std::string script;
   std::vector<std::string> arguments;
+  std::int64_t steps = 0;  ///< of the whole training, where $steps is used; 0: the target counts them itself
+  /// Variables, as NAME=value, that the target's own shell script would export; NxDT's reads its YAML
+  /// instead.
+  std::vector<std::string> environment;
 };
 
 /// Flags of the target for a strategy. Learning-relevant settings are those of the target's shipped scripts.
@@ -40,7 +45,13 @@ struct TrainCommand {
 /// nemo-megatron  aws-neuron/neuronx-nemo-megatron@f4743ce
 ///                nemo/examples/nlp/language_modeling/test_llama.sh, test_llama_gqa.sh
 ///
-/// The flags of nxd and nemo-megatron were never run by this project, nor compared flag by flag with a clone.
+/// Environment: what a precision means is aws-neuron/neuronx-distributed-training@9169aa0
+/// examples/training_orchestrator.py; threads and buckets of nemo-megatron are its train_setup.sh. nxd keeps
+/// master weights and fp32 gradients, nemo-megatron trains in bf16 with stochastic rounding: other precisions
+/// are refused, since the plan's memory would not be that of the run.
+///
+/// The flags of nxd and nemo-megatron were never run by this project, nor compared flag by flag with a clone;
+/// tests/launch/target_test.cpp lists those that may be emitted.
 TrainCommand train_command(Target target, const models::Job& job, const models::Strategy& strategy);
 
 }  // namespace trnplan::launch

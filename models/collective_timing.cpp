@@ -5,12 +5,13 @@
 #include <stdexcept>
 #include <utility>
 
+#include "models/spread.h"
+
 namespace trnplan::models {
 
 namespace {
 
 constexpr double kRaise = 1.01;
-constexpr double kNinetyPercent = 1.645;  ///< standard deviations to either side
 
 /// Shares of a bandwidth.
 constexpr std::array kShares = {Parameter::link_fraction, Parameter::dma_fraction, Parameter::hbm_fraction,

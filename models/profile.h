@@ -87,12 +87,19 @@ struct CalibrationFile {
   std::string sha256;  ///< of its bytes, hexadecimal
 };
 
+/// From where to where something lay in the runs of a fit.
+struct FittedRange {
+  std::string of;  ///< as traits_of() of models/spread.h names it
+  double low = 0, high = 0;
+};
+
 /// What a fit adds to a profile.
 struct Calibration {
   std::string prior;  ///< profile of the catalogue that it started from
   std::string tool;   ///< program and version that fitted it
   std::vector<CalibrationFile> files;
   std::vector<StackFactor> stacks;
+  std::vector<FittedRange> ranges;  ///< empty in files that do not state them
   /// Of the logarithms of all parameters, in their order, then of all stacks; symmetric, positive
   /// semi-definite; zero where something is known exactly.
   std::vector<std::vector<double>> covariance;

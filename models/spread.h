@@ -7,8 +7,11 @@
 // stack_spread^2 is added where either is not stated, and repeat_spread^2 is left out.
 #pragma once
 
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "models/job.h"
 #include "models/profile.h"
 #include "models/step.h"
 
@@ -23,6 +26,31 @@ std::vector<double> log_gradient(const StepReport& report);
 
 /// sigma above. `profile` and `software` are those of the simulation, `gradient` is log_gradient() of it.
 double log_spread(const Profile& profile, const Software& software, std::vector<double> gradient);
+
+/// The parts of sigma^2.
+struct SpreadParts {
+  std::vector<double>
+      gradient;       ///< of the parameters, then of the calibration's stacks: 1 where the step is on it
+  double own = 0;     ///< of this configuration alone
+  double shared = 0;  ///< of a framework or release that is not known: every step on it has the same
+  double repeat = 0;  ///< of a run; the interval leaves it out without a calibration
+};
+SpreadParts spread_parts(const Profile& profile, const Software& software, std::vector<double> gradient);
+
+/// S.
+std::vector<std::vector<double>> covariance_of(const Profile& profile);
+
+/// What the runs of a fit may differ in from a job: nodes, tensor_parallel, pipeline_parallel, sequence,
+/// parameters.
+std::vector<std::pair<std::string, double>> traits_of(const Job& job, const Strategy& strategy);
+
+/// A trait beyond the runs that a profile was fitted to, where the interval may be too narrow: it is not
+/// widened.
+struct Extrapolation {
+  FittedRange fitted;
+  double value = 0;
+};
+std::vector<Extrapolation> extrapolations(const Profile& profile, const Job& job, const Strategy& strategy);
 
 /// g' S g; `gradient` is that of the parameters, then, where it is longer, of the calibration's stacks.
 double log_variance(const Profile& profile, const std::vector<double>& gradient);

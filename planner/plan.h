@@ -49,4 +49,7 @@ struct Refusal {
 Plan make_plan(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
                const topology::ChipGraph& graph, models::Schedule schedule = models::Schedule::nxd);
 
+/// The job as a plan of it settles what it leaves free: cluster, batch, precision.
+models::Job settled(models::Job job, const Plan& plan);
+
 }  // namespace trnplan::planner

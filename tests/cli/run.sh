@@ -311,6 +311,13 @@ write_job all-nodes.yaml llama3-8b 1875 60000
 expect 0 '^Winner: .* x DP 7500' -- plan "$work/all-nodes.yaml"
 refuse '--nodes: Value 1876' --usage plan "$work/all-nodes.yaml" --nodes 1876
 refuse '--fit-probability: Value 1' --usage plan "$example" --fit-probability 1
+refuse '--sure: Value 1' --usage plan "$example" --sure 1
+expect 0 '^1 and 2 cannot be told apart: 1 is faster with a probability of 5[0-9]\.[0-9] % \(--sure asks for 95\.0 %\)$' -- plan "$example" --sure 0.95
+expect 0 '^  measure     .* node-hours, [0-9]+ USD; script: --out DIR$' -- plan "$example"
+run plan "$example" --sure 0.5
+verify 'even odds are not enough' bash -c '! grep -q "be told apart" "$1"' _ "$out"
+run plan "$example" --top 1
+verify 'one plan is compared' bash -c '! grep -q "P(1st)" "$1"' _ "$out"
 refuse '--time-limit: Value 0' --usage plan "$example" --time-limit 0
 
 # The surer the fit, the less there is to choose from; threads change nothing.
@@ -326,6 +333,7 @@ config=$source/tests/io/fixtures/nxdt/hf_llama3_8B_config.yaml
 expect 0 '^  the winner is 1\.[2-9][0-9]* times as fast' -- plan "$example" --baseline "$config"
 verify 'no key to change' grep -Eq 'distributed_strategy\.tensor_model_parallel_size +32 -> 8  \(line [0-9]+\)' "$out"
 expect 0 '"key": "distributed_strategy\.tensor_model_parallel_size"' -- plan "$example" --baseline "$config" --format json
+expect 0 '^  the winner is [0-9.]+ times as fast; faster at all with ' -- plan "$example" --baseline "$config"
 sed 's/tensor_model_parallel_size: 32/tensor_model_parallel_size: 16/' "$config" >"$work/tp16.yaml"
 printf 'model: llama2-70b\ntraining: {sequence: 4096, global_batch: 512}\ncluster: {instance: trn1.32xlarge, nodes: 8}\n' >"$work/llama2-70b.yaml"
 expect 0 '^  refused: replica-group: ' -- plan "$example" --baseline "$work/tp16.yaml"
@@ -605,6 +613,11 @@ printf '{"results": [{"size(B)": 1024, "time:avg(us)": 70.0}]}\n' >"$work/report
 expect 0 '^reduce_scatter +64 +1024'                               -- calibrate "$work/report.json" --op redsct --ranks 64 --nodes 2
 expect 0 'its command is taken, not --op'                          -- calibrate "$work/r8.txt" --ranks 16
 expect 0 '--build chooses among the points of a CSV'               -- calibrate "$work/r8.txt" --build 2023-04
+refuse 'files: there is nothing to read'                              -- calibrate
+mkdir -p "$work/no-plan"
+expect 0 '^Winner: ' -- plan "$example" --top 1 --out "$work/ran"
+refuse '--run: no train-\*\.out is in it'                            -- calibrate --run "$work/ran"
+refuse 'no-plan/plan\.json'                                           -- calibrate --run "$work/no-plan"
 refuse '--op: "allred" is no operation'                            -- calibrate "$work/bare.txt" --op allred --ranks 8
 refuse '--build: no point is of build "2022"'                      -- calibrate "$published" --build 2022
 refuse 'build: its points come from several builds'                -- calibrate "$published"
@@ -839,7 +852,7 @@ bundle=$work/bundle
 expect 0 '^Winner: ' -- plan "$example" --out "$bundle"
 verify "wrote $(ls -A "$bundle" | tr '\n' ' ')" \
   test "$(cd "$bundle" && ls -A | LC_ALL=C sort | tr '\n' ' ')" = \
-  'compile.sbatch config.json hyperpod.json mpi_launch.sh mpijob.yaml node_run.sh nxdt.yaml parallelcluster.yaml plan.json pytorchjob.yaml setup_env.sh submit.sh train.sbatch '
+  'compile.sbatch config.json hyperpod.json measure-1 measure-2 measure.sh mpi_launch.sh mpijob.yaml node_run.sh nxdt.yaml parallelcluster.yaml plan.json pytorchjob.yaml setup_env.sh submit.sh train.sbatch '
 for script in "$bundle"/*.sbatch "$bundle"/*.sh; do
   verify "bash -n $(basename "$script")" bash -n "$script"
 done
@@ -849,14 +862,15 @@ if command -v shellcheck >/dev/null; then
 else
   skip 'shellcheck of the scripts: no shellcheck'
 fi
-state() { (cd "$bundle" && cksum ./* && stat -c '%n %i %Y' ./*); }
-before=$(state)
+texts() { (cd "$bundle" && find . -type f | LC_ALL=C sort | xargs cksum); }
+state() { texts && (cd "$bundle" && find . -type f | LC_ALL=C sort | xargs stat -c '%n %i %Y'); }
+before=$(state) written=$(texts)
 run plan "$example" --out "$bundle"
 verify "a second run exits $code instead of 2" test "$code" -eq 2
 verify 'a second run does not point to --force' grep -q 'fix: .*--force' "$err"
 verify 'a second run changed files' test "$(state)" = "$before"
 expect 0 '^Winner: ' -- plan "$example" --out "$bundle" --force
-verify '--force changed the texts' test "$(cd "$bundle" && cksum ./*)" = "$(head -n 13 <<<"$before")"
+verify '--force changed the texts' test "$(texts)" = "$written"
 mkdir "$work/partial" && touch "$work/partial/train.sbatch"
 expect 2 'partial/train\.sbatch: .*exists' -- plan "$example" --out "$work/partial"
 verify 'wrote some files next to the one in the way' test "$(ls -A "$work/partial")" = train.sbatch
@@ -975,6 +989,21 @@ if command -v python3 >/dev/null; then
   verify 'the counts of the space do not add up' python3 -c 'import json, sys
 s = json.load(open(sys.argv[1]))["space"]
 sys.exit(s["enumerated"] != s["refused"] + s["too_large"] + s["bounded"] + s["simulated"])' "$out"
+  run plan "$example" --format json
+  verify 'the comparison does not follow from itself' python3 -c 'import json, sys
+j = json.load(open(sys.argv[1]))
+c, m = j["comparison"], j["comparison"]["measurement"]
+better = [p.get("probability_first_is_better") for p in j["plans"]]
+good = better[0] is None and better[1] == c["probability_first_is_better"] and not c["told_apart"]
+good &= all(0.5 <= a <= b < 1 for a, b in zip(better[1:], better[2:]))
+good &= m in c["considered"] and m["kind"] == "run" and m["runs_of_first"] > 0 and m["steps_of_a_run"] == 11
+good &= m["second_is_better_when"]["measured"] == "second_over_first" and m["second_is_better_when"]["is"] == "below"
+good &= (m["probability_after"] >= c["sure"]) == c["measurement_decides"] and abs(m["usd"] / m["node_hours"] - 21.5) < 1e-9
+good &= all(x["probability_after"] > c["probability_first_is_better"] for x in c["considered"])
+sys.exit(not good)' "$out"
+  run plan "$example" --baseline "$config" --format json
+  verify 'no chance of the winner against the baseline' python3 -c 'import json, sys
+sys.exit(not 0.5 < json.load(open(sys.argv[1]))["baseline"]["probability_winner_is_faster"] < 1)' "$out"
   run whatif "$example" --tokens 1T --nodes 1..4 --other-usd-per-hour 5 --deadline 1000d --format json
   verify 'the numbers of whatif do not follow from each other' python3 -c 'import json, sys
 d = json.load(open(sys.argv[1]))

@@ -61,6 +61,28 @@ TEST_CASE("files appear with their text and rights", "[io][write]") {
   CHECK((fs::status(folder / "config.yaml").permissions() & fs::perms::owner_exec) == fs::perms::none);
 }
 
+TEST_CASE("files may lie one folder below, and go together", "[io][write]") {
+  const Scratch scratch;
+  io::write_files(scratch.path / "new", {{"a", "1"}, {"a", "2", false, "below"}, {"b", "3", true, "below"}},
+                  false);
+  CHECK(text_of(scratch.path / "new" / "a") == "1");
+  CHECK(text_of(scratch.path / "new" / "below" / "a") == "2");
+  CHECK(text_of(scratch.path / "new" / "below" / "b") == "3");
+  CHECK(entries(scratch.path / "new") == 2);
+  const auto faults = faults_of(scratch.path / "new", {{"c", "4"}, {"a", "5", false, "below"}});
+  REQUIRE(faults.size() == 1);
+  CHECK(faults[0].at.file == (scratch.path / "new" / "below" / "a").string());
+  CHECK(entries(scratch.path / "new") == 2);
+  for (const char* folder : {".", "..", "x/y", "/etc"}) {
+    CAPTURE(folder);
+    CHECK(faults_of(scratch.path / "other", {{"a", "1", false, folder}}).size() == 1);
+  }
+  CHECK(faults_of(scratch.path / "other", {{"a", "1", false, "x"}, {"a", "2", false, "x"}}).size() == 1);
+  // A file stands where the folder would be.
+  CHECK(faults_of(scratch.path / "new", {{"d", "1"}, {"d", "1", false, "a"}}).size() == 1);
+  CHECK(entries(scratch.path) == 1);
+}
+
 TEST_CASE("nothing is overwritten unasked", "[io][write]") {
   const Scratch scratch;
   io::write_files(scratch.path, {{"a", "1"}, {"b", "2"}}, false);

@@ -21,6 +21,7 @@ models::Profile fitted() {
   c->prior = "trn1-datasheet";
   c->tool = "trnplan 0";
   c->files = {{"runs.csv", io::sha256("abc")}};
+  c->ranges = {{"nodes", 1, 32}, {"parameters", 3e8, 1.75e11}};
   c->stacks = {{"nxd", "", 0.9, 0.05}, {"nxd", "2.20", 1.02, 0.03}};
   c->covariance.assign(kCount + 2, std::vector<double>(kCount + 2, 0));
   for (std::size_t i = 0; i < kCount; ++i) {
@@ -64,6 +65,9 @@ TEST_CASE("a calibration survives its file", "[io]") {
   CHECK(after.calibration->files.front().name == "runs.csv");
   REQUIRE(after.calibration->stacks.size() == 2);
   CHECK(after.calibration->stacks[1].release == "2.20");
+  REQUIRE(after.calibration->ranges.size() == 2);
+  CHECK(after.calibration->ranges[1].of == "parameters");
+  CHECK(after.calibration->ranges[1].high == 1.75e11);
   CHECK(text_of(after) == text_of(before));
 }
 
@@ -82,6 +86,7 @@ TEST_CASE("a covariance that is none is refused with its place", "[io]") {
     CHECK(fault.find(why) != std::string::npos);
   };
   refused("-0.004", "-0.02", "positive semi-definite");  // correlation -2
+  refused("32.0", "0.5", "the smaller one first");
   refused("-0.004", "1e30", "finite");
   refused("-0.004", "\"x\"", "finite");
   refused("-0.004, ", "", "another length");

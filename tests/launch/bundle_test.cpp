@@ -218,7 +218,8 @@ TEST_CASE("other targets take flags", "[launch]") {
   CHECK(contains(node, "\"--kv_replicator\" \"4\""));
   CHECK(std::none_of(files.begin(), files.end(), [](const auto& f) { return f.name == "nxdt.yaml"; }));
 
-  const models::Job small = job_of("llama2-7b", 1, 4096, 256);
+  models::Job small = job_of("llama2-7b", 1, 4096, 256);
+  small.training.precision = models::Precision::bf16_sr;
   const auto nemo = bundle_of(small, "tp=8,flash=false,recompute=full", launch::Target::nemo_megatron);
   CHECK(contains(text_of(nemo, "node_run.sh"), "\"model.tensor_model_parallel_size=8\""));
   CHECK(contains(text_of(nemo, "node_run.sh"), "megatron_gpt_pretraining.py"));

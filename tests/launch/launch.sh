@@ -28,14 +28,24 @@ printf '%s\n' "$@" --- >>"$LOG"
 [[ "$*" == *train.sbatch* && -n "${REFUSE_TRAIN:-}" ]] && { echo "sbatch: error: Batch job submission failed: Invalid account" >&2; exit 1; }
 [[ -n "${REFUSE:-}" ]] && { echo "sbatch: error: invalid partition specified" >&2; exit 1; }
 sleep "${SLOW:-0}"
-echo "$((100 + $(grep -c '^---$' "$LOG")));cluster"
+id=$((100 + $(grep -c '^---$' "$LOG")))
+for word in "$@"; do [[ "$word" == --job-name=* ]] && echo "$id ${word#*=}" >>"$QUEUE"; done
+[[ -n "${DIE:-}" && "$*" == *"$DIE.sbatch"* ]] && kill -9 "$PPID"   # the job is queued, and launch never hears of it
+[[ -n "${GARBLE:-}" ]] && { printf 'no\n id\n'; exit 0; }
+echo "$id;cluster"
 SH
-printf '#!/bin/bash\nprintf "NODELIST STATE AVAIL_FEATURES PARTITION\\n%%b" "${NODES:-n1 idle trn1.32xlarge q1*\\nn2 alloc trn1.32xlarge q1*\\n}"\n' >"$work/bin/sinfo"
+cat >"$work/bin/squeue" <<'SH'
+#!/bin/bash
+[[ -n "${NO_QUEUE:-}" ]] && { echo "slurm_load_jobs error: Unable to contact slurm controller" >&2; exit 1; }
+for word in "$@"; do [[ "$word" == --name=* ]] && sed -n "s/ ${word#*=}\$//p" "$QUEUE" 2>/dev/null; done
+exit 0
+SH
+printf '#!/bin/bash\n[[ "$1" == -h ]] || printf "NODELIST STATE AVAIL_FEATURES PARTITION\\n"\nprintf "%%b" "${NODES:-n1 idle trn1.32xlarge q1*\\nn2 alloc trn1.32xlarge q1*\\n}"\n' >"$work/bin/sinfo"
 printf '#!/bin/bash\necho "scancel $*" >>"$LOG"\n' >"$work/bin/scancel"
 printf '#!/bin/bash\n[[ "$1" == apply ]] && printf "%%s\\n" "$@" >"$LOG" && echo mpijob.kubeflow.org/trnplan-llama3-8b\nexit 0\n' >"$work/bin/kubectl"
 chmod +x "$work/bin/"*
 plain=$PATH
-export PATH=$work/bin:$PATH LOG=$work/log
+export PATH=$work/bin:$PATH LOG=$work/log QUEUE=$work/queue
 
 launch 2 "$work/nothing"
 says 'is no folder'
@@ -56,7 +66,7 @@ TRNPLAN_PARTITION='x; touch pwned' launch 2 "$plan" --dry-run   # setup_env.sh: 
 prints "'--partition=x; touch pwned'"
 says 'no partition with Trainium nodes is called'
 launch 0 "$plan" --dry-run
-prints "sbatch --parsable --chdir=$plan $plan/compile.sbatch $plan"
+prints "sbatch --parsable --chdir=$plan --job-name=trnplan-UNIQUE $plan/compile.sbatch $plan"
 prints '--dependency=afterok:COMPILE_JOB_ID --kill-on-invalid-dep=yes'
 check 'a dry run submits nothing' test ! -e "$LOG" -a ! -e "$plan/launch.json"
 mv "$plan/node_run.sh" "$work/"
@@ -89,9 +99,80 @@ printf '{"schema_version": 1, "scheduler": "slurm", "jobs": {"compile": "77"}}\n
 launch 0 "$plan"
 check 'an interrupted launch is completed' grep -qx -e '--dependency=afterok:77' "$LOG"
 check 'it submits no second compile job' test "$(grep -c compile.sbatch "$LOG")" -eq 0
+rm "$plan/launch.json"
+
+# Killed after sbatch queued a job and before its id was written down: the next call finds the job by its name.
+submissions() { grep -c '^---$' "$LOG"; }
+for what in compile train; do
+  : >"$LOG"
+  DIE=$what launch 137 "$plan"
+  check "$what: the name was written down first" grep -q "\"begun\": {\"$what\": \"trnplan-$what-" "$plan/launch.json"
+  before=$(submissions)
+  NO_QUEUE=1 launch 4 "$plan"
+  says 'squeue cannot say whether the job'
+  check "$what: without an answer nothing is submitted or forgotten" test "$(submissions)" -eq "$before" -a -s "$plan/launch.json"
+  launch 0 "$plan"
+  check "$what: nothing is submitted twice" test "$(submissions)" -eq 2
+  check "$what: both ids are those of the queue" grep -q '"jobs": {"compile": "101", "train": "102"}}' "$plan/launch.json"
+  rm "$plan/launch.json"
+done
+# Such a job may have ended so long ago that squeue forgot it: its output tells.
+: >"$LOG"
+DIE=compile launch 137 "$plan"
+: >"$QUEUE"
+: >"$plan/compile-4711.out"
+launch 0 "$plan"
+check 'a job that ended is found by its output' grep -qx -e '--dependency=afterok:4711' "$LOG"
+rm "$plan/compile-4711.out" "$plan/launch.json"
+# It was never queued: submitted anew.
+: >"$LOG"
+printf '{"schema_version": 1, "scheduler": "slurm", "jobs": {}, "begun": {"compile": "trnplan-compile-1-2"}}\n' >"$plan/launch.json"
+launch 0 "$plan"
+check 'a job that never came to be is submitted' test "$(submissions)" -eq 2
+rm "$plan/launch.json"
+# sbatch queues a job and prints no id.
+: >"$LOG"
+GARBLE=1 launch 0 "$plan"
+prints 'train 102'
+rm "$plan/launch.json"
+printf '{"schema_version": 1, "scheduler": "slurm", "jobs": {}, "begun": {"compile": "x", "train": "y"}}\n' >"$plan/launch.json"
+launch 2 "$plan"
 printf '{"schema_version": 1, "scheduler": "slurm", "jobs": {"compile": "7; rm -rf x"}}\n' >"$plan/launch.json"
 launch 2 "$plan"
 says 'launch.json'
+rm "$plan/launch.json"
+
+# submit.sh does the same without trnplan.
+: >"$LOG"
+submit() {  # submit CODE [NAME=VALUE...]
+  local wanted=$1 code=0
+  env "${@:2}" bash "$plan/submit.sh" >"$out" 2>"$err" </dev/null || code=$?
+  check "submit.sh exits $code instead of $wanted" test "$code" -eq "$wanted"
+}
+submit 2 NODES='n1 idle trn1.32xlarge q1*\nn2 down* trn1.32xlarge q1*\n'
+submit 2 NODES=' '
+says 'the partition has 0 usable nodes'
+submit 4 REFUSE=1
+submit 4 REFUSE_TRAIN=1
+check 'submit.sh: the compile job is cancelled when training is refused' grep -q '^scancel 10' "$LOG"
+check 'submit.sh: nothing is kept then' test ! -e "$plan/launch.json"
+: >"$LOG"
+submit 137 DIE=compile
+submit 4
+says 'a submission was interrupted'
+launch 0 "$plan"
+check 'launch completes what submit.sh began' test "$(submissions)" -eq 2
+submit 0
+says 'already submitted'
+rm "$plan/launch.json"
+: >"$LOG"
+(SLOW=0.3 submit 0) &
+other=$!
+SLOW=0.3 launch 0 "$plan"
+wait "$other"
+check 'submit.sh and launch at once submit once' test "$(submissions)" -eq 2
+launch 0 "$plan"
+prints 'already submitted'
 rm "$plan/launch.json"
 
 # Two at once.
@@ -121,6 +202,10 @@ launch 0 "$plan" --scheduler eks
 prints 'train mpijob.kubeflow.org/trnplan-llama3-8b'
 check 'kubectl gets a file' grep -qx "$plan/mpijob.yaml" "$LOG"
 rm "$plan/launch.json"
+sed -i 's#^TRNPLAN_VENV=.*#TRNPLAN_VENV=#' "$plan/setup_env.sh"
+launch 2 "$plan" --scheduler eks
+says 'TRNPLAN_VENV: is not set'
+sed -i "s#^TRNPLAN_VENV=.*#TRNPLAN_VENV=$source/tests/launch/stand_in#" "$plan/setup_env.sh"
 
 # One machine.
 launch 2 "$plan" --scheduler local

@@ -44,6 +44,16 @@ TEST_CASE("variables can be kept from a program", "[launch]") {
   CHECK(run_program({"sh", "-c", "echo $TRNPLAN_TEST"}, {true, {"TRNPLAN_TES"}}).output == "1\n");
 }
 
+TEST_CASE("a program that does not answer is ended", "[launch]") {
+  const auto ran = run_program({"sh", "-c", "echo begun; exec sleep 600"}, {true, {}, -1, 1});
+  CHECK(ran.started);
+  CHECK(ran.late);
+  CHECK_FALSE(ran.ok());
+  CHECK(ran.output == "begun\n");
+  CHECK(ran.error == "1 s passed without an answer");
+  CHECK_FALSE(run_program({"true"}, {true, {}, -1, 100}).late);
+}
+
 TEST_CASE("commands as a person could type them", "[launch]") {
   CHECK(launch::command_line({"sbatch", "--chdir=/a/b", "x y", "it's", ""}) ==
         "sbatch --chdir=/a/b 'x y' 'it'\\''s' ''");

@@ -26,10 +26,33 @@ check 'plan nxd' plan nxd --target nxd
 job llama3-8b 64 "$full"
 check 'plan 64 nodes' plan large
 job llama2-7b 1 "$full, flash_attention: false"
+sed -i 's/global_batch: 64/&, precision: bf16SR/' "$work/job.yaml"
 check 'plan nemo-megatron' plan nemo --target nemo-megatron
+# Two plans that nothing tells apart; their folder and job hold what a shell would run.
+sly="$work/sly \$(touch $work/pwned) 'job'"
+mkdir -p "$sly"
+job llama3-8b 1 'pipeline_parallel: 1, data_parallel: 4, micro_batch: 1'
+cp "$work/job.yaml" "$sly/job.yaml"
+check 'plan two' "$trnplan" plan "$sly/job.yaml" --top 2 --out "$work/pair"
+check 'two plans that are not told apart get a script' test -x "$work/pair/measure.sh"
+# Doubt only the links: then tables of nccom-test are what to run.
+doubt() {  # doubt LINK_SPREAD EFA_SPREAD: writes doubt.json
+  local parameter
+  printf '{"name": "doubt", "base": "trn1-datasheet", "parameters": {' >"$work/doubt.json"
+  for parameter in "link_fraction 0.2 $1" "efa_fraction 0.5 $2" 'matmul_efficiency 0.65 0.01' 'hbm_fraction 0.7 0.01'; do
+    # shellcheck disable=SC2086
+    printf '"%s": {"median": %s, "log_sd": %s, "unit": "1", "source": "test"}, ' $parameter >>"$work/doubt.json"
+  done
+  printf '"configuration_spread": {"median": 0.001, "log_sd": 0, "unit": "1", "source": "test"}}}' >>"$work/doubt.json"
+}
+doubt 2.0 2.0
+job llama3-8b 2 'recompute: full, micro_batch: 1'
+check 'plan tables' "$trnplan" plan "$work/job.yaml" --top 2 --out "$work/tables" --profile "$work/doubt.json" --sure 0.89
+check 'its script is of nccom-test' grep -q 'table nccom-test -r' "$work/tables/measure.sh"
+job llama3-8b 1 "$full"
 check 'an existing folder is not overwritten' bash -c '! "$@"' _ "$trnplan" plan "$work/job.yaml" --out "$work/one"
 
-for script in "$work"/*/*.sh "$work"/*/*.sbatch; do
+for script in "$work"/*/*.sh "$work"/*/*.sbatch "$work"/*/measure-*/*.sh "$work"/*/measure-*/*.sbatch; do
   check "bash -n ${script#"$work/"}" bash -n "$script"
   if command -v shellcheck >/dev/null; then check "shellcheck ${script#"$work/"}" shellcheck "$script"; fi
 done
@@ -64,6 +87,21 @@ check 'values are asked for' bash -c '! "$@" && grep -q setup_env.sh "$0"' "$wor
 check 'MPI: rank and master' run train OMPI_COMM_WORLD_RANK=3 MASTER_ADDR=first
 check 'MPI: node rank' grep -qx -e '--node_rank=3' "$work/arguments"
 
+# Targets whose scripts count steps by their flags: few while compiling, those asked for in a smoke test.
+mkdir -p "$odd/code/examples/training/llama/tp_pp_llama_hf_pretrain" "$odd/code/nemo/examples/nlp/language_modeling"
+steps_of() {  # steps_of FOLDER MODE: what the stand-in of torchrun was told
+  env -u SLURM_JOB_ID TRNPLAN_VENV="$odd/venv" TRNPLAN_CODE="$odd/code" TRNPLAN_DATA="$odd/data" ARGUMENTS="$work/arguments" \
+    TRNPLAN_SMOKE_STEPS=7 bash "$work/$1/node_run.sh" "$work/$1" "$2" >/dev/null
+  grep -A 1 -E '^(--max_steps|trainer.max_steps=.*)$' "$work/arguments" | sed 's/.*=//' | grep -m 1 '^[0-9]'
+}
+for target in nxd nemo; do
+  check "$target: ten steps while compiling" test "$(steps_of $target compile)" = 10
+  check "$target: few in a smoke test" test "$(steps_of $target smoke)" = 7
+  check "$target: all of them in training" test "$(steps_of $target train)" = 10000
+done
+check 'nemo: stochastic rounding' grep -qx 'NEURON_RT_STOCHASTIC_ROUNDING_EN=1' "$work/arguments.env"
+check 'nemo: compiler flags are one value' grep -qx 'NEURON_CC_FLAGS=--model-type transformer --enable-mixed-precision-accumulation' "$work/arguments.env"
+
 # Slurm: the first node of the step's own list; 64 nodes copy the graphs to each node's volume.
 printf '#!/bin/bash\n[[ "$*" == "show hostnames n[7-9]" ]] && printf "n7\\nn8\\nn9\\n"\n' >"$odd/venv/bin/scontrol"
 chmod +x "$odd/venv/bin/scontrol"
@@ -75,5 +113,74 @@ check 'Slurm: master' grep -qx -e '--master_addr=n7' "$work/arguments"
 check 'Slurm: node rank' grep -qx -e '--node_rank=2' "$work/arguments"
 check '64 nodes: graphs are local' test -s "$work/local/neff"
 check '64 nodes: they are looked up there' grep -Fqx "compiler_cache_url=$work/local" "$work/arguments"
+
+# measure.sh from end to end: a Slurm that runs what it is given at once, a training that prints steps.
+slurm=$work/slurm
+mkdir "$slurm"
+cat >"$slurm/sbatch" <<'END'
+#!/bin/bash
+printf '%s\n' "$*" >>"$ARGUMENTS.sbatch"
+output='' nodes=''
+while [[ "$1" == --* && "$1" != -- ]]; do
+  case $1 in
+    --chdir=*) cd "${1#*=}" ;;
+    --output=*) output=${1#*=} ;;
+    --nodes=*) nodes=${1#*=} ;;
+  esac
+  shift
+done
+shift
+[[ -n "$output" ]] || output=$(sed -n 's/^#SBATCH --output=//p' "$1")
+echo "${RANDOM}"
+SLURM_JOB_ID=7 SLURM_JOB_NODELIST="n[1-${nodes:-1}]" bash "$@" >"${output/\%j/7}" 2>&1
+END
+printf '#!/bin/bash\nwhile [[ "$1" == --* ]]; do shift; done\nSLURM_PROCID=0 SLURM_STEP_NODELIST=n1 exec "$@"\n' >"$slurm/srun"
+printf '#!/bin/bash\nfor host in n1 n2; do echo $host; done\n' >"$slurm/scontrol"
+# Steps of 20 s, a tenth longer with the second plan.
+cat >"$odd/venv/bin/torchrun" <<'END'
+#!/bin/bash
+[[ "$COMPILE" == 1 ]] && echo 'Total failed compilations: 0' && exit
+printf '%s\n' "$@" >"$ARGUMENTS.train"
+seconds=20
+[[ "$PWD$*" == *measure-2* ]] && seconds=22
+for step in 1 2 3 4 5 6 7 8 9 10 11; do
+  echo "step $step step_time ${seconds}.0s throughput $((64 / seconds)).0 seq/s loss 2.0 grad norm 1.0"
+done
+END
+cat >"$slurm/nccom-test" <<'END'
+#!/bin/bash
+printf '    size(B)    count(elems)    type    time:avg(us)\n'
+bytes=$6
+while ((bytes <= $8)); do
+  printf '%d %d bf16 %d\n' "$bytes" $((bytes / 2)) $((200 + bytes / 20000))
+  bytes=$((bytes * 4))
+done
+END
+chmod +x "$slurm"/* "$odd/venv/bin/torchrun"
+measure() {  # measure FOLDER
+  env PATH="$slurm:$PATH" TRNPLAN="$trnplan" TRNPLAN_VENV="$odd/venv" TRNPLAN_CODE="$odd/code" TRNPLAN_DATA="$odd/data" \
+    ARGUMENTS="$work/measured" bash "$work/$1/measure.sh"
+}
+moved="$work/moved \"pair\""
+mv "$work/pair" "$moved"
+check 'measure.sh runs both plans and plans again' measure "${moved##*/}"
+cp "$work/check" "$work/measured.out"
+check 'each has run' test -e "$moved/measure-1-run-1/done" -a -e "$moved/measure-2-run-1/done"
+check 'a run is short' grep -q 'max_steps: 11$' "$moved/measure-1-run-1/nxdt.yaml"
+check 'every step is logged' grep -q 'log_every_n_steps: 1$' "$moved/measure-2/nxdt.yaml"
+check 'graphs are shared' grep -Fqx "compiler_cache_url=$moved/neuron_cache" "$work/measured.train"
+check 'both are in the fit' grep -q '^2 steps of\|steps of [0-9]* programs' "$work/measured.out"
+check 'the rule is told' grep -q '^Measured, plan 2 is the better choice when its step is below 0\.9[0-9]* times' "$work/measured.out"
+check 'the profile is written' grep -q '"measure-2-run-1/train-7.out\|"train-7.out"' "$moved/measured.json"
+check 'the last word is a plan' grep -q '^Winner: ' "$work/measured.out"
+lines=$(wc -l <"$work/measured.sbatch")
+check 'a second call runs nothing' measure "${moved##*/}"
+check 'nothing was submitted' test "$lines" = "$(wc -l <"$work/measured.sbatch")"
+check 'measure.sh runs nccom-test and plans again' measure tables
+cp "$work/check" "$work/measured.out"
+check 'the table names its command' grep -q '^nccom-test -r [0-9]* -N [12] -b [0-9]* -e 1073741824 -f 4 -d bf16 all[rg]' "$work/tables/measured-tables.out"
+check 'the catalogue joins the fit' grep -q 'nccom-test points*; ' "$work/measured.out"
+check 'it plans with the fit' grep -q '^Winner: ' "$work/measured.out"
+check 'no path was run by a shell' test ! -e "$work/pwned"
 
 finish

@@ -4,14 +4,29 @@
 #   start_slurm FOLDER   sets SLURM_CONF; returns 1 with $no_slurm saying why when it cannot
 #   stop_slurm           stops what start_slurm started, by process id
 
-slurm_pids=()
+# Waiting is for a condition, within so many seconds of the clock, since each question may take long, too.
+
+slurm_pids=() slurm_lock=''
+
+# within SECONDS COMMAND...: until the command succeeds
+within() {
+  local end=$((SECONDS + $1))
+  shift
+  until "$@" >/dev/null 2>&1; do
+    ((SECONDS < end)) || return 1
+    sleep 0.2
+  done
+}
+alive() {  # every daemon that was started
+  local pid
+  for pid in "${slurm_pids[@]}"; do kill -0 "$pid" 2>/dev/null || return 1; done
+}
+ended() { ! squeue -h ${1:+-j "$1"} 2>/dev/null | grep -q .; }  # ended [JOB]: nothing of it is queued or runs
 
 stop_slurm() {
-  local pid tries=0
+  local pid tries
   # Steps outlive the daemons: cancel what runs first.
-  if ((${#slurm_pids[@]} > 0)) && scancel --user="$(id -un)" 2>/dev/null; then
-    while squeue -h 2>/dev/null | grep -q . && ((tries++ < 100)); do sleep 0.1; done
-  fi
+  if ((${#slurm_pids[@]} > 1)) && kill -0 "${slurm_pids[1]}" 2>/dev/null && scancel --user="$(id -un)" 2>/dev/null; then within 20 ended || true; fi
   for pid in "${slurm_pids[@]}"; do kill "$pid" 2>/dev/null || true; done
   for pid in "${slurm_pids[@]}"; do
     tries=0
@@ -19,13 +34,15 @@ stop_slurm() {
     kill -9 "$pid" 2>/dev/null || true
   done
   slurm_pids=()
+  [[ -z "$slurm_lock" ]] || exec {slurm_lock}>&-
+  slurm_lock=''
 }
 
 # daemon NAME COMMAND...: runs it in the foreground of a process of ours
 daemon() {
   local name=$1
   shift
-  "$@" >"$slurm_folder/$name.out" 2>&1 &
+  "$@" >"$slurm_folder/$name.out" 2>&1 {slurm_lock}>&- &
   slurm_pids+=("$!")
 }
 
@@ -37,6 +54,9 @@ start_slurm() {
     command -v "$program" >/dev/null || { no_slurm="no $program (apt-get install slurm-wlm munge)" && return 1; }
   done
   ((EUID == 0)) || { no_slurm='not root' && return 1; }
+  # The ports are the same for every build on this machine.
+  exec {slurm_lock}>"${TMPDIR:-/tmp}/trnplan-test-slurm.lock"
+  flock -w 900 "$slurm_lock" || { no_slurm='another test holds the ports' && return 1; }
   mkdir -p "$slurm_folder"/{state,munge,nodes}
   head -c 1024 /dev/urandom >"$slurm_folder/munge/key"
   chmod 700 "$slurm_folder/munge" && chmod 600 "$slurm_folder/munge/key"
@@ -81,19 +101,19 @@ NodeName=n4 NodeHostname=$host NodeAddr=127.0.0.1 Port=17824 CPUs=128 Feature=tr
 PartitionName=queue1 Nodes=n1,n2,n3,n4 Default=YES MaxTime=INFINITE State=UP
 CONF
   export SLURM_CONF=$slurm_folder/slurm.conf
-  local tries=0 node
-  until [[ -S "$slurm_folder/munge/socket" ]]; do
-    ((tries++ < 50)) || { no_slurm="munged does not start: $(tail -n 1 "$slurm_folder/munged.out")" && return 1; }
-    sleep 0.1
-  done
+  local node
+  within 60 test -S "$slurm_folder/munge/socket" || { no_slurm="munged does not start: $(tail -n 1 "$slurm_folder/munged.out")" && return 1; }
   daemon slurmctld slurmctld -D -c -f "$SLURM_CONF"
   for node in n1 n2 n3 n4; do
     mkdir -p "$slurm_folder/nodes/$node"
     daemon "slurmd-$node" slurmd -D -N "$node" -f "$SLURM_CONF"
   done
-  tries=0
-  until [[ "$(sinfo -h -t idle -o %D 2>/dev/null)" == 4 ]]; do
-    ((tries++ < 150)) || { no_slurm="four nodes do not come up: $(tail -n 1 "$slurm_folder/slurmctld.log" 2>/dev/null)" && return 1; }
+  local end=$((SECONDS + 120))
+  until [[ "$(timeout 10 sinfo -h -t idle -o %D 2>/dev/null)" == 4 ]]; do
+    if ! alive || ((SECONDS >= end)); then
+      no_slurm="four nodes do not come up: $(grep -h fatal "$slurm_folder"/*.log 2>/dev/null | tail -n 1)"
+      return 1
+    fi
     sleep 0.2
   done
 }

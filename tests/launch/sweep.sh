@@ -8,7 +8,7 @@ trnplan=$(realpath "$1")
 source=$(cd "$2" && pwd)
 # shellcheck source=tests/launch/slurm_cluster.sh
 . "$source/tests/launch/slurm_cluster.sh"
-points=${3:-24}
+points=${3:-200}
 work=$(mktemp -d)
 trap 'stop_slurm; rm -rf "$work"' EXIT
 # shellcheck source=tests/checks.sh
@@ -45,6 +45,14 @@ sweep 3 "$work/other.yaml" --out "$work/parts" --collect
 head -c 30 "$work/here/point-000000.csv" >"$work/parts/point-000000.csv"
 sweep 3 "$work/grid.yaml" --out "$work/parts" --collect
 
+# Nor those of a profile that differs in anything.
+limits='"mesh_below": {"value": %d, "unit": "B", "source": "test"}'
+# shellcheck disable=SC2059
+for bytes in 1024 2048; do printf "{\"name\": \"mine\", \"base\": \"trn1\", \"parameters\": {}, \"algorithms\": {$limits}}\n" "$bytes" >"$work/$bytes.json"; done
+sweep 0 "$work/grid.yaml" --out "$work/mine" --profile "$work/1024.json"
+sweep 0 "$work/grid.yaml" --out "$work/mine" --profile "$work/1024.json" --collect
+sweep 3 "$work/grid.yaml" --out "$work/mine" --profile "$work/2048.json" --collect
+
 printf 'job: job.yaml\ntokens: 1T\nnode: [1]\ninstances: [trn1.32xlarg]\nglobal_batch: [0]\n' >"$work/bad.yaml"
 sweep 2 "$work/bad.yaml"
 check 'every fault of a grid is told' test "$(grep -c '^  fix:' "$err")" -eq 3
@@ -53,15 +61,19 @@ if start_slurm "$work/slurm"; then
   sweep 0 "$work/grid.yaml" --out "$work/array" --scheduler slurm --tasks 6
   id=$(sed -n 's/^sweep \([0-9]*\):.*/\1/p' "$out")
   scancel "${id}_2"
-  tries=0
-  while squeue -h -j "$id" 2>/dev/null | grep -q . && ((tries++ < 300)); do sleep 0.2; done
-  rm -f "$work/array/point-000002.csv"   # task 2 may have been quick
+  within 300 ended "$id"
+  # It may have been quick: killed half-way it would have left the first half of its points.
+  for ((point = 2; point < points; point += 6)); do
+    ((2 * point < points)) || rm -f "$work/array/point-$(printf '%06d' "$point").csv"
+  done
+  touch -d '2001-01-01' "$work"/array/point-*.csv
   sweep 3 "$work/grid.yaml" --out "$work/array" --collect
   sweep 0 "$work/grid.yaml" --out "$work/array" --scheduler slurm --tasks 6
   again=$(sed -n 's/^sweep \([0-9]*\):.*/\1/p' "$out")
   check 'only the task that was killed is run again' test "$(scontrol show job "$again" | grep -c '^JobId')" -eq 1
-  tries=0
-  while squeue -h -j "$again" 2>/dev/null | grep -q . && ((tries++ < 300)); do sleep 0.2; done
+  within 300 ended "$again"
+  check 'it computes what was missing and nothing else' bash -c \
+    "for f in '$work'/array/point-*.csv; do n=\${f##*-}; n=\$((10#\${n%.csv})); [[ \$(date -r \"\$f\" +%Y) -eq 2001 ]] || ((n % 6 == 2)) || exit 1; done"
   sweep 0 "$work/grid.yaml" --out "$work/array" --collect
   check 'job array: the same table' cmp "$table" "$work/array/sweep.csv"
   check 'job array: the same database' cmp "$work/here/sweep.sqlite" "$work/array/sweep.sqlite"

@@ -283,3 +283,48 @@ TEST_CASE("a profile learns from observed steps, and says when another plan wins
   CHECK(learnt->gain > 0);
   CHECK(learnt->better->report.step.value == Approx(learnt->after - learnt->gain));
 }
+
+TEST_CASE("every published line of a failure is known", "[launch]") {
+  const auto kind_of = [](const std::string& line) {
+    const auto failures = launch::find_failures(line + "\n", "log");
+    return failures.size() == 1 ? std::string(launch::to_string(failures[0].kind)) : "none";
+  };
+  // aws-neuron/aws-neuron-sdk@81ce03ae archive/nxd-training/training-troubleshooting.rst
+  CHECK(
+      kind_of("TDRV:tdrv_one_tmpbuf_reserve  Number of ONE TMPBUF pages requested exceeded the max number of "
+              "pages allowed (requested: 28, max allowed: 16).") == "device-memory");
+  // huggingface/optimum-neuron issues 761 and 424, aws-neuron-sdk issue 1030; trn2: aws-neuron QIE
+  CHECK(kind_of("ENC:init_metaring_algorithm  failed to reuse global comm devmem reservation") ==
+        "replica-group");
+  CHECK(kind_of("RuntimeError: nrt_load_collectives status=2") == "replica-group");
+  CHECK(kind_of("ENC:enc_parse_replica_groups [nec_dev 1] replica groups (0/1) does not have myself 1") ==
+        "replica-group");
+  CHECK(kind_of("Failed to find device to device paths") == "replica-group");
+  CHECK(kind_of("Timeout waiting for RX (waited 120 sec) - retrying") == "none");
+}
+
+TEST_CASE("a refused group that the log lists is judged as it is", "[launch]") {
+  // huggingface/optimum-neuron issue 761: TP 2 with 16 processes
+  const std::string line =
+      "ENC:enc_init_comm global comm (2) has less channels than this replica group (4) :likely not enough "
+      "EFA "
+      "devices found if running on multiple nodes or CC not permitted on this group [1 3 5 7 9 11 13 15 ]\n";
+  const auto failures = launch::find_failures(line, "log");
+  REQUIRE(failures.size() == 1);
+  CHECK(failures[0].group == std::vector<int>{1, 3, 5, 7, 9, 11, 13, 15});
+  const auto r = watch(line, nothing_known());
+  REQUIRE(r.failures.size() == 1);
+  CHECK(r.failures[0].chips == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7});  // two cores a chip
+  CHECK(contains(r.failures[0].problem, "the runtime refused the group {1, 3, 5, 7, 9, 11, 13, 15}"));
+  CHECK(contains(r.failures[0].problem, "doubtful"));
+  CHECK_FALSE(r.failures[0].next.empty());
+}
+
+TEST_CASE("a bar that is cut while it is written is no restart", "[launch]") {
+  const std::string whole = bars(1, 30, [](int) { return 100; });
+  const std::string cut = whole.substr(0, whole.rfind("[0:50:00<") + 4);  // "[0:5": five minutes, it seems
+  REQUIRE(cut.size() > whole.size() / 2);
+  const auto r = watch(cut, nothing_known());
+  CHECK(r.restarts == 0);
+  CHECK(r.step == 30);
+}

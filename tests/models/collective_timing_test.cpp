@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "models/spread.h"
 #include "tests/catch.h"
 #include "tests/models/setup.h"
 
@@ -110,7 +111,7 @@ TEST_CASE("intervals follow from the spreads of the parameters", "[models][colle
 
   bed.profile.value(Parameter::host_launch).log_sd = 0.7;
   t = time(small);
-  CHECK(std::abs(t.nccom_seconds_90.high / t.nccom_seconds - std::exp(1.645 * 0.7)) < 1e-9);
+  CHECK(std::abs(t.nccom_seconds_90.high / t.nccom_seconds - std::exp(models::kNinetyPercent * 0.7)) < 1e-9);
   CHECK(t.seconds_90.high == Seconds(0));
   t = time(large);
   CHECK(t.seconds_90.high == t.seconds);

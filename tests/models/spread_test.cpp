@@ -140,6 +140,23 @@ TEST_CASE("which strategy is faster counts shared parameters once", "[models]") 
   CHECK(std::abs(probability_faster(a, b, profile) - 0.5) >= std::abs(unsure - 0.5));
 }
 
+TEST_CASE("a job beyond the fitted runs is told by what lies beyond", "[models]") {
+  const models::Job job = job_of("llama2-7b", 16, 4096, 256);
+  const models::Strategy s = strategy_of(job, "tp=8,pp=2");
+  Profile profile = datasheet();
+  CHECK(models::extrapolations(profile, job, s).empty());
+  auto c = calibration({});
+  c->ranges = {
+      {"nodes", 1, 16}, {"tensor_parallel", 16, 32}, {"sequence", 512, 2048}, {"parameters", 1e9, 1e11}};
+  profile.calibration = c;
+  const auto beyond = models::extrapolations(profile, job, s);
+  REQUIRE(beyond.size() == 2);  // pipeline parallel is not stated
+  CHECK(beyond[0].fitted.of == "tensor_parallel");
+  CHECK(beyond[0].value == 8);
+  CHECK(beyond[1].fitted.of == "sequence");
+  CHECK(beyond[1].fitted.high == 2048);
+}
+
 TEST_CASE("what is no covariance is found", "[models]") {
   CHECK(models::is_covariance({{4, 1}, {1, 1}}));
   CHECK(models::is_covariance({{4, 2}, {2, 1}}));  // fully correlated

@@ -1,0 +1,60 @@
+#include "cli/evidence.h"
+
+#include <set>
+
+#include <fmt/format.h>
+
+#include "io/evidence.h"
+
+namespace trnplan::cli {
+
+namespace {
+
+/// The job on the cluster that a plan chose.
+models::Job on_cluster_of(models::Job job, const planner::Plan& plan) {
+  if (plan.nodes > 0) job.cluster.nodes = plan.nodes;
+  return job;
+}
+
+}  // namespace
+
+std::vector<planner::Evidence> load_evidence(const Common& common) {
+  if (!common.profile.ends_with(".json")) return {};
+  return io::read_evidence(common.profile);
+}
+
+void tell_evidence(planner::SearchResult& result, const std::vector<planner::Evidence>& evidence,
+                   const models::Job& job) {
+  if (evidence.empty()) return;
+  for (auto* list : {&result.refused, &result.doubtful})
+    for (planner::Refusal& r : *list) planner::annotate(r.why, evidence, job, r.strategy);
+  for (planner::Plan& plan : result.plans)
+    for (planner::Violation& v : plan.doubts)
+      planner::annotate(v, evidence, on_cluster_of(job, plan), plan.strategy);
+  if (result.infeasible)
+    for (planner::RuleCount& r : result.infeasible->rules) planner::annotate(r.why, evidence, job, r.example);
+  if (result.plans.empty()) return;
+  const planner::Plan& winner = result.plans.front();
+  if (winner.instance == job.cluster.instance.name)
+    remarks(planner::remarks_on(evidence, on_cluster_of(job, winner), winner.strategy));
+}
+
+std::string tell_evidence(topology::PlacementVerdict& verdict, const std::vector<planner::Evidence>& evidence,
+                          const topology::Instance& instance) {
+  std::string lines;
+  if (evidence.empty()) return lines;
+  std::set<std::string> said;
+  const auto tell = [&](topology::GroupVerdict& g) {
+    const std::string observed = planner::observed(evidence, instance, g);
+    if (observed.empty()) return;
+    g.evidence += (g.evidence.empty() ? "" : "; ") + observed;
+    const std::string line = fmt::format("{} groups on chips {}: {}\n", topology::to_string(g.kind),
+                                         topology::number_list(g.chips), observed);
+    if (said.insert(line).second) lines += line;
+  };
+  for (topology::GroupVerdict& g : verdict.groups) tell(g);
+  if (verdict.offending) tell(*verdict.offending);
+  return lines;
+}
+
+}  // namespace trnplan::cli

@@ -1,0 +1,34 @@
+# trnplan_static: the program as ./dev package packs it, which needs no library of the system it runs on. One more link of
+# the same archives; the targets of packages would bring their shared libraries, so they are named by their archives.
+if(NOT CMAKE_BUILD_TYPE STREQUAL "Release" OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  return()
+endif()
+set(archives)
+foreach(package IN ITEMS yaml-cpp sqlite3 crypto)
+  find_library(TRNPLAN_${package}_ARCHIVE lib${package}.a)
+  mark_as_advanced(TRNPLAN_${package}_ARCHIVE)
+  if(NOT TRNPLAN_${package}_ARCHIVE)
+    message(STATUS "Target trnplan_static: Skipped: no lib${package}.a")
+    return()
+  endif()
+  list(APPEND archives ${TRNPLAN_${package}_ARCHIVE})
+endforeach()
+
+# Objects go before archives: this build_catalog() knows no folder of this machine.
+add_library(trnplan_static_parts OBJECT main.cpp fmt_archive.cpp no_plugins.cpp ${PROJECT_SOURCE_DIR}/io/build_catalog.cpp)
+target_include_directories(trnplan_static_parts PRIVATE ${PROJECT_SOURCE_DIR} $<TARGET_PROPERTY:fmt::fmt-header-only,INTERFACE_INCLUDE_DIRECTORIES>)
+set_source_files_properties(fmt_archive.cpp PROPERTIES COMPILE_DEFINITIONS FMT_HEADER_ONLY COMPILE_OPTIONS -fkeep-inline-functions)
+
+get_property(floors GLOBAL PROPERTY TRNPLAN_FLOORS)
+set(floor_archives)
+foreach(floor IN LISTS floors)
+  list(APPEND floor_archives $<TARGET_FILE:${floor}>)
+endforeach()
+set(program ${CMAKE_CURRENT_BINARY_DIR}/trnplan-static)
+add_custom_command(
+  OUTPUT ${program}
+  COMMAND ${CMAKE_CXX_COMPILER} -static -o ${program} $<TARGET_OBJECTS:trnplan_static_parts> -Wl,--start-group ${floor_archives}
+          -Wl,--end-group ${archives}
+  DEPENDS trnplan_static_parts $<TARGET_OBJECTS:trnplan_static_parts> ${floors}
+  COMMAND_EXPAND_LISTS VERBATIM)
+add_custom_target(trnplan_static ALL DEPENDS ${program})

@@ -1,0 +1,53 @@
+// What runs have shown about replica groups and memory, kept in a profile.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/job.h"
+#include "models/strategy.h"
+#include "planner/plan.h"
+#include "topology/verdict.h"
+
+namespace trnplan::planner {
+
+/// One observation. `rule` says which fields count: "replica-group" those of a group, "memory" those of a
+/// plan.
+struct Evidence {
+  std::string rule;
+  bool accepted = false;  ///< the runtime took it; false: it refused
+  std::string instance;   ///< type of the nodes
+  // replica-group
+  std::string kind;        ///< "tp", "pp", "dp", "cp", "kv"; "" when the log does not tell: any
+  std::vector<int> ranks;  ///< ascending
+  std::vector<int> chips;  ///< of the group's local part, ascending
+  int nodes = 1;           ///< that the group touches
+  // memory
+  std::string model, strategy;  ///< name; as describe() puts it
+  int sequence = 0;             ///< tokens
+  double bytes = 0;             ///< per core: what the compiler or the runtime named; 0: neither did
+  // where it was seen
+  std::string file;    ///< without folders
+  std::string sha256;  ///< of its bytes, hexadecimal
+  int line = 0;
+};
+
+/// The same observation, perhaps of another file.
+bool same_case(const Evidence& a, const Evidence& b);
+
+/// Of evidence on a group of this kind on the same chips, with as many ranks on as many nodes of the type:
+/// what to say beside a verdict. "" without any. "observed in FILE:LINE" where they agree or the verdict was
+/// doubtful; "but FILE:LINE shows that the runtime refused|accepted it" where they contradict each other.
+std::string observed(const std::vector<Evidence>& evidence, const topology::Instance& instance,
+                     const topology::GroupVerdict& group);
+
+/// What evidence says of the groups of a strategy that it contradicts or settles, and of its memory; a line
+/// each, without the groups' own verdicts. Cost: O(ranks x evidence).
+std::vector<std::string> remarks_on(const std::vector<Evidence>& evidence, const models::Job& job,
+                                    const models::Strategy& strategy);
+
+/// A replica-group violation of the strategy with what evidence says of it; others stay as they are.
+void annotate(Violation& violation, const std::vector<Evidence>& evidence, const models::Job& job,
+              const models::Strategy& strategy);
+
+}  // namespace trnplan::planner
