@@ -147,6 +147,9 @@ class Detector {
     if (has("measured_us")) {
       result_.points = parse_measured_collectives(text_, name_);
       found("published point", result_.points.size());
+    } else if (has("device_us") && has("kernel")) {
+      result_.kernels = parse_measured_kernels(text_, name_);
+      found("published kernel", result_.kernels.rows);
     } else if (has("step_s") && has("hardware") && has("kind")) {
       result_.runs = parse_measured_runs(std::string(text_), name_);
       found("published run", result_.runs.size());

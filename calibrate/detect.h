@@ -1,10 +1,10 @@
 // What is in a file, found by its content and not by its name.
 //
 // Files of one kind: event files of TensorBoard; JSON of nccom-test, neuron-monitor, neuron-profile, Kineto,
-// results.json and the Trainer's all_results.json; CSV of Neuron Explorer, of measured collectives and of
-// measured runs. All else is a log, for example what Slurm collects, in which lines of any kind may stand
-// between others: progress bars, steps of NxD, iterations of Megatron, metrics of the Trainer, nccom-test
-// tables, reports of neuron-monitor, what the compiler says of memory.
+// results.json and the Trainer's all_results.json; CSV of Neuron Explorer, of measured collectives,
+// of measured runs and of measured kernels. All else is a log, for example what Slurm collects, in which
+// lines of any kind may stand between others: progress bars, steps of NxD, iterations of Megatron, metrics of
+// the Trainer, nccom-test tables, reports of neuron-monitor, what the compiler says of memory.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "calibrate/kernel_points.h"
 #include "calibrate/measured_collectives.h"
 #include "calibrate/nccom_test.h"
 #include "calibrate/samples.h"
@@ -32,6 +33,7 @@ struct Detected {
   std::vector<NccomTable> tables;          ///< with warnings of their own
   std::vector<MeasuredCollective> points;  ///< of a CSV of measured collectives
   std::vector<models::MeasuredRun> runs;   ///< of a CSV of measured runs
+  KernelTable kernels;                     ///< of a CSV of measured kernels
   std::vector<Diagnostic> skipped;         ///< what was left out and why, in the order of lines; where many,
                                            ///< some are only counted
 };
@@ -40,7 +42,8 @@ struct Detected {
 /// command are of. Damaged files give what is sound, and warnings. Time and memory are linear in the text,
 /// whose size the caller limits. Throws InputError when nothing in it is known (also when it is empty,
 /// packed, or of a known binary format that is not read), when there are more nccom-test tables or rows than
-/// parse_nccom_test takes, and with all bad rows of a CSV of measured collectives or runs.
+/// parse_nccom_test takes, and with all bad rows of a CSV of measured collectives, runs or
+/// kernels.
 Detected detect(std::string_view text, const std::string& name, const NccomCommand& fallback = {});
 
 }  // namespace trnplan::calibrate

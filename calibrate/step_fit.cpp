@@ -136,8 +136,8 @@ namespace {
 /// The unknowns and observations of a fit.
 class Problem {
  public:
-  Problem(const StepBench& bench, const CollectiveBench* collectives, const models::Profile& prior,
-          const StepFitOptions& options)
+  Problem(const StepBench& bench, const CollectiveBench* collectives, const KernelBench* kernels,
+          const models::Profile& prior, const StepFitOptions& options)
       : bench_(bench), prior_(prior), parameters_(fitted_parameters(prior)) {
     for (const Parameter p : parameters_) {
       FitParameter unknown{std::string(models::to_string(p)), prior[p], prior.value(p).log_sd};
@@ -165,13 +165,15 @@ class Problem {
       observations.push_back({std::exp(o->log_seconds), prior[Parameter::repeat_spread]});
     }
     if (collectives != nullptr && !collectives->points().empty()) add_collectives(*collectives, options);
+    if (kernels != nullptr) add_kernels(*kernels, options);
   }
 
   std::vector<FitParameter> unknowns;
   std::vector<Observation> observations;
 
   std::size_t steps() const { return used_.size(); }
-  std::size_t points() const { return observations.size() - used_.size(); }
+  std::size_t points() const { return points_ == nullptr ? 0 : points_->points().size(); }
+  std::size_t kernels() const { return kernels_ == nullptr ? 0 : kernels_->observations().size(); }
 
   models::Profile profile_of(const std::vector<double>& values) const {
     models::Profile profile = prior_;
@@ -198,6 +200,7 @@ class Problem {
       out.gradient.push_back(std::move(row));
     }
     if (points_ != nullptr) add_points(values, profile, out);
+    if (kernels_ != nullptr) add_work(values, profile, out);
     return out;
   }
 
@@ -236,7 +239,9 @@ class Problem {
       out.configuration_effects[name] = std::log(fit.median[unknown]);
     }
     out.observations = steps();
+    for (const auto& [op, unknown] : alone_) out.kernel_effects[op] = std::log(fit.median[unknown]);
     out.collectives = points();
+    out.kernels = kernels();
     out.iterations = fit.iterations;
     out.converged = fit.converged;
     return out;
@@ -259,6 +264,29 @@ class Problem {
     unknowns.push_back({"rates of the build", 1, options.build_spread});
     for (const MeasuredCollective& p : data.points()) {
       observations.push_back({p.seconds, options.collective_noise});
+    }
+  }
+
+  void add_kernels(const KernelBench& data, const StepFitOptions& options) {
+    kernels_ = &data;
+    for (const KernelBench::Observation& o : data.observations()) {
+      observations.push_back({std::exp(o.log_seconds), options.kernel_noise});
+      if (!alone_.try_emplace(o.kernel.op, unknowns.size()).second) continue;
+      unknowns.push_back({std::string(to_string(o.kernel.op)) + " alone", 1, options.kernel_spread});
+    }
+  }
+
+  void add_work(const std::vector<double>& values, const models::Profile& profile, Linearised& out) const {
+    for (const KernelBench::Observation& o : kernels_->observations()) {
+      const KernelBench::Answer answer = kernels_->at(o, profile);
+      const std::size_t alone = alone_.at(o.kernel.op);
+      std::vector<double>& row = out.gradient.emplace_back(values.size(), 0.0);
+      row[alone] = 1;
+      for (const auto& [parameter, slope] : answer.gradient) {
+        const auto found = std::find(parameters_.begin(), parameters_.end(), parameter);
+        if (found != parameters_.end()) row[static_cast<std::size_t>(found - parameters_.begin())] = slope;
+      }
+      out.predicted.push_back(std::exp(answer.log_seconds) * values[alone]);
     }
   }
 
@@ -308,14 +336,16 @@ class Problem {
   std::map<std::string, std::size_t> configurations_;
   const CollectiveBench* points_ = nullptr;
   std::size_t build_ = 0;
+  const KernelBench* kernels_ = nullptr;
+  std::map<KernelOp, std::size_t> alone_;
   std::vector<std::pair<Parameter, std::size_t>> launches_;
 };
 
 }  // namespace
 
 StepFit fit_steps(const StepBench& bench, const CollectiveBench* collectives, const models::Profile& prior,
-                  const StepFitOptions& options) {
-  const Problem problem(bench, collectives, prior, options);
+                  const StepFitOptions& options, const KernelBench* kernels) {
+  const Problem problem(bench, collectives, kernels, prior, options);
   FitOptions of_fit;
   of_fit.loss = Loss::student_t;
   // In prior standard deviations, and of the cost: both far below what the noise lets one see.

@@ -8,8 +8,11 @@
 //               heavy tails of Student's t, so that one odd configuration moves nothing else; not kept
 //   build       of the nccom-test points only, and not kept: host_launch and barrier, and a factor of all
 //               bandwidths around 1 with `build_spread`, since that runtime is older than most runs
-// Observations: the logarithm of a step (the mean over a run group) with repeat_spread, and of a collective
-// with `collective_noise`; both with the tails of Student's t (calibrate/fit.h).
+//   kernels     of kernels alone, and not kept: a factor of all times of one operator around 1 with
+//               `kernel_spread`, since code written or compiled for it alone is not that of a training graph
+// Observations: the logarithm of a step (the mean over a run group) with repeat_spread, of a collective with
+// `collective_noise`, of a kernel (the mean of equal ones) with `kernel_noise`; all with the tails of
+// Student's t (calibrate/fit.h).
 // Derivatives of steps come from the critical path of their simulation, which is done anew for each trial;
 // programs that are equal are simulated once, whatever stack ran them.
 #pragma once
@@ -22,6 +25,7 @@
 #include <vector>
 
 #include "calibrate/collective_fit.h"
+#include "calibrate/kernel_bench.h"
 #include "calibrate/run_jobs.h"
 #include "models/profile.h"
 #include "topology/chip_graph.h"
@@ -91,6 +95,13 @@ struct StepFitOptions {
   double build_spread = 0.3;
   /// Log-sd of its host_launch and barrier around the profile's: builds lie between 6 and 500 us.
   double launch_spread = 2;
+  /// Log-sd of a kernel's time around the model's at one efficiency for all shapes. Assumed: whole tiles and
+  /// rates are counted, how loads hide behind the array at each shape is not; no kernel is published with
+  /// machine and shapes, so nothing measured says more.
+  double kernel_noise = 0.1;
+  /// Log-sd of the factor between an operator alone and in a training graph: other code, operands that wait
+  /// in SBUF or come from a neighbour, nothing beside it on HBM. Assumed for want of a published pair.
+  double kernel_spread = 0.15;
   std::function<bool(const StepObservation&)> use;  ///< empty: all
   /// Widths from the profile of the cost (calibrate/fit.h) in place of the curvature at the optimum alone,
   /// which is some ten times faster and rather too narrow.
@@ -107,15 +118,16 @@ struct StepFit {
   models::Profile profile;  ///< with its calibration (without files and tool)
   std::vector<Estimate> estimates;
   std::map<std::string, double> configuration_effects;  ///< log of measured over predicted, as fitted
-  std::size_t observations = 0, collectives = 0;
+  std::map<KernelOp, double> kernel_effects;  ///< log of an operator alone over in a graph, as fitted
+  std::size_t observations = 0, collectives = 0, kernels = 0;  ///< equal kernels are one
   int iterations = 0;
   bool converged = false;
 };
 
-/// Fits `prior` to the observations of `bench` and to `collectives` (may be null). Cost: some ten
-/// iterations, each one simulation (milliseconds) of every program. The same input gives the same bits;
+/// Fits `prior` to the observations of `bench`, to `collectives` and to `kernels` (may be null). Cost: some
+/// ten iterations, each one simulation (milliseconds) of every program. The same input gives the same bits;
 /// the order of the steps does not matter.
 StepFit fit_steps(const StepBench& bench, const CollectiveBench* collectives, const models::Profile& prior,
-                  const StepFitOptions& options = {});
+                  const StepFitOptions& options = {}, const KernelBench* kernels = nullptr);
 
 }  // namespace trnplan::calibrate

@@ -211,7 +211,8 @@ std::vector<Regret> regrets_of(const std::vector<Row>& rows) {
     c.predicted.emplace_back(std::log(row.predicted), row.weight);
   }
   std::vector<Regret> out;
-  for (const auto& [job, choices] : jobs) {
+  for (const auto& [job, of_job] : jobs) {
+    const auto& choices = of_job;  // clang 14 captures no structured binding
     if (choices.size() < 2) continue;
     const auto least = [&](auto member) {
       return std::min_element(choices.begin(), choices.end(), [&](const auto& a, const auto& b) {

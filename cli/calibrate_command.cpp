@@ -12,6 +12,7 @@
 #include "cli/collective_points.h"
 #include "cli/commands.h"
 #include "cli/context.h"
+#include "cli/kernel_inputs.h"
 #include "cli/options.h"
 #include "cli/step_calibration.h"
 #include "cli/training_logs.h"
@@ -30,11 +31,13 @@ using calibrate::CollectiveFit;
 using calibrate::MeasuredCollective;
 
 constexpr int kMostRanks = 1'000'000;
+constexpr const char* kPrior = "trn1-datasheet";
+constexpr const char* kPriorOfSteps = "trn1";
 constexpr std::size_t kLogBytes = 256u << 20;  ///< a day of a chatty job; read as a whole
 
 struct Options {
   Common common;
-  std::vector<std::string> files, runs;
+  std::vector<std::string> files, runs, kernels;
   PointOptions points;
   std::string instance = "trn1.32xlarge", out, job, strategy, config;
   bool force = false, no_fit = false, with_catalogue = false;
@@ -141,7 +144,8 @@ int report(const std::vector<LogFile>& files, const std::vector<CollectiveReadin
     throw InputError({{"command line", 0, 0},
                       "--out",
                       "no file has a point of nccom-test that a fit could use",
-                      "leave --out away, or give nccom-test's output as well"});
+                      "leave --out away, or give nccom-test's output as well, or say with --kernel of which "
+                      "kernel a device profile is"});
   }
   const std::string text = files_text(files, readings, {}) + of_job_text(steps, files, ran);
   const std::string empty = fmt::format("{{\"schema_version\": 1, \"instance\": \"{}\"}}", o.instance);
@@ -156,14 +160,28 @@ void write_profile(const CollectiveFit& fit, const io::Catalog& catalog,
   remark("wrote " + o.out);
 }
 
-/// Whole steps, with the points beside them.
+/// Kernels alone, beside what the profile says of them.
+int compare_kernels(const StepInputs& inputs, const models::Profile& profile,
+                    const std::vector<LogFile>& files, const std::vector<calibrate::StepSample>& steps,
+                    const std::string& read, const Options& o) {
+  const auto rows = calibrate::compare_kernels(inputs.kernels, inputs.core, profile);
+  print(o.common.json()
+            ? with_files(io::kernels_json(rows, profile.name), files, steps)
+            : read + fmt::format("no fit: as profile {} says\n", profile.name) + kernels_text(rows));
+  return kDone;
+}
+
+/// Whole steps or kernels, with the points beside them.
 int run_steps(StepInputs inputs, const models::Profile& profile, const io::Catalog& catalog,
               const std::vector<LogFile>& files, const std::string& read, const Options& o) {
   if (o.no_fit) {
     throw InputError({{"command line", 0, 0},
                       "--no-fit",
-                      "there are steps among the files",
-                      "set a profile beside them with: trnplan validate RUNS.csv --leave-out none"});
+                      inputs.kernels.empty() ? "there are steps among the files"
+                                             : "there are kernels beside steps or nccom-test points",
+                      inputs.kernels.empty()
+                          ? "set a profile beside them with: trnplan validate RUNS.csv --leave-out none"
+                          : "give the kernels alone"});
   }
   const std::string name = o.out.empty() ? "fitted" : std::filesystem::path(o.out).stem().string();
   std::vector<calibrate::StepSample> samples;
@@ -175,8 +193,9 @@ int run_steps(StepInputs inputs, const models::Profile& profile, const io::Catal
     io::write_file(o.out, step_profile_json(c, catalog), o.force);
     remark("wrote " + o.out);
   }
-  print(o.common.json() ? with_files(io::step_fit_json(c.fit, c.data->runs.excluded), files, samples)
-                        : read + step_fit_text(c));
+  print(o.common.json()
+            ? with_files(io::step_fit_json(c.fit, c.data->runs.excluded, c.kernels), files, samples)
+            : read + step_fit_text(c));
   if (refused) remark(o.out + " is not written for that; with --force it is");
   return refused ? kNoPlan : kDone;
 }
@@ -203,7 +222,7 @@ std::vector<RunFolder> read_runs(const Options& o, const io::Catalog& catalog) {
 /// The runs, samples, points and fingerprints of all files.
 StepInputs step_inputs(const std::vector<LogFile>& files, const std::vector<MeasuredCollective>& points,
                        const std::vector<RanSamples>& logs, bool with_catalogue) {
-  StepInputs inputs{{}, points, logs, with_catalogue, {}};
+  StepInputs inputs{{}, points, logs, with_catalogue, {}, {}, {}, true};
   for (const LogFile& file : files) {
     inputs.runs.insert(inputs.runs.end(), file.content.runs.begin(), file.content.runs.end());
     inputs.files.push_back({std::filesystem::path(file.path).filename().string(), file.sha256});
@@ -271,11 +290,18 @@ int run_collectives(const CollectiveInputs& in, const models::Profile& prior,
   return refused ? kNoPlan : kDone;
 }
 
+/// What a fit starts from when --profile does not say. Steps of the user's own are few: the published runs
+/// help. nccom-test and kernels are of one build or core, and stand for themselves.
+models::Profile default_profile(const StepInputs& inputs, const io::Catalog& catalog) {
+  return catalog.profile(has_own_steps(inputs) ? kPriorOfSteps : kPrior);
+}
+
 int run(const Options& o) {
   check_options(o);
   if (!o.out.empty()) io::check_file(o.out, o.force);
   const io::Catalog catalog = io::Catalog::standard();
-  const models::Profile prior = load_profile(catalog, o.common);
+  std::optional<models::Profile> stated;
+  if (!o.common.profile.empty()) stated = load_profile(catalog, o.common);
   const topology::Instance instance = instance_option(catalog, o.instance);
   const std::optional<WhatRan> ran = what_ran(o.job, o.strategy, o.config, o.instance, catalog);
   std::vector<LogFile> files = read_files(o.files, o);
@@ -288,15 +314,23 @@ int run(const Options& o) {
     readings.push_back(take_file(file, o.points));
     points.insert(points.end(), readings.back().points.begin(), readings.back().points.end());
   }
-  tell_skipped(files, readings, !points.empty());
   const std::vector<LogFile> own(files.begin(), files.begin() + static_cast<std::ptrdiff_t>(given));
   const std::vector<calibrate::StepSample> steps = step_samples(own, ran);
   std::vector<RanSamples> logs_of_runs{{steps, ran, ""}};
   for (const RunFolder& f : folders) logs_of_runs.push_back(f.log);
-  if (StepInputs inputs = step_inputs(files, points, logs_of_runs, o.with_catalogue); has_steps(inputs)) {
+  StepInputs inputs = step_inputs(files, points, logs_of_runs, o.with_catalogue);
+  inputs.kernels = take_kernels(files, o.kernels, instance, catalog);
+  inputs.core = instance.core;
+  tell_skipped(files, readings, !points.empty());
+  inputs.profile_stated = stated.has_value();
+  const models::Profile prior = stated ? *stated : default_profile(inputs, catalog);
+  if (has_steps(inputs) || !inputs.kernels.empty()) {
     std::string read = files_text(files, readings, points) + of_job_text(steps, own, ran);
     for (const RunFolder& f : folders) read += of_job_text(f.log.samples, f.files, f.log.ran);
-    return run_steps(std::move(inputs), prior, catalog, files, read, o);
+    if (!inputs.kernels.empty()) remark_family(catalog, prior, instance);
+    const bool alone = !has_steps(inputs) && points.empty();
+    return o.no_fit && alone ? compare_kernels(inputs, prior, files, steps, read, o)
+                             : run_steps(std::move(inputs), prior, catalog, files, read, o);
   }
   if (points.empty()) return report(files, readings, steps, ran, o);
   return run_collectives({files, readings, points, steps, ran}, prior, instance, catalog, o);
@@ -306,14 +340,14 @@ int run(const Options& o) {
 
 void add_calibrate(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<Options>();
-  o->common.profile = "trn1-datasheet";  // what a fit starts from
+  o->common.profile.clear();  // chosen by what is given
   CLI::App* command = app.add_subcommand(
-      "calibrate", "Read logs of runs, and fit a profile to them: whole steps, collectives");
+      "calibrate", "Read logs of runs, and fit a profile to them: whole steps, collectives, kernels");
   command
-      ->add_option(
-          "files", o->files,
-          "nccom-test output (text or JSON), a measured-collectives CSV, training logs, Slurm output, "
-          "TensorBoard event files, neuron-monitor and neuron-profile output")
+      ->add_option("files", o->files,
+                   "nccom-test output (text or JSON), a measured-collectives or measured-kernels CSV, "
+                   "training logs, Slurm output, "
+                   "TensorBoard event files, neuron-monitor and neuron-profile output")
       ->check(not_empty());
   command->add_option("--build", o->points.build, "of a CSV, only the points of this nccom-test build")
       ->check(not_empty());
@@ -338,11 +372,19 @@ void add_calibrate(CLI::App& app, Run& chosen) {
                     "fit the catalogue's runs along, so that nccom-test alone gives a profile for planning");
   command->add_option("--config", o->config, "the NxDT YAML that ran, in place of --job and --strategy")
       ->check(not_empty());
+  command
+      ->add_option("--kernel", o->kernels,
+                   "FILE=OP,key=value,...: the kernel that FILE is the device profile of; repeatable")
+      ->allow_extra_args(false)
+      ->check(not_empty());
   command->add_option("--instance", o->instance, "where they were measured")->capture_default_str();
   command->add_flag("--no-fit", o->no_fit, "only compare what the profile says with the rows");
   command->add_option("--out", o->out, "write the fitted profile here (.json)")->check(not_empty());
   command->add_flag("--force", o->force, "overwrite --out, and write it though the fit explains nothing");
   add_common(*command, o->common);
+  command->get_option("--profile")
+      ->check(not_empty())
+      ->default_str("trn1 with steps of a log, else trn1-datasheet");
   command->footer(
       "--profile names the prior; one that was fitted to the catalogue's runs takes these along. The fitted\n"
       "profile can be given to every command as --profile. Fitted to nccom-test alone it is for "
@@ -350,12 +392,16 @@ void add_calibrate(CLI::App& app, Run& chosen) {
       "not for planning: launch and barrier are those of one nccom-test build. Steps are fitted when a "
       "table\n"
       "of runs is given, or logs with --config or with --job and --strategy.\n"
+      "Kernels are device times of one core, without launch: matmul,m=,k=,n=,dtype= (bf16, fp16, fp32);\n"
+      "flash_forward or flash_backward,heads=,sequence=,head_dim=,causal=yes|no,dtype= (and batch=);\n"
+      "norm,rows=,width=; vector,elements=,passes=; stream,bytes=. Tables: catalog/measured-kernels.md.\n"
       "In the table x/: is one standard deviation, a factor up or down; \"identified\" parameters are "
       "decided by\n"
       "the points, those \"at prior\" are not moved by them.\n"
-      "Exit code 3: the median error is above 25 %, or a step is far from what the profile says of its job,\n"
-      "so --out is not written without --force.\n"
-      "What a file is, is found by its content. Memory and profiles of devices are listed, not fitted.\n"
+      "Exit code 3: the median error is above 25 %, or a step or kernel is far from what the profile says\n"
+      "of it, so --out is not written without --force.\n"
+      "What a file is, is found by its content. Memory, and profiles of devices without --kernel,\n"
+      "are listed, not fitted.\n"
       "Examples:\n"
       "  nccom-test -r 32 -b 1kb -e 1gb -f 4 -d fp32 allr > allr.txt; trnplan calibrate allr.txt --out "
       "mine.json\n"
@@ -363,6 +409,7 @@ void add_calibrate(CLI::App& app, Run& chosen) {
       "  trnplan calibrate catalog/measured-runs.csv catalog/measured-collectives.csv --build 2023-04 "
       "--profile "
       "trn1-datasheet\n"
+      "  trnplan calibrate gemm.json --kernel gemm.json=matmul,m=4096,k=4096,n=4096,dtype=bf16\n"
       "  trnplan calibrate report.json --op all_gather --ranks 32 --no-fit\n"
       "  trnplan calibrate catalog/measured-collectives.csv --build 2023-04 --profile trn1-2023-04");
   command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });

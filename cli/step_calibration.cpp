@@ -12,6 +12,7 @@
 #include "calibrate/measured_runs.h"
 #include "calibrate/step_validation.h"
 #include "cli/context.h"
+#include "cli/kernel_inputs.h"
 #include "io/document.h"
 #include "io/profile_json.h"
 #include "io/sha256.h"
@@ -50,9 +51,17 @@ void round_values(models::Profile& profile, const std::vector<StepFit::Estimate>
   profile.calibration = std::move(c);
 }
 
+/// "2 steps and 83 nccom-test points", with kernels where there are any.
+std::string data_text(const StepFit& fit) {
+  std::string text =
+      fmt::format("{} step{}{}{} nccom-test points", fit.observations, fit.observations == 1 ? "" : "s",
+                  fit.kernels > 0 ? ", " : " and ", fit.collectives);
+  if (fit.kernels > 0) text += fmt::format(" and {} kernel{}", fit.kernels, fit.kernels == 1 ? "" : "s");
+  return text;
+}
+
 void add_sources(StepFit& fit) {
-  const std::string data = fmt::format("{} step{} and {} nccom-test points", fit.observations,
-                                       fit.observations == 1 ? "" : "s", fit.collectives);
+  const std::string data = data_text(fit);
   for (StepFit::Estimate& e : fit.estimates) {
     fit.profile.value(e.parameter).source =
         e.verdict == "at prior" ? fmt::format("at prior: not moved by {}; prior {:.4g}, log-sd {:.2f}", data,
@@ -144,18 +153,25 @@ std::vector<models::FittedRange> ranges_of(const std::vector<calibrate::Measured
 
 }  // namespace
 
+bool has_own_steps(const StepInputs& inputs) {
+  return std::any_of(inputs.logs.begin(), inputs.logs.end(), [](const RanSamples& log) {
+    return !log.samples.empty() && log.ran && log.ran->strategy;
+  });
+}
+
 bool has_steps(const StepInputs& inputs) {
-  return !inputs.runs.empty() || inputs.with_catalogue ||
-         std::any_of(inputs.logs.begin(), inputs.logs.end(), [](const RanSamples& log) {
-           return !log.samples.empty() && log.ran && log.ran->strategy;
-         });
+  return !inputs.runs.empty() || inputs.with_catalogue || has_own_steps(inputs);
 }
 
 StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profile, const io::Catalog& catalog,
                                 const std::string& name) {
   if (profile.calibration != nullptr) {
-    remark(fmt::format("{} was fitted to the catalogue's runs: they join the fit, which starts from {}",
-                       profile.name, profile.calibration->prior));
+    remark(fmt::format("{} was fitted to the catalogue's runs: they join the fit, which starts from {}{}",
+                       profile.name, profile.calibration->prior,
+                       inputs.profile_stated ? ""
+                                             : "; it is the default because steps of a log are given, and "
+                                               "--profile " +
+                                                   profile.calibration->prior + " leaves these runs out"));
   }
   if (profile.calibration != nullptr || inputs.with_catalogue) add_catalogue(inputs, catalog);
   const models::Profile prior = prior_of(catalog, profile);
@@ -163,7 +179,15 @@ StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profil
   out.data = step_data(catalog, inputs.runs, inputs.points, prior, [&](calibrate::MappedRuns& runs) {
     for (const RanSamples& log : inputs.logs) add_samples(log, runs);
   });
-  if (out.data->runs.steps.empty()) {
+  for (const models::MeasuredRun& run : inputs.runs) {
+    if (run.kind != "kernel") continue;
+    const bool complete = run.quality == "A" || run.quality == "B";
+    out.data->runs.excluded.push_back(
+        {run.id, complete ? "a kernel: give it in a table of kernels, which has shapes and dtype"
+                          : "a kernel of quality " + (run.quality.empty() ? "not stated" : run.quality) +
+                                ": machine, shapes or dtype are missing"});
+  }
+  if (out.data->runs.steps.empty() && inputs.kernels.empty()) {
     const auto& excluded = out.data->runs.excluded;
     throw InputError({{"command line", 0, 0},
                       "files",
@@ -172,8 +196,12 @@ StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profil
                                        : excluded.front().id + ": " + excluded.front().reason});
   }
   out.doubts = doubts_of(*out.data, profile);
+  const std::vector<Diagnostic> of_kernels = doubts_of(inputs.kernels, inputs.core, profile);
+  out.doubts.insert(out.doubts.end(), of_kernels.begin(), of_kernels.end());
   for (const Diagnostic& doubt : out.doubts) remark(doubt);
-  out.fit = calibrate::fit_steps(*out.data->bench, out.data->collectives.get(), prior);
+  remark_short(inputs.kernels, prior);
+  const calibrate::KernelBench kernels(inputs.kernels, inputs.core);
+  out.fit = calibrate::fit_steps(*out.data->bench, out.data->collectives.get(), prior, {}, &kernels);
   if (!out.fit.converged) remark("the fit did not converge; its parameters are not an optimum");
   models::Profile& fitted = out.fit.profile;
   fitted.name = name;
@@ -191,6 +219,7 @@ StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profil
   const auto same = [](const auto& a, const auto& b) { return a.name == b.name && a.sha256 == b.sha256; };
   c->files.erase(std::unique(c->files.begin(), c->files.end(), same), c->files.end());
   fitted.calibration = std::move(c);
+  out.kernels = calibrate::compare_kernels(inputs.kernels, inputs.core, fitted);
   return out;
 }
 
@@ -198,9 +227,10 @@ std::string step_fit_text(const StepCalibration& c) {
   const auto counted = [](std::size_t count, const char* word) {
     return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
   };
-  std::string text = fmt::format("\n{} of {} and {}; {} iterations\n", counted(c.fit.observations, "step"),
-                                 counted(c.data->bench->programs(), "program"),
-                                 counted(c.fit.collectives, "nccom-test point"), c.fit.iterations);
+  std::string text = fmt::format(
+      "\n{} of {} and {}{}; {} iterations\n", counted(c.fit.observations, "step"),
+      counted(c.data->bench->programs(), "program"), counted(c.fit.collectives, "nccom-test point"),
+      c.fit.kernels > 0 ? ", " + counted(c.fit.kernels, "kernel") : "", c.fit.iterations);
   text += fmt::format("\n{:<20} {:>18} {:>18}  {}\n", "parameter", "prior", "fitted",
                       "spread left of the prior's");
   for (const StepFit::Estimate& e : c.fit.estimates) {
@@ -211,12 +241,20 @@ std::string step_fit_text(const StepCalibration& c) {
                         value(e.posterior), e.prior_share, e.verdict);
   }
   text += "x/: one standard deviation, a factor up or down; at prior: the data do not move it\n";
-  text += "\nstack: every time times\n";
-  for (const models::StackFactor& s : c.fit.profile.calibration->stacks) {
+  text += kernels_text(c.kernels);
+  for (const auto& [op, effect] : c.fit.kernel_effects) {
+    text += fmt::format("{} alone takes {:.2f} of its time in a graph, which is not kept\n", to_string(op),
+                        std::exp(effect));
+  }
+  const auto& stacks = c.fit.profile.calibration->stacks;
+  if (!stacks.empty()) text += "\nstack: every time times\n";
+  for (const models::StackFactor& s : stacks) {
     text += fmt::format("  {:<16} {:<8} {:.3f} x/: {:.2f}\n", printable(s.framework, 30),
                         printable(s.release, 20), s.median, std::exp(s.log_sd));
   }
-  text += "\nwhat the model misses of each configuration, in % of the step:\n";
+  if (!c.fit.configuration_effects.empty()) {
+    text += "\nwhat the model misses of each configuration, in % of the step:\n";
+  }
   for (const auto& [name, effect] : c.fit.configuration_effects) {
     text += fmt::format("  {:>+6.1f}  {}\n", 100 * std::expm1(effect), printable(name, 200));
   }
@@ -234,8 +272,9 @@ std::string step_profile_json(const StepCalibration& c, const io::Catalog& catal
   for (const StepFit::Estimate& e : c.fit.estimates) stated.push_back(e.parameter);
   return io::profile_json(
       profile, base, stated,
-      fmt::format("Fitted to {} measured steps ({} configurations) and {} nccom-test points; prior {}.",
-                  c.fit.observations, c.fit.configuration_effects.size(), c.fit.collectives,
+      fmt::format("Fitted to {} measured steps ({} configurations){} {} nccom-test points{}; prior {}.",
+                  c.fit.observations, c.fit.configuration_effects.size(), c.fit.kernels > 0 ? "," : " and",
+                  c.fit.collectives, c.fit.kernels > 0 ? fmt::format(" and {} kernels", c.fit.kernels) : "",
                   profile.calibration->prior),
       "Effective values of this model, not measurements of hardware. What a fitted parameter is worth "
       "without "

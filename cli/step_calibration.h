@@ -1,10 +1,11 @@
-// `trnplan calibrate` when whole steps are given: published runs, or logs of a known job.
+// `trnplan calibrate` when whole steps are given (published runs, or logs of a known job), or kernels.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "calibrate/kernel_bench.h"
 #include "calibrate/measured_collectives.h"
 #include "calibrate/step_fit.h"
 #include "cli/step_data.h"
@@ -26,20 +27,27 @@ struct StepInputs {
   std::vector<RanSamples> logs;
   bool with_catalogue = false;  ///< the catalogue's runs join, whatever the profile was fitted to
   std::vector<models::CalibrationFile> files;
+  std::vector<calibrate::MeasuredKernel> kernels;
+  topology::Core core;         ///< that the kernels ran on
+  bool profile_stated = true;  ///< false: chosen because of what is given
 };
 
 struct StepCalibration {
   std::unique_ptr<StepData> data;
-  std::vector<Diagnostic> doubts;  ///< steps of the user that can hardly be of the job they are given for
+  std::vector<Diagnostic> doubts;  ///< steps of the user that can hardly be of the job they are given for,
+                                   ///< and kernels that can hardly be what the user says
   calibrate::StepFit fit;          ///< its profile as it is written: named, with sources, rounded
+  std::vector<calibrate::KernelRow> kernels;  ///< by that profile
 };
 
 /// Whether these hold a step that can be fitted.
 bool has_steps(const StepInputs& inputs);
+/// Whether it is one of the user's own logs.
+bool has_own_steps(const StepInputs& inputs);
 
 /// Fits the prior of `profile`. A profile that was fitted already gives way to its own prior, and the
 /// catalogue's runs and points, which it stands for, join the inputs (with a remark). Doubts are told. Throws
-/// InputError when no run is of use.
+/// InputError when there is no kernel and no run is of use.
 StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profile, const io::Catalog& catalog,
                                 const std::string& name);
 

@@ -24,10 +24,31 @@ Json estimates_array(const Estimates& estimates) {
   return all;
 }
 
+Json kernels_array(const std::vector<calibrate::KernelRow>& kernels) {
+  Json all = Json::array();
+  for (const auto& row : kernels) {
+    all.push_back({{"id", row.point.id},
+                   {"kernel", to_string(row.point.kernel)},
+                   {"measured_seconds", row.point.seconds},
+                   {"predicted_seconds", row.predicted},
+                   {"error", row.error}});
+  }
+  return all;
+}
+
+std::string text_of(const Json& j) {
+  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 }  // namespace
 
-std::string step_fit_json(const calibrate::StepFit& fit,
-                          const std::vector<calibrate::ExcludedRun>& left_out) {
+std::string kernels_json(const std::vector<calibrate::KernelRow>& kernels, const std::string& profile) {
+  return text_of(
+      {{"schema_version", kSchemaVersion}, {"profile", profile}, {"kernels", kernels_array(kernels)}});
+}
+
+std::string step_fit_json(const calibrate::StepFit& fit, const std::vector<calibrate::ExcludedRun>& left_out,
+                          const std::vector<calibrate::KernelRow>& kernels) {
   const models::Calibration& c = *fit.profile.calibration;
   Json j = {{"schema_version", kSchemaVersion}, {"profile", fit.profile.name}, {"prior", c.prior}};
   j["parameters"] = estimates_array(fit.estimates);
@@ -38,13 +59,19 @@ std::string step_fit_json(const calibrate::StepFit& fit,
   }
   j["configurations"] = Json::object();
   for (const auto& [name, effect] : fit.configuration_effects) j["configurations"][name] = effect;
+  j["kernels"] = kernels_array(kernels);
+  j["kernel_effects"] = Json::object();
+  for (const auto& [op, effect] : fit.kernel_effects) {
+    j["kernel_effects"][std::string(calibrate::to_string(op))] = effect;
+  }
   j["left_out"] = Json::array();
   for (const auto& e : left_out) j["left_out"].push_back({{"id", e.id}, {"reason", e.reason}});
   j["summary"] = {{"observations", fit.observations},
                   {"collectives", fit.collectives},
+                  {"kernels", fit.kernels},
                   {"iterations", fit.iterations},
                   {"converged", fit.converged}};
-  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text_of(j);
 }
 
 std::string collective_fit_json(const calibrate::CollectiveFit& fit,
@@ -79,7 +106,7 @@ std::string collective_fit_json(const calibrate::CollectiveFit& fit,
                   {"noise_scale", fitted ? Json(fit.noise_scale) : Json()},
                   {"explains", fit.explains()},
                   {"converged", fitted ? Json(fit.converged) : Json()}};
-  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text_of(j);
 }
 
 }  // namespace trnplan::io

@@ -5,14 +5,19 @@
 #include <vector>
 
 #include "calibrate/collective_fit.h"
+#include "calibrate/kernel_bench.h"
 #include "calibrate/run_jobs.h"
 #include "calibrate/step_fit.h"
 
 namespace trnplan::io {
 
 /// {"schema_version", "profile", "prior", "parameters": [...], "stacks": [...], "configurations": {...},
-/// "left_out": [...], "summary": {...}}; see docs/json.md. Ends in a newline.
-std::string step_fit_json(const calibrate::StepFit& fit, const std::vector<calibrate::ExcludedRun>& left_out);
+/// "kernels": [...], "left_out": [...], "summary": {...}}; see docs/json.md. Ends in a newline.
+std::string step_fit_json(const calibrate::StepFit& fit, const std::vector<calibrate::ExcludedRun>& left_out,
+                          const std::vector<calibrate::KernelRow>& kernels = {});
+
+/// What `profile` says of kernels, without a fit: {"schema_version", "profile", "kernels": [...]}.
+std::string kernels_json(const std::vector<calibrate::KernelRow>& kernels, const std::string& profile);
 
 /// {"schema_version", "profile", "instance", "parameters": [...], "rows": [...], "left_out": [...],
 /// "summary": {...}}; see docs/json.md.

@@ -92,6 +92,7 @@ std::string with_logs(const std::string& document,
   j["files"] = Json::array();
   for (const auto& [path, content] : files) {
     std::vector<Diagnostic> left_out = content->skipped;
+    left_out.insert(left_out.end(), content->kernels.left_out.begin(), content->kernels.left_out.end());
     for (const auto& table : content->tables) {
       left_out.insert(left_out.end(), table.warnings.begin(), table.warnings.end());
     }

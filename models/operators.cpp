@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/core_work.h"
 #include "models/memory.h"
 
 namespace trnplan::models {
@@ -35,9 +36,9 @@ std::string_view to_string(Category c) {
 
 namespace {
 
-// Passes of the vector engine over an element, counted from the operators of a decoder layer: a norm squares,
-// sums, scales and casts, then the residual is added; backward does twice that.
-constexpr double kNormPasses = 5, kNormPassesBackward = 10;
+// Passes of the vector engine over an element, counted from the operators of a decoder layer; the backward of
+// a norm does twice what its forward does.
+constexpr double kNormPassesBackward = 2 * kNormPasses;
 constexpr double kRotaryPasses = 3, kRotaryPassesBackward = 4;
 constexpr double kGatedPasses = 4, kGatedPassesBackward = 8;
 constexpr double kPlainPasses = 3, kPlainPassesBackward = 5;
@@ -59,10 +60,6 @@ constexpr double kDropoutBytesForward = 6, kDropoutBytesBackward = 5;
 // src/neuronx_distributed/parallel_layers/loss_functions.py
 constexpr double kLogitBytesForward = 16, kLogitBytesBackward = 8;
 
-double tiles(double length, double tile) {
-  return std::ceil(length / tile);
-}
-
 }  // namespace
 
 LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& profile)
@@ -76,7 +73,7 @@ LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& 
   qkv_width_ = static_cast<double>(a_.heads) * a_.head_dim / t + kv_width_;
   mlp_width_ = a_.intermediate / t;
   vocabulary_ = std::ceil(a_.vocabulary / t);
-  element_bytes_ = strategy.precision == Precision::fp32 ? 4 : 2;
+  element_bytes_ = work().element_bytes();
   score_bytes_ = fuses_softmax(job.software) ? kFusedSoftmax : kPlainSoftmax;
   if (a_.dropout) {
     score_bytes_.forward += kDropoutBytesForward;
@@ -92,22 +89,12 @@ LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& 
   }
 }
 
+CoreWork LayerModel::work() const {
+  return {core_, p_, s_.precision == Precision::fp32};
+}
+
 Operator LayerModel::matmul(std::string_view name, double n, double k, double width) const {
-  const double rows = core_.array_rows, columns = core_.array_columns, least = core_.matmul_issue_cycles;
-  double cycles = std::min(tiles(k, rows) * tiles(width, columns) * std::max(n, least),
-                           tiles(k, rows) * tiles(n, columns) * std::max(width, least));
-  const bool fp32 = s_.precision == Precision::fp32;
-  if (fp32) cycles *= p_[Parameter::fp32_slowdown];
-  const Seconds engine(cycles / (core_.tensor_hertz * p_[Parameter::matmul_efficiency]));
-  const Bytes moved(element_bytes_ * (n * k + k * width + n * width) * p_[Parameter::matmul_hbm_traffic]);
-  const Seconds hbm = moved / (core_.hbm * p_[Parameter::hbm_fraction]);
-  return {.name = name,
-          .seconds = std::max(engine, hbm),
-          .parameter = engine >= hbm ? Parameter::matmul_efficiency : Parameter::hbm_fraction,
-          .also = engine < hbm ? Parameter::matmul_hbm_traffic
-                  : fp32       ? Parameter::fp32_slowdown
-                               : Parameter::count,
-          .flops = Flops(2 * n * k * width)};
+  return work().matmul(name, n, k, width);
 }
 
 void LayerModel::matmul_backward(OperatorList& list, std::string_view name, double n, double k,
@@ -118,17 +105,11 @@ void LayerModel::matmul_backward(OperatorList& list, std::string_view name, doub
 }
 
 Operator LayerModel::elements(std::string_view name, double count) const {
-  return {.name = name,
-          .seconds =
-              Seconds(count / (core_.vector_lanes * core_.vector_hertz * p_[Parameter::vector_efficiency])),
-          .parameter = Parameter::vector_efficiency};
+  return work().elements(name, count);
 }
 
 Operator LayerModel::memory(std::string_view name, Category category, double bytes) const {
-  return {.name = name,
-          .category = category,
-          .seconds = Bytes(bytes) / (core_.hbm * p_[Parameter::hbm_fraction]),
-          .parameter = Parameter::hbm_fraction};
+  return work().memory(name, category, bytes);
 }
 
 Operator LayerModel::reduce(std::string_view name, double bytes, Scope scope) const {
@@ -171,32 +152,26 @@ void LayerModel::leave(OperatorList& list, std::string_view name) const {
 /// `blocks` of s x s scores; half a block where it is causal and the kernel skips the rest.
 void LayerModel::attention_block_of(OperatorList& list, double units, double bytes_per_score,
                                     double blocks) const {
-  const bool fp32 = s_.precision == Precision::fp32;
-  const double slowdown = fp32 ? p_[Parameter::fp32_slowdown] : 1;
-  const Parameter also = fp32 ? Parameter::fp32_slowdown : Parameter::count;
-  const double unit_cycles = heads_ * s_.micro_batch * tiles(sequence_, core_.array_columns) *
-                             tiles(a_.head_dim, core_.array_rows) * sequence_ * slowdown;
-  const Flops flops(units * 2 * heads_ * s_.micro_batch * sequence_ * sequence_ * a_.head_dim *
-                    std::ceil(blocks));
+  const CoreWork core = work();
+  const AttentionShape shape{heads_,    static_cast<double>(s_.micro_batch),
+                             sequence_, static_cast<double>(a_.head_dim),
+                             units,     blocks};
   if (s_.flash_attention) {
-    list.push_back({.name = "attention",
-                    .seconds = Seconds(units * blocks * unit_cycles /
-                                       (core_.tensor_hertz * p_[Parameter::flash_efficiency])),
-                    .parameter = Parameter::flash_efficiency,
-                    .also = also,
-                    .flops = flops});
+    list.push_back(core.flash_attention(shape));
     return;
   }
   const double scores = heads_ * s_.micro_batch * sequence_ * sequence_ * std::ceil(blocks);
-  const Seconds engine(units * std::ceil(blocks) * unit_cycles /
+  const Seconds engine(units * std::ceil(blocks) * core.attention_unit_cycles(shape) /
                        (core_.tensor_hertz * p_[Parameter::matmul_efficiency]));
   const Seconds hbm = Bytes(bytes_per_score * element_bytes_ / 2 * scores * p_[Parameter::score_traffic]) /
                       (core_.hbm * p_[Parameter::hbm_fraction]);
   list.push_back({.name = "attention",
                   .seconds = std::max(engine, hbm),
                   .parameter = engine >= hbm ? Parameter::matmul_efficiency : Parameter::hbm_fraction,
-                  .also = engine >= hbm ? also : Parameter::score_traffic,
-                  .flops = flops});
+                  .also = engine < hbm ? Parameter::score_traffic
+                          : core.fp32  ? Parameter::fp32_slowdown
+                                       : Parameter::count,
+                  .flops = core.attention_flops(shape)});
 }
 
 /// With context parallel as the last rank has it: its own block, then every other one while the next arrives.
@@ -223,7 +198,7 @@ void LayerModel::attention_block(OperatorList& list) const {
   list.push_back(matmul("qkv", tokens_, a_.hidden, qkv_width_));
   if (!a_.learned_positions)
     list.push_back(elements("rotary", kRotaryPasses * tokens_ * (heads_ * a_.head_dim + kv_width_ / 2)));
-  attention(list, 2, score_bytes_.forward);
+  attention(list, kFlashUnitsForward, score_bytes_.forward);
   list.push_back(matmul("o_proj", tokens_, heads_ * a_.head_dim, a_.hidden));
   leave(list, "o_proj output");
 }
@@ -335,7 +310,7 @@ OperatorList LayerModel::layer_backward() const {
   enter(list, "o_proj gradient");
   matmul_backward(list, "o_proj", tokens_, heads_ * a_.head_dim, a_.hidden);
   if (s_.recompute.core_attention && !s_.flash_attention) attention(list, 1, score_bytes_.again);
-  attention(list, s_.flash_attention ? 5 : 4, score_bytes_.backward);
+  attention(list, s_.flash_attention ? kFlashUnitsBackward : 4, score_bytes_.backward);
   if (!a_.learned_positions) {
     list.push_back(
         elements("rotary", kRotaryPassesBackward * tokens_ * (heads_ * a_.head_dim + kv_width_ / 2)));

@@ -71,6 +71,8 @@ struct Operator {
 
 using OperatorList = std::vector<Operator>;
 
+struct CoreWork;
+
 /// Operators of a micro-batch on one core.
 class LayerModel {
  public:
@@ -98,6 +100,7 @@ class LayerModel {
   Bytes pass_along() const;
 
  private:
+  CoreWork work() const;
   Operator matmul(std::string_view name, double n, double k, double width) const;
   void matmul_backward(OperatorList& list, std::string_view name, double n, double k, double width) const;
   Operator elements(std::string_view name, double count) const;

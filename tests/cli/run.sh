@@ -708,6 +708,48 @@ refuse 'nothing: the file is empty'                                  -- calibrat
 refuse '--out: no file has a point of nccom-test'                    -- calibrate "$logs/nxd-llama3-70b.txt" --out mine.json
 refuse '--config: --job says what ran, too'                          -- calibrate "$logs/nxd-llama3-70b.txt" --job "$seventy" --config x.yaml
 refuse '--strategy: there is no --job'                               -- calibrate "$logs/nxd-llama3-70b.txt" --strategy tp=8
+# Kernels, alone and beside other points.
+kernels=$source/tests/calibrate/fixtures/kernels
+gemm=$kernels/gemm.json
+shape=matmul,m=4096,k=4096,n=4096,dtype=bf16
+expect 0 '^matmul_efficiency .* weakly$'                              -- calibrate "$gemm" --kernel "$gemm=$shape" --out "$work/kernels.json"
+verify 'says no kernel' grep -q '^1 kernel: median error ' "$out"
+verify 'does not list the file' grep -q "\"sha256\": \"$(sha256sum "$gemm" | cut -d ' ' -f 1)\"" "$work/kernels.json"
+verify 'does not say its data' grep -q 'weakly: fitted to 0 steps, 0 nccom-test points and 1 kernel;' "$work/kernels.json"
+verify 'starts elsewhere' grep -q '"prior": "trn1-datasheet"' "$work/kernels.json"
+expect 0 '90 %'                                                       -- simulate "$example" --strategy tp=32 --profile "$work/kernels.json"
+expect 0 '^0 steps of 0 programs and 2 nccom-test points, 1 kernel; ' -- calibrate "$gemm" "$work/r8.txt" --kernel "$gemm=$shape"
+expect 0 '"kernels": 1'                                               -- calibrate "$gemm" "$work/runs.csv" --kernel "$gemm=$shape" --format json
+expect 0 '^no fit: as profile trn1-datasheet says$'                   -- calibrate "$gemm" --kernel "$gemm=$shape" --no-fit
+expect 0 'left out: K3: measured on trn2\.48xlarge, whose cores are not those of trn1\.32xlarge' -- calibrate "$kernels/kernels.csv"
+expect 0 '^trnplan: .*kernels\.csv:5:10: kernel: left out: K4: quality C: shapes' -- calibrate "$kernels/kernels.csv"
+for id in X039 X040 X041 X042 X043; do
+  refuse "measured-kernels\.csv:[0-9]+:[0-9]+: kernel: $id: quality C: "  -- calibrate "$source/catalog/measured-kernels.csv"
+done
+# Order and paths of files change nothing.
+mkdir -p "$work/elsewhere"
+cp "$gemm" "$work/elsewhere/gemm.json"
+expect 0 '' -- calibrate "$kernels/kernels.csv" "$work/elsewhere/gemm.json" --kernel "$work/elsewhere/gemm.json=$shape" --out "$work/elsewhere/k.json"
+expect 0 '' -- calibrate "$gemm" "$kernels/kernels.csv" --kernel "$gemm=matmul,dtype=bf16,n=4096,m=4096,k=4096" --out "$work/k.json"
+verify 'another profile' cmp "$work/k.json" "$work/elsewhere/k.json"
+refuse 'command line: --kernel: .*gemm\.json: "matmull" is no operator' -- calibrate "$gemm" --kernel "$gemm=matmull"
+refuse 'matmul needs k'                                               -- calibrate "$gemm" --kernel "$gemm=matmul,m=1"
+refuse 'matmul needs n'                                               -- calibrate "$gemm" --kernel "$gemm=matmul,m=1"
+refuse 'gemm\.jso" is not among the files'                            -- calibrate "$gemm" --kernel "${gemm%n}=$shape"
+refuse 'is no FILE=KERNEL'                                            -- calibrate "$gemm" --kernel "$gemm"
+refuse 'is named twice'                                               -- calibrate "$gemm" --kernel "$gemm=$shape" --kernel "$gemm=$shape"
+refuse 'the file holds no device time'                                -- calibrate "$gemm" "$work/r8.txt" --kernel "$work/r8.txt=$shape"
+refuse 'gemm\.json:1:1: kernel: 1902 us is less than the .* us that matmul,m=40960' -- calibrate "$gemm" --kernel "$gemm=matmul,m=40960,k=4096,n=4096,dtype=bf16"
+refuse '--no-fit: there are kernels beside'                           -- calibrate "$gemm" "$work/r8.txt" --kernel "$gemm=$shape" --no-fit
+refuse '--profile: is empty'                                          --usage calibrate "$gemm" --profile ''
+refuse '--kernel: is empty'                                           --usage calibrate "$gemm" --kernel ''
+# A device time far from what is said of it is told, and writes no profile unless forced.
+expect 3 'far\.json is not written for that'                          -- calibrate "$gemm" --kernel "$gemm=matmul,m=64,k=64,n=64,dtype=bf16" --out "$work/far.json"
+verify 'wrote it' test ! -e "$work/far.json"
+# Steps of a log start from the shipped profile, unless --profile says otherwise.
+expect 0 'trn1 was fitted to .* it is the default because steps of a log are given' -- calibrate "$logs/nxd-llama3-70b.txt" --job "$seventy" --strategy tp=32,pp=8
+expect 0 '^1 step of 1 program '                                      -- calibrate "$logs/nxd-llama3-70b.txt" --job "$seventy" --strategy tp=32,pp=8 --profile trn1-datasheet
+verify 'takes the published runs' bash -c "! grep -q 'catalogue' '$err'"
 # An instance by its family.
 refuse 'did you mean "trn1n\.32xlarge"'                            -- topology --instance trn1n
 refuse 'did you mean "trn1\.2xlarge" or "trn1\.32xlarge"'          -- topology --instance trn1

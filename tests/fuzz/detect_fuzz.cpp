@@ -51,9 +51,20 @@ void check(const calibrate::Detected& d) {
       fuzz::ensure(fuzz::is_printable(engine), "an engine is safe to print");
     }
   }
+  fuzz::ensure(d.kernels.points.size() + d.kernels.left_out.size() == d.kernels.rows, "no kernel is lost");
+  for (const auto& k : d.kernels.points) {
+    fuzz::ensure(positive(k.seconds) && !k.id.empty(), "a kernel has an id and takes time");
+    const auto again = calibrate::parse_kernel(to_string(k.kernel));
+    fuzz::ensure(again.kernel && to_string(*again.kernel) == to_string(k.kernel),
+                 "a kernel reads as written");
+  }
+  for (const Diagnostic& w : d.kernels.left_out) {
+    fuzz::ensure(fuzz::is_printable(to_string(w)), "what is left out is safe to print");
+  }
   fuzz::ensure(d.skipped.size() <= 51, "warnings are few");
   for (const Diagnostic& w : d.skipped) {
-    fuzz::ensure(!w.at.file.empty() && !w.problem.empty() && !w.fix.empty(), "a warning says where, what and how");
+    fuzz::ensure(!w.at.file.empty() && !w.problem.empty() && !w.fix.empty(),
+                 "a warning says where, what and how");
     fuzz::ensure(fuzz::is_printable(to_string(w)), "a warning is safe to print");
   }
 }

@@ -1,1 +1,1 @@
-calibrate {SRC}/tests/calibrate/fixtures/logs/nxd-llama3-70b.txt {SRC}/tests/calibrate/fixtures/logs/device-profile.json --job {SRC}/examples/llama3-70b-16-nodes/job.yaml --strategy tp=32,pp=8 --format json
+calibrate {SRC}/tests/calibrate/fixtures/logs/nxd-llama3-70b.txt {SRC}/tests/calibrate/fixtures/logs/device-profile.json --job {SRC}/examples/llama3-70b-16-nodes/job.yaml --strategy tp=32,pp=8 --profile trn1-datasheet --format json

@@ -1,0 +1,202 @@
+#include "cli/kernel_inputs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "calibrate/step_fit.h"
+#include "cli/context.h"
+
+namespace trnplan::cli {
+
+namespace {
+
+using calibrate::MeasuredKernel;
+
+/// Standard deviations beyond which a time is not believed to be of its kernel: one of 1,000 would be.
+constexpr double kDoubtful = 3.29;
+
+bool same_core(const topology::Core& a, const topology::Core& b) {
+  const auto all = [](const topology::Core& c) {
+    return std::tuple(c.lnc, c.bf16.value, c.array_rows, c.array_columns, c.tensor_hertz, c.vector_lanes,
+                      c.vector_hertz, c.hbm.value);
+  };
+  return all(a) == all(b);
+}
+
+class Taker {
+ public:
+  Taker(const std::vector<LogFile>& files, const topology::Instance& instance, const io::Catalog& catalog)
+      : files_(files), instance_(instance), catalog_(catalog) {}
+
+  void take(const std::string& said) {
+    const LogFile* file = nullptr;
+    for (const LogFile& f : files_) {  // the longest: a path may hold "="
+      const bool named =
+          said.size() > f.path.size() && said.starts_with(f.path) && said[f.path.size()] == '=';
+      if (named && (file == nullptr || f.path.size() > file->path.size())) file = &f;
+    }
+    const std::size_t equals = file == nullptr ? said.find('=') : file->path.size();
+    if (equals == std::string::npos) {
+      return fault(in_quotes(said, 200) + " is no FILE=KERNEL",
+                   "write for example --kernel profile.json=matmul,m=4096,k=4096,n=4096,dtype=bf16");
+    }
+    if (file == nullptr) unlisted(said.substr(0, equals));
+    const auto text = calibrate::parse_kernel(std::string_view(said).substr(equals + 1));
+    for (const auto& f : text.faults) fault(printable(said.substr(0, equals)) + ": " + f.problem, f.fix);
+    if (file == nullptr) return;
+    if (!named_.insert(file->path).second) {
+      return fault(in_quotes(file->path, 200) + " is named twice", "a file holds one kernel");
+    }
+    if (!text.kernel) return;
+    auto point = calibrate::measured_kernel(file->content.devices, *text.kernel, file->path, faults_);
+    if (!point) return;
+    point->id = std::filesystem::path(file->path).filename().string();
+    keep(std::move(*point));
+  }
+
+  void take_tables() {
+    for (const LogFile& file : files_) {
+      const calibrate::KernelTable& table = file.content.kernels;
+      left_out_.insert(left_out_.end(), table.left_out.begin(), table.left_out.end());
+      for (const MeasuredKernel& point : table.points) {
+        if (on_this_core(point)) keep(point);
+      }
+    }
+  }
+
+  std::vector<MeasuredKernel> finish() {
+    const bool tables = std::all_of(files_.begin(), files_.end(),
+                                    [](const LogFile& file) { return file.content.kernels.rows > 0; });
+    if (points_.empty() && tables) faults_.insert(faults_.end(), left_out_.begin(), left_out_.end());
+    if (!faults_.empty()) throw InputError(std::move(faults_));
+    for (Diagnostic& d : left_out_) {
+      d.problem = "left out: " + d.problem;
+      remark(d);
+    }
+    return std::move(points_);
+  }
+
+ private:
+  void fault(std::string problem, std::string fix) {
+    faults_.push_back({{"command line", 0, 0}, "--kernel", std::move(problem), std::move(fix)});
+  }
+
+  void unlisted(const std::string& path) {
+    std::vector<std::string> paths;
+    for (const LogFile& f : files_) paths.push_back(f.path);
+    const std::string meant = nearest(path, paths);
+    fault(in_quotes(path, 200) + " is not among the files",
+          meant.empty() ? "give the file, too" : "did you mean " + printable(meant) + "?");
+  }
+
+  bool on_this_core(const MeasuredKernel& point) {
+    std::optional<topology::Instance> there;
+    try {
+      there = catalog_.instance(point.instance);
+    } catch (const InputError&) {  // told below, with the place of the row
+    }
+    if (there && same_core(there->core, instance_.core)) return true;
+    left_out_.push_back(
+        {point.at, "instance",
+         printable(point.id, 60) + (there ? fmt::format(": measured on {}, whose cores are not those of {}",
+                                                        there->name, instance_.name)
+                                          : ": the catalogue has no instance " + in_quotes(point.instance)),
+         "say what the fit is for with --instance"});
+    return false;
+  }
+
+  void keep(MeasuredKernel point) {
+    const double least = calibrate::least_time(point.kernel, instance_.core).value;
+    if (point.seconds < least) {
+      faults_.push_back(
+          {point.at, "kernel",
+           fmt::format("{:.4g} us is less than the {:.4g} us that {} takes at the peak of a core",
+                       point.seconds * 1e6, least * 1e6, to_string(point.kernel)),
+           "correct the shapes, or say where it was measured with --instance"});
+      return;
+    }
+    points_.push_back(std::move(point));
+  }
+
+  const std::vector<LogFile>& files_;
+  const topology::Instance& instance_;
+  const io::Catalog& catalog_;
+  std::set<std::string> named_;
+  std::vector<MeasuredKernel> points_;
+  std::vector<Diagnostic> faults_, left_out_;
+};
+
+}  // namespace
+
+std::vector<MeasuredKernel> take_kernels(const std::vector<LogFile>& files,
+                                         const std::vector<std::string>& said,
+                                         const topology::Instance& instance, const io::Catalog& catalog) {
+  Taker taker(files, instance, catalog);
+  for (const std::string& text : said) taker.take(text);
+  taker.take_tables();
+  return taker.finish();
+}
+
+std::vector<Diagnostic> doubts_of(const std::vector<MeasuredKernel>& kernels, const topology::Core& core,
+                                  const models::Profile& profile) {
+  const calibrate::StepFitOptions noise;
+  std::vector<Diagnostic> doubts;
+  for (const MeasuredKernel& point : kernels) {
+    const models::Operator work = calibrate::work_of(point.kernel, core, profile);
+    double variance = std::pow(noise.kernel_noise, 2) + std::pow(noise.kernel_spread, 2);
+    for (const models::Parameter p : {work.parameter, work.also}) {
+      if (p != models::Parameter::count) variance += std::pow(profile.value(p).log_sd, 2);
+    }
+    const double ratio = point.seconds / work.seconds.value;
+    if (std::abs(std::log(ratio)) <= kDoubtful * std::sqrt(variance)) continue;
+    doubts.push_back(
+        {point.at, "kernel",
+         fmt::format("{:.4g} us is {:.2g} times the {:.4g} us that {} says of {}", point.seconds * 1e6, ratio,
+                     work.seconds.value * 1e6, profile.name, to_string(point.kernel)),
+         "check shapes and dtype, and that it is the device time of one call"});
+  }
+  return doubts;
+}
+
+void remark_short(const std::vector<MeasuredKernel>& kernels, const models::Profile& profile) {
+  // That of the ten or so operators of a layer: a tenth of it is a tenth of such a kernel.
+  const double limit = profile[models::Parameter::layer_overhead];
+  for (const MeasuredKernel& point : kernels) {
+    if (point.seconds >= limit) continue;
+    remark(Diagnostic{point.at, "kernel",
+                      fmt::format("{:.4g} us is less than layer_overhead, {:.4g} us: latencies of DMA and "
+                                  "semaphores, which no kernel of the model has, may count",
+                                  point.seconds * 1e6, limit * 1e6),
+                      "measure larger shapes"});
+  }
+}
+
+std::string kernels_text(const std::vector<calibrate::KernelRow>& rows) {
+  if (rows.empty()) return "";
+  std::size_t wide = 6;
+  std::vector<double> errors;
+  for (const calibrate::KernelRow& row : rows) {
+    wide = std::max(wide, to_string(row.point.kernel).size());
+    errors.push_back(std::abs(row.error));
+  }
+  std::string text = fmt::format("\n{:<{}} {:>12} {:>12} {:>7}  {}\n", "kernel", wide, "measured us",
+                                 "predicted us", "error", "of");
+  for (const calibrate::KernelRow& row : rows) {
+    text += fmt::format("{:<{}} {:>12.1f} {:>12.1f} {:>+6.1f}%  {}\n", to_string(row.point.kernel), wide,
+                        row.point.seconds * 1e6, row.predicted * 1e6, row.error * 100,
+                        printable(row.point.id, 60));
+  }
+  std::sort(errors.begin(), errors.end());
+  const std::size_t half = errors.size() / 2;
+  const double median = errors.size() % 2 == 1 ? errors[half] : (errors[half - 1] + errors[half]) / 2;
+  return text + fmt::format("{} kernel{}: median error {:.1f} %\n", rows.size(), rows.size() == 1 ? "" : "s",
+                            median * 100);
+}
+
+}  // namespace trnplan::cli
