@@ -33,7 +33,8 @@ using calibrate::MeasuredCollective;
 constexpr int kMostRanks = 1'000'000;
 constexpr const char* kPrior = "trn1-datasheet";
 constexpr const char* kPriorOfSteps = "trn1";
-constexpr std::size_t kLogBytes = 256u << 20;  ///< a day of a chatty job; read as a whole
+constexpr const char* kFabricOfFits = "trn1.32xlarge";  ///< of step_data()
+constexpr std::size_t kLogBytes = 256u << 20;           ///< a day of a chatty job; read as a whole
 
 struct Options {
   Common common;
@@ -324,6 +325,12 @@ int run(const Options& o) {
   tell_skipped(files, readings, !points.empty());
   inputs.profile_stated = stated.has_value();
   const models::Profile prior = stated ? *stated : default_profile(inputs, catalog);
+  if (!inputs.kernels.empty() && !points.empty() && o.instance != kFabricOfFits) {
+    throw InputError({{"command line", 0, 0},
+                      "--instance",
+                      fmt::format("nccom-test points beside kernels are fitted on {} only", kFabricOfFits),
+                      "give kernels and tables apart"});
+  }
   if (has_steps(inputs) || !inputs.kernels.empty()) {
     std::string read = files_text(files, readings, points) + of_job_text(steps, own, ran);
     for (const RunFolder& f : folders) read += of_job_text(f.log.samples, f.files, f.log.ran);

@@ -143,8 +143,8 @@ std::vector<MeasuredKernel> take_kernels(const std::vector<LogFile>& files,
   return taker.finish();
 }
 
-std::vector<Diagnostic> doubts_of(const std::vector<MeasuredKernel>& kernels, const topology::Core& core,
-                                  const models::Profile& profile) {
+std::vector<Diagnostic> doubts_of_kernels(const std::vector<MeasuredKernel>& kernels,
+                                          const topology::Core& core, const models::Profile& profile) {
   const calibrate::StepFitOptions noise;
   std::vector<Diagnostic> doubts;
   for (const MeasuredKernel& point : kernels) {

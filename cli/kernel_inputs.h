@@ -23,8 +23,8 @@ std::vector<calibrate::MeasuredKernel> take_kernels(const std::vector<LogFile>& 
                                                     const io::Catalog& catalog);
 
 /// Kernels that are further from the profile than one of 1,000 would be.
-std::vector<Diagnostic> doubts_of(const std::vector<calibrate::MeasuredKernel>& kernels,
-                                  const topology::Core& core, const models::Profile& profile);
+std::vector<Diagnostic> doubts_of_kernels(const std::vector<calibrate::MeasuredKernel>& kernels,
+                                          const topology::Core& core, const models::Profile& profile);
 /// Remarks on those so short that latencies which no kernel of the model has may count.
 void remark_short(const std::vector<calibrate::MeasuredKernel>& kernels, const models::Profile& profile);
 

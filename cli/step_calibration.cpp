@@ -151,6 +151,31 @@ std::vector<models::FittedRange> ranges_of(const std::vector<calibrate::Measured
   return ranges;
 }
 
+/// Kernels of a table of runs, which says no shapes, by name.
+void name_kernels(const std::vector<models::MeasuredRun>& runs,
+                  std::vector<calibrate::ExcludedRun>& excluded) {
+  for (const models::MeasuredRun& run : runs) {
+    if (run.kind != "kernel") continue;
+    const bool complete = run.quality == "A" || run.quality == "B";
+    excluded.push_back(
+        {run.id, complete ? "a kernel: give it in a table of kernels, which has shapes and dtype"
+                          : "a kernel of quality " + (run.quality.empty() ? "not stated" : run.quality) +
+                                ": machine, shapes or dtype are missing"});
+  }
+}
+
+/// Remarks on all doubts and on what kernels leave open.
+void tell_kernels(const StepInputs& inputs, const models::Profile& profile, StepCalibration& c) {
+  const std::vector<Diagnostic> doubts = doubts_of_kernels(inputs.kernels, inputs.core, profile);
+  c.doubts.insert(c.doubts.end(), doubts.begin(), doubts.end());
+  for (const Diagnostic& doubt : c.doubts) remark(doubt);
+  remark_short(inputs.kernels, profile);
+  if (!c.data->runs.steps.empty()) return;
+  remark(
+      "no step is among the data, so the profile knows no software stack and adds the spread between "
+      "stacks and releases to every step; --with-catalogue fits the published runs along");
+}
+
 }  // namespace
 
 bool has_own_steps(const StepInputs& inputs) {
@@ -179,14 +204,7 @@ StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profil
   out.data = step_data(catalog, inputs.runs, inputs.points, prior, [&](calibrate::MappedRuns& runs) {
     for (const RanSamples& log : inputs.logs) add_samples(log, runs);
   });
-  for (const models::MeasuredRun& run : inputs.runs) {
-    if (run.kind != "kernel") continue;
-    const bool complete = run.quality == "A" || run.quality == "B";
-    out.data->runs.excluded.push_back(
-        {run.id, complete ? "a kernel: give it in a table of kernels, which has shapes and dtype"
-                          : "a kernel of quality " + (run.quality.empty() ? "not stated" : run.quality) +
-                                ": machine, shapes or dtype are missing"});
-  }
+  name_kernels(inputs.runs, out.data->runs.excluded);
   if (out.data->runs.steps.empty() && inputs.kernels.empty()) {
     const auto& excluded = out.data->runs.excluded;
     throw InputError({{"command line", 0, 0},
@@ -196,10 +214,7 @@ StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profil
                                        : excluded.front().id + ": " + excluded.front().reason});
   }
   out.doubts = doubts_of(*out.data, profile);
-  const std::vector<Diagnostic> of_kernels = doubts_of(inputs.kernels, inputs.core, profile);
-  out.doubts.insert(out.doubts.end(), of_kernels.begin(), of_kernels.end());
-  for (const Diagnostic& doubt : out.doubts) remark(doubt);
-  remark_short(inputs.kernels, prior);
+  tell_kernels(inputs, profile, out);
   const calibrate::KernelBench kernels(inputs.kernels, inputs.core);
   out.fit = calibrate::fit_steps(*out.data->bench, out.data->collectives.get(), prior, {}, &kernels);
   if (!out.fit.converged) remark("the fit did not converge; its parameters are not an optimum");
@@ -274,7 +289,10 @@ std::string step_profile_json(const StepCalibration& c, const io::Catalog& catal
       profile, base, stated,
       fmt::format("Fitted to {} measured steps ({} configurations){} {} nccom-test points{}; prior {}.",
                   c.fit.observations, c.fit.configuration_effects.size(), c.fit.kernels > 0 ? "," : " and",
-                  c.fit.collectives, c.fit.kernels > 0 ? fmt::format(" and {} kernels", c.fit.kernels) : "",
+                  c.fit.collectives,
+                  c.fit.kernels > 0
+                      ? fmt::format(" and {} kernel{}", c.fit.kernels, c.fit.kernels == 1 ? "" : "s")
+                      : "",
                   profile.calibration->prior),
       "Effective values of this model, not measurements of hardware. What a fitted parameter is worth "
       "without "

@@ -713,6 +713,7 @@ kernels=$source/tests/calibrate/fixtures/kernels
 gemm=$kernels/gemm.json
 shape=matmul,m=4096,k=4096,n=4096,dtype=bf16
 expect 0 '^matmul_efficiency .* weakly$'                              -- calibrate "$gemm" --kernel "$gemm=$shape" --out "$work/kernels.json"
+verify 'does not say what it lacks' grep -q '^trnplan: no step is among the data' "$err"
 verify 'says no kernel' grep -q '^1 kernel: median error ' "$out"
 verify 'does not list the file' grep -q "\"sha256\": \"$(sha256sum "$gemm" | cut -d ' ' -f 1)\"" "$work/kernels.json"
 verify 'does not say its data' grep -q 'weakly: fitted to 0 steps, 0 nccom-test points and 1 kernel;' "$work/kernels.json"
@@ -742,6 +743,7 @@ refuse 'the file holds no device time'                                -- calibra
 refuse 'gemm\.json:1:1: kernel: 1902 us is less than the .* us that matmul,m=40960' -- calibrate "$gemm" --kernel "$gemm=matmul,m=40960,k=4096,n=4096,dtype=bf16"
 refuse '--no-fit: there are kernels beside'                           -- calibrate "$gemm" "$work/r8.txt" --kernel "$gemm=$shape" --no-fit
 refuse '--profile: is empty'                                          --usage calibrate "$gemm" --profile ''
+refuse '--instance: nccom-test points beside kernels'                 -- calibrate "$gemm" "$work/r8.txt" --kernel "$gemm=$shape" --instance trn1n.32xlarge
 refuse '--kernel: is empty'                                           --usage calibrate "$gemm" --kernel ''
 # A device time far from what is said of it is told, and writes no profile unless forced.
 expect 3 'far\.json is not written for that'                          -- calibrate "$gemm" --kernel "$gemm=matmul,m=64,k=64,n=64,dtype=bf16" --out "$work/far.json"
