@@ -72,6 +72,20 @@ void add_sources(StepFit& fit) {
   }
 }
 
+/// The configuration as a published step calls it: tables write Llama3-70B, jobs llama3-70b.
+std::string known_as(std::string configuration, const std::vector<calibrate::MeasuredStep>& steps) {
+  const auto lower = [](std::string text) {
+    for (char& c : text) {
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    }
+    return text;
+  };
+  const auto found = std::find_if(steps.begin(), steps.end(), [&](const calibrate::MeasuredStep& s) {
+    return !s.own && lower(s.configuration) == lower(configuration);
+  });
+  return found == steps.end() ? configuration : found->configuration;
+}
+
 /// Steps of the user's own logs beside the published ones.
 void add_samples(const RanSamples& log, calibrate::MappedRuns& runs) {
   if (!log.ran || !log.ran->strategy) return;
@@ -88,7 +102,8 @@ void add_samples(const RanSamples& log, calibrate::MappedRuns& runs) {
     step.job = log.ran->job;
     step.job.software = {s.framework.empty() ? step.job.software.framework : s.framework, s.release};
     step.strategy = *log.ran->strategy;
-    step.configuration = calibrate::configuration_of(step.job.architecture.name, step.job, step.strategy);
+    step.configuration = known_as(
+        calibrate::configuration_of(step.job.architecture.name, step.job, step.strategy), runs.steps);
     step.seconds = s.wall_seconds.value_or(s.seconds);
     const std::string reason = models::StepModel::not_modelled(step.job, step.strategy);
     if (!reason.empty()) {
@@ -172,8 +187,9 @@ void tell_kernels(const StepInputs& inputs, const models::Profile& profile, Step
   remark_short(inputs.kernels, profile);
   if (!c.data->runs.steps.empty()) return;
   remark(
-      "no step is among the data, so the profile knows no software stack and adds the spread between "
-      "stacks and releases to every step; --with-catalogue fits the published runs along");
+      "no step is among the data, so the profile knows no software stack; --with-catalogue fits the "
+      "published "
+      "runs along");
 }
 
 }  // namespace

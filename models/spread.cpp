@@ -37,11 +37,20 @@ std::vector<double> log_gradient(const StepReport& report) {
   return g;
 }
 
+namespace {
+
+/// Fitted to steps, so to the stacks that ran them.
+bool knows_stacks(const Profile& profile) {
+  return profile.calibration != nullptr && !profile.calibration->stacks.empty();
+}
+
+}  // namespace
+
 SpreadParts spread_parts(const Profile& profile, const Software& software, std::vector<double> g) {
   SpreadParts parts{std::move(g), square(profile[Parameter::configuration_spread]), 0,
                     square(profile[Parameter::repeat_spread])};
   bool framework = false, release = false;
-  if (profile.calibration != nullptr) {
+  if (knows_stacks(profile)) {
     for (const StackFactor& s : profile.calibration->stacks) {
       const bool mine = s.framework == software.framework && !software.framework.empty() &&
                         (s.release.empty() || s.release == software.release);
@@ -84,7 +93,7 @@ std::vector<Extrapolation> extrapolations(const Profile& profile, const Job& job
 
 double log_spread(const Profile& profile, const Software& software, std::vector<double> g) {
   const SpreadParts parts = spread_parts(profile, software, std::move(g));
-  const double repeat = profile.calibration != nullptr ? parts.repeat : 0;
+  const double repeat = knows_stacks(profile) ? parts.repeat : 0;
   return std::sqrt(parts.own + repeat + parts.shared + log_variance(profile, parts.gradient));
 }
 

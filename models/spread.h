@@ -3,8 +3,9 @@
 // To first order in the logarithms, with g = d log step / d log theta from the critical path and S the
 // covariance of theta (parameters, then the factors of software stacks; docs/models.md, "Uncertainty"):
 //   sigma^2 = g' S g + configuration_spread^2 + repeat_spread^2 [+ stack_spread^2] [+ release_spread^2]
-// the last two where framework or release are unknown to the profile. Without a calibration S is diagonal,
-// stack_spread^2 is added where either is not stated, and repeat_spread^2 is left out.
+// the last two where framework or release are unknown to the profile. Without a calibration S is diagonal;
+// without one that was fitted to steps, stack_spread^2 alone is added where either is not stated, and
+// repeat_spread^2 is left out.
 #pragma once
 
 #include <string>
@@ -33,7 +34,7 @@ struct SpreadParts {
       gradient;       ///< of the parameters, then of the calibration's stacks: 1 where the step is on it
   double own = 0;     ///< of this configuration alone
   double shared = 0;  ///< of a framework or release that is not known: every step on it has the same
-  double repeat = 0;  ///< of a run; the interval leaves it out without a calibration
+  double repeat = 0;  ///< of a run; the interval leaves it out where no step was fitted
 };
 SpreadParts spread_parts(const Profile& profile, const Software& software, std::vector<double> gradient);
 

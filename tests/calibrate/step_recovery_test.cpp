@@ -8,6 +8,7 @@
 #include "calibrate/step_fit.h"
 #include "tests/calibrate/programs.h"
 #include "tests/catch.h"
+#include "tests/sanitised.h"
 
 using namespace trnplan;
 using calibrate::MeasuredStep;
@@ -78,14 +79,15 @@ std::map<std::string, Recovered> recover(unsigned seeds) {
 }  // namespace
 
 // 95 % of a Bayesian's intervals hold the truth when truths come from the prior. Of some 50 in 8 seeds at
-// least 90 % is asked.
+// least 90 % is asked. The sanitizers see one seed: they look for faults, not for shares.
 TEST_CASE("a known truth is recovered with its uncertainty", "[calibrate]") {
   Recovered sum;
-  for (const auto& [name, r] : recover(8)) {
+  for (const auto& [name, r] : recover(kSanitised ? 1 : 8)) {
     sum.identified += r.identified;
     sum.identified_inside += r.identified_inside;
     sum.moved += r.moved;
   }
+  if (kSanitised) return;
   CHECK(sum.identified >= 40);
   CHECK(sum.identified_inside >= 0.9 * sum.identified);
   CHECK(sum.moved >= 0.3 * sum.identified);  // it did not merely stay at the prior

@@ -116,6 +116,19 @@ TEST_CASE("the spread of a step is that of covariance, stack and configuration",
   CHECK(log_spread(profile, {"nxd", "2.20"}, g) == Approx(std::sqrt(always + 0.0144 + 0.0036)));
 }
 
+TEST_CASE("a profile fitted to no step is never less sure of one than its prior", "[models]") {
+  const models::Job job = job_of("llama2-7b", 4, 4096, 64);
+  const Profile prior = datasheet();
+  const std::vector<double> g = models::log_gradient(simulate_step(job, strategy_of(job, "tp=8"), prior));
+  Profile fitted = prior;
+  auto c = calibration({});
+  c->covariance = models::covariance_of(prior);
+  fitted.calibration = c;
+  for (const models::Software& software : {models::Software{}, models::Software{"nxdt", "2.20"}}) {
+    CHECK(log_spread(fitted, software, g) == Approx(log_spread(prior, software, g)));
+  }
+}
+
 TEST_CASE("which strategy is faster counts shared parameters once", "[models]") {
   const models::Job job = job_of("llama2-7b", 4, 4096, 64);
   Profile profile = sure();
