@@ -248,7 +248,8 @@ CollectiveFit fit_collectives(const std::vector<MeasuredCollective>& points,
     const models::Parameter p = kCollectiveParameters[i];
     out.profile.value(p).log_sd = four_digits(result.log_sd[i]);
     out.estimates.push_back(
-        {p, prior.value(p), out.profile.value(p), result.prior_share[i], verdict(result.prior_share[i])});
+        {p, prior.value(p), out.profile.value(p), result.prior_share[i],
+         verdict(result.prior_share[i], std::log(out.profile[p] / prior[p]) / prior.value(p).log_sd)});
   }
   out.noise_scale = result.noise_scale;
   out.iterations = result.iterations;

@@ -52,7 +52,7 @@ struct CollectiveFit {
     models::Parameter parameter{};
     models::Value prior, posterior;
     double prior_share = 1;
-    std::string_view verdict;  ///< "identified", "weakly", "at prior"
+    std::string_view verdict;  ///< as verdict() says
   };
   models::Profile profile;
   std::vector<Estimate> estimates;

@@ -23,6 +23,8 @@ using Eigen::VectorXd;
 constexpr double kStudentFreedom = 4;
 /// A trial step changes no parameter by more than a factor e^2: wide priors would else probe absurd values.
 constexpr double kLongestStep = 2;
+/// A median that went further, in prior standard deviations, is not where the prior had it.
+constexpr double kMoved = 0.1;
 /// Gains of the cost below this share of it are rounding.
 constexpr double kRounding = 1e-15;
 /// Parameters wider than this, in prior standard deviations, are the prior's, which is Gaussian.
@@ -500,10 +502,10 @@ FitResult fit_linearised(const std::vector<FitParameter>& parameters,
   return solve(FitProblem(parameters, observations, none, linearise, options), parameters.size());
 }
 
-std::string_view verdict(double prior_share) {
+std::string_view verdict(double prior_share, double moved) {
   if (prior_share < 0.5) return "identified";
   if (prior_share < 0.9) return "weakly";
-  return "at prior";
+  return std::abs(moved) < kMoved ? "at prior" : "moved";
 }
 
 }  // namespace trnplan::calibrate

@@ -109,8 +109,9 @@ FitResult fit_linearised(const std::vector<FitParameter>& parameters,
                          const std::vector<Observation>& observations, const Linearise& linearise,
                          const FitOptions& options = {});
 
-/// What the data say about a parameter: "identified" (prior_share below 0.5), "weakly" (below 0.9) or "at
-/// prior".
-std::string_view verdict(double prior_share);
+/// What the data say about a parameter: "identified" (prior_share below 0.5), "weakly" (below 0.9), "moved"
+/// (no surer than before, but elsewhere: the median moved by a tenth of its prior's spread or more) or "at
+/// prior". `moved` in prior standard deviations.
+std::string_view verdict(double prior_share, double moved = 0);
 
 }  // namespace trnplan::calibrate

@@ -39,9 +39,10 @@ std::vector<Parameter> fitted_parameters(const models::Profile& prior) {
 auto program_key(const MeasuredStep& s) {
   const models::Architecture& a = s.job.architecture;
   return std::tuple(a.family, a.layers, a.hidden, a.intermediate, a.heads, a.kv_heads, a.head_dim,
-                    a.vocabulary, a.mlp, a.dropout, fuses_softmax(s.job.software),
-                    s.job.cluster.instance.name, s.job.cluster.nodes, s.job.training.sequence,
-                    s.job.training.global_batch, s.strategy);
+                    a.vocabulary, a.mlp, a.dropout, a.tied_embeddings, a.learned_positions, a.biases,
+                    a.experts, a.experts_per_token, a.capacity_factor, fuses_softmax(s.job.software),
+                    s.job.software.in_flight, s.job.cluster.instance.name, s.job.cluster.nodes,
+                    s.job.training.sequence, s.job.training.global_batch, s.strategy);
 }
 
 std::vector<double> medians(const models::Profile& profile) {
@@ -215,7 +216,8 @@ class Problem {
       where[static_cast<std::size_t>(p)] = i;
       out.profile.value(p).log_sd = fit.log_sd[i];
       out.estimates.push_back(
-          {p, prior_.value(p), out.profile.value(p), fit.prior_share[i], verdict(fit.prior_share[i])});
+          {p, prior_.value(p), out.profile.value(p), fit.prior_share[i],
+           verdict(fit.prior_share[i], std::log(out.profile[p] / prior_[p]) / prior_.value(p).log_sd)});
     }
     for (const auto& [stack, unknown] : stacks_) {
       calibration->stacks.push_back({stack.first, stack.second, fit.median[unknown], fit.log_sd[unknown]});

@@ -12,6 +12,7 @@
 #include "cli/collective_points.h"
 #include "cli/commands.h"
 #include "cli/context.h"
+#include "cli/evidence.h"
 #include "cli/kernel_inputs.h"
 #include "cli/options.h"
 #include "cli/step_calibration.h"
@@ -157,7 +158,8 @@ int report(const std::vector<LogFile>& files, const std::vector<CollectiveReadin
 void write_profile(const CollectiveFit& fit, const io::Catalog& catalog,
                    const std::vector<CollectiveReading>& readings, const Options& o) {
   const std::string name = std::filesystem::path(o.out).stem().string();
-  io::write_file(o.out, collective_profile_json(fit, catalog, readings, name, o.instance), o.force);
+  const std::string text = collective_profile_json(fit, catalog, readings, name, o.instance);
+  io::write_file(o.out, keep_evidence(text, o.common, o.out), o.force);
   remark("wrote " + o.out);
 }
 
@@ -191,7 +193,7 @@ int run_steps(StepInputs inputs, const models::Profile& profile, const io::Catal
   const StepCalibration c = calibrate_steps(std::move(inputs), profile, catalog, name);
   const bool refused = !o.out.empty() && !c.doubts.empty() && !o.force;
   if (!o.out.empty() && !refused) {
-    io::write_file(o.out, step_profile_json(c, catalog), o.force);
+    io::write_file(o.out, keep_evidence(step_profile_json(c, catalog), o.common, o.out), o.force);
     remark("wrote " + o.out);
   }
   print(o.common.json()
@@ -325,11 +327,14 @@ int run(const Options& o) {
   tell_skipped(files, readings, !points.empty());
   inputs.profile_stated = stated.has_value();
   const models::Profile prior = stated ? *stated : default_profile(inputs, catalog);
-  if (!inputs.kernels.empty() && !points.empty() && o.instance != kFabricOfFits) {
-    throw InputError({{"command line", 0, 0},
-                      "--instance",
-                      fmt::format("nccom-test points beside kernels are fitted on {} only", kFabricOfFits),
-                      "give kernels and tables apart"});
+  const bool beside = !points.empty() || has_steps(inputs) || prior.calibration != nullptr;
+  if (!inputs.kernels.empty() && beside && o.instance != kFabricOfFits) {
+    throw InputError(
+        {{"command line", 0, 0},
+         "--instance",
+         fmt::format("kernels beside steps, nccom-test points or a fitted profile are fitted on {} only",
+                     kFabricOfFits),
+         "give kernels alone, with --profile trn1-datasheet or another that is not fitted"});
   }
   if (has_steps(inputs) || !inputs.kernels.empty()) {
     std::string read = files_text(files, readings, points) + of_job_text(steps, own, ran);

@@ -1,5 +1,6 @@
 #include "cli/evidence.h"
 
+#include <filesystem>
 #include <set>
 
 #include <fmt/format.h>
@@ -21,6 +22,15 @@ models::Job on_cluster_of(models::Job job, const planner::Plan& plan) {
 std::vector<planner::Evidence> load_evidence(const Common& common) {
   if (!common.profile.ends_with(".json")) return {};
   return io::read_evidence(common.profile);
+}
+
+std::string keep_evidence(std::string text, const Common& common, const std::string& path) {
+  std::vector<planner::Evidence> known = load_evidence(common);
+  if (std::filesystem::exists(path)) {
+    const std::vector<planner::Evidence> older = io::read_evidence(path);
+    known.insert(known.end(), older.begin(), older.end());
+  }
+  return known.empty() ? text : io::with_evidence(text, known);
 }
 
 void tell_evidence(planner::SearchResult& result, const std::vector<planner::Evidence>& evidence,

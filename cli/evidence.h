@@ -1,6 +1,7 @@
 // What a profile's evidence says, beside the results of a command.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "cli/context.h"
@@ -12,6 +13,10 @@ namespace trnplan::cli {
 
 /// That of the profile, when it is a file; the catalogue's have none.
 std::vector<planner::Evidence> load_evidence(const Common& common);
+
+/// The profile `text` that goes to `path`, with the evidence of --profile and of the file that is there: what
+/// runs have shown stays true.
+std::string keep_evidence(std::string text, const Common& common, const std::string& path);
 
 /// Refusals and doubts get what was observed of their groups; what contradicts the winner becomes a remark.
 void tell_evidence(planner::SearchResult& result, const std::vector<planner::Evidence>& evidence,

@@ -154,6 +154,16 @@ std::vector<Diagnostic> doubts_of_kernels(const std::vector<MeasuredKernel>& ker
       if (p != models::Parameter::count) variance += std::pow(profile.value(p).log_sd, 2);
     }
     const double ratio = point.seconds / work.seconds.value;
+    const double all_of_it = work.seconds.value * profile[models::Parameter::hbm_fraction];
+    if (work.parameter == models::Parameter::hbm_fraction && point.seconds < all_of_it) {
+      doubts.push_back(
+          {point.at, "kernel",
+           fmt::format("{:.4g} us: {} moves its bytes faster than a core's share of the chip's HBM, "
+                       "{:.4g} us: the other core left it the rest",
+                       point.seconds * 1e6, to_string(point.kernel), all_of_it * 1e6),
+           "measure it with both cores at work, as in training"});
+      continue;
+    }
     if (std::abs(std::log(ratio)) <= kDoubtful * std::sqrt(variance)) continue;
     doubts.push_back(
         {point.at, "kernel",

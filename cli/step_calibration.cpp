@@ -28,6 +28,8 @@ using calibrate::StepFit;
 
 /// Standard deviations beyond which a step is not believed to be of its job: one of 1,000 would be.
 constexpr double kDoubtful = 3.29;
+constexpr const char* kRuns = "measured-runs.csv";  ///< of the catalogue
+constexpr const char* kPoints = "measured-collectives.csv";
 
 double four_digits(double x) {
   return std::strtod(fmt::format("{:.3e}", x).c_str(), nullptr);
@@ -72,8 +74,11 @@ void add_sources(StepFit& fit) {
   }
 }
 
-/// The configuration as a published step calls it: tables write Llama3-70B, jobs llama3-70b.
-std::string known_as(std::string configuration, const std::vector<calibrate::MeasuredStep>& steps) {
+/// What a configuration of the user is called: as a published step of the same program (tables write
+/// Llama3-70B, jobs llama3-70b), else with all that sets it apart from another strategy of the same layout.
+std::string known_as(const calibrate::MeasuredStep& own, const std::vector<calibrate::MeasuredStep>& steps) {
+  const std::string configuration =
+      calibrate::configuration_of(own.job.architecture.name, own.job, own.strategy);
   const auto lower = [](std::string text) {
     for (char& c : text) {
       if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -81,9 +86,14 @@ std::string known_as(std::string configuration, const std::vector<calibrate::Mea
     return text;
   };
   const auto found = std::find_if(steps.begin(), steps.end(), [&](const calibrate::MeasuredStep& s) {
-    return !s.own && lower(s.configuration) == lower(configuration);
+    return !s.own && lower(s.configuration) == lower(configuration) && s.strategy == own.strategy &&
+           s.job.training.global_batch == own.job.training.global_batch &&
+           s.job.cluster.instance.name == own.job.cluster.instance.name;
   });
-  return found == steps.end() ? configuration : found->configuration;
+  if (found != steps.end()) return found->configuration;
+  return fmt::format("{}, {} x {}, sequence {}, batch {}: {}", own.job.architecture.name,
+                     own.job.cluster.nodes, own.job.cluster.instance.name, own.job.training.sequence,
+                     own.job.training.global_batch, describe(own.strategy));
 }
 
 /// Steps of the user's own logs beside the published ones.
@@ -100,10 +110,10 @@ void add_samples(const RanSamples& log, calibrate::MappedRuns& runs) {
     step.quality = "A";
     step.kind = log.ran->job.architecture.family == models::Family::bert ? "bert" : "decoder";
     step.job = log.ran->job;
-    step.job.software = {s.framework.empty() ? step.job.software.framework : s.framework, s.release};
+    if (!s.framework.empty()) step.job.software.framework = s.framework;
+    step.job.software.release = s.release;
     step.strategy = *log.ran->strategy;
-    step.configuration = known_as(
-        calibrate::configuration_of(step.job.architecture.name, step.job, step.strategy), runs.steps);
+    step.configuration = known_as(step, runs.steps);
     step.seconds = s.wall_seconds.value_or(s.seconds);
     const std::string reason = models::StepModel::not_modelled(step.job, step.strategy);
     if (!reason.empty()) {
@@ -138,14 +148,12 @@ std::vector<Diagnostic> doubts_of(const StepData& data, const models::Profile& p
 void add_catalogue(StepInputs& inputs, const io::Catalog& catalog) {
   std::set<std::string> ids;
   for (const auto& run : inputs.runs) ids.insert(run.id);
-  constexpr const char* kRuns = "measured-runs.csv";
   const std::string text = io::read_text(catalog.file(kRuns));
   for (auto& run : calibrate::parse_measured_runs(text, kRuns)) {
     if (!ids.contains(run.id)) inputs.runs.push_back(std::move(run));
   }
   inputs.files.push_back({kRuns, io::sha256(text)});
   if (!inputs.points.empty()) return;  // the user's own, of another build
-  constexpr const char* kPoints = "measured-collectives.csv";
   inputs.points = catalogue_points(catalog);
   inputs.files.push_back({kPoints, io::sha256(io::read_text(catalog.file(kPoints)))});
 }
@@ -192,6 +200,36 @@ void tell_kernels(const StepInputs& inputs, const models::Profile& profile, Step
       "runs along");
 }
 
+bool fitted_to_catalogue(const models::Profile& profile) {
+  if (profile.calibration == nullptr) return false;
+  const auto& files = profile.calibration->files;
+  return std::any_of(files.begin(), files.end(), [](const auto& file) { return file.name == kRuns; });
+}
+
+/// A fit starts from priors: what a fitted profile was made from must be there again.
+void remark_refit(const StepInputs& inputs, const models::Profile& profile) {
+  const models::Calibration& c = *profile.calibration;
+  if (fitted_to_catalogue(profile)) {
+    remark(fmt::format("{} was fitted to the catalogue's runs: they join the fit, which starts from {}{}",
+                       profile.name, c.prior,
+                       inputs.profile_stated ? ""
+                                             : "; it is the default because steps of a log are given, and "
+                                               "--profile " +
+                                                   c.prior + " leaves these runs out"));
+  } else {
+    remark(fmt::format("{} is fitted already: the fit starts again from {}", profile.name, c.prior));
+  }
+  for (const models::CalibrationFile& file : c.files) {
+    const bool there = std::any_of(inputs.files.begin(), inputs.files.end(),
+                                   [&](const auto& given) { return given.sha256 == file.sha256; });
+    if (there || file.name == kRuns || file.name == kPoints) continue;
+    remark(
+        fmt::format("{}, to which {} was fitted, is not among the files: what it taught is left out; give it "
+                    "again",
+                    printable(file.name, 200), profile.name));
+  }
+}
+
 }  // namespace
 
 bool has_own_steps(const StepInputs& inputs) {
@@ -206,15 +244,8 @@ bool has_steps(const StepInputs& inputs) {
 
 StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profile, const io::Catalog& catalog,
                                 const std::string& name) {
-  if (profile.calibration != nullptr) {
-    remark(fmt::format("{} was fitted to the catalogue's runs: they join the fit, which starts from {}{}",
-                       profile.name, profile.calibration->prior,
-                       inputs.profile_stated ? ""
-                                             : "; it is the default because steps of a log are given, and "
-                                               "--profile " +
-                                                   profile.calibration->prior + " leaves these runs out"));
-  }
-  if (profile.calibration != nullptr || inputs.with_catalogue) add_catalogue(inputs, catalog);
+  if (fitted_to_catalogue(profile) || inputs.with_catalogue) add_catalogue(inputs, catalog);
+  if (profile.calibration != nullptr) remark_refit(inputs, profile);
   const models::Profile prior = prior_of(catalog, profile);
   StepCalibration out;
   out.data = step_data(catalog, inputs.runs, inputs.points, prior, [&](calibrate::MappedRuns& runs) {
@@ -271,7 +302,7 @@ std::string step_fit_text(const StepCalibration& c) {
     text += fmt::format("{:<20} {:>18} {:>18}  {:.2f} {}\n", models::to_string(e.parameter), value(e.prior),
                         value(e.posterior), e.prior_share, e.verdict);
   }
-  text += "x/: one standard deviation, a factor up or down; at prior: the data do not move it\n";
+  text += "x/: one standard deviation, a factor up or down; at prior: the data do not move it; moved: elsewhere, but no surer\n";
   text += kernels_text(c.kernels);
   for (const auto& [op, effect] : c.fit.kernel_effects) {
     text += fmt::format("{} alone takes {:.2f} of its time in a graph, which is not kept\n", to_string(op),

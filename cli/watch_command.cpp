@@ -231,12 +231,7 @@ void write_profile(const Options& o, const launch::Recalibration& learnt, const 
       profile, base, learnt.moved,
       fmt::format("The step time of one run: {} steps, median {:.4g} s.", learnt.steps, learnt.observed),
       "Fitted by trnplan watch; spreads are those of each parameter alone.");
-  std::vector<planner::Evidence> known = load_evidence(o.common);  // what runs have shown stays true
-  if (fs::exists(o.calibrate)) {
-    const std::vector<planner::Evidence> older = io::read_evidence(o.calibrate);
-    known.insert(known.end(), older.begin(), older.end());
-  }
-  io::write_file(o.calibrate, known.empty() ? text : io::with_evidence(text, known), o.force);
+  io::write_file(o.calibrate, keep_evidence(text, o.common, o.calibrate), o.force);
 }
 
 /// The profile that observations are added to: the one that is there, or one like --profile.

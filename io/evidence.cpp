@@ -96,8 +96,8 @@ Json object_of(const Evidence& e) {
 
 bool before(const Evidence& a, const Evidence& b) {
   const auto key = [](const Evidence& e) {
-    return std::tie(e.rule, e.instance, e.model, e.strategy, e.sequence, e.nodes, e.ranks, e.accepted, e.file,
-                    e.line);
+    return std::tie(e.rule, e.instance, e.model, e.strategy, e.sequence, e.nodes, e.kind, e.ranks, e.chips,
+                    e.accepted, e.file, e.line);
   };
   return key(a) < key(b);
 }

@@ -83,12 +83,12 @@ work() {
   fi
 }
 
-# run PLAN NUMBER: one that failed begins anew. Graphs are compiled once, for the first.
+# run PLAN NUMBER: one that failed, or that was of another plan, begins anew. Graphs are compiled once, for the first.
 runs=()
 run() {
   local folder=$plan/measure-$1-run-$2
   runs+=(--run "$folder")
-  if [[ -e "$folder/done" ]]; then return; fi
+  if [[ -e "$folder/done" ]] && cmp -s -- "$plan/measure-$1/plan.json" "$folder/plan.json"; then return; fi
   rm -rf -- "${folder:?}"
   mkdir -- "$folder"
   cp -- "$plan/measure-$1/"* "$folder/"
@@ -107,9 +107,8 @@ std::string run_text(const planner::Measurement& m) {
     if (i <= m.runs_of_second) text += fmt::format("run 2 {}\n", i);
   }
   return text +
-         "\"$trnplan\" calibrate \"${runs[@]}\" --profile \"$profile\" --out \"$plan/measured.json\" "
-         "--force\n" +
-         fmt::format("printf '\\n%s\\n\\n' \"{}\"\n", rule_text(m));
+         "rm -f -- \"$plan/measured.json\"\n"
+         "\"$trnplan\" calibrate \"${runs[@]}\" --profile \"$profile\" --out \"$plan/measured.json\"\n";
 }
 
 /// Several nodes by their names, and where their processes meet: as in aws-neuron/aws-neuron-sdk@81ce03ae
@@ -148,7 +147,8 @@ if command -v sbatch >/dev/null; then
 else
   tables 2>&1 | tee -- "$plan/measured-tables.out"
 fi
-"$trnplan" calibrate "$plan/measured-tables.out" --with-catalogue --profile "$profile" --out "$plan/measured.json" --force
+rm -f -- "$plan/measured.json"
+"$trnplan" calibrate "$plan/measured-tables.out" --with-catalogue --profile "$profile" --out "$plan/measured.json"
 )sh",
                             nodes);
 }
@@ -158,7 +158,15 @@ io::OutputFile script_of(const planner::Plan& first, const planner::Plan& second
   std::string text = head(first, second, m, target) + values(use, has_runs(m)) +
                      (has_runs(m) ? run_text(m) : tables_text(m)) + "\"$trnplan\" plan \"$job\" ";
   if (!use.options.empty()) text += command_line(use.options) + " ";
-  return {"measure.sh", text + "--profile \"$plan/measured.json\"\n", true};
+  text += "--profile \"$plan/measured.json\"\n";
+  if (has_runs(m)) {
+    text += fmt::format(
+        "printf '\\n%s\\n%s\\n' 'The ranking above knows what the runs teach of the machine, not what they "
+        "show of "
+        "each plan itself.' \"{}\"\n",
+        rule_text(m));
+  }
+  return {"measure.sh", text, true};
 }
 
 /// The config, so that every step is logged.

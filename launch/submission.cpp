@@ -114,7 +114,7 @@ std::string unique_name(const std::string& what) {
                      std::chrono::duration_cast<std::chrono::nanoseconds>(now).count(), ::getpid());
 }
 
-std::optional<std::string> find_begun(const fs::path& folder, const SubmittedJob& begun,
+std::optional<std::string> find_begun(const fs::path& folder, const SubmittedJob& begun, bool earlier,
                                       const Runner& runner) {
   const ProcessResult ran =
       runner({"squeue", "--noheader", "--states=all", "--format=%A", "--name=" + begun.id},
@@ -128,7 +128,7 @@ std::optional<std::string> find_begun(const fs::path& folder, const SubmittedJob
   }
   const std::string first = ran.output.substr(0, ran.output.find_first_of(" \n"));
   if (is_id(first)) return first;
-  return id_of_output(folder, begun.what);
+  return earlier ? id_of_output(folder, begun.what) : std::nullopt;
 }
 
 }  // namespace trnplan::launch

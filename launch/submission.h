@@ -52,9 +52,10 @@ void forget(const std::filesystem::path& folder);
 /// A job name that no other submission has: the clock and the process are in it.
 std::string unique_name(const std::string& what);
 
-/// The id of a job that was begun, if it came to be: squeue knows it, or, when it ended long ago, its output
-/// file what-ID.out in the folder is not older than launch.json. Throws Unsure when squeue gives no answer.
+/// The id of a job that was begun, if it came to be: squeue knows it, or, with `earlier` (another call began
+/// it, and it may have ended long ago), its output file what-ID.out in the folder is not older than
+/// launch.json. Throws Unsure when squeue gives no answer.
 std::optional<std::string> find_begun(const std::filesystem::path& folder, const SubmittedJob& begun,
-                                      const Runner& runner);
+                                      bool earlier, const Runner& runner);
 
 }  // namespace trnplan::launch

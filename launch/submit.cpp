@@ -347,7 +347,7 @@ std::string refusal_of(const ProcessResult& ran) {
 std::string submit_one(const fs::path& folder, const std::string& partition, Submission& s,
                        const std::string& what, int lock, const Runner& runner) {
   if (s.begun && s.begun->what == what) {
-    if (const auto id = find_begun(folder, *s.begun, runner)) return *id;
+    if (const auto id = find_begun(folder, *s.begun, true, runner)) return *id;
   }
   const SubmittedJob* compile = s.find("compile");
   s.begun = SubmittedJob{what, unique_name(what)};
@@ -358,7 +358,7 @@ std::string submit_one(const fs::path& folder, const std::string& partition, Sub
   if (const std::string id = job_id(ran.output); ran.ok() && !id.empty()) return id;
   const std::string why = refusal_of(ran);
   try {  // It may have been queued although sbatch did not say so.
-    if (const auto id = ran.started ? find_begun(folder, *s.begun, runner) : std::nullopt) return *id;
+    if (const auto id = ran.started ? find_begun(folder, *s.begun, false, runner) : std::nullopt) return *id;
   } catch (const Unsure& e) {
     throw Unsure(why + "; " + e.what());
   }

@@ -62,8 +62,8 @@ bool has_groups(const models::Job& job, const models::Strategy& s) {
 
 bool same_case(const Evidence& a, const Evidence& b) {
   return a.rule == b.rule && a.accepted == b.accepted && a.instance == b.instance && a.kind == b.kind &&
-         a.ranks == b.ranks && a.nodes == b.nodes && a.model == b.model && a.strategy == b.strategy &&
-         a.sequence == b.sequence && a.file == b.file;
+         a.ranks == b.ranks && a.chips == b.chips && a.nodes == b.nodes && a.model == b.model &&
+         a.strategy == b.strategy && a.sequence == b.sequence && a.file == b.file;
 }
 
 std::string observed(const std::vector<Evidence>& evidence, const topology::Instance& instance,
@@ -102,7 +102,8 @@ std::vector<std::string> remarks_on(const std::vector<Evidence>& evidence, const
       continue;
     }
     const std::string amount = e.bytes > 0 ? fmt::format(" ({:.2f} GiB)", e.bytes / kGiB) : "";
-    lines.push_back(fmt::format("{} did not fit{}: observed in {}", described, amount, place(e)));
+    lines.push_back(fmt::format("{} {}{}: observed in {}", described, e.accepted ? "did fit" : "did not fit",
+                                amount, place(e)));
   }
   return lines;
 }

@@ -32,7 +32,7 @@ struct Evidence {
   int line = 0;
 };
 
-/// The same observation, perhaps of another file.
+/// The same observation of the same file; lines may differ.
 bool same_case(const Evidence& a, const Evidence& b);
 
 /// Of evidence on a group of this kind on the same chips, with as many ranks on as many nodes of the type:
@@ -41,7 +41,7 @@ bool same_case(const Evidence& a, const Evidence& b);
 std::string observed(const std::vector<Evidence>& evidence, const topology::Instance& instance,
                      const topology::GroupVerdict& group);
 
-/// What evidence says of the groups of a strategy that it contradicts or settles, and of its memory; a line
+/// What evidence says of the groups of a strategy that it contradicts, and of its memory; a line
 /// each, without the groups' own verdicts. Cost: O(ranks x evidence).
 std::vector<std::string> remarks_on(const std::vector<Evidence>& evidence, const models::Job& job,
                                     const models::Strategy& strategy);

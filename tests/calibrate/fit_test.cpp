@@ -229,9 +229,9 @@ TEST_CASE("profiles of a Gaussian have the widths of its curvature", "[calibrate
   }
 }
 
-// One length x beside another of 1: the time is the longer one, 1.15 with 10 % noise. Above 1 the posterior is
-// a narrow Gaussian; below it is flat but for the prior. With one parameter the profile is the posterior, so
-// its second moment around the optimum is an integral.
+// One length x beside another of 1: the time is the longer one, 1.15 with 10 % noise. Above 1 the posterior
+// is a narrow Gaussian; below it is flat but for the prior. With one parameter the profile is the posterior,
+// so its second moment around the optimum is an integral.
 TEST_CASE("a profile sees the flat side of a kink", "[calibrate]") {
   const auto longer = [](const Values& x) { return Values{std::max(x[0], 1.0)}; };
   std::vector<FitParameter> parameters{{"x", 1.1, 1}};
@@ -265,7 +265,8 @@ TEST_CASE("a rival that explains the data as well is not forgotten", "[calibrate
   const auto mixed = fit(parameters, observations, slower, {.loss = Loss::gaussian, .profile_widths = true});
   CHECK(calibrate::verdict(plain.prior_share[0]) == "identified");
   CHECK(mixed.log_sd[0] == Approx(std::sqrt((std::pow(std::log(2), 2) + 0.25) / 2)).epsilon(0.01));
-  CHECK(calibrate::verdict(mixed.prior_share[0]) == "at prior");  // 0.60 over 0.5
+  // 0.60 over 0.5, and half of what the prior had.
+  CHECK(calibrate::verdict(mixed.prior_share[0], std::log(mixed.median[0]) / 0.5) == "moved");
 }
 
 TEST_CASE("verdicts", "[calibrate]") {
@@ -275,4 +276,7 @@ TEST_CASE("verdicts", "[calibrate]") {
   CHECK(calibrate::verdict(0.89) == "weakly");
   CHECK(calibrate::verdict(0.9) == "at prior");
   CHECK(calibrate::verdict(1) == "at prior");
+  CHECK(calibrate::verdict(1, -0.099) == "at prior");
+  CHECK(calibrate::verdict(1, -0.1) == "moved");
+  CHECK(calibrate::verdict(0.4, 3) == "identified");
 }

@@ -743,8 +743,12 @@ refuse 'the file holds no device time'                                -- calibra
 refuse 'gemm\.json:1:1: kernel: 1902 us is less than the .* us that matmul,m=40960' -- calibrate "$gemm" --kernel "$gemm=matmul,m=40960,k=4096,n=4096,dtype=bf16"
 refuse '--no-fit: there are kernels beside'                           -- calibrate "$gemm" "$work/r8.txt" --kernel "$gemm=$shape" --no-fit
 refuse '--profile: is empty'                                          --usage calibrate "$gemm" --profile ''
-refuse '--instance: nccom-test points beside kernels'                 -- calibrate "$gemm" "$work/r8.txt" --kernel "$gemm=$shape" --instance trn1n.32xlarge
+refuse '--instance: kernels beside steps, nccom-test points'          -- calibrate "$gemm" --kernel "$gemm=$shape" --instance trn2.48xlarge --with-catalogue
+refuse '--instance: kernels beside steps, nccom-test points'          -- calibrate "$gemm" "$work/r8.txt" --kernel "$gemm=$shape" --instance trn1n.32xlarge
 refuse '--kernel: is empty'                                           --usage calibrate "$gemm" --kernel ''
+expect 3 'faster than a core.s share of the chip.s HBM'                -- calibrate "$gemm" --kernel "$gemm=stream,bytes=1073741824" --out "$work/stream.json"
+# A fitted profile starts anew, and says what it no longer holds.
+expect 0 'gemm\.json, to which kernels was fitted, is not among the files' -- calibrate "$kernels/kernels.csv" --profile "$work/kernels.json"
 # A device time far from what is said of it is told, and writes no profile unless forced.
 expect 3 'far\.json is not written for that'                          -- calibrate "$gemm" --kernel "$gemm=matmul,m=64,k=64,n=64,dtype=bf16" --out "$work/far.json"
 verify 'wrote it' test ! -e "$work/far.json"

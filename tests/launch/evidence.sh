@@ -59,6 +59,11 @@ sed -i 's/"verdict": "refused"/"verdict": "accepted"/' "$work/first.json"
 run 3 topology --tp 16 --dp 2 --profile "$work/first.json"
 prints 'but replica-group-failure-tp16-dp2.txt:1 shows that the runtime accepted it'
 
+# A fit that starts from the profile keeps it.
+run 0 calibrate "$source/catalog/measured-collectives.csv" --build 2023-04 --profile "$mine" --out "$work/refitted.json"
+run 3 topology --tp 16 --dp 2 --profile "$work/refitted.json"
+prints "dp groups on chips 0, 8: $seen"
+
 # Nothing to learn, and files that are no profile.
 run 0 watch "$work/train.log" --once --plan "$work/plan/plan.json" --record "$work/none.json"
 prints 'nothing to record'
