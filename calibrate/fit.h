@@ -48,7 +48,8 @@ struct FitParameter {
   Rival rival = Rival::no;
 };
 
-/// A measurement and how far a right prediction may lie from it (standard deviation of the logarithm).
+/// A measurement and how far a right prediction may lie from it: the scale of the loss in logarithms, which
+/// is the standard deviation of a Gaussian one and a factor sqrt 2 below that of Student's t.
 struct Observation {
   double measured = 0;
   double log_sd = 0;

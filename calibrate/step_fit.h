@@ -89,6 +89,10 @@ class CollectiveBench {
   mutable std::map<std::vector<int>, Answer> known_;
 };
 
+/// Standard deviations beyond which a time is not believed to be of the job or kernel it is given for: one of
+/// 1,000 would be, of normal errors (the fit's own have heavier tails, so this doubts rather too often).
+inline constexpr double kDoubtful = 3.29;
+
 struct StepFitOptions {
   double collective_noise = 0.2;  ///< log-sd: what the algorithms' model misses
   /// Log-sd of the rates that the nccom-test build and its runtime reach against those of training stacks.

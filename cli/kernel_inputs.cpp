@@ -18,9 +18,6 @@ namespace {
 
 using calibrate::MeasuredKernel;
 
-/// Standard deviations beyond which a time is not believed to be of its kernel: one of 1,000 would be.
-constexpr double kDoubtful = 3.29;
-
 bool same_core(const topology::Core& a, const topology::Core& b) {
   const auto all = [](const topology::Core& c) {
     return std::tuple(c.lnc, c.bf16.value, c.array_rows, c.array_columns, c.tensor_hertz, c.vector_lanes,
@@ -164,7 +161,7 @@ std::vector<Diagnostic> doubts_of_kernels(const std::vector<MeasuredKernel>& ker
            "measure it with both cores at work, as in training"});
       continue;
     }
-    if (std::abs(std::log(ratio)) <= kDoubtful * std::sqrt(variance)) continue;
+    if (std::abs(std::log(ratio)) <= calibrate::kDoubtful * std::sqrt(variance)) continue;
     doubts.push_back(
         {point.at, "kernel",
          fmt::format("{:.4g} us is {:.2g} times the {:.4g} us that {} says of {}", point.seconds * 1e6, ratio,

@@ -26,8 +26,6 @@ namespace {
 
 using calibrate::StepFit;
 
-/// Standard deviations beyond which a step is not believed to be of its job: one of 1,000 would be.
-constexpr double kDoubtful = 3.29;
 constexpr const char* kRuns = "measured-runs.csv";  ///< of the catalogue
 constexpr const char* kPoints = "measured-collectives.csv";
 
@@ -132,7 +130,7 @@ std::vector<Diagnostic> doubts_of(const StepData& data, const models::Profile& p
   std::vector<Diagnostic> doubts;
   for (const auto& row : v.rows) {
     const double ratio = row.step->seconds / row.predicted;
-    if (std::abs(std::log(ratio)) <= kDoubtful * row.spread) continue;
+    if (std::abs(std::log(ratio)) <= calibrate::kDoubtful * row.spread) continue;
     doubts.push_back(
         {row.step->at, "step",
          fmt::format("{:.4g} s is {:.2g} times the {:.4g} s (90 % between {:.4g} and {:.4g}) that {} "
@@ -302,7 +300,9 @@ std::string step_fit_text(const StepCalibration& c) {
     text += fmt::format("{:<20} {:>18} {:>18}  {:.2f} {}\n", models::to_string(e.parameter), value(e.prior),
                         value(e.posterior), e.prior_share, e.verdict);
   }
-  text += "x/: one standard deviation, a factor up or down; at prior: the data do not move it; moved: elsewhere, but no surer\n";
+  text +=
+      "x/: one standard deviation, a factor up or down; at prior: the data do not move it; moved: elsewhere, "
+      "but no surer\n";
   text += kernels_text(c.kernels);
   for (const auto& [op, effect] : c.fit.kernel_effects) {
     text += fmt::format("{} alone takes {:.2f} of its time in a graph, which is not kept\n", to_string(op),

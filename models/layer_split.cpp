@@ -13,7 +13,7 @@ std::size_t at(int i) {
   return static_cast<std::size_t>(i);
 }
 
-/// The smallest bound over all ways to share layers out over stages: a dynamic programme over the stages,
+/// The smallest bound (layer_split.h) over all ways to share layers out over stages: a dynamic programme over the stages,
 /// from the last one down, whose state is how many layers lie below.
 class BoundSearch {
  public:

@@ -1,7 +1,7 @@
 // Sharing layers out over pipeline stages so that a step is fastest.
 //
 // Three ways, each from where the one before has come: layers one by one to the stage with the least to do;
-// the smallest bound (pipeline_time.h) by dynamic programming over the stages; moves of single layers while
+// the smallest of a bound by dynamic programming over the stages; moves of single layers while
 // the time gets smaller.
 #pragma once
 
@@ -30,7 +30,8 @@ using CostsOfLayers = std::function<StepCosts(const std::vector<int>& layers)>;
 /// Empty when the layers do not fit in. Cost: O(layers * stages).
 std::vector<int> level_split(const LayerCosts& costs);
 
-/// The split of the smallest bound, when that is below `known`, which becomes it; else empty. Among equals
+/// The split whose bound is the smallest, when that is below `known`, which becomes it; else empty. The bound
+/// is never above step_bound() of that split and may be below it: the drain is that of stage 0. Among equals
 /// each stage is next to the even share. Cost: O(stages * layers * choices), times the choices of the first
 /// stage.
 std::vector<int> smallest_bound_split(const LayerCosts& costs, SimTime& known);

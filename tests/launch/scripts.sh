@@ -67,24 +67,24 @@ cp -r "$work/one" "$odd/plan"
 printf '#!/bin/bash\nprintf "%%s\\n" "$@" >"$ARGUMENTS"\nenv >"$ARGUMENTS.env"\necho "Total failed compilations: ${FAILS:-0}"\n' >"$odd/venv/bin/torchrun"
 printf '#!/bin/bash\n"$@"\n' >"$odd/venv/bin/neuron_parallel_compile"
 chmod +x "$odd/venv/bin/"*
-run() {  # run MODE [NAME=VALUE...]
+node_run() {  # node_run MODE [NAME=VALUE...]
   env -u SLURM_JOB_ID TRNPLAN_VENV="$odd/venv" TRNPLAN_CODE="$odd/code" TRNPLAN_DATA="$odd/data" ARGUMENTS="$work/arguments" "${@:2}" \
     bash "$odd/plan/node_run.sh" "$odd/plan" "$1"
 }
-check 'compile' run compile
+check 'compile' node_run compile
 check 'compile runs ten steps only' grep -qx 'COMPILE=1' "$work/arguments.env"
 check 'a failed compilation is an error' bash -c '! "$@"' _ env -u SLURM_JOB_ID TRNPLAN_VENV="$odd/venv" TRNPLAN_CODE="$odd/code" \
   TRNPLAN_DATA="$odd/data" ARGUMENTS="$work/arguments" FAILS=2 bash "$odd/plan/node_run.sh" "$odd/plan" compile
-check 'train' run train
+check 'train' node_run train
 check 'the data set is one word' grep -Fqx "data.train_dir=$odd/data" "$work/arguments"
 check 'the log folder is the same for every job id' grep -Fqx "exp_manager.explicit_log_dir=$odd/plan/run" "$work/arguments"
 check 'one node meets at itself' grep -qx -e '--master_addr=localhost' "$work/arguments"
-check 'smoke test' run smoke TRNPLAN_SMOKE_STEPS=7
+check 'smoke test' node_run smoke TRNPLAN_SMOKE_STEPS=7
 check 'a smoke test is short' grep -qx 'TRAIN_ITERS=7' "$work/arguments.env"
 check 'its checkpoint is not where training resumes' grep -Fqx "exp_manager.explicit_log_dir=$odd/plan/smoke" "$work/arguments"
 check 'nothing of it was run by a shell' test ! -e "$work/pwned"
 check 'values are asked for' bash -c '! "$@" && grep -q setup_env.sh "$0"' "$work/check" bash "$odd/plan/node_run.sh" "$odd/plan" train
-check 'MPI: rank and master' run train OMPI_COMM_WORLD_RANK=3 MASTER_ADDR=first
+check 'MPI: rank and master' node_run train OMPI_COMM_WORLD_RANK=3 MASTER_ADDR=first
 check 'MPI: node rank' grep -qx -e '--node_rank=3' "$work/arguments"
 
 # Targets whose scripts count steps by their flags: few while compiling, those asked for in a smoke test.
