@@ -13,7 +13,7 @@
 #include "cli/evidence.h"
 #include "cli/options.h"
 #include "cli/text.h"
-#include "cli/training_logs.h"
+#include "cli/watch_context.h"
 #include "io/atomic_write.h"
 #include "io/catalog.h"
 #include "io/document.h"
@@ -39,7 +39,8 @@ constexpr std::size_t kShown = 200;  ///< bytes of what a program said
 struct Options {
   Common common;
   std::vector<std::string> targets;
-  std::string plan, job, strategy, config, instance = "trn1.32xlarge", calibrate, record;
+  WatchedRun ran{"", "", "", "", "trn1.32xlarge"};
+  std::string calibrate, record;
   bool once = false, force = false;
   int interval = 5;
 };
@@ -112,36 +113,6 @@ std::string read_log(const Source& source) {
   return io::read_text(source.path, kLogBytes);
 }
 
-// ---- what it is compared with
-
-/// The job that stands in when nothing says what ran: NxDT's example of one node
-/// (aws-neuron/neuronx-distributed-training@9169aa0 examples/conf/hf_llama3_8B_config.yaml).
-launch::RanPlan assumed(const io::Catalog& catalog) {
-  launch::RanPlan ran;
-  ran.job.architecture = catalog.architecture("llama3-8b");
-  ran.job.cluster = {catalog.instance("trn1.32xlarge"), 1};
-  ran.job.training = {8192, 1024, 0, models::Precision::mixed_precision};
-  ran.assumed = true;
-  return ran;
-}
-
-launch::WatchContext context_of(const Options& o, const io::Catalog& catalog) {
-  launch::WatchContext context;
-  if (!o.plan.empty()) {
-    if (!o.job.empty() || !o.config.empty()) {
-      throw InputError(
-          {{"command line", 0, 0}, "--plan", "--job or --config says what ran, too", "leave one out"});
-    }
-    context.plan = io::read_plan_file(o.plan, catalog);
-    context.ran = {context.plan->job, context.plan->strategy, false};
-  } else if (auto ran = what_ran(o.job, o.strategy, o.config, o.instance, catalog)) {
-    context.ran = {ran->job, ran->strategy, false};
-  } else {
-    context.ran = assumed(catalog);
-  }
-  return context;
-}
-
 // ---- text
 
 std::string duration(double seconds) {
@@ -193,8 +164,18 @@ std::string failure_text(const io::WatchFailure& f) {
   return text + "  fix: " + f.fix + "\n";
 }
 
+/// Whether the run is as fast as it should be.
+std::string verdict_text(const io::WatchReport& r) {
+  if (!r.predicted || !r.step_seconds) return "";
+  const char* how = *r.step_seconds > r.predicted_90->second  ? "slower than it should be"
+                    : *r.step_seconds < r.predicted_90->first ? "faster than predicted"
+                                                              : "as fast as it should be";
+  return fmt::format("{}: your run {:.4g} s a step, predicted {:.4g} (90 %: {:.4g} to {:.4g})\n", how,
+                     *r.step_seconds, *r.predicted, r.predicted_90->first, r.predicted_90->second);
+}
+
 std::string report_text(const io::WatchReport& r) {
-  std::string text = printable(r.source) + "\n";
+  std::string text = printable(r.source) + "\n" + verdict_text(r);
   if (r.step > 0) text += status_line(r);
   if (r.recent_seconds) {
     text += fmt::format("last {} steps: {:.4g} s; {} steps timed",
@@ -261,6 +242,7 @@ std::string record_evidence(const Options& o, const Source& source, const std::s
 /// What was learnt, as a remark of the report; "" when the run is too short.
 std::string calibrate(const Options& o, const std::string& text, const launch::WatchContext& context,
                       const models::Profile& profile, const io::Catalog& catalog) {
+  if (!context.plan) return "nothing to learn from: there is no prediction";
   const auto learnt =
       launch::recalibrate(launch::read_run_log(text, o.targets.front()), *context.plan, profile);
   if (!learnt) return fmt::format("too few steps to learn from: {} are needed", launch::kStepsToCalibrate);
@@ -359,8 +341,11 @@ void check_options(const Options& o) {
   const SourcePos at{"command line", 0, 0};
   if (!o.once && o.targets.size() > 1)
     faults.push_back({at, "targets", "only one can be followed", "add --once, or give one"});
-  if (!o.calibrate.empty() && o.plan.empty()) {
-    faults.push_back({at, "--calibrate", "nothing says what was predicted", "add --plan DIR/plan.json"});
+  const bool known =
+      !o.ran.plan.empty() || !o.ran.config.empty() || (!o.ran.job.empty() && !o.ran.strategy.empty());
+  if (!o.calibrate.empty() && !known) {
+    faults.push_back({at, "--calibrate", "nothing says what was predicted",
+                      "add --plan DIR/plan.json, --config NXDT.yaml, or --job JOB.yaml and --strategy"});
   }
   if (!o.calibrate.empty() && !o.calibrate.ends_with(".json")) {
     faults.push_back(
@@ -382,8 +367,9 @@ int run(const Options& o) {
   check_options(o);
   io::Catalog catalog = io::Catalog::standard();
   models::Profile profile = load_profile(catalog, o.common);
-  launch::WatchContext context = context_of(o, catalog);
-  Watcher watcher{o, std::move(catalog), std::move(profile), std::move(context)};
+  WatchedContext watched = watched_context(o.ran, profile, catalog);
+  remarks(watched.remarks);
+  Watcher watcher{o, std::move(catalog), std::move(profile), std::move(watched.context)};
   return o.once ? once(watcher) : follow(watcher);
 }
 
@@ -395,11 +381,13 @@ void add_watch(CLI::App& app, Run& chosen) {
       app.add_subcommand("watch", "Compare a run with its plan while it goes on; say why it failed");
   command->add_option("targets", o->targets, "a Slurm job id, or log files")->required()->check(not_empty());
   command->add_flag("--once", o->once, "report once and end, instead of following the log");
-  command->add_option("--plan", o->plan, "plan.json of the folder that was launched")->check(not_empty());
-  command->add_option("--job", o->job, "the job that ran, where there is no plan.json")->check(not_empty());
-  command->add_option("--strategy", o->strategy, "its strategy, as simulate takes it")->check(not_empty());
-  command->add_option("--config", o->config, "the NxDT YAML that ran")->check(not_empty());
-  command->add_option("--instance", o->instance, "where --config ran")->capture_default_str();
+  command->add_option("--plan", o->ran.plan, "plan.json of the folder that was launched")->check(not_empty());
+  command->add_option("--job", o->ran.job, "the job that ran, where there is no plan.json")
+      ->check(not_empty());
+  command->add_option("--strategy", o->ran.strategy, "its strategy, as simulate takes it")
+      ->check(not_empty());
+  command->add_option("--config", o->ran.config, "the NxDT YAML that ran")->check(not_empty());
+  command->add_option("--instance", o->ran.instance, "where --config ran")->capture_default_str();
   command->add_option("--calibrate", o->calibrate, "write a profile that explains the observed steps (.json)")
       ->check(not_empty());
   command

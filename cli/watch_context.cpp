@@ -1,0 +1,79 @@
+#include "cli/watch_context.h"
+
+#include <fmt/format.h>
+
+#include "cli/context.h"
+#include "cli/training_logs.h"
+#include "io/plan_file.h"
+#include "models/strategy.h"
+#include "planner/judge.h"
+
+namespace trnplan::cli {
+
+namespace {
+
+/// The job that stands in when nothing says what ran: NxDT's example of one node
+/// (aws-neuron/neuronx-distributed-training@9169aa0 examples/conf/hf_llama3_8B_config.yaml).
+launch::RanPlan assumed(const io::Catalog& catalog) {
+  launch::RanPlan ran;
+  ran.job.architecture = catalog.architecture("llama3-8b");
+  ran.job.cluster = {catalog.instance("trn1.32xlarge"), 1};
+  ran.job.training = {8192, 1024, 0, models::Precision::mixed_precision};
+  ran.assumed = true;
+  return ran;
+}
+
+/// What plan.json would say of it; nullopt, with the reasons, where it cannot be timed.
+std::optional<io::PlanFile> predicted(const models::Job& job, const models::Strategy& strategy,
+                                      const models::Profile& profile, std::vector<std::string>& remarks) {
+  const planner::Judgement judged = planner::judge(job, models::canonical(strategy), profile);
+  const char* what = judged.plan ? "the rules refuse what ran: " : "no prediction to compare with: ";
+  for (const planner::Violation& v : judged.broken) {
+    if (judged.plan && v.doubtful) continue;
+    remarks.push_back(fmt::format("{}{}: {}", what, v.rule, v.message));
+  }
+  if (!judged.plan) return std::nullopt;
+  io::PlanFile plan;
+  plan.job = job;
+  plan.strategy = judged.plan->strategy;
+  plan.step = judged.plan->report.step;
+  plan.low = judged.plan->report.low;
+  plan.high = judged.plan->report.high;
+  plan.peak = judged.plan->memory.worst().peak();
+  plan.usd_per_hour = judged.plan->usd_per_hour;
+  plan.target = job.software.framework;
+  return plan;
+}
+
+}  // namespace
+
+WatchedContext watched_context(const WatchedRun& options, const models::Profile& profile,
+                               const io::Catalog& catalog) {
+  WatchedContext result;
+  launch::WatchContext& context = result.context;
+  if (!options.plan.empty()) {
+    if (!options.job.empty() || !options.config.empty()) {
+      throw InputError(
+          {{"command line", 0, 0}, "--plan", "--job or --config says what ran, too", "leave one out"});
+    }
+    context.plan = io::read_plan_file(options.plan, catalog);
+    context.ran = {context.plan->job, context.plan->strategy, false};
+    return result;
+  }
+  auto ran = what_ran(options.job, options.strategy, options.config, options.instance, catalog);
+  if (!ran) {
+    context.ran = assumed(catalog);
+    return result;
+  }
+  settle(ran->job);
+  context.ran = {ran->job, ran->strategy, false};
+  if (ran->strategy) {
+    context.plan = predicted(ran->job, *ran->strategy, profile, result.remarks);
+  } else {
+    result.remarks.push_back(
+        "no prediction to compare with: --strategy says how the job ran, for example --strategy tp=8,pp=4");
+  }
+  return result;
+}
+
+}  // namespace trnplan::cli
