@@ -70,13 +70,6 @@ topology::Instance instance_option(const io::Catalog& catalog, const std::string
   return blame("--instance", [&] { return catalog.instance(name); });
 }
 
-void set_nodes(models::Job& job, int nodes) {
-  if (nodes < 1) return;
-  job.cluster.nodes = nodes;
-  job.freedom.nodes.clear();
-  if (job.freedom.batch_per_node > 0) job.training.global_batch = job.freedom.batch_per_node * nodes;
-}
-
 void settle(models::Job& job) {
   const models::Freedom free = std::move(job.freedom);
   job.freedom = {};

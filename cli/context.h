@@ -37,8 +37,6 @@ void remark_family(const io::Catalog& catalog, const models::Profile& profile,
 /// The catalogue's instance of that name; an unknown one is blamed on --instance.
 topology::Instance instance_option(const io::Catalog& catalog, const std::string& name);
 
-/// --nodes in place of what the job says; 0 changes nothing.
-void set_nodes(models::Job& job, int nodes);
 /// For a command that looks at one cluster and one batch: says which of those the job leaves free it takes.
 void settle(models::Job& job);
 

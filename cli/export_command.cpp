@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/context.h"
+#include "cli/job_argument.h"
 #include "cli/options.h"
 #include "io/atomic_write.h"
 #include "io/chakra.h"
@@ -25,8 +26,8 @@ constexpr std::int64_t kMostNodes = 4'000'000;
 
 struct Options {
   Common common;
-  std::string job, strategy, chakra;
-  int nodes = 0;
+  JobArgument job;
+  std::string strategy, chakra;
   bool force = false;
 };
 
@@ -39,7 +40,7 @@ void refuse_large(const Options& o, const models::Job& job, const models::Strate
   std::int64_t most = (kMostNodes - size.fixed) / size.per_micro_batch;
   if (s.virtual_pipeline > 1) most -= most % s.pipeline_parallel;
   throw InputError(
-      {{o.job, 0, 0},
+      {{o.job.job, 0, 0},
        "training.global_batch",
        fmt::format("{} micro-batches are {:.1f} million nodes on {} ranks; at most {} million are exported",
                    m, static_cast<double>(nodes) / 1e6, job.cluster.cores(), kMostNodes / 1'000'000),
@@ -75,10 +76,8 @@ void write_chakra(const Options& o, const models::StepModel& model) {
 int run(const Options& o) {
   const io::Catalog catalog = io::Catalog::standard();
   const models::Profile profile = load_profile(catalog, o.common);
-  io::JobReading reading = io::read_job(o.job, catalog);
-  remarks(reading.notes);
+  io::JobReading reading = load_job(o.job, catalog);
   models::Job& job = reading.job;
-  set_nodes(job, o.nodes);
   settle(job);
   const models::Strategy strategy = io::parse_strategy(o.strategy, job);
   job.training.precision = strategy.precision;
@@ -101,7 +100,7 @@ int run(const Options& o) {
 void add_export(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("export", "Write a step as traces that other simulators run");
-  command->add_option("job", o->job, "job.yaml")->required();
+  add_job_argument(*command, o->job, {JobPart::cluster, JobPart::training});
   command->add_option("--strategy", o->strategy, "as for simulate")->required();
   command
       ->add_option("--chakra", o->chakra,
@@ -109,8 +108,6 @@ void add_export(CLI::App& app, Run& chosen) {
       ->required()
       ->check(not_empty());
   command->add_flag("--force", o->force, "overwrite files in --chakra");
-  command->add_option("--nodes", o->nodes, "nodes, instead of the job's")
-      ->check(CLI::Range(1, topology::kMostNodes));
   command->add_option("--profile", o->common.profile, "parameters: a catalogue name or a .json file")
       ->capture_default_str();
   command->footer(

@@ -18,6 +18,7 @@
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/evidence.h"
+#include "cli/job_argument.h"
 #include "cli/options.h"
 #include "cli/plan_text.h"
 #include "io/atomic_write.h"
@@ -45,8 +46,9 @@ constexpr const char* kFittedInstance = "trn1.32xlarge";
 
 struct Options {
   Common common;
-  std::string job, out, baseline, target = "nxdt";
-  int nodes = 0, top = 5, threads = 0;
+  JobArgument job;
+  std::string out, baseline, target = "nxdt";
+  int top = 5, threads = 0;
   double time_limit = 0, fit_probability = 0.9, sure = 0.9;
   bool allow_doubtful = false, force = false;
 };
@@ -131,6 +133,12 @@ std::string key_of(const std::string& rule, const io::JobReading& reading) {
   return "";
 }
 
+/// The option that stated the key, where one did.
+std::string told_as(const std::string& key, const std::string& file) {
+  const std::string option = file == io::kCommandLine ? io::option_of(key) : "";
+  return option.empty() ? key : option;
+}
+
 /// Every cluster the job may use.
 std::vector<models::Job> clusters_of(const models::Job& job) {
   std::vector<int> nodes = job.freedom.nodes;
@@ -160,7 +168,8 @@ void refuse_contradictions(const Options& o, const io::JobReading& reading) {
     for (const planner::Violation& v : broken) {
       const std::string key = key_of(v.rule, reading);
       const auto place = reading.places.find(key);
-      faults.push_back({place == reading.places.end() ? SourcePos{o.job, 0, 0} : place->second, key,
+      faults.push_back({place == reading.places.end() ? SourcePos{o.job.job, 0, 0} : place->second,
+                        told_as(key, place == reading.places.end() ? "" : place->second.file),
                         v.message + " (rule " + v.rule + ")", v.fix});
     }
   }
@@ -171,7 +180,7 @@ std::vector<io::OutputFile> bundle_of(const models::Job& job, const planner::Pla
   try {
     return launch::bundle(planner::settled(job, plan), plan, *launch::target_from(o.target));
   } catch (const std::invalid_argument& e) {
-    throw InputError({{o.job, 0, 0},
+    throw InputError({{o.job.job, 0, 0},
                       "--out",
                       e.what(),
                       "pin what --target can express, choose another --target, or leave --out away"});
@@ -184,13 +193,13 @@ std::vector<io::OutputFile> measure_files_of(const models::Job& job, const std::
   if (!certainty.comparison || !certainty.comparison->best) return {};
   const auto absolute = [](const std::string& path) { return std::filesystem::absolute(path).string(); };
   const bool own_profile = o.common.profile.ends_with(".json");
-  launch::MeasureUse use{absolute(o.job),
-                         own_profile ? absolute(o.common.profile) : o.common.profile,
-                         {"--top", fmt::to_string(o.top)}};
+  const JobWords words = words_of(o.job);
+  launch::MeasureUse use{words.job, own_profile ? absolute(o.common.profile) : o.common.profile,
+                         words.options};
   const auto repeat = [&](const char* option, const std::string& value) {
     use.options.insert(use.options.end(), {option, value});
   };
-  if (o.nodes > 0) repeat("--nodes", fmt::to_string(o.nodes));
+  repeat("--top", fmt::to_string(o.top));
   repeat("--fit-probability", fmt::to_string(o.fit_probability));
   repeat("--sure", fmt::to_string(o.sure));
   if (o.allow_doubtful) use.options.push_back("--allow-doubtful");
@@ -310,10 +319,8 @@ int run(const Options& o) {
   const Interruption interruption;
   const io::Catalog catalog = io::Catalog::standard();
   const models::Profile profile = load_profile(catalog, o.common);
-  io::JobReading reading = io::read_job(o.job, catalog);
-  remarks(reading.notes);
+  io::JobReading reading = load_job(o.job, catalog);
   models::Job& job = reading.job;
-  set_nodes(job, o.nodes);
   refuse_contradictions(o, reading);
   const std::optional<Current> current = read_baseline(o, job, catalog);
 
@@ -364,9 +371,7 @@ void add_plan(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("plan", "Find the fastest strategies of a job and why others were refused");
-  command->add_option("job", o->job, "job.yaml")->required();
-  command->add_option("--nodes", o->nodes, "nodes, instead of the job's")
-      ->check(CLI::Range(1, topology::kMostNodes));
+  add_job_argument(*command, o->job, {JobPart::cluster, JobPart::training, JobPart::tokens, JobPart::limits});
   command->add_option("--top", o->top, "plans to list")->check(CLI::Range(1, 1000))->capture_default_str();
   command
       ->add_option("--baseline", o->baseline,
@@ -402,7 +407,9 @@ void add_plan(CLI::App& app, Run& chosen) {
   add_common(*command, o->common);
   command->footer(
       "Examples:\n"
+      "  trnplan plan llama3-8b --nodes 4\n"
       "  trnplan plan job.yaml\n"
+      "  trnplan plan config.json --instance trn1.32xlarge --sequence 8192 --global-batch 1024 --tokens 15T\n"
       "  trnplan plan job.yaml --nodes 4 --out my-plan\n"
       "  trnplan plan job.yaml --baseline nxdt.yaml\n"
       "  trnplan plan job.yaml --format json | jq '.plans[0].strategy'");

@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/context.h"
+#include "cli/job_argument.h"
 #include "cli/options.h"
 #include "cli/text.h"
 #include "io/atomic_write.h"
@@ -24,8 +25,8 @@ namespace {
 
 struct Options {
   Common common;
-  std::string job, strategy, trace, schedule = "nxd";
-  int nodes = 0;
+  JobArgument job;
+  std::string strategy, trace, schedule = "nxd";
   bool force = false;
 
   models::Schedule order() const {
@@ -82,9 +83,7 @@ int run(const Options& o) {
   if (!o.trace.empty()) format_of(o.trace);
   const io::Catalog catalog = io::Catalog::standard();
   const models::Profile profile = load_profile(catalog, o.common);
-  io::JobReading reading = io::read_job(o.job, catalog);
-  remarks(reading.notes);
-  set_nodes(reading.job, o.nodes);
+  io::JobReading reading = load_job(o.job, catalog);
   settle(reading.job);
   const models::Strategy strategy = io::parse_strategy(o.strategy, reading.job);
   reading.job.training.precision = strategy.precision;
@@ -120,15 +119,13 @@ int run(const Options& o) {
 void add_simulate(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("simulate", "Simulate one strategy of a job in detail");
-  command->add_option("job", o->job, "job.yaml")->required();
+  add_job_argument(*command, o->job, {JobPart::cluster, JobPart::training});
   command
       ->add_option(
           "--strategy", o->strategy,
           "key=value joined by commas: tp pp vpp cp ep dp mbs sp zero1 recompute kv precision flash cuts "
           "bucket")
       ->required();
-  command->add_option("--nodes", o->nodes, "nodes, instead of the job's")
-      ->check(CLI::Range(1, topology::kMostNodes));
   command->add_option("--trace", o->trace, "file for the timeline: .pftrace or .json, for ui.perfetto.dev")
       ->check(not_empty());
   command->add_flag("--force", o->force, "overwrite the file of --trace");

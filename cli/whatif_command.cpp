@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/context.h"
+#include "cli/job_argument.h"
 #include "cli/options.h"
 #include "cli/text.h"
 #include "io/readers.h"
@@ -28,7 +29,8 @@ constexpr std::size_t kMostPoints = 64;
 
 struct Options {
   Common common;
-  std::string job, nodes, tokens, deadline, budget, instances, reliability;
+  JobArgument job;
+  std::string nodes, tokens, deadline, budget, instances, reliability;
   std::string pricing = "on-demand", scaling = "strong", recovery = "automatic", prefer = "fitting";
   std::optional<double> usd_per_node_hour, storage_speed;
   double storage_gib = 0, storage_price = 0, other_price = 0;
@@ -198,7 +200,7 @@ void refuse_contradictions(const Options& o, const planner::WhatIfQuestion& q, m
       if (broken.empty()) return;
       if (!faults.empty()) continue;
       for (const planner::Violation& v : broken)
-        faults.push_back({{o.job, 0, 0}, "", v.message + " (rule " + v.rule + ")", v.fix});
+        faults.push_back({{o.job.job, 0, 0}, "", v.message + " (rule " + v.rule + ")", v.fix});
     }
   }
   if (!faults.empty()) throw InputError(std::move(faults));
@@ -314,8 +316,10 @@ std::string whatif_text(const planner::WhatIfResult& result, const planner::What
 int run(const Options& o) {
   const io::Catalog catalog = io::Catalog::standard();
   const models::Profile profile = load_profile(catalog, o.common);
-  io::JobReading reading = io::read_job(o.job, catalog);
-  remarks(reading.notes);
+  JobArgument argument = o.job;
+  argument.options.own_nodes = true;
+  argument.options.own_instances = !o.instances.empty();
+  io::JobReading reading = load_job(argument, catalog);
   planner::WhatIfQuestion question = question_of(o, reading.job, catalog);
   take_over(reading.job, question);
   const planner::Reliability reliability = load_reliability(catalog, o);
@@ -365,7 +369,7 @@ void add_whatif(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "whatif", "Compare clusters: days, dollars and goodput of a whole run, and which one to take");
-  command->add_option("job", o->job, "job.yaml")->required();
+  add_job_argument(*command, o->job, {JobPart::training});
   command->add_option("--nodes", o->nodes, "4..128 (4, 8, 16 and so on by doubling, and the end), or 4,8,16")
       ->required();
   command->add_option("--tokens", o->tokens, "of the whole run, for example 2T; instead of the job's")

@@ -17,6 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int kMostSequence = 1 << 24, kMostBatch = 100'000'000;
+
 std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code error;
@@ -93,6 +95,32 @@ topology::Instance Catalog::instance(std::string_view name) const {
 
 models::Architecture Catalog::architecture(std::string_view name) const {
   return architecture_from(open_entry(folder_ / "models", "model", name));
+}
+
+std::optional<PublishedTraining> Catalog::training(std::string_view model) const {
+  const Node file = open_entry(folder_ / "models", "model", model);
+  const Node* node = file.find("training");
+  if (node == nullptr || node->is_null()) return std::nullopt;
+  std::vector<Diagnostic> faults;
+  MapReader map(*node, "training", faults);
+  PublishedTraining t;
+  t.sequence = map.required_whole("sequence", 1, kMostSequence);
+  t.global_batch = map.required_whole("global_batch", 1, kMostBatch);
+  t.source = map.required_text("source");
+  map.finish();
+  if (!faults.empty()) throw InputError(std::move(faults));
+  return t;
+}
+
+std::string Catalog::default_instance() const {
+  const Node file = read_document(folder_ / "defaults.json");
+  std::vector<Diagnostic> faults;
+  MapReader map(file, "", faults);
+  std::string name = map.required_text("instance");
+  map.required_text("source");
+  map.finish();
+  if (!faults.empty()) throw InputError(std::move(faults));
+  return name;
 }
 
 Node Catalog::profile_file(std::string_view name) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,12 @@
 #include "topology/instance.h"
 
 namespace trnplan::io {
+
+/// With what a model was trained, as its `source` publishes it.
+struct PublishedTraining {
+  int sequence = 0, global_batch = 0;
+  std::string source;
+};
 
 /// A folder with instances/NAME.json, models/NAME.json and profiles/NAME.json. Reads a file each time it is
 /// asked.
@@ -30,6 +37,10 @@ class Catalog {
   /// Throws InputError for an unknown name (with the nearest known one) or a damaged file.
   topology::Instance instance(std::string_view name) const;
   models::Architecture architecture(std::string_view name) const;
+  /// `training` of the model's file; nullopt where it has none.
+  std::optional<PublishedTraining> training(std::string_view model) const;
+  /// The type that is meant where none is named.
+  std::string default_instance() const;
   /// Its `base` is its own name: whoever builds on it needs no other.
   models::Profile profile(std::string_view name) const;
   /// As it stands in its file.

@@ -7,6 +7,7 @@
 
 #include "io/cluster_files.h"
 #include "io/job_freedom.h"
+#include "io/job_input.h"
 #include "io/nxdt_yaml.h"
 #include "io/readers.h"
 
@@ -51,8 +52,8 @@ std::optional<std::string> catalogue_name(const std::string& wanted, const std::
 
 class JobReader {
  public:
-  JobReader(const fs::path& path, const Catalog& catalog, const Files& files)
-      : path_(path), catalog_(catalog), files_(files), root_(document(path)) {}
+  JobReader(Node root, const fs::path& path, const Catalog& catalog, const Files& files)
+      : path_(path), catalog_(catalog), files_(files), root_(std::move(root)) {}
 
   JobReading read() {
     if (root_.is_null()) {
@@ -355,7 +356,7 @@ class JobReader {
     if (instance.empty()) instance = read.instance;
     if (!nodes_stated) {
       job().cluster.nodes = read.nodes;
-    } else if (job().cluster.nodes > read.nodes) {
+    } else if (job().cluster.nodes > read.nodes && fields.raw("nodes")->at.file != kCommandLine) {
       fields.fault("nodes",
                    std::to_string(job().cluster.nodes) + " nodes are stated, but " + in_quotes(read.group) +
                        " has " + std::to_string(read.nodes),
@@ -536,7 +537,16 @@ class JobReader {
 }  // namespace
 
 JobReading read_job(const std::filesystem::path& path, const Catalog& catalog, const Files& files) {
-  return JobReader(path, catalog, files).read();
+  return job_from(parse_document(files.text(path), path.string()), path, catalog, files);
+}
+
+JobReading job_from(Node root, const std::filesystem::path& path, const Catalog& catalog,
+                    const Files& files) {
+  return JobReader(std::move(root), path, catalog, files).read();
+}
+
+std::optional<std::string> known_model(const std::string& name, const Catalog& catalog) {
+  return catalogue_name(name, catalog.models());
 }
 
 }  // namespace trnplan::io

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,11 @@ struct JobReading {
 /// Throws InputError with every fault: unknown or duplicate keys (with the nearest known key), missing keys,
 /// values of the wrong kind or range, an unknown instance or model.
 JobReading read_job(const std::filesystem::path& path, const Catalog& catalog, const Files& files = disk());
+/// The same of a document that was read already; `path` is its own.
+JobReading job_from(Node root, const std::filesystem::path& path, const Catalog& catalog,
+                    const Files& files = disk());
+/// The catalogue's name of a model, however it is spelled: llama3-8b for "meta-llama/Meta-Llama-3-8B".
+std::optional<std::string> known_model(const std::string& name, const Catalog& catalog);
 
 /// An HF config.json. model_type llama, mistral, mixtral, gpt2, gpt_neox and bert are recognised (or the
 /// class in `architectures`). Missing required keys are faults. rope_scaling and sliding_window are ignored

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "calibrate/csv.h"
+#include "io/job_input.h"
 
 namespace trnplan::io {
 
@@ -59,6 +60,38 @@ std::vector<std::string> instances(MapReader& map, const std::string& fallback, 
   return all;
 }
 
+/// The first value of a list of the grid, in the words of an option; "" where there is none.
+std::string first_of(const Node& root, const char* key) {
+  const Node* list = root.find(key);
+  if (list == nullptr) return {};
+  return list->kind == Node::Kind::sequence && !list->items.empty() ? list->items.front().scalar
+                                                                    : list->scalar;
+}
+
+/// The job of a file beside the grid, or of a model alone, whose training the grid may state.
+JobReading read_grid_job(const std::filesystem::path& beside, const std::string& name, const Node& root,
+                         const Catalog& catalog, const Files& files) {
+  const bool model = !files.has(beside) && !files.has(beside / "config.json") && known_model(name, catalog);
+  const std::string argument = model ? name : beside.string();
+  const JobSource source = job_source(argument, catalog, files);
+  JobOptions options;
+  options.own_nodes = root.find("nodes") != nullptr;
+  options.own_instances = root.find("instances") != nullptr;
+  if (source == JobSource::catalogue_model || source == JobSource::hf_config) {
+    options.sequence = first_of(root, "sequence");
+    options.global_batch = first_of(root, "global_batch");
+  }
+  return read_job_input(argument, options, catalog, files).reading;
+}
+
+/// What the points depend on: the job's file, or of a model what was assumed.
+std::string job_text(const std::filesystem::path& beside, const JobReading& reading, const Files& files) {
+  if (files.has(beside)) return files.text(beside);
+  std::string text;
+  for (const std::string& note : reading.notes) text += note;
+  return text;
+}
+
 }  // namespace
 
 SweepGrid read_sweep(const std::filesystem::path& path, const Catalog& catalog, const Files& files) {
@@ -69,9 +102,8 @@ SweepGrid read_sweep(const std::filesystem::path& path, const Catalog& catalog, 
   MapReader map(root, "", faults);
   const std::string job = map.required_text("job");
   if (job.empty()) throw InputError(std::move(faults));
-  const std::filesystem::path job_path = path.parent_path() / job;
-  grid.job = read_job(job_path, catalog, files);
-  grid.text += '\0' + files.text(job_path);
+  grid.job = read_grid_job(path.parent_path() / job, job, root, catalog, files);
+  grid.text += '\0' + job_text(path.parent_path() / job, grid.job, files);
   const models::Job& j = grid.job.job;
   grid.tokens = map.count("tokens", j.training.tokens);
   const auto types = instances(map, j.cluster.instance.name, catalog);

@@ -176,9 +176,11 @@ refuse 'job'                          --usage plan
 refuse 'strategy'                     --usage simulate "$example"
 refuse 'surplus'                      --usage plan "$example" surplus
 refuse '--format.*xml'                --usage topology --format xml
-refuse '--nodes.* 0'                  --usage plan "$example" --nodes 0
-refuse '--nodes.*1\.5'                --usage plan "$example" --nodes 1.5
-refuse '--nodes.*-1'                  --usage plan "$example" --nodes -1
+refuse '--nodes: "0"'                 -- plan "$example" --nodes 0
+refuse '--nodes: "1\.5"'              -- plan "$example" --nodes 1.5
+refuse '--nodes: "-1"'                -- plan "$example" --nodes -1
+refuse '--sequence'                   -- plan gpt-neox-20b
+refuse 'lama3-8b": this is neither a' -- plan lama3-8b
 refuse 'nodes'                        --usage whatif "$example"
 refuse '--pricing.*spot'              --usage whatif "$example" --nodes 1 --pricing spot
 refuse '--nodes: "8\.\.4"'            -- whatif "$example" --nodes 8..4
@@ -309,7 +311,7 @@ expect 0 '^Winner: |^No strategy' -- plan "$work/prime.yaml" --nodes 1
 expect 3 'no layout divides global batch 1024|nearest' -- plan "$work/prime.yaml"
 write_job all-nodes.yaml llama3-8b 1875 60000
 expect 0 '^Winner: .* x DP 7500' -- plan "$work/all-nodes.yaml"
-refuse '--nodes: Value 1876' --usage plan "$work/all-nodes.yaml" --nodes 1876
+refuse '--nodes: "1876" is too large' -- plan "$work/all-nodes.yaml" --nodes 1876
 refuse '--fit-probability: Value 1' --usage plan "$example" --fit-probability 1
 refuse '--sure: Value 1' --usage plan "$example" --sure 1
 expect 0 '^1 and 2 cannot be told apart: 1 is faster with a probability of 5[0-9]\.[0-9] % \(--sure asks for 95\.0 %\)$' -- plan "$example" --sure 0.95

@@ -48,6 +48,16 @@ TEST_CASE("a grid, the last list fastest, absent ones from the job", "[io]") {
   CHECK(grid.text != grid_of("job: job.yaml\ntokens: 1T\nnodes: [4, 8]\nglobal_batch: [256]\n").text);
 }
 
+TEST_CASE("a grid of a model alone", "[io]") {
+  const io::SweepGrid grid = grid_of("job: llama2-7b\ntokens: 1T\nnodes: [4, 8]\n");
+  REQUIRE(grid.points.size() == 2);
+  CHECK(grid.points[1].sequence == 4096);
+  CHECK(grid.points[1].global_batch == 1024);
+  CHECK(grid_of("job: gpt-neox-20b\ntokens: 1T\nsequence: [2048]\nglobal_batch: [256]\n").points.size() == 1);
+  CHECK(faults_of("job: gpt-neox-20b\ntokens: 1T\n") == 2);
+  CHECK(faults_of("job: lama3-8b\ntokens: 1T\n") == 1);
+}
+
 TEST_CASE("faults of a grid, all at once", "[io]") {
   CHECK(faults_of("job: job.yaml\ntokens: 1T\n") == 0);
   CHECK(faults_of("job: job.yaml\n") == 1);  // no tokens anywhere

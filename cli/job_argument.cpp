@@ -1,0 +1,72 @@
+#include "cli/job_argument.h"
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "cli/context.h"
+#include "cli/options.h"
+
+namespace trnplan::cli {
+
+namespace {
+
+struct JobOption {
+  JobPart part;
+  const char* name;
+  std::string io::JobOptions::*text;
+  const char* help;
+};
+constexpr JobOption kOptions[] = {
+    {JobPart::cluster, "--nodes", &io::JobOptions::nodes, "4, 4..32 (4, 8, 16, 32) or 4,8,12"},
+    {JobPart::cluster, "--instance", &io::JobOptions::instance,
+     "a type that trnplan instances lists, several with commas, or any"},
+    {JobPart::training, "--sequence", &io::JobOptions::sequence, "tokens of a sequence"},
+    {JobPart::training, "--global-batch", &io::JobOptions::global_batch,
+     "sequences of a step: 1024, or a range 512..2048"},
+    {JobPart::training, "--precision", &io::JobOptions::precision,
+     "mixed_precision, autocast, bf16SR, fp32, manual or any"},
+    {JobPart::training, "--release", &io::JobOptions::release,
+     "Neuron SDK release, for example 2.24, for a narrower interval"},
+    {JobPart::tokens, "--tokens", &io::JobOptions::tokens, "of the whole run, for example 15T"},
+    {JobPart::limits, "--objective", &io::JobOptions::objective, "step_time, cost or deadline"},
+    {JobPart::limits, "--deadline", &io::JobOptions::deadline, "of the whole run, for example 30d"},
+    {JobPart::limits, "--budget", &io::JobOptions::budget, "USD of the whole run, for example 2.5M"},
+};
+
+}  // namespace
+
+void add_job_argument(CLI::App& command, JobArgument& argument, const std::vector<JobPart>& parts) {
+  command
+      .add_option("job", argument.job,
+                  "job.yaml, a model that trnplan models lists, an HF config.json or an NxDT YAML")
+      ->required()
+      ->check(not_empty());
+  for (const JobPart part : parts) {
+    for (const JobOption& o : kOptions) {
+      if (o.part == part)
+        command.add_option(o.name, argument.options.*o.text, o.help)
+            ->check(not_empty())
+            ->group("Of the job, or instead of what it says");
+    }
+  }
+}
+
+io::JobReading load_job(const JobArgument& argument, const io::Catalog& catalog) {
+  io::JobReading reading = io::read_job_input(argument.job, argument.options, catalog).reading;
+  remarks(reading.notes);
+  return reading;
+}
+
+JobWords words_of(const JobArgument& argument) {
+  JobWords words;
+  std::error_code error;
+  const bool here = std::filesystem::exists(argument.job, error);
+  words.job = here ? std::filesystem::absolute(argument.job).string() : argument.job;
+  for (const JobOption& o : kOptions) {
+    const std::string& text = argument.options.*o.text;
+    if (!text.empty()) words.options.insert(words.options.end(), {o.name, text});
+  }
+  return words;
+}
+
+}  // namespace trnplan::cli

@@ -1,0 +1,1 @@
+plan lama3-8b --nodes 4

@@ -1,0 +1,1 @@
+plan llama3-8b --nodes 4 --top 1
