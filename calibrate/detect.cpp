@@ -1,53 +1,55 @@
 #include "calibrate/detect.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
 
-#include "calibrate/compiler_lines.h"
 #include "calibrate/event_file.h"
 #include "calibrate/hf_metrics.h"
 #include "calibrate/json_reader.h"
 #include "calibrate/kineto.h"
-#include "calibrate/log_lines.h"
+#include "calibrate/line_splitter.h"
+#include "calibrate/log_reader.h"
 #include "calibrate/measured_runs.h"
-#include "calibrate/megatron_lines.h"
 #include "calibrate/nccom_json.h"
 #include "calibrate/neuron_monitor.h"
 #include "calibrate/neuron_profile.h"
-#include "calibrate/nxd_lines.h"
 #include "calibrate/profile_tables.h"
-#include "calibrate/progress_bars.h"
 #include "calibrate/results_json.h"
 
 namespace trnplan::calibrate {
 
 namespace {
 
-constexpr std::string_view kMonitorKey = "\"neuron_runtime_data\"";
 constexpr std::string_view kBlanks = " \t\r\n";
 constexpr std::size_t kBinaryProbe = 4096;
+constexpr std::size_t kHead = 1 << 20;     ///< bytes that tell what a file is
+constexpr std::size_t kReport = 16 << 20;  ///< bytes of one report of neuron-monitor
+constexpr std::size_t kTable = 64 << 20;   ///< bytes of a table that is read whole
 
 enum class Json { none, nccom, monitor, summary, device, kineto, results, trainer, system };
 
 /// By the keys at the top, and one level below.
 class JsonKind {
  public:
-  static Json of(std::string_view text) {
-    JsonKind kind(text);
-    if (kind.json_.peek() == JsonReader::Kind::array) {
-      kind.json_.array([&] { kind.read_element(); });
+  static Json of(JsonReader& json) {
+    JsonKind kind(json);
+    if (json.peek() == JsonReader::Kind::array) {
+      json.array([&] { kind.read_element(); });
     } else {
-      kind.json_.object([&](std::string_view key) { kind.read_entry(key); });
+      json.object([&](std::string_view key) { kind.read_entry(key); });
     }
     return kind.found_;
   }
 
  private:
-  explicit JsonKind(std::string_view text) : json_(text) {}
+  explicit JsonKind(JsonReader& json) : json_(json) {}
 
   void note(Json kind) {
     if (found_ == Json::none) found_ = kind;
+    json_.stop();
   }
 
   void read_element() {
@@ -82,25 +84,83 @@ class JsonKind {
     }
   }
 
-  JsonReader json_;
+  JsonReader& json_;
   Json found_ = Json::none;
+};
+
+/// Text of which a report, and what is read ahead, is held.
+class ReportWindow {
+ public:
+  explicit ReportWindow(ByteStream& bytes) : bytes_(bytes) {}
+
+  bool over() { return at_ == text_.size() && !more(); }
+  bool opens() { return !over() && text_[at_] == '{'; }
+
+  /// Reads the report that opens here, and goes behind it; false, and nowhere, when it is damaged.
+  bool read(NeuronMonitor& monitor, Samples& out) {
+    while (text_.size() - at_ < kReport) {
+      JsonReader probe(rest());
+      probe.skip();
+      if (!probe.failed() || probe.offset() < rest().size() || !more()) break;
+    }
+    JsonReader json(text_, at_, line_);
+    monitor.read(json, out);
+    if (json.failed()) return false;
+    go(json.offset() - at_);
+    return true;
+  }
+
+  void skip_blanks() {
+    while (!over() && kBlanks.find(text_[at_]) != std::string_view::npos) go(1);
+  }
+
+  void skip_line() {
+    while (!over()) {
+      const std::size_t end = rest().find('\n');
+      if (end != std::string_view::npos) return go(end + 1);
+      go(rest().size());
+    }
+  }
+
+ private:
+  std::string_view rest() const { return std::string_view(text_).substr(at_); }
+
+  void go(std::size_t count) {
+    const std::string_view passed = rest().substr(0, count);
+    line_ += static_cast<int>(std::count(passed.begin(), passed.end(), '\n'));
+    at_ += count;
+  }
+
+  /// As many bytes again as are held, so that a long report is not looked at too often.
+  bool more() {
+    text_.erase(0, std::exchange(at_, 0));
+    return append_from(bytes_, text_, std::max(kChunk, text_.size()));
+  }
+
+  ByteStream& bytes_;
+  std::string text_;
+  std::size_t at_ = 0;
+  int line_ = 1;
 };
 
 class Detector {
  public:
-  Detector(std::string_view text, const std::string& name, const NccomCommand& fallback)
-      : text_(text), name_(name), fallback_(fallback) {}
+  Detector(HeadedStream& bytes, const std::string& name, const NccomCommand& fallback, StepSink* sink)
+      : bytes_(bytes), head_(bytes.head()), name_(name), fallback_(fallback), sink_(sink) {
+    samples_.sink = sink;
+  }
 
   Detected detect() {
-    refuse_unread();
-    if (is_event_file(text_)) {
-      read_event_file(text_, name_, samples_);
-      found("TensorBoard event file", 1);
+    refuse_unread(head_, name_);
+    refuse_own_table(head_, name_);
+    if (is_event_file(head_)) {
+      read_events();
     } else if (!read_table() && !read_json()) {
       read_log();
     }
     if (result_.kinds.empty()) refuse_unknown();
-    return finish();
+    take_samples(std::move(samples_), result_);
+    return std::move(result_);
   }
 
  private:
@@ -108,23 +168,8 @@ class Detector {
     throw InputError({{name_, 0, 0}, "", std::move(problem), std::move(fix)});
   }
 
-  void refuse_unread() const {
-    if (text_.find_first_not_of(kBlanks) == std::string_view::npos) {
-      refuse("the file is empty", "give a log, or output of a Neuron tool");
-    }
-    if (text_.starts_with("\x1f\x8b")) refuse("packed with gzip", "unpack it first: gunzip FILE");
-    if (text_.starts_with("PAR1")) {
-      refuse("a Parquet file, which is not read",
-             "write it as CSV: duckdb -c \"COPY (SELECT * FROM 'CcOp.parquet') TO 'CcOp.csv' (HEADER)\"");
-    }
-    if (text_.find("# time inside a compiled graph") != std::string_view::npos) {
-      refuse("a table of trnplan collective --in-graph: its times lack launch and barrier",
-             "make it without --in-graph");
-    }
-  }
-
   [[noreturn]] void refuse_unknown() const {
-    if (text_.substr(0, kBinaryProbe).find('\0') != std::string_view::npos) {
+    if (head_.substr(0, kBinaryProbe).find('\0') != std::string_view::npos) {
       refuse("a binary file of no known kind",
              "give what the tools print as text, JSON or CSV (neuron-profile view --output-format "
              "summary-json)");
@@ -139,22 +184,50 @@ class Detector {
     if (pieces > 0) result_.kinds.push_back({std::move(kind), pieces});
   }
 
+  template <class Each>
+  void each_chunk(Each&& each) {
+    std::string chunk;
+    while (append_from(bytes_, chunk)) {
+      each(std::string_view(chunk));
+      chunk.clear();
+    }
+  }
+
+  void read_events() {
+    EventFile events(name_);
+    each_chunk([&](std::string_view chunk) { events.feed(chunk); });
+    events.finish(samples_);
+    found("TensorBoard event file", 1);
+  }
+
+  /// A table of measurements, whose faults are told all at once.
+  std::string whole_table() {
+    std::string text;
+    while (append_from(bytes_, text)) {
+      if (text.size() > kTable) {
+        refuse(fmt::format("a table of measurements larger than {} MiB", kTable >> 20),
+               "split it by rows, each part with the heading, and give them all");
+      }
+    }
+    return text;
+  }
+
   bool read_table() {
-    std::string_view heading = text_.substr(0, text_.find_first_of("\r\n"));
+    std::string_view heading = head_.substr(0, head_.find_first_of("\r\n"));
     if (heading.starts_with("\xEF\xBB\xBF")) heading.remove_prefix(3);
     const auto has = [&](std::string_view column) { return heading.find(column) != std::string_view::npos; };
     if (!has(",")) return false;
     if (has("measured_us")) {
-      result_.points = parse_measured_collectives(text_, name_);
+      result_.points = parse_measured_collectives(whole_table(), name_);
       found("published point", result_.points.size());
     } else if (has("device_us") && has("kernel")) {
-      result_.kernels = parse_measured_kernels(text_, name_);
+      result_.kernels = parse_measured_kernels(whole_table(), name_);
       found("published kernel", result_.kernels.rows);
     } else if (has("step_s") && has("hardware") && has("kind")) {
-      result_.runs = parse_measured_runs(std::string(text_), name_);
+      result_.runs = parse_measured_runs(whole_table(), name_);
       found("published run", result_.runs.size());
-    } else if (const ProfileTable table = profile_table_of(text_); table != ProfileTable::none) {
-      read_profile_table(text_, name_, samples_);
+    } else if (const ProfileTable table = profile_table_of(head_); table != ProfileTable::none) {
+      read_profile_table(bytes_, name_, samples_);
       found(table == ProfileTable::collectives ? "CcOp table" : "Instruction table", 1);
     } else {
       return false;
@@ -163,12 +236,12 @@ class Detector {
   }
 
   bool read_json() {
-    const std::size_t start = text_.find_first_not_of(kBlanks);
-    if (text_[start] != '{' && text_[start] != '[') return false;
-    const Json kind = JsonKind::of(text_);
+    const std::size_t start = head_.find_first_not_of(kBlanks);
+    if (start == std::string_view::npos || (head_[start] != '{' && head_[start] != '[')) return false;
+    const Json kind = json_kind();
     if (kind == Json::none) return false;
-    if (kind == Json::monitor) return read_monitor(start);
-    JsonReader json(text_);
+    if (kind == Json::monitor) return read_monitor();
+    JsonReader json(bytes_);
     switch (kind) {
       case Json::nccom:
         result_.tables.push_back(read_nccom_report(json, fallback_, name_));
@@ -210,6 +283,17 @@ class Detector {
     return true;
   }
 
+  /// What is told by keys behind the head is only found where the bytes can be read twice.
+  Json json_kind() {
+    JsonReader head(head_);
+    const Json kind = JsonKind::of(head);
+    if (kind != Json::none || head_.size() < kHead || !bytes_.twice()) return kind;
+    JsonReader all(bytes_);
+    const Json found = JsonKind::of(all);
+    bytes_.rewind();
+    return found;
+  }
+
   void read_summaries(JsonReader& json) {
     bool bare = false;
     json.object([&](std::string_view key) {
@@ -219,7 +303,8 @@ class Detector {
       }
     });
     if (bare) {
-      JsonReader again(text_);
+      if (!bytes_.rewind()) refuse("a profile summary this long cannot be read from a pipe", "give the file");
+      JsonReader again(bytes_);
       read_profile_summary(again, "", name_, samples_);
     }
     found("profile summary", 1);
@@ -241,23 +326,15 @@ class Detector {
   }
 
   /// Reports one after the other; behind a damaged one the next line that opens one is taken.
-  bool read_monitor(std::size_t start) {
+  bool read_monitor() {
     NeuronMonitor monitor(name_);
-    int line = 1 + static_cast<int>(
-                       std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(start), '\n'));
-    while (start < text_.size()) {
-      std::size_t next = start;
-      if (text_[start] == '{') {
-        JsonReader json(text_, start, line);
-        monitor.read(json, samples_);
-        if (!json.failed()) next = json.offset();
+    ReportWindow window(bytes_);
+    for (window.skip_blanks(); !window.over();) {
+      if (window.opens() && window.read(monitor, samples_)) {
+        window.skip_blanks();
+      } else {
+        window.skip_line();
       }
-      // To the next line, or the next report in this one.
-      const std::size_t end = next > start ? text_.find_first_not_of(kBlanks, next) : text_.find('\n', start);
-      next = end == std::string_view::npos ? text_.size() : next > start ? end : end + 1;
-      line += static_cast<int>(std::count(text_.begin() + static_cast<std::ptrdiff_t>(start),
-                                          text_.begin() + static_cast<std::ptrdiff_t>(next), '\n'));
-      start = next;
     }
     found("neuron-monitor report", static_cast<std::size_t>(monitor.reports()));
     monitor.finish(samples_);
@@ -265,85 +342,74 @@ class Detector {
   }
 
   void read_log() {
-    ProgressBars bars(name_);
-    NxdLines nxd(name_);
-    MegatronLines megatron(name_);
-    HfMetrics trainer(name_);
-    CompilerLines compiler(name_);
-    NeuronMonitor monitor(name_);
-    std::size_t bar_lines = 0, nxd_lines = 0, megatron_lines = 0, trainer_lines = 0, compiler_lines = 0;
-    for (LogLines lines(text_); lines.next();) {
-      const LogLine& line = lines.line();
-      if (trimmed(line.text).starts_with('{')) {
-        if (line.text.find(kMonitorKey) == std::string_view::npos) continue;
-        JsonReader json(line.text, line.text.find('{'), line.number);
-        monitor.read(json, samples_);
-        continue;
-      }
-      trainer_lines += trainer.read(line, samples_);
-      if (bars.read(line, samples_)) {
-        ++bar_lines;
-      } else if (nxd.read(line, samples_)) {
-        ++nxd_lines;
-      } else if (megatron.read(line, samples_)) {
-        ++megatron_lines;
-      } else {
-        compiler_lines += compiler.read(line, samples_);
-      }
-    }
-    bars.finish(samples_);
-    nxd.finish(samples_);
-    megatron.finish(samples_);
-    trainer.finish(samples_);
-    compiler.finish(samples_);
-    const auto reports = static_cast<std::size_t>(monitor.reports());
-    monitor.finish(samples_);
-    found("progress-bar line", bar_lines);
-    found("NxD line", nxd_lines);
-    found("Megatron iteration", megatron_lines);
-    found("Trainer metrics line", trainer_lines);
-    found("compiler line", compiler_lines);
-    found("neuron-monitor report", reports);
-    read_tables();
+    LogReader reader(name_, fallback_);
+    LineSplitter lines;
+    const auto read = [&](const RawLine& line) { reader.read(line, sink_); };
+    each_chunk([&](std::string_view chunk) { lines.feed(chunk, read); });
+    lines.finish(read);
+    if (reader.blank()) refuse("the file is empty", "give a log, or output of a Neuron tool");
+    result_ = reader.finish();
+    if (result_.kinds.empty()) refuse_unknown();
   }
 
-  void read_tables() {
-    if (text_.find("size(B)") == std::string_view::npos) return;
-    try {
-      result_.tables = parse_nccom_test(text_, name_, fallback_);
-    } catch (const InputError& e) {
-      // Words without a table, or too many tables: the rest of the log still counts.
-      if (result_.kinds.empty()) throw;
-      for (const Diagnostic& fault : e.faults()) {
-        samples_.warnings.add(fault.at, fault.key, fault.problem, fault.fix);
-      }
-    }
-    found("nccom-test table", result_.tables.size());
-  }
-
-  Detected finish() {
-    result_.steps = std::move(samples_.steps);
-    result_.memory = std::move(samples_.memory);
-    result_.collectives = std::move(samples_.collectives);
-    result_.devices = std::move(samples_.devices);
-    result_.skipped = samples_.warnings.take();
-    const auto by_line = [](const auto& a, const auto& b) { return a.at.line < b.at.line; };
-    std::stable_sort(result_.steps.begin(), result_.steps.end(), by_line);
-    std::stable_sort(result_.skipped.begin(), result_.skipped.end(), by_line);
-    return std::move(result_);
-  }
-
-  std::string_view text_;
+  HeadedStream& bytes_;
+  std::string_view head_;
   const std::string& name_;
   const NccomCommand& fallback_;
+  StepSink* sink_;
   Samples samples_;
   Detected result_;
 };
 
+std::string head_of(ByteStream& bytes) {
+  std::string head;
+  while (head.size() < kHead && append_from(bytes, head, kHead - head.size())) {
+  }
+  return head;
+}
+
 }  // namespace
 
+void refuse_unread(std::string_view head, const std::string& name) {
+  const auto refuse = [&](const char* problem, const char* fix) {
+    throw InputError({{name, 0, 0}, "", problem, fix});
+  };
+  if (head.empty()) refuse("the file is empty", "give a log, or output of a Neuron tool");
+  if (head.starts_with("\x1f\x8b")) refuse("packed with gzip", "unpack it first: gunzip FILE");
+  if (head.starts_with("PAR1")) {
+    refuse("a Parquet file, which is not read",
+           "write it as CSV: duckdb -c \"COPY (SELECT * FROM 'CcOp.parquet') TO 'CcOp.csv' (HEADER)\"");
+  }
+}
+
+void refuse_own_table(std::string_view text, const std::string& name) {
+  if (text.find("# time inside a compiled graph") == std::string_view::npos) return;
+  throw InputError({{name, 0, 0},
+                    "",
+                    "a table of trnplan collective --in-graph: its times lack launch and barrier",
+                    "make it without --in-graph"});
+}
+
+void take_samples(Samples&& samples, Detected& result) {
+  const auto join = [](auto& all, auto&& more) { all.insert(all.end(), more.begin(), more.end()); };
+  join(result.steps, samples.steps);
+  join(result.memory, samples.memory);
+  join(result.collectives, samples.collectives);
+  join(result.devices, samples.devices);
+  join(result.skipped, samples.warnings.take());
+  const auto by_line = [](const auto& a, const auto& b) { return a.at.line < b.at.line; };
+  std::stable_sort(result.steps.begin(), result.steps.end(), by_line);
+  std::stable_sort(result.skipped.begin(), result.skipped.end(), by_line);
+}
+
+Detected detect(ByteStream& bytes, const std::string& name, const NccomCommand& fallback, StepSink* sink) {
+  HeadedStream headed(head_of(bytes), bytes);
+  return Detector(headed, name, fallback, sink).detect();
+}
+
 Detected detect(std::string_view text, const std::string& name, const NccomCommand& fallback) {
-  return Detector(text, name, fallback).detect();
+  TextStream stream(text);
+  return detect(stream, name, fallback);
 }
 
 }  // namespace trnplan::calibrate

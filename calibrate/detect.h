@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "calibrate/byte_stream.h"
 #include "calibrate/kernel_points.h"
 #include "calibrate/measured_collectives.h"
 #include "calibrate/nccom_test.h"
@@ -38,12 +39,23 @@ struct Detected {
                                            ///< some are only counted
 };
 
-/// Everything `text` holds. `name` stands in messages; `fallback` says what nccom-test's tables without a
-/// command are of. Damaged files give what is sound, and warnings. Time and memory are linear in the text,
-/// whose size the caller limits. Throws InputError when nothing in it is known (also when it is empty,
-/// packed, or of a known binary format that is not read), when there are more nccom-test tables or rows than
-/// parse_nccom_test takes, and with all bad rows of a CSV of measured collectives, runs or
-/// kernels.
+/// Everything the bytes hold. `name` stands in messages; `fallback` says what nccom-test's tables without a
+/// command are of; `sink` is told of the steps as they are read. Damaged files give what is sound, and
+/// warnings. Time is linear in the bytes; memory is that of what was found (at most a million steps of each
+/// format), except that tables of measured collectives, runs and kernels are read whole. Throws InputError
+/// when nothing in it is known (also when it is empty, packed, or of a known binary format that is not read),
+/// when there are more nccom-test tables or rows than parse_nccom_test takes, and with all bad rows of a CSV
+/// of measured collectives, runs or kernels.
+Detected detect(ByteStream& bytes, const std::string& name, const NccomCommand& fallback = {},
+                StepSink* sink = nullptr);
 Detected detect(std::string_view text, const std::string& name, const NccomCommand& fallback = {});
+
+/// Throws InputError where a file that starts so is packed, or of a known binary format that is not read.
+void refuse_unread(std::string_view head, const std::string& name);
+/// Throws InputError where the text is of a table that trnplan made for a compiled graph, which looks like
+/// nccom-test's.
+void refuse_own_table(std::string_view text, const std::string& name);
+/// Puts what was read into `result`, in the order of lines.
+void take_samples(Samples&& samples, Detected& result);
 
 }  // namespace trnplan::calibrate

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "calibrate/log_lines.h"
@@ -17,10 +18,23 @@ constexpr std::size_t kToken = 400;  ///< no number is longer
 
 }  // namespace
 
+/// The next chunk of a stream in place of the one that is read; false at the end.
+bool JsonReader::more() {
+  if (stream_ == nullptr) return false;
+  line();
+  line_start_ -= static_cast<std::int64_t>(at_);
+  dropped_ += at_;
+  at_ = counted_ = 0;
+  buffer_.clear();
+  const bool any = append_from(*stream_, buffer_);
+  text_ = buffer_;
+  return any;
+}
+
 JsonReader::Kind JsonReader::peek() {
   if (failed_) return Kind::none;
   skip_blanks();
-  if (at_ == text_.size()) return Kind::none;
+  if (at_end()) return Kind::none;
   switch (text_[at_]) {
     case '{':
       return Kind::object;
@@ -43,7 +57,7 @@ JsonReader::Kind JsonReader::peek() {
 bool JsonReader::open(char bracket) {
   if (failed_) return false;
   skip_blanks();
-  if (at_ == text_.size() || text_[at_] != bracket) {
+  if (at_end() || text_[at_] != bracket) {
     skip();
     return false;
   }
@@ -58,7 +72,7 @@ bool JsonReader::open(char bracket) {
 
 bool JsonReader::close(char bracket) {
   skip_blanks();
-  if (at_ == text_.size()) {
+  if (at_end()) {
     fail("the text ends within the JSON");
     return true;
   }
@@ -81,8 +95,7 @@ bool JsonReader::close(char bracket) {
 
 bool JsonReader::next_element() {
   if (failed_ || close(']')) return false;
-  if (peek() == Kind::none)
-    fail(at_ == text_.size() ? "the text ends within the JSON" : "a value is missing");
+  if (peek() == Kind::none) fail(at_end() ? "the text ends within the JSON" : "a value is missing");
   return !failed_;
 }
 
@@ -90,55 +103,59 @@ bool JsonReader::next_entry(std::string& key) {
   if (failed_ || close('}')) return false;
   if (!read_text(key, kKey)) return false;
   skip_blanks();
-  if (at_ == text_.size() || text_[at_] != ':') {
-    fail(at_ == text_.size() ? "the text ends within the JSON" : "no colon after a key");
+  if (at_end() || text_[at_] != ':') {
+    fail(at_end() ? "the text ends within the JSON" : "no colon after a key");
     return false;
   }
   ++at_;
-  if (peek() == Kind::none)
-    fail(at_ == text_.size() ? "the text ends within the JSON" : "a value is missing");
+  if (peek() == Kind::none) fail(at_end() ? "the text ends within the JSON" : "a value is missing");
   return !failed_;
 }
 
 void JsonReader::skip_blanks() {
-  while (at_ < text_.size() &&
-         (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\r' || text_[at_] == '\t')) {
+  while (!at_end() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\r' || text_[at_] == '\t')) {
     ++at_;
   }
 }
 
 bool JsonReader::read_text(std::string& out, std::size_t limit) {
   out.clear();
-  if (at_ == text_.size() || text_[at_] != '"') {
-    fail(at_ == text_.size() ? "the text ends within the JSON" : "a key is not in double quotes");
+  if (at_end() || text_[at_] != '"') {
+    fail(at_end() ? "the text ends within the JSON" : "a key is not in double quotes");
     return false;
   }
-  for (std::size_t i = at_ + 1; i < text_.size(); ++i) {
-    char c = text_[i];
-    if (c == '"') {
-      at_ = i + 1;
-      return true;
-    }
-    if (c == '\\' && i + 1 < text_.size()) {
-      c = text_[++i];
+  ++at_;
+  while (!at_end()) {
+    char c = text_[at_++];
+    if (c == '"') return true;
+    if (c == '\\' && !at_end()) {
+      c = text_[at_++];
       if (c == 'u' && out.size() < limit) out += '\\';
       if (c == 'n') c = '\n';
       if (c == 't') c = '\t';
     }
     if (out.size() < limit) out += c;
   }
-  at_ = text_.size();
   fail("the text ends within the JSON");
   return false;
 }
 
 std::string_view JsonReader::token() {
+  constexpr std::string_view kEnds = ",:[]{}\" \t\r\n";
   const std::size_t start = at_;
-  while (at_ < text_.size() &&
-         std::string_view(",:[]{}\" \t\r\n").find(text_[at_]) == std::string_view::npos) {
-    ++at_;
+  const auto scan = [&] {
+    while (at_ < text_.size() && kEnds.find(text_[at_]) == std::string_view::npos) ++at_;
+  };
+  scan();
+  if (at_ < text_.size() || stream_ == nullptr) return text_.substr(start, at_ - start);
+  // Over the end of a chunk; of a long one the start is enough to be no number.
+  token_ = text_.substr(start);
+  while (more()) {
+    scan();
+    if (token_.size() <= kToken) token_ += text_.substr(0, at_);
+    if (at_ < text_.size()) break;
   }
-  return text_.substr(start, at_ - start);
+  return token_;
 }
 
 std::optional<double> JsonReader::number() {
@@ -201,7 +218,7 @@ void JsonReader::skip() {
         break;
       case Kind::none:
         if (failed_) return;
-        if (at_ == text_.size()) return fail("the text ends within the JSON");
+        if (at_end()) return fail("the text ends within the JSON");
         if (depth == 0) return fail("a value is missing");
         if (text_[at_] == '}' || text_[at_] == ']') --depth;
         ++at_;
@@ -213,15 +230,15 @@ void JsonReader::skip() {
 int JsonReader::line() {
   for (; counted_ < at_; ++counted_) {
     if (text_[counted_] != '\n') continue;
-    ++line_;
-    line_start_ = counted_ + 1;
+    if (line_ < std::numeric_limits<int>::max()) ++line_;
+    line_start_ = static_cast<std::int64_t>(counted_) + 1;
   }
   return line_;
 }
 
 int JsonReader::column() {
   line();
-  return static_cast<int>(at_ - line_start_) + 1;
+  return static_cast<int>(static_cast<std::int64_t>(at_) - line_start_) + 1;
 }
 
 void JsonReader::fail(std::string problem) {

@@ -1,7 +1,7 @@
 // Reads JSON piece by piece, without a tree: logs of tools are long, and often cut.
 //
 // It is lenient with what it skips and never looks back, so what stands before a fault is read. Reading costs
-// time linear in the text; memory is one key or text at a time.
+// time linear in the text; memory is one key or text at a time, and of a stream one chunk.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "calibrate/byte_stream.h"
 
 namespace trnplan::calibrate {
 
@@ -28,7 +30,15 @@ class JsonReader {
 
   /// Starts at the byte `offset` of `text`, in its line `line`.
   explicit JsonReader(std::string_view text, std::size_t offset = 0, int line = 1)
-      : text_(text), at_(offset), line_(line), counted_(offset), line_start_(offset) {}
+      : text_(text),
+        at_(offset),
+        line_(line),
+        counted_(offset),
+        line_start_(static_cast<std::int64_t>(offset)) {}
+  /// Reads from a stream, from where it stands.
+  explicit JsonReader(ByteStream& stream) : stream_(&stream) {}
+  JsonReader(const JsonReader&) = delete;
+  JsonReader& operator=(const JsonReader&) = delete;
 
   /// What comes next; none at the end and after a fault.
   Kind peek();
@@ -39,9 +49,9 @@ class JsonReader {
     if (!open('{')) return;
     std::string key;
     while (next_entry(key)) {
-      const std::size_t value = at_;
+      const std::size_t value = offset();
       each(std::string_view(key));
-      if (!failed_ && at_ == value) skip();
+      if (!failed_ && offset() == value) skip();
     }
   }
 
@@ -50,9 +60,9 @@ class JsonReader {
   void array(Each each) {
     if (!open('[')) return;
     while (next_element()) {
-      const std::size_t value = at_;
+      const std::size_t value = offset();
       each();
-      if (!failed_ && at_ == value) skip();
+      if (!failed_ && offset() == value) skip();
     }
   }
 
@@ -64,21 +74,26 @@ class JsonReader {
   /// values.
   std::string text(std::size_t limit = 4096);
   /// The number or word that comes next, as it stands there, cut at `limit`; "" for other values, which are
-  /// skipped.
+  /// skipped. Valid until the next call.
   std::string_view scalar(std::size_t limit);
-  /// The word that comes next: true, false, null, NaN; "" for other values, which are skipped.
+  /// The word that comes next: true, false, null, NaN; "" for other values, which are skipped. Valid until
+  /// the next call.
   std::string_view word();
   void skip();
 
   bool failed() const { return failed_; }
   const std::string& problem() const { return problem_; }
-  std::size_t offset() const { return at_; }
+  /// Reads nothing more, as after a fault.
+  void stop() { fail("stopped"); }
+  std::size_t offset() const { return dropped_ + at_; }
   /// Of the place reached. Cost: the bytes since the last call.
   int line();
   /// Of the place reached, in bytes from 1. Cost as line().
   int column();
 
  private:
+  bool at_end() { return at_ == text_.size() && !more(); }
+  bool more();
   bool open(char bracket);
   bool next_entry(std::string& key);
   bool next_element();
@@ -88,11 +103,14 @@ class JsonReader {
   std::string_view token();
   void fail(std::string problem);
 
-  std::string_view text_;
-  std::size_t at_;
-  int line_;
-  std::size_t counted_;     ///< line ends before are counted
-  std::size_t line_start_;  ///< of the last line counted
+  ByteStream* stream_ = nullptr;
+  std::string buffer_, token_;  ///< of a stream: the chunk, and a token over two of them
+  std::size_t dropped_ = 0;     ///< bytes of the stream before the chunk
+  std::string_view text_;       ///< all, or the chunk
+  std::size_t at_ = 0;
+  int line_ = 1;
+  std::size_t counted_ = 0;      ///< line ends before are counted
+  std::int64_t line_start_ = 0;  ///< of the last line counted; below 0 in an earlier chunk
   int depth_ = 0;
   bool first_ = false;  ///< within a bracket just opened
   bool failed_ = false;

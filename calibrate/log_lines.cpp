@@ -76,22 +76,26 @@ std::vector<Word> words_of(std::string_view line, std::size_t most) {
   return words;
 }
 
+LogLine log_line(std::string_view raw, int number, bool cut, std::string& clean) {
+  LogLine line{raw, {}, number, cut};
+  if (raw.find('\x1b') != std::string_view::npos) {
+    copy_without_escapes(raw, clean);
+    line.text = clean;
+  }
+  split_label(line);
+  if (line.text.size() > kLongLine && !trimmed(line.text).starts_with('{')) {
+    line.text = line.text.substr(0, kLongLine);
+  }
+  return line;
+}
+
 bool LogLines::next() {
   if (rest_.empty()) return false;
   const std::size_t end = std::min(rest_.find_first_of("\r\n"), rest_.size());
-  line_.text = rest_.substr(0, end);
-  line_.cut = end == rest_.size();
+  const std::string_view raw = rest_.substr(0, end);
+  const bool cut = end == rest_.size();
   rest_.remove_prefix(std::min(rest_.size(), end + (rest_.substr(end, 2) == "\r\n" ? 2 : 1)));
-  ++line_.number;
-  if (line_.text.find('\x1b') != std::string_view::npos) {
-    copy_without_escapes(line_.text, clean_);
-    line_.text = clean_;
-  }
-  line_.rank = {};
-  split_label(line_);
-  if (line_.text.size() > kLongLine && !trimmed(line_.text).starts_with('{')) {
-    line_.text = line_.text.substr(0, kLongLine);
-  }
+  line_ = log_line(raw, line_.number + 1, cut, clean_);
   return true;
 }
 

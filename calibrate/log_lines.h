@@ -18,8 +18,12 @@ struct LogLine {
   bool cut = false;       ///< the text ends within it
 };
 
-/// Reads a text line by line in time and memory linear in it. Of a line longer than 64 KiB only the start is
-/// given, except that a line starting with '{' is given whole: it may be a report in JSON.
+/// The line of a log; `clean` holds its text where it had colours, and `text` points into it or into `raw`.
+/// Of a line longer than 64 KiB only the start is given, except that one starting with '{' is given as it is:
+/// it may be a report in JSON.
+LogLine log_line(std::string_view raw, int number, bool cut, std::string& clean);
+
+/// Reads a text line by line in time and memory linear in it.
 class LogLines {
  public:
   explicit LogLines(std::string_view text) : rest_(text) {}

@@ -18,8 +18,11 @@ bool MegatronLines::read(const LogLine& line, Samples& out) {
   Scan scan(line.text);
   if (!scan.past("iteration ")) return false;
   const auto step = scan.whole();
-  if (!step || !scan.take("/") || !scan.whole() || !scan.take("|")) return false;
+  if (!step || !scan.take("/")) return false;
+  const auto total = scan.whole();
+  if (!total || !scan.take("|")) return false;
   StepRecord record;
+  record.total = *total;
   record.rank = line.rank;
   record.step = *step;
   record.line = line.number;
@@ -42,6 +45,8 @@ bool MegatronLines::read(const LogLine& line, Samples& out) {
       record.batch = value;
     } else if (key == "throughput") {
       rate = value;
+    } else if (key == "lm loss") {
+      record.loss = value.value_or(std::nan(""));
     } else if (key == "samples per second") {
       samples_rate = value;
     }

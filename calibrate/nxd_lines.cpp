@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace trnplan::calibrate {
 
 namespace {
@@ -43,6 +45,8 @@ bool NxdLines::read_step(const LogLine& line, Samples& out) {
                        "give whole lines");
       return true;
     }
+    Scan loss = rest;
+    if (loss.past("loss ")) record.loss = loss.number().value_or(std::nan(""));
     if (rest.past("throughput ")) record.sequences_per_second = rest.number();
     steps_.add(record, out);
     return true;
@@ -60,6 +64,8 @@ bool NxdLines::read_log(const LogLine& line, Samples& out) {
   const auto step = scan.whole();
   if (!step || !scan.take(")") || !scan.past("step_loss")) return false;
   StepRecord record;
+  Scan loss = scan;
+  if (loss.take(":")) record.loss = loss.number().value_or(std::nan(""));
   record.rank = line.rank;
   record.step = *step;  // counts through all epochs, as the clock does
   record.clock = clock;

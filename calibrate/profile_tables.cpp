@@ -16,19 +16,27 @@ namespace trnplan::calibrate {
 namespace {
 
 constexpr std::size_t kColumns = 256;
-constexpr std::size_t kQuoted = 65536;  ///< bytes of a field; a quote open for longer is a stray one
+constexpr std::size_t kQuoted = 65536;       ///< bytes of a field; a quote open for longer is a stray one
+constexpr std::size_t kAhead = 1024 * 1024;  ///< bytes of a row that are seen at once
 constexpr std::size_t kEngines = 64;
 constexpr double kNano = 1e-9;
 
-/// One row after the other, as views into the text. Doubled quotes stay doubled: no column read here has any.
+/// One row after the other, as views into the text, valid until the next row. Doubled quotes stay doubled: no
+/// column read here has any.
 class Rows {
  public:
   explicit Rows(std::string_view text) : rest_(text) {}
+  explicit Rows(ByteStream& stream) : stream_(&stream) {}
 
   bool next() {
     fields.clear();
-    while (rest_.starts_with('\n') || rest_.starts_with('\r')) skip_line_end();
+    look_ahead();
+    while (rest_.starts_with('\n') || rest_.starts_with('\r')) {
+      skip_line_end();
+      if (rest_.empty()) look_ahead();
+    }
     if (rest_.empty()) return false;
+    look_ahead();
     line = next_line_;
     sound = true;
     for (;;) {
@@ -74,9 +82,24 @@ class Rows {
   void skip_line_end() {
     const bool both = rest_.starts_with("\r\n");
     rest_.remove_prefix(both ? 2 : 1);
-    ++next_line_;
+    if (next_line_ < std::numeric_limits<int>::max() / 2) ++next_line_;
   }
 
+  /// Holds the bytes of any row that is not hostile.
+  void look_ahead() {
+    if (stream_ == nullptr || rest_.size() >= kAhead) return;
+    std::string text(rest_);
+    while (text.size() < 2 * kAhead) {
+      if (append_from(*stream_, text)) continue;
+      stream_ = nullptr;
+      break;
+    }
+    buffer_ = std::move(text);
+    rest_ = buffer_;
+  }
+
+  ByteStream* stream_ = nullptr;
+  std::string buffer_;
   std::string_view rest_;
   int next_line_ = 1;
 };
@@ -84,7 +107,7 @@ class Rows {
 /// Where the columns stand.
 class Heading {
  public:
-  explicit Heading(const std::vector<std::string_view>& names) : names_(names) {}
+  explicit Heading(const std::vector<std::string_view>& names) : names_(names.begin(), names.end()) {}
   bool has(std::string_view name) const { return index(name) < names_.size(); }
   std::string_view of(const Rows& row, std::string_view name) const {
     const std::size_t i = index(name);
@@ -95,7 +118,7 @@ class Heading {
   std::size_t index(std::string_view name) const {
     return static_cast<std::size_t>(std::find(names_.begin(), names_.end(), name) - names_.begin());
   }
-  std::vector<std::string_view> names_;
+  std::vector<std::string> names_;
 };
 
 ProfileTable table_of(const Heading& heading) {
@@ -108,8 +131,8 @@ ProfileTable table_of(const Heading& heading) {
 
 class TableReader {
  public:
-  TableReader(std::string_view text, const std::string& name, Samples& out)
-      : rows_(text), name_(name), out_(out) {}
+  TableReader(ByteStream& table, const std::string& name, Samples& out)
+      : rows_(table), name_(name), out_(out) {}
 
   void read() {
     if (!rows_.next()) return;
@@ -196,8 +219,8 @@ ProfileTable profile_table_of(std::string_view heading) {
   return table_of(Heading(rows.fields));
 }
 
-void read_profile_table(std::string_view text, const std::string& name, Samples& out) {
-  TableReader(text, name, out).read();
+void read_profile_table(ByteStream& table, const std::string& name, Samples& out) {
+  TableReader(table, name, out).read();
 }
 
 }  // namespace trnplan::calibrate

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "calibrate/byte_stream.h"
 #include "calibrate/samples.h"
 
 namespace trnplan::calibrate {
@@ -16,7 +17,8 @@ enum class ProfileTable { none, collectives, instructions };
 ProfileTable profile_table_of(std::string_view heading);
 
 /// Samples of the collectives, or one device sample: the span of all rows and the seconds by engine. Bad rows
-/// become warnings. Row by row: time linear in the text, memory in the rows that are kept.
-void read_profile_table(std::string_view text, const std::string& name, Samples& out);
+/// become warnings. Row by row: time linear in the table, memory in what is told of it. A row above 1 MiB may
+/// be taken for several.
+void read_profile_table(ByteStream& table, const std::string& name, Samples& out);
 
 }  // namespace trnplan::calibrate

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 namespace trnplan::calibrate {
 
@@ -93,8 +95,9 @@ void ProgressBars::read_fields(std::string_view fields, StepRecord& record, cons
       record.consumed = number_of(value);  // with an exponent its last digits are lost
     } else if (key == "throughput") {
       record.sequences_per_second = number_of(value);
-    } else if ((key == "loss" || key == "reduced_train_loss") && !number_of(value) && !loss_lost_) {
-      loss_lost_ = true;
+    } else if (key == "loss" || key == "reduced_train_loss") {
+      record.loss = number_of(value).value_or(std::nan(""));
+      if (!std::isnan(*record.loss) || std::exchange(loss_lost_, true)) continue;
       out.warnings.add(
           {name_, line.number, 1}, key,
           fmt::format("\"{}\" is no number: this run had failed; its steps are read all the same",
@@ -136,6 +139,8 @@ bool ProgressBars::read(const LogLine& line, Samples& out) {
     record.step = bar.step;
     record.clock = clock;
     record.line = line.number;
+    record.total = bar.total;
+    record.since_epoch = true;
     std::string_view fields = bar.fields;
     if (!bar.closed) {
       fields = fields.substr(0, std::min(fields.rfind(','), fields.size()));

@@ -72,6 +72,16 @@ struct DeviceSample {
   std::map<std::string, double> engine_seconds;     ///< busy, by engine
 };
 
+struct StepRecord;
+
+/// Is told of each step that a line states, as the lines are read: by watch, which follows a run.
+class StepSink {
+ public:
+  virtual ~StepSink() = default;
+  /// `format` as StepSample::format; `averages`: the seconds are the mean since the line before.
+  virtual void step(const StepRecord& record, const std::string& format, bool averages) = 0;
+};
+
 /// All that one file gave.
 struct Samples {
   std::vector<StepSample> steps;
@@ -79,6 +89,7 @@ struct Samples {
   std::vector<CollectiveSample> collectives;
   std::vector<DeviceSample> devices;
   Warnings warnings;
+  StepSink* sink = nullptr;
 };
 
 }  // namespace trnplan::calibrate

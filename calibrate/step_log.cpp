@@ -91,6 +91,7 @@ void StepLog::add(const StepRecord& record, Samples& out) {
                      "correct or remove the line");
     return;
   }
+  if (out.sink != nullptr) out.sink->step(record, traits_.format, traits_.averages);
   if (records_ >= kRecords || (ranks_.size() >= kRanks && !ranks_.contains(record.rank))) {
     if (records_++ == kRecords) {
       out.warnings.add({name_, record.line, 1}, "",

@@ -25,6 +25,10 @@ struct StepRecord {
   /// For the batch of logs that do not state it: two counts of one line.
   std::optional<double> global_step, consumed;
   int line = 0;
+  // For who follows the run; the time of a step rests on nothing of it.
+  std::int64_t total = 0;      ///< steps of the epoch, or of the run, as the line states them; 0: it does not
+  bool since_epoch = false;    ///< the clock and the steps start anew with each epoch, else with nothing
+  std::optional<double> loss;  ///< NaN: what stands there is no number
 };
 
 /// Collects records of one format and makes a sample of each run.

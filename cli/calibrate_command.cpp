@@ -21,7 +21,8 @@
 #include "io/document.h"
 #include "io/fit_json.h"
 #include "io/log_json.h"
-#include "io/sha256.h"
+#include "io/log_stream.h"
+#include "launch/process.h"
 #include "units/diagnostic.h"
 
 namespace trnplan::cli {
@@ -35,7 +36,6 @@ constexpr int kMostRanks = 1'000'000;
 constexpr const char* kPrior = "trn1-datasheet";
 constexpr const char* kPriorOfSteps = "trn1";
 constexpr const char* kFabricOfFits = "trn1.32xlarge";  ///< of step_data()
-constexpr std::size_t kLogBytes = 256u << 20;           ///< a day of a chatty job; read as a whole
 
 struct Options {
   Common common;
@@ -69,27 +69,16 @@ void check_options(const Options& o) {
   if (!faults.empty()) throw InputError(std::move(faults));
 }
 
-/// read_text, which takes what is too large for a configuration.
-std::string read_log(const std::string& path) {
-  std::error_code error;
-  const auto bytes = std::filesystem::file_size(path, error);
-  if (!error && bytes > kLogBytes) {
-    throw InputError({{path, 0, 0},
-                      "",
-                      fmt::format("larger than {} MiB", kLogBytes >> 20),
-                      fmt::format("give a part of it: tail -c {}M FILE", kLogBytes >> 20)});
-  }
-  return io::read_text(path, kLogBytes);
-}
-
 /// All files, with the faults of all that are no use.
 std::vector<LogFile> read_files(const std::vector<std::string>& paths, const Options& o) {
   std::vector<LogFile> files;
   std::vector<Diagnostic> faults;
   for (const std::string& path : paths) {
     try {
-      const std::string text = read_log(path);
-      files.push_back({path, io::sha256(text), calibrate::detect(text, path, stated_command(o.points))});
+      io::LogStream stream(path);
+      const std::string name = path == io::kStandardInput ? io::kStandardInputName : path;
+      calibrate::Detected content = calibrate::detect(stream, name, stated_command(o.points));
+      files.push_back({name, stream.sha256(), std::move(content)});
     } catch (const InputError& e) {
       faults.insert(faults.end(), e.faults().begin(), e.faults().end());
     }
@@ -138,18 +127,38 @@ std::string with_files(const std::string& document, const std::vector<LogFile>& 
   return io::with_logs(document, contents, steps);
 }
 
+/// How to have steps compared with a prediction and learnt from; "" where there are none, or it is known what
+/// ran.
+std::string what_to_add(const std::vector<LogFile>& files, const std::optional<WhatRan>& ran,
+                        const Options& o) {
+  const bool steps = std::any_of(files.begin(), files.end(),
+                                 [](const LogFile& file) { return !file.content.steps.empty(); });
+  if (!steps || (ran && ran->strategy)) return "";
+  std::vector<std::string> words = {"trnplan", "calibrate"};
+  words.insert(words.end(), o.files.begin(), o.files.end());
+  const std::string command = printable(launch::command_line(words), 2000), out = "--out mine.json";
+  std::string text = "To compare these steps with a prediction and learn from them, say how they ran:\n";
+  if (ran)
+    return text + fmt::format("  {} --job {} --strategy tp=8,pp=4 {}\n", command, printable(o.job), out);
+  return text + fmt::format("  {0} --config NXDT.yaml {1}\n  {0} --job JOB.yaml --strategy tp=8,pp=4 {1}\n",
+                            command, out);
+}
+
 /// Logs without a point for the fit: what they say is the answer.
 int report(const std::vector<LogFile>& files, const std::vector<CollectiveReading>& readings,
            const std::vector<calibrate::StepSample>& steps, const std::optional<WhatRan>& ran,
            const Options& o) {
   if (!o.out.empty()) {
-    throw InputError({{"command line", 0, 0},
-                      "--out",
-                      "no file has a point of nccom-test that a fit could use",
-                      "leave --out away, or give nccom-test's output as well, or say with --kernel of which "
-                      "kernel a device profile is"});
+    throw InputError(
+        {{"command line", 0, 0},
+         "--out",
+         "no file has a point of nccom-test that a fit could use",
+         "say how the steps of a log ran with --config, or with --job and --strategy; or leave --out "
+         "away, give nccom-test's output as well, or say with --kernel of which kernel a device "
+         "profile is"});
   }
-  const std::string text = files_text(files, readings, {}) + of_job_text(steps, files, ran);
+  const std::string text =
+      files_text(files, readings, {}) + of_job_text(steps, files, ran) + what_to_add(files, ran, o);
   const std::string empty = fmt::format("{{\"schema_version\": 1, \"instance\": \"{}\"}}", o.instance);
   print(o.common.json() ? with_files(empty, files, steps) : text);
   return kDone;
@@ -359,7 +368,7 @@ void add_calibrate(CLI::App& app, Run& chosen) {
       ->add_option("files", o->files,
                    "nccom-test output (text or JSON), a measured-collectives or measured-kernels CSV, "
                    "training logs, Slurm output, "
-                   "TensorBoard event files, neuron-monitor and neuron-profile output")
+                   "TensorBoard event files, neuron-monitor and neuron-profile output; - is standard input")
       ->check(not_empty());
   command->add_option("--build", o->points.build, "of a CSV, only the points of this nccom-test build")
       ->check(not_empty());

@@ -5,6 +5,11 @@
 #include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
+#include <vector>
+
+#include <poll.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -12,8 +17,9 @@
 #include "cli/context.h"
 #include "cli/evidence.h"
 #include "cli/options.h"
-#include "cli/text.h"
 #include "cli/watch_context.h"
+#include "cli/watch_source.h"
+#include "cli/watch_text.h"
 #include "io/atomic_write.h"
 #include "io/catalog.h"
 #include "io/document.h"
@@ -21,7 +27,6 @@
 #include "io/plan_file.h"
 #include "io/profile_json.h"
 #include "io/profile_reader.h"
-#include "io/sha256.h"
 #include "io/watch_json.h"
 #include "launch/process.h"
 #include "launch/watch.h"
@@ -32,10 +37,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kLogBytes = 256u << 20;  ///< a day of a chatty job; read as a whole
-constexpr double kGiB = 0x1p30;
-constexpr std::size_t kShown = 200;  ///< bytes of what a program said
-
 struct Options {
   Common common;
   std::vector<std::string> targets;
@@ -44,162 +45,6 @@ struct Options {
   bool once = false, force = false;
   int interval = 5;
 };
-
-// ---- where the log is
-
-bool is_job_id(const std::string& target) {
-  return !target.empty() && target.find_first_not_of("0123456789_") == std::string::npos &&
-         !fs::exists(target);
-}
-
-std::string field_of(const std::string& text, const std::string& key) {
-  for (std::size_t at = text.find(key + "="); at != std::string::npos; at = text.find(key + "=", at + 1)) {
-    if (at > 0 && text[at - 1] != ' ' && text[at - 1] != '\n') continue;
-    const std::size_t from = at + key.size() + 1;
-    // A path may hold blanks; it ends its line.
-    const std::size_t end = text.find_first_of(key == "StdOut" ? "\n" : " \n", from);
-    return text.substr(from, end - from);
-  }
-  return "";
-}
-
-struct Source {
-  std::string path;
-  std::string job;  ///< of Slurm; empty for a file
-};
-
-struct JobState {
-  std::string state, log;
-};
-
-/// What Slurm's controller knows of a job.
-JobState ask_slurm(const std::string& id) {
-  const auto ran =
-      launch::run_program({"scontrol", "show", "job", id}, {true, {}, -1, launch::kQuerySeconds});
-  if (!ran.started) {
-    throw InputError({{"command line", 0, 0},
-                      id,
-                      "there is no scontrol here to ask for this job",
-                      "run it on the head node, or give the log's file"});
-  }
-  if (ran.code != 0) {
-    const bool unknown = ran.error.find("Invalid job id") != std::string::npos;
-    throw InputError({{"command line", 0, 0},
-                      id,
-                      (unknown ? "Slurm does not know this job: " : "Slurm gives no answer: ") +
-                          printable(ran.error, kShown),
-                      unknown ? "it may have ended long ago: give the log's file"
-                              : "look at slurmctld, or give the log's file"});
-  }
-  return {field_of(ran.output, "JobState"), field_of(ran.output, "StdOut")};
-}
-
-bool over(const std::string& state) {
-  static const std::vector<std::string> kFinal = {"COMPLETED", "FAILED",        "CANCELLED",
-                                                  "TIMEOUT",   "NODE_FAIL",     "BOOT_FAIL",
-                                                  "DEADLINE",  "OUT_OF_MEMORY", "FORGOTTEN"};
-  return std::find(kFinal.begin(), kFinal.end(), state) != kFinal.end();
-}
-
-Source source_of(const std::string& target) {
-  if (!is_job_id(target)) return {target, ""};
-  return {ask_slurm(target).log, target};
-}
-
-std::string read_log(const Source& source) {
-  std::error_code error;
-  // A job that waits has no log yet.
-  if (!source.job.empty() && !fs::exists(source.path, error)) return "";
-  return io::read_text(source.path, kLogBytes);
-}
-
-// ---- text
-
-std::string duration(double seconds) {
-  if (seconds >= 86400) return fmt::format("{:.1f} days", seconds / 86400);
-  if (seconds >= 3600) return fmt::format("{:.1f} h", seconds / 3600);
-  return seconds >= 60 ? fmt::format("{:.1f} min", seconds / 60) : fmt::format("{:.0f} s", seconds);
-}
-
-std::string bar(std::int64_t step, std::int64_t total) {
-  constexpr int width = 30;
-  if (total <= 0) return fmt::format("step {}", step);
-  const int done =
-      static_cast<int>(width * static_cast<double>(std::min(step, total)) / static_cast<double>(total));
-  return fmt::format("[{}{}] {}/{} steps", std::string(static_cast<std::size_t>(done), '#'),
-                     std::string(static_cast<std::size_t>(width - done), '.'), step, total);
-}
-
-std::string status_line(const io::WatchReport& r) {
-  std::string text = bar(r.step, r.total);
-  if (r.step_seconds) text += fmt::format(", {:.4g} s a step", *r.step_seconds);
-  if (r.predicted)
-    text += fmt::format(" (predicted {:.4g}, {:.4g} to {:.4g})", *r.predicted, r.predicted_90->first,
-                        r.predicted_90->second);
-  if (r.goodput) text += fmt::format(", goodput {:.1f} %", *r.goodput * 100);
-  if (r.eta_seconds && !r.finished) text += ", " + duration(*r.eta_seconds) + " left";
-  if (r.usd_so_far) text += fmt::format(", {:.2f} USD so far", *r.usd_so_far);
-  if (!r.state.empty()) text += ", " + r.state;
-  return text + "\n";
-}
-
-std::string numbers(const std::vector<int>& all) {
-  return all.size() > 16 ? topology::number_list(all) : [&] {
-    std::string text;
-    for (const int n : all) text += (text.empty() ? "" : ", ") + std::to_string(n);
-    return text;
-  }();
-}
-
-std::string failure_text(const io::WatchFailure& f) {
-  std::string text =
-      fmt::format("failure: {}, {} line{}, first {}:{}{}\n", f.kind, f.count, f.count == 1 ? "" : "s",
-                  printable(f.file), f.line, f.went_on ? "; the run went on" : "");
-  text += "  " + f.text + "\n";
-  if (!f.rule.empty())
-    text += fmt::format("  rule {}: {}\n", f.rule, f.problem);
-  else
-    text += fmt::format("  {}\n", f.problem);
-  if (!f.ranks.empty()) text += fmt::format("  ranks {{{}}}, chips {}\n", numbers(f.ranks), numbers(f.chips));
-  return text + "  fix: " + f.fix + "\n";
-}
-
-/// Whether the run is as fast as it should be.
-std::string verdict_text(const io::WatchReport& r) {
-  if (!r.predicted || !r.step_seconds) return "";
-  const char* how = *r.step_seconds > r.predicted_90->second  ? "slower than it should be"
-                    : *r.step_seconds < r.predicted_90->first ? "faster than predicted"
-                                                              : "as fast as it should be";
-  return fmt::format("{}: your run {:.4g} s a step, predicted {:.4g} (90 %: {:.4g} to {:.4g})\n", how,
-                     *r.step_seconds, *r.predicted, r.predicted_90->first, r.predicted_90->second);
-}
-
-std::string report_text(const io::WatchReport& r) {
-  std::string text = printable(r.source) + "\n" + verdict_text(r);
-  if (r.step > 0) text += status_line(r);
-  if (r.recent_seconds) {
-    text += fmt::format("last {} steps: {:.4g} s; {} steps timed",
-                        std::min(r.timed_steps, launch::kRecentSteps), *r.recent_seconds, r.timed_steps);
-    if (r.tokens_per_second) text += fmt::format("; {:.0f} tokens/s", *r.tokens_per_second);
-    if (r.loss) text += fmt::format("; loss {:.4g}", *r.loss);
-    text += "\n";
-  }
-  if (r.memory_bytes) {
-    text += fmt::format("memory: {:.2f} GiB in the fullest core", *r.memory_bytes / kGiB);
-    if (r.predicted_memory_bytes) text += fmt::format(", {:.2f} predicted", *r.predicted_memory_bytes / kGiB);
-    text += "\n";
-  }
-  if (r.restarts > 0) {
-    text += fmt::format("restarts: {}, {} steps done again\n", r.restarts, r.lost_steps);
-  }
-  if (r.usd_total)
-    text += fmt::format("cost: {:.2f} USD so far, {:.2f} in all at this pace\n", *r.usd_so_far, *r.usd_total);
-  for (const io::WatchEvent& e : r.events) text += fmt::format("{}: line {}: {}\n", e.kind, e.line, e.text);
-  for (const io::WatchAlarm& a : r.alarms) text += fmt::format("ALARM {}: {}\n", a.kind, a.message);
-  for (const io::WatchFailure& f : r.failures) text += failure_text(f);
-  if (r.step == 0 && r.failures.empty()) text += "no step yet\n";
-  return text;
-}
 
 // ---- learning
 
@@ -226,13 +71,12 @@ std::string profile_to_extend(const Options& o, const io::Catalog& catalog) {
 }
 
 /// Adds what the log shows to the profile's evidence; the remark that says so.
-std::string record_evidence(const Options& o, const Source& source, const std::string& text,
+std::string record_evidence(const Options& o, const FollowedLog& log, const launch::LogReading& reading,
                             const launch::WatchContext& context, const models::Profile& profile,
                             const io::Catalog& catalog) {
-  const std::string name = source.path;
-  const auto found = launch::evidence_of(
-      launch::advise(launch::find_failures(text, name), context.ran, profile), context.ran,
-      launch::read_run_log(text, name).last_line, fs::path(name).filename().string(), io::sha256(text));
+  const auto found =
+      launch::evidence_of(launch::advise(reading.failures, context.ran, profile), context.ran,
+                          reading.run.last_line, fs::path(log.name()).filename().string(), log.sha256());
   if (found.empty())
     return "nothing to record: the log contradicts no verdict and shows no refused group or full memory";
   io::write_file(o.record, io::with_evidence(profile_to_extend(o, catalog), found), true);
@@ -240,11 +84,10 @@ std::string record_evidence(const Options& o, const Source& source, const std::s
 }
 
 /// What was learnt, as a remark of the report; "" when the run is too short.
-std::string calibrate(const Options& o, const std::string& text, const launch::WatchContext& context,
+std::string calibrate(const Options& o, const launch::RunLog& log, const launch::WatchContext& context,
                       const models::Profile& profile, const io::Catalog& catalog) {
   if (!context.plan) return "nothing to learn from: there is no prediction";
-  const auto learnt =
-      launch::recalibrate(launch::read_run_log(text, o.targets.front()), *context.plan, profile);
+  const auto learnt = launch::recalibrate(log, *context.plan, profile);
   if (!learnt) return fmt::format("too few steps to learn from: {} are needed", launch::kStepsToCalibrate);
   write_profile(o, *learnt, catalog);
   std::string said =
@@ -258,28 +101,60 @@ std::string calibrate(const Options& o, const std::string& text, const launch::W
 
 // ---- the command
 
-struct Watcher {
-  const Options& o;
-  io::Catalog catalog;
-  models::Profile profile;
-  launch::WatchContext context;
+class Watcher {
+ public:
+  Watcher(const Options& o, io::Catalog catalog, models::Profile profile, launch::WatchContext context)
+      : o_(o), catalog_(std::move(catalog)), profile_(std::move(profile)), context_(std::move(context)) {}
 
-  io::WatchReport look(const Source& source, const std::string& state, bool learn) {
-    context.state = state;
-    const std::string text = read_log(source);
-    io::WatchReport r = launch::watch(text, source.path, context, profile);
-    if (learn && !o.calibrate.empty()) r.remarks.push_back(calibrate(o, text, context, profile, catalog));
-    if (learn && !o.record.empty())
-      r.remarks.push_back(record_evidence(o, source, text, context, profile, catalog));
+  /// What the log says as it is read now.
+  io::WatchReport report(const FollowedLog& log, const std::string& state, bool learn) {
+    context_.state = state;
+    const launch::LogReading reading = log.now();
+    advise(reading.failures);
+    io::WatchReport r = launch::watch(reading, advice_, log.name(), context_);
+    if (learn && !o_.calibrate.empty())
+      r.remarks.push_back(calibrate(o_, reading.run, context_, profile_, catalog_));
+    if (learn && !o_.record.empty())
+      r.remarks.push_back(record_evidence(o_, log, reading, context_, profile_, catalog_));
     return r;
   }
 
   void show(const io::WatchReport& r, bool whole) const {
-    if (o.common.json()) return print(io::watch_json(r));
+    if (o_.common.json()) return print(io::watch_json(r));
     std::string text = whole ? report_text(r) : status_line(r);
     for (const std::string& note : r.remarks) text += note + "\n";
+    if (whole && r.step_seconds && context_.ran.assumed) text += how_to_compare(r.source);
     print(text);
   }
+
+  const Options& options() const { return o_; }
+
+ private:
+  static std::string how_to_compare(const std::string& source) {
+    return fmt::format(
+        "is that as fast as it should be? Say what ran: trnplan watch {} --config NXDT.yaml, or --job "
+        "JOB.yaml "
+        "--strategy tp=8,pp=4\n",
+        printable(launch::command_line({source == io::kStandardInputName ? io::kStandardInput : source})));
+  }
+
+  /// Advice searches for plans: only again when there is something new to mend.
+  void advise(const std::vector<launch::Failure>& failures) {
+    const auto same = [](const launch::Failure& a, const launch::Advice& b) {
+      const launch::Failure& f = b.failure;
+      return a.kind == f.kind && a.at.line == f.at.line && a.gib == f.gib && a.devices == f.devices &&
+             a.group == f.group && a.group_ranks == f.group_ranks;
+    };
+    if (!std::equal(failures.begin(), failures.end(), advice_.begin(), advice_.end(), same))
+      advice_ = launch::advise(failures, context_.ran, profile_);
+    for (std::size_t i = 0; i < failures.size(); ++i) advice_[i].failure = failures[i];
+  }
+
+  const Options& o_;
+  io::Catalog catalog_;
+  models::Profile profile_;
+  launch::WatchContext context_;
+  std::vector<launch::Advice> advice_;
 };
 
 /// Something broke, and no step was done since.
@@ -290,49 +165,59 @@ bool failed(const io::WatchReport& r) {
 
 int once(Watcher& watcher) {
   bool any = false;
-  for (const std::string& target : watcher.o.targets) {
-    const Source source = source_of(target);
-    const io::WatchReport r =
-        watcher.look(source, source.job.empty() ? "" : ask_slurm(source.job).state, true);
+  for (const std::string& target : watcher.options().targets) {
+    FollowedLog log(source_of(target));
+    log.look();
+    const std::string& job = log.source().job;
+    const io::WatchReport r = watcher.report(log, job.empty() ? "" : ask_slurm(job).state, true);
     watcher.show(r, true);
     any = any || failed(r);
   }
   return any ? kNoPlan : kDone;
 }
 
-/// A controller that restarts, or is busy, is no reason to stop watching. One that forgot the job is: it
-/// ended.
-std::string state_after(const std::string& before, const std::string& job) {
-  try {
-    return ask_slurm(job).state;
-  } catch (const InputError& e) {
-    if (before.empty()) throw;
-    remark(e.faults().front());
-    return e.faults().front().problem.starts_with("Slurm does not know") ? "FORGOTTEN" : before;
+/// Nothing waits to be read.
+bool drained() {
+  pollfd input{STDIN_FILENO, POLLIN, 0};
+  return ::poll(&input, 1, 0) == 0;
+}
+
+/// Reads standard input to its end; a line for each step, as it comes, and the whole report at the end.
+int listen(Watcher& watcher) {
+  FollowedLog log(source_of(watcher.options().targets.front()));
+  std::int64_t step = 0;
+  std::size_t failures = 0;
+  while (log.look_once()) {
+    if (!drained()) continue;
+    const io::WatchReport r = watcher.report(log, "", false);
+    if (r.step == step && r.failures.size() == failures) continue;
+    step = r.step;
+    failures = r.failures.size();
+    watcher.show(r, false);
   }
+  const io::WatchReport last = watcher.report(log, "", true);
+  watcher.show(last, true);
+  return failed(last) ? kNoPlan : kDone;
 }
 
 /// Looks again until the run is over; a line for each change, and the whole report at the end.
 int follow(Watcher& watcher) {
-  const Source source = source_of(watcher.o.targets.front());
-  std::uintmax_t size = 0;
+  FollowedLog log(source_of(watcher.options().targets.front()));
+  const std::string& job = log.source().job;
   std::string state;
   for (bool first = true;; first = false) {
-    std::error_code error;
-    const std::uintmax_t now = fs::exists(source.path, error) ? fs::file_size(source.path, error) : 0;
-    const std::string state_now = source.job.empty() ? "" : state_after(state, source.job);
-    if (first || now != size || state_now != state) {
-      size = now;
+    const std::string state_now = job.empty() ? "" : state_after(state, job);
+    if (const bool grown = log.look(); first || grown || state_now != state) {
       state = state_now;
-      const io::WatchReport r = watcher.look(source, state, false);
-      const bool end = r.finished || over(state) || (source.job.empty() && failed(r));
+      const io::WatchReport r = watcher.report(log, state, false);
+      const bool end = r.finished || over(state) || (job.empty() && failed(r));
       if (end) {
-        const io::WatchReport last = watcher.look(source, state, true);
+        const io::WatchReport last = watcher.report(log, state, true);
         return watcher.show(last, true), failed(last) ? kNoPlan : kDone;
       }
       watcher.show(r, false);
     }
-    std::this_thread::sleep_for(std::chrono::seconds(watcher.o.interval));
+    std::this_thread::sleep_for(std::chrono::seconds(watcher.options().interval));
   }
 }
 
@@ -369,8 +254,9 @@ int run(const Options& o) {
   models::Profile profile = load_profile(catalog, o.common);
   WatchedContext watched = watched_context(o.ran, profile, catalog);
   remarks(watched.remarks);
-  Watcher watcher{o, std::move(catalog), std::move(profile), std::move(watched.context)};
-  return o.once ? once(watcher) : follow(watcher);
+  Watcher watcher(o, std::move(catalog), std::move(profile), std::move(watched.context));
+  if (o.once) return once(watcher);
+  return o.targets.front() == io::kStandardInput ? listen(watcher) : follow(watcher);
 }
 
 }  // namespace
@@ -379,7 +265,9 @@ void add_watch(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("watch", "Compare a run with its plan while it goes on; say why it failed");
-  command->add_option("targets", o->targets, "a Slurm job id, or log files")->required()->check(not_empty());
+  command->add_option("targets", o->targets, "a Slurm job id, log files, or - for standard input")
+      ->required()
+      ->check(not_empty());
   command->add_flag("--once", o->once, "report once and end, instead of following the log");
   command->add_option("--plan", o->ran.plan, "plan.json of the folder that was launched")->check(not_empty());
   command->add_option("--job", o->ran.job, "the job that ran, where there is no plan.json")
@@ -405,6 +293,7 @@ void add_watch(CLI::App& app, Run& chosen) {
       "Examples:\n"
       "  trnplan watch 1742 --plan my-plan/plan.json\n"
       "  trnplan watch train-1742.out --plan my-plan/plan.json --once --calibrate mine.json\n"
+      "  kubectl logs -f my-pod | trnplan watch - --config nxdt.yaml\n"
       "  trnplan watch slurm-17.out --once --record mine.json; trnplan topology --tp 16 --profile mine.json\n"
       "  trnplan watch slurm-17.out --once --format json | jq .failures");
   command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });

@@ -12,16 +12,41 @@
 
 namespace trnplan::io {
 
-std::string sha256(std::string_view bytes) {
+struct Sha256::Context {
+  SHA256_CTX sha{};
+};
+
+namespace {
+
+void require(int done) {
+  if (done != 1) throw std::runtime_error("SHA-256 is not available");
+}
+
+}  // namespace
+
+Sha256::Sha256() : context_(std::make_unique<Context>()) {
+  require(SHA256_Init(&context_->sha));
+}
+
+Sha256::~Sha256() = default;
+
+void Sha256::add(std::string_view bytes) {
+  require(SHA256_Update(&context_->sha, bytes.data(), bytes.size()));
+}
+
+std::string Sha256::digits() const {
+  SHA256_CTX last = context_->sha;
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-  SHA256_CTX context;
-  if (SHA256_Init(&context) != 1 || SHA256_Update(&context, bytes.data(), bytes.size()) != 1 ||
-      SHA256_Final(digest.data(), &context) != 1) {
-    throw std::runtime_error("SHA-256 is not available");
-  }
+  require(SHA256_Final(digest.data(), &last));
   std::string text;
   for (const unsigned char byte : digest) text += fmt::format("{:02x}", byte);
   return text;
+}
+
+std::string sha256(std::string_view bytes) {
+  Sha256 hash;
+  hash.add(bytes);
+  return hash.digits();
 }
 
 }  // namespace trnplan::io

@@ -2,10 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <set>
-
-#include "calibrate/log_lines.h"
 
 namespace trnplan::launch {
 
@@ -112,12 +108,16 @@ std::vector<int> group_in(std::string_view line) {
   return ranks;
 }
 
-struct Collected {
-  Failure failure;
-  std::set<int> devices;
-};
+}  // namespace
 
-void collect(std::string_view line, Collected& c) {
+std::string_view to_string(FailureKind k) {
+  constexpr std::array<std::string_view, 8> kNames = {"replica-group",     "compile-memory", "device-memory",
+                                                      "execution-timeout", "network",        "hardware",
+                                                      "compile-failed",    "host-memory"};
+  return kNames[static_cast<std::size_t>(k)];
+}
+
+void FailureFinder::collect(std::string_view line, Collected& c) {
   for (const int device : numbers_after(line, "[nec_dev")) {
     if (c.devices.size() < kMostDevices) c.devices.insert(device);
   }
@@ -128,43 +128,38 @@ void collect(std::string_view line, Collected& c) {
   if (const auto gib = gib_in(line)) c.failure.gib = std::max(c.failure.gib.value_or(0), *gib);
 }
 
-}  // namespace
-
-std::string_view to_string(FailureKind k) {
-  constexpr std::array<std::string_view, 8> kNames = {"replica-group",     "compile-memory", "device-memory",
-                                                      "execution-timeout", "network",        "hardware",
-                                                      "compile-failed",    "host-memory"};
-  return kNames[static_cast<std::size_t>(k)];
+void FailureFinder::read(const calibrate::LogLine& line) {
+  const auto kind = kind_of(line.text);
+  if (!kind) {
+    // What fills a core is told some lines below the failure.
+    if (const auto memory = kinds_.find(FailureKind::device_memory); memory != kinds_.end())
+      collect(line.text, memory->second);
+    return;
+  }
+  Collected& c = kinds_[*kind];
+  if (c.failure.count++ == 0) {
+    c.failure.kind = *kind;
+    c.failure.at = {name_, line.number, 1};
+    c.failure.text = printable(calibrate::trimmed(line.text), kTextLength);
+  }
+  c.failure.last_line = line.number;
+  collect(line.text, c);
 }
 
-std::vector<Failure> find_failures(std::string_view text, const std::string& name) {
-  std::map<FailureKind, Collected> found;
-  calibrate::LogLines lines(text);
-  while (lines.next()) {
-    const calibrate::LogLine& line = lines.line();
-    const auto kind = kind_of(line.text);
-    if (!kind) {
-      // What fills a core is told some lines below the failure.
-      if (const auto memory = found.find(FailureKind::device_memory); memory != found.end())
-        collect(line.text, memory->second);
-      continue;
-    }
-    Collected& c = found[*kind];
-    if (c.failure.count++ == 0) {
-      c.failure.kind = *kind;
-      c.failure.at = {name, line.number, 1};
-      c.failure.text = printable(calibrate::trimmed(line.text), kTextLength);
-    }
-    c.failure.last_line = line.number;
-    collect(line.text, c);
-  }
+std::vector<Failure> FailureFinder::found() const {
   std::vector<Failure> all;
-  for (auto& [kind, c] : found) {
-    c.failure.devices.assign(c.devices.begin(), c.devices.end());
-    all.push_back(std::move(c.failure));
+  for (const auto& [kind, c] : kinds_) {
+    all.push_back(c.failure);
+    all.back().devices.assign(c.devices.begin(), c.devices.end());
   }
   std::sort(all.begin(), all.end(), [](const Failure& a, const Failure& b) { return a.at.line < b.at.line; });
   return all;
+}
+
+std::vector<Failure> find_failures(std::string_view text, const std::string& name) {
+  FailureFinder finder(name);
+  for (calibrate::LogLines lines(text); lines.next();) finder.read(lines.line());
+  return finder.found();
 }
 
 }  // namespace trnplan::launch

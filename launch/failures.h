@@ -5,11 +5,15 @@
 // /619, /761; aws-neuron-sdk/1030 (enc_parse_replica_groups).
 #pragma once
 
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "calibrate/log_lines.h"
 #include "units/diagnostic.h"
 
 namespace trnplan::launch {
@@ -40,8 +44,27 @@ struct Failure {
   int group_ranks = 0;        ///< the highest rank of a refused group that names itself, plus one; 0: none
 };
 
-/// In the order of their first lines. Time and memory linear in the text. Processes that write over each
-/// other, as the runtime's do, leave broken lines: words are looked for anywhere in a line.
+/// Looks for failures line by line, and holds no line. Processes that write over each other, as the runtime's
+/// do, leave broken lines: words are looked for anywhere in a line.
+class FailureFinder {
+ public:
+  explicit FailureFinder(std::string name) : name_(std::move(name)) {}
+  void read(const calibrate::LogLine& line);
+  /// In the order of their first lines.
+  std::vector<Failure> found() const;
+
+ private:
+  struct Collected {
+    Failure failure;
+    std::set<int> devices;
+  };
+  static void collect(std::string_view line, Collected& c);
+
+  std::string name_;
+  std::map<FailureKind, Collected> kinds_;
+};
+
+/// Those of a whole text.
 std::vector<Failure> find_failures(std::string_view text, const std::string& name);
 
 }  // namespace trnplan::launch

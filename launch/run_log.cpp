@@ -3,16 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 
-#include "calibrate/log_lines.h"
+#include "calibrate/step_log.h"
+#include "launch/watched_log.h"
 
 namespace trnplan::launch {
 
 namespace {
 
 using calibrate::LogLine;
-using calibrate::Scan;
 
 constexpr std::size_t kTextLength = 200;
 constexpr std::size_t kMostEvents = 10'000;
@@ -21,6 +22,8 @@ constexpr std::int64_t kMostTotal = 1'000'000'000, kMostEpochs = 1'000'000;  // 
 /// A first step longer than the second by this factor holds compiling and loading: above the noise of steps,
 /// far below any warm-up seen (1.6 in awsome-distributed-training's auto-resume transcript).
 constexpr double kWarmUp = 1.2;
+
+constexpr std::string_view kAtTheEnd = "Trainer metrics";  ///< what a run prints when it is over
 
 struct Sign {
   std::string_view word, kind;
@@ -56,156 +59,150 @@ std::optional<std::int64_t> time_in(std::string_view line) {
   return std::nullopt;
 }
 
-/// What one line says of one step.
-struct Mark {
-  std::int64_t step = 0, total = 0;
-  std::int64_t epoch = 0;
-  std::optional<double> clock;    ///< s since the epoch began
-  std::optional<double> seconds;  ///< of the step
-};
-
-class Reader {
- public:
-  explicit Reader(const std::string& name) : name_(name) {}
-
-  void read(const LogLine& line) {
-    if (read_event(line)) return;
-    if (!line.rank.empty() && line.rank != "0") {
-      if (rank_.empty()) rank_ = std::string(line.rank);  // one rank tells for all
-      if (line.rank != rank_) return;
-    }
-    read_bars(line);
-    read_step_line(line);
-  }
-
-  RunLog finish() {
-    for (Stretch& s : log_.stretches) drop_warm_up(s);
-    if (log_.total > 0 && log_.last >= log_.total) log_.finished = true;
-    return std::move(log_);
-  }
-
- private:
-  bool read_event(const LogLine& line) {
-    for (const Sign& sign : kSigns) {
-      if (line.text.find(sign.word) == std::string_view::npos) continue;
-      const std::optional<std::int64_t> time = time_in(line.text);
-      if (sign.kind == "start") start_ = time;
-      if (sign.kind == "start") fresh_ = true;
-      if (sign.kind == "finished") log_.finished = true;
-      if (log_.events.size() < kMostEvents) {
-        log_.events.push_back({{name_, line.number, 1},
-                               std::string(sign.kind),
-                               printable(calibrate::trimmed(line.text), kTextLength),
-                               time});
-      }
-      return true;
-    }
-    return false;
-  }
-
-  void read_bars(const LogLine& line) {
-    constexpr std::string_view kEpoch = "Epoch ";
-    for (std::size_t at = line.text.find(kEpoch); at != std::string_view::npos;
-         at = line.text.find(kEpoch, at + kEpoch.size())) {
-      Scan scan(line.text.substr(at));
-      if (!scan.past("|") || !scan.past("|")) continue;
-      Mark mark;
-      mark.epoch = Scan(line.text.substr(at + kEpoch.size())).whole().value_or(0);
-      const auto step = scan.whole();
-      if (!step || !scan.take("/")) continue;
-      mark.step = *step;
-      mark.total = scan.whole().value_or(0);
-      if (!scan.past("[")) continue;
-      const std::string_view rest = scan.rest();
-      const std::size_t less = rest.find('<'), close = rest.find(']');
-      if (less == std::string_view::npos) continue;  // cut while it was written: its clock may be, too
-      mark.clock = calibrate::clock_seconds(rest.substr(0, less));
-      read_fields(rest.substr(0, close), mark);
-      if (mark.clock || mark.seconds) add(counted(mark), line.number);
-    }
-  }
-
-  /// Steps and clock start anew with each epoch; here they go on.
-  Mark counted(Mark mark) {
-    const std::int64_t whole_epochs = std::min(mark.epoch, kMostEpochs);
-    if (fresh_ || mark.epoch < epoch_)
-      before_epoch_ = 0;
-    else if (mark.epoch > epoch_)
-      before_epoch_ = clock_;
-    epoch_ = mark.epoch;
-    if (mark.clock) *mark.clock += before_epoch_;
-    if (mark.total > kMostTotal) mark.total = 0;
-    mark.step = std::min(mark.step, kMostTotal) + whole_epochs * mark.total;
-    if (whole_epochs > 0) mark.total = 0;  // how many epochs there will be is not said
-    return mark;
-  }
-
-  void read_fields(std::string_view fields, Mark& mark) {
-    for (const std::string_view key : {"iteration_time=", "train_step_timing="}) {
-      Scan scan(fields);
-      if (!mark.seconds && scan.past(key)) mark.seconds = scan.number();
-    }
-    Scan loss(fields);
-    if (loss.past("reduced_train_loss=")) note_loss(loss);
-  }
-
-  void note_loss(Scan& scan) {
-    const auto loss = scan.number();
-    log_.loss_lost = !loss;
-    if (loss) log_.loss = loss;
-  }
-
-  void read_step_line(const LogLine& line) {
-    Scan scan(line.text);
-    Mark mark;
-    if (!scan.take("step ")) return;
-    const auto step = scan.whole();
-    if (!step || !scan.take("step_time")) return;
-    mark.step = std::min(*step, kMostTotal);
-    mark.seconds = scan.number();
-    if (scan.past("loss")) note_loss(scan);
-    if (mark.seconds) add(mark, line.number);
-  }
-
-  void add(const Mark& mark, int line) {
-    const bool back =
-        log_.stretches.empty() || fresh_ || mark.step < log_.last || (mark.clock && *mark.clock < clock_);
-    log_.total = mark.epoch > 0 ? 0 : std::max(mark.total, mark.clock ? 0 : log_.total);
-    log_.last_line = line;
-    if (!back && mark.step == log_.last) return;  // printed again; the first time is when it was done
-    if (back) {
-      log_.stretches.push_back({mark.step, mark.step, 0, mark.clock.value_or(0), start_, {}, line});
-      start_.reset();
-      fresh_ = false;
-    }
-    Stretch& s = log_.stretches.back();
-    // The clock also runs while the first step compiles and loads.
-    std::optional<double> seconds = mark.seconds;
-    if (!seconds && !back && mark.clock)
-      seconds = (*mark.clock - clock_) / static_cast<double>(mark.step - log_.last);
-    if (seconds && *seconds > 0 && kept_++ < kMostSteps) s.steps.push_back({mark.step, *seconds, line});
-    s.last = mark.step;
-    s.elapsed =
-        mark.clock ? std::max(s.elapsed, *mark.clock) : s.elapsed + std::max(0.0, mark.seconds.value_or(0));
-    clock_ = mark.clock.value_or(0);
-    log_.last = mark.step;
-  }
-
-  static void drop_warm_up(Stretch& s) {
-    if (s.steps.size() >= 2 && s.steps[0].seconds > kWarmUp * s.steps[1].seconds)
-      s.steps.erase(s.steps.begin());
-  }
-
-  std::string name_, rank_;
-  RunLog log_;
-  double clock_ = 0, before_epoch_ = 0;
-  std::int64_t epoch_ = 0;
-  std::optional<std::int64_t> start_;
-  bool fresh_ = false;
-  std::size_t kept_ = 0;
-};
+void drop_warm_up(Stretch& s) {
+  const bool longer = s.steps.size() >= 2 && s.steps[0].seconds > kWarmUp * s.steps[1].seconds;
+  const bool alone = s.steps.size() == 1 && s.steps[0].step <= 1;
+  if (longer || alone) s.steps.erase(s.steps.begin());
+}
 
 }  // namespace
+
+void RunLogReader::read(const LogLine& line) {
+  for (const Sign& sign : kSigns) {
+    if (line.text.find(sign.word) == std::string_view::npos) continue;
+    const std::optional<std::int64_t> time = time_in(line.text);
+    if (sign.kind == "start") {
+      start_ = time;
+      fresh_ = true;
+      for (Track& t : tracks_) {
+        t.start = time;
+        t.fresh = true;
+      }
+    }
+    if (sign.kind == "finished") finished_ = true;
+    if (events_.size() < kMostEvents) {
+      events_.push_back({{name_, line.number, 1},
+                         std::string(sign.kind),
+                         printable(calibrate::trimmed(line.text), kTextLength),
+                         time});
+    }
+    return;
+  }
+}
+
+RunLogReader::Track& RunLogReader::track_of(const std::string& format) {
+  for (Track& t : tracks_) {
+    if (t.format == format) return t;
+  }
+  Track& track = tracks_.emplace_back();
+  track.format = format;
+  track.start = start_;
+  track.fresh = fresh_;
+  return track;
+}
+
+void RunLogReader::step(const calibrate::StepRecord& record, const std::string& format, bool averages) {
+  if (!record.rank.empty() && record.rank != "0") {
+    if (rank_.empty()) rank_ = std::string(record.rank);  // one rank tells for all
+    if (record.rank != rank_) return;
+  }
+  if (record.loss) {
+    loss_lost_ = std::isnan(*record.loss);
+    if (!loss_lost_) loss_ = record.loss;
+  }
+  Track& track = track_of(format);
+  Mark mark;
+  mark.step = record.step;
+  mark.total = record.total;
+  mark.epoch = record.epoch;
+  mark.clock = record.clock;
+  mark.seconds = record.seconds;
+  mark.line = record.line;
+  mark.absolute = record.clock && !record.since_epoch;
+  const bool first = track.stretches.empty() || track.fresh || record.step < track.last;
+  if (averages && !first) mark.weight = std::max(1.0, static_cast<double>(record.step - track.last));
+  if (mark.absolute) {
+    if (first || !track.origin || *mark.clock < *track.origin)
+      track.origin = *mark.clock - mark.seconds.value_or(0);
+    *mark.clock -= *track.origin;
+  }
+  add(track, counted(track, mark));
+}
+
+/// Steps and clock of a bar start anew with each epoch; here they go on.
+RunLogReader::Mark RunLogReader::counted(Track& track, Mark mark) {
+  if (mark.absolute) mark.epoch = 0;
+  const std::int64_t whole_epochs = std::min(mark.epoch, kMostEpochs);
+  if (track.fresh || mark.epoch < track.epoch)
+    track.before_epoch = 0;
+  else if (mark.epoch > track.epoch)
+    track.before_epoch = track.clock;
+  track.epoch = mark.epoch;
+  if (mark.clock) *mark.clock += track.before_epoch;
+  if (mark.total > kMostTotal) mark.total = 0;
+  mark.step = std::min(mark.step, kMostTotal) + whole_epochs * mark.total;
+  if (whole_epochs > 0) mark.total = 0;  // how many epochs there will be is not said
+  return mark;
+}
+
+void RunLogReader::add(Track& track, const Mark& mark) {
+  const bool back = track.stretches.empty() || track.fresh || mark.step < track.last ||
+                    (mark.clock && *mark.clock < track.clock);
+  track.total = mark.epoch > 0 ? 0 : std::max(mark.total, mark.clock ? 0 : track.total);
+  track.last_line = mark.line;
+  if (!back && mark.step == track.last) return;  // printed again; the first time is when it was done
+  if (back) {
+    track.stretches.push_back({mark.step,
+                               mark.step,
+                               0,
+                               mark.clock.value_or(0),
+                               mark.absolute && !mark.seconds,
+                               track.start,
+                               {},
+                               mark.line});
+    track.start.reset();
+    track.fresh = false;
+  }
+  Stretch& s = track.stretches.back();
+  // The clock also runs while the first step compiles and loads.
+  std::optional<double> seconds = mark.seconds;
+  if (!seconds && !back && mark.clock)
+    seconds = (*mark.clock - track.clock) / static_cast<double>(mark.step - track.last);
+  if (seconds && *seconds > 0 && kept_++ < kMostSteps) {
+    s.steps.push_back({mark.step, *seconds, mark.line});
+    ++track.timed;
+  }
+  s.last = mark.step;
+  s.elapsed = mark.clock ? std::max(s.elapsed, *mark.clock)
+                         : s.elapsed + std::max(0.0, mark.seconds.value_or(0)) * mark.weight;
+  track.clock = mark.clock.value_or(0);
+  track.last = mark.step;
+}
+
+RunLog RunLogReader::now(const std::vector<calibrate::StepSample>& samples) const {
+  RunLog log;
+  log.events = events_;
+  log.finished = finished_;
+  log.loss = loss_;
+  log.loss_lost = loss_lost_;
+  const Track* most = nullptr;
+  for (const Track& t : tracks_) {
+    if (most == nullptr || t.timed > most->timed) most = &t;
+  }
+  if (most != nullptr) {
+    log.stretches = most->stretches;
+    log.last = most->last;
+    log.last_line = most->last_line;
+    log.total = most->total;
+  }
+  for (Stretch& s : log.stretches) drop_warm_up(s);
+  if (log.total > 0 && log.last >= log.total) log.finished = true;
+  if (log.last == 0 && !samples.empty()) {
+    log.mean = samples.back();
+    log.finished = log.finished || log.mean->format == kAtTheEnd;
+  }
+  return log;
+}
 
 std::vector<double> RunLog::seconds() const {
   std::vector<double> all;
@@ -216,10 +213,9 @@ std::vector<double> RunLog::seconds() const {
 }
 
 RunLog read_run_log(std::string_view text, const std::string& name) {
-  Reader reader(name);
-  calibrate::LogLines lines(text);
-  while (lines.next()) reader.read(lines.line());
-  return reader.finish();
+  WatchedLog log(name);
+  log.feed(text);
+  return log.now().run;
 }
 
 }  // namespace trnplan::launch

@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 
-#include "calibrate/detect.h"
 #include "calibrate/fit.h"
 #include "launch/failures.h"
 #include "models/spread.h"
@@ -132,7 +131,7 @@ void count_steps(const RunLog& log, std::int64_t& useful, std::int64_t& lost) {
   for (const Stretch& s : log.stretches) {
     // In an excerpt of a bar the first step's own time is not seen.
     const Stretch& start = log.stretches.front();
-    const bool unseen = is_excerpt(start) && start.before_first > 0;
+    const bool unseen = start.first_untimed || (is_excerpt(start) && start.before_first > 0);
     const std::int64_t before = unseen ? start.first : start.first - 1;
     if (&s != &log.stretches.front() && s.first <= reached) lost += reached - s.first + 1;
     reached = s.last;
@@ -156,14 +155,10 @@ void account(const RunLog& log, const std::optional<io::PlanFile>& plan, io::Wat
   if (r.eta_seconds) r.usd_total = *r.usd_so_far + *r.eta_seconds / 3600 * plan->usd_per_hour;
 }
 
-void read_memory(std::string_view text, const std::string& name, const std::optional<io::PlanFile>& plan,
+void read_memory(const calibrate::Detected& content, const std::optional<io::PlanFile>& plan,
                  io::WatchReport& r) {
-  try {
-    for (const calibrate::MemorySample& m : calibrate::detect(text, name).memory) {
-      if (m.bytes && m.core) r.memory_bytes = std::max(r.memory_bytes.value_or(0), *m.bytes);
-    }
-  } catch (const InputError&) {
-    return;  // a log without anything known in it, as yet
+  for (const calibrate::MemorySample& m : content.memory) {
+    if (m.bytes && m.core) r.memory_bytes = std::max(r.memory_bytes.value_or(0), *m.bytes);
   }
   if (!r.memory_bytes || !plan || !(plan->peak.value > 0)) return;
   const double limit = plan->job.cluster.instance.core.memory.value;
@@ -174,9 +169,30 @@ void read_memory(std::string_view text, const std::string& name, const std::opti
   }
 }
 
-void tell_failures(std::string_view text, const std::string& name, const WatchContext& context,
-                   const models::Profile& profile, int last_step_line, io::WatchReport& r) {
-  for (const Advice& a : advise(find_failures(text, name), context.ran, profile)) {
+/// A log that states another batch or sequence is of another job.
+void check_job(const calibrate::Detected& content, const std::optional<io::PlanFile>& plan,
+               io::WatchReport& r) {
+  if (!plan || content.steps.empty()) return;
+  const calibrate::StepSample& s = content.steps.back();
+  const auto differs = [&](const std::optional<double>& stated, int planned, const char* what) {
+    if (!stated || planned <= 0 || *stated == planned) return;
+    alarm(r, "other-job",
+          fmt::format("{} {:.0f} in the log, {} in what it is compared with: another job ran", what, *stated,
+                      planned));
+  };
+  differs(s.global_batch, plan->job.training.global_batch, "global batch");
+  differs(s.sequence, plan->job.training.sequence, "sequence");
+}
+
+/// What a run or an epoch says at its end of all its steps.
+void take_mean(const calibrate::StepSample& mean, io::WatchReport& r) {
+  r.step = r.timed_steps = mean.count;
+  r.step_seconds = r.recent_seconds = mean.seconds;
+  r.wall_seconds = mean.seconds * mean.count;
+}
+
+void tell_failures(const std::vector<Advice>& advice, int last_step_line, io::WatchReport& r) {
+  for (const Advice& a : advice) {
     io::WatchFailure f{std::string(to_string(a.failure.kind)),
                        a.rule,
                        a.failure.text,
@@ -200,9 +216,9 @@ void tell_failures(std::string_view text, const std::string& name, const WatchCo
 
 }  // namespace
 
-io::WatchReport watch(std::string_view text, const std::string& name, const WatchContext& context,
-                      const models::Profile& profile) {
-  const RunLog log = read_run_log(text, name);
+io::WatchReport watch(const LogReading& reading, const std::vector<Advice>& advice, const std::string& name,
+                      const WatchContext& context) {
+  const RunLog& log = reading.run;
   io::WatchReport r;
   r.source = name;
   r.state = context.state;
@@ -213,18 +229,28 @@ io::WatchReport watch(std::string_view text, const std::string& name, const Watc
   r.loss = log.loss;
   const std::vector<double> seconds = log.seconds();
   time_steps(seconds, r);
+  if (log.mean) take_mean(*log.mean, r);
   if (context.plan) compare(*context.plan, r);
+  check_job(reading.content, context.plan, r);
   look_for_drift(seconds, r);
   if (log.loss_lost)
     alarm(r, "loss", "the loss is no number: the run has failed; go back to an earlier checkpoint");
-  read_memory(text, name, context.plan, r);
+  read_memory(reading.content, context.plan, r);
   account(log, context.plan, r);
   r.restarts = static_cast<int>(std::max<std::size_t>(1, log.stretches.size())) - 1;
   for (const RunEvent& e : log.events) {
     if (r.events.size() < kEventsShown) r.events.push_back({e.kind, e.text, e.at.line});
   }
-  tell_failures(text, name, context, profile, log.last_line, r);
+  tell_failures(advice, log.last_line, r);
   return r;
+}
+
+io::WatchReport watch(std::string_view text, const std::string& name, const WatchContext& context,
+                      const models::Profile& profile) {
+  WatchedLog log(name);
+  log.feed(text);
+  const LogReading reading = log.now();
+  return watch(reading, advise(reading.failures, context.ran, profile), name, context);
 }
 
 // ---- learning from it

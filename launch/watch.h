@@ -10,6 +10,7 @@
 #include "io/watch_json.h"
 #include "launch/advice.h"
 #include "launch/run_log.h"
+#include "launch/watched_log.h"
 #include "models/profile.h"
 
 namespace trnplan::launch {
@@ -33,13 +34,16 @@ struct WatchContext {
 };
 
 /// Progress, step time against the plan, alarms, memory, interruptions, goodput, what is left, money, and
-/// failures with what to do. `text`: the log so far.
+/// failures with what to do. `advice`: advise() on the failures of the reading.
 ///
 ///   goodput = steps that count x median step / wall time
 /// Wall time: of each stretch what its clock shows, or the time to the next start where the log states both
 /// and that is longer. Steps that were done twice count once. ETA: steps that are left x median / goodput.
-/// Money: the plan's on-demand price. Cost: linear in the text, and a search for each failure that a plan can
-/// mend.
+/// Money: the plan's on-demand price. Cost: linear in the steps, but for sorting them.
+io::WatchReport watch(const LogReading& reading, const std::vector<Advice>& advice, const std::string& name,
+                      const WatchContext& context);
+
+/// The same of a whole text. Cost: linear in it, and a search for each failure that a plan can mend.
 io::WatchReport watch(std::string_view text, const std::string& name, const WatchContext& context,
                       const models::Profile& profile);
 

@@ -703,7 +703,7 @@ refuse 'README\.md: nothing in it is known'                          -- calibrat
 printf '\037\213\010' >"$work/packed"
 refuse 'packed: packed with gzip'                                    -- calibrate "$work/packed"
 truncate -s 300M "$work/huge"
-refuse 'fix: give a part of it: tail -c 256M FILE'                   -- calibrate "$work/huge"
+refuse 'huge: a binary file of no known kind'                        -- calibrate "$work/huge"
 rm "$work/huge"
 : >"$work/nothing"
 refuse 'nothing: the file is empty'                                  -- calibrate "$work/nothing"

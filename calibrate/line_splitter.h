@@ -1,0 +1,56 @@
+// Cuts bytes that come piece by piece into lines.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace trnplan::calibrate {
+
+/// A line as it stands in the file.
+struct RawLine {
+  std::string_view text;  ///< without its end, the first kLineKept bytes; valid until the next line
+  int number = 0;         ///< counts from 1; stays at the greatest int
+  bool ended = true;      ///< by a line end, not by the end of the bytes
+};
+
+/// Of a longer line the rest is not kept.
+inline constexpr std::size_t kLineKept = 1024 * 1024;
+
+/// Lines end at \n, \r\n or \r. Holds at most kLineKept bytes, however the bytes are cut. Cost: linear.
+class LineSplitter {
+ public:
+  /// Calls each(RawLine) for every line that ends within the bytes.
+  template <class Each>
+  void feed(std::string_view bytes, Each&& each) {
+    bytes_ = bytes;
+    newline_ = kUnknown;
+    while (next()) each(RawLine{line_, number_, true});
+  }
+  /// Calls each(RawLine) for a line that has no end.
+  template <class Each>
+  void finish(Each&& each) {
+    if (pending_.empty()) return;
+    count();
+    each(RawLine{pending_, number_, false});
+    pending_.clear();
+  }
+  /// Bytes that it holds now.
+  std::size_t held() const { return pending_.size(); }
+
+ private:
+  static constexpr std::size_t kUnknown = static_cast<std::size_t>(-1);
+  bool next();
+  void count();
+  std::size_t line_end();
+  void keep(std::string_view piece);
+
+  std::string pending_;  ///< the start of a line that is not over
+  bool given_ = false;   ///< pending_ was given out and is to be forgotten
+  bool return_ = false;  ///< the last line ended at \r, so that a \n belongs to it
+  int number_ = 0;
+  std::string_view bytes_, line_;   ///< within feed()
+  std::size_t newline_ = kUnknown;  ///< bytes of bytes_ before its next \n
+};
+
+}  // namespace trnplan::calibrate

@@ -1,0 +1,154 @@
+#include "cli/watch_source.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include <sys/stat.h>
+
+#include "cli/context.h"
+#include "launch/process.h"
+#include "units/diagnostic.h"
+
+namespace trnplan::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kShown = 200;   ///< bytes of what a program said
+constexpr std::size_t kStart = 4096;  ///< bytes at the start of a log by which it is known again
+
+bool is_job_id(const std::string& target) {
+  return !target.empty() && target.find_first_not_of("0123456789_") == std::string::npos &&
+         !fs::exists(target);
+}
+
+std::string field_of(const std::string& text, const std::string& key) {
+  for (std::size_t at = text.find(key + "="); at != std::string::npos; at = text.find(key + "=", at + 1)) {
+    if (at > 0 && text[at - 1] != ' ' && text[at - 1] != '\n') continue;
+    const std::size_t from = at + key.size() + 1;
+    // A path may hold blanks; it ends its line.
+    const std::size_t end = text.find_first_of(key == "StdOut" ? "\n" : " \n", from);
+    return text.substr(from, end - from);
+  }
+  return "";
+}
+
+}  // namespace
+
+JobState ask_slurm(const std::string& id) {
+  const auto ran =
+      launch::run_program({"scontrol", "show", "job", id}, {true, {}, -1, launch::kQuerySeconds});
+  if (!ran.started) {
+    throw InputError({{"command line", 0, 0},
+                      id,
+                      "there is no scontrol here to ask for this job",
+                      "run it on the head node, or give the log's file"});
+  }
+  if (ran.code != 0) {
+    const bool unknown = ran.error.find("Invalid job id") != std::string::npos;
+    throw InputError({{"command line", 0, 0},
+                      id,
+                      (unknown ? "Slurm does not know this job: " : "Slurm gives no answer: ") +
+                          printable(ran.error, kShown),
+                      unknown ? "it may have ended long ago: give the log's file"
+                              : "look at slurmctld, or give the log's file"});
+  }
+  return {field_of(ran.output, "JobState"), field_of(ran.output, "StdOut")};
+}
+
+bool over(const std::string& state) {
+  static const std::vector<std::string> kFinal = {"COMPLETED", "FAILED",        "CANCELLED",
+                                                  "TIMEOUT",   "NODE_FAIL",     "BOOT_FAIL",
+                                                  "DEADLINE",  "OUT_OF_MEMORY", "FORGOTTEN"};
+  return std::find(kFinal.begin(), kFinal.end(), state) != kFinal.end();
+}
+
+Source source_of(const std::string& target) {
+  if (!is_job_id(target)) return {target, ""};
+  return {ask_slurm(target).log, target};
+}
+
+/// A controller that restarts, or is busy, is no reason to stop watching. One that forgot the job is: it
+/// ended.
+std::string state_after(const std::string& before, const std::string& job) {
+  try {
+    return ask_slurm(job).state;
+  } catch (const InputError& e) {
+    if (before.empty()) throw;
+    remark(e.faults().front());
+    return e.faults().front().problem.starts_with("Slurm does not know") ? "FORGOTTEN" : before;
+  }
+}
+
+// ---- a log that grows
+
+FollowedLog::FollowedLog(Source source)
+    : source_(std::move(source)),
+      name_(source_.path == io::kStandardInput ? io::kStandardInputName : source_.path) {
+  begin();
+}
+
+void FollowedLog::begin() {
+  stream_.reset();
+  start_.clear();
+  log_ = std::make_unique<launch::WatchedLog>(name_);
+}
+
+/// Another file has the name now, or the file was cut, or written anew.
+bool FollowedLog::replaced() {
+  struct stat now {
+  }, open{};
+  if (!stream_->rewindable() || ::fstat(stream_->descriptor(), &open) != 0) return false;
+  if (::stat(source_.path.c_str(), &now) == 0 && (now.st_ino != open.st_ino || now.st_dev != open.st_dev))
+    return true;
+  if (static_cast<std::uint64_t>(open.st_size) < stream_->offset()) return true;
+  return stream_->at_start(start_.size()) != start_;
+}
+
+bool FollowedLog::look() {
+  std::error_code error;
+  // A job that waits has no log yet.
+  if (!stream_ && !source_.job.empty() && !fs::exists(source_.path, error)) return false;
+  bool changed = false;
+  if (stream_ && source_.path != io::kStandardInput && replaced()) {
+    remark(printable(name_) + " was cut or replaced; it is read from its start");
+    begin();
+    changed = true;
+  }
+  if (!stream_) stream_ = std::make_unique<io::LogStream>(source_.path);
+  while (look_once()) changed = true;
+  return changed;
+}
+
+bool FollowedLog::look_once() {
+  if (!stream_) stream_ = std::make_unique<io::LogStream>(source_.path);
+  chunk_.clear();
+  if (!calibrate::append_from(*stream_, chunk_)) return false;
+  if (start_.size() < kStart) start_ += chunk_.substr(0, kStart - start_.size());
+  log_->feed(chunk_);
+  return true;
+}
+
+launch::LogReading FollowedLog::now() const {
+  launch::LogReading reading = log_->now();
+  const std::size_t first = start_.find_first_not_of(" \t\r\n");
+  const bool json = first != std::string::npos && (start_[first] == '{' || start_[first] == '[');
+  if (!json || !stream_->rewindable() || reading.run.last > 0 || reading.run.mean) return reading;
+  // What a tool wrote as one document is no log.
+  try {
+    io::LogStream whole(source_.path);
+    if (launch::LogReading other = launch::read_whole(whole, name_); !other.content.steps.empty())
+      return other;
+  } catch (const InputError&) {
+    return reading;  // not written to its end, perhaps
+  }
+  return reading;
+}
+
+std::string FollowedLog::sha256() const {
+  return stream_ ? stream_->hash_so_far() : io::sha256("");
+}
+
+}  // namespace trnplan::cli

@@ -1,0 +1,59 @@
+// Where the log of a watched run is, and what came to it since it was looked at last.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "io/log_stream.h"
+#include "launch/watched_log.h"
+
+namespace trnplan::cli {
+
+struct Source {
+  std::string path;  ///< "-": standard input
+  std::string job;   ///< of Slurm; empty for a file
+};
+
+struct JobState {
+  std::string state, log;
+};
+
+/// What Slurm's controller knows of a job. Throws InputError.
+JobState ask_slurm(const std::string& id);
+/// A controller that restarts, or is busy, is no reason to stop watching. One that forgot the job is: it
+/// ended.
+std::string state_after(const std::string& before, const std::string& job);
+/// No step follows when the job is in this state.
+bool over(const std::string& state);
+/// Of a file, or of the job of that id.
+Source source_of(const std::string& target);
+
+/// Reads on where it stopped; a log that was cut or replaced meanwhile is read from its start. Holds no more
+/// of the log than launch::WatchedLog.
+class FollowedLog {
+ public:
+  explicit FollowedLog(Source source);
+
+  /// Reads all there is; true when there was something new. Waits for the end of standard input and of pipes.
+  /// Throws InputError.
+  bool look();
+  /// Reads one chunk; false at the end.
+  bool look_once();
+  launch::LogReading now() const;
+  /// Of what was read.
+  std::string sha256() const;
+
+  const Source& source() const { return source_; }
+  const std::string& name() const { return name_; }
+
+ private:
+  void begin();
+  bool replaced();
+
+  Source source_;
+  std::string name_, start_, chunk_;
+  std::unique_ptr<io::LogStream> stream_;
+  std::unique_ptr<launch::WatchedLog> log_;
+};
+
+}  // namespace trnplan::cli

@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# watch and calibrate on standard input, on logs that grow, are cut and replaced, and on logs of any size.
+#   watch.sh TRNPLAN SOURCE_DIR
+set -euo pipefail
+
+trnplan=$(realpath "$1")
+source=$(cd "$2" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# shellcheck source=tests/checks.sh
+. "$(dirname "$0")/../checks.sh"
+prints() { check "standard output does not hold: $1" grep -Eq -- "$1" "$out"; }
+says() { check "standard error does not say: $1" grep -Eq -- "$1" "$err"; }
+step() { printf 'step %d step_time %s.5s throughput 4 seq/s loss 3.25 grad norm 1.0\n' "$1" "$2"; }
+steps() { for ((i = $1; i <= $2; ++i)); do step "$i" 200; done; }
+
+# piped CODE ARGUMENTS...: trnplan reads standard input
+piped() {
+  local wanted=$1 code=0
+  shift
+  "$trnplan" "$@" >"$out" 2>"$err" || code=$?
+  check "trnplan $* exits $code instead of $wanted" test "$code" -eq "$wanted"
+}
+
+logs=$source/tests/calibrate/fixtures/logs
+piped 0 watch - <"$logs/nxd-llama3-70b.txt"
+prints '^step 5, 243\.9 s a step'
+prints '^is that as fast as it should be\? Say what ran: trnplan watch - '
+piped 0 watch - --job "$source/examples/llama3-70b-16-nodes/job.yaml" --strategy tp=32,pp=8 < <(cat "$logs/nxd-llama3-70b.txt")
+prints '^as fast as it should be: your run 243\.9 s a step, predicted '
+piped 0 calibrate - < <(cat "$logs/nxd-llama3-70b.txt")
+prints '^standard input: 5 NxD lines$'
+prints '^  trnplan calibrate - --config NXDT\.yaml --out mine\.json$'
+piped 0 calibrate - --format json < <(cat "$logs/kineto-2-a100.json")
+prints '"kind": "Kineto trace"'
+piped 3 watch - --once <"$source/tests/launch/fixtures/replica-group-failure-tp16-dp2.txt"
+prints '^failure: replica-group'
+piped 2 watch - < <(printf '\037\213\010%100s' x)
+says 'standard input: packed with gzip'
+piped 0 watch - </dev/null
+prints '^no step yet$'
+
+# Live: what is there is told before more comes.
+coproc WATCH { "$trnplan" watch - 2>"$err"; }
+watching=$WATCH_PID
+steps 1 3 >&"${WATCH[1]}"
+read -r line <&"${WATCH[0]}"
+check "the third step is not told while the run goes on: $line" grep -Eq '^step 3, 200\.5 s a step' <<<"$line"
+step 4 200 >&"${WATCH[1]}"
+read -r line <&"${WATCH[0]}"
+check "the fourth step is not told: $line" grep -Eq '^step 4, ' <<<"$line"
+exec {WATCH[1]}>&-
+cat <&"${WATCH[0]}" >"$out"
+wait "$watching"
+prints '^last 4 steps: 200\.5 s'
+
+# A file that grows, is cut, and is replaced by another of its name.
+log=$work/train.log
+steps 1 3 >"$log"
+mkfifo "$work/told"
+"$trnplan" watch "$log" --interval 1 >"$work/told" 2>"$err" &
+watching=$!
+exec {told}<"$work/told"
+read -r line <&"$told"
+check "three steps are not told: $line" grep -q '^step 3, ' <<<"$line"
+steps 4 5 >>"$log"
+read -r line <&"$told"
+check "what was appended is not told: $line" grep -q '^step [45], ' <<<"$line"
+[[ $line == 'step 5'* ]] || read -r line <&"$told"
+steps 1 2 >"$log"
+read -r line <&"$told"
+check "the log that was cut is not read anew: $line" grep -Eq '^(step 2,|step 1$|step 1,)' <<<"$line"
+[[ $line == 'step 2'* ]] || read -r line <&"$told"
+steps 1 9 >"$work/other"
+mv "$work/other" "$log"
+read -r line <&"$told"
+check "the log that was replaced is not read: $line" grep -q '^step 9, ' <<<"$line"
+printf 'Training finished successfully\n' >>"$log"
+cat <&"$told" >"$out"
+wait "$watching"
+prints '^last 9 steps: 200\.5 s'
+check 'nothing says that the log was replaced' test "$(grep -c 'was cut or replaced' "$err")" -eq 2
+
+# Logs of any size, in constant memory.
+noise='2026-11-22 10:00:00.123456: I neuron/runtime.cc:171 a line of a chatty runtime that says nothing of steps'
+big() {
+  for ((i = 1; i <= 4; ++i)); do
+    step "$i" 200
+    { yes "$noise" || true; } | head -c 75000000
+    printf '\n'
+  done
+}
+if [[ -x /usr/bin/time ]]; then
+  for command in 'watch - --once' 'calibrate -'; do
+    # shellcheck disable=SC2086
+    big | /usr/bin/time -q -o "$work/peak" -f %M "$trnplan" $command >"$out" 2>"$err"
+    prints '200\.5 s'
+    check "$command of 286 MiB takes $(<"$work/peak") KB" test "$(<"$work/peak")" -lt 100000
+  done
+else
+  skip 'peak memory: there is no /usr/bin/time'
+fi
+finish
