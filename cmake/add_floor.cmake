@@ -1,3 +1,9 @@
+# What nearly every file includes, compiled once. Headers of the system only: ccache then holds the same bytes for every
+# checkout. Heavier ones (CLI11, nlohmann/json, Catch2's own aside) gain nothing: what they cost is what they instantiate.
+set(TRNPLAN_COMMON_HEADERS
+    <algorithm> <array> <cmath> <cstdint> <filesystem> <functional> <map> <memory> <optional> <set> <stdexcept> <string>
+    <string_view> <utility> <vector> <fmt/format.h> <fmt/ranges.h>)
+
 # add_floor(name SOURCES a.cpp ... [DEPENDS floor ...] [PRIVATE package::target ...])
 # One static library per folder, alias trnplan::name. Public dependencies are floors below; packages stay private, so
 # that a consumer of the installed library needs none of their headers.
@@ -21,6 +27,12 @@ function(add_floor name)
   endforeach()
   if(FLOOR_PRIVATE)
     target_link_libraries(${target} PRIVATE ${FLOOR_PRIVATE})
+  endif()
+  # The first floor that knows fmt compiles the headers, the others share them. The floors below it are a few files.
+  if(name STREQUAL topology)
+    target_precompile_headers(${target} PRIVATE ${TRNPLAN_COMMON_HEADERS})
+  elseif("fmt::fmt" IN_LIST FLOOR_PRIVATE)
+    target_precompile_headers(${target} REUSE_FROM trnplan_topology)
   endif()
   set_property(GLOBAL APPEND PROPERTY TRNPLAN_FLOORS ${target})
 endfunction()
