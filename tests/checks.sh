@@ -16,10 +16,10 @@ check() {
   tail -n 5 "$work/check" "$out" "$err" 2>/dev/null || true
 }
 
-# skip WHAT: says and counts what cannot be checked here
+# skip WHAT [PACKAGE...]: says and counts what cannot be checked here, and what it needs; ./dev reads the line
 skip() {
   skipped=$((skipped + 1))
-  printf 'SKIPPED: %s: %s\n' "$suite" "$1"
+  printf 'SKIPPED: %s: %s%s\n' "$suite" "$1" "${2:+; needs ${*:2}}"
 }
 
 # run CODE ARGUMENTS...: trnplan must exit with CODE

@@ -1,7 +1,5 @@
 #include "calibrate/detect.h"
 
-#include <chrono>
-
 #include "tests/calibrate/readings.h"
 
 using namespace trnplan;
@@ -135,8 +133,8 @@ TEST_CASE("files that are refused, and why", "[calibrate]") {
   CHECK(skips(system, 1, "says nothing of steps"));
 }
 
-TEST_CASE("hostile files end in bounded time", "[calibrate]") {
-  const auto start = std::chrono::steady_clock::now();
+// 60 files of 2 MB: a quadratic reader would take hours, until CTest ends it.
+TEST_CASE("hostile files are read once", "[calibrate]") {
   constexpr std::size_t kBytes = 2'000'000;
   for (const std::string_view piece : {"[",
                                        "{",
@@ -187,9 +185,6 @@ TEST_CASE("hostile files end in bounded time", "[calibrate]") {
       }
     }
   }
-  // 60 files of 2 MB; a quadratic reader would take hours. Unoptimised builds with sanitizers take seconds.
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  CHECK(took.count() < 240);
 }
 
 TEST_CASE("a million steps, a thousand runs", "[calibrate]") {

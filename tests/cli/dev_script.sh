@@ -17,7 +17,7 @@ check 'is not executable' test -x "$source/dev"
 if command -v shellcheck >/dev/null; then
   check 'shellcheck' shellcheck "$source/dev"
 else
-  skip 'shellcheck of ./dev: no shellcheck'
+  skip 'shellcheck of ./dev' shellcheck
 fi
 
 for arguments in --help -h ''; do
@@ -40,6 +40,14 @@ for package in "${packages[@]}"; do
   check "names $package outside the list" bash -c '! grep -Fqw -e "$1" "$2"' _ "$package" "$work/rest"
 done
 check 'gives apt-get a package by name' bash -c "! grep -E 'apt-get .*install' '$work/rest' | grep -Eq 'install( -[^ ]+)* [a-z]'"
+
+# What tests need besides stands in a list of its own.
+mapfile -t extra < <(sed -n '/^test_packages=(/,/^)/p' "$source/dev" | sed -e '1d;$d' -e 's/#.*//' | tr -s ' ' '\n' | sed '/^$/d')
+for package in $(sed -nE "s/^ *skip '[^']*' ([a-z0-9 -]+)$/\1/p" "$source"/tests/*/*.sh) slurm-wlm munge libsimgrid-dev; do
+  check "test_packages lacks $package" test "$(printf '%s\n' "${extra[@]}" | grep -cFx -e "$package")" -eq 1
+done
+check 'a package is in both lists' test -z "$(printf '%s\n' "${packages[@]}" "${extra[@]}" | sort | uniq -d)"
+check 'CI runs every test' test "$(tail -n 1 "$source/.ci/run")" = './dev test --all'
 
 # A system with nothing but the shell's tools, and what is put there in their place.
 cp "$source/dev" "$work/dev"
@@ -80,5 +88,35 @@ if ((EUID != 0)) || { command -v setpriv >/dev/null && "${unprivileged[@]}" test
 else
   skip './dev as a user without sudo: cannot become another user here'
 fi
+
+# What was skipped is told in one line, from what the tests say; --all fails on it and runs the sanitizers.
+tools built
+for tool in mkdir grep awk; do ln -s "$(command -v "$tool")" "$bin/$tool"; done
+stand_in apt-get 'exit 9'
+stand_in dpkg-query "printf 'install ok installed'"
+stand_in cmake "echo \"\$*\" >>'$work/calls'"
+stand_in ctest "echo ctest \"\$*\" >>'$work/calls'; mkdir -p 'build/'\$2/Testing/Temporary; cp_log \$2"
+stand_in cp_log "while IFS= read -r line; do echo \"\$line\"; done <'$work/log' >build/\$1/Testing/Temporary/LastTest.log"
+dev_test() {  # dev_test CODE ARGUMENTS...
+  local wanted=$1 code=0
+  : >"$work/calls"
+  env -i PATH="$bin" HOME="$work" "$bash" "$work/dev" test "${@:2}" >"$work/out" 2>"$work/err" || code=$?
+  check "dev test ${*:2} exits $code instead of $wanted" test "$code" -eq "$wanted"
+}
+printf '%s\n' 'a line' 'SKIPPED: slurm: no Slurm here: no munged; needs slurm-wlm munge' 'SKIPPED: simgrid: links; needs libsimgrid-dev' \
+  'SKIPPED: sweep: as a job array: no Slurm here: no munged; needs slurm-wlm munge' 'SKIPPED: package: a run in an empty root: not root' >"$work/log"
+dev_test 0
+check 'the summary of what was skipped' test "$(tail -n 1 "$work/out")" = \
+  'skipped: 4 tests (need slurm-wlm, munge, libsimgrid-dev, not root): ./dev test --all'
+check 'runs the sanitizers unasked' bash -c "! grep -q asan '$work/calls'"
+dev_test 1 --all
+check 'does not say what was skipped' grep -q 'SKIPPED: simgrid' "$work/err"
+check 'does not run the sanitizers' grep -q 'ctest --preset asan' "$work/calls"
+printf 'no word of it\n' >"$work/log"
+dev_test 0
+check 'speaks although nothing was skipped' test ! -s "$work/out"
+dev_test 0 --all
+dev_test 2 --everything
+check 'built before it looked at the arguments' test ! -s "$work/calls"
 
 finish

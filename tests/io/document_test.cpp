@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -142,13 +141,12 @@ TEST_CASE("JSON is strict", "[io][document]") {
   CHECK(io::parse_document("\"\\ud83d\\ude00\"", "t.json").scalar == "\xF0\x9F\x98\x80");
 }
 
+// The deep ones would take hours if each level were looked at again.
 TEST_CASE("nesting is limited, however it is written", "[io][document]") {
   for (const char* opener : {"[", "{", "{a: ", "- ", "? ", "a:\n", "[[]", "&a [", "- - ? "}) {
     for (const int times : {10'000, 250'000}) {
       CAPTURE(opener, times);
-      const auto started = std::chrono::steady_clock::now();
       CHECK_FALSE(faults_of(repeated(opener, times)).empty());
-      CHECK(std::chrono::steady_clock::now() - started < std::chrono::seconds(20));
     }
   }
   CHECK(contains(problem_of(repeated("[", 65) + repeated("]", 65)), "nested more than 64"));

@@ -57,7 +57,7 @@ for script in "$work"/*/*.sh "$work"/*/*.sbatch "$work"/*/measure-*/*.sh "$work"
   if command -v shellcheck >/dev/null; then check "shellcheck ${script#"$work/"}" shellcheck "$script"; fi
 done
 if ! command -v shellcheck >/dev/null; then
-  skip 'shellcheck of the emitted scripts: no shellcheck'
+  skip 'shellcheck of the emitted scripts' shellcheck
 fi
 
 # A folder and values with blanks, quotes and what a shell would run: all of it must arrive as one word.

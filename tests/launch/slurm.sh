@@ -14,13 +14,23 @@ trap 'stop_slurm; rm -rf "$work"' EXIT
 . "$(dirname "$0")/../checks.sh"
 
 if ! start_slurm "$work/slurm"; then
-  echo "Skipped: no Slurm here: $no_slurm"
+  skip "no Slurm here: $no_slurm" "${slurm_packages[@]}"
   exit 0
 fi
 
 prints() { check "standard output does not hold: $1" grep -Eq -- "$1" "$out"; }
 state() { scontrol show job "$1" | sed -n 's/.*JobState=\([A-Z_]*\).*/\1/p'; }
 is() { [[ "$(state "$1")" == "$2" ]]; }
+over() { ended "$1" && [[ "$(state "$1")" =~ ^(COMPLETED|FAILED|CANCELLED|TIMEOUT|BOOT_FAIL|NODE_FAIL|DEADLINE)$ ]]; }
+reaches() {  # reaches JOB STATE: waits for it, until the job is over in another one
+  local others=0
+  until is "$1" "$2"; do
+    # Between two runs of a job that is queued again Slurm may show the state of the first.
+    if over "$1"; then others=$((others + 1)); else others=0; fi
+    if ((others > 50)) || ! alive; then return 1; fi
+    sleep 0.2
+  done
+}
 id_of() { sed -n "s/^$1 //p" "$out"; }
 
 printf 'model: llama3-8b\ntraining: {sequence: 8192, global_batch: 256}\ncluster: {instance: trn1.32xlarge, nodes: 4}\npin: {tensor_parallel: 8, pipeline_parallel: 1, recompute: CoreAttention+LlamaMLP}\n' >"$work/job.yaml"
@@ -36,7 +46,7 @@ export STAND_IN_BATCH=256
 plan good
 STAND_IN_STEP=100 run 0 launch "$work/good"
 compile=$(id_of compile) train=$(id_of train)
-check 'the training job ends' within 300 is "$train" COMPLETED
+check 'the training job ends' reaches "$train" COMPLETED
 check 'the compile job ends well' is "$compile" COMPLETED
 check 'every node compiled' test "$(find "$work/good" -name 'compile-node*.log' | wc -l)" -eq 4
 check 'the log shows the last step' grep -q '30/30 \[' "$work/good/train-$train.out"
@@ -57,7 +67,7 @@ code=0
 STAND_IN_STEP=100 bash "$work/alone/submit.sh" >"$out" 2>"$err" || code=$?
 check "submit.sh exits $code" test "$code" -eq 0
 train=$(id_of train)
-check 'its training job ends' within 300 is "$train" COMPLETED
+check 'its training job ends' reaches "$train" COMPLETED
 run 0 launch "$work/alone"
 prints 'already submitted'
 prints "train $train"
@@ -78,8 +88,8 @@ prints '^Winner: '
 plan broken
 STAND_IN_COMPILE_FAILS=1 STAND_IN_STEP=100 run 0 launch "$work/broken"
 compile=$(id_of compile) train=$(id_of train)
-check 'the compile job fails' within 300 is "$compile" FAILED
-check 'training is cancelled with it' within 300 is "$train" CANCELLED
+check 'the compile job fails' reaches "$compile" FAILED
+check 'training is cancelled with it' reaches "$train" CANCELLED
 check 'training never started' test ! -e "$work/broken/train-$train.out"
 check 'the log says why' bash -c "grep -q 'not every graph compiled' '$work'/broken/compile-node*.log"
 # The first node that fails ends the others, so not every log has the line.
@@ -91,7 +101,7 @@ prints 'failure: compile-failed'
 plan fails
 STAND_IN_FAIL_AT=13 STAND_IN_STEP=100 run 0 launch "$work/fails"
 train=$(id_of train)
-check 'a job that failed is queued again and ends' within 300 is "$train" COMPLETED
+check 'a job that failed is queued again and ends' reaches "$train" COMPLETED
 log=$work/fails/train-$train.out
 check 'the log says so' grep -q 'queued again' "$log"
 check 'it started twice' test "$(grep -c '^\[trnplan\] start' "$log")" -eq 2
@@ -103,23 +113,25 @@ prints '"kind":"hardware".*"run_went_on":true'
 
 # A node dies: Slurm queues the job again.
 plan dies
-STAND_IN_WAIT=0.4 STAND_IN_STEP=100 run 0 launch "$work/dies"
+STAND_IN_HOLD=1 STAND_IN_STEP=100 run 0 launch "$work/dies"
 train=$(id_of train)
 log=$work/dies/train-$train.out
 "$trnplan" watch "$train" --plan "$work/dies/plan.json" --interval 1 >"$work/followed" 2>&1 &
 follower=$!
-check 'the training runs' within 300 grep -q ' 7/30 ' "$log"
+# The first run stops after step 7 until it is ended, so that no machine is too slow to see it.
+check 'the training runs' until_true grep -q ' 7/30 ' "$log"
+check 'watch sees it' until_true grep -q '7/30 steps' "$work/followed"
 victim=${slurm_pids[4]}   # munged, slurmctld, n1, n2, n3
 { kill -9 "$victim" && wait "$victim"; } 2>/dev/null || true
 scontrol update NodeName=n3 State=DOWN Reason=test
-check 'the job is queued again' within 300 bash -c "scontrol show job $train | grep -q 'Restarts=1'"
+check 'the job is queued again' until_true bash -c "scontrol show job $train | grep -q 'Restarts=1'"
+slurm_pids=("${slurm_pids[@]:0:4}" "${slurm_pids[@]:5}")
 daemon slurmd-n3 slurmd -D -N n3 -f "$SLURM_CONF"
 scontrol update NodeName=n3 State=RESUME || true
-check 'and ends with the node back' within 300 is "$train" COMPLETED
+check 'and ends with the node back' reaches "$train" COMPLETED
 code=0
 wait "$follower" || code=$?
 check "watch follows until the end, exit $code" test "$code" -eq 0
-check 'it saw the first run' grep -q ' 6/30 steps\| 5/30 steps\| 7/30 steps' "$work/followed"
 check 'and the last step' grep -q '30/30 steps' "$work/followed"
 run 0 watch "$train" --plan "$work/dies/plan.json" --once
 prints 'restarts: 1'
