@@ -33,6 +33,7 @@
 #include "planner/baseline.h"
 #include "planner/claim.h"
 #include "planner/measurement.h"
+#include "planner/parallel.h"
 #include "planner/rules.h"
 #include "planner/search.h"
 #include "units/diagnostic.h"
@@ -315,7 +316,14 @@ planner::CertaintyOptions certainty_options(const io::Catalog& catalog, double s
            kFittedInstance}};
 }
 
+/// True once the time limit, which counts from `start` on, is over.
+bool is_late(const Options& o, std::chrono::steady_clock::time_point start) {
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+  return o.time_limit > 0 && spent.count() > o.time_limit;
+}
+
 int run(const Options& o) {
+  const auto begin = std::chrono::steady_clock::now();
   const Interruption interruption;
   const io::Catalog catalog = io::Catalog::standard();
   const models::Profile profile = load_profile(catalog, o.common);
@@ -324,6 +332,9 @@ int run(const Options& o) {
   refuse_contradictions(o, reading);
   const std::optional<Current> current = read_baseline(o, job, catalog);
 
+  if (o.threads > planner::core_count())
+    remark(fmt::format("--threads {}: this machine has {} cores, and no more are used", o.threads,
+                       planner::core_count()));
   ProgressBar bar;
   const auto start = std::chrono::steady_clock::now();
   planner::SearchResult result = planner::search(job, profile,
@@ -332,6 +343,7 @@ int run(const Options& o) {
                                                   .fit_probability = o.fit_probability,
                                                   .threads = o.threads,
                                                   .time_limit = Seconds(o.time_limit),
+                                                  .since = begin,
                                                   .stop = &Interruption::flag(),
                                                   .progress = std::ref(bar)});
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
@@ -347,9 +359,14 @@ int run(const Options& o) {
     baseline = planner::baseline_of(job, current->config, current->trained, profile, winner);
     remarks(baseline->remarks);
   }
-  const planner::Certainty certainty =
-      planner::certainty_of(job, result.plans, baseline && baseline->plan ? &*baseline->plan : nullptr,
-                            profile, certainty_options(catalog, o.sure));
+  planner::CertaintyOptions measuring = certainty_options(catalog, o.sure);
+  if (is_late(o, begin)) {
+    measuring.tables.parameters.clear();
+    if (result.plans.size() > 1) result.cut_short.push_back("nccom-test is not considered as a measurement");
+  }
+  for (const std::string& what : result.cut_short) remark("time limit: " + what);
+  const planner::Certainty certainty = planner::certainty_of(
+      job, result.plans, baseline && baseline->plan ? &*baseline->plan : nullptr, profile, measuring);
   std::string script;
   if (interrupted) {
     remark(winner == nullptr ? "interrupted before any plan was found"
@@ -381,7 +398,9 @@ void add_plan(CLI::App& app, Run& chosen) {
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
   command
-      ->add_option("--time-limit", o->time_limit, "seconds; then the best so far, and how far it may be off")
+      ->add_option("--time-limit", o->time_limit,
+                   "seconds, of the whole command; then the best so far, how far it may be off, and what was "
+                   "left undone")
       ->check(CLI::Range(1e-3, 1e6));
   command->add_option("--fit-probability", o->fit_probability, "with which a plan has to fit into memory")
       ->check(CLI::Range(0.01, 0.9999))

@@ -312,6 +312,7 @@ std::string search_json(const planner::SearchResult& result, const models::Job& 
                 {"bounded", c.bounded},       {"simulated", c.simulated}, {"seconds", wall_seconds}};
   j["proven"] = result.complete;
   j["gap"] = result.complete || result.gap > 0 ? Json(result.gap) : Json(nullptr);
+  if (!result.cut_short.empty()) j["cut_short"] = result.cut_short;
   j["plans"] = Json::array();
   int rank = 1;
   for (const Plan& p : result.plans) {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "models/schedule.h"
-
 namespace trnplan::models {
 
 namespace {
@@ -49,102 +47,102 @@ SimTime step_bound(const StepCosts& c, bool blocking, bool drains) {
 
 namespace {
 
-/// 1F1B of `m` micro-batches.
+/// 1F1B as a recurrence over its rounds. With w_i = min(P-1-i, m) warm-up forwards of stage i, its round k is
+/// the forward of micro-batch w_i + k, where there is one, and the backward of k. Between the two it meets
+/// the stage above: the gradient of k comes down, then the forward's activation goes up; in the stage above
+/// that lies between its backward of k and its next round. So a boundary has one meeting a round, and with
+///
+///   x_i(k) when stage i could meet the stage above: its forward has ended
+///   y_i(k) when its backward of k has ended
+///   meet_i(k) = max(x_i(k), y_{i+1}(k)) + gradient_i + activation_i
+///   y_i(k) = meet_i(k) + down_i                 last stage: x_i(k) + down_i
+///   x_{i+1}(k+1) = meet_i(k) + up_{i+1}         first stage: y_0(k) + up_0
+///
+/// a round follows from the x of its stages alone. When all x move on by the same from one round to the next,
+/// they do so in every later one in which all stages still go forward.
 class Pipeline {
  public:
-  Pipeline(const StepCosts& c, int m) : c_(c), count_(static_cast<int>(c.stages.size())), m_(m) {
-    for (int s = 0; s < count_; ++s) actions_.push_back(one_f_one_b(s, count_, m));
-    next_.assign(at(count_), 0);
-    now_.assign(at(count_), SimTime{});
-    ended_.assign(at(count_ * m) * 2, SimTime{});
-    for (bool progress = true; progress;) {
-      progress = false;
-      for (int s = 0; s < count_; ++s) progress |= run(s);
-    }
-  }
+  explicit Pipeline(const StepCosts& c)
+      : c_(c), count_(static_cast<int>(c.stages.size())), m_(c.micro_batches), x_(at(count_)), next_(x_) {}
 
-  SimTime reduced() const {
+  /// The end of the last stage's reduction.
+  SimTime reduced() {
+    warm_up();
+    int k = 0;
+    for (; k + 1 < m_; ++k) {
+      round(k);
+      if (const auto each = shift(k)) {
+        const int rounds = m_ - 1 - forwards(0) - (k + 1);  // until the first stage has no forward left
+        for (SimTime& x : next_) x += *each * rounds;
+        k += rounds;
+      }
+      x_.swap(next_);
+    }
+    round(k);
     SimTime last;
-    for (int s = 0; s < count_; ++s) last = std::max(last, now_[at(s)] + c_.stages[at(s)].reduce);
+    for (int i = 0; i < count_; ++i) last = std::max(last, next_[at(i)] + c_.stages[at(i)].reduce);
     return last;
   }
 
-  /// What every further micro-batch adds, when that is settled: when through some rounds in a row, while all
-  /// stages go forward and backward in turn, everything ends the same time later. What a stage does in a
-  /// round depends on nothing but rounds before it by two at most, and always in the same way, so it then
-  /// stays so.
-  std::optional<SimTime> period() const {
-    constexpr int kRounds = 5;
-    const int last = m_ - count_;  // the first stage's last round with a forward pass
-    if (last - kRounds < 0) return std::nullopt;
-    const SimTime each = ended(0, true, last) - ended(0, true, last - 1);
-    for (int s = 0; s < count_; ++s) {
-      const int ahead = count_ - 1 - s;
-      for (int round = last; round > last - kRounds; --round) {
-        if (ended(s, true, round) - ended(s, true, round - 1) != each) return std::nullopt;
-        if (ended(s, false, round + ahead) - ended(s, false, round + ahead - 1) != each) return std::nullopt;
+ private:
+  int forwards(int stage) const { return std::min(count_ - 1 - stage, m_); }
+  bool goes_forward(int stage, int k) const { return forwards(stage) + k < m_; }
+
+  /// Sets the x of round 0. A stage takes an activation when it has sent the one before.
+  void warm_up() {
+    std::vector<SimTime> sent(at(count_));  // by a stage, its last activation
+    for (int i = 0; i < m_ && i < count_; ++i) {
+      SimTime came = sent[0];
+      for (int s = 0; s < count_; ++s) {
+        const SimTime done = came + c_.stages[at(s)].up;
+        if (i == forwards(s)) x_[at(s)] = done;
+        if (i >= forwards(s)) break;
+        const SimTime ready = sent[at(s + 1)];
+        sent[at(s)] = came = std::max(done, ready) + c_.boundaries[at(s)].activation;
       }
+    }
+    for (int s = 0; s < count_; ++s) {
+      if (forwards(s) == m_) x_[at(s)] = sent[at(s)];
+    }
+  }
+
+  /// From `x_` of round k, `next_` of the round after; of the last round, when each stage ends.
+  void round(int k) {
+    SimTime y;
+    for (int s = count_ - 1; s >= 0; --s) {
+      SimTime start = x_[at(s)];
+      if (s + 1 < count_) {
+        const BoundaryCost& b = c_.boundaries[at(s)];
+        start = std::max(start, y) + b.gradient;
+        if (goes_forward(s, k)) start += b.activation;
+        next_[at(s + 1)] = start;
+        if (goes_forward(s + 1, k + 1)) next_[at(s + 1)] += c_.stages[at(s + 1)].up;
+      }
+      y = start + c_.stages[at(s)].down;
+    }
+    next_[0] = y;
+    if (goes_forward(0, k + 1)) next_[0] += c_.stages[0].up;
+  }
+
+  /// By which all stages have moved on in round k, when that is the same and they all go forward.
+  std::optional<SimTime> shift(int k) const {
+    if (!goes_forward(0, k + 1)) return std::nullopt;
+    const SimTime each = next_[0] - x_[0];
+    for (int s = 1; s < count_; ++s) {
+      if (next_[at(s)] - x_[at(s)] != each) return std::nullopt;
     }
     return each;
   }
 
- private:
-  using Kind = StageAction::Kind;
-
-  std::size_t place(int stage, bool backward, int micro_batch) const {
-    return (at(stage) * at(m_) + at(micro_batch)) * 2 + (backward ? 1 : 0);
-  }
-  SimTime ended(int stage, bool backward, int micro_batch) const {
-    return ended_[place(stage, backward, micro_batch)];
-  }
-
-  /// As far as the stage can go.
-  bool run(int s) {
-    bool progress = false;
-    for (; next_[at(s)] < actions_[at(s)].size(); progress = true) {
-      const StageAction a = actions_[at(s)][next_[at(s)]];
-      if (a.kind == Kind::forward || a.kind == Kind::backward) {
-        const bool backward = a.kind == Kind::backward;
-        now_[at(s)] += backward ? c_.stages[at(s)].down : c_.stages[at(s)].up;
-        ended_[place(s, backward, a.micro_batch)] = now_[at(s)];
-        ++next_[at(s)];
-      } else if (a.kind == Kind::activation_up && meets(s + 1, {Kind::activation_down, a.micro_batch})) {
-        pass(s, c_.boundaries[at(s)].activation);
-      } else if (a.kind == Kind::gradient_up && meets(s + 1, {Kind::gradient_down, a.micro_batch})) {
-        pass(s, c_.boundaries[at(s)].gradient);
-      } else {
-        break;  // the neighbour is not there yet, or will let us pass
-      }
-    }
-    return progress;
-  }
-
-  bool meets(int stage, StageAction with) const {
-    return next_[at(stage)] < actions_[at(stage)].size() && actions_[at(stage)][next_[at(stage)]] == with;
-  }
-  void pass(int below, SimTime length) {
-    now_[at(below)] = now_[at(below + 1)] = std::max(now_[at(below)], now_[at(below + 1)]) + length;
-    ++next_[at(below)];
-    ++next_[at(below + 1)];
-  }
-
   const StepCosts& c_;
   int count_, m_;
-  std::vector<std::vector<StageAction>> actions_;
-  std::vector<std::size_t> next_;
-  std::vector<SimTime> now_, ended_;
+  std::vector<SimTime> x_, next_;
 };
 
 }  // namespace
 
 SimTime pipeline_time(const StepCosts& c) {
-  const int stages = static_cast<int>(c.stages.size());
-  const SimTime end = c.barrier + longest_tail(c);
-  for (int few = 3 * stages + 8; 2 * few < c.micro_batches; few *= 2) {
-    const Pipeline start(c, few);
-    if (const auto each = start.period()) return start.reduced() + *each * (c.micro_batches - few) + end;
-  }
-  return Pipeline(c, c.micro_batches).reduced() + end;
+  return Pipeline(c).reduced() + c.barrier + longest_tail(c);
 }
 
 }  // namespace trnplan::models

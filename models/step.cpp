@@ -7,16 +7,9 @@
 #include "models/pipeline_time.h"
 #include "models/spread.h"
 #include "models/step_parts.h"
-#include "models/step_program.h"
+#include "models/step_run.h"
 
 namespace trnplan::models {
-
-namespace {
-
-/// What a step may hold: some 1.5 GB of tasks while layers are not expanded.
-constexpr std::int64_t kMostPasses = 4'000'000;
-
-}  // namespace
 
 std::string_view to_string(Resource r) {
   constexpr std::string_view kNames[] = {"tensor", "vector", "hbm",     "dma",
@@ -63,11 +56,7 @@ double StepReport::elasticity(Resource r) const {
   return r == Resource::latency || r == Resource::launch ? share : 0 - share;
 }
 
-std::string StepModel::not_modelled(const Job& job, const Strategy& s) {
-  const std::int64_t passes =
-      saturating_product({models::micro_batches(job.training, s), s.pipeline_parallel, s.virtual_pipeline});
-  if (passes > kMostPasses)
-    return "more than 4 million micro-batches times stages in a step are not simulated";
+std::string StepModel::not_modelled(const Job&, const Strategy&) {
   return "";
 }
 
@@ -128,37 +117,60 @@ Seconds StepModel::lower_bound() const {
 
 namespace {
 
+/// Parts in whose tasks first and last are the step's: of what is done several times the first and the last
+/// time apart.
+std::vector<sim::PathPart> path_of(const StepRun& r) {
+  std::vector<sim::PathPart> parts;
+  for (sim::PathPart& part : r.run.critical_path(r.repeats)) {
+    if (part.times > 2) parts.push_back({part.tasks, 1});
+    if (part.times > 1) parts.push_back({part.tasks, std::max<std::int64_t>(part.times - 2, 1)});
+    parts.push_back({std::move(part.tasks), 1});
+  }
+  return parts;
+}
+
 /// Adds up the critical path. Micro-batch work of other stages before the path first and after it last visits
 /// its main stage is the bubble: filling and draining the pipeline.
-Charge fold_path(const StepProgram& step, const sim::Run& run, int stages, double slowdown) {
-  const std::vector<sim::TaskId> path = run.critical_path();
+Charge fold_path(const StepRun& r, int stages, double slowdown) {
+  const StepProgram& step = r.step;
+  const sim::Run& run = r.run;
+  const std::vector<sim::PathPart> path = path_of(r);
   std::vector<std::int64_t> work(static_cast<std::size_t>(stages), 0);
-  for (const sim::TaskId t : path) {
-    const StepProgram::Source& s = step.of(t);
-    if (s.pass) work[static_cast<std::size_t>(s.stage)] += (run.ended[t] - run.started[t]).ps;
+  for (const sim::PathPart& part : path) {
+    for (const sim::TaskId t : part.tasks) {
+      const StepProgram::Source& s = step.of(t);
+      if (s.pass) work[static_cast<std::size_t>(s.stage)] += (run.ended[t] - run.started[t]).ps * part.times;
+    }
   }
   const int main = static_cast<int>(std::max_element(work.begin(), work.end()) - work.begin());
-  std::size_t first = path.size(), last = 0;
-  for (std::size_t i = 0; i < path.size(); ++i) {
-    const StepProgram::Source& s = step.of(path[i]);
-    if (!s.pass || s.stage != main) continue;
-    first = std::min(first, i);
-    last = i;
+  using Place = std::pair<std::size_t, std::size_t>;  // part, task
+  Place first{path.size(), 0}, last{0, 0};
+  for (Place at{0, 0}; at.first < path.size(); ++at.first) {
+    for (at.second = 0; at.second < path[at.first].tasks.size(); ++at.second) {
+      const StepProgram::Source& s = step.of(path[at.first].tasks[at.second]);
+      if (!s.pass || s.stage != main) continue;
+      first = std::min(first, at);
+      last = at;
+    }
   }
   struct Times {
     std::int64_t normal = 0, bubble = 0;
     SimTime normal_beyond, bubble_beyond;
   };
   std::vector<Times> times(step.sources.size());
-  for (std::size_t i = 0; i < path.size(); ++i) {
-    Times& t = times[step.program.tasks()[path[i]].tag];
-    const SimTime beyond = beyond_fixed(step.program, run, path[i]);
-    if (step.of(path[i]).pass && (i < first || i > last)) {
-      ++t.bubble;
-      t.bubble_beyond += beyond;
-    } else {
-      ++t.normal;
-      t.normal_beyond += beyond;
+  for (Place at{0, 0}; at.first < path.size(); ++at.first) {
+    const std::int64_t n = path[at.first].times;
+    for (at.second = 0; at.second < path[at.first].tasks.size(); ++at.second) {
+      const sim::TaskId task = path[at.first].tasks[at.second];
+      Times& t = times[step.program.tasks()[task].tag];
+      const SimTime beyond = beyond_fixed(step.program, run, task) * n;
+      if (step.of(task).pass && (at < first || last < at)) {
+        t.bubble += n;
+        t.bubble_beyond += beyond;
+      } else {
+        t.normal += n;
+        t.normal_beyond += beyond;
+      }
     }
   }
   Charge total;
@@ -202,13 +214,14 @@ StepReport StepModel::simulate(StepOptions options) const {
   StepReport report;
   report.expanded = options.flat || options.expand || p.must_expand;
   const std::unique_ptr<Layout> layout = options.flat ? lane_per_core(p) : lane_per_stage(p);
-  const StepProgram step = make_program(p, *layout, report.expanded);
-  const sim::Run run = sim::execute(step.program);
-
-  report.step = to_seconds(run.end);
-  report.tasks = step.program.tasks().size();
-  report.events = run.events;
-  charge_report(report, fold_path(step, run, p.stages, p.slowdown()),
+  const StepRun r = options.unfolded || options.flat ? run_unfolded(p, *layout, report.expanded)
+                                                     : run_folded(p, *layout, report.expanded);
+  report.folded = r.repeats > 0;
+  report.step = to_seconds(r.end());
+  const auto repeats = static_cast<std::uint64_t>(r.repeats);
+  report.tasks = r.step.program.tasks().size() + (repeats > 0 ? repeats * r.run.rhythm->tasks : 0);
+  report.events = r.run.events + (repeats > 0 ? repeats * r.run.rhythm->events : 0);
+  charge_report(report, fold_path(r, p.stages, p.slowdown()),
                 p.profile[Parameter::node_spread] * slowest_of(p.job.cluster.nodes));
   const double spread = log_spread(p.profile, p.job.software, log_gradient(report));
   report.low = report.step * std::exp(-kNinetyPercent * spread);

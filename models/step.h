@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,6 +58,7 @@ struct StepReport {
   FlopsPerSecond model_flops{};  ///< of the cluster, 6N + 12 L h s
   FlopsPerSecond six_n_flops{};  ///< of the cluster, 6N only
   bool expanded = false;         ///< layers were expanded into the step's program
+  bool folded = false;           ///< steady rounds were counted, and not run one by one
   std::size_t tasks = 0;
   std::uint64_t events = 0;
 
@@ -69,7 +71,14 @@ struct StepReport {
 /// How a step is simulated.
 struct StepOptions {
   bool flat = false;  ///< one device per core, every group on every node; the answer is the same to the tick
-  bool expand = false;  ///< every operator a task, instead of remembered sub-programs; the same to the tick
+  bool expand = false;    ///< every operator a task, instead of remembered sub-programs; the same to the tick
+  bool unfolded = false;  ///< every micro-batch, instead of steady rounds counted; the same to the tick
+};
+
+/// A step without a rhythm has too many micro-batches to be run one by one.
+class TooManyPasses : public std::overflow_error {
+ public:
+  using std::overflow_error::overflow_error;
 };
 
 struct StepParts;
@@ -92,7 +101,10 @@ class StepModel {
   /// A time that simulate() never beats: the busiest stage's own work and the end of the step, uncontended.
   Seconds lower_bound() const;
 
-  /// Cost: O(micro-batches * PP) events; flat O(micro-batches * cores * layers).
+  /// Throws TooManyPasses, and std::overflow_error beyond the clock. Cost: once all stages are in their
+  /// steady rounds and these repeat, to the tick and in every detail, the rest of them is counted: O(PP^2)
+  /// events then, whatever the micro-batches. Where that never happens, unfolded, and flat: all of them, O(PP
+  /// * micro-batches) and O(cores * layers * micro-batches).
   StepReport simulate(StepOptions options = {}) const;
 
   /// For models/timeline.h.

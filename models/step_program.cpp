@@ -4,6 +4,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "models/program_period.h"
+
 namespace trnplan::models {
 
 namespace {
@@ -113,8 +115,14 @@ using sim::TaskId;
 /// Puts a step into a program, in the order of every queue.
 class Emitter {
  public:
-  Emitter(const StepParts& parts, Layout& layout, bool expand, bool segments)
-      : p_(parts), layout_(layout), expand_(expand), segments_(segments) {
+  Emitter(const StepParts& parts, Layout& layout, bool expand, bool segments, int micro_batches,
+          PeriodFinder* period)
+      : p_(parts),
+        layout_(layout),
+        expand_(expand),
+        segments_(segments),
+        micro_batches_(micro_batches),
+        period_(period) {
     for (int s = 0; s < p_.stages; ++s) {
       for (int lane = 0; lane < layout_.lanes(s); ++lane) out_.program.add_device({});
     }
@@ -269,14 +277,16 @@ class Emitter {
     using Kind = StageAction::Kind;
     std::vector<std::vector<StageAction>> actions;
     for (int s = 0; s < p_.stages; ++s) {
-      actions.push_back(one_f_one_b(s, p_.stages, p_.micro_batches));
+      actions.push_back(one_f_one_b(s, p_.stages, micro_batches_));
     }
     std::vector<std::size_t> next(actions.size(), 0);
     const auto waits_for = [&](std::size_t stage, StageAction action) {
       return next[stage] < actions[stage].size() && actions[stage][next[stage]] == action;
     };
+    if (period_ != nullptr) period_->start(actions, p_.chunks() > 1 ? p_.stages : 1);
     bool progress = true;
     while (progress) {
+      if (period_ != nullptr) period_->wave(next, out_.program.tasks().size());
       progress = false;
       for (std::size_t s = 0; s < actions.size(); ++s) {
         while (next[s] < actions[s].size()) {
@@ -316,12 +326,14 @@ class Emitter {
     using Kind = StageAction::Kind;
     std::vector<std::vector<StageAction>> actions;
     for (int s = 0; s < p_.stages; ++s) {
-      actions.push_back(p_.chunks() > 1 ? interleaved(s, p_.stages, p_.chunks(), p_.micro_batches)
-                                        : zero_bubble(s, p_.stages, p_.micro_batches));
+      actions.push_back(p_.chunks() > 1 ? interleaved(s, p_.stages, p_.chunks(), micro_batches_)
+                                        : zero_bubble(s, p_.stages, micro_batches_));
     }
     std::vector<std::size_t> next(actions.size(), 0);
+    if (period_ != nullptr) period_->start(actions, p_.chunks() > 1 ? p_.stages : 1);
     bool progress = true;
     while (progress) {
+      if (period_ != nullptr) period_->wave(next, out_.program.tasks().size());
       progress = false;
       for (int s = 0; s < p_.stages; ++s) {
         auto& mine = actions[at(s)];
@@ -448,6 +460,8 @@ class Emitter {
   const StepParts& p_;
   Layout& layout_;
   bool expand_, segments_;
+  int micro_batches_;
+  PeriodFinder* period_;  ///< or null
   StepProgram out_;
   sim::DeviceId engines_ = 0;  ///< what a compute queue's number differs by from its collective engine's
   sim::FlowId nothing_ = 0;
@@ -484,7 +498,15 @@ std::unique_ptr<Layout> lane_per_core(const StepParts& parts) {
 }
 
 StepProgram make_program(const StepParts& parts, Layout& layout, bool expand, bool segments) {
-  return Emitter(parts, layout, expand, segments).run();
+  return Emitter(parts, layout, expand, segments, parts.micro_batches, nullptr).run();
+}
+
+StepProgram make_program_of(int micro_batches, const StepParts& parts, Layout& layout, bool expand,
+                            bool segments) {
+  PeriodFinder period;
+  StepProgram program = Emitter(parts, layout, expand, segments, micro_batches, &period).run();
+  std::tie(program.repeats, program.micro_batches_of_period) = period.find();
+  return program;
 }
 
 SimTime beyond_fixed(const sim::Program& program, const sim::Run& run, sim::TaskId t) {

@@ -58,12 +58,20 @@ struct StepProgram {
   std::vector<Source> sources;    ///< by tag
   std::vector<Segment> segments;  ///< in the order of tasks, so in that of every stage's queue; on request
   std::vector<Fabric::Id> resources;  ///< fabric id of each resource of the program
+  /// Where all stages are in the steady part of their schedules and the program repeats itself, every
+  /// `micro_batches_of_period` micro-batches: a step with as many more has those tasks once more, and is the
+  /// same else. Period 0: too few micro-batches for that.
+  sim::Repeats repeats;
+  int micro_batches_of_period = 0;
 
   const Source& of(sim::TaskId t) const { return sources[program.tasks()[t].tag]; }
 };
 
 /// `expand`: every operator is a task; else every pass. `segments`: also note which task belongs to what.
 StepProgram make_program(const StepParts& parts, Layout& layout, bool expand, bool segments = false);
+/// Of a step of that many micro-batches instead; notes what repeats.
+StepProgram make_program_of(int micro_batches, const StepParts& parts, Layout& layout, bool expand,
+                            bool segments);
 
 /// What a task took beyond its fixed part.
 SimTime beyond_fixed(const sim::Program& program, const sim::Run& run, sim::TaskId t);

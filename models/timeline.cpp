@@ -9,7 +9,7 @@
 
 #include "models/memory.h"
 #include "models/step_parts.h"
-#include "models/step_program.h"
+#include "models/step_run.h"
 
 namespace trnplan::models {
 
@@ -114,7 +114,7 @@ class MemoryCounter {
 class Writer {
  public:
   Writer(const StepParts& parts, Layout& layout, const Memory& memory, std::size_t most_slices, bool expand)
-      : p_(parts), memory_(memory), expanded_(expand), step_(make_program(parts, layout, expand, true)) {
+      : p_(parts), memory_(memory), layout_(layout), expanded_(expand) {
     out_.micro_batches = p_.micro_batches;
     for (int s = 0; s < p_.stages; ++s) {
       compute_.push_back(track(s, "compute", false, ""));
@@ -126,8 +126,7 @@ class Writer {
   }
 
   Timeline run() {
-    run_ = sim::execute(step_.program);
-    out_.end = run_.end;
+    simulate();
     for (int s = 0; s < p_.stages; ++s)
       alive_.emplace_back(memory_.stages[at(s)], memory_track_[at(s)], out_.samples);
     for (std::size_t i = 0; i < step_.segments.size(); ++i) segment(i);
@@ -154,6 +153,23 @@ class Writer {
   std::uint32_t track(int stage, std::string name, bool counter, std::string unit) {
     out_.tracks.push_back({stage, std::move(name), counter, std::move(unit)});
     return static_cast<std::uint32_t>(out_.tracks.size() - 1);
+  }
+
+  /// Counted rounds come after all that is listed: what comes after them is that much later. What they would
+  /// add to the memory counter is no more than what was there before.
+  void simulate() {
+    StepRun r = run_folded(p_, layout_, expanded_, out_.listed_micro_batches, true);
+    out_.end = r.end();
+    if (r.repeats > 0) {
+      const SimTime at = r.run.rhythm->at, later = r.run.rhythm->length * r.repeats;
+      for (TaskId t = 0; t < r.run.ended.size(); ++t) {
+        if (r.run.ended[t] <= at) continue;
+        r.run.started[t] += later;
+        r.run.ended[t] += later;
+      }
+    }
+    step_ = std::move(r.step);
+    run_ = std::move(r.run);
   }
 
   static std::size_t operators_of(const Pass& pass) {
@@ -459,6 +475,7 @@ class Writer {
 
   const StepParts& p_;
   const Memory& memory_;
+  Layout& layout_;
   bool expanded_;  ///< every operator is a task
   StepProgram step_;
   sim::Run run_;

@@ -219,6 +219,15 @@ Candidates::Candidates(Job job, const models::Profile& profile, bool accept_doub
   });
 }
 
+bool Candidates::find_legal(bool accept_doubt, const std::function<bool()>& stop) {
+  for (auto c = all.rbegin(); c != all.rend() && !stop(); ++c) {
+    if (c->fate != Fate::unseen) continue;
+    state_->part_of(*c).classify(*c, accept_doubt);
+    if (c->fate == Fate::legal) return true;
+  }
+  return false;
+}
+
 Candidates::~Candidates() = default;
 Candidates::Candidates(Candidates&&) noexcept = default;
 

@@ -38,6 +38,10 @@ class Candidates {
 
   std::vector<Candidate> all;  ///< in canonical order
 
+  /// Looks at `unseen` strategies, those of the highest degrees first, until one is legal or `stop`. True
+  /// when one is.
+  bool find_legal(bool accept_doubt, const std::function<bool()>& stop);
+
   const models::Job& job() const;
   /// With the global batch that the strategy uses.
   models::Job job_of(const models::Strategy& s) const;

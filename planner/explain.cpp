@@ -31,46 +31,70 @@ bool breaks_only(const std::vector<Violation>& violations, std::initializer_list
   });
 }
 
-/// Of the strategies that are legal and fit, the fastest by bound that satisfies `like`; its cuts are chosen.
-template <class Like>
-const Candidate* best_legal(Candidates& cluster, Like&& like) {
-  Candidate* best = nullptr;
-  for (;;) {
-    best = nullptr;
+/// The strategies that are legal and fit: often few among very many.
+class Legal {
+ public:
+  explicit Legal(Candidates& cluster) : cluster_(cluster) {
     for (Candidate& c : cluster.all) {
-      if (c.fate != Fate::legal || !like(c.strategy)) continue;
-      if (best == nullptr || c.bound < best->bound) best = &c;
+      if (c.fate == Fate::legal) all_.push_back(&c);
     }
-    if (best == nullptr || best->refined) return best;
-    cluster.refine(*best);
   }
-}
 
-std::string memory_fix(Candidates& cluster, const Strategy& s) {
-  const Candidate* near = best_legal(cluster, [&](const Strategy& o) {
-    return same_layout(o, s) && o.expert_parallel == s.expert_parallel;
-  });
-  if (near == nullptr) near = best_legal(cluster, [&](const Strategy& o) { return same_layout(o, s); });
+  /// The fastest by bound that satisfies `like`; its cuts are chosen. Null when there is none.
+  template <class Like>
+  const Candidate* best(Like&& like) {
+    for (;;) {
+      Candidate* best = nullptr;
+      for (Candidate* c : all_) {
+        if (like(c->strategy) && (best == nullptr || c->bound < best->bound)) best = c;
+      }
+      if (best == nullptr || best->refined) return best;
+      cluster_.refine(*best);
+    }
+  }
+
+ private:
+  Candidates& cluster_;
+  std::vector<Candidate*> all_;
+};
+
+std::string memory_fix(Legal& legal, const Strategy& s) {
+  const Candidate* near = legal.best(
+      [&](const Strategy& o) { return same_layout(o, s) && o.expert_parallel == s.expert_parallel; });
+  if (near == nullptr) near = legal.best([&](const Strategy& o) { return same_layout(o, s); });
   if (near == nullptr) return "no recompute policy makes this layout fit: raise TP or PP";
   return describe(near->strategy) + " fits";
 }
 
 class Tempting {
  public:
-  Tempting(Candidates& cluster, const models::Profile& profile, double fit_probability, const Plan* winner)
-      : cluster_(cluster), profile_(profile), fit_probability_(fit_probability), winner_(winner) {}
+  Tempting(Candidates& cluster, const models::Profile& profile, double fit_probability, const Plan* winner,
+           const Stop& stop)
+      : cluster_(cluster),
+        legal_(cluster),
+        profile_(profile),
+        fit_probability_(fit_probability),
+        winner_(winner),
+        stop_(stop),
+        of_batch_(cluster.job()) {}
 
   Refusals collect() {
+    Refusals out;
+    const auto stopped = [&] {
+      if (out.complete && stop_ && stop_()) out.complete = false;
+      return !out.complete;
+    };
     for (const Candidate& c : cluster_.all) {
       if (c.fate == Fate::legal || c.fate == Fate::unseen) continue;
+      if (stopped()) break;
       try {
         look_at(c);
       } catch (const std::overflow_error&) {
         // beyond the simulation clock: not tempting
       }
     }
-    Refusals out;
     for (auto& [key, r] : kept_) {
+      if (stopped()) break;
       explain(r);
       (r.refusal.why.doubtful ? out.doubtful : out.certain).push_back(std::move(r.refusal));
     }
@@ -107,7 +131,8 @@ class Tempting {
     const int m =
         batch / std::max<int>(1, static_cast<int>(saturating_product({s.micro_batch, s.data_parallel})));
     if (m < 1) return;
-    const auto numbers = rule_violations(cluster_.job_of(s), s);
+    of_batch_.training.global_batch = batch;
+    const auto numbers = rule_violations(of_batch_, s);
     // Only rules that leave a meaningful program have a time to be tempted by.
     if (!breaks_only(numbers, {"pipeline-parity", "vocabulary", "tied-embeddings"})) return;
     Seconds bound = to_seconds(models::compute_bound(cluster_.job(), s, profile_, m));
@@ -150,7 +175,7 @@ class Tempting {
         r.why.message = fmt::format("fits with probability {:.0f} % only, {:.0f} % is asked for: {}",
                                     100 * r.memory->fit_probability, 100 * fit_probability_, r.why.message);
       }
-      r.why.fix = memory_fix(cluster_, r.strategy);
+      r.why.fix = memory_fix(legal_, r.strategy);
     } else if (r.why.rule == "replica-group") {
       const topology::GroupVerdict& group = *cluster_.verdict(*kept.candidate).offending;
       r.why.fix = layout_fix(job, r.strategy, group);
@@ -160,8 +185,8 @@ class Tempting {
 
   std::string layout_fix(const Job& job, const Strategy& s, const topology::GroupVerdict& offending) {
     const Candidate* near =
-        best_legal(cluster_, [&](const Strategy& o) { return o.pipeline_parallel == s.pipeline_parallel; });
-    if (near == nullptr) near = best_legal(cluster_, [](const Strategy&) { return true; });
+        legal_.best([&](const Strategy& o) { return o.pipeline_parallel == s.pipeline_parallel; });
+    if (near == nullptr) near = legal_.best([](const Strategy&) { return true; });
     if (near == nullptr) return replica_group_fix(job, cluster_.graph(), s, offending);
     return "use " + describe(near->strategy);
   }
@@ -176,25 +201,36 @@ class Tempting {
   }
 
   Candidates& cluster_;
+  Legal legal_;
   const models::Profile& profile_;
   double fit_probability_;
   const Plan* winner_;
+  const Stop& stop_;
+  Job of_batch_;  ///< with the batch of the strategy at hand
   std::map<Key, Kept> kept_;
 };
 
 /// A faster plan of those that would fit if a core had `more` memory.
 class WithMemory {
  public:
-  WithMemory(Candidates& cluster, const models::Profile& profile, const Plan& winner, Bytes more)
-      : cluster_(cluster), profile_(profile), limit_(cluster.limit() + more), least_(per(winner)) {}
+  WithMemory(Candidates& cluster, const models::Profile& profile, const Plan& winner, Bytes more,
+             const Stop& stop)
+      : cluster_(cluster),
+        profile_(profile),
+        limit_(cluster.limit() + more),
+        least_(per(winner)),
+        stop_(stop) {}
 
-  std::optional<Plan> find() {
+  /// False when stopped: what it has found is not the best then.
+  bool find() {
     for (const Candidate& c : cluster_.all) {
+      if (stop_ && stop_()) return false;
       if (c.fate == Fate::too_large && cluster_.fits(c, limit_)) consider(c);
     }
     for (;;) {
       const auto next = std::min_element(open_.begin(), open_.end());
-      if (next == open_.end() || next->bound >= least_) return std::move(best_);
+      if (next == open_.end() || next->bound >= least_) return true;
+      if (stop_ && stop_()) return false;
       if (next->candidate.refined) {
         simulate(next->candidate);
         open_.erase(next);
@@ -204,6 +240,7 @@ class WithMemory {
       }
     }
   }
+  std::optional<Plan> best() && { return std::move(best_); }
 
  private:
   struct Open {
@@ -242,6 +279,7 @@ class WithMemory {
   const models::Profile& profile_;
   Bytes limit_;
   double least_;
+  const Stop& stop_;
   std::vector<Open> open_;
   std::optional<Plan> best_;
 };
@@ -303,11 +341,12 @@ bool same_layout(const Strategy& a, const Strategy& b) {
 }
 
 Refusals tempting_refusals(Candidates& cluster, const models::Profile& profile, double fit_probability,
-                           const Plan* winner) {
-  return Tempting(cluster, profile, fit_probability, winner).collect();
+                           const Plan* winner, const Stop& stop) {
+  return Tempting(cluster, profile, fit_probability, winner, stop).collect();
 }
 
-Reasons reasons_of(Candidates& cluster, const models::Profile& profile, const Plan& winner) {
+std::optional<Reasons> reasons_of(Candidates& cluster, const models::Profile& profile, const Plan& winner,
+                                  const Stop& stop) {
   constexpr double kOneGibibyte = 1024.0 * 1024 * 1024, kTenPerCent = 1.1;
   Reasons r;
   for (std::size_t i = 0; i < static_cast<std::size_t>(models::Resource::count); ++i) {
@@ -317,7 +356,9 @@ Reasons reasons_of(Candidates& cluster, const models::Profile& profile, const Pl
     r.resource = resource;
     r.elasticity = e;
   }
-  r.with_more_memory = WithMemory(cluster, profile, winner, Bytes(kOneGibibyte)).find();
+  WithMemory more(cluster, profile, winner, Bytes(kOneGibibyte), stop);
+  if (!more.find()) return std::nullopt;
+  r.with_more_memory = std::move(more).best();
   Job job = cluster.job_of(winner.strategy);
   const auto step = [&](const models::Profile& p) {
     return models::StepModel(job, winner.strategy, p, cluster.graph()).simulate().step;
@@ -335,7 +376,8 @@ Reasons reasons_of(Candidates& cluster, const models::Profile& profile, const Pl
   return r;
 }
 
-Infeasible why_nothing(Candidates& cluster, const models::Profile& profile, bool accept_doubt, Bytes margin) {
+Infeasible why_nothing(Candidates& cluster, const models::Profile& profile, bool accept_doubt, Bytes margin,
+                       const Stop& stop) {
   Infeasible why;
   const Job& job = cluster.job();
   std::map<std::pair<std::string, bool>, std::pair<RuleCount, const Candidate*>> rules;
@@ -365,6 +407,7 @@ Infeasible why_nothing(Candidates& cluster, const models::Profile& profile, bool
   }
   std::stable_sort(why.rules.begin(), why.rules.end(),
                    [](const RuleCount& a, const RuleCount& b) { return a.strategies > b.strategies; });
+  if (stop && stop()) return why;
   if (why.closest) why.nodes_that_would_do = more_nodes(job, profile, accept_doubt, margin);
   why.nearest_batch = nearest_batch(cluster, profile, accept_doubt, margin);
   return why;

@@ -82,6 +82,8 @@ Judgement judge(const models::Job& job, const models::Strategy& strategy, const 
     j.plan = make_plan(job, strategy, profile, graph, schedule);
     std::copy_if(j.broken.begin(), j.broken.end(), std::back_inserter(j.plan->doubts),
                  [](const Violation& v) { return v.doubtful; });
+  } catch (const models::TooManyPasses& e) {
+    j.broken.push_back({"not-modelled", e.what(), "lower the global batch, or raise DP"});
   } catch (const std::overflow_error&) {
     j.broken.push_back(beyond_the_clock());
   }

@@ -62,15 +62,23 @@ class Search {
         threads_(thread_count(options.threads)),
         accept_doubt_(options.allow_doubtful || layout_is_pinned(job)),
         margin_(std::max(Bytes(0), models::margin_of_fitting(options.fit_probability, profile))),
-        start_(std::chrono::steady_clock::now()) {}
+        start_(options.since ? *options.since : std::chrono::steady_clock::now()) {}
 
   SearchResult run() {
     for (Job& one : clusters_of(job_)) {
+      if (!clusters_.empty() && stop_now()) {
+        result_.complete = false;
+        cut("not every cluster was looked at");
+        break;
+      }
       clusters_.emplace_back(std::move(one), profile_, accept_doubt_, margin_, threads_,
-                             [this] { return interrupted(); });
-      for (const Candidate& c : clusters_.back().all)
-        result_.complete = result_.complete && c.fate != Fate::unseen;
+                             [this] { return stop_now(); });
     }
+    if (stop_now()) find_something();
+    for (const Candidates& cluster : clusters_) {
+      for (const Candidate& c : cluster.all) result_.complete = result_.complete && c.fate != Fate::unseen;
+    }
+    if (!result_.complete && !interrupted()) cut("not every strategy was looked at");
     std::vector<Place> open;
     for (std::size_t k = 0; k < clusters_.size(); ++k) {
       std::vector<Place> mine = legal_of(static_cast<int>(k));
@@ -79,6 +87,7 @@ class Search {
     }
     result_.plans = best_of(open, at(std::max(1, options_.top)), true);
     proving_ = false;
+    if (!result_.complete && !interrupted()) cut("the winner was not proven");
     if (!result_.plans.empty()) {
       result_.layouts = best_of_layouts(place_of(result_.plans.front()).first);
       if (clusters_.size() > 1) compare_clusters();
@@ -136,9 +145,25 @@ class Search {
     return job_.budget <= 0 || plan.usd_per_hour * plan.run.value / 3600 <= job_.budget;
   }
 
-  bool stop_now() {
+  /// At the time limit a plan is still wanted: the first that is legal, of any cluster.
+  void find_something() {
+    const auto has_legal = [](const Candidates& cluster) {
+      return std::any_of(cluster.all.begin(), cluster.all.end(),
+                         [](const Candidate& c) { return c.fate == Fate::legal; });
+    };
+    if (std::any_of(clusters_.begin(), clusters_.end(), has_legal)) return;
+    for (Candidates& cluster : clusters_) {
+      if (cluster.find_legal(accept_doubt_, [this] { return interrupted(); })) return;
+    }
+  }
+
+  void cut(std::string what) { result_.cut_short.push_back(std::move(what)); }
+
+  bool stop_now() const {
+    if (interrupted()) return true;
+    if (options_.time_limit.value <= 0) return false;
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
-    return interrupted() || (options_.time_limit.value > 0 && spent.count() > options_.time_limit.value);
+    return spent.count() > options_.time_limit.value;
   }
 
   /// Simulates what is not known yet, on all threads.
@@ -197,6 +222,7 @@ class Search {
       std::vector<Entry> batch;
       while (!queue.empty() && batch.size() < at(threads_)) {
         const auto [bound, place] = queue.top();
+        if (!batch.empty() && stop_now()) break;
         if (beaten(bound)) {
           done = true;
           break;
@@ -287,11 +313,15 @@ class Search {
       std::nth_element(scores.begin(), scores.begin() + static_cast<std::ptrdiff_t>(most - 1), scores.end());
       return bound > scores[most - 1];
     };
-    while (most > 0 && !queue.empty() && !done(queue.top().first) && !stop_now()) {
+    while (most > 0 && !queue.empty() && !done(queue.top().first)) {
+      if (stop_now()) {
+        if (!interrupted()) cut("other layouts are missing, or are not the best of their kind");
+        break;
+      }
       std::vector<Entry> batch;
       while (!queue.empty() && batch.size() < at(threads_)) {
         const Entry next = queue.top();
-        if (done(next.first)) break;
+        if (done(next.first) || stop_now()) break;
         queue.pop();
         Candidate& c = candidate(next.second);
         if (beaten(next)) continue;
@@ -333,6 +363,10 @@ class Search {
   /// The best plan of each cluster, and which of them no other beats in days, dollars and nodes at once.
   void compare_clusters() {
     for (std::size_t k = 0; k < clusters_.size(); ++k) {
+      if (stop_now()) {
+        if (!interrupted()) cut("not every cluster is compared");
+        break;
+      }
       for (Plan& plan : best_of(legal_of(static_cast<int>(k)), 1, false))
         result_.clusters.push_back({std::move(plan), true});
     }
@@ -372,11 +406,14 @@ class Search {
     const int home = result_.plans.empty() ? 0 : place_of(result_.plans.front()).first;
     Candidates& cluster = clusters_[at(home)];
     const Plan* winner = result_.plans.empty() ? nullptr : &result_.plans.front();
-    Refusals refusals = tempting_refusals(cluster, profile_, options_.fit_probability, winner);
+    const auto stop = [this] { return stop_now(); };
+    Refusals refusals = tempting_refusals(cluster, profile_, options_.fit_probability, winner, stop);
+    if (!refusals.complete && !interrupted()) cut("strategies that were refused are missing");
     result_.refused = std::move(refusals.certain);
     result_.doubtful = std::move(refusals.doubtful);
     if (winner != nullptr) {
-      result_.reasons = reasons_of(cluster, profile_, *winner);
+      result_.reasons = reasons_of(cluster, profile_, *winner, stop);
+      if (!result_.reasons && !interrupted()) cut("what holds the winner back is not said");
       return;
     }
     if (!result_.complete) return;
@@ -385,14 +422,15 @@ class Search {
       explain_limits(why);
       result_.infeasible = std::move(why);
     } else {
-      result_.infeasible = why_nothing(cluster, profile_, accept_doubt_, margin_);
+      result_.infeasible = why_nothing(cluster, profile_, accept_doubt_, margin_, stop);
+      if (stop_now() && !interrupted()) cut("what would help was not looked for");
     }
   }
 
   /// The fastest and the cheapest there are, for one who set a limit that none keeps.
   void explain_limits(Infeasible& why) {
     std::vector<Plan> plans;
-    for (std::size_t k = 0; k < clusters_.size(); ++k) {
+    for (std::size_t k = 0; k < clusters_.size() && (plans.empty() || !stop_now()); ++k) {
       for (Plan& plan : best_of(legal_of(static_cast<int>(k)), 1, false)) plans.push_back(std::move(plan));
     }
     if (plans.empty()) return;

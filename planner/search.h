@@ -8,8 +8,10 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "models/job.h"
@@ -31,9 +33,11 @@ struct SearchOptions {
   bool allow_doubtful = false;  ///< also strategies whose replica groups are doubtful
   double fit_probability =
       0.9;          ///< a plan fits at least so surely, given how well the runtime's share is known
-  int threads = 0;  ///< 0: as many as the machine has cores
-  Seconds
-      time_limit{};  ///< wall-clock, once there is a plan; 0: none. The result then depends on the machine
+  int threads = 0;  ///< 0: as many as the machine has cores; never more
+  /// Wall-clock, of everything, from `since` on (absent: from the call on); 0: none. Then the best so far is
+  /// returned, as soon as there is one. The result depends on the machine.
+  Seconds time_limit{};
+  std::optional<std::chrono::steady_clock::time_point> since;
   const std::atomic<bool>* stop = nullptr;  ///< may be null; once true the best so far is returned
   std::function<void(const SearchProgress&)> progress;  ///< called by the caller's thread, often
 };
@@ -89,6 +93,7 @@ struct SearchResult {
   std::optional<Reasons> reasons;        ///< when there are plans
   bool complete = true;                  ///< false: stopped before the winner was proven
   double gap = 0;  ///< then: the winner is at most this fraction above the best there can be
+  std::vector<std::string> cut_short;  ///< what the time limit left undone, in words
 };
 
 /// By the job's objective: seconds per token, USD per token, or the smallest cluster that makes the deadline,

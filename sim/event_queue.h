@@ -37,6 +37,12 @@ class EventQueue {
 
   SimTime now() const { return now_; }
   bool empty() const { return heap_.empty(); }
+  /// What waits, in the order in which it will happen. Cost: O(n log n).
+  std::vector<Event> pending() const {
+    std::vector<Event> all = heap_;
+    std::sort(all.begin(), all.end(), [](const Event& a, const Event& b) { return later(b, a); });
+    return all;
+  }
 
   void schedule(SimTime at, Phase phase, Payload payload) {
     if (at < now_) throw std::logic_error("an event was scheduled in the past");

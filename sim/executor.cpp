@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "sim/event_queue.h"
+#include "sim/rhythm_finder.h"
 #include "sim/transfers.h"
 
 namespace trnplan::sim {
@@ -131,13 +132,14 @@ struct Pace {
 
 class Executor {
  public:
-  Executor(const Program& program, const RateObserver& observer)
+  Executor(const Program& program, const RateObserver& observer, const Repeats& repeats = {})
       : program_(program),
         observer_(observer),
         edges_(program),
         constraints_(program),
         transfers_(constraints_.capacity),
-        paces_(program.slowdowns().empty() ? 0 : program.devices().size()) {
+        paces_(program.slowdowns().empty() ? 0 : program.devices().size()),
+        rhythm_(program, repeats) {
     run_.started.resize(program.tasks().size());
     run_.ended.resize(program.tasks().size());
     run_.released_by.assign(program.tasks().size(), Run::kNone);
@@ -159,6 +161,7 @@ class Executor {
         queue_.schedule(queue_.now(), Phase::sharing, {Payload::Kind::share, 0, 0});
         sharing_due_ = true;
       }
+      if (rhythm_.due() && !transfers_.unsettled()) compare_instants();
     }
     if (done_ != program_.tasks().size()) throw_circle();
     return std::move(run_);
@@ -182,6 +185,7 @@ class Executor {
     const Task& task = program_.tasks()[t];
     run_.started[t] = queue_.now();
     run_.released_by[t] = released_by;
+    if (rhythm_.looks()) rhythm_.starts(t);
     if (moves(t)) {
       queue_.schedule(queue_.now() + task.fixed, Phase::completion, {Payload::Kind::flow_start, t, 0});
     } else if (Pace* pace = pace_of_work(task)) {
@@ -257,8 +261,11 @@ class Executor {
     run_.ended[t] = queue_.now();
     run_.end = std::max(run_.end, queue_.now());
     ++done_;
+    const bool looks = rhythm_.looks();
+    if (looks) rhythm_.ends(t);
     for (std::uint32_t e = edges_.first[t]; e < edges_.first[t + 1]; ++e) {
       const TaskId next = edges_.next[e];
+      if (looks) rhythm_.touches(next);
       if (--edges_.waiting_for[next] == 0) start(next, t);
     }
   }
@@ -269,6 +276,44 @@ class Executor {
       queue_.schedule(end, Phase::completion, {Payload::Kind::flow_end, f.flow, f.version});
       if (observer_) observer_(queue_.now(), t, rate);
     });
+  }
+
+  /// Everything that what comes follows from, by place in the program and time from now. Rates are shared by
+  /// what flows there are, whatever their order (fair_share.h), so the network has no more to say.
+  void compare_instants() {
+    std::vector<std::int64_t> state;
+    std::vector<TaskId> under_way;
+    const auto put_time = [&](SimTime t) { state.push_back((t - queue_.now()).ps); };
+    for (const auto& event : queue_.pending()) {
+      const Payload& p = event.payload;
+      const bool moves = p.kind == Payload::Kind::flow_end;
+      if (moves ? !transfers_.holds({p.id, p.version}) : is_outdated(p)) continue;
+      const TaskId t = moves ? transfers_.moving(p.id).owner : p.id;
+      under_way.push_back(t);
+      put_time(event.at);
+      state.push_back(static_cast<std::int64_t>(p.kind));
+      state.push_back(rhythm_.relative(t));
+      put_time(run_.started[t]);
+      if (!moves) continue;
+      const Transfers::Moving& m = transfers_.moving(p.id);
+      state.push_back(std::bit_cast<std::int64_t>(m.left));
+      state.push_back(std::bit_cast<std::int64_t>(m.rate));
+      put_time(m.since);
+    }
+    for (const Pace& pace : paces_) {
+      state.push_back(pace.disturbed_by);
+      if (pace.working == Run::kNone) continue;
+      state.push_back(rhythm_.relative(pace.working));
+      state.push_back(pace.left.ps);
+      put_time(pace.since);
+    }
+    run_.rhythm = rhythm_.compare(queue_.now(), run_.events, std::move(under_way), std::move(state));
+  }
+  /// Work whose end has been forecast anew.
+  bool is_outdated(const Payload& p) {
+    if (p.kind != Payload::Kind::work_end) return false;
+    const Pace* pace = pace_of_work(program_.tasks()[p.id]);
+    return pace != nullptr && (pace->version != p.version || pace->working != p.id);
   }
 
   [[noreturn]] void throw_circle() const {
@@ -290,24 +335,19 @@ class Executor {
   EventQueue<Payload> queue_;
   bool sharing_due_ = false;
   std::size_t done_ = 0;
+  RhythmFinder rhythm_;
   Run run_;
 };
 
 }  // namespace
 
-std::vector<TaskId> Run::critical_path() const {
-  std::vector<TaskId> path;
-  TaskId t = kNone;
-  for (TaskId i = 0; i < ended.size(); ++i) {
-    if (t == kNone || ended[i] > ended[t]) t = i;
-  }
-  for (; t != kNone; t = released_by[t]) path.push_back(t);
-  std::reverse(path.begin(), path.end());
-  return path;
-}
-
 Run execute(const Program& program, const RateObserver& observer) {
   return Executor(program, observer).run();
+}
+
+Run execute(const Program& program, const Repeats& repeats) {
+  const RateObserver nobody;
+  return Executor(program, nobody, repeats).run();
 }
 
 }  // namespace trnplan::sim

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "sim/program.h"
@@ -10,17 +11,46 @@
 
 namespace trnplan::sim {
 
+/// Where a program repeats itself: of the tasks from `first` on and below `beyond`, t + period is what t is,
+/// waits for what t waits for, `period` later, and is in the queues that t is in. Every queue goes on at
+/// `beyond` or later.
+struct Repeats {
+  TaskId first = 0, period = 0, beyond = 0;
+};
+
+/// Two instants of a run at which all is the same but the clock and the place in the program: what is done,
+/// what is under way since when, how far every flow is, at which rate, what comes next in which order. What
+/// happens after an instant follows from that alone, so a program that has the tasks between the two places
+/// once more takes `length` more, and so on.
+struct Rhythm {
+  TaskId tasks = 0;              ///< the place of the second instant less that of the first
+  SimTime length;                ///< its time less that of the first
+  SimTime at;                    ///< time of the second
+  std::uint64_t events = 0;      ///< between them
+  std::vector<TaskId> from, to;  ///< under way at the first and at the second, ascending
+};
+
+/// Tasks of a chain, first to last, that come so many times one after the other.
+struct PathPart {
+  std::vector<TaskId> tasks;
+  std::int64_t times = 1;
+};
+
 /// What happened.
 struct Run {
   SimTime end;                          ///< when the last task ended; zero for an empty program
   std::vector<SimTime> started, ended;  ///< per task
   std::vector<TaskId> released_by;  ///< per task: the task whose end let it start; kNone for the first ones
   std::uint64_t events = 0;
+  std::optional<Rhythm> rhythm;  ///< the first one, where it was looked for and there is one
 
   static constexpr TaskId kNone = 0xffffffffu;
 
   /// The chain of tasks that determined `end`, first to last; they abut, so their lengths add up to `end`.
   std::vector<TaskId> critical_path() const;
+  /// The same of a program in which what lies between the instants of `rhythm` is done so many times more.
+  /// Their lengths add up to `end` and as many times the rhythm's length. Cost: O(tasks).
+  std::vector<PathPart> critical_path(std::int64_t repeats) const;
 };
 
 /// Told of every change of a flow's progress rate (1/s; 0 at its end), in the order in which it happens. A
@@ -37,5 +67,9 @@ using RateObserver = std::function<void(SimTime at, TaskId task, double rate)>;
 /// Threads  Any number of runs at once: nothing is shared.
 /// Cost     O(tasks log tasks) plus the solves.
 Run execute(const Program& program, const RateObserver& observer = {});
+
+/// The same, and looks for a rhythm in the part that repeats. Cost: besides, O(tasks in the window of what is
+/// under way) a period.
+Run execute(const Program& program, const Repeats& repeats);
 
 }  // namespace trnplan::sim

@@ -33,6 +33,16 @@ class Transfers {
     moving_[h].owner = owner;
   }
   bool holds(Forecast f) const { return moving_[f.flow].version == f.version; }
+  /// What decides how a flow goes on, but for the other flows: its owner, progress still to make and rate as
+  /// of `since`.
+  struct Moving {
+    double left = 1;  ///< progress still to make, as of `since`
+    double rate = 0;  ///< 1/s
+    SimTime since;
+    std::uint32_t owner = 0;
+    std::uint32_t version = 0;
+  };
+  const Moving& moving(FlowNetwork::Handle flow) const { return moving_[flow]; }
   /// Removes the flow of a forecast that holds; returns its owner. Throws std::overflow_error at the end of
   /// the clock.
   std::uint32_t finish(Forecast f, SimTime now) {
@@ -73,13 +83,6 @@ class Transfers {
     return now + SimTime{static_cast<std::int64_t>(ticks)};
   }
 
-  struct Moving {
-    double left = 1;  ///< progress still to make, as of `since`
-    double rate = 0;  ///< 1/s
-    SimTime since;
-    std::uint32_t owner = 0;
-    std::uint32_t version = 0;
-  };
   FlowNetwork network_;
   std::vector<Moving> moving_;
   std::vector<FlowNetwork::Handle> changed_;

@@ -290,3 +290,80 @@ TEST_CASE("resources that all flows load alike change nothing", "[sim][property]
   };
   CHECK(build(1) == build(8));
 }
+
+namespace {
+
+/// `rounds` times the same random tasks on four queues and two links, then one that all queues wait for.
+Program repeated(unsigned seed, int rounds) {
+  boost::random::mt19937 random(seed);
+  const auto between = [&](int low, int high) {
+    return boost::random::uniform_int_distribution<int>(low, high)(random);
+  };
+  Program p;
+  std::vector<DeviceId> all;
+  for (int d = 0; d < 4; ++d) all.push_back(p.add_device(""));
+  std::vector<FlowId> flows;
+  for (int r = 0; r < 2; ++r) p.add_resource("", BytesPerSecond(1));
+  for (int f = 0; f < 3; ++f) {
+    flows.push_back(p.add_flow({{static_cast<ResourceId>(between(0, 1)), between(1, 9) * 1e-12},
+                                {static_cast<ResourceId>(between(0, 1)), between(1, 9) * 1e-12}}));
+  }
+  struct Kind {
+    int what, a, b, length;
+  };
+  std::vector<Kind> round{{0, 0, 0, between(1, 20)}};
+  for (int i = between(4, 12); i > 0; --i)
+    round.push_back({between(0, 3), between(0, 3), between(0, 3), between(1, 20)});
+  for (int r = 0; r < rounds; ++r) {
+    for (const Kind& k : round) {
+      const DeviceId a = all[static_cast<std::size_t>(k.a)], b = all[static_cast<std::size_t>(k.b)];
+      const FlowId flow = flows[static_cast<std::size_t>(k.length) % flows.size()];
+      if (k.what < 2) {
+        p.add_work(a, SimTime{k.length});
+      } else if (k.what == 2) {
+        p.add_transfer({a, b}, flow, SimTime{k.length});
+      } else {  // beside the queues: between the task before it and the next work of a queue
+        const TaskId message = p.add_transfer({}, flow, SimTime{k.length});
+        p.add_dependency(message - 1, message);
+        p.add_dependency(message, p.add_work(a, SimTime{1}));
+      }
+    }
+  }
+  p.add_transfer(all, p.add_flow({}), SimTime{5});
+  return p;
+}
+
+}  // namespace
+
+TEST_CASE("a rhythm that is found goes on, to the tick", "[sim]") {
+  int found = 0, ways = 0;
+  for (unsigned seed = 1; seed <= 300; ++seed) {
+    constexpr int kShort = 40, kLong = 200;
+    const Program few = repeated(seed, kShort), many = repeated(seed, kLong);
+    const auto tasks = static_cast<TaskId>(few.tasks().size() - 1), period = tasks / kShort;
+    const Run run = execute(few, Repeats{0, period, tasks}), all = execute(many);
+    CAPTURE(seed, period);
+    CHECK(run.end.ps == execute(few).end.ps);
+    if (!run.rhythm || run.rhythm->tasks / period > 5) continue;
+    const auto each = static_cast<int>(run.rhythm->tasks / period);
+    if ((kLong - kShort) % each != 0) continue;
+    ++found;
+    const int repeats = (kLong - kShort) / each;
+    CHECK((run.end + run.rhythm->length * repeats).ps == all.end.ps);
+    // The chain that determines the end, by what its tasks are: their place in a round.
+    std::vector<std::int64_t> counted(period + 1), walked(period + 1);
+    for (const PathPart& part : run.critical_path(repeats)) {
+      ways += part.times > 1;
+      for (const TaskId t : part.tasks) {
+        counted[t == tasks ? period : t % period] += (run.ended[t] - run.started[t]).ps * part.times;
+      }
+    }
+    const auto last = static_cast<TaskId>(many.tasks().size() - 1);
+    for (const TaskId t : all.critical_path())
+      walked[t == last ? period : t % period] += (all.ended[t] - all.started[t]).ps;
+    CHECK(counted == walked);
+  }
+  CAPTURE(found, ways);
+  CHECK(found > 80);
+  CHECK(ways > 80);
+}
