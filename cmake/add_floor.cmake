@@ -28,11 +28,12 @@ function(add_floor name)
   if(FLOOR_PRIVATE)
     target_link_libraries(${target} PRIVATE ${FLOOR_PRIVATE})
   endif()
-  # The first floor that knows fmt compiles the headers, the others share them. The floors below it are a few files.
-  if(name STREQUAL topology)
+  # One floor compiles the headers and those above share them: one whose packages define no macro but fmt's, else the
+  # compiler refuses them where the macro is missing. The floors below are a few files.
+  if(name STREQUAL models)
     target_precompile_headers(${target} PRIVATE ${TRNPLAN_COMMON_HEADERS})
-  elseif("fmt::fmt" IN_LIST FLOOR_PRIVATE)
-    target_precompile_headers(${target} REUSE_FROM trnplan_topology)
+  elseif("fmt::fmt" IN_LIST FLOOR_PRIVATE AND TARGET trnplan_models)
+    target_precompile_headers(${target} REUSE_FROM trnplan_models)
   endif()
   set_property(GLOBAL APPEND PROPERTY TRNPLAN_FLOORS ${target})
 endfunction()
