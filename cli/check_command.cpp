@@ -220,7 +220,7 @@ int run(const Options& o) {
     if (prediction != nullptr) {
       text += fmt::format("\nPrediction on {} x {}: {}\n", prediction->nodes, prediction->instance,
                           describe(prediction->strategy)) +
-              plan_details(*prediction);
+              plan_details(*prediction, false, text_width());
     }
     print(text + "\nverdict: " + verdict + "\n");
   }

@@ -1,11 +1,14 @@
 #include "cli/context.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 
+#include "cli/wrap.h"
 #include "io/profile_reader.h"
 #include "units/diagnostic.h"
 
@@ -95,14 +98,35 @@ void print(std::string_view text) {
       {{"standard output", 0, 0}, "", std::strerror(errno), "free space, or send the output elsewhere"});
 }
 
+void print_text(std::string_view text) {
+  print(wrapped(text, text_width()));
+}
+
+int text_width() {
+  return output_width(STDOUT_FILENO);
+}
+
+namespace {
+
+/// Broken for a terminal alone: in a file a message is a line that grep finds.
+void to_standard_error(const std::string& text) {
+  const bool terminal = isatty(STDERR_FILENO) == 1;
+  const std::string lines = terminal ? wrapped(text, output_width(STDERR_FILENO)) : text;
+  std::fwrite(lines.data(), 1, lines.size(), stderr);
+}
+
+}  // namespace
+
 void remark(std::string_view text) {
-  const std::string line = "trnplan: " + printable(text, 4000) + "\n";
-  std::fwrite(line.data(), 1, line.size(), stderr);
+  to_standard_error("trnplan: " + printable(text, 4000) + "\n");
 }
 
 void remark(const Diagnostic& fault) {
-  const std::string text = "trnplan: " + to_string(fault) + "\n";
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  to_standard_error("trnplan: " + to_string(fault) + "\n");
+}
+
+void report_faults(const InputError& e) {
+  for (const Diagnostic& fault : e.faults()) to_standard_error(to_string(fault) + "\n");
 }
 
 void remarks(const std::vector<std::string>& notes) {

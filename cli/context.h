@@ -44,11 +44,17 @@ void settle(models::Job& job);
 std::string no_efa_fix();
 
 /// Results go to standard output, remarks to standard error. print() throws InputError when the output is
-/// lost (disk full, closed pipe).
+/// lost (disk full, closed pipe). print_text() is for what people read: it breaks lines that do not fit
+/// (cli/wrap.h). Remarks and errors are broken for a terminal alone.
 void print(std::string_view text);
+void print_text(std::string_view text);
+/// Columns of standard output, for tables.
+int text_width();
 void remark(std::string_view text);
 /// A fault that does not end the run, with its place and fix.
 void remark(const Diagnostic& fault);
 void remarks(const std::vector<std::string>& notes);
+/// The faults of wrong input, all of them.
+void report_faults(const InputError& e);
 
 }  // namespace trnplan::cli

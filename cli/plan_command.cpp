@@ -36,6 +36,7 @@
 #include "planner/parallel.h"
 #include "planner/rules.h"
 #include "planner/search.h"
+#include "planner/ties.h"
 #include "units/diagnostic.h"
 
 namespace trnplan::cli {
@@ -51,7 +52,7 @@ struct Options {
   std::string out, baseline, target = "nxdt";
   int top = 5, threads = 0;
   double time_limit = 0, fit_probability = 0.9, sure = 0.9;
-  bool allow_doubtful = false, force = false;
+  bool allow_doubtful = false, force = false, details = false;
 };
 
 /// Ctrl-C as a flag instead of an end, as long as it lives; a second one ends the program at once. Where the
@@ -376,8 +377,21 @@ int run(const Options& o) {
     script = write_folder(job, result.plans, certainty, o);
   }
   const planner::Baseline* today = baseline ? &*baseline : nullptr;
-  print(o.common.json() ? io::search_json(result, job, wall.count(), today, &certainty)
-                        : search_text(job, result, certainty, today, o.baseline, script));
+  if (o.common.json()) {
+    print(io::search_json(result, job, wall.count(), today, &certainty));
+  } else {
+    const bool written = !o.out.empty() && winner != nullptr && !interrupted;
+    const Answer answer{job,
+                        result,
+                        certainty,
+                        planner::ties_of(job, result, profile, o.sure),
+                        today,
+                        o.baseline,
+                        written ? o.out : "",
+                        script,
+                        o.details};
+    print_text(plan_answer(answer) + (o.details ? search_details(answer, text_width()) : ""));
+  }
   if (interrupted) return kInterrupted;
   return winner == nullptr ? kNoPlan : kDone;
 }
@@ -389,6 +403,8 @@ void add_plan(CLI::App& app, Run& chosen) {
   CLI::App* command =
       app.add_subcommand("plan", "Find the fastest strategies of a job and why others were refused");
   add_job_argument(*command, o->job, {JobPart::cluster, JobPart::training, JobPart::tokens, JobPart::limits});
+  command->add_flag("--details", o->details,
+                    "also the ranking, time and memory of the best plan, and what was refused");
   command->add_option("--top", o->top, "plans to list")->check(CLI::Range(1, 1000))->capture_default_str();
   command
       ->add_option("--baseline", o->baseline,

@@ -2,47 +2,30 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <set>
-#include <tuple>
 
 #include <fmt/format.h>
 
+#include "cli/table.h"
 #include "cli/text.h"
+#include "planner/strategy_grammar.h"
 #include "units/diagnostic.h"
 
 namespace trnplan::cli {
 
-using models::Resource;
-using models::Strategy;
 using planner::Plan;
 
 namespace {
 
 constexpr std::size_t kRefusedShown = 6, kDoubtfulShown = 2;
 constexpr int kMostOfOneRule = 3;
-constexpr double kNearMiss = 1.25;  ///< peak over limit up to which a refusal shows its parts
 constexpr double kDay = 86400;
 
 double usd_of(const Plan& p) {
   return p.usd_per_hour * p.run.value / 3600;
 }
 
-/// True when no setting of the layout would help.
-bool is_far(const planner::Refusal& r) {
-  return r.memory && r.memory->worst().peak() > kNearMiss * r.memory->limit;
-}
-
-/// How far a refusal is from what people try first: plain strategies that nearly work.
-int distance_from_plain(const planner::Refusal& r) {
-  constexpr int kFar = 3;  // as far as three settings few people touch
-  const Strategy& s = r.strategy;
-  return kFar * is_far(r) + (s.pipeline_parallel > 1) + (s.context_parallel > 1) + (s.virtual_pipeline > 1) +
-         (s.expert_parallel > 1) + s.recompute.rms_norm + s.recompute.activation_multiply + !s.zero1;
-}
-
 std::string refusal_text(const planner::Refusal& r) {
-  const std::string start = fmt::format("  {}\n    at least {} s; {}: ", describe(r.strategy),
+  const std::string start = fmt::format("  {}\n    at least {} s; {}: ", strategy_words(r.strategy),
                                         seconds_text(r.lower_bound), r.why.rule);
   if (is_far(r)) {  // no need for the parts
     return fmt::format("{}needs {:.1f} of {:.1f} GiB a core\n", start, in_gibibytes(r.memory->worst().peak()),
@@ -51,55 +34,14 @@ std::string refusal_text(const planner::Refusal& r) {
   return start + r.why.message + "\n" + (r.why.fix.empty() ? "" : fmt::format("    fix: {}\n", r.why.fix));
 }
 
-/// Those nearest to what people try, one of each layout and rule; how many others there are.
 std::string refusals(const std::vector<planner::Refusal>& list, std::size_t most, const char* heading) {
   if (list.empty()) return "";
-  std::vector<const planner::Refusal*> order;
-  for (const planner::Refusal& r : list) order.push_back(&r);
-  std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
-    return std::tuple(distance_from_plain(*a), a->lower_bound) <
-           std::tuple(distance_from_plain(*b), b->lower_bound);
-  });
   std::string text = fmt::format("\n{}\n", heading);
-  std::set<std::tuple<int, int, int, int, std::string>> told;
-  std::map<std::string, int> of_rule;
-  for (const planner::Refusal* r : order) {
-    const Strategy& s = r->strategy;
-    if (told.size() >= most || of_rule[r->why.rule] >= kMostOfOneRule) continue;
-    const bool fresh =
-        told.emplace(s.tensor_parallel, s.pipeline_parallel, s.data_parallel, s.context_parallel, r->why.rule)
-            .second;
-    if (!fresh) continue;
-    ++of_rule[r->why.rule];
-    text += refusal_text(*r);
-  }
-  if (list.size() > told.size())
-    text += fmt::format("  ... and {} more (--format json lists all)\n", list.size() - told.size());
+  const std::vector<const planner::Refusal*> shown = nearest_refusals(list, most, kMostOfOneRule);
+  for (const planner::Refusal* r : shown) text += refusal_text(*r);
+  if (list.size() > shown.size())
+    text += fmt::format("  ... and {} more (--format json lists all)\n", list.size() - shown.size());
   return text;
-}
-
-const char* words_for(Resource r) {
-  switch (r) {
-    case Resource::tensor:
-      return "the tensor engine";
-    case Resource::vector:
-      return "the vector engines";
-    case Resource::hbm:
-      return "memory bandwidth (HBM)";
-    case Resource::dma:
-      return "the DMA engines";
-    case Resource::link:
-      return "the links between chips";
-    case Resource::efa:
-      return "the network between nodes";
-    case Resource::latency:
-      return "the latency of collectives";
-    case Resource::launch:
-      return "launches of graphs";
-    case Resource::count:
-      break;
-  }
-  return "nothing in particular";
 }
 
 std::string less(Seconds now, Seconds then) {
@@ -109,82 +51,54 @@ std::string less(Seconds now, Seconds then) {
 }
 
 std::string reasons_text(const Plan& winner, const planner::Reasons& why) {
-  const bool length = why.resource == Resource::latency || why.resource == Resource::launch;
   std::string text = "What holds it back\n";
-  text += fmt::format("  binds       {}: 1 % {} and the step is {:.2f} % shorter, to first order\n",
-                      words_for(why.resource), length ? "less of it" : "faster", std::abs(why.elasticity));
+  text += fmt::format("  limit       {}: 1 % {} makes the step {:.2f} % shorter, to first order\n",
+                      resource_words(why.resource), is_duration(why.resource) ? "less" : "faster",
+                      std::abs(why.elasticity));
   text += fmt::format("  kernels     10 % more efficient: {}\n",
                       less(winner.report.step, why.with_faster_kernels));
   if (why.with_twice_the_nics.value > 0)
-    text +=
-        fmt::format("  NICs        twice as many: {}\n", less(winner.report.step, why.with_twice_the_nics));
+    text += fmt::format("  network     twice as many EFA devices: {}\n",
+                        less(winner.report.step, why.with_twice_the_nics));
   if (!why.with_more_memory) return text + "  memory      1 GiB more a core: no faster\n";
   return text + fmt::format("  memory      1 GiB more a core: {} with {}\n",
                             less(winner.report.step, why.with_more_memory->report.step),
-                            describe(why.with_more_memory->strategy));
+                            strategy_words(why.with_more_memory->strategy));
 }
 
-std::string clusters_text(const std::vector<planner::ClusterPlan>& clusters) {
+std::string clusters_text(const models::Job& job, const std::vector<planner::ClusterPlan>& clusters,
+                          int width) {
   if (clusters.empty()) return "";
   const bool run = clusters.front().plan.run.value > 0;
-  std::string text = fmt::format("\nBest of each cluster (p: no other is as fast, as cheap and as small)\n");
-  text +=
-      fmt::format("  {:<1} {:>5} {:<16} {:>6} {:>9} {:>10} {:>9} {:>11}  {}\n", "", "nodes", "instance",
-                  "batch", "step s", "tokens/s", run ? "days" : "", run ? "USD" : "USD/1e9 tok", "strategy");
+  std::vector<Column> columns = {{""},       {"nodes"},   {"instance", true}, {"batch", false, 1},
+                                 {"step s"}, {"tokens/s"}};
+  if (run) columns.push_back({"days"});
+  columns.push_back({run ? "USD" : "USD/10^9 tokens"});
+  Table table(std::move(columns), "strategy");
   for (const planner::ClusterPlan& c : clusters) {
     const Plan& p = c.plan;
-    const double per_token = p.usd_per_hour / 3600 / p.report.tokens_per_second;
-    text +=
-        fmt::format("  {:<1} {:>5} {:<16} {:>6} {:>9} {:>10.0f} {:>9} {:>11.0f}  {}\n", c.on_front ? "p" : "",
-                    p.nodes, printable(p.instance), p.global_batch, seconds_text(p.report.step),
-                    p.report.tokens_per_second, run ? fmt::format("{:.1f}", p.run.value / kDay) : "",
-                    run ? usd_of(p) : per_token * 1e9, describe(p.strategy));
+    std::vector<std::string> cells = {
+        c.on_front ? "*" : "",       fmt::format("{}", p.nodes),
+        printable(p.instance),       fmt::format("{}", p.global_batch),
+        seconds_text(p.report.step), fmt::format("{:.0f}", p.report.tokens_per_second)};
+    if (run) cells.push_back(fmt::format("{:.1f}", p.run.value / kDay));
+    cells.push_back(
+        fmt::format("{:.0f}", run ? usd_of(p) : p.usd_per_hour / 3600 / p.report.tokens_per_second * 1e9));
+    table.row(std::move(cells), planner::strategy_grammar(job, p));
   }
-  return text;
+  return "\nBest of each cluster (*: no other is as fast, as cheap and as small)\n" + table.text(width);
 }
 
-std::string limits_text(const models::Job& job, const planner::Infeasible& why) {
+std::string infeasible_text(const planner::Infeasible& why, int width) {
+  if (why.too_slow || why.too_expensive) return "";
   std::string text;
-  const auto cluster = [](const Plan& p) {
-    return fmt::format("{} x {}, {}", p.nodes, printable(p.instance), describe(p.strategy));
-  };
-  if (why.too_slow) {
-    text += fmt::format("  too slow: the fastest takes {:.1f} days, the deadline is {:.1f}\n    {}\n",
-                        why.too_slow->run.value / kDay, job.deadline.value / kDay, cluster(*why.too_slow));
-    text += "    fix: more nodes (cluster.nodes), fewer tokens, or a later deadline\n";
-  }
-  if (why.too_expensive) {
-    text += fmt::format("  too expensive: the cheapest costs {:.0f} USD, the budget is {:.0f}\n    {}\n",
-                        usd_of(*why.too_expensive), job.budget, cluster(*why.too_expensive));
-    text += "    fix: fewer tokens, or a larger budget\n";
-  }
-  return text;
-}
-
-std::string infeasible_text(const models::Job& job, const planner::Infeasible& why) {
-  if (why.too_slow || why.too_expensive) return "No plan keeps the limits.\n" + limits_text(job, why);
-  std::string text = "No strategy is legal and fits.\n";
   for (const planner::RuleCount& r : why.rules) {
-    text += fmt::format("  {} strategies break {}; for example {}: {}\n", r.strategies, r.why.rule,
-                        describe(r.example), r.why.message);
+    text += fmt::format("  {} strategies break {}; for example {}: {}\n", grouped(r.strategies), r.why.rule,
+                        strategy_words(r.example), r.why.message);
     if (!r.why.fix.empty()) text += fmt::format("    fix: {}\n", r.why.fix);
   }
   if (why.closest) {
-    const models::StageMemory& worst = why.memory->worst();
-    const Bytes excess = worst.peak() - why.memory->limit;
-    text += fmt::format("  closest: {}: {} (stage {})\n", describe(*why.closest),
-                        excess.value > 0 ? fmt::format("{:.2f} GiB a core too much", in_gibibytes(excess))
-                                         : "fits, but not surely enough (--fit-probability)",
-                        worst.stage);
-    text += memory_table(*why.memory);
-    text +=
-        why.nodes_that_would_do > 0
-            ? fmt::format("  {} nodes of {} would do\n", why.nodes_that_would_do, job.cluster.instance.name)
-            : fmt::format("  no cluster of up to 1,875 nodes of {} would do\n", job.cluster.instance.name);
-  }
-  if (why.nearest_batch > 0) {
-    text += fmt::format("  with global batch {} none is legal and fits; the nearest that has one is {}\n",
-                        job.training.global_batch, why.nearest_batch);
+    text += fmt::format("  closest: {}\n", strategy_words(*why.closest)) + memory_table(*why.memory, width);
   }
   return text;
 }
@@ -213,7 +127,7 @@ Plan scaled(Plan p, int global_batch) {
 std::string baseline_text(const planner::Baseline& b, const std::string& file, const Plan* winner,
                           const std::optional<double>& probability) {
   std::string text =
-      fmt::format("\nToday, by {}: {}, on {} x {}\n", printable(file, 400), describe(b.strategy),
+      fmt::format("\nToday, by {}: {}, on {} x {}\n", printable(file, 400), strategy_words(b.strategy),
                   b.job.cluster.nodes, printable(b.job.cluster.instance.name));
   for (const planner::Violation& v : b.broken) {
     text +=
@@ -230,35 +144,20 @@ std::string baseline_text(const planner::Baseline& b, const std::string& file, c
   if (winner == nullptr) return text;
   if (b.plan) {
     text += fmt::format(
-        "  the winner is {:.2f} times as fast{}\n", planner::speedup(*winner, b),
+        "  the best plan is {:.2f} times as fast{}\n", planner::speedup(*winner, b),
         probability ? fmt::format("; faster at all with {}", probability_text(*probability)) : "");
     text += comparison(*winner, scaled(*b.plan, winner->global_batch));
   }
   return text + changes_text(b);
 }
 
-std::string proof_text(const planner::SearchResult& r) {
-  if (r.complete) return "";
-  if (r.plans.empty()) return "Stopped before any plan was found; more time would tell.\n";
-  if (r.gap <= 0) return "Stopped before the winner was proven.\n";
-  return fmt::format("Stopped before the winner was proven: at most {:.1f} % above the best there can be.\n",
-                     100 * r.gap);
-}
-
-bool several_clusters(const models::Job& job) {
-  return job.freedom.nodes.size() > 1 || job.freedom.instances.size() > 1;
-}
-
-std::string winner_text(const models::Job& job, const planner::SearchResult& result) {
-  const Plan& winner = result.plans.front();
-  std::string where;
-  if (several_clusters(job)) where += fmt::format(", on {} x {}", winner.nodes, printable(winner.instance));
-  if (job.freedom.largest_batch > 0) where += fmt::format(", global batch {}", winner.global_batch);
-  if (job.freedom.precision) where += fmt::format(", {}", to_string(winner.strategy.precision));
-  std::string text = fmt::format("\nWinner: {}{}\n", describe(winner.strategy), where) + plan_details(winner);
-  for (std::size_t i = 1; i < result.layouts.size() && i < 3; ++i)
-    text += comparison(winner, scaled(result.layouts[i], winner.global_batch));
-  if (result.reasons) text += reasons_text(winner, *result.reasons);
+std::string winner_text(const Answer& a, int width) {
+  const Plan& winner = a.result.plans.front();
+  std::string text =
+      fmt::format("\nBest: {}\n", strategy_words(winner.strategy)) + plan_details(winner, true, width);
+  for (std::size_t i = 1; i < a.result.layouts.size() && i < 3; ++i)
+    text += comparison(winner, scaled(a.result.layouts[i], winner.global_batch));
+  if (a.result.reasons) text += reasons_text(winner, *a.result.reasons);
   return text;
 }
 
@@ -304,27 +203,25 @@ std::string certainty_text(const models::Job& job, const planner::Certainty& cer
 
 }  // namespace
 
-std::string search_text(const models::Job& job, const planner::SearchResult& result,
-                        const planner::Certainty& certainty, const planner::Baseline* baseline,
-                        const std::string& baseline_file, const std::string& script) {
-  const bool found = !result.plans.empty();
-  std::string text = job_line(job) + proof_text(result);
+std::string search_details(const Answer& a, int width) {
+  const planner::SearchResult& r = a.result;
+  const bool found = !r.plans.empty();
+  std::string text;
   if (found) {
-    text += "\n" + plan_table(result.plans, certainty.first_is_better) +
-            certainty_text(job, certainty, script) + winner_text(job, result);
-  } else if (result.infeasible) {
-    text += "\n" + infeasible_text(job, *result.infeasible);
+    text += "\n" + plan_table(a.job, r.plans, a.certainty.first_is_better, width) +
+            certainty_text(a.job, a.certainty, a.script) + winner_text(a, width);
+  } else if (r.infeasible) {
+    text += "\n" + infeasible_text(*r.infeasible, width);
   }
-  if (baseline != nullptr)
-    text += baseline_text(*baseline, baseline_file, found ? &result.plans.front() : nullptr,
-                          certainty.beats_baseline);
-  text += clusters_text(result.clusters);
-  text +=
-      refusals(result.refused, kRefusedShown, found ? "Refused although it could be faster:" : "Refused:");
-  text += refusals(result.doubtful, kDoubtfulShown, "Doubtful, left out (--allow-doubtful lets them in):");
-  const planner::SpaceCounts& c = result.counts;
+  if (a.baseline != nullptr)
+    text += baseline_text(*a.baseline, a.baseline_file, found ? &r.plans.front() : nullptr,
+                          a.certainty.beats_baseline);
+  text += clusters_text(a.job, r.clusters, width);
+  text += refusals(r.refused, kRefusedShown, found ? "Refused although it could be faster:" : "Refused:");
+  text += refusals(r.doubtful, kDoubtfulShown, "Doubtful, left out (--allow-doubtful lets them in):");
+  const planner::SpaceCounts& c = r.counts;
   return text +
-         fmt::format("\n{} strategies: {} refused, {} too large, {} beaten by their bound, {} simulated\n",
+         fmt::format("\n{} strategies: {} refused, {} too large, {} that cannot be faster, {} simulated\n",
                      c.enumerated, c.refused, c.too_large, c.bounded, c.simulated);
 }
 

@@ -1,19 +1,14 @@
-// What `plan` says as text, but for the plans themselves (cli/text.h). All return whole lines.
+// What `plan --details` says after the answer (cli/plan_answer.h), but for the plans themselves (cli/text.h).
+// All return whole lines.
 #pragma once
 
 #include <string>
 
-#include "models/job.h"
-#include "planner/baseline.h"
-#include "planner/measurement.h"
-#include "planner/search.h"
+#include "cli/plan_answer.h"
 
 namespace trnplan::cli {
 
-/// The whole answer. `baseline` may be null. `script`: measure.sh
-/// where it was written, else empty.
-std::string search_text(const models::Job& job, const planner::SearchResult& result,
-                        const planner::Certainty& certainty, const planner::Baseline* baseline,
-                        const std::string& baseline_file, const std::string& script);
+/// Everything else: the ranking, the best plan in detail, what holds it back, what was refused and why.
+std::string search_details(const Answer& a, int width);
 
 }  // namespace trnplan::cli

@@ -26,10 +26,7 @@ constexpr const char* kFooter =
     "  trnplan collective all_reduce --ranks 32 --bytes 64M";
 
 int report(const InputError& e) {
-  for (const Diagnostic& fault : e.faults()) {
-    const std::string text = to_string(fault) + "\n";
-    std::fwrite(text.data(), 1, text.size(), stderr);
-  }
+  report_faults(e);
   return kBadInput;
 }
 

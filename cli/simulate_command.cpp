@@ -105,8 +105,8 @@ int run(const Options& o) {
     if (o.common.json()) {
       print(io::plan_json(*judgement.plan, judgement.broken));
     } else {
-      print(job_line(reading.job) + describe(strategy) + "\n" + plan_details(*judgement.plan) +
-            critical_path(judgement.plan->report));
+      print_text(job_line(reading.job) + describe(strategy) + "\n" +
+                 plan_details(*judgement.plan, false, text_width()) + critical_path(judgement.plan->report));
     }
   } else if (o.common.json()) {
     print(io::refusal_json(judgement.broken));

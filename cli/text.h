@@ -14,21 +14,39 @@
 
 namespace trnplan::cli {
 
-/// "llama3-8b, sequence 8192, global batch 1024, mixed_precision, on 1 x trn1.32xlarge (32 cores)"; with what
-/// the job leaves free: "global batch 512 to 2048, any precision, on 4, 8 or 16 x trn1.32xlarge".
+/// "llama3-8b, sequence 8192, batch 1024, on 1 x trn1.32xlarge (32 cores)"; with a precision other than
+/// mixed_precision, and what the job leaves free: "batch 512 to 2048, any precision, on 4, 8 or 16 x
+/// trn1.32xlarge".
 std::string job_line(const models::Job& job);
-/// Ranked plans, one line each; `first_is_better` of all but the first, may be empty.
-std::string plan_table(const std::vector<planner::Plan>& plans,
-                       const std::vector<std::optional<double>>& first_is_better = {});
+/// Layout and micro-batch in words, of degrees only those above 1: "TP 8 x PP 4, micro-batch 2".
+std::string layout_words(const models::Strategy& s);
+/// "LlamaMLP recomputed", "nothing recomputed". CoreAttention is not worth a word with flash attention, which
+/// never calls it.
+std::string recompute_words(const models::Strategy& s);
+/// layout_words, then what else sets it apart, recompute and cuts among it.
+std::string strategy_words(const models::Strategy& s);
+/// "tensor engine"; may follow "the".
+const char* resource_words(models::Resource r);
+/// True of what a step has less of, not more, when the machine is better: latency, launches.
+bool is_duration(models::Resource r);
+/// "tensor parallel" of the breakdown of a step.
+const char* cause_words(models::Category c);
+/// Ranked plans, one line each, or two where there is no room; `first_is_better` of all but the first, may be
+/// empty.
+std::string plan_table(const models::Job& job, const std::vector<planner::Plan>& plans,
+                       const std::vector<std::optional<double>>& first_is_better, int width);
+/// Rounded, in groups of three digits: "17,334".
+std::string grouped(double value);
 /// "89.4 %", as "> 99.9 %" never rounded to certainty.
 std::string probability_text(double probability);
-/// Step, throughput, MFU both ways, breakdown, memory, price of one plan.
-std::string plan_details(const planner::Plan& plan);
+/// Step, throughput, MFU both ways, breakdown, memory, price of one plan; with `whole_run` also what the
+/// job's tokens take.
+std::string plan_details(const planner::Plan& plan, bool whole_run, int width);
 /// The operators that take most of the critical path, and by how much each part of the machine changes the
 /// step.
 std::string critical_path(const models::StepReport& report);
-/// Bytes of each stage's peak; equal stages share a line.
-std::string memory_table(const models::Memory& memory);
+/// What each stage's peak is made of; equal neighbours share a column.
+std::string memory_table(const models::Memory& memory, int width);
 /// Where the second plan loses time against the first, in seconds by cause.
 std::string comparison(const planner::Plan& winner, const planner::Plan& other);
 /// Seconds to three or four significant digits.

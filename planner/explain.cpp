@@ -13,6 +13,7 @@
 #include "planner/judge.h"
 #include "planner/rules.h"
 #include "planner/space.h"
+#include "planner/strategy_grammar.h"
 
 namespace trnplan::planner {
 
@@ -63,7 +64,7 @@ std::string memory_fix(Legal& legal, const Strategy& s) {
       [&](const Strategy& o) { return same_layout(o, s) && o.expert_parallel == s.expert_parallel; });
   if (near == nullptr) near = legal.best([&](const Strategy& o) { return same_layout(o, s); });
   if (near == nullptr) return "no recompute policy makes this layout fit: raise TP or PP";
-  return describe(near->strategy) + " fits";
+  return strategy_grammar(cluster.job(), near->strategy) + " fits";
 }
 
 class Tempting {
@@ -188,7 +189,7 @@ class Tempting {
         legal_.best([&](const Strategy& o) { return o.pipeline_parallel == s.pipeline_parallel; });
     if (near == nullptr) near = legal_.best([](const Strategy&) { return true; });
     if (near == nullptr) return replica_group_fix(job, cluster_.graph(), s, offending);
-    return "use " + describe(near->strategy);
+    return "use " + strategy_grammar(job, near->strategy);
   }
 
   bool is_smallest(const Strategy& s) const {

@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "models/belief.h"
 #include "models/collective_timing.h"
 #include "models/collective_use.h"
 #include "models/compare.h"
-#include "models/belief.h"
 #include "models/spread.h"
 #include "topology/chip_graph.h"
 
@@ -337,17 +337,20 @@ std::vector<std::string> nccom_command(const TableRequest& t) {
           name()};
 }
 
+std::optional<double> first_is_better(const models::Job& job, const Plan& first, const Plan& other,
+                                      const models::Profile& profile) {
+  if (!comparable(job, first, other)) return std::nullopt;
+  return ratio_of(first, other, by_price(job), profile).positive();
+}
+
 Certainty certainty_of(const models::Job& job, const std::vector<Plan>& plans, const Plan* baseline,
                        const models::Profile& profile, const CertaintyOptions& options) {
   Certainty out;
   out.sure = options.sure;
   if (plans.empty()) return out;
   const Plan& first = plans.front();
-  for (std::size_t i = 1; i < plans.size(); ++i) {
-    out.first_is_better.emplace_back();
-    if (comparable(job, first, plans[i]))
-      out.first_is_better.back() = ratio_of(first, plans[i], by_price(job), profile).positive();
-  }
+  for (std::size_t i = 1; i < plans.size(); ++i)
+    out.first_is_better.push_back(first_is_better(job, first, plans[i], profile));
   if (baseline != nullptr) out.beats_baseline = ratio_of(first, *baseline, false, profile).positive();
   if (plans.size() < 2 || !out.first_is_better.front()) return out;
   Comparison c;

@@ -97,6 +97,11 @@ struct CertaintyOptions {
   TableNoise tables;
 };
 
+/// That `first` is better than `other`, by the job's objective; absent where that puts another number of
+/// nodes last. Cost: O(parameters^2).
+std::optional<double> first_is_better(const models::Job& job, const Plan& first, const Plan& other,
+                                      const models::Profile& profile);
+
 /// Better: fewer seconds a token; with objective cost fewer USD. `plans` are those of a search, best first;
 /// `baseline` may be null. Cost: O(plans * parameters^2), and where the first two are not told apart one
 /// StepModel each and some hundred collectives.

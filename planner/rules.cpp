@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "planner/space.h"
+#include "planner/strategy_grammar.h"
 
 namespace trnplan::planner {
 
@@ -316,7 +317,13 @@ std::string replica_group_fix(const Job& job, const topology::ChipGraph& graph, 
   if (offending.rule == "no-efa") return "use one node, or an instance type with EFA devices";
   const auto near = supported_neighbours(job.cluster, graph, degrees_of(s), job.architecture.kv_heads);
   if (near.empty()) return "no TP x DP of this PP and CP is accepted here: choose another PP or CP";
-  return fmt::format("TP {} x DP {} is accepted", near.front().tensor, near.front().data);
+  Strategy accepted = s;
+  accepted.tensor_parallel = near.front().tensor;
+  accepted.data_parallel = near.front().data;
+  accepted.kv_replicator =
+      near.front().tensor / std::max(1, std::min(job.architecture.kv_heads, near.front().tensor));
+  accepted.sequence_parallel = job.pin.sequence_parallel.value_or(true);
+  return strategy_grammar(job, models::canonical(accepted)) + " is accepted";
 }
 
 topology::PlacementVerdict placement_verdict(const Job& job, const Strategy& strategy,

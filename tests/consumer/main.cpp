@@ -4,6 +4,7 @@
 #include "io/catalog.h"
 #include "planner/claim.h"
 #include "planner/search.h"
+#include "planner/strategy_grammar.h"
 
 int main() {
   const trnplan::io::Catalog catalog(CATALOG);
@@ -19,5 +20,6 @@ int main() {
     std::cerr << wrong << "\n";
     return 1;
   }
-  std::cout << "winner: " << describe(winner.strategy) << ", " << winner.report.step.value << " s a step\n";
+  std::cout << "winner: " << strategy_grammar(job, winner.strategy) << ", " << winner.report.step.value
+            << " s a step\n";
 }

@@ -10,6 +10,7 @@ source=$(cd "$2" && pwd)
 here=$source/tests/golden
 . "$source/tests/normalise.sh"
 export TRNPLAN_CATALOG=$source/catalog
+unset COLUMNS  # text is as wide as it is without a terminal
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

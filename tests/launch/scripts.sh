@@ -172,7 +172,7 @@ check 'graphs are shared' grep -Fqx "compiler_cache_url=$moved/neuron_cache" "$w
 check 'both are in the fit' grep -q '^2 steps of\|steps of [0-9]* programs' "$work/measured.out"
 check 'the rule is told' grep -q '^Measured, plan 2 is the better choice when its step is below 0\.9[0-9]* times' "$work/measured.out"
 check 'the profile is written' grep -q '"measure-2-run-1/train-7.out\|"train-7.out"' "$moved/measured.json"
-check 'the last word is a plan' grep -q '^Winner: ' "$work/measured.out"
+check 'the last word is a plan' grep -q '^Best ' "$work/measured.out"
 lines=$(wc -l <"$work/measured.sbatch")
 check 'a second call runs nothing' measure "${moved##*/}"
 check 'nothing was submitted' test "$lines" = "$(wc -l <"$work/measured.sbatch")"
@@ -180,7 +180,7 @@ check 'measure.sh runs nccom-test and plans again' measure tables
 cp "$work/check" "$work/measured.out"
 check 'the table names its command' grep -q '^nccom-test -r [0-9]* -N [12] -b [0-9]* -e 1073741824 -f 4 -d bf16 all[rg]' "$work/tables/measured-tables.out"
 check 'the catalogue joins the fit' grep -q 'nccom-test points*; ' "$work/measured.out"
-check 'it plans with the fit' grep -q '^Winner: ' "$work/measured.out"
+check 'it plans with the fit' grep -q '^Best ' "$work/measured.out"
 check 'no path was run by a shell' test ! -e "$work/pwned"
 
 finish

@@ -82,7 +82,7 @@ prints "COMPLETED"
 prints '30/30 steps'
 prints 'mine.json written: 29 steps'
 prints 'would win|no other plan wins'
-prints '^Winner: '
+prints '^Best '
 
 # A graph that does not compile: training never starts.
 plan broken

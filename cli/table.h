@@ -1,0 +1,43 @@
+// Tables that fit the terminal.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace trnplan::cli {
+
+struct Column {
+  std::string header;
+  bool left = false;  ///< aligned to the left instead of the right
+  int spare = 0;      ///< 0: always shown; else left out where there is no room, the largest first
+};
+
+/// Rows of cells under headers, and text at the end of each row ("tail") that may need more room than is
+/// left.
+class Table {
+ public:
+  /// `indent`: spaces before the first column. An empty `tail` is no column.
+  explicit Table(std::vector<Column> columns, std::string tail = "", int indent = 2);
+
+  /// As many cells as columns.
+  void row(std::vector<std::string> cells, std::string tail = "");
+  /// Text between rows, on a line of its own.
+  void note(std::string text);
+
+  /// Whole lines of at most `width` columns, unless what is always shown is wider. Where a tail does not fit,
+  /// all tails stand on lines of their own under their rows.
+  std::string text(int width) const;
+
+ private:
+  struct Row {
+    std::vector<std::string> cells;  ///< none: a note
+    std::string tail;
+  };
+
+  std::vector<Column> columns_;
+  std::string tail_;
+  int indent_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace trnplan::cli
