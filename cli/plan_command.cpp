@@ -342,7 +342,7 @@ int run(const Options& o) {
                                                  {.top = o.top,
                                                   .allow_doubtful = o.allow_doubtful,
                                                   .fit_probability = o.fit_probability,
-                                                  .threads = o.threads,
+                                                  .threads = std::min(o.threads, planner::core_count()),
                                                   .time_limit = Seconds(o.time_limit),
                                                   .since = begin,
                                                   .stop = &Interruption::flag(),
@@ -410,7 +410,8 @@ void add_plan(CLI::App& app, Run& chosen) {
       ->add_option("--baseline", o->baseline,
                    "NxDT YAML of what runs today: how much faster the winner is, and what to change")
       ->check(not_empty());
-  command->add_option("--threads", o->threads, "0: all cores; the answer does not depend on it")
+  command
+      ->add_option("--threads", o->threads, "0: all cores, and never more; the answer does not depend on it")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
   command

@@ -24,7 +24,8 @@ std::size_t at(int i) {
   return static_cast<std::size_t>(i);
 }
 
-/// What strategies of one tensor- and context-parallel degree share. One thread at a time.
+/// What strategies of one tensor- and context-parallel degree share, or as many of them as a thread gets. One
+/// thread at a time.
 class Part {
  public:
   Part(const Job& job, const models::Profile& profile, const topology::ChipGraph& graph, Bytes margin)
@@ -197,15 +198,19 @@ Candidates::Candidates(Job job, const models::Profile& profile, bool accept_doub
                        const std::function<bool()>& stop)
     : state_(std::make_unique<State>(std::move(job), margin)) {
   State& state = *state_;
-  std::map<std::pair<int, int>, std::vector<int>> members;
+  // Most strategies that are legal may have the same degrees: pipelines go to the threads in turn.
+  std::map<std::array<int, 3>, std::vector<int>> members;
+  std::map<int, int> turns;  // by pipeline-parallel degree
   for (Strategy& s : enumerate(state.job)) {
-    members[{s.tensor_parallel, s.context_parallel}].push_back(static_cast<int>(all.size()));
+    const int turn = turns.try_emplace(s.pipeline_parallel, static_cast<int>(turns.size())).first->second;
+    members[{s.tensor_parallel, s.context_parallel, turn % std::max(1, threads)}].push_back(
+        static_cast<int>(all.size()));
     all.push_back({std::move(s)});
   }
   std::vector<const std::vector<int>*> work;
-  for (const auto& [degrees, indices] : members) {
-    for (const int i : indices) all[at(i)].part = static_cast<int>(work.size());
-    work.push_back(&indices);
+  for (auto m = members.rbegin(); m != members.rend(); ++m) {  // first the degrees at which large models fit
+    for (const int i : m->second) all[at(i)].part = static_cast<int>(work.size());
+    work.push_back(&m->second);
     state.parts.push_back(std::make_unique<Part>(state.job, profile, state.graph, margin));
   }
   parallel_for(static_cast<int>(work.size()), threads, [&](int p) {

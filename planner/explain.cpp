@@ -138,13 +138,13 @@ class Tempting {
     if (!breaks_only(numbers, {"pipeline-parity", "vocabulary", "tied-embeddings"})) return;
     Seconds bound = to_seconds(models::compute_bound(cluster_.job(), s, profile_, m));
     if (!beats_winner(bound, batch)) return;
+    if (!cluster_.fits(c, cluster_.limit())) return;  // would not fit anyway; cheaper to know than its groups
     std::vector<Violation> why = cluster_.violations(c);
     if (!breaks_only(why, {"replica-group", "pipeline-parity", "vocabulary", "tied-embeddings"})) return;
     if (why.front().rule != "replica-group") {  // its collectives have a time
       bound = cluster_.bound(c);
       if (!beats_winner(bound, batch)) return;
     }
-    if (!cluster_.fits(c, cluster_.limit())) return;  // would not fit anyway
     keep(c, bound, std::move(why.front()), "");
   }
 

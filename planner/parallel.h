@@ -10,14 +10,14 @@
 
 namespace trnplan::planner {
 
-/// The machine's cores, at least 1.
+/// The machine's cores, at least 1. More threads than that only cost.
 inline int core_count() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-/// Threads to use for `wanted`, 0 for as many as there are cores; more of them than cores only cost.
+/// Threads to use for `wanted` (0 = as many as the machine has cores).
 inline int thread_count(int wanted) {
-  return wanted > 0 ? std::min(wanted, core_count()) : core_count();
+  return wanted > 0 ? wanted : core_count();
 }
 
 /// Calls body(0) ... body(count - 1), in any order, on up to `threads` threads; the caller's is one of them.

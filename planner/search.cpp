@@ -66,15 +66,15 @@ class Search {
 
   SearchResult run() {
     for (Job& one : clusters_of(job_)) {
-      if (!clusters_.empty() && stop_now()) {
+      if (!clusters_.empty() && stop_now(kShareOfSorting)) {
         result_.complete = false;
         cut("not every cluster was looked at");
         break;
       }
       clusters_.emplace_back(std::move(one), profile_, accept_doubt_, margin_, threads_,
-                             [this] { return stop_now(); });
+                             [this] { return stop_now(kShareOfSorting); });
     }
-    if (stop_now()) find_something();
+    if (stop_now(kShareOfSorting)) find_something();
     for (const Candidates& cluster : clusters_) {
       for (const Candidate& c : cluster.all) result_.complete = result_.complete && c.fate != Fate::unseen;
     }
@@ -99,6 +99,9 @@ class Search {
 
  private:
   using Place = std::pair<int, int>;  ///< cluster, candidate
+
+  /// Of a time limit: the rest is for the cuts and simulations that make a good plan of what was found.
+  static constexpr double kShareOfSorting = 0.6;
 
   Candidate& candidate(Place p) { return clusters_[at(p.first)].all[at(p.second)]; }
 
@@ -159,11 +162,12 @@ class Search {
 
   void cut(std::string what) { result_.cut_short.push_back(std::move(what)); }
 
-  bool stop_now() const {
+  /// Interrupted, or that share of the time limit is over.
+  bool stop_now(double share = 1) const {
     if (interrupted()) return true;
     if (options_.time_limit.value <= 0) return false;
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
-    return spent.count() > options_.time_limit.value;
+    return spent.count() > share * options_.time_limit.value;
   }
 
   /// Simulates what is not known yet, on all threads.

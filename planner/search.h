@@ -33,7 +33,7 @@ struct SearchOptions {
   bool allow_doubtful = false;  ///< also strategies whose replica groups are doubtful
   double fit_probability =
       0.9;          ///< a plan fits at least so surely, given how well the runtime's share is known
-  int threads = 0;  ///< 0: as many as the machine has cores; never more
+  int threads = 0;  ///< 0: as many as the machine has cores
   /// Wall-clock, of everything, from `since` on (absent: from the call on); 0: none. Then the best so far is
   /// returned, as soon as there is one. The result depends on the machine.
   Seconds time_limit{};

@@ -322,3 +322,27 @@ TEST_CASE("a search that is told to stop at once says so", "[planner]") {
   CHECK_FALSE(result.complete);
   CHECK_FALSE(result.infeasible);
 }
+
+// The limit was over before the search began: no clock decides what comes out.
+TEST_CASE("a time limit leaves a plan and says what is missing", "[planner]") {
+  const auto long_ago = std::chrono::steady_clock::now() - std::chrono::hours(1);
+  for (const int threads : {1, 3}) {
+    const SearchResult result = search(job_of("llama3-70b", 16, 8192, 1024), datasheet(),
+                                       {.threads = threads, .time_limit = Seconds(1), .since = long_ago});
+    REQUIRE(result.plans.size() == 1);
+    CHECK_FALSE(result.complete);
+    CHECK(result.layouts.empty());
+    CHECK(result.refused.empty());
+    CHECK_FALSE(result.reasons);
+    CHECK(result.cut_short.size() >= 4);
+  }
+  // Where nothing is legal, all is looked at; what would help is not looked for.
+  const SearchResult none = search(job_of("llama3.1-405b", 1, 8192, 64), datasheet(),
+                                   {.time_limit = Seconds(1), .since = long_ago});
+  CHECK(none.plans.empty());
+  REQUIRE(none.infeasible);
+  CHECK(none.infeasible->nodes_that_would_do == 0);
+  CHECK_FALSE(none.cut_short.empty());
+  const SearchResult unlimited = search(tutorial(), datasheet());
+  CHECK(unlimited.cut_short.empty());
+}
