@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/evidence.h"
+#include "cli/nearest_text.h"
 #include "cli/options.h"
 #include "cli/text.h"
 #include "io/nxdt_yaml.h"
@@ -36,6 +37,9 @@ struct Options {
 struct Checked {
   std::vector<Finding> findings;
   std::optional<planner::Plan> prediction;
+  std::vector<planner::NearConfig> nearest;  ///< where the strategy is refused
+  std::string text;
+  planner::NxdtConfig config;
 };
 
 void note(std::vector<Finding>& findings, std::string rule, std::string message) {
@@ -162,6 +166,8 @@ void judge_on_cluster(Checked& result, const Options& o, const io::Catalog& cata
     note(result.findings, "evidence", std::move(line));
   add_violations(result.findings, judgement.broken, config,
                  config.has_section("model_alignment_strategy.peft"));
+  if (judgement.refused() && reading.not_modelled.empty())
+    result.nearest = planner::nearest_that_fit(job, strategy, config, architecture, profile);
   if (reading.not_modelled.empty()) result.prediction = std::move(judgement.plan);
   if (!result.prediction) add_memory(result.findings, judgement.memory, config);
 }
@@ -195,6 +201,8 @@ Checked check(const Options& o, const io::Catalog& catalog, const models::Profil
     return result;
   }
   judge_on_cluster(result, o, catalog, profile, config, model.architecture, reading);
+  result.text = text;
+  result.config = std::move(config);
   return result;
 }
 
@@ -213,8 +221,9 @@ int run(const Options& o) {
                    [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
   const std::string verdict = verdict_of(checked.findings);
   const planner::Plan* prediction = checked.prediction ? &*checked.prediction : nullptr;
+  const auto nearest = with_diffs(std::move(checked.nearest), checked.text, checked.config);
   if (o.common.json()) {
-    print(io::check_json(verdict, checked.findings, prediction));
+    print(io::check_json(verdict, checked.findings, prediction, nearest));
   } else {
     std::string text = findings_text(checked.findings);
     if (prediction != nullptr) {
@@ -222,7 +231,7 @@ int run(const Options& o) {
                           describe(prediction->strategy)) +
               plan_details(*prediction, false, text_width());
     }
-    print(text + "\nverdict: " + verdict + "\n");
+    print(text + "\nverdict: " + verdict + "\n" + nearest_text(nearest));
   }
   return verdict == "refused" ? kNoPlan : kDone;
 }

@@ -232,21 +232,28 @@ struct Current {
   models::Architecture trained;
 };
 
-std::optional<Current> read_baseline(const Options& o, const models::Job& job, const io::Catalog& catalog) {
-  if (o.baseline.empty()) return std::nullopt;
-  const std::string text = io::read_text(o.baseline);
-  const io::Node root = io::parse_document(text, o.baseline);
+/// The config that a plan is set beside: --baseline, or the job's own when it is an NxDT YAML.
+std::string baseline_file(const Options& o, const io::Catalog& catalog) {
+  if (!o.baseline.empty() || io::job_source(o.job.job, catalog) != io::JobSource::nxdt) return o.baseline;
+  return o.job.job;
+}
+
+std::optional<Current> read_baseline(const std::string& file, const Options& o, const models::Job& job,
+                                     const io::Catalog& catalog) {
+  if (file.empty()) return std::nullopt;
+  const std::string text = io::read_text(file);
+  const io::Node root = io::parse_document(text, file);
   if (!io::looks_like_nxdt(root)) {
-    throw InputError({{o.baseline, 0, 0},
+    throw InputError({{file, 0, 0},
                       "--baseline",
                       "this is no NxDT config: it has no trainer and no distributed_strategy",
                       "give the YAML that NxDT runs with"});
   }
   Current current;
   current.config = io::nxdt_from(root);
-  current.config.devices_lines = io::devices_lines(text, o.baseline);
+  current.config.devices_lines = io::devices_lines(text, file);
   const io::ArchitectureReading model = io::architecture_of_nxdt(current.config, catalog);
-  remarks(model.notes);
+  if (file != o.job.job) remarks(model.notes);  // of its own config the job has said it
   current.trained = model.architecture;
   std::vector<Diagnostic> faults = planner::baseline_faults(job, current.config, current.trained);
   if (!faults.empty()) throw InputError(std::move(faults));
@@ -328,10 +335,13 @@ int run(const Options& o) {
   const Interruption interruption;
   const io::Catalog catalog = io::Catalog::standard();
   const models::Profile profile = load_profile(catalog, o.common);
-  io::JobReading reading = load_job(o.job, catalog);
+  JobArgument argument = o.job;
+  argument.options.free_strategy = true;
+  io::JobReading reading = load_job(argument, catalog);
   models::Job& job = reading.job;
   refuse_contradictions(o, reading);
-  const std::optional<Current> current = read_baseline(o, job, catalog);
+  const std::string runs_today = baseline_file(o, catalog);
+  const std::optional<Current> current = read_baseline(runs_today, o, job, catalog);
 
   if (o.threads > planner::core_count())
     remark(fmt::format("--threads {}: this machine has {} cores, and no more are used", o.threads,
@@ -386,7 +396,7 @@ int run(const Options& o) {
                         certainty,
                         planner::ties_of(job, result, profile, o.sure),
                         today,
-                        o.baseline,
+                        runs_today,
                         written ? o.out : "",
                         script,
                         o.details};

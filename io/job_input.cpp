@@ -10,6 +10,9 @@ namespace trnplan::io {
 
 namespace {
 
+/// In what job_from says of the strategy of an NxDT YAML.
+constexpr std::string_view kPinned = " pinned";
+
 namespace fs = std::filesystem;
 
 /// An option, and the key of the job that it states.
@@ -233,6 +236,16 @@ JobReading read_job_file(Node root, const std::string& file, const JobOptions& o
   return reading;
 }
 
+/// Takes the pins of an NxDT YAML back, and what was said of them.
+void free_strategy(JobReading& reading, const std::string& file) {
+  reading.job.pin = {};
+  std::erase_if(reading.notes,
+                [](const std::string& note) { return note.find(kPinned) != std::string::npos; });
+  reading.notes.push_back(
+      printable(file) + ": what it runs is the baseline, and the search is free; model: " + printable(file) +
+      " in a job.yaml pins its strategy");
+}
+
 JobInput read_file(const std::string& file, const JobOptions& options, const Catalog& catalog,
                    const Files& files) {
   Node root = parse_document(files.text(file), file);
@@ -245,7 +258,9 @@ JobInput read_file(const std::string& file, const JobOptions& options, const Cat
     input.assume_training(same_shape(a, catalog), a.max_positions);
     input.assume_cluster();
   }
-  return {input.read(files), source};
+  JobInput read{input.read(files), source};
+  if (options.free_strategy && source == JobSource::nxdt) free_strategy(read.reading, file);
+  return read;
 }
 
 JobInput read_any(const std::string& argument, const JobOptions& options, const Catalog& catalog,

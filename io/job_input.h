@@ -22,6 +22,8 @@ struct JobOptions {
       budget;
   /// The command asks for nodes or types in its own way: what is assumed of them is not told.
   bool own_nodes = false, own_instances = false;
+  /// Of an NxDT YAML the strategy is not pinned, only what it trains is taken.
+  bool free_strategy = false;
 };
 
 enum class JobSource { job, nxdt, hf_config, catalogue_model };

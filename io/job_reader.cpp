@@ -167,7 +167,7 @@ class JobReader {
     if (!said.strategy.pipeline_cuts.empty()) note(file.string() + ": pipeline_cuts are not pinned");
   }
 
-  /// Data parallel follows from the cluster, which the job may change, and KV replication from TP.
+  /// Data parallel follows from the cluster, which the job may change.
   static Pin pins_of(const models::Strategy& s) {
     Pin pin;
     pin.tensor_parallel = s.tensor_parallel;
@@ -176,6 +176,7 @@ class JobReader {
     pin.context_parallel = s.context_parallel;
     pin.expert_parallel = s.expert_parallel;
     pin.micro_batch = s.micro_batch;
+    pin.kv_replicator = s.kv_replicator;
     pin.sequence_parallel = s.sequence_parallel;
     pin.zero1 = s.zero1;
     pin.flash_attention = s.flash_attention;
@@ -466,6 +467,8 @@ class JobReader {
     if (node == nullptr || node->is_null()) return;
     MapReader fields(*node, "pin", faults_);
     Pin& pin = job().pin;
+    // That of an NxDT YAML goes with its TP.
+    if (fields.has("tensor_parallel") && !fields.has("kv_replicator")) pin.kv_replicator.reset();
     const std::pair<const char*, std::optional<int> Pin::*> degrees[] = {
         {"tensor_parallel", &Pin::tensor_parallel},   {"pipeline_parallel", &Pin::pipeline_parallel},
         {"virtual_pipeline", &Pin::virtual_pipeline}, {"context_parallel", &Pin::context_parallel},

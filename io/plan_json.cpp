@@ -357,7 +357,7 @@ std::string refusal_json(const std::vector<planner::Violation>& broken) {
 }
 
 std::string check_json(const std::string& verdict, const std::vector<planner::Finding>& findings,
-                       const Plan* prediction) {
+                       const Plan* prediction, const std::vector<NearestJson>& nearest) {
   Json j = document();
   j["verdict"] = verdict;
   j["findings"] = Json::array();
@@ -372,6 +372,18 @@ std::string check_json(const std::string& verdict, const std::vector<planner::Fi
                              {"source", f.source}});
   }
   j["prediction"] = prediction == nullptr ? Json(nullptr) : plan_object(*prediction);
+  j["nearest"] = Json::array();
+  for (const NearestJson& n : nearest) {
+    Json changes = Json::array();
+    for (const planner::Change& c : n.config.changes) {
+      changes.push_back({{"key", c.key}, {"line", c.at.line}, {"from", c.from}, {"to", c.to}});
+    }
+    j["nearest"].push_back({{"keys", n.config.changes.size()},
+                            {"changes", changes},
+                            {"diff", n.diff},
+                            {"fit_probability", n.config.fit_probability},
+                            {"plan", plan_object(n.config.plan)}});
+  }
   return dump(j);
 }
 

@@ -7,6 +7,7 @@
 
 #include "planner/baseline.h"
 #include "planner/measurement.h"
+#include "planner/nearest.h"
 #include "planner/nxdt_config.h"
 #include "planner/plan.h"
 #include "planner/search.h"
@@ -26,9 +27,14 @@ std::string search_json(const planner::SearchResult& result, const models::Job& 
 std::string plan_json(const planner::Plan& plan, const std::vector<planner::Violation>& broken = {});
 /// In place of a plan object when a strategy cannot be simulated: only why.
 std::string refusal_json(const std::vector<planner::Violation>& broken);
+/// A config near one that is refused, and how to get there.
+struct NearestJson {
+  planner::NearConfig config;
+  std::string diff;  ///< of the file; "" where it cannot be told
+};
 /// `prediction` may be null.
 std::string check_json(const std::string& verdict, const std::vector<planner::Finding>& findings,
-                       const planner::Plan* prediction);
+                       const planner::Plan* prediction, const std::vector<NearestJson>& nearest = {});
 std::string topology_json(const topology::Cluster& cluster, const topology::ChipGraph& graph,
                           const topology::PlacementVerdict& verdict);
 

@@ -1,0 +1,1 @@
+check {SRC}/tests/planner/fixtures/oom.yaml

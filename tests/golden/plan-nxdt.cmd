@@ -1,0 +1,1 @@
+plan {SRC}/tests/planner/fixtures/oom.yaml --top 2
