@@ -78,7 +78,7 @@ code=0
 TRNPLAN=$trnplan TRNPLAN_VENV=$source/tests/launch/stand_in TRNPLAN_CODE=$source/tests/launch/stand_in/code TRNPLAN_DATA=$work/data \
   STAND_IN_STEP=$((predicted * 13 / 10)) bash "$source/examples/close-the-loop/story.sh" "$work/story" >"$out" 2>"$err" || code=$?
 check "the story ends with $code" test "$code" -eq 0
-prints "COMPLETED"
+check 'its job ends well' reaches "$(sed -n 's/^train //p' "$work/story/launched")" COMPLETED
 prints '30/30 steps'
 prints 'mine.json written: 29 steps'
 prints 'would win|no other plan wins'

@@ -19,7 +19,10 @@ alive() {  # every daemon that was started
   local pid
   for pid in "${slurm_pids[@]}"; do kill -0 "$pid" 2>/dev/null || return 1; done
 }
-ended() { ! squeue -h ${1:+-j "$1"} 2>/dev/null | grep -q .; }  # ended [JOB]: nothing of it is queued or runs
+ended() {  # ended [JOB]: nothing of it is queued or runs; a question without an answer says nothing
+  local list
+  if list=$(squeue -h ${1:+-j "$1"} 2>&1); then [[ -z "$list" ]]; else [[ "$list" == *'Invalid job id'* ]]; fi
+}
 
 stop_slurm() {
   local pid tries

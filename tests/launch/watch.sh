@@ -98,6 +98,6 @@ if [[ -x /usr/bin/time ]]; then
     check "$command of 286 MiB takes $(<"$work/peak") KB" test "$(<"$work/peak")" -lt 100000
   done
 else
-  skip 'peak memory: there is no /usr/bin/time'
+  skip 'peak memory' time
 fi
 finish

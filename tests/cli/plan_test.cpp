@@ -1,0 +1,196 @@
+// What plan answers, and what it refuses.
+#include <filesystem>
+#include <regex>
+#include <set>
+#include <string>
+
+#include "tests/catch.h"
+#include "tests/cli/run_cli.h"
+
+using namespace trnplan;
+using cli::Session;
+
+namespace {
+
+int number(const std::string& text, const char* regex) {
+  std::smatch found;
+  return std::regex_search(text, found, std::regex(regex)) ? std::stoi(found[1]) : -1;
+}
+
+}  // namespace
+
+TEST_CASE("pins that break a rule are the mistake of the user, a refused strategy is an answer", "[cli]") {
+  Session cli;
+  cli.write_job("pin-tp3.yaml", "llama3-8b", 1, 1024, "tensor_parallel: 3");
+  cli.refuse(R"(pin-tp3\.yaml:4:[0-9]+: pin\.tensor_parallel: )", "plan $work/pin-tp3.yaml --out new");
+  cli.write_job("pin-heads.yaml", "llama2-13b", 1, 1024, "tensor_parallel: 32");
+  cli.refuse(R"(pin-heads\.yaml:4:[0-9]+: pin\.tensor_parallel: .*40.*heads)",
+             "plan $work/pin-heads.yaml --out new");
+  cli.expect(3, "refused: heads: ", "simulate $work/pin-heads.yaml --strategy tp=32");
+  cli.expect(3, "refused: replica-group: .*chips 0 and 8", "simulate $example --strategy tp=16");
+  cli.expect(3, "refused: memory: ", "simulate $example --strategy tp=8");
+  cli.expect(3, "refused: batch: .*1024.*nearest.* 960 and 1056", "simulate $example --strategy tp=1,mbs=3");
+
+  // ---- no plan: what is missing ----
+
+  cli.write_job("too-large.yaml", "llama3.1-405b", 1, 1024);
+  cli.expect(3, "^Closest .* [0-9.]+ of 16 GiB, [0-9.]+", "plan $work/too-large.yaml --out new");
+  cli.wrote_nothing();
+  const int nodes = number(cli.last.out, R"(\nNodes *([0-9]+) nodes of trn1\.32xlarge would do: --nodes )");
+  CHECK(nodes > 1);
+  cli.expect(0, "^Best ", "plan $work/too-large.yaml --nodes " + std::to_string(nodes));
+  cli.expect(3, "^No plan ", "plan $work/too-large.yaml --nodes " + std::to_string(nodes - 1));
+
+  // The nearest batch is named, and has a plan.
+  struct Near {
+    const char* model;
+    int nodes, batch;
+    const char* pins;
+    std::set<int> nearest;
+  };
+  for (const Near& n : {Near{"llama3-8b", 1, 1022, "data_parallel: 4", {1020, 1024}},
+                        Near{"llama3-8b", 1, 1021, "micro_batch: 2", {1020, 1022}},
+                        // 4096 cores: TP 32 x PP 32 leaves DP 4 at least
+                        Near{"llama3-8b", 128, 1021, "context_parallel: 1", {1020}}}) {
+    cli.write_job("batch.yaml", n.model, n.nodes, n.batch, n.pins);
+    cli.expect(3, "^Batch +with " + std::to_string(n.batch) + " none", "plan $work/batch.yaml");
+    const int near = number(cli.last.out + cli.last.err, R"(nearest .* is ([0-9]+)\n)");
+    CHECK(n.nearest.contains(near));
+    cli.write_job("batch.yaml", n.model, n.nodes, near, n.pins);
+    cli.expect(0, "^Best ", "plan $work/batch.yaml");
+  }
+}
+
+TEST_CASE("what is left to the planner, and limits", "[cli]") {
+  Session cli;
+  // ---- what is left to the planner, limits, edges ----
+
+  // write_free NAME TRAINING CLUSTER [LINES]: a job of Llama-3 8B.
+  const std::string one = "instance: trn1.32xlarge", some = "global_batch: 1024, tokens: 100B";
+
+  cli.write_free("any.yaml", "global_batch: 512..1536, tokens: 100B, precision: any",
+                 "instance: any, nodes: 1..2", "objective: cost\npin: {zero1: any}\n");
+  cli.expect(0, "^llama3-8b, .*, batch 512 to 1536, any precision, on 1 or 2 x",
+             "plan $work/any.yaml --details");
+  cli.prints(R"(^Best .*, on 1 x trn1\.32xlarge, batch 1536, bf16SR)");
+  cli.prints(R"(^ *\* +2 +trn1n\.32xlarge)");
+  cli.expect(0, R"("on_front": true)", "plan $work/any.yaml --format json");
+  cli.expect(3, R"(cluster\.nodes is free: 2 are taken)", "simulate $work/any.yaml --strategy dp=4");
+  cli.expect(3, R"(^trn1n\.32xlarge$)",
+             "whatif $work/any.yaml --nodes 1 --deadline 1d");  // types as the job has them
+  cli.expect(0, R"(on 1 x trn1\.2xlarge|cluster has)", "plan $work/any.yaml --nodes 1");
+
+  cli.write_free("deadline.yaml", "global_batch: {per_node: 64}, tokens: 100B", "$one, nodes: [1, 2, 4]",
+                 "objective: deadline\ndeadline: 35d\n");
+  cli.expect(0, R"(^Best .*, on 2 x trn1\.32xlarge )",
+             "plan $work/deadline.yaml");  // one node takes some 60 days
+  cli.change("$work/deadline.yaml", "deadline.yaml", {{"35d", "3d"}});
+  cli.expect(3, R"(^Too slow +the fastest takes 1[0-9]\.[0-9] days, the deadline is 3\.0)",
+             "plan $work/deadline.yaml --out new");
+  cli.expect(3, R"("fastest":)", "plan $work/deadline.yaml --format json");
+  cli.write_free("budget.yaml", "$some", "$one", "budget: 0\n");
+  cli.expect(3, "^Too costly +the cheapest costs [0-9,]+ USD, the budget is 0",
+             "plan $work/budget.yaml --out new");
+  cli.wrote_nothing();
+  cli.write_free("bad-limits.yaml", "global_batch: 1024", "$one", "objective: deadline\nbudget: many\n");
+  cli.refuse(R"(bad-limits\.yaml:4:12: objective: the deadline is missing)", "plan $work/bad-limits.yaml");
+  cli.refuse(R"(bad-limits\.yaml:5:9: budget: "many")", "plan $work/bad-limits.yaml");
+  cli.write_free("no-tokens.yaml", "global_batch: 1024", "$one", "deadline: 35d\n");
+  cli.refuse(R"(no-tokens\.yaml:4:11: deadline: training\.tokens is not stated)",
+             "plan $work/no-tokens.yaml");
+
+  // Without a price there is no cost.
+  std::filesystem::copy(cli.get("source") + "/catalog", cli.work("unpriced"),
+                        std::filesystem::copy_options::recursive);
+  cli.change("$source/catalog/instances/trn1.32xlarge.json", "unpriced/instances/trn1.32xlarge.json",
+             {{"\"usd_per_hour\": [0-9.]*", "\"usd_per_hour\": 0"}});
+  cli.write_free("cost.yaml", "$some", "$one", "objective: cost\n");
+  cli.run_with("TRNPLAN_CATALOG", cli.work("unpriced"), "plan $work/cost.yaml");
+  CHECK(cli.last.exit == 2);
+  CHECK(cli.last.out.empty());
+  cli.says(R"(cost\.yaml:4:12: objective: no price is known of "trn1\.32xlarge"|usd_per_hour)");
+  cli.says("^  fix: .");
+  cli.wrote_nothing();
+  cli.expect(0, "^Best ", "plan $work/cost.yaml");
+}
+
+TEST_CASE("one strategy, contradictions, extremes, certainty", "[cli]") {
+  Session cli;
+  // One strategy, pinned whole; pins that contradict each other; a prime number of nodes; the largest
+  // cluster.
+  cli.write_job("one.yaml", "llama3-8b", 1, 1024,
+                "tensor_parallel: 8, pipeline_parallel: 1, micro_batch: 1, sequence_parallel: true, "
+                "recompute: CoreAttention+LlamaMLP, context_parallel: 1");
+  cli.expect(0, "^1 strategies: 0 refused, 0 too large, 0 that cannot be faster, 1 simulated",
+             "plan $work/one.yaml --details");
+  cli.write_job("contradiction.yaml", "llama3-8b", 1, 1024, "tensor_parallel: 8, data_parallel: 8");
+  cli.refuse(R"(contradiction\.yaml:4:[0-9]+: pin\.tensor_parallel: .*32 cores)",
+             "plan $work/contradiction.yaml");
+  cli.write_job("prime.yaml", "llama3-8b", 7, 1024);
+  cli.expect(0, "^Best |^No plan", "plan $work/prime.yaml --nodes 1");
+  cli.expect(3, "no layout divides global batch 1024|nearest", "plan $work/prime.yaml");
+  cli.write_job("all-nodes.yaml", "llama3-8b", 1875, 60000);
+  cli.expect(0, "^Best .* x DP 7500", "plan $work/all-nodes.yaml");
+  cli.refuse(R"(--nodes: "1876" is too large)", "plan $work/all-nodes.yaml --nodes 1876");
+  cli.refuse_usage("--fit-probability: Value 1", "plan $example --fit-probability 1");
+  cli.refuse_usage("--sure: Value 1", "plan $example --sure 1");
+  cli.expect(
+      0,
+      R"(^1 and 2 cannot be told apart: 1 is faster with a probability of 5[0-9]\.[0-9] % \(--sure asks for 95\.0 %\)$)",
+      "plan $example --sure 0.95 --details");
+  cli.expect(0, "^  measure     .* node-hours, [0-9]+ USD; script: --out DIR$", "plan $example --details");
+  cli.run("plan $example --sure 0.5 --details");
+  cli.prints_no("be told apart");
+  cli.run("plan $example --top 1 --details");
+  cli.prints_no("1 is faster");
+  cli.refuse_usage("--time-limit: Value 0", "plan $example --time-limit 0");
+
+  // The surer the fit, the less there is to choose from; threads change nothing.
+  cli.expect(0, "^Best ", "plan $example --fit-probability 0.999");
+  cli.prints(R"(\(fits: .*99\.9 %)");
+  const std::string one_thread = cli.run("plan $example --threads 1").out;
+  cli.run("plan $example --threads 3");
+  CHECK(cli.last.out == one_thread);
+}
+
+TEST_CASE("what runs today", "[cli]") {
+  Session cli;
+  // What runs today.
+  cli.set("config", cli.get("source") + "/tests/io/fixtures/nxdt/hf_llama3_8B_config.yaml");
+  cli.expect(0, R"(; best is 1\.[2-9][0-9]* times as fast)", "plan $example --baseline $config --details");
+  cli.prints(R"(distributed_strategy\.tensor_model_parallel_size +32 -> 8  \(line [0-9]+\))");
+  cli.expect(0, R"("key": "distributed_strategy\.tensor_model_parallel_size")",
+             "plan $example --baseline $config --format json");
+  cli.expect(0, "^  the best plan is [0-9.]+ times as fast; faster at all with ",
+             "plan $example --baseline $config --details");
+  cli.change("$config", "tp16.yaml", {{"tensor_model_parallel_size: 32", "tensor_model_parallel_size: 16"}});
+  cli.write("llama2-70b.yaml",
+            "model: llama2-70b\ntraining: {sequence: 4096, global_batch: 512}\n"
+            "cluster: {instance: trn1.32xlarge, nodes: 8}\n");
+  cli.expect(0, R"(\(replica-group\): )", "plan $example --baseline $work/tp16.yaml");
+  cli.prints("^Best ");
+  cli.change("$config", "short.yaml", {{"encoder_seq_length: 8192", "encoder_seq_length: 4096"}});
+  cli.refuse(R"(short\.yaml:[0-9]+:[0-9]+: model\.encoder_seq_length: sequence 4096)",
+             "plan $example --baseline $work/short.yaml");
+  cli.expect(
+      0, "model_source: a plan is for",
+      "plan $work/llama2-70b.yaml --baseline $source/tests/io/fixtures/nxdt/megatron_llama_70b_config.yaml");
+  cli.refuse("this is no NxDT config", "plan $example --baseline $example");
+}
+
+TEST_CASE("a limit of time", "[cli]") {
+  Session cli;
+  cli.write_job("long.yaml", "llama3.1-405b", 64, 1024);
+  cli.expect(0, "^Best |^No plan.*stopped", "plan $work/long.yaml --time-limit 0.5");
+  cli.expect(0, R"("proven": false|"proven": true)", "plan $work/long.yaml --time-limit 0.5 --format json");
+}
+
+TEST_CASE("the same twice", "[cli]") {
+  Session cli;
+  const std::regex wall("\"seconds\": [0-9.e+-]+");
+  for (const std::string format : {"text", "json"}) {
+    const std::string command = "plan $example --format " + format;
+    const std::string first = std::regex_replace(cli.run(command).out, wall, "");
+    CHECK(std::regex_replace(cli.run(command).out, wall, "") == first);
+  }
+}

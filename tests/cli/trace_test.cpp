@@ -1,0 +1,94 @@
+// simulate --trace and --schedule; export.
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/catch.h"
+#include "tests/cli/run_cli.h"
+
+using namespace trnplan;
+using cli::Session;
+
+namespace {
+
+std::vector<std::string> files_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("traces and schedules", "[cli]") {
+  Session cli;
+  const std::string pipeline = "simulate $example --strategy tp=8,pp=4";
+  cli.refuse(R"(--trace: "t\.txt" ends neither in)", pipeline + " --trace t.txt");
+  cli.refuse(R"(--trace: "t" ends neither in)", pipeline + " --trace t");
+  cli.refuse_usage("--trace", pipeline + " --trace ''");
+  cli.refuse(R"(/proc/t\.json: |/proc: |cannot create)", pipeline + " --trace /proc/t.json");
+  cli.refuse(R"($work/trn2\.yaml: .*folder)", pipeline + " --trace $work/trn2.yaml/t.json");
+  cli.refuse_usage("--schedule.*zebra", pipeline + " --schedule zebra");
+  cli.refuse("--schedule: .*one stage", "simulate $example --strategy tp=8 --schedule zero-bubble");
+  cli.refuse("--schedule: .*virtual pipeline",
+             "simulate $example --strategy tp=8,pp=4,vpp=2 --schedule zero-bubble");
+  cli.expect(0, "zero-bubble is a what-if: NxDT has no such schedule", pipeline + " --schedule zero-bubble");
+  for (const std::string extension : {"pftrace", "json"}) {
+    cli.set("trace", cli.work("traces/step." + extension));
+    const std::string first = cli.read("$trace");
+    cli.run(pipeline + " --trace $trace");
+    CHECK(cli.last.exit == 2);
+    cli.says("fix: .*--force");
+    cli.expect(0, "wrote $trace", pipeline + " --trace $trace --force");
+    CHECK(cli.read("$trace") == first);
+  }
+  cli.write_job("long.yaml", "llama3-8b", 1, 32768);
+  cli.expect(
+      0,
+      "wrote .*: (19[0-9]{4}|200000) slices .* operators of 0 of 32768 micro-batches, passes and messages of "
+      "the first [0-9]+ only;",
+      "simulate $work/long.yaml --strategy tp=8,pp=4,vpp=2,recompute=full --trace $work/traces/long.pftrace");
+  std::filesystem::remove(cli.work("traces/long.pftrace"));
+  cli.expect(3, "no trace was written",
+             "simulate $example --strategy tp=8,mbs=3 --trace $work/traces/none.json");
+  CHECK(files_in(cli.work("traces")) == std::vector<std::string>{"step.json", "step.pftrace"});
+  CHECK_FALSE(nlohmann::json::parse(cli.read("$work/traces/step.json"))["traceEvents"].empty());
+}
+
+TEST_CASE("traces of Chakra", "[cli]") {
+  Session cli;
+  cli.refuse(R"(training\.global_batch: 1024 micro-batches are 9\.[0-9] million nodes)",
+             "export $example --strategy tp=8,pp=4 --chakra new");
+  cli.refuse("fix: export fewer micro-batches: global_batch [0-9]+ has",
+             "export $example --strategy tp=8,pp=4 --chakra new");
+  cli.refuse_usage("--chakra", "export $example --strategy tp=8,pp=4");
+  cli.refuse_usage("--chakra", "export $example --strategy tp=8,pp=4 --chakra ''");
+  cli.refuse("--strategy: tpp", "export $example --strategy tpp=8 --chakra new");
+  cli.write_job("export.yaml", "llama3-8b", 1, 8);
+  cli.expect(3, "refused: batch: ", "export $work/export.yaml --strategy tp=8,mbs=3 --chakra new");
+  cli.wrote_nothing();
+  cli.refuse("cannot create|/proc", "export $work/export.yaml --strategy tp=8,pp=4 --chakra /proc/new");
+  cli.set("chakra", cli.work("chakra"));
+  cli.expect(0, R"(wrote trnplan\.0\.et to trnplan\.31\.et to )",
+             "export $work/export.yaml --strategy tp=8,pp=4 --chakra $chakra");
+  cli.says("--workload-configuration=$chakra/trnplan --comm-group-configuration");
+  CHECK(files_in(cli.work("chakra")).size() == 33);
+  CHECK(::access(cli.work("chakra/trnplan.31.et").c_str(), W_OK) == 0);
+  cli.refuse(R"(trnplan\.7\.et: the file exists)",
+             "export $work/export.yaml --strategy tp=8,pp=4 --chakra $chakra");
+  const auto texts = [&] {
+    std::map<std::string, std::string> all;
+    for (const std::string& file : files_in(cli.work("chakra"))) all[file] = cli.read("$chakra/" + file);
+    return all;
+  };
+  const auto first = texts();
+  cli.expect(0, "wrote ", "export $work/export.yaml --strategy tp=8,pp=4 --chakra $chakra --force");
+  CHECK(texts() == first);
+}

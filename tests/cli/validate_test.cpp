@@ -1,0 +1,35 @@
+// validate, and profiles fitted to tables of runs.
+#include <sstream>
+#include <string>
+
+#include "tests/catch.h"
+#include "tests/cli/run_cli.h"
+
+using namespace trnplan;
+using cli::Session;
+
+TEST_CASE("tables of runs", "[cli]") {
+  Session cli;
+  cli.write("runs.csv",
+            "id,kind,model,hardware,nodes,tp,pp,dp,global_batch,seq_len,step_s\n"
+            "T1,train,m,trn1.32xlarge,1,8,1,4,64,2048,1\n");
+  cli.refuse("no row is a training run that can be predicted", "validate $work/runs.csv");
+  cli.refuse("runs: a table of runs is for step times", "validate $work/runs.csv --memory");
+  cli.refuse("one of the two at a time", "validate --memory --goodput");
+  cli.refuse_usage("--leave-out", "validate --leave-out row");
+  cli.expect(0, "^decoders ", "validate --leave-out none");
+  cli.expect(0, R"("coverage_90")", "validate --leave-out none --format json");
+  std::istringstream published(cli.read("$source/catalog/measured-runs.csv"));
+  std::string heading, row;
+  std::getline(published, heading);
+  while (std::getline(published, row) && !row.starts_with("T175,")) continue;
+  REQUIRE(row.starts_with("T175,"));
+  cli.write("runs.csv", heading + "\nNEW" + row.substr(4) + "\n");
+  cli.expect(0, "^NEW ", "validate $work/runs.csv --leave-out none --rows");
+  cli.refuse("--no-fit: there are steps", "calibrate $work/runs.csv --no-fit");
+  cli.expect(0, "^1 step of 1 program ",
+             "calibrate $work/runs.csv --profile trn1-datasheet --out $work/steps.json");
+  cli.holds("$work/steps.json", R"("prior": "trn1-datasheet")");
+  cli.expect(0, "90 %", "simulate $example --strategy tp=32 --profile $work/steps.json");
+  cli.refuse("unknown profile", "validate --memory --profile none");
+}
