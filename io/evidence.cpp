@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/profile_json.h"
+#include "io/stored_strategy.h"
 
 namespace trnplan::io {
 
@@ -16,7 +17,7 @@ using planner::Evidence;
 
 constexpr std::size_t kMostEntries = 10'000, kMostRanks = 100'000;
 constexpr int kMostRank = 1 << 20, kMostSequence = 1 << 30, kMostLine = 1 << 30;
-constexpr double kMostBytes = 0x1p50;
+constexpr double kMostBytes = 0x1p50, kMostParameters = 1e15;
 
 /// Whole numbers, ascending, each once.
 std::vector<int> numbers_of(MapReader& map, std::string_view key) {
@@ -44,6 +45,27 @@ bool one_of(MapReader& map, std::string_view key, const std::string& text,
   return false;
 }
 
+/// An object, or what older versions wrote: a text, which says less.
+void read_strategy(MapReader& map, Evidence& e, std::vector<Diagnostic>& faults) {
+  const Node* node = map.raw("strategy");
+  if (node == nullptr || node->kind != Node::Kind::scalar) {
+    if (node == nullptr || !node->is_map())
+      return map.fault("strategy", "there is no strategy", "write the object that plan --format json prints");
+    MapReader strategy(*node, "evidence.strategy", faults);
+    const Known known = known_of(strategy);
+    e.strategy_whole = known == Known::whole;
+    e.strategy = strategy_from(strategy, known);
+    strategy.finish();
+    return;
+  }
+  const auto known = strategy_of_prose(node->scalar);
+  if (!known)
+    return map.fault("strategy", "\"" + printable(node->scalar, 100) + "\" describes no strategy",
+                     "remove this entry, or record the log again");
+  e.strategy = *known;
+  e.strategy_whole = false;
+}
+
 Evidence one_from(const Node& node, std::vector<Diagnostic>& faults) {
   MapReader map(node, "evidence", faults);
   Evidence e;
@@ -54,7 +76,9 @@ Evidence one_from(const Node& node, std::vector<Diagnostic>& faults) {
   e.instance = map.required_text("instance");
   if (e.rule == "memory") {
     e.model = map.required_text("model");
-    e.strategy = map.required_text("strategy");
+    if (map.has("parameters"))
+      e.parameters = static_cast<std::int64_t>(map.number("parameters", 0, 1, kMostParameters));
+    read_strategy(map, e, faults);
     e.sequence = map.required_whole("sequence", 1, kMostSequence);
     e.bytes = map.number("bytes", 0, 0, kMostBytes);
   } else if (one_of(map, "rule", e.rule, {"replica-group", "memory"})) {
@@ -79,7 +103,8 @@ Json object_of(const Evidence& e) {
   Json j = {{"rule", e.rule}, {"verdict", e.accepted ? "accepted" : "refused"}, {"instance", e.instance}};
   if (e.rule == "memory") {
     j["model"] = e.model;
-    j["strategy"] = e.strategy;
+    if (e.parameters > 0) j["parameters"] = e.parameters;
+    j["strategy"] = Json::parse(strategy_json(e.strategy, e.strategy_whole ? Known::whole : Known::layout));
     j["sequence"] = e.sequence;
     if (e.bytes > 0) j["bytes"] = e.bytes;
   } else {
@@ -96,8 +121,8 @@ Json object_of(const Evidence& e) {
 
 bool before(const Evidence& a, const Evidence& b) {
   const auto key = [](const Evidence& e) {
-    return std::tie(e.rule, e.instance, e.model, e.strategy, e.sequence, e.nodes, e.kind, e.ranks, e.chips,
-                    e.accepted, e.file, e.line);
+    return std::tie(e.rule, e.instance, e.model, e.parameters, e.strategy, e.strategy_whole, e.sequence,
+                    e.nodes, e.kind, e.ranks, e.chips, e.accepted, e.file, e.line);
   };
   return key(a) < key(b);
 }
@@ -139,7 +164,7 @@ std::string with_evidence(const std::string& text, const std::vector<Evidence>& 
     const auto it = std::find_if(all.begin(), all.end(), [&](const Evidence& o) { return same_case(o, e); });
     if (it == all.end())
       all.push_back(e);
-    else
+    else if (e.strategy_whole || !it->strategy_whole)
       *it = e;
   }
   std::stable_sort(all.begin(), all.end(), before);

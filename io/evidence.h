@@ -16,7 +16,7 @@ std::vector<planner::Evidence> evidence_from(const Node& node, std::vector<Diagn
 /// The list of a profile's file; empty without one. Throws InputError.
 std::vector<planner::Evidence> read_evidence(const std::filesystem::path& profile);
 
-/// A profile's text with these observations: one of the same case is replaced, others are added, all else
+/// A profile's text with these observations: one of the same case is replaced unless it knows more of the strategy, others are added, all else
 /// stays. Sorted, so that the order in which logs are read does not matter. Precondition: `text` is a
 /// profile.
 std::string with_evidence(const std::string& text, const std::vector<planner::Evidence>& added);

@@ -7,6 +7,7 @@
 
 #include "io/plan_json.h"
 #include "io/readers.h"
+#include "io/stored_strategy.h"
 
 namespace trnplan::io {
 
@@ -22,47 +23,10 @@ double stated(const Node& node) {
   return number_of(node).value_or(-1);
 }
 
-std::vector<int> whole_list(MapReader& map, const Node* list, const char* key) {
-  std::vector<int> numbers;
-  if (list == nullptr) return numbers;
-  for (const Node& item : list->items) {
-    const std::optional<int> number = whole_of(item);
-    if (!number) {
-      map.fault(key, "holds something that is no whole number", "list the last layer of each stage but one");
-      return {};
-    }
-    numbers.push_back(*number);
-  }
-  return numbers;
-}
-
 models::Strategy read_strategy(const Node& node, int& nodes, std::string& instance,
                                std::vector<Diagnostic>& faults) {
   MapReader map(node, "strategy", faults);
-  const auto degree = [&](const char* key) { return map.required_whole(key, 1, kMost); };
-  models::Strategy s;
-  s.tensor_parallel = degree("tensor_parallel");
-  s.pipeline_parallel = degree("pipeline_parallel");
-  s.virtual_pipeline = degree("virtual_pipeline");
-  s.context_parallel = degree("context_parallel");
-  s.expert_parallel = degree("expert_parallel");
-  s.data_parallel = degree("data_parallel");
-  s.micro_batch = degree("micro_batch");
-  s.kv_replicator = degree("kv_replicator");
-  s.sequence_parallel = map.boolean("sequence_parallel", false);
-  s.zero1 = map.boolean("zero1", true);
-  s.flash_attention = map.boolean("flash_attention", true);
-  s.bucket_mb = map.whole("bucket_mb", s.bucket_mb, 1, kMost);
-  s.pipeline_cuts = whole_list(map, map.raw("pipeline_cuts"), "pipeline_cuts");
-  const std::string recompute = map.required_text("recompute"), precision = map.required_text("precision");
-  if (const auto known = models::recompute_from(recompute))
-    s.recompute = *known;
-  else if (!recompute.empty())
-    map.fault("recompute", "unknown class", "take what plan wrote");
-  if (const auto known = models::precision_from(precision))
-    s.precision = *known;
-  else if (!precision.empty())
-    map.fault("precision", "unknown precision", "take what plan wrote");
+  models::Strategy s = strategy_from(map);
   nodes = map.required_whole("nodes", 1, topology::kMostNodes);
   instance = map.required_text("instance");
   return s;

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "io/stored_strategy.h"
 #include "planner/space.h"
 
 namespace trnplan::io {
@@ -13,24 +14,14 @@ using planner::Plan;
 namespace {
 
 Json strategy_object(const models::Strategy& s, int micro_batches, int nodes, const std::string& instance) {
-  return {{"tensor_parallel", s.tensor_parallel},
-          {"pipeline_parallel", s.pipeline_parallel},
-          {"virtual_pipeline", s.virtual_pipeline},
-          {"context_parallel", s.context_parallel},
-          {"expert_parallel", s.expert_parallel},
-          {"data_parallel", s.data_parallel},
-          {"micro_batch", s.micro_batch},
-          {"micro_batches", micro_batches},
-          {"sequence_parallel", s.sequence_parallel},
-          {"zero1", s.zero1},
-          {"recompute", to_string(s.recompute)},
-          {"flash_attention", s.flash_attention},
-          {"kv_replicator", s.kv_replicator},
-          {"precision", to_string(s.precision)},
-          {"pipeline_cuts", s.pipeline_cuts},
-          {"bucket_mb", s.bucket_mb},
-          {"nodes", nodes},
-          {"instance", instance}};
+  Json j;
+  for (auto& [key, value] : Json::parse(strategy_json(s)).items()) {
+    j[key] = value;
+    if (key == "micro_batch") j["micro_batches"] = micro_batches;
+  }
+  j["nodes"] = nodes;
+  j["instance"] = instance;
+  return j;
 }
 
 std::int64_t whole_bytes(Bytes b) {

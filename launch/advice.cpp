@@ -284,7 +284,8 @@ std::vector<planner::Evidence> evidence_of(const std::vector<Advice>& advice, co
       e.rule = "memory";
       e.instance = ran.job.cluster.instance.name;
       e.model = ran.job.architecture.name;
-      e.strategy = models::describe(*ran.strategy);
+      e.parameters = models::parameters(ran.job.architecture);
+      e.strategy = models::canonical(*ran.strategy);
       e.sequence = ran.job.training.sequence;
       e.bytes = a.failure.gib.value_or(0) * kGiB;
       all.push_back(std::move(e));

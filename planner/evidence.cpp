@@ -58,12 +58,35 @@ bool has_groups(const models::Job& job, const models::Strategy& s) {
          s.tensor_parallel % s.kv_replicator == 0;
 }
 
+/// What both strategies are known to be agrees.
+bool same_strategy(const Evidence& e, models::Strategy asked, bool asked_whole = true) {
+  models::Strategy ran = e.strategy;
+  if (!e.strategy_whole || !asked_whole) {
+    ran.precision = asked.precision;
+    ran.flash_attention = asked.flash_attention;
+    ran.kv_replicator = asked.kv_replicator;
+    ran.bucket_mb = asked.bucket_mb;
+  }
+  return models::canonical(std::move(ran)) == models::canonical(std::move(asked));
+}
+
+bool same_parameters(std::int64_t a, std::int64_t b) {
+  return a == 0 || b == 0 || a == b;
+}
+
+bool is_of(const Evidence& e, const models::Job& job, const models::Strategy& strategy) {
+  return e.rule == "memory" && e.instance == job.cluster.instance.name && e.model == job.architecture.name &&
+         same_parameters(e.parameters, models::parameters(job.architecture)) &&
+         e.sequence == job.training.sequence && same_strategy(e, strategy);
+}
+
 }  // namespace
 
 bool same_case(const Evidence& a, const Evidence& b) {
   return a.rule == b.rule && a.accepted == b.accepted && a.instance == b.instance && a.kind == b.kind &&
          a.ranks == b.ranks && a.chips == b.chips && a.nodes == b.nodes && a.model == b.model &&
-         a.strategy == b.strategy && a.sequence == b.sequence && a.file == b.file;
+         same_parameters(a.parameters, b.parameters) && same_strategy(a, b.strategy, b.strategy_whole) &&
+         a.sequence == b.sequence && a.file == b.file;
 }
 
 std::string observed(const std::vector<Evidence>& evidence, const topology::Instance& instance,
@@ -95,15 +118,15 @@ std::vector<std::string> remarks_on(const std::vector<Evidence>& evidence, const
       }
     }
   }
-  const std::string described = models::describe(strategy);
   for (const Evidence& e : evidence) {
-    if (e.rule != "memory" || e.instance != job.cluster.instance.name || e.model != job.architecture.name ||
-        e.sequence != job.training.sequence || e.strategy != described) {
-      continue;
-    }
+    if (!is_of(e, job, strategy)) continue;
     const std::string amount = e.bytes > 0 ? fmt::format(" ({:.2f} GiB)", e.bytes / kGiB) : "";
-    lines.push_back(fmt::format("{} {}{}: observed in {}", described, e.accepted ? "did fit" : "did not fit",
-                                amount, place(e)));
+    const char* doubt = e.strategy_whole
+                            ? ""
+                            : ", perhaps in another precision, with other attention or KV replicas: an older "
+                              "version recorded it; record the log again";
+    lines.push_back(fmt::format("{} {}{}: observed in {}{}", models::describe(strategy),
+                                e.accepted ? "did fit" : "did not fit", amount, place(e), doubt));
   }
   return lines;
 }

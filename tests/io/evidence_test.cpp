@@ -29,7 +29,16 @@ Evidence memory_full() {
   e.rule = "memory";
   e.instance = "trn1.32xlarge";
   e.model = "llama3-8b";
-  e.strategy = "TP 8 x PP 1 x DP 4";
+  e.parameters = 8'030'261'248;
+  e.strategy.tensor_parallel = 8;
+  e.strategy.data_parallel = 4;
+  e.strategy.sequence_parallel = true;
+  e.strategy.recompute.mlp = true;
+  e.strategy.flash_attention = false;
+  e.strategy.kv_replicator = 2;
+  e.strategy.precision = models::Precision::fp32;
+  e.strategy.bucket_mb = 20;
+  e.strategy.pipeline_cuts = {9, 19};
   e.sequence = 8192;
   e.bytes = 22.839451 * 0x1p30;
   e.file = "compile.log";
@@ -66,6 +75,8 @@ TEST_CASE("evidence is read back as it was written", "[io]") {
   REQUIRE(all.size() == 2);  // by rule: memory, replica-group
   CHECK(all[0].bytes == memory_full().bytes);
   CHECK(all[0].strategy == memory_full().strategy);
+  CHECK(all[0].strategy_whole);
+  CHECK(all[0].parameters == 8'030'261'248);
   CHECK(all[0].sequence == 8192);
   CHECK(all[1].ranks == std::vector<int>{1, 17});
   CHECK(all[1].chips == std::vector<int>{0, 8});
@@ -127,4 +138,52 @@ TEST_CASE("every fault of evidence has its place", "[io]") {
                                           "p.json"),
                        &catalog),
       InputError);
+}
+
+TEST_CASE("evidence whose strategy is prose is read as far as it goes", "[io]") {
+  const auto with = [](const std::string& strategy) {
+    return R"([{"rule": "memory", "verdict": "refused", "instance": "trn1.32xlarge", "model": "llama3-8b",
+ "strategy": )" +
+           strategy + R"(, "sequence": 8192, "file": "c.log", "sha256": ")" + kHash + "\"}]";
+  };
+  const std::string profile = R"({"name": "mine", "base": "trn1", "parameters": {}, "evidence": )";
+  const auto old = read(profile +
+                        with("\"TP 8 x PP 4 x DP 2 x CP 2, VPP 2, micro-batch 1, SP, no ZeRO-1, recompute "
+                             "CoreAttention+LlamaMLP, cuts 9/19/29\"") +
+                        "}");
+  REQUIRE(old.size() == 1);
+  CHECK_FALSE(old[0].strategy_whole);
+  models::Strategy s;
+  s.tensor_parallel = 8;
+  s.pipeline_parallel = 4;
+  s.data_parallel = s.context_parallel = s.virtual_pipeline = 2;
+  s.sequence_parallel = true;
+  s.zero1 = false;
+  s.recompute.core_attention = s.recompute.mlp = true;
+  s.pipeline_cuts = {9, 19, 29};
+  CHECK(old[0].strategy == s);
+  // Written again it still says that the rest is not known; recorded again it is known.
+  const std::string text = io::with_evidence(profile + "[]}", old);
+  CHECK(text.find("precision") == std::string::npos);
+  const auto again = read(text);
+  REQUIRE(again.size() == 1);
+  CHECK(again[0].strategy == s);
+  CHECK_FALSE(again[0].strategy_whole);
+  Evidence whole = old[0];
+  whole.strategy_whole = true;
+  whole.strategy.precision = models::Precision::fp32;
+  const std::string known = io::with_evidence(text, {whole});
+  REQUIRE(read(known).size() == 1);
+  CHECK(read(known)[0].strategy == whole.strategy);
+  CHECK(io::with_evidence(known, old) == known);  // what knows more stays
+
+  for (const char* strange : {R"("TP 8 x PP 1 x DP 4")", R"("tp=8,pp=1")", R"("")", "7", "[1]", "null",
+                              R"("TP 0 x PP 1 x DP 4, micro-batch 1, recompute none")",
+                              R"("TP 8 x PP 1 x DP 4, micro-batch 1, SP, recompute none, cuts 9/")",
+                              R"("TP 8 x PP 1 x DP 4, micro-batch 1, SP, recompute none, twice")"}) {
+    CAPTURE(strange);
+    CHECK(blames(faults_of(with(strange)), "evidence.strategy", 3, 14));
+  }
+  CHECK(blames(faults_of(with(R"({"tensor_parallel": 8, "precision": "fp8"})")),
+               "evidence.strategy.precision", 3, 50));
 }

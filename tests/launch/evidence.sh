@@ -41,6 +41,11 @@ run 3 watch "$work/compile.log" --once --plan "$work/plan/plan.json" --record "$
 run 0 plan "$source/examples/llama3-8b-one-node/job.yaml" --top 1 --profile "$mine"
 says 'did not fit (22.84 GiB): observed in compile.log:1'
 prints "$seen"
+# The same layout in another precision is another plan.
+sed 's/"precision": "mixed_precision"/"precision": "fp32"/' "$mine" >"$work/fp32.json"
+check 'the record names the precision' bash -c "! cmp -s '$mine' '$work/fp32.json'"
+run 0 plan "$source/examples/llama3-8b-one-node/job.yaml" --top 1 --profile "$work/fp32.json"
+check 'a run in fp32 says nothing of a plan in bf16' bash -c "! grep -q 'did not fit' '$err'"
 # A profile fitted to a run keeps what was observed.
 for step in $(seq 1 40); do
   printf 'step %d step_time 500.0s throughput 2.0 seq/s loss 5.0 grad norm 1.0\n' "$step"

@@ -23,6 +23,19 @@ Evidence seen(const char* kind, std::vector<int> ranks, std::vector<int> chips, 
   return e;
 }
 
+Evidence memory_full(const models::Job& job, const models::Strategy& ran) {
+  Evidence e;
+  e.rule = "memory";
+  e.instance = job.cluster.instance.name;
+  e.model = job.architecture.name;
+  e.parameters = models::parameters(job.architecture);
+  e.strategy = ran;
+  e.sequence = job.training.sequence;
+  e.bytes = 17.5 * 0x1p30;
+  e.file = "c.log";
+  return e;
+}
+
 topology::GroupVerdict verdict_on(topology::GroupKind kind, const std::vector<int>& ranks) {
   const models::Job job = job_of("llama3-8b", 1, 8192, 1024);
   const topology::ChipGraph graph(job.cluster.instance);
@@ -79,17 +92,56 @@ TEST_CASE("evidence against a plan is told once, as is memory that did not do", 
         std::string::npos);
   CHECK(planner::remarks_on({seen("tp", row.ranks, row.chips, true)}, job, s).empty());  // no news
 
-  Evidence full;
-  full.rule = "memory";
-  full.instance = "trn1.32xlarge";
-  full.model = "llama3-8b";
-  full.strategy = models::describe(s);
-  full.sequence = 8192;
-  full.bytes = 17.5 * 0x1p30;
-  full.file = "c.log";
+  const Evidence full = memory_full(job, s);
   const auto memory = planner::remarks_on({full}, job, s);
   REQUIRE(memory.size() == 1);
-  CHECK(memory[0] == full.strategy + " did not fit (17.50 GiB): observed in c.log");
-  full.sequence = 4096;
-  CHECK(planner::remarks_on({full}, job, s).empty());
+  CHECK(memory[0] == models::describe(s) + " did not fit (17.50 GiB): observed in c.log");
+  Evidence other = full;
+  other.sequence = 4096;
+  CHECK(planner::remarks_on({other}, job, s).empty());
+}
+
+TEST_CASE("memory is told of the very strategy and model that ran", "[planner]") {
+  const models::Job job = job_of("llama3-8b", 1, 8192, 1024);
+  const models::Strategy bf16 = strategy_of(job, "tp=16,recompute=CoreAttention");
+  const auto told = [&](const models::Strategy& ran) {
+    return !planner::remarks_on({memory_full(job, ran)}, job, bf16).empty();
+  };
+  CHECK(told(bf16));
+  // None of these stands in describe(): each takes other memory.
+  for (const char* text :
+       {"tp=16,recompute=CoreAttention,precision=fp32", "tp=16,recompute=CoreAttention,flash=false",
+        "tp=16,recompute=CoreAttention,kv=4", "tp=16,recompute=CoreAttention,bucket=20"}) {
+    CAPTURE(text);
+    const models::Strategy ran = strategy_of(job, text);
+    CHECK(models::describe(ran) == models::describe(bf16));
+    CHECK_FALSE(told(ran));
+  }
+  models::Strategy named_otherwise = bf16;  // the same program
+  named_otherwise.recompute.core_attention = false;
+  CHECK(told(named_otherwise));
+  // Another config.json under the same name.
+  models::Job wider = job;
+  wider.architecture.intermediate *= 2;
+  CHECK(planner::remarks_on({memory_full(wider, bf16)}, job, bf16).empty());
+  Evidence unknown = memory_full(wider, bf16);
+  unknown.parameters = 0;
+  CHECK(planner::remarks_on({unknown}, job, bf16).size() == 1);
+}
+
+TEST_CASE("what an older version recorded of a strategy is told with its doubt", "[planner]") {
+  const models::Job job = job_of("llama3-8b", 1, 8192, 1024);
+  Evidence old = memory_full(job, strategy_of(job, "tp=16,recompute=CoreAttention"));
+  old.strategy_whole = false;
+  for (const char* text : {"tp=16,recompute=CoreAttention", "tp=16,recompute=CoreAttention,precision=fp32"}) {
+    const auto lines = planner::remarks_on({old}, job, strategy_of(job, text));
+    REQUIRE(lines.size() == 1);
+    CHECK(lines[0].find("perhaps in another precision") != std::string::npos);
+  }
+  CHECK(planner::remarks_on({old}, job, strategy_of(job, "tp=16,recompute=full")).empty());
+  // Recorded again it is the same case.
+  const Evidence again = memory_full(job, strategy_of(job, "tp=16,recompute=CoreAttention,precision=fp32"));
+  CHECK(planner::same_case(old, again));
+  CHECK(planner::same_case(again, old));
+  CHECK_FALSE(planner::same_case(memory_full(job, strategy_of(job, "tp=16,recompute=CoreAttention")), again));
 }
