@@ -65,18 +65,14 @@ Seconds least_time(const Kernel& k, const topology::Core& core) {
 
 KernelBench::KernelBench(const std::vector<MeasuredKernel>& points, const topology::Core& core)
     : core_(core) {
-  std::map<std::string, std::pair<Kernel, std::vector<double>>> known;
-  for (const MeasuredKernel& p : points) {
-    auto& entry = known[to_string(p.kernel)];
-    entry.first = p.kernel;
-    entry.second.push_back(std::log(p.seconds));
-  }
-  for (auto& [text, entry] : known) {
-    std::vector<double>& logs = entry.second;
+  std::map<std::pair<std::string, Kernel>, std::vector<double>> known;  // the text sets the order
+  for (const MeasuredKernel& p : points)
+    known[{to_string(p.kernel), p.kernel}].push_back(std::log(p.seconds));
+  for (auto& [kernel, logs] : known) {
     std::sort(logs.begin(), logs.end());  // so that sums do not depend on the order
     double sum = 0;
     for (const double x : logs) sum += x;
-    observations_.push_back({entry.first, sum / static_cast<double>(logs.size())});
+    observations_.push_back({kernel.second, sum / static_cast<double>(logs.size())});
   }
 }
 

@@ -11,6 +11,7 @@
 // does: loads and stores of HBM are in it, the host's launch and the framework's dispatch are not.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -34,6 +35,8 @@ struct Kernel {
   double elements = 0, passes = 0;                          ///< vector
   double bytes = 0;                                         ///< stream
   bool fp32 = false, causal = false;
+
+  auto operator<=>(const Kernel&) const = default;
 };
 
 /// As it is written above, keys in that order: equal kernels have equal texts.

@@ -36,13 +36,46 @@ std::vector<Parameter> fitted_parameters(const models::Profile& prior) {
   return all;
 }
 
+// Keys by which equal programs are found. Every field stands in a list below, so that one that is added does
+// not compile until somebody has said whether it makes another program.
+
+auto key_of(const models::Architecture& a) {
+  const auto& [name, family, layers, hidden, intermediate, heads, kv_heads, head_dim, vocabulary,
+               max_positions, mlp, tied_embeddings, learned_positions, biases, flash_attention, dropout,
+               rope_theta, rms_norm_eps, experts, experts_per_token, capacity_factor, rope_scaling,
+               source_config] = a;
+  // Not: what names it, and settings of the network that change no shape.
+  return std::tuple(family, layers, hidden, intermediate, heads, kv_heads, head_dim, vocabulary,
+                    max_positions, mlp, tied_embeddings, learned_positions, biases, flash_attention, dropout,
+                    experts, experts_per_token, capacity_factor);
+}
+
+/// All but name, prices and what is for drawing.
+auto key_of(const topology::Instance& t) {
+  const auto& [name, family, chips, switches, cores_per_chip, core, links, link, torus_rows, torus_columns,
+               torus_depth, nics, nic, nic_of_chip, vcpus, host_memory, prices] = t;
+  const auto& [lnc, bf16, array_rows, array_columns, matmul_issue_cycles, tensor_hertz, vector_lanes,
+               vector_hertz, memory, hbm, dma] = core;
+  std::vector<std::tuple<int, int, double>> wires;
+  for (const topology::Link& l : links) {
+    const auto& [chip_a, chip_b, per_direction] = l;
+    wires.emplace_back(chip_a, chip_b, per_direction.value);
+  }
+  return std::tuple(std::tuple(lnc, bf16, array_rows, array_columns, matmul_issue_cycles, tensor_hertz,
+                               vector_lanes, vector_hertz, memory, hbm, dma),
+                    family, chips, switches, cores_per_chip, std::move(wires), link, nics, nic, nic_of_chip,
+                    host_memory);
+}
+
 auto program_key(const MeasuredStep& s) {
-  const models::Architecture& a = s.job.architecture;
-  return std::tuple(a.family, a.layers, a.hidden, a.intermediate, a.heads, a.kv_heads, a.head_dim,
-                    a.vocabulary, a.mlp, a.dropout, a.tied_embeddings, a.learned_positions, a.biases,
-                    a.experts, a.experts_per_token, a.capacity_factor, fuses_softmax(s.job.software),
-                    s.job.software.in_flight, s.job.cluster.instance.name, s.job.cluster.nodes,
-                    s.job.training.sequence, s.job.training.global_batch, s.strategy);
+  // Not: what is asked of a whole run or left to the search.
+  const auto& [architecture, training, cluster, software, objective, deadline, budget, pin, freedom] = s.job;
+  const auto& [sequence, global_batch, tokens, precision] = training;
+  const auto& [instance, nodes, oversubscription] = cluster;
+  // Framework and release have factors of the fit's own.
+  const auto& [framework, release, in_flight] = software;
+  return std::tuple(key_of(architecture), sequence, global_batch, precision, key_of(instance), nodes,
+                    oversubscription, models::fuses_softmax(software), in_flight, s.strategy);
 }
 
 std::vector<double> medians(const models::Profile& profile) {
@@ -60,13 +93,17 @@ StepBench::StepBench(const std::vector<MeasuredStep>& steps) : steps_(steps) {
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return steps[a].id < steps[b].id; });
   std::map<decltype(program_key(steps.front())), std::size_t> programs;
+  std::map<decltype(key_of(steps.front().job.cluster.instance)), std::size_t> machines;
   std::map<std::tuple<std::size_t, std::string, std::string, std::string>, std::size_t> known;
   for (const std::size_t i : order) {
     const MeasuredStep& s = steps[i];
     const auto [program, fresh] = programs.try_emplace(program_key(s), programs_.size());
-    if (fresh) programs_.push_back(i);
-    auto& graph = graphs_[s.job.cluster.instance.name];
-    if (!graph) graph = std::make_unique<topology::ChipGraph>(s.job.cluster.instance);
+    if (fresh) {
+      const topology::Instance& instance = s.job.cluster.instance;
+      const auto [machine, unseen] = machines.try_emplace(key_of(instance), graphs_.size());
+      if (unseen) graphs_.push_back(std::make_unique<topology::ChipGraph>(instance));
+      programs_.push_back({i, graphs_[machine->second].get()});
+    }
     const std::string group = s.group.empty() ? "row " + s.id : s.group;
     const auto [it, first] = known.try_emplace(
         {program->second, s.job.software.framework, s.job.software.release, group}, observations_.size());
@@ -87,10 +124,9 @@ ProgramTime StepBench::time(std::size_t program, const models::Profile& of_all) 
   auto& of_profile = known_[medians(profile)];
   const auto found = of_profile.find(program);
   if (found != of_profile.end()) return found->second;
-  const MeasuredStep& step = steps_[programs_[program]];
+  const MeasuredStep& step = steps_[programs_[program].step];
   const models::StepReport report =
-      models::StepModel(step.job, step.strategy, profile, *graphs_.at(step.job.cluster.instance.name))
-          .simulate();
+      models::StepModel(step.job, step.strategy, profile, *programs_[program].graph).simulate();
   ProgramTime time{std::log(report.step.value), models::log_gradient(report)};
   return of_profile.emplace(program, std::move(time)).first->second;
 }

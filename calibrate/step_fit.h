@@ -61,8 +61,12 @@ class StepBench {
  private:
   const std::vector<MeasuredStep>& steps_;
   std::vector<StepObservation> observations_;
-  std::vector<std::size_t> programs_;  ///< the first step of each
-  std::map<std::string, std::unique_ptr<topology::ChipGraph>> graphs_;
+  struct Program {
+    std::size_t step;  ///< the first of it
+    const topology::ChipGraph* graph;
+  };
+  std::vector<Program> programs_;
+  std::vector<std::unique_ptr<topology::ChipGraph>> graphs_;  ///< of each kind of machine
   mutable std::map<std::vector<double>, std::map<std::size_t, ProgramTime>> known_;
 };
 

@@ -200,13 +200,13 @@ std::vector<Regret> regrets_of(const std::vector<Row>& rows) {
   struct Choice {
     std::vector<std::pair<double, double>> measured, predicted;
   };
-  std::map<std::string, std::map<std::string, Choice>> jobs;
+  std::map<std::string, std::map<models::Strategy, Choice>> jobs;
   for (const Row& row : rows) {
     const MeasuredStep& s = *row.step;
     const std::string job = fmt::format("{} on {} nodes, sequence {}, global batch {}, {}",
                                         s.job.architecture.name, s.job.cluster.nodes, s.job.training.sequence,
                                         s.job.training.global_batch, to_string(s.strategy.precision));
-    Choice& c = jobs[job][describe(s.strategy)];
+    Choice& c = jobs[job][s.strategy];
     c.measured.emplace_back(std::log(s.seconds), row.weight);
     c.predicted.emplace_back(std::log(row.predicted), row.weight);
   }
@@ -220,7 +220,7 @@ std::vector<Regret> regrets_of(const std::vector<Row>& rows) {
       });
     };
     const auto picked = least(&Choice::predicted), best = least(&Choice::measured);
-    out.push_back({job, picked->first, best->first, static_cast<int>(choices.size()),
+    out.push_back({job, describe(picked->first), describe(best->first), static_cast<int>(choices.size()),
                    std::exp(mean_of(picked->second.measured) - mean_of(best->second.measured)) - 1});
   }
   return out;

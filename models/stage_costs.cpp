@@ -46,7 +46,7 @@ class GroupClass {
 
   SimTime time(const Call& call, const Groups& groups) {
     if (groups.empty()) return {};
-    const auto [it, fresh] = times_.try_emplace({call.op, call.scope, call.bytes.value, call.repeat});
+    const auto [it, fresh] = times_.try_emplace(call);
     if (fresh) {
       try {
         it->second =
@@ -96,8 +96,25 @@ class GroupClass {
   const StepLayout& layout_;
   StageGroups groups_;
   OperatorItems operator_items_;
-  std::map<std::tuple<CollectiveOp, Scope, double, int>, SimTime> times_;
+  std::map<Call, SimTime> times_;
 };
+
+/// What is remembered of strategies is found by these parts of them. A field that is added to Strategy does
+/// not compile until it is given to the keys whose times it changes.
+struct Keys {
+  std::array<int, 6> ranks;                    ///< groups and where they are
+  GroupClass::Key pass;                        ///< the operators of a pass over one micro-batch
+  std::tuple<bool, bool, Precision, int> end;  ///< the end of the step
+};
+
+Keys keys_of(const Strategy& s) {
+  // Virtual stages and cuts only say how many layers a stage has, which the end of the step is asked with.
+  const auto& [tensor, pipeline, virtual_pipeline, context, expert, data, micro_batch, sequence_parallel,
+               zero1, recompute, flash_attention, kv_replicator, precision, bucket_mb, pipeline_cuts] = s;
+  return {{tensor, context, expert, data, pipeline, kv_replicator},
+          {micro_batch, sequence_parallel, recompute, flash_attention, precision},
+          {sequence_parallel, zero1, precision, bucket_mb}};
+}
 
 }  // namespace
 
@@ -107,7 +124,9 @@ struct StageCosts::Ranks {
   std::vector<GroupClass*> inside;  ///< of each stage: groups that layers use
   std::vector<GroupClass*> across;  ///< and groups over which gradients are reduced
   std::vector<GroupClass*> borders;
-  using FinishKey = std::tuple<GroupClass*, GroupClass*, bool, bool, int, bool, bool, Precision, int>;
+  /// Groups inside and across, first and last stage, layers, and Keys::end.
+  using FinishKey =
+      std::tuple<GroupClass*, GroupClass*, bool, bool, int, std::tuple<bool, bool, Precision, int>>;
   std::map<FinishKey, StrategyCosts::Finish> finish;
 
   /// True when a stage has groups like those of the stage below.
@@ -132,23 +151,20 @@ struct StageCosts::Shared {
   }
 
   Ranks& ranks_of(const Strategy& s) {
-    const std::array<int, 6> key = {s.tensor_parallel, s.context_parallel,  s.expert_parallel,
-                                    s.data_parallel,   s.pipeline_parallel, s.kv_replicator};
+    const std::array<int, 6> key = keys_of(s).ranks;
     const auto it = layouts.find(key);
     if (it != layouts.end()) return *it->second;
     auto ranks = std::make_unique<Ranks>(job, s, off_stack, graph);
     const StepLayout& layout = ranks->layout;
     for (int stage = 0; stage < layout.stages; ++stage) {
       const int cls = layout.class_of(stage);
-      StageGroups groups = layout.representative(stage), rest;
+      StageGroups groups = layout.representative(stage);
+      auto& [tensor, kv, context, expert, data, replicas, expert_data] = groups;
       std::vector<int> inside{0}, across{1};
-      for (const Groups* g : {&groups.tensor, &groups.kv, &groups.context, &groups.expert})
-        layout.add_key(inside, *g, cls);
-      for (Groups StageGroups::*g : {&StageGroups::data, &StageGroups::replicas, &StageGroups::expert_data}) {
-        layout.add_key(across, groups.*g, cls);
-        rest.*g = std::move(groups.*g);
-        (groups.*g).clear();
-      }
+      for (const Groups* g : {&tensor, &kv, &context, &expert}) layout.add_key(inside, *g, cls);
+      for (const Groups* g : {&data, &replicas, &expert_data}) layout.add_key(across, *g, cls);
+      StageGroups rest{{}, {}, {}, {}, std::move(data), std::move(replicas), std::move(expert_data)};
+      for (Groups* g : {&data, &replicas, &expert_data}) g->clear();
       ranks->inside.push_back(intern(std::move(inside), layout, std::move(groups)));
       ranks->across.push_back(intern(std::move(across), layout, std::move(rest)));
     }
@@ -169,8 +185,7 @@ struct StageCosts::Shared {
   }
 
   const GroupClass::Chains& chains(GroupClass& on, const Strategy& s, const LayerModel& model) const {
-    const GroupClass::Key key{s.micro_batch, s.sequence_parallel, s.recompute, s.flash_attention,
-                              s.precision};
+    const GroupClass::Key key = keys_of(s).pass;
     const auto it = on.chains.find(key);
     if (it != on.chains.end()) return it->second;
     GroupClass::Chains c;
@@ -243,9 +258,8 @@ SimTime StrategyCosts::accumulate(int stage, int layers) const {
 StrategyCosts::Finish StrategyCosts::finish(int stage, int layers) const {
   const Strategy& s = strategy_;
   GroupClass *inside = ranks_.inside[at(stage)], *across = ranks_.across[at(stage)];
-  const StageCosts::Ranks::FinishKey key{
-      inside,  across,      stage == 0, stage == stages_ - 1, layers, s.sequence_parallel,
-      s.zero1, s.precision, s.bucket_mb};
+  const StageCosts::Ranks::FinishKey key{inside, across,        stage == 0, stage == stages_ - 1,
+                                         layers, keys_of(s).end};
   const auto it = ranks_.finish.find(key);
   if (it != ranks_.finish.end()) return it->second;
   const EndOfStep end = end_of_step(shared_.job, s, shared_.profile, model_, stage, layers);

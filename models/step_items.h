@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,8 @@ struct Call {
   Bytes bytes{};
   int repeat = 1;
   std::size_t phase = 0;
+
+  auto operator<=>(const Call&) const = default;
 };
 
 /// A task as the step knows it: a fixed part, then perhaps a transfer. A collective is one item per phase.

@@ -107,10 +107,7 @@ void StepLayout::keep_representative(Groups& groups) const {
 
 StageGroups StepLayout::representative(int stage) const {
   StageGroups all = groups_of(stage);
-  for (Groups* groups :
-       {&all.tensor, &all.kv, &all.context, &all.expert, &all.data, &all.replicas, &all.expert_data}) {
-    keep_representative(*groups);
-  }
+  for (Groups* groups : all_groups(all)) keep_representative(*groups);
   return all;
 }
 

@@ -1,6 +1,7 @@
 // Which groups of ranks each pipeline stage has, on which resources. Internal to the step model.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "models/fabric.h"
@@ -20,6 +21,14 @@ struct StageGroups {
   Groups expert_data;  ///< as data for expert weights: DP x CP / EP
   const Groups& of(Scope scope) const;
 };
+
+/// Every kind of groups, in the order of the members: one that is added does not compile until it stands
+/// here.
+template <class Of>  // StageGroups, const or not
+auto all_groups(Of& of) {
+  auto& [tensor, kv, context, expert, data, replicas, expert_data] = of;
+  return std::array{&tensor, &kv, &context, &expert, &data, &replicas, &expert_data};
+}
 
 /// Ranks, nodes and resources of a strategy: what does not depend on micro-batch, recomputation or cuts.
 struct StepLayout {

@@ -283,9 +283,7 @@ void StepParts::make_stages() {
     std::vector<int> key = own;
     key.push_back(stage == 0);
     key.push_back(stage == stages - 1);
-    for (const Groups* g : {&groups.tensor, &groups.kv, &groups.context, &groups.expert, &groups.data,
-                            &groups.replicas, &groups.expert_data})
-      add_key(key, *g, cls);
+    for (const Groups* g : all_groups(groups)) add_key(key, *g, cls);
     const auto [it, fresh] = known.try_emplace(std::move(key));
     if (fresh) it->second = {StageBuilder(*this, stage, own).build(), cls};
     parts.push_back({it->second.first, fabric.shift_of(cls) - fabric.shift_of(it->second.second)});

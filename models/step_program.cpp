@@ -90,8 +90,7 @@ class LanePerCore : public Layout {
  private:
   template <class Fill>
   const std::vector<Share>& remember(int where, const Item& item, Fill&& fill) {
-    const Call& c = item.call;
-    const auto [it, fresh] = known_.try_emplace({where, c.scope, c.op, c.bytes.value, c.repeat, c.phase});
+    const auto [it, fresh] = known_.try_emplace({where, item.call});
     if (fresh) fill(it->second);
     return it->second;
   }
@@ -107,7 +106,7 @@ class LanePerCore : public Layout {
   std::vector<int> lane_of_;  ///< by rank, within its stage
   int lanes_ = 1;
   std::vector<StageGroups> groups_;
-  std::map<std::tuple<int, Scope, CollectiveOp, double, int, std::size_t>, std::vector<Share>> known_;
+  std::map<std::pair<int, Call>, std::vector<Share>> known_;
 };
 
 using sim::TaskId;
@@ -160,8 +159,7 @@ class Emitter {
 
   /// Tags are places in `sources`; equal sources share one.
   std::uint32_t tag(const Source& s) {
-    const auto [it, fresh] = tags_.try_emplace(TagKey{s.item, s.stage, s.chunk, s.label},
-                                               static_cast<std::uint32_t>(out_.sources.size()));
+    const auto [it, fresh] = tags_.try_emplace(s, static_cast<std::uint32_t>(out_.sources.size()));
     if (fresh) out_.sources.push_back(s);
     return it->second;
   }
@@ -466,14 +464,8 @@ class Emitter {
   sim::DeviceId engines_ = 0;  ///< what a compute queue's number differs by from its collective engine's
   sim::FlowId nothing_ = 0;
   std::vector<sim::ResourceId> resource_of_;
-  struct TagKey {
-    const Item* item;
-    int stage, chunk;
-    const char* label;
-    bool operator==(const TagKey&) const = default;
-  };
   struct TagHash {
-    std::size_t operator()(const TagKey& k) const {
+    std::size_t operator()(const Source& k) const {
       const auto mix = [](std::size_t h, std::size_t v) { return (h ^ v) * 0x9e3779b97f4a7c15u; };
       return mix(mix(mix(0, reinterpret_cast<std::size_t>(k.item)), static_cast<std::size_t>(k.stage)),
                  static_cast<std::size_t>(k.chunk) ^ reinterpret_cast<std::size_t>(k.label));
@@ -481,7 +473,7 @@ class Emitter {
   };
   // Asked for single entries, never walked: their order is nobody's.
   std::unordered_map<const Layout::Share*, sim::FlowId> flows_;
-  std::unordered_map<TagKey, std::uint32_t, TagHash> tags_;
+  std::unordered_map<Source, std::uint32_t, TagHash> tags_;
   std::map<Key, std::vector<TaskId>>
       made_;  ///< interleaved: ends of passes whose result is not delivered yet
   std::vector<sim::DeviceId> devices_;

@@ -45,6 +45,7 @@ struct StepProgram {
     bool pass = false;  ///< forward, backward or weights of a micro-batch
     const char* label = "";
     /// A message's time on a queue, beside the message itself.
+    bool operator==(const Source&) const = default;
     bool is_hold() const { return std::string_view(label) == "hold"; }
   };
   /// The tasks of one action of one stage's schedule: from `first` to the next segment's. Of a message beside

@@ -5,7 +5,9 @@
 #include <limits>
 #include <map>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "models/step_bound.h"
 #include "planner/parallel.h"
@@ -22,6 +24,20 @@ namespace {
 
 std::size_t at(int i) {
   return static_cast<std::size_t>(i);
+}
+
+/// What is remembered of strategies is found by these parts of them. A field that is added to Strategy does
+/// not compile until it is given to the keys of what it changes.
+struct Keys {
+  std::array<int, 5> groups;                      ///< degrees whose groups are judged
+  std::tuple<int, int, std::vector<int>> chunks;  ///< of layers
+};
+
+Keys keys_of(const Strategy& s) {
+  // Expert groups lie within data-parallel ones; all others change times and bytes of what is in a group.
+  const auto& [tensor, pipeline, virtual_pipeline, context, expert, data, micro_batch, sequence_parallel,
+               zero1, recompute, flash_attention, kv_replicator, precision, bucket_mb, pipeline_cuts] = s;
+  return {{tensor, context, data, pipeline, kv_replicator}, {pipeline, virtual_pipeline, pipeline_cuts}};
 }
 
 /// What strategies of one tensor- and context-parallel degree share, or as many of them as a thread gets. One
@@ -119,9 +135,7 @@ class Part {
   }
 
   const topology::PlacementVerdict& verdict_of(const Strategy& s) {
-    const std::array<int, 5> key = {s.tensor_parallel, s.context_parallel, s.data_parallel,
-                                    s.pipeline_parallel, s.kv_replicator};
-    const auto [it, fresh] = verdicts_.try_emplace(key);
+    const auto [it, fresh] = verdicts_.try_emplace(keys_of(s).groups);
     if (fresh) it->second = placement_verdict(job_, s, graph_);
     return it->second;
   }
@@ -145,7 +159,7 @@ class Part {
   /// Beyond three rounds more micro-batches change nothing.
   const std::vector<models::Residency>& residencies(const Strategy& s, int m) {
     const int few = std::min(m, 3 * s.pipeline_parallel + 2);
-    const auto [it, fresh] = residencies_.try_emplace({s.pipeline_parallel, s.virtual_pipeline, few});
+    const auto [it, fresh] = residencies_.try_emplace({keys_of(s).chunks, few});
     if (fresh) it->second = models::residencies(job_.architecture, s, few);
     return it->second;
   }
@@ -177,8 +191,8 @@ class Part {
   const topology::ChipGraph& graph_;
   Bytes limit_;
   models::StepBounds bounds_;
-  std::map<std::array<int, 5>, topology::PlacementVerdict> verdicts_;
-  std::map<std::array<int, 3>, std::vector<models::Residency>> residencies_;
+  std::map<decltype(Keys::groups), topology::PlacementVerdict> verdicts_;
+  std::map<std::pair<decltype(Keys::chunks), int>, std::vector<models::Residency>> residencies_;
 };
 
 }  // namespace

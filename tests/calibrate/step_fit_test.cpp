@@ -91,6 +91,33 @@ TEST_CASE("rows of one run group are one observation", "[calibrate]") {
   CHECK(v.rows[0].weight == 0.5);
 }
 
+TEST_CASE("steps that need not take the same time are different programs", "[calibrate]") {
+  std::vector<MeasuredStep> steps = programs();
+  const auto bert = std::find_if(steps.begin(), steps.end(),
+                                 [](const MeasuredStep& s) { return s.job.architecture.learned_positions; });
+  REQUIRE(bert != steps.end());
+  steps = {*bert, *bert};
+  steps[1].id += "b";
+  CHECK(StepBench(steps).programs() == 1);
+  const auto apart = [&](const std::function<void(MeasuredStep&)>& change) {
+    std::vector<MeasuredStep> both = steps;
+    change(both[1]);
+    return StepBench(both).programs() == 2;
+  };
+  // A longer table of positions is more parameters to reduce and to update.
+  CHECK(apart([](MeasuredStep& s) { s.job.architecture.max_positions *= 4; }));
+  CHECK(apart([](MeasuredStep& s) { s.strategy.bucket_mb = 20; }));
+  CHECK(apart([](MeasuredStep& s) { s.job.software.in_flight = 2; }));
+  // A machine that is wired otherwise, under the same name.
+  CHECK(apart([](MeasuredStep& s) { s.job.cluster.instance.links.pop_back(); }));
+  CHECK(apart([](MeasuredStep& s) { s.job.cluster.oversubscription = 2; }));
+  // Names, prices and what a whole run is to train do not matter.
+  CHECK_FALSE(apart([](MeasuredStep& s) { s.job.architecture.name = "another"; }));
+  CHECK_FALSE(apart([](MeasuredStep& s) { s.job.cluster.instance.prices.clear(); }));
+  CHECK_FALSE(apart([](MeasuredStep& s) { s.job.training.tokens = 1e12; }));
+  CHECK_FALSE(apart([](MeasuredStep& s) { s.job.budget = 1000; }));
+}
+
 // By hand: errors of 10, 20 and (twice half) 40 %, the last two rows one observation.
 TEST_CASE("summaries weigh run groups", "[calibrate]") {
   std::vector<MeasuredStep> steps(4);
