@@ -130,13 +130,35 @@ void StepLog::add(const StepRecord& record, Samples& out) {
   note_batch(run, record);
 }
 
-std::vector<StepLog::Value> StepLog::stated(const Run& run, bool averages, double& left_out) {
-  std::vector<Value> values;
+/// Steps from one line to the next as the log is written: the difference that comes most often, the smallest
+/// of those. A larger one is a gap, as where somebody kept single lines, and the steps in it are not
+/// measured. 1 when no difference comes twice: then nothing tells how many steps a line stands for.
+std::int64_t StepLog::interval_of(const Run& run) {
+  std::map<std::int64_t, int> often;
   const Kept* before = nullptr;
   for (const Kept& k : run.steps) {
     if (std::isnan(k.seconds)) continue;
+    if (before != nullptr) ++often[k.step - before->step];
+    before = &k;
+  }
+  std::int64_t interval = 1;
+  int most = 1;
+  for (const auto& [steps, times] : often) {
+    if (times <= most) continue;
+    interval = steps;
+    most = times;
+  }
+  return interval;
+}
+
+std::vector<StepLog::Value> StepLog::stated(const Run& run, bool averages, double& left_out) {
+  std::vector<Value> values;
+  const Kept* before = nullptr;
+  const std::int64_t interval = averages ? interval_of(run) : 1;
+  for (const Kept& k : run.steps) {
+    if (std::isnan(k.seconds)) continue;
     double weight = 1;
-    if (averages && before != nullptr) weight = static_cast<double>(k.step - before->step);
+    if (before != nullptr) weight = static_cast<double>(std::min(k.step - before->step, interval));
     values.push_back({k.seconds, weight});
     before = &k;
   }

@@ -37,11 +37,12 @@ struct StepRecord {
 /// again replaces the earlier line: progress bars show old values first. Of several ranks that print the
 /// same, the one with most steps is taken.
 ///
-/// The time of a step is the weighted median of what the lines state, without a first step of the run that
-/// holds compiling and loading (it is step 0 or 1, or takes 20 % more than the median of the others); else
-/// the mean of the differences of the clock that lie within two ticks of 1 s, or 10 %, of their median (the
-/// ticks cancel in a sum; pauses for checkpoints and validation fall out), without those from the start of
-/// the clock or to step 1.
+/// The time of a step is the weighted median of what the lines state, where means weigh by the steps they
+/// cover (no more than the log's own interval: what an excerpt leaves out is not measured), without a first
+/// step of the run that holds compiling and loading (it is step 0 or 1, or takes 20 % more than the median of
+/// the others); else the mean of the differences of the clock that lie within two ticks of 1 s, or 10 %, of
+/// their median (the ticks cancel in a sum; pauses for checkpoints and validation fall out), without those
+/// from the start of the clock or to step 1.
 ///
 /// At most a million records are kept; what follows is left out, with a warning.
 class StepLog {
@@ -49,7 +50,7 @@ class StepLog {
   struct Traits {
     std::string format;     ///< StepSample::format
     std::string basis;      ///< of stated seconds: "step_time as printed"
-    bool averages = false;  ///< stated seconds are the mean since the line before
+    bool averages = false;  ///< stated seconds are the mean since the line that the log had before
     double tick = 1;        ///< s, of the clock
   };
   StepLog(Traits traits, std::string name) : traits_(std::move(traits)), name_(std::move(name)) {}
@@ -85,6 +86,7 @@ class StepLog {
   bool goes_on(const Run& run, const StepRecord& record) const;
   bool echoes(const Run& run, const StepRecord& record) const;
   static void note_batch(Run& run, const StepRecord& record);
+  static std::int64_t interval_of(const Run& run);
   static std::vector<Value> stated(const Run& run, bool averages, double& left_out);
   std::vector<Value> differences(const Run& run, double& left_out) const;
   std::optional<StepSample> sample_of(const Run& run) const;

@@ -101,6 +101,13 @@ TEST_CASE("labels of srun and torchrun, seconds instead of ms, damaged iteration
   CHECK(skips(d, 4, "no number of ms or s"));
 }
 
+TEST_CASE("iterations that somebody picked from a long log", "[calibrate]") {
+  const StepSample s = step_of(
+      "[default7]: iteration    12695/  115311 | elapsed time per iteration (s): 105.22 |\n"
+      "[default7]: iteration    31214/  115311 | elapsed time per iteration (s): 104.60 |\n");
+  CHECK(s.count == 2);
+}
+
 TEST_CASE("metrics of the Trainer", "[calibrate]") {
   const StepSample s = step_of(log_text("trainer-metrics.txt"));
   CHECK(s.seconds == Approx(1 / 5.898));

@@ -59,10 +59,27 @@ TEST_CASE("stated seconds: the first step is warm-up when it is the first of all
 }
 
 TEST_CASE("means since the line before weigh by their steps", "[calibrate]") {
-  // Lines at 10, 20 and 25: 10 steps of 2 s outweigh 5 of 3 s; the first line counts once.
-  const Samples s = read({stated(10, 2.1, 1), stated(20, 2, 2), stated(25, 3, 3)}, true);
+  // Lines at 10, 20, 30 and 35: 20 steps of 2 s outweigh 5 of 3 s; the first line counts once.
+  const Samples s = read({stated(10, 2.1, 1), stated(20, 2, 2), stated(30, 2, 3), stated(35, 3, 4)}, true);
   CHECK(s.steps.at(0).seconds == 2);
-  CHECK(s.steps.at(0).count == 16);
+  CHECK(s.steps.at(0).count == 26);
+}
+
+TEST_CASE("what an excerpt leaves out is not measured", "[calibrate]") {
+  // Two lines of a log of 115,311 iterations: two values, neither of which stands for 18,519 steps.
+  Samples s = read({stated(12695, 105.22, 1), stated(31214, 104.6, 2)}, true);
+  REQUIRE(s.steps.size() == 1);
+  CHECK(s.steps[0].count == 2);
+  CHECK(s.steps[0].seconds == Approx(104.91));
+  // Every tenth step is printed, and lines 40 to 990 were cut out: the line at 1000 is the mean of ten.
+  // Before, its 970 steps of 9 s outweighed all others.
+  s = read({stated(10, 2, 1), stated(20, 2, 2), stated(30, 2, 3), stated(1000, 9, 4), stated(1010, 2, 5)},
+           true);
+  CHECK(s.steps.at(0).seconds == 2);
+  CHECK(s.steps.at(0).count == 41);
+  // Where single steps are stated, each line is one of them.
+  s = read({stated(12695, 105.22, 1), stated(31214, 104.6, 2)});
+  CHECK(s.steps.at(0).count == 2);
 }
 
 TEST_CASE("a clock: the start and pauses fall out, ticks cancel", "[calibrate]") {
