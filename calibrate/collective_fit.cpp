@@ -34,6 +34,8 @@ struct Attempt {
 };
 
 Attempt attempt(const MeasuredCollective& p, const topology::Instance& instance) {
+  if (!p.left_out.empty())
+    return {{}, "its table says so: " + printable(p.left_out), "empty the field left_out to use it"};
   const auto op = models::collective_op(p.op);
   if (!op) {
     return {{},

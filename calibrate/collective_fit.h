@@ -36,7 +36,7 @@ struct LeftOut {
 /// Which of the points can be predicted on a machine.
 struct Selection {
   std::vector<MeasuredCollective> points;
-  std::vector<LeftOut> left_out;  ///< not modelled, no place on the machine, no way for the bytes
+  std::vector<LeftOut> left_out;  ///< by its table, not modelled, no place on the machine, no way
   int repeated = 0;               ///< points that equal an earlier one in everything but their origin
 };
 

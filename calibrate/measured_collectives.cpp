@@ -45,6 +45,7 @@ MeasuredCollective read_row(CsvReader& csv) {
   row.algorithm = csv.text("algorithm");
   row.source = csv.text("source");
   if (row.source.empty()) csv.fault("source", "not stated", "say where the number comes from");
+  row.left_out = csv.text("left_out");
   row.note = csv.text("note");
   row.at = csv.at("id");
   return row;

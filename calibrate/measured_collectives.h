@@ -22,6 +22,7 @@ struct MeasuredCollective {
   std::string build;   ///< the nccom-test build, by date: "2023-04"
   std::string algorithm;
   std::string source;
+  std::string left_out;  ///< why the table does not want it used; empty: it may be
   std::string note;
   SourcePos at;
 };

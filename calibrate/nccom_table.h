@@ -33,7 +33,8 @@ struct NccomRow {
   double algbw = 0, busbw = 0;  ///< byte/s as printed, rounded there (small sizes print 0.00): prefer
                                 ///< bytes / seconds
   std::string algorithm;        ///< mesh, rdh, kangaring, ...; empty when not printed
-  bool contradicts = false;     ///< its numbers do not fit each other; a warning says why
+  bool contradicts = false;     ///< not to be used: its numbers do not fit each other, or nccom-test
+                                ///< found errors in its table; a warning says why
   SourcePos at;
 };
 

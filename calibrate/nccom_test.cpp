@@ -111,11 +111,15 @@ void NccomLines::read_line() {
   if (!open_) return;
   if (words[0].text == "Avg" && line.find("bandwidth") != std::string_view::npos) return end_table();
   if (line.find("errors found") != std::string_view::npos) {
-    if (!failed_) {
-      note(
-          words[0].column, "",
-          "nccom-test reports: " + printable(line.substr(static_cast<std::size_t>(words[0].column) - 1), 120),
-          "run it again before using the table");
+    // Each failed size is one of them and is left out anyway; of others nobody knows which rows they mean.
+    const auto errors = parse_whole(std::string(words[0].text));
+    doubtful_ = !errors || *errors > failures_;
+    if (doubtful_) {
+      note(words[0].column, "",
+           "nccom-test reports: " +
+               printable(line.substr(static_cast<std::size_t>(words[0].column) - 1), 120) +
+               "; no row of this table is used",
+           "run it again");
     }
     return end_table();
   }
@@ -125,7 +129,7 @@ void NccomLines::read_line() {
 void NccomLines::read_row(const std::vector<Word>& words) {
   const std::string_view line = now_.text;
   if (const auto failure = line.find("Failure"); failure != std::string_view::npos) {
-    failed_ = true;
+    ++failures_;
     return note(
         words[0].column, kNccomSize,
         fmt::format("size {}: {}", printable(words[0].text, 40), printable(line.substr(failure), 160)),
@@ -176,13 +180,16 @@ void NccomLines::end_table() {
   if (!open_) return;
   NccomTable table = nccom_table(command_, records_, name_);
   table.at = header_at_;
+  if (doubtful_)
+    for (NccomRow& row : table.rows) row.contradicts = true;
   std::vector<Diagnostic> warnings = notes_.take();
   std::move(table.warnings.begin(), table.warnings.end(), std::back_inserter(warnings));
   std::stable_sort(warnings.begin(), warnings.end(),
                    [](const Diagnostic& a, const Diagnostic& b) { return a.at.line < b.at.line; });
   table.warnings = std::move(warnings);
   tables_.push_back(std::move(table));
-  open_ = failed_ = false;
+  open_ = doubtful_ = false;
+  failures_ = 0;
   headings_.clear();
   records_.clear();
 }

@@ -53,7 +53,9 @@ class NccomLines {
   int command_line_ = 0;
   bool command_used_ = false;  ///< by a table above
   // The table being read.
-  bool open_ = false, failed_ = false;
+  bool open_ = false;
+  bool doubtful_ = false;  ///< nccom-test itself reports errors in it
+  int failures_ = 0;       ///< rows that say so
   SourcePos header_at_;
   std::vector<std::string> headings_;
   std::vector<NccomRecord> records_;

@@ -183,6 +183,13 @@ int compare_kernels(const StepInputs& inputs, const models::Profile& profile,
   return kDone;
 }
 
+void remark_left_out(std::vector<Diagnostic> reasons) {
+  for (Diagnostic& d : reasons) {
+    d.problem = "left out: " + d.problem;
+    remark(d);
+  }
+}
+
 /// Whole steps or kernels, with the points beside them.
 int run_steps(StepInputs inputs, const models::Profile& profile, const io::Catalog& catalog,
               const std::vector<LogFile>& files, const std::string& read, const Options& o) {
@@ -200,6 +207,7 @@ int run_steps(StepInputs inputs, const models::Profile& profile, const io::Catal
   for (const RanSamples& log : inputs.logs)
     samples.insert(samples.end(), log.samples.begin(), log.samples.end());
   const StepCalibration c = calibrate_steps(std::move(inputs), profile, catalog, name);
+  remark_left_out(reasons_of(c.data->left_out));
   const bool refused = !o.out.empty() && !c.doubts.empty() && !o.force;
   if (!o.out.empty() && !refused) {
     io::write_file(o.out, keep_evidence(step_profile_json(c, catalog), o.common, o.out), o.force);
@@ -240,13 +248,6 @@ StepInputs step_inputs(const std::vector<LogFile>& files, const std::vector<Meas
     inputs.files.push_back({std::filesystem::path(file.path).filename().string(), file.sha256});
   }
   return inputs;
-}
-
-void remark_left_out(std::vector<Diagnostic> reasons) {
-  for (Diagnostic& d : reasons) {
-    d.problem = "left out: " + d.problem;
-    remark(d);
-  }
 }
 
 /// Tables without use are the user's fault only when nothing else was learnt.

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "calibrate/collective_fit.h"
 #include "calibrate/run_jobs.h"
 #include "calibrate/step_fit.h"
 #include "io/catalog.h"
@@ -16,6 +17,7 @@ struct StepData {
   calibrate::MappedRuns runs;
   std::unique_ptr<calibrate::StepBench> bench;
   std::unique_ptr<calibrate::CollectiveBench> collectives;  ///< null: none
+  std::vector<calibrate::LeftOut> left_out;                 ///< of the points
 };
 
 /// `runs` on the catalogue's trn1.32xlarge, with `points` (of one nccom-test build) beside them.
@@ -25,7 +27,8 @@ std::unique_ptr<StepData> step_data(const io::Catalog& catalog, const std::vecto
                                     const models::Profile& prior,
                                     const std::function<void(calibrate::MappedRuns&)>& add = {});
 
-/// The catalogue's nccom-test points that were measured on trn1: those of 2023, older than trn2.
+/// The catalogue's nccom-test points that were measured on trn1: those of 2023, older than trn2, but
+/// for what the table leaves out.
 std::vector<calibrate::MeasuredCollective> catalogue_points(const io::Catalog& catalog);
 
 /// What a profile was fitted from; itself when it was not fitted to steps.

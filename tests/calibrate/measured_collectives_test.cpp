@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <map>
 
+#include "calibrate/collective_fit.h"
 #include "calibrate/csv.h"
 #include "calibrate/nccom_test.h"
 #include "io/document.h"
 #include "tests/catch.h"
+#include "tests/models/setup.h"
 
 using namespace trnplan;
 using calibrate::CsvReader;
@@ -41,6 +43,18 @@ TEST_CASE("the catalogue's collectives", "[calibrate]") {
   CHECK(row->type == "fp32");
   CHECK(row->seconds == 2754.15e-6);
   CHECK(row->algorithm == "kangaring");
+}
+
+TEST_CASE("points that their table leaves out are not used, and it is said why", "[calibrate]") {
+  auto rows = catalogue();
+  std::erase_if(rows, [](const auto& row) { return row.build != "2025" && row.build != "2025-06"; });
+  const auto chosen = calibrate::select_points(rows, test_catalog().instance("trn1.32xlarge"),
+                                               test_catalog().profile("trn1"));
+  CHECK(chosen.points.size() == 8);
+  REQUIRE(chosen.left_out.size() == 1);
+  CHECK(chosen.left_out[0].point.id == "C083");
+  CHECK(chosen.left_out[0].reason == "its table says so: the profiler recorded meanwhile");
+  for (const auto& p : chosen.points) CHECK(p.left_out.empty());
 }
 
 TEST_CASE("the same points as in measured-runs.csv", "[calibrate]") {

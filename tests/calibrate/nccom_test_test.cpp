@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "calibrate/collective_fit.h"
 #include "io/document.h"
 #include "tests/catch.h"
 
@@ -168,6 +169,24 @@ TEST_CASE("a failure is no row", "[calibrate]") {
   CHECK(t.warnings[0].problem ==
         "size 33554432: Failure running neuron-bench - log file /tmp/nccom_test_log_7pqpdfjf.log");
   CHECK(lines(table(kCommand + kHeader + kRow + "1 errors found - test failed\n")) == std::vector<int>{4});
+}
+
+TEST_CASE("a table in which nccom-test found errors is not used", "[calibrate]") {
+  // The result was wrong, so the time is of something else; the trailer does not say of which size.
+  const NccomTable wrong = table(kCommand + kHeader + kRow + "1 errors found - test failed\n");
+  REQUIRE(wrong.rows.size() == 1);
+  CHECK(wrong.rows[0].contradicts);
+  CHECK(says(wrong, "1 errors found - test failed; no row of this table is used"));
+  CHECK(points_of(wrong, "t").empty());
+  // A size that failed is that error: the other sizes are sound.
+  const std::string failure = "     33554432    Failure running neuron-bench - log file /tmp/x.log\n";
+  const NccomTable one = table(kCommand + kHeader + kRow + failure + "1 errors found - test failed\n");
+  REQUIRE(one.rows.size() == 1);
+  CHECK_FALSE(one.rows[0].contradicts);
+  CHECK(points_of(one, "t").size() == 1);
+  CHECK(
+      points_of(table(kCommand + kHeader + kRow + failure + "2 errors found - test failed\n"), "t").empty());
+  CHECK(points_of(table(kCommand + kHeader + kRow), "t").size() == 1);
 }
 
 TEST_CASE("rows that contradict themselves are marked", "[calibrate]") {
