@@ -43,6 +43,7 @@ class CsvReader {
   /// is faulty.
   bool next();
 
+  bool has(std::string_view column) const { return columns_.contains(column); }
   /// The field of the current row; "" when the table lacks the column.
   std::string_view text(std::string_view column) const;
   /// A number of at least 0; nullopt when the field is empty or, with a fault, when it is no such number.

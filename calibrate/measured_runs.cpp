@@ -1,6 +1,7 @@
 #include "calibrate/measured_runs.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "calibrate/csv.h"
@@ -42,6 +43,19 @@ int batch_of(CsvReader& csv, int sequence) {
   return tokens && sequence > 0 ? static_cast<int>(std::min(*tokens / sequence, 1e9)) : 0;
 }
 
+/// Of the runs there are; another one is not a name that a stack's factor would be found by.
+constexpr std::string_view kFrameworks[] = {"bert", "megatron", "nemo-megatron", "nxd", "nxdt"};
+
+std::optional<std::string> framework_of(CsvReader& csv) {
+  if (!csv.has("framework")) return std::nullopt;
+  const std::string_view text = csv.text("framework");
+  if (!text.empty() &&
+      std::find(std::begin(kFrameworks), std::end(kFrameworks), text) == std::end(kFrameworks))
+    csv.fault("framework", "\"" + printable(text, 40) + "\" is no framework of a run",
+              "write bert, megatron, nemo-megatron, nxd or nxdt, or leave it empty");
+  return std::string(text);
+}
+
 MeasuredRun read_row(CsvReader& csv) {
   MeasuredRun run;
   run.id = csv.text("id");
@@ -50,6 +64,7 @@ MeasuredRun read_row(CsvReader& csv) {
   run.quality = csv.text("quality");
   run.source = csv.text("source");
   run.release = csv.text("release");
+  run.framework = framework_of(csv);
   run.model = csv.text("model");
   run.hardware = csv.text("hardware");
   run.nodes = csv.whole("nodes", 0);

@@ -44,7 +44,8 @@ models::Architecture architecture_of(const MeasuredRun& run) {
   return a;
 }
 
-std::string framework_of(const MeasuredRun& run) {
+/// Of a table without the column `framework`: what the column of the catalogue's was first filled by.
+std::string guessed_framework(const MeasuredRun& run) {
   if (says(run.model, "BERT")) return "bert";
   if (says(run.source, "neuronx-distributed-training") || says(run.source, "NxDT")) return "nxdt";
   if (says(run.source, "nemo-megatron")) return "nemo-megatron";
@@ -114,9 +115,11 @@ MappedRuns map_runs(const std::vector<MeasuredRun>& runs, const topology::Instan
     step.job.architecture = architecture_of(run);
     step.job.cluster = {instance, run.nodes};
     step.job.training = {run.sequence, run.global_batch, 0, run.strategy.precision};
-    step.job.software = {framework_of(run), release_of(run.release)};
+    const std::string framework = run.framework ? *run.framework : guessed_framework(run);
+    step.framework_guessed = !run.framework;
+    step.job.software = {framework, release_of(run.release)};
     // BERT-Large's config.json, and the defaults of Megatron-LM, have dropout of 0.1 on probabilities.
-    step.job.architecture.dropout = framework_of(run) == "bert" || framework_of(run) == "megatron";
+    step.job.architecture.dropout = framework == "bert" || framework == "megatron";
     step.strategy = run.strategy;
     step.strategy.kv_replicator = std::max(1, run.strategy.tensor_parallel / step.job.architecture.kv_heads);
     step.configuration = configuration_of(run.model, step.job, step.strategy);

@@ -4,9 +4,11 @@
 // in here, the same for every row and never by its time:
 //   machine     the catalogue's trn1.32xlarge, also where the table says trn1.32xlarge/trn1n.32xlarge
 //   network     from the columns; BERT by its name, else gated MLPs are Llama's and plain ones GPT's
-//   stack       "nemo-megatron": BF16+SR with sequence parallel; "megatron" (Megatron-LM reference port):
-//               BF16+SR without; "bert": the BERT examples; "nxdt": sources that name NxDT; "nxd": the rest
-//               (ZeRO-1 with an fp32 optimizer). Releases by their first two numbers.
+//   stack       the column `framework`: "nemo-megatron", "megatron" (Megatron-LM reference port), "bert" (the
+//               BERT examples), "nxdt", "nxd". A table without that column is guessed: "bert" by the model;
+//               "nxdt" and "nemo-megatron" by sources that name them; else BF16+SR is "nemo-megatron" with
+//               and "megatron" without sequence parallel, and the rest "nxd". Releases by their first two
+//               numbers.
 #pragma once
 
 #include <string>
@@ -26,8 +28,9 @@ struct MeasuredStep {
   std::string configuration;  ///< model, nodes, layout, sequence, recompute; releases and batches share it
   std::string kind;           ///< "decoder", "bert"
   bool outlier = false;       ///< the table calls it one
-  bool own = false;           ///< from a log that the user gives, not published
-  SourcePos at;               ///< where it stands, of such a log
+  bool framework_guessed = false;  ///< from source, precision and sequence parallel
+  bool own = false;                ///< from a log that the user gives, not published
+  SourcePos at;                    ///< where it stands, of such a log
   models::Job job;
   models::Strategy strategy;
   double seconds = 0;

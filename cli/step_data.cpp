@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "calibrate/measured_collectives.h"
+#include "cli/context.h"
 #include "io/document.h"
 
 namespace trnplan::cli {
@@ -21,10 +24,20 @@ std::unique_ptr<StepData> step_data(const io::Catalog& catalog, const std::vecto
   auto data = std::make_unique<StepData>();
   const topology::Instance instance = catalog.instance(kInstance);
   data->runs = calibrate::map_runs(runs, instance);
+  const auto guessed = std::count_if(data->runs.steps.begin(), data->runs.steps.end(),
+                                     [](const auto& step) { return step.framework_guessed; });
+  if (guessed > 0) {
+    remark(fmt::format(
+        "no column framework: what trained is guessed of {} run{} from model, source, precision and sequence "
+        "parallel; a column framework (bert, megatron, nemo-megatron, nxd, nxdt) says it",
+        guessed, guessed == 1 ? "" : "s"));
+  }
   if (add) add(data->runs);
   data->bench = std::make_unique<calibrate::StepBench>(data->runs.steps);
-  std::vector<calibrate::MeasuredCollective> chosen =
-      points.empty() ? points : calibrate::select_points(points, instance, prior).points;
+  calibrate::Selection selection;
+  if (!points.empty()) selection = calibrate::select_points(points, instance, prior);
+  data->left_out = std::move(selection.left_out);
+  std::vector<calibrate::MeasuredCollective> chosen = std::move(selection.points);
   std::sort(chosen.begin(), chosen.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
   if (!chosen.empty()) {
     data->collectives = std::make_unique<calibrate::CollectiveBench>(std::move(chosen), instance);
@@ -35,7 +48,7 @@ std::unique_ptr<StepData> step_data(const io::Catalog& catalog, const std::vecto
 std::vector<calibrate::MeasuredCollective> catalogue_points(const io::Catalog& catalog) {
   constexpr const char* kFile = "measured-collectives.csv";
   auto points = calibrate::parse_measured_collectives(io::read_text(catalog.file(kFile)), kFile);
-  std::erase_if(points, [](const auto& p) { return p.build != kBuild; });
+  std::erase_if(points, [](const auto& p) { return p.build != kBuild || !p.left_out.empty(); });
   return points;
 }
 

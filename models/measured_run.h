@@ -17,6 +17,9 @@ struct MeasuredRun {
       quality;  ///< A log or fully specified, B published with layout, C something missing, D inconsistent
   std::string source;
   std::string release;
+  /// What trained: bert, megatron, nemo-megatron, nxd, nxdt; "" = not stated. nullopt: the table has no such
+  /// column.
+  std::optional<std::string> framework;
   std::string model;
   std::string hardware;
   int nodes = 0;

@@ -58,7 +58,7 @@ TEST_CASE("a run's columns become its job and strategy", "[calibrate]") {
   CHECK(1024 / s.seconds == Approx(14.2).epsilon(1e-4));
 }
 
-TEST_CASE("the stack of a run follows from precision, sequence parallel and source", "[calibrate]") {
+TEST_CASE("the stack of a run is what the table says", "[calibrate]") {
   CHECK(step("T053").job.software.framework == "nemo-megatron");
   CHECK(step("T005").job.software.framework == "megatron");
   CHECK(step("T184").job.software.framework == "megatron");
@@ -72,6 +72,41 @@ TEST_CASE("the stack of a run follows from precision, sequence parallel and sour
   CHECK(step("T009").strategy.precision == models::Precision::fp32);
   CHECK(step("T001").job.architecture.dropout);
   CHECK_FALSE(step("T072").job.architecture.dropout);
+}
+
+TEST_CASE("the framework is a column; a table without it is guessed, and says so", "[calibrate]") {
+  const std::string head =
+                        "id,kind,quality,model,hardware,nodes,accelerators,layers,hidden,ffn,heads,vocab,"
+                        "tp,pp,dp,global_batch,seq_len,step_s,precision,sp,source",
+                    row = "a,train,A,m,trn1.32xlarge,1,32,2,256,512,4,1000,8,1,4,8,128,1,BF16+SR,yes,";
+  const auto mapped = [&](const std::string& text) {
+    const auto all = calibrate::map_runs(calibrate::parse_measured_runs(text, "runs"),
+                                         test_catalog().instance("trn1.32xlarge"));
+    REQUIRE(all.steps.size() == 1);
+    return all.steps[0];
+  };
+  // A citation that names another framework does not matter.
+  const auto stated = mapped(head + ",framework\n" + row + "how NxDT compares,nxd\n");
+  CHECK(stated.job.software.framework == "nxd");
+  CHECK_FALSE(stated.framework_guessed);
+  CHECK(mapped(head + ",framework\n" + row + "how NxDT compares,\n").job.software.framework.empty());
+  const auto guessed = mapped(head + "\n" + row + "a paper\n");
+  CHECK(guessed.job.software.framework == "nemo-megatron");
+  CHECK(guessed.framework_guessed);
+  try {
+    calibrate::parse_measured_runs(head + ",framework\n" + row + "a paper,nxtd\n", "runs");
+    FAIL("accepted");
+  } catch (const InputError& e) {
+    REQUIRE(e.faults().size() == 1);
+    CHECK(e.faults()[0].key == "framework");
+    CHECK(e.faults()[0].at.line == 2);
+  }
+  // The catalogue's states it of every run that is used.
+  for (const auto& s : catalogue().steps) {
+    CAPTURE(s.id);
+    CHECK_FALSE(s.framework_guessed);
+    CHECK_FALSE(s.job.software.framework.empty());
+  }
 }
 
 TEST_CASE("releases and batches of a layout are one configuration", "[calibrate]") {
