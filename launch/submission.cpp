@@ -76,11 +76,16 @@ bool is_plain_id(const std::string& id) {
 std::optional<Submission> submitted(const fs::path& folder) {
   const fs::path path = folder / kState;
   if (!fs::exists(fs::symlink_status(path))) return std::nullopt;
-  const io::Node root = io::read_document(path);
+  return submission_from(io::read_text(path), path.string());
+}
+
+Submission submission_from(const std::string& text, const std::string& name) {
+  const io::Node root = io::parse_document(text, name);
   const io::Node *scheduler = root.find("scheduler"), *begun = root.find("begun");
   Submission s;
   s.jobs = jobs_of(root.find("jobs"));
-  bool sound = scheduler != nullptr && std::all_of(s.jobs.begin(), s.jobs.end(), is_sound);
+  bool sound = scheduler != nullptr && (scheduler->scalar == "slurm" || scheduler->scalar == "eks") &&
+               std::all_of(s.jobs.begin(), s.jobs.end(), is_sound);
   if (begun != nullptr) {
     const std::vector<SubmittedJob> one = jobs_of(begun);
     sound = sound && one.size() == 1 && is_sound(one[0]);
@@ -89,18 +94,20 @@ std::optional<Submission> submitted(const fs::path& folder) {
   sound = sound && (!s.jobs.empty() || s.begun);
   if (sound) s.scheduler = scheduler->scalar;
   if (sound) return s;
-  throw InputError({{path.string(), 0, 0},
+  throw InputError({{name, 0, 0},
                     "",
                     "does not say what was submitted from here",
                     "look for the jobs with squeue, then remove this file"});
 }
 
-void keep(const fs::path& folder, const Submission& s) {
+std::string submission_json(const Submission& s) {
   const std::string begun = s.begun ? ", \"begun\": " + pairs({*s.begun}) : "";
-  io::write_file(folder / kState,
-                 fmt::format("{{\"schema_version\": 1, \"scheduler\": \"{}\", \"jobs\": {}{}}}\n",
-                             s.scheduler, pairs(s.jobs), begun),
-                 true);
+  return fmt::format("{{\"schema_version\": 1, \"scheduler\": \"{}\", \"jobs\": {}{}}}\n", s.scheduler,
+                     pairs(s.jobs), begun);
+}
+
+void keep(const fs::path& folder, const Submission& s) {
+  io::write_file(folder / kState, submission_json(s), true);
 }
 
 void forget(const fs::path& folder) {

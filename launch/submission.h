@@ -43,6 +43,11 @@ class Unsure : public SchedulerRefused {
 /// Letters, digits and _ . / - only, not beginning with -, so that an id needs no escape and is no option.
 bool is_plain_id(const std::string& id);
 
+/// The text of launch.json, and what it says; `name` stands in messages. Reading throws InputError when it
+/// is damaged.
+std::string submission_json(const Submission& s);
+Submission submission_from(const std::string& text, const std::string& name);
+
 /// nullopt when nothing was submitted from the folder. Throws InputError when launch.json is damaged.
 std::optional<Submission> submitted(const std::filesystem::path& folder);
 /// Writes launch.json, whole or not at all; throws InputError.

@@ -1,0 +1,50 @@
+// The list "evidence" of a profile: read, written, read back, and told beside a job.
+#include "io/evidence.h"
+
+#include "io/strategy_text.h"
+#include "tests/fuzz/fuzz.h"
+
+using namespace trnplan;
+
+namespace {
+
+const char* const kProfile = R"({"name": "mine", "base": "trn1", "parameters": {}, "evidence": )";
+
+models::Job job() {
+  models::Job job;
+  job.architecture = fuzz::catalog().architecture("llama3-8b");
+  job.training = {8192, 1024, 0, models::Precision::mixed_precision};
+  job.cluster = {fuzz::catalog().instance("trn1.32xlarge"), 1};
+  return job;
+}
+
+std::vector<planner::Evidence> evidence_in(const std::string& text) {
+  std::vector<Diagnostic> faults;
+  const io::Node root = io::parse_document(text, "p.json");
+  const io::Node* list = root.find("evidence");
+  std::vector<planner::Evidence> all =
+      list == nullptr ? std::vector<planner::Evidence>() : io::evidence_from(*list, faults);
+  if (!faults.empty()) throw InputError(std::move(faults));
+  return all;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const models::Job asked = job();
+  static const models::Strategy strategy = io::parse_strategy("tp=16,recompute=CoreAttention", asked);
+  fuzz::refusable([&] {
+    const auto all = evidence_in(kProfile + fuzz::text_of(data, size) + "}");
+    for (const std::string& line : planner::remarks_on(all, asked, strategy))
+      fuzz::ensure(fuzz::is_printable(line), "a remark is safe to print");
+    const std::string text = io::with_evidence(std::string(kProfile) + "[]}", all);
+    try {
+      const auto again = evidence_in(text);
+      fuzz::ensure(again.size() <= all.size(), "nothing is added");
+      fuzz::ensure(io::with_evidence(text, all) == text, "recorded again, the same bytes");
+    } catch (const InputError& e) {
+      fuzz::ensure(false, "what was written is read: " + std::string(e.what()));
+    }
+  });
+  return 0;
+}
