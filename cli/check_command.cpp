@@ -244,11 +244,12 @@ void add_check(CLI::App& app, Run& chosen) {
       app.add_subcommand("check", "Lint an NxDT YAML, judge its replica groups and memory, predict its step");
   command->add_option("config", o->yaml, "NxDT YAML")->required();
   command->add_option("--nodes", o->nodes, "nodes, instead of trainer.num_nodes")
-      ->check(CLI::Range(1, topology::kMostNodes));
+      ->check(whole_number(1, topology::kMostNodes));
   command->add_option("--instance", o->instance,
                       "instance type, instead of the one that has as many cores as trainer.devices");
-  command->add_option("--release", o->release,
-                      "Neuron SDK release the config runs on, for a narrower interval");
+  command
+      ->add_option("--release", o->release, "Neuron SDK release the config runs on, for a narrower interval")
+      ->check(sdk_release());
   add_common(*command, o->common);
   command->footer(
       "Exit code 3 when the config is refused.\n"

@@ -25,7 +25,7 @@ using models::CollectiveOp;
 
 constexpr int kMostRows = 200;
 constexpr int kMostRanks = 1 << 24;
-constexpr double kMostOversubscription = 1e6;
+constexpr double kMostOversubscription = 1e6, kMostFactor = 1e9;
 
 struct Options {
   Common common;
@@ -110,15 +110,6 @@ class Reading {
     return o_.ranks;
   }
 
-  double oversubscription() {
-    if (o_.oversubscription >= 1 && o_.oversubscription <= kMostOversubscription) return o_.oversubscription;
-    note("--oversubscription",
-         fmt::format("{} is no number of at least 1 and at most {:.0f}", o_.oversubscription,
-                     kMostOversubscription),
-         "1 for a network that carries what all NICs can send, 2 for half of that");
-    return 1;
-  }
-
   /// One size, or those of the sweep; ascending, whole elements of the datatype.
   std::vector<Bytes> sizes() {
     const auto first = size("--bytes", o_.bytes);
@@ -130,7 +121,7 @@ class Reading {
            fmt::format("at least {:.0f}", first->value));
       return {};
     }
-    if (!std::isfinite(o_.factor) || o_.factor <= 1) {
+    if (o_.factor <= 1) {
       note("--stepfactor", fmt::format("{} is no number above 1", o_.factor),
            "2 doubles the size from row to row");
       return {};
@@ -287,7 +278,7 @@ int run(const Options& o) {
   timed.run.op = reading.op();
   timed.run.ranks = reading.ranks(cluster);
   timed.run.algorithm = reading.algorithm();
-  cluster.oversubscription = reading.oversubscription();
+  cluster.oversubscription = o.oversubscription;
   const std::vector<Bytes> sizes = reading.sizes();
   reading.finish();
   if (cluster.instance.nics == 0) cluster.oversubscription = 1;  // of nothing
@@ -333,7 +324,7 @@ void add_collective(CLI::App& app, Run& chosen) {
                    "allr, allg, redsct, alltoall, sendrecv")
       ->required();
   command->add_option("-r,--ranks,--nworkers", o->ranks, "ranks over all nodes; all cores when absent")
-      ->check(CLI::Range(1, kMostRanks));
+      ->check(whole_number(1, kMostRanks));
   command
       ->add_option("-b,--bytes,--minbytes", o->bytes,
                    "size as nccom-test counts it: what each rank ends with (all_gather), else starts with. "
@@ -343,6 +334,7 @@ void add_collective(CLI::App& app, Run& chosen) {
       command->add_option("-e,--maxbytes", o->most_bytes, "a table of sizes from --minbytes up to this one")
           ->check(not_empty());
   command->add_option("-f,--stepfactor", o->factor, "of the table: next size over the one before, above 1")
+      ->check(decimal_number(0, kMostFactor))
       ->needs(most)
       ->capture_default_str();
   const std::vector<std::string> types(std::begin(kDatatypes), std::end(kDatatypes));
@@ -361,15 +353,18 @@ void add_collective(CLI::App& app, Run& chosen) {
       ->capture_default_str();
   command->add_option("--instance", o->instance, "instance type")->capture_default_str();
   command->add_option("-N,--nodes,--nnodes", o->nodes, "nodes, with equally many ranks each")
-      ->check(CLI::Range(1, topology::kMostNodes))
+      ->check(whole_number(1, topology::kMostNodes))
       ->capture_default_str();
   command
-      ->add_option("--oversubscription", o->oversubscription,
-                   "of the network between nodes: NIC rates over what it carries, at least 1")
+      ->add_option(
+          "--oversubscription", o->oversubscription,
+          "of the network between nodes: NIC rates over what it carries: 1 when it carries what all NICs "
+          "can send, 2 for half of that")
+      ->check(decimal_number(1, kMostOversubscription))
       ->capture_default_str();
   const std::string ignored = "of nccom-test; accepted and ignored";
-  command->add_option("-n,--iters", o->iterations, ignored)->check(CLI::Range(1, 1 << 30));
-  command->add_option("-w,--warmup_iters,--warmup", o->warm_up, ignored)->check(CLI::Range(0, 1 << 30));
+  command->add_option("-n,--iters", o->iterations, ignored)->check(whole_number(1, 1 << 30));
+  command->add_option("-w,--warmup_iters,--warmup", o->warm_up, ignored)->check(whole_number(0, 1 << 30));
   command->add_flag("-c,--check{random}", o->check, ignored + "; a value after =");
   command->add_option("-s,--hosts", o->hosts, ignored);
   add_common(*command, o->common);

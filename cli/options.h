@@ -14,6 +14,14 @@ inline CLI::Validator not_empty() {
       [](std::string& text) { return text.empty() ? std::string("is empty") : std::string(); }, "TEXT");
 }
 
+/// A whole number in decimal digits, from `least` to `most`; nothing else that C++ would read as one.
+CLI::Validator whole_number(int least, int most);
+/// A finite decimal number from `least` to `most`: no "nan", no "inf", no hexadecimal one.
+CLI::Validator decimal_number(double least, double most);
+
+/// A release of the Neuron SDK: numbers with points between, "2.28".
+CLI::Validator sdk_release();
+
 inline void add_common(CLI::App& command, Common& common) {
   command.add_option("--format", common.format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))

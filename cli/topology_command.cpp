@@ -72,16 +72,18 @@ void add_topology(CLI::App& app, Run& chosen) {
   CLI::App* command = app.add_subcommand(
       "topology", "Show links, NICs and rings of a node and judge every replica group of a layout");
   command->add_option("--instance", o->instance, "instance type")->capture_default_str();
-  command->add_option("--neuron-ls", o->neuron_ls,
-                      "output of neuron-ls (table or JSON) instead of the catalogue's links");
+  command
+      ->add_option("--neuron-ls", o->neuron_ls,
+                   "output of neuron-ls (table or JSON) instead of the catalogue's links")
+      ->check(not_empty());
   command->add_option("--nodes", o->nodes, "nodes")
-      ->check(CLI::Range(1, topology::kMostNodes))
+      ->check(whole_number(1, topology::kMostNodes))
       ->capture_default_str();
-  command->add_option("--tp", o->tp, "tensor parallel")->check(CLI::Range(1, 1 << 20));
-  command->add_option("--pp", o->pp, "pipeline parallel")->check(CLI::Range(1, 1 << 20));
+  command->add_option("--tp", o->tp, "tensor parallel")->check(whole_number(1, 1 << 20));
+  command->add_option("--pp", o->pp, "pipeline parallel")->check(whole_number(1, 1 << 20));
   command->add_option("--dp", o->dp, "data parallel; what is left when absent")
-      ->check(CLI::Range(1, 1 << 20));
-  command->add_option("--cp", o->cp, "context parallel")->check(CLI::Range(1, 1 << 20));
+      ->check(whole_number(1, 1 << 20));
+  command->add_option("--cp", o->cp, "context parallel")->check(whole_number(1, 1 << 20));
   add_common(*command, o->common);
   command->footer(
       "Exit code 3 when a group is refused.\n"

@@ -334,7 +334,7 @@ int run(const Options& o) {
 }
 
 void add_money(CLI::App& command, Options& o) {
-  const auto amount = CLI::Range(0.0, 1e9);
+  const auto amount = decimal_number(0.0, 1e9);
   command.add_option("--pricing", o.pricing, "of the nodes, from the catalogue")
       ->check(CLI::IsMember({"on-demand", "reserved", "capacity-block"}))
       ->capture_default_str();
@@ -354,11 +354,11 @@ void add_failures(CLI::App& command, Options& o) {
   command.add_flag("--async-checkpoints", o.asynchronous, "checkpoints are written while training goes on");
   command
       .add_option("--checkpoint-steps", o.checkpoint_steps, "steps between checkpoints, instead of the best")
-      ->check(CLI::Range(1, 1'000'000'000));
+      ->check(whole_number(1, 1'000'000'000));
   command
       .add_option("--storage-gb-per-second", o.storage_speed,
                   "at which checkpoints are written, all nodes together")
-      ->check(CLI::Range(1e-3, 1e6));
+      ->check(decimal_number(1e-3, 1e6));
   command.add_option("--reliability", o.reliability, "a file like catalog/reliability.json")
       ->check(not_empty());
 }

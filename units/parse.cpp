@@ -101,20 +101,29 @@ std::optional<Bytes> parse_bytes(std::string_view text) {
 std::optional<Seconds> parse_duration(std::string_view text) {
   const auto parts = split(text);
   if (!parts || parts->suffix.size() != 1) return std::nullopt;
+  double unit = 0;
   switch (parts->suffix[0]) {
     case 's':
-      return Seconds(parts->number);
+      unit = 1;
+      break;
     case 'm':
-      return Seconds(parts->number * 60);
+      unit = 60;
+      break;
     case 'h':
-      return Seconds(parts->number * 3600);
+      unit = 3600;
+      break;
     case 'd':
-      return Seconds(parts->number * 86400);
+      unit = 86400;
+      break;
     case 'w':
-      return Seconds(parts->number * 604800);
+      unit = 604800;
+      break;
     default:
       return std::nullopt;
   }
+  const double value = parts->number * unit;
+  if (value > 0x1p62) return std::nullopt;
+  return Seconds(value);
 }
 
 }  // namespace trnplan

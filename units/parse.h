@@ -25,7 +25,7 @@ std::optional<std::vector<int>> parse_doubling(std::string_view text, int most);
 /// 2^25. nullopt when it is anything else, negative, no whole number of bytes, or above 2^62.
 std::optional<Bytes> parse_bytes(std::string_view text);
 
-/// A number with a unit s, m, h, d or w: "90s", "36h", "30d". nullopt otherwise.
+/// A number with a unit s, m, h, d or w: "90s", "36h", "30d". nullopt otherwise or above 2^62 s.
 std::optional<Seconds> parse_duration(std::string_view text);
 
 }  // namespace trnplan

@@ -72,3 +72,11 @@ TEST_CASE("a range of whole numbers doubles and ends with its end", "[units]") {
     CHECK_FALSE(parse_doubling(bad, 100));
   }
 }
+
+TEST_CASE("a duration is finite", "[units]") {
+  CHECK(parse_duration("30d")->value == 30 * 86400.0);
+  CHECK_FALSE(parse_duration("1e308d"));
+  CHECK_FALSE(parse_duration("nand"));
+  CHECK_FALSE(parse_duration("infd"));
+  CHECK_FALSE(parse_duration("0x10d"));
+}

@@ -1,0 +1,64 @@
+#include "cli/options.h"
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "units/parse.h"
+
+namespace trnplan::cli {
+
+namespace {
+
+/// Digits with a sign, a point or an exponent.
+std::optional<double> parse_decimal(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+std::string out_of(const std::string& text, const char* kind, const std::string& least,
+                   const std::string& most) {
+  return fmt::format("Value {} is no {} from {} to {}", in_quotes(text), kind, least, most);
+}
+
+}  // namespace
+
+CLI::Validator whole_number(int least, int most) {
+  return CLI::Validator(
+      [least, most](std::string& text) {
+        const std::optional<int> value = parse_whole(text);
+        if (value && *value >= least && *value <= most) {
+          text = fmt::to_string(*value);  // CLI11 would take a leading 0 for octal
+          return std::string();
+        }
+        return out_of(text, "whole number", fmt::to_string(least), fmt::to_string(most));
+      },
+      fmt::format("{}..{}", least, most));
+}
+
+CLI::Validator decimal_number(double least, double most) {
+  return CLI::Validator(
+      [least, most](std::string& text) {
+        const std::optional<double> value = parse_decimal(text);
+        if (value && *value >= least && *value <= most) return std::string();
+        return out_of(text, "number", fmt::format("{:.15g}", least), fmt::format("{:.15g}", most));
+      },
+      fmt::format("{:.15g}..{:.15g}", least, most));
+}
+
+CLI::Validator sdk_release() {
+  return CLI::Validator(
+      [](std::string& text) {
+        const bool plain = text.size() < 20 && text.find_first_not_of("0123456789.") == std::string::npos;
+        const std::size_t point = text.find('.');
+        const bool pointed = point != std::string::npos && point > 0 && text.back() != '.';
+        return plain && pointed ? "" : in_quotes(text) + " is no Neuron SDK release, such as 2.28";
+      },
+      "RELEASE");
+}
+
+}  // namespace trnplan::cli
