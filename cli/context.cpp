@@ -90,9 +90,22 @@ std::string no_efa_fix() {
   return "use one node, or an instance with EFA devices, for example trn1.32xlarge";
 }
 
+std::string printable_lines(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of("\n\t"), text.size());
+    out += printable(text.substr(0, end), end);
+    if (end < text.size()) out += text[end];
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
 void print(std::string_view text) {
+  const std::string safe = printable_lines(text);
   const bool written =
-      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+      std::fwrite(safe.data(), 1, safe.size(), stdout) == safe.size() && std::fflush(stdout) == 0;
   if (written) return;
   throw InputError(
       {{"standard output", 0, 0}, "", std::strerror(errno), "free space, or send the output elsewhere"});

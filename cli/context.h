@@ -43,11 +43,14 @@ void settle(models::Job& job);
 /// How to get a group over several nodes where the instance has no EFA device.
 std::string no_efa_fix();
 
-/// Results go to standard output, remarks to standard error. print() throws InputError when the output is
-/// lost (disk full, closed pipe). print_text() is for what people read: it breaks lines that do not fit
-/// (cli/wrap.h). Remarks and errors are broken for a terminal alone.
+/// Results go to standard output, remarks to standard error. Of both only printable text reaches a terminal:
+/// names that a user's file holds may not drive it. print() throws InputError when the output is lost (disk
+/// full, closed pipe). print_text() is for what people read: it breaks lines that do not fit (cli/wrap.h).
+/// Remarks and errors are broken for a terminal alone.
 void print(std::string_view text);
 void print_text(std::string_view text);
+/// As print() does it: `text` with what is not printable replaced, line by line; tabs stay.
+std::string printable_lines(std::string_view text);
 /// Columns of standard output, for tables.
 int text_width();
 void remark(std::string_view text);

@@ -70,7 +70,7 @@ Json collective_object(const topology::Cluster& cluster, const models::Profile& 
 }
 
 std::string dump(const Json& j) {
-  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return j.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace

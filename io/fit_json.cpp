@@ -37,7 +37,7 @@ Json kernels_array(const std::vector<calibrate::KernelRow>& kernels) {
 }
 
 std::string text_of(const Json& j) {
-  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return j.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ std::string launch_json(const LaunchStory& story) {
                   {"already_submitted", story.already},
                   {"jobs", jobs},
                   {"commands", story.commands}};
-  return j.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return j.dump(1, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace trnplan::io

@@ -105,7 +105,7 @@ std::string with_logs(const std::string& document,
                           {"skipped", list(left_out, skipped)}});
   }
   j["steps"] = list(steps, step);
-  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return j.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace trnplan::io

@@ -58,7 +58,7 @@ std::string memory_validation_json(const MemoryValidation& v, const std::string&
   const auto all = v.count("");
   j["rows"] = all.rows;
   j["wrong"] = all.wrong;
-  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return j.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace trnplan::io

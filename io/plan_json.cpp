@@ -148,7 +148,7 @@ Json refusals_array(const std::vector<planner::Refusal>& list, const models::Job
 }
 
 std::string dump(const Json& j) {
-  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return j.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 Json document() {

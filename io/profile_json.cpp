@@ -79,7 +79,7 @@ bool equal(const models::Value& a, const models::Value& b) {
 
 std::string profile_text(const std::string& json) {
   const auto j = nlohmann::ordered_json::parse(json);
-  return with_short_rows(j.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + "\n";
+  return with_short_rows(j.dump(2, ' ', true, nlohmann::ordered_json::error_handler_t::replace)) + "\n";
 }
 
 std::string profile_json(const models::Profile& profile, const std::optional<models::Profile>& base,

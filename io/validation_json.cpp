@@ -98,7 +98,7 @@ std::string step_validation_json(const StepValidation& v, const std::vector<cali
                                  {"regret", r.regret}});
   }
   j["summary"] = std::move(summary);
-  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return j.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace trnplan::io

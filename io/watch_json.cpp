@@ -59,7 +59,7 @@ std::string watch_json(const WatchReport& r) {
   j["failures"] = Json::array();
   for (const WatchFailure& f : r.failures) j["failures"].push_back(failure_object(f));
   j["remarks"] = r.remarks;
-  return j.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return j.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace trnplan::io

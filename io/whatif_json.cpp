@@ -67,7 +67,7 @@ Json point_object(const planner::WhatIfPoint& p) {
 }
 
 std::string dumped(const Json& j) {
-  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return j.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "units/diagnostic.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 namespace trnplan {
@@ -31,15 +32,61 @@ int edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+/// The first character of a text, which is not empty.
+struct Character {
+  std::size_t bytes = 1;
+  bool harmless = false;  ///< to a terminal and to who reads it there
+};
+
+/// Beyond ASCII: C1 controls drive terminals as escape sequences do, the others change the order of what
+/// follows, part its line, or are not seen (Unicode 15, general categories Cc, Cf, Zl and Zp).
+bool harmless(char32_t c) {
+  struct Range {
+    char32_t first, last;
+  };
+  constexpr Range kHarmful[] = {{0x80, 0x9f},      {0xad, 0xad},     {0x600, 0x605},   {0x61c, 0x61c},
+                                {0x6dd, 0x6dd},    {0x70f, 0x70f},   {0x180e, 0x180e}, {0x200b, 0x200f},
+                                {0x2028, 0x202e},  {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb},
+                                {0xe0000, 0xe007f}};
+  return std::none_of(std::begin(kHarmful), std::end(kHarmful),
+                      [c](const Range& r) { return r.first <= c && c <= r.last; });
+}
+
+/// One that is no UTF-8 counts as a single byte that is not harmless: a terminal of 8 bits would obey it.
+Character first_character(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return {1, lead >= 0x20 && lead != 0x7f};
+  const std::size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < bytes) return {};
+  char32_t c = lead & (0xffU >> (bytes + 1));
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xc0U) != 0x80) return {};
+    c = c << 6 | (byte(i) & 0x3fU);
+  }
+  constexpr char32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  if (c < kLeast[bytes] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff)) return {};
+  return {bytes, harmless(c)};
+}
+
 }  // namespace
 
 std::string printable(std::string_view text, std::size_t limit) {
-  std::string out(text.substr(0, limit));
-  for (char& c : out) {
-    const auto u = static_cast<unsigned char>(c);
-    if (u < 0x20 || u == 0x7f) c = '?';
+  std::string out;
+  out.reserve(std::min(text.size(), limit));
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const Character c = first_character(text.substr(at));
+    const std::size_t shown = c.harmless ? c.bytes : 1;
+    if (out.size() + shown > limit) break;
+    if (c.harmless) {
+      out += text.substr(at, c.bytes);
+    } else {
+      out += '?';
+    }
+    at += c.bytes;
   }
-  if (text.size() > limit) out += "...";
+  if (at < text.size()) out += "...";
   return out;
 }
 

@@ -42,7 +42,7 @@ class InputError : public std::runtime_error {
 /// letters differ). Equal distances: the first one wins. Cost: O(|word| * sum of candidate lengths).
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
-/// `text` with control characters replaced by '?'; long text is cut at `limit` bytes with "...".
+/// `text` with '?' for controls, what reorders or hides text, and bad UTF-8; cut at `limit` bytes with "...".
 std::string printable(std::string_view text, std::size_t limit = 200);
 
 /// What the user wrote, in double quotes: printable, and cut at `limit` bytes.

@@ -27,10 +27,14 @@ inline void ensure(bool holds, const std::string& what) {
 }
 
 inline bool is_printable(const std::string& text) {
-  return std::none_of(text.begin(), text.end(), [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return (byte < 0x20 && c != '\n') || byte == 0x7f;
-  });
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at, end - at);
+    if (printable(line, line.size()) != line) return false;
+    at = end + 1;
+  }
+  return true;
 }
 
 /// Runs `read`, which may throw InputError.

@@ -18,6 +18,24 @@ TEST_CASE("control characters of a hostile file do not reach the terminal", "[un
   CHECK(in_quotes("abcd", 2) == "\"ab...\"");
 }
 
+TEST_CASE("beyond ASCII, what drives a terminal or hides text is replaced", "[units]") {
+  CHECK(printable("a\xc2\x9b"
+                  "31mb") == "a?31mb");  // C1: CSI in UTF-8
+  CHECK(printable("a\x9b"
+                  "31mb") == "a?31mb");  // and in 8 bits
+  CHECK(printable("\xe2\x80\xae"
+                  "x\xe2\x81\xa6"
+                  "y\xd8\x9c") == "?x?y?");  // U+202E, U+2066, U+061C
+  CHECK(printable("a\xe2\x80\x8b"
+                  "b\xef\xbb\xbf") == "a?b?");  // U+200B, U+FEFF
+  CHECK(printable("a\xe2\x80\xa8"
+                  "b\xf3\xa0\x81\x81") == "a?b?");  // U+2028, a tag
+  CHECK(printable("\xc3\xa9\xe6\xbc\xa2\xf0\x9f\x9a\x80") == "\xc3\xa9\xe6\xbc\xa2\xf0\x9f\x9a\x80");
+  CHECK(printable("\xc0\x9b\xed\xa0\x80\xf8") == "??????");  // overlong, a surrogate, no lead byte
+  CHECK(printable("\xe2\x80") == "??");                      // cut off
+  CHECK(printable("ab\xc3\xa9", 3) == "ab...");              // no half of a character
+}
+
 TEST_CASE("an error carries every fault", "[units]") {
   const InputError e({Diagnostic{{"f", 1, 1}, "a", "bad", ""}, Diagnostic{{"f", 2, 1}, "b", "worse", ""}});
   CHECK(e.faults().size() == 2);
