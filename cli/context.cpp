@@ -139,7 +139,12 @@ void remark(const Diagnostic& fault) {
 }
 
 void report_faults(const InputError& e) {
-  for (const Diagnostic& fault : e.faults()) to_standard_error(to_string(fault) + "\n");
+  // More than a person mends in one go, and less than scrolls the first ones away.
+  constexpr std::size_t kMostFaults = 50;
+  const std::size_t shown = std::min(e.faults().size(), kMostFaults);
+  for (std::size_t i = 0; i < shown; ++i) to_standard_error(to_string(e.faults()[i]) + "\n");
+  if (shown < e.faults().size())
+    to_standard_error("and " + std::to_string(e.faults().size() - shown) + " more\n");
 }
 
 void remarks(const std::vector<std::string>& notes) {

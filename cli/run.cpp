@@ -1,6 +1,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <exception>
+#include <filesystem>
+#include <new>
+#include <sstream>
+#include <system_error>
+
+#include <fmt/format.h>
 
 #include "cli/commands.h"
 #include "cli/context.h"
@@ -30,6 +36,16 @@ int report(const InputError& e) {
   return kBadInput;
 }
 
+/// Help, the version, and what CLI11 says of a wrong command line. Throws InputError when nobody gets it.
+int answer(const CLI::App& app, const CLI::ParseError& e) {
+  std::ostringstream out, err;
+  const int code = app.exit(e, out, err);
+  const std::string said = printable_lines(err.str());
+  std::fwrite(said.data(), 1, said.size(), stderr);
+  if (!out.str().empty()) print(out.str());
+  return code == 0 ? kDone : kBadInput;
+}
+
 void refuse_unknown_command(const CLI::App& app, int argc, const char* const* argv) {
   if (argc < 2 || argv[1][0] == '-') return;
   std::vector<std::string> names;
@@ -42,11 +58,27 @@ void refuse_unknown_command(const CLI::App& app, int argc, const char* const* ar
                     near.empty() ? "see trnplan --help" : "did you mean " + near + "?"});
 }
 
+/// The system refused something that has no place in the input.
+int report_system(const std::string& what, const std::error_code& code) {
+  return report(InputError({{what, 0, 0},
+                            "",
+                            code.message(),
+                            "check the limits (ulimit -a), the rights and the space of this machine"}));
+}
+
 int guarded(const Run& run) {
   try {
     return run();
   } catch (const InputError& e) {
     return report(e);
+  } catch (const std::bad_alloc&) {
+    remark(
+        "the memory of this machine, or its limit (ulimit -v), is used up; ask for fewer nodes or threads");
+    return kBug;
+  } catch (const std::filesystem::filesystem_error& e) {
+    return report_system(e.path1().string(), e.code());
+  } catch (const std::system_error& e) {
+    return report_system("the system", e.code());
   } catch (const std::exception& e) {
     remark(std::string("internal error: ") + e.what() + "; please report it with the command and its input");
     return kBug;
@@ -79,12 +111,11 @@ int run_cli(int argc, const char* const* argv) {
   } catch (const CLI::RequiredError& e) {
     // CLI11 asks for what is missing before it names what it did not understand.
     const std::vector<std::string> extras = app.remaining(true);
-    if (extras.empty()) return app.exit(e), kBadInput;
+    if (extras.empty()) return answer(app, e);
     return report(
         InputError({{"command line", 0, 0}, extras.front(), "unknown argument", "see trnplan --help"}));
   } catch (const CLI::ParseError& e) {
-    const int code = app.exit(e);
-    return code == 0 ? kDone : kBadInput;
+    return guarded([&] { return answer(app, e); });
   } catch (const InputError& e) {
     return report(e);
   }

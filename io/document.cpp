@@ -401,8 +401,10 @@ class JsonHandler : public nlohmann::json_sax<nlohmann::json> {
   bool start_array(std::size_t) override { return open(Node::Kind::sequence); }
   bool end_array() override { return close(); }
   bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& e) override {
+    // "[name of the exception] parse error at line 1, column 2: what is wrong"; or without the middle part
     const std::string what = e.what();
-    const std::size_t message = what.find(": ");
+    const std::size_t name = what.find("] "), place = what.find(": ");
+    const std::size_t message = place != std::string::npos ? place : name;
     refuse(at(read_ == 0 ? 0 : read_ - 1),
            "this is not valid JSON: " + (message == std::string::npos ? what : what.substr(message + 2)),
            "check commas, quotes and brackets here and before; JSON has no comments and no trailing commas");

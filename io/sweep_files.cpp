@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <stdexcept>
 
 #include "calibrate/csv.h"
@@ -22,6 +23,7 @@ std::vector<int> numbers(MapReader& map, const char* key, int fallback, int most
   const Node* list = map.raw(key);
   if (list == nullptr || list->is_null()) return {fallback};
   std::vector<int> all;
+  std::set<int> seen, repeated;
   const std::vector<Node> one = {*list};
   for (const Node& item : list->kind == Node::Kind::sequence ? list->items : one) {
     const std::optional<int> number = whole_of(item);
@@ -31,7 +33,7 @@ std::vector<int> numbers(MapReader& map, const char* key, int fallback, int most
                 "write for example [4, 8, 16]");
       return {fallback};
     }
-    if (std::find(all.begin(), all.end(), *number) != all.end()) {
+    if (!seen.insert(*number).second && repeated.insert(*number).second) {
       map.fault(key, std::to_string(*number) + " is listed twice", "list each value once");
     }
     all.push_back(*number);
@@ -44,6 +46,7 @@ std::vector<std::string> instances(MapReader& map, const std::string& fallback, 
   const Node* list = map.raw("instances");
   if (list == nullptr || list->is_null()) return {fallback};
   const std::vector<std::string> known = catalog.instances();
+  std::set<std::string> repeated;
   std::vector<std::string> all;
   for (const Node& item : list->items) {
     if (std::find(known.begin(), known.end(), item.scalar) == known.end()) {
@@ -51,6 +54,7 @@ std::vector<std::string> instances(MapReader& map, const std::string& fallback, 
       map.fault("instances", "unknown instance type \"" + printable(item.scalar, 40) + "\"",
                 near.empty() ? "see catalog/instances" : "did you mean " + near + "?");
     } else if (std::find(all.begin(), all.end(), item.scalar) != all.end()) {
+      if (!repeated.insert(item.scalar).second) continue;
       map.fault("instances", item.scalar + " is listed twice", "list each type once");
     } else {
       all.push_back(item.scalar);
