@@ -168,7 +168,7 @@ void write_profile(const CollectiveFit& fit, const io::Catalog& catalog,
                    const std::vector<CollectiveReading>& readings, const Options& o) {
   const std::string name = std::filesystem::path(o.out).stem().string();
   const std::string text = collective_profile_json(fit, catalog, readings, name, o.instance);
-  io::write_file(o.out, keep_evidence(text, o.common, o.out), o.force);
+  io::update_file(o.out, o.force, [&] { return keep_evidence(text, o.common, o.out); });
   remark("wrote " + o.out);
 }
 
@@ -210,7 +210,8 @@ int run_steps(StepInputs inputs, const models::Profile& profile, const io::Catal
   remark_left_out(reasons_of(c.data->left_out));
   const bool refused = !o.out.empty() && !c.doubts.empty() && !o.force;
   if (!o.out.empty() && !refused) {
-    io::write_file(o.out, keep_evidence(step_profile_json(c, catalog), o.common, o.out), o.force);
+    io::update_file(o.out, o.force,
+                    [&] { return keep_evidence(step_profile_json(c, catalog), o.common, o.out); });
     remark("wrote " + o.out);
   }
   print(o.common.json()
@@ -378,11 +379,11 @@ void add_calibrate(CLI::App& app, Run& chosen) {
                    "operation of tables without a command line (JSON reports, Slurm logs)")
       ->check(not_empty());
   command->add_option("-r,--ranks", o->points.ranks, "ranks of such tables, over all nodes")
-      ->check(CLI::Range(1, kMostRanks));
+      ->check(whole_number(1, kMostRanks));
   command
       ->add_option("-N,--nodes", o->points.nodes,
                    "nodes of such tables; as few as hold the ranks when absent")
-      ->check(CLI::Range(1, topology::kMostNodes));
+      ->check(whole_number(1, topology::kMostNodes));
   command->add_option("--job", o->job, "the job whose training logs are given")->check(not_empty());
   command->add_option("--strategy", o->strategy, "its strategy, as simulate takes it")->check(not_empty());
   command

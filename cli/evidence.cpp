@@ -26,9 +26,14 @@ std::vector<planner::Evidence> load_evidence(const Common& common) {
 
 std::string keep_evidence(std::string text, const Common& common, const std::string& path) {
   std::vector<planner::Evidence> known = load_evidence(common);
-  if (std::filesystem::exists(path)) {
-    const std::vector<planner::Evidence> older = io::read_evidence(path);
-    known.insert(known.end(), older.begin(), older.end());
+  std::error_code error;
+  if (std::filesystem::exists(path, error)) {
+    try {
+      const std::vector<planner::Evidence> older = io::read_evidence(path);
+      known.insert(known.end(), older.begin(), older.end());
+    } catch (const InputError&) {
+      remark(path + " was no profile; nothing of it is kept");
+    }
   }
   return known.empty() ? text : io::with_evidence(text, known);
 }

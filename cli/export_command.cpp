@@ -49,13 +49,24 @@ void refuse_large(const Options& o, const models::Job& job, const models::Strate
                  : "choose fewer nodes, or a model with fewer layers"});
 }
 
+std::string trace_name(int rank) {
+  return fmt::format("trnplan.{}.et", rank);
+}
+
+/// Before any work.
+void check_output(const Options& o, const models::Job& job) {
+  std::vector<std::string> names{"comm_groups.json"};
+  for (int rank = 0; rank < job.cluster.cores(); ++rank) names.push_back(trace_name(rank));
+  io::check_files(o.chakra, names, o.force);
+}
+
 void write_chakra(const Options& o, const models::StepModel& model) {
   const models::RankTracer tracer(model);
   std::vector<io::OutputFile> files;
   std::size_t nodes = 0, bytes = 0;
   for (int rank = 0; rank < tracer.ranks(); ++rank) {
     const models::RankTrace trace = tracer.trace(rank);
-    files.push_back({fmt::format("trnplan.{}.et", rank), io::chakra_trace(trace)});
+    files.push_back({trace_name(rank), io::chakra_trace(trace)});
     nodes += trace.nodes.size();
     bytes += files.back().text.size();
   }
@@ -81,6 +92,7 @@ int run(const Options& o) {
   settle(job);
   const models::Strategy strategy = io::parse_strategy(o.strategy, job);
   job.training.precision = strategy.precision;
+  check_output(o, job);
   const planner::Judgement judgement = planner::judge(job, strategy, profile);
   for (const planner::Violation& v : judgement.broken) {
     remark(fmt::format("{}: {}: {}; fix: {}", v.doubtful ? "doubtful" : "refused", v.rule, v.message, v.fix));

@@ -340,6 +340,7 @@ int run(const Options& o) {
   io::JobReading reading = load_job(argument, catalog);
   models::Job& job = reading.job;
   refuse_contradictions(o, reading);
+  if (!o.out.empty()) io::check_files(o.out, launch::bundle_names(*launch::target_from(o.target)), o.force);
   const std::string runs_today = baseline_file(o, catalog);
   const std::optional<Current> current = read_baseline(runs_today, o, job, catalog);
 
@@ -415,28 +416,28 @@ void add_plan(CLI::App& app, Run& chosen) {
   add_job_argument(*command, o->job, {JobPart::cluster, JobPart::training, JobPart::tokens, JobPart::limits});
   command->add_flag("--details", o->details,
                     "also the ranking, time and memory of the best plan, and what was refused");
-  command->add_option("--top", o->top, "plans to list")->check(CLI::Range(1, 1000))->capture_default_str();
+  command->add_option("--top", o->top, "plans to list")->check(whole_number(1, 1000))->capture_default_str();
   command
       ->add_option("--baseline", o->baseline,
                    "NxDT YAML of what runs today: how much faster the winner is, and what to change")
       ->check(not_empty());
   command
       ->add_option("--threads", o->threads, "0: all cores, and never more; the answer does not depend on it")
-      ->check(CLI::Range(0, 1024))
+      ->check(whole_number(0, 1024))
       ->capture_default_str();
   command
       ->add_option("--time-limit", o->time_limit,
                    "seconds, of the whole command; then the best so far, how far it may be off, and what was "
                    "left undone")
-      ->check(CLI::Range(1e-3, 1e6));
+      ->check(decimal_number(1e-3, 1e6));
   command->add_option("--fit-probability", o->fit_probability, "with which a plan has to fit into memory")
-      ->check(CLI::Range(0.01, 0.9999))
+      ->check(decimal_number(0.01, 0.9999))
       ->capture_default_str();
   command
       ->add_option("--sure", o->sure,
                    "probability from which on the first two plans count as told apart; below, a measurement "
                    "that would tell them apart is named")
-      ->check(CLI::Range(0.5, 0.9999))
+      ->check(decimal_number(0.5, 0.9999))
       ->capture_default_str();
   command->add_flag("--allow-doubtful", o->allow_doubtful,
                     "also strategies whose replica groups are doubtful");

@@ -50,9 +50,7 @@ void write_trace(const Options& o, const models::Job& job, const models::Strateg
                  const models::Profile& profile) {
   const models::StepModel model(job, strategy, profile, topology::ChipGraph(job.cluster.instance), o.order());
   const models::Timeline timeline = models::timeline(model, job, strategy, profile);
-  const std::filesystem::path path = o.trace;
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  io::write_files(folder, {{path.filename().string(), format_of(o.trace)(timeline)}}, o.force);
+  io::write_file(o.trace, format_of(o.trace)(timeline), o.force);
   const std::string left_out =
       timeline.listed_micro_batches == timeline.micro_batches
           ? ""
@@ -80,7 +78,10 @@ void check_schedule(const Options& o, const models::Strategy& strategy) {
 }
 
 int run(const Options& o) {
-  if (!o.trace.empty()) format_of(o.trace);
+  if (!o.trace.empty()) {
+    format_of(o.trace);
+    io::check_file(o.trace, o.force);
+  }
   const io::Catalog catalog = io::Catalog::standard();
   const models::Profile profile = load_profile(catalog, o.common);
   io::JobReading reading = load_job(o.job, catalog);

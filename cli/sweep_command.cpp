@@ -10,6 +10,7 @@
 #include "io/atomic_write.h"
 #include "io/launch_json.h"
 #include "io/profile_json.h"
+#include "io/program_path.h"
 #include "io/reliability.h"
 #include "launch/submit.h"
 #include "launch/sweep.h"
@@ -44,6 +45,7 @@ void make_folder(const fs::path& folder) {
     throw InputError(
         {{folder.string(), 0, 0}, "", "cannot be made: " + error.message(), "name another --out"});
   }
+  io::check_files(folder, {}, true);
 }
 
 /// "3/16".
@@ -96,9 +98,8 @@ int collect(const Options& o, const launch::Sweep& s) {
 int submit(const Options& o, const launch::Sweep& s) {
   const auto open = launch::missing(s);
   if (open.empty()) return print("every point is done; --collect makes the table\n"), kDone;
-  std::error_code error;
   const launch::SweepJob job{
-      fs::read_symlink("/proc/self/exe", error).string(),
+      io::program_path().string(),
       fs::absolute(o.grid),
       s.folder,
       o.common.profile.ends_with(".json") ? fs::absolute(o.common.profile).string() : o.common.profile,
@@ -123,9 +124,9 @@ int run(const Options& o) {
   const io::Catalog catalog = io::Catalog::standard();
   const launch::Sweep s = sweep_of(o, catalog);
   if (o.collect) return collect(o, s);
+  const auto [task, tasks] = o.task.empty() ? std::pair(0, 1) : task_of(o.task);
   make_folder(s.folder);
   if (!o.task.empty()) {
-    const auto [task, tasks] = task_of(o.task);
     launch::run_task(s, task, tasks, catalog);
     return kDone;
   }
@@ -149,7 +150,7 @@ void add_sweep(CLI::App& app, Run& chosen) {
   command->add_option("--out", o->out, "folder of the results; GRID.sweep when absent")->check(not_empty());
   command->add_flag("--collect", o->collect, "make one table, CSV and SQLite, of what is there");
   command->add_option("--tasks", o->tasks, "of the job array")
-      ->check(CLI::Range(1, 1000))
+      ->check(whole_number(1, 1000))
       ->capture_default_str();
   command->add_option("--partition", o->partition, "of Slurm")->check(not_empty());
   command->add_option("--task", o->task, "K/N: what task K of N of the array does")->check(not_empty());

@@ -57,7 +57,7 @@ void write_profile(const Options& o, const launch::Recalibration& learnt, const 
       profile, base, learnt.moved,
       fmt::format("The step time of one run: {} steps, median {:.4g} s.", learnt.steps, learnt.observed),
       "Fitted by trnplan watch; spreads are those of each parameter alone.");
-  io::write_file(o.calibrate, keep_evidence(text, o.common, o.calibrate), o.force);
+  io::update_file(o.calibrate, o.force, [&] { return keep_evidence(text, o.common, o.calibrate); });
 }
 
 /// The profile that observations are added to: the one that is there, or one like --profile.
@@ -79,7 +79,7 @@ std::string record_evidence(const Options& o, const FollowedLog& log, const laun
                           reading.run.last_line, fs::path(log.name()).filename().string(), log.sha256());
   if (found.empty())
     return "nothing to record: the log contradicts no verdict and shows no refused group or full memory";
-  io::write_file(o.record, io::with_evidence(profile_to_extend(o, catalog), found), true);
+  io::update_file(o.record, true, [&] { return io::with_evidence(profile_to_extend(o, catalog), found); });
   return fmt::format("{} observation{} recorded in {}", found.size(), found.size() == 1 ? "" : "s", o.record);
 }
 
@@ -284,7 +284,7 @@ void add_watch(CLI::App& app, Run& chosen) {
       ->check(not_empty());
   command->add_flag("--force", o->force, "overwrite --calibrate");
   command->add_option("--interval", o->interval, "seconds between looks")
-      ->check(CLI::Range(1, 3600))
+      ->check(whole_number(1, 3600))
       ->capture_default_str();
   add_common(*command, o->common);
   command->footer(

@@ -25,4 +25,7 @@ namespace trnplan::launch {
 std::vector<io::OutputFile> bundle(const models::Job& job, const planner::Plan& plan,
                                    Target target = Target::nxdt);
 
+/// Their names.
+std::vector<std::string> bundle_names(Target target);
+
 }  // namespace trnplan::launch

@@ -2,14 +2,17 @@
 
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include "tests/catch.h"
+#include "tests/faults.h"
 
 using namespace trnplan;
 namespace fs = std::filesystem;
@@ -171,4 +174,131 @@ TEST_CASE("one file names the path it was given", "[io][write]") {
   const auto long_name = scratch.path / std::string(300, 'n');
   CHECK(problem(long_name, false).at.file == long_name.string());
   CHECK(problem(long_name, false).fix == "choose another file");
+}
+
+namespace {
+
+/// Runs `work` in a process of its own; its wait status.
+template <class Work>
+pid_t in_process(const Work& work) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (const int signal : {SIGTERM, SIGHUP, SIGINT, SIGQUIT}) std::signal(signal, SIG_DFL);  // not Catch2's
+    try {
+      work();
+    } catch (const InputError&) {
+      ::_exit(2);
+    }
+    ::_exit(0);
+  }
+  return child;
+}
+
+int status_of(pid_t child) {
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+bool has_temporary(const fs::path& folder) {
+  std::error_code error;
+  for (const fs::directory_entry& e : fs::directory_iterator(folder, error))
+    if (e.path().filename().string().starts_with(".trnplan-")) return true;
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("a signal that ends us leaves no temporary file", "[io][write]") {
+  const std::vector<io::OutputFile> files = [] {
+    std::vector<io::OutputFile> all;
+    for (int i = 0; i < 30; ++i) all.push_back({"file-" + std::to_string(i), std::string(1 << 18, 'x')});
+    return all;
+  }();
+  for (const int signal : {SIGTERM, SIGHUP, SIGINT, SIGQUIT}) {
+    Scratch scratch;
+    const fs::path folder = scratch.path / "new";
+    const pid_t child = in_process([&] { io::write_files(folder, files, false); });
+    while (!has_temporary(folder) && ::waitpid(child, nullptr, WNOHANG | WNOWAIT) == 0) {
+    }
+    ::kill(child, signal);
+    const int status = status_of(child);
+    INFO("signal " << signal << ", status " << status);
+    CHECK_FALSE(has_temporary(folder));
+    // All of them, when it came too late, or none.
+    const bool all = fs::exists(folder) && entries(folder) == 30;
+    CHECK((all || !fs::exists(folder)));
+    CHECK((WIFSIGNALED(status) ? WTERMSIG(status) == signal : all));
+  }
+}
+
+TEST_CASE("a file that grows beyond its limit is told and leaves nothing", "[io][write]") {
+  Scratch scratch;
+  const int status = status_of(in_process([&] {
+    const rlimit limit{1 << 16, 1 << 16};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    io::write_files(scratch.path, {{"large", std::string(1 << 20, 'x')}}, false);
+  }));
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 2));
+  CHECK(entries(scratch.path) == 0);
+}
+
+TEST_CASE("processes that change a file at once lose nothing", "[io][write]") {
+  Scratch scratch;
+  const fs::path file = scratch.path / "list";
+  std::vector<pid_t> children;
+  for (int i = 0; i < 8; ++i) {
+    children.push_back(in_process([&] {
+      for (int n = 0; n < 10; ++n)
+        io::update_file(file, true, [&] { return (fs::exists(file) ? text_of(file) : "") + "line\n"; });
+    }));
+  }
+  for (const pid_t child : children) CHECK(status_of(child) == 0);
+  CHECK(text_of(file).size() == 8 * 10 * 5);
+  CHECK(entries(scratch.path) == 1);
+}
+
+TEST_CASE("processes that write a folder at once never mix", "[io][write]") {
+  for (const bool force : {false, true}) {
+    Scratch scratch;
+    const fs::path folder = scratch.path / "new";
+    std::vector<pid_t> children;
+    for (int i = 0; i < 6; ++i) {
+      children.push_back(in_process([&] {
+        std::vector<io::OutputFile> files;
+        for (int n = 0; n < 8; ++n) files.push_back({"file-" + std::to_string(n), std::to_string(i)});
+        io::write_files(folder, files, force);
+      }));
+    }
+    int done = 0;
+    for (const pid_t child : children) {
+      const int status = status_of(child);
+      CHECK((WIFEXITED(status) && (WEXITSTATUS(status) == 0 || (!force && WEXITSTATUS(status) == 2))));
+      done += status == 0 ? 1 : 0;
+    }
+    CHECK(done == (force ? 6 : 1));
+    CHECK(entries(folder) == 8);
+    for (int n = 1; n < 8; ++n)
+      CHECK(text_of(folder / ("file-" + std::to_string(n))) == text_of(folder / "file-0"));
+  }
+}
+
+TEST_CASE("what could not be written is known before the work", "[io][write]") {
+  Scratch scratch;
+  io::write_file(scratch.path / "file", "x", false);
+  const auto faults = [&](const fs::path& folder, const std::vector<std::string>& names, bool force) {
+    return faults_in([&] { io::check_files(folder, names, force); }).size();
+  };
+  CHECK(faults(scratch.path, {"a"}, false) == 0);
+  CHECK(faults(scratch.path / "new" / "deep", {"a"}, false) == 0);
+  CHECK(faults(scratch.path, {"a", "file"}, false) == 1);
+  CHECK(faults(scratch.path, {"a", "file"}, true) == 0);
+  CHECK(faults(scratch.path / "file", {"a"}, true) == 1);
+  CHECK(faults(scratch.path / "file" / "below", {"a"}, true) == 1);
+  CHECK(faults("/dev/null", {"a"}, true) == 1);
+  CHECK(faults("", {"a"}, true) == 1);
+  CHECK(faults(scratch.path / std::string(300, 'n'), {"a"}, true) == 1);
+  CHECK(entries(scratch.path) == 1);
+  CHECK(faults_in([&] { io::check_file("/dev/null", true); }).size() == 1);  // devices are not replaced
 }
