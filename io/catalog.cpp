@@ -10,6 +10,7 @@
 #include "io/build_catalog.h"
 #include "io/instance_reader.h"
 #include "io/profile_reader.h"
+#include "io/program_path.h"
 
 namespace trnplan::io {
 
@@ -71,10 +72,9 @@ Catalog Catalog::standard() {
                    "this environment variable names no folder",
                    "set it to a catalogue folder (with instances/, models/, profiles/) or unset it"});
   }
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  const fs::path program = program_path();
   const fs::path installed = program.parent_path().parent_path() / "share" / "trnplan" / "catalog";
-  if (!error && is_folder(installed)) return Catalog(installed);
+  if (!program.empty() && is_folder(installed)) return Catalog(installed);
   if (is_folder(build_catalog())) return Catalog(build_catalog());
   throw InputError(Diagnostic{{installed.string()},
                               "",
@@ -90,7 +90,12 @@ std::vector<std::string> Catalog::models() const {
 }
 
 topology::Instance Catalog::instance(std::string_view name) const {
-  return instance_from(open_entry(folder_ / "instances", "instance type", name));
+  topology::Instance instance = instance_from(open_entry(folder_ / "instances", "instance type", name));
+  if (instance.name == name) return instance;
+  throw InputError(Diagnostic{{(folder_ / "instances" / (std::string(name) + ".json")).string()},
+                              "name",
+                              in_quotes(instance.name) + " is not the name of the file",
+                              "call both the same"});
 }
 
 models::Architecture Catalog::architecture(std::string_view name) const {
