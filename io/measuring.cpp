@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "io/schema_version.h"
+
 namespace trnplan::io {
 
 namespace {
@@ -34,7 +36,8 @@ Seconds time_from(MapReader& map, const std::string& key, std::vector<Diagnostic
 planner::MeasuringTimes measuring_from(const Node& node, const planner::Reliability& reliability) {
   std::vector<Diagnostic> faults;
   MapReader map(node, "", faults);
-  map.ignore({"schema_version", "name", "description"});
+  check_schema(map);
+  map.ignore({"name", "description"});
   planner::MeasuringTimes times;
   times.start = Seconds(reliability[planner::ReliabilityParameter::restart]);
   const Node* parameters = map.raw("parameters");

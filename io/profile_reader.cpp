@@ -9,6 +9,7 @@
 #include "io/catalog.h"
 #include "io/evidence.h"
 #include "io/quantity_reader.h"
+#include "io/schema_version.h"
 #include "io/value_reader.h"
 
 namespace trnplan::io {
@@ -91,7 +92,8 @@ models::Profile read_profile(const Node& node, const Catalog* catalog, int bases
   profile.base = base;
   profile.name = map.required_text("name");
   profile.instance = map.text("instance", profile.instance);
-  map.ignore({"description", "note", "source", "schema_version"});
+  check_schema(map);
+  map.ignore({"description", "note", "source"});
   const Node* parameters = map.raw("parameters");
   if (parameters == nullptr) {
     map.fault("parameters", "this key is missing", "add the parameters; docs/models.md lists them");
@@ -109,7 +111,8 @@ models::Profile read_profile(const Node& node, const Catalog* catalog, int bases
   } else if (profile.calibration != nullptr) {
     profile.calibration = calibration_beside(*profile.calibration, profile, parameters);
   }
-  if (const Node* evidence = map.raw("evidence")) evidence_from(*evidence, faults);  // read_evidence() gives it
+  if (const Node* evidence = map.raw("evidence"))
+    evidence_from(*evidence, faults);  // read_evidence() gives it
   map.finish();
   if (!faults.empty()) throw InputError(std::move(faults));
   return profile;

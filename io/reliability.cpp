@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/schema_version.h"
 #include "io/value_reader.h"
 #include "topology/instance.h"
 
@@ -50,7 +51,8 @@ planner::Reliability reliability_from(const Node& node) {
   MapReader map(node, "", faults);
   planner::Reliability r;
   r.name = map.required_text("name");
-  map.ignore({"description", "schema_version"});
+  check_schema(map);
+  map.ignore({"description"});
   const Node* parameters = map.raw("parameters");
   if (parameters == nullptr) {
     map.fault("parameters", "this key is missing", "add the parameters; docs/models.md lists them");

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <chrono>
 #include <system_error>
+#include <utility>
 
 #include "io/atomic_write.h"
 #include "io/document.h"
+#include "io/schema_version.h"
 #include "units/diagnostic.h"
 
 namespace trnplan::launch {
@@ -81,6 +83,10 @@ std::optional<Submission> submitted(const fs::path& folder) {
 
 Submission submission_from(const std::string& text, const std::string& name) {
   const io::Node root = io::parse_document(text, name);
+  std::vector<Diagnostic> faults;
+  io::MapReader map(root, "", faults);
+  io::check_schema(map);
+  if (!faults.empty()) throw InputError(std::move(faults));
   const io::Node *scheduler = root.find("scheduler"), *begun = root.find("begun");
   Submission s;
   s.jobs = jobs_of(root.find("jobs"));
@@ -93,6 +99,11 @@ Submission submission_from(const std::string& text, const std::string& name) {
   }
   sound = sound && (!s.jobs.empty() || s.begun);
   if (sound) s.scheduler = scheduler->scalar;
+  // submit.sh writes slurm's; what runs on this node keeps no record.
+  const bool slurm = s.scheduler == "slurm";
+  sound =
+      sound && (slurm || s.scheduler == "eks") &&
+      std::all_of(s.jobs.begin(), s.jobs.end(), [&](const SubmittedJob& j) { return !slurm || is_id(j.id); });
   if (sound) return s;
   throw InputError({{name, 0, 0},
                     "",
