@@ -26,7 +26,7 @@ launch::SubmitRequest request_of(const Options& o) {
   static const std::map<std::string, launch::Scheduler> kSchedulers = {{"slurm", launch::Scheduler::slurm},
                                                                        {"eks", launch::Scheduler::eks},
                                                                        {"local", launch::Scheduler::local}};
-  return {o.folder, kSchedulers.at(o.scheduler), o.manifest};
+  return {o.folder, kSchedulers.at(o.scheduler), o.manifest, o.dry_run};
 }
 
 std::string text_of(const io::LaunchStory& story, const std::string& folder) {
@@ -69,11 +69,8 @@ int run(const Options& o) {
   const std::vector<Diagnostic> faults =
       launch::preflight(request, io::Catalog::standard(), launch::run_program, notes);
   remarks(notes);
-  if (o.dry_run) {
-    show({o.scheduler, true, false, {}, launch::commands(request, launch::run_program)});
-  }
   if (!faults.empty()) throw InputError(faults);
-  if (o.dry_run) return kDone;
+  if (o.dry_run) return show({o.scheduler, true, false, {}, launch::commands(request)}), kDone;
   try {
     show(story_of(o, launch::submit(request, launch::run_program)));
   } catch (const launch::SchedulerRefused& e) {

@@ -6,6 +6,7 @@
 #include "io/nxdt_yaml.h"
 #include "io/plan_file.h"
 #include "io/readers.h"
+#include "io/sha256.h"
 #include "launch/scripts.h"
 #include "planner/nxdt_config.h"
 
@@ -43,9 +44,20 @@ std::vector<io::OutputFile> bundle(const models::Job& searched, const planner::P
   files.push_back({"mpijob.yaml", io::mpijob_yaml(cluster, kPodFolder + cluster.name), false});
   files.push_back({"mpi_launch.sh", mpi_launch_sh(scripts), true});
   files.push_back({"pytorchjob.yaml", io::pytorchjob_yaml(cluster, kPodFolder + cluster.name), false});
-  files.push_back(
-      {"plan.json", io::plan_file_json(job, plan, {std::string(to_string(target)), note}), false});
+  io::PlanStory story{std::string(to_string(target)), note, {}};
+  for (const io::OutputFile& f : files) {
+    if (f.executable) story.scripts[f.name] = io::sha256(script_body(f.text));
+  }
+  files.push_back({"plan.json", io::plan_file_json(job, plan, story), false});
   return files;
+}
+
+std::vector<std::string> bundle_names(Target target) {
+  std::vector<std::string> names = {"config.json",  "setup_env.sh",  "node_run.sh",          "compile.sbatch",
+                                    "train.sbatch", "submit.sh",     "parallelcluster.yaml", "hyperpod.json",
+                                    "mpijob.yaml",  "mpi_launch.sh", "pytorchjob.yaml",      "plan.json"};
+  if (target == Target::nxdt) names.insert(names.begin(), "nxdt.yaml");
+  return names;
 }
 
 }  // namespace trnplan::launch

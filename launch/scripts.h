@@ -31,6 +31,10 @@ std::string plain_name(const std::string& name);
 /// For Kubernetes and SageMaker: lower-case letters, digits and '-', begins with a letter, at most 40.
 std::string dns_name(const std::string& name);
 
+/// What a script does: its lines without those that are empty or a comment, which a person may change.
+/// Slurm's directives are comments.
+std::string script_body(const std::string& text);
+
 /// The values a person edits once, as VARIABLE=${VARIABLE:-default}: the environment goes first.
 std::string setup_env_sh(const ScriptContext& c);
 /// FOLDER compile|train...: what a node does, in a task of its own. Restates examples/train.sh and

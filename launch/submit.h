@@ -20,17 +20,19 @@ struct SubmitRequest {
   std::filesystem::path folder;
   Scheduler scheduler = Scheduler::slurm;
   std::string manifest = "mpijob.yaml";  ///< of the folder, for eks
+  bool dry_run = false;                  ///< nothing of the folder is run, not even setup_env.sh
 };
 
-/// Everything that keeps the folder from running, each with its fix: files and values that are missing, a
-/// cluster with too few nodes or of another instance type, placeholders. Runs bash for setup_env.sh, and
-/// sinfo or kubectl. `notes` receives what could not be checked.
+/// Everything that keeps the folder from running, each with its fix: what folder_faults() finds, values that
+/// are missing, a cluster with too few nodes or of another instance type, placeholders. Runs sinfo or
+/// kubectl; bash for values of setup_env.sh that reading does not give, unless `dry_run`. `notes` receives
+/// what could not be checked.
 std::vector<Diagnostic> preflight(const SubmitRequest& request, const io::Catalog& catalog,
                                   const Runner& runner, std::vector<std::string>& notes);
 
-/// The commands that submit() runs, in their order; COMPILE_JOB_ID and
-/// trnplan-UNIQUE stand for an id and a name that are not known yet.
-std::vector<std::vector<std::string>> commands(const SubmitRequest& request, const Runner& runner);
+/// The commands that submit() runs, in their order; COMPILE_JOB_ID, trnplan-UNIQUE and TRNPLAN_PARTITION
+/// stand for an id, a name and a partition that are not known yet.
+std::vector<std::vector<std::string>> commands(const SubmitRequest& request);
 
 struct SubmitResult {
   Submission submission;

@@ -63,7 +63,6 @@ says 'partition q1 has 1 usable nodes, the plan needs 2'
 NODES='n1 idle trn1n.32xlarge q1*\nn2 idle trn1n.32xlarge q1*\n' launch 2 "$plan"
 says 'the nodes are trn1n.32xlarge, the plan is for trn1.32xlarge'
 TRNPLAN_PARTITION='x; touch pwned' launch 2 "$plan" --dry-run   # setup_env.sh: the environment goes first
-prints "'--partition=x; touch pwned'"
 says 'no partition with Trainium nodes is called'
 launch 0 "$plan" --dry-run
 prints "sbatch --parsable --chdir=$plan --job-name=trnplan-UNIQUE $plan/compile.sbatch $plan"
