@@ -9,6 +9,8 @@ namespace trnplan::calibrate {
 
 namespace {
 
+constexpr double kMostBytes = 0x1p50;  ///< far above the memory of any cluster's core
+
 /// A number above 0; else 0, with a fault.
 double positive(CsvReader& csv, const char* column) {
   if (csv.text(column).empty()) {
@@ -38,6 +40,7 @@ MeasuredCollective read_row(CsvReader& csv) {
     csv.fault("nodes", "more nodes than ranks", "correct the field");
   row.instance = csv.text("instance") == "not stated" ? "" : csv.text("instance");
   row.bytes = positive(csv, "bytes");
+  if (row.bytes > kMostBytes) csv.fault("bytes", "is no size of a message", "write bytes, at most 2^50");
   row.type = csv.text("type");
   row.seconds = positive(csv, "measured_us") * 1e-6;
   row.build = csv.text("build");

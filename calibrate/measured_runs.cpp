@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <string>
 #include <string_view>
 
 #include "calibrate/csv.h"
@@ -105,7 +107,13 @@ std::vector<MeasuredRun> parse_measured_runs(const std::string& text, const std:
       {"id", "kind", "model", "hardware", "nodes", "tp", "pp", "dp", "global_batch", "seq_len", "step_s"},
       "see catalog/measured-runs.md for the columns");
   std::vector<MeasuredRun> runs;
-  while (csv.next()) runs.push_back(read_row(csv));
+  std::map<std::string, int> lines;
+  while (csv.next()) {
+    runs.push_back(read_row(csv));
+    const auto [first, fresh] = lines.emplace(runs.back().id, csv.at("id").line);
+    if (!runs.back().id.empty() && !fresh)
+      csv.fault("id", "line " + std::to_string(first->second) + " has this id too", "give the row its own");
+  }
   csv.finish();
   return runs;
 }

@@ -31,7 +31,9 @@ std::string estimates_text(const CollectiveFit& fit) {
                         value_text(e.parameter, e.prior), value_text(e.parameter, e.posterior), e.prior_share,
                         e.verdict);
   }
-  text += "x/: one standard deviation, a factor up or down; at prior: the points do not move it; moved: elsewhere, but no surer\n";
+  text +=
+      "x/: one standard deviation, a factor up or down; at prior: the points do not move it; moved: "
+      "elsewhere, but no surer\n";
   if (fit.noise_scale > 1) {
     text += fmt::format(
         "the rows lie farther off than the noise of 10 % (reduced chi-square {:.1f}); the spreads grew for "

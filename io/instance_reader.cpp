@@ -166,6 +166,8 @@ topology::Instance instance_from(const Node& node) {
   if (i.nics > 0) i.nic = BytesPerSecond(read.positive("nic_bandwidth", Dimension::bytes_per_second));
   i.nic_of_chip = nics_of_chips(read.list("nic_of_chip"), i, faults, node.at);
   i.prices = prices_from(read.list("prices"), faults);
+  if (i.links.empty() && i.chips > 1 && !map.has("links"))
+    map.fault("links", "this key is missing", "list the pairs of chips that links join, or [] when none are");
   map.finish(false);  // the catalogue also holds facts for readers
   if (!faults.empty()) throw InputError(std::move(faults));
   return i;

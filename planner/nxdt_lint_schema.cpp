@@ -48,7 +48,21 @@ void required_values(const Context& x, Report& report) {
   }
 }
 
+/// The known key above this one that takes a value; "" when there is none.
+std::string value_above(const std::string& key) {
+  for (std::size_t dot = key.rfind('.'); dot != std::string::npos && dot > 0; dot = key.rfind('.', dot - 1)) {
+    if (look_up(key.substr(0, dot)).known == Known::yes) return key.substr(0, dot);
+  }
+  return "";
+}
+
 void unknown_key(Report& report, const NxdtKey& leaf) {
+  if (const std::string above = value_above(leaf.key); !above.empty()) {
+    report.error({leaf.key, fmt::format("{} takes a value, not a section", above),
+                  fmt::format("write {} on the line of its key", wanted(look_up(above).kind)),
+                  nxdt_examples("conf")});
+    return;
+  }
   const std::string near = most_like(leaf.key);
   const std::string fix = near.empty() ? "remove it" : fmt::format("did you mean {}?", near);
   if (under(leaf.key, "trainer")) {
@@ -98,8 +112,8 @@ void value_kinds(const Context& x, Report& report) {
     if (known == Known::section) {
       const bool empty = leaf.text == "{}" || leaf.text == "null" || leaf.text.empty();
       if (!empty) {
-        report.warning({leaf.key, "a section was expected, not a value", "write its keys below it, indented",
-                        nxdt_examples("conf")});
+        report.error({leaf.key, "a section was expected, not a value", "write its keys below it, indented",
+                      nxdt_examples("conf")});
       }
       continue;
     }
