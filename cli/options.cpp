@@ -22,7 +22,8 @@ std::optional<double> parse_decimal(std::string_view text) {
 
 std::string out_of(const std::string& text, const char* kind, const std::string& least,
                    const std::string& most) {
-  return fmt::format("Value {} is no {} from {} to {}", in_quotes(text), kind, least, most);
+  return fmt::format("Value {} is no {} from {} to {}", text.empty() ? "\"\"" : printable(text, 60), kind,
+                     least, most);
 }
 
 }  // namespace

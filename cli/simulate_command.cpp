@@ -46,11 +46,16 @@ Format format_of(const std::string& path) {
                     "name it .pftrace (Perfetto's own format, smaller) or .json (Chrome's)"});
 }
 
+std::filesystem::path folder_of(const std::filesystem::path& file) {
+  return file.has_parent_path() ? file.parent_path() : ".";
+}
+
 void write_trace(const Options& o, const models::Job& job, const models::Strategy& strategy,
                  const models::Profile& profile) {
   const models::StepModel model(job, strategy, profile, topology::ChipGraph(job.cluster.instance), o.order());
   const models::Timeline timeline = models::timeline(model, job, strategy, profile);
-  io::write_file(o.trace, format_of(o.trace)(timeline), o.force);
+  const std::filesystem::path path = o.trace;
+  io::write_files(folder_of(path), {{path.filename().string(), format_of(o.trace)(timeline)}}, o.force);
   const std::string left_out =
       timeline.listed_micro_batches == timeline.micro_batches
           ? ""
@@ -80,7 +85,7 @@ void check_schedule(const Options& o, const models::Strategy& strategy) {
 int run(const Options& o) {
   if (!o.trace.empty()) {
     format_of(o.trace);
-    io::check_file(o.trace, o.force);
+    io::check_files(folder_of(o.trace), {std::filesystem::path(o.trace).filename().string()}, o.force);
   }
   const io::Catalog catalog = io::Catalog::standard();
   const models::Profile profile = load_profile(catalog, o.common);

@@ -236,7 +236,7 @@ class Reader {
     Cursor c(row);
     while (!c.done()) {
       const std::string name = c.name();
-      if (!name.empty() && c.front() == '=') env_.values.try_emplace(name, SetupValue{std::nullopt, number});
+      if (!name.empty() && (c.take("+=") || c.take("="))) env_.values.try_emplace(name, SetupValue{std::nullopt, number});
       if (!c.done()) c.take();
     }
   }

@@ -201,6 +201,12 @@ int status_of(pid_t child) {
   return status;
 }
 
+bool ended(pid_t child) {
+  siginfo_t info{};
+  return ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+         info.si_pid == child;
+}
+
 bool has_temporary(const fs::path& folder) {
   std::error_code error;
   for (const fs::directory_entry& e : fs::directory_iterator(folder, error))
@@ -220,7 +226,7 @@ TEST_CASE("a signal that ends us leaves no temporary file", "[io][write]") {
     Scratch scratch;
     const fs::path folder = scratch.path / "new";
     const pid_t child = in_process([&] { io::write_files(folder, files, false); });
-    while (!has_temporary(folder) && ::waitpid(child, nullptr, WNOHANG | WNOWAIT) == 0) {
+    while (!has_temporary(folder) && !ended(child)) {
     }
     ::kill(child, signal);
     const int status = status_of(child);
