@@ -28,7 +28,7 @@ std::vector<planner::Plan> alternatives(const RanPlan& ran, const models::Profil
   job.pin = {};
   job.pin.pipeline_parallel = ran.strategy ? ran.strategy->pipeline_parallel : 1;
   job.pin.context_parallel = ran.strategy ? ran.strategy->context_parallel : 1;
-  return planner::search(job, profile, {.top = most}).plans;
+  return planner::search(job, profile, {.top = most, .layouts = 0, .explain = false}).plans;
 }
 
 std::string next_text(const planner::Plan& plan) {

@@ -410,25 +410,28 @@ class Search {
     const int home = result_.plans.empty() ? 0 : place_of(result_.plans.front()).first;
     Candidates& cluster = clusters_[at(home)];
     const Plan* winner = result_.plans.empty() ? nullptr : &result_.plans.front();
-    const auto stop = [this] { return stop_now(); };
-    Refusals refusals = tempting_refusals(cluster, profile_, options_.fit_probability, winner, stop);
-    if (!refusals.complete && !interrupted()) cut("strategies that were refused are missing");
-    result_.refused = std::move(refusals.certain);
-    result_.doubtful = std::move(refusals.doubtful);
-    if (winner != nullptr) {
-      result_.reasons = reasons_of(cluster, profile_, *winner, stop);
-      if (!result_.reasons && !interrupted()) cut("what holds the winner back is not said");
-      return;
-    }
-    if (!result_.complete) return;
+    if (options_.explain) explain_refusals(cluster, winner);
+    if (winner != nullptr || !result_.complete) return;
     if (late_ || expensive_) {
       Infeasible why;
       explain_limits(why);
       result_.infeasible = std::move(why);
     } else {
-      result_.infeasible = why_nothing(cluster, profile_, accept_doubt_, margin_, stop);
+      result_.infeasible =
+          why_nothing(cluster, profile_, accept_doubt_, margin_, [this] { return stop_now(); });
       if (stop_now() && !interrupted()) cut("what would help was not looked for");
     }
+  }
+
+  void explain_refusals(Candidates& cluster, const Plan* winner) {
+    const auto stop = [this] { return stop_now(); };
+    Refusals refusals = tempting_refusals(cluster, profile_, options_.fit_probability, winner, stop);
+    if (!refusals.complete && !interrupted()) cut("strategies that were refused are missing");
+    result_.refused = std::move(refusals.certain);
+    result_.doubtful = std::move(refusals.doubtful);
+    if (winner == nullptr) return;
+    result_.reasons = reasons_of(cluster, profile_, *winner, stop);
+    if (!result_.reasons && !interrupted()) cut("what holds the winner back is not said");
   }
 
   /// The fastest and the cheapest there are, for one who set a limit that none keeps.

@@ -31,6 +31,7 @@ struct SearchOptions {
   int top = 5;                  ///< plans to rank
   int layouts = 4;              ///< layouts (TP, PP, CP, DP) of which the best plan is shown
   bool allow_doubtful = false;  ///< also strategies whose replica groups are doubtful
+  bool explain = true;          ///< false: SearchResult has no refused, no doubtful ones and no reasons
   double fit_probability =
       0.9;          ///< a plan fits at least so surely, given how well the runtime's share is known
   int threads = 0;  ///< 0: as many as the machine has cores
@@ -90,7 +91,7 @@ struct SearchResult {
   std::vector<Refusal> refused;
   std::vector<Refusal> doubtful;         ///< likewise, whose replica groups are doubtful; fastest first
   std::optional<Infeasible> infeasible;  ///< when plans is empty
-  std::optional<Reasons> reasons;        ///< when there are plans
+  std::optional<Reasons> reasons;        ///< when there are plans, and they were asked for
   bool complete = true;                  ///< false: stopped before the winner was proven
   double gap = 0;  ///< then: the winner is at most this fraction above the best there can be
   std::vector<std::string> cut_short;  ///< what the time limit left undone, in words

@@ -105,7 +105,8 @@ WhatIfPoint point_at(const models::Job& job, const WhatIfQuestion& q, const topo
     return p;
   }
   p.global_batch = at->training.global_batch;
-  SearchResult found = search(*at, profile, {.top = 1, .layouts = 1, .allow_doubtful = q.allow_doubtful});
+  SearchResult found = search(
+      *at, profile, {.top = 1, .layouts = 0, .allow_doubtful = q.allow_doubtful, .explain = false});
   if (found.plans.empty()) {
     p.why = why_none(found, *at);
     return p;
