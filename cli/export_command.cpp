@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <functional>
 #include <memory>
 
 #include <fmt/format.h>
@@ -21,8 +22,8 @@ namespace trnplan::cli {
 
 namespace {
 
-/// Some 250 MB of files, and 400 MB of memory while they are made.
-constexpr std::int64_t kMostNodes = 4'000'000;
+/// A message's tag has 31 bits, and half of the tasks of a step may be no nodes.
+constexpr double kMostNodes = 1e9;
 
 struct Options {
   Common common;
@@ -31,22 +32,29 @@ struct Options {
   bool force = false;
 };
 
-void refuse_large(const Options& o, const models::Job& job, const models::Strategy& s,
-                  const models::StepModel& model) {
+/// Says what is to be written, and refuses what has no room.
+void announce(const Options& o, const models::Job& job, const models::Strategy& s,
+              const models::StepModel& model) {
   const models::TraceSize size = models::rank_trace_size(model);
   const std::int64_t m = models::micro_batches(job.training, s);
-  const std::int64_t nodes = size.fixed + size.per_micro_batch * m;
-  if (nodes <= kMostNodes) return;
-  std::int64_t most = (kMostNodes - size.fixed) / size.per_micro_batch;
-  if (s.virtual_pipeline > 1) most -= most % s.pipeline_parallel;
-  throw InputError(
-      {{o.job.job, 0, 0},
-       "training.global_batch",
-       fmt::format("{} micro-batches are {:.1f} million nodes on {} ranks; at most {} million are exported",
-                   m, static_cast<double>(nodes) / 1e6, job.cluster.cores(), kMostNodes / 1'000'000),
-       most >= 1 ? fmt::format("export fewer micro-batches: global_batch {} has {}",
-                               most * s.micro_batch * s.data_parallel, most)
-                 : "choose fewer nodes, or a model with fewer layers"});
+  const double nodes = static_cast<double>(size.fixed) + static_cast<double>(size.per_micro_batch) * m;
+  const double bytes = nodes * io::kChakraBytesPerNode;
+  const std::string what =
+      fmt::format("{} micro-batches are {:.2f} million nodes on {} ranks, about {:.1f} GB", m, nodes / 1e6,
+                  job.cluster.cores(), bytes / 1e9);
+  const std::string fix = "export fewer micro-batches, with a smaller training.global_batch";
+  if (nodes > kMostNodes)
+    throw InputError({{o.job.job, 0, 0}, "training.global_batch", what + ": more than tags tell apart", fix});
+  try {
+    io::check_space(o.chakra, static_cast<std::uint64_t>(bytes));
+  } catch (const InputError& e) {
+    throw InputError({{o.job.job, 0, 0},
+                      "training.global_batch",
+                      what + "; " + e.faults().front().problem,
+                      e.faults().front().fix + ", or " + fix});
+  }
+  constexpr double kWorthSaying = 1e8;  // bytes
+  if (bytes >= kWorthSaying) remark(what + "; writing to " + o.chakra);
 }
 
 std::string trace_name(int rank) {
@@ -63,12 +71,17 @@ void check_output(const Options& o, const models::Job& job) {
 void write_chakra(const Options& o, const models::StepModel& model) {
   const models::RankTracer tracer(model);
   std::vector<io::OutputFile> files;
-  std::size_t nodes = 0, bytes = 0;
+  std::uint64_t nodes = 0, bytes = 0;
   for (int rank = 0; rank < tracer.ranks(); ++rank) {
-    const models::RankTrace trace = tracer.trace(rank);
-    files.push_back({trace_name(rank), io::chakra_trace(trace)});
-    nodes += trace.nodes.size();
-    bytes += files.back().text.size();
+    files.push_back({.name = trace_name(rank), .text = {}});
+    files.back().pieces = [&, rank](const std::function<void(std::string_view)>& write) {
+      io::ChakraWriter writer([&](std::string_view piece) {
+        bytes += piece.size();
+        write(piece);
+      });
+      tracer.each_node(rank, [&](const models::RankTrace::Node& node) { writer.add(node); });
+      nodes += writer.nodes();
+    };
   }
   files.push_back({"comm_groups.json", io::comm_groups_json(tracer.groups())});
   io::write_files(o.chakra, files, o.force);
@@ -99,7 +112,7 @@ int run(const Options& o) {
   }
   if (judgement.plan) {
     const models::StepModel model(job, strategy, profile, topology::ChipGraph(job.cluster.instance));
-    refuse_large(o, job, strategy, model);
+    announce(o, job, strategy, model);
     write_chakra(o, model);
   } else {
     remark("nothing was written: the strategy cannot be simulated");

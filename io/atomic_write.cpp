@@ -15,6 +15,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace trnplan::io {
 
 namespace {
@@ -261,6 +263,19 @@ class Output {
   int fd_;
 };
 
+/// In larger pieces than they come.
+void write_pieces(const OutputFile& f, Output& out, const SignalHold& hold) {
+  constexpr std::size_t kEnough = 1 << 20;
+  std::string gathered;
+  f.pieces([&](std::string_view piece) {
+    gathered += piece;
+    if (gathered.size() < kEnough) return;
+    out.write(gathered, hold);
+    gathered.clear();
+  });
+  out.write(gathered, hold);
+}
+
 /// Makes the renames themselves last; a file system that cannot do that is no reason to fail.
 void flush_folder(const fs::path& folder) {
   const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -287,7 +302,11 @@ void write_locked(const fs::path& folder, const std::vector<OutputFile>& files, 
     ::unlink(path.c_str());  // left by a killed run that had our number
     Output out(path, f.executable ? 0777 : 0666);
     temporaries.file(path);
-    out.write(f.text, hold);
+    if (f.pieces) {
+      write_pieces(f, out, hold);
+    } else {
+      out.write(f.text, hold);
+    }
     out.finish();
     written.push_back(path);
   }
@@ -348,6 +367,22 @@ void check_files(const fs::path& folder, const std::vector<std::string>& names, 
   check_names(folder, files);
   check_usable(folder);
   check_existing(folder, files, force);
+}
+
+void check_space(const fs::path& folder, std::uint64_t bytes) {
+  std::error_code unknown;
+  fs::path there = fs::absolute(folder, unknown);
+  while (!unknown && !fs::exists(there, unknown) && there.has_relative_path()) there = there.parent_path();
+  const fs::space_info disk = fs::space(there, unknown);
+  if (unknown || disk.available >= bytes) return;
+  const auto gigabytes = [](std::uintmax_t b) {
+    return fmt::format("{:.1f} GB", static_cast<double>(b) / 1e9);
+  };
+  throw InputError(Diagnostic{{folder.string()},
+                              "",
+                              "about " + gigabytes(bytes) + " are to be written, and its disk has " +
+                                  gigabytes(disk.available) + " free",
+                              "choose a folder on another disk"});
 }
 
 void check_file(const fs::path& path, bool force) {

@@ -1,9 +1,11 @@
 // Writes a set of files so that a reader never sees half of one, and a failure leaves nothing behind.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "units/diagnostic.h"
@@ -15,6 +17,8 @@ struct OutputFile {
   std::string text;
   bool executable = false;  ///< for scripts
   std::string folder;       ///< below the folder that is written; plain as `name`, empty: that itself
+  /// Of a file too large for memory, in place of `text`: hands it on piece by piece.
+  std::function<void(const std::function<void(std::string_view)>& write)> pieces = {};
 };
 
 /// Creates `folder` (with its parents and what its files name), writes every file under a temporary name in
@@ -32,6 +36,10 @@ void write_files(const std::filesystem::path& folder, const std::vector<OutputFi
 /// Whether write_files() would start, with files of these names: throws InputError as it does, and writes
 /// nothing. For work whose result would be lost.
 void check_files(const std::filesystem::path& folder, const std::vector<std::string>& names, bool force);
+
+/// Throws InputError when the disk of `folder`, which need not exist yet, has less than `bytes` free. A file
+/// system that does not say is taken to have room.
+void check_space(const std::filesystem::path& folder, std::uint64_t bytes);
 
 /// Whether write_file() would start: throws InputError as it does, and writes nothing.
 void check_file(const std::filesystem::path& path, bool force);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
 
 #include "io/protobuf.h"
 
@@ -67,54 +68,60 @@ std::vector<std::uint32_t> ids(std::vector<std::uint32_t> indices) {
   return indices;
 }
 
-void add(std::string& out, const ProtoMessage& m) {
+void append(std::string& out, const ProtoMessage& m) {
   add_varint(out, m.bytes().size());
   out += m.bytes();
 }
 
 }  // namespace
 
+ChakraWriter::ChakraWriter(std::function<void(std::string_view)> out) : out_(std::move(out)) {
+  append(piece_, ProtoMessage().text(kVersion, "0.0.4"));
+  out_(piece_);
+}
+
+void ChakraWriter::add(const Node& n) {
+  ProtoMessage m;
+  m.number(kId, ++nodes_).text(kName, n.name).number(kType, type_of(n.kind));
+  m.packed(kOrder, ids(n.after)).packed(kData, ids(n.needs));
+  if (n.kind == Node::Kind::compute) {
+    computed_ += n.length;
+    const auto all = static_cast<std::uint64_t>((computed_.ps + 500'000) / 1'000'000);
+    if (all > microseconds_) m.number(kMicroseconds, all - microseconds_);
+    microseconds_ = all;
+  }
+  m.message(kAttribute, attribute("is_cpu_op").number(kBool, 0));
+  const auto size = [&] {
+    m.message(kAttribute, attribute("comm_size").number(kInt64, static_cast<std::uint64_t>(comm_size(n))));
+  };
+  switch (n.kind) {
+    case Node::Kind::compute:
+      if (n.flops.value > 0)
+        m.message(kAttribute, attribute("num_ops").number(
+                                  kInt64, static_cast<std::uint64_t>(std::llround(n.flops.value))));
+      break;
+    case Node::Kind::collective:
+      m.message(kAttribute, attribute("comm_type").number(kInt64, comm_type(n.op)));
+      size();
+      if (n.group != models::RankTrace::kAllRanks)
+        m.message(kAttribute, attribute("pg_name").text(kString, std::to_string(n.group + 1)));
+      break;
+    case Node::Kind::send:
+    case Node::Kind::receive:
+      m.message(kAttribute, attribute(n.kind == Node::Kind::send ? "comm_dst" : "comm_src")
+                                .number(kInt32, static_cast<std::uint64_t>(n.peer)));
+      size();
+      m.message(kAttribute, attribute("comm_tag").number(kInt32, static_cast<std::uint64_t>(n.tag)));
+  }
+  piece_.clear();
+  append(piece_, m);
+  out_(piece_);
+}
+
 std::string chakra_trace(const models::RankTrace& trace) {
   std::string out;
-  add(out, ProtoMessage().text(kVersion, "0.0.4"));
-  SimTime computed;
-  std::uint64_t written = 0;  // microseconds
-  for (std::size_t i = 0; i < trace.nodes.size(); ++i) {
-    const Node& n = trace.nodes[i];
-    ProtoMessage m;
-    m.number(kId, i + 1).text(kName, n.name).number(kType, type_of(n.kind));
-    m.packed(kOrder, ids(n.after)).packed(kData, ids(n.needs));
-    if (n.kind == Node::Kind::compute) {
-      computed += n.length;
-      const auto all = static_cast<std::uint64_t>((computed.ps + 500'000) / 1'000'000);
-      if (all > written) m.number(kMicroseconds, all - written);
-      written = all;
-    }
-    m.message(kAttribute, attribute("is_cpu_op").number(kBool, 0));
-    const auto size = [&] {
-      m.message(kAttribute, attribute("comm_size").number(kInt64, static_cast<std::uint64_t>(comm_size(n))));
-    };
-    switch (n.kind) {
-      case Node::Kind::compute:
-        if (n.flops.value > 0)
-          m.message(kAttribute, attribute("num_ops").number(
-                                    kInt64, static_cast<std::uint64_t>(std::llround(n.flops.value))));
-        break;
-      case Node::Kind::collective:
-        m.message(kAttribute, attribute("comm_type").number(kInt64, comm_type(n.op)));
-        size();
-        if (n.group != models::RankTrace::kAllRanks)
-          m.message(kAttribute, attribute("pg_name").text(kString, std::to_string(n.group + 1)));
-        break;
-      case Node::Kind::send:
-      case Node::Kind::receive:
-        m.message(kAttribute, attribute(n.kind == Node::Kind::send ? "comm_dst" : "comm_src")
-                                  .number(kInt32, static_cast<std::uint64_t>(n.peer)));
-        size();
-        m.message(kAttribute, attribute("comm_tag").number(kInt32, static_cast<std::uint64_t>(n.tag)));
-    }
-    add(out, m);
-  }
+  ChakraWriter writer([&](std::string_view piece) { out += piece; });
+  for (const Node& n : trace.nodes) writer.add(n);
   return out;
 }
 

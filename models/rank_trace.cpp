@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
+#include <stdexcept>
+#include <tuple>
 #include <utility>
 
+#include "models/action_order.h"
 #include "models/step_parts.h"
 #include "models/step_program.h"
 
@@ -73,7 +77,9 @@ TraceSize rank_trace_size(const StepModel& model) {
 class RankTracer::Impl {
  public:
   explicit Impl(const StepModel& model)
-      : p_(model.parts()), layout_(lane_per_core(p_)), step_(make_program(p_, *layout_, true)) {
+      : p_(model.parts()),
+        layout_(lane_per_core(p_)),
+        step_(make_program_of(few(), p_, *layout_, true, true)) {
     find_ranks();
     queues_.resize(rank_of_.size());
     group_of_.assign(step_.program.tasks().size(), RankTrace::kAllRanks);
@@ -85,12 +91,9 @@ class RankTracer::Impl {
         std::vector<TaskId>& queue = queues_[at(rank_of_device(t, i))];
         if (queue.empty() || queue.back() != t) queue.push_back(t);
       }
-      if (source.item == nullptr || !source.item->is_transfer()) continue;
-      if (source.item->call.scope != Scope::pipeline) {
-        find_group(t);
-      } else if (task.device_count == 0 && source.item->call.phase == 0) {
-        beside_.emplace(t, pair_of(t, source));
-      }
+      const bool beside = source.item != nullptr && source.item->is_transfer() &&
+                          source.item->call.scope == Scope::pipeline && task.device_count == 0;
+      if (beside && source.item->call.phase == 0) beside_.emplace(t, pair_of(t, source));
     }
     for (const auto& [before, after] : step_.program.dependencies()) {
       if (const auto it = beside_.find(after); it != beside_.end())
@@ -98,62 +101,152 @@ class RankTracer::Impl {
       if (const auto it = beside_.find(before); it != beside_.end())
         receives_[{it->second.second, after}].push_back(before);
     }
+    find_patterns();
+    lay_out_step();
   }
 
   int ranks() const { return static_cast<int>(rank_of_.size()); }
   const Groups& groups() const { return groups_; }
 
-  RankTrace trace(int rank) const {
-    RankTrace out;
+  void each_node(int rank, const std::function<void(const Node&)>& visit) const {
+    const std::vector<TaskId>& queue = queues_.at(at(rank));
+    Output out{visit};
     std::array<Front, 2> fronts;  // of the compute queue and of the collective engine
-    for (const TaskId t : queues_.at(at(rank))) {
-      const Item* item = step_.of(t).item;
-      if (item == nullptr) {  // the two queues wait for each other
-        fronts[0].insert(fronts[0].end(), fronts[1].begin(), fronts[1].end());
-        std::sort(fronts[0].begin(), fronts[0].end());
-        fronts[0].erase(std::unique(fronts[0].begin(), fronts[0].end()), fronts[0].end());
-        fronts[1] = fronts[0];
-        continue;
-      }
-      Emitting to{out, fronts[on_engine(t) ? 1 : 0], {}};
-      if (const auto it = receives_.find({rank, t}); it != receives_.end()) {
-        for (const TaskId message : it->second) {
-          Front nothing;
-          Emitting alone{out, nothing, {}};
-          const Item& m = *step_.of(message).item;
-          alone.add(message_node(Node::Kind::receive, m, beside_.at(message).first, message));
-          to.received.push_back(nothing.front());
-        }
-      }
-      emit(to, rank, t, *item);
-      if (const auto it = sends_.find({rank, t}); it != sends_.end()) {
-        for (const TaskId message : it->second) {
-          Front own = to.front;
-          Emitting beside{out, own, {}};
-          const Item& m = *step_.of(message).item;
-          launch(beside, launch_of(m));
-          beside.add(message_node(Node::Kind::send, m, beside_.at(message).second, message));
-        }
-      }
+    for (const Block& block : blocks_of_[at(p_.order.stage_of(rank))]) {
+      const Pattern& pattern = patterns_[block.pattern];
+      const auto begin = std::lower_bound(queue.begin(), queue.end(), pattern.first);
+      for (auto it = begin; it != queue.end() && *it < pattern.end; ++it)
+        add_task(out, fronts, rank, *it, block);
     }
-    return out;
   }
 
  private:
   using Front = std::vector<std::uint32_t>;
 
+  /// What the tasks of one action of a schedule look like in the program, whatever the micro-batch.
+  struct Pattern {
+    TaskId first = 0, end = 0;
+    std::vector<std::uint32_t> starts;  ///< in the step: its first task for each micro-batch
+  };
+  /// A pattern in the step.
+  struct Block {
+    std::uint32_t pattern = 0;
+    std::uint32_t first = 0;  ///< task
+    int micro_batch = 0;
+  };
+  using PatternKey = std::tuple<int, StageAction::Kind, int, bool>;  ///< stage, kind, chunk, end of the step
+
+  struct Output {
+    const std::function<void(const Node&)>& visit;
+    std::uint32_t nodes = 0;
+  };
+
   /// Nodes go to the end of a queue.
   struct Emitting {
-    RankTrace& out;
+    Output& out;
     Front& front;
+    const Block& block;
     Front received;
     void add(Node node) {
       node.after = front;
       node.needs = std::exchange(received, {});
-      front = {static_cast<std::uint32_t>(out.nodes.size())};
-      out.nodes.push_back(std::move(node));
+      front = {out.nodes++};
+      out.visit(node);
     }
   };
+
+  /// Micro-batches that have every action of the schedule.
+  int few() const { return p_.chunks() > 1 ? p_.stages : 1; }
+
+  static PatternKey key_of(int stage, const StageAction& a) {
+    return {stage, a.kind, a.chunk, a.micro_batch < 0};
+  }
+
+  void find_patterns() {
+    std::size_t next = 0;  // the order that is continued below must be that of the program
+    each_action(p_, few(), [&](int stage, const StageAction& action) {
+      const auto& segments = step_.segments;
+      if (next >= segments.size() || segments[next].stage != stage || !(segments[next].action == action))
+        throw std::logic_error("the order of a rank's actions is not that of the program");
+      const auto end = next + 1 < segments.size() ? segments[next + 1].first
+                                                  : static_cast<TaskId>(step_.program.tasks().size());
+      if (pattern_of_.try_emplace(key_of(stage, action), patterns_.size()).second)
+        patterns_.push_back({segments[next].first, end, {}});
+      ++next;
+    });
+  }
+
+  /// All blocks of the step, and its groups, by their first collective.
+  void lay_out_step() {
+    blocks_of_.resize(at(p_.stages));
+    std::int64_t tasks = 0;
+    each_action(p_, p_.micro_batches, [&](int stage, const StageAction& action) {
+      const auto index = static_cast<std::uint32_t>(pattern_of_.at(key_of(stage, action)));
+      Pattern& pattern = patterns_[index];
+      if (pattern.starts.empty()) {
+        for (TaskId t = pattern.first; t < pattern.end; ++t) find_group(t);
+      }
+      if (tasks > std::numeric_limits<int>::max())
+        throw std::overflow_error("a step has more tasks than messages have tags");
+      const Block block{index, static_cast<std::uint32_t>(tasks), action.micro_batch};
+      const auto place = static_cast<std::size_t>(std::max(0, action.micro_batch));
+      if (pattern.starts.size() <= place) pattern.starts.resize(place + 1);
+      pattern.starts[place] = block.first;
+      tasks += pattern.end - pattern.first;
+      const bool message =
+          action.kind == StageAction::Kind::activation_up || action.kind == StageAction::Kind::gradient_up;
+      for (int s = 0; s < p_.stages; ++s) {
+        if (s == stage || (message && s == stage + 1) || action.micro_batch < 0)
+          blocks_of_[at(s)].push_back(block);
+      }
+    });
+  }
+
+  void add_task(Output& out, std::array<Front, 2>& fronts, int rank, TaskId t, const Block& block) const {
+    const Item* item = step_.of(t).item;
+    if (item == nullptr) {  // the two queues wait for each other
+      fronts[0].insert(fronts[0].end(), fronts[1].begin(), fronts[1].end());
+      std::sort(fronts[0].begin(), fronts[0].end());
+      fronts[0].erase(std::unique(fronts[0].begin(), fronts[0].end()), fronts[0].end());
+      fronts[1] = fronts[0];
+      return;
+    }
+    Emitting to{out, fronts[on_engine(t) ? 1 : 0], block, {}};
+    if (const auto it = receives_.find({rank, t}); it != receives_.end()) {
+      for (const TaskId message : it->second) {
+        Front nothing;
+        Emitting alone{out, nothing, block, {}};
+        const Item& m = *step_.of(message).item;
+        alone.add(message_node(Node::Kind::receive, m, beside_.at(message).first, tag_of(message, block)));
+        to.received.push_back(nothing.front());
+      }
+    }
+    emit(to, rank, t, *item);
+    if (const auto it = sends_.find({rank, t}); it != sends_.end()) {
+      for (const TaskId message : it->second) {
+        Front own = to.front;
+        Emitting beside{out, own, block, {}};
+        const Item& m = *step_.of(message).item;
+        launch(beside, launch_of(m));
+        beside.add(message_node(Node::Kind::send, m, beside_.at(message).second,
+                                tag_elsewhere(message, block.micro_batch)));
+      }
+    }
+  }
+
+  /// The number in the step of a task of a block.
+  int tag_of(TaskId t, const Block& block) const {
+    return static_cast<int>(block.first + (t - patterns_[block.pattern].first));
+  }
+  /// Of a message that stands with the pass of the stage that receives it.
+  int tag_elsewhere(TaskId message, int micro_batch) const {
+    const auto after =
+        std::upper_bound(step_.segments.begin(), step_.segments.end(), message,
+                         [](TaskId t, const StepProgram::Segment& segment) { return t < segment.first; });
+    const StepProgram::Segment& segment = *(after - 1);
+    const Pattern& pattern = patterns_[pattern_of_.at(key_of(segment.stage, segment.action))];
+    return static_cast<int>(pattern.starts[at(micro_batch)] + (message - segment.first));
+  }
 
   void find_ranks() {
     for (int s = 0; s < p_.stages; ++s) {
@@ -180,7 +273,11 @@ class RankTracer::Impl {
     return ranks;
   }
 
+  /// Of a collective.
   void find_group(TaskId t) {
+    const Item* item = step_.of(t).item;
+    if (step_.of(t).is_hold() || item == nullptr || !item->is_transfer()) return;
+    if (item->call.scope == Scope::pipeline) return;
     const auto [known, fresh] = group_by_first_.try_emplace({step_.program.tasks()[t].tag, device(t, 0)}, 0);
     if (fresh) {
       std::vector<int> ranks = ranks_of(t);
@@ -211,12 +308,8 @@ class RankTracer::Impl {
     if (length.ps > 0) to.add({.kind = Node::Kind::compute, .name = "launch", .length = length});
   }
 
-  static Node message_node(Node::Kind kind, const Item& item, int peer, TaskId task) {
-    return {.kind = kind,
-            .name = item.name,
-            .bytes = item.call.bytes,
-            .peer = peer,
-            .tag = static_cast<int>(task)};
+  static Node message_node(Node::Kind kind, const Item& item, int peer, int tag) {
+    return {.kind = kind, .name = item.name, .bytes = item.call.bytes, .peer = peer, .tag = tag};
   }
 
   void emit(Emitting& to, int rank, TaskId t, const Item& item) const {
@@ -242,7 +335,7 @@ class RankTracer::Impl {
         const std::vector<int> pair = ranks_of(t);
         const bool sends = (rank == pair[0]) == goes_up(step_.of(t));
         to.add(message_node(sends ? Node::Kind::send : Node::Kind::receive, item,
-                            rank == pair[0] ? pair[1] : pair[0], t));
+                            rank == pair[0] ? pair[1] : pair[0], tag_of(t, to.block)));
       } else if (item.call.op == CollectiveOp::permute) {
         permute(to, rank, t, item);
       } else {
@@ -261,18 +354,22 @@ class RankTracer::Impl {
     const std::vector<int> ring = ranks_of(t);
     const auto place = static_cast<std::size_t>(std::find(ring.begin(), ring.end(), rank) - ring.begin());
     Front before = to.front;
-    to.add(message_node(Node::Kind::send, item, ring[(place + 1) % ring.size()], t));
+    to.add(message_node(Node::Kind::send, item, ring[(place + 1) % ring.size()], tag_of(t, to.block)));
     const Front sent = std::exchange(to.front, std::move(before));
-    to.add(message_node(Node::Kind::receive, item, ring[(place + ring.size() - 1) % ring.size()], t));
+    to.add(message_node(Node::Kind::receive, item, ring[(place + ring.size() - 1) % ring.size()],
+                        tag_of(t, to.block)));
     to.front.insert(to.front.begin(), sent.begin(), sent.end());
   }
 
   const StepParts& p_;
   std::unique_ptr<Layout> layout_;
-  StepProgram step_;
-  std::vector<int> rank_of_;                 ///< of each compute device
-  std::vector<std::vector<TaskId>> queues_;  ///< of each rank, both its devices
-  std::vector<int> group_of_;                ///< of each task that is a collective
+  StepProgram step_;  ///< of few micro-batches
+  std::map<PatternKey, std::size_t> pattern_of_;
+  std::vector<Pattern> patterns_;
+  std::vector<std::vector<Block>> blocks_of_;  ///< of each stage, in the order of its queues
+  std::vector<int> rank_of_;                   ///< of each compute device
+  std::vector<std::vector<TaskId>> queues_;    ///< of each rank, both its devices
+  std::vector<int> group_of_;                  ///< of each task that is a collective
   Groups groups_;
   std::map<std::vector<int>, int> group_index_;
   std::map<std::pair<std::uint32_t, sim::DeviceId>, int> group_by_first_;  ///< by tag and first device
@@ -292,8 +389,13 @@ int RankTracer::ranks() const {
 const std::vector<std::vector<int>>& RankTracer::groups() const {
   return impl_->groups();
 }
+void RankTracer::each_node(int rank, const std::function<void(const RankTrace::Node&)>& visit) const {
+  impl_->each_node(rank, visit);
+}
 RankTrace RankTracer::trace(int rank) const {
-  return impl_->trace(rank);
+  RankTrace all;
+  impl_->each_node(rank, [&](const RankTrace::Node& node) { all.nodes.push_back(node); });
+  return all;
 }
 
 }  // namespace trnplan::models

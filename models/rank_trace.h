@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -45,17 +46,23 @@ TraceSize rank_trace_size(const StepModel& model);
 /// each, whatever their algorithm; their latency is left to who times them, the launch of a message and the
 /// overhead of a bucket are computing. Ring attention's permute is a send and a receive. The gradient norm,
 /// where every stage waits, is one all-reduce of a scalar over all ranks.
+///
+/// Every micro-batch of a stage has the same nodes, so few of them are put into a program, and the others
+/// written after them.
 class RankTracer {
  public:
-  /// Keeps a reference to `model`. Cost and memory: those of the flat program, O(micro-batches x cores x
-  /// operators).
+  /// Keeps a reference to `model`. Throws std::overflow_error when messages have more numbers than a tag (32
+  /// bits) tells apart. Cost and memory: those of the flat program of one micro-batch (PP of them where the
+  /// schedule is interleaved), O(cores x operators), and O(micro-batches x PP x chunks).
   explicit RankTracer(const StepModel& model);
   ~RankTracer();
 
   int ranks() const;
   /// Ranks of each group that some collective runs on, ascending.
   const std::vector<std::vector<int>>& groups() const;
-  /// Cost: O(nodes of the rank).
+  /// Calls `visit` with each node of the rank, in order. Cost: O(nodes of the rank); memory: of one node.
+  void each_node(int rank, const std::function<void(const RankTrace::Node&)>& visit) const;
+  /// All of them.
   RankTrace trace(int rank) const;
 
  private:

@@ -9,7 +9,9 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <stdexcept>
 
 #include "tests/catch.h"
 #include "tests/faults.h"
@@ -62,6 +64,42 @@ TEST_CASE("files appear with their text and rights", "[io][write]") {
   CHECK(text_of(folder / "config.yaml") == "x: 1\n");
   CHECK((fs::status(folder / "run.sh").permissions() & fs::perms::owner_exec) != fs::perms::none);
   CHECK((fs::status(folder / "config.yaml").permissions() & fs::perms::owner_exec) == fs::perms::none);
+}
+
+TEST_CASE("a file piece by piece is the same file, and gone when a piece fails", "[io][write]") {
+  const Scratch scratch;
+  const auto pieces = [](int count, bool fails) {
+    return [=](const std::function<void(std::string_view)>& write) {
+      for (int i = 0; i < count; ++i) write(std::string(1000, static_cast<char>('a' + i % 26)));
+      if (fails) throw std::runtime_error("no more");
+    };
+  };
+  std::string whole;
+  for (int i = 0; i < 3000; ++i) whole += std::string(1000, static_cast<char>('a' + i % 26));
+  io::OutputFile large{"large", ""};
+  large.pieces = pieces(3000, false);
+  io::write_files(scratch.path / "new", {{"small", "1"}, large}, false);
+  CHECK(text_of(scratch.path / "new" / "large") == whole);
+  large.pieces = pieces(3000, true);
+  CHECK_THROWS_AS(io::write_files(scratch.path / "other", {{"small", "1"}, large}, false),
+                  std::runtime_error);
+  CHECK_FALSE(fs::exists(scratch.path / "other"));
+  CHECK_THROWS_AS(io::write_files(scratch.path / "new", {{"small", "2"}, large}, true), std::runtime_error);
+  CHECK(text_of(scratch.path / "new" / "large") == whole);
+  CHECK(entries(scratch.path / "new") == 2);
+}
+
+TEST_CASE("a disk without room is told before the work", "[io][write]") {
+  const Scratch scratch;
+  CHECK_NOTHROW(io::check_space(scratch.path / "not" / "there", 1));
+  try {
+    io::check_space(scratch.path / "not" / "there", 1'000'000'000'000'000'000);
+    FAIL("an exabyte fits");
+  } catch (const InputError& e) {
+    CHECK(e.faults().front().problem.find("about 1000000000.0 GB are to be written") == 0);
+    CHECK_FALSE(e.faults().front().fix.empty());
+  }
+  CHECK_FALSE(fs::exists(scratch.path / "not"));
 }
 
 TEST_CASE("files may lie one folder below, and go together", "[io][write]") {

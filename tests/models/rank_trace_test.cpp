@@ -6,7 +6,9 @@
 #include <string>
 #include <tuple>
 
+#include "models/action_order.h"
 #include "models/step_parts.h"
+#include "models/step_program.h"
 #include "tests/catch.h"
 #include "tests/models/rank_totals.h"
 #include "tests/models/setup.h"
@@ -137,6 +139,55 @@ TEST_CASE("stages: work of each, messages between them", "[models][rank_trace]")
   const std::int64_t most = size.fixed + size.per_micro_batch * p.micro_batches;
   CHECK(nodes <= most);
   CHECK(nodes > most * 9 / 10);
+}
+
+// The whole flat program is what the trace's few micro-batches are continued to.
+TEST_CASE("tags and groups are those of the whole program", "[models][rank_trace]") {
+  struct Case {
+    const char* text;
+    int nodes;
+    Schedule schedule;
+  };
+  const auto c = GENERATE(values<Case>({{"tp=8", 1, Schedule::nxd},
+                                        {"tp=8,pp=4", 1, Schedule::nxd},
+                                        {"tp=8,pp=2", 1, Schedule::nxd},
+                                        {"tp=8,cp=2,pp=2", 1, Schedule::nxd},
+                                        {"tp=8,pp=4,vpp=2", 1, Schedule::nxd},
+                                        {"tp=32,pp=4", 4, Schedule::zero_bubble}}));
+  CAPTURE(c.text);
+  const StepModel model = model_of(small_job(c.nodes, 16), c.text, c.schedule);
+  const StepParts& p = model.parts();
+  const auto layout = lane_per_core(p);
+  const StepProgram whole = make_program(p, *layout, true, true);
+  std::size_t next = 0;
+  each_action(p, p.micro_batches, [&](int stage, const StageAction& action) {
+    REQUIRE(next < whole.segments.size());
+    REQUIRE(whole.segments[next].stage == stage);
+    REQUIRE(whole.segments[next].action == action);
+    ++next;
+  });
+  CHECK(next == whole.segments.size());
+  // Of the program: the tasks that are messages between stages. Of the traces: the tags of their sends.
+  std::set<int> messages, sent;
+  for (sim::TaskId t = 0; t < whole.program.tasks().size(); ++t) {
+    const StepProgram::Source& source = whole.of(t);
+    const bool message = source.item != nullptr && !source.is_hold() && source.item->is_transfer() &&
+                         source.item->call.scope == Scope::pipeline && source.item->call.phase == 0;
+    if (message) messages.insert(static_cast<int>(t));
+  }
+  const RankTracer tracer(model);
+  std::size_t ends = 0;
+  for (int rank = 0; rank < tracer.ranks(); ++rank) {
+    std::size_t nodes = 0;
+    tracer.each_node(rank, [&](const RankTrace::Node& n) {
+      ++nodes;
+      const bool between = n.kind == Kind::send && p.order.stage_of(rank) != p.order.stage_of(n.peer);
+      if (between) sent.insert(n.tag), ++ends;
+    });
+    CHECK(nodes == tracer.trace(rank).nodes.size());
+  }
+  CHECK(sent == messages);
+  CHECK(ends == messages.size());
 }
 
 TEST_CASE("ring attention: to the next rank, from the one before, beside the work", "[models][rank_trace]") {
