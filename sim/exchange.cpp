@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "sim/event_queue.h"
+#include "sim/exchange_fold.h"
 #include "sim/transfers.h"
 
 namespace trnplan::sim {
@@ -42,18 +43,22 @@ struct Payload {
 
 class Runner {
  public:
-  Runner(const std::vector<double>& capacity, const std::vector<Exchange>& exchanges)
-      : exchanges_(exchanges), transfers_(capacity) {
+  /// Each of these messages stands for `parts` of them.
+  Runner(const std::vector<double>& capacity, const std::vector<Exchange>& exchanges, std::uint32_t parts)
+      : exchanges_(exchanges), parts_(parts), transfers_(capacity) {
     check(capacity);
     for (const Exchange& e : exchanges) {
       State& s = states_.emplace_back();
       s.at.resize(e.members);
       for (const Round& round : e.rounds) {
         s.by_member.emplace_back(round, e.members);
-        s.first_message.push_back(static_cast<std::uint32_t>(slots_.size()));
+        const auto first = static_cast<std::uint32_t>(slots_.size());
+        s.first_message.push_back(first);
         for (const Message& m : round.messages) {
-          slots_.push_back(
-              {&m, static_cast<std::uint32_t>(states_.size() - 1), round.latency, round.pipelined});
+          const auto place = static_cast<std::uint32_t>(slots_.size()) - first;
+          slots_.push_back({&m, static_cast<std::uint32_t>(states_.size() - 1), first * parts + place,
+                            static_cast<std::uint32_t>(round.messages.size()), round.latency,
+                            round.pipelined});
         }
       }
       run_.ended.push_back(e.start);
@@ -92,6 +97,7 @@ class Runner {
   struct Slot {
     const Message* message;
     std::uint32_t exchange;
+    std::uint32_t number, step;  ///< among all messages: the first it stands for, and how far to the next
     SimTime latency;
     bool pipelined;
     std::uint8_t ready = 0;   ///< ends that have come to this repeat
@@ -223,10 +229,9 @@ class Runner {
 
   void arrived(std::uint32_t slot) {
     Slot& m = slots_[slot];
-    ++run_.messages;
+    run_.messages += parts_;
     run_.ended[m.exchange] = queue_.now();
-    note(static_cast<std::uint64_t>(queue_.now().ps));
-    note(slot);
+    for (std::uint32_t p = 0; p < parts_; ++p) note(m.number + p * m.step);
     const std::uint32_t from = m.message->from, to = m.message->to;
     if (!m.pipelined) {
       pass(m.exchange, from);
@@ -246,22 +251,33 @@ class Runner {
     arrive(e, member);
   }
 
-  void note(std::uint64_t value) { run_.digest = (run_.digest ^ value) * 0x100000001b3; }
+  /// A sum, so that the order of what ends at the same time is no matter.
+  void note(std::uint64_t message) {
+    std::uint64_t h = (message + 1) * 0x9e3779b97f4a7c15u ^ static_cast<std::uint64_t>(queue_.now().ps);
+    h = (h ^ h >> 32) * 0xd6e8feb86659fd93u;
+    run_.digest += h ^ h >> 32;
+  }
 
   const std::vector<Exchange>& exchanges_;
+  std::uint32_t parts_;
   Transfers transfers_;
   std::vector<State> states_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> ended_now_;
   EventQueue<Payload> queue_;
   bool sharing_due_ = false;
-  ExchangeRun run_{.digest = 0xcbf29ce484222325};
+  ExchangeRun run_;
 };
 
 }  // namespace
 
-ExchangeRun run_exchanges(const std::vector<double>& capacity, const std::vector<Exchange>& exchanges) {
-  return Runner(capacity, exchanges).run();
+ExchangeRun run_exchanges(const std::vector<double>& capacity, const std::vector<Exchange>& exchanges,
+                          Folding folding) {
+  if (folding == Folding::where_same) {
+    if (const auto one = fold(capacity, exchanges))
+      return Runner(one->capacity, one->exchanges, one->parts).run();
+  }
+  return Runner(capacity, exchanges, 1).run();
 }
 
 }  // namespace trnplan::sim

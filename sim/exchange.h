@@ -38,20 +38,28 @@ struct Exchange {
   std::uint32_t members = 0;
   SimTime start;
   std::vector<Round> rounds;
+  /// Parts that may be the same but for their numbers: members come in runs of `run`, one of each part in
+  /// turn; messages part after part, in each the same order; resources part after part.
+  std::uint32_t parts = 1, run = 0;
 };
 
 struct ExchangeRun {
   SimTime end;                 ///< of the last exchange
   std::vector<SimTime> ended;  ///< per exchange; its start when it has nothing to do
   std::uint64_t messages = 0, events = 0;
-  std::uint64_t digest = 0;  ///< of every message's end, in the order of happening (FNV-1a)
+  std::uint64_t digest = 0;  ///< of when each message of each repeat ends
 };
 
-/// Runs exchanges that share resources, every message of its own. `capacity` in bytes/s by ResourceId.
+/// Whether parts that are the same (sim/exchange_fold.h) are run as one. It changes nothing but `events`.
+enum class Folding { where_same, never };
+
+/// Runs exchanges that share resources, every message of its own or of those that it is the same as.
+/// `capacity` in bytes/s by ResourceId.
 /// Messages are made as they are due, so memory is O(messages of one step of every round, and those in
 /// flight), not of the whole. Throws std::invalid_argument for an unknown member or resource, a capacity that
 /// is not positive and finite, or a negative repeat or latency; std::overflow_error beyond the clock. Cost:
 /// O(log) per message plus the sharing.
-ExchangeRun run_exchanges(const std::vector<double>& capacity, const std::vector<Exchange>& exchanges);
+ExchangeRun run_exchanges(const std::vector<double>& capacity, const std::vector<Exchange>& exchanges,
+                          Folding folding = Folding::where_same);
 
 }  // namespace trnplan::sim
