@@ -374,7 +374,7 @@ void check_space(const fs::path& folder, std::uint64_t bytes) {
   fs::path there = fs::absolute(folder, unknown);
   while (!unknown && !fs::exists(there, unknown) && there.has_relative_path()) there = there.parent_path();
   const fs::space_info disk = fs::space(there, unknown);
-  if (unknown || disk.available >= bytes) return;
+  if (unknown || disk.capacity == 0 || disk.available >= bytes) return;  // /proc has no size
   const auto gigabytes = [](std::uintmax_t b) {
     return fmt::format("{:.1f} GB", static_cast<double>(b) / 1e9);
   };

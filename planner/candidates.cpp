@@ -45,11 +45,18 @@ Keys keys_of(const Strategy& s) {
 class Part {
  public:
   Part(const Job& job, const models::Profile& profile, const topology::ChipGraph& graph, Bytes margin)
-      : job_(job),
+      : given_(job),
+        job_(job),
         profile_(profile),
         graph_(graph),
-        limit_(job.cluster.instance.core.memory - margin),
-        bounds_(job, profile, graph) {}
+        limit_(job.cluster.instance.core.memory - margin) {}
+
+  /// What was remembered; it is found again where it is asked for.
+  void forget() {
+    bounds_.reset();
+    verdicts_.clear();
+    residencies_.clear();
+  }
 
   void classify(Candidate& c, bool accept_doubt) {
     const Strategy& s = c.strategy;
@@ -94,20 +101,20 @@ class Part {
   void choose_cuts(Candidate& c, Bytes limit) {
     Strategy& s = c.strategy;
     use_batch_of(s);
-    const std::vector<int> layers = bounds_.best_layers(s, micro_batches(s), most_layers(s, limit));
+    const std::vector<int> layers = bounds().best_layers(s, micro_batches(s), most_layers(s, limit));
     if (layers != models::layers_per_stage(job_.architecture, s)) {
       for (std::size_t i = 0, last = 0; i + 1 < layers.size(); ++i) {
         last += at(layers[i]);
         s.pipeline_cuts.push_back(static_cast<int>(last) - 1);
       }
     }
-    c.bound = to_seconds(bounds_.without_contention(s, micro_batches(s)));
+    c.bound = to_seconds(bounds().without_contention(s, micro_batches(s)));
   }
 
   Seconds bound(const Strategy& s) {
     use_batch_of(s);
-    return to_seconds(has_free_cuts(s) ? bounds_.bound_of_any_cuts(s, micro_batches(s))
-                                       : bounds_.lower_bound(s, micro_batches(s)));
+    return to_seconds(has_free_cuts(s) ? bounds().bound_of_any_cuts(s, micro_batches(s))
+                                       : bounds().lower_bound(s, micro_batches(s)));
   }
 
   bool fits(const Strategy& s, Bytes limit) {
@@ -143,6 +150,11 @@ class Part {
   Bytes limit() const { return limit_; }
 
  private:
+  models::StepBounds& bounds() {
+    if (!bounds_) bounds_ = std::make_unique<models::StepBounds>(given_, profile_, graph_);
+    return *bounds_;
+  }
+
   static bool has_free_cuts(const Strategy& s) { return s.pipeline_parallel > 1 && s.virtual_pipeline == 1; }
 
   void use_batch_of(const Strategy& s) {
@@ -186,11 +198,12 @@ class Part {
     return most;
   }
 
+  const Job& given_;
   Job job_;  ///< with the batch of the strategy at hand
   const models::Profile& profile_;
   const topology::ChipGraph& graph_;
   Bytes limit_;
-  models::StepBounds bounds_;
+  std::unique_ptr<models::StepBounds> bounds_;  ///< made when it is asked for
   std::map<decltype(Keys::groups), topology::PlacementVerdict> verdicts_;
   std::map<std::pair<decltype(Keys::chunks), int>, std::vector<models::Residency>> residencies_;
 };
@@ -209,7 +222,7 @@ struct Candidates::State {
 };
 
 Candidates::Candidates(Job job, const models::Profile& profile, bool accept_doubt, Bytes margin, int threads,
-                       const std::function<bool()>& stop)
+                       const std::function<bool()>& stop, Keep keep)
     : state_(std::make_unique<State>(std::move(job), margin)) {
   State& state = *state_;
   // Most strategies that are legal may have the same degrees: pipelines go to the threads in turn.
@@ -235,7 +248,28 @@ Candidates::Candidates(Job job, const models::Profile& profile, bool accept_doub
       }
       state.parts[at(p)]->classify(all[at(i)], accept_doubt);
     }
+    if (keep == Keep::open) state.parts[at(p)]->forget();
   });
+  if (keep == Keep::open) drop_closed();
+}
+
+void Candidates::drop_closed() {
+  std::erase_if(all, [&](const Candidate& c) {
+    if (c.fate == Fate::legal || c.fate == Fate::unseen) return false;
+    ++(c.fate == Fate::too_large ? dropped.too_large : dropped.refused);
+    return true;
+  });
+  all.shrink_to_fit();
+}
+
+void Candidates::take_legal(const Candidates& legal) {
+  auto next = legal.all.begin();
+  for (Candidate& c : all) {
+    if (c.fate != Fate::legal) continue;
+    while (next != legal.all.end() && next->fate != Fate::legal) ++next;
+    if (next == legal.all.end()) return;
+    c = *next++;
+  }
 }
 
 bool Candidates::find_legal(bool accept_doubt, const std::function<bool()>& stop) {

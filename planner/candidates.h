@@ -23,20 +23,35 @@ struct Candidate {
   Seconds bound{};       ///< legal: never above what the step takes
 };
 
+/// Which strategies stay known once they are classified: all, or those that may still be a plan.
+enum class Keep { all, open };
+
+/// Strategies that are no longer known, by fate.
+struct Dropped {
+  int refused = 0, too_large = 0;  ///< refused: or doubtful
+};
+
 /// Threads: refine() and what else changes the caches from one thread at a time.
 class Candidates {
  public:
   /// Enumerates the strategies of `job`'s cluster and classifies them on `threads` threads; `margin` of a
   /// core's memory is to stay free. Keeps a reference to `profile`. `stop`, called from all threads, may be
-  /// empty; once it is true, strategies not looked at yet stay `unseen`. Cost: microseconds a strategy,
-  /// milliseconds a layout.
+  /// empty; once it is true, strategies not looked at yet stay `unseen`. With Keep::open, for clusters that
+  /// are compared, `all` has the legal and the unseen ones alone, and nothing else is remembered. Cost:
+  /// microseconds a strategy, milliseconds a layout. Memory: some 200 bytes a strategy while they are
+  /// classified, half of that for those that stay, and what the bounds remember of layouts.
   Candidates(models::Job job, const models::Profile& profile, bool accept_doubt, Bytes margin, int threads,
-             const std::function<bool()>& stop = {});
-  Candidates(models::Job, models::Profile&&, bool, Bytes, int, const std::function<bool()>& = {}) = delete;
+             const std::function<bool()>& stop = {}, Keep keep = Keep::all);
+  Candidates(models::Job, models::Profile&&, bool, Bytes, int, const std::function<bool()>& = {},
+             Keep = Keep::all) = delete;
   ~Candidates();
   Candidates(Candidates&&) noexcept;
 
   std::vector<Candidate> all;  ///< in canonical order
+  Dropped dropped;             ///< what is not in `all`
+
+  /// What `legal` knows of the same cluster's legal strategies: their cuts and bounds.
+  void take_legal(const Candidates& legal);
 
   /// Looks at `unseen` strategies, those of the highest degrees first, until one is legal or `stop`. True
   /// when one is.
@@ -63,6 +78,8 @@ class Candidates {
   const topology::PlacementVerdict& verdict(const Candidate& c);
 
  private:
+  void drop_closed();
+
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -65,14 +65,15 @@ class Search {
         start_(options.since ? *options.since : std::chrono::steady_clock::now()) {}
 
   SearchResult run() {
-    for (Job& one : clusters_of(job_)) {
+    std::vector<Job> jobs = clusters_of(job_);
+    const Keep keep = jobs.size() > 1 ? Keep::open : Keep::all;
+    for (Job& one : jobs) {
       if (!clusters_.empty() && stop_now(kShareOfSorting)) {
         result_.complete = false;
         cut("not every cluster was looked at");
         break;
       }
-      clusters_.emplace_back(std::move(one), profile_, accept_doubt_, margin_, threads_,
-                             [this] { return stop_now(kShareOfSorting); });
+      clusters_.push_back(classified(std::move(one), keep, kShareOfSorting));
     }
     if (stop_now(kShareOfSorting)) find_something();
     for (const Candidates& cluster : clusters_) {
@@ -102,6 +103,17 @@ class Search {
 
   /// Of a time limit: the rest is for the cuts and simulations that make a good plan of what was found.
   static constexpr double kShareOfSorting = 0.6;
+
+  /// `share`: of the time limit, by when.
+  Candidates classified(Job job, Keep keep, double share) const {
+    return {std::move(job),
+            profile_,
+            accept_doubt_,
+            margin_,
+            threads_,
+            [this, share] { return stop_now(share); },
+            keep};
+  }
 
   Candidate& candidate(Place p) { return clusters_[at(p.first)].all[at(p.second)]; }
 
@@ -389,6 +401,9 @@ class Search {
   void count() {
     SpaceCounts& n = result_.counts;
     for (const Candidates& cluster : clusters_) {
+      n.enumerated += cluster.dropped.refused + cluster.dropped.too_large;
+      n.refused += cluster.dropped.refused;
+      n.too_large += cluster.dropped.too_large;
       for (const Candidate& c : cluster.all) {
         if (c.fate == Fate::unseen) continue;
         ++n.enumerated;
@@ -408,10 +423,18 @@ class Search {
   void explain() {
     if (interrupted()) return;
     const int home = result_.plans.empty() ? 0 : place_of(result_.plans.front()).first;
-    Candidates& cluster = clusters_[at(home)];
     const Plan* winner = result_.plans.empty() ? nullptr : &result_.plans.front();
+    const bool nothing = winner == nullptr && result_.complete;
+    if (!options_.explain && !nothing) return;
+    std::optional<Candidates> whole;  // the one cluster explained, where only legal strategies were kept
+    if (clusters_.size() > 1) {
+      whole.emplace(classified(clusters_[at(home)].job(), Keep::all, 1));
+      if (stop_now()) return cut("what was refused is missing, and what holds the winner back");
+      whole->take_legal(clusters_[at(home)]);
+    }
+    Candidates& cluster = whole ? *whole : clusters_[at(home)];
     if (options_.explain) explain_refusals(cluster, winner);
-    if (winner != nullptr || !result_.complete) return;
+    if (!nothing) return;
     if (late_ || expensive_) {
       Infeasible why;
       explain_limits(why);

@@ -64,10 +64,10 @@ TEST_CASE("traces and schedules", "[cli]") {
 
 TEST_CASE("traces of Chakra", "[cli]") {
   Session cli;
-  cli.refuse(R"(training\.global_batch: 1024 micro-batches are 9\.[0-9] million nodes)",
-             "export $example --strategy tp=8,pp=4 --chakra new");
-  cli.refuse("fix: export fewer micro-batches: global_batch [0-9]+ has",
-             "export $example --strategy tp=8,pp=4 --chakra new");
+  cli.write_job("large.yaml", "llama3.1-405b", 1875, 24000);
+  cli.refuse(
+      R"(training\.global_batch: 320 micro-batches are [0-9.]+ million nodes on 60000 ranks, .*: more than tags)",
+      "export $work/large.yaml --strategy tp=32,pp=25,recompute=full --chakra new");
   cli.refuse_usage("--chakra", "export $example --strategy tp=8,pp=4");
   cli.refuse_usage("--chakra", "export $example --strategy tp=8,pp=4 --chakra ''");
   cli.refuse("--strategy: tpp", "export $example --strategy tpp=8 --chakra new");

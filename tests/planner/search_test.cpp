@@ -175,6 +175,68 @@ TEST_CASE("the result does not depend on the number of threads", "[planner]") {
 }
 
 // The best plan of each layout by simulating everything: the first four.
+TEST_CASE("of clusters that are compared only what may be a plan is kept", "[planner]") {
+  const models::Job job = job_of("llama3-8b", 2, 8192, 1024);
+  const models::Profile profile = datasheet();
+  Candidates all(job, profile, false, Bytes(0), 1), open(job, profile, false, Bytes(0), 1, {}, Keep::open);
+  CHECK(all.dropped.refused + all.dropped.too_large == 0);
+  std::vector<Candidate> legal;
+  int refused = 0, too_large = 0;
+  for (const Candidate& c : all.all) {
+    if (c.fate == Fate::legal) legal.push_back(c);
+    refused += c.fate == Fate::refused || c.fate == Fate::doubtful;
+    too_large += c.fate == Fate::too_large;
+  }
+  CHECK(open.dropped.refused == refused);
+  CHECK(open.dropped.too_large == too_large);
+  REQUIRE(open.all.size() == legal.size());
+  REQUIRE(legal.size() > 10);
+  for (std::size_t i = 0; i < legal.size(); i += legal.size() / 10) {
+    CHECK(open.all[i].strategy == legal[i].strategy);
+    CHECK(open.all[i].bound == legal[i].bound);
+    open.refine(open.all[i]);
+    all.refine(legal[i]);
+    CHECK(open.all[i].strategy == legal[i].strategy);  // with its cuts
+    CHECK(open.all[i].bound == legal[i].bound);
+  }
+  all.take_legal(open);
+  CHECK(std::count_if(all.all.begin(), all.all.end(),
+                      [](const Candidate& c) { return c.fate == Fate::legal && c.refined; }) >= 10);
+}
+
+TEST_CASE("several clusters are explained as the best one alone is", "[planner]") {
+  models::Job job = job_of("llama3-8b", 2, 8192, 1024);
+  job.freedom.nodes = {1, 2};
+  const SearchResult both = search(job, datasheet());
+  REQUIRE_FALSE(both.plans.empty());
+  models::Job one = job;
+  one.freedom.nodes.clear();
+  one.cluster.nodes = both.plans.front().nodes;
+  const SearchResult alone = search(one, datasheet());
+  REQUIRE(both.refused.size() == alone.refused.size());
+  for (std::size_t i = 0; i < both.refused.size(); ++i) {
+    CHECK(both.refused[i].strategy == alone.refused[i].strategy);
+    CHECK(both.refused[i].why.fix == alone.refused[i].why.fix);
+    CHECK(both.refused[i].lower_bound == alone.refused[i].lower_bound);
+  }
+  CHECK(both.doubtful.size() == alone.doubtful.size());
+  CHECK(both.counts.enumerated > alone.counts.enumerated);
+}
+
+TEST_CASE("what is not explained is found all the same", "[planner]") {
+  const SearchResult with = search(tutorial(), datasheet()),
+                     without = search(tutorial(), datasheet(), {.layouts = 0, .explain = false});
+  REQUIRE(with.plans.size() == without.plans.size());
+  for (std::size_t i = 0; i < with.plans.size(); ++i) {
+    CHECK(with.plans[i].strategy == without.plans[i].strategy);
+    CHECK(with.plans[i].report.step == without.plans[i].report.step);
+  }
+  CHECK(with.reasons);
+  CHECK_FALSE(without.reasons);
+  CHECK(without.refused.empty());
+  CHECK(without.layouts.empty());
+}
+
 TEST_CASE("the best of each layout", "[planner]") {
   models::Job job = job_of("llama3-8b", 2, 2048, 16);
   job.architecture.layers = 6;
