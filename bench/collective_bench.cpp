@@ -112,6 +112,6 @@ void all_reduce_flat_ring_by_message(benchmark::State& state) {
   state.counters["messages/s"] =
       benchmark::Counter(static_cast<double>(messages), benchmark::Counter::kIsRate);
 }
-BENCHMARK(all_reduce_flat_ring_by_message)->Arg(64)->Arg(256)->Unit(benchmark::kMillisecond);
+BENCHMARK(all_reduce_flat_ring_by_message)->Arg(64)->Arg(256)->Arg(1024)->Unit(benchmark::kMillisecond);
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "calibrate/fit.h"
+#include "models/collective_memory.h"
 #include "models/collective_timing.h"
 #include "topology/chip_graph.h"
 
@@ -71,26 +72,46 @@ auto identity(const MeasuredCollective& p) {
   return std::tie(p.op, p.ranks, p.nodes, p.instance, p.bytes, p.type, p.seconds, p.build, p.algorithm);
 }
 
-/// Clusters of one instance by number of nodes; timers are made per profile.
+/// What nccom-test would print of a point.
+struct Answer {
+  std::string algorithm;
+  double seconds = 0;
+};
+
+/// Clusters of one instance by number of nodes. One thread at a time.
 class Bench {
  public:
   Bench(const topology::Instance& instance, std::vector<Setup> setups)
       : graph_(instance), setups_(std::move(setups)) {
-    for (const Setup& s : setups_) clusters_.try_emplace(s.nodes, topology::Cluster{instance, s.nodes});
+    for (const Setup& s : setups_) machines_.try_emplace(s.nodes, topology::Cluster{instance, s.nodes});
   }
   const std::vector<Setup>& setups() const { return setups_; }
 
-  std::vector<models::CollectiveTiming> time(const models::Profile& profile) const {
-    std::map<int, models::CollectiveTimer> timers;
-    for (const auto& [nodes, cluster] : clusters_) timers.try_emplace(nodes, cluster, graph_, profile);
-    std::vector<models::CollectiveTiming> all;
-    for (const Setup& s : setups_) all.push_back(timers.at(s.nodes).time(s.run));
+  std::vector<Answer> time(const models::Profile& profile) const {
+    std::map<int, models::Fabric> fabrics;
+    for (auto& [nodes, machine] : machines_)
+      fabrics.try_emplace(nodes, machine.cluster, graph_, machine.placement, profile, &machine.memory);
+    std::vector<Answer> all;
+    for (const Setup& s : setups_) {
+      const models::Fabric& fabric = fabrics.at(s.nodes);
+      const std::vector<int> ranks = models::ranks_of(fabric.cluster(), s.run.ranks);
+      models::Collective c = models::collective(fabric, s.run.op, {ranks}, s.run.bytes, s.run.algorithm);
+      const double seconds = models::nccom_seconds(fabric, c, s.nodes > 1 && s.run.ranks > 1).value;
+      all.push_back({c.algorithm.empty() ? "none" : std::move(c.algorithm), seconds});
+    }
     return all;
   }
 
  private:
+  struct Machine {
+    topology::Cluster cluster;
+    topology::Placement placement;
+    models::CollectiveMemory memory;
+    explicit Machine(topology::Cluster c)
+        : cluster(std::move(c)), placement(topology::Placement::uniform(cluster)) {}
+  };
   topology::ChipGraph graph_;
-  std::map<int, topology::Cluster> clusters_;
+  mutable std::map<int, Machine> machines_;  ///< by nodes; their memories grow
   std::vector<Setup> setups_;
 };
 
@@ -132,11 +153,11 @@ std::vector<Setup> setups_of(const std::vector<MeasuredCollective>& points,
 
 /// Rows and errors of the profile.
 void compare(CollectiveFit& fit, const Bench& bench) {
-  const std::vector<models::CollectiveTiming> timings = bench.time(fit.profile);
-  for (std::size_t i = 0; i < timings.size(); ++i) {
+  const std::vector<Answer> answers = bench.time(fit.profile);
+  for (std::size_t i = 0; i < answers.size(); ++i) {
     const Setup& s = bench.setups()[i];
-    const double predicted = timings[i].nccom_seconds.value;
-    fit.rows.push_back({s.point, s.nodes, timings[i].algorithm, predicted, predicted / s.point->seconds - 1});
+    const double predicted = answers[i].seconds;
+    fit.rows.push_back({s.point, s.nodes, answers[i].algorithm, predicted, predicted / s.point->seconds - 1});
   }
   sum_up(fit);
 }
@@ -182,10 +203,10 @@ Selection select_points(const std::vector<MeasuredCollective>& points, const top
     }
   }
   const Bench bench(instance, std::move(setups));
-  const std::vector<models::CollectiveTiming> timings = bench.time(profile);
-  for (std::size_t i = 0; i < timings.size(); ++i) {
+  const std::vector<Answer> answers = bench.time(profile);
+  for (std::size_t i = 0; i < answers.size(); ++i) {
     const MeasuredCollective& p = *bench.setups()[i].point;
-    if (std::isfinite(timings[i].nccom_seconds.value)) {
+    if (std::isfinite(answers[i].seconds)) {
       out.points.push_back(p);
     } else {
       out.left_out.push_back({p, fmt::format("there is no way for its bytes on {}", instance.name),
@@ -207,7 +228,7 @@ CollectivePoints& CollectivePoints::operator=(CollectivePoints&&) noexcept = def
 
 std::vector<double> CollectivePoints::seconds(const models::Profile& profile) const {
   std::vector<double> all;
-  for (const models::CollectiveTiming& t : state_->bench.time(profile)) all.push_back(t.nccom_seconds.value);
+  for (const Answer& answer : state_->bench.time(profile)) all.push_back(answer.seconds);
   return all;
 }
 
@@ -238,7 +259,7 @@ CollectiveFit fit_collectives(const std::vector<MeasuredCollective>& points,
       parameters, observations,
       [&](const std::vector<double>& values) {
         std::vector<double> seconds;
-        for (const auto& t : bench.time(with_values(prior, values))) seconds.push_back(t.nccom_seconds.value);
+        for (const Answer& a : bench.time(with_values(prior, values))) seconds.push_back(a.seconds);
         return seconds;
       },
       options);

@@ -110,6 +110,7 @@ StepBench::StepBench(const std::vector<MeasuredStep>& steps) : steps_(steps) {
     if (first) observations_.push_back({{}, program->second, s.configuration, s.job.software, 0});
     observations_[it->second].rows.push_back(i);
   }
+  memories_.resize(programs_.size());
   for (StepObservation& o : observations_) {
     for (const std::size_t row : o.rows) o.log_seconds += std::log(steps[row].seconds);
     o.log_seconds /= static_cast<double>(o.rows.size());
@@ -126,7 +127,9 @@ ProgramTime StepBench::time(std::size_t program, const models::Profile& of_all) 
   if (found != of_profile.end()) return found->second;
   const MeasuredStep& step = steps_[programs_[program].step];
   const models::StepReport report =
-      models::StepModel(step.job, step.strategy, profile, *programs_[program].graph).simulate();
+      models::StepModel(step.job, step.strategy, profile, *programs_[program].graph, models::Schedule::nxd,
+                        &memories_[program])
+          .simulate();
   ProgramTime time{std::log(report.step.value), models::log_gradient(report)};
   return of_profile.emplace(program, std::move(time)).first->second;
 }

@@ -27,6 +27,7 @@
 #include "calibrate/collective_fit.h"
 #include "calibrate/kernel_bench.h"
 #include "calibrate/run_jobs.h"
+#include "models/collective_memory.h"
 #include "models/profile.h"
 #include "topology/chip_graph.h"
 #include "topology/instance.h"
@@ -67,6 +68,7 @@ class StepBench {
   };
   std::vector<Program> programs_;
   std::vector<std::unique_ptr<topology::ChipGraph>> graphs_;  ///< of each kind of machine
+  mutable std::vector<models::CollectiveMemory> memories_;    ///< of each program
   mutable std::map<std::vector<double>, std::map<std::size_t, ProgramTime>> known_;
 };
 

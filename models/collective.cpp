@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <stdexcept>
+#include <utility>
+
+#include "models/collective_memory.h"
 
 namespace trnplan::models {
 
@@ -147,7 +150,7 @@ void add_loads(const Fabric& fabric, const GroupShape& shape, const std::vector<
 }
 
 /// The latency of a stage's steps: of the way of one chunk.
-Phase phase_of(const Profile& profile, const Stage& stage) {
+Phase phase_of(const Profile& profile, const CollectiveLoads::Steps& stage) {
   const double hop = profile[Parameter::hop_latency], efa = profile[Parameter::efa_latency];
   const std::int64_t network = efa < hop ? stage.between_nodes_least : stage.between_nodes;
   return {{},
@@ -155,6 +158,51 @@ Phase phase_of(const Profile& profile, const Stage& stage) {
           stage.steps,
           Seconds(hop * static_cast<double>(stage.steps - network)),
           Seconds(efa * static_cast<double>(network))};
+}
+
+CollectiveLoads loads_of(const Fabric& fabric, CollectiveOp op, const std::vector<std::vector<int>>& groups,
+                         Bytes bytes, Algorithm algorithm) {
+  CollectiveLoads out;
+  std::vector<Sum> sums;
+  for (const std::vector<int>& ranks : groups) {
+    if (ranks.size() < 2) continue;
+    const GroupShape shape = shape_of(fabric.cluster(), ranks);
+    Description description = describe(fabric, op, shape, bytes, algorithm);
+    while (sums.size() < description.stages.size()) sums.emplace_back(fabric.size());
+    add_loads(fabric, shape, ranks, description, sums);
+    if (out.phases.empty()) out.algorithm = std::move(description.algorithm);
+    out.phases.resize(sums.size());
+    for (std::size_t s = 0; s < description.stages.size(); ++s) {
+      const Stage& stage = description.stages[s];
+      const CollectiveLoads::Steps steps{stage.steps, stage.between_nodes, stage.between_nodes_least};
+      auto& known = out.phases[s].steps;
+      if (std::find(known.begin(), known.end(), steps) == known.end()) known.push_back(steps);
+    }
+  }
+  for (std::size_t s = 0; s < out.phases.size(); ++s) {
+    out.phases[s].load = sums[s].load();
+    out.phases[s].scale = sums[s].scale();
+  }
+  return out;
+}
+
+/// With the times of a profile.
+Collective timed(const Profile& profile, CollectiveLoads loads) {
+  Collective out;
+  out.algorithm = std::move(loads.algorithm);
+  if (loads.phases.empty()) return out;
+  out.alpha = Seconds(profile[Parameter::in_graph_alpha]);
+  for (CollectiveLoads::Phase& p : loads.phases) {
+    Phase longest = phase_of(profile, p.steps.front());
+    for (const CollectiveLoads::Steps& other : p.steps) {
+      Phase phase = phase_of(profile, other);
+      if (phase.latency() > longest.latency()) longest = std::move(phase);
+    }
+    longest.load = std::move(p.load);
+    longest.scale = p.scale;
+    out.phases.push_back(std::move(longest));
+  }
+  return out;
 }
 
 /// What each message of a stage waits before it moves: one step. In a ring that leaves nodes, the lesser of
@@ -221,31 +269,20 @@ Seconds Collective::transfer(const Fabric& fabric) const {
 
 Collective collective(const Fabric& fabric, CollectiveOp op, const std::vector<std::vector<int>>& groups,
                       Bytes bytes, Algorithm algorithm) {
-  Collective out;
-  std::vector<Sum> sums;
-  for (const std::vector<int>& ranks : groups) {
-    if (ranks.size() < 2) continue;
-    const GroupShape shape = shape_of(fabric.cluster(), ranks);
-    Description description = describe(fabric, op, shape, bytes, algorithm);
-    while (sums.size() < description.stages.size()) sums.emplace_back(fabric.size());
-    add_loads(fabric, shape, ranks, description, sums);
-    if (out.phases.empty()) out.algorithm = std::move(description.algorithm);
-    for (std::size_t s = 0; s < description.stages.size(); ++s) {
-      const Phase phase = phase_of(fabric.profile(), description.stages[s]);
-      if (s == out.phases.size()) {
-        out.phases.push_back(phase);
-      } else if (phase.latency() > out.phases[s].latency()) {
-        out.phases[s] = phase;
-      }
-    }
-  }
-  if (out.phases.empty()) return out;
-  out.alpha = Seconds(fabric.profile()[Parameter::in_graph_alpha]);
-  for (std::size_t s = 0; s < out.phases.size(); ++s) {
-    out.phases[s].load = sums[s].load();
-    out.phases[s].scale = sums[s].scale();
-  }
-  return out;
+  if (fabric.memory() == nullptr)
+    return timed(fabric.profile(), loads_of(fabric, op, groups, bytes, algorithm));
+  return timed(fabric.profile(), fabric.memory()->of(fabric, op, groups, bytes, algorithm));
+}
+
+const CollectiveLoads& CollectiveMemory::of(const Fabric& fabric, CollectiveOp op,
+                                            const std::vector<std::vector<int>>& groups, Bytes bytes,
+                                            Algorithm algorithm) {
+  if (fabric.profile().algorithms != limits_) known_.clear();
+  limits_ = fabric.profile().algorithms;
+  Key key{op, algorithm, bytes.value, groups};
+  const auto found = known_.find(key);
+  if (found != known_.end()) return found->second;
+  return known_.emplace(std::move(key), loads_of(fabric, op, groups, bytes, algorithm)).first->second;
 }
 
 Seconds nccom_seconds(const Fabric& fabric, const Collective& c, bool between_nodes) {
@@ -253,6 +290,19 @@ Seconds nccom_seconds(const Fabric& fabric, const Collective& c, bool between_no
   return c.seconds(fabric) + Seconds(p[Parameter::host_launch]) +
          Seconds(between_nodes ? p[Parameter::barrier] : 0);
 }
+
+namespace {
+
+/// On every node of the cluster, in their order: as the resources of a flat placement.
+bool is_whole_cluster(const Fabric& fabric, const GroupShape& shape) {
+  if (shape.node_count() != fabric.cluster().nodes) return false;
+  for (int n = 0; n < shape.node_count(); ++n) {
+    if (shape.nodes[at(n)] != n || fabric.placement().class_of_node(n) != n) return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 std::vector<sim::Exchange> expand(const Fabric& fabric, CollectiveOp op,
                                   const std::vector<std::vector<int>>& groups, Bytes bytes,
@@ -276,6 +326,10 @@ std::vector<sim::Exchange> expand(const Fabric& fabric, CollectiveOp op,
       return static_cast<std::uint32_t>(r.channel * shape.ranks() + node * shape.local() + local);
     };
     sim::Exchange e{static_cast<std::uint32_t>(channels * shape.ranks()), {}, {}};
+    if (is_whole_cluster(fabric, shape)) {
+      e.parts = static_cast<std::uint32_t>(shape.node_count());
+      e.run = static_cast<std::uint32_t>(shape.local());
+    }
     for (const Stage& stage : description.stages) {
       const auto flight = [&](bool between) {
         return to_sim_time(Seconds(flight_of(fabric.profile(), stage, between)));

@@ -402,11 +402,19 @@ GroupShape shape_of(const topology::Cluster& cluster, const std::vector<int>& ra
   GroupShape shape;
   const topology::Instance& instance = cluster.instance;
   const int cores = instance.cores();
+  // Mostly the nodes ascend; where one comes after a later one, the set says whether it is new.
   std::unordered_set<int> seen;
-  int last = -1;
+  std::size_t noted = 0;  // nodes in the set
+  int last = -1, most = -1;
   for (const int r : ranks) {
     const int node = r / cores;
-    if (node != last && seen.insert(node).second) shape.nodes.push_back(node);
+    if (node > most) {
+      shape.nodes.push_back(node);
+      most = node;
+    } else if (node != last) {
+      for (; noted < shape.nodes.size(); ++noted) seen.insert(shape.nodes[noted]);
+      if (!seen.contains(node)) shape.nodes.push_back(node);
+    }
     last = node;
     if (node == shape.nodes.front()) shape.cores.push_back(r % cores);
   }

@@ -7,8 +7,8 @@
 namespace trnplan::models {
 
 Fabric::Fabric(const topology::Cluster& cluster, const topology::ChipGraph& graph,
-               const topology::Placement& placement, const Profile& profile)
-    : cluster_(&cluster), graph_(&graph), placement_(&placement), profile_(&profile) {
+               const topology::Placement& placement, const Profile& profile, CollectiveMemory* memory)
+    : cluster_(&cluster), graph_(&graph), placement_(&placement), profile_(&profile), memory_(memory) {
   const topology::Instance& i = cluster.instance;
   const double fraction = profile[Parameter::link_fraction];
   for (const topology::Link& l : i.links) {
@@ -23,6 +23,7 @@ Fabric::Fabric(const topology::Cluster& cluster, const topology::ChipGraph& grap
   first_nic_ = first_memory_ + static_cast<Id>(i.cores());
   first_spine_ = first_nic_ + 2 * static_cast<Id>(i.nics);
   per_class_ = first_spine_ + (has_spine() ? 2 : 0);
+  for (Id local = 0; local < per_class_; ++local) capacities_.push_back(rate_of(local));
 }
 
 Fabric::Kind Fabric::kind(Id id) const {
@@ -55,13 +56,13 @@ Parameter Fabric::parameter(Id id) const {
   return Parameter::efa_fraction;
 }
 
-BytesPerSecond Fabric::capacity(Id id) const {
+BytesPerSecond Fabric::rate_of(Id local) const {
   const topology::Instance& i = cluster_->instance;
-  const Parameter parameter = this->parameter(id);
+  const Parameter parameter = this->parameter(local);
   const double share = (*profile_)[parameter];
-  switch (kind(id)) {
+  switch (kind(local)) {
     case Kind::link:
-      return link_rates_[id % per_class_];
+      return link_rates_[local];
     case Kind::memory:
       return (parameter == Parameter::dma_fraction ? i.core.dma : i.core.hbm) * share;
     case Kind::nic_out:

@@ -22,18 +22,22 @@
 
 namespace trnplan::models {
 
+class CollectiveMemory;
+
 /// Threads: one thread per Fabric, also for its const members, because it remembers ways and rings. The graph
 /// and the placement may be shared. Errors: an exception leaves what is remembered as it was.
 class Fabric {
  public:
-  /// Keeps references to its arguments. Cost: O(classes * links).
+  /// Keeps references to its arguments. Cost: O(links + cores). `memory`, which may be null, is what
+  /// collective() remembers loads in (models/collective_memory.h).
   Fabric(const topology::Cluster& cluster, const topology::ChipGraph& graph,
-         const topology::Placement& placement, const Profile& profile);
+         const topology::Placement& placement, const Profile& profile, CollectiveMemory* memory = nullptr);
 
   const topology::Cluster& cluster() const { return *cluster_; }
   const topology::ChipGraph& graph() const { return *graph_; }
   const topology::Placement& placement() const { return *placement_; }
   const Profile& profile() const { return *profile_; }
+  CollectiveMemory* memory() const { return memory_; }
 
   enum class Kind { link, memory, nic_out, nic_in, spine_out, spine_in, nowhere };
   using Id = std::uint32_t;
@@ -46,7 +50,9 @@ class Fabric {
   /// Number of resources, `nowhere` included.
   Id size() const { return nowhere() + 1; }
   Kind kind(Id id) const;
-  BytesPerSecond capacity(Id id) const;
+  BytesPerSecond capacity(Id id) const {
+    return id == nowhere() ? BytesPerSecond{} : capacities_[id % per_class_];
+  }
   /// The parameter that scales the capacity.
   Parameter parameter(Id id) const;
   std::string name(Id id) const;
@@ -84,15 +90,18 @@ class Fabric {
 
  private:
   Id base(int cls) const { return per_class_ * static_cast<Id>(cls); }
+  BytesPerSecond rate_of(Id local) const;
 
   const topology::Cluster* cluster_;
   const topology::ChipGraph* graph_;
   const topology::Placement* placement_;
   const Profile* profile_;
+  CollectiveMemory* memory_;
   Id first_memory_, first_nic_, first_spine_, per_class_;
   std::vector<std::vector<std::pair<int, Id>>> links_from_;  ///< chip or switch -> (neighbour, link)
   std::vector<std::pair<int, int>> link_ends_;
   std::vector<BytesPerSecond> link_rates_;
+  std::vector<BytesPerSecond> capacities_;  ///< of a class
   mutable std::map<std::pair<int, int>, std::vector<Leg>> spreads_;
   mutable std::map<std::vector<int>, std::vector<std::vector<int>>> rings_, channels_;
   mutable std::map<std::vector<int>, std::vector<int>> hypercubes_;

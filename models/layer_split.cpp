@@ -13,8 +13,8 @@ std::size_t at(int i) {
   return static_cast<std::size_t>(i);
 }
 
-/// The smallest bound (layer_split.h) over all ways to share layers out over stages: a dynamic programme over the stages,
-/// from the last one down, whose state is how many layers lie below.
+/// The smallest bound (layer_split.h) over all ways to share layers out over stages: a dynamic programme over
+/// the stages, from the last one down, whose state is how many layers lie below.
 class BoundSearch {
  public:
   explicit BoundSearch(const LayerCosts& costs) : c_(costs), stages_(static_cast<int>(costs.before.size())) {}

@@ -61,7 +61,7 @@ std::string StepModel::not_modelled(const Job&, const Strategy&) {
 }
 
 StepModel::StepModel(const Job& job, const Strategy& strategy, const Profile& profile,
-                     const topology::ChipGraph& graph, Schedule schedule) {
+                     const topology::ChipGraph& graph, Schedule schedule, CollectiveMemory* memory) {
   const std::string missing = not_modelled(job, strategy);
   if (!missing.empty()) throw std::invalid_argument(missing);
   const int m = models::micro_batches(job.training, strategy);
@@ -74,7 +74,7 @@ StepModel::StepModel(const Job& job, const Strategy& strategy, const Profile& pr
   if (strategy.virtual_pipeline > 1 && m % strategy.pipeline_parallel != 0) {
     throw std::invalid_argument("the interleaved schedule needs a multiple of PP as micro-batches");
   }
-  parts_ = std::make_unique<const StepParts>(job, strategy, profile, graph, schedule);
+  parts_ = std::make_unique<const StepParts>(job, strategy, profile, graph, schedule, memory);
 }
 
 StepModel::~StepModel() = default;

@@ -81,9 +81,10 @@ class TooManyPasses : public std::overflow_error {
   using std::overflow_error::overflow_error;
 };
 
+class CollectiveMemory;
 struct StepParts;
 
-/// A strategy prepared for simulation. Holds no reference to its arguments.
+/// A strategy prepared for simulation. Holds no reference to its arguments but `memory`.
 class StepModel {
  public:
   /// What the simulator does not cover of this job and strategy, or "" when it can be simulated.
@@ -91,9 +92,12 @@ class StepModel {
 
   /// Throws std::invalid_argument when not_modelled() is not empty or the rank order cannot be formed,
   /// std::overflow_error when a transfer exceeds the clock or has no way to take.
-  /// `graph` is the chip graph of the job's instance. Cost: O(PP * distinct collectives * cores).
+  /// `graph` is the chip graph of the job's instance. `memory`, which may be null, is kept and used while the
+  /// model is: of collectives of this job and strategy (models/collective_memory.h).
+  /// Cost: O(PP * distinct collectives * cores).
   StepModel(const Job& job, const Strategy& strategy, const Profile& profile,
-            const topology::ChipGraph& graph, Schedule schedule = Schedule::nxd);
+            const topology::ChipGraph& graph, Schedule schedule = Schedule::nxd,
+            CollectiveMemory* memory = nullptr);
   ~StepModel();
   StepModel(StepModel&&) noexcept;
   StepModel& operator=(StepModel&&) noexcept;

@@ -98,4 +98,14 @@ SimTime uncontended(const Items& items) {
   return t;
 }
 
+SimTime uncontended(const Fabric& fabric, const Collective& collective, int repeat) {
+  if (collective.phases.empty()) return {};
+  SimTime t = to_sim_time(collective.alpha * repeat);
+  for (const Phase& phase : collective.phases) {
+    t += to_sim_time(phase.hops * repeat) + to_sim_time(phase.network * repeat) +
+         to_sim_time(phase.transfer(fabric) * repeat);
+  }
+  return t;
+}
+
 }  // namespace trnplan::models

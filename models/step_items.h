@@ -78,5 +78,7 @@ Item work_item(std::string_view name, Category c, Parameter p, Seconds s, Parame
 Items transfer_items(const Fabric& fabric, std::string_view name, Category c, const Collective& collective,
                      const Call& call);
 SimTime uncontended(const Items& items);
+/// uncontended() of its transfer_items(). Throws as these.
+SimTime uncontended(const Fabric& fabric, const Collective& collective, int repeat);
 
 }  // namespace trnplan::models

@@ -27,14 +27,15 @@ const Groups& StageGroups::of(Scope scope) const {
   return tensor;
 }
 
-StepLayout::StepLayout(const Job& j, const Strategy& s, const Profile& p, const topology::ChipGraph& g)
+StepLayout::StepLayout(const Job& j, const Strategy& s, const Profile& p, const topology::ChipGraph& g,
+                       CollectiveMemory* memory)
     : job(j),
       strategy(s),
       profile(on_job(p, j)),
       graph(g),
       order(job.cluster, {s.tensor_parallel, s.context_parallel, s.data_parallel, s.pipeline_parallel}),
       placement(job.cluster, order),
-      fabric(job.cluster, graph, placement, profile),
+      fabric(job.cluster, graph, placement, profile, memory),
       stages(s.pipeline_parallel) {}
 
 StageGroups StepLayout::groups_of(int stage) const {

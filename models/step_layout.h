@@ -42,7 +42,8 @@ struct StepLayout {
   int stages;
 
   /// Throws std::invalid_argument when the rank order cannot be formed. Cost: O(cores).
-  StepLayout(const Job& j, const Strategy& s, const Profile& p, const topology::ChipGraph& g);
+  StepLayout(const Job& j, const Strategy& s, const Profile& p, const topology::ChipGraph& g,
+             CollectiveMemory* memory = nullptr);
   StepLayout(const StepLayout&) = delete;
   StepLayout& operator=(const StepLayout&) = delete;
 

@@ -261,8 +261,8 @@ EndOfStep end_of_step(const Job& job, const Strategy& s, const Profile& profile,
 }
 
 StepParts::StepParts(const Job& j, const Strategy& s, const Profile& p, const topology::ChipGraph& g,
-                     Schedule schedule_)
-    : StepLayout(j, s, p, g),
+                     Schedule schedule_, CollectiveMemory* memory)
+    : StepLayout(j, s, p, g, memory),
       schedule(schedule_),
       layer_model(job, strategy, profile),
       micro_batches(models::micro_batches(job.training, s)) {

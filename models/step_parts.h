@@ -130,7 +130,7 @@ struct StepParts : StepLayout {
   bool must_expand = false;
 
   StepParts(const Job& j, const Strategy& s, const Profile& p, const topology::ChipGraph& g,
-            Schedule schedule);
+            Schedule schedule, CollectiveMemory* memory = nullptr);
 
   const StageWork& work(int stage) const { return *parts[static_cast<std::size_t>(stage)].work; }
   int chunks() const { return strategy.virtual_pipeline; }

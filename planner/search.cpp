@@ -429,7 +429,10 @@ class Search {
     std::optional<Candidates> whole;  // the one cluster explained, where only legal strategies were kept
     if (clusters_.size() > 1) {
       whole.emplace(classified(clusters_[at(home)].job(), Keep::all, 1));
-      if (stop_now()) return cut("what was refused is missing, and what holds the winner back");
+      if (stop_now()) {
+        if (!interrupted()) cut("what was refused is missing, and what holds the winner back");
+        return;
+      }
       whole->take_legal(clusters_[at(home)]);
     }
     Candidates& cluster = whole ? *whole : clusters_[at(home)];

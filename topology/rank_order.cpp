@@ -132,10 +132,11 @@ std::vector<std::vector<int>> RankOrder::groups(GroupKind kind) const {
   std::vector<std::vector<int>> all;
   const auto collect = [&](int degree, int outer, auto&& member) {
     if (degree < 2) return;
+    all.reserve(static_cast<std::size_t>(outer));
     for (int o = 0; o < outer; ++o) {
-      std::vector<int> group;
+      std::vector<int>& group = all.emplace_back();
+      group.reserve(static_cast<std::size_t>(degree));
       for (int i = 0; i < degree; ++i) group.push_back(member(o, i));
-      all.push_back(std::move(group));
     }
   };
   switch (kind) {
@@ -158,6 +159,7 @@ std::vector<std::vector<int>> RankOrder::groups(GroupKind kind) const {
       break;
     case GroupKind::pipeline: {
       const int pairs = d.pipeline > 2 ? d.pipeline : d.pipeline - 1;
+      all.reserve(static_cast<std::size_t>(pairs) * static_cast<std::size_t>(d.data * d.context * d.tensor));
       for (int p = 0; p < pairs; ++p) {
         for (int o = 0; o < d.data * d.context * d.tensor; ++o) {
           const int data = o / (d.context * d.tensor), context = o / d.tensor % d.context,

@@ -288,25 +288,54 @@ GroupVerdict judge(const Cluster& cluster, const ChipGraph& graph, GroupKind kin
 
 namespace {
 
+/// The rulings on groups of one kind. Groups that look alike up to which nodes they sit on get the same one.
+class Rulings {
+ public:
+  Rulings(const Cluster& cluster, const ChipGraph& graph, GroupKind kind)
+      : cluster_(cluster), graph_(graph), kind_(kind), cores_(cluster.instance.cores()) {}
+
+  const GroupVerdict& of(const std::vector<int>& ranks) {
+    // Looks come in runs or in turns, so the ruling given last is tried first, then those after it.
+    for (std::size_t i = 0; i < known_.size(); ++i) {
+      const std::size_t place = (last_ + i) % known_.size();
+      if (!alike(known_[place].ranks, ranks)) continue;
+      last_ = place;
+      return known_[place];
+    }
+    last_ = known_.size();
+    return known_.emplace_back(judge(cluster_, graph_, kind_, ranks));
+  }
+
+ private:
+  /// The same but for a shift by whole nodes.
+  bool alike(const std::vector<int>& a, const std::vector<int>& b) const {
+    const int shift = b.front() - a.front();
+    if (a.size() != b.size() || shift % cores_ != 0) return false;
+    for (std::size_t i = 1; i < a.size(); ++i) {
+      if (b[i] - a[i] != shift) return false;
+    }
+    return true;
+  }
+
+  const Cluster& cluster_;
+  const ChipGraph& graph_;
+  GroupKind kind_;
+  int cores_;
+  std::vector<GroupVerdict> known_;  ///< with the ranks that were judged
+  std::size_t last_ = 0;
+};
+
 /// Calls `visit` with the verdict on every group.
 template <class Visit>
 void judge_groups(const Cluster& cluster, const ChipGraph& graph, const RankOrder& order, int kv_replicas,
                   Visit&& visit) {
-  const int cores = cluster.instance.cores();
   for (const GroupKind kind : {GroupKind::tensor, GroupKind::kv_replicas, GroupKind::context, GroupKind::data,
                                GroupKind::pipeline}) {
-    // Groups that look alike up to which nodes they sit on get the same ruling.
-    std::map<std::vector<int>, GroupVerdict> known;
+    Rulings rulings(cluster, graph, kind);
     auto groups = kind == GroupKind::kv_replicas ? order.kv_groups(kv_replicas) : order.groups(kind);
     for (std::vector<int>& ranks : groups) {
-      std::vector<int> shape;
-      for (const int r : ranks) {
-        shape.push_back(r / cores - ranks.front() / cores);
-        shape.push_back(r % cores);
-      }
-      const auto [it, fresh] = known.try_emplace(std::move(shape));
-      if (fresh) it->second = judge(cluster, graph, kind, ranks);
-      visit(it->second, std::move(ranks));
+      const GroupVerdict& ruling = rulings.of(ranks);
+      visit(ruling, std::move(ranks));
     }
   }
 }

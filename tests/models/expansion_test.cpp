@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "models/collective.h"
+#include "models/collective_memory.h"
 #include "sim/executor.h"
 #include "tests/catch.h"
 #include "tests/models/fabric_bed.h"
@@ -137,6 +138,67 @@ TEST_CASE("a torus of single-core chips, every algorithm", "[models][collective]
       }
     }
   }
+}
+
+TEST_CASE("nodes that do the same are run as one, to the tick of every message",
+          "[models][collective][differential]") {
+  int folded = 0;
+  for (const int nodes : {2, 3, 4}) {
+    const Bed bed(nodes);
+    for (const std::vector<int>& local : std::vector<std::vector<int>>{{0}, first(8), first(32)}) {
+      for (const CollectiveOp op : kOps) {
+        for (const Algorithm a : kAlgorithms) {
+          const auto exchanges = expand(bed.fabric, op, {bed.group(local)}, Bytes(3e6), a);
+          const auto capacity = bed.fabric.capacities();
+          const sim::ExchangeRun together = sim::run_exchanges(capacity, exchanges),
+                                 apart = sim::run_exchanges(capacity, exchanges, sim::Folding::never);
+          CAPTURE(nodes, local.size(), to_string(op), to_string(a));
+          CHECK(together.end == apart.end);
+          CHECK(together.messages == apart.messages);
+          CHECK(together.digest == apart.digest);
+          folded += together.events < apart.events;
+          if (a == Algorithm::flat_ring && local.size() > 1 && op == CollectiveOp::all_reduce)
+            CHECK(together.events < apart.events);
+        }
+      }
+    }
+  }
+  CHECK(folded > 50);
+}
+
+// Profiles that differ in every rate and latency, with thresholds of algorithms among them.
+TEST_CASE("remembered loads are those described anew", "[models][collective][property]") {
+  sim::testing::Random random(11);
+  const Bed bed(4);
+  CollectiveMemory memory;
+  int known = 0;
+  for (int round = 0; round < 400; ++round) {
+    Profile profile = bed.profile;
+    for (const Parameter p : {Parameter::hop_latency, Parameter::efa_latency, Parameter::link_fraction,
+                              Parameter::dma_fraction, Parameter::efa_fraction, Parameter::in_graph_alpha})
+      profile.value(p).median *= random.real(0.5, 2);
+    if (round % 50 == 0) profile.algorithms.mesh_below = Bytes(random.real(0, 1e7));
+    const Fabric anew(bed.cluster, bed.graph, bed.placement, profile),
+        remembering(bed.cluster, bed.graph, bed.placement, profile, &memory);
+    const CollectiveOp op = kOps[random.whole(0, 5)];
+    const std::vector<std::vector<int>> groups{bed.group(first(1 << random.whole(0, 5))), bed.group({0, 9})};
+    const double bytes = random.whole(0, 3) * 2.5e6;
+    const Collective a = collective(anew, op, groups, Bytes(bytes)),
+                     b = collective(remembering, op, groups, Bytes(bytes));
+    CAPTURE(round, to_string(op), bytes);
+    CHECK(a.algorithm == b.algorithm);
+    CHECK(a.alpha == b.alpha);
+    REQUIRE(a.phases.size() == b.phases.size());
+    for (std::size_t i = 0; i < a.phases.size(); ++i) {
+      CHECK(a.phases[i].load == b.phases[i].load);
+      CHECK(a.phases[i].scale == b.phases[i].scale);
+      CHECK(a.phases[i].steps == b.phases[i].steps);
+      CHECK(a.phases[i].hops == b.phases[i].hops);
+      CHECK(a.phases[i].network == b.phases[i].network);
+      ++known;
+    }
+  }
+  CHECK(known > 400);
 }
 
 // 4 and 2 nodes of a row each: l = 8, N = 32 and 16. A chunk of the ring crosses k links between nodes and
