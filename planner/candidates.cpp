@@ -74,7 +74,7 @@ class Part {
   /// All but the bound.
   Fate fate_of(const Strategy& s, bool accept_doubt) {
     use_batch_of(s);
-    if (!rule_violations(job_, s).empty() || not_modelled(job_, s)) return Fate::refused;
+    if (breaks_a_rule(job_, s) || not_modelled(job_, s)) return Fate::refused;
     const Verdict verdict = verdict_of(s).overall;
     if (verdict == Verdict::refused) return Fate::refused;
     if (verdict == Verdict::doubtful && !accept_doubt) return Fate::doubtful;

@@ -227,6 +227,11 @@ std::vector<Violation> rule_violations(const Job& job, const Strategy& strategy)
   return all;
 }
 
+bool breaks_a_rule(const Job& job, const Strategy& strategy) {
+  return std::any_of(std::begin(kRules), std::end(kRules),
+                     [&](const Rule rule) { return rule(job, strategy).has_value(); });
+}
+
 std::string_view source_of(std::string_view rule) {
   struct Source {
     std::string_view rule, place;

@@ -21,6 +21,8 @@ namespace trnplan::planner {
 /// tied-embeddings, devices, rank-order; and not-modelled for an instance type. Memory and replica groups are
 /// separate. Cost: microseconds.
 std::vector<Violation> rule_violations(const models::Job& job, const models::Strategy& strategy);
+/// Whether there are any: ends at the first.
+bool breaks_a_rule(const models::Job& job, const models::Strategy& strategy);
 
 /// The rules about numbers that every strategy of the job breaks, whatever is chosen: the job contradicts
 /// itself. Rule "batch" is left out, the search answers that with the nearest batch. None for an instance
