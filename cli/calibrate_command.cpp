@@ -42,7 +42,7 @@ struct Options {
   std::vector<std::string> files, runs, kernels;
   PointOptions points;
   std::string instance = "trn1.32xlarge", out, job, strategy, config;
-  bool force = false, no_fit = false, with_catalogue = false;
+  bool force = false, no_fit = false, with_catalogue = false, details = false;
 };
 
 void check_options(const Options& o) {
@@ -160,7 +160,7 @@ int report(const std::vector<LogFile>& files, const std::vector<CollectiveReadin
   const std::string text =
       files_text(files, readings, {}) + of_job_text(steps, files, ran) + what_to_add(files, ran, o);
   const std::string empty = fmt::format("{{\"schema_version\": 1, \"instance\": \"{}\"}}", o.instance);
-  print(o.common.json() ? with_files(empty, files, steps) : text);
+  print_result(o.common, o.common.json() ? with_files(empty, files, steps) : text);
   return kDone;
 }
 
@@ -177,9 +177,9 @@ int compare_kernels(const StepInputs& inputs, const models::Profile& profile,
                     const std::vector<LogFile>& files, const std::vector<calibrate::StepSample>& steps,
                     const std::string& read, const Options& o) {
   const auto rows = calibrate::compare_kernels(inputs.kernels, inputs.core, profile);
-  print(o.common.json()
-            ? with_files(io::kernels_json(rows, profile.name), files, steps)
-            : read + fmt::format("no fit: as profile {} says\n", profile.name) + kernels_text(rows));
+  print_result(o.common, o.common.json() ? with_files(io::kernels_json(rows, profile.name), files, steps)
+                                         : read + fmt::format("no fit: as profile {} says\n", profile.name) +
+                                               kernels_text(rows));
   return kDone;
 }
 
@@ -214,9 +214,10 @@ int run_steps(StepInputs inputs, const models::Profile& profile, const io::Catal
                     [&] { return keep_evidence(step_profile_json(c, catalog), o.common, o.out); });
     remark("wrote " + o.out);
   }
-  print(o.common.json()
-            ? with_files(io::step_fit_json(c.fit, c.data->runs.excluded, c.kernels), files, samples)
-            : read + step_fit_text(c));
+  print_result(o.common,
+               o.common.json()
+                   ? with_files(io::step_fit_json(c.fit, c.data->runs.excluded, c.kernels), files, samples)
+                   : step_answer(c) + read + step_fit_text(c, o.details || c.own.empty()));
   if (refused) remark(o.out + " is not written for that; with --force it is");
   return refused ? kNoPlan : kDone;
 }
@@ -292,9 +293,10 @@ int run_collectives(const CollectiveInputs& in, const models::Profile& prior,
   if (o.no_fit) text += fmt::format("no fit: as profile {} says\n", prior.name);
   const bool refused = !o.out.empty() && !fit.explains() && !o.force;
   if (!o.out.empty() && !refused) write_profile(fit, catalog, in.readings, o);
-  print(o.common.json()
-            ? with_files(io::collective_fit_json(fit, chosen.left_out, o.instance), in.files, in.steps)
-            : text + collective_fit_text(fit));
+  print_result(o.common,
+               o.common.json()
+                   ? with_files(io::collective_fit_json(fit, chosen.left_out, o.instance), in.files, in.steps)
+                   : text + collective_fit_text(fit));
   if (refused) {
     remark(
         fmt::format("{} is not written: the fit does not explain these rows (median error {:.1f} %, above "
@@ -401,6 +403,8 @@ void add_calibrate(CLI::App& app, Run& chosen) {
       ->allow_extra_args(false)
       ->check(not_empty());
   command->add_option("--instance", o->instance, "where they were measured")->capture_default_str();
+  command->add_flag("--details", o->details,
+                    "beside steps of your own also the parameters, and what was learnt of published runs");
   command->add_flag("--no-fit", o->no_fit, "only compare what the profile says with the rows");
   command->add_option("--out", o->out, "write the fitted profile here (.json)")->check(not_empty());
   command->add_flag("--force", o->force, "overwrite --out, and write it though the fit explains nothing");
@@ -418,7 +422,7 @@ void add_calibrate(CLI::App& app, Run& chosen) {
       "Kernels are device times of one core, without launch: matmul,m=,k=,n=,dtype= (bf16, fp16, fp32);\n"
       "flash_forward or flash_backward,heads=,sequence=,head_dim=,causal=yes|no,dtype= (and batch=);\n"
       "norm,rows=,width=; vector,elements=,passes=; stream,bytes=. Tables: catalog/measured-kernels.md.\n"
-      "In the table x/: is one standard deviation, a factor up or down; \"identified\" parameters are "
+      "In the table a factor is one standard deviation, up or down; \"identified\" parameters are "
       "decided by\n"
       "the points, those \"at prior\" are not moved by them.\n"
       "Exit code 3: the median error is above 25 %, or a step or kernel is far from what the profile says\n"

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/check_text.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/evidence.h"
@@ -32,6 +33,7 @@ struct Options {
   Common common;
   std::string yaml, instance, release;
   int nodes = 0;
+  bool details = false;
 };
 
 struct Checked {
@@ -225,13 +227,8 @@ int run(const Options& o) {
   if (o.common.json()) {
     print(io::check_json(verdict, checked.findings, prediction, nearest));
   } else {
-    std::string text = findings_text(checked.findings);
-    if (prediction != nullptr) {
-      text += fmt::format("\nPrediction on {} x {}: {}\n", prediction->nodes, prediction->instance,
-                          describe(prediction->strategy)) +
-              plan_details(*prediction, false, text_width());
-    }
-    print(text + "\nverdict: " + verdict + "\n" + nearest_text(nearest));
+    print_text(check_text(verdict, checked.findings, prediction, o.details, text_width()));
+    print(nearest_text(nearest));  // a diff, whose lines stay whole
   }
   return verdict == "refused" ? kNoPlan : kDone;
 }
@@ -250,6 +247,7 @@ void add_check(CLI::App& app, Run& chosen) {
   command
       ->add_option("--release", o->release, "Neuron SDK release the config runs on, for a narrower interval")
       ->check(sdk_release());
+  command->add_flag("--details", o->details, "also notes, sources, and the prediction in full");
   add_common(*command, o->common);
   command->footer(
       "Exit code 3 when the config is refused.\n"

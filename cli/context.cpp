@@ -115,6 +115,13 @@ void print_text(std::string_view text) {
   print(wrapped(text, text_width()));
 }
 
+void print_result(const Common& common, std::string_view result) {
+  if (common.json())
+    print(result);
+  else
+    print_text(result);
+}
+
 int text_width() {
   return output_width(STDOUT_FILENO);
 }

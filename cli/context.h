@@ -51,6 +51,8 @@ void print(std::string_view text);
 void print_text(std::string_view text);
 /// As print() does it: `text` with what is not printable replaced, line by line; tabs stay.
 std::string printable_lines(std::string_view text);
+/// The one or the other, by the format that was asked for.
+void print_result(const Common& common, std::string_view result);
 /// Columns of standard output, for tables.
 int text_width();
 void remark(std::string_view text);

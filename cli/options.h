@@ -26,7 +26,11 @@ inline void add_common(CLI::App& command, Common& common) {
   command.add_option("--format", common.format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
-  command.add_option("--profile", common.profile, "parameters: a catalogue name or a .json file")
+  command
+      .add_option("--profile", common.profile,
+                  "parameters: trn1, which is fitted to published runs, trn1-datasheet, its priors, another "
+                  "name of the "
+                  "catalogue, or a .json file that calibrate wrote")
       ->capture_default_str();
 }
 

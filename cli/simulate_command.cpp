@@ -111,7 +111,7 @@ int run(const Options& o) {
     if (o.common.json()) {
       print(io::plan_json(*judgement.plan, judgement.broken));
     } else {
-      print_text(job_line(reading.job) + describe(strategy) + "\n" +
+      print_text(job_line(reading.job) + strategy_words(strategy) + "\n" +
                  plan_details(*judgement.plan, false, text_width()) + critical_path(judgement.plan->report));
     }
   } else if (o.common.json()) {

@@ -13,6 +13,7 @@
 #include "calibrate/step_validation.h"
 #include "cli/context.h"
 #include "cli/kernel_inputs.h"
+#include "cli/table.h"
 #include "io/document.h"
 #include "io/profile_json.h"
 #include "io/sha256.h"
@@ -122,11 +123,29 @@ void add_samples(const RanSamples& log, calibrate::MappedRuns& runs) {
   }
 }
 
+calibrate::StepValidation own_rows(const StepData& data, const models::Profile& profile) {
+  const auto own = [](const calibrate::MeasuredStep& s) { return s.own; };
+  return calibrate::validate_steps(*data.bench, nullptr, profile, calibrate::LeaveOut::none, {}, own);
+}
+
+std::vector<OwnStep> own_steps(const StepData& data, const models::Profile& before,
+                               const models::Profile& after) {
+  std::vector<OwnStep> steps;
+  const auto then = own_rows(data, after);
+  for (const auto& row : own_rows(data, before).rows) {
+    const auto same =
+        std::find_if(then.rows.begin(), then.rows.end(), [&](const auto& o) { return o.step == row.step; });
+    if (same == then.rows.end()) continue;
+    steps.push_back({row.step->id, row.step->seconds, row.predicted, row.low, row.high, same->predicted,
+                     same->low, same->high});
+  }
+  return steps;
+}
+
 /// The user's own steps that are far from what the profile says of the job they are given for: most likely
 /// they are of another one.
 std::vector<Diagnostic> doubts_of(const StepData& data, const models::Profile& profile) {
-  const auto own = [](const calibrate::MeasuredStep& s) { return s.own; };
-  const auto v = calibrate::validate_steps(*data.bench, nullptr, profile, calibrate::LeaveOut::none, {}, own);
+  const auto v = own_rows(data, profile);
   std::vector<Diagnostic> doubts;
   for (const auto& row : v.rows) {
     const double ratio = row.step->seconds / row.predicted;
@@ -280,50 +299,78 @@ StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profil
   c->files.erase(std::unique(c->files.begin(), c->files.end(), same), c->files.end());
   fitted.calibration = std::move(c);
   out.kernels = calibrate::compare_kernels(inputs.kernels, inputs.core, fitted);
+  out.own = own_steps(*out.data, profile, fitted);
+  out.before = profile.name;
   return out;
 }
 
-std::string step_fit_text(const StepCalibration& c) {
-  const auto counted = [](std::size_t count, const char* word) {
-    return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
-  };
+namespace {
+
+std::string counted(std::size_t count, const char* word) {
+  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
+}
+
+std::string parameters_text(const StepFit& fit) {
+  Table table(
+      {{"parameter", true}, {"prior"}, {"factor"}, {"fitted"}, {"factor"}, {"spread left"}, {"", true}}, "",
+      2);
+  for (const StepFit::Estimate& e : fit.estimates) {
+    const auto factor = [](const models::Value& v) { return fmt::format("{:.2f}", std::exp(v.log_sd)); };
+    table.row({std::string(models::to_string(e.parameter)), fmt::format("{:.4g}", e.prior.median),
+               factor(e.prior), fmt::format("{:.4g}", e.posterior.median), factor(e.posterior),
+               fmt::format("{:.2f}", e.prior_share), std::string(e.verdict)});
+  }
+  return "\n" + table.text(text_width()) +
+         "factor: one standard deviation, up or down; spread left: of the prior's; at prior: the data do not "
+         "move it; "
+         "moved: elsewhere, but no surer\n";
+}
+
+std::string effects_text(const StepCalibration& c) {
+  std::string text;
+  const auto& stacks = c.fit.profile.calibration->stacks;
+  if (!stacks.empty())
+    text += "\nsoftware stack: the factor on every time, and one standard deviation of it\n";
+  for (const models::StackFactor& s : stacks) {
+    text += fmt::format("  {:<16} {:<8} {:.3f}  {:.2f}\n", printable(s.framework, 30),
+                        printable(s.release, 20), s.median, std::exp(s.log_sd));
+  }
+  if (!c.fit.configuration_effects.empty())
+    text += "\nwhat the model misses of each configuration, in % of the step:\n";
+  for (const auto& [name, effect] : c.fit.configuration_effects)
+    text += fmt::format("  {:>+6.1f}  {}\n", 100 * std::expm1(effect), printable(name, 200));
+  for (const auto& e : c.data->runs.excluded)
+    text += fmt::format("left out: {}: {}\n", printable(e.id, 60), printable(e.reason, 200));
+  return text;
+}
+
+}  // namespace
+
+std::string step_answer(const StepCalibration& c) {
+  std::string text;
+  for (const OwnStep& s : c.own) {
+    text += fmt::format(
+        "your run {}: {:.4g} s, predicted {:.4g} ({:.4g} to {:.4g}) by {}; after the fit {:.4g} ({:.4g} to "
+        "{:.4g})\n",
+        printable(s.id, 200), s.seconds, s.before, s.before_low, s.before_high, c.before, s.after,
+        s.after_low, s.after_high);
+  }
+  return text;
+}
+
+std::string step_fit_text(const StepCalibration& c, bool published) {
   std::string text = fmt::format(
-      "\n{} of {} and {}{}; {} iterations\n", counted(c.fit.observations, "step"),
+      "\nfitted to {} of {} and {}{}; {} iterations\n", counted(c.fit.observations, "step"),
       counted(c.data->bench->programs(), "program"), counted(c.fit.collectives, "nccom-test point"),
       c.fit.kernels > 0 ? ", " + counted(c.fit.kernels, "kernel") : "", c.fit.iterations);
-  text += fmt::format("\n{:<20} {:>18} {:>18}  {}\n", "parameter", "prior", "fitted",
-                      "spread left of the prior's");
-  for (const StepFit::Estimate& e : c.fit.estimates) {
-    const auto value = [](const models::Value& v) {
-      return fmt::format("{:.4g} x/: {:.2f}", v.median, std::exp(v.log_sd));
-    };
-    text += fmt::format("{:<20} {:>18} {:>18}  {:.2f} {}\n", models::to_string(e.parameter), value(e.prior),
-                        value(e.posterior), e.prior_share, e.verdict);
-  }
-  text +=
-      "x/: one standard deviation, a factor up or down; at prior: the data do not move it; moved: elsewhere, "
-      "but no surer\n";
+  if (published) text += parameters_text(c.fit);
   text += kernels_text(c.kernels);
   for (const auto& [op, effect] : c.fit.kernel_effects) {
     text += fmt::format("{} alone takes {:.2f} of its time in a graph, which is not kept\n", to_string(op),
                         std::exp(effect));
   }
-  const auto& stacks = c.fit.profile.calibration->stacks;
-  if (!stacks.empty()) text += "\nstack: every time times\n";
-  for (const models::StackFactor& s : stacks) {
-    text += fmt::format("  {:<16} {:<8} {:.3f} x/: {:.2f}\n", printable(s.framework, 30),
-                        printable(s.release, 20), s.median, std::exp(s.log_sd));
-  }
-  if (!c.fit.configuration_effects.empty()) {
-    text += "\nwhat the model misses of each configuration, in % of the step:\n";
-  }
-  for (const auto& [name, effect] : c.fit.configuration_effects) {
-    text += fmt::format("  {:>+6.1f}  {}\n", 100 * std::expm1(effect), printable(name, 200));
-  }
-  for (const auto& e : c.data->runs.excluded) {
-    text += fmt::format("left out: {}: {}\n", printable(e.id, 60), printable(e.reason, 200));
-  }
-  return text;
+  return published ? text + effects_text(c)
+                   : text + "parameters, software stacks and published configurations: --details\n";
 }
 
 std::string step_profile_json(const StepCalibration& c, const io::Catalog& catalog) {

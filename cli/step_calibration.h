@@ -32,12 +32,22 @@ struct StepInputs {
   bool profile_stated = true;  ///< false: chosen because of what is given
 };
 
+/// A step of the user's own beside what is said of it.
+struct OwnStep {
+  std::string id;  ///< file and line
+  double seconds = 0;
+  double before = 0, before_low = 0, before_high = 0;  ///< by the profile at hand, 90 %
+  double after = 0, after_low = 0, after_high = 0;     ///< by the fitted one
+};
+
 struct StepCalibration {
   std::unique_ptr<StepData> data;
   std::vector<Diagnostic> doubts;  ///< steps of the user that can hardly be of the job they are given for,
                                    ///< and kernels that can hardly be what the user says
   calibrate::StepFit fit;          ///< its profile as it is written: named, with sources, rounded
   std::vector<calibrate::KernelRow> kernels;  ///< by that profile
+  std::vector<OwnStep> own;
+  std::string before;  ///< name of the profile at hand
 };
 
 /// Whether these hold a step that can be fitted.
@@ -51,8 +61,11 @@ bool has_own_steps(const StepInputs& inputs);
 StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profile, const io::Catalog& catalog,
                                 const std::string& name);
 
-/// Parameters with prior and posterior, stacks, what the model misses of each configuration, runs left out.
-std::string step_fit_text(const StepCalibration& c);
+/// The user's own steps beside both predictions, in a line each, and what the fit is made from.
+std::string step_answer(const StepCalibration& c);
+/// Parameters with prior and posterior, stacks, what the model misses of each configuration, runs left out;
+/// unless `published`, of these only what is the user's own.
+std::string step_fit_text(const StepCalibration& c, bool published);
 
 /// The file of the profile.
 std::string step_profile_json(const StepCalibration& c, const io::Catalog& catalog);

@@ -88,10 +88,10 @@ int collect(const Options& o, const launch::Sweep& s) {
       true,
       {{"csv", (s.folder / "sweep.csv").string()}, {"sqlite", (s.folder / "sweep.sqlite").string()}},
       {}};
-  print(o.common.json() ? io::launch_json(story)
-                        : fmt::format("{} points\n{}\n{}\n", s.grid.points.size(),
-                                      printable((s.folder / "sweep.csv").string()),
-                                      printable((s.folder / "sweep.sqlite").string())));
+  print_result(o.common, o.common.json() ? io::launch_json(story)
+                                         : fmt::format("{} points\n{}\n{}\n", s.grid.points.size(),
+                                                       printable((s.folder / "sweep.csv").string()),
+                                                       printable((s.folder / "sweep.sqlite").string())));
   return kDone;
 }
 
@@ -108,11 +108,12 @@ int submit(const Options& o, const launch::Sweep& s) {
   try {
     const std::string id = launch::submit_sweep(job, open, launch::run_program);
     const io::LaunchStory story{"slurm", false, false, {{"sweep", id}}, {}};
-    print(o.common.json()
-              ? io::launch_json(story)
-              : fmt::format("sweep {}: {} of {} points\nthen: trnplan sweep {} --out {} --collect\n", id,
-                            open.size(), s.grid.points.size(), launch::command_line({o.grid}),
-                            launch::command_line({s.folder.string()})));
+    print_result(o.common,
+                 o.common.json()
+                     ? io::launch_json(story)
+                     : fmt::format("sweep {}: {} of {} points\nthen: trnplan sweep {} --out {} --collect\n",
+                                   id, open.size(), s.grid.points.size(), launch::command_line({o.grid}),
+                                   launch::command_line({s.folder.string()})));
   } catch (const launch::SchedulerRefused& e) {
     remark(e.what());
     return kSchedulerRefused;

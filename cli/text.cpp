@@ -161,7 +161,7 @@ std::string probability_text(double p) {
   return fmt::format("{:.1f} %", 100 * p);
 }
 
-std::string findings_text(const std::vector<planner::Finding>& findings) {
+std::string findings_text(const std::vector<planner::Finding>& findings, bool sources) {
   std::string text;
   for (const planner::Finding& f : findings) {
     std::string place = printable(f.at.file, 400);
@@ -170,7 +170,7 @@ std::string findings_text(const std::vector<planner::Finding>& findings) {
         fmt::format("{}{}{}: {}: {}{}\n", place, place.empty() ? "" : ": ", planner::to_string(f.severity),
                     f.rule, f.key.empty() ? "" : printable(f.key) + ": ", printable(f.message, 2000));
     if (!f.fix.empty()) text += fmt::format("  fix: {}\n", printable(f.fix, 2000));
-    if (!f.source.empty()) text += fmt::format("  source: {}\n", printable(f.source, 400));
+    if (sources && !f.source.empty()) text += fmt::format("  source: {}\n", printable(f.source, 400));
   }
   return text;
 }

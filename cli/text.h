@@ -51,7 +51,8 @@ std::string memory_table(const models::Memory& memory, int width);
 std::string comparison(const planner::Plan& winner, const planner::Plan& other);
 /// Seconds to three or four significant digits.
 std::string seconds_text(Seconds s);
-std::string findings_text(const std::vector<planner::Finding>& findings);
+/// Place, rule, message and fix of each; with `sources` also where that is said.
+std::string findings_text(const std::vector<planner::Finding>& findings, bool sources);
 /// Links, NICs and rings of a node; the verdict on each kind of group with its rings; the offending group in
 /// a drawing of the torus.
 std::string topology_text(const topology::Cluster& cluster, const topology::ChipGraph& graph,

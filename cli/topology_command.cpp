@@ -60,8 +60,8 @@ int run(const Options& o) {
     }
   }
   advice += tell_evidence(verdict, evidence, cluster.instance);
-  print(o.common.json() ? io::topology_json(cluster, graph, verdict)
-                        : topology_text(cluster, graph, verdict) + advice);
+  print_result(o.common, o.common.json() ? io::topology_json(cluster, graph, verdict)
+                                         : topology_text(cluster, graph, verdict) + advice);
   return verdict.overall == topology::Verdict::refused ? kNoPlan : kDone;
 }
 

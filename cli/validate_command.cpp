@@ -127,7 +127,8 @@ int run_goodput(const Options& o) {
   std::vector<io::CheckedUptime> rows;
   for (const planner::PublishedUptime& p : reliability.published)
     rows.push_back(checked(p, catalog, profile, reliability));
-  print(o.common.json() ? io::uptime_json(rows, reliability.name, profile.name) : uptime_text(rows));
+  print_result(o.common,
+               o.common.json() ? io::uptime_json(rows, reliability.name, profile.name) : uptime_text(rows));
   return kDone;
 }
 
@@ -157,7 +158,7 @@ int run(const Options& o) {
                                  {[&](const std::string& name) { return architecture_of(catalog, name); },
                                   [&](const std::string& name) { return catalog.instance(name); }},
                                  profile);
-  print(o.common.json() ? io::memory_validation_json(v, profile.name) : memory_text(v));
+  print_result(o.common, o.common.json() ? io::memory_validation_json(v, profile.name) : memory_text(v));
   return kDone;
 }
 

@@ -163,8 +163,8 @@ int validate_steps(const StepValidationOptions& o, const Common& common) {
                       excluded.empty() ? "give rows of kind train"
                                        : excluded.front().id + ": " + excluded.front().reason});
   }
-  print(common.json() ? io::step_validation_json(v, excluded, profile.name, *leave_out)
-                      : text_of(v, excluded, o.rows));
+  print_result(common, common.json() ? io::step_validation_json(v, excluded, profile.name, *leave_out)
+                                     : text_of(v, excluded, o.rows));
   return kDone;
 }
 

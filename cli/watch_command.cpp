@@ -124,7 +124,7 @@ class Watcher {
     std::string text = whole ? report_text(r) : status_line(r);
     for (const std::string& note : r.remarks) text += note + "\n";
     if (whole && r.step_seconds && context_.ran.assumed) text += how_to_compare(r.source);
-    print(text);
+    print_text(text);
   }
 
   const Options& options() const { return o_; }

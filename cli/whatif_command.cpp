@@ -328,8 +328,8 @@ int run(const Options& o) {
     remark("pin.data_parallel holds for the job's own cluster only; elsewhere it follows from the nodes");
   for (const topology::Instance& i : question.instances) remark_family(catalog, profile, i);
   const planner::WhatIfResult result = planner::whatif(reading.job, question, profile, reliability);
-  print(o.common.json() ? io::whatif_json(result, question, reading.job, reliability.name)
-                        : whatif_text(result, question, reading.job, reliability));
+  print_result(o.common, o.common.json() ? io::whatif_json(result, question, reading.job, reliability.name)
+                                         : whatif_text(result, question, reading.job, reliability));
   return result.recommended < 0 ? kNoPlan : kDone;
 }
 

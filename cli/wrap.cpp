@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kNarrowest = 40;
 constexpr char kUnbrokenSpace = '\x1f';  // printable() lets none through from outside
-constexpr int kFurthestLabel = 30;       ///< columns, of a text that goes on under its own start
+constexpr int kFurthestLabel = 32;       ///< columns, of a text that goes on under its own start
 
 /// Where the text of a line starts: after its label, when it has one.
 std::size_t hanging_indent(std::string_view line, int width) {
@@ -23,7 +23,7 @@ std::size_t hanging_indent(std::string_view line, int width) {
   if (gap != std::string_view::npos) {
     const std::size_t text = line.find_first_not_of(' ', gap);
     const int column = text == std::string_view::npos ? width : columns_of(line.substr(0, text));
-    if (column <= std::min(kFurthestLabel, width / 3)) return static_cast<std::size_t>(column);
+    if (column <= std::min(kFurthestLabel, 2 * width / 5)) return static_cast<std::size_t>(column);
   }
   return start + 2;
 }

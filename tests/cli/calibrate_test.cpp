@@ -273,7 +273,7 @@ TEST_CASE("kernels", "[cli]") {
   cli.expect(0, "trn1 was fitted to .* it is the default because steps of a log are given",
              "calibrate $logs/nxd-llama3-70b.txt --job $seventy --strategy tp=32,pp=8");
   cli.expect(
-      0, "^1 step of 1 program ",
+      0, "^fitted to 1 step of 1 program ",
       "calibrate $logs/nxd-llama3-70b.txt --job $seventy --strategy tp=32,pp=8 --profile trn1-datasheet");
   cli.says_no("catalogue");
   // An instance by its family.

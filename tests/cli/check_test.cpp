@@ -18,21 +18,21 @@ TEST_CASE("a config is judged on the instance type it was written for", "[cli]")
   const Changes lnc1 = {{"devices: 32", "devices: 128\n  lnc: 1"},
                         {"--model-type transformer", "$& --logical-nc-config=1"}};
   variant({{"devices: 32", "devices: 64"}});
-  cli.expect(0, R"(instance: trn2\.48xlarge is assumed)", "check $work/variant.yaml");
+  cli.expect(0, R"(instance: trn2\.48xlarge is assumed)", "check $work/variant.yaml --details");
   cli.prints(R"(note: memory: .*of 24\.0 GiB)");
-  cli.prints_no("Prediction");
+  cli.prints_no("Predict");
   cli.prints_no("replica-group");
   variant({{"devices: 32", "devices: 64"},
            {"model_parallel_size: 32", "model_parallel_size: 8"},
            {"kv_replicator: 4", "kv_replicator: 1"}});
   cli.expect(0, "warning: replica-group", "check $work/variant.yaml");
   variant(lnc1);
-  cli.expect(0, R"(instance: trn2\.48xlarge-lnc1 is assumed)", "check $work/variant.yaml");
+  cli.expect(0, R"(instance: trn2\.48xlarge-lnc1 is assumed)", "check $work/variant.yaml --details");
   variant({lnc1[0],
            lnc1[1],
            {"model_parallel_size: 32", "model_parallel_size: 16"},
            {"kv_replicator: 4", "kv_replicator: 2"}});
-  cli.expect(3, "error: replica-group", "check $work/variant.yaml");
+  cli.expect(3, "error: replica-group", "check $work/variant.yaml --details");
   cli.prints(R"(source: .*collectives\.rst)");
   cli.expect(0, "warning: devices: .*32 processes on the 64", "check $shipped --instance trn2.48xlarge");
   cli.expect(3, "error: devices: .*32 processes on the 2 ", "check $shipped --instance trn1.2xlarge");
@@ -44,7 +44,7 @@ TEST_CASE("a config is judged on the instance type it was written for", "[cli]")
   cli.expect(3, R"(variant\.yaml:7:.*error: devices: )", "check $work/variant.yaml");
   cli.expect(0, "warning: batch: ", "check $shipped --nodes 3");
   cli.expect(0, "warning: end-of-support", "check $shipped --release 2.30");
-  cli.expect(0, "note: end-of-support", "check $shipped --release 2.28");
+  cli.expect(0, "note: end-of-support", "check $shipped --release 2.28 --details");
   variant({{"model_parallel_size: 32", "model_parallel_size: $${oc.env:TP}"}});
   cli.expect(0, "instance: .* cannot be resolved here", "check $work/variant.yaml");
 }

@@ -71,6 +71,7 @@ bool name_letter(char c) {
 
 Ran run(const std::vector<std::string>& arguments, const fs::path& here) {
   ::setenv("TRNPLAN_CATALOG", (source() / "catalog").c_str(), 0);
+  ::setenv("COLUMNS", "1000", 0);  // what tests look for is not broken into lines
   std::vector<const char*> argv{"trnplan"};
   for (const std::string& argument : arguments) argv.push_back(argument.c_str());
   argv.push_back(nullptr);

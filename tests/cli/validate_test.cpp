@@ -27,7 +27,7 @@ TEST_CASE("tables of runs", "[cli]") {
   cli.write("runs.csv", heading + "\nNEW" + row.substr(4) + "\n");
   cli.expect(0, "^NEW ", "validate $work/runs.csv --leave-out none --rows");
   cli.refuse("--no-fit: there are steps", "calibrate $work/runs.csv --no-fit");
-  cli.expect(0, "^1 step of 1 program ",
+  cli.expect(0, "^fitted to 1 step of 1 program ",
              "calibrate $work/runs.csv --profile trn1-datasheet --out $work/steps.json");
   cli.holds("$work/steps.json", R"("prior": "trn1-datasheet")");
   cli.expect(0, "90 %", "simulate $example --strategy tp=32 --profile $work/steps.json");

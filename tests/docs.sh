@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# What the pages name is there, and what is there is named.
+#   docs.sh TRNPLAN SOURCE_DIR
+set -euo pipefail
+
+trnplan=$(realpath "$1")
+cd "$2"
+checks=0 failed=0
+named() {  # named WHAT FILE: the file has `WHAT`
+  checks=$((checks + 1))
+  grep -qF -- "\`$1\`" "$2" || { printf 'FAIL: %s does not name %s\n' "$2" "$1" && failed=$((failed + 1)); }
+}
+
+# Every command, in the overview of the house and in the table of the README.
+commands=$("$trnplan" --help | sed -n '/^Subcommands:/,/^[^ ]*$/s/^  \([a-z][a-z-]*\) .*/\1/p')
+for command in $commands; do
+  named "$command" docs/architecture.md
+  named "$command" README.md
+done
+
+# Every rule, and every file of config rules.
+rules=$(grep -hoE '^ +\{"[a-z0-9-]+",( [a-z_0-9]+\},)?$|^ +\{"[a-z0-9-]+", [a-z_0-9]+\},|^ +\{"[a-z0-9-]+", "aws-neuron' \
+  planner/rules.cpp planner/nxdt_lint_*.cpp | grep -oE '"[a-z0-9-]+"' | tr -d '"' | sort -u)
+for rule in $rules; do named "$rule" docs/rules.md; done
+for file in planner/nxdt_lint_*.cpp; do
+  word=$(sed 's/.*nxdt_lint_\(.*\)\.cpp/\1/' <<<"$file")
+  checks=$((checks + 1))
+  grep -qE "nxdt_lint_\{[a-z,]*\b$word\b" docs/rules.md ||
+    { printf 'FAIL: docs/rules.md does not name %s\n' "$file" && failed=$((failed + 1)); }
+done
+
+# Files that the table of changes sends a reader to.
+for path in $(sed -n '/^## Change/,/^## /p' docs/architecture.md | grep -oE '`[a-z_0-9]+/[A-Za-z_0-9./*-]+`' | tr -d '`' | sort -u); do
+  checks=$((checks + 1))
+  compgen -G "$path" >/dev/null || { printf 'FAIL: docs/architecture.md names %s, which is not there\n' "$path" && failed=$((failed + 1)); }
+done
+
+# The README of an example says which plan wins: the one that its output starts with.
+for folder in examples/llama3-8b-one-node; do
+  checks=$((checks + 1))
+  layout=$(sed -nE 's/^Best +([^,]*),.*/\1/p' "$folder/expected-output" | head -n 1)
+  grep -qF "It proposes $layout" "$folder/README.md" ||
+    { printf 'FAIL: %s/README.md does not propose %s\n' "$folder" "$layout" && failed=$((failed + 1)); }
+done
+
+# A figure of a table stands in the text below it.
+checks=$((checks + 1))
+median=$(sed -nE '/^```text/,/^```$/s/^[0-9]+ points: median error ([0-9.]+) %.*/\1/p' docs/accuracy.md | head -n 1)
+grep -q "against these rows is $median %" docs/accuracy.md ||
+  { printf 'FAIL: docs/accuracy.md: the median error of the first table is %s %%\n' "$median" && failed=$((failed + 1)); }
+
+# One value for ninety per cent.
+checks=$((checks + 1))
+if grep -rnE '[^0-9]1\.64[45]' --include='*.cpp' --include='*.h' units topology sim models planner calibrate io launch cli |
+  grep -vE '^models/spread\.h:|///'; then
+  printf 'FAIL: another value for ninety per cent than models::kNinetyPercent\n'
+  failed=$((failed + 1))
+fi
+
+printf 'docs: %d checks, %d failed\n' "$checks" "$failed"
+((checks > 40 && failed == 0))
