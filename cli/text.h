@@ -53,10 +53,10 @@ std::string comparison(const planner::Plan& winner, const planner::Plan& other);
 std::string seconds_text(Seconds s);
 /// Place, rule, message and fix of each; with `sources` also where that is said.
 std::string findings_text(const std::vector<planner::Finding>& findings, bool sources);
-/// Links, NICs and rings of a node; the verdict on each kind of group with its rings; the offending group in
-/// a drawing of the torus.
+/// The verdict on each kind of group with its rings, the offending group, also in a drawing of the torus;
+/// `advice` below the verdict, whole lines or none; then links, NICs and rings of a node.
 std::string topology_text(const topology::Cluster& cluster, const topology::ChipGraph& graph,
-                          const topology::PlacementVerdict& verdict);
+                          const topology::PlacementVerdict& verdict, const std::string& advice);
 
 /// What one collective's time is made of, and the verdict on its group; without a way for its bytes the
 /// verdict alone. `fix`: how to get a supported group, may be empty.

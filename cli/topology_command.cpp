@@ -53,7 +53,7 @@ int run(const Options& o) {
         advice = "fix: " + no_efa_fix() + "\n";
       } else {
         for (const topology::Degrees& d : planner::supported_neighbours(cluster, graph, degrees)) {
-          advice += fmt::format("{}TP {} x DP {}", advice.empty() ? "fix: use " : " or ", d.tensor, d.data);
+          advice += fmt::format("{}--tp {} --dp {}", advice.empty() ? "fix: " : " or ", d.tensor, d.data);
         }
         advice += advice.empty() ? "fix: choose another PP or CP\n" : "\n";
       }
@@ -61,7 +61,7 @@ int run(const Options& o) {
   }
   advice += tell_evidence(verdict, evidence, cluster.instance);
   print_result(o.common, o.common.json() ? io::topology_json(cluster, graph, verdict)
-                                         : topology_text(cluster, graph, verdict) + advice);
+                                         : topology_text(cluster, graph, verdict, advice));
   return verdict.overall == topology::Verdict::refused ? kNoPlan : kDone;
 }
 

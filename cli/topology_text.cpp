@@ -99,13 +99,14 @@ std::string node_text(const topology::Cluster& cluster, const topology::ChipGrap
 
 }  // namespace
 
-std::string topology_text(const topology::Cluster& cluster, const topology::ChipGraph& graph,
-                          const topology::PlacementVerdict& verdict) {
+namespace {
+
+/// The verdict, and what it rests on: each kind of group with its rings, the offending group.
+std::string groups_text(const topology::ChipGraph& graph, const topology::PlacementVerdict& verdict) {
   using topology::Verdict;
-  std::string text = node_text(cluster, graph);
-  const std::vector<topology::KindVerdict> kinds = topology::by_kind(graph, verdict);
-  if (!kinds.empty()) text += "\n";
-  for (const topology::KindVerdict& k : kinds) {
+  if (verdict.groups.empty()) return "";
+  std::string text = fmt::format("verdict: {}\n", topology::to_string(verdict.overall));
+  for (const topology::KindVerdict& k : topology::by_kind(graph, verdict)) {
     const bool alike = k.worst.nodes > 1 && !k.worst.rule.starts_with("unequal") &&
                        k.worst.rule != "no-efa" && k.worst.rule != "one-rank";
     text += fmt::format("  {:<2} {} groups of {}: {} ({}: {}{})\n", upper(topology::to_string(k.kind)),
@@ -114,22 +115,25 @@ std::string topology_text(const topology::Cluster& cluster, const topology::Chip
     if (k.kind != topology::GroupKind::pipeline) text += rings_text(k.rings, "     ");
     if (k.worst.verdict != Verdict::supported) text += fmt::format("     evidence: {}\n", k.worst.evidence);
   }
-  const auto& worst = verdict.offending;
-  std::vector<int> marked;
-  if (worst) {
-    marked = worst->chips;
-    constexpr std::size_t kRanksShown = 16;
-    std::vector<int> ranks = worst->ranks;
-    ranks.resize(std::min(ranks.size(), kRanksShown));
-    text +=
-        fmt::format("  offending {} group: ranks {}{}, chips {}\n", upper(topology::to_string(worst->kind)),
-                    fmt::join(ranks, ", "), worst->ranks.size() > kRanksShown ? ", ..." : "",
-                    topology::number_list(worst->chips));
-  }
-  const std::string drawing = topology::draw_torus(cluster.instance, marked);
-  if (!drawing.empty()) text += "\n" + drawing;
-  if (!verdict.groups.empty()) text += fmt::format("\nverdict: {}\n", topology::to_string(verdict.overall));
-  return text;
+  if (!verdict.offending) return text;
+  constexpr std::size_t kRanksShown = 16;
+  std::vector<int> ranks = verdict.offending->ranks;
+  const bool more = ranks.size() > kRanksShown;
+  ranks.resize(std::min(ranks.size(), kRanksShown));
+  return text + fmt::format("  offending {} group: ranks {}{}, chips {}\n",
+                            upper(topology::to_string(verdict.offending->kind)), fmt::join(ranks, ", "),
+                            more ? ", ..." : "", topology::number_list(verdict.offending->chips));
+}
+
+}  // namespace
+
+std::string topology_text(const topology::Cluster& cluster, const topology::ChipGraph& graph,
+                          const topology::PlacementVerdict& verdict, const std::string& advice) {
+  std::string text = groups_text(graph, verdict) + advice;
+  const std::string drawing = topology::draw_torus(
+      cluster.instance, verdict.offending ? verdict.offending->chips : std::vector<int>{});
+  if (!drawing.empty()) text += (text.empty() ? "" : "\n") + drawing;
+  return text + (text.empty() ? "" : "\n") + node_text(cluster, graph);
 }
 
 }  // namespace trnplan::cli

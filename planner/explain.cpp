@@ -63,7 +63,7 @@ std::string memory_fix(Legal& legal, const Strategy& s) {
   const Candidate* near = legal.best(
       [&](const Strategy& o) { return same_layout(o, s) && o.expert_parallel == s.expert_parallel; });
   if (near == nullptr) near = legal.best([&](const Strategy& o) { return same_layout(o, s); });
-  if (near == nullptr) return "no recompute policy makes this layout fit: raise TP or PP";
+  if (near == nullptr) return "no recompute policy makes this layout fit: raise tp or pp";
   return strategy_grammar(cluster.job(), near->strategy) + " fits";
 }
 

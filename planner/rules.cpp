@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include <fmt/format.h>
@@ -33,6 +34,30 @@ Found instance(const Job& job, const Strategy&) {
                    "use a trn1 instance type"};
 }
 
+/// "tp=8 or tp=16": the degrees next to the strategy's own, of those that divide a node's cores, that
+/// `fits(degree)` says are right; `otherwise` where there is none.
+template <class Fits>
+std::string near_tp(const Job& job, const Strategy& s, Fits&& fits, const char* otherwise) {
+  int below = 0, above = 0;
+  const int cores = job.cluster.instance.cores();
+  for (int t = 1; t <= cores; ++t) {
+    if (cores % t != 0 || t == s.tensor_parallel || !fits(t)) continue;
+    if (t < s.tensor_parallel) below = t;
+    if (t > s.tensor_parallel && above == 0) above = t;
+  }
+  if (below == 0 && above == 0) return otherwise;
+  if (below == 0 || above == 0) return fmt::format("tp={}", std::max(below, above));
+  return fmt::format("tp={} or tp={}", below, above);
+}
+
+/// Degrees near those of `s` whose product divides the cores.
+std::string dividing(const Strategy& s, int cores) {
+  const int tp = std::gcd(s.tensor_parallel, cores);
+  const int pp = std::gcd(s.pipeline_parallel, cores / tp);
+  const int cp = std::gcd(s.context_parallel, cores / tp / pp);
+  return fmt::format("tp={},pp={},cp={}", tp, pp, cp);
+}
+
 Found divisibility(const Job& job, const Strategy& s) {
   const std::int64_t cores = job.cluster.cores(), ranks = degrees_of(s).world();
   if (ranks == cores && ranks > 0) return std::nullopt;
@@ -40,18 +65,21 @@ Found divisibility(const Job& job, const Strategy& s) {
       "divisibility",
       fmt::format("TP {} x PP {} x CP {} x DP {} is {} ranks, the cluster has {} cores", s.tensor_parallel,
                   s.pipeline_parallel, s.context_parallel, s.data_parallel, ranks, cores),
-      cores % s.model_parallel() == 0 ? fmt::format("set data_parallel to {}", cores / s.model_parallel())
-                                      : "choose TP, PP and CP whose product divides the number of cores"};
+      cores % s.model_parallel() == 0
+          ? fmt::format("dp={}, or leave dp out", cores / s.model_parallel())
+          : "choose TP, PP and CP whose product divides the cores: " + dividing(s, job.cluster.cores())};
 }
 
 Found experts(const Job& job, const Strategy& s) {
   if (s.expert_parallel == 1) return std::nullopt;
   if (job.architecture.experts == 0) {
-    return Violation{"moe", "expert parallel needs a mixture-of-experts model", "set expert_parallel to 1"};
+    return Violation{"moe", "expert parallel needs a mixture-of-experts model", "ep=1"};
   }
   const std::int64_t ranks = saturating_product({s.tensor_parallel, s.pipeline_parallel, s.expert_parallel});
   if (job.cluster.cores() % ranks == 0) return std::nullopt;
-  return Violation{"divisibility", "the ranks do not divide by TP x PP x EP", "lower expert_parallel"};
+  return Violation{"divisibility", "the ranks do not divide by TP x PP x EP",
+                   fmt::format("ep={}", std::gcd(s.expert_parallel, job.cluster.cores() / s.tensor_parallel /
+                                                                        s.pipeline_parallel))};
 }
 
 Found devices(const Job& job, const Strategy&) {
@@ -69,7 +97,9 @@ Found heads(const Job& job, const Strategy& s) {
   return Violation{"heads",
                    fmt::format("{} attention heads and intermediate size {} must both divide by TP {}",
                                a.heads, a.intermediate, s.tensor_parallel),
-                   "choose a TP that divides both"};
+                   near_tp(
+                       job, s, [&](int t) { return a.heads % t == 0 && a.intermediate % t == 0; },
+                       "choose a TP that divides both")};
 }
 
 Found kv_replicator(const Job& job, const Strategy& s) {
@@ -78,11 +108,14 @@ Found kv_replicator(const Job& job, const Strategy& s) {
   const int expected = std::max(1, t / std::max(1, a.kv_heads));
   // More copies than TP needs are legal, and only add work.
   if (r >= 1 && saturating_product({a.kv_heads, r}) % t == 0 && t % r == 0) return std::nullopt;
-  return Violation{"kv-replicator",
-                   fmt::format("{} KV heads x kv_replicator {} cannot be split over TP {}", a.kv_heads, r, t),
-                   saturating_product({a.kv_heads, expected}) % t == 0
-                       ? fmt::format("set kv_replicator to {}", expected)
-                       : "choose a TP that divides, or is a multiple of, the KV heads"};
+  return Violation{
+      "kv-replicator",
+      fmt::format("{} KV heads x kv_replicator {} cannot be split over TP {}", a.kv_heads, r, t),
+      saturating_product({a.kv_heads, expected}) % t == 0
+          ? fmt::format("kv={}", expected)
+          : near_tp(
+                job, s, [&](int n) { return a.kv_heads % n == 0 || n % std::max(1, a.kv_heads) == 0; },
+                "choose a TP that divides, or is a multiple of, the KV heads")};
 }
 
 Found vocabulary(const Job& job, const Strategy& s) {
@@ -90,10 +123,13 @@ Found vocabulary(const Job& job, const Strategy& s) {
   // The Megatron path pads the vocabulary; the HF path does not.
   if (a.family == models::Family::gpt || a.family == models::Family::bert) return std::nullopt;
   if (a.vocabulary % s.tensor_parallel == 0) return std::nullopt;
-  return Violation{"vocabulary",
-                   fmt::format("vocabulary {} does not divide by TP {} and NxDT's HF path does not pad it",
-                               a.vocabulary, s.tensor_parallel),
-                   "choose a TP that divides the vocabulary, or pad it in config.json"};
+  return Violation{
+      "vocabulary",
+      fmt::format("vocabulary {} does not divide by TP {} and NxDT's HF path does not pad it", a.vocabulary,
+                  s.tensor_parallel),
+      near_tp(
+          job, s, [&](int t) { return a.vocabulary % t == 0; }, "choose a TP that divides the vocabulary") +
+          ", or pad it in config.json"};
 }
 
 Found layers(const Job& job, const Strategy& s) {
@@ -103,7 +139,9 @@ Found layers(const Job& job, const Strategy& s) {
     return Violation{"layers",
                      fmt::format("{} layers cannot fill PP {} x VPP {} stages", count, s.pipeline_parallel,
                                  s.virtual_pipeline),
-                     fmt::format("lower PP x VPP to at most {}", count)};
+                     s.pipeline_parallel <= count
+                         ? fmt::format("vpp={}", count / s.pipeline_parallel)
+                         : fmt::format("lower PP x VPP to at most {}: pp=1,vpp=1", count)};
   }
   if (s.pipeline_cuts.empty()) return std::nullopt;
   const bool ascending = std::is_sorted(s.pipeline_cuts.begin(), s.pipeline_cuts.end(), std::less_equal<>());
@@ -122,7 +160,7 @@ Found pipeline_parity(const Job&, const Strategy& s) {
   return Violation{"pipeline-parity",
                    fmt::format("PP {} is odd: NxD pairs neighbouring stages by parity for send and receive",
                                s.pipeline_parallel),
-                   "use PP 1 or an even PP"};
+                   fmt::format("pp=1, or an even one such as pp={}", s.pipeline_parallel - 1)};
 }
 
 Found batch(const Job& job, const Strategy& s) {
@@ -142,25 +180,31 @@ Found interleaved(const Job& job, const Strategy& s) {
   if (models::micro_batches(job.training, s) % s.pipeline_parallel == 0) return std::nullopt;
   return Violation{"interleaved",
                    "the interleaved schedule needs a number of micro-batches that divides by PP",
-                   "change the micro-batch or PP, or set virtual_pipeline to 1"};
+                   "vpp=1, or another mbs or pp"};
+}
+
+/// The largest context-parallel degree below `cp` that the sequence allows.
+int context_near(int sequence, int cp) {
+  for (int c = cp - 1; c > 1; --c) {
+    if (sequence % c == 0 && sequence / c % 1024 == 0) return c;
+  }
+  return 1;
 }
 
 Found context_parallel(const Job& job, const Strategy& s) {
   if (s.context_parallel == 1) return std::nullopt;
   if (!s.flash_attention) {
-    return Violation{"context-parallel", "ring attention is a flash-attention kernel",
-                     "set flash_attention to true, or context_parallel to 1"};
+    return Violation{"context-parallel", "ring attention is a flash-attention kernel", "flash=true, or cp=1"};
   }
   if (job.architecture.experts > 0) {
-    return Violation{"context-parallel", "NxDT has context parallel for dense Llama models only",
-                     "set context_parallel to 1"};
+    return Violation{"context-parallel", "NxDT has context parallel for dense Llama models only", "cp=1"};
   }
   const int sequence = job.training.sequence;
   if (sequence % s.context_parallel == 0 && sequence / s.context_parallel % 1024 == 0) return std::nullopt;
   return Violation{
       "context-parallel",
       fmt::format("sequence {} over CP {} must give a multiple of 1024 tokens", sequence, s.context_parallel),
-      "choose another CP or sequence length"};
+      fmt::format("cp={}, or another sequence length", context_near(sequence, s.context_parallel))};
 }
 
 Found flash_attention(const Job& job, const Strategy& s) {
@@ -168,7 +212,7 @@ Found flash_attention(const Job& job, const Strategy& s) {
   return Violation{"flash-attention",
                    fmt::format("NxD's flash attention needs a sequence that divides by 2048, not {}",
                                job.training.sequence),
-                   "change the sequence length, or pin flash_attention: false"};
+                   "flash=false (flash_attention: false), or another sequence length"};
 }
 
 Found sequence_parallel(const Job& job, const Strategy& s) {
@@ -178,7 +222,7 @@ Found sequence_parallel(const Job& job, const Strategy& s) {
   return Violation{
       "sequence-parallel",
       fmt::format("sequence parallel needs TP > 1 and a sequence that divides by TP {}", s.tensor_parallel),
-      "pin sequence_parallel: false or change the sequence length"};
+      "sp=false (sequence_parallel: false), or another sequence length"};
 }
 
 Found positions(const Job& job, const Strategy&) {
@@ -195,14 +239,14 @@ Found tied_embeddings(const Job& job, const Strategy& s) {
   if (job.software.framework == "nemo-megatron") return std::nullopt;  // ties them over the pipeline's ends
   return Violation{"tied-embeddings",
                    "tied embeddings fail with pipeline parallel in NxDT (shared weight has no gradient)",
-                   "use PP 1, or untie embedding and head"};
+                   "pp=1, or untie embedding and head"};
 }
 
 Found rank_order(const Job& job, const Strategy& s) {
   if (degrees_of(s).world() != job.cluster.cores()) return std::nullopt;  // divisibility says so
   const std::string obstacle = topology::RankOrder::obstacle(job.cluster, degrees_of(s));
   if (obstacle.empty()) return std::nullopt;
-  return Violation{"rank-order", obstacle, "choose TP 2 or TP 8, or a DP that fits"};
+  return Violation{"rank-order", obstacle, "tp=2 or tp=8, or a DP that fits"};
 }
 
 using Rule = Found (*)(const Job&, const Strategy&);

@@ -73,7 +73,7 @@ TEST_CASE("verdicts of groups and instances", "[cli]") {
     CHECK(cli.last.out.empty());
     cli.run("check $source/tests/io/fixtures/nxdt/hf_llama3_8B_config.yaml --instance $instance");
     cli.prints("not-modelled: trn2 is not modelled yet");
-    cli.prints_no("Prediction");
+    cli.prints_no("Predict");
   }
 }
 
