@@ -42,7 +42,7 @@ int answer(const CLI::App& app, const CLI::ParseError& e) {
   const int code = app.exit(e, out, err);
   const std::string said = printable_lines(err.str());
   std::fwrite(said.data(), 1, said.size(), stderr);
-  if (!out.str().empty()) print(out.str());
+  if (!out.str().empty()) print_text(out.str());
   return code == 0 ? kDone : kBadInput;
 }
 

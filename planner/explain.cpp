@@ -54,6 +54,8 @@ class Legal {
     }
   }
 
+  const Job& job() const { return cluster_.job(); }
+
  private:
   Candidates& cluster_;
   std::vector<Candidate*> all_;
@@ -64,7 +66,7 @@ std::string memory_fix(Legal& legal, const Strategy& s) {
       [&](const Strategy& o) { return same_layout(o, s) && o.expert_parallel == s.expert_parallel; });
   if (near == nullptr) near = legal.best([&](const Strategy& o) { return same_layout(o, s); });
   if (near == nullptr) return "no recompute policy makes this layout fit: raise tp or pp";
-  return strategy_grammar(cluster.job(), near->strategy) + " fits";
+  return strategy_grammar(legal.job(), near->strategy) + " fits";
 }
 
 class Tempting {
