@@ -171,7 +171,16 @@ PlanFile read_plan_file(const std::filesystem::path& path, const Catalog& catalo
   read_scripts(map, plan);
   plan.target = map.text("target", "nxdt");
   if (!faults.empty()) throw InputError(std::move(faults));
-  plan.job.cluster = {catalog.instance(instance), nodes};
+  try {
+    plan.job.cluster = {catalog.instance(instance), nodes};
+  } catch (const InputError& e) {
+    for (Diagnostic d : e.faults()) {
+      if (d.at.file.empty()) d.at = strategy->find("instance")->at;
+      if (d.key.empty()) d.key = "strategy.instance";
+      faults.push_back(std::move(d));
+    }
+    throw InputError(std::move(faults));
+  }
   check_sums(root, plan, map);
   if (!faults.empty()) throw InputError(std::move(faults));
   plan.job.training.precision = plan.strategy.precision;

@@ -36,6 +36,7 @@ if ((EUID == 0)) && command -v chroot >/dev/null; then
   mkdir "$work/bare"   # a system that is nothing but what was unpacked
   cp -r "$root/." "$work/bare/"
   check 'runs where there is nothing else' env -i TRNPLAN_CATALOG=/share/trnplan/catalog "$(command -v chroot)" "$work/bare" /bin/trnplan plan /share/trnplan/examples/llama3-8b-one-node/job.yaml --top 1 --out /plan
+  check 'finds its catalogue without /proc' env -i "$(command -v chroot)" "$work/bare" /bin/trnplan topology
   check 'and wrote its files there' test -s "$work/bare/plan/nxdt.yaml"
   check 'hashes and reads there' env -i TRNPLAN_CATALOG=/share/trnplan/catalog "$(command -v chroot)" "$work/bare" /bin/trnplan calibrate /share/trnplan/examples/steps-of-a-log/train.log --no-fit
 else

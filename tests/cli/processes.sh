@@ -28,6 +28,15 @@ done
 check 'all eight observations are there' test "$(grep -c '"sequence"' "$work/mine.json")" -eq 8
 check 'nothing else is left' test -z "$(find "$work" -name '.trnplan-*')"
 
+# Help that nobody gets is no success.
+for words in --help --version 'plan --help'; do
+  code=0
+  # shellcheck disable=SC2086
+  "$trnplan" $words >/dev/full 2>"$err" || code=$?
+  check "$words into a full disk exits $code" test "$code" -eq 2
+  check "$words into a full disk says so" grep -q 'No space left' "$err"
+done
+
 # Two plans into one folder.
 for name in one two; do
   cp "$source/examples/llama3-8b-one-node/job.yaml" "$work/$name.yaml"

@@ -77,6 +77,12 @@ echo '{}' >"$work/no.json"
 run 2 watch "$log" --once --record "$work/no.json"
 check 'what is no profile stays as it is' test "$(cat "$work/no.json")" = '{}'
 run 2 watch "$log" --once --record "$work/no.txt"
+echo "no profile" >"$work/text.json"
+run 2 calibrate "$source/catalog/measured-collectives.csv" --build 2023-04 --out "$work/text.json"
+says 'the file exists already'
+run 0 calibrate "$source/catalog/measured-collectives.csv" --build 2023-04 --out "$work/text.json" --force
+says 'was no profile; nothing of it is kept'
+run 0 topology --profile "$work/text.json"
 sed 's/"ranks": \[/"ranks": ["x",/' "$mine" >"$work/bad.json"
 run 2 topology --profile "$work/bad.json"
 says 'bad.json:'

@@ -68,6 +68,32 @@ launch 0 "$plan" --dry-run
 prints "sbatch --parsable --chdir=$plan --job-name=trnplan-UNIQUE $plan/compile.sbatch $plan"
 prints '--dependency=afterok:COMPILE_JOB_ID --kill-on-invalid-dep=yes'
 check 'a dry run submits nothing' test ! -e "$LOG" -a ! -e "$plan/launch.json"
+# A dry run reads setup_env.sh and runs nothing of the folder; what only running would tell is said.
+cp "$plan/setup_env.sh" "$work/setup_env.sh"
+printf 'touch %q\nTRNPLAN_PARTITION=$(touch %q; echo q1)\n' "$work/ran" "$work/ran" >>"$plan/setup_env.sh"
+launch 0 "$plan" --dry-run
+check 'a dry run ran setup_env.sh' test ! -e "$work/ran"
+says 'TRNPLAN_PARTITION is not known without running this file'
+prints 'partition=TRNPLAN_PARTITION'
+head -n 20 "$work/setup_env.sh" | sed '/^TRNPLAN_RESTARTS/,$d' >"$plan/setup_env.sh"
+launch 2 "$plan" --dry-run
+says 'TRNPLAN_SMOKE_STEPS: is nowhere set'
+cp "$work/setup_env.sh" "$plan/setup_env.sh"
+# What is submitted is what was read.
+cp -r "$plan" "$work/kept"
+head -c 400 "$work/kept/nxdt.yaml" >"$plan/nxdt.yaml"
+launch 2 "$plan" --dry-run
+says "$plan/nxdt.yaml"
+cp "$work/kept/nxdt.yaml" "$plan/"
+: >"$plan/train.sbatch"
+launch 2 "$plan" --dry-run
+says 'train.sbatch: holds nothing that runs'
+cp "$work/kept/train.sbatch" "$plan/"
+sed 's/"num_hidden_layers": 32/"num_hidden_layers": 80/' "$work/kept/plan.json" >"$plan/plan.json"
+launch 2 "$plan" --dry-run
+says 'config.json: num_hidden_layers: 32, but plan.json is for a model with 80'
+cp "$work/kept/plan.json" "$plan/"
+launch 0 "$plan" --dry-run
 mv "$plan/node_run.sh" "$work/"
 launch 2 "$plan"
 says 'node_run.sh: is missing'

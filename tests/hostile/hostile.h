@@ -1,0 +1,43 @@
+// Inputs that an attacker, a broken disk or a tired person would give, as tables: what each must be answered.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace trnplan::hostile {
+
+inline constexpr const char* kWhole = "\1whole";    ///< `to` is the whole file
+inline constexpr const char* kCut = "\1cut";        ///< `to` is how many bytes are left
+inline constexpr const char* kAppend = "\1append";  ///< `to` is put behind
+
+/// A file that is sound but for one place.
+struct Edit {
+  const char* kind;  ///< of kKinds in hostile_test.cpp: the sound file and the command that reads it
+  std::string from;  ///< its first occurrence goes, or one of the words above
+  std::string to;
+  std::string says;  ///< on standard error, or where `check` prints its findings
+  int code = 2;
+};
+
+/// A command line beside sound files: job.yaml, nxdt.yaml, c.csv, grid.yaml, train.log.
+struct Command {
+  std::vector<std::string> arguments;
+  std::string says;
+  std::string catalog = {};  ///< TRNPLAN_CATALOG; empty: the one of the source folder
+};
+
+inline std::string repeat(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+std::vector<Edit> job_rows();
+std::vector<Edit> config_rows();
+std::vector<Edit> machine_rows();
+std::vector<Edit> data_rows();
+std::vector<Edit> plan_rows();
+std::vector<Command> option_rows();
+std::vector<Command> path_rows();
+
+}  // namespace trnplan::hostile

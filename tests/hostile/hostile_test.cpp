@@ -1,0 +1,324 @@
+// Every row: the exit code; one clear message, which says where and what and how to mend it; no name of an
+// exception, nothing that drives a terminal; nothing on standard output; no file written or changed.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <optional>
+
+#include "launch/process.h"
+#include "tests/catch.h"
+#include "tests/hostile/hostile.h"
+#include "units/diagnostic.h"
+
+using namespace trnplan;
+using namespace trnplan::hostile;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kJob =
+    "model: llama3-8b\ntraining: {sequence: 8192, global_batch: 1024, tokens: 1T}\n"
+    "cluster: {instance: trn1.32xlarge, nodes: 1}\npin: {tensor_parallel: 8}\n";
+constexpr const char* kPlanned =
+    "model: llama3-8b\ntraining: {sequence: 8192, global_batch: 1024}\ncluster: {instance: trn1.32xlarge, "
+    "nodes: 1}\npin: {tensor_parallel: 8, pipeline_parallel: 1, micro_batch: 1, recompute: "
+    "CoreAttention+LlamaMLP}\n";
+constexpr const char* kConfig =
+    "{\"model_type\": \"llama\", \"num_hidden_layers\": 4, \"hidden_size\": 1024, \"intermediate_size\": "
+    "2816, \"num_attention_heads\": 16, \"num_key_value_heads\": 8, \"vocab_size\": 32000, "
+    "\"max_position_embeddings\": 8192, \"rms_norm_eps\": 1e-5, \"rope_theta\": 10000.0}\n";
+constexpr const char* kGrid = "job: job.yaml\ntokens: 1T\nnodes: [1, 2]\nglobal_batch: [512, 1024]\n";
+constexpr const char* kProfile =
+    "{\"name\": \"mine\", \"base\": \"trn1\", \"parameters\": {\"hbm_fraction\": {\"median\": 0.5, "
+    "\"log_sd\": 0.1, \"unit\": \"1\", \"source\": \"measured\"}}}\n";
+constexpr const char* kLaunched =
+    "{\"schema_version\": 1, \"scheduler\": \"slurm\", \"jobs\": {\"compile\": \"7\", \"train\": \"8\"}}\n";
+
+std::string read(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void write(const fs::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  INFO("\"" << from << "\" is not in the sound file");
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+/// The header and the rows that begin with one of the names.
+std::string rows_of(const std::string& table, const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t at = 0; at < table.size();) {
+    const std::size_t end = std::min(table.find('\n', at), table.size());
+    const std::string row = table.substr(at, end - at);
+    const bool wanted = std::any_of(names.begin(), names.end(),
+                                    [&](const std::string& name) { return row.starts_with(name + ","); });
+    if (at == 0 || wanted) text += row + "\n";
+    at = end + 1;
+  }
+  return text;
+}
+
+/// A sound file, what stands beside it, and the command that reads it.
+struct Kind {
+  std::string file, text;
+  std::vector<std::string> command;
+  std::map<std::string, std::string> beside = {};
+  bool own_catalog = false, plan = false;
+};
+
+class Table {
+ public:
+  Table() : source_(fs::canonical(TRNPLAN_SOURCE_DIR)) {
+    std::string pattern = (fs::temp_directory_path() / "trnplan-hostile-XXXXXX").string();
+    REQUIRE(mkdtemp(pattern.data()) != nullptr);
+    work_ = pattern;
+    const char* program = std::getenv("TRNPLAN_PROGRAM");
+    REQUIRE(program != nullptr);
+    program_ = program;
+    make_kinds();
+  }
+  ~Table() {
+    fs::current_path(source_);
+    fs::remove_all(work_);
+  }
+  Table(const Table&) = delete;
+  Table& operator=(const Table&) = delete;
+
+  void check(const Edit& row) {
+    const Kind& kind = kinds_.at(row.kind);
+    INFO(row.kind << ": " << printable(row.from, 80) << " -> " << printable(row.to, 80));
+    const fs::path here = fresh_folder();
+    if (kind.own_catalog) fs::copy(source_ / "catalog", here / "catalog", fs::copy_options::recursive);
+    if (kind.plan) fs::copy(planned(), here / "plan", fs::copy_options::recursive);
+    for (const auto& [name, text] : kind.beside) write(here / name, text);
+    std::vector<std::string> command = kind.command;
+    if (kind.file.empty()) {
+      command.push_back(row.to);
+    } else {
+      const std::string sound = kind.text.empty() ? read(here / kind.file) : kind.text;
+      write(here / kind.file, row.from == kWhole    ? row.to
+                              : row.from == kCut    ? sound.substr(0, std::stoul(row.to))
+                              : row.from == kAppend ? sound + row.to
+                                                    : replaced(sound, row.from, row.to));
+    }
+    judge(here, command, row.says, row.code, kind.own_catalog ? "catalog" : "");
+  }
+
+  void check(const Command& row) {
+    std::string shown;
+    for (const std::string& word : row.arguments) shown += " " + printable(word, 80);
+    INFO("trnplan" << shown);
+    const fs::path here = fresh_folder();
+    write(here / "job.yaml", kJob);
+    write(here / "nxdt.yaml", kinds_.at("nxdt").text);
+    write(here / "c.csv", kinds_.at("collectives").text);
+    write(here / "grid.yaml", kGrid);
+    write(here / "train.log", kinds_.at("log").text);
+    judge(here, row.arguments, row.says, 2, row.catalog);
+  }
+
+ private:
+  void make_kinds() {
+    const auto source = [&](const char* path) { return read(source_ / path); };
+    const auto clusters = [](const std::string& line) {
+      return std::map<std::string, std::string>{
+          {"job.yaml", replaced(kJob, "instance: trn1.32xlarge, nodes: 1", line)}};
+    };
+    const std::string fixtures = "tests/io/fixtures/",
+                      nxdt = source("tests/io/fixtures/nxdt/hf_llama3_8B_config.yaml");
+    const std::string log = source("examples/steps-of-a-log/train.log");
+    const std::map<std::string, std::string> job = {{"job.yaml", kJob}};
+    kinds_ = {
+        {"job", {"job.yaml", kJob, {"plan", "job.yaml", "--out", "new"}}},
+        {"config",
+         {"config.json",
+          kConfig,
+          {"plan", "job.yaml", "--out", "new"},
+          {{"job.yaml", replaced(kJob, "llama3-8b", "config.json")}}}},
+        {"nxdt", {"nxdt.yaml", nxdt, {"check", "nxdt.yaml"}}},
+        {"baseline", {"nxdt.yaml", nxdt, {"plan", "job.yaml", "--baseline", "nxdt.yaml"}, job}},
+        {"table",
+         {"ls.txt",
+          source("tests/io/fixtures/neuron-ls-trn1.32xlarge.txt"),
+          {"topology", "--neuron-ls", "ls.txt"}}},
+        {"lsjson",
+         {"ls.json",
+          source("tests/io/fixtures/neuron-ls-trn1.32xlarge.json"),
+          {"topology", "--neuron-ls", "ls.json"}}},
+        {"hyperpod",
+         {"hp.json",
+          source("tests/io/fixtures/cluster/hyperpod.json"),
+          {"plan", "job.yaml"},
+          clusters("hyperpod: hp.json")}},
+        {"pcluster",
+         {"pc.yaml",
+          source("tests/io/fixtures/cluster/parallelcluster.yaml"),
+          {"plan", "job.yaml"},
+          clusters("parallelcluster: pc.yaml")}},
+        {"sinfo",
+         {"sinfo.txt",
+          source("tests/io/fixtures/cluster/sinfo-nodes.txt"),
+          {"plan", "job.yaml"},
+          clusters("sinfo: sinfo.txt")}},
+        {"profile",
+         {"mine.json",
+          kProfile,
+          {"simulate", "job.yaml", "--strategy", "tp=8", "--profile", "mine.json"},
+          job}},
+        {"grid", {"grid.yaml", kGrid, {"sweep", "grid.yaml", "--collect"}, job}},
+        {"reliability",
+         {"rel.json",
+          source("catalog/reliability.json"),
+          {"whatif", "job.yaml", "--nodes", "1", "--reliability", "rel.json"},
+          job}},
+        {"instance",
+         {"catalog/instances/mine.json",
+          replaced(source("catalog/instances/trn1.32xlarge.json"), "\"name\": \"trn1.32xlarge\"",
+                   "\"name\": \"mine\""),
+          {"topology", "--instance", "mine"},
+          {},
+          true}},
+        {"model",
+         {"catalog/models/mine.json",
+          source("catalog/models/llama3-8b.json"),
+          {"plan", "job.yaml"},
+          {{"job.yaml", replaced(kJob, "llama3-8b", "mine")}},
+          true}},
+        {"runs",
+         {"runs.csv",
+          rows_of(source("catalog/measured-runs.csv"), {"T175"}),
+          {"validate", "runs.csv", "--leave-out", "none"}}},
+        {"collectives",
+         {"c.csv",
+          rows_of(source("catalog/measured-collectives.csv"), {"C001", "C002", "C003"}),
+          {"calibrate", "c.csv", "--no-fit"}}},
+        {"log", {"train.log", log, {"calibrate", "train.log", "--out", "new.json"}, job}},
+        {"strategy", {"", "", {"simulate", "job.yaml", "--strategy"}, job}},
+        {"plan_json",
+         {"plan/plan.json",
+          "",
+          {"watch", "train.log", "--once", "--plan", "plan/plan.json"},
+          {{"train.log", log}},
+          false,
+          true}},
+        {"launch_json", {"plan/launch.json", kLaunched, {"launch", "plan"}, {}, false, true}},
+    };
+  }
+
+  fs::path fresh_folder() {
+    fs::current_path(source_);
+    fs::remove_all(work_ / "here");
+    fs::create_directory(work_ / "here");
+    return work_ / "here";
+  }
+
+  /// A folder of plan --out, made once.
+  fs::path planned() {
+    const fs::path folder = work_ / "planned";
+    if (fs::exists(folder)) return folder;
+    write(work_ / "planned.yaml", kPlanned);
+    const auto made = launch::run_program(
+        {program_, "plan", (work_ / "planned.yaml").string(), "--top", "1", "--out", folder.string()});
+    INFO(made.error);
+    REQUIRE(made.ok());
+    return folder;
+  }
+
+  static std::map<std::string, std::string> contents(const fs::path& folder) {
+    std::map<std::string, std::string> all;
+    for (const auto& entry : fs::recursive_directory_iterator(folder))
+      all[entry.path().string()] = entry.is_regular_file() ? read(entry.path()) : "";
+    return all;
+  }
+
+  static bool is_printable(const std::string& text) {
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = std::min(text.find_first_of("\n\t", at), text.size());
+      const std::string line = text.substr(at, end - at);
+      if (printable(line, line.size()) != line) return false;
+      at = end + 1;
+    }
+    return true;
+  }
+
+  void judge(const fs::path& here, const std::vector<std::string>& arguments, const std::string& says,
+             int code, const std::string& catalog) {
+    const auto before = contents(here);
+    fs::current_path(here);
+    ::setenv("TRNPLAN_CATALOG", catalog.empty() ? (source_ / "catalog").c_str() : catalog.c_str(), 1);
+    std::vector<std::string> command = {program_};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    const launch::ProcessResult ran = launch::run_program(command);
+    fs::current_path(source_);
+    INFO("standard error: " << printable(ran.error, 1000));
+    INFO("standard output: " << printable(ran.output, 400));
+    CHECK(ran.code == code);
+    const bool findings = code == 3 && arguments.front() == "check";
+    const std::string& told = findings ? ran.output : ran.error;
+    if (code == 2) CHECK(ran.output.empty());
+    INFO("it should say: " << says);
+    CHECK(told.find(says) != std::string::npos);
+    const bool mends = told.find("fix: ") != std::string::npos || told.find("--help") != std::string::npos;
+    CHECK(mends);
+    CHECK(told.size() < 10'000);
+    CHECK(is_printable(ran.output + ran.error));
+    for (const char* raw : {"std::", "exception", "yaml-cpp", "basic_string", "filesystem error", "what()",
+                            "internal error", "terminate called", "Sanitizer"}) {
+      INFO(raw);
+      CHECK((ran.output + ran.error).find(raw) == std::string::npos);
+    }
+    const bool untouched = contents(here) == before;
+    CHECK(untouched);
+  }
+
+  fs::path source_, work_;
+  std::string program_;
+  std::map<std::string, Kind> kinds_;
+};
+
+template <class Rows>
+void check_all(const Rows& rows) {
+  Table table;
+  for (const auto& row : rows) table.check(row);
+}
+
+}  // namespace
+
+TEST_CASE("the tables hold at least 300 inputs", "[hostile]") {
+  const std::size_t edits = job_rows().size() + config_rows().size() + machine_rows().size() +
+                            data_rows().size() + plan_rows().size();
+  CHECK(edits >= 300);
+  CHECK(option_rows().size() + path_rows().size() >= 300);
+}
+TEST_CASE("hostile jobs", "[hostile]") {
+  check_all(job_rows());
+}
+TEST_CASE("hostile configs", "[hostile]") {
+  check_all(config_rows());
+}
+TEST_CASE("hostile machines", "[hostile]") {
+  check_all(machine_rows());
+}
+TEST_CASE("hostile tables, profiles and logs", "[hostile]") {
+  check_all(data_rows());
+}
+TEST_CASE("hostile strategies, plans and launch files", "[hostile]") {
+  check_all(plan_rows());
+}
+TEST_CASE("hostile numbers", "[hostile]") {
+  check_all(option_rows());
+}
+TEST_CASE("hostile paths and command lines", "[hostile]") {
+  check_all(path_rows());
+}
