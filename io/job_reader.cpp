@@ -478,6 +478,11 @@ class JobReader {
       if (fields.has(key)) pin.*member = fields.whole(key, 1, 1, degree_most);
       fields.ignore({key});
     }
+    const int layers = job().architecture.layers;  // 0: the model could not be read
+    if (layers > 0 && pin.virtual_pipeline.value_or(1) > layers) {
+      fields.fault("virtual_pipeline", "more chunks than the model's " + std::to_string(layers) + " layers",
+                   "write at most " + std::to_string(layers) + ", or leave it out");
+    }
     const std::pair<const char*, std::optional<bool> Pin::*> switches[] = {
         {"sequence_parallel", &Pin::sequence_parallel},
         {"zero1", &Pin::zero1},

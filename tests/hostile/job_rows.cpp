@@ -44,6 +44,7 @@ std::vector<Edit> job_rows() {
       {"job", "tensor_parallel: 8", "pipeline_cuts: [5, 3]", "job.yaml:4:22: pin.pipeline_cuts"},
       {"job", "tensor_parallel: 8", "pipeline_cuts: [99]", "job.yaml:4:22: pin.pipeline_cuts"},
       {"job", "tensor_parallel: 8", "bucket_mb: 1e9", "job.yaml:4:7: pin.bucket_mb"},
+      {"job", "tensor_parallel: 8", "virtual_pipeline: 999999", "job.yaml:4:25: pin.virtual_pipeline"},
       {"job", "pin:", "objective: speed\npin:", "job.yaml:4:12: objective"},
       {"job", "pin:", "deadline: nan\npin:", "job.yaml:4:11: deadline"},
       {"job", "pin:", "deadline: -3d\npin:", "job.yaml:4:11: deadline"},
