@@ -5,7 +5,6 @@
 
 #include "tests/fuzz/fuzz.h"
 #include "topology/chip_graph.h"
-#include "topology/draw.h"
 #include "topology/rank_order.h"
 #include "topology/verdict.h"
 
