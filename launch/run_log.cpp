@@ -18,6 +18,7 @@ using calibrate::LogLine;
 constexpr std::size_t kTextLength = 200;
 constexpr std::size_t kMostEvents = 10'000;
 constexpr std::size_t kMostSteps = 2'000'000;
+constexpr double kMostClock = 1e10;                                          ///< s: 300 years
 constexpr std::int64_t kMostTotal = 1'000'000'000, kMostEpochs = 1'000'000;  // their product fits
 /// A first step longer than the second by this factor holds compiling and loading: above the noise of steps,
 /// far below any warm-up seen (1.6 in awsome-distributed-training's auto-resume transcript).
@@ -120,12 +121,14 @@ void RunLogReader::step(const calibrate::StepRecord& record, const std::string& 
   mark.line = record.line;
   mark.absolute = record.clock && !record.since_epoch;
   const bool first = track.stretches.empty() || track.fresh || record.step < track.last;
-  if (averages && !first) mark.weight = std::max(1.0, static_cast<double>(record.step - track.last));
+  if (averages && !first)
+    mark.weight = std::max(1.0, static_cast<double>(std::min(record.step, kMostTotal) - track.last));
   if (mark.absolute) {
     if (first || !track.origin || *mark.clock < *track.origin)
       track.origin = *mark.clock - mark.seconds.value_or(0);
     *mark.clock -= *track.origin;
   }
+  if (mark.clock && !(std::abs(*mark.clock) < kMostClock)) return;  // no clock of a run
   add(track, counted(track, mark));
 }
 

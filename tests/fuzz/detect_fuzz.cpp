@@ -73,6 +73,17 @@ void check(const calibrate::Detected& d) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text = fuzz::text_of(data, size);
-  fuzz::refusable([&] { check(calibrate::detect(text, "log")); });
+  std::size_t steps = 0, kinds = 0;
+  fuzz::refusable([&] {
+    const calibrate::Detected d = calibrate::detect(text, "log");
+    check(d);
+    steps = d.steps.size();
+    kinds = d.kinds.size();
+  });
+  fuzz::refusable([&] {
+    calibrate::TextStream pieces(text, 7);
+    const calibrate::Detected d = calibrate::detect(pieces, "log");
+    fuzz::ensure(d.steps.size() == steps && d.kinds.size() == kinds, "pieces read as the whole");
+  });
   return 0;
 }

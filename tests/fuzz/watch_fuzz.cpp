@@ -46,7 +46,16 @@ void check(const io::WatchReport& r) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text = fuzz::text_of(data, size);
-  check(launch::read_run_log(text, "log"));
+  fuzz::refusable([&] {
+    check(launch::read_run_log(text, "log"));
+    launch::WatchedLog pieces("log"), whole("log");
+    for (std::size_t at = 0; at < text.size(); at += 7) pieces.feed(std::string_view(text).substr(at, 7));
+    whole.feed(text);
+    fuzz::ensure(io::watch_json(launch::watch(pieces.now(), {}, "log", {})) ==
+                     io::watch_json(launch::watch(whole.now(), {}, "log", {})),
+                 "pieces read as the whole");
+    check(launch::watch(whole.now(), {}, "log", {}));
+  });
   const auto failures = launch::find_failures(text, "log");
   check(failures);
   if (!failures.empty()) return 0;  // advice searches, which is slow and reads no more of the text
