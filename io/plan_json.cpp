@@ -15,7 +15,8 @@ namespace {
 
 Json strategy_object(const models::Strategy& s, int micro_batches, int nodes, const std::string& instance) {
   Json j;
-  for (auto& [key, value] : Json::parse(strategy_json(s)).items()) {
+  const Json parts = Json::parse(strategy_json(s));  // items() only refers to it
+  for (const auto& [key, value] : parts.items()) {
     j[key] = value;
     if (key == "micro_batch") j["micro_batches"] = micro_batches;
   }
