@@ -30,6 +30,12 @@ std::vector<int> whole_list(MapReader& map, const char* key) {
   return {};
 }
 
+/// A strategy without it would silently be another one.
+bool required_boolean(MapReader& map, const char* key) {
+  if (!map.has(key)) map.fault(key, "this key is missing", "take what plan wrote: true or false");
+  return map.boolean(key, false);
+}
+
 /// Reads what describe() once wrote, piece by piece.
 class Prose {
  public:
@@ -40,9 +46,12 @@ class Prose {
     rest_.remove_prefix(words.size());
     return true;
   }
-  /// A number of at least `least` after `words`.
+  /// A number of at least `least` after `words`; else nothing is taken.
   bool take(std::string_view words, int& number, int least = 1) {
-    return take(words) && (number = whole()) >= least;
+    const std::string_view before = rest_;
+    if (take(words) && (number = whole()) >= least) return true;
+    rest_ = before;
+    return false;
   }
   /// As take(), where the words may be missing.
   bool maybe(std::string_view words, int& number) { return !rest_.starts_with(words) || take(words, number); }
@@ -108,8 +117,8 @@ models::Strategy strategy_from(MapReader& map, Known known) {
   expert = degree("expert_parallel");
   data = degree("data_parallel");
   micro_batch = degree("micro_batch");
-  sequence_parallel = map.boolean("sequence_parallel", false);
-  zero1 = map.boolean("zero1", true);
+  sequence_parallel = required_boolean(map, "sequence_parallel");
+  zero1 = required_boolean(map, "zero1");
   cuts = whole_list(map, "pipeline_cuts");
   const std::string classes = map.required_text("recompute");
   if (const auto policy = models::recompute_from(classes))
@@ -118,7 +127,7 @@ models::Strategy strategy_from(MapReader& map, Known known) {
     map.fault("recompute", "unknown class", "take what plan wrote");
   if (known == Known::layout) return strategy;
   kv = degree("kv_replicator");
-  flash = map.boolean("flash_attention", true);
+  flash = required_boolean(map, "flash_attention");
   bucket = map.whole("bucket_mb", bucket, 1, kMost);
   const std::string format = map.required_text("precision");
   if (const auto stated = models::precision_from(format))
