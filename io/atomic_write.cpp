@@ -231,9 +231,10 @@ void make_folders(const fs::path& folder, Undo& undo) {
 /// A file being written; closed on every way out.
 class Output {
  public:
-  Output(fs::path path, mode_t mode)
-      : path_(std::move(path)),
-        fd_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)) {
+  /// `shown` is what messages call it.
+  Output(const fs::path& path, fs::path shown, mode_t mode)
+      : path_(std::move(shown)),
+        fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)) {
     if (fd_ < 0) refuse(path_, "cannot create this file", errno);
   }
   Output(const Output&) = delete;
@@ -300,7 +301,7 @@ void write_locked(const fs::path& folder, const std::vector<OutputFile>& files, 
     const fs::path path =
         folder / (".trnplan-" + std::to_string(::getpid()) + "-" + std::to_string(written.size()));
     ::unlink(path.c_str());  // left by a killed run that had our number
-    Output out(path, f.executable ? 0777 : 0666);
+    Output out(path, place_of(folder, f), f.executable ? 0777 : 0666);
     temporaries.file(path);
     if (f.pieces) {
       write_pieces(f, out, hold);

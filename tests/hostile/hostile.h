@@ -8,6 +8,7 @@ namespace trnplan::hostile {
 
 inline constexpr const char* kWhole = "\1whole";    ///< `to` is the whole file
 inline constexpr const char* kCut = "\1cut";        ///< `to` is how many bytes are left
+inline constexpr const char* kAgain = "\1again";    ///< the last line twice
 inline constexpr const char* kAppend = "\1append";  ///< `to` is put behind
 
 /// A file that is sound but for one place.

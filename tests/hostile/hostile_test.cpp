@@ -110,7 +110,9 @@ class Table {
       write(here / kind.file, row.from == kWhole    ? row.to
                               : row.from == kCut    ? sound.substr(0, std::stoul(row.to))
                               : row.from == kAppend ? sound + row.to
-                                                    : replaced(sound, row.from, row.to));
+                              : row.from == kAgain
+                                  ? sound + sound.substr(sound.rfind('\n', sound.size() - 2) + 1)
+                                  : replaced(sound, row.from, row.to));
     }
     judge(here, command, row.says, row.code, kind.own_catalog ? "catalog" : "");
   }
