@@ -10,6 +10,8 @@ trap 'rm -rf "$work"' EXIT
 # shellcheck source=tests/checks.sh
 . "$(dirname "$0")/../checks.sh"
 prints() { check "standard output does not hold: $1" grep -Fq -- "$1" "$out"; }
+# In text that is wrapped at the terminal's width.
+unwrapped() { tr -s ' \n' ' ' <"$out" >"$out.line" && check "standard output does not hold, unwrapped: $1" grep -Fq -- "$1" "$out.line"; }
 says() { check "standard error does not say: $1" grep -Fq -- "$1" "$err"; }
 
 mine=$work/mine.json log=$source/tests/launch/fixtures/replica-group-failure-tp16-dp2.txt
@@ -25,8 +27,8 @@ run 3 topology --tp 16 --dp 2 --profile "$mine"
 prints "dp groups on chips 0, 8: $seen"
 run 3 topology --tp 16 --dp 2 --profile "$mine" --format json
 prints "$seen"
-run 0 plan "$source/examples/llama3-8b-one-node/job.yaml" --top 1 --profile "$mine"
-prints "(the runtime refuses it); $seen"
+run 0 plan "$source/examples/llama3-8b-one-node/job.yaml" --top 1 --profile "$mine" --details
+unwrapped "(the runtime refuses it); $seen"
 "$trnplan" plan "$source/examples/llama3-8b-one-node/job.yaml" --top 1 --out "$work/plan" >"$out" 2>&1
 sed 's/^  tensor_model_parallel_size: .*/  tensor_model_parallel_size: 16/; s/^  pipeline_model_parallel_size: .*/  pipeline_model_parallel_size: 1/;
   s/^    model_parallel_size: .*/    model_parallel_size: 16/; s/^  kv_replicator: .*/  kv_replicator: 2/; /^  pipeline_cuts/d' "$work/plan/nxdt.yaml" >"$work/plan/tp16.yaml"
@@ -38,9 +40,9 @@ check 'without the profile nothing is said' bash -c "! grep -q 'observed in' '$o
 # A graph too large for its core: the plan that ran is told about, and what was recorded before stays.
 printf "[XCG815]  Estimated peak HBM usage (22.839451) exceeds 16GB. Neff won't be able to load on chip\n" >"$work/compile.log"
 run 3 watch "$work/compile.log" --once --plan "$work/plan/plan.json" --record "$mine"
-run 0 plan "$source/examples/llama3-8b-one-node/job.yaml" --top 1 --profile "$mine"
+run 0 plan "$source/examples/llama3-8b-one-node/job.yaml" --top 1 --profile "$mine" --details
 says 'did not fit (22.84 GiB): observed in compile.log:1'
-prints "$seen"
+unwrapped "$seen"
 # The same layout in another precision is another plan.
 sed 's/"precision": "mixed_precision"/"precision": "fp32"/' "$mine" >"$work/fp32.json"
 check 'the record names the precision' bash -c "! cmp -s '$mine' '$work/fp32.json'"
