@@ -49,6 +49,8 @@ struct Bed {
     p.algorithms = {};
     return p;
   }
+  /// A fabric has the capacities of the cluster and the profile it was made from.
+  void renew() { fabric = Fabric(cluster, graph, placement, profile); }
   Collective run(CollectiveOp op, GroupKind kind, double bytes, Algorithm a = Algorithm::automatic) {
     return collective(fabric, op, order.groups(kind), Bytes(bytes), a);
   }
@@ -129,6 +131,7 @@ TEST_CASE("inside a chip only memory counts", "[models][collective]") {
 TEST_CASE("accesses of ring and kangaring", "[models][collective]") {
   Bed bed(1, {.tensor = 8, .data = 4});
   bed.cluster.instance.core.dma = gigabytes_per_second(1);
+  bed.renew();
   CHECK(close(bed.seconds(CollectiveOp::all_gather, GroupKind::tensor, 16e6, Algorithm::ring), 28e-3));
   CHECK(close(bed.seconds(CollectiveOp::reduce_scatter, GroupKind::tensor, 16e6, Algorithm::ring), 42e-3));
   CHECK(close(bed.seconds(CollectiveOp::all_gather, GroupKind::tensor, 16e6, Algorithm::kangaring), 22e-3));
@@ -136,6 +139,7 @@ TEST_CASE("accesses of ring and kangaring", "[models][collective]") {
       close(bed.seconds(CollectiveOp::reduce_scatter, GroupKind::tensor, 16e6, Algorithm::kangaring), 30e-3));
   // What passes the DMA engines passes HBM: the slower of the two counts.
   bed.cluster.instance.core.hbm = gigabytes_per_second(0.5);
+  bed.renew();
   const Collective c = bed.run(CollectiveOp::all_gather, GroupKind::tensor, 16e6, Algorithm::ring);
   CHECK(close(c.transfer(bed.fabric).value, 56e-3));
   CHECK(c.phases[0].bottleneck(bed.fabric) == Parameter::hbm_fraction);

@@ -231,7 +231,7 @@ TEST_CASE("parts that are the same are run as one, to the tick of every message"
       break;
     }
   }
-  CHECK(folded > 100);
+  CHECK(folded > 40);  // others have nothing to do, or a message that would be to itself
 }
 
 TEST_CASE("a link's capacity is never exceeded, at any instant", "[sim][property]") {
