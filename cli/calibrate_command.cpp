@@ -157,10 +157,10 @@ int report(const std::vector<LogFile>& files, const std::vector<CollectiveReadin
          "away, give nccom-test's output as well, or say with --kernel of which kernel a device "
          "profile is"});
   }
-  const std::string text =
-      files_text(files, readings, {}) + of_job_text(steps, files, ran) + what_to_add(files, ran, o);
+  const std::string text = files_text(files, readings, {}) + of_job_text(steps, files, ran);
   const std::string empty = fmt::format("{{\"schema_version\": 1, \"instance\": \"{}\"}}", o.instance);
   print_result(o.common, o.common.json() ? with_files(empty, files, steps) : text);
+  if (!o.common.json()) print(what_to_add(files, ran, o));  // a command is pasted: its lines stay whole
   return kDone;
 }
 
