@@ -1,5 +1,6 @@
 // calibrate: tables, logs and kernels, profiles that are written.
 #include <filesystem>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -209,6 +210,11 @@ TEST_CASE("training logs", "[cli]") {
 TEST_CASE("kernels", "[cli]") {
   Session cli;
   set_up(cli);
+  std::istringstream published(cli.read("$source/catalog/measured-runs.csv"));
+  std::string heading, row;
+  std::getline(published, heading);
+  while (std::getline(published, row) && !row.starts_with("T175,")) continue;
+  cli.write("runs.csv", heading + "\nNEW" + row.substr(4) + "\n");
   // Kernels, alone and beside other points.
   cli.set("kernels", cli.get("source") + "/tests/calibrate/fixtures/kernels");
   cli.set("gemm", cli.get("kernels") + "/gemm.json");

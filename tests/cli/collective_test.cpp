@@ -77,7 +77,7 @@ TEST_CASE("collectives that are refused, all faults at once", "[cli]") {
       "collective all_reduce --bytes 1M --algorithm rign");
   for (const std::string ratio : {"0.99", "0", "-1", "nan", "inf"}) {
     cli.refuse_usage("--oversubscription: .*no number from 1 to",
-                     "collective all_reduce --bytes 1M --nodes 2 --oversubscription $ratio");
+                     "collective all_reduce --bytes 1M --nodes 2 --oversubscription " + ratio);
   }
   cli.refuse_usage("--oversubscription: .*to 1000000",
                    "collective all_reduce --bytes 1M --nodes 2 --oversubscription 1000001");
@@ -90,7 +90,7 @@ TEST_CASE("collectives that are refused, all faults at once", "[cli]") {
   cli.refuse_usage("--maxbytes: is empty", "collective all_reduce -b 1K -e ''");
   cli.refuse("--maxbytes: 1024 is below --minbytes 2048", "collective all_reduce -b 2K -e 1K");
   for (const std::string factor : {"1", "0.5", "0", "-2", "nan", "inf"}) {
-    cli.refuse_usage("--stepfactor: .*no number", "collective all_reduce -b 1K -e 1M -f $factor");
+    cli.refuse_usage("--stepfactor: .*no number", "collective all_reduce -b 1K -e 1M -f " + factor);
   }
   cli.refuse("--stepfactor: .*more than 200 rows", "collective all_reduce -b 1K -e 1G -f 1.01");
   cli.refuse("--stepfactor: .*more than 200 rows", "collective all_reduce -b 1K -e 1G -f 1.0000000000000002");

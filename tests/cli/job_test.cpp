@@ -57,7 +57,7 @@ TEST_CASE("jobs that cannot be read", "[cli]") {
   cli.refuse(R"(alias-bomb\.yaml:[0-9]+:[0-9]+: .*alias)", "plan $job/alias-bomb.yaml --out new");
   cli.refuse(R"(nested-brackets\.yaml:[0-9]+:[0-9]+: )", "plan $job/nested-brackets.yaml --out new");
   cli.refuse(R"(no-such-job\.yaml: .*No such file)", "plan no-such-job.yaml --out new");
-  cli.refuse("$work/here: .*folder", "plan $work/here --out new");
+  cli.refuse(cli.work("here") + ": .*folder", "plan $work/here --out new");
   cli.refuse("no regular file", "plan /dev/zero --out new");
 
   // Bytes of no file: the generator's 4096 first, then three that no text has.

@@ -65,7 +65,6 @@ TEST_CASE("what is left to the planner, and limits", "[cli]") {
   Session cli;
   // ---- what is left to the planner, limits, edges ----
 
-  // write_free NAME TRAINING CLUSTER [LINES]: a job of Llama-3 8B.
   const std::string one = "instance: trn1.32xlarge", some = "global_batch: 1024, tokens: 100B";
 
   cli.write_free("any.yaml", "global_batch: 512..1536, tokens: 100B, precision: any",
@@ -80,7 +79,7 @@ TEST_CASE("what is left to the planner, and limits", "[cli]") {
              "whatif $work/any.yaml --nodes 1 --deadline 1d");  // types as the job has them
   cli.expect(0, R"(on 1 x trn1\.2xlarge|cluster has)", "plan $work/any.yaml --nodes 1");
 
-  cli.write_free("deadline.yaml", "global_batch: {per_node: 64}, tokens: 100B", "$one, nodes: [1, 2, 4]",
+  cli.write_free("deadline.yaml", "global_batch: {per_node: 64}, tokens: 100B", one + ", nodes: [1, 2, 4]",
                  "objective: deadline\ndeadline: 35d\n");
   cli.expect(0, R"(^Best .*, on 2 x trn1\.32xlarge )",
              "plan $work/deadline.yaml");  // one node takes some 60 days
@@ -88,14 +87,14 @@ TEST_CASE("what is left to the planner, and limits", "[cli]") {
   cli.expect(3, R"(^Too slow +the fastest takes 1[0-9]\.[0-9] days, the deadline is 3\.0)",
              "plan $work/deadline.yaml --out new");
   cli.expect(3, R"("fastest":)", "plan $work/deadline.yaml --format json");
-  cli.write_free("budget.yaml", "$some", "$one", "budget: 0\n");
+  cli.write_free("budget.yaml", some, one, "budget: 0\n");
   cli.expect(3, "^Too costly +the cheapest costs [0-9,]+ USD, the budget is 0",
              "plan $work/budget.yaml --out new");
   cli.wrote_nothing();
-  cli.write_free("bad-limits.yaml", "global_batch: 1024", "$one", "objective: deadline\nbudget: many\n");
+  cli.write_free("bad-limits.yaml", "global_batch: 1024", one, "objective: deadline\nbudget: many\n");
   cli.refuse(R"(bad-limits\.yaml:4:12: objective: the deadline is missing)", "plan $work/bad-limits.yaml");
   cli.refuse(R"(bad-limits\.yaml:5:9: budget: "many")", "plan $work/bad-limits.yaml");
-  cli.write_free("no-tokens.yaml", "global_batch: 1024", "$one", "deadline: 35d\n");
+  cli.write_free("no-tokens.yaml", "global_batch: 1024", one, "deadline: 35d\n");
   cli.refuse(R"(no-tokens\.yaml:4:11: deadline: training\.tokens is not stated)",
              "plan $work/no-tokens.yaml");
 
@@ -104,7 +103,7 @@ TEST_CASE("what is left to the planner, and limits", "[cli]") {
                         std::filesystem::copy_options::recursive);
   cli.change("$source/catalog/instances/trn1.32xlarge.json", "unpriced/instances/trn1.32xlarge.json",
              {{"\"usd_per_hour\": [0-9.]*", "\"usd_per_hour\": 0"}});
-  cli.write_free("cost.yaml", "$some", "$one", "objective: cost\n");
+  cli.write_free("cost.yaml", some, one, "objective: cost\n");
   cli.run_with("TRNPLAN_CATALOG", cli.work("unpriced"), "plan $work/cost.yaml");
   CHECK(cli.last.exit == 2);
   CHECK(cli.last.out.empty());

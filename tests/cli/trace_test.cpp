@@ -29,12 +29,13 @@ std::vector<std::string> files_in(const std::string& folder) {
 
 TEST_CASE("traces and schedules", "[cli]") {
   Session cli;
+  cli.write("a-file", "");
   const std::string pipeline = "simulate $example --strategy tp=8,pp=4";
   cli.refuse(R"(--trace: "t\.txt" ends neither in)", pipeline + " --trace t.txt");
   cli.refuse(R"(--trace: "t" ends neither in)", pipeline + " --trace t");
   cli.refuse_usage("--trace", pipeline + " --trace ''");
   cli.refuse(R"(/proc/t\.json: |/proc: |cannot create)", pipeline + " --trace /proc/t.json");
-  cli.refuse(R"($work/trn2\.yaml: .*folder)", pipeline + " --trace $work/trn2.yaml/t.json");
+  cli.refuse(cli.work("a-file") + ": .*folder", pipeline + " --trace $work/a-file/t.json");
   cli.refuse_usage("--schedule.*zebra", pipeline + " --schedule zebra");
   cli.refuse("--schedule: .*one stage", "simulate $example --strategy tp=8 --schedule zero-bubble");
   cli.refuse("--schedule: .*virtual pipeline",
@@ -42,11 +43,13 @@ TEST_CASE("traces and schedules", "[cli]") {
   cli.expect(0, "zero-bubble is a what-if: NxDT has no such schedule", pipeline + " --schedule zero-bubble");
   for (const std::string extension : {"pftrace", "json"}) {
     cli.set("trace", cli.work("traces/step." + extension));
+    cli.expect(0, "wrote " + cli.get("trace") + ": [0-9]+ slices .* of 1024 micro-batches",
+               pipeline + " --trace $trace");
     const std::string first = cli.read("$trace");
     cli.run(pipeline + " --trace $trace");
     CHECK(cli.last.exit == 2);
     cli.says("fix: .*--force");
-    cli.expect(0, "wrote $trace", pipeline + " --trace $trace --force");
+    cli.expect(0, "wrote " + cli.get("trace"), pipeline + " --trace $trace --force");
     CHECK(cli.read("$trace") == first);
   }
   cli.write_job("long.yaml", "llama3-8b", 1, 32768);
@@ -78,7 +81,7 @@ TEST_CASE("traces of Chakra", "[cli]") {
   cli.set("chakra", cli.work("chakra"));
   cli.expect(0, R"(wrote trnplan\.0\.et to trnplan\.31\.et to )",
              "export $work/export.yaml --strategy tp=8,pp=4 --chakra $chakra");
-  cli.says("--workload-configuration=$chakra/trnplan --comm-group-configuration");
+  cli.says("--workload-configuration=" + cli.get("chakra") + "/trnplan --comm-group-configuration");
   CHECK(files_in(cli.work("chakra")).size() == 33);
   CHECK(::access(cli.work("chakra/trnplan.31.et").c_str(), W_OK) == 0);
   cli.refuse(R"(trnplan\.7\.et: the file exists)",
