@@ -269,7 +269,8 @@ void Session::change(const std::string& from, const std::string& to,
 void Session::write_job(const std::string& file, const std::string& model, int nodes, int batch,
                         const std::string& pins) {
   std::string quoted;
-  for (const char c : words(model, names_).at(0)) {
+  const std::string name = words(model, names_).at(0);
+  for (const char c : name) {
     if (c == '\\' || c == '"') quoted += '\\';
     quoted += c;
   }
