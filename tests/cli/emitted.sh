@@ -49,9 +49,9 @@ run 2 plan "$example" --out "$work/partial"
 says 'partial/train\.sbatch: .*exists'
 check 'wrote some files next to the one in the way' test "$(ls -A "$work/partial")" = train.sbatch
 touch "$work/regular"
-refuse 'regular: .*folder' plan "$example" --out "$work/regular/below"
+refuse 'regular/below: .*folder' plan "$example" --out "$work/regular/below"
 refuse 'regular: .*folder' plan "$example" --out "$work/regular"
-refuse 'null: .*folder' plan "$example" --out /dev/null/below
+refuse 'null/below: .*folder' plan "$example" --out /dev/null/below
 
 # ---- hostile names ----
 

@@ -47,8 +47,7 @@ TEST_CASE("an emitted config is checked as what was planned", "[cli]") {
   CHECK(checked.at("verdict") == "ok");
   cli.prints_no(R"x("severity": *"(warning|error)")x");
   const json planned = json::parse(cli.read("$work/bundle/plan.json"));
-  const json steps = planned.at(json::json_pointer("/plans/0/step_seconds"));
-  CHECK(checked.at(json::json_pointer("/prediction/step_seconds")) == steps);
+  CHECK(checked.at("prediction").at("step_seconds") == planned.at("step_seconds"));
 }
 
 TEST_CASE("the numbers of plan", "[cli]") {
