@@ -117,80 +117,6 @@ Seconds StepModel::lower_bound() const {
 
 namespace {
 
-/// Parts in whose tasks first and last are the step's: of what is done several times the first and the last
-/// time apart.
-std::vector<sim::PathPart> path_of(const StepRun& r) {
-  std::vector<sim::PathPart> parts;
-  for (sim::PathPart& part : r.run.critical_path(r.repeats)) {
-    if (part.times > 2) parts.push_back({part.tasks, 1});
-    if (part.times > 1) parts.push_back({part.tasks, std::max<std::int64_t>(part.times - 2, 1)});
-    parts.push_back({std::move(part.tasks), 1});
-  }
-  return parts;
-}
-
-/// Adds up the critical path. Micro-batch work of other stages before the path first and after it last visits
-/// its main stage is the bubble: filling and draining the pipeline.
-Charge fold_path(const StepRun& r, int stages, double slowdown) {
-  const StepProgram& step = r.step;
-  const sim::Run& run = r.run;
-  const std::vector<sim::PathPart> path = path_of(r);
-  std::vector<std::int64_t> work(static_cast<std::size_t>(stages), 0);
-  for (const sim::PathPart& part : path) {
-    for (const sim::TaskId t : part.tasks) {
-      const StepProgram::Source& s = step.of(t);
-      if (s.pass) work[static_cast<std::size_t>(s.stage)] += (run.ended[t] - run.started[t]).ps * part.times;
-    }
-  }
-  const int main = static_cast<int>(std::max_element(work.begin(), work.end()) - work.begin());
-  using Place = std::pair<std::size_t, std::size_t>;  // part, task
-  Place first{path.size(), 0}, last{0, 0};
-  for (Place at{0, 0}; at.first < path.size(); ++at.first) {
-    for (at.second = 0; at.second < path[at.first].tasks.size(); ++at.second) {
-      const StepProgram::Source& s = step.of(path[at.first].tasks[at.second]);
-      if (!s.pass || s.stage != main) continue;
-      first = std::min(first, at);
-      last = at;
-    }
-  }
-  struct Times {
-    std::int64_t normal = 0, bubble = 0;
-    SimTime normal_beyond, bubble_beyond;
-  };
-  std::vector<Times> times(step.sources.size());
-  for (Place at{0, 0}; at.first < path.size(); ++at.first) {
-    const std::int64_t n = path[at.first].times;
-    for (at.second = 0; at.second < path[at.first].tasks.size(); ++at.second) {
-      const sim::TaskId task = path[at.first].tasks[at.second];
-      Times& t = times[step.program.tasks()[task].tag];
-      const SimTime beyond = beyond_fixed(step.program, run, task) * n;
-      if (step.of(task).pass && (at < first || last < at)) {
-        t.bubble += n;
-        t.bubble_beyond += beyond;
-      } else {
-        t.normal += n;
-        t.normal_beyond += beyond;
-      }
-    }
-  }
-  Charge total;
-  for (std::size_t tag = 0; tag < times.size(); ++tag) {
-    const Item* item = step.sources[tag].item;
-    if (item == nullptr) continue;
-    const Times& t = times[tag];
-    total.add(item->fixed, t.normal);
-    charge_beyond(total, *item, t.normal_beyond, slowdown);
-    Charge filling;
-    filling.add(item->fixed, t.bubble);
-    charge_beyond(filling, *item, t.bubble_beyond, slowdown);
-    const SimTime all = filling.total();
-    filling.category = {};
-    filling.category[static_cast<std::size_t>(Category::bubble)] = all.ps;
-    total.add(filling);
-  }
-  return total;
-}
-
 /// `pace`: the logarithm by which the slowest node is slower than the median one.
 void charge_report(StepReport& report, const Charge& path, double pace) {
   for (std::size_t i = 0; i < kCategories; ++i) report.breakdown[i] = to_seconds(SimTime{path.category[i]});
@@ -214,15 +140,13 @@ StepReport StepModel::simulate(StepOptions options) const {
   StepReport report;
   report.expanded = options.flat || options.expand || p.must_expand;
   const std::unique_ptr<Layout> layout = options.flat ? lane_per_core(p) : lane_per_stage(p);
-  const StepRun r = options.unfolded || options.flat ? run_unfolded(p, *layout, report.expanded)
-                                                     : run_folded(p, *layout, report.expanded);
-  report.folded = r.repeats > 0;
-  report.step = to_seconds(r.end());
-  const auto repeats = static_cast<std::uint64_t>(r.repeats);
-  report.tasks = r.step.program.tasks().size() + (repeats > 0 ? repeats * r.run.rhythm->tasks : 0);
-  report.events = r.run.events + (repeats > 0 ? repeats * r.run.rhythm->events : 0);
-  charge_report(report, fold_path(r, p.stages, p.slowdown()),
-                p.profile[Parameter::node_spread] * slowest_of(p.job.cluster.nodes));
+  const StepTimes times = options.unfolded || options.flat ? time_unfolded(p, *layout, report.expanded)
+                                                           : time_folded(p, *layout, report.expanded);
+  report.folded = times.folded;
+  report.step = to_seconds(times.end);
+  report.tasks = static_cast<std::size_t>(times.tasks);
+  report.events = static_cast<std::uint64_t>(times.events);
+  charge_report(report, times.path, p.profile[Parameter::node_spread] * slowest_of(p.job.cluster.nodes));
   const double spread = log_spread(p.profile, p.job.software, log_gradient(report));
   report.low = report.step * std::exp(-kNinetyPercent * spread);
   report.high = report.step * std::exp(kNinetyPercent * spread);

@@ -8,6 +8,7 @@
 #include "models/step.h"
 #include "tests/catch.h"
 #include "tests/models/setup.h"
+#include "tests/sanitised.h"
 
 using namespace trnplan;
 using namespace trnplan::models;
@@ -82,4 +83,25 @@ TEST_CASE("counted rounds and every micro-batch run agree to the tick", "[proper
   CHECK(interleaved >= 40);
   CHECK(split >= 20);
   CHECK(expanded >= 40);
+}
+
+// Its stages drift apart by microseconds a round: no two rounds are alike.
+TEST_CASE("a step without a rhythm grows as it does when all of it is run", "[property]") {
+  if (kSanitised) return;  // four million tasks
+  const Job job = job_of("llama3-8b", 8, 2048, 1200);
+  const StepModel model(job, strategy_of(job, "tp=32,pp=8,vpp=2,recompute=full"),
+                        test_catalog().profile("trn1"), topology::ChipGraph(job.cluster.instance));
+  const StepReport every = model.simulate({.unfolded = true}), counted = model.simulate();
+  CHECK(counted.folded);
+  CHECK(counted.tasks == every.tasks);
+  CHECK(counted.step.value == Approx(every.step.value).epsilon(1e-5));
+  double sum = 0;
+  for (const Seconds s : counted.breakdown) sum += s.value;
+  CHECK(sum == Approx(counted.step.value).epsilon(1e-9));
+  // A short one is run whole.
+  const Job fewer = job_of("llama3-8b", 8, 2048, 800);
+  CHECK_FALSE(StepModel(fewer, strategy_of(fewer, "tp=32,pp=8,vpp=2,recompute=full"),
+                        test_catalog().profile("trn1"), topology::ChipGraph(job.cluster.instance))
+                  .simulate()
+                  .folded);
 }
