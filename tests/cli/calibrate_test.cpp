@@ -282,5 +282,15 @@ TEST_CASE("kernels", "[cli]") {
       0, "^fitted to 1 step of 1 program ",
       "calibrate $logs/nxd-llama3-70b.txt --job $seventy --strategy tp=32,pp=8 --profile trn1-datasheet");
   cli.says_no("catalogue");
+  // Your run first; what other runs taught is a detail.
+  const std::string own =
+      "calibrate $logs/nxd-llama3-70b.txt --job $seventy --strategy tp=32,pp=8,recompute=CoreAttention";
+  cli.expect(
+      0, R"(^your run nxd-llama3-70b\.txt:[0-9]+: [0-9.]+ s, predicted [0-9.]+ \([0-9.]+ to [0-9.]+\) by )",
+      own);
+  CHECK(cli.last.out.starts_with("your run "));
+  cli.prints_no("matmul_efficiency|^left out|Llama2");
+  cli.expect(0, "matmul_efficiency", own + " --details");
+  cli.prints("Llama2");
   // An instance by its family.
 }

@@ -1,0 +1,64 @@
+// What people read fits 80 columns, and no word is broken for that.
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <sstream>
+
+#include "cli/wrap.h"
+#include "tests/catch.h"
+#include "tests/cli/run_cli.h"
+
+using namespace trnplan;
+using cli::Session;
+
+namespace {
+
+/// Lines wider than `width` that could have been broken: more than one word.
+std::string too_wide(const std::string& text, int width) {
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    const std::size_t first = line.find_first_not_of(' ');
+    if (cli::columns_of(line) > width && line.find(' ', first) != std::string::npos) return line;
+  }
+  return "";
+}
+
+std::multiset<std::string> words_of(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
+}  // namespace
+
+TEST_CASE("the answers of all commands fit 80 columns", "[cli]") {
+  Session cli;
+  cli.set("config", cli.get("source") + "/tests/io/fixtures/nxdt/hf_llama3_8B_config.yaml");
+  cli.set("logs", cli.get("source") + "/tests/calibrate/fixtures/logs");
+  for (const char* command :
+       {"plan $example", "plan $example --details", "plan $example --baseline $config --details",
+        "simulate $example --strategy tp=8,pp=4,recompute=full", "check $config", "check $config --details",
+        "topology --tp 16 --dp 2", "collective allr --ranks 64 --nodes 2 --bytes 64M",
+        "calibrate $logs/nemo-llama2-7b.txt", "validate --memory", "validate --goodput", "--help",
+        "plan --help", "calibrate --help", "watch --help", "whatif --help"}) {
+    CAPTURE(command);
+    cli.run_with("COLUMNS", "80", command);
+    CHECK(too_wide(cli.last.out, 80).empty());
+    CHECK_FALSE(cli.last.out.empty());
+  }
+}
+
+TEST_CASE("breaking lines breaks no word", "[cli]") {
+  Session cli;
+  const std::string command = "check $source/tests/io/fixtures/nxdt/hf_llama3_8B_config.yaml --details";
+  const auto wide = words_of(cli.run_with("COLUMNS", "1000", command).out);
+  CHECK(words_of(cli.run_with("COLUMNS", "80", command).out) == wide);
+  CHECK(words_of(cli.run_with("COLUMNS", "50", command).out) == wide);
+}
+
+TEST_CASE("the answer of plan stands on one screen", "[cli]") {
+  Session cli;
+  const std::string& text = cli.run_with("COLUMNS", "80", "plan $example").out;
+  CHECK(std::count(text.begin(), text.end(), '\n') <= 23);
+  const std::string& usual = cli.run_with("COLUMNS", "100", "plan $example").out;
+  CHECK(std::count(usual.begin(), usual.end(), '\n') <= 16);
+}
