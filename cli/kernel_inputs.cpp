@@ -1,5 +1,7 @@
 #include "cli/kernel_inputs.h"
 
+#include "cli/table.h"
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -190,19 +192,15 @@ void remark_short(const std::vector<MeasuredKernel>& kernels, const models::Prof
 
 std::string kernels_text(const std::vector<calibrate::KernelRow>& rows) {
   if (rows.empty()) return "";
-  std::size_t wide = 6;
   std::vector<double> errors;
+  Table table({{"measured us"}, {"predicted us"}, {"error"}, {"of", true}}, "kernel");
   for (const calibrate::KernelRow& row : rows) {
-    wide = std::max(wide, to_string(row.point.kernel).size());
     errors.push_back(std::abs(row.error));
+    table.row({fmt::format("{:.1f}", row.point.seconds * 1e6), fmt::format("{:.1f}", row.predicted * 1e6),
+               fmt::format("{:+.1f}%", row.error * 100), printable(row.point.id, 60)},
+              to_string(row.point.kernel));
   }
-  std::string text = fmt::format("\n{:<{}} {:>12} {:>12} {:>7}  {}\n", "kernel", wide, "measured us",
-                                 "predicted us", "error", "of");
-  for (const calibrate::KernelRow& row : rows) {
-    text += fmt::format("{:<{}} {:>12.1f} {:>12.1f} {:>+6.1f}%  {}\n", to_string(row.point.kernel), wide,
-                        row.point.seconds * 1e6, row.predicted * 1e6, row.error * 100,
-                        printable(row.point.id, 60));
-  }
+  const std::string text = "\n" + table.text(text_width());
   std::sort(errors.begin(), errors.end());
   const std::size_t half = errors.size() / 2;
   const double median = errors.size() % 2 == 1 ? errors[half] : (errors[half - 1] + errors[half]) / 2;

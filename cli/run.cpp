@@ -18,8 +18,7 @@ namespace {
 
 constexpr const char* kDescription =
     "Plans and simulates LLM training on AWS Trainium: which parallelism is fastest, whether it fits, "
-    "whether the\n"
-    "Neuron runtime accepts it, and how sure that is.";
+    "whether the Neuron runtime accepts it, and how sure that is.";
 
 constexpr const char* kFooter =
     "Exit codes: 0 done, 2 wrong input, 3 no feasible plan or refused config, 4 the scheduler refused, 70 "

@@ -64,9 +64,10 @@ std::string Table::text(int width) const {
   const bool below = longest > 0 && taken() + kGap + longest > width;
 
   const auto line = [&](const auto& cell_of, const std::string& tail) {
-    std::string out = spaces(indent_ - kGap);
+    std::string out;
     for (std::size_t i = 0; i < columns_.size(); ++i)
-      if (shown[i]) out += spaces(kGap) + aligned(cell_of(i), widths[i], columns_[i].left);
+      if (shown[i])
+        out += spaces(out.empty() ? indent_ : kGap) + aligned(cell_of(i), widths[i], columns_[i].left);
     return without_trailing_spaces(tail.empty() ? out : out + spaces(kGap) + tail) + "\n";
   };
   std::string out = line([&](std::size_t i) { return columns_[i].header; }, below ? "" : tail_);

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/options.h"
+#include "cli/table.h"
 #include "cli/validate_steps.h"
 #include "io/document.h"
 #include "io/memory_json.h"
@@ -31,7 +32,21 @@ struct Options {
   bool memory = false, goodput = false;
 };
 
-constexpr const char* kRow = "{:<5} {:<19} {:<31} {:>5} {:<5} {:>5} {:>5} {:>6} {:>6}  {:<7}  {}\n";
+/// What is least worth its room stands in the JSON all the same.
+Table memory_table() {
+  return Table({{"id", true},
+                {"model", true},
+                {"nodes and layout", true, 1},
+                {"seq", false, 3},
+                {"known", true},
+                {"GiB"},
+                {"of"},
+                {"margin"},
+                {"P fit", false, 2},
+                {"verdict", true},
+                {"recompute", true, 4}},
+               "", 0);
+}
 
 std::string gib(Bytes b) {
   return fmt::format("{:.2f}", in_gibibytes(b));
@@ -44,38 +59,44 @@ std::string layout_text(const MemoryCase& c) {
   return text + fmt::format(" x DP {}", s.data_parallel);
 }
 
-std::string row_text(const MemoryValidation::Row& row) {
+void add_row(Table& table, const MemoryValidation::Row& row) {
   const MemoryCase& c = row.published;
   const std::string model =
       c.model + (c.layers > 0 && c.layers < 12 ? fmt::format(", {} layers", c.layers) : "");
   const char* known = c.fact == MemoryFact::fits ? "fits" : c.fact == MemoryFact::at_most ? "limit" : "oom";
-  return fmt::format(kRow, c.id, model, layout_text(c), c.sequence, known, gib(row.peak()), gib(row.limit),
-                     fmt::format("{:+.2f}", in_gibibytes(row.margin())),
-                     fmt::format("{:.1f}", 100 * row.fit_probability), row.right ? "right" : "WRONG",
-                     to_string(c.strategy.recompute));
+  table.row({c.id, model, layout_text(c), fmt::format("{}", c.sequence), known, gib(row.peak()),
+             gib(row.limit), fmt::format("{:+.2f}", in_gibibytes(row.margin())),
+             fmt::format("{:.1f}", 100 * row.fit_probability), row.right ? "right" : "WRONG",
+             to_string(c.strategy.recompute)});
 }
 
 std::string left_out_text(const MemoryCase& c) {
   return fmt::format("{:<5} {:<26} {}\n", c.id, c.model, c.left_out);
 }
 
-std::string memory_text(const MemoryValidation& v) {
-  std::string text = fmt::format(kRow, "id", "model", "nodes and layout", "seq", "known", "GiB", "of",
-                                 "margin", "P fit", "verdict", "recompute");
+std::string memory_text(const MemoryValidation& v, int width) {
   const auto is_training = [](const MemoryValidation::Row& row) { return row.published.kind == "train"; };
+  Table table = memory_table();
   for (const auto& row : v.rows) {
-    if (!is_training(row)) text += row_text(row);
+    if (!is_training(row)) add_row(table, row);
   }
+  std::string text = table.text(width);
   const auto training = v.count("train"), all = v.count("");
   text += fmt::format("\n{} training runs of {} layouts ran and must fit: {} predicted not to\n",
                       training.rows, training.layouts, training.wrong);
   const MemoryValidation::Row* closest = nullptr;
+  Table wrong = memory_table();
   for (const auto& row : v.rows) {
     if (!is_training(row)) continue;
-    if (!row.right) text += row_text(row);
+    if (!row.right) add_row(wrong, row);
     if (closest == nullptr || row.margin() < closest->margin()) closest = &row;
   }
-  if (closest != nullptr && closest->right) text += "closest:\n" + row_text(*closest);
+  if (training.wrong > 0) text += wrong.text(width);
+  if (closest != nullptr && closest->right) {
+    Table near = memory_table();
+    add_row(near, *closest);
+    text += "closest:\n" + near.text(width);
+  }
   text += "\nleft out:\n";
   for (const MemoryCase& c : v.left_out) text += left_out_text(c);
   return text +
@@ -92,22 +113,31 @@ models::Architecture architecture_of(const io::Catalog& catalog, const std::stri
 
 // ---- uptimes ----
 
-constexpr const char* kUptimeRow = "{:<20} {:>5}  {:<9} {:>9} {:>9}  {:>15}  {:>8} {:>9}  {:>12}\n";
-
-std::string uptime_text(const std::vector<io::CheckedUptime>& rows) {
-  std::string text = fmt::format(kUptimeRow, "id", "nodes", "recovery", "published", "predicted",
-                                 "90 % interval", "MTBF h", "recov. h", "implied rate");
+std::string uptime_text(const std::vector<io::CheckedUptime>& rows, int width) {
+  Table table({{"id", true},
+               {"nodes"},
+               {"recovery", true},
+               {"published"},
+               {"predicted"},
+               {"90 % interval"},
+               {"MTBF h", false, 1},
+               {"recov. h", false, 2},
+               {"implied"}},
+              "", 0);
   for (const auto& [p, check] : rows) {
     const planner::GoodputEstimate& e = check.estimate;
-    text += fmt::format(kUptimeRow, p.id, p.nodes, p.automatic ? "automatic" : "manual",
-                        fmt::format("{:.2f} %", 100 * p.uptime), fmt::format("{:.2f} %", 100 * e.uptime),
-                        fmt::format("{:.2f} - {:.2f}", 100 * e.uptime_90.low, 100 * e.uptime_90.high),
-                        fmt::format("{:.1f}", e.model.mtbf.value / 3600),
-                        fmt::format("{:.2f}", e.model.mean_recovery().value / 3600),
-                        fmt::format("{:.4f}", check.implied_rate));
+    table.row({p.id, fmt::format("{}", p.nodes), p.automatic ? "automatic" : "manual",
+               fmt::format("{:.2f} %", 100 * p.uptime), fmt::format("{:.2f} %", 100 * e.uptime),
+               fmt::format("{:.2f} - {:.2f}", 100 * e.uptime_90.low, 100 * e.uptime_90.high),
+               fmt::format("{:.1f}", e.model.mtbf.value / 3600),
+               fmt::format("{:.2f}", e.model.mean_recovery().value / 3600),
+               fmt::format("{:.4f}", check.implied_rate)});
   }
+  const std::string text = table.text(width);
   return text +
-         "Implied rate: failures a node and day at which the medians would give the published uptime.\n";
+         "MTBF: mean hours between failures; recov.: mean hours of a recovery; implied: failures a node and "
+         "day at which "
+         "the medians would give the published uptime.\n";
 }
 
 io::CheckedUptime checked(const planner::PublishedUptime& p, const io::Catalog& catalog,
@@ -127,8 +157,8 @@ int run_goodput(const Options& o) {
   std::vector<io::CheckedUptime> rows;
   for (const planner::PublishedUptime& p : reliability.published)
     rows.push_back(checked(p, catalog, profile, reliability));
-  print_result(o.common,
-               o.common.json() ? io::uptime_json(rows, reliability.name, profile.name) : uptime_text(rows));
+  print_result(o.common, o.common.json() ? io::uptime_json(rows, reliability.name, profile.name)
+                                         : uptime_text(rows, text_width()));
   return kDone;
 }
 
@@ -158,7 +188,8 @@ int run(const Options& o) {
                                  {[&](const std::string& name) { return architecture_of(catalog, name); },
                                   [&](const std::string& name) { return catalog.instance(name); }},
                                  profile);
-  print_result(o.common, o.common.json() ? io::memory_validation_json(v, profile.name) : memory_text(v));
+  print_result(o.common,
+               o.common.json() ? io::memory_validation_json(v, profile.name) : memory_text(v, text_width()));
   return kDone;
 }
 
