@@ -60,7 +60,8 @@ std::optional<launch::SubmitResult> done_before(const launch::SubmitRequest& req
 int run(const Options& o) {
   const launch::SubmitRequest request = request_of(o);
   const auto show = [&](const io::LaunchStory& story) {
-    print_result(o.common, o.common.json() ? io::launch_json(story) : text_of(story, o.folder));
+    // Never broken: commands are for pasting.
+    print(o.common.json() ? io::launch_json(story) : text_of(story, o.folder));
   };
   if (!o.dry_run) {
     if (const auto before = done_before(request)) return show(story_of(o, *before)), kDone;
