@@ -422,7 +422,9 @@ void add_plan(CLI::App& app, Run& chosen) {
                    "NxDT YAML of what runs today: how much faster the winner is, and what to change")
       ->check(not_empty());
   command
-      ->add_option("--threads", o->threads, "0: all cores, and never more; the answer does not depend on it")
+      ->add_option("--threads", o->threads,
+                   "0: all cores, and never more; two are a third faster than one at most, as cuts and "
+                   "explanations take one; the answer does not depend on it")
       ->check(whole_number(0, 1024))
       ->capture_default_str();
   command
