@@ -33,13 +33,16 @@ std::multiset<std::string> words_of(const std::string& text) {
 TEST_CASE("the answers of all commands fit 80 columns", "[cli]") {
   Session cli;
   cli.set("config", cli.get("source") + "/tests/io/fixtures/nxdt/hf_llama3_8B_config.yaml");
+  cli.set("seventy", cli.get("source") + "/examples/llama3-70b-16-nodes/job.yaml");
   cli.set("logs", cli.get("source") + "/tests/calibrate/fixtures/logs");
   for (const char* command :
        {"plan $example", "plan $example --details", "plan $example --baseline $config --details",
         "simulate $example --strategy tp=8,pp=4,recompute=full", "check $config", "check $config --details",
         "topology --tp 16 --dp 2", "collective allr --ranks 64 --nodes 2 --bytes 64M",
-        "calibrate $logs/nemo-llama2-7b.txt", "validate --memory", "validate --goodput", "--help",
-        "plan --help", "calibrate --help", "watch --help", "whatif --help"}) {
+        "calibrate $logs/nxd-llama3-70b.txt --job $seventy --strategy tp=32,pp=8 --profile trn1-datasheet "
+        "--details",
+        "validate --memory", "validate --goodput", "--help", "plan --help", "calibrate --help",
+        "watch --help", "whatif --help"}) {
     CAPTURE(command);
     cli.run_with("COLUMNS", "80", command);
     CHECK(too_wide(cli.last.out, 80).empty());

@@ -15,6 +15,7 @@ unset COLUMNS  # text is as wide as it is without a terminal
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
+ln -s "$source" src  # lines break at the same words wherever the source folder is
 
 checks=0 failed=0
 for command in "$here"/*.cmd; do
@@ -22,7 +23,7 @@ for command in "$here"/*.cmd; do
   name=$(basename "$command" .cmd)
   read -ra words <"$command" || true
   code=0
-  "$trnplan" "${words[@]//\{SRC\}/$source}" >out 2>err </dev/null || code=$?
+  "$trnplan" "${words[@]//\{SRC\}/src}" >out 2>err </dev/null || code=$?
   {
     cat out
     if [[ -s err ]]; then printf '[standard error]\n' && cat err; fi
