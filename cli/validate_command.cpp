@@ -116,7 +116,7 @@ models::Architecture architecture_of(const io::Catalog& catalog, const std::stri
 std::string uptime_text(const std::vector<io::CheckedUptime>& rows, int width) {
   Table table({{"id", true},
                {"nodes"},
-               {"recovery", true},
+               {"recovery", true, 3},
                {"published"},
                {"predicted"},
                {"90 % interval"},

@@ -70,8 +70,9 @@ void wrap_line(std::string& out, std::string line, int width) {
     at = end;
     if (size == 0) break;
     if (empty || column + gap + size <= width) {
-      out += std::string(static_cast<std::size_t>(gap), ' ');
-      column += gap;
+      const int kept = empty ? std::clamp(width - size, 0, gap) : gap;
+      out += std::string(static_cast<std::size_t>(kept), ' ');
+      column += kept;
     } else {
       column = std::clamp(width - size, 0, hang);
       out += '\n' + std::string(static_cast<std::size_t>(column), ' ');

@@ -39,6 +39,8 @@ TEST_CASE("no word is broken", "[cli]") {
   // Moves left where it does not fit under the text, and stays whole where it does not fit at all.
   CHECK(wrapped("Best       tp=8,recompute=CoreAttention+LlamaMLP fits\n", 40) ==
         "Best\n   tp=8,recompute=CoreAttention+LlamaMLP\n           fits\n");
+  CHECK(wrapped("           tp=8,recompute=CoreAttention+LlamaMLP", 40) ==
+        "   tp=8,recompute=CoreAttention+LlamaMLP");
   const std::string word(60, 'x');
   CHECK(wrapped("see " + word + " there", 40) == "see\n" + word + "\n  there");
 }
