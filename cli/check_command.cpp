@@ -42,6 +42,7 @@ struct Checked {
   std::vector<planner::NearConfig> nearest;  ///< where the strategy is refused
   std::string text;
   planner::NxdtConfig config;
+  std::string no_prediction;  ///< why there is none
 };
 
 void note(std::vector<Finding>& findings, std::string rule, std::string message) {
@@ -147,6 +148,7 @@ void judge_on_cluster(Checked& result, const Options& o, const io::Catalog& cata
          fmt::format("no instance type of the catalogue has {} cores a node: name one with --instance for a "
                      "judgement of groups and memory",
                      reading.devices));
+    result.no_prediction = "the instance type is not known";
     return;
   }
   if (o.instance.empty()) {
@@ -170,7 +172,9 @@ void judge_on_cluster(Checked& result, const Options& o, const io::Catalog& cata
                  config.has_section("model_alignment_strategy.peft"));
   if (judgement.refused() && reading.not_modelled.empty())
     result.nearest = planner::nearest_that_fit(job, strategy, config, architecture, profile);
+  result.no_prediction = planner::why_no_plan(judgement);
   if (reading.not_modelled.empty()) result.prediction = std::move(judgement.plan);
+  for (const std::string& feature : reading.not_modelled) result.no_prediction = feature + " is not modelled";
   if (!result.prediction) add_memory(result.findings, judgement.memory, config);
 }
 
@@ -200,6 +204,7 @@ Checked check(const Options& o, const io::Catalog& catalog, const models::Profil
   if (const planner::NxdtKey* open = planner::unresolved_degree(config)) {
     note(result.findings, "instance",
          printable(open->key) + " cannot be resolved here: degrees, groups and memory are not judged");
+    result.no_prediction = printable(open->key) + " cannot be resolved here";
     return result;
   }
   judge_on_cluster(result, o, catalog, profile, config, model.architecture, reading);
@@ -225,10 +230,12 @@ int run(const Options& o) {
   const planner::Plan* prediction = checked.prediction ? &*checked.prediction : nullptr;
   const auto nearest = with_diffs(std::move(checked.nearest), checked.text, checked.config);
   if (o.common.json()) {
-    print(io::check_json(verdict, checked.findings, prediction, nearest));
+    print(io::check_json(verdict, checked.findings, prediction, nearest, checked.no_prediction));
   } else {
     print_text(check_text(verdict, checked.findings, prediction, o.details, text_width()));
     print(nearest_text(nearest));  // a diff, whose lines stay whole
+    if (!checked.no_prediction.empty())
+      print_text("\nNo prediction: " + printable(checked.no_prediction, 600) + "\n");
   }
   return verdict == "refused" ? kNoPlan : kDone;
 }

@@ -21,12 +21,14 @@
 #include "cli/job_argument.h"
 #include "cli/options.h"
 #include "cli/plan_text.h"
+#include "cli/run_text.h"
 #include "io/atomic_write.h"
 #include "io/measuring.h"
 #include "io/nxdt_yaml.h"
 #include "io/plan_json.h"
 #include "io/readers.h"
 #include "io/reliability.h"
+#include "io/whatif_json.h"
 #include "launch/bundle.h"
 #include "launch/measure.h"
 #include "models/spread.h"
@@ -35,6 +37,7 @@
 #include "planner/measurement.h"
 #include "planner/parallel.h"
 #include "planner/rules.h"
+#include "planner/run_forecast.h"
 #include "planner/search.h"
 #include "planner/ties.h"
 #include "units/diagnostic.h"
@@ -310,6 +313,49 @@ void remark_result(const planner::SearchResult& result, const io::Catalog& catal
   remark_extrapolation(profile, job, result.plans.front());
 }
 
+/// What the job says of the whole run. Limits without tokens ask how far it gets, and refuse no plan.
+planner::RunQuestion take_run_question(models::Job& job) {
+  planner::RunQuestion q;
+  q.tokens = job.training.tokens;
+  if (job.deadline.value > 0) q.deadline = job.deadline;
+  if (job.budget > 0) q.budget = job.budget;
+  if (!q.asks_for_tokens()) return q;
+  job.deadline = {};
+  job.budget = 0;
+  return q;
+}
+
+/// The whole run with failures, as whatif counts them.
+struct WholeRun {
+  planner::RunQuestion question;
+  planner::RunAnswer answer;
+};
+
+/// Of the recommended plan; where deadline or budget refuse every plan, what they let the nearest one reach.
+/// None where no limit is stated.
+std::optional<WholeRun> whole_run(const models::Job& job, planner::RunQuestion q,
+                                  const planner::SearchResult& result, const io::Catalog& catalog) {
+  const planner::Plan* plan = result.plans.empty() ? nullptr : &result.plans.front();
+  if (plan == nullptr && result.infeasible) {
+    const planner::Infeasible& why = *result.infeasible;
+    plan = why.too_slow ? &*why.too_slow : why.too_expensive ? &*why.too_expensive : nullptr;
+    q.tokens = 0;
+  }
+  if (plan == nullptr || (!q.deadline && !q.budget)) return std::nullopt;
+  const planner::Reliability reliability =
+      io::reliability_from(io::read_document(catalog.file("reliability.json")));
+  WholeRun run{q, planner::answer_run(planner::settled(job, *plan), *plan, q, {}, reliability)};
+  if (run.answer.why.empty()) return run;
+  remark("the whole run cannot be told: " + run.answer.why);
+  return std::nullopt;
+}
+
+std::string whole_run_text(const WholeRun& run, bool found) {
+  return std::string(found ? "\nThe run, with failures and checkpoints\n"
+                           : "\nWhat deadline and budget let it reach, with failures and checkpoints\n") +
+         run_text(run.answer, run.question);
+}
+
 /// How a fit reads nccom-test, which the planner does not see.
 planner::CertaintyOptions certainty_options(const io::Catalog& catalog, double sure) {
   const calibrate::StepFitOptions fit;
@@ -330,6 +376,17 @@ bool is_late(const Options& o, std::chrono::steady_clock::time_point start) {
   return o.time_limit > 0 && spent.count() > o.time_limit;
 }
 
+/// Why nothing can be written to --out; told after the ranking.
+std::optional<InputError> unwritable(const Options& o) {
+  if (o.out.empty()) return std::nullopt;
+  try {
+    io::check_files(o.out, launch::bundle_names(*launch::target_from(o.target)), o.force);
+  } catch (const InputError& e) {
+    return e;
+  }
+  return std::nullopt;
+}
+
 int run(const Options& o) {
   const auto begin = std::chrono::steady_clock::now();
   const Interruption interruption;
@@ -340,7 +397,8 @@ int run(const Options& o) {
   io::JobReading reading = load_job(argument, catalog);
   models::Job& job = reading.job;
   refuse_contradictions(o, reading);
-  if (!o.out.empty()) io::check_files(o.out, launch::bundle_names(*launch::target_from(o.target)), o.force);
+  const planner::RunQuestion question = take_run_question(job);
+  std::optional<InputError> unwritten = unwritable(o);
   const std::string runs_today = baseline_file(o, catalog);
   const std::optional<Current> current = read_baseline(runs_today, o, job, catalog);
 
@@ -378,20 +436,27 @@ int run(const Options& o) {
   }
   for (const std::string& what : result.cut_short) remark("time limit: " + what);
   const planner::Certainty certainty = planner::certainty_of(
-      job, result.plans, baseline && baseline->plan ? &*baseline->plan : nullptr, profile, measuring);
+      job, result.plans, baseline && baseline->plan && baseline->runs() ? &*baseline->plan : nullptr, profile,
+      measuring);
   std::string script;
   if (interrupted) {
     remark(winner == nullptr ? "interrupted before any plan was found"
                              : "interrupted: the best so far follows");
     if (!o.out.empty()) remark("nothing was written to " + o.out);
-  } else if (!o.out.empty() && winner != nullptr) {
-    script = write_folder(job, result.plans, certainty, o);
+  } else if (!o.out.empty() && winner != nullptr && !unwritten) {
+    try {
+      script = write_folder(job, result.plans, certainty, o);
+    } catch (const InputError& e) {
+      unwritten = e;
+    }
   }
   const planner::Baseline* today = baseline ? &*baseline : nullptr;
+  const std::optional<WholeRun> run = whole_run(job, question, result, catalog);
   if (o.common.json()) {
-    print(io::search_json(result, job, wall.count(), today, &certainty));
+    print(io::search_json(result, job, wall.count(), today, &certainty,
+                          run ? io::run_json(run->answer, run->question) : ""));
   } else {
-    const bool written = !o.out.empty() && winner != nullptr && !interrupted;
+    const bool written = !o.out.empty() && winner != nullptr && !interrupted && !unwritten;
     const Answer answer{job,
                         result,
                         certainty,
@@ -401,8 +466,10 @@ int run(const Options& o) {
                         written ? o.out : "",
                         script,
                         o.details};
-    print_text(plan_answer(answer) + (o.details ? search_details(answer, text_width()) : ""));
+    print_text(plan_answer(answer) + (run ? whole_run_text(*run, winner != nullptr) : "") +
+               (o.details ? search_details(answer, text_width()) : ""));
   }
+  if (unwritten) throw *unwritten;
   if (interrupted) return kInterrupted;
   return winner == nullptr ? kNoPlan : kDone;
 }

@@ -134,7 +134,9 @@ std::string baseline_text(const planner::Baseline& b, const std::string& file, c
         fmt::format("  {}: {}: {}\n", v.doubtful ? "doubtful" : "refused", v.rule, printable(v.message, 600));
     if (!v.fix.empty()) text += fmt::format("    fix: {}\n", printable(v.fix, 400));
   }
-  if (b.plan) {
+  if (b.plan && !b.runs()) {
+    text += "  it cannot run, so there is no speed to compare\n";
+  } else if (b.plan) {
     text += fmt::format("  step        {} s, 90 % between {} and {} s; {:.0f} tokens/s\n",
                         seconds_text(b.plan->report.step), seconds_text(b.plan->report.low),
                         seconds_text(b.plan->report.high), b.plan->report.tokens_per_second);
@@ -142,7 +144,7 @@ std::string baseline_text(const planner::Baseline& b, const std::string& file, c
     text += "  no step time: it has no program to predict\n";
   }
   if (winner == nullptr) return text;
-  if (b.plan) {
+  if (b.plan && b.runs()) {
     text += fmt::format(
         "  the best plan is {:.2f} times as fast{}\n", planner::speedup(*winner, b),
         probability ? fmt::format("; faster at all with {}", probability_text(*probability)) : "");

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/argument_errors.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "units/diagnostic.h"
@@ -35,14 +36,14 @@ int report(const InputError& e) {
   return kBadInput;
 }
 
-/// Help, the version, and what CLI11 says of a wrong command line. Throws InputError when nobody gets it.
+/// Help and the version; of a wrong command line what is wrong. Throws InputError for that, and when nobody
+/// gets the help.
 int answer(const CLI::App& app, const CLI::ParseError& e) {
+  if (e.get_exit_code() != 0) throw argument_error(app, e);
   std::ostringstream out, err;
-  const int code = app.exit(e, out, err);
-  const std::string said = printable_lines(err.str());
-  std::fwrite(said.data(), 1, said.size(), stderr);
-  if (!out.str().empty()) print_text(out.str());
-  return code == 0 ? kDone : kBadInput;
+  app.exit(e, out, err);
+  print_text(out.str());
+  return kDone;
 }
 
 void refuse_unknown_command(const CLI::App& app, int argc, const char* const* argv) {
@@ -104,15 +105,12 @@ int run_cli(int argc, const char* const* argv) {
   add_launch(app, run);
   add_watch(app, run);
   add_sweep(app, run);
+  add_models(app, run);
+  add_instances(app, run);
+  add_help(app, run);
   try {
     refuse_unknown_command(app, argc, argv);
     app.parse(argc, argv);
-  } catch (const CLI::RequiredError& e) {
-    // CLI11 asks for what is missing before it names what it did not understand.
-    const std::vector<std::string> extras = app.remaining(true);
-    if (extras.empty()) return answer(app, e);
-    return report(
-        InputError({{"command line", 0, 0}, extras.front(), "unknown argument", "see trnplan --help"}));
   } catch (const CLI::ParseError& e) {
     return guarded([&] { return answer(app, e); });
   } catch (const InputError& e) {

@@ -10,6 +10,7 @@
 #include "cli/context.h"
 #include "cli/job_argument.h"
 #include "cli/options.h"
+#include "cli/run_text.h"
 #include "cli/text.h"
 #include "io/readers.h"
 #include "io/reliability.h"
@@ -66,11 +67,12 @@ class Reader {
     return {all.begin(), all.end()};
   }
 
-  double tokens(const std::string& text, double of_job) {
-    if (text.empty() && of_job > 0) return of_job;
+  /// 0 where they are asked for: `limits` says how long the run may last.
+  double tokens(const std::string& text, double of_job, bool limits) {
+    if (text.empty() && (of_job > 0 || limits)) return of_job;
     if (text.empty()) {
-      fault("--tokens", "neither this nor training.tokens of the job is stated",
-            "write for example --tokens 2T");
+      fault("--tokens", "neither this nor training.tokens of the job is stated, nor a deadline or a budget",
+            "write for example --tokens 2T, or --deadline 30d for the tokens that are reached");
       return 0;
     }
     const auto value = parse_count(text);
@@ -138,7 +140,8 @@ planner::WhatIfQuestion question_of(const Options& o, const models::Job& job, co
   Reader read;
   planner::WhatIfQuestion q;
   q.nodes = read.nodes(o.nodes);
-  q.tokens = read.tokens(o.tokens, job.training.tokens);
+  const bool limits = !o.deadline.empty() || !o.budget.empty() || job.deadline.value > 0 || job.budget > 0;
+  q.tokens = read.tokens(o.tokens, job.training.tokens, limits);
   q.deadline = read.deadline(o.deadline);
   q.budget = read.budget(o.budget);
   q.instances = read.instances(o.instances, job, catalog);
@@ -208,48 +211,37 @@ void refuse_contradictions(const Options& o, const planner::WhatIfQuestion& q, m
 
 // ---- text ----
 
-/// Three significant digits, without exponent.
-std::string figure(double value) {
-  const int digits = value >= 100 ? 0 : value >= 10 ? 1 : value >= 1 ? 2 : 3;
-  return fmt::format("{:.{}f}", value, digits);
-}
-
-std::string duration(Seconds s) {
-  if (s.value < 120) return figure(s.value) + " s";
-  if (s.value < 7200) return figure(s.value / 60) + " min";
-  if (s.value < 2 * kDay) return figure(s.value / 3600) + " h";
-  return figure(s.value / kDay) + " d";
-}
-
-/// "2T", "1.8T", "500B".
-std::string count_text(double value) {
-  return value >= 1e12 ? fmt::format("{:.4g}T", value / 1e12) : fmt::format("{:.4g}B", value / 1e9);
-}
-
 constexpr const char* kRow =
-    "{:<3}{:>5} {:>6} {:>8} {:>10} {:>5} {:>6} {:>8} {:>9} {:>8}  {:>15} {:>11}  {}\n";
+    "{:<3}{:>5} {:>6} {:>8} {:>10} {:>5} {:>9} {:>8} {:>10} {:>8}  {:>15} {:>11}  {}\n";
+
+/// The 90 % interval of the days, or of tokens asked for what is reached with 50 and 90 %.
+std::string reach_text(const planner::RunAnswer& run) {
+  if (run.tokens_50 > 0) return count_text(run.tokens_50) + " " + count_text(run.tokens_90);
+  return figure(run.time_90.low / kDay) + " - " + figure(run.time_90.high / kDay);
+}
 
 std::string row_text(const planner::WhatIfPoint& p, bool recommended) {
   const std::string mark = std::string(recommended ? "*" : " ") + (p.pareto ? "p" : " ");
   if (!p.plan) return fmt::format("{:<3}{:>5} {:>6}  {}\n", mark, p.nodes, p.global_batch, p.why);
   const models::StepReport& r = p.plan->report;
-  return fmt::format(
-      kRow, mark, p.nodes, p.global_batch, figure(r.step.value), fmt::format("{:.0f}", r.tokens_per_second),
-      figure(100 * r.mfu), fmt::format("{:.0f}", 100 * p.efficiency),
-      fmt::format("{:.2f}", 100 * p.goodput.goodput), duration(p.goodput.interval),
-      figure(p.run.value / kDay), figure(p.run_90.low / kDay) + " - " + figure(p.run_90.high / kDay),
-      p.usd ? fmt::format("{:.0f}", *p.usd) : "-", describe(p.plan->strategy));
+  const planner::RunAnswer& run = p.run;
+  return fmt::format(kRow, mark, p.nodes, p.global_batch, figure(r.step.value),
+                     fmt::format("{:.0f}", r.tokens_per_second), figure(100 * r.mfu),
+                     fmt::format("{:.0f}", 100 * p.efficiency),
+                     fmt::format("{:.2f}", 100 * run.goodput.goodput), duration(run.goodput.interval),
+                     figure(run.time.value / kDay), reach_text(run),
+                     run.usd ? fmt::format("{:.0f}", *run.usd) : "-", describe(p.plan->strategy));
 }
 
-std::string tables(const planner::WhatIfResult& result) {
+std::string tables(const planner::WhatIfResult& result, bool far) {
   std::string text, instance;
   for (std::size_t i = 0; i < result.points.size(); ++i) {
     const planner::WhatIfPoint& p = result.points[i];
     if (p.instance != instance || i == 0) {
       instance = p.instance;
       text += "\n" + printable(instance) + "\n" +
-              fmt::format(kRow, "", "nodes", "batch", "step s", "tokens/s", "MFU %", "eff. %", "goodput",
-                          "saved", "days", "90 % interval", "USD", "strategy");
+              fmt::format(kRow, "", "nodes", "batch", "step s", "tokens/s", "MFU %", "scaling %", "goodput",
+                          "checkpoint", "days", far ? "tokens 50, 90 %" : "90 % interval", "USD", "strategy");
     }
     text += row_text(p, static_cast<int>(i) == result.recommended);
   }
@@ -257,19 +249,19 @@ std::string tables(const planner::WhatIfResult& result) {
 }
 
 std::string bill_text(const planner::WhatIfPoint& p) {
-  if (!p.bill) return "  price       none is known; --usd-per-node-hour states one\n";
+  if (!p.run.bill) return "  price       none is known; --usd-per-node-hour states one\n";
   std::string text;
-  for (const planner::PriceLine& l : p.bill->lines) {
+  for (const planner::PriceLine& l : p.run.bill->lines) {
     text += fmt::format("  {:<11} {:.2f} USD/h for {} ({})\n", text.empty() ? "price" : "", l.usd_per_hour,
                         l.what, l.basis);
   }
-  if (!p.bill->remark.empty()) text += "              " + p.bill->remark + "\n";
+  if (!p.run.bill->remark.empty()) text += "              " + p.run.bill->remark + "\n";
   return text;
 }
 
 std::string recommended_text(const planner::WhatIfPoint& p, const planner::WhatIfQuestion& q,
                              const planner::Reliability& reliability, const std::string& reason) {
-  const planner::GoodputEstimate& g = p.goodput;
+  const planner::GoodputEstimate& g = p.run.goodput;
   const models::Value& storage = reliability.value(planner::ReliabilityParameter::storage_throughput);
   std::string text = fmt::format("\nRecommended: {} x {}, {}\n", p.nodes, printable(p.instance), reason);
   text += fmt::format("  strategy    {}\n", describe(p.plan->strategy));
@@ -280,15 +272,12 @@ std::string recommended_text(const planner::WhatIfPoint& p, const planner::WhatI
   text += fmt::format(
       "  checkpoint  {:.0f} GB at {} GB/s{}\n"
       "              stops training for {}; every {} steps or {} (Young {}, Daly {})\n",
-      p.checkpoint.value / 1e9, figure(storage.median / 1e9),
+      p.run.checkpoint.value / 1e9, figure(storage.median / 1e9),
       storage.log_sd > 0 ? ", uncertain; --storage-gb-per-second states yours" : "", duration(g.model.stall),
       g.every_steps, duration(g.interval), duration(g.young), duration(g.daly));
   text += fmt::format("  goodput     {:.2f} %, 90 % between {:.2f} and {:.2f}; uptime {:.2f} %\n",
                       100 * g.goodput, 100 * g.goodput_90.low, 100 * g.goodput_90.high, 100 * g.uptime);
-  text += fmt::format("  whole run   {} days, 90 % between {} and {}", figure(p.run.value / kDay),
-                      figure(p.run_90.low / kDay), figure(p.run_90.high / kDay));
-  if (q.deadline) text += fmt::format("; in time with probability {:.0f} %", 100 * p.in_time);
-  text += "\n";
+  text += run_text(p.run, {q.tokens, q.deadline, q.budget});
   if (!p.remark.empty()) text += fmt::format("  mind        {}\n", p.remark);
   return text + bill_text(p);
 }
@@ -297,16 +286,22 @@ std::string whatif_text(const planner::WhatIfResult& result, const planner::What
                         const models::Job& job, const planner::Reliability& reliability) {
   const bool strong = q.scaling == planner::Scaling::strong;
   std::string text = fmt::format(
-      "{}, sequence {}, {} tokens, {}; {} recovery, {}synchronous checkpoints, reliability \"{}\"\n",
-      printable(job.architecture.name), job.training.sequence, count_text(q.tokens),
+      "{}, sequence {}, {}, {}; {} recovery, {}synchronous checkpoints, reliability \"{}\"\n",
+      printable(job.architecture.name), job.training.sequence,
+      q.asks_for_tokens() ? "tokens asked for" : count_text(q.tokens) + " tokens",
       strong ? fmt::format("global batch {}", job.training.global_batch)
              : fmt::format("{} x nodes / {} sequences a step", job.training.global_batch, job.cluster.nodes),
       q.recovery == planner::Recovery::automatic ? "automatic" : "manual", q.asynchronous ? "a" : "",
       printable(reliability.name));
-  text += tables(result);
+  if (result.recommended >= 0) {
+    const planner::WhatIfPoint& best = result.points[static_cast<std::size_t>(result.recommended)];
+    text += fmt::format("{} x {}: {}\n", best.nodes, printable(best.instance),
+                        run_line(best.run, {q.tokens, q.deadline, q.budget}));
+  }
+  text += tables(result, q.asks_for_tokens());
   text +=
-      "* recommended, p no other is at most as long, dear and large; eff.: tokens/s a node against the "
-      "smallest\ncluster; saved: time between checkpoints. Waiting for the job to be scheduled is not in the "
+      "* recommended; p: no other is at most as long, dear and large; scaling: tokens/s a node against the\n"
+      "smallest cluster; checkpoint: time between two. Waiting for the job to be scheduled is not in the "
       "days.\n";
   if (result.recommended < 0) return text + "\nNone recommended: " + result.reason + "\n";
   return text + recommended_text(result.points[static_cast<std::size_t>(result.recommended)], q, reliability,
@@ -368,11 +363,15 @@ void add_failures(CLI::App& command, Options& o) {
 void add_whatif(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
-      "whatif", "Compare clusters: days, dollars and goodput of a whole run, and which one to take");
+      "whatif", "Compare clusters: days, dollars or tokens of a whole run, and which one to take");
   add_job_argument(*command, o->job, {JobPart::training});
   command->add_option("--nodes", o->nodes, "4..128 (4, 8, 16 and so on by doubling, and the end), or 4,8,16")
       ->required();
-  command->add_option("--tokens", o->tokens, "of the whole run, for example 2T; instead of the job's")
+  command
+      ->add_option(
+          "--tokens", o->tokens,
+          "of the whole run, for example 2T; instead of the job's. With neither, those that deadline "
+          "and budget let the run reach")
       ->check(not_empty());
   command->add_option("--deadline", o->deadline, "for example 30d; exit code 3 when no cluster keeps it")
       ->check(not_empty());
@@ -398,6 +397,7 @@ void add_whatif(CLI::App& app, Run& chosen) {
       "state\n"
       "your own. The time a job waits to be scheduled is not counted.\n"
       "Examples:\n"
+      "  trnplan whatif llama3-8b --nodes 8 --deadline 30d\n"
       "  trnplan whatif job.yaml --nodes 4..128 --tokens 2T --deadline 60d\n"
       "  trnplan whatif job.yaml --nodes 8,16,32 --instances trn1.32xlarge,trn1n.32xlarge --budget 2.5M\n"
       "  trnplan whatif job.yaml --nodes 1..64 --scaling weak --pricing reserved --format json");

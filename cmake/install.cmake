@@ -7,6 +7,11 @@ install(TARGETS trnplan RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 foreach(floor IN ITEMS units topology sim models planner calibrate io launch)
   install(DIRECTORY ${floor}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/trnplan/${floor} FILES_MATCHING PATTERN "*.h")
 endforeach()
+# The manual page is what the program says of itself.
+add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/trnplan.1 COMMAND trnplan help --man >${PROJECT_BINARY_DIR}/trnplan.1 DEPENDS trnplan)
+add_custom_target(trnplan_manual ALL DEPENDS ${PROJECT_BINARY_DIR}/trnplan.1)
+install(FILES ${PROJECT_BINARY_DIR}/trnplan.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES cli/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME trnplan)
 install(DIRECTORY catalog/ DESTINATION ${CMAKE_INSTALL_DATADIR}/trnplan/catalog)
 install(EXPORT trnplanTargets NAMESPACE trnplan:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/trnplan)
 configure_package_config_file(cmake/trnplanConfig.cmake.in ${PROJECT_BINARY_DIR}/trnplanConfig.cmake

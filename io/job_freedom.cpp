@@ -184,10 +184,10 @@ void read_goal(MapReader& root, models::Job& job) {
   read_objective(root, job);
   read_deadline(root, job);
   read_budget(root, job);
-  const char* limit = job.deadline.value > 0 ? "deadline" : job.budget > 0 ? "budget" : nullptr;
-  if (limit != nullptr && job.training.tokens <= 0)
-    root.fault(limit, "training.tokens is not stated, so the length of the run is not known",
-               "add tokens to training, for example tokens: 2T");
+  // Without tokens the limits ask how far the run gets; that is no way to choose a number of nodes.
+  if (job.objective == models::Objective::deadline && job.deadline.value > 0 && job.training.tokens <= 0)
+    root.fault("objective", "training.tokens is not stated, so the length of the run is not known",
+               "add tokens to training, for example tokens: 2T, or write objective: step_time");
   if (job.budget > 0) check_prices(root, "budget", job);
   if (job.objective == models::Objective::cost) check_prices(root, "objective", job);
 }

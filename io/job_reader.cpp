@@ -8,6 +8,7 @@
 #include "io/cluster_files.h"
 #include "io/job_freedom.h"
 #include "io/job_input.h"
+#include "io/job_keys.h"
 #include "io/nxdt_yaml.h"
 #include "io/readers.h"
 
@@ -70,6 +71,7 @@ class JobReader {
     read_pin(map);
     remember_places("training");
     remember_places("pin");
+    refuse_not_modelled(map);
     map.finish();
     check_devices();
     note_positions();
@@ -211,6 +213,7 @@ class JobReader {
       fields.ignore({"tokens"});
     }
     read_precision(fields);
+    refuse_not_modelled(fields);
     fields.finish();
   }
 
@@ -498,6 +501,7 @@ class JobReader {
     }
     read_recompute(fields, pin);
     refuse_pins(fields);
+    refuse_not_modelled(fields);
     fields.finish();
   }
 

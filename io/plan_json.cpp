@@ -200,10 +200,11 @@ Json baseline_object(const planner::Baseline& b, const std::vector<Plan>& plans)
   Json object = {{"strategy", strategy_object(b.strategy, models::micro_batches(b.job.training, b.strategy),
                                               b.job.cluster.nodes, b.job.cluster.instance.name)},
                  {"violations", violations_array(b.broken)},
+                 {"runs", b.runs()},
                  {"prediction", b.plan ? plan_object(*b.plan) : Json(nullptr)},
                  {"speedup", nullptr},
                  {"seconds_saved", nullptr}};
-  if (b.plan && !plans.empty()) {
+  if (b.plan && b.runs() && !plans.empty()) {
     const Plan& winner = plans.front();
     const double scale = static_cast<double>(winner.global_batch) / b.plan->global_batch;
     Json saved = Json::object();
@@ -297,7 +298,8 @@ Json infeasible_object(const planner::Infeasible& why, const models::Job& job) {
 }  // namespace
 
 std::string search_json(const planner::SearchResult& result, const models::Job& job, double wall_seconds,
-                        const planner::Baseline* baseline, const planner::Certainty* certainty) {
+                        const planner::Baseline* baseline, const planner::Certainty* certainty,
+                        const std::string& run) {
   Json j = document();
   const planner::SpaceCounts& c = result.counts;
   j["space"] = {{"enumerated", c.enumerated}, {"refused", c.refused},     {"too_large", c.too_large},
@@ -329,6 +331,7 @@ std::string search_json(const planner::SearchResult& result, const models::Job& 
     const bool known = certainty != nullptr && certainty->beats_baseline;
     j["baseline"]["probability_winner_is_faster"] = known ? Json(*certainty->beats_baseline) : Json(nullptr);
   }
+  if (!run.empty()) j["run"] = Json::parse(run);
   j["doubtful"] = refusals_array(result.doubtful, home);
   j["refused"] = refusals_array(result.refused, home);
   if (result.infeasible) j["infeasible"] = infeasible_object(*result.infeasible, home);
@@ -349,7 +352,8 @@ std::string refusal_json(const std::vector<planner::Violation>& broken) {
 }
 
 std::string check_json(const std::string& verdict, const std::vector<planner::Finding>& findings,
-                       const Plan* prediction, const std::vector<NearestJson>& nearest) {
+                       const Plan* prediction, const std::vector<NearestJson>& nearest,
+                       const std::string& no_prediction) {
   Json j = document();
   j["verdict"] = verdict;
   j["findings"] = Json::array();
@@ -364,6 +368,7 @@ std::string check_json(const std::string& verdict, const std::vector<planner::Fi
                              {"source", f.source}});
   }
   j["prediction"] = prediction == nullptr ? Json(nullptr) : plan_object(*prediction);
+  j["no_prediction"] = no_prediction.empty() ? Json(nullptr) : Json(no_prediction);
   j["nearest"] = Json::array();
   for (const NearestJson& n : nearest) {
     Json changes = Json::array();

@@ -19,10 +19,10 @@ namespace trnplan::io {
 inline constexpr int kSchemaVersion = 1;
 
 /// All return a document that ends in a newline.
-/// `baseline` and `certainty`, which is of the result's plans, may be null.
+/// `baseline` and `certainty`, which is of the result's plans, may be null; `run`, of run_json(), empty.
 std::string search_json(const planner::SearchResult& result, const models::Job& job, double wall_seconds,
                         const planner::Baseline* baseline = nullptr,
-                        const planner::Certainty* certainty = nullptr);
+                        const planner::Certainty* certainty = nullptr, const std::string& run = "");
 /// One plan object, as `simulate` prints it and `plan --out` writes it. `findings` may be empty.
 std::string plan_json(const planner::Plan& plan, const std::vector<planner::Violation>& broken = {});
 /// In place of a plan object when a strategy cannot be simulated: only why.
@@ -34,7 +34,8 @@ struct NearestJson {
 };
 /// `prediction` may be null.
 std::string check_json(const std::string& verdict, const std::vector<planner::Finding>& findings,
-                       const planner::Plan* prediction, const std::vector<NearestJson>& nearest = {});
+                       const planner::Plan* prediction, const std::vector<NearestJson>& nearest = {},
+                       const std::string& no_prediction = "");
 std::string topology_json(const topology::Cluster& cluster, const topology::ChipGraph& graph,
                           const topology::PlacementVerdict& verdict);
 

@@ -26,9 +26,18 @@ Json pair_of(const planner::Interval& i, double unit = 1) {
   return Json::array({i.low / unit, i.high / unit});
 }
 
+/// What the run reaches, or what it takes with 90 %.
+void add_run_answer(Json& object, const planner::RunAnswer& run) {
+  const bool tokens = run.tokens_50 > 0;
+  object["tokens_50"] = tokens ? Json(run.tokens_50) : Json();
+  object["tokens_90"] = tokens ? Json(run.tokens_90) : Json();
+  object["days_at_90"] = run.time_at_90.value / kDay;
+  object["usd_at_90"] = or_null(run.usd_at_90);
+}
+
 void add_prediction(Json& object, const planner::WhatIfPoint& p) {
   const models::StepReport& r = p.plan->report;
-  const planner::GoodputEstimate& g = p.goodput;
+  const planner::GoodputEstimate& g = p.run.goodput;
   object["strategy"] = strategy_of(*p.plan);
   object["step_seconds"] = r.step.value;
   object["step_seconds_90"] = Json::array({r.low.value, r.high.value});
@@ -37,18 +46,20 @@ void add_prediction(Json& object, const planner::WhatIfPoint& p) {
   object["goodput"] = g.goodput;
   object["goodput_90"] = pair_of(g.goodput_90);
   object["uptime"] = g.uptime;
-  object["days"] = p.run.value / kDay;
-  object["days_90"] = pair_of(p.run_90, kDay);
-  object["usd"] = or_null(p.usd);
+  object["days"] = p.run.time.value / kDay;
+  object["days_90"] = pair_of(p.run.time_90, kDay);
+  object["usd"] = or_null(p.run.usd);
   object["checkpoint_interval_seconds"] = g.interval.value;
   object["checkpoint_interval_steps"] = g.every_steps;
-  object["checkpoint_bytes"] = p.checkpoint.value;
+  object["checkpoint_bytes"] = p.run.checkpoint.value;
   object["checkpoint_stall_seconds"] = g.model.stall.value;
   object["mtbf_seconds"] = g.model.mtbf.value;
   object["recovery_seconds"] = g.model.mean_recovery().value;
-  object["usd_per_hour"] = p.bill ? Json(p.bill->usd_per_hour()) : Json();
+  object["usd_per_hour"] = p.run.bill ? Json(p.run.bill->usd_per_hour()) : Json();
   object["efficiency"] = p.efficiency;
-  object["deadline_probability"] = p.in_time;
+  object["deadline_probability"] = p.run.in_time;
+  object["budget_probability"] = p.run.in_budget;
+  add_run_answer(object, p.run);
 }
 
 Json point_object(const planner::WhatIfPoint& p) {
@@ -56,8 +67,9 @@ Json point_object(const planner::WhatIfPoint& p) {
   if (p.plan) {
     add_prediction(object, p);
   } else {
-    for (const char* key : {"strategy", "step_seconds", "step_seconds_90", "tokens_per_second", "mfu",
-                            "goodput", "days", "usd", "checkpoint_interval_seconds"})
+    for (const char* key :
+         {"strategy", "step_seconds", "step_seconds_90", "tokens_per_second", "mfu", "goodput", "days", "usd",
+          "checkpoint_interval_seconds", "tokens_50", "tokens_90"})
       object[key] = nullptr;
   }
   object["pareto"] = p.pareto;
@@ -78,15 +90,16 @@ std::string whatif_json(const planner::WhatIfResult& result, const planner::What
   for (const planner::WhatIfPoint& p : result.points) points.push_back(point_object(p));
   if (result.recommended >= 0) {
     const auto& chosen = result.points[static_cast<std::size_t>(result.recommended)];
-    if (chosen.bill) {
-      for (const planner::PriceLine& l : chosen.bill->lines)
+    if (chosen.run.bill) {
+      for (const planner::PriceLine& l : chosen.run.bill->lines)
         bill.push_back({{"what", l.what}, {"usd_per_hour", l.usd_per_hour}, {"basis", l.basis}});
     }
   }
   const bool automatic = q.recovery == planner::Recovery::automatic;
   return dumped({{"schema_version", kSchemaVersion},
                  {"model", job.architecture.name},
-                 {"tokens", q.tokens},
+                 {"tokens", q.asks_for_tokens() ? Json() : Json(q.tokens)},
+                 {"asked", q.asks_for_tokens() ? "tokens" : "time_and_money"},
                  {"scaling", q.scaling == planner::Scaling::strong ? "strong" : "weak"},
                  {"recovery", automatic ? "automatic" : "manual"},
                  {"asynchronous_checkpoints", q.asynchronous},
@@ -100,6 +113,21 @@ std::string whatif_json(const planner::WhatIfResult& result, const planner::What
                  {"bill", bill},
                  {"not_covered", Json::array({"waiting for the job to be scheduled", "planned maintenance",
                                               "slow nodes"})}});
+}
+
+std::string run_json(const planner::RunAnswer& run, const planner::RunQuestion& q) {
+  Json object = {{"asked", q.asks_for_tokens() ? "tokens" : "time_and_money"},
+                 {"tokens", q.asks_for_tokens() ? Json() : Json(q.tokens)},
+                 {"deadline_days", q.deadline ? Json(q.deadline->value / kDay) : Json()},
+                 {"budget_usd", or_null(q.budget)},
+                 {"goodput", run.goodput.goodput},
+                 {"days", run.time.value / kDay},
+                 {"days_90", pair_of(run.time_90, kDay)},
+                 {"usd", or_null(run.usd)},
+                 {"deadline_probability", run.in_time},
+                 {"budget_probability", run.in_budget}};
+  add_run_answer(object, run);
+  return dumped(object);
 }
 
 std::string uptime_json(const std::vector<CheckedUptime>& rows, const std::string& reliability,

@@ -14,6 +14,9 @@ namespace trnplan::io {
 std::string whatif_json(const planner::WhatIfResult& result, const planner::WhatIfQuestion& question,
                         const models::Job& job, const std::string& reliability);
 
+/// The object `run` of plan: what a whole run takes, or how far it gets.
+std::string run_json(const planner::RunAnswer& run, const planner::RunQuestion& question);
+
 struct CheckedUptime {
   planner::PublishedUptime published;
   planner::UptimeCheck check;

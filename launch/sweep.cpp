@@ -71,10 +71,10 @@ io::SweepRow sweep_point(const Sweep& s, std::size_t index, const io::Catalog& c
   row.high = report.high.value;
   row.tokens_per_second = report.tokens_per_second;
   row.mfu = report.mfu;
-  row.goodput = found.goodput.goodput;
-  row.days = found.run.value / 86400;
-  row.usd = found.usd;
-  row.checkpoint_interval_seconds = found.goodput.interval.value;
+  row.goodput = found.run.goodput.goodput;
+  row.days = found.run.time.value / 86400;
+  row.usd = found.run.usd;
+  row.checkpoint_interval_seconds = found.run.goodput.interval.value;
   return row;
 }
 

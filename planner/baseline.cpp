@@ -221,8 +221,12 @@ Baseline baseline_of(const Job& job, const NxdtConfig& config, const models::Arc
   return b;
 }
 
+bool Baseline::runs() const {
+  return std::all_of(broken.begin(), broken.end(), [](const Violation& v) { return v.doubtful; });
+}
+
 double speedup(const Plan& winner, const Baseline& baseline) {
-  if (!baseline.plan) return 0;
+  if (!baseline.plan || !baseline.runs()) return 0;
   return winner.report.tokens_per_second / baseline.plan->report.tokens_per_second;
 }
 

@@ -26,6 +26,10 @@ struct Baseline {
   std::vector<Change> changes;    ///< to the winner; only what a strategy sets and what changes the program
   std::string no_changes;         ///< why `changes` cannot be told, e.g. that NxDT cannot express the model
   std::vector<std::string> remarks;  ///< where it trains something else than the job
+
+  /// Nothing is broken for certain: it fits, and is accepted. Of one that does not, `plan` is what it would
+  /// take if it did.
+  bool runs() const;
 };
 
 /// What a config trains that is not what the job asks for, so that its step says nothing about the job's:
@@ -38,7 +42,7 @@ std::vector<Diagnostic> baseline_faults(const models::Job& job, const NxdtConfig
 Baseline baseline_of(const models::Job& job, const NxdtConfig& config, const models::Architecture& trained,
                      const models::Profile& profile, const Plan* winner);
 
-/// How many times as many tokens a second; 0 without a prediction.
+/// How many times as many tokens a second; 0 without a prediction, and where the baseline cannot run.
 double speedup(const Plan& winner, const Baseline& baseline);
 
 /// The keys of `config` that have to change for `strategy` of `job`. Keys that do not change the program stay

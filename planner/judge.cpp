@@ -12,12 +12,14 @@ namespace trnplan::planner {
 
 namespace {
 
-/// Without these the program has a shape: groups and memory can be judged.
+/// A program that breaks it still has a shape: groups and memory can be judged.
+bool keeps_shape(const Violation& v) {
+  return v.rule == "pipeline-parity" || v.rule == "vocabulary" || v.rule == "tied-embeddings" ||
+         v.rule == "flash-attention" || v.rule == "not-modelled";
+}
+
 bool has_shape(const std::vector<Violation>& broken) {
-  return std::all_of(broken.begin(), broken.end(), [](const Violation& v) {
-    return v.rule == "pipeline-parity" || v.rule == "vocabulary" || v.rule == "tied-embeddings" ||
-           v.rule == "flash-attention" || v.rule == "not-modelled";
-  });
+  return std::all_of(broken.begin(), broken.end(), keeps_shape);
 }
 
 Violation memory_violation(const models::Job& job, const models::Strategy& s, const models::Profile& profile,
@@ -49,6 +51,18 @@ std::string memory_message(const models::Memory& memory) {
       "{:.2f}, logits {:.2f}, staging {:.2f}, runtime {:.2f}",
       w.stage, gib(w.peak()), gib(memory.limit), to_string(w.instant), gib(w.parameters), gib(w.gradients),
       gib(w.optimizer), gib(w.activations), gib(w.logits), gib(w.staging), gib(w.runtime));
+}
+
+std::string why_no_plan(const Judgement& judgement) {
+  if (judgement.plan) return {};
+  std::string why;
+  for (const Violation& v : judgement.broken) {
+    // Groups and memory are judged of programs that have a shape; they keep none from being simulated.
+    if (v.rule == "memory" || v.rule == "replica-group") continue;
+    if (keeps_shape(v) && v.rule != "not-modelled") continue;
+    why += fmt::format("{}{} ({})", why.empty() ? "" : "; ", v.message, v.rule);
+  }
+  return why;
 }
 
 bool Judgement::refused() const {

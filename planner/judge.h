@@ -26,6 +26,10 @@ struct Judgement {
 Judgement judge(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
                 models::Schedule schedule = models::Schedule::nxd);
 
+/// Why there is no plan: the rules that leave the program without a shape, or what is not modelled. "" where
+/// there is one.
+std::string why_no_plan(const Judgement& judgement);
+
 /// "stage 0 needs 17.6 of 16.0 GiB a core (loss): parameters 1.87, ...".
 std::string memory_message(const models::Memory& memory);
 

@@ -143,9 +143,21 @@ models::Strategy strategy_of(const NxdtConfig& c, std::int64_t world) {
   return s;
 }
 
+/// "DPO", "SFT, LoRA".
+std::string alignment_kinds(const NxdtConfig& c) {
+  std::string kinds;
+  for (const auto& [section, name] :
+       {std::pair{"sft", "SFT"}, {"dpo", "DPO"}, {"orpo", "ORPO"}, {"peft", "LoRA"}}) {
+    if (!c.has_section(std::string("model_alignment_strategy.") + section)) continue;
+    kinds += (kinds.empty() ? "" : ", ") + std::string(name);
+  }
+  return kinds.empty() ? "SFT, DPO, ORPO, LoRA" : kinds;
+}
+
 std::vector<std::string> uncovered(const NxdtConfig& c) {
   std::vector<std::string> names;
-  if (c.has_section("model_alignment_strategy")) names.push_back("model alignment (SFT, DPO, ORPO, LoRA)");
+  if (c.has_section("model_alignment_strategy"))
+    names.push_back("model alignment (" + alignment_kinds(c) + ")");
   if (describes_trn2(c)) names.push_back("trn2");
   return names;
 }

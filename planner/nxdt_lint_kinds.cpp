@@ -168,8 +168,8 @@ void alignment(const Context& x, Report& report) {
   }
   constexpr std::string_view precompute = "model_alignment_strategy.dpo.precompute_ref_log_probs";
   if (x.is_false(precompute)) {
-    report.warning({precompute, "only True is supported", "write True",
-                    nxdt_examples("conf/hf_llama3_8B_DPO_config.yaml")});
+    report.error({precompute, "only True is supported", "write True",
+                  nxdt_examples("conf/hf_llama3_8B_DPO_config.yaml")});
   }
 }
 
@@ -222,11 +222,28 @@ void sequential_move(const Context& x, Report& report) {
                   "use at most trainer.devices", nxdt_examples("conf/hf_llama3_70B_trn2_config.yaml")});
 }
 
+/// What an alignment step does that one of pre-training does not.
+std::string why_alignment(const Context& x) {
+  const auto asks = [&](const char* kind) {
+    return x.config.has_section(std::string("model_alignment_strategy.") + kind);
+  };
+  std::string why;
+  const auto add = [&](const char* part) { why += (why.empty() ? "" : "; ") + std::string(part); };
+  if (asks("sft")) add("SFT pads or packs samples, so a step's work follows from the data");
+  if (asks("dpo"))
+    add("a DPO step runs the chosen and the rejected response of each prompt, twice the batch, after a pass "
+        "of the reference model over all data");
+  if (asks("orpo")) add("an ORPO step runs the chosen and the rejected response of each prompt");
+  if (asks("peft")) add("LoRA trains adapters, so most weights have neither gradients nor optimizer states");
+  return why.empty() ? "its steps are not those of pre-training" : why;
+}
+
 /// What the simulator does not cover: one note each.
 void not_modelled(const Context& x, Report& report) {
   for (const std::string& feature : x.reading.not_modelled) {
-    report.note({feature.starts_with("model") ? "model_alignment_strategy" : "trainer.devices",
-                 feature + " is not modelled yet",
+    const bool alignment = feature.starts_with("model");
+    report.note({alignment ? "model_alignment_strategy" : "trainer.devices",
+                 feature + " is not modelled yet" + (alignment ? ": " + why_alignment(x) : ""),
                  "check judges the file, its groups and its memory; there is no prediction",
                  "trnplan docs/rules.md, not-modelled"});
   }

@@ -391,9 +391,12 @@ void sample_width(const Context& x, Report& report) {
   const std::optional<int> width = x.config.whole(key);
   const std::optional<int> sequence = x.config.whole(kSequence);
   if (!width || !sequence || *width == *sequence) return;
-  // The shipped fine-tuning configs leave this to the user.
-  const bool template_value = x.alignment || x.is_true("data.use_sft_style_data_module");
-  report.add(template_value ? Severity::note : Severity::warning,
+  // Alignment pads its samples to this key. Pre-training reads samples that are made already; Megatron's
+  // fine-tuning config leaves the key to the user.
+  const Severity severity = x.alignment                                   ? Severity::error
+                            : x.is_true("data.use_sft_style_data_module") ? Severity::note
+                                                                          : Severity::warning;
+  report.add(severity,
              {key,
               fmt::format("samples of {} tokens, while encoder_seq_length is {}: NxDT asserts at every step "
                           "that they agree",

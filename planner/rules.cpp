@@ -28,7 +28,7 @@ topology::Degrees degrees_of(const Strategy& s) {
 
 /// Its collectives and engines would be timed as trn1's.
 Found instance(const Job& job, const Strategy&) {
-  if (!job.cluster.instance.family.starts_with("trn2")) return std::nullopt;
+  if (times_steps_on(job.cluster.instance)) return std::nullopt;
   return Violation{"not-modelled",
                    "trn2 is not modelled yet: its replica groups and its memory are judged, its time is not",
                    "use a trn1 instance type"};
@@ -348,6 +348,10 @@ std::vector<Violation> contradictions(const Job& job) {
   }
   std::erase_if(common, [](const Violation& v) { return v.rule == "batch"; });
   return common;
+}
+
+bool times_steps_on(const topology::Instance& instance) {
+  return !instance.family.starts_with("trn2");
 }
 
 std::optional<Violation> not_modelled(const Job& job, const Strategy& s) {

@@ -33,6 +33,8 @@ std::vector<Violation> contradictions(const models::Job& job);
 std::string_view source_of(std::string_view rule);
 
 /// What the simulator does not cover of the strategy, as rule "not-modelled".
+/// A training step on it is timed; else its groups and memory alone are judged.
+bool times_steps_on(const topology::Instance& instance);
 std::optional<Violation> not_modelled(const models::Job& job, const models::Strategy& strategy);
 /// Rule "not-modelled" for a step beyond the simulation clock.
 Violation beyond_the_clock();

@@ -1,7 +1,6 @@
 #include "planner/whatif.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -17,8 +16,6 @@ namespace trnplan::planner {
 namespace {
 
 constexpr double kDay = 86400;
-/// Of the standard normal: 5th and 95th percentile.
-constexpr double kNinety = 1.645;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::string gib(Bytes b) {
@@ -61,29 +58,6 @@ std::optional<models::Job> job_at(const models::Job& job, const WhatIfQuestion& 
   return at;
 }
 
-/// Log half-widths of two independent factors, combined.
-Interval run_interval(const WhatIfPoint& p) {
-  const models::StepReport& r = p.plan->report;
-  const auto width = [](double wide, double narrow) {
-    return narrow > 0 ? std::log(wide / narrow) : kInfinity;
-  };
-  const GoodputEstimate& g = p.goodput;
-  const double shorter = std::hypot(width(r.step.value, r.low.value), width(g.goodput_90.high, g.goodput));
-  const double longer = std::hypot(width(r.high.value, r.step.value), width(g.goodput, g.goodput_90.low));
-  return {p.run.value * std::exp(-shorter), p.run.value * std::exp(longer)};
-}
-
-/// P(run <= deadline), log-normal with the width of the side the deadline lies on.
-double in_time(const WhatIfPoint& p, const WhatIfQuestion& q) {
-  if (!q.deadline) return 1;
-  if (q.deadline->value <= 0) return 0;
-  const double distance = std::log(*q.deadline / p.run);
-  const double half =
-      distance > 0 ? std::log(p.run_90.high / p.run.value) : std::log(p.run.value / p.run_90.low);
-  if (!(half > 0)) return distance >= 0 ? 1 : 0;
-  return 0.5 * std::erfc(-distance / (half / kNinety) / std::sqrt(2.0));
-}
-
 /// Asynchronous checkpoints double the processes of a node.
 std::string host_remark(const models::Job& job, const models::Strategy& s, bool asynchronous) {
   const models::HostMemory m = models::host_memory_of(job, s, {.asynchronous = asynchronous});
@@ -112,28 +86,13 @@ WhatIfPoint point_at(const models::Job& job, const WhatIfQuestion& q, const topo
     return p;
   }
   p.plan = std::move(found.plans.front());
-  const models::StepReport& r = p.plan->report;
-  p.checkpoint = models::checkpoint_bytes(*at, p.plan->strategy);
   p.remark = host_remark(*at, p.plan->strategy, q.asynchronous);
-  RunShape run;
-  run.nodes = nodes;
-  run.step = r.step;
-  run.checkpoint = p.checkpoint;
-  run.work = Seconds(q.tokens / r.tokens_per_second);
-  run.recovery = q.recovery;
-  run.asynchronous = q.asynchronous;
-  run.every_steps = q.checkpoint_steps;
-  p.goodput = estimate_goodput(reliability, run, q.sampling);
-  p.run = run.work / p.goodput.goodput;
-  if (!(p.run.value < kInfinity)) {
+  p.run = answer_run(*at, *p.plan, {q.tokens, q.deadline, q.budget},
+                     {q.recovery, q.asynchronous, q.checkpoint_steps, q.prices, q.sampling}, reliability);
+  if (!p.run.why.empty()) {
     p.plan.reset();
-    p.why = "goodput: failures come faster than a checkpoint is reached";
-    return p;
+    p.why = p.run.why;
   }
-  p.run_90 = run_interval(p);
-  p.in_time = in_time(p, q);
-  p.bill = bill_of(instance, nodes, q.prices);
-  if (p.bill) p.usd = p.bill->usd(p.run);
   return p;
 }
 
@@ -146,8 +105,11 @@ void set_efficiency(std::vector<WhatIfPoint>& points) {
   }
 }
 
+/// Time of the run, or of a token where tokens are asked for; dollars, or those of a token; nodes.
 std::tuple<double, double, int> measures(const WhatIfPoint& p) {
-  return {p.run.value, p.usd.value_or(kInfinity), p.nodes};
+  const double tokens = p.run.tokens_50 > 0 ? p.run.tokens_50 : 1;
+  const double time = p.run.tokens_50 > 0 ? 1 : p.run.time.value;
+  return {time / tokens, p.run.usd ? *p.run.usd / tokens : kInfinity, p.nodes};
 }
 
 bool dominates(const WhatIfPoint& a, const WhatIfPoint& b) {
@@ -165,7 +127,7 @@ void set_pareto(std::vector<WhatIfPoint>& points) {
 
 Preference settled(const WhatIfQuestion& q) {
   if (q.preference != Preference::fitting) return q.preference;
-  return q.budget && !q.deadline ? Preference::fastest : Preference::cheapest;
+  return q.asks_for_tokens() || (q.budget && !q.deadline) ? Preference::fastest : Preference::cheapest;
 }
 
 /// Smaller is better; ties go to the next measure, then to the earlier point.
@@ -185,9 +147,11 @@ std::string limits_text(const WhatIfQuestion& q) {
 
 std::string reason_for(const WhatIfPoint& p, const WhatIfQuestion& q) {
   const Preference preference = settled(q);
-  const char* word = preference == Preference::fastest              ? "the fastest"
-                     : preference == Preference::smallest || !p.usd ? "the smallest"
-                                                                    : "the cheapest";
+  const bool priced = p.run.usd.has_value(), far = q.asks_for_tokens();
+  const char* word = preference == Preference::fastest               ? far ? "most tokens" : "the fastest"
+                     : preference == Preference::smallest || !priced ? "the smallest"
+                     : far                                           ? "most tokens a dollar"
+                                                                     : "the cheapest";
   return word + limits_text(q);
 }
 
@@ -196,21 +160,22 @@ std::string reason_for_none(const std::vector<WhatIfPoint>& points, const WhatIf
   const WhatIfPoint *fastest = nullptr, *cheapest = nullptr;
   for (const WhatIfPoint& p : points) {
     if (!p.plan) continue;
-    if (fastest == nullptr || p.run < fastest->run) fastest = &p;
-    if (p.usd && (cheapest == nullptr || *p.usd < *cheapest->usd)) cheapest = &p;
+    if (fastest == nullptr || p.run.time < fastest->run.time) fastest = &p;
+    if (p.run.usd && (cheapest == nullptr || *p.run.usd < *cheapest->run.usd)) cheapest = &p;
   }
+  if (fastest == nullptr && q.asks_for_tokens()) return "on none of these clusters a run gets anywhere";
   if (fastest == nullptr) return "on none of these clusters is a strategy legal that fits";
   std::string text;
-  if (q.deadline && fastest->run > *q.deadline) {
+  if (q.deadline && fastest->run.time > *q.deadline) {
     text += fmt::format("the fastest, {} x {}, takes {:.4g} days; the deadline is {:.4g}", fastest->nodes,
-                        fastest->instance, fastest->run.value / kDay, q.deadline->value / kDay);
+                        fastest->instance, fastest->run.time.value / kDay, q.deadline->value / kDay);
   }
   const std::string join = text.empty() ? "" : "; ";
   if (q.budget && cheapest == nullptr) {
     text += join + "no price of a node is known, so no cluster keeps the budget";
-  } else if (q.budget && *cheapest->usd > *q.budget) {
+  } else if (q.budget && *cheapest->run.usd > *q.budget) {
     text += join + fmt::format("the cheapest, {} x {}, costs {:.0f} USD; the budget is {:.0f}",
-                               cheapest->nodes, cheapest->instance, *cheapest->usd, *q.budget);
+                               cheapest->nodes, cheapest->instance, *cheapest->run.usd, *q.budget);
   }
   return text.empty() ? "some clusters keep the deadline and others the budget, none both" : text;
 }
@@ -234,8 +199,9 @@ void recommend(WhatIfResult& result, const WhatIfQuestion& q) {
 
 bool WhatIfPoint::keeps(const WhatIfQuestion& q) const {
   if (!plan) return false;
-  if (q.deadline && run > *q.deadline) return false;
-  return !q.budget || (usd && *usd <= *q.budget);
+  if (q.asks_for_tokens()) return run.tokens_50 > 0;
+  if (q.deadline && run.time > *q.deadline) return false;
+  return !q.budget || (run.usd && *run.usd <= *q.budget);
 }
 
 WhatIfResult whatif(const models::Job& job, const WhatIfQuestion& question, const models::Profile& profile,

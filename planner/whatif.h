@@ -1,8 +1,7 @@
 // Clusters compared: for each instance type and number of nodes the best strategy, its step, the goodput with
 // failures and checkpoints, days and dollars of a whole run; and which of them to take.
 //
-//   days     = tokens / (tokens per second x goodput)
-//   interval = days x exp(-/+ sqrt(a^2 + b^2)), a and b the logarithmic half-widths of step and goodput
+// planner/run_forecast.h says how tokens, days and dollars follow from each other.
 // Strong scaling keeps the global batch, weak scaling the global batch per node of the job. Weak scaling
 // changes what is learned per token; that is not modelled. Nor is the time a job waits for its nodes.
 #pragma once
@@ -16,19 +15,21 @@
 #include "models/profile.h"
 #include "planner/goodput.h"
 #include "planner/prices.h"
+#include "planner/run_forecast.h"
 #include "planner/search.h"
 
 namespace trnplan::planner {
 
 enum class Scaling { strong, weak };
 /// What to take of the clusters that keep deadline and budget. `fitting`: the cheapest when there is a
-/// deadline or neither, the fastest when there is only a budget.
+/// deadline or neither, the fastest when there is only a budget or when tokens are asked for: the fastest is
+/// then the one that reaches most, the cheapest the one with most tokens a dollar.
 enum class Preference { fitting, cheapest, fastest, smallest };
 
 struct WhatIfQuestion {
   std::vector<topology::Instance> instances;  ///< at least one
   std::vector<int> nodes;                     ///< ascending, at least one
-  double tokens = 0;                          ///< of the whole run, above 0
+  double tokens = 0;  ///< of the whole run; 0 = what deadline and budget let it reach, one of which is stated
   std::optional<Seconds> deadline;
   std::optional<double> budget;  ///< USD
   Scaling scaling = Scaling::strong;
@@ -39,6 +40,8 @@ struct WhatIfQuestion {
   bool allow_doubtful = false;
   PriceOptions prices;
   SamplingOptions sampling;
+
+  bool asks_for_tokens() const { return tokens <= 0; }
 };
 
 /// One cluster.
@@ -50,17 +53,13 @@ struct WhatIfPoint {
   std::string why;
   std::string remark;  ///< what may go wrong although there is a plan; may be empty
 
-  Bytes checkpoint{};
-  GoodputEstimate goodput;
-  Seconds run{};    ///< of all tokens, with failures and checkpoints
-  Interval run_90;  ///< seconds
-  std::optional<Bill> bill;
-  std::optional<double> usd;  ///< of the run; absent without a price
+  RunAnswer run;          ///< of all tokens, or of all the time there is
   double efficiency = 0;  ///< tokens/s a node over that of the smallest cluster of the type that has a plan
-  bool pareto = false;    ///< no other one is at most as long, dear and large, and less in one of these
-  double in_time = 0;     ///< probability of keeping the deadline, run log-normal; 1 without one
+  bool pareto =
+      false;  ///< no other one is at most as long (reaches as much), dear and large, and less in one
 
-  bool keeps(const WhatIfQuestion& q) const;  ///< median run within the deadline, price within the budget
+  /// Median run within the deadline, price within the budget; where tokens are asked for, some are reached.
+  bool keeps(const WhatIfQuestion& q) const;
 };
 
 struct WhatIfResult {

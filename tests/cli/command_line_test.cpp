@@ -52,6 +52,39 @@ TEST_CASE("wrong options", "[cli]") {
   cli.refuse(R"(--instance: .*trn1\.33xlarge)", "topology --instance trn1.33xlarge");
 }
 
+TEST_CASE("a wrong command line says which option, and what is meant", "[cli]") {
+  Session cli;
+  cli.refuse("^command line: --node: unknown option", "plan $example --node 4");
+  cli.refuse("^  fix: did you mean --nodes\\?", "plan $example --node 4");
+  cli.refuse("^command line: --frmat: unknown option", "models --frmat=json");
+  cli.refuse("^  fix: did you mean --format\\?", "models --frmat=json");
+  cli.refuse("^command line: \"surplus\": unexpected argument", "plan $example surplus");
+  cli.refuse("^  fix: see trnplan help plan", "plan $example surplus");
+  cli.refuse("^command line: --format: jsn not in", "plan $example --format jsn");
+  cli.refuse("^  fix: did you mean json\\?", "plan $example --format jsn");
+  cli.refuse("^command line: --top: .*required.*missing", "plan $example --top");
+  cli.refuse("^command line: job is required", "plan");
+  cli.refuse("^  fix: see trnplan help simulate", "simulate $example");
+  cli.refuse("^  fix: did you mean simulate\\?", "simulat");
+  cli.refuse("^  fix: see trnplan --help", "");
+}
+
+TEST_CASE("help, models and instances", "[cli]") {
+  Session cli;
+  CHECK(cli.run("help plan").out == cli.run("plan --help").out);
+  CHECK(cli.run("help").out == cli.run("--help").out);
+  cli.refuse("^  fix: did you mean plan\\?", "help plna");
+  const std::string page = cli.run("help --man").out;
+  CHECK(page == cli.run("help --man").out);
+  for (const char* part : {".TH TRNPLAN 1", ".SS trnplan whatif", "\\-\\-nodes", ".SH EXIT STATUS"})
+    CHECK(page.find(part) != std::string::npos);
+  cli.expect(0, "^ +llama3-8b +8\\.03B +32 +4096 +32 +8 ", "models");
+  cli.expect(0, "^ +trn1\\.32xlarge +16 +32 +16 +3040 .* timed", "instances");
+  cli.expect(0, "^ +trn2\\.48xlarge .* not timed", "instances");
+  cli.expect(0, "\"step_modelled\": false", "instances --format json");
+  cli.expect(0, "\"parameters\": 8030261248", "models --format json");
+}
+
 TEST_CASE("wrong strategies", "[cli]") {
   Session cli;
   cli.refuse("--strategy: tpp: unknown key", "simulate $example --strategy tpp=8");

@@ -47,6 +47,7 @@ check '--force changed the texts' test "$(texts)" = "$written"
 mkdir "$work/partial" && touch "$work/partial/train.sbatch"
 run 2 plan "$example" --out "$work/partial"
 says 'partial/train\.sbatch: .*exists'
+check 'no ranking although only --out failed' grep -q 'TP 8' "$out"
 check 'wrote some files next to the one in the way' test "$(ls -A "$work/partial")" = train.sbatch
 touch "$work/regular"
 refuse 'regular/below: .*folder' plan "$example" --out "$work/regular/below"

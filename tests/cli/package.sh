@@ -54,6 +54,10 @@ complete_with() {
     "$root/share/bash-completion/completions/trnplan" "$@"
 }
 check 'completes commands' bash -c "[[ '$(complete_with trnplan wa)' == watch ]]"
+check 'completes models' bash -c "[[ '$(complete_with trnplan plan llama3-)' == *llama3-8b* ]]"
+check 'completes instances' bash -c "[[ '$(complete_with trnplan topology --instance trn1n)' == trn1n.32xlarge ]]"
+check 'completes help' bash -c "[[ '$(complete_with trnplan help wha)' == whatif ]]"
+check 'brings a manual page' grep -q '^[.]SS trnplan plan' "$root/share/man/man1/trnplan.1"
 check 'completes options' bash -c "[[ '$(complete_with trnplan watch --cal)' == --calibrate ]]"
 
 finish

@@ -45,6 +45,11 @@ pass
   "$(sed -E 's/^winner: (.*), .*/\1/' <<<"$line")" ]] || die 'program and library have different winners'
 pass
 
+# The manual page, which is the same each time, and the completion.
+[[ -f prefix/share/bash-completion/completions/trnplan ]] || die 'no bash completion'
+env -i "$program" help --man | cmp -s - prefix/share/man/man1/trnplan.1 || die 'no manual page of this program'
+pass
+
 # It reads the installed catalogue, not that of the source tree: only the installed one has this instance.
 cd prefix/share/trnplan/catalog/instances
 sed 's/"trn1\.32xlarge"/"trn1.moved"/' trn1.32xlarge.json >trn1.moved.json

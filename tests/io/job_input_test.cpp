@@ -195,6 +195,9 @@ TEST_CASE("faults of options name the option", "[io][job]") {
     }
   }
   CHECK(faults_of("job.yaml", options_of(&io::JobOptions::deadline, "nan"))[0].key == "--deadline");
+  // Limits without tokens ask how far the run gets.
+  CHECK(read("llama3-8b", options_of(&io::JobOptions::deadline, "30d")).reading.job.deadline.value ==
+        30 * 86400);
   CHECK(faults_of("job.yaml", options_of(&io::JobOptions::budget, "much"))[0].key == "--budget");
 }
 

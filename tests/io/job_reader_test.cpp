@@ -267,7 +267,7 @@ TEST_CASE("faults in what is left to the planner, with their places", "[io][job]
              "cluster: {instance: [trn1.32xlarge, trn9, trn1.32xlarge], nodes: [4, 0, 2000]}\n"
              "objective: deadline\nbudget: 5\n") ==
         "training.global_batch@2:42 cluster.nodes@3:70 cluster.nodes@3:73 cluster.instance@3:37 "
-        "cluster.instance@3:43 objective@4:12 budget@5:9 ");
+        "cluster.instance@3:43 objective@4:12 ");
   const std::string start = "model: llama3-8b\ntraining: {sequence: 8192, global_batch: 8, tokens: 1T}\n";
   const std::string cluster = "cluster: {instance: trn1.32xlarge}\n";
   CHECK(keys(start + cluster + "deadline: 30\n") == "deadline@4:11 ");
@@ -315,6 +315,23 @@ TEST_CASE("what a job names is looked for in the files it is read with alone", "
   files.job = job(outside.string());
   CHECK_NOTHROW(io::read_hf_config(outside));
   CHECK_THROWS_AS(io::read_job("job.yaml", test_catalog(), files), InputError);
+}
+
+TEST_CASE("keys of alignment and adapters are not modelled, and said so", "[io][job]") {
+  for (const char* more : {"dpo: {kl_beta: 0.01}\n", "sft: {packing: true}\n", "lora: {rank: 16}\n",
+                           "model_alignment_strategy: {orpo: {beta: 0.1}}\n", "peft: {lora_rank: 16}\n"}) {
+    CAPTURE(more);
+    const Diagnostic fault = only_fault(job("llama3-8b", "{sequence: 8192, global_batch: 1024}",
+                                            "{instance: trn1.32xlarge, nodes: 1}", more));
+    CHECK(contains(fault.problem, "is not modelled"));
+    CHECK(fault.at.line == 4);
+  }
+  const Diagnostic inside = only_fault(job("llama3-8b", "{sequence: 8192, global_batch: 1024, lora: true}"));
+  CHECK(inside.key == "training.lora");
+  CHECK(contains(inside.problem, "LoRA is not modelled"));
+  // A misspelt key is still one.
+  CHECK(only_fault(job("llama3-8b", "{sequence: 8192, global_batch: 1024, tokenz: 1T}")).problem ==
+        "unknown key");
 }
 
 TEST_CASE("a cluster from neuron-ls", "[io][job]") {

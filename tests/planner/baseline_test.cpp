@@ -100,6 +100,24 @@ TEST_CASE("a refused baseline says why, and what to change all the same", "[plan
   CHECK(told(b.changes).find("tensor_model_parallel_size 16>8") != std::string::npos);
 }
 
+TEST_CASE("a baseline that does not fit is not compared by speed", "[planner][baseline]") {
+  const models::Job job = job_of("llama3-8b", 1, 8192, 1024);
+  const planner::Plan winner = plan_of(job, "tp=8,recompute=CoreAttention+LlamaMLP");
+  NxdtConfig config = shipped();
+  for (planner::NxdtKey& k : config.keys) {
+    // TP 4: a quarter of 8 B parameters with gradients is 11.2 GiB before any activation.
+    if (k.key == "distributed_strategy.tensor_model_parallel_size") k.text = "4";
+    if (k.key == "distributed_strategy.kv_replicator") k.text = "1";
+  }
+  const Baseline b = planner::baseline_of(job, config, job.architecture, datasheet(), &winner);
+  REQUIRE_FALSE(b.broken.empty());
+  CHECK(b.broken[0].rule == "memory");
+  REQUIRE(b.plan);  // it has a program, and would even be fast
+  CHECK_FALSE(b.runs());
+  CHECK(planner::speedup(winner, b) == 0);
+  CHECK_FALSE(b.changes.empty());
+}
+
 TEST_CASE("a baseline of something else is a fault that names the key", "[planner][baseline]") {
   const NxdtConfig config = shipped();
   const models::Architecture trained = test_catalog().architecture("llama3-8b");

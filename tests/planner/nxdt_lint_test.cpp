@@ -5,6 +5,7 @@
 
 #include "planner/nxdt_config.h"
 #include "tests/catch.h"
+#include "tests/faults.h"
 #include "tests/planner/architectures.h"
 
 using namespace trnplan;
@@ -196,9 +197,13 @@ std::vector<Case> shape_cases() {
       {"interleaved", E, kVpp, {{kPp, "4"}, {kVpp, "2"}, {"data.global_batch_size", "1023"}}},
       {"sequence", W, "data.seq_length", {{"data.seq_length", "4096"}}},
       {"sequence",
+       E,
+       "data.seq_length",
+       {{"data.seq_length", "4096"}, {"model_alignment_strategy.dpo.kl_beta", "0.01"}}},
+      {"sequence",
        N,
        "data.seq_length",
-       {{"data.seq_length", "4096"}, {"model_alignment_strategy.sft.packing", "True"}}},
+       {{"data.seq_length", "4096"}, {"data.use_sft_style_data_module", "True"}}},
       {"tied-embeddings", E, "model.share_embeddings_and_output_weights",
        megatron({{kPp, "2"}, {"model.share_embeddings_and_output_weights", "True"}})},
       {"trn2", W, "trainer.lnc", {{"trainer.lnc", "2"}}},
@@ -369,7 +374,7 @@ std::vector<Case> megatron_and_moe_cases() {
       {"not-modelled", N, "model_alignment_strategy", {{"model_alignment_strategy.sft.packing", "True"}}},
       {"alignment", W, "data.train_dir", {{"model_alignment_strategy.sft.packing", "True"}}},
       {"alignment",
-       W,
+       E,
        "model_alignment_strategy.dpo.precompute_ref_log_probs",
        {{"model_alignment_strategy.dpo.precompute_ref_log_probs", "False"}}},
       {"alignment",
@@ -680,4 +685,18 @@ TEST_CASE("the end of support is said once, and a file of foreign keys is cut sh
 TEST_CASE("an empty config and an empty model are reported, not fatal", "[planner][lint]") {
   CHECK(find(planner::lint({}, {}), "schema", E, "trainer"));
   CHECK(find(planner::lint(clean(), {}), "end-of-support", N, ""));
+}
+
+TEST_CASE("what is not modelled of alignment is said in its own words", "[planner][lint]") {
+  const auto said = [](const char* key) {
+    const auto findings = planner::lint(edited({{key, "1"}}), llama3_8b());
+    const auto it = std::find_if(findings.begin(), findings.end(),
+                                 [](const Finding& f) { return f.rule == "not-modelled"; });
+    return it == findings.end() ? std::string() : it->message;
+  };
+  CHECK(
+      contains(said("model_alignment_strategy.sft.packing"), "model alignment (SFT) is not modelled yet: "));
+  CHECK(contains(said("model_alignment_strategy.dpo.kl_beta"), "twice the batch"));
+  CHECK(contains(said("model_alignment_strategy.orpo.beta"), "(ORPO)"));
+  CHECK(contains(said("model_alignment_strategy.peft.lora_rank"), "adapters"));
 }

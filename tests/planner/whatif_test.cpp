@@ -70,17 +70,17 @@ TEST_CASE("days and dollars of a point", "[planner][whatif]") {
   const WhatIfResult r = ask(question({4, 8}), machine(slowing));
   REQUIRE(r.points.size() == 2);
   const WhatIfPoint& p = r.points[0];
-  CHECK(p.goodput.model.mtbf.value == Approx(86400 / 0.04));
-  CHECK(p.goodput.model.mean_recovery().value == Approx(300));
-  CHECK(p.goodput.goodput < p.goodput.uptime);
-  CHECK(p.goodput.uptime < 1);
-  CHECK(p.run.value == Approx(1e11 / 1e5 / p.goodput.goodput));
-  CHECK(*p.usd == Approx(p.run.value / 3600 * 4 * 21.5));
+  CHECK(p.run.goodput.model.mtbf.value == Approx(86400 / 0.04));
+  CHECK(p.run.goodput.model.mean_recovery().value == Approx(300));
+  CHECK(p.run.goodput.goodput < p.run.goodput.uptime);
+  CHECK(p.run.goodput.uptime < 1);
+  CHECK(p.run.time.value == Approx(1e11 / 1e5 / p.run.goodput.goodput));
+  CHECK(*p.run.usd == Approx(p.run.time.value / 3600 * 4 * 21.5));
   // 12 bytes a parameter; norm weights, which every tensor-parallel rank writes, are 0.02 % more
-  CHECK(p.checkpoint.value == Approx(12.0 * 8030261248).epsilon(1e-3));
+  CHECK(p.run.checkpoint.value == Approx(12.0 * 8030261248).epsilon(1e-3));
   // Without sampling only the step has an interval: from a half to three times.
-  CHECK(p.run_90.low == Approx(p.run.value / 2));
-  CHECK(p.run_90.high == Approx(p.run.value * 3));
+  CHECK(p.run.time_90.low == Approx(p.run.time.value / 2));
+  CHECK(p.run.time_90.high == Approx(p.run.time.value * 3));
 }
 
 TEST_CASE("efficiency against the smallest cluster that has a plan", "[planner][whatif]") {
@@ -116,8 +116,34 @@ TEST_CASE("deadline, budget and preference", "[planner][whatif]") {
   q = question({4, 8, 16});
   q.budget = 1e6;
   CHECK(nodes() == 16);  // a budget alone: the fastest within it
-  q.budget = *ask(q, search).points[1].usd;
+  q.budget = *ask(q, search).points[1].run.usd;
   CHECK(nodes() == 8);
+}
+
+TEST_CASE("tokens asked for: the farthest, the cheapest a token, the smallest", "[planner][whatif]") {
+  WhatIfQuestion q = question({4, 8, 16});
+  q.tokens = 0;
+  q.deadline = Seconds(10 * 86400);
+  const auto recommended = [&] {
+    const WhatIfResult r = ask(q, machine(slowing));
+    REQUIRE(r.recommended >= 0);
+    return r.points[static_cast<std::size_t>(r.recommended)];
+  };
+  CHECK(recommended().nodes == 16);  // 200,000 tokens/s for ten days
+  CHECK(recommended().run.tokens_50 ==
+        Approx(2e5 * 10 * 86400 * recommended().run.goodput.goodput).epsilon(1e-4));
+  CHECK(ask(q, machine(slowing)).reason == "most tokens within 10 days");
+  q.preference = Preference::cheapest;
+  CHECK(recommended().nodes == 4);  // 25,000 tokens/s a node, against 18,750 and 12,500
+  q.preference = Preference::smallest;
+  CHECK(recommended().nodes == 4);
+  // Of a budget alone the cluster with most tokens a dollar gets farthest.
+  q = question({4, 8, 16});
+  q.tokens = 0;
+  q.budget = 1e5;
+  CHECK(recommended().nodes == 4);
+  q.budget = 0;
+  CHECK(ask(q, machine(slowing)).recommended == -1);
 }
 
 TEST_CASE("nothing keeps the limits: it is said why", "[planner][whatif]") {
@@ -133,7 +159,7 @@ TEST_CASE("nothing keeps the limits: it is said why", "[planner][whatif]") {
   CHECK(r.recommended == -1);
   CHECK(r.reason.find("the cheapest, 4 x trn1.32xlarge") != std::string::npos);
   q.deadline = Seconds(6.5 * 86400);  // only 16 nodes keep it, only 4 the budget
-  q.budget = *r.points[0].usd;
+  q.budget = *r.points[0].run.usd;
   r = ask(q, search);
   CHECK(r.recommended == -1);
   CHECK(r.reason.find("none both") != std::string::npos);
@@ -145,7 +171,7 @@ TEST_CASE("without a price the smallest is taken, and no budget can be kept", "[
   q.instances[0].prices.clear();
   q.deadline = Seconds(9 * 86400);
   const WhatIfResult r = ask(q, machine(slowing));
-  CHECK_FALSE(r.points[0].usd);
+  CHECK_FALSE(r.points[0].run.usd);
   CHECK(r.recommended == 1);
   CHECK(r.reason.find("the smallest") == 0);
   q.budget = 1e12;
@@ -179,10 +205,10 @@ TEST_CASE("a pinned data-parallel degree is the job's own cluster's", "[planner]
 
 TEST_CASE("the chance of keeping a deadline", "[planner][whatif]") {
   WhatIfQuestion q = question({4});
-  const Seconds run = ask(q, machine(slowing)).points[0].run;
+  const Seconds run = ask(q, machine(slowing)).points[0].run.time;
   const auto chance = [&](double factor) {
     q.deadline = run * factor;
-    return ask(q, machine(slowing)).points[0].in_time;
+    return ask(q, machine(slowing)).points[0].run.in_time;
   };
   CHECK(chance(1) == Approx(0.5));
   CHECK(chance(3) == Approx(0.95).epsilon(0.001));  // the end of the 90 % interval
@@ -204,9 +230,9 @@ TEST_CASE("with the real search: a model that needs more nodes says so", "[plann
   CHECK_FALSE(r.points[0].plan);
   CHECK(r.points[0].why.find("memory: ") == 0);
   REQUIRE(r.points[1].plan);
-  CHECK(r.points[1].goodput.every_steps >= 1);
-  CHECK(r.points[1].goodput.interval.value ==
-        Approx(r.points[1].goodput.every_steps * r.points[1].plan->report.step.value));
+  CHECK(r.points[1].run.goodput.every_steps >= 1);
+  CHECK(r.points[1].run.goodput.interval.value ==
+        Approx(r.points[1].run.goodput.every_steps * r.points[1].plan->report.step.value));
 }
 
 // Published: 482 GB a node for Llama-2 70B on 32 nodes; fewer nodes hold more of the checkpoint each.

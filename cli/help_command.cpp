@@ -1,0 +1,97 @@
+// `help`: the help of a command, and all of it as a manual page.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/context.h"
+#include "io/job_input.h"
+#include "units/diagnostic.h"
+
+namespace trnplan::cli {
+
+namespace {
+
+struct Options {
+  std::string command;
+  bool man = false;
+};
+
+/// Text for troff: no line of it is a request, and no backslash or dash means anything else.
+std::string roff(const std::string& text) {
+  std::string out;
+  bool start = true;
+  for (const char c : text) {
+    if (start && (c == '.' || c == '\'')) out += "\\&";
+    if (c == '\\') {
+      out += "\\e";
+    } else if (c == '-') {
+      out += "\\-";
+    } else {
+      out += c;
+    }
+    start = c == '\n';
+  }
+  return out;
+}
+
+std::string man_options(const CLI::App& command) {
+  std::string text;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_group().empty()) continue;
+    std::string name = option->get_name(option->get_positional(), true);
+    std::replace(name.begin(), name.end(), ',', ' ');
+    const std::string given = option->get_default_str();
+    text += ".TP\n.B " + roff(name) + "\n" + roff(option->get_description()) +
+            (given.empty() ? "" : roff(" (without it: " + given + ")")) + "\n";
+  }
+  return text;
+}
+
+/// No date: the same program writes the same page.
+std::string manual(const CLI::App& program) {
+  std::string text = ".TH TRNPLAN 1 \"\" \"trnplan " TRNPLAN_VERSION "\" \"User Commands\"\n";
+  text += ".SH NAME\ntrnplan \\- performance simulator and parallelism planner for LLM training\n";
+  text += ".SH SYNOPSIS\n.B trnplan\n.I COMMAND\n[ARGUMENTS] [OPTIONS]\n";
+  text += ".SH DESCRIPTION\n" + roff(program.get_description()) + "\n.SH COMMANDS\n";
+  for (const CLI::App* command : program.get_subcommands({})) {
+    text += ".SS " + roff("trnplan " + command->get_name()) + "\n" + roff(command->get_description()) + "\n" +
+            man_options(*command);
+    if (!command->get_footer().empty()) text += ".PP\n.nf\n" + roff(command->get_footer()) + "\n.fi\n";
+  }
+  return text + ".SH EXIT STATUS AND EXAMPLES\n.nf\n" + roff(program.get_footer()) + "\n.fi\n";
+}
+
+std::string help_of(const CLI::App& program, const std::string& name) {
+  if (name.empty()) return program.help();
+  std::vector<std::string> names;
+  for (const CLI::App* command : program.get_subcommands({})) {
+    if (command->get_name() == name) return command->help("trnplan");
+    names.push_back(command->get_name());
+  }
+  const std::string near = nearest(name, names);
+  throw InputError({{io::kCommandLine, 0, 0},
+                    in_quotes(name),
+                    "unknown command",
+                    near.empty() ? "see trnplan --help" : "did you mean " + near + "?"});
+}
+
+}  // namespace
+
+void add_help(CLI::App& app, Run& chosen) {
+  auto o = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("help", "Explain a command, as its --help does");
+  command->add_option("command", o->command, "of which; none: an overview");
+  command->add_flag("--man", o->man, "all of it as a manual page, for man(1)");
+  const CLI::App* program = &app;
+  command->callback([o, program, &chosen] {
+    chosen = [o, program] {
+      o->man ? print(manual(*program)) : print_text(help_of(*program, o->command));
+      return kDone;
+    };
+  });
+}
+
+}  // namespace trnplan::cli

@@ -1,0 +1,1 @@
+plan {SRC}/tests/golden/alignment.yaml

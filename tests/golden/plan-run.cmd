@@ -1,0 +1,1 @@
+plan llama3-8b --nodes 1 --top 1 --deadline 30d --budget 10000

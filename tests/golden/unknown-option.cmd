@@ -1,0 +1,1 @@
+plan {SRC}/examples/llama3-8b-one-node/job.yaml --node 4
