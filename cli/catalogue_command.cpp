@@ -84,6 +84,7 @@ void add_list(CLI::App& app, Run& chosen, const char* name, const char* help, in
   command->add_option("--format", common->format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
+  command->footer(fmt::format("Examples:\n  trnplan {}\n  trnplan {} --format json", name, name));
   command->callback([common, show, &chosen] { chosen = [common, show] { return show(*common); }; });
 }
 

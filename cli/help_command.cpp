@@ -85,6 +85,7 @@ void add_help(CLI::App& app, Run& chosen) {
   CLI::App* command = app.add_subcommand("help", "Explain a command, as its --help does");
   command->add_option("command", o->command, "of which; none: an overview");
   command->add_flag("--man", o->man, "all of it as a manual page, for man(1)");
+  command->footer("Examples:\n  trnplan help plan\n  trnplan help --man | man -l -");
   const CLI::App* program = &app;
   command->callback([o, program, &chosen] {
     chosen = [o, program] {

@@ -11,6 +11,7 @@
 #include "cli/job_argument.h"
 #include "cli/options.h"
 #include "cli/run_text.h"
+#include "cli/table.h"
 #include "cli/text.h"
 #include "io/readers.h"
 #include "io/reliability.h"
@@ -211,39 +212,48 @@ void refuse_contradictions(const Options& o, const planner::WhatIfQuestion& q, m
 
 // ---- text ----
 
-constexpr const char* kRow =
-    "{:<3}{:>5} {:>6} {:>8} {:>10} {:>5} {:>9} {:>8} {:>10} {:>8}  {:>15} {:>11}  {}\n";
-
 /// The 90 % interval of the days, or of tokens asked for what is reached with 50 and 90 %.
 std::string reach_text(const planner::RunAnswer& run) {
   if (run.tokens_50 > 0) return count_text(run.tokens_50) + " " + count_text(run.tokens_90);
   return figure(run.time_90.low / kDay) + " - " + figure(run.time_90.high / kDay);
 }
 
-std::string row_text(const planner::WhatIfPoint& p, bool recommended) {
+void add_row(Table& table, const planner::WhatIfPoint& p, bool recommended) {
   const std::string mark = std::string(recommended ? "*" : " ") + (p.pareto ? "p" : " ");
-  if (!p.plan) return fmt::format("{:<3}{:>5} {:>6}  {}\n", mark, p.nodes, p.global_batch, p.why);
+  if (!p.plan) {
+    table.note(fmt::format("{} {} nodes, batch {}: {}", mark, p.nodes, p.global_batch, p.why));
+    return;
+  }
   const models::StepReport& r = p.plan->report;
   const planner::RunAnswer& run = p.run;
-  return fmt::format(kRow, mark, p.nodes, p.global_batch, figure(r.step.value),
-                     fmt::format("{:.0f}", r.tokens_per_second), figure(100 * r.mfu),
-                     fmt::format("{:.0f}", 100 * p.efficiency),
-                     fmt::format("{:.2f}", 100 * run.goodput.goodput), duration(run.goodput.interval),
-                     figure(run.time.value / kDay), reach_text(run),
-                     run.usd ? fmt::format("{:.0f}", *run.usd) : "-", describe(p.plan->strategy));
+  table.row({mark, fmt::to_string(p.nodes), fmt::to_string(p.global_batch), figure(r.step.value),
+             fmt::format("{:.0f}", r.tokens_per_second), figure(100 * r.mfu),
+             fmt::format("{:.0f}", 100 * p.efficiency), fmt::format("{:.2f}", 100 * run.goodput.goodput),
+             duration(run.goodput.interval), figure(run.time.value / kDay), reach_text(run),
+             run.usd ? fmt::format("{:.0f}", *run.usd) : "-"},
+            describe(p.plan->strategy));
 }
 
 std::string tables(const planner::WhatIfResult& result, bool far) {
-  std::string text, instance;
-  for (std::size_t i = 0; i < result.points.size(); ++i) {
-    const planner::WhatIfPoint& p = result.points[i];
-    if (p.instance != instance || i == 0) {
-      instance = p.instance;
-      text += "\n" + printable(instance) + "\n" +
-              fmt::format(kRow, "", "nodes", "batch", "step s", "tokens/s", "MFU %", "scaling %", "goodput",
-                          "checkpoint", "days", far ? "tokens 50, 90 %" : "90 % interval", "USD", "strategy");
-    }
-    text += row_text(p, static_cast<int>(i) == result.recommended);
+  const std::vector<Column> columns = {{"", true},
+                                       {"nodes"},
+                                       {"batch", false, 2},
+                                       {"step s"},
+                                       {"tokens/s"},
+                                       {"MFU %", false, 4},
+                                       {"scaling %", false, 3},
+                                       {"goodput %", false, 1},
+                                       {"checkpoint", false, 5},
+                                       {"days"},
+                                       {far ? "tokens 50, 90 %" : "90 % interval"},
+                                       {"USD"}};
+  std::string text;
+  for (std::size_t i = 0; i < result.points.size();) {
+    const std::string& instance = result.points[i].instance;
+    Table table(columns, "strategy", 0);
+    for (; i < result.points.size() && result.points[i].instance == instance; ++i)
+      add_row(table, result.points[i], static_cast<int>(i) == result.recommended);
+    text += "\n" + printable(instance) + "\n" + table.text(text_width());
   }
   return text;
 }
@@ -301,7 +311,8 @@ std::string whatif_text(const planner::WhatIfResult& result, const planner::What
   text += tables(result, q.asks_for_tokens());
   text +=
       "* recommended; p: no other is at most as long, dear and large; scaling: tokens/s a node against the\n"
-      "smallest cluster; checkpoint: time between two. Waiting for the job to be scheduled is not in the "
+      "smallest cluster; checkpoint (shown where there is room): time between two. Waiting for the job to be "
+      "scheduled is not in the "
       "days.\n";
   if (result.recommended < 0) return text + "\nNone recommended: " + result.reason + "\n";
   return text + recommended_text(result.points[static_cast<std::size_t>(result.recommended)], q, reliability,

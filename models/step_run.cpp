@@ -73,16 +73,19 @@ std::optional<StepRun> find_rhythm(const StepParts& p, Layout& layout, bool expa
   const int unit = unit_of(p), first = (whole + round - 1) / round * round;
   if (m < first + 2 * unit) return std::nullopt;
   const int rest = first + (m - first) % unit;  // so that whole units are left
+  std::int64_t most_in_vain = kTasksInVain;
   // Where there is no rhythm, half of the micro-batches are run in vain at most.
   for (std::int64_t few = unit; (few == unit ? 2 : 4) * few <= m - rest; few *= 2) {
     int tried = static_cast<int>(rest + few);
-    if (tasks / m * tried > kTasksInVain || passes_of(p, tried) > kMostPasses) break;
+    if (tasks / m * tried > most_in_vain || passes_of(p, tried) > kMostPasses) break;
     for (int spare = 0; tried + spare < m;) {
       tried += spare;
       StepRun r{make_program_of(tried, p, layout, expand, segments), {}};
       keep_whole(r.step, whole);
       r.run = sim::execute(r.step.program, r.step.repeats);
       tasks = static_cast<std::int64_t>(r.step.program.tasks().size()) / tried * m;
+      // Where many are kept whole, what is looked through behind them is little beside them.
+      if (few == unit) most_in_vain = std::max(most_in_vain, 2 * (tasks / m * (tried + unit)));
       if (!r.run.rhythm) {
         if (spare == 0) without(r);
         break;

@@ -4,14 +4,14 @@ namespace trnplan::hostile {
 
 std::vector<Command> path_rows() {
   return {
-      {{"plan", "job.yaml", "--out", "/dev/null"}, "/dev/null: "},
-      {{"plan", "job.yaml", "--out", "/dev/null/x"}, "/dev/null/x: "},
-      {{"plan", "job.yaml", "--out", "/proc/x"}, "/proc/x: "},
-      {{"plan", "job.yaml", "--out", "job.yaml"}, "job.yaml: "},
-      {{"plan", "job.yaml", "--out", "job.yaml/x"}, "job.yaml/x: "},
-      {{"plan", "job.yaml", "--out", repeat("x", 300)}, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"},
+      {{"plan", "job.yaml", "--out", "/dev/null"}, "/dev/null: ", {}, true},
+      {{"plan", "job.yaml", "--out", "/dev/null/x"}, "/dev/null/x: ", {}, true},
+      {{"plan", "job.yaml", "--out", "/proc/x"}, "/proc/x: ", {}, true},
+      {{"plan", "job.yaml", "--out", "job.yaml"}, "job.yaml: ", {}, true},
+      {{"plan", "job.yaml", "--out", "job.yaml/x"}, "job.yaml/x: ", {}, true},
+      {{"plan", "job.yaml", "--out", repeat("x", 300)}, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", {}, true},
       {{"plan", "job.yaml", "--out", ""}, "--out"},
-      {{"plan", "job.yaml", "--out", "a\nb\033[2J/../job.yaml"}, "a?b?[2J/../job.yaml: "},
+      {{"plan", "job.yaml", "--out", "a\nb\033[2J/../job.yaml"}, "a?b?[2J/../job.yaml: ", {}, true},
       {{"simulate", "job.yaml", "--strategy", "tp=8", "--trace", "/dev/null/x.json"}, "/dev/null: "},
       {{"simulate", "job.yaml", "--strategy", "tp=8", "--trace", "x.txt"}, "--trace"},
       {{"simulate", "job.yaml", "--strategy", "tp=8", "--trace", repeat("x", 300) + ".json"},

@@ -359,7 +359,7 @@ TEST_CASE("an NxDT YAML supplies training, nodes and pins", "[io][job][nxdt]") {
   CHECK(j.cluster.nodes == 4);
   CHECK(j.cluster.instance.name == "trn1.32xlarge");
   CHECK(j.pin.tensor_parallel == 32);
-  CHECK_FALSE(j.pin.kv_replicator);  // follows from TP
+  CHECK(j.pin.kv_replicator == 4);
   CHECK(j.pin.sequence_parallel == true);
   CHECK_FALSE(j.pin.data_parallel.has_value());
   CHECK(reading.notes.size() >= 2);  // the guessed model and the assumed instance

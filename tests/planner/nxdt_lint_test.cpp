@@ -134,7 +134,7 @@ std::vector<Case> schema_cases() {
       {"schema", W, kTp, {{kTp, "${oc.env:TP}"}}},
       {"schema", W, kZero1, {{kZero1, "'False"}}},
       {"schema", W, "model.optim.lr", {{"model.optim.lr", "fast"}}},
-      {"schema", W, "trainer", {{"trainer", "5"}}},
+      {"schema", E, "trainer", {{"trainer", "5"}}},
       {"schema", E, "model_source", {{"model_source", "nemo"}}},
       {"schema", E, "seed", {{"seed", "0"}}},
       {"schema", E, "trainer.accumulate_grad_batches", {{"trainer.accumulate_grad_batches", "4"}}},
