@@ -33,6 +33,7 @@ reaches() {  # reaches JOB STATE: waits for it, until the job is over in another
 }
 id_of() { sed -n "s/^$1 //p" "$out"; }
 
+export COLUMNS=200   # what is looked for stands on one line
 printf 'model: llama3-8b\ntraining: {sequence: 8192, global_batch: 256}\ncluster: {instance: trn1.32xlarge, nodes: 4}\npin: {tensor_parallel: 8, pipeline_parallel: 1, recompute: CoreAttention+LlamaMLP}\n' >"$work/job.yaml"
 plan() {  # plan NAME: a filled-in folder
   "$trnplan" plan "$work/job.yaml" --top 1 --out "$work/$1" >"$out" 2>"$err"
