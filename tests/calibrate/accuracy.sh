@@ -4,6 +4,7 @@
 #   accuracy.sh TRNPLAN SOURCE_DIR
 # With TRNPLAN_UPDATE_GOLDEN=1 it writes the table; the limits below are changed by hand only.
 set -euo pipefail
+export COLUMNS=300   # the tables of the page are whole
 trnplan=$(realpath "$1")
 page=$(realpath "$2")/docs/accuracy.md
 folder=$(mktemp -d)

@@ -20,6 +20,6 @@ int main() {
     std::cerr << wrong << "\n";
     return 1;
   }
-  std::cout << "winner: " << planner::strategy_grammar(job, winner.strategy) << ", " << winner.report.step.value
+  std::cout << "winner: " << trnplan::planner::strategy_grammar(job, winner.strategy) << ", " << winner.report.step.value
             << " s a step\n";
 }
