@@ -1,10 +1,6 @@
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <csignal>
 #include <functional>
 #include <map>
 #include <memory>
@@ -18,9 +14,11 @@
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/evidence.h"
+#include "cli/interruption.h"
 #include "cli/job_argument.h"
 #include "cli/options.h"
 #include "cli/plan_text.h"
+#include "cli/progress_bar.h"
 #include "cli/run_text.h"
 #include "io/atomic_write.h"
 #include "io/measuring.h"
@@ -56,60 +54,6 @@ struct Options {
   int top = 5, threads = 0;
   double time_limit = 0, fit_probability = 0.9, sure = 0.9;
   bool allow_doubtful = false, force = false, details = false;
-};
-
-/// Ctrl-C as a flag instead of an end, as long as it lives; a second one ends the program at once. Where the
-/// caller has it ignored, it stays ignored.
-class Interruption {
- public:
-  Interruption() {
-    flag() = false;
-    struct sigaction action {};
-    action.sa_handler = [](int) { flag() = true; };
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, nullptr, &before_);
-    if (before_.sa_handler != SIG_IGN) sigaction(SIGINT, &action, nullptr);
-  }
-  ~Interruption() { sigaction(SIGINT, &before_, nullptr); }
-  Interruption(const Interruption&) = delete;
-  Interruption& operator=(const Interruption&) = delete;
-
-  /// A handler reaches nothing but static storage.
-  static std::atomic<bool>& flag() {
-    static std::atomic<bool> interrupted{false};
-    static_assert(std::atomic<bool>::is_always_lock_free);
-    return interrupted;
-  }
-
- private:
-  struct sigaction before_ {};
-};
-
-/// One line on a terminal, for a search that takes more than a second.
-class ProgressBar {
- public:
-  void operator()(const planner::SearchProgress& p) {
-    const auto now = std::chrono::steady_clock::now();
-    if (!terminal_ || now - start_ < kPatience || now - last_ < kInterval) return;
-    last_ = now;
-    shown_ = true;
-    const int all = p.simulated + p.open;
-    const auto full = static_cast<std::size_t>(all > 0 ? kWidth * p.simulated / all : 0);
-    std::string line = fmt::format("\r\x1b[K[{:<{}}] {} simulated, {} open", std::string(full, '='), kWidth,
-                                   p.simulated, p.open);
-    if (p.best) line += fmt::format("; best {:.4g} s", p.best->value);
-    std::fwrite(line.data(), 1, line.size(), stderr);
-  }
-  void clear() const {
-    if (shown_) std::fputs("\r\x1b[K", stderr);
-  }
-
- private:
-  static constexpr std::chrono::milliseconds kPatience{1000}, kInterval{100};
-  static constexpr int kWidth = 30;
-  bool terminal_ = isatty(STDERR_FILENO) == 1;
-  bool shown_ = false;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), last_{};
 };
 
 /// The key of the job that a rule is about, first the one that is set.

@@ -1,0 +1,43 @@
+// How far a search is, on a terminal.
+#pragma once
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "planner/search.h"
+
+namespace trnplan::cli {
+
+/// One line on a terminal, for a search that takes more than a second.
+class ProgressBar {
+ public:
+  void operator()(const planner::SearchProgress& p) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!terminal_ || now - start_ < kPatience || now - last_ < kInterval) return;
+    last_ = now;
+    shown_ = true;
+    const int all = p.simulated + p.open;
+    const auto full = static_cast<std::size_t>(all > 0 ? kWidth * p.simulated / all : 0);
+    std::string line = fmt::format("\r\x1b[K[{:<{}}] {} simulated, {} open", std::string(full, '='), kWidth,
+                                   p.simulated, p.open);
+    if (p.best) line += fmt::format("; best {:.4g} s", p.best->value);
+    std::fwrite(line.data(), 1, line.size(), stderr);
+  }
+  void clear() const {
+    if (shown_) std::fputs("\r\x1b[K", stderr);
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kPatience{1000}, kInterval{100};
+  static constexpr int kWidth = 30;
+  bool terminal_ = isatty(STDERR_FILENO) == 1;
+  bool shown_ = false;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), last_{};
+};
+
+}  // namespace trnplan::cli
