@@ -21,7 +21,7 @@ using planner::Refusal;
 
 namespace {
 
-constexpr std::size_t kTiesShown = 2, kRefusedShown = 3, kChangesShown = 4, kRulesShown = 2,
+constexpr std::size_t kTiesShown = 1, kRefusedShown = 2, kChangesShown = 4, kRulesShown = 2,
                       kClustersShown = 4;
 constexpr double kNearMiss = 1.25;  ///< peak over limit up to which a setting of the layout may help
 constexpr double kDay = 86400;
@@ -65,21 +65,22 @@ bool asks_for_the_run(const models::Job& job) {
 
 std::string fields(const std::vector<std::string>& parts) {
   std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : "   ") + unbroken(part);
+  for (const std::string& part : parts) text += (text.empty() ? "" : "  ") + unbroken(part);
   return text;
 }
 
 std::string best_text(const Answer& a) {
   const Plan& p = a.result.plans.front();
   std::vector<std::string> parts = {layout_words(p.strategy) + choices_of(a.job, p),
-                                    fmt::format("{} s a step (90 %: {}-{})", short_seconds(p.report.step),
+                                    fmt::format("{} s/step (90 %: {}-{})", short_seconds(p.report.step),
                                                 short_seconds(p.report.low), short_seconds(p.report.high)),
-                                    fmt::format("{} tokens/s", grouped(p.report.tokens_per_second))};
+                                    fmt::format("{} tokens/s", grouped(p.report.tokens_per_second)),
+                                    of_memory(p.memory)};
   if (a.job.objective == models::Objective::cost && p.usd_per_hour > 0)
     parts.push_back(fmt::format("{:.2f} USD per 10^9 tokens", usd_per_billion_tokens(p)));
-  parts.push_back(
-      fmt::format("{} (fits: {})", of_memory(p.memory), probability_text(p.memory.fit_probability)));
-  std::string text = entry("Best", fields(parts)) + entry("", planner::strategy_grammar(a.job, p));
+  std::string text = entry("Best", fields(parts)) +
+                     entry("", fields({planner::strategy_grammar(a.job, p),
+                                       fmt::format("fits: {}", probability_text(p.memory.fit_probability))}));
   if (asks_for_the_run(a.job) && p.run.value > 0) {
     text += entry("Run", fmt::format("{:.1f} days, {} USD, without failures, checkpoints and restarts",
                                      p.run.value / kDay, grouped(p.usd_per_hour * p.run.value / 3600)));
@@ -101,10 +102,10 @@ std::string ties_text(const Answer& a) {
   const char* better = a.job.objective == models::Objective::cost ? "cheaper" : "faster";
   std::string text;
   std::size_t left_out = 0;
-  for (std::size_t i = 0; i < a.ties.size(); ++i) {
+  for (std::size_t i = 0; i < a.ties.size(); ++i)
+    left_out += static_cast<std::size_t>(a.ties[i].others) + (i >= kTiesShown);
+  for (std::size_t i = 0; i < a.ties.size() && i < kTiesShown; ++i) {
     const planner::Tie& t = a.ties[i];
-    left_out += static_cast<std::size_t>(t.others) + (i >= kTiesShown);
-    if (i >= kTiesShown) continue;
     const Plan& p = t.plan;
     const std::string what =
         (t.like_first ? "the same layout" : layout_words(p.strategy) + choices_of(a.job, p)) + ", " +
@@ -113,11 +114,13 @@ std::string ties_text(const Answer& a) {
         fmt::format("{} s, {} GiB", short_seconds(p.report.step), short_gib(p.memory.worst().peak()));
     if (p.global_batch != best.global_batch)
       numbers += fmt::format(", {} tokens/s", grouped(p.report.tokens_per_second));
-    text += entry(
-        i == 0 ? "Tied" : "",
-        fields({what, fmt::format("{} (best is {}: {:.0f} %)", numbers, better, 100 * t.first_is_better)}));
+    std::vector<std::string> parts = {
+        what, fmt::format("{} (best is {}: {:.0f} %)", numbers, better, 100 * t.first_is_better)};
+    if (left_out > 0 && i + 1 == std::min(a.ties.size(), kTiesShown))
+      parts.push_back(fmt::format("and {} more", left_out));
+    text += entry(i == 0 ? "Tied" : "", fields(parts));
   }
-  return left_out == 0 ? text : text + entry("", fmt::format("and {} more: --details", left_out));
+  return text;
 }
 
 std::string limit_text(const Plan& best, const planner::Reasons& why) {
@@ -127,11 +130,11 @@ std::string limit_text(const Plan& best, const planner::Reasons& why) {
                            std::abs(why.elasticity), 100 * best.report.mfu));
 }
 
-/// Its first two clauses: what is the case, without why that matters.
-std::string first_clauses(const std::string& message) {
-  const std::size_t group = message.find(": ");
-  const std::size_t why = group == std::string::npos ? group : message.find(": ", group + 2);
-  return message.substr(0, std::min(why, message.find(" (the runtime")));
+/// Its first clauses, which colons end: what is the case, without why that matters.
+std::string first_clauses(const std::string& message, int clauses) {
+  std::size_t end = message.find(": ");
+  for (int i = 1; i < clauses && end != std::string::npos; ++i) end = message.find(": ", end + 2);
+  return message.substr(0, std::min(end, message.find(" (the runtime")));
 }
 
 std::string why_not(const Refusal& r) {
@@ -140,19 +143,22 @@ std::string why_not(const Refusal& r) {
     return fmt::format("fits only with probability {}", probability_text(r.memory->fit_probability));
   if (r.why.rule != "replica-group") return r.why.message;
   return fmt::format("the runtime {} {}", r.why.doubtful ? "may refuse" : "refuses",
-                     first_clauses(r.why.message));
+                     first_clauses(r.why.message, r.why.doubtful ? 1 : 2));
+}
+
+/// What of the strategy the refusal is about.
+std::string refused_words(const Refusal& r) {
+  if (r.memory) return layout_words(r.strategy) + ", " + recompute_words(r.strategy);
+  return r.why.rule == "replica-group" ? degree_words(r.strategy) : layout_words(r.strategy);
 }
 
 std::string refused_text(const Answer& a) {
   std::string text;
   for (const Refusal* r : nearest_refusals(a.result.refused, kRefusedShown, 1)) {
-    const std::string what =
-        layout_words(r->strategy) + (r->memory ? ", " + recompute_words(r->strategy) : "");
-    text += entry(text.empty() ? "Ruled out" : "", fmt::format("{}: {}", what, why_not(*r)));
+    text += entry(text.empty() ? "Ruled out" : "", fmt::format("{}: {}", refused_words(*r), why_not(*r)));
   }
   for (const Refusal* r : nearest_refusals(a.result.doubtful, 1, 1)) {
-    text +=
-        entry("Doubtful", fmt::format("{}: {} (--allow-doubtful)", layout_words(r->strategy), why_not(*r)));
+    text += entry("Doubtful", fmt::format("{}: {} (--allow-doubtful)", refused_words(*r), why_not(*r)));
   }
   return text;
 }
@@ -208,13 +214,11 @@ std::string next_text(const Answer& a) {
   if (a.result.plans.empty()) {
     text = "--details lists what was ruled out";
   } else if (a.folder.empty()) {
-    text =
-        fmt::format("--out DIR writes config{}",
-                    measurable ? ", scripts and measure.sh (decides between the best two)" : " and scripts");
+    text = fmt::format("--out DIR writes config{}",
+                       measurable ? ", scripts and measure.sh (decides the tie)" : " and scripts");
   } else {
     text = fmt::format("trnplan launch {}", printable(a.folder, 400));
-    if (!a.script.empty())
-      text += fmt::format(", or first {} (decides between the best two)", printable(a.script, 400));
+    if (!a.script.empty()) text += fmt::format(", or first {} (decides the tie)", printable(a.script, 400));
   }
   return entry("Next", text + (a.details || a.result.plans.empty() ? "" : "; --details") + "; --format json");
 }

@@ -175,6 +175,11 @@ std::string plan_details(const Plan& p, bool whole_run, int width) {
   std::string text =
       fmt::format("  step        {} s, 90 % between {} and {} s; {} micro-batches\n", seconds_text(r.step),
                   seconds_text(r.low), seconds_text(r.high), p.micro_batches);
+  if (r.extrapolated) {
+    text +=
+        "              so many micro-batches are not simulated one by one: the step is taken to grow on as "
+        "with fewer, which may be 0.01 % off\n";
+  }
   text += fmt::format("  throughput  {} tokens/s\n", grouped(r.tokens_per_second));
   text += fmt::format(
       "  MFU         {:.1f} % of {} TFLOPS: 6 FLOPs a parameter and token, and attention's; without "

@@ -67,7 +67,7 @@ std::string job_line(const models::Job& job) {
                      job.training.sequence, batch_text(job), precision, cluster_text(job));
 }
 
-std::string layout_words(const models::Strategy& s) {
+std::string degree_words(const models::Strategy& s) {
   struct Degree {
     const char* name;
     int value;
@@ -82,7 +82,12 @@ std::string layout_words(const models::Strategy& s) {
   }
   if (text.empty()) text = "one core";
   if (s.virtual_pipeline > 1) text += fmt::format(", {} chunks a stage", s.virtual_pipeline);
-  return text + fmt::format(", micro-batch {}", s.micro_batch);
+  return text;
+}
+
+std::string layout_words(const models::Strategy& s) {
+  const std::string degrees = degree_words(s);
+  return s.micro_batch == 1 ? degrees : fmt::format("{}, micro-batch {}", degrees, s.micro_batch);
 }
 
 std::string recompute_words(const models::Strategy& s) {

@@ -18,7 +18,9 @@ namespace trnplan::cli {
 /// mixed_precision, and what the job leaves free: "batch 512 to 2048, any precision, on 4, 8 or 16 x
 /// trn1.32xlarge".
 std::string job_line(const models::Job& job);
-/// Layout and micro-batch in words, of degrees only those above 1: "TP 8 x PP 4, micro-batch 2".
+/// The degrees above 1, and chunks a stage: "TP 8 x PP 4".
+std::string degree_words(const models::Strategy& s);
+/// The same with a micro-batch above 1: "TP 8 x PP 4, micro-batch 2".
 std::string layout_words(const models::Strategy& s);
 /// "LlamaMLP recomputed", "nothing recomputed". CoreAttention is not worth a word with flash attention, which
 /// never calls it.

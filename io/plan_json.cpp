@@ -121,6 +121,7 @@ Json plan_object(const Plan& p) {
                {"usd_per_hour", p.usd_per_hour},
                {"doubts", violations_array(p.doubts)}};
   if (p.schedule == models::Schedule::zero_bubble) plan["schedule"] = "zero-bubble";
+  if (p.report.extrapolated) plan["step_extrapolated"] = true;
   if (p.run.value > 0) {
     plan["run_days"] = p.run.value / 86400;
     plan["run_usd"] = p.usd_per_hour * p.run.value / 3600;

@@ -143,6 +143,7 @@ StepReport StepModel::simulate(StepOptions options) const {
   const StepTimes times = options.unfolded || options.flat ? time_unfolded(p, *layout, report.expanded)
                                                            : time_folded(p, *layout, report.expanded);
   report.folded = times.folded;
+  report.extrapolated = times.extrapolated;
   report.step = to_seconds(times.end);
   report.tasks = static_cast<std::size_t>(times.tasks);
   report.events = static_cast<std::uint64_t>(times.events);

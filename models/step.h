@@ -59,6 +59,7 @@ struct StepReport {
   FlopsPerSecond six_n_flops{};  ///< of the cluster, 6N only
   bool expanded = false;         ///< layers were expanded into the step's program
   bool folded = false;           ///< steady rounds were counted, and not run one by one
+  bool extrapolated = false;     ///< no rhythm: the run's growth was counted on (models/step_run.h)
   std::size_t tasks = 0;
   std::uint64_t events = 0;
 
@@ -108,7 +109,8 @@ class StepModel {
   /// Throws TooManyPasses, and std::overflow_error beyond the clock. Cost: once all stages are in their
   /// steady rounds and these repeat, to the tick and in every detail, the rest of them is counted: O(PP^2)
   /// events then, whatever the micro-batches. Where that never happens, unfolded, and flat: all of them, O(PP
-  /// * micro-batches) and O(cores * layers * micro-batches).
+  /// * micro-batches) and O(cores * layers * micro-batches); above 4 million tasks extrapolated instead, when
+  /// the step grows evenly.
   StepReport simulate(StepOptions options = {}) const;
 
   /// For models/timeline.h.

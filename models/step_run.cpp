@@ -209,7 +209,7 @@ StepTimes grown(StepTimes a, StepTimes b, std::int64_t times, std::int64_t parts
       throw std::overflow_error("a step beyond the simulation clock");
     *to[i] = static_cast<std::int64_t>(sum);
   }
-  b.folded = true;
+  b.folded = b.extrapolated = true;
   return b;
 }
 

@@ -65,7 +65,10 @@ std::string memory_fix(Legal& legal, const Strategy& s) {
   const Candidate* near = legal.best(
       [&](const Strategy& o) { return same_layout(o, s) && o.expert_parallel == s.expert_parallel; });
   if (near == nullptr) near = legal.best([&](const Strategy& o) { return same_layout(o, s); });
-  if (near == nullptr) return "no recompute policy makes this layout fit: raise tp or pp";
+  const auto cores = [](const Strategy& o) { return o.tensor_parallel * o.pipeline_parallel; };
+  if (near == nullptr) near = legal.best([&](const Strategy& o) { return cores(o) > cores(s); });
+  if (near == nullptr) near = legal.best([](const Strategy&) { return true; });
+  if (near == nullptr) return "nothing fits on this cluster: more nodes";
   return strategy_grammar(legal.job(), near->strategy) + " fits";
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "planner/rules.h"
+#include "planner/strategy_grammar.h"
 
 namespace trnplan::planner {
 
@@ -22,9 +23,33 @@ bool has_shape(const std::vector<Violation>& broken) {
   return std::all_of(broken.begin(), broken.end(), keeps_shape);
 }
 
+/// The same with everything recomputed and each layer or the layers spread over more cores, where that is
+/// legal and fits: the fewest cores first, of TP before of PP.
+std::optional<models::Strategy> fits_over_more_cores(const models::Job& job, const models::Strategy& s,
+                                                     const models::Profile& profile) {
+  for (int times = 2; times <= s.data_parallel; times *= 2) {
+    if (s.data_parallel % times != 0) break;
+    for (int of_layers = 1; of_layers <= times; of_layers *= 2) {
+      models::Strategy wider = s;
+      wider.tensor_parallel *= times / of_layers;
+      wider.pipeline_parallel *= of_layers;
+      wider.data_parallel /= times;
+      wider.kv_replicator = std::max(1, wider.tensor_parallel / job.architecture.kv_heads);
+      wider.sequence_parallel = wider.sequence_parallel || wider.tensor_parallel > 1;
+      wider.recompute = {.full = true};
+      wider.pipeline_cuts.clear();
+      wider = models::canonical(wider);
+      if (!rule_violations(job, wider).empty()) continue;
+      if (models::memory_of(job, wider, profile).fits()) return wider;
+    }
+  }
+  return std::nullopt;
+}
+
 Violation memory_violation(const models::Job& job, const models::Strategy& s, const models::Profile& profile,
                            const models::Memory& memory) {
-  Violation v{"memory", memory_message(memory), "raise TP or PP"};
+  Violation v{"memory", memory_message(memory),
+              "more nodes (--nodes): over all cores of this cluster it does not fit either"};
   // The reserve of the runtime was found on trn1.
   v.doubtful = job.cluster.instance.family.starts_with("trn2");
   for (const models::Recompute& policy :
@@ -34,9 +59,11 @@ Violation memory_violation(const models::Job& job, const models::Strategy& s, co
     const models::Memory less = models::memory_of(job, models::canonical(stronger), profile);
     if (!less.fits()) continue;
     v.fix =
-        fmt::format("recompute {} needs {:.1f} GiB", to_string(policy), in_gibibytes(less.worst().peak()));
-    break;
+        fmt::format("recompute={} needs {:.1f} GiB", to_string(policy), in_gibibytes(less.worst().peak()));
+    return v;
   }
+  if (const auto wider = fits_over_more_cores(job, s, profile))
+    v.fix = strategy_grammar(job, *wider) + " fits";
   return v;
 }
 
