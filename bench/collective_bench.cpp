@@ -3,8 +3,8 @@
 
 #include <numeric>
 
-#include "io/catalog.h"
-#include "models/collective.h"
+#include "io/catalog/catalog.h"
+#include "models/collective/collective.h"
 #include "sim/executor.h"
 
 namespace {

@@ -1,11 +1,11 @@
 // The fit that the shipped profile is made by.
 #include <benchmark/benchmark.h>
 
-#include "calibrate/measured_collectives.h"
-#include "calibrate/measured_runs.h"
-#include "calibrate/step_fit.h"
-#include "io/catalog.h"
-#include "io/document.h"
+#include "calibrate/fit/step_fit.h"
+#include "io/catalog/catalog.h"
+#include "logs/table/measured_collectives.h"
+#include "logs/table/measured_runs.h"
+#include "text/document.h"
 
 namespace {
 

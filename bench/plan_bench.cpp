@@ -1,14 +1,14 @@
 // Whole plans and single steps. Run the release preset: build/release/bench/trnplan_bench
 #include <benchmark/benchmark.h>
 
-#include "io/catalog.h"
-#include "io/strategy_text.h"
-#include "models/step.h"
-#include "models/step_bound.h"
-#include "planner/candidates.h"
-#include "planner/rules.h"
-#include "planner/search.h"
-#include "planner/space.h"
+#include "io/catalog/catalog.h"
+#include "io/input/strategy_text.h"
+#include "models/step/step.h"
+#include "models/step/step_bound.h"
+#include "planner/check/rules.h"
+#include "planner/plan/space.h"
+#include "planner/search/candidates.h"
+#include "planner/search/search.h"
 
 namespace {
 

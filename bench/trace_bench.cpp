@@ -1,10 +1,10 @@
 // Rank traces as Chakra files, without the disk.
 #include <benchmark/benchmark.h>
 
-#include "io/catalog.h"
-#include "io/chakra.h"
-#include "io/strategy_text.h"
-#include "models/rank_trace.h"
+#include "io/catalog/catalog.h"
+#include "io/input/strategy_text.h"
+#include "io/trace/chakra.h"
+#include "models/step/rank_trace.h"
 #include "topology/chip_graph.h"
 
 namespace {

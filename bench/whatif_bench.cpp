@@ -1,11 +1,11 @@
 // Clusters compared.
 #include <benchmark/benchmark.h>
 
-#include "io/catalog.h"
-#include "io/document.h"
-#include "io/reliability.h"
-#include "planner/search.h"
-#include "planner/whatif.h"
+#include "io/catalog/catalog.h"
+#include "io/catalog/reliability.h"
+#include "planner/cost/whatif.h"
+#include "planner/search/search.h"
+#include "text/document.h"
 
 namespace {
 

@@ -1,11 +1,11 @@
 // What used to take minutes or gigabytes. --benchmark_filter=worst
 #include <benchmark/benchmark.h>
 
-#include "io/catalog.h"
-#include "io/strategy_text.h"
-#include "models/pipeline_time.h"
-#include "models/step.h"
-#include "planner/search.h"
+#include "io/catalog/catalog.h"
+#include "io/input/strategy_text.h"
+#include "models/step/pipeline_time.h"
+#include "models/step/step.h"
+#include "planner/search/search.h"
 
 namespace {
 

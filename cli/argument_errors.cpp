@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "io/job_input.h"
+#include "io/input/job_input.h"
 
 namespace trnplan::cli {
 

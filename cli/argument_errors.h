@@ -1,7 +1,7 @@
 // A wrong command line in the words of every other input error: which option, what is wrong, how to mend it.
 #pragma once
 
-#include "units/diagnostic.h"
+#include "text/diagnostic.h"
 
 namespace CLI {
 class App;

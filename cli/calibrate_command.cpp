@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/collective_fit.h"
+#include "calibrate/fit/collective_fit.h"
 #include "cli/collective_fit_text.h"
 #include "cli/collective_points.h"
 #include "cli/commands.h"
@@ -17,13 +17,13 @@
 #include "cli/options.h"
 #include "cli/step_calibration.h"
 #include "cli/training_logs.h"
-#include "io/atomic_write.h"
-#include "io/document.h"
-#include "io/fit_json.h"
-#include "io/log_json.h"
-#include "io/log_stream.h"
-#include "launch/process.h"
-#include "units/diagnostic.h"
+#include "io/input/log_stream.h"
+#include "io/output/atomic_write.h"
+#include "io/output/fit_json.h"
+#include "io/output/log_json.h"
+#include "launch/local/process.h"
+#include "text/diagnostic.h"
+#include "text/document.h"
 
 namespace trnplan::cli {
 

@@ -8,9 +8,9 @@
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/options.h"
-#include "cli/table.h"
-#include "io/catalog.h"
-#include "io/catalogue_json.h"
+#include "cli/text/table.h"
+#include "io/catalog/catalog.h"
+#include "io/output/catalogue_json.h"
 
 namespace trnplan::cli {
 

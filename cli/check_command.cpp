@@ -8,19 +8,19 @@
 
 #include <fmt/format.h>
 
-#include "cli/check_text.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/evidence.h"
-#include "cli/nearest_text.h"
 #include "cli/options.h"
-#include "cli/text.h"
-#include "io/nxdt_yaml.h"
-#include "io/plan_json.h"
-#include "io/readers.h"
-#include "planner/judge.h"
-#include "planner/nxdt_config.h"
-#include "planner/rules.h"
+#include "cli/text/check_text.h"
+#include "cli/text/nearest_text.h"
+#include "cli/text/text.h"
+#include "io/input/nxdt_yaml.h"
+#include "io/input/readers.h"
+#include "io/output/plan_json.h"
+#include "planner/check/judge.h"
+#include "planner/check/rules.h"
+#include "targets/nxdt/nxdt_config.h"
 
 namespace trnplan::cli {
 

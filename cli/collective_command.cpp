@@ -10,11 +10,11 @@
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/options.h"
-#include "cli/text.h"
-#include "io/collective_json.h"
-#include "models/collective_timing.h"
-#include "units/diagnostic.h"
-#include "units/parse.h"
+#include "cli/text/text.h"
+#include "io/output/collective_json.h"
+#include "models/collective/collective_timing.h"
+#include "text/diagnostic.h"
+#include "text/parse.h"
 
 namespace trnplan::cli {
 

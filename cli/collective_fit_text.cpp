@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "io/profile_json.h"
+#include "io/output/profile_json.h"
 
 namespace trnplan::cli {
 

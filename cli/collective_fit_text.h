@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/collective_fit.h"
+#include "calibrate/fit/collective_fit.h"
 #include "cli/collective_points.h"
-#include "io/catalog.h"
+#include "io/catalog/catalog.h"
 
 namespace trnplan::cli {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/collective_fit.h"
+#include "calibrate/fit/collective_fit.h"
 #include "cli/training_logs.h"
-#include "units/diagnostic.h"
+#include "text/diagnostic.h"
 
 namespace trnplan::cli {
 

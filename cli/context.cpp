@@ -8,9 +8,9 @@
 #include <cstring>
 #include <filesystem>
 
-#include "cli/wrap.h"
-#include "io/profile_reader.h"
-#include "units/diagnostic.h"
+#include "cli/text/wrap.h"
+#include "io/catalog/profile_reader.h"
+#include "text/diagnostic.h"
 
 namespace trnplan::cli {
 

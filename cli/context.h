@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "io/catalog.h"
-#include "models/job.h"
-#include "models/profile.h"
-#include "units/diagnostic.h"
+#include "io/catalog/catalog.h"
+#include "models/job/job.h"
+#include "models/parameters/profile.h"
+#include "text/diagnostic.h"
 
 namespace trnplan::cli {
 
@@ -45,8 +45,8 @@ std::string no_efa_fix();
 
 /// Results go to standard output, remarks to standard error. Of both only printable text reaches a terminal:
 /// names that a user's file holds may not drive it. print() throws InputError when the output is lost (disk
-/// full, closed pipe). print_text() is for what people read: it breaks lines that do not fit (cli/wrap.h).
-/// Remarks and errors are broken for a terminal alone.
+/// full, closed pipe). print_text() is for what people read: it breaks lines that do not fit
+/// (cli/text/wrap.h). Remarks and errors are broken for a terminal alone.
 void print(std::string_view text);
 void print_text(std::string_view text);
 /// As print() does it: `text` with what is not printable replaced, line by line; tabs stay.

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "io/evidence.h"
+#include "io/catalog/evidence.h"
 
 namespace trnplan::cli {
 

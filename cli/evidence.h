@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "cli/context.h"
-#include "models/job.h"
-#include "planner/evidence.h"
-#include "planner/search.h"
+#include "models/job/job.h"
+#include "planner/confidence/evidence.h"
+#include "planner/search/search.h"
 
 namespace trnplan::cli {
 

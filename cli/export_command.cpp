@@ -9,14 +9,14 @@
 #include "cli/context.h"
 #include "cli/job_argument.h"
 #include "cli/options.h"
-#include "io/atomic_write.h"
-#include "io/chakra.h"
-#include "io/readers.h"
-#include "io/strategy_text.h"
-#include "models/rank_trace.h"
-#include "planner/judge.h"
+#include "io/input/readers.h"
+#include "io/input/strategy_text.h"
+#include "io/output/atomic_write.h"
+#include "io/trace/chakra.h"
+#include "models/step/rank_trace.h"
+#include "planner/check/judge.h"
+#include "text/diagnostic.h"
 #include "topology/chip_graph.h"
-#include "units/diagnostic.h"
 
 namespace trnplan::cli {
 

@@ -7,8 +7,8 @@
 
 #include "cli/commands.h"
 #include "cli/context.h"
-#include "io/job_input.h"
-#include "units/diagnostic.h"
+#include "io/input/job_input.h"
+#include "text/diagnostic.h"
 
 namespace trnplan::cli {
 

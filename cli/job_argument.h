@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "io/job_input.h"
+#include "io/input/job_input.h"
 
 namespace CLI {
 class App;

@@ -1,6 +1,6 @@
 #include "cli/kernel_inputs.h"
 
-#include "cli/table.h"
+#include "cli/text/table.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/step_fit.h"
+#include "calibrate/fit/step_fit.h"
 #include "cli/context.h"
 
 namespace trnplan::cli {

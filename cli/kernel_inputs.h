@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/kernel_bench.h"
+#include "calibrate/fit/kernel_bench.h"
 #include "cli/training_logs.h"
-#include "io/catalog.h"
-#include "models/profile.h"
+#include "io/catalog/catalog.h"
+#include "models/parameters/profile.h"
+#include "text/diagnostic.h"
 #include "topology/instance.h"
-#include "units/diagnostic.h"
 
 namespace trnplan::cli {
 

@@ -9,8 +9,8 @@
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/options.h"
-#include "io/launch_json.h"
-#include "launch/submit.h"
+#include "io/output/launch_json.h"
+#include "launch/scheduler/submit.h"
 
 namespace trnplan::cli {
 

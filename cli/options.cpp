@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "units/parse.h"
+#include "text/parse.h"
 
 namespace trnplan::cli {
 

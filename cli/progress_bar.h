@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "planner/search.h"
+#include "planner/search/search.h"
 
 namespace trnplan::cli {
 

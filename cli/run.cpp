@@ -11,7 +11,7 @@
 #include "cli/argument_errors.h"
 #include "cli/commands.h"
 #include "cli/context.h"
-#include "units/diagnostic.h"
+#include "text/diagnostic.h"
 
 namespace trnplan::cli {
 

@@ -15,19 +15,19 @@ foreach(package IN ITEMS yaml-cpp sqlite3 crypto)
 endforeach()
 
 # Objects go before archives: this build_catalog() knows no folder of this machine.
-add_library(trnplan_static_parts OBJECT main.cpp fmt_archive.cpp no_plugins.cpp ${PROJECT_SOURCE_DIR}/io/build_catalog.cpp)
+add_library(trnplan_static_parts OBJECT main.cpp fmt_archive.cpp no_plugins.cpp ${PROJECT_SOURCE_DIR}/io/catalog/build_catalog.cpp)
 target_include_directories(trnplan_static_parts PRIVATE ${PROJECT_SOURCE_DIR} $<TARGET_PROPERTY:fmt::fmt-header-only,INTERFACE_INCLUDE_DIRECTORIES>)
 set_source_files_properties(fmt_archive.cpp PROPERTIES COMPILE_DEFINITIONS FMT_HEADER_ONLY COMPILE_OPTIONS -fkeep-inline-functions)
 
-get_property(floors GLOBAL PROPERTY TRNPLAN_FLOORS)
-set(floor_archives)
-foreach(floor IN LISTS floors)
-  list(APPEND floor_archives $<TARGET_FILE:${floor}>)
+get_property(rooms GLOBAL PROPERTY TRNPLAN_ROOMS)
+set(archives_of_rooms)
+foreach(room IN LISTS rooms)
+  list(APPEND archives_of_rooms $<TARGET_FILE:${room}>)
 endforeach()
 set(program ${CMAKE_CURRENT_BINARY_DIR}/trnplan-static)
 add_custom_command(
   OUTPUT ${program}
-  COMMAND ${CMAKE_CXX_COMPILER} -static -o ${program} $<TARGET_OBJECTS:trnplan_static_parts> -Wl,--start-group ${floor_archives}
+  COMMAND ${CMAKE_CXX_COMPILER} -static -o ${program} $<TARGET_OBJECTS:trnplan_static_parts> -Wl,--start-group ${archives_of_rooms}
           -Wl,--end-group ${archives}
   DEPENDS trnplan_static_parts $<TARGET_OBJECTS:trnplan_static_parts> ${floors}
   COMMAND_EXPAND_LISTS VERBATIM)

@@ -9,17 +9,17 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/measured_runs.h"
-#include "calibrate/step_validation.h"
+#include "calibrate/validate/step_validation.h"
 #include "cli/context.h"
 #include "cli/kernel_inputs.h"
-#include "cli/table.h"
-#include "io/document.h"
-#include "io/profile_json.h"
-#include "io/sha256.h"
-#include "models/spread.h"
-#include "models/step.h"
-#include "units/diagnostic.h"
+#include "cli/text/table.h"
+#include "io/output/profile_json.h"
+#include "logs/table/measured_runs.h"
+#include "models/step/step.h"
+#include "models/uncertainty/spread.h"
+#include "text/diagnostic.h"
+#include "text/document.h"
+#include "text/sha256.h"
 
 namespace trnplan::cli {
 

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/kernel_bench.h"
-#include "calibrate/measured_collectives.h"
-#include "calibrate/step_fit.h"
+#include "calibrate/fit/kernel_bench.h"
+#include "calibrate/fit/step_fit.h"
 #include "cli/step_data.h"
 #include "cli/training_logs.h"
+#include "logs/table/measured_collectives.h"
 
 namespace trnplan::cli {
 

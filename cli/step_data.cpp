@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/measured_collectives.h"
 #include "cli/context.h"
-#include "io/document.h"
+#include "logs/table/measured_collectives.h"
+#include "text/document.h"
 
 namespace trnplan::cli {
 

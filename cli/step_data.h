@@ -5,10 +5,10 @@
 #include <memory>
 #include <vector>
 
-#include "calibrate/collective_fit.h"
-#include "calibrate/run_jobs.h"
-#include "calibrate/step_fit.h"
-#include "io/catalog.h"
+#include "calibrate/data/run_jobs.h"
+#include "calibrate/fit/collective_fit.h"
+#include "calibrate/fit/step_fit.h"
+#include "io/catalog/catalog.h"
 
 namespace trnplan::cli {
 

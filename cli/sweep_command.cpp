@@ -7,14 +7,14 @@
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/options.h"
-#include "io/atomic_write.h"
-#include "io/launch_json.h"
-#include "io/profile_json.h"
-#include "io/program_path.h"
-#include "io/reliability.h"
-#include "launch/submit.h"
-#include "launch/sweep.h"
-#include "units/parse.h"
+#include "io/catalog/program_path.h"
+#include "io/catalog/reliability.h"
+#include "io/output/atomic_write.h"
+#include "io/output/launch_json.h"
+#include "io/output/profile_json.h"
+#include "launch/scheduler/submit.h"
+#include "launch/sweep/sweep.h"
+#include "text/parse.h"
 
 namespace trnplan::cli {
 

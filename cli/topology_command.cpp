@@ -6,11 +6,11 @@
 #include "cli/context.h"
 #include "cli/evidence.h"
 #include "cli/options.h"
-#include "cli/text.h"
-#include "io/plan_json.h"
-#include "io/readers.h"
-#include "planner/rules.h"
-#include "units/diagnostic.h"
+#include "cli/text/text.h"
+#include "io/input/readers.h"
+#include "io/output/plan_json.h"
+#include "planner/check/rules.h"
+#include "text/diagnostic.h"
 
 namespace trnplan::cli {
 

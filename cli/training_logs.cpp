@@ -6,11 +6,11 @@
 #include <filesystem>
 
 #include "cli/context.h"
-#include "io/nxdt_yaml.h"
-#include "io/plan_file.h"
-#include "io/readers.h"
-#include "io/strategy_text.h"
-#include "planner/nxdt_config.h"
+#include "io/input/nxdt_yaml.h"
+#include "io/input/plan_file.h"
+#include "io/input/readers.h"
+#include "io/input/strategy_text.h"
+#include "targets/nxdt/nxdt_config.h"
 
 namespace trnplan::cli {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/detect.h"
-#include "io/catalog.h"
-#include "models/job.h"
+#include "io/catalog/catalog.h"
+#include "logs/detect/detect.h"
+#include "models/job/job.h"
 
 namespace trnplan::cli {
 

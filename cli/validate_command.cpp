@@ -3,20 +3,20 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/measured_runs.h"
-#include "calibrate/memory_validation.h"
+#include "calibrate/validate/memory_validation.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/options.h"
-#include "cli/table.h"
+#include "cli/text/table.h"
 #include "cli/validate_steps.h"
-#include "io/document.h"
-#include "io/memory_json.h"
-#include "io/reliability.h"
-#include "io/strategy_text.h"
-#include "io/whatif_json.h"
-#include "planner/whatif.h"
-#include "units/diagnostic.h"
+#include "io/catalog/reliability.h"
+#include "io/input/strategy_text.h"
+#include "io/output/memory_json.h"
+#include "io/output/whatif_json.h"
+#include "logs/table/measured_runs.h"
+#include "planner/cost/whatif.h"
+#include "text/diagnostic.h"
+#include "text/document.h"
 
 namespace trnplan::cli {
 

@@ -5,12 +5,12 @@
 
 #include <fmt/format.h>
 
-#include "calibrate/measured_runs.h"
-#include "calibrate/step_validation.h"
+#include "calibrate/validate/step_validation.h"
 #include "cli/step_data.h"
-#include "io/document.h"
-#include "io/validation_json.h"
-#include "units/diagnostic.h"
+#include "io/output/validation_json.h"
+#include "logs/table/measured_runs.h"
+#include "text/diagnostic.h"
+#include "text/document.h"
 
 namespace trnplan::cli {
 

@@ -4,9 +4,9 @@
 
 #include "cli/context.h"
 #include "cli/training_logs.h"
-#include "io/plan_file.h"
-#include "models/strategy.h"
-#include "planner/judge.h"
+#include "io/input/plan_file.h"
+#include "models/job/strategy.h"
+#include "planner/check/judge.h"
 
 namespace trnplan::cli {
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "io/catalog.h"
-#include "launch/watch.h"
-#include "models/profile.h"
+#include "io/catalog/catalog.h"
+#include "launch/watch/watch.h"
+#include "models/parameters/profile.h"
 
 namespace trnplan::cli {
 

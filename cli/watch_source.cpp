@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 
 #include "cli/context.h"
-#include "launch/process.h"
-#include "units/diagnostic.h"
+#include "launch/local/process.h"
+#include "text/diagnostic.h"
 
 namespace trnplan::cli {
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "io/log_stream.h"
-#include "launch/watched_log.h"
+#include "io/input/log_stream.h"
+#include "launch/watch/watched_log.h"
 
 namespace trnplan::cli {
 

@@ -4,13 +4,13 @@ set(TRNPLAN_COMMON_HEADERS
     <algorithm> <array> <cmath> <cstdint> <filesystem> <functional> <map> <memory> <optional> <set> <stdexcept> <string>
     <string_view> <utility> <vector> <fmt/format.h> <fmt/ranges.h>)
 
-# add_floor(name SOURCES a.cpp ... [DEPENDS floor ...] [PRIVATE package::target ...])
-# One static library per folder, alias trnplan::name. Public dependencies are floors below; packages stay private, so
-# that a consumer of the installed library needs none of their headers.
-function(add_floor name)
-  cmake_parse_arguments(FLOOR "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
+# add_room(name SOURCES a.cpp ... [DEPENDS room ...] [PRIVATE package::target ...])
+# One static library per room, a folder of a floor (or a floor without rooms), alias trnplan::name. Public dependencies
+# are rooms below; packages stay private, so that a consumer of the installed library needs none of their headers.
+function(add_room name)
+  cmake_parse_arguments(ROOM "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
   set(target trnplan_${name})
-  add_library(${target} STATIC ${FLOOR_SOURCES})
+  add_library(${target} STATIC ${ROOM_SOURCES})
   add_library(trnplan::${name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} OUTPUT_NAME trnplan_${name}
                                              POSITION_INDEPENDENT_CODE ON)
@@ -22,18 +22,34 @@ function(add_floor name)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # GCC 12 warns of std::string temporaries in optimised builds without cause
     target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized -Wno-restrict)
   endif()
-  foreach(dependency IN LISTS FLOOR_DEPENDS)
+  foreach(dependency IN LISTS ROOM_DEPENDS)
     target_link_libraries(${target} PUBLIC trnplan::${dependency})
   endforeach()
-  if(FLOOR_PRIVATE)
-    target_link_libraries(${target} PRIVATE ${FLOOR_PRIVATE})
+  if(ROOM_PRIVATE)
+    target_link_libraries(${target} PRIVATE ${ROOM_PRIVATE})
   endif()
-  # One floor compiles the headers and those above share them: one whose packages define no macro but fmt's, else the
-  # compiler refuses them where the macro is missing. The floors below are a few files.
-  if(name STREQUAL models)
-    target_precompile_headers(${target} PRIVATE ${TRNPLAN_COMMON_HEADERS})
-  elseif("fmt::fmt" IN_LIST FLOOR_PRIVATE AND TARGET trnplan_models)
-    target_precompile_headers(${target} REUSE_FROM trnplan_models)
+  # One room compiles the headers and those above share them: one whose packages define no macro but fmt's, else the
+  # compiler refuses them where the macro is missing. The rooms below are a few files.
+  if("fmt::fmt" IN_LIST ROOM_PRIVATE)
+    get_property(base GLOBAL PROPERTY TRNPLAN_HEADERS_OF)
+    if(base)
+      target_precompile_headers(${target} REUSE_FROM ${base})
+    elseif(ROOM_PRIVATE STREQUAL "fmt::fmt")
+      target_precompile_headers(${target} PRIVATE ${TRNPLAN_COMMON_HEADERS})
+      set_property(GLOBAL PROPERTY TRNPLAN_HEADERS_OF ${target})
+    endif()
   endif()
   set_property(GLOBAL APPEND PROPERTY TRNPLAN_FLOORS ${target})
+  set_property(GLOBAL APPEND PROPERTY TRNPLAN_ROOMS ${target})
+endfunction()
+
+# add_floor(name room ...): trnplan::name, all rooms of a floor.
+function(add_floor name)
+  add_library(trnplan_${name} INTERFACE)
+  add_library(trnplan::${name} ALIAS trnplan_${name})
+  set_target_properties(trnplan_${name} PROPERTIES EXPORT_NAME ${name})
+  foreach(room IN LISTS ARGN)
+    target_link_libraries(trnplan_${name} INTERFACE trnplan::${room})
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY TRNPLAN_FLOORS trnplan_${name})
 endfunction()

@@ -1,10 +1,10 @@
-# Headers keep their floor: #include "planner/search.h" works for a consumer as it does here.
+# Headers keep their floor: #include "planner/search/search.h" works for a consumer as it does here.
 include(CMakePackageConfigHelpers)
 
 get_property(floors GLOBAL PROPERTY TRNPLAN_FLOORS)
 install(TARGETS ${floors} EXPORT trnplanTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS trnplan RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-foreach(floor IN ITEMS units topology sim models planner calibrate io launch)
+foreach(floor IN ITEMS units text topology sim models logs planner calibrate targets io launch)
   install(DIRECTORY ${floor}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/trnplan/${floor} FILES_MATCHING PATTERN "*.h")
 endforeach()
 # The manual page is what the program says of itself.

@@ -8,7 +8,7 @@
 // In a pipelined round a message waits for its sender alone, and the sender has sent it when its flow has
 // ended: while a message is in flight the next one may follow. Only its receiver waits for its latency.
 //
-// models/collective.h folds the same description into coflows; a test holds the two together.
+// models/collective/collective.h folds the same description into coflows; a test holds the two together.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ done
 
 # Every rule, and every file of config rules.
 rules=$(grep -hoE '^ +\{"[a-z0-9-]+",( [a-z_0-9]+\},)?$|^ +\{"[a-z0-9-]+", [a-z_0-9]+\},|^ +\{"[a-z0-9-]+", "aws-neuron' \
-  planner/rules.cpp planner/nxdt_lint_*.cpp | grep -oE '"[a-z0-9-]+"' | tr -d '"' | sort -u)
+  planner/check/rules.cpp planner/nxdt_lint_*.cpp | grep -oE '"[a-z0-9-]+"' | tr -d '"' | sort -u)
 for rule in $rules; do named "$rule" docs/rules.md; done
 for file in planner/nxdt_lint_*.cpp; do
   word=$(sed 's/.*nxdt_lint_\(.*\)\.cpp/\1/' <<<"$file")

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "units/diagnostic.h"
+#include "text/diagnostic.h"
 
 namespace trnplan {
 

@@ -4,10 +4,10 @@
 #include <set>
 #include <vector>
 
-#include "calibrate/measured_runs.h"
-#include "calibrate/step_fit.h"
-#include "io/document.h"
+#include "calibrate/fit/step_fit.h"
+#include "logs/table/measured_runs.h"
 #include "tests/models/setup.h"
+#include "text/document.h"
 
 namespace trnplan {
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "io/sha256.h"
 #include "tests/catch.h"
 #include "tests/cli/run_cli.h"
+#include "text/sha256.h"
 
 using namespace trnplan;
 using cli::Session;

@@ -4,7 +4,7 @@
 #include <set>
 #include <sstream>
 
-#include "cli/wrap.h"
+#include "cli/text/wrap.h"
 #include "tests/catch.h"
 #include "tests/cli/run_cli.h"
 

@@ -1,10 +1,10 @@
 // Plans Llama-3 8B on one trn1.32xlarge with the installed library, and checks the plan.
 #include <iostream>
 
-#include "io/catalog.h"
-#include "planner/claim.h"
-#include "planner/search.h"
-#include "planner/strategy_grammar.h"
+#include "io/catalog/catalog.h"
+#include "planner/plan/strategy_grammar.h"
+#include "planner/search/claim.h"
+#include "planner/search/search.h"
 
 int main() {
   const trnplan::io::Catalog catalog(CATALOG);
@@ -20,6 +20,6 @@ int main() {
     std::cerr << wrong << "\n";
     return 1;
   }
-  std::cout << "winner: " << trnplan::planner::strategy_grammar(job, winner.strategy) << ", " << winner.report.step.value
-            << " s a step\n";
+  std::cout << "winner: " << trnplan::planner::strategy_grammar(job, winner.strategy) << ", "
+            << winner.report.step.value << " s a step\n";
 }

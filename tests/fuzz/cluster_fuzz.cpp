@@ -1,6 +1,6 @@
 // A file that describes a cluster: HyperPod JSON, ParallelCluster YAML, the output of sinfo. Every reader
 // gets the same bytes, with a group and without.
-#include "io/cluster_files.h"
+#include "io/input/cluster_files.h"
 #include "tests/fuzz/fuzz.h"
 #include "topology/instance.h"
 

@@ -1,5 +1,5 @@
 // An HF config.json, read, written and read back.
-#include "io/readers.h"
+#include "io/input/readers.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/io/same_model.h"
 

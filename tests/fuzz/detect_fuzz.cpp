@@ -1,5 +1,5 @@
 // Files given to calibrate: logs, profiles, tables, event files.
-#include "calibrate/detect.h"
+#include "logs/detect/detect.h"
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 // The list "evidence" of a profile: read, written, read back, and told beside a job.
-#include "io/evidence.h"
+#include "io/catalog/evidence.h"
 
-#include "io/strategy_text.h"
+#include "io/input/strategy_text.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace trnplan;

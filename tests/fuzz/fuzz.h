@@ -14,9 +14,9 @@
 #include <string>
 #include <utility>
 
-#include "io/catalog.h"
-#include "io/document.h"
-#include "units/diagnostic.h"
+#include "io/catalog/catalog.h"
+#include "text/diagnostic.h"
+#include "text/document.h"
 
 namespace trnplan::fuzz {
 

@@ -1,5 +1,5 @@
 // The grid of a sweep. The jobs it may name stand beside it.
-#include "io/sweep_files.h"
+#include "launch/sweep/sweep_files.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace trnplan;

@@ -1,5 +1,5 @@
 // An instance type of the catalogue, and the chip graph of it.
-#include "io/instance_reader.h"
+#include "io/catalog/instance_reader.h"
 
 #include <cmath>
 

@@ -1,8 +1,8 @@
 // A job.yaml. The files it may name: a config.json, an NxDT config, a listing of neuron-ls,
 // descriptions of clusters.
-#include "io/readers.h"
-#include "planner/rules.h"
-#include "planner/space.h"
+#include "io/input/readers.h"
+#include "planner/check/rules.h"
+#include "planner/plan/space.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace trnplan;

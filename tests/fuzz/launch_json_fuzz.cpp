@@ -1,5 +1,5 @@
 // launch.json of a plan's folder.
-#include "launch/submission.h"
+#include "launch/scheduler/submission.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace trnplan;

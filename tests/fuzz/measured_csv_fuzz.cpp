@@ -1,7 +1,7 @@
 // The CSV tables of published measurements.
-#include "calibrate/measured_collectives.h"
-#include "calibrate/measured_runs.h"
-#include "calibrate/memory_cases.h"
+#include "logs/table/measured_collectives.h"
+#include "logs/table/measured_runs.h"
+#include "logs/table/memory_cases.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace trnplan;

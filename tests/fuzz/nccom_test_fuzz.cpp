@@ -1,8 +1,8 @@
 // Output of nccom-test: text and its JSON report.
 #include <cmath>
 
-#include "calibrate/nccom_json.h"
-#include "calibrate/nccom_test.h"
+#include "logs/nccom/nccom_json.h"
+#include "logs/nccom/nccom_test.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace trnplan;

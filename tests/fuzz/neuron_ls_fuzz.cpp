@@ -1,5 +1,5 @@
 // Output of neuron-ls, as a table or as JSON; JSON also under a name that says nothing of it.
-#include "io/readers.h"
+#include "io/input/readers.h"
 #include "tests/fuzz/fuzz.h"
 #include "topology/chip_graph.h"
 

@@ -1,10 +1,10 @@
 // An NxDT YAML, read and written, its model found, linted and, when it is small, judged.
 #include <cstdint>
 
-#include "io/nxdt_yaml.h"
-#include "io/readers.h"
-#include "models/profile.h"
-#include "planner/judge.h"
+#include "io/input/nxdt_yaml.h"
+#include "io/input/readers.h"
+#include "models/parameters/profile.h"
+#include "planner/check/judge.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace trnplan;

@@ -1,10 +1,10 @@
 // plan.json of a plan's folder, beside a sound config.json.
-#include "io/plan_file.h"
+#include "io/input/plan_file.h"
 
 #include <cmath>
 
-#include "io/readers.h"
-#include "planner/rules.h"
+#include "io/input/readers.h"
+#include "planner/check/rules.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace trnplan;

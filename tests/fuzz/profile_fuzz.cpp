@@ -1,9 +1,9 @@
 // A profile, with its calibration and evidence, read, written and read back.
-#include "io/profile_reader.h"
+#include "io/catalog/profile_reader.h"
 
 #include <cmath>
 
-#include "io/profile_json.h"
+#include "io/output/profile_json.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace trnplan;

@@ -1,9 +1,9 @@
 // The reliability file, and what follows from it for a run.
-#include "io/reliability.h"
+#include "io/catalog/reliability.h"
 
 #include <cmath>
 
-#include "planner/goodput.h"
+#include "planner/cost/goodput.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace trnplan;

@@ -1,7 +1,7 @@
 // A strategy as the command line has it, on a job of one node and one of many.
-#include "io/strategy_text.h"
-#include "io/stored_strategy.h"
-#include "planner/rules.h"
+#include "io/format/stored_strategy.h"
+#include "io/input/strategy_text.h"
+#include "planner/check/rules.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace trnplan;

@@ -1,9 +1,9 @@
 // Logs given to watch: progress, interruptions, failures.
-#include "launch/watch.h"
+#include "launch/watch/watch.h"
 
 #include <cmath>
 
-#include "launch/failures.h"
+#include "logs/training/failures.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace trnplan;

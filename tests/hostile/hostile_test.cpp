@@ -10,10 +10,10 @@
 #include <map>
 #include <optional>
 
-#include "launch/process.h"
+#include "launch/local/process.h"
 #include "tests/catch.h"
 #include "tests/hostile/hostile.h"
-#include "units/diagnostic.h"
+#include "text/diagnostic.h"
 
 using namespace trnplan;
 using namespace trnplan::hostile;

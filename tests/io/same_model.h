@@ -1,7 +1,7 @@
 // Whether two architectures are of one model.
 #pragma once
 
-#include "models/architecture.h"
+#include "models/architecture/architecture.h"
 
 namespace trnplan::models {
 

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "models/collective_algorithm.h"
-#include "models/fabric.h"
+#include "models/collective/collective_algorithm.h"
+#include "models/collective/fabric.h"
 #include "tests/models/setup.h"
 #include "tests/topology/machines.h"
 #include "topology/placement.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <map>
 
-#include "models/step_parts.h"
+#include "models/step/step_parts.h"
 
 namespace trnplan::models {
 

@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "io/catalog.h"
-#include "io/strategy_text.h"
-#include "models/job.h"
-#include "models/profile.h"
+#include "io/catalog/catalog.h"
+#include "io/input/strategy_text.h"
+#include "models/job/job.h"
+#include "models/parameters/profile.h"
 
 namespace trnplan {
 

@@ -1,7 +1,7 @@
 // Architectures for tests of configs, written down here rather than read from the catalogue.
 #pragma once
 
-#include "models/architecture.h"
+#include "models/architecture/architecture.h"
 
 namespace trnplan {
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "planner/reliability.h"
+#include "planner/cost/reliability.h"
 
 namespace trnplan::planner {
 

@@ -5,7 +5,7 @@
 #include <boost/random/mersenne_twister.hpp>
 #include <boost/random/uniform_int_distribution.hpp>
 
-#include "models/step.h"
+#include "models/step/step.h"
 #include "tests/catch.h"
 #include "tests/models/setup.h"
 #include "tests/sanitised.h"

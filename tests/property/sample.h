@@ -7,9 +7,9 @@
 #include <boost/random/mersenne_twister.hpp>
 #include <boost/random/uniform_int_distribution.hpp>
 
-#include "models/memory.h"
-#include "planner/rules.h"
-#include "planner/space.h"
+#include "models/memory/memory.h"
+#include "planner/check/rules.h"
+#include "planner/plan/space.h"
 #include "tests/models/setup.h"
 
 namespace trnplan {

@@ -2,11 +2,11 @@
 #include <cmath>
 #include <map>
 
-#include "models/collective.h"
-#include "models/step.h"
-#include "models/step_bound.h"
-#include "models/step_parts.h"
-#include "planner/rules.h"
+#include "models/collective/collective.h"
+#include "models/step/step.h"
+#include "models/step/step_bound.h"
+#include "models/step/step_parts.h"
+#include "planner/check/rules.h"
 #include "tests/catch.h"
 #include "tests/property/sample.h"
 #include "topology/rank_order.h"

@@ -1,13 +1,13 @@
 // The timeline against the memory model and against itself, on random small jobs. The seed is printed with
 // every failure.
-#include "models/timeline.h"
+#include "models/step/timeline.h"
 
 #include <algorithm>
 #include <array>
 #include <map>
 #include <tuple>
 
-#include "models/memory.h"
+#include "models/memory/memory.h"
 #include "tests/catch.h"
 #include "tests/property/sample.h"
 

@@ -1,0 +1,136 @@
+#include "calibrate/data/run_jobs.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "models/step/step.h"
+
+namespace trnplan::calibrate {
+
+namespace {
+
+using models::MeasuredRun;
+
+bool says(std::string_view text, std::string_view words) {
+  return text.find(words) != std::string_view::npos;
+}
+
+/// Positions that a model's own table holds: BERT's 512, GPT-3's 2048 (their config.json).
+constexpr int kBertPositions = 512;
+
+models::Architecture architecture_of(const MeasuredRun& run) {
+  models::Architecture a;
+  a.name = run.model;
+  a.family = says(run.model, "BERT") ? models::Family::bert
+             : run.mlp == "plain"    ? models::Family::gpt
+                                     : models::Family::llama;
+  a.layers = run.layers;
+  a.hidden = run.hidden;
+  a.intermediate = run.intermediate;
+  a.heads = run.heads;
+  a.kv_heads = run.kv_heads > 0 ? run.kv_heads : run.heads;
+  a.head_dim = run.hidden / run.heads;
+  a.vocabulary = run.vocabulary;
+  const bool table = a.family != models::Family::llama;
+  a.max_positions = a.family == models::Family::bert ? std::max(kBertPositions, run.sequence) : run.sequence;
+  a.mlp = run.mlp == "plain" ? models::Mlp::plain : models::Mlp::gated;
+  a.tied_embeddings = table;
+  a.learned_positions = table;
+  a.biases = table;
+  a.flash_attention = run.strategy.flash_attention;
+  return a;
+}
+
+/// Of a table without the column `framework`: what the column of the catalogue's was first filled by.
+std::string guessed_framework(const MeasuredRun& run) {
+  if (says(run.model, "BERT")) return "bert";
+  if (says(run.source, "neuronx-distributed-training") || says(run.source, "NxDT")) return "nxdt";
+  if (says(run.source, "nemo-megatron")) return "nemo-megatron";
+  if (run.strategy.precision != models::Precision::bf16_sr) return "nxd";
+  return run.strategy.sequence_parallel ? "nemo-megatron" : "megatron";
+}
+
+/// "2.19" of "Neuron 2.19.1 (by date)" and of "Neuron 2.11/2.12": the first number with a point.
+std::string release_of(const std::string& text) {
+  const auto digit = [&](std::size_t i) {
+    return i < text.size() && std::isdigit(static_cast<unsigned char>(text[i])) != 0;
+  };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (!digit(i) || (i > 0 && digit(i - 1))) continue;
+    std::size_t end = i;
+    while (digit(end)) ++end;
+    if (end >= text.size() || text[end] != '.' || !digit(end + 1)) continue;
+    ++end;
+    while (digit(end)) ++end;
+    return text.substr(i, end - i);
+  }
+  return "";
+}
+
+/// Why a training row is of no use; "" when it is.
+std::string no_use(const MeasuredRun& run) {
+  if (run.quality == "D") return "quality D: contradicts itself";
+  if (run.quality != "A" && run.quality != "B") {
+    return "quality " + (run.quality.empty() ? "not stated" : run.quality) +
+           ": something essential is missing";
+  }
+  if (!says(run.hardware, "trn1")) return "not on trn1";
+  if (!run.step_seconds || !(*run.step_seconds > 0)) return "no step time";
+  if (!run.has_layout()) return "layout not stated, or not of all cores";
+  if (run.nodes < 1 || run.sequence < 1 || run.global_batch < 1) return "nodes, sequence or batch not stated";
+  if (run.layers < 1 || run.hidden < 1 || run.intermediate < 1 || run.heads < 1 || run.vocabulary < 1 ||
+      run.hidden % run.heads != 0) {
+    return "the network is not stated";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string configuration_of(const std::string& model, const models::Job& job, const models::Strategy& s) {
+  return fmt::format("{}, {} node{}, TP {} PP {} DP {}, sequence {}, recompute {}", model, job.cluster.nodes,
+                     job.cluster.nodes == 1 ? "" : "s", s.tensor_parallel, s.pipeline_parallel,
+                     s.data_parallel, job.training.sequence, to_string(s.recompute));
+}
+
+MappedRuns map_runs(const std::vector<MeasuredRun>& runs, const topology::Instance& instance) {
+  MappedRuns out;
+  for (const MeasuredRun& run : runs) {
+    if (run.kind != "train") continue;
+    std::string reason = no_use(run);
+    if (!reason.empty()) {
+      out.excluded.push_back({run.id, std::move(reason)});
+      continue;
+    }
+    MeasuredStep step;
+    step.id = run.id;
+    step.group = run.group;
+    step.quality = run.quality;
+    step.outlier = run.outlier;
+    step.kind = says(run.model, "BERT") ? "bert" : "decoder";
+    step.seconds = *run.step_seconds;
+    step.job.architecture = architecture_of(run);
+    step.job.cluster = {instance, run.nodes};
+    step.job.training = {run.sequence, run.global_batch, 0, run.strategy.precision};
+    const std::string framework = run.framework ? *run.framework : guessed_framework(run);
+    step.framework_guessed = !run.framework;
+    step.job.software = {framework, release_of(run.release)};
+    // BERT-Large's config.json, and the defaults of Megatron-LM, have dropout of 0.1 on probabilities.
+    step.job.architecture.dropout = framework == "bert" || framework == "megatron";
+    step.strategy = run.strategy;
+    step.strategy.kv_replicator = std::max(1, run.strategy.tensor_parallel / step.job.architecture.kv_heads);
+    step.configuration = configuration_of(run.model, step.job, step.strategy);
+    reason = models::StepModel::not_modelled(step.job, step.strategy);
+    if (reason.empty()) {
+      out.steps.push_back(std::move(step));
+    } else {
+      out.excluded.push_back({run.id, "not modelled: " + reason});
+    }
+  }
+  return out;
+}
+
+}  // namespace trnplan::calibrate

@@ -1,0 +1,56 @@
+// Published training runs as jobs that the simulator can predict.
+//
+// A row of a measured-runs table states the network, the layout and the batch; what it leaves open is filled
+// in here, the same for every row and never by its time:
+//   machine     the catalogue's trn1.32xlarge, also where the table says trn1.32xlarge/trn1n.32xlarge
+//   network     from the columns; BERT by its name, else gated MLPs are Llama's and plain ones GPT's
+//   stack       the column `framework`: "nemo-megatron", "megatron" (Megatron-LM reference port), "bert" (the
+//               BERT examples), "nxdt", "nxd". A table without that column is guessed: "bert" by the model;
+//               "nxdt" and "nemo-megatron" by sources that name them; else BF16+SR is "nemo-megatron" with
+//               and "megatron" without sequence parallel, and the rest "nxd". Releases by their first two
+//               numbers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/job/job.h"
+#include "models/uncertainty/measured_run.h"
+#include "text/diagnostic.h"
+#include "topology/instance.h"
+
+namespace trnplan::calibrate {
+
+/// A step time with what ran.
+struct MeasuredStep {
+  std::string id, group;  ///< equal groups with equal programs are one observation
+  std::string quality;
+  std::string configuration;  ///< model, nodes, layout, sequence, recompute; releases and batches share it
+  std::string kind;           ///< "decoder", "bert"
+  bool outlier = false;       ///< the table calls it one
+  bool framework_guessed = false;  ///< from source, precision and sequence parallel
+  bool own = false;                ///< from a log that the user gives, not published
+  SourcePos at;                    ///< where it stands, of such a log
+  models::Job job;
+  models::Strategy strategy;
+  double seconds = 0;
+};
+
+struct ExcludedRun {
+  std::string id, reason;
+};
+
+struct MappedRuns {
+  std::vector<MeasuredStep> steps;
+  std::vector<ExcludedRun> excluded;  ///< training rows only
+};
+
+/// The training rows of quality A and B on trn1 as jobs on `instance`; every other training row with the
+/// reason why not.
+MappedRuns map_runs(const std::vector<models::MeasuredRun>& runs, const topology::Instance& instance);
+
+/// "TP 8 PP 4 DP 32 on 32 nodes of Llama2-13B, sequence 4096, recompute full": what a configuration is.
+std::string configuration_of(const std::string& model, const models::Job& job,
+                             const models::Strategy& strategy);
+
+}  // namespace trnplan::calibrate

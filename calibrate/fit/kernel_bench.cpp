@@ -1,0 +1,102 @@
+#include "calibrate/fit/kernel_bench.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "models/device/core_work.h"
+
+namespace trnplan::calibrate {
+
+namespace {
+
+models::AttentionShape shape_of(const Kernel& k) {
+  const double units =
+      k.op == KernelOp::flash_forward ? models::kFlashUnitsForward : models::kFlashUnitsBackward;
+  return {k.heads, k.batch, k.sequence, k.head_dim, units, k.causal ? 0.5 : 1.0};
+}
+
+double vector_elements(const Kernel& k) {
+  return k.op == KernelOp::norm ? models::kNormPasses * k.rows * k.width : k.passes * k.elements;
+}
+
+}  // namespace
+
+models::Operator work_of(const Kernel& k, const topology::Core& core, const models::Profile& profile) {
+  const models::CoreWork work{core, profile, k.fp32};
+  switch (k.op) {
+    case KernelOp::matmul:
+      return work.matmul("matmul", k.m, k.k, k.n);
+    case KernelOp::flash_forward:
+    case KernelOp::flash_backward:
+      return work.flash_attention(shape_of(k));
+    case KernelOp::norm:
+    case KernelOp::vector:
+      return work.elements("vector", vector_elements(k));
+    case KernelOp::stream:
+    case KernelOp::count:
+      break;
+  }
+  return work.memory("stream", models::Category::compute, k.bytes);
+}
+
+Seconds least_time(const Kernel& k, const topology::Core& core) {
+  switch (k.op) {
+    case KernelOp::matmul:
+      return Flops(2 * k.m * k.k * k.n) / core.bf16;
+    case KernelOp::flash_forward:
+    case KernelOp::flash_backward: {
+      const models::AttentionShape s = shape_of(k);
+      return Flops(s.units * s.blocks * 2 * s.heads * s.batch * s.sequence * s.sequence * s.head_dim) /
+             core.bf16;
+    }
+    case KernelOp::norm:
+      // One pass at least, however it is fused: the five of the model are a count.
+      return Seconds(k.rows * k.width / (core.vector_lanes * core.vector_hertz));
+    case KernelOp::vector:
+      return Seconds(vector_elements(k) / (core.vector_lanes * core.vector_hertz));
+    case KernelOp::stream:
+    case KernelOp::count:
+      break;
+  }
+  return Seconds(0);
+}
+
+KernelBench::KernelBench(const std::vector<MeasuredKernel>& points, const topology::Core& core)
+    : core_(core) {
+  std::map<std::pair<std::string, Kernel>, std::vector<double>> known;  // the text sets the order
+  for (const MeasuredKernel& p : points)
+    known[{to_string(p.kernel), p.kernel}].push_back(std::log(p.seconds));
+  for (auto& [kernel, logs] : known) {
+    std::sort(logs.begin(), logs.end());  // so that sums do not depend on the order
+    double sum = 0;
+    for (const double x : logs) sum += x;
+    observations_.push_back({kernel.second, sum / static_cast<double>(logs.size())});
+  }
+}
+
+KernelBench::Answer KernelBench::at(const Observation& observation, const models::Profile& profile) const {
+  const models::Operator work = work_of(observation.kernel, core_, profile);
+  Answer answer{std::log(work.seconds.value), {}};
+  for (const models::Parameter p : {work.parameter, work.also}) {
+    if (p != models::Parameter::count) answer.gradient.emplace_back(p, models::time_sign(p));
+  }
+  return answer;
+}
+
+std::vector<KernelRow> compare_kernels(const std::vector<MeasuredKernel>& kernels, const topology::Core& core,
+                                       const models::Profile& profile) {
+  std::vector<KernelRow> rows;
+  for (const MeasuredKernel& point : kernels) {
+    const double predicted = work_of(point.kernel, core, profile).seconds.value;
+    rows.push_back({point, predicted, predicted / point.seconds - 1});
+  }
+  std::sort(rows.begin(), rows.end(), [](const KernelRow& a, const KernelRow& b) {
+    return std::tuple(to_string(a.point.kernel), a.point.seconds, a.point.id) <
+           std::tuple(to_string(b.point.kernel), b.point.seconds, b.point.id);
+  });
+  return rows;
+}
+
+}  // namespace trnplan::calibrate

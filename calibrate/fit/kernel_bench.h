@@ -1,0 +1,59 @@
+// What profiles say of kernels alone, for a fit (calibrate/fit/step_fit.h).
+//
+// The time of a kernel is that of the operator in a layer (models/device/core_work.h): whole tiles, the
+// slower of tensor engine and HBM, passes of the vector engine. No launch, no layer_overhead.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "logs/table/kernel_points.h"
+#include "models/device/operators.h"
+#include "models/parameters/profile.h"
+#include "topology/instance.h"
+
+namespace trnplan::calibrate {
+
+/// The kernel's work, with the parameters that set its time.
+models::Operator work_of(const Kernel& kernel, const topology::Core& core, const models::Profile& profile);
+
+/// Below this no core of that kind can be: the operations at the published peak, or the vector engine's lanes
+/// and clock. 0 for a stream: the core alone may take more than its share of the chip's HBM.
+Seconds least_time(const Kernel& kernel, const topology::Core& core);
+
+/// Kernels that count in a fit: equal ones are one observation, the mean of their logarithms.
+class KernelBench {
+ public:
+  struct Observation {
+    Kernel kernel;
+    double log_seconds = 0;
+  };
+  /// In the order of their texts, whatever the order of `points`.
+  KernelBench(const std::vector<MeasuredKernel>& points, const topology::Core& core);
+  const std::vector<Observation>& observations() const { return observations_; }
+
+  /// log seconds, and d / d log of the parameters that set it, at most two: exact.
+  struct Answer {
+    double log_seconds = 0;
+    std::vector<std::pair<models::Parameter, double>> gradient;
+  };
+  Answer at(const Observation& observation, const models::Profile& profile) const;
+
+ private:
+  topology::Core core_;
+  std::vector<Observation> observations_;
+};
+
+/// A kernel beside what a profile says of it.
+struct KernelRow {
+  MeasuredKernel point;
+  double predicted = 0;  ///< s
+  double error = 0;      ///< predicted / measured - 1
+};
+
+/// In the order of their texts and times.
+std::vector<KernelRow> compare_kernels(const std::vector<MeasuredKernel>& kernels, const topology::Core& core,
+                                       const models::Profile& profile);
+
+}  // namespace trnplan::calibrate

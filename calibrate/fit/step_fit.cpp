@@ -1,0 +1,402 @@
+#include "calibrate/fit/step_fit.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <tuple>
+
+#include "calibrate/fit/fit.h"
+#include "models/step/step.h"
+#include "models/uncertainty/spread.h"
+
+namespace trnplan::calibrate {
+
+namespace {
+
+using models::Parameter;
+
+constexpr std::size_t kParameters = static_cast<std::size_t>(Parameter::count);
+constexpr double kCollectiveStep = 1e-3;  ///< of the differences, in logarithms
+/// What the build of nccom-test and its runtime may reach of, other than the training stacks did.
+constexpr std::array kRates = {Parameter::dma_fraction, Parameter::link_fraction, Parameter::efa_fraction};
+/// Shares of bandwidths that one collective may be bound by.
+constexpr std::array kRivals = {Parameter::dma_fraction, Parameter::link_fraction, Parameter::hbm_fraction};
+constexpr double kGrid = 0.05;  ///< of CollectiveBench, in logarithms
+
+/// Parameters that steps or collectives can move.
+std::vector<Parameter> fitted_parameters(const models::Profile& prior) {
+  std::vector<Parameter> all;
+  for (std::size_t i = 0; i < kParameters; ++i) {
+    const auto p = static_cast<Parameter>(i);
+    // Launch and barrier are those of one nccom-test build.
+    if (p == Parameter::host_launch || p == Parameter::barrier) continue;
+    if (models::time_sign(p) != 0 && prior.value(p).log_sd > 0) all.push_back(p);
+  }
+  return all;
+}
+
+// Keys by which equal programs are found. Every field stands in a list below, so that one that is added does
+// not compile until somebody has said whether it makes another program.
+
+auto key_of(const models::Architecture& a) {
+  const auto& [name, family, layers, hidden, intermediate, heads, kv_heads, head_dim, vocabulary,
+               max_positions, mlp, tied_embeddings, learned_positions, biases, flash_attention, dropout,
+               rope_theta, rms_norm_eps, experts, experts_per_token, capacity_factor, rope_scaling,
+               source_config] = a;
+  // Not: what names it, and settings of the network that change no shape.
+  return std::tuple(family, layers, hidden, intermediate, heads, kv_heads, head_dim, vocabulary,
+                    max_positions, mlp, tied_embeddings, learned_positions, biases, flash_attention, dropout,
+                    experts, experts_per_token, capacity_factor);
+}
+
+/// All but name, prices and what is for drawing.
+auto key_of(const topology::Instance& t) {
+  const auto& [name, family, chips, switches, cores_per_chip, core, links, link, torus_rows, torus_columns,
+               torus_depth, nics, nic, nic_of_chip, vcpus, host_memory, prices] = t;
+  const auto& [lnc, bf16, array_rows, array_columns, matmul_issue_cycles, tensor_hertz, vector_lanes,
+               vector_hertz, memory, hbm, dma] = core;
+  std::vector<std::tuple<int, int, double>> wires;
+  for (const topology::Link& l : links) {
+    const auto& [chip_a, chip_b, per_direction] = l;
+    wires.emplace_back(chip_a, chip_b, per_direction.value);
+  }
+  return std::tuple(std::tuple(lnc, bf16, array_rows, array_columns, matmul_issue_cycles, tensor_hertz,
+                               vector_lanes, vector_hertz, memory, hbm, dma),
+                    family, chips, switches, cores_per_chip, std::move(wires), link, nics, nic, nic_of_chip,
+                    host_memory);
+}
+
+auto program_key(const MeasuredStep& s) {
+  // Not: what is asked of a whole run or left to the search.
+  const auto& [architecture, training, cluster, software, objective, deadline, budget, pin, freedom] = s.job;
+  const auto& [sequence, global_batch, tokens, precision] = training;
+  const auto& [instance, nodes, oversubscription] = cluster;
+  // Framework and release have factors of the fit's own.
+  const auto& [framework, release, in_flight] = software;
+  return std::tuple(key_of(architecture), sequence, global_batch, precision, key_of(instance), nodes,
+                    oversubscription, models::fuses_softmax(software), in_flight, s.strategy);
+}
+
+std::vector<double> medians(const models::Profile& profile) {
+  std::vector<double> all;
+  for (const models::Value& v : profile.values) all.push_back(v.median);
+  return all;
+}
+
+}  // namespace
+
+StepBench::StepBench(const std::vector<MeasuredStep>& steps) : steps_(steps) {
+  // In the order of ids, so that the order of the input does not matter.
+  std::vector<std::size_t> order(steps.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return steps[a].id < steps[b].id; });
+  std::map<decltype(program_key(steps.front())), std::size_t> programs;
+  std::map<decltype(key_of(steps.front().job.cluster.instance)), std::size_t> machines;
+  std::map<std::tuple<std::size_t, std::string, std::string, std::string>, std::size_t> known;
+  for (const std::size_t i : order) {
+    const MeasuredStep& s = steps[i];
+    const auto [program, fresh] = programs.try_emplace(program_key(s), programs_.size());
+    if (fresh) {
+      const topology::Instance& instance = s.job.cluster.instance;
+      const auto [machine, unseen] = machines.try_emplace(key_of(instance), graphs_.size());
+      if (unseen) graphs_.push_back(std::make_unique<topology::ChipGraph>(instance));
+      programs_.push_back({i, graphs_[machine->second].get()});
+    }
+    const std::string group = s.group.empty() ? "row " + s.id : s.group;
+    const auto [it, first] = known.try_emplace(
+        {program->second, s.job.software.framework, s.job.software.release, group}, observations_.size());
+    if (first) observations_.push_back({{}, program->second, s.configuration, s.job.software, 0});
+    observations_[it->second].rows.push_back(i);
+  }
+  memories_.resize(programs_.size());
+  for (StepObservation& o : observations_) {
+    for (const std::size_t row : o.rows) o.log_seconds += std::log(steps[row].seconds);
+    o.log_seconds /= static_cast<double>(o.rows.size());
+  }
+}
+
+ProgramTime StepBench::time(std::size_t program, const models::Profile& of_all) const {
+  models::Profile profile = of_all;
+  profile.calibration = nullptr;  // the stack's factor is the fit's own
+  constexpr std::size_t kMostProfiles = 512;
+  if (known_.size() > kMostProfiles) known_.clear();
+  auto& of_profile = known_[medians(profile)];
+  const auto found = of_profile.find(program);
+  if (found != of_profile.end()) return found->second;
+  const MeasuredStep& step = steps_[programs_[program].step];
+  const models::StepReport report =
+      models::StepModel(step.job, step.strategy, profile, *programs_[program].graph, models::Schedule::nxd,
+                        &memories_[program])
+          .simulate();
+  ProgramTime time{std::log(report.step.value), models::log_gradient(report)};
+  return of_profile.emplace(program, std::move(time)).first->second;
+}
+
+CollectiveBench::CollectiveBench(std::vector<MeasuredCollective> points, const topology::Instance& instance)
+    : points_(std::move(points)), timed_(points_, instance) {}
+
+CollectiveBench::Answer CollectiveBench::at(const models::Profile& profile) const {
+  models::Profile near = profile;
+  std::vector<int> key;
+  std::vector<double> offset;
+  for (const Parameter p : kCollectiveParameters) {
+    const double steps = std::log(profile[p]) / kGrid;
+    key.push_back(static_cast<int>(std::lround(steps)));
+    near.value(p).median = std::exp(key.back() * kGrid);
+    offset.push_back((steps - key.back()) * kGrid);
+  }
+  const auto [found, fresh] = known_.try_emplace(key);
+  Answer& known = found->second;
+  if (fresh) {
+    for (const double seconds : timed_.seconds(near)) known.log_seconds.push_back(std::log(seconds));
+    for (const Parameter p : kCollectiveParameters) {
+      models::Profile above = near, below = near;
+      above.value(p).median *= std::exp(kCollectiveStep);
+      below.value(p).median *= std::exp(-kCollectiveStep);
+      const std::vector<double> more = timed_.seconds(above), less = timed_.seconds(below);
+      std::vector<double>& of_parameter = known.gradient.emplace_back();
+      for (std::size_t i = 0; i < more.size(); ++i) {
+        of_parameter.push_back(std::log(more[i] / less[i]) / (2 * kCollectiveStep));
+      }
+    }
+  }
+  Answer answer = known;
+  for (std::size_t j = 0; j < offset.size(); ++j) {
+    for (std::size_t i = 0; i < answer.log_seconds.size(); ++i) {
+      answer.log_seconds[i] += offset[j] * known.gradient[j][i];
+    }
+  }
+  return answer;
+}
+
+namespace {
+
+/// The unknowns and observations of a fit.
+class Problem {
+ public:
+  Problem(const StepBench& bench, const CollectiveBench* collectives, const KernelBench* kernels,
+          const models::Profile& prior, const StepFitOptions& options)
+      : bench_(bench), prior_(prior), parameters_(fitted_parameters(prior)) {
+    for (const Parameter p : parameters_) {
+      FitParameter unknown{std::string(models::to_string(p)), prior[p], prior.value(p).log_sd};
+      unknown.bends = true;
+      if (std::find(kRivals.begin(), kRivals.end(), p) != kRivals.end()) unknown.rival = Rival::faster_above;
+      unknowns.push_back(std::move(unknown));
+    }
+    std::set<std::string> frameworks, configurations;
+    std::set<std::pair<std::string, std::string>> releases;
+    for (const StepObservation& o : bench.observations()) {
+      if (options.use && !options.use(o)) continue;
+      used_.push_back(&o);
+      configurations.insert(o.configuration);
+      if (o.software.framework.empty()) continue;
+      frameworks.insert(o.software.framework);
+      if (!o.software.release.empty()) releases.emplace(o.software.framework, o.software.release);
+    }
+    for (const std::string& f : frameworks) add_stack(f, "", prior[Parameter::stack_spread]);
+    for (const auto& [f, r] : releases) add_stack(f, r, prior[Parameter::release_spread]);
+    for (const std::string& c : configurations) {
+      configurations_[c] = unknowns.size();
+      unknowns.push_back({c, 1, prior[Parameter::configuration_spread], true});
+    }
+    for (const StepObservation* o : used_) {
+      observations.push_back({std::exp(o->log_seconds), prior[Parameter::repeat_spread]});
+    }
+    if (collectives != nullptr && !collectives->points().empty()) add_collectives(*collectives, options);
+    if (kernels != nullptr) add_kernels(*kernels, options);
+  }
+
+  std::vector<FitParameter> unknowns;
+  std::vector<Observation> observations;
+
+  std::size_t steps() const { return used_.size(); }
+  std::size_t points() const { return points_ == nullptr ? 0 : points_->points().size(); }
+  std::size_t kernels() const { return kernels_ == nullptr ? 0 : kernels_->observations().size(); }
+
+  models::Profile profile_of(const std::vector<double>& values) const {
+    models::Profile profile = prior_;
+    profile.calibration = nullptr;
+    for (std::size_t i = 0; i < parameters_.size(); ++i) profile.value(parameters_[i]).median = values[i];
+    return profile;
+  }
+
+  Linearised linearise(const std::vector<double>& values) const {
+    Linearised out;
+    const models::Profile profile = profile_of(values);
+    for (const StepObservation* o : used_) {
+      const ProgramTime time = bench_.time(o->program, profile);
+      double log_seconds = time.log_seconds;
+      std::vector<double> row(values.size(), 0);
+      for (std::size_t i = 0; i < parameters_.size(); ++i) {
+        row[i] = time.gradient[static_cast<std::size_t>(parameters_[i])];
+      }
+      for (const std::size_t unknown : effects_of(*o)) {
+        row[unknown] = 1;
+        log_seconds += std::log(values[unknown]);
+      }
+      out.predicted.push_back(std::exp(log_seconds));
+      out.gradient.push_back(std::move(row));
+    }
+    if (points_ != nullptr) add_points(values, profile, out);
+    if (kernels_ != nullptr) add_work(values, profile, out);
+    return out;
+  }
+
+  StepFit result(const FitResult& fit) const {
+    StepFit out;
+    out.profile = profile_of(fit.median);
+    auto calibration = std::make_shared<models::Calibration>();
+    calibration->prior = prior_.base.empty() ? prior_.name : prior_.base;
+    std::vector<std::size_t> where(kParameters, unknowns.size());  // of each kept entry among the unknowns
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      const Parameter p = parameters_[i];
+      where[static_cast<std::size_t>(p)] = i;
+      out.profile.value(p).log_sd = fit.log_sd[i];
+      out.estimates.push_back(
+          {p, prior_.value(p), out.profile.value(p), fit.prior_share[i],
+           verdict(fit.prior_share[i], std::log(out.profile[p] / prior_[p]) / prior_.value(p).log_sd)});
+    }
+    for (const auto& [stack, unknown] : stacks_) {
+      calibration->stacks.push_back({stack.first, stack.second, fit.median[unknown], fit.log_sd[unknown]});
+      where.push_back(unknown);
+    }
+    calibration->covariance.assign(where.size(), std::vector<double>(where.size(), 0));
+    for (std::size_t i = 0; i < where.size(); ++i) {
+      for (std::size_t j = 0; j < where.size(); ++j) {
+        if (where[i] == unknowns.size() || where[j] == unknowns.size()) {
+          // What the fit leaves alone keeps its own spread: launch and barrier.
+          if (i == j && i < kParameters && models::time_sign(static_cast<Parameter>(i)) != 0) {
+            calibration->covariance[i][i] = std::pow(prior_.values[i].log_sd, 2);
+          }
+          continue;
+        }
+        calibration->covariance[i][j] = fit.covariance[where[i]][where[j]];
+      }
+    }
+    out.profile.calibration = std::move(calibration);
+    for (const auto& [name, unknown] : configurations_) {
+      out.configuration_effects[name] = std::log(fit.median[unknown]);
+    }
+    out.observations = steps();
+    for (const auto& [op, unknown] : alone_) out.kernel_effects[op] = std::log(fit.median[unknown]);
+    out.collectives = points();
+    out.kernels = kernels();
+    out.iterations = fit.iterations;
+    out.converged = fit.converged;
+    return out;
+  }
+
+ private:
+  void add_stack(const std::string& framework, const std::string& release, double spread) {
+    stacks_[{framework, release}] = unknowns.size();
+    unknowns.push_back({framework + " " + release, 1, spread});
+  }
+
+  void add_collectives(const CollectiveBench& data, const StepFitOptions& options) {
+    points_ = &data;
+    for (const Parameter p : {Parameter::host_launch, Parameter::barrier}) {
+      launches_.emplace_back(p, unknowns.size());
+      unknowns.push_back(
+          {std::string(models::to_string(p)) + " of the build", prior_[p], options.launch_spread});
+    }
+    build_ = unknowns.size();
+    unknowns.push_back({"rates of the build", 1, options.build_spread});
+    for (const MeasuredCollective& p : data.points()) {
+      observations.push_back({p.seconds, options.collective_noise});
+    }
+  }
+
+  void add_kernels(const KernelBench& data, const StepFitOptions& options) {
+    kernels_ = &data;
+    for (const KernelBench::Observation& o : data.observations()) {
+      observations.push_back({std::exp(o.log_seconds), options.kernel_noise});
+      if (!alone_.try_emplace(o.kernel.op, unknowns.size()).second) continue;
+      unknowns.push_back({std::string(to_string(o.kernel.op)) + " alone", 1, options.kernel_spread});
+    }
+  }
+
+  void add_work(const std::vector<double>& values, const models::Profile& profile, Linearised& out) const {
+    for (const KernelBench::Observation& o : kernels_->observations()) {
+      const KernelBench::Answer answer = kernels_->at(o, profile);
+      const std::size_t alone = alone_.at(o.kernel.op);
+      std::vector<double>& row = out.gradient.emplace_back(values.size(), 0.0);
+      row[alone] = 1;
+      for (const auto& [parameter, slope] : answer.gradient) {
+        const auto found = std::find(parameters_.begin(), parameters_.end(), parameter);
+        if (found != parameters_.end()) row[static_cast<std::size_t>(found - parameters_.begin())] = slope;
+      }
+      out.predicted.push_back(std::exp(answer.log_seconds) * values[alone]);
+    }
+  }
+
+  std::vector<std::size_t> effects_of(const StepObservation& o) const {
+    std::vector<std::size_t> all{configurations_.at(o.configuration)};
+    for (const std::string& release : {std::string(), o.software.release}) {
+      const auto found = stacks_.find({o.software.framework, release});
+      if (found != stacks_.end() && (all.size() == 1 || !release.empty())) all.push_back(found->second);
+    }
+    return all;
+  }
+
+  void add_points(const std::vector<double>& values, models::Profile profile, Linearised& out) const {
+    for (const auto& [p, unknown] : launches_) profile.value(p).median = values[unknown];
+    for (const Parameter p : kRates) profile.value(p).median *= values[build_];
+    const CollectiveBench::Answer answer = points_->at(profile);
+    const std::size_t first = out.predicted.size();
+    for (const double log_seconds : answer.log_seconds) {
+      out.predicted.push_back(std::exp(log_seconds));
+      out.gradient.emplace_back(values.size(), 0.0);
+    }
+    for (std::size_t j = 0; j < kCollectiveParameters.size(); ++j) {
+      const auto unknown = unknown_of(kCollectiveParameters[j]);
+      if (unknown == values.size()) continue;
+      for (std::size_t i = 0; i < answer.log_seconds.size(); ++i) {
+        out.gradient[first + i][unknown] = answer.gradient[j][i];
+        const bool rate = std::find(kRates.begin(), kRates.end(), kCollectiveParameters[j]) != kRates.end();
+        if (rate) out.gradient[first + i][build_] += answer.gradient[j][i];
+      }
+    }
+  }
+
+  std::size_t unknown_of(Parameter p) const {
+    for (const auto& [launch, unknown] : launches_) {
+      if (launch == p) return unknown;
+    }
+    const auto found = std::find(parameters_.begin(), parameters_.end(), p);
+    return found == parameters_.end() ? unknowns.size()
+                                      : static_cast<std::size_t>(found - parameters_.begin());
+  }
+
+  const StepBench& bench_;
+  const models::Profile& prior_;
+  std::vector<Parameter> parameters_;
+  std::vector<const StepObservation*> used_;
+  std::map<std::pair<std::string, std::string>, std::size_t> stacks_;
+  std::map<std::string, std::size_t> configurations_;
+  const CollectiveBench* points_ = nullptr;
+  std::size_t build_ = 0;
+  const KernelBench* kernels_ = nullptr;
+  std::map<KernelOp, std::size_t> alone_;
+  std::vector<std::pair<Parameter, std::size_t>> launches_;
+};
+
+}  // namespace
+
+StepFit fit_steps(const StepBench& bench, const CollectiveBench* collectives, const models::Profile& prior,
+                  const StepFitOptions& options, const KernelBench* kernels) {
+  const Problem problem(bench, collectives, kernels, prior, options);
+  FitOptions of_fit;
+  of_fit.loss = Loss::student_t;
+  // In prior standard deviations, and of the cost: both far below what the noise lets one see.
+  of_fit.tolerance = 1e-3;
+  of_fit.least_gain = 1e-6;
+  of_fit.exact_curvature = true;
+  of_fit.profile_widths = options.profile_widths;
+  return problem.result(fit_linearised(
+      problem.unknowns, problem.observations,
+      [&](const std::vector<double>& values) { return problem.linearise(values); }, of_fit));
+}
+
+}  // namespace trnplan::calibrate

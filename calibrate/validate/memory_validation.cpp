@@ -1,0 +1,66 @@
+#include "calibrate/validate/memory_validation.h"
+
+#include <algorithm>
+
+namespace trnplan::calibrate {
+
+namespace {
+
+/// A published upper limit says something about a prediction of at least this share of it.
+constexpr double kLeastOfLimit = 0.5;
+
+MemoryValidation::Row predict(const MemoryCase& c, const Lookup& lookup, const models::Profile& profile) {
+  MemoryValidation::Row row;
+  row.published = c;
+  models::Job& job = row.job;
+  job.architecture = lookup.architecture(c.model);
+  if (c.layers > 0) job.architecture.layers = c.layers;
+  if (c.vocabulary > 0) job.architecture.vocabulary = c.vocabulary;
+  job.cluster = {lookup.instance(c.instance), c.nodes};
+  job.training = {c.sequence, c.global_batch, 0, c.strategy.precision};
+  models::Strategy s = c.strategy;
+  s.kv_replicator = std::max(1, s.tensor_parallel / job.architecture.kv_heads);
+  row.memory = models::memory_of(job, s, profile);
+  row.limit = c.fact == MemoryFact::at_most ? c.at_most : row.memory.limit;
+  row.fit_probability = models::probability_of_fitting(row.memory.worst(), row.limit, profile);
+  switch (c.fact) {
+    case MemoryFact::fits:
+      row.right = row.memory.fits();
+      break;
+    case MemoryFact::too_large:
+      row.right = !row.memory.fits();
+      break;
+    case MemoryFact::at_most:
+      row.right = row.peak() <= c.at_most && row.peak() >= kLeastOfLimit * c.at_most;
+      break;
+  }
+  return row;
+}
+
+}  // namespace
+
+MemoryValidation::Count MemoryValidation::count(const std::string& kind) const {
+  Count all;
+  for (const Row& row : rows) {
+    if (!kind.empty() && row.published.kind != kind) continue;
+    ++all.layouts;
+    all.rows += row.published.rows;
+    if (!row.right) all.wrong += row.published.rows;
+  }
+  return all;
+}
+
+MemoryValidation validate_memory(const std::vector<MemoryCase>& cases, const Lookup& lookup,
+                                 const models::Profile& profile) {
+  MemoryValidation v;
+  for (const MemoryCase& c : cases) {
+    if (c.left_out.empty()) {
+      v.rows.push_back(predict(c, lookup, profile));
+    } else {
+      v.left_out.push_back(c);
+    }
+  }
+  return v;
+}
+
+}  // namespace trnplan::calibrate

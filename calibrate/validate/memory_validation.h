@@ -1,0 +1,47 @@
+// The memory model against published jobs.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "logs/table/memory_cases.h"
+#include "models/job/job.h"
+#include "models/memory/memory.h"
+#include "models/parameters/profile.h"
+
+namespace trnplan::calibrate {
+
+/// Where networks and machines come from; both throw InputError for an unknown name.
+struct Lookup {
+  std::function<models::Architecture(const std::string&)> architecture;
+  std::function<topology::Instance(const std::string&)> instance;
+};
+
+struct MemoryValidation {
+  struct Row {
+    MemoryCase published;
+    models::Job job;
+    models::Memory memory;
+    double fit_probability = 0;  ///< P(peak <= limit)
+    Bytes limit{};               ///< what the peak is held against: a core's memory, or `published.at_most`
+    /// Fits and refusals as published; a limit kept, and at least half of it needed.
+    bool right = false;
+
+    Bytes peak() const { return memory.worst().peak(); }
+    Bytes margin() const { return limit - peak(); }
+  };
+  std::vector<Row> rows;
+  std::vector<MemoryCase> left_out;
+
+  /// Published rows behind `rows` of a kind ("" = all), and how many of them are predicted wrong.
+  struct Count {
+    int layouts = 0, rows = 0, wrong = 0;
+  };
+  Count count(const std::string& kind) const;
+};
+
+MemoryValidation validate_memory(const std::vector<MemoryCase>& cases, const Lookup& lookup,
+                                 const models::Profile& profile);
+
+}  // namespace trnplan::calibrate

@@ -1,0 +1,75 @@
+#include "cli/text/check_text.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cli/text/plan_answer.h"
+#include "cli/text/text.h"
+#include "cli/text/wrap.h"
+#include "text/diagnostic.h"
+
+namespace trnplan::cli {
+
+using planner::Finding;
+using planner::Severity;
+
+namespace {
+
+std::vector<Finding> of(const std::vector<Finding>& findings, Severity severity) {
+  std::vector<Finding> some;
+  std::copy_if(findings.begin(), findings.end(), std::back_inserter(some),
+               [&](const Finding& f) { return f.severity == severity; });
+  return some;
+}
+
+std::string counted(std::size_t count, const char* word) {
+  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
+}
+
+std::string prediction_text(const planner::Plan& p) {
+  const std::string step = fmt::format("{} s a step (90 %: {} to {})", seconds_text(p.report.step),
+                                       seconds_text(p.report.low), seconds_text(p.report.high));
+  const std::string speed = fmt::format("{} tokens/s", grouped(p.report.tokens_per_second));
+  const std::string memory =
+      fmt::format("{:.1f} of {:.0f} GiB (fits: {})", in_gibibytes(p.memory.worst().peak()),
+                  in_gibibytes(p.memory.limit), probability_text(p.memory.fit_probability));
+  return entry("Predicted", unbroken(step) + "   " + unbroken(speed) + "   " + unbroken(memory)) +
+         entry("", fmt::format("{}, on {} x {}", strategy_words(p.strategy), p.nodes, printable(p.instance)));
+}
+
+/// Why there is no prediction, or on what it would rest.
+bool explains(const Finding& f) {
+  return f.rule == "not-modelled" || f.rule == "instance" || f.rule == "memory";
+}
+
+}  // namespace
+
+std::string check_text(const std::string& verdict, const std::vector<Finding>& findings,
+                       const planner::Plan* prediction, bool details, int width) {
+  const std::vector<Finding> errors = of(findings, Severity::error);
+  const std::vector<Finding> warnings = of(findings, Severity::warning);
+  const std::vector<Finding> notes = of(findings, Severity::note);
+  std::string text = fmt::format("verdict: {} ({}, {}, {})\n", verdict, counted(errors.size(), "error"),
+                                 counted(warnings.size(), "warning"), counted(notes.size(), "note"));
+  text += findings_text(errors, details) + findings_text(warnings, details);
+  if (prediction != nullptr) text += prediction_text(*prediction);
+  if (details) {
+    text += findings_text(notes, true);
+    if (prediction == nullptr) return text;
+    return text +
+           fmt::format("\nPrediction on {} x {}: {}\n", prediction->nodes, printable(prediction->instance),
+                       strategy_words(prediction->strategy)) +
+           plan_details(*prediction, false, width);
+  }
+  if (prediction == nullptr) {
+    std::vector<Finding> why;
+    std::copy_if(notes.begin(), notes.end(), std::back_inserter(why), explains);
+    text += findings_text(why, false);
+  }
+  return text + entry("Next", fmt::format("--details shows {}sources{}; --format json",
+                                          notes.empty() ? "" : "the notes, ",
+                                          prediction == nullptr ? "" : ", time and memory"));
+}
+
+}  // namespace trnplan::cli

@@ -1,0 +1,18 @@
+// What `check` says: the verdict and what is wrong first.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/plan/plan.h"
+#include "targets/nxdt/nxdt_config.h"
+
+namespace trnplan::cli {
+
+/// Verdict, errors, warnings and the prediction in a few lines; with `details` also notes, sources, and the
+/// prediction in full. `findings` by severity; without `prediction` the notes that say why stand there. Whole
+/// lines.
+std::string check_text(const std::string& verdict, const std::vector<planner::Finding>& findings,
+                       const planner::Plan* prediction, bool details, int width);
+
+}  // namespace trnplan::cli

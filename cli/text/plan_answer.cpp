@@ -1,0 +1,343 @@
+#include "cli/text/plan_answer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "cli/text/text.h"
+#include "cli/text/wrap.h"
+#include "planner/plan/strategy_grammar.h"
+#include "text/diagnostic.h"
+
+namespace trnplan::cli {
+
+using models::Strategy;
+using planner::Plan;
+using planner::Refusal;
+
+namespace {
+
+constexpr std::size_t kTiesShown = 1, kRefusedShown = 2, kChangesShown = 4, kRulesShown = 2,
+                      kClustersShown = 4;
+constexpr double kNearMiss = 1.25;  ///< peak over limit up to which a setting of the layout may help
+constexpr double kDay = 86400;
+
+/// Three digits are enough for an answer: "484", "12.4", "9.36".
+std::string short_seconds(Seconds s) {
+  return s.value >= 99.95 ? fmt::format("{:.0f}", s.value)
+                          : fmt::format("{:.{}f}", s.value, s.value < 9.995 ? 2 : 1);
+}
+
+/// "15.1", and "16" where there is nothing behind the point.
+std::string short_gib(Bytes b) {
+  const std::string text = fmt::format("{:.1f}", in_gibibytes(b));
+  return text.ends_with(".0") ? text.substr(0, text.size() - 2) : text;
+}
+
+std::string of_memory(const models::Memory& m) {
+  return fmt::format("{} of {} GiB", short_gib(m.worst().peak()), short_gib(m.limit));
+}
+
+bool several_clusters(const models::Job& job) {
+  return job.freedom.nodes.size() > 1 || job.freedom.instances.size() > 1;
+}
+
+/// What the job left open and a plan settles.
+std::string choices_of(const models::Job& job, const Plan& p) {
+  std::string text;
+  if (several_clusters(job)) text += fmt::format(", on {} x {}", p.nodes, printable(p.instance));
+  if (job.freedom.largest_batch > 0) text += fmt::format(", batch {}", p.global_batch);
+  if (job.freedom.precision) text += fmt::format(", {}", to_string(p.strategy.precision));
+  return text;
+}
+
+double usd_per_billion_tokens(const Plan& p) {
+  return p.usd_per_hour / 3600 / p.report.tokens_per_second * 1e9;
+}
+
+bool asks_for_the_run(const models::Job& job) {
+  return job.objective != models::Objective::step_time || job.budget > 0;
+}
+
+std::string fields(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : "  ") + unbroken(part);
+  return text;
+}
+
+std::string best_text(const Answer& a) {
+  const Plan& p = a.result.plans.front();
+  std::vector<std::string> parts = {layout_words(p.strategy) + choices_of(a.job, p),
+                                    fmt::format("{} s/step (90 %: {}-{})", short_seconds(p.report.step),
+                                                short_seconds(p.report.low), short_seconds(p.report.high)),
+                                    fmt::format("{} tokens/s", grouped(p.report.tokens_per_second)),
+                                    of_memory(p.memory)};
+  if (a.job.objective == models::Objective::cost && p.usd_per_hour > 0)
+    parts.push_back(fmt::format("{:.2f} USD per 10^9 tokens", usd_per_billion_tokens(p)));
+  std::string text = entry("Best", fields(parts)) +
+                     entry("", fields({planner::strategy_grammar(a.job, p),
+                                       fmt::format("fits: {}", probability_text(p.memory.fit_probability))}));
+  if (asks_for_the_run(a.job) && p.run.value > 0) {
+    text += entry("Run", fmt::format("{:.1f} days, {} USD, without failures, checkpoints and restarts",
+                                     p.run.value / kDay, grouped(p.usd_per_hour * p.run.value / 3600)));
+  }
+  for (const planner::Violation& v : p.doubts) text += entry("Doubtful", v.message);
+  if (!a.result.complete) {
+    text +=
+        entry("Stopped", a.result.gap <= 0
+                             ? std::string("before this was proven to be the best")
+                             : fmt::format("before this was proven to be the best: at most {:.1f} % above it",
+                                           100 * a.result.gap));
+  }
+  return text;
+}
+
+/// What else may be as good, a line for each layout.
+std::string ties_text(const Answer& a) {
+  const Plan& best = a.result.plans.front();
+  const char* better = a.job.objective == models::Objective::cost ? "cheaper" : "faster";
+  std::string text;
+  std::size_t left_out = 0;
+  for (std::size_t i = 0; i < a.ties.size(); ++i)
+    left_out += static_cast<std::size_t>(a.ties[i].others) + (i >= kTiesShown);
+  for (std::size_t i = 0; i < a.ties.size() && i < kTiesShown; ++i) {
+    const planner::Tie& t = a.ties[i];
+    const Plan& p = t.plan;
+    const std::string what =
+        (t.like_first ? "the same layout" : layout_words(p.strategy) + choices_of(a.job, p)) + ", " +
+        recompute_words(p.strategy);
+    std::string numbers =
+        fmt::format("{} s, {} GiB", short_seconds(p.report.step), short_gib(p.memory.worst().peak()));
+    if (p.global_batch != best.global_batch)
+      numbers += fmt::format(", {} tokens/s", grouped(p.report.tokens_per_second));
+    std::vector<std::string> parts = {
+        what, fmt::format("{} (best is {}: {:.0f} %)", numbers, better, 100 * t.first_is_better)};
+    if (left_out > 0 && i + 1 == std::min(a.ties.size(), kTiesShown))
+      parts.push_back(fmt::format("and {} more", left_out));
+    text += entry(i == 0 ? "Tied" : "", fields(parts));
+  }
+  return text;
+}
+
+std::string limit_text(const Plan& best, const planner::Reasons& why) {
+  return entry("Limit",
+               fmt::format("{}: 1 % {} makes the step {:.2f} % shorter; MFU {:.1f} %",
+                           resource_words(why.resource), is_duration(why.resource) ? "less" : "faster",
+                           std::abs(why.elasticity), 100 * best.report.mfu));
+}
+
+/// Its first clauses, which colons end: what is the case, without why that matters.
+std::string first_clauses(const std::string& message, int clauses) {
+  std::size_t end = message.find(": ");
+  for (int i = 1; i < clauses && end != std::string::npos; ++i) end = message.find(": ", end + 2);
+  return message.substr(0, std::min(end, message.find(" (the runtime")));
+}
+
+std::string why_not(const Refusal& r) {
+  if (r.memory && r.memory->worst().peak() > r.memory->limit) return "needs " + of_memory(*r.memory);
+  if (r.memory)
+    return fmt::format("fits only with probability {}", probability_text(r.memory->fit_probability));
+  if (r.why.rule != "replica-group") return r.why.message;
+  return fmt::format("the runtime {} {}", r.why.doubtful ? "may refuse" : "refuses",
+                     first_clauses(r.why.message, r.why.doubtful ? 1 : 2));
+}
+
+/// What of the strategy the refusal is about.
+std::string refused_words(const Refusal& r) {
+  if (r.memory) return layout_words(r.strategy) + ", " + recompute_words(r.strategy);
+  return r.why.rule == "replica-group" ? degree_words(r.strategy) : layout_words(r.strategy);
+}
+
+std::string refused_text(const Answer& a) {
+  std::string text;
+  for (const Refusal* r : nearest_refusals(a.result.refused, kRefusedShown, 1)) {
+    text += entry(text.empty() ? "Ruled out" : "", fmt::format("{}: {}", refused_words(*r), why_not(*r)));
+  }
+  for (const Refusal* r : nearest_refusals(a.result.doubtful, 1, 1)) {
+    text += entry("Doubtful", fmt::format("{}: {} (--allow-doubtful)", refused_words(*r), why_not(*r)));
+  }
+  return text;
+}
+
+std::string clusters_text(const Answer& a) {
+  std::string text;
+  std::size_t shown = 0;
+  const Plan& best = a.result.plans.front();
+  for (const planner::ClusterPlan& c : a.result.clusters) {
+    const Plan& p = c.plan;
+    if (!c.on_front || (p.nodes == best.nodes && p.instance == best.instance)) continue;
+    if (shown++ == kClustersShown) return text + entry("", "others: --details");
+    std::vector<std::string> parts = {fmt::format("{} x {}", p.nodes, printable(p.instance)),
+                                      fmt::format("{} tokens/s", grouped(p.report.tokens_per_second))};
+    if (p.usd_per_hour > 0)
+      parts.push_back(fmt::format("{:.2f} USD per 10^9 tokens", usd_per_billion_tokens(p)));
+    if (asks_for_the_run(a.job) && p.run.value > 0)
+      parts.push_back(fmt::format("{:.1f} days", p.run.value / kDay));
+    text += entry(text.empty() ? "Also" : "", fields(parts));
+  }
+  return text;
+}
+
+std::string baseline_text(const Answer& a) {
+  if (a.baseline == nullptr) return "";
+  const planner::Baseline& b = *a.baseline;
+  const auto refused =
+      std::find_if(b.broken.begin(), b.broken.end(), [](const auto& v) { return !v.doubtful; });
+  std::string text = fmt::format("{}: {}", printable(a.baseline_file, 400), layout_words(b.strategy));
+  if (b.plan) text += fmt::format(", {} s a step", short_seconds(b.plan->report.step));
+  if (refused != b.broken.end()) {
+    text += fmt::format("; refused ({}): {}", refused->rule, printable(refused->message, 600));
+  } else if (b.plan && !a.result.plans.empty()) {
+    text += fmt::format("; best is {:.2f} times as fast", planner::speedup(a.result.plans.front(), b));
+    if (a.certainty.beats_baseline)
+      text += fmt::format(" (faster at all: {})", probability_text(*a.certainty.beats_baseline));
+  }
+  text = entry("Today", text);
+  if (a.result.plans.empty()) return text;
+  if (!b.no_changes.empty()) return text + entry("Change", "cannot be told: " + b.no_changes);
+  for (std::size_t i = 0; i < b.changes.size() && i < kChangesShown; ++i) {
+    const planner::Change& c = b.changes[i];
+    text += entry(i == 0 ? "Change" : "", fmt::format("{}: {} -> {}", c.key, printable(c.from), c.to));
+  }
+  if (b.changes.size() > kChangesShown)
+    text += entry("", fmt::format("{} more keys: --details", b.changes.size() - kChangesShown));
+  return text;
+}
+
+std::string next_text(const Answer& a) {
+  const bool measurable = a.certainty.comparison && a.certainty.comparison->best;
+  std::string text;
+  if (a.result.plans.empty()) {
+    text = "--details lists what was ruled out";
+  } else if (a.folder.empty()) {
+    text = fmt::format("--out DIR writes config{}",
+                       measurable ? ", scripts, measure.sh (decides the tie)" : " and scripts");
+  } else {
+    text = fmt::format("trnplan launch {}", printable(a.folder, 400));
+    if (!a.script.empty()) text += fmt::format(", or first {} (decides the tie)", printable(a.script, 400));
+  }
+  return entry("Next", text + (a.details || a.result.plans.empty() ? "" : "; --details") + "; --format json");
+}
+
+/// Deadline or budget keep no plan.
+std::string limits_text(const models::Job& job, const planner::Infeasible& why) {
+  std::string text;
+  const auto plan = [&](const Plan& p) {
+    return entry(
+        "", fields({layout_words(p.strategy) + fmt::format(", on {} x {}", p.nodes, printable(p.instance)),
+                    planner::strategy_grammar(job, p)}));
+  };
+  if (why.too_slow) {
+    text += entry("Too slow", fmt::format("the fastest takes {:.1f} days, the deadline is {:.1f}",
+                                          why.too_slow->run.value / kDay, job.deadline.value / kDay)) +
+            plan(*why.too_slow) +
+            entry("", "fix: more nodes (cluster.nodes), fewer tokens, or a later deadline");
+  }
+  if (why.too_expensive) {
+    text += entry("Too costly",
+                  fmt::format("the cheapest costs {} USD, the budget is {}",
+                              grouped(why.too_expensive->usd_per_hour * why.too_expensive->run.value / 3600),
+                              grouped(job.budget))) +
+            plan(*why.too_expensive) + entry("", "fix: fewer tokens, or a larger budget");
+  }
+  return text;
+}
+
+std::string closest_text(const models::Job& job, const planner::Infeasible& why) {
+  const models::StageMemory& worst = why.memory->worst();
+  const Bytes excess = worst.peak() - why.memory->limit;
+  const std::string much =
+      excess.value > 0 ? fmt::format("stage {} needs {}, {:.2f} GiB too much", worst.stage,
+                                     of_memory(*why.memory), in_gibibytes(excess))
+                       : fmt::format("{}, which fits with probability {} only (--fit-probability)",
+                                     of_memory(*why.memory), probability_text(why.memory->fit_probability));
+  return entry("Closest",
+               fmt::format("{}, {}: {}", layout_words(*why.closest), recompute_words(*why.closest), much)) +
+         entry("", planner::strategy_grammar(job, *why.closest));
+}
+
+std::string infeasible_text(const models::Job& job, const planner::Infeasible& why) {
+  if (why.too_slow || why.too_expensive)
+    return entry("No plan", "none keeps the limits") + limits_text(job, why);
+  std::string text = entry(
+      "No plan", why.closest ? "no strategy is legal and fits a core's memory" : "no strategy is legal");
+  if (why.closest) {
+    text += closest_text(job, why);
+    text += entry("Nodes", why.nodes_that_would_do > 0
+                               ? fmt::format("{} nodes of {} would do: --nodes {}", why.nodes_that_would_do,
+                                             job.cluster.instance.name, why.nodes_that_would_do)
+                               : fmt::format("no cluster of up to 1,875 nodes of {} would do",
+                                             job.cluster.instance.name));
+  }
+  if (why.nearest_batch > 0) {
+    text += entry("Batch", fmt::format("with {} none is legal and fits; the nearest that has one is {}",
+                                       job.training.global_batch, why.nearest_batch));
+  }
+  for (std::size_t i = 0; !why.closest && i < why.rules.size() && i < kRulesShown; ++i) {
+    const planner::RuleCount& r = why.rules[i];
+    text += entry(i == 0 ? "Refused" : "",
+                  fmt::format("{} strategies by {}, such as {}: {}", grouped(r.strategies), r.why.rule,
+                              layout_words(r.example), r.why.message));
+    if (!r.why.fix.empty()) text += entry("", "fix: " + r.why.fix);
+  }
+  return text;
+}
+
+/// How far a refusal is from what people try first.
+int distance_from_plain(const Refusal& r) {
+  constexpr int kFar = 3;  // as far as three settings few people touch
+  const Strategy& s = r.strategy;
+  return kFar * is_far(r) + (s.pipeline_parallel > 1) + (s.context_parallel > 1) + (s.virtual_pipeline > 1) +
+         (s.expert_parallel > 1) + s.recompute.rms_norm + s.recompute.activation_multiply + !s.zero1;
+}
+
+}  // namespace
+
+std::string entry(const char* label, const std::string& text) {
+  return fmt::format("{:<11}{}\n", label, text);
+}
+
+bool is_far(const Refusal& r) {
+  return r.memory && r.memory->worst().peak() > kNearMiss * r.memory->limit;
+}
+
+std::vector<const Refusal*> nearest_refusals(const std::vector<Refusal>& list, std::size_t most,
+                                             int of_one_rule) {
+  std::vector<const Refusal*> order, chosen;
+  for (const Refusal& r : list) order.push_back(&r);
+  std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
+    return std::tuple(distance_from_plain(*a), a->lower_bound) <
+           std::tuple(distance_from_plain(*b), b->lower_bound);
+  });
+  std::set<std::tuple<int, int, int, int, std::string>> told;
+  std::map<std::string, int> of_rule;
+  for (const Refusal* r : order) {
+    const Strategy& s = r->strategy;
+    if (chosen.size() >= most || of_rule[r->why.rule] >= of_one_rule) continue;
+    if (!told.emplace(s.tensor_parallel, s.pipeline_parallel, s.data_parallel, s.context_parallel,
+                      r->why.rule)
+             .second)
+      continue;
+    ++of_rule[r->why.rule];
+    chosen.push_back(r);
+  }
+  return chosen;
+}
+
+std::string plan_answer(const Answer& a) {
+  std::string text = job_line(a.job);
+  if (a.result.plans.empty()) {
+    if (!a.result.complete) text += entry("No plan", "stopped before any was found; more time would tell");
+    if (a.result.infeasible) text += infeasible_text(a.job, *a.result.infeasible);
+    return text + baseline_text(a) + next_text(a);
+  }
+  text += best_text(a) + baseline_text(a) + ties_text(a) + clusters_text(a);
+  if (a.result.reasons) text += limit_text(a.result.plans.front(), *a.result.reasons);
+  return text + refused_text(a) + next_text(a);
+}
+
+}  // namespace trnplan::cli

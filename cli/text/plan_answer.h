@@ -1,0 +1,41 @@
+// The answer of `plan` in about ten lines: what is best, what is as good, what limits it, what is ruled out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/job/job.h"
+#include "planner/confidence/measurement.h"
+#include "planner/confidence/ties.h"
+#include "planner/search/search.h"
+#include "targets/nxdt/baseline.h"
+
+namespace trnplan::cli {
+
+/// What `plan` found, and what it was asked for besides the job.
+struct Answer {
+  const models::Job& job;
+  const planner::SearchResult& result;
+  const planner::Certainty& certainty;
+  std::vector<planner::Tie> ties;
+  const planner::Baseline* baseline = nullptr;  ///< may be null
+  std::string baseline_file;
+  std::string folder;  ///< of --out, where it was written, else empty
+  std::string script;  ///< measure.sh in it, where there is one, else empty
+  bool details = false;
+};
+
+/// A label on the left, its text beside it, the lines that follow below the text.
+std::string entry(const char* label, const std::string& text);
+
+/// Whole lines; not yet wrapped.
+std::string plan_answer(const Answer& a);
+
+/// Those nearest to what people try first: plain strategies that nearly work; one of each layout and rule, at
+/// most `of_one_rule` of a rule.
+std::vector<const planner::Refusal*> nearest_refusals(const std::vector<planner::Refusal>& list,
+                                                      std::size_t most, int of_one_rule);
+/// A memory refusal that no setting of the layout would mend.
+bool is_far(const planner::Refusal& r);
+
+}  // namespace trnplan::cli

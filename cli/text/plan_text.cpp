@@ -1,0 +1,230 @@
+#include "cli/text/plan_text.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "cli/text/table.h"
+#include "cli/text/text.h"
+#include "planner/plan/strategy_grammar.h"
+#include "text/diagnostic.h"
+
+namespace trnplan::cli {
+
+using planner::Plan;
+
+namespace {
+
+constexpr std::size_t kRefusedShown = 6, kDoubtfulShown = 2;
+constexpr int kMostOfOneRule = 3;
+constexpr double kDay = 86400;
+
+double usd_of(const Plan& p) {
+  return p.usd_per_hour * p.run.value / 3600;
+}
+
+std::string refusal_text(const planner::Refusal& r) {
+  const std::string start = fmt::format("  {}\n    at least {} s; {}: ", strategy_words(r.strategy),
+                                        seconds_text(r.lower_bound), r.why.rule);
+  if (is_far(r)) {  // no need for the parts
+    return fmt::format("{}needs {:.1f} of {:.1f} GiB a core\n", start, in_gibibytes(r.memory->worst().peak()),
+                       in_gibibytes(r.memory->limit));
+  }
+  return start + r.why.message + "\n" + (r.why.fix.empty() ? "" : fmt::format("    fix: {}\n", r.why.fix));
+}
+
+std::string refusals(const std::vector<planner::Refusal>& list, std::size_t most, const char* heading) {
+  if (list.empty()) return "";
+  std::string text = fmt::format("\n{}\n", heading);
+  const std::vector<const planner::Refusal*> shown = nearest_refusals(list, most, kMostOfOneRule);
+  for (const planner::Refusal* r : shown) text += refusal_text(*r);
+  if (list.size() > shown.size())
+    text += fmt::format("  ... and {} more (--format json lists all)\n", list.size() - shown.size());
+  return text;
+}
+
+std::string less(Seconds now, Seconds then) {
+  const double saved = now.value - then.value;
+  if (saved < 5e-4 * now.value) return "no faster";
+  return fmt::format("{} s, {} less", seconds_text(then), seconds_text(Seconds(saved)));
+}
+
+std::string reasons_text(const Plan& winner, const planner::Reasons& why) {
+  std::string text = "What holds it back\n";
+  text += fmt::format("  limit       {}: 1 % {} makes the step {:.2f} % shorter, to first order\n",
+                      resource_words(why.resource), is_duration(why.resource) ? "less" : "faster",
+                      std::abs(why.elasticity));
+  text += fmt::format("  kernels     10 % more efficient: {}\n",
+                      less(winner.report.step, why.with_faster_kernels));
+  if (why.with_twice_the_nics.value > 0)
+    text += fmt::format("  network     twice as many EFA devices: {}\n",
+                        less(winner.report.step, why.with_twice_the_nics));
+  if (!why.with_more_memory) return text + "  memory      1 GiB more a core: no faster\n";
+  return text + fmt::format("  memory      1 GiB more a core: {} with {}\n",
+                            less(winner.report.step, why.with_more_memory->report.step),
+                            strategy_words(why.with_more_memory->strategy));
+}
+
+std::string clusters_text(const models::Job& job, const std::vector<planner::ClusterPlan>& clusters,
+                          int width) {
+  if (clusters.empty()) return "";
+  const bool run = clusters.front().plan.run.value > 0;
+  std::vector<Column> columns = {{""},       {"nodes"},   {"instance", true}, {"batch", false, 1},
+                                 {"step s"}, {"tokens/s"}};
+  if (run) columns.push_back({"days"});
+  columns.push_back({run ? "USD" : "USD/10^9 tokens"});
+  Table table(std::move(columns), "strategy");
+  for (const planner::ClusterPlan& c : clusters) {
+    const Plan& p = c.plan;
+    std::vector<std::string> cells = {
+        c.on_front ? "*" : "",       fmt::format("{}", p.nodes),
+        printable(p.instance),       fmt::format("{}", p.global_batch),
+        seconds_text(p.report.step), fmt::format("{:.0f}", p.report.tokens_per_second)};
+    if (run) cells.push_back(fmt::format("{:.1f}", p.run.value / kDay));
+    cells.push_back(
+        fmt::format("{:.0f}", run ? usd_of(p) : p.usd_per_hour / 3600 / p.report.tokens_per_second * 1e9));
+    table.row(std::move(cells), planner::strategy_grammar(job, p));
+  }
+  return "\nBest of each cluster (*: no other is as fast, as cheap and as small)\n" + table.text(width);
+}
+
+std::string infeasible_text(const planner::Infeasible& why, int width) {
+  if (why.too_slow || why.too_expensive) return "";
+  std::string text;
+  for (const planner::RuleCount& r : why.rules) {
+    text += fmt::format("  {} strategies break {}; for example {}: {}\n", grouped(r.strategies), r.why.rule,
+                        strategy_words(r.example), r.why.message);
+    if (!r.why.fix.empty()) text += fmt::format("    fix: {}\n", r.why.fix);
+  }
+  if (why.closest) {
+    text += fmt::format("  closest: {}\n", strategy_words(*why.closest)) + memory_table(*why.memory, width);
+  }
+  return text;
+}
+
+std::string changes_text(const planner::Baseline& b) {
+  if (!b.no_changes.empty()) return fmt::format("  what to change cannot be told: {}\n", b.no_changes);
+  if (b.changes.empty()) return "  nothing to change\n";
+  std::size_t width = 0;
+  for (const planner::Change& c : b.changes) width = std::max(width, c.key.size());
+  std::string text = "  to change\n";
+  for (const planner::Change& c : b.changes) {
+    text += fmt::format("    {:<{}}  {} -> {}{}\n", c.key, width, printable(c.from), c.to,
+                        c.at.line > 0 ? fmt::format("  (line {})", c.at.line) : "  (not there yet)");
+  }
+  return text;
+}
+
+/// The baseline as if its step had as many sequences as the winner's.
+Plan scaled(Plan p, int global_batch) {
+  const double factor = static_cast<double>(global_batch) / p.global_batch;
+  p.report.step = Seconds(p.report.step.value * factor);
+  for (Seconds& s : p.report.breakdown) s = Seconds(s.value * factor);
+  return p;
+}
+
+std::string baseline_text(const planner::Baseline& b, const std::string& file, const Plan* winner,
+                          const std::optional<double>& probability) {
+  std::string text =
+      fmt::format("\nToday, by {}: {}, on {} x {}\n", printable(file, 400), strategy_words(b.strategy),
+                  b.job.cluster.nodes, printable(b.job.cluster.instance.name));
+  for (const planner::Violation& v : b.broken) {
+    text +=
+        fmt::format("  {}: {}: {}\n", v.doubtful ? "doubtful" : "refused", v.rule, printable(v.message, 600));
+    if (!v.fix.empty()) text += fmt::format("    fix: {}\n", printable(v.fix, 400));
+  }
+  if (b.plan && !b.runs()) {
+    text += "  it cannot run, so there is no speed to compare\n";
+  } else if (b.plan) {
+    text += fmt::format("  step        {} s, 90 % between {} and {} s; {:.0f} tokens/s\n",
+                        seconds_text(b.plan->report.step), seconds_text(b.plan->report.low),
+                        seconds_text(b.plan->report.high), b.plan->report.tokens_per_second);
+  } else {
+    text += "  no step time: it has no program to predict\n";
+  }
+  if (winner == nullptr) return text;
+  if (b.plan && b.runs()) {
+    text += fmt::format(
+        "  the best plan is {:.2f} times as fast{}\n", planner::speedup(*winner, b),
+        probability ? fmt::format("; faster at all with {}", probability_text(*probability)) : "");
+    text += comparison(*winner, scaled(*b.plan, winner->global_batch));
+  }
+  return text + changes_text(b);
+}
+
+std::string winner_text(const Answer& a, int width) {
+  const Plan& winner = a.result.plans.front();
+  std::string text =
+      fmt::format("\nBest: {}\n", strategy_words(winner.strategy)) + plan_details(winner, true, width);
+  for (std::size_t i = 1; i < a.result.layouts.size() && i < 3; ++i)
+    text += comparison(winner, scaled(a.result.layouts[i], winner.global_batch));
+  if (a.result.reasons) text += reasons_text(winner, *a.result.reasons);
+  return text;
+}
+
+std::string measurement_name(const planner::Measurement& m) {
+  if (m.tables.size() == 1) {
+    const planner::TableRequest& t = m.tables.front();
+    return fmt::format("nccom-test {} of {} ranks on {}", to_string(t.op), t.ranks,
+                       t.nodes == 1 ? "one node" : "two nodes");
+  }
+  if (!m.tables.empty()) return fmt::format("{} nccom-test tables", m.tables.size());
+  const int runs = std::max(m.runs_of_first, m.runs_of_second);
+  return fmt::format("{} of {} ({} steps)", runs == 1 ? "a short run" : fmt::format("{} short runs", runs),
+                     m.runs_of_second == 0  ? "1"
+                     : m.runs_of_first == 0 ? "2"
+                                            : "each",
+                     planner::kShortRunSteps);
+}
+
+/// Whether the first two are told apart, and what would do so.
+std::string certainty_text(const models::Job& job, const planner::Certainty& certainty,
+                           const std::string& script) {
+  if (!certainty.comparison) return "";
+  const planner::Comparison& c = *certainty.comparison;
+  if (c.told_apart) return "";
+  if (c.equal) return "1 and 2 are one and the same to the model: no measurement would pay.\n";
+  const char* better = job.objective == models::Objective::cost ? "cheaper" : "faster";
+  std::string text =
+      fmt::format("1 and 2 cannot be told apart: 1 is {} with a probability of {} (--sure asks for {})\n",
+                  better, probability_text(c.probability), probability_text(certainty.sure));
+  if (!c.best) return text + "  measure     nothing considered would tell more\n";
+  const planner::Measurement& m = *c.best;
+  text += fmt::format("  measure     {}: {:.1f} node-hours{}; script: {}\n", measurement_name(m),
+                      m.node_hours, m.usd > 0 ? fmt::format(", {:.0f} USD", m.usd) : std::string(),
+                      script.empty() ? "--out DIR" : printable(script, 400));
+  text += fmt::format(
+      "              after it the choice is right with {}{}, and the step {:.1f} % shorter on average{}\n",
+      probability_text(m.probability), c.decides ? "" : "; nothing considered brings much more", 100 * m.gain,
+      m.gain_usd <= 0      ? ""
+      : m.gain_usd < m.usd ? ": less than it costs over the whole run"
+                           : fmt::format(": {:.0f} USD over the whole run", m.gain_usd));
+  return text;
+}
+
+}  // namespace
+
+std::string search_details(const Answer& a, int width) {
+  const planner::SearchResult& r = a.result;
+  const bool found = !r.plans.empty();
+  std::string text;
+  if (found) {
+    text += "\n" + plan_table(a.job, r.plans, a.certainty.first_is_better, width) +
+            certainty_text(a.job, a.certainty, a.script) + winner_text(a, width);
+  } else if (r.infeasible) {
+    text += "\n" + infeasible_text(*r.infeasible, width);
+  }
+  if (a.baseline != nullptr)
+    text += baseline_text(*a.baseline, a.baseline_file, found ? &r.plans.front() : nullptr,
+                          a.certainty.beats_baseline);
+  text += clusters_text(a.job, r.clusters, width);
+  text += refusals(r.refused, kRefusedShown, found ? "Refused although it could be faster:" : "Refused:");
+  text += refusals(r.doubtful, kDoubtfulShown, "Doubtful, left out (--allow-doubtful lets them in):");
+  const planner::SpaceCounts& c = r.counts;
+  return text +
+         fmt::format("\n{} strategies: {} refused, {} too large, {} that cannot be faster, {} simulated\n",
+                     c.enumerated, c.refused, c.too_large, c.bounded, c.simulated);
+}
+
+}  // namespace trnplan::cli

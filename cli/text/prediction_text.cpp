@@ -1,0 +1,255 @@
+#include "cli/text/text.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "cli/text/table.h"
+#include "planner/plan/strategy_grammar.h"
+#include "text/diagnostic.h"
+
+namespace trnplan::cli {
+
+using planner::Plan;
+
+namespace {
+
+constexpr double kTight = 0.05;  ///< share of a core's memory below which the room left is worth a word
+
+std::string gib(Bytes b) {
+  return fmt::format("{:.2f}", in_gibibytes(b));
+}
+
+/// What sets a plan of the table apart besides its strategy.
+std::string apart(const Plan& p, const std::vector<Plan>& plans) {
+  const auto differ = [&](auto what) {
+    return std::any_of(plans.begin(), plans.end(), [&](const Plan& o) { return what(o) != what(p); });
+  };
+  std::string text;
+  if (differ([](const Plan& o) { return o.nodes; }) || differ([](const Plan& o) { return o.instance; }))
+    text += fmt::format(" on {} x {}", p.nodes, printable(p.instance));
+  if (differ([](const Plan& o) { return o.global_batch; })) text += fmt::format(", batch {}", p.global_batch);
+  if (differ([](const Plan& o) { return o.strategy.precision; }))
+    text += fmt::format(", {}", to_string(p.strategy.precision));
+  return text;
+}
+
+/// For a column: in whole per cent.
+std::string short_probability(double p) {
+  if (p > 0.99 && p < 1) return "> 99 %";
+  if (p > 0 && p < 0.01) return "< 1 %";
+  return fmt::format("{:.0f} %", 100 * p);
+}
+
+}  // namespace
+
+std::string plan_table(const models::Job& job, const std::vector<Plan>& plans,
+                       const std::vector<std::optional<double>>& first_is_better, int width) {
+  const bool compared = plans.size() > 1 && !first_is_better.empty();
+  const char* better = job.objective == models::Objective::cost ? "1 is cheaper" : "1 is faster";
+  std::vector<Column> columns = {{""}, {"step s"}, {"90 % interval"}};
+  if (compared) columns.push_back({better});
+  columns.insert(columns.end(), {{"tokens/s"}, {"MFU %", false, 1}, {"GiB"}});
+  Table table(std::move(columns), "strategy", 1);
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const Plan& p = plans[i];
+    std::vector<std::string> cells = {
+        fmt::format("{}", i + 1), seconds_text(p.report.step),
+        fmt::format("{} - {}", seconds_text(p.report.low), seconds_text(p.report.high))};
+    const auto probability = i > 0 && compared ? first_is_better[i - 1] : std::nullopt;
+    if (compared) cells.push_back(probability ? short_probability(*probability) : "");
+    cells.insert(cells.end(), {fmt::format("{:.0f}", p.report.tokens_per_second),
+                               fmt::format("{:.1f}", 100 * p.report.mfu), gib(p.memory.worst().peak())});
+    table.row(std::move(cells),
+              planner::strategy_grammar(job, p) + apart(p, plans) + (p.doubts.empty() ? "" : " (doubtful)"));
+  }
+  return table.text(width);
+}
+
+namespace {
+
+/// Neighbouring stages whose peaks are made of the same.
+struct Stages {
+  std::size_t first = 0, last = 0;
+};
+
+std::vector<std::string> cells_of(const models::StageMemory& m) {
+  return {fmt::format("{}", m.layers),
+          fmt::format("{}", m.in_flight),
+          gib(m.parameters),
+          gib(m.gradients),
+          gib(m.optimizer),
+          gib(m.activations),
+          gib(m.logits),
+          gib(m.staging),
+          gib(m.runtime),
+          gib(m.peak()),
+          std::string(to_string(m.instant))};
+}
+
+constexpr const char* kMemoryRows[] = {
+    "layers",      "micro-batches held", "parameters",     "gradients", "optimizer states",
+    "activations", "logits of the loss", "ZeRO-1 buckets", "runtime",   "peak",
+    "reached in"};
+
+/// Those shown where only `most` have room: the first and last ones and the one of the largest peak.
+std::vector<Stages> some_of(std::vector<Stages> all, std::size_t worst, std::size_t most) {
+  if (all.size() <= most) return all;
+  const std::size_t head = (most - 1) / 2, tail = most - 1 - head;
+  std::vector<Stages> shown(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(head));
+  const bool between = worst >= head && worst + tail < all.size();
+  shown.push_back(all[between ? worst : head]);
+  shown.insert(shown.end(), all.end() - static_cast<std::ptrdiff_t>(tail), all.end());
+  return shown;
+}
+
+}  // namespace
+
+std::string memory_table(const models::Memory& memory, int width) {
+  constexpr int kLabel = 24, kStage = 10;  // columns that the words of a row take, and those of a stage
+  std::vector<Stages> all;
+  std::size_t worst = 0;
+  for (std::size_t i = 0; i < memory.stages.size();) {
+    Stages same{i, i};
+    while (same.last + 1 < memory.stages.size() &&
+           cells_of(memory.stages[same.last + 1]) == cells_of(memory.stages[i]))
+      ++same.last;
+    if (&memory.worst() >= &memory.stages[same.first] && &memory.worst() <= &memory.stages[same.last])
+      worst = all.size();
+    all.push_back(same);
+    i = same.last + 1;
+  }
+  const auto most = static_cast<std::size_t>(std::max(3, (width - kLabel) / kStage));
+  const std::vector<Stages> shown = some_of(all, worst, most);
+  std::vector<Column> columns = {{"GiB a core", true}};
+  for (const Stages& s : shown) {
+    columns.push_back(
+        {s.first == s.last ? fmt::format("stage {}", s.first) : fmt::format("{}-{}", s.first, s.last)});
+  }
+  Table table(std::move(columns), "", 4);
+  for (std::size_t row = 0; row < std::size(kMemoryRows); ++row) {
+    std::vector<std::string> cells = {kMemoryRows[row]};
+    for (const Stages& s : shown) cells.push_back(cells_of(memory.stages[s.first])[row]);
+    table.row(std::move(cells));
+  }
+  std::string text = table.text(width);
+  if (shown.size() < all.size())
+    text +=
+        fmt::format("    ... {} more stages between (--format json lists all)\n", all.size() - shown.size());
+  return text + fmt::format("    a core has {:.2f} GiB; fits with probability {}\n",
+                            in_gibibytes(memory.limit), probability_text(memory.fit_probability));
+}
+
+namespace {
+
+std::string time_by_cause(const models::StepReport& r) {
+  std::string parts;
+  for (std::size_t i = 0; i < r.breakdown.size(); ++i) {
+    if (r.breakdown[i] / r.step < 5e-4) continue;
+    parts += fmt::format("{}{} {} s ({:.1f} %)", parts.empty() ? "" : ", ",
+                         cause_words(static_cast<models::Category>(i)), seconds_text(r.breakdown[i]),
+                         100 * (r.breakdown[i] / r.step));
+  }
+  return fmt::format("  time        {}\n", parts);
+}
+
+std::string price_text(const Plan& p, bool whole_run) {
+  std::string text;
+  if (p.usd_per_hour > 0) {
+    text += fmt::format("  price       {:.2f} USD/h on demand, {:.2f} USD per 10^9 tokens\n", p.usd_per_hour,
+                        p.usd_per_hour / 3600 / p.report.tokens_per_second * 1e9);
+  }
+  if (whole_run && p.run.value > 0) {
+    text += fmt::format("  whole run   {:.0f} days, {} USD, without failures, checkpoints and restarts\n",
+                        p.run.value / 86400, grouped(p.usd_per_hour * p.run.value / 3600));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string plan_details(const Plan& p, bool whole_run, int width) {
+  const models::StepReport& r = p.report;
+  const double peak = p.report.mfu > 0 ? r.model_flops.value / r.mfu / 1e12 : 0;
+  std::string text =
+      fmt::format("  step        {} s, 90 % between {} and {} s; {} micro-batches\n", seconds_text(r.step),
+                  seconds_text(r.low), seconds_text(r.high), p.micro_batches);
+  if (r.extrapolated) {
+    text +=
+        "              so many micro-batches are not simulated one by one: the step is taken to grow on as "
+        "with fewer, which may be 0.01 % off\n";
+  }
+  text += fmt::format("  throughput  {} tokens/s\n", grouped(r.tokens_per_second));
+  text += fmt::format(
+      "  MFU         {:.1f} % of {} TFLOPS: 6 FLOPs a parameter and token, and attention's; without "
+      "attention {:.1f} %\n",
+      100 * r.mfu, grouped(peak), 100 * r.six_n_flops.value / 1e12 / peak);
+  text += fmt::format(
+      "  HFU         {:.1f} %: the matrix products that are really done, recomputed ones too; MFU also "
+      "counts "
+      "the embedding, which is a look-up\n",
+      100 * r.hfu);
+  text += time_by_cause(r);
+  for (const planner::Violation& v : p.doubts) text += fmt::format("  doubtful    {}\n", v.message);
+  text += price_text(p, whole_run);
+  text += "  memory\n" + memory_table(p.memory, width);
+  const Bytes spare = p.memory.limit - p.memory.worst().peak();
+  if (spare.value >= 0 && spare < kTight * p.memory.limit) {
+    text +=
+        fmt::format("    tight: {} GiB to spare, and the runtime's own share is an estimate\n", gib(spare));
+  }
+  return text;
+}
+
+std::string critical_path(const models::StepReport& r) {
+  constexpr std::size_t kOperatorsShown = 10;
+  std::string text = "  critical path\n";
+  const std::size_t shown = std::min(kOperatorsShown, r.by_operator.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto& [name, time] = r.by_operator[i];
+    text += fmt::format("    {:<26} {:>9} s  {:>5.1f} %\n", name, seconds_text(time), 100 * (time / r.step));
+  }
+  if (shown < r.by_operator.size()) {
+    Seconds rest{};
+    for (std::size_t i = shown; i < r.by_operator.size(); ++i) rest += r.by_operator[i].second;
+    text += fmt::format("    {:<26} {:>9} s  {:>5.1f} %\n",
+                        fmt::format("{} others", r.by_operator.size() - shown), seconds_text(rest),
+                        100 * (rest / r.step));
+  }
+  for (std::size_t i = 0; i < static_cast<std::size_t>(models::Resource::count); ++i) {
+    const auto resource = static_cast<models::Resource>(i);
+    const double change = r.elasticity(resource);
+    if (std::abs(change) < 5e-4) continue;
+    text += fmt::format("    {}: 1 % {} changes the step by {:+.3f} %\n", resource_words(resource),
+                        is_duration(resource) ? "longer" : "faster", change);
+  }
+  return text;
+}
+
+std::string comparison(const Plan& winner, const Plan& other) {
+  struct Difference {
+    std::string_view name;
+    double seconds;
+  };
+  std::vector<Difference> differences;
+  for (std::size_t i = 0; i < winner.report.breakdown.size(); ++i) {
+    differences.push_back({cause_words(static_cast<models::Category>(i)),
+                           other.report.breakdown[i].value - winner.report.breakdown[i].value});
+  }
+  std::stable_sort(differences.begin(), differences.end(), [](const Difference& a, const Difference& b) {
+    return std::abs(a.seconds) > std::abs(b.seconds);
+  });
+  std::string text = fmt::format(
+      "  against {}: {} s less a step, a factor of {:.2f}\n", strategy_words(other.strategy),
+      seconds_text(other.report.step - winner.report.step), other.report.step / winner.report.step);
+  std::string parts;
+  for (const Difference& d : differences) {
+    if (std::abs(d.seconds) < 5e-3 * winner.report.step.value) continue;
+    parts += fmt::format("{}{} {}{}", parts.empty() ? "" : ", ", d.name, d.seconds > 0 ? "-" : "+",
+                         seconds_text(Seconds(std::abs(d.seconds))));
+  }
+  return parts.empty() ? text : text + "    the best plan's seconds by cause: " + parts + "\n";
+}
+
+}  // namespace trnplan::cli

@@ -1,0 +1,92 @@
+#include "cli/text/run_text.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace trnplan::cli {
+
+namespace {
+
+constexpr double kDay = 86400;
+
+std::string days(Seconds s) {
+  return figure(s.value / kDay) + " days";
+}
+
+std::string cost(const std::optional<double>& usd) {
+  return usd ? ", " + usd_text(*usd) : std::string();
+}
+
+/// In whole percent, never rounded to certainty.
+std::string percent(double probability) {
+  if (probability > 0.99 && probability < 1) return "> 99 %";
+  if (probability < 0.01 && probability > 0) return "< 1 %";
+  return fmt::format("{:.0f} %", 100 * probability);
+}
+
+/// How far the run gets. The time is spent in any case, so the cost is one.
+std::string reached_text(const planner::RunAnswer& run, const planner::RunQuestion& q) {
+  const bool by_budget = q.budget && run.usd && (!q.deadline || run.time < *q.deadline);
+  std::string text = fmt::format("  time        {}{}{}\n", days(run.time), cost(run.usd),
+                                 by_budget ? ": what the budget buys" : "");
+  text += fmt::format("  reached     {} tokens with 50 %, {} with 90 %\n", count_text(run.tokens_50),
+                      count_text(run.tokens_90));
+  if (!run.usd) return text;
+  const double billion = 1e9;
+  return text + fmt::format("              {} USD per 10^9 tokens, with 90 % at most {}\n",
+                            figure(*run.usd / run.tokens_50 * billion),
+                            run.tokens_90 > 0 ? figure(*run.usd / run.tokens_90 * billion) : "any");
+}
+
+std::string taken_text(const planner::RunAnswer& run, const planner::RunQuestion& q) {
+  std::string text = fmt::format("  whole run   {}, 90 % between {} and {}", days(run.time),
+                                 figure(run.time_90.low / kDay), figure(run.time_90.high / kDay));
+  if (q.deadline) text += fmt::format("; in time with probability {}", percent(run.in_time));
+  text += fmt::format("\n              with 50 %: {}{}; with 90 %: {}{}", days(run.time), cost(run.usd),
+                      days(run.time_at_90), cost(run.usd_at_90));
+  if (q.budget) text += fmt::format("; in the budget with probability {}", percent(run.in_budget));
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string figure(double value) {
+  const int digits = value >= 100 ? 0 : value >= 10 ? 1 : value >= 1 ? 2 : 3;
+  return fmt::format("{:.{}f}", value, digits);
+}
+
+std::string duration(Seconds s) {
+  if (s.value < 120) return figure(s.value) + " s";
+  if (s.value < 7200) return figure(s.value / 60) + " min";
+  if (s.value < 2 * kDay) return figure(s.value / 3600) + " h";
+  return figure(s.value / kDay) + " d";
+}
+
+std::string count_text(double value) {
+  if (value >= 1e12) return fmt::format("{:.4g}T", value / 1e12);
+  if (value >= 1e9) return fmt::format("{:.4g}B", value / 1e9);
+  return fmt::format("{:.4g}M", value / 1e6);
+}
+
+std::string usd_text(double usd) {
+  std::string digits = fmt::format("{:.0f}", std::round(usd));
+  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3)
+    digits.insert(static_cast<std::size_t>(at), ",");
+  return digits + " USD";
+}
+
+std::string run_line(const planner::RunAnswer& run, const planner::RunQuestion& q) {
+  if (q.asks_for_tokens()) {
+    return fmt::format("{}{}: {} tokens with 50 %, {} with 90 %", days(run.time), cost(run.usd),
+                       count_text(run.tokens_50), count_text(run.tokens_90));
+  }
+  return fmt::format("{} tokens take {}{} with 50 %; {}{} with 90 %", count_text(q.tokens), days(run.time),
+                     cost(run.usd), days(run.time_at_90), cost(run.usd_at_90));
+}
+
+std::string run_text(const planner::RunAnswer& run, const planner::RunQuestion& q) {
+  return q.asks_for_tokens() ? reached_text(run, q) : taken_text(run, q);
+}
+
+}  // namespace trnplan::cli

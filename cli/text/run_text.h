@@ -1,0 +1,27 @@
+// A whole run in words: tokens, days and dollars.
+#pragma once
+
+#include <string>
+
+#include "planner/cost/run_forecast.h"
+#include "units/quantity.h"
+
+namespace trnplan::cli {
+
+/// Three significant digits, without exponent.
+std::string figure(double value);
+/// "8.10 s", "47.3 min", "43.3 d".
+std::string duration(Seconds s);
+/// "2T", "1.8T", "500B", "12.5M".
+std::string count_text(double value);
+/// "714,192 USD".
+std::string usd_text(double usd);
+
+/// "30.0 days, 123,840 USD: 382B tokens with 50 %, 300B with 90 %"; or what its tokens take.
+std::string run_line(const planner::RunAnswer& run, const planner::RunQuestion& question);
+
+/// What a run reaches in its time, or what its tokens take: at the median, and with 90 %. Whole lines,
+/// indented by two.
+std::string run_text(const planner::RunAnswer& run, const planner::RunQuestion& question);
+
+}  // namespace trnplan::cli

@@ -1,0 +1,183 @@
+#include "cli/text/text.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "text/diagnostic.h"
+
+namespace trnplan::cli {
+
+std::string seconds_text(Seconds s) {
+  const double v = s.value;
+  return v >= 1000  ? fmt::format("{:.0f}", v)
+         : v >= 100 ? fmt::format("{:.1f}", v)
+                    : fmt::format("{:.2f}", v);
+}
+
+std::string grouped(double value) {
+  std::string digits = fmt::format("{:.0f}", value);
+  const std::size_t first = digits.starts_with('-') ? 1 : 0;
+  for (std::size_t at = digits.size(); at > first + 3;) {
+    at -= 3;
+    digits.insert(at, ",");
+  }
+  return digits;
+}
+
+namespace {
+
+std::string batch_text(const models::Job& job) {
+  const models::Freedom& f = job.freedom;
+  if (f.largest_batch > 0) return fmt::format("{} to {}", f.smallest_batch, f.largest_batch);
+  if (f.batch_per_node > 0 && f.nodes.size() > 1) return fmt::format("{} per node", f.batch_per_node);
+  return std::to_string(job.training.global_batch);
+}
+
+/// "4, 8 or 16", "a or b", "a".
+std::string choice(const std::vector<std::string>& of) {
+  std::string text;
+  for (std::size_t i = 0; i < of.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == of.size() ? " or " : ", ") + of[i];
+  return text;
+}
+
+std::string cluster_text(const models::Job& job) {
+  const models::Freedom& f = job.freedom;
+  std::vector<std::string> nodes, types;
+  for (const int n : f.nodes) nodes.push_back(std::to_string(n));
+  for (const topology::Instance& i : f.instances) types.push_back(printable(i.name));
+  if (nodes.empty()) nodes.push_back(std::to_string(job.cluster.nodes));
+  if (types.empty()) types.push_back(printable(job.cluster.instance.name));
+  const bool one = nodes.size() == 1 && types.size() == 1;
+  return fmt::format("{} x {}{}", choice(nodes), choice(types),
+                     one ? fmt::format(" ({} cores)", job.cluster.cores()) : std::string());
+}
+
+}  // namespace
+
+std::string job_line(const models::Job& job) {
+  const bool usual = job.training.precision == models::Precision::mixed_precision;
+  const std::string precision = job.freedom.precision ? ", any precision"
+                                : usual               ? ""
+                                        : fmt::format(", {}", to_string(job.training.precision));
+  return fmt::format("{}, sequence {}, batch {}{}, on {}\n", printable(job.architecture.name),
+                     job.training.sequence, batch_text(job), precision, cluster_text(job));
+}
+
+std::string degree_words(const models::Strategy& s) {
+  struct Degree {
+    const char* name;
+    int value;
+  };
+  std::string text;
+  for (const Degree& d : {Degree{"TP", s.tensor_parallel},
+                          {"PP", s.pipeline_parallel},
+                          {"CP", s.context_parallel},
+                          {"EP", s.expert_parallel},
+                          {"DP", s.data_parallel}}) {
+    if (d.value > 1) text += fmt::format("{}{} {}", text.empty() ? "" : " x ", d.name, d.value);
+  }
+  if (text.empty()) text = "one core";
+  if (s.virtual_pipeline > 1) text += fmt::format(", {} chunks a stage", s.virtual_pipeline);
+  return text;
+}
+
+std::string layout_words(const models::Strategy& s) {
+  const std::string degrees = degree_words(s);
+  return s.micro_batch == 1 ? degrees : fmt::format("{}, micro-batch {}", degrees, s.micro_batch);
+}
+
+std::string recompute_words(const models::Strategy& s) {
+  models::Recompute r = s.recompute;
+  if (r.full) return "all recomputed";
+  if (s.flash_attention) r.core_attention = false;
+  return r == models::Recompute{} ? "nothing recomputed" : to_string(r) + " recomputed";
+}
+
+std::string strategy_words(const models::Strategy& s) {
+  std::string text = layout_words(s);
+  if (s.tensor_parallel > 1 && !s.sequence_parallel) text += ", no sequence parallel";
+  if (!s.zero1) text += ", no ZeRO-1";
+  text += ", " + recompute_words(s);
+  if (!s.pipeline_cuts.empty()) text += fmt::format(", cuts {}", fmt::join(s.pipeline_cuts, "/"));
+  return text;
+}
+
+const char* resource_words(models::Resource r) {
+  switch (r) {
+    case models::Resource::tensor:
+      return "tensor engine";
+    case models::Resource::vector:
+      return "vector engines";
+    case models::Resource::hbm:
+      return "memory bandwidth (HBM)";
+    case models::Resource::dma:
+      return "DMA engines";
+    case models::Resource::link:
+      return "links between chips";
+    case models::Resource::efa:
+      return "network between nodes";
+    case models::Resource::latency:
+      return "latency of collectives";
+    case models::Resource::launch:
+      return "launches of graphs";
+    case models::Resource::count:
+      break;
+  }
+  return "nothing in particular";
+}
+
+bool is_duration(models::Resource r) {
+  return r == models::Resource::latency || r == models::Resource::launch;
+}
+
+const char* cause_words(models::Category c) {
+  switch (c) {
+    case models::Category::compute:
+      return "compute";
+    case models::Category::tensor_parallel:
+      return "tensor parallel";
+    case models::Category::context_parallel:
+      return "context parallel";
+    case models::Category::expert_parallel:
+      return "expert parallel";
+    case models::Category::pipeline:
+      return "pipeline sends";
+    case models::Category::bubble:
+      return "pipeline bubble";
+    case models::Category::data_parallel:
+      return "data parallel";
+    case models::Category::optimizer:
+      return "optimizer";
+    case models::Category::overhead:
+      return "overhead";
+    case models::Category::count:
+      break;
+  }
+  return "other";
+}
+
+std::string probability_text(double p) {
+  if (p > 0.999 && p < 1) return "> 99.9 %";
+  if (p > 0 && p < 0.001) return "< 0.1 %";
+  return fmt::format("{:.1f} %", 100 * p);
+}
+
+std::string findings_text(const std::vector<planner::Finding>& findings, bool sources) {
+  std::string text;
+  for (const planner::Finding& f : findings) {
+    std::string place = printable(f.at.file, 400);
+    if (f.at.line > 0) place += fmt::format(":{}:{}", f.at.line, f.at.column);
+    text +=
+        fmt::format("{}{}{}: {}: {}{}\n", place, place.empty() ? "" : ": ", planner::to_string(f.severity),
+                    f.rule, f.key.empty() ? "" : printable(f.key) + ": ", printable(f.message, 2000));
+    if (!f.fix.empty()) text += fmt::format("  fix: {}\n", printable(f.fix, 2000));
+    if (sources && !f.source.empty()) text += fmt::format("  source: {}\n", printable(f.source, 400));
+  }
+  return text;
+}
+
+}  // namespace trnplan::cli

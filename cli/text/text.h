@@ -1,0 +1,79 @@
+// Results as text for people. All return whole lines.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/output/collective_json.h"
+#include "models/job/job.h"
+#include "planner/plan/plan.h"
+#include "planner/search/search.h"
+#include "targets/nxdt/nxdt_config.h"
+#include "topology/verdict.h"
+
+namespace trnplan::cli {
+
+/// "llama3-8b, sequence 8192, batch 1024, on 1 x trn1.32xlarge (32 cores)"; with a precision other than
+/// mixed_precision, and what the job leaves free: "batch 512 to 2048, any precision, on 4, 8 or 16 x
+/// trn1.32xlarge".
+std::string job_line(const models::Job& job);
+/// The degrees above 1, and chunks a stage: "TP 8 x PP 4".
+std::string degree_words(const models::Strategy& s);
+/// The same with a micro-batch above 1: "TP 8 x PP 4, micro-batch 2".
+std::string layout_words(const models::Strategy& s);
+/// "LlamaMLP recomputed", "nothing recomputed". CoreAttention is not worth a word with flash attention, which
+/// never calls it.
+std::string recompute_words(const models::Strategy& s);
+/// layout_words, then what else sets it apart, recompute and cuts among it.
+std::string strategy_words(const models::Strategy& s);
+/// "tensor engine"; may follow "the".
+const char* resource_words(models::Resource r);
+/// True of what a step has less of, not more, when the machine is better: latency, launches.
+bool is_duration(models::Resource r);
+/// "tensor parallel" of the breakdown of a step.
+const char* cause_words(models::Category c);
+/// Ranked plans, one line each, or two where there is no room; `first_is_better` of all but the first, may be
+/// empty.
+std::string plan_table(const models::Job& job, const std::vector<planner::Plan>& plans,
+                       const std::vector<std::optional<double>>& first_is_better, int width);
+/// Rounded, in groups of three digits: "17,334".
+std::string grouped(double value);
+/// "89.4 %", as "> 99.9 %" never rounded to certainty.
+std::string probability_text(double probability);
+/// Step, throughput, MFU both ways, breakdown, memory, price of one plan; with `whole_run` also what the
+/// job's tokens take.
+std::string plan_details(const planner::Plan& plan, bool whole_run, int width);
+/// The operators that take most of the critical path, and by how much each part of the machine changes the
+/// step.
+std::string critical_path(const models::StepReport& report);
+/// What each stage's peak is made of; equal neighbours share a column.
+std::string memory_table(const models::Memory& memory, int width);
+/// Where the second plan loses time against the first, in seconds by cause.
+std::string comparison(const planner::Plan& winner, const planner::Plan& other);
+/// Seconds to three or four significant digits.
+std::string seconds_text(Seconds s);
+/// Place, rule, message and fix of each; with `sources` also where that is said.
+std::string findings_text(const std::vector<planner::Finding>& findings, bool sources);
+/// The verdict on each kind of group with its rings, the offending group, also in a drawing of the torus;
+/// `advice` below the verdict, whole lines or none; then links, NICs and rings of a node.
+std::string topology_text(const topology::Cluster& cluster, const topology::ChipGraph& graph,
+                          const topology::PlacementVerdict& verdict, const std::string& advice);
+
+/// What one collective's time is made of, and the verdict on its group; without a way for its bytes the
+/// verdict alone. `fix`: how to get a supported group, may be empty.
+std::string collective_text(const topology::Cluster& cluster, const std::string& profile,
+                            const io::TimedCollective& timed, const std::string& fix);
+
+/// What the table shows beside sizes and times.
+struct CollectiveTable {
+  std::string type;       ///< "fp32"
+  int element_bytes = 4;  ///< of that type
+  bool in_graph = false;  ///< time inside a compiled graph, which a line above the header says
+  bool algorithm = false;
+};
+/// The table nccom-test prints, from `time:avg(us)` on in its words; its GB/s are 2^30 bytes/s. Needs at
+/// least one row.
+std::string collective_table(const std::vector<io::TimedCollective>& rows, const CollectiveTable& style);
+
+}  // namespace trnplan::cli

@@ -1,0 +1,111 @@
+#include "cli/text/watch_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "launch/watch/watch.h"
+#include "text/diagnostic.h"
+#include "topology/verdict.h"
+
+namespace trnplan::cli {
+
+namespace {
+
+constexpr double kGiB = 0x1p30;
+
+std::string duration(double seconds) {
+  if (seconds >= 86400) return fmt::format("{:.1f} days", seconds / 86400);
+  if (seconds >= 3600) return fmt::format("{:.1f} h", seconds / 3600);
+  return seconds >= 60 ? fmt::format("{:.1f} min", seconds / 60) : fmt::format("{:.0f} s", seconds);
+}
+
+std::string bar(std::int64_t step, std::int64_t total) {
+  constexpr int width = 30;
+  if (total <= 0) return fmt::format("step {}", step);
+  const int done =
+      static_cast<int>(width * static_cast<double>(std::min(step, total)) / static_cast<double>(total));
+  return fmt::format("[{}{}] {}/{} steps", std::string(static_cast<std::size_t>(done), '#'),
+                     std::string(static_cast<std::size_t>(width - done), '.'), step, total);
+}
+
+std::string numbers(const std::vector<int>& all) {
+  return all.size() > 16 ? topology::number_list(all) : [&] {
+    std::string text;
+    for (const int n : all) text += (text.empty() ? "" : ", ") + std::to_string(n);
+    return text;
+  }();
+}
+
+std::string failure_text(const io::WatchFailure& f) {
+  std::string text =
+      fmt::format("failure: {}, {} line{}, first {}:{}{}\n", f.kind, f.count, f.count == 1 ? "" : "s",
+                  printable(f.file), f.line, f.went_on ? "; the run went on" : "");
+  text += "  " + f.text + "\n";
+  if (!f.rule.empty())
+    text += fmt::format("  rule {}: {}\n", f.rule, f.problem);
+  else
+    text += fmt::format("  {}\n", f.problem);
+  if (!f.ranks.empty()) text += fmt::format("  ranks {{{}}}, chips {}\n", numbers(f.ranks), numbers(f.chips));
+  return text + "  fix: " + f.fix + "\n";
+}
+
+/// Whether the run is as fast as it should be.
+std::string verdict_text(const io::WatchReport& r) {
+  if (!r.predicted || !r.step_seconds) return "";
+  const char* how = *r.step_seconds > r.predicted_90->second  ? "slower than it should be"
+                    : *r.step_seconds < r.predicted_90->first ? "faster than predicted"
+                                                              : "as fast as it should be";
+  return fmt::format("{}: your run {:.4g} s a step, predicted {:.4g} (90 %: {:.4g} to {:.4g})\n", how,
+                     *r.step_seconds, *r.predicted, r.predicted_90->first, r.predicted_90->second);
+}
+
+}  // namespace
+
+std::string status_line(const io::WatchReport& r) {
+  std::string text = bar(r.step, r.total);
+  if (r.step_seconds) text += fmt::format(", {:.4g} s a step", *r.step_seconds);
+  if (r.predicted)
+    text += fmt::format(" (predicted {:.4g}, {:.4g} to {:.4g})", *r.predicted, r.predicted_90->first,
+                        r.predicted_90->second);
+  if (r.goodput) text += fmt::format(", goodput {:.1f} %", *r.goodput * 100);
+  if (r.eta_seconds && !r.finished) text += ", " + duration(*r.eta_seconds) + " left";
+  if (r.usd_so_far) text += fmt::format(", {:.2f} USD so far", *r.usd_so_far);
+  if (!r.state.empty()) text += ", " + r.state;
+  return text + "\n";
+}
+
+std::string report_text(const io::WatchReport& r) {
+  std::string text = printable(r.source) + "\n" + verdict_text(r);
+  if (r.step > 0) text += status_line(r);
+  if (r.recent_seconds) {
+    const int last = std::min(r.timed_steps, launch::kRecentSteps);
+    text += fmt::format("last {}: {:.4g} s; {} timed", last == 1 ? "step" : fmt::format("{} steps", last),
+                        *r.recent_seconds,
+                        r.timed_steps == 1 ? "1 step" : fmt::format("{} steps", r.timed_steps));
+    if (r.tokens_per_second) text += fmt::format("; {:.0f} tokens/s", *r.tokens_per_second);
+    if (r.loss) text += fmt::format("; loss {:.4g}", *r.loss);
+    text += "\n";
+  }
+  if (r.memory_bytes) {
+    text += fmt::format("memory: {:.2f} GiB in the fullest core", *r.memory_bytes / kGiB);
+    if (r.predicted_memory_bytes) text += fmt::format(", {:.2f} predicted", *r.predicted_memory_bytes / kGiB);
+    text += "\n";
+  }
+  if (r.restarts > 0) {
+    text += fmt::format("restarts: {}, {} steps done again\n", r.restarts, r.lost_steps);
+  }
+  if (r.usd_total)
+    text += fmt::format("cost: {:.2f} USD so far, {:.2f} in all at this pace\n", *r.usd_so_far, *r.usd_total);
+  for (const io::WatchEvent& e : r.events) text += fmt::format("{}: line {}: {}\n", e.kind, e.line, e.text);
+  for (const io::WatchAlarm& a : r.alarms) text += fmt::format("ALARM {}: {}\n", a.kind, a.message);
+  for (const io::WatchFailure& f : r.failures) text += failure_text(f);
+  if (r.step == 0 && r.failures.empty()) text += "no step yet\n";
+  if (r.step > 0 && !r.step_seconds)
+    text += "no step is timed yet: the first one holds compiling and loading\n";
+  return text;
+}
+
+}  // namespace trnplan::cli

@@ -1,0 +1,174 @@
+#include "io/catalog/calibration.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+
+namespace trnplan::io {
+
+namespace {
+
+constexpr std::size_t parameters = static_cast<std::size_t>(models::Parameter::count);
+constexpr std::size_t most_stacks = 1000;
+constexpr double most_log_sd = 100;
+/// Medians and covariance are written with few digits: a spread and its variance may differ by this.
+constexpr double rounding = 0.01;
+
+models::StackFactor stack_from(const Node& node, const std::string& where, std::vector<Diagnostic>& faults) {
+  MapReader fields(node, where, faults);
+  models::StackFactor s;
+  s.framework = fields.required_text("framework");
+  s.release = fields.text("release", "");
+  s.median = fields.required_number("median", 1e-3, 1e3);
+  s.log_sd = fields.required_number("log_sd", 0, most_log_sd);
+  fields.finish();
+  return s;
+}
+
+/// The list under `key`, at most `most` long; empty, with a fault, when it is none.
+const std::vector<Node>& list_of(MapReader& map, std::string_view key, std::size_t most) {
+  static const std::vector<Node> none;
+  const Node* node = map.raw(key);
+  if (node == nullptr || node->kind != Node::Kind::sequence || node->items.size() > most) {
+    map.fault(key, "a list of at most " + std::to_string(most) + " was expected", "write [...]");
+    return none;
+  }
+  return node->items;
+}
+
+/// Row of each name; nullopt with a fault.
+std::optional<std::vector<std::size_t>> rows_of(const std::vector<Node>& names, MapReader& map,
+                                                const models::Calibration& c) {
+  const std::vector<std::string> known = covariance_names(c);
+  std::vector<std::size_t> rows;
+  for (const Node& name : names) {
+    const auto found = std::find(known.begin(), known.end(), name.scalar);
+    const auto row = static_cast<std::size_t>(found - known.begin());
+    if (found == known.end() || std::find(rows.begin(), rows.end(), row) != rows.end()) {
+      map.fault("of", "\"" + printable(name.scalar, 60) + "\" is no parameter or stack, or stands here twice",
+                "name parameters and the stacks of this file, each once");
+      return std::nullopt;
+    }
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+std::vector<models::FittedRange> ranges_from(const Node& node, std::vector<Diagnostic>& faults) {
+  std::vector<models::FittedRange> all;
+  MapReader map(node, "calibration.ranges", faults);
+  for (const auto& entry : node.entries) {
+    const Node* pair = map.raw(entry.key);
+    const bool two = pair != nullptr && pair->items.size() == 2;
+    const auto low = two ? number_of(pair->items[0]) : std::nullopt;
+    const auto high = two ? number_of(pair->items[1]) : std::nullopt;
+    if (low && high && *low <= *high) {
+      all.push_back({entry.key, *low, *high});
+    } else {
+      map.fault(entry.key, "two numbers were expected, the smaller one first", "calibrate again");
+    }
+  }
+  return all;
+}
+
+void read_covariance(const Node& node, models::Calibration& c, std::vector<Diagnostic>& faults) {
+  MapReader map(node, "calibration.covariance", faults);
+  const std::vector<Node>& names = list_of(map, "of", parameters + most_stacks);
+  const std::vector<Node>& lower = list_of(map, "lower", parameters + most_stacks);
+  map.finish();
+  const auto rows = rows_of(names, map, c);
+  if (!rows) return;
+  if (lower.size() != rows->size()) {
+    map.fault("lower", "not as many rows as names in \"of\"", "write one row for each name");
+    return;
+  }
+  for (std::size_t i = 0; i < lower.size(); ++i) {
+    if (lower[i].items.size() != i + 1) {
+      map.fault("lower", "row " + std::to_string(i + 1) + " has another length",
+                "write the lower triangle: one number, two, three ...");
+      return;
+    }
+    for (std::size_t j = 0; j <= i; ++j) {
+      const auto value = number_of(lower[i].items[j]);
+      if (!value || std::abs(*value) > most_log_sd * most_log_sd) {
+        map.fault("lower", "row " + std::to_string(i + 1) + " holds something that is no finite number",
+                  "write numbers");
+        return;
+      }
+      c.covariance[(*rows)[i]][(*rows)[j]] = *value;
+      c.covariance[(*rows)[j]][(*rows)[i]] = *value;
+    }
+  }
+  if (!models::is_covariance(c.covariance)) {
+    map.fault("lower", "not positive semi-definite: no covariance", "calibrate again");
+  }
+}
+
+void check_spreads(const models::Calibration& c, const models::Profile& profile, MapReader& map) {
+  for (std::size_t i = 0; i < c.covariance.size(); ++i) {
+    if (i < parameters && models::time_sign(static_cast<models::Parameter>(i)) == 0) continue;
+    const double stated = i < parameters ? profile.values[i].log_sd : c.stacks[i - parameters].log_sd;
+    const double sd = std::sqrt(std::max(0.0, c.covariance[i][i]));
+    if (std::abs(sd - stated) <= rounding * std::max(sd, stated)) continue;
+    map.fault("covariance", "the variance of " + covariance_names(c)[i] + " is not its log_sd squared",
+              "calibrate again");
+    return;
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> covariance_names(const models::Calibration& calibration) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < parameters; ++i) {
+    names.emplace_back(models::to_string(static_cast<models::Parameter>(i)));
+  }
+  for (const models::StackFactor& s : calibration.stacks) {
+    names.push_back(s.release.empty() ? s.framework : s.framework + " " + s.release);
+  }
+  return names;
+}
+
+std::shared_ptr<const models::Calibration> calibration_from(const Node& node, const models::Profile& profile,
+                                                            std::vector<Diagnostic>& faults) {
+  const std::size_t before = faults.size();
+  MapReader map(node, "calibration", faults);
+  auto c = std::make_shared<models::Calibration>();
+  c->prior = map.required_text("prior");
+  c->tool = map.text("tool", "");
+  for (const Node& file : list_of(map, "files", most_stacks)) {
+    MapReader fields(file, "calibration.files", faults);
+    c->files.push_back({fields.required_text("name"), fields.required_text("sha256")});
+    fields.finish();
+  }
+  for (const Node& stack : list_of(map, "stacks", most_stacks)) {
+    c->stacks.push_back(stack_from(stack, "calibration.stacks", faults));
+  }
+  if (const Node* ranges = map.raw("ranges")) c->ranges = ranges_from(*ranges, faults);
+  const std::size_t rows = parameters + c->stacks.size();
+  c->covariance.assign(rows, std::vector<double>(rows, 0));
+  if (const Node* covariance = map.raw("covariance")) {
+    read_covariance(*covariance, *c, faults);
+    if (faults.size() == before) check_spreads(*c, profile, map);
+  } else {
+    map.fault("covariance", "this key is missing", "calibrate again");
+  }
+  map.finish();
+  return faults.size() == before ? c : nullptr;
+}
+
+std::shared_ptr<const models::Calibration> calibration_beside(const models::Calibration& base,
+                                                              const models::Profile& profile,
+                                                              const Node* stated) {
+  auto c = std::make_shared<models::Calibration>(base);
+  for (std::size_t i = 0; i < parameters && stated != nullptr; ++i) {
+    const auto p = static_cast<models::Parameter>(i);
+    if (stated->find(models::to_string(p)) == nullptr || models::time_sign(p) == 0) continue;
+    for (std::size_t j = 0; j < c->covariance.size(); ++j) c->covariance[i][j] = c->covariance[j][i] = 0;
+    c->covariance[i][i] = std::pow(profile.values[i].log_sd, 2);
+  }
+  return c;
+}
+
+}  // namespace trnplan::io

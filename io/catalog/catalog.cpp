@@ -1,0 +1,153 @@
+#include "io/catalog/catalog.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <system_error>
+#include <utility>
+
+#include "io/catalog/architecture_reader.h"
+#include "io/catalog/build_catalog.h"
+#include "io/catalog/instance_reader.h"
+#include "io/catalog/profile_reader.h"
+#include "io/catalog/program_path.h"
+
+namespace trnplan::io {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMostSequence = 1 << 24, kMostBatch = 100'000'000;
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().extension() == ".json") names.push_back(it->path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool is_plain_name(std::string_view name) {
+  return !name.empty() && name.size() < 200 && name.find_first_of("/\\") == std::string_view::npos &&
+         name.find("..") == std::string_view::npos && printable(name) == name;
+}
+
+Node open_entry(const fs::path& folder, std::string_view what, std::string_view name) {
+  const std::vector<std::string> known = names_in(folder);
+  if (is_plain_name(name) && std::find(known.begin(), known.end(), name) != known.end()) {
+    return read_document(folder / (std::string(name) + ".json"));
+  }
+  std::string all, longer;
+  for (const std::string& k : known) {
+    all += (all.empty() ? "" : ", ") + k;
+    if (!name.empty() && k.starts_with(std::string(name) + "."))
+      longer += (longer.empty() ? "" : "\" or \"") + k;
+  }
+  const std::string near = longer.empty() ? nearest(name, known) : longer;
+  throw InputError(
+      Diagnostic{{},
+                 "",
+                 "unknown " + std::string(what) + " \"" + printable(name, 60) + "\"",
+                 near.empty() ? "known: " + all : "did you mean \"" + near + "\"? Known: " + all});
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
+}  // namespace
+
+Catalog::Catalog(fs::path folder) : folder_(std::move(folder)) {}
+
+Catalog Catalog::standard() {
+  if (const char* chosen = std::getenv("TRNPLAN_CATALOG"); chosen != nullptr && *chosen != '\0') {
+    if (is_folder(chosen)) return Catalog(chosen);
+    throw InputError(
+        Diagnostic{{chosen},
+                   "TRNPLAN_CATALOG",
+                   "this environment variable names no folder",
+                   "set it to a catalogue folder (with instances/, models/, profiles/) or unset it"});
+  }
+  const fs::path program = program_path();
+  const fs::path installed = program.parent_path().parent_path() / "share" / "trnplan" / "catalog";
+  if (!program.empty() && is_folder(installed)) return Catalog(installed);
+  if (is_folder(build_catalog())) return Catalog(build_catalog());
+  throw InputError(Diagnostic{{installed.string()},
+                              "",
+                              "the catalogue of instance types and models was not found",
+                              "install trnplan completely, or set TRNPLAN_CATALOG to the catalogue folder"});
+}
+
+std::vector<std::string> Catalog::instances() const {
+  return names_in(folder_ / "instances");
+}
+std::vector<std::string> Catalog::models() const {
+  return names_in(folder_ / "models");
+}
+
+topology::Instance Catalog::instance(std::string_view name) const {
+  topology::Instance instance = instance_from(open_entry(folder_ / "instances", "instance type", name));
+  if (instance.name == name) return instance;
+  throw InputError(Diagnostic{{(folder_ / "instances" / (std::string(name) + ".json")).string()},
+                              "name",
+                              in_quotes(instance.name) + " is not the name of the file",
+                              "call both the same"});
+}
+
+models::Architecture Catalog::architecture(std::string_view name) const {
+  return architecture_from(open_entry(folder_ / "models", "model", name));
+}
+
+std::optional<PublishedTraining> Catalog::training(std::string_view model) const {
+  const Node file = open_entry(folder_ / "models", "model", model);
+  const Node* node = file.find("training");
+  if (node == nullptr || node->is_null()) return std::nullopt;
+  std::vector<Diagnostic> faults;
+  MapReader map(*node, "training", faults);
+  PublishedTraining t;
+  t.sequence = map.required_whole("sequence", 1, kMostSequence);
+  t.global_batch = map.required_whole("global_batch", 1, kMostBatch);
+  t.source = map.required_text("source");
+  map.finish();
+  if (!faults.empty()) throw InputError(std::move(faults));
+  return t;
+}
+
+std::string Catalog::default_instance() const {
+  const Node file = read_document(folder_ / "defaults.json");
+  std::vector<Diagnostic> faults;
+  MapReader map(file, "", faults);
+  std::string name = map.required_text("instance");
+  map.required_text("source");
+  map.finish();
+  if (!faults.empty()) throw InputError(std::move(faults));
+  return name;
+}
+
+Node Catalog::profile_file(std::string_view name) const {
+  return open_entry(folder_ / "profiles", "profile", name);
+}
+
+models::Profile Catalog::profile(std::string_view name) const {
+  models::Profile profile = profile_from(profile_file(name), this);
+  profile.base = name;
+  return profile;
+}
+
+std::string folded_name(std::string_view name) {
+  std::string out;
+  for (const char c : name) {
+    if (c == '.') {
+      out += 'p';
+    } else if (c != '-' && c != '_' && c != ' ') {
+      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+  }
+  return out;
+}
+
+}  // namespace trnplan::io

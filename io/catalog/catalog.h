@@ -1,0 +1,59 @@
+// The catalogue: instance types, model architectures and profiles as JSON files, each number with its source.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/architecture/architecture.h"
+#include "models/parameters/profile.h"
+#include "text/document.h"
+#include "topology/instance.h"
+
+namespace trnplan::io {
+
+/// With what a model was trained, as its `source` publishes it.
+struct PublishedTraining {
+  int sequence = 0, global_batch = 0;
+  std::string source;
+};
+
+/// A folder with instances/NAME.json, models/NAME.json and profiles/NAME.json. Reads a file each time it is
+/// asked.
+class Catalog {
+ public:
+  explicit Catalog(std::filesystem::path folder);
+  /// $TRNPLAN_CATALOG, else ../share/trnplan/catalog beside the running program, else the folder given at
+  /// build time. Throws InputError when the variable names no folder, or when none of them exists.
+  static Catalog standard();
+
+  const std::filesystem::path& folder() const { return folder_; }
+  /// Names without ".json", ascending.
+  std::vector<std::string> instances() const;
+  std::vector<std::string> models() const;
+
+  /// Throws InputError for an unknown name (with the nearest known one) or a damaged file.
+  topology::Instance instance(std::string_view name) const;
+  models::Architecture architecture(std::string_view name) const;
+  /// `training` of the model's file; nullopt where it has none.
+  std::optional<PublishedTraining> training(std::string_view model) const;
+  /// The type that is meant where none is named.
+  std::string default_instance() const;
+  /// Its `base` is its own name: whoever builds on it needs no other.
+  models::Profile profile(std::string_view name) const;
+  /// As it stands in its file.
+  Node profile_file(std::string_view name) const;
+  /// The file of a name in `kind` ("measured-collectives.csv").
+  std::filesystem::path file(std::string_view name) const { return folder_ / name; }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+/// A name without its spelling: lower case; '-', '_' and spaces dropped. A dot becomes a letter, so that
+/// "llama3.1-8b" and "llama3-18b" stay two names.
+std::string folded_name(std::string_view name);
+
+}  // namespace trnplan::io

@@ -1,0 +1,176 @@
+#include "io/catalog/instance_reader.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "text/quantity_reader.h"
+#include "units/product.h"
+
+namespace trnplan::io {
+
+namespace {
+
+/// Far above any node; the bound keeps cores() and the tables small.
+constexpr int kChipsMost = 4096;
+
+topology::Core core_from(MapReader& map, std::vector<Diagnostic>& faults) {
+  const Node* node = map.raw("core");
+  if (node == nullptr) {
+    map.fault("core", "this key is missing", "add the numbers of one NeuronCore");
+    return {};
+  }
+  MapReader fields(*node, "core", faults);
+  QuantityReader read(fields, "core", faults);
+  topology::Core core;
+  core.lnc = read.whole("lnc", 1, 1);
+  core.bf16 = FlopsPerSecond(read.positive("bf16", Dimension::flops_per_second));
+  core.array_rows = read.required_whole("array_rows", 1);
+  core.array_columns = read.required_whole("array_columns", 1);
+  core.matmul_issue_cycles = read.required_whole("matmul_issue_cycles", 1);
+  core.tensor_hertz = read.positive("tensor_clock", Dimension::hertz);
+  core.vector_lanes = read.required_whole("vector_lanes", 1);
+  core.vector_hertz = read.positive("vector_clock", Dimension::hertz);
+  core.memory = Bytes(read.positive("memory", Dimension::bytes));
+  core.hbm = BytesPerSecond(read.positive("hbm_bandwidth", Dimension::bytes_per_second));
+  core.dma = BytesPerSecond(read.positive("dma_bandwidth", Dimension::bytes_per_second));
+  return core;
+}
+
+/// A chip or device number below `count`.
+std::optional<int> index_from(const Node& node, int count, const std::string& key,
+                              std::vector<Diagnostic>& faults) {
+  const std::optional<int> value = whole_of(node);
+  if (value && *value < count) return value;
+  faults.push_back({node.at, key,
+                    "\"" + printable(node.scalar, 40) + "\" is no number below " + std::to_string(count),
+                    "number chips and devices from 0"});
+  return std::nullopt;
+}
+
+/// Appends the links of one list to the instance's.
+void add_links(const Node* list, const std::string& key, BytesPerSecond rate, topology::Instance& instance,
+               std::vector<Diagnostic>& faults) {
+  if (list == nullptr) return;
+  std::set<std::pair<int, int>> seen;
+  for (const topology::Link& l : instance.links) seen.insert(std::minmax(l.chip_a, l.chip_b));
+  const int vertices = instance.chips + instance.switches;
+  for (const Node& pair : list->items) {
+    if (pair.kind != Node::Kind::sequence || pair.items.size() != 2) {
+      faults.push_back({pair.at, key, "a link is a pair of chips", "write [0, 1]"});
+      continue;
+    }
+    const auto a = index_from(pair.items[0], vertices, key, faults);
+    const auto b = index_from(pair.items[1], vertices, key, faults);
+    if (!a || !b) continue;
+    if (*a == *b) {
+      faults.push_back({pair.at, key, "a link joins a chip to itself", "name two different chips"});
+    } else if (!seen.insert(std::minmax(*a, *b)).second) {
+      faults.push_back({pair.at, key, "this link is listed twice", "list each pair of chips once"});
+    } else {
+      instance.links.push_back({*a, *b, rate});
+    }
+  }
+}
+
+void read_links(QuantityReader& read, MapReader& map, topology::Instance& instance,
+                std::vector<Diagnostic>& faults) {
+  const auto rate_of = [&](const char* key, bool used) {
+    if (!used && !map.has(key)) return BytesPerSecond{};
+    return BytesPerSecond(read.quantity(key, Dimension::bytes_per_second, used ? 1e-9 : 0));
+  };
+  add_links(read.list("links"), "links", {}, instance, faults);
+  instance.link_per_direction = rate_of("link_bandwidth_per_direction", !instance.links.empty());
+  const Node* far = read.list("far_links");
+  const BytesPerSecond far_rate =
+      rate_of("far_link_bandwidth_per_direction", far != nullptr && !far->items.empty());
+  add_links(far, "far_links", far_rate, instance, faults);
+}
+
+std::vector<int> nics_of_chips(const Node* list, const topology::Instance& i, std::vector<Diagnostic>& faults,
+                               const SourcePos& at) {
+  std::vector<int> nics;
+  if (list != nullptr) {
+    for (const Node& item : list->items) {
+      if (const auto nic = index_from(item, i.nics, "nic_of_chip", faults)) nics.push_back(*nic);
+    }
+  }
+  const std::size_t wanted = i.nics > 0 ? static_cast<std::size_t>(i.chips) : 0;
+  const std::size_t listed = list == nullptr ? 0 : list->items.size();
+  if (listed != wanted) {
+    faults.push_back(
+        {list == nullptr ? at : list->at, "nic_of_chip",
+         std::to_string(listed) + " entries for " + std::to_string(wanted) + " chips with a network",
+         "list one device number per chip, or none when nics is 0"});
+  }
+  return nics;
+}
+
+std::vector<topology::Price> prices_from(const Node* list, std::vector<Diagnostic>& faults) {
+  std::vector<topology::Price> prices;
+  if (list == nullptr) return prices;
+  for (std::size_t i = 0; i < list->items.size(); ++i) {
+    MapReader fields(list->items[i], "prices[" + std::to_string(i) + "]", faults);
+    topology::Price price;
+    price.kind = fields.required_text("kind");
+    price.usd_per_hour = fields.required_number("usd_per_hour", 0, 1e6);
+    price.region = fields.text("region", "");
+    price.date = fields.text("date", "");
+    prices.push_back(std::move(price));
+  }
+  return prices;
+}
+
+void read_torus(MapReader& map, topology::Instance& instance, std::vector<Diagnostic>& faults) {
+  const Node* node = map.raw("torus");
+  if (node == nullptr || node->is_null()) return;
+  if (const Node* value = node->find("value")) node = value;
+  MapReader fields(*node, "torus", faults);
+  instance.torus_rows = fields.required_whole("rows", 1, whole_most);
+  instance.torus_columns = fields.required_whole("columns", 1, whole_most);
+  instance.torus_depth = fields.whole("depth", 1, 1, whole_most);
+  const std::int64_t places =
+      saturating_product({instance.torus_rows, instance.torus_columns, instance.torus_depth});
+  if (places != instance.chips) {
+    const std::string product = fields.has("depth") ? "rows times columns times depth" : "rows times columns";
+    map.fault("torus",
+              product + " is " + std::to_string(places) + ", chips is " + std::to_string(instance.chips),
+              "make them agree");
+  }
+}
+
+}  // namespace
+
+topology::Instance instance_from(const Node& node) {
+  std::vector<Diagnostic> faults;
+  MapReader map(node, "", faults);
+  QuantityReader read(map, "", faults);
+  topology::Instance i;
+  i.name = map.required_text("name");
+  i.family = map.required_text("family");
+  i.chips = read.required_whole("chips", 1);
+  i.cores_per_chip = read.required_whole("cores_per_chip", 1);
+  i.switches = read.whole("switches", 0, 0);
+  if (i.chips > kChipsMost || i.cores_per_chip > kChipsMost || i.switches > kChipsMost) {
+    map.fault("chips", "more than " + std::to_string(kChipsMost) + " chips, switches or cores per chip",
+              "describe one node");
+    throw InputError(std::move(faults));
+  }
+  i.vcpus = read.whole("vcpus", 0, 0);
+  if (map.has("host_memory")) i.host_memory = Bytes(read.quantity("host_memory", Dimension::bytes, 0));
+  i.core = core_from(map, faults);
+  read_links(read, map, i, faults);
+  read_torus(map, i, faults);
+  i.nics = read.whole("nics", 0, 0);
+  if (i.nics > 0) i.nic = BytesPerSecond(read.positive("nic_bandwidth", Dimension::bytes_per_second));
+  i.nic_of_chip = nics_of_chips(read.list("nic_of_chip"), i, faults, node.at);
+  i.prices = prices_from(read.list("prices"), faults);
+  if (i.links.empty() && i.chips > 1 && !map.has("links"))
+    map.fault("links", "this key is missing", "list the pairs of chips that links join, or [] when none are");
+  map.finish(false);  // the catalogue also holds facts for readers
+  if (!faults.empty()) throw InputError(std::move(faults));
+  return i;
+}
+
+}  // namespace trnplan::io

@@ -1,0 +1,57 @@
+#include "io/catalog/measuring.h"
+
+#include <string>
+#include <vector>
+
+#include "io/format/schema_version.h"
+
+namespace trnplan::io {
+
+namespace {
+
+constexpr double kLeast = 1e-3, kMost = 1e7, kSpreadMost = 10;  ///< s; as wide as any cluster is slow
+
+Seconds time_from(MapReader& map, const std::string& key, std::vector<Diagnostic>& faults) {
+  const Node* node = map.raw(key);
+  if (node == nullptr || node->is_null()) {
+    map.fault(key, "this parameter is missing", "add it with median, log_sd, unit \"s\" and source");
+    return {};
+  }
+  MapReader fields(*node, "parameters." + key, faults);
+  const Seconds median(fields.required_number("median", kLeast, kMost));
+  fields.required_number("log_sd", 0, kSpreadMost);
+  fields.required_text("source");
+  const std::string unit = fields.required_text("unit");
+  if (!unit.empty() && unit != "s") {
+    fields.fault("unit", "\"" + printable(unit, 40) + "\" is not the unit of this parameter",
+                 "write the value in \"s\"");
+  }
+  fields.ignore({"note"});
+  fields.finish();
+  return median;
+}
+
+}  // namespace
+
+planner::MeasuringTimes measuring_from(const Node& node, const planner::Reliability& reliability) {
+  std::vector<Diagnostic> faults;
+  MapReader map(node, "", faults);
+  check_schema(map);
+  map.ignore({"name", "description"});
+  planner::MeasuringTimes times;
+  times.start = Seconds(reliability[planner::ReliabilityParameter::restart]);
+  const Node* parameters = map.raw("parameters");
+  if (parameters == nullptr) {
+    map.fault("parameters", "this key is missing", "add compile and nccom_test");
+  } else {
+    MapReader fields(*parameters, "parameters", faults);
+    times.compile = time_from(fields, "compile", faults);
+    times.nccom_test = time_from(fields, "nccom_test", faults);
+    fields.finish();
+  }
+  map.finish();
+  if (!faults.empty()) throw InputError(std::move(faults));
+  return times;
+}
+
+}  // namespace trnplan::io

@@ -1,0 +1,14 @@
+// The file of what measuring takes: catalog/measuring.json.
+#pragma once
+
+#include "planner/confidence/measurement.h"
+#include "planner/cost/reliability.h"
+#include "text/document.h"
+
+namespace trnplan::io {
+
+/// `compile` and `nccom_test` must be there with median, log_sd, unit "s" and source; `start` is the medians'
+/// `restart` of `reliability`. Throws InputError with all faults.
+planner::MeasuringTimes measuring_from(const Node& node, const planner::Reliability& reliability);
+
+}  // namespace trnplan::io

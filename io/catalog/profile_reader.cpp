@@ -1,0 +1,127 @@
+#include "io/catalog/profile_reader.h"
+
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/catalog/calibration.h"
+#include "io/catalog/catalog.h"
+#include "io/catalog/evidence.h"
+#include "io/catalog/value_reader.h"
+#include "io/format/schema_version.h"
+#include "text/quantity_reader.h"
+
+namespace trnplan::io {
+
+namespace {
+
+/// Sizes at which the runtime changes its collective algorithm; absent: never.
+models::AlgorithmLimits algorithms_from(const Node& node, std::vector<Diagnostic>& faults) {
+  MapReader map(node, "algorithms", faults);
+  QuantityReader read(map, "algorithms", faults);
+  const auto limit = [&](std::string_view key, double fallback) {
+    return Bytes(map.has(key) ? read.quantity(key, Dimension::bytes, 0) : fallback);
+  };
+  models::AlgorithmLimits limits;
+  limits.one_step_below = limit("one_step_below", 0);
+  limits.mesh_below = limit("mesh_below", 0);
+  limits.halving_below = limit("halving_below", 0);
+  limits.flat_ring_from = limit("flat_ring_from", std::numeric_limits<double>::infinity());
+  map.finish();
+  return limits;
+}
+
+constexpr ValueLimits kValues{1e-30, 1e30, 100, false};
+
+/// A chain of bases this long is a circle.
+constexpr int kMostBases = 8;
+
+models::Profile read_profile(const Node& node, const Catalog* catalog, int bases);
+
+/// The profile that `map` is based on, if it is. Its own faults are thrown at once: of the rest little can be
+/// said.
+models::Profile base_of(MapReader& map, const std::string& base, const Catalog* catalog, int bases) {
+  if (base.empty()) return {};
+  if (catalog == nullptr) {
+    map.fault("base", "there is no catalogue to take \"" + printable(base, 40) + "\" from",
+              "state every parameter");
+    return {};
+  }
+  if (bases > kMostBases) {
+    map.fault("base", "the profiles are based on each other in a circle",
+              "state every parameter in one of them");
+    return {};
+  }
+  try {
+    return read_profile(catalog->profile_file(base), catalog, bases + 1);
+  } catch (const InputError& e) {
+    std::vector<Diagnostic> faults = e.faults();
+    for (Diagnostic& f : faults) {
+      if (!f.at.file.empty()) continue;
+      f.at = map.raw("base")->at;
+      f.key = "base";
+    }
+    throw InputError(std::move(faults));
+  }
+}
+
+/// What the file states; without a base it must state all.
+void read_parameters(const Node& parameters, models::Profile& profile, std::vector<Diagnostic>& faults) {
+  MapReader fields(parameters, "parameters", faults);
+  for (std::size_t p = 0; p < static_cast<std::size_t>(models::Parameter::count); ++p) {
+    const auto parameter = static_cast<models::Parameter>(p);
+    if (!fields.has(models::to_string(parameter))) {
+      if (!profile.base.empty()) continue;
+      if (const auto absent = models::value_when_absent(parameter)) {
+        profile.values[p] = *absent;
+        continue;
+      }
+    }
+    profile.values[p] = value_from(fields, models::to_string(parameter), models::unit_of(parameter), kValues,
+                                   {"note", "kind", "conflicts"}, faults);
+  }
+  fields.finish();
+}
+
+models::Profile read_profile(const Node& node, const Catalog* catalog, int bases) {
+  std::vector<Diagnostic> faults;
+  MapReader map(node, "", faults);
+  const std::string base = map.text("base", "");
+  models::Profile profile = base_of(map, base, catalog, bases);
+  profile.base = base;
+  profile.name = map.required_text("name");
+  profile.instance = map.text("instance", profile.instance);
+  check_schema(map);
+  map.ignore({"description", "note", "source"});
+  const Node* parameters = map.raw("parameters");
+  if (parameters == nullptr) {
+    map.fault("parameters", "this key is missing", "add the parameters; docs/models.md lists them");
+  } else {
+    read_parameters(*parameters, profile, faults);
+  }
+  if (const Node* algorithms = map.raw("algorithms")) {
+    profile.algorithms = algorithms_from(*algorithms, faults);
+  } else if (base.empty()) {
+    map.fault("algorithms", "this key is missing",
+              "add the sizes at which collectives change; see docs/models.md");
+  }
+  if (const Node* calibration = map.raw("calibration"); calibration != nullptr && !calibration->is_null()) {
+    profile.calibration = calibration_from(*calibration, profile, faults);
+  } else if (profile.calibration != nullptr) {
+    profile.calibration = calibration_beside(*profile.calibration, profile, parameters);
+  }
+  if (const Node* evidence = map.raw("evidence"))
+    evidence_from(*evidence, faults);  // read_evidence() gives it
+  map.finish();
+  if (!faults.empty()) throw InputError(std::move(faults));
+  return profile;
+}
+
+}  // namespace
+
+models::Profile profile_from(const Node& node, const Catalog* catalog) {
+  return read_profile(node, catalog, 0);
+}
+
+}  // namespace trnplan::io

@@ -1,0 +1,13 @@
+// The reliability file: catalog/reliability.json, or one of the user in the same form.
+#pragma once
+
+#include "planner/cost/reliability.h"
+#include "text/document.h"
+
+namespace trnplan::io {
+
+/// Every parameter must be there with median, log_sd, unit and source; `published` may be absent. Throws
+/// InputError with all faults.
+planner::Reliability reliability_from(const Node& node);
+
+}  // namespace trnplan::io

@@ -1,0 +1,26 @@
+// An estimated number of a file, with its spread: {"median": 0.8, "log_sd": 0.1, "unit": "1", "source": ...}.
+#pragma once
+
+#include <initializer_list>
+#include <string_view>
+#include <vector>
+
+#include "models/parameters/profile.h"
+#include "text/document.h"
+
+namespace trnplan::io {
+
+/// What a file may state; medians and log_sd are in the unit of the parameter.
+struct ValueLimits {
+  double least, most;  ///< medians
+  double spread;       ///< the largest log_sd
+  bool needs_source;   ///< else a source may be left out
+};
+
+/// The parameter under `key` of `map`, which is the file's "parameters". `remarks`: further keys, for
+/// readers. Faults are added to the list.
+models::Value value_from(MapReader& map, std::string_view key, std::string_view unit,
+                         const ValueLimits& limits, std::initializer_list<std::string_view> remarks,
+                         std::vector<Diagnostic>& faults);
+
+}  // namespace trnplan::io

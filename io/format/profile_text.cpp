@@ -1,0 +1,33 @@
+#include "io/format/profile_text.h"
+
+#include <nlohmann/json.hpp>
+
+namespace trnplan::io {
+
+namespace {
+
+/// The triangle as a line for each row: thousands of lines are nobody's reading.
+std::string with_short_rows(const std::string& text) {
+  const std::size_t start = text.find("\"lower\": [");
+  if (start == std::string::npos) return text;
+  std::string out = text.substr(0, start);
+  int depth = 0;
+  for (std::size_t i = start; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '[') ++depth;
+    if (c == ']') --depth;
+    if (depth >= 2 && (c == '\n' || c == ' ')) continue;
+    out += c;
+    if (depth >= 2 && c == ',') out += ' ';
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string profile_text(const std::string& json) {
+  const auto j = nlohmann::ordered_json::parse(json);
+  return with_short_rows(j.dump(2, ' ', true, nlohmann::ordered_json::error_handler_t::replace)) + "\n";
+}
+
+}  // namespace trnplan::io

@@ -1,0 +1,163 @@
+#include "io/format/stored_strategy.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "text/parse.h"
+
+namespace trnplan::io {
+
+namespace {
+
+constexpr const char* kBeyondLayout[] = {"flash_attention", "kv_replicator", "precision", "bucket_mb"};
+constexpr int kMost = std::numeric_limits<int>::max();
+
+std::vector<int> whole_list(MapReader& map, const char* key) {
+  std::vector<int> numbers;
+  const Node* list = map.raw(key);
+  if (list == nullptr || list->is_null()) return numbers;
+  bool sound = list->kind == Node::Kind::sequence;
+  for (const Node& item : list->items) {
+    const std::optional<int> number = whole_of(item);
+    sound = sound && number;
+    numbers.push_back(number.value_or(0));
+  }
+  if (sound) return numbers;
+  map.fault(key, "holds something that is no whole number", "list the last layer of each stage but one");
+  return {};
+}
+
+/// A strategy without it would silently be another one.
+bool required_boolean(MapReader& map, const char* key) {
+  if (!map.has(key)) map.fault(key, "this key is missing", "take what plan wrote: true or false");
+  return map.boolean(key, false);
+}
+
+/// Reads what describe() once wrote, piece by piece.
+class Prose {
+ public:
+  explicit Prose(std::string_view text) : rest_(text) {}
+
+  bool take(std::string_view words) {
+    if (!rest_.starts_with(words)) return false;
+    rest_.remove_prefix(words.size());
+    return true;
+  }
+  /// A number of at least `least` after `words`; else nothing is taken.
+  bool take(std::string_view words, int& number, int least = 1) {
+    const std::string_view before = rest_;
+    if (take(words) && (number = whole()) >= least) return true;
+    rest_ = before;
+    return false;
+  }
+  /// As take(), where the words may be missing.
+  bool maybe(std::string_view words, int& number) { return !rest_.starts_with(words) || take(words, number); }
+  std::string_view word() {
+    const std::string_view found = rest_.substr(0, rest_.find(','));
+    rest_.remove_prefix(found.size());
+    return found;
+  }
+  bool ended() const { return rest_.empty(); }
+
+ private:
+  int whole() {
+    const std::size_t end = rest_.find_first_not_of("0123456789");
+    const auto number = parse_whole(std::string(rest_.substr(0, end)));
+    rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end);
+    return number.value_or(-1);
+  }
+
+  std::string_view rest_;
+};
+
+}  // namespace
+
+std::string strategy_json(const models::Strategy& strategy, Known known) {
+  // A field that is added to Strategy does not compile until it is written here, and read below.
+  const auto& [tensor, pipeline, virtual_pipeline, context, expert, data, micro_batch, sequence_parallel,
+               zero1, recompute, flash, kv, precision, bucket, cuts] = strategy;
+  nlohmann::ordered_json j = {{"tensor_parallel", tensor},
+                              {"pipeline_parallel", pipeline},
+                              {"virtual_pipeline", virtual_pipeline},
+                              {"context_parallel", context},
+                              {"expert_parallel", expert},
+                              {"data_parallel", data},
+                              {"micro_batch", micro_batch},
+                              {"sequence_parallel", sequence_parallel},
+                              {"zero1", zero1},
+                              {"recompute", to_string(recompute)},
+                              {"flash_attention", flash},
+                              {"kv_replicator", kv},
+                              {"precision", to_string(precision)},
+                              {"pipeline_cuts", cuts},
+                              {"bucket_mb", bucket}};
+  if (known == Known::layout)
+    for (const char* key : kBeyondLayout) j.erase(key);
+  return j.dump();
+}
+
+Known known_of(const MapReader& map) {
+  const bool more = std::any_of(std::begin(kBeyondLayout), std::end(kBeyondLayout),
+                                [&](const char* key) { return map.has(key); });
+  return more ? Known::whole : Known::layout;
+}
+
+models::Strategy strategy_from(MapReader& map, Known known) {
+  const auto degree = [&](const char* key) { return map.required_whole(key, 1, kMost); };
+  models::Strategy strategy;
+  auto& [tensor, pipeline, virtual_pipeline, context, expert, data, micro_batch, sequence_parallel, zero1,
+         recompute, flash, kv, precision, bucket, cuts] = strategy;
+  tensor = degree("tensor_parallel");
+  pipeline = degree("pipeline_parallel");
+  virtual_pipeline = degree("virtual_pipeline");
+  context = degree("context_parallel");
+  expert = degree("expert_parallel");
+  data = degree("data_parallel");
+  micro_batch = degree("micro_batch");
+  sequence_parallel = required_boolean(map, "sequence_parallel");
+  zero1 = required_boolean(map, "zero1");
+  cuts = whole_list(map, "pipeline_cuts");
+  const std::string classes = map.required_text("recompute");
+  if (const auto policy = models::recompute_from(classes))
+    recompute = *policy;
+  else if (!classes.empty())
+    map.fault("recompute", "unknown class", "take what plan wrote");
+  if (known == Known::layout) return strategy;
+  kv = degree("kv_replicator");
+  flash = required_boolean(map, "flash_attention");
+  bucket = map.whole("bucket_mb", bucket, 1, kMost);
+  const std::string format = map.required_text("precision");
+  if (const auto stated = models::precision_from(format))
+    precision = *stated;
+  else if (!format.empty())
+    map.fault("precision", "unknown precision", "take what plan wrote");
+  return strategy;
+}
+
+std::optional<models::Strategy> strategy_of_prose(std::string_view text) {
+  Prose prose(text);
+  models::Strategy s;
+  if (!prose.take("TP ", s.tensor_parallel) || !prose.take(" x PP ", s.pipeline_parallel) ||
+      !prose.take(" x DP ", s.data_parallel) || !prose.maybe(" x CP ", s.context_parallel) ||
+      !prose.maybe(" x EP ", s.expert_parallel) || !prose.maybe(", VPP ", s.virtual_pipeline) ||
+      !prose.take(", micro-batch ", s.micro_batch)) {
+    return std::nullopt;
+  }
+  s.sequence_parallel = prose.take(", SP");
+  if (!s.sequence_parallel) prose.take(", no SP");
+  s.zero1 = !prose.take(", no ZeRO-1");
+  if (!prose.take(", recompute ")) return std::nullopt;
+  const auto recompute = models::recompute_from(prose.word());
+  if (!recompute) return std::nullopt;
+  s.recompute = *recompute;
+  int cut = 0;
+  for (const char* before = ", cuts "; prose.take(before, cut, 0); before = "/")
+    s.pipeline_cuts.push_back(cut);
+  if (!prose.ended()) return std::nullopt;
+  return s;
+}
+
+}  // namespace trnplan::io

@@ -1,0 +1,50 @@
+// Files that describe a cluster somebody has: how many Trainium nodes, and of which type.
+//
+//   HyperPod         what `aws sagemaker create-cluster --cli-input-json` reads: InstanceGroups[] with
+//                    InstanceGroupName, InstanceType ("ml.trn1.32xlarge") and InstanceCount
+//   ParallelCluster  what `pcluster create-cluster --cluster-configuration` reads: Scheduling.SlurmQueues[]
+//                    with Name and ComputeResources[] {Name, InstanceType or Instances[].InstanceType,
+//                    MinCount, MaxCount, Efa.Enabled}
+//   sinfo            what `sinfo -N -o "%N %t %f %P"` prints
+// Only keys named here are read; AWS adds others, so those are no fault. Groups of other hardware
+// (controller, login nodes) are left aside. Two or more groups of Trainium nodes are a fault that lists them,
+// unless `group` names one. Sources: awslabs/ai-on-sagemaker-hyperpod@b13e484,
+// aws-neuron/aws-neuron-parallelcluster-samples@54075e9 examples/cluster-configs/trn1-16-nodes-pcluster.md.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "io/catalog/catalog.h"
+#include "text/document.h"
+
+namespace trnplan::io {
+
+struct ClusterReading {
+  std::string instance;  ///< a name of the catalogue; empty when a sinfo file names no type
+  int nodes = 0;         ///< at least 1
+  std::string group;     ///< instance group, queue or partition
+  std::vector<std::string> notes;
+};
+
+/// All three throw InputError with every fault of the file: keys missing or of the wrong kind, an unknown
+/// Trainium type, no Trainium group or several, a `group` that is not there, no node, more than kMostNodes.
+/// Cost: linear in the file, which is limited in size and depth (text/document.h).
+ClusterReading read_hyperpod(const std::filesystem::path& path, const Catalog& catalog,
+                             const std::string& group = "", const Files& files = disk());
+
+/// Counts MaxCount, which is what the queue can grow to, and says so when MinCount is less. `group` names a
+/// queue, a compute resource, or QUEUE/RESOURCE. A queue whose resources are of one type is one group.
+ClusterReading read_parallelcluster(const std::filesystem::path& path, const Catalog& catalog,
+                                    const std::string& group = "", const Files& files = disk());
+
+/// Columns are found by their titles, in any order: NODELIST or HOSTNAMES and STATE are needed; PARTITION
+/// tells groups apart, AVAIL_FEATURES (ACTIVE_FEATURES) names instance types where the scheduler was told
+/// them. Node lists such as ip-10-1-65-[134,171] are expanded, so the plain output of sinfo will do as well.
+/// Nodes that are down, drained, failed or do not answer are not counted, and listed in a note; those that
+/// are powered down until they are needed count. Words of the states: SchedMD/slurm doc/man/man1/sinfo.1.
+ClusterReading read_sinfo(const std::filesystem::path& path, const Catalog& catalog,
+                          const std::string& group = "", const Files& files = disk());
+
+}  // namespace trnplan::io

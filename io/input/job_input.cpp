@@ -1,0 +1,308 @@
+#include "io/input/job_input.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "io/input/nxdt_yaml.h"
+
+namespace trnplan::io {
+
+namespace {
+
+/// In what job_from says of the strategy of an NxDT YAML.
+constexpr std::string_view kPinned = " pinned";
+
+namespace fs = std::filesystem;
+
+/// An option, and the key of the job that it states.
+struct Stated {
+  const char* option;
+  const char* section;  ///< "" for the top level
+  const char* key;
+  std::string JobOptions::*text;
+  bool list = false;  ///< commas separate values
+
+  std::string path() const { return *section == '\0' ? key : std::string(section) + "." + key; }
+};
+constexpr std::array<Stated, 10> kStated = {
+    {{"--instance", "cluster", "instance", &JobOptions::instance, true},
+     {"--nodes", "cluster", "nodes", &JobOptions::nodes, true},
+     {"--sequence", "training", "sequence", &JobOptions::sequence},
+     {"--global-batch", "training", "global_batch", &JobOptions::global_batch},
+     {"--tokens", "training", "tokens", &JobOptions::tokens},
+     {"--precision", "training", "precision", &JobOptions::precision},
+     {"--release", "software", "release", &JobOptions::release},
+     {"--objective", "", "objective", &JobOptions::objective},
+     {"--deadline", "", "deadline", &JobOptions::deadline},
+     {"--budget", "", "budget", &JobOptions::budget}}};
+
+const SourcePos kPlace{kCommandLine, 0, 0};
+
+Node scalar(std::string text) {
+  Node node;
+  node.kind = Node::Kind::scalar;
+  node.scalar = std::move(text);
+  node.at = kPlace;
+  return node;
+}
+
+Node map_node() {
+  Node node;
+  node.kind = Node::Kind::map;
+  node.at = kPlace;
+  return node;
+}
+
+/// "4", or of "4,8" the list.
+Node value_node(const std::string& text, bool list) {
+  if (!list || text.find(',') == std::string::npos) return scalar(text);
+  Node node;
+  node.kind = Node::Kind::sequence;
+  node.at = kPlace;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    node.items.push_back(scalar(text.substr(at, comma - at)));
+    at = comma + 1;
+  }
+  return node;
+}
+
+/// The entry of that key, made when it is missing. Requires: `map` is a map.
+Node& entry(Node& map, const char* key) {
+  for (Node::Entry& e : map.entries) {
+    if (e.key == key) return e.value;
+  }
+  map.entries.push_back({key, kPlace, Node{}});
+  map.entries.back().value.at = map.at;
+  return map.entries.back().value;
+}
+
+/// What a person wrote, on one line.
+std::string shown(const Node& node) {
+  if (node.kind == Node::Kind::scalar) return printable(node.scalar, 60);
+  std::string all;
+  if (node.kind == Node::Kind::sequence) {
+    for (const Node& item : node.items) all += (all.empty() ? "" : ",") + printable(item.scalar, 60);
+  } else {
+    for (const Node::Entry& e : node.entries)
+      all += (all.empty() ? "" : ", ") + printable(e.key, 60) + ": " + printable(e.value.scalar, 60);
+  }
+  return all;
+}
+
+/// Puts the options into the job; returns what was there and is not what they say: "--nodes 4 (job: 1)".
+std::string override_keys(Node& root, const JobOptions& options) {
+  std::string told;
+  for (const Stated& s : kStated) {
+    const std::string& text = options.*s.text;
+    if (text.empty() || !(root.is_map() || root.is_null())) continue;
+    if (root.is_null()) root.kind = Node::Kind::map;
+    Node& section = *s.section == '\0' ? root : entry(root, s.section);
+    if (section.is_null()) section.kind = Node::Kind::map;
+    if (!section.is_map()) continue;  // its fault says so
+    Node& value = entry(section, s.key);
+    if (!value.is_null() && shown(value) != text)
+      told += std::string(told.empty() ? "" : ", ") + s.option + " " + printable(text, 60) +
+              " (job: " + shown(value) + ")";
+    value = value_node(text, s.list);
+  }
+  return told;
+}
+
+/// The tag of an HF config.json, which has no key of a job.
+bool looks_like_hf_config(const Node& root) {
+  if (!root.is_map()) return false;
+  for (const char* key : {"model", "training", "cluster"}) {
+    if (root.find(key) != nullptr) return false;
+  }
+  for (const char* key : {"model_type", "architectures", "hidden_size", "num_hidden_layers", "n_embd"}) {
+    if (root.find(key) != nullptr) return true;
+  }
+  return false;
+}
+
+/// The catalogue's model of the same program; "" when there is none.
+std::string same_shape(const models::Architecture& a, const Catalog& catalog) {
+  const auto shape = [](const models::Architecture& m) {
+    return std::array<int, 9>{static_cast<int>(m.family),
+                              m.hidden,
+                              m.layers,
+                              m.intermediate,
+                              m.heads,
+                              m.kv_heads,
+                              m.vocabulary,
+                              m.max_positions,
+                              m.experts};
+  };
+  for (const std::string& name : catalog.models()) {
+    if (shape(catalog.architecture(name)) == shape(a)) return name;
+  }
+  return {};
+}
+
+/// The job of a model alone, in the making.
+class ModelInput {
+ public:
+  ModelInput(std::string model, JobOptions options, const Catalog& catalog)
+      : model_(std::move(model)), options_(std::move(options)), catalog_(catalog) {
+    root_ = map_node();
+    entry(root_, "model") = scalar(model_);
+  }
+
+  /// `published`: whose training is taken for what no option states, "" = nobody's. `positions`: what the
+  /// model was made for.
+  void assume_training(const std::string& published, int positions) {
+    constexpr int kUsualSequence = 8192, kUsualBatch = 1024;  // of NxDT's shipped configs
+    const auto training = published.empty() ? std::nullopt : catalog_.training(published);
+    std::vector<Diagnostic> faults;
+    std::string taken;
+    const auto take = [&](std::string& text, const std::string& option, int value, int example) {
+      if (!text.empty()) return;
+      if (value > 0) {
+        text = std::to_string(value);
+        taken += (taken.empty() ? "" : " ") + option + " " + text;
+        return;
+      }
+      faults.push_back({kPlace, option,
+                        "is not stated, and no published training of " + printable(model_, 60) + " is known",
+                        "add for example " + option + " " + std::to_string(example)});
+    };
+    take(options_.sequence, "--sequence", training ? training->sequence : 0,
+         positions > 0 ? std::min(positions, kUsualSequence) : kUsualSequence);
+    take(options_.global_batch, "--global-batch", training ? training->global_batch : 0, kUsualBatch);
+    if (!faults.empty()) throw InputError(std::move(faults));
+    if (!taken.empty()) tell(taken + " (" + printable(training->source, 200) + ")");
+  }
+
+  void assume_cluster() {
+    if (options_.instance.empty()) {
+      options_.instance = catalog_.default_instance();
+      if (!options_.own_instances) tell("--instance " + options_.instance);
+    }
+    if (options_.nodes.empty()) {
+      options_.nodes = "1";
+      if (!options_.own_nodes) tell("--nodes 1");
+    }
+  }
+
+  JobReading read(const Files& files) {
+    override_keys(root_, options_);
+    JobReading reading = job_from(std::move(root_), "", catalog_, files);
+    if (!assumed_.empty()) reading.notes.push_back(printable(model_, 200) + ": assumed " + assumed_);
+    return reading;
+  }
+
+ private:
+  void tell(const std::string& what) { assumed_ += (assumed_.empty() ? "" : ", ") + what; }
+
+  std::string model_;
+  JobOptions options_;
+  const Catalog& catalog_;
+  Node root_;
+  std::string assumed_;
+};
+
+/// Neither a file nor a model: a path keeps the message of a missing file.
+[[noreturn]] void refuse_unknown(const std::string& argument, const Catalog& catalog, const Files& files) {
+  const bool path = argument.empty() || argument.find('/') != std::string::npos ||
+                    argument.ends_with(".yaml") || argument.ends_with(".yml") || argument.ends_with(".json");
+  if (path) files.text(argument);
+  const std::vector<std::string> known = catalog.models();
+  const std::string near = nearest(argument, known);
+  throw InputError({kPlace, in_quotes(argument), "this is neither a file nor a known model",
+                    near.empty() ? "give a job.yaml, a config.json or a model that trnplan models lists"
+                                 : "did you mean " + near + "?"});
+}
+
+/// The argument, or the config.json in the folder that it names.
+std::string file_of(const std::string& argument, const Files& files) {
+  const fs::path config = fs::path(argument) / "config.json";
+  return !argument.empty() && !files.has(argument) && files.has(config) ? config.string() : argument;
+}
+
+JobSource source_of(const Node& root) {
+  if (looks_like_nxdt(root)) return JobSource::nxdt;
+  return looks_like_hf_config(root) ? JobSource::hf_config : JobSource::job;
+}
+
+JobReading read_job_file(Node root, const std::string& file, const JobOptions& options,
+                         const Catalog& catalog, const Files& files) {
+  const std::string told = override_keys(root, options);
+  JobReading reading = job_from(std::move(root), file, catalog, files);
+  if (!told.empty()) reading.notes.push_back("options replace what the job says: " + told);
+  if (known_model(file, catalog))
+    reading.notes.push_back(printable(file) + " is a file here and read as a job: the model is not meant");
+  return reading;
+}
+
+/// Takes the pins of an NxDT YAML back, and what was said of them.
+void free_strategy(JobReading& reading, const std::string& file) {
+  reading.job.pin = {};
+  std::erase_if(reading.notes,
+                [](const std::string& note) { return note.find(kPinned) != std::string::npos; });
+  reading.notes.push_back(
+      printable(file) + ": what it runs is the baseline, and the search is free; model: " + printable(file) +
+      " in a job.yaml pins its strategy");
+}
+
+JobInput read_file(const std::string& file, const JobOptions& options, const Catalog& catalog,
+                   const Files& files) {
+  Node root = parse_document(files.text(file), file);
+  const JobSource source = source_of(root);
+  if (source == JobSource::job)
+    return {read_job_file(std::move(root), file, options, catalog, files), source};
+  ModelInput input(file, options, catalog);
+  if (source == JobSource::hf_config) {
+    const models::Architecture a = read_hf_config(file, files).architecture;
+    input.assume_training(same_shape(a, catalog), a.max_positions);
+    input.assume_cluster();
+  }
+  JobInput read{input.read(files), source};
+  if (options.free_strategy && source == JobSource::nxdt) free_strategy(read.reading, file);
+  return read;
+}
+
+JobInput read_any(const std::string& argument, const JobOptions& options, const Catalog& catalog,
+                  const Files& files) {
+  if (const std::string file = file_of(argument, files); files.has(file))
+    return read_file(file, options, catalog, files);
+  const auto model = known_model(argument, catalog);
+  if (!model) refuse_unknown(argument, catalog, files);
+  ModelInput input(argument, options, catalog);  // a file may have the catalogue's name
+  input.assume_training(*model, catalog.architecture(*model).max_positions);
+  input.assume_cluster();
+  return {input.read(files), JobSource::catalogue_model};
+}
+
+}  // namespace
+
+JobSource job_source(const std::string& argument, const Catalog& catalog, const Files& files) {
+  if (const std::string file = file_of(argument, files); files.has(file))
+    return source_of(parse_document(files.text(file), file));
+  if (!known_model(argument, catalog)) refuse_unknown(argument, catalog, files);
+  return JobSource::catalogue_model;
+}
+
+std::string option_of(std::string_view key) {
+  for (const Stated& s : kStated) {
+    if (s.path() == key) return s.option;
+  }
+  return {};
+}
+
+JobInput read_job_input(const std::string& argument, const JobOptions& options, const Catalog& catalog,
+                        const Files& files) {
+  try {
+    return read_any(argument, options, catalog, files);
+  } catch (const InputError& e) {
+    std::vector<Diagnostic> faults = e.faults();
+    for (Diagnostic& f : faults) {
+      if (f.at.file != kCommandLine) continue;
+      if (const std::string option = option_of(f.key); !option.empty()) f.key = option;
+    }
+    throw InputError(std::move(faults));
+  }
+}
+
+}  // namespace trnplan::io

@@ -1,0 +1,47 @@
+// Logs of any size, read from a file, a pipe or standard input as they are asked for.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "text/byte_stream.h"
+#include "text/sha256.h"
+
+namespace trnplan::io {
+
+/// What stands for standard input among the names of logs, and its name in messages.
+inline constexpr const char* kStandardInput = "-";
+inline constexpr const char* kStandardInputName = "standard input";
+
+class LogStream : public calibrate::ByteStream {
+ public:
+  /// Opens a regular file, a named pipe, or "-". Throws InputError.
+  explicit LogStream(const std::string& path);
+  ~LogStream() override;
+
+  std::size_t read(char* out, std::size_t size) override;
+  bool rewind() override;
+  bool rewindable() const override { return regular_; }
+
+  /// Of all bytes: reads those that were not asked for.
+  std::string sha256();
+  /// Of the bytes that were read.
+  std::string hash_so_far() const { return hash_.digits(); }
+  /// The first bytes of a file, as they are now; reading goes on where it was.
+  std::string at_start(std::size_t bytes) const;
+  /// Where the next byte is read.
+  std::uint64_t offset() const { return at_; }
+  /// Goes on at `offset` of a file; false where that cannot be.
+  bool seek(std::uint64_t offset);
+  int descriptor() const { return file_; }
+
+ private:
+  std::string name_;
+  int file_ = -1;
+  bool regular_ = false;
+  std::uint64_t at_ = 0, hashed_ = 0;  ///< bytes
+  Sha256 hash_;
+};
+
+}  // namespace trnplan::io

@@ -1,0 +1,26 @@
+// Other values in the text of an NxDT YAML, line by line.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "targets/nxdt/baseline.h"
+#include "targets/nxdt/nxdt_config.h"
+
+namespace trnplan::io {
+
+struct NxdtEdit {
+  std::string text;                      ///< of the whole file
+  std::vector<planner::Change> changed;  ///< without what follows from the others
+  std::string diff;                      ///< unified, without context; patch(1) takes it. Ends in a newline.
+};
+
+/// The text with these values and everything else as it is, comments too. A key that is missing goes behind
+/// the last one of its section. A value written as an interpolation stays, where the other changes give it
+/// the value. nullopt where a key stands in braces with others, has no section to go into, or a value would
+/// not read back.
+std::optional<NxdtEdit> edit_nxdt(const std::string& text, const planner::NxdtConfig& config,
+                                  const std::vector<planner::Change>& changes);
+
+}  // namespace trnplan::io

@@ -1,0 +1,197 @@
+#include "io/input/plan_file.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "io/format/schema_version.h"
+#include "io/format/stored_strategy.h"
+#include "io/input/readers.h"
+#include "io/output/plan_json.h"
+#include "units/product.h"
+
+namespace trnplan::io {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr int kMost = std::numeric_limits<int>::max();
+constexpr double kMostSeconds = 1e9;  ///< far above what the simulation clock holds
+
+/// The number a scalar states; -1 when it is none.
+double stated(const Node& node) {
+  return number_of(node).value_or(-1);
+}
+
+models::Strategy read_strategy(const Node& node, int& nodes, std::string& instance,
+                               std::vector<Diagnostic>& faults) {
+  MapReader map(node, "strategy", faults);
+  models::Strategy s = strategy_from(map);
+  nodes = map.required_whole("nodes", 1, topology::kMostNodes);
+  instance = map.required_text("instance");
+  return s;
+}
+
+void read_prediction(const Node& root, MapReader& map, PlanFile& plan) {
+  plan.step = Seconds{map.required_number("step_seconds", 0, kMostSeconds)};
+  const Node* interval = map.raw("step_seconds_90");
+  const bool pair = interval != nullptr && interval->items.size() == 2;
+  const auto end = [&](std::size_t i) { return pair ? stated(interval->items[i]) : -1.0; };
+  plan.low = Seconds{end(0)};
+  plan.high = Seconds{end(1)};
+  if (!(plan.step.value > 0) || !(plan.low.value > 0) || !(plan.high.value >= plan.low.value)) {
+    map.fault("step_seconds_90", "a prediction needs a step above 0 and its interval",
+              "let plan --out write the file anew");
+  }
+  plan.usd_per_hour = map.number("usd_per_hour", 0, 0, kMostSeconds);
+  const Node* peak = root.at_path("memory_bytes_per_core.peak");
+  if (peak != nullptr) plan.peak = Bytes{std::max(0.0, stated(*peak))};
+}
+
+/// Dimensions by their names in config.json.
+struct Dimension {
+  const char* key;
+  int models::Architecture::*member;
+};
+constexpr Dimension kShape[] = {{"num_hidden_layers", &models::Architecture::layers},
+                                {"hidden_size", &models::Architecture::hidden},
+                                {"intermediate_size", &models::Architecture::intermediate},
+                                {"num_attention_heads", &models::Architecture::heads},
+                                {"num_key_value_heads", &models::Architecture::kv_heads},
+                                {"vocab_size", &models::Architecture::vocabulary},
+                                {"num_local_experts", &models::Architecture::experts}};
+
+Json shape_object(const models::Architecture& a) {
+  Json shape;
+  for (const Dimension& d : kShape) shape[d.key] = a.*d.member;
+  return shape;
+}
+
+/// A config.json that is of another model than the plan.
+void compare_shape(const Node& job, const models::Architecture& found, const std::string& file,
+                   std::vector<Diagnostic>& faults) {
+  const Node* shape = job.find("shape");
+  if (shape == nullptr) return;  // of a trnplan that did not write it down
+  for (const Dimension& d : kShape) {
+    const Node* planned = shape->find(d.key);
+    if (planned == nullptr || whole_of(*planned) == found.*d.member) continue;
+    faults.push_back(
+        {{file, 0, 0},
+         d.key,
+         std::to_string(found.*d.member) + ", but plan.json is for a model with " +
+             printable(planned->scalar, 20),
+         "put back the config.json that was planned for, or plan this model: trnplan plan JOB --out "
+         "DIR --force"});
+  }
+}
+
+/// Numbers of the file that contradict each other: somebody changed it.
+void check_sums(const Node& root, const PlanFile& plan, MapReader& map) {
+  const auto refuse = [&](const char* key, std::string problem) {
+    map.fault(key, std::move(problem), "let plan --out write the file anew");
+  };
+  const models::Strategy& s = plan.strategy;
+  const models::Training& t = plan.job.training;
+  const std::int64_t ranks =
+      saturating_product({s.tensor_parallel, s.pipeline_parallel, s.context_parallel, s.data_parallel});
+  if (ranks != plan.job.cluster.cores()) {
+    refuse("strategy", "its degrees cover " + std::to_string(ranks) + " ranks, and " +
+                           std::to_string(plan.job.cluster.nodes) + " x " + plan.job.cluster.instance.name +
+                           " have " + std::to_string(plan.job.cluster.cores()) + " cores");
+  }
+  if (t.global_batch % saturating_product({s.micro_batch, s.data_parallel}) != 0) {
+    refuse("job", "global batch " + std::to_string(t.global_batch) + " does not divide by micro-batch " +
+                      std::to_string(s.micro_batch) + " x DP " + std::to_string(s.data_parallel));
+  }
+  if (const Node* batch = root.find("global_batch"); batch != nullptr && whole_of(*batch) != t.global_batch)
+    refuse("global_batch", "is not that of the job, " + std::to_string(t.global_batch));
+  const Node* speed = root.find("tokens_per_second");
+  const double tokens = static_cast<double>(t.sequence) * t.global_batch;
+  if (speed == nullptr || std::abs(stated(*speed) * plan.step.value / tokens - 1) < 1e-3) return;
+  refuse("tokens_per_second", "is not that of the step and of the job's sequence and global batch");
+}
+
+/// Names and hashes.
+void read_scripts(MapReader& map, PlanFile& plan) {
+  const Node* scripts = map.raw("scripts");
+  if (scripts == nullptr) return;
+  for (const Node::Entry& e : scripts->entries) plan.scripts[e.key] = e.value.scalar;
+}
+
+void read_job_part(const Node& node, PlanFile& plan, std::vector<Diagnostic>& faults) {
+  MapReader map(node, "job", faults);
+  plan.job.architecture.name = map.text("model", "");
+  plan.job.training.sequence = map.required_whole("sequence", 1, kMost);
+  plan.job.training.global_batch = map.required_whole("global_batch", 1, kMost);
+  plan.job.training.tokens = map.number("tokens", 0, 0, 1e18);
+  plan.job.software.framework = map.text("framework", "");
+  plan.job.software.release = map.text("release", "");
+}
+
+}  // namespace
+
+std::string plan_file_json(const models::Job& job, const planner::Plan& plan, const PlanStory& story) {
+  Json file = Json::parse(plan_json(plan));
+  file["strategy"]["bucket_mb"] = plan.strategy.bucket_mb;
+  file["target"] = story.target;
+  file["software"] = story.software;
+  file["job"] = {{"model", job.architecture.name},
+                 {"shape", shape_object(job.architecture)},
+                 {"sequence", job.training.sequence},
+                 {"global_batch", plan.global_batch > 0 ? plan.global_batch : job.training.global_batch},
+                 {"tokens", job.training.tokens},
+                 {"framework", job.software.framework},
+                 {"release", job.software.release}};
+  if (!story.scripts.empty()) file["scripts"] = story.scripts;
+  return file.dump(1, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+PlanFile read_plan_file(const std::filesystem::path& path, const Catalog& catalog, const Files& files) {
+  const Node root = parse_document(files.text(path), path.string());
+  std::vector<Diagnostic> faults;
+  PlanFile plan;
+  MapReader map(root, "", faults);
+  const Node *strategy = map.raw("strategy"), *job = map.raw("job");
+  if (strategy == nullptr || job == nullptr) {
+    throw InputError({{path.string(), 0, 0},
+                      "",
+                      "this is no plan.json of plan --out: it has no strategy or no job",
+                      "write the folder with trnplan plan JOB --out DIR"});
+  }
+  check_schema(map);
+  int nodes = 1;
+  std::string instance;
+  plan.strategy = read_strategy(*strategy, nodes, instance, faults);
+  read_prediction(root, map, plan);
+  read_job_part(*job, plan, faults);
+  read_scripts(map, plan);
+  plan.target = map.text("target", "nxdt");
+  if (!faults.empty()) throw InputError(std::move(faults));
+  try {
+    plan.job.cluster = {catalog.instance(instance), nodes};
+  } catch (const InputError& e) {
+    for (Diagnostic d : e.faults()) {
+      if (d.at.file.empty()) d.at = strategy->find("instance")->at;
+      if (d.key.empty()) d.key = "strategy.instance";
+      faults.push_back(std::move(d));
+    }
+    throw InputError(std::move(faults));
+  }
+  check_sums(root, plan, map);
+  if (!faults.empty()) throw InputError(std::move(faults));
+  plan.job.training.precision = plan.strategy.precision;
+  const std::string name = plan.job.architecture.name;
+  const std::filesystem::path config = path.parent_path() / "config.json";
+  plan.job.architecture = read_hf_config(config, files).architecture;
+  compare_shape(*job, plan.job.architecture, config.string(), faults);
+  if (!faults.empty()) throw InputError(std::move(faults));
+  if (!name.empty()) plan.job.architecture.name = name;
+  plan.job.architecture.flash_attention = plan.strategy.flash_attention;
+  return plan;
+}
+
+}  // namespace trnplan::io

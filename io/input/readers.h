@@ -1,0 +1,68 @@
+// Files a user hands over: job.yaml, an HF config.json, the output of neuron-ls.
+//
+// A reader takes its file, and the files that one names, from `files`; the catalogue stays on disk.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/catalog/catalog.h"
+#include "models/job/job.h"
+#include "targets/nxdt/nxdt_config.h"
+#include "topology/instance.h"
+
+namespace trnplan::io {
+
+/// A job and what was noticed while reading it (for example that rope scaling is ignored).
+struct JobReading {
+  models::Job job;
+  std::vector<std::string> notes;
+  std::map<std::string, SourcePos> places;  ///< of the values of training and pin: "pin.tensor_parallel"
+};
+
+/// Reads job.yaml. `model` is a catalogue name, the path of an HF config.json, or of an NxDT YAML (then
+/// training and pins come from that file unless the job states them); paths are relative to the job's folder.
+/// Throws InputError with every fault: unknown or duplicate keys (with the nearest known key), missing keys,
+/// values of the wrong kind or range, an unknown instance or model.
+JobReading read_job(const std::filesystem::path& path, const Catalog& catalog, const Files& files = disk());
+/// The same of a document that was read already; `path` is its own.
+JobReading job_from(Node root, const std::filesystem::path& path, const Catalog& catalog,
+                    const Files& files = disk());
+/// The catalogue's name of a model, however it is spelled: llama3-8b for "meta-llama/Meta-Llama-3-8B".
+std::optional<std::string> known_model(const std::string& name, const Catalog& catalog);
+
+/// An HF config.json. model_type llama, mistral, mixtral, gpt2, gpt_neox and bert are recognised (or the
+/// class in `architectures`). Missing required keys are faults. rope_scaling and sliding_window are ignored
+/// with a note. Whether flash attention runs is no matter of this file: taken as on for Llama, off for the
+/// others.
+struct ArchitectureReading {
+  models::Architecture architecture;
+  std::vector<std::string> notes;
+};
+ArchitectureReading read_hf_config(const std::filesystem::path& path, const Files& files = disk());
+ArchitectureReading hf_config_from(const Node& node, std::string name);
+/// The config.json of an architecture: the text it was read from, unchanged, or for one of the catalogue
+/// (LlamaConfig fields; those of its own model_type for GPT, BERT and
+/// Mixtral), ending in a newline. Reading it back gives the same architecture except its name and
+/// flash_attention.
+std::string hf_config_json(const models::Architecture& a);
+
+/// What an NxDT config trains, with a note on everything assumed. An HF config's shape comes from the file
+/// `model.model_config` names (relative to the YAML) when that can be read, else from the catalogue model of
+/// the same hidden size whose rope_theta, layers, positions and name fit best; what the YAML states overrides
+/// both. A Megatron config states its shape itself, except the vocabulary. Throws InputError when nothing
+/// fits or the shape contradicts itself.
+ArchitectureReading architecture_of_nxdt(const planner::NxdtConfig& config, const Catalog& catalog,
+                                         const Files& files = disk());
+
+/// `neuron-ls` output, the table or --json-output: the instance with chips, cores, memory and links as
+/// printed; what it does not print (rates, NICs, prices) is taken from the catalogue's instance of the
+/// printed type, or of `instance` when the file names none. Faults: truncated table, rows that do not parse,
+/// a device listed twice or missing, asymmetric links (chip 3 lists 7, 7 does not list 3).
+topology::Instance read_neuron_ls(const std::filesystem::path& path, const Catalog& catalog,
+                                  const std::string& instance, const Files& files = disk());
+
+}  // namespace trnplan::io

@@ -1,0 +1,154 @@
+#include "io/input/strategy_text.h"
+
+#include <map>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "planner/plan/space.h"
+#include "text/diagnostic.h"
+#include "text/parse.h"
+
+namespace trnplan::io {
+
+using models::Job;
+using models::Strategy;
+
+namespace {
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::size_t from = 0;
+  while (true) {
+    const std::size_t to = text.find(separator, from);
+    parts.push_back(text.substr(from, to - from));
+    if (to == std::string::npos) return parts;
+    from = to + 1;
+  }
+}
+
+/// More gave NaN (aws-neuron/neuronx-distributed src/neuronx_distributed/trainer/trainer.py).
+constexpr int kLargestBucket = 140;
+
+class StrategyParser {
+ public:
+  explicit StrategyParser(Job job) : job_(std::move(job)) {}
+
+  Strategy parse(const std::string& text) {
+    if (text.empty())
+      fault("", "the strategy is empty", "write for example tp=8,pp=1,recompute=CoreAttention+LlamaMLP");
+    for (const std::string& part : split(text, ',')) {
+      if (!text.empty()) read(part);
+    }
+    if (!faults_.empty()) throw InputError(std::move(faults_));
+    Strategy s = planner::default_strategy(job_);
+    s.precision = job_.training.precision;
+    s.pipeline_cuts = cuts_;
+    if (bucket_ > 0) s.bucket_mb = bucket_;
+    check_ranks(s);
+    return models::canonical(s);
+  }
+
+ private:
+  void fault(const std::string& key, std::string problem, std::string fix) {
+    faults_.push_back({{"--strategy", 0, 0}, key, std::move(problem), std::move(fix)});
+  }
+
+  void read(const std::string& part) {
+    static const std::map<std::string, std::optional<int> models::Pin::*> kWhole = {
+        {"tp", &models::Pin::tensor_parallel},   {"pp", &models::Pin::pipeline_parallel},
+        {"vpp", &models::Pin::virtual_pipeline}, {"cp", &models::Pin::context_parallel},
+        {"ep", &models::Pin::expert_parallel},   {"dp", &models::Pin::data_parallel},
+        {"mbs", &models::Pin::micro_batch},      {"kv", &models::Pin::kv_replicator}};
+    static const std::map<std::string, std::optional<bool> models::Pin::*> kBoolean = {
+        {"sp", &models::Pin::sequence_parallel},
+        {"zero1", &models::Pin::zero1},
+        {"flash", &models::Pin::flash_attention}};
+
+    const std::size_t equals = part.find('=');
+    const std::string key = part.substr(0, equals);
+    if (equals == std::string::npos) return fault(key, "no value", "write key=value, for example tp=8");
+    const std::string value = part.substr(equals + 1);
+    if (key.empty()) return fault(part, "no key", "write key=value, for example tp=8");
+    if (!seen_.emplace(key, 1).second) return fault(key, "given twice", "keep one of them");
+    if (const auto it = kWhole.find(key); it != kWhole.end()) {
+      const auto number = parse_whole(value);
+      if (!number || *number < 1)
+        return fault(key, fmt::format("\"{}\" is not a whole number of at least 1", value),
+                     "write for example " + key + "=8");
+      job_.pin.*(it->second) = *number;
+    } else if (const auto flag = kBoolean.find(key); flag != kBoolean.end()) {
+      if (value != "true" && value != "false")
+        return fault(key, fmt::format("\"{}\" is neither true nor false", value),
+                     "write " + key + "=true or " + key + "=false");
+      job_.pin.*(flag->second) = value == "true";
+    } else {
+      read_other(key, value);
+    }
+  }
+
+  void read_other(const std::string& key, const std::string& value) {
+    if (key == "recompute") {
+      job_.pin.recompute = models::recompute_from(value);
+      if (!job_.pin.recompute)
+        fault(key, fmt::format("\"{}\" is no recompute policy", value),
+              "write none, full, or classes joined by +: CoreAttention, LlamaMLP, LlamaRMSNorm, "
+              "ActivationMultiplyMLP");
+    } else if (key == "precision") {
+      const auto precision = models::precision_from(value);
+      if (!precision)
+        return fault(key, fmt::format("\"{}\" is no precision", value),
+                     "write mixed_precision, autocast, bf16SR, fp32 or manual");
+      job_.training.precision = *precision;
+    } else if (key == "bucket") {
+      const auto megabytes = parse_whole(value);
+      if (!megabytes || *megabytes < 1 || *megabytes > kLargestBucket)
+        return fault(key, fmt::format("\"{}\" is no bucket of 1 to {} MB", printable(value), kLargestBucket),
+                     "write for example bucket=130, NxD's own");
+      bucket_ = *megabytes;
+    } else if (key == "cuts") {
+      for (const std::string& cut : split(value, '/')) {
+        const auto layer = parse_whole(cut);
+        if (!layer)
+          return fault(key, fmt::format("\"{}\" is not a layer number", cut),
+                       "write for example cuts=18/39/60");
+        cuts_.push_back(*layer);
+      }
+    } else {
+      const std::string near = nearest(key, {"tp", "pp", "vpp", "cp", "ep", "dp", "mbs", "sp", "zero1",
+                                             "recompute", "kv", "precision", "flash", "cuts", "bucket"});
+      fault(key, "unknown key",
+            near.empty()
+                ? "known keys: tp pp vpp cp ep dp mbs sp zero1 recompute kv precision flash cuts bucket"
+                : "did you mean " + near + "?");
+    }
+  }
+
+  void check_ranks(const Strategy& s) const {
+    const std::int64_t model = s.model_parallel();
+    const std::int64_t ranks = saturating_product({model, s.data_parallel});
+    const int cores = job_.cluster.cores();
+    if (ranks == cores) return;
+    throw InputError(
+        {{"--strategy", 0, 0},
+         "dp",
+         fmt::format("tp {} x pp {} x cp {} x dp {} is {} ranks, the cluster has {} cores", s.tensor_parallel,
+                     s.pipeline_parallel, s.context_parallel, s.data_parallel, ranks, cores),
+         cores % model == 0 ? fmt::format("leave dp out, or write dp={}", cores / model)
+                            : "choose tp, pp and cp whose product divides the number of cores"});
+  }
+
+  Job job_;
+  std::map<std::string, int> seen_;
+  std::vector<int> cuts_;
+  int bucket_ = 0;  ///< 0 = not stated
+  std::vector<Diagnostic> faults_;
+};
+
+}  // namespace
+
+Strategy parse_strategy(const std::string& text, Job job) {
+  return StrategyParser(std::move(job)).parse(text);
+}
+
+}  // namespace trnplan::io

@@ -1,0 +1,111 @@
+#include "io/output/log_json.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+namespace trnplan::io {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class Value>
+Json optional(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json step(const calibrate::StepSample& s) {
+  return {{"file", s.at.file},
+          {"line", s.at.line},
+          {"last_line", s.last_line},
+          {"format", s.format},
+          {"basis", s.basis},
+          {"framework", s.framework},
+          {"release", s.release},
+          {"seconds", s.seconds},
+          {"spread_seconds", optional(s.spread)},
+          {"count", s.count},
+          {"left_out", s.left_out},
+          {"wall_seconds", optional(s.wall_seconds)},
+          {"global_batch", optional(s.global_batch)},
+          {"sequence", optional(s.sequence)},
+          {"sequences_per_second", optional(s.sequences_per_second)},
+          {"tokens_per_second", optional(s.tokens_per_second)}};
+}
+
+Json memory(const calibrate::MemorySample& m) {
+  return {{"line", m.at.line},
+          {"bytes", optional(m.bytes)},
+          {"core", optional(m.core)},
+          {"where", m.where},
+          {"count", m.count}};
+}
+
+Json collective(const calibrate::CollectiveSample& c) {
+  return {{"line", c.at.line},
+          {"op", c.op},
+          {"type", c.type},
+          {"algorithm", c.algorithm},
+          {"ranks", c.ranks > 0 ? Json(c.ranks) : Json()},
+          {"bytes", c.bytes},
+          {"seconds", c.seconds},
+          {"median_seconds", c.median_seconds},
+          {"count", c.count}};
+}
+
+Json device(const calibrate::DeviceSample& d) {
+  return {{"line", d.at.line},
+          {"name", d.name},
+          {"seconds", d.seconds},
+          {"active_seconds", optional(d.active_seconds)},
+          {"model_flops", optional(d.model_flops)},
+          {"hardware_flops", optional(d.hardware_flops)},
+          {"hbm_bytes", optional(d.hbm_bytes)},
+          {"collective_seconds", optional(d.collective_seconds)},
+          {"collective_active_seconds", optional(d.collective_active_seconds)},
+          {"mfu", optional(d.mfu)},
+          {"clock_hz", optional(d.clock_hz)},
+          {"engine_seconds", Json(d.engine_seconds)}};
+}
+
+Json skipped(const Diagnostic& w) {
+  return {{"line", w.at.line}, {"key", w.key}, {"problem", w.problem}, {"fix", w.fix}};
+}
+
+Json kind(const calibrate::Detected::Kind& k) {
+  return {{"kind", k.name}, {"pieces", k.pieces}};
+}
+
+template <class Item, class Write>
+Json list(const std::vector<Item>& items, const Write& write) {
+  Json all = Json::array();
+  for (const Item& item : items) all.push_back(write(item));
+  return all;
+}
+
+}  // namespace
+
+std::string with_logs(const std::string& document,
+                      const std::vector<std::pair<std::string, const calibrate::Detected*>>& files,
+                      const std::vector<calibrate::StepSample>& steps) {
+  Json j = Json::parse(document);
+  j["files"] = Json::array();
+  for (const auto& [path, content] : files) {
+    std::vector<Diagnostic> left_out = content->skipped;
+    left_out.insert(left_out.end(), content->kernels.left_out.begin(), content->kernels.left_out.end());
+    for (const auto& table : content->tables) {
+      left_out.insert(left_out.end(), table.warnings.begin(), table.warnings.end());
+    }
+    j["files"].push_back({{"file", path},
+                          {"understood", list(content->kinds, kind)},
+                          {"steps", list(content->steps, step)},
+                          {"memory", list(content->memory, memory)},
+                          {"collectives", list(content->collectives, collective)},
+                          {"graphs", list(content->devices, device)},
+                          {"skipped", list(left_out, skipped)}});
+  }
+  j["steps"] = list(steps, step);
+  return j.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace trnplan::io

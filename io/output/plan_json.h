@@ -1,0 +1,41 @@
+// Results as JSON, the contract for scripts (docs/json.md). Keys keep their order; numbers are shortest
+// round-trip.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "io/format/schema_version.h"
+#include "planner/confidence/measurement.h"
+#include "planner/plan/plan.h"
+#include "planner/search/search.h"
+#include "targets/nxdt/baseline.h"
+#include "targets/nxdt/nearest.h"
+#include "targets/nxdt/nxdt_config.h"
+#include "topology/rank_order.h"
+#include "topology/verdict.h"
+
+namespace trnplan::io {
+
+/// All return a document that ends in a newline.
+/// `baseline` and `certainty`, which is of the result's plans, may be null; `run`, of run_json(), empty.
+std::string search_json(const planner::SearchResult& result, const models::Job& job, double wall_seconds,
+                        const planner::Baseline* baseline = nullptr,
+                        const planner::Certainty* certainty = nullptr, const std::string& run = "");
+/// One plan object, as `simulate` prints it and `plan --out` writes it. `findings` may be empty.
+std::string plan_json(const planner::Plan& plan, const std::vector<planner::Violation>& broken = {});
+/// In place of a plan object when a strategy cannot be simulated: only why.
+std::string refusal_json(const std::vector<planner::Violation>& broken);
+/// A config near one that is refused, and how to get there.
+struct NearestJson {
+  planner::NearConfig config;
+  std::string diff;  ///< of the file; "" where it cannot be told
+};
+/// `prediction` may be null.
+std::string check_json(const std::string& verdict, const std::vector<planner::Finding>& findings,
+                       const planner::Plan* prediction, const std::vector<NearestJson>& nearest = {},
+                       const std::string& no_prediction = "");
+std::string topology_json(const topology::Cluster& cluster, const topology::ChipGraph& graph,
+                          const topology::PlacementVerdict& verdict);
+
+}  // namespace trnplan::io

@@ -1,0 +1,89 @@
+#include "io/output/profile_json.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "io/catalog/calibration.h"
+#include "io/format/profile_text.h"
+
+namespace trnplan::io {
+
+namespace {
+
+nlohmann::ordered_json limits_object(const models::AlgorithmLimits& limits, const std::string& source) {
+  nlohmann::ordered_json j = nlohmann::ordered_json::object();
+  const auto add = [&](const char* key, Bytes value) {
+    if (std::isfinite(value.value)) j[key] = {{"value", value.value}, {"unit", "B"}, {"source", source}};
+  };
+  add("one_step_below", limits.one_step_below);
+  add("mesh_below", limits.mesh_below);
+  add("halving_below", limits.halving_below);
+  add("flat_ring_from", limits.flat_ring_from);
+  return j;
+}
+
+nlohmann::ordered_json calibration_object(const models::Calibration& c) {
+  using Json = nlohmann::ordered_json;
+  Json j = {{"prior", c.prior}, {"tool", c.tool}, {"files", Json::array()}, {"stacks", Json::array()}};
+  for (const auto& f : c.files) j["files"].push_back({{"name", f.name}, {"sha256", f.sha256}});
+  for (const auto& s : c.stacks) {
+    Json stack = {{"framework", s.framework}};
+    if (!s.release.empty()) stack["release"] = s.release;
+    stack["median"] = s.median;
+    stack["log_sd"] = s.log_sd;
+    j["stacks"].push_back(std::move(stack));
+  }
+  const std::vector<std::string> names = covariance_names(c);
+  Json of = Json::array(), lower = Json::array();
+  std::vector<std::size_t> rows;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (c.covariance[i][i] == 0) continue;
+    rows.push_back(i);
+    of.push_back(names[i]);
+    Json row = Json::array();
+    for (const std::size_t k : rows) row.push_back(c.covariance[i][k]);
+    lower.push_back(std::move(row));
+  }
+  if (!c.ranges.empty()) {
+    Json ranges = Json::object();
+    for (const models::FittedRange& r : c.ranges) ranges[r.of] = {r.low, r.high};
+    j["ranges"] = std::move(ranges);
+  }
+  j["covariance"] = {{"of", std::move(of)}, {"lower", std::move(lower)}};
+  return j;
+}
+
+bool equal(const models::Value& a, const models::Value& b) {
+  return a.median == b.median && a.log_sd == b.log_sd;
+}
+
+}  // namespace
+
+std::string profile_json(const models::Profile& profile, const std::optional<models::Profile>& base,
+                         const std::vector<models::Parameter>& stated, const std::string& description,
+                         const std::string& note) {
+  nlohmann::ordered_json j;
+  j["name"] = profile.name;
+  if (base) j["base"] = base->name;
+  if (!profile.instance.empty()) j["instance"] = profile.instance;
+  j["description"] = description;
+  if (!note.empty()) j["note"] = note;
+  j["parameters"] = nlohmann::ordered_json::object();
+  for (std::size_t i = 0; i < profile.values.size(); ++i) {
+    const auto p = static_cast<models::Parameter>(i);
+    const models::Value& v = profile.value(p);
+    const bool wanted = std::find(stated.begin(), stated.end(), p) != stated.end();
+    if (!wanted && base && equal(v, base->value(p))) continue;
+    j["parameters"][std::string(models::to_string(p))] = {
+        {"median", v.median}, {"log_sd", v.log_sd}, {"unit", models::unit_of(p)}, {"source", v.source}};
+  }
+  if (!base || profile.algorithms != base->algorithms) {
+    j["algorithms"] = limits_object(profile.algorithms, "as in the prior of the fit");
+  }
+  if (profile.calibration != nullptr) j["calibration"] = calibration_object(*profile.calibration);
+  return profile_text(j.dump());
+}
+
+}  // namespace trnplan::io

@@ -1,0 +1,104 @@
+#include "io/output/validation_json.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "io/output/plan_json.h"
+
+namespace trnplan::io {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using calibrate::StepValidation;
+using Rows = std::vector<const StepValidation::Row*>;
+
+Json row_object(const StepValidation::Row& row) {
+  const calibrate::MeasuredStep& s = *row.step;
+  return {{"id", s.id},
+          {"run_group", s.group},
+          {"quality", s.quality},
+          {"kind", s.kind},
+          {"model", s.job.architecture.name},
+          {"configuration", s.configuration},
+          {"framework", s.job.software.framework},
+          {"release", s.job.software.release},
+          {"outlier", s.outlier},
+          {"measured_step_seconds", s.seconds},
+          {"predicted_step_seconds", row.predicted},
+          {"step_seconds_90", {row.low, row.high}},
+          {"error", row.error},
+          {"covered", row.covered()},
+          {"constant_mfu_step_seconds", row.by_mfu},
+          {"oracle_step_seconds", row.by_oracle}};
+}
+
+Json summary_object(const Rows& rows) {
+  const calibrate::StepSummary s = calibrate::summary_of(rows);
+  const calibrate::RatioErrors r = calibrate::ratio_errors(rows);
+  return {{"rows", s.rows},
+          {"observations", s.groups},
+          {"mape", s.mape},
+          {"median_ape", s.median_ape},
+          {"p90_ape", s.p90_ape},
+          {"bias", s.bias},
+          {"coverage_90", s.coverage_90},
+          {"median_half_width_90", s.median_half_width},
+          {"constant_mfu_mape", s.mape_mfu},
+          {"oracle_mape", s.mape_oracle},
+          {"ratios", {{"pairs", r.pairs}, {"mape", r.mape}, {"median_ape", r.median_ape}}}};
+}
+
+template <class Key>
+Json groups_of(const Rows& rows, const Key& key) {
+  std::map<std::string, Rows> groups;
+  for (const auto* row : rows) groups[key(*row->step)].push_back(row);
+  Json out = Json::object();
+  for (const auto& [name, members] : groups) {
+    out[name] = summary_object(members);
+    out[name].erase("ratios");
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string step_validation_json(const StepValidation& v, const std::vector<calibrate::ExcludedRun>& excluded,
+                                 const std::string& profile, calibrate::LeaveOut leave_out) {
+  Json j = {{"schema_version", kSchemaVersion}, {"profile", profile}, {"leave_out", to_string(leave_out)}};
+  Rows all, typical;
+  std::map<std::string, Rows> kinds, typical_kinds;
+  j["rows"] = Json::array();
+  for (const auto& row : v.rows) {
+    j["rows"].push_back(row_object(row));
+    all.push_back(&row);
+    kinds[row.step->kind].push_back(&row);
+    if (row.step->outlier) continue;
+    typical.push_back(&row);
+    typical_kinds[row.step->kind].push_back(&row);
+  }
+  j["excluded"] = Json::array();
+  for (const auto& e : excluded) j["excluded"].push_back({{"id", e.id}, {"reason", e.reason}});
+  Json summary = summary_object(all);
+  summary["without_outliers"] = summary_object(typical);
+  for (const auto& [kind, rows] : kinds) {
+    summary[kind] = summary_object(rows);
+    summary[kind]["without_outliers"] = summary_object(typical_kinds[kind]);
+  }
+  using Step = calibrate::MeasuredStep;
+  summary["by_model"] = groups_of(all, [](const Step& s) { return s.job.architecture.name; });
+  summary["by_stack"] = groups_of(all, [](const Step& s) { return s.job.software.framework; });
+  summary["by_configuration"] = groups_of(all, [](const Step& s) { return s.configuration; });
+  summary["regret"] = Json::array();
+  for (const auto& r : calibrate::regrets_of(v.rows)) {
+    summary["regret"].push_back({{"job", r.job},
+                                 {"choices", r.choices},
+                                 {"picked", r.picked},
+                                 {"best", r.best},
+                                 {"regret", r.regret}});
+  }
+  j["summary"] = std::move(summary);
+  return j.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace trnplan::io

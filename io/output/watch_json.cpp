@@ -1,0 +1,65 @@
+#include "io/output/watch_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "io/output/plan_json.h"
+
+namespace trnplan::io {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(const std::optional<double>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json failure_object(const WatchFailure& f) {
+  Json j = {{"kind", f.kind},   {"rule", f.rule},  {"file", f.file},       {"line", f.line},
+            {"count", f.count}, {"text", f.text},  {"problem", f.problem}, {"fix", f.fix},
+            {"ranks", f.ranks}, {"chips", f.chips}};
+  j["next"] = f.next.empty() ? Json(nullptr) : Json(f.next);
+  j["next_step_seconds"] = number(f.next_step_seconds);
+  j["run_went_on"] = f.went_on;
+  return j;
+}
+
+}  // namespace
+
+std::string watch_json(const WatchReport& r) {
+  Json interval = nullptr;
+  if (r.predicted_90) interval = Json{r.predicted_90->first, r.predicted_90->second};
+  Json j = {{"schema_version", kSchemaVersion},
+            {"source", r.source},
+            {"state", r.state},
+            {"step", r.step},
+            {"total_steps", r.total},
+            {"step_seconds", number(r.step_seconds)},
+            {"recent_step_seconds", number(r.recent_seconds)},
+            {"timed_steps", r.timed_steps},
+            {"predicted_step_seconds", number(r.predicted)},
+            {"predicted_step_seconds_90", interval},
+            {"tokens_per_second", number(r.tokens_per_second)},
+            {"loss", number(r.loss)},
+            {"memory_bytes_per_core", number(r.memory_bytes)},
+            {"predicted_memory_bytes_per_core", number(r.predicted_memory_bytes)},
+            {"wall_seconds", number(r.wall_seconds)},
+            {"goodput", number(r.goodput)},
+            {"restarts", r.restarts},
+            {"lost_steps", r.lost_steps},
+            {"eta_seconds", number(r.eta_seconds)},
+            {"usd_so_far", number(r.usd_so_far)},
+            {"usd_total", number(r.usd_total)},
+            {"finished", r.finished}};
+  j["alarms"] = Json::array();
+  for (const WatchAlarm& a : r.alarms) j["alarms"].push_back({{"kind", a.kind}, {"message", a.message}});
+  j["events"] = Json::array();
+  for (const WatchEvent& e : r.events)
+    j["events"].push_back({{"kind", e.kind}, {"line", e.line}, {"text", e.text}});
+  j["failures"] = Json::array();
+  for (const WatchFailure& f : r.failures) j["failures"].push_back(failure_object(f));
+  j["remarks"] = r.remarks;
+  return j.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace trnplan::io

@@ -1,0 +1,160 @@
+#include "io/output/whatif_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "io/output/plan_json.h"
+
+namespace trnplan::io {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr double kDay = 86400;
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+/// The strategy as every other document has it.
+Json strategy_of(const planner::Plan& plan) {
+  return Json::parse(plan_json(plan)).at("strategy");
+}
+
+Json pair_of(const planner::Interval& i, double unit = 1) {
+  return Json::array({i.low / unit, i.high / unit});
+}
+
+/// What the run reaches, or what it takes with 90 %.
+void add_run_answer(Json& object, const planner::RunAnswer& run) {
+  const bool tokens = run.tokens_50 > 0;
+  object["tokens_50"] = tokens ? Json(run.tokens_50) : Json();
+  object["tokens_90"] = tokens ? Json(run.tokens_90) : Json();
+  object["days_at_90"] = run.time_at_90.value / kDay;
+  object["usd_at_90"] = or_null(run.usd_at_90);
+}
+
+void add_prediction(Json& object, const planner::WhatIfPoint& p) {
+  const models::StepReport& r = p.plan->report;
+  const planner::GoodputEstimate& g = p.run.goodput;
+  object["strategy"] = strategy_of(*p.plan);
+  object["step_seconds"] = r.step.value;
+  object["step_seconds_90"] = Json::array({r.low.value, r.high.value});
+  object["tokens_per_second"] = r.tokens_per_second;
+  object["mfu"] = r.mfu;
+  object["goodput"] = g.goodput;
+  object["goodput_90"] = pair_of(g.goodput_90);
+  object["uptime"] = g.uptime;
+  object["days"] = p.run.time.value / kDay;
+  object["days_90"] = pair_of(p.run.time_90, kDay);
+  object["usd"] = or_null(p.run.usd);
+  object["checkpoint_interval_seconds"] = g.interval.value;
+  object["checkpoint_interval_steps"] = g.every_steps;
+  object["checkpoint_bytes"] = p.run.checkpoint.value;
+  object["checkpoint_stall_seconds"] = g.model.stall.value;
+  object["mtbf_seconds"] = g.model.mtbf.value;
+  object["recovery_seconds"] = g.model.mean_recovery().value;
+  object["usd_per_hour"] = p.run.bill ? Json(p.run.bill->usd_per_hour()) : Json();
+  object["efficiency"] = p.efficiency;
+  object["deadline_probability"] = p.run.in_time;
+  object["budget_probability"] = p.run.in_budget;
+  add_run_answer(object, p.run);
+}
+
+Json point_object(const planner::WhatIfPoint& p) {
+  Json object = {{"instance", p.instance}, {"nodes", p.nodes}, {"global_batch", p.global_batch}};
+  if (p.plan) {
+    add_prediction(object, p);
+  } else {
+    for (const char* key :
+         {"strategy", "step_seconds", "step_seconds_90", "tokens_per_second", "mfu", "goodput", "days", "usd",
+          "checkpoint_interval_seconds", "tokens_50", "tokens_90"})
+      object[key] = nullptr;
+  }
+  object["pareto"] = p.pareto;
+  object["why"] = p.why;
+  object["remark"] = p.remark;
+  return object;
+}
+
+std::string dumped(const Json& j) {
+  return j.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string whatif_json(const planner::WhatIfResult& result, const planner::WhatIfQuestion& q,
+                        const models::Job& job, const std::string& reliability) {
+  Json points = Json::array(), bill = Json::array();
+  for (const planner::WhatIfPoint& p : result.points) points.push_back(point_object(p));
+  if (result.recommended >= 0) {
+    const auto& chosen = result.points[static_cast<std::size_t>(result.recommended)];
+    if (chosen.run.bill) {
+      for (const planner::PriceLine& l : chosen.run.bill->lines)
+        bill.push_back({{"what", l.what}, {"usd_per_hour", l.usd_per_hour}, {"basis", l.basis}});
+    }
+  }
+  const bool automatic = q.recovery == planner::Recovery::automatic;
+  return dumped({{"schema_version", kSchemaVersion},
+                 {"model", job.architecture.name},
+                 {"tokens", q.asks_for_tokens() ? Json() : Json(q.tokens)},
+                 {"asked", q.asks_for_tokens() ? "tokens" : "time_and_money"},
+                 {"scaling", q.scaling == planner::Scaling::strong ? "strong" : "weak"},
+                 {"recovery", automatic ? "automatic" : "manual"},
+                 {"asynchronous_checkpoints", q.asynchronous},
+                 {"pricing", to_string(q.prices.pricing)},
+                 {"reliability", reliability},
+                 {"deadline_days", q.deadline ? Json(q.deadline->value / kDay) : Json()},
+                 {"budget_usd", or_null(q.budget)},
+                 {"points", points},
+                 {"recommended", result.recommended},
+                 {"reason", result.reason},
+                 {"bill", bill},
+                 {"not_covered", Json::array({"waiting for the job to be scheduled", "planned maintenance",
+                                              "slow nodes"})}});
+}
+
+std::string run_json(const planner::RunAnswer& run, const planner::RunQuestion& q) {
+  Json object = {{"asked", q.asks_for_tokens() ? "tokens" : "time_and_money"},
+                 {"tokens", q.asks_for_tokens() ? Json() : Json(q.tokens)},
+                 {"deadline_days", q.deadline ? Json(q.deadline->value / kDay) : Json()},
+                 {"budget_usd", or_null(q.budget)},
+                 {"goodput", run.goodput.goodput},
+                 {"days", run.time.value / kDay},
+                 {"days_90", pair_of(run.time_90, kDay)},
+                 {"usd", or_null(run.usd)},
+                 {"deadline_probability", run.in_time},
+                 {"budget_probability", run.in_budget}};
+  add_run_answer(object, run);
+  return dumped(object);
+}
+
+std::string uptime_json(const std::vector<CheckedUptime>& rows, const std::string& reliability,
+                        const std::string& profile) {
+  Json all = Json::array();
+  for (const auto& [p, check] : rows) {
+    const planner::GoodputEstimate& e = check.estimate;
+    all.push_back({{"id", p.id},
+                   {"nodes", p.nodes},
+                   {"recovery", p.automatic ? "automatic" : "manual"},
+                   {"published_uptime", p.uptime},
+                   {"predicted_uptime", e.uptime},
+                   {"uptime_90", pair_of(e.uptime_90)},
+                   {"predicted_goodput", e.goodput},
+                   {"goodput_90", pair_of(e.goodput_90)},
+                   {"step_seconds", check.step.value},
+                   {"checkpoint_bytes", check.checkpoint.value},
+                   {"checkpoint_interval_seconds", e.interval.value},
+                   {"mtbf_seconds", e.model.mtbf.value},
+                   {"recovery_seconds", e.model.mean_recovery().value},
+                   {"implied_failures_per_node_day", check.implied_rate},
+                   {"source", p.source}});
+  }
+  return dumped({{"schema_version", kSchemaVersion},
+                 {"reliability", reliability},
+                 {"profile", profile},
+                 {"rows", all}});
+}
+
+}  // namespace trnplan::io

@@ -1,0 +1,28 @@
+// Clusters compared, and published uptimes beside predicted ones, as JSON (docs/json.md).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/job/job.h"
+#include "planner/cost/whatif.h"
+
+namespace trnplan::io {
+
+/// {"schema_version", "job", "question", "points": [...], "recommended", "reason", ...}. A point without a
+/// plan has null for what it lacks, and `why`.
+std::string whatif_json(const planner::WhatIfResult& result, const planner::WhatIfQuestion& question,
+                        const models::Job& job, const std::string& reliability);
+
+/// The object `run` of plan: what a whole run takes, or how far it gets.
+std::string run_json(const planner::RunAnswer& run, const planner::RunQuestion& question);
+
+struct CheckedUptime {
+  planner::PublishedUptime published;
+  planner::UptimeCheck check;
+};
+/// {"schema_version", "reliability", "profile", "rows": [...]}.
+std::string uptime_json(const std::vector<CheckedUptime>& rows, const std::string& reliability,
+                        const std::string& profile);
+
+}  // namespace trnplan::io

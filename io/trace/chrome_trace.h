@@ -1,0 +1,15 @@
+// A timeline in Chrome's trace format (JSON), which ui.perfetto.dev opens too.
+#pragma once
+
+#include <string>
+
+#include "models/step/timeline.h"
+
+namespace trnplan::io {
+
+/// One event a line, in the order of time; microseconds with three decimals from the start of the step. pid:
+/// stage; tid: track. Slices are X events; the ends of a message are B and E around their s or f, so that the
+/// flow belongs to them also where they have no length. Throws std::logic_error as trace_events() does.
+std::string chrome_trace(const models::Timeline& timeline);
+
+}  // namespace trnplan::io

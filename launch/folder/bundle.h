@@ -1,0 +1,31 @@
+// A plan as a folder that runs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "io/output/atomic_write.h"
+#include "models/job/job.h"
+#include "planner/plan/plan.h"
+#include "targets/train/target.h"
+
+namespace trnplan::launch {
+
+/// The files of `plan --out`, as texts; nothing is written:
+///
+///   nxdt.yaml (target nxdt), config.json, plan.json
+///   setup_env.sh, node_run.sh, compile.sbatch, train.sbatch, submit.sh
+///   parallelcluster.yaml, hyperpod.json           to make a cluster of the plan's size
+///   mpijob.yaml, mpi_launch.sh, pytorchjob.yaml   for Kubernetes
+///
+/// Every file but config.json says which software it needs and how long that is supported. Job names and
+/// comments hold only plain letters of the model's name; values that a person supplies reach the scripts
+/// through the environment, always quoted. Throws std::invalid_argument for an architecture or a strategy the
+/// target cannot express.
+std::vector<io::OutputFile> bundle(const models::Job& job, const planner::Plan& plan,
+                                   Target target = Target::nxdt);
+
+/// Their names.
+std::vector<std::string> bundle_names(Target target);
+
+}  // namespace trnplan::launch

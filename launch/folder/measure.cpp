@@ -1,0 +1,219 @@
+#include "launch/folder/measure.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "io/input/nxdt_yaml.h"
+#include "launch/folder/bundle.h"
+#include "launch/folder/scripts.h"
+#include "launch/local/process.h"
+#include "targets/nxdt/nxdt_config.h"
+
+namespace trnplan::launch {
+
+namespace {
+
+/// Of a bundle, what a short run needs.
+constexpr std::array<std::string_view, 7> kNeeded = {
+    "nxdt.yaml", "config.json", "setup_env.sh", "node_run.sh", "compile.sbatch", "train.sbatch", "plan.json"};
+
+bool has_runs(const planner::Measurement& m) {
+  return m.tables.empty();
+}
+
+int nodes_of(const planner::Measurement& m) {
+  int nodes = 1;
+  for (const planner::TableRequest& t : m.tables) nodes = std::max(nodes, t.nodes);
+  return nodes;
+}
+
+std::string head(const planner::Plan& first, const planner::Plan& second, const planner::Measurement& m,
+                 Target target) {
+  return fmt::format(R"sh(#!/usr/bin/env bash
+# Measures what tells the first two plans apart, then plans again: bash measure.sh, on the head node of the Slurm
+# cluster, or without Slurm on the node itself. Takes about {:.1f} node-hours; runs that are done are left out when it
+# is called again.
+# Plan 1: {}
+# Plan 2: {}
+# {}
+set -euo pipefail
+
+)sh",
+                     m.node_hours, describe(first.strategy), describe(second.strategy), support_note(target));
+}
+
+/// Values of the person, then of setup_env.sh.
+std::string values(const MeasureUse& use, bool runs) {
+  // sbatch runs a copy of the file, so tables are told where it stood.
+  std::string text = std::string("plan=") + (runs ? "" : "${2:-") +
+                     "$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)" + (runs ? "\n" : "}\n") +
+                     "# shellcheck disable=SC2016\n"
+                     "job=" +
+                     command_line({use.job}) +
+                     "\n"
+                     "# shellcheck disable=SC2016\n"
+                     "profile=" +
+                     command_line({use.profile}) +
+                     "\n"
+                     "trnplan=${TRNPLAN:-trnplan}\n"
+                     "# shellcheck source=/dev/null\n"
+                     ". \"$plan/setup_env.sh\"\n";
+  if (runs) {
+    text +=
+        ": \"${TRNPLAN_VENV:?fill in setup_env.sh}\" \"${TRNPLAN_CODE:?fill in setup_env.sh}\" "
+        "\"${TRNPLAN_DATA:?fill in setup_env.sh}\"\n"
+        "# The runs have a setup_env.sh of their own; the environment goes before it.\n"
+        "export TRNPLAN_VENV TRNPLAN_CODE TRNPLAN_DATA TRNPLAN_CACHE TRNPLAN_LOCAL_CACHE "
+        "TRNPLAN_RESTARTS=0\n";
+  }
+  return text +
+         "partition=()\n"
+         "if [[ -n \"$TRNPLAN_PARTITION\" ]]; then partition=(--partition=\"$TRNPLAN_PARTITION\"); fi\n\n";
+}
+
+constexpr const char* kRunFunctions = R"sh(# work FOLDER compile|train: waits for its end.
+work() {
+  if command -v sbatch >/dev/null; then
+    sbatch --wait --parsable "${partition[@]}" --chdir="$1" -- "$1/$2.sbatch" "$1"
+  else
+    (cd -- "$1" && bash node_run.sh "$1" "$2") 2>&1 | tee -- "$1/$2-here.out"
+  fi
+}
+
+# run PLAN NUMBER: one that failed, or that was of another plan, begins anew. Graphs are compiled once, for the first.
+runs=()
+run() {
+  local folder=$plan/measure-$1-run-$2
+  runs+=(--run "$folder")
+  if [[ -e "$folder/done" ]] && cmp -s -- "$plan/measure-$1/plan.json" "$folder/plan.json"; then return; fi
+  rm -rf -- "${folder:?}"
+  mkdir -- "$folder"
+  cp -- "$plan/measure-$1/"* "$folder/"
+  if (($2 == 1)); then work "$folder" compile; fi
+  work "$folder" train
+  touch -- "$folder/done"
+}
+
+)sh";
+
+/// The two plans take turns, so that what drifts meets both alike.
+std::string run_text(const planner::Measurement& m) {
+  std::string text = kRunFunctions;
+  for (int i = 1; i <= std::max(m.runs_of_first, m.runs_of_second); ++i) {
+    if (i <= m.runs_of_first) text += fmt::format("run 1 {}\n", i);
+    if (i <= m.runs_of_second) text += fmt::format("run 2 {}\n", i);
+  }
+  return text +
+         "rm -f -- \"$plan/measured.json\"\n"
+         "\"$trnplan\" calibrate \"${runs[@]}\" --profile \"$profile\" --out \"$plan/measured.json\"\n";
+}
+
+/// Several nodes by their names, and where their processes meet: as in aws-neuron/aws-neuron-sdk@81ce03ae
+/// tools/neuron-sys-tools/nccom-test.rst.
+std::string tables_text(const planner::Measurement& m) {
+  const int nodes = nodes_of(m);
+  std::string text =
+      "# table COMMAND...: what it prints is read together with the command.\n"
+      "table() {\n"
+      "  printf '%s\\n' \"$*\"\n"
+      "  \"$@\"\n"
+      "}\n\n"
+      "tables() {\n"
+      "  export PATH=\"$PATH:/opt/aws/neuron/bin\"\n";
+  if (nodes > 1) {
+    text += fmt::format(
+        "  local hosts\n"
+        "  mapfile -t hosts < <(scontrol show hostnames \"${{SLURM_JOB_NODELIST:?two nodes are "
+        "needed: run this under Slurm}}\")\n"
+        "  export NEURON_RT_ROOT_COMM_ID=\"${{hosts[0]}}:{}\"\n",
+        kMasterPort);
+  }
+  for (const planner::TableRequest& t : m.tables) {
+    text += "  table " + command_line(planner::nccom_command(t)) +
+            (t.nodes > 1 ? " --hosts \"${hosts[@]}\"\n" : "\n");
+  }
+  return text + fmt::format(R"sh(}}
+
+if [[ "${{1:-}}" == tables ]]; then
+  tables
+  exit
+fi
+if command -v sbatch >/dev/null; then
+  sbatch --wait --parsable "${{partition[@]}}" --nodes={} --exclusive --chdir="$plan" --output="$plan/measured-tables.out" \
+    -- "$plan/measure.sh" tables "$plan"
+else
+  tables 2>&1 | tee -- "$plan/measured-tables.out"
+fi
+rm -f -- "$plan/measured.json"
+"$trnplan" calibrate "$plan/measured-tables.out" --with-catalogue --profile "$profile" --out "$plan/measured.json"
+)sh",
+                            nodes);
+}
+
+io::OutputFile script_of(const planner::Plan& first, const planner::Plan& second,
+                         const planner::Measurement& m, Target target, const MeasureUse& use) {
+  std::string text = head(first, second, m, target) + values(use, has_runs(m)) +
+                     (has_runs(m) ? run_text(m) : tables_text(m)) + "\"$trnplan\" plan \"$job\" ";
+  if (!use.options.empty()) text += command_line(use.options) + " ";
+  text += "--profile \"$plan/measured.json\"\n";
+  if (has_runs(m)) {
+    text += fmt::format(
+        "printf '\\n%s\\n%s\\n' 'The ranking above knows what the runs teach of the machine, not what they "
+        "show of "
+        "each plan itself.' \"{}\"\n",
+        rule_text(m));
+  }
+  return {"measure.sh", text, true};
+}
+
+/// The config, so that every step is logged.
+std::string talkative(const models::Job& job, const planner::Plan& plan, Target target) {
+  planner::NxdtConfig config = planner::to_nxdt(job, plan.strategy);
+  for (planner::NxdtKey& key : config.keys) {
+    if (key.key == "trainer.log_every_n_steps") key.text = "1";
+  }
+  return fmt::format("# {}\n# A short run of: {}\n", support_note(target), describe(plan.strategy)) +
+         io::nxdt_yaml(config);
+}
+
+/// The files of a training job of a few steps.
+void add_short_run(std::vector<io::OutputFile>& files, models::Job job, const planner::Plan& plan,
+                   Target target, const char* folder) {
+  job = planner::settled(std::move(job), plan);
+  job.training.tokens =
+      static_cast<double>(planner::kShortRunSteps) * job.training.sequence * plan.global_batch;
+  for (io::OutputFile& f : bundle(job, plan, target)) {
+    if (std::find(kNeeded.begin(), kNeeded.end(), f.name) == kNeeded.end()) continue;
+    if (f.name == "nxdt.yaml") f.text = talkative(job, plan, target);
+    f.folder = folder;
+    files.push_back(std::move(f));
+  }
+}
+
+}  // namespace
+
+std::string rule_text(const planner::Measurement& m) {
+  if (!has_runs(m)) return "";
+  const char* side = m.above ? "above" : "below";
+  if (m.runs_of_first > 0 && m.runs_of_second > 0) {
+    return fmt::format(
+        "Measured, plan 2 is the better choice when its step is {} {:.4f} times that of plan 1.", side,
+        m.threshold);
+  }
+  return fmt::format("Measured, plan 2 is the better choice when {} step is {} {:.4g} s.",
+                     m.runs_of_first > 0 ? "plan 1's" : "its", side, m.threshold);
+}
+
+std::vector<io::OutputFile> measure_files(const models::Job& job, const planner::Plan& first,
+                                          const planner::Plan& second, const planner::Measurement& m,
+                                          Target target, const MeasureUse& use) {
+  std::vector<io::OutputFile> files{script_of(first, second, m, target, use)};
+  if (m.runs_of_first > 0) add_short_run(files, job, first, target, "measure-1");
+  if (m.runs_of_second > 0) add_short_run(files, job, second, target, "measure-2");
+  return files;
+}
+
+}  // namespace trnplan::launch

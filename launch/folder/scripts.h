@@ -1,0 +1,57 @@
+// The shell scripts of a plan's folder. Texts only.
+//
+// No text of a person stands in them: names are cut down to plain letters, values a person supplies come from
+// setup_env.sh, and every expansion is quoted.
+#pragma once
+
+#include <string>
+
+#include "models/job/job.h"
+#include "planner/plan/plan.h"
+#include "targets/train/target.h"
+
+namespace trnplan::launch {
+
+/// From so many nodes on, graphs are looked up on a volume of each node, not through the shared file system,
+/// on whose look-ups runs of 128 nodes are said to have stalled. Assumed: no published run tells where it
+/// begins to hurt; below, one shared folder is simpler.
+inline constexpr int kLocalCacheNodes = 64;
+
+/// Port at which ranks meet: aws-neuron/neuronx-distributed-training@9169aa0 examples/train_setup.sh.
+inline constexpr int kMasterPort = 41000;
+
+struct ScriptContext {
+  const models::Job& job;
+  const planner::Plan& plan;
+  Target target = Target::nxdt;
+};
+
+/// Letters, digits, '.', '_' and '-', not beginning with '-' or '.', at most 40; never empty.
+std::string plain_name(const std::string& name);
+/// For Kubernetes and SageMaker: lower-case letters, digits and '-', begins with a letter, at most 40.
+std::string dns_name(const std::string& name);
+
+/// What a script does: its lines without those that are empty or a comment, which a person may change.
+/// Slurm's directives are comments.
+std::string script_body(const std::string& text);
+
+/// The values a person edits once, as VARIABLE=${VARIABLE:-default}: the environment goes first.
+std::string setup_env_sh(const ScriptContext& c);
+/// FOLDER compile|train...: what a node does, in a task of its own. Restates examples/train.sh and
+/// train_setup.sh of NxDT for Slurm, MPI and torchrun's own rendezvous. All jobs of a folder share one log
+/// folder, so a new job id resumes where the last one stopped. Compiling fails unless the log says "Total
+/// failed compilations: 0". What PyTorchJob's pods need besides is from
+/// aws-samples/awsome-distributed-training
+/// @7217859 3.test_cases/pytorch/neuronx-distributed/llama3/kubernetes/llama3_train.yaml-template.
+std::string node_run_sh(const ScriptContext& c);
+/// FOLDER: the launcher of the MPIJob, which compiles and then trains.
+std::string mpi_launch_sh(const ScriptContext& c);
+/// --auto-resume=1 is HyperPod's srun option (aws-samples/awsome-distributed-training@7217859
+/// 3.test_cases/pytorch/neuronx-distributed/llama3/slurm/README.md).
+std::string compile_sbatch(const ScriptContext& c);
+std::string train_sbatch(const ScriptContext& c);
+/// What `trnplan launch` does, for a machine without trnplan: checks, compiles, and trains when that went
+/// well.
+std::string submit_sh(const ScriptContext& c);
+
+}  // namespace trnplan::launch

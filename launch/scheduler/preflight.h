@@ -1,0 +1,24 @@
+// What a person put into setup_env.sh of a plan's folder.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "launch/local/process.h"
+
+namespace trnplan::launch {
+
+/// nullopt: only running setup_env.sh would tell.
+struct SetupValues {
+  std::optional<std::string> venv, code, data, partition;
+};
+
+/// The absolute path of the folder; as given when it is none.
+std::filesystem::path absolute_folder(const std::filesystem::path& folder);
+
+/// As setup_env.sh sets them, read. What reading does not give is asked of bash, which runs the file, unless
+/// `runner` is empty. Throws InputError when the file cannot be read.
+SetupValues setup_values(const std::filesystem::path& folder, const Runner& runner);
+
+}  // namespace trnplan::launch

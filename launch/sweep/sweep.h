@@ -1,0 +1,54 @@
+// A grid of what-ifs, point by point, on one machine or as a Slurm job array.
+//
+// Every point has a file of its own in the sweep's folder, written whole or not at all, whose first line
+// names what it depends on: a task that was killed is run again, and computes only what is missing.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "launch/local/process.h"
+#include "launch/sweep/sweep_files.h"
+#include "models/parameters/profile.h"
+#include "planner/cost/reliability.h"
+
+namespace trnplan::launch {
+
+struct Sweep {
+  io::SweepGrid grid;
+  models::Profile profile;
+  planner::Reliability reliability;
+  std::filesystem::path folder;  ///< of the shards
+  std::string key;               ///< of grid, job, profile and version: shards of another key are not used
+};
+
+/// The key: 64-bit FNV-1a of the texts, in hex.
+std::string sweep_key(const std::vector<std::string>& texts);
+
+/// Computes one point. Deterministic.
+io::SweepRow sweep_point(const Sweep& sweep, std::size_t index, const io::Catalog& catalog);
+
+/// Indices without a shard of this key, ascending.
+std::vector<std::size_t> missing(const Sweep& sweep);
+
+/// Computes the missing points that are `task` modulo `tasks`; `done` is called after each. Throws InputError
+/// when a shard cannot be written.
+void run_task(const Sweep& sweep, int task, int tasks, const io::Catalog& catalog,
+              const std::function<void()>& done = {});
+
+/// All shards as one CSV. Precondition: none is missing.
+std::string collect(const Sweep& sweep);
+
+struct SweepJob {
+  std::string program;  ///< trnplan, absolute
+  std::filesystem::path grid, folder;
+  std::string profile, partition;
+  int tasks = 1;
+};
+/// Submits the tasks that have missing points, as one job array; returns its id. The script stands in the
+/// folder. Throws SchedulerRefused (launch/scheduler/submit.h).
+std::string submit_sweep(const SweepJob& job, const std::vector<std::size_t>& missing, const Runner& runner);
+
+}  // namespace trnplan::launch

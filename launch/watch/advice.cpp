@@ -1,0 +1,310 @@
+#include "launch/watch/advice.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "models/memory/memory.h"
+#include "planner/check/judge.h"
+#include "planner/search/search.h"
+#include "topology/chip_graph.h"
+#include "topology/rank_order.h"
+#include "topology/verdict.h"
+
+namespace trnplan::launch {
+
+namespace {
+
+constexpr double kGiB = 0x1p30;
+constexpr int kPlansConsidered = 100;
+
+/// Plans with the PP and CP of what ran, fastest first; everything else is free.
+std::vector<planner::Plan> alternatives(const RanPlan& ran, const models::Profile& profile, int most) {
+  models::Job job = ran.job;
+  job.freedom = {};
+  job.objective = models::Objective::step_time;
+  job.pin = {};
+  job.pin.pipeline_parallel = ran.strategy ? ran.strategy->pipeline_parallel : 1;
+  job.pin.context_parallel = ran.strategy ? ran.strategy->context_parallel : 1;
+  return planner::search(job, profile, {.top = most, .layouts = 0, .explain = false}).plans;
+}
+
+std::string next_text(const planner::Plan& plan) {
+  return fmt::format("use {}: {:.1f} s a step, {:.1f} GiB a core", models::describe(plan.strategy),
+                     plan.report.step.value, plan.memory.worst().peak().value / kGiB);
+}
+
+std::string job_text(const RanPlan& ran) {
+  return fmt::format("{}, sequence {}, global batch {}, {} x {}", ran.job.architecture.name,
+                     ran.job.training.sequence, ran.job.training.global_batch, ran.job.cluster.nodes,
+                     ran.job.cluster.instance.name);
+}
+
+/// Degrees that explain a refused group when nothing says what ran: groups of so many ranks as data parallel,
+/// the rest tensor parallel, on one node.
+topology::Degrees degrees_of(const RanPlan& ran, const Failure& f) {
+  if (ran.strategy) {
+    const models::Strategy& s = *ran.strategy;
+    return {s.tensor_parallel, s.context_parallel, s.data_parallel, s.pipeline_parallel};
+  }
+  const int cores = ran.job.cluster.instance.cores();
+  const int ranks = std::max({1, f.group_ranks, static_cast<int>(f.devices.size())});
+  const int data = cores % ranks == 0 ? ranks : 1;
+  return {cores / data, 1, data, 1};
+}
+
+/// The group the runtime refused: among those that are not supported the one with most of the devices that
+/// the log names.
+std::optional<topology::GroupVerdict> refused_group(const topology::Cluster& cluster,
+                                                    const topology::ChipGraph& graph,
+                                                    const topology::Degrees& degrees, const Failure& f) {
+  if (degrees.world() != static_cast<std::int64_t>(cluster.cores()) ||
+      !topology::RankOrder::obstacle(cluster, degrees).empty()) {
+    return std::nullopt;
+  }
+  const auto verdict = topology::judge_all(cluster, graph, topology::RankOrder(cluster, degrees));
+  const int cores = cluster.instance.cores();
+  std::optional<topology::GroupVerdict> best;
+  int most = -1;
+  for (const topology::GroupVerdict& g : verdict.groups) {
+    if (g.verdict == topology::Verdict::supported) continue;
+    const auto named = std::count_if(g.ranks.begin(), g.ranks.end(), [&](int rank) {
+      return std::binary_search(f.devices.begin(), f.devices.end(), rank % cores);
+    });
+    if (static_cast<int>(named) <= most) continue;
+    most = static_cast<int>(named);
+    best = g;
+  }
+  return best;
+}
+
+std::string kind_text(topology::GroupKind kind) {
+  switch (kind) {
+    case topology::GroupKind::tensor:
+      return "TP";
+    case topology::GroupKind::pipeline:
+      return "PP";
+    case topology::GroupKind::data:
+      return "DP";
+    case topology::GroupKind::context:
+      return "CP";
+    case topology::GroupKind::kv_replicas:
+      return "KV replica";
+  }
+  return "";
+}
+
+planner::Evidence evidence_on(const topology::GroupVerdict& group, const RanPlan& ran, bool accepted) {
+  planner::Evidence e;
+  e.rule = "replica-group";
+  e.accepted = accepted;
+  e.instance = ran.job.cluster.instance.name;
+  e.ranks = group.ranks;
+  std::sort(e.ranks.begin(), e.ranks.end());
+  e.chips = group.chips;
+  e.nodes = group.nodes;
+  return e;
+}
+
+/// Of what ran, a group of each kind that the rules refuse or doubt: it works.
+std::vector<planner::Evidence> accepted_groups(const RanPlan& ran) {
+  std::vector<planner::Evidence> all;
+  const topology::Cluster& cluster = ran.job.cluster;
+  const topology::Degrees degrees = degrees_of(ran, {});
+  if (degrees.world() != static_cast<std::int64_t>(cluster.cores()) ||
+      !topology::RankOrder::obstacle(cluster, degrees).empty()) {
+    return all;
+  }
+  const topology::ChipGraph graph(cluster.instance);
+  const auto verdict = topology::judge_all(cluster, graph, topology::RankOrder(cluster, degrees),
+                                           std::max(1, ran.strategy->kv_replicator));
+  for (const topology::KindVerdict& k : topology::by_kind(graph, verdict)) {
+    if (k.worst.verdict == topology::Verdict::supported) continue;
+    all.push_back(evidence_on(k.worst, ran, true));
+    all.back().kind = topology::to_string(k.kind);
+  }
+  return all;
+}
+
+void name_next(Advice& a, const RanPlan& ran, const std::optional<planner::Plan>& next) {
+  a.next = next;
+  if (!next) {
+    a.fix = "no plan with this PP and CP will do: run trnplan plan for others";
+    return;
+  }
+  a.fix = next_text(*next);
+  if (ran.assumed) a.fix += " (assumed: " + job_text(ran) + "; --plan or --job says what ran)";
+}
+
+/// The log lists the group itself: judged as it is, whatever degrees ran.
+bool advise_listed_group(Advice& a, const topology::Cluster& cluster, const topology::ChipGraph& graph) {
+  const std::vector<int>& ranks = a.failure.group;
+  if (ranks.size() < 2 || ranks.back() >= cluster.cores()) return false;
+  const topology::GroupVerdict group = topology::judge(cluster, graph, topology::GroupKind::data, ranks);
+  a.ranks = group.ranks;
+  a.chips = group.chips;
+  a.problem = fmt::format(
+      "the runtime refused the group {{{}}}: {} (by the rules known here: {})", fmt::join(ranks, ", "),
+      group.message.empty() ? "no reason is known" : group.message, topology::to_string(group.verdict));
+  return true;
+}
+
+void advise_group(Advice& a, const RanPlan& ran, const models::Profile& profile) {
+  a.rule = "replica-group";
+  const topology::ChipGraph graph(ran.job.cluster.instance);
+  topology::Cluster cluster = ran.job.cluster;
+  if (advise_listed_group(a, cluster, graph)) {
+    const auto plans = alternatives(ran, profile, 1);
+    return name_next(a, ran, plans.empty() ? std::nullopt : std::optional(plans.front()));
+  }
+  if (!ran.strategy) cluster.nodes = 1;
+  const topology::Degrees degrees = degrees_of(ran, a.failure);
+  const auto group = refused_group(cluster, graph, degrees, a.failure);
+  if (!group) {
+    a.problem = a.failure.devices.empty() ? std::string("the runtime refused a group")
+                                          : fmt::format("the runtime refused a group of cores {{{}}}",
+                                                        fmt::join(a.failure.devices, ", "));
+    a.problem += "; the rules known here accept every group of what ran";
+    a.fix = "check that EFA is up on every node, and report the log: the rules may be wrong";
+    return;
+  }
+  a.kind = group->kind;
+  a.ranks = group->ranks;
+  a.chips = group->chips;
+  a.problem =
+      fmt::format("TP {} x PP {} x DP {}: the runtime refused the {} {} {{{}}}: {}", degrees.tensor,
+                  degrees.pipeline, degrees.data, kind_text(group->kind),
+                  group->ranks.size() == 2 ? "pair" : "group", fmt::join(group->ranks, ", "), group->message);
+  const auto plans = alternatives(ran, profile, 1);
+  name_next(a, ran, plans.empty() ? std::nullopt : std::optional(plans.front()));
+}
+
+void advise_memory(Advice& a, const RanPlan& ran, const models::Profile& profile) {
+  a.rule = "memory";
+  const double limit = ran.job.cluster.instance.core.memory.value;
+  const std::string said =
+      a.failure.gib ? fmt::format("{:.2f} GiB", *a.failure.gib) : std::string("more than there is");
+  const std::string what = a.failure.kind == FailureKind::compile_memory
+                               ? fmt::format("the compiler estimates {} for one graph", said)
+                               : fmt::format("allocation failed with {} in use", said);
+  a.problem = fmt::format("{}; a core has {:.0f} GiB", what, limit / kGiB);
+  if (!ran.strategy) {
+    a.fix =
+        "give --plan, or --job and --strategy, for a plan that fits; else recompute more, or raise TP or PP";
+    return;
+  }
+  const auto judged = planner::judge(ran.job, *ran.strategy, profile);
+  if (!judged.memory) return;
+  const double predicted = judged.memory->worst().peak().value;
+  a.problem += fmt::format("; predicted were {:.2f}", predicted / kGiB);
+  const double above = a.failure.gib ? std::max(0.0, *a.failure.gib * kGiB - limit) : 0;
+  for (const planner::Plan& plan : alternatives(ran, profile, kPlansConsidered)) {
+    const double peak = plan.memory.worst().peak().value;
+    if (peak < predicted && peak <= predicted - above) return name_next(a, ran, plan);
+  }
+  name_next(a, ran, std::nullopt);
+}
+
+void advise_others(Advice& a) {
+  switch (a.failure.kind) {
+    case FailureKind::execution_timeout:
+      a.problem =
+          "a graph did not end within its time limit: a node hangs or is slow, or the limit is below one "
+          "graph's time";
+      a.fix =
+          "look for the first rank that stopped and take its node out; if none did, raise "
+          "neuron_rt_exec_timeout";
+      break;
+    case FailureKind::network:
+      a.problem = "EFA does not work between nodes";
+      a.fix =
+          "check with fi_info -p efa that every node has all its EFA devices, and that the security group "
+          "lets its "
+          "own members in and out";
+      break;
+    case FailureKind::hardware:
+      a.problem = "a Neuron device reports an error that cannot be corrected";
+      a.fix = "drain the node and replace it; the job goes on from the last checkpoint";
+      break;
+    case FailureKind::compile_failed:
+      a.problem = "not every graph compiled";
+      a.fix =
+          "look for the first error of neuronx-cc in the log; training would compile the graph again and "
+          "fail";
+      break;
+    case FailureKind::host_memory:
+      a.problem = "the memory of a host was full";
+      a.fix = "write save_xser: True and async_checkpointing: False, or use nodes with more memory";
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace
+
+std::vector<Advice> advise(const std::vector<Failure>& failures, const RanPlan& ran,
+                           const models::Profile& profile) {
+  std::vector<Advice> all;
+  for (const Failure& f : failures) {
+    Advice a;
+    a.failure = f;
+    if (f.kind == FailureKind::replica_group) {
+      advise_group(a, ran, profile);
+    } else if (f.kind == FailureKind::compile_memory || f.kind == FailureKind::device_memory) {
+      advise_memory(a, ran, profile);
+    } else {
+      advise_others(a);
+    }
+    all.push_back(std::move(a));
+  }
+  return all;
+}
+
+std::vector<planner::Evidence> evidence_of(const std::vector<Advice>& advice, const RanPlan& ran,
+                                           int last_step_line, const std::string& file,
+                                           const std::string& sha256) {
+  std::vector<planner::Evidence> all;
+  for (const Advice& a : advice) {
+    if (last_step_line > a.failure.last_line) continue;
+    if (a.rule == "replica-group" && !a.ranks.empty()) {
+      topology::GroupVerdict group;
+      group.ranks = a.ranks;
+      group.chips = a.chips;
+      const int cores = ran.job.cluster.instance.cores();
+      std::set<int> nodes;
+      for (const int rank : a.ranks) nodes.insert(rank / cores);
+      group.nodes = static_cast<int>(nodes.size());
+      all.push_back(evidence_on(group, ran, false));
+      if (a.kind) all.back().kind = topology::to_string(*a.kind);
+    } else if (a.rule == "memory" && ran.strategy) {
+      planner::Evidence e;
+      e.rule = "memory";
+      e.instance = ran.job.cluster.instance.name;
+      e.model = ran.job.architecture.name;
+      e.parameters = models::parameters(ran.job.architecture);
+      e.strategy = models::canonical(*ran.strategy);
+      e.sequence = ran.job.training.sequence;
+      e.bytes = a.failure.gib.value_or(0) * kGiB;
+      all.push_back(std::move(e));
+    } else {
+      continue;
+    }
+    all.back().line = a.failure.at.line;
+  }
+  if (last_step_line > 0 && ran.strategy) {
+    for (planner::Evidence& e : accepted_groups(ran)) {
+      e.line = last_step_line;
+      all.push_back(std::move(e));
+    }
+  }
+  for (planner::Evidence& e : all) {
+    e.file = file;
+    e.sha256 = sha256;
+  }
+  return all;
+}
+
+}  // namespace trnplan::launch

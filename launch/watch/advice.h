@@ -1,0 +1,49 @@
+// What to do about a failure: which rule or budget was hit, and the next plan that keeps it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "logs/training/failures.h"
+#include "models/job/job.h"
+#include "models/job/strategy.h"
+#include "models/parameters/profile.h"
+#include "planner/confidence/evidence.h"
+#include "planner/plan/plan.h"
+#include "topology/rank_order.h"
+
+namespace trnplan::launch {
+
+/// What ran when the log was written.
+struct RanPlan {
+  models::Job job;
+  std::optional<models::Strategy> strategy;
+  bool assumed = false;  ///< nothing says what ran: a job stands in so that a plan can be named
+};
+
+struct Advice {
+  Failure failure;
+  std::string rule;     ///< of docs/rules.md where one was broken ("replica-group", "memory"); else ""
+  std::string problem;  ///< what was hit, with numbers
+  std::string fix;
+  std::optional<topology::GroupKind> kind;  ///< of the refused group, where the layout tells
+  std::vector<int> ranks;                   ///< of the refused group; cores of the first node
+  std::vector<int> chips;                   ///< its chips
+  std::optional<planner::Plan> next;        ///< the fastest legal plan with the same PP and CP that keeps it
+};
+
+/// One entry a failure. The next plan of a refused group is the fastest legal one; of full memory one that
+/// needs less than what failed, by as much as the log says it was too large. Cost: a search of the layouts
+/// with the same PP and CP for each failure that a plan can mend.
+std::vector<Advice> advise(const std::vector<Failure>& failures, const RanPlan& ran,
+                           const models::Profile& profile);
+
+/// What a log teaches beyond the rules: groups that the runtime refused, plans whose memory did not do, and,
+/// where steps were done, groups of what ran that the rules refuse or doubt. A failure after which the run
+/// went on (a step on a later line than `last_step_line`, 0 for none) teaches nothing.
+std::vector<planner::Evidence> evidence_of(const std::vector<Advice>& advice, const RanPlan& ran,
+                                           int last_step_line, const std::string& file,
+                                           const std::string& sha256);
+
+}  // namespace trnplan::launch

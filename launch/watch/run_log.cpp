@@ -1,0 +1,224 @@
+#include "launch/watch/run_log.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+
+#include "launch/watch/watched_log.h"
+#include "logs/training/step_log.h"
+
+namespace trnplan::launch {
+
+namespace {
+
+using calibrate::LogLine;
+
+constexpr std::size_t kTextLength = 200;
+constexpr std::size_t kMostEvents = 10'000;
+constexpr std::size_t kMostSteps = 2'000'000;
+constexpr double kMostClock = 1e10;                                          ///< s: 300 years
+constexpr std::int64_t kMostTotal = 1'000'000'000, kMostEpochs = 1'000'000;  // their product fits
+/// A first step longer than the second by this factor holds compiling and loading: above the noise of steps,
+/// far below any warm-up seen (1.6 in awsome-distributed-training's auto-resume transcript).
+constexpr double kWarmUp = 1.2;
+
+constexpr std::string_view kAtTheEnd = "Trainer metrics";  ///< what a run prints when it is over
+
+struct Sign {
+  std::string_view word, kind;
+};
+constexpr std::array kSigns = {
+    Sign{"[trnplan] start", "start"},
+    Sign{"[trnplan] failed", "failed"},
+    Sign{"[trnplan] queued again", "requeued"},
+    Sign{"[Auto Resume]", "auto-resume"},
+    Sign{"DUE TO NODE FAILURE", "node-failure"},
+    Sign{"DUE TO JOB REQUEUE", "requeued"},
+    Sign{"DUE to SIGNAL Terminated", "cancelled"},
+    Sign{"CANCELLED AT", "cancelled"},
+    Sign{"Training finished successfully", "finished"},
+};
+
+/// "2026-11-21T20:21:11" (with or without Z) as seconds since 1970.
+std::optional<std::int64_t> time_in(std::string_view line) {
+  for (std::size_t t = line.find('T'); t != std::string_view::npos; t = line.find('T', t + 1)) {
+    if (t < 10 || t + 9 > line.size()) continue;
+    const std::string stamp(line.substr(t - 10, 19));
+    int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
+    if (std::sscanf(stamp.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d", &year, &month, &day, &hour, &minute, &second) !=
+        6)
+      continue;
+    const std::chrono::year_month_day date{std::chrono::year(year),
+                                           std::chrono::month(static_cast<unsigned>(month)),
+                                           std::chrono::day(static_cast<unsigned>(day))};
+    if (!date.ok() || hour > 24 || minute > 60 || second > 60) continue;
+    const auto days = std::chrono::sys_days(date).time_since_epoch().count();
+    return (static_cast<std::int64_t>(days) * 24 + hour) * 3600 + minute * 60 + second;
+  }
+  return std::nullopt;
+}
+
+void drop_warm_up(Stretch& s) {
+  const bool longer = s.steps.size() >= 2 && s.steps[0].seconds > kWarmUp * s.steps[1].seconds;
+  const bool alone = s.steps.size() == 1 && s.steps[0].step <= 1;
+  if (longer || alone) s.steps.erase(s.steps.begin());
+}
+
+}  // namespace
+
+void RunLogReader::read(const LogLine& line) {
+  for (const Sign& sign : kSigns) {
+    if (line.text.find(sign.word) == std::string_view::npos) continue;
+    const std::optional<std::int64_t> time = time_in(line.text);
+    if (sign.kind == "start") {
+      start_ = time;
+      fresh_ = true;
+      for (Track& t : tracks_) {
+        t.start = time;
+        t.fresh = true;
+      }
+    }
+    if (sign.kind == "finished") finished_ = true;
+    if (events_.size() < kMostEvents) {
+      events_.push_back({{name_, line.number, 1},
+                         std::string(sign.kind),
+                         printable(calibrate::trimmed(line.text), kTextLength),
+                         time});
+    }
+    return;
+  }
+}
+
+RunLogReader::Track& RunLogReader::track_of(const std::string& format) {
+  for (Track& t : tracks_) {
+    if (t.format == format) return t;
+  }
+  Track& track = tracks_.emplace_back();
+  track.format = format;
+  track.start = start_;
+  track.fresh = fresh_;
+  return track;
+}
+
+void RunLogReader::step(const calibrate::StepRecord& record, const std::string& format, bool averages) {
+  if (!record.rank.empty() && record.rank != "0") {
+    if (rank_.empty()) rank_ = std::string(record.rank);  // one rank tells for all
+    if (record.rank != rank_) return;
+  }
+  if (record.loss) {
+    loss_lost_ = std::isnan(*record.loss);
+    if (!loss_lost_) loss_ = record.loss;
+  }
+  Track& track = track_of(format);
+  Mark mark;
+  mark.step = record.step;
+  mark.total = record.total;
+  mark.epoch = record.epoch;
+  mark.clock = record.clock;
+  mark.seconds = record.seconds;
+  mark.line = record.line;
+  mark.absolute = record.clock && !record.since_epoch;
+  const bool first = track.stretches.empty() || track.fresh || record.step < track.last;
+  if (averages && !first)
+    mark.weight = std::max(1.0, static_cast<double>(std::min(record.step, kMostTotal) - track.last));
+  if (mark.absolute) {
+    if (first || !track.origin || *mark.clock < *track.origin)
+      track.origin = *mark.clock - mark.seconds.value_or(0);
+    *mark.clock -= *track.origin;
+  }
+  if (mark.clock && !(std::abs(*mark.clock) < kMostClock)) return;  // no clock of a run
+  add(track, counted(track, mark));
+}
+
+/// Steps and clock of a bar start anew with each epoch; here they go on.
+RunLogReader::Mark RunLogReader::counted(Track& track, Mark mark) {
+  if (mark.absolute) mark.epoch = 0;
+  const std::int64_t whole_epochs = std::min(mark.epoch, kMostEpochs);
+  if (track.fresh || mark.epoch < track.epoch)
+    track.before_epoch = 0;
+  else if (mark.epoch > track.epoch)
+    track.before_epoch = track.clock;
+  track.epoch = mark.epoch;
+  if (mark.clock) *mark.clock += track.before_epoch;
+  if (mark.total > kMostTotal) mark.total = 0;
+  mark.step = std::min(mark.step, kMostTotal) + whole_epochs * mark.total;
+  if (whole_epochs > 0) mark.total = 0;  // how many epochs there will be is not said
+  return mark;
+}
+
+void RunLogReader::add(Track& track, const Mark& mark) {
+  const bool back = track.stretches.empty() || track.fresh || mark.step < track.last ||
+                    (mark.clock && *mark.clock < track.clock);
+  track.total = mark.epoch > 0 ? 0 : std::max(mark.total, mark.clock ? 0 : track.total);
+  track.last_line = mark.line;
+  if (!back && mark.step == track.last) return;  // printed again; the first time is when it was done
+  if (back) {
+    track.stretches.push_back({mark.step,
+                               mark.step,
+                               0,
+                               mark.clock.value_or(0),
+                               mark.absolute && !mark.seconds,
+                               track.start,
+                               {},
+                               mark.line});
+    track.start.reset();
+    track.fresh = false;
+  }
+  Stretch& s = track.stretches.back();
+  // The clock also runs while the first step compiles and loads.
+  std::optional<double> seconds = mark.seconds;
+  if (!seconds && !back && mark.clock)
+    seconds = (*mark.clock - track.clock) / static_cast<double>(mark.step - track.last);
+  if (seconds && *seconds > 0 && kept_++ < kMostSteps) {
+    s.steps.push_back({mark.step, *seconds, mark.line});
+    ++track.timed;
+  }
+  s.last = mark.step;
+  s.elapsed = mark.clock ? std::max(s.elapsed, *mark.clock)
+                         : s.elapsed + std::max(0.0, mark.seconds.value_or(0)) * mark.weight;
+  track.clock = mark.clock.value_or(0);
+  track.last = mark.step;
+}
+
+RunLog RunLogReader::now(const std::vector<calibrate::StepSample>& samples) const {
+  RunLog log;
+  log.events = events_;
+  log.finished = finished_;
+  log.loss = loss_;
+  log.loss_lost = loss_lost_;
+  const Track* most = nullptr;
+  for (const Track& t : tracks_) {
+    if (most == nullptr || t.timed > most->timed) most = &t;
+  }
+  if (most != nullptr) {
+    log.stretches = most->stretches;
+    log.last = most->last;
+    log.last_line = most->last_line;
+    log.total = most->total;
+  }
+  for (Stretch& s : log.stretches) drop_warm_up(s);
+  if (log.total > 0 && log.last >= log.total) log.finished = true;
+  if (log.last == 0 && !samples.empty()) {
+    log.mean = samples.back();
+    log.finished = log.finished || log.mean->format == kAtTheEnd;
+  }
+  return log;
+}
+
+std::vector<double> RunLog::seconds() const {
+  std::vector<double> all;
+  for (const Stretch& s : stretches) {
+    for (const StepTime& t : s.steps) all.push_back(t.seconds);
+  }
+  return all;
+}
+
+RunLog read_run_log(std::string_view text, const std::string& name) {
+  WatchedLog log(name);
+  log.feed(text);
+  return log.now().run;
+}
+
+}  // namespace trnplan::launch

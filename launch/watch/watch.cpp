@@ -1,0 +1,408 @@
+#include "launch/watch/watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+
+#include "calibrate/fit/fit.h"
+#include "logs/training/failures.h"
+#include "models/uncertainty/spread.h"
+#include "planner/search/search.h"
+#include "topology/chip_graph.h"
+
+namespace trnplan::launch {
+
+namespace {
+
+constexpr double kGiB = 0x1p30;
+constexpr std::size_t kEventsShown = 100;
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+double mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double v : values) sum += v;
+  return sum / static_cast<double>(values.size());
+}
+
+/// Those that are no pause.
+std::vector<double> steady(const std::vector<double>& values, double typical) {
+  std::vector<double> kept;
+  for (const double v : values) {
+    if (v <= kSlowStep * typical) kept.push_back(v);
+  }
+  return kept;
+}
+
+std::vector<double> last_of(const std::vector<double>& values, int count) {
+  const auto n = std::min<std::size_t>(values.size(), static_cast<std::size_t>(count));
+  return {values.end() - static_cast<std::ptrdiff_t>(n), values.end()};
+}
+
+void time_steps(const std::vector<double>& seconds, io::WatchReport& r) {
+  r.timed_steps = static_cast<int>(seconds.size());
+  if (seconds.empty()) return;
+  r.step_seconds = median(seconds);
+  const std::vector<double> recent = last_of(seconds, kRecentSteps), even = steady(recent, *r.step_seconds);
+  r.recent_seconds = mean(even.empty() ? recent : even);
+}
+
+void alarm(io::WatchReport& r, std::string kind, std::string message) {
+  r.alarms.push_back({std::move(kind), std::move(message)});
+}
+
+/// The last 20 steps against the first 20.
+void look_for_drift(const std::vector<double>& seconds, io::WatchReport& r) {
+  if (seconds.size() < 2 * static_cast<std::size_t>(kRecentSteps)) return;
+  const double first = median({seconds.begin(), seconds.begin() + kRecentSteps});
+  const std::vector<double> recent = last_of(seconds, kRecentSteps);
+  const std::vector<double> even = steady(recent, first);
+  const auto slow = static_cast<int>(recent.size() - even.size());
+  if (slow >= kSlowSteps) {
+    alarm(r, "straggler",
+          fmt::format(
+              "{} of the last {} steps took more than {:.0f} % longer than the first {}: a node may be slow; "
+              "compare the nodes' neuron-monitor, and take the slow one out",
+              slow, kRecentSteps, (kSlowStep - 1) * 100, kRecentSteps));
+  }
+  if (even.empty()) return;
+  const double change = mean(even) / first - 1;
+  if (std::abs(change) > kDrift) {
+    alarm(r, "drift",
+          fmt::format("the last {} steps took {:.4g} s, the first {} took {:.4g}: {:+.1f} %", kRecentSteps,
+                      mean(even), kRecentSteps, first, change * 100));
+  }
+}
+
+void compare(const io::PlanFile& plan, io::WatchReport& r) {
+  r.predicted = plan.step.value;
+  r.predicted_90 = {plan.low.value, plan.high.value};
+  if (plan.peak.value > 0) r.predicted_memory_bytes = plan.peak.value;
+  if (!r.step_seconds) return;
+  const models::Training& t = plan.job.training;
+  r.tokens_per_second = static_cast<double>(t.sequence) * t.global_batch / *r.step_seconds;
+  const double error = *r.step_seconds / plan.step.value - 1;
+  const std::string said =
+      fmt::format("{:.4g} s a step against {:.4g} predicted ({:.4g} to {:.4g}): {:+.1f} %", *r.step_seconds,
+                  plan.step.value, plan.low.value, plan.high.value, error * 100);
+  if (*r.step_seconds > plan.high.value) alarm(r, "slower", said + "; outside the 90 % interval");
+  if (*r.step_seconds < plan.low.value)
+    alarm(r, "faster", said + "; outside the 90 % interval: --calibrate learns from it");
+}
+
+/// Steps of the whole run: those the plan's tokens need, where it states them, else what the bar says.
+std::int64_t total_steps(const RunLog& log, const std::optional<io::PlanFile>& plan) {
+  if (!plan || !(plan->job.training.tokens > 0)) return log.total;
+  const double per_step = static_cast<double>(plan->job.training.sequence) * plan->job.training.global_batch;
+  const double steps = std::ceil(plan->job.training.tokens / per_step);
+  if (log.total > 0 && static_cast<double>(log.total) <= steps) return log.total;
+  return steps < 9e15 ? static_cast<std::int64_t>(steps) : log.total;
+}
+
+/// A log that begins in the middle of a run says nothing about the time before.
+bool is_excerpt(const Stretch& first) {
+  return first.first > 1 && !first.start;
+}
+
+double wall_of(const std::vector<Stretch>& stretches) {
+  double wall = 0;
+  for (std::size_t i = 0; i < stretches.size(); ++i) {
+    double length = stretches[i].elapsed;
+    if (i == 0 && is_excerpt(stretches[i])) length -= stretches[i].before_first;
+    if (i + 1 < stretches.size() && stretches[i].start && stretches[i + 1].start) {
+      length = std::max(length, static_cast<double>(*stretches[i + 1].start - *stretches[i].start));
+    }
+    wall += length;
+  }
+  return wall;
+}
+
+/// Steps that were done and count, and those that had to be done again.
+void count_steps(const RunLog& log, std::int64_t& useful, std::int64_t& lost) {
+  useful = lost = 0;
+  std::int64_t reached = 0;
+  for (const Stretch& s : log.stretches) {
+    // In an excerpt of a bar the first step's own time is not seen.
+    const Stretch& start = log.stretches.front();
+    const bool unseen = start.first_untimed || (is_excerpt(start) && start.before_first > 0);
+    const std::int64_t before = unseen ? start.first : start.first - 1;
+    if (&s != &log.stretches.front() && s.first <= reached) lost += reached - s.first + 1;
+    reached = s.last;
+    useful = std::max(useful, reached - before);
+  }
+}
+
+void account(const RunLog& log, const std::optional<io::PlanFile>& plan, io::WatchReport& r) {
+  if (log.stretches.empty() || !r.step_seconds) return;
+  std::int64_t useful = 0;
+  count_steps(log, useful, r.lost_steps);
+  const double wall = wall_of(log.stretches);
+  r.wall_seconds = wall;
+  if (wall > 0) r.goodput = std::min(1.0, static_cast<double>(useful) * *r.step_seconds / wall);
+  const std::int64_t left = std::max<std::int64_t>(0, r.total - r.step);
+  if (r.total > 0 && r.goodput && *r.goodput > 0) {
+    r.eta_seconds = static_cast<double>(left) * *r.step_seconds / *r.goodput;
+  }
+  if (!plan || !(plan->usd_per_hour > 0)) return;
+  r.usd_so_far = wall / 3600 * plan->usd_per_hour;
+  if (r.eta_seconds) r.usd_total = *r.usd_so_far + *r.eta_seconds / 3600 * plan->usd_per_hour;
+}
+
+void read_memory(const calibrate::Detected& content, const std::optional<io::PlanFile>& plan,
+                 io::WatchReport& r) {
+  for (const calibrate::MemorySample& m : content.memory) {
+    if (m.bytes && m.core) r.memory_bytes = std::max(r.memory_bytes.value_or(0), *m.bytes);
+  }
+  if (!r.memory_bytes || !plan || !(plan->peak.value > 0)) return;
+  const double limit = plan->job.cluster.instance.core.memory.value;
+  if (*r.memory_bytes > plan->peak.value) {
+    alarm(r, "memory",
+          fmt::format("a core holds {:.2f} GiB, {:.2f} were predicted, {:.0f} are there",
+                      *r.memory_bytes / kGiB, plan->peak.value / kGiB, limit / kGiB));
+  }
+}
+
+/// A log that states another batch or sequence is of another job.
+void check_job(const calibrate::Detected& content, const std::optional<io::PlanFile>& plan,
+               io::WatchReport& r) {
+  if (!plan || content.steps.empty()) return;
+  const calibrate::StepSample& s = content.steps.back();
+  const auto differs = [&](const std::optional<double>& stated, int planned, const char* what) {
+    if (!stated || planned <= 0 || *stated == planned) return;
+    alarm(r, "other-job",
+          fmt::format("{} {:.0f} in the log, {} in what it is compared with: another job ran", what, *stated,
+                      planned));
+  };
+  differs(s.global_batch, plan->job.training.global_batch, "global batch");
+  differs(s.sequence, plan->job.training.sequence, "sequence");
+}
+
+/// What a run or an epoch says at its end of all its steps.
+void take_mean(const calibrate::StepSample& mean, io::WatchReport& r) {
+  r.step = r.timed_steps = mean.count;
+  r.step_seconds = r.recent_seconds = mean.seconds;
+  r.wall_seconds = mean.seconds * mean.count;
+}
+
+void tell_failures(const std::vector<Advice>& advice, int last_step_line, io::WatchReport& r) {
+  for (const Advice& a : advice) {
+    io::WatchFailure f{std::string(to_string(a.failure.kind)),
+                       a.rule,
+                       a.failure.text,
+                       a.problem,
+                       a.fix,
+                       a.failure.at.file,
+                       a.failure.at.line,
+                       a.failure.count,
+                       a.ranks,
+                       a.chips,
+                       "",
+                       {},
+                       last_step_line > a.failure.last_line};
+    if (a.next) {
+      f.next = models::describe(a.next->strategy);
+      f.next_step_seconds = a.next->report.step.value;
+    }
+    r.failures.push_back(std::move(f));
+  }
+}
+
+}  // namespace
+
+io::WatchReport watch(const LogReading& reading, const std::vector<Advice>& advice, const std::string& name,
+                      const WatchContext& context) {
+  const RunLog& log = reading.run;
+  io::WatchReport r;
+  r.source = name;
+  r.state = context.state;
+  r.step = log.last;
+  r.total = total_steps(log, context.plan);
+  if (r.total > 0) r.total = std::max(r.total, r.step);
+  r.finished = log.finished;
+  r.loss = log.loss;
+  const std::vector<double> seconds = log.seconds();
+  time_steps(seconds, r);
+  if (log.mean) take_mean(*log.mean, r);
+  if (context.plan) compare(*context.plan, r);
+  check_job(reading.content, context.plan, r);
+  look_for_drift(seconds, r);
+  if (log.loss_lost)
+    alarm(r, "loss", "the loss is no number: the run has failed; go back to an earlier checkpoint");
+  read_memory(reading.content, context.plan, r);
+  account(log, context.plan, r);
+  r.restarts = static_cast<int>(std::max<std::size_t>(1, log.stretches.size())) - 1;
+  for (const RunEvent& e : log.events) {
+    if (r.events.size() < kEventsShown) r.events.push_back({e.kind, e.text, e.at.line});
+  }
+  tell_failures(advice, log.last_line, r);
+  return r;
+}
+
+io::WatchReport watch(std::string_view text, const std::string& name, const WatchContext& context,
+                      const models::Profile& profile) {
+  WatchedLog log(name);
+  log.feed(text);
+  const LogReading reading = log.now();
+  return watch(reading, advise(reading.failures, context.ran, profile), name, context);
+}
+
+// ---- learning from it
+
+namespace {
+
+/// The parameters the step depends on and that are not known exactly.
+std::vector<models::Parameter> free_parameters(const models::StepReport& report,
+                                               const models::Profile& prior) {
+  constexpr double kShare = 1e-3;  // of the step; less cannot be seen in it
+  std::vector<models::Parameter> chosen;
+  for (std::size_t i = 0; i < report.by_parameter.size(); ++i) {
+    const auto p = static_cast<models::Parameter>(i);
+    if (report.by_parameter[i].value > kShare * report.step.value && prior.value(p).log_sd > 0)
+      chosen.push_back(p);
+  }
+  return chosen;
+}
+
+models::Profile with(const models::Profile& prior, const std::vector<models::Parameter>& parameters,
+                     const std::vector<double>& values) {
+  models::Profile profile = prior;
+  for (std::size_t i = 0; i < parameters.size(); ++i) profile.value(parameters[i]).median = values[i];
+  return profile;
+}
+
+std::string source_of(const models::Value& prior, int steps, double observed, double share) {
+  return fmt::format("{}: fitted to {} steps of {:.4g} s; prior {:.4g}, log-sd {:.2f}",
+                     calibrate::verdict(share), steps, observed, prior.median, prior.log_sd);
+}
+
+/// Without a calibration: a fit of its own, parameters apart.
+template <class Step>
+void fit_parameters(Recalibration& result, const models::Profile& prior, const models::StepReport& before,
+                    Step&& step_with) {
+  result.moved = free_parameters(before, prior);
+  std::vector<calibrate::FitParameter> parameters;
+  for (const models::Parameter p : result.moved) {
+    const models::Value& v = prior.value(p);
+    parameters.push_back({std::string(to_string(p)), v.median, v.log_sd});
+  }
+  const double spread = prior[models::Parameter::configuration_spread];
+  const calibrate::FitResult fitted =
+      calibrate::fit(parameters, {{result.observed, spread}}, [&](const std::vector<double>& values) {
+        return std::vector<double>{step_with(with(prior, result.moved, values)).step.value};
+      });
+  result.profile = with(prior, result.moved, fitted.median);
+  for (std::size_t i = 0; i < result.moved.size(); ++i) {
+    models::Value& v = result.profile.value(result.moved[i]);
+    v.log_sd = fitted.log_sd[i];
+    v.source = source_of(prior.value(result.moved[i]), result.steps, result.observed, fitted.prior_share[i]);
+  }
+}
+
+/// With one: the posterior of a Gaussian after one more observation log y = log f(theta) + noise, linearised
+/// where it ends up (iterated extended Kalman update; Y. Bar-Shalom et al., Estimation with Applications to
+/// Tracking and Navigation, 2001, section 10.3.3):
+///   K = S g / (g' S g + s^2),   theta = theta_0 + K (log y - log f(theta_k) + g' (theta_k - theta_0)),
+///   S' = S - K g' S
+template <class Step>
+void update_calibrated(Recalibration& result, const models::Profile& prior, const models::Software& software,
+                       Step&& step_with) {
+  constexpr int kIterations = 6;
+  constexpr double kMoved = 0.01;  // of a parameter's own spread
+  const auto& s = prior.calibration->covariance;
+  const std::size_t size = s.size(), parameters = prior.values.size();
+  const double noise = prior[models::Parameter::configuration_spread];
+  const auto applied = [&](const std::vector<double>& delta) {
+    models::Profile p = prior;
+    auto calibration = std::make_shared<models::Calibration>(*prior.calibration);
+    for (std::size_t i = 0; i < parameters; ++i) p.values[i].median *= std::exp(delta[i]);
+    for (std::size_t i = parameters; i < size; ++i)
+      calibration->stacks[i - parameters].median *= std::exp(delta[i]);
+    p.calibration = std::move(calibration);
+    return p;
+  };
+  std::vector<double> delta(size, 0), gain(size, 0), sg(size, 0);
+  for (int k = 0; k < kIterations; ++k) {
+    const models::StepReport now = step_with(applied(delta));
+    std::vector<double> g = models::log_gradient(now);
+    for (const models::StackFactor& f : prior.calibration->stacks) {
+      const bool mine = f.framework == software.framework && !software.framework.empty() &&
+                        (f.release.empty() || f.release == software.release);
+      g.push_back(mine ? 1 : 0);
+    }
+    double variance = noise * noise, back = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      sg[i] = 0;
+      for (std::size_t j = 0; j < size; ++j) sg[i] += s[i][j] * g[j];
+      back += g[i] * delta[i];
+    }
+    for (std::size_t i = 0; i < size; ++i) variance += g[i] * sg[i];
+    const double residual = std::log(result.observed / now.step.value) + back;
+    for (std::size_t i = 0; i < size; ++i) {
+      gain[i] = sg[i] / variance;
+      delta[i] = gain[i] * residual;
+    }
+  }
+  result.profile = applied(delta);
+  auto calibration = std::make_shared<models::Calibration>(*result.profile.calibration);
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t j = 0; j < size; ++j)
+      calibration->covariance[i][j] -= (gain[i] * sg[j] + gain[j] * sg[i]) / 2;
+  }
+  for (std::size_t i = 0; i < size; ++i) {
+    const double sd = std::sqrt(std::max(0.0, calibration->covariance[i][i]));
+    if (i >= parameters) {
+      calibration->stacks[i - parameters].log_sd = sd;
+      continue;
+    }
+    models::Value& v = result.profile.values[i];
+    const double share = v.log_sd > 0 ? sd / v.log_sd : 1;
+    const bool moved = v.log_sd > 0 && (std::abs(delta[i]) > kMoved * v.log_sd || share < 1 - kMoved);
+    if (moved) {
+      result.moved.push_back(static_cast<models::Parameter>(i));
+      v.source = source_of(prior.values[i], result.steps, result.observed, share);
+    }
+    v.log_sd = sd;
+  }
+  result.profile.calibration = std::move(calibration);
+}
+
+}  // namespace
+
+std::optional<Recalibration> recalibrate(const RunLog& log, const io::PlanFile& plan,
+                                         const models::Profile& prior) {
+  const std::vector<double> seconds = log.seconds();
+  if (seconds.size() < static_cast<std::size_t>(kStepsToCalibrate)) return std::nullopt;
+  const topology::ChipGraph graph(plan.job.cluster.instance);
+  const auto step_with = [&](const models::Profile& profile) {
+    return planner::make_plan(plan.job, plan.strategy, profile, graph).report;
+  };
+  const models::StepReport before = step_with(prior);
+  Recalibration result;
+  result.steps = static_cast<int>(seconds.size());
+  result.observed = median(seconds);
+  result.before = before.step.value;
+  if (prior.calibration != nullptr) {
+    update_calibrated(result, prior, plan.job.software, step_with);
+  } else {
+    fit_parameters(result, prior, before, step_with);
+  }
+  result.after = step_with(result.profile).step.value;
+  models::Job job = plan.job;
+  job.pin = {};
+  const auto plans = planner::search(job, result.profile, {.top = 1, .layouts = 0, .explain = false}).plans;
+  if (!plans.empty() && plans.front().report.step.value < result.after &&
+      !(models::canonical(plans.front().strategy) == models::canonical(plan.strategy))) {
+    result.better = plans.front();
+    result.gain = result.after - plans.front().report.step.value;
+  }
+  return result;
+}
+
+}  // namespace trnplan::launch

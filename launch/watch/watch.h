@@ -1,0 +1,70 @@
+// A run compared with its plan while it goes on.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/input/plan_file.h"
+#include "io/output/watch_json.h"
+#include "launch/watch/advice.h"
+#include "launch/watch/run_log.h"
+#include "launch/watch/watched_log.h"
+#include "models/parameters/profile.h"
+
+namespace trnplan::launch {
+
+/// Steps of the running mean.
+inline constexpr int kRecentSteps = 20;
+/// Alarm when the running mean leaves the run's first 20 steps by more: above the 1-2 % by which throughput
+/// swings over a day (Llama 3 paper, arXiv 2407.21783), below the 10 % that one slow host costs (MegaScale,
+/// arXiv 2402.15627).
+inline constexpr double kDrift = 0.05;
+/// A step so much longer than the median is a pause or a straggler.
+inline constexpr double kSlowStep = 1.25;
+/// So many slow ones among the last 20 are no checkpoints.
+inline constexpr int kSlowSteps = 3;
+
+/// What the log is compared with; every part may be absent.
+struct WatchContext {
+  std::optional<io::PlanFile> plan;
+  RanPlan ran;  ///< for advice on failures
+  std::string state;
+};
+
+/// Progress, step time against the plan, alarms, memory, interruptions, goodput, what is left, money, and
+/// failures with what to do. `advice`: advise() on the failures of the reading.
+///
+///   goodput = steps that count x median step / wall time
+/// Wall time: of each stretch what its clock shows, or the time to the next start where the log states both
+/// and that is longer. Steps that were done twice count once. ETA: steps that are left x median / goodput.
+/// Money: the plan's on-demand price. Cost: linear in the steps, but for sorting them.
+io::WatchReport watch(const LogReading& reading, const std::vector<Advice>& advice, const std::string& name,
+                      const WatchContext& context);
+
+/// The same of a whole text. Cost: linear in it, and a search for each failure that a plan can mend.
+io::WatchReport watch(std::string_view text, const std::string& name, const WatchContext& context,
+                      const models::Profile& profile);
+
+/// A profile that explains the observed step time of the plan's strategy.
+struct Recalibration {
+  models::Profile profile;
+  std::vector<models::Parameter> moved;  ///< parameters the observation moves
+  int steps = 0;
+  double observed = 0, before = 0, after = 0;  ///< s
+  std::optional<planner::Plan> better;         ///< with the new profile: a plan that beats the one that runs
+  double gain = 0;                             ///< s a step
+};
+
+/// Fewer steps than this say too little.
+inline constexpr int kStepsToCalibrate = 5;
+
+/// Maximum a posteriori over the parameters the plan's step depends on, with the median of the observed steps
+/// as the one observation; its spread is the profile's configuration_spread. nullopt with fewer steps than
+/// kStepsToCalibrate. `stack_spread` stays out: the observation is of the stack that runs. Then searches for
+/// a better plan. Cost: some hundred simulations and one search.
+std::optional<Recalibration> recalibrate(const RunLog& log, const io::PlanFile& plan,
+                                         const models::Profile& prior);
+
+}  // namespace trnplan::launch

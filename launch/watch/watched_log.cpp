@@ -1,0 +1,73 @@
+#include "launch/watch/watched_log.h"
+
+namespace trnplan::launch {
+
+namespace {
+
+constexpr std::size_t kHead = 64;  ///< bytes that tell event files from logs
+
+}  // namespace
+
+void WatchedLog::feed(std::string_view bytes) {
+  if (decided_) return read(bytes);
+  head_.append(bytes);
+  if (head_.size() >= kHead) decide();
+}
+
+void WatchedLog::decide() {
+  calibrate::refuse_unread(head_, name_);
+  event_file_ = calibrate::is_event_file(head_);
+  decided_ = true;
+  const std::string head = std::move(head_);
+  head_.clear();
+  read(head);
+}
+
+void WatchedLog::read(std::string_view bytes) {
+  if (event_file_) return events_.feed(bytes);
+  lines_.feed(bytes, [&](const calibrate::RawLine& line) { read_line(line); });
+}
+
+void WatchedLog::read_line(const calibrate::RawLine& raw) {
+  const calibrate::LogLine& line = log_.read(raw, &run_);
+  run_.read(line);
+  failures_.read(line);
+}
+
+LogReading WatchedLog::now() const {
+  if (!decided_ && !head_.empty()) {
+    WatchedLog whole = *this;
+    whole.decide();
+    return whole.now();
+  }
+  LogReading reading;
+  if (event_file_) {
+    RunLogReader run(name_);
+    calibrate::Samples samples;
+    samples.sink = &run;
+    events_.finish(samples);
+    calibrate::take_samples(std::move(samples), reading.content);
+    reading.run = run.now(reading.content.steps);
+    return reading;
+  }
+  WatchedLog whole = *this;
+  whole.lines_.finish([&](const calibrate::RawLine& line) { whole.read_line(line); });
+  try {
+    reading.content = whole.log_.finish();
+  } catch (const InputError&) {
+    reading.content = {};  // nothing but words of nccom-test, as yet
+  }
+  reading.run = whole.run_.now(reading.content.steps);
+  reading.failures = whole.failures_.found();
+  return reading;
+}
+
+LogReading read_whole(calibrate::ByteStream& bytes, const std::string& name) {
+  LogReading reading;
+  RunLogReader run(name);
+  reading.content = calibrate::detect(bytes, name, {}, &run);
+  reading.run = run.now(reading.content.steps);
+  return reading;
+}
+
+}  // namespace trnplan::launch

@@ -1,0 +1,415 @@
+#include "logs/detect/detect.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "logs/detect/log_reader.h"
+#include "logs/nccom/nccom_json.h"
+#include "logs/profile/kineto.h"
+#include "logs/profile/neuron_monitor.h"
+#include "logs/profile/neuron_profile.h"
+#include "logs/profile/profile_tables.h"
+#include "logs/table/measured_runs.h"
+#include "logs/training/event_file.h"
+#include "logs/training/hf_metrics.h"
+#include "logs/training/results_json.h"
+#include "text/json_reader.h"
+#include "text/line_splitter.h"
+
+namespace trnplan::calibrate {
+
+namespace {
+
+constexpr std::string_view kBlanks = " \t\r\n";
+constexpr std::size_t kBinaryProbe = 4096;
+constexpr std::size_t kHead = 1 << 20;     ///< bytes that tell what a file is
+constexpr std::size_t kReport = 16 << 20;  ///< bytes of one report of neuron-monitor
+constexpr std::size_t kTable = 64 << 20;   ///< bytes of a table that is read whole
+
+enum class Json { none, nccom, monitor, summary, device, kineto, results, trainer, system };
+
+/// By the keys at the top, and one level below.
+class JsonKind {
+ public:
+  static Json of(JsonReader& json) {
+    JsonKind kind(json);
+    if (json.peek() == JsonReader::Kind::array) {
+      json.array([&] { kind.read_element(); });
+    } else {
+      json.object([&](std::string_view key) { kind.read_entry(key); });
+    }
+    return kind.found_;
+  }
+
+ private:
+  explicit JsonKind(JsonReader& json) : json_(json) {}
+
+  void note(Json kind) {
+    if (found_ == Json::none) found_ = kind;
+    json_.stop();
+  }
+
+  void read_element() {
+    if (found_ != Json::none || json_.peek() != JsonReader::Kind::object) return;
+    json_.object([&](std::string_view key) {
+      if (key == "size(B)") note(Json::nccom);
+      if (key == "ph") note(Json::kineto);
+    });
+  }
+
+  void read_entry(std::string_view key) {
+    static constexpr std::pair<std::string_view, Json> kKeys[] = {{"neuron_runtime_data", Json::monitor},
+                                                                  {"traceEvents", Json::kineto},
+                                                                  {"trace_events", Json::system},
+                                                                  {"summary", Json::device},
+                                                                  {"instruction", Json::device},
+                                                                  {"cc_ops", Json::device},
+                                                                  {"train_steps_per_second", Json::trainer},
+                                                                  {"train_runtime", Json::trainer},
+                                                                  {"total_time", Json::summary}};
+    for (const auto& [name, kind] : kKeys) {
+      if (key == name) note(kind);
+    }
+    if (found_ != Json::none) return;
+    if (key == "results") {
+      if (json_.peek() == JsonReader::Kind::array) note(Json::nccom);
+      if (json_.peek() == JsonReader::Kind::object) note(Json::results);
+    } else if (json_.peek() == JsonReader::Kind::object) {
+      json_.object([&](std::string_view inner) {
+        if (inner == "total_time") note(Json::summary);
+      });
+    }
+  }
+
+  JsonReader& json_;
+  Json found_ = Json::none;
+};
+
+/// Text of which a report, and what is read ahead, is held.
+class ReportWindow {
+ public:
+  explicit ReportWindow(ByteStream& bytes) : bytes_(bytes) {}
+
+  bool over() { return at_ == text_.size() && !more(); }
+  bool opens() { return !over() && text_[at_] == '{'; }
+
+  /// Reads the report that opens here, and goes behind it; false, and nowhere, when it is damaged.
+  bool read(NeuronMonitor& monitor, Samples& out) {
+    while (text_.size() - at_ < kReport) {
+      JsonReader probe(rest());
+      probe.skip();
+      if (!probe.failed() || probe.offset() < rest().size() || !more()) break;
+    }
+    JsonReader json(text_, at_, line_);
+    monitor.read(json, out);
+    if (json.failed()) return false;
+    go(json.offset() - at_);
+    return true;
+  }
+
+  void skip_blanks() {
+    while (!over() && kBlanks.find(text_[at_]) != std::string_view::npos) go(1);
+  }
+
+  void skip_line() {
+    while (!over()) {
+      const std::size_t end = rest().find('\n');
+      if (end != std::string_view::npos) return go(end + 1);
+      go(rest().size());
+    }
+  }
+
+ private:
+  std::string_view rest() const { return std::string_view(text_).substr(at_); }
+
+  void go(std::size_t count) {
+    const std::string_view passed = rest().substr(0, count);
+    line_ += static_cast<int>(std::count(passed.begin(), passed.end(), '\n'));
+    at_ += count;
+  }
+
+  /// As many bytes again as are held, so that a long report is not looked at too often.
+  bool more() {
+    text_.erase(0, std::exchange(at_, 0));
+    return append_from(bytes_, text_, std::max(kChunk, text_.size()));
+  }
+
+  ByteStream& bytes_;
+  std::string text_;
+  std::size_t at_ = 0;
+  int line_ = 1;
+};
+
+class Detector {
+ public:
+  Detector(HeadedStream& bytes, const std::string& name, const NccomCommand& fallback, StepSink* sink)
+      : bytes_(bytes), head_(bytes.head()), name_(name), fallback_(fallback), sink_(sink) {
+    samples_.sink = sink;
+  }
+
+  Detected detect() {
+    refuse_unread(head_, name_);
+    refuse_own_table(head_, name_);
+    if (is_event_file(head_)) {
+      read_events();
+    } else if (!read_table() && !read_json()) {
+      read_log();
+    }
+    if (result_.kinds.empty()) refuse_unknown();
+    take_samples(std::move(samples_), result_);
+    return std::move(result_);
+  }
+
+ private:
+  [[noreturn]] void refuse(std::string problem, std::string fix) const {
+    throw InputError({{name_, 0, 0}, "", std::move(problem), std::move(fix)});
+  }
+
+  [[noreturn]] void refuse_unknown() const {
+    if (head_.substr(0, kBinaryProbe).find('\0') != std::string_view::npos) {
+      refuse("a binary file of no known kind",
+             "give what the tools print as text, JSON or CSV (neuron-profile view --output-format "
+             "summary-json)");
+    }
+    refuse(
+        "nothing in it is known: no step of a training run, no nccom-test table, no profile, no memory "
+        "report",
+        "give a training log, or output of nccom-test, neuron-monitor or neuron-profile view");
+  }
+
+  void found(std::string kind, std::size_t pieces) {
+    if (pieces > 0) result_.kinds.push_back({std::move(kind), pieces});
+  }
+
+  template <class Each>
+  void each_chunk(Each&& each) {
+    std::string chunk;
+    while (append_from(bytes_, chunk)) {
+      each(std::string_view(chunk));
+      chunk.clear();
+    }
+  }
+
+  void read_events() {
+    EventFile events(name_);
+    each_chunk([&](std::string_view chunk) { events.feed(chunk); });
+    events.finish(samples_);
+    found("TensorBoard event file", 1);
+  }
+
+  /// A table of measurements, whose faults are told all at once.
+  std::string whole_table() {
+    std::string text;
+    while (append_from(bytes_, text)) {
+      if (text.size() > kTable) {
+        refuse(fmt::format("a table of measurements larger than {} MiB", kTable >> 20),
+               "split it by rows, each part with the heading, and give them all");
+      }
+    }
+    return text;
+  }
+
+  bool read_table() {
+    std::string_view heading = head_.substr(0, head_.find_first_of("\r\n"));
+    if (heading.starts_with("\xEF\xBB\xBF")) heading.remove_prefix(3);
+    const auto has = [&](std::string_view column) { return heading.find(column) != std::string_view::npos; };
+    if (!has(",")) return false;
+    if (has("measured_us")) {
+      result_.points = parse_measured_collectives(whole_table(), name_);
+      found("published point", result_.points.size());
+    } else if (has("device_us") && has("kernel")) {
+      result_.kernels = parse_measured_kernels(whole_table(), name_);
+      found("published kernel", result_.kernels.rows);
+    } else if (has("step_s") && has("hardware") && has("kind")) {
+      result_.runs = parse_measured_runs(whole_table(), name_);
+      found("published run", result_.runs.size());
+    } else if (const ProfileTable table = profile_table_of(head_); table != ProfileTable::none) {
+      read_profile_table(bytes_, name_, samples_);
+      found(table == ProfileTable::collectives ? "CcOp table" : "Instruction table", 1);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  bool read_json() {
+    const std::size_t start = head_.find_first_not_of(kBlanks);
+    if (start == std::string_view::npos || (head_[start] != '{' && head_[start] != '[')) return false;
+    const Json kind = json_kind();
+    if (kind == Json::none) return false;
+    if (kind == Json::monitor) return read_monitor();
+    JsonReader json(bytes_);
+    switch (kind) {
+      case Json::nccom:
+        result_.tables.push_back(read_nccom_report(json, fallback_, name_));
+        found("nccom-test report", 1);
+        break;
+      case Json::summary:
+        read_summaries(json);
+        break;
+      case Json::trainer:
+        read_trainer(json);
+        break;
+      case Json::device:
+        read_device_profile(json, name_, samples_);
+        found("device profile", 1);
+        break;
+      case Json::kineto:
+        read_kineto(json, name_, samples_);
+        found("Kineto trace", 1);
+        break;
+      case Json::results:
+        json.object([&](std::string_view key) {
+          if (key == "results") read_results(json, name_, samples_);
+        });
+        found("results.json", 1);
+        break;
+      case Json::system:
+      case Json::monitor:
+      case Json::none:
+        found("system profile", 1);
+        samples_.warnings.add({name_, 1, 1}, "trace_events",
+                              "a system profile: it says nothing of steps that is read",
+                              "give neuron-profile view --output-format summary-json of the device profile");
+        return true;
+    }
+    if (json.failed()) {
+      samples_.warnings.add({name_, json.line(), 0}, "", json.problem() + "; what stands before it is read",
+                            "give the file as the tool wrote it");
+    }
+    return true;
+  }
+
+  /// What is told by keys behind the head is only found where the bytes can be read twice.
+  Json json_kind() {
+    JsonReader head(head_);
+    const Json kind = JsonKind::of(head);
+    if (kind != Json::none || head_.size() < kHead || !bytes_.twice()) return kind;
+    JsonReader all(bytes_);
+    const Json found = JsonKind::of(all);
+    bytes_.rewind();
+    return found;
+  }
+
+  void read_summaries(JsonReader& json) {
+    bool bare = false;
+    json.object([&](std::string_view key) {
+      bare |= key == "total_time";
+      if (!bare && json.peek() == JsonReader::Kind::object) {
+        read_profile_summary(json, std::string(key), name_, samples_);
+      }
+    });
+    if (bare) {
+      if (!bytes_.rewind()) refuse("a profile summary this long cannot be read from a pipe", "give the file");
+      JsonReader again(bytes_);
+      read_profile_summary(again, "", name_, samples_);
+    }
+    found("profile summary", 1);
+  }
+
+  void read_trainer(JsonReader& json) {
+    std::map<std::string, double, std::less<>> metrics;
+    json.object([&](std::string_view key) {
+      if (!key.starts_with("train_") || metrics.size() == 100) return;
+      if (const auto value = json.number()) metrics.insert_or_assign(std::string(key), *value);
+    });
+    if (auto sample = hf_sample(metrics, {name_, 1, 1}, json.line())) {
+      samples_.steps.push_back(std::move(*sample));
+    } else {
+      samples_.warnings.add({name_, 1, 1}, "train_steps_per_second", "these metrics lack it",
+                            "give the whole file");
+    }
+    found("Trainer metrics", 1);
+  }
+
+  /// Reports one after the other; behind a damaged one the next line that opens one is taken.
+  bool read_monitor() {
+    NeuronMonitor monitor(name_);
+    ReportWindow window(bytes_);
+    for (window.skip_blanks(); !window.over();) {
+      if (window.opens() && window.read(monitor, samples_)) {
+        window.skip_blanks();
+      } else {
+        window.skip_line();
+      }
+    }
+    found("neuron-monitor report", static_cast<std::size_t>(monitor.reports()));
+    monitor.finish(samples_);
+    return true;
+  }
+
+  void read_log() {
+    LogReader reader(name_, fallback_);
+    LineSplitter lines;
+    const auto read = [&](const RawLine& line) { reader.read(line, sink_); };
+    each_chunk([&](std::string_view chunk) { lines.feed(chunk, read); });
+    lines.finish(read);
+    if (reader.blank()) refuse("the file is empty", "give a log, or output of a Neuron tool");
+    result_ = reader.finish();
+    if (result_.kinds.empty()) refuse_unknown();
+  }
+
+  HeadedStream& bytes_;
+  std::string_view head_;
+  const std::string& name_;
+  const NccomCommand& fallback_;
+  StepSink* sink_;
+  Samples samples_;
+  Detected result_;
+};
+
+std::string head_of(ByteStream& bytes) {
+  std::string head;
+  while (head.size() < kHead && append_from(bytes, head, kHead - head.size())) {
+  }
+  return head;
+}
+
+}  // namespace
+
+void refuse_unread(std::string_view head, const std::string& name) {
+  const auto refuse = [&](const char* problem, const char* fix) {
+    throw InputError({{name, 0, 0}, "", problem, fix});
+  };
+  if (head.empty()) refuse("the file is empty", "give a log, or output of a Neuron tool");
+  if (head.starts_with("\x1f\x8b")) refuse("packed with gzip", "unpack it first: gunzip FILE");
+  if (head.starts_with("PAR1")) {
+    refuse("a Parquet file, which is not read",
+           "write it as CSV: duckdb -c \"COPY (SELECT * FROM 'CcOp.parquet') TO 'CcOp.csv' (HEADER)\"");
+  }
+}
+
+void refuse_own_table(std::string_view text, const std::string& name) {
+  if (text.find("# time inside a compiled graph") == std::string_view::npos) return;
+  throw InputError({{name, 0, 0},
+                    "",
+                    "a table of trnplan collective --in-graph: its times lack launch and barrier",
+                    "make it without --in-graph"});
+}
+
+void take_samples(Samples&& samples, Detected& result) {
+  const auto join = [](auto& all, auto&& more) { all.insert(all.end(), more.begin(), more.end()); };
+  join(result.steps, samples.steps);
+  join(result.memory, samples.memory);
+  join(result.collectives, samples.collectives);
+  join(result.devices, samples.devices);
+  join(result.skipped, samples.warnings.take());
+  const auto by_line = [](const auto& a, const auto& b) { return a.at.line < b.at.line; };
+  std::stable_sort(result.steps.begin(), result.steps.end(), by_line);
+  std::stable_sort(result.skipped.begin(), result.skipped.end(), by_line);
+}
+
+Detected detect(ByteStream& bytes, const std::string& name, const NccomCommand& fallback, StepSink* sink) {
+  HeadedStream headed(head_of(bytes), bytes);
+  return Detector(headed, name, fallback, sink).detect();
+}
+
+Detected detect(std::string_view text, const std::string& name, const NccomCommand& fallback) {
+  TextStream stream(text);
+  return detect(stream, name, fallback);
+}
+
+}  // namespace trnplan::calibrate

@@ -1,0 +1,45 @@
+// Single collectives of a profile, gathered into one sample for each size of each kind.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "logs/training/samples.h"
+
+namespace trnplan::calibrate {
+
+/// One collective as a profile lists it.
+struct TimedOperation {
+  std::string op;  ///< as printed: AllGather, allreduce, _allgather_base, ...
+  std::string type, algorithm;
+  int ranks = 0;  ///< 0: not stated
+  double bytes = 0;
+  double seconds = 0;
+};
+
+/// canonical_op() of a name, whatever its case, dashes and underscores; else the name, made printable.
+std::string operation_name(std::string_view printed);
+
+/// Ranks of the first group in "[[0, 1], [2, 3]]"; 0 when there is none or it is elided with "...".
+int first_group_size(std::string_view text);
+
+class CollectiveGroups {
+ public:
+  /// False, and nothing, when bytes or seconds are beyond reason, or there are more than 100,000 kinds.
+  bool add(const TimedOperation& operation, const SourcePos& at);
+  /// Samples in the order of kind and size.
+  void finish(Samples& out);
+
+ private:
+  using Key = std::tuple<std::string, std::string, int, std::string, double>;
+  struct Group {
+    SourcePos at;
+    std::vector<double> seconds;
+  };
+  std::map<Key, Group> groups_;
+};
+
+}  // namespace trnplan::calibrate

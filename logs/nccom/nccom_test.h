@@ -1,0 +1,76 @@
+// Output of nccom-test, the collective benchmark of the Neuron SDK.
+//
+// Formats: aws-neuron/aws-neuron-sdk@81ce03ae:tools/neuron-sys-tools/nccom-test.rst. What a table does not
+// say (operation, ranks, nodes) stands in the command line above it, if at all.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "logs/nccom/nccom_table.h"
+#include "text/line_splitter.h"
+#include "text/log_lines.h"
+#include "text/warnings.h"
+
+namespace trnplan::calibrate {
+
+/// Reads tables from lines that come one after the other; a line is taken up when the lines are there that it
+/// needs: the next one, and those on which a command goes on.
+class NccomLines {
+ public:
+  explicit NccomLines(std::string name, NccomCommand fallback = {});
+  /// Throws InputError as parse_nccom_test, but for a missing table.
+  void read(const RawLine& line);
+  /// No line follows. The tables; none when no line starts with size(B).
+  std::vector<NccomTable> finish();
+
+ private:
+  struct Line {
+    std::string text;
+    int number = 0;
+    bool ended = true;
+  };
+
+  void take_up(bool all);
+  bool complete() const;
+  bool read_command();
+  void read_line();
+  void read_row(const std::vector<Word>& words);
+  void start_table(const std::vector<Word>& words);
+  void end_table();
+  void note(int column, std::string_view key, std::string problem, std::string fix);
+  [[noreturn]] void too_many(const char* what, std::size_t most, int column) const;
+
+  std::string name_;
+  NccomCommand fallback_, command_;
+  std::deque<Line> waiting_;
+  Line now_;
+  bool last_ = false;  ///< no line follows now_
+  std::vector<NccomTable> tables_;
+  std::size_t row_count_ = 0;
+  int command_line_ = 0;
+  bool command_used_ = false;  ///< by a table above
+  // The table being read.
+  bool open_ = false;
+  bool doubtful_ = false;  ///< nccom-test itself reports errors in it
+  int failures_ = 0;       ///< rows that say so
+  SourcePos header_at_;
+  std::vector<std::string> headings_;
+  std::vector<NccomRecord> records_;
+  Warnings notes_;
+};
+
+/// What is said of a text without a table.
+InputError no_nccom_table(const std::string& name);
+
+/// All tables in a text: with old or new headings, among prompts, log lines and Slurm output (also labelled
+/// by srun --label), with tabs, CRLF, CR, terminal colours. `name` stands in messages. Lines end at \n, \r\n
+/// or \r. A table without a command of its own takes that of the table before it, with a warning; `fallback`
+/// stands above the first one, and says what a command does not. Time and memory are linear in the text.
+/// Throws InputError when there is no table or there are more than 1000 (or 20,000 rows).
+std::vector<NccomTable> parse_nccom_test(std::string_view text, const std::string& name,
+                                         const NccomCommand& fallback = {});
+
+}  // namespace trnplan::calibrate

@@ -1,0 +1,121 @@
+#include "logs/table/measured_runs.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "text/csv.h"
+#include "text/parse.h"
+
+namespace trnplan::calibrate {
+
+using models::MeasuredRun;
+
+namespace {
+
+/// The stated policy, e.g. "selective (core attention + MLP)" or "full (uniform, every layer)". Bare
+/// "selective" is Megatron's, the attention core.
+models::Recompute recompute_of(std::string_view text) {
+  const auto says = [&](std::string_view words) { return text.find(words) != std::string_view::npos; };
+  models::Recompute r;
+  r.full = text.find("full") == 0;
+  r.core_attention = says("core attention") || text == "selective";
+  r.activation_multiply = says("MLP multiply");
+  r.mlp = says("MLP") && !r.activation_multiply;
+  r.rms_norm = says("RMSNorm");
+  return r;
+}
+
+models::Precision precision_of(std::string_view text) {
+  if (text.find("SR") != std::string_view::npos) return models::Precision::bf16_sr;
+  if (text == "fp32" || text == "FP32") return models::Precision::fp32;
+  return models::Precision::mixed_precision;
+}
+
+/// Sequences, or "16M tokens" as some publications state it.
+int batch_of(CsvReader& csv, int sequence) {
+  constexpr std::string_view kTokens = " tokens";
+  std::string_view t = csv.text("global_batch");
+  if (!t.ends_with(kTokens)) return csv.whole("global_batch", 0);
+  t.remove_suffix(kTokens.size());
+  const auto tokens = parse_count(t);
+  if (!tokens) csv.fault("global_batch", "not a number of tokens", "write for example 16M tokens");
+  return tokens && sequence > 0 ? static_cast<int>(std::min(*tokens / sequence, 1e9)) : 0;
+}
+
+/// Of the runs there are; another one is not a name that a stack's factor would be found by.
+constexpr std::string_view kFrameworks[] = {"bert", "megatron", "nemo-megatron", "nxd", "nxdt"};
+
+std::optional<std::string> framework_of(CsvReader& csv) {
+  if (!csv.has("framework")) return std::nullopt;
+  const std::string_view text = csv.text("framework");
+  if (!text.empty() &&
+      std::find(std::begin(kFrameworks), std::end(kFrameworks), text) == std::end(kFrameworks))
+    csv.fault("framework", "\"" + printable(text, 40) + "\" is no framework of a run",
+              "write bert, megatron, nemo-megatron, nxd or nxdt, or leave it empty");
+  return std::string(text);
+}
+
+MeasuredRun read_row(CsvReader& csv) {
+  MeasuredRun run;
+  run.id = csv.text("id");
+  run.group = csv.text("run_group");
+  run.kind = csv.text("kind");
+  run.quality = csv.text("quality");
+  run.source = csv.text("source");
+  run.release = csv.text("release");
+  run.framework = framework_of(csv);
+  run.model = csv.text("model");
+  run.hardware = csv.text("hardware");
+  run.nodes = csv.whole("nodes", 0);
+  run.accelerators = csv.whole("accelerators", 0);
+  run.layers = csv.whole("layers", 0);
+  run.hidden = csv.whole("hidden", 0);
+  run.intermediate = csv.whole("ffn", 0);
+  run.heads = csv.whole("heads", 0);
+  run.kv_heads = csv.whole("kv_heads", 0);
+  run.mlp = csv.text("mlp");
+  run.precision = csv.text("precision");
+  run.vocabulary = csv.whole("vocab", 0);
+  run.value = csv.text("value");
+  run.outlier = csv.text("notes").find("outlier") != std::string_view::npos;
+  run.sequence = csv.whole("seq_len", 0);
+  run.global_batch = batch_of(csv, run.sequence);
+  run.step_seconds = csv.number("step_s");
+  models::Strategy& s = run.strategy;
+  s.tensor_parallel = csv.whole("tp", 1);
+  s.pipeline_parallel = csv.whole("pp", 1);
+  s.virtual_pipeline = csv.whole("vpp", 1);
+  s.context_parallel = csv.whole("cp", 1);
+  s.data_parallel = csv.whole("dp", 1);
+  s.micro_batch = csv.whole("micro_batch", 1);
+  s.sequence_parallel = csv.text("sp") == "yes";
+  s.zero1 = csv.text("zero1") == "yes";
+  s.flash_attention = csv.text("flash_attn") == "yes" || csv.text("flash_attn") == "ring";
+  s.recompute = recompute_of(csv.text("recompute"));
+  s.precision = precision_of(csv.text("precision"));
+  return run;
+}
+
+}  // namespace
+
+std::vector<MeasuredRun> parse_measured_runs(const std::string& text, const std::string& name) {
+  CsvReader csv(
+      text, name,
+      {"id", "kind", "model", "hardware", "nodes", "tp", "pp", "dp", "global_batch", "seq_len", "step_s"},
+      "see catalog/measured-runs.md for the columns");
+  std::vector<MeasuredRun> runs;
+  std::map<std::string, int> lines;
+  while (csv.next()) {
+    runs.push_back(read_row(csv));
+    const auto [first, fresh] = lines.emplace(runs.back().id, csv.at("id").line);
+    if (!runs.back().id.empty() && !fresh)
+      csv.fault("id", "line " + std::to_string(first->second) + " has this id too", "give the row its own");
+  }
+  csv.finish();
+  return runs;
+}
+
+}  // namespace trnplan::calibrate

@@ -1,0 +1,171 @@
+#include "logs/table/memory_cases.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "text/csv.h"
+#include "text/parse.h"
+
+namespace trnplan::calibrate {
+
+using models::MeasuredRun;
+
+std::string_view to_string(MemoryFact f) {
+  switch (f) {
+    case MemoryFact::fits:
+      return "fits";
+    case MemoryFact::too_large:
+      return "too_large";
+    case MemoryFact::at_most:
+      return "at_most";
+  }
+  return "?";
+}
+
+namespace {
+
+bool yes(CsvReader& csv, const char* column) {
+  const std::string_view text = csv.text(column);
+  if (text != "yes" && text != "no") csv.fault(column, "neither yes nor no", "write yes or no");
+  return text == "yes";
+}
+
+int positive(CsvReader& csv, const char* column) {
+  const int value = csv.whole(column, 0);
+  if (value < 1) csv.fault(column, "not stated", "a case needs it; else say in left_out why it has none");
+  return value;
+}
+
+models::Strategy read_strategy(CsvReader& csv) {
+  models::Strategy s;
+  s.tensor_parallel = positive(csv, "tp");
+  s.pipeline_parallel = positive(csv, "pp");
+  s.virtual_pipeline = positive(csv, "vpp");
+  s.context_parallel = positive(csv, "cp");
+  s.data_parallel = positive(csv, "dp");
+  s.expert_parallel = positive(csv, "ep");
+  s.micro_batch = positive(csv, "micro_batch");
+  s.sequence_parallel = yes(csv, "sp");
+  s.zero1 = yes(csv, "zero1");
+  s.flash_attention = yes(csv, "flash");
+  if (const auto policy = models::recompute_from(csv.text("recompute"))) {
+    s.recompute = *policy;
+  } else {
+    csv.fault("recompute", "no recompute policy", "write for example none, full or CoreAttention+LlamaMLP");
+  }
+  if (const auto precision = models::precision_from(csv.text("precision"))) {
+    s.precision = *precision;
+  } else {
+    csv.fault("precision", "no precision", "write mixed_precision, autocast, bf16SR, fp32 or manual");
+  }
+  return s;
+}
+
+MemoryCase read_row(CsvReader& csv) {
+  MemoryCase c;
+  c.kind = "case";
+  c.id = csv.text("id");
+  c.source = csv.text("source");
+  c.note = csv.text("note");
+  c.model = csv.text("model");
+  c.instance = csv.text("instance");
+  c.left_out = csv.text("left_out");
+  if (c.id.empty()) csv.fault("id", "not stated", "give the row an id");
+  if (c.source.empty()) csv.fault("source", "not stated", "say where it is published");
+  const std::string_view expected = csv.text("expected");
+  if (expected == "too_large") c.fact = MemoryFact::too_large;
+  if (expected != "too_large" && expected != "fits") {
+    csv.fault("expected", "neither fits nor too_large", "write one of them");
+  }
+  if (!c.left_out.empty()) return c;
+  c.nodes = positive(csv, "nodes");
+  c.sequence = positive(csv, "sequence");
+  c.global_batch = positive(csv, "global_batch");
+  c.strategy = read_strategy(csv);
+  return c;
+}
+
+/// The catalogue's name of a machine; "" when it has none. Where trn1 or trn1n is open, memory is the same.
+std::string instance_of(const std::string& hardware) {
+  for (const char* name : {"trn1.32xlarge", "trn2.48xlarge"}) {
+    if (hardware.find(name) != std::string::npos) return name;
+  }
+  return "";
+}
+
+std::optional<MemoryCase> case_of(const MeasuredRun& run) {
+  const bool memory = run.kind == "memory", too_large = run.kind == "oom", train = run.kind == "train";
+  if (!memory && !too_large && !train && run.kind != "recipe" && run.kind != "limit") return std::nullopt;
+  MemoryCase c;
+  c.id = run.id;
+  c.kind = run.kind;
+  c.source = run.source;
+  c.model = run.model.substr(0, run.model.find("-dims-"));
+  c.instance = instance_of(run.hardware);
+  c.nodes = run.nodes;
+  c.sequence = run.sequence;
+  c.global_batch = run.global_batch;
+  c.layers = run.layers;
+  c.vocabulary = run.vocabulary;
+  c.strategy = run.strategy;
+  c.fact = memory ? MemoryFact::at_most : too_large ? MemoryFact::too_large : MemoryFact::fits;
+  if (!run.has_layout() || run.sequence < 1 || run.nodes < 1) {
+    c.left_out = "layout not stated";
+  } else if (c.instance.empty()) {
+    c.left_out = "machine not in the catalogue";
+  }
+  if (memory) {
+    const auto bytes = parse_count(run.value);
+    if (!bytes || *bytes <= 0) {
+      c.left_out = "no number of bytes";
+    } else if (c.left_out.empty()) {
+      c.at_most = Bytes(*bytes / run.accelerators);
+    }
+  }
+  if (c.global_batch < 1) c.global_batch = c.strategy.data_parallel * c.strategy.micro_batch;
+  return c;
+}
+
+}  // namespace
+
+std::vector<MemoryCase> parse_memory_cases(std::string_view text, const std::string& name) {
+  CsvReader csv(text, name,
+                {"id",    "source",    "model",       "instance",     "nodes",    "tp",       "pp",
+                 "vpp",   "cp",        "dp",          "ep",           "sp",       "zero1",    "recompute",
+                 "flash", "precision", "micro_batch", "global_batch", "sequence", "expected", "left_out"},
+                "see catalog/memory-cases.md for the columns");
+  std::vector<MemoryCase> cases;
+  std::map<std::string, int> lines;
+  while (csv.next()) {
+    cases.push_back(read_row(csv));
+    const auto [first, fresh] = lines.emplace(cases.back().id, csv.at("id").line);
+    if (!fresh) {
+      csv.fault("id", "line " + std::to_string(first->second) + " has this id too", "give the row its own");
+    }
+  }
+  csv.finish();
+  return cases;
+}
+
+std::vector<MemoryCase> memory_cases_of(const std::vector<MeasuredRun>& runs) {
+  std::vector<MemoryCase> cases;
+  std::map<std::tuple<std::string, int, int, int, models::Strategy>, std::size_t> layouts;
+  for (const MeasuredRun& run : runs) {
+    auto c = case_of(run);
+    if (!c || run.quality == "D") continue;
+    if (c->kind == "train" && c->left_out.empty()) {
+      const auto [known, fresh] =
+          layouts.try_emplace({c->model, c->layers, c->nodes, c->sequence, c->strategy}, cases.size());
+      if (!fresh) {
+        ++cases[known->second].rows;
+        continue;
+      }
+    }
+    cases.push_back(std::move(*c));
+  }
+  return cases;
+}
+
+}  // namespace trnplan::calibrate

@@ -1,0 +1,41 @@
+// Published jobs of which is known whether they fit.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/uncertainty/measured_run.h"
+#include "units/quantity.h"
+
+namespace trnplan::calibrate {
+
+enum class MemoryFact {
+  fits,
+  too_large,
+  at_most,  ///< a limit that the mean over all cores kept
+};
+std::string_view to_string(MemoryFact f);
+
+struct MemoryCase {
+  std::string id, source, note;
+  std::string kind;  ///< of measured-runs.csv, or "case"
+  std::string model, instance;
+  std::string left_out;  ///< why nothing can be predicted; "" = it can
+  int nodes = 0, sequence = 0, global_batch = 0;
+  int layers = 0, vocabulary = 0;  ///< 0 = the catalogue's
+  models::Strategy strategy;       ///< without KV replication
+  MemoryFact fact = MemoryFact::fits;
+  Bytes at_most{};  ///< per core
+  int rows = 1;     ///< published rows that say the same
+};
+
+/// Parses the text of a memory-cases CSV (RFC 4180, columns by header name, unknown columns ignored). `name`
+/// stands in messages. Throws InputError listing every fault.
+std::vector<MemoryCase> parse_memory_cases(std::string_view text, const std::string& name);
+
+/// The rows that decide whether something fits: oom, limit, recipe and memory, each a case; train, where
+/// equal layouts are one case. Other kinds and machines, and quality D, are passed over.
+std::vector<MemoryCase> memory_cases_of(const std::vector<models::MeasuredRun>& runs);
+
+}  // namespace trnplan::calibrate

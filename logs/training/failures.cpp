@@ -1,0 +1,165 @@
+#include "logs/training/failures.h"
+
+#include <algorithm>
+#include <array>
+
+namespace trnplan::launch {
+
+namespace {
+
+constexpr std::size_t kTextLength = 200;
+constexpr std::size_t kMostDevices = 4096;
+constexpr int kMostRank = 100'000;
+
+struct Sign {
+  std::string_view word;
+  FailureKind kind;
+};
+
+/// The first sign that a line holds tells its kind.
+constexpr std::array kSigns = {
+    Sign{"failed to init a collective algorithm for provided replica group", FailureKind::replica_group},
+    Sign{"ENC:enc_init_comm", FailureKind::replica_group},
+    Sign{"ENC:enc_init_replica_groups", FailureKind::replica_group},
+    Sign{"failed to init ENC comm", FailureKind::replica_group},
+    Sign{"failed to init replica groups", FailureKind::replica_group},
+    Sign{"Unsupported topology", FailureKind::replica_group},
+    Sign{"Failed to find device to device paths", FailureKind::replica_group},
+    Sign{"ENC:enc_parse_replica_groups", FailureKind::replica_group},
+    Sign{"ENC:init_metaring_algorithm", FailureKind::replica_group},
+    Sign{"nrt_load_collectives status=2", FailureKind::replica_group},
+    Sign{"XCG815", FailureKind::compile_memory},
+    Sign{"NCC_EOOM", FailureKind::compile_memory},
+    Sign{"TDRV:dmem_alloc", FailureKind::device_memory},
+    Sign{"TDRV:log_dev_mem", FailureKind::device_memory},
+    Sign{"nrt_tensor_allocate status=4", FailureKind::device_memory},
+    Sign{"ONE TMPBUF pages requested exceeded", FailureKind::device_memory},
+    Sign{"suspected hang in collectives", FailureKind::execution_timeout},
+    Sign{"execution timeout (", FailureKind::execution_timeout},
+    Sign{"inference timeout (", FailureKind::execution_timeout},
+    Sign{"NRT_TIMEOUT", FailureKind::execution_timeout},
+    Sign{"NRT_EXEC_HW_ERR", FailureKind::hardware},
+    Sign{"NEURON_HW_ERR=", FailureKind::hardware},
+    Sign{"NETWORK_PROXY_FAILURE", FailureKind::network},
+    Sign{"not enough EFA devices", FailureKind::network},
+    Sign{"Failed to initialize libfabric", FailureKind::network},
+    Sign{"OFI plugin initialization failed", FailureKind::network},
+    Sign{"libfabric:", FailureKind::network},
+    Sign{"oom_kill event", FailureKind::host_memory},
+    Sign{"Out of memory: Killed process", FailureKind::host_memory},
+};
+
+bool harmless(std::string_view line) {
+  // The runtime goes on by itself.
+  return line.find("- retrying") != std::string_view::npos;
+}
+
+std::optional<FailureKind> kind_of(std::string_view line) {
+  if (harmless(line)) return std::nullopt;
+  for (const Sign& sign : kSigns) {
+    if (line.find(sign.word) == std::string_view::npos) continue;
+    // A refused group whose line names the devices says so itself; libfabric also reports what is no fault.
+    if (sign.word == "libfabric:" && line.find("rror") == std::string_view::npos) continue;
+    return sign.kind;
+  }
+  calibrate::Scan scan(line);
+  if (scan.past("Total failed compilations:")) {
+    const auto failed = scan.whole();
+    if (failed && *failed > 0) return FailureKind::compile_failed;
+  }
+  return std::nullopt;
+}
+
+/// Every number that stands behind `word`.
+std::vector<int> numbers_after(std::string_view line, std::string_view word) {
+  std::vector<int> found;
+  calibrate::Scan scan(line);
+  while (scan.past(word)) {
+    const auto number = scan.whole();
+    if (number && *number <= kMostRank) found.push_back(static_cast<int>(*number));
+  }
+  return found;
+}
+
+std::optional<double> gib_in(std::string_view line) {
+  calibrate::Scan graph(line), full(line);
+  if (graph.past("peak HBM usage (")) return graph.number();
+  if (full.past("total:")) {
+    const auto amount = full.number();
+    if (amount && full.take("GB")) return amount;  // the runtime's GB are 2^30 bytes
+  }
+  return std::nullopt;
+}
+
+/// "... on this group [1 3 5 ]"
+std::vector<int> group_in(std::string_view line) {
+  std::vector<int> ranks;
+  calibrate::Scan scan(line);
+  if (!scan.past("on this group [")) return ranks;
+  while (ranks.size() < kMostDevices) {
+    const auto rank = scan.whole();
+    if (!rank || *rank > kMostRank) break;
+    ranks.push_back(static_cast<int>(*rank));
+    while (scan.take(" ") || scan.take(",")) {
+    }
+  }
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return ranks;
+}
+
+}  // namespace
+
+std::string_view to_string(FailureKind k) {
+  constexpr std::array<std::string_view, 8> kNames = {"replica-group",     "compile-memory", "device-memory",
+                                                      "execution-timeout", "network",        "hardware",
+                                                      "compile-failed",    "host-memory"};
+  return kNames[static_cast<std::size_t>(k)];
+}
+
+void FailureFinder::collect(std::string_view line, Collected& c) {
+  for (const int device : numbers_after(line, "[nec_dev")) {
+    if (c.devices.size() < kMostDevices) c.devices.insert(device);
+  }
+  for (const int rank : numbers_after(line, "[rank")) {
+    c.failure.group_ranks = std::max(c.failure.group_ranks, rank + 1);
+  }
+  if (c.failure.group.empty()) c.failure.group = group_in(line);
+  if (const auto gib = gib_in(line)) c.failure.gib = std::max(c.failure.gib.value_or(0), *gib);
+}
+
+void FailureFinder::read(const calibrate::LogLine& line) {
+  const auto kind = kind_of(line.text);
+  if (!kind) {
+    // What fills a core is told some lines below the failure.
+    if (const auto memory = kinds_.find(FailureKind::device_memory); memory != kinds_.end())
+      collect(line.text, memory->second);
+    return;
+  }
+  Collected& c = kinds_[*kind];
+  if (c.failure.count++ == 0) {
+    c.failure.kind = *kind;
+    c.failure.at = {name_, line.number, 1};
+    c.failure.text = printable(calibrate::trimmed(line.text), kTextLength);
+  }
+  c.failure.last_line = line.number;
+  collect(line.text, c);
+}
+
+std::vector<Failure> FailureFinder::found() const {
+  std::vector<Failure> all;
+  for (const auto& [kind, c] : kinds_) {
+    all.push_back(c.failure);
+    all.back().devices.assign(c.devices.begin(), c.devices.end());
+  }
+  std::sort(all.begin(), all.end(), [](const Failure& a, const Failure& b) { return a.at.line < b.at.line; });
+  return all;
+}
+
+std::vector<Failure> find_failures(std::string_view text, const std::string& name) {
+  FailureFinder finder(name);
+  for (calibrate::LogLines lines(text); lines.next();) finder.read(lines.line());
+  return finder.found();
+}
+
+}  // namespace trnplan::launch

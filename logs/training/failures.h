@@ -1,0 +1,70 @@
+// Failures that a log of a Neuron job shows, by the words of compiler, runtime and libfabric.
+//
+// Words: aws-neuron/aws-neuron-sdk@81ce03ae neuron-runtime/nrt-troubleshoot.rst, compiler/error-codes,
+// neuron-runtime/explore/device-memory.rst; issues aws-neuron-sdk/884, /1014, huggingface/optimum-neuron/424,
+// /619, /761; aws-neuron-sdk/1030 (enc_parse_replica_groups).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "text/diagnostic.h"
+#include "text/log_lines.h"
+
+namespace trnplan::launch {
+
+enum class FailureKind {
+  replica_group,      ///< enc_init_comm and its kin: the runtime knows no way to connect a group
+  compile_memory,     ///< XCG815, NCC_EOOM: one graph needs more than a core has
+  device_memory,      ///< dmem_alloc, log_dev_mem, nrt_tensor_allocate: a core's memory is full
+  execution_timeout,  ///< execution timeout, NRT_TIMEOUT, suspected hang in collectives
+  network,            ///< EFA, libfabric, network proxy
+  hardware,           ///< uncorrectable errors of memory, engines or DMA
+  compile_failed,     ///< Total failed compilations above 0
+  host_memory,        ///< the kernel or Slurm killed a process that used too much
+};
+/// "replica-group", "compile-memory", ...
+std::string_view to_string(FailureKind k);
+
+/// All lines of one kind, as one failure.
+struct Failure {
+  FailureKind kind{};
+  SourcePos at;      ///< the first line
+  std::string text;  ///< of it, printable, shortened
+  int count = 0;     ///< lines
+  int last_line = 0;
+  std::optional<double> gib;  ///< a graph's peak, or the memory in use when an allocation failed
+  std::vector<int> devices;   ///< cores (nec_dev) that name themselves, ascending
+  std::vector<int> group;     ///< ranks of the refused group where a line lists them, ascending
+  int group_ranks = 0;        ///< the highest rank of a refused group that names itself, plus one; 0: none
+};
+
+/// Looks for failures line by line, and holds no line. Processes that write over each other, as the runtime's
+/// do, leave broken lines: words are looked for anywhere in a line.
+class FailureFinder {
+ public:
+  explicit FailureFinder(std::string name) : name_(std::move(name)) {}
+  void read(const calibrate::LogLine& line);
+  /// In the order of their first lines.
+  std::vector<Failure> found() const;
+
+ private:
+  struct Collected {
+    Failure failure;
+    std::set<int> devices;
+  };
+  static void collect(std::string_view line, Collected& c);
+
+  std::string name_;
+  std::map<FailureKind, Collected> kinds_;
+};
+
+/// Those of a whole text.
+std::vector<Failure> find_failures(std::string_view text, const std::string& name);
+
+}  // namespace trnplan::launch

@@ -1,0 +1,38 @@
+// The metrics that Hugging Face's Trainer prints at the end of a run.
+//
+//   ***** train metrics *****
+//     train_runtime            = 0:04:14.32
+//     train_samples_per_second =     94.369
+//     train_steps_per_second   =      5.898
+//
+// Source: huggingface/transformers:src/transformers/trainer_pt_utils.py (log_metrics). A mean over the whole
+// run, warm-up included; numbers are rounded to three digits behind the point.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "logs/training/samples.h"
+#include "text/log_lines.h"
+
+namespace trnplan::calibrate {
+
+/// The sample of these metrics, all of train_*; nullopt without steps per second above 0.
+std::optional<StepSample> hf_sample(const std::map<std::string, double, std::less<>>& metrics,
+                                    const SourcePos& at, int last_line);
+
+class HfMetrics {
+ public:
+  explicit HfMetrics(std::string name) : name_(std::move(name)) {}
+  bool read(const LogLine& line, Samples& out);
+  void finish(Samples& out);
+
+ private:
+  std::string name_;
+  int start_ = 0, last_ = 0;  ///< lines; 0: not within a block
+  std::string rank_;
+  std::map<std::string, double, std::less<>> metrics_;
+};
+
+}  // namespace trnplan::calibrate

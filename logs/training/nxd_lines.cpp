@@ -1,0 +1,128 @@
+#include "logs/training/nxd_lines.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace trnplan::calibrate {
+
+namespace {
+
+/// The number behind 'key': in a Python dict.
+std::optional<double> entry(std::string_view dict, std::string_view key) {
+  Scan scan(dict);
+  if (!scan.past(fmt::format("'{}':", key))) return std::nullopt;
+  return scan.number();
+}
+
+}  // namespace
+
+NxdLines::NxdLines(const std::string& name)
+    : name_(name),
+      steps_({"NxD step lines", "step_time as printed", false}, name),
+      logs_({"LOG lines", "", false}, name) {}
+
+bool NxdLines::read_step(const LogLine& line, Samples& out) {
+  for (Scan scan(line.text); scan.past("step ");) {
+    Scan rest = scan;
+    const auto step = rest.whole();
+    if (!step) continue;
+    if (rest.take("loss is ") || (line.text.find(" perf ") != std::string_view::npos &&
+                                  line.text.find("seq/sec") != std::string_view::npos)) {
+      if (rates_++ == 0) first_rate_ = line.number;
+      return true;
+    }
+    if (!rest.take("step_time ")) continue;
+    StepRecord record;
+    record.rank = line.rank;
+    record.step = *step;
+    record.line = line.number;
+    record.seconds = rest.number();
+    if (!record.seconds || !rest.rest().starts_with('s')) {
+      out.warnings.add({name_, line.number, 1}, "step_time",
+                       line.cut ? "the file ends within the number; the line is left out"
+                                : "no number of seconds; the line is left out",
+                       "give whole lines");
+      return true;
+    }
+    Scan loss = rest;
+    if (loss.past("loss ")) record.loss = loss.number().value_or(std::nan(""));
+    if (rest.past("throughput ")) record.sequences_per_second = rest.number();
+    steps_.add(record, out);
+    return true;
+  }
+  return false;
+}
+
+bool NxdLines::read_log(const LogLine& line, Samples& out) {
+  Scan scan(line.text);
+  if (!scan.past("LOG ")) return false;
+  const auto clock = asctime_seconds(scan);
+  if (!clock || !scan.take("-") || !scan.take("(")) return false;
+  const auto epoch = scan.whole();
+  if (!epoch || !scan.take(",")) return false;
+  const auto step = scan.whole();
+  if (!step || !scan.take(")") || !scan.past("step_loss")) return false;
+  StepRecord record;
+  Scan loss = scan;
+  if (loss.take(":")) record.loss = loss.number().value_or(std::nan(""));
+  record.rank = line.rank;
+  record.step = *step;  // counts through all epochs, as the clock does
+  record.clock = clock;
+  record.line = line.number;
+  if (scan.past("throughput :")) record.sequences_per_second = scan.number();
+  logs_.add(record, out);
+  return true;
+}
+
+/// What BERT's script adds to results.json at the end of an epoch.
+bool NxdLines::read_dict(const LogLine& line, Samples& out) {
+  const std::size_t open = line.text.find('{');
+  if (open == std::string_view::npos) return false;
+  const std::string_view title = trimmed(line.text.substr(0, open)), dict = line.text.substr(open);
+  if (!title.ends_with("Current data:") && !title.ends_with("Updating with data:")) return false;
+  const auto steps = entry(dict, "steps"), minutes = entry(dict, "train_time_minutes");
+  // Ratios of any other size are typing errors, or another script's words.
+  if (!steps || !minutes || !(*steps >= 1) || *steps > 1e9 || !(*minutes > 1e-6) || *minutes > 1e7) {
+    out.warnings.add({name_, line.number, 1}, "", "no steps and train_time_minutes; the line is left out",
+                     "give the line as it was printed");
+    return true;
+  }
+  StepSample s;
+  s.at = {name_, line.number, 1};
+  s.last_line = line.number;
+  s.format = "end of epoch";
+  s.basis = "train_time_minutes over steps: warm-up included";
+  s.framework = "nxd";
+  s.seconds = *minutes * 60 / *steps;
+  s.count = static_cast<int>(*steps);
+  const auto within = [](std::optional<double> value) {
+    return value && *value >= 1e-6 && *value < 1e9 ? value : std::nullopt;
+  };
+  s.sequence = within(entry(dict, "max_length"));
+  s.sequences_per_second = within(entry(dict, "throughput_average"));
+  const auto workers = entry(dict, "num_workers"), batch = entry(dict, "batch_size");
+  const auto microsteps = entry(dict, "microsteps");
+  if (workers && batch && microsteps) {
+    s.global_batch = within(*workers * *batch * *microsteps / *steps);
+  }
+  out.steps.push_back(std::move(s));
+  return true;
+}
+
+bool NxdLines::read(const LogLine& line, Samples& out) {
+  return read_step(line, out) || read_log(line, out) || read_dict(line, out);
+}
+
+void NxdLines::finish(Samples& out) {
+  steps_.finish("nxd", std::nullopt, out);
+  logs_.finish("nxd", std::nullopt, out);
+  if (rates_ > 0) {
+    out.warnings.add({name_, first_rate_, 1}, "throughput",
+                     fmt::format("{} line{} a throughput and no time of a step", rates_,
+                                 rates_ == 1 ? " states" : "s state"),
+                     "give the progress bar or the event file of the run as well");
+  }
+}
+
+}  // namespace trnplan::calibrate

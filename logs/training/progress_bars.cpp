@@ -1,0 +1,170 @@
+#include "logs/training/progress_bars.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace trnplan::calibrate {
+
+namespace {
+
+/// In seconds; the third as NeMo prints it.
+constexpr std::string_view kTimes[] = {"iteration_time", "train_step_timing", "train_step_timing in s"};
+/// Keys that tell frameworks apart; "thoughput_peak" is how NeMo spells it.
+constexpr std::string_view kTelling[] = {"iteration_time", "thoughput_peak", "throughput_peak", "lr",
+                                         "parameter_norm"};
+
+/// A bar cut out of a line: TITLE: 4%|BAR| 4/91 [FIELDS].
+struct Bar {
+  std::string_view title;
+  std::int64_t step = 0;
+  std::int64_t total = 0;   ///< 0: "?"
+  std::string_view fields;  ///< within the brackets
+  bool closed = false;
+  std::size_t end = 0;  ///< in the line
+};
+
+std::size_t digits_before(std::string_view text, std::size_t end) {
+  std::size_t start = end;
+  while (start > 0 && text[start - 1] >= '0' && text[start - 1] <= '9') --start;
+  return start;
+}
+
+/// The bar whose bracket opens at `open`; `from` is where the bar before it ended.
+bool bar_at(std::string_view line, std::size_t from, std::size_t open, Bar& bar) {
+  std::size_t end = open;
+  while (end > from && line[end - 1] == ' ') --end;
+  std::size_t total = end > from && line[end - 1] == '?' ? end - 1 : digits_before(line, end);
+  if (total == end || total <= from || line[total - 1] != '/') return false;
+  bar.total = whole_number_of(line.substr(total, end - total)).value_or(0);
+  const std::size_t step = digits_before(line, total - 1);
+  const auto done = whole_number_of(line.substr(step, total - 1 - step));
+  if (!done) return false;
+  bar.step = *done;
+  std::size_t right = step;
+  while (right > from && line[right - 1] == ' ') --right;
+  if (right <= from + 1 || line[right - 1] != '|') return false;
+  const std::size_t left = line.rfind('|', right - 2);
+  if (left == std::string_view::npos || left < from) return false;
+  // Without "4%" and the colon.
+  std::string_view title = trimmed(line.substr(from, left - from));
+  if (title.ends_with('%')) title = trimmed(title.substr(0, digits_before(title, title.size() - 1)));
+  if (title.ends_with(':')) title.remove_suffix(1);
+  bar.title = title;
+  const std::size_t close = line.find(']', open);
+  bar.closed = close != std::string_view::npos;
+  bar.end = bar.closed ? close + 1 : line.size();
+  bar.fields = line.substr(open + 1, (bar.closed ? close : line.size()) - open - 1);
+  return true;
+}
+
+/// The epoch a title names; 0 for "Training"; nullopt when it is no bar of training.
+std::optional<std::int64_t> epoch_of(std::string_view title) {
+  constexpr std::string_view kEpoch = "Epoch ";
+  if (const auto at = title.rfind(kEpoch); at != std::string_view::npos) {
+    return Scan(title.substr(at + kEpoch.size())).whole();
+  }
+  if (title.find("Training") != std::string_view::npos) return 0;
+  return std::nullopt;
+}
+
+}  // namespace
+
+ProgressBars::ProgressBars(std::string name)
+    : name_(name), log_({"progress bar", "iteration time as printed", false}, std::move(name)) {}
+
+void ProgressBars::read_fields(std::string_view fields, StepRecord& record, const LogLine& line,
+                               Samples& out) {
+  for (std::size_t start = 0; start < fields.size();) {
+    const std::size_t end = std::min(fields.find(',', start), fields.size());
+    const std::string_view field = trimmed(fields.substr(start, end - start));
+    start = end + 1;
+    const std::size_t equals = field.find('=');
+    if (equals == std::string_view::npos) continue;
+    const std::string_view key = field.substr(0, equals), value = field.substr(equals + 1);
+    if (std::find(std::begin(kTelling), std::end(kTelling), key) != std::end(kTelling)) keys_.emplace(key);
+    if (std::find(std::begin(kTimes), std::end(kTimes), key) != std::end(kTimes)) {
+      record.seconds = number_of(value);
+    } else if (key == "v_num") {
+      record.run = value;
+    } else if (key == "global_step") {
+      record.global_step = number_of(value);
+    } else if (key == "consumed_samples" && value.find('e') == std::string_view::npos) {
+      record.consumed = number_of(value);  // with an exponent its last digits are lost
+    } else if (key == "throughput") {
+      record.sequences_per_second = number_of(value);
+    } else if (key == "loss" || key == "reduced_train_loss") {
+      record.loss = number_of(value).value_or(std::nan(""));
+      if (!std::isnan(*record.loss) || std::exchange(loss_lost_, true)) continue;
+      out.warnings.add(
+          {name_, line.number, 1}, key,
+          fmt::format("\"{}\" is no number: this run had failed; its steps are read all the same",
+                      printable(value, 40)),
+          "take the steps of a sound run where there is one");
+    }
+  }
+}
+
+bool ProgressBars::read(const LogLine& line, Samples& out) {
+  bool any = false;
+  std::size_t from = 0;
+  for (std::size_t open = line.text.find('['); open != std::string_view::npos;
+       open = line.text.find('[', std::max(open + 1, from))) {
+    Bar bar;
+    if (!bar_at(line.text, from, open, bar)) continue;
+    from = bar.end;
+    any = true;
+    const auto epoch = epoch_of(bar.title);
+    if (!epoch) {
+      if (other_bars_++ == 0) {
+        first_other_ = line.number;
+        other_title_ = printable(bar.title, 60);
+      }
+      continue;
+    }
+    const auto clock = clock_seconds(bar.fields.substr(0, bar.fields.find('<')));
+    if (!clock || bar.fields.find('<') == std::string_view::npos || (bar.total > 0 && bar.step > bar.total)) {
+      out.warnings.add(
+          {name_, line.number, static_cast<int>(open) + 1}, "",
+          fmt::format("\"{}\": {}; the bar is left out", printable(bar.fields, 40),
+                      clock && bar.step > bar.total ? "its step is beyond the last one" : "no elapsed time"),
+          "give the bar as it was printed");
+      continue;
+    }
+    StepRecord record;
+    record.rank = line.rank;
+    record.epoch = *epoch;
+    record.step = bar.step;
+    record.clock = clock;
+    record.line = line.number;
+    record.total = bar.total;
+    record.since_epoch = true;
+    std::string_view fields = bar.fields;
+    if (!bar.closed) {
+      fields = fields.substr(0, std::min(fields.rfind(','), fields.size()));
+      out.warnings.add({name_, line.number, static_cast<int>(open) + 1}, "",
+                       "the bar ends within its brackets; its last value is left out", "give whole lines");
+    }
+    read_fields(fields, record, line, out);
+    log_.add(record, out);
+  }
+  return any;
+}
+
+void ProgressBars::finish(Samples& out) {
+  const bool nemo = keys_.contains("iteration_time") || keys_.contains("thoughput_peak");
+  const bool nxdt =
+      keys_.contains("throughput_peak") || (keys_.contains("lr") && keys_.contains("parameter_norm"));
+  log_.finish(nemo ? "nemo-megatron" : nxdt ? "nxdt" : "", std::nullopt, out);
+  if (other_bars_ > 0) {
+    out.warnings.add(
+        {name_, first_other_, 1}, "",
+        fmt::format("{} progress bar{} not known to be of training (\"{}\"{})", other_bars_,
+                    other_bars_ == 1 ? " is" : "s are", other_title_, other_bars_ == 1 ? "" : " first"),
+        "nothing to do unless it was training");
+  }
+}
+
+}  // namespace trnplan::calibrate

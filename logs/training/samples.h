@@ -1,0 +1,95 @@
+// What logs and profiles of real runs say, whatever tool wrote them.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "text/diagnostic.h"
+#include "text/warnings.h"
+
+namespace trnplan::calibrate {
+
+/// The time of an optimizer step of one run, as a log shows it.
+struct StepSample {
+  SourcePos at;        ///< the first line it was taken from
+  int last_line = 0;   ///< the last one
+  std::string format;  ///< "progress bar", "NxD step lines", "Megatron iterations", ...
+  std::string basis;   ///< how the seconds were found: "iteration_time as printed", ...
+  std::string
+      framework;  ///< nxdt, nemo-megatron, nxd as in models::Software; megatron, huggingface; "" unknown
+  std::string release;  ///< of the Neuron SDK; "" not stated
+  double seconds = 0;   ///< of one step
+  /// Standard deviation of a single step, from the median absolute deviation, and at least that of the tick
+  /// of the clock; absent with fewer than two values and no such tick.
+  std::optional<double> spread;
+  int count = 0;     ///< steps that the seconds rest on
+  int left_out = 0;  ///< steps that were seen and not used: warm-up, and differences that no clock shows
+  /// From one step to the next, where the log shows that beside a shorter time of the step itself: with
+  /// logging, data loading, checkpoints.
+  std::optional<double> wall_seconds;
+  std::optional<double> global_batch;          ///< sequences of a step
+  std::optional<double> sequence;              ///< tokens of a sequence
+  std::optional<double> sequences_per_second;  ///< as the log states it last, often a moving average
+  std::optional<double> tokens_per_second;
+};
+
+/// Memory of one core.
+struct MemorySample {
+  SourcePos at;
+  std::optional<double> bytes;  ///< at its peak; absent: only that it did not fit is known
+  std::optional<int> core;      ///< of its node; absent: any core that runs the graph
+  std::string where;            ///< who says so, of what
+  int count = 1;                ///< times it was said
+};
+
+/// One collective inside a compiled graph: no launch from the host. Not to be mixed with nccom-test's times.
+struct CollectiveSample {
+  SourcePos at;           ///< the first of them
+  std::string op;         ///< canonical_op(), else as printed
+  std::string type;       ///< of the elements, as printed
+  std::string algorithm;  ///< as printed, may be empty
+  int ranks = 0;          ///< of a group; 0: not stated
+  double bytes = 0;       ///< the larger of input and output of a rank: what nccom-test calls size
+  double seconds = 0;     ///< the least of them: the others also hold waiting for the last rank
+  double median_seconds = 0;
+  int count = 0;
+};
+
+/// What a profiler says of one run of a compiled graph on one core. Times in seconds; absent: not stated.
+struct DeviceSample {
+  SourcePos at;
+  std::string name;  ///< of the graph, as printed
+  double seconds = 0;
+  std::optional<double> active_seconds;  ///< something ran
+  std::optional<double> model_flops, hardware_flops;
+  std::optional<double> hbm_bytes;                  ///< read and written
+  std::optional<double> collective_seconds;         ///< sum over collectives
+  std::optional<double> collective_active_seconds;  ///< their union
+  std::optional<double> mfu;                        ///< a fraction, with the peak of the tool
+  std::optional<double> clock_hz;                   ///< cycles over seconds
+  std::map<std::string, double> engine_seconds;     ///< busy, by engine
+};
+
+struct StepRecord;
+
+/// Is told of each step that a line states, as the lines are read: by watch, which follows a run.
+class StepSink {
+ public:
+  virtual ~StepSink() = default;
+  /// `format` as StepSample::format; `averages`: the seconds are the mean since the line before.
+  virtual void step(const StepRecord& record, const std::string& format, bool averages) = 0;
+};
+
+/// All that one file gave.
+struct Samples {
+  std::vector<StepSample> steps;
+  std::vector<MemorySample> memory;
+  std::vector<CollectiveSample> collectives;
+  std::vector<DeviceSample> devices;
+  Warnings warnings;
+  StepSink* sink = nullptr;
+};
+
+}  // namespace trnplan::calibrate

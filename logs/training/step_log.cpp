@@ -1,0 +1,296 @@
+#include "logs/training/step_log.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace trnplan::calibrate {
+
+namespace {
+
+constexpr std::size_t kRecords = 1'000'000;
+constexpr std::size_t kRuns = 1000;
+constexpr std::size_t kRanks = 4096;
+constexpr std::size_t kEchoes = 8;  ///< steps by which ranks lag
+constexpr double kStart = 1;        ///< s: a clock below has just been started
+constexpr double kNear = 0.1;       ///< of the median
+constexpr double kWarmUp = 0.2;     ///< over the median of the steps that follow: after a restart
+constexpr double kSecondsLeast = 1e-6, kSecondsMost = 7 * 86400.0;
+constexpr double kCountMost = 1e9, kRateMost = 1e9;
+constexpr double kDeviationToSigma = 1.4826;     ///< of a normal distribution: 1 / its quantile at 3/4
+const double kTickToSigma = std::sqrt(1.0 / 6);  ///< of the difference of two cut clocks: 2 / 12
+constexpr double kAbsent = std::numeric_limits<double>::quiet_NaN();
+
+bool sane(double seconds) {
+  return seconds >= kSecondsLeast && seconds <= kSecondsMost;
+}
+
+}  // namespace
+
+double weighted_median(std::vector<std::pair<double, double>> values) {
+  std::sort(values.begin(), values.end());
+  double whole = 0;
+  for (const auto& [value, weight] : values) whole += weight;
+  double below = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    below += values[i].second;
+    if (below > whole / 2) return values[i].first;
+    if (below == whole / 2 && i + 1 < values.size()) return (values[i].first + values[i + 1].first) / 2;
+  }
+  return values.back().first;
+}
+
+bool StepLog::goes_on(const Run& run, const StepRecord& record) const {
+  const Kept& last = run.steps.back();
+  if (run.name != record.run) return false;
+  if (record.epoch != last.epoch) return record.epoch > last.epoch;
+  if (record.step < last.step) return false;
+  return !record.clock || !(*record.clock < last.clock);
+}
+
+/// Another rank says what one of the last lines said.
+bool StepLog::echoes(const Run& run, const StepRecord& record) const {
+  if (run.name != record.run) return false;
+  const std::size_t recent = std::min(run.steps.size(), kEchoes);
+  for (auto kept = run.steps.end() - static_cast<std::ptrdiff_t>(recent); kept != run.steps.end(); ++kept) {
+    if (kept->epoch != record.epoch || kept->step != record.step) continue;
+    if (record.clock && !std::isnan(kept->clock)) {
+      return std::abs(*record.clock - kept->clock) <= 2 * traits_.tick;
+    }
+    return record.seconds && std::abs(*record.seconds - kept->seconds) <= kNear * kept->seconds;
+  }
+  return false;
+}
+
+/// The batch as stated, or as the growth of consumed samples says it.
+void StepLog::note_batch(Run& run, const StepRecord& record) {
+  if (record.batch) {
+    run.batch_changes |= run.batch && *run.batch != *record.batch;
+    run.batch = record.batch;
+  }
+  if (record.sequences_per_second) run.sequences_per_second = record.sequences_per_second;
+  if (!record.global_step || !record.consumed) return;
+  if (run.global_step && *record.global_step > *run.global_step) {
+    const double growth = (*record.consumed - *run.consumed) / (*record.global_step - *run.global_step);
+    run.growth_changes |= run.growth && *run.growth != growth;
+    run.growth = growth;
+    ++run.growths;
+  }
+  if (!run.global_step || *record.global_step != *run.global_step) {
+    run.global_step = record.global_step;
+    run.consumed = record.consumed;
+  }
+}
+
+void StepLog::add(const StepRecord& record, Samples& out) {
+  if (record.seconds && !sane(*record.seconds)) {
+    out.warnings.add({name_, record.line, 1}, "",
+                     fmt::format("{:.6g} s is no time of a step; the line is left out", *record.seconds),
+                     "correct or remove the line");
+    return;
+  }
+  if (out.sink != nullptr) out.sink->step(record, traits_.format, traits_.averages);
+  if (records_ >= kRecords || (ranks_.size() >= kRanks && !ranks_.contains(record.rank))) {
+    if (records_++ == kRecords) {
+      out.warnings.add({name_, record.line, 1}, "",
+                       fmt::format("more than {} lines of steps; the rest is left out", kRecords),
+                       "split the file");
+    }
+    return;
+  }
+  auto rank = ranks_.find(record.rank);
+  if (rank == ranks_.end()) rank = ranks_.emplace(std::string(record.rank), std::vector<Run>()).first;
+  std::vector<Run>& runs = rank->second;
+  if (runs.empty() || !goes_on(runs.back(), record)) {
+    if (!runs.empty() && echoes(runs.back(), record)) return;
+    if (runs.size() == kRuns) {
+      out.warnings.add({name_, record.line, 1}, "",
+                       fmt::format("more than {} runs; the line is left out", kRuns), "split the file");
+      return;
+    }
+    runs.emplace_back().name = record.run;
+  }
+  Run& run = runs.back();
+  const Kept kept{record.epoch, record.step, record.clock.value_or(kAbsent), record.seconds.value_or(kAbsent),
+                  record.line};
+  const bool again =
+      !run.steps.empty() && run.steps.back().epoch == record.epoch && run.steps.back().step == record.step;
+  if (again) {
+    // The clock is that of the first line: the second is printed a little later.
+    run.steps.back().seconds = kept.seconds;
+  } else {
+    run.steps.push_back(kept);
+    ++records_;
+  }
+  // Records may come sorted by step, not by line.
+  run.first_line = run.first_line == 0 ? record.line : std::min(run.first_line, record.line);
+  run.last_line = std::max(run.last_line, record.line);
+  note_batch(run, record);
+}
+
+/// Steps from one line to the next as the log is written: the difference that comes most often, the smallest
+/// of those. A larger one is a gap, as where somebody kept single lines, and the steps in it are not
+/// measured. 1 when no difference comes twice: then nothing tells how many steps a line stands for.
+std::int64_t StepLog::interval_of(const Run& run) {
+  std::map<std::int64_t, int> often;
+  const Kept* before = nullptr;
+  for (const Kept& k : run.steps) {
+    if (std::isnan(k.seconds)) continue;
+    if (before != nullptr) ++often[k.step - before->step];
+    before = &k;
+  }
+  std::int64_t interval = 1;
+  int most = 1;
+  for (const auto& [steps, times] : often) {
+    if (times <= most) continue;
+    interval = steps;
+    most = times;
+  }
+  return interval;
+}
+
+std::vector<StepLog::Value> StepLog::stated(const Run& run, bool averages, double& left_out) {
+  std::vector<Value> values;
+  const Kept* before = nullptr;
+  const std::int64_t interval = averages ? interval_of(run) : 1;
+  for (const Kept& k : run.steps) {
+    if (std::isnan(k.seconds)) continue;
+    double weight = 1;
+    if (before != nullptr) weight = static_cast<double>(std::min(k.step - before->step, interval));
+    values.push_back({k.seconds, weight});
+    before = &k;
+  }
+  if (values.empty()) return values;
+  const bool starts = run.steps.front().epoch == 0 && run.steps.front().step <= 1;
+  bool warms_up = starts;
+  if (!starts && values.size() > 1) {
+    std::vector<std::pair<double, double>> others;
+    for (std::size_t i = 1; i < values.size(); ++i) others.emplace_back(values[i].seconds, values[i].weight);
+    warms_up = values.front().seconds > (1 + kWarmUp) * weighted_median(std::move(others));
+  }
+  if (warms_up) {
+    values.erase(values.begin());
+    left_out = 1;
+  }
+  return values;
+}
+
+std::vector<StepLog::Value> StepLog::differences(const Run& run, double& left_out) const {
+  std::vector<Value> all, kept;
+  for (std::size_t i = 1; i < run.steps.size(); ++i) {
+    const Kept &from = run.steps[i - 1], &to = run.steps[i];
+    if (from.epoch != to.epoch || std::isnan(from.clock) || std::isnan(to.clock)) continue;
+    const double steps = static_cast<double>(to.step - from.step);
+    const double seconds = (to.clock - from.clock) / steps;
+    if (from.clock < kStart || to.step <= 1 || seconds > kSecondsMost) {
+      left_out += steps;
+      continue;
+    }
+    all.push_back({seconds, steps});
+  }
+  if (all.empty()) return all;
+  std::vector<std::pair<double, double>> values;
+  for (const Value& v : all) values.emplace_back(v.seconds, v.weight);
+  const double middle = weighted_median(std::move(values));
+  for (const Value& v : all) {
+    // A difference over many steps is off by a tick in all.
+    const double slack = std::max(2 * traits_.tick / v.weight, kNear * middle);
+    if (std::abs(v.seconds - middle) <= slack) {
+      kept.push_back(v);
+    } else {
+      left_out += v.weight;
+    }
+  }
+  return kept;
+}
+
+std::optional<StepSample> StepLog::sample_of(const Run& run) const {
+  StepSample s;
+  double left_out = 0, clock_left_out = 0;
+  std::vector<Value> values = stated(run, traits_.averages, left_out);
+  const std::vector<Value> clock = differences(run, clock_left_out);
+  const auto mean = [](const std::vector<Value>& all) {
+    double sum = 0, weight = 0;
+    for (const Value& v : all) {
+      sum += v.seconds * v.weight;
+      weight += v.weight;
+    }
+    return sum / weight;
+  };
+  const bool by_clock = values.empty();
+  if (by_clock) {
+    values = clock;
+    left_out += clock_left_out;
+  }
+  if (values.empty()) return std::nullopt;
+  std::vector<std::pair<double, double>> pairs;
+  double steps = 0;
+  for (const Value& v : values) {
+    pairs.emplace_back(v.seconds, v.weight);
+    steps += v.weight;
+  }
+  s.seconds = by_clock ? mean(values) : weighted_median(pairs);
+  if (!sane(s.seconds)) return std::nullopt;
+  const double tick = by_clock ? kTickToSigma * traits_.tick * static_cast<double>(pairs.size()) / steps : 0;
+  if (pairs.size() > 1 || tick > 0) {
+    const double middle = weighted_median(pairs);
+    for (auto& [value, weight] : pairs) value = std::abs(value - middle);
+    s.spread = std::max(kDeviationToSigma * weighted_median(std::move(pairs)), tick);
+  }
+  if (!by_clock && !clock.empty() && sane(mean(clock))) s.wall_seconds = mean(clock);
+  s.basis = by_clock ? "differences of the printed clock" : traits_.basis;
+  s.count = static_cast<int>(std::min(steps, kCountMost));
+  s.left_out = static_cast<int>(std::min(left_out, kCountMost));
+  s.at = {name_, run.first_line, 1};
+  s.last_line = run.last_line;
+  s.format = traits_.format;
+  std::optional<double> batch = run.batch_changes ? std::nullopt : run.batch;
+  if (!run.batch && run.growths >= 2 && !run.growth_changes) batch = run.growth;
+  if (batch && *batch >= 1 && *batch <= kCountMost && *batch == std::floor(*batch)) s.global_batch = batch;
+  const auto rate = run.sequences_per_second;
+  if (rate && *rate > 0 && *rate < kRateMost) s.sequences_per_second = rate;
+  return s;
+}
+
+void StepLog::finish(const std::string& framework, std::optional<double> sequence, Samples& out) {
+  const auto steps_of = [](const std::vector<Run>& runs) {
+    std::size_t steps = 0;
+    for (const Run& run : runs) steps += run.steps.size();
+    return steps;
+  };
+  const std::vector<Run>* chosen = nullptr;
+  std::string chosen_rank;
+  for (const auto& [rank, runs] : ranks_) {
+    if (chosen != nullptr && steps_of(runs) <= steps_of(*chosen)) continue;
+    chosen = &runs;
+    chosen_rank = rank;
+  }
+  if (chosen == nullptr) return;
+  if (ranks_.size() > 1) {
+    out.warnings.add({name_, chosen->front().steps.front().line, 1}, "",
+                     fmt::format("{} ranks print {}; those of {} are taken", ranks_.size(), traits_.format,
+                                 chosen_rank.empty() ? "lines without a rank" : "rank " + chosen_rank),
+                     "nothing to do: all ranks take the same steps");
+  }
+  for (const Run& run : *chosen) {
+    if (auto sample = sample_of(run)) {
+      sample->framework = framework;
+      sample->sequence = sequence;
+      if (sequence && sample->sequences_per_second) {
+        sample->tokens_per_second = *sample->sequences_per_second * *sequence;
+      }
+      out.steps.push_back(std::move(*sample));
+      continue;
+    }
+    out.warnings.add({name_, run.steps.front().line, 1}, "",
+                     fmt::format("{}: no time of a step is left of {} line{}: the first step holds compiling "
+                                 "and loading, a rate is a mean since the start",
+                                 traits_.format, run.steps.size(), run.steps.size() == 1 ? "" : "s"),
+                     "give a longer part of the log");
+  }
+  ranks_.clear();
+}
+
+}  // namespace trnplan::calibrate

@@ -1,0 +1,104 @@
+// From what single lines say of steps to the time of a step.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "logs/training/samples.h"
+
+namespace trnplan::calibrate {
+
+/// What one line says of one step.
+struct StepRecord {
+  std::string_view rank;          ///< LogLine::rank
+  std::string_view run;           ///< name of the run, where lines have one: another name is another run
+  std::int64_t epoch = 0;         ///< the clock and the count of steps start anew with each
+  std::int64_t step = 0;          ///< within the epoch
+  std::optional<double> clock;    ///< seconds, cut to whole ticks, since something that stays the same
+  std::optional<double> seconds;  ///< of the step, as the line states it
+  std::optional<double> batch;    ///< sequences of the step, as the line states it
+  std::optional<double> sequences_per_second;
+  /// For the batch of logs that do not state it: two counts of one line.
+  std::optional<double> global_step, consumed;
+  int line = 0;
+  // For who follows the run; the time of a step rests on nothing of it.
+  std::int64_t total = 0;      ///< steps of the epoch, or of the run, as the line states them; 0: it does not
+  bool since_epoch = false;    ///< the clock and the steps start anew with each epoch, else with nothing
+  std::optional<double> loss;  ///< NaN: what stands there is no number
+};
+
+/// Collects records of one format and makes a sample of each run.
+///
+/// A run ends where the step or the clock goes back (a restart), or the name changes. A step that is printed
+/// again replaces the earlier line: progress bars show old values first. Of several ranks that print the
+/// same, the one with most steps is taken.
+///
+/// The time of a step is the weighted median of what the lines state, where means weigh by the steps they
+/// cover (no more than the log's own interval: what an excerpt leaves out is not measured), without a first
+/// step of the run that holds compiling and loading (it is step 0 or 1, or takes 20 % more than the median of
+/// the others); else the mean of the differences of the clock that lie within two ticks of 1 s, or 10 %, of
+/// their median (the ticks cancel in a sum; pauses for checkpoints and validation fall out), without those
+/// from the start of the clock or to step 1.
+///
+/// At most a million records are kept; what follows is left out, with a warning.
+class StepLog {
+ public:
+  struct Traits {
+    std::string format;     ///< StepSample::format
+    std::string basis;      ///< of stated seconds: "step_time as printed"
+    bool averages = false;  ///< stated seconds are the mean since the line that the log had before
+    double tick = 1;        ///< s, of the clock
+  };
+  StepLog(Traits traits, std::string name) : traits_(std::move(traits)), name_(std::move(name)) {}
+
+  void add(const StepRecord& record, Samples& out);
+  /// Samples in the order of lines, and warnings about runs that show no time. `framework` and `sequence` go
+  /// into each.
+  void finish(const std::string& framework, std::optional<double> sequence, Samples& out);
+  bool empty() const { return ranks_.empty(); }
+
+ private:
+  struct Kept {
+    std::int64_t epoch, step;
+    double clock, seconds;  ///< NaN: absent
+    int line;
+  };
+  struct Run {
+    std::string name;
+    std::vector<Kept> steps;
+    int first_line = 0, last_line = 0;
+    std::optional<double> batch, sequences_per_second;
+    bool batch_changes = false;
+    // consumed = batch * global_step + something, checked over at least two differences
+    std::optional<double> global_step, consumed, growth;
+    int growths = 0;
+    bool growth_changes = false;
+  };
+  struct Value {
+    double seconds = 0;
+    double weight = 1;  ///< steps
+  };
+
+  bool goes_on(const Run& run, const StepRecord& record) const;
+  bool echoes(const Run& run, const StepRecord& record) const;
+  static void note_batch(Run& run, const StepRecord& record);
+  static std::int64_t interval_of(const Run& run);
+  static std::vector<Value> stated(const Run& run, bool averages, double& left_out);
+  std::vector<Value> differences(const Run& run, double& left_out) const;
+  std::optional<StepSample> sample_of(const Run& run) const;
+
+  Traits traits_;
+  std::string name_;
+  std::map<std::string, std::vector<Run>, std::less<>> ranks_;
+  std::size_t records_ = 0;
+};
+
+/// The middle of values by weight; the mean of the two middle ones where the weight halves between them.
+/// Needs at least one.
+double weighted_median(std::vector<std::pair<double, double>> values_and_weights);
+
+}  // namespace trnplan::calibrate

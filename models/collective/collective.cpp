@@ -1,0 +1,370 @@
+#include "models/collective/collective.h"
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+#include "models/collective/collective_memory.h"
+
+namespace trnplan::models {
+
+namespace {
+
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
+
+/// Where a message's bytes go: calls `add(resource, bytes)`. Each end of a message between nodes is its own
+/// node's; a message inside a node is all that node's.
+class Wiring {
+ public:
+  explicit Wiring(const Fabric& fabric) : fabric_(fabric), instance_(fabric.cluster().instance) {}
+
+  template <class Add>
+  void inside(int cls, const Relation& r, int from_core, int to_core, Add&& add) const {
+    add(fabric_.memory(cls, from_core), r.bytes * r.read);
+    add(fabric_.memory(cls, to_core), r.bytes * r.written);
+    const int from = instance_.chip_of(from_core), to = instance_.chip_of(to_core);
+    if (from == to) return;
+    if (const Fabric::Id id = fabric_.link(cls, from, to); id < fabric_.size()) return add(id, r.bytes);
+    const auto legs = [&](const std::vector<Fabric::Leg>& way) {
+      if (way.empty()) add(fabric_.nowhere(), r.bytes);
+      for (const auto& leg : way) add(fabric_.link(cls, leg.from, leg.to), r.bytes * leg.part);
+    };
+    if (r.spread) return legs(fabric_.spread(from, to));
+    legs(fabric_.route(from, to));
+  }
+  template <class Add>
+  void out(int cls, const Relation& r, int core, double copies, Add&& add) const {
+    add(fabric_.memory(cls, core), r.bytes * r.read * copies);
+    add(instance_.nics > 0 ? fabric_.nic(cls, core, Fabric::Kind::nic_out) : fabric_.nowhere(),
+        r.bytes * copies);
+    if (fabric_.has_spine()) add(fabric_.spine(cls, Fabric::Kind::spine_out), r.bytes * copies);
+  }
+  template <class Add>
+  void in(int cls, const Relation& r, int core, double copies, Add&& add) const {
+    add(fabric_.memory(cls, core), r.bytes * r.written * copies);
+    add(instance_.nics > 0 ? fabric_.nic(cls, core, Fabric::Kind::nic_in) : fabric_.nowhere(),
+        r.bytes * copies);
+    if (fabric_.has_spine()) add(fabric_.spine(cls, Fabric::Kind::spine_in), r.bytes * copies);
+  }
+
+ private:
+  const Fabric& fabric_;
+  const topology::Instance& instance_;
+};
+
+/// Adds up bytes per resource, and notes the most that one group has on any.
+class Sum {
+ public:
+  explicit Sum(Fabric::Id resources) : cells_(resources) {}
+  void begin_group() { ++groups_; }
+  void add(Fabric::Id id, double bytes) {
+    Cell& c = cells_[id];
+    if (c.bytes == 0 && bytes > 0) used_.push_back(id);
+    c.bytes += bytes;
+    c.mine = c.group == groups_ ? c.mine + bytes : bytes;
+    c.group = groups_;
+    scale_ = std::max(scale_, c.mine);
+    most_ = std::max(most_, c.bytes);
+  }
+  /// Of one group; never less than the engine takes for the sum.
+  double scale() const { return std::max(scale_, most_ / sim::kMostFlowsInOne); }
+  Fabric::Load load() {
+    Fabric::Load load;
+    load.reserve(used_.size());
+    if (used_.size() * 8 > cells_.size()) {
+      for (Fabric::Id id = 0; id < cells_.size(); ++id) {
+        if (cells_[id].bytes > 0) load.emplace_back(id, cells_[id].bytes);
+      }
+      return load;
+    }
+    std::sort(used_.begin(), used_.end());
+    for (const Fabric::Id id : used_) load.emplace_back(id, cells_[id].bytes);
+    return load;
+  }
+
+ private:
+  struct Cell {
+    double bytes = 0, mine = 0;  ///< of all groups; of `group`
+    int group = 0;
+  };
+  std::vector<Cell> cells_;
+  int groups_ = 0;
+  double scale_ = 0, most_ = 0;
+  std::vector<Fabric::Id> used_;
+};
+
+/// A group's cores on each of its nodes, ascending, in the order of GroupShape::nodes.
+std::vector<std::vector<int>> cores_by_node(const Fabric& fabric, const GroupShape& shape,
+                                            const std::vector<int>& ranks, bool representatives_only) {
+  const topology::Placement& placement = fabric.placement();
+  std::map<int, std::size_t> place;
+  std::vector<std::vector<int>> cores(shape.nodes.size());
+  for (std::size_t n = 0; n < shape.nodes.size(); ++n) {
+    const int node = shape.nodes[n];
+    if (representatives_only && placement.representative(placement.class_of_node(node)) != node) continue;
+    place[node] = n;
+  }
+  int last = -1;
+  std::vector<int>* mine = nullptr;
+  for (const int r : ranks) {
+    if (const int node = placement.node_of(r); node != last) {
+      const auto it = place.find(node);
+      mine = it == place.end() ? nullptr : &cores[it->second];
+      last = node;
+    }
+    if (mine != nullptr) mine->push_back(placement.local_of(r));
+  }
+  for (auto& c : cores) std::sort(c.begin(), c.end());
+  return cores;
+}
+
+/// Loads of one group's stages, on the representatives among its nodes.
+void add_loads(const Fabric& fabric, const GroupShape& shape, const std::vector<int>& ranks,
+               const Description& description, std::vector<Sum>& sums) {
+  const Wiring wiring(fabric);
+  const auto cores = cores_by_node(fabric, shape, ranks, true);
+  for (Sum& sum : sums) sum.begin_group();
+  for (std::size_t n = 0; n < cores.size(); ++n) {
+    if (cores[n].empty()) continue;
+    const int cls = fabric.placement().class_of_node(shape.nodes[n]);
+    // A group whose nodes differ is refused or doubtful; its members are taken in turn.
+    const auto core = [&](int member) { return cores[n][at(member) % cores[n].size()]; };
+    for (std::size_t s = 0; s < description.stages.size(); ++s) {
+      const Stage& stage = description.stages[s];
+      const auto steps = static_cast<double>(stage.steps);
+      const auto add = [&](Fabric::Id id, double bytes) { sums[s].add(id, bytes * steps); };
+      for (const Relation& r : stage.relations) {
+        if (r.node == Relation::Node::same) {
+          wiring.inside(cls, r, core(r.from), core(r.to), add);
+          continue;
+        }
+        const double copies = r.node == Relation::Node::others ? shape.node_count() - 1 : 1;
+        wiring.out(cls, r, core(r.from), copies, add);
+        wiring.in(cls, r, core(r.to), copies, add);
+      }
+    }
+  }
+}
+
+/// The latency of a stage's steps: of the way of one chunk.
+Phase phase_of(const Profile& profile, const CollectiveLoads::Steps& stage) {
+  const double hop = profile[Parameter::hop_latency], efa = profile[Parameter::efa_latency];
+  const std::int64_t network = efa < hop ? stage.between_nodes_least : stage.between_nodes;
+  return {{},
+          0,
+          stage.steps,
+          Seconds(hop * static_cast<double>(stage.steps - network)),
+          Seconds(efa * static_cast<double>(network))};
+}
+
+CollectiveLoads loads_of(const Fabric& fabric, CollectiveOp op, const std::vector<std::vector<int>>& groups,
+                         Bytes bytes, Algorithm algorithm) {
+  CollectiveLoads out;
+  std::vector<Sum> sums;
+  for (const std::vector<int>& ranks : groups) {
+    if (ranks.size() < 2) continue;
+    const GroupShape shape = shape_of(fabric.cluster(), ranks);
+    Description description = describe(fabric, op, shape, bytes, algorithm);
+    while (sums.size() < description.stages.size()) sums.emplace_back(fabric.size());
+    add_loads(fabric, shape, ranks, description, sums);
+    if (out.phases.empty()) out.algorithm = std::move(description.algorithm);
+    out.phases.resize(sums.size());
+    for (std::size_t s = 0; s < description.stages.size(); ++s) {
+      const Stage& stage = description.stages[s];
+      const CollectiveLoads::Steps steps{stage.steps, stage.between_nodes, stage.between_nodes_least};
+      auto& known = out.phases[s].steps;
+      if (std::find(known.begin(), known.end(), steps) == known.end()) known.push_back(steps);
+    }
+  }
+  for (std::size_t s = 0; s < out.phases.size(); ++s) {
+    out.phases[s].load = sums[s].load();
+    out.phases[s].scale = sums[s].scale();
+  }
+  return out;
+}
+
+/// With the times of a profile.
+Collective timed(const Profile& profile, CollectiveLoads loads) {
+  Collective out;
+  out.algorithm = std::move(loads.algorithm);
+  if (loads.phases.empty()) return out;
+  out.alpha = Seconds(profile[Parameter::in_graph_alpha]);
+  for (CollectiveLoads::Phase& p : loads.phases) {
+    Phase longest = phase_of(profile, p.steps.front());
+    for (const CollectiveLoads::Steps& other : p.steps) {
+      Phase phase = phase_of(profile, other);
+      if (phase.latency() > longest.latency()) longest = std::move(phase);
+    }
+    longest.load = std::move(p.load);
+    longest.scale = p.scale;
+    out.phases.push_back(std::move(longest));
+  }
+  return out;
+}
+
+/// What each message of a stage waits before it moves: one step. In a ring that leaves nodes, the lesser of
+/// the two latencies; the messages that take longer are in flight for the rest (`flight_of`).
+double start_of(const Profile& profile, const Stage& stage) {
+  const double hop = profile[Parameter::hop_latency], efa = profile[Parameter::efa_latency];
+  if (stage.mixed()) return std::min(hop, efa);
+  return stage.between_nodes > 0 ? efa : hop;
+}
+double flight_of(const Profile& profile, const Stage& stage, bool between_nodes) {
+  if (!stage.mixed()) return 0;
+  const Parameter p = between_nodes ? Parameter::efa_latency : Parameter::hop_latency;
+  return profile[p] - start_of(profile, stage);
+}
+
+/// The nodes (by index) that a relation sends to from node `n`.
+template <class Visit>
+void each_peer(const Relation& r, int n, int nodes, Visit&& visit) {
+  switch (r.node) {
+    case Relation::Node::same:
+      return visit(n);
+    case Relation::Node::shift:
+      return visit((n + r.by) % nodes);
+    case Relation::Node::flip:
+      return visit(n ^ r.by);
+    case Relation::Node::others:
+      for (int other = 0; other < nodes; ++other) {
+        if (other != n) visit(other);
+      }
+  }
+}
+
+}  // namespace
+
+Seconds Phase::transfer(const Fabric& fabric) const {
+  Seconds worst{};
+  for (const auto& [id, bytes] : load) worst = std::max(worst, Bytes(bytes) / fabric.capacity(id));
+  return worst;
+}
+
+Parameter Phase::bottleneck(const Fabric& fabric) const {
+  Seconds worst{};
+  Parameter p = Parameter::dma_fraction;
+  for (const auto& [id, bytes] : load) {
+    const Seconds here = Bytes(bytes) / fabric.capacity(id);
+    if (here <= worst) continue;
+    worst = here;
+    p = fabric.parameter(id);
+  }
+  return p;
+}
+
+Seconds Collective::latency() const {
+  Seconds sum = alpha;
+  for (const Phase& p : phases) sum += p.latency();
+  return sum;
+}
+
+Seconds Collective::transfer(const Fabric& fabric) const {
+  Seconds sum{};
+  for (const Phase& p : phases) sum += p.transfer(fabric);
+  return sum;
+}
+
+Collective collective(const Fabric& fabric, CollectiveOp op, const std::vector<std::vector<int>>& groups,
+                      Bytes bytes, Algorithm algorithm) {
+  if (fabric.memory() == nullptr)
+    return timed(fabric.profile(), loads_of(fabric, op, groups, bytes, algorithm));
+  return timed(fabric.profile(), fabric.memory()->of(fabric, op, groups, bytes, algorithm));
+}
+
+const CollectiveLoads& CollectiveMemory::of(const Fabric& fabric, CollectiveOp op,
+                                            const std::vector<std::vector<int>>& groups, Bytes bytes,
+                                            Algorithm algorithm) {
+  if (fabric.profile().algorithms != limits_) known_.clear();
+  limits_ = fabric.profile().algorithms;
+  Key key{op, algorithm, bytes.value, groups};
+  const auto found = known_.find(key);
+  if (found != known_.end()) return found->second;
+  return known_.emplace(std::move(key), loads_of(fabric, op, groups, bytes, algorithm)).first->second;
+}
+
+Seconds nccom_seconds(const Fabric& fabric, const Collective& c, bool between_nodes) {
+  const Profile& p = fabric.profile();
+  return c.seconds(fabric) + Seconds(p[Parameter::host_launch]) +
+         Seconds(between_nodes ? p[Parameter::barrier] : 0);
+}
+
+namespace {
+
+/// On every node of the cluster, in their order: as the resources of a flat placement.
+bool is_whole_cluster(const Fabric& fabric, const GroupShape& shape) {
+  if (shape.node_count() != fabric.cluster().nodes) return false;
+  for (int n = 0; n < shape.node_count(); ++n) {
+    if (shape.nodes[at(n)] != n || fabric.placement().class_of_node(n) != n) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<sim::Exchange> expand(const Fabric& fabric, CollectiveOp op,
+                                  const std::vector<std::vector<int>>& groups, Bytes bytes,
+                                  Algorithm algorithm) {
+  std::vector<sim::Exchange> exchanges;
+  const Wiring wiring(fabric);
+  for (const std::vector<int>& ranks : groups) {
+    const GroupShape shape = shape_of(fabric.cluster(), ranks);
+    const auto cores = cores_by_node(fabric, shape, ranks, false);
+    for (const auto& c : cores) {
+      if (c.size() != shape.cores.size()) {
+        throw std::invalid_argument("a group must hold equally many cores on each of its nodes");
+      }
+    }
+    const Description description = describe(fabric, op, shape, bytes, algorithm);
+    int channels = 1;
+    for (const Stage& stage : description.stages) {
+      for (const Relation& r : stage.relations) channels = std::max(channels, r.channel + 1);
+    }
+    const auto member = [&](const Relation& r, int node, int local) {
+      return static_cast<std::uint32_t>(r.channel * shape.ranks() + node * shape.local() + local);
+    };
+    sim::Exchange e{static_cast<std::uint32_t>(channels * shape.ranks()), {}, {}};
+    if (is_whole_cluster(fabric, shape)) {
+      e.parts = static_cast<std::uint32_t>(shape.node_count());
+      e.run = static_cast<std::uint32_t>(shape.local());
+    }
+    for (const Stage& stage : description.stages) {
+      const auto flight = [&](bool between) {
+        return to_sim_time(Seconds(flight_of(fabric.profile(), stage, between)));
+      };
+      const SimTime inside = flight(false), between = flight(true);
+      sim::Round round{
+          stage.steps, to_sim_time(Seconds(start_of(fabric.profile(), stage))), {}, stage.mixed()};
+      for (int n = 0; n < shape.node_count(); ++n) {
+        for (const Relation& r : stage.relations) {
+          each_peer(r, n, shape.node_count(), [&](int peer) {
+            std::map<Fabric::Id, double> used;
+            const auto add = [&](Fabric::Id id, double b) { used[id] += b; };
+            const int from = cores[at(n)][at(r.from)], to = cores[at(peer)][at(r.to)];
+            const auto cls = [&](int node) {
+              return fabric.placement().class_of_node(shape.nodes[at(node)]);
+            };
+            if (peer == n) {
+              wiring.inside(cls(n), r, from, to, add);
+            } else {
+              wiring.out(cls(n), r, from, 1, add);
+              wiring.in(cls(peer), r, to, 1, add);
+            }
+            sim::Message m{member(r, n, r.from), member(r, peer, r.to), {}, peer == n ? inside : between};
+            for (const auto& [id, b] : used) {
+              if (b > 0) m.flow.weights.push_back({id, b});
+            }
+            round.messages.push_back(std::move(m));
+          });
+        }
+      }
+      e.rounds.push_back(std::move(round));
+    }
+    exchanges.push_back(std::move(e));
+  }
+  return exchanges;
+}
+
+}  // namespace trnplan::models

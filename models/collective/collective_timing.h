@@ -1,0 +1,92 @@
+// One collective on a cluster, timed as nccom-test would run it: alone, over the first ranks of each node.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/collective/collective.h"
+#include "topology/instance.h"
+#include "topology/verdict.h"
+
+namespace trnplan::models {
+
+struct CollectiveRun {
+  CollectiveOp op = CollectiveOp::all_reduce;
+  int ranks = 2;  ///< over all nodes, equally many on each, the lowest cores first
+  Bytes bytes{};  ///< as nccom-test counts: what an all-gather ends with, what every other operation starts
+                  ///< with
+  Algorithm algorithm = Algorithm::automatic;
+};
+
+/// A 90 % interval.
+struct SecondsRange {
+  Seconds low{}, high{};
+};
+
+struct CollectiveTiming {
+  struct Part {
+    std::int64_t steps = 0;
+    Seconds latency{}, transfer{};
+    std::string limit;  ///< the busiest resource; empty when no bytes move
+  };
+  std::string algorithm;
+  Seconds seconds{};                          ///< inside a compiled graph
+  Seconds nccom_seconds{};                    ///< in a graph of its own: host launch and barrier included
+  SecondsRange seconds_90, nccom_seconds_90;  ///< 0 unless asked for
+  Seconds host_launch{}, barrier{};           ///< what nccom_seconds adds to seconds
+  double algbw = 0,
+         busbw =
+             0;  ///< bytes/s by nccom_seconds, 0 without time or for one rank; busbw = algbw * bus_factor()
+  Seconds alpha{};  ///< seconds = alpha + latency and transfer of all parts
+  std::vector<Part> parts;
+  topology::GroupVerdict verdict;  ///< whether the runtime accepts the group
+};
+
+/// What nccom-test multiplies algbw by: all-reduce 2 (N-1)/N, all-gather, reduce-scatter and all-to-all
+/// (N-1)/N, else 1 (aws-neuron/aws-neuron-sdk@81ce03ae tools/neuron-sys-tools/nccom-test.rst;
+/// NVIDIA/nccl-tests doc/PERFORMANCE.md).
+double bus_factor(CollectiveOp op, int ranks);
+
+/// Bytes of an element of a type as nccom-test names it: fp32, float32, bf16, uint8 ...
+std::optional<int> element_bytes(std::string_view type);
+
+/// The global ranks of a run. Throws std::invalid_argument unless `ranks` is positive, divides over the
+/// nodes, and fits them.
+std::vector<int> ranks_of(const topology::Cluster& cluster, int ranks);
+
+/// Times many collectives on one cluster. Keeps references to its arguments. Cost of time(): O(ranks).
+///
+/// With `intervals` it also says how sure a time t is by the log-normal parameters p of the profile (delta
+/// method): with e_p = d log t / d log p, from a difference of 1 %,
+///
+///   sigma^2 = sum_p (e_p * log_sd_p)^2,   t * exp(-1.645 sigma) .. t * exp(+1.645 sigma)
+///
+/// Parameters are taken as independent, as they are in a profile; what the model itself misses is not
+/// contained.
+class CollectiveTimer {
+ public:
+  CollectiveTimer(const topology::Cluster& cluster, const topology::ChipGraph& graph, const Profile& profile,
+                  bool intervals = false);
+  CollectiveTiming time(const CollectiveRun& run) const;
+
+ private:
+  /// The fabric with one share of a bandwidth raised by 1 %.
+  struct Raised {
+    Raised(const topology::Cluster& cluster, const topology::ChipGraph& graph,
+           const topology::Placement& placement, const Profile& base, Parameter p);
+    Profile profile;
+    double log_sd;
+    Fabric fabric;
+  };
+  void add_intervals(const Collective& c, CollectiveTiming& t) const;
+
+  topology::Placement placement_;
+  Fabric fabric_;
+  bool intervals_;
+  std::deque<Raised> raised_;
+};
+
+}  // namespace trnplan::models

@@ -1,0 +1,384 @@
+#include "models/device/operators.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/device/core_work.h"
+#include "models/memory/memory.h"
+
+namespace trnplan::models {
+
+std::string_view to_string(Category c) {
+  switch (c) {
+    case Category::compute:
+      return "compute";
+    case Category::tensor_parallel:
+      return "tensor_parallel";
+    case Category::context_parallel:
+      return "context_parallel";
+    case Category::expert_parallel:
+      return "expert_parallel";
+    case Category::pipeline:
+      return "pipeline";
+    case Category::bubble:
+      return "bubble";
+    case Category::data_parallel:
+      return "data_parallel";
+    case Category::optimizer:
+      return "optimizer";
+    case Category::overhead:
+      return "overhead";
+    case Category::count:
+      break;
+  }
+  return "?";
+}
+
+namespace {
+
+// Passes of the vector engine over an element, counted from the operators of a decoder layer; the backward of
+// a norm does twice what its forward does.
+constexpr double kNormPassesBackward = 2 * kNormPasses;
+constexpr double kRotaryPasses = 3, kRotaryPassesBackward = 4;
+constexpr double kGatedPasses = 4, kGatedPassesBackward = 8;
+constexpr double kPlainPasses = 3, kPlainPassesBackward = 5;
+
+// HBM bytes per attention score without flash attention, in bf16 with an fp32 softmax. Fused into one kernel
+// (NEURON_FUSE_SOFTMAX=1): scores written (2), read and normalised (2 + 2), probabilities read (2); backward
+// their gradient written (2), the softmax's backward (read 2 + 2, write 2), its result read twice (4), the
+// probabilities once (2). As operators of their own, with fp32 between them: scores written (2), maximum (2),
+// exponents (2 + 4), sum (4 in one pass with the division's read), division (2), read (2); backward 14 and
+// the product with the probabilities written and read for its sum in fp32 (4 + 4), and the operands again
+// (4). Making probabilities anew needs no product with the values, which nothing reads.
+constexpr LayerModel::ScoreBytes kFusedSoftmax{8, 6, 14}, kPlainSoftmax{18, 16, 26};
+// Dropout on probabilities: mask written and read (1 + 1), probabilities read and written (4); backward the
+// mask (1) and the gradient (4).
+constexpr double kDropoutBytesForward = 6, kDropoutBytesBackward = 5;
+
+// HBM bytes per logit: the bf16 logit, its fp32 copy, shift, exponent, sum and normalisation (forward), the
+// in-place gradient and its cast (backward). aws-neuron/neuronx-distributed
+// src/neuronx_distributed/parallel_layers/loss_functions.py
+constexpr double kLogitBytesForward = 16, kLogitBytesBackward = 8;
+
+}  // namespace
+
+LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& profile)
+    : a_(job.architecture), s_(strategy), core_(job.cluster.instance.core), p_(profile) {
+  const double t = strategy.tensor_parallel;
+  sequence_ = static_cast<double>(job.training.sequence) / strategy.context_parallel;
+  tokens_ = sequence_ * strategy.micro_batch;
+  shard_tokens_ = strategy.sequence_parallel ? tokens_ / t : tokens_;
+  heads_ = a_.heads / t;
+  kv_width_ = 2.0 * a_.kv_dim() * strategy.kv_replicator / t;
+  qkv_width_ = static_cast<double>(a_.heads) * a_.head_dim / t + kv_width_;
+  mlp_width_ = a_.intermediate / t;
+  vocabulary_ = std::ceil(a_.vocabulary / t);
+  element_bytes_ = work().element_bytes();
+  score_bytes_ = fuses_softmax(job.software) ? kFusedSoftmax : kPlainSoftmax;
+  if (a_.dropout) {
+    score_bytes_.forward += kDropoutBytesForward;
+    score_bytes_.again += kDropoutBytesForward;
+    score_bytes_.backward += kDropoutBytesBackward;
+  }
+  if (a_.experts > 0) {
+    experts_ = static_cast<double>(a_.experts) / strategy.expert_parallel;
+    // Without a capacity (dropless) as many as come, here evenly.
+    const double places = a_.capacity_factor > 0 ? a_.capacity_factor : 1.0;
+    expert_tokens_ =
+        std::ceil(places * tokens_ * a_.experts_per_token / a_.experts) * strategy.expert_parallel;
+  }
+}
+
+CoreWork LayerModel::work() const {
+  return {core_, p_, s_.precision == Precision::fp32};
+}
+
+Operator LayerModel::matmul(std::string_view name, double n, double k, double width) const {
+  return work().matmul(name, n, k, width);
+}
+
+void LayerModel::matmul_backward(OperatorList& list, std::string_view name, double n, double k,
+                                 double width) const {
+  list.push_back(matmul(name, n, width, k));  // gradient of the input
+  list.push_back(matmul(name, k, n, width));  // gradient of the weight
+  list.back().weights = true;
+}
+
+Operator LayerModel::elements(std::string_view name, double count) const {
+  return work().elements(name, count);
+}
+
+Operator LayerModel::memory(std::string_view name, Category category, double bytes) const {
+  return work().memory(name, category, bytes);
+}
+
+Operator LayerModel::reduce(std::string_view name, double bytes, Scope scope) const {
+  return {.name = name,
+          .category = Category::tensor_parallel,
+          .scope = scope,
+          .op = CollectiveOp::all_reduce,
+          .bytes = Bytes(bytes)};
+}
+
+Operator LayerModel::gather(std::string_view name) const {
+  return {.name = name,
+          .category = Category::tensor_parallel,
+          .scope = Scope::tensor,
+          .op = CollectiveOp::all_gather,
+          .bytes = Bytes(element_bytes_ * tokens_ * a_.hidden)};
+}
+
+Operator LayerModel::scatter(std::string_view name) const {
+  Operator op = gather(name);
+  op.op = CollectiveOp::reduce_scatter;
+  return op;
+}
+
+/// Where the sequence-parallel region ends: an all-gather; nothing otherwise.
+void LayerModel::enter(OperatorList& list, std::string_view name) const {
+  if (s_.sequence_parallel) list.push_back(gather(name));
+}
+
+/// Where it begins: a reduce-scatter, or the all-reduce of plain tensor parallel.
+void LayerModel::leave(OperatorList& list, std::string_view name) const {
+  if (s_.tensor_parallel == 1) return;
+  if (s_.sequence_parallel) {
+    list.push_back(scatter(name));
+  } else {
+    list.push_back(reduce(name, element_bytes_ * tokens_ * a_.hidden));
+  }
+}
+
+/// `blocks` of s x s scores; half a block where it is causal and the kernel skips the rest.
+void LayerModel::attention_block_of(OperatorList& list, double units, double bytes_per_score,
+                                    double blocks) const {
+  const CoreWork core = work();
+  const AttentionShape shape{heads_,    static_cast<double>(s_.micro_batch),
+                             sequence_, static_cast<double>(a_.head_dim),
+                             units,     blocks};
+  if (s_.flash_attention) {
+    list.push_back(core.flash_attention(shape));
+    return;
+  }
+  const double scores = heads_ * s_.micro_batch * sequence_ * sequence_ * std::ceil(blocks);
+  const Seconds engine(units * std::ceil(blocks) * core.attention_unit_cycles(shape) /
+                       (core_.tensor_hertz * p_[Parameter::matmul_efficiency]));
+  const Seconds hbm = Bytes(bytes_per_score * element_bytes_ / 2 * scores * p_[Parameter::score_traffic]) /
+                      (core_.hbm * p_[Parameter::hbm_fraction]);
+  list.push_back({.name = "attention",
+                  .seconds = std::max(engine, hbm),
+                  .parameter = engine >= hbm ? Parameter::matmul_efficiency : Parameter::hbm_fraction,
+                  .also = engine < hbm ? Parameter::score_traffic
+                          : core.fp32  ? Parameter::fp32_slowdown
+                                       : Parameter::count,
+                  .flops = core.attention_flops(shape)});
+}
+
+/// With context parallel as the last rank has it: its own block, then every other one while the next arrives.
+/// K and V are repeated to the query heads before they go round; backward takes their gradients along.
+void LayerModel::attention(OperatorList& list, double units, double bytes_per_score) const {
+  const double own = s_.flash_attention && a_.family != Family::bert ? 0.5 : 1.0;
+  const int ranks = s_.context_parallel;
+  for (int block = 0; block < ranks; ++block) {
+    if (block + 1 < ranks) {
+      const double tensors = units > 2 ? 4 : 2;
+      list.push_back({.name = "ring attention K, V",
+                      .category = Category::context_parallel,
+                      .scope = Scope::context,
+                      .op = CollectiveOp::permute,
+                      .bytes = Bytes(tensors * element_bytes_ * tokens_ * heads_ * a_.head_dim),
+                      .beside = true});
+    }
+    attention_block_of(list, units, bytes_per_score, block == 0 ? own : 1.0);
+  }
+}
+
+void LayerModel::attention_block(OperatorList& list) const {
+  enter(list, "qkv input");
+  list.push_back(matmul("qkv", tokens_, a_.hidden, qkv_width_));
+  if (!a_.learned_positions)
+    list.push_back(elements("rotary", kRotaryPasses * tokens_ * (heads_ * a_.head_dim + kv_width_ / 2)));
+  attention(list, kFlashUnitsForward, score_bytes_.forward);
+  list.push_back(matmul("o_proj", tokens_, heads_ * a_.head_dim, a_.hidden));
+  leave(list, "o_proj output");
+}
+
+void LayerModel::norm(OperatorList& list) const {
+  list.push_back(elements("norm", kNormPasses * shard_tokens_ * a_.hidden));
+}
+
+/// Every expert of the core on the tokens it takes.
+Operator LayerModel::expert_product(std::string_view name, double k, double width) const {
+  Operator one = matmul(name, expert_tokens_, k, width);
+  one.seconds = one.seconds * experts_;
+  one.flops = one.flops * experts_;
+  return one;
+}
+
+/// Tokens to the ranks that hold their experts, or back.
+void LayerModel::to_experts(OperatorList& list, std::string_view name) const {
+  if (s_.expert_parallel == 1) return;
+  list.push_back({.name = name,
+                  .category = Category::expert_parallel,
+                  .scope = Scope::expert,
+                  .op = CollectiveOp::all_to_all,
+                  .bytes = Bytes(element_bytes_ * experts_ * expert_tokens_ * a_.hidden)});
+}
+
+void LayerModel::experts(OperatorList& list) const {
+  enter(list, "mlp input");
+  list.push_back(matmul("router", tokens_, a_.hidden, a_.experts));
+  to_experts(list, "tokens to experts");
+  list.push_back(expert_product("gate_up", a_.hidden, 2 * mlp_width_));
+  list.push_back(elements("activation", kGatedPasses * experts_ * expert_tokens_ * mlp_width_));
+  list.push_back(expert_product("down", mlp_width_, a_.hidden));
+  to_experts(list, "tokens back");
+  leave(list, "down output");
+}
+
+void LayerModel::experts_backward(OperatorList& list) const {
+  const auto product_backward = [&](std::string_view name, double k, double width) {
+    list.push_back(expert_product(name, width, k));
+    Operator weights = matmul(name, k, expert_tokens_, width);
+    weights.seconds = weights.seconds * experts_;
+    weights.flops = weights.flops * experts_;
+    weights.weights = true;
+    list.push_back(weights);
+  };
+  to_experts(list, "gradient to experts");
+  product_backward("down", mlp_width_, a_.hidden);
+  list.push_back(elements("activation", kGatedPassesBackward * experts_ * expert_tokens_ * mlp_width_));
+  product_backward("gate_up", a_.hidden, 2 * mlp_width_);  // its gathered input was kept for the router
+  to_experts(list, "gradient back");
+  matmul_backward(list, "router", tokens_, a_.hidden, a_.experts);
+}
+
+void LayerModel::mlp(OperatorList& list) const {
+  if (a_.experts > 0) return experts(list);
+  const bool gated = a_.mlp == Mlp::gated;
+  enter(list, "mlp input");
+  list.push_back(matmul("gate_up", tokens_, a_.hidden, (gated ? 2 : 1) * mlp_width_));
+  list.push_back(elements("activation", (gated ? kGatedPasses : kPlainPasses) * tokens_ * mlp_width_));
+  list.push_back(matmul("down", tokens_, mlp_width_, a_.hidden));
+  leave(list, "down output");
+}
+
+void LayerModel::mlp_backward(OperatorList& list) const {
+  if (a_.experts > 0) return experts_backward(list);
+  const bool gated = a_.mlp == Mlp::gated;
+  matmul_backward(list, "down", tokens_, mlp_width_, a_.hidden);
+  list.push_back(
+      elements("activation", (gated ? kGatedPassesBackward : kPlainPassesBackward) * tokens_ * mlp_width_));
+  enter(list, "mlp input again");
+  matmul_backward(list, "gate_up", tokens_, a_.hidden, (gated ? 2 : 1) * mlp_width_);
+}
+
+OperatorList LayerModel::layer_forward() const {
+  OperatorList list;
+  list.push_back({.name = "layer overhead",
+                  .seconds = Seconds(p_[Parameter::layer_overhead]),
+                  .parameter = Parameter::layer_overhead});
+  norm(list);
+  attention_block(list);
+  norm(list);
+  mlp(list);
+  return list;
+}
+
+OperatorList LayerModel::layer_backward() const {
+  const bool gated = a_.mlp == Mlp::gated;
+  OperatorList list;
+  list.push_back({.name = "layer overhead",
+                  .seconds = Seconds(p_[Parameter::layer_overhead]),
+                  .parameter = Parameter::layer_overhead});
+  if (s_.recompute.full) {
+    norm(list);  // the layer's forward, all of it: see operators.h
+    attention_block(list);
+    norm(list);
+    mlp(list);
+  }
+  enter(list, "down gradient");
+  if (s_.recompute.mlp) mlp(list);
+  if (s_.recompute.activation_multiply && gated)
+    list.push_back(elements("product again", tokens_ * mlp_width_));
+  if (s_.recompute.rms_norm)
+    list.push_back(elements("norms again", 2 * kNormPasses * shard_tokens_ * a_.hidden));
+  mlp_backward(list);
+  leave(list, "mlp input gradient");
+  list.push_back(elements("norm", kNormPassesBackward * shard_tokens_ * a_.hidden));
+
+  enter(list, "o_proj gradient");
+  matmul_backward(list, "o_proj", tokens_, heads_ * a_.head_dim, a_.hidden);
+  if (s_.recompute.core_attention && !s_.flash_attention) attention(list, 1, score_bytes_.again);
+  attention(list, s_.flash_attention ? kFlashUnitsBackward : 4, score_bytes_.backward);
+  if (!a_.learned_positions) {
+    list.push_back(
+        elements("rotary", kRotaryPassesBackward * tokens_ * (heads_ * a_.head_dim + kv_width_ / 2)));
+  }
+  if (s_.kv_replicator > 1) {
+    list.push_back(reduce("dK, dV over replicas", element_bytes_ * tokens_ * kv_width_, Scope::kv_replicas));
+  }
+  enter(list, "qkv input again");
+  matmul_backward(list, "qkv", tokens_, a_.hidden, qkv_width_);
+  leave(list, "qkv input gradient");
+  list.push_back(elements("norm", kNormPassesBackward * shard_tokens_ * a_.hidden));
+  return list;
+}
+
+OperatorList LayerModel::embedding_forward() const {
+  OperatorList list{memory("embedding", Category::compute, 2 * element_bytes_ * tokens_ * a_.hidden)};
+  leave(list, "embedding output");
+  return list;
+}
+
+OperatorList LayerModel::embedding_backward() const {
+  OperatorList list;
+  enter(list, "embedding gradient");
+  list.push_back(memory("embedding", Category::compute, 2 * element_bytes_ * tokens_ * a_.hidden));
+  return list;
+}
+
+OperatorList LayerModel::head_forward() const {
+  OperatorList list{elements("final norm", kNormPasses * shard_tokens_ * a_.hidden)};
+  enter(list, "head input");
+  list.push_back(matmul("lm_head", tokens_, a_.hidden, vocabulary_));
+  list.push_back(memory("cross entropy", Category::compute, kLogitBytesForward * tokens_ * vocabulary_));
+  if (s_.tensor_parallel > 1) {
+    Operator sums = reduce("cross entropy sums", 4 * tokens_);  // maximum, target logit, sum of exponents
+    sums.repeat = 3;
+    list.push_back(sums);
+  }
+  return list;
+}
+
+OperatorList LayerModel::head_backward() const {
+  OperatorList list{memory("cross entropy", Category::compute, kLogitBytesBackward * tokens_ * vocabulary_)};
+  enter(list, "head input again");
+  matmul_backward(list, "lm_head", tokens_, a_.hidden, vocabulary_);
+  leave(list, "head input gradient");
+  list.push_back(elements("final norm", kNormPassesBackward * shard_tokens_ * a_.hidden));
+  return list;
+}
+
+OperatorList LayerModel::accumulate(double parameters) const {
+  OperatorList list{memory("gradient accumulation", Category::compute,
+                           parameters * state_bytes(s_.precision, s_.zero1).accumulate)};
+  list.back().weights = true;
+  return list;
+}
+
+OperatorList LayerModel::optimizer(double parameters, int shards) const {
+  const StateBytes per = state_bytes(s_.precision, s_.zero1);
+  return {memory("adamw", Category::optimizer, parameters * (per.update + per.update_shard / shards))};
+}
+
+Bytes LayerModel::boundary() const {
+  return Bytes(element_bytes_ * shard_tokens_ * a_.hidden);
+}
+
+Bytes LayerModel::pass_along() const {
+  if (a_.learned_positions) return Bytes(0);
+  return Bytes(2 * element_bytes_ * sequence_ * a_.head_dim);
+}
+
+}  // namespace trnplan::models

@@ -1,0 +1,134 @@
+// What one core computes and communicates for a layer: the operator list, forward and backward.
+//
+// Formulas (docs/models.md, "Compute"), n = s*b tokens of a micro-batch, T tensor-parallel degree:
+//   matmul (n,K,N)   cycles = min(ceil(K/128) ceil(N/128) max(n,64), ceil(K/128) ceil(n/128) max(N,64));
+//                    time = max(cycles / (2.8 GHz * matmul_efficiency), traffic * 2(nK+KN+nN) / HBM);
+//                    backward is (n,N,K) and (K,n,N). FP32: times fp32_slowdown.
+//                    Tile sizes and issue interval: aws-neuron/aws-neuron-sdk@81ce03ae
+//                    nki/guides/architecture/trainium_inferentia2_arch.rst
+//   attention        one unit = (a/T) b ceil(s/128) ceil(d/128) s cycles. Flash: 2 units forward, 5 backward,
+//   causal half,
+//                    over flash_efficiency. Otherwise the full square: 2 and 4 units (and 2 more when
+//                    CoreAttention is recomputed), and 12, 14 (12) bytes of HBM traffic per score.
+//   elementwise      passes over elements at 128 lanes x 1.12 GHz * vector_efficiency
+// Collectives per layer with sequence parallel: forward 2 all-gathers and 2 reduce-scatters, backward 4 and 2
+// (two gathers restore saved shards), an all-reduce of dK and dV when KV heads are replicated; full recompute
+// repeats the whole forward, LlamaMLP its own, with all-gather and reduce-scatter: torch-xla threads one
+// token through all collectives (pytorch/xla torch_xla/core/xla_model.py), so the compiler keeps the last one
+// and the product before it although nothing reads their result (inferred). Without sequence parallel 2
+// all-reduces each way. Source: aws-neuron/neuronx-distributed fbac349
+// src/neuronx_distributed/parallel_layers/{layers,layers_utils,mappings}.py, modules/qkv_linear_utils.py.
+// Context parallel (ring attention; kernels/ring_attention_kernel.py, utils/batch_utils.py): each rank has a
+// block of s/C tokens, split without balancing, so the last rank decides: half a block of its own, then C-1
+// whole ones; the next block of K and V comes beside the work on this one. Backward brings dK and dV along.
+// Mixture of experts (modules/moe): every token goes to k experts, each expert takes up to capacity_factor k
+// n/E tokens and computes with as many; with expert parallel an all-to-all before and after the experts. Not
+// modelled: overlap between engines, balance of the experts, token shuffling.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "models/collective/collective.h"
+#include "models/job/job.h"
+#include "models/parameters/profile.h"
+
+namespace trnplan::models {
+
+/// Where a second of the step goes.
+enum class Category : std::size_t {
+  compute,
+  tensor_parallel,
+  context_parallel,
+  expert_parallel,
+  pipeline,
+  bubble,
+  data_parallel,
+  optimizer,
+  overhead,
+  count
+};
+std::string_view to_string(Category c);
+
+/// Groups an operator's collective runs on.
+enum class Scope { none, tensor, kv_replicas, context, expert, data, replicas, expert_data, pipeline };
+
+/// One operator of a core: work of known length, or a collective.
+struct Operator {
+  std::string_view name;
+  Category category = Category::compute;
+  Seconds seconds{};                                   ///< work
+  Parameter parameter = Parameter::matmul_efficiency;  ///< its length is proportional (or inverse) to this
+  Parameter also = Parameter::count;                   ///< and to this, unless `count`
+  Flops flops{};                                       ///< tensor-engine operations (2 per multiply-add)
+  Scope scope = Scope::none;                           ///< not none: a collective
+  CollectiveOp op = CollectiveOp::all_gather;
+  Bytes bytes{};         ///< as models::collective() counts them
+  int repeat = 1;        ///< equal collectives one after the other
+  bool beside = false;   ///< runs at the same time as the operator after it
+  bool weights = false;  ///< gradient of weights: nothing but the optimizer waits for it
+};
+
+using OperatorList = std::vector<Operator>;
+
+struct CoreWork;
+
+/// Operators of a micro-batch on one core.
+class LayerModel {
+ public:
+  LayerModel(const Job& job, const Strategy& strategy, const Profile& profile);
+
+  OperatorList layer_forward() const;
+  OperatorList layer_backward() const;  ///< with what its recompute policy repeats
+  OperatorList embedding_forward() const;
+  OperatorList embedding_backward() const;
+  OperatorList head_forward() const;  ///< final norm, LM head, cross entropy
+  OperatorList head_backward() const;
+  /// Adding a micro-batch's gradients of `parameters` to the accumulator.
+  OperatorList accumulate(double parameters) const;
+  /// The update of `parameters` (optimizer state over `shards` ranks).
+  OperatorList optimizer(double parameters, int shards) const;
+
+  /// HBM bytes per attention score without flash attention.
+  struct ScoreBytes {
+    double forward, again, backward;
+  };
+
+  /// Bytes of one boundary activation, as sent between pipeline stages: the sequence shard (SP) or all of it.
+  Bytes boundary() const;
+  /// cos and sin tables that NxD passes along with the forward message of Llama models.
+  Bytes pass_along() const;
+
+ private:
+  CoreWork work() const;
+  Operator matmul(std::string_view name, double n, double k, double width) const;
+  void matmul_backward(OperatorList& list, std::string_view name, double n, double k, double width) const;
+  Operator elements(std::string_view name, double count) const;
+  Operator memory(std::string_view name, Category category, double bytes) const;
+  Operator gather(std::string_view name) const;
+  Operator scatter(std::string_view name) const;
+  Operator reduce(std::string_view name, double bytes, Scope scope = Scope::tensor) const;
+  void attention(OperatorList& list, double units, double bytes_per_score) const;
+  void norm(OperatorList& list) const;
+  void attention_block(OperatorList& list) const;
+  void mlp(OperatorList& list) const;
+  void mlp_backward(OperatorList& list) const;
+  void experts(OperatorList& list) const;
+  void experts_backward(OperatorList& list) const;
+  Operator expert_product(std::string_view name, double k, double width) const;
+  void to_experts(OperatorList& list, std::string_view name) const;
+  void attention_block_of(OperatorList& list, double units, double bytes_per_score, double blocks) const;
+  void enter(OperatorList& list, std::string_view name) const;
+  void leave(OperatorList& list, std::string_view name) const;
+
+  const Architecture& a_;
+  const Strategy& s_;
+  const topology::Core& core_;
+  const Profile& p_;
+  double tokens_, shard_tokens_, heads_, qkv_width_, kv_width_, mlp_width_, vocabulary_;
+  double experts_ = 0, expert_tokens_ = 0;  ///< of this core; tokens that each of them takes
+  double element_bytes_, sequence_;
+  ScoreBytes score_bytes_;
+};
+
+}  // namespace trnplan::models

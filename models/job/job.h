@@ -1,0 +1,72 @@
+// What the user asks for.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/architecture/architecture.h"
+#include "models/job/strategy.h"
+#include "topology/instance.h"
+#include "units/quantity.h"
+
+namespace trnplan::models {
+
+/// The learning-relevant settings: the user's, never free variables of the search.
+struct Training {
+  int sequence = 0;      ///< tokens per sequence
+  int global_batch = 0;  ///< sequences per optimizer step
+  double tokens = 0;     ///< tokens of the whole run; 0 = not stated
+  Precision precision = Precision::mixed_precision;
+};
+
+/// Software stack; "" = unknown, which widens the interval.
+struct Software {
+  std::string framework;  ///< nxdt, nxd, nemo-megatron
+  std::string release;    ///< Neuron SDK release, "2.24"
+  /// Requests the runtime holds at a time (NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS); 0 = not stated. From
+  /// two on the host launches the next graph while one runs.
+  int in_flight = 0;
+};
+
+/// Softmax of plain attention as one kernel (NEURON_FUSE_SOFTMAX=1): what the training scripts of NxD and
+/// NxDT set (aws-neuron/neuronx-distributed examples/training; neuronx-distributed-training fusions.softmax).
+/// Assumed not of other frameworks, whose scripts do not name it.
+bool fuses_softmax(const Software& s);
+
+enum class Objective { step_time, cost, deadline };
+
+/// Parts of the strategy the user has fixed.
+struct Pin {
+  std::optional<int> tensor_parallel, pipeline_parallel, virtual_pipeline, context_parallel, expert_parallel,
+      data_parallel, micro_batch, kv_replicator;
+  std::optional<bool> sequence_parallel, zero1, flash_attention;
+  std::optional<Recompute> recompute;
+};
+
+/// What the user leaves to the planner besides the strategy ("any", a range or a list in the job).
+struct Freedom {
+  bool precision = false;                     ///< mixed_precision, autocast, bf16SR or fp32
+  bool zero1 = false;                         ///< on or off
+  int smallest_batch = 0, largest_batch = 0;  ///< global batch; 0 = as in Training
+  int batch_per_node = 0;                     ///< global batch of a cluster: this times its nodes; 0 = no
+  std::vector<int> nodes;                     ///< empty = as in Cluster
+  std::vector<topology::Instance> instances;  ///< empty = as in Cluster
+};
+
+struct Job {
+  Architecture architecture;
+  Training training;
+  topology::Cluster cluster;
+  Software software;
+  Objective objective = Objective::step_time;
+  Seconds deadline{};  ///< of the whole run, for Objective::deadline
+  double budget = 0;   ///< USD for the whole run; 0 = none
+  Pin pin;
+  Freedom freedom;
+};
+
+/// Micro-batches per data-parallel rank and step: GBS / (MBS * DP), truncated as NxDT does.
+int micro_batches(const Training& t, const Strategy& s);
+
+}  // namespace trnplan::models

@@ -1,0 +1,104 @@
+#include "models/job/strategy.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace trnplan::models {
+
+std::string_view to_string(Precision p) {
+  switch (p) {
+    case Precision::mixed_precision:
+      return "mixed_precision";
+    case Precision::autocast:
+      return "autocast";
+    case Precision::bf16_sr:
+      return "bf16SR";
+    case Precision::fp32:
+      return "fp32";
+    case Precision::manual:
+      return "manual";
+  }
+  return "?";
+}
+
+std::optional<Precision> precision_from(std::string_view text) {
+  for (const Precision p : {Precision::mixed_precision, Precision::autocast, Precision::bf16_sr,
+                            Precision::fp32, Precision::manual}) {
+    if (text == to_string(p)) return p;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+struct RecomputeClass {
+  std::string_view name;
+  bool Recompute::*flag;
+};
+
+constexpr RecomputeClass kRecomputeClasses[] = {
+    {"CoreAttention", &Recompute::core_attention},
+    {"LlamaMLP", &Recompute::mlp},
+    {"LlamaRMSNorm", &Recompute::rms_norm},
+    {"ActivationMultiplyMLP", &Recompute::activation_multiply},
+};
+
+}  // namespace
+
+std::string to_string(const Recompute& r) {
+  if (r.full) return "full";
+  std::string text;
+  for (const RecomputeClass& c : kRecomputeClasses) {
+    if (!(r.*c.flag)) continue;
+    if (!text.empty()) text += '+';
+    text += c.name;
+  }
+  return text.empty() ? "none" : text;
+}
+
+std::optional<Recompute> recompute_from(std::string_view text) {
+  Recompute r;
+  if (text == "none") return r;
+  if (text == "full") {
+    r.full = true;
+    return r;
+  }
+  while (true) {
+    const std::size_t plus = text.find('+');
+    const std::string_view word = text.substr(0, plus);
+    bool known = false;
+    for (const RecomputeClass& c : kRecomputeClasses) {
+      if (word != c.name) continue;
+      r.*c.flag = true;
+      known = true;
+    }
+    if (!known) return std::nullopt;
+    if (plus == std::string_view::npos) return r;
+    text.remove_prefix(plus + 1);
+  }
+}
+
+std::string describe(const Strategy& s) {
+  std::string text =
+      fmt::format("TP {} x PP {} x DP {}", s.tensor_parallel, s.pipeline_parallel, s.data_parallel);
+  if (s.context_parallel > 1) text += fmt::format(" x CP {}", s.context_parallel);
+  if (s.expert_parallel > 1) text += fmt::format(" x EP {}", s.expert_parallel);
+  if (s.virtual_pipeline > 1) text += fmt::format(", VPP {}", s.virtual_pipeline);
+  text += fmt::format(", micro-batch {}", s.micro_batch);
+  if (s.tensor_parallel > 1) text += s.sequence_parallel ? ", SP" : ", no SP";
+  if (!s.zero1) text += ", no ZeRO-1";
+  text += ", recompute " + to_string(s.recompute);
+  if (!s.pipeline_cuts.empty()) text += fmt::format(", cuts {}", fmt::join(s.pipeline_cuts, "/"));
+  return text;
+}
+
+Strategy canonical(Strategy s) {
+  if (s.tensor_parallel == 1) s.sequence_parallel = false;
+  if (s.pipeline_parallel == 1) s.virtual_pipeline = 1;
+  if (s.recompute.full) s.recompute = Recompute{.full = true};
+  if (s.recompute.mlp) s.recompute.activation_multiply = false;  // the MLP's own recompute covers its product
+  if (s.flash_attention && !s.recompute.full) s.recompute.core_attention = true;
+  return s;
+}
+
+}  // namespace trnplan::models

@@ -1,0 +1,412 @@
+#include "models/memory/memory.h"
+
+#include <algorithm>
+#include <boost/math/distributions/normal.hpp>
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+
+namespace trnplan::models {
+
+std::string_view to_string(PeakInstant i) {
+  switch (i) {
+    case PeakInstant::loss:
+      return "loss";
+    case PeakInstant::backward:
+      return "backward";
+    case PeakInstant::optimizer:
+      return "optimizer";
+  }
+  return "?";
+}
+
+StateBytes state_bytes(Precision precision, bool zero1) {
+  const bool fp32 = precision == Precision::fp32, bf16 = precision == Precision::bf16_sr;
+  if (zero1) {
+    if (fp32) return {4, 4, 12, 4, 16, 16, 28};
+    if (bf16) return {2, 2, 6, 2, 8, 8, 14};
+    return {2, 4, 12, 4, 12, 12, 28};
+  }
+  if (fp32) return {4, 4, 8, 0, 16, 28, 0};
+  if (bf16) return {2, 2, 4, 0, 8, 14, 0};
+  return {2, 2, 8, 0, 8, 24, 0};
+}
+
+namespace {
+
+/// A megabyte of the cap is counted with elements of 8 bytes that have 4 on the device.
+constexpr double kBytesPerBucketMegabyte = 0.5e6;
+
+}  // namespace
+
+const StageMemory& Memory::worst() const {
+  return *std::max_element(stages.begin(), stages.end(),
+                           [](const StageMemory& a, const StageMemory& b) { return a.peak() < b.peak(); });
+}
+
+std::vector<int> layers_per_stage(const Architecture& a, const Strategy& s) {
+  const int stages = s.pipeline_parallel;
+  std::vector<int> layers(static_cast<std::size_t>(stages));
+  if (!s.pipeline_cuts.empty()) {
+    int previous = -1;
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      const int last = i < s.pipeline_cuts.size() ? s.pipeline_cuts[i] : a.layers - 1;
+      layers[i] = last - previous;
+      previous = last;
+    }
+    return layers;
+  }
+  for (int i = 0; i < stages; ++i) {
+    const bool extra = i >= stages - a.layers % stages;
+    layers[static_cast<std::size_t>(i)] = a.layers / stages + (extra ? 1 : 0);
+  }
+  return layers;
+}
+
+std::vector<int> layers_per_chunk(const Architecture& a, const Strategy& s) {
+  Strategy parts;
+  parts.pipeline_parallel = s.pipeline_parallel * s.virtual_pipeline;
+  parts.pipeline_cuts = s.pipeline_cuts;
+  return layers_per_stage(a, parts);
+}
+
+namespace {
+
+std::vector<int> sums_per_stage(const std::vector<int>& parts, const Strategy& s) {
+  const auto stages = static_cast<std::size_t>(s.pipeline_parallel);
+  std::vector<int> layers(stages);
+  for (std::size_t first = 0; first < parts.size(); first += stages) {
+    for (std::size_t i = 0; i < stages; ++i) layers[i] += parts[first + i];
+  }
+  return layers;
+}
+
+/// Of one stage of a model cut into `parts`.
+Residency residency_of(const std::vector<int>& parts, const Strategy& s, int micro_batches, int stage) {
+  const int stages = s.pipeline_parallel, chunks = s.virtual_pipeline;
+  const auto layers_of = [&](int chunk) { return parts[static_cast<std::size_t>(chunk * stages + stage)]; };
+  if (chunks == 1) {
+    const int in_flight = std::min(micro_batches, stages - stage);
+    return {in_flight, in_flight * layers_of(0), in_flight * layers_of(0)};
+  }
+  // Megatron's order: PP micro-batches through chunk 0, the same through chunk 1, ..., then the next PP.
+  const std::int64_t round = std::int64_t{stages} * chunks, all = std::int64_t{micro_batches} * chunks;
+  const std::int64_t warm_up =
+      micro_batches == stages
+          ? all
+          : std::min(std::int64_t{2} * (stages - 1 - stage) + std::int64_t{chunks - 1} * stages, all);
+  const auto chunk_of = [&](std::int64_t step) { return static_cast<int>(step % round / stages); };
+  std::int64_t forwards = std::min(warm_up + 1, all);
+  Residency most{static_cast<int>(forwards), 0, 0};
+  int alive = 0;
+  for (std::int64_t k = 0; k < forwards; ++k) alive += layers_of(chunk_of(k));
+  most.layers = alive;
+  // The last stage's first forward after warming up is of the last chunk, and as long as its forwards are,
+  // its backwards are too: nothing changes while losses are computed.
+  most.layers_at_loss = alive;
+  // Chunks of unequal length: one backward and one forward at a time, for one round.
+  for (std::int64_t k = 0; k < round && forwards < all; ++k, ++forwards) {
+    alive += layers_of(chunk_of(forwards)) - layers_of(chunks - 1 - chunk_of(k));
+    most.layers = std::max(most.layers, alive);
+  }
+  return most;
+}
+
+/// Peak bytes per logit while the loss is computed: bf16 logits, fp32 copy, shifted copy, softmax.
+constexpr double kLogitBytes = 14;
+/// While the head's gradients are: the logits the model returns in fp32, and their gradient in bf16.
+constexpr double kLogitGradientBytes = 6;
+
+/// A weight of one core: ZeRO-1 shards it along the first dimension.
+struct Tensor {
+  double rows = 0, columns = 0;
+  int count = 1;
+  bool expert = false;
+  double elements() const { return rows * columns * count; }
+};
+
+/// The weights of a stage, without a walk to the heap: the search asks for them ten thousand times a second.
+class Tensors {
+ public:
+  void push_back(const Tensor& t) { tensors_[size_++] = t; }
+  const Tensor* begin() const { return tensors_.data(); }
+  const Tensor* end() const { return tensors_.data() + size_; }
+
+ private:
+  std::array<Tensor, 16> tensors_;
+  std::size_t size_ = 0;
+};
+
+Tensors local_tensors(const Architecture& a, const Strategy& s, bool first, bool last, int layers) {
+  const double t = s.tensor_parallel, h = a.hidden, q = static_cast<double>(a.heads) * a.head_dim / t;
+  const double kv = 2.0 * a.kv_dim() * s.kv_replicator / t, f = a.intermediate / t;
+  const double up = (a.mlp == Mlp::gated ? 2 : 1) * f;
+  Tensors all;
+  all.push_back({q + kv, h, layers});
+  all.push_back({h, q, layers});
+  all.push_back({h, 1, 2 * layers});
+  if (a.experts > 0) {  // (experts, h, 2f/T) and (experts, f/T, h); the router is whole on every rank
+    const double experts = std::ceil(1.0 * a.experts / s.expert_parallel);
+    all.push_back({experts, h * up, layers, true});
+    all.push_back({experts, h * f, layers, true});
+    all.push_back({static_cast<double>(a.experts), h, layers});
+  } else {
+    all.push_back({up, h, layers});
+    all.push_back({h, f, layers});
+  }
+  if (a.biases) {
+    all.push_back({q + kv, 1, layers});
+    all.push_back({f, 1, layers});
+    all.push_back({h, 1, 4 * layers});
+  }
+  const double vocabulary = std::ceil(a.vocabulary / t);
+  if (first) {
+    all.push_back({vocabulary, h});
+    if (a.learned_positions) all.push_back({static_cast<double>(a.max_positions), h});
+    if (a.family == Family::bert) all.push_back({2, h});  // token types
+  }
+  if (last) {
+    all.push_back({h, a.biases ? 2.0 : 1.0});
+    if (!a.tied_embeddings || !first) all.push_back({vocabulary, h});
+  }
+  return all;
+}
+
+/// What the weights of a core come to.
+struct Weights {
+  double elements = 0;
+  double padded = 0;   ///< of a rank's shards, rows rounded up
+  double reduced = 0;  ///< of the shards one optimizer step holds reduced gradients of
+  double largest = 0;
+};
+
+Weights weights_of(const Architecture& a, const Strategy& s, bool first, bool last, int layers) {
+  const double ranks = s.zero1 ? static_cast<double>(s.data_parallel) * s.context_parallel : 1.0;
+  const double expert_ranks = std::max(1.0, ranks / s.expert_parallel);
+  Weights w;
+  double experts = 0;
+  for (const Tensor& tensor : local_tensors(a, s, first, last, layers)) {
+    const double shard =
+        std::ceil(tensor.rows / (tensor.expert ? expert_ranks : ranks)) * tensor.columns * tensor.count;
+    w.elements += tensor.elements();
+    w.padded += shard;
+    if (tensor.expert) experts += shard;
+    w.largest = std::max(w.largest, tensor.rows * tensor.columns);
+  }
+  // With expert parallel two optimizers step one after the other.
+  w.reduced = s.expert_parallel > 1 ? std::max(experts, w.padded - experts) : w.padded;
+  return w;
+}
+
+/// Bytes at one micro-batch's width.
+struct Widths {
+  double element;   ///< bytes of an activation
+  double tokens;    ///< s b of this context-parallel rank
+  double inside;    ///< s b / T: inside the tensor-parallel region. This and the next doubled for fp32
+  double outside;   ///< norms and linear inputs: s b / T with sequence parallel, else s b
+  double gathered;  ///< bytes of s b h, as gathered for a product or before its output is reduced
+  bool flash;       ///< no s x s probabilities
+};
+
+Widths widths_of(const Job& job, const Strategy& s) {
+  Widths w{};
+  w.element = s.precision == Precision::fp32 ? 4 : 2;
+  w.tokens = static_cast<double>(job.training.sequence) / s.context_parallel * s.micro_batch;
+  w.inside = w.tokens / s.tensor_parallel * w.element / 2;
+  w.outside = s.sequence_parallel ? w.inside : w.tokens * w.element / 2;
+  w.gathered = w.element * w.tokens * job.architecture.hidden;
+  w.flash = s.flash_attention || s.context_parallel > 1;
+  return w;
+}
+
+/// Activations of a layer and micro-batch, per core: what autograd keeps, what recomputation makes anew, and
+/// what ring attention has on its way.
+struct LayerBytes {
+  double kept, remade, rotating;
+};
+
+/// Bytes of the experts: the tokens gathered for the router, each expert's places going in and coming out
+/// whole on every tensor-parallel rank, and its inner activations.
+double expert_bytes(const Architecture& a, const Strategy& s, const Widths& w) {
+  const double chosen = w.tokens * a.experts_per_token;
+  const double places =
+      a.capacity_factor > 0
+          ? a.experts * std::min(std::ceil(chosen * a.capacity_factor / a.experts), w.tokens)
+          : chosen;
+  const double inner =
+      (a.mlp == Mlp::gated ? 4 : 2) * a.intermediate / static_cast<double>(s.tensor_parallel);
+  return w.element * (2.0 * a.hidden + inner) * places + (s.sequence_parallel ? w.gathered : 0.0);
+}
+
+LayerBytes layer_bytes(const Job& job, const Strategy& s) {
+  const Architecture& a = job.architecture;
+  const Widths w = widths_of(job, s);
+  const double h = a.hidden, f = a.intermediate, q = static_cast<double>(a.heads) * a.head_dim;
+  const double x = w.inside, y = w.outside;
+  const double scores = w.tokens * a.heads / s.tensor_parallel *
+                        (static_cast<double>(job.training.sequence) / s.context_parallel);
+
+  const double norms = 12 * h * y, inputs = 4 * h * y;
+  const double heads = (w.flash ? 10 : 8) * q * x;  // q, k, v (repeated), o; the input of o_proj
+  const double mlp = a.experts > 0 ? expert_bytes(a, s, w) : (a.mlp == Mlp::gated ? 8 : 4) * f * x;
+  const double probabilities = w.flash ? 0 : 3 * w.element * scores;
+  const double all = norms + inputs + heads + mlp + probabilities;
+  // K, V and their gradients, and the next K and V with the gradients that come with them: 2 q x bytes each.
+  const double rotating = s.context_parallel > 1 ? 12 * q * x : 0;
+  if (s.recompute.full) return {2 * h * y, all, rotating};
+
+  LayerBytes bytes{all, 0, rotating};
+  const auto drop = [&](double amount) {
+    bytes.kept -= amount;
+    bytes.remade += amount;
+  };
+  if (s.recompute.mlp) {
+    drop(mlp);
+  } else if (s.recompute.activation_multiply && a.mlp == Mlp::gated && a.experts == 0) {
+    drop(2 * f * x);
+  }
+  if (s.recompute.rms_norm) drop(8 * h * y);
+  if (s.recompute.core_attention) drop(probabilities);
+  return bytes;
+}
+
+}  // namespace
+
+StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profile, int stage, int layers,
+                         const Residency& alive) {
+  const Architecture& a = job.architecture;
+  const bool last = stage == s.pipeline_parallel - 1;
+  const Weights weights = weights_of(a, s, stage == 0, last, layers);
+  const LayerBytes layer = layer_bytes(job, s);
+  const Widths width = widths_of(job, s);
+  const StateBytes per = state_bytes(s.precision, s.zero1);
+
+  StageMemory m;
+  m.stage = stage;
+  m.layers = layers;
+  m.in_flight = alive.in_flight;
+  m.parameters = Bytes(per.parameter * weights.elements);
+  m.gradients = Bytes(per.gradient * weights.elements);
+  m.optimizer = Bytes(per.shard * weights.padded);
+  m.runtime = Bytes(profile[Parameter::runtime_reserve]);
+
+  m.per_layer = Bytes(layer.kept);
+  if (s.pipeline_parallel > 1) {  // received input, output, and the cos and sin tables that are passed along
+    const double message = width.gathered / (s.sequence_parallel ? s.tensor_parallel : 1);
+    const double tables =
+        a.learned_positions ? 0.0 : 2 * width.element * width.tokens / s.micro_batch * a.head_dim;
+    m.per_pass = Bytes(2 * message + tables);
+  }
+  const Bytes kept = m.kept(alive.layers, alive.in_flight),
+              kept_at_loss = m.kept(alive.layers_at_loss, alive.in_flight);
+  // A product's gradients need its input, gathered again under sequence parallel, beside the gradient of
+  // that input before it is reduced.
+  const double product = (s.sequence_parallel ? 2 : 1) * width.gathered;
+  const double logits = last ? width.tokens * std::ceil(1.0 * a.vocabulary / s.tensor_parallel) : 0.0;
+  m.head_forward = {PeakInstant::loss, {}, Bytes(kLogitBytes * logits), {}};
+  m.head_backward = {PeakInstant::loss, {}, Bytes(kLogitGradientBytes * logits), Bytes(last ? product : 0)};
+  m.moments[0] = m.head_backward.total() > m.head_forward.total() ? m.head_backward : m.head_forward;
+  m.moments[0].activations = kept_at_loss;
+  m.moments[1] = {PeakInstant::backward, kept, {}, Bytes(product + layer.remade + layer.rotating)};
+  m.moments[2] = {
+      PeakInstant::optimizer,
+      {},
+      {},
+      Bytes(per.reduced * weights.reduced +
+            (s.zero1 ? std::max({scatter_bucket(s).value, gather_bucket(s).value, 4 * weights.largest})
+                     : 0.0))};
+  const MemoryMoment& peak =
+      *std::max_element(m.moments.begin(), m.moments.end(),
+                        [](const MemoryMoment& p, const MemoryMoment& q) { return p.total() < q.total(); });
+  m.instant = peak.instant;
+  m.activations = peak.activations;
+  m.logits = peak.logits;
+  m.staging = peak.staging;
+  return m;
+}
+
+Bytes StageMemory::kept(int of_layers, int passes) const {
+  return Bytes(per_layer.value * of_layers + per_pass.value * passes);
+}
+
+double probability_of_fitting(const StageMemory& m, Bytes limit, const Profile& profile) {
+  const Value& reserve = profile.value(Parameter::runtime_reserve);
+  const Bytes room = limit - (m.peak() - m.runtime);
+  if (room.value <= 0) return 0;
+  if (reserve.log_sd <= 0) return room.value >= reserve.median ? 1 : 0;
+  return 0.5 * std::erfc(std::log(reserve.median / room.value) / (reserve.log_sd * std::sqrt(2.0)));
+}
+
+Bytes margin_of_fitting(double p, const Profile& profile) {
+  if (!(p > 0 && p < 1)) throw std::invalid_argument("a probability of fitting is between 0 and 1");
+  const Value& reserve = profile.value(Parameter::runtime_reserve);
+  const double z = boost::math::quantile(boost::math::normal_distribution<>(), p);
+  return Bytes(reserve.median * (std::exp(z * reserve.log_sd) - 1));
+}
+
+bool fuses_softmax(const Software& s) {
+  return s.framework.empty() || s.framework == "nxd" || s.framework == "nxdt";
+}
+
+int micro_batches(const Training& t, const Strategy& s) {
+  return static_cast<int>(t.global_batch / (static_cast<long long>(s.micro_batch) * s.data_parallel));
+}
+
+double stage_parameters(const Architecture& a, const Strategy& s, int stage, int layers) {
+  double n = 0;
+  for (const Tensor& w : local_tensors(a, s, stage == 0, stage == s.pipeline_parallel - 1, layers)) {
+    n += w.elements();
+  }
+  return n;
+}
+
+double local_parameters(const Architecture& a, const Strategy& s, int stage) {
+  const int layers = sums_per_stage(layers_per_chunk(a, s), s)[static_cast<std::size_t>(stage)];
+  return stage_parameters(a, s, stage, layers);
+}
+
+double largest_weight(const Architecture& a, const Strategy& s) {
+  const std::vector<int> layers = sums_per_stage(layers_per_chunk(a, s), s);
+  double largest = 0;
+  for (int stage = 0; stage < s.pipeline_parallel; ++stage) {
+    const bool last = stage == s.pipeline_parallel - 1;
+    largest = std::max(largest,
+                       weights_of(a, s, stage == 0, last, layers[static_cast<std::size_t>(stage)]).largest);
+  }
+  return largest;
+}
+
+Bytes scatter_bucket(const Strategy& s) {
+  return Bytes(kBytesPerBucketMegabyte * s.bucket_mb);
+}
+
+Bytes gather_bucket(const Strategy& s) {
+  const int shards = std::max(1, s.data_parallel * s.context_parallel);
+  return Bytes(kBytesPerBucketMegabyte * std::max(1, s.bucket_mb / shards) * shards);
+}
+
+std::vector<Residency> residencies(const Architecture& a, const Strategy& s, int micro_batches) {
+  const std::vector<int> parts = layers_per_chunk(a, s);
+  std::vector<Residency> all;
+  for (int stage = 0; stage < s.pipeline_parallel; ++stage) {
+    all.push_back(residency_of(parts, s, micro_batches, stage));
+  }
+  return all;
+}
+
+Memory memory_of(const Job& job, const Strategy& s, const Profile& profile) {
+  Memory memory;
+  memory.limit = job.cluster.instance.core.memory;
+  const std::vector<int> parts = layers_per_chunk(job.architecture, s);
+  const std::vector<int> layers = sums_per_stage(parts, s);
+  const int m = std::max(1, micro_batches(job.training, s));
+  memory.stages.reserve(layers.size());
+  for (int stage = 0; stage < s.pipeline_parallel; ++stage) {
+    memory.stages.push_back(stage_memory(job, s, profile, stage, layers[static_cast<std::size_t>(stage)],
+                                         residency_of(parts, s, m, stage)));
+  }
+  memory.fit_probability = probability_of_fitting(memory.worst(), memory.limit, profile);
+  return memory;
+}
+
+}  // namespace trnplan::models

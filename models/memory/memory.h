@@ -1,0 +1,139 @@
+// Does it fit? Bytes alive on a core at the peak of each pipeline stage.
+//
+// Formulas (docs/models.md, "Memory"): N parameters of the core, D = DP*CP, x = s*b/T with s = sequence/CP.
+//   states       2N parameters + 4N fp32 gradients + 12N/D master weights and Adam moments (mixed_precision,
+//                ZeRO-1); the experts of a mixture over DP*CP/EP
+//   activations  (26h + 8f) x a layer with flash attention and sequence parallel, less what is recomputed,
+//   for
+//                every micro-batch (virtual pipeline: chunk of one) between its forward and its backward
+//   logits       14 s b V/T on the last stage while the loss is computed
+//   staging      gathered inputs; what recomputation makes anew; ring attention's blocks on their way; ZeRO-1
+//                buckets and the reduced gradient shard
+// The peak is the largest of three instants: the loss, the first backward layer, the optimizer step. Without
+// pipeline a micro-batch is one graph, in which the compiler may fuse and recompute: there all of this is an
+// upper estimate.
+// Source: reading of aws-neuron/neuronx-distributed-training 9169aa0 (models/hf_models/modeling_llama.py),
+// aws-neuron/neuronx-distributed fbac349 (parallel_layers, kernels/flash_attn.py, trainer/trainer.py,
+// pipeline/ scheduler.py) and pytorch/xla 41398bf (distributed/zero_redundancy_optimizer.py).
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "models/job/job.h"
+#include "models/parameters/profile.h"
+#include "units/quantity.h"
+
+namespace trnplan::models {
+
+/// When a stage's memory peaks.
+enum class PeakInstant { loss, backward, optimizer };
+std::string_view to_string(PeakInstant i);
+
+/// Bytes per parameter of a precision mode: what is alive, and what moves through HBM.
+///
+/// Alive: aws-neuron/neuronx-distributed src/neuronx_distributed/trainer/trainer.py, pytorch/xla
+/// zero_redundancy_optimizer.py; without ZeRO-1 the moments are fp32 (adamw_fp32OptState), bf16 with bf16SR.
+/// Moved: each value read and written once per use; counted, not measured.
+struct StateBytes {
+  double parameter, gradient;   ///< on every rank
+  double shard, reduced;        ///< master weights and moments; gradient shard inside the step: divided by D
+  double accumulate;            ///< moved when a micro-batch's gradient is added
+  double update, update_shard;  ///< moved by the optimizer; the second divided by D
+};
+StateBytes state_bytes(Precision precision, bool zero1);
+
+/// What an instant adds to the states and the runtime's share, which are always there.
+struct MemoryMoment {
+  PeakInstant instant = PeakInstant::loss;
+  Bytes activations{}, logits{}, staging{};
+
+  Bytes total() const { return activations + logits + staging; }
+};
+
+/// Components alive at the peak instant of one stage, per core. They add up to `peak()`.
+struct StageMemory {
+  int stage = 0;
+  PeakInstant instant = PeakInstant::loss;
+  int layers = 0;
+  int in_flight = 1;  ///< micro-batches, or chunks of them, between forward and backward when most are
+  std::array<MemoryMoment, 3> moments;  ///< in the order of PeakInstant; `instant` is the largest
+  Bytes parameters{}, gradients{}, optimizer{}, activations{}, logits{}, staging{}, runtime{};
+  /// What the activations are made of: of a layer and micro-batch, and of a micro-batch (virtual pipeline:
+  /// chunk of one) in flight, 0 without pipeline.
+  Bytes per_layer{}, per_pass{};
+  /// The two instants that the loss has, without activations: while the head computes, and while its backward
+  /// does. The larger one is in `moments`.
+  MemoryMoment head_forward, head_backward;
+
+  Bytes peak() const { return with({instant, activations, logits, staging}); }
+  /// What is alive on the core at a moment: states and the runtime's share with it.
+  Bytes with(const MemoryMoment& m) const {
+    return parameters + gradients + optimizer + m.activations + m.logits + m.staging + runtime;
+  }
+  /// Activations of `passes` passes between forward and backward, with so many layers together.
+  Bytes kept(int of_layers, int passes) const;
+};
+
+/// NxD's ZeRO-1 buckets as they reach the device: the cap (Strategy::bucket_mb) is counted with 8-byte
+/// doubles that are 4 bytes there; the all-gather's is max(1, cap / D) MB of each rank's shard
+/// (aws-neuron/neuronx-distributed src/neuronx_distributed/trainer/trainer.py; docs/models.md, "Buckets").
+Bytes scatter_bucket(const Strategy& s);
+Bytes gather_bucket(const Strategy& s);
+
+struct Memory {
+  std::vector<StageMemory> stages;
+  Bytes limit{};               ///< HBM of a core
+  double fit_probability = 0;  ///< of the worst stage; the runtime's share is the same on all of them
+
+  const StageMemory& worst() const;  ///< the stage with the largest peak, the first of equals
+  bool fits() const { return worst().peak() <= limit; }
+};
+
+/// P(peak <= limit) of a stage with the runtime's share log-normal as the profile's `runtime_reserve` and
+/// everything else as it is.
+double probability_of_fitting(const StageMemory& m, Bytes limit, const Profile& profile);
+
+/// What must stay free below `limit` so that a stage fits with probability `p` (0 < p < 1): the quantile of
+/// the runtime's share less its median. Negative below 1/2.
+Bytes margin_of_fitting(double p, const Profile& profile);
+
+/// Layers of each of PP parts of the model, a virtual pipeline left aside: the user's cuts, else NxD's
+/// automatic partition (remainder layers go to the last parts, one each; aws-neuron/neuronx-distributed,
+/// src/neuronx_distributed/pipeline/partition.py).
+std::vector<int> layers_per_stage(const Architecture& a, const Strategy& s);
+
+/// The same for the PP*VPP parts of a virtual pipeline; part p is a chunk of stage p % PP.
+std::vector<int> layers_per_chunk(const Architecture& a, const Strategy& s);
+
+/// Most micro-batches of a stage (virtual pipeline: chunks of them) between their forward and their backward,
+/// `layers` over all of them, `layers_at_loss` while the last stage computes the loss of one.
+struct Residency {
+  int in_flight = 0;
+  int layers = 0;
+  int layers_at_loss = 0;
+};
+/// Of all stages. 1F1B: min(m, PP - stage). Interleaved: min(w + 1, m VPP) with w = min(2 (PP-1-stage) +
+/// (VPP-1) PP, m VPP), and all m VPP when m = PP (aws-neuron/neuronx-distributed,
+/// src/neuronx_distributed/pipeline/scheduler.py).
+std::vector<Residency> residencies(const Architecture& a, const Strategy& s, int micro_batches);
+
+/// Parameters of one core on `stage` (of PP): layers, plus embedding on the first, final norm and head on the
+/// last. KV weights are counted with their replication, experts over EP.
+double local_parameters(const Architecture& a, const Strategy& s, int stage);
+/// The same for a stage of `layers` layers, whatever the strategy's cuts.
+double stage_parameters(const Architecture& a, const Strategy& s, int stage, int layers);
+
+/// Elements of the largest weight of a core on any stage.
+double largest_weight(const Architecture& a, const Strategy& s);
+
+/// One stage of `layers` layers of which `alive` are between forward and backward. Cost: O(1).
+StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profile, int stage, int layers,
+                         const Residency& alive);
+
+/// Cost: O(PP), with a virtual pipeline O(PP^2 VPP) for the walk through its schedule. Needs a strategy that
+/// passes the divisibility rules.
+Memory memory_of(const Job& job, const Strategy& s, const Profile& profile);
+
+}  // namespace trnplan::models

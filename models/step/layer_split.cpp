@@ -1,0 +1,168 @@
+#include "models/step/layer_split.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+namespace trnplan::models {
+
+namespace {
+
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
+
+/// The smallest bound (layer_split.h) over all ways to share layers out over stages: a dynamic programme over
+/// the stages, from the last one down, whose state is how many layers lie below.
+class BoundSearch {
+ public:
+  explicit BoundSearch(const LayerCosts& costs) : c_(costs), stages_(static_cast<int>(costs.before.size())) {}
+
+  /// Layers per stage, and their bound in `known`; empty when no way is better than `known`.
+  std::vector<int> improve(SimTime& known) {
+    std::vector<int> best;
+    for (int first = 1; first <= c_.most[0] && first <= c_.layers - (stages_ - 1); ++first) {
+      const SimTime end = c_.finish(0, first);
+      const SimTime own = c_.body[0][at(first)] + end;
+      if (own >= known) break;
+      if (!set_windows(first, known)) continue;
+      const SimTime rest = fill(end, known);
+      const SimTime all = std::max(own, rest);
+      if (all >= known) continue;
+      known = all;
+      best = {first};
+      for (int i = 1, below = first; i < stages_; ++i) {
+        best.push_back(choice(i, below));
+        below += best.back();
+      }
+    }
+    return best;
+  }
+
+ private:
+  static constexpr SimTime kNever{std::numeric_limits<std::int64_t>::max()};
+
+  struct Window {
+    int low = 0, high = -1;  ///< layers below the stage
+    std::vector<SimTime> best;
+    std::vector<int> choice;
+  };
+
+  /// Layers that may lie below each stage; false when the layers have no place.
+  bool set_windows(int first, SimTime known) {
+    std::vector<int> most(at(stages_));
+    for (int i = 1; i < stages_; ++i) {
+      int l = c_.most[at(i)];
+      while (l > 0 &&
+             c_.before[at(i)] + c_.up * (first + i - 1) + c_.body[at(i)][at(l)] + c_.finish(i, l) >= known)
+        --l;
+      if (l == 0) return false;
+      most[at(i)] = l;
+    }
+    windows_.assign(at(stages_ + 1), {});
+    int low = c_.layers, high = first;
+    for (int i = stages_; i >= 1; --i) {
+      windows_[at(i)].low = std::max(first + i - 1, low);
+      if (i > 1) low -= most[at(i - 1)];
+    }
+    for (int i = 1; i <= stages_; ++i) {
+      windows_[at(i)].high = std::min(high, c_.layers - (stages_ - i));
+      if (i < stages_) high += most[at(i)];
+      if (windows_[at(i)].low > windows_[at(i)].high) return false;
+    }
+    most_ = std::move(most);
+    return true;
+  }
+
+  SimTime fill(SimTime end, SimTime known) {
+    Window& last = windows_[at(stages_)];
+    if (last.low > c_.layers || last.high < c_.layers) return kNever;
+    last.low = last.high = c_.layers;
+    last.best = {SimTime{}};
+    for (int i = stages_ - 1; i >= 1; --i) {
+      Window& w = windows_[at(i)];
+      const Window& next = windows_[at(i + 1)];
+      w.best.assign(at(w.high - w.low + 1), kNever);
+      w.choice.assign(w.best.size(), 0);
+      const int even = c_.layers / stages_;
+      for (int below = w.low; below <= w.high; ++below) {
+        const SimTime before = c_.before[at(i)] + c_.up * below;
+        const SimTime drain = c_.after[at(i)] + c_.down * below + end;
+        SimTime& best = w.best[at(below - w.low)];
+        // The even share first, then by distance from it: among equals the nearest stays.
+        for (int step = 0; step <= 2 * c_.layers; ++step) {
+          const int l = even + (step % 2 == 0 ? step / 2 : -(step + 1) / 2);
+          if (even - (step + 1) / 2 < 1 && even + step / 2 > most_[at(i)]) break;
+          if (l < 1 || l > most_[at(i)] || below + l < next.low || below + l > next.high) continue;
+          const SimTime above = next.best[at(below + l - next.low)];
+          if (above >= known) continue;
+          const SimTime here = before + c_.body[at(i)][at(l)] + std::max(c_.finish(i, l), drain);
+          const SimTime all = std::max(here, above);
+          if (all < best && all < known) {
+            best = all;
+            w.choice[at(below - w.low)] = l;
+          }
+        }
+      }
+    }
+    const Window& second = windows_[1];
+    return second.best.empty() ? kNever : second.best[at(windows_[1].low - second.low)];
+  }
+
+  int choice(int stage, int below) const {
+    const Window& w = windows_[at(stage)];
+    return w.choice[at(below - w.low)];
+  }
+
+  const LayerCosts& c_;
+  int stages_;
+  std::vector<int> most_;
+  std::vector<Window> windows_;
+};
+
+}  // namespace
+
+std::vector<int> level_split(const LayerCosts& costs) {
+  const int stages = static_cast<int>(costs.most.size());
+  std::vector<int> split(at(stages), 1);
+  for (int left = costs.layers - stages; left > 0; --left) {
+    int to = -1;
+    for (int i = 0; i < stages; ++i) {
+      const int l = split[at(i)] + 1;
+      if (l > costs.most[at(i)]) continue;
+      if (to < 0 || costs.body[at(i)][at(l)] < costs.body[at(to)][at(split[at(to)] + 1)]) to = i;
+    }
+    if (to < 0) return {};
+    ++split[at(to)];
+  }
+  return split;
+}
+
+std::vector<int> smallest_bound_split(const LayerCosts& costs, SimTime& known) {
+  return BoundSearch(costs).improve(known);
+}
+
+void move_layers(const CostsOfLayers& step, const std::vector<int>& most, std::vector<int>& layers,
+                 SimTime& time) {
+  const int stages = static_cast<int>(layers.size());
+  for (bool better = true; better;) {
+    better = false;
+    const std::vector<int> from = layers;
+    for (int a = 0; a < stages; ++a) {
+      for (int b = 0; b < stages; ++b) {
+        std::vector<int> moved = from;
+        if (a == b || --moved[at(a)] < 1 || ++moved[at(b)] > most[at(b)]) continue;
+        const StepCosts c = step(moved);
+        if (step_bound(c, true, true) >= time) continue;
+        const SimTime t = pipeline_time(c);
+        if (t >= time) continue;
+        time = t;
+        layers = std::move(moved);
+        better = true;
+      }
+    }
+  }
+}
+
+}  // namespace trnplan::models

@@ -1,0 +1,148 @@
+#include "models/step/pipeline_time.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace trnplan::models {
+
+namespace {
+
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
+
+}  // namespace
+
+SimTime per_micro_batch(const StepCosts& c, int i, bool blocking) {
+  SimTime t = c.stages[at(i)].each;
+  if (!blocking) return t;
+  if (i > 0) t += c.boundaries[at(i - 1)].activation + c.boundaries[at(i - 1)].gradient;
+  if (i + 1 < static_cast<int>(c.stages.size()))
+    t += c.boundaries[at(i)].activation + c.boundaries[at(i)].gradient;
+  return t;
+}
+
+SimTime longest_tail(const StepCosts& c) {
+  SimTime tail;
+  for (const StageCost& s : c.stages) tail = std::max(tail, s.tail);
+  return tail;
+}
+
+SimTime step_bound(const StepCosts& c, bool blocking, bool drains) {
+  SimTime most, before, drain;
+  const int count = static_cast<int>(c.stages.size());
+  for (int i = 0; i < count; ++i) {
+    const StageCost& stage = c.stages[at(i)];
+    most = std::max(most, before + per_micro_batch(c, i, blocking) * c.micro_batches +
+                              std::max(stage.reduce, drains ? drain : SimTime{}));
+    before += stage.up;
+    drain = std::max(drain, stage.reduce) + stage.down;
+    if (i > 0) {  // the message above is on the next stage's own queue
+      before += c.boundaries[at(i - 1)].activation;
+      drain += c.boundaries[at(i - 1)].gradient;
+    }
+  }
+  return most + c.barrier + longest_tail(c);
+}
+
+namespace {
+
+/// 1F1B as a recurrence over its rounds. With w_i = min(P-1-i, m) warm-up forwards of stage i, its round k is
+/// the forward of micro-batch w_i + k, where there is one, and the backward of k. Between the two it meets
+/// the stage above: the gradient of k comes down, then the forward's activation goes up; in the stage above
+/// that lies between its backward of k and its next round. So a boundary has one meeting a round, and with
+///
+///   x_i(k) when stage i could meet the stage above: its forward has ended
+///   y_i(k) when its backward of k has ended
+///   meet_i(k) = max(x_i(k), y_{i+1}(k)) + gradient_i + activation_i
+///   y_i(k) = meet_i(k) + down_i                 last stage: x_i(k) + down_i
+///   x_{i+1}(k+1) = meet_i(k) + up_{i+1}         first stage: y_0(k) + up_0
+///
+/// a round follows from the x of its stages alone. When all x move on by the same from one round to the next,
+/// they do so in every later one in which all stages still go forward.
+class Pipeline {
+ public:
+  explicit Pipeline(const StepCosts& c)
+      : c_(c), count_(static_cast<int>(c.stages.size())), m_(c.micro_batches), x_(at(count_)), next_(x_) {}
+
+  /// The end of the last stage's reduction.
+  SimTime reduced() {
+    warm_up();
+    int k = 0;
+    for (; k + 1 < m_; ++k) {
+      round(k);
+      if (const auto each = shift(k)) {
+        const int rounds = m_ - 1 - forwards(0) - (k + 1);  // until the first stage has no forward left
+        for (SimTime& x : next_) x += *each * rounds;
+        k += rounds;
+      }
+      x_.swap(next_);
+    }
+    round(k);
+    SimTime last;
+    for (int i = 0; i < count_; ++i) last = std::max(last, next_[at(i)] + c_.stages[at(i)].reduce);
+    return last;
+  }
+
+ private:
+  int forwards(int stage) const { return std::min(count_ - 1 - stage, m_); }
+  bool goes_forward(int stage, int k) const { return forwards(stage) + k < m_; }
+
+  /// Sets the x of round 0. A stage takes an activation when it has sent the one before.
+  void warm_up() {
+    std::vector<SimTime> sent(at(count_));  // by a stage, its last activation
+    for (int i = 0; i < m_ && i < count_; ++i) {
+      SimTime came = sent[0];
+      for (int s = 0; s < count_; ++s) {
+        const SimTime done = came + c_.stages[at(s)].up;
+        if (i == forwards(s)) x_[at(s)] = done;
+        if (i >= forwards(s)) break;
+        const SimTime ready = sent[at(s + 1)];
+        sent[at(s)] = came = std::max(done, ready) + c_.boundaries[at(s)].activation;
+      }
+    }
+    for (int s = 0; s < count_; ++s) {
+      if (forwards(s) == m_) x_[at(s)] = sent[at(s)];
+    }
+  }
+
+  /// From `x_` of round k, `next_` of the round after; of the last round, when each stage ends.
+  void round(int k) {
+    SimTime y;
+    for (int s = count_ - 1; s >= 0; --s) {
+      SimTime start = x_[at(s)];
+      if (s + 1 < count_) {
+        const BoundaryCost& b = c_.boundaries[at(s)];
+        start = std::max(start, y) + b.gradient;
+        if (goes_forward(s, k)) start += b.activation;
+        next_[at(s + 1)] = start;
+        if (goes_forward(s + 1, k + 1)) next_[at(s + 1)] += c_.stages[at(s + 1)].up;
+      }
+      y = start + c_.stages[at(s)].down;
+    }
+    next_[0] = y;
+    if (goes_forward(0, k + 1)) next_[0] += c_.stages[0].up;
+  }
+
+  /// By which all stages have moved on in round k, when that is the same and they all go forward.
+  std::optional<SimTime> shift(int k) const {
+    if (!goes_forward(0, k + 1)) return std::nullopt;
+    const SimTime each = next_[0] - x_[0];
+    for (int s = 1; s < count_; ++s) {
+      if (next_[at(s)] - x_[at(s)] != each) return std::nullopt;
+    }
+    return each;
+  }
+
+  const StepCosts& c_;
+  int count_, m_;
+  std::vector<SimTime> x_, next_;
+};
+
+}  // namespace
+
+SimTime pipeline_time(const StepCosts& c) {
+  return Pipeline(c).reduced() + c.barrier + longest_tail(c);
+}
+
+}  // namespace trnplan::models

@@ -1,0 +1,73 @@
+// What every rank of a step does, node by node, for other simulators: the flat program, seen from one core.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "models/collective/collective_algorithm.h"
+#include "models/step/step.h"
+#include "units/quantity.h"
+#include "units/sim_time.h"
+
+namespace trnplan::models {
+
+/// The nodes of one rank. A node depends only on earlier ones: there are no cycles.
+struct RankTrace {
+  struct Node {
+    enum class Kind { compute, collective, send, receive };
+    Kind kind = Kind::compute;
+    std::string_view name;                       ///< operator; "launch" for what starting a message costs
+    SimTime length{};                            ///< compute
+    Flops flops{};                               ///< compute: tensor-engine operations
+    CollectiveOp op = CollectiveOp::all_reduce;  ///< collective
+    Bytes bytes{};                               ///< as models::collective() counts; of a message, its size
+    int group = kAllRanks;                       ///< collective: index in RankTracer::groups()
+    int members = 0;                             ///< collective: ranks of the group
+    int peer = -1;                               ///< message: the other rank
+    int tag = 0;                                 ///< message: the same at both ends, once for a pair of ranks
+    std::vector<std::uint32_t> after;            ///< nodes before it in its queue
+    std::vector<std::uint32_t> needs;            ///< receives whose message it uses
+  };
+  static constexpr int kAllRanks = -1;
+  std::vector<Node> nodes;
+};
+
+/// Nodes that a step has on all ranks: at most fixed + micro-batches x per_micro_batch.
+struct TraceSize {
+  std::int64_t fixed = 0, per_micro_batch = 0;
+};
+/// Cost: O(stages x operators of a layer).
+TraceSize rank_trace_size(const StepModel& model);
+
+/// The order of items, their groups and messages are those of StepOptions::flat. Collectives are one node
+/// each, whatever their algorithm; their latency is left to who times them, the launch of a message and the
+/// overhead of a bucket are computing. Ring attention's permute is a send and a receive. The gradient norm,
+/// where every stage waits, is one all-reduce of a scalar over all ranks.
+///
+/// Every micro-batch of a stage has the same nodes, so few of them are put into a program, and the others
+/// written after them.
+class RankTracer {
+ public:
+  /// Keeps a reference to `model`. Throws std::overflow_error when messages have more numbers than a tag (32
+  /// bits) tells apart. Cost and memory: those of the flat program of one micro-batch (PP of them where the
+  /// schedule is interleaved), O(cores x operators), and O(micro-batches x PP x chunks).
+  explicit RankTracer(const StepModel& model);
+  ~RankTracer();
+
+  int ranks() const;
+  /// Ranks of each group that some collective runs on, ascending.
+  const std::vector<std::vector<int>>& groups() const;
+  /// Calls `visit` with each node of the rank, in order. Cost: O(nodes of the rank); memory: of one node.
+  void each_node(int rank, const std::function<void(const RankTrace::Node&)>& visit) const;
+  /// All of them.
+  RankTrace trace(int rank) const;
+
+ private:
+  class Impl;
+  std::unique_ptr<const Impl> impl_;
+};
+
+}  // namespace trnplan::models

@@ -1,0 +1,351 @@
+#include "models/step/stage_costs.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+
+#include "models/framework/schedule.h"
+#include "models/memory/memory.h"
+#include "models/step/step_parts.h"
+
+namespace trnplan::models {
+
+namespace {
+
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
+
+}  // namespace
+
+SimTime work(const OperatorList& list) {
+  SimTime t;
+  for (const Operator& o : list) {
+    if (o.scope == Scope::none) t += to_sim_time(o.seconds);
+  }
+  return t;
+}
+
+namespace {
+
+/// Groups of one shape: what runs on them takes the same time wherever they are.
+class GroupClass {
+ public:
+  GroupClass(const StepLayout& layout, StageGroups groups)
+      : layout_(layout), groups_(std::move(groups)), operator_items_(layout.fabric, groups_) {}
+  GroupClass(const GroupClass&) = delete;
+  GroupClass& operator=(const GroupClass&) = delete;
+
+  SimTime time(const Call& call) {
+    const Groups& groups = groups_.of(call.scope);
+    return time(call, groups);
+  }
+
+  SimTime time(const Call& call, const Groups& groups) {
+    if (groups.empty()) return {};
+    const auto [it, fresh] = times_.try_emplace(call);
+    if (fresh) {
+      try {
+        it->second =
+            uncontended(layout_.fabric, collective(layout_.fabric, call.op, groups, call.bytes), call.repeat);
+      } catch (...) {
+        times_.erase(it);
+        throw;
+      }
+    }
+    return it->second;
+  }
+
+  const StageGroups& groups() const { return groups_; }
+
+  /// Of operators of which some run at the same time: what overlaps is put on the engine, the rest adds up.
+  SimTime time(const OperatorList& list, double slowdown) {
+    SimTime t;
+    for (std::size_t i = 0; i < list.size();) {
+      std::size_t end = i;
+      while (end < list.size() && list[end].beside) ++end;
+      if (end == i) {
+        t += time(list[i++]);
+        continue;
+      }
+      end = std::min(end + 1, list.size());  // with the work beside it
+      const OperatorList part(list.begin() + static_cast<std::ptrdiff_t>(i),
+                              list.begin() + static_cast<std::ptrdiff_t>(end));
+      t += length_of(part, slowdown);
+      i = end;
+    }
+    return t;
+  }
+
+  /// On the engine. The same few parts come again and again: each round of ring attention, under each
+  /// recompute policy.
+  SimTime length_of(const OperatorList& part, double slowdown) {
+    std::vector<double> key{slowdown};
+    for (const Operator& o : part) {
+      // Names, and what a time is charged to, change nothing; a new field does not compile until it is looked
+      // at.
+      const auto& [name, category, seconds, parameter, also, flops, scope, op, bytes, repeat, beside,
+                   weights] = o;
+      const std::initializer_list<double> more = {static_cast<double>(scope),
+                                                  static_cast<double>(op),
+                                                  static_cast<double>(beside),
+                                                  static_cast<double>(repeat),
+                                                  bytes.value,
+                                                  seconds.value};
+      key.insert(key.end(), more);
+    }
+    const auto known = lengths_.find(key);
+    if (known != lengths_.end()) return known->second;
+    const SimTime length = run_chain(layout_.fabric, operator_items_.of(part), slowdown).length;
+    return lengths_.emplace(std::move(key), length).first->second;
+  }
+
+  SimTime time(const Operator& o) {
+    return o.scope == Scope::none ? to_sim_time(o.seconds) : time({o.scope, o.op, o.bytes, o.repeat, 0});
+  }
+
+  /// What the layers of one micro-batch take, and what is before and after them.
+  struct Chains {
+    SimTime layer, layer_back, embedding, embedding_back, head, head_back;
+  };
+  using Key = std::tuple<int, bool, Recompute, bool, Precision>;
+  std::map<Key, Chains> chains;
+
+ private:
+  const StepLayout& layout_;
+  StageGroups groups_;
+  OperatorItems operator_items_;
+  std::map<Call, SimTime> times_;
+  std::map<std::vector<double>, SimTime> lengths_;  ///< of parts, by what they are made of
+};
+
+/// What is remembered of strategies is found by these parts of them. A field that is added to Strategy does
+/// not compile until it is given to the keys whose times it changes.
+struct Keys {
+  std::array<int, 6> ranks;                    ///< groups and where they are
+  GroupClass::Key pass;                        ///< the operators of a pass over one micro-batch
+  std::tuple<bool, bool, Precision, int> end;  ///< the end of the step
+};
+
+Keys keys_of(const Strategy& s) {
+  // Virtual stages and cuts only say how many layers a stage has, which the end of the step is asked with.
+  const auto& [tensor, pipeline, virtual_pipeline, context, expert, data, micro_batch, sequence_parallel,
+               zero1, recompute, flash_attention, kv_replicator, precision, bucket_mb, pipeline_cuts] = s;
+  return {{tensor, context, expert, data, pipeline, kv_replicator},
+          {micro_batch, sequence_parallel, recompute, flash_attention, precision},
+          {sequence_parallel, zero1, precision, bucket_mb}};
+}
+
+}  // namespace
+
+/// One set of degrees on the cluster.
+struct StageCosts::Ranks {
+  StepLayout layout;
+  std::vector<GroupClass*> inside;  ///< of each stage: groups that layers use
+  std::vector<GroupClass*> across;  ///< and groups over which gradients are reduced
+  std::vector<GroupClass*> borders;
+  /// Groups inside and across, first and last stage, layers, and Keys::end.
+  using FinishKey =
+      std::tuple<GroupClass*, GroupClass*, bool, bool, int, std::tuple<bool, bool, Precision, int>>;
+  std::map<FinishKey, StrategyCosts::Finish> finish;
+
+  /// True when a stage has groups like those of the stage below.
+  bool like_below(int stage) const {
+    return inside[at(stage)] == inside[at(stage - 1)] && across[at(stage)] == across[at(stage - 1)];
+  }
+
+  Ranks(const Job& job, const Strategy& s, const Profile& profile, const topology::ChipGraph& graph)
+      : layout(job, s, profile, graph) {}
+};
+
+struct StageCosts::Shared {
+  const Job& job;
+  const Profile& off_stack;  ///< as given; layouts put it on the job's stack themselves
+  const Profile profile;     ///< on the job's stack
+  const topology::ChipGraph& graph;
+  std::map<std::vector<int>, GroupClass> classes;
+  std::map<std::array<int, 6>, std::unique_ptr<Ranks>> layouts;
+
+  GroupClass* intern(std::vector<int> key, const StepLayout& layout, StageGroups groups) {
+    return &classes.try_emplace(std::move(key), layout, std::move(groups)).first->second;
+  }
+
+  Ranks& ranks_of(const Strategy& s) {
+    const std::array<int, 6> key = keys_of(s).ranks;
+    const auto it = layouts.find(key);
+    if (it != layouts.end()) return *it->second;
+    auto ranks = std::make_unique<Ranks>(job, s, off_stack, graph);
+    const StepLayout& layout = ranks->layout;
+    for (int stage = 0; stage < layout.stages; ++stage) {
+      const int cls = layout.class_of(stage);
+      StageGroups groups = layout.representative(stage);
+      auto& [tensor, kv, context, expert, data, replicas, expert_data] = groups;
+      std::vector<int> inside{0}, across{1};
+      for (const Groups* g : {&tensor, &kv, &context, &expert}) layout.add_key(inside, *g, cls);
+      for (const Groups* g : {&data, &replicas, &expert_data}) layout.add_key(across, *g, cls);
+      StageGroups rest{{}, {}, {}, {}, std::move(data), std::move(replicas), std::move(expert_data)};
+      for (Groups* g : {&data, &replicas, &expert_data}) g->clear();
+      ranks->inside.push_back(intern(std::move(inside), layout, std::move(groups)));
+      ranks->across.push_back(intern(std::move(across), layout, std::move(rest)));
+    }
+    for (int b = 0; b < layout.stages && layout.stages > 1; ++b) {  // the last joins its ends
+      StageGroups pairs;  // as tensor groups: a class asks for no more than a name
+      pairs.tensor = layout.pairs_of(b);
+      const int cls = layout.placement.class_of_rank(pairs.tensor.front().front());
+      layout.keep_representative(pairs.tensor);
+      std::vector<int> border{2};
+      layout.add_key(border, pairs.tensor, cls);
+      ranks->borders.push_back(intern(std::move(border), layout, std::move(pairs)));
+    }
+    return *layouts.emplace(key, std::move(ranks)).first->second;
+  }
+
+  SimTime chain(GroupClass& on, const OperatorList& list, const Strategy& s) const {
+    return on.time(list, overlaps(s) ? profile[Parameter::overlap_slowdown] : 1);
+  }
+
+  const GroupClass::Chains& chains(GroupClass& on, const Strategy& s, const LayerModel& model) const {
+    const GroupClass::Key key = keys_of(s).pass;
+    const auto it = on.chains.find(key);
+    if (it != on.chains.end()) return it->second;
+    GroupClass::Chains c;
+    c.layer = chain(on, model.layer_forward(), s);
+    c.layer_back = chain(on, model.layer_backward(), s);
+    c.embedding = chain(on, model.embedding_forward(), s);
+    c.embedding_back = chain(on, model.embedding_backward(), s);
+    c.head = chain(on, model.head_forward(), s);
+    c.head_back = chain(on, model.head_backward(), s);
+    return on.chains.emplace(key, c).first->second;
+  }
+};
+
+StageCosts::StageCosts(const Job& job, const Profile& profile, const topology::ChipGraph& graph)
+    : shared_(new Shared{job, profile, on_job(profile, job), graph, {}, {}}) {}
+
+StageCosts::~StageCosts() = default;
+
+const Job& StageCosts::job() const {
+  return shared_->job;
+}
+
+StrategyCosts StageCosts::of(const Strategy& s, int micro_batches) {
+  if (micro_batches < 1) throw std::invalid_argument("a step has at least one micro-batch");
+  return {*shared_, s, micro_batches};
+}
+
+StrategyCosts::StrategyCosts(StageCosts::Shared& shared, const Strategy& s, int micro_batches)
+    : shared_(shared),
+      strategy_(s),
+      ranks_(shared.ranks_of(s)),
+      model_(shared.job, s, shared.profile),
+      micro_batches_(micro_batches),
+      stages_(s.pipeline_parallel) {
+  const Job& job = shared.job;
+  const Profile& profile = shared.profile;
+  const auto start = [&](Parameter launch) {
+    return graph_start("", Category::overhead, launch, job, profile).length;
+  };
+  const bool pipelined = stages_ > 1;
+  const SimTime task = start(Parameter::task_launch);
+  launch_ = task;
+  forward_launch_ = pipelined ? task : start(Parameter::graph_launch);
+  backward_launch_ = pipelined ? task : SimTime{};
+  barrier_ = make_barrier(job, s, profile).uncontended();
+  for (GroupClass* border : ranks_.borders) {
+    const auto message = [&](Bytes bytes) {
+      const SimTime t =
+          border->time({Scope::pipeline, CollectiveOp::send_recv, bytes, 1, 0}, border->groups().tensor);
+      return blocking() ? t + task : t;
+    };
+    boundaries_.push_back({message(model_.boundary() + model_.pass_along()), message(model_.boundary())});
+  }
+}
+
+bool StrategyCosts::blocking() const {
+  return blocks(strategy_, Schedule::nxd);
+}
+
+StrategyCosts::Layer StrategyCosts::layer(int stage) const {
+  const GroupClass::Chains& c = shared_.chains(*ranks_.inside[at(stage)], strategy_, model_);
+  return {c.layer, c.layer_back};
+}
+
+SimTime StrategyCosts::accumulate(int stage, int layers) const {
+  return work(model_.accumulate(stage_parameters(shared_.job.architecture, strategy_, stage, layers) /
+                                strategy_.virtual_pipeline));
+}
+
+StrategyCosts::Finish StrategyCosts::finish(int stage, int layers) const {
+  const Strategy& s = strategy_;
+  GroupClass *inside = ranks_.inside[at(stage)], *across = ranks_.across[at(stage)];
+  const StageCosts::Ranks::FinishKey key{inside, across,        stage == 0, stage == stages_ - 1,
+                                         layers, keys_of(s).end};
+  const auto it = ranks_.finish.find(key);
+  if (it != ranks_.finish.end()) return it->second;
+  const EndOfStep end = end_of_step(shared_.job, s, shared_.profile, model_, stage, layers);
+  const auto time = [&](const std::vector<EndCall>& calls) {
+    SimTime t;
+    for (const EndCall& c : calls) {
+      const bool layer_groups = c.call.scope == Scope::tensor || c.call.scope == Scope::context;
+      GroupClass* on = layer_groups ? inside : across;
+      if (!on->groups().of(c.call.scope).empty()) t += on->time(c.call) + to_sim_time(c.buckets);
+    }
+    return t;
+  };
+  const SimTime update =
+      to_sim_time(end.optimizer.seconds) + to_sim_time(Seconds(shared_.profile[Parameter::step_overhead]));
+  const Finish f{time(end.norms) + time(end.context) + time(end.reduce), update + time(end.gather)};
+  return ranks_.finish.emplace(key, f).first->second;
+}
+
+/// A stage whose chunks have `layers`.
+StageCost StrategyCosts::stage(int stage, const int* layers) const {
+  const int chunks = strategy_.virtual_pipeline, last_part = stages_ * chunks - 1;
+  const GroupClass::Chains& c = shared_.chains(*ranks_.inside[at(stage)], strategy_, model_);
+  const bool meetings = blocking();
+  int sum = 0;
+  for (int chunk = 0; chunk < chunks; ++chunk) sum += layers[chunk * stages_];
+  const SimTime add = accumulate(stage, sum);
+  StageCost cost;
+  for (int chunk = 0; chunk < chunks; ++chunk) {
+    const int part = chunk * stages_ + stage, own = layers[chunk * stages_];
+    SimTime up = forward_launch_ + c.layer * own, down = backward_launch_ + c.layer_back * own + add;
+    if (part == 0) {
+      up += c.embedding;
+      down += c.embedding_back;
+    }
+    if (part == last_part) {
+      up += c.head;
+      down += c.head_back;
+    }
+    for (const int below : {part - 1, part}) {
+      if (meetings || below < 0 || below + 1 > last_part) continue;
+      const BoundaryCost& b = boundaries_[at(below % stages_)];
+      cost.each += launch_ * 2 + b.activation + b.gradient;
+    }
+    cost.each += up + down;
+    if (chunk == 0) {
+      cost.up = up;
+      cost.down = down;
+    }
+  }
+  const Finish end = finish(stage, sum);
+  cost.reduce = end.reduce;
+  cost.tail = end.tail;
+  return cost;
+}
+
+StepCosts StrategyCosts::step(const std::vector<int>& layers) const {
+  StepCosts c{std::vector<StageCost>(at(stages_)), boundaries_, barrier_, micro_batches_};
+  for (int i = 0; i < stages_; ++i) {
+    const bool same = i > 1 && i < stages_ - 1 && strategy_.virtual_pipeline == 1 &&
+                      layers[at(i)] == layers[at(i - 1)] && ranks_.like_below(i);
+    c.stages[at(i)] = same ? c.stages[at(i - 1)] : stage(i, &layers[at(i)]);
+  }
+  return c;
+}
+
+}  // namespace trnplan::models

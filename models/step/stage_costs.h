@@ -1,0 +1,82 @@
+// What the stages of strategies cost, uncontended: what pipeline_time.h puts together. Internal to the bounds
+// of a search (step_bound.h).
+//
+// Much is shared between strategies: groups of one shape, collectives of one size, layers of one micro-batch
+// and recompute policy are timed once.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "models/device/operators.h"
+#include "models/job/job.h"
+#include "models/parameters/profile.h"
+#include "models/step/pipeline_time.h"
+#include "topology/chip_graph.h"
+
+namespace trnplan::models {
+
+class StrategyCosts;
+
+/// Work of a list, its collectives free.
+SimTime work(const OperatorList& list);
+
+/// One job's. Keeps references to its arguments; one thread per object.
+class StageCosts {
+ public:
+  StageCosts(const Job& job, const Profile& profile, const topology::ChipGraph& graph);
+  ~StageCosts();
+  StageCosts(const StageCosts&) = delete;
+  StageCosts& operator=(const StageCosts&) = delete;
+
+  const Job& job() const;
+  /// Throws std::invalid_argument and std::overflow_error as StepModel does. Cost: microseconds, once a
+  /// layout (degrees) is known.
+  StrategyCosts of(const Strategy& s, int micro_batches);
+
+ private:
+  friend class StrategyCosts;
+  struct Ranks;
+  struct Shared;
+  std::unique_ptr<Shared> shared_;
+};
+
+/// One strategy's, in steps of so many micro-batches. Keeps references to the strategy and what it was made
+/// from.
+class StrategyCosts {
+ public:
+  /// A micro-batch in one layer of a stage.
+  struct Layer {
+    SimTime forward, backward;
+  };
+  /// After a stage's last micro-batch until the barrier, and after it.
+  struct Finish {
+    SimTime reduce, tail;
+  };
+
+  int stages() const { return stages_; }
+  /// Messages are meetings of both their stages.
+  bool blocking() const;
+  /// A step whose chunks have `layers`, as layers_per_chunk() orders them.
+  StepCosts step(const std::vector<int>& layers) const;
+  Layer layer(int stage) const;
+  /// Adding up the gradients of a micro-batch where a stage has `layers`.
+  SimTime accumulate(int stage, int layers) const;
+  Finish finish(int stage, int layers) const;
+
+ private:
+  friend class StageCosts;
+  StrategyCosts(StageCosts::Shared& shared, const Strategy& s, int micro_batches);
+
+  StageCost stage(int stage, const int* layers) const;
+
+  const StageCosts::Shared& shared_;
+  const Strategy& strategy_;
+  StageCosts::Ranks& ranks_;
+  LayerModel model_;
+  int micro_batches_, stages_;
+  SimTime launch_, forward_launch_, backward_launch_, barrier_;
+  std::vector<BoundaryCost> boundaries_;
+};
+
+}  // namespace trnplan::models

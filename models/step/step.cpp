@@ -1,0 +1,135 @@
+#include "models/step/step.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "models/step/pipeline_time.h"
+#include "models/step/step_parts.h"
+#include "models/step/step_run.h"
+#include "models/uncertainty/spread.h"
+#include "units/normal.h"
+
+namespace trnplan::models {
+
+std::string StepModel::not_modelled(const Job&, const Strategy&) {
+  return "";
+}
+
+StepModel::StepModel(const Job& job, const Strategy& strategy, const Profile& profile,
+                     const topology::ChipGraph& graph, Schedule schedule, CollectiveMemory* memory) {
+  const std::string missing = not_modelled(job, strategy);
+  if (!missing.empty()) throw std::invalid_argument(missing);
+  const int m = models::micro_batches(job.training, strategy);
+  if (m < 1) {
+    throw std::invalid_argument(
+        "the global batch is smaller than one micro-batch on every data-parallel rank");
+  }
+  if (strategy.virtual_pipeline > 1 && strategy.pipeline_parallel == 1)
+    throw std::invalid_argument("virtual stages need PP > 1; see canonical()");
+  if (strategy.virtual_pipeline > 1 && m % strategy.pipeline_parallel != 0) {
+    throw std::invalid_argument("the interleaved schedule needs a multiple of PP as micro-batches");
+  }
+  parts_ = std::make_unique<const StepParts>(job, strategy, profile, graph, schedule, memory);
+}
+
+StepModel::~StepModel() = default;
+StepModel::StepModel(StepModel&&) noexcept = default;
+StepModel& StepModel::operator=(StepModel&&) noexcept = default;
+
+Seconds StepModel::lower_bound() const {
+  const StepParts& p = *parts_;
+  const bool blocking = p.blocking();
+  StepCosts costs;
+  costs.barrier = p.barrier.uncontended();
+  costs.micro_batches = p.micro_batches;
+  for (int i = 0; i < p.stages; ++i) {
+    const StageWork& w = p.work(i);
+    StageCost cost;
+    for (int c = 0; c < p.chunks(); ++c) {
+      const Chunk& chunk = w.chunks[static_cast<std::size_t>(c)];
+      const SimTime up = chunk.forward.whole.length, down = chunk.backward.whole.length;
+      cost.each += up + down + chunk.weights.whole.length;
+      for (const int below : {c * p.stages + i - 1, c * p.stages + i}) {
+        if (blocking || below < 0 || below + 1 >= p.stages * p.chunks()) continue;
+        const int b = below % p.stages;
+        cost.each += p.message_launch.length * 2 + p.hold(b, true).length + p.hold(b, false).length;
+      }
+      if (c == 0) {
+        cost.up = up;
+        cost.down = down;
+      }
+    }
+    cost.reduce = uncontended(w.gradients_to_norms) + uncontended(w.context_reduce) + uncontended(w.reduce);
+    cost.tail = w.optimizer.uncontended() + uncontended(w.gather) + w.end.uncontended();
+    costs.stages.push_back(cost);
+  }
+  for (int i = 0; i + 1 < p.stages; ++i) {
+    const Boundary& b = p.boundaries[static_cast<std::size_t>(i)];
+    costs.boundaries.push_back({uncontended(*b.activation), uncontended(*b.gradient)});
+  }
+  return to_seconds(step_bound(costs, blocking, p.schedule != Schedule::zero_bubble));
+}
+
+namespace {
+
+/// `pace`: the logarithm by which the slowest node is slower than the median one.
+void charge_report(StepReport& report, const Charge& path, double pace) {
+  for (std::size_t i = 0; i < kCategories; ++i) report.breakdown[i] = to_seconds(SimTime{path.category[i]});
+  for (std::size_t i = 0; i < kParameters; ++i) {
+    report.exclusive[i] = to_seconds(SimTime{path.parameter[i]});
+    report.by_parameter[i] = to_seconds(SimTime{path.parameter[i]} + SimTime{path.also[i]});
+  }
+  // All of it scales with the pace of the slowest node: t exp(s z) grows by t s z for each unit of log s.
+  report.by_parameter[static_cast<std::size_t>(Parameter::node_spread)] = report.step * pace;
+  for (const OperatorTicks& o : path.operators) {
+    report.by_operator.emplace_back(std::string(o.name), to_seconds(o.time));
+  }
+  std::stable_sort(report.by_operator.begin(), report.by_operator.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+}
+
+}  // namespace
+
+StepReport StepModel::simulate(StepOptions options) const {
+  const StepParts& p = *parts_;
+  StepReport report;
+  report.expanded = options.flat || options.expand || p.must_expand;
+  const std::unique_ptr<Layout> layout = options.flat ? lane_per_core(p) : lane_per_stage(p);
+  const StepTimes times = options.unfolded || options.flat ? time_unfolded(p, *layout, report.expanded)
+                                                           : time_folded(p, *layout, report.expanded);
+  report.folded = times.folded;
+  report.extrapolated = times.extrapolated;
+  report.step = to_seconds(times.end);
+  report.tasks = static_cast<std::size_t>(times.tasks);
+  report.events = static_cast<std::uint64_t>(times.events);
+  charge_report(report, times.path, p.profile[Parameter::node_spread] * slowest_of(p.job.cluster.nodes));
+  const double spread = log_spread(p.profile, p.job.software, log_gradient(report));
+  report.low = report.step * std::exp(-kNinetyPercent * spread);
+  report.high = report.step * std::exp(kNinetyPercent * spread);
+
+  const Training& training = p.job.training;
+  const FlopsPerSecond peak = p.job.cluster.instance.core.bf16 * p.job.cluster.cores();
+  report.tokens_per_second =
+      static_cast<double>(training.global_batch) * training.sequence / report.step.value;
+  report.model_flops =
+      FlopsPerSecond(report.tokens_per_second * model_flops_per_token(p.job.architecture, training.sequence));
+  report.six_n_flops = FlopsPerSecond(report.tokens_per_second * six_n_flops_per_token(p.job.architecture));
+  report.mfu = report.model_flops / peak;
+  Flops executed{};
+  const double replicas = static_cast<double>(p.micro_batches) * p.job.cluster.cores() / p.stages;
+  for (int s = 0; s < p.stages; ++s) {
+    for (const Chunk& c : p.work(s).chunks) {
+      executed += (c.forward.flops + c.backward.flops + c.weights.flops) * replicas;
+    }
+  }
+  report.hfu = executed / report.step / peak;
+  return report;
+}
+
+StepReport simulate_step(const Job& job, const Strategy& strategy, const Profile& profile,
+                         StepOptions options) {
+  return StepModel(job, strategy, profile, topology::ChipGraph(job.cluster.instance)).simulate(options);
+}
+
+}  // namespace trnplan::models

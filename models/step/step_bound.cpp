@@ -1,0 +1,168 @@
+#include "models/step/step_bound.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "models/framework/schedule.h"
+#include "models/memory/memory.h"
+#include "models/step/layer_split.h"
+#include "models/step/stage_costs.h"
+#include "models/step/step_items.h"
+
+namespace trnplan::models {
+
+namespace {
+
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
+
+SimTime bound(const StrategyCosts& strategy, const std::vector<int>& layers) {
+  return step_bound(strategy.step(layers), strategy.blocking(), true);
+}
+
+/// False when the layers do not fit in.
+bool have_room(int layers, const std::vector<int>& most) {
+  std::int64_t room = 0;
+  for (const int l : most) {
+    if (l < 1) return false;
+    room += std::min(l, layers);
+  }
+  return room >= layers;
+}
+
+/// What layers cost in the stages of a strategy. Refers to it.
+LayerCosts layer_costs(const StrategyCosts& strategy, int layers, const std::vector<int>& most) {
+  const int stages = strategy.stages();
+  LayerCosts costs;
+  costs.layers = layers;
+  const StepCosts thin = strategy.step(std::vector<int>(at(stages), 1));
+  costs.up = strategy.layer(0).forward;
+  costs.down = strategy.layer(0).backward;
+  SimTime before, after;
+  for (int i = 0; i < stages; ++i) {
+    costs.most.push_back(std::min(most[at(i)], layers - (stages - 1)));
+    costs.before.push_back(before);
+    costs.after.push_back(after);
+    const StrategyCosts::Layer layer = strategy.layer(i);
+    const StageCost& cost = thin.stages[at(i)];
+    before += cost.up - layer.forward;
+    after += cost.down - layer.backward;
+    if (i > 0) {
+      before += thin.boundaries[at(i - 1)].activation;
+      after += thin.boundaries[at(i - 1)].gradient;
+    }
+    const SimTime around = per_micro_batch(thin, i, true) - cost.each, one = strategy.accumulate(i, 1);
+    std::vector<SimTime> body(at(costs.most.back() + 1));
+    for (int l = 1; l <= costs.most.back(); ++l) {
+      const SimTime each =
+          cost.each + (layer.forward + layer.backward) * (l - 1) + (strategy.accumulate(i, l) - one);
+      body[at(l)] = (each + around) * thin.micro_batches;
+    }
+    costs.body.push_back(std::move(body));
+  }
+  costs.finish = [&strategy, barrier = thin.barrier](int stage, int l) {
+    const StrategyCosts::Finish f = strategy.finish(stage, l);
+    return f.reduce + barrier + f.tail;
+  };
+  return costs;
+}
+
+}  // namespace
+
+StepBounds::StepBounds(const Job& job, const Profile& profile, const topology::ChipGraph& graph)
+    : costs_(new StageCosts(job, profile, graph)) {}
+
+StepBounds::~StepBounds() = default;
+
+SimTime StepBounds::lower_bound(const Strategy& s, int micro_batches) {
+  return bound(costs_->of(s, micro_batches), layers_per_chunk(costs_->job().architecture, s));
+}
+
+SimTime StepBounds::without_contention(const Strategy& s, int micro_batches) {
+  if (s.virtual_pipeline > 1) return lower_bound(s, micro_batches);
+  return pipeline_time(costs_->of(s, micro_batches).step(layers_per_stage(costs_->job().architecture, s)));
+}
+
+SimTime StepBounds::bound_of_any_cuts(const Strategy& s, int micro_batches) {
+  const StrategyCosts strategy = costs_->of(s, micro_batches);
+  const int count = strategy.stages(), layers = costs_->job().architecture.layers;
+  const StepCosts costs = strategy.step(std::vector<int>(at(count), 1));
+  SimTime layer, quickest;
+  for (int i = 0; i < count; ++i) {
+    const StrategyCosts::Layer c = strategy.layer(i);
+    const SimTime once = c.forward + c.backward, reduce = costs.stages[at(i)].reduce;
+    layer = i == 0 ? once : std::min(layer, once);
+    quickest = i == 0 ? reduce : std::min(quickest, reduce);
+  }
+  quickest += costs.barrier + longest_tail(costs);
+  // With w_i >= 0 that add up to 1, the largest term of step_bound() is at least sum w_i term_i. A layer on
+  // stage j costs m w_j c in its own term and w_i c in that of every stage above. The weights that make a
+  // layer cost the same wherever it is, g c, leave nothing to choose: w_j = (g - sum of those above) / m, g =
+  // 1 / (1 - (1 - 1/m)^P).
+  const double m = micro_batches, g = 1 / (1 - std::pow(1 - 1 / m, count));
+  const double c = static_cast<double>(layer.ps);
+  double sum = g * c * layers + static_cast<double>(quickest.ps), above = 0;
+  for (int i = count - 1; i >= 0; --i) {
+    const double w = (g - above) / m;
+    // Below stage i, without their layers: what is passed on the way up and down.
+    const StageCost& stage = costs.stages[at(i)];
+    sum += w * m * (static_cast<double>(per_micro_batch(costs, i, true).ps) - c) +
+           above * (static_cast<double>((stage.up + stage.down).ps) - c);
+    if (i > 0) {
+      const BoundaryCost& b = costs.boundaries[at(i - 1)];
+      sum += above * static_cast<double>((b.activation + b.gradient).ps);
+    }
+    above += w;
+  }
+  constexpr double kRoundedDown = 1 - 1e-9;  // of ticks and of the sums of doubles
+  return to_sim_time(Seconds(sum * kRoundedDown * 1e-12));
+}
+
+std::vector<int> StepBounds::best_layers(const Strategy& s, int micro_batches, const std::vector<int>& most) {
+  const StrategyCosts strategy = costs_->of(s, micro_batches);
+  const Architecture& architecture = costs_->job().architecture;
+  if (!have_room(architecture.layers, most)) return {};
+  const LayerCosts costs = layer_costs(strategy, architecture.layers, most);
+  std::vector<int> best = level_split(costs);
+  if (best.empty()) return {};
+
+  const auto step = [&](const std::vector<int>& layers) { return strategy.step(layers); };
+  const auto time = [&](const std::vector<int>& layers) { return pipeline_time(step(layers)); };
+  SimTime least = time(best), least_bound = bound(strategy, best);
+  const std::vector<int> split = smallest_bound_split(costs, least_bound);
+  if (!split.empty() && time(split) < least) {
+    least = time(split);
+    best = split;
+  }
+  move_layers(step, costs.most, best, least);
+
+  Strategy plain = s;
+  plain.pipeline_cuts.clear();
+  const std::vector<int> automatic = layers_per_stage(architecture, plain);
+  for (int i = 0; i < strategy.stages(); ++i) {
+    if (automatic[at(i)] > costs.most[at(i)]) return best;
+  }
+  return time(automatic) <= least ? automatic : best;
+}
+
+SimTime compute_bound(const Job& job, const Strategy& s, const Profile& profile, int micro_batches) {
+  const Profile scaled = on_job(profile, job);
+  const LayerModel model(job, s, scaled);
+  const std::vector<int> layers = layers_per_chunk(job.architecture, s);
+  const int stages = s.pipeline_parallel;
+  const SimTime layer = work(model.layer_forward()) + work(model.layer_backward());
+  SimTime most;
+  for (int i = 0; i < stages; ++i) {
+    int sum = 0;
+    for (std::size_t k = at(i); k < layers.size(); k += at(stages)) sum += layers[k];
+    SimTime once = layer * sum + work(model.accumulate(stage_parameters(job.architecture, s, i, sum)));
+    if (i == 0) once += work(model.embedding_forward()) + work(model.embedding_backward());
+    if (i == stages - 1) once += work(model.head_forward()) + work(model.head_backward());
+    most = std::max(most, once * micro_batches);
+  }
+  return most;
+}
+
+}  // namespace trnplan::models

@@ -1,0 +1,54 @@
+// Lower bounds of step times for a whole search, and the pipeline cuts that make them smallest: what the
+// stages cost (stage_costs.h), put together (pipeline_time.h), and layers shared out (layer_split.h).
+// docs/models.md, "Bound".
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "models/job/job.h"
+#include "models/parameters/profile.h"
+#include "topology/chip_graph.h"
+#include "units/sim_time.h"
+
+namespace trnplan::models {
+
+class StageCosts;
+
+/// Bounds of one job's strategies under 1F1B and interleaved schedules. Remembers what strategies share: one
+/// thread per object. Keeps references to its arguments.
+class StepBounds {
+ public:
+  StepBounds(const Job& job, const Profile& profile, const topology::ChipGraph& graph);
+  StepBounds(const Job&, Profile&&, const topology::ChipGraph&) = delete;
+  ~StepBounds();
+  StepBounds(const StepBounds&) = delete;
+  StepBounds& operator=(const StepBounds&) = delete;
+
+  /// As StepModel::lower_bound() of a step of that many micro-batches, but for a tick an item. Throws
+  /// std::invalid_argument and std::overflow_error as StepModel does. Cost: microseconds, once a layout
+  /// (degrees) is known.
+  SimTime lower_bound(const Strategy& s, int micro_batches);
+
+  /// pipeline_time() of a strategy without virtual pipeline, else lower_bound(). Never above the simulated
+  /// time.
+  SimTime without_contention(const Strategy& s, int micro_batches);
+
+  /// Never above lower_bound() of `s` with whatever cuts. VPP 1 only.
+  SimTime bound_of_any_cuts(const Strategy& s, int micro_batches);
+
+  /// Layers of each stage that make pipeline_time() smallest when stage i may hold most[i] layers; empty when
+  /// the layers do not fit in. VPP 1 only. The smallest bound is found by dynamic programming; where it is
+  /// not the time, moves of single layers follow. Equal to trying all cuts on small models (tests). Among
+  /// equals the automatic ones. Cost: O(PP * layers * choices), milliseconds, at most tens of them.
+  std::vector<int> best_layers(const Strategy& s, int micro_batches, const std::vector<int>& most);
+
+ private:
+  std::unique_ptr<StageCosts> costs_;
+};
+
+/// What the busiest stage computes in a step, every collective free: a bound that still holds where a replica
+/// group is refused and nothing can be said about the time of its collectives. Cost: microseconds.
+SimTime compute_bound(const Job& job, const Strategy& s, const Profile& profile, int micro_batches);
+
+}  // namespace trnplan::models

@@ -1,0 +1,111 @@
+#include "models/step/step_items.h"
+
+#include <algorithm>
+
+namespace trnplan::models {
+
+namespace {
+
+void add_ticks(std::int64_t& sum, std::int64_t ticks) {
+  sum = (SimTime{sum} + SimTime{ticks}).ps;
+}
+
+}  // namespace
+
+SimTime Charge::total() const {
+  SimTime t;
+  for (const std::int64_t ps : category) t += SimTime{ps};
+  return t;
+}
+
+void Charge::add(std::string_view name, Category c, Parameter p, SimTime t) {
+  if (t.ps == 0) return;
+  add_ticks(category[static_cast<std::size_t>(c)], t.ps);
+  add_ticks(parameter[static_cast<std::size_t>(p)], t.ps);
+  const auto it = std::find_if(operators.begin(), operators.end(),
+                               [&](const OperatorTicks& o) { return o.name == name; });
+  if (it == operators.end()) {
+    operators.push_back({name, t});
+  } else {
+    it->time += t;
+  }
+}
+
+void Charge::add(const Charge& other, std::int64_t times) {
+  if (times == 0) return;
+  for (std::size_t i = 0; i < kCategories; ++i)
+    add_ticks(category[i], (SimTime{other.category[i]} * times).ps);
+  for (std::size_t i = 0; i < kParameters; ++i) {
+    add_ticks(parameter[i], (SimTime{other.parameter[i]} * times).ps);
+    add_ticks(also[i], (SimTime{other.also[i]} * times).ps);
+  }
+  for (const OperatorTicks& o : other.operators) {
+    const auto it = std::find_if(operators.begin(), operators.end(),
+                                 [&](const OperatorTicks& mine) { return mine.name == o.name; });
+    if (it == operators.end()) {
+      operators.push_back({o.name, o.time * times});
+    } else {
+      it->time += o.time * times;
+    }
+  }
+}
+
+void charge_beyond(Charge& charge, const Item& item, SimTime beyond, double slowdown) {
+  charge.add(item.name, item.transfer_category, item.transfer_parameter, beyond);
+  if (item.is_transfer() || beyond.ps == 0 || slowdown <= 1) return;
+  add_ticks(charge.also[static_cast<std::size_t>(Parameter::overlap_slowdown)],
+            to_sim_time(to_seconds(beyond) / (slowdown - 1)).ps);
+}
+
+Item work_item(std::string_view name, Category c, Parameter p, Seconds s, Parameter also) {
+  Item item;
+  item.name = name;
+  item.length = to_sim_time(s);
+  item.fixed.add(name, c, p, item.length);
+  if (also != Parameter::count) item.fixed.also[static_cast<std::size_t>(also)] = item.length.ps;
+  item.transfer_category = c;
+  return item;
+}
+
+Items transfer_items(const Fabric& fabric, std::string_view name, Category c, const Collective& collective,
+                     const Call& call) {
+  Items items;
+  for (const Phase& phase : collective.phases) {
+    Item item;
+    item.name = name;
+    item.call = call;
+    item.call.phase = items.size();
+    if (items.empty())
+      item.fixed.add(name, c, Parameter::in_graph_alpha, to_sim_time(collective.alpha * call.repeat));
+    item.fixed.add(name, c, Parameter::hop_latency, to_sim_time(phase.hops * call.repeat));
+    item.fixed.add(name, c, Parameter::efa_latency, to_sim_time(phase.network * call.repeat));
+    item.length = item.fixed.total();
+    item.load = phase.load;
+    for (auto& [id, bytes] : item.load) bytes *= call.repeat;
+    item.scale = phase.scale * call.repeat;
+    item.transfer_category = c;
+    item.transfer_parameter = phase.bottleneck(fabric);
+    item.alone = phase.transfer(fabric) * call.repeat;
+    to_sim_time(item.alone);  // throws where there is no way for the bytes
+    items.push_back(std::move(item));
+  }
+  return items;
+}
+
+SimTime uncontended(const Items& items) {
+  SimTime t;
+  for (const Item& item : items) t += item.uncontended();
+  return t;
+}
+
+SimTime uncontended(const Fabric& fabric, const Collective& collective, int repeat) {
+  if (collective.phases.empty()) return {};
+  SimTime t = to_sim_time(collective.alpha * repeat);
+  for (const Phase& phase : collective.phases) {
+    t += to_sim_time(phase.hops * repeat) + to_sim_time(phase.network * repeat) +
+         to_sim_time(phase.transfer(fabric) * repeat);
+  }
+  return t;
+}
+
+}  // namespace trnplan::models

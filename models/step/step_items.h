@@ -1,0 +1,84 @@
+// The pieces a step is made of: items, what they are charged to. Internal to the step model.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "models/collective/collective.h"
+#include "models/device/operators.h"
+#include "models/parameters/profile.h"
+#include "units/sim_time.h"
+
+namespace trnplan::models {
+
+inline constexpr std::size_t kCategories = static_cast<std::size_t>(Category::count);
+inline constexpr std::size_t kParameters = static_cast<std::size_t>(Parameter::count);
+
+/// Ticks of one operator.
+struct OperatorTicks {
+  std::string_view name;
+  SimTime time;
+};
+
+/// Ticks by category, by parameter and by operator. The categories add up to the whole exactly, and so do the
+/// parameters; `also` counts time a second time, under another parameter it scales with.
+struct Charge {
+  std::array<std::int64_t, kCategories> category{};
+  std::array<std::int64_t, kParameters> parameter{}, also{};
+  std::vector<OperatorTicks> operators;
+
+  SimTime total() const;
+  void add(std::string_view name, Category c, Parameter p, SimTime t);
+  /// `times` may be 0.
+  void add(const Charge& other, std::int64_t times = 1);
+};
+
+/// A collective as an item was made from: what is needed to do it again on other groups.
+struct Call {
+  Scope scope = Scope::none;
+  CollectiveOp op = CollectiveOp::all_gather;
+  Bytes bytes{};
+  int repeat = 1;
+  std::size_t phase = 0;
+
+  auto operator<=>(const Call&) const = default;
+};
+
+/// A task as the step knows it: a fixed part, then perhaps a transfer. A collective is one item per phase.
+struct Item {
+  std::string_view name;
+  Charge fixed;
+  SimTime length;     ///< of the fixed part
+  Fabric::Load load;  ///< empty: work only
+  double scale = 0;   ///< of sim::Flow
+  Category transfer_category = Category::compute;
+  /// Of what takes longer than `length`; of work, what limits the transfer beside it that slows it.
+  Parameter transfer_parameter = Parameter::overlap_slowdown;
+  Seconds alone{};  ///< the transfer's length without contention
+  Call call;
+  bool beside = false;  ///< runs at the same time as the next item
+  Flops flops{};        ///< tensor-engine operations of work
+
+  bool is_transfer() const { return call.scope != Scope::none; }
+  SimTime uncontended() const { return length + to_sim_time(alone); }
+};
+using Items = std::vector<Item>;
+
+/// Charges what an item took beyond its fixed part. Work that a transfer beside it slows by `slowdown` f
+/// takes t (1 - 1/f) longer, with t the transfer's time: that scales with what limits the transfer, and grows
+/// by t/f for each unit of log f, which is charged to overlap_slowdown too.
+void charge_beyond(Charge& charge, const Item& item, SimTime beyond, double slowdown);
+/// `also`: a second parameter the length scales with, unless `count`.
+Item work_item(std::string_view name, Category c, Parameter p, Seconds s, Parameter also = Parameter::count);
+/// `collective` done `repeat` times in a row: its phases, each for all repeats at once. Throws
+/// std::overflow_error where there is no way for its bytes.
+Items transfer_items(const Fabric& fabric, std::string_view name, Category c, const Collective& collective,
+                     const Call& call);
+SimTime uncontended(const Items& items);
+/// uncontended() of its transfer_items(). Throws as these.
+SimTime uncontended(const Fabric& fabric, const Collective& collective, int repeat);
+
+}  // namespace trnplan::models

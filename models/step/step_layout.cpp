@@ -1,0 +1,137 @@
+#include "models/step/step_layout.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace trnplan::models {
+
+const Groups& StageGroups::of(Scope scope) const {
+  switch (scope) {
+    case Scope::kv_replicas:
+      return kv;
+    case Scope::context:
+      return context;
+    case Scope::expert:
+      return expert;
+    case Scope::data:
+      return data;
+    case Scope::replicas:
+      return replicas;
+    case Scope::expert_data:
+      return expert_data;
+    case Scope::tensor:
+    case Scope::pipeline:
+    case Scope::none:
+      break;
+  }
+  return tensor;
+}
+
+StepLayout::StepLayout(const Job& j, const Strategy& s, const Profile& p, const topology::ChipGraph& g,
+                       CollectiveMemory* memory)
+    : job(j),
+      strategy(s),
+      profile(on_job(p, j)),
+      graph(g),
+      order(job.cluster, {s.tensor_parallel, s.context_parallel, s.data_parallel, s.pipeline_parallel}),
+      placement(job.cluster, order),
+      fabric(job.cluster, graph, placement, profile, memory),
+      stages(s.pipeline_parallel) {}
+
+StageGroups StepLayout::groups_of(int stage) const {
+  StageGroups g;
+  const int t = strategy.tensor_parallel, c = strategy.context_parallel, d = strategy.data_parallel;
+  const auto add = [](Groups& groups, std::vector<int> group) {
+    if (group.size() > 1) groups.push_back(std::move(group));
+  };
+  for (int data = 0; data < d; ++data) {
+    for (int context = 0; context < c; ++context) {
+      std::vector<int> tensor;
+      for (int i = 0; i < t; ++i) tensor.push_back(order.rank(stage, data, context, i));
+      for (std::vector<int>& copies : order.kv_groups_of(tensor, strategy.kv_replicator))
+        add(g.kv, std::move(copies));
+      add(g.tensor, std::move(tensor));
+    }
+  }
+  for (int i = 0; i < t; ++i) {
+    for (int context = 0; context < c; ++context) {
+      std::vector<int> copies;
+      for (int data = 0; data < d; ++data) copies.push_back(order.rank(stage, data, context, i));
+      add(g.replicas, std::move(copies));
+    }
+    std::vector<int> sharding;
+    for (int data = 0; data < d; ++data) {
+      std::vector<int> ring;
+      for (int context = 0; context < c; ++context) ring.push_back(order.rank(stage, data, context, i));
+      sharding.insert(sharding.end(), ring.begin(), ring.end());
+      add(g.context, std::move(ring));
+    }
+    // Expert parallel splits data parallel: neighbours hold different experts.
+    const int e = strategy.expert_parallel;
+    for (int context = 0; context < c && e > 1; ++context) {
+      for (int block = 0; block < d / e; ++block) {
+        std::vector<int> others;
+        for (int k = 0; k < e; ++k) others.push_back(order.rank(stage, block * e + k, context, i));
+        add(g.expert, std::move(others));
+      }
+    }
+    for (int k = 0; k < e; ++k) {
+      std::vector<int> same;
+      for (int data = k; data < d; data += e) {
+        for (int context = 0; context < c; ++context) same.push_back(order.rank(stage, data, context, i));
+      }
+      add(g.expert_data, std::move(same));
+    }
+    add(g.data, std::move(sharding));
+  }
+  return g;
+}
+
+Groups StepLayout::pairs_of(int boundary) const {
+  Groups pairs;
+  const int above = (boundary + 1) % stages;
+  for (int data = 0; data < strategy.data_parallel; ++data) {
+    for (int context = 0; context < strategy.context_parallel; ++context) {
+      for (int i = 0; i < strategy.tensor_parallel; ++i) {
+        pairs.push_back({order.rank(boundary, data, context, i), order.rank(above, data, context, i)});
+      }
+    }
+  }
+  return pairs;
+}
+
+void StepLayout::keep_representative(Groups& groups) const {
+  std::erase_if(groups, [&](const std::vector<int>& group) {
+    return std::none_of(group.begin(), group.end(), [&](int r) { return placement.represents(r); });
+  });
+}
+
+StageGroups StepLayout::representative(int stage) const {
+  StageGroups all = groups_of(stage);
+  for (Groups* groups : all_groups(all)) keep_representative(*groups);
+  return all;
+}
+
+int StepLayout::boundary_count() const {
+  return strategy.virtual_pipeline > 1 && stages > 1 ? stages : stages - 1;
+}
+
+void StepLayout::add_key(std::vector<int>& key, const Groups& groups, int cls) const {
+  key.push_back(-1);
+  for (const std::vector<int>& group : groups) {
+    if (std::none_of(group.begin(), group.end(), [&](int r) { return placement.represents(r); })) continue;
+    key.push_back(-2);
+    int last = -1;
+    for (const int r : group) {
+      if (placement.node_of(r) != last) {
+        last = placement.node_of(r);
+        const int beyond = placement.class_of_node(last) - cls;
+        key.push_back(-3 - 2 * std::abs(beyond) - (beyond < 0 ? 1 : 0));
+        key.push_back(placement.represents(r) ? 1 : 0);
+      }
+      key.push_back(placement.local_of(r));
+    }
+  }
+}
+
+}  // namespace trnplan::models

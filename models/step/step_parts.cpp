@@ -1,0 +1,425 @@
+#include "models/step/step_parts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "models/memory/memory.h"
+#include "sim/executor.h"
+
+namespace trnplan::models {
+
+namespace {
+
+/// Plain data-parallel bucket (ALLREDUCE_BUCKET_CAP_MB; aws-neuron/neuronx-distributed
+/// src/neuronx_distributed/parallel_layers/grads.py).
+constexpr double kAllReduceBucketBytes = 512e6;
+/// Weights of a decoder layer that hold gradients of their own: fused QKV, output, fused gate and up, down,
+/// two norms. Context parallel reduces them one call each (parallel_layers/grads.py).
+constexpr int kTensorsPerLayer = 6;
+
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
+
+void append_all(Items& all, Items more) {
+  for (Item& item : more) all.push_back(std::move(item));
+}
+
+/// Builds the work of one class of stages.
+class StageBuilder {
+ public:
+  StageBuilder(const StepParts& parts, int stage, const std::vector<int>& layers)
+      : p_(parts),
+        stage_(stage),
+        layers_(layers),
+        groups_(parts.representative(stage)),
+        parameters_(local_parameters(parts.job.architecture, parts.strategy, stage)) {}
+
+  std::shared_ptr<const StageWork> build() {
+    auto work = std::make_shared<StageWork>();
+    for (int chunk = 0; chunk < p_.chunks(); ++chunk) work->chunks.push_back(make_chunk(chunk));
+    make_end_of_step(*work);
+    return work;
+  }
+
+ private:
+  bool first(int chunk) const { return stage_ == 0 && chunk == 0; }
+  bool last(int chunk) const { return stage_ == p_.stages - 1 && chunk == p_.chunks() - 1; }
+  int layers() const {
+    int sum = 0;
+    for (const int l : layers_) sum += l;
+    return sum;
+  }
+
+  /// Equal lists (every chunk's layers) are made once.
+  void append(Pass& pass, Chain::Part part, const char* what, const std::function<OperatorList()>& make,
+              int times) {
+    if (times == 0) return;
+    const auto [it, fresh] = chains_.try_emplace(what);
+    if (fresh) {
+      const OperatorList operators = make();
+      auto items = std::make_shared<Items>(operator_items_.of(operators));
+      Made& made = it->second;
+      for (const Operator& o : operators) made.flops += o.flops;
+      made.run = std::make_shared<ChainRun>(run_chain(p_.fabric, *items, p_.slowdown()));
+      made.items = std::move(items);
+    }
+    const Made& made = it->second;
+    if (made.items->empty()) return;
+    pass.chains.push_back({part, made.items, made.run, times});
+    pass.whole.fixed.add(made.run->charge, times);
+    pass.flops += made.flops * times;
+  }
+
+  void launch(Pass& pass, Parameter p) const {
+    pass.launch = graph_start("launch", Category::overhead, p, p_.job, p_.profile);
+    pass.whole.fixed.add(pass.launch->fixed);
+  }
+
+  static void finish(Pass& pass, std::string_view name) {
+    pass.whole.name = name;
+    pass.whole.length = pass.whole.fixed.total();
+  }
+
+  static OperatorList only(OperatorList list, bool weights) {
+    std::erase_if(list, [&](const Operator& o) { return o.weights != weights; });
+    return list;
+  }
+
+  Chunk make_chunk(int chunk) {
+    using Part = Chain::Part;
+    const LayerModel& model = p_.layer_model;
+    const int layers = layers_[at(chunk)];
+    const bool pipelined = p_.stages > 1, split = p_.schedule == Schedule::zero_bubble && pipelined;
+    Chunk c;
+    launch(c.forward, pipelined ? Parameter::task_launch : Parameter::graph_launch);
+    if (pipelined) launch(c.backward, Parameter::task_launch);  // else one graph with the forward
+    if (first(chunk))
+      append(
+          c.forward, Part::embedding, "embedding", [&] { return model.embedding_forward(); }, 1);
+    append(
+        c.forward, Part::layer, "layer", [&] { return model.layer_forward(); }, layers);
+    if (last(chunk))
+      append(
+          c.forward, Part::head, "head", [&] { return model.head_forward(); }, 1);
+    const auto backward = [&](Pass& pass, const char* head, const char* layer, const char* embedding,
+                              const char* add, const std::function<OperatorList(OperatorList)>& part) {
+      if (last(chunk))
+        append(
+            pass, Part::head, head, [&] { return part(model.head_backward()); }, 1);
+      append(
+          pass, Part::layer, layer, [&] { return part(model.layer_backward()); }, layers);
+      if (first(chunk))
+        append(
+            pass, Part::embedding, embedding, [&] { return part(model.embedding_backward()); }, 1);
+      append(
+          pass, Part::gradients, add, [&] { return part(model.accumulate(parameters_ / p_.chunks())); }, 1);
+    };
+    if (split) {
+      launch(c.weights, Parameter::task_launch);
+      backward(c.backward, "head back", "layer back", "embedding back", "add",
+               [&](OperatorList list) { return only(std::move(list), false); });
+      backward(c.weights, "head weights", "layer weights", "embedding weights", "add weights",
+               [&](OperatorList list) { return only(std::move(list), true); });
+      finish(c.weights, "weights");
+    } else {
+      backward(c.backward, "head back", "layer back", "embedding back", "add",
+               [](OperatorList list) { return list; });
+    }
+    finish(c.forward, "forward");
+    finish(c.backward, "backward");
+    return c;
+  }
+
+  void make_end_of_step(StageWork& work) {
+    const EndOfStep end = end_of_step(p_.job, p_.strategy, p_.profile, p_.layer_model, stage_, layers());
+    work.gradients_to_norms = items_of(end.norms);
+    work.context_reduce = items_of(end.context);
+    work.reduce = items_of(end.reduce);
+    work.gather = items_of(end.gather);
+    const Operator& update = end.optimizer;
+    work.optimizer = work_item(update.name, update.category, update.parameter, update.seconds);
+    work.end = work_item("host", Category::overhead, Parameter::step_overhead,
+                         Seconds(p_.profile[Parameter::step_overhead]));
+  }
+
+  Items items_of(const std::vector<EndCall>& calls) {
+    Items all;
+    for (const EndCall& c : calls) {
+      const Groups& groups = groups_.of(c.call.scope);
+      if (groups.empty()) continue;
+      Items items = transfer_items(p_.fabric, c.name, c.category,
+                                   collective(p_.fabric, c.call.op, groups, c.call.bytes), c.call);
+      if (items.empty()) continue;
+      Item& head = items.front();
+      head.fixed.add(c.name, c.category, Parameter::bucket_overhead, to_sim_time(c.buckets));
+      head.length = head.fixed.total();
+      append_all(all, std::move(items));
+    }
+    return all;
+  }
+
+  struct Made {
+    std::shared_ptr<const Items> items;
+    std::shared_ptr<const ChainRun> run;
+    Flops flops{};
+  };
+
+  const StepParts& p_;
+  int stage_;
+  std::vector<int> layers_;  ///< per chunk
+  StageGroups groups_;
+  double parameters_;
+  OperatorItems operator_items_{p_.fabric, groups_};
+  std::map<std::string_view, Made> chains_;
+};
+
+/// Weights of the experts on a core with `layers` layers.
+double expert_parameters(const Architecture& a, const Strategy& s, int layers) {
+  if (a.experts == 0) return 0;
+  return static_cast<double>(a.experts) / s.expert_parallel * layers * 3.0 * a.hidden * a.intermediate /
+         s.tensor_parallel;
+}
+
+/// A long vector in buckets, one collective each, one after the other.
+void add_buckets(std::vector<EndCall>& calls, std::string_view name, CollectiveOp op, Scope scope,
+                 double bytes, Bytes bucket, const Profile& profile) {
+  if (bytes == 0) return;
+  const int buckets = static_cast<int>(std::max(1.0, std::ceil(bytes / bucket.value)));
+  calls.push_back({name,
+                   Category::data_parallel,
+                   {scope, op, Bytes(bytes / buckets), buckets, 0},
+                   Seconds(profile[Parameter::bucket_overhead] * buckets)});
+}
+
+}  // namespace
+
+Items OperatorItems::of(const OperatorList& operators) {
+  Items items;
+  for (const Operator& o : operators) {
+    if (o.scope == Scope::none) {
+      const bool slowed = !items.empty() && items.back().beside;
+      const Parameter by = slowed ? items.back().transfer_parameter : Parameter::overlap_slowdown;
+      items.push_back(work_item(o.name, o.category, o.parameter, o.seconds, o.also));
+      items.back().flops = o.flops;
+      items.back().transfer_parameter = by;
+      continue;
+    }
+    const auto [it, fresh] = known_.try_emplace({o.op, o.scope, o.bytes.value});
+    if (fresh) it->second = collective(fabric_, o.op, groups_.of(o.scope), o.bytes);
+    Items phases =
+        transfer_items(fabric_, o.name, o.category, it->second, {o.scope, o.op, o.bytes, o.repeat, 0});
+    for (Item& item : phases) item.beside = o.beside;
+    append_all(items, std::move(phases));
+  }
+  return items;
+}
+
+EndOfStep end_of_step(const Job& job, const Strategy& s, const Profile& profile, const LayerModel& model,
+                      int stage, int layers) {
+  const Architecture& a = job.architecture;
+  const double parameters = stage_parameters(a, s, stage, layers);
+  const bool has_head = stage == s.pipeline_parallel - 1;
+  const StateBytes per = state_bytes(s.precision, s.zero1);
+  EndOfStep end;
+  if (s.sequence_parallel) {  // norm weights' gradients, one fp32 vector each
+    const int norms = 2 * layers + (has_head ? 1 : 0);
+    end.norms.push_back({"norm gradients",
+                         Category::tensor_parallel,
+                         {Scope::tensor, CollectiveOp::all_reduce, Bytes(4.0 * a.hidden), norms, 0}});
+  }
+  if (s.context_parallel > 1) {
+    const int tensors = kTensorsPerLayer * layers + 1;
+    end.context.push_back(
+        {"gradients over context ranks",
+         Category::context_parallel,
+         {Scope::context, CollectiveOp::all_reduce, Bytes(per.gradient * parameters / tensors), tensors, 0}});
+  }
+  const double expert = expert_parameters(a, s, layers), rest = parameters - expert;
+  const double narrow = s.precision == Precision::fp32 ? 4 : 2;
+  const auto add = [&](std::vector<EndCall>& calls, CollectiveOp op, Scope scope, double each,
+                       std::string_view name, std::string_view of_experts, Bytes bucket) {
+    add_buckets(calls, name, op, scope, each * rest, bucket, profile);
+    add_buckets(calls, of_experts, op, Scope::expert_data, each * expert, bucket, profile);
+  };
+  if (s.zero1) {
+    add(end.reduce, CollectiveOp::reduce_scatter, Scope::data, s.precision == Precision::bf16_sr ? 2 : 4,
+        "gradients", "expert gradients", scatter_bucket(s));
+    add(end.gather, CollectiveOp::all_gather, Scope::data, narrow, "weights", "expert weights",
+        gather_bucket(s));
+  } else {
+    add(end.reduce, CollectiveOp::all_reduce, Scope::replicas, narrow, "gradients", "expert gradients",
+        Bytes(kAllReduceBucketBytes));
+  }
+  const int shards = s.data_parallel * s.context_parallel;
+  end.optimizer = model.optimizer(rest, shards).front();
+  if (expert > 0) {
+    end.optimizer.seconds += model.optimizer(expert, std::max(1, shards / s.expert_parallel)).front().seconds;
+  }
+  return end;
+}
+
+StepParts::StepParts(const Job& j, const Strategy& s, const Profile& p, const topology::ChipGraph& g,
+                     Schedule schedule_, CollectiveMemory* memory)
+    : StepLayout(j, s, p, g, memory),
+      schedule(schedule_),
+      layer_model(job, strategy, profile),
+      micro_batches(models::micro_batches(job.training, s)) {
+  make_stages();
+  make_boundaries();
+  barrier = make_barrier(job, strategy, profile);
+  must_expand = chains_share_with_others();
+}
+
+void StepParts::make_stages() {
+  const std::vector<int> layers = layers_per_chunk(job.architecture, strategy);
+  std::map<std::vector<int>, std::pair<std::shared_ptr<const StageWork>, int>> known;
+  for (int stage = 0; stage < stages; ++stage) {
+    const StageGroups groups = groups_of(stage);
+    const int cls = class_of(stage);
+    std::vector<int> own;  // of each chunk
+    for (int part = stage; part < stages * chunks(); part += stages) own.push_back(layers[at(part)]);
+    std::vector<int> key = own;
+    key.push_back(stage == 0);
+    key.push_back(stage == stages - 1);
+    for (const Groups* g : all_groups(groups)) add_key(key, *g, cls);
+    const auto [it, fresh] = known.try_emplace(std::move(key));
+    if (fresh) it->second = {StageBuilder(*this, stage, own).build(), cls};
+    parts.push_back({it->second.first, fabric.shift_of(cls) - fabric.shift_of(it->second.second)});
+  }
+}
+
+namespace {
+
+/// The time of a message as work.
+Item hold_of(const Items& message) {
+  Item hold;
+  hold.name = "message";
+  hold.transfer_category = Category::pipeline;
+  for (const Item& item : message) {
+    hold.fixed.add(item.fixed);
+    hold.fixed.add(item.name, item.transfer_category, item.transfer_parameter, to_sim_time(item.alone));
+  }
+  hold.length = hold.fixed.total();
+  return hold;
+}
+
+}  // namespace
+
+void StepParts::make_boundaries() {
+  message_launch = graph_start("message launch", Category::pipeline, Parameter::task_launch, job, profile);
+  std::map<std::vector<int>, std::pair<Boundary, int>> known;
+  for (int b = 0; b < boundary_count(); ++b) {
+    const Groups all = pairs_of(b);
+    Groups pairs = all;
+    keep_representative(pairs);
+    const int cls = placement.class_of_rank(all.front().front());
+    std::vector<int> key;
+    add_key(key, all, cls);
+    const auto [it, fresh] = known.try_emplace(std::move(key));
+    if (fresh) {
+      const auto message = [&](std::string_view name, Bytes bytes) {
+        const Call call{Scope::pipeline, CollectiveOp::send_recv, bytes, 1, 0};
+        Items items =
+            transfer_items(fabric, name, Category::pipeline, collective(fabric, call.op, pairs, bytes), call);
+        if (blocking()) {
+          items.front().fixed.add(
+              graph_start(name, Category::pipeline, Parameter::task_launch, job, profile).fixed);
+        }
+        items.front().length = items.front().fixed.total();
+        return std::make_shared<const Items>(std::move(items));
+      };
+      Boundary fresh_one{message("send activation", layer_model.boundary() + layer_model.pass_along()),
+                         message("send gradient", layer_model.boundary()),
+                         {},
+                         {},
+                         0};
+      fresh_one.activation_hold = hold_of(*fresh_one.activation);
+      fresh_one.gradient_hold = hold_of(*fresh_one.gradient);
+      it->second = {std::move(fresh_one), cls};
+    }
+    Boundary boundary = it->second.first;
+    boundary.shift = fabric.shift_of(cls) - fabric.shift_of(it->second.second);
+    boundaries.push_back(std::move(boundary));
+  }
+}
+
+Item graph_start(std::string_view name, Category c, Parameter p, const Job& job, const Profile& profile) {
+  Item item = work_item(name, c, p, Seconds(profile[p]));
+  if (job.software.in_flight == 1) {
+    item.fixed.add(name, c, Parameter::host_launch, to_sim_time(Seconds(profile[Parameter::host_launch])));
+    item.length = item.fixed.total();
+  }
+  return item;
+}
+
+/// Scalars all-reduced once a step, after the gradients are there: the gradient norm over tensor, data and
+/// pipeline groups, the loss over data and pipeline groups, the norm of the parameters (log_parameter_norm,
+/// on in the shipped configs) over tensor and pipeline groups; the last two over context groups too. Every
+/// stage waits. (aws-neuron/neuronx-distributed-training utils/exp_manager.py;
+/// aws-neuron/neuronx-distributed parallel_layers/grads.py.)
+Item make_barrier(const Job& job, const Strategy& s, const Profile& profile) {
+  const int context = s.context_parallel > 1 ? 2 : 0;
+  const int reduces = 3 + 2 + 2 + context, between_nodes = 2 + 2 + 1;
+  Item barrier;
+  barrier.name = "scalar all-reduces";
+  barrier.transfer_category = Category::overhead;
+  barrier.fixed.add(barrier.name, Category::overhead, Parameter::in_graph_alpha,
+                    to_sim_time(Seconds(reduces * profile[Parameter::in_graph_alpha])));
+  if (job.cluster.nodes > 1) {
+    barrier.fixed.add(barrier.name, Category::overhead, Parameter::efa_latency,
+                      to_sim_time(Seconds(between_nodes * profile[Parameter::efa_latency])));
+  }
+  barrier.length = barrier.fixed.total();
+  return barrier;
+}
+
+/// True when a stage's own collectives use a link or NIC that another stage may use at the same time: then
+/// layers must run inside the step, where the engine shares the resource out.
+bool StepParts::chains_share_with_others() const {
+  std::vector<int> user(fabric.size(), -1);  // the stage whose chains use a resource
+  for (int s = 0; s < stages; ++s) {
+    for (const Chunk& chunk : work(s).chunks) {
+      for (const Pass* pass : {&chunk.forward, &chunk.backward, &chunk.weights}) {
+        for (const Chain& chain : pass->chains) {
+          for (const Item& item : *chain.items) {
+            for (const auto& [id, bytes] : item.load) {
+              int& owner = user[id + parts[at(s)].shift];
+              if (owner >= 0 && owner != s) return true;
+              owner = s;
+            }
+          }
+        }
+      }
+    }
+  }
+  // A blocking transfer cannot disturb the stages that take part in it: they are busy with it.
+  const bool blocking = this->blocking();
+  const auto disturbs = [&](const Items& items, Fabric::Id shift, int first_stage, int last_stage) {
+    for (const Item& item : items) {
+      for (const auto& [id, bytes] : item.load) {
+        const int owner = user[id + shift];
+        if (owner >= 0 && owner != first_stage && owner != last_stage) return true;
+      }
+    }
+    return false;
+  };
+  for (int s = 0; s < stages; ++s) {
+    for (const Items* items :
+         {&work(s).gradients_to_norms, &work(s).context_reduce, &work(s).reduce, &work(s).gather}) {
+      if (disturbs(*items, parts[at(s)].shift, s, s)) return true;
+    }
+  }
+  for (std::size_t b = 0; b < boundaries.size(); ++b) {
+    const int below = blocking ? static_cast<int>(b) : -2, above = blocking ? below + 1 : -2;
+    const Boundary& boundary = boundaries[b];
+    if (disturbs(*boundary.activation, boundary.shift, below, above) ||
+        disturbs(*boundary.gradient, boundary.shift, below, above)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace trnplan::models

@@ -1,0 +1,282 @@
+#include "models/step/step_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "models/step/step.h"
+
+namespace trnplan::models {
+
+namespace {
+
+/// What is run one by one takes some 90 bytes a task.
+constexpr std::int64_t kMostPasses = 4'000'000, kMostTasks = 60'000'000;
+
+/// What is run whole rather than looked at for how it grows, and what a search for a rhythm may cost: a
+/// second, and a good 100 MB.
+constexpr std::int64_t kTasksRunWhole = 4'000'000, kTasksInVain = 2'000'000;
+
+/// Rounds that are run before a rhythm is looked for, beside those that fill the pipeline.
+constexpr int kFewRounds = 4;
+
+std::int64_t passes_of(const StepParts& p, int micro_batches) {
+  return saturating_product({micro_batches, p.stages, p.chunks()});
+}
+
+[[noreturn]] void throw_too_many() {
+  throw TooManyPasses(
+      "this step does not settle into equal rounds, and has more than 4 million micro-batches times stages, "
+      "or "
+      "60 million tasks");
+}
+
+/// Micro-batches that are run first: so many rounds, and what fills the pipeline.
+int unit_of(const StepParts& p) {
+  return p.chunks() > 1 ? kFewRounds * p.stages : 2 * kFewRounds + 3 * p.stages;
+}
+
+/// Looks for a rhythm only where everything of the first micro-batches has ended.
+void keep_whole(StepProgram& step, int whole) {
+  sim::TaskId last = 0;
+  for (std::size_t i = 0; i + 1 < step.segments.size(); ++i) {
+    const int micro_batch = step.segments[i].action.micro_batch;
+    if (micro_batch >= 0 && micro_batch < whole) last = step.segments[i + 1].first;
+  }
+  sim::Repeats& r = step.repeats;
+  while (r.period > 0 && r.first < last) r.first += r.period;
+}
+
+}  // namespace
+
+SimTime StepRun::end() const {
+  return repeats > 0 ? run.end + run.rhythm->length * repeats : run.end;
+}
+
+StepRun run_unfolded(const StepParts& p, Layout& layout, bool expand, bool segments) {
+  if (passes_of(p, p.micro_batches) > kMostPasses) throw_too_many();
+  StepRun r{make_program(p, layout, expand, segments), {}};
+  r.run = sim::execute(r.step.program);
+  return r;
+}
+
+namespace {
+
+/// Looks for a rhythm: runs `few` micro-batches, then more. `without` is told of runs that have none. `tasks`
+/// becomes those of the whole step, as far as is known.
+template <class Without>
+std::optional<StepRun> find_rhythm(const StepParts& p, Layout& layout, bool expand, int whole, bool segments,
+                                   std::int64_t& tasks, Without&& without) {
+  const int round = p.chunks() > 1 ? p.stages : 1, m = p.micro_batches;
+  const int unit = unit_of(p), first = (whole + round - 1) / round * round;
+  if (m < first + 2 * unit) return std::nullopt;
+  const int rest = first + (m - first) % unit;  // so that whole units are left
+  std::int64_t most_in_vain = kTasksInVain;
+  // Where there is no rhythm, half of the micro-batches are run in vain at most.
+  for (std::int64_t few = unit; (few == unit ? 2 : 4) * few <= m - rest; few *= 2) {
+    int tried = static_cast<int>(rest + few);
+    if (tasks / m * tried > most_in_vain || passes_of(p, tried) > kMostPasses) break;
+    for (int spare = 0; tried + spare < m;) {
+      tried += spare;
+      StepRun r{make_program_of(tried, p, layout, expand, segments), {}};
+      keep_whole(r.step, whole);
+      r.run = sim::execute(r.step.program, r.step.repeats);
+      tasks = static_cast<std::int64_t>(r.step.program.tasks().size()) / tried * m;
+      // Where many are kept whole, what is looked through behind them is little beside them.
+      if (few == unit) most_in_vain = std::max(most_in_vain, 2 * (tasks / m * (tried + unit)));
+      if (!r.run.rhythm) {
+        if (spare == 0) without(r);
+        break;
+      }
+      const auto periods = static_cast<int>(r.run.rhythm->tasks / r.step.repeats.period);
+      const int each = periods * r.step.micro_batches_of_period;
+      r.repeats = (m - tried) / each;
+      if ((m - tried) % each == 0) return r;
+      if (spare > 0) break;
+      spare = (m - tried) % each;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Parts in whose tasks first and last are the step's: of what is done several times the first and the last
+/// time apart.
+std::vector<sim::PathPart> path_of(const StepRun& r) {
+  std::vector<sim::PathPart> parts;
+  for (sim::PathPart& part : r.run.critical_path(r.repeats)) {
+    if (part.times > 2) parts.push_back({part.tasks, 1});
+    if (part.times > 1) parts.push_back({part.tasks, std::max<std::int64_t>(part.times - 2, 1)});
+    parts.push_back({std::move(part.tasks), 1});
+  }
+  return parts;
+}
+
+StepTimes times_of(const StepRun& r, const StepParts& p) {
+  const int stages = p.stages;
+  const StepProgram& step = r.step;
+  const sim::Run& run = r.run;
+  const std::vector<sim::PathPart> path = path_of(r);
+  std::vector<std::int64_t> work(static_cast<std::size_t>(stages), 0);
+  for (const sim::PathPart& part : path) {
+    for (const sim::TaskId t : part.tasks) {
+      const StepProgram::Source& s = step.of(t);
+      if (s.pass) work[static_cast<std::size_t>(s.stage)] += (run.ended[t] - run.started[t]).ps * part.times;
+    }
+  }
+  const int main = static_cast<int>(std::max_element(work.begin(), work.end()) - work.begin());
+  using Place = std::pair<std::size_t, std::size_t>;  // part, task
+  Place first{path.size(), 0}, last{0, 0};
+  for (Place at{0, 0}; at.first < path.size(); ++at.first) {
+    for (at.second = 0; at.second < path[at.first].tasks.size(); ++at.second) {
+      const StepProgram::Source& s = step.of(path[at.first].tasks[at.second]);
+      if (!s.pass || s.stage != main) continue;
+      first = std::min(first, at);
+      last = at;
+    }
+  }
+  StepTimes times;
+  times.end = r.end();
+  times.folded = r.repeats > 0;
+  times.tasks = static_cast<std::int64_t>(step.program.tasks().size());
+  times.events = static_cast<std::int64_t>(run.events);
+  if (r.repeats > 0) {
+    times.tasks += r.repeats * run.rhythm->tasks;
+    times.events += r.repeats * static_cast<std::int64_t>(run.rhythm->events);
+  }
+  struct TagTimes {
+    std::int64_t normal = 0, bubble = 0;
+    SimTime normal_beyond, bubble_beyond;
+  };
+  std::vector<TagTimes> tags(step.sources.size());
+  for (Place at{0, 0}; at.first < path.size(); ++at.first) {
+    const std::int64_t n = path[at.first].times;
+    for (at.second = 0; at.second < path[at.first].tasks.size(); ++at.second) {
+      const sim::TaskId task = path[at.first].tasks[at.second];
+      TagTimes& t = tags[step.program.tasks()[task].tag];
+      const SimTime beyond = beyond_fixed(step.program, run, task) * n;
+      if (step.of(task).pass && (at < first || last < at)) {
+        t.bubble += n;
+        t.bubble_beyond += beyond;
+      } else {
+        t.normal += n;
+        t.normal_beyond += beyond;
+      }
+    }
+  }
+  for (std::size_t tag = 0; tag < tags.size(); ++tag) {
+    const Item* item = step.sources[tag].item;
+    if (item == nullptr) continue;
+    times.path.add(item->fixed, tags[tag].normal);
+    charge_beyond(times.path, *item, tags[tag].normal_beyond, p.slowdown());
+    Charge filling;
+    filling.add(item->fixed, tags[tag].bubble);
+    charge_beyond(filling, *item, tags[tag].bubble_beyond, p.slowdown());
+    const SimTime all = filling.total();
+    filling.category = {};
+    filling.category[static_cast<std::size_t>(Category::bubble)] = all.ps;
+    times.path.add(filling);
+  }
+  return times;
+}
+
+/// All the numbers of a step.
+std::vector<std::int64_t*> numbers_of(StepTimes& t) {
+  std::vector<std::int64_t*> all{&t.end.ps, &t.tasks, &t.events};
+  for (auto* list : {&t.path.parameter, &t.path.also})
+    for (std::int64_t& n : *list) all.push_back(&n);
+  for (std::int64_t& n : t.path.category) all.push_back(&n);
+  for (OperatorTicks& o : t.path.operators) all.push_back(&o.time.ps);
+  return all;
+}
+
+bool is_alike(const StepTimes& a, const StepTimes& b) {
+  return std::equal(a.path.operators.begin(), a.path.operators.end(), b.path.operators.begin(),
+                    b.path.operators.end(),
+                    [](const OperatorTicks& x, const OperatorTicks& y) { return x.name == y.name; });
+}
+
+/// `b`, and `times` / `parts` of what it has more than `a`, which is alike. Throws std::overflow_error beyond
+/// the clock.
+StepTimes grown(StepTimes a, StepTimes b, std::int64_t times, std::int64_t parts) {
+  __extension__ using Wide = __int128;
+  const std::vector<std::int64_t*> from = numbers_of(a), to = numbers_of(b);
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const Wide more = static_cast<Wide>(*to[i] - *from[i]) * times;
+    const Wide sum = *to[i] + (more + (more < 0 ? -parts : parts) / 2) / parts;
+    if (sum > std::numeric_limits<std::int64_t>::max())
+      throw std::overflow_error("a step beyond the simulation clock");
+    *to[i] = static_cast<std::int64_t>(sum);
+  }
+  b.folded = b.extrapolated = true;
+  return b;
+}
+
+bool is_near(SimTime a, SimTime b) {
+  constexpr double kNear = 1e-4;
+  return std::abs(static_cast<double>((a - b).ps)) <= kNear * static_cast<double>(b.ps);
+}
+
+/// The longest that a stage takes over `unit` micro-batches in the steady part of a run; absent where that is
+/// too short.
+std::optional<SimTime> slowest_pace(const StepRun& r, int stages, int unit) {
+  const sim::Repeats& repeats = r.step.repeats;
+  if (repeats.period == 0 || unit % r.step.micro_batches_of_period != 0) return std::nullopt;
+  const sim::TaskId apart = repeats.period * static_cast<sim::TaskId>(unit / r.step.micro_batches_of_period);
+  const sim::Program& program = r.step.program;
+  std::vector<bool> seen(static_cast<std::size_t>(stages));
+  SimTime slowest;
+  int left = stages;
+  for (sim::TaskId t = repeats.beyond; left > 0 && t-- > repeats.first + apart;) {
+    const sim::Task& task = program.tasks()[t];
+    if (task.device_count == 0) continue;
+    const sim::DeviceId d = program.task_devices()[task.first_device];
+    if (d >= seen.size() || seen[d]) continue;
+    seen[d] = true;
+    --left;
+    slowest = std::max(slowest, r.run.started[t] - r.run.started[t - apart]);
+  }
+  if (left > 0) return std::nullopt;
+  return slowest;
+}
+
+}  // namespace
+
+StepRun run_folded(const StepParts& p, Layout& layout, bool expand, int whole, bool segments) {
+  std::int64_t tasks = 0;
+  auto found = find_rhythm(p, layout, expand, whole, segments, tasks, [](const StepRun&) {});
+  if (found) return std::move(*found);
+  if (tasks > kMostTasks) throw_too_many();
+  return run_unfolded(p, layout, expand, segments);
+}
+
+StepTimes time_unfolded(const StepParts& p, Layout& layout, bool expand) {
+  return times_of(run_unfolded(p, layout, expand), p);
+}
+
+StepTimes time_folded(const StepParts& p, Layout& layout, bool expand) {
+  const int unit = unit_of(p);
+  std::vector<StepTimes> tried;  // each of twice as many units as the one before, and the same rest
+  std::optional<StepTimes> settled;
+  const auto look = [&](const StepRun& r) {
+    tried.push_back(times_of(r, p));
+    settled.reset();
+    const std::size_t n = tried.size();
+    if (n < 3) return;
+    const StepTimes &first = tried[n - 3], &second = tried[n - 2], &third = tried[n - 1];
+    const std::int64_t units = std::int64_t{1} << (n - 3);  // of the first of the three
+    const SimTime growth = third.end - second.end;          // of twice as many
+    const auto pace = slowest_pace(r, p.stages, unit);
+    if (!pace || !is_alike(second, third) || !is_near((second.end - first.end) * 2, growth)) return;
+    if (!is_near(std::max(*pace * units * 2, growth), growth)) return;
+    settled = grown(second, third, p.micro_batches / unit - 4 * units, 2 * units);
+  };
+  std::int64_t tasks = 0;
+  if (const auto found = find_rhythm(p, layout, expand, 0, false, tasks, look)) return times_of(*found, p);
+  if (settled && tasks > kTasksRunWhole) return std::move(*settled);
+  if (tasks > kMostTasks) throw_too_many();
+  return time_unfolded(p, layout, expand);
+}
+
+}  // namespace trnplan::models

@@ -1,0 +1,241 @@
+#include "planner/check/check_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+namespace trnplan::planner {
+
+using models::Architecture;
+using models::Job;
+using models::Strategy;
+
+namespace {
+
+/// Collects what is wrong.
+class Check {
+ public:
+  Check(const Job& job, const Claim& claim, const models::Profile& profile, const CheckOptions& options)
+      : asked_(job), job_(job), claim_(claim), s_(claim.strategy), profile_(profile), options_(options) {}
+
+  std::vector<std::string> run() {
+    if (!place()) return std::move(wrong_);
+    batch();
+    pins();
+    if (!degrees()) return std::move(wrong_);
+    splits();
+    attention();
+    pipeline();
+    if (!wrong_.empty()) return std::move(wrong_);  // groups and bytes of nonsense mean nothing
+    groups();
+    memory();
+    limits();
+    return std::move(wrong_);
+  }
+
+ private:
+  void need(bool holds, std::string otherwise) {
+    if (!holds) wrong_.push_back(std::move(otherwise));
+  }
+
+  /// The cluster of the plan is one that the job allows.
+  bool place() {
+    const models::Freedom& free = asked_.freedom;
+    const auto& nodes = free.nodes;
+    const bool allowed = nodes.empty() ? claim_.nodes == asked_.cluster.nodes
+                                       : std::find(nodes.begin(), nodes.end(), claim_.nodes) != nodes.end();
+    need(allowed, fmt::format("{} nodes are not what the job asks for", claim_.nodes));
+    job_.cluster.nodes = claim_.nodes;
+    bool known = free.instances.empty() && claim_.instance == asked_.cluster.instance.name;
+    for (const topology::Instance& i : free.instances) {
+      if (i.name != claim_.instance) continue;
+      job_.cluster.instance = i;
+      known = true;
+    }
+    need(known, claim_.instance + " is not what the job asks for");
+    need(!job_.cluster.instance.family.starts_with("trn2"), "a plan for trn2, whose time is not modelled");
+    return wrong_.empty();
+  }
+
+  void batch() {
+    const models::Freedom& free = asked_.freedom;
+    const int b = claim_.global_batch;
+    bool allowed = b == asked_.training.global_batch;
+    if (free.batch_per_node > 0) allowed = b == free.batch_per_node * claim_.nodes;
+    if (free.largest_batch > 0) allowed = b >= free.smallest_batch && b <= free.largest_batch;
+    need(allowed, fmt::format("global batch {} is not what the job asks for", b));
+    job_.training.global_batch = b;
+    need(free.precision || s_.precision == asked_.training.precision, "another precision than the job's");
+  }
+
+  template <class T>
+  void pinned(const char* name, const std::optional<T>& pin, T value) {
+    need(!pin || *pin == value, fmt::format("{} is not what the job pins", name));
+  }
+
+  void pins() {
+    const models::Pin& p = asked_.pin;
+    pinned("TP", p.tensor_parallel, s_.tensor_parallel);
+    pinned("PP", p.pipeline_parallel, s_.pipeline_parallel);
+    pinned("CP", p.context_parallel, s_.context_parallel);
+    pinned("EP", p.expert_parallel, s_.expert_parallel);
+    pinned("DP", p.data_parallel, s_.data_parallel);
+    pinned("the micro-batch", p.micro_batch, s_.micro_batch);
+    pinned("the KV replicator", p.kv_replicator, s_.kv_replicator);
+    pinned("flash attention", p.flash_attention, s_.flash_attention);
+    // Without tensor or pipeline parallel these two mean nothing.
+    if (s_.pipeline_parallel > 1) pinned("VPP", p.virtual_pipeline, s_.virtual_pipeline);
+    if (s_.tensor_parallel > 1) pinned("sequence parallel", p.sequence_parallel, s_.sequence_parallel);
+    if (!asked_.freedom.zero1)
+      need(s_.zero1 == p.zero1.value_or(true), "ZeRO-1 is not what the job asks for");
+    if (p.recompute) need(same_program(*p.recompute, s_.recompute), "recompute is not what the job pins");
+  }
+
+  bool same_program(const models::Recompute& a, const models::Recompute& b) const {
+    if (a.full || b.full) return a.full == b.full;
+    const bool attention = s_.flash_attention || a.core_attention == b.core_attention;
+    const bool product = a.mlp || a.activation_multiply == b.activation_multiply;
+    return attention && product && a.mlp == b.mlp && a.rms_norm == b.rms_norm;
+  }
+
+  bool degrees() {
+    std::int64_t ranks = 1;
+    for (const int d : {s_.tensor_parallel, s_.context_parallel, s_.data_parallel, s_.pipeline_parallel,
+                        s_.virtual_pipeline, s_.expert_parallel, s_.micro_batch, s_.kv_replicator})
+      need(d >= 1, "a degree below 1");
+    if (!wrong_.empty()) return false;
+    for (const int d : {s_.tensor_parallel, s_.context_parallel, s_.data_parallel, s_.pipeline_parallel}) {
+      ranks *= d;
+      if (ranks > job_.cluster.cores()) break;  // and no overflow
+    }
+    need(ranks == job_.cluster.cores(),
+         fmt::format("the degrees do not multiply to the cluster's {} cores", job_.cluster.cores()));
+    return wrong_.empty();
+  }
+
+  void divides(int divisor, int number, const char* what) {
+    need(number % divisor == 0, fmt::format("{} does not divide {} {}", divisor, what, number));
+  }
+
+  void splits() {
+    const Architecture& a = job_.architecture;
+    const int t = s_.tensor_parallel, cores = job_.cluster.instance.cores();
+    divides(t, a.heads, "the heads");
+    divides(t, a.intermediate, "the intermediate size");
+    if (a.family == models::Family::llama || a.family == models::Family::mixtral)
+      divides(t, a.vocabulary, "the vocabulary");  // the HF path pads nothing
+    divides(t, a.kv_heads * s_.kv_replicator, "the KV heads and their copies");
+    divides(s_.kv_replicator, t, "TP");
+    need(cores <= 2 || cores == 8 || cores == 32 || cores == 64 || cores == 128,
+         fmt::format("NxD starts no {} processes a node", cores));
+    if (s_.expert_parallel > 1) {
+      need(a.experts > 0, "expert parallel without experts");
+      need(job_.cluster.cores() % (t * s_.pipeline_parallel * s_.expert_parallel) == 0,
+           "EP does not divide the ranks");
+    }
+    const std::int64_t slice = std::int64_t{s_.micro_batch} * s_.data_parallel;
+    need(claim_.global_batch >= slice && claim_.global_batch % slice == 0,
+         fmt::format("micro-batch x DP does not divide global batch {}", claim_.global_batch));
+    need(claim_.micro_batches == claim_.global_batch / slice,
+         fmt::format("{} micro-batches are claimed, {} follow", claim_.micro_batches,
+                     claim_.global_batch / slice));
+  }
+
+  void attention() {
+    const int sequence = job_.training.sequence, c = s_.context_parallel;
+    if (c > 1) {
+      need(s_.flash_attention, "context parallel without flash attention");
+      need(job_.architecture.experts == 0, "context parallel with experts");
+      divides(1024 * c, sequence, "the sequence (1024 tokens a rank)");
+    } else if (s_.flash_attention) {
+      divides(2048, sequence, "the sequence (flash attention)");
+    }
+    if (s_.sequence_parallel) {
+      need(s_.tensor_parallel > 1, "sequence parallel without tensor parallel");
+      divides(s_.tensor_parallel * c, sequence, "the sequence");
+    }
+    need(!job_.architecture.learned_positions || sequence <= job_.architecture.max_positions,
+         "the sequence is longer than the table of positions");
+  }
+
+  void pipeline() {
+    const int p = s_.pipeline_parallel, parts = p * s_.virtual_pipeline, layers = job_.architecture.layers;
+    need(p == 1 || p % 2 == 0, fmt::format("PP {} is odd", p));
+    need(parts <= layers, fmt::format("{} layers do not fill {} parts", layers, parts));
+    if (s_.virtual_pipeline > 1) divides(p, claim_.micro_batches, "the micro-batches (interleaved)");
+    const bool ties = job_.software.framework == "nemo-megatron";
+    need(p == 1 || !job_.architecture.tied_embeddings || ties, "tied embeddings on different stages");
+    if (s_.pipeline_cuts.empty()) return;
+    int before = -1;
+    bool ascends = static_cast<int>(s_.pipeline_cuts.size()) == parts - 1;
+    for (const int cut : s_.pipeline_cuts) {
+      ascends = ascends && cut > before && cut < layers - 1;
+      before = cut;
+    }
+    need(ascends, "the cuts do not make a stage of every part");
+  }
+
+  void groups() {
+    const GroupsOpinion opinion = groups_by_backtracking(job_.cluster, s_);
+    const bool pinned_layout =
+        asked_.pin.tensor_parallel && (asked_.pin.pipeline_parallel || asked_.pin.data_parallel);
+    const bool let_in = options_.allow_doubtful || pinned_layout;
+    need(opinion.worst != GroupOpinion::refused, "refused: " + opinion.why);
+    need(opinion.worst != GroupOpinion::doubtful || let_in, "doubtful: " + opinion.why);
+  }
+
+  void memory() {
+    constexpr double kPartInAMillion = 1e-6;
+    const models::Value& reserve = profile_.value(models::Parameter::runtime_reserve);
+    const std::vector<Bytes> peaks = memory_by_formula(job_, s_, Bytes(reserve.median));
+    need(peaks.size() == claim_.peaks.size(),
+         fmt::format("memory of {} stages is claimed, there are {}", claim_.peaks.size(), peaks.size()));
+    for (std::size_t i = 0; i < peaks.size() && i < claim_.peaks.size(); ++i) {
+      const double mine = peaks[i].value, theirs = claim_.peaks[i].value;
+      need(std::abs(mine - theirs) <= kPartInAMillion * mine,
+           fmt::format("stage {}: {:.0f} bytes a core are claimed, {:.0f} follow", i, theirs, mine));
+      const double room = job_.cluster.instance.core.memory.value - (mine - reserve.median);
+      need(fits(room, reserve), fmt::format("stage {} does not fit: {:.0f} bytes a core", i, mine));
+    }
+  }
+
+  /// P(reserve <= room) of the log-normal reserve, but for rounding.
+  bool fits(double room, const models::Value& reserve) const {
+    constexpr double kRounding = 1e-6;
+    if (room <= 0) return false;
+    if (reserve.log_sd <= 0) return room >= reserve.median * (1 - kRounding);
+    const double z = std::log(room / reserve.median) / reserve.log_sd;
+    return 0.5 * std::erfc(-z / std::sqrt(2.0)) >= options_.fit_probability - kRounding;
+  }
+
+  void limits() {
+    if (claim_.step.value <= 0 || job_.training.tokens <= 0) return;
+    const double tokens_a_step = static_cast<double>(claim_.global_batch) * job_.training.sequence;
+    const double run = job_.training.tokens / tokens_a_step * claim_.step.value;
+    const double usd = run / 3600 * claim_.nodes * job_.cluster.instance.usd_per_hour();
+    constexpr double kRounding = 1 + 1e-9;
+    need(asked_.deadline.value <= 0 || run <= asked_.deadline.value * kRounding,
+         "the run misses the deadline");
+    need(asked_.budget <= 0 || usd <= asked_.budget * kRounding, "the run costs more than the budget");
+  }
+
+  const Job& asked_;
+  Job job_;  ///< with cluster and batch of the plan
+  const Claim& claim_;
+  const Strategy& s_;
+  const models::Profile& profile_;
+  const CheckOptions& options_;
+  std::vector<std::string> wrong_;
+};
+
+}  // namespace
+
+std::vector<std::string> check_plan(const Job& job, const Claim& claim, const models::Profile& profile,
+                                    const CheckOptions& options) {
+  return Check(job, claim, profile, options).run();
+}
+
+}  // namespace trnplan::planner

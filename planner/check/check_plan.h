@@ -1,0 +1,60 @@
+// A second opinion on a plan: legality and memory worked out again, from the job and the strategy alone.
+//
+// Shares no code with the search: neither its rules, candidates and verdicts nor the memory model; only the
+// plain structs of job, strategy, instance and profile. Rank order, rings and bytes are derived anew, by the
+// plainest way there is (a grid of ranks, backtracking over sets of chips, a list of tensors, a walk through
+// the pipeline's schedule), so that a mistake has to be made twice to go unnoticed. For trn1 families, which
+// are all that is planned.
+//
+// Sources: as planner/check/rules.h, topology/verdict.h and models/memory/memory.h name them:
+// aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/parallel_layers/parallel_state.py (order of
+// ranks, degrees), pipeline/scheduler.py, pipeline/partition.py, trainer/trainer.py, kernels/flash_attn.py;
+// aws-neuron/neuronx-distributed-training@9169aa03:src/neuronx_distributed_training/models/hf_models/
+// modeling_llama.py; aws-neuron/aws-neuron-sdk@81ce03ae:neuron-runtime/about/collectives.rst.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/job/job.h"
+#include "models/parameters/profile.h"
+#include "units/quantity.h"
+
+namespace trnplan::planner {
+
+/// What a plan says of itself.
+struct Claim {
+  models::Strategy strategy;
+  int nodes = 1;
+  std::string instance;
+  int global_batch = 0;      ///< sequences a step
+  int micro_batches = 0;     ///< per data-parallel rank and step
+  Seconds step{};            ///< for deadline and budget; 0 = not claimed
+  std::vector<Bytes> peaks;  ///< bytes of a core, one for each pipeline stage
+};
+
+struct CheckOptions {
+  bool allow_doubtful = false;   ///< replica groups the runtime may refuse are let in
+  double fit_probability = 0.9;  ///< with which every stage must fit
+};
+
+/// What is wrong with a plan for `job` (with its freedoms and pins, deadline and budget); empty = nothing.
+/// One sentence each. Peaks must agree to one part in a million. Cost: linear in ranks and in layers of the
+/// model, milliseconds for 60,000 ranks. Replica groups on nodes of more than 64 chips are not checked.
+std::vector<std::string> check_plan(const models::Job& job, const Claim& claim,
+                                    const models::Profile& profile, const CheckOptions& options = {});
+
+/// The peak of each pipeline stage in bytes a core, worked out from the formulas of docs/models.md, "Memory".
+/// `job` with the cluster and batch of the plan. Needs degrees that divide what they split.
+std::vector<Bytes> memory_by_formula(const models::Job& job, const models::Strategy& strategy,
+                                     Bytes runtime_reserve);
+
+enum class GroupOpinion { fine, doubtful, refused };
+/// The worst of the strategy's replica groups on `cluster`, and which that is.
+struct GroupsOpinion {
+  GroupOpinion worst = GroupOpinion::fine;
+  std::string why;  ///< "DP group of ranks 0, 16: ..."; empty when fine
+};
+GroupsOpinion groups_by_backtracking(const topology::Cluster& cluster, const models::Strategy& strategy);
+
+}  // namespace trnplan::planner

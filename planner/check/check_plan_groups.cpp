@@ -1,0 +1,271 @@
+// Replica groups by a grid of ranks, rings by backtracking over sets of chips.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "planner/check/check_plan.h"
+
+namespace trnplan::planner {
+
+using models::Strategy;
+
+namespace {
+
+using Chips = std::uint64_t;  ///< a set of at most 64 chips
+
+std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
+Chips only(int chip) {
+  return Chips{1} << static_cast<unsigned>(chip);
+}
+
+/// The ranks of [pipeline][data][context][tensor], filled in NxD's order: tensor fastest, then context, data,
+/// pipeline; on trn1 with TP 4 a group is a column: every (cores / 4)-th core of a node.
+class Grid {
+ public:
+  Grid(const topology::Cluster& cluster, const Strategy& s) : s_(s) {
+    const int cores = cluster.instance.cores();
+    const int columns = s.tensor_parallel == 4 && cores > 4 ? cores / 4 : 1;
+    const int replicas = s.data_parallel * s.context_parallel;
+    ranks_.resize(at(s.pipeline_parallel) * at(replicas) * at(s.tensor_parallel));
+    int next = 0;
+    for (int p = 0; p < s.pipeline_parallel; ++p) {
+      for (int first = 0; first < replicas; first += columns) {
+        for (int t = 0; t < s.tensor_parallel; ++t) {
+          for (int column = 0; column < columns; ++column) ranks_[place(p, first + column, t)] = next++;
+        }
+      }
+    }
+  }
+  int rank(int p, int d, int c, int t) const { return ranks_[place(p, d * s_.context_parallel + c, t)]; }
+
+ private:
+  std::size_t place(int p, int replica, int t) const {
+    const std::size_t replicas = at(s_.data_parallel) * at(s_.context_parallel);
+    return (at(p) * replicas + at(replica)) * at(s_.tensor_parallel) + at(t);
+  }
+  Strategy s_;
+  std::vector<int> ranks_;
+};
+
+/// Chips and who is whose neighbour: over a link, or over one switch.
+class Node {
+ public:
+  explicit Node(const topology::Instance& instance) : linked_(at(instance.chips), 0) {
+    std::map<int, Chips> of_switch;
+    for (const topology::Link& l : instance.links) {
+      const bool a_is_chip = l.chip_a < instance.chips, b_is_chip = l.chip_b < instance.chips;
+      if (a_is_chip && b_is_chip) {
+        linked_[at(l.chip_a)] |= only(l.chip_b);
+        linked_[at(l.chip_b)] |= only(l.chip_a);
+      } else if (a_is_chip) {
+        of_switch[l.chip_b] |= only(l.chip_a);
+      } else if (b_is_chip) {
+        of_switch[l.chip_a] |= only(l.chip_b);
+      }
+    }
+    for (const auto& [number, chips] : of_switch) {
+      for (int c = 0; c < instance.chips; ++c) {
+        if ((chips & only(c)) != 0) linked_[at(c)] |= chips & ~only(c);
+      }
+    }
+  }
+
+  bool linked(int a, int b) const { return (linked_[at(a)] & only(b)) != 0; }
+  bool two_hops(int a, int b) const { return !linked(a, b) && (linked_[at(a)] & linked_[at(b)]) != 0; }
+
+  /// Is there a cycle of neighbours through each chip of the set once? For three chips and more.
+  bool ring(Chips set) {
+    const auto [it, fresh] = rings_.try_emplace(set, false);
+    if (fresh) {
+      int first = 0;
+      while ((set & only(first)) == 0) ++first;
+      it->second = path_back(first, first, set & ~only(first));
+    }
+    return it->second;
+  }
+
+ private:
+  /// From chip `here` through all of `left` and back to `first`.
+  bool path_back(int first, int here, Chips left) const {
+    if (left == 0) return linked(here, first);
+    for (int next = 0; next < static_cast<int>(linked_.size()); ++next) {
+      if ((left & only(next)) != 0 && linked(here, next) && path_back(first, next, left & ~only(next)))
+        return true;
+    }
+    return false;
+  }
+
+  std::vector<Chips> linked_;
+  std::map<Chips, bool> rings_;
+};
+
+enum class Kind { tensor, copies, context, data, pipeline };
+constexpr std::array kNames = {"TP", "KV", "CP", "DP", "PP"};
+
+struct Opinion {
+  GroupOpinion verdict = GroupOpinion::fine;
+  const char* why = "";
+};
+
+class Groups {
+ public:
+  Groups(const topology::Cluster& cluster, const Strategy& s)
+      : instance_(cluster.instance), s_(s), grid_(cluster, s), node_(cluster.instance) {}
+
+  GroupsOpinion judge() {
+    over(Kind::tensor, s_.tensor_parallel,
+         [&](int i, int p, int d, int c, int) { return grid_.rank(p, d, c, i); });
+    copies();
+    over(Kind::context, s_.context_parallel,
+         [&](int i, int p, int d, int, int t) { return grid_.rank(p, d, i, t); });
+    over(Kind::data, s_.data_parallel,
+         [&](int i, int p, int, int c, int t) { return grid_.rank(p, i, c, t); });
+    pipeline();
+    return found_;
+  }
+
+ private:
+  /// Calls `visit(p, d, c, t)` for all coordinates; the degree of `kind` itself counts as 1.
+  template <class Visit>
+  void each(Kind kind, const Visit& visit) const {
+    const int tensor = kind == Kind::tensor ? 1 : s_.tensor_parallel;
+    const int context = kind == Kind::context ? 1 : s_.context_parallel;
+    const int data = kind == Kind::data ? 1 : s_.data_parallel;
+    for (int p = 0; p < s_.pipeline_parallel; ++p) {
+      for (int d = 0; d < data; ++d) {
+        for (int c = 0; c < context; ++c) {
+          for (int t = 0; t < tensor; ++t) visit(p, d, c, t);
+        }
+      }
+    }
+  }
+
+  template <class Member>
+  void over(Kind kind, int degree, const Member& member) {
+    if (degree < 2) return;
+    each(kind, [&](int p, int d, int c, int t) {
+      std::vector<int> group;
+      for (int i = 0; i < degree; ++i) group.push_back(member(i, p, d, c, t));
+      weigh(kind, group);
+    });
+  }
+
+  /// Ranks j, j + T/r, j + 2T/r, ... of a tensor-parallel group hold the same KV heads.
+  void copies() {
+    const int r = s_.kv_replicator;
+    if (r < 2) return;
+    const int apart = s_.tensor_parallel / r;
+    each(Kind::tensor, [&](int p, int d, int c, int) {
+      for (int j = 0; j < apart; ++j) {
+        std::vector<int> group;
+        for (int t = j; t < s_.tensor_parallel; t += apart) group.push_back(grid_.rank(p, d, c, t));
+        weigh(Kind::copies, group);
+      }
+    });
+  }
+
+  /// Each stage sends to the next; of more than two the last also to the first.
+  void pipeline() {
+    const int stages = s_.pipeline_parallel;
+    each(Kind::pipeline, [&](int p, int d, int c, int t) {
+      const bool last = p == stages - 1;
+      if (last && stages <= 2) return;
+      weigh(Kind::pipeline, {grid_.rank(p, d, c, t), grid_.rank(last ? 0 : p + 1, d, c, t)});
+    });
+  }
+
+  /// Judges a group unless one like it, a number of nodes away, was.
+  void weigh(Kind kind, const std::vector<int>& ranks) {
+    const int cores = instance_.cores();
+    std::vector<int> shape{static_cast<int>(kind)};
+    for (const int r : ranks) shape.push_back(r - ranks.front() / cores * cores);
+    if (!seen_.insert(std::move(shape)).second) return;
+    const Opinion opinion = opinion_on(kind, ranks);
+    if (opinion.verdict <= found_.worst) return;
+    found_.worst = opinion.verdict;
+    const std::vector<int> shown(ranks.begin(),
+                                 ranks.begin() + std::min<std::ptrdiff_t>(8, std::ssize(ranks)));
+    found_.why = fmt::format("{} group of ranks {}{}: {}", kNames[static_cast<std::size_t>(kind)],
+                             fmt::join(shown, ", "), ranks.size() > shown.size() ? ", ..." : "", opinion.why);
+  }
+
+  Opinion opinion_on(Kind kind, const std::vector<int>& ranks) {
+    const int cores = instance_.cores();
+    std::map<int, std::set<int>> on_node;
+    for (const int r : ranks) on_node[r / cores].insert(r % cores);
+    if (on_node.size() > 1 && instance_.nics == 0) return {GroupOpinion::refused, "no network between nodes"};
+    const std::set<int>& local = on_node.begin()->second;
+    for (const auto& [node, held] : on_node) {
+      if (held == local) continue;
+      if (kind == Kind::pipeline) return {GroupOpinion::doubtful, "different cores of two nodes"};
+      return {GroupOpinion::refused, "its nodes hold different cores"};
+    }
+    const Opinion opinion = opinion_on_node(kind, local);
+    if (kind != Kind::context || opinion.verdict == GroupOpinion::refused) return opinion;
+    return passes_on(ranks) ? opinion : Opinion{GroupOpinion::refused, "a rank cannot pass on to the next"};
+  }
+
+  Opinion opinion_on_node(Kind kind, const std::set<int>& local) {
+    std::map<int, int> held;  // cores of each chip
+    Chips set = 0;
+    for (const int core : local) {
+      const int chip = core / instance_.cores_per_chip;
+      ++held[chip];
+      set |= only(chip);
+    }
+    if (held.size() == 1) return {};
+    const auto all_hold = [&](int n) {
+      return std::all_of(held.begin(), held.end(), [&](const auto& h) { return h.second == n; });
+    };
+    const bool one_each = all_hold(1), whole = all_hold(instance_.cores_per_chip);
+    if (!one_each && !whole) return {GroupOpinion::refused, "parts of chips"};
+    if (held.size() == 2) {
+      const int a = held.begin()->first, b = held.rbegin()->first;
+      if (node_.linked(a, b))
+        return one_each ? Opinion{} : Opinion{GroupOpinion::doubtful, "all cores of two chips"};
+      if (kind == Kind::pipeline && node_.two_hops(a, b)) return {GroupOpinion::doubtful, "two hops apart"};
+      return {GroupOpinion::refused, "its chips share no link"};
+    }
+    if (!node_.ring(set)) return {GroupOpinion::refused, "its chips form no ring"};
+    constexpr std::size_t kFewChips = 4;  // beyond these reports of one rank a chip disagree
+    if (!whole && held.size() > kFewChips) return {GroupOpinion::doubtful, "one rank on each of many chips"};
+    return {};
+  }
+
+  bool passes_on(const std::vector<int>& ranks) const {
+    const int cores = instance_.cores();
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      const int from = ranks[i], to = ranks[(i + 1) % ranks.size()];
+      const int a = from % cores / instance_.cores_per_chip, b = to % cores / instance_.cores_per_chip;
+      if (from / cores == to / cores && a != b && !node_.linked(a, b)) return false;
+    }
+    return true;
+  }
+
+  const topology::Instance& instance_;
+  const Strategy& s_;
+  Grid grid_;
+  Node node_;
+  std::set<std::vector<int>> seen_;
+  GroupsOpinion found_;
+};
+
+}  // namespace
+
+GroupsOpinion groups_by_backtracking(const topology::Cluster& cluster, const Strategy& s) {
+  const int columns = cluster.instance.cores() / 4;
+  if (s.tensor_parallel == 4 && columns > 1 && s.data_parallel * s.context_parallel % columns != 0)
+    return {GroupOpinion::refused, "TP 4 cannot form its columns"};
+  constexpr int kMostChips = 64;
+  if (cluster.instance.chips > kMostChips) return {};
+  return Groups(cluster, s).judge();
+}
+
+}  // namespace trnplan::planner

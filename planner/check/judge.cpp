@@ -1,0 +1,134 @@
+#include "planner/check/judge.h"
+
+#include <algorithm>
+#include <iterator>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "planner/check/rules.h"
+#include "planner/plan/strategy_grammar.h"
+
+namespace trnplan::planner {
+
+namespace {
+
+/// A program that breaks it still has a shape: groups and memory can be judged.
+bool keeps_shape(const Violation& v) {
+  return v.rule == "pipeline-parity" || v.rule == "vocabulary" || v.rule == "tied-embeddings" ||
+         v.rule == "flash-attention" || v.rule == "not-modelled";
+}
+
+bool has_shape(const std::vector<Violation>& broken) {
+  return std::all_of(broken.begin(), broken.end(), keeps_shape);
+}
+
+/// The same with everything recomputed and each layer or the layers spread over more cores, where that is
+/// legal and fits: the fewest cores first, of TP before of PP.
+std::optional<models::Strategy> fits_over_more_cores(const models::Job& job, const models::Strategy& s,
+                                                     const models::Profile& profile) {
+  for (int times = 2; times <= s.data_parallel; times *= 2) {
+    if (s.data_parallel % times != 0) break;
+    for (int of_layers = 1; of_layers <= times; of_layers *= 2) {
+      models::Strategy wider = s;
+      wider.tensor_parallel *= times / of_layers;
+      wider.pipeline_parallel *= of_layers;
+      wider.data_parallel /= times;
+      wider.kv_replicator = std::max(1, wider.tensor_parallel / job.architecture.kv_heads);
+      wider.sequence_parallel = wider.sequence_parallel || wider.tensor_parallel > 1;
+      wider.recompute = {.full = true};
+      wider.pipeline_cuts.clear();
+      wider = models::canonical(wider);
+      if (!rule_violations(job, wider).empty()) continue;
+      if (models::memory_of(job, wider, profile).fits()) return wider;
+    }
+  }
+  return std::nullopt;
+}
+
+Violation memory_violation(const models::Job& job, const models::Strategy& s, const models::Profile& profile,
+                           const models::Memory& memory) {
+  Violation v{"memory", memory_message(memory),
+              "more nodes (--nodes): over all cores of this cluster it does not fit either"};
+  // The reserve of the runtime was found on trn1.
+  v.doubtful = job.cluster.instance.family.starts_with("trn2");
+  for (const models::Recompute& policy :
+       {models::Recompute{.core_attention = true, .mlp = true}, models::Recompute{.full = true}}) {
+    models::Strategy stronger = s;
+    stronger.recompute = policy;
+    const models::Memory less = models::memory_of(job, models::canonical(stronger), profile);
+    if (!less.fits()) continue;
+    v.fix =
+        fmt::format("recompute={} needs {:.1f} GiB", to_string(policy), in_gibibytes(less.worst().peak()));
+    return v;
+  }
+  if (const auto wider = fits_over_more_cores(job, s, profile))
+    v.fix = strategy_grammar(job, *wider) + " fits";
+  return v;
+}
+
+}  // namespace
+
+std::string memory_message(const models::Memory& memory) {
+  const models::StageMemory& w = memory.worst();
+  const auto gib = [](Bytes b) { return in_gibibytes(b); };
+  return fmt::format(
+      "stage {} needs {:.1f} of {:.1f} GiB a core ({}): parameters {:.2f}, gradients {:.2f}, optimizer "
+      "{:.2f}, activations "
+      "{:.2f}, logits {:.2f}, staging {:.2f}, runtime {:.2f}",
+      w.stage, gib(w.peak()), gib(memory.limit), to_string(w.instant), gib(w.parameters), gib(w.gradients),
+      gib(w.optimizer), gib(w.activations), gib(w.logits), gib(w.staging), gib(w.runtime));
+}
+
+std::string why_no_plan(const Judgement& judgement) {
+  if (judgement.plan) return {};
+  std::string why;
+  for (const Violation& v : judgement.broken) {
+    // Groups and memory are judged of programs that have a shape; they keep none from being simulated.
+    if (v.rule == "memory" || v.rule == "replica-group") continue;
+    if (keeps_shape(v) && v.rule != "not-modelled") continue;
+    why += fmt::format("{}{} ({})", why.empty() ? "" : "; ", v.message, v.rule);
+  }
+  return why;
+}
+
+bool Judgement::refused() const {
+  return std::any_of(broken.begin(), broken.end(), [](const Violation& v) { return !v.doubtful; });
+}
+
+Judgement judge(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
+                models::Schedule schedule) {
+  Judgement j;
+  j.broken = rule_violations(job, strategy);
+  if (!has_shape(j.broken)) {
+    if (auto missing = not_modelled(job, strategy)) j.broken.push_back(std::move(*missing));
+    return j;
+  }
+  const topology::ChipGraph graph(job.cluster.instance);
+  const topology::PlacementVerdict verdict = placement_verdict(job, strategy, graph);
+  for (Violation& v : replica_group_violation(verdict)) {
+    v.fix = replica_group_fix(job, graph, strategy, *verdict.offending);
+    j.broken.push_back(std::move(v));
+  }
+  j.memory = models::memory_of(job, strategy, profile);
+  if (!j.memory->fits()) j.broken.push_back(memory_violation(job, strategy, profile, *j.memory));
+  if (auto missing = not_modelled(job, strategy)) {
+    j.broken.push_back(std::move(*missing));
+  }
+  if (std::any_of(j.broken.begin(), j.broken.end(),
+                  [](const Violation& v) { return v.rule == "not-modelled"; })) {
+    return j;
+  }
+  try {
+    j.plan = make_plan(job, strategy, profile, graph, schedule);
+    std::copy_if(j.broken.begin(), j.broken.end(), std::back_inserter(j.plan->doubts),
+                 [](const Violation& v) { return v.doubtful; });
+  } catch (const models::TooManyPasses& e) {
+    j.broken.push_back({"not-modelled", e.what(), "lower the global batch, or raise DP"});
+  } catch (const std::overflow_error&) {
+    j.broken.push_back(beyond_the_clock());
+  }
+  return j;
+}
+
+}  // namespace trnplan::planner

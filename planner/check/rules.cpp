@@ -1,0 +1,429 @@
+#include "planner/check/rules.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "planner/plan/space.h"
+#include "planner/plan/strategy_grammar.h"
+
+namespace trnplan::planner {
+
+using models::Architecture;
+using models::Job;
+using models::Strategy;
+
+namespace {
+
+using Found = std::optional<Violation>;
+
+topology::Degrees degrees_of(const Strategy& s) {
+  return {s.tensor_parallel, s.context_parallel, s.data_parallel, s.pipeline_parallel};
+}
+
+/// Its collectives and engines would be timed as trn1's.
+Found instance(const Job& job, const Strategy&) {
+  if (times_steps_on(job.cluster.instance)) return std::nullopt;
+  return Violation{"not-modelled",
+                   "trn2 is not modelled yet: its replica groups and its memory are judged, its time is not",
+                   "use a trn1 instance type"};
+}
+
+/// "tp=8 or tp=16": the degrees next to the strategy's own, of those that divide a node's cores, that
+/// `fits(degree)` says are right; `otherwise` where there is none.
+template <class Fits>
+std::string near_tp(const Job& job, const Strategy& s, Fits&& fits, const char* otherwise) {
+  int below = 0, above = 0;
+  const int cores = job.cluster.instance.cores();
+  for (int t = 1; t <= cores; ++t) {
+    if (cores % t != 0 || t == s.tensor_parallel || !fits(t)) continue;
+    if (t < s.tensor_parallel) below = t;
+    if (t > s.tensor_parallel && above == 0) above = t;
+  }
+  if (below == 0 && above == 0) return otherwise;
+  if (below == 0 || above == 0) return fmt::format("tp={}", std::max(below, above));
+  return fmt::format("tp={} or tp={}", below, above);
+}
+
+/// Degrees near those of `s` whose product divides the cores.
+std::string dividing(const Strategy& s, int cores) {
+  const int tp = std::gcd(s.tensor_parallel, cores);
+  const int pp = std::gcd(s.pipeline_parallel, cores / tp);
+  const int cp = std::gcd(s.context_parallel, cores / tp / pp);
+  return fmt::format("tp={},pp={},cp={}", tp, pp, cp);
+}
+
+Found divisibility(const Job& job, const Strategy& s) {
+  const std::int64_t cores = job.cluster.cores(), ranks = degrees_of(s).world();
+  if (ranks == cores && ranks > 0) return std::nullopt;
+  return Violation{
+      "divisibility",
+      fmt::format("TP {} x PP {} x CP {} x DP {} is {} ranks, the cluster has {} cores", s.tensor_parallel,
+                  s.pipeline_parallel, s.context_parallel, s.data_parallel, ranks, cores),
+      cores % s.model_parallel() == 0
+          ? fmt::format("dp={}, or leave dp out", cores / s.model_parallel())
+          : "choose TP, PP and CP whose product divides the cores: " + dividing(s, job.cluster.cores())};
+}
+
+Found experts(const Job& job, const Strategy& s) {
+  if (s.expert_parallel == 1) return std::nullopt;
+  if (job.architecture.experts == 0) {
+    return Violation{"moe", "expert parallel needs a mixture-of-experts model", "ep=1"};
+  }
+  const std::int64_t ranks = saturating_product({s.tensor_parallel, s.pipeline_parallel, s.expert_parallel});
+  if (job.cluster.cores() % ranks == 0) return std::nullopt;
+  return Violation{"divisibility", "the ranks do not divide by TP x PP x EP",
+                   fmt::format("ep={}", std::gcd(s.expert_parallel, job.cluster.cores() / s.tensor_parallel /
+                                                                        s.pipeline_parallel))};
+}
+
+Found devices(const Job& job, const Strategy&) {
+  constexpr std::array kAllowed = {1, 2, 8, 32, 64, 128};
+  const int cores = job.cluster.instance.cores();
+  if (std::find(kAllowed.begin(), kAllowed.end(), cores) != kAllowed.end()) return std::nullopt;
+  return Violation{"devices",
+                   fmt::format("NxDT starts 1, 2, 8, 32, 64 or 128 processes a node, not {}", cores),
+                   "use an instance type with one of these core counts"};
+}
+
+Found heads(const Job& job, const Strategy& s) {
+  const Architecture& a = job.architecture;
+  if (a.heads % s.tensor_parallel == 0 && a.intermediate % s.tensor_parallel == 0) return std::nullopt;
+  return Violation{"heads",
+                   fmt::format("{} attention heads and intermediate size {} must both divide by TP {}",
+                               a.heads, a.intermediate, s.tensor_parallel),
+                   near_tp(
+                       job, s, [&](int t) { return a.heads % t == 0 && a.intermediate % t == 0; },
+                       "choose a TP that divides both")};
+}
+
+Found kv_replicator(const Job& job, const Strategy& s) {
+  const Architecture& a = job.architecture;
+  const int t = s.tensor_parallel, r = s.kv_replicator;
+  const int expected = std::max(1, t / std::max(1, a.kv_heads));
+  // More copies than TP needs are legal, and only add work.
+  if (r >= 1 && saturating_product({a.kv_heads, r}) % t == 0 && t % r == 0) return std::nullopt;
+  return Violation{
+      "kv-replicator",
+      fmt::format("{} KV heads x kv_replicator {} cannot be split over TP {}", a.kv_heads, r, t),
+      saturating_product({a.kv_heads, expected}) % t == 0
+          ? fmt::format("kv={}", expected)
+          : near_tp(
+                job, s, [&](int n) { return a.kv_heads % n == 0 || n % std::max(1, a.kv_heads) == 0; },
+                "choose a TP that divides, or is a multiple of, the KV heads")};
+}
+
+Found vocabulary(const Job& job, const Strategy& s) {
+  const Architecture& a = job.architecture;
+  // The Megatron path pads the vocabulary; the HF path does not.
+  if (a.family == models::Family::gpt || a.family == models::Family::bert) return std::nullopt;
+  if (a.vocabulary % s.tensor_parallel == 0) return std::nullopt;
+  return Violation{
+      "vocabulary",
+      fmt::format("vocabulary {} does not divide by TP {} and NxDT's HF path does not pad it", a.vocabulary,
+                  s.tensor_parallel),
+      near_tp(
+          job, s, [&](int t) { return a.vocabulary % t == 0; }, "choose a TP that divides the vocabulary") +
+          ", or pad it in config.json"};
+}
+
+Found layers(const Job& job, const Strategy& s) {
+  const std::int64_t chunks = saturating_product({s.pipeline_parallel, s.virtual_pipeline});
+  const int count = job.architecture.layers;
+  if (count < chunks) {
+    return Violation{"layers",
+                     fmt::format("{} layers cannot fill PP {} x VPP {} stages", count, s.pipeline_parallel,
+                                 s.virtual_pipeline),
+                     s.pipeline_parallel <= count
+                         ? fmt::format("vpp={}", count / s.pipeline_parallel)
+                         : fmt::format("lower PP x VPP to at most {}: pp=1,vpp=1", count)};
+  }
+  if (s.pipeline_cuts.empty()) return std::nullopt;
+  const bool ascending = std::is_sorted(s.pipeline_cuts.begin(), s.pipeline_cuts.end(), std::less_equal<>());
+  if (ascending && static_cast<std::int64_t>(s.pipeline_cuts.size()) == chunks - 1 &&
+      s.pipeline_cuts.front() >= 0 && s.pipeline_cuts.back() < count - 1) {
+    return std::nullopt;
+  }
+  return Violation{
+      "layers",
+      fmt::format("pipeline_cuts must be {} ascending layer numbers between 0 and {}", chunks - 1, count - 2),
+      "name the last layer of each stage but the last"};
+}
+
+Found pipeline_parity(const Job&, const Strategy& s) {
+  if (s.pipeline_parallel == 1 || s.pipeline_parallel % 2 == 0) return std::nullopt;
+  return Violation{"pipeline-parity",
+                   fmt::format("PP {} is odd: NxD pairs neighbouring stages by parity for send and receive",
+                               s.pipeline_parallel),
+                   fmt::format("pp=1, or an even one such as pp={}", s.pipeline_parallel - 1)};
+}
+
+Found batch(const Job& job, const Strategy& s) {
+  const long long slice = static_cast<long long>(s.micro_batch) * s.data_parallel;
+  const long long global = job.training.global_batch;
+  if (global >= slice && global % slice == 0) return std::nullopt;
+  const long long below = global / slice * slice, above = below + slice;
+  return Violation{"batch",
+                   fmt::format("global batch {} does not divide by micro-batch {} x DP {}", global,
+                               s.micro_batch, s.data_parallel),
+                   below > 0 ? fmt::format("the nearest global batches that do are {} and {}", below, above)
+                             : fmt::format("the smallest global batch that does is {}", above)};
+}
+
+Found interleaved(const Job& job, const Strategy& s) {
+  if (s.virtual_pipeline == 1 || s.micro_batch < 1 || s.data_parallel < 1) return std::nullopt;
+  if (models::micro_batches(job.training, s) % s.pipeline_parallel == 0) return std::nullopt;
+  return Violation{"interleaved",
+                   "the interleaved schedule needs a number of micro-batches that divides by PP",
+                   "vpp=1, or another mbs or pp"};
+}
+
+/// The largest context-parallel degree below `cp` that the sequence allows.
+int context_near(int sequence, int cp) {
+  for (int c = cp - 1; c > 1; --c) {
+    if (sequence % c == 0 && sequence / c % 1024 == 0) return c;
+  }
+  return 1;
+}
+
+Found context_parallel(const Job& job, const Strategy& s) {
+  if (s.context_parallel == 1) return std::nullopt;
+  if (!s.flash_attention) {
+    return Violation{"context-parallel", "ring attention is a flash-attention kernel", "flash=true, or cp=1"};
+  }
+  if (job.architecture.experts > 0) {
+    return Violation{"context-parallel", "NxDT has context parallel for dense Llama models only", "cp=1"};
+  }
+  const int sequence = job.training.sequence;
+  if (sequence % s.context_parallel == 0 && sequence / s.context_parallel % 1024 == 0) return std::nullopt;
+  return Violation{
+      "context-parallel",
+      fmt::format("sequence {} over CP {} must give a multiple of 1024 tokens", sequence, s.context_parallel),
+      fmt::format("cp={}, or another sequence length", context_near(sequence, s.context_parallel))};
+}
+
+Found flash_attention(const Job& job, const Strategy& s) {
+  if (!s.flash_attention || s.context_parallel > 1 || job.training.sequence % 2048 == 0) return std::nullopt;
+  return Violation{"flash-attention",
+                   fmt::format("NxD's flash attention needs a sequence that divides by 2048, not {}",
+                               job.training.sequence),
+                   "flash=false (flash_attention: false), or another sequence length"};
+}
+
+Found sequence_parallel(const Job& job, const Strategy& s) {
+  if (!s.sequence_parallel) return std::nullopt;
+  const int local = job.training.sequence / s.context_parallel;
+  if (s.tensor_parallel > 1 && local % s.tensor_parallel == 0) return std::nullopt;
+  return Violation{
+      "sequence-parallel",
+      fmt::format("sequence parallel needs TP > 1 and a sequence that divides by TP {}", s.tensor_parallel),
+      "sp=false (sequence_parallel: false), or another sequence length"};
+}
+
+Found positions(const Job& job, const Strategy&) {
+  const Architecture& a = job.architecture;
+  if (!a.learned_positions || job.training.sequence <= a.max_positions) return std::nullopt;
+  return Violation{"positions",
+                   fmt::format("sequence {} is longer than the model's {} learned positions",
+                               job.training.sequence, a.max_positions),
+                   "shorten the sequence"};
+}
+
+Found tied_embeddings(const Job& job, const Strategy& s) {
+  if (!job.architecture.tied_embeddings || s.pipeline_parallel == 1) return std::nullopt;
+  if (job.software.framework == "nemo-megatron") return std::nullopt;  // ties them over the pipeline's ends
+  return Violation{"tied-embeddings",
+                   "tied embeddings fail with pipeline parallel in NxDT (shared weight has no gradient)",
+                   "pp=1, or untie embedding and head"};
+}
+
+Found rank_order(const Job& job, const Strategy& s) {
+  if (degrees_of(s).world() != job.cluster.cores()) return std::nullopt;  // divisibility says so
+  const std::string obstacle = topology::RankOrder::obstacle(job.cluster, degrees_of(s));
+  if (obstacle.empty()) return std::nullopt;
+  return Violation{"rank-order", obstacle, "tp=2 or tp=8, or a DP that fits"};
+}
+
+using Rule = Found (*)(const Job&, const Strategy&);
+constexpr Rule kRules[] = {instance,        divisibility,     experts,         devices,           heads,
+                           kv_replicator,   vocabulary,       layers,          pipeline_parity,   batch,
+                           interleaved,     context_parallel, flash_attention, sequence_parallel, positions,
+                           tied_embeddings, rank_order};
+
+std::string kind_name(topology::GroupKind kind) {
+  std::string name(topology::to_string(kind));
+  for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return name;
+}
+
+}  // namespace
+
+std::vector<Violation> rule_violations(const Job& job, const Strategy& strategy) {
+  std::vector<Violation> all;
+  for (const Rule rule : kRules) {
+    if (Found found = rule(job, strategy)) all.push_back(std::move(*found));
+  }
+  return all;
+}
+
+bool breaks_a_rule(const Job& job, const Strategy& strategy) {
+  return std::any_of(std::begin(kRules), std::end(kRules),
+                     [&](const Rule rule) { return rule(job, strategy).has_value(); });
+}
+
+std::string_view source_of(std::string_view rule) {
+  struct Source {
+    std::string_view rule, place;
+  };
+  constexpr Source kSources[] = {
+      {"replica-group", "aws-neuron/aws-neuron-sdk@81ce03ae:neuron-runtime/about/collectives.rst"},
+      {"memory",
+       "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/trainer/trainer.py, and what "
+       "docs/models.md names under Memory"},
+      {"divisibility",
+       "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/parallel_layers/parallel_state.py"},
+      {"rank-order",
+       "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/parallel_layers/parallel_state.py"},
+      {"moe",
+       "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/parallel_layers/parallel_state.py"},
+      {"pipeline-parity",
+       "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/parallel_layers/parallel_state.py"},
+      {"devices",
+       "aws-neuron/neuronx-distributed-training@9169aa03:src/neuronx_distributed_training/patches/"
+       "lightning_neuron_patch.py"},
+      {"heads",
+       "aws-neuron/neuronx-distributed-training@9169aa03:src/neuronx_distributed_training/models/hf_models/"
+       "modeling_llama.py"},
+      {"kv-replicator",
+       "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/modules/qkv_linear.py"},
+      {"vocabulary",
+       "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/parallel_layers/layers.py"},
+      {"layers", "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/pipeline/partition.py"},
+      {"batch",
+       "aws-neuron/neuronx-distributed-training@9169aa03:src/neuronx_distributed_training/lightning_modules/"
+       "data/base.py"},
+      {"interleaved", "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/pipeline/scheduler.py"},
+      {"context-parallel",
+       "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/kernels/ring_attention_kernel.py"},
+      {"flash-attention",
+       "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/kernels/flash_attn.py"},
+      {"sequence-parallel",
+       "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/parallel_layers/mappings.py"},
+      {"tied-embeddings", "aws-neuron/neuronx-distributed-training@9169aa03:docs/general/known_issues.rst"},
+  };
+  for (const Source& s : kSources) {
+    if (s.rule == rule) return s.place;
+  }
+  return "";
+}
+
+std::vector<Violation> contradictions(const Job& job) {
+  std::vector<Violation> common;
+  bool first = true;
+  std::vector<Strategy> all = enumerate(job);
+  if (all.empty()) all.push_back(default_strategy(job));  // the pins leave no strategy at all
+  for (const Strategy& s : all) {
+    const std::vector<Violation> broken = rule_violations(job, s);
+    const auto holds = [&](const Violation& v) {
+      return std::any_of(broken.begin(), broken.end(), [&](const Violation& b) { return b.rule == v.rule; });
+    };
+    if (first) {
+      common = broken;
+    } else {
+      common.erase(
+          std::remove_if(common.begin(), common.end(), [&](const Violation& v) { return !holds(v); }),
+          common.end());
+    }
+    first = false;
+    if (common.empty()) break;
+  }
+  if (std::any_of(common.begin(), common.end(),
+                  [](const Violation& v) { return v.rule == "not-modelled"; })) {
+    return {};  // no mistake, and the other rules may not hold there
+  }
+  std::erase_if(common, [](const Violation& v) { return v.rule == "batch"; });
+  return common;
+}
+
+bool times_steps_on(const topology::Instance& instance) {
+  return !instance.family.starts_with("trn2");
+}
+
+std::optional<Violation> not_modelled(const Job& job, const Strategy& s) {
+  const std::string reason = models::StepModel::not_modelled(job, s);
+  if (reason.empty()) return std::nullopt;
+  return Violation{"not-modelled", reason, "lower the global batch, or raise DP"};
+}
+
+Violation beyond_the_clock() {
+  return {"not-modelled", "a step takes longer than the simulation clock, 106 days",
+          "lower the global batch or add nodes"};
+}
+
+std::string replica_group_fix(const Job& job, const topology::ChipGraph& graph, const Strategy& s,
+                              const topology::GroupVerdict& offending) {
+  if (offending.rule == "no-efa") return "use one node, or an instance type with EFA devices";
+  const auto near = supported_neighbours(job.cluster, graph, degrees_of(s), job.architecture.kv_heads);
+  if (near.empty()) return "no TP x DP of this PP and CP is accepted here: choose another PP or CP";
+  Strategy accepted = s;
+  accepted.tensor_parallel = near.front().tensor;
+  accepted.data_parallel = near.front().data;
+  accepted.kv_replicator =
+      near.front().tensor / std::max(1, std::min(job.architecture.kv_heads, near.front().tensor));
+  accepted.sequence_parallel = job.pin.sequence_parallel.value_or(true);
+  return strategy_grammar(job, models::canonical(accepted)) + " is accepted";
+}
+
+topology::PlacementVerdict placement_verdict(const Job& job, const Strategy& strategy,
+                                             const topology::ChipGraph& graph) {
+  return topology::judge_worst(job.cluster, graph, topology::RankOrder(job.cluster, degrees_of(strategy)),
+                               strategy.kv_replicator);
+}
+
+std::vector<Violation> replica_group_violation(const topology::PlacementVerdict& verdict) {
+  if (verdict.overall == topology::Verdict::supported) return {};
+  const topology::GroupVerdict& group = *verdict.offending;
+  constexpr std::size_t kRanksShown = 8;
+  std::vector<int> shown = group.ranks;
+  if (shown.size() > kRanksShown) shown.resize(kRanksShown);
+  const std::string ranks =
+      fmt::format("{}{}", fmt::join(shown, ", "), group.ranks.size() > kRanksShown ? ", ..." : "");
+  Violation v;
+  v.rule = "replica-group";
+  v.doubtful = verdict.overall == topology::Verdict::doubtful;
+  v.message =
+      fmt::format("{} {} {{{}}}: {} ({})", kind_name(group.kind), group.ranks.size() == 2 ? "pair" : "group",
+                  ranks, group.message, v.doubtful ? "the runtime may refuse it" : "the runtime refuses it");
+  return {v};
+}
+
+std::vector<topology::Degrees> supported_neighbours(const topology::Cluster& cluster,
+                                                    const topology::ChipGraph& graph,
+                                                    topology::Degrees degrees, int kv_heads) {
+  std::vector<topology::Degrees> found;
+  const int ranks = degrees.tensor * degrees.data;
+  for (int t = 1; t <= std::min(ranks, cluster.instance.cores()); ++t) {
+    if (ranks % t != 0 || t == degrees.tensor) continue;
+    const topology::Degrees d{t, degrees.context, ranks / t, degrees.pipeline};
+    if (!topology::RankOrder::obstacle(cluster, d).empty()) continue;
+    const int replicas = kv_heads > 0 ? std::max(1, t / kv_heads) : 1;
+    if (t % replicas != 0) continue;
+    if (topology::judge_worst(cluster, graph, topology::RankOrder(cluster, d), replicas).overall ==
+        topology::Verdict::supported) {
+      found.push_back(d);
+    }
+  }
+  const auto distance = [&](const topology::Degrees& d) {
+    return std::abs(std::log2(d.tensor) - std::log2(degrees.tensor));
+  };
+  std::stable_sort(found.begin(), found.end(),
+                   [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
+  return found;
+}
+
+}  // namespace trnplan::planner

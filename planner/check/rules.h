@@ -1,0 +1,62 @@
+// Which strategies NxDT can express and the Neuron runtime accepts.
+//
+// One small function per rule in a table (rules.cpp): adding a rule is adding a function and a line. Rules
+// and their sources are listed in docs/rules.md.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/job/job.h"
+#include "planner/plan/plan.h"
+#include "topology/chip_graph.h"
+#include "topology/verdict.h"
+
+namespace trnplan::planner {
+
+/// Every rule about numbers that `strategy` breaks for `job`: divisibility, heads, kv-replicator, vocabulary,
+/// layers, pipeline-parity, moe, batch, interleaved, context-parallel, flash-attention, sequence-parallel,
+/// tied-embeddings, devices, rank-order; and not-modelled for an instance type. Memory and replica groups are
+/// separate. Cost: microseconds.
+std::vector<Violation> rule_violations(const models::Job& job, const models::Strategy& strategy);
+/// Whether there are any: ends at the first.
+bool breaks_a_rule(const models::Job& job, const models::Strategy& strategy);
+
+/// The rules about numbers that every strategy of the job breaks, whatever is chosen: the job contradicts
+/// itself. Rule "batch" is left out, the search answers that with the nearest batch. None for an instance
+/// type that is not modelled: that is no mistake. Cost: one enumeration.
+std::vector<Violation> contradictions(const models::Job& job);
+
+/// Where a strategy rule, `replica-group` or `memory` comes from: repository@commit:path; "" for the others.
+std::string_view source_of(std::string_view rule);
+
+/// What the simulator does not cover of the strategy, as rule "not-modelled".
+/// A training step on it is timed; else its groups and memory alone are judged.
+bool times_steps_on(const topology::Instance& instance);
+std::optional<Violation> not_modelled(const models::Job& job, const models::Strategy& strategy);
+/// Rule "not-modelled" for a step beyond the simulation clock.
+Violation beyond_the_clock();
+
+/// The worst verdict on the strategy's replica groups, KV replicas included. Precondition: no violation of
+/// `divisibility`, `kv-replicator` or `rank-order`.
+topology::PlacementVerdict placement_verdict(const models::Job& job, const models::Strategy& strategy,
+                                             const topology::ChipGraph& graph);
+
+/// The violation a verdict amounts to: none when supported. The message names the first group of the worst
+/// verdict, its ranks and chips.
+std::vector<Violation> replica_group_violation(const topology::PlacementVerdict& verdict);
+
+/// Splits of the same ranks into tensor and data parallel (context and pipeline unchanged) whose groups are
+/// all supported, nearest tensor-parallel degree first. `kv_heads` of the model: more tensor-parallel ranks
+/// than that hold replicas, whose groups count too; 0 = not known.
+std::vector<topology::Degrees> supported_neighbours(const topology::Cluster& cluster,
+                                                    const topology::ChipGraph& graph,
+                                                    topology::Degrees degrees, int kv_heads = 0);
+
+/// What to do about a refused or doubtful group.
+std::string replica_group_fix(const models::Job& job, const topology::ChipGraph& graph,
+                              const models::Strategy& strategy, const topology::GroupVerdict& offending);
+
+}  // namespace trnplan::planner

@@ -1,0 +1,60 @@
+// What runs have shown about replica groups and memory, kept in a profile.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/job/job.h"
+#include "models/job/strategy.h"
+#include "planner/plan/plan.h"
+#include "topology/verdict.h"
+
+namespace trnplan::planner {
+
+/// One observation. `rule` says which fields count: "replica-group" those of a group, "memory" those of a
+/// plan.
+struct Evidence {
+  std::string rule;
+  bool accepted = false;  ///< the runtime took it; false: it refused
+  std::string instance;   ///< type of the nodes
+  // replica-group
+  std::string kind;        ///< "tp", "pp", "dp", "cp", "kv"; "" when the log does not tell: any
+  std::vector<int> ranks;  ///< ascending
+  std::vector<int> chips;  ///< of the group's local part, ascending
+  int nodes = 1;           ///< that the group touches
+  // memory
+  std::string model;            ///< its name
+  std::int64_t parameters = 0;  ///< of the model; 0: not recorded
+  models::Strategy strategy;
+  /// False in what older versions recorded: precision, flash attention, KV replicas and ZeRO-1's bucket of
+  /// `strategy` are not known, and may have been any.
+  bool strategy_whole = true;
+  int sequence = 0;  ///< tokens
+  double bytes = 0;  ///< per core: what the compiler or the runtime named; 0: neither did
+  // where it was seen
+  std::string file;    ///< without folders
+  std::string sha256;  ///< of its bytes, hexadecimal
+  int line = 0;
+};
+
+/// The same observation of the same file; lines may differ. What one of them does not record counts as equal.
+bool same_case(const Evidence& a, const Evidence& b);
+
+/// Of evidence on a group of this kind on the same chips, with as many ranks on as many nodes of the type:
+/// what to say beside a verdict. "" without any. "observed in FILE:LINE" where they agree or the verdict was
+/// doubtful; "but FILE:LINE shows that the runtime refused|accepted it" where they contradict each other.
+std::string observed(const std::vector<Evidence>& evidence, const topology::Instance& instance,
+                     const topology::GroupVerdict& group);
+
+/// What evidence says of the groups of a strategy that it contradicts, and of its memory; a line
+/// each, without the groups' own verdicts. Memory is told of the very strategy, model and sequence only;
+/// where the record does not know all of the strategy, the line says so. Cost: O(ranks x evidence).
+std::vector<std::string> remarks_on(const std::vector<Evidence>& evidence, const models::Job& job,
+                                    const models::Strategy& strategy);
+
+/// A replica-group violation of the strategy with what evidence says of it; others stay as they are.
+void annotate(Violation& violation, const std::vector<Evidence>& evidence, const models::Job& job,
+              const models::Strategy& strategy);
+
+}  // namespace trnplan::planner

@@ -1,0 +1,368 @@
+#include "planner/confidence/measurement.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "models/collective/collective_timing.h"
+#include "models/step/collective_use.h"
+#include "models/uncertainty/belief.h"
+#include "models/uncertainty/compare.h"
+#include "models/uncertainty/spread.h"
+#include "topology/chip_graph.h"
+
+namespace trnplan::planner {
+
+using models::Belief;
+using models::CollectiveOp;
+using models::Parameter;
+
+namespace {
+
+constexpr double kHour = 3600;
+/// Runs of each plan that are considered at most: their noise falls only with the root of their number.
+constexpr int kMostRuns = 6;
+/// Tables end at a size that bandwidth alone decides, as published ones do.
+constexpr double kLargeTable = 0x1p30;
+constexpr double kDifference = 1e-3;  ///< of logarithms, for gradients of rows
+/// Less than that of a probability is no gain.
+constexpr double kNoGain = 1e-4;
+/// What decides nothing must bring more than that to be worth more money.
+constexpr double kAsGood = 0.01;
+
+/// log(what a token costs with b / with a), in seconds or USD.
+models::LogRatio ratio_of(const Plan& a, const Plan& b, bool by_price, const models::Profile& profile) {
+  models::LogRatio ratio = models::log_ratio(a.report, b.report, profile);
+  ratio.mean += std::log(static_cast<double>(a.global_batch) / b.global_batch);
+  if (by_price && a.usd_per_hour > 0 && b.usd_per_hour > 0)
+    ratio.mean += std::log(b.usd_per_hour / a.usd_per_hour);
+  return ratio;
+}
+
+bool by_price(const models::Job& job) {
+  return job.objective == models::Objective::cost;
+}
+
+/// With a deadline fewer nodes go first, however fast.
+bool comparable(const models::Job& job, const Plan& a, const Plan& b) {
+  return job.objective != models::Objective::deadline || a.nodes == b.nodes;
+}
+
+bool same_step(const models::StepReport& a, const models::StepReport& b) {
+  return a.step == b.step && a.by_parameter == b.by_parameter;
+}
+
+double price_of(const Plan& p, double node_hours) {
+  return p.usd_per_hour / p.nodes * node_hours;
+}
+
+double run_hours(const Plan& p, int runs, const MeasuringTimes& times) {
+  if (runs == 0) return 0;
+  const Seconds all = times.compile + (times.start + p.report.step * kShortRunSteps) * runs;
+  return p.nodes * all.value / kHour;
+}
+
+/// The tables that cover what both steps use. A group over more than two nodes is measured on two.
+std::vector<TableRequest> tables_of(const models::Job& job, const Plan& a, const Plan& b,
+                                    const models::Profile& profile) {
+  std::map<std::tuple<CollectiveOp, int, int>, TableRequest> tables;
+  for (const Plan* plan : {&a, &b}) {
+    const models::Job on = settled(job, *plan);
+    const models::StepModel step(on, plan->strategy, profile, topology::ChipGraph(on.cluster.instance),
+                                 plan->schedule);
+    for (const models::CollectiveUse& use : models::collectives_of(step)) {
+      const bool of_groups = use.op == CollectiveOp::all_reduce || use.op == CollectiveOp::all_gather ||
+                             use.op == CollectiveOp::reduce_scatter;
+      if (!of_groups || use.ranks % use.nodes != 0) continue;
+      const int nodes = std::min(use.nodes, 2), ranks = use.ranks / use.nodes * nodes;
+      const double smallest = std::exp2(std::floor(std::log2(std::max(1.0, use.smallest.value))));
+      TableRequest& table =
+          tables.try_emplace({use.op, nodes, ranks}, TableRequest{use.op, ranks, nodes, smallest, 0})
+              .first->second;
+      table.smallest = std::min(table.smallest, smallest);
+      table.largest = std::max({table.largest, use.largest.value, kLargeTable});
+    }
+  }
+  std::vector<TableRequest> list;
+  for (const auto& [key, table] : tables) list.push_back(table);
+  return list;
+}
+
+std::vector<double> sizes_of(const TableRequest& t) {
+  std::vector<double> sizes;
+  for (double bytes = t.smallest; bytes <= t.largest; bytes *= kTableFactor) sizes.push_back(bytes);
+  return sizes;
+}
+
+/// A row's logarithm by parameter.
+struct Row {
+  std::vector<double> gradient;  ///< [of TableNoise::parameters]
+};
+
+/// Rows of tables on clusters of one instance, with profiles a little beside `profile`.
+class Tables {
+ public:
+  Tables(const topology::Instance& instance, const models::Profile& profile, const TableNoise& noise)
+      : instance_(instance), graph_(instance), profile_(profile), noise_(noise) {}
+
+  /// Empty when the runtime refuses the group or there is no way for its bytes.
+  std::vector<Row> rows(const TableRequest& t) const {
+    const topology::Cluster cluster{instance_, t.nodes};
+    const models::CollectiveTimer timer(cluster, graph_, profile_);
+    std::vector<Row> rows;
+    for (const double bytes : sizes_of(t)) {
+      const models::CollectiveTiming now = timer.time({t.op, t.ranks, Bytes(bytes)});
+      if (now.verdict.verdict == topology::Verdict::refused || !std::isfinite(now.nccom_seconds.value))
+        return {};
+      rows.emplace_back();
+    }
+    for (const Parameter p : noise_.parameters) {
+      const std::vector<double> more = seconds(cluster, t, p, kDifference);
+      const std::vector<double> less = seconds(cluster, t, p, -kDifference);
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        rows[i].gradient.push_back(std::log(more[i] / less[i]) / (2 * kDifference));
+    }
+    return rows;
+  }
+
+ private:
+  std::vector<double> seconds(const topology::Cluster& cluster, const TableRequest& t, Parameter p,
+                              double change) const {
+    models::Profile near = profile_;
+    near.value(p).median *= std::exp(change);
+    const models::CollectiveTimer timer(cluster, graph_, near);
+    std::vector<double> all;
+    for (const double bytes : sizes_of(t))
+      all.push_back(timer.time({t.op, t.ranks, Bytes(bytes)}).nccom_seconds.value);
+    return all;
+  }
+
+  const topology::Instance& instance_;
+  topology::ChipGraph graph_;
+  const models::Profile& profile_;
+  const TableNoise& noise_;
+};
+
+/// What is not known of two plans, and what measurements would leave of it.
+class Analysis {
+ public:
+  Analysis(const models::Job& job, const Plan& a, const Plan& b, const models::Profile& profile,
+           const CertaintyOptions& options)
+      : job_(job),
+        a_(a),
+        b_(b),
+        profile_(profile),
+        options_(options),
+        belief_(models::covariance_of(profile)),
+        ratio_(ratio_of(a, b, by_price(job), profile)) {
+    const models::SpreadParts of_a = parts_of(a), of_b = parts_of(b);
+    repeat_ = of_a.repeat;
+    const std::size_t shared = belief_.add(of_a.shared);
+    weights_a_ = weights_of(of_a, shared, belief_.add(of_a.own));
+    weights_b_ = weights_of(of_b, shared, belief_.add(of_b.own));
+    difference_ = minus(weights_b_, weights_a_);
+    rates_ = belief_.add(square(options.tables.rates));
+    launch_ = belief_.add(square(options.tables.launch));
+    barrier_ = belief_.add(square(options.tables.launch));
+  }
+
+  std::vector<Measurement> all() const {
+    std::vector<Measurement> list;
+    for (int n = 1; n <= kMostRuns; ++n) {
+      list.push_back(runs(n, n));
+      list.push_back(runs(n, 0));
+      list.push_back(runs(0, n));
+    }
+    add_tables(list);
+    const double now = std::max(ratio_.positive(), 1 - ratio_.positive());
+    std::erase_if(list, [&](const Measurement& m) { return m.probability < now + kNoGain; });
+    std::stable_sort(list.begin(), list.end(),
+                     [](const Measurement& x, const Measurement& y) { return x.node_hours < y.node_hours; });
+    return list;
+  }
+
+ private:
+  using Weights = Belief::Weights;
+
+  static double square(double x) { return x * x; }
+  static Weights minus(Weights x, const Weights& y) {
+    x.resize(std::max(x.size(), y.size()), 0);
+    for (std::size_t i = 0; i < y.size(); ++i) x[i] -= y[i];
+    return x;
+  }
+
+  models::SpreadParts parts_of(const Plan& p) const {
+    return models::spread_parts(profile_, job_.software, models::log_gradient(p.report));
+  }
+  static Weights weights_of(const models::SpreadParts& parts, std::size_t shared, std::size_t own) {
+    Weights w = parts.gradient;
+    w.resize(own + 1, 0);
+    w[shared] = w[own] = 1;
+    return w;
+  }
+
+  void judge(Measurement& m, const Belief& after) const {
+    const double left = std::sqrt(std::max(0.0, after.variance(difference_)));
+    m.probability = models::probability_of_right_choice(ratio_.mean, ratio_.sd, left);
+    m.gain = models::expected_gain(ratio_.mean, ratio_.sd, left);
+    m.gain_usd = m.gain * a_.usd_per_hour * a_.run.value / kHour;
+  }
+
+  /// Of the first and of the second; equally many when both.
+  Measurement runs(int of_a, int of_b) const {
+    Measurement m;
+    m.runs_of_first = of_a;
+    m.runs_of_second = of_b;
+    const bool both = of_a > 0 && of_b > 0;
+    const Weights& w = both ? difference_ : of_a > 0 ? weights_a_ : weights_b_;
+    const double noise = (both ? 2 : 1) * repeat_ / std::max(of_a, of_b);
+    // Where the mean of the difference, given what was seen, changes its sign.
+    const double spread = belief_.variance(w) + noise;
+    const double slope = spread > 0 ? belief_.covariance(difference_, w) / spread : 0;
+    const double seen =
+        both ? std::log(b_.report.step / a_.report.step) : std::log((of_a > 0 ? a_ : b_).report.step.value);
+    if (slope != 0) m.threshold = std::exp(seen - ratio_.mean / slope);
+    m.above = slope < 0;
+    Belief after = belief_;
+    after.observe(w, noise);
+    judge(m, after);
+    const double hours_a = run_hours(a_, of_a, options_.times), hours_b = run_hours(b_, of_b, options_.times);
+    m.node_hours = hours_a + hours_b;
+    m.usd = price_of(a_, hours_a) + price_of(b_, hours_b);
+    return m;
+  }
+
+  Weights row_weights(const Row& row) const {
+    Weights w(barrier_ + 1, 0);
+    for (std::size_t i = 0; i < row.gradient.size(); ++i) {
+      const Parameter p = options_.tables.parameters[i];
+      if (p == Parameter::host_launch) {
+        w[launch_] += row.gradient[i];
+      } else if (p == Parameter::barrier) {
+        w[barrier_] += row.gradient[i];
+      } else {
+        w[static_cast<std::size_t>(p)] += row.gradient[i];
+        if (models::time_sign(p) < 0) w[rates_] += row.gradient[i];  // a share of a bandwidth
+      }
+    }
+    return w;
+  }
+
+  /// Each table alone, and all together.
+  void add_tables(std::vector<Measurement>& list) const {
+    const bool understood = a_.instance == options_.tables.instance && b_.instance == a_.instance;
+    if (options_.tables.parameters.empty() || !understood) return;
+    const topology::Instance instance = settled(job_, a_).cluster.instance;
+    const Tables tables(instance, profile_, options_.tables);
+    Measurement together;
+    Belief after_all = belief_;
+    for (const TableRequest& table : tables_of(job_, a_, b_, profile_)) {
+      const std::vector<Row> rows = tables.rows(table);
+      if (rows.empty()) continue;
+      Measurement one;
+      Belief after = belief_;
+      for (const Row& row : rows) {
+        after.observe(row_weights(row), square(options_.tables.row));
+        after_all.observe(row_weights(row), square(options_.tables.row));
+      }
+      one.tables = {table};
+      one.node_hours = table.nodes * options_.times.nccom_test.value / kHour;
+      judge(one, after);
+      one.usd = price_of(a_, one.node_hours);
+      together.tables.push_back(table);
+      together.node_hours += one.node_hours;
+      list.push_back(std::move(one));
+    }
+    if (together.tables.size() < 2) return;
+    judge(together, after_all);
+    together.usd = price_of(a_, together.node_hours);
+    list.push_back(std::move(together));
+  }
+
+  const models::Job& job_;
+  const Plan &a_, &b_;
+  const models::Profile& profile_;
+  const CertaintyOptions& options_;
+  Belief belief_;
+  models::LogRatio ratio_;
+  double repeat_ = 0;
+  Weights weights_a_, weights_b_, difference_;
+  std::size_t rates_ = 0, launch_ = 0, barrier_ = 0;
+};
+
+/// The cheapest that is good enough; else the cheapest of those about as good as the best. `considered` is
+/// sorted by cost.
+void choose(Comparison& c, double sure) {
+  double most = 0;
+  for (const Measurement& m : c.considered) most = std::max(most, m.probability);
+  const double wanted = std::min(sure, most - (most < sure ? kAsGood : 0));
+  const auto found = std::find_if(c.considered.begin(), c.considered.end(),
+                                  [&](const Measurement& m) { return m.probability >= wanted; });
+  if (found == c.considered.end()) return;
+  c.best = *found;
+  c.decides = found->probability >= sure;
+}
+
+}  // namespace
+
+std::vector<std::string> nccom_command(const TableRequest& t) {
+  const auto name = [&] {
+    switch (t.op) {
+      case CollectiveOp::all_reduce:
+        return "allr";
+      case CollectiveOp::all_gather:
+        return "allg";
+      default:
+        return "redsct";
+    }
+  };
+  const auto whole = [](double bytes) { return fmt::format("{:.0f}", bytes); };
+  return {"nccom-test",
+          "-r",
+          std::to_string(t.ranks),
+          "-N",
+          std::to_string(t.nodes),
+          "-b",
+          whole(t.smallest),
+          "-e",
+          whole(std::ceil(t.largest)),
+          "-f",
+          std::to_string(kTableFactor),
+          "-d",
+          "bf16",
+          name()};
+}
+
+std::optional<double> first_is_better(const models::Job& job, const Plan& first, const Plan& other,
+                                      const models::Profile& profile) {
+  if (!comparable(job, first, other)) return std::nullopt;
+  return ratio_of(first, other, by_price(job), profile).positive();
+}
+
+Certainty certainty_of(const models::Job& job, const std::vector<Plan>& plans, const Plan* baseline,
+                       const models::Profile& profile, const CertaintyOptions& options) {
+  Certainty out;
+  out.sure = options.sure;
+  if (plans.empty()) return out;
+  const Plan& first = plans.front();
+  for (std::size_t i = 1; i < plans.size(); ++i)
+    out.first_is_better.push_back(first_is_better(job, first, plans[i], profile));
+  if (baseline != nullptr) out.beats_baseline = ratio_of(first, *baseline, false, profile).positive();
+  if (plans.size() < 2 || !out.first_is_better.front()) return out;
+  Comparison c;
+  c.probability = *out.first_is_better.front();
+  c.told_apart = std::max(c.probability, 1 - c.probability) >= options.sure;
+  c.equal = c.probability == 0.5 && same_step(first.report, plans[1].report);
+  if (!c.told_apart && !c.equal) {
+    c.considered = Analysis(job, first, plans[1], profile, options).all();
+    choose(c, options.sure);
+  }
+  out.comparison = std::move(c);
+  return out;
+}
+
+}  // namespace trnplan::planner

@@ -1,0 +1,111 @@
+// How sure a ranking is, and which measurement would make it surer.
+//
+// Preposterior analysis (models/uncertainty/belief.h) of the first two plans. Not known are, as logarithms
+// around what was predicted:
+//   theta    parameters and stacks, with the profile's covariance
+//   shared   a stack that the profile does not know, the same for every run (stack_spread, release_spread)
+//   own      of each plan, what the model misses of its configuration (configuration_spread)
+//   build    of nccom-test: what its bandwidths may reach of the training stack's, and its launch and barrier
+// A run of plan A sees g_A' theta + shared + own_A with repeat_spread; runs of both are looked at by their
+// ratio, in which all that is shared cancels. A row of nccom-test sees its own gradient, the build's, and
+// noise, as the fit of a profile takes it (calibrate/fit/step_fit.h), each row for itself. Known limits: the
+// errors of rows of one table are alike in truth, so tables promise too much; runs on the same nodes and day
+// differ by less than repeat_spread, so runs promise too little.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/collective/collective_algorithm.h"
+#include "models/job/job.h"
+#include "models/parameters/profile.h"
+#include "planner/plan/plan.h"
+
+namespace trnplan::planner {
+
+/// Steps of a short run: a first one that compiles and loads, which the readers of logs leave out, and ten.
+inline constexpr int kShortRunSteps = 11;
+
+/// What measuring takes; catalog/measuring.json and `restart` of catalog/reliability.json.
+struct MeasuringTimes {
+  Seconds compile{};     ///< the graphs of a plan, before its first run, on its nodes
+  Seconds start{};       ///< of a run: processes, loading, warming up
+  Seconds nccom_test{};  ///< one table
+};
+
+/// How a fit reads rows of nccom-test, log-sd each.
+struct TableNoise {
+  std::vector<models::Parameter> parameters;  ///< that rows depend on; empty: no table is considered
+  double row = 0;                             ///< what the model of the algorithms misses
+  double rates = 0;      ///< bandwidths under this build against those under the training stack
+  double launch = 0;     ///< host_launch and barrier of this build
+  std::string instance;  ///< type whose tables a fit of steps understands
+};
+
+/// `nccom-test -r RANKS -N NODES -b SMALLEST -e LARGEST -f FACTOR -d bf16 OP`.
+struct TableRequest {
+  models::CollectiveOp op = models::CollectiveOp::all_reduce;
+  int ranks = 2, nodes = 1;
+  double smallest = 0, largest = 0;  ///< bytes, as nccom-test counts them
+};
+inline constexpr int kTableFactor = 4;
+/// Words of the command; without hosts. Syntax: aws-neuron/aws-neuron-sdk@81ce03ae
+/// tools/neuron-sys-tools/nccom-test.rst.
+std::vector<std::string> nccom_command(const TableRequest& table);
+
+/// One thing that could be measured, and what it is worth.
+struct Measurement {
+  std::vector<TableRequest> tables;  ///< empty: runs
+  int runs_of_first = 0, runs_of_second = 0;
+  double probability = 0;  ///< expected, that the plan chosen after it is the better one
+  double gain = 0;         ///< expected, of choosing then instead of now: share of the step
+  double gain_usd = 0;     ///< that share of the job's run with the first plan; 0: tokens or price not known
+  double node_hours = 0;
+  double usd = 0;  ///< on demand; 0: no price is known
+  /// Of runs: the second plan is the better guess when what is measured lies below `threshold` (`above`:
+  /// above it): its step over the first's, or with runs of one only that one's step in seconds. 0 for tables,
+  /// whose rows go into a profile.
+  double threshold = 0;
+  bool above = false;
+};
+
+/// The first plan against the second.
+struct Comparison {
+  double probability = 0.5;  ///< that the first is the better one, by the job's objective
+  bool told_apart = false;   ///< at least as sure as was asked for
+  bool equal = false;        ///< the model sees one and the same step: nothing to be told apart
+  /// The cheapest that brings the expected probability to what was asked for; without one that does
+  /// (`decides`), the cheapest of those within one per cent of the best. Absent when told apart or equal.
+  std::optional<Measurement> best;
+  bool decides = false;
+  std::vector<Measurement> considered;  ///< all that teach anything, the cheapest first
+};
+
+struct Certainty {
+  double sure = 0.9;  ///< asked for
+  /// Of each plan from the second on, that the first is better; absent where the objective puts another
+  /// number of nodes last.
+  std::vector<std::optional<double>> first_is_better;
+  std::optional<Comparison> comparison;  ///< from two plans on that can be compared
+  std::optional<double> beats_baseline;  ///< that the first is faster a token than what runs today
+};
+
+struct CertaintyOptions {
+  double sure = 0.9;
+  MeasuringTimes times;
+  TableNoise tables;
+};
+
+/// That `first` is better than `other`, by the job's objective; absent where that puts another number of
+/// nodes last. Cost: O(parameters^2).
+std::optional<double> first_is_better(const models::Job& job, const Plan& first, const Plan& other,
+                                      const models::Profile& profile);
+
+/// Better: fewer seconds a token; with objective cost fewer USD. `plans` are those of a search, best first;
+/// `baseline` may be null. Cost: O(plans * parameters^2), and where the first two are not told apart one
+/// StepModel each and some hundred collectives.
+Certainty certainty_of(const models::Job& job, const std::vector<Plan>& plans, const Plan* baseline,
+                       const models::Profile& profile, const CertaintyOptions& options);
+
+}  // namespace trnplan::planner

@@ -1,0 +1,57 @@
+#include "planner/confidence/ties.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "planner/confidence/measurement.h"
+#include "planner/search/explain.h"
+
+namespace trnplan::planner {
+
+namespace {
+
+bool alike(const Plan& a, const Plan& b) {
+  return same_layout(a.strategy, b.strategy) && a.strategy.expert_parallel == b.strategy.expert_parallel &&
+         a.strategy.virtual_pipeline == b.strategy.virtual_pipeline &&
+         a.strategy.micro_batch == b.strategy.micro_batch && a.nodes == b.nodes && a.instance == b.instance;
+}
+
+bool is_safer(const Plan& a, const Plan& than) {
+  return a.memory.fit_probability >= than.memory.fit_probability &&
+         a.strategy.pipeline_cuts.size() <= than.strategy.pipeline_cuts.size();
+}
+
+}  // namespace
+
+std::vector<Tie> ties_of(const models::Job& job, const SearchResult& result, const models::Profile& profile,
+                         double sure) {
+  std::vector<Tie> ties;
+  if (result.plans.empty()) return ties;
+  const Plan& first = result.plans.front();
+  std::vector<const Plan*> seen = {&first};
+  const auto add = [&](const Plan& p) {
+    const bool known = std::any_of(seen.begin(), seen.end(), [&](const Plan* o) {
+      return o->strategy == p.strategy && o->nodes == p.nodes && o->instance == p.instance;
+    });
+    if (known) return;
+    seen.push_back(&p);
+    const std::optional<double> probability = first_is_better(job, first, p, profile);
+    if (!probability || *probability >= sure) return;
+    const auto same = std::find_if(ties.begin(), ties.end(), [&](const Tie& t) { return alike(t.plan, p); });
+    if (same == ties.end())
+      ties.push_back({p, *probability, 0, alike(first, p)});
+    else
+      ++same->others;
+  };
+  for (const Plan& p : result.plans) add(p);
+  for (const Plan& p : result.layouts) add(p);
+  std::stable_sort(ties.begin(), ties.end(), [&](const Tie& a, const Tie& b) {
+    const auto key = [&](const Tie& t) {
+      return std::tuple(t.like_first, !is_safer(t.plan, first), t.first_is_better);
+    };
+    return key(a) < key(b);
+  });
+  return ties;
+}
+
+}  // namespace trnplan::planner

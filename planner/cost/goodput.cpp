@@ -1,0 +1,315 @@
+#include "planner/cost/goodput.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <numbers>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace trnplan::planner {
+
+namespace {
+
+using P = ReliabilityParameter;
+
+constexpr double kSecondsPerDay = 86400;
+
+struct Named {
+  std::string_view name, unit;
+  bool share = false;
+};
+constexpr Named kParameters[] = {{"failure_rate", "1/day"},
+                                 {"detection", "s"},
+                                 {"replacement", "s"},
+                                 {"replacement_share", "1", true},
+                                 {"restart", "s"},
+                                 {"manual_response", "s"},
+                                 {"manual_share", "1", true},
+                                 {"storage_throughput", "bytes/s"},
+                                 {"load_ratio", "1"},
+                                 {"asynchronous_stall", "s"}};
+static_assert(std::size(kParameters) == kReliabilityParameters);
+
+/// The distributions of <random> differ between standard libraries; the engine does not.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+
+  /// Strictly between 0 and 1: 53 random bits and a half.
+  double uniform() { return (static_cast<double>(engine_() >> 11) + 0.5) * 0x1p-53; }
+  double exponential(double mean) { return -mean * std::log(uniform()); }
+  /// Box and Muller; the second number of a pair is thrown away.
+  double normal() {
+    const double radius = std::sqrt(-2 * std::log(uniform()));
+    return radius * std::cos(2 * std::numbers::pi * uniform());
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+Seconds recovery_of(const FailureModel& m, Random& random) {
+  Seconds length = m.recovery;
+  if (random.uniform() < m.replacement_share) length += m.replacement;
+  if (random.uniform() < m.person_share) length += m.person;
+  return length;
+}
+
+/// One run in the making. Times are Seconds since its start: months exceed the engine's clock.
+class RunSimulation {
+ public:
+  RunSimulation(const FailureModel& m, Seconds interval, Seconds work, Random& random)
+      : m_(m), interval_(interval), work_(work), random_(random) {
+    next_failure_ = Seconds(random_.exponential(m_.mtbf.value));
+  }
+
+  SimulatedRun run() {
+    while (done_ < work_) {
+      if (!written_ && m_.unsafe.value == 0) work_until_failure();
+      const Seconds stop = std::min(resumed_ + interval_, work_);
+      if (!pass(stop - done_)) continue;
+      done_ = stop;
+      if (done_ < work_) save();
+    }
+    run_.wall = clock_;
+    run_.goodput = work_ / clock_;
+    run_.uptime = 1 - run_.recovering / clock_;
+    return run_;
+  }
+
+ private:
+  /// Lets `time` go by; false when a failure came first, which has then been recovered from.
+  bool pass(Seconds time) {
+    const Seconds end = clock_ + time;
+    if (next_failure_ < end) {
+      fail();
+      return false;
+    }
+    clock_ = end;
+    settle();
+    return true;
+  }
+
+  /// Intervals and checkpoints that are safe at once, up to the last one before a failure or the end: what
+  /// run() does in turns, with nothing else to look at.
+  void work_until_failure() {
+    Seconds clock = clock_, done = done_, resumed = resumed_;
+    while (true) {
+      const Seconds stop = std::min(resumed + interval_, work_), worked = clock + (stop - done);
+      const Seconds saved = worked + m_.stall;
+      if (next_failure_ < worked || next_failure_ < saved || stop >= work_) break;
+      clock = saved;
+      done = resumed = stop;
+    }
+    clock_ = clock;
+    done_ = done;
+    resumed_ = resumed;
+    safe_ = std::max(safe_, resumed);
+  }
+
+  /// What was being written is safe once its time has come.
+  void settle() {
+    if (!written_ || clock_ < written_->first) return;
+    safe_ = written_->second;
+    written_.reset();
+  }
+
+  void save() {
+    if (written_ && !pass(written_->first - clock_)) return;  // the last one is not written yet
+    if (!pass(m_.stall)) return;
+    resumed_ = done_;
+    written_ = {clock_ + m_.unsafe, done_};
+    settle();
+  }
+
+  void fail() {
+    clock_ = next_failure_;
+    settle();
+    written_.reset();
+    done_ = resumed_ = safe_;
+    for (bool recovered = false; !recovered;) {
+      ++run_.failures;
+      const Seconds end = clock_ + recovery_of(m_, random_);
+      next_failure_ = clock_ + Seconds(random_.exponential(m_.mtbf.value));
+      recovered = next_failure_ >= end;
+      const Seconds until = recovered ? end : next_failure_;
+      run_.recovering += until - clock_;
+      clock_ = until;
+    }
+  }
+
+  const FailureModel& m_;
+  Seconds interval_, work_;
+  Random& random_;
+  Seconds clock_{}, next_failure_{};
+  Seconds done_{}, resumed_{}, safe_{};  ///< work: now, at the last checkpoint, that no failure takes away
+  std::optional<std::pair<Seconds, Seconds>> written_;  ///< when it is safe, and the work in it
+  SimulatedRun run_;
+};
+
+/// A draw of every parameter.
+Reliability sample(const Reliability& r, Random& random) {
+  Reliability drawn;
+  for (std::size_t i = 0; i < kReliabilityParameters; ++i) {
+    const models::Value& v = r.values[i];
+    drawn.values[i].median = v.median * std::exp(v.log_sd * random.normal());
+    if (is_share(static_cast<P>(i))) drawn.values[i].median = std::min(drawn.values[i].median, 1.0);
+  }
+  return drawn;
+}
+
+/// The 5th and 95th percentile: the nearest ranks.
+Interval percentiles(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const auto at = [&](double share) {
+    return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
+  };
+  return {at(0.05), at(0.95)};
+}
+
+constexpr double kMostEvents = 1e6;
+/// Below this a run takes so long that its end tells nothing that the closed form does not.
+constexpr double kLeastProgress = 0.01;
+
+/// Goodput and uptime of one sampled run.
+std::pair<double, double> run_once(const FailureModel& m, Seconds interval, Seconds work, Random& random) {
+  const double expected = goodput(m, interval);
+  const double events =
+      expected < kLeastProgress ? kMostEvents : (work / interval + work / m.mtbf) / expected;
+  if (!(events < kMostEvents) || work.value <= 0) return {expected, uptime(m)};
+  const SimulatedRun run = RunSimulation(m, interval, work, random).run();
+  return {run.goodput, run.uptime};
+}
+
+}  // namespace
+
+std::string_view to_string(P p) {
+  return kParameters[static_cast<std::size_t>(p)].name;
+}
+std::string_view unit_of(P p) {
+  return kParameters[static_cast<std::size_t>(p)].unit;
+}
+bool is_share(P p) {
+  return kParameters[static_cast<std::size_t>(p)].share;
+}
+
+Seconds FailureModel::mean_recovery() const {
+  return recovery + replacement_share * replacement + person_share * person;
+}
+
+FailureModel failure_model(const Reliability& r, const RunShape& run) {
+  const Seconds write = run.checkpoint / BytesPerSecond(r[P::storage_throughput]);
+  FailureModel m;
+  m.mtbf = Seconds(kSecondsPerDay / (run.nodes * r[P::failure_rate]));
+  m.recovery = Seconds(r[P::restart]) + r[P::load_ratio] * write;
+  m.person = Seconds(r[P::manual_response]);
+  if (run.recovery == Recovery::manual) {  // noticing and replacing are part of a person's response
+    m.person_share = 1;
+  } else {
+    m.recovery += Seconds(r[P::detection]);
+    m.replacement = Seconds(r[P::replacement]);
+    m.replacement_share = r[P::replacement_share];
+    m.person_share = r[P::manual_share];
+  }
+  m.stall = run.asynchronous ? Seconds(r[P::asynchronous_stall]) : write;
+  if (run.asynchronous) m.unsafe = write;
+  return m;
+}
+
+double uptime(const FailureModel& m) {
+  const auto survives = [&](Seconds s) { return std::exp(-(s / m.mtbf)); };
+  const auto mixed = [&](double share, Seconds s) { return 1 - share + share * survives(s); };
+  return survives(m.recovery) * mixed(m.replacement_share, m.replacement) * mixed(m.person_share, m.person);
+}
+
+double goodput(const FailureModel& m, Seconds interval) {
+  // One asynchronous checkpoint at a time: where intervals are shorter than a write, training waits for it.
+  const Seconds period = std::max(interval, m.unsafe) + m.stall;
+  return uptime(m) * std::exp(-(m.unsafe / m.mtbf)) * (interval / m.mtbf) / std::expm1(period / m.mtbf);
+}
+
+Seconds young_interval(Seconds stall, Seconds mtbf) {
+  return Seconds(std::sqrt(2 * stall.value * mtbf.value));
+}
+
+Seconds daly_interval(Seconds stall, Seconds mtbf) {
+  if (stall >= 2 * mtbf) return mtbf;
+  const double ratio = stall / (2 * mtbf);
+  return young_interval(stall, mtbf) * (1 + std::sqrt(ratio) / 3 + ratio / 9) - stall;
+}
+
+Seconds best_interval(const FailureModel& m) {
+  double low = 0, high = 1;  // tau / M
+  const double delta = m.stall / m.mtbf;
+  for (int i = 0; i < 200 && low < high; ++i) {
+    const double middle = (low + high) / 2;
+    if (middle == low || middle == high) break;
+    const bool before = std::log1p(-middle) + middle + delta > 0;
+    (before ? low : high) = middle;
+  }
+  return std::max(low * m.mtbf, m.unsafe);
+}
+
+int best_steps(const FailureModel& m, Seconds step) {
+  constexpr double most = 1e9;
+  const double wanted = best_interval(m) / step;
+  const double below = std::clamp(std::floor(wanted), 1.0, most);
+  const double above = std::clamp(std::ceil(wanted), 1.0, most);
+  if (below * step < m.unsafe) return static_cast<int>(above);
+  return static_cast<int>(goodput(m, below * step) >= goodput(m, above * step) ? below : above);
+}
+
+SimulatedRun simulate_run(const FailureModel& m, Seconds interval, Seconds work, std::uint64_t seed) {
+  Random random(seed);
+  return RunSimulation(m, interval, work, random).run();
+}
+
+GoodputEstimate estimate_goodput(const Reliability& reliability, const RunShape& run,
+                                 const SamplingOptions& options) {
+  GoodputEstimate e;
+  e.model = failure_model(reliability, run);
+  e.every_steps = run.every_steps > 0 ? run.every_steps : best_steps(e.model, run.step);
+  e.interval = e.every_steps * run.step;
+  e.young = young_interval(e.model.stall, e.model.mtbf);
+  e.daly = daly_interval(e.model.stall, e.model.mtbf);
+  e.goodput = goodput(e.model, e.interval);
+  e.uptime = uptime(e.model);
+  Random random(options.seed);
+  std::vector<double> goodputs, uptimes;
+  for (int i = 0; i < options.draws; ++i) {
+    const FailureModel drawn = failure_model(sample(reliability, random), run);
+    const auto [good, up] = run_once(drawn, e.interval, run.work, random);
+    goodputs.push_back(good);
+    uptimes.push_back(up);
+  }
+  if (goodputs.empty()) {
+    e.goodput_90 = {e.goodput, e.goodput};
+    e.uptime_90 = {e.uptime, e.uptime};
+    return e;
+  }
+  e.goodput_90 = percentiles(std::move(goodputs));
+  e.uptime_90 = percentiles(std::move(uptimes));
+  return e;
+}
+
+double implied_failure_rate(double wanted, const Reliability& medians, const RunShape& run) {
+  if (!(wanted > 0 && wanted < 1))
+    throw std::invalid_argument("an uptime lies between 0 and 1, and at 0 or 1 no rate follows from it");
+  Reliability r = medians;
+  const auto up = [&](double log_rate) {
+    r.value(P::failure_rate).median = std::exp(log_rate);
+    return uptime(failure_model(r, run));
+  };
+  double low = -100, high = 100;  // of the logarithm: far beyond any machine
+  for (int i = 0; i < 200; ++i) {
+    const double middle = (low + high) / 2;
+    (up(middle) > wanted ? low : high) = middle;
+  }
+  return std::exp(low);
+}
+
+}  // namespace trnplan::planner

@@ -1,0 +1,112 @@
+// How much of the wall time of a long run is progress, with failures, checkpoints and restarts.
+//
+// Failures of the cluster are a Poisson process with mean time between them M = 1 / (nodes x rate). A step's
+// work counts once a checkpoint with it is safe. With work tau between checkpoints, delta of standing still
+// for each, w until an asynchronous one is safe (0 otherwise) and a recovery of random length R, in which a
+// further failure starts the recovery anew:
+//
+//   uptime    U = E[exp(-R/M)]                      share of the time in which the job computes or saves
+//   goodput   G = U exp(-w/M) (tau/M) / (exp((tau+delta)/M) - 1)
+//
+// Derivation: between failures the job runs for a time X, exponential with mean M, and reaches a safe
+// checkpoint at w + k (tau+delta), k = 1, 2, ...; the expected number of those before X is exp(-w/M) /
+// (exp((tau+delta)/M) - 1). Recovering takes attempts of mean M (1-U), each successful with probability U.
+// For constant R and w = 0 this is Daly's equation for the total time. Where tau < w training waits for the
+// write, and max(tau, w) stands for tau in the second exponential; nearly exact, since the first interval
+// after a recovery does not wait. Valid for failures without memory and
+// without correlation between nodes. Not modelled: slow nodes, planned maintenance, waiting for the job to be
+// scheduled, silent corruption, failures while the checkpoint itself is damaged.
+// Sources: J. W. Young, A first order approximation to the optimum checkpoint interval, CACM 17(9), 1974.
+// J. T. Daly, A higher order estimate of the optimum checkpoint interval for restart dumps, FGCS 22(3), 2006.
+#pragma once
+
+#include <cstdint>
+
+#include "planner/cost/reliability.h"
+#include "units/quantity.h"
+
+namespace trnplan::planner {
+
+/// Who restarts the job: an agent such as HyperPod's auto-resume, or a person.
+enum class Recovery { automatic, manual };
+
+/// A run as far as failures are concerned.
+struct RunShape {
+  int nodes = 1;
+  Seconds step{};      ///< of one training step, above 0
+  Bytes checkpoint{};  ///< of one checkpoint (models::checkpoint_bytes)
+  Seconds work{};      ///< time of all steps without failures
+  Recovery recovery = Recovery::automatic;
+  bool asynchronous = false;  ///< checkpoints are written while training goes on
+  int every_steps = 0;        ///< steps between checkpoints; 0 = those that are best
+};
+
+/// One set of numbers, at the medians or one sample of them.
+struct FailureModel {
+  Seconds mtbf{};         ///< M, of the whole cluster
+  Seconds recovery{};     ///< the part of R that every recovery has
+  Seconds replacement{};  ///< added with probability replacement_share
+  double replacement_share = 0;
+  Seconds person{};  ///< added with probability person_share
+  double person_share = 0;
+  Seconds stall{};   ///< delta
+  Seconds unsafe{};  ///< w
+
+  /// Mean length of one undisturbed recovery.
+  Seconds mean_recovery() const;
+};
+
+FailureModel failure_model(const Reliability& medians, const RunShape& run);
+
+/// U and G above; between 0 and 1. Cost: constant.
+double uptime(const FailureModel& m);
+double goodput(const FailureModel& m, Seconds interval);
+
+/// sqrt(2 delta M), Young 1974.
+Seconds young_interval(Seconds stall, Seconds mtbf);
+/// sqrt(2 delta M) (1 + 1/3 sqrt(delta/2M) + delta/18M) - delta where delta < 2M, else M: Daly 2006, eq. 37.
+Seconds daly_interval(Seconds stall, Seconds mtbf);
+/// The tau that makes G largest: (1 - tau/M) exp((tau+delta)/M) = 1, by bisection; at least `unsafe`, since
+/// one checkpoint is written at a time.
+Seconds best_interval(const FailureModel& m);
+/// The same in whole steps, at least 1: of the two neighbours the one with the larger G.
+int best_steps(const FailureModel& m, Seconds step);
+
+/// One run, event by event: steps up to a checkpoint, saves, failures, recoveries.
+struct SimulatedRun {
+  Seconds wall{};
+  Seconds recovering{};
+  int failures = 0;
+  double goodput = 0, uptime = 0;
+};
+/// Deterministic in `seed`. Cost: O(checkpoints + failures); the caller bounds work / interval.
+SimulatedRun simulate_run(const FailureModel& m, Seconds interval, Seconds work, std::uint64_t seed);
+
+struct Interval {
+  double low = 0, high = 0;
+};
+
+struct GoodputEstimate {
+  double goodput = 0, uptime = 0;  ///< closed form at the medians
+  Interval goodput_90, uptime_90;  ///< 5th and 95th percentile of simulated runs
+  int every_steps = 0;
+  Seconds interval{}, young{}, daly{};  ///< of checkpoints: used, and by the two approximations
+  FailureModel model;                   ///< at the medians
+};
+
+struct SamplingOptions {
+  int draws = 1000;
+  std::uint64_t seed = 1;
+};
+
+/// Each draw takes every parameter from its distribution and simulates one run with the interval that is best
+/// at the medians. Where a run would need more than a million events, or makes hardly any progress, the
+/// closed form at the drawn parameters stands in. Deterministic. Cost: about 0.1 s for a run of months.
+GoodputEstimate estimate_goodput(const Reliability& reliability, const RunShape& run,
+                                 const SamplingOptions& options = {});
+
+/// The failures per node and day at which a run would have this uptime, all else at the medians: U solved for
+/// the rate by bisection. `uptime` strictly between 0 and 1, else std::invalid_argument.
+double implied_failure_rate(double uptime, const Reliability& medians, const RunShape& run);
+
+}  // namespace trnplan::planner

@@ -1,0 +1,72 @@
+#include "planner/cost/prices.h"
+
+#include <fmt/format.h>
+
+namespace trnplan::planner {
+
+namespace {
+
+constexpr std::string_view kNames[] = {"on_demand", "reserved", "capacity_block"};
+constexpr Pricing kAll[] = {Pricing::on_demand, Pricing::reserved, Pricing::capacity_block};
+
+/// AWS EC2 User Guide, Capacity Blocks for ML: up to 64 instances each, 256 in all.
+constexpr int kCapacityBlockNodes = 256;
+
+}  // namespace
+
+std::string_view to_string(Pricing p) {
+  return kNames[static_cast<std::size_t>(p)];
+}
+
+std::optional<Pricing> pricing_from(std::string_view text) {
+  std::string folded(text);
+  for (char& c : folded) c = c == '-' ? '_' : c;
+  for (const Pricing p : kAll) {
+    if (folded == to_string(p)) return p;
+  }
+  return std::nullopt;
+}
+
+double Bill::usd_per_hour() const {
+  double sum = 0;
+  for (const PriceLine& line : lines) sum += line.usd_per_hour;
+  return sum;
+}
+
+std::optional<topology::Price> price_of(const topology::Instance& instance, Pricing pricing) {
+  std::optional<topology::Price> latest;
+  for (const topology::Price& p : instance.prices) {
+    if (p.kind != to_string(pricing)) continue;
+    if (!latest || p.date > latest->date) latest = p;
+  }
+  return latest;
+}
+
+std::optional<Bill> bill_of(const topology::Instance& instance, int nodes, const PriceOptions& options) {
+  const auto listed = price_of(instance, options.pricing);
+  if (!listed && !options.usd_per_node_hour) return std::nullopt;
+  Bill bill;
+  PriceLine node;
+  node.what = fmt::format("{} x {}", nodes, instance.name);
+  if (options.usd_per_node_hour) {
+    node.usd_per_hour = nodes * *options.usd_per_node_hour;
+    node.basis = "as stated";
+  } else {
+    node.usd_per_hour = nodes * listed->usd_per_hour;
+    node.basis = fmt::format("{}, {}, {}", listed->kind, listed->region, listed->date);
+  }
+  bill.lines.push_back(std::move(node));
+  if (options.storage_gib > 0 && options.storage_usd_per_gib_month > 0) {
+    bill.lines.push_back({fmt::format("shared storage, {:.0f} GiB", options.storage_gib),
+                          options.storage_gib * options.storage_usd_per_gib_month / kHoursPerMonth,
+                          "as stated"});
+  }
+  if (options.other_usd_per_hour > 0)
+    bill.lines.push_back({"controller and login nodes", options.other_usd_per_hour, "as stated"});
+  if (options.pricing == Pricing::capacity_block && nodes > kCapacityBlockNodes) {
+    bill.remark = fmt::format("capacity blocks give at most {} instances", kCapacityBlockNodes);
+  }
+  return bill;
+}
+
+}  // namespace trnplan::planner

@@ -1,0 +1,61 @@
+// What is known of failures of a training cluster, as log-normal parameters.
+//
+// Values, spreads and sources stand in catalog/reliability.json; docs/models.md, "Goodput", says how each was
+// derived. They are fixed from publications about other systems, before anything is compared with a Trainium
+// run.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/parameters/profile.h"
+
+namespace trnplan::planner {
+
+enum class ReliabilityParameter {
+  failure_rate,        ///< failures that stop the job, per node and day
+  detection,           ///< s from a failure to its diagnosis, without a person
+  replacement,         ///< s to put another node in place
+  replacement_share,   ///< share of failures that need another node, at most 1
+  restart,             ///< s to start the processes, load compiled graphs and warm up
+  manual_response,     ///< s from a failure to a person having restarted the job
+  manual_share,        ///< share of failures that automatic recovery leaves to a person, at most 1
+  storage_throughput,  ///< bytes/s that the whole cluster writes to the shared file system
+  load_ratio,          ///< time to load a checkpoint over the time to write it
+  asynchronous_stall,  ///< s that training stands still for an asynchronous checkpoint
+  count
+};
+
+inline constexpr std::size_t kReliabilityParameters = static_cast<std::size_t>(ReliabilityParameter::count);
+
+std::string_view to_string(ReliabilityParameter p);
+/// "1/day", "s", "1" or "bytes/s".
+std::string_view unit_of(ReliabilityParameter p);
+/// A share cannot exceed 1; samples above are cut.
+bool is_share(ReliabilityParameter p);
+
+/// A published uptime and the job it is of.
+struct PublishedUptime {
+  std::string id, model, strategy;  ///< model of the catalogue; strategy as `simulate --strategy`
+  std::string instance;
+  int nodes = 0, sequence = 0, global_batch = 0;
+  double tokens = 0;
+  bool automatic = true;
+  double uptime = 0;  ///< share of the time in which the job ran
+  std::string source, note;
+};
+
+struct Reliability {
+  std::string name;
+  std::array<models::Value, kReliabilityParameters> values;
+  std::vector<PublishedUptime> published;  ///< for comparison; no value was fitted to them
+
+  double operator[](ReliabilityParameter p) const { return values[static_cast<std::size_t>(p)].median; }
+  const models::Value& value(ReliabilityParameter p) const { return values[static_cast<std::size_t>(p)]; }
+  models::Value& value(ReliabilityParameter p) { return values[static_cast<std::size_t>(p)]; }
+};
+
+}  // namespace trnplan::planner

@@ -1,0 +1,141 @@
+#include "planner/cost/run_forecast.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+#include <boost/math/distributions/normal.hpp>
+
+#include "models/memory/host_memory.h"
+#include "models/uncertainty/spread.h"
+#include "units/normal.h"
+
+namespace trnplan::planner {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// How much longer than the median a run is with that probability at most.
+double stretch(const RunForecast& f, double probability) {
+  const double z = boost::math::quantile(boost::math::normal_distribution<>(), probability);
+  if (z == 0) return 1;
+  return std::exp(z * (z > 0 ? f.longer : f.shorter) / kNinetyPercent);
+}
+
+/// The time that deadline and budget leave; infinite where neither ends the run.
+double time_left(const RunQuestion& q, const std::optional<Bill>& bill) {
+  double left = q.deadline ? q.deadline->value : kInfinity;
+  if (q.budget && bill && bill->usd_per_hour() > 0)
+    left = std::min(left, *q.budget / bill->usd_per_hour() * 3600);
+  return left;
+}
+
+std::string why_no_time(const RunQuestion& q, const std::optional<Bill>& bill, double left) {
+  if (q.budget && !bill)
+    return "price: none of a node is known, so the budget does not tell how long it runs";
+  if (!(left < kInfinity)) return "price: the cluster costs nothing, so no budget ends the run";
+  return {};
+}
+
+double whole_steps(double tokens, const models::Job& job) {
+  const double step = static_cast<double>(job.training.sequence) * job.training.global_batch;
+  return std::floor(tokens / step) * step;
+}
+
+RunShape shape_of(const models::Job& job, const Plan& plan, const RunTerms& terms, Bytes checkpoint) {
+  RunShape run;
+  run.nodes = job.cluster.nodes;
+  run.step = plan.report.step;
+  run.checkpoint = checkpoint;
+  run.recovery = terms.recovery;
+  run.asynchronous = terms.asynchronous;
+  run.every_steps = terms.checkpoint_steps;
+  return run;
+}
+
+/// Tokens that are reached in the time there is.
+void solve_for_tokens(RunAnswer& a, const models::Job& job, const RunQuestion& q) {
+  a.time = Seconds(time_left(q, a.bill));
+  a.time_90 = {a.time.value, a.time.value};
+  a.time_at_90 = a.time;
+  a.tokens_50 = whole_steps(a.forecast.tokens_in(a.time), job);
+  a.tokens_90 = whole_steps(a.forecast.tokens_in(a.time, kSureRun), job);
+  if (!(a.tokens_50 > 0)) a.why = fmt::format("time: {:.4g} s are less than one step", a.time.value);
+}
+
+void solve_for_time(RunAnswer& a, const RunQuestion& q) {
+  a.time = a.forecast.time_of(q.tokens);
+  if (!(a.time.value < kInfinity)) {
+    a.why = "goodput: failures come faster than a checkpoint is reached";
+    return;
+  }
+  a.time_90 = {a.time.value * std::exp(-a.forecast.shorter), a.time.value * std::exp(a.forecast.longer)};
+  a.time_at_90 = a.forecast.time_of(q.tokens, kSureRun);
+  if (q.deadline) a.in_time = a.forecast.probability(q.tokens, *q.deadline);
+  if (!q.budget) return;
+  const double left = time_left({.budget = q.budget}, a.bill);
+  a.in_budget = !a.bill ? 0 : left < kInfinity ? a.forecast.probability(q.tokens, Seconds(left)) : 1;
+}
+
+}  // namespace
+
+Seconds RunForecast::time_of(double tokens, double probability) const {
+  return Seconds(tokens / tokens_per_second * stretch(*this, probability));
+}
+
+double RunForecast::tokens_in(Seconds time, double probability) const {
+  return time.value * tokens_per_second / stretch(*this, probability);
+}
+
+double RunForecast::probability(double tokens, Seconds time) const {
+  if (time.value <= 0) return 0;
+  const double distance = std::log(time / time_of(tokens));
+  const double width = distance > 0 ? longer : shorter;
+  if (!(width > 0)) return distance >= 0 ? 1 : 0;
+  return 0.5 * std::erfc(-distance / (width / kNinetyPercent) / std::sqrt(2.0));
+}
+
+RunForecast forecast_of(const models::StepReport& step, const GoodputEstimate& g) {
+  const auto width = [](double wide, double narrow) {
+    return narrow > 0 ? std::log(wide / narrow) : kInfinity;
+  };
+  return {step.tokens_per_second * g.goodput,
+          std::hypot(width(step.step.value, step.low.value), width(g.goodput_90.high, g.goodput)),
+          std::hypot(width(step.high.value, step.step.value), width(g.goodput, g.goodput_90.low))};
+}
+
+RunAnswer answer_run(const models::Job& job, const Plan& plan, const RunQuestion& q, const RunTerms& terms,
+                     const Reliability& reliability) {
+  RunAnswer a;
+  const double rate = plan.report.tokens_per_second;
+  a.checkpoint = models::checkpoint_bytes(job, plan.strategy);
+  a.bill = bill_of(job.cluster.instance, job.cluster.nodes, terms.prices);
+  RunShape run = shape_of(job, plan, terms, a.checkpoint);
+  if (q.asks_for_tokens()) {
+    const double left = time_left(q, a.bill);
+    a.why = why_no_time(q, a.bill, left);
+    if (!a.why.empty()) return a;
+    // The steps of that time, by the closed form, which needs no length of the run.
+    run.work = Seconds(left * estimate_goodput(reliability, run, {.draws = 0}).goodput);
+  } else {
+    run.work = Seconds(q.tokens / rate);
+  }
+  a.goodput = estimate_goodput(reliability, run, terms.sampling);
+  a.forecast = forecast_of(plan.report, a.goodput);
+  if (q.asks_for_tokens()) {
+    solve_for_tokens(a, job, q);
+  } else {
+    solve_for_time(a, q);
+  }
+  if (a.why.empty() && a.bill) {
+    a.usd = a.bill->usd(a.time);
+    a.usd_at_90 = a.bill->usd(a.time_at_90);
+    // Its own quotient times its divisor may be a rounding more than the budget.
+    if (q.asks_for_tokens() && q.budget) a.usd = a.usd_at_90 = std::min(*a.usd, *q.budget);
+  }
+  return a;
+}
+
+}  // namespace trnplan::planner

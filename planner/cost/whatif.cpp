@@ -1,0 +1,239 @@
+#include "planner/cost/whatif.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "models/memory/host_memory.h"
+#include "topology/chip_graph.h"
+
+namespace trnplan::planner {
+
+namespace {
+
+constexpr double kDay = 86400;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::string gib(Bytes b) {
+  return fmt::format("{:.1f}", in_gibibytes(b));
+}
+
+/// In one line what keeps a cluster from having a plan.
+std::string why_none(const SearchResult& result, const models::Job& job) {
+  if (!result.infeasible) return "no strategy is legal and fits";
+  const Infeasible& why = *result.infeasible;
+  if (why.closest && why.memory) {
+    const std::string more = why.nodes_that_would_do > 0
+                                 ? fmt::format("; {} nodes would do", why.nodes_that_would_do)
+                                 : std::string();
+    return fmt::format("memory: {} is the closest and needs {} of {} GiB a core{}", describe(*why.closest),
+                       gib(why.memory->worst().peak()), gib(why.memory->limit), more);
+  }
+  if (why.nearest_batch > 0) {
+    return fmt::format("batch: no layout divides global batch {}; the nearest that one does is {}",
+                       job.training.global_batch, why.nearest_batch);
+  }
+  if (why.rules.empty()) return "no strategy is legal and fits";
+  const RuleCount& most = why.rules.front();
+  return fmt::format("{}: {}", most.why.rule, most.why.message);
+}
+
+/// The job on one cluster; nullopt when weak scaling asks for a part of a sequence.
+std::optional<models::Job> job_at(const models::Job& job, const WhatIfQuestion& q,
+                                  const topology::Instance& instance, int nodes) {
+  models::Job at = job;
+  at.cluster.instance = instance;
+  at.cluster.nodes = nodes;
+  at.training.tokens = q.tokens;
+  if (nodes != job.cluster.nodes || instance.name != job.cluster.instance.name) at.pin.data_parallel.reset();
+  if (q.scaling == Scaling::strong) return at;
+  const std::int64_t whole = static_cast<std::int64_t>(job.training.global_batch) * nodes;
+  if (whole % job.cluster.nodes != 0 || whole / job.cluster.nodes > std::numeric_limits<int>::max())
+    return std::nullopt;
+  at.training.global_batch = static_cast<int>(whole / job.cluster.nodes);
+  return at;
+}
+
+/// Asynchronous checkpoints double the processes of a node.
+std::string host_remark(const models::Job& job, const models::Strategy& s, bool asynchronous) {
+  const models::HostMemory m = models::host_memory_of(job, s, {.asynchronous = asynchronous});
+  if (m.fits()) return {};
+  return fmt::format("a node needs {} of {} GiB on the host while it writes a checkpoint", gib(m.peak()),
+                     gib(m.limit));
+}
+
+WhatIfPoint point_at(const models::Job& job, const WhatIfQuestion& q, const topology::Instance& instance,
+                     int nodes, const models::Profile& profile, const Reliability& reliability,
+                     const SearchFunction& search) {
+  WhatIfPoint p;
+  p.instance = instance.name;
+  p.nodes = nodes;
+  const auto at = job_at(job, q, instance, nodes);
+  if (!at) {
+    p.why = fmt::format("batch: {} x {} / {} sequences are no whole number that a batch may have",
+                        job.training.global_batch, nodes, job.cluster.nodes);
+    return p;
+  }
+  p.global_batch = at->training.global_batch;
+  SearchResult found =
+      search(*at, profile, {.top = 1, .layouts = 0, .allow_doubtful = q.allow_doubtful, .explain = false});
+  if (found.plans.empty()) {
+    p.why = why_none(found, *at);
+    return p;
+  }
+  p.plan = std::move(found.plans.front());
+  p.remark = host_remark(*at, p.plan->strategy, q.asynchronous);
+  p.run = answer_run(*at, *p.plan, {q.tokens, q.deadline, q.budget},
+                     {q.recovery, q.asynchronous, q.checkpoint_steps, q.prices, q.sampling}, reliability);
+  if (!p.run.why.empty()) {
+    p.plan.reset();
+    p.why = p.run.why;
+  }
+  return p;
+}
+
+void set_efficiency(std::vector<WhatIfPoint>& points) {
+  std::map<std::string, double> base;  // tokens/s a node
+  for (WhatIfPoint& p : points) {
+    if (!p.plan) continue;
+    const double rate = p.plan->report.tokens_per_second / p.nodes;
+    p.efficiency = rate / base.try_emplace(p.instance, rate).first->second;
+  }
+}
+
+/// Time of the run, or of a token where tokens are asked for; dollars, or those of a token; nodes.
+std::tuple<double, double, int> measures(const WhatIfPoint& p) {
+  const double tokens = p.run.tokens_50 > 0 ? p.run.tokens_50 : 1;
+  const double time = p.run.tokens_50 > 0 ? 1 : p.run.time.value;
+  return {time / tokens, p.run.usd ? *p.run.usd / tokens : kInfinity, p.nodes};
+}
+
+bool dominates(const WhatIfPoint& a, const WhatIfPoint& b) {
+  const auto [run_a, usd_a, nodes_a] = measures(a);
+  const auto [run_b, usd_b, nodes_b] = measures(b);
+  return run_a <= run_b && usd_a <= usd_b && nodes_a <= nodes_b && measures(a) != measures(b);
+}
+
+void set_pareto(std::vector<WhatIfPoint>& points) {
+  for (WhatIfPoint& p : points) {
+    p.pareto = p.plan && std::none_of(points.begin(), points.end(),
+                                      [&](const WhatIfPoint& o) { return o.plan && dominates(o, p); });
+  }
+}
+
+Preference settled(const WhatIfQuestion& q) {
+  if (q.preference != Preference::fitting) return q.preference;
+  return q.asks_for_tokens() || (q.budget && !q.deadline) ? Preference::fastest : Preference::cheapest;
+}
+
+/// Smaller is better; ties go to the next measure, then to the earlier point.
+std::tuple<double, double, double> order(const WhatIfPoint& p, Preference preference) {
+  const auto [run, usd, nodes] = measures(p);
+  if (preference == Preference::fastest) return {run, usd, nodes};
+  if (preference == Preference::smallest) return {nodes, usd, run};
+  return {usd, usd < kInfinity ? run : nodes, usd < kInfinity ? nodes : run};
+}
+
+std::string limits_text(const WhatIfQuestion& q) {
+  std::string text;
+  if (q.deadline) text += fmt::format(" within {:.4g} days", q.deadline->value / kDay);
+  if (q.budget) text += fmt::format("{} {:.0f} USD", q.deadline ? " and" : " within", *q.budget);
+  return text;
+}
+
+std::string reason_for(const WhatIfPoint& p, const WhatIfQuestion& q) {
+  const Preference preference = settled(q);
+  const bool priced = p.run.usd.has_value(), far = q.asks_for_tokens();
+  const char* word = preference == Preference::fastest               ? far ? "most tokens" : "the fastest"
+                     : preference == Preference::smallest || !priced ? "the smallest"
+                     : far                                           ? "most tokens a dollar"
+                                                                     : "the cheapest";
+  return word + limits_text(q);
+}
+
+/// What comes closest to a limit that nothing keeps.
+std::string reason_for_none(const std::vector<WhatIfPoint>& points, const WhatIfQuestion& q) {
+  const WhatIfPoint *fastest = nullptr, *cheapest = nullptr;
+  for (const WhatIfPoint& p : points) {
+    if (!p.plan) continue;
+    if (fastest == nullptr || p.run.time < fastest->run.time) fastest = &p;
+    if (p.run.usd && (cheapest == nullptr || *p.run.usd < *cheapest->run.usd)) cheapest = &p;
+  }
+  if (fastest == nullptr && q.asks_for_tokens()) return "on none of these clusters a run gets anywhere";
+  if (fastest == nullptr) return "on none of these clusters is a strategy legal that fits";
+  std::string text;
+  if (q.deadline && fastest->run.time > *q.deadline) {
+    text += fmt::format("the fastest, {} x {}, takes {:.4g} days; the deadline is {:.4g}", fastest->nodes,
+                        fastest->instance, fastest->run.time.value / kDay, q.deadline->value / kDay);
+  }
+  const std::string join = text.empty() ? "" : "; ";
+  if (q.budget && cheapest == nullptr) {
+    text += join + "no price of a node is known, so no cluster keeps the budget";
+  } else if (q.budget && *cheapest->run.usd > *q.budget) {
+    text += join + fmt::format("the cheapest, {} x {}, costs {:.0f} USD; the budget is {:.0f}",
+                               cheapest->nodes, cheapest->instance, *cheapest->run.usd, *q.budget);
+  }
+  return text.empty() ? "some clusters keep the deadline and others the budget, none both" : text;
+}
+
+void recommend(WhatIfResult& result, const WhatIfQuestion& q) {
+  const Preference preference = settled(q);
+  for (std::size_t i = 0; i < result.points.size(); ++i) {
+    const WhatIfPoint& p = result.points[i];
+    if (!p.keeps(q)) continue;
+    const bool better =
+        result.recommended < 0 ||
+        order(p, preference) < order(result.points[static_cast<std::size_t>(result.recommended)], preference);
+    if (better) result.recommended = static_cast<int>(i);
+  }
+  result.reason = result.recommended < 0
+                      ? reason_for_none(result.points, q)
+                      : reason_for(result.points[static_cast<std::size_t>(result.recommended)], q);
+}
+
+}  // namespace
+
+bool WhatIfPoint::keeps(const WhatIfQuestion& q) const {
+  if (!plan) return false;
+  if (q.asks_for_tokens()) return run.tokens_50 > 0;
+  if (q.deadline && run.time > *q.deadline) return false;
+  return !q.budget || (run.usd && *run.usd <= *q.budget);
+}
+
+WhatIfResult whatif(const models::Job& job, const WhatIfQuestion& question, const models::Profile& profile,
+                    const Reliability& reliability, const SearchFunction& search) {
+  WhatIfResult result;
+  for (const topology::Instance& instance : question.instances) {
+    for (const int nodes : question.nodes)
+      result.points.push_back(point_at(job, question, instance, nodes, profile, reliability, search));
+  }
+  set_efficiency(result.points);
+  set_pareto(result.points);
+  recommend(result, question);
+  return result;
+}
+
+UptimeCheck check_uptime(const PublishedUptime& published, const models::Job& job,
+                         const models::Strategy& strategy, const models::Profile& profile,
+                         const Reliability& reliability) {
+  const topology::ChipGraph graph(job.cluster.instance);
+  const Plan plan = make_plan(job, strategy, profile, graph);
+  RunShape run;
+  run.nodes = published.nodes;
+  run.step = plan.report.step;
+  run.checkpoint = models::checkpoint_bytes(job, strategy);
+  run.work = Seconds(published.tokens / plan.report.tokens_per_second);
+  run.recovery = published.automatic ? Recovery::automatic : Recovery::manual;
+  UptimeCheck check;
+  check.step = run.step;
+  check.checkpoint = run.checkpoint;
+  check.estimate = estimate_goodput(reliability, run);
+  check.implied_rate = implied_failure_rate(published.uptime, reliability, run);
+  return check;
+}
+
+}  // namespace trnplan::planner

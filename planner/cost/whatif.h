@@ -1,0 +1,91 @@
+// Clusters compared: for each instance type and number of nodes the best strategy, its step, the goodput with
+// failures and checkpoints, days and dollars of a whole run; and which of them to take.
+//
+// planner/cost/run_forecast.h says how tokens, days and dollars follow from each other.
+// Strong scaling keeps the global batch, weak scaling the global batch per node of the job. Weak scaling
+// changes what is learned per token; that is not modelled. Nor is the time a job waits for its nodes.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/job/job.h"
+#include "models/parameters/profile.h"
+#include "planner/cost/goodput.h"
+#include "planner/cost/prices.h"
+#include "planner/cost/run_forecast.h"
+#include "planner/search/search.h"
+
+namespace trnplan::planner {
+
+enum class Scaling { strong, weak };
+/// What to take of the clusters that keep deadline and budget. `fitting`: the cheapest when there is a
+/// deadline or neither, the fastest when there is only a budget or when tokens are asked for: the fastest is
+/// then the one that reaches most, the cheapest the one with most tokens a dollar.
+enum class Preference { fitting, cheapest, fastest, smallest };
+
+struct WhatIfQuestion {
+  std::vector<topology::Instance> instances;  ///< at least one
+  std::vector<int> nodes;                     ///< ascending, at least one
+  double tokens = 0;  ///< of the whole run; 0 = what deadline and budget let it reach, one of which is stated
+  std::optional<Seconds> deadline;
+  std::optional<double> budget;  ///< USD
+  Scaling scaling = Scaling::strong;
+  Preference preference = Preference::fitting;
+  Recovery recovery = Recovery::automatic;
+  bool asynchronous = false;  ///< checkpoints
+  int checkpoint_steps = 0;   ///< 0 = those that are best
+  bool allow_doubtful = false;
+  PriceOptions prices;
+  SamplingOptions sampling;
+
+  bool asks_for_tokens() const { return tokens <= 0; }
+};
+
+/// One cluster.
+struct WhatIfPoint {
+  std::string instance;
+  int nodes = 0;
+  int global_batch = 0;
+  std::optional<Plan> plan;  ///< absent: nothing is legal and fits, `why` says what is wrong
+  std::string why;
+  std::string remark;  ///< what may go wrong although there is a plan; may be empty
+
+  RunAnswer run;          ///< of all tokens, or of all the time there is
+  double efficiency = 0;  ///< tokens/s a node over that of the smallest cluster of the type that has a plan
+  bool pareto =
+      false;  ///< no other one is at most as long (reaches as much), dear and large, and less in one
+
+  /// Median run within the deadline, price within the budget; where tokens are asked for, some are reached.
+  bool keeps(const WhatIfQuestion& q) const;
+};
+
+struct WhatIfResult {
+  std::vector<WhatIfPoint> points;  ///< by instance, then nodes, as asked
+  int recommended = -1;             ///< index, -1 = none
+  std::string reason;               ///< why this one, or why none
+};
+
+using SearchFunction =
+    std::function<SearchResult(const models::Job&, const models::Profile&, const SearchOptions&)>;
+
+/// Cost: one search and one goodput estimate a point. Deterministic. A pinned data-parallel degree is left
+/// out where the nodes are not the job's, since it follows from them.
+WhatIfResult whatif(const models::Job& job, const WhatIfQuestion& question, const models::Profile& profile,
+                    const Reliability& reliability, const SearchFunction& search = planner::search);
+
+/// A published uptime beside what the parameters predict.
+struct UptimeCheck {
+  Seconds step{};
+  Bytes checkpoint{};
+  GoodputEstimate estimate;
+  double implied_rate = 0;  ///< failures per node and day at which the median would be the published one
+};
+/// `job` and `strategy` are those the published run names.
+UptimeCheck check_uptime(const PublishedUptime& published, const models::Job& job,
+                         const models::Strategy& strategy, const models::Profile& profile,
+                         const Reliability& reliability);
+
+}  // namespace trnplan::planner

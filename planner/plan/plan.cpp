@@ -1,0 +1,32 @@
+#include "planner/plan/plan.h"
+
+namespace trnplan::planner {
+
+Plan make_plan(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
+               const topology::ChipGraph& graph, models::Schedule schedule) {
+  Plan plan;
+  plan.strategy = strategy;
+  plan.nodes = job.cluster.nodes;
+  plan.instance = job.cluster.instance.name;
+  plan.micro_batches = models::micro_batches(job.training, strategy);
+  plan.global_batch = job.training.global_batch;
+  plan.schedule = schedule;
+  plan.report = models::StepModel(job, strategy, profile, graph, schedule).simulate();
+  plan.memory = models::memory_of(job, strategy, profile);
+  plan.usd_per_hour = job.cluster.instance.usd_per_hour() * job.cluster.nodes;
+  plan.run = Seconds(job.training.tokens / plan.report.tokens_per_second);
+  return plan;
+}
+
+models::Job settled(models::Job job, const Plan& plan) {
+  for (const topology::Instance& i : job.freedom.instances) {
+    if (i.name == plan.instance) job.cluster.instance = i;
+  }
+  job.cluster.nodes = plan.nodes;
+  job.training.global_batch = plan.global_batch;
+  job.training.precision = plan.strategy.precision;
+  job.freedom = {};
+  return job;
+}
+
+}  // namespace trnplan::planner

@@ -1,0 +1,33 @@
+// The strategies a job may use.
+#pragma once
+
+#include <vector>
+
+#include "models/job/job.h"
+
+namespace trnplan::planner {
+
+/// Every strategy of the job's cluster that NxDT can express, in canonical form (models::canonical) and
+/// order, each once: TP up to the cores of a node, CP that leaves multiples of 1024 tokens, PP up to the
+/// layers, VPP that leaves equal chunks (2 to 4 where none does), DP what is left, EP that divides experts
+/// and DP, micro-batches that divide the batch of a data-parallel rank (1 where none does), sequence parallel
+/// on and off, each set of classes to recompute. Precision and ZeRO-1 only where the job frees them. Pins fix
+/// a part; what is pinned is taken as it is, legal or not. No rule is applied here.
+///
+/// Three parts are not enumerated. Pipeline cuts are optimised for each strategy
+/// (models::StepBounds::best_layers). The KV replicator is the smallest that TP allows and the bucket the
+/// largest that works: more copies and smaller buckets only add work (tests/property). The placement of ranks
+/// is NxD's own (topology::RankOrder), which no setting changes; which node gets which rank makes no
+/// difference behind a non-blocking fabric.
+std::vector<models::Strategy> enumerate(const models::Job& job);
+
+/// The global batch a strategy uses: the job's, or of a free range the largest that it divides, because more
+/// micro-batches never take longer per token. The end of the range where none divides.
+int batch_of(const models::Job& job, const models::Strategy& s);
+
+/// The defaults of the strategy grammar for this job: everything 1, SP when TP > 1, ZeRO-1, no recompute, KV
+/// replication max(1, TP / KV heads), flash attention as the model's shipped config; then the pins; DP what
+/// is left of the cluster.
+models::Strategy default_strategy(const models::Job& job);
+
+}  // namespace trnplan::planner

@@ -1,0 +1,62 @@
+#include "planner/plan/strategy_grammar.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "planner/plan/space.h"
+
+namespace trnplan::planner {
+
+using models::Job;
+using models::Strategy;
+
+namespace {
+
+/// What is taken for `s` by a job with these pins that states the degrees and flash attention alone.
+Strategy default_beside(Job job, const models::Pin& pin, const Strategy& s) {
+  job.pin = pin;
+  job.pin.tensor_parallel = s.tensor_parallel;
+  job.pin.pipeline_parallel = s.pipeline_parallel;
+  job.pin.virtual_pipeline = s.virtual_pipeline;
+  job.pin.context_parallel = s.context_parallel;
+  job.pin.flash_attention = s.flash_attention;
+  return models::canonical(default_strategy(job));
+}
+
+}  // namespace
+
+std::string strategy_grammar(const Job& job, const Strategy& s) {
+  Job unpinned = job;
+  unpinned.pin = {};
+  const Strategy bare[] = {default_strategy(job), default_strategy(unpinned)};
+  const Strategy beside[] = {default_beside(job, job.pin, s), default_beside(job, {}, s)};
+  std::string text = fmt::format("tp={}", s.tensor_parallel);
+  const auto state = [&](const char* key, auto Strategy::*field, const Strategy(&defaults)[2]) {
+    if (s.*field != defaults[0].*field || s.*field != defaults[1].*field)
+      text += fmt::format(",{}={}", key, s.*field);
+  };
+  state("pp", &Strategy::pipeline_parallel, bare);
+  state("vpp", &Strategy::virtual_pipeline, bare);
+  state("cp", &Strategy::context_parallel, bare);
+  state("ep", &Strategy::expert_parallel, beside);
+  state("dp", &Strategy::data_parallel, beside);
+  state("mbs", &Strategy::micro_batch, beside);
+  state("sp", &Strategy::sequence_parallel, beside);
+  state("zero1", &Strategy::zero1, beside);
+  state("flash", &Strategy::flash_attention, bare);
+  state("kv", &Strategy::kv_replicator, beside);
+  state("bucket", &Strategy::bucket_mb, beside);
+  if (s.recompute != beside[0].recompute || s.recompute != beside[1].recompute)
+    text += ",recompute=" + to_string(s.recompute);
+  if (s.precision != job.training.precision) text += fmt::format(",precision={}", to_string(s.precision));
+  if (!s.pipeline_cuts.empty()) text += fmt::format(",cuts={}", fmt::join(s.pipeline_cuts, "/"));
+  return text;
+}
+
+std::string strategy_grammar(const Job& job, const Plan& plan) {
+  Job on = settled(job, plan);
+  on.training.precision = job.training.precision;
+  return strategy_grammar(on, plan.strategy);
+}
+
+}  // namespace trnplan::planner

@@ -1,0 +1,95 @@
+// The strategies of one cluster, sorted out: what breaks a rule, what does not fit, and a bound for the rest.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "models/job/job.h"
+#include "models/memory/memory.h"
+#include "models/parameters/profile.h"
+#include "planner/plan/plan.h"
+#include "topology/chip_graph.h"
+
+namespace trnplan::planner {
+
+enum class Fate { legal, refused, doubtful, too_large, unseen };  ///< unseen: stopped before
+
+struct Candidate {
+  models::Strategy strategy;  ///< with pipeline cuts once refined
+  Fate fate = Fate::legal;
+  bool refined = false;  ///< cuts are chosen and `bound` is that of the strategy, not of any cuts
+  int part = 0;          ///< which of Candidates' caches knows it
+  Seconds bound{};       ///< legal: never above what the step takes
+};
+
+/// Which strategies stay known once they are classified: all, or those that may still be a plan.
+enum class Keep { all, open };
+
+/// Strategies that are no longer known, by fate.
+struct Dropped {
+  int refused = 0, too_large = 0;  ///< refused: or doubtful
+};
+
+/// Threads: refine() and what else changes the caches from one thread at a time.
+class Candidates {
+ public:
+  /// Enumerates the strategies of `job`'s cluster and classifies them on `threads` threads; `margin` of a
+  /// core's memory is to stay free. Keeps a reference to `profile`. `stop`, called from all threads, may be
+  /// empty; once it is true, strategies not looked at yet stay `unseen`. With Keep::open, for clusters that
+  /// are compared, `all` has the legal and the unseen ones alone, and nothing else is remembered. Cost:
+  /// microseconds a strategy, milliseconds a layout. Memory: some 200 bytes a strategy while they are
+  /// classified, half of that for those that stay, and what the bounds remember of layouts.
+  Candidates(models::Job job, const models::Profile& profile, bool accept_doubt, Bytes margin, int threads,
+             const std::function<bool()>& stop = {}, Keep keep = Keep::all);
+  Candidates(models::Job, models::Profile&&, bool, Bytes, int, const std::function<bool()>& = {},
+             Keep = Keep::all) = delete;
+  ~Candidates();
+  Candidates(Candidates&&) noexcept;
+
+  std::vector<Candidate> all;  ///< in canonical order
+  Dropped dropped;             ///< what is not in `all`
+
+  /// What `legal` knows of the same cluster's legal strategies: their cuts and bounds.
+  void take_legal(const Candidates& legal);
+
+  /// Looks at `unseen` strategies, those of the highest degrees first, until one is legal or `stop`. True
+  /// when one is.
+  bool find_legal(bool accept_doubt, const std::function<bool()>& stop);
+
+  const models::Job& job() const;
+  /// With the global batch that the strategy uses.
+  models::Job job_of(const models::Strategy& s) const;
+  int batch_of(const models::Strategy& s) const;
+  const topology::ChipGraph& graph() const;
+
+  /// What a stage may take: a core's memory less the margin.
+  Bytes limit() const;
+
+  /// Chooses the cuts of a strategy that fits into `limit` (0 = limit()).
+  void refine(Candidate& c, Bytes limit = {});
+  /// True when some cuts make every stage fit into `limit`.
+  bool fits(const Candidate& c, Bytes limit);
+  /// Bound of any cuts; also of what is too large.
+  Seconds bound(const Candidate& c);
+
+  /// Rules about numbers, what is not modelled, replica groups: why it was refused or is doubtful.
+  std::vector<Violation> violations(const Candidate& c);
+  const topology::PlacementVerdict& verdict(const Candidate& c);
+
+ private:
+  void drop_closed();
+
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// True when some strategy of the job is legal and fits. Cost: as Candidates without bounds, until the first
+/// is found.
+bool feasible(const models::Job& job, const models::Profile& profile, bool accept_doubt, Bytes margin);
+
+/// The first of the global batches with which that is so; 0 when there is none.
+int first_feasible_batch(const models::Job& job, const models::Profile& profile, bool accept_doubt,
+                         Bytes margin, const std::vector<int>& batches);
+
+}  // namespace trnplan::planner

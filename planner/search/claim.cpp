@@ -1,0 +1,17 @@
+#include "planner/search/claim.h"
+
+namespace trnplan::planner {
+
+Claim claim_of(const Plan& plan) {
+  Claim c;
+  c.strategy = plan.strategy;
+  c.nodes = plan.nodes;
+  c.instance = plan.instance;
+  c.global_batch = plan.global_batch;
+  c.micro_batches = plan.micro_batches;
+  c.step = plan.report.step;
+  for (const models::StageMemory& m : plan.memory.stages) c.peaks.push_back(m.peak());
+  return c;
+}
+
+}  // namespace trnplan::planner

@@ -1,0 +1,422 @@
+#include "planner/search/explain.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <string_view>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "models/step/step_bound.h"
+#include "planner/check/judge.h"
+#include "planner/check/rules.h"
+#include "planner/plan/space.h"
+#include "planner/plan/strategy_grammar.h"
+
+namespace trnplan::planner {
+
+using models::Job;
+using models::Memory;
+using models::Strategy;
+
+namespace {
+
+constexpr std::int64_t kLargestBatch = 1'000'000'000;
+
+/// True when every rule broken is one of `rules`.
+bool breaks_only(const std::vector<Violation>& violations, std::initializer_list<std::string_view> rules) {
+  return std::all_of(violations.begin(), violations.end(), [&](const Violation& v) {
+    return std::find(rules.begin(), rules.end(), v.rule) != rules.end();
+  });
+}
+
+/// The strategies that are legal and fit: often few among very many.
+class Legal {
+ public:
+  explicit Legal(Candidates& cluster) : cluster_(cluster) {
+    for (Candidate& c : cluster.all) {
+      if (c.fate == Fate::legal) all_.push_back(&c);
+    }
+  }
+
+  /// The fastest by bound that satisfies `like`; its cuts are chosen. Null when there is none.
+  template <class Like>
+  const Candidate* best(Like&& like) {
+    for (;;) {
+      Candidate* best = nullptr;
+      for (Candidate* c : all_) {
+        if (like(c->strategy) && (best == nullptr || c->bound < best->bound)) best = c;
+      }
+      if (best == nullptr || best->refined) return best;
+      cluster_.refine(*best);
+    }
+  }
+
+  const Job& job() const { return cluster_.job(); }
+
+ private:
+  Candidates& cluster_;
+  std::vector<Candidate*> all_;
+};
+
+std::string memory_fix(Legal& legal, const Strategy& s) {
+  const Candidate* near = legal.best(
+      [&](const Strategy& o) { return same_layout(o, s) && o.expert_parallel == s.expert_parallel; });
+  if (near == nullptr) near = legal.best([&](const Strategy& o) { return same_layout(o, s); });
+  const auto cores = [](const Strategy& o) { return o.tensor_parallel * o.pipeline_parallel; };
+  if (near == nullptr) near = legal.best([&](const Strategy& o) { return cores(o) > cores(s); });
+  if (near == nullptr) near = legal.best([](const Strategy&) { return true; });
+  if (near == nullptr) return "nothing fits on this cluster: more nodes";
+  return strategy_grammar(legal.job(), near->strategy) + " fits";
+}
+
+class Tempting {
+ public:
+  Tempting(Candidates& cluster, const models::Profile& profile, double fit_probability, const Plan* winner,
+           const Stop& stop)
+      : cluster_(cluster),
+        legal_(cluster),
+        profile_(profile),
+        fit_probability_(fit_probability),
+        winner_(winner),
+        stop_(stop),
+        of_batch_(cluster.job()) {}
+
+  Refusals collect() {
+    Refusals out;
+    const auto stopped = [&] {
+      if (out.complete && stop_ && stop_()) out.complete = false;
+      return !out.complete;
+    };
+    for (const Candidate& c : cluster_.all) {
+      if (c.fate == Fate::legal || c.fate == Fate::unseen) continue;
+      if (stopped()) break;
+      try {
+        look_at(c);
+      } catch (const std::overflow_error&) {
+        // beyond the simulation clock: not tempting
+      }
+    }
+    for (auto& [key, r] : kept_) {
+      if (stopped()) break;
+      explain(r);
+      (r.refusal.why.doubtful ? out.doubtful : out.certain).push_back(std::move(r.refusal));
+    }
+    const auto order = [](const Refusal& a, const Refusal& b) {
+      const auto peak = [](const Refusal& r) { return r.memory ? r.memory->worst().peak() : Bytes(0); };
+      return std::tuple(peak(a), a.lower_bound) < std::tuple(peak(b), b.lower_bound);
+    };
+    std::stable_sort(out.certain.begin(), out.certain.end(), order);
+    std::stable_sort(out.doubtful.begin(), out.doubtful.end(), order);
+    return out;
+  }
+
+ private:
+  struct Kept {
+    Refusal refusal;
+    const Candidate* candidate;
+  };
+  using Key = std::tuple<int, int, int, int, int, std::string, std::string>;
+
+  bool beats_winner(Seconds bound, int batch) const {
+    if (winner_ == nullptr) return true;
+    return bound / Seconds(batch) < winner_->report.step / Seconds(winner_->global_batch);
+  }
+
+  void look_at(const Candidate& c) {
+    const Strategy& s = c.strategy;
+    const int batch = cluster_.batch_of(s);
+    if (c.fate == Fate::too_large) {
+      if (!is_smallest(s)) return;
+      const Seconds bound = cluster_.bound(c);
+      if (!beats_winner(bound, batch)) return;
+      return keep(c, bound, {"memory", "", ""}, to_string(s.recompute));
+    }
+    const int m =
+        batch / std::max<int>(1, static_cast<int>(saturating_product({s.micro_batch, s.data_parallel})));
+    if (m < 1) return;
+    of_batch_.training.global_batch = batch;
+    const auto numbers = rule_violations(of_batch_, s);
+    // Only rules that leave a meaningful program have a time to be tempted by.
+    if (!breaks_only(numbers, {"pipeline-parity", "vocabulary", "tied-embeddings"})) return;
+    Seconds bound = to_seconds(models::compute_bound(cluster_.job(), s, profile_, m));
+    if (!beats_winner(bound, batch)) return;
+    if (!cluster_.fits(c, cluster_.limit())) return;  // would not fit anyway; cheaper to know than its groups
+    std::vector<Violation> why = cluster_.violations(c);
+    if (!breaks_only(why, {"replica-group", "pipeline-parity", "vocabulary", "tied-embeddings"})) return;
+    if (why.front().rule != "replica-group") {  // its collectives have a time
+      bound = cluster_.bound(c);
+      if (!beats_winner(bound, batch)) return;
+    }
+    keep(c, bound, std::move(why.front()), "");
+  }
+
+  void keep(const Candidate& c, Seconds bound, Violation why, std::string policy) {
+    const Strategy& s = c.strategy;
+    Refusal r;
+    r.strategy = s;
+    r.lower_bound = bound;
+    r.why = std::move(why);
+    Key key{0, 0, 0, 0, 0, r.why.rule, std::move(policy)};
+    if (r.why.rule == "replica-group" || r.why.rule == "memory") {  // others are the same in every layout
+      std::tie(std::get<0>(key), std::get<1>(key), std::get<2>(key), std::get<3>(key), std::get<4>(key)) =
+          std::tie(s.tensor_parallel, s.pipeline_parallel, s.data_parallel, s.context_parallel,
+                   s.expert_parallel);
+    }
+    const auto [it, fresh] = kept_.try_emplace(std::move(key), Kept{r, &c});
+    if (!fresh && bound < it->second.refusal.lower_bound) it->second = {r, &c};
+  }
+
+  /// What is only worth saying of those that stay.
+  void explain(Kept& kept) {
+    Refusal& r = kept.refusal;
+    const Job& job = cluster_.job();
+    if (r.why.rule == "memory") {
+      r.memory = models::memory_of(cluster_.job_of(r.strategy), r.strategy, profile_);
+      r.why.message = memory_message(*r.memory);
+      if (r.strategy.pipeline_parallel > 1) r.why.message = "with even cuts " + r.why.message;
+      if (r.memory->fits()) {
+        r.why.message = fmt::format("fits with probability {:.0f} % only, {:.0f} % is asked for: {}",
+                                    100 * r.memory->fit_probability, 100 * fit_probability_, r.why.message);
+      }
+      r.why.fix = memory_fix(legal_, r.strategy);
+    } else if (r.why.rule == "replica-group") {
+      const topology::GroupVerdict& group = *cluster_.verdict(*kept.candidate).offending;
+      r.why.fix = layout_fix(job, r.strategy, group);
+      r.chips = group.chips;
+    }
+  }
+
+  std::string layout_fix(const Job& job, const Strategy& s, const topology::GroupVerdict& offending) {
+    const Candidate* near =
+        legal_.best([&](const Strategy& o) { return o.pipeline_parallel == s.pipeline_parallel; });
+    if (near == nullptr) near = legal_.best([](const Strategy&) { return true; });
+    if (near == nullptr) return replica_group_fix(job, cluster_.graph(), s, offending);
+    return "use " + strategy_grammar(job, near->strategy);
+  }
+
+  bool is_smallest(const Strategy& s) const {
+    const Job& job = cluster_.job();
+    const bool could_use_sp =
+        s.tensor_parallel > 1 && job.training.sequence / s.context_parallel % s.tensor_parallel == 0;
+    return (s.micro_batch == 1 || job.pin.micro_batch) &&
+           (s.virtual_pipeline == 1 || job.pin.virtual_pipeline) &&
+           (s.sequence_parallel || !could_use_sp || job.pin.sequence_parallel);
+  }
+
+  Candidates& cluster_;
+  Legal legal_;
+  const models::Profile& profile_;
+  double fit_probability_;
+  const Plan* winner_;
+  const Stop& stop_;
+  Job of_batch_;  ///< with the batch of the strategy at hand
+  std::map<Key, Kept> kept_;
+};
+
+/// A faster plan of those that would fit if a core had `more` memory.
+class WithMemory {
+ public:
+  WithMemory(Candidates& cluster, const models::Profile& profile, const Plan& winner, Bytes more,
+             const Stop& stop)
+      : cluster_(cluster),
+        profile_(profile),
+        limit_(cluster.limit() + more),
+        least_(per(winner)),
+        stop_(stop) {}
+
+  /// False when stopped: what it has found is not the best then.
+  bool find() {
+    for (const Candidate& c : cluster_.all) {
+      if (stop_ && stop_()) return false;
+      if (c.fate == Fate::too_large && cluster_.fits(c, limit_)) consider(c);
+    }
+    for (;;) {
+      const auto next = std::min_element(open_.begin(), open_.end());
+      if (next == open_.end() || next->bound >= least_) return true;
+      if (stop_ && stop_()) return false;
+      if (next->candidate.refined) {
+        simulate(next->candidate);
+        open_.erase(next);
+      } else {
+        cluster_.refine(next->candidate, limit_);
+        next->bound = per(next->candidate);
+      }
+    }
+  }
+  std::optional<Plan> best() && { return std::move(best_); }
+
+ private:
+  struct Open {
+    double bound;  ///< seconds a sequence
+    Candidate candidate;
+    bool operator<(const Open& o) const {
+      return std::tie(bound, candidate.strategy) < std::tie(o.bound, o.candidate.strategy);
+    }
+  };
+
+  static double per(const Plan& p) { return p.report.step.value / p.global_batch; }
+  double per(const Candidate& c) const { return c.bound.value / cluster_.batch_of(c.strategy); }
+
+  void consider(Candidate c) {
+    try {
+      c.bound = cluster_.bound(c);
+    } catch (const std::overflow_error&) {
+      return;  // beyond the simulation clock
+    }
+    c.refined = c.strategy.pipeline_parallel == 1 || c.strategy.virtual_pipeline > 1;
+    const double bound = per(c);
+    if (bound < least_) open_.push_back({bound, std::move(c)});
+  }
+
+  void simulate(const Candidate& c) {
+    try {
+      Plan plan = make_plan(cluster_.job_of(c.strategy), c.strategy, profile_, cluster_.graph());
+      if (per(plan) >= least_) return;
+      least_ = per(plan);
+      best_ = std::move(plan);
+    } catch (const std::overflow_error&) {
+    }
+  }
+
+  Candidates& cluster_;
+  const models::Profile& profile_;
+  Bytes limit_;
+  double least_;
+  const Stop& stop_;
+  std::vector<Open> open_;
+  std::optional<Plan> best_;
+};
+
+/// Nodes that would do: doubles them until something fits, then looks at eighths below.
+int more_nodes(const Job& wanted, const models::Profile& profile, bool accept_doubt, Bytes margin) {
+  Job job = wanted;
+  job.pin.data_parallel.reset();
+  const auto resize = [](Job& j, int nodes) {
+    j.cluster.nodes = nodes;
+    if (j.freedom.batch_per_node > 0) j.training.global_batch = j.freedom.batch_per_node * nodes;
+  };
+  for (int nodes = wanted.cluster.nodes * 2; nodes / 2 < topology::kMostNodes; nodes *= 2) {
+    resize(job, std::min(nodes, topology::kMostNodes));
+    if (!feasible(job, profile, accept_doubt, margin)) continue;
+    const int floor = nodes / 2;
+    for (int eighth = 1; eighth < 8; ++eighth) {
+      Job smaller = job;
+      resize(smaller, floor + floor * eighth / 8);
+      if (smaller.cluster.nodes > floor && smaller.cluster.nodes < job.cluster.nodes &&
+          feasible(smaller, profile, accept_doubt, margin)) {
+        return smaller.cluster.nodes;
+      }
+    }
+    return job.cluster.nodes;
+  }
+  return 0;
+}
+
+/// The global batch nearest to the user's that makes a strategy legal whose only fault the batch is; 0 if
+/// none of the nearest few hundred.
+int nearest_batch(Candidates& cluster, const models::Profile& profile, bool accept_doubt, Bytes margin) {
+  constexpr std::size_t kMostTried = 300;
+  const Job& job = cluster.job();
+  const std::int64_t wanted = job.training.global_batch;
+  std::set<std::pair<std::int64_t, std::int64_t>> batches;  // by distance, the smaller of two
+  for (const Candidate& c : cluster.all) {
+    if (c.fate != Fate::refused) continue;
+    const std::vector<Violation> broken = rule_violations(job, c.strategy);
+    if (broken.size() != 1 || broken.front().rule != "batch") continue;
+    const std::int64_t slice = saturating_product({c.strategy.micro_batch, c.strategy.data_parallel});
+    const std::int64_t below = wanted / slice * slice;
+    for (const std::int64_t batch : {below, below == 0 ? slice : below + slice}) {
+      if (batch >= 1 && batch <= kLargestBatch) batches.emplace(std::abs(batch - wanted), batch);
+    }
+  }
+  std::vector<int> order;
+  for (const auto& [distance, batch] : batches) {
+    if (order.size() < kMostTried) order.push_back(static_cast<int>(batch));
+  }
+  return first_feasible_batch(job, profile, accept_doubt, margin, order);
+}
+
+}  // namespace
+
+bool same_layout(const Strategy& a, const Strategy& b) {
+  return a.tensor_parallel == b.tensor_parallel && a.pipeline_parallel == b.pipeline_parallel &&
+         a.data_parallel == b.data_parallel && a.context_parallel == b.context_parallel;
+}
+
+Refusals tempting_refusals(Candidates& cluster, const models::Profile& profile, double fit_probability,
+                           const Plan* winner, const Stop& stop) {
+  return Tempting(cluster, profile, fit_probability, winner, stop).collect();
+}
+
+std::optional<Reasons> reasons_of(Candidates& cluster, const models::Profile& profile, const Plan& winner,
+                                  const Stop& stop) {
+  constexpr double kOneGibibyte = 1024.0 * 1024 * 1024, kTenPerCent = 1.1;
+  Reasons r;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(models::Resource::count); ++i) {
+    const auto resource = static_cast<models::Resource>(i);
+    const double e = winner.report.elasticity(resource);
+    if (std::abs(e) <= std::abs(r.elasticity)) continue;
+    r.resource = resource;
+    r.elasticity = e;
+  }
+  WithMemory more(cluster, profile, winner, Bytes(kOneGibibyte), stop);
+  if (!more.find()) return std::nullopt;
+  r.with_more_memory = std::move(more).best();
+  Job job = cluster.job_of(winner.strategy);
+  const auto step = [&](const models::Profile& p) {
+    return models::StepModel(job, winner.strategy, p, cluster.graph()).simulate().step;
+  };
+  models::Profile quicker = profile;
+  for (const models::Parameter p :
+       {models::Parameter::matmul_efficiency, models::Parameter::flash_efficiency}) {
+    quicker.value(p).median *= kTenPerCent;
+  }
+  r.with_faster_kernels = step(quicker);
+  if (job.cluster.nodes > 1 && job.cluster.instance.nics > 0) {
+    job.cluster.instance.nic = job.cluster.instance.nic * 2;  // as many again, of the same chips
+    r.with_twice_the_nics = step(profile);
+  }
+  return r;
+}
+
+Infeasible why_nothing(Candidates& cluster, const models::Profile& profile, bool accept_doubt, Bytes margin,
+                       const Stop& stop) {
+  Infeasible why;
+  const Job& job = cluster.job();
+  std::map<std::pair<std::string, bool>, std::pair<RuleCount, const Candidate*>> rules;
+  for (const Candidate& c : cluster.all) {
+    if (c.fate == Fate::refused || c.fate == Fate::doubtful) {
+      const std::vector<Violation> broken = cluster.violations(c);
+      const auto [it, fresh] = rules.try_emplace({broken.front().rule, broken.front().doubtful},
+                                                 RuleCount{0, c.strategy, broken.front()}, &c);
+      ++it->second.first.strategies;
+    }
+    if (c.fate != Fate::too_large && c.fate != Fate::doubtful) continue;
+    const Memory memory = models::memory_of(cluster.job_of(c.strategy), c.strategy, profile);
+    if (memory.worst().peak() <= cluster.limit()) continue;
+    if (why.memory && why.memory->worst().peak() <= memory.worst().peak()) continue;
+    why.closest = c.strategy;
+    why.memory = memory;
+  }
+  for (auto& [name, counted] : rules) {
+    auto& [count, candidate] = counted;
+    if (name.second) {
+      count.why.fix = "--allow-doubtful lets them in";
+    } else if (name.first == "replica-group") {
+      count.why.fix =
+          replica_group_fix(job, cluster.graph(), count.example, *cluster.verdict(*candidate).offending);
+    }
+    why.rules.push_back(std::move(count));
+  }
+  std::stable_sort(why.rules.begin(), why.rules.end(),
+                   [](const RuleCount& a, const RuleCount& b) { return a.strategies > b.strategies; });
+  if (stop && stop()) return why;
+  if (why.closest) why.nodes_that_would_do = more_nodes(job, profile, accept_doubt, margin);
+  why.nearest_batch = nearest_batch(cluster, profile, accept_doubt, margin);
+  return why;
+}
+
+}  // namespace trnplan::planner

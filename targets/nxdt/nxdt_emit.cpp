@@ -1,0 +1,294 @@
+// The NxDT config of a strategy.
+#include "targets/nxdt/nxdt_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+
+namespace trnplan::planner {
+
+namespace {
+
+/// A float as YAML 1.1 and 1.2 both read it: with a dot, "1.0e-06".
+std::string float_text(double value) {
+  std::string text = fmt::format("{}", value);
+  if (text.find('.') != std::string::npos) return text;
+  const std::size_t exponent = text.find('e');
+  return text.insert(exponent == std::string::npos ? text.size() : exponent, ".0");
+}
+
+/// Letters a file name may safely hold; NxDT writes the name into checkpoint paths and format strings.
+std::string safe_name(const std::string& name) {
+  std::string safe;
+  for (const char c : name) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    safe += plain || c == '.' || c == '_' || c == '-' ? c : '_';
+  }
+  return safe.empty() ? "hf_llama" : safe.substr(0, 80);
+}
+
+/// Appends leaves under a changing section.
+class Writer {
+ public:
+  explicit Writer(NxdtConfig& config) : config_(&config) {}
+
+  Writer& section(std::string_view name) {
+    prefix_ = name.empty() ? "" : std::string(name) + '.';
+    return *this;
+  }
+  Writer& put(std::string_view key, std::string_view text) { return add(key, std::string(text), false); }
+  Writer& put(std::string_view key, const char* text) { return add(key, text, false); }
+  Writer& put(std::string_view key, bool value) { return add(key, value ? "True" : "False", false); }
+  Writer& put(std::string_view key, std::int64_t value) { return add(key, fmt::format("{}", value), false); }
+  Writer& put(std::string_view key, int value) { return add(key, fmt::format("{}", value), false); }
+  Writer& put(std::string_view key, double value) { return add(key, float_text(value), false); }
+  Writer& string(std::string_view key, std::string text) { return add(key, std::move(text), true); }
+  /// A path: quoted only when YAML could read it as something else than text.
+  Writer& path(std::string_view key, const std::string& text) {
+    return add(key, text, !plainly_a_path(text));
+  }
+
+ private:
+  static bool plainly_a_path(const std::string& text) {
+    const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+    const auto plain = [&](char c) {
+      return letter(c) || (c >= '0' && c <= '9') || c == '/' || c == '_' || c == '.' || c == '-';
+    };
+    return text.find_first_of("/.") != std::string::npos && (letter(text[0]) || text[0] == '/') &&
+           std::all_of(text.begin(), text.end(), plain);
+  }
+  Writer& add(std::string_view key, std::string text, bool quoted) {
+    config_->keys.push_back({prefix_ + std::string(key), std::move(text), quoted, {}});
+    return *this;
+  }
+
+  NxdtConfig* config_;
+  std::string prefix_;
+};
+
+/// One strategy of one job, as the sections below need it.
+struct Emission {
+  const models::Job& job;
+  const models::Strategy& strategy;
+  const NxdtPaths& paths;
+  std::int64_t max_steps = 0;
+  bool small = true;  ///< up to about 13B parameters: the optimizer settings NxDT ships for 8B
+
+  bool grouped_queries() const { return job.architecture.kv_heads < job.architecture.heads; }
+  bool ring() const { return strategy.context_parallel > 1; }
+  bool trn2() const { return job.cluster.instance.family.starts_with("trn2"); }
+};
+
+void refuse_unless_expressible(const models::Architecture& a) {
+  const auto refuse = [](std::string_view why) {
+    throw std::invalid_argument(fmt::format("NxDT's HF Llama path cannot express this model: {}", why));
+  };
+  if (a.family == models::Family::mixtral || a.experts > 0) refuse("mixture of experts");
+  if (a.family != models::Family::llama) refuse("it is no Llama");
+  if (a.mlp != models::Mlp::gated) refuse("its MLP is not gated (SwiGLU)");
+  if (a.learned_positions) refuse("learned positions");
+  if (a.biases) refuse("linear biases");
+  if (a.layers < 1 || a.hidden < 1 || a.heads < 1 || a.kv_heads < 1)
+    refuse("layers, hidden size or heads missing");
+  if (a.head_dim != 0 && a.head_dim != a.hidden / a.heads)
+    refuse("head_dim is not hidden_size / num_attention_heads");
+}
+
+std::int64_t steps_of(const models::Training& t) {
+  constexpr double most = 2'000'000'000;  // max_steps + 1 must stay a 32-bit number
+  if (!(t.tokens > 0) || t.sequence < 1 || t.global_batch < 1) return 10000;
+  const double per_step = static_cast<double>(t.sequence) * t.global_batch;
+  return static_cast<std::int64_t>(std::clamp(std::ceil(t.tokens / per_step), 1.0, most));
+}
+
+void write_head(Writer& w) {
+  w.section("").put("name", "hf_llama").put("model_source", "hf").put("seed", 1234);
+}
+
+void write_trainer(Writer& w, const Emission& e) {
+  const int devices = e.job.cluster.instance.cores();
+  w.section("trainer").put("devices", devices);
+  if (e.trn2()) w.put("lnc", devices == 128 ? 1 : 2);
+  w.put("num_nodes", e.job.cluster.nodes)
+      .put("max_epochs", -1)
+      .put("max_steps", e.max_steps)
+      .put("log_every_n_steps", 10)
+      .put("val_check_interval", e.max_steps + 1)
+      .put("check_val_every_n_epoch", "null")
+      .put("num_sanity_val_steps", 0)
+      .put("limit_val_batches", 0.0)
+      .put("limit_test_batches", 0.0)
+      .put("gradient_clip_val", 1.0);
+  if (e.trn2()) w.put("sequential_move_factor", 32);
+}
+
+void write_checkpoints(Writer& w, const Emission& e) {
+  w.section("exp_manager.checkpoint_callback_params")
+      .put("monitor", "step")
+      .put("save_top_k", 1)
+      .put("mode", "max")
+      .put("save_last", false)
+      .string("filename", safe_name(e.job.architecture.name) + "--{step}-{consumed_samples}")
+      .put("model_parallel_size",
+           static_cast<std::int64_t>(e.strategy.tensor_parallel) * e.strategy.pipeline_parallel)
+      .put("every_n_train_steps", 200)  // the shipped 10 would write a checkpoint every few minutes
+      .put("use_master_weights_in_ckpt", false);
+}
+
+void write_exp_manager(Writer& w, const Emission& e) {
+  w.section("exp_manager")
+      .put("log_local_rank_0_only", true)
+      .put("create_tensorboard_logger", true)
+      .put("explicit_log_dir", "null")
+      .put("exp_dir", "null")
+      .put("name", "hf_llama")
+      .put("resume_if_exists", true)
+      .put("resume_ignore_no_checkpoint", true)
+      .put("create_checkpoint_callback", true);
+  write_checkpoints(w, e);
+  w.section("exp_manager")
+      .put("log_parameter_norm", true)
+      .put("log_gradient_norm", true)
+      .put("enable_recovery_time_instrumentation", false)
+      .put("save_xser", true)
+      .put("load_xser", true)
+      .put("save_bf16", false)
+      .put("async_checkpointing", false)
+      .put("resume_from_checkpoint", "null");
+}
+
+void write_distribution(Writer& w, const Emission& e) {
+  const models::Strategy& s = e.strategy;
+  const models::Architecture& a = e.job.architecture;
+  const int replicas =
+      e.grouped_queries() ? std::max({1, s.tensor_parallel / a.kv_heads, s.kv_replicator}) : 1;
+  w.section("distributed_strategy")
+      .put("tensor_model_parallel_size", s.tensor_parallel)
+      .put("pipeline_model_parallel_size", s.pipeline_parallel)
+      .put("virtual_pipeline_model_parallel_size", s.virtual_pipeline)
+      .put("context_parallel_size", s.context_parallel)
+      .put("zero1", s.zero1)
+      .put("sequence_parallel", s.sequence_parallel && s.tensor_parallel > 1)
+      .put("kv_replicator", replicas);
+}
+
+void write_data(Writer& w, const Emission& e) {
+  w.section("data")
+      .put("micro_batch_size", e.strategy.micro_batch)
+      .put("global_batch_size", e.job.training.global_batch)
+      .path("train_dir", e.paths.train_dir);
+}
+
+std::string cuts_text(const std::vector<int>& cuts) {
+  std::string text;
+  for (const int layer : cuts) text += fmt::format("{}\"model.layers.{}\"", text.empty() ? "" : ", ", layer);
+  return '[' + text + ']';
+}
+
+void write_shape(Writer& w, const Emission& e) {
+  const models::Architecture& a = e.job.architecture;
+  w.section("model")
+      .path("model_config", e.paths.model_config)
+      .put("encoder_seq_length", e.job.training.sequence)
+      .put("max_position_embeddings", std::max(a.max_positions, e.job.training.sequence))
+      .put("num_layers", a.layers)
+      .put("hidden_size", a.hidden)
+      .put("qkv_linear", e.grouped_queries());
+  if (e.grouped_queries()) w.put("fuse_qkv", true);
+  w.put("rope_theta", a.rope_theta);
+  if (!e.strategy.pipeline_cuts.empty()) w.put("pipeline_cuts", cuts_text(e.strategy.pipeline_cuts));
+}
+
+/// "[CoreAttention, LlamaMLP]", or "null" where NxDT wants no list.
+std::string recompute_list(const models::Recompute& r) {
+  std::string names = models::to_string(r);
+  if (r.full || names == "none") return "null";
+  for (std::size_t plus = names.find('+'); plus != std::string::npos; plus = names.find('+')) {
+    names.replace(plus, 1, ", ");
+  }
+  return '[' + names + ']';
+}
+
+void write_program(Writer& w, const Emission& e) {
+  const models::Recompute& r = e.strategy.recompute;
+  const std::string classes = recompute_list(r);
+  w.section("model")
+      .put("use_cpu_initialization", true)
+      .put("activations_checkpoint_granularity", r.full              ? "full"
+                                                 : classes == "null" ? "null"
+                                                                     : "selective")
+      .put("activations_checkpoint_recompute", std::string_view(classes));
+  w.section("model.fusions")
+      .put("softmax", true)
+      .put("flash_attention", e.strategy.flash_attention && !e.ring());
+  if (e.ring()) w.put("ring_attention", true);
+  w.section("model").put("do_layer_norm_weight_decay", true);
+}
+
+/// Shipped settings: hf_llama3_8B_config.yaml for small models, hf_llama3_70B_config.yaml for large ones,
+/// except that the large one's weight_decay 0.1 is written as the 0.01 NxDT really uses.
+void write_optimizer(Writer& w, const Emission& e) {
+  w.section("model.optim")
+      .put("name", e.small ? "adamw_fp32OptState" : "adamw")
+      .put("lr", e.small ? "1.5e-4" : "0.000015")
+      .put("weight_decay", 0.01)
+      .put("capturable", false)
+      .put("betas", e.small ? "[0.9, 0.999]" : "[0.9, 0.95]");
+  w.section("model.optim.sched")
+      .put("name", e.small ? "LinearAnnealingWithWarmUp" : "CosineAnnealing")
+      .put("warmup_steps", std::min<std::int64_t>(e.small ? 100 : 2000, e.max_steps / 5))
+      .put("max_steps", e.max_steps);
+  if (!e.small) w.put("min_lr", "1.0e-06").put("constant_steps", 0);
+}
+
+void write_precision(Writer& w, const Emission& e) {
+  // `manual` is the one way to mixed precision with stochastic rounding; every other type ignores the five
+  // values.
+  const bool manual = e.strategy.precision == models::Precision::manual;
+  w.section("precision")
+      .string("type", std::string(models::to_string(e.strategy.precision)))
+      .put("master_weights", manual)
+      .put("fp32_grad_acc", manual)
+      .string("xla_use_bf16", "0")
+      .string("xla_downcast_bf16", manual ? "1" : "0")
+      .string("neuron_rt_stochastic_rounding_en", manual ? "1" : "0");
+}
+
+void write_runtime(Writer& w, const Emission& e) {
+  const bool manual = e.strategy.precision == models::Precision::manual;
+  std::string flags = "--model-type transformer";
+  if (manual) flags += " --enable-mixed-precision-accumulation";
+  w.section("")
+      .string("compiler_flags", flags)
+      .path("compiler_cache_url", e.paths.compiler_cache)
+      .put("aync_exec_max_inflight_requests", 5)  // NxDT's own spelling
+      .put("bucket_size_collectives", 1024)
+      .put("neuron_rt_exec_timeout", 100)
+      .put("neuron_experimental_compress_rg", false);
+}
+
+}  // namespace
+
+NxdtConfig to_nxdt(const models::Job& job, const models::Strategy& strategy, const NxdtPaths& paths) {
+  refuse_unless_expressible(job.architecture);
+  Emission e{job, strategy, paths, steps_of(job.training), true};
+  e.small = static_cast<double>(models::parameters(job.architecture)) <= 14e9;
+  NxdtConfig config;
+  Writer w(config);
+  write_head(w);
+  write_trainer(w, e);
+  write_exp_manager(w, e);
+  write_distribution(w, e);
+  write_data(w, e);
+  write_shape(w, e);
+  write_program(w, e);
+  write_optimizer(w, e);
+  write_precision(w, e);
+  write_runtime(w, e);
+  return config;
+}
+
+}  // namespace trnplan::planner

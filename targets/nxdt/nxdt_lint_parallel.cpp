@@ -1,0 +1,541 @@
+// Lint rules on devices, degrees, shapes, batch and attention.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <set>
+
+#include "targets/nxdt/nxdt_lint_rules.h"
+
+namespace trnplan::planner {
+
+namespace {
+
+// ---- devices
+
+constexpr const char* kWholeNode = "use all cores of the node: 32 on trn1, 64 on trn2";
+
+void devices_allowed(const Context& x, Report& report) {
+  constexpr std::string_view key = "trainer.devices";
+  if (!x.has(key)) {
+    if (x.config.has_section("trainer")) {
+      report.error({key, "missing; train.sh takes the processes per node from this line", "write devices: 32",
+                    nxdt_examples("train.sh")});
+    }
+    return;
+  }
+  const std::string text = x.config.text(key, "null");
+  if (!x.config.find(key)->quoted && one_of(text, {"1", "2", "8", "32", "64", "128"})) return;
+  report.error({key,
+                fmt::format("{} devices: only 1, 2, 8, 32, 64 and 128 are accepted", printable(text, 40)),
+                kWholeNode, nxdt("patches/lightning_neuron_patch.py:34-46")});
+}
+
+void devices_whole_node(const Context& x, Report& report) {
+  if (x.reading.nodes == 1 || !one_of(x.config.text("trainer.devices"), {"1", "2", "8"})) return;
+  report.warning(
+      {"trainer.devices",
+       fmt::format("{} devices on each of {} nodes leave cores idle", x.reading.devices, x.reading.nodes),
+       kWholeNode, nxdt("patches/lightning_neuron_patch.py:34-46")});
+}
+
+/// Places where the text `devices:` stands in the file: keys whose name ends so, and values that hold it.
+std::set<std::string> devices_lines(const NxdtConfig& config) {
+  std::set<std::string> places;
+  for (const NxdtKey& leaf : config.keys) {
+    for (std::string_view path = leaf.key; !path.empty(); path = parent_of(path)) {
+      if (last_of(path).ends_with("devices")) places.emplace(path);
+    }
+    if (leaf.text.find("devices:") != std::string::npos) places.insert(leaf.key + " (value)");
+  }
+  return places;
+}
+
+/// By the lines of the file: train.sh sees comments too.
+void devices_grepped(const Context& x, Report& report) {
+  const NxdtKey* leaf = x.config.find("trainer.devices");
+  const std::string source = nxdt_examples("train.sh");
+  const std::vector<GreppedLine>& lines = *x.config.devices_lines;
+  if (leaf == nullptr) return;  // devices_allowed says so
+  const auto own = std::find_if(lines.begin(), lines.end(),
+                                [&](const GreppedLine& line) { return line.at.line == leaf->at.line; });
+  if (own == lines.end() || (!leaf->quoted && own->second_word != leaf->text)) {
+    report.error({leaf->key,
+                  "train.sh takes the second word of the line with `devices:` as the processes of a node, "
+                  "and finds another one here",
+                  "write it on a line of its own: devices: 32", source});
+  }
+  for (const GreppedLine& line : lines) {
+    if (line.at.line == leaf->at.line) continue;
+    report.error({leaf->key,
+                  fmt::format("line {} holds `devices:` too, and train.sh greps every line for it, comments "
+                              "as well, to count processes",
+                              line.at.line),
+                  "reword or remove that line", source, line.at});
+    return;
+  }
+}
+
+void devices_once(const Context& x, Report& report) {
+  if (x.config.devices_lines) {
+    devices_grepped(x, report);
+    return;
+  }
+  std::set<std::string> places = devices_lines(x.config);
+  if (places.erase("trainer.devices") == 0 || places.empty()) return;
+  const std::string key = places.begin()->substr(0, places.begin()->find(' '));
+  report.error({key,
+                "`devices:` stands in the file more than once; train.sh greps the word to count processes",
+                "rename or remove the other one", nxdt_examples("train.sh")});
+}
+
+// ---- degrees and shapes
+
+void clamped_degrees(const Context& x, Report& report) {
+  for (const std::string_view key : {kTp, kPp, kCp, kEp}) {
+    const int stated = x.config.whole(key).value_or(1);
+    if (stated <= x.world) continue;
+    report.warning(
+        {key, fmt::format("{} is more than the {} ranks and is cut to {} silently", stated, x.world, x.world),
+         "use a degree the cluster has", nxd("parallel_layers/parallel_state.py")});
+  }
+}
+
+void world_divides(const Context& x, Report& report) {
+  const models::Strategy& s = x.strategy();
+  const auto divides = [&](std::string_view key, std::string_view what, std::string_view line, int third) {
+    // Degrees are at most `world`, so the quotients never overflow where the products could.
+    const bool whole = x.world % s.tensor_parallel == 0 &&
+                       (x.world / s.tensor_parallel) % s.pipeline_parallel == 0 &&
+                       (x.world / s.tensor_parallel / s.pipeline_parallel) % third == 0;
+    if (whole) return;
+    report.error(
+        {key,
+         fmt::format("{} ranks ({} nodes x {} devices) do not divide by {}: {} x {} x {}", x.world,
+                     x.reading.nodes, x.reading.devices, what, s.tensor_parallel, s.pipeline_parallel, third),
+         "choose degrees whose product divides the number of ranks",
+         nxd(fmt::format("parallel_layers/parallel_state.py:{}", line))});
+  };
+  divides(kTp, "TP x PP x CP", "572-579", s.context_parallel);
+  if (s.expert_parallel > 1) divides(kEp, "TP x PP x EP", "582-589", s.expert_parallel);
+}
+
+void intermediate_divides(const Context& x, Report& report) {
+  const int tp = x.strategy().tensor_parallel;
+  if (x.trained.intermediate <= 0 || x.trained.intermediate % tp == 0) return;
+  report.error({kTp, fmt::format("intermediate size {} does not divide by TP {}", x.trained.intermediate, tp),
+                "choose a TP that divides it", nxd("parallel_layers/utils.py")});
+}
+
+void heads_divide(const Context& x, Report& report) {
+  const models::Architecture& a = x.trained;
+  const int tp = x.strategy().tensor_parallel;
+  if (a.heads <= 0) return;
+  const std::string source = modeling_llama("290,358");
+  if (a.heads % tp != 0) {
+    report.error({kTp, fmt::format("{} attention heads do not divide by TP {}", a.heads, tp),
+                  "choose a TP that divides the attention heads", source});
+  }
+  if (a.hidden % a.heads != 0) {
+    report.error({"model.hidden_size",
+                  fmt::format("hidden size {} does not divide by {} heads", a.hidden, a.heads),
+                  "make hidden_size a multiple of num_attention_heads", source});
+  }
+  if (a.kv_heads > 0 && x.megatron && a.heads % a.kv_heads != 0) {
+    report.error(
+        {"model.num_kv_heads", fmt::format("{} heads do not divide by {} KV heads", a.heads, a.kv_heads),
+         "choose num_kv_heads that divides num_attention_heads", nxdt("models/megatron/transformer.py")});
+  }
+}
+
+void head_size(const Context& x, Report& report) {
+  const models::Architecture& a = x.given;
+  if (x.megatron || a.heads <= 0 || a.head_dim <= 0 || a.head_dim == a.hidden / a.heads) return;
+  report.warning({"model.hidden_size",
+                  fmt::format("NxDT takes head_dim as hidden / heads = {}, not the {} of config.json",
+                              a.hidden / a.heads, a.head_dim),
+                  "use a model whose head_dim is hidden_size / num_attention_heads",
+                  nxdt("lightning_modules/model/hf_models/llama_model.py:34-48")});
+}
+
+void kv_heads_megatron(const Context& x, Report& report) {
+  const int tp = x.strategy().tensor_parallel;
+  if (!x.megatron || x.trained.kv_heads <= 0 || x.trained.kv_heads % tp == 0) return;
+  report.error({kTp,
+                fmt::format("{} KV heads do not divide by TP {}; Megatron models cannot replicate them",
+                            x.trained.kv_heads, tp),
+                fmt::format("use TP of at most {} that divides it, or model_source: hf", x.trained.kv_heads),
+                nxdt("models/megatron/transformer.py")});
+}
+
+void kv_replicator_megatron(const Context& x, Report& report) {
+  const int copies = x.config.whole(kReplicator).value_or(1);
+  if (!x.megatron || copies <= 1) return;
+  report.warning({kReplicator, "Megatron models do not replicate KV heads: it has no effect",
+                  "remove it, and keep TP at or below num_kv_heads", nxdt("models/megatron/transformer.py")});
+}
+
+int wanted_replicator(const Context& x) {
+  return std::max(1, x.strategy().tensor_parallel / std::max(1, x.trained.kv_heads));
+}
+
+void kv_heads_divide(const Context& x, Report& report) {
+  const models::Strategy& s = x.strategy();
+  const models::Architecture& a = x.trained;
+  if (x.megatron || a.kv_heads <= 0) return;
+  const std::int64_t copies = static_cast<std::int64_t>(a.kv_heads) * s.kv_replicator;
+  if (copies % s.tensor_parallel == 0) return;
+  // Nobody has run the shipped Mixtral configs against this rule, so there it is a warning.
+  report.add(x.hf_llama() ? Severity::error : Severity::warning,
+             {kReplicator,
+              fmt::format("{} KV heads x kv_replicator {} do not divide by TP {}", a.kv_heads,
+                          s.kv_replicator, s.tensor_parallel),
+              fmt::format("write kv_replicator: {} and qkv_linear: True", wanted_replicator(x)),
+              modeling_llama("359")});
+}
+
+void kv_replicator_divides(const Context& x, Report& report) {
+  const models::Strategy& s = x.strategy();
+  if (x.megatron || !x.is_true("model.qkv_linear") || s.tensor_parallel % s.kv_replicator == 0) return;
+  report.error({kReplicator,
+                fmt::format("TP {} does not divide by kv_replicator {}", s.tensor_parallel, s.kv_replicator),
+                fmt::format("write kv_replicator: {}", wanted_replicator(x)),
+                nxd("modules/qkv_linear.py:444-447")});
+}
+
+void kv_replicator_fits(const Context& x, Report& report) {
+  const models::Strategy& s = x.strategy();
+  const models::Architecture& a = x.trained;
+  if (!x.hf_llama() || a.kv_heads <= 0) return;
+  const bool linear = x.is_true("model.qkv_linear");
+  const std::string source = modeling_llama("359");
+  if (linear && a.kv_heads < a.heads && s.kv_replicator > wanted_replicator(x)) {
+    report.warning({kReplicator,
+                    fmt::format("{} copies of the KV heads where {} would do: memory and traffic for nothing",
+                                s.kv_replicator, wanted_replicator(x)),
+                    fmt::format("write kv_replicator: {} (max(1, TP / KV heads))", wanted_replicator(x)),
+                    source});
+  }
+  if (linear) return;
+  const bool split_by_copies =
+      static_cast<std::int64_t>(a.kv_heads) * s.kv_replicator % s.tensor_parallel == 0;
+  if (s.tensor_parallel < a.kv_heads && a.kv_heads % s.tensor_parallel != 0 && split_by_copies) {
+    report.error(
+        {"model.qkv_linear",
+         fmt::format("without the layer that replicates KV heads the {} KV heads must divide by TP {}",
+                     a.kv_heads, s.tensor_parallel),
+         "write qkv_linear: True, or choose a TP that divides the KV heads", source});
+  } else if (s.tensor_parallel > a.kv_heads) {
+    report.error({"model.qkv_linear",
+                  fmt::format("TP {} above {} KV heads needs the layer that replicates KV heads",
+                              s.tensor_parallel, a.kv_heads),
+                  fmt::format("write qkv_linear: True and kv_replicator: {}", wanted_replicator(x)), source});
+  } else if (s.kv_replicator > 1) {
+    report.warning({kReplicator, "has no place without qkv_linear", "write kv_replicator: 1", source});
+  }
+}
+
+void kv_replicator_mha(const Context& x, Report& report) {
+  const models::Architecture& a = x.trained;
+  if (x.megatron || a.kv_heads != a.heads || !x.is_true("model.qkv_linear") || x.is_false("model.fuse_qkv"))
+    return;
+  report.warning(
+      {"model.qkv_linear",
+       "with as many KV heads as heads the fused QKV branch splits a tuple (read from the code, not run)",
+       "write qkv_linear: False and kv_replicator: 1", modeling_llama("418-424")});
+}
+
+void vocabulary_divides(const Context& x, Report& report) {
+  const int tp = x.strategy().tensor_parallel;
+  if (x.megatron || x.trained.vocabulary <= 0 || x.trained.vocabulary % tp == 0) return;
+  report.error({kTp,
+                fmt::format("vocabulary {} does not divide by TP {}; HF models are not padded",
+                            x.trained.vocabulary, tp),
+                "choose a TP that divides it, or pad vocab_size in config.json",
+                nxd("parallel_layers/layers.py")});
+}
+
+std::int64_t stages_of(const models::Strategy& s) {
+  return static_cast<std::int64_t>(s.pipeline_parallel) * s.virtual_pipeline;
+}
+
+void layers_suffice(const Context& x, Report& report) {
+  const models::Strategy& s = x.strategy();
+  const std::int64_t stages = stages_of(s);
+  if (x.trained.layers <= 0 || stages <= 1) return;
+  if (x.trained.layers < stages) {
+    report.error({kPp, fmt::format("{} layers for {} pipeline stages", x.trained.layers, stages),
+                  "use fewer stages (PP x VPP)", nxd("pipeline/partition.py:280-303")});
+    return;
+  }
+  if (!x.megatron) return;
+  const std::string source = nxdt("models/megatron/transformer.py");
+  if (x.trained.layers % s.pipeline_parallel != 0) {
+    report.error(
+        {kPp,
+         fmt::format("Megatron: {} layers do not divide by PP {}", x.trained.layers, s.pipeline_parallel),
+         "choose a PP that divides the layers", source});
+  } else if ((x.trained.layers / s.pipeline_parallel) % s.virtual_pipeline != 0) {
+    report.error({kVpp,
+                  fmt::format("Megatron: {} layers of a stage do not divide by VPP {}",
+                              x.trained.layers / s.pipeline_parallel, s.virtual_pipeline),
+                  "choose a VPP that divides them", source});
+  }
+}
+
+void layers_uneven(const Context& x, Report& report) {
+  const models::Strategy& s = x.strategy();
+  const int per_stage = x.trained.layers / s.pipeline_parallel;
+  const int rest = x.trained.layers % s.pipeline_parallel;
+  if (x.megatron || per_stage < 1 || rest == 0 || s.virtual_pipeline > 1 || x.states("model.pipeline_cuts"))
+    return;
+  report.note({kPp,
+               fmt::format("{} layers over {} stages: the last {} stages get {} layers, the others {}",
+                           x.trained.layers, s.pipeline_parallel, rest, per_stage + 1, per_stage),
+               "model.pipeline_cuts moves the long stages away from the loss",
+               nxd("pipeline/partition.py:280-303")});
+}
+
+void pipeline_cuts(const Context& x, Report& report) {
+  constexpr std::string_view key = "model.pipeline_cuts";
+  if (!x.states(key)) return;
+  const models::Strategy& s = x.strategy();
+  const std::int64_t stages = stages_of(s);
+  const std::int64_t cuts = static_cast<std::int64_t>(x.config.list(key).size());
+  const std::string source = nxd("pipeline/model.py:75-115");
+  if (cuts != stages - 1) {
+    report.error({key, fmt::format("{} cuts for {} pipeline stages", cuts, stages),
+                  fmt::format("name the last layer of each stage but the last: {} cuts", stages - 1),
+                  source});
+    return;
+  }
+  const std::vector<int>& at = s.pipeline_cuts;
+  const bool rising = std::adjacent_find(at.begin(), at.end(), std::greater_equal<>()) == at.end();
+  const bool inside = at.empty() || x.trained.layers <= 0 || at.back() < x.trained.layers - 1;
+  if (static_cast<std::int64_t>(at.size()) == cuts && rising && inside) return;
+  report.error({key, "cuts must be names model.layers.N, rising, and before the last layer",
+                "write for example [\"model.layers.18\", \"model.layers.39\"]", source});
+}
+
+void pipeline_parity(const Context& x, Report& report) {
+  const int pp = x.strategy().pipeline_parallel;
+  if (pp == 1 || pp % 2 == 0) return;
+  report.warning(
+      {kPp,
+       fmt::format("PP {} is odd; send and receive pairs are chosen by parity (read from the code, not run)",
+                   pp),
+       "use an even PP", nxd("parallel_layers/parallel_state.py:1119-1137")});
+}
+
+// ---- batch
+
+std::string batches_near(std::int64_t global, std::int64_t unit) {
+  const std::int64_t below = global / unit * unit;
+  return below > 0 ? fmt::format("use {} or {}", below, below + unit) : fmt::format("use {}", unit);
+}
+
+/// Sequences of one micro-batch on every replica.
+std::int64_t slice_of(const models::Strategy& s) {
+  return static_cast<std::int64_t>(s.micro_batch) * s.data_parallel;
+}
+
+void batch_divides(const Context& x, Report& report) {
+  const models::Strategy& s = x.strategy();
+  const std::int64_t global = x.reading.training.global_batch;
+  const std::int64_t unit = slice_of(s);
+  const std::string source = nxdt("lightning_modules/data/base.py");
+  const std::string what =
+      fmt::format("global batch {} / (micro-batch {} x DP {})", global, s.micro_batch, s.data_parallel);
+  if (global < unit) {
+    report.error({kGlobalBatch, what + " leaves no micro-batch", batches_near(global, unit), source});
+  } else if (global % unit != 0) {
+    report.warning(
+        {kGlobalBatch,
+         fmt::format("{} is no whole number and is cut to {} micro-batches silently", what, global / unit),
+         batches_near(global, unit), source});
+  }
+}
+
+void batch_per_stage(const Context& x, Report& report) {
+  const models::Strategy& s = x.strategy();
+  const std::int64_t global = x.reading.training.global_batch;
+  const std::int64_t unit = slice_of(s);
+  const std::int64_t micro_batches = global / unit;
+  if (s.pipeline_parallel == 1 || micro_batches < 1) return;
+  if ((global / s.data_parallel) % micro_batches != 0) {
+    report.error(
+        {kGlobalBatch,
+         fmt::format("the pipeline splits {} sequences of a replica into {} micro-batches: no whole number",
+                     global / s.data_parallel, micro_batches),
+         batches_near(global, unit), nxd("pipeline/model.py:1074")});
+  }
+}
+
+void interleaved(const Context& x, Report& report) {
+  const models::Strategy& s = x.strategy();
+  const std::int64_t global = x.reading.training.global_batch;
+  const std::int64_t unit = slice_of(s);
+  const std::int64_t micro_batches = global / unit;
+  if (s.pipeline_parallel == 1 || s.virtual_pipeline == 1 || micro_batches < 1) return;
+  if (micro_batches % s.pipeline_parallel == 0) return;
+  report.error({kVpp,
+                fmt::format("interleaving: {} micro-batches do not divide by PP {}", micro_batches,
+                            s.pipeline_parallel),
+                batches_near(global, unit * s.pipeline_parallel) + " as global batch",
+                nxd("pipeline/scheduler.py:305-308")});
+}
+
+void sample_width(const Context& x, Report& report) {
+  constexpr std::string_view key = "data.seq_length";
+  const std::optional<int> width = x.config.whole(key);
+  const std::optional<int> sequence = x.config.whole(kSequence);
+  if (!width || !sequence || *width == *sequence) return;
+  // Preference tuning pads its samples to this key. The published SFT configs, which pack samples, state
+  // another width too, and pre-training reads samples that are made already: whether these stop is not known.
+  // Megatron's fine-tuning config leaves the key to the user.
+  const bool preference = x.config.has_section("model_alignment_strategy.dpo") ||
+                          x.config.has_section("model_alignment_strategy.orpo");
+  const Severity severity = preference                                    ? Severity::error
+                            : x.is_true("data.use_sft_style_data_module") ? Severity::note
+                                                                          : Severity::warning;
+  report.add(severity,
+             {key,
+              fmt::format("samples of {} tokens, while encoder_seq_length is {}: NxDT asserts at every step "
+                          "that they agree",
+                          *width, *sequence),
+              fmt::format("write ${{{}}}", kSequence), nxdt("lightning_modules/model/base.py:196")});
+}
+
+// ---- attention
+
+void context_parallel_attention(const Context& x, Report& report) {
+  const bool ring = x.is_true(kRing);
+  const std::string source = modeling_llama("280-288");
+  if (ring && x.is_true(kFlash)) {
+    report.error(
+        {kRing, "ring and flash attention exclude each other", "write flash_attention: False", source});
+  }
+  if (x.strategy().context_parallel > 1 && !ring) {
+    report.error({kCp, "context parallel needs ring attention",
+                  "write ring_attention: True and flash_attention: False", source});
+  }
+}
+
+void context_parallel_sequence(const Context& x, Report& report) {
+  const int cp = x.strategy().context_parallel;
+  const int sequence = x.reading.training.sequence;
+  if (cp == 1) return;
+  if (sequence % cp != 0) {
+    report.error({kSequence, fmt::format("sequence {} does not divide by CP {}", sequence, cp),
+                  "choose a CP that divides it", nxd("utils/batch_utils.py:33")});
+  } else if ((sequence / cp) % 1024 != 0) {
+    report.error({kSequence, fmt::format("sequence / CP = {} is no multiple of 1024", sequence / cp),
+                  fmt::format("use a sequence that is a multiple of {}", std::int64_t{1024} * cp),
+                  nxd("kernels/ring_attention_kernel.py:148-151")});
+  }
+}
+
+void context_parallel_support(const Context& x, Report& report) {
+  if (x.strategy().context_parallel == 1) return;
+  const std::string source = sdk("release-notes/components/nxd-training.rst");
+  if (!x.hf_llama())
+    report.warning(
+        {kCp, "context parallel exists for HF Llama only", "write context_parallel_size: 1", source});
+  if (x.trn2)
+    report.warning(
+        {kCp, "context parallel is documented for trn1 only", "write context_parallel_size: 1", source});
+  if (x.reading.training.sequence > 32768) {
+    report.warning({kSequence, "context parallel is documented up to a sequence of 32768",
+                    "use a shorter sequence", source});
+  }
+}
+
+void flash_sequence(const Context& x, Report& report) {
+  const int sequence = x.reading.training.sequence;
+  if (!x.is_true(kFlash) || x.megatron || sequence % 2048 == 0) return;
+  report.error({kSequence, fmt::format("flash attention wants a multiple of 2048, not {}", sequence),
+                fmt::format("use {} or flash_attention: False", (sequence / 2048 + 1) * std::int64_t{2048}),
+                nxd("kernels/flash_attn.py:199")});
+}
+
+void flash_support(const Context& x, Report& report) {
+  if (!x.is_true(kFlash)) return;
+  if (x.megatron) {
+    report.warning(
+        {kFlash, "Megatron models have no flash attention", "write flash_attention: False", kKnownIssues});
+  }
+  const int heads = x.trained.heads / x.strategy().tensor_parallel;
+  const bool paired = x.trn2 && x.lnc() == 2;
+  if (!paired || x.trained.heads <= 0 || (heads >= 2 && heads % 2 == 0)) return;
+  report.warning(
+      {kTp,
+       fmt::format(
+           "{} heads a rank: with lnc 2 flash attention runs heads in pairs (read from the code, not run)",
+           heads),
+       "choose a TP that leaves an even number of heads", nxd("kernels/flash_attn.py:51")});
+}
+
+void sequence_parallel(const Context& x, Report& report) {
+  constexpr std::string_view key = "distributed_strategy.sequence_parallel";
+  if (!x.is_true(key)) return;
+  const models::Strategy& s = x.strategy();
+  const int local = x.reading.training.sequence / s.context_parallel;
+  if (s.tensor_parallel == 1) {
+    report.warning({key, "does nothing with TP 1", "write sequence_parallel: False",
+                    nxd("parallel_layers/mappings.py")});
+  } else if (local % s.tensor_parallel != 0) {
+    report.error({key,
+                  fmt::format("{} tokens of a sequence do not divide by TP {}", local, s.tensor_parallel),
+                  "use a sequence that is a multiple of TP x CP", nxd("parallel_layers/mappings.py")});
+  }
+}
+
+void tied_embeddings(const Context& x, Report& report) {
+  if (x.strategy().pipeline_parallel == 1 || !x.trained.tied_embeddings) return;
+  report.error({x.megatron ? "model.share_embeddings_and_output_weights" : kPp,
+                "embedding and head share weights: with a pipeline the shared weight has no gradient",
+                x.megatron ? "write False, or PP 1" : "set tie_word_embeddings false in config.json, or PP 1",
+                kKnownIssues});
+}
+
+constexpr Rule kRules[] = {
+    {"devices", devices_allowed},
+    {"devices", devices_whole_node},
+    {"devices", devices_once},
+    {"divisibility", clamped_degrees},
+    {"divisibility", world_divides},
+    {"heads", intermediate_divides},
+    {"heads", heads_divide},
+    {"heads", head_size},
+    {"kv-replicator", kv_heads_megatron},
+    {"kv-replicator", kv_replicator_megatron},
+    {"kv-replicator", kv_heads_divide},
+    {"kv-replicator", kv_replicator_divides},
+    {"kv-replicator", kv_replicator_fits},
+    {"kv-replicator", kv_replicator_mha},
+    {"vocabulary", vocabulary_divides},
+    {"layers", layers_suffice},
+    {"layers", layers_uneven},
+    {"layers", pipeline_cuts},
+    {"pipeline-parity", pipeline_parity},
+    {"batch", batch_divides},
+    {"batch", batch_per_stage},
+    {"interleaved", interleaved},
+    {"sequence", sample_width},
+    {"context-parallel", context_parallel_attention},
+    {"context-parallel", context_parallel_sequence},
+    {"context-parallel", context_parallel_support},
+    {"flash-attention", flash_sequence},
+    {"flash-attention", flash_support},
+    {"sequence-parallel", sequence_parallel},
+    {"tied-embeddings", tied_embeddings},
+};
+
+}  // namespace
+
+std::span<const Rule> parallel_rules() {
+  return kRules;
+}
+
+}  // namespace trnplan::planner

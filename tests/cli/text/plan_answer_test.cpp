@@ -1,0 +1,166 @@
+#include "cli/text/plan_answer.h"
+
+#include <algorithm>
+
+#include "cli/text/wrap.h"
+#include "tests/catch.h"
+#include "tests/models/setup.h"
+
+using namespace trnplan;
+using cli::Answer;
+using planner::Plan;
+
+namespace {
+
+models::Memory memory_of(double gibibytes, double fit) {
+  models::Memory m;
+  m.stages.resize(1);
+  m.stages[0].activations = Bytes(gibibytes * 1024 * 1024 * 1024);
+  m.limit = Bytes(16.0 * 1024 * 1024 * 1024);
+  m.fit_probability = fit;
+  return m;
+}
+
+Plan plan_of(const models::Job& job, const char* strategy, double seconds, double gibibytes) {
+  Plan p;
+  p.strategy = strategy_of(job, strategy);
+  p.nodes = job.cluster.nodes;
+  p.instance = job.cluster.instance.name;
+  p.global_batch = job.training.global_batch;
+  p.report.step = Seconds(seconds);
+  p.report.low = Seconds(0.8 * seconds);
+  p.report.high = Seconds(1.25 * seconds);
+  p.report.tokens_per_second = job.training.global_batch * job.training.sequence / seconds;
+  p.report.mfu = 0.348;
+  p.memory = memory_of(gibibytes, 0.989);
+  p.usd_per_hour = 21.5;
+  p.run = Seconds(job.training.tokens / p.report.tokens_per_second);
+  return p;
+}
+
+struct Found {
+  models::Job job = job_of("llama3-8b", 1, 8192, 1024);
+  planner::SearchResult result;
+  planner::Certainty certainty;
+
+  Found() {
+    result.plans = {plan_of(job, "tp=8,pp=4,mbs=2,recompute=LlamaMLP,cuts=5/14/23", 484, 15.14)};
+    result.reasons = planner::Reasons{models::Resource::tensor, -0.72, {}, {}, {}};
+  }
+  Answer answer() const { return {job, result, certainty, {}, nullptr, "", "", "", false}; }
+  std::string text() const { return cli::wrapped(cli::plan_answer(answer()), 100); }
+};
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("the answer starts with the best plan and a strategy to paste", "[cli]") {
+  CHECK(Found().text() ==
+        "llama3-8b, sequence 8192, batch 1024, on 1 x trn1.32xlarge (32 cores)\n"
+        "Best       TP 8 x PP 4, micro-batch 2   484 s a step (90 %: 387-605)   17,332 tokens/s\n"
+        "           15.1 of 16 GiB (fits: 98.9 %)\n"
+        "           tp=8,pp=4,mbs=2,recompute=CoreAttention+LlamaMLP,cuts=5/14/23\n"
+        "Limit      tensor engine: 1 % faster makes the step 0.72 % shorter; MFU 34.8 %\n"
+        "Next       --out DIR writes config and scripts; --details; --format json\n");
+}
+
+TEST_CASE("plans that cannot be told apart share a line a layout", "[cli]") {
+  Found found;
+  Answer a = found.answer();
+  a.ties = {{plan_of(found.job, "tp=8,recompute=LlamaMLP", 488, 14.08), 0.53, 1, false},
+            {plan_of(found.job, "tp=32", 500, 9), 0.6, 0, false},
+            {plan_of(found.job, "tp=4", 501, 9), 0.6, 2, false}};
+  const std::string text = cli::wrapped(cli::plan_answer(a), 100);
+  CHECK(has(text,
+            "\nTied       TP 8 x DP 4, micro-batch 1, LlamaMLP recomputed   488 s, 14.1 GiB (best is faster: "
+            "53 %)\n"));
+  CHECK(has(text,
+            "\n           TP 32, micro-batch 1, nothing recomputed   500 s, 9 GiB (best is faster: 60 %)\n"));
+  CHECK(has(text, "\n           and 4 more: --details\n"));
+}
+
+TEST_CASE("near misses say what rules them out", "[cli]") {
+  Found found;
+  planner::Refusal pair{strategy_of(found.job, "tp=16"), {}, Seconds(300), {}, {}};
+  pair.why = {
+      "replica-group",
+      "DP pair {0, 16}: chips 0 and 8 are two hops apart: no link joins them (the runtime refuses it)", "",
+      false};
+  planner::Refusal large{
+      strategy_of(found.job, "tp=8"), {"memory", "", "", false}, Seconds(300), memory_of(17.6, 0), {}};
+  planner::Refusal larger = large;  // the same layout again is not worth a line
+  larger.memory = memory_of(18, 0);
+  planner::Refusal unsure{
+      strategy_of(found.job, "tp=4"), {"memory", "", "", false}, Seconds(300), memory_of(15.9, 0.5), {}};
+  found.result.refused = {pair, large, larger};
+  std::string text = found.text();
+  CHECK(has(
+      text,
+      "\nRuled out  TP 16 x DP 2, micro-batch 1: the runtime refuses DP pair {0, 16}: chips 0 and 8 are two\n"
+      "           hops apart\n"));
+  CHECK(has(text, "\n           TP 8 x DP 4, micro-batch 1, nothing recomputed: needs 17.6 of 16 GiB\nNext"));
+  found.result.refused = {unsure};
+  CHECK(has(found.text(), "fits only with probability 50.0 %\n"));
+}
+
+TEST_CASE("no bill that nobody asked for", "[cli]") {
+  Found found;
+  found.job.training.tokens = 1e12;
+  found.result.plans.front() = plan_of(found.job, "tp=8", 484, 15.14);
+  CHECK_FALSE(has(found.text(), "USD"));
+  found.job.objective = models::Objective::cost;
+  CHECK(has(found.text(), "USD per 10^9 tokens"));
+  CHECK(has(found.text(),
+            "\nRun        667.8 days, 344,581 USD, without failures, checkpoints and restarts\n"));
+}
+
+TEST_CASE("without a plan the answer is the nearest one and what would do", "[cli]") {
+  Found found;
+  found.result.plans.clear();
+  found.result.reasons.reset();
+  planner::Infeasible why;
+  why.closest = strategy_of(found.job, "tp=16,pp=2,recompute=LlamaMLP");
+  why.memory = memory_of(46.99, 0);
+  why.nodes_that_would_do = 4;
+  found.result.infeasible = why;
+  CHECK(found.text() ==
+        "llama3-8b, sequence 8192, batch 1024, on 1 x trn1.32xlarge (32 cores)\n"
+        "No plan    no strategy is legal and fits a core's memory\n"
+        "Closest    TP 16 x PP 2, micro-batch 1, LlamaMLP recomputed: stage 0 needs 47 of 16 GiB, 30.99 GiB\n"
+        "           too much\n"
+        "           tp=16,pp=2,recompute=CoreAttention+LlamaMLP\n"
+        "Nodes      4 nodes of trn1.32xlarge would do: --nodes 4\n"
+        "Next       --details lists what was ruled out; --format json\n");
+}
+
+TEST_CASE("a search that was stopped says how far it may be off", "[cli]") {
+  Found found;
+  found.result.complete = false;
+  found.result.gap = 0.031;
+  CHECK(has(found.text(), "\nStopped    before this was proven to be the best: at most 3.1 % above it\n"));
+}
+
+TEST_CASE("a baseline stands beside the best plan, a refused one without a speed-up", "[cli]") {
+  Found found;
+  planner::Baseline today;
+  today.strategy = strategy_of(found.job, "tp=32");
+  today.plan = plan_of(found.job, "tp=32", 605, 9);
+  today.changes = {{"distributed_strategy.tensor_model_parallel_size", "32", "8", {"nxdt.yaml", 20, 3}}};
+  found.certainty.beats_baseline = 0.97;
+  Answer a = found.answer();
+  a.baseline = &today;
+  a.baseline_file = "nxdt.yaml";
+  std::string text = cli::wrapped(cli::plan_answer(a), 100);
+  CHECK(has(text,
+            "\nToday      nxdt.yaml: TP 32, micro-batch 1, 605 s a step; best is 1.25 times as fast (faster "
+            "at all:\n"
+            "           97.0 %)\n"
+            "Change     distributed_strategy.tensor_model_parallel_size: 32 -> 8\n"));
+  today.broken = {{"memory", "stage 0 needs 45.2 of 16.0 GiB a core", "", false}};
+  text = cli::wrapped(cli::plan_answer(a), 100);
+  CHECK(has(text, "; refused (memory): stage 0 needs 45.2"));
+  CHECK_FALSE(has(text, "times as fast"));
+}

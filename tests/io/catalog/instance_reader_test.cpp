@@ -1,0 +1,154 @@
+#include "io/catalog/instance_reader.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "io/catalog/catalog.h"
+#include "tests/catch.h"
+#include "tests/faults.h"
+#include "tests/models/setup.h"
+#include "topology/chip_graph.h"
+#include "topology/verdict.h"
+
+using namespace trnplan;
+
+namespace {
+
+/// A made-up two-chip machine; `core` and `rest` may replace or add keys.
+std::string machine(const std::string& bf16 = R"({"value": 95, "unit": "TFLOPS", "source": "s"})",
+                    const std::string& links = R"({"value": [[0, 1]], "source": "s"})",
+                    const std::string& rest = "") {
+  return R"({"name": "toy", "family": "trn1", "chips": {"value": 2, "unit": "1"}, "cores_per_chip": {"value": 2},
+    "host_memory": {"value": 1, "unit": "GiB"}, "remark": "kept for readers",
+    "core": {"bf16": )" +
+         bf16 + R"(, "fp32": {"value": 24, "unit": "TFLOPS"}, "array_rows": {"value": 128},
+      "array_columns": {"value": 128}, "moving_free_max": {"value": 512}, "matmul_issue_cycles": {"value": 64, "unit": "cycles"},
+      "tensor_clock": {"value": 2.8, "unit": "GHz"}, "vector_lanes": {"value": 128}, "vector_clock": {"value": 1120, "unit": "MHz"},
+      "memory": {"value": 16, "unit": "GiB"}, "hbm_bandwidth": {"value": 410, "unit": "GiB/s"},
+      "dma_bandwidth": {"value": 272, "unit": "GB/s"}},
+    "link_bandwidth_per_direction": {"value": 48, "unit": "GiB/s"}, "links": )" +
+         links + R"(,
+    "nics": {"value": 1}, "nic_bandwidth": {"value": 100, "unit": "Gbit/s"}, "nic_of_chip": {"value": [0, 0]},
+    "prices": [{"kind": "on_demand", "usd_per_hour": 21.5, "region": "us-east-1", "date": "2026-07-20"}])" +
+         rest + "}";
+}
+
+bool close(double a, double b) {
+  return std::abs(a - b) <= 1e-9 * std::abs(b);
+}
+
+std::string instance_problem(const std::string& json) {
+  return refusal_of([&] { io::instance_from(io::parse_document(json, "toy.json")); });
+}
+
+}  // namespace
+
+TEST_CASE("units are converted", "[io][catalog]") {
+  const topology::Instance i = io::instance_from(io::parse_document(machine(), "toy.json"));
+  CHECK(i.cores() == 4);
+  CHECK(i.core.bf16.value == 95e12);
+  CHECK(i.core.tensor_hertz == 2.8e9);
+  CHECK(i.core.vector_hertz == 1.12e9);
+  CHECK(i.core.memory.value == 16.0 * 1024 * 1024 * 1024);
+  CHECK(i.core.hbm.value == 410.0 * 1024 * 1024 * 1024);
+  CHECK(i.core.dma.value == 272e9);
+  CHECK(i.nic.value == 12.5e9);
+  CHECK(i.usd_per_hour() == 21.5);
+  CHECK(i.links.size() == 1);
+  CHECK(i.nic_of_chip == std::vector<int>{0, 0});
+}
+
+TEST_CASE("a damaged instance file is refused", "[io][catalog]") {
+  CHECK(contains(instance_problem(machine(R"({"value": 95, "unit": "GiB"})")),
+                 "core.bf16.unit: \"GiB\" is no unit"));
+  CHECK(contains(instance_problem(machine(R"({"value": 95})")), "no unit"));
+  CHECK(contains(instance_problem(machine(R"({"value": 0, "unit": "TFLOPS"})")), "core.bf16.value"));
+  CHECK(contains(instance_problem(machine(R"({"value": -3, "unit": "TFLOPS"})")), "core.bf16.value"));
+  CHECK(contains(instance_problem(machine("95")), "core.bf16"));
+  CHECK(contains(instance_problem(machine("null")), "core.bf16: this key is missing"));
+  const std::string ok = R"({"value": 95, "unit": "TFLOPS"})";
+  CHECK(contains(instance_problem(machine(ok, R"({"value": [[0, 2]]})")), "no number below 2"));
+  CHECK(contains(instance_problem(machine(ok, R"({"value": [[0, 0]]})")), "itself"));
+  CHECK(contains(instance_problem(machine(ok, R"({"value": [[0, 1], [1, 0]]})")), "twice"));
+  CHECK(contains(instance_problem(machine(ok, R"({"value": [[0]]})")), "pair"));
+  CHECK(contains(
+      instance_problem(machine(ok, R"({"value": [[0, 1]]})", R"(, "torus": {"rows": 4, "columns": 4})")),
+      "16"));
+  for (const char* key : {"core", "chips", "name"}) CHECK(contains(instance_problem("{}"), key));
+}
+
+TEST_CASE("far links have a rate of their own", "[io][catalog]") {
+  const std::string ok = R"({"value": 95, "unit": "TFLOPS"})", none = R"({"value": []})";
+  const std::string far = R"(, "far_links": {"value": [[0, 1]]})";
+  const std::string rate = R"(, "far_link_bandwidth_per_direction": {"value": 64, "unit": "GB/s"})";
+  const auto i = io::instance_from(io::parse_document(machine(ok, none, far + rate), "toy.json"));
+  REQUIRE(i.links.size() == 1);
+  CHECK(i.rate_of(i.links[0]).value == 64e9);
+  CHECK(contains(instance_problem(machine(ok, none, far)),
+                 "far_link_bandwidth_per_direction: this key is missing"));
+  CHECK(contains(instance_problem(machine(ok, R"({"value": [[1, 0]]})", far + rate)),
+                 "far_links: this link is listed twice"));
+  CHECK(contains(instance_problem(machine(ok, none, rate + R"(, "far_links": {"value": [[0, 2]]})")),
+                 "far_links: \"2\" is no number below 2"));
+  CHECK(contains(instance_problem(machine(ok, R"({"value": [[0, 3]]})", R"(, "switches": 1)")),
+                 "no number below 3"));
+  CHECK(contains(instance_problem(machine(ok, none, R"(, "switches": -1)")), "switches"));
+  CHECK(contains(instance_problem(machine(ok, none, R"(, "switches": 5000)")), "more than 4096"));
+  CHECK(contains(instance_problem(machine(ok, none, R"(, "torus": {"rows": 2, "columns": 1, "depth": 2})")),
+                 "rows times columns times depth is 4, chips is 2"));
+}
+
+// 8 chips of 2 cores on one switch (vertex 8), links of their own between 0 and 1 and between 2 and 3.
+TEST_CASE("a switch needs data only", "[io][catalog]") {
+  using namespace topology;
+  const Cluster cluster{io::instance_from(io::read_document(std::filesystem::path(
+                            TRNPLAN_SOURCE_DIR "/tests/io/fixtures/switch-8-chips.json"))),
+                        1};
+  const Instance& i = cluster.instance;
+  CHECK(i.switches == 1);
+  CHECK(i.rate_of(i.links.front()).value == 100e9);
+  CHECK(i.rate_of(i.links.back()).value == 25e9);
+  const ChipGraph g(i);
+  std::vector<int> all(8);
+  std::iota(all.begin(), all.end(), 0);
+  for (const int a : all) {
+    CHECK(g.neighbours(a).size() == 7);
+    for (const int b : all) CHECK(g.hops(a, b) == (a == b ? 0 : 1));
+  }
+  CHECK(g.route(0, 7) == std::vector<int>{0, 8, 7});
+  CHECK(g.route(2, 3) == std::vector<int>{2, 3});
+  CHECK(g.ring(all) == all);
+  CHECK(g.disjoint_rings(all).size() == 1);  // each chip has one port
+  CHECK(draw_torus(i, {}).empty());
+  // Whole chips form a ring whichever they are; a chip off the row of numbers is as near as any other.
+  CHECK(judge(cluster, g, GroupKind::tensor, {0, 1, 4, 5, 10, 11}).verdict == Verdict::supported);
+  CHECK(judge(cluster, g, GroupKind::data, {0, 14}).rule == "adjacent-pair");
+  CHECK(judge(cluster, g, GroupKind::context, {0, 6, 2, 12}).verdict == Verdict::supported);
+  CHECK(judge_all(cluster, g, RankOrder(cluster, {.tensor = 2, .data = 2, .pipeline = 4})).overall ==
+        Verdict::supported);
+}
+
+// Published sums: 16 x 4 x 24 = 1,536 GiB of HBM, 64 x 158 = 10.1 PFLOPS (10.7 by the instance's page), 1,024
+// GB/s of links a chip inside an instance and 256 GB/s between instances, counted both ways.
+TEST_CASE("the trn2 entries add up to what is published", "[io][catalog]") {
+  for (const char* name : {"trn2.48xlarge", "trn2.48xlarge-lnc1", "trn2u-ultraserver"}) {
+    CAPTURE(name);
+    const topology::Instance i = test_catalog().instance(name);
+    const int instances = i.chips / 16;
+    CHECK(i.cores() == 128 * instances / i.core.lnc);
+    CHECK(in_gibibytes(i.core.memory * i.cores()) == 1536.0 * instances);
+    CHECK(close(i.core.bf16.value * i.cores(), 128 * instances * 79e12));
+    CHECK(close(i.core.hbm.value * i.cores_per_chip, 2.9e12));
+    CHECK(close(i.core.dma.value * i.cores_per_chip, 8 * 368e9));
+    CHECK(close(i.nic.value * i.nics, instances * 3200e9 / 8));
+    std::vector<double> near(static_cast<std::size_t>(i.chips)), far = near;
+    for (const topology::Link& l : i.links) {
+      auto& sums = l.per_direction.value > 0 ? far : near;
+      for (const int chip : {l.chip_a, l.chip_b})
+        sums[static_cast<std::size_t>(chip)] += 2 * i.rate_of(l).value;
+    }
+    for (const double sum : near) CHECK(close(sum, 1024e9));
+    for (const double sum : far) CHECK(close(sum, instances > 1 ? 256e9 : 0));
+  }
+  CHECK(topology::ChipGraph(test_catalog().instance("trn2u-ultraserver")).ring({5, 21, 37, 53}));
+}

@@ -1,0 +1,50 @@
+#include "io/catalog/measuring.h"
+
+#include <algorithm>
+#include <string>
+
+#include "io/catalog/catalog.h"
+#include "tests/catch.h"
+
+using namespace trnplan;
+
+namespace {
+
+planner::Reliability reliability() {
+  planner::Reliability r;
+  r.value(planner::ReliabilityParameter::restart).median = 77;
+  return r;
+}
+
+std::vector<Diagnostic> faults_of(const std::string& text) {
+  try {
+    io::measuring_from(io::parse_document(text, "m.json"), reliability());
+  } catch (const InputError& e) {
+    return e.faults();
+  }
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("the shipped file of what measuring takes", "[io][measuring]") {
+  const auto times = io::measuring_from(
+      io::read_document(io::Catalog(TRNPLAN_SOURCE_DIR "/catalog").file("measuring.json")), reliability());
+  CHECK(times.compile == Seconds(1500));
+  CHECK(times.nccom_test == Seconds(300));
+  CHECK(times.start == Seconds(77));
+}
+
+TEST_CASE("faults of it, all at once", "[io][measuring]") {
+  const auto faults = faults_of(
+      R"({"parameters": {"compile": {"median": -1, "log_sd": 0.5, "unit": "min", "source": "s"}, "nccomtest": {}}})");
+  REQUIRE(faults.size() == 4);
+  const auto told = [&](const std::string& key) {
+    return std::any_of(faults.begin(), faults.end(), [&](const Diagnostic& d) { return d.key == key; });
+  };
+  CHECK(told("parameters.compile.median"));
+  CHECK(told("parameters.compile.unit"));
+  CHECK(told("parameters.nccom_test"));
+  CHECK(told("parameters.nccomtest"));
+  CHECK(faults_of("{}").size() == 1);
+}

@@ -1,0 +1,83 @@
+#include "io/catalog/profile_reader.h"
+
+#include <limits>
+
+#include "io/catalog/catalog.h"
+#include "tests/catch.h"
+#include "tests/faults.h"
+#include "tests/models/setup.h"
+
+using namespace trnplan;
+
+namespace {
+
+std::string profile_json(const std::string& skip = "", const std::string& replaced = "",
+                         const std::string& by = "", const std::string& more = "") {
+  std::string json = R"({"name": "p", "description": "d", "parameters": {)" + more;
+  bool first = more.empty();
+  for (std::size_t i = 0; i < static_cast<std::size_t>(models::Parameter::count); ++i) {
+    const auto p = static_cast<models::Parameter>(i);
+    const std::string key(models::to_string(p));
+    if (key == skip) continue;
+    const std::string value = key == replaced ? by
+                                              : R"({"median": 0.5, "log_sd": 0.1, "source": "s", "unit": ")" +
+                                                    std::string(models::unit_of(p)) + "\"}";
+    json += (first ? "" : ", ") + ('"' + key + "\": ") + value;
+    first = false;
+  }
+  return json + R"(}, "algorithms": {"mesh_below": {"value": 16, "unit": "KiB"}}})";
+}
+
+std::string profile_problem(const std::string& json) {
+  return refusal_of([&] { io::profile_from(io::parse_document(json, "p.json")); });
+}
+
+}  // namespace
+
+TEST_CASE("a profile states every parameter in its unit", "[io][catalog]") {
+  const models::Profile p = io::profile_from(io::parse_document(profile_json(), "p.json"));
+  CHECK(p.name == "p");
+  CHECK(p[models::Parameter::link_fraction] == 0.5);
+  CHECK(p.value(models::Parameter::link_fraction).log_sd == 0.1);
+  CHECK(contains(profile_problem(profile_json("hop_latency")),
+                 "parameters.hop_latency: this parameter is missing"));
+  const auto with = [](const char* by) { return profile_problem(profile_json("", "hop_latency", by)); };
+  CHECK(contains(with(R"({"median": 1, "log_sd": 0, "unit": "us"})"), "unit"));
+  CHECK(contains(with(R"({"median": 0, "log_sd": 0, "unit": "s"})"), "median"));
+  CHECK(contains(with(R"({"median": -1, "log_sd": 0, "unit": "s"})"), "median"));
+  CHECK(contains(with(R"({"median": 1e400, "log_sd": 0, "unit": "s"})"), "JSON"));
+  CHECK(contains(with(R"({"median": 1, "log_sd": -0.1, "unit": "s"})"), "log_sd"));
+  CHECK(contains(with(R"({"median": 1, "log_sd": 0.1, "unit": "s", "meadian": 2})"), "unknown key"));
+  CHECK(with(R"({"median": 1e-7, "log_sd": 0, "unit": "s"})").empty());
+  CHECK(contains(profile_problem(profile_json("", "", "", R"("hop_latencies": 1)")),
+                 "did you mean \"hop_latency\""));
+  CHECK(contains(profile_problem("{}"), "parameters: this key is missing"));
+  CHECK(contains(profile_problem("{}"), "algorithms: this key is missing"));
+  CHECK(p.algorithms.mesh_below.value == 16 * 1024);
+  CHECK(p.algorithms.halving_below.value == 0);
+  CHECK(p.algorithms.flat_ring_from.value == std::numeric_limits<double>::infinity());
+}
+
+TEST_CASE("a profile may build on another", "[io][catalog]") {
+  const auto read = [&](const std::string& json) {
+    return io::profile_from(io::parse_document(json, "p.json"), &test_catalog());
+  };
+  const models::Profile base = test_catalog().profile("trn1-datasheet");
+  const models::Profile p = read(R"({"name": "p", "base": "trn1-datasheet", "parameters": {
+    "hop_latency": {"median": 7e-6, "log_sd": 0.1, "unit": "s", "source": "here"}}})");
+  CHECK(p[models::Parameter::hop_latency] == 7e-6);
+  CHECK(p[models::Parameter::link_fraction] == base[models::Parameter::link_fraction]);
+  CHECK(p.algorithms.mesh_below == base.algorithms.mesh_below);
+  CHECK(p.base == "trn1-datasheet");
+  CHECK(base.base == "trn1-datasheet");
+  CHECK(p.instance == "trn1");
+  CHECK(read(R"({"name": "p", "base": "trn1-datasheet", "instance": "trn2.48xlarge", "parameters": {}})")
+            .instance == "trn2.48xlarge");
+  const auto fault = [&](const std::string& json) { return refusal_of([&] { read(json); }); };
+  CHECK(contains(fault(R"({"name": "p", "base": "trn1-datasheat", "parameters": {}})"),
+                 "did you mean \"trn1-datasheet\""));
+  CHECK(contains(fault("{\"name\": \"p\",\n \"base\": \"nothing\", \"parameters\": {}}"),
+                 "p.json:2:10: base: unknown"));
+  CHECK(contains(profile_problem(R"({"name": "p", "base": "trn1-datasheet", "parameters": {}})"),
+                 "base: there is no catalogue"));
+}

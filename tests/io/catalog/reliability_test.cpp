@@ -1,0 +1,56 @@
+#include "io/catalog/reliability.h"
+
+#include <string>
+
+#include "io/catalog/catalog.h"
+#include "tests/catch.h"
+#include "tests/faults.h"
+
+using namespace trnplan;
+
+namespace {
+
+std::string shipped_text() {
+  return io::read_text(io::Catalog(TRNPLAN_SOURCE_DIR "/catalog").file("reliability.json"));
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+std::vector<Diagnostic> faults_of(const std::string& text) {
+  return faults_in([&] { io::reliability_from(io::parse_document(text, "r.json")); });
+}
+
+}  // namespace
+
+TEST_CASE("the shipped reliability file", "[io][reliability]") {
+  const planner::Reliability r = io::reliability_from(io::parse_document(shipped_text(), "r.json"));
+  CHECK(r.name == "published");
+  CHECK(r[planner::ReliabilityParameter::restart] == 200);
+  for (const models::Value& v : r.values) CHECK_FALSE(v.source.empty());
+  REQUIRE(r.published.size() == 4);
+  CHECK(r.published[1].uptime == 0.7783);
+  CHECK_FALSE(r.published[1].automatic);
+}
+
+TEST_CASE("faults of a reliability file, all at once", "[io][reliability]") {
+  std::string text = replaced(shipped_text(), "\"restart\"", "\"restrat\"");
+  text = replaced(text, "0.78,", "1.5,");  // a share
+  text = replaced(text, "\"1/day\"", "\"1/hour\"");
+  text = replaced(text, "0.9881", "98.81");
+  const auto faults = faults_of(text);
+  REQUIRE(faults.size() == 5);
+  const auto told = [&](const std::string& key) {
+    return std::any_of(faults.begin(), faults.end(),
+                       [&](const Diagnostic& d) { return d.key == key && d.at.line > 0 && !d.fix.empty(); });
+  };
+  CHECK(told("parameters.restart"));
+  CHECK(told("parameters.restrat"));
+  CHECK(told("parameters.replacement_share.median"));
+  CHECK(told("parameters.failure_rate.unit"));
+  CHECK(told("published[0].uptime"));
+  CHECK(faults_of("{}").size() == 2);
+}

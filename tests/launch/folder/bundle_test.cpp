@@ -1,0 +1,267 @@
+#include "launch/folder/bundle.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <stdexcept>
+
+#include "io/input/cluster_files.h"
+#include "io/input/nxdt_yaml.h"
+#include "io/input/plan_file.h"
+#include "io/output/emit_cluster.h"
+#include "launch/folder/scripts.h"
+#include "planner/check/judge.h"
+#include "targets/nxdt/nxdt_config.h"
+#include "tests/catch.h"
+#include "tests/faults.h"
+#include "tests/models/setup.h"
+
+using namespace trnplan;
+
+namespace {
+
+using Files = std::vector<io::OutputFile>;
+
+Files bundle_of(const models::Job& job, const char* strategy, launch::Target target = launch::Target::nxdt) {
+  const auto judged = planner::judge(job, strategy_of(job, strategy), datasheet());
+  return launch::bundle(job, *judged.plan, target);
+}
+
+const std::string& text_of(const Files& files, const std::string& name) {
+  return std::find_if(files.begin(), files.end(), [&](const auto& f) { return f.name == name; })->text;
+}
+
+/// Files of a bundle as the disk would hold them.
+class InMemory : public io::Files {
+ public:
+  explicit InMemory(::Files files) : files_(std::move(files)) {}
+  bool has(const std::filesystem::path& path) const override { return find(path) != nullptr; }
+  std::string text(const std::filesystem::path& path) const override {
+    return find(path) == nullptr ? io::disk().text(path) : find(path)->text;
+  }
+
+ private:
+  const io::OutputFile* find(const std::filesystem::path& path) const {
+    const auto it =
+        std::find_if(files_.begin(), files_.end(), [&](const auto& f) { return f.name == path.filename(); });
+    return it == files_.end() ? nullptr : &*it;
+  }
+  ::Files files_;
+};
+
+models::Job llama70b() {
+  return job_of("llama3-70b", 16, 8192, 1024);
+}
+constexpr const char* kLlama70b = "tp=32,pp=8,recompute=CoreAttention+LlamaMLP";
+
+}  // namespace
+
+TEST_CASE("the files of a plan", "[launch]") {
+  const auto files = bundle_of(llama70b(), kLlama70b);
+  std::vector<std::string> names;
+  for (const auto& f : files) names.push_back(f.name);
+  CHECK(names == std::vector<std::string>{"nxdt.yaml", "config.json", "setup_env.sh", "node_run.sh",
+                                          "compile.sbatch", "train.sbatch", "submit.sh",
+                                          "parallelcluster.yaml", "hyperpod.json", "mpijob.yaml",
+                                          "mpi_launch.sh", "pytorchjob.yaml", "plan.json"});
+  for (const auto& f : files) {
+    INFO(f.name);
+    const bool script = f.name.ends_with(".sh") || f.name.ends_with(".sbatch");
+    CHECK(f.executable == (script && f.name != "setup_env.sh"));
+    if (f.name != "config.json") {
+      CHECK(contains(f.text, "2.28"));  // the SDK to stay on
+      CHECK(contains(f.text, "no longer supported from 2.32"));
+    }
+  }
+  const std::string& train = text_of(files, "train.sbatch");
+  CHECK(contains(train, "#SBATCH --nodes=16\n"));
+  CHECK(contains(train, "#SBATCH --requeue\n"));
+  CHECK(contains(train, "#SBATCH --open-mode=append\n"));
+  CHECK(contains(train, "--auto-resume=1"));
+  const std::string& node = text_of(files, "node_run.sh");
+  CHECK(contains(node, "torchrun --nproc_per_node=32 --nnodes=\"$nodes\""));
+  CHECK(contains(node, "\nnodes=16\n"));
+  CHECK(contains(node, "FI_PROVIDER=efa"));
+  CHECK(contains(node, "exp_manager.explicit_log_dir=$results"));  // resumes across job ids
+  CHECK(contains(node, "Total failed compilations: 0"));
+  CHECK(contains(text_of(files, "submit.sh"), "--dependency=\"afterok:$compile\""));
+  CHECK_FALSE(contains(node, "BUCKET_CAP_MB"));
+}
+
+TEST_CASE("buckets of another size reach the environment", "[launch]") {
+  models::Job job = job_of("llama3-8b", 1, 8192, 1024);
+  auto plan = *planner::judge(job, strategy_of(job, "tp=32"), datasheet()).plan;
+  plan.strategy.bucket_mb = 65;
+  CHECK(contains(text_of(launch::bundle(job, plan), "node_run.sh"),
+                 "export ALL_GATHER_REDUCE_SCATTER_BUCKET_CAP_MB=65 "));
+}
+
+TEST_CASE("graphs are looked up on each node's own volume from 64 nodes on", "[launch]") {
+  const char* copy = "cp -au -- \"$TRNPLAN_CACHE/.\"";
+  for (const int nodes : {63, 64}) {
+    const auto files = bundle_of(job_of("llama3-8b", nodes, 8192, 32 * nodes), "tp=32");
+    CHECK(contains(text_of(files, "node_run.sh"), copy) == (nodes >= launch::kLocalCacheNodes));
+  }
+}
+
+TEST_CASE("the emitted YAML passes its own linter and describes the same strategy", "[launch]") {
+  const models::Job job = llama70b();
+  const models::Strategy strategy = strategy_of(job, kLlama70b);
+  const auto files = bundle_of(job, kLlama70b);
+  const std::string& text = text_of(files, "nxdt.yaml");
+  planner::NxdtConfig config = io::nxdt_from(io::parse_document(text, "nxdt.yaml"));
+  config.devices_lines = io::devices_lines(text, "nxdt.yaml");
+  for (const auto& f : planner::lint(config, job.architecture)) {
+    INFO(f.rule << ": " << f.message);
+    CHECK(f.severity == planner::Severity::note);
+  }
+  const planner::NxdtReading back = planner::interpret(config, job.architecture);
+  CHECK(models::canonical(back.strategy) == models::canonical(strategy));
+  CHECK(back.nodes == 16);
+  CHECK(back.training.global_batch == 1024);
+}
+
+TEST_CASE("plan.json reads back", "[launch]") {
+  const models::Job job = llama70b();
+  const auto files = bundle_of(job, kLlama70b);
+  const io::PlanFile plan = io::read_plan_file("plan.json", test_catalog(), InMemory(files));
+  CHECK(plan.strategy == strategy_of(job, kLlama70b));
+  CHECK(plan.job.cluster.nodes == 16);
+  CHECK(plan.job.cluster.instance.name == "trn1.32xlarge");
+  CHECK(plan.job.training.global_batch == 1024);
+  CHECK(plan.job.architecture.layers == 80);
+  CHECK(plan.job.architecture.name == "llama3-70b");
+  CHECK(plan.low.value < plan.step.value);
+  CHECK(plan.step.value < plan.high.value);
+  CHECK(plan.usd_per_hour == Approx(16 * 21.5));
+  CHECK(plan.target == "nxdt");
+  Files broken = files;
+  for (auto& f : broken) {
+    if (f.name == "plan.json") f.text = "{\"strategy\": {\"nodes\": 0}, \"job\": {}, \"step_seconds\": -1}";
+  }
+  try {
+    io::read_plan_file("plan.json", test_catalog(), InMemory(broken));
+    FAIL("a damaged plan.json was read");
+  } catch (const InputError& e) {
+    CHECK(e.faults().size() > 10);  // all at once: every degree, nodes, instance, batch, the step
+  }
+}
+
+TEST_CASE("cluster files read back with the plan's nodes", "[launch]") {
+  const InMemory files(bundle_of(llama70b(), kLlama70b));
+  for (const auto& reading : {io::read_hyperpod("hyperpod.json", test_catalog(), "", files),
+                              io::read_parallelcluster("parallelcluster.yaml", test_catalog(), "", files)}) {
+    CHECK(reading.instance == "trn1.32xlarge");
+    CHECK(reading.nodes == 16);
+  }
+}
+
+TEST_CASE("Kubernetes jobs have the fields their definitions require", "[launch]") {
+  const auto files = bundle_of(llama70b(), kLlama70b);
+  const auto scalar = [](const io::Node& root, const char* path) {
+    const io::Node* node = root.at_path(path);
+    return node == nullptr ? std::string("(missing)") : node->scalar;
+  };
+  const io::Node mpi = io::parse_document(text_of(files, "mpijob.yaml"), "mpijob.yaml");
+  CHECK(scalar(mpi, "apiVersion") == "kubeflow.org/v2beta1");
+  CHECK(scalar(mpi, "kind") == "MPIJob");
+  CHECK(scalar(mpi, "metadata.name") == "trnplan-llama3-70b");
+  CHECK(scalar(mpi, "spec.slotsPerWorker") == "1");
+  CHECK(scalar(mpi, "spec.mpiReplicaSpecs.Launcher.replicas") == "1");
+  CHECK(scalar(mpi, "spec.mpiReplicaSpecs.Worker.replicas") == "16");
+
+  const io::Node list = io::parse_document(text_of(files, "pytorchjob.yaml"), "pytorchjob.yaml");
+  const io::Node* items = list.find("items");
+  REQUIRE(items != nullptr);
+  REQUIRE(items->items.size() == 3);
+  const io::Node& job = items->items[2];
+  CHECK(scalar(job, "apiVersion") == "kubeflow.org/v1");
+  CHECK(scalar(job, "kind") == "PyTorchJob");
+  CHECK(scalar(job, "spec.elasticPolicy.rdzvBackend") == "etcd");
+  CHECK(scalar(job, "spec.elasticPolicy.rdzvHost") == scalar(items->items[0], "metadata.name"));
+  CHECK(scalar(job, "spec.pytorchReplicaSpecs.Worker.replicas") == "16");
+  CHECK(scalar(job, "spec.pytorchReplicaSpecs.Worker.restartPolicy") == "OnFailure");
+  // Keys with dots in them.
+  const io::Node* metadata = job.find("metadata");
+  REQUIRE(metadata != nullptr);
+  CHECK(metadata->find("annotations")->find("sagemaker.amazonaws.com/enable-job-auto-resume")->scalar ==
+        "true");
+  for (const io::Node* worker : {mpi.at_path("spec.mpiReplicaSpecs.Worker.template.spec"),
+                                 job.at_path("spec.pytorchReplicaSpecs.Worker.template.spec")}) {
+    REQUIRE(worker != nullptr);
+    const io::Node& container = worker->find("containers")->items.at(0);
+    CHECK(container.find("image") != nullptr);
+    for (const char* kind : {"requests", "limits"}) {  // must be equal
+      const io::Node* amounts = container.find("resources")->find(kind);
+      REQUIRE(amounts != nullptr);
+      CHECK(amounts->find("aws.amazon.com/neuron")->scalar == "16");
+      CHECK(amounts->find("vpc.amazonaws.com/efa")->scalar == "8");
+    }
+  }
+}
+
+TEST_CASE("a node without EFA asks for none", "[launch]") {
+  models::Job job = job_of("llama3-8b", 1, 2048, 64);
+  job.cluster.instance = test_catalog().instance("trn1.2xlarge");
+  const std::string yaml = io::mpijob_yaml({"x", job.cluster, "note"}, "/shared/x");
+  CHECK(contains(yaml, "aws.amazon.com/neuron: 1\n"));
+  CHECK_FALSE(contains(yaml, "vpc.amazonaws.com/efa"));
+}
+
+TEST_CASE("other targets take flags", "[launch]") {
+  const auto files = bundle_of(llama70b(), "tp=32,pp=8,recompute=full", launch::Target::nxd);
+  const std::string& node = text_of(files, "node_run.sh");
+  CHECK(contains(node, "run_llama_nxd.py"));
+  CHECK(contains(node, "\"--tensor_parallel_size\" \"32\""));
+  // 1024 sequences over DP 16 * 32 / (32 * 8) = 2
+  CHECK(contains(node, "\"--train_batch_size\" \"512\""));
+  CHECK(contains(node, "\"--num_microbatches\" \"512\""));
+  CHECK(contains(node, "\"--kv_replicator\" \"4\""));
+  CHECK(std::none_of(files.begin(), files.end(), [](const auto& f) { return f.name == "nxdt.yaml"; }));
+
+  models::Job small = job_of("llama2-7b", 1, 4096, 256);
+  small.training.precision = models::Precision::bf16_sr;
+  const auto nemo = bundle_of(small, "tp=8,flash=false,recompute=full", launch::Target::nemo_megatron);
+  CHECK(contains(text_of(nemo, "node_run.sh"), "\"model.tensor_model_parallel_size=8\""));
+  CHECK(contains(text_of(nemo, "node_run.sh"), "megatron_gpt_pretraining.py"));
+  // What the flags cannot say is refused, with what to pin.
+  const auto refusal = [](const models::Job& job, const char* strategy, launch::Target target) {
+    try {
+      bundle_of(job, strategy, target);
+    } catch (const std::invalid_argument& e) {
+      return std::string(e.what());
+    }
+    return std::string("not refused");
+  };
+  CHECK(contains(refusal(llama70b(), kLlama70b, launch::Target::nxd), "pin recompute"));
+  CHECK(contains(refusal(small, "tp=8,flash=true,recompute=full", launch::Target::nemo_megatron),
+                 "pin flash_attention"));
+  CHECK(contains(refusal(small, "tp=2,pp=4,flash=false", launch::Target::nemo_megatron), "TP must be"));
+}
+
+TEST_CASE("a hostile model name stays out of the files", "[launch]") {
+  models::Job job = job_of("llama3-8b", 1, 8192, 1024);
+  job.architecture.name = "-x $(touch pwned) `id`\n#SBATCH --wrap=true";
+  const auto files = bundle_of(job, "tp=32");
+  for (const auto& f : files) {
+    if (f.name == "plan.json") continue;  // holds it as a JSON string
+    INFO(f.name);
+    CHECK_FALSE(contains(f.text, "$(touch"));
+    CHECK_FALSE(contains(f.text, "`"));
+    CHECK_FALSE(contains(f.text, "\n#SBATCH --wrap"));
+  }
+  CHECK(contains(text_of(files, "train.sbatch"), "#SBATCH --job-name=trnplan-x-"));
+  CHECK(contains(text_of(files, "plan.json"), "touch pwned"));
+}
+
+TEST_CASE("names for schedulers", "[launch]") {
+  CHECK(launch::plain_name("llama3.1-8b") == "llama3.1-8b");
+  CHECK(launch::plain_name("..-/") == "model");
+  CHECK(launch::dns_name("Llama3.1_8B") == "llama3-1-8b");
+  CHECK(launch::dns_name("7b.") == "m-7b");
+  CHECK(launch::dns_name(std::string(60, 'a')).size() == 40);
+}
+
+TEST_CASE("a model NxDT's HF path cannot express is refused", "[launch]") {
+  CHECK_THROWS_AS(bundle_of(job_of("gpt3-6.7b", 1, 2048, 1024), "tp=8,recompute=CoreAttention"),
+                  std::invalid_argument);
+}

@@ -1,0 +1,330 @@
+#include "launch/watch/watch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "logs/training/failures.h"
+#include "planner/check/judge.h"
+#include "tests/catch.h"
+#include "tests/faults.h"
+#include "tests/models/setup.h"
+#include "text/document.h"
+
+using namespace trnplan;
+using launch::FailureKind;
+
+namespace {
+
+std::string fixture(const std::string& name) {
+  return io::read_text(TRNPLAN_SOURCE_DIR "/tests/launch/fixtures/" + name);
+}
+
+/// Bars of a run from step `first` to `last`, each printed twice, whose clock starts at `clock` seconds.
+std::string bars(int first, int last, const std::function<int(int)>& seconds_of, int clock = 0,
+                 int total = 100) {
+  std::string text;
+  for (int i = first; i <= last; ++i) {
+    clock += seconds_of(i);
+    const std::string line = fmt::format(
+        "Epoch 0:   1%|#| {}/{} [{:d}:{:02d}:{:02d}<1:00:00, 9.00s/it, v_num=2, reduced_train_loss=13.40, "
+        "lr=7.5e-9, parameter_norm=5536.0, global_step={}.0, consumed_samples={}.0]\r",
+        i, total, clock / 3600, clock / 60 % 60, clock % 60, i, i * 1024);
+    text += line + line;
+  }
+  return text + "\n";
+}
+
+launch::WatchContext nothing_known() {
+  launch::WatchContext context;
+  context.ran = {job_of("llama3-8b", 1, 8192, 1024), std::nullopt, true};
+  return context;
+}
+
+/// A plan of Llama-3 8B on one node, predicted by the data sheet's profile.
+launch::WatchContext planned(const char* strategy) {
+  launch::WatchContext context;
+  io::PlanFile plan;
+  plan.job = job_of("llama3-8b", 1, 8192, 1024);
+  plan.strategy = strategy_of(plan.job, strategy);
+  const auto judged = planner::judge(plan.job, plan.strategy, datasheet());
+  plan.step = judged.plan->report.step;
+  plan.low = judged.plan->report.low;
+  plan.high = judged.plan->report.high;
+  plan.peak = judged.plan->memory.worst().peak();
+  plan.usd_per_hour = 21.5;
+  context.plan = plan;
+  context.ran = {plan.job, plan.strategy, false};
+  return context;
+}
+
+io::WatchReport watch(const std::string& text, const launch::WatchContext& context) {
+  return launch::watch(text, "train.out", context, datasheet());
+}
+
+bool alarmed(const io::WatchReport& r, const std::string& kind) {
+  return std::any_of(r.alarms.begin(), r.alarms.end(), [&](const auto& a) { return a.kind == kind; });
+}
+
+}  // namespace
+
+TEST_CASE("the refused group of the tutorial, and the next plan", "[launch]") {
+  const std::string text = fixture("replica-group-failure-tp16-dp2.txt");
+  const auto failures = launch::find_failures(text, "log");
+  REQUIRE(failures.size() == 1);
+  CHECK(failures[0].kind == FailureKind::replica_group);
+  CHECK(failures[0].devices == std::vector<int>{1, 17});
+  CHECK(failures[0].group_ranks == 2);
+
+  const io::WatchReport r = watch(text, nothing_known());
+  REQUIRE(r.failures.size() == 1);
+  const io::WatchFailure& f = r.failures[0];
+  CHECK(f.rule == "replica-group");
+  CHECK(f.ranks == std::vector<int>{1, 17});
+  CHECK(f.chips == std::vector<int>{0, 8});
+  CHECK(contains(f.problem, "TP 16 x PP 1 x DP 2"));
+  CHECK(contains(f.problem, "DP pair {1, 17}"));
+  CHECK(contains(f.next, "TP 8 x PP 1 x DP 4"));
+  CHECK(contains(f.next, "LlamaMLP"));
+  CHECK(contains(f.fix, "assumed"));  // the log does not say which model ran
+  CHECK_FALSE(f.went_on);
+
+  // With the plan that failed the answer is the same, and nothing is assumed.
+  auto ran = planned("tp=8,recompute=CoreAttention+LlamaMLP");
+  ran.ran.strategy = strategy_of(ran.ran.job, "tp=16");
+  const io::WatchFailure known = watch(text, ran).failures.at(0);
+  CHECK(known.ranks == f.ranks);
+  CHECK(known.next == f.next);
+  CHECK_FALSE(contains(known.fix, "assumed"));
+}
+
+TEST_CASE("a graph that is too large leads to a plan that needs less", "[launch]") {
+  auto ran = planned("tp=8,recompute=CoreAttention+LlamaMLP");
+  const std::string line =
+      "[XCG815]  Estimated peak HBM usage (18.5) exceeds 16GB. Neff won't be able to load on chip\n";
+  const io::WatchFailure f = watch(line, ran).failures.at(0);
+  CHECK(f.kind == "compile-memory");
+  CHECK(f.rule == "memory");
+  CHECK(contains(f.problem, "18.50 GiB"));
+  REQUIRE(f.next_step_seconds);
+  // 2.5 GiB too large: the next plan is predicted to need at least as much less.
+  const auto next = launch::advise(launch::find_failures(line, "log"), ran.ran, datasheet()).at(0).next;
+  REQUIRE(next);
+  CHECK(next->memory.worst().peak().value <= ran.plan->peak.value - 2.5 * 0x1p30);
+  // Nothing says what ran: no plan is made up.
+  const io::WatchFailure unknown = watch(line, nothing_known()).failures.at(0);
+  CHECK(unknown.next.empty());
+  CHECK(contains(unknown.fix, "--plan"));
+}
+
+TEST_CASE("failures by their words", "[launch]") {
+  struct Case {
+    const char* line;
+    FailureKind kind;
+  };
+  const Case cases[] = {
+      {"error NCC_EOOM001: The combined memory needed for the model tensors exceeds",
+       FailureKind::compile_memory},
+      {"ERROR  TDRV:dmem_alloc_internal  Failed to alloc DEVICE memory: 180355072",
+       FailureKind::device_memory},
+      {"RuntimeError: nrt_tensor_allocate status=4 message=\"Allocation Failure\"",
+       FailureKind::device_memory},
+      {"(FATAL-RT-UNDEFINED-STATE) execution timeout (30000 ms)", FailureKind::execution_timeout},
+      {"suspected hang in collectives operation 3 out of 9", FailureKind::execution_timeout},
+      {"NRT_EXEC_HW_ERR_HBM_UE (1201)", FailureKind::hardware},
+      {"NEURON_HW_ERR=SRAM_UNCORRECTABLE_ERROR instance-id=i-0", FailureKind::hardware},
+      {"ENC:enc_init_comm global comm (2) has less channels than this replica group (4) :likely not enough "
+       "EFA "
+       "devices found if running on multiple nodes or CC not permitted on this group [1 3 5 7 ]",
+       FailureKind::replica_group},
+      {"NRT_EXEC_NETWORK_PROXY_FAILURE (1206)", FailureKind::network},
+      {"||NEURON_PARALLEL_COMPILE||: Total failed compilations: 2", FailureKind::compile_failed},
+      {"slurmstepd: error: Detected 1 oom_kill event in StepId=7.0", FailureKind::host_memory},
+  };
+  for (const Case& c : cases) {
+    INFO(c.line);
+    const auto found = launch::find_failures(c.line, "log");
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].kind == c.kind);
+  }
+  for (const char* line :
+       {"Timeout waiting for RX (waited 120 sec) - retrying",
+        "||NEURON_PARALLEL_COMPILE||: Total failed compilations: 0", "libfabric:1:efa:info", ""}) {
+    INFO(line);
+    CHECK(launch::find_failures(line, "log").empty());
+  }
+  const auto full = launch::find_failures(
+      "TDRV:dmem_alloc_internal  Failed to alloc DEVICE memory: 1\nTDRV:log_dev_mem  Failed to allocate "
+      "172.000MB\n"
+      "  * total: 15.855GB\n",
+      "log");
+  REQUIRE(full.size() == 1);
+  CHECK(full[0].count == 2);
+  CHECK(*full[0].gib == Approx(15.855));
+}
+
+TEST_CASE("steps of a log that is cut, repeated and resumed", "[launch]") {
+  const auto log =
+      launch::read_run_log("[trnplan] start 0 of job 7 at 2026-11-21T10:00:00Z\n" +
+                               bars(1, 12, [](int i) { return i == 1 ? 30 : 10; }) +
+                               "[trnplan] failed with 1 at 2026-11-21T10:03:00Z\n[trnplan] queued again\n"
+                               "[trnplan] start 1 of job 7 at 2026-11-21T10:05:00Z\n" +
+                               bars(11, 20, [](int) { return 10; }),
+                           "log");
+  REQUIRE(log.stretches.size() == 2);
+  CHECK(log.last == 20);
+  CHECK(log.total == 100);
+  CHECK_FALSE(log.finished);
+  CHECK(log.stretches[0].elapsed == 140);      // 30 + 11 x 10
+  CHECK(log.stretches[0].steps.size() == 11);  // the first step also loads
+  CHECK(*log.stretches[1].start - *log.stretches[0].start == 300);
+  CHECK(log.events.size() == 4);
+  for (const double s : log.seconds()) CHECK(s == 10);
+  CHECK(launch::read_run_log("step 1 step_time 12.5s throughput 3 seq/s loss nan grad norm 1\n", "l")
+            .loss_lost);
+}
+
+TEST_CASE("a new epoch is no restart", "[launch]") {
+  std::string text = bars(
+                  1, 4, [](int) { return 10; }, 0, 4),
+              second = bars(
+                  1, 3, [](int) { return 10; }, 0, 4);
+  for (std::size_t at = second.find("Epoch 0"); at != std::string::npos; at = second.find("Epoch 0", at + 1))
+    second[at + 6] = '1';
+  const auto log = launch::read_run_log(text + second, "log");
+  REQUIRE(log.stretches.size() == 1);
+  CHECK(log.last == 7);
+  CHECK(log.stretches[0].elapsed == 70);
+  CHECK_FALSE(log.finished);
+  CHECK(launch::read_run_log(text, "log").finished);
+  for (const double s : log.seconds()) CHECK(s == 10);
+}
+
+TEST_CASE("goodput counts what was done twice and the time to the next start", "[launch]") {
+  const io::WatchReport r =
+      watch("[trnplan] start 0 of job 7 at 2026-11-21T10:00:00Z\n" + bars(1, 12, [](int) { return 10; }) +
+                "[trnplan] start 1 of job 7 at 2026-11-21T10:05:00Z\n" + bars(11, 20, [](int) { return 10; }),
+            planned("tp=32"));
+  CHECK(r.restarts == 1);
+  CHECK(r.lost_steps == 2);             // 11 and 12
+  CHECK(*r.wall_seconds == 300 + 100);  // to the second start, then ten steps
+  CHECK(*r.goodput == Approx(20 * 10.0 / 400));
+  CHECK(*r.eta_seconds == Approx(80 * 10 / 0.5));
+  CHECK(*r.usd_so_far == Approx(400.0 / 3600 * 21.5));
+}
+
+TEST_CASE("a run without interruptions has a goodput near one, also when the log begins late", "[launch]") {
+  const auto even = [](int) { return 10; };
+  CHECK(*watch(bars(1, 50, even), nothing_known()).goodput == 1);
+  CHECK(*watch(bars(30, 50, even, 5000), nothing_known()).goodput == 1);
+  const io::WatchReport resumed = watch(fixture("hyperpod_auto_resume_transcript.txt"), nothing_known());
+  CHECK(resumed.events.size() == 8);
+  CHECK(*resumed.step_seconds == Approx(285.126).epsilon(1e-4));  // steps 7 to 9
+  CHECK(resumed.failures.empty());
+}
+
+TEST_CASE("alarms for drift, stragglers, a wrong prediction and a lost loss", "[launch]") {
+  const auto at = [](const std::function<int(int)>& s) {
+    return watch(bars(1, 60, s, 0, 100), planned("tp=32"));
+  };
+  CHECK_FALSE(alarmed(at([](int) { return 600; }), "drift"));
+  CHECK_FALSE(alarmed(at([](int i) { return i > 30 ? 625 : 600; }), "drift"));  // 4 %
+  CHECK(alarmed(at([](int i) { return i > 30 ? 640 : 600; }), "drift"));        // 7 %
+  // A checkpoint every 20 steps is no straggler, a slow step in every four is.
+  CHECK_FALSE(alarmed(at([](int i) { return i % 20 == 0 ? 900 : 600; }), "straggler"));
+  CHECK(alarmed(at([](int i) { return i > 40 && i % 4 == 0 ? 900 : 600; }), "straggler"));
+  const double high = planned("tp=32").plan->high.value;
+  const int slow = static_cast<int>(high * 1.1), inside = static_cast<int>(high * 0.9);
+  CHECK(alarmed(at([&](int) { return slow; }), "slower"));
+  CHECK_FALSE(alarmed(at([&](int) { return inside; }), "slower"));
+  CHECK(alarmed(at([](int) { return 20; }), "faster"));
+  CHECK(alarmed(watch("step 1 step_time 12.5s throughput 3 seq/s loss nan grad norm 1\n", nothing_known()),
+                "loss"));
+}
+
+TEST_CASE("memory of neuron-monitor beside the prediction", "[launch]") {
+  const auto report = [](double tensors) {
+    return fmt::format(
+        "{{\"neuron_runtime_data\":[{{\"pid\":1,\"report\":{{\"memory_used\":{{\"neuron_runtime_used_bytes\":"
+        "{{\"usage_breakdown\":{{\"neuroncore_memory_usage\":{{\"0\":{{\"constants\":0,\"model_code\":0,"
+        "\"model_shared_scratchpad\":0,\"runtime_memory\":0,\"tensors\":{:.0f}}}}}}}}}}}}}}}]}}\n",
+        tensors);
+  };
+  const auto context = planned("tp=32");
+  const double peak = context.plan->peak.value;
+  const io::WatchReport below = watch(report(peak * 0.9), context),
+                        above = watch(report(peak * 1.1), context);
+  REQUIRE(below.memory_bytes);
+  CHECK(*below.memory_bytes == Approx(peak * 0.9));
+  CHECK_FALSE(alarmed(below, "memory"));
+  CHECK(alarmed(above, "memory"));
+}
+
+TEST_CASE("a profile learns from observed steps, and says when another plan wins", "[launch]") {
+  const auto context = planned("tp=32");
+  const double predicted = context.plan->step.value;
+  const auto log_of = [](double seconds, int steps) {
+    const int s = static_cast<int>(seconds);
+    return launch::read_run_log(bars(1, steps + 1, [s](int) { return s; }), "log");
+  };
+  CHECK_FALSE(launch::recalibrate(log_of(predicted, 4), *context.plan, datasheet()));
+  const auto learnt = launch::recalibrate(log_of(predicted * 1.3, 10), *context.plan, datasheet());
+  REQUIRE(learnt);
+  CHECK(learnt->before == Approx(predicted).epsilon(1e-6));
+  // A step whose own spread is 0.1 and parameters that are worth more: most of the way, not all of it.
+  CHECK(learnt->after > predicted * 1.15);
+  CHECK(learnt->after < predicted * 1.3);
+  for (const models::Parameter p : learnt->moved) {
+    CHECK(learnt->profile.value(p).log_sd <= datasheet().value(p).log_sd);
+  }
+  // TP 32 is not the best plan of this job.
+  REQUIRE(learnt->better);
+  CHECK(learnt->gain > 0);
+  CHECK(learnt->better->report.step.value == Approx(learnt->after - learnt->gain));
+}
+
+TEST_CASE("every published line of a failure is known", "[launch]") {
+  const auto kind_of = [](const std::string& line) {
+    const auto failures = launch::find_failures(line + "\n", "log");
+    return failures.size() == 1 ? std::string(launch::to_string(failures[0].kind)) : "none";
+  };
+  // aws-neuron/aws-neuron-sdk@81ce03ae archive/nxd-training/training-troubleshooting.rst
+  CHECK(
+      kind_of("TDRV:tdrv_one_tmpbuf_reserve  Number of ONE TMPBUF pages requested exceeded the max number of "
+              "pages allowed (requested: 28, max allowed: 16).") == "device-memory");
+  // huggingface/optimum-neuron issues 761 and 424, aws-neuron-sdk issue 1030; trn2: aws-neuron QIE
+  CHECK(kind_of("ENC:init_metaring_algorithm  failed to reuse global comm devmem reservation") ==
+        "replica-group");
+  CHECK(kind_of("RuntimeError: nrt_load_collectives status=2") == "replica-group");
+  CHECK(kind_of("ENC:enc_parse_replica_groups [nec_dev 1] replica groups (0/1) does not have myself 1") ==
+        "replica-group");
+  CHECK(kind_of("Failed to find device to device paths") == "replica-group");
+  CHECK(kind_of("Timeout waiting for RX (waited 120 sec) - retrying") == "none");
+}
+
+TEST_CASE("a refused group that the log lists is judged as it is", "[launch]") {
+  // huggingface/optimum-neuron issue 761: TP 2 with 16 processes
+  const std::string line =
+      "ENC:enc_init_comm global comm (2) has less channels than this replica group (4) :likely not enough "
+      "EFA "
+      "devices found if running on multiple nodes or CC not permitted on this group [1 3 5 7 9 11 13 15 ]\n";
+  const auto failures = launch::find_failures(line, "log");
+  REQUIRE(failures.size() == 1);
+  CHECK(failures[0].group == std::vector<int>{1, 3, 5, 7, 9, 11, 13, 15});
+  const auto r = watch(line, nothing_known());
+  REQUIRE(r.failures.size() == 1);
+  CHECK(r.failures[0].chips == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7});  // two cores a chip
+  CHECK(contains(r.failures[0].problem, "the runtime refused the group {1, 3, 5, 7, 9, 11, 13, 15}"));
+  CHECK(contains(r.failures[0].problem, "doubtful"));
+  CHECK_FALSE(r.failures[0].next.empty());
+}
+
+TEST_CASE("a bar that is cut while it is written is no restart", "[launch]") {
+  const std::string whole = bars(1, 30, [](int) { return 100; });
+  const std::string cut = whole.substr(0, whole.rfind("[0:50:00<") + 4);  // "[0:5": five minutes, it seems
+  REQUIRE(cut.size() > whole.size() / 2);
+  const auto r = watch(cut, nothing_known());
+  CHECK(r.restarts == 0);
+  CHECK(r.step == 30);
+}

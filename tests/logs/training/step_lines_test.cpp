@@ -1,0 +1,136 @@
+// Lines of NxD, Megatron, the Trainer and the compiler.
+#include "tests/logs/readings.h"
+
+using namespace trnplan;
+using namespace trnplan::calibrate;
+
+TEST_CASE("step lines of NxD, Llama-3 70B on 16 nodes", "[calibrate]") {
+  const StepSample s = step_of(log_text("nxd-llama3-70b.txt"));
+  // Steps 2 to 5; the middle two are 243.819584608078 and 243.86105298995972.
+  CHECK(s.seconds == Approx(243.8403187990189).epsilon(1e-12));
+  CHECK(s.count == 4);
+  CHECK(s.left_out == 1);
+  CHECK(s.framework == "nxd");
+  CHECK(*s.sequences_per_second == 4.027843716250589);
+  CHECK(s.at.line == 1);
+  CHECK(s.last_line == 5);
+}
+
+TEST_CASE("step lines after a restart", "[calibrate]") {
+  const Detected d = log_fixture("nxd-auto-resume.txt");
+  REQUIRE(d.steps.size() == 1);
+  // Step 6 took 458.6 s; the median of steps 7 to 9 is that of step 9.
+  CHECK(d.steps[0].seconds == 285.1258006095886);
+  CHECK(d.steps[0].count == 3);
+  CHECK(d.steps[0].left_out == 1);
+}
+
+TEST_CASE("LOG lines, phases 1 and 2 of BERT", "[calibrate]") {
+  const Detected d = log_fixture("bert-log-lines.txt");
+  REQUIRE(d.steps.size() == 2);
+  CHECK(d.steps[0].seconds == Approx(40.0 / 7));  // 22:30:10 to 22:30:50
+  CHECK(d.steps[0].count == 7);
+  CHECK(d.steps[1].seconds == Approx(395.0 / 6));  // 20:56:35 to 21:03:10, another run
+  CHECK(d.steps[1].at.line == 9);
+  CHECK(*d.steps[1].sequences_per_second == 496.02);
+}
+
+TEST_CASE("what BERT prints at the end of an epoch", "[calibrate]") {
+  const Detected d = log_fixture("bert-end-of-epoch.txt");
+  REQUIRE(d.steps.size() == 2);
+  CHECK(d.steps[0].seconds == Approx(0.7424166639645894 * 60 / 5));
+  CHECK(d.steps[0].count == 5);
+  CHECK(d.steps[0].global_batch == 16384.0);  // 32 workers, 8 sequences, 320 / 5 micro-steps
+  CHECK(d.steps[0].sequence == 128.0);
+}
+
+TEST_CASE("NxD lines that are cut, or state a rate only", "[calibrate]") {
+  const Detected d = detect(
+      "step 2 step_time nans throughput 3\nstep 3 step_time 4.5s throughput 2 seq/s\nstep 4 step_time "
+      "1e999s\n"
+      "step 7 loss is 9.1, lr is 1, throughput 5 seq/s,  input_ids 7, norm 1, global rank 0\n"
+      "Epoch 0 step 5 loss 9.1 perf 1839.0 seq/sec (at train microstep 320)\n"
+      "Current data: {'steps': 0, 'train_time_minutes': 3}\nstep 5 step_time 4.",
+      "log");
+  REQUIRE(d.steps.size() == 1);
+  CHECK(d.steps[0].seconds == 4.5);
+  CHECK(skips(d, 1, "no number of seconds"));
+  CHECK(skips(d, 3, "no number of seconds"));
+  CHECK(skips(d, 4, "2 lines state a throughput and no time"));
+  CHECK(skips(d, 6, "no steps and train_time_minutes"));
+  CHECK(skips(d, 7, "the file ends within the number"));
+}
+
+TEST_CASE("iterations of Megatron, GPT-3 on trn1", "[calibrate]") {
+  const StepSample s = step_of(log_text("megatron-gpt3-trn1.txt"));
+  CHECK(s.seconds == Approx(7.3131));
+  CHECK(s.count == 1);
+  CHECK(s.global_batch == 1024.0);
+  CHECK(s.sequences_per_second == 140.022);  // 1024 / 7.3131: samples, not FLOPs
+  CHECK(s.framework == "megatron");
+}
+
+TEST_CASE("iterations among the lines that Slurm collects", "[calibrate]") {
+  const Detected d = log_fixture("megatron-deepspeed-slurm.txt");
+  REQUIRE(d.steps.size() == 1);
+  // 9 iterations; without the first: 141.0968, 137.1384, 138.9289, 137.8059, 139.1836, 138.6046, 137.4485,
+  // 134.1187 s. The middle two are 137.8059 and 138.6046.
+  CHECK(d.steps[0].seconds == Approx(138.20525));
+  CHECK(d.steps[0].count == 8);
+  CHECK(d.steps[0].at.line == 11);
+}
+
+TEST_CASE("labels of srun and torchrun, seconds instead of ms, damaged iterations", "[calibrate]") {
+  const Detected alone = log_fixture("megatron-srun-label.txt");
+  CHECK(alone.steps.empty());  // iteration 1 only: 440 s of warm-up
+  CHECK(skips(alone, 1, "no time of a step"));
+
+  const Detected d = detect(
+      "[default7]: iteration    12695/  115311 | elapsed time per iteration (s): 105.22 | samples per "
+      "second: 19.463 "
+      "| TFLOPs: 149.02 |\n"
+      "[default7]: iteration    12696/  115311 | elapsed time per iteration (ms): nan |\n"
+      "[default7]: iteration    12697/  115311 | consumed samples: 12\n"
+      "[default7]: iteration    12698/  115311 | elapsed time per iteration (h): 3 |\n",
+      "log");
+  REQUIRE(d.steps.size() == 1);
+  CHECK(d.steps[0].seconds == 105.22);
+  CHECK(d.steps[0].sequences_per_second == 19.463);
+  CHECK(skips(d, 2, "no number of ms or s"));
+  CHECK(skips(d, 3, "the line lacks it"));
+  CHECK(skips(d, 4, "no number of ms or s"));
+}
+
+TEST_CASE("iterations that somebody picked from a long log", "[calibrate]") {
+  const StepSample s = step_of(
+      "[default7]: iteration    12695/  115311 | elapsed time per iteration (s): 105.22 |\n"
+      "[default7]: iteration    31214/  115311 | elapsed time per iteration (s): 104.60 |\n");
+  CHECK(s.count == 2);
+}
+
+TEST_CASE("metrics of the Trainer", "[calibrate]") {
+  const StepSample s = step_of(log_text("trainer-metrics.txt"));
+  CHECK(s.seconds == Approx(1 / 5.898));
+  CHECK(s.count == 1500);         // 254.32 s at 5.898 steps/s
+  CHECK(s.global_batch == 16.0);  // 94.369 / 5.898 = 16.0002
+  CHECK(s.sequences_per_second == 94.369);
+  const StepSample json =
+      step_of(R"({"epoch": 3.0, "train_runtime": 254.32, "train_samples_per_second": 94.369,
+                                      "train_steps_per_second": 5.898})");
+  CHECK(json.seconds == s.seconds);
+  CHECK(json.global_batch == 16.0);
+  const Detected cut = detect("***** train metrics *****\n  epoch = 3.0\n  train_runtime = 0:0", "log");
+  CHECK(cut.steps.empty());
+  CHECK(skips(cut, 1, "train_steps_per_second"));
+}
+
+TEST_CASE("what the compiler says of memory", "[calibrate]") {
+  const Detected d = log_fixture("compiler.txt");
+  REQUIRE(d.memory.size() == 3);
+  CHECK(*d.memory[0].bytes == Approx(22.839451 * 1073741824));
+  CHECK(d.memory[0].count == 2);
+  CHECK(*d.memory[1].bytes == 17.25 * 1073741824);
+  CHECK_FALSE(d.memory[2].bytes);
+  CHECK(d.memory[2].at.line == 5);
+  CHECK(skips(d, 6, "no peak usage"));
+}

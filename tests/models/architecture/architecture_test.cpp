@@ -1,0 +1,42 @@
+#include "models/architecture/architecture.h"
+
+#include <cmath>
+
+#include "tests/catch.h"
+#include "tests/models/setup.h"
+
+using namespace trnplan;
+using namespace trnplan::models;
+
+// Derivation for Llama-3 8B, h = 4096, f = 14336, 32 heads and 8 KV heads of 128, 32 layers, vocabulary
+// 128256:
+//   layer = h*4096 (q) + 2*h*1024 (k, v) + 4096*h (o) + 3*h*f (gate, up, down) + 2h (norms) = 218,112,000
+//   total = 32 * 218,112,000 + 2 * 128256*h (embedding, head) + h (final norm) = 8,030,261,248
+TEST_CASE("parameters of the published models", "[models]") {
+  struct Case {
+    const char* name;
+    std::int64_t parameters;
+  };
+  const auto c = GENERATE(values<Case>({{"llama2-7b", 6'738'415'616},
+                                        {"llama2-13b", 13'015'864'320},
+                                        {"llama2-70b", 68'976'648'192},
+                                        {"llama3-8b", 8'030'261'248},
+                                        {"llama3-70b", 70'553'706'496},
+                                        {"llama3.1-405b", 405'853'388'800},
+                                        {"mixtral-8x7b", 46'702'792'704},
+                                        {"gpt-neox-20b", 20'554'567'680},
+                                        {"gpt3-175b", 174'641'012'736},
+                                        {"bert-large", 334'092'288}}));
+  CAPTURE(c.name);
+  CHECK(parameters(test_catalog().architecture(c.name)) == c.parameters);
+}
+
+TEST_CASE("training FLOPs per token", "[models]") {
+  const Architecture a = test_catalog().architecture("llama3-8b");
+  CHECK(six_n_flops_per_token(a) == 6.0 * 8'030'261'248);
+  // 12 * 32 layers * 4096 * 8192 tokens = 12.88 GFLOP of attention on top of 48.18.
+  CHECK(model_flops_per_token(a, 8192) == 6.0 * 8'030'261'248 + 12.0 * 32 * 4096 * 8192);
+  // The tutorial of 2026-01-17: 634 TFLOPS by 6ND at about 626-635 s a step of 1024 sequences of 8192 tokens.
+  const double tokens_per_second = 1024.0 * 8192 / 630;
+  CHECK(std::abs(tokens_per_second * six_n_flops_per_token(a) / 1e12 - 634) < 10);
+}

@@ -1,0 +1,131 @@
+#include "models/step/layer_split.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <boost/random/mersenne_twister.hpp>
+#include <boost/random/uniform_int_distribution.hpp>
+
+#include "tests/catch.h"
+#include "tests/models/layers.h"
+
+using namespace trnplan;
+using namespace trnplan::models;
+
+namespace {
+
+constexpr SimTime kAnything{std::numeric_limits<std::int64_t>::max()};
+
+/// Stages of different overheads and room; a layer more never makes a stage quicker.
+LayerCosts random_costs(unsigned seed) {
+  boost::random::mt19937 random(seed);
+  const auto pick = [&](int least, int most) {
+    return boost::random::uniform_int_distribution<int>(least, most)(random);
+  };
+  LayerCosts c;
+  c.layers = pick(4, 11);
+  c.up = SimTime{pick(1, 40)};
+  c.down = SimTime{pick(1, 80)};
+  const int stages = pick(2, 4), micro_batches = pick(1, 20);
+  std::vector<SimTime> reduce;
+  for (int i = 0; i < stages; ++i) {
+    c.before.push_back(SimTime{i * pick(0, 30)});
+    c.after.push_back(SimTime{i * pick(0, 30)});
+    c.most.push_back(std::min(pick(3, 12), c.layers - (stages - 1)));
+    reduce.push_back(SimTime{pick(0, 2000)});
+    const SimTime overhead{pick(0, 200)};
+    std::vector<SimTime> body;
+    for (int l = 0; l <= c.most.back(); ++l) body.push_back((overhead + (c.up + c.down) * l) * micro_batches);
+    c.body.push_back(body);
+  }
+  c.finish = [reduce](int stage, int layers) { return reduce[static_cast<std::size_t>(stage)] * layers; };
+  return c;
+}
+
+/// Splits that have room.
+std::vector<std::vector<int>> splits(const LayerCosts& c) {
+  std::vector<std::vector<int>> all;
+  for (const std::vector<int>& split : compositions(c.layers, static_cast<int>(c.most.size()))) {
+    bool room = true;
+    for (std::size_t i = 0; i < split.size(); ++i) room = room && split[i] <= c.most[i];
+    if (room) all.push_back(split);
+  }
+  return all;
+}
+
+/// The longest over the stages of: the way up, all micro-batches, and the longer of the own end and the last
+/// gradient's way down to the first stage and its end.
+SimTime bound_of(const LayerCosts& c, const std::vector<int>& split) {
+  SimTime longest;
+  const SimTime first = c.finish(0, split[0]);
+  int below = 0;
+  for (std::size_t i = 0; i < split.size(); ++i) {
+    const SimTime own = c.finish(static_cast<int>(i), split[i]);
+    const SimTime end = i == 0 ? own : std::max(own, c.after[i] + c.down * below + first);
+    longest =
+        std::max(longest, c.before[i] + c.up * below + c.body[i][static_cast<std::size_t>(split[i])] + end);
+    below += split[i];
+  }
+  return longest;
+}
+
+SimTime busiest(const LayerCosts& c, const std::vector<int>& split) {
+  SimTime most;
+  for (std::size_t i = 0; i < split.size(); ++i)
+    most = std::max(most, c.body[i][static_cast<std::size_t>(split[i])]);
+  return most;
+}
+
+}  // namespace
+
+TEST_CASE("the split of the smallest bound, of all splits", "[models]") {
+  int with_room = 0;
+  for (unsigned seed = 1; seed <= 300; ++seed) {
+    const LayerCosts c = random_costs(seed);
+    SimTime least = kAnything, shortest = kAnything;
+    for (const std::vector<int>& split : splits(c)) {
+      least = std::min(least, bound_of(c, split));
+      shortest = std::min(shortest, busiest(c, split));
+    }
+    CAPTURE(seed, c.layers, c.most.size());
+    SimTime found = kAnything;
+    const std::vector<int> best = smallest_bound_split(c, found);
+    const std::vector<int> level = level_split(c);
+    REQUIRE(best.empty() == (least == kAnything));
+    REQUIRE(level.empty() == best.empty());
+    if (best.empty()) continue;
+    ++with_room;
+    CHECK(found.ps == least.ps);
+    CHECK(bound_of(c, best).ps == least.ps);
+    CHECK(busiest(c, level).ps == shortest.ps);
+    CHECK(smallest_bound_split(c, found).empty());  // nothing is better than the best
+    CHECK(found.ps == least.ps);
+  }
+  CHECK(with_room > 200);
+}
+
+// Two stages, a micro-batch, a layer of 1 up and 1 down: the time of a split (l, 6 - l) is what one
+// micro-batch takes all the way, 12, whatever the split, and the reduction of the first stage, 10 l: least
+// with one layer.
+TEST_CASE("layers move while that saves time", "[models]") {
+  const auto step = [](const std::vector<int>& layers) {
+    StepCosts c;
+    for (const int l : layers) c.stages.push_back({SimTime{2 * l}, SimTime{l}, SimTime{l}, {}, {}});
+    c.stages[0].reduce = SimTime{10 * layers[0]};
+    c.boundaries.resize(1);
+    return c;
+  };
+  std::vector<int> layers{4, 2};
+  SimTime time = pipeline_time(step(layers));
+  CHECK(time.ps == 52);
+  SECTION("as far as there is room") {
+    move_layers(step, {6, 4}, layers, time);
+    CHECK(layers == std::vector<int>{2, 4});
+    CHECK(time.ps == 32);
+  }
+  SECTION("down to one layer") {
+    move_layers(step, {6, 6}, layers, time);
+    CHECK(layers == std::vector<int>{1, 5});
+    CHECK(time.ps == 22);
+  }
+}

@@ -1,0 +1,182 @@
+#include "models/uncertainty/spread.h"
+
+#include <cmath>
+#include <memory>
+
+#include "models/step/step.h"
+#include "models/uncertainty/compare.h"
+#include "tests/catch.h"
+#include "tests/models/setup.h"
+
+using namespace trnplan;
+using models::Parameter;
+using models::Profile;
+
+namespace {
+
+constexpr std::size_t kCount = static_cast<std::size_t>(Parameter::count);
+
+/// A profile whose only doubt is what the test puts there.
+Profile sure() {
+  Profile p = datasheet();
+  for (models::Value& v : p.values) v.log_sd = 0;
+  p.value(Parameter::configuration_spread).median = 1e-9;
+  p.value(Parameter::stack_spread).median = 1e-9;
+  return p;
+}
+
+std::shared_ptr<models::Calibration> calibration(std::vector<models::StackFactor> stacks) {
+  auto c = std::make_shared<models::Calibration>();
+  c->stacks = std::move(stacks);
+  c->covariance.assign(kCount + c->stacks.size(), std::vector<double>(kCount + c->stacks.size(), 0));
+  return c;
+}
+
+}  // namespace
+
+// What the critical path says of each parameter against differences of 0.2 % around it. A path may change
+// within that, and ticks round: 0.003 of the step.
+TEST_CASE("gradients of a step are those of finite differences", "[models]") {
+  const auto check = [](const models::Job& job, const std::string& text) {
+    const models::Strategy s = strategy_of(job, text);
+    const Profile profile = datasheet();
+    const std::vector<double> g = models::log_gradient(simulate_step(job, s, profile));
+    double largest = 0;
+    for (std::size_t i = 0; i < kCount; ++i) {
+      Profile above = profile, below = profile;
+      above.values[i].median *= std::exp(1e-3);
+      below.values[i].median *= std::exp(-1e-3);
+      const double difference =
+          std::log(simulate_step(job, s, above).step / simulate_step(job, s, below).step) / 2e-3;
+      INFO(to_string(static_cast<Parameter>(i)) << " of " << text);
+      CHECK(g[i] == Approx(difference).margin(0.003));
+      largest = std::max(largest, std::abs(difference));
+    }
+    CHECK(largest > 0.2);  // something was there to compare
+  };
+  check(job_of("llama2-7b", 16, 4096, 256), "tp=8,flash=false,recompute=CoreAttention");
+  check(job_of("llama2-70b", 4, 4096, 32), "tp=32,pp=4,recompute=full");
+}
+
+TEST_CASE("a stack and the number of nodes scale every time alike", "[models]") {
+  models::Job job = job_of("llama2-7b", 16, 4096, 256);
+  const models::Strategy s = strategy_of(job, "tp=8,pp=2");
+  Profile profile = datasheet();
+  const double alone = simulate_step(job, s, profile).step.value;
+  profile.calibration = calibration({{"nxdt", "", 1.1, 0}, {"nxdt", "2.20", 0.9, 0}, {"nxd", "", 2, 0}});
+  const auto ratio = [&](const char* framework, const char* release) {
+    job.software = {framework, release};
+    const auto report = simulate_step(job, s, profile);
+    double sum = 0;
+    for (const Seconds part : report.breakdown) sum += part.value;
+    CHECK(sum == Approx(report.step.value));
+    CHECK(models::StepModel(job, s, profile, topology::ChipGraph(job.cluster.instance)).lower_bound().value <=
+          report.step.value * (1 + 1e-9));
+    return report.step.value / alone;
+  };
+  CHECK(ratio("", "") == Approx(1).epsilon(1e-9));
+  CHECK(ratio("nxdt", "") == Approx(1.1).epsilon(1e-6));
+  CHECK(ratio("nxdt", "2.20") == Approx(0.99).epsilon(1e-6));
+  CHECK(ratio("nxdt", "2.21") == Approx(1.1).epsilon(1e-6));
+  CHECK(ratio("nemo-megatron", "") > 0.9);
+
+  Profile even = datasheet();
+  even.value(Parameter::node_spread).median = 1e-30;
+  job.software = {};
+  // The slowest of 16 lies Phi^-1(15.625 / 16.25) = 1.769 spreads above the median; spread 0.03.
+  CHECK(alone / simulate_step(job, s, even).step.value == Approx(std::exp(0.03 * 1.769)).epsilon(1e-4));
+  CHECK(models::slowest_of(1) == 0);
+  CHECK(models::slowest_of(4) == Approx(1.0491).epsilon(1e-3));  // Phi^-1(3.625 / 4.25)
+}
+
+TEST_CASE("the spread of a step is that of covariance, stack and configuration", "[models]") {
+  const models::Job job = job_of("llama2-7b", 4, 4096, 64);
+  const auto report = simulate_step(job, strategy_of(job, "tp=8"), sure());
+  const std::vector<double> g = models::log_gradient(report);
+  const auto at = [](Parameter p) { return static_cast<std::size_t>(p); };
+  const std::size_t a = at(Parameter::matmul_efficiency), b = at(Parameter::hbm_fraction);
+  REQUIRE(g[a] < -0.1);
+  REQUIRE(g[b] < -0.05);
+
+  Profile profile = sure();
+  profile.value(Parameter::configuration_spread).median = 0.07;
+  profile.value(Parameter::repeat_spread).median = 0.05;
+  profile.value(Parameter::release_spread).median = 0.06;
+  profile.value(Parameter::stack_spread).median = 0.12;
+  auto c = calibration({{"nxdt", "", 1, 0.08}});
+  c->covariance[a][a] = 0.04;
+  c->covariance[b][b] = 0.01;
+  c->covariance[a][b] = c->covariance[b][a] = -0.015;
+  c->covariance[kCount][kCount] = 0.0064;
+  profile.calibration = c;
+  const double parameters = 0.04 * g[a] * g[a] + 0.01 * g[b] * g[b] - 0.03 * g[a] * g[b];
+  const double always = parameters + 0.0049 + 0.0025;  // configuration and repetition
+  CHECK(log_spread(profile, {"nxdt", "2.20"}, g) == Approx(std::sqrt(always + 0.0064 + 0.0036)));
+  CHECK(log_spread(profile, {}, g) == Approx(std::sqrt(always + 0.0144 + 0.0036)));
+  CHECK(log_spread(profile, {"nxd", "2.20"}, g) == Approx(std::sqrt(always + 0.0144 + 0.0036)));
+}
+
+TEST_CASE("a profile fitted to no step is never less sure of one than its prior", "[models]") {
+  const models::Job job = job_of("llama2-7b", 4, 4096, 64);
+  const Profile prior = datasheet();
+  const std::vector<double> g = models::log_gradient(simulate_step(job, strategy_of(job, "tp=8"), prior));
+  Profile fitted = prior;
+  auto c = calibration({});
+  c->covariance = models::covariance_of(prior);
+  fitted.calibration = c;
+  for (const models::Software& software : {models::Software{}, models::Software{"nxdt", "2.20"}}) {
+    CHECK(log_spread(fitted, software, g) == Approx(log_spread(prior, software, g)));
+  }
+}
+
+TEST_CASE("which strategy is faster counts shared parameters once", "[models]") {
+  const models::Job job = job_of("llama2-7b", 4, 4096, 64);
+  Profile profile = sure();
+  profile.value(Parameter::matmul_efficiency).log_sd = 0.3;
+  profile.value(Parameter::configuration_spread).median = 0.05;
+  const auto a = simulate_step(job, strategy_of(job, "tp=8"), profile);
+  const auto b = simulate_step(job, strategy_of(job, "tp=32"), profile);
+  CHECK(probability_faster(a, a, profile) == 0.5);
+  CHECK(probability_faster(a, b, profile) + probability_faster(b, a, profile) == Approx(1));
+  CHECK((probability_faster(a, b, profile) > 0.5) == (a.step < b.step));
+
+  // A strategy 5 % slower of the same gradient: only the configurations' own parts are left,
+  // Phi(log 1.05 / (0.05 sqrt 2)) = Phi(0.6900) = 0.7549. Independent parameters would give less.
+  auto slower = a;
+  slower.step = slower.step * 1.05;
+  for (Seconds& s : slower.by_parameter) s = s * 1.05;
+  CHECK(probability_faster(a, slower, profile) == Approx(0.7549).epsilon(1e-3));
+
+  // The covariance counts: the same parameter, known exactly, makes it no less sure.
+  const double unsure = probability_faster(a, b, profile);
+  profile.value(Parameter::matmul_efficiency).log_sd = 0;
+  CHECK(std::abs(probability_faster(a, b, profile) - 0.5) >= std::abs(unsure - 0.5));
+}
+
+TEST_CASE("a job beyond the fitted runs is told by what lies beyond", "[models]") {
+  const models::Job job = job_of("llama2-7b", 16, 4096, 256);
+  const models::Strategy s = strategy_of(job, "tp=8,pp=2");
+  Profile profile = datasheet();
+  CHECK(models::extrapolations(profile, job, s).empty());
+  auto c = calibration({});
+  c->ranges = {
+      {"nodes", 1, 16}, {"tensor_parallel", 16, 32}, {"sequence", 512, 2048}, {"parameters", 1e9, 1e11}};
+  profile.calibration = c;
+  const auto beyond = models::extrapolations(profile, job, s);
+  REQUIRE(beyond.size() == 2);  // pipeline parallel is not stated
+  CHECK(beyond[0].fitted.of == "tensor_parallel");
+  CHECK(beyond[0].value == 8);
+  CHECK(beyond[1].fitted.of == "sequence");
+  CHECK(beyond[1].fitted.high == 2048);
+}
+
+TEST_CASE("what is no covariance is found", "[models]") {
+  CHECK(models::is_covariance({{4, 1}, {1, 1}}));
+  CHECK(models::is_covariance({{4, 2}, {2, 1}}));  // fully correlated
+  CHECK(models::is_covariance({{0, 0}, {0, 1}}));
+  CHECK_FALSE(models::is_covariance({{4, 2.1}, {2.1, 1}}));
+  CHECK_FALSE(models::is_covariance({{4, 1}, {0.5, 1}}));
+  CHECK_FALSE(models::is_covariance({{-1}}));
+  CHECK_FALSE(models::is_covariance({{0, 0.1}, {0.1, 1}}));
+  CHECK_FALSE(models::is_covariance({{std::nan("")}}));
+}

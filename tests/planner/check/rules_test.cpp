@@ -1,0 +1,224 @@
+#include "planner/check/rules.h"
+
+#include <algorithm>
+
+#include "planner/check/judge.h"
+#include "planner/search/search.h"
+#include "tests/catch.h"
+#include "tests/models/setup.h"
+
+using namespace trnplan;
+using namespace trnplan::planner;
+
+namespace {
+
+bool breaks(const models::Job& job, const models::Strategy& s, const std::string& rule) {
+  const auto all = rule_violations(job, s);
+  return std::any_of(all.begin(), all.end(), [&](const Violation& v) {
+    return v.rule == rule && !v.message.empty() && !v.fix.empty();
+  });
+}
+
+}  // namespace
+
+TEST_CASE("the shipped layouts break no rule", "[planner]") {
+  struct Case {
+    const char* model;
+    int nodes, sequence, batch;
+    const char* strategy;
+  };
+  const auto c = GENERATE(values<Case>({{"llama3-8b", 1, 8192, 1024, "tp=32"},
+                                        {"llama3-70b", 16, 8192, 1024, "tp=32,pp=8"},
+                                        {"llama3.1-405b", 64, 8192, 256, "tp=32,pp=32,recompute=full"},
+                                        {"llama2-70b", 8, 4096, 512, "tp=8,pp=16,recompute=full"}}));
+  CAPTURE(c.model);
+  const models::Job job = job_of(c.model, c.nodes, c.sequence, c.batch);
+  CHECK(rule_violations(job, strategy_of(job, c.strategy)).empty());
+}
+
+TEST_CASE("each rule speaks", "[planner]") {
+  models::Job job = job_of("llama3-8b", 1, 8192, 1024);
+  models::Strategy s = strategy_of(job, "tp=8");
+  SECTION("divisibility") {
+    s.data_parallel = 3;
+    CHECK(breaks(job, s, "divisibility"));
+  }
+  SECTION("heads") {
+    job.architecture.heads = 12;
+    CHECK(breaks(job, s, "heads"));
+  }
+  SECTION("intermediate size") {
+    job.architecture.intermediate = 14340;
+    CHECK(breaks(job, s, "heads"));
+  }
+  SECTION("kv-replicator") {
+    s.kv_replicator = 3;
+    CHECK(breaks(job, s, "kv-replicator"));
+  }
+  SECTION("vocabulary") {
+    job.architecture.vocabulary = 128257;
+    CHECK(breaks(job, s, "vocabulary"));
+  }
+  SECTION("layers") {
+    s.pipeline_parallel = 4;
+    s.data_parallel = 1;
+    job.architecture.layers = 3;
+    CHECK(breaks(job, s, "layers"));
+  }
+  SECTION("cuts") {
+    s.pipeline_parallel = 2;
+    s.pipeline_cuts = {40};
+    CHECK(breaks(job, s, "layers"));
+  }
+  SECTION("pipeline-parity") {
+    s.pipeline_parallel = 3;
+    CHECK(breaks(job, s, "pipeline-parity"));
+  }
+  SECTION("batch") {
+    job.training.global_batch = 1022;
+    CHECK(breaks(job, s, "batch"));
+  }
+  SECTION("interleaved") {
+    s.virtual_pipeline = 2;
+    s.pipeline_parallel = 6;
+    CHECK(breaks(job, s, "interleaved"));
+  }
+  SECTION("context-parallel") {
+    s.context_parallel = 3;
+    CHECK(breaks(job, s, "context-parallel"));
+  }
+  SECTION("flash-attention") {
+    job.training.sequence = 1024;
+    CHECK(breaks(job, s, "flash-attention"));
+  }
+  SECTION("sequence-parallel") {
+    job.training.sequence = 2044;
+    CHECK(breaks(job, s, "sequence-parallel"));
+  }
+  SECTION("tied-embeddings") {
+    job.architecture.tied_embeddings = true;
+    s.pipeline_parallel = 2;
+    CHECK(breaks(job, s, "tied-embeddings"));
+  }
+  SECTION("rank-order") {
+    s.tensor_parallel = 4;
+    s.pipeline_parallel = 2;
+    s.data_parallel = 4;
+    CHECK(breaks(job, s, "rank-order"));
+  }
+  SECTION("devices") {
+    job.cluster.instance.chips = 3;
+    CHECK(breaks(job, s, "devices"));
+  }
+  SECTION("positions") {
+    job.architecture.learned_positions = true;
+    job.architecture.max_positions = 512;
+    CHECK(breaks(job, s, "positions"));
+  }
+  SECTION("moe") {
+    s.expert_parallel = 2;
+    CHECK(breaks(job, s, "moe"));
+  }
+}
+
+TEST_CASE("trn2 is refused, not computed as trn1", "[planner]") {
+  models::Job job = job_of("llama3-8b", 1, 8192, 1024);
+  const models::Strategy s = strategy_of(job, "tp=32");
+  job.cluster.instance.family = "trn2";
+  CHECK(breaks(job, s, "not-modelled"));
+  CHECK(contradictions(job).empty());  // no mistake of the user's
+  const Judgement j = judge(job, s, datasheet());
+  CHECK_FALSE(j.plan);
+  CHECK(j.refused());
+  CHECK(
+      std::none_of(j.broken.begin(), j.broken.end(), [](const Violation& v) { return v.rule == "devices"; }));
+  CHECK(j.memory);  // does not depend on the clock of a core
+  const SearchResult result = search(job, datasheet());
+  CHECK(result.plans.empty());
+  REQUIRE(result.infeasible);
+  CHECK(result.infeasible->rules.front().why.rule == "not-modelled");
+  CHECK(result.infeasible->nodes_that_would_do == 0);
+}
+
+TEST_CASE("groups and memory of trn2 are judged", "[planner]") {
+  models::Job job = job_of("llama3-8b", 1, 8192, 1024);
+  job.cluster.instance = io::Catalog(TRNPLAN_SOURCE_DIR "/catalog").instance("trn2.48xlarge-lnc1");
+  const auto broken = [&](const std::string& text, const char* rule) {
+    const Judgement j = judge(job, strategy_of(job, text), datasheet());
+    CHECK_FALSE(j.plan);
+    const auto it =
+        std::find_if(j.broken.begin(), j.broken.end(), [&](const Violation& v) { return v.rule == rule; });
+    return it == j.broken.end() ? std::optional<bool>() : std::optional<bool>(it->doubtful);
+  };
+  CHECK(broken("tp=16", "replica-group") == false);  // NxD lists 16 x 8 as not supported
+  CHECK_FALSE(broken("tp=32", "replica-group"));
+  CHECK(broken("tp=8", "memory") == true);  // the reserve is trn1's: a doubt
+  CHECK_FALSE(broken("tp=32", "memory"));
+}
+
+TEST_CASE("every strategy rule has a source", "[planner]") {
+  for (const char* rule : {"divisibility", "moe", "devices", "heads", "kv-replicator", "vocabulary", "layers",
+                           "pipeline-parity", "batch", "interleaved", "context-parallel", "flash-attention",
+                           "sequence-parallel", "tied-embeddings", "rank-order", "replica-group", "memory"}) {
+    CAPTURE(rule);
+    CHECK(source_of(rule).find('@') != std::string_view::npos);
+  }
+  CHECK(source_of("not-modelled").empty());
+}
+
+TEST_CASE("a refused layout names its neighbours", "[planner]") {
+  const models::Job job = job_of("llama3-8b", 1, 8192, 1024);
+  const topology::ChipGraph graph(job.cluster.instance);
+  const auto near = supported_neighbours(job.cluster, graph, {.tensor = 16, .data = 2});
+  REQUIRE(near.size() >= 2);
+  CHECK(near[0].tensor == 8);
+  CHECK(near[1].tensor == 32);
+}
+
+TEST_CASE("judging one strategy", "[planner]") {
+  const models::Job job = job_of("llama3-8b", 1, 8192, 1024);
+  SECTION("fine") {
+    const Judgement j = judge(job, strategy_of(job, "tp=32"), datasheet());
+    CHECK(j.broken.empty());
+    CHECK(j.plan);
+  }
+  SECTION("too large is simulated all the same") {
+    const Judgement j = judge(job, strategy_of(job, "tp=8"), datasheet());
+    REQUIRE(j.broken.size() == 1);
+    CHECK(j.broken[0].rule == "memory");
+    CHECK(j.broken[0].fix.find("LlamaMLP") != std::string::npos);
+    CHECK(j.plan);
+    CHECK(j.refused());
+  }
+  SECTION("a doubt is no refusal") {
+    const Judgement j = judge(job, strategy_of(job, "tp=8,pp=2,recompute=full"), datasheet());
+    REQUIRE(j.broken.size() == 1);
+    CHECK(j.broken[0].doubtful);
+    CHECK_FALSE(j.refused());
+  }
+  SECTION("without a shape there is no plan") {
+    models::Strategy s = strategy_of(job, "tp=8");
+    s.data_parallel = 3;
+    const Judgement j = judge(job, s, datasheet());
+    CHECK_FALSE(j.plan);
+    CHECK(j.refused());
+  }
+  SECTION("context parallel and virtual pipeline have a time") {
+    CHECK(judge(job, strategy_of(job, "tp=8,cp=2,recompute=full"), datasheet()).plan);
+    CHECK(judge(job, strategy_of(job, "tp=8,pp=4,vpp=2,recompute=full"), datasheet()).plan);
+  }
+}
+
+TEST_CASE("a job that contradicts itself", "[planner]") {
+  models::Job job = job_of("llama3-8b", 1, 8192, 1024);
+  CHECK(contradictions(job).empty());
+  job.pin.tensor_parallel = 3;
+  CHECK_FALSE(contradictions(job).empty());
+  job = job_of("llama3-8b", 1, 8192, 1024);
+  job.pin.data_parallel = 3;  // leaves no strategy at all
+  const auto broken = contradictions(job);
+  REQUIRE_FALSE(broken.empty());
+  CHECK(broken.front().rule == "divisibility");
+  job = job_of("llama3-8b", 1, 3000, 1024);
+  CHECK_FALSE(contradictions(job).empty());  // flash attention wants multiples of 2048
+}

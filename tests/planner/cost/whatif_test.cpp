@@ -1,0 +1,248 @@
+#include "planner/cost/whatif.h"
+
+#include <map>
+
+#include "tests/catch.h"
+#include "tests/models/setup.h"
+#include "tests/planner/reliability.h"
+
+using namespace trnplan;
+using namespace trnplan::planner;
+
+namespace {
+
+using P = ReliabilityParameter;
+
+/// Certain, and easy by hand: no load, no person; a failure of any node in 1 / (0.01 x nodes) days.
+Reliability easy() {
+  return certain(round_numbers(), {{P::failure_rate, 0.01},
+                                   {P::replacement_share, 1e-9},
+                                   {P::manual_share, 1e-9},
+                                   {P::storage_throughput, 1e12},
+                                   {P::load_ratio, 1e-9}});
+}
+
+models::Job small_job(int nodes = 4) {
+  models::Job job = job_of("llama3-8b", nodes, 8192, 256);
+  return job;
+}
+
+WhatIfQuestion question(std::vector<int> nodes) {
+  WhatIfQuestion q;
+  q.instances = {test_catalog().instance("trn1.32xlarge")};
+  q.nodes = std::move(nodes);
+  q.tokens = 1e11;
+  q.sampling.draws = 0;  // no sampling: the closed form at the medians
+  return q;
+}
+
+/// Tokens per second by number of nodes; no plan where there is none.
+SearchFunction machine(std::map<int, double> rates, std::vector<models::Job>* asked = nullptr) {
+  return [rates = std::move(rates), asked](const models::Job& job, const models::Profile&,
+                                           const SearchOptions&) {
+    if (asked != nullptr) asked->push_back(job);
+    SearchResult result;
+    const auto rate = rates.find(job.cluster.nodes);
+    if (rate == rates.end()) return result;
+    Plan plan;
+    plan.nodes = job.cluster.nodes;
+    plan.instance = job.cluster.instance.name;
+    plan.strategy = strategy_of(job, "tp=8");
+    plan.report.tokens_per_second = rate->second;
+    plan.report.step = Seconds(static_cast<double>(job.training.global_batch) * 8192 / rate->second);
+    plan.report.low = plan.report.step * 0.5;
+    plan.report.high = plan.report.step * 3;
+    result.plans.push_back(plan);
+    return result;
+  };
+}
+
+WhatIfResult ask(const WhatIfQuestion& q, const SearchFunction& search, models::Job job = small_job()) {
+  return whatif(job, q, datasheet(), easy(), search);
+}
+
+/// 4 nodes 100,000 tokens/s, 8 nodes 150,000, 16 nodes 200,000: a doubling costs more each time.
+const std::map<int, double> slowing{{4, 1e5}, {8, 1.5e5}, {16, 2e5}};
+
+}  // namespace
+
+TEST_CASE("days and dollars of a point", "[planner][whatif]") {
+  const WhatIfResult r = ask(question({4, 8}), machine(slowing));
+  REQUIRE(r.points.size() == 2);
+  const WhatIfPoint& p = r.points[0];
+  CHECK(p.run.goodput.model.mtbf.value == Approx(86400 / 0.04));
+  CHECK(p.run.goodput.model.mean_recovery().value == Approx(300));
+  CHECK(p.run.goodput.goodput < p.run.goodput.uptime);
+  CHECK(p.run.goodput.uptime < 1);
+  CHECK(p.run.time.value == Approx(1e11 / 1e5 / p.run.goodput.goodput));
+  CHECK(*p.run.usd == Approx(p.run.time.value / 3600 * 4 * 21.5));
+  // 12 bytes a parameter; norm weights, which every tensor-parallel rank writes, are 0.02 % more
+  CHECK(p.run.checkpoint.value == Approx(12.0 * 8030261248).epsilon(1e-3));
+  // Without sampling only the step has an interval: from a half to three times.
+  CHECK(p.run.time_90.low == Approx(p.run.time.value / 2));
+  CHECK(p.run.time_90.high == Approx(p.run.time.value * 3));
+}
+
+TEST_CASE("efficiency against the smallest cluster that has a plan", "[planner][whatif]") {
+  const WhatIfResult r = ask(question({2, 4, 8, 16}), machine(slowing));
+  CHECK_FALSE(r.points[0].plan);
+  CHECK(r.points[1].efficiency == Approx(1));
+  CHECK(r.points[2].efficiency == Approx(0.75));  // 150,000 / 8 over 100,000 / 4
+  CHECK(r.points[3].efficiency == Approx(0.5));
+}
+
+TEST_CASE("what another cluster beats in every way is off the front", "[planner][whatif]") {
+  const WhatIfResult r = ask(question({4, 8, 16}), machine({{4, 1e5}, {8, 0.9e5}, {16, 3e5}}));
+  CHECK(r.points[0].pareto);
+  CHECK_FALSE(r.points[1].pareto);
+  CHECK(r.points[2].pareto);
+}
+
+TEST_CASE("deadline, budget and preference", "[planner][whatif]") {
+  const SearchFunction search = machine(slowing);
+  WhatIfQuestion q = question({4, 8, 16});
+  const auto nodes = [&] {
+    const WhatIfResult r = ask(q, search);
+    return r.recommended < 0 ? 0 : r.points[static_cast<std::size_t>(r.recommended)].nodes;
+  };
+  // 11.6, 7.7 and 5.8 days without failures; 4 nodes are the cheapest, 16 the dearest.
+  CHECK(nodes() == 4);
+  q.deadline = Seconds(9 * 86400);
+  CHECK(nodes() == 8);
+  q.preference = Preference::fastest;
+  CHECK(nodes() == 16);
+  q.preference = Preference::smallest;
+  CHECK(nodes() == 8);
+  q = question({4, 8, 16});
+  q.budget = 1e6;
+  CHECK(nodes() == 16);  // a budget alone: the fastest within it
+  q.budget = *ask(q, search).points[1].run.usd;
+  CHECK(nodes() == 8);
+}
+
+TEST_CASE("tokens asked for: the farthest, the cheapest a token, the smallest", "[planner][whatif]") {
+  WhatIfQuestion q = question({4, 8, 16});
+  q.tokens = 0;
+  q.deadline = Seconds(10 * 86400);
+  const auto recommended = [&] {
+    const WhatIfResult r = ask(q, machine(slowing));
+    REQUIRE(r.recommended >= 0);
+    return r.points[static_cast<std::size_t>(r.recommended)];
+  };
+  CHECK(recommended().nodes == 16);  // 200,000 tokens/s for ten days
+  CHECK(recommended().run.tokens_50 ==
+        Approx(2e5 * 10 * 86400 * recommended().run.goodput.goodput).epsilon(1e-4));
+  CHECK(ask(q, machine(slowing)).reason == "most tokens within 10 days");
+  q.preference = Preference::cheapest;
+  CHECK(recommended().nodes == 4);  // 25,000 tokens/s a node, against 18,750 and 12,500
+  q.preference = Preference::smallest;
+  CHECK(recommended().nodes == 4);
+  // Of a budget alone the cluster with most tokens a dollar gets farthest.
+  q = question({4, 8, 16});
+  q.tokens = 0;
+  q.budget = 1e5;
+  CHECK(recommended().nodes == 4);
+  q.budget = 0;
+  CHECK(ask(q, machine(slowing)).recommended == -1);
+}
+
+TEST_CASE("nothing keeps the limits: it is said why", "[planner][whatif]") {
+  const SearchFunction search = machine(slowing);
+  WhatIfQuestion q = question({4, 8, 16});
+  q.deadline = Seconds(86400);
+  WhatIfResult r = ask(q, search);
+  CHECK(r.recommended == -1);
+  CHECK(r.reason.find("the fastest, 16 x trn1.32xlarge, takes 5.") != std::string::npos);
+  q.deadline.reset();
+  q.budget = 0;
+  r = ask(q, search);
+  CHECK(r.recommended == -1);
+  CHECK(r.reason.find("the cheapest, 4 x trn1.32xlarge") != std::string::npos);
+  q.deadline = Seconds(6.5 * 86400);  // only 16 nodes keep it, only 4 the budget
+  q.budget = *r.points[0].run.usd;
+  r = ask(q, search);
+  CHECK(r.recommended == -1);
+  CHECK(r.reason.find("none both") != std::string::npos);
+  CHECK(ask(question({2}), search).reason.find("on none of these clusters") != std::string::npos);
+}
+
+TEST_CASE("without a price the smallest is taken, and no budget can be kept", "[planner][whatif]") {
+  WhatIfQuestion q = question({4, 8, 16});
+  q.instances[0].prices.clear();
+  q.deadline = Seconds(9 * 86400);
+  const WhatIfResult r = ask(q, machine(slowing));
+  CHECK_FALSE(r.points[0].run.usd);
+  CHECK(r.recommended == 1);
+  CHECK(r.reason.find("the smallest") == 0);
+  q.budget = 1e12;
+  CHECK(ask(q, machine(slowing)).reason.find("no price") != std::string::npos);
+}
+
+TEST_CASE("strong scaling keeps the batch, weak scaling the batch a node", "[planner][whatif]") {
+  std::vector<models::Job> asked;
+  WhatIfQuestion q = question({3, 4, 8});
+  ask(q, machine(slowing, &asked));
+  for (const models::Job& job : asked) CHECK(job.training.global_batch == 256);
+  asked.clear();
+  q.scaling = Scaling::weak;
+  const WhatIfResult r = ask(q, machine({{3, 1e5}, {4, 1e5}, {8, 1e5}}, &asked), small_job(4));
+  REQUIRE(asked.size() == 3);
+  CHECK(asked[0].training.global_batch == 192);  // 256 x 3 / 4
+  CHECK(asked[2].training.global_batch == 512);
+  const WhatIfResult odd = ask(q, machine({{3, 1e5}}), small_job(7));
+  CHECK_FALSE(odd.points[0].plan);  // 256 x 3 / 7
+  CHECK(odd.points[0].why.find("batch") == 0);
+}
+
+TEST_CASE("a pinned data-parallel degree is the job's own cluster's", "[planner][whatif]") {
+  std::vector<models::Job> asked;
+  models::Job job = small_job(4);
+  job.pin.data_parallel = 16;
+  ask(question({4, 8}), machine(slowing, &asked), job);
+  CHECK(asked[0].pin.data_parallel == 16);
+  CHECK_FALSE(asked[1].pin.data_parallel);
+}
+
+TEST_CASE("the chance of keeping a deadline", "[planner][whatif]") {
+  WhatIfQuestion q = question({4});
+  const Seconds run = ask(q, machine(slowing)).points[0].run.time;
+  const auto chance = [&](double factor) {
+    q.deadline = run * factor;
+    return ask(q, machine(slowing)).points[0].run.in_time;
+  };
+  CHECK(chance(1) == Approx(0.5));
+  CHECK(chance(3) == Approx(0.95).epsilon(0.001));  // the end of the 90 % interval
+  CHECK(chance(0.5) == Approx(0.05).epsilon(0.01));
+  CHECK(chance(0) == 0);
+}
+
+TEST_CASE("failures that come faster than a checkpoint leave no plan", "[planner][whatif]") {
+  Reliability r = easy();
+  r.value(P::failure_rate).median = 1e7;
+  const WhatIfResult result = whatif(small_job(), question({4}), datasheet(), r, machine(slowing));
+  CHECK_FALSE(result.points[0].plan);
+  CHECK(result.points[0].why.find("goodput") == 0);
+  CHECK(result.recommended == -1);
+}
+
+TEST_CASE("with the real search: a model that needs more nodes says so", "[planner][whatif]") {
+  const WhatIfResult r = whatif(job_of("llama3-70b", 1, 8192, 1024), question({1, 16}), datasheet(), easy());
+  CHECK_FALSE(r.points[0].plan);
+  CHECK(r.points[0].why.find("memory: ") == 0);
+  REQUIRE(r.points[1].plan);
+  CHECK(r.points[1].run.goodput.every_steps >= 1);
+  CHECK(r.points[1].run.goodput.interval.value ==
+        Approx(r.points[1].run.goodput.every_steps * r.points[1].plan->report.step.value));
+}
+
+// Published: 482 GB a node for Llama-2 70B on 32 nodes; fewer nodes hold more of the checkpoint each.
+TEST_CASE("asynchronous checkpoints that a node's host cannot hold are remarked", "[planner][whatif]") {
+  WhatIfQuestion q = question({2, 32});
+  models::Job job = job_of("llama2-70b", 32, 4096, 1024);
+  const SearchFunction search = machine({{2, 1e5}, {32, 1e5}});
+  CHECK(whatif(job, q, datasheet(), easy(), search).points[0].remark.empty());
+  q.asynchronous = true;
+  const WhatIfResult r = whatif(job, q, datasheet(), easy(), search);
+  CHECK(r.points[0].remark.find("GiB on the host") != std::string::npos);
+  CHECK(r.points[1].remark.empty());
+}

@@ -1,0 +1,410 @@
+#include "planner/search/search.h"
+
+#include <algorithm>
+
+#include <boost/random/mersenne_twister.hpp>
+#include <boost/random/uniform_int_distribution.hpp>
+
+#include "planner/check/judge.h"
+#include "planner/check/rules.h"
+#include "planner/plan/space.h"
+#include "planner/search/candidates.h"
+#include "planner/search/explain.h"
+#include "tests/catch.h"
+#include "tests/models/setup.h"
+
+using namespace trnplan;
+using namespace trnplan::planner;
+
+namespace {
+
+models::Job tutorial() {
+  return job_of("llama3-8b", 1, 8192, 1024);
+}
+
+const Refusal* find(const std::vector<Refusal>& list, int tp, int dp, const std::string& rule) {
+  const auto it = std::find_if(list.begin(), list.end(), [&](const Refusal& r) {
+    return r.strategy.tensor_parallel == tp && r.strategy.data_parallel == dp && r.why.rule == rule;
+  });
+  return it == list.end() ? nullptr : &*it;
+}
+
+int total(const SpaceCounts& c) {
+  return c.refused + c.too_large + c.bounded + c.simulated;
+}
+
+}  // namespace
+
+TEST_CASE("the tutorial's job", "[planner]") {
+  const SearchResult result = search(tutorial(), datasheet());
+  CHECK(result.counts.enumerated == total(result.counts));
+  REQUIRE(result.plans.size() == 5);
+  const Plan& winner = result.plans.front();
+  CHECK(winner.memory.fits());
+
+  const Plan tp32 = *judge(tutorial(), strategy_of(tutorial(), "tp=32"), datasheet()).plan;
+  CHECK(winner.report.step < tp32.report.step);
+
+  const Refusal* pair = find(result.refused, 16, 2, "replica-group");
+  REQUIRE(pair != nullptr);
+  CHECK(pair->chips == std::vector<int>{0, 8});
+  const auto large = std::find_if(result.refused.begin(), result.refused.end(), [](const Refusal& r) {
+    return r.why.rule == "memory" && r.strategy.tensor_parallel == 8 && r.strategy.data_parallel == 4 &&
+           to_string(r.strategy.recompute) == "CoreAttention";
+  });
+  REQUIRE(large != result.refused.end());
+  CHECK(large->memory->worst().peak() > gibibytes(16));
+  for (const Refusal& r : result.refused) CHECK(r.lower_bound < winner.report.step);
+}
+
+TEST_CASE("no two strategies are the same program", "[planner]") {
+  const auto all = enumerate(tutorial());
+  for (const models::Strategy& s : all) CHECK(models::canonical(s) == s);
+  CHECK(std::adjacent_find(all.begin(), all.end()) == all.end());
+  CHECK(std::is_sorted(all.begin(), all.end()));
+}
+
+namespace {
+
+/// Simulates everything legal that fits, with the same choice of cuts, best first.
+std::vector<std::pair<double, models::Strategy>> brute_force(const models::Job& job) {
+  const models::Profile profile = datasheet();
+  const topology::ChipGraph graph(job.cluster.instance);
+  const Bytes margin = models::margin_of_fitting(SearchOptions{}.fit_probability, profile);
+  const Bytes limit = job.cluster.instance.core.memory - margin;
+  Candidates candidates(job, profile, false, margin, 1);
+  std::vector<std::pair<double, models::Strategy>> all;
+  for (Candidate& c : candidates.all) {
+    const bool sound = rule_violations(job, c.strategy).empty() &&
+                       placement_verdict(job, c.strategy, graph).overall == topology::Verdict::supported;
+    const bool fits = sound && models::memory_of(job, c.strategy, profile).worst().peak() <= limit;
+    CHECK((c.fate == Fate::refused || c.fate == Fate::doubtful) == !sound);
+    if (fits) CHECK(c.fate == Fate::legal);  // else other cuts may make it fit
+    if (c.fate != Fate::legal) continue;
+    const Seconds any = c.bound;
+    candidates.refine(c);
+    CHECK(any <= c.bound);
+    CHECK(models::memory_of(job, c.strategy, profile).worst().peak() <= limit);
+    const Seconds step = make_plan(job, c.strategy, profile, graph).report.step;
+    CHECK(c.bound <= step);
+    all.emplace_back(step.value, c.strategy);
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+void check_against_brute_force(const models::Job& job) {
+  const auto brute = brute_force(job);
+  const SearchResult result = search(job, datasheet(), {.top = 4});
+  REQUIRE(result.plans.size() == std::min<std::size_t>(4, brute.size()));
+  for (std::size_t i = 0; i < result.plans.size(); ++i) {
+    CHECK(result.plans[i].report.step.value == brute[i].first);
+    CHECK(result.plans[i].strategy == brute[i].second);
+  }
+  CHECK(result.counts.enumerated == total(result.counts));
+  CHECK(result.counts.bounded + result.counts.simulated == static_cast<int>(brute.size()));
+}
+
+}  // namespace
+
+// Best bound first against simulating everything legal that fits, for each objective's bound: with one
+// cluster and one batch they order alike.
+TEST_CASE("the ranking equals brute force", "[planner]") {
+  struct Case {
+    const char* model;
+    int nodes, sequence, batch;
+  };
+  const auto c = GENERATE(values<Case>({{"llama3-8b", 1, 8192, 32},
+                                        {"llama3-8b", 4, 8192, 8},
+                                        {"llama3-8b", 2, 2048, 6},
+                                        {"llama2-7b", 1, 4096, 16},
+                                        {"llama2-13b", 2, 4096, 32},
+                                        {"llama3-8b", 3, 8192, 48}}));
+  CAPTURE(c.model, c.nodes);
+  check_against_brute_force(job_of(c.model, c.nodes, c.sequence, c.batch));
+}
+
+TEST_CASE("the ranking equals brute force on random small jobs", "[planner]") {
+  const unsigned seed = GENERATE(range(1u, 51u));
+  boost::random::mt19937 random(seed);
+  const auto pick = [&](std::initializer_list<int> from) {
+    return *(from.begin() +
+             boost::random::uniform_int_distribution<int>(0, static_cast<int>(from.size()) - 1)(random));
+  };
+  models::Job job = job_of("llama3-8b", pick({1, 1, 1, 2}), pick({1024, 2048, 4096}), pick({4, 6, 8, 16}));
+  job.architecture.layers = pick({2, 3, 4, 5, 6});
+  job.architecture.hidden = pick({2048, 4096, 8192});
+  job.architecture.head_dim = job.architecture.hidden / job.architecture.heads;
+  job.architecture.vocabulary = pick({32000, 128256});
+  job.architecture.flash_attention = job.training.sequence >= 2048 && pick({0, 1, 1}) == 1;
+  job.cluster.instance.core.memory = gibibytes(pick({4, 6, 8, 16}));
+  if (pick({0, 1, 2}) > 0) job.pin.sequence_parallel = true;  // the whole space of every third job is enough
+  if (pick({0, 1}) > 0) job.pin.context_parallel = 1;
+  CAPTURE(seed, job.cluster.nodes, job.architecture.layers);
+  check_against_brute_force(job);
+}
+
+TEST_CASE("the result does not depend on the number of threads", "[planner]") {
+  struct Case {
+    const char* model;
+    int nodes, sequence, batch, layers, top;
+  };
+  const auto c = GENERATE(values<Case>({{"llama3-8b", 2, 8192, 256, 32, 5},
+                                        {"llama3-8b", 4, 2048, 64, 16, 1},
+                                        {"llama3-8b", 8, 4096, 128, 24, 1},
+                                        {"llama2-13b", 2, 4096, 64, 40, 2}}));
+  models::Job job = job_of(c.model, c.nodes, c.sequence, c.batch);
+  job.architecture.layers = c.layers;
+  CAPTURE(c.model, c.nodes, c.layers);
+  const SearchResult one = search(job, datasheet(), {.top = c.top, .threads = 1}),
+                     many = search(job, datasheet(), {.top = c.top, .threads = 5});
+  CHECK(one.counts.simulated == many.counts.simulated);
+  CHECK(one.counts.bounded == many.counts.bounded);
+  for (const auto& list : {&SearchResult::plans, &SearchResult::layouts}) {
+    REQUIRE((one.*list).size() == (many.*list).size());
+    for (std::size_t i = 0; i < (one.*list).size(); ++i) {
+      CHECK((one.*list)[i].strategy == (many.*list)[i].strategy);
+      CHECK((one.*list)[i].report.step.value == (many.*list)[i].report.step.value);
+    }
+  }
+  REQUIRE(one.refused.size() == many.refused.size());
+  for (std::size_t i = 0; i < one.refused.size(); ++i) {
+    CHECK(one.refused[i].strategy == many.refused[i].strategy);
+    CHECK(one.refused[i].why.fix == many.refused[i].why.fix);
+  }
+}
+
+// The best plan of each layout by simulating everything: the first four.
+TEST_CASE("of clusters that are compared only what may be a plan is kept", "[planner]") {
+  const models::Job job = job_of("llama3-8b", 2, 8192, 1024);
+  const models::Profile profile = datasheet();
+  Candidates all(job, profile, false, Bytes(0), 1), open(job, profile, false, Bytes(0), 1, {}, Keep::open);
+  CHECK(all.dropped.refused + all.dropped.too_large == 0);
+  std::vector<Candidate> legal;
+  int refused = 0, too_large = 0;
+  for (const Candidate& c : all.all) {
+    if (c.fate == Fate::legal) legal.push_back(c);
+    refused += c.fate == Fate::refused || c.fate == Fate::doubtful;
+    too_large += c.fate == Fate::too_large;
+  }
+  CHECK(open.dropped.refused == refused);
+  CHECK(open.dropped.too_large == too_large);
+  REQUIRE(open.all.size() == legal.size());
+  REQUIRE(legal.size() > 10);
+  for (std::size_t i = 0; i < legal.size(); i += legal.size() / 10) {
+    CHECK(open.all[i].strategy == legal[i].strategy);
+    CHECK(open.all[i].bound == legal[i].bound);
+    open.refine(open.all[i]);
+    all.refine(legal[i]);
+    CHECK(open.all[i].strategy == legal[i].strategy);  // with its cuts
+    CHECK(open.all[i].bound == legal[i].bound);
+  }
+  all.take_legal(open);
+  CHECK(std::count_if(all.all.begin(), all.all.end(),
+                      [](const Candidate& c) { return c.fate == Fate::legal && c.refined; }) >= 10);
+}
+
+TEST_CASE("several clusters are explained as the best one alone is", "[planner]") {
+  models::Job job = job_of("llama3-8b", 2, 8192, 1024);
+  job.freedom.nodes = {1, 2};
+  const SearchResult both = search(job, datasheet());
+  REQUIRE_FALSE(both.plans.empty());
+  models::Job one = job;
+  one.freedom.nodes.clear();
+  one.cluster.nodes = both.plans.front().nodes;
+  const SearchResult alone = search(one, datasheet());
+  REQUIRE(both.refused.size() == alone.refused.size());
+  for (std::size_t i = 0; i < both.refused.size(); ++i) {
+    CHECK(both.refused[i].strategy == alone.refused[i].strategy);
+    CHECK(both.refused[i].why.fix == alone.refused[i].why.fix);
+    CHECK(both.refused[i].lower_bound == alone.refused[i].lower_bound);
+  }
+  CHECK(both.doubtful.size() == alone.doubtful.size());
+  CHECK(both.counts.enumerated > alone.counts.enumerated);
+}
+
+TEST_CASE("what is not explained is found all the same", "[planner]") {
+  const SearchResult with = search(tutorial(), datasheet()),
+                     without = search(tutorial(), datasheet(), {.layouts = 0, .explain = false});
+  REQUIRE(with.plans.size() == without.plans.size());
+  for (std::size_t i = 0; i < with.plans.size(); ++i) {
+    CHECK(with.plans[i].strategy == without.plans[i].strategy);
+    CHECK(with.plans[i].report.step == without.plans[i].report.step);
+  }
+  CHECK(with.reasons);
+  CHECK_FALSE(without.reasons);
+  CHECK(without.refused.empty());
+  CHECK(without.layouts.empty());
+}
+
+TEST_CASE("the best of each layout", "[planner]") {
+  models::Job job = job_of("llama3-8b", 2, 2048, 16);
+  job.architecture.layers = 6;
+  const auto brute = brute_force(job);
+  std::vector<models::Strategy> firsts;
+  for (const auto& [step, s] : brute) {
+    const bool seen = std::any_of(firsts.begin(), firsts.end(),
+                                  [&, &strategy = s](const auto& f) { return same_layout(f, strategy); });
+    if (!seen) firsts.push_back(s);
+  }
+  REQUIRE(firsts.size() > 4);
+  const SearchResult result = search(job, datasheet());
+  REQUIRE(result.layouts.size() == 4);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(result.layouts[i].strategy == firsts[i]);
+}
+
+TEST_CASE("what cannot be said of the winner costs no plan", "[planner]") {
+  // Steps of days: some what-if of the winner is beyond the simulation clock.
+  models::Job job = job_of("llama3-8b", 1, 8192, 8388608);
+  job.pin.pipeline_parallel = 1;
+  CHECK_FALSE(search(job, datasheet()).plans.empty());
+}
+
+TEST_CASE("nothing fits: the shortfall and the nodes that would do", "[planner]") {
+  const models::Job job = job_of("llama3.1-405b", 1, 8192, 256);
+  const SearchResult result = search(job, datasheet());
+  CHECK(result.plans.empty());
+  REQUIRE(result.infeasible);
+  REQUIRE(result.infeasible->closest);
+  CHECK(result.infeasible->memory->worst().peak() > result.infeasible->memory->limit);
+  const int nodes = result.infeasible->nodes_that_would_do;
+  REQUIRE(nodes > 1);
+  CHECK_FALSE(search(job_of("llama3.1-405b", nodes, 8192, 256), datasheet(), {.top = 1}).plans.empty());
+}
+
+TEST_CASE("a batch that no layout divides names the nearest that one does", "[planner]") {
+  models::Job job = job_of("llama3-8b", 1, 8192, 1022);
+  job.pin.tensor_parallel = 8;
+  job.pin.data_parallel = 4;
+  const SearchResult result = search(job, datasheet());
+  CHECK(result.plans.empty());
+  REQUIRE(result.infeasible);
+  CHECK(result.infeasible->nearest_batch == 1020);  // 1020 and 1024 are equally near
+}
+
+TEST_CASE("doubtful layouts come in when asked for or pinned", "[planner]") {
+  models::Job job = tutorial();
+  const auto has_pp2 = [](const SearchResult& r) {
+    return std::any_of(r.layouts.begin(), r.layouts.end(),
+                       [](const Plan& p) { return p.strategy.pipeline_parallel == 2; });
+  };
+  CHECK_FALSE(has_pp2(search(job, datasheet())));
+  CHECK(has_pp2(search(job, datasheet(), {.allow_doubtful = true})));
+  job.pin.tensor_parallel = 8;
+  job.pin.pipeline_parallel = 2;
+  CHECK(has_pp2(search(job, datasheet())));
+}
+
+TEST_CASE("pins are taken as they are", "[planner]") {
+  models::Job job = tutorial();
+  job.pin.tensor_parallel = 32;
+  job.pin.micro_batch = 1;
+  const SearchResult result = search(job, datasheet());
+  REQUIRE_FALSE(result.plans.empty());
+  for (const Plan& p : result.plans) CHECK(p.strategy.tensor_parallel == 32);
+  job.pin.tensor_parallel = 3;
+  CHECK(search(job, datasheet()).plans.empty());
+}
+
+TEST_CASE("numbers beyond all measure", "[planner]") {
+  SECTION("pins whose product overflows") {
+    models::Job job = tutorial();
+    job.pin.tensor_parallel = 1;
+    job.pin.pipeline_parallel = 1;
+    job.pin.data_parallel = 65536;
+    job.pin.micro_batch = 65536;
+    const SearchResult result = search(job, datasheet());
+    CHECK(result.plans.empty());
+    CHECK(result.infeasible);
+  }
+  SECTION("a step beyond the simulation clock") {
+    models::Job job = tutorial();
+    job.cluster.instance.core.tensor_hertz = 100;  // hours a matmul
+    job.pin.context_parallel = job.pin.micro_batch = 1;
+    const SearchResult result = search(job, datasheet());
+    CHECK(result.plans.empty());
+    REQUIRE(result.infeasible);
+    const auto& rules = result.infeasible->rules;
+    CHECK(std::any_of(rules.begin(), rules.end(),
+                      [](const RuleCount& r) { return r.why.rule == "not-modelled"; }));
+    const Judgement j = judge(job, strategy_of(job, "tp=32"), datasheet());
+    CHECK_FALSE(j.plan);
+    REQUIRE_FALSE(j.broken.empty());
+    CHECK(j.broken.back().message.find("simulation clock") != std::string::npos);
+  }
+}
+
+TEST_CASE("nothing found is always explained", "[planner]") {
+  // PP 3 is odd, and smaller models of parallelism do not fit on three nodes.
+  const SearchResult result = search(job_of("llama3.1-405b", 3, 8192, 256), datasheet());
+  REQUIRE(result.infeasible);
+  CHECK_FALSE(result.infeasible->rules.empty());
+  int counted = 0;
+  for (const RuleCount& r : result.infeasible->rules) {
+    CHECK_FALSE(r.why.message.empty());
+    CHECK_FALSE(r.why.fix.empty());
+    counted += r.strategies;
+  }
+  CHECK(counted + result.counts.too_large >= result.counts.enumerated);
+}
+
+TEST_CASE("a doubtful plan says so", "[planner]") {
+  const SearchResult result = search(tutorial(), datasheet(), {.allow_doubtful = true});
+  REQUIRE_FALSE(result.plans.empty());
+  const auto with_pp2 = std::find_if(result.layouts.begin(), result.layouts.end(),
+                                     [](const Plan& p) { return p.strategy.pipeline_parallel == 2; });
+  REQUIRE(with_pp2 != result.layouts.end());
+  CHECK_FALSE(with_pp2->doubts.empty());
+}
+
+TEST_CASE("a limit that no plan keeps ends the search by bounds, not by brute force", "[planner]") {
+  models::Job job = tutorial();
+  job.training.tokens = 1e12;
+  const SearchResult free = search(job, datasheet());
+  REQUIRE(free.counts.bounded > 50);
+  job.budget = 1;
+  const SearchResult poor = search(job, datasheet());
+  CHECK(poor.plans.empty());
+  CHECK(poor.counts.simulated < 10);
+  REQUIRE(poor.infeasible);
+  REQUIRE(poor.infeasible->too_expensive);
+  CHECK(poor.infeasible->too_expensive->strategy == free.plans.front().strategy);
+  job.budget = 0;
+  job.deadline = Seconds(1);
+  const SearchResult hasty = search(job, datasheet());
+  CHECK(hasty.counts.simulated < 10);
+  REQUIRE(hasty.infeasible);
+  CHECK(hasty.infeasible->too_slow);
+}
+
+TEST_CASE("a search that is told to stop at once says so", "[planner]") {
+  const std::atomic<bool> stop{true};
+  const SearchResult result = search(tutorial(), datasheet(), {.stop = &stop});
+  CHECK(result.plans.empty());
+  CHECK_FALSE(result.complete);
+  CHECK_FALSE(result.infeasible);
+}
+
+// The limit was over before the search began: no clock decides what comes out.
+TEST_CASE("a time limit leaves a plan and says what is missing", "[planner]") {
+  const auto long_ago = std::chrono::steady_clock::now() - std::chrono::hours(1);
+  for (const int threads : {1, 3}) {
+    const SearchResult result = search(job_of("llama3-70b", 16, 8192, 1024), datasheet(),
+                                       {.threads = threads, .time_limit = Seconds(1), .since = long_ago});
+    REQUIRE(result.plans.size() == 1);
+    CHECK_FALSE(result.complete);
+    CHECK(result.layouts.empty());
+    CHECK(result.refused.empty());
+    CHECK_FALSE(result.reasons);
+    CHECK(result.cut_short.size() >= 4);
+  }
+  // Where nothing is legal, all is looked at; what would help is not looked for.
+  const SearchResult none = search(job_of("llama3.1-405b", 1, 8192, 64), datasheet(),
+                                   {.time_limit = Seconds(1), .since = long_ago});
+  CHECK(none.plans.empty());
+  REQUIRE(none.infeasible);
+  CHECK(none.infeasible->nodes_that_would_do == 0);
+  CHECK_FALSE(none.cut_short.empty());
+  const SearchResult unlimited = search(tutorial(), datasheet());
+  CHECK(unlimited.cut_short.empty());
+}

@@ -1,0 +1,70 @@
+#include "text/csv.h"
+
+#include "tests/catch.h"
+
+using namespace trnplan;
+using calibrate::CsvReader;
+using calibrate::split_csv;
+
+TEST_CASE("records and places", "[calibrate]") {
+  const auto records = split_csv("a,b\r\n\r\n\"x, \"\"y\"\"\nz\",1\n,\nlast");
+  REQUIRE(records.size() == 4);
+  CHECK(records[0].fields[1].text == "b");
+  CHECK(records[1].line == 3);
+  CHECK(records[1].fields[0].text == "x, \"y\"\nz");
+  CHECK(records[1].fields[1].text == "1");
+  CHECK(records[1].fields[1].line == 4);
+  CHECK(records[1].fields[1].column == 4);
+  REQUIRE(records[2].fields.size() == 2);
+  CHECK(records[2].fields[1].text.empty());
+  CHECK(records[3].line == 6);
+  CHECK(split_csv("").empty());
+}
+
+TEST_CASE("every fault of a table, at its field", "[calibrate]") {
+  CsvReader csv("id,nodes,time\nA,1.5,x\nB\nC,,-1\nD,2,1e999\nE,3,0.5\n", "t.csv", {"id"}, "see t.md");
+  std::vector<int> nodes;
+  while (csv.next()) {
+    nodes.push_back(csv.whole("nodes", -1));
+    csv.number("time");
+    CHECK(csv.text("no such column").empty());
+  }
+  CHECK(nodes == std::vector<int>{-1, -1, 2, 3});
+  try {
+    csv.finish();
+    FAIL("no error");
+  } catch (const InputError& e) {
+    REQUIRE(e.faults().size() == 5);
+    CHECK(to_string(e.faults()[0]).find("t.csv:2:3: nodes: not a whole number") == 0);
+    CHECK(e.faults()[1].at.column == 7);
+    CHECK(e.faults()[2].at.line == 3);
+    CHECK(e.faults()[3].at.line == 4);
+    CHECK(e.faults()[4].at.line == 5);
+  }
+}
+
+TEST_CASE("quotes that are never closed swallow no rows in silence", "[calibrate]") {
+  CsvReader csv("id,note\nA,\"x\nB,y\nC,z\n", "t.csv", {"id"}, "");
+  CHECK_FALSE(csv.next());
+  try {
+    csv.finish();
+    FAIL("no error");
+  } catch (const InputError& e) {
+    REQUIRE(e.faults().size() == 1);
+    CHECK(to_string(e.faults()[0]).find("t.csv:2:3: the quotes") == 0);
+  }
+}
+
+TEST_CASE("a faulty header", "[calibrate]") {
+  CsvReader csv("id,a,a\n1,2,3\n", "t.csv", {"id", "b", "c"}, "see t.md");
+  CHECK_FALSE(csv.next());
+  try {
+    csv.finish();
+    FAIL("no error");
+  } catch (const InputError& e) {
+    REQUIRE(e.faults().size() == 3);
+    CHECK(e.faults()[0].at.column == 6);
+    CHECK(e.faults()[1].key == "b");
+    CHECK(e.faults()[2].fix == "see t.md");
+  }
+}

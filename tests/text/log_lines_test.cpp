@@ -1,0 +1,76 @@
+#include "text/log_lines.h"
+
+#include <string>
+#include <vector>
+
+#include "tests/catch.h"
+
+using namespace trnplan::calibrate;
+
+TEST_CASE("lines, their ends, colours and ranks", "[calibrate]") {
+  LogLines lines(
+      "a\r\nb\rc\n\n12: d\n [default7]:e\n[rank31]: e\n[Rank 1] e\n12:30 f\n\x1b[1;31m3: g\x1b[0m\nlast");
+  std::vector<std::string> texts, ranks;
+  bool cut = false;
+  while (lines.next()) {
+    texts.emplace_back(lines.line().text);
+    ranks.emplace_back(lines.line().rank);
+    cut = lines.line().cut;
+  }
+  CHECK(texts ==
+        std::vector<std::string>{"a", "b", "c", "", "d", "e", " e", "[Rank 1] e", "12:30 f", "g", "last"});
+  CHECK(ranks == std::vector<std::string>{"", "", "", "", "12", "7", "31", "", "", "3", ""});
+  CHECK(lines.line().number == 11);
+  CHECK(cut);
+}
+
+TEST_CASE("a line without end is cut, one that may be JSON is not", "[calibrate]") {
+  const std::string text = std::string(100'000, 'x'), json = "{" + text;
+  LogLines lines(text);
+  REQUIRE(lines.next());
+  CHECK(lines.line().text.size() == 65536);
+  LogLines report(json);
+  REQUIRE(report.next());
+  CHECK(report.line().text.size() == 100'001);
+}
+
+TEST_CASE("elapsed times", "[calibrate]") {
+  CHECK(clock_seconds("21:20") == 1280.0);
+  CHECK(clock_seconds("22:26:14") == 80774.0);
+  CHECK(clock_seconds("1573:03:24") == 1573 * 3600.0 + 204);
+  CHECK(clock_seconds("2 days, 1:00:01") == 2 * 86400.0 + 3601);
+  CHECK(clock_seconds("1 day, 0:00:01") == 86401.0);
+  CHECK(clock_seconds("0:04:14.32") == Approx(254.32));
+  for (const char* bad : {"", "5", "?", "1:2:3:4", "00:60", "1:60:00", "-1:00", "nan:00", "00:-1",
+                          "1e9:00:00", "99999999:00:00", "x days, 1:00", "00:00 "}) {
+    CAPTURE(bad);
+    CHECK_FALSE(clock_seconds(bad));
+  }
+}
+
+TEST_CASE("asctime", "[calibrate]") {
+  const auto seconds = [](std::string_view text) {
+    Scan scan(text);
+    return asctime_seconds(scan);
+  };
+  CHECK(seconds("Thu Jan  1 00:00:00 1970") == 0.0);
+  // date -u -d "2022-09-29 22:30:10" +%s
+  CHECK(seconds("Thu Sep 29 22:30:10 2022 - (0, 78)") == 1664490610.0);
+  for (const char* bad :
+       {"", "Thu Sep 31 22:30:10 2022", "Thu Foo 1 22:30:10 2022", "Thu Sep 29 24:30:10 2022",
+        "Thu Sep 29 22:30 2022", "Sep 29 22:30:10 2022", "Thu Sep 29 22:30:10 99999"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(seconds(bad));
+  }
+}
+
+TEST_CASE("numbers in a line", "[calibrate]") {
+  CHECK(number_of("4.956E-05") == 4.956e-05);
+  CHECK_FALSE(number_of("nan"));
+  CHECK_FALSE(number_of("inf"));
+  CHECK_FALSE(number_of("1e999"));
+  CHECK_FALSE(number_of("1s"));
+  CHECK_FALSE(whole_number_of("-1"));
+  CHECK_FALSE(whole_number_of("99999999999999999999"));
+  CHECK(whole_number_of("1729888371056597613") == 1729888371056597613);
+}

@@ -1,0 +1,82 @@
+#include "text/parse.h"
+
+#include "tests/catch.h"
+
+using namespace trnplan;
+
+TEST_CASE("counts with a suffix", "[units]") {
+  CHECK(parse_count("15T") == 15e12);
+  CHECK(parse_count("2M") == 2e6);
+  CHECK(parse_count("2.5k") == 2500.0);
+  CHECK(parse_count("1B") == 1e9);
+  CHECK(parse_count("1024") == 1024.0);
+  for (const char* bad : {"", "T", "-1", "1TT", "1 T", "nan", "inf", "0x10", "9e30", "1.2.3"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(parse_count(bad));
+  }
+}
+
+TEST_CASE("sizes are powers of two, as nccom-test reads them", "[units]") {
+  CHECK(parse_bytes("0") == Bytes(0));
+  CHECK(parse_bytes("1000") == Bytes(1000));
+  CHECK(parse_bytes("8B") == Bytes(8));
+  for (const char* kilo : {"1K", "1k", "1KB", "1kb", "1Kb", "1KiB", "1kib", "1024", "1024b"}) {
+    CAPTURE(kilo);
+    CHECK(parse_bytes(kilo) == Bytes(1024));
+  }
+  CHECK(parse_bytes("32M") == Bytes(33554432));
+  CHECK(parse_bytes("1gb") == Bytes(1073741824));
+  CHECK(parse_bytes("1.5GiB") == Bytes(1610612736));
+  CHECK(parse_bytes("2TiB") == Bytes(0x1p41));
+  CHECK(parse_bytes("1e6") == Bytes(1000000));
+  CHECK(parse_bytes("4611686018427387904") == Bytes(0x1p62));
+  CHECK(parse_bytes("4194304T") == Bytes(0x1p62));
+  for (const char* bad :
+       {"",     "K",        "-1",   "-1K",     "+1",    " 1",  "1 K",  "1 ",   "1K ",      "1KK",
+        "1KBs", "1KiBs",    "1iB",  "1Ki",     "1bb",   "1P",  "nan",  "inf",  "infinity", "1e400",
+        "9e30", "4194305T", "0x10", "0.5k512", "1.2.3", "1.5", "0.3K", "1,024"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(parse_bytes(bad));
+  }
+}
+
+TEST_CASE("whole numbers have no sign, fraction or suffix", "[units]") {
+  CHECK(parse_whole("32") == 32);
+  CHECK(parse_whole("0") == 0);
+  for (const char* bad : {"", "-1", "+1", "1.5", "1e3", "32x", " 1", "99999999999"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(parse_whole(bad));
+  }
+}
+
+TEST_CASE("durations need a unit", "[units]") {
+  CHECK(parse_duration("30d") == Seconds(2592000));
+  CHECK(parse_duration("36h") == Seconds(129600));
+  CHECK(parse_duration("1w") == Seconds(604800));
+  CHECK(parse_duration("90s") == Seconds(90));
+  for (const char* bad : {"30", "d", "30 d", "30days", "-1d"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(parse_duration(bad));
+  }
+}
+
+TEST_CASE("a range of whole numbers doubles and ends with its end", "[units]") {
+  using Numbers = std::vector<int>;
+  CHECK(parse_doubling("8", 100) == Numbers{8});
+  CHECK(parse_doubling("4..16", 100) == Numbers{4, 8, 16});
+  CHECK(parse_doubling("3..10", 100) == Numbers{3, 6, 10});
+  CHECK(parse_doubling("5..5", 100) == Numbers{5});
+  CHECK(parse_doubling("1073741824..2147483647", 2147483647) == Numbers{1073741824, 2147483647});
+  for (const char* bad : {"", "..", "4..", "..8", "8..4", "0..4", "4...8", "4..101", "101", "-1", "4-8"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(parse_doubling(bad, 100));
+  }
+}
+
+TEST_CASE("a duration is finite", "[units]") {
+  CHECK(parse_duration("30d")->value == 30 * 86400.0);
+  CHECK_FALSE(parse_duration("1e308d"));
+  CHECK_FALSE(parse_duration("nand"));
+  CHECK_FALSE(parse_duration("infd"));
+  CHECK_FALSE(parse_duration("0x10d"));
+}

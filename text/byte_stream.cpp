@@ -1,0 +1,50 @@
+#include "text/byte_stream.h"
+
+#include <algorithm>
+
+namespace trnplan::calibrate {
+
+std::size_t TextStream::read(char* out, std::size_t size) {
+  const std::size_t count = std::min({size, piece_, text_.size() - at_});
+  std::copy_n(text_.data() + at_, count, out);
+  at_ += count;
+  return count;
+}
+
+bool append_from(ByteStream& stream, std::string& text, std::size_t size) {
+  const std::size_t before = text.size();
+  text.resize(before + size);
+  std::size_t got = 0;
+  try {
+    got = stream.read(text.data() + before, size);
+  } catch (...) {
+    text.resize(before);
+    throw;
+  }
+  text.resize(before + got);
+  return got > 0;
+}
+
+std::size_t HeadedStream::read(char* out, std::size_t size) {
+  if (!from_rest_ && at_ < head_.size()) {
+    const std::size_t count = std::min(size, head_.size() - at_);
+    std::copy_n(head_.data() + at_, count, out);
+    at_ += count;
+    return count;
+  }
+  const std::size_t got = rest_.read(out, size);
+  beyond_ = beyond_ || got > 0;
+  return got;
+}
+
+bool HeadedStream::rewind() {
+  if (beyond_) {
+    if (!rest_.rewind()) return false;
+    from_rest_ = true;
+    return true;
+  }
+  at_ = 0;
+  return true;
+}
+
+}  // namespace trnplan::calibrate

@@ -1,0 +1,144 @@
+#include "text/csv.h"
+
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+namespace trnplan::calibrate {
+
+std::vector<CsvRecord> split_csv(std::string_view text) {
+  std::vector<CsvRecord> records;
+  CsvRecord record;
+  CsvRecord::Field field;
+  bool quoted = false, any = false;
+  int line = 1;
+  std::size_t line_start = 0;
+  const auto start_field = [&](std::size_t at) { field = {"", line, static_cast<int>(at - line_start) + 1}; };
+  const auto end_record = [&] {
+    record.fields.push_back(std::exchange(field, {}));
+    if (any) records.push_back(std::move(record));
+    any = false;
+  };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\n') {
+      ++line;
+      line_start = i + 1;
+    }
+    if (quoted) {
+      if (c != '"') {
+        field.text += c;
+      } else if (i + 1 < text.size() && text[i + 1] == '"') {
+        field.text += c;
+        ++i;
+      } else {
+        quoted = false;
+      }
+      continue;
+    }
+    if (c == '\n') {
+      end_record();
+      record = CsvRecord{{}, line};
+      start_field(i + 1);
+    } else if (c == ',') {
+      any = true;
+      record.fields.push_back(std::exchange(field, {}));
+      start_field(i + 1);
+    } else if (c == '"') {
+      any = true;
+      quoted = true;
+    } else if (c != '\r') {
+      any = true;
+      field.text += c;
+    }
+  }
+  field.unclosed = quoted;
+  if (any) end_record();
+  return records;
+}
+
+CsvReader::CsvReader(std::string_view text, std::string name, std::initializer_list<const char*> needed,
+                     const std::string& help)
+    : records_(split_csv(text)), name_(std::move(name)) {
+  if (records_.empty()) {
+    faults_.push_back({{name_, 0, 0}, "", "the file is empty", "give a CSV with a header line"});
+    return;
+  }
+  if (const auto& last = records_.back().fields.back(); last.unclosed) {
+    faults_.push_back({{name_, last.line, last.column},
+                       "",
+                       "the quotes of this field are never closed",
+                       "close them; quotes within a field are doubled"});
+  }
+  const auto& header = records_.front().fields;
+  for (std::size_t i = 0; i < header.size(); ++i) {
+    if (columns_.emplace(header[i].text, i).second) continue;
+    faults_.push_back({{name_, header[i].line, header[i].column},
+                       printable(header[i].text),
+                       "two columns have this name",
+                       "rename or remove one"});
+  }
+  for (const char* column : needed) {
+    if (columns_.count(column) == 0) {
+      faults_.push_back({{name_, records_.front().line, 1}, column, "the column is missing", help});
+    }
+  }
+  if (!faults_.empty()) records_.clear();
+}
+
+bool CsvReader::next() {
+  while (row_ + 1 < records_.size()) {
+    const std::size_t found = records_[++row_].fields.size(), expected = records_.front().fields.size();
+    if (found == expected) return true;
+    faults_.push_back({{name_, records_[row_].line, 1},
+                       "",
+                       std::to_string(found) + " fields, the header has " + std::to_string(expected),
+                       "quote fields that hold commas"});
+  }
+  return false;
+}
+
+std::string_view CsvReader::text(std::string_view column) const {
+  const auto it = columns_.find(column);
+  return it == columns_.end() ? std::string_view{} : records_[row_].fields[it->second].text;
+}
+
+SourcePos CsvReader::at(std::string_view column) const {
+  const auto it = columns_.find(column);
+  if (it == columns_.end()) return {name_, records_[row_].line, 1};
+  const CsvRecord::Field& field = records_[row_].fields[it->second];
+  return {name_, field.line, field.column};
+}
+
+void CsvReader::fault(std::string_view column, std::string problem, std::string fix) {
+  faults_.push_back({at(column), std::string(column), std::move(problem), std::move(fix)});
+}
+
+std::optional<double> CsvReader::number(std::string_view column) {
+  const std::string_view t = text(column);
+  if (t.empty()) return std::nullopt;
+  double value = 0;
+  const auto [end, error] = std::from_chars(t.data(), t.data() + t.size(), value);
+  if (error != std::errc() || end != t.data() + t.size() || !std::isfinite(value) || value < 0) {
+    fault(column, "\"" + printable(t) + "\" is not a number of at least 0",
+          "correct the field or leave it empty");
+    return std::nullopt;
+  }
+  return value;
+}
+
+int CsvReader::whole(std::string_view column, int fallback) {
+  const auto value = number(column);
+  if (!value) return fallback;
+  if (*value != std::floor(*value) || *value > 1e9) {
+    fault(column, "not a whole number", "correct the field or leave it empty");
+    return fallback;
+  }
+  return static_cast<int>(*value);
+}
+
+void CsvReader::finish() {
+  if (!faults_.empty()) throw InputError(std::move(faults_));
+}
+
+}  // namespace trnplan::calibrate

@@ -1,0 +1,68 @@
+// Tables of comma-separated values, read column by name with every fault at its place.
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/diagnostic.h"
+
+namespace trnplan::calibrate {
+
+/// One record of a CSV text.
+struct CsvRecord {
+  struct Field {
+    std::string text;
+    int line = 1, column = 1;  ///< where it starts
+    bool unclosed = false;     ///< the text ends within its quotes
+  };
+  std::vector<Field> fields;
+  int line = 1;
+};
+
+/// RFC 4180: fields in double quotes may hold commas, line ends and doubled quotes. Blank lines are left out.
+std::vector<CsvRecord> split_csv(std::string_view text);
+
+/// Reads a CSV with a header line row by row and collects faults instead of throwing. Use:
+///
+///   CsvReader csv(text, name, {"id", "nodes"}, "see catalog/runs.md for the columns");
+///   while (csv.next()) { run.nodes = csv.whole("nodes", 0); ... }
+///   csv.finish();   // throws InputError when anything was wrong
+class CsvReader {
+ public:
+  /// `needed` columns must be in the header; `help` says where the columns are described. Unknown columns are
+  /// ignored.
+  CsvReader(std::string_view text, std::string name, std::initializer_list<const char*> needed,
+            const std::string& help);
+
+  /// Goes to the next row that has as many fields as the header; false at the end, or at once when the header
+  /// is faulty.
+  bool next();
+
+  bool has(std::string_view column) const { return columns_.contains(column); }
+  /// The field of the current row; "" when the table lacks the column.
+  std::string_view text(std::string_view column) const;
+  /// A number of at least 0; nullopt when the field is empty or, with a fault, when it is no such number.
+  std::optional<double> number(std::string_view column);
+  /// A whole number of at most 10^9, or `fallback` as above.
+  int whole(std::string_view column, int fallback);
+  /// Where the current row has that column.
+  SourcePos at(std::string_view column) const;
+  void fault(std::string_view column, std::string problem, std::string fix);
+
+  /// Throws InputError with all faults, if there are any.
+  void finish();
+
+ private:
+  std::vector<CsvRecord> records_;
+  std::string name_;
+  std::map<std::string, std::size_t, std::less<>> columns_;
+  std::size_t row_ = 0;
+  std::vector<Diagnostic> faults_;
+};
+
+}  // namespace trnplan::calibrate

@@ -1,0 +1,209 @@
+#include "text/log_lines.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+
+namespace trnplan::calibrate {
+
+namespace {
+
+constexpr std::size_t kLongLine = 65536;
+constexpr std::size_t kRankDigits = 7;
+constexpr double kHoursMost = 1e6;
+
+bool digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/// The digits at `start`, when there are 1 to kRankDigits of them and then `close`.
+std::string_view rank_at(std::string_view text, std::size_t start, std::string_view close) {
+  std::size_t end = start;
+  while (end < text.size() && end - start < kRankDigits && digit(text[end])) ++end;
+  if (end == start || text.substr(end, close.size()) != close) return {};
+  return text.substr(start, end - start);
+}
+
+void split_label(LogLine& line) {
+  static constexpr std::string_view kTorchrun[] = {"[default", "[rank"};
+  const std::size_t start = std::min(line.text.find_first_not_of(" \t"), line.text.size());
+  for (const std::string_view label : kTorchrun) {
+    if (!line.text.substr(start).starts_with(label)) continue;
+    line.rank = rank_at(line.text, start + label.size(), "]:");
+    if (!line.rank.empty()) line.text.remove_prefix(start + label.size() + line.rank.size() + 2);
+    return;
+  }
+  line.rank = rank_at(line.text, start, ":");
+  const std::size_t end = start + line.rank.size() + 1;
+  // "12:30 ..." is a time.
+  if (line.rank.empty() || (end < line.text.size() && !blank(line.text[end]))) {
+    line.rank = {};
+    return;
+  }
+  line.text.remove_prefix(std::min(end + 1, line.text.size()));
+}
+
+}  // namespace
+
+bool blank(char c) {
+  return c == ' ' || c == '\t' || c == '\v' || c == '\f';
+}
+
+void copy_without_escapes(std::string_view text, std::string& clean) {
+  clean.clear();
+  clean.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\x1b') {
+      clean += text[i];
+      continue;
+    }
+    if (i + 1 == text.size() || text[i + 1] != '[') continue;
+    std::size_t end = i + 2;
+    while (end < text.size() && text[end] >= 0x20 && text[end] < 0x40) ++end;
+    i = end < text.size() && text[end] >= 0x40 ? end : end - 1;
+  }
+}
+
+std::vector<Word> words_of(std::string_view line, std::size_t most) {
+  std::vector<Word> words;
+  for (std::size_t i = 0; i < line.size() && words.size() < most;) {
+    while (i < line.size() && blank(line[i])) ++i;
+    const std::size_t start = i;
+    while (i < line.size() && !blank(line[i])) ++i;
+    if (i > start) words.push_back({line.substr(start, i - start), static_cast<int>(start) + 1});
+  }
+  return words;
+}
+
+LogLine log_line(std::string_view raw, int number, bool cut, std::string& clean) {
+  LogLine line{raw, {}, number, cut};
+  if (raw.find('\x1b') != std::string_view::npos) {
+    copy_without_escapes(raw, clean);
+    line.text = clean;
+  }
+  split_label(line);
+  if (line.text.size() > kLongLine && !trimmed(line.text).starts_with('{')) {
+    line.text = line.text.substr(0, kLongLine);
+  }
+  return line;
+}
+
+bool LogLines::next() {
+  if (rest_.empty()) return false;
+  const std::size_t end = std::min(rest_.find_first_of("\r\n"), rest_.size());
+  const std::string_view raw = rest_.substr(0, end);
+  const bool cut = end == rest_.size();
+  rest_.remove_prefix(std::min(rest_.size(), end + (rest_.substr(end, 2) == "\r\n" ? 2 : 1)));
+  line_ = log_line(raw, line_.number + 1, cut, clean_);
+  return true;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+std::optional<double> number_of(std::string_view text) {
+  Scan scan(text);
+  const auto value = scan.number();
+  return value && scan.rest().empty() ? value : std::nullopt;
+}
+
+std::optional<std::int64_t> whole_number_of(std::string_view text) {
+  Scan scan(text);
+  const auto value = scan.whole();
+  return value && scan.rest().empty() ? value : std::nullopt;
+}
+
+bool Scan::past(std::string_view word) {
+  const std::size_t at = rest_.find(word);
+  if (at == std::string_view::npos) return false;
+  rest_.remove_prefix(at + word.size());
+  return true;
+}
+
+bool Scan::take(std::string_view word) {
+  skip_blanks();
+  if (!rest_.starts_with(word)) return false;
+  rest_.remove_prefix(word.size());
+  return true;
+}
+
+std::optional<double> Scan::number() {
+  skip_blanks();
+  double value = 0;
+  const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
+  if (error != std::errc() || !std::isfinite(value)) return std::nullopt;
+  rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+  return value;
+}
+
+std::optional<std::int64_t> Scan::whole() {
+  skip_blanks();
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
+  if (error != std::errc() || value < 0) return std::nullopt;
+  rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+  return value;
+}
+
+void Scan::skip_blanks() {
+  while (!rest_.empty() && blank(rest_.front())) rest_.remove_prefix(1);
+}
+
+std::optional<double> clock_seconds(std::string_view text) {
+  double days = 0;
+  if (const auto at = text.find(" day"); at != std::string_view::npos) {
+    const auto stated = whole_number_of(text.substr(0, at));
+    Scan scan(text.substr(at));
+    if (!stated || !scan.past(",")) return std::nullopt;
+    days = static_cast<double>(*stated);
+    text = scan.rest();
+  }
+  double seconds = 0;
+  Scan scan(text);
+  for (int part = 0; part < 3; ++part) {
+    // Only the last part may have a fraction.
+    const std::size_t colon = scan.rest().find(':');
+    if (colon == std::string_view::npos) {
+      const auto last = number_of(scan.rest());
+      if (part == 0 || !last || *last < 0 || *last >= 60) return std::nullopt;
+      return days * 86400 + seconds * 60 + *last;
+    }
+    const auto value = scan.whole();
+    const double most = part == 0 ? kHoursMost : 59;
+    if (!value || static_cast<double>(*value) > most || !scan.take(":")) return std::nullopt;
+    seconds = seconds * 60 + static_cast<double>(*value);
+  }
+  return std::nullopt;
+}
+
+std::optional<double> asctime_seconds(Scan& scan) {
+  static constexpr std::string_view kDays[] = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"};
+  static constexpr std::string_view kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                 "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  if (std::none_of(std::begin(kDays), std::end(kDays), [&](auto day) { return scan.take(day); })) return {};
+  unsigned month = 0;
+  while (month < std::size(kMonths) && !scan.take(kMonths[month])) ++month;
+  const auto day = scan.whole();
+  const auto hour = scan.whole();
+  if (month == std::size(kMonths) || !day || !hour || !scan.take(":")) return {};
+  const auto minute = scan.whole();
+  if (!minute || !scan.take(":")) return {};
+  const auto second = scan.whole();
+  const auto year = scan.whole();
+  if (!second || !year || *day < 1 || *day > 31 || *hour > 23 || *minute > 59 || *second > 60 ||
+      *year < 1970 || *year > 9999) {
+    return {};
+  }
+  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(*year)),
+                                         std::chrono::month(month + 1),
+                                         std::chrono::day(static_cast<unsigned>(*day))};
+  if (!date.ok()) return {};
+  const auto days = std::chrono::sys_days(date).time_since_epoch().count();
+  return static_cast<double>(days) * 86400 + static_cast<double>(*hour * 3600 + *minute * 60 + *second);
+}
+
+}  // namespace trnplan::calibrate
