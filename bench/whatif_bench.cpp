@@ -38,10 +38,10 @@ void plan_of_many_clusters(benchmark::State& state) {
   job.architecture = catalog.architecture("llama3-8b");
   job.training = {8192, 1024, 15e12, models::Precision::mixed_precision};
   for (const char* name : {"trn1.2xlarge", "trn1.32xlarge", "trn1n.32xlarge"})
-    job.freedom.instances.push_back(catalog.instance(name));
-  job.freedom.nodes = {1, 2, 4, 8, 16, 32, 64};
-  job.freedom.precision = true;
-  job.cluster = {job.freedom.instances.front(), 64};
+    job.space.instances.push_back(catalog.instance(name));
+  job.space.nodes = {1, 2, 4, 8, 16, 32, 64};
+  job.space.precision = true;
+  job.cluster = {job.space.instances.front(), 64};
   int strategies = 0;
   for (auto _ : state) {
     const auto result = planner::search(job, profile, {.threads = 1});

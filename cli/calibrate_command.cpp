@@ -12,8 +12,8 @@
 #include "cli/collective_points.h"
 #include "cli/commands.h"
 #include "cli/context.h"
-#include "cli/evidence.h"
 #include "cli/kernel_inputs.h"
+#include "cli/observations.h"
 #include "cli/options.h"
 #include "cli/step_calibration.h"
 #include "cli/training_logs.h"
@@ -168,7 +168,7 @@ void write_profile(const CollectiveFit& fit, const io::Catalog& catalog,
                    const std::vector<CollectiveReading>& readings, const Options& o) {
   const std::string name = std::filesystem::path(o.out).stem().string();
   const std::string text = collective_profile_json(fit, catalog, readings, name, o.instance);
-  io::update_file(o.out, o.force, [&] { return keep_evidence(text, o.common, o.out); });
+  io::update_file(o.out, o.force, [&] { return keep_observations(text, o.common, o.out); });
   remark("wrote " + o.out);
 }
 
@@ -183,8 +183,8 @@ int compare_kernels(const StepInputs& inputs, const models::Profile& profile,
   return kDone;
 }
 
-void remark_left_out(std::vector<Diagnostic> reasons) {
-  for (Diagnostic& d : reasons) {
+void remark_left_out(std::vector<Diagnostic> sensitivity) {
+  for (Diagnostic& d : sensitivity) {
     d.problem = "left out: " + d.problem;
     remark(d);
   }
@@ -207,11 +207,11 @@ int run_steps(StepInputs inputs, const models::Profile& profile, const io::Catal
   for (const RanSamples& log : inputs.logs)
     samples.insert(samples.end(), log.samples.begin(), log.samples.end());
   const StepCalibration c = calibrate_steps(std::move(inputs), profile, catalog, name);
-  remark_left_out(reasons_of(c.data->left_out));
+  remark_left_out(sensitivity_of(c.data->left_out));
   const bool refused = !o.out.empty() && !c.doubts.empty() && !o.force;
   if (!o.out.empty() && !refused) {
     io::update_file(o.out, o.force,
-                    [&] { return keep_evidence(step_profile_json(c, catalog), o.common, o.out); });
+                    [&] { return keep_observations(step_profile_json(c, catalog), o.common, o.out); });
     remark("wrote " + o.out);
   }
   print_result(o.common,
@@ -277,8 +277,8 @@ struct CollectiveInputs {
 int run_collectives(const CollectiveInputs& in, const models::Profile& prior,
                     const topology::Instance& instance, const io::Catalog& catalog, const Options& o) {
   const calibrate::Selection chosen = calibrate::select_points(in.points, instance, prior);
-  if (chosen.points.empty()) throw InputError(reasons_of(chosen.left_out));
-  remark_left_out(reasons_of(chosen.left_out));
+  if (chosen.points.empty()) throw InputError(sensitivity_of(chosen.left_out));
+  remark_left_out(sensitivity_of(chosen.left_out));
   if (chosen.repeated > 0) {
     remark(fmt::format("{} point{} given twice {} used once", chosen.repeated,
                        chosen.repeated == 1 ? "" : "s", chosen.repeated == 1 ? "is" : "are"));
@@ -340,8 +340,8 @@ int run(const Options& o) {
   tell_skipped(files, readings, !points.empty());
   inputs.profile_stated = stated.has_value();
   const models::Profile prior = stated ? *stated : default_profile(inputs, catalog);
-  const bool beside = !points.empty() || has_steps(inputs) || prior.calibration != nullptr;
-  if (!inputs.kernels.empty() && beside && o.instance != kFabricOfFits) {
+  const bool overlapped = !points.empty() || has_steps(inputs) || prior.calibration != nullptr;
+  if (!inputs.kernels.empty() && overlapped && o.instance != kFabricOfFits) {
     throw InputError(
         {{"command line", 0, 0},
          "--instance",

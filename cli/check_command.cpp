@@ -10,7 +10,7 @@
 
 #include "cli/commands.h"
 #include "cli/context.h"
-#include "cli/evidence.h"
+#include "cli/observations.h"
 #include "cli/options.h"
 #include "cli/text/check_text.h"
 #include "cli/text/nearest_text.h"
@@ -163,10 +163,10 @@ void judge_on_cluster(Checked& result, const Options& o, const io::Catalog& cata
   if (!o.release.empty()) job.software = {"nxdt", o.release};
   const models::Strategy strategy = on_all_cores(result.findings, config, reading, job.cluster);
   planner::Judgement judgement = planner::judge(job, models::canonical(strategy), profile);
-  const std::vector<planner::Evidence> evidence = load_evidence(o.common);
+  const std::vector<planner::Observation> observations = load_observations(o.common);
   for (planner::Violation& v : judgement.broken)
-    planner::annotate(v, evidence, job, models::canonical(strategy));
-  for (std::string& line : planner::remarks_on(evidence, job, models::canonical(strategy)))
+    planner::annotate(v, observations, job, models::canonical(strategy));
+  for (std::string& line : planner::remarks_on(observations, job, models::canonical(strategy)))
     note(result.findings, "evidence", std::move(line));
   add_violations(result.findings, judgement.broken, config,
                  config.has_section("model_alignment_strategy.peft"));

@@ -264,8 +264,8 @@ void explain(const Options& o, const topology::Cluster& cluster, const io::Timed
       "2^30 "
       "and print 7 % less. Compare the times");
   if (t.verdict.verdict != topology::Verdict::supported) {
-    remark(fmt::format("{}: {}: {}; evidence: {}{}", topology::to_string(t.verdict.verdict), t.verdict.rule,
-                       t.verdict.message, t.verdict.evidence, fix.empty() ? "" : "; fix: " + fix));
+    remark(fmt::format("{}: {}: {}; source: {}{}", topology::to_string(t.verdict.verdict), t.verdict.rule,
+                       t.verdict.message, t.verdict.source, fix.empty() ? "" : "; fix: " + fix));
   }
 }
 

@@ -140,7 +140,7 @@ void doubt_builds(const std::vector<CollectiveReading>& all) {
                   fmt::join(marks, ", ")));
 }
 
-std::vector<Diagnostic> reasons_of(const std::vector<calibrate::LeftOut>& left_out) {
+std::vector<Diagnostic> sensitivity_of(const std::vector<calibrate::LeftOut>& left_out) {
   std::vector<Diagnostic> all;
   std::map<std::string, std::pair<std::size_t, int>> known;  // reason -> index, count
   for (const calibrate::LeftOut& l : left_out) {

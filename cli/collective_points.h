@@ -40,6 +40,6 @@ CollectiveReading take_file(const LogFile& file, const PointOptions& o);
 void doubt_builds(const std::vector<CollectiveReading>& all);
 
 /// One remark, or fault, for each reason a point was left out, at the first such point.
-std::vector<Diagnostic> reasons_of(const std::vector<calibrate::LeftOut>& left_out);
+std::vector<Diagnostic> sensitivity_of(const std::vector<calibrate::LeftOut>& left_out);
 
 }  // namespace trnplan::cli

@@ -74,8 +74,8 @@ topology::Instance instance_option(const io::Catalog& catalog, const std::string
 }
 
 void settle(models::Job& job) {
-  const models::Freedom free = std::move(job.freedom);
-  job.freedom = {};
+  const models::SearchSpace free = std::move(job.space);
+  job.space = {};
   if (free.nodes.size() > 1)
     remark("cluster.nodes is free: " + std::to_string(job.cluster.nodes) + " are taken");
   if (free.instances.size() > 1)

@@ -13,9 +13,9 @@
 #include "calibrate/fit/step_fit.h"
 #include "cli/commands.h"
 #include "cli/context.h"
-#include "cli/evidence.h"
 #include "cli/interruption.h"
 #include "cli/job_argument.h"
+#include "cli/observations.h"
 #include "cli/options.h"
 #include "cli/progress_bar.h"
 #include "cli/text/plan_text.h"
@@ -31,12 +31,12 @@
 #include "launch/folder/measure.h"
 #include "models/uncertainty/spread.h"
 #include "planner/check/rules.h"
-#include "planner/confidence/measurement.h"
+#include "planner/confidence/experiment.h"
 #include "planner/confidence/ties.h"
 #include "planner/cost/run_forecast.h"
-#include "planner/search/claim.h"
 #include "planner/search/parallel.h"
 #include "planner/search/search.h"
+#include "planner/search/stated_plan.h"
 #include "targets/nxdt/baseline.h"
 #include "text/diagnostic.h"
 
@@ -90,8 +90,8 @@ std::string told_as(const std::string& key, const std::string& file) {
 
 /// Every cluster the job may use.
 std::vector<models::Job> clusters_of(const models::Job& job) {
-  std::vector<int> nodes = job.freedom.nodes;
-  std::vector<topology::Instance> types = job.freedom.instances;
+  std::vector<int> nodes = job.space.nodes;
+  std::vector<topology::Instance> types = job.space.instances;
   if (nodes.empty()) nodes.push_back(job.cluster.nodes);
   if (types.empty()) types.push_back(job.cluster.instance);
   std::vector<models::Job> all;
@@ -100,7 +100,7 @@ std::vector<models::Job> clusters_of(const models::Job& job) {
       models::Job one = job;
       one.cluster.instance = type;
       one.cluster.nodes = n;
-      if (one.freedom.batch_per_node > 0) one.training.global_batch = one.freedom.batch_per_node * n;
+      if (one.space.batch_per_node > 0) one.training.global_batch = one.space.batch_per_node * n;
       all.push_back(std::move(one));
     }
   }
@@ -138,8 +138,8 @@ std::vector<io::OutputFile> bundle_of(const models::Job& job, const planner::Pla
 
 /// What tells the first two plans apart, to be run; none where nothing has to or where the target lacks it.
 std::vector<io::OutputFile> measure_files_of(const models::Job& job, const std::vector<planner::Plan>& plans,
-                                             const planner::Certainty& certainty, const Options& o) {
-  if (!certainty.comparison || !certainty.comparison->best) return {};
+                                             const planner::Confidence& confidence, const Options& o) {
+  if (!confidence.comparison || !confidence.comparison->best) return {};
   const auto absolute = [](const std::string& path) { return std::filesystem::absolute(path).string(); };
   const bool own_profile = o.common.profile.ends_with(".json");
   const JobWords words = words_of(o.job);
@@ -153,7 +153,7 @@ std::vector<io::OutputFile> measure_files_of(const models::Job& job, const std::
   repeat("--sure", fmt::to_string(o.sure));
   if (o.allow_doubtful) use.options.push_back("--allow-doubtful");
   try {
-    return launch::measure_files(job, plans[0], plans[1], *certainty.comparison->best,
+    return launch::measure_files(job, plans[0], plans[1], *confidence.comparison->best,
                                  *launch::target_from(o.target), use);
   } catch (const std::invalid_argument& e) {
     remark(fmt::format("no measure.sh is written: plan 2: {}", e.what()));
@@ -163,9 +163,9 @@ std::vector<io::OutputFile> measure_files_of(const models::Job& job, const std::
 
 /// The path of measure.sh, empty when there is none.
 std::string write_folder(const models::Job& job, const std::vector<planner::Plan>& plans,
-                         const planner::Certainty& certainty, const Options& o) {
+                         const planner::Confidence& confidence, const Options& o) {
   std::vector<io::OutputFile> files = bundle_of(job, plans.front(), o);
-  std::vector<io::OutputFile> more = measure_files_of(job, plans, certainty, o);
+  std::vector<io::OutputFile> more = measure_files_of(job, plans, confidence, o);
   files.insert(files.end(), more.begin(), more.end());
   io::write_files(o.out, files, o.force);
   const std::filesystem::path folder = o.out;
@@ -212,7 +212,7 @@ void check(const models::Job& job, const std::vector<planner::Plan>& plans, cons
            const Options& o) {
   for (const planner::Plan& plan : plans) {
     const std::vector<std::string> wrong =
-        planner::check_plan(job, planner::claim_of(plan), profile,
+        planner::check_plan(job, planner::stated_plan(plan), profile,
                             {.allow_doubtful = o.allow_doubtful, .fit_probability = o.fit_probability});
     if (wrong.empty()) continue;
     throw std::logic_error(fmt::format("the check of plan \"{}\" disagrees: {}", describe(plan.strategy),
@@ -301,7 +301,7 @@ std::string whole_run_text(const WholeRun& run, bool found) {
 }
 
 /// How a fit reads nccom-test, which the planner does not see.
-planner::CertaintyOptions certainty_options(const io::Catalog& catalog, double sure) {
+planner::ConfidenceOptions confidence_options(const io::Catalog& catalog, double sure) {
   const calibrate::StepFitOptions fit;
   const auto& parameters = calibrate::kCollectiveParameters;
   return {sure,
@@ -365,7 +365,7 @@ int run(const Options& o) {
   const bool interrupted = Interruption::flag();
   check_result(job, result, profile, o);
   remark_result(result, catalog, profile, job);
-  tell_evidence(result, load_evidence(o.common), job);
+  tell_observations(result, load_observations(o.common), job);
 
   const planner::Plan* winner = result.plans.empty() ? nullptr : &result.plans.front();
   std::optional<planner::Baseline> baseline;
@@ -373,13 +373,13 @@ int run(const Options& o) {
     baseline = planner::baseline_of(job, current->config, current->trained, profile, winner);
     remarks(baseline->remarks);
   }
-  planner::CertaintyOptions measuring = certainty_options(catalog, o.sure);
+  planner::ConfidenceOptions measuring = confidence_options(catalog, o.sure);
   if (is_late(o, begin)) {
     measuring.tables.parameters.clear();
     if (result.plans.size() > 1) result.cut_short.push_back("nccom-test is not considered as a measurement");
   }
   for (const std::string& what : result.cut_short) remark("time limit: " + what);
-  const planner::Certainty certainty = planner::certainty_of(
+  const planner::Confidence confidence = planner::confidence_of(
       job, result.plans, baseline && baseline->plan && baseline->runs() ? &*baseline->plan : nullptr, profile,
       measuring);
   std::string script;
@@ -389,7 +389,7 @@ int run(const Options& o) {
     if (!o.out.empty()) remark("nothing was written to " + o.out);
   } else if (!o.out.empty() && winner != nullptr && !unwritten) {
     try {
-      script = write_folder(job, result.plans, certainty, o);
+      script = write_folder(job, result.plans, confidence, o);
     } catch (const InputError& e) {
       unwritten = e;
     }
@@ -397,19 +397,14 @@ int run(const Options& o) {
   const planner::Baseline* today = baseline ? &*baseline : nullptr;
   const std::optional<WholeRun> run = whole_run(job, question, result, catalog);
   if (o.common.json()) {
-    print(io::search_json(result, job, wall.count(), today, &certainty,
+    print(io::search_json(result, job, wall.count(), today, &confidence,
                           run ? io::run_json(run->answer, run->question) : ""));
   } else {
     const bool written = !o.out.empty() && winner != nullptr && !interrupted && !unwritten;
-    const Answer answer{job,
-                        result,
-                        certainty,
-                        planner::ties_of(job, result, profile, o.sure),
-                        today,
-                        runs_today,
-                        written ? o.out : "",
-                        script,
-                        o.details};
+    const Answer answer{
+        job,      result,     confidence,           planner::ties_of(job, result, profile, o.sure),
+        today,    runs_today, written ? o.out : "", script,
+        o.details};
     print_text(plan_answer(answer) + (run ? whole_run_text(*run, winner != nullptr) : "") +
                (o.details ? search_details(answer, text_width()) : ""));
   }

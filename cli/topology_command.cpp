@@ -4,7 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/context.h"
-#include "cli/evidence.h"
+#include "cli/observations.h"
 #include "cli/options.h"
 #include "cli/text/text.h"
 #include "io/input/readers.h"
@@ -42,7 +42,7 @@ int run(const Options& o) {
                                          : io::read_neuron_ls(o.neuron_ls, catalog, o.instance);
   cluster.nodes = o.nodes;
   const topology::ChipGraph graph(cluster.instance);
-  const std::vector<planner::Evidence> evidence = load_evidence(o.common);
+  const std::vector<planner::Observation> observations = load_observations(o.common);
   topology::PlacementVerdict verdict;
   std::string advice;
   if (o.asks_for_groups()) {
@@ -59,7 +59,7 @@ int run(const Options& o) {
       }
     }
   }
-  advice += tell_evidence(verdict, evidence, cluster.instance);
+  advice += tell_observations(verdict, observations, cluster.instance);
   print_result(o.common, o.common.json() ? io::topology_json(cluster, graph, verdict)
                                          : topology_text(cluster, graph, verdict, advice));
   return verdict.overall == topology::Verdict::refused ? kNoPlan : kDone;

@@ -15,13 +15,13 @@
 
 #include "cli/commands.h"
 #include "cli/context.h"
-#include "cli/evidence.h"
+#include "cli/observations.h"
 #include "cli/options.h"
 #include "cli/text/watch_text.h"
 #include "cli/watch_context.h"
 #include "cli/watch_source.h"
 #include "io/catalog/catalog.h"
-#include "io/catalog/evidence.h"
+#include "io/catalog/observations.h"
 #include "io/catalog/profile_reader.h"
 #include "io/input/plan_file.h"
 #include "io/output/atomic_write.h"
@@ -57,7 +57,7 @@ void write_profile(const Options& o, const launch::Recalibration& learnt, const 
       profile, base, learnt.moved,
       fmt::format("The step time of one run: {} steps, median {:.4g} s.", learnt.steps, learnt.observed),
       "Fitted by trnplan watch; spreads are those of each parameter alone.");
-  io::update_file(o.calibrate, o.force, [&] { return keep_evidence(text, o.common, o.calibrate); });
+  io::update_file(o.calibrate, o.force, [&] { return keep_observations(text, o.common, o.calibrate); });
 }
 
 /// The profile that observations are added to: the one that is there, or one like --profile.
@@ -70,16 +70,17 @@ std::string profile_to_extend(const Options& o, const io::Catalog& catalog) {
   return text;
 }
 
-/// Adds what the log shows to the profile's evidence; the remark that says so.
-std::string record_evidence(const Options& o, const FollowedLog& log, const launch::LogReading& reading,
-                            const launch::WatchContext& context, const models::Profile& profile,
-                            const io::Catalog& catalog) {
+/// Adds what the log shows to the profile's observations; the remark that says so.
+std::string record_observations(const Options& o, const FollowedLog& log, const launch::LogReading& reading,
+                                const launch::WatchContext& context, const models::Profile& profile,
+                                const io::Catalog& catalog) {
   const auto found =
-      launch::evidence_of(launch::advise(reading.failures, context.ran, profile), context.ran,
-                          reading.run.last_line, fs::path(log.name()).filename().string(), log.sha256());
+      launch::observations_of(launch::advise(reading.failures, context.ran, profile), context.ran,
+                              reading.run.last_line, fs::path(log.name()).filename().string(), log.sha256());
   if (found.empty())
     return "nothing to record: the log contradicts no verdict and shows no refused group or full memory";
-  io::update_file(o.record, true, [&] { return io::with_evidence(profile_to_extend(o, catalog), found); });
+  io::update_file(o.record, true,
+                  [&] { return io::with_observations(profile_to_extend(o, catalog), found); });
   return fmt::format("{} observation{} recorded in {}", found.size(), found.size() == 1 ? "" : "s", o.record);
 }
 
@@ -115,7 +116,7 @@ class Watcher {
     if (learn && !o_.calibrate.empty())
       r.remarks.push_back(calibrate(o_, reading.run, context_, profile_, catalog_));
     if (learn && !o_.record.empty())
-      r.remarks.push_back(record_evidence(o_, log, reading, context_, profile_, catalog_));
+      r.remarks.push_back(record_observations(o_, log, reading, context_, profile_, catalog_));
     return r;
   }
 

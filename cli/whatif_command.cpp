@@ -99,7 +99,7 @@ class Reader {
 
   std::vector<topology::Instance> instances(const std::string& text, const models::Job& job,
                                             const io::Catalog& catalog) {
-    if (text.empty() && !job.freedom.instances.empty()) return job.freedom.instances;
+    if (text.empty() && !job.space.instances.empty()) return job.space.instances;
     if (text.empty()) return {job.cluster.instance};
     std::vector<topology::Instance> all;
     std::set<std::string> seen;
@@ -172,12 +172,12 @@ planner::WhatIfQuestion question_of(const Options& o, const models::Job& job, co
 
 /// What the job leaves free is asked for here by options; its limits hold for the run with its failures.
 void take_over(models::Job& job, planner::WhatIfQuestion& q) {
-  if (job.freedom.batch_per_node > 0) q.scaling = planner::Scaling::weak;
+  if (job.space.batch_per_node > 0) q.scaling = planner::Scaling::weak;
   if (!q.deadline && job.deadline.value > 0) q.deadline = job.deadline;
   if (!q.budget && job.budget > 0) q.budget = job.budget;
-  job.freedom.nodes.clear();
-  job.freedom.instances.clear();
-  job.freedom.batch_per_node = 0;
+  job.space.nodes.clear();
+  job.space.instances.clear();
+  job.space.batch_per_node = 0;
   job.objective = models::Objective::step_time;
   job.deadline = {};
   job.budget = 0;

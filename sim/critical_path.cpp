@@ -47,23 +47,23 @@ std::vector<PathPart> Run::critical_path(std::int64_t repeats) const {
   std::vector<PathPart> parts;  // the last first
   TaskId t = once.back();
   parts.push_back(backwards(walk(t, rhythm->to)));
-  std::vector<Way> ways;
-  auto known = ways.end();
+  std::vector<Way> paths;
+  auto known = paths.end();
   std::int64_t left = repeats + 1;
   for (; left > 0; --left) {
-    known = std::find_if(ways.begin(), ways.end(), [&](const Way& w) { return w.entry == t; });
-    if (known != ways.end()) break;
+    known = std::find_if(paths.begin(), paths.end(), [&](const Way& w) { return w.entry == t; });
+    if (known != paths.end()) break;
     Way way{t, t, {}};
     way.tasks = walk(way.exit, rhythm->from);
     t = way.exit + rhythm->tasks;
     parts.push_back(backwards(way.tasks));
-    ways.push_back(std::move(way));
+    paths.push_back(std::move(way));
   }
-  TaskId exit = ways.back().exit;
+  TaskId exit = paths.back().exit;
   if (left > 0) {
-    const std::int64_t cycle = ways.end() - known, whole = left / cycle, rest = left % cycle;
+    const std::int64_t cycle = paths.end() - known, whole = left / cycle, rest = left % cycle;
     std::vector<TaskId> round;
-    for (auto w = known; w != ways.end(); ++w) round.insert(round.end(), w->tasks.begin(), w->tasks.end());
+    for (auto w = known; w != paths.end(); ++w) round.insert(round.end(), w->tasks.begin(), w->tasks.end());
     if (whole > 0) parts.push_back(backwards(std::move(round), whole));
     for (auto w = known; w != known + rest; ++w) parts.push_back(backwards(w->tasks));
     if (rest > 0) exit = known[rest - 1].exit;

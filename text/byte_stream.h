@@ -20,7 +20,7 @@ class ByteStream {
 
   /// Up to `size` bytes into `out`; 0 at the end only. May throw InputError.
   virtual std::size_t read(char* out, std::size_t size) = 0;
-  /// Back to the first byte; false, and nowhere, where that cannot be (a pipe).
+  /// Back to the first byte; false, and unreachable, where that cannot be (a pipe).
   virtual bool rewind() = 0;
   /// rewind() would do so.
   virtual bool rewindable() const = 0;

@@ -126,7 +126,7 @@ class TreeBuilder {
   void open(Node::Kind kind, const SourcePos& at, std::size_t anchor = 0) {
     if (expects_key()) refuse_key(at);
     if (static_cast<int>(frames_.size()) >= limits_.depth) refuse_depth(at);
-    charge(1, at);
+    attribution(1, at);
     Frame frame;
     frame.subtree.node.kind = kind;
     frame.subtree.node.at = at;
@@ -143,14 +143,14 @@ class TreeBuilder {
 
   void null(const SourcePos& at, std::size_t anchor = 0) {
     if (expects_key()) refuse_key(at);
-    charge(1, at);
+    attribution(1, at);
     Subtree leaf;
     leaf.node.at = at;
     finish(std::move(leaf), anchor);
   }
 
   void scalar(std::string text, bool quoted, const SourcePos& at, std::size_t anchor = 0) {
-    charge(1, at);
+    attribution(1, at);
     Subtree leaf;
     leaf.node.kind = Node::Kind::scalar;
     leaf.node.scalar = std::move(text);
@@ -164,7 +164,7 @@ class TreeBuilder {
     if (found == anchors_.end())
       refuse(at, "this alias stands inside the value it names", "write the value out");
     if (static_cast<int>(frames_.size()) + found->second.height > limits_.depth) refuse_depth(at);
-    charge(found->second.nodes, at);
+    attribution(found->second.nodes, at);
     Subtree copy = found->second;
     copy.node.at = at;
     add(std::move(copy));
@@ -198,7 +198,7 @@ class TreeBuilder {
            "flatten the file");
   }
 
-  void charge(std::size_t nodes, const SourcePos& at) {
+  void attribution(std::size_t nodes, const SourcePos& at) {
     used_ += nodes;
     if (used_ <= limits_.nodes) return;
     refuse(
@@ -210,7 +210,7 @@ class TreeBuilder {
   void finish(Subtree subtree, std::size_t anchor) {
     if (anchor != 0) {
       // The stored copy costs as much as an alias does: nested anchors would otherwise multiply the memory.
-      charge(subtree.nodes, subtree.node.at);
+      attribution(subtree.nodes, subtree.node.at);
       anchors_.insert_or_assign(anchor, subtree);
     }
     add(std::move(subtree));

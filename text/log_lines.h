@@ -62,7 +62,7 @@ class Scan {
  public:
   explicit Scan(std::string_view text) : rest_(text) {}
 
-  /// Goes behind the first `word`; false, and nowhere, when there is none.
+  /// Goes behind the first `word`; false, and unreachable, when there is none.
   bool past(std::string_view word);
   /// Skips blanks, then takes `word` when it comes next.
   bool take(std::string_view word);

@@ -127,7 +127,7 @@ Local local_part(const Instance& instance, const std::vector<int>& ranks) {
 
 struct Ruling {
   Verdict verdict;
-  std::string rule, message, evidence;
+  std::string rule, message, source;
 };
 
 /// `cores`: "" when each chip holds one rank, else which of its cores.
@@ -283,7 +283,7 @@ GroupVerdict judge(const Cluster& cluster, const ChipGraph& graph, GroupKind kin
           r.verdict,
           std::move(r.rule),
           std::move(r.message),
-          std::move(r.evidence)};
+          std::move(r.source)};
 }
 
 namespace {

@@ -25,8 +25,8 @@ struct GroupVerdict {
   /// One word: one-rank, one-chip, ring, adjacent-pair, one-per-chip, two-chips, two-hop-pair, two-hop-ring,
   /// unequal-positions, no-ring, not-adjacent, permute, partial-chips, unequal-nodes, no-efa.
   std::string rule;
-  std::string message;   ///< what is the case, with chips and hops
-  std::string evidence;  ///< source of the rule
+  std::string message;  ///< what is the case, with chips and hops
+  std::string source;   ///< source of the rule
 };
 
 /// "0 to 15", "0, 4, 8, 12", "0 to 3, 8": three or more in a row are a range.

@@ -29,7 +29,7 @@ constexpr double kMoved = 0.1;
 constexpr double kRounding = 1e-15;
 /// Parameters wider than this, in prior standard deviations, are the prior's, which is Gaussian.
 constexpr double kAtPrior = 0.9;
-/// Where rivals are looked for: so many prior standard deviations faster.
+/// Where alternatives are looked for: so many prior standard deviations faster.
 constexpr double kFaster = 2;
 /// Profiles end here, in prior standard deviations.
 constexpr double kEndPrior = 5;
@@ -409,7 +409,7 @@ double widening(const FitProblem& problem, const Optimum& best, Index j) {
 }
 
 /// Of the covariance in z, without the constant all of them share.
-double log_evidence(const Optimum& optimum) {
+double log_observations(const Optimum& optimum) {
   const MatrixXd root = optimum.covariance.llt().matrixL();
   return root.diagonal().array().log().sum() - optimum.cost;
 }
@@ -420,12 +420,13 @@ bool same(const Optimum& a, const Optimum& b) {
 }
 
 /// The optimum that `best` is, and those in which another rate is the narrowest.
-std::vector<Optimum> rivals_of(const FitProblem& problem, const Optimum& best) {
+std::vector<Optimum> alternatives_of(const FitProblem& problem, const Optimum& best) {
   std::vector<Optimum> all{best};
   for (Index j = 0; j < problem.size(); ++j) {
-    if (problem.parameter(j).rival == Rival::no || best.covariance(j, j) > kAtPrior * kAtPrior) continue;
+    if (problem.parameter(j).alternative == Alternative::no || best.covariance(j, j) > kAtPrior * kAtPrior)
+      continue;
     VectorXd start = best.z;
-    start[j] += problem.parameter(j).rival == Rival::faster_above ? kFaster : -kFaster;
+    start[j] += problem.parameter(j).alternative == Alternative::faster_above ? kFaster : -kFaster;
     Optimum found = optimum_from(problem, start);
     const bool known = std::any_of(all.begin(), all.end(), [&](const Optimum& o) { return same(found, o); });
     if (!known) all.push_back(std::move(found));
@@ -435,7 +436,7 @@ std::vector<Optimum> rivals_of(const FitProblem& problem, const Optimum& best) {
 
 /// Makes the covariance of `best` that of FitOptions::profile_widths, and `best` the lowest optimum it meets.
 void take_profile_widths(const FitProblem& problem, Optimum& best) {
-  std::vector<Optimum> optima = rivals_of(problem, best);
+  std::vector<Optimum> optima = alternatives_of(problem, best);
   std::iter_swap(optima.begin(),
                  std::min_element(optima.begin(), optima.end(),
                                   [](const Optimum& a, const Optimum& b) { return a.cost < b.cost; }));
@@ -443,7 +444,8 @@ void take_profile_widths(const FitProblem& problem, Optimum& best) {
   best = optima.front();
   best.iterations = iterations;
   std::vector<double> weights;
-  for (const Optimum& o : optima) weights.push_back(std::exp(log_evidence(o) - log_evidence(optima.front())));
+  for (const Optimum& o : optima)
+    weights.push_back(std::exp(log_observations(o) - log_observations(optima.front())));
   double sum = 0;
   for (const double w : weights) sum += w;
 

@@ -15,7 +15,7 @@
 //
 // With profile_widths, where costs have kinks and more than one optimum (a time follows the narrowest of
 // several rates):
-// - From the optimum with each `rival` made faster, another optimum is looked for. Where there are several,
+// - From the optimum with each `alternative` made faster, another optimum is looked for. Where there are several,
 //   the lowest is the result and the covariance that of their mixture around it, each with the weight
 //   exp(-cost) sqrt(det S) of its Laplace approximation (D. MacKay, Information Theory, Inference, and
 //   Learning Algorithms, 2003, ch. 27 and 28).
@@ -34,7 +34,7 @@
 namespace trnplan::calibrate {
 
 /// Whether a parameter is one of several rates of which the narrowest sets a time, and where it does not.
-enum class Rival { no, faster_above, faster_below };
+enum class Alternative { no, faster_above, faster_below };
 
 /// A parameter and its prior: log-normal, by median and standard deviation of the logarithm.
 struct FitParameter {
@@ -45,7 +45,7 @@ struct FitParameter {
   /// 1/2 z^2. For effects of which few are large.
   bool heavy_tails = false;
   bool bends = false;  ///< predictions may bend within its spread; see profile_widths
-  Rival rival = Rival::no;
+  Alternative alternative = Alternative::no;
 };
 
 /// A measurement and how far a right prediction may lie from it: the scale of the loss in logarithms, which

@@ -21,7 +21,8 @@ constexpr double kCollectiveStep = 1e-3;  ///< of the differences, in logarithms
 /// What the build of nccom-test and its runtime may reach of, other than the training stacks did.
 constexpr std::array kRates = {Parameter::dma_fraction, Parameter::link_fraction, Parameter::efa_fraction};
 /// Shares of bandwidths that one collective may be bound by.
-constexpr std::array kRivals = {Parameter::dma_fraction, Parameter::link_fraction, Parameter::hbm_fraction};
+constexpr std::array kAlternatives = {Parameter::dma_fraction, Parameter::link_fraction,
+                                      Parameter::hbm_fraction};
 constexpr double kGrid = 0.05;  ///< of CollectiveBench, in logarithms
 
 /// Parameters that steps or collectives can move.
@@ -69,7 +70,7 @@ auto key_of(const topology::Instance& t) {
 
 auto program_key(const MeasuredStep& s) {
   // Not: what is asked of a whole run or left to the search.
-  const auto& [architecture, training, cluster, software, objective, deadline, budget, pin, freedom] = s.job;
+  const auto& [architecture, training, cluster, software, objective, deadline, budget, pin, space] = s.job;
   const auto& [sequence, global_batch, tokens, precision] = training;
   const auto& [instance, nodes, oversubscription] = cluster;
   // Framework and release have factors of the fit's own.
@@ -182,7 +183,8 @@ class Problem {
     for (const Parameter p : parameters_) {
       FitParameter unknown{std::string(models::to_string(p)), prior[p], prior.value(p).log_sd};
       unknown.bends = true;
-      if (std::find(kRivals.begin(), kRivals.end(), p) != kRivals.end()) unknown.rival = Rival::faster_above;
+      if (std::find(kAlternatives.begin(), kAlternatives.end(), p) != kAlternatives.end())
+        unknown.alternative = Alternative::faster_above;
       unknowns.push_back(std::move(unknown));
     }
     std::set<std::string> frameworks, configurations;

@@ -86,7 +86,7 @@ std::string collective_text(const topology::Cluster& cluster, const std::string&
   text += fmt::format("  group       {} ({}: {})\n", topology::to_string(t.verdict.verdict), t.verdict.rule,
                       t.verdict.message);
   if (t.verdict.verdict != topology::Verdict::supported) {
-    text += fmt::format("              evidence: {}\n", t.verdict.evidence);
+    text += fmt::format("              source: {}\n", t.verdict.source);
     if (!fix.empty()) text += fmt::format("              fix: {}\n", fix);
   }
   return text;

@@ -43,15 +43,15 @@ std::string of_memory(const models::Memory& m) {
 }
 
 bool several_clusters(const models::Job& job) {
-  return job.freedom.nodes.size() > 1 || job.freedom.instances.size() > 1;
+  return job.space.nodes.size() > 1 || job.space.instances.size() > 1;
 }
 
 /// What the job left open and a plan settles.
 std::string choices_of(const models::Job& job, const Plan& p) {
   std::string text;
   if (several_clusters(job)) text += fmt::format(", on {} x {}", p.nodes, printable(p.instance));
-  if (job.freedom.largest_batch > 0) text += fmt::format(", batch {}", p.global_batch);
-  if (job.freedom.precision) text += fmt::format(", {}", to_string(p.strategy.precision));
+  if (job.space.largest_batch > 0) text += fmt::format(", batch {}", p.global_batch);
+  if (job.space.precision) text += fmt::format(", {}", to_string(p.strategy.precision));
   return text;
 }
 
@@ -123,7 +123,7 @@ std::string ties_text(const Answer& a) {
   return text;
 }
 
-std::string limit_text(const Plan& best, const planner::Reasons& why) {
+std::string limit_text(const Plan& best, const planner::Sensitivity& why) {
   return entry("Limit",
                fmt::format("{}: 1 % {} makes the step {:.2f} % shorter; MFU {:.1f} %",
                            resource_words(why.resource), is_duration(why.resource) ? "less" : "faster",
@@ -193,8 +193,8 @@ std::string baseline_text(const Answer& a) {
     text += fmt::format("; refused ({}): {}", refused->rule, printable(refused->message, 600));
   } else if (b.plan && !a.result.plans.empty()) {
     text += fmt::format("; best is {:.2f} times as fast", planner::speedup(a.result.plans.front(), b));
-    if (a.certainty.beats_baseline)
-      text += fmt::format(" (faster at all: {})", probability_text(*a.certainty.beats_baseline));
+    if (a.confidence.beats_baseline)
+      text += fmt::format(" (faster at all: {})", probability_text(*a.confidence.beats_baseline));
   }
   text = entry("Today", text);
   if (a.result.plans.empty()) return text;
@@ -209,7 +209,7 @@ std::string baseline_text(const Answer& a) {
 }
 
 std::string next_text(const Answer& a) {
-  const bool measurable = a.certainty.comparison && a.certainty.comparison->best;
+  const bool measurable = a.confidence.comparison && a.confidence.comparison->best;
   std::string text;
   if (a.result.plans.empty()) {
     text = "--details lists what was ruled out";
@@ -336,7 +336,7 @@ std::string plan_answer(const Answer& a) {
     return text + baseline_text(a) + next_text(a);
   }
   text += best_text(a) + baseline_text(a) + ties_text(a) + clusters_text(a);
-  if (a.result.reasons) text += limit_text(a.result.plans.front(), *a.result.reasons);
+  if (a.result.sensitivity) text += limit_text(a.result.plans.front(), *a.result.sensitivity);
   return text + refused_text(a) + next_text(a);
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "models/job/job.h"
-#include "planner/confidence/measurement.h"
+#include "planner/confidence/experiment.h"
 #include "planner/confidence/ties.h"
 #include "planner/search/search.h"
 #include "targets/nxdt/baseline.h"
@@ -16,7 +16,7 @@ namespace trnplan::cli {
 struct Answer {
   const models::Job& job;
   const planner::SearchResult& result;
-  const planner::Certainty& certainty;
+  const planner::Confidence& confidence;
   std::vector<planner::Tie> ties;
   const planner::Baseline* baseline = nullptr;  ///< may be null
   std::string baseline_file;

@@ -50,7 +50,7 @@ std::string less(Seconds now, Seconds then) {
   return fmt::format("{} s, {} less", seconds_text(then), seconds_text(Seconds(saved)));
 }
 
-std::string reasons_text(const Plan& winner, const planner::Reasons& why) {
+std::string sensitivity_text(const Plan& winner, const planner::Sensitivity& why) {
   std::string text = "What holds it back\n";
   text += fmt::format("  limit       {}: 1 % {} makes the step {:.2f} % shorter, to first order\n",
                       resource_words(why.resource), is_duration(why.resource) ? "less" : "faster",
@@ -159,11 +159,11 @@ std::string winner_text(const Answer& a, int width) {
       fmt::format("\nBest: {}\n", strategy_words(winner.strategy)) + plan_details(winner, true, width);
   for (std::size_t i = 1; i < a.result.layouts.size() && i < 3; ++i)
     text += comparison(winner, scaled(a.result.layouts[i], winner.global_batch));
-  if (a.result.reasons) text += reasons_text(winner, *a.result.reasons);
+  if (a.result.sensitivity) text += sensitivity_text(winner, *a.result.sensitivity);
   return text;
 }
 
-std::string measurement_name(const planner::Measurement& m) {
+std::string measurement_name(const planner::Experiment& m) {
   if (m.tables.size() == 1) {
     const planner::TableRequest& t = m.tables.front();
     return fmt::format("nccom-test {} of {} ranks on {}", to_string(t.op), t.ranks,
@@ -179,18 +179,18 @@ std::string measurement_name(const planner::Measurement& m) {
 }
 
 /// Whether the first two are told apart, and what would do so.
-std::string certainty_text(const models::Job& job, const planner::Certainty& certainty,
-                           const std::string& script) {
-  if (!certainty.comparison) return "";
-  const planner::Comparison& c = *certainty.comparison;
+std::string confidence_text(const models::Job& job, const planner::Confidence& confidence,
+                            const std::string& script) {
+  if (!confidence.comparison) return "";
+  const planner::Comparison& c = *confidence.comparison;
   if (c.told_apart) return "";
   if (c.equal) return "1 and 2 are one and the same to the model: no measurement would pay.\n";
   const char* better = job.objective == models::Objective::cost ? "cheaper" : "faster";
   std::string text =
       fmt::format("1 and 2 cannot be told apart: 1 is {} with a probability of {} (--sure asks for {})\n",
-                  better, probability_text(c.probability), probability_text(certainty.sure));
+                  better, probability_text(c.probability), probability_text(confidence.sure));
   if (!c.best) return text + "  measure     nothing considered would tell more\n";
-  const planner::Measurement& m = *c.best;
+  const planner::Experiment& m = *c.best;
   text += fmt::format("  measure     {}: {:.1f} node-hours{}; script: {}\n", measurement_name(m),
                       m.node_hours, m.usd > 0 ? fmt::format(", {:.0f} USD", m.usd) : std::string(),
                       script.empty() ? "--out DIR" : printable(script, 400));
@@ -210,14 +210,14 @@ std::string search_details(const Answer& a, int width) {
   const bool found = !r.plans.empty();
   std::string text;
   if (found) {
-    text += "\n" + plan_table(a.job, r.plans, a.certainty.first_is_better, width) +
-            certainty_text(a.job, a.certainty, a.script) + winner_text(a, width);
+    text += "\n" + plan_table(a.job, r.plans, a.confidence.first_is_better, width) +
+            confidence_text(a.job, a.confidence, a.script) + winner_text(a, width);
   } else if (r.infeasible) {
     text += "\n" + infeasible_text(*r.infeasible, width);
   }
   if (a.baseline != nullptr)
     text += baseline_text(*a.baseline, a.baseline_file, found ? &r.plans.front() : nullptr,
-                          a.certainty.beats_baseline);
+                          a.confidence.beats_baseline);
   text += clusters_text(a.job, r.clusters, width);
   text += refusals(r.refused, kRefusedShown, found ? "Refused although it could be faster:" : "Refused:");
   text += refusals(r.doubtful, kDoubtfulShown, "Doubtful, left out (--allow-doubtful lets them in):");

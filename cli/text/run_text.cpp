@@ -18,7 +18,7 @@ std::string cost(const std::optional<double>& usd) {
   return usd ? ", " + usd_text(*usd) : std::string();
 }
 
-/// In whole percent, never rounded to certainty.
+/// In whole percent, never rounded to confidence.
 std::string percent(double probability) {
   if (probability > 0.99 && probability < 1) return "> 99 %";
   if (probability < 0.01 && probability > 0) return "< 1 %";

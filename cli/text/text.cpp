@@ -30,7 +30,7 @@ std::string grouped(double value) {
 namespace {
 
 std::string batch_text(const models::Job& job) {
-  const models::Freedom& f = job.freedom;
+  const models::SearchSpace& f = job.space;
   if (f.largest_batch > 0) return fmt::format("{} to {}", f.smallest_batch, f.largest_batch);
   if (f.batch_per_node > 0 && f.nodes.size() > 1) return fmt::format("{} per node", f.batch_per_node);
   return std::to_string(job.training.global_batch);
@@ -45,7 +45,7 @@ std::string choice(const std::vector<std::string>& of) {
 }
 
 std::string cluster_text(const models::Job& job) {
-  const models::Freedom& f = job.freedom;
+  const models::SearchSpace& f = job.space;
   std::vector<std::string> nodes, types;
   for (const int n : f.nodes) nodes.push_back(std::to_string(n));
   for (const topology::Instance& i : f.instances) types.push_back(printable(i.name));
@@ -60,9 +60,9 @@ std::string cluster_text(const models::Job& job) {
 
 std::string job_line(const models::Job& job) {
   const bool usual = job.training.precision == models::Precision::mixed_precision;
-  const std::string precision = job.freedom.precision ? ", any precision"
-                                : usual               ? ""
-                                        : fmt::format(", {}", to_string(job.training.precision));
+  const std::string precision = job.space.precision ? ", any precision"
+                                : usual             ? ""
+                                                    : fmt::format(", {}", to_string(job.training.precision));
   return fmt::format("{}, sequence {}, batch {}{}, on {}\n", printable(job.architecture.name),
                      job.training.sequence, batch_text(job), precision, cluster_text(job));
 }

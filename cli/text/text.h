@@ -39,7 +39,7 @@ std::string plan_table(const models::Job& job, const std::vector<planner::Plan>&
                        const std::vector<std::optional<double>>& first_is_better, int width);
 /// Rounded, in groups of three digits: "17,334".
 std::string grouped(double value);
-/// "89.4 %", as "> 99.9 %" never rounded to certainty.
+/// "89.4 %", as "> 99.9 %" never rounded to confidence.
 std::string probability_text(double probability);
 /// Step, throughput, MFU both ways, breakdown, memory, price of one plan; with `whole_run` also what the
 /// job's tokens take.

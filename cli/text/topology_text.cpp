@@ -113,7 +113,7 @@ std::string groups_text(const topology::ChipGraph& graph, const topology::Placem
                         k.groups, k.ranks, topology::to_string(k.worst.verdict), k.worst.rule,
                         k.worst.message, alike ? fmt::format(", on each of {} nodes", k.worst.nodes) : "");
     if (k.kind != topology::GroupKind::pipeline) text += rings_text(k.rings, "     ");
-    if (k.worst.verdict != Verdict::supported) text += fmt::format("     evidence: {}\n", k.worst.evidence);
+    if (k.worst.verdict != Verdict::supported) text += fmt::format("     source: {}\n", k.worst.source);
   }
   if (!verdict.offending) return text;
   constexpr std::size_t kRanksShown = 16;

@@ -1,7 +1,7 @@
 // The file of what measuring takes: catalog/measuring.json.
 #pragma once
 
-#include "planner/confidence/measurement.h"
+#include "planner/confidence/experiment.h"
 #include "planner/cost/reliability.h"
 #include "text/document.h"
 

@@ -7,7 +7,7 @@
 
 #include "io/catalog/calibration.h"
 #include "io/catalog/catalog.h"
-#include "io/catalog/evidence.h"
+#include "io/catalog/observations.h"
 #include "io/catalog/value_reader.h"
 #include "io/format/schema_version.h"
 #include "text/quantity_reader.h"
@@ -111,8 +111,8 @@ models::Profile read_profile(const Node& node, const Catalog* catalog, int bases
   } else if (profile.calibration != nullptr) {
     profile.calibration = calibration_beside(*profile.calibration, profile, parameters);
   }
-  if (const Node* evidence = map.raw("evidence"))
-    evidence_from(*evidence, faults);  // read_evidence() gives it
+  if (const Node* observations = map.raw("evidence"))
+    observations_from(*observations, faults);  // read_evidence() gives it
   map.finish();
   if (!faults.empty()) throw InputError(std::move(faults));
   return profile;

@@ -1,5 +1,5 @@
 // A strategy in files that this program writes: the object of plans (docs/json.md), and the prose that older
-// versions put into evidence.
+// versions put into observations.
 #pragma once
 
 #include <optional>

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "io/input/cluster_files.h"
-#include "io/input/job_freedom.h"
 #include "io/input/job_input.h"
 #include "io/input/job_keys.h"
+#include "io/input/job_space.h"
 #include "io/input/nxdt_yaml.h"
 #include "io/input/readers.h"
 
@@ -261,7 +261,7 @@ class JobReader {
     }
     const std::string text = fields.text("precision", "");
     if (text == "any") {
-      job().freedom.precision = true;
+      job().space.precision = true;
       return;
     }
     if (const auto precision = models::precision_from(text)) {
@@ -491,11 +491,11 @@ class JobReader {
         {"zero1", &Pin::zero1},
         {"flash_attention", &Pin::flash_attention}};
     if (const Node* zero1 = fields.raw("zero1"); zero1 != nullptr && zero1->scalar == "any") {
-      job().freedom.zero1 = true;
+      job().space.zero1 = true;
       pin.zero1.reset();
     }
     for (const auto& [key, member] : switches) {
-      if (member == &Pin::zero1 && job().freedom.zero1) continue;
+      if (member == &Pin::zero1 && job().space.zero1) continue;
       if (fields.has(key)) pin.*member = fields.boolean(key, false);
       fields.ignore({key});
     }

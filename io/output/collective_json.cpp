@@ -15,8 +15,10 @@ namespace {
 constexpr double kGiga = 1e9;
 
 Json verdict_object(const topology::GroupVerdict& v) {
-  return {
-      {"verdict", to_string(v.verdict)}, {"rule", v.rule}, {"message", v.message}, {"evidence", v.evidence}};
+  return {{"verdict", to_string(v.verdict)},
+          {"rule", v.rule},
+          {"message", v.message},
+          {"evidence", v.source}};
 }
 
 Json phases_array(const std::vector<models::CollectiveTiming::Part>& parts) {

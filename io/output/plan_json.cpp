@@ -163,7 +163,7 @@ namespace {
 
 /// The job on the winner's cluster; without a winner on the first that was looked at.
 models::Job home_of(models::Job job, const std::vector<Plan>& plans) {
-  const models::Freedom& free = job.freedom;
+  const models::SearchSpace& free = job.space;
   const int nodes = !plans.empty()       ? plans.front().nodes
                     : free.nodes.empty() ? job.cluster.nodes
                                          : free.nodes[0];
@@ -175,7 +175,7 @@ models::Job home_of(models::Job job, const std::vector<Plan>& plans) {
   return job;
 }
 
-Json reasons_object(const planner::Reasons& r) {
+Json sensitivity_object(const planner::Sensitivity& r) {
   Json object = {{"binds", to_string(r.resource)},
                  {"elasticity", r.elasticity},
                  {"step_seconds_with_faster_kernels", r.with_faster_kernels.value},
@@ -236,7 +236,7 @@ Json table_object(const planner::TableRequest& t) {
 }
 
 /// When the second plan is the better guess.
-Json rule_object(const planner::Measurement& m) {
+Json rule_object(const planner::Experiment& m) {
   const bool first = m.runs_of_first > 0, both = first && m.runs_of_second > 0;
   return {{"measured", both    ? "second_over_first"
                        : first ? "first_step_seconds"
@@ -245,7 +245,7 @@ Json rule_object(const planner::Measurement& m) {
           {"value", m.threshold}};
 }
 
-Json measurement_object(const planner::Measurement& m) {
+Json measurement_object(const planner::Experiment& m) {
   Json object = {{"kind", m.tables.empty() ? "run" : "nccom-test"},
                  {"probability_after", m.probability},
                  {"expected_gain", m.gain},
@@ -274,7 +274,7 @@ Json comparison_object(const planner::Comparison& c, double sure) {
                  {"measurement", c.best ? measurement_object(*c.best) : Json(nullptr)},
                  {"measurement_decides", c.decides},
                  {"considered", Json::array()}};
-  for (const planner::Measurement& m : c.considered) object["considered"].push_back(measurement_object(m));
+  for (const planner::Experiment& m : c.considered) object["considered"].push_back(measurement_object(m));
   return object;
 }
 
@@ -299,7 +299,7 @@ Json infeasible_object(const planner::Infeasible& why, const models::Job& job) {
 }  // namespace
 
 std::string search_json(const planner::SearchResult& result, const models::Job& job, double wall_seconds,
-                        const planner::Baseline* baseline, const planner::Certainty* certainty,
+                        const planner::Baseline* baseline, const planner::Confidence* confidence,
                         const std::string& run) {
   Json j = document();
   const planner::SpaceCounts& c = result.counts;
@@ -313,8 +313,8 @@ std::string search_json(const planner::SearchResult& result, const models::Job& 
   for (const Plan& p : result.plans) {
     Json plan = {{"rank", rank}};
     plan.update(plan_object(p));
-    if (certainty != nullptr && rank > 1) {
-      const auto& better = certainty->first_is_better[static_cast<std::size_t>(rank - 2)];
+    if (confidence != nullptr && rank > 1) {
+      const auto& better = confidence->first_is_better[static_cast<std::size_t>(rank - 2)];
       plan["probability_first_is_better"] = better ? Json(*better) : Json(nullptr);
     }
     j["plans"].push_back(std::move(plan));
@@ -323,14 +323,14 @@ std::string search_json(const planner::SearchResult& result, const models::Job& 
   const models::Job home = home_of(job, result.plans);
   j["layouts"] = Json::array();
   for (const Plan& p : result.layouts) j["layouts"].push_back(plan_object(p));
-  if (result.reasons) j["reasons"] = reasons_object(*result.reasons);
+  if (result.sensitivity) j["reasons"] = sensitivity_object(*result.sensitivity);
   j["clusters"] = clusters_array(result.clusters);
-  if (certainty != nullptr && certainty->comparison)
-    j["comparison"] = comparison_object(*certainty->comparison, certainty->sure);
+  if (confidence != nullptr && confidence->comparison)
+    j["comparison"] = comparison_object(*confidence->comparison, confidence->sure);
   if (baseline != nullptr) {
     j["baseline"] = baseline_object(*baseline, result.plans);
-    const bool known = certainty != nullptr && certainty->beats_baseline;
-    j["baseline"]["probability_winner_is_faster"] = known ? Json(*certainty->beats_baseline) : Json(nullptr);
+    const bool known = confidence != nullptr && confidence->beats_baseline;
+    j["baseline"]["probability_winner_is_faster"] = known ? Json(*confidence->beats_baseline) : Json(nullptr);
   }
   if (!run.empty()) j["run"] = Json::parse(run);
   j["doubtful"] = refusals_array(result.doubtful, home);
@@ -438,7 +438,7 @@ std::string topology_json(const topology::Cluster& cluster, const topology::Chip
                            {"verdict", to_string(g.verdict)},
                            {"rule", g.rule},
                            {"message", g.message},
-                           {"evidence", g.evidence}});
+                           {"evidence", g.source}});
   }
   j["verdict"] = to_string(verdict.overall);
   const topology::Instance& instance = cluster.instance;

@@ -20,17 +20,17 @@ namespace {
 constexpr std::array<std::string_view, 7> kNeeded = {
     "nxdt.yaml", "config.json", "setup_env.sh", "node_run.sh", "compile.sbatch", "train.sbatch", "plan.json"};
 
-bool has_runs(const planner::Measurement& m) {
+bool has_runs(const planner::Experiment& m) {
   return m.tables.empty();
 }
 
-int nodes_of(const planner::Measurement& m) {
+int nodes_of(const planner::Experiment& m) {
   int nodes = 1;
   for (const planner::TableRequest& t : m.tables) nodes = std::max(nodes, t.nodes);
   return nodes;
 }
 
-std::string head(const planner::Plan& first, const planner::Plan& second, const planner::Measurement& m,
+std::string head(const planner::Plan& first, const planner::Plan& second, const planner::Experiment& m,
                  Target target) {
   return fmt::format(R"sh(#!/usr/bin/env bash
 # Measures what tells the first two plans apart, then plans again: bash measure.sh, on the head node of the Slurm
@@ -100,7 +100,7 @@ run() {
 )sh";
 
 /// The two plans take turns, so that what drifts meets both alike.
-std::string run_text(const planner::Measurement& m) {
+std::string run_text(const planner::Experiment& m) {
   std::string text = kRunFunctions;
   for (int i = 1; i <= std::max(m.runs_of_first, m.runs_of_second); ++i) {
     if (i <= m.runs_of_first) text += fmt::format("run 1 {}\n", i);
@@ -113,7 +113,7 @@ std::string run_text(const planner::Measurement& m) {
 
 /// Several nodes by their names, and where their processes meet: as in aws-neuron/aws-neuron-sdk@81ce03ae
 /// tools/neuron-sys-tools/nccom-test.rst.
-std::string tables_text(const planner::Measurement& m) {
+std::string tables_text(const planner::Experiment& m) {
   const int nodes = nodes_of(m);
   std::string text =
       "# table COMMAND...: what it prints is read together with the command.\n"
@@ -154,7 +154,7 @@ rm -f -- "$plan/measured.json"
 }
 
 io::OutputFile script_of(const planner::Plan& first, const planner::Plan& second,
-                         const planner::Measurement& m, Target target, const MeasureUse& use) {
+                         const planner::Experiment& m, Target target, const MeasureUse& use) {
   std::string text = head(first, second, m, target) + values(use, has_runs(m)) +
                      (has_runs(m) ? run_text(m) : tables_text(m)) + "\"$trnplan\" plan \"$job\" ";
   if (!use.options.empty()) text += command_line(use.options) + " ";
@@ -195,7 +195,7 @@ void add_short_run(std::vector<io::OutputFile>& files, models::Job job, const pl
 
 }  // namespace
 
-std::string rule_text(const planner::Measurement& m) {
+std::string rule_text(const planner::Experiment& m) {
   if (!has_runs(m)) return "";
   const char* side = m.above ? "above" : "below";
   if (m.runs_of_first > 0 && m.runs_of_second > 0) {
@@ -208,7 +208,7 @@ std::string rule_text(const planner::Measurement& m) {
 }
 
 std::vector<io::OutputFile> measure_files(const models::Job& job, const planner::Plan& first,
-                                          const planner::Plan& second, const planner::Measurement& m,
+                                          const planner::Plan& second, const planner::Experiment& m,
                                           Target target, const MeasureUse& use) {
   std::vector<io::OutputFile> files{script_of(first, second, m, target, use)};
   if (m.runs_of_first > 0) add_short_run(files, job, first, target, "measure-1");

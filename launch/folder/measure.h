@@ -6,7 +6,7 @@
 
 #include "io/output/atomic_write.h"
 #include "models/job/job.h"
-#include "planner/confidence/measurement.h"
+#include "planner/confidence/experiment.h"
 #include "planner/plan/plan.h"
 #include "targets/train/target.h"
 
@@ -21,7 +21,7 @@ struct MeasureUse {
 
 /// "Measured, plan 2 is the better choice when its step is below 0.998 times that of plan 1."; of tables
 /// empty.
-std::string rule_text(const planner::Measurement& measurement);
+std::string rule_text(const planner::Experiment& measurement);
 
 /// measure.sh, for the folder of the first plan, whose setup_env.sh it reads. It makes the measurement under
 /// Slurm (without Slurm on the node it stands on), then runs `trnplan calibrate` on what was measured and
@@ -30,8 +30,7 @@ std::string rule_text(const planner::Measurement& measurement);
 /// checkpoint, and a second call leaves out what is done. Throws std::invalid_argument where the target
 /// cannot express a plan.
 std::vector<io::OutputFile> measure_files(const models::Job& job, const planner::Plan& first,
-                                          const planner::Plan& second,
-                                          const planner::Measurement& measurement, Target target,
-                                          const MeasureUse& use);
+                                          const planner::Plan& second, const planner::Experiment& measurement,
+                                          Target target, const MeasureUse& use);
 
 }  // namespace trnplan::launch

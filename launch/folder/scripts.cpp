@@ -96,7 +96,7 @@ TRNPLAN_CACHE="${{TRNPLAN_CACHE:-$plan/neuron_cache}}"
 TRNPLAN_LOCAL_CACHE="${{TRNPLAN_LOCAL_CACHE:-/local_storage/neuron_cache}}"
 # Slurm's partition; empty: its default.
 TRNPLAN_PARTITION="${{TRNPLAN_PARTITION:-}}"
-# How often a job that failed is queued again, beside what Slurm and HyperPod do for failed nodes.
+# How often a job that failed is queued again, overlapped what Slurm and HyperPod do for failed nodes.
 TRNPLAN_RESTARTS="${{TRNPLAN_RESTARTS:-3}}"
 # Steps of a smoke test.
 TRNPLAN_SMOKE_STEPS="${{TRNPLAN_SMOKE_STEPS:-3}}"
@@ -329,7 +329,7 @@ plan=$(cd "$(dirname "${{BASH_SOURCE[0]}}")" && pwd)
 state=$plan/launch.json
 
 failed=0
-# One at a time, also beside trnplan launch.
+# One at a time, also overlapped trnplan launch.
 exec 9>>"$plan/launch.lock"
 flock 9
 fault() {{

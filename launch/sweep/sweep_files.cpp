@@ -73,10 +73,11 @@ std::string first_of(const Node& root, const char* key) {
 }
 
 /// The job of a file beside the grid, or of a model alone, whose training the grid may state.
-JobReading read_grid_job(const std::filesystem::path& beside, const std::string& name, const Node& root,
+JobReading read_grid_job(const std::filesystem::path& overlapped, const std::string& name, const Node& root,
                          const Catalog& catalog, const Files& files) {
-  const bool model = !files.has(beside) && !files.has(beside / "config.json") && known_model(name, catalog);
-  const std::string argument = model ? name : beside.string();
+  const bool model =
+      !files.has(overlapped) && !files.has(overlapped / "config.json") && known_model(name, catalog);
+  const std::string argument = model ? name : overlapped.string();
   const JobSource source = job_source(argument, catalog, files);
   JobOptions options;
   options.own_nodes = root.find("nodes") != nullptr;
@@ -89,8 +90,8 @@ JobReading read_grid_job(const std::filesystem::path& beside, const std::string&
 }
 
 /// What the points depend on: the job's file, or of a model what was assumed.
-std::string job_text(const std::filesystem::path& beside, const JobReading& reading, const Files& files) {
-  if (files.has(beside)) return files.text(beside);
+std::string job_text(const std::filesystem::path& overlapped, const JobReading& reading, const Files& files) {
+  if (files.has(overlapped)) return files.text(overlapped);
   std::string text;
   for (const std::string& note : reading.notes) text += note;
   return text;

@@ -23,7 +23,7 @@ constexpr int kPlansConsidered = 100;
 /// Plans with the PP and CP of what ran, fastest first; everything else is free.
 std::vector<planner::Plan> alternatives(const RanPlan& ran, const models::Profile& profile, int most) {
   models::Job job = ran.job;
-  job.freedom = {};
+  job.space = {};
   job.objective = models::Objective::step_time;
   job.pin = {};
   job.pin.pipeline_parallel = ran.strategy ? ran.strategy->pipeline_parallel : 1;
@@ -96,8 +96,8 @@ std::string kind_text(topology::GroupKind kind) {
   return "";
 }
 
-planner::Evidence evidence_on(const topology::GroupVerdict& group, const RanPlan& ran, bool accepted) {
-  planner::Evidence e;
+planner::Observation observation_on(const topology::GroupVerdict& group, const RanPlan& ran, bool accepted) {
+  planner::Observation e;
   e.rule = "replica-group";
   e.accepted = accepted;
   e.instance = ran.job.cluster.instance.name;
@@ -109,8 +109,8 @@ planner::Evidence evidence_on(const topology::GroupVerdict& group, const RanPlan
 }
 
 /// Of what ran, a group of each kind that the rules refuse or doubt: it works.
-std::vector<planner::Evidence> accepted_groups(const RanPlan& ran) {
-  std::vector<planner::Evidence> all;
+std::vector<planner::Observation> accepted_groups(const RanPlan& ran) {
+  std::vector<planner::Observation> all;
   const topology::Cluster& cluster = ran.job.cluster;
   const topology::Degrees degrees = degrees_of(ran, {});
   if (degrees.world() != static_cast<std::int64_t>(cluster.cores()) ||
@@ -122,7 +122,7 @@ std::vector<planner::Evidence> accepted_groups(const RanPlan& ran) {
                                            std::max(1, ran.strategy->kv_replicator));
   for (const topology::KindVerdict& k : topology::by_kind(graph, verdict)) {
     if (k.worst.verdict == topology::Verdict::supported) continue;
-    all.push_back(evidence_on(k.worst, ran, true));
+    all.push_back(observation_on(k.worst, ran, true));
     all.back().kind = topology::to_string(k.kind);
   }
   return all;
@@ -263,10 +263,10 @@ std::vector<Advice> advise(const std::vector<Failure>& failures, const RanPlan& 
   return all;
 }
 
-std::vector<planner::Evidence> evidence_of(const std::vector<Advice>& advice, const RanPlan& ran,
-                                           int last_step_line, const std::string& file,
-                                           const std::string& sha256) {
-  std::vector<planner::Evidence> all;
+std::vector<planner::Observation> observations_of(const std::vector<Advice>& advice, const RanPlan& ran,
+                                                  int last_step_line, const std::string& file,
+                                                  const std::string& sha256) {
+  std::vector<planner::Observation> all;
   for (const Advice& a : advice) {
     if (last_step_line > a.failure.last_line) continue;
     if (a.rule == "replica-group" && !a.ranks.empty()) {
@@ -277,10 +277,10 @@ std::vector<planner::Evidence> evidence_of(const std::vector<Advice>& advice, co
       std::set<int> nodes;
       for (const int rank : a.ranks) nodes.insert(rank / cores);
       group.nodes = static_cast<int>(nodes.size());
-      all.push_back(evidence_on(group, ran, false));
+      all.push_back(observation_on(group, ran, false));
       if (a.kind) all.back().kind = topology::to_string(*a.kind);
     } else if (a.rule == "memory" && ran.strategy) {
-      planner::Evidence e;
+      planner::Observation e;
       e.rule = "memory";
       e.instance = ran.job.cluster.instance.name;
       e.model = ran.job.architecture.name;
@@ -295,12 +295,12 @@ std::vector<planner::Evidence> evidence_of(const std::vector<Advice>& advice, co
     all.back().line = a.failure.at.line;
   }
   if (last_step_line > 0 && ran.strategy) {
-    for (planner::Evidence& e : accepted_groups(ran)) {
+    for (planner::Observation& e : accepted_groups(ran)) {
       e.line = last_step_line;
       all.push_back(std::move(e));
     }
   }
-  for (planner::Evidence& e : all) {
+  for (planner::Observation& e : all) {
     e.file = file;
     e.sha256 = sha256;
   }

@@ -9,7 +9,7 @@
 #include "models/job/job.h"
 #include "models/job/strategy.h"
 #include "models/parameters/profile.h"
-#include "planner/confidence/evidence.h"
+#include "planner/confidence/observations.h"
 #include "planner/plan/plan.h"
 #include "topology/rank_order.h"
 
@@ -42,8 +42,8 @@ std::vector<Advice> advise(const std::vector<Failure>& failures, const RanPlan& 
 /// What a log teaches beyond the rules: groups that the runtime refused, plans whose memory did not do, and,
 /// where steps were done, groups of what ran that the rules refuse or doubt. A failure after which the run
 /// went on (a step on a later line than `last_step_line`, 0 for none) teaches nothing.
-std::vector<planner::Evidence> evidence_of(const std::vector<Advice>& advice, const RanPlan& ran,
-                                           int last_step_line, const std::string& file,
-                                           const std::string& sha256);
+std::vector<planner::Observation> observations_of(const std::vector<Advice>& advice, const RanPlan& ran,
+                                                  int last_step_line, const std::string& file,
+                                                  const std::string& sha256);
 
 }  // namespace trnplan::launch

@@ -96,7 +96,7 @@ class ReportWindow {
   bool over() { return at_ == text_.size() && !more(); }
   bool opens() { return !over() && text_[at_] == '{'; }
 
-  /// Reads the report that opens here, and goes behind it; false, and nowhere, when it is damaged.
+  /// Reads the report that opens here, and goes behind it; false, and unreachable, when it is damaged.
   bool read(NeuronMonitor& monitor, Samples& out) {
     while (text_.size() - at_ < kReport) {
       JsonReader probe(rest());

@@ -29,7 +29,7 @@ class Wiring {
     if (from == to) return;
     if (const Fabric::Id id = fabric_.link(cls, from, to); id < fabric_.size()) return add(id, r.bytes);
     const auto legs = [&](const std::vector<Fabric::Leg>& way) {
-      if (way.empty()) add(fabric_.nowhere(), r.bytes);
+      if (way.empty()) add(fabric_.unreachable(), r.bytes);
       for (const auto& leg : way) add(fabric_.link(cls, leg.from, leg.to), r.bytes * leg.part);
     };
     if (r.spread) return legs(fabric_.spread(from, to));
@@ -38,14 +38,14 @@ class Wiring {
   template <class Add>
   void out(int cls, const Relation& r, int core, double copies, Add&& add) const {
     add(fabric_.memory(cls, core), r.bytes * r.read * copies);
-    add(instance_.nics > 0 ? fabric_.nic(cls, core, Fabric::Kind::nic_out) : fabric_.nowhere(),
+    add(instance_.nics > 0 ? fabric_.nic(cls, core, Fabric::Kind::nic_out) : fabric_.unreachable(),
         r.bytes * copies);
     if (fabric_.has_spine()) add(fabric_.spine(cls, Fabric::Kind::spine_out), r.bytes * copies);
   }
   template <class Add>
   void in(int cls, const Relation& r, int core, double copies, Add&& add) const {
     add(fabric_.memory(cls, core), r.bytes * r.written * copies);
-    add(instance_.nics > 0 ? fabric_.nic(cls, core, Fabric::Kind::nic_in) : fabric_.nowhere(),
+    add(instance_.nics > 0 ? fabric_.nic(cls, core, Fabric::Kind::nic_in) : fabric_.unreachable(),
         r.bytes * copies);
     if (fabric_.has_spine()) add(fabric_.spine(cls, Fabric::Kind::spine_in), r.bytes * copies);
   }

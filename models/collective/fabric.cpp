@@ -27,7 +27,7 @@ Fabric::Fabric(const topology::Cluster& cluster, const topology::ChipGraph& grap
 }
 
 Fabric::Kind Fabric::kind(Id id) const {
-  if (id == nowhere()) return Kind::nowhere;
+  if (id == unreachable()) return Kind::unreachable;
   const Id local = id % per_class_;
   if (local < first_memory_) return Kind::link;
   if (local < first_nic_) return Kind::memory;
@@ -50,7 +50,7 @@ Parameter Fabric::parameter(Id id) const {
     case Kind::nic_in:
     case Kind::spine_out:
     case Kind::spine_in:
-    case Kind::nowhere:
+    case Kind::unreachable:
       break;
   }
   return Parameter::efa_fraction;
@@ -71,7 +71,7 @@ BytesPerSecond Fabric::rate_of(Id local) const {
     case Kind::spine_out:
     case Kind::spine_in:
       return i.nic * (share * i.nics / cluster_->oversubscription);
-    case Kind::nowhere:
+    case Kind::unreachable:
       return {};
   }
   return i.nic * share;
@@ -79,7 +79,7 @@ BytesPerSecond Fabric::rate_of(Id local) const {
 
 std::vector<double> Fabric::capacities() const {
   std::vector<double> all;
-  for (Id id = 0; id < nowhere(); ++id) all.push_back(capacity(id).value);
+  for (Id id = 0; id < unreachable(); ++id) all.push_back(capacity(id).value);
   return all;
 }
 
@@ -101,7 +101,7 @@ std::string Fabric::name(Id id) const {
       return node + "spine out";
     case Kind::spine_in:
       return node + "spine in";
-    case Kind::nowhere:
+    case Kind::unreachable:
       return "no way";
   }
   return node;
@@ -134,7 +134,7 @@ std::vector<Fabric::Leg> Fabric::route(int chip_a, int chip_b) const {
 
 const std::vector<Fabric::Leg>& Fabric::spread(int chip_a, int chip_b) const {
   if (const auto it = spreads_.find({chip_a, chip_b}); it != spreads_.end()) return it->second;
-  std::vector<Leg> ways;
+  std::vector<Leg> paths;
   // Chips by their distance from the target; what arrives at a chip leaves it in equal parts.
   std::map<int, double> here{{chip_a, 1.0}};
   for (int left = graph_->hops(chip_a, chip_b); left > 0; --left) {
@@ -149,13 +149,13 @@ const std::vector<Fabric::Leg>& Fabric::spread(int chip_a, int chip_b) const {
         next[n] += each;
         for (Leg leg : route(chip, n)) {
           leg.part = each;
-          ways.push_back(leg);
+          paths.push_back(leg);
         }
       }
     }
     here = std::move(next);
   }
-  return spreads_.emplace(std::pair(chip_a, chip_b), std::move(ways)).first->second;
+  return spreads_.emplace(std::pair(chip_a, chip_b), std::move(paths)).first->second;
 }
 
 const std::vector<std::vector<int>>& Fabric::rings(const std::vector<int>& chips) const {

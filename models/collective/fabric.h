@@ -39,24 +39,24 @@ class Fabric {
   const Profile& profile() const { return *profile_; }
   CollectiveMemory* memory() const { return memory_; }
 
-  enum class Kind { link, memory, nic_out, nic_in, spine_out, spine_in, nowhere };
+  enum class Kind { link, memory, nic_out, nic_in, spine_out, spine_in, unreachable };
   using Id = std::uint32_t;
   /// Bytes per resource, ascending by id.
   using Load = std::vector<std::pair<Id, double>>;
 
-  Id nowhere() const { return per_class_ * static_cast<Id>(placement_->classes()); }
+  Id unreachable() const { return per_class_ * static_cast<Id>(placement_->classes()); }
   /// What the id of a resource of class 0 differs by from that of the same resource of another class.
   Id shift_of(int cls) const { return base(cls); }
-  /// Number of resources, `nowhere` included.
-  Id size() const { return nowhere() + 1; }
+  /// Number of resources, `unreachable` included.
+  Id size() const { return unreachable() + 1; }
   Kind kind(Id id) const;
   BytesPerSecond capacity(Id id) const {
-    return id == nowhere() ? BytesPerSecond{} : capacities_[id % per_class_];
+    return id == unreachable() ? BytesPerSecond{} : capacities_[id % per_class_];
   }
   /// The parameter that scales the capacity.
   Parameter parameter(Id id) const;
   std::string name(Id id) const;
-  /// Capacities in bytes/s by id, without `nowhere`.
+  /// Capacities in bytes/s by id, without `unreachable`.
   std::vector<double> capacities() const;
 
   /// The direction of a link from one chip (or switch) to a neighbour, size() when no link joins the two.

@@ -112,10 +112,10 @@ Operator LayerModel::memory(std::string_view name, Category category, double byt
   return work().memory(name, category, bytes);
 }
 
-Operator LayerModel::reduce(std::string_view name, double bytes, Scope scope) const {
+Operator LayerModel::reduce(std::string_view name, double bytes, ProcessGroup process_group) const {
   return {.name = name,
           .category = Category::tensor_parallel,
-          .scope = scope,
+          .process_group = process_group,
           .op = CollectiveOp::all_reduce,
           .bytes = Bytes(bytes)};
 }
@@ -123,7 +123,7 @@ Operator LayerModel::reduce(std::string_view name, double bytes, Scope scope) co
 Operator LayerModel::gather(std::string_view name) const {
   return {.name = name,
           .category = Category::tensor_parallel,
-          .scope = Scope::tensor,
+          .process_group = ProcessGroup::tensor,
           .op = CollectiveOp::all_gather,
           .bytes = Bytes(element_bytes_ * tokens_ * a_.hidden)};
 }
@@ -184,10 +184,10 @@ void LayerModel::attention(OperatorList& list, double units, double bytes_per_sc
       const double tensors = units > 2 ? 4 : 2;
       list.push_back({.name = "ring attention K, V",
                       .category = Category::context_parallel,
-                      .scope = Scope::context,
+                      .process_group = ProcessGroup::context,
                       .op = CollectiveOp::permute,
                       .bytes = Bytes(tensors * element_bytes_ * tokens_ * heads_ * a_.head_dim),
-                      .beside = true});
+                      .overlapped = true});
     }
     attention_block_of(list, units, bytes_per_score, block == 0 ? own : 1.0);
   }
@@ -220,7 +220,7 @@ void LayerModel::to_experts(OperatorList& list, std::string_view name) const {
   if (s_.expert_parallel == 1) return;
   list.push_back({.name = name,
                   .category = Category::expert_parallel,
-                  .scope = Scope::expert,
+                  .process_group = ProcessGroup::expert,
                   .op = CollectiveOp::all_to_all,
                   .bytes = Bytes(element_bytes_ * experts_ * expert_tokens_ * a_.hidden)});
 }
@@ -316,7 +316,8 @@ OperatorList LayerModel::layer_backward() const {
         elements("rotary", kRotaryPassesBackward * tokens_ * (heads_ * a_.head_dim + kv_width_ / 2)));
   }
   if (s_.kv_replicator > 1) {
-    list.push_back(reduce("dK, dV over replicas", element_bytes_ * tokens_ * kv_width_, Scope::kv_replicas));
+    list.push_back(
+        reduce("dK, dV over replicas", element_bytes_ * tokens_ * kv_width_, ProcessGroup::kv_replicas));
   }
   enter(list, "qkv input again");
   matmul_backward(list, "qkv", tokens_, a_.hidden, qkv_width_);

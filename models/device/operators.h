@@ -51,7 +51,7 @@ enum class Category : std::size_t {
 std::string_view to_string(Category c);
 
 /// Groups an operator's collective runs on.
-enum class Scope { none, tensor, kv_replicas, context, expert, data, replicas, expert_data, pipeline };
+enum class ProcessGroup { none, tensor, kv_replicas, context, expert, data, replicas, expert_data, pipeline };
 
 /// One operator of a core: work of known length, or a collective.
 struct Operator {
@@ -61,12 +61,12 @@ struct Operator {
   Parameter parameter = Parameter::matmul_efficiency;  ///< its length is proportional (or inverse) to this
   Parameter also = Parameter::count;                   ///< and to this, unless `count`
   Flops flops{};                                       ///< tensor-engine operations (2 per multiply-add)
-  Scope scope = Scope::none;                           ///< not none: a collective
+  ProcessGroup process_group = ProcessGroup::none;     ///< not none: a collective
   CollectiveOp op = CollectiveOp::all_gather;
-  Bytes bytes{};         ///< as models::collective() counts them
-  int repeat = 1;        ///< equal collectives one after the other
-  bool beside = false;   ///< runs at the same time as the operator after it
-  bool weights = false;  ///< gradient of weights: nothing but the optimizer waits for it
+  Bytes bytes{};            ///< as models::collective() counts them
+  int repeat = 1;           ///< equal collectives one after the other
+  bool overlapped = false;  ///< runs at the same time as the operator after it
+  bool weights = false;     ///< gradient of weights: nothing but the optimizer waits for it
 };
 
 using OperatorList = std::vector<Operator>;
@@ -107,7 +107,8 @@ class LayerModel {
   Operator memory(std::string_view name, Category category, double bytes) const;
   Operator gather(std::string_view name) const;
   Operator scatter(std::string_view name) const;
-  Operator reduce(std::string_view name, double bytes, Scope scope = Scope::tensor) const;
+  Operator reduce(std::string_view name, double bytes,
+                  ProcessGroup process_group = ProcessGroup::tensor) const;
   void attention(OperatorList& list, double units, double bytes_per_score) const;
   void norm(OperatorList& list) const;
   void attention_block(OperatorList& list) const;

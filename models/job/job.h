@@ -45,7 +45,7 @@ struct Pin {
 };
 
 /// What the user leaves to the planner besides the strategy ("any", a range or a list in the job).
-struct Freedom {
+struct SearchSpace {
   bool precision = false;                     ///< mixed_precision, autocast, bf16SR or fp32
   bool zero1 = false;                         ///< on or off
   int smallest_batch = 0, largest_batch = 0;  ///< global batch; 0 = as in Training
@@ -63,7 +63,7 @@ struct Job {
   Seconds deadline{};  ///< of the whole run, for Objective::deadline
   double budget = 0;   ///< USD for the whole run; 0 = none
   Pin pin;
-  Freedom freedom;
+  SearchSpace space;
 };
 
 /// Micro-batches per data-parallel rank and step: GBS / (MBS * DP), truncated as NxDT does.

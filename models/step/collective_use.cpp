@@ -38,8 +38,8 @@ class Uses {
     for (const Item& item : items) {
       const Call& call = item.call;
       const bool rank_to_rank = call.op == CollectiveOp::permute || call.op == CollectiveOp::send_recv;
-      if (!item.is_transfer() || rank_to_rank || groups.of(call.scope).empty()) continue;
-      const std::vector<int>& group = groups.of(call.scope).front();
+      if (!item.is_transfer() || rank_to_rank || groups.of(call.process_group).empty()) continue;
+      const std::vector<int>& group = groups.of(call.process_group).front();
       std::set<int> nodes;
       for (const int rank : group) nodes.insert(parts_.placement.node_of(rank));
       const CollectiveUse use{call.op, static_cast<int>(group.size()), static_cast<int>(nodes.size()),

@@ -91,14 +91,15 @@ class RankTracer::Impl {
         std::vector<TaskId>& queue = queues_[at(rank_of_device(t, i))];
         if (queue.empty() || queue.back() != t) queue.push_back(t);
       }
-      const bool beside = source.item != nullptr && source.item->is_transfer() &&
-                          source.item->call.scope == Scope::pipeline && task.device_count == 0;
-      if (beside && source.item->call.phase == 0) beside_.emplace(t, pair_of(t, source));
+      const bool overlapped = source.item != nullptr && source.item->is_transfer() &&
+                              source.item->call.process_group == ProcessGroup::pipeline &&
+                              task.device_count == 0;
+      if (overlapped && source.item->call.phase == 0) overlapped_.emplace(t, pair_of(t, source));
     }
     for (const auto& [before, after] : step_.program.dependencies()) {
-      if (const auto it = beside_.find(after); it != beside_.end())
+      if (const auto it = overlapped_.find(after); it != overlapped_.end())
         sends_[{it->second.first, before}].push_back(after);
-      if (const auto it = beside_.find(before); it != beside_.end())
+      if (const auto it = overlapped_.find(before); it != overlapped_.end())
         receives_[{it->second.second, after}].push_back(before);
     }
     find_patterns();
@@ -217,7 +218,8 @@ class RankTracer::Impl {
         Front nothing;
         Emitting alone{out, nothing, block, {}};
         const Item& m = *step_.of(message).item;
-        alone.add(message_node(Node::Kind::receive, m, beside_.at(message).first, tag_of(message, block)));
+        alone.add(
+            message_node(Node::Kind::receive, m, overlapped_.at(message).first, tag_of(message, block)));
         to.received.push_back(nothing.front());
       }
     }
@@ -225,11 +227,11 @@ class RankTracer::Impl {
     if (const auto it = sends_.find({rank, t}); it != sends_.end()) {
       for (const TaskId message : it->second) {
         Front own = to.front;
-        Emitting beside{out, own, block, {}};
+        Emitting overlapped{out, own, block, {}};
         const Item& m = *step_.of(message).item;
-        launch(beside, launch_of(m));
-        beside.add(message_node(Node::Kind::send, m, beside_.at(message).second,
-                                tag_elsewhere(message, block.micro_batch)));
+        launch(overlapped, launch_of(m));
+        overlapped.add(message_node(Node::Kind::send, m, overlapped_.at(message).second,
+                                    tag_elsewhere(message, block.micro_batch)));
       }
     }
   }
@@ -277,7 +279,7 @@ class RankTracer::Impl {
   void find_group(TaskId t) {
     const Item* item = step_.of(t).item;
     if (step_.of(t).is_hold() || item == nullptr || !item->is_transfer()) return;
-    if (item->call.scope == Scope::pipeline) return;
+    if (item->call.process_group == ProcessGroup::pipeline) return;
     const auto [known, fresh] = group_by_first_.try_emplace({step_.program.tasks()[t].tag, device(t, 0)}, 0);
     if (fresh) {
       std::vector<int> ranks = ranks_of(t);
@@ -331,7 +333,7 @@ class RankTracer::Impl {
     const SimTime launches = launch_of(item);
     for (int k = 0; k < repeat; ++k) {
       launch(to, {launches.ps / repeat + (k < launches.ps % repeat ? 1 : 0)});
-      if (item.call.scope == Scope::pipeline) {
+      if (item.call.process_group == ProcessGroup::pipeline) {
         const std::vector<int> pair = ranks_of(t);
         const bool sends = (rank == pair[0]) == goes_up(step_.of(t));
         to.add(message_node(sends ? Node::Kind::send : Node::Kind::receive, item,
@@ -375,7 +377,7 @@ class RankTracer::Impl {
   std::map<std::pair<std::uint32_t, sim::DeviceId>, int> group_by_first_;  ///< by tag and first device
   std::map<int, Groups> pairs_;
   std::map<std::uint32_t, std::size_t> next_pair_;
-  std::map<TaskId, std::pair<int, int>> beside_;  ///< messages without a queue
+  std::map<TaskId, std::pair<int, int>> overlapped_;  ///< messages without a queue
   std::map<std::pair<int, TaskId>, std::vector<TaskId>> sends_,
       receives_;  ///< by rank and the task at that end
 };

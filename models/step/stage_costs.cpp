@@ -24,7 +24,7 @@ std::size_t at(int i) {
 SimTime work(const OperatorList& list) {
   SimTime t;
   for (const Operator& o : list) {
-    if (o.scope == Scope::none) t += to_sim_time(o.seconds);
+    if (o.process_group == ProcessGroup::none) t += to_sim_time(o.seconds);
   }
   return t;
 }
@@ -40,7 +40,7 @@ class GroupClass {
   GroupClass& operator=(const GroupClass&) = delete;
 
   SimTime time(const Call& call) {
-    const Groups& groups = groups_.of(call.scope);
+    const Groups& groups = groups_.of(call.process_group);
     return time(call, groups);
   }
 
@@ -66,7 +66,7 @@ class GroupClass {
     SimTime t;
     for (std::size_t i = 0; i < list.size();) {
       std::size_t end = i;
-      while (end < list.size() && list[end].beside) ++end;
+      while (end < list.size() && list[end].overlapped) ++end;
       if (end == i) {
         t += time(list[i++]);
         continue;
@@ -87,11 +87,11 @@ class GroupClass {
     for (const Operator& o : part) {
       // Names, and what a time is charged to, change nothing; a new field does not compile until it is looked
       // at.
-      const auto& [name, category, seconds, parameter, also, flops, scope, op, bytes, repeat, beside,
-                   weights] = o;
-      const std::initializer_list<double> more = {static_cast<double>(scope),
+      const auto& [name, category, seconds, parameter, also, flops, process_group, op, bytes, repeat,
+                   overlapped, weights] = o;
+      const std::initializer_list<double> more = {static_cast<double>(process_group),
                                                   static_cast<double>(op),
-                                                  static_cast<double>(beside),
+                                                  static_cast<double>(overlapped),
                                                   static_cast<double>(repeat),
                                                   bytes.value,
                                                   seconds.value};
@@ -104,7 +104,8 @@ class GroupClass {
   }
 
   SimTime time(const Operator& o) {
-    return o.scope == Scope::none ? to_sim_time(o.seconds) : time({o.scope, o.op, o.bytes, o.repeat, 0});
+    return o.process_group == ProcessGroup::none ? to_sim_time(o.seconds)
+                                                 : time({o.process_group, o.op, o.bytes, o.repeat, 0});
   }
 
   /// What the layers of one micro-batch take, and what is before and after them.
@@ -256,8 +257,8 @@ StrategyCosts::StrategyCosts(StageCosts::Shared& shared, const Strategy& s, int 
   barrier_ = make_barrier(job, s, profile).uncontended();
   for (GroupClass* border : ranks_.borders) {
     const auto message = [&](Bytes bytes) {
-      const SimTime t =
-          border->time({Scope::pipeline, CollectiveOp::send_recv, bytes, 1, 0}, border->groups().tensor);
+      const SimTime t = border->time({ProcessGroup::pipeline, CollectiveOp::send_recv, bytes, 1, 0},
+                                     border->groups().tensor);
       return blocking() ? t + task : t;
     };
     boundaries_.push_back({message(model_.boundary() + model_.pass_along()), message(model_.boundary())});
@@ -289,9 +290,10 @@ StrategyCosts::Finish StrategyCosts::finish(int stage, int layers) const {
   const auto time = [&](const std::vector<EndCall>& calls) {
     SimTime t;
     for (const EndCall& c : calls) {
-      const bool layer_groups = c.call.scope == Scope::tensor || c.call.scope == Scope::context;
+      const bool layer_groups =
+          c.call.process_group == ProcessGroup::tensor || c.call.process_group == ProcessGroup::context;
       GroupClass* on = layer_groups ? inside : across;
-      if (!on->groups().of(c.call.scope).empty()) t += on->time(c.call) + to_sim_time(c.buckets);
+      if (!on->groups().of(c.call.process_group).empty()) t += on->time(c.call) + to_sim_time(c.buckets);
     }
     return t;
   };

@@ -74,7 +74,7 @@ Seconds StepModel::lower_bound() const {
 namespace {
 
 /// `pace`: the logarithm by which the slowest node is slower than the median one.
-void charge_report(StepReport& report, const Charge& path, double pace) {
+void charge_report(StepReport& report, const Attribution& path, double pace) {
   for (std::size_t i = 0; i < kCategories; ++i) report.breakdown[i] = to_seconds(SimTime{path.category[i]});
   for (std::size_t i = 0; i < kParameters; ++i) {
     report.exclusive[i] = to_seconds(SimTime{path.parameter[i]});

@@ -12,13 +12,13 @@ void add_ticks(std::int64_t& sum, std::int64_t ticks) {
 
 }  // namespace
 
-SimTime Charge::total() const {
+SimTime Attribution::total() const {
   SimTime t;
   for (const std::int64_t ps : category) t += SimTime{ps};
   return t;
 }
 
-void Charge::add(std::string_view name, Category c, Parameter p, SimTime t) {
+void Attribution::add(std::string_view name, Category c, Parameter p, SimTime t) {
   if (t.ps == 0) return;
   add_ticks(category[static_cast<std::size_t>(c)], t.ps);
   add_ticks(parameter[static_cast<std::size_t>(p)], t.ps);
@@ -31,7 +31,7 @@ void Charge::add(std::string_view name, Category c, Parameter p, SimTime t) {
   }
 }
 
-void Charge::add(const Charge& other, std::int64_t times) {
+void Attribution::add(const Attribution& other, std::int64_t times) {
   if (times == 0) return;
   for (std::size_t i = 0; i < kCategories; ++i)
     add_ticks(category[i], (SimTime{other.category[i]} * times).ps);
@@ -50,10 +50,10 @@ void Charge::add(const Charge& other, std::int64_t times) {
   }
 }
 
-void charge_beyond(Charge& charge, const Item& item, SimTime beyond, double slowdown) {
-  charge.add(item.name, item.transfer_category, item.transfer_parameter, beyond);
+void attribute_beyond(Attribution& attribution, const Item& item, SimTime beyond, double slowdown) {
+  attribution.add(item.name, item.transfer_category, item.transfer_parameter, beyond);
   if (item.is_transfer() || beyond.ps == 0 || slowdown <= 1) return;
-  add_ticks(charge.also[static_cast<std::size_t>(Parameter::overlap_slowdown)],
+  add_ticks(attribution.also[static_cast<std::size_t>(Parameter::overlap_slowdown)],
             to_sim_time(to_seconds(beyond) / (slowdown - 1)).ps);
 }
 

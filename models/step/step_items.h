@@ -25,7 +25,7 @@ struct OperatorTicks {
 
 /// Ticks by category, by parameter and by operator. The categories add up to the whole exactly, and so do the
 /// parameters; `also` counts time a second time, under another parameter it scales with.
-struct Charge {
+struct Attribution {
   std::array<std::int64_t, kCategories> category{};
   std::array<std::int64_t, kParameters> parameter{}, also{};
   std::vector<OperatorTicks> operators;
@@ -33,12 +33,12 @@ struct Charge {
   SimTime total() const;
   void add(std::string_view name, Category c, Parameter p, SimTime t);
   /// `times` may be 0.
-  void add(const Charge& other, std::int64_t times = 1);
+  void add(const Attribution& other, std::int64_t times = 1);
 };
 
 /// A collective as an item was made from: what is needed to do it again on other groups.
 struct Call {
-  Scope scope = Scope::none;
+  ProcessGroup process_group = ProcessGroup::none;
   CollectiveOp op = CollectiveOp::all_gather;
   Bytes bytes{};
   int repeat = 1;
@@ -50,7 +50,7 @@ struct Call {
 /// A task as the step knows it: a fixed part, then perhaps a transfer. A collective is one item per phase.
 struct Item {
   std::string_view name;
-  Charge fixed;
+  Attribution fixed;
   SimTime length;     ///< of the fixed part
   Fabric::Load load;  ///< empty: work only
   double scale = 0;   ///< of sim::Flow
@@ -59,10 +59,10 @@ struct Item {
   Parameter transfer_parameter = Parameter::overlap_slowdown;
   Seconds alone{};  ///< the transfer's length without contention
   Call call;
-  bool beside = false;  ///< runs at the same time as the next item
-  Flops flops{};        ///< tensor-engine operations of work
+  bool overlapped = false;  ///< runs at the same time as the next item
+  Flops flops{};            ///< tensor-engine operations of work
 
-  bool is_transfer() const { return call.scope != Scope::none; }
+  bool is_transfer() const { return call.process_group != ProcessGroup::none; }
   SimTime uncontended() const { return length + to_sim_time(alone); }
 };
 using Items = std::vector<Item>;
@@ -70,7 +70,7 @@ using Items = std::vector<Item>;
 /// Charges what an item took beyond its fixed part. Work that a transfer beside it slows by `slowdown` f
 /// takes t (1 - 1/f) longer, with t the transfer's time: that scales with what limits the transfer, and grows
 /// by t/f for each unit of log f, which is charged to overlap_slowdown too.
-void charge_beyond(Charge& charge, const Item& item, SimTime beyond, double slowdown);
+void attribute_beyond(Attribution& attribution, const Item& item, SimTime beyond, double slowdown);
 /// `also`: a second parameter the length scales with, unless `count`.
 Item work_item(std::string_view name, Category c, Parameter p, Seconds s, Parameter also = Parameter::count);
 /// `collective` done `repeat` times in a row: its phases, each for all repeats at once. Throws

@@ -5,23 +5,23 @@
 
 namespace trnplan::models {
 
-const Groups& StageGroups::of(Scope scope) const {
-  switch (scope) {
-    case Scope::kv_replicas:
+const Groups& StageGroups::of(ProcessGroup process_group) const {
+  switch (process_group) {
+    case ProcessGroup::kv_replicas:
       return kv;
-    case Scope::context:
+    case ProcessGroup::context:
       return context;
-    case Scope::expert:
+    case ProcessGroup::expert:
       return expert;
-    case Scope::data:
+    case ProcessGroup::data:
       return data;
-    case Scope::replicas:
+    case ProcessGroup::replicas:
       return replicas;
-    case Scope::expert_data:
+    case ProcessGroup::expert_data:
       return expert_data;
-    case Scope::tensor:
-    case Scope::pipeline:
-    case Scope::none:
+    case ProcessGroup::tensor:
+    case ProcessGroup::pipeline:
+    case ProcessGroup::none:
       break;
   }
   return tensor;

@@ -19,7 +19,7 @@ struct StageGroups {
   Groups data;         ///< over which ZeRO-1 shards: DP x CP
   Groups replicas;     ///< DP alone: plain data parallel after context ranks have added up
   Groups expert_data;  ///< as data for expert weights: DP x CP / EP
-  const Groups& of(Scope scope) const;
+  const Groups& of(ProcessGroup process_group) const;
 };
 
 /// Every kind of groups, in the order of the members: one that is added does not compile until it stands

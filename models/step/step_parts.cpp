@@ -68,7 +68,7 @@ class StageBuilder {
     const Made& made = it->second;
     if (made.items->empty()) return;
     pass.chains.push_back({part, made.items, made.run, times});
-    pass.whole.fixed.add(made.run->charge, times);
+    pass.whole.fixed.add(made.run->attribution, times);
     pass.flops += made.flops * times;
   }
 
@@ -147,7 +147,7 @@ class StageBuilder {
   Items items_of(const std::vector<EndCall>& calls) {
     Items all;
     for (const EndCall& c : calls) {
-      const Groups& groups = groups_.of(c.call.scope);
+      const Groups& groups = groups_.of(c.call.process_group);
       if (groups.empty()) continue;
       Items items = transfer_items(p_.fabric, c.name, c.category,
                                    collective(p_.fabric, c.call.op, groups, c.call.bytes), c.call);
@@ -183,13 +183,13 @@ double expert_parameters(const Architecture& a, const Strategy& s, int layers) {
 }
 
 /// A long vector in buckets, one collective each, one after the other.
-void add_buckets(std::vector<EndCall>& calls, std::string_view name, CollectiveOp op, Scope scope,
-                 double bytes, Bytes bucket, const Profile& profile) {
+void add_buckets(std::vector<EndCall>& calls, std::string_view name, CollectiveOp op,
+                 ProcessGroup process_group, double bytes, Bytes bucket, const Profile& profile) {
   if (bytes == 0) return;
   const int buckets = static_cast<int>(std::max(1.0, std::ceil(bytes / bucket.value)));
   calls.push_back({name,
                    Category::data_parallel,
-                   {scope, op, Bytes(bytes / buckets), buckets, 0},
+                   {process_group, op, Bytes(bytes / buckets), buckets, 0},
                    Seconds(profile[Parameter::bucket_overhead] * buckets)});
 }
 
@@ -198,19 +198,19 @@ void add_buckets(std::vector<EndCall>& calls, std::string_view name, CollectiveO
 Items OperatorItems::of(const OperatorList& operators) {
   Items items;
   for (const Operator& o : operators) {
-    if (o.scope == Scope::none) {
-      const bool slowed = !items.empty() && items.back().beside;
+    if (o.process_group == ProcessGroup::none) {
+      const bool slowed = !items.empty() && items.back().overlapped;
       const Parameter by = slowed ? items.back().transfer_parameter : Parameter::overlap_slowdown;
       items.push_back(work_item(o.name, o.category, o.parameter, o.seconds, o.also));
       items.back().flops = o.flops;
       items.back().transfer_parameter = by;
       continue;
     }
-    const auto [it, fresh] = known_.try_emplace({o.op, o.scope, o.bytes.value});
-    if (fresh) it->second = collective(fabric_, o.op, groups_.of(o.scope), o.bytes);
-    Items phases =
-        transfer_items(fabric_, o.name, o.category, it->second, {o.scope, o.op, o.bytes, o.repeat, 0});
-    for (Item& item : phases) item.beside = o.beside;
+    const auto [it, fresh] = known_.try_emplace({o.op, o.process_group, o.bytes.value});
+    if (fresh) it->second = collective(fabric_, o.op, groups_.of(o.process_group), o.bytes);
+    Items phases = transfer_items(fabric_, o.name, o.category, it->second,
+                                  {o.process_group, o.op, o.bytes, o.repeat, 0});
+    for (Item& item : phases) item.overlapped = o.overlapped;
     append_all(items, std::move(phases));
   }
   return items;
@@ -227,29 +227,29 @@ EndOfStep end_of_step(const Job& job, const Strategy& s, const Profile& profile,
     const int norms = 2 * layers + (has_head ? 1 : 0);
     end.norms.push_back({"norm gradients",
                          Category::tensor_parallel,
-                         {Scope::tensor, CollectiveOp::all_reduce, Bytes(4.0 * a.hidden), norms, 0}});
+                         {ProcessGroup::tensor, CollectiveOp::all_reduce, Bytes(4.0 * a.hidden), norms, 0}});
   }
   if (s.context_parallel > 1) {
     const int tensors = kTensorsPerLayer * layers + 1;
-    end.context.push_back(
-        {"gradients over context ranks",
-         Category::context_parallel,
-         {Scope::context, CollectiveOp::all_reduce, Bytes(per.gradient * parameters / tensors), tensors, 0}});
+    end.context.push_back({"gradients over context ranks",
+                           Category::context_parallel,
+                           {ProcessGroup::context, CollectiveOp::all_reduce,
+                            Bytes(per.gradient * parameters / tensors), tensors, 0}});
   }
   const double expert = expert_parameters(a, s, layers), rest = parameters - expert;
   const double narrow = s.precision == Precision::fp32 ? 4 : 2;
-  const auto add = [&](std::vector<EndCall>& calls, CollectiveOp op, Scope scope, double each,
+  const auto add = [&](std::vector<EndCall>& calls, CollectiveOp op, ProcessGroup process_group, double each,
                        std::string_view name, std::string_view of_experts, Bytes bucket) {
-    add_buckets(calls, name, op, scope, each * rest, bucket, profile);
-    add_buckets(calls, of_experts, op, Scope::expert_data, each * expert, bucket, profile);
+    add_buckets(calls, name, op, process_group, each * rest, bucket, profile);
+    add_buckets(calls, of_experts, op, ProcessGroup::expert_data, each * expert, bucket, profile);
   };
   if (s.zero1) {
-    add(end.reduce, CollectiveOp::reduce_scatter, Scope::data, s.precision == Precision::bf16_sr ? 2 : 4,
-        "gradients", "expert gradients", scatter_bucket(s));
-    add(end.gather, CollectiveOp::all_gather, Scope::data, narrow, "weights", "expert weights",
+    add(end.reduce, CollectiveOp::reduce_scatter, ProcessGroup::data,
+        s.precision == Precision::bf16_sr ? 2 : 4, "gradients", "expert gradients", scatter_bucket(s));
+    add(end.gather, CollectiveOp::all_gather, ProcessGroup::data, narrow, "weights", "expert weights",
         gather_bucket(s));
   } else {
-    add(end.reduce, CollectiveOp::all_reduce, Scope::replicas, narrow, "gradients", "expert gradients",
+    add(end.reduce, CollectiveOp::all_reduce, ProcessGroup::replicas, narrow, "gradients", "expert gradients",
         Bytes(kAllReduceBucketBytes));
   }
   const int shards = s.data_parallel * s.context_parallel;
@@ -320,7 +320,7 @@ void StepParts::make_boundaries() {
     const auto [it, fresh] = known.try_emplace(std::move(key));
     if (fresh) {
       const auto message = [&](std::string_view name, Bytes bytes) {
-        const Call call{Scope::pipeline, CollectiveOp::send_recv, bytes, 1, 0};
+        const Call call{ProcessGroup::pipeline, CollectiveOp::send_recv, bytes, 1, 0};
         Items items =
             transfer_items(fabric, name, Category::pipeline, collective(fabric, call.op, pairs, bytes), call);
         if (blocking()) {

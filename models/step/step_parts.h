@@ -21,9 +21,9 @@ namespace trnplan::models {
 struct ChainRun {
   struct Span {
     SimTime start, end;
-    bool beside = false;  ///< on the collective engine
+    bool overlapped = false;  ///< on the collective engine
   };
-  Charge charge;  ///< along its critical path
+  Attribution attribution;  ///< along its critical path
   SimTime length;
   std::vector<Span> spans;  ///< of each item
 };
@@ -40,7 +40,7 @@ class OperatorItems {
  private:
   const Fabric& fabric_;
   const StageGroups& groups_;
-  std::map<std::tuple<CollectiveOp, Scope, double>, Collective>
+  std::map<std::tuple<CollectiveOp, ProcessGroup, double>, Collective>
       known_;  ///< the same few come again and again
 };
 

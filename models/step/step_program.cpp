@@ -71,7 +71,7 @@ class LanePerCore : public Layout {
 
   const std::vector<Share>& shares(int stage, const Item& item) override {
     return remember(stage, item, [&](std::vector<Share>& shares) {
-      for (const std::vector<int>& group : groups_[at(stage)].of(item.call.scope)) {
+      for (const std::vector<int>& group : groups_[at(stage)].of(item.call.process_group)) {
         std::vector<int> lanes;
         for (const int r : group) lanes.push_back(lane_of_[at(r)]);
         shares.push_back({std::move(lanes), load_of(group, item.call), 0});
@@ -193,11 +193,12 @@ class Emitter {
   }
 
   /// `beside`: on the collective engines, not the compute queues.
-  void transfer(int stage, const Item& item, const Source& source, bool beside = false) {
+  void transfer(int stage, const Item& item, const Source& source, bool overlapped = false) {
     const std::uint32_t t = tag(source);
     for (const Layout::Share& share : layout_.shares(stage, item)) {
       devices_.clear();
-      for (const int lane : share.lanes) devices_.push_back(device(stage, lane) + (beside ? engines_ : 0));
+      for (const int lane : share.lanes)
+        devices_.push_back(device(stage, lane) + (overlapped ? engines_ : 0));
       out_.program.add_transfer(devices_, flow_of(share), item.length, t);
     }
   }
@@ -215,14 +216,14 @@ class Emitter {
     for (std::size_t i = 0; i < items.size(); ++i) {
       const Item& item = items[i];
       source.item = &item;
-      const bool forks = item.beside && i + 1 < items.size();
+      const bool forks = item.overlapped && i + 1 < items.size();
       if (forks) join(stage);
       if (item.is_transfer()) {
         transfer(stage, item, source, forks);
       } else {
         work(stage, item, source);
       }
-      if (i > 0 && items[i - 1].beside) join(stage);
+      if (i > 0 && items[i - 1].overlapped) join(stage);
     }
   }
 
@@ -516,7 +517,7 @@ ChainRun run_chain(const Fabric& fabric, const Items& chain, double slowdown) {
   const auto join = [&] { program.add_transfer({0, 1}, nothing, {}, kJoin); };
   for (std::size_t i = 0; i < chain.size(); ++i) {
     const Item& item = chain[i];
-    const bool forks = item.beside && i + 1 < chain.size();
+    const bool forks = item.overlapped && i + 1 < chain.size();
     if (forks) join();
     if (item.is_transfer()) {
       std::vector<sim::Weight> weights;
@@ -530,7 +531,7 @@ ChainRun run_chain(const Fabric& fabric, const Items& chain, double slowdown) {
     } else {
       program.add_work(0, item.length, static_cast<std::uint32_t>(i));
     }
-    if (i > 0 && chain[i - 1].beside) join();
+    if (i > 0 && chain[i - 1].overlapped) join();
   }
   const sim::Run run = sim::execute(program);
   ChainRun out;
@@ -539,14 +540,14 @@ ChainRun run_chain(const Fabric& fabric, const Items& chain, double slowdown) {
   for (sim::TaskId t = 0; t < program.tasks().size(); ++t) {
     const std::uint32_t item = program.tasks()[t].tag;
     if (item == kJoin) continue;
-    const bool beside = program.task_devices()[program.tasks()[t].first_device] == 1;
-    out.spans[item] = {run.started[t], run.ended[t], beside};
+    const bool overlapped = program.task_devices()[program.tasks()[t].first_device] == 1;
+    out.spans[item] = {run.started[t], run.ended[t], overlapped};
   }
   for (const sim::TaskId t : run.critical_path()) {
     if (program.tasks()[t].tag == kJoin) continue;
     const Item& item = chain[program.tasks()[t].tag];
-    out.charge.add(item.fixed);
-    charge_beyond(out.charge, item, beyond_fixed(program, run, t), slowdown);
+    out.attribution.add(item.fixed);
+    attribute_beyond(out.attribution, item, beyond_fixed(program, run, t), slowdown);
   }
   return out;
 }

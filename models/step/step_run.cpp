@@ -169,10 +169,10 @@ StepTimes times_of(const StepRun& r, const StepParts& p) {
     const Item* item = step.sources[tag].item;
     if (item == nullptr) continue;
     times.path.add(item->fixed, tags[tag].normal);
-    charge_beyond(times.path, *item, tags[tag].normal_beyond, p.slowdown());
-    Charge filling;
+    attribute_beyond(times.path, *item, tags[tag].normal_beyond, p.slowdown());
+    Attribution filling;
     filling.add(item->fixed, tags[tag].bubble);
-    charge_beyond(filling, *item, tags[tag].bubble_beyond, p.slowdown());
+    attribute_beyond(filling, *item, tags[tag].bubble_beyond, p.slowdown());
     const SimTime all = filling.total();
     filling.category = {};
     filling.category[static_cast<std::size_t>(Category::bubble)] = all.ps;

@@ -30,7 +30,7 @@ struct StepTimes {
   std::int64_t tasks = 0, events = 0;
   /// The chain of tasks that determines the end. Micro-batch work of other stages before it first and after
   /// it last visits its main stage is the bubble: filling and draining the pipeline.
-  Charge path;
+  Attribution path;
   bool folded = false;        ///< not every micro-batch was run
   bool extrapolated = false;  ///< what was not run is taken to grow as what was; see time_folded()
 };

@@ -260,9 +260,9 @@ class Writer {
     if (forward) alive.enter(r.start, listed);
     walk(
         r,
-        [&](const Item& item, SimTime start, SimTime end, bool beside) {
+        [&](const Item& item, SimTime start, SimTime end, bool overlapped) {
           if (!detailed || start == end) return;
-          slice(beside ? engine_[at(r.stage)] : compute_[at(r.stage)], start, end, item.name,
+          slice(overlapped ? engine_[at(r.stage)] : compute_[at(r.stage)], start, end, item.name,
                 item.transfer_category, r.action);
           use(r.stage, item, start + item.length, end);
         },
@@ -315,7 +315,7 @@ class Writer {
       for (int i = 0; i < c.times && detailed; ++i) {
         for (std::size_t k = 0; k < c.items->size(); ++k) {
           const ChainRun::Span& span = c.run->spans[k];
-          on_operator((*c.items)[k], now + span.start, now + span.end, span.beside);
+          on_operator((*c.items)[k], now + span.start, now + span.end, span.overlapped);
         }
         now += c.run->length;
       }
@@ -329,11 +329,11 @@ class Writer {
   void walk_tasks(const PassRun& r, const OnOperator& on_operator, const OnChain& on_chain) const {
     TaskId t = r.first;
     SimTime now = r.start;
-    const auto take = [&](const Item& item, bool beside) {
+    const auto take = [&](const Item& item, bool overlapped) {
       while (step_.of(t).item == nullptr) now = run_.ended[t++];
       if (step_.of(t).item != &item) throw std::logic_error("a pass has other tasks than operators");
-      on_operator(item, run_.started[t], run_.ended[t], beside);
-      if (!beside) now = run_.ended[t];
+      on_operator(item, run_.started[t], run_.ended[t], overlapped);
+      if (!overlapped) now = run_.ended[t];
       ++t;
     };
     if (r.pass.launch) take(*r.pass.launch, false);
@@ -342,8 +342,8 @@ class Writer {
       const SimTime start = now;
       for (int i = 0; i < c.times; ++i) {
         for (std::size_t k = 0; k < items.size(); ++k)
-          take(items[k], items[k].beside && k + 1 < items.size());
-        if (items.size() > 1 && items[items.size() - 2].beside) now = run_.ended[t++];
+          take(items[k], items[k].overlapped && k + 1 < items.size());
+        if (items.size() > 1 && items[items.size() - 2].overlapped) now = run_.ended[t++];
       }
       on_chain(c, start, now);
     }

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "models/uncertainty/belief.h"
+#include "models/uncertainty/posterior.h"
 #include "models/uncertainty/spread.h"
 
 namespace trnplan::models {

@@ -18,8 +18,8 @@ namespace {
 /// Collects what is wrong.
 class Check {
  public:
-  Check(const Job& job, const Claim& claim, const models::Profile& profile, const CheckOptions& options)
-      : asked_(job), job_(job), claim_(claim), s_(claim.strategy), profile_(profile), options_(options) {}
+  Check(const Job& job, const StatedPlan& stated, const models::Profile& profile, const CheckOptions& options)
+      : asked_(job), job_(job), stated_(stated), s_(stated.strategy), profile_(profile), options_(options) {}
 
   std::vector<std::string> run() {
     if (!place()) return std::move(wrong_);
@@ -43,28 +43,28 @@ class Check {
 
   /// The cluster of the plan is one that the job allows.
   bool place() {
-    const models::Freedom& free = asked_.freedom;
+    const models::SearchSpace& free = asked_.space;
     const auto& nodes = free.nodes;
-    const bool allowed = nodes.empty() ? claim_.nodes == asked_.cluster.nodes
-                                       : std::find(nodes.begin(), nodes.end(), claim_.nodes) != nodes.end();
-    need(allowed, fmt::format("{} nodes are not what the job asks for", claim_.nodes));
-    job_.cluster.nodes = claim_.nodes;
-    bool known = free.instances.empty() && claim_.instance == asked_.cluster.instance.name;
+    const bool allowed = nodes.empty() ? stated_.nodes == asked_.cluster.nodes
+                                       : std::find(nodes.begin(), nodes.end(), stated_.nodes) != nodes.end();
+    need(allowed, fmt::format("{} nodes are not what the job asks for", stated_.nodes));
+    job_.cluster.nodes = stated_.nodes;
+    bool known = free.instances.empty() && stated_.instance == asked_.cluster.instance.name;
     for (const topology::Instance& i : free.instances) {
-      if (i.name != claim_.instance) continue;
+      if (i.name != stated_.instance) continue;
       job_.cluster.instance = i;
       known = true;
     }
-    need(known, claim_.instance + " is not what the job asks for");
+    need(known, stated_.instance + " is not what the job asks for");
     need(!job_.cluster.instance.family.starts_with("trn2"), "a plan for trn2, whose time is not modelled");
     return wrong_.empty();
   }
 
   void batch() {
-    const models::Freedom& free = asked_.freedom;
-    const int b = claim_.global_batch;
+    const models::SearchSpace& free = asked_.space;
+    const int b = stated_.global_batch;
     bool allowed = b == asked_.training.global_batch;
-    if (free.batch_per_node > 0) allowed = b == free.batch_per_node * claim_.nodes;
+    if (free.batch_per_node > 0) allowed = b == free.batch_per_node * stated_.nodes;
     if (free.largest_batch > 0) allowed = b >= free.smallest_batch && b <= free.largest_batch;
     need(allowed, fmt::format("global batch {} is not what the job asks for", b));
     job_.training.global_batch = b;
@@ -89,8 +89,7 @@ class Check {
     // Without tensor or pipeline parallel these two mean nothing.
     if (s_.pipeline_parallel > 1) pinned("VPP", p.virtual_pipeline, s_.virtual_pipeline);
     if (s_.tensor_parallel > 1) pinned("sequence parallel", p.sequence_parallel, s_.sequence_parallel);
-    if (!asked_.freedom.zero1)
-      need(s_.zero1 == p.zero1.value_or(true), "ZeRO-1 is not what the job asks for");
+    if (!asked_.space.zero1) need(s_.zero1 == p.zero1.value_or(true), "ZeRO-1 is not what the job asks for");
     if (p.recompute) need(same_program(*p.recompute, s_.recompute), "recompute is not what the job pins");
   }
 
@@ -137,11 +136,11 @@ class Check {
            "EP does not divide the ranks");
     }
     const std::int64_t slice = std::int64_t{s_.micro_batch} * s_.data_parallel;
-    need(claim_.global_batch >= slice && claim_.global_batch % slice == 0,
-         fmt::format("micro-batch x DP does not divide global batch {}", claim_.global_batch));
-    need(claim_.micro_batches == claim_.global_batch / slice,
-         fmt::format("{} micro-batches are claimed, {} follow", claim_.micro_batches,
-                     claim_.global_batch / slice));
+    need(stated_.global_batch >= slice && stated_.global_batch % slice == 0,
+         fmt::format("micro-batch x DP does not divide global batch {}", stated_.global_batch));
+    need(stated_.micro_batches == stated_.global_batch / slice,
+         fmt::format("{} micro-batches are claimed, {} follow", stated_.micro_batches,
+                     stated_.global_batch / slice));
   }
 
   void attention() {
@@ -165,7 +164,7 @@ class Check {
     const int p = s_.pipeline_parallel, parts = p * s_.virtual_pipeline, layers = job_.architecture.layers;
     need(p == 1 || p % 2 == 0, fmt::format("PP {} is odd", p));
     need(parts <= layers, fmt::format("{} layers do not fill {} parts", layers, parts));
-    if (s_.virtual_pipeline > 1) divides(p, claim_.micro_batches, "the micro-batches (interleaved)");
+    if (s_.virtual_pipeline > 1) divides(p, stated_.micro_batches, "the micro-batches (interleaved)");
     const bool ties = job_.software.framework == "nemo-megatron";
     need(p == 1 || !job_.architecture.tied_embeddings || ties, "tied embeddings on different stages");
     if (s_.pipeline_cuts.empty()) return;
@@ -191,10 +190,10 @@ class Check {
     constexpr double kPartInAMillion = 1e-6;
     const models::Value& reserve = profile_.value(models::Parameter::runtime_reserve);
     const std::vector<Bytes> peaks = memory_by_formula(job_, s_, Bytes(reserve.median));
-    need(peaks.size() == claim_.peaks.size(),
-         fmt::format("memory of {} stages is claimed, there are {}", claim_.peaks.size(), peaks.size()));
-    for (std::size_t i = 0; i < peaks.size() && i < claim_.peaks.size(); ++i) {
-      const double mine = peaks[i].value, theirs = claim_.peaks[i].value;
+    need(peaks.size() == stated_.peaks.size(),
+         fmt::format("memory of {} stages is claimed, there are {}", stated_.peaks.size(), peaks.size()));
+    for (std::size_t i = 0; i < peaks.size() && i < stated_.peaks.size(); ++i) {
+      const double mine = peaks[i].value, theirs = stated_.peaks[i].value;
       need(std::abs(mine - theirs) <= kPartInAMillion * mine,
            fmt::format("stage {}: {:.0f} bytes a core are claimed, {:.0f} follow", i, theirs, mine));
       const double room = job_.cluster.instance.core.memory.value - (mine - reserve.median);
@@ -212,10 +211,10 @@ class Check {
   }
 
   void limits() {
-    if (claim_.step.value <= 0 || job_.training.tokens <= 0) return;
-    const double tokens_a_step = static_cast<double>(claim_.global_batch) * job_.training.sequence;
-    const double run = job_.training.tokens / tokens_a_step * claim_.step.value;
-    const double usd = run / 3600 * claim_.nodes * job_.cluster.instance.usd_per_hour();
+    if (stated_.step.value <= 0 || job_.training.tokens <= 0) return;
+    const double tokens_a_step = static_cast<double>(stated_.global_batch) * job_.training.sequence;
+    const double run = job_.training.tokens / tokens_a_step * stated_.step.value;
+    const double usd = run / 3600 * stated_.nodes * job_.cluster.instance.usd_per_hour();
     constexpr double kRounding = 1 + 1e-9;
     need(asked_.deadline.value <= 0 || run <= asked_.deadline.value * kRounding,
          "the run misses the deadline");
@@ -224,7 +223,7 @@ class Check {
 
   const Job& asked_;
   Job job_;  ///< with cluster and batch of the plan
-  const Claim& claim_;
+  const StatedPlan& stated_;
   const Strategy& s_;
   const models::Profile& profile_;
   const CheckOptions& options_;
@@ -233,9 +232,9 @@ class Check {
 
 }  // namespace
 
-std::vector<std::string> check_plan(const Job& job, const Claim& claim, const models::Profile& profile,
+std::vector<std::string> check_plan(const Job& job, const StatedPlan& stated, const models::Profile& profile,
                                     const CheckOptions& options) {
-  return Check(job, claim, profile, options).run();
+  return Check(job, stated, profile, options).run();
 }
 
 }  // namespace trnplan::planner

@@ -23,7 +23,7 @@
 namespace trnplan::planner {
 
 /// What a plan says of itself.
-struct Claim {
+struct StatedPlan {
   models::Strategy strategy;
   int nodes = 1;
   std::string instance;
@@ -38,10 +38,10 @@ struct CheckOptions {
   double fit_probability = 0.9;  ///< with which every stage must fit
 };
 
-/// What is wrong with a plan for `job` (with its freedoms and pins, deadline and budget); empty = nothing.
+/// What is wrong with a plan for `job` (with its search space and pins, deadline and budget); empty = nothing.
 /// One sentence each. Peaks must agree to one part in a million. Cost: linear in ranks and in layers of the
 /// model, milliseconds for 60,000 ranks. Replica groups on nodes of more than 64 chips are not checked.
-std::vector<std::string> check_plan(const models::Job& job, const Claim& claim,
+std::vector<std::string> check_plan(const models::Job& job, const StatedPlan& stated,
                                     const models::Profile& profile, const CheckOptions& options = {});
 
 /// The peak of each pipeline stage in bytes a core, worked out from the formulas of docs/models.md, "Memory".

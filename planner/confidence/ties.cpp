@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "planner/confidence/measurement.h"
+#include "planner/confidence/experiment.h"
 #include "planner/search/explain.h"
 
 namespace trnplan::planner {

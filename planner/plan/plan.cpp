@@ -19,13 +19,13 @@ Plan make_plan(const models::Job& job, const models::Strategy& strategy, const m
 }
 
 models::Job settled(models::Job job, const Plan& plan) {
-  for (const topology::Instance& i : job.freedom.instances) {
+  for (const topology::Instance& i : job.space.instances) {
     if (i.name == plan.instance) job.cluster.instance = i;
   }
   job.cluster.nodes = plan.nodes;
   job.training.global_batch = plan.global_batch;
   job.training.precision = plan.strategy.precision;
-  job.freedom = {};
+  job.space = {};
   return job;
 }
 

@@ -52,9 +52,9 @@ std::vector<Recompute> recompute_policies(const Job& job, bool flash) {
 std::vector<int> micro_batches(const Job& job, int data_parallel) {
   if (data_parallel < 1) return {1};
   const int batch = job.training.global_batch;
-  if (job.freedom.largest_batch > 0) {
+  if (job.space.largest_batch > 0) {
     std::vector<int> powers;
-    for (std::int64_t m = 1; m * data_parallel <= job.freedom.largest_batch; m *= 2)
+    for (std::int64_t m = 1; m * data_parallel <= job.space.largest_batch; m *= 2)
       powers.push_back(static_cast<int>(m));
     return powers.empty() ? std::vector<int>{1} : powers;
   }
@@ -89,12 +89,12 @@ std::vector<int> virtual_degrees(const Job& job, int pipeline) {
 
 std::vector<models::Precision> precisions(const Job& job) {
   using enum models::Precision;
-  if (!job.freedom.precision) return {job.training.precision};
+  if (!job.space.precision) return {job.training.precision};
   return {mixed_precision, autocast, bf16_sr, fp32};
 }
 
 std::vector<bool> zero1_choices(const Job& job) {
-  if (job.freedom.zero1) return {true, false};
+  if (job.space.zero1) return {true, false};
   return {job.pin.zero1.value_or(true)};
 }
 
@@ -192,11 +192,11 @@ std::vector<Strategy> enumerate(const Job& job) {
 }
 
 int batch_of(const Job& job, const Strategy& s) {
-  if (job.freedom.largest_batch == 0) return job.training.global_batch;
+  if (job.space.largest_batch == 0) return job.training.global_batch;
   const std::int64_t slice =
       saturating_product({s.micro_batch, s.data_parallel, s.virtual_pipeline > 1 ? s.pipeline_parallel : 1});
-  const std::int64_t most = slice > 0 ? job.freedom.largest_batch / slice * slice : 0;
-  return most >= job.freedom.smallest_batch && most > 0 ? static_cast<int>(most) : job.freedom.largest_batch;
+  const std::int64_t most = slice > 0 ? job.space.largest_batch / slice * slice : 0;
+  return most >= job.space.smallest_batch && most > 0 ? static_cast<int>(most) : job.space.largest_batch;
 }
 
 }  // namespace trnplan::planner

@@ -60,33 +60,35 @@ class Part {
 
   void classify(Candidate& c, bool accept_doubt) {
     const Strategy& s = c.strategy;
-    c.fate = fate_of(s, accept_doubt);
-    if (c.fate != Fate::legal) return;
+    c.feasibility = feasibility_of(s, accept_doubt);
+    if (c.feasibility != Feasibility::legal) return;
     try {
       c.bound = bound(s);
     } catch (const std::overflow_error&) {
-      c.fate = Fate::refused;  // violations() finds no rule, and says that the clock is too short
+      c.feasibility =
+          Feasibility::refused;  // violations() finds no rule, and says that the clock is too short
       return;
     }
     c.refined = !has_free_cuts(s);
   }
 
   /// All but the bound.
-  Fate fate_of(const Strategy& s, bool accept_doubt) {
+  Feasibility feasibility_of(const Strategy& s, bool accept_doubt) {
     use_batch_of(s);
-    if (breaks_a_rule(job_, s) || not_modelled(job_, s)) return Fate::refused;
+    if (breaks_a_rule(job_, s) || not_modelled(job_, s)) return Feasibility::refused;
     const Verdict verdict = verdict_of(s).overall;
-    if (verdict == Verdict::refused) return Fate::refused;
-    if (verdict == Verdict::doubtful && !accept_doubt) return Fate::doubtful;
-    return fits(s, limit()) ? Fate::legal : Fate::too_large;
+    if (verdict == Verdict::refused) return Feasibility::refused;
+    if (verdict == Verdict::doubtful && !accept_doubt) return Feasibility::doubtful;
+    return fits(s, limit()) ? Feasibility::legal : Feasibility::too_large;
   }
 
   /// Other strategies' verdicts stay known.
   bool feasible(int batch, bool accept_doubt) {
     job_.training.global_batch = batch;
     const std::vector<Strategy> strategies = enumerate(job_);
-    return std::any_of(strategies.begin(), strategies.end(),
-                       [&](const Strategy& s) { return fate_of(s, accept_doubt) == Fate::legal; });
+    return std::any_of(strategies.begin(), strategies.end(), [&](const Strategy& s) {
+      return feasibility_of(s, accept_doubt) == Feasibility::legal;
+    });
   }
 
   void refine(Candidate& c, Bytes limit) {
@@ -158,7 +160,7 @@ class Part {
   static bool has_free_cuts(const Strategy& s) { return s.pipeline_parallel > 1 && s.virtual_pipeline == 1; }
 
   void use_batch_of(const Strategy& s) {
-    if (job_.freedom.largest_batch > 0) job_.training.global_batch = batch_of(job_, s);
+    if (job_.space.largest_batch > 0) job_.training.global_batch = batch_of(job_, s);
   }
 
   int micro_batches(const Strategy& s) const { return models::micro_batches(job_.training, s); }
@@ -243,7 +245,7 @@ Candidates::Candidates(Job job, const models::Profile& profile, bool accept_doub
   parallel_for(static_cast<int>(work.size()), threads, [&](int p) {
     for (const int i : *work[at(p)]) {
       if (stop && stop()) {
-        all[at(i)].fate = Fate::unseen;
+        all[at(i)].feasibility = Feasibility::unseen;
         continue;
       }
       state.parts[at(p)]->classify(all[at(i)], accept_doubt);
@@ -255,8 +257,8 @@ Candidates::Candidates(Job job, const models::Profile& profile, bool accept_doub
 
 void Candidates::drop_closed() {
   std::erase_if(all, [&](const Candidate& c) {
-    if (c.fate == Fate::legal || c.fate == Fate::unseen) return false;
-    ++(c.fate == Fate::too_large ? dropped.too_large : dropped.refused);
+    if (c.feasibility == Feasibility::legal || c.feasibility == Feasibility::unseen) return false;
+    ++(c.feasibility == Feasibility::too_large ? dropped.too_large : dropped.refused);
     return true;
   });
   all.shrink_to_fit();
@@ -265,8 +267,8 @@ void Candidates::drop_closed() {
 void Candidates::take_legal(const Candidates& legal) {
   auto next = legal.all.begin();
   for (Candidate& c : all) {
-    if (c.fate != Fate::legal) continue;
-    while (next != legal.all.end() && next->fate != Fate::legal) ++next;
+    if (c.feasibility != Feasibility::legal) continue;
+    while (next != legal.all.end() && next->feasibility != Feasibility::legal) ++next;
     if (next == legal.all.end()) return;
     c = *next++;
   }
@@ -274,9 +276,9 @@ void Candidates::take_legal(const Candidates& legal) {
 
 bool Candidates::find_legal(bool accept_doubt, const std::function<bool()>& stop) {
   for (auto c = all.rbegin(); c != all.rend() && !stop(); ++c) {
-    if (c->fate != Fate::unseen) continue;
+    if (c->feasibility != Feasibility::unseen) continue;
     state_->part_of(*c).classify(*c, accept_doubt);
-    if (c->fate == Fate::legal) return true;
+    if (c->feasibility == Feasibility::legal) return true;
   }
   return false;
 }
@@ -322,7 +324,7 @@ Seconds Candidates::bound(const Candidate& c) {
 
 std::vector<Violation> Candidates::violations(const Candidate& c) {
   std::vector<Violation> found = state_->part_of(c).violations(c.strategy);
-  if (found.empty() && c.fate == Fate::refused) found.push_back(beyond_the_clock());
+  if (found.empty() && c.feasibility == Feasibility::refused) found.push_back(beyond_the_clock());
   return found;
 }
 

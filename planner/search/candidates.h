@@ -13,11 +13,11 @@
 
 namespace trnplan::planner {
 
-enum class Fate { legal, refused, doubtful, too_large, unseen };  ///< unseen: stopped before
+enum class Feasibility { legal, refused, doubtful, too_large, unseen };  ///< unseen: stopped before
 
 struct Candidate {
   models::Strategy strategy;  ///< with pipeline cuts once refined
-  Fate fate = Fate::legal;
+  Feasibility feasibility = Feasibility::legal;
   bool refined = false;  ///< cuts are chosen and `bound` is that of the strategy, not of any cuts
   int part = 0;          ///< which of Candidates' caches knows it
   Seconds bound{};       ///< legal: never above what the step takes
@@ -26,7 +26,7 @@ struct Candidate {
 /// Which strategies stay known once they are classified: all, or those that may still be a plan.
 enum class Keep { all, open };
 
-/// Strategies that are no longer known, by fate.
+/// Strategies that are no longer known, by feasibility.
 struct Dropped {
   int refused = 0, too_large = 0;  ///< refused: or doubtful
 };

@@ -37,7 +37,7 @@ class Legal {
  public:
   explicit Legal(Candidates& cluster) : cluster_(cluster) {
     for (Candidate& c : cluster.all) {
-      if (c.fate == Fate::legal) all_.push_back(&c);
+      if (c.feasibility == Feasibility::legal) all_.push_back(&c);
     }
   }
 
@@ -72,10 +72,10 @@ std::string memory_fix(Legal& legal, const Strategy& s) {
   return strategy_grammar(legal.job(), near->strategy) + " fits";
 }
 
-class Tempting {
+class NearMisses {
  public:
-  Tempting(Candidates& cluster, const models::Profile& profile, double fit_probability, const Plan* winner,
-           const Stop& stop)
+  NearMisses(Candidates& cluster, const models::Profile& profile, double fit_probability, const Plan* winner,
+             const Stop& stop)
       : cluster_(cluster),
         legal_(cluster),
         profile_(profile),
@@ -91,12 +91,12 @@ class Tempting {
       return !out.complete;
     };
     for (const Candidate& c : cluster_.all) {
-      if (c.fate == Fate::legal || c.fate == Fate::unseen) continue;
+      if (c.feasibility == Feasibility::legal || c.feasibility == Feasibility::unseen) continue;
       if (stopped()) break;
       try {
         look_at(c);
       } catch (const std::overflow_error&) {
-        // beyond the simulation clock: not tempting
+        // beyond the simulation clock: not near-miss
       }
     }
     for (auto& [key, r] : kept_) {
@@ -128,7 +128,7 @@ class Tempting {
   void look_at(const Candidate& c) {
     const Strategy& s = c.strategy;
     const int batch = cluster_.batch_of(s);
-    if (c.fate == Fate::too_large) {
+    if (c.feasibility == Feasibility::too_large) {
       if (!is_smallest(s)) return;
       const Seconds bound = cluster_.bound(c);
       if (!beats_winner(bound, batch)) return;
@@ -231,7 +231,7 @@ class WithMemory {
   bool find() {
     for (const Candidate& c : cluster_.all) {
       if (stop_ && stop_()) return false;
-      if (c.fate == Fate::too_large && cluster_.fits(c, limit_)) consider(c);
+      if (c.feasibility == Feasibility::too_large && cluster_.fits(c, limit_)) consider(c);
     }
     for (;;) {
       const auto next = std::min_element(open_.begin(), open_.end());
@@ -296,7 +296,7 @@ int more_nodes(const Job& wanted, const models::Profile& profile, bool accept_do
   job.pin.data_parallel.reset();
   const auto resize = [](Job& j, int nodes) {
     j.cluster.nodes = nodes;
-    if (j.freedom.batch_per_node > 0) j.training.global_batch = j.freedom.batch_per_node * nodes;
+    if (j.space.batch_per_node > 0) j.training.global_batch = j.space.batch_per_node * nodes;
   };
   for (int nodes = wanted.cluster.nodes * 2; nodes / 2 < topology::kMostNodes; nodes *= 2) {
     resize(job, std::min(nodes, topology::kMostNodes));
@@ -323,7 +323,7 @@ int nearest_batch(Candidates& cluster, const models::Profile& profile, bool acce
   const std::int64_t wanted = job.training.global_batch;
   std::set<std::pair<std::int64_t, std::int64_t>> batches;  // by distance, the smaller of two
   for (const Candidate& c : cluster.all) {
-    if (c.fate != Fate::refused) continue;
+    if (c.feasibility != Feasibility::refused) continue;
     const std::vector<Violation> broken = rule_violations(job, c.strategy);
     if (broken.size() != 1 || broken.front().rule != "batch") continue;
     const std::int64_t slice = saturating_product({c.strategy.micro_batch, c.strategy.data_parallel});
@@ -346,15 +346,15 @@ bool same_layout(const Strategy& a, const Strategy& b) {
          a.data_parallel == b.data_parallel && a.context_parallel == b.context_parallel;
 }
 
-Refusals tempting_refusals(Candidates& cluster, const models::Profile& profile, double fit_probability,
-                           const Plan* winner, const Stop& stop) {
-  return Tempting(cluster, profile, fit_probability, winner, stop).collect();
+Refusals near_misses_of(Candidates& cluster, const models::Profile& profile, double fit_probability,
+                        const Plan* winner, const Stop& stop) {
+  return NearMisses(cluster, profile, fit_probability, winner, stop).collect();
 }
 
-std::optional<Reasons> reasons_of(Candidates& cluster, const models::Profile& profile, const Plan& winner,
-                                  const Stop& stop) {
+std::optional<Sensitivity> sensitivity_of(Candidates& cluster, const models::Profile& profile,
+                                          const Plan& winner, const Stop& stop) {
   constexpr double kOneGibibyte = 1024.0 * 1024 * 1024, kTenPerCent = 1.1;
-  Reasons r;
+  Sensitivity r;
   for (std::size_t i = 0; i < static_cast<std::size_t>(models::Resource::count); ++i) {
     const auto resource = static_cast<models::Resource>(i);
     const double e = winner.report.elasticity(resource);
@@ -388,13 +388,13 @@ Infeasible why_nothing(Candidates& cluster, const models::Profile& profile, bool
   const Job& job = cluster.job();
   std::map<std::pair<std::string, bool>, std::pair<RuleCount, const Candidate*>> rules;
   for (const Candidate& c : cluster.all) {
-    if (c.fate == Fate::refused || c.fate == Fate::doubtful) {
+    if (c.feasibility == Feasibility::refused || c.feasibility == Feasibility::doubtful) {
       const std::vector<Violation> broken = cluster.violations(c);
       const auto [it, fresh] = rules.try_emplace({broken.front().rule, broken.front().doubtful},
                                                  RuleCount{0, c.strategy, broken.front()}, &c);
       ++it->second.first.strategies;
     }
-    if (c.fate != Fate::too_large && c.fate != Fate::doubtful) continue;
+    if (c.feasibility != Feasibility::too_large && c.feasibility != Feasibility::doubtful) continue;
     const Memory memory = models::memory_of(cluster.job_of(c.strategy), c.strategy, profile);
     if (memory.worst().peak() <= cluster.limit()) continue;
     if (why.memory && why.memory->worst().peak() <= memory.worst().peak()) continue;

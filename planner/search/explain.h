@@ -1,4 +1,4 @@
-// Why a search found what it found: tempting strategies that were turned down, what holds the winner back,
+// Why a search found what it found: near-miss strategies that were turned down, what holds the winner back,
 // why there is none.
 #pragma once
 
@@ -22,12 +22,12 @@ struct Refusals {
 
 /// Those whose bound beats the winner (null: any). One entry per layout and rule; for memory per recompute
 /// policy too, at the smallest micro-batch and with SP: the rest breaks the same rule by more.
-Refusals tempting_refusals(Candidates& cluster, const models::Profile& profile, double fit_probability,
-                           const Plan* winner, const Stop& stop = {});
+Refusals near_misses_of(Candidates& cluster, const models::Profile& profile, double fit_probability,
+                        const Plan* winner, const Stop& stop = {});
 
 /// Costs a few simulations. Nothing when stopped.
-std::optional<Reasons> reasons_of(Candidates& cluster, const models::Profile& profile, const Plan& winner,
-                                  const Stop& stop = {});
+std::optional<Sensitivity> sensitivity_of(Candidates& cluster, const models::Profile& profile,
+                                          const Plan& winner, const Stop& stop = {});
 
 /// For a cluster without a legal strategy that fits. Stopped, it does not say what would help.
 Infeasible why_nothing(Candidates& cluster, const models::Profile& profile, bool accept_doubt, Bytes margin,

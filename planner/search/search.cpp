@@ -33,7 +33,7 @@ bool layout_is_pinned(const Job& job) {
 
 /// The clusters a job may use, each with its batch.
 std::vector<Job> clusters_of(const Job& job) {
-  const models::Freedom& free = job.freedom;
+  const models::SearchSpace& free = job.space;
   std::vector<Job> all;
   const std::vector<int> nodes = free.nodes.empty() ? std::vector<int>{job.cluster.nodes} : free.nodes;
   const auto instances =
@@ -77,7 +77,8 @@ class Search {
     }
     if (stop_now(kShareOfSorting)) find_something();
     for (const Candidates& cluster : clusters_) {
-      for (const Candidate& c : cluster.all) result_.complete = result_.complete && c.fate != Fate::unseen;
+      for (const Candidate& c : cluster.all)
+        result_.complete = result_.complete && c.feasibility != Feasibility::unseen;
     }
     if (!result_.complete && !interrupted()) cut("not every strategy was looked at");
     std::vector<Place> open;
@@ -121,7 +122,7 @@ class Search {
     std::vector<Place> places;
     const auto& all = clusters_[at(cluster)].all;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      if (all[i].fate == Fate::legal) places.emplace_back(cluster, static_cast<int>(i));
+      if (all[i].feasibility == Feasibility::legal) places.emplace_back(cluster, static_cast<int>(i));
     }
     return places;
   }
@@ -164,7 +165,7 @@ class Search {
   void find_something() {
     const auto has_legal = [](const Candidates& cluster) {
       return std::any_of(cluster.all.begin(), cluster.all.end(),
-                         [](const Candidate& c) { return c.fate == Fate::legal; });
+                         [](const Candidate& c) { return c.feasibility == Feasibility::legal; });
     };
     if (std::any_of(clusters_.begin(), clusters_.end(), has_legal)) return;
     for (Candidates& cluster : clusters_) {
@@ -405,10 +406,10 @@ class Search {
       n.refused += cluster.dropped.refused;
       n.too_large += cluster.dropped.too_large;
       for (const Candidate& c : cluster.all) {
-        if (c.fate == Fate::unseen) continue;
+        if (c.feasibility == Feasibility::unseen) continue;
         ++n.enumerated;
-        if (c.fate == Fate::refused || c.fate == Fate::doubtful) ++n.refused;
-        if (c.fate == Fate::too_large) ++n.too_large;
+        if (c.feasibility == Feasibility::refused || c.feasibility == Feasibility::doubtful) ++n.refused;
+        if (c.feasibility == Feasibility::too_large) ++n.too_large;
       }
     }
     n.simulated = static_cast<int>(counted_.size());
@@ -451,13 +452,13 @@ class Search {
 
   void explain_refusals(Candidates& cluster, const Plan* winner) {
     const auto stop = [this] { return stop_now(); };
-    Refusals refusals = tempting_refusals(cluster, profile_, options_.fit_probability, winner, stop);
+    Refusals refusals = near_misses_of(cluster, profile_, options_.fit_probability, winner, stop);
     if (!refusals.complete && !interrupted()) cut("strategies that were refused are missing");
     result_.refused = std::move(refusals.certain);
     result_.doubtful = std::move(refusals.doubtful);
     if (winner == nullptr) return;
-    result_.reasons = reasons_of(cluster, profile_, *winner, stop);
-    if (!result_.reasons && !interrupted()) cut("what holds the winner back is not said");
+    result_.sensitivity = sensitivity_of(cluster, profile_, *winner, stop);
+    if (!result_.sensitivity && !interrupted()) cut("what holds the winner back is not said");
   }
 
   /// The fastest and the cheapest there are, for one who set a limit that none keeps.

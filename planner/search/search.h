@@ -67,7 +67,7 @@ struct Infeasible {
 };
 
 /// What holds the winner back. First order where it says so; nothing else changes.
-struct Reasons {
+struct Sensitivity {
   models::Resource resource = models::Resource::count;  ///< that the step depends on most
   double elasticity = 0;                                ///< of the step to it
   std::optional<Plan> with_more_memory;                 ///< a faster plan if a core had 1 GiB more
@@ -86,13 +86,13 @@ struct SearchResult {
   std::vector<Plan> plans;            ///< best first; ties in canonical order
   std::vector<Plan> layouts;          ///< the best plans of different layouts, best first
   std::vector<ClusterPlan> clusters;  ///< where nodes or instance are free: the best of each
-  /// The tempting ones: their bound beats the winner, or there is no winner. Those that break a rule first,
+  /// The near-miss ones: their bound beats the winner, or there is no winner. Those that break a rule first,
   /// then those that are too large, the nearest miss first.
   std::vector<Refusal> refused;
-  std::vector<Refusal> doubtful;         ///< likewise, whose replica groups are doubtful; fastest first
-  std::optional<Infeasible> infeasible;  ///< when plans is empty
-  std::optional<Reasons> reasons;        ///< when there are plans, and they were asked for
-  bool complete = true;                  ///< false: stopped before the winner was proven
+  std::vector<Refusal> doubtful;           ///< likewise, whose replica groups are doubtful; fastest first
+  std::optional<Infeasible> infeasible;    ///< when plans is empty
+  std::optional<Sensitivity> sensitivity;  ///< when there are plans, and they were asked for
+  bool complete = true;                    ///< false: stopped before the winner was proven
   double gap = 0;  ///< then: the winner is at most this fraction above the best there can be
   std::vector<std::string> cut_short;  ///< what the time limit left undone, in words
 };

@@ -73,14 +73,14 @@ Job job_on(const Job& job, const NxdtReading& reading, const Plan* winner) {
   Job on = job;
   if (winner != nullptr) {
     on.cluster.nodes = winner->nodes;
-    for (const topology::Instance& i : job.freedom.instances) {
+    for (const topology::Instance& i : job.space.instances) {
       if (i.name == winner->instance) on.cluster.instance = i;
     }
   }
   on.training.global_batch = reading.training.global_batch;
   on.training.precision = reading.strategy.precision;
   on.pin = {};
-  on.freedom = {};
+  on.space = {};
   return on;
 }
 
@@ -108,7 +108,7 @@ void add_remarks(Baseline& baseline, const Job& job, const NxdtConfig& config, c
                                    ? fmt::format("{}:{}:{}: {}: {}", at.file, at.line, at.column, key, text)
                                    : fmt::format("{}: {}: {}", at.file, key, text));
   };
-  const models::Freedom& free = job.freedom;
+  const models::SearchSpace& free = job.space;
   const int batch = reading.training.global_batch;
   const bool other_batch = free.largest_batch > 0
                                ? batch < free.smallest_batch || batch > free.largest_batch

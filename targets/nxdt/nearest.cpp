@@ -115,13 +115,13 @@ class Neighbourhood {
     around.pin.expert_parallel = current_.expert_parallel;
     around.pin.flash_attention = current_.flash_attention;
     around.training.precision = current_.precision;
-    around.freedom = {};
-    around.freedom.zero1 = true;
+    around.space = {};
+    around.space.zero1 = true;
     const Bytes margin = std::max(Bytes(0), models::margin_of_fitting(options_.fit_probability, profile_));
     Candidates candidates(std::move(around), profile_, false, margin, thread_count(options_.threads));
     std::vector<Candidate*> legal;
     for (Candidate& c : candidates.all) {
-      if (c.fate == Fate::legal) legal.push_back(&c);
+      if (c.feasibility == Feasibility::legal) legal.push_back(&c);
     }
     const auto order = [&](const Candidate* c) {
       return std::pair(distance(c->strategy, current_), c->bound);

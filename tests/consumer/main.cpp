@@ -3,8 +3,8 @@
 
 #include "io/catalog/catalog.h"
 #include "planner/plan/strategy_grammar.h"
-#include "planner/search/claim.h"
 #include "planner/search/search.h"
+#include "planner/search/stated_plan.h"
 
 int main() {
   const trnplan::io::Catalog catalog(CATALOG);
@@ -16,7 +16,7 @@ int main() {
   const auto result = trnplan::planner::search(job, profile);
   if (result.plans.empty()) return 1;
   const trnplan::planner::Plan& winner = result.plans.front();
-  for (const auto& wrong : check_plan(job, trnplan::planner::claim_of(winner), profile)) {
+  for (const auto& wrong : check_plan(job, trnplan::planner::stated_plan(winner), profile)) {
     std::cerr << wrong << "\n";
     return 1;
   }

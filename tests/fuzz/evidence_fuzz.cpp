@@ -1,5 +1,5 @@
-// The list "evidence" of a profile: read, written, read back, and told beside a job.
-#include "io/catalog/evidence.h"
+// The list "observations" of a profile: read, written, read back, and told beside a job.
+#include "io/catalog/observations.h"
 
 #include "io/input/strategy_text.h"
 #include "tests/fuzz/fuzz.h"
@@ -18,12 +18,12 @@ models::Job job() {
   return job;
 }
 
-std::vector<planner::Evidence> evidence_in(const std::string& text) {
+std::vector<planner::Observation> observations_in(const std::string& text) {
   std::vector<Diagnostic> faults;
   const io::Node root = io::parse_document(text, "p.json");
   const io::Node* list = root.find("evidence");
-  std::vector<planner::Evidence> all =
-      list == nullptr ? std::vector<planner::Evidence>() : io::evidence_from(*list, faults);
+  std::vector<planner::Observation> all =
+      list == nullptr ? std::vector<planner::Observation>() : io::observations_from(*list, faults);
   if (!faults.empty()) throw InputError(std::move(faults));
   return all;
 }
@@ -34,14 +34,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const models::Job asked = job();
   static const models::Strategy strategy = io::parse_strategy("tp=16,recompute=CoreAttention", asked);
   fuzz::refusable([&] {
-    const auto all = evidence_in(kProfile + fuzz::text_of(data, size) + "}");
+    const auto all = observations_in(kProfile + fuzz::text_of(data, size) + "}");
     for (const std::string& line : planner::remarks_on(all, asked, strategy))
       fuzz::ensure(fuzz::is_printable(line), "a remark is safe to print");
-    const std::string text = io::with_evidence(std::string(kProfile) + "[]}", all);
+    const std::string text = io::with_observations(std::string(kProfile) + "[]}", all);
     try {
-      const auto again = evidence_in(text);
+      const auto again = observations_in(text);
       fuzz::ensure(again.size() <= all.size(), "nothing is added");
-      fuzz::ensure(io::with_evidence(text, all) == text, "recorded again, the same bytes");
+      fuzz::ensure(io::with_observations(text, all) == text, "recorded again, the same bytes");
     } catch (const InputError& e) {
       fuzz::ensure(false, "what was written is read: " + std::string(e.what()));
     }

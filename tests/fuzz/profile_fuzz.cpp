@@ -1,4 +1,4 @@
-// A profile, with its calibration and evidence, read, written and read back.
+// A profile, with its calibration and observations, read, written and read back.
 #include "io/catalog/profile_reader.h"
 
 #include <cmath>

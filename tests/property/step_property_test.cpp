@@ -25,11 +25,13 @@ bool shares_links(const StepModel& model) {
   const Fabric fabric(p.job.cluster, p.graph, flat, p.profile);
   for (int stage = 0; stage < p.stages; ++stage) {
     const StageGroups groups = p.groups_of(stage);
-    for (const Scope scope : {Scope::tensor, Scope::kv_replicas, Scope::context, Scope::data}) {
-      if (scope == Scope::kv_replicas && p.strategy.kv_replicator == 1) continue;
-      const CollectiveOp op = scope == Scope::context ? CollectiveOp::permute : CollectiveOp::reduce_scatter;
+    for (const ProcessGroup process_group :
+         {ProcessGroup::tensor, ProcessGroup::kv_replicas, ProcessGroup::context, ProcessGroup::data}) {
+      if (process_group == ProcessGroup::kv_replicas && p.strategy.kv_replicator == 1) continue;
+      const CollectiveOp op =
+          process_group == ProcessGroup::context ? CollectiveOp::permute : CollectiveOp::reduce_scatter;
       std::map<Fabric::Id, std::size_t> user;
-      const Groups& own = groups.of(scope);
+      const Groups& own = groups.of(process_group);
       for (std::size_t g = 0; g < own.size(); ++g) {
         for (const Phase& phase : collective(fabric, op, {own[g]}, Bytes(64 << 20)).phases) {
           for (const auto& [id, bytes] : phase.load) {

@@ -336,7 +336,7 @@ Program repeated(unsigned seed, int rounds) {
 }  // namespace
 
 TEST_CASE("a rhythm that is found goes on, to the tick", "[sim]") {
-  int found = 0, ways = 0;
+  int found = 0, paths = 0;
   for (unsigned seed = 1; seed <= 300; ++seed) {
     constexpr int kShort = 40, kLong = 200;
     const Program few = repeated(seed, kShort), many = repeated(seed, kLong);
@@ -353,7 +353,7 @@ TEST_CASE("a rhythm that is found goes on, to the tick", "[sim]") {
     // The chain that determines the end, by what its tasks are: their place in a round.
     std::vector<std::int64_t> counted(period + 1), walked(period + 1);
     for (const PathPart& part : run.critical_path(repeats)) {
-      ways += part.times > 1;
+      paths += part.times > 1;
       for (const TaskId t : part.tasks) {
         counted[t == tasks ? period : t % period] += (run.ended[t] - run.started[t]).ps * part.times;
       }
@@ -363,7 +363,7 @@ TEST_CASE("a rhythm that is found goes on, to the tick", "[sim]") {
       walked[t == last ? period : t % period] += (all.ended[t] - all.started[t]).ps;
     CHECK(counted == walked);
   }
-  CAPTURE(found, ways);
+  CAPTURE(found, paths);
   CHECK(found > 80);
-  CHECK(ways > 80);
+  CHECK(paths > 80);
 }

@@ -174,7 +174,7 @@ TEST_CASE("TP x DP on one trn2 instance", "[topology]") {
   CHECK(v.overall == c.verdict);
   for (const GroupVerdict& g : v.groups) {
     if (g.verdict == Verdict::supported) continue;
-    CHECK(g.evidence.find("parallel_state.py") != std::string::npos);
+    CHECK(g.source.find("parallel_state.py") != std::string::npos);
     if (g.kind == GroupKind::data) CHECK(g.rule == (c.lnc == 2 ? "two-hop-ring" : "no-ring"));
   }
 }
@@ -191,7 +191,7 @@ TEST_CASE("context parallel on a quarter of a trn2 instance", "[topology]") {
   const ChipGraph graph(cluster.instance);
   const GroupVerdict refused = judge(cluster, graph, GroupKind::context, {0, 8});
   CHECK(refused.verdict == Verdict::refused);
-  CHECK(refused.evidence.find("QIE") != std::string::npos);
+  CHECK(refused.observations.find("QIE") != std::string::npos);
   CHECK(judge(cluster, graph, GroupKind::tensor, {0, 1, 2, 3}).verdict == Verdict::supported);
   CHECK(judge(cluster, graph, GroupKind::context, {0, 4, 8, 12}).verdict == Verdict::supported);
 }

@@ -260,7 +260,7 @@ TEST_CASE("a rival that explains the data as well is not forgotten", "[calibrate
   const auto slower = [](const Values& x) { return Values{1 / std::min(x[0], x[1])}; };
   std::vector<FitParameter> parameters{{"a", 1, 0.5}, {"b", 1.001, 0.5}};
   const std::vector<Observation> observations{{2, 0.02}};
-  for (FitParameter& p : parameters) p.rival = calibrate::Rival::faster_above;
+  for (FitParameter& p : parameters) p.alternative = calibrate::Alternative::faster_above;
   const auto plain = fit(parameters, observations, slower, {.loss = Loss::gaussian});
   const auto mixed = fit(parameters, observations, slower, {.loss = Loss::gaussian, .profile_widths = true});
   CHECK(calibrate::verdict(plain.prior_share[0]) == "identified");

@@ -41,13 +41,13 @@ Plan plan_of(const models::Job& job, const char* strategy, double seconds, doubl
 struct Found {
   models::Job job = job_of("llama3-8b", 1, 8192, 1024);
   planner::SearchResult result;
-  planner::Certainty certainty;
+  planner::Confidence confidence;
 
   Found() {
     result.plans = {plan_of(job, "tp=8,pp=4,mbs=2,recompute=LlamaMLP,cuts=5/14/23", 484, 15.14)};
-    result.reasons = planner::Reasons{models::Resource::tensor, -0.72, {}, {}, {}};
+    result.sensitivity = planner::Sensitivity{models::Resource::tensor, -0.72, {}, {}, {}};
   }
-  Answer answer() const { return {job, result, certainty, {}, nullptr, "", "", "", false}; }
+  Answer answer() const { return {job, result, confidence, {}, nullptr, "", "", "", false}; }
   std::string text() const { return cli::wrapped(cli::plan_answer(answer()), 100); }
 };
 
@@ -120,7 +120,7 @@ TEST_CASE("no bill that nobody asked for", "[cli]") {
 TEST_CASE("without a plan the answer is the nearest one and what would do", "[cli]") {
   Found found;
   found.result.plans.clear();
-  found.result.reasons.reset();
+  found.result.sensitivity.reset();
   planner::Infeasible why;
   why.closest = strategy_of(found.job, "tp=16,pp=2,recompute=LlamaMLP");
   why.memory = memory_of(46.99, 0);
@@ -149,7 +149,7 @@ TEST_CASE("a baseline stands beside the best plan, a refused one without a speed
   today.strategy = strategy_of(found.job, "tp=32");
   today.plan = plan_of(found.job, "tp=32", 605, 9);
   today.changes = {{"distributed_strategy.tensor_model_parallel_size", "32", "8", {"nxdt.yaml", 20, 3}}};
-  found.certainty.beats_baseline = 0.97;
+  found.confidence.beats_baseline = 0.97;
   Answer a = found.answer();
   a.baseline = &today;
   a.baseline_file = "nxdt.yaml";

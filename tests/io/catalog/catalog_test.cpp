@@ -40,9 +40,9 @@ TEST_CASE("unknown and hostile names", "[io][catalog]") {
     CHECK_FALSE(refusal_of([&] { catalog.instance(name); }).empty());
     CHECK_FALSE(refusal_of([&] { catalog.profile(name); }).empty());
   }
-  const io::Catalog nowhere("/nonexistent");
-  CHECK(nowhere.models().empty());
-  CHECK_FALSE(refusal_of([&] { nowhere.instance("trn1.32xlarge"); }).empty());
+  const io::Catalog unreachable("/nonexistent");
+  CHECK(unreachable.models().empty());
+  CHECK_FALSE(refusal_of([&] { unreachable.instance("trn1.32xlarge"); }).empty());
 }
 
 TEST_CASE("TRNPLAN_CATALOG chooses the folder", "[io][catalog]") {

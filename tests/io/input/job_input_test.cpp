@@ -112,7 +112,7 @@ TEST_CASE("a training that nobody published has to be stated", "[io][job]") {
   stated.global_batch = "256..512";
   const models::Job job = read("other.json", stated).reading.job;
   CHECK(job.architecture.layers == 30);
-  CHECK(job.freedom.smallest_batch == 256);
+  CHECK(job.space.smallest_batch == 256);
   CHECK(job.training.global_batch == 512);
 }
 
@@ -142,7 +142,7 @@ TEST_CASE("options replace what a job says, and a note tells what", "[io][job]")
   options.sequence = "4096";
   options.global_batch = "1024";
   const io::JobInput input = read("job.yaml", options);
-  CHECK(input.reading.job.freedom.nodes == std::vector<int>{2, 4, 8});
+  CHECK(input.reading.job.space.nodes == std::vector<int>{2, 4, 8});
   CHECK(input.reading.job.training.sequence == 4096);
   CHECK(input.reading.job.training.tokens == 1e12);
   CHECK(input.reading.job.pin.tensor_parallel == 8);
@@ -150,7 +150,7 @@ TEST_CASE("options replace what a job says, and a note tells what", "[io][job]")
   CHECK_FALSE(notes(input, "--global-batch"));  // it says the same
   const models::Job list =
       read("job.yaml", options_of(&io::JobOptions::instance, "trn1.32xlarge,trn1n.32xlarge")).reading.job;
-  CHECK(list.freedom.instances.size() == 2);
+  CHECK(list.space.instances.size() == 2);
   // A batch per node follows the nodes.
   CHECK(read("per-node.yaml", options_of(&io::JobOptions::nodes, "4")).reading.job.training.global_batch ==
         128);

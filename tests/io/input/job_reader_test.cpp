@@ -206,37 +206,37 @@ TEST_CASE("what is left to the planner", "[io][job]") {
   SECTION("precision and ZeRO-1") {
     const models::Job j =
         freed("{sequence: 8192, global_batch: 8, precision: any}", one, "pin: {zero1: any}\n");
-    CHECK(j.freedom.precision);
-    CHECK(j.freedom.zero1);
+    CHECK(j.space.precision);
+    CHECK(j.space.zero1);
     CHECK_FALSE(j.pin.zero1);
-    CHECK_FALSE(freed(plain, one).freedom.precision);
-    CHECK_FALSE(freed(plain, one).freedom.zero1);
+    CHECK_FALSE(freed(plain, one).space.precision);
+    CHECK_FALSE(freed(plain, one).space.zero1);
   }
   SECTION("a range of batches") {
     const models::Job j = freed("{sequence: 8192, global_batch: 512..2048}", one);
-    CHECK(j.freedom.smallest_batch == 512);
-    CHECK(j.freedom.largest_batch == 2048);
+    CHECK(j.space.smallest_batch == 512);
+    CHECK(j.space.largest_batch == 2048);
     CHECK(j.training.global_batch == 2048);
   }
   SECTION("a batch for each node") {
     const models::Job j =
         freed("{sequence: 8192, global_batch: {per_node: 32}}", "{instance: trn1.32xlarge, nodes: 3}");
-    CHECK(j.freedom.batch_per_node == 32);
+    CHECK(j.space.batch_per_node == 32);
     CHECK(j.training.global_batch == 96);
   }
   SECTION("nodes") {
     using Nodes = std::vector<int>;
-    CHECK(freed(plain, "{instance: trn1.32xlarge, nodes: 4..24}").freedom.nodes == Nodes{4, 8, 16, 24});
+    CHECK(freed(plain, "{instance: trn1.32xlarge, nodes: 4..24}").space.nodes == Nodes{4, 8, 16, 24});
     const models::Job j = freed(plain, "{instance: trn1.32xlarge, nodes: [16, 4, 6..12]}");
-    CHECK(j.freedom.nodes == Nodes{4, 6, 12, 16});
+    CHECK(j.space.nodes == Nodes{4, 6, 12, 16});
     CHECK(j.cluster.nodes == 16);
   }
   SECTION("instance types") {
     std::vector<std::string> names;
-    for (const auto& i : freed(plain, "{instance: any}").freedom.instances) names.push_back(i.name);
+    for (const auto& i : freed(plain, "{instance: any}").space.instances) names.push_back(i.name);
     CHECK(names == std::vector<std::string>{"trn1.2xlarge", "trn1.32xlarge", "trn1n.32xlarge"});
     const models::Job j = freed(plain, "{instance: [trn1n.32xlarge, trn1.32xlarge]}");
-    REQUIRE(j.freedom.instances.size() == 2);
+    REQUIRE(j.space.instances.size() == 2);
     CHECK(j.cluster.instance.name == "trn1n.32xlarge");
   }
   SECTION("objectives and limits") {

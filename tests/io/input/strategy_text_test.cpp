@@ -61,7 +61,7 @@ TEST_CASE("the grammar of a strategy reads back as that strategy", "[io]") {
   models::Job job = job_of("llama3-8b", 1, 8192, 16);
   check(job);
   job.architecture.flash_attention = false;
-  job.freedom.zero1 = job.freedom.precision = true;
+  job.space.zero1 = job.space.precision = true;
   check(job);
   job.pin.tensor_parallel = 8;  // what a job pins may stand in the text, but need not
   job.pin.micro_batch = 2;

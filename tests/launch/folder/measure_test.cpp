@@ -30,14 +30,14 @@ struct Pair {
   planner::Plan plan(const char* strategy) const {
     return *planner::judge(job, strategy_of(job, strategy), datasheet()).plan;
   }
-  Files files(const planner::Measurement& m, const launch::MeasureUse& use = {"job.yaml", "trn1", {}},
+  Files files(const planner::Experiment& m, const launch::MeasureUse& use = {"job.yaml", "trn1", {}},
               launch::Target target = launch::Target::nxdt) const {
     return launch::measure_files(job, first, second, m, target, use);
   }
 };
 
-planner::Measurement runs(int of_first, int of_second, double threshold) {
-  planner::Measurement m;
+planner::Experiment runs(int of_first, int of_second, double threshold) {
+  planner::Experiment m;
   m.runs_of_first = of_first;
   m.runs_of_second = of_second;
   m.threshold = threshold;
@@ -70,7 +70,7 @@ TEST_CASE("short runs: a folder for each plan, with what training needs", "[laun
 
 TEST_CASE("runs of one plan only need its folder", "[launch]") {
   const Pair pair;
-  planner::Measurement of_first = runs(1, 0, 123.456);
+  planner::Experiment of_first = runs(1, 0, 123.456);
   of_first.above = true;
   const Files first = pair.files(of_first), second = pair.files(runs(0, 1, 99.5));
   CHECK(find(first, "measure-2", "plan.json") == nullptr);
@@ -98,7 +98,7 @@ TEST_CASE("words of a person are quoted", "[launch]") {
 
 TEST_CASE("tables of nccom-test, on the nodes they need", "[launch]") {
   using models::CollectiveOp;
-  planner::Measurement m;
+  planner::Experiment m;
   m.tables = {{CollectiveOp::all_gather, 8, 1, 1024, 0x1p30}};
   const std::string one = Pair().files(m).front().text;
   CHECK(contains(one, "\n  table nccom-test -r 8 -N 1 -b 1024 -e 1073741824 -f 4 -d bf16 allg\n"));

@@ -172,7 +172,8 @@ TEST_CASE("tags and groups are those of the whole program", "[models][rank_trace
   for (sim::TaskId t = 0; t < whole.program.tasks().size(); ++t) {
     const StepProgram::Source& source = whole.of(t);
     const bool message = source.item != nullptr && !source.is_hold() && source.item->is_transfer() &&
-                         source.item->call.scope == Scope::pipeline && source.item->call.phase == 0;
+                         source.item->call.process_group == ProcessGroup::pipeline &&
+                         source.item->call.phase == 0;
     if (message) messages.insert(static_cast<int>(t));
   }
   const RankTracer tracer(model);

@@ -95,7 +95,7 @@ TEST_CASE("collectives of a layer", "[models]") {
   int gathers = 0, scatters = 0, reduces = 0;
   for (const OperatorList& list : {model.layer_forward(), model.layer_backward()}) {
     for (const Operator& o : list) {
-      if (o.scope == Scope::none) continue;
+      if (o.process_group == ProcessGroup::none) continue;
       gathers += o.op == CollectiveOp::all_gather;
       scatters += o.op == CollectiveOp::reduce_scatter;
       reduces += o.op == CollectiveOp::all_reduce;

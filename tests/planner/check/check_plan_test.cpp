@@ -4,15 +4,15 @@
 
 #include "planner/check/judge.h"
 #include "planner/check/rules.h"
-#include "planner/search/claim.h"
 #include "planner/search/search.h"
+#include "planner/search/stated_plan.h"
 #include "tests/catch.h"
 #include "tests/property/sample.h"
 
 namespace trnplan {
 
 using planner::check_plan;
-using planner::Claim;
+using planner::StatedPlan;
 
 namespace {
 
@@ -30,7 +30,7 @@ models::Job free_job(const Sample& sample) {
   return job;
 }
 
-Claim llama3_8b_tp8(const models::Job& job, const models::Profile& profile) {
+StatedPlan llama3_8b_tp8(const models::Job& job, const models::Profile& profile) {
   models::Strategy s;
   s.tensor_parallel = 8;
   s.data_parallel = 4;
@@ -39,7 +39,7 @@ Claim llama3_8b_tp8(const models::Job& job, const models::Profile& profile) {
   const planner::Judgement judged = planner::judge(job, s, profile);
   REQUIRE(judged.plan);
   REQUIRE_FALSE(judged.refused());
-  return planner::claim_of(*judged.plan);
+  return planner::stated_plan(*judged.plan);
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ TEST_CASE("the second opinion agrees with every plan of random searches") {
       for (const auto* list : {&result.plans, &result.layouts}) {
         for (const planner::Plan& plan : *list) {
           INFO("seed " << seed << ", " << describe(plan.strategy));
-          CHECK(all_of(check_plan(job, planner::claim_of(plan), profile, {.allow_doubtful = doubtful})) ==
+          CHECK(all_of(check_plan(job, planner::stated_plan(plan), profile, {.allow_doubtful = doubtful})) ==
                 "");
           ++plans;
         }
@@ -157,38 +157,38 @@ TEST_CASE("what the tutorial ran: TP 16 x DP 2 is refused, TP 32 and TP 8 are no
 TEST_CASE("a corrupted plan is found out") {
   const models::Profile profile = datasheet();
   const models::Job job = job_of("llama3-8b", 1, 8192, 1024);
-  const Claim good = llama3_8b_tp8(job, profile);
+  const StatedPlan good = llama3_8b_tp8(job, profile);
   REQUIRE(all_of(check_plan(job, good, profile)) == "");
 
   struct Corruption {
     const char* what;
-    std::function<void(Claim&)> apply;
+    std::function<void(StatedPlan&)> apply;
     const char* found;
   };
   const Corruption all[] = {
-      {"TP", [](Claim& c) { c.strategy.tensor_parallel = 16; }, "multiply"},
+      {"TP", [](StatedPlan& c) { c.strategy.tensor_parallel = 16; }, "multiply"},
       {"TP and DP",
-       [](Claim& c) {
+       [](StatedPlan& c) {
          c.strategy.tensor_parallel = 16, c.strategy.data_parallel = 2, c.micro_batches = 512,
          c.strategy.kv_replicator = 2;
        },
        "refused: DP"},
-      {"zero", [](Claim& c) { c.strategy.data_parallel = 0; }, "below 1"},
-      {"odd PP", [](Claim& c) { c.strategy.pipeline_parallel = 3; }, "multiply"},
-      {"cuts", [](Claim& c) { c.strategy.pipeline_cuts = {5}; }, "cuts"},
-      {"batch", [](Claim& c) { c.global_batch = 1000; }, "global batch 1000"},
-      {"micro-batches", [](Claim& c) { c.micro_batches = 255; }, "255 micro-batches"},
-      {"micro-batch", [](Claim& c) { c.strategy.micro_batch = 3; }, "does not divide global batch"},
-      {"recompute", [](Claim& c) { c.strategy.recompute = {}; }, "does not fit"},
-      {"memory", [](Claim& c) { c.peaks[0] = c.peaks[0] * 0.99; }, "bytes a core are claimed"},
-      {"stages", [](Claim& c) { c.peaks.clear(); }, "stages is claimed"},
-      {"replicator", [](Claim& c) { c.strategy.kv_replicator = 3; }, "3 does not divide TP 8"},
-      {"ZeRO-1", [](Claim& c) { c.strategy.zero1 = false; }, "ZeRO-1"},
-      {"precision", [](Claim& c) { c.strategy.precision = models::Precision::bf16_sr; }, "precision"},
-      {"nodes", [](Claim& c) { c.nodes = 2; }, "2 nodes"},
-      {"instance", [](Claim& c) { c.instance = "trn1n.32xlarge"; }, "trn1n.32xlarge"}};
+      {"zero", [](StatedPlan& c) { c.strategy.data_parallel = 0; }, "below 1"},
+      {"odd PP", [](StatedPlan& c) { c.strategy.pipeline_parallel = 3; }, "multiply"},
+      {"cuts", [](StatedPlan& c) { c.strategy.pipeline_cuts = {5}; }, "cuts"},
+      {"batch", [](StatedPlan& c) { c.global_batch = 1000; }, "global batch 1000"},
+      {"micro-batches", [](StatedPlan& c) { c.micro_batches = 255; }, "255 micro-batches"},
+      {"micro-batch", [](StatedPlan& c) { c.strategy.micro_batch = 3; }, "does not divide global batch"},
+      {"recompute", [](StatedPlan& c) { c.strategy.recompute = {}; }, "does not fit"},
+      {"memory", [](StatedPlan& c) { c.peaks[0] = c.peaks[0] * 0.99; }, "bytes a core are claimed"},
+      {"stages", [](StatedPlan& c) { c.peaks.clear(); }, "stages is claimed"},
+      {"replicator", [](StatedPlan& c) { c.strategy.kv_replicator = 3; }, "3 does not divide TP 8"},
+      {"ZeRO-1", [](StatedPlan& c) { c.strategy.zero1 = false; }, "ZeRO-1"},
+      {"precision", [](StatedPlan& c) { c.strategy.precision = models::Precision::bf16_sr; }, "precision"},
+      {"nodes", [](StatedPlan& c) { c.nodes = 2; }, "2 nodes"},
+      {"instance", [](StatedPlan& c) { c.instance = "trn1n.32xlarge"; }, "trn1n.32xlarge"}};
   for (const Corruption& corruption : all) {
-    Claim bad = good;
+    StatedPlan bad = good;
     corruption.apply(bad);
     const std::string wrong = all_of(check_plan(job, bad, profile));
     INFO(corruption.what << ": " << wrong);
@@ -229,22 +229,22 @@ TEST_CASE("random corruptions of degrees, cuts and batch are found out exactly w
     }
     const models::Job job = free_job(sample);
     const bool numbers = planner::rule_violations(job, s).empty();
-    Claim claim;
-    claim.strategy = s;
-    claim.nodes = job.cluster.nodes;
-    claim.instance = job.cluster.instance.name;
-    claim.global_batch = job.training.global_batch;
-    claim.micro_batches = models::micro_batches(job.training, s);
+    StatedPlan stated;
+    stated.strategy = s;
+    stated.nodes = job.cluster.nodes;
+    stated.instance = job.cluster.instance.name;
+    stated.global_batch = job.training.global_batch;
+    stated.micro_batches = models::micro_batches(job.training, s);
     bool refused = !numbers;
     if (numbers) {
       const models::Memory memory = models::memory_of(job, s, profile);
-      for (const auto& m : memory.stages) claim.peaks.push_back(m.peak());
+      for (const auto& m : memory.stages) stated.peaks.push_back(m.peak());
       const topology::ChipGraph graph(job.cluster.instance);
       refused = memory.fit_probability < 0.9 ||
                 planner::placement_verdict(job, s, graph).overall != topology::Verdict::supported;
     }
-    INFO("seed " << seed << ", " << describe(s) << ": " << all_of(check_plan(job, claim, profile)));
-    CHECK(check_plan(job, claim, profile).empty() == !refused);
+    INFO("seed " << seed << ", " << describe(s) << ": " << all_of(check_plan(job, stated, profile)));
+    CHECK(check_plan(job, stated, profile).empty() == !refused);
     ++(refused ? broken : whole);
   }
   CHECK(broken > 50);
@@ -255,7 +255,7 @@ TEST_CASE("pins, deadline and budget are checked too") {
   const models::Profile profile = datasheet();
   models::Job job = job_of("llama3-8b", 1, 8192, 1024);
   job.training.tokens = 1e9;
-  const Claim good = llama3_8b_tp8(job, profile);
+  const StatedPlan good = llama3_8b_tp8(job, profile);
   job.pin.tensor_parallel = 8;
   job.pin.recompute = models::Recompute{.mlp = true};  // with flash attention the same program
   CHECK(all_of(check_plan(job, good, profile)) == "");

@@ -78,9 +78,9 @@ std::vector<std::pair<double, models::Strategy>> brute_force(const models::Job& 
     const bool sound = rule_violations(job, c.strategy).empty() &&
                        placement_verdict(job, c.strategy, graph).overall == topology::Verdict::supported;
     const bool fits = sound && models::memory_of(job, c.strategy, profile).worst().peak() <= limit;
-    CHECK((c.fate == Fate::refused || c.fate == Fate::doubtful) == !sound);
-    if (fits) CHECK(c.fate == Fate::legal);  // else other cuts may make it fit
-    if (c.fate != Fate::legal) continue;
+    CHECK((c.feasibility == Feasibility::refused || c.feasibility == Feasibility::doubtful) == !sound);
+    if (fits) CHECK(c.feasibility == Feasibility::legal);  // else other cuts may make it fit
+    if (c.feasibility != Feasibility::legal) continue;
     const Seconds any = c.bound;
     candidates.refine(c);
     CHECK(any <= c.bound);
@@ -183,9 +183,9 @@ TEST_CASE("of clusters that are compared only what may be a plan is kept", "[pla
   std::vector<Candidate> legal;
   int refused = 0, too_large = 0;
   for (const Candidate& c : all.all) {
-    if (c.fate == Fate::legal) legal.push_back(c);
-    refused += c.fate == Fate::refused || c.fate == Fate::doubtful;
-    too_large += c.fate == Fate::too_large;
+    if (c.feasibility == Feasibility::legal) legal.push_back(c);
+    refused += c.feasibility == Feasibility::refused || c.feasibility == Feasibility::doubtful;
+    too_large += c.feasibility == Feasibility::too_large;
   }
   CHECK(open.dropped.refused == refused);
   CHECK(open.dropped.too_large == too_large);
@@ -200,17 +200,18 @@ TEST_CASE("of clusters that are compared only what may be a plan is kept", "[pla
     CHECK(open.all[i].bound == legal[i].bound);
   }
   all.take_legal(open);
-  CHECK(std::count_if(all.all.begin(), all.all.end(),
-                      [](const Candidate& c) { return c.fate == Fate::legal && c.refined; }) >= 10);
+  CHECK(std::count_if(all.all.begin(), all.all.end(), [](const Candidate& c) {
+          return c.feasibility == Feasibility::legal && c.refined;
+        }) >= 10);
 }
 
 TEST_CASE("several clusters are explained as the best one alone is", "[planner]") {
   models::Job job = job_of("llama3-8b", 2, 8192, 1024);
-  job.freedom.nodes = {1, 2};
+  job.space.nodes = {1, 2};
   const SearchResult both = search(job, datasheet());
   REQUIRE_FALSE(both.plans.empty());
   models::Job one = job;
-  one.freedom.nodes.clear();
+  one.space.nodes.clear();
   one.cluster.nodes = both.plans.front().nodes;
   const SearchResult alone = search(one, datasheet());
   REQUIRE(both.refused.size() == alone.refused.size());
@@ -231,8 +232,8 @@ TEST_CASE("what is not explained is found all the same", "[planner]") {
     CHECK(with.plans[i].strategy == without.plans[i].strategy);
     CHECK(with.plans[i].report.step == without.plans[i].report.step);
   }
-  CHECK(with.reasons);
-  CHECK_FALSE(without.reasons);
+  CHECK(with.sensitivity);
+  CHECK_FALSE(without.sensitivity);
   CHECK(without.refused.empty());
   CHECK(without.layouts.empty());
 }
@@ -395,7 +396,7 @@ TEST_CASE("a time limit leaves a plan and says what is missing", "[planner]") {
     CHECK_FALSE(result.complete);
     CHECK(result.layouts.empty());
     CHECK(result.refused.empty());
-    CHECK_FALSE(result.reasons);
+    CHECK_FALSE(result.sensitivity);
     CHECK(result.cut_short.size() >= 4);
   }
   // Where nothing is legal, all is looked at; what would help is not looked for.

@@ -1,4 +1,4 @@
-#include "models/uncertainty/belief.h"
+#include "models/uncertainty/posterior.h"
 
 #include <cmath>
 
@@ -11,14 +11,14 @@
 #include "tests/models/setup.h"
 
 using namespace trnplan;
-using models::Belief;
+using models::Posterior;
 
 namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 
-double sd_of(const Belief& belief, const Belief::Weights& w) {
-  return std::sqrt(std::max(0.0, belief.variance(w)));
+double sd_of(const Posterior& posterior, const Posterior::Weights& w) {
+  return std::sqrt(std::max(0.0, posterior.variance(w)));
 }
 
 }  // namespace
@@ -28,14 +28,14 @@ double sd_of(const Belief& belief, const Belief::Weights& w) {
 // Around 0 the choice is right with 1/2 + asin(sqrt(0.02 / 0.13)) / pi = 1/2 + 0.40306 / pi = 0.62830, and
 // gains sqrt(0.02) / sqrt(2 pi) = 0.056419.
 TEST_CASE("one measurement of two unknowns, by hand", "[models][belief]") {
-  Belief belief({{0.04, 0}, {0, 0.09}});
-  const Belief::Weights difference = {1, -1};
-  const double before = sd_of(belief, difference);
+  Posterior posterior({{0.04, 0}, {0, 0.09}});
+  const Posterior::Weights difference = {1, -1};
+  const double before = sd_of(posterior, difference);
   CHECK(before * before == Approx(0.13));
-  belief.observe({1}, 0.04);
-  CHECK(belief.variance({1}) == Approx(0.02));
-  CHECK(belief.variance({0, 1}) == Approx(0.09));
-  const double after = sd_of(belief, difference);
+  posterior.observe({1}, 0.04);
+  CHECK(posterior.variance({1}) == Approx(0.02));
+  CHECK(posterior.variance({0, 1}) == Approx(0.09));
+  const double after = sd_of(posterior, difference);
   CHECK(after * after == Approx(0.11));
   CHECK(models::probability_of_right_choice(0, before, after) == Approx(0.62830).epsilon(1e-5));
   CHECK(models::expected_gain(0, before, after) == Approx(0.056419).epsilon(1e-5));
@@ -44,14 +44,14 @@ TEST_CASE("one measurement of two unknowns, by hand", "[models][belief]") {
 // Variances 4 and 1, covariance 1. Of the sum, seen with noise 1: S w = (5, 2), w'Sw + r = 8, so 25/8, 10/8
 // and 4/8 go: 0.875, -0.25, 0.5 are left.
 TEST_CASE("a measurement of a sum ties what it sums", "[models][belief]") {
-  Belief belief({{4, 1}, {1, 1}});
-  belief.observe({1, 1}, 1);
-  CHECK(belief.variance({1, 0}) == Approx(0.875));
-  CHECK(belief.variance({0, 1}) == Approx(0.5));
-  CHECK(belief.covariance({1, 0}, {0, 1}) == Approx(-0.25));
-  const std::size_t more = belief.add(9);
+  Posterior posterior({{4, 1}, {1, 1}});
+  posterior.observe({1, 1}, 1);
+  CHECK(posterior.variance({1, 0}) == Approx(0.875));
+  CHECK(posterior.variance({0, 1}) == Approx(0.5));
+  CHECK(posterior.covariance({1, 0}, {0, 1}) == Approx(-0.25));
+  const std::size_t more = posterior.add(9);
   CHECK(more == 2);
-  CHECK(belief.variance({1, 0, 2}) == Approx(0.875 + 36));
+  CHECK(posterior.variance({1, 0, 2}) == Approx(0.875 + 36));
 }
 
 TEST_CASE("what is left never is wider, and the order does not matter", "[models][belief]") {
@@ -70,13 +70,13 @@ TEST_CASE("what is left never is wider, and the order does not matter", "[models
       }
     }
     const auto weights = [&] {
-      Belief::Weights w;
+      Posterior::Weights w;
       for (std::size_t i = 0; i < kSize; ++i) w.push_back(any(random));
       return w;
     };
-    const Belief::Weights a = weights(), b = weights(), of = weights();
+    const Posterior::Weights a = weights(), b = weights(), of = weights();
     const double noise = std::abs(any(random));
-    Belief first(s), second(s), half(s);
+    Posterior first(s), second(s), half(s);
     const double before = first.variance(of);
     first.observe(a, noise);
     CHECK(first.variance(of) <= before + 1e-12);
@@ -85,7 +85,7 @@ TEST_CASE("what is left never is wider, and the order does not matter", "[models
     second.observe(a, noise);
     CHECK(first.variance(of) == Approx(second.variance(of)).margin(1e-9));
     // Twice with the noise is once with half of it.
-    Belief twice(s);
+    Posterior twice(s);
     twice.observe(a, noise);
     twice.observe(a, noise);
     half.observe(a, noise / 2);
@@ -111,9 +111,9 @@ TEST_CASE("limits: all is learnt, nothing is learnt, nothing was unknown", "[mod
   CHECK(models::probability_of_right_choice(0.1, 0, 0) == 1);
   CHECK(models::probability_of_right_choice(0, 0, 0) == 0.5);
   // A measurement of something else is none.
-  Belief belief({{1, 0, 0}, {0, 1, 0}, {0, 0, 5}});
-  belief.observe({0, 0, 1}, 1e-9);
-  CHECK(belief.variance({1, -1}) == 2);
+  Posterior posterior({{1, 0, 0}, {0, 1, 0}, {0, 0, 5}});
+  posterior.observe({0, 0, 1}, 1e-9);
+  CHECK(posterior.variance({1, -1}) == 2);
 }
 
 // The definition, played: d is drawn, then the mean that the measurement leaves (regression of m on d has

@@ -1,4 +1,4 @@
-#include "planner/confidence/measurement.h"
+#include "planner/confidence/experiment.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,16 +10,16 @@
 
 #include "models/collective/collective_timing.h"
 #include "models/step/collective_use.h"
-#include "models/uncertainty/belief.h"
 #include "models/uncertainty/compare.h"
+#include "models/uncertainty/posterior.h"
 #include "models/uncertainty/spread.h"
 #include "topology/chip_graph.h"
 
 namespace trnplan::planner {
 
-using models::Belief;
 using models::CollectiveOp;
 using models::Parameter;
+using models::Posterior;
 
 namespace {
 
@@ -151,27 +151,27 @@ class Tables {
 class Analysis {
  public:
   Analysis(const models::Job& job, const Plan& a, const Plan& b, const models::Profile& profile,
-           const CertaintyOptions& options)
+           const ConfidenceOptions& options)
       : job_(job),
         a_(a),
         b_(b),
         profile_(profile),
         options_(options),
-        belief_(models::covariance_of(profile)),
+        posterior_(models::covariance_of(profile)),
         ratio_(ratio_of(a, b, by_price(job), profile)) {
     const models::SpreadParts of_a = parts_of(a), of_b = parts_of(b);
     repeat_ = of_a.repeat;
-    const std::size_t shared = belief_.add(of_a.shared);
-    weights_a_ = weights_of(of_a, shared, belief_.add(of_a.own));
-    weights_b_ = weights_of(of_b, shared, belief_.add(of_b.own));
+    const std::size_t shared = posterior_.add(of_a.shared);
+    weights_a_ = weights_of(of_a, shared, posterior_.add(of_a.own));
+    weights_b_ = weights_of(of_b, shared, posterior_.add(of_b.own));
     difference_ = minus(weights_b_, weights_a_);
-    rates_ = belief_.add(square(options.tables.rates));
-    launch_ = belief_.add(square(options.tables.launch));
-    barrier_ = belief_.add(square(options.tables.launch));
+    rates_ = posterior_.add(square(options.tables.rates));
+    launch_ = posterior_.add(square(options.tables.launch));
+    barrier_ = posterior_.add(square(options.tables.launch));
   }
 
-  std::vector<Measurement> all() const {
-    std::vector<Measurement> list;
+  std::vector<Experiment> all() const {
+    std::vector<Experiment> list;
     for (int n = 1; n <= kMostRuns; ++n) {
       list.push_back(runs(n, n));
       list.push_back(runs(n, 0));
@@ -179,14 +179,14 @@ class Analysis {
     }
     add_tables(list);
     const double now = std::max(ratio_.positive(), 1 - ratio_.positive());
-    std::erase_if(list, [&](const Measurement& m) { return m.probability < now + kNoGain; });
+    std::erase_if(list, [&](const Experiment& m) { return m.probability < now + kNoGain; });
     std::stable_sort(list.begin(), list.end(),
-                     [](const Measurement& x, const Measurement& y) { return x.node_hours < y.node_hours; });
+                     [](const Experiment& x, const Experiment& y) { return x.node_hours < y.node_hours; });
     return list;
   }
 
  private:
-  using Weights = Belief::Weights;
+  using Weights = Posterior::Weights;
 
   static double square(double x) { return x * x; }
   static Weights minus(Weights x, const Weights& y) {
@@ -205,7 +205,7 @@ class Analysis {
     return w;
   }
 
-  void judge(Measurement& m, const Belief& after) const {
+  void judge(Experiment& m, const Posterior& after) const {
     const double left = std::sqrt(std::max(0.0, after.variance(difference_)));
     m.probability = models::probability_of_right_choice(ratio_.mean, ratio_.sd, left);
     m.gain = models::expected_gain(ratio_.mean, ratio_.sd, left);
@@ -213,21 +213,21 @@ class Analysis {
   }
 
   /// Of the first and of the second; equally many when both.
-  Measurement runs(int of_a, int of_b) const {
-    Measurement m;
+  Experiment runs(int of_a, int of_b) const {
+    Experiment m;
     m.runs_of_first = of_a;
     m.runs_of_second = of_b;
     const bool both = of_a > 0 && of_b > 0;
     const Weights& w = both ? difference_ : of_a > 0 ? weights_a_ : weights_b_;
     const double noise = (both ? 2 : 1) * repeat_ / std::max(of_a, of_b);
     // Where the mean of the difference, given what was seen, changes its sign.
-    const double spread = belief_.variance(w) + noise;
-    const double slope = spread > 0 ? belief_.covariance(difference_, w) / spread : 0;
+    const double spread = posterior_.variance(w) + noise;
+    const double slope = spread > 0 ? posterior_.covariance(difference_, w) / spread : 0;
     const double seen =
         both ? std::log(b_.report.step / a_.report.step) : std::log((of_a > 0 ? a_ : b_).report.step.value);
     if (slope != 0) m.threshold = std::exp(seen - ratio_.mean / slope);
     m.above = slope < 0;
-    Belief after = belief_;
+    Posterior after = posterior_;
     after.observe(w, noise);
     judge(m, after);
     const double hours_a = run_hours(a_, of_a, options_.times), hours_b = run_hours(b_, of_b, options_.times);
@@ -253,18 +253,18 @@ class Analysis {
   }
 
   /// Each table alone, and all together.
-  void add_tables(std::vector<Measurement>& list) const {
+  void add_tables(std::vector<Experiment>& list) const {
     const bool understood = a_.instance == options_.tables.instance && b_.instance == a_.instance;
     if (options_.tables.parameters.empty() || !understood) return;
     const topology::Instance instance = settled(job_, a_).cluster.instance;
     const Tables tables(instance, profile_, options_.tables);
-    Measurement together;
-    Belief after_all = belief_;
+    Experiment together;
+    Posterior after_all = posterior_;
     for (const TableRequest& table : tables_of(job_, a_, b_, profile_)) {
       const std::vector<Row> rows = tables.rows(table);
       if (rows.empty()) continue;
-      Measurement one;
-      Belief after = belief_;
+      Experiment one;
+      Posterior after = posterior_;
       for (const Row& row : rows) {
         after.observe(row_weights(row), square(options_.tables.row));
         after_all.observe(row_weights(row), square(options_.tables.row));
@@ -286,8 +286,8 @@ class Analysis {
   const models::Job& job_;
   const Plan &a_, &b_;
   const models::Profile& profile_;
-  const CertaintyOptions& options_;
-  Belief belief_;
+  const ConfidenceOptions& options_;
+  Posterior posterior_;
   models::LogRatio ratio_;
   double repeat_ = 0;
   Weights weights_a_, weights_b_, difference_;
@@ -298,10 +298,10 @@ class Analysis {
 /// sorted by cost.
 void choose(Comparison& c, double sure) {
   double most = 0;
-  for (const Measurement& m : c.considered) most = std::max(most, m.probability);
+  for (const Experiment& m : c.considered) most = std::max(most, m.probability);
   const double wanted = std::min(sure, most - (most < sure ? kAsGood : 0));
   const auto found = std::find_if(c.considered.begin(), c.considered.end(),
-                                  [&](const Measurement& m) { return m.probability >= wanted; });
+                                  [&](const Experiment& m) { return m.probability >= wanted; });
   if (found == c.considered.end()) return;
   c.best = *found;
   c.decides = found->probability >= sure;
@@ -343,9 +343,9 @@ std::optional<double> first_is_better(const models::Job& job, const Plan& first,
   return ratio_of(first, other, by_price(job), profile).positive();
 }
 
-Certainty certainty_of(const models::Job& job, const std::vector<Plan>& plans, const Plan* baseline,
-                       const models::Profile& profile, const CertaintyOptions& options) {
-  Certainty out;
+Confidence confidence_of(const models::Job& job, const std::vector<Plan>& plans, const Plan* baseline,
+                         const models::Profile& profile, const ConfidenceOptions& options) {
+  Confidence out;
   out.sure = options.sure;
   if (plans.empty()) return out;
   const Plan& first = plans.front();

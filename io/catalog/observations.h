@@ -1,27 +1,27 @@
-// The list "evidence" of a profile: what runs have shown (planner/confidence/evidence.h, docs/json.md).
+// The list "observations" of a profile: what runs have shown (planner/confidence/observations.h, docs/json.md).
 #pragma once
 
 #include <filesystem>
 #include <string>
 #include <vector>
 
-#include "planner/confidence/evidence.h"
+#include "planner/confidence/observations.h"
 #include "text/document.h"
 
 namespace trnplan::io {
 
 /// The list at `node`, at most 10,000 entries; entries with a fault are left out and the fault is added.
-std::vector<planner::Evidence> evidence_from(const Node& node, std::vector<Diagnostic>& faults);
+std::vector<planner::Observation> observations_from(const Node& node, std::vector<Diagnostic>& faults);
 
 /// The list of a profile's file; empty without one. Throws InputError.
-std::vector<planner::Evidence> read_evidence(const std::filesystem::path& profile);
+std::vector<planner::Observation> read_observations(const std::filesystem::path& profile);
 
 /// A profile's text with these observations: one of the same case is replaced unless it knows more of the
 /// strategy, others are added, all else stays. Sorted, so that the order in which logs are read does not
 /// matter. Precondition: `text` is a profile.
-std::string with_evidence(const std::string& text, const std::vector<planner::Evidence>& added);
+std::string with_observations(const std::string& text, const std::vector<planner::Observation>& added);
 
-/// A profile that says what `base` of the catalogue does, to hold evidence.
+/// A profile that says what `base` of the catalogue does, to hold observations.
 std::string profile_on(const std::string& base, const std::string& name);
 
 }  // namespace trnplan::io

@@ -1,4 +1,4 @@
-#include "planner/confidence/measurement.h"
+#include "planner/confidence/experiment.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 
 using namespace trnplan;
 using models::Parameter;
-using planner::Measurement;
+using planner::Experiment;
 using planner::Plan;
 
 namespace {
@@ -46,21 +46,21 @@ Plan second(double seconds = 100) {
   return plan_of(seconds, Parameter::graph_launch, 0.2);
 }
 
-planner::CertaintyOptions options() {
-  planner::CertaintyOptions o;
+planner::ConfidenceOptions options() {
+  planner::ConfidenceOptions o;
   o.times = {Seconds(1000), Seconds(200), Seconds(300)};
   return o;
 }
 
 planner::Comparison compare(const std::vector<Plan>& plans, const models::Profile& profile,
-                            const planner::CertaintyOptions& o = options()) {
-  const planner::Certainty c = planner::certainty_of(models::Job{}, plans, nullptr, profile, o);
+                            const planner::ConfidenceOptions& o = options()) {
+  const planner::Confidence c = planner::confidence_of(models::Job{}, plans, nullptr, profile, o);
   REQUIRE(c.comparison);
   return *c.comparison;
 }
 
-const Measurement* find(const planner::Comparison& c, int of_first, int of_second) {
-  for (const Measurement& m : c.considered) {
+const Experiment* find(const planner::Comparison& c, int of_first, int of_second) {
+  for (const Experiment& m : c.considered) {
     if (m.tables.empty() && m.runs_of_first == of_first && m.runs_of_second == of_second) return &m;
   }
   return nullptr;
@@ -72,7 +72,7 @@ struct Layouts {
   models::Job job = job_of("llama3-8b", 2, 4096, 128);
   models::Profile profile = datasheet();
   std::vector<Plan> plans;
-  planner::CertaintyOptions options = ::options();
+  planner::ConfidenceOptions options = ::options();
 
   Layouts() {
     for (models::Value& v : profile.values) v.log_sd = 0;
@@ -90,13 +90,13 @@ struct Layouts {
                       "trn1.32xlarge"};
   }
   planner::Comparison compare() const {
-    return *planner::certainty_of(job, plans, nullptr, profile, options).comparison;
+    return *planner::confidence_of(job, plans, nullptr, profile, options).comparison;
   }
 };
 
 std::size_t tables(const planner::Comparison& c) {
   return static_cast<std::size_t>(std::count_if(c.considered.begin(), c.considered.end(),
-                                                [](const Measurement& m) { return !m.tables.empty(); }));
+                                                [](const Experiment& m) { return !m.tables.empty(); }));
 }
 
 }  // namespace
@@ -111,8 +111,8 @@ TEST_CASE("short runs of two plans, by hand", "[planner][measurement]") {
   CHECK(c.probability == 0.5);
   CHECK_FALSE(c.told_apart);
   CHECK_FALSE(c.equal);
-  const Measurement* both = find(c, 1, 1);
-  const Measurement* one = find(c, 1, 0);
+  const Experiment* both = find(c, 1, 1);
+  const Experiment* one = find(c, 1, 0);
   REQUIRE(both != nullptr);
   REQUIRE(one != nullptr);
   CHECK(both->probability == Approx(0.88351).epsilon(1e-4));
@@ -198,31 +198,30 @@ TEST_CASE("what needs no measurement gets none", "[planner][measurement]") {
   CHECK(far.told_apart);
   CHECK(far.probability > 0.99);
   CHECK_FALSE(far.best);
-  CHECK_FALSE(planner::certainty_of({}, {first()}, nullptr, toy(), options()).comparison);
-  CHECK(planner::certainty_of({}, {}, nullptr, toy(), options()).first_is_better.empty());
+  CHECK_FALSE(planner::confidence_of({}, {first()}, nullptr, toy(), options()).comparison);
+  CHECK(planner::confidence_of({}, {}, nullptr, toy(), options()).first_is_better.empty());
 }
 
 TEST_CASE("without one that decides, the cheapest of those about as good", "[planner][measurement]") {
-  planner::CertaintyOptions o = options();
+  planner::ConfidenceOptions o = options();
   o.sure = 0.99;
   const planner::Comparison c = compare({first(), second()}, toy(), o);
   REQUIRE(c.best);
   CHECK_FALSE(c.decides);
   CHECK(c.best->probability < 0.99);
-  for (const Measurement& m : c.considered) {
+  for (const Experiment& m : c.considered) {
     CHECK(m.probability <= c.best->probability + 0.01);
     if (m.node_hours < c.best->node_hours) CHECK(m.probability < c.best->probability);
   }
-  CHECK(
-      std::is_sorted(c.considered.begin(), c.considered.end(),
-                     [](const Measurement& x, const Measurement& y) { return x.node_hours < y.node_hours; }));
+  CHECK(std::is_sorted(c.considered.begin(), c.considered.end(),
+                       [](const Experiment& x, const Experiment& y) { return x.node_hours < y.node_hours; }));
 }
 
 TEST_CASE("better is what the job wants: a token's time, its price, fewer nodes", "[planner][measurement]") {
   models::Job job;
   std::vector<Plan> plans = {first(), second()};
   const auto better = [&] {
-    return planner::certainty_of(job, plans, nullptr, toy(), options()).first_is_better[0];
+    return planner::confidence_of(job, plans, nullptr, toy(), options()).first_is_better[0];
   };
   CHECK(*better() == 0.5);
   plans[1].global_batch = 32;  // half the tokens in the same time: log 2 over sqrt(0.0218)
@@ -237,7 +236,7 @@ TEST_CASE("better is what the job wants: a token's time, its price, fewer nodes"
   job.objective = models::Objective::deadline;
   plans[1].nodes = 4;
   CHECK_FALSE(better());
-  CHECK_FALSE(planner::certainty_of(job, plans, nullptr, toy(), options()).comparison);
+  CHECK_FALSE(planner::confidence_of(job, plans, nullptr, toy(), options()).comparison);
 }
 
 TEST_CASE("what a measurement is worth", "[planner][measurement]") {
@@ -249,10 +248,10 @@ TEST_CASE("what a measurement is worth", "[planner][measurement]") {
 
 TEST_CASE("the winner against what runs today", "[planner][measurement]") {
   const Plan today = second(110);
-  const planner::Certainty c = planner::certainty_of({}, {first()}, &today, toy(), options());
+  const planner::Confidence c = planner::confidence_of({}, {first()}, &today, toy(), options());
   // Phi(log 1.1 / sqrt(0.0218)), as above.
   CHECK(*c.beats_baseline == Approx(0.74071).epsilon(1e-4));
-  CHECK_FALSE(planner::certainty_of({}, {first()}, nullptr, toy(), options()).beats_baseline);
+  CHECK_FALSE(planner::confidence_of({}, {first()}, nullptr, toy(), options()).beats_baseline);
 }
 
 TEST_CASE("a table of nccom-test where the links are the doubt", "[planner][measurement]") {
@@ -261,7 +260,7 @@ TEST_CASE("a table of nccom-test where the links are the doubt", "[planner][meas
   REQUIRE(tables(c) > 1);
   REQUIRE(c.best);
   CHECK_FALSE(c.best->tables.empty());  // minutes on one node against a compilation on two
-  const Measurement& m = *c.best;
+  const Experiment& m = *c.best;
   REQUIRE(m.tables.size() == 1);
   CHECK(m.threshold == 0);
   CHECK(m.node_hours == Approx(m.tables[0].nodes * 300 / 3600.0));
@@ -270,7 +269,7 @@ TEST_CASE("a table of nccom-test where the links are the doubt", "[planner][meas
   CHECK(command[2] == std::to_string(m.tables[0].ranks));
   CHECK(command[4] == std::to_string(m.tables[0].nodes));
   // Groups that span the nodes are measured on both.
-  const auto spans = [](const Measurement& x) { return x.tables.size() == 1 && x.tables[0].nodes == 2; };
+  const auto spans = [](const Experiment& x) { return x.tables.size() == 1 && x.tables[0].nodes == 2; };
   layouts.profile.value(Parameter::efa_fraction).log_sd = 2;
   const planner::Comparison wide = layouts.compare();
   CHECK(std::any_of(wide.considered.begin(), wide.considered.end(), spans));

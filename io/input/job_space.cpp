@@ -1,4 +1,4 @@
-#include "io/input/job_freedom.h"
+#include "io/input/job_space.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -26,8 +26,8 @@ void read_batch_range(MapReader& training, const std::string& text, models::Job&
                    "write the smallest and the largest batch, for example 512..2048");
     return;
   }
-  job.freedom.smallest_batch = *first;
-  job.freedom.largest_batch = *last;
+  job.space.smallest_batch = *first;
+  job.space.largest_batch = *last;
   job.training.global_batch = *last;
 }
 
@@ -99,7 +99,7 @@ void read_budget(MapReader& root, models::Job& job) {
 
 /// Money needs a price of every type.
 void check_prices(MapReader& root, const char* key, const models::Job& job) {
-  std::vector<topology::Instance> all = job.freedom.instances;
+  std::vector<topology::Instance> all = job.space.instances;
   if (all.empty()) all.push_back(job.cluster.instance);
   for (const topology::Instance& i : all) {
     if (i.name.empty() || i.usd_per_hour() > 0) continue;
@@ -119,14 +119,14 @@ bool read_free_batch(MapReader& training, models::Job& job, std::vector<Diagnost
   }
   if (!node->is_map()) return false;
   MapReader fields(*node, "training.global_batch", faults);
-  job.freedom.batch_per_node = fields.required_whole("per_node", 1, kMostBatch);
+  job.space.batch_per_node = fields.required_whole("per_node", 1, kMostBatch);
   fields.finish();
   return true;
 }
 
 void settle_batch(MapReader& training, models::Job& job) {
-  if (job.freedom.batch_per_node < 1) return;
-  const std::int64_t batch = std::int64_t{job.freedom.batch_per_node} * job.cluster.nodes;
+  if (job.space.batch_per_node < 1) return;
+  const std::int64_t batch = std::int64_t{job.space.batch_per_node} * job.cluster.nodes;
   if (batch > kMostBatch) {
     training.fault("global_batch",
                    std::to_string(batch) + " sequences a step on " + std::to_string(job.cluster.nodes) +
@@ -159,7 +159,7 @@ bool read_free_nodes(MapReader& cluster, models::Job& job, std::vector<Diagnosti
                   "ask for at most " + std::to_string(kMostClusters));
   if (all.empty()) return true;
   job.cluster.nodes = *all.rbegin();
-  job.freedom.nodes.assign(all.begin(), all.end());
+  job.space.nodes.assign(all.begin(), all.end());
   return true;
 }
 
@@ -172,9 +172,9 @@ bool read_free_instances(MapReader& cluster, const Catalog& catalog, models::Job
   const std::vector<std::string> names = list ? listed_types(*node, catalog, faults) : trn1_types(catalog);
   if (list && node->items.empty())
     cluster.fault("instance", "the list is empty", "write for example [trn1.32xlarge, trn1n.32xlarge]");
-  for (const std::string& name : names) job.freedom.instances.push_back(catalog.instance(name));
-  if (!names.empty()) job.cluster.instance = job.freedom.instances.front();
-  if (names.size() * std::max<std::size_t>(1, job.freedom.nodes.size()) > kMostClusters)
+  for (const std::string& name : names) job.space.instances.push_back(catalog.instance(name));
+  if (!names.empty()) job.cluster.instance = job.space.instances.front();
+  if (names.size() * std::max<std::size_t>(1, job.space.nodes.size()) > kMostClusters)
     cluster.fault("instance", "more than " + std::to_string(kMostClusters) + " clusters are asked for",
                   "list fewer types or numbers of nodes");
   return true;

@@ -1,6 +1,6 @@
 // How sure a ranking is, and which measurement would make it surer.
 //
-// Preposterior analysis (models/uncertainty/belief.h) of the first two plans. Not known are, as logarithms
+// Preposterior analysis (models/uncertainty/posterior.h) of the first two plans. Not known are, as logarithms
 // around what was predicted:
 //   theta    parameters and stacks, with the profile's covariance
 //   shared   a stack that the profile does not know, the same for every run (stack_spread, release_spread)
@@ -55,7 +55,7 @@ inline constexpr int kTableFactor = 4;
 std::vector<std::string> nccom_command(const TableRequest& table);
 
 /// One thing that could be measured, and what it is worth.
-struct Measurement {
+struct Experiment {
   std::vector<TableRequest> tables;  ///< empty: runs
   int runs_of_first = 0, runs_of_second = 0;
   double probability = 0;  ///< expected, that the plan chosen after it is the better one
@@ -77,12 +77,12 @@ struct Comparison {
   bool equal = false;        ///< the model sees one and the same step: nothing to be told apart
   /// The cheapest that brings the expected probability to what was asked for; without one that does
   /// (`decides`), the cheapest of those within one per cent of the best. Absent when told apart or equal.
-  std::optional<Measurement> best;
+  std::optional<Experiment> best;
   bool decides = false;
-  std::vector<Measurement> considered;  ///< all that teach anything, the cheapest first
+  std::vector<Experiment> considered;  ///< all that teach anything, the cheapest first
 };
 
-struct Certainty {
+struct Confidence {
   double sure = 0.9;  ///< asked for
   /// Of each plan from the second on, that the first is better; absent where the objective puts another
   /// number of nodes last.
@@ -91,7 +91,7 @@ struct Certainty {
   std::optional<double> beats_baseline;  ///< that the first is faster a token than what runs today
 };
 
-struct CertaintyOptions {
+struct ConfidenceOptions {
   double sure = 0.9;
   MeasuringTimes times;
   TableNoise tables;
@@ -105,7 +105,7 @@ std::optional<double> first_is_better(const models::Job& job, const Plan& first,
 /// Better: fewer seconds a token; with objective cost fewer USD. `plans` are those of a search, best first;
 /// `baseline` may be null. Cost: O(plans * parameters^2), and where the first two are not told apart one
 /// StepModel each and some hundred collectives.
-Certainty certainty_of(const models::Job& job, const std::vector<Plan>& plans, const Plan* baseline,
-                       const models::Profile& profile, const CertaintyOptions& options);
+Confidence confidence_of(const models::Job& job, const std::vector<Plan>& plans, const Plan* baseline,
+                         const models::Profile& profile, const ConfidenceOptions& options);
 
 }  // namespace trnplan::planner

@@ -6,6 +6,6 @@
 
 namespace trnplan::planner {
 
-Claim claim_of(const Plan& plan);
+StatedPlan stated_plan(const Plan& plan);
 
 }  // namespace trnplan::planner

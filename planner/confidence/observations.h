@@ -14,7 +14,7 @@ namespace trnplan::planner {
 
 /// One observation. `rule` says which fields count: "replica-group" those of a group, "memory" those of a
 /// plan.
-struct Evidence {
+struct Observation {
   std::string rule;
   bool accepted = false;  ///< the runtime took it; false: it refused
   std::string instance;   ///< type of the nodes
@@ -39,22 +39,22 @@ struct Evidence {
 };
 
 /// The same observation of the same file; lines may differ. What one of them does not record counts as equal.
-bool same_case(const Evidence& a, const Evidence& b);
+bool same_case(const Observation& a, const Observation& b);
 
-/// Of evidence on a group of this kind on the same chips, with as many ranks on as many nodes of the type:
+/// Of observations on a group of this kind on the same chips, with as many ranks on as many nodes of the type:
 /// what to say beside a verdict. "" without any. "observed in FILE:LINE" where they agree or the verdict was
 /// doubtful; "but FILE:LINE shows that the runtime refused|accepted it" where they contradict each other.
-std::string observed(const std::vector<Evidence>& evidence, const topology::Instance& instance,
+std::string observed(const std::vector<Observation>& observations, const topology::Instance& instance,
                      const topology::GroupVerdict& group);
 
-/// What evidence says of the groups of a strategy that it contradicts, and of its memory; a line
+/// What observations says of the groups of a strategy that it contradicts, and of its memory; a line
 /// each, without the groups' own verdicts. Memory is told of the very strategy, model and sequence only;
-/// where the record does not know all of the strategy, the line says so. Cost: O(ranks x evidence).
-std::vector<std::string> remarks_on(const std::vector<Evidence>& evidence, const models::Job& job,
+/// where the record does not know all of the strategy, the line says so. Cost: O(ranks x observations).
+std::vector<std::string> remarks_on(const std::vector<Observation>& observations, const models::Job& job,
                                     const models::Strategy& strategy);
 
-/// A replica-group violation of the strategy with what evidence says of it; others stay as they are.
-void annotate(Violation& violation, const std::vector<Evidence>& evidence, const models::Job& job,
+/// A replica-group violation of the strategy with what observations says of it; others stay as they are.
+void annotate(Violation& violation, const std::vector<Observation>& observations, const models::Job& job,
               const models::Strategy& strategy);
 
 }  // namespace trnplan::planner

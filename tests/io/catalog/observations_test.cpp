@@ -1,18 +1,18 @@
-#include "io/catalog/evidence.h"
+#include "io/catalog/observations.h"
 
 #include "io/catalog/catalog.h"
 #include "io/catalog/profile_reader.h"
 #include "tests/catch.h"
 
 using namespace trnplan;
-using planner::Evidence;
+using planner::Observation;
 
 namespace {
 
 const std::string kHash(64, 'a');
 
-Evidence group_refused() {
-  Evidence e;
+Observation group_refused() {
+  Observation e;
   e.rule = "replica-group";
   e.instance = "trn1.32xlarge";
   e.kind = "dp";
@@ -24,8 +24,8 @@ Evidence group_refused() {
   return e;
 }
 
-Evidence memory_full() {
-  Evidence e;
+Observation memory_full() {
+  Observation e;
   e.rule = "memory";
   e.instance = "trn1.32xlarge";
   e.model = "llama3-8b";
@@ -46,17 +46,18 @@ Evidence memory_full() {
   return e;
 }
 
-std::vector<Evidence> read(const std::string& text) {
+std::vector<Observation> read(const std::string& text) {
   std::vector<Diagnostic> faults;
   const io::Node root = io::parse_document(text, "p.json");
-  const auto all = io::evidence_from(*root.find("evidence"), faults);
+  const auto all = io::observations_from(*root.find("evidence"), faults);
   CHECK(faults.empty());
   return all;
 }
 
 std::vector<Diagnostic> faults_of(const std::string& list) {
   std::vector<Diagnostic> faults;
-  io::evidence_from(io::parse_document("{\"evidence\":\n" + list + "}", "p.json").entries[0].value, faults);
+  io::observations_from(io::parse_document("{\"evidence\":\n" + list + "}", "p.json").entries[0].value,
+                        faults);
   return faults;
 }
 
@@ -70,7 +71,7 @@ bool blames(const std::vector<Diagnostic>& faults, const std::string& key, int l
 
 TEST_CASE("evidence is read back as it was written", "[io]") {
   const std::string text =
-      io::with_evidence(io::profile_on("trn1", "mine"), {memory_full(), group_refused()});
+      io::with_observations(io::profile_on("trn1", "mine"), {memory_full(), group_refused()});
   const auto all = read(text);
   REQUIRE(all.size() == 2);  // by rule: memory, replica-group
   CHECK(all[0].bytes == memory_full().bytes);
@@ -88,23 +89,23 @@ TEST_CASE("evidence is read back as it was written", "[io]") {
 
 TEST_CASE("evidence has one order and each case once", "[io]") {
   const std::string empty = io::profile_on("trn1", "mine");
-  const std::string both = io::with_evidence(empty, {memory_full(), group_refused()});
-  CHECK(both == io::with_evidence(io::with_evidence(empty, {group_refused()}), {memory_full()}));
+  const std::string both = io::with_observations(empty, {memory_full(), group_refused()});
+  CHECK(both == io::with_observations(io::with_observations(empty, {group_refused()}), {memory_full()}));
   // The log grew: the same case, with another hash.
-  Evidence later = group_refused();
+  Observation later = group_refused();
   later.sha256 = std::string(64, 'b');
-  const auto all = read(io::with_evidence(both, {later}));
+  const auto all = read(io::with_observations(both, {later}));
   REQUIRE(all.size() == 2);
   CHECK(all[1].sha256 == later.sha256);
-  Evidence works = group_refused();
+  Observation works = group_refused();
   works.accepted = true;
-  CHECK(read(io::with_evidence(both, {works})).size() == 3);
+  CHECK(read(io::with_observations(both, {works})).size() == 3);
 }
 
 TEST_CASE("a profile keeps everything else when evidence is added", "[io]") {
   const io::Catalog catalog(TRNPLAN_SOURCE_DIR "/catalog");
   const std::string text = io::read_text(TRNPLAN_SOURCE_DIR "/catalog/profiles/trn1.json");
-  const std::string with = io::with_evidence(text, {group_refused()});
+  const std::string with = io::with_observations(text, {group_refused()});
   const auto a = io::profile_from(io::parse_document(text, "a.json"), &catalog);
   const auto b = io::profile_from(io::parse_document(with, "b.json"), &catalog);
   CHECK(a.name == b.name);
@@ -163,19 +164,19 @@ TEST_CASE("evidence whose strategy is prose is read as far as it goes", "[io]") 
   s.pipeline_cuts = {9, 19, 29};
   CHECK(old[0].strategy == s);
   // Written again it still says that the rest is not known; recorded again it is known.
-  const std::string text = io::with_evidence(profile + "[]}", old);
+  const std::string text = io::with_observations(profile + "[]}", old);
   CHECK(text.find("precision") == std::string::npos);
   const auto again = read(text);
   REQUIRE(again.size() == 1);
   CHECK(again[0].strategy == s);
   CHECK_FALSE(again[0].strategy_whole);
-  Evidence whole = old[0];
+  Observation whole = old[0];
   whole.strategy_whole = true;
   whole.strategy.precision = models::Precision::fp32;
-  const std::string known = io::with_evidence(text, {whole});
+  const std::string known = io::with_observations(text, {whole});
   REQUIRE(read(known).size() == 1);
   CHECK(read(known)[0].strategy == whole.strategy);
-  CHECK(io::with_evidence(known, old) == known);  // what knows more stays
+  CHECK(io::with_observations(known, old) == known);  // what knows more stays
 
   for (const char* strange : {R"("TP 8 x PP 1 x DP 4")", R"("tp=8,pp=1")", R"("")", "7", "[1]", "null",
                               R"("TP 0 x PP 1 x DP 4, micro-batch 1, recompute none")",

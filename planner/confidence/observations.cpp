@@ -1,4 +1,4 @@
-#include "planner/confidence/evidence.h"
+#include "planner/confidence/observations.h"
 
 #include <algorithm>
 #include <set>
@@ -19,23 +19,23 @@ constexpr const char* kGroup = "replica-group";
 constexpr double kGiB = 0x1p30;
 constexpr std::size_t kRanksShown = 8;
 
-bool is_of(const Evidence& e, const topology::Instance& instance, const topology::GroupVerdict& group) {
+bool is_of(const Observation& e, const topology::Instance& instance, const topology::GroupVerdict& group) {
   // What the runtime is asked to do differs by kind.
   if (!e.kind.empty() && e.kind != topology::to_string(group.kind)) return false;
   return e.rule == kGroup && e.instance == instance.name && e.chips == group.chips &&
          e.nodes == group.nodes && e.ranks.size() == group.ranks.size();
 }
 
-std::string place(const Evidence& e) {
+std::string place(const Observation& e) {
   return e.line > 0 ? fmt::format("{}:{}", printable(e.file), e.line) : printable(e.file);
 }
 
-bool contradicts(const Evidence& e, topology::Verdict verdict) {
+bool contradicts(const Observation& e, topology::Verdict verdict) {
   return verdict == topology::Verdict::supported ? !e.accepted
                                                  : verdict == topology::Verdict::refused && e.accepted;
 }
 
-std::string says(const Evidence& e, topology::Verdict verdict) {
+std::string says(const Observation& e, topology::Verdict verdict) {
   const char* what = e.accepted ? "accepted" : "refused";
   if (contradicts(e, verdict)) return fmt::format("but {} shows that the runtime {} it", place(e), what);
   return fmt::format("observed in {}: the runtime {} it", place(e), what);
@@ -59,7 +59,7 @@ bool has_groups(const models::Job& job, const models::Strategy& s) {
 }
 
 /// What both strategies are known to be agrees.
-bool same_strategy(const Evidence& e, models::Strategy asked, bool asked_whole = true) {
+bool same_strategy(const Observation& e, models::Strategy asked, bool asked_whole = true) {
   models::Strategy ran = e.strategy;
   if (!e.strategy_whole || !asked_whole) {
     ran.precision = asked.precision;
@@ -74,7 +74,7 @@ bool same_parameters(std::int64_t a, std::int64_t b) {
   return a == 0 || b == 0 || a == b;
 }
 
-bool is_of(const Evidence& e, const models::Job& job, const models::Strategy& strategy) {
+bool is_of(const Observation& e, const models::Job& job, const models::Strategy& strategy) {
   return e.rule == "memory" && e.instance == job.cluster.instance.name && e.model == job.architecture.name &&
          same_parameters(e.parameters, models::parameters(job.architecture)) &&
          e.sequence == job.training.sequence && same_strategy(e, strategy);
@@ -82,33 +82,33 @@ bool is_of(const Evidence& e, const models::Job& job, const models::Strategy& st
 
 }  // namespace
 
-bool same_case(const Evidence& a, const Evidence& b) {
+bool same_case(const Observation& a, const Observation& b) {
   return a.rule == b.rule && a.accepted == b.accepted && a.instance == b.instance && a.kind == b.kind &&
          a.ranks == b.ranks && a.chips == b.chips && a.nodes == b.nodes && a.model == b.model &&
          same_parameters(a.parameters, b.parameters) && same_strategy(a, b.strategy, b.strategy_whole) &&
          a.sequence == b.sequence && a.file == b.file;
 }
 
-std::string observed(const std::vector<Evidence>& evidence, const topology::Instance& instance,
+std::string observed(const std::vector<Observation>& observations, const topology::Instance& instance,
                      const topology::GroupVerdict& group) {
   std::string text;
-  for (const Evidence& e : evidence) {
+  for (const Observation& e : observations) {
     if (is_of(e, instance, group)) text += (text.empty() ? "" : "; ") + says(e, group.verdict);
   }
   return text;
 }
 
-std::vector<std::string> remarks_on(const std::vector<Evidence>& evidence, const models::Job& job,
+std::vector<std::string> remarks_on(const std::vector<Observation>& observations, const models::Job& job,
                                     const models::Strategy& strategy) {
   std::vector<std::string> lines;
-  if (evidence.empty()) return lines;
+  if (observations.empty()) return lines;
   if (has_groups(job, strategy)) {
     const topology::ChipGraph graph(job.cluster.instance);
     const auto verdict = topology::judge_all(
         job.cluster, graph, topology::RankOrder(job.cluster, degrees(strategy)), strategy.kv_replicator);
     std::set<std::string> said;  // groups that look alike are told once
     for (const topology::GroupVerdict& g : verdict.groups) {
-      for (const Evidence& e : evidence) {
+      for (const Observation& e : observations) {
         if (!is_of(e, job.cluster.instance, g) || !contradicts(e, g.verdict)) continue;
         const std::string what = says(e, g.verdict);
         if (!said.insert(std::string(topology::to_string(g.kind)) + what).second) continue;
@@ -118,7 +118,7 @@ std::vector<std::string> remarks_on(const std::vector<Evidence>& evidence, const
       }
     }
   }
-  for (const Evidence& e : evidence) {
+  for (const Observation& e : observations) {
     if (!is_of(e, job, strategy)) continue;
     const std::string amount = e.bytes > 0 ? fmt::format(" ({:.2f} GiB)", e.bytes / kGiB) : "";
     const char* doubt = e.strategy_whole
@@ -131,13 +131,13 @@ std::vector<std::string> remarks_on(const std::vector<Evidence>& evidence, const
   return lines;
 }
 
-void annotate(Violation& violation, const std::vector<Evidence>& evidence, const models::Job& job,
+void annotate(Violation& violation, const std::vector<Observation>& observations, const models::Job& job,
               const models::Strategy& strategy) {
-  if (violation.rule != kGroup || evidence.empty() || !has_groups(job, strategy)) return;
+  if (violation.rule != kGroup || observations.empty() || !has_groups(job, strategy)) return;
   const topology::ChipGraph graph(job.cluster.instance);
   const auto verdict = placement_verdict(job, strategy, graph);
   if (!verdict.offending) return;
-  const std::string said = observed(evidence, job.cluster.instance, *verdict.offending);
+  const std::string said = observed(observations, job.cluster.instance, *verdict.offending);
   if (!said.empty()) violation.message += "; " + said;
 }
 

@@ -1,4 +1,4 @@
-#include "planner/confidence/evidence.h"
+#include "planner/confidence/observations.h"
 
 #include "planner/check/rules.h"
 #include "tests/catch.h"
@@ -6,12 +6,12 @@
 #include "topology/chip_graph.h"
 
 using namespace trnplan;
-using planner::Evidence;
+using planner::Observation;
 
 namespace {
 
-Evidence seen(const char* kind, std::vector<int> ranks, std::vector<int> chips, bool accepted) {
-  Evidence e;
+Observation seen(const char* kind, std::vector<int> ranks, std::vector<int> chips, bool accepted) {
+  Observation e;
   e.rule = "replica-group";
   e.accepted = accepted;
   e.instance = "trn1.32xlarge";
@@ -23,8 +23,8 @@ Evidence seen(const char* kind, std::vector<int> ranks, std::vector<int> chips, 
   return e;
 }
 
-Evidence memory_full(const models::Job& job, const models::Strategy& ran) {
-  Evidence e;
+Observation memory_full(const models::Job& job, const models::Strategy& ran) {
+  Observation e;
   e.rule = "memory";
   e.instance = job.cluster.instance.name;
   e.model = job.architecture.name;
@@ -60,7 +60,7 @@ TEST_CASE("what was observed stands beside a verdict", "[planner]") {
   CHECK(planner::observed({seen("pp", {1, 17}, {0, 8}, false)}, instance, pair).empty());
   CHECK(planner::observed({seen("dp", {1, 9}, {0, 4}, false)}, instance, pair).empty());
   CHECK(planner::observed({seen("dp", {0, 1, 16, 17}, {0, 8}, false)}, instance, pair).empty());
-  Evidence other = seen("dp", {1, 17}, {0, 8}, false);
+  Observation other = seen("dp", {1, 17}, {0, 8}, false);
   other.nodes = 2;
   CHECK(planner::observed({other}, instance, pair).empty());
   other.nodes = 1;
@@ -85,18 +85,18 @@ TEST_CASE("a violation tells what was observed of its group", "[planner]") {
 TEST_CASE("evidence against a plan is told once, as is memory that did not do", "[planner]") {
   const models::Job job = job_of("llama3-8b", 1, 8192, 1024);
   const models::Strategy s = strategy_of(job, "tp=8,recompute=full");  // rows: supported
-  const Evidence row = seen("tp", {0, 1, 2, 3, 4, 5, 6, 7}, {0, 1, 2, 3}, false);
+  const Observation row = seen("tp", {0, 1, 2, 3, 4, 5, 6, 7}, {0, 1, 2, 3}, false);
   const auto lines = planner::remarks_on({row}, job, s);
   REQUIRE(lines.size() == 1);
   CHECK(lines[0].find("is supported by the rules, but train.log:7 shows that the runtime refused it") !=
         std::string::npos);
   CHECK(planner::remarks_on({seen("tp", row.ranks, row.chips, true)}, job, s).empty());  // no news
 
-  const Evidence full = memory_full(job, s);
+  const Observation full = memory_full(job, s);
   const auto memory = planner::remarks_on({full}, job, s);
   REQUIRE(memory.size() == 1);
   CHECK(memory[0] == models::describe(s) + " did not fit (17.50 GiB): observed in c.log");
-  Evidence other = full;
+  Observation other = full;
   other.sequence = 4096;
   CHECK(planner::remarks_on({other}, job, s).empty());
 }
@@ -124,14 +124,14 @@ TEST_CASE("memory is told of the very strategy and model that ran", "[planner]")
   models::Job wider = job;
   wider.architecture.intermediate *= 2;
   CHECK(planner::remarks_on({memory_full(wider, bf16)}, job, bf16).empty());
-  Evidence unknown = memory_full(wider, bf16);
+  Observation unknown = memory_full(wider, bf16);
   unknown.parameters = 0;
   CHECK(planner::remarks_on({unknown}, job, bf16).size() == 1);
 }
 
 TEST_CASE("what an older version recorded of a strategy is told with its doubt", "[planner]") {
   const models::Job job = job_of("llama3-8b", 1, 8192, 1024);
-  Evidence old = memory_full(job, strategy_of(job, "tp=16,recompute=CoreAttention"));
+  Observation old = memory_full(job, strategy_of(job, "tp=16,recompute=CoreAttention"));
   old.strategy_whole = false;
   for (const char* text : {"tp=16,recompute=CoreAttention", "tp=16,recompute=CoreAttention,precision=fp32"}) {
     const auto lines = planner::remarks_on({old}, job, strategy_of(job, text));
@@ -140,7 +140,8 @@ TEST_CASE("what an older version recorded of a strategy is told with its doubt",
   }
   CHECK(planner::remarks_on({old}, job, strategy_of(job, "tp=16,recompute=full")).empty());
   // Recorded again it is the same case.
-  const Evidence again = memory_full(job, strategy_of(job, "tp=16,recompute=CoreAttention,precision=fp32"));
+  const Observation again =
+      memory_full(job, strategy_of(job, "tp=16,recompute=CoreAttention,precision=fp32"));
   CHECK(planner::same_case(old, again));
   CHECK(planner::same_case(again, old));
   CHECK_FALSE(planner::same_case(memory_full(job, strategy_of(job, "tp=16,recompute=CoreAttention")), again));

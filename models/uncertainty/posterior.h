@@ -16,14 +16,14 @@
 namespace trnplan::models {
 
 /// Jointly normal unknowns around 0.
-class Belief {
+class Posterior {
  public:
   /// Of each unknown; may be shorter than there are unknowns: the rest is 0.
   using Weights = std::vector<double>;
 
-  Belief() = default;
+  Posterior() = default;
   /// `covariance` is square, symmetric and positive semi-definite.
-  explicit Belief(std::vector<std::vector<double>> covariance) : s_(std::move(covariance)) {}
+  explicit Posterior(std::vector<std::vector<double>> covariance) : s_(std::move(covariance)) {}
 
   /// One more unknown, independent of the others; its index.
   std::size_t add(double variance);

@@ -1,4 +1,4 @@
-#include "io/catalog/evidence.h"
+#include "io/catalog/observations.h"
 
 #include <algorithm>
 #include <tuple>
@@ -13,7 +13,7 @@ namespace trnplan::io {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using planner::Evidence;
+using planner::Observation;
 
 constexpr std::size_t kMostEntries = 10'000, kMostRanks = 100'000;
 constexpr int kMostRank = 1 << 20, kMostSequence = 1 << 30, kMostLine = 1 << 30;
@@ -46,7 +46,7 @@ bool one_of(MapReader& map, std::string_view key, const std::string& text,
 }
 
 /// An object, or what older versions wrote: a text, which says less.
-void read_strategy(MapReader& map, Evidence& e, std::vector<Diagnostic>& faults) {
+void read_strategy(MapReader& map, Observation& e, std::vector<Diagnostic>& faults) {
   const Node* node = map.raw("strategy");
   if (node == nullptr || node->kind != Node::Kind::scalar) {
     if (node == nullptr || !node->is_map())
@@ -66,9 +66,9 @@ void read_strategy(MapReader& map, Evidence& e, std::vector<Diagnostic>& faults)
   e.strategy_whole = false;
 }
 
-Evidence one_from(const Node& node, std::vector<Diagnostic>& faults) {
+Observation one_from(const Node& node, std::vector<Diagnostic>& faults) {
   MapReader map(node, "evidence", faults);
-  Evidence e;
+  Observation e;
   e.rule = map.required_text("rule");
   const std::string verdict = map.required_text("verdict");
   one_of(map, "verdict", verdict, {"accepted", "refused"});
@@ -99,7 +99,7 @@ Evidence one_from(const Node& node, std::vector<Diagnostic>& faults) {
   return e;
 }
 
-Json object_of(const Evidence& e) {
+Json object_of(const Observation& e) {
   Json j = {{"rule", e.rule}, {"verdict", e.accepted ? "accepted" : "refused"}, {"instance", e.instance}};
   if (e.rule == "memory") {
     j["model"] = e.model;
@@ -119,8 +119,8 @@ Json object_of(const Evidence& e) {
   return j;
 }
 
-bool before(const Evidence& a, const Evidence& b) {
-  const auto key = [](const Evidence& e) {
+bool before(const Observation& a, const Observation& b) {
+  const auto key = [](const Observation& e) {
     return std::tie(e.rule, e.instance, e.model, e.parameters, e.strategy, e.strategy_whole, e.sequence,
                     e.nodes, e.kind, e.ranks, e.chips, e.accepted, e.file, e.line);
   };
@@ -129,8 +129,8 @@ bool before(const Evidence& a, const Evidence& b) {
 
 }  // namespace
 
-std::vector<Evidence> evidence_from(const Node& node, std::vector<Diagnostic>& faults) {
-  std::vector<Evidence> all;
+std::vector<Observation> observations_from(const Node& node, std::vector<Diagnostic>& faults) {
+  std::vector<Observation> all;
   if (node.is_null()) return all;
   if (node.kind != Node::Kind::sequence || node.items.size() > kMostEntries) {
     faults.push_back({node.at, "evidence", "is no list of at most 10000 observations",
@@ -139,29 +139,32 @@ std::vector<Evidence> evidence_from(const Node& node, std::vector<Diagnostic>& f
   }
   for (const Node& item : node.items) {
     const std::size_t before_it = faults.size();
-    Evidence e = one_from(item, faults);
+    Observation e = one_from(item, faults);
     if (faults.size() == before_it) all.push_back(std::move(e));
   }
   return all;
 }
 
-std::vector<Evidence> read_evidence(const std::filesystem::path& profile) {
+std::vector<Observation> read_observations(const std::filesystem::path& profile) {
   const Node root = read_document(profile);
   std::vector<Diagnostic> faults;
   const Node* list = root.find("evidence");
-  std::vector<Evidence> all = list == nullptr ? std::vector<Evidence>() : evidence_from(*list, faults);
+  std::vector<Observation> all =
+      list == nullptr ? std::vector<Observation>() : observations_from(*list, faults);
   if (!faults.empty()) throw InputError(std::move(faults));
   return all;
 }
 
-std::string with_evidence(const std::string& text, const std::vector<Evidence>& added) {
+std::string with_observations(const std::string& text, const std::vector<Observation>& added) {
   std::vector<Diagnostic> faults;
   const Node root = parse_document(text, "profile.json");
   const Node* list = root.find("evidence");
-  std::vector<Evidence> all = list == nullptr ? std::vector<Evidence>() : evidence_from(*list, faults);
+  std::vector<Observation> all =
+      list == nullptr ? std::vector<Observation>() : observations_from(*list, faults);
   if (!faults.empty()) throw InputError(std::move(faults));
-  for (const Evidence& e : added) {
-    const auto it = std::find_if(all.begin(), all.end(), [&](const Evidence& o) { return same_case(o, e); });
+  for (const Observation& e : added) {
+    const auto it =
+        std::find_if(all.begin(), all.end(), [&](const Observation& o) { return same_case(o, e); });
     if (it == all.end())
       all.push_back(e);
     else if (e.strategy_whole || !it->strategy_whole)
@@ -170,7 +173,7 @@ std::string with_evidence(const std::string& text, const std::vector<Evidence>& 
   std::stable_sort(all.begin(), all.end(), before);
   Json j = Json::parse(text);
   j["evidence"] = Json::array();
-  for (const Evidence& e : all) j["evidence"].push_back(object_of(e));
+  for (const Observation& e : all) j["evidence"].push_back(object_of(e));
   return profile_text(j.dump());
 }
 

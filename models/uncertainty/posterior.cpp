@@ -1,4 +1,4 @@
-#include "models/uncertainty/belief.h"
+#include "models/uncertainty/posterior.h"
 
 #include <algorithm>
 #include <cmath>
@@ -27,13 +27,13 @@ double simpson(double end, const Function& f) {
 
 }  // namespace
 
-std::size_t Belief::add(double variance) {
+std::size_t Posterior::add(double variance) {
   for (std::vector<double>& row : s_) row.push_back(0);
   s_.emplace_back(s_.size() + 1, 0).back() = variance;
   return s_.size() - 1;
 }
 
-std::vector<double> Belief::times(const Weights& w) const {
+std::vector<double> Posterior::times(const Weights& w) const {
   std::vector<double> product(s_.size(), 0);
   for (std::size_t j = 0; j < std::min(w.size(), s_.size()); ++j) {
     if (w[j] == 0) continue;
@@ -42,14 +42,14 @@ std::vector<double> Belief::times(const Weights& w) const {
   return product;
 }
 
-double Belief::covariance(const Weights& a, const Weights& b) const {
+double Posterior::covariance(const Weights& a, const Weights& b) const {
   const std::vector<double> product = times(b);
   double sum = 0;
   for (std::size_t i = 0; i < std::min(a.size(), product.size()); ++i) sum += a[i] * product[i];
   return sum;
 }
 
-void Belief::observe(const Weights& w, double noise_variance) {
+void Posterior::observe(const Weights& w, double noise_variance) {
   const std::vector<double> gain = times(w);
   double total = noise_variance;
   for (std::size_t i = 0; i < std::min(w.size(), gain.size()); ++i) total += w[i] * gain[i];

@@ -1,9 +1,9 @@
-#include "planner/search/claim.h"
+#include "planner/search/stated_plan.h"
 
 namespace trnplan::planner {
 
-Claim claim_of(const Plan& plan) {
-  Claim c;
+StatedPlan stated_plan(const Plan& plan) {
+  StatedPlan c;
   c.strategy = plan.strategy;
   c.nodes = plan.nodes;
   c.instance = plan.instance;

@@ -1,0 +1,77 @@
+#include "cli/observations.h"
+
+#include <filesystem>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "io/catalog/observations.h"
+
+namespace trnplan::cli {
+
+namespace {
+
+/// The job on the cluster that a plan chose.
+models::Job on_cluster_of(models::Job job, const planner::Plan& plan) {
+  if (plan.nodes > 0) job.cluster.nodes = plan.nodes;
+  return job;
+}
+
+}  // namespace
+
+std::vector<planner::Observation> load_observations(const Common& common) {
+  if (!common.profile.ends_with(".json")) return {};
+  return io::read_observations(common.profile);
+}
+
+std::string keep_observations(std::string text, const Common& common, const std::string& path) {
+  std::vector<planner::Observation> known = load_observations(common);
+  std::error_code error;
+  if (std::filesystem::exists(path, error)) {
+    try {
+      const std::vector<planner::Observation> older = io::read_observations(path);
+      known.insert(known.end(), older.begin(), older.end());
+    } catch (const InputError&) {
+      remark(path + " was no profile; nothing of it is kept");
+    }
+  }
+  return known.empty() ? text : io::with_observations(text, known);
+}
+
+void tell_observations(planner::SearchResult& result, const std::vector<planner::Observation>& observations,
+                       const models::Job& job) {
+  if (observations.empty()) return;
+  for (auto* list : {&result.refused, &result.doubtful})
+    for (planner::Refusal& r : *list) planner::annotate(r.why, observations, job, r.strategy);
+  for (planner::Plan& plan : result.plans)
+    for (planner::Violation& v : plan.doubts)
+      planner::annotate(v, observations, on_cluster_of(job, plan), plan.strategy);
+  if (result.infeasible)
+    for (planner::RuleCount& r : result.infeasible->rules)
+      planner::annotate(r.why, observations, job, r.example);
+  if (result.plans.empty()) return;
+  const planner::Plan& winner = result.plans.front();
+  if (winner.instance == job.cluster.instance.name)
+    remarks(planner::remarks_on(observations, on_cluster_of(job, winner), winner.strategy));
+}
+
+std::string tell_observations(topology::PlacementVerdict& verdict,
+                              const std::vector<planner::Observation>& observations,
+                              const topology::Instance& instance) {
+  std::string lines;
+  if (observations.empty()) return lines;
+  std::set<std::string> said;
+  const auto tell = [&](topology::GroupVerdict& g) {
+    const std::string observed = planner::observed(observations, instance, g);
+    if (observed.empty()) return;
+    g.source += (g.source.empty() ? "" : "; ") + observed;
+    const std::string line = fmt::format("{} groups on chips {}: {}\n", topology::to_string(g.kind),
+                                         topology::number_list(g.chips), observed);
+    if (said.insert(line).second) lines += line;
+  };
+  for (topology::GroupVerdict& g : verdict.groups) tell(g);
+  if (verdict.offending) tell(*verdict.offending);
+  return lines;
+}
+
+}  // namespace trnplan::cli
