@@ -17,12 +17,12 @@ void fit_of_the_catalogue(benchmark::State& state) {
   const topology::Instance instance = catalog.instance("trn1.32xlarge");
   const models::Profile prior = catalog.profile("trn1-datasheet");
   const auto text = [](const char* name) {
-    return io::read_text(std::string(TRNPLAN_SOURCE_DIR "/catalog/") + name);
+    return read_text(std::string(TRNPLAN_SOURCE_DIR "/catalog/") + name);
   };
   const auto mapped =
-      calibrate::map_runs(calibrate::parse_measured_runs(text("measured-runs.csv"), "runs"), instance);
-  auto points = calibrate::parse_measured_collectives(text("measured-collectives.csv"), "collectives");
-  std::erase_if(points, [](const calibrate::MeasuredCollective& p) { return p.build != "2023-04"; });
+      calibrate::map_runs(logs::parse_measured_runs(text("measured-runs.csv"), "runs"), instance);
+  auto points = logs::parse_measured_collectives(text("measured-collectives.csv"), "collectives");
+  std::erase_if(points, [](const logs::MeasuredCollective& p) { return p.build != "2023-04"; });
   points = calibrate::select_points(points, instance, prior).points;
   for (auto _ : state) {
     const calibrate::StepBench bench(mapped.steps);

@@ -16,7 +16,7 @@ void whatif_70b(benchmark::State& state) {
   const io::Catalog catalog(TRNPLAN_SOURCE_DIR "/catalog");
   const models::Profile profile = catalog.profile("trn1");
   const planner::Reliability reliability =
-      io::reliability_from(io::read_document(catalog.file("reliability.json")));
+      io::reliability_from(read_document(catalog.file("reliability.json")));
   models::Job job;
   job.architecture = catalog.architecture("llama3-70b");
   job.cluster = {catalog.instance("trn1.32xlarge"), 16};

@@ -30,7 +30,7 @@ namespace trnplan::cli {
 namespace {
 
 using calibrate::CollectiveFit;
-using calibrate::MeasuredCollective;
+using logs::MeasuredCollective;
 
 constexpr int kMostRanks = 1'000'000;
 constexpr const char* kPrior = "trn1-datasheet";
@@ -54,7 +54,7 @@ void check_options(const Options& o) {
   const auto note = [&](const char* key, std::string problem, std::string fix) {
     faults.push_back({{"command line", 0, 0}, key, std::move(problem), std::move(fix)});
   };
-  if (!o.points.op.empty() && calibrate::canonical_op(o.points.op).empty()) {
+  if (!o.points.op.empty() && logs::canonical_op(o.points.op).empty()) {
     note("--op", "\"" + printable(o.points.op, 40) + "\" is no operation of nccom-test",
          "for example all_reduce or allg");
   }
@@ -77,7 +77,7 @@ std::vector<LogFile> read_files(const std::vector<std::string>& paths, const Opt
     try {
       io::LogStream stream(path);
       const std::string name = path == io::kStandardInput ? io::kStandardInputName : path;
-      calibrate::Detected content = calibrate::detect(stream, name, stated_command(o.points));
+      logs::Detected content = logs::detect(stream, name, stated_command(o.points));
       files.push_back({name, stream.sha256(), std::move(content)});
     } catch (const InputError& e) {
       faults.insert(faults.end(), e.faults().begin(), e.faults().end());
@@ -88,16 +88,16 @@ std::vector<LogFile> read_files(const std::vector<std::string>& paths, const Opt
 }
 
 /// "8 progress-bar lines, 1 NxD line"
-std::string kinds_text(const calibrate::Detected& content) {
+std::string kinds_text(const logs::Detected& content) {
   std::string text;
-  for (const calibrate::Detected::Kind& kind : content.kinds) {
+  for (const logs::Detected::Kind& kind : content.kinds) {
     text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", kind.pieces, kind.name,
                         kind.pieces == 1 ? "" : "s");
   }
   return text;
 }
 
-bool only_points(const calibrate::Detected& content) {
+bool only_points(const logs::Detected& content) {
   return content.kinds.size() == 1 && (!content.points.empty() || !content.tables.empty());
 }
 
@@ -121,8 +121,8 @@ std::string files_text(const std::vector<LogFile>& files, const std::vector<Coll
 }
 
 std::string with_files(const std::string& document, const std::vector<LogFile>& files,
-                       const std::vector<calibrate::StepSample>& steps) {
-  std::vector<std::pair<std::string, const calibrate::Detected*>> contents;
+                       const std::vector<logs::StepSample>& steps) {
+  std::vector<std::pair<std::string, const logs::Detected*>> contents;
   for (const LogFile& file : files) contents.emplace_back(file.path, &file.content);
   return io::with_logs(document, contents, steps);
 }
@@ -146,8 +146,7 @@ std::string what_to_add(const std::vector<LogFile>& files, const std::optional<W
 
 /// Logs without a point for the fit: what they say is the answer.
 int report(const std::vector<LogFile>& files, const std::vector<CollectiveReading>& readings,
-           const std::vector<calibrate::StepSample>& steps, const std::optional<WhatRan>& ran,
-           const Options& o) {
+           const std::vector<logs::StepSample>& steps, const std::optional<WhatRan>& ran, const Options& o) {
   if (!o.out.empty()) {
     throw InputError(
         {{"command line", 0, 0},
@@ -174,7 +173,7 @@ void write_profile(const CollectiveFit& fit, const io::Catalog& catalog,
 
 /// Kernels alone, beside what the profile says of them.
 int compare_kernels(const StepInputs& inputs, const models::Profile& profile,
-                    const std::vector<LogFile>& files, const std::vector<calibrate::StepSample>& steps,
+                    const std::vector<LogFile>& files, const std::vector<logs::StepSample>& steps,
                     const std::string& read, const Options& o) {
   const auto rows = calibrate::compare_kernels(inputs.kernels, inputs.core, profile);
   print_result(o.common, o.common.json() ? with_files(io::kernels_json(rows, profile.name), files, steps)
@@ -203,7 +202,7 @@ int run_steps(StepInputs inputs, const models::Profile& profile, const io::Catal
                           : "give the kernels alone"});
   }
   const std::string name = o.out.empty() ? "fitted" : std::filesystem::path(o.out).stem().string();
-  std::vector<calibrate::StepSample> samples;
+  std::vector<logs::StepSample> samples;
   for (const RanSamples& log : inputs.logs)
     samples.insert(samples.end(), log.samples.begin(), log.samples.end());
   const StepCalibration c = calibrate_steps(std::move(inputs), profile, catalog, name);
@@ -269,7 +268,7 @@ struct CollectiveInputs {
   const std::vector<LogFile>& files;
   const std::vector<CollectiveReading>& readings;
   const std::vector<MeasuredCollective>& points;
-  const std::vector<calibrate::StepSample>& steps;
+  const std::vector<logs::StepSample>& steps;
   const std::optional<WhatRan>& ran;
 };
 
@@ -331,7 +330,7 @@ int run(const Options& o) {
     points.insert(points.end(), readings.back().points.begin(), readings.back().points.end());
   }
   const std::vector<LogFile> own(files.begin(), files.begin() + static_cast<std::ptrdiff_t>(given));
-  const std::vector<calibrate::StepSample> steps = step_samples(own, ran);
+  const std::vector<logs::StepSample> steps = step_samples(own, ran);
   std::vector<RanSamples> logs_of_runs{{steps, ran, ""}};
   for (const RunFolder& f : folders) logs_of_runs.push_back(f.log);
   StepInputs inputs = step_inputs(files, points, logs_of_runs, o.with_catalogue);

@@ -26,8 +26,8 @@ namespace trnplan::cli {
 
 namespace {
 
-using planner::Finding;
-using planner::Severity;
+using targets::Finding;
+using targets::Severity;
 
 struct Options {
   Common common;
@@ -39,9 +39,9 @@ struct Options {
 struct Checked {
   std::vector<Finding> findings;
   std::optional<planner::Plan> prediction;
-  std::vector<planner::NearConfig> nearest;  ///< where the strategy is refused
+  std::vector<targets::NearConfig> nearest;  ///< where the strategy is refused
   std::string text;
-  planner::NxdtConfig config;
+  targets::NxdtConfig config;
   std::string no_prediction;  ///< why there is none
 };
 
@@ -49,8 +49,8 @@ void note(std::vector<Finding>& findings, std::string rule, std::string message)
   findings.push_back({.rule = std::move(rule), .severity = Severity::note, .message = std::move(message)});
 }
 
-SourcePos place_of(const planner::NxdtConfig& config, std::string_view key) {
-  const planner::NxdtKey* leaf = config.find(key);
+SourcePos place_of(const targets::NxdtConfig& config, std::string_view key) {
+  const targets::NxdtKey* leaf = config.find(key);
   return leaf == nullptr ? SourcePos{config.file, 0, 0} : leaf->at;
 }
 
@@ -63,7 +63,7 @@ bool says(const std::vector<Finding>& findings, std::string_view rule, bool note
 /// Adds what the rules say about the strategy unless the linter has said it of a key already. `lora`: the
 /// memory is that of training every weight, so it proves nothing.
 void add_violations(std::vector<Finding>& findings, const std::vector<planner::Violation>& broken,
-                    const planner::NxdtConfig& config, bool lora) {
+                    const targets::NxdtConfig& config, bool lora) {
   const SourcePos place = place_of(config, "distributed_strategy.tensor_model_parallel_size");
   for (const planner::Violation& v : broken) {
     if (says(findings, v.rule, v.rule == "not-modelled")) continue;
@@ -87,7 +87,7 @@ void add_violations(std::vector<Finding>& findings, const std::vector<planner::V
 
 /// A config without a prediction still shows that it fits.
 void add_memory(std::vector<Finding>& findings, const std::optional<models::Memory>& memory,
-                const planner::NxdtConfig& config) {
+                const targets::NxdtConfig& config) {
   const SourcePos place = place_of(config, "distributed_strategy.tensor_model_parallel_size");
   if (!memory || !memory->fits()) return;
   findings.push_back({.rule = "memory",
@@ -99,7 +99,7 @@ void add_memory(std::vector<Finding>& findings, const std::optional<models::Memo
 }
 
 /// The instance type whose nodes run so many processes; "" when there is none.
-std::string instance_of(const planner::NxdtReading& reading) {
+std::string instance_of(const targets::NxdtReading& reading) {
   if (reading.devices == 32) return "trn1.32xlarge";
   if (reading.devices == 64) return "trn2.48xlarge";
   if (reading.devices == 128) return "trn2.48xlarge-lnc1";
@@ -108,8 +108,8 @@ std::string instance_of(const planner::NxdtReading& reading) {
 }
 
 /// `--nodes` replaces trainer.num_nodes, as train.sh does.
-void set_nodes(planner::NxdtConfig& config, int nodes) {
-  for (planner::NxdtKey& leaf : config.keys) {
+void set_nodes(targets::NxdtConfig& config, int nodes) {
+  for (targets::NxdtKey& leaf : config.keys) {
     if (leaf.key != "trainer.num_nodes") continue;
     leaf.text = std::to_string(nodes);
     leaf.quoted = false;
@@ -119,8 +119,8 @@ void set_nodes(planner::NxdtConfig& config, int nodes) {
 }
 
 /// A node runs one process for each core. Returns the strategy with the data-parallel degree that follows.
-models::Strategy on_all_cores(std::vector<Finding>& findings, const planner::NxdtConfig& config,
-                              const planner::NxdtReading& reading, const topology::Cluster& cluster) {
+models::Strategy on_all_cores(std::vector<Finding>& findings, const targets::NxdtConfig& config,
+                              const targets::NxdtReading& reading, const topology::Cluster& cluster) {
   models::Strategy strategy = reading.strategy;
   const int cores = cluster.instance.cores();
   if (cores == reading.devices) return strategy;
@@ -140,8 +140,8 @@ models::Strategy on_all_cores(std::vector<Finding>& findings, const planner::Nxd
 }
 
 void judge_on_cluster(Checked& result, const Options& o, const io::Catalog& catalog,
-                      const models::Profile& profile, const planner::NxdtConfig& config,
-                      const models::Architecture& architecture, const planner::NxdtReading& reading) {
+                      const models::Profile& profile, const targets::NxdtConfig& config,
+                      const models::Architecture& architecture, const targets::NxdtReading& reading) {
   const std::string instance = o.instance.empty() ? instance_of(reading) : o.instance;
   if (instance.empty()) {
     note(result.findings, "instance",
@@ -171,7 +171,7 @@ void judge_on_cluster(Checked& result, const Options& o, const io::Catalog& cata
   add_violations(result.findings, judgement.broken, config,
                  config.has_section("model_alignment_strategy.peft"));
   if (judgement.refused() && reading.not_modelled.empty())
-    result.nearest = planner::nearest_that_fit(job, strategy, config, architecture, profile);
+    result.nearest = targets::nearest_that_fit(job, strategy, config, architecture, profile);
   result.no_prediction = planner::why_no_plan(judgement);
   if (reading.not_modelled.empty()) result.prediction = std::move(judgement.plan);
   for (const std::string& feature : reading.not_modelled) result.no_prediction = feature + " is not modelled";
@@ -179,29 +179,29 @@ void judge_on_cluster(Checked& result, const Options& o, const io::Catalog& cata
 }
 
 Checked check(const Options& o, const io::Catalog& catalog, const models::Profile& profile) {
-  const std::string text = io::read_text(o.yaml);
-  const io::Node root = io::parse_document(text, o.yaml);
+  const std::string text = read_text(o.yaml);
+  const Node root = parse_document(text, o.yaml);
   if (!io::looks_like_nxdt(root)) {
     throw InputError({{o.yaml, 0, 0},
                       "",
                       "this is no NxDT config: it has no trainer and no distributed_strategy",
                       "give the YAML of NxDT's examples/conf; a job.yaml goes to trnplan plan"});
   }
-  planner::NxdtConfig config = io::nxdt_from(root);
+  targets::NxdtConfig config = io::nxdt_from(root);
   config.devices_lines = io::devices_lines(text, o.yaml);
   if (o.nodes > 0) set_nodes(config, o.nodes);
   const io::ArchitectureReading model = io::architecture_of_nxdt(config, catalog);
-  const planner::NxdtReading reading = planner::interpret(config, model.architecture);
+  const targets::NxdtReading reading = targets::interpret(config, model.architecture);
 
   Checked result;
-  result.findings = planner::lint(config, model.architecture, o.release);
+  result.findings = targets::lint(config, model.architecture, o.release);
   for (const std::string& remark : model.notes) note(result.findings, "model", remark);
-  if (const planner::NxdtKey* nodes = config.find("trainer.num_nodes");
+  if (const targets::NxdtKey* nodes = config.find("trainer.num_nodes");
       reading.nodes > topology::kMostNodes) {
     throw InputError({nodes->at, nodes->key, fmt::format("more than {} nodes", topology::kMostNodes),
                       "an UltraCluster holds 30,000 chips; write fewer nodes"});
   }
-  if (const planner::NxdtKey* open = planner::unresolved_degree(config)) {
+  if (const targets::NxdtKey* open = targets::unresolved_degree(config)) {
     note(result.findings, "instance",
          printable(open->key) + " cannot be resolved here: degrees, groups and memory are not judged");
     result.no_prediction = printable(open->key) + " cannot be resolved here";

@@ -13,7 +13,7 @@
 namespace trnplan::cli {
 
 using calibrate::CollectiveFit;
-using calibrate::MeasuredCollective;
+using logs::MeasuredCollective;
 
 namespace {
 

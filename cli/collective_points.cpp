@@ -10,7 +10,7 @@
 
 namespace trnplan::cli {
 
-using calibrate::MeasuredCollective;
+using logs::MeasuredCollective;
 
 namespace {
 
@@ -45,7 +45,7 @@ CollectiveReading take_points(const std::vector<MeasuredCollective>& points, con
 }
 
 /// Whether the command of a table says something else than the options.
-bool overrules(const calibrate::NccomTable& table, const calibrate::NccomCommand& stated) {
+bool overrules(const logs::NccomTable& table, const logs::NccomCommand& stated) {
   const bool op = !stated.op.empty() && stated.op != table.op;
   return op || (stated.ranks && stated.ranks != table.ranks) || (stated.nodes && stated.nodes != table.nodes);
 }
@@ -54,21 +54,21 @@ std::string place(const SourcePos& at) {
   return at.line > 0 ? fmt::format("{}:{}", at.file, at.line) : at.file;
 }
 
-void mark_build(const calibrate::NccomTable& table, CollectiveReading& r) {
+void mark_build(const logs::NccomTable& table, CollectiveReading& r) {
   if (!table.time_heading.empty()) {
     r.marks.insert(table.time_heading == "time(us)" ? "heading time(us)" : "heading time:...(us)");
   }
   if (table.printed_giga) r.marks.insert(*table.printed_giga == 1e9 ? "GB of 10^9" : "GB of 2^30");
 }
 
-CollectiveReading take_tables(const std::vector<calibrate::NccomTable>& tables, const PointOptions& o,
+CollectiveReading take_tables(const std::vector<logs::NccomTable>& tables, const PointOptions& o,
                               const std::string& file) {
   if (!o.build.empty()) {
     remark(file + ": --build chooses among the points of a CSV; this file does not say its build");
   }
-  const calibrate::NccomCommand stated = stated_command(o);
+  const logs::NccomCommand stated = stated_command(o);
   CollectiveReading r;
-  for (const calibrate::NccomTable& table : tables) {
+  for (const logs::NccomTable& table : tables) {
     for (const Diagnostic& warning : table.warnings) remark(warning);
     r.rows += table.rows.size();
     mark_build(table, r);
@@ -100,16 +100,16 @@ CollectiveReading take_tables(const std::vector<calibrate::NccomTable>& tables, 
 
 }  // namespace
 
-calibrate::NccomCommand stated_command(const PointOptions& o) {
-  calibrate::NccomCommand command;
-  command.op = calibrate::canonical_op(o.op);
+logs::NccomCommand stated_command(const PointOptions& o) {
+  logs::NccomCommand command;
+  command.op = logs::canonical_op(o.op);
   if (o.ranks > 0) command.ranks = o.ranks;
   if (o.nodes > 0) command.nodes = o.nodes;
   return command;
 }
 
 CollectiveReading take_file(const LogFile& file, const PointOptions& o) {
-  const calibrate::Detected& content = file.content;
+  const logs::Detected& content = file.content;
   for (const Diagnostic& left_out : content.skipped) remark(left_out);
   CollectiveReading r;
   if (!content.points.empty()) {

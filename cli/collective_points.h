@@ -21,7 +21,7 @@ struct PointOptions {
 /// What a file holds for the fit of collectives.
 struct CollectiveReading {
   std::string name;  ///< of the file, without folders
-  std::vector<calibrate::MeasuredCollective> points;
+  std::vector<logs::MeasuredCollective> points;
   std::string kind;                 ///< "published points", "rows of 2 nccom-test tables"; "" neither
   std::size_t rows = 0;             ///< before any was left out
   std::vector<Diagnostic> skipped;  ///< why tables gave no point
@@ -29,7 +29,7 @@ struct CollectiveReading {
 };
 
 /// What the options say of a table without a command.
-calibrate::NccomCommand stated_command(const PointOptions& o);
+logs::NccomCommand stated_command(const PointOptions& o);
 
 /// What a file holds for the fit, with remarks on what is left out. Throws InputError when a CSV has points
 /// of several builds and none is chosen, or none of the one chosen.

@@ -47,7 +47,7 @@ void refuse_misnamed(const std::string& path) {
 }  // namespace
 
 models::Profile load_profile(const io::Catalog& catalog, const Common& common) {
-  if (common.profile.ends_with(".json")) return io::profile_from(io::read_document(common.profile), &catalog);
+  if (common.profile.ends_with(".json")) return io::profile_from(read_document(common.profile), &catalog);
   return blame("--profile", [&] {
     try {
       return catalog.profile(common.profile);

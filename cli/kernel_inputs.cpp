@@ -18,7 +18,7 @@ namespace trnplan::cli {
 
 namespace {
 
-using calibrate::MeasuredKernel;
+using logs::MeasuredKernel;
 
 /// A kernel takes as long on the one as on the other: all but the size of its memory and the DMA engines,
 /// for which kernels of one core do not wait. A field that is added does not compile until it stands here.
@@ -50,14 +50,14 @@ class Taker {
                    "write for example --kernel profile.json=matmul,m=4096,k=4096,n=4096,dtype=bf16");
     }
     if (file == nullptr) unlisted(said.substr(0, equals));
-    const auto text = calibrate::parse_kernel(std::string_view(said).substr(equals + 1));
+    const auto text = logs::parse_kernel(std::string_view(said).substr(equals + 1));
     for (const auto& f : text.faults) fault(printable(said.substr(0, equals)) + ": " + f.problem, f.fix);
     if (file == nullptr) return;
     if (!named_.insert(file->path).second) {
       return fault(in_quotes(file->path, 200) + " is named twice", "a file holds one kernel");
     }
     if (!text.kernel) return;
-    auto point = calibrate::measured_kernel(file->content.devices, *text.kernel, file->path, faults_);
+    auto point = logs::measured_kernel(file->content.devices, *text.kernel, file->path, faults_);
     if (!point) return;
     point->id = std::filesystem::path(file->path).filename().string();
     keep(std::move(*point));
@@ -65,7 +65,7 @@ class Taker {
 
   void take_tables() {
     for (const LogFile& file : files_) {
-      const calibrate::KernelTable& table = file.content.kernels;
+      const logs::KernelTable& table = file.content.kernels;
       left_out_.insert(left_out_.end(), table.left_out.begin(), table.left_out.end());
       for (const MeasuredKernel& point : table.points) {
         if (on_this_core(point)) keep(point);

@@ -17,16 +17,16 @@ namespace trnplan::cli {
 /// `instance`, and of tables. Remarks on rows left out. Throws InputError with every fault: a text that is no
 /// kernel, a file that is not among `files` or holds no one device time, a time that no core reaches, and
 /// when all files are tables without a row of use.
-std::vector<calibrate::MeasuredKernel> take_kernels(const std::vector<LogFile>& files,
-                                                    const std::vector<std::string>& said,
-                                                    const topology::Instance& instance,
-                                                    const io::Catalog& catalog);
+std::vector<logs::MeasuredKernel> take_kernels(const std::vector<LogFile>& files,
+                                               const std::vector<std::string>& said,
+                                               const topology::Instance& instance,
+                                               const io::Catalog& catalog);
 
 /// Kernels that are further from the profile than one of 1,000 would be.
-std::vector<Diagnostic> doubts_of_kernels(const std::vector<calibrate::MeasuredKernel>& kernels,
+std::vector<Diagnostic> doubts_of_kernels(const std::vector<logs::MeasuredKernel>& kernels,
                                           const topology::Core& core, const models::Profile& profile);
 /// Remarks on those so short that latencies which no kernel of the model has may count.
-void remark_short(const std::vector<calibrate::MeasuredKernel>& kernels, const models::Profile& profile);
+void remark_short(const std::vector<logs::MeasuredKernel>& kernels, const models::Profile& profile);
 
 /// A table, and the median error; "" for none.
 std::string kernels_text(const std::vector<calibrate::KernelRow>& rows);

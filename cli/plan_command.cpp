@@ -127,7 +127,7 @@ void refuse_contradictions(const Options& o, const io::JobReading& reading) {
 
 std::vector<io::OutputFile> bundle_of(const models::Job& job, const planner::Plan& plan, const Options& o) {
   try {
-    return launch::bundle(planner::settled(job, plan), plan, *launch::target_from(o.target));
+    return launch::bundle(planner::settled(job, plan), plan, *targets::target_from(o.target));
   } catch (const std::invalid_argument& e) {
     throw InputError({{o.job.job, 0, 0},
                       "--out",
@@ -154,7 +154,7 @@ std::vector<io::OutputFile> measure_files_of(const models::Job& job, const std::
   if (o.allow_doubtful) use.options.push_back("--allow-doubtful");
   try {
     return launch::measure_files(job, plans[0], plans[1], *confidence.comparison->best,
-                                 *launch::target_from(o.target), use);
+                                 *targets::target_from(o.target), use);
   } catch (const std::invalid_argument& e) {
     remark(fmt::format("no measure.sh is written: plan 2: {}", e.what()));
     return {};
@@ -175,7 +175,7 @@ std::string write_folder(const models::Job& job, const std::vector<planner::Plan
 
 /// The config of what one runs today.
 struct Current {
-  planner::NxdtConfig config;
+  targets::NxdtConfig config;
   models::Architecture trained;
 };
 
@@ -188,8 +188,8 @@ std::string baseline_file(const Options& o, const io::Catalog& catalog) {
 std::optional<Current> read_baseline(const std::string& file, const Options& o, const models::Job& job,
                                      const io::Catalog& catalog) {
   if (file.empty()) return std::nullopt;
-  const std::string text = io::read_text(file);
-  const io::Node root = io::parse_document(text, file);
+  const std::string text = read_text(file);
+  const Node root = parse_document(text, file);
   if (!io::looks_like_nxdt(root)) {
     throw InputError({{file, 0, 0},
                       "--baseline",
@@ -202,7 +202,7 @@ std::optional<Current> read_baseline(const std::string& file, const Options& o, 
   const io::ArchitectureReading model = io::architecture_of_nxdt(current.config, catalog);
   if (file != o.job.job) remarks(model.notes);  // of its own config the job has said it
   current.trained = model.architecture;
-  std::vector<Diagnostic> faults = planner::baseline_faults(job, current.config, current.trained);
+  std::vector<Diagnostic> faults = targets::baseline_faults(job, current.config, current.trained);
   if (!faults.empty()) throw InputError(std::move(faults));
   return current;
 }
@@ -287,7 +287,7 @@ std::optional<WholeRun> whole_run(const models::Job& job, planner::RunQuestion q
   }
   if (plan == nullptr || (!q.deadline && !q.budget)) return std::nullopt;
   const planner::Reliability reliability =
-      io::reliability_from(io::read_document(catalog.file("reliability.json")));
+      io::reliability_from(read_document(catalog.file("reliability.json")));
   WholeRun run{q, planner::answer_run(planner::settled(job, *plan), *plan, q, {}, reliability)};
   if (run.answer.why.empty()) return run;
   remark("the whole run cannot be told: " + run.answer.why);
@@ -305,8 +305,8 @@ planner::ConfidenceOptions confidence_options(const io::Catalog& catalog, double
   const calibrate::StepFitOptions fit;
   const auto& parameters = calibrate::kCollectiveParameters;
   return {sure,
-          io::measuring_from(io::read_document(catalog.file("measuring.json")),
-                             io::reliability_from(io::read_document(catalog.file("reliability.json")))),
+          io::measuring_from(read_document(catalog.file("measuring.json")),
+                             io::reliability_from(read_document(catalog.file("reliability.json")))),
           {{parameters.begin(), parameters.end()},
            fit.collective_noise,
            fit.build_spread,
@@ -324,7 +324,7 @@ bool is_late(const Options& o, std::chrono::steady_clock::time_point start) {
 std::optional<InputError> unwritable(const Options& o) {
   if (o.out.empty()) return std::nullopt;
   try {
-    io::check_files(o.out, launch::bundle_names(*launch::target_from(o.target)), o.force);
+    io::check_files(o.out, launch::bundle_names(*targets::target_from(o.target)), o.force);
   } catch (const InputError& e) {
     return e;
   }
@@ -368,9 +368,9 @@ int run(const Options& o) {
   tell_observations(result, load_observations(o.common), job);
 
   const planner::Plan* winner = result.plans.empty() ? nullptr : &result.plans.front();
-  std::optional<planner::Baseline> baseline;
+  std::optional<targets::Baseline> baseline;
   if (current) {
-    baseline = planner::baseline_of(job, current->config, current->trained, profile, winner);
+    baseline = targets::baseline_of(job, current->config, current->trained, profile, winner);
     remarks(baseline->remarks);
   }
   planner::ConfidenceOptions measuring = confidence_options(catalog, o.sure);
@@ -394,7 +394,7 @@ int run(const Options& o) {
       unwritten = e;
     }
   }
-  const planner::Baseline* today = baseline ? &*baseline : nullptr;
+  const targets::Baseline* today = baseline ? &*baseline : nullptr;
   const std::optional<WholeRun> run = whole_run(job, question, result, catalog);
   if (o.common.json()) {
     print(io::search_json(result, job, wall.count(), today, &confidence,

@@ -98,7 +98,7 @@ std::string known_as(const calibrate::MeasuredStep& own, const std::vector<calib
 /// Steps of the user's own logs beside the published ones.
 void add_samples(const RanSamples& log, calibrate::MappedRuns& runs) {
   if (!log.ran || !log.ran->strategy) return;
-  for (const calibrate::StepSample& s : log.samples) {
+  for (const logs::StepSample& s : log.samples) {
     calibrate::MeasuredStep step;
     const std::string name = std::filesystem::path(s.at.file).filename().string();
     const std::string file = log.folder.empty() ? name : log.folder + "/" + name;
@@ -165,14 +165,14 @@ std::vector<Diagnostic> doubts_of(const StepData& data, const models::Profile& p
 void add_catalogue(StepInputs& inputs, const io::Catalog& catalog) {
   std::set<std::string> ids;
   for (const auto& run : inputs.runs) ids.insert(run.id);
-  const std::string text = io::read_text(catalog.file(kRuns));
-  for (auto& run : calibrate::parse_measured_runs(text, kRuns)) {
+  const std::string text = read_text(catalog.file(kRuns));
+  for (auto& run : logs::parse_measured_runs(text, kRuns)) {
     if (!ids.contains(run.id)) inputs.runs.push_back(std::move(run));
   }
-  inputs.files.push_back({kRuns, io::sha256(text)});
+  inputs.files.push_back({kRuns, sha256(text)});
   if (!inputs.points.empty()) return;  // the user's own, of another build
   inputs.points = catalogue_points(catalog);
-  inputs.files.push_back({kPoints, io::sha256(io::read_text(catalog.file(kPoints)))});
+  inputs.files.push_back({kPoints, sha256(read_text(catalog.file(kPoints)))});
 }
 
 /// From where to where the fitted steps reach.

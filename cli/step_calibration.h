@@ -15,7 +15,7 @@ namespace trnplan::cli {
 
 /// Steps of logs, and what ran when they were written.
 struct RanSamples {
-  std::vector<calibrate::StepSample> samples;
+  std::vector<logs::StepSample> samples;
   std::optional<WhatRan> ran;
   std::string folder;  ///< that tells logs of one name apart; may be empty
 };
@@ -23,11 +23,11 @@ struct RanSamples {
 /// All that one fit is made from.
 struct StepInputs {
   std::vector<models::MeasuredRun> runs;
-  std::vector<calibrate::MeasuredCollective> points;  ///< of one nccom-test build
+  std::vector<logs::MeasuredCollective> points;  ///< of one nccom-test build
   std::vector<RanSamples> logs;
   bool with_catalogue = false;  ///< the catalogue's runs join, whatever the profile was fitted to
   std::vector<models::CalibrationFile> files;
-  std::vector<calibrate::MeasuredKernel> kernels;
+  std::vector<logs::MeasuredKernel> kernels;
   topology::Core core;         ///< that the kernels ran on
   bool profile_stated = true;  ///< false: chosen because of what is given
 };

@@ -18,7 +18,7 @@ constexpr const char* kBuild = "2023-04";
 }  // namespace
 
 std::unique_ptr<StepData> step_data(const io::Catalog& catalog, const std::vector<models::MeasuredRun>& runs,
-                                    const std::vector<calibrate::MeasuredCollective>& points,
+                                    const std::vector<logs::MeasuredCollective>& points,
                                     const models::Profile& prior,
                                     const std::function<void(calibrate::MappedRuns&)>& add) {
   auto data = std::make_unique<StepData>();
@@ -37,7 +37,7 @@ std::unique_ptr<StepData> step_data(const io::Catalog& catalog, const std::vecto
   calibrate::Selection selection;
   if (!points.empty()) selection = calibrate::select_points(points, instance, prior);
   data->left_out = std::move(selection.left_out);
-  std::vector<calibrate::MeasuredCollective> chosen = std::move(selection.points);
+  std::vector<logs::MeasuredCollective> chosen = std::move(selection.points);
   std::sort(chosen.begin(), chosen.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
   if (!chosen.empty()) {
     data->collectives = std::make_unique<calibrate::CollectiveBench>(std::move(chosen), instance);
@@ -45,9 +45,9 @@ std::unique_ptr<StepData> step_data(const io::Catalog& catalog, const std::vecto
   return data;
 }
 
-std::vector<calibrate::MeasuredCollective> catalogue_points(const io::Catalog& catalog) {
+std::vector<logs::MeasuredCollective> catalogue_points(const io::Catalog& catalog) {
   constexpr const char* kFile = "measured-collectives.csv";
-  auto points = calibrate::parse_measured_collectives(io::read_text(catalog.file(kFile)), kFile);
+  auto points = logs::parse_measured_collectives(read_text(catalog.file(kFile)), kFile);
   std::erase_if(points, [](const auto& p) { return p.build != kBuild || !p.left_out.empty(); });
   return points;
 }

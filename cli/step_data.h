@@ -23,13 +23,13 @@ struct StepData {
 /// `runs` on the catalogue's trn1.32xlarge, with `points` (of one nccom-test build) beside them.
 /// `add` may put further runs to them.
 std::unique_ptr<StepData> step_data(const io::Catalog& catalog, const std::vector<models::MeasuredRun>& runs,
-                                    const std::vector<calibrate::MeasuredCollective>& points,
+                                    const std::vector<logs::MeasuredCollective>& points,
                                     const models::Profile& prior,
                                     const std::function<void(calibrate::MappedRuns&)>& add = {});
 
 /// The catalogue's nccom-test points that were measured on trn1: those of 2023, older than trn2, but
 /// for what the table leaves out.
-std::vector<calibrate::MeasuredCollective> catalogue_points(const io::Catalog& catalog);
+std::vector<logs::MeasuredCollective> catalogue_points(const io::Catalog& catalog);
 
 /// What a profile was fitted from; itself when it was not fitted to steps.
 models::Profile prior_of(const io::Catalog& catalog, const models::Profile& profile);

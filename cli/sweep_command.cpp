@@ -62,7 +62,7 @@ launch::Sweep sweep_of(const Options& o, const io::Catalog& catalog) {
   launch::Sweep s;
   s.grid = io::read_sweep(o.grid, catalog);
   s.profile = load_profile(catalog, o.common);
-  s.reliability = io::reliability_from(io::read_document(catalog.file("reliability.json")));
+  s.reliability = io::reliability_from(read_document(catalog.file("reliability.json")));
   s.folder = folder_of(o);
   // All of it: algorithms and covariance set times and intervals, too.
   s.key = launch::sweep_key(

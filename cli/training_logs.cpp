@@ -16,15 +16,15 @@ namespace trnplan::cli {
 
 namespace {
 
-using calibrate::StepSample;
+using logs::StepSample;
 
 constexpr std::size_t kShown = 12;  ///< of each kind in a text; JSON has them all
 constexpr double kGiB = 0x1p30;
 
 WhatRan ran_of_config(const std::string& path, const std::string& instance, const io::Catalog& catalog) {
-  const planner::NxdtConfig config = io::read_nxdt(path);
+  const targets::NxdtConfig config = io::read_nxdt(path);
   const io::ArchitectureReading architecture = io::architecture_of_nxdt(config, catalog);
-  const planner::NxdtReading reading = planner::interpret(config, architecture.architecture);
+  const targets::NxdtReading reading = targets::interpret(config, architecture.architecture);
   WhatRan ran;
   ran.job.architecture = architecture.architecture;
   ran.job.training = reading.training;
@@ -88,21 +88,21 @@ std::string step_text(const StepSample& s) {
   return text + "\n";
 }
 
-std::string memory_text(const calibrate::MemorySample& m) {
+std::string memory_text(const logs::MemorySample& m) {
   std::string text = "  memory";
   if (m.core) text += fmt::format(" of core {}", *m.core);
   if (m.bytes) text += fmt::format(" {:.3f} GiB", *m.bytes / kGiB);
   return text + fmt::format(", line {}: {}\n", m.at.line, printable(m.where, 300));
 }
 
-std::string collective_text(const calibrate::CollectiveSample& c) {
+std::string collective_text(const logs::CollectiveSample& c) {
   return fmt::format("  {} of {:.0f} bytes{} {:.1f} us, median {:.1f}, {}, inside a graph\n",
                      printable(c.op, 60), c.bytes, c.ranks > 0 ? fmt::format(", {} ranks,", c.ranks) : "",
                      c.seconds * 1e6, c.median_seconds * 1e6,
                      plural(static_cast<std::size_t>(c.count), "time"));
 }
 
-std::string device_text(const calibrate::DeviceSample& d) {
+std::string device_text(const logs::DeviceSample& d) {
   std::string text =
       fmt::format("  graph {} {:.6g} s", d.name.empty() ? "without name" : printable(d.name, 60), d.seconds);
   if (d.active_seconds) text += fmt::format(", active {:.6g} s", *d.active_seconds);
@@ -197,7 +197,7 @@ std::string of_job_text(const std::vector<StepSample>& kept, const std::vector<L
          list_text(kept, step_text);
 }
 
-std::string log_text(const calibrate::Detected& content) {
+std::string log_text(const logs::Detected& content) {
   return list_text(content.steps, step_text) + list_text(content.memory, memory_text) +
          list_text(content.collectives, collective_text) + list_text(content.devices, device_text);
 }

@@ -33,21 +33,21 @@ std::vector<std::string> logs_of_folder(const std::string& folder);
 struct LogFile {
   std::string path;
   std::string sha256;
-  calibrate::Detected content;
+  logs::Detected content;
 };
 
 /// The step samples of all files that can be compared with a prediction, in the order of files and lines.
 /// Where `ran` is known, they state its framework, release, batch and sequence; a sample that states another
 /// batch or sequence is left out, with a remark.
-std::vector<calibrate::StepSample> step_samples(const std::vector<LogFile>& files,
-                                                const std::optional<WhatRan>& ran);
+std::vector<logs::StepSample> step_samples(const std::vector<LogFile>& files,
+                                           const std::optional<WhatRan>& ran);
 
 /// "job.yaml: 2 of 3 step samples are of it", and these with what the job says of them; "" when nothing says
 /// what ran.
-std::string of_job_text(const std::vector<calibrate::StepSample>& kept, const std::vector<LogFile>& files,
+std::string of_job_text(const std::vector<logs::StepSample>& kept, const std::vector<LogFile>& files,
                         const std::optional<WhatRan>& ran);
 
 /// What was understood of a file beside nccom-test points, indented; "" when there is nothing.
-std::string log_text(const calibrate::Detected& content);
+std::string log_text(const logs::Detected& content);
 
 }  // namespace trnplan::cli

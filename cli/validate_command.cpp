@@ -22,9 +22,9 @@ namespace trnplan::cli {
 
 namespace {
 
-using calibrate::MemoryCase;
-using calibrate::MemoryFact;
 using calibrate::MemoryValidation;
+using logs::MemoryCase;
+using logs::MemoryFact;
 
 struct Options {
   Common common;
@@ -153,7 +153,7 @@ int run_goodput(const Options& o) {
   const io::Catalog catalog = io::Catalog::standard();
   const models::Profile profile = load_profile(catalog, o.common);
   const planner::Reliability reliability =
-      io::reliability_from(io::read_document(catalog.file("reliability.json")));
+      io::reliability_from(read_document(catalog.file("reliability.json")));
   std::vector<io::CheckedUptime> rows;
   for (const planner::PublishedUptime& p : reliability.published)
     rows.push_back(checked(p, catalog, profile, reliability));
@@ -177,10 +177,10 @@ int run(const Options& o) {
   if (o.goodput) return run_goodput(o);
   const io::Catalog catalog = io::Catalog::standard();
   const models::Profile profile = load_profile(catalog, o.common);
-  const auto read = [&](const char* name) { return io::read_text(catalog.file(name).string()); };
-  auto cases = calibrate::parse_memory_cases(read("memory-cases.csv"), "memory-cases.csv");
-  for (MemoryCase& c : calibrate::memory_cases_of(
-           calibrate::parse_measured_runs(read("measured-runs.csv"), "measured-runs.csv"))) {
+  const auto read = [&](const char* name) { return read_text(catalog.file(name).string()); };
+  auto cases = logs::parse_memory_cases(read("memory-cases.csv"), "memory-cases.csv");
+  for (MemoryCase& c :
+       logs::memory_cases_of(logs::parse_measured_runs(read("measured-runs.csv"), "measured-runs.csv"))) {
     cases.push_back(std::move(c));
   }
   const MemoryValidation v =

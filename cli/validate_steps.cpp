@@ -131,7 +131,7 @@ std::string text_of(const StepValidation& v, const std::vector<calibrate::Exclud
 }
 
 std::vector<models::MeasuredRun> read_runs(const std::string& path, const std::string& name) {
-  return calibrate::parse_measured_runs(io::read_text(path, kCsvBytes), name);
+  return logs::parse_measured_runs(read_text(path, kCsvBytes), name);
 }
 
 }  // namespace

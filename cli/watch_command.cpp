@@ -65,8 +65,8 @@ std::string profile_to_extend(const Options& o, const io::Catalog& catalog) {
   const bool there = fs::exists(o.record), file = o.common.profile.ends_with(".json");
   const std::string from = there ? o.record : o.common.profile;
   if (!there && !file) return io::profile_on(o.common.profile, fs::path(o.record).stem().string());
-  std::string text = io::read_text(from);
-  io::profile_from(io::parse_document(text, from), &catalog);  // nothing is added to what is no profile
+  std::string text = read_text(from);
+  io::profile_from(parse_document(text, from), &catalog);  // nothing is added to what is no profile
   return text;
 }
 
@@ -140,9 +140,9 @@ class Watcher {
   }
 
   /// Advice searches for plans: only again when there is something new to mend.
-  void advise(const std::vector<launch::Failure>& failures) {
-    const auto same = [](const launch::Failure& a, const launch::Advice& b) {
-      const launch::Failure& f = b.failure;
+  void advise(const std::vector<logs::Failure>& failures) {
+    const auto same = [](const logs::Failure& a, const launch::Advice& b) {
+      const logs::Failure& f = b.failure;
       return a.kind == f.kind && a.at.line == f.at.line && a.gib == f.gib && a.devices == f.devices &&
              a.group == f.group && a.group_ranks == f.group_ranks;
     };

@@ -125,7 +125,7 @@ bool FollowedLog::look() {
 bool FollowedLog::look_once() {
   if (!stream_) stream_ = std::make_unique<io::LogStream>(source_.path);
   chunk_.clear();
-  if (!calibrate::append_from(*stream_, chunk_)) return false;
+  if (!append_from(*stream_, chunk_)) return false;
   if (start_.size() < kStart) start_ += chunk_.substr(0, kStart - start_.size());
   log_->feed(chunk_);
   return true;
@@ -148,7 +148,7 @@ launch::LogReading FollowedLog::now() const {
 }
 
 std::string FollowedLog::sha256() const {
-  return stream_ ? stream_->hash_so_far() : io::sha256("");
+  return stream_ ? stream_->hash_so_far() : trnplan::sha256("");
 }
 
 }  // namespace trnplan::cli

@@ -184,9 +184,8 @@ void take_over(models::Job& job, planner::WhatIfQuestion& q) {
 }
 
 planner::Reliability load_reliability(const io::Catalog& catalog, const Options& o) {
-  planner::Reliability r =
-      io::reliability_from(o.reliability.empty() ? io::read_document(catalog.file("reliability.json"))
-                                                 : io::read_document(o.reliability));
+  planner::Reliability r = io::reliability_from(
+      o.reliability.empty() ? read_document(catalog.file("reliability.json")) : read_document(o.reliability));
   if (o.storage_speed) {
     r.value(planner::ReliabilityParameter::storage_throughput) = {*o.storage_speed * 1e9, 0, "command line"};
   }

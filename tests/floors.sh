@@ -1,42 +1,61 @@
 #!/usr/bin/env bash
-# A floor includes only floors below it: units < topology < sim < models < planner, calibrate < io < launch < cli.
+# A folder is a floor and includes only floors below it; a floor's subfolders are rooms, of which none needs another that
+# needs it; headers include each other in no circle. docs/architecture.md shows the whole.
 set -euo pipefail
 cd "$1"
-declare -A floor=([units]=1 [topology]=2 [sim]=3 [models]=4 [planner]=5 [calibrate]=5 [io]=6 [launch]=7 [cli]=8)
-folders=(units topology sim models planner calibrate io launch cli)
-seen=0
+# From the lowest floor to the highest; two in one line are side by side.
+floors=('units' 'text' 'sim topology' 'models' 'logs' 'planner calibrate' 'targets' 'io' 'launch' 'api' 'cli')
 bad=0
-while IFS= read -r line; do
-  file=${line%%:*}
-  target=$(sed -E 's/.*#include "([^"\/]+)\/.*/\1/' <<<"$line")
-  from=${file%%/*}
-  seen=$((seen + 1))
-  [[ "$from" == "$target" ]] && continue
-  if [[ -z "${floor[$target]:-}" ]] || ((floor[$target] >= floor[$from])); then
-    echo "climbs: $line"
-    bad=1
+complain() {
+  printf '%s\n' "$1"
+  bad=1
+}
+
+declare -A floor
+folders=()
+for i in "${!floors[@]}"; do
+  for folder in ${floors[i]}; do
+    [[ -d $folder ]] || continue
+    floor[$folder]=$i
+    folders+=("$folder")
+  done
+done
+
+# file included-file, each include of this project once
+includes=$(grep -rnE '^[[:space:]]*#[[:space:]]*include "' --include='*.h' --include='*.cpp' "${folders[@]}" |
+  sed -E 's/^([^:]+):[0-9]+:.*include "([^"]+)".*/\1 \2/')
+while read -r file included; do
+  from=${file%%/*} to=${included%%/*}
+  [[ $from == "$to" ]] && continue
+  if [[ -z ${floor[$to]:-} ]] || ((floor[$to] >= floor[$from])); then
+    # sim stands on topology's level and may not include it, nor the other way round.
+    complain "climbs: $file includes $included"
   fi
-done < <(grep -rnE '^[[:space:]]*#[[:space:]]*include "' --include='*.h' --include='*.cpp' "${folders[@]}")
-# Heavy headers stay out of headers, and graphs, parsers and file formats on their floor.
+done <<<"$includes"
+
+# tsort names the members of a circle.
+rooms=$(awk '{ a = $1; b = $2; sub(/\/[^\/]*$/, "", a); sub(/\/[^\/]*$/, "", b); if (a != b) print a, b }' <<<"$includes" | sort -u)
+circle=$(tsort <<<"$rooms" 2>&1 >/dev/null) || complain "rooms that need each other: $circle"
+headers=$(awk '$1 ~ /\.h$/ { print }' <<<"$includes" | sort -u)
+circle=$(tsort <<<"$headers" 2>&1 >/dev/null) || complain "headers that include each other: $circle"
+
+# Heavy headers stay out of headers, and file formats on their floors.
 heavy=$(grep -rnE '#include <(nlohmann|Eigen|boost|yaml-cpp|CLI)/' --include='*.h' "${folders[@]}" | grep -v '^cli/options.h' || true)
-if [[ -n "$heavy" ]]; then
-  echo "heavy header in a header: $heavy"
-  bad=1
-fi
-stray=$(grep -rnE '#include <(yaml-cpp|nlohmann)/' --include='*.cpp' units topology sim models planner calibrate launch cli || true)
-if [[ -n "$stray" ]]; then
-  echo "a file format outside io/: $stray"
-  bad=1
-fi
+[[ -z $heavy ]] || complain "heavy header in a header: $heavy"
+above_text=()
+for folder in "${folders[@]}"; do [[ $folder == text || $folder == io ]] || above_text+=("$folder"); done
+stray=$(grep -rnE '#include <(yaml-cpp|nlohmann)/' --include='*.cpp' "${above_text[@]}" || true)
+[[ -z $stray ]] || complain "a file format outside text/ and io/: $stray"
 # A second opinion that asks the first is none.
-copied=$(grep -nE '#include "' planner/check_plan*.{h,cpp} |
-  grep -vE '"(planner/check_plan\.h|models/job\.h|models/profile\.h|units/quantity\.h)"' || true)
-if [[ -n "$copied" ]]; then
-  echo "check_plan includes what it is to check: $copied"
-  bad=1
-fi
-if ((seen < 50)); then
-  echo "only $seen includes found: the test looks at the wrong place"
-  bad=1
-fi
+copied=$(grep -nE '#include "' planner/check/check_plan*.{h,cpp} |
+  grep -vE '"(planner/check/check_plan\.h|models/job/job\.h|models/parameters/profile\.h|units/quantity\.h)"' || true)
+[[ -z $copied ]] || complain "check_plan includes what it is to check: $copied"
+# Tests stand where what they test stands.
+for test in tests/{units,text,sim,topology,models,logs,planner,calibrate,targets,io,launch,api}/*/; do
+  folder=${test#tests/}
+  folder=${folder%/}
+  case ${folder##*/} in fixtures | shipped | stand_in | '*') continue ;; esac
+  [[ -d $folder ]] || complain "$test has no room of that name"
+done
+(($(wc -l <<<"$includes") > 50)) || complain 'few includes found: the test looks at the wrong place'
 exit $bad

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace trnplan::calibrate {
+namespace trnplan {
 
 std::size_t TextStream::read(char* out, std::size_t size) {
   const std::size_t count = std::min({size, piece_, text_.size() - at_});
@@ -47,4 +47,4 @@ bool HeadedStream::rewind() {
   return true;
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace trnplan::calibrate {
+namespace trnplan {
 
 /// Bytes that a reader asks for at a time.
 inline constexpr std::size_t kChunk = 256 * 1024;
@@ -65,4 +65,4 @@ class HeadedStream : public ByteStream {
   bool from_rest_ = false;  ///< the rest was rewound: it gives the head, too
 };
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan

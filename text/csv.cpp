@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-namespace trnplan::calibrate {
+namespace trnplan {
 
 std::vector<CsvRecord> split_csv(std::string_view text) {
   std::vector<CsvRecord> records;
@@ -141,4 +141,4 @@ void CsvReader::finish() {
   if (!faults_.empty()) throw InputError(std::move(faults_));
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan

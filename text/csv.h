@@ -11,7 +11,7 @@
 
 #include "text/diagnostic.h"
 
-namespace trnplan::calibrate {
+namespace trnplan {
 
 /// One record of a CSV text.
 struct CsvRecord {
@@ -65,4 +65,4 @@ class CsvReader {
   std::vector<Diagnostic> faults_;
 };
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan

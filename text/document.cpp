@@ -21,7 +21,7 @@
 #include <system_error>
 #include <utility>
 
-namespace trnplan::io {
+namespace trnplan {
 
 namespace {
 
@@ -556,4 +556,4 @@ Node read_document(const std::filesystem::path& path, const DocumentLimits& limi
   return parse_document(read_text(path, limits.bytes), path.string(), limits);
 }
 
-}  // namespace trnplan::io
+}  // namespace trnplan

@@ -14,7 +14,7 @@
 
 #include "text/diagnostic.h"
 
-namespace trnplan::io {
+namespace trnplan {
 
 /// One value: null, scalar, sequence or map. Keys of a map keep the order of the file and are unique.
 struct Node {
@@ -127,4 +127,4 @@ class MapReader {
   std::vector<std::string> known_;
 };
 
-}  // namespace trnplan::io
+}  // namespace trnplan

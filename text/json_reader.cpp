@@ -8,7 +8,7 @@
 
 #include "text/log_lines.h"
 
-namespace trnplan::calibrate {
+namespace trnplan {
 
 namespace {
 
@@ -247,4 +247,4 @@ void JsonReader::fail(std::string problem) {
   problem_ = std::move(problem);
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan

@@ -12,7 +12,7 @@
 
 #include "text/byte_stream.h"
 
-namespace trnplan::calibrate {
+namespace trnplan {
 
 /// Use:
 ///
@@ -117,4 +117,4 @@ class JsonReader {
   std::string problem_;
 };
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan

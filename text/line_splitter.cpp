@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace trnplan::calibrate {
+namespace trnplan {
 
 void LineSplitter::count() {
   if (number_ < std::numeric_limits<int>::max()) ++number_;
@@ -52,4 +52,4 @@ bool LineSplitter::next() {
   return true;
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan

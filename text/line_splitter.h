@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace trnplan::calibrate {
+namespace trnplan {
 
 /// A line as it stands in the file.
 struct RawLine {
@@ -53,4 +53,4 @@ class LineSplitter {
   std::size_t newline_ = kUnknown;  ///< bytes of bytes_ before its next \n
 };
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cmath>
 
-namespace trnplan::calibrate {
+namespace trnplan {
 
 namespace {
 
@@ -206,4 +206,4 @@ std::optional<double> asctime_seconds(Scan& scan) {
   return static_cast<double>(days) * 86400 + static_cast<double>(*hour * 3600 + *minute * 60 + *second);
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace trnplan::calibrate {
+namespace trnplan {
 
 /// One line without terminal colours and without the label of its rank.
 struct LogLine {
@@ -85,4 +85,4 @@ std::optional<double> clock_seconds(std::string_view text);
 /// `scan` comes to next.
 std::optional<double> asctime_seconds(Scan& scan);
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan

@@ -13,7 +13,7 @@
 #include "text/document.h"
 #include "text/parse.h"
 
-namespace trnplan::io {
+namespace trnplan {
 
 std::optional<double> number_of(const Node& node) {
   if (node.kind != Node::Kind::scalar || node.quoted || node.scalar.empty()) return std::nullopt;
@@ -211,4 +211,4 @@ void MapReader::finish(bool strict) {
   }
 }
 
-}  // namespace trnplan::io
+}  // namespace trnplan

@@ -1,6 +1,6 @@
 #include "text/quantity_reader.h"
 
-namespace trnplan::io {
+namespace trnplan {
 
 namespace {
 
@@ -101,4 +101,4 @@ std::string QuantityReader::path(std::string_view key) const {
   return where_.empty() ? std::string(key) : where_ + "." + std::string(key);
 }
 
-}  // namespace trnplan::io
+}  // namespace trnplan

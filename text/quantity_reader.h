@@ -8,7 +8,7 @@
 
 #include "text/document.h"
 
-namespace trnplan::io {
+namespace trnplan {
 
 enum class Dimension { none, flops_per_second, hertz, bytes, bytes_per_second };
 
@@ -40,4 +40,4 @@ class QuantityReader {
   std::vector<Diagnostic>& faults_;
 };
 
-}  // namespace trnplan::io
+}  // namespace trnplan

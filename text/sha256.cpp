@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <openssl/sha.h>
 
-namespace trnplan::io {
+namespace trnplan {
 
 struct Sha256::Context {
   SHA256_CTX sha{};
@@ -49,4 +49,4 @@ std::string sha256(std::string_view bytes) {
   return hash.digits();
 }
 
-}  // namespace trnplan::io
+}  // namespace trnplan

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace trnplan::io {
+namespace trnplan {
 
 /// SHA-256 of the bytes, 64 hexadecimal digits. Throws std::runtime_error when the library cannot.
 std::string sha256(std::string_view bytes);
@@ -24,4 +24,4 @@ class Sha256 {
   std::unique_ptr<Context> context_;
 };
 
-}  // namespace trnplan::io
+}  // namespace trnplan

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace trnplan::calibrate {
+namespace trnplan {
 
 namespace {
 
@@ -19,4 +19,4 @@ void Warnings::add(SourcePos at, std::string_view key, std::string problem, std:
   list_.back().problem = fmt::format("{} more warnings from here on", more_);
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan

@@ -9,7 +9,7 @@
 
 #include "text/diagnostic.h"
 
-namespace trnplan::calibrate {
+namespace trnplan {
 
 class Warnings {
  public:
@@ -27,4 +27,4 @@ class Warnings {
   std::size_t more_ = 0;
 };
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan

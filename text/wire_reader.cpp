@@ -2,7 +2,7 @@
 
 #include <bit>
 
-namespace trnplan::calibrate {
+namespace trnplan {
 
 bool WireReader::varint(std::uint64_t& value) {
   value = 0;
@@ -51,4 +51,4 @@ double WireReader::real() const {
                                : std::bit_cast<double>(number);
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan

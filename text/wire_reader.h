@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace trnplan::calibrate {
+namespace trnplan {
 
 /// A little-endian number of N bytes at the start of `bytes`, which has as many.
 template <class Unsigned>
@@ -40,4 +40,4 @@ class WireReader {
   bool failed_ = false;
 };
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan

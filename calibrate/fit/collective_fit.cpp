@@ -23,7 +23,7 @@ namespace {
 
 /// A point as a run on a cluster.
 struct Setup {
-  const MeasuredCollective* point;
+  const logs::MeasuredCollective* point;
   models::CollectiveRun run;
   int nodes;
 };
@@ -34,7 +34,7 @@ struct Attempt {
   std::string reason, fix;
 };
 
-Attempt attempt(const MeasuredCollective& p, const topology::Instance& instance) {
+Attempt attempt(const logs::MeasuredCollective& p, const topology::Instance& instance) {
   if (!p.left_out.empty())
     return {{}, "its table says so: " + printable(p.left_out), "empty the field left_out to use it"};
   const auto op = models::collective_op(p.op);
@@ -68,7 +68,7 @@ Attempt attempt(const MeasuredCollective& p, const topology::Instance& instance)
 }
 
 /// What two points share that are one.
-auto identity(const MeasuredCollective& p) {
+auto identity(const logs::MeasuredCollective& p) {
   return std::tie(p.op, p.ranks, p.nodes, p.instance, p.bytes, p.type, p.seconds, p.build, p.algorithm);
 }
 
@@ -139,11 +139,11 @@ void sum_up(CollectiveFit& fit) {
   fit.median_error = errors.size() % 2 == 1 ? errors[half] : (errors[half - 1] + errors[half]) / 2;
 }
 
-std::vector<Setup> setups_of(const std::vector<MeasuredCollective>& points,
+std::vector<Setup> setups_of(const std::vector<logs::MeasuredCollective>& points,
                              const topology::Instance& instance) {
   if (points.empty()) throw std::invalid_argument("no collective to compare with");
   std::vector<Setup> setups;
-  for (const MeasuredCollective& p : points) {
+  for (const logs::MeasuredCollective& p : points) {
     const Attempt a = attempt(p, instance);
     if (!a.setup) throw std::invalid_argument(p.id + ": " + a.reason);
     setups.push_back(*a.setup);
@@ -164,12 +164,12 @@ void compare(CollectiveFit& fit, const Bench& bench) {
 
 }  // namespace
 
-std::vector<MeasuredCollective> points_of(const NccomTable& table, const std::string& source) {
-  std::vector<MeasuredCollective> points;
+std::vector<logs::MeasuredCollective> points_of(const logs::NccomTable& table, const std::string& source) {
+  std::vector<logs::MeasuredCollective> points;
   if (table.op.empty() || !table.ranks || !table.partners.empty()) return points;
-  for (const NccomRow& row : table.rows) {
+  for (const logs::NccomRow& row : table.rows) {
     if (row.contradicts) continue;
-    MeasuredCollective p;
+    logs::MeasuredCollective p;
     p.id = source + ":" + std::to_string(row.at.line);
     p.op = table.op;
     p.ranks = *table.ranks;
@@ -185,12 +185,12 @@ std::vector<MeasuredCollective> points_of(const NccomTable& table, const std::st
   return points;
 }
 
-Selection select_points(const std::vector<MeasuredCollective>& points, const topology::Instance& instance,
-                        const models::Profile& profile) {
+Selection select_points(const std::vector<logs::MeasuredCollective>& points,
+                        const topology::Instance& instance, const models::Profile& profile) {
   Selection out;
   std::set<decltype(identity(points.front()))> known;
   std::vector<Setup> setups;
-  for (const MeasuredCollective& p : points) {
+  for (const logs::MeasuredCollective& p : points) {
     if (!known.insert(identity(p)).second) {
       ++out.repeated;
       continue;
@@ -205,7 +205,7 @@ Selection select_points(const std::vector<MeasuredCollective>& points, const top
   const Bench bench(instance, std::move(setups));
   const std::vector<Answer> answers = bench.time(profile);
   for (std::size_t i = 0; i < answers.size(); ++i) {
-    const MeasuredCollective& p = *bench.setups()[i].point;
+    const logs::MeasuredCollective& p = *bench.setups()[i].point;
     if (std::isfinite(answers[i].seconds)) {
       out.points.push_back(p);
     } else {
@@ -219,7 +219,7 @@ Selection select_points(const std::vector<MeasuredCollective>& points, const top
 struct CollectivePoints::State {
   Bench bench;
 };
-CollectivePoints::CollectivePoints(const std::vector<MeasuredCollective>& points,
+CollectivePoints::CollectivePoints(const std::vector<logs::MeasuredCollective>& points,
                                    const topology::Instance& instance)
     : state_(new State{Bench(instance, setups_of(points, instance))}) {}
 CollectivePoints::~CollectivePoints() = default;
@@ -232,7 +232,7 @@ std::vector<double> CollectivePoints::seconds(const models::Profile& profile) co
   return all;
 }
 
-CollectiveFit predict_collectives(const std::vector<MeasuredCollective>& points,
+CollectiveFit predict_collectives(const std::vector<logs::MeasuredCollective>& points,
                                   const topology::Instance& instance, const models::Profile& profile) {
   CollectiveFit out;
   out.profile = profile;
@@ -240,7 +240,7 @@ CollectiveFit predict_collectives(const std::vector<MeasuredCollective>& points,
   return out;
 }
 
-CollectiveFit fit_collectives(const std::vector<MeasuredCollective>& points,
+CollectiveFit fit_collectives(const std::vector<logs::MeasuredCollective>& points,
                               const topology::Instance& instance, const models::Profile& prior,
                               double noise) {
   const Bench bench(instance, setups_of(points, instance));

@@ -29,20 +29,20 @@ inline constexpr double kMostMedianError = 0.25;
 
 /// A point that teaches nothing here, and how it could.
 struct LeftOut {
-  MeasuredCollective point;
+  logs::MeasuredCollective point;
   std::string reason, fix;
 };
 
 /// Which of the points can be predicted on a machine.
 struct Selection {
-  std::vector<MeasuredCollective> points;
+  std::vector<logs::MeasuredCollective> points;
   std::vector<LeftOut> left_out;  ///< by its table, not modelled, no place on the machine, no way
   int repeated = 0;               ///< points that equal an earlier one in everything but their origin
 };
 
 struct CollectiveFit {
   struct Row {
-    const MeasuredCollective* point = nullptr;
+    const logs::MeasuredCollective* point = nullptr;
     int nodes = 1;
     std::string algorithm;
     double predicted = 0;  ///< s, with the fitted profile
@@ -69,18 +69,18 @@ struct CollectiveFit {
 
 /// The rows of a table as points; none where it does not say operation and ranks, or where an option says who
 /// talks to whom (NccomTable::partners), and not those that contradict themselves.
-std::vector<MeasuredCollective> points_of(const NccomTable& table, const std::string& source);
+std::vector<logs::MeasuredCollective> points_of(const logs::NccomTable& table, const std::string& source);
 
 /// Sorts out what cannot be predicted on `instance` with `profile`; nodes not stated are as few as hold the
 /// ranks.
-Selection select_points(const std::vector<MeasuredCollective>& points, const topology::Instance& instance,
-                        const models::Profile& profile);
+Selection select_points(const std::vector<logs::MeasuredCollective>& points,
+                        const topology::Instance& instance, const models::Profile& profile);
 
 /// Points that can be predicted, and what profiles say of them.
 class CollectivePoints {
  public:
   /// Keeps a reference to `points`. Throws std::invalid_argument as predict_collectives() does.
-  CollectivePoints(const std::vector<MeasuredCollective>& points, const topology::Instance& instance);
+  CollectivePoints(const std::vector<logs::MeasuredCollective>& points, const topology::Instance& instance);
   ~CollectivePoints();
   CollectivePoints(CollectivePoints&&) noexcept;
   CollectivePoints& operator=(CollectivePoints&&) noexcept;
@@ -94,12 +94,12 @@ class CollectivePoints {
 
 /// What `profile` says of points that select_points() let through; no estimates. The result refers to
 /// `points`. Throws std::invalid_argument when there is none, or one that cannot be predicted.
-CollectiveFit predict_collectives(const std::vector<MeasuredCollective>& points,
+CollectiveFit predict_collectives(const std::vector<logs::MeasuredCollective>& points,
                                   const topology::Instance& instance, const models::Profile& profile);
 
 /// Fits `prior` to such points. `noise`: how far a right prediction may lie from a point, standard deviation
 /// of the logarithm. Throws as predict_collectives().
-CollectiveFit fit_collectives(const std::vector<MeasuredCollective>& points,
+CollectiveFit fit_collectives(const std::vector<logs::MeasuredCollective>& points,
                               const topology::Instance& instance, const models::Profile& prior,
                               double noise = 0.1);
 

@@ -11,62 +11,62 @@ namespace trnplan::calibrate {
 
 namespace {
 
-models::AttentionShape shape_of(const Kernel& k) {
+models::AttentionShape shape_of(const logs::Kernel& k) {
   const double units =
-      k.op == KernelOp::flash_forward ? models::kFlashUnitsForward : models::kFlashUnitsBackward;
+      k.op == logs::KernelOp::flash_forward ? models::kFlashUnitsForward : models::kFlashUnitsBackward;
   return {k.heads, k.batch, k.sequence, k.head_dim, units, k.causal ? 0.5 : 1.0};
 }
 
-double vector_elements(const Kernel& k) {
-  return k.op == KernelOp::norm ? models::kNormPasses * k.rows * k.width : k.passes * k.elements;
+double vector_elements(const logs::Kernel& k) {
+  return k.op == logs::KernelOp::norm ? models::kNormPasses * k.rows * k.width : k.passes * k.elements;
 }
 
 }  // namespace
 
-models::Operator work_of(const Kernel& k, const topology::Core& core, const models::Profile& profile) {
+models::Operator work_of(const logs::Kernel& k, const topology::Core& core, const models::Profile& profile) {
   const models::CoreWork work{core, profile, k.fp32};
   switch (k.op) {
-    case KernelOp::matmul:
+    case logs::KernelOp::matmul:
       return work.matmul("matmul", k.m, k.k, k.n);
-    case KernelOp::flash_forward:
-    case KernelOp::flash_backward:
+    case logs::KernelOp::flash_forward:
+    case logs::KernelOp::flash_backward:
       return work.flash_attention(shape_of(k));
-    case KernelOp::norm:
-    case KernelOp::vector:
+    case logs::KernelOp::norm:
+    case logs::KernelOp::vector:
       return work.elements("vector", vector_elements(k));
-    case KernelOp::stream:
-    case KernelOp::count:
+    case logs::KernelOp::stream:
+    case logs::KernelOp::count:
       break;
   }
   return work.memory("stream", models::Category::compute, k.bytes);
 }
 
-Seconds least_time(const Kernel& k, const topology::Core& core) {
+Seconds least_time(const logs::Kernel& k, const topology::Core& core) {
   switch (k.op) {
-    case KernelOp::matmul:
+    case logs::KernelOp::matmul:
       return Flops(2 * k.m * k.k * k.n) / core.bf16;
-    case KernelOp::flash_forward:
-    case KernelOp::flash_backward: {
+    case logs::KernelOp::flash_forward:
+    case logs::KernelOp::flash_backward: {
       const models::AttentionShape s = shape_of(k);
       return Flops(s.units * s.blocks * 2 * s.heads * s.batch * s.sequence * s.sequence * s.head_dim) /
              core.bf16;
     }
-    case KernelOp::norm:
+    case logs::KernelOp::norm:
       // One pass at least, however it is fused: the five of the model are a count.
       return Seconds(k.rows * k.width / (core.vector_lanes * core.vector_hertz));
-    case KernelOp::vector:
+    case logs::KernelOp::vector:
       return Seconds(vector_elements(k) / (core.vector_lanes * core.vector_hertz));
-    case KernelOp::stream:
-    case KernelOp::count:
+    case logs::KernelOp::stream:
+    case logs::KernelOp::count:
       break;
   }
   return Seconds(0);
 }
 
-KernelBench::KernelBench(const std::vector<MeasuredKernel>& points, const topology::Core& core)
+KernelBench::KernelBench(const std::vector<logs::MeasuredKernel>& points, const topology::Core& core)
     : core_(core) {
-  std::map<std::pair<std::string, Kernel>, std::vector<double>> known;  // the text sets the order
-  for (const MeasuredKernel& p : points)
+  std::map<std::pair<std::string, logs::Kernel>, std::vector<double>> known;  // the text sets the order
+  for (const logs::MeasuredKernel& p : points)
     known[{to_string(p.kernel), p.kernel}].push_back(std::log(p.seconds));
   for (auto& [kernel, logs] : known) {
     std::sort(logs.begin(), logs.end());  // so that sums do not depend on the order
@@ -85,10 +85,10 @@ KernelBench::Answer KernelBench::at(const Observation& observation, const models
   return answer;
 }
 
-std::vector<KernelRow> compare_kernels(const std::vector<MeasuredKernel>& kernels, const topology::Core& core,
-                                       const models::Profile& profile) {
+std::vector<KernelRow> compare_kernels(const std::vector<logs::MeasuredKernel>& kernels,
+                                       const topology::Core& core, const models::Profile& profile) {
   std::vector<KernelRow> rows;
-  for (const MeasuredKernel& point : kernels) {
+  for (const logs::MeasuredKernel& point : kernels) {
     const double predicted = work_of(point.kernel, core, profile).seconds.value;
     rows.push_back({point, predicted, predicted / point.seconds - 1});
   }

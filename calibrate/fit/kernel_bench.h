@@ -16,21 +16,22 @@
 namespace trnplan::calibrate {
 
 /// The kernel's work, with the parameters that set its time.
-models::Operator work_of(const Kernel& kernel, const topology::Core& core, const models::Profile& profile);
+models::Operator work_of(const logs::Kernel& kernel, const topology::Core& core,
+                         const models::Profile& profile);
 
 /// Below this no core of that kind can be: the operations at the published peak, or the vector engine's lanes
 /// and clock. 0 for a stream: the core alone may take more than its share of the chip's HBM.
-Seconds least_time(const Kernel& kernel, const topology::Core& core);
+Seconds least_time(const logs::Kernel& kernel, const topology::Core& core);
 
 /// Kernels that count in a fit: equal ones are one observation, the mean of their logarithms.
 class KernelBench {
  public:
   struct Observation {
-    Kernel kernel;
+    logs::Kernel kernel;
     double log_seconds = 0;
   };
   /// In the order of their texts, whatever the order of `points`.
-  KernelBench(const std::vector<MeasuredKernel>& points, const topology::Core& core);
+  KernelBench(const std::vector<logs::MeasuredKernel>& points, const topology::Core& core);
   const std::vector<Observation>& observations() const { return observations_; }
 
   /// log seconds, and d / d log of the parameters that set it, at most two: exact.
@@ -47,13 +48,13 @@ class KernelBench {
 
 /// A kernel beside what a profile says of it.
 struct KernelRow {
-  MeasuredKernel point;
+  logs::MeasuredKernel point;
   double predicted = 0;  ///< s
   double error = 0;      ///< predicted / measured - 1
 };
 
 /// In the order of their texts and times.
-std::vector<KernelRow> compare_kernels(const std::vector<MeasuredKernel>& kernels, const topology::Core& core,
-                                       const models::Profile& profile);
+std::vector<KernelRow> compare_kernels(const std::vector<logs::MeasuredKernel>& kernels,
+                                       const topology::Core& core, const models::Profile& profile);
 
 }  // namespace trnplan::calibrate

@@ -135,7 +135,8 @@ ProgramTime StepBench::time(std::size_t program, const models::Profile& of_all) 
   return of_profile.emplace(program, std::move(time)).first->second;
 }
 
-CollectiveBench::CollectiveBench(std::vector<MeasuredCollective> points, const topology::Instance& instance)
+CollectiveBench::CollectiveBench(std::vector<logs::MeasuredCollective> points,
+                                 const topology::Instance& instance)
     : points_(std::move(points)), timed_(points_, instance) {}
 
 CollectiveBench::Answer CollectiveBench::at(const models::Profile& profile) const {
@@ -305,7 +306,7 @@ class Problem {
     }
     build_ = unknowns.size();
     unknowns.push_back({"rates of the build", 1, options.build_spread});
-    for (const MeasuredCollective& p : data.points()) {
+    for (const logs::MeasuredCollective& p : data.points()) {
       observations.push_back({p.seconds, options.collective_noise});
     }
   }
@@ -380,7 +381,7 @@ class Problem {
   const CollectiveBench* points_ = nullptr;
   std::size_t build_ = 0;
   const KernelBench* kernels_ = nullptr;
-  std::map<KernelOp, std::size_t> alone_;
+  std::map<logs::KernelOp, std::size_t> alone_;
   std::vector<std::pair<Parameter, std::size_t>> launches_;
 };
 

@@ -76,10 +76,10 @@ class StepBench {
 class CollectiveBench {
  public:
   /// `points` as select_points() lets through. Throws std::invalid_argument as predict_collectives() does.
-  CollectiveBench(std::vector<MeasuredCollective> points, const topology::Instance& instance);
+  CollectiveBench(std::vector<logs::MeasuredCollective> points, const topology::Instance& instance);
   CollectiveBench(const CollectiveBench&) = delete;  // timed_ refers to points_
   CollectiveBench& operator=(const CollectiveBench&) = delete;
-  const std::vector<MeasuredCollective>& points() const { return points_; }
+  const std::vector<logs::MeasuredCollective>& points() const { return points_; }
 
   /// Logarithms of the seconds with d / d log of kCollectiveParameters, at `profile` to first order from the
   /// nearest point of a grid of 5 % in each of these: the second order is far below their noise.
@@ -90,7 +90,7 @@ class CollectiveBench {
   Answer at(const models::Profile& profile) const;
 
  private:
-  std::vector<MeasuredCollective> points_;
+  std::vector<logs::MeasuredCollective> points_;
   CollectivePoints timed_;
   mutable std::map<std::vector<int>, Answer> known_;
 };
@@ -128,7 +128,7 @@ struct StepFit {
   models::Profile profile;  ///< with its calibration (without files and tool)
   std::vector<Estimate> estimates;
   std::map<std::string, double> configuration_effects;  ///< log of measured over predicted, as fitted
-  std::map<KernelOp, double> kernel_effects;  ///< log of an operator alone over in a graph, as fitted
+  std::map<logs::KernelOp, double> kernel_effects;  ///< log of an operator alone over in a graph, as fitted
   std::size_t observations = 0, collectives = 0, kernels = 0;  ///< equal kernels are one
   int iterations = 0;
   bool converged = false;

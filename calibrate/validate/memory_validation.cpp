@@ -9,7 +9,8 @@ namespace {
 /// A published upper limit says something about a prediction of at least this share of it.
 constexpr double kLeastOfLimit = 0.5;
 
-MemoryValidation::Row predict(const MemoryCase& c, const Lookup& lookup, const models::Profile& profile) {
+MemoryValidation::Row predict(const logs::MemoryCase& c, const Lookup& lookup,
+                              const models::Profile& profile) {
   MemoryValidation::Row row;
   row.published = c;
   models::Job& job = row.job;
@@ -21,16 +22,16 @@ MemoryValidation::Row predict(const MemoryCase& c, const Lookup& lookup, const m
   models::Strategy s = c.strategy;
   s.kv_replicator = std::max(1, s.tensor_parallel / job.architecture.kv_heads);
   row.memory = models::memory_of(job, s, profile);
-  row.limit = c.fact == MemoryFact::at_most ? c.at_most : row.memory.limit;
+  row.limit = c.fact == logs::MemoryFact::at_most ? c.at_most : row.memory.limit;
   row.fit_probability = models::probability_of_fitting(row.memory.worst(), row.limit, profile);
   switch (c.fact) {
-    case MemoryFact::fits:
+    case logs::MemoryFact::fits:
       row.right = row.memory.fits();
       break;
-    case MemoryFact::too_large:
+    case logs::MemoryFact::too_large:
       row.right = !row.memory.fits();
       break;
-    case MemoryFact::at_most:
+    case logs::MemoryFact::at_most:
       row.right = row.peak() <= c.at_most && row.peak() >= kLeastOfLimit * c.at_most;
       break;
   }
@@ -50,10 +51,10 @@ MemoryValidation::Count MemoryValidation::count(const std::string& kind) const {
   return all;
 }
 
-MemoryValidation validate_memory(const std::vector<MemoryCase>& cases, const Lookup& lookup,
+MemoryValidation validate_memory(const std::vector<logs::MemoryCase>& cases, const Lookup& lookup,
                                  const models::Profile& profile) {
   MemoryValidation v;
-  for (const MemoryCase& c : cases) {
+  for (const logs::MemoryCase& c : cases) {
     if (c.left_out.empty()) {
       v.rows.push_back(predict(c, lookup, profile));
     } else {

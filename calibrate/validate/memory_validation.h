@@ -20,7 +20,7 @@ struct Lookup {
 
 struct MemoryValidation {
   struct Row {
-    MemoryCase published;
+    logs::MemoryCase published;
     models::Job job;
     models::Memory memory;
     double fit_probability = 0;  ///< P(peak <= limit)
@@ -32,7 +32,7 @@ struct MemoryValidation {
     Bytes margin() const { return limit - peak(); }
   };
   std::vector<Row> rows;
-  std::vector<MemoryCase> left_out;
+  std::vector<logs::MemoryCase> left_out;
 
   /// Published rows behind `rows` of a kind ("" = all), and how many of them are predicted wrong.
   struct Count {
@@ -41,7 +41,7 @@ struct MemoryValidation {
   Count count(const std::string& kind) const;
 };
 
-MemoryValidation validate_memory(const std::vector<MemoryCase>& cases, const Lookup& lookup,
+MemoryValidation validate_memory(const std::vector<logs::MemoryCase>& cases, const Lookup& lookup,
                                  const models::Profile& profile);
 
 }  // namespace trnplan::calibrate

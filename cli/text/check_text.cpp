@@ -11,8 +11,8 @@
 
 namespace trnplan::cli {
 
-using planner::Finding;
-using planner::Severity;
+using targets::Finding;
+using targets::Severity;
 
 namespace {
 

@@ -12,7 +12,7 @@ namespace trnplan::cli {
 /// Verdict, errors, warnings and the prediction in a few lines; with `details` also notes, sources, and the
 /// prediction in full. `findings` by severity; without `prediction` the notes that say why stand there. Whole
 /// lines.
-std::string check_text(const std::string& verdict, const std::vector<planner::Finding>& findings,
+std::string check_text(const std::string& verdict, const std::vector<targets::Finding>& findings,
                        const planner::Plan* prediction, bool details, int width);
 
 }  // namespace trnplan::cli

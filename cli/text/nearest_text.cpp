@@ -13,9 +13,9 @@ namespace trnplan::cli {
 namespace {
 
 /// Where the lines cannot be told.
-std::string changes_text(const std::vector<planner::Change>& changes) {
+std::string changes_text(const std::vector<targets::Change>& changes) {
   std::string text;
-  for (const planner::Change& c : changes)
+  for (const targets::Change& c : changes)
     text += fmt::format("  {}: {} -> {}\n", printable(c.key), printable(c.from), printable(c.to));
   return text;
 }
@@ -32,10 +32,10 @@ std::string lines_text(const std::string& diff) {
 
 }  // namespace
 
-std::vector<io::NearestJson> with_diffs(std::vector<planner::NearConfig> near, const std::string& text,
-                                        const planner::NxdtConfig& config) {
+std::vector<io::NearestJson> with_diffs(std::vector<targets::NearConfig> near, const std::string& text,
+                                        const targets::NxdtConfig& config) {
   std::vector<io::NearestJson> all;
-  for (planner::NearConfig& n : near) {
+  for (targets::NearConfig& n : near) {
     auto edit = io::edit_nxdt(text, config, n.changes);
     if (edit) n.changes = std::move(edit->changed);
     all.push_back({std::move(n), edit ? std::move(edit->diff) : ""});

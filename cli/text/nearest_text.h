@@ -10,8 +10,8 @@
 namespace trnplan::cli {
 
 /// With the diff of each: keys that an interpolation changes along are no longer among its changes.
-std::vector<io::NearestJson> with_diffs(std::vector<planner::NearConfig> near, const std::string& text,
-                                        const planner::NxdtConfig& config);
+std::vector<io::NearestJson> with_diffs(std::vector<targets::NearConfig> near, const std::string& text,
+                                        const targets::NxdtConfig& config);
 
 /// The nearest configs, each with its speed and what to change; "" when there are none.
 std::string nearest_text(const std::vector<io::NearestJson>& nearest);

@@ -184,7 +184,7 @@ std::string clusters_text(const Answer& a) {
 
 std::string baseline_text(const Answer& a) {
   if (a.baseline == nullptr) return "";
-  const planner::Baseline& b = *a.baseline;
+  const targets::Baseline& b = *a.baseline;
   const auto refused =
       std::find_if(b.broken.begin(), b.broken.end(), [](const auto& v) { return !v.doubtful; });
   std::string text = fmt::format("{}: {}", printable(a.baseline_file, 400), layout_words(b.strategy));
@@ -192,7 +192,7 @@ std::string baseline_text(const Answer& a) {
   if (refused != b.broken.end()) {
     text += fmt::format("; refused ({}): {}", refused->rule, printable(refused->message, 600));
   } else if (b.plan && !a.result.plans.empty()) {
-    text += fmt::format("; best is {:.2f} times as fast", planner::speedup(a.result.plans.front(), b));
+    text += fmt::format("; best is {:.2f} times as fast", targets::speedup(a.result.plans.front(), b));
     if (a.confidence.beats_baseline)
       text += fmt::format(" (faster at all: {})", probability_text(*a.confidence.beats_baseline));
   }
@@ -200,7 +200,7 @@ std::string baseline_text(const Answer& a) {
   if (a.result.plans.empty()) return text;
   if (!b.no_changes.empty()) return text + entry("Change", "cannot be told: " + b.no_changes);
   for (std::size_t i = 0; i < b.changes.size() && i < kChangesShown; ++i) {
-    const planner::Change& c = b.changes[i];
+    const targets::Change& c = b.changes[i];
     text += entry(i == 0 ? "Change" : "", fmt::format("{}: {} -> {}", c.key, printable(c.from), c.to));
   }
   if (b.changes.size() > kChangesShown)

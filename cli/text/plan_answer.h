@@ -18,7 +18,7 @@ struct Answer {
   const planner::SearchResult& result;
   const planner::Confidence& confidence;
   std::vector<planner::Tie> ties;
-  const planner::Baseline* baseline = nullptr;  ///< may be null
+  const targets::Baseline* baseline = nullptr;  ///< may be null
   std::string baseline_file;
   std::string folder;  ///< of --out, where it was written, else empty
   std::string script;  ///< measure.sh in it, where there is one, else empty

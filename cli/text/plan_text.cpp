@@ -103,13 +103,13 @@ std::string infeasible_text(const planner::Infeasible& why, int width) {
   return text;
 }
 
-std::string changes_text(const planner::Baseline& b) {
+std::string changes_text(const targets::Baseline& b) {
   if (!b.no_changes.empty()) return fmt::format("  what to change cannot be told: {}\n", b.no_changes);
   if (b.changes.empty()) return "  nothing to change\n";
   std::size_t width = 0;
-  for (const planner::Change& c : b.changes) width = std::max(width, c.key.size());
+  for (const targets::Change& c : b.changes) width = std::max(width, c.key.size());
   std::string text = "  to change\n";
-  for (const planner::Change& c : b.changes) {
+  for (const targets::Change& c : b.changes) {
     text += fmt::format("    {:<{}}  {} -> {}{}\n", c.key, width, printable(c.from), c.to,
                         c.at.line > 0 ? fmt::format("  (line {})", c.at.line) : "  (not there yet)");
   }
@@ -124,7 +124,7 @@ Plan scaled(Plan p, int global_batch) {
   return p;
 }
 
-std::string baseline_text(const planner::Baseline& b, const std::string& file, const Plan* winner,
+std::string baseline_text(const targets::Baseline& b, const std::string& file, const Plan* winner,
                           const std::optional<double>& probability) {
   std::string text =
       fmt::format("\nToday, by {}: {}, on {} x {}\n", printable(file, 400), strategy_words(b.strategy),
@@ -146,7 +146,7 @@ std::string baseline_text(const planner::Baseline& b, const std::string& file, c
   if (winner == nullptr) return text;
   if (b.plan && b.runs()) {
     text += fmt::format(
-        "  the best plan is {:.2f} times as fast{}\n", planner::speedup(*winner, b),
+        "  the best plan is {:.2f} times as fast{}\n", targets::speedup(*winner, b),
         probability ? fmt::format("; faster at all with {}", probability_text(*probability)) : "");
     text += comparison(*winner, scaled(*b.plan, winner->global_batch));
   }

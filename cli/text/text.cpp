@@ -166,13 +166,13 @@ std::string probability_text(double p) {
   return fmt::format("{:.1f} %", 100 * p);
 }
 
-std::string findings_text(const std::vector<planner::Finding>& findings, bool sources) {
+std::string findings_text(const std::vector<targets::Finding>& findings, bool sources) {
   std::string text;
-  for (const planner::Finding& f : findings) {
+  for (const targets::Finding& f : findings) {
     std::string place = printable(f.at.file, 400);
     if (f.at.line > 0) place += fmt::format(":{}:{}", f.at.line, f.at.column);
     text +=
-        fmt::format("{}{}{}: {}: {}{}\n", place, place.empty() ? "" : ": ", planner::to_string(f.severity),
+        fmt::format("{}{}{}: {}: {}{}\n", place, place.empty() ? "" : ": ", to_string(f.severity),
                     f.rule, f.key.empty() ? "" : printable(f.key) + ": ", printable(f.message, 2000));
     if (!f.fix.empty()) text += fmt::format("  fix: {}\n", printable(f.fix, 2000));
     if (sources && !f.source.empty()) text += fmt::format("  source: {}\n", printable(f.source, 400));

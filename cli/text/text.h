@@ -54,7 +54,7 @@ std::string comparison(const planner::Plan& winner, const planner::Plan& other);
 /// Seconds to three or four significant digits.
 std::string seconds_text(Seconds s);
 /// Place, rule, message and fix of each; with `sources` also where that is said.
-std::string findings_text(const std::vector<planner::Finding>& findings, bool sources);
+std::string findings_text(const std::vector<targets::Finding>& findings, bool sources);
 /// The verdict on each kind of group with its rings, the offending group, also in a drawing of the torus;
 /// `advice` below the verdict, whole lines or none; then links, NICs and rings of a node.
 std::string topology_text(const topology::Cluster& cluster, const topology::ChipGraph& graph,

@@ -148,10 +148,10 @@ class JobReader {
 
   void read_nxdt_model(const fs::path& file) {
     from_nxdt_ = true;
-    const planner::NxdtConfig config = read_nxdt(file, files_);
+    const targets::NxdtConfig config = read_nxdt(file, files_);
     ArchitectureReading reading = architecture_of_nxdt(config, catalog_, files_);
     take_notes(file, reading.notes);
-    const planner::NxdtReading said = planner::interpret(config, reading.architecture);
+    const targets::NxdtReading said = targets::interpret(config, reading.architecture);
     job().architecture = std::move(reading.architecture);
     job().training = said.training;
     job().cluster.nodes = std::min(said.nodes, nodes_most);
@@ -159,7 +159,7 @@ class JobReader {
     job().software.in_flight = said.in_flight;
     job().pin = pins_of(said.strategy);
     devices_ = said.devices;
-    trn2_ = planner::describes_trn2(config);
+    trn2_ = targets::describes_trn2(config);
     for (const std::string& feature : said.not_modelled) {
       add({file.string()}, "", feature + " is not modelled yet, so a plan would be of another job",
           "use trnplan check on this file, or describe plain pre-training in a job.yaml");

@@ -86,7 +86,7 @@ std::string LogStream::at_start(std::size_t bytes) const {
 std::string LogStream::sha256() {
   std::string rest;
   if (at_ > hashed_) seek(hashed_);
-  while (calibrate::append_from(*this, rest)) rest.clear();
+  while (append_from(*this, rest)) rest.clear();
   return hash_.digits();
 }
 

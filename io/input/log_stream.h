@@ -14,7 +14,7 @@ namespace trnplan::io {
 inline constexpr const char* kStandardInput = "-";
 inline constexpr const char* kStandardInputName = "standard input";
 
-class LogStream : public calibrate::ByteStream {
+class LogStream : public ByteStream {
  public:
   /// Opens a regular file, a named pipe, or "-". Throws InputError.
   explicit LogStream(const std::string& path);

@@ -11,8 +11,8 @@ namespace trnplan::io {
 namespace {
 
 using models::Architecture;
-using planner::NxdtConfig;
-using planner::NxdtKey;
+using targets::NxdtConfig;
+using targets::NxdtKey;
 
 SourcePos place(const NxdtConfig& config, std::string_view key) {
   const NxdtKey* found = config.find(key);
@@ -210,7 +210,7 @@ ArchitectureReading architecture_of_nxdt(const NxdtConfig& config, const Catalog
   const bool megatron = config.text("model_source", "hf") == "megatron";
   ArchitectureReading reading = megatron ? from_megatron(config) : from_hf(config, catalog, files);
   Architecture& a = reading.architecture;
-  a = planner::trained_architecture(config, std::move(a));
+  a = targets::trained_architecture(config, std::move(a));
   // Without max_position_embeddings both paths of NxDT use the sequence length.
   if (a.max_positions < 1) a.max_positions = config.whole("model.encoder_seq_length").value_or(0);
   a.flash_attention = config.boolean("model.fusions.flash_attention").value_or(false) ||

@@ -14,8 +14,8 @@ namespace trnplan::io {
 
 namespace {
 
-using planner::Change;
-using planner::NxdtKey;
+using targets::Change;
+using targets::NxdtKey;
 
 /// Lines of the file from `first` on (from 0): `count` go, `added` come in their place.
 struct Hunk {
@@ -117,7 +117,7 @@ bool replace(const std::vector<std::string>& lines, const NxdtKey& leaf, const C
 }
 
 /// Behind the last key that stands directly in the same section.
-bool insert(const std::vector<std::string>& lines, const planner::NxdtConfig& config, const Change& change,
+bool insert(const std::vector<std::string>& lines, const targets::NxdtConfig& config, const Change& change,
             Hunks& hunks) {
   const std::string section = change.key.substr(0, change.key.rfind('.') + 1);
   std::optional<Place> after;
@@ -164,10 +164,10 @@ std::string edited(const std::vector<std::string>& lines, const Hunks& hunks) {
 }
 
 /// The text reads as it should.
-bool states(const std::string& text, const std::string& file, const planner::NxdtConfig& wanted,
+bool states(const std::string& text, const std::string& file, const targets::NxdtConfig& wanted,
             const std::vector<Change>& changes) {
   try {
-    const planner::NxdtConfig now = nxdt_from(parse_document(text, file));
+    const targets::NxdtConfig now = nxdt_from(parse_document(text, file));
     return std::all_of(changes.begin(), changes.end(), [&](const Change& c) {
       return now.text(c.key) == wanted.text(c.key) || now.list(c.key) == wanted.list(c.key);
     });
@@ -178,10 +178,10 @@ bool states(const std::string& text, const std::string& file, const planner::Nxd
 
 }  // namespace
 
-std::optional<NxdtEdit> edit_nxdt(const std::string& text, const planner::NxdtConfig& config,
+std::optional<NxdtEdit> edit_nxdt(const std::string& text, const targets::NxdtConfig& config,
                                   const std::vector<Change>& changes) {
   const std::vector<std::string> lines = lines_of(text);
-  planner::NxdtConfig wanted = config;
+  targets::NxdtConfig wanted = config;
   Hunks hunks;
   std::vector<const Change*> interpolated;
   for (const Change& c : changes) {

@@ -12,7 +12,7 @@ namespace trnplan::io {
 
 struct NxdtEdit {
   std::string text;                      ///< of the whole file
-  std::vector<planner::Change> changed;  ///< without what follows from the others
+  std::vector<targets::Change> changed;  ///< without what follows from the others
   std::string diff;                      ///< unified, without context; patch(1) takes it. Ends in a newline.
 };
 
@@ -20,7 +20,7 @@ struct NxdtEdit {
 /// the last one of its section. A value written as an interpolation stays, where the other changes give it
 /// the value. nullopt where a key stands in braces with others, has no section to go into, or a value would
 /// not read back.
-std::optional<NxdtEdit> edit_nxdt(const std::string& text, const planner::NxdtConfig& config,
-                                  const std::vector<planner::Change>& changes);
+std::optional<NxdtEdit> edit_nxdt(const std::string& text, const targets::NxdtConfig& config,
+                                  const std::vector<targets::Change>& changes);
 
 }  // namespace trnplan::io

@@ -16,8 +16,8 @@ namespace trnplan::io {
 
 namespace {
 
-using planner::NxdtConfig;
-using planner::NxdtKey;
+using targets::NxdtConfig;
+using targets::NxdtKey;
 
 constexpr std::size_t kKeyLimit = 200;            ///< bytes of one key
 constexpr std::size_t kPathLimit = 400;           ///< bytes of a dotted key
@@ -341,7 +341,7 @@ class Resolver {
 
 }  // namespace
 
-planner::NxdtConfig nxdt_from(const Node& root) {
+targets::NxdtConfig nxdt_from(const Node& root) {
   if (!root.is_map()) {
     throw InputError(
         Diagnostic{root.at, "", "an NxDT config is a map of keys", "start with `name: hf_llama`"});
@@ -361,16 +361,16 @@ planner::NxdtConfig nxdt_from(const Node& root) {
   return config;
 }
 
-planner::NxdtConfig read_nxdt(const std::filesystem::path& path, const Files& files) {
+targets::NxdtConfig read_nxdt(const std::filesystem::path& path, const Files& files) {
   const std::string text = files.text(path);
   NxdtConfig config = nxdt_from(parse_document(text, path.string()));
   config.devices_lines = devices_lines(text, path.string());
   return config;
 }
 
-std::vector<planner::GreppedLine> devices_lines(const std::string& text, const std::string& file) {
+std::vector<targets::GreppedLine> devices_lines(const std::string& text, const std::string& file) {
   constexpr std::string_view blanks = " \t\r";
-  std::vector<planner::GreppedLine> found;
+  std::vector<targets::GreppedLine> found;
   int number = 0;
   for (std::size_t from = 0; from < text.size();) {
     const std::size_t end = std::min(text.find('\n', from), text.size());
@@ -477,7 +477,7 @@ class YamlWriter {
 
 }  // namespace
 
-std::string nxdt_yaml(const planner::NxdtConfig& config) {
+std::string nxdt_yaml(const targets::NxdtConfig& config) {
   const std::vector<Branch> tree = tree_of(config);
   return YamlWriter(tree).text();
 }

@@ -14,16 +14,16 @@ namespace trnplan::io {
 /// B}, and
 /// ${oc.env:...} or unknown ones are kept as text. Throws InputError on syntax errors, duplicate keys,
 /// cycles.
-planner::NxdtConfig read_nxdt(const std::filesystem::path& path, const Files& files = disk());
-planner::NxdtConfig nxdt_from(const Node& root);
+targets::NxdtConfig read_nxdt(const std::filesystem::path& path, const Files& files = disk());
+targets::NxdtConfig nxdt_from(const Node& root);
 /// The lines of a YAML text that hold "devices:".
-std::vector<planner::GreppedLine> devices_lines(const std::string& text, const std::string& file);
+std::vector<targets::GreppedLine> devices_lines(const std::string& text, const std::string& file);
 
 /// True when the top level looks like an NxDT config (has trainer and distributed_strategy).
 bool looks_like_nxdt(const Node& root);
 
 /// The YAML text of a config: keys in the order of `config.keys`, a blank line between top-level blocks,
 /// booleans as True/False, floats with a dot, every string that YAML could read as something else in quotes.
-std::string nxdt_yaml(const planner::NxdtConfig& config);
+std::string nxdt_yaml(const targets::NxdtConfig& config);
 
 }  // namespace trnplan::io

@@ -55,7 +55,7 @@ std::string hf_config_json(const models::Architecture& a);
 /// the same hidden size whose rope_theta, layers, positions and name fit best; what the YAML states overrides
 /// both. A Megatron config states its shape itself, except the vocabulary. Throws InputError when nothing
 /// fits or the shape contradicts itself.
-ArchitectureReading architecture_of_nxdt(const planner::NxdtConfig& config, const Catalog& catalog,
+ArchitectureReading architecture_of_nxdt(const targets::NxdtConfig& config, const Catalog& catalog,
                                          const Files& files = disk());
 
 /// `neuron-ls` output, the table or --json-output: the instance with chips, cores, memory and links as

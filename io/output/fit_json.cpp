@@ -62,7 +62,7 @@ std::string step_fit_json(const calibrate::StepFit& fit, const std::vector<calib
   j["kernels"] = kernels_array(kernels);
   j["kernel_effects"] = Json::object();
   for (const auto& [op, effect] : fit.kernel_effects) {
-    j["kernel_effects"][std::string(calibrate::to_string(op))] = effect;
+    j["kernel_effects"][std::string(logs::to_string(op))] = effect;
   }
   j["left_out"] = Json::array();
   for (const auto& e : left_out) j["left_out"].push_back({{"id", e.id}, {"reason", e.reason}});

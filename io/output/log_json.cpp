@@ -14,7 +14,7 @@ Json optional(const std::optional<Value>& value) {
   return value ? Json(*value) : Json();
 }
 
-Json step(const calibrate::StepSample& s) {
+Json step(const logs::StepSample& s) {
   return {{"file", s.at.file},
           {"line", s.at.line},
           {"last_line", s.last_line},
@@ -33,7 +33,7 @@ Json step(const calibrate::StepSample& s) {
           {"tokens_per_second", optional(s.tokens_per_second)}};
 }
 
-Json memory(const calibrate::MemorySample& m) {
+Json memory(const logs::MemorySample& m) {
   return {{"line", m.at.line},
           {"bytes", optional(m.bytes)},
           {"core", optional(m.core)},
@@ -41,7 +41,7 @@ Json memory(const calibrate::MemorySample& m) {
           {"count", m.count}};
 }
 
-Json collective(const calibrate::CollectiveSample& c) {
+Json collective(const logs::CollectiveSample& c) {
   return {{"line", c.at.line},
           {"op", c.op},
           {"type", c.type},
@@ -53,7 +53,7 @@ Json collective(const calibrate::CollectiveSample& c) {
           {"count", c.count}};
 }
 
-Json device(const calibrate::DeviceSample& d) {
+Json device(const logs::DeviceSample& d) {
   return {{"line", d.at.line},
           {"name", d.name},
           {"seconds", d.seconds},
@@ -72,7 +72,7 @@ Json skipped(const Diagnostic& w) {
   return {{"line", w.at.line}, {"key", w.key}, {"problem", w.problem}, {"fix", w.fix}};
 }
 
-Json kind(const calibrate::Detected::Kind& k) {
+Json kind(const logs::Detected::Kind& k) {
   return {{"kind", k.name}, {"pieces", k.pieces}};
 }
 
@@ -86,8 +86,8 @@ Json list(const std::vector<Item>& items, const Write& write) {
 }  // namespace
 
 std::string with_logs(const std::string& document,
-                      const std::vector<std::pair<std::string, const calibrate::Detected*>>& files,
-                      const std::vector<calibrate::StepSample>& steps) {
+                      const std::vector<std::pair<std::string, const logs::Detected*>>& files,
+                      const std::vector<logs::StepSample>& steps) {
   Json j = Json::parse(document);
   j["files"] = Json::array();
   for (const auto& [path, content] : files) {

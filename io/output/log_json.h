@@ -13,7 +13,7 @@ namespace trnplan::io {
 /// be compared with predictions) behind its own. Ends in a newline. Paths and texts that are no UTF-8 get
 /// replacement characters.
 std::string with_logs(const std::string& document,
-                      const std::vector<std::pair<std::string, const calibrate::Detected*>>& files,
-                      const std::vector<calibrate::StepSample>& steps);
+                      const std::vector<std::pair<std::string, const logs::Detected*>>& files,
+                      const std::vector<logs::StepSample>& steps);
 
 }  // namespace trnplan::io

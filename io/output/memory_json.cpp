@@ -10,8 +10,8 @@ namespace trnplan::io {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using calibrate::MemoryCase;
 using calibrate::MemoryValidation;
+using logs::MemoryCase;
 
 Json case_object(const MemoryCase& c) {
   return {{"id", c.id},       {"kind", c.kind},         {"source", c.source},

@@ -197,7 +197,7 @@ Json clusters_array(const std::vector<planner::ClusterPlan>& clusters) {
   return all;
 }
 
-Json baseline_object(const planner::Baseline& b, const std::vector<Plan>& plans) {
+Json baseline_object(const targets::Baseline& b, const std::vector<Plan>& plans) {
   Json object = {{"strategy", strategy_object(b.strategy, models::micro_batches(b.job.training, b.strategy),
                                               b.job.cluster.nodes, b.job.cluster.instance.name)},
                  {"violations", violations_array(b.broken)},
@@ -212,11 +212,11 @@ Json baseline_object(const planner::Baseline& b, const std::vector<Plan>& plans)
     for (std::size_t i = 0; i < winner.report.breakdown.size(); ++i)
       saved[std::string(to_string(static_cast<models::Category>(i)))] =
           b.plan->report.breakdown[i].value * scale - winner.report.breakdown[i].value;
-    object["speedup"] = planner::speedup(winner, b);
+    object["speedup"] = targets::speedup(winner, b);
     object["seconds_saved"] = std::move(saved);
   }
   object["changes"] = Json::array();
-  for (const planner::Change& c : b.changes) {
+  for (const targets::Change& c : b.changes) {
     object["changes"].push_back(
         {{"key", c.key}, {"from", c.from}, {"to", c.to}, {"line", c.at.line}, {"column", c.at.column}});
   }
@@ -299,7 +299,7 @@ Json infeasible_object(const planner::Infeasible& why, const models::Job& job) {
 }  // namespace
 
 std::string search_json(const planner::SearchResult& result, const models::Job& job, double wall_seconds,
-                        const planner::Baseline* baseline, const planner::Confidence* confidence,
+                        const targets::Baseline* baseline, const planner::Confidence* confidence,
                         const std::string& run) {
   Json j = document();
   const planner::SpaceCounts& c = result.counts;
@@ -352,13 +352,13 @@ std::string refusal_json(const std::vector<planner::Violation>& broken) {
   return dump(j);
 }
 
-std::string check_json(const std::string& verdict, const std::vector<planner::Finding>& findings,
+std::string check_json(const std::string& verdict, const std::vector<targets::Finding>& findings,
                        const Plan* prediction, const std::vector<NearestJson>& nearest,
                        const std::string& no_prediction) {
   Json j = document();
   j["verdict"] = verdict;
   j["findings"] = Json::array();
-  for (const planner::Finding& f : findings) {
+  for (const targets::Finding& f : findings) {
     j["findings"].push_back({{"rule", f.rule},
                              {"severity", to_string(f.severity)},
                              {"key", f.key},
@@ -373,7 +373,7 @@ std::string check_json(const std::string& verdict, const std::vector<planner::Fi
   j["nearest"] = Json::array();
   for (const NearestJson& n : nearest) {
     Json changes = Json::array();
-    for (const planner::Change& c : n.config.changes) {
+    for (const targets::Change& c : n.config.changes) {
       changes.push_back({{"key", c.key}, {"line", c.at.line}, {"from", c.from}, {"to", c.to}});
     }
     j["nearest"].push_back({{"keys", n.config.changes.size()},

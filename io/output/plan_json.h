@@ -20,7 +20,7 @@ namespace trnplan::io {
 /// All return a document that ends in a newline.
 /// `baseline` and `confidence`, which is of the result's plans, may be null; `run`, of run_json(), empty.
 std::string search_json(const planner::SearchResult& result, const models::Job& job, double wall_seconds,
-                        const planner::Baseline* baseline = nullptr,
+                        const targets::Baseline* baseline = nullptr,
                         const planner::Confidence* confidence = nullptr, const std::string& run = "");
 /// One plan object, as `simulate` prints it and `plan --out` writes it. `findings` may be empty.
 std::string plan_json(const planner::Plan& plan, const std::vector<planner::Violation>& broken = {});
@@ -28,11 +28,11 @@ std::string plan_json(const planner::Plan& plan, const std::vector<planner::Viol
 std::string refusal_json(const std::vector<planner::Violation>& broken);
 /// A config near one that is refused, and how to get there.
 struct NearestJson {
-  planner::NearConfig config;
+  targets::NearConfig config;
   std::string diff;  ///< of the file; "" where it cannot be told
 };
 /// `prediction` may be null.
-std::string check_json(const std::string& verdict, const std::vector<planner::Finding>& findings,
+std::string check_json(const std::string& verdict, const std::vector<targets::Finding>& findings,
                        const planner::Plan* prediction, const std::vector<NearestJson>& nearest = {},
                        const std::string& no_prediction = "");
 std::string topology_json(const topology::Cluster& cluster, const topology::ChipGraph& graph,

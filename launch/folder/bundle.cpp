@@ -18,21 +18,23 @@ namespace {
 constexpr const char* kPodFolder = "/shared/trnplan/";
 
 std::string nxdt_text(const models::Job& job, const planner::Plan& plan) {
-  return fmt::format("# {}\n# Plan: {}\n", support_note(Target::nxdt), describe(plan.strategy)) +
-         io::nxdt_yaml(planner::to_nxdt(job, plan.strategy));
+  return fmt::format("# {}\n# Plan: {}\n", targets::support_note(targets::Target::nxdt),
+                     describe(plan.strategy)) +
+         io::nxdt_yaml(targets::to_nxdt(job, plan.strategy));
 }
 
 }  // namespace
 
-std::vector<io::OutputFile> bundle(const models::Job& searched, const planner::Plan& plan, Target target) {
+std::vector<io::OutputFile> bundle(const models::Job& searched, const planner::Plan& plan,
+                                   targets::Target target) {
   models::Job job = searched;
   job.cluster.nodes = plan.nodes;  // the search may have chosen nodes and batch
   if (plan.global_batch > 0) job.training.global_batch = plan.global_batch;
   const ScriptContext scripts{job, plan, target};
-  const std::string note = support_note(target), name = "trnplan-" + dns_name(job.architecture.name);
+  const std::string note = targets::support_note(target), name = "trnplan-" + dns_name(job.architecture.name);
   const io::ClusterSpec cluster{name.substr(0, 40), job.cluster, note};
   std::vector<io::OutputFile> files;
-  if (target == Target::nxdt) files.push_back({"nxdt.yaml", nxdt_text(job, plan), false});
+  if (target == targets::Target::nxdt) files.push_back({"nxdt.yaml", nxdt_text(job, plan), false});
   files.push_back({"config.json", io::hf_config_json(job.architecture), false});
   files.push_back({"setup_env.sh", setup_env_sh(scripts), false});
   files.push_back({"node_run.sh", node_run_sh(scripts), true});
@@ -46,17 +48,17 @@ std::vector<io::OutputFile> bundle(const models::Job& searched, const planner::P
   files.push_back({"pytorchjob.yaml", io::pytorchjob_yaml(cluster, kPodFolder + cluster.name), false});
   io::PlanStory story{std::string(to_string(target)), note, {}};
   for (const io::OutputFile& f : files) {
-    if (f.executable) story.scripts[f.name] = io::sha256(script_body(f.text));
+    if (f.executable) story.scripts[f.name] = sha256(script_body(f.text));
   }
   files.push_back({"plan.json", io::plan_file_json(job, plan, story), false});
   return files;
 }
 
-std::vector<std::string> bundle_names(Target target) {
+std::vector<std::string> bundle_names(targets::Target target) {
   std::vector<std::string> names = {"config.json",  "setup_env.sh",  "node_run.sh",          "compile.sbatch",
                                     "train.sbatch", "submit.sh",     "parallelcluster.yaml", "hyperpod.json",
                                     "mpijob.yaml",  "mpi_launch.sh", "pytorchjob.yaml",      "plan.json"};
-  if (target == Target::nxdt) names.insert(names.begin(), "nxdt.yaml");
+  if (target == targets::Target::nxdt) names.insert(names.begin(), "nxdt.yaml");
   return names;
 }
 

@@ -23,9 +23,9 @@ namespace trnplan::launch {
 /// through the environment, always quoted. Throws std::invalid_argument for an architecture or a strategy the
 /// target cannot express.
 std::vector<io::OutputFile> bundle(const models::Job& job, const planner::Plan& plan,
-                                   Target target = Target::nxdt);
+                                   targets::Target target = targets::Target::nxdt);
 
 /// Their names.
-std::vector<std::string> bundle_names(Target target);
+std::vector<std::string> bundle_names(targets::Target target);
 
 }  // namespace trnplan::launch

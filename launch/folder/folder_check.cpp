@@ -45,7 +45,7 @@ std::vector<Line> lines_of(const std::string& text) {
 class FolderCheck {
  public:
   FolderCheck(const fs::path& folder, const io::PlanFile& plan, const std::string& manifest)
-      : folder_(folder), plan_(plan), manifest_(manifest), target_(target_from(plan.target)) {}
+      : folder_(folder), plan_(plan), manifest_(manifest), target_(targets::target_from(plan.target)) {}
 
   std::vector<Diagnostic> run() {
     if (!target_) {
@@ -57,7 +57,7 @@ class FolderCheck {
     } else {
       check_scripts();
     }
-    if (*target_ == Target::nxdt) check_yaml();
+    if (*target_ == targets::Target::nxdt) check_yaml();
     if (!manifest_.empty()) check_manifest();
     return std::move(faults_);
   }
@@ -73,7 +73,7 @@ class FolderCheck {
   /// Text of a file of the folder; a fault and nothing when it cannot be read.
   std::optional<std::string> text_of(const std::string& name) {
     try {
-      return io::read_text(folder_ / name);
+      return read_text(folder_ / name);
     } catch (const InputError& e) {
       faults_.insert(faults_.end(), e.faults().begin(), e.faults().end());
       return std::nullopt;
@@ -95,7 +95,7 @@ class FolderCheck {
       const auto written = plan_.scripts.find(name);
       if (written == plan_.scripts.end()) {
         fault("plan.json", 0, "scripts", name + " is missing in it", kAnew);
-      } else if (io::sha256(script_body(*text)) != written->second) {
+      } else if (sha256(script_body(*text)) != written->second) {
         tell_difference(name, *text, written->second);
       } else if (name == "node_run.sh") {
         check_flags(*text);
@@ -129,7 +129,7 @@ class FolderCheck {
     const std::string fix = std::string("put settings into setup_env.sh, which it reads; else ") + kAnew;
     const std::string anew = written_anew(name), body = script_body(text);
     if (body.empty()) return fault(name, 0, "", "holds nothing that runs", kAnew);
-    if (io::sha256(script_body(anew)) != hash)
+    if (sha256(script_body(anew)) != hash)
       return fault(name, 0, "", "is not what plan --out wrote for this plan.json", fix);
     const std::string wanted = script_body(anew);
     const std::vector<Line> expected = lines_of(wanted);
@@ -151,9 +151,9 @@ class FolderCheck {
 
   /// plan.json may have been changed, or come from elsewhere.
   void check_flags(const std::string& script) {
-    TrainCommand command;
+    targets::TrainCommand command;
     try {
-      command = train_command(*target_, plan_.job, plan_.strategy);
+      command = targets::train_command(*target_, plan_.job, plan_.strategy);
     } catch (const std::invalid_argument& e) {
       return fault("plan.json", 0, "strategy", e.what(), kAnew);
     }
@@ -217,12 +217,12 @@ class FolderCheck {
     if (!text) return;
     const std::string file = (folder_ / "nxdt.yaml").string();
     try {
-      const io::Node root = io::parse_document(*text, file);
+      const Node root = parse_document(*text, file);
       if (!io::looks_like_nxdt(root)) {
         return fault("nxdt.yaml", 0, "",
                      "this is no NxDT config: it has no trainer and no distributed_strategy", kAnew);
       }
-      planner::NxdtConfig config = io::nxdt_from(root);
+      targets::NxdtConfig config = io::nxdt_from(root);
       config.devices_lines = io::devices_lines(*text, file);
       compare(config);
     } catch (const InputError& e) {
@@ -230,28 +230,28 @@ class FolderCheck {
     }
   }
 
-  void compare(const planner::NxdtConfig& config) {
-    const models::Architecture trained = planner::trained_architecture(config, plan_.job.architecture);
-    for (Diagnostic d : planner::baseline_faults(plan_.job, config, trained)) {
+  void compare(const targets::NxdtConfig& config) {
+    const models::Architecture trained = targets::trained_architecture(config, plan_.job.architecture);
+    for (Diagnostic d : targets::baseline_faults(plan_.job, config, trained)) {
       d.fix = kAnew;
       faults_.push_back(std::move(d));
     }
-    std::vector<planner::Change> changes;
-    planner::NxdtConfig planned;
+    std::vector<targets::Change> changes;
+    targets::NxdtConfig planned;
     try {
-      changes = planner::changes_to(plan_.job, plan_.strategy, config, trained);
-      planned = planner::to_nxdt(plan_.job, plan_.strategy);
+      changes = targets::changes_to(plan_.job, plan_.strategy, config, trained);
+      planned = targets::to_nxdt(plan_.job, plan_.strategy);
     } catch (const std::invalid_argument& e) {
       return fault("plan.json", 0, "strategy", e.what(), kAnew);
     }
-    for (const planner::Change& c : changes) {
+    for (const targets::Change& c : changes) {
       if (config.find(c.key) == nullptr && planned.find(c.key) != nullptr) continue;  // missing: told below
       faults_.push_back({c.at, c.key, printable(c.from) + ", but plan.json says " + printable(c.to),
                          "write " + printable(c.to) + ", or pin it in the job and plan anew"});
     }
     std::string missing;
     int count = 0;
-    for (const planner::NxdtKey& key : planned.keys) {
+    for (const targets::NxdtKey& key : planned.keys) {
       if (config.find(key.key) != nullptr || config.has_section(key.key)) continue;
       if (++count <= kShown) missing += (missing.empty() ? "" : ", ") + key.key;
     }
@@ -263,9 +263,9 @@ class FolderCheck {
     add_lint(config, trained);
   }
 
-  void add_lint(const planner::NxdtConfig& config, const models::Architecture& trained) {
-    for (const planner::Finding& f : planner::lint(config, trained, plan_.job.software.release)) {
-      if (f.severity != planner::Severity::error) continue;
+  void add_lint(const targets::NxdtConfig& config, const models::Architecture& trained) {
+    for (const targets::Finding& f : targets::lint(config, trained, plan_.job.software.release)) {
+      if (f.severity != targets::Severity::error) continue;
       SourcePos at = f.at;
       if (at.file.empty()) at.file = config.file;
       faults_.push_back({at, f.key, f.message, f.fix.empty() ? kAnew : f.fix});
@@ -279,8 +279,8 @@ class FolderCheck {
     const std::string expected =
         manifest_ == "pytorchjob.yaml" ? io::pytorchjob_yaml(spec, "/plan") : io::mpijob_yaml(spec, "/plan");
     try {
-      const io::Node found = io::read_document(folder_ / manifest_);
-      compare_tree(io::parse_document(expected, manifest_), found, "");
+      const Node found = read_document(folder_ / manifest_);
+      compare_tree(parse_document(expected, manifest_), found, "");
     } catch (const InputError& e) {
       faults_.insert(faults_.end(), e.faults().begin(), e.faults().end());
     }
@@ -301,20 +301,20 @@ class FolderCheck {
     return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
   }
 
-  void compare_tree(const io::Node& wanted, const io::Node& found, const std::string& path) {
+  void compare_tree(const Node& wanted, const Node& found, const std::string& path) {
     for (std::size_t i = 0; i < wanted.items.size(); ++i) {
       if (!wanted.items[i].is_map()) continue;
       const std::string here = fmt::format("{}[{}]", path, i);
-      static const io::Node kNothing;
+      static const Node kNothing;
       compare_tree(wanted.items[i], i < found.items.size() ? found.items[i] : kNothing, here);
     }
-    for (const io::Node::Entry& e : wanted.entries) {
+    for (const Node::Entry& e : wanted.entries) {
       const std::string here = path.empty() ? e.key : path + "." + e.key;
-      const io::Node* there = found.find(e.key);
+      const Node* there = found.find(e.key);
       if (e.key == "command") {
         compare_command(e.value, there, here, found);
-      } else if (e.value.is_map() || e.value.kind == io::Node::Kind::sequence) {
-        static const io::Node kNothing;
+      } else if (e.value.is_map() || e.value.kind == Node::Kind::sequence) {
+        static const Node kNothing;
         compare_tree(e.value, there == nullptr ? kNothing : *there, here);
       } else if (of_the_plan(e.key) && (there == nullptr || there->scalar != e.value.scalar)) {
         manifest_fault(there == nullptr ? found : *there, here,
@@ -325,11 +325,10 @@ class FolderCheck {
   }
 
   /// The folder may lie elsewhere; the script and its modes are those of the plan.
-  void compare_command(const io::Node& wanted, const io::Node* there, const std::string& path,
-                       const io::Node& around) {
-    const auto words = [](const io::Node& n) {
+  void compare_command(const Node& wanted, const Node* there, const std::string& path, const Node& around) {
+    const auto words = [](const Node& n) {
       std::string text;
-      for (const io::Node& item : n.items) {
+      for (const Node& item : n.items) {
         const std::string name = fs::path(item.scalar).filename().string();
         if (name.ends_with(".sh") || item.scalar.find('/') == std::string::npos) text += name + ' ';
       }
@@ -341,7 +340,7 @@ class FolderCheck {
                    "write bash, the path of the script, the folder: " + need);
   }
 
-  void manifest_fault(const io::Node& node, const std::string& key, std::string problem, std::string fix) {
+  void manifest_fault(const Node& node, const std::string& key, std::string problem, std::string fix) {
     SourcePos at = node.at;
     if (at.file.empty()) at = {(folder_ / manifest_).string(), 0, 0};
     faults_.push_back({at, key, std::move(problem), std::move(fix)});
@@ -351,7 +350,7 @@ class FolderCheck {
   const fs::path& folder_;
   const io::PlanFile& plan_;
   const std::string& manifest_;
-  std::optional<Target> target_;
+  std::optional<targets::Target> target_;
   std::vector<Diagnostic> faults_;
 };
 

@@ -31,7 +31,7 @@ int nodes_of(const planner::Experiment& m) {
 }
 
 std::string head(const planner::Plan& first, const planner::Plan& second, const planner::Experiment& m,
-                 Target target) {
+                 targets::Target target) {
   return fmt::format(R"sh(#!/usr/bin/env bash
 # Measures what tells the first two plans apart, then plans again: bash measure.sh, on the head node of the Slurm
 # cluster, or without Slurm on the node itself. Takes about {:.1f} node-hours; runs that are done are left out when it
@@ -42,7 +42,8 @@ std::string head(const planner::Plan& first, const planner::Plan& second, const 
 set -euo pipefail
 
 )sh",
-                     m.node_hours, describe(first.strategy), describe(second.strategy), support_note(target));
+                     m.node_hours, describe(first.strategy), describe(second.strategy),
+                     targets::support_note(target));
 }
 
 /// Values of the person, then of setup_env.sh.
@@ -154,7 +155,7 @@ rm -f -- "$plan/measured.json"
 }
 
 io::OutputFile script_of(const planner::Plan& first, const planner::Plan& second,
-                         const planner::Experiment& m, Target target, const MeasureUse& use) {
+                         const planner::Experiment& m, targets::Target target, const MeasureUse& use) {
   std::string text = head(first, second, m, target) + values(use, has_runs(m)) +
                      (has_runs(m) ? run_text(m) : tables_text(m)) + "\"$trnplan\" plan \"$job\" ";
   if (!use.options.empty()) text += command_line(use.options) + " ";
@@ -170,18 +171,18 @@ io::OutputFile script_of(const planner::Plan& first, const planner::Plan& second
 }
 
 /// The config, so that every step is logged.
-std::string talkative(const models::Job& job, const planner::Plan& plan, Target target) {
-  planner::NxdtConfig config = planner::to_nxdt(job, plan.strategy);
-  for (planner::NxdtKey& key : config.keys) {
+std::string talkative(const models::Job& job, const planner::Plan& plan, targets::Target target) {
+  targets::NxdtConfig config = targets::to_nxdt(job, plan.strategy);
+  for (targets::NxdtKey& key : config.keys) {
     if (key.key == "trainer.log_every_n_steps") key.text = "1";
   }
-  return fmt::format("# {}\n# A short run of: {}\n", support_note(target), describe(plan.strategy)) +
+  return fmt::format("# {}\n# A short run of: {}\n", targets::support_note(target), describe(plan.strategy)) +
          io::nxdt_yaml(config);
 }
 
 /// The files of a training job of a few steps.
 void add_short_run(std::vector<io::OutputFile>& files, models::Job job, const planner::Plan& plan,
-                   Target target, const char* folder) {
+                   targets::Target target, const char* folder) {
   job = planner::settled(std::move(job), plan);
   job.training.tokens =
       static_cast<double>(planner::kShortRunSteps) * job.training.sequence * plan.global_batch;
@@ -209,7 +210,7 @@ std::string rule_text(const planner::Experiment& m) {
 
 std::vector<io::OutputFile> measure_files(const models::Job& job, const planner::Plan& first,
                                           const planner::Plan& second, const planner::Experiment& m,
-                                          Target target, const MeasureUse& use) {
+                                          targets::Target target, const MeasureUse& use) {
   std::vector<io::OutputFile> files{script_of(first, second, m, target, use)};
   if (m.runs_of_first > 0) add_short_run(files, job, first, target, "measure-1");
   if (m.runs_of_second > 0) add_short_run(files, job, second, target, "measure-2");

@@ -31,6 +31,6 @@ std::string rule_text(const planner::Experiment& measurement);
 /// cannot express a plan.
 std::vector<io::OutputFile> measure_files(const models::Job& job, const planner::Plan& first,
                                           const planner::Plan& second, const planner::Experiment& measurement,
-                                          Target target, const MeasureUse& use);
+                                          targets::Target target, const MeasureUse& use);
 
 }  // namespace trnplan::launch

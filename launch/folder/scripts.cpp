@@ -53,7 +53,7 @@ std::string comment(const ScriptContext& c, const std::string& what) {
   return fmt::format(
       "# {}\n# Plan: {}\n# Predicted: {:.1f} s a step ({:.1f} to {:.1f} s with 90 % confidence).\n# {}\n",
       what, describe(c.plan.strategy), c.plan.report.step.value, c.plan.report.low.value,
-      c.plan.report.high.value, support_note(c.target));
+      c.plan.report.high.value, targets::support_note(c.target));
 }
 
 /// A bash word; every argument of ours is free of quotes, backticks and backslashes.
@@ -79,7 +79,7 @@ std::string script_body(const std::string& text) {
 }
 
 std::string setup_env_sh(const ScriptContext& c) {
-  const TrainCommand command = train_command(c.target, c.job, c.plan.strategy);
+  const targets::TrainCommand command = targets::train_command(c.target, c.job, c.plan.strategy);
   return "# shellcheck shell=bash\n" + comment(c, "What a person fills in once; every script reads it.") +
          fmt::format(
              R"sh(# A variable that is set in the environment goes before what stands here.
@@ -159,7 +159,7 @@ export HYDRA_FULL_ERROR=1 MALLOC_ARENA_MAX=128 XLA_DISABLE_FUNCTIONALIZATION=0
     text += fmt::format("export ALL_GATHER_REDUCE_SCATTER_BUCKET_CAP_MB={}   # NxD's own is {}\n",
                         c.plan.strategy.bucket_mb, kDefaultBucketMb);
   }
-  for (const std::string& variable : train_command(c.target, c.job, c.plan.strategy).environment) {
+  for (const std::string& variable : targets::train_command(c.target, c.job, c.plan.strategy).environment) {
     const std::size_t equals = variable.find('=');
     // As NxDT does: what is set already goes first.
     text += fmt::format("export {0}=\"${{{0}:-{1}}}\"\n", variable.substr(0, equals),
@@ -169,7 +169,7 @@ export HYDRA_FULL_ERROR=1 MALLOC_ARENA_MAX=128 XLA_DISABLE_FUNCTIONALIZATION=0
 }
 
 std::string run_function(const ScriptContext& c) {
-  const TrainCommand command = train_command(c.target, c.job, c.plan.strategy);
+  const targets::TrainCommand command = targets::train_command(c.target, c.job, c.plan.strategy);
   std::string text = fmt::format(
       "# run WRAPPER...: starts one process a core.\n"
       "run() {{\n"
@@ -187,12 +187,12 @@ std::string run_function(const ScriptContext& c) {
 }
 
 /// Sets $steps in a mode of node_run.sh; NxDT's orchestrator reads COMPILE and TRAIN_ITERS by itself.
-std::string steps_line(const TrainCommand& command, const std::string& value) {
+std::string steps_line(const targets::TrainCommand& command, const std::string& value) {
   return command.steps > 0 ? "  steps=" + value + "\n" : "";
 }
 
 std::string modes(const ScriptContext& c) {
-  const TrainCommand command = train_command(c.target, c.job, c.plan.strategy);
+  const targets::TrainCommand command = targets::train_command(c.target, c.job, c.plan.strategy);
   std::string text = "compile() {\n" + steps_line(command, fmt::format("{}", kCompileSteps)) +
                      R"sh(  local log=$plan/compile-node$node.log
   export COMPILE=1 NEURON_COMPILE_CACHE_URL="$TRNPLAN_CACHE"
@@ -239,7 +239,7 @@ done
 }  // namespace
 
 std::string node_run_sh(const ScriptContext& c) {
-  const TrainCommand command = train_command(c.target, c.job, c.plan.strategy);
+  const targets::TrainCommand command = targets::train_command(c.target, c.job, c.plan.strategy);
   return "#!/usr/bin/env bash\n" +
          comment(c, "Runs on every node, one task each: node_run.sh FOLDER compile|train|smoke...") +
          "set -euo pipefail\n\n"
@@ -390,9 +390,9 @@ train=${{train%%;*}}
 keep "\"compile\": \"$compile\", \"train\": \"$train\""
 printf 'compile %s\ntrain %s\n' "$compile" "$train"
 )sh",
-                     fmt::arg("folder", train_command(c.target, c.job, c.plan.strategy).folder),
-                     fmt::arg("script", train_command(c.target, c.job, c.plan.strategy).script),
-                     fmt::arg("clone", train_command(c.target, c.job, c.plan.strategy).clone),
+                     fmt::arg("folder", targets::train_command(c.target, c.job, c.plan.strategy).folder),
+                     fmt::arg("script", targets::train_command(c.target, c.job, c.plan.strategy).script),
+                     fmt::arg("clone", targets::train_command(c.target, c.job, c.plan.strategy).clone),
                      fmt::arg("nodes", c.plan.nodes),
                      fmt::arg("machine", io::machine_type(c.job.cluster.instance)));
 }

@@ -23,7 +23,7 @@ inline constexpr int kMasterPort = 41000;
 struct ScriptContext {
   const models::Job& job;
   const planner::Plan& plan;
-  Target target = Target::nxdt;
+  targets::Target target = targets::Target::nxdt;
 };
 
 /// Letters, digits, '.', '_' and '-', not beginning with '-' or '.', at most 40; never empty.

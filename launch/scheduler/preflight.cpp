@@ -137,7 +137,7 @@ class Preflight {
 
   /// Variables that the scripts take for granted, so that a file that was cut off is noticed.
   void check_all_set() {
-    const SetupEnv env = read_setup_env(io::read_text(folder_ / kSetup), environment_of(folder_));
+    const SetupEnv env = read_setup_env(read_text(folder_ / kSetup), environment_of(folder_));
     for (const char* name :
          {"TRNPLAN_VENV", "TRNPLAN_CODE", "TRNPLAN_DATA", "TRNPLAN_CACHE", "TRNPLAN_LOCAL_CACHE",
           "TRNPLAN_PARTITION", "TRNPLAN_RESTARTS", "TRNPLAN_SMOKE_STEPS"}) {
@@ -200,9 +200,9 @@ class Preflight {
     check_all_set();
     check_path("TRNPLAN_VENV", values_.venv, fs::path("bin") / "torchrun",
                "set it to the Python environment that holds the software");
-    const std::optional<Target> target = target_from(plan_ ? plan_->target : "");
+    const std::optional<targets::Target> target = targets::target_from(plan_ ? plan_->target : "");
     if (target && expressible(*target)) {
-      const TrainCommand command = train_command(*target, plan_->job, plan_->strategy);
+      const targets::TrainCommand command = targets::train_command(*target, plan_->job, plan_->strategy);
       check_path("TRNPLAN_CODE", values_.code, fs::path(command.folder) / command.script,
                  "git clone " + command.clone + ", and set it to the clone");
     }
@@ -214,9 +214,9 @@ class Preflight {
   }
 
   /// The folder's check tells of what the target lacks.
-  bool expressible(Target target) const {
+  bool expressible(targets::Target target) const {
     try {
-      train_command(target, plan_->job, plan_->strategy);
+      targets::train_command(target, plan_->job, plan_->strategy);
       return true;
     } catch (const std::invalid_argument&) {
       return false;
@@ -255,7 +255,7 @@ class Preflight {
     return table.substr(blank + 1, star - blank - 1);
   }
 
-  class Table : public io::Files {
+  class Table : public Files {
    public:
     explicit Table(const std::string& text) : text_(text) {}
     bool has(const fs::path&) const override { return true; }
@@ -310,7 +310,7 @@ class Preflight {
       return fault(manifest.string(), "--manifest", "there is no such file in the folder",
                    "take mpijob.yaml or pytorchjob.yaml");
     }
-    const std::string text = io::read_text(manifest);
+    const std::string text = read_text(manifest);
     std::size_t line = 1, at = 0;
     for (std::size_t end; at < text.size(); at = end + 1, ++line) {
       end = std::min(text.find('\n', at), text.size());
@@ -346,7 +346,7 @@ fs::path absolute_folder(const fs::path& folder) {
 }
 
 SetupValues setup_values(const fs::path& folder, const Runner& runner) {
-  const SetupEnv env = read_setup_env(io::read_text(folder / kSetup), environment_of(folder));
+  const SetupEnv env = read_setup_env(read_text(folder / kSetup), environment_of(folder));
   bool known = true;
   const auto value = [&](const char* name) -> std::optional<std::string> {
     const auto found = env.values.find(name);

@@ -33,10 +33,10 @@ bool is_sound(const SubmittedJob& j) {
   return is_plain_id(j.id) && (j.what == "compile" || j.what == "train");
 }
 
-std::vector<SubmittedJob> jobs_of(const io::Node* node) {
+std::vector<SubmittedJob> jobs_of(const Node* node) {
   std::vector<SubmittedJob> jobs;
   if (node == nullptr || !node->is_map()) return jobs;
-  for (const io::Node::Entry& e : node->entries) jobs.push_back({e.key, e.value.scalar});
+  for (const Node::Entry& e : node->entries) jobs.push_back({e.key, e.value.scalar});
   return jobs;
 }
 
@@ -78,16 +78,16 @@ bool is_plain_id(const std::string& id) {
 std::optional<Submission> submitted(const fs::path& folder) {
   const fs::path path = folder / kState;
   if (!fs::exists(fs::symlink_status(path))) return std::nullopt;
-  return submission_from(io::read_text(path), path.string());
+  return submission_from(read_text(path), path.string());
 }
 
 Submission submission_from(const std::string& text, const std::string& name) {
-  const io::Node root = io::parse_document(text, name);
+  const Node root = parse_document(text, name);
   std::vector<Diagnostic> faults;
-  io::MapReader map(root, "", faults);
+  MapReader map(root, "", faults);
   io::check_schema(map);
   if (!faults.empty()) throw InputError(std::move(faults));
-  const io::Node *scheduler = root.find("scheduler"), *begun = root.find("begun");
+  const Node *scheduler = root.find("scheduler"), *begun = root.find("begun");
   Submission s;
   s.jobs = jobs_of(root.find("jobs"));
   bool sound = scheduler != nullptr && (scheduler->scalar == "slurm" || scheduler->scalar == "eks") &&

@@ -31,7 +31,7 @@ std::string shard(const Sweep& s, std::size_t index) {
   const fs::path path = shard_path(s, index);
   std::error_code error;
   if (!fs::exists(path, error)) return "";
-  const std::string text = io::read_text(path, kShardBytes);
+  const std::string text = read_text(path, kShardBytes);
   const std::string head = first_line(s);
   return text.starts_with(head) && text.ends_with('\n') ? text.substr(head.size()) : "";
 }

@@ -197,7 +197,7 @@ std::string sweep_csv_row(const SweepRow& r) {
 }
 
 std::string sweep_sqlite(const std::string& csv, const std::string& name) {
-  const auto records = calibrate::split_csv(csv);
+  const auto records = split_csv(csv);
   sqlite3* opened = nullptr;
   const bool ok = sqlite3_open(":memory:", &opened) == SQLITE_OK;
   const std::unique_ptr<sqlite3, Close> db(opened);

@@ -44,7 +44,7 @@ std::string job_text(const RanPlan& ran) {
 
 /// Degrees that explain a refused group when nothing says what ran: groups of so many ranks as data parallel,
 /// the rest tensor parallel, on one node.
-topology::Degrees degrees_of(const RanPlan& ran, const Failure& f) {
+topology::Degrees degrees_of(const RanPlan& ran, const logs::Failure& f) {
   if (ran.strategy) {
     const models::Strategy& s = *ran.strategy;
     return {s.tensor_parallel, s.context_parallel, s.data_parallel, s.pipeline_parallel};
@@ -59,7 +59,8 @@ topology::Degrees degrees_of(const RanPlan& ran, const Failure& f) {
 /// the log names.
 std::optional<topology::GroupVerdict> refused_group(const topology::Cluster& cluster,
                                                     const topology::ChipGraph& graph,
-                                                    const topology::Degrees& degrees, const Failure& f) {
+                                                    const topology::Degrees& degrees,
+                                                    const logs::Failure& f) {
   if (degrees.world() != static_cast<std::int64_t>(cluster.cores()) ||
       !topology::RankOrder::obstacle(cluster, degrees).empty()) {
     return std::nullopt;
@@ -186,7 +187,7 @@ void advise_memory(Advice& a, const RanPlan& ran, const models::Profile& profile
   const double limit = ran.job.cluster.instance.core.memory.value;
   const std::string said =
       a.failure.gib ? fmt::format("{:.2f} GiB", *a.failure.gib) : std::string("more than there is");
-  const std::string what = a.failure.kind == FailureKind::compile_memory
+  const std::string what = a.failure.kind == logs::FailureKind::compile_memory
                                ? fmt::format("the compiler estimates {} for one graph", said)
                                : fmt::format("allocation failed with {} in use", said);
   a.problem = fmt::format("{}; a core has {:.0f} GiB", what, limit / kGiB);
@@ -209,7 +210,7 @@ void advise_memory(Advice& a, const RanPlan& ran, const models::Profile& profile
 
 void advise_others(Advice& a) {
   switch (a.failure.kind) {
-    case FailureKind::execution_timeout:
+    case logs::FailureKind::execution_timeout:
       a.problem =
           "a graph did not end within its time limit: a node hangs or is slow, or the limit is below one "
           "graph's time";
@@ -217,24 +218,24 @@ void advise_others(Advice& a) {
           "look for the first rank that stopped and take its node out; if none did, raise "
           "neuron_rt_exec_timeout";
       break;
-    case FailureKind::network:
+    case logs::FailureKind::network:
       a.problem = "EFA does not work between nodes";
       a.fix =
           "check with fi_info -p efa that every node has all its EFA devices, and that the security group "
           "lets its "
           "own members in and out";
       break;
-    case FailureKind::hardware:
+    case logs::FailureKind::hardware:
       a.problem = "a Neuron device reports an error that cannot be corrected";
       a.fix = "drain the node and replace it; the job goes on from the last checkpoint";
       break;
-    case FailureKind::compile_failed:
+    case logs::FailureKind::compile_failed:
       a.problem = "not every graph compiled";
       a.fix =
           "look for the first error of neuronx-cc in the log; training would compile the graph again and "
           "fail";
       break;
-    case FailureKind::host_memory:
+    case logs::FailureKind::host_memory:
       a.problem = "the memory of a host was full";
       a.fix = "write save_xser: True and async_checkpointing: False, or use nodes with more memory";
       break;
@@ -245,15 +246,15 @@ void advise_others(Advice& a) {
 
 }  // namespace
 
-std::vector<Advice> advise(const std::vector<Failure>& failures, const RanPlan& ran,
+std::vector<Advice> advise(const std::vector<logs::Failure>& failures, const RanPlan& ran,
                            const models::Profile& profile) {
   std::vector<Advice> all;
-  for (const Failure& f : failures) {
+  for (const logs::Failure& f : failures) {
     Advice a;
     a.failure = f;
-    if (f.kind == FailureKind::replica_group) {
+    if (f.kind == logs::FailureKind::replica_group) {
       advise_group(a, ran, profile);
-    } else if (f.kind == FailureKind::compile_memory || f.kind == FailureKind::device_memory) {
+    } else if (f.kind == logs::FailureKind::compile_memory || f.kind == logs::FailureKind::device_memory) {
       advise_memory(a, ran, profile);
     } else {
       advise_others(a);

@@ -23,7 +23,7 @@ struct RanPlan {
 };
 
 struct Advice {
-  Failure failure;
+  logs::Failure failure;
   std::string rule;     ///< of docs/rules.md where one was broken ("replica-group", "memory"); else ""
   std::string problem;  ///< what was hit, with numbers
   std::string fix;
@@ -36,7 +36,7 @@ struct Advice {
 /// One entry a failure. The next plan of a refused group is the fastest legal one; of full memory one that
 /// needs less than what failed, by as much as the log says it was too large. Cost: a search of the layouts
 /// with the same PP and CP for each failure that a plan can mend.
-std::vector<Advice> advise(const std::vector<Failure>& failures, const RanPlan& ran,
+std::vector<Advice> advise(const std::vector<logs::Failure>& failures, const RanPlan& ran,
                            const models::Profile& profile);
 
 /// What a log teaches beyond the rules: groups that the runtime refused, plans whose memory did not do, and,

@@ -13,7 +13,6 @@ namespace trnplan::launch {
 
 namespace {
 
-using calibrate::LogLine;
 
 constexpr std::size_t kTextLength = 200;
 constexpr std::size_t kMostEvents = 10'000;
@@ -84,7 +83,7 @@ void RunLogReader::read(const LogLine& line) {
     if (events_.size() < kMostEvents) {
       events_.push_back({{name_, line.number, 1},
                          std::string(sign.kind),
-                         printable(calibrate::trimmed(line.text), kTextLength),
+                         printable(trimmed(line.text), kTextLength),
                          time});
     }
     return;
@@ -102,7 +101,7 @@ RunLogReader::Track& RunLogReader::track_of(const std::string& format) {
   return track;
 }
 
-void RunLogReader::step(const calibrate::StepRecord& record, const std::string& format, bool averages) {
+void RunLogReader::step(const logs::StepRecord& record, const std::string& format, bool averages) {
   if (!record.rank.empty() && record.rank != "0") {
     if (rank_.empty()) rank_ = std::string(record.rank);  // one rank tells for all
     if (record.rank != rank_) return;
@@ -182,7 +181,7 @@ void RunLogReader::add(Track& track, const Mark& mark) {
   track.last = mark.step;
 }
 
-RunLog RunLogReader::now(const std::vector<calibrate::StepSample>& samples) const {
+RunLog RunLogReader::now(const std::vector<logs::StepSample>& samples) const {
   RunLog log;
   log.events = events_;
   log.finished = finished_;

@@ -51,7 +51,7 @@ struct RunLog {
   std::optional<double> loss;  ///< the last one that is a number
   bool loss_lost = false;      ///< the last one is not
   /// Where no line tells of a single step: what the log says of all of them at the end of a run or epoch.
-  std::optional<calibrate::StepSample> mean;
+  std::optional<logs::StepSample> mean;
 
   /// Every step time of the run, in the order of the log.
   std::vector<double> seconds() const;
@@ -63,15 +63,15 @@ struct RunLog {
 /// back begins a new stretch. Where a log has steps of several formats the one that times most of them
 /// counts. Of several ranks the first that is seen, and rank 0, tell for all. Holds at most two million
 /// steps.
-class RunLogReader : public calibrate::StepSink {
+class RunLogReader : public logs::StepSink {
  public:
   explicit RunLogReader(std::string name) : name_(std::move(name)) {}
 
   /// Looks for events; they count for the steps of later lines.
-  void read(const calibrate::LogLine& line);
-  void step(const calibrate::StepRecord& record, const std::string& format, bool averages) override;
+  void read(const LogLine& line);
+  void step(const logs::StepRecord& record, const std::string& format, bool averages) override;
   /// The run so far; `samples` are those that calibrate makes of the same log.
-  RunLog now(const std::vector<calibrate::StepSample>& samples) const;
+  RunLog now(const std::vector<logs::StepSample>& samples) const;
 
  private:
   /// What one line says of one step.

@@ -155,9 +155,8 @@ void account(const RunLog& log, const std::optional<io::PlanFile>& plan, io::Wat
   if (r.eta_seconds) r.usd_total = *r.usd_so_far + *r.eta_seconds / 3600 * plan->usd_per_hour;
 }
 
-void read_memory(const calibrate::Detected& content, const std::optional<io::PlanFile>& plan,
-                 io::WatchReport& r) {
-  for (const calibrate::MemorySample& m : content.memory) {
+void read_memory(const logs::Detected& content, const std::optional<io::PlanFile>& plan, io::WatchReport& r) {
+  for (const logs::MemorySample& m : content.memory) {
     if (m.bytes && m.core) r.memory_bytes = std::max(r.memory_bytes.value_or(0), *m.bytes);
   }
   if (!r.memory_bytes || !plan || !(plan->peak.value > 0)) return;
@@ -170,10 +169,9 @@ void read_memory(const calibrate::Detected& content, const std::optional<io::Pla
 }
 
 /// A log that states another batch or sequence is of another job.
-void check_job(const calibrate::Detected& content, const std::optional<io::PlanFile>& plan,
-               io::WatchReport& r) {
+void check_job(const logs::Detected& content, const std::optional<io::PlanFile>& plan, io::WatchReport& r) {
   if (!plan || content.steps.empty()) return;
-  const calibrate::StepSample& s = content.steps.back();
+  const logs::StepSample& s = content.steps.back();
   const auto differs = [&](const std::optional<double>& stated, int planned, const char* what) {
     if (!stated || planned <= 0 || *stated == planned) return;
     alarm(r, "other-job",
@@ -185,7 +183,7 @@ void check_job(const calibrate::Detected& content, const std::optional<io::PlanF
 }
 
 /// What a run or an epoch says at its end of all its steps.
-void take_mean(const calibrate::StepSample& mean, io::WatchReport& r) {
+void take_mean(const logs::StepSample& mean, io::WatchReport& r) {
   r.step = r.timed_steps = mean.count;
   r.step_seconds = r.recent_seconds = mean.seconds;
   r.wall_seconds = mean.seconds * mean.count;

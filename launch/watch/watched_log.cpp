@@ -15,8 +15,8 @@ void WatchedLog::feed(std::string_view bytes) {
 }
 
 void WatchedLog::decide() {
-  calibrate::refuse_unread(head_, name_);
-  event_file_ = calibrate::is_event_file(head_);
+  logs::refuse_unread(head_, name_);
+  event_file_ = logs::is_event_file(head_);
   decided_ = true;
   const std::string head = std::move(head_);
   head_.clear();
@@ -25,11 +25,11 @@ void WatchedLog::decide() {
 
 void WatchedLog::read(std::string_view bytes) {
   if (event_file_) return events_.feed(bytes);
-  lines_.feed(bytes, [&](const calibrate::RawLine& line) { read_line(line); });
+  lines_.feed(bytes, [&](const RawLine& line) { read_line(line); });
 }
 
-void WatchedLog::read_line(const calibrate::RawLine& raw) {
-  const calibrate::LogLine& line = log_.read(raw, &run_);
+void WatchedLog::read_line(const RawLine& raw) {
+  const LogLine& line = log_.read(raw, &run_);
   run_.read(line);
   failures_.read(line);
 }
@@ -43,15 +43,15 @@ LogReading WatchedLog::now() const {
   LogReading reading;
   if (event_file_) {
     RunLogReader run(name_);
-    calibrate::Samples samples;
+    logs::Samples samples;
     samples.sink = &run;
     events_.finish(samples);
-    calibrate::take_samples(std::move(samples), reading.content);
+    logs::take_samples(std::move(samples), reading.content);
     reading.run = run.now(reading.content.steps);
     return reading;
   }
   WatchedLog whole = *this;
-  whole.lines_.finish([&](const calibrate::RawLine& line) { whole.read_line(line); });
+  whole.lines_.finish([&](const RawLine& line) { whole.read_line(line); });
   try {
     reading.content = whole.log_.finish();
   } catch (const InputError&) {
@@ -62,10 +62,10 @@ LogReading WatchedLog::now() const {
   return reading;
 }
 
-LogReading read_whole(calibrate::ByteStream& bytes, const std::string& name) {
+LogReading read_whole(ByteStream& bytes, const std::string& name) {
   LogReading reading;
   RunLogReader run(name);
-  reading.content = calibrate::detect(bytes, name, {}, &run);
+  reading.content = logs::detect(bytes, name, {}, &run);
   reading.run = run.now(reading.content.steps);
   return reading;
 }

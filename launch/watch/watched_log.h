@@ -19,8 +19,8 @@ namespace trnplan::launch {
 /// What a log says.
 struct LogReading {
   RunLog run;
-  std::vector<Failure> failures;
-  calibrate::Detected content;  ///< as calibrate reads it; without kinds when nothing is known yet
+  std::vector<logs::Failure> failures;
+  logs::Detected content;  ///< as calibrate reads it; without kinds when nothing is known yet
 };
 
 /// Reads bytes as they are written, with the readers of calibrate/: logs, and event files of TensorBoard.
@@ -41,19 +41,19 @@ class WatchedLog {
  private:
   void decide();
   void read(std::string_view bytes);
-  void read_line(const calibrate::RawLine& line);
+  void read_line(const RawLine& line);
 
   std::string name_, head_;  ///< the first bytes, until they tell what the log is
   bool decided_ = false, event_file_ = false;
-  calibrate::LineSplitter lines_;
-  calibrate::LogReader log_;
+  LineSplitter lines_;
+  logs::LogReader log_;
   RunLogReader run_;
-  FailureFinder failures_;
-  calibrate::EventFile events_;
+  logs::FailureFinder failures_;
+  logs::EventFile events_;
 };
 
 /// One look at a file of another form, which is no log that grows: what a tool wrote as JSON or CSV. `bytes`
 /// from the start.
-LogReading read_whole(calibrate::ByteStream& bytes, const std::string& name);
+LogReading read_whole(ByteStream& bytes, const std::string& name);
 
 }  // namespace trnplan::launch

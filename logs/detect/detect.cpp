@@ -19,7 +19,7 @@
 #include "text/json_reader.h"
 #include "text/line_splitter.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 namespace {
 
@@ -412,4 +412,4 @@ Detected detect(std::string_view text, const std::string& name, const NccomComma
   return detect(stream, name, fallback);
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

@@ -19,7 +19,7 @@
 #include "models/uncertainty/measured_run.h"
 #include "text/byte_stream.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 struct Detected {
   struct Kind {
@@ -58,4 +58,4 @@ void refuse_own_table(std::string_view text, const std::string& name);
 /// Puts what was read into `result`, in the order of lines.
 void take_samples(Samples&& samples, Detected& result);
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

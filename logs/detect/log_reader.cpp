@@ -4,7 +4,7 @@
 
 #include "text/json_reader.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 namespace {
 
@@ -99,4 +99,4 @@ Detected LogReader::finish() {
   return result;
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

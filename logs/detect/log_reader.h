@@ -18,7 +18,7 @@
 #include "text/line_splitter.h"
 #include "text/log_lines.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 /// Holds what the lines so far say, and no line. A copy of it can be finished while the log still grows.
 class LogReader {
@@ -57,4 +57,4 @@ class LogReader {
   LogLine line_;
 };
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

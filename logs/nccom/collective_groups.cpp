@@ -5,7 +5,7 @@
 
 #include "logs/training/step_log.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 namespace {
 
@@ -81,4 +81,4 @@ void CollectiveGroups::finish(Samples& out) {
   groups_.clear();
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

@@ -9,7 +9,7 @@
 
 #include "logs/training/samples.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 /// One collective as a profile lists it.
 struct TimedOperation {
@@ -42,4 +42,4 @@ class CollectiveGroups {
   std::map<Key, Group> groups_;
 };
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

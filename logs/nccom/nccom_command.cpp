@@ -6,7 +6,7 @@
 #include "text/log_lines.h"
 #include "text/parse.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 namespace {
 
@@ -88,4 +88,4 @@ std::optional<NccomCommand> parse_nccom_command(std::string_view line) {
   return command;
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 inline constexpr std::string_view kNccomTest = "nccom-test";
 inline constexpr std::size_t kNccomCommandBytes = 16384;  ///< of a command that are read
@@ -26,11 +26,11 @@ struct NccomCommand {
   std::string op;               ///< canonical
   bool several_groups = false;  ///< replica groups are given: ranks is not the size of a group
   std::string partners;         ///< the option that says who talks to whom: --custom-src-target-pairs,
-                         ///< --custom-replica-groups, --data-parallel-dimension; empty: all ranks, one group
+      ///< --custom-replica-groups, --data-parallel-dimension; empty: all ranks, one group
 };
 
 /// The last command in `line`; nullopt unless it names an operation and has an option. Reads at most
 /// kNccomCommandBytes from there on.
 std::optional<NccomCommand> parse_nccom_command(std::string_view line);
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

@@ -4,7 +4,7 @@
 
 #include <set>
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 namespace {
 
@@ -61,4 +61,4 @@ NccomTable read_nccom_report(JsonReader& json, const NccomCommand& command, cons
   return Report(json, name).read(command);
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

@@ -11,7 +11,7 @@
 #include "models/collective/collective_timing.h"
 #include "text/warnings.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 namespace {
 
@@ -228,4 +228,4 @@ NccomTable nccom_table(const NccomCommand& command, const std::vector<NccomRecor
   return TableReader(command, name).read(records);
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

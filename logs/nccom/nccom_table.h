@@ -15,7 +15,7 @@
 #include "logs/nccom/nccom_command.h"
 #include "text/diagnostic.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 /// The heading of message sizes, the first of a table.
 inline constexpr std::string_view kNccomSize = "size(B)";
@@ -68,4 +68,4 @@ struct NccomRecord {
 NccomTable nccom_table(const NccomCommand& command, const std::vector<NccomRecord>& records,
                        const std::string& name);
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

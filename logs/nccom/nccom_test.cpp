@@ -11,7 +11,7 @@
 #include "text/parse.h"
 #include "text/warnings.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 namespace {
 
@@ -218,4 +218,4 @@ InputError no_nccom_table(const std::string& name) {
                      "give what nccom-test prints, or its JSON report"});
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

@@ -14,7 +14,7 @@
 #include "text/log_lines.h"
 #include "text/warnings.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 /// Reads tables from lines that come one after the other; a line is taken up when the lines are there that it
 /// needs: the next one, and those on which a command goes on.
@@ -73,4 +73,4 @@ InputError no_nccom_table(const std::string& name);
 std::vector<NccomTable> parse_nccom_test(std::string_view text, const std::string& name,
                                          const NccomCommand& fallback = {});
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

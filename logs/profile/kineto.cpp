@@ -8,7 +8,7 @@
 #include "logs/training/step_log.h"
 #include "text/log_lines.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 namespace {
 
@@ -149,4 +149,4 @@ void read_kineto(JsonReader& json, const std::string& name, Samples& out) {
   TraceReader(json, name, out).read();
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

@@ -9,7 +9,7 @@
 #include "logs/training/samples.h"
 #include "text/json_reader.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 /// Reads the object {"traceEvents": [...], "deviceProperties": [...], ...}, or the bare list of events.
 ///
@@ -18,4 +18,4 @@ namespace trnplan::calibrate {
 /// A trace of GPUs is read, with a warning.
 void read_kineto(JsonReader& json, const std::string& name, Samples& out);
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

@@ -6,7 +6,7 @@
 
 #include "text/log_lines.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 namespace {
 
@@ -88,4 +88,4 @@ void NeuronMonitor::finish(Samples& out) {
   peaks_.clear();
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

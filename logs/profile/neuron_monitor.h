@@ -11,7 +11,7 @@
 #include "logs/training/samples.h"
 #include "text/json_reader.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 class NeuronMonitor {
  public:
@@ -37,4 +37,4 @@ class NeuronMonitor {
   std::map<int, Peak> peaks_;  ///< by core
 };
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

@@ -10,7 +10,7 @@
 
 #include "logs/nccom/collective_groups.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 namespace {
 
@@ -239,4 +239,4 @@ void read_device_profile(JsonReader& json, const std::string& name, Samples& out
   DeviceProfile(json, name, out).read();
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

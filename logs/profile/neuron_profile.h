@@ -11,7 +11,7 @@
 #include "logs/training/samples.h"
 #include "text/json_reader.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 /// The metrics of one graph: {"total_time": 0.0537, "mfu_estimated_percent": 0.378, ...}. Numbers may be in
 /// quotes. Percentages are fractions; where mfu is above 1.5 they are taken for percent. A warning when there
@@ -24,4 +24,4 @@ void read_profile_summary(JsonReader& json, const std::string& graph, const std:
 /// without one. A simulated profile (is_simulation) gives a warning and nothing else.
 void read_device_profile(JsonReader& json, const std::string& name, Samples& out);
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

@@ -11,7 +11,7 @@
 #include "models/collective/collective_timing.h"
 #include "text/log_lines.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 namespace {
 
@@ -223,4 +223,4 @@ void read_profile_table(ByteStream& table, const std::string& name, Samples& out
   TableReader(table, name, out).read();
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

@@ -10,7 +10,7 @@
 #include "logs/training/samples.h"
 #include "text/byte_stream.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 /// What a heading line of a CSV makes of its table; none for other tables.
 enum class ProfileTable { none, collectives, instructions };
@@ -21,4 +21,4 @@ ProfileTable profile_table_of(std::string_view heading);
 /// be taken for several.
 void read_profile_table(ByteStream& table, const std::string& name, Samples& out);
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

@@ -10,7 +10,7 @@
 
 #include "text/csv.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 namespace {
 
@@ -282,4 +282,4 @@ std::optional<MeasuredKernel> measured_kernel(const std::vector<DeviceSample>& d
   return MeasuredKernel{"", kernel, device.seconds, "", device.at};
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

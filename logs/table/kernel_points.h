@@ -21,7 +21,7 @@
 #include "logs/training/samples.h"
 #include "text/diagnostic.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 enum class KernelOp : std::size_t { matmul, flash_forward, flash_backward, norm, vector, stream, count };
 std::string_view to_string(KernelOp op);
@@ -77,4 +77,4 @@ KernelTable parse_measured_kernels(std::string_view text, const std::string& nam
 std::optional<MeasuredKernel> measured_kernel(const std::vector<DeviceSample>& devices, const Kernel& kernel,
                                               const std::string& file, std::vector<Diagnostic>& faults);
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

@@ -5,7 +5,7 @@
 #include "logs/nccom/nccom_command.h"
 #include "text/csv.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 namespace {
 
@@ -75,4 +75,4 @@ std::vector<MeasuredCollective> parse_measured_collectives(std::string_view text
   return rows;
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

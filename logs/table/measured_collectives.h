@@ -7,7 +7,7 @@
 
 #include "text/diagnostic.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 /// A row of catalog/measured-collectives.csv.
 struct MeasuredCollective {
@@ -32,4 +32,4 @@ struct MeasuredCollective {
 /// an unknown operation, numbers that do not parse or are 0, more nodes than ranks, an id used twice.
 std::vector<MeasuredCollective> parse_measured_collectives(std::string_view text, const std::string& name);
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

@@ -9,7 +9,7 @@
 #include "text/csv.h"
 #include "text/parse.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 using models::MeasuredRun;
 
@@ -118,4 +118,4 @@ std::vector<MeasuredRun> parse_measured_runs(const std::string& text, const std:
   return runs;
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

@@ -8,7 +8,7 @@
 #include "text/csv.h"
 #include "text/parse.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 using models::MeasuredRun;
 
@@ -168,4 +168,4 @@ std::vector<MemoryCase> memory_cases_of(const std::vector<MeasuredRun>& runs) {
   return cases;
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

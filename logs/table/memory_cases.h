@@ -8,7 +8,7 @@
 #include "models/uncertainty/measured_run.h"
 #include "units/quantity.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 enum class MemoryFact {
   fits,
@@ -38,4 +38,4 @@ std::vector<MemoryCase> parse_memory_cases(std::string_view text, const std::str
 /// equal layouts are one case. Other kinds and machines, and quality D, are passed over.
 std::vector<MemoryCase> memory_cases_of(const std::vector<models::MeasuredRun>& runs);
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 namespace {
 
@@ -53,4 +53,4 @@ void CompilerLines::finish(Samples& out) {
   by_bytes_.clear();
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

@@ -13,7 +13,7 @@
 #include "logs/training/samples.h"
 #include "text/log_lines.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 class CompilerLines {
  public:
@@ -27,4 +27,4 @@ class CompilerLines {
   std::map<double, MemorySample> by_bytes_;  ///< 0: not stated
 };
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

@@ -12,7 +12,7 @@
 #include "logs/training/step_log.h"
 #include "text/wire_reader.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 namespace {
 
@@ -269,4 +269,4 @@ void EventFile::add_steps(const Points& points, std::string_view tag, bool state
   log.finish(nxd ? "nxd" : nxdt ? "nxdt" : "", std::nullopt, out);
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

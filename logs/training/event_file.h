@@ -13,7 +13,7 @@
 
 #include "logs/training/samples.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 /// CRC-32C (polynomial 0x1EDC6F41, reflected) of `bytes`, rotated and offset as TFRecord masks it.
 std::uint32_t masked_crc32c(std::string_view bytes);
@@ -67,4 +67,4 @@ class EventFile {
   Warnings warnings_;
 };
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

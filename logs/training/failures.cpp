@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace trnplan::launch {
+namespace trnplan::logs {
 
 namespace {
 
@@ -62,7 +62,7 @@ std::optional<FailureKind> kind_of(std::string_view line) {
     if (sign.word == "libfabric:" && line.find("rror") == std::string_view::npos) continue;
     return sign.kind;
   }
-  calibrate::Scan scan(line);
+  Scan scan(line);
   if (scan.past("Total failed compilations:")) {
     const auto failed = scan.whole();
     if (failed && *failed > 0) return FailureKind::compile_failed;
@@ -73,7 +73,7 @@ std::optional<FailureKind> kind_of(std::string_view line) {
 /// Every number that stands behind `word`.
 std::vector<int> numbers_after(std::string_view line, std::string_view word) {
   std::vector<int> found;
-  calibrate::Scan scan(line);
+  Scan scan(line);
   while (scan.past(word)) {
     const auto number = scan.whole();
     if (number && *number <= kMostRank) found.push_back(static_cast<int>(*number));
@@ -82,7 +82,7 @@ std::vector<int> numbers_after(std::string_view line, std::string_view word) {
 }
 
 std::optional<double> gib_in(std::string_view line) {
-  calibrate::Scan graph(line), full(line);
+  Scan graph(line), full(line);
   if (graph.past("peak HBM usage (")) return graph.number();
   if (full.past("total:")) {
     const auto amount = full.number();
@@ -94,7 +94,7 @@ std::optional<double> gib_in(std::string_view line) {
 /// "... on this group [1 3 5 ]"
 std::vector<int> group_in(std::string_view line) {
   std::vector<int> ranks;
-  calibrate::Scan scan(line);
+  Scan scan(line);
   if (!scan.past("on this group [")) return ranks;
   while (ranks.size() < kMostDevices) {
     const auto rank = scan.whole();
@@ -128,7 +128,7 @@ void FailureFinder::collect(std::string_view line, Collected& c) {
   if (const auto gib = gib_in(line)) c.failure.gib = std::max(c.failure.gib.value_or(0), *gib);
 }
 
-void FailureFinder::read(const calibrate::LogLine& line) {
+void FailureFinder::read(const LogLine& line) {
   const auto kind = kind_of(line.text);
   if (!kind) {
     // What fills a core is told some lines below the failure.
@@ -140,7 +140,7 @@ void FailureFinder::read(const calibrate::LogLine& line) {
   if (c.failure.count++ == 0) {
     c.failure.kind = *kind;
     c.failure.at = {name_, line.number, 1};
-    c.failure.text = printable(calibrate::trimmed(line.text), kTextLength);
+    c.failure.text = printable(trimmed(line.text), kTextLength);
   }
   c.failure.last_line = line.number;
   collect(line.text, c);
@@ -158,8 +158,8 @@ std::vector<Failure> FailureFinder::found() const {
 
 std::vector<Failure> find_failures(std::string_view text, const std::string& name) {
   FailureFinder finder(name);
-  for (calibrate::LogLines lines(text); lines.next();) finder.read(lines.line());
+  for (LogLines lines(text); lines.next();) finder.read(lines.line());
   return finder.found();
 }
 
-}  // namespace trnplan::launch
+}  // namespace trnplan::logs

@@ -16,7 +16,7 @@
 #include "text/diagnostic.h"
 #include "text/log_lines.h"
 
-namespace trnplan::launch {
+namespace trnplan::logs {
 
 enum class FailureKind {
   replica_group,      ///< enc_init_comm and its kin: the runtime knows no way to connect a group
@@ -49,7 +49,7 @@ struct Failure {
 class FailureFinder {
  public:
   explicit FailureFinder(std::string name) : name_(std::move(name)) {}
-  void read(const calibrate::LogLine& line);
+  void read(const LogLine& line);
   /// In the order of their first lines.
   std::vector<Failure> found() const;
 
@@ -67,4 +67,4 @@ class FailureFinder {
 /// Those of a whole text.
 std::vector<Failure> find_failures(std::string_view text, const std::string& name);
 
-}  // namespace trnplan::launch
+}  // namespace trnplan::logs

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 namespace {
 
@@ -74,4 +74,4 @@ void HfMetrics::finish(Samples& out) {
   start_ = 0;
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

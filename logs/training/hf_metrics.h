@@ -16,7 +16,7 @@
 #include "logs/training/samples.h"
 #include "text/log_lines.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 /// The sample of these metrics, all of train_*; nullopt without steps per second above 0.
 std::optional<StepSample> hf_sample(const std::map<std::string, double, std::less<>>& metrics,
@@ -35,4 +35,4 @@ class HfMetrics {
   std::map<std::string, double, std::less<>> metrics_;
 };
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 namespace {
 
@@ -68,4 +68,4 @@ bool MegatronLines::read(const LogLine& line, Samples& out) {
   return true;
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

@@ -13,7 +13,7 @@
 #include "logs/training/step_log.h"
 #include "text/log_lines.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 class MegatronLines {
  public:
@@ -26,4 +26,4 @@ class MegatronLines {
   StepLog log_;
 };
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 namespace {
 
@@ -125,4 +125,4 @@ void NxdLines::finish(Samples& out) {
   }
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

@@ -15,7 +15,7 @@
 #include "logs/training/step_log.h"
 #include "text/log_lines.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 class NxdLines {
  public:
@@ -34,4 +34,4 @@ class NxdLines {
   int rates_ = 0, first_rate_ = 0;  ///< lines with a throughput only
 };
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

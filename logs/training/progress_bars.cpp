@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 namespace {
 
@@ -167,4 +167,4 @@ void ProgressBars::finish(Samples& out) {
   }
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

@@ -13,7 +13,7 @@
 #include "logs/training/step_log.h"
 #include "text/log_lines.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 class ProgressBars {
  public:
@@ -33,4 +33,4 @@ class ProgressBars {
   bool loss_lost_ = false;
 };
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

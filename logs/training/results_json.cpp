@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 namespace {
 
@@ -56,4 +56,4 @@ void read_results(JsonReader& json, const std::string& name, Samples& out) {
   out.steps.push_back(std::move(s));
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

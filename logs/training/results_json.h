@@ -13,10 +13,10 @@
 #include "logs/training/samples.h"
 #include "text/json_reader.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 /// Reads the value of "results". The time of a step is "Time to train" over "Global step", warm-up included;
 /// "Average throughput" is in sequences/s. A warning when one of the two is missing.
 void read_results(JsonReader& json, const std::string& name, Samples& out);
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

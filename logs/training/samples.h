@@ -9,7 +9,7 @@
 #include "text/diagnostic.h"
 #include "text/warnings.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 /// The time of an optimizer step of one run, as a log shows it.
 struct StepSample {
@@ -92,4 +92,4 @@ struct Samples {
   StepSink* sink = nullptr;
 };
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 namespace {
 
@@ -293,4 +293,4 @@ void StepLog::finish(const std::string& framework, std::optional<double> sequenc
   ranks_.clear();
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

@@ -10,7 +10,7 @@
 
 #include "logs/training/samples.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 /// What one line says of one step.
 struct StepRecord {
@@ -101,4 +101,4 @@ class StepLog {
 /// Needs at least one.
 double weighted_median(std::vector<std::pair<double, double>> values_and_weights);
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

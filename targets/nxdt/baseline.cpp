@@ -7,7 +7,7 @@
 
 #include "planner/check/judge.h"
 
-namespace trnplan::planner {
+namespace trnplan::targets {
 
 using models::Job;
 using models::Strategy;
@@ -69,7 +69,7 @@ bool is_recompute(std::string_view key) {
   return key.starts_with("model.activations_checkpoint_");
 }
 
-Job job_on(const Job& job, const NxdtReading& reading, const Plan* winner) {
+Job job_on(const Job& job, const NxdtReading& reading, const planner::Plan* winner) {
   Job on = job;
   if (winner != nullptr) {
     on.cluster.nodes = winner->nodes;
@@ -95,7 +95,7 @@ void add_lint(Baseline& baseline, const NxdtConfig& config, const models::Archit
               const std::string& release) {
   for (const Finding& f : lint(config, trained, release)) {
     const bool said = std::any_of(baseline.broken.begin(), baseline.broken.end(),
-                                  [&](const Violation& v) { return v.rule == f.rule; });
+                                  [&](const planner::Violation& v) { return v.rule == f.rule; });
     if (f.severity != Severity::error || said) continue;
     baseline.broken.push_back({f.rule, f.key.empty() ? f.message : f.key + ": " + f.message, f.fix});
   }
@@ -194,13 +194,13 @@ std::vector<Change> changes_to(const Job& job, const Strategy& strategy, const N
 }
 
 Baseline baseline_of(const Job& job, const NxdtConfig& config, const models::Architecture& trained,
-                     const models::Profile& profile, const Plan* winner) {
+                     const models::Profile& profile, const planner::Plan* winner) {
   const NxdtReading reading = interpret(config, trained);
   Baseline b;
   b.job = job_on(job, reading, winner);
   b.job.architecture = trained;
   b.strategy = strategy_on(b.job, reading);
-  Judgement judged = judge(b.job, b.strategy, profile);
+  planner::Judgement judged = planner::judge(b.job, b.strategy, profile);
   b.broken = std::move(judged.broken);
   b.plan = std::move(judged.plan);
   for (const std::string& feature : reading.not_modelled) {
@@ -222,12 +222,12 @@ Baseline baseline_of(const Job& job, const NxdtConfig& config, const models::Arc
 }
 
 bool Baseline::runs() const {
-  return std::all_of(broken.begin(), broken.end(), [](const Violation& v) { return v.doubtful; });
+  return std::all_of(broken.begin(), broken.end(), [](const planner::Violation& v) { return v.doubtful; });
 }
 
-double speedup(const Plan& winner, const Baseline& baseline) {
+double speedup(const planner::Plan& winner, const Baseline& baseline) {
   if (!baseline.plan || !baseline.runs()) return 0;
   return winner.report.tokens_per_second / baseline.plan->report.tokens_per_second;
 }
 
-}  // namespace trnplan::planner
+}  // namespace trnplan::targets

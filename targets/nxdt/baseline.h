@@ -10,7 +10,7 @@
 #include "planner/plan/plan.h"
 #include "targets/nxdt/nxdt_config.h"
 
-namespace trnplan::planner {
+namespace trnplan::targets {
 
 /// One key of the NxDT YAML; `from` and `to` as the file writes them, "null" where a key is absent.
 struct Change {
@@ -19,12 +19,13 @@ struct Change {
 };
 
 struct Baseline {
-  models::Strategy strategy;      ///< that the config states, on the cluster it is judged on
-  models::Job job;                ///< the winner's cluster (without a winner the job's), the config's batch
-  std::vector<Violation> broken;  ///< rules of strategies and errors of the linter; empty = legal and fits
-  std::optional<Plan> plan;       ///< absent when it cannot be simulated
-  std::vector<Change> changes;    ///< to the winner; only what a strategy sets and what changes the program
-  std::string no_changes;         ///< why `changes` cannot be told, e.g. that NxDT cannot express the model
+  models::Strategy strategy;  ///< that the config states, on the cluster it is judged on
+  models::Job job;            ///< the winner's cluster (without a winner the job's), the config's batch
+  std::vector<planner::Violation>
+      broken;  ///< rules of strategies and errors of the linter; empty = legal and fits
+  std::optional<planner::Plan> plan;  ///< absent when it cannot be simulated
+  std::vector<Change> changes;  ///< to the winner; only what a strategy sets and what changes the program
+  std::string no_changes;       ///< why `changes` cannot be told, e.g. that NxDT cannot express the model
   std::vector<std::string> remarks;  ///< where it trains something else than the job
 
   /// Nothing is broken for certain: it fits, and is accepted. Of one that does not, `plan` is what it would
@@ -40,10 +41,10 @@ std::vector<Diagnostic> baseline_faults(const models::Job& job, const NxdtConfig
 /// `config` predicted on the winner's cluster, as train.sh starts it there, whatever its trainer.num_nodes
 /// says. `winner` may be null. Needs baseline_faults() to be empty. Cost: a simulation.
 Baseline baseline_of(const models::Job& job, const NxdtConfig& config, const models::Architecture& trained,
-                     const models::Profile& profile, const Plan* winner);
+                     const models::Profile& profile, const planner::Plan* winner);
 
 /// How many times as many tokens a second; 0 without a prediction, and where the baseline cannot run.
-double speedup(const Plan& winner, const Baseline& baseline);
+double speedup(const planner::Plan& winner, const Baseline& baseline);
 
 /// The keys of `config` that have to change for `strategy` of `job`. Keys that do not change the program stay
 /// unmentioned, such as CoreAttention in a list of classes beside flash attention. Throws
@@ -51,4 +52,4 @@ double speedup(const Plan& winner, const Baseline& baseline);
 std::vector<Change> changes_to(const models::Job& job, const models::Strategy& strategy,
                                const NxdtConfig& config, const models::Architecture& trained);
 
-}  // namespace trnplan::planner
+}  // namespace trnplan::targets

@@ -13,7 +13,7 @@
 #include "planner/search/candidates.h"
 #include "planner/search/parallel.h"
 
-namespace trnplan::planner {
+namespace trnplan::targets {
 
 namespace {
 
@@ -118,19 +118,21 @@ class Neighbourhood {
     around.space = {};
     around.space.zero1 = true;
     const Bytes margin = std::max(Bytes(0), models::margin_of_fitting(options_.fit_probability, profile_));
-    Candidates candidates(std::move(around), profile_, false, margin, thread_count(options_.threads));
-    std::vector<Candidate*> legal;
-    for (Candidate& c : candidates.all) {
-      if (c.feasibility == Feasibility::legal) legal.push_back(&c);
+    planner::Candidates candidates(std::move(around), profile_, false, margin,
+                                   planner::thread_count(options_.threads));
+    std::vector<planner::Candidate*> legal;
+    for (planner::Candidate& c : candidates.all) {
+      if (c.feasibility == planner::Feasibility::legal) legal.push_back(&c);
     }
-    const auto order = [&](const Candidate* c) {
+    const auto order = [&](const planner::Candidate* c) {
       return std::pair(distance(c->strategy, current_), c->bound);
     };
-    std::stable_sort(legal.begin(), legal.end(),
-                     [&](const Candidate* a, const Candidate* b) { return order(a) < order(b); });
+    std::stable_sort(
+        legal.begin(), legal.end(),
+        [&](const planner::Candidate* a, const planner::Candidate* b) { return order(a) < order(b); });
     if (legal.size() > kLooked) legal.resize(kLooked);
     std::map<std::size_t, std::vector<Near>> by_keys;
-    for (Candidate* c : legal) {
+    for (planner::Candidate* c : legal) {
       if (auto near = nearest_form(candidates, *c))
         by_keys[keys_of(near->changes)].push_back(std::move(*near));
     }
@@ -139,7 +141,7 @@ class Neighbourhood {
 
   /// The form of a candidate that changes the fewest keys: with the current cuts, else none, else the best
   /// ones.
-  std::optional<Near> nearest_form(Candidates& candidates, Candidate& c) {
+  std::optional<Near> nearest_form(planner::Candidates& candidates, planner::Candidate& c) {
     Strategy s = c.strategy;
     if (s.tensor_parallel == current_.tensor_parallel) s.kv_replicator = current_.kv_replicator;
     std::vector<std::vector<int>> cuts{{}};
@@ -206,7 +208,7 @@ class Neighbourhood {
     std::optional<Seconds> best;
     for (const Near& n : near) {
       if (done.size() >= kSimulated || (done.size() >= most() && best && !(n.bound < *best))) break;
-      Judgement judged = judge(job_, n.strategy, profile_);
+      planner::Judgement judged = planner::judge(job_, n.strategy, profile_);
       if (!judged.plan || !judged.broken.empty()) continue;
       const Seconds step = judged.plan->report.step;
       if (!best || step < *best) best = step;
@@ -251,4 +253,4 @@ std::vector<NearConfig> nearest_that_fit(const models::Job& job, const models::S
   return Neighbourhood(job, current, config, trained, profile, options).find();
 }
 
-}  // namespace trnplan::planner
+}  // namespace trnplan::targets

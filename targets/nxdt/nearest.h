@@ -9,12 +9,12 @@
 #include "targets/nxdt/baseline.h"
 #include "targets/nxdt/nxdt_config.h"
 
-namespace trnplan::planner {
+namespace trnplan::targets {
 
 /// A config that is legal and fits, by what it changes.
 struct NearConfig {
   std::vector<Change> changes;  ///< at least one; `to` as the YAML writes it
-  Plan plan;
+  planner::Plan plan;
   double fit_probability = 0;
 };
 
@@ -37,4 +37,4 @@ std::vector<NearConfig> nearest_that_fit(const models::Job& job, const models::S
 /// The config with these values.
 NxdtConfig with_changes(NxdtConfig config, const std::vector<Change>& changes);
 
-}  // namespace trnplan::planner
+}  // namespace trnplan::targets

@@ -6,7 +6,7 @@
 
 #include "text/parse.h"
 
-namespace trnplan::planner {
+namespace trnplan::targets {
 
 // ---- leaves
 
@@ -149,4 +149,4 @@ std::string_view to_string(Severity s) {
   return "?";
 }
 
-}  // namespace trnplan::planner
+}  // namespace trnplan::targets

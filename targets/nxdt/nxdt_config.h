@@ -14,7 +14,7 @@
 #include "models/job/strategy.h"
 #include "text/diagnostic.h"
 
-namespace trnplan::planner {
+namespace trnplan::targets {
 
 /// One leaf of the YAML: its dotted key ("trainer.num_nodes"), its text (interpolations resolved, "null" for
 /// null, lists as "[a, b]" with items in quotes where the file has them), and where it stands. `quoted`: a
@@ -113,4 +113,4 @@ struct NxdtPaths {
 /// (GPT-3, BERT, MoE).
 NxdtConfig to_nxdt(const models::Job& job, const models::Strategy& strategy, const NxdtPaths& paths = {});
 
-}  // namespace trnplan::planner
+}  // namespace trnplan::targets

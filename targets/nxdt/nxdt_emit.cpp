@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-namespace trnplan::planner {
+namespace trnplan::targets {
 
 namespace {
 
@@ -291,4 +291,4 @@ NxdtConfig to_nxdt(const models::Job& job, const models::Strategy& strategy, con
   return config;
 }
 
-}  // namespace trnplan::planner
+}  // namespace trnplan::targets

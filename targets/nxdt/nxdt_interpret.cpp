@@ -7,7 +7,7 @@
 
 #include "text/parse.h"
 
-namespace trnplan::planner {
+namespace trnplan::targets {
 
 namespace {
 
@@ -200,4 +200,4 @@ NxdtReading interpret(const NxdtConfig& config, const models::Architecture& arch
   return r;
 }
 
-}  // namespace trnplan::planner
+}  // namespace trnplan::targets

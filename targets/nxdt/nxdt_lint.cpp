@@ -2,7 +2,7 @@
 // each file with its own table.
 #include "targets/nxdt/nxdt_lint_rules.h"
 
-namespace trnplan::planner {
+namespace trnplan::targets {
 
 namespace {
 
@@ -39,4 +39,4 @@ std::vector<Finding> lint(const NxdtConfig& config, const models::Architecture& 
   return report.take();
 }
 
-}  // namespace trnplan::planner
+}  // namespace trnplan::targets

@@ -10,7 +10,7 @@
 #include "targets/nxdt/nxdt_lint_rules.h"
 #include "text/parse.h"
 
-namespace trnplan::planner {
+namespace trnplan::targets {
 
 namespace {
 
@@ -292,4 +292,4 @@ std::span<const Rule> kind_rules() {
   return kRules;
 }
 
-}  // namespace trnplan::planner
+}  // namespace trnplan::targets

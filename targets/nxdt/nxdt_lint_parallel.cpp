@@ -8,7 +8,7 @@
 
 #include "targets/nxdt/nxdt_lint_rules.h"
 
-namespace trnplan::planner {
+namespace trnplan::targets {
 
 namespace {
 
@@ -538,4 +538,4 @@ std::span<const Rule> parallel_rules() {
   return kRules;
 }
 
-}  // namespace trnplan::planner
+}  // namespace trnplan::targets

@@ -19,7 +19,7 @@
 #include "targets/nxdt/nxdt_schema.h"
 #include "text/diagnostic.h"
 
-namespace trnplan::planner {
+namespace trnplan::targets {
 
 inline constexpr std::string_view kTp = "distributed_strategy.tensor_model_parallel_size";
 inline constexpr std::string_view kPp = "distributed_strategy.pipeline_model_parallel_size";
@@ -150,4 +150,4 @@ inline bool one_of(std::string_view text, std::initializer_list<std::string_view
   return std::find(words.begin(), words.end(), text) != words.end();
 }
 
-}  // namespace trnplan::planner
+}  // namespace trnplan::targets

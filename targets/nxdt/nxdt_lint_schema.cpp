@@ -5,7 +5,7 @@
 
 #include "targets/nxdt/nxdt_lint_rules.h"
 
-namespace trnplan::planner {
+namespace trnplan::targets {
 
 namespace {
 
@@ -233,4 +233,4 @@ std::span<const Rule> schema_rules() {
   return kRules;
 }
 
-}  // namespace trnplan::planner
+}  // namespace trnplan::targets

@@ -8,7 +8,7 @@
 
 #include "targets/nxdt/nxdt_lint_rules.h"
 
-namespace trnplan::planner {
+namespace trnplan::targets {
 
 namespace {
 
@@ -422,4 +422,4 @@ std::span<const Rule> training_rules() {
   return kRules;
 }
 
-}  // namespace trnplan::planner
+}  // namespace trnplan::targets

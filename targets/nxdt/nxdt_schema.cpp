@@ -6,7 +6,7 @@
 
 #include "text/diagnostic.h"
 
-namespace trnplan::planner {
+namespace trnplan::targets {
 
 namespace {
 
@@ -439,4 +439,4 @@ bool fits(const NxdtConfig& c, std::string_view key, Kind kind) {
   return true;
 }
 
-}  // namespace trnplan::planner
+}  // namespace trnplan::targets

@@ -7,7 +7,7 @@
 
 #include "targets/nxdt/nxdt_config.h"
 
-namespace trnplan::planner {
+namespace trnplan::targets {
 
 enum class Kind {
   count,    ///< whole number of at least 1; anything else fails
@@ -47,4 +47,4 @@ bool under(std::string_view key, std::string_view section);
 std::string_view parent_of(std::string_view key);
 std::string_view last_of(std::string_view key);
 
-}  // namespace trnplan::planner
+}  // namespace trnplan::targets

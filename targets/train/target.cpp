@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace trnplan::launch {
+namespace trnplan::targets {
 
 namespace {
 
@@ -222,4 +222,4 @@ TrainCommand train_command(Target target, const models::Job& job, const models::
   throw std::invalid_argument("unknown target");
 }
 
-}  // namespace trnplan::launch
+}  // namespace trnplan::targets

@@ -10,7 +10,7 @@
 #include "models/job/job.h"
 #include "models/job/strategy.h"
 
-namespace trnplan::launch {
+namespace trnplan::targets {
 
 enum class Target { nxdt, nemo_megatron, nxd };
 /// "nxdt", "nemo-megatron", "nxd".
@@ -54,4 +54,4 @@ struct TrainCommand {
 /// tests/targets/target_test.cpp lists those that may be emitted.
 TrainCommand train_command(Target target, const models::Job& job, const models::Strategy& strategy);
 
-}  // namespace trnplan::launch
+}  // namespace trnplan::targets

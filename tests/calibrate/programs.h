@@ -14,7 +14,7 @@ namespace trnplan {
 /// One run of each program of the catalogue that simulates in a millisecond or two.
 inline std::vector<calibrate::MeasuredStep> programs() {
   auto mapped = calibrate::map_runs(
-      calibrate::parse_measured_runs(io::read_text(TRNPLAN_SOURCE_DIR "/catalog/measured-runs.csv"), "runs"),
+      logs::parse_measured_runs(read_text(TRNPLAN_SOURCE_DIR "/catalog/measured-runs.csv"), "runs"),
       test_catalog().instance("trn1.32xlarge"));
   std::vector<calibrate::MeasuredStep> kept;
   std::set<std::size_t> seen;

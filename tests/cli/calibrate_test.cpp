@@ -223,7 +223,7 @@ TEST_CASE("kernels", "[cli]") {
              "calibrate $gemm --kernel $gemm=$shape --out $work/kernels.json");
   cli.says("^trnplan: no step is among the data");
   cli.prints("^1 kernel: median error ");
-  cli.holds("$work/kernels.json", "\"sha256\": \"" + io::sha256(cli.read("$gemm")) + "\"");
+  cli.holds("$work/kernels.json", "\"sha256\": \"" + sha256(cli.read("$gemm")) + "\"");
   cli.holds("$work/kernels.json", "weakly: fitted to 0 steps, 0 nccom-test points and 1 kernel;");
   cli.holds("$work/kernels.json", R"("prior": "trn1-datasheet")");
   cli.expect(0, "90 %", "simulate $example --strategy tp=32 --profile $work/kernels.json");

@@ -8,7 +8,7 @@ using namespace trnplan;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using Reader = io::ClusterReading (*)(const std::filesystem::path&, const io::Catalog&, const std::string&,
-                                        const io::Files&);
+                                        const Files&);
   const std::pair<const char*, Reader> readers[] = {{"c.json", io::read_hyperpod},
                                                     {"c.yaml", io::read_hyperpod},
                                                     {"c.yaml", io::read_parallelcluster},

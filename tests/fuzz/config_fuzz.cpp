@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string text = io::hf_config_json(a);
     try {
       const models::Architecture back =
-          io::hf_config_from(io::parse_document(text, "config.json"), a.name).architecture;
+          io::hf_config_from(parse_document(text, "config.json"), a.name).architecture;
       fuzz::ensure(same(a, back), "the model reads back as it was: " + text);
     } catch (const InputError& e) {
       fuzz::ensure(false, e.what() + (" in " + text));

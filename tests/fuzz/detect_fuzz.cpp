@@ -17,7 +17,7 @@ void ensure_positive(const std::optional<double>& value, const char* what) {
   fuzz::ensure(!value || positive(*value), what);
 }
 
-void check(const calibrate::StepSample& s) {
+void check(const logs::StepSample& s) {
   fuzz::ensure(positive(s.seconds), "a step takes time");
   fuzz::ensure(!s.spread || (std::isfinite(*s.spread) && *s.spread >= 0), "a spread is none or a number");
   fuzz::ensure(s.count >= 0 && s.left_out >= 0, "steps are counted");
@@ -30,7 +30,7 @@ void check(const calibrate::StepSample& s) {
   fuzz::ensure(fuzz::is_printable(s.format + s.basis + s.framework), "a sample is safe to print");
 }
 
-void check(const calibrate::Detected& d) {
+void check(const logs::Detected& d) {
   fuzz::ensure(!d.kinds.empty(), "something is known, or the file is refused");
   for (const auto& kind : d.kinds) fuzz::ensure(kind.pieces > 0, "a kind has pieces");
   for (const auto& s : d.steps) check(s);
@@ -54,7 +54,7 @@ void check(const calibrate::Detected& d) {
   fuzz::ensure(d.kernels.points.size() + d.kernels.left_out.size() == d.kernels.rows, "no kernel is lost");
   for (const auto& k : d.kernels.points) {
     fuzz::ensure(positive(k.seconds) && !k.id.empty(), "a kernel has an id and takes time");
-    const auto again = calibrate::parse_kernel(to_string(k.kernel));
+    const auto again = logs::parse_kernel(to_string(k.kernel));
     fuzz::ensure(again.kernel && to_string(*again.kernel) == to_string(k.kernel),
                  "a kernel reads as written");
   }
@@ -75,14 +75,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text = fuzz::text_of(data, size);
   std::size_t steps = 0, kinds = 0;
   fuzz::refusable([&] {
-    const calibrate::Detected d = calibrate::detect(text, "log");
+    const logs::Detected d = logs::detect(text, "log");
     check(d);
     steps = d.steps.size();
     kinds = d.kinds.size();
   });
   fuzz::refusable([&] {
-    calibrate::TextStream pieces(text, 7);
-    const calibrate::Detected d = calibrate::detect(pieces, "log");
+    TextStream pieces(text, 7);
+    const logs::Detected d = logs::detect(pieces, "log");
     fuzz::ensure(d.steps.size() == steps && d.kinds.size() == kinds, "pieces read as the whole");
   });
   return 0;

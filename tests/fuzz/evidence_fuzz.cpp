@@ -20,8 +20,8 @@ models::Job job() {
 
 std::vector<planner::Observation> observations_in(const std::string& text) {
   std::vector<Diagnostic> faults;
-  const io::Node root = io::parse_document(text, "p.json");
-  const io::Node* list = root.find("evidence");
+  const Node root = parse_document(text, "p.json");
+  const Node* list = root.find("evidence");
   std::vector<planner::Observation> all =
       list == nullptr ? std::vector<planner::Observation>() : io::observations_from(*list, faults);
   if (!faults.empty()) throw InputError(std::move(faults));

@@ -54,7 +54,7 @@ void refusable(const Read& read) {
 }
 
 /// Files in memory: a path out of a fuzzed file finds these and nothing on the machine.
-class InMemory : public io::Files {
+class InMemory : public Files {
  public:
   explicit InMemory(std::map<std::string, std::string> files) : files_(std::move(files)) {}
 
@@ -82,7 +82,7 @@ inline const io::Catalog& catalog() {
 }
 
 inline std::string source_text(const char* path) {
-  return io::read_text(std::filesystem::path(TRNPLAN_SOURCE_DIR) / path);
+  return read_text(std::filesystem::path(TRNPLAN_SOURCE_DIR) / path);
 }
 
 }  // namespace trnplan::fuzz

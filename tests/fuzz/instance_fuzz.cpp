@@ -40,7 +40,7 @@ void judge(const topology::Instance& t) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::refusable([&] {
     const topology::Instance t =
-        io::instance_from(io::parse_document(fuzz::text_of(data, size), "instance.json"));
+        io::instance_from(parse_document(fuzz::text_of(data, size), "instance.json"));
     check(t);
     if (t.chips + t.switches <= kChipsJudged && t.cores() <= 4 * kChipsJudged) judge(t);
   });

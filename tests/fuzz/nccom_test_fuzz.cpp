@@ -9,8 +9,8 @@ using namespace trnplan;
 
 namespace {
 
-void check(const calibrate::NccomTable& table) {
-  for (const calibrate::NccomRow& row : table.rows) {
+void check(const logs::NccomTable& table) {
+  for (const logs::NccomRow& row : table.rows) {
     fuzz::ensure(std::isfinite(row.bytes) && row.bytes > 0, "a row has a size");
     fuzz::ensure(std::isfinite(row.seconds) && row.seconds > 0, "a row has a time");
   }
@@ -25,13 +25,13 @@ void check(const calibrate::NccomTable& table) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text = fuzz::text_of(data, size);
   fuzz::refusable([&] {
-    for (const calibrate::NccomTable& table : calibrate::parse_nccom_test(text, "nccom.txt")) check(table);
+    for (const logs::NccomTable& table : logs::parse_nccom_test(text, "nccom.txt")) check(table);
   });
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string::npos && (text[first] == '{' || text[first] == '[')) {
     fuzz::refusable([&] {
-      calibrate::JsonReader json(text);
-      check(calibrate::read_nccom_report(json, {}, "nccom.json"));
+      JsonReader json(text);
+      check(logs::read_nccom_report(json, {}, "nccom.json"));
     });
   }
   return 0;

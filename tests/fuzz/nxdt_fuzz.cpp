@@ -16,7 +16,7 @@ const models::Profile& profile() {
   return shipped;
 }
 
-const topology::Instance* instance_of(const planner::NxdtReading& reading) {
+const topology::Instance* instance_of(const targets::NxdtReading& reading) {
   static const topology::Instance trn1 = fuzz::catalog().instance("trn1.32xlarge");
   static const topology::Instance small = fuzz::catalog().instance("trn1.2xlarge");
   static const topology::Instance trn2 = fuzz::catalog().instance("trn2.48xlarge");
@@ -30,7 +30,7 @@ bool is_small(const models::Job& job, const models::Strategy& s) {
          models::micro_batches(job.training, s) <= 16 && s.pipeline_parallel <= 8;
 }
 
-void judge(const planner::NxdtReading& reading, const models::Architecture& architecture) {
+void judge(const targets::NxdtReading& reading, const models::Architecture& architecture) {
   const topology::Instance* instance = instance_of(reading);
   if (instance == nullptr || reading.nodes > topology::kMostNodes) return;
   models::Job job;
@@ -44,11 +44,11 @@ void judge(const planner::NxdtReading& reading, const models::Architecture& arch
 
 /// The writer's text can be read; what it holds stays. Texts that would form an interpolation only once they
 /// stand together are left out.
-void write_and_read(const planner::NxdtConfig& config) {
+void write_and_read(const targets::NxdtConfig& config) {
   const std::string text = io::nxdt_yaml(config);
   if (text.find("${") != std::string::npos) return;
   try {
-    const planner::NxdtConfig back = io::nxdt_from(io::parse_document(text, "back.yaml"));
+    const targets::NxdtConfig back = io::nxdt_from(parse_document(text, "back.yaml"));
     fuzz::ensure(back.keys.size() == config.keys.size(), "no key is lost in " + text);
     fuzz::ensure(io::nxdt_yaml(back) == text, "written again it is the same: " + text);
   } catch (const InputError& e) {
@@ -63,14 +63,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       {{"config.json", io::hf_config_json(fuzz::catalog().architecture("llama3-8b"))}});
   files.put("config.yaml", fuzz::text_of(data, size));
   fuzz::refusable([&] {
-    const planner::NxdtConfig config = io::read_nxdt("config.yaml", files);
+    const targets::NxdtConfig config = io::read_nxdt("config.yaml", files);
     write_and_read(config);
     const io::ArchitectureReading model = io::architecture_of_nxdt(config, fuzz::catalog(), files);
-    const planner::NxdtReading reading = planner::interpret(config, model.architecture);
-    for (const planner::Finding& finding : planner::lint(config, model.architecture)) {
+    const targets::NxdtReading reading = targets::interpret(config, model.architecture);
+    for (const targets::Finding& finding : targets::lint(config, model.architecture)) {
       fuzz::ensure(fuzz::is_printable(finding.message), "a finding is safe to print: " + finding.message);
     }
-    if (planner::unresolved_degree(config) == nullptr) judge(reading, model.architecture);
+    if (targets::unresolved_degree(config) == nullptr) judge(reading, model.architecture);
   });
   return 0;
 }

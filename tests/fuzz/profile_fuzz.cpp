@@ -21,7 +21,7 @@ void check(const models::Profile& p) {
 }
 
 models::Profile read(const std::string& text) {
-  return io::profile_from(io::parse_document(text, "p.json"), &fuzz::catalog());
+  return io::profile_from(parse_document(text, "p.json"), &fuzz::catalog());
 }
 
 /// What the file of a profile says does not change by being written again.

@@ -19,7 +19,7 @@ bool is_share(double x) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::refusable([&] {
     const planner::Reliability r =
-        io::reliability_from(io::parse_document(fuzz::text_of(data, size), "reliability.json"));
+        io::reliability_from(parse_document(fuzz::text_of(data, size), "reliability.json"));
     for (const models::Value& v : r.values)
       fuzz::ensure(std::isfinite(v.median) && v.median > 0 && std::isfinite(v.log_sd) && v.log_sd >= 0,
                    "a parameter is a positive number with a spread");

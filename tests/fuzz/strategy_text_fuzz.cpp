@@ -19,8 +19,8 @@ models::Job job_on(int nodes) {
 /// A strategy survives the files that hold it.
 void check_stored(const models::Strategy& s) {
   std::vector<Diagnostic> faults;
-  const io::Node node = io::parse_document(io::strategy_json(s), "s.json");
-  io::MapReader map(node, "strategy", faults);
+  const Node node = parse_document(io::strategy_json(s), "s.json");
+  MapReader map(node, "strategy", faults);
   fuzz::ensure(io::strategy_from(map) == s, "a strategy is read back as it was");
   map.finish();
   fuzz::ensure(faults.empty(), "what was written is read");

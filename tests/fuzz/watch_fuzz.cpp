@@ -25,8 +25,8 @@ void check(const launch::RunLog& log) {
     fuzz::ensure(fuzz::is_printable(e.text), "an event is safe to print");
 }
 
-void check(const std::vector<launch::Failure>& failures) {
-  for (const launch::Failure& f : failures) {
+void check(const std::vector<logs::Failure>& failures) {
+  for (const logs::Failure& f : failures) {
     fuzz::ensure(fuzz::is_printable(f.text), "a failure is safe to print");
     fuzz::ensure(f.count > 0 && f.at.line > 0 && f.last_line >= f.at.line, "a failure has lines");
     fuzz::ensure(sound(f.gib), "memory is a number");
@@ -56,7 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                  "pieces read as the whole");
     check(launch::watch(whole.now(), {}, "log", {}));
   });
-  const auto failures = launch::find_failures(text, "log");
+  const auto failures = logs::find_failures(text, "log");
   check(failures);
   if (!failures.empty()) return 0;  // advice searches, which is slow and reads no more of the text
   fuzz::refusable([&] { check(launch::watch(text, "log", {}, {})); });

@@ -9,10 +9,10 @@
 #include "tests/faults.h"
 #include "text/document.h"
 
-namespace trnplan::calibrate {
+namespace trnplan::logs {
 
 inline std::string log_text(const std::string& file) {
-  return io::read_text(TRNPLAN_SOURCE_DIR "/tests/calibrate/fixtures/logs/" + file);
+  return read_text(TRNPLAN_SOURCE_DIR "/tests/calibrate/fixtures/logs/" + file);
 }
 
 inline Detected log_fixture(const std::string& file) {
@@ -45,4 +45,4 @@ inline std::string refusal(const std::string& text) {
   return refusal_of([&] { detect(text, "log"); });
 }
 
-}  // namespace trnplan::calibrate
+}  // namespace trnplan::logs

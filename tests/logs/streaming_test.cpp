@@ -14,7 +14,7 @@
 #include "text/line_splitter.h"
 
 using namespace trnplan;
-using namespace trnplan::calibrate;
+using namespace trnplan::logs;
 
 namespace {
 
@@ -75,7 +75,7 @@ std::vector<std::string> fixtures() {
   for (const char* folder : {"/tests/calibrate/fixtures/logs", "/tests/calibrate/fixtures/nccom",
                              "/tests/calibrate/fixtures/kernels", "/tests/launch/fixtures"}) {
     for (const auto& entry : std::filesystem::directory_iterator(std::string(TRNPLAN_SOURCE_DIR) + folder))
-      texts.push_back(io::read_text(entry.path()));
+      texts.push_back(read_text(entry.path()));
   }
   return texts;
 }

@@ -3,8 +3,6 @@
 #include "tests/catch.h"
 
 using namespace trnplan;
-using calibrate::CsvReader;
-using calibrate::split_csv;
 
 TEST_CASE("records and places", "[calibrate]") {
   const auto records = split_csv("a,b\r\n\r\n\"x, \"\"y\"\"\nz\",1\n,\nlast");

@@ -11,7 +11,6 @@
 #include "tests/faults.h"
 
 using namespace trnplan;
-using io::Node;
 
 namespace {
 
@@ -23,7 +22,7 @@ std::string repeated(const std::string& text, int times) {
 
 /// The faults of a text that must be refused.
 std::vector<Diagnostic> faults_of(const std::string& text, const std::string& name = "t.yaml") {
-  return faults_in([&] { io::parse_document(text, name); });
+  return faults_in([&] { parse_document(text, name); });
 }
 
 std::string problem_of(const std::string& text, const std::string& name = "t.yaml") {
@@ -45,8 +44,7 @@ struct Scratch {
 }  // namespace
 
 TEST_CASE("a document keeps order and positions", "[io][document]") {
-  const Node root =
-      io::parse_document("model: llama3-8b\ncluster:\n  nodes: 4\n  tags: [a, 'b']\n", "job.yaml");
+  const Node root = parse_document("model: llama3-8b\ncluster:\n  nodes: 4\n  tags: [a, 'b']\n", "job.yaml");
   REQUIRE(root.is_map());
   REQUIRE(root.entries.size() == 2);
   CHECK(root.entries[0].key == "model");
@@ -66,7 +64,7 @@ TEST_CASE("a document keeps order and positions", "[io][document]") {
 
 TEST_CASE("JSON keeps the same positions", "[io][document]") {
   const std::string text = "{\n  \"a\": [1, -2.5e3, true, null],\n  \"b \\\"c\\\"\": \"x\\ny\"\n}\n";
-  const Node root = io::parse_document(text, "t.json");
+  const Node root = parse_document(text, "t.json");
   const Node* a = root.find("a");
   REQUIRE(a != nullptr);
   REQUIRE(a->items.size() == 4);
@@ -92,11 +90,11 @@ TEST_CASE("null in all its spellings", "[io][document]") {
   for (const char* text :
        {"", "\n", "# only a comment\n", "~", "null", "Null", "NULL", "---\n", "\xEF\xBB\xBF"}) {
     CAPTURE(text);
-    CHECK(io::parse_document(text, "t.yaml").is_null());
+    CHECK(parse_document(text, "t.yaml").is_null());
   }
-  CHECK(io::parse_document("a:\n", "t.yaml").find("a")->is_null());
-  CHECK_FALSE(io::parse_document("a: 'null'\n", "t.yaml").find("a")->is_null());
-  CHECK(io::parse_document("null", "t.json").is_null());
+  CHECK(parse_document("a:\n", "t.yaml").find("a")->is_null());
+  CHECK_FALSE(parse_document("a: 'null'\n", "t.yaml").find("a")->is_null());
+  CHECK(parse_document("null", "t.json").is_null());
 }
 
 TEST_CASE("duplicate keys name the first place", "[io][document]") {
@@ -138,7 +136,7 @@ TEST_CASE("JSON is strict", "[io][document]") {
     CAPTURE(text);
     CHECK(contains(problem_of(text, "t.json"), "not valid JSON"));
   }
-  CHECK(io::parse_document("\"\\ud83d\\ude00\"", "t.json").scalar == "\xF0\x9F\x98\x80");
+  CHECK(parse_document("\"\\ud83d\\ude00\"", "t.json").scalar == "\xF0\x9F\x98\x80");
 }
 
 // The deep ones would take hours if each level were looked at again.
@@ -155,7 +153,7 @@ TEST_CASE("nesting is limited, however it is written", "[io][document]") {
 }
 
 TEST_CASE("aliases are copied, within a budget", "[io][document]") {
-  const Node root = io::parse_document("a: &x [1, 2]\nb: *x\n", "t.yaml");
+  const Node root = parse_document("a: &x [1, 2]\nb: *x\n", "t.yaml");
   CHECK(root.find("b")->items.size() == 2);
   CHECK(root.find("b")->at.line == 2);
 
@@ -182,7 +180,7 @@ TEST_CASE("files are judged before they are read", "[io][document]") {
   const Scratch scratch;
   const auto problem = [](const std::filesystem::path& path, std::size_t limit = 100) {
     try {
-      io::read_text(path, limit);
+      read_text(path, limit);
     } catch (const InputError& e) {
       CHECK_FALSE(e.faults().front().fix.empty());
       CHECK(e.faults().front().at.file == path.string());
@@ -200,7 +198,7 @@ TEST_CASE("files are judged before they are read", "[io][document]") {
   const auto file = scratch.path / "file";
   std::ofstream(file) << std::string(100, 'x');
   CHECK(problem(file).empty());
-  CHECK(io::read_text(file, 100).size() == 100);
+  CHECK(read_text(file, 100).size() == 100);
   std::ofstream(file, std::ios::app) << 'x';
   CHECK(contains(problem(file), "larger than 100"));
   std::filesystem::resize_file(file, std::uintmax_t{1} << 40);  // sparse: a terabyte that must not be read
@@ -208,13 +206,13 @@ TEST_CASE("files are judged before they are read", "[io][document]") {
 }
 
 TEST_CASE("MapReader collects every fault", "[io][document]") {
-  const Node root = io::parse_document(
+  const Node root = parse_document(
       "nodes: 1.5\nzero: 0\nminus: -1\nunit: 32x\nexponent: 1e3\nquoted: \"4\"\nlist: [1]\noctal: 010\nbig: "
       "2147483648\n"
       "yes: yes\ntext: {a: 1}\ntokens: 15T\nbad_tokens: 15Q\nnan: .nan\nratio: 1.5\nnde: 3\n",
       "job.yaml");
   std::vector<Diagnostic> faults;
-  io::MapReader map(root, "cluster", faults);
+  MapReader map(root, "cluster", faults);
   for (const char* key : {"nodes", "zero", "minus", "unit", "exponent", "quoted", "list", "octal", "big"}) {
     CAPTURE(key);
     const std::size_t before = faults.size();
@@ -244,8 +242,8 @@ TEST_CASE("MapReader collects every fault", "[io][document]") {
 
 TEST_CASE("MapReader on something that is no map reports that alone", "[io][document]") {
   std::vector<Diagnostic> faults;
-  const Node list = io::parse_document("[1, 2]", "t.yaml");
-  io::MapReader map(list, "training", faults);
+  const Node list = parse_document("[1, 2]", "t.yaml");
+  MapReader map(list, "training", faults);
   CHECK(map.required_whole("sequence", 1, 9) == 1);
   CHECK(map.required_text("name").empty());
   map.finish();
@@ -255,8 +253,8 @@ TEST_CASE("MapReader on something that is no map reports that alone", "[io][docu
 
 TEST_CASE("null values count as absent", "[io][document]") {
   std::vector<Diagnostic> faults;
-  const Node root = io::parse_document("a: null\nb:\n", "t.yaml");
-  io::MapReader map(root, "", faults);
+  const Node root = parse_document("a: null\nb:\n", "t.yaml");
+  MapReader map(root, "", faults);
   CHECK(map.whole("a", 4, 1, 9) == 4);
   CHECK_FALSE(map.has("a"));
   CHECK(faults.empty());

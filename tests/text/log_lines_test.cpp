@@ -5,7 +5,7 @@
 
 #include "tests/catch.h"
 
-using namespace trnplan::calibrate;
+using namespace trnplan;
 
 TEST_CASE("lines, their ends, colours and ranks", "[calibrate]") {
   LogLines lines(

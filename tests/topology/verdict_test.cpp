@@ -191,7 +191,7 @@ TEST_CASE("context parallel on a quarter of a trn2 instance", "[topology]") {
   const ChipGraph graph(cluster.instance);
   const GroupVerdict refused = judge(cluster, graph, GroupKind::context, {0, 8});
   CHECK(refused.verdict == Verdict::refused);
-  CHECK(refused.observations.find("QIE") != std::string::npos);
+  CHECK(refused.source.find("QIE") != std::string::npos);
   CHECK(judge(cluster, graph, GroupKind::tensor, {0, 1, 2, 3}).verdict == Verdict::supported);
   CHECK(judge(cluster, graph, GroupKind::context, {0, 4, 8, 12}).verdict == Verdict::supported);
 }

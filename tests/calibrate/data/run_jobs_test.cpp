@@ -13,7 +13,7 @@ namespace {
 
 const calibrate::MappedRuns& catalogue() {
   static const auto mapped = calibrate::map_runs(
-      calibrate::parse_measured_runs(io::read_text(TRNPLAN_SOURCE_DIR "/catalog/measured-runs.csv"), "runs"),
+      logs::parse_measured_runs(read_text(TRNPLAN_SOURCE_DIR "/catalog/measured-runs.csv"), "runs"),
       test_catalog().instance("trn1.32xlarge"));
   return mapped;
 }
@@ -80,7 +80,7 @@ TEST_CASE("the framework is a column; a table without it is guessed, and says so
                         "tp,pp,dp,global_batch,seq_len,step_s,precision,sp,source",
                     row = "a,train,A,m,trn1.32xlarge,1,32,2,256,512,4,1000,8,1,4,8,128,1,BF16+SR,yes,";
   const auto mapped = [&](const std::string& text) {
-    const auto all = calibrate::map_runs(calibrate::parse_measured_runs(text, "runs"),
+    const auto all = calibrate::map_runs(logs::parse_measured_runs(text, "runs"),
                                          test_catalog().instance("trn1.32xlarge"));
     REQUIRE(all.steps.size() == 1);
     return all.steps[0];
@@ -94,7 +94,7 @@ TEST_CASE("the framework is a column; a table without it is guessed, and says so
   CHECK(guessed.job.software.framework == "nemo-megatron");
   CHECK(guessed.framework_guessed);
   try {
-    calibrate::parse_measured_runs(head + ",framework\n" + row + "a paper,nxtd\n", "runs");
+    logs::parse_measured_runs(head + ",framework\n" + row + "a paper,nxtd\n", "runs");
     FAIL("accepted");
   } catch (const InputError& e) {
     REQUIRE(e.faults().size() == 1);
@@ -121,7 +121,7 @@ TEST_CASE("what a row lacks is said", "[calibrate]") {
       "id,kind,quality,model,hardware,nodes,accelerators,layers,hidden,ffn,heads,vocab,"
       "tp,pp,dp,global_batch,seq_len,step_s\n";
   const auto reason = [&](const std::string& row) {
-    const auto mapped = calibrate::map_runs(calibrate::parse_measured_runs(head + row + "\n", "runs"),
+    const auto mapped = calibrate::map_runs(logs::parse_measured_runs(head + row + "\n", "runs"),
                                             test_catalog().instance("trn1.32xlarge"));
     return mapped.excluded.empty() ? std::string() : mapped.excluded.front().reason;
   };

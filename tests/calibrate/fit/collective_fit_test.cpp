@@ -8,6 +8,7 @@
 
 using namespace trnplan;
 using namespace trnplan::calibrate;
+using namespace trnplan::logs;
 
 namespace {
 

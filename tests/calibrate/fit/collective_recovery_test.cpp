@@ -11,6 +11,7 @@
 
 using namespace trnplan;
 using namespace trnplan::calibrate;
+using namespace trnplan::logs;
 using models::CollectiveOp;
 using models::Parameter;
 

@@ -10,10 +10,10 @@
 #include "tests/catch.h"
 
 using namespace trnplan;
-using calibrate::Kernel;
 using calibrate::KernelBench;
-using calibrate::MeasuredKernel;
 using calibrate::StepFit;
+using logs::Kernel;
+using logs::MeasuredKernel;
 using models::Parameter;
 using models::Profile;
 
@@ -25,7 +25,7 @@ const topology::Core& core() {
 }
 
 Kernel kernel(const std::string& text) {
-  const auto read = calibrate::parse_kernel(text);
+  const auto read = logs::parse_kernel(text);
   REQUIRE(read.kernel);
   return *read.kernel;
 }
@@ -169,7 +169,7 @@ TEST_CASE("many kernels do not pass for a training graph", "[calibrate]") {
   CHECK(e.prior_share < 0.75);
   CHECK(e.posterior.median > e.prior.median);
   CHECK(e.posterior.median < truth[Parameter::matmul_efficiency]);
-  CHECK(fitted.kernel_effects.at(calibrate::KernelOp::matmul) < 0);
+  CHECK(fitted.kernel_effects.at(logs::KernelOp::matmul) < 0);
 }
 
 TEST_CASE("a kernel twice measured counts once", "[calibrate]") {

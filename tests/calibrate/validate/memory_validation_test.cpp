@@ -10,6 +10,7 @@
 
 using namespace trnplan;
 using namespace trnplan::calibrate;
+using namespace trnplan::logs;
 
 namespace {
 
@@ -19,7 +20,7 @@ const io::Catalog& catalog() {
 }
 
 std::string text_of(const char* name) {
-  return io::read_text(catalog().file(name).string());
+  return read_text(catalog().file(name).string());
 }
 
 models::Architecture architecture_of(const std::string& published) {

@@ -4,8 +4,8 @@
 #include "tests/catch.h"
 
 using namespace trnplan;
-using planner::Finding;
-using planner::Severity;
+using targets::Finding;
+using targets::Severity;
 
 namespace {
 

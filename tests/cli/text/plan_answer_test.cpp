@@ -145,7 +145,7 @@ TEST_CASE("a search that was stopped says how far it may be off", "[cli]") {
 
 TEST_CASE("a baseline stands beside the best plan, a refused one without a speed-up", "[cli]") {
   Found found;
-  planner::Baseline today;
+  targets::Baseline today;
   today.strategy = strategy_of(found.job, "tp=32");
   today.plan = plan_of(found.job, "tp=32", 605, 9);
   today.changes = {{"distributed_strategy.tensor_model_parallel_size", "32", "8", {"nxdt.yaml", 20, 3}}};

@@ -20,7 +20,7 @@ models::Profile fitted() {
   auto c = std::make_shared<models::Calibration>();
   c->prior = "trn1-datasheet";
   c->tool = "trnplan 0";
-  c->files = {{"runs.csv", io::sha256("abc")}};
+  c->files = {{"runs.csv", sha256("abc")}};
   c->ranges = {{"nodes", 1, 32}, {"parameters", 3e8, 1.75e11}};
   c->stacks = {{"nxd", "", 0.9, 0.05}, {"nxd", "2.20", 1.02, 0.03}};
   c->covariance.assign(kCount + 2, std::vector<double>(kCount + 2, 0));
@@ -40,7 +40,7 @@ std::string text_of(const models::Profile& p) {
 }
 
 models::Profile read(const std::string& text) {
-  return io::profile_from(io::parse_document(text, "mine.json"), &test_catalog());
+  return io::profile_from(parse_document(text, "mine.json"), &test_catalog());
 }
 
 std::string fault_of(std::string text, const std::string& from, const std::string& to) {
@@ -73,7 +73,7 @@ TEST_CASE("a calibration survives its file", "[io]") {
 
 // FIPS 180-2, appendix B.1.
 TEST_CASE("fingerprints are SHA-256", "[io]") {
-  CHECK(io::sha256("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  CHECK(sha256("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
 TEST_CASE("a covariance that is none is refused with its place", "[io]") {
@@ -106,7 +106,7 @@ TEST_CASE("what a profile states beside its base's calibration is independent of
   const models::Profile base = fitted();
   models::Profile changed = base;
   changed.value(Parameter::matmul_efficiency).log_sd = 0.1;
-  const io::Node stated = io::parse_document("matmul_efficiency: 1", "p.yaml");
+  const Node stated = parse_document("matmul_efficiency: 1", "p.yaml");
   const auto c = io::calibration_beside(*base.calibration, changed, &stated);
   CHECK(c->covariance[0][0] == Approx(0.01));
   CHECK(c->covariance[0][kCount] == 0);

@@ -38,13 +38,13 @@ bool close(double a, double b) {
 }
 
 std::string instance_problem(const std::string& json) {
-  return refusal_of([&] { io::instance_from(io::parse_document(json, "toy.json")); });
+  return refusal_of([&] { io::instance_from(parse_document(json, "toy.json")); });
 }
 
 }  // namespace
 
 TEST_CASE("units are converted", "[io][catalog]") {
-  const topology::Instance i = io::instance_from(io::parse_document(machine(), "toy.json"));
+  const topology::Instance i = io::instance_from(parse_document(machine(), "toy.json"));
   CHECK(i.cores() == 4);
   CHECK(i.core.bf16.value == 95e12);
   CHECK(i.core.tensor_hertz == 2.8e9);
@@ -81,7 +81,7 @@ TEST_CASE("far links have a rate of their own", "[io][catalog]") {
   const std::string ok = R"({"value": 95, "unit": "TFLOPS"})", none = R"({"value": []})";
   const std::string far = R"(, "far_links": {"value": [[0, 1]]})";
   const std::string rate = R"(, "far_link_bandwidth_per_direction": {"value": 64, "unit": "GB/s"})";
-  const auto i = io::instance_from(io::parse_document(machine(ok, none, far + rate), "toy.json"));
+  const auto i = io::instance_from(parse_document(machine(ok, none, far + rate), "toy.json"));
   REQUIRE(i.links.size() == 1);
   CHECK(i.rate_of(i.links[0]).value == 64e9);
   CHECK(contains(instance_problem(machine(ok, none, far)),
@@ -101,7 +101,7 @@ TEST_CASE("far links have a rate of their own", "[io][catalog]") {
 // 8 chips of 2 cores on one switch (vertex 8), links of their own between 0 and 1 and between 2 and 3.
 TEST_CASE("a switch needs data only", "[io][catalog]") {
   using namespace topology;
-  const Cluster cluster{io::instance_from(io::read_document(std::filesystem::path(
+  const Cluster cluster{io::instance_from(read_document(std::filesystem::path(
                             TRNPLAN_SOURCE_DIR "/tests/io/fixtures/switch-8-chips.json"))),
                         1};
   const Instance& i = cluster.instance;

@@ -18,7 +18,7 @@ planner::Reliability reliability() {
 
 std::vector<Diagnostic> faults_of(const std::string& text) {
   try {
-    io::measuring_from(io::parse_document(text, "m.json"), reliability());
+    io::measuring_from(parse_document(text, "m.json"), reliability());
   } catch (const InputError& e) {
     return e.faults();
   }
@@ -29,7 +29,7 @@ std::vector<Diagnostic> faults_of(const std::string& text) {
 
 TEST_CASE("the shipped file of what measuring takes", "[io][measuring]") {
   const auto times = io::measuring_from(
-      io::read_document(io::Catalog(TRNPLAN_SOURCE_DIR "/catalog").file("measuring.json")), reliability());
+      read_document(io::Catalog(TRNPLAN_SOURCE_DIR "/catalog").file("measuring.json")), reliability());
   CHECK(times.compile == Seconds(1500));
   CHECK(times.nccom_test == Seconds(300));
   CHECK(times.start == Seconds(77));

@@ -48,7 +48,7 @@ Observation memory_full() {
 
 std::vector<Observation> read(const std::string& text) {
   std::vector<Diagnostic> faults;
-  const io::Node root = io::parse_document(text, "p.json");
+  const Node root = parse_document(text, "p.json");
   const auto all = io::observations_from(*root.find("evidence"), faults);
   CHECK(faults.empty());
   return all;
@@ -56,8 +56,7 @@ std::vector<Observation> read(const std::string& text) {
 
 std::vector<Diagnostic> faults_of(const std::string& list) {
   std::vector<Diagnostic> faults;
-  io::observations_from(io::parse_document("{\"evidence\":\n" + list + "}", "p.json").entries[0].value,
-                        faults);
+  io::observations_from(parse_document("{\"evidence\":\n" + list + "}", "p.json").entries[0].value, faults);
   return faults;
 }
 
@@ -104,10 +103,10 @@ TEST_CASE("evidence has one order and each case once", "[io]") {
 
 TEST_CASE("a profile keeps everything else when evidence is added", "[io]") {
   const io::Catalog catalog(TRNPLAN_SOURCE_DIR "/catalog");
-  const std::string text = io::read_text(TRNPLAN_SOURCE_DIR "/catalog/profiles/trn1.json");
+  const std::string text = read_text(TRNPLAN_SOURCE_DIR "/catalog/profiles/trn1.json");
   const std::string with = io::with_observations(text, {group_refused()});
-  const auto a = io::profile_from(io::parse_document(text, "a.json"), &catalog);
-  const auto b = io::profile_from(io::parse_document(with, "b.json"), &catalog);
+  const auto a = io::profile_from(parse_document(text, "a.json"), &catalog);
+  const auto b = io::profile_from(parse_document(with, "b.json"), &catalog);
   CHECK(a.name == b.name);
   for (std::size_t i = 0; i < a.values.size(); ++i) {
     CHECK(a.values[i].median == b.values[i].median);
@@ -133,12 +132,11 @@ TEST_CASE("every fault of evidence has its place", "[io]") {
                "evidence.rule", 2, 11));
   // The profile's reader asks for them, too.
   const io::Catalog catalog(TRNPLAN_SOURCE_DIR "/catalog");
-  CHECK_THROWS_AS(
-      io::profile_from(io::parse_document("{\"name\": \"x\", \"base\": \"trn1\", \"parameters\": {}, "
-                                          "\"evidence\": [1]}",
-                                          "p.json"),
-                       &catalog),
-      InputError);
+  CHECK_THROWS_AS(io::profile_from(parse_document("{\"name\": \"x\", \"base\": \"trn1\", \"parameters\": {}, "
+                                                  "\"evidence\": [1]}",
+                                                  "p.json"),
+                                   &catalog),
+                  InputError);
 }
 
 TEST_CASE("evidence whose strategy is prose is read as far as it goes", "[io]") {

@@ -29,13 +29,13 @@ std::string profile_json(const std::string& skip = "", const std::string& replac
 }
 
 std::string profile_problem(const std::string& json) {
-  return refusal_of([&] { io::profile_from(io::parse_document(json, "p.json")); });
+  return refusal_of([&] { io::profile_from(parse_document(json, "p.json")); });
 }
 
 }  // namespace
 
 TEST_CASE("a profile states every parameter in its unit", "[io][catalog]") {
-  const models::Profile p = io::profile_from(io::parse_document(profile_json(), "p.json"));
+  const models::Profile p = io::profile_from(parse_document(profile_json(), "p.json"));
   CHECK(p.name == "p");
   CHECK(p[models::Parameter::link_fraction] == 0.5);
   CHECK(p.value(models::Parameter::link_fraction).log_sd == 0.1);
@@ -60,7 +60,7 @@ TEST_CASE("a profile states every parameter in its unit", "[io][catalog]") {
 
 TEST_CASE("a profile may build on another", "[io][catalog]") {
   const auto read = [&](const std::string& json) {
-    return io::profile_from(io::parse_document(json, "p.json"), &test_catalog());
+    return io::profile_from(parse_document(json, "p.json"), &test_catalog());
   };
   const models::Profile base = test_catalog().profile("trn1-datasheet");
   const models::Profile p = read(R"({"name": "p", "base": "trn1-datasheet", "parameters": {

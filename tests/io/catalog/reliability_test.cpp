@@ -11,7 +11,7 @@ using namespace trnplan;
 namespace {
 
 std::string shipped_text() {
-  return io::read_text(io::Catalog(TRNPLAN_SOURCE_DIR "/catalog").file("reliability.json"));
+  return read_text(io::Catalog(TRNPLAN_SOURCE_DIR "/catalog").file("reliability.json"));
 }
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
@@ -21,13 +21,13 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 }
 
 std::vector<Diagnostic> faults_of(const std::string& text) {
-  return faults_in([&] { io::reliability_from(io::parse_document(text, "r.json")); });
+  return faults_in([&] { io::reliability_from(parse_document(text, "r.json")); });
 }
 
 }  // namespace
 
 TEST_CASE("the shipped reliability file", "[io][reliability]") {
-  const planner::Reliability r = io::reliability_from(io::parse_document(shipped_text(), "r.json"));
+  const planner::Reliability r = io::reliability_from(parse_document(shipped_text(), "r.json"));
   CHECK(r.name == "published");
   CHECK(r[planner::ReliabilityParameter::restart] == 200);
   for (const models::Value& v : r.values) CHECK_FALSE(v.source.empty());

@@ -23,14 +23,14 @@ fs::path bad(const char* name) {
 }
 
 /// A job beside the fixtures, read from memory so that nothing is written there.
-class WithJob : public io::Files {
+class WithJob : public Files {
  public:
   explicit WithJob(const std::string& cluster)
       : job_("model: llama3-8b\ntraining: {sequence: 8192, global_batch: 1024}\ncluster: " + cluster + "\n") {
   }
-  bool has(const fs::path& path) const override { return path == this->path() || io::disk().has(path); }
+  bool has(const fs::path& path) const override { return path == this->path() || disk().has(path); }
   std::string text(const fs::path& path) const override {
-    return path == this->path() ? job_ : io::disk().text(path);
+    return path == this->path() ? job_ : disk().text(path);
   }
   fs::path path() const { return fixture("job.yaml"); }
 

@@ -9,7 +9,7 @@ using models::Architecture;
 namespace {
 
 io::ArchitectureReading read(const std::string& json) {
-  return io::hf_config_from(io::parse_document(json, "config.json"), "m");
+  return io::hf_config_from(parse_document(json, "config.json"), "m");
 }
 
 /// Llama-3 8B (meta-llama/Meta-Llama-3-8B, config.json), with `more` keys in front.

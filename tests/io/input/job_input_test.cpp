@@ -11,7 +11,7 @@ using namespace trnplan;
 
 namespace {
 
-class Memory : public io::Files {
+class Memory : public Files {
  public:
   explicit Memory(std::map<std::string, std::string> files) : files_(std::move(files)) {}
   bool has(const std::filesystem::path& path) const override { return files_.count(path.string()) > 0; }
@@ -40,7 +40,7 @@ Memory memory() {
                  {"config.json", io::hf_config_json(test_catalog().architecture("llama3-8b"))},
                  {"folder/config.json", io::hf_config_json(test_catalog().architecture("llama2-7b"))},
                  {"other.json", other},
-                 {"nxdt.yaml", io::read_text(kNxdt)},
+                 {"nxdt.yaml", read_text(kNxdt)},
                  {"llama2-7b", kJob},
                  {"per-node.yaml",
                   "model: llama3-8b\ntraining: {sequence: 8192, global_batch: {per_node: 32}}\n"
@@ -48,7 +48,7 @@ Memory memory() {
                  {"ls.yaml",
                   "model: llama3-8b\ntraining: {sequence: 8192, global_batch: 64}\n"
                   "cluster: {neuron_ls: ls.txt}\n"},
-                 {"ls.txt", io::read_text("tests/io/fixtures/neuron-ls-trn1.32xlarge.txt")}});
+                 {"ls.txt", read_text("tests/io/fixtures/neuron-ls-trn1.32xlarge.txt")}});
 }
 
 io::JobInput read(const std::string& argument, const io::JobOptions& options = {}) {

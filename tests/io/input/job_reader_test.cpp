@@ -302,7 +302,7 @@ TEST_CASE("what a job names is looked for in the files it is read with alone", "
   const Folder folder;
   const fs::path outside =
       folder.write("config.json", io::hf_config_json(test_catalog().architecture("llama3-8b")));
-  struct OneJob : io::Files {
+  struct OneJob : Files {
     std::string job;
     bool has(const fs::path& path) const override { return path == "job.yaml"; }
     std::string text(const fs::path& path) const override {

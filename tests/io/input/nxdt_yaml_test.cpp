@@ -10,7 +10,7 @@
 #include "tests/planner/architectures.h"
 
 using namespace trnplan;
-using planner::NxdtConfig;
+using targets::NxdtConfig;
 
 namespace {
 
@@ -19,7 +19,7 @@ std::filesystem::path fixture(const char* name) {
 }
 
 NxdtConfig parse(const std::string& text) {
-  return io::nxdt_from(io::parse_document(text, "c.yaml"));
+  return io::nxdt_from(parse_document(text, "c.yaml"));
 }
 
 /// The value of `key` after reading `text`.
@@ -47,7 +47,7 @@ NxdtConfig emitted_8b() {
   s.sequence_parallel = true;
   s.kv_replicator = 4;
   s.recompute.core_attention = true;
-  return planner::to_nxdt(job, s);
+  return targets::to_nxdt(job, s);
 }
 
 std::vector<std::string> keys_of(const NxdtConfig& c) {
@@ -90,7 +90,7 @@ TEST_CASE("the emitted 8B config has the shipped keys in the shipped order", "[i
 
 TEST_CASE("the shipped configs say what they say", "[io][nxdt]") {
   const NxdtConfig cp = io::read_nxdt(fixture("hf_llama3_70B_CP_config.yaml"));
-  const planner::NxdtReading r = planner::interpret(cp, llama3_70b());
+  const targets::NxdtReading r = targets::interpret(cp, llama3_70b());
   CHECK(r.nodes == 16);
   CHECK(r.strategy.tensor_parallel == 32);
   CHECK(r.strategy.pipeline_parallel == 8);
@@ -105,7 +105,7 @@ TEST_CASE("the shipped configs say what they say", "[io][nxdt]") {
   CHECK(megatron.text("model.max_position_embeddings") == "4096");
   CHECK(megatron.text("data.seq_length") == "4096");
   CHECK(megatron.list("data.data_prefix").size() == 2);
-  const auto a = planner::trained_architecture(megatron, {});
+  const auto a = targets::trained_architecture(megatron, {});
   CHECK(a.layers == 80);
   CHECK(a.intermediate == 28672);
   CHECK(a.kv_heads == 8);
@@ -118,9 +118,9 @@ TEST_CASE("the shipped configs have no error", "[io][nxdt][lint]") {
     models::Architecture a =
         std::string_view(name).find("70") == std::string_view::npos ? llama3_8b() : llama3_70b();
     if (c.text("model_source") == "megatron") a.vocabulary = 32000;
-    for (const planner::Finding& f : planner::lint(c, a)) {
+    for (const targets::Finding& f : targets::lint(c, a)) {
       CAPTURE(name, f.rule, f.key, f.message);
-      CHECK(f.severity != planner::Severity::error);
+      CHECK(f.severity != targets::Severity::error);
       CHECK(f.rule != "schema");
       CHECK((f.key.empty() || f.at.line > 0));
     }
@@ -128,7 +128,7 @@ TEST_CASE("the shipped configs have no error", "[io][nxdt][lint]") {
 }
 
 TEST_CASE("findings point at the line of the file", "[io][nxdt][lint]") {
-  const auto findings = planner::lint(io::read_nxdt(fixture("hf_llama3_8B_config.yaml")), llama3_8b());
+  const auto findings = targets::lint(io::read_nxdt(fixture("hf_llama3_8B_config.yaml")), llama3_8b());
   const auto it =
       std::find_if(findings.begin(), findings.end(), [](const auto& f) { return f.rule == "checkpoint"; });
   REQUIRE(it != findings.end());
@@ -253,9 +253,9 @@ TEST_CASE("keys that cannot be dotted are faults, all at once", "[io][nxdt]") {
 }
 
 TEST_CASE("what looks like an NxDT config", "[io][nxdt]") {
-  CHECK(io::looks_like_nxdt(io::parse_document("trainer: {}\ndistributed_strategy: {}\n", "c.yaml")));
-  CHECK_FALSE(io::looks_like_nxdt(io::parse_document("trainer: {}\n", "c.yaml")));
-  CHECK_FALSE(io::looks_like_nxdt(io::parse_document("trainer\n", "c.yaml")));
+  CHECK(io::looks_like_nxdt(parse_document("trainer: {}\ndistributed_strategy: {}\n", "c.yaml")));
+  CHECK_FALSE(io::looks_like_nxdt(parse_document("trainer: {}\n", "c.yaml")));
+  CHECK_FALSE(io::looks_like_nxdt(parse_document("trainer\n", "c.yaml")));
 }
 
 TEST_CASE("lines with devices: are found, comments included", "[io][nxdt]") {

@@ -19,24 +19,25 @@ using namespace trnplan;
 
 namespace {
 
-using Files = std::vector<io::OutputFile>;
+using OutputFiles = std::vector<io::OutputFile>;
 
-Files bundle_of(const models::Job& job, const char* strategy, launch::Target target = launch::Target::nxdt) {
+OutputFiles bundle_of(const models::Job& job, const char* strategy,
+                targets::Target target = targets::Target::nxdt) {
   const auto judged = planner::judge(job, strategy_of(job, strategy), datasheet());
   return launch::bundle(job, *judged.plan, target);
 }
 
-const std::string& text_of(const Files& files, const std::string& name) {
+const std::string& text_of(const OutputFiles& files, const std::string& name) {
   return std::find_if(files.begin(), files.end(), [&](const auto& f) { return f.name == name; })->text;
 }
 
-/// Files of a bundle as the disk would hold them.
-class InMemory : public io::Files {
+/// OutputFiles of a bundle as the disk would hold them.
+class InMemory : public Files {
  public:
-  explicit InMemory(::Files files) : files_(std::move(files)) {}
+  explicit InMemory(OutputFiles files) : files_(std::move(files)) {}
   bool has(const std::filesystem::path& path) const override { return find(path) != nullptr; }
   std::string text(const std::filesystem::path& path) const override {
-    return find(path) == nullptr ? io::disk().text(path) : find(path)->text;
+    return find(path) == nullptr ? disk().text(path) : find(path)->text;
   }
 
  private:
@@ -45,7 +46,7 @@ class InMemory : public io::Files {
         std::find_if(files_.begin(), files_.end(), [&](const auto& f) { return f.name == path.filename(); });
     return it == files_.end() ? nullptr : &*it;
   }
-  ::Files files_;
+  OutputFiles files_;
 };
 
 models::Job llama70b() {
@@ -108,13 +109,13 @@ TEST_CASE("the emitted YAML passes its own linter and describes the same strateg
   const models::Strategy strategy = strategy_of(job, kLlama70b);
   const auto files = bundle_of(job, kLlama70b);
   const std::string& text = text_of(files, "nxdt.yaml");
-  planner::NxdtConfig config = io::nxdt_from(io::parse_document(text, "nxdt.yaml"));
+  targets::NxdtConfig config = io::nxdt_from(parse_document(text, "nxdt.yaml"));
   config.devices_lines = io::devices_lines(text, "nxdt.yaml");
-  for (const auto& f : planner::lint(config, job.architecture)) {
+  for (const auto& f : targets::lint(config, job.architecture)) {
     INFO(f.rule << ": " << f.message);
-    CHECK(f.severity == planner::Severity::note);
+    CHECK(f.severity == targets::Severity::note);
   }
-  const planner::NxdtReading back = planner::interpret(config, job.architecture);
+  const targets::NxdtReading back = targets::interpret(config, job.architecture);
   CHECK(models::canonical(back.strategy) == models::canonical(strategy));
   CHECK(back.nodes == 16);
   CHECK(back.training.global_batch == 1024);
@@ -134,7 +135,7 @@ TEST_CASE("plan.json reads back", "[launch]") {
   CHECK(plan.step.value < plan.high.value);
   CHECK(plan.usd_per_hour == Approx(16 * 21.5));
   CHECK(plan.target == "nxdt");
-  Files broken = files;
+  OutputFiles broken = files;
   for (auto& f : broken) {
     if (f.name == "plan.json") f.text = "{\"strategy\": {\"nodes\": 0}, \"job\": {}, \"step_seconds\": -1}";
   }
@@ -157,11 +158,11 @@ TEST_CASE("cluster files read back with the plan's nodes", "[launch]") {
 
 TEST_CASE("Kubernetes jobs have the fields their definitions require", "[launch]") {
   const auto files = bundle_of(llama70b(), kLlama70b);
-  const auto scalar = [](const io::Node& root, const char* path) {
-    const io::Node* node = root.at_path(path);
+  const auto scalar = [](const Node& root, const char* path) {
+    const Node* node = root.at_path(path);
     return node == nullptr ? std::string("(missing)") : node->scalar;
   };
-  const io::Node mpi = io::parse_document(text_of(files, "mpijob.yaml"), "mpijob.yaml");
+  const Node mpi = parse_document(text_of(files, "mpijob.yaml"), "mpijob.yaml");
   CHECK(scalar(mpi, "apiVersion") == "kubeflow.org/v2beta1");
   CHECK(scalar(mpi, "kind") == "MPIJob");
   CHECK(scalar(mpi, "metadata.name") == "trnplan-llama3-70b");
@@ -169,11 +170,11 @@ TEST_CASE("Kubernetes jobs have the fields their definitions require", "[launch]
   CHECK(scalar(mpi, "spec.mpiReplicaSpecs.Launcher.replicas") == "1");
   CHECK(scalar(mpi, "spec.mpiReplicaSpecs.Worker.replicas") == "16");
 
-  const io::Node list = io::parse_document(text_of(files, "pytorchjob.yaml"), "pytorchjob.yaml");
-  const io::Node* items = list.find("items");
+  const Node list = parse_document(text_of(files, "pytorchjob.yaml"), "pytorchjob.yaml");
+  const Node* items = list.find("items");
   REQUIRE(items != nullptr);
   REQUIRE(items->items.size() == 3);
-  const io::Node& job = items->items[2];
+  const Node& job = items->items[2];
   CHECK(scalar(job, "apiVersion") == "kubeflow.org/v1");
   CHECK(scalar(job, "kind") == "PyTorchJob");
   CHECK(scalar(job, "spec.elasticPolicy.rdzvBackend") == "etcd");
@@ -181,17 +182,17 @@ TEST_CASE("Kubernetes jobs have the fields their definitions require", "[launch]
   CHECK(scalar(job, "spec.pytorchReplicaSpecs.Worker.replicas") == "16");
   CHECK(scalar(job, "spec.pytorchReplicaSpecs.Worker.restartPolicy") == "OnFailure");
   // Keys with dots in them.
-  const io::Node* metadata = job.find("metadata");
+  const Node* metadata = job.find("metadata");
   REQUIRE(metadata != nullptr);
   CHECK(metadata->find("annotations")->find("sagemaker.amazonaws.com/enable-job-auto-resume")->scalar ==
         "true");
-  for (const io::Node* worker : {mpi.at_path("spec.mpiReplicaSpecs.Worker.template.spec"),
-                                 job.at_path("spec.pytorchReplicaSpecs.Worker.template.spec")}) {
+  for (const Node* worker : {mpi.at_path("spec.mpiReplicaSpecs.Worker.template.spec"),
+                             job.at_path("spec.pytorchReplicaSpecs.Worker.template.spec")}) {
     REQUIRE(worker != nullptr);
-    const io::Node& container = worker->find("containers")->items.at(0);
+    const Node& container = worker->find("containers")->items.at(0);
     CHECK(container.find("image") != nullptr);
     for (const char* kind : {"requests", "limits"}) {  // must be equal
-      const io::Node* amounts = container.find("resources")->find(kind);
+      const Node* amounts = container.find("resources")->find(kind);
       REQUIRE(amounts != nullptr);
       CHECK(amounts->find("aws.amazon.com/neuron")->scalar == "16");
       CHECK(amounts->find("vpc.amazonaws.com/efa")->scalar == "8");
@@ -208,7 +209,7 @@ TEST_CASE("a node without EFA asks for none", "[launch]") {
 }
 
 TEST_CASE("other targets take flags", "[launch]") {
-  const auto files = bundle_of(llama70b(), "tp=32,pp=8,recompute=full", launch::Target::nxd);
+  const auto files = bundle_of(llama70b(), "tp=32,pp=8,recompute=full", targets::Target::nxd);
   const std::string& node = text_of(files, "node_run.sh");
   CHECK(contains(node, "run_llama_nxd.py"));
   CHECK(contains(node, "\"--tensor_parallel_size\" \"32\""));
@@ -220,11 +221,11 @@ TEST_CASE("other targets take flags", "[launch]") {
 
   models::Job small = job_of("llama2-7b", 1, 4096, 256);
   small.training.precision = models::Precision::bf16_sr;
-  const auto nemo = bundle_of(small, "tp=8,flash=false,recompute=full", launch::Target::nemo_megatron);
+  const auto nemo = bundle_of(small, "tp=8,flash=false,recompute=full", targets::Target::nemo_megatron);
   CHECK(contains(text_of(nemo, "node_run.sh"), "\"model.tensor_model_parallel_size=8\""));
   CHECK(contains(text_of(nemo, "node_run.sh"), "megatron_gpt_pretraining.py"));
   // What the flags cannot say is refused, with what to pin.
-  const auto refusal = [](const models::Job& job, const char* strategy, launch::Target target) {
+  const auto refusal = [](const models::Job& job, const char* strategy, targets::Target target) {
     try {
       bundle_of(job, strategy, target);
     } catch (const std::invalid_argument& e) {
@@ -232,10 +233,10 @@ TEST_CASE("other targets take flags", "[launch]") {
     }
     return std::string("not refused");
   };
-  CHECK(contains(refusal(llama70b(), kLlama70b, launch::Target::nxd), "pin recompute"));
-  CHECK(contains(refusal(small, "tp=8,flash=true,recompute=full", launch::Target::nemo_megatron),
+  CHECK(contains(refusal(llama70b(), kLlama70b, targets::Target::nxd), "pin recompute"));
+  CHECK(contains(refusal(small, "tp=8,flash=true,recompute=full", targets::Target::nemo_megatron),
                  "pin flash_attention"));
-  CHECK(contains(refusal(small, "tp=2,pp=4,flash=false", launch::Target::nemo_megatron), "TP must be"));
+  CHECK(contains(refusal(small, "tp=2,pp=4,flash=false", targets::Target::nemo_megatron), "TP must be"));
 }
 
 TEST_CASE("a hostile model name stays out of the files", "[launch]") {

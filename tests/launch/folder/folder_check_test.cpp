@@ -21,7 +21,7 @@ namespace {
 /// A folder as plan --out writes it.
 class Folder {
  public:
-  explicit Folder(launch::Target target = launch::Target::nxdt,
+  explicit Folder(targets::Target target = targets::Target::nxdt,
                   const char* strategy = "tp=8,recompute=CoreAttention", const char* model = "llama3-8b") {
     std::string pattern = (fs::temp_directory_path() / "trnplan-folder-XXXXXX").string();
     REQUIRE(mkdtemp(pattern.data()) != nullptr);
@@ -38,13 +38,13 @@ class Folder {
     io::write_file(path / name, text, true);
   }
   void edit(const std::string& name, const std::string& from, const std::string& to) const {
-    std::string text = io::read_text(path / name);
+    std::string text = read_text(path / name);
     const std::size_t at = text.find(from);
     REQUIRE(at != std::string::npos);
     put(name, text.replace(at, from.size(), to));
   }
   void cut(const std::string& name, double share) const {
-    const std::string text = io::read_text(path / name);
+    const std::string text = read_text(path / name);
     put(name, text.substr(0, static_cast<std::size_t>(static_cast<double>(text.size()) * share)));
   }
   /// All that is said; "" when the folder is sound.
@@ -69,8 +69,8 @@ TEST_CASE("a folder as it was written passes", "[launch]") {
   CHECK(Folder().said().empty());
   CHECK(Folder().said("mpijob.yaml").empty());
   CHECK(Folder().said("pytorchjob.yaml").empty());
-  CHECK(Folder(launch::Target::nxd, kNxd).said("mpijob.yaml").empty());
-  CHECK(Folder(launch::Target::nemo_megatron, kNemo).said().empty());
+  CHECK(Folder(targets::Target::nxd, kNxd).said("mpijob.yaml").empty());
+  CHECK(Folder(targets::Target::nemo_megatron, kNemo).said().empty());
 }
 
 TEST_CASE("what a person may change passes", "[launch]") {
@@ -126,7 +126,7 @@ TEST_CASE("scripts must be what was written", "[launch]") {
     cut.cut(name, 0.6);
     CHECK(contains(cut.said(), name));
     const Folder more;
-    more.put(name, io::read_text(more.path / name) + "rm -rf -- \"$HOME\"\n");
+    more.put(name, read_text(more.path / name) + "rm -rf -- \"$HOME\"\n");
     CHECK(contains(more.said(), "wrote nothing more: \"rm -rf"));
   }
   const Folder folder;
@@ -141,20 +141,20 @@ TEST_CASE("scripts must be what was written", "[launch]") {
 }
 
 TEST_CASE("plan.json must be that of the folder", "[launch]") {
-  const Folder folder, other(launch::Target::nxdt, "tp=32,pp=4,recompute=full", "llama3-70b");
-  folder.put("plan.json", io::read_text(other.path / "plan.json"));
+  const Folder folder, other(targets::Target::nxdt, "tp=32,pp=4,recompute=full", "llama3-70b");
+  folder.put("plan.json", read_text(other.path / "plan.json"));
   CHECK(contains(folder.said(), "num_hidden_layers: 32, but plan.json is for a model with 80"));
-  folder.put("config.json", io::read_text(other.path / "config.json"));
+  folder.put("config.json", read_text(other.path / "config.json"));
   CHECK(contains(folder.said(), "tensor_model_parallel_size: 8, but plan.json says 32"));
 
-  const auto after = [](launch::Target target, const char* strategy, const char* from, const char* to) {
+  const auto after = [](targets::Target target, const char* strategy, const char* from, const char* to) {
     const Folder changed(target, strategy);
     changed.edit("plan.json", from, to);
     return changed.said();
   };
   for (const auto& [target, strategy] :
-       {std::pair(launch::Target::nxdt, kNxd), std::pair(launch::Target::nxd, kNxd),
-        std::pair(launch::Target::nemo_megatron, kNemo)}) {
+       {std::pair(targets::Target::nxdt, kNxd), std::pair(targets::Target::nxd, kNxd),
+        std::pair(targets::Target::nemo_megatron, kNemo)}) {
     CHECK(contains(after(target, strategy, "\"tensor_parallel\": 8", "\"tensor_parallel\": 4"), "cover"));
     CHECK(contains(after(target, strategy, "\"schema_version\": 1", "\"schema_version\": 2"),
                    "schema_version"));
@@ -162,16 +162,16 @@ TEST_CASE("plan.json must be that of the folder", "[launch]") {
     CHECK(contains(after(target, strategy, "\"scripts\": {", "\"scripts_\": {"), "an older trnplan"));
     CHECK(contains(after(target, strategy, "\"train.sbatch\": \"", "\"train.sbatch\": \"0"), "train.sbatch"));
   }
-  const auto swapped = [](launch::Target target, const char* strategy) {  // the same cores, another layout
+  const auto swapped = [](targets::Target target, const char* strategy) {  // the same cores, another layout
     const Folder changed(target, strategy);
     changed.edit("plan.json", "\"tensor_parallel\": 8", "\"tensor_parallel\": 16");
     changed.edit("plan.json", "\"data_parallel\": 16", "\"data_parallel\": 8");
     return changed.said();
   };
   CHECK(
-      contains(swapped(launch::Target::nxdt, kNxd), "tensor_model_parallel_size: 8, but plan.json says 16"));
-  CHECK(contains(swapped(launch::Target::nxd, kNxd), "node_run.sh: does not run this plan"));
-  CHECK(contains(swapped(launch::Target::nemo_megatron, kNemo), "plan.json"));
+      contains(swapped(targets::Target::nxdt, kNxd), "tensor_model_parallel_size: 8, but plan.json says 16"));
+  CHECK(contains(swapped(targets::Target::nxd, kNxd), "node_run.sh: does not run this plan"));
+  CHECK(contains(swapped(targets::Target::nemo_megatron, kNemo), "plan.json"));
 }
 
 TEST_CASE("a manifest must be the plan's", "[launch]") {

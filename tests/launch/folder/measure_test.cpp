@@ -11,9 +11,9 @@ using namespace trnplan;
 
 namespace {
 
-using Files = std::vector<io::OutputFile>;
+using OutputFiles = std::vector<io::OutputFile>;
 
-const io::OutputFile* find(const Files& files, const std::string& folder, const std::string& name) {
+const io::OutputFile* find(const OutputFiles& files, const std::string& folder, const std::string& name) {
   const auto it = std::find_if(files.begin(), files.end(),
                                [&](const auto& f) { return f.name == name && f.folder == folder; });
   return it == files.end() ? nullptr : &*it;
@@ -30,8 +30,8 @@ struct Pair {
   planner::Plan plan(const char* strategy) const {
     return *planner::judge(job, strategy_of(job, strategy), datasheet()).plan;
   }
-  Files files(const planner::Experiment& m, const launch::MeasureUse& use = {"job.yaml", "trn1", {}},
-              launch::Target target = launch::Target::nxdt) const {
+  OutputFiles files(const planner::Experiment& m, const launch::MeasureUse& use = {"job.yaml", "trn1", {}},
+              targets::Target target = targets::Target::nxdt) const {
     return launch::measure_files(job, first, second, m, target, use);
   }
 };
@@ -48,7 +48,7 @@ planner::Experiment runs(int of_first, int of_second, double threshold) {
 
 TEST_CASE("short runs: a folder for each plan, with what training needs", "[launch]") {
   const Pair pair;
-  const Files files = pair.files(runs(2, 2, 0.98765));
+  const OutputFiles files = pair.files(runs(2, 2, 0.98765));
   CHECK(files.size() == 1 + 2 * 7);
   REQUIRE(find(files, "", "measure.sh") != nullptr);
   CHECK(find(files, "", "measure.sh")->executable);
@@ -72,7 +72,7 @@ TEST_CASE("runs of one plan only need its folder", "[launch]") {
   const Pair pair;
   planner::Experiment of_first = runs(1, 0, 123.456);
   of_first.above = true;
-  const Files first = pair.files(of_first), second = pair.files(runs(0, 1, 99.5));
+  const OutputFiles first = pair.files(of_first), second = pair.files(runs(0, 1, 99.5));
   CHECK(find(first, "measure-2", "plan.json") == nullptr);
   CHECK(find(second, "measure-1", "plan.json") == nullptr);
   CHECK(contains(first.front().text, "when plan 1's step is above 123.5 s."));
@@ -81,8 +81,8 @@ TEST_CASE("runs of one plan only need its folder", "[launch]") {
 
 TEST_CASE("other targets have no YAML, and refuse what they lack", "[launch]") {
   Pair pair;
-  const auto nxd = launch::Target::nxd;
-  const Files files = pair.files(runs(1, 1, 1), {"job.yaml", "trn1", {}}, nxd);
+  const auto nxd = targets::Target::nxd;
+  const OutputFiles files = pair.files(runs(1, 1, 1), {"job.yaml", "trn1", {}}, nxd);
   CHECK(find(files, "measure-1", "nxdt.yaml") == nullptr);
   CHECK(contains(find(files, "measure-1", "node_run.sh")->text, "steps=${TRAIN_ITERS:-11}\n"));
   pair.second = pair.plan("tp=8,recompute=LlamaMLP");
@@ -90,7 +90,7 @@ TEST_CASE("other targets have no YAML, and refuse what they lack", "[launch]") {
 }
 
 TEST_CASE("words of a person are quoted", "[launch]") {
-  const Files files = Pair().files(runs(1, 1, 1), {"/a b/it's $(touch x).yaml", "`x`.json", {"--top", "$5"}});
+  const OutputFiles files = Pair().files(runs(1, 1, 1), {"/a b/it's $(touch x).yaml", "`x`.json", {"--top", "$5"}});
   CHECK(contains(files.front().text, "\njob='/a b/it'\\''s $(touch x).yaml'\n"));
   CHECK(contains(files.front().text, "\nprofile='`x`.json'\n"));
   CHECK(contains(files.front().text, "plan \"$job\" --top '$5' --profile"));
@@ -107,7 +107,7 @@ TEST_CASE("tables of nccom-test, on the nodes they need", "[launch]") {
   CHECK_FALSE(contains(one, "TRNPLAN_DATA"));  // nothing is trained
   CHECK(contains(one, "--with-catalogue"));
   m.tables.push_back({CollectiveOp::reduce_scatter, 16, 2, 1024, 0x1p30});
-  const Files files = Pair().files(m);
+  const OutputFiles files = Pair().files(m);
   CHECK(files.size() == 1);
   CHECK(contains(files.front().text, "bf16 redsct --hosts \"${hosts[@]}\"\n"));
   CHECK(contains(files.front().text, " --nodes=2 --exclusive "));

@@ -10,7 +10,7 @@ using namespace trnplan;
 
 namespace {
 
-class Memory : public io::Files {
+class Memory : public Files {
  public:
   explicit Memory(std::string grid) : grid_(std::move(grid)) {}
   bool has(const std::filesystem::path& path) const override { return path.extension() == ".yaml"; }

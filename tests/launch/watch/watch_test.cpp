@@ -13,12 +13,12 @@
 #include "text/document.h"
 
 using namespace trnplan;
-using launch::FailureKind;
+using logs::FailureKind;
 
 namespace {
 
 std::string fixture(const std::string& name) {
-  return io::read_text(TRNPLAN_SOURCE_DIR "/tests/launch/fixtures/" + name);
+  return read_text(TRNPLAN_SOURCE_DIR "/tests/launch/fixtures/" + name);
 }
 
 /// Bars of a run from step `first` to `last`, each printed twice, whose clock starts at `clock` seconds.
@@ -71,7 +71,7 @@ bool alarmed(const io::WatchReport& r, const std::string& kind) {
 
 TEST_CASE("the refused group of the tutorial, and the next plan", "[launch]") {
   const std::string text = fixture("replica-group-failure-tp16-dp2.txt");
-  const auto failures = launch::find_failures(text, "log");
+  const auto failures = logs::find_failures(text, "log");
   REQUIRE(failures.size() == 1);
   CHECK(failures[0].kind == FailureKind::replica_group);
   CHECK(failures[0].devices == std::vector<int>{1, 17});
@@ -109,7 +109,7 @@ TEST_CASE("a graph that is too large leads to a plan that needs less", "[launch]
   CHECK(contains(f.problem, "18.50 GiB"));
   REQUIRE(f.next_step_seconds);
   // 2.5 GiB too large: the next plan is predicted to need at least as much less.
-  const auto next = launch::advise(launch::find_failures(line, "log"), ran.ran, datasheet()).at(0).next;
+  const auto next = launch::advise(logs::find_failures(line, "log"), ran.ran, datasheet()).at(0).next;
   REQUIRE(next);
   CHECK(next->memory.worst().peak().value <= ran.plan->peak.value - 2.5 * 0x1p30);
   // Nothing says what ran: no plan is made up.
@@ -144,7 +144,7 @@ TEST_CASE("failures by their words", "[launch]") {
   };
   for (const Case& c : cases) {
     INFO(c.line);
-    const auto found = launch::find_failures(c.line, "log");
+    const auto found = logs::find_failures(c.line, "log");
     REQUIRE(found.size() == 1);
     CHECK(found[0].kind == c.kind);
   }
@@ -152,9 +152,9 @@ TEST_CASE("failures by their words", "[launch]") {
        {"Timeout waiting for RX (waited 120 sec) - retrying",
         "||NEURON_PARALLEL_COMPILE||: Total failed compilations: 0", "libfabric:1:efa:info", ""}) {
     INFO(line);
-    CHECK(launch::find_failures(line, "log").empty());
+    CHECK(logs::find_failures(line, "log").empty());
   }
-  const auto full = launch::find_failures(
+  const auto full = logs::find_failures(
       "TDRV:dmem_alloc_internal  Failed to alloc DEVICE memory: 1\nTDRV:log_dev_mem  Failed to allocate "
       "172.000MB\n"
       "  * total: 15.855GB\n",
@@ -286,8 +286,8 @@ TEST_CASE("a profile learns from observed steps, and says when another plan wins
 
 TEST_CASE("every published line of a failure is known", "[launch]") {
   const auto kind_of = [](const std::string& line) {
-    const auto failures = launch::find_failures(line + "\n", "log");
-    return failures.size() == 1 ? std::string(launch::to_string(failures[0].kind)) : "none";
+    const auto failures = logs::find_failures(line + "\n", "log");
+    return failures.size() == 1 ? std::string(to_string(failures[0].kind)) : "none";
   };
   // aws-neuron/aws-neuron-sdk@81ce03ae archive/nxd-training/training-troubleshooting.rst
   CHECK(
@@ -309,7 +309,7 @@ TEST_CASE("a refused group that the log lists is judged as it is", "[launch]") {
       "ENC:enc_init_comm global comm (2) has less channels than this replica group (4) :likely not enough "
       "EFA "
       "devices found if running on multiple nodes or CC not permitted on this group [1 3 5 7 9 11 13 15 ]\n";
-  const auto failures = launch::find_failures(line, "log");
+  const auto failures = logs::find_failures(line, "log");
   REQUIRE(failures.size() == 1);
   CHECK(failures[0].group == std::vector<int>{1, 3, 5, 7, 9, 11, 13, 15});
   const auto r = watch(line, nothing_known());

@@ -23,7 +23,7 @@ std::vector<Fixture> fixtures() {
   std::vector<Fixture> all;
   for (const char* folder : {"/tests/calibrate/fixtures/logs", "/tests/launch/fixtures"}) {
     for (const auto& entry : std::filesystem::directory_iterator(std::string(TRNPLAN_SOURCE_DIR) + folder))
-      all.push_back({entry.path().filename().string(), io::read_text(entry.path())});
+      all.push_back({entry.path().filename().string(), read_text(entry.path())});
   }
   return all;
 }
@@ -43,9 +43,9 @@ TEST_CASE("watch times every log that calibrate times", "[launch]") {
   int timed = 0;
   for (const Fixture& f : fixtures()) {
     INFO(f.name);
-    calibrate::Detected learnt;
+    logs::Detected learnt;
     try {
-      learnt = calibrate::detect(f.text, f.name);
+      learnt = logs::detect(f.text, f.name);
     } catch (const InputError&) {
       continue;  // nothing in it is known
     }
@@ -54,7 +54,7 @@ TEST_CASE("watch times every log that calibrate times", "[launch]") {
     log.feed(f.text);
     seen = log.now();
     if (seen.run.last == 0 && !seen.run.mean) {  // as the program does with what a tool wrote as one document
-      calibrate::TextStream whole(f.text);
+      TextStream whole(f.text);
       seen = launch::read_whole(whole, f.name);
     }
     const io::WatchReport r = launch::watch(seen, {}, f.name, {});
@@ -64,7 +64,7 @@ TEST_CASE("watch times every log that calibrate times", "[launch]") {
     CHECK(r.step > 0);
     // The median of one, the mean or the median of the other, of the same steps.
     double least = *r.step_seconds, most = least;
-    for (const calibrate::StepSample& s : learnt.steps) {
+    for (const logs::StepSample& s : learnt.steps) {
       least = std::min(least, s.seconds);
       most = std::max(most, s.seconds);
     }
@@ -114,7 +114,7 @@ TEST_CASE("a log without end: what is held does not grow, and pieces change noth
   CHECK(expected.find("\"step\":3000") != std::string::npos);
   launch::WatchedLog log("log");
   for (int i = 0; i < 64; ++i) log.feed(std::string(1 << 20, 'x'));  // a line of 64 MiB
-  CHECK(log.held() <= calibrate::kLineKept);
+  CHECK(log.held() <= kLineKept);
 }
 
 TEST_CASE("the line that is being written counts as it stands", "[launch]") {

@@ -3,12 +3,12 @@
 #include "tests/logs/readings.h"
 
 using namespace trnplan;
-using namespace trnplan::calibrate;
+using namespace trnplan::logs;
 
 namespace {
 
 std::string nccom(const std::string& file) {
-  return io::read_text(TRNPLAN_SOURCE_DIR "/tests/calibrate/fixtures/nccom/" + file);
+  return read_text(TRNPLAN_SOURCE_DIR "/tests/calibrate/fixtures/nccom/" + file);
 }
 
 /// `text` with a label before each line.
@@ -108,10 +108,10 @@ TEST_CASE("tables of nccom-test, old and new, and their JSON", "[calibrate]") {
 
 TEST_CASE("the tables of the catalogue", "[calibrate]") {
   const Detected points =
-      detect(io::read_text(TRNPLAN_SOURCE_DIR "/catalog/measured-collectives.csv"), "points.csv");
+      detect(read_text(TRNPLAN_SOURCE_DIR "/catalog/measured-collectives.csv"), "points.csv");
   CHECK(points.points.size() == points.kinds.at(0).pieces);
   CHECK(points.points.size() > 50);
-  const Detected runs = detect(io::read_text(TRNPLAN_SOURCE_DIR "/catalog/measured-runs.csv"), "runs.csv");
+  const Detected runs = detect(read_text(TRNPLAN_SOURCE_DIR "/catalog/measured-runs.csv"), "runs.csv");
   CHECK(runs.kinds.at(0).name == "published run");
   CHECK(runs.runs.size() > 100);
   CHECK(refusal("id,measured_us\n1,x\n").find("column") != std::string::npos);

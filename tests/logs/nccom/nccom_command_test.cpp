@@ -2,7 +2,7 @@
 
 #include "tests/catch.h"
 
-using namespace trnplan::calibrate;
+using namespace trnplan::logs;
 
 TEST_CASE("commands", "[calibrate]") {
   CHECK_FALSE(parse_nccom_command("nccom-test allr"));

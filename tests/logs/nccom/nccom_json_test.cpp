@@ -3,7 +3,7 @@
 #include "tests/logs/readings.h"
 
 using namespace trnplan;
-using namespace trnplan::calibrate;
+using namespace trnplan::logs;
 
 namespace {
 
@@ -16,7 +16,7 @@ NccomTable read(const std::string& text, const NccomCommand& command = {}) {
 
 TEST_CASE("a report of nccom-test", "[calibrate]") {
   const std::string document =
-      io::read_text(TRNPLAN_SOURCE_DIR "/tests/calibrate/fixtures/nccom/allg-r32-results.json");
+      read_text(TRNPLAN_SOURCE_DIR "/tests/calibrate/fixtures/nccom/allg-r32-results.json");
   const auto table = read(document);
   CHECK(table.command.empty());
   CHECK(table.op.empty());

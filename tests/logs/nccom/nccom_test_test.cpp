@@ -7,15 +7,15 @@
 #include "text/document.h"
 
 using namespace trnplan;
-using calibrate::NccomTable;
-using calibrate::parse_nccom_command;
-using calibrate::parse_nccom_test;
+using logs::NccomTable;
+using logs::parse_nccom_command;
+using logs::parse_nccom_test;
 
 namespace {
 
 NccomTable fixture(const std::string& file) {
   const auto tables =
-      parse_nccom_test(io::read_text(TRNPLAN_SOURCE_DIR "/tests/calibrate/fixtures/nccom/" + file), file);
+      parse_nccom_test(read_text(TRNPLAN_SOURCE_DIR "/tests/calibrate/fixtures/nccom/" + file), file);
   REQUIRE(tables.size() == 1);
   return tables[0];
 }
@@ -177,16 +177,16 @@ TEST_CASE("a table in which nccom-test found errors is not used", "[calibrate]")
   REQUIRE(wrong.rows.size() == 1);
   CHECK(wrong.rows[0].contradicts);
   CHECK(says(wrong, "1 errors found - test failed; no row of this table is used"));
-  CHECK(points_of(wrong, "t").empty());
+  CHECK(calibrate::points_of(wrong, "t").empty());
   // A size that failed is that error: the other sizes are sound.
   const std::string failure = "     33554432    Failure running neuron-bench - log file /tmp/x.log\n";
   const NccomTable one = table(kCommand + kHeader + kRow + failure + "1 errors found - test failed\n");
   REQUIRE(one.rows.size() == 1);
   CHECK_FALSE(one.rows[0].contradicts);
-  CHECK(points_of(one, "t").size() == 1);
+  CHECK(calibrate::points_of(one, "t").size() == 1);
   CHECK(
-      points_of(table(kCommand + kHeader + kRow + failure + "2 errors found - test failed\n"), "t").empty());
-  CHECK(points_of(table(kCommand + kHeader + kRow), "t").size() == 1);
+      calibrate::points_of(table(kCommand + kHeader + kRow + failure + "2 errors found - test failed\n"), "t").empty());
+  CHECK(calibrate::points_of(table(kCommand + kHeader + kRow), "t").size() == 1);
 }
 
 TEST_CASE("rows that contradict themselves are marked", "[calibrate]") {

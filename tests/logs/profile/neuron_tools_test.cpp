@@ -5,7 +5,7 @@
 #include "text/json_reader.h"
 
 using namespace trnplan;
-using namespace trnplan::calibrate;
+using namespace trnplan::logs;
 
 TEST_CASE("JSON piece by piece", "[calibrate]") {
   JsonReader json(

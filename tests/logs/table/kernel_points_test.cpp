@@ -4,8 +4,8 @@
 #include "tests/logs/readings.h"
 
 using namespace trnplan;
-using calibrate::Kernel;
-using calibrate::KernelOp;
+using logs::Kernel;
+using logs::KernelOp;
 
 namespace {
 
@@ -14,12 +14,12 @@ constexpr const char* kHeading = "id,kernel,device_us,instance,quality,source,mi
 /// The problems of a text, one after the other.
 std::string problems(const std::string& text) {
   std::string all;
-  for (const auto& f : calibrate::parse_kernel(text).faults) all += f.problem + " (" + f.fix + ")\n";
+  for (const auto& f : logs::parse_kernel(text).faults) all += f.problem + " (" + f.fix + ")\n";
   return all;
 }
 
-calibrate::KernelTable table(const std::string& rows) {
-  return calibrate::parse_measured_kernels(kHeading + rows, "k.csv");
+logs::KernelTable table(const std::string& rows) {
+  return logs::parse_measured_kernels(kHeading + rows, "k.csv");
 }
 
 std::string refusal_of_rows(const std::string& rows) {
@@ -39,7 +39,7 @@ TEST_CASE("kernels are read in any order and written in one", "[calibrate]") {
            {"vector,elements=10000000000000,passes=3", "vector,elements=10000000000000,passes=3"},
            {"stream,bytes=1", "stream,bytes=1"}}) {
     INFO(text);
-    const auto read = calibrate::parse_kernel(text);
+    const auto read = logs::parse_kernel(text);
     CHECK(read.faults.empty());
     REQUIRE(read.kernel);
     CHECK(to_string(*read.kernel) == written);
@@ -101,13 +101,13 @@ TEST_CASE("a table is refused with every fault at its place", "[calibrate]") {
   }
   CHECK(contains(refusal_of_rows("a,\"stream,bytes=1\",1e-320,trn1.2xlarge,A,here,\n"),
                  "is no time of a kernel"));
-  CHECK(contains(refusal_of([] { calibrate::parse_measured_kernels("id,kernel,device_us\n", "k.csv"); }),
+  CHECK(contains(refusal_of([] { logs::parse_measured_kernels("id,kernel,device_us\n", "k.csv"); }),
                  "measured-kernels.md"));
 }
 
 TEST_CASE("no published kernel is complete", "[calibrate]") {
-  const auto text = io::read_text(TRNPLAN_SOURCE_DIR "/catalog/measured-kernels.csv");
-  const auto d = calibrate::detect(text, "measured-kernels.csv");
+  const auto text = read_text(TRNPLAN_SOURCE_DIR "/catalog/measured-kernels.csv");
+  const auto d = logs::detect(text, "measured-kernels.csv");
   CHECK(d.kernels.rows == 5);
   CHECK(d.kernels.points.empty());
   REQUIRE(d.kernels.left_out.size() == 5);
@@ -117,11 +117,11 @@ TEST_CASE("no published kernel is complete", "[calibrate]") {
 }
 
 TEST_CASE("a profile is a kernel when it holds one graph of one core", "[calibrate]") {
-  const Kernel kernel = *calibrate::parse_kernel("stream,bytes=1").kernel;
+  const Kernel kernel = *logs::parse_kernel("stream,bytes=1").kernel;
   const auto taken = [&](const std::string& json) {
     std::vector<Diagnostic> faults;
-    const auto d = calibrate::detect(json, "k.json");
-    const auto point = calibrate::measured_kernel(d.devices, kernel, "k.json", faults);
+    const auto d = logs::detect(json, "k.json");
+    const auto point = logs::measured_kernel(d.devices, kernel, "k.json", faults);
     CHECK(point.has_value() == faults.empty());
     return point ? std::to_string(point->seconds) : faults[0].problem;
   };

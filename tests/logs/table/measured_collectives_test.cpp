@@ -11,9 +11,8 @@
 #include "text/document.h"
 
 using namespace trnplan;
-using calibrate::CsvReader;
-using calibrate::MeasuredCollective;
-using calibrate::parse_measured_collectives;
+using logs::MeasuredCollective;
+using logs::parse_measured_collectives;
 
 namespace {
 
@@ -21,7 +20,7 @@ const std::string kCatalog = TRNPLAN_SOURCE_DIR "/catalog/";
 
 std::vector<MeasuredCollective> catalogue() {
   const std::string path = kCatalog + "measured-collectives.csv";
-  return parse_measured_collectives(io::read_text(path), path);
+  return parse_measured_collectives(read_text(path), path);
 }
 
 }  // namespace
@@ -61,7 +60,7 @@ TEST_CASE("the same points as in measured-runs.csv", "[calibrate]") {
   std::map<std::string, MeasuredCollective> rows;
   for (const auto& row : catalogue()) rows[row.id] = row;
   const std::string path = kCatalog + "measured-runs.csv";
-  CsvReader csv(io::read_text(path), path, {"id", "kind", "coll_bytes"}, "");
+  CsvReader csv(read_text(path), path, {"id", "kind", "coll_bytes"}, "");
   int same = 0;
   while (csv.next()) {
     if (csv.text("kind") != "collective") continue;
@@ -84,7 +83,7 @@ TEST_CASE("the same points as in measured-runs.csv", "[calibrate]") {
 TEST_CASE("the points of the fixtures, read from nccom-test's own output", "[calibrate]") {
   const std::string path = TRNPLAN_SOURCE_DIR "/tests/calibrate/fixtures/nccom/allr-r2-sweep.txt";
   const auto rows = catalogue();
-  const auto tables = calibrate::parse_nccom_test(io::read_text(path), path);
+  const auto tables = logs::parse_nccom_test(read_text(path), path);
   REQUIRE(tables.size() == 1);
   REQUIRE(tables[0].rows.size() == 11);
   for (std::size_t i = 0; i < 11; ++i) {

@@ -7,7 +7,7 @@
 #include "text/document.h"
 
 using namespace trnplan;
-using calibrate::parse_measured_runs;
+using logs::parse_measured_runs;
 
 namespace {
 
@@ -18,7 +18,7 @@ const std::string kHeader =
 
 TEST_CASE("the catalogue's table", "[calibrate]") {
   const std::string path = TRNPLAN_SOURCE_DIR "/catalog/measured-runs.csv";
-  const auto runs = parse_measured_runs(io::read_text(path), path);
+  const auto runs = parse_measured_runs(read_text(path), path);
   CHECK(runs.size() == 317);
   const auto row = std::find_if(runs.begin(), runs.end(), [](const auto& r) { return r.id == "T165"; });
   REQUIRE(row != runs.end());

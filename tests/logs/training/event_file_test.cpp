@@ -7,7 +7,7 @@
 #include "text/wire_reader.h"
 
 using namespace trnplan;
-using namespace trnplan::calibrate;
+using namespace trnplan::logs;
 
 namespace {
 

@@ -2,7 +2,7 @@
 
 #include "tests/logs/readings.h"
 
-using namespace trnplan::calibrate;
+using namespace trnplan::logs;
 
 TEST_CASE("bars of NxDT, two runs of Llama-3 70B", "[calibrate]") {
   const Detected d = log_fixture("nxdt-llama3-70b.txt");

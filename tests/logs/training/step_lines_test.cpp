@@ -2,7 +2,7 @@
 #include "tests/logs/readings.h"
 
 using namespace trnplan;
-using namespace trnplan::calibrate;
+using namespace trnplan::logs;
 
 TEST_CASE("step lines of NxD, Llama-3 70B on 16 nodes", "[calibrate]") {
   const StepSample s = step_of(log_text("nxd-llama3-70b.txt"));

@@ -2,7 +2,7 @@
 
 #include "tests/catch.h"
 
-using namespace trnplan::calibrate;
+using namespace trnplan::logs;
 
 namespace {
 

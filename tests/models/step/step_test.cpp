@@ -45,7 +45,7 @@ std::vector<double> measured(const std::string& model, int nodes, int tp, int pp
                              int batch) {
   const std::string path = TRNPLAN_SOURCE_DIR "/catalog/measured-runs.csv";
   std::vector<double> seconds;
-  for (const MeasuredRun& run : calibrate::parse_measured_runs(io::read_text(path), path)) {
+  for (const MeasuredRun& run : logs::parse_measured_runs(read_text(path), path)) {
     const Strategy& s = run.strategy;
     if (run.kind == "train" && (run.quality == "A" || run.quality == "B") && run.model == model &&
         run.nodes == nodes && s.tensor_parallel == tp && s.pipeline_parallel == pp && s.data_parallel == dp &&

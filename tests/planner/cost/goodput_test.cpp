@@ -40,8 +40,7 @@ std::pair<double, double> over_seeds(int n, const F& f) {
 }
 
 const Reliability& shipped() {
-  static const Reliability r =
-      io::reliability_from(io::read_document(test_catalog().file("reliability.json")));
+  static const Reliability r = io::reliability_from(read_document(test_catalog().file("reliability.json")));
   return r;
 }
 

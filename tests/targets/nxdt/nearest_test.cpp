@@ -18,7 +18,7 @@
 #include "text/document.h"
 
 using namespace trnplan;
-using planner::Change;
+using targets::Change;
 
 namespace {
 
@@ -27,26 +27,26 @@ const std::string kFile = TRNPLAN_SOURCE_DIR "/tests/planner/fixtures/oom.yaml";
 /// A config and the job it is of.
 struct Given {
   std::string text;
-  planner::NxdtConfig config;
+  targets::NxdtConfig config;
   models::Architecture trained;
-  planner::NxdtReading reading;
+  targets::NxdtReading reading;
   models::Job job;
 };
 
 Given given(const std::string& text) {
   Given g;
   g.text = text;
-  g.config = io::nxdt_from(io::parse_document(text, "oom.yaml"));
+  g.config = io::nxdt_from(parse_document(text, "oom.yaml"));
   g.trained = io::architecture_of_nxdt(g.config, test_catalog()).architecture;
-  g.reading = planner::interpret(g.config, g.trained);
+  g.reading = targets::interpret(g.config, g.trained);
   g.job.architecture = g.trained;
   g.job.training = g.reading.training;
   g.job.cluster = {test_catalog().instance("trn1.32xlarge"), g.reading.nodes};
   return g;
 }
 
-std::vector<planner::NearConfig> near(const Given& g, int most = 3) {
-  return planner::nearest_that_fit(g.job, g.reading.strategy, g.config, g.trained, datasheet(),
+std::vector<targets::NearConfig> near(const Given& g, int most = 3) {
+  return targets::nearest_that_fit(g.job, g.reading.strategy, g.config, g.trained, datasheet(),
                                    {.most = most, .threads = 1});
 }
 
@@ -65,7 +65,7 @@ io::NxdtEdit edited(const Given& g, const std::vector<Change>& changes) {
 }  // namespace
 
 TEST_CASE("the nearest configs fit, keep the rules, and read back from the edited file", "[planner]") {
-  const std::string oom = io::read_text(kFile);
+  const std::string oom = read_text(kFile);
   for (const std::string& text :
        {oom, replaced(oom, "tensor_model_parallel_size: 8", "tensor_model_parallel_size: 16"),
         replaced(oom, "num_nodes: 1", "num_nodes: 4")}) {
@@ -73,7 +73,7 @@ TEST_CASE("the nearest configs fit, keep the rules, and read back from the edite
     const auto all = near(g);
     REQUIRE(all.size() == 3);
     std::size_t keys = 1;
-    for (const planner::NearConfig& n : all) {
+    for (const targets::NearConfig& n : all) {
       CHECK(n.fit_probability >= 0.9);
       const io::NxdtEdit edit = edited(g, n.changes);
       const Given there = given(edit.text);
@@ -94,7 +94,7 @@ TEST_CASE("the nearest configs fit, keep the rules, and read back from the edite
 }
 
 TEST_CASE("no single key that fits is faster than the one that is named first", "[planner]") {
-  const Given g = given(replaced(io::read_text(kFile), "micro_batch_size: 4", "micro_batch_size: 2"));
+  const Given g = given(replaced(read_text(kFile), "micro_batch_size: 4", "micro_batch_size: 2"));
   const auto named = near(g, 1);
   REQUIRE(named.size() == 1);
   CHECK(edited(g, named[0].changes).changed.size() == 1);
@@ -164,7 +164,7 @@ TEST_CASE("values are replaced in their lines; comments, lists below and interpo
       "  name: \"a # b\"\n";
   Given g;
   g.text = text;
-  g.config = io::nxdt_from(io::parse_document(text, "c.yaml"));
+  g.config = io::nxdt_from(parse_document(text, "c.yaml"));
   const std::string tp = "distributed_strategy.tensor_model_parallel_size",
                     list = "model.activations_checkpoint_recompute",
                     parallel = "exp_manager.checkpoint_callback_params.model_parallel_size";
@@ -198,7 +198,7 @@ TEST_CASE("values are replaced in their lines; comments, lists below and interpo
 }
 
 TEST_CASE("a job whose model is an NxDT YAML keeps its KV replication", "[planner]") {
-  class OneFile : public io::Files {
+  class OneFile : public Files {
    public:
     explicit OneFile(std::string yaml) : yaml_(std::move(yaml)) {}
     bool has(const std::filesystem::path& path) const override { return path.extension() == ".yaml"; }
@@ -210,7 +210,7 @@ TEST_CASE("a job whose model is an NxDT YAML keeps its KV replication", "[planne
    private:
     std::string yaml_;
   };
-  const std::string text = replaced(io::read_text(kFile), "kv_replicator: 1", "kv_replicator: 4");
+  const std::string text = replaced(read_text(kFile), "kv_replicator: 1", "kv_replicator: 4");
   const Given g = given(text);
   OneFile files(text);
   const models::Job job = io::read_job("job.yaml", test_catalog(), files).job;

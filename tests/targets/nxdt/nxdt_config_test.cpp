@@ -10,7 +10,7 @@
 using namespace trnplan;
 using models::Architecture;
 using models::Strategy;
-using planner::NxdtConfig;
+using targets::NxdtConfig;
 
 namespace {
 
@@ -45,7 +45,7 @@ NxdtConfig with(std::string key, std::string text, bool quoted = false) {
 }
 
 void set(NxdtConfig& c, std::string_view key, std::string text) {
-  for (planner::NxdtKey& k : c.keys) {
+  for (targets::NxdtKey& k : c.keys) {
     if (k.key == key) k.text = text;
   }
 }
@@ -95,7 +95,7 @@ TEST_CASE("a section has keys below it", "[planner][nxdt]") {
 }
 
 TEST_CASE("an empty config means NxDT's defaults", "[planner][nxdt]") {
-  const auto r = planner::interpret({}, llama3_8b());
+  const auto r = targets::interpret({}, llama3_8b());
   CHECK(r.nodes == 1);
   CHECK(r.devices == 32);
   CHECK(r.strategy.tensor_parallel == 1);
@@ -115,16 +115,16 @@ TEST_CASE("degrees beyond the ranks are clamped and never overflow", "[planner][
   }
   c.keys.push_back({"trainer.devices", "2147483647", false, {}});
   c.keys.push_back({"trainer.num_nodes", "2147483647", false, {}});
-  CHECK(planner::interpret(c, llama3_8b()).strategy.data_parallel >= 1);
-  CHECK_FALSE(planner::lint(c, llama3_8b()).empty());
+  CHECK(targets::interpret(c, llama3_8b()).strategy.data_parallel >= 1);
+  CHECK_FALSE(targets::lint(c, llama3_8b()).empty());
 
   NxdtConfig small = with("distributed_strategy.tensor_model_parallel_size", "64");
-  CHECK(planner::interpret(small, llama3_8b()).strategy.tensor_parallel == 32);
+  CHECK(targets::interpret(small, llama3_8b()).strategy.tensor_parallel == 32);
 }
 
 TEST_CASE("a strategy survives the way into a config and back", "[planner][nxdt]") {
   const models::Job job = job_of(llama3_70b(), 4, 15e12);
-  const auto r = planner::interpret(planner::to_nxdt(job, busy()), job.architecture);
+  const auto r = targets::interpret(targets::to_nxdt(job, busy()), job.architecture);
   CHECK(r.strategy == busy());
   CHECK(r.nodes == 4);
   CHECK(r.devices == 32);
@@ -143,15 +143,15 @@ TEST_CASE("recompute policies survive too", "[planner][nxdt]") {
     Strategy s;
     s.data_parallel = 32;
     s.recompute = *models::recompute_from(text);
-    CHECK(planner::interpret(planner::to_nxdt(job, s), job.architecture).strategy.recompute == s.recompute);
+    CHECK(targets::interpret(targets::to_nxdt(job, s), job.architecture).strategy.recompute == s.recompute);
   }
 }
 
 TEST_CASE("without flash attention nothing stated means CoreAttention", "[planner][nxdt]") {
   NxdtConfig c = with("model.fusions.flash_attention", "False");
-  CHECK(planner::interpret(c, llama2_7b()).strategy.recompute == models::Recompute{.core_attention = true});
+  CHECK(targets::interpret(c, llama2_7b()).strategy.recompute == models::Recompute{.core_attention = true});
   c.keys.push_back({"model_source", "megatron", false, {}});
-  CHECK(planner::interpret(c, llama2_7b()).strategy.recompute == models::Recompute{});
+  CHECK(targets::interpret(c, llama2_7b()).strategy.recompute == models::Recompute{});
 }
 
 TEST_CASE("every precision the planner knows is written and read", "[planner][nxdt]") {
@@ -162,25 +162,25 @@ TEST_CASE("every precision the planner knows is written and read", "[planner][nx
     Strategy s;
     s.precision = p;
     s.data_parallel = 32;
-    const NxdtConfig c = planner::to_nxdt(job, s);
+    const NxdtConfig c = targets::to_nxdt(job, s);
     CHECK(c.text("precision.type") == models::to_string(p));
-    CHECK(planner::interpret(c, job.architecture).strategy.precision == p);
+    CHECK(targets::interpret(c, job.architecture).strategy.precision == p);
   }
-  CHECK(planner::interpret(with("precision.type", "mixed_precision_SR", true), job.architecture)
+  CHECK(targets::interpret(with("precision.type", "mixed_precision_SR", true), job.architecture)
             .strategy.precision == Precision::bf16_sr);
 }
 
 TEST_CASE("what the config overrides in its model", "[planner][nxdt]") {
   NxdtConfig c = with("model.num_layers", "4");
-  CHECK(planner::trained_architecture(c, llama2_7b()).layers == 4);
+  CHECK(targets::trained_architecture(c, llama2_7b()).layers == 4);
   c.keys = {{"model.num_layers", "-1", false, {}}};
-  CHECK(planner::trained_architecture(c, llama2_7b()).layers == 32);
+  CHECK(targets::trained_architecture(c, llama2_7b()).layers == 32);
 
   c.keys = {{"model_source", "megatron", false, {}},
             {"model.hidden_size", "2048", false, {}},
             {"model.num_attention_heads", "16", false, {}},
             {"model.activation", "gelu", true, {}}};
-  const Architecture a = planner::trained_architecture(c, llama3_8b());
+  const Architecture a = targets::trained_architecture(c, llama3_8b());
   CHECK(a.kv_heads == 16);
   CHECK(a.head_dim == 128);
   CHECK(a.mlp == models::Mlp::plain);
@@ -190,7 +190,7 @@ TEST_CASE("the emitted integers are literal and agree", "[planner][nxdt]") {
   // 15e12 tokens / (8192 * 1024) = 1,788,139.3: the last step is a partial one.
   Strategy s = busy();
   s.pipeline_cuts.clear();
-  const NxdtConfig c = planner::to_nxdt(job_of(llama3_70b(), 4, 15e12), s);
+  const NxdtConfig c = targets::to_nxdt(job_of(llama3_70b(), 4, 15e12), s);
   CHECK(c.whole("trainer.max_steps") == 1788140);
   CHECK(c.whole("model.optim.sched.max_steps") == 1788140);
   CHECK(c.whole("trainer.val_check_interval") == 1788141);
@@ -199,15 +199,15 @@ TEST_CASE("the emitted integers are literal and agree", "[planner][nxdt]") {
   CHECK(c.whole("model.optim.sched.warmup_steps") == 2000);
   CHECK(c.text("model.optim.name") == "adamw");
   CHECK_FALSE(c.find("model.pipeline_cuts"));
-  for (const planner::NxdtKey& k : c.keys) CHECK(k.text.find("${") == std::string::npos);
+  for (const targets::NxdtKey& k : c.keys) CHECK(k.text.find("${") == std::string::npos);
 }
 
 TEST_CASE("a run of unknown length trains 10000 steps; a short one warms up less", "[planner][nxdt]") {
-  CHECK(planner::to_nxdt(job_of(llama3_8b(), 1), {}).whole("trainer.max_steps") == 10000);
-  const NxdtConfig one = planner::to_nxdt(job_of(llama3_8b(), 1, 1), {});
+  CHECK(targets::to_nxdt(job_of(llama3_8b(), 1), {}).whole("trainer.max_steps") == 10000);
+  const NxdtConfig one = targets::to_nxdt(job_of(llama3_8b(), 1, 1), {});
   CHECK(one.whole("trainer.max_steps") == 1);
   CHECK(one.whole("model.optim.sched.warmup_steps") == 0);
-  const NxdtConfig endless = planner::to_nxdt(job_of(llama3_8b(), 1, 4e18), {});
+  const NxdtConfig endless = targets::to_nxdt(job_of(llama3_8b(), 1, 4e18), {});
   CHECK(endless.whole("trainer.val_check_interval").value_or(0) > 0);
 }
 
@@ -223,7 +223,7 @@ TEST_CASE("KV heads are copied as often as tensor parallel needs", "[planner][nx
     Strategy s;
     s.tensor_parallel = c.tp;
     s.kv_replicator = c.stated;
-    const NxdtConfig config = planner::to_nxdt(job_of(c.model, 1), s);
+    const NxdtConfig config = targets::to_nxdt(job_of(c.model, 1), s);
     CHECK(config.whole("distributed_strategy.kv_replicator") == c.copies);
     CHECK(config.text("model.qkv_linear") == c.linear);
     CHECK((config.find("model.fuse_qkv") != nullptr) == (std::string(c.linear) == "True"));
@@ -232,15 +232,15 @@ TEST_CASE("KV heads are copied as often as tensor parallel needs", "[planner][nx
 
 TEST_CASE("context parallel takes ring attention instead of flash", "[planner][nxdt]") {
   Strategy s;
-  CHECK_FALSE(planner::to_nxdt(job_of(llama3_8b(), 1), s).find("model.fusions.ring_attention"));
+  CHECK_FALSE(targets::to_nxdt(job_of(llama3_8b(), 1), s).find("model.fusions.ring_attention"));
   s.context_parallel = 2;
-  const NxdtConfig c = planner::to_nxdt(job_of(llama3_8b(), 1), s);
+  const NxdtConfig c = targets::to_nxdt(job_of(llama3_8b(), 1), s);
   CHECK(c.boolean("model.fusions.ring_attention") == true);
   CHECK(c.boolean("model.fusions.flash_attention") == false);
 }
 
 TEST_CASE("pipeline cuts become layer names in quotes", "[planner][nxdt]") {
-  const NxdtConfig c = planner::to_nxdt(job_of(llama3_70b(), 4), busy());
+  const NxdtConfig c = targets::to_nxdt(job_of(llama3_70b(), 4), busy());
   CHECK(c.text("model.pipeline_cuts") == "[\"model.layers.18\", \"model.layers.39\", \"model.layers.60\"]");
 }
 
@@ -248,7 +248,7 @@ TEST_CASE("trn2 gets its three keys", "[planner][nxdt]") {
   models::Job job = job_of(llama3_8b(), 1);
   job.cluster.instance.family = "trn2";
   job.cluster.instance.cores_per_chip = 4;
-  const NxdtConfig c = planner::to_nxdt(job, {});
+  const NxdtConfig c = targets::to_nxdt(job, {});
   CHECK(c.whole("trainer.devices") == 64);
   CHECK(c.whole("trainer.lnc") == 2);
   CHECK(c.whole("trainer.sequential_move_factor") == 32);
@@ -257,25 +257,25 @@ TEST_CASE("trn2 gets its three keys", "[planner][nxdt]") {
 TEST_CASE("a hostile model name stays out of paths and format strings", "[planner][nxdt]") {
   models::Job job = job_of(llama3_8b(), 1);
   job.architecture.name = "../{epoch} 'x'\n: devices:";
-  const std::string text = planner::to_nxdt(job, {}).text("exp_manager.checkpoint_callback_params.filename");
+  const std::string text = targets::to_nxdt(job, {}).text("exp_manager.checkpoint_callback_params.filename");
   CHECK(text.find_first_of("/{}'\n :") == text.find("{step}"));
   CHECK(text.ends_with("--{step}-{consumed_samples}"));
 }
 
 TEST_CASE("paths that YAML would misread are quoted", "[planner][nxdt]") {
-  const NxdtConfig c = planner::to_nxdt(
+  const NxdtConfig c = targets::to_nxdt(
       job_of(llama3_8b(), 1), {}, {.model_config = "null", .train_dir = "/a b: #c", .compiler_cache = "1.5"});
   CHECK(c.find("model.model_config")->quoted);
   CHECK(c.find("data.train_dir")->quoted);
   CHECK(c.find("compiler_cache_url")->quoted);
-  CHECK_FALSE(planner::to_nxdt(job_of(llama3_8b(), 1), {}).find("data.train_dir")->quoted);
+  CHECK_FALSE(targets::to_nxdt(job_of(llama3_8b(), 1), {}).find("data.train_dir")->quoted);
 }
 
 TEST_CASE("models the HF path cannot express are refused", "[planner][nxdt]") {
   const auto refused = [](auto change) {
     models::Job job = job_of(llama3_8b(), 1);
     change(job.architecture);
-    CHECK_THROWS_AS(planner::to_nxdt(job, {}), std::invalid_argument);
+    CHECK_THROWS_AS(targets::to_nxdt(job, {}), std::invalid_argument);
   };
   refused([](Architecture& a) { a.family = models::Family::gpt; });
   refused([](Architecture& a) { a.family = models::Family::bert; });
@@ -286,17 +286,17 @@ TEST_CASE("models the HF path cannot express are refused", "[planner][nxdt]") {
 }
 
 TEST_CASE("no key is written twice", "[planner][nxdt]") {
-  const NxdtConfig c = planner::to_nxdt(job_of(llama3_70b(), 4), busy());
+  const NxdtConfig c = targets::to_nxdt(job_of(llama3_70b(), 4), busy());
   std::set<std::string> seen;
-  for (const planner::NxdtKey& k : c.keys) CHECK(seen.insert(k.key).second);
+  for (const targets::NxdtKey& k : c.keys) CHECK(seen.insert(k.key).second);
 }
 
 TEST_CASE("what the simulator does not cover is named", "[planner][nxdt]") {
-  NxdtConfig c = planner::to_nxdt(job_of(llama3_8b(), 1), {});
-  CHECK(planner::interpret(c, llama3_8b()).not_modelled.empty());
+  NxdtConfig c = targets::to_nxdt(job_of(llama3_8b(), 1), {});
+  CHECK(targets::interpret(c, llama3_8b()).not_modelled.empty());
   set(c, "distributed_strategy.context_parallel_size", "2");
   set(c, "trainer.devices", "64");
   c.keys.push_back({"model.moe.top_k", "2", false, {}});
   c.keys.push_back({"model_alignment_strategy.dpo.kl_beta", "0.01", false, {}});
-  CHECK(planner::interpret(c, llama3_8b()).not_modelled.size() == 2);
+  CHECK(targets::interpret(c, llama3_8b()).not_modelled.size() == 2);
 }

@@ -10,9 +10,9 @@
 
 using namespace trnplan;
 using models::Architecture;
-using planner::Finding;
-using planner::NxdtConfig;
-using planner::Severity;
+using targets::Finding;
+using targets::NxdtConfig;
+using targets::Severity;
 
 namespace {
 
@@ -28,7 +28,7 @@ void number_lines(NxdtConfig& c) {
 }
 
 void apply(NxdtConfig& c, const Edit& e) {
-  const auto same = [&](const planner::NxdtKey& k) { return k.key == e.key; };
+  const auto same = [&](const targets::NxdtKey& k) { return k.key == e.key; };
   if (e.text == "-") {
     std::erase_if(c.keys, [&](const auto& k) { return same(k) || k.key.starts_with(e.key + '.'); });
     return;
@@ -55,7 +55,7 @@ NxdtConfig clean() {
   s.data_parallel = 4;
   s.sequence_parallel = true;
   s.recompute = {.core_attention = true, .mlp = true};
-  NxdtConfig c = planner::to_nxdt(job, s);
+  NxdtConfig c = targets::to_nxdt(job, s);
   number_lines(c);
   return c;
 }
@@ -416,7 +416,7 @@ void check_cases(const std::vector<Case>& cases) {
     NxdtConfig config = clean();
     for (const Edit& e : c.edits) apply(config, e);
     number_lines(config);
-    const std::vector<Finding> findings = planner::lint(config, llama3_8b());
+    const std::vector<Finding> findings = targets::lint(config, llama3_8b());
     const std::string edit = c.edits.empty() ? "" : c.edits.back().key + " = " + c.edits.back().text;
     CAPTURE(c.rule, c.key, edit, shown(findings));
     const Finding* found = find(findings, c.rule, c.severity, c.key);
@@ -432,7 +432,7 @@ void check_cases(const std::vector<Case>& cases) {
 }  // namespace
 
 TEST_CASE("the planner's own config has only two general remarks against it", "[planner][lint]") {
-  const std::vector<Finding> findings = planner::lint(clean(), llama3_8b());
+  const std::vector<Finding> findings = targets::lint(clean(), llama3_8b());
   CAPTURE(shown(findings));
   REQUIRE(findings.size() == 2);
   CHECK(findings[0].rule == "resume");
@@ -561,7 +561,7 @@ TEST_CASE("rules stay quiet just inside their limits", "[planner][lint]") {
     NxdtConfig config = clean();
     for (const Edit& e : c.edits) apply(config, e);
     number_lines(config);
-    const std::vector<Finding> findings = planner::lint(config, llama3_8b());
+    const std::vector<Finding> findings = targets::lint(config, llama3_8b());
     const std::string edit = c.edits.empty() ? "" : c.edits.back().key + " = " + c.edits.back().text;
     CAPTURE(c.rule, c.key, edit, shown(findings));
     for (const Finding& f : findings) {
@@ -572,7 +572,7 @@ TEST_CASE("rules stay quiet just inside their limits", "[planner][lint]") {
 
 TEST_CASE("every source is repository@commit:path", "[planner][lint]") {
   for (const Finding& f :
-       planner::lint(edited({{"trainer.num_nodes", "3"}, {kPp, "3"}, {kTp, "5"}}), llama3_8b())) {
+       targets::lint(edited({{"trainer.num_nodes", "3"}, {kPp, "3"}, {kTp, "5"}}), llama3_8b())) {
     CAPTURE(f.rule, f.source);
     CHECK(f.source.find('@') < f.source.find(':'));
     CHECK(f.source.find(':') != std::string::npos);
@@ -583,16 +583,16 @@ TEST_CASE("train.sh greps comments too", "[planner][lint]") {
   NxdtConfig c = clean();
   const int line = c.find("trainer.devices")->at.line;
   c.devices_lines = {{{"c.yaml", line, 3}, "32"}};
-  CHECK_FALSE(find(planner::lint(c, llama3_8b()), "devices", E, "trainer.devices"));
+  CHECK_FALSE(find(targets::lint(c, llama3_8b()), "devices", E, "trainer.devices"));
   c.devices_lines->push_back({{"c.yaml", 900, 3}, "64"});
-  const auto findings = planner::lint(c, llama3_8b());
+  const auto findings = targets::lint(c, llama3_8b());
   const Finding* again = find(findings, "devices", E, "trainer.devices");
   REQUIRE(again != nullptr);
   CHECK(again->at.line == 900);
   c.devices_lines = {{{"c.yaml", line, 3}, "{devices:"}};  // trainer: {devices: 32}
-  CHECK(find(planner::lint(c, llama3_8b()), "devices", E, "trainer.devices"));
+  CHECK(find(targets::lint(c, llama3_8b()), "devices", E, "trainer.devices"));
   c.devices_lines->clear();  // "devices": 32
-  CHECK(find(planner::lint(c, llama3_8b()), "devices", E, "trainer.devices"));
+  CHECK(find(targets::lint(c, llama3_8b()), "devices", E, "trainer.devices"));
 }
 
 TEST_CASE("without qkv_linear the KV heads themselves are split", "[planner][lint]") {
@@ -602,53 +602,53 @@ TEST_CASE("without qkv_linear the KV heads themselves are split", "[planner][lin
   a.hidden = 4096;
   const auto uneven =
       edited({{"trainer.num_nodes", "3"}, {kTp, "12"}, {kKv, "3"}, {"model.qkv_linear", "False"}});
-  CHECK(find(planner::lint(uneven, a), "kv-replicator", E, "model.qkv_linear"));
+  CHECK(find(targets::lint(uneven, a), "kv-replicator", E, "model.qkv_linear"));
   const auto even = edited({{kTp, "16"}, {kKv, "1"}, {"model.qkv_linear", "False"}});
-  CHECK_FALSE(find(planner::lint(even, a), "kv-replicator", E, "model.qkv_linear"));
+  CHECK_FALSE(find(targets::lint(even, a), "kv-replicator", E, "model.qkv_linear"));
 }
 
 TEST_CASE("degrees that cannot be resolved are not judged", "[planner][lint]") {
-  const auto findings = planner::lint(edited({{kTp, "${oc.env:TP}"}, {kKv, "4"}}), llama3_8b());
+  const auto findings = targets::lint(edited({{kTp, "${oc.env:TP}"}, {kKv, "4"}}), llama3_8b());
   CAPTURE(shown(findings));
   CHECK(find(findings, "schema", W, kTp));
   CHECK_FALSE(find(findings, "kv-replicator", E, kKv));
-  CHECK(find(planner::lint(edited({{kTp, "1"}, {kKv, "4"}}), llama3_8b()), "kv-replicator", E, kKv));
-  CHECK_FALSE(planner::unresolved_degree(edited({{"name", "${oc.env:NAME}"}})));
+  CHECK(find(targets::lint(edited({{kTp, "1"}, {kKv, "4"}}), llama3_8b()), "kv-replicator", E, kKv));
+  CHECK_FALSE(targets::unresolved_degree(edited({{"name", "${oc.env:NAME}"}})));
 }
 
 TEST_CASE("the end of support is a warning on releases in maintenance", "[planner][lint]") {
   for (const char* release : {"2.30", "2.31.0", "3.0"}) {
     CAPTURE(release);
-    CHECK(find(planner::lint(clean(), llama3_8b(), release), "end-of-support", W, ""));
+    CHECK(find(targets::lint(clean(), llama3_8b(), release), "end-of-support", W, ""));
   }
   for (const char* release : {"", "2.28", "2.9", "x"}) {
     CAPTURE(release);
-    CHECK(find(planner::lint(clean(), llama3_8b(), release), "end-of-support", N, ""));
+    CHECK(find(targets::lint(clean(), llama3_8b(), release), "end-of-support", N, ""));
   }
 }
 
 TEST_CASE("tied embeddings, MHA and head size come from the model", "[planner][lint]") {
   Architecture tied = llama3_8b();
   tied.tied_embeddings = true;
-  CHECK(find(planner::lint(edited({{kPp, "2"}}), tied), "tied-embeddings", E, kPp));
-  CHECK_FALSE(find(planner::lint(clean(), tied), "tied-embeddings", E, kPp));
+  CHECK(find(targets::lint(edited({{kPp, "2"}}), tied), "tied-embeddings", E, kPp));
+  CHECK_FALSE(find(targets::lint(clean(), tied), "tied-embeddings", E, kPp));
 
   Architecture mha = llama3_8b();
   mha.kv_heads = 32;
-  CHECK(find(planner::lint(clean(), mha), "kv-replicator", W, "model.qkv_linear"));
+  CHECK(find(targets::lint(clean(), mha), "kv-replicator", W, "model.qkv_linear"));
 
   Architecture wide = llama3_8b();
   wide.head_dim = 256;
-  CHECK(find(planner::lint(clean(), wide), "heads", W, "model.hidden_size"));
+  CHECK(find(targets::lint(clean(), wide), "heads", W, "model.hidden_size"));
 
   Architecture odd = llama3_8b();
   odd.intermediate = 14337;
-  CHECK(find(planner::lint(clean(), odd), "heads", E, kTp));
+  CHECK(find(targets::lint(clean(), odd), "heads", E, kTp));
 }
 
 TEST_CASE("an unknown key is answered with the nearest known one", "[planner][lint]") {
   const auto fix = [](const char* key) {
-    const auto findings = planner::lint(edited({{key, "1"}}), llama3_8b());
+    const auto findings = targets::lint(edited({{key, "1"}}), llama3_8b());
     const auto it =
         std::find_if(findings.begin(), findings.end(), [&](const Finding& f) { return f.key == key; });
     return it == findings.end() ? std::string() : it->fix;
@@ -662,12 +662,12 @@ TEST_CASE("an unknown key is answered with the nearest known one", "[planner][li
 }
 
 TEST_CASE("a batch that does not divide names its neighbours", "[planner][lint]") {
-  const auto findings = planner::lint(edited({{"data.global_batch_size", "1026"}}), llama3_8b());
+  const auto findings = targets::lint(edited({{"data.global_batch_size", "1026"}}), llama3_8b());
   CHECK(find(findings, "batch", W, "data.global_batch_size")->fix == "use 1024 or 1028");
 }
 
 TEST_CASE("keys of the launchers around NxDT are no faults", "[planner][lint]") {
-  const auto findings = planner::lint(edited({{"run.name", "llama"},
+  const auto findings = targets::lint(edited({{"run.name", "llama"},
                                               {"run.time_limit", "'6-00:00:00"},
                                               {"exp_manager.summary_writer_kwargs.save_dir", "x"},
                                               {"exp_manager.create_wandb_logger", "False"},
@@ -680,20 +680,20 @@ TEST_CASE("keys of the launchers around NxDT are no faults", "[planner][lint]") 
 TEST_CASE("the end of support is said once, and a file of foreign keys is cut short", "[planner][lint]") {
   NxdtConfig c = clean();
   for (int i = 0; i < 1000; ++i) c.keys.push_back({"foreign.key" + std::to_string(i), "1", false, {}});
-  const auto findings = planner::lint(c, llama3_8b());
+  const auto findings = targets::lint(c, llama3_8b());
   CHECK(findings.size() < 120);
   CHECK(std::count_if(findings.begin(), findings.end(),
                       [](const Finding& f) { return f.rule == "end-of-support"; }) == 1);
 }
 
 TEST_CASE("an empty config and an empty model are reported, not fatal", "[planner][lint]") {
-  CHECK(find(planner::lint({}, {}), "schema", E, "trainer"));
-  CHECK(find(planner::lint(clean(), {}), "end-of-support", N, ""));
+  CHECK(find(targets::lint({}, {}), "schema", E, "trainer"));
+  CHECK(find(targets::lint(clean(), {}), "end-of-support", N, ""));
 }
 
 TEST_CASE("what is not modelled of alignment is said in its own words", "[planner][lint]") {
   const auto said = [](const char* key) {
-    const auto findings = planner::lint(edited({{key, "1"}}), llama3_8b());
+    const auto findings = targets::lint(edited({{key, "1"}}), llama3_8b());
     const auto it = std::find_if(findings.begin(), findings.end(),
                                  [](const Finding& f) { return f.rule == "not-modelled"; });
     return it == findings.end() ? std::string() : it->message;

@@ -11,7 +11,7 @@
 #include "tests/models/setup.h"
 
 using namespace trnplan;
-using planner::NxdtConfig;
+using targets::NxdtConfig;
 
 namespace {
 
@@ -22,12 +22,12 @@ NxdtConfig shipped(const std::string& name) {
 /// What the planner writes for the strategy that a config states.
 NxdtConfig emitted(const NxdtConfig& config, const char* instance) {
   const models::Architecture a = io::architecture_of_nxdt(config, test_catalog()).architecture;
-  const planner::NxdtReading reading = planner::interpret(config, a);
+  const targets::NxdtReading reading = targets::interpret(config, a);
   models::Job job;
   job.architecture = a;
   job.training = reading.training;
   job.cluster = {test_catalog().instance(instance), reading.nodes};
-  return planner::to_nxdt(job, reading.strategy);
+  return targets::to_nxdt(job, reading.strategy);
 }
 
 /// "0.10" and ".1" are one number; lists are compared item by item.

@@ -8,7 +8,7 @@
 #include "tests/models/setup.h"
 
 using namespace trnplan;
-using launch::Target;
+using targets::Target;
 
 namespace {
 
@@ -85,8 +85,8 @@ const std::set<std::string> kNemoKeys = {"--config-path",
                                          "exp_manager.resume_ignore_no_checkpoint",
                                          "exp_manager.explicit_log_dir"};
 
-launch::TrainCommand command_of(Target target, const models::Job& job, const char* strategy) {
-  return launch::train_command(target, job, strategy_of(job, strategy));
+targets::TrainCommand command_of(Target target, const models::Job& job, const char* strategy) {
+  return targets::train_command(target, job, strategy_of(job, strategy));
 }
 
 std::string why_not(Target target, const models::Job& job, const char* strategy) {
@@ -98,7 +98,7 @@ std::string why_not(Target target, const models::Job& job, const char* strategy)
   return "";
 }
 
-std::string value_of(const launch::TrainCommand& c, const std::string& flag) {
+std::string value_of(const targets::TrainCommand& c, const std::string& flag) {
   const auto it = std::find(c.arguments.begin(), c.arguments.end(), flag);
   return it == c.arguments.end() ? "" : *(it + 1);
 }
