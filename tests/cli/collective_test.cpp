@@ -124,7 +124,7 @@ TEST_CASE("collectives", "[cli]") {
              "collective allr --bytes 1M --nodes 2 --instance trn1.2xlarge");
   cli.prints("no time     there is no way for its bytes");
   cli.prints("fix: use one node, or an instance with EFA");
-  cli.expect(3, "evidence: collectives between nodes go through EFA",
+  cli.expect(3, "source: collectives between nodes go through EFA",
              "topology --instance trn1.2xlarge --nodes 2 --dp 4");
   cli.prints("^fix: use one node, or an instance with EFA");
   for (const std::string key : {"seconds", "nccom_seconds", "busbw_gbps", "algbw_gbps"}) {

@@ -51,8 +51,7 @@ TEST_CASE("check starts with the verdict and what is wrong", "[cli]") {
       "a.yaml:9:1: warning: batch: data.global_batch_size: odd\n"
       "  fix: use 64\n"
       "Predicted  162.6 s a step (90 %: 122.2 to 216.5)   51,577 tokens/s   5.1 of 16 GiB (fits: > 99.9 %)\n"
-      "           TP 8 x DP 4, micro-batch 1, no sequence parallel, nothing recomputed, on 1 x\n"
-      "             trn1.32xlarge\n"
+      "           TP 8 x DP 4, no sequence parallel, nothing recomputed, on 1 x trn1.32xlarge\n"
       "Next       --details shows the notes, sources, time and memory; --format json\n");
 }
 
