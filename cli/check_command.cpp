@@ -8,9 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "api/inputs.h"
+#include "api/observations.h"
 #include "cli/commands.h"
 #include "cli/context.h"
-#include "cli/observations.h"
 #include "cli/options.h"
 #include "cli/text/check_text.h"
 #include "cli/text/nearest_text.h"
@@ -158,12 +159,12 @@ void judge_on_cluster(Checked& result, const Options& o, const io::Catalog& cata
   job.architecture = architecture;
   job.training = reading.training;
   job.software.in_flight = reading.in_flight;
-  job.cluster.instance = instance_option(catalog, instance);
+  job.cluster.instance = api::load_instance(catalog, instance);
   job.cluster.nodes = reading.nodes;
   if (!o.release.empty()) job.software = {"nxdt", o.release};
   const models::Strategy strategy = on_all_cores(result.findings, config, reading, job.cluster);
   planner::Judgement judgement = planner::judge(job, models::canonical(strategy), profile);
-  const std::vector<planner::Observation> observations = load_observations(o.common);
+  const std::vector<planner::Observation> observations = api::load_observations(o.common.profile);
   for (planner::Violation& v : judgement.broken)
     planner::annotate(v, observations, job, models::canonical(strategy));
   for (std::string& line : planner::remarks_on(observations, job, models::canonical(strategy)))
@@ -222,7 +223,7 @@ std::string verdict_of(const std::vector<Finding>& findings) {
 
 int run(const Options& o) {
   const io::Catalog catalog = io::Catalog::standard();
-  const models::Profile profile = load_profile(catalog, o.common);
+  const models::Profile profile = api::load_profile(catalog, o.common.profile);
   Checked checked = check(o, catalog, profile);
   std::stable_sort(checked.findings.begin(), checked.findings.end(),
                    [](const Finding& a, const Finding& b) { return a.severity < b.severity; });

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "api/inputs.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/options.h"
@@ -213,7 +214,7 @@ std::string obstacle(Algorithm asked, const models::CollectiveRun& run, const to
 /// Numbers of ranks near that of `run` whose group the runtime accepts: the next below and above.
 std::string supported_ranks(const topology::Cluster& cluster, const topology::ChipGraph& graph,
                             const topology::GroupVerdict& verdict) {
-  if (verdict.rule == "no-efa") return no_efa_fix();
+  if (verdict.rule == "no-efa") return api::no_efa_fix();
   const int local = static_cast<int>(verdict.ranks.size()) / cluster.nodes;
   const topology::Cluster node{cluster.instance, 1};
   const auto accepted = [&](int ranks) {
@@ -270,9 +271,10 @@ void explain(const Options& o, const topology::Cluster& cluster, const io::Timed
 }
 
 int run(const Options& o) {
+  Remarks remarks = heard_remarks();
   const io::Catalog catalog = io::Catalog::standard();
-  const models::Profile profile = load_profile(catalog, o.common);
-  topology::Cluster cluster{instance_option(catalog, o.instance), o.nodes};
+  const models::Profile profile = api::load_profile(catalog, o.common.profile);
+  topology::Cluster cluster{api::load_instance(catalog, o.instance), o.nodes};
   Reading reading(o);
   io::TimedCollective timed;
   timed.run.op = reading.op();
@@ -287,7 +289,7 @@ int run(const Options& o) {
     remark(fmt::format("{:.0f} byte{} no whole number of {}: timed {:.0f}", asked,
                        asked == 1 ? " is" : "s are", o.datatype, sizes.front().value));
   }
-  remark_family(catalog, profile, cluster.instance);
+  api::remark_family(catalog, profile, cluster.instance, remarks);
 
   const topology::ChipGraph graph(cluster.instance);
   const models::CollectiveTimer timer(cluster, graph, profile, true);

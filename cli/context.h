@@ -3,12 +3,9 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "io/catalog/catalog.h"
-#include "models/job/job.h"
-#include "models/parameters/profile.h"
 #include "text/diagnostic.h"
+#include "text/remarks.h"
 
 namespace trnplan::cli {
 
@@ -29,20 +26,6 @@ struct Common {
   bool json() const { return format == "json"; }
 };
 
-/// The profile by name, or from a file when `common.profile` ends in .json. Throws InputError.
-models::Profile load_profile(const io::Catalog& catalog, const Common& common);
-/// Says so when the profile is for another family than that of `instance`.
-void remark_family(const io::Catalog& catalog, const models::Profile& profile,
-                   const topology::Instance& instance);
-/// The catalogue's instance of that name; an unknown one is blamed on --instance.
-topology::Instance instance_option(const io::Catalog& catalog, const std::string& name);
-
-/// For a command that looks at one cluster and one batch: says which of those the job leaves free it takes.
-void settle(models::Job& job);
-
-/// How to get a group over several nodes where the instance has no EFA device.
-std::string no_efa_fix();
-
 /// Results go to standard output, remarks to standard error. Of both only printable text reaches a terminal:
 /// names that a user's file holds may not drive it. print() throws InputError when the output is lost (disk
 /// full, closed pipe). print_text() is for what people read: it breaks lines that do not fit
@@ -58,7 +41,8 @@ int text_width();
 void remark(std::string_view text);
 /// A fault that does not end the run, with its place and fix.
 void remark(const Diagnostic& fault);
-void remarks(const std::vector<std::string>& notes);
+/// For functions of api/: what they remark is said at once.
+Remarks heard_remarks();
 /// The faults of wrong input, all of them.
 void report_faults(const InputError& e);
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "api/inputs.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/job_argument.h"
@@ -98,11 +99,12 @@ void write_chakra(const Options& o, const models::StepModel& model) {
 }
 
 int run(const Options& o) {
+  Remarks remarks = heard_remarks();
   const io::Catalog catalog = io::Catalog::standard();
-  const models::Profile profile = load_profile(catalog, o.common);
-  io::JobReading reading = load_job(o.job, catalog);
+  const models::Profile profile = api::load_profile(catalog, o.common.profile);
+  io::JobReading reading = api::load_job(o.job, catalog, remarks);
   models::Job& job = reading.job;
-  settle(job);
+  api::settle(job, remarks);
   const models::Strategy strategy = io::parse_strategy(o.strategy, job);
   job.training.precision = strategy.precision;
   check_output(o, job);

@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
-#include "cli/context.h"
 #include "cli/options.h"
 
 namespace trnplan::cli {
@@ -49,12 +48,6 @@ void add_job_argument(CLI::App& command, JobArgument& argument, const std::vecto
             ->group("Of the job, or instead of what it says");
     }
   }
-}
-
-io::JobReading load_job(const JobArgument& argument, const io::Catalog& catalog) {
-  io::JobReading reading = io::read_job_input(argument.job, argument.options, catalog).reading;
-  remarks(reading.notes);
-  return reading;
 }
 
 JobWords words_of(const JobArgument& argument) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "io/input/job_input.h"
+#include "api/inputs.h"
 
 namespace CLI {
 class App;
@@ -12,10 +12,7 @@ class App;
 
 namespace trnplan::cli {
 
-struct JobArgument {
-  std::string job;  ///< a job.yaml, a model of the catalogue, a config.json or an NxDT YAML
-  io::JobOptions options;
-};
+using JobArgument = api::JobInput;
 
 /// The parts of a job that a command's options may state.
 enum class JobPart {
@@ -27,9 +24,6 @@ enum class JobPart {
 
 /// Adds the argument and the options of `parts`.
 void add_job_argument(CLI::App& command, JobArgument& argument, const std::vector<JobPart>& parts);
-
-/// Reads the job and says on standard error what was noticed, assumed and replaced. Throws InputError.
-io::JobReading load_job(const JobArgument& argument, const io::Catalog& catalog);
 
 /// The same job as words of another command line, which may run in another folder.
 struct JobWords {

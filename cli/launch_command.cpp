@@ -69,7 +69,7 @@ int run(const Options& o) {
   std::vector<std::string> notes;
   const std::vector<Diagnostic> faults =
       launch::preflight(request, io::Catalog::standard(), launch::run_program, notes);
-  remarks(notes);
+  heard_remarks().add(notes);
   if (!faults.empty()) throw InputError(faults);
   if (o.dry_run) return show({o.scheduler, true, false, {}, launch::commands(request)}), kDone;
   try {

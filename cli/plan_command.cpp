@@ -9,13 +9,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "api/inputs.h"
+#include "api/observations.h"
 #include "calibrate/fit/collective_fit.h"
 #include "calibrate/fit/step_fit.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/interruption.h"
 #include "cli/job_argument.h"
-#include "cli/observations.h"
 #include "cli/options.h"
 #include "cli/progress_bar.h"
 #include "cli/text/plan_text.h"
@@ -200,7 +201,7 @@ std::optional<Current> read_baseline(const std::string& file, const Options& o, 
   current.config = io::nxdt_from(root);
   current.config.devices_lines = io::devices_lines(text, file);
   const io::ArchitectureReading model = io::architecture_of_nxdt(current.config, catalog);
-  if (file != o.job.job) remarks(model.notes);  // of its own config the job has said it
+  if (file != o.job.job) heard_remarks().add(model.notes);  // of its own config the job has said it
   current.trained = model.architecture;
   std::vector<Diagnostic> faults = targets::baseline_faults(job, current.config, current.trained);
   if (!faults.empty()) throw InputError(std::move(faults));
@@ -253,7 +254,8 @@ void remark_extrapolation(const models::Profile& profile, const models::Job& job
 void remark_result(const planner::SearchResult& result, const io::Catalog& catalog,
                    const models::Profile& profile, const models::Job& job) {
   if (result.plans.empty()) return;
-  remark_family(catalog, profile, planner::settled(job, result.plans.front()).cluster.instance);
+  Remarks remarks = heard_remarks();
+  api::remark_family(catalog, profile, planner::settled(job, result.plans.front()).cluster.instance, remarks);
   remark_extrapolation(profile, job, result.plans.front());
 }
 
@@ -334,11 +336,12 @@ std::optional<InputError> unwritable(const Options& o) {
 int run(const Options& o) {
   const auto begin = std::chrono::steady_clock::now();
   const Interruption interruption;
+  Remarks remarks = heard_remarks();
   const io::Catalog catalog = io::Catalog::standard();
-  const models::Profile profile = load_profile(catalog, o.common);
+  const models::Profile profile = api::load_profile(catalog, o.common.profile);
   JobArgument argument = o.job;
   argument.options.free_strategy = true;
-  io::JobReading reading = load_job(argument, catalog);
+  io::JobReading reading = api::load_job(argument, catalog, remarks);
   models::Job& job = reading.job;
   refuse_contradictions(o, reading);
   const planner::RunQuestion question = take_run_question(job);
@@ -365,13 +368,13 @@ int run(const Options& o) {
   const bool interrupted = Interruption::flag();
   check_result(job, result, profile, o);
   remark_result(result, catalog, profile, job);
-  tell_observations(result, load_observations(o.common), job);
+  api::tell_observations(result, api::load_observations(o.common.profile), job, remarks);
 
   const planner::Plan* winner = result.plans.empty() ? nullptr : &result.plans.front();
   std::optional<targets::Baseline> baseline;
   if (current) {
     baseline = targets::baseline_of(job, current->config, current->trained, profile, winner);
-    remarks(baseline->remarks);
+    heard_remarks().add(baseline->remarks);
   }
   planner::ConfidenceOptions measuring = confidence_options(catalog, o.sure);
   if (is_late(o, begin)) {

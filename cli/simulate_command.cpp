@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "api/inputs.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/job_argument.h"
@@ -83,14 +84,15 @@ void check_schedule(const Options& o, const models::Strategy& strategy) {
 }
 
 int run(const Options& o) {
+  Remarks remarks = heard_remarks();
   if (!o.trace.empty()) {
     format_of(o.trace);
     io::check_files(folder_of(o.trace), {std::filesystem::path(o.trace).filename().string()}, o.force);
   }
   const io::Catalog catalog = io::Catalog::standard();
-  const models::Profile profile = load_profile(catalog, o.common);
-  io::JobReading reading = load_job(o.job, catalog);
-  settle(reading.job);
+  const models::Profile profile = api::load_profile(catalog, o.common.profile);
+  io::JobReading reading = api::load_job(o.job, catalog, remarks);
+  api::settle(reading.job, remarks);
   const models::Strategy strategy = io::parse_strategy(o.strategy, reading.job);
   reading.job.training.precision = strategy.precision;
   check_schedule(o, strategy);
@@ -107,7 +109,7 @@ int run(const Options& o) {
     }
   }
   if (judgement.plan) {
-    remark_family(catalog, profile, reading.job.cluster.instance);
+    api::remark_family(catalog, profile, reading.job.cluster.instance, remarks);
     if (o.common.json()) {
       print(io::plan_json(*judgement.plan, judgement.broken));
     } else {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "api/inputs.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/options.h"
@@ -61,7 +62,7 @@ std::pair<int, int> task_of(const std::string& text) {
 launch::Sweep sweep_of(const Options& o, const io::Catalog& catalog) {
   launch::Sweep s;
   s.grid = io::read_sweep(o.grid, catalog);
-  s.profile = load_profile(catalog, o.common);
+  s.profile = api::load_profile(catalog, o.common.profile);
   s.reliability = io::reliability_from(read_document(catalog.file("reliability.json")));
   s.folder = folder_of(o);
   // All of it: algorithms and covariance set times and intervals, too.

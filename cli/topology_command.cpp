@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "api/inputs.h"
+#include "api/observations.h"
 #include "cli/commands.h"
 #include "cli/context.h"
-#include "cli/observations.h"
 #include "cli/options.h"
 #include "cli/text/text.h"
 #include "io/input/readers.h"
@@ -38,11 +39,11 @@ topology::Degrees degrees_of(const Options& o, const topology::Cluster& cluster)
 int run(const Options& o) {
   const io::Catalog catalog = io::Catalog::standard();
   topology::Cluster cluster;
-  cluster.instance = o.neuron_ls.empty() ? instance_option(catalog, o.instance)
+  cluster.instance = o.neuron_ls.empty() ? api::load_instance(catalog, o.instance)
                                          : io::read_neuron_ls(o.neuron_ls, catalog, o.instance);
   cluster.nodes = o.nodes;
   const topology::ChipGraph graph(cluster.instance);
-  const std::vector<planner::Observation> observations = load_observations(o.common);
+  const std::vector<planner::Observation> observations = api::load_observations(o.common.profile);
   topology::PlacementVerdict verdict;
   std::string advice;
   if (o.asks_for_groups()) {
@@ -50,7 +51,7 @@ int run(const Options& o) {
     verdict = topology::judge_all(cluster, graph, topology::RankOrder(cluster, degrees));
     if (verdict.overall != topology::Verdict::supported) {
       if (verdict.offending && verdict.offending->rule == "no-efa") {
-        advice = "fix: " + no_efa_fix() + "\n";
+        advice = "fix: " + api::no_efa_fix() + "\n";
       } else {
         for (const topology::Degrees& d : planner::supported_neighbours(cluster, graph, degrees)) {
           advice += fmt::format("{}--tp {} --dp {}", advice.empty() ? "fix: " : " or ", d.tensor, d.data);
@@ -59,7 +60,7 @@ int run(const Options& o) {
       }
     }
   }
-  advice += tell_observations(verdict, observations, cluster.instance);
+  advice += api::tell_observations(verdict, observations, cluster.instance);
   print_result(o.common, o.common.json() ? io::topology_json(cluster, graph, verdict)
                                          : topology_text(cluster, graph, verdict, advice));
   return verdict.overall == topology::Verdict::refused ? kNoPlan : kDone;

@@ -13,9 +13,10 @@
 
 #include <fmt/format.h>
 
+#include "api/inputs.h"
+#include "api/observations.h"
 #include "cli/commands.h"
 #include "cli/context.h"
-#include "cli/observations.h"
 #include "cli/options.h"
 #include "cli/text/watch_text.h"
 #include "cli/watch_context.h"
@@ -57,7 +58,9 @@ void write_profile(const Options& o, const launch::Recalibration& learnt, const 
       profile, base, learnt.moved,
       fmt::format("The step time of one run: {} steps, median {:.4g} s.", learnt.steps, learnt.observed),
       "Fitted by trnplan watch; spreads are those of each parameter alone.");
-  io::update_file(o.calibrate, o.force, [&] { return keep_observations(text, o.common, o.calibrate); });
+  Remarks remarks = heard_remarks();
+  io::update_file(o.calibrate, o.force,
+                  [&] { return api::keep_observations(text, o.common.profile, o.calibrate, remarks); });
 }
 
 /// The profile that observations are added to: the one that is there, or one like --profile.
@@ -252,9 +255,9 @@ void check_options(const Options& o) {
 int run(const Options& o) {
   check_options(o);
   io::Catalog catalog = io::Catalog::standard();
-  models::Profile profile = load_profile(catalog, o.common);
+  models::Profile profile = api::load_profile(catalog, o.common.profile);
   WatchedContext watched = watched_context(o.ran, profile, catalog);
-  remarks(watched.remarks);
+  heard_remarks().add(watched.remarks);
   Watcher watcher(o, std::move(catalog), std::move(profile), std::move(watched.context));
   if (o.once) return once(watcher);
   return o.targets.front() == io::kStandardInput ? listen(watcher) : follow(watcher);

@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "api/inputs.h"
+#include "api/what_ran.h"
 #include "cli/context.h"
-#include "cli/training_logs.h"
 #include "io/input/plan_file.h"
 #include "models/job/strategy.h"
 #include "planner/check/judge.h"
@@ -60,12 +61,13 @@ WatchedContext watched_context(const WatchedRun& options, const models::Profile&
     context.ran = {context.plan->job, context.plan->strategy, false};
     return result;
   }
-  auto ran = what_ran(options.job, options.strategy, options.config, options.instance, catalog);
+  Remarks remarks = heard_remarks();
+  auto ran = api::what_ran(options.job, options.strategy, options.config, options.instance, catalog, remarks);
   if (!ran) {
     context.ran = assumed(catalog);
     return result;
   }
-  settle(ran->job);
+  api::settle(ran->job, remarks);
   context.ran = {ran->job, ran->strategy, false};
   if (ran->strategy) {
     context.plan = predicted(ran->job, *ran->strategy, profile, result.remarks);

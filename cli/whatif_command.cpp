@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "api/inputs.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/job_argument.h"
@@ -319,19 +320,20 @@ std::string whatif_text(const planner::WhatIfResult& result, const planner::What
 }
 
 int run(const Options& o) {
+  Remarks remarks = heard_remarks();
   const io::Catalog catalog = io::Catalog::standard();
-  const models::Profile profile = load_profile(catalog, o.common);
+  const models::Profile profile = api::load_profile(catalog, o.common.profile);
   JobArgument argument = o.job;
   argument.options.own_nodes = true;
   argument.options.own_instances = !o.instances.empty();
-  io::JobReading reading = load_job(argument, catalog);
+  io::JobReading reading = api::load_job(argument, catalog, remarks);
   planner::WhatIfQuestion question = question_of(o, reading.job, catalog);
   take_over(reading.job, question);
   const planner::Reliability reliability = load_reliability(catalog, o);
   refuse_contradictions(o, question, reading.job);
   if (reading.job.pin.data_parallel)
     remark("pin.data_parallel holds for the job's own cluster only; elsewhere it follows from the nodes");
-  for (const topology::Instance& i : question.instances) remark_family(catalog, profile, i);
+  for (const topology::Instance& i : question.instances) api::remark_family(catalog, profile, i, remarks);
   const planner::WhatIfResult result = planner::whatif(reading.job, question, profile, reliability);
   print_result(o.common, o.common.json() ? io::whatif_json(result, question, reading.job, reliability.name)
                                          : whatif_text(result, question, reading.job, reliability));

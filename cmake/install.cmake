@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 get_property(floors GLOBAL PROPERTY TRNPLAN_FLOORS)
 install(TARGETS ${floors} EXPORT trnplanTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS trnplan RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-foreach(floor IN ITEMS units text topology sim models logs planner calibrate targets io launch)
+foreach(floor IN ITEMS units text topology sim models logs planner calibrate targets io launch api)
   install(DIRECTORY ${floor}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/trnplan/${floor} FILES_MATCHING PATTERN "*.h")
 endforeach()
 # The manual page is what the program says of itself.

@@ -130,7 +130,7 @@ std::string run_json(const planner::RunAnswer& run, const planner::RunQuestion& 
   return dumped(object);
 }
 
-std::string uptime_json(const std::vector<CheckedUptime>& rows, const std::string& reliability,
+std::string uptime_json(const std::vector<planner::CheckedUptime>& rows, const std::string& reliability,
                         const std::string& profile) {
   Json all = Json::array();
   for (const auto& [p, check] : rows) {

@@ -17,12 +17,8 @@ std::string whatif_json(const planner::WhatIfResult& result, const planner::What
 /// The object `run` of plan: what a whole run takes, or how far it gets.
 std::string run_json(const planner::RunAnswer& run, const planner::RunQuestion& question);
 
-struct CheckedUptime {
-  planner::PublishedUptime published;
-  planner::UptimeCheck check;
-};
 /// {"schema_version", "reliability", "profile", "rows": [...]}.
-std::string uptime_json(const std::vector<CheckedUptime>& rows, const std::string& reliability,
+std::string uptime_json(const std::vector<planner::CheckedUptime>& rows, const std::string& reliability,
                         const std::string& profile);
 
 }  // namespace trnplan::io

@@ -88,4 +88,10 @@ UptimeCheck check_uptime(const PublishedUptime& published, const models::Job& jo
                          const models::Strategy& strategy, const models::Profile& profile,
                          const Reliability& reliability);
 
+/// A published uptime beside what is predicted of it.
+struct CheckedUptime {
+  PublishedUptime published;
+  UptimeCheck check;
+};
+
 }  // namespace trnplan::planner

@@ -1,19 +1,13 @@
-#include "cli/collective_fit_text.h"
+#include "cli/text/collective_fit_text.h"
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
-#include <set>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include "io/output/profile_json.h"
 
 namespace trnplan::cli {
 
 using calibrate::CollectiveFit;
-using logs::MeasuredCollective;
 
 namespace {
 
@@ -67,48 +61,6 @@ std::string collective_fit_text(const CollectiveFit& fit) {
         fmt::format("the fit does not explain these rows (median error {:.1f} %)\n", fit.median_error * 100);
   }
   return text;
-}
-
-std::string collective_profile_json(const CollectiveFit& fit, const io::Catalog& catalog,
-                                    const std::vector<CollectiveReading>& readings, const std::string& name,
-                                    const std::string& instance) {
-  models::Profile profile = fit.profile;
-  profile.name = name;
-  profile.instance = instance;
-  std::set<std::string> builds;
-  std::vector<std::string> files;
-  for (const CollectiveReading& r : readings) {
-    const bool gave = std::any_of(fit.rows.begin(), fit.rows.end(), [&](const CollectiveFit::Row& row) {
-      return std::find_if(r.points.begin(), r.points.end(), [&](const MeasuredCollective& p) {
-               return p.id == row.point->id && p.at.file == row.point->at.file;
-             }) != r.points.end();
-    });
-    if (gave) files.push_back(r.name);
-  }
-  for (const CollectiveFit::Row& row : fit.rows) {
-    if (!row.point->build.empty()) builds.insert(row.point->build);
-  }
-  const std::string build = builds.empty() ? "" : fmt::format(", build {}", fmt::join(builds, " and "));
-  std::vector<models::Parameter> stated;
-  for (const CollectiveFit::Estimate& e : fit.estimates) {
-    stated.push_back(e.parameter);
-    const std::string points = fmt::format("{} nccom-test point{} of {}{}", fit.rows.size(),
-                                           fit.rows.size() == 1 ? "" : "s", fmt::join(files, ", "), build);
-    profile.value(e.parameter).source =
-        e.verdict == "at prior" ? fmt::format("at prior: not moved by {}; prior {:.4g}, log-sd {:.2f}",
-                                              points, e.prior.median, e.prior.log_sd)
-                                : fmt::format("{}: fitted to {}; prior {:.4g}, log-sd {:.2f}", e.verdict,
-                                              points, e.prior.median, e.prior.log_sd);
-  }
-  std::optional<models::Profile> base;
-  if (!profile.base.empty()) base = catalog.profile(profile.base);
-  return io::profile_json(
-      profile, base, stated,
-      fmt::format("Collectives of {}, fitted to nccom-test: median error {:.1f} %, worst {:.0f} %.", instance,
-                  fit.median_error * 100, fit.worst_error * 100),
-      fmt::format("Fitted to nccom-test of {}: for collectives, not for planning.",
-                  builds.empty() ? "a build that is not stated"
-                                 : fmt::format("build {}", fmt::join(builds, " and "))));
 }
 
 }  // namespace trnplan::cli

@@ -1,24 +1,17 @@
-// `trnplan calibrate` when whole steps are given (published runs, or logs of a known job), or kernels.
+// A fit to whole steps (published runs, or logs of a known job), or kernels: what joins it, what it starts from and
+// what in it is doubtful.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "calibrate/fit/kernel_bench.h"
 #include "calibrate/fit/step_fit.h"
-#include "cli/step_data.h"
-#include "cli/training_logs.h"
+#include "calibrate/session/samples.h"
+#include "calibrate/session/step_data.h"
 #include "logs/table/measured_collectives.h"
 
-namespace trnplan::cli {
-
-/// Steps of logs, and what ran when they were written.
-struct RanSamples {
-  std::vector<logs::StepSample> samples;
-  std::optional<WhatRan> ran;
-  std::string folder;  ///< that tells logs of one name apart; may be empty
-};
+namespace trnplan::calibrate {
 
 /// All that one fit is made from.
 struct StepInputs {
@@ -30,6 +23,7 @@ struct StepInputs {
   std::vector<logs::MeasuredKernel> kernels;
   topology::Core core;         ///< that the kernels ran on
   bool profile_stated = true;  ///< false: chosen because of what is given
+  std::string tool;            ///< that fits, with its version
 };
 
 /// A step of the user's own beside what is said of it.
@@ -44,30 +38,22 @@ struct StepCalibration {
   std::unique_ptr<StepData> data;
   std::vector<Diagnostic> doubts;  ///< steps of the user that can hardly be of the job they are given for,
                                    ///< and kernels that can hardly be what the user says
-  calibrate::StepFit fit;          ///< its profile as it is written: named, with sources, rounded
-  std::vector<calibrate::KernelRow> kernels;  ///< by that profile
+  StepFit fit;                     ///< its profile as it is written: named, with sources, rounded
+  std::vector<KernelRow> kernels;  ///< by that profile
   std::vector<OwnStep> own;
   std::string before;  ///< name of the profile at hand
 };
 
 /// Whether these hold a step that can be fitted.
-bool has_steps(const StepInputs& inputs);
+[[nodiscard]] bool has_steps(const StepInputs& inputs);
 /// Whether it is one of the user's own logs.
-bool has_own_steps(const StepInputs& inputs);
+[[nodiscard]] bool has_own_steps(const StepInputs& inputs);
 
 /// Fits the prior of `profile`. A profile that was fitted already gives way to its own prior, and the
 /// catalogue's runs and points, which it stands for, join the inputs (with a remark). Doubts are told. Throws
 /// InputError when there is no kernel and no run is of use.
-StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profile, const io::Catalog& catalog,
-                                const std::string& name);
+[[nodiscard]] StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profile,
+                                              const Published& published, const std::string& name,
+                                              Remarks& remarks);
 
-/// The user's own steps beside both predictions, in a line each, and what the fit is made from.
-std::string step_answer(const StepCalibration& c);
-/// Parameters with prior and posterior, stacks, what the model misses of each configuration, runs left out;
-/// unless `published`, of these only what is the user's own.
-std::string step_fit_text(const StepCalibration& c, bool published);
-
-/// The file of the profile.
-std::string step_profile_json(const StepCalibration& c, const io::Catalog& catalog);
-
-}  // namespace trnplan::cli
+}  // namespace trnplan::calibrate

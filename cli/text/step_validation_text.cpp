@@ -1,16 +1,10 @@
-#include "cli/validate_steps.h"
+#include "cli/text/step_validation_text.h"
 
 #include <map>
-#include <set>
 
 #include <fmt/format.h>
 
-#include "calibrate/validate/step_validation.h"
-#include "cli/step_data.h"
-#include "io/output/validation_json.h"
-#include "logs/table/measured_runs.h"
 #include "text/diagnostic.h"
-#include "text/document.h"
 
 namespace trnplan::cli {
 
@@ -19,7 +13,6 @@ namespace {
 using calibrate::StepValidation;
 using Rows = std::vector<const StepValidation::Row*>;
 
-constexpr std::size_t kCsvBytes = 64u << 20;
 constexpr const char* kHead = "{:<34} {:>4} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6}\n";
 constexpr const char* kLine =
     "{:>4} {:>6.1f} {:>6.1f} {:>6.1f} {:>+6.1f} {:>6.1f} {:>6.1f} {:>6.1f} {:>6.1f}";
@@ -123,49 +116,14 @@ std::string excluded_text(const std::vector<calibrate::ExcludedRun>& excluded) {
   return text;
 }
 
-std::string text_of(const StepValidation& v, const std::vector<calibrate::ExcludedRun>& excluded, bool rows) {
+}  // namespace
+
+std::string step_validation_text(const StepValidation& v, const std::vector<calibrate::ExcludedRun>& excluded,
+                                 bool rows) {
   std::string text = fmt::format(kHead, "errors in %", "rows", "median", "MAPE", "p90", "bias", "cover",
                                  "half", "MFU", "oracle");
   text += summaries(v) + configurations(v) + ratios_text(v) + regrets_text(v) + excluded_text(excluded);
   return rows ? text + rows_text(v) : text;
-}
-
-std::vector<models::MeasuredRun> read_runs(const std::string& path, const std::string& name) {
-  return logs::parse_measured_runs(read_text(path, kCsvBytes), name);
-}
-
-}  // namespace
-
-int validate_steps(const StepValidationOptions& o, const Common& common) {
-  const auto leave_out = calibrate::leave_out_from(o.leave_out);
-  const io::Catalog catalog = io::Catalog::standard();
-  const models::Profile profile = load_profile(catalog, common);
-  const models::Profile prior = prior_of(catalog, profile);
-  constexpr const char* kRuns = "measured-runs.csv";
-  std::vector<models::MeasuredRun> known = read_runs(catalog.file(kRuns).string(), kRuns);
-  std::vector<models::MeasuredRun> asked = o.runs.empty() ? known : read_runs(o.runs, o.runs);
-  std::set<std::string> ids;
-  for (const auto& run : asked) ids.insert(run.id);
-  if (!o.runs.empty()) {
-    std::erase_if(known, [&](const auto& run) { return ids.contains(run.id); });
-    asked.insert(asked.end(), known.begin(), known.end());
-  }
-  const auto data = step_data(catalog, asked, catalogue_points(catalog), prior);
-  const StepValidation v = calibrate::validate_steps(
-      *data->bench, data->collectives.get(), *leave_out == calibrate::LeaveOut::none ? profile : prior,
-      *leave_out, {}, [&](const calibrate::MeasuredStep& s) { return ids.contains(s.id); });
-  std::vector<calibrate::ExcludedRun> excluded = data->runs.excluded;
-  std::erase_if(excluded, [&](const auto& e) { return !ids.contains(e.id); });
-  if (v.rows.empty()) {
-    throw InputError({{o.runs.empty() ? kRuns : o.runs, 0, 0},
-                      "",
-                      "no row is a training run that can be predicted",
-                      excluded.empty() ? "give rows of kind train"
-                                       : excluded.front().id + ": " + excluded.front().reason});
-  }
-  print_result(common, common.json() ? io::step_validation_json(v, excluded, profile.name, *leave_out)
-                                     : text_of(v, excluded, o.rows));
-  return kDone;
 }
 
 }  // namespace trnplan::cli

@@ -1,4 +1,4 @@
-// What `trnplan calibrate` takes from nccom-test's tables and from published points.
+// What a fit takes from nccom-test's tables and from published points.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "calibrate/fit/collective_fit.h"
-#include "cli/training_logs.h"
+#include "calibrate/session/samples.h"
 #include "text/diagnostic.h"
+#include "text/remarks.h"
 
-namespace trnplan::cli {
+namespace trnplan::calibrate {
 
 /// What the command line says of points and of tables without a command.
 struct PointOptions {
@@ -29,17 +30,17 @@ struct CollectiveReading {
 };
 
 /// What the options say of a table without a command.
-logs::NccomCommand stated_command(const PointOptions& o);
+[[nodiscard]] logs::NccomCommand stated_command(const PointOptions& o);
 
 /// What a file holds for the fit, with remarks on what is left out. Throws InputError when a CSV has points
 /// of several builds and none is chosen, or none of the one chosen.
-CollectiveReading take_file(const LogFile& file, const PointOptions& o);
+[[nodiscard]] CollectiveReading take_file(const LogFile& file, const PointOptions& o, Remarks& remarks);
 
 /// Remarks that the points may come from different builds: launch differs by build, and one fit has one
 /// launch.
-void doubt_builds(const std::vector<CollectiveReading>& all);
+void doubt_builds(const std::vector<CollectiveReading>& all, Remarks& remarks);
 
 /// One remark, or fault, for each reason a point was left out, at the first such point.
-std::vector<Diagnostic> sensitivity_of(const std::vector<calibrate::LeftOut>& left_out);
+[[nodiscard]] std::vector<Diagnostic> causes_of(const std::vector<calibrate::LeftOut>& left_out);
 
-}  // namespace trnplan::cli
+}  // namespace trnplan::calibrate

@@ -1,4 +1,4 @@
-#include "cli/collective_points.h"
+#include "calibrate/session/collective_points.h"
 
 #include <filesystem>
 #include <map>
@@ -6,18 +6,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cli/context.h"
-
-namespace trnplan::cli {
+namespace trnplan::calibrate {
 
 using logs::MeasuredCollective;
 
 namespace {
 
 CollectiveReading take_points(const std::vector<MeasuredCollective>& points, const PointOptions& o,
-                              const std::string& file) {
+                              const std::string& file, Remarks& remarks) {
   if (!o.op.empty() || o.ranks > 0 || o.nodes > 0) {
-    remark(file + ": each point says its own operation and ranks: --op, --ranks, --nodes do not apply");
+    remarks.add(file + ": each point says its own operation and ranks: --op, --ranks, --nodes do not apply");
   }
   CollectiveReading r;
   r.kind = "published points";
@@ -62,19 +60,19 @@ void mark_build(const logs::NccomTable& table, CollectiveReading& r) {
 }
 
 CollectiveReading take_tables(const std::vector<logs::NccomTable>& tables, const PointOptions& o,
-                              const std::string& file) {
+                              const std::string& file, Remarks& remarks) {
   if (!o.build.empty()) {
-    remark(file + ": --build chooses among the points of a CSV; this file does not say its build");
+    remarks.add(file + ": --build chooses among the points of a CSV; this file does not say its build");
   }
   const logs::NccomCommand stated = stated_command(o);
   CollectiveReading r;
   for (const logs::NccomTable& table : tables) {
-    for (const Diagnostic& warning : table.warnings) remark(warning);
+    for (const Diagnostic& warning : table.warnings) remarks.add(warning);
     r.rows += table.rows.size();
     mark_build(table, r);
     if (!table.command.empty() && overrules(table, stated)) {
-      remark(fmt::format("{}: its command is taken, not --op, --ranks, --nodes: {}", place(table.at),
-                         printable(table.command, 200)));
+      remarks.add(fmt::format("{}: its command is taken, not --op, --ranks, --nodes: {}", place(table.at),
+                              printable(table.command, 200)));
     }
     const auto points = calibrate::points_of(table, std::filesystem::path(file).filename().string());
     if (!table.partners.empty()) {
@@ -108,20 +106,20 @@ logs::NccomCommand stated_command(const PointOptions& o) {
   return command;
 }
 
-CollectiveReading take_file(const LogFile& file, const PointOptions& o) {
+CollectiveReading take_file(const LogFile& file, const PointOptions& o, Remarks& remarks) {
   const logs::Detected& content = file.content;
-  for (const Diagnostic& left_out : content.skipped) remark(left_out);
+  for (const Diagnostic& left_out : content.skipped) remarks.add(left_out);
   CollectiveReading r;
   if (!content.points.empty()) {
-    r = take_points(content.points, o, file.path);
+    r = take_points(content.points, o, file.path, remarks);
   } else if (!content.tables.empty()) {
-    r = take_tables(content.tables, o, file.path);
+    r = take_tables(content.tables, o, file.path, remarks);
   }
   r.name = std::filesystem::path(file.path).filename().string();
   return r;
 }
 
-void doubt_builds(const std::vector<CollectiveReading>& all) {
+void doubt_builds(const std::vector<CollectiveReading>& all, Remarks& remarks) {
   std::set<std::string> marks, headings, units, builds;
   bool csv = false, table = false;
   for (const CollectiveReading& r : all) {
@@ -134,13 +132,13 @@ void doubt_builds(const std::vector<CollectiveReading>& all) {
   marks.insert(headings.begin(), headings.end());
   marks.insert(units.begin(), units.end());
   marks.insert(builds.begin(), builds.end());
-  remark(
+  remarks.add(
       fmt::format("the tables may come from different builds ({}): launch differs by build, and the fit has "
                   "one; fit them apart if so",
                   fmt::join(marks, ", ")));
 }
 
-std::vector<Diagnostic> sensitivity_of(const std::vector<calibrate::LeftOut>& left_out) {
+std::vector<Diagnostic> causes_of(const std::vector<calibrate::LeftOut>& left_out) {
   std::vector<Diagnostic> all;
   std::map<std::string, std::pair<std::size_t, int>> known;  // reason -> index, count
   for (const calibrate::LeftOut& l : left_out) {
@@ -157,4 +155,4 @@ std::vector<Diagnostic> sensitivity_of(const std::vector<calibrate::LeftOut>& le
   return all;
 }
 
-}  // namespace trnplan::cli
+}  // namespace trnplan::calibrate

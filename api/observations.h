@@ -4,23 +4,24 @@
 #include <string>
 #include <vector>
 
-#include "cli/context.h"
 #include "models/job/job.h"
 #include "planner/confidence/observations.h"
 #include "planner/search/search.h"
+#include "text/remarks.h"
 
-namespace trnplan::cli {
+namespace trnplan::api {
 
 /// That of the profile, when it is a file; the catalogue's have none.
-std::vector<planner::Observation> load_observations(const Common& common);
+std::vector<planner::Observation> load_observations(const std::string& profile);
 
-/// The profile `text` that goes to `path`, with the observations of --profile and of the file that is there: what
+/// The profile `text` that goes to `path`, with the observations of `profile` (a name or a file) and of the file that is there: what
 /// runs have shown stays true.
-std::string keep_observations(std::string text, const Common& common, const std::string& path);
+std::string keep_observations(std::string text, const std::string& profile, const std::string& path,
+                              Remarks& remarks);
 
 /// Refusals and doubts get what was observed of their groups; what contradicts the winner becomes a remark.
 void tell_observations(planner::SearchResult& result, const std::vector<planner::Observation>& observations,
-                       const models::Job& job);
+                       const models::Job& job, Remarks& remarks);
 
 /// Every group's `observations` gets what was observed of it. A line for each observation that contradicts the
 /// verdict on a group.
@@ -28,4 +29,4 @@ std::string tell_observations(topology::PlacementVerdict& verdict,
                               const std::vector<planner::Observation>& observations,
                               const topology::Instance& instance);
 
-}  // namespace trnplan::cli
+}  // namespace trnplan::api

@@ -1,4 +1,4 @@
-#include "cli/observations.h"
+#include "api/observations.h"
 
 #include <filesystem>
 #include <set>
@@ -7,7 +7,7 @@
 
 #include "io/catalog/observations.h"
 
-namespace trnplan::cli {
+namespace trnplan::api {
 
 namespace {
 
@@ -19,27 +19,28 @@ models::Job on_cluster_of(models::Job job, const planner::Plan& plan) {
 
 }  // namespace
 
-std::vector<planner::Observation> load_observations(const Common& common) {
-  if (!common.profile.ends_with(".json")) return {};
-  return io::read_observations(common.profile);
+std::vector<planner::Observation> load_observations(const std::string& profile) {
+  if (!profile.ends_with(".json")) return {};
+  return io::read_observations(profile);
 }
 
-std::string keep_observations(std::string text, const Common& common, const std::string& path) {
-  std::vector<planner::Observation> known = load_observations(common);
+std::string keep_observations(std::string text, const std::string& profile, const std::string& path,
+                              Remarks& remarks) {
+  std::vector<planner::Observation> known = load_observations(profile);
   std::error_code error;
   if (std::filesystem::exists(path, error)) {
     try {
       const std::vector<planner::Observation> older = io::read_observations(path);
       known.insert(known.end(), older.begin(), older.end());
     } catch (const InputError&) {
-      remark(path + " was no profile; nothing of it is kept");
+      remarks.add(path + " was no profile; nothing of it is kept");
     }
   }
   return known.empty() ? text : io::with_observations(text, known);
 }
 
 void tell_observations(planner::SearchResult& result, const std::vector<planner::Observation>& observations,
-                       const models::Job& job) {
+                       const models::Job& job, Remarks& remarks) {
   if (observations.empty()) return;
   for (auto* list : {&result.refused, &result.doubtful})
     for (planner::Refusal& r : *list) planner::annotate(r.why, observations, job, r.strategy);
@@ -52,7 +53,7 @@ void tell_observations(planner::SearchResult& result, const std::vector<planner:
   if (result.plans.empty()) return;
   const planner::Plan& winner = result.plans.front();
   if (winner.instance == job.cluster.instance.name)
-    remarks(planner::remarks_on(observations, on_cluster_of(job, winner), winner.strategy));
+    remarks.add(planner::remarks_on(observations, on_cluster_of(job, winner), winner.strategy));
 }
 
 std::string tell_observations(topology::PlacementVerdict& verdict,
@@ -74,4 +75,4 @@ std::string tell_observations(topology::PlacementVerdict& verdict,
   return lines;
 }
 
-}  // namespace trnplan::cli
+}  // namespace trnplan::api

@@ -1,6 +1,4 @@
-#include "cli/kernel_inputs.h"
-
-#include "cli/text/table.h"
+#include "calibrate/session/kernel_inputs.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,9 +10,8 @@
 #include <fmt/format.h>
 
 #include "calibrate/fit/step_fit.h"
-#include "cli/context.h"
 
-namespace trnplan::cli {
+namespace trnplan::calibrate {
 
 namespace {
 
@@ -34,8 +31,9 @@ bool same_core(const topology::Core& a, const topology::Core& b) {
 
 class Taker {
  public:
-  Taker(const std::vector<LogFile>& files, const topology::Instance& instance, const io::Catalog& catalog)
-      : files_(files), instance_(instance), catalog_(catalog) {}
+  Taker(const std::vector<LogFile>& files, const topology::Instance& instance, const KnownInstance& known,
+        Remarks& remarks)
+      : files_(files), instance_(instance), known_(known), remarks_(remarks) {}
 
   void take(const std::string& said) {
     const LogFile* file = nullptr;
@@ -80,7 +78,7 @@ class Taker {
     if (!faults_.empty()) throw InputError(std::move(faults_));
     for (Diagnostic& d : left_out_) {
       d.problem = "left out: " + d.problem;
-      remark(d);
+      remarks_.add(d);
     }
     return std::move(points_);
   }
@@ -99,11 +97,7 @@ class Taker {
   }
 
   bool on_this_core(const MeasuredKernel& point) {
-    std::optional<topology::Instance> there;
-    try {
-      there = catalog_.instance(point.instance);
-    } catch (const InputError&) {  // told below, with the place of the row
-    }
+    const std::optional<topology::Instance> there = known_(point.instance);
     if (there && same_core(there->core, instance_.core)) return true;
     left_out_.push_back(
         {point.at, "instance",
@@ -129,7 +123,8 @@ class Taker {
 
   const std::vector<LogFile>& files_;
   const topology::Instance& instance_;
-  const io::Catalog& catalog_;
+  const KnownInstance& known_;
+  Remarks& remarks_;
   std::set<std::string> named_;
   std::vector<MeasuredKernel> points_;
   std::vector<Diagnostic> faults_, left_out_;
@@ -139,8 +134,9 @@ class Taker {
 
 std::vector<MeasuredKernel> take_kernels(const std::vector<LogFile>& files,
                                          const std::vector<std::string>& said,
-                                         const topology::Instance& instance, const io::Catalog& catalog) {
-  Taker taker(files, instance, catalog);
+                                         const topology::Instance& instance, const KnownInstance& known,
+                                         Remarks& remarks) {
+  Taker taker(files, instance, known, remarks);
   for (const std::string& text : said) taker.take(text);
   taker.take_tables();
   return taker.finish();
@@ -177,35 +173,19 @@ std::vector<Diagnostic> doubts_of_kernels(const std::vector<MeasuredKernel>& ker
   return doubts;
 }
 
-void remark_short(const std::vector<MeasuredKernel>& kernels, const models::Profile& profile) {
+void remark_short(const std::vector<MeasuredKernel>& kernels, const models::Profile& profile,
+                  Remarks& remarks) {
   // That of the ten or so operators of a layer: a tenth of it is a tenth of such a kernel.
   const double limit = profile[models::Parameter::layer_overhead];
   for (const MeasuredKernel& point : kernels) {
     if (point.seconds >= limit) continue;
-    remark(Diagnostic{point.at, "kernel",
-                      fmt::format("{:.4g} us is less than layer_overhead, {:.4g} us: latencies of DMA and "
-                                  "semaphores, which no kernel of the model has, may count",
-                                  point.seconds * 1e6, limit * 1e6),
-                      "measure larger shapes"});
+    remarks.add(
+        Diagnostic{point.at, "kernel",
+                   fmt::format("{:.4g} us is less than layer_overhead, {:.4g} us: latencies of DMA and "
+                               "semaphores, which no kernel of the model has, may count",
+                               point.seconds * 1e6, limit * 1e6),
+                   "measure larger shapes"});
   }
 }
 
-std::string kernels_text(const std::vector<calibrate::KernelRow>& rows) {
-  if (rows.empty()) return "";
-  std::vector<double> errors;
-  Table table({{"measured us"}, {"predicted us"}, {"error"}, {"of", true}}, "kernel");
-  for (const calibrate::KernelRow& row : rows) {
-    errors.push_back(std::abs(row.error));
-    table.row({fmt::format("{:.1f}", row.point.seconds * 1e6), fmt::format("{:.1f}", row.predicted * 1e6),
-               fmt::format("{:+.1f}%", row.error * 100), printable(row.point.id, 60)},
-              to_string(row.point.kernel));
-  }
-  const std::string text = "\n" + table.text(text_width());
-  std::sort(errors.begin(), errors.end());
-  const std::size_t half = errors.size() / 2;
-  const double median = errors.size() % 2 == 1 ? errors[half] : (errors[half - 1] + errors[half]) / 2;
-  return text + fmt::format("{} kernel{}: median error {:.1f} %\n", rows.size(), rows.size() == 1 ? "" : "s",
-                            median * 100);
-}
-
-}  // namespace trnplan::cli
+}  // namespace trnplan::calibrate

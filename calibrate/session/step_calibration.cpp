@@ -1,4 +1,4 @@
-#include "cli/step_calibration.h"
+#include "calibrate/session/step_calibration.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,26 +9,15 @@
 
 #include <fmt/format.h>
 
+#include "calibrate/session/kernel_inputs.h"
 #include "calibrate/validate/step_validation.h"
-#include "cli/context.h"
-#include "cli/kernel_inputs.h"
-#include "cli/text/table.h"
-#include "io/output/profile_json.h"
-#include "logs/table/measured_runs.h"
 #include "models/step/step.h"
 #include "models/uncertainty/spread.h"
 #include "text/diagnostic.h"
-#include "text/document.h"
-#include "text/sha256.h"
 
-namespace trnplan::cli {
+namespace trnplan::calibrate {
 
 namespace {
-
-using calibrate::StepFit;
-
-constexpr const char* kRuns = "measured-runs.csv";  ///< of the catalogue
-constexpr const char* kPoints = "measured-collectives.csv";
 
 double four_digits(double x) {
   return std::strtod(fmt::format("{:.3e}", x).c_str(), nullptr);
@@ -75,16 +64,15 @@ void add_sources(StepFit& fit) {
 
 /// What a configuration of the user is called: as a published step of the same program (tables write
 /// Llama3-70B, jobs llama3-70b), else with all that sets it apart from another strategy of the same layout.
-std::string known_as(const calibrate::MeasuredStep& own, const std::vector<calibrate::MeasuredStep>& steps) {
-  const std::string configuration =
-      calibrate::configuration_of(own.job.architecture.name, own.job, own.strategy);
+std::string known_as(const MeasuredStep& own, const std::vector<MeasuredStep>& steps) {
+  const std::string configuration = configuration_of(own.job.architecture.name, own.job, own.strategy);
   const auto lower = [](std::string text) {
     for (char& c : text) {
       if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
     }
     return text;
   };
-  const auto found = std::find_if(steps.begin(), steps.end(), [&](const calibrate::MeasuredStep& s) {
+  const auto found = std::find_if(steps.begin(), steps.end(), [&](const MeasuredStep& s) {
     return !s.own && lower(s.configuration) == lower(configuration) && s.strategy == own.strategy &&
            s.job.training.global_batch == own.job.training.global_batch &&
            s.job.cluster.instance.name == own.job.cluster.instance.name;
@@ -96,10 +84,10 @@ std::string known_as(const calibrate::MeasuredStep& own, const std::vector<calib
 }
 
 /// Steps of the user's own logs beside the published ones.
-void add_samples(const RanSamples& log, calibrate::MappedRuns& runs) {
+void add_samples(const RanSamples& log, MappedRuns& runs) {
   if (!log.ran || !log.ran->strategy) return;
   for (const logs::StepSample& s : log.samples) {
-    calibrate::MeasuredStep step;
+    MeasuredStep step;
     const std::string name = std::filesystem::path(s.at.file).filename().string();
     const std::string file = log.folder.empty() ? name : log.folder + "/" + name;
     step.id = fmt::format("{}:{}", file, s.at.line);
@@ -124,8 +112,8 @@ void add_samples(const RanSamples& log, calibrate::MappedRuns& runs) {
 }
 
 calibrate::StepValidation own_rows(const StepData& data, const models::Profile& profile) {
-  const auto own = [](const calibrate::MeasuredStep& s) { return s.own; };
-  return calibrate::validate_steps(*data.bench, nullptr, profile, calibrate::LeaveOut::none, {}, own);
+  const auto own = [](const MeasuredStep& s) { return s.own; };
+  return validate_steps(*data.bench, nullptr, profile, LeaveOut::none, {}, own);
 }
 
 std::vector<OwnStep> own_steps(const StepData& data, const models::Profile& before,
@@ -149,7 +137,7 @@ std::vector<Diagnostic> doubts_of(const StepData& data, const models::Profile& p
   std::vector<Diagnostic> doubts;
   for (const auto& row : v.rows) {
     const double ratio = row.step->seconds / row.predicted;
-    if (std::abs(std::log(ratio)) <= calibrate::kDoubtful * row.spread) continue;
+    if (std::abs(std::log(ratio)) <= kDoubtful * row.spread) continue;
     doubts.push_back(
         {row.step->at, "step",
          fmt::format("{:.4g} s is {:.2g} times the {:.4g} s (90 % between {:.4g} and {:.4g}) that {} "
@@ -161,24 +149,23 @@ std::vector<Diagnostic> doubts_of(const StepData& data, const models::Profile& p
   return doubts;
 }
 
-/// The catalogue's tables, for a profile that was fitted to them.
-void add_catalogue(StepInputs& inputs, const io::Catalog& catalog) {
+/// The published tables, for a profile that was fitted to them.
+void add_published(StepInputs& inputs, const Published& published) {
   std::set<std::string> ids;
   for (const auto& run : inputs.runs) ids.insert(run.id);
-  const std::string text = read_text(catalog.file(kRuns));
-  for (auto& run : logs::parse_measured_runs(text, kRuns)) {
-    if (!ids.contains(run.id)) inputs.runs.push_back(std::move(run));
+  for (const auto& run : published.runs) {
+    if (!ids.contains(run.id)) inputs.runs.push_back(run);
   }
-  inputs.files.push_back({kRuns, sha256(text)});
+  inputs.files.push_back(published.runs_file);
   if (!inputs.points.empty()) return;  // the user's own, of another build
-  inputs.points = catalogue_points(catalog);
-  inputs.files.push_back({kPoints, sha256(read_text(catalog.file(kPoints)))});
+  inputs.points = published.points;
+  inputs.files.push_back(published.points_file);
 }
 
 /// From where to where the fitted steps reach.
-std::vector<models::FittedRange> ranges_of(const std::vector<calibrate::MeasuredStep>& steps) {
+std::vector<models::FittedRange> ranges_of(const std::vector<MeasuredStep>& steps) {
   std::vector<models::FittedRange> ranges;
-  for (const calibrate::MeasuredStep& step : steps) {
+  for (const MeasuredStep& step : steps) {
     const auto traits = models::traits_of(step.job, step.strategy);
     ranges.resize(traits.size());
     for (std::size_t i = 0; i < traits.size(); ++i) {
@@ -192,8 +179,7 @@ std::vector<models::FittedRange> ranges_of(const std::vector<calibrate::Measured
 }
 
 /// Kernels of a table of runs, which says no shapes, by name.
-void name_kernels(const std::vector<models::MeasuredRun>& runs,
-                  std::vector<calibrate::ExcludedRun>& excluded) {
+void name_kernels(const std::vector<models::MeasuredRun>& runs, std::vector<ExcludedRun>& excluded) {
   for (const models::MeasuredRun& run : runs) {
     if (run.kind != "kernel") continue;
     const bool complete = run.quality == "A" || run.quality == "B";
@@ -205,42 +191,46 @@ void name_kernels(const std::vector<models::MeasuredRun>& runs,
 }
 
 /// Remarks on all doubts and on what kernels leave open.
-void tell_kernels(const StepInputs& inputs, const models::Profile& profile, StepCalibration& c) {
+void tell_kernels(const StepInputs& inputs, const models::Profile& profile, StepCalibration& c,
+                  Remarks& remarks) {
   const std::vector<Diagnostic> doubts = doubts_of_kernels(inputs.kernels, inputs.core, profile);
   c.doubts.insert(c.doubts.end(), doubts.begin(), doubts.end());
-  for (const Diagnostic& doubt : c.doubts) remark(doubt);
-  remark_short(inputs.kernels, profile);
+  for (const Diagnostic& doubt : c.doubts) remarks.add(doubt);
+  remark_short(inputs.kernels, profile, remarks);
   if (!c.data->runs.steps.empty()) return;
-  remark(
+  remarks.add(
       "no step is among the data, so the profile knows no software stack; --with-catalogue fits the "
       "published "
       "runs along");
 }
 
-bool fitted_to_catalogue(const models::Profile& profile) {
+bool fitted_to(const Published& published, const models::Profile& profile) {
   if (profile.calibration == nullptr) return false;
   const auto& files = profile.calibration->files;
-  return std::any_of(files.begin(), files.end(), [](const auto& file) { return file.name == kRuns; });
+  return std::any_of(files.begin(), files.end(),
+                     [&](const auto& file) { return file.name == published.runs_file.name; });
 }
 
 /// A fit starts from priors: what a fitted profile was made from must be there again.
-void remark_refit(const StepInputs& inputs, const models::Profile& profile) {
+void remark_refit(const StepInputs& inputs, const models::Profile& profile, const Published& published,
+                  Remarks& remarks) {
   const models::Calibration& c = *profile.calibration;
-  if (fitted_to_catalogue(profile)) {
-    remark(fmt::format("{} was fitted to the catalogue's runs: they join the fit, which starts from {}{}",
-                       profile.name, c.prior,
-                       inputs.profile_stated ? ""
-                                             : "; it is the default because steps of a log are given, and "
-                                               "--profile " +
-                                                   c.prior + " leaves these runs out"));
+  if (fitted_to(published, profile)) {
+    remarks.add(
+        fmt::format("{} was fitted to the catalogue's runs: they join the fit, which starts from {}{}",
+                    profile.name, c.prior,
+                    inputs.profile_stated ? ""
+                                          : "; it is the default because steps of a log are given, and "
+                                            "--profile " +
+                                                c.prior + " leaves these runs out"));
   } else {
-    remark(fmt::format("{} is fitted already: the fit starts again from {}", profile.name, c.prior));
+    remarks.add(fmt::format("{} is fitted already: the fit starts again from {}", profile.name, c.prior));
   }
   for (const models::CalibrationFile& file : c.files) {
     const bool there = std::any_of(inputs.files.begin(), inputs.files.end(),
                                    [&](const auto& given) { return given.sha256 == file.sha256; });
-    if (there || file.name == kRuns || file.name == kPoints) continue;
-    remark(
+    if (there || file.name == published.runs_file.name || file.name == published.points_file.name) continue;
+    remarks.add(
         fmt::format("{}, to which {} was fitted, is not among the files: what it taught is left out; give it "
                     "again",
                     printable(file.name, 200), profile.name));
@@ -259,13 +249,13 @@ bool has_steps(const StepInputs& inputs) {
   return !inputs.runs.empty() || inputs.with_catalogue || has_own_steps(inputs);
 }
 
-StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profile, const io::Catalog& catalog,
-                                const std::string& name) {
-  if (fitted_to_catalogue(profile) || inputs.with_catalogue) add_catalogue(inputs, catalog);
-  if (profile.calibration != nullptr) remark_refit(inputs, profile);
-  const models::Profile prior = prior_of(catalog, profile);
+StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profile, const Published& published,
+                                const std::string& name, Remarks& remarks) {
+  if (fitted_to(published, profile) || inputs.with_catalogue) add_published(inputs, published);
+  if (profile.calibration != nullptr) remark_refit(inputs, profile, published, remarks);
+  const models::Profile prior = prior_of(published, profile);
   StepCalibration out;
-  out.data = step_data(catalog, inputs.runs, inputs.points, prior, [&](calibrate::MappedRuns& runs) {
+  out.data = step_data(published.instance, inputs.runs, inputs.points, prior, remarks, [&](MappedRuns& runs) {
     for (const RanSamples& log : inputs.logs) add_samples(log, runs);
   });
   name_kernels(inputs.runs, out.data->runs.excluded);
@@ -278,10 +268,10 @@ StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profil
                                        : excluded.front().id + ": " + excluded.front().reason});
   }
   out.doubts = doubts_of(*out.data, profile);
-  tell_kernels(inputs, profile, out);
-  const calibrate::KernelBench kernels(inputs.kernels, inputs.core);
-  out.fit = calibrate::fit_steps(*out.data->bench, out.data->collectives.get(), prior, {}, &kernels);
-  if (!out.fit.converged) remark("the fit did not converge; its parameters are not an optimum");
+  tell_kernels(inputs, profile, out, remarks);
+  const KernelBench kernels(inputs.kernels, inputs.core);
+  out.fit = fit_steps(*out.data->bench, out.data->collectives.get(), prior, {}, &kernels);
+  if (!out.fit.converged) remarks.add("the fit did not converge; its parameters are not an optimum");
   models::Profile& fitted = out.fit.profile;
   fitted.name = name;
   fitted.base = prior.base;
@@ -290,7 +280,7 @@ StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profil
   add_sources(out.fit);
   auto c = std::make_shared<models::Calibration>(*fitted.calibration);
   c->ranges = ranges_of(out.data->bench->steps());
-  c->tool = "trnplan " TRNPLAN_VERSION;
+  c->tool = inputs.tool;
   c->files = std::move(inputs.files);
   std::sort(c->files.begin(), c->files.end(), [](const auto& a, const auto& b) {
     return std::tie(a.name, a.sha256) < std::tie(b.name, b.sha256);
@@ -298,99 +288,10 @@ StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profil
   const auto same = [](const auto& a, const auto& b) { return a.name == b.name && a.sha256 == b.sha256; };
   c->files.erase(std::unique(c->files.begin(), c->files.end(), same), c->files.end());
   fitted.calibration = std::move(c);
-  out.kernels = calibrate::compare_kernels(inputs.kernels, inputs.core, fitted);
+  out.kernels = compare_kernels(inputs.kernels, inputs.core, fitted);
   out.own = own_steps(*out.data, profile, fitted);
   out.before = profile.name;
   return out;
 }
 
-namespace {
-
-std::string counted(std::size_t count, const char* word) {
-  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
-}
-
-std::string parameters_text(const StepFit& fit) {
-  Table table(
-      {{"parameter", true}, {"prior"}, {"factor"}, {"fitted"}, {"factor"}, {"spread left"}, {"", true}}, "",
-      2);
-  for (const StepFit::Estimate& e : fit.estimates) {
-    const auto factor = [](const models::Value& v) { return fmt::format("{:.2f}", std::exp(v.log_sd)); };
-    table.row({std::string(models::to_string(e.parameter)), fmt::format("{:.4g}", e.prior.median),
-               factor(e.prior), fmt::format("{:.4g}", e.posterior.median), factor(e.posterior),
-               fmt::format("{:.2f}", e.prior_share), std::string(e.verdict)});
-  }
-  return "\n" + table.text(text_width()) +
-         "factor: one standard deviation, up or down; spread left: of the prior's; at prior: the data do not "
-         "move it; "
-         "moved: elsewhere, but no surer\n";
-}
-
-std::string effects_text(const StepCalibration& c) {
-  std::string text;
-  const auto& stacks = c.fit.profile.calibration->stacks;
-  if (!stacks.empty())
-    text += "\nsoftware stack: the factor on every time, and one standard deviation of it\n";
-  for (const models::StackFactor& s : stacks) {
-    text += fmt::format("  {:<16} {:<8} {:.3f}  {:.2f}\n", printable(s.framework, 30),
-                        printable(s.release, 20), s.median, std::exp(s.log_sd));
-  }
-  if (!c.fit.configuration_effects.empty())
-    text += "\nwhat the model misses of each configuration, in % of the step:\n";
-  for (const auto& [name, effect] : c.fit.configuration_effects)
-    text += fmt::format("  {:>+6.1f}  {}\n", 100 * std::expm1(effect), printable(name, 200));
-  for (const auto& e : c.data->runs.excluded)
-    text += fmt::format("left out: {}: {}\n", printable(e.id, 60), printable(e.reason, 200));
-  return text;
-}
-
-}  // namespace
-
-std::string step_answer(const StepCalibration& c) {
-  std::string text;
-  for (const OwnStep& s : c.own) {
-    text += fmt::format(
-        "your run {}: {:.4g} s, predicted {:.4g} ({:.4g} to {:.4g}) by {}; after the fit {:.4g} ({:.4g} to "
-        "{:.4g})\n",
-        printable(s.id, 200), s.seconds, s.before, s.before_low, s.before_high, c.before, s.after,
-        s.after_low, s.after_high);
-  }
-  return text;
-}
-
-std::string step_fit_text(const StepCalibration& c, bool published) {
-  std::string text = fmt::format(
-      "\nfitted to {} of {} and {}{}; {} iterations\n", counted(c.fit.observations, "step"),
-      counted(c.data->bench->programs(), "program"), counted(c.fit.collectives, "nccom-test point"),
-      c.fit.kernels > 0 ? ", " + counted(c.fit.kernels, "kernel") : "", c.fit.iterations);
-  if (published) text += parameters_text(c.fit);
-  text += kernels_text(c.kernels);
-  for (const auto& [op, effect] : c.fit.kernel_effects) {
-    text += fmt::format("{} alone takes {:.2f} of its time in a graph, which is not kept\n", to_string(op),
-                        std::exp(effect));
-  }
-  return published ? text + effects_text(c)
-                   : text + "parameters, software stacks and published configurations: --details\n";
-}
-
-std::string step_profile_json(const StepCalibration& c, const io::Catalog& catalog) {
-  const models::Profile& profile = c.fit.profile;
-  std::optional<models::Profile> base;
-  if (!profile.base.empty()) base = catalog.profile(profile.base);
-  std::vector<models::Parameter> stated;
-  for (const StepFit::Estimate& e : c.fit.estimates) stated.push_back(e.parameter);
-  return io::profile_json(
-      profile, base, stated,
-      fmt::format("Fitted to {} measured steps ({} configurations){} {} nccom-test points{}; prior {}.",
-                  c.fit.observations, c.fit.configuration_effects.size(), c.fit.kernels > 0 ? "," : " and",
-                  c.fit.collectives,
-                  c.fit.kernels > 0
-                      ? fmt::format(" and {} kernel{}", c.fit.kernels, c.fit.kernels == 1 ? "" : "s")
-                      : "",
-                  profile.calibration->prior),
-      "Effective values of this model, not measurements of hardware. What a fitted parameter is worth "
-      "without "
-      "the others is in the covariance.");
-}
-
-}  // namespace trnplan::cli
+}  // namespace trnplan::calibrate

@@ -1,0 +1,274 @@
+#include "api/calibrate.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "api/fitted_profile.h"
+#include "api/inputs.h"
+#include "api/observations.h"
+#include "api/published.h"
+#include "api/what_ran.h"
+#include "calibrate/session/kernel_inputs.h"
+#include "io/catalog/catalog.h"
+#include "io/input/log_stream.h"
+#include "io/output/atomic_write.h"
+#include "text/diagnostic.h"
+
+namespace trnplan::api {
+
+namespace {
+
+using calibrate::LogFile;
+using calibrate::RanSamples;
+using calibrate::StepInputs;
+
+constexpr const char* kPrior = "trn1-datasheet";
+constexpr const char* kPriorOfSteps = "trn1";
+
+void check_request(const CalibrateRequest& r) {
+  if (r.files.empty() && r.runs.empty()) {
+    throw InputError(
+        {{"command line", 0, 0}, "files", "there is nothing to read", "name files, or folders with --run"});
+  }
+  std::vector<Diagnostic> faults;
+  const auto note = [&](const char* key, std::string problem, std::string fix) {
+    faults.push_back({{"command line", 0, 0}, key, std::move(problem), std::move(fix)});
+  };
+  if (!r.points.op.empty() && logs::canonical_op(r.points.op).empty()) {
+    note("--op", "\"" + printable(r.points.op, 40) + "\" is no operation of nccom-test",
+         "for example all_reduce or allg");
+  }
+  if (r.points.ranks > 0 && r.points.nodes > r.points.ranks)
+    note("--nodes", "more nodes than ranks", "correct one of them");
+  if (!r.out.empty() && !r.out.ends_with(".json")) {
+    note("--out", "\"" + printable(r.out, 200) + "\" does not end in .json, so --profile would not read it",
+         "write --out " + printable(r.out, 200) + ".json");
+  }
+  if (!r.out.empty() && r.no_fit) note("--out", "--no-fit fits nothing to write", "leave one of the two out");
+  if (r.force && r.out.empty()) note("--force", "there is no --out to overwrite", "add --out FILE.json");
+  if (!faults.empty()) throw InputError(std::move(faults));
+}
+
+/// All files, with the faults of all that are no use.
+std::vector<LogFile> read_files(const std::vector<std::string>& paths, const CalibrateRequest& r) {
+  std::vector<LogFile> files;
+  std::vector<Diagnostic> faults;
+  for (const std::string& path : paths) {
+    try {
+      io::LogStream stream(path);
+      const std::string name = path == io::kStandardInput ? io::kStandardInputName : path;
+      logs::Detected content = logs::detect(stream, name, calibrate::stated_command(r.points));
+      files.push_back({name, stream.sha256(), std::move(content)});
+    } catch (const InputError& e) {
+      faults.insert(faults.end(), e.faults().begin(), e.faults().end());
+    }
+  }
+  if (!faults.empty()) throw InputError(std::move(faults));
+  return files;
+}
+
+std::vector<RunFolder> read_folders(const CalibrateRequest& r, const io::Catalog& catalog, Remarks& remarks) {
+  std::vector<RunFolder> all;
+  for (const std::string& path : r.runs) {
+    RunFolder folder;
+    folder.log.ran = ran_of_folder(path, catalog);
+    folder.files = read_files(logs_of_folder(path), r);
+    folder.log.samples = calibrate::step_samples(folder.files, folder.log.ran, remarks);
+    folder.log.folder = std::filesystem::path(path).lexically_normal().filename().string();
+    all.push_back(std::move(folder));
+  }
+  return all;
+}
+
+std::string name_of(const std::string& out) {
+  return std::filesystem::path(out).stem().string();
+}
+
+class Calibration {
+ public:
+  Calibration(const CalibrateRequest& request, Remarks& remarks)
+      : r_(request), remarks_(remarks), catalog_(io::Catalog::standard()) {}
+
+  CalibrateResult run() {
+    std::optional<models::Profile> stated;
+    if (!r_.profile.empty()) stated = load_profile(catalog_, r_.profile);
+    instance_ = load_instance(catalog_, r_.instance);
+    read();
+    StepInputs inputs = step_inputs();
+    tell_skipped();
+    inputs.profile_stated = stated.has_value();
+    // Steps of the user's own are few: the published runs help. nccom-test and kernels are of one build or
+    // core, and stand for themselves.
+    const models::Profile prior =
+        stated ? *stated : catalog_.profile(calibrate::has_own_steps(inputs) ? kPriorOfSteps : kPrior);
+    out_.profile = prior.name;
+    const bool steps = calibrate::has_steps(inputs);
+    if (!inputs.kernels.empty()) refuse_other_fabric(steps || !out_.points.empty() || prior.calibration);
+    if (steps || !inputs.kernels.empty()) {
+      if (!inputs.kernels.empty()) remark_family(catalog_, prior, instance_, remarks_);
+      if (r_.no_fit && !steps && out_.points.empty())
+        out_.kernels = calibrate::compare_kernels(inputs.kernels, inputs.core, prior);
+      else
+        fit_steps(std::move(inputs), prior);
+    } else if (!out_.points.empty()) {
+      fit_collectives(prior);
+    } else if (!r_.out.empty()) {
+      throw InputError(
+          {{"command line", 0, 0},
+           "--out",
+           "no file has a point of nccom-test that a fit could use",
+           "say how the steps of a log ran with --config, or with --job and --strategy; or leave --out "
+           "away, give nccom-test's output as well, or say with --kernel of which kernel a device "
+           "profile is"});
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void read() {
+    out_.ran = what_ran(r_.job, r_.strategy, r_.config, r_.instance, catalog_, remarks_);
+    out_.files = read_files(r_.files, r_);
+    out_.own_files = out_.files.size();
+    out_.folders = read_folders(r_, catalog_, remarks_);
+    for (const RunFolder& f : out_.folders)
+      out_.files.insert(out_.files.end(), f.files.begin(), f.files.end());
+    for (const LogFile& file : out_.files) {
+      out_.readings.push_back(calibrate::take_file(file, r_.points, remarks_));
+      const auto& points = out_.readings.back().points;
+      out_.points.insert(out_.points.end(), points.begin(), points.end());
+    }
+    out_.steps = calibrate::step_samples(out_.own(), out_.ran, remarks_);
+  }
+
+  /// The runs, samples, points, kernels and fingerprints of all files.
+  StepInputs step_inputs() {
+    StepInputs inputs;
+    inputs.points = out_.points;
+    inputs.logs.push_back({out_.steps, out_.ran, ""});
+    for (const RunFolder& f : out_.folders) inputs.logs.push_back(f.log);
+    inputs.with_catalogue = r_.with_catalogue;
+    for (const LogFile& file : out_.files) {
+      inputs.runs.insert(inputs.runs.end(), file.content.runs.begin(), file.content.runs.end());
+      inputs.files.push_back({std::filesystem::path(file.path).filename().string(), file.sha256});
+    }
+    const auto known = [this](const std::string& name) -> std::optional<topology::Instance> {
+      try {
+        return catalog_.instance(name);
+      } catch (const InputError&) {  // told with the place of the row
+        return std::nullopt;
+      }
+    };
+    inputs.kernels = calibrate::take_kernels(out_.files, r_.kernels, instance_, known, remarks_);
+    inputs.core = instance_.core;
+    inputs.tool = "trnplan " TRNPLAN_VERSION;
+    return inputs;
+  }
+
+  void remark_left_out(std::vector<Diagnostic> left_out) {
+    for (Diagnostic& d : left_out) {
+      d.problem = "left out: " + d.problem;
+      remarks_.add(d);
+    }
+  }
+
+  /// Tables without use are the user's fault only when nothing else was learnt.
+  void tell_skipped() {
+    std::vector<Diagnostic> skipped;
+    for (const auto& reading : out_.readings)
+      skipped.insert(skipped.end(), reading.skipped.begin(), reading.skipped.end());
+    const bool logs = std::any_of(out_.files.begin(), out_.files.end(),
+                                  [](const LogFile& file) { return !calibrate::only_points(file.content); });
+    if (out_.points.empty() && !skipped.empty() && !logs) throw InputError(std::move(skipped));
+    remark_left_out(std::move(skipped));
+  }
+
+  /// Steps and points are of one machine; kernels that are fitted with them must be of its cores.
+  void refuse_other_fabric(bool beside_others) const {
+    if (!beside_others || r_.instance == kPublishedInstance) return;
+    throw InputError(
+        {{"command line", 0, 0},
+         "--instance",
+         fmt::format("kernels beside steps, nccom-test points or a fitted profile are fitted on {} only",
+                     kPublishedInstance),
+         "give kernels alone, with --profile trn1-datasheet or another that is not fitted"});
+  }
+
+  /// Whole steps or kernels, with the points beside them.
+  void fit_steps(StepInputs inputs, const models::Profile& prior) {
+    if (r_.no_fit) {
+      throw InputError({{"command line", 0, 0},
+                        "--no-fit",
+                        inputs.kernels.empty() ? "there are steps among the files"
+                                               : "there are kernels beside steps or nccom-test points",
+                        inputs.kernels.empty()
+                            ? "set a profile beside them with: trnplan validate RUNS.csv --leave-out none"
+                            : "give the kernels alone"});
+    }
+    out_.step_fit = calibrate::calibrate_steps(std::move(inputs), prior, published(catalog_),
+                                               r_.out.empty() ? "fitted" : name_of(r_.out), remarks_);
+    const calibrate::StepCalibration& c = *out_.step_fit;
+    remark_left_out(calibrate::causes_of(c.data->left_out));
+    out_.refused = !r_.out.empty() && !c.doubts.empty() && !r_.force;
+    if (!r_.out.empty() && !out_.refused) write([&] { return step_profile_json(c, catalog_); });
+  }
+
+  /// Collectives alone.
+  void fit_collectives(const models::Profile& prior) {
+    out_.collectives = std::make_unique<CollectiveComparison>();
+    calibrate::Selection& chosen = out_.collectives->chosen;
+    chosen = calibrate::select_points(out_.points, instance_, prior);
+    if (chosen.points.empty()) throw InputError(calibrate::causes_of(chosen.left_out));
+    remark_left_out(calibrate::causes_of(chosen.left_out));
+    if (chosen.repeated > 0) {
+      remarks_.add(fmt::format("{} point{} given twice {} used once", chosen.repeated,
+                               chosen.repeated == 1 ? "" : "s", chosen.repeated == 1 ? "is" : "are"));
+    }
+    calibrate::doubt_builds(out_.readings, remarks_);
+    remark_family(catalog_, prior, instance_, remarks_);
+    calibrate::CollectiveFit& fit = out_.collectives->fit;
+    fit = r_.no_fit ? calibrate::predict_collectives(chosen.points, instance_, prior)
+                    : calibrate::fit_collectives(chosen.points, instance_, prior);
+    if (!r_.no_fit && !fit.converged)
+      remarks_.add("the fit did not converge; its parameters are not an optimum");
+    out_.refused = !r_.out.empty() && !fit.explains() && !r_.force;
+    if (r_.out.empty() || out_.refused) return;
+    const std::string text =
+        collective_profile_json(fit, catalog_, out_.readings, name_of(r_.out), r_.instance);
+    write([&] { return text; });
+  }
+
+  template <class Text>
+  void write(const Text& text) {
+    io::update_file(r_.out, r_.force,
+                    [&] { return keep_observations(text(), r_.profile, r_.out, remarks_); });
+    remarks_.add("wrote " + r_.out);
+  }
+
+  const CalibrateRequest& r_;
+  Remarks& remarks_;
+  io::Catalog catalog_;
+  topology::Instance instance_;
+  CalibrateResult out_;
+};
+
+}  // namespace
+
+std::vector<LogFile> CalibrateResult::own() const {
+  return {files.begin(), files.begin() + static_cast<std::ptrdiff_t>(own_files)};
+}
+
+std::vector<logs::StepSample> CalibrateResult::all_steps() const {
+  std::vector<logs::StepSample> all = steps;
+  for (const RunFolder& f : folders) all.insert(all.end(), f.log.samples.begin(), f.log.samples.end());
+  return all;
+}
+
+CalibrateResult calibrate(const CalibrateRequest& request, Remarks& remarks) {
+  check_request(request);
+  if (!request.out.empty()) io::check_file(request.out, request.force);
+  return Calibration(request, remarks).run();
+}
+
+}  // namespace trnplan::api

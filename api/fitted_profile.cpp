@@ -1,0 +1,77 @@
+#include "api/fitted_profile.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "io/output/profile_json.h"
+
+namespace trnplan::api {
+
+std::string collective_profile_json(const calibrate::CollectiveFit& fit, const io::Catalog& catalog,
+                                    const std::vector<calibrate::CollectiveReading>& readings,
+                                    const std::string& name, const std::string& instance) {
+  models::Profile profile = fit.profile;
+  profile.name = name;
+  profile.instance = instance;
+  std::set<std::string> builds;
+  std::vector<std::string> files;
+  for (const calibrate::CollectiveReading& r : readings) {
+    const bool gave =
+        std::any_of(fit.rows.begin(), fit.rows.end(), [&](const calibrate::CollectiveFit::Row& row) {
+          return std::find_if(r.points.begin(), r.points.end(), [&](const logs::MeasuredCollective& p) {
+                   return p.id == row.point->id && p.at.file == row.point->at.file;
+                 }) != r.points.end();
+        });
+    if (gave) files.push_back(r.name);
+  }
+  for (const calibrate::CollectiveFit::Row& row : fit.rows) {
+    if (!row.point->build.empty()) builds.insert(row.point->build);
+  }
+  const std::string build = builds.empty() ? "" : fmt::format(", build {}", fmt::join(builds, " and "));
+  std::vector<models::Parameter> stated;
+  for (const calibrate::CollectiveFit::Estimate& e : fit.estimates) {
+    stated.push_back(e.parameter);
+    const std::string points = fmt::format("{} nccom-test point{} of {}{}", fit.rows.size(),
+                                           fit.rows.size() == 1 ? "" : "s", fmt::join(files, ", "), build);
+    profile.value(e.parameter).source =
+        e.verdict == "at prior" ? fmt::format("at prior: not moved by {}; prior {:.4g}, log-sd {:.2f}",
+                                              points, e.prior.median, e.prior.log_sd)
+                                : fmt::format("{}: fitted to {}; prior {:.4g}, log-sd {:.2f}", e.verdict,
+                                              points, e.prior.median, e.prior.log_sd);
+  }
+  std::optional<models::Profile> base;
+  if (!profile.base.empty()) base = catalog.profile(profile.base);
+  return io::profile_json(
+      profile, base, stated,
+      fmt::format("Collectives of {}, fitted to nccom-test: median error {:.1f} %, worst {:.0f} %.", instance,
+                  fit.median_error * 100, fit.worst_error * 100),
+      fmt::format("Fitted to nccom-test of {}: for collectives, not for planning.",
+                  builds.empty() ? "a build that is not stated"
+                                 : fmt::format("build {}", fmt::join(builds, " and "))));
+}
+
+std::string step_profile_json(const calibrate::StepCalibration& c, const io::Catalog& catalog) {
+  const models::Profile& profile = c.fit.profile;
+  std::optional<models::Profile> base;
+  if (!profile.base.empty()) base = catalog.profile(profile.base);
+  std::vector<models::Parameter> stated;
+  for (const calibrate::StepFit::Estimate& e : c.fit.estimates) stated.push_back(e.parameter);
+  return io::profile_json(
+      profile, base, stated,
+      fmt::format("Fitted to {} measured steps ({} configurations){} {} nccom-test points{}; prior {}.",
+                  c.fit.observations, c.fit.configuration_effects.size(), c.fit.kernels > 0 ? "," : " and",
+                  c.fit.collectives,
+                  c.fit.kernels > 0
+                      ? fmt::format(" and {} kernel{}", c.fit.kernels, c.fit.kernels == 1 ? "" : "s")
+                      : "",
+                  profile.calibration->prior),
+      "Effective values of this model, not measurements of hardware. What a fitted parameter is worth "
+      "without "
+      "the others is in the covariance.");
+}
+
+}  // namespace trnplan::api

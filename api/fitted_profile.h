@@ -1,0 +1,20 @@
+// A fitted profile as the file that --profile reads.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "calibrate/session/collective_points.h"
+#include "calibrate/session/step_calibration.h"
+#include "io/catalog/catalog.h"
+
+namespace trnplan::api {
+
+/// Says what it was fitted to: which of the files, and which builds.
+[[nodiscard]] std::string collective_profile_json(const calibrate::CollectiveFit& fit,
+                                                  const io::Catalog& catalog,
+                                                  const std::vector<calibrate::CollectiveReading>& readings,
+                                                  const std::string& name, const std::string& instance);
+[[nodiscard]] std::string step_profile_json(const calibrate::StepCalibration& c, const io::Catalog& catalog);
+
+}  // namespace trnplan::api

@@ -1,0 +1,36 @@
+// What the functions of this floor take from a catalogue, and what they say of it.
+#pragma once
+
+#include <string>
+
+#include "io/catalog/catalog.h"
+#include "io/input/job_input.h"
+#include "models/job/job.h"
+#include "models/parameters/profile.h"
+#include "text/remarks.h"
+
+namespace trnplan::api {
+
+/// A job file, a model of the catalogue, an HF config.json or an NxDT YAML, and what stands in place of its keys.
+struct JobInput {
+  std::string job;
+  io::JobOptions options;
+};
+
+/// The profile by name, or from a file when `name` ends in .json. Throws InputError.
+[[nodiscard]] models::Profile load_profile(const io::Catalog& catalog, const std::string& name);
+/// The catalogue's instance of that name; an unknown one is blamed on --instance.
+[[nodiscard]] topology::Instance load_instance(const io::Catalog& catalog, const std::string& name);
+/// Remarks on what was noticed, assumed and replaced. Throws InputError.
+[[nodiscard]] io::JobReading load_job(const JobInput& input, const io::Catalog& catalog, Remarks& remarks);
+
+/// Says so when the profile is for another family than that of `instance`.
+void remark_family(const io::Catalog& catalog, const models::Profile& profile,
+                   const topology::Instance& instance, Remarks& remarks);
+/// For what looks at one cluster and one batch: says which of those the job leaves free it takes.
+void settle(models::Job& job, Remarks& remarks);
+
+/// How to get a group over several nodes where the instance has no EFA device.
+[[nodiscard]] std::string no_efa_fix();
+
+}  // namespace trnplan::api

@@ -1,0 +1,91 @@
+#include "api/validate.h"
+
+#include <optional>
+#include <utility>
+
+#include "api/inputs.h"
+#include "api/published.h"
+#include "io/catalog/catalog.h"
+#include "io/catalog/reliability.h"
+#include "io/input/strategy_text.h"
+#include "logs/table/measured_runs.h"
+#include "logs/table/memory_cases.h"
+#include "text/diagnostic.h"
+#include "text/document.h"
+
+namespace trnplan::api {
+
+namespace {
+
+using logs::MemoryCase;
+
+constexpr std::size_t kCsvBytes = 64u << 20;
+
+/// "Llama3-8B" of a publication is the catalogue's llama3-8b.
+models::Architecture architecture_of(const io::Catalog& catalog, const std::string& published) {
+  for (const std::string& name : catalog.models()) {
+    if (io::folded_name(name) == io::folded_name(published)) return catalog.architecture(name);
+  }
+  return catalog.architecture(published);  // throws, with the names there are
+}
+
+planner::CheckedUptime checked(const planner::PublishedUptime& p, const io::Catalog& catalog,
+                               const models::Profile& profile, const planner::Reliability& reliability) {
+  models::Job job;
+  job.architecture = catalog.architecture(p.model);
+  job.cluster = {catalog.instance(p.instance), p.nodes};
+  job.training = {p.sequence, p.global_batch, p.tokens, models::Precision::mixed_precision};
+  return {p, planner::check_uptime(p, job, io::parse_strategy(p.strategy, job), profile, reliability)};
+}
+
+}  // namespace
+
+ValidateResult validate(const ValidateRequest& request, Remarks& remarks) {
+  const io::Catalog catalog = io::Catalog::standard();
+  const models::Profile profile = load_profile(catalog, request.profile);
+  const calibrate::Published known = published(catalog);
+  std::optional<std::vector<models::MeasuredRun>> asked;
+  if (!request.runs.empty())
+    asked = logs::parse_measured_runs(read_text(request.runs, kCsvBytes), request.runs);
+  ValidateResult out{calibrate::validate_runs(known, asked, profile, request.leave_out, remarks),
+                     profile.name};
+  if (out.steps.validation.rows.empty()) {
+    const auto& excluded = out.steps.excluded;
+    throw InputError({{asked ? request.runs : known.runs_file.name, 0, 0},
+                      "",
+                      "no row is a training run that can be predicted",
+                      excluded.empty() ? "give rows of kind train"
+                                       : excluded.front().id + ": " + excluded.front().reason});
+  }
+  return out;
+}
+
+MemoryValidationResult validate_memory(const std::string& name) {
+  const io::Catalog catalog = io::Catalog::standard();
+  const models::Profile profile = load_profile(catalog, name);
+  const auto read = [&](const char* file) { return read_text(catalog.file(file).string()); };
+  auto cases = logs::parse_memory_cases(read("memory-cases.csv"), "memory-cases.csv");
+  for (MemoryCase& c :
+       logs::memory_cases_of(logs::parse_measured_runs(read("measured-runs.csv"), "measured-runs.csv"))) {
+    cases.push_back(std::move(c));
+  }
+  return {
+      calibrate::validate_memory(cases,
+                                 {[&](const std::string& model) { return architecture_of(catalog, model); },
+                                  [&](const std::string& type) { return catalog.instance(type); }},
+                                 profile),
+      profile.name};
+}
+
+UptimeValidationResult validate_uptimes(const std::string& name) {
+  const io::Catalog catalog = io::Catalog::standard();
+  const models::Profile profile = load_profile(catalog, name);
+  const planner::Reliability reliability =
+      io::reliability_from(read_document(catalog.file("reliability.json")));
+  UptimeValidationResult out{{}, profile.name, reliability.name};
+  for (const planner::PublishedUptime& p : reliability.published)
+    out.rows.push_back(checked(p, catalog, profile, reliability));
+  return out;
+}
+
+}  // namespace trnplan::api

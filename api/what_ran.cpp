@@ -1,0 +1,90 @@
+#include "api/what_ran.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "api/inputs.h"
+#include "io/input/nxdt_yaml.h"
+#include "io/input/plan_file.h"
+#include "io/input/readers.h"
+#include "io/input/strategy_text.h"
+#include "targets/nxdt/nxdt_config.h"
+#include "text/diagnostic.h"
+
+namespace trnplan::api {
+
+using calibrate::WhatRan;
+
+namespace {
+
+WhatRan ran_of_config(const std::string& path, const std::string& instance, const io::Catalog& catalog,
+                      Remarks& remarks) {
+  const targets::NxdtConfig config = io::read_nxdt(path);
+  const io::ArchitectureReading architecture = io::architecture_of_nxdt(config, catalog);
+  const targets::NxdtReading reading = targets::interpret(config, architecture.architecture);
+  WhatRan ran;
+  ran.job.architecture = architecture.architecture;
+  ran.job.training = reading.training;
+  ran.job.cluster.instance = load_instance(catalog, instance);
+  ran.job.cluster.nodes = reading.nodes;
+  ran.job.software.framework = "nxdt";
+  ran.job.software.in_flight = reading.in_flight;
+  ran.strategy = reading.strategy;
+  ran.from = path;
+  remarks.add(architecture.notes);
+  return ran;
+}
+
+}  // namespace
+
+std::optional<WhatRan> what_ran(const std::string& job, const std::string& strategy,
+                                const std::string& config, const std::string& instance,
+                                const io::Catalog& catalog, Remarks& remarks) {
+  const SourcePos place{"command line", 0, 0};
+  std::vector<Diagnostic> faults;
+  if (!config.empty() && !job.empty()) {
+    faults.push_back({place, "--config", "--job says what ran, too", "leave one of the two out"});
+  }
+  if (!strategy.empty() && job.empty()) {
+    faults.push_back({place, "--strategy", "there is no --job that it is of", "add --job JOB.yaml"});
+  }
+  if (!faults.empty()) throw InputError(std::move(faults));
+  if (!config.empty()) return ran_of_config(config, instance, catalog, remarks);
+  if (job.empty()) return std::nullopt;
+  io::JobReading reading = io::read_job(job, catalog);
+  remarks.add(reading.notes);
+  WhatRan ran;
+  if (!strategy.empty()) ran.strategy = io::parse_strategy(strategy, reading.job);
+  ran.job = std::move(reading.job);
+  ran.from = job;
+  return ran;
+}
+
+WhatRan ran_of_folder(const std::string& folder, const io::Catalog& catalog) {
+  const std::filesystem::path path = std::filesystem::path(folder) / "plan.json";
+  const io::PlanFile plan = io::read_plan_file(path, catalog);
+  WhatRan ran;
+  ran.job = plan.job;
+  ran.strategy = plan.strategy;
+  ran.from = path.string();
+  return ran;
+}
+
+std::vector<std::string> logs_of_folder(const std::string& folder) {
+  std::vector<std::string> logs;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("train-") && name.ends_with(".out")) logs.push_back(entry.path().string());
+  }
+  if (logs.empty()) {
+    throw InputError({{folder, 0, 0},
+                      "--run",
+                      error ? error.message() : "no train-*.out is in it, so nothing ran there",
+                      "give a folder of plan --out or measure.sh whose train.sbatch ran"});
+  }
+  std::sort(logs.begin(), logs.end());
+  return logs;
+}
+
+}  // namespace trnplan::api

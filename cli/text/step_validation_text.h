@@ -1,0 +1,15 @@
+// Predicted steps beside measured ones, as text.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "calibrate/validate/step_validation.h"
+
+namespace trnplan::cli {
+
+/// Errors and coverage by kind, network, stack and configuration, ratios and regrets; `rows`: every row, too.
+std::string step_validation_text(const calibrate::StepValidation& v,
+                                 const std::vector<calibrate::ExcludedRun>& excluded, bool rows);
+
+}  // namespace trnplan::cli

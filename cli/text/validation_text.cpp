@@ -1,0 +1,115 @@
+#include "cli/text/validation_text.h"
+
+#include <fmt/format.h>
+
+#include "cli/text/table.h"
+
+namespace trnplan::cli {
+
+namespace {
+
+using calibrate::MemoryValidation;
+using logs::MemoryCase;
+using logs::MemoryFact;
+
+/// What is least worth its room stands in the JSON all the same.
+Table memory_table() {
+  return Table({{"id", true},
+                {"model", true},
+                {"nodes and layout", true, 1},
+                {"seq", false, 3},
+                {"known", true},
+                {"GiB"},
+                {"of"},
+                {"margin"},
+                {"P fit", false, 2},
+                {"verdict", true},
+                {"recompute", true, 4}},
+               "", 0);
+}
+
+std::string gib(Bytes b) {
+  return fmt::format("{:.2f}", in_gibibytes(b));
+}
+
+std::string layout_text(const MemoryCase& c) {
+  const models::Strategy& s = c.strategy;
+  std::string text = fmt::format("{} x TP {} x PP {}", c.nodes, s.tensor_parallel, s.pipeline_parallel);
+  if (s.context_parallel > 1) text += fmt::format(" x CP {}", s.context_parallel);
+  return text + fmt::format(" x DP {}", s.data_parallel);
+}
+
+void add_row(Table& table, const MemoryValidation::Row& row) {
+  const MemoryCase& c = row.published;
+  const std::string model =
+      c.model + (c.layers > 0 && c.layers < 12 ? fmt::format(", {} layers", c.layers) : "");
+  const char* known = c.fact == MemoryFact::fits ? "fits" : c.fact == MemoryFact::at_most ? "limit" : "oom";
+  table.row({c.id, model, layout_text(c), fmt::format("{}", c.sequence), known, gib(row.peak()),
+             gib(row.limit), fmt::format("{:+.2f}", in_gibibytes(row.margin())),
+             fmt::format("{:.1f}", 100 * row.fit_probability), row.right ? "right" : "WRONG",
+             to_string(c.strategy.recompute)});
+}
+
+std::string left_out_text(const MemoryCase& c) {
+  return fmt::format("{:<5} {:<26} {}\n", c.id, c.model, c.left_out);
+}
+
+}  // namespace
+
+std::string memory_validation_text(const MemoryValidation& v, int width) {
+  const auto is_training = [](const MemoryValidation::Row& row) { return row.published.kind == "train"; };
+  Table table = memory_table();
+  for (const auto& row : v.rows) {
+    if (!is_training(row)) add_row(table, row);
+  }
+  std::string text = table.text(width);
+  const auto training = v.count("train"), all = v.count("");
+  text += fmt::format("\n{} training runs of {} layouts ran and must fit: {} predicted not to\n",
+                      training.rows, training.layouts, training.wrong);
+  const MemoryValidation::Row* closest = nullptr;
+  Table wrong = memory_table();
+  for (const auto& row : v.rows) {
+    if (!is_training(row)) continue;
+    if (!row.right) add_row(wrong, row);
+    if (closest == nullptr || row.margin() < closest->margin()) closest = &row;
+  }
+  if (training.wrong > 0) text += wrong.text(width);
+  if (closest != nullptr && closest->right) {
+    Table near = memory_table();
+    add_row(near, *closest);
+    text += "closest:\n" + near.text(width);
+  }
+  text += "\nleft out:\n";
+  for (const MemoryCase& c : v.left_out) text += left_out_text(c);
+  return text +
+         fmt::format("\n{} published rows, {} wrong, {} left out\n", all.rows, all.wrong, v.left_out.size());
+}
+
+std::string uptime_text(const std::vector<planner::CheckedUptime>& rows, int width) {
+  Table table({{"id", true},
+               {"nodes"},
+               {"recovery", true, 3},
+               {"published"},
+               {"predicted"},
+               {"90 % interval"},
+               {"MTBF h", false, 1},
+               {"recov. h", false, 2},
+               {"implied"}},
+              "", 0);
+  for (const auto& [p, check] : rows) {
+    const planner::GoodputEstimate& e = check.estimate;
+    table.row({p.id, fmt::format("{}", p.nodes), p.automatic ? "automatic" : "manual",
+               fmt::format("{:.2f} %", 100 * p.uptime), fmt::format("{:.2f} %", 100 * e.uptime),
+               fmt::format("{:.2f} - {:.2f}", 100 * e.uptime_90.low, 100 * e.uptime_90.high),
+               fmt::format("{:.1f}", e.model.mtbf.value / 3600),
+               fmt::format("{:.2f}", e.model.mean_recovery().value / 3600),
+               fmt::format("{:.4f}", check.implied_rate)});
+  }
+  const std::string text = table.text(width);
+  return text +
+         "MTBF: mean hours between failures; recov.: mean hours of a recovery; implied: failures a node and "
+         "day at which "
+         "the medians would give the published uptime.\n";
+}
+
+}  // namespace trnplan::cli
