@@ -48,7 +48,7 @@ std::string aligned(const std::vector<std::vector<std::string>>& lines,
 }  // namespace
 
 std::string collective_text(const topology::Cluster& cluster, const std::string& profile,
-                            const io::TimedCollective& timed, const std::string& fix) {
+                            const models::TimedCollective& timed, const std::string& fix) {
   const models::CollectiveTiming& t = timed.timing;
   const std::size_t chips = t.verdict.chips.size() * static_cast<std::size_t>(t.verdict.nodes);
   std::string text =
@@ -92,12 +92,12 @@ std::string collective_text(const topology::Cluster& cluster, const std::string&
   return text;
 }
 
-std::string collective_table(const std::vector<io::TimedCollective>& rows, const CollectiveTable& style) {
+std::string collective_table(const std::vector<models::TimedCollective>& rows, const CollectiveTable& style) {
   std::vector<std::vector<std::string>> lines = {
       {"size(B)", "count(elems)", "type", "time:avg(us)", "algbw(GB/s)", "busbw(GB/s)"}};
   if (style.algorithm) lines.front().emplace_back("algorithm");
   double sum = 0;
-  for (const io::TimedCollective& row : rows) {
+  for (const models::TimedCollective& row : rows) {
     const Seconds time = style.in_graph ? row.timing.seconds : row.timing.nccom_seconds;
     const double algbw = time.value > 0 && row.run.ranks > 1 ? row.run.bytes.value / 1e9 / time.value : 0;
     const double busbw = algbw * models::bus_factor(row.run.op, row.run.ranks);

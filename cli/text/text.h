@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "io/output/collective_json.h"
+#include "models/collective/collective_timing.h"
 #include "models/job/job.h"
 #include "planner/plan/plan.h"
 #include "planner/search/search.h"
@@ -63,7 +63,7 @@ std::string topology_text(const topology::Cluster& cluster, const topology::Chip
 /// What one collective's time is made of, and the verdict on its group; without a way for its bytes the
 /// verdict alone. `fix`: how to get a supported group, may be empty.
 std::string collective_text(const topology::Cluster& cluster, const std::string& profile,
-                            const io::TimedCollective& timed, const std::string& fix);
+                            const models::TimedCollective& timed, const std::string& fix);
 
 /// What the table shows beside sizes and times.
 struct CollectiveTable {
@@ -74,6 +74,6 @@ struct CollectiveTable {
 };
 /// The table nccom-test prints, from `time:avg(us)` on in its words; its GB/s are 2^30 bytes/s. Needs at
 /// least one row.
-std::string collective_table(const std::vector<io::TimedCollective>& rows, const CollectiveTable& style);
+std::string collective_table(const std::vector<models::TimedCollective>& rows, const CollectiveTable& style);
 
 }  // namespace trnplan::cli

@@ -50,7 +50,7 @@ Json setting(const topology::Cluster& cluster, const models::Profile& profile) {
 }
 
 Json collective_object(const topology::Cluster& cluster, const models::Profile& profile,
-                       const TimedCollective& timed) {
+                       const models::TimedCollective& timed) {
   const models::CollectiveTiming& t = timed.timing;
   Json object = {{"op", to_string(timed.run.op)},
                  {"ranks", timed.run.ranks},
@@ -78,21 +78,21 @@ std::string dump(const Json& j) {
 }  // namespace
 
 std::string collective_json(const topology::Cluster& cluster, const models::Profile& profile,
-                            const TimedCollective& timed) {
+                            const models::TimedCollective& timed) {
   Json j = {{"schema_version", kSchemaVersion}};
   j.update(collective_object(cluster, profile, timed));
   return dump(j);
 }
 
 std::string collective_sweep_json(const topology::Cluster& cluster, const models::Profile& profile,
-                                  const std::vector<TimedCollective>& all) {
+                                  const std::vector<models::TimedCollective>& all) {
   Json j = {{"schema_version", kSchemaVersion},
             {"op", to_string(all.front().run.op)},
             {"ranks", all.front().run.ranks}};
   j.update(setting(cluster, profile));
   j["verdict"] = verdict_object(all.front().timing.verdict);
   j["results"] = Json::array();
-  for (const TimedCollective& timed : all) j["results"].push_back(collective_object(cluster, profile, timed));
+  for (const models::TimedCollective& timed : all) j["results"].push_back(collective_object(cluster, profile, timed));
   return dump(j);
 }
 

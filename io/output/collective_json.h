@@ -8,17 +8,11 @@
 
 namespace trnplan::io {
 
-/// A collective and its time.
-struct TimedCollective {
-  models::CollectiveRun run;
-  models::CollectiveTiming timing;
-};
-
 /// Both return a document that ends in a newline.
 std::string collective_json(const topology::Cluster& cluster, const models::Profile& profile,
-                            const TimedCollective& timed);
+                            const models::TimedCollective& timed);
 /// The same for many sizes of one operation on the same ranks. Needs at least one.
 std::string collective_sweep_json(const topology::Cluster& cluster, const models::Profile& profile,
-                                  const std::vector<TimedCollective>& all);
+                                  const std::vector<models::TimedCollective>& all);
 
 }  // namespace trnplan::io

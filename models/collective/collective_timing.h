@@ -45,6 +45,12 @@ struct CollectiveTiming {
   topology::GroupVerdict verdict;  ///< whether the runtime accepts the group
 };
 
+/// A collective and its time.
+struct TimedCollective {
+  CollectiveRun run;
+  CollectiveTiming timing;
+};
+
 /// What nccom-test multiplies algbw by: all-reduce 2 (N-1)/N, all-gather, reduce-scatter and all-to-all
 /// (N-1)/N, else 1 (aws-neuron/aws-neuron-sdk@81ce03ae tools/neuron-sys-tools/nccom-test.rst;
 /// NVIDIA/nccl-tests doc/PERFORMANCE.md).

@@ -1,0 +1,273 @@
+#include "api/collective.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "api/inputs.h"
+#include "io/catalog/catalog.h"
+#include "text/diagnostic.h"
+#include "text/parse.h"
+#include "topology/chip_graph.h"
+
+namespace trnplan::api {
+
+namespace {
+
+using models::Algorithm;
+using models::CollectiveOp;
+
+constexpr int kMostRows = 200;
+
+/// All names of an enum with a to_string(), from `first` to `last`.
+template <class Enum>
+std::vector<std::string> names(Enum first, Enum last) {
+  std::vector<std::string> all;
+  for (int i = static_cast<int>(first); i <= static_cast<int>(last); ++i) {
+    all.emplace_back(to_string(static_cast<Enum>(i)));
+  }
+  return all;
+}
+
+/// "did you mean mesh? Known: auto, ring, ..."; `also` are names that are understood and not listed.
+std::string suggestion(const std::string& word, const std::vector<std::string>& known,
+                       const std::vector<std::string>& also = {}) {
+  std::vector<std::string> all = known;
+  all.insert(all.end(), also.begin(), also.end());
+  const std::string near = nearest(word, all);
+  return fmt::format("{}Known: {}", near.empty() ? "" : "did you mean " + near + "? ",
+                     fmt::join(known, ", "));
+}
+
+/// What the options say, every fault of theirs noted.
+class Reading {
+ public:
+  explicit Reading(const CollectiveRequest& o) : o_(o) {}
+
+  CollectiveOp op() {
+    const auto op = models::collective_op(o_.op);
+    if (!op) {
+      note("op", in_quotes(o_.op, 40) + " is no collective",
+           suggestion(o_.op, names(CollectiveOp::all_gather, CollectiveOp::send_recv),
+                      {"allr", "allg", "redsct", "alltoall", "sendrecv"}));
+    }
+    return op.value_or(CollectiveOp::all_reduce);
+  }
+
+  Algorithm algorithm() {
+    const auto algorithm = models::collective_algorithm(o_.algorithm);
+    if (!algorithm) {
+      note("--algorithm", in_quotes(o_.algorithm, 40) + " is no algorithm",
+           suggestion(o_.algorithm, names(Algorithm::automatic, Algorithm::one_step)));
+    }
+    return algorithm.value_or(Algorithm::automatic);
+  }
+
+  int ranks(const topology::Cluster& cluster) {
+    if (o_.ranks == 0) return cluster.cores();
+    if (o_.ranks > cluster.cores()) {
+      note("--ranks",
+           fmt::format("{} ranks on {} cores ({} x {})", o_.ranks, cluster.cores(), cluster.nodes,
+                       cluster.instance.name),
+           fmt::format("at most {}, or more --nodes", cluster.cores()));
+    } else if (o_.ranks % cluster.nodes != 0) {
+      const int below = o_.ranks - o_.ranks % cluster.nodes, above = below + cluster.nodes;
+      note("--ranks", fmt::format("{} ranks do not divide by {} nodes", o_.ranks, cluster.nodes),
+           below == 0 ? fmt::format("{} ranks or a multiple", above)
+                      : fmt::format("{} or {} ranks", below, above));
+    }
+    return o_.ranks;
+  }
+
+  /// One size, or those of the sweep; ascending, whole elements of the datatype.
+  std::vector<Bytes> sizes() {
+    const auto first = size("--bytes", o_.bytes);
+    const auto last = o_.sweeps() ? size("--maxbytes", o_.most_bytes) : first;
+    if (!first || !last) return {};
+    if (!o_.sweeps()) return {whole(*first)};
+    if (*last < *first) {
+      note("--maxbytes", fmt::format("{:.0f} is below --minbytes {:.0f}", last->value, first->value),
+           fmt::format("at least {:.0f}", first->value));
+      return {};
+    }
+    if (o_.factor <= 1) {
+      note("--stepfactor", fmt::format("{} is no number above 1", o_.factor),
+           "2 doubles the size from row to row");
+      return {};
+    }
+    if (first->value == 0 && last->value > 0) {
+      note("--minbytes", "no factor leads from 0 to --maxbytes", "start at the size of one element");
+      return {};
+    }
+    const double steps = first->value == 0 ? 0 : std::log(last->value / first->value) / std::log(o_.factor);
+    if (steps >= kMostRows) {
+      note("--stepfactor", fmt::format("factor {} makes more than {} rows", o_.factor, kMostRows),
+           "a larger factor, or a --maxbytes nearer to --minbytes");
+      return {};
+    }
+    std::vector<Bytes> sizes = {whole(*first)};
+    for (Bytes next = *first * o_.factor; next <= *last && next.value > 0; next = next * o_.factor) {
+      if (whole(next) > sizes.back()) sizes.push_back(whole(next));
+    }
+    return sizes;
+  }
+
+  void finish() {
+    if (!faults_.empty()) throw InputError(std::move(faults_));
+  }
+
+ private:
+  void note(const char* key, std::string problem, std::string fix) {
+    faults_.push_back({{"command line", 0, 0}, key, std::move(problem), std::move(fix)});
+  }
+
+  std::optional<Bytes> size(const char* option, const std::string& text) {
+    const auto bytes = parse_bytes(text);
+    if (!bytes) {
+      note(option, in_quotes(text, 40) + " is no size up to 2^62 bytes",
+           "whole bytes, or a number with K, M, G or T, which are powers of 1024: 65536, 64K, 1.5MiB");
+    }
+    return bytes;
+  }
+
+  /// Down to whole elements, but not to none.
+  Bytes whole(Bytes b) const {
+    const double element = element_bytes(o_.datatype);
+    return Bytes(b.value > 0 ? element * std::max(1.0, std::floor(b.value / element)) : 0);
+  }
+
+  const CollectiveRequest& o_;
+  std::vector<Diagnostic> faults_;
+};
+
+/// A group that has no way for its bytes: there is no time to print.
+bool has_no_way(const models::CollectiveTiming& t) {
+  return t.verdict.verdict == topology::Verdict::refused && !std::isfinite(t.seconds.value);
+}
+
+void refuse_infinite(const models::CollectiveTiming& t) {
+  if (std::isfinite(t.seconds_90.high.value) && std::isfinite(t.nccom_seconds_90.high.value) &&
+      std::isfinite(t.busbw))
+    return;
+  throw InputError({{"command line", 0, 0},
+                    "--bytes, --profile",
+                    "the time is too large for a number",
+                    "choose a smaller size, or a faster profile"});
+}
+
+/// Why an algorithm that was asked for is not, or not everywhere, what ran.
+std::string obstacle(Algorithm asked, const models::CollectiveRun& run, const topology::Cluster& cluster,
+                     const std::string& timed) {
+  if (run.op != CollectiveOp::all_reduce && run.op != CollectiveOp::all_gather &&
+      run.op != CollectiveOp::reduce_scatter) {
+    return fmt::format("{} has one way, {}", to_string(run.op), timed);
+  }
+  switch (asked) {
+    case Algorithm::kangaring:
+      return "it needs every core of two chips or more";
+    case Algorithm::halving_doubling:
+      return "it needs a power of two of ranks on each node, equally many on each of their chips";
+    case Algorithm::torus:
+      return "it needs one rank on every chip of a node, no more, and chips in a plain torus";
+    case Algorithm::hierarchical:
+      return cluster.nodes == 1 ? "on one node there is one level"
+                                : "with one rank a node there is one level";
+    case Algorithm::one_step:
+      return "it is for all_reduce only";
+    default:
+      return "the group is too small for it";
+  }
+}
+
+/// Numbers of ranks near that of `run` whose group the runtime accepts: the next below and above.
+std::string supported_ranks(const topology::Cluster& cluster, const topology::ChipGraph& graph,
+                            const topology::GroupVerdict& verdict) {
+  if (verdict.rule == "no-efa") return no_efa_fix();
+  const int local = static_cast<int>(verdict.ranks.size()) / cluster.nodes;
+  const topology::Cluster node{cluster.instance, 1};
+  const auto accepted = [&](int ranks) {
+    return topology::judge(node, graph, topology::GroupKind::tensor, models::ranks_of(node, ranks)).verdict ==
+           topology::Verdict::supported;
+  };
+  std::string found;
+  for (const int direction : {-1, 1}) {
+    int ranks = local + direction;
+    while (ranks >= 1 && ranks <= node.cores() && !accepted(ranks)) ranks += direction;
+    if (ranks < 1 || ranks > node.cores()) continue;
+    found += fmt::format("{}{}", found.empty() ? "" : " or ", ranks * cluster.nodes);
+  }
+  return found.empty() ? "" : "use " + found + " ranks";
+}
+
+void explain_algorithm(const CollectiveRequest& r, const models::TimedCollective& timed,
+                       const topology::Cluster& cluster, Remarks& remarks) {
+  const Algorithm asked = timed.run.algorithm;
+  const std::string& ran = timed.timing.algorithm;
+  if (asked == Algorithm::automatic || timed.run.ranks < 2) return;
+  const bool partly = ran.find(to_string(asked)) != std::string::npos;
+  if (!partly) {
+    remarks.add(fmt::format("--algorithm {} does not apply here, {}: timed {}", r.algorithm,
+                            obstacle(asked, timed.run, cluster, ran), ran));
+  } else if (asked == Algorithm::halving_doubling && ran.find("ring") != std::string::npos) {
+    remarks.add(fmt::format("--algorithm rdh applies between nodes only, {}: timed {}",
+                            obstacle(asked, timed.run, cluster, ran), ran));
+  }
+}
+
+}  // namespace
+
+int element_bytes(const std::string& type) {
+  return models::element_bytes(type).value_or(1);
+}
+
+bool CollectiveResult::unreachable() const {
+  return has_no_way(timed.front().timing);
+}
+
+CollectiveResult collective(const CollectiveRequest& r, Remarks& remarks) {
+  const io::Catalog catalog = io::Catalog::standard();
+  CollectiveResult out;
+  out.profile = load_profile(catalog, r.profile);
+  topology::Cluster& cluster = out.cluster;
+  cluster = {load_instance(catalog, r.instance), r.nodes};
+  Reading reading(r);
+  models::TimedCollective timed;
+  timed.run.op = reading.op();
+  timed.run.ranks = reading.ranks(cluster);
+  timed.run.algorithm = reading.algorithm();
+  cluster.oversubscription = r.oversubscription;
+  const std::vector<Bytes> sizes = reading.sizes();
+  reading.finish();
+  if (cluster.instance.nics == 0) cluster.oversubscription = 1;  // of nothing
+  if (!r.sweeps() && sizes.front() != *parse_bytes(r.bytes)) {
+    const double asked = parse_bytes(r.bytes)->value;
+    remarks.add(fmt::format("{:.0f} byte{} no whole number of {}: timed {:.0f}", asked,
+                            asked == 1 ? " is" : "s are", r.datatype, sizes.front().value));
+  }
+  remark_family(catalog, out.profile, cluster.instance, remarks);
+
+  const topology::ChipGraph graph(cluster.instance);
+  const models::CollectiveTimer timer(cluster, graph, out.profile, true);
+  for (const Bytes size : sizes) {
+    timed.run.bytes = size;
+    timed.timing = timer.time(timed.run);
+    if (!has_no_way(timed.timing)) refuse_infinite(timed.timing);
+    out.timed.push_back(timed);
+  }
+  if (out.verdict().verdict != topology::Verdict::supported)
+    out.fix = supported_ranks(cluster, graph, out.verdict());
+  if (out.unreachable()) return out;
+  explain_algorithm(r, out.timed.front(), cluster, remarks);
+  if (sizes.back() > cluster.instance.core.memory) {
+    remarks.add(
+        fmt::format("{:.4g} GiB are more than the {:.4g} GiB of memory of a core: no core can hold them",
+                    in_gibibytes(sizes.back()), in_gibibytes(cluster.instance.core.memory)));
+  }
+  return out;
+}
+
+}  // namespace trnplan::api

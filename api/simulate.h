@@ -1,0 +1,46 @@
+// simulate and export: one strategy of a job in detail.
+#pragma once
+
+#include <string>
+
+#include "api/inputs.h"
+#include "models/step/timeline.h"
+#include "planner/check/judge.h"
+#include "text/remarks.h"
+
+namespace trnplan::api {
+
+struct SimulateRequest {
+  JobInput job;
+  std::string strategy;
+  std::string profile = "trn1";
+  models::Schedule schedule = models::Schedule::nxd;
+  std::string trace;   ///< file for the timeline, .pftrace or .json; empty: none is written
+  bool force = false;  ///< overwrite `trace`
+};
+
+struct SimulateResult {
+  models::Job job;
+  models::Strategy strategy;
+  planner::Judgement judgement;
+};
+
+/// A refused strategy is simulated all the same where that makes sense. Writes `trace`. Throws InputError.
+[[nodiscard]] SimulateResult simulate(const SimulateRequest& request, Remarks& remarks);
+
+/// "refused: memory: ...; fix: ..." of each rule that a strategy breaks.
+void remark_broken(const planner::Judgement& judgement, Remarks& remarks);
+
+struct ExportRequest {
+  JobInput job;
+  std::string strategy;
+  std::string profile = "trn1";
+  std::string chakra;  ///< folder
+  bool force = false;  ///< overwrite files in it
+};
+
+/// Writes a step as Chakra traces, one a rank, and comm_groups.json; says whether the rules refuse the strategy,
+/// which is exported all the same where that makes sense. Throws InputError.
+[[nodiscard]] bool export_traces(const ExportRequest& request, Remarks& remarks);
+
+}  // namespace trnplan::api

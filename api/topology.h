@@ -1,0 +1,33 @@
+// topology: the links of a node, and the verdict on every replica group of a layout.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "topology/chip_graph.h"
+#include "topology/verdict.h"
+
+namespace trnplan::api {
+
+struct TopologyRequest {
+  std::string instance = "trn1.32xlarge",
+              neuron_ls;         ///< a file of neuron-ls instead of the catalogue's links
+  std::string profile = "trn1";  ///< a file may hold observations of groups
+  int nodes = 1;
+  int tp = 0, pp = 0, dp = 0, cp = 0;  ///< 0: not stated; no groups are judged when none is
+
+  [[nodiscard]] bool asks_for_groups() const { return tp > 0 || pp > 0 || dp > 0 || cp > 0; }
+};
+
+struct TopologyResult {
+  topology::Cluster cluster;
+  topology::PlacementVerdict verdict;         ///< supported, and without groups, where none was asked for
+  std::string fix;                            ///< how to get groups that are supported; may be empty
+  std::vector<topology::Degrees> neighbours;  ///< layouts near the one asked for that are supported
+  std::string observed;                       ///< a line for each observation that contradicts the verdict
+};
+
+/// Throws InputError, also for degrees that do not fill the cluster.
+[[nodiscard]] TopologyResult topology(const TopologyRequest& request);
+
+}  // namespace trnplan::api
