@@ -29,7 +29,8 @@ std::vector<Finding> lint(const NxdtConfig& config, const models::Architecture& 
   Report report(config);
   std::vector<std::span<const Rule>> themes{schema_rules(), training_rules(), kind_rules()};
   // Without a degree the rules on degrees would judge a default the user never wrote.
-  if (unresolved_degree(config) == nullptr) themes.insert(themes.begin() + 1, parallel_rules());
+  if (unresolved_degree(config) == nullptr)
+    themes.insert(themes.begin() + 1, {parallel_rules(), batch_rules()});
   for (const std::span<const Rule> theme : themes) {
     for (const Rule& rule : theme) {
       report.rule(rule.name);

@@ -115,8 +115,10 @@ struct Rule {
 
 /// Keys and values by themselves (nxdt_lint_schema.cpp).
 std::span<const Rule> schema_rules();
-/// Devices, degrees, shapes, batch, attention (nxdt_lint_parallel.cpp).
+/// Devices, degrees, shapes (nxdt_lint_parallel.cpp).
 std::span<const Rule> parallel_rules();
+/// Batch, sequence, attention (nxdt_lint_batch.cpp).
+std::span<const Rule> batch_rules();
 /// Precision, optimizer, recompute, runtime (nxdt_lint_training.cpp).
 std::span<const Rule> training_rules();
 /// Megatron, MoE, alignment, trn2, end of support (nxdt_lint_kinds.cpp).
