@@ -1,0 +1,112 @@
+#include "planner/search/simulations.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "planner/check/rules.h"
+#include "planner/search/parallel.h"
+
+namespace trnplan::planner {
+
+using models::Job;
+using models::Objective;
+
+bool SearchClock::stop_now(double share) const {
+  if (interrupted()) return true;
+  if (options_.time_limit.value <= 0) return false;
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
+  return spent.count() > share * options_.time_limit.value;
+}
+
+std::vector<Place> Simulations::legal_of(int cluster) const {
+  std::vector<Place> places;
+  const auto& all = clusters[at(cluster)].all;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].feasibility == Feasibility::legal) places.emplace_back(cluster, static_cast<int>(i));
+  }
+  return places;
+}
+
+Place Simulations::place_of(const Plan& plan) const {
+  for (const auto& [place, known] : simulated_) {
+    const bool same = known && known->strategy == plan.strategy && known->nodes == plan.nodes &&
+                      known->instance == plan.instance;
+    if (same) return place;
+  }
+  throw std::logic_error("a plan that was never simulated");
+}
+
+/// Of a step of that many sequences on a cluster.
+Score Simulations::score(int cluster, int batch, Seconds step) const {
+  const Job& job = clusters[at(cluster)].job();
+  double per_token = step.value / (static_cast<double>(batch) * job.training.sequence);
+  if (job_.objective == Objective::cost)
+    per_token *= job.cluster.instance.usd_per_hour() * job.cluster.nodes / 3600;
+  return {job_.objective == Objective::deadline ? job.cluster.nodes : 0, per_token};
+}
+
+Score Simulations::score(Place p) {
+  const Candidate& c = candidate(p);
+  return score(p.first, clusters[at(p.first)].batch_of(c.strategy), c.bound);
+}
+
+Score Simulations::score(Place p, const Plan& plan) const {
+  return score(p.first, plan.global_batch, plan.report.step);
+}
+
+Seconds Simulations::run_of(Place p, Seconds step, int batch) const {
+  const models::Training& t = clusters[at(p.first)].job().training;
+  return Seconds(t.tokens / (static_cast<double>(batch) * t.sequence) * step.value);
+}
+
+void Simulations::simulate_all(const std::vector<std::pair<Score, Place>>& batch) {
+  std::vector<Place> fresh;
+  for (const auto& [bound, place] : batch) {
+    if (!simulated_.contains(place)) fresh.push_back(place);
+  }
+  std::vector<std::optional<Plan>> plans(fresh.size());
+  parallel_for(static_cast<int>(fresh.size()), threads_, [&](int i) {
+    const Candidates& cluster = clusters[at(fresh[at(i)].first)];
+    const Candidate& c = cluster.all[at(fresh[at(i)].second)];
+    try {
+      plans[at(i)] = make_plan(cluster.job_of(c.strategy), c.strategy, profile_, cluster.graph());
+    } catch (const std::overflow_error&) {
+      // beyond the simulation clock, and so beyond every other plan
+    }
+  });
+  for (std::size_t i = 0; i < fresh.size(); ++i) {
+    Candidates& cluster = clusters[at(fresh[i].first)];
+    if (plans[i] && accept_doubt_) {
+      const Candidate& c = candidate(fresh[i]);
+      plans[i]->doubts = cluster.violations(c);
+      for (Violation& v : plans[i]->doubts)
+        v.fix = replica_group_fix(cluster.job(), cluster.graph(), c.strategy, *cluster.verdict(c).offending);
+    }
+    simulated_.emplace(fresh[i], std::move(plans[i]));
+  }
+}
+
+const std::optional<Plan>& Simulations::needed(Place p) {
+  counted_.insert(p);
+  return simulated_.at(p);
+}
+
+bool Simulations::misses_limits(Place p) {
+  const Candidate& c = candidate(p);
+  const Job& job = clusters[at(p.first)].job();
+  const Seconds least = run_of(p, c.bound, clusters[at(p.first)].batch_of(c.strategy));
+  const double usd = job.cluster.instance.usd_per_hour() * job.cluster.nodes * least.value / 3600;
+  const bool late = !in_time(least), expensive = job_.budget > 0 && usd > job_.budget;
+  late_ = late_ || late;
+  expensive_ = expensive_ || expensive;
+  return late || expensive;
+}
+
+bool Simulations::keeps_limits(const Plan& plan) {
+  const bool early = in_time(plan.run), cheap = in_budget(plan);
+  late_ = late_ || !early;
+  expensive_ = expensive_ || !cheap;
+  return early && cheap;
+}
+
+}  // namespace trnplan::planner

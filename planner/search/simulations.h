@@ -1,0 +1,92 @@
+// What a search knows: the strategies of all clusters, and the plans of those that were simulated. Private to the
+// search.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "planner/search/candidates.h"
+#include "planner/search/search.h"
+
+namespace trnplan::planner {
+
+inline std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
+
+/// When a search is to stop: its caller interrupts it, or its time is over. Keeps a reference to `options`.
+class SearchClock {
+ public:
+  explicit SearchClock(const SearchOptions& options)
+      : options_(options), start_(options.since ? *options.since : std::chrono::steady_clock::now()) {}
+
+  [[nodiscard]] bool interrupted() const {
+    return options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed);
+  }
+  /// Interrupted, or that share of the time limit is over.
+  [[nodiscard]] bool stop_now(double share = 1) const;
+
+ private:
+  const SearchOptions& options_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+using Place = std::pair<int, int>;  ///< cluster, candidate
+
+/// Smaller is better: nodes first where the smallest cluster is wanted, then seconds or USD per token.
+using Score = std::pair<double, double>;
+
+/// Strategies by their places, their scores, and each simulated at most once. Keeps references to its arguments.
+/// Threads: one at a time; simulate_all() uses several itself.
+class Simulations {
+ public:
+  Simulations(const models::Job& job, const models::Profile& profile, bool accept_doubt, int threads)
+      : job_(job), profile_(profile), accept_doubt_(accept_doubt), threads_(threads) {}
+
+  std::vector<Candidates> clusters;
+
+  [[nodiscard]] int threads() const { return threads_; }
+  [[nodiscard]] Candidate& candidate(Place p) { return clusters[at(p.first)].all[at(p.second)]; }
+  [[nodiscard]] std::vector<Place> legal_of(int cluster) const;
+  /// Of a plan that was simulated. Throws std::logic_error for others.
+  [[nodiscard]] Place place_of(const Plan& plan) const;
+
+  /// By its bound.
+  [[nodiscard]] Score score(Place p);
+  [[nodiscard]] Score score(Place p, const Plan& plan) const;
+
+  /// Simulates what is not known yet, on all threads.
+  void simulate_all(const std::vector<std::pair<Score, Place>>& batch);
+  /// What was simulated there; counts it as needed. nullopt: beyond the simulation clock.
+  [[nodiscard]] const std::optional<Plan>& needed(Place p);
+  [[nodiscard]] int simulated() const { return static_cast<int>(simulated_.size()); }
+  [[nodiscard]] int counted() const { return static_cast<int>(counted_.size()); }
+
+  /// Even its bound is too slow or too expensive for the job; late() and expensive() remember it.
+  [[nodiscard]] bool misses_limits(Place p);
+  [[nodiscard]] bool keeps_limits(const Plan& plan);
+  [[nodiscard]] bool late() const { return late_; }
+  [[nodiscard]] bool expensive() const { return expensive_; }
+
+ private:
+  [[nodiscard]] Score score(int cluster, int batch, Seconds step) const;
+  [[nodiscard]] Seconds run_of(Place p, Seconds step, int batch) const;
+  [[nodiscard]] bool in_time(Seconds run) const { return job_.deadline.value <= 0 || run <= job_.deadline; }
+  [[nodiscard]] bool in_budget(const Plan& plan) const {
+    return job_.budget <= 0 || plan.usd_per_hour * plan.run.value / 3600 <= job_.budget;
+  }
+
+  const models::Job& job_;
+  const models::Profile& profile_;
+  bool accept_doubt_;
+  int threads_;
+  bool late_ = false, expensive_ = false;
+  std::map<Place, std::optional<Plan>> simulated_;  ///< also what was simulated ahead and never needed
+  std::set<Place> counted_;                         ///< what a search of one thread would have simulated
+};
+
+}  // namespace trnplan::planner
