@@ -13,15 +13,16 @@
 
 #include "logs/nccom/nccom_test.h"
 #include "logs/table/measured_collectives.h"
+#include "models/collective/neuron_parameters.h"
 #include "models/parameters/profile.h"
 #include "topology/instance.h"
 
 namespace trnplan::calibrate {
 
 inline constexpr std::array kCollectiveParameters = {
-    models::Parameter::dma_fraction, models::Parameter::link_fraction, models::Parameter::hop_latency,
-    models::Parameter::host_launch,  models::Parameter::efa_fraction,  models::Parameter::efa_latency,
-    models::Parameter::barrier,
+    models::neuron::dma_fraction, models::neuron::link_fraction, models::neuron::hop_latency,
+    models::common::host_launch,  models::neuron::efa_fraction,  models::neuron::efa_latency,
+    models::neuron::barrier,
 };
 
 /// A median error above this is no fit.

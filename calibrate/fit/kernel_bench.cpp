@@ -80,7 +80,7 @@ KernelBench::Answer KernelBench::at(const Observation& observation, const models
   const models::Operator work = work_of(observation.kernel, core_, profile);
   Answer answer{std::log(work.seconds.value), {}};
   for (const models::Parameter p : {work.parameter, work.also}) {
-    if (p != models::Parameter::count) answer.gradient.emplace_back(p, models::time_sign(p));
+    if (p) answer.gradient.emplace_back(p, models::time_sign(p));
   }
   return answer;
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "logs/table/kernel_points.h"
-#include "models/device/operators.h"
+#include "models/operators/operators.h"
 #include "models/parameters/profile.h"
 #include "topology/instance.h"
 

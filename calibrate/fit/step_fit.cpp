@@ -7,6 +7,8 @@
 #include <tuple>
 
 #include "calibrate/fit/fit.h"
+#include "models/collective/neuron_parameters.h"
+#include "models/device/neuron_core_parameters.h"
 #include "models/step/step.h"
 #include "models/uncertainty/spread.h"
 
@@ -16,22 +18,21 @@ namespace {
 
 using models::Parameter;
 
-constexpr std::size_t kParameters = static_cast<std::size_t>(Parameter::count);
 constexpr double kCollectiveStep = 1e-3;  ///< of the differences, in logarithms
 /// What the build of nccom-test and its runtime may reach of, other than the training stacks did.
-constexpr std::array kRates = {Parameter::dma_fraction, Parameter::link_fraction, Parameter::efa_fraction};
+constexpr std::array kRates = {models::neuron::dma_fraction, models::neuron::link_fraction,
+                               models::neuron::efa_fraction};
 /// Shares of bandwidths that one collective may be bound by.
-constexpr std::array kAlternatives = {Parameter::dma_fraction, Parameter::link_fraction,
-                                      Parameter::hbm_fraction};
+constexpr std::array kAlternatives = {models::neuron::dma_fraction, models::neuron::link_fraction,
+                                      models::neuron::hbm_fraction};
 constexpr double kGrid = 0.05;  ///< of CollectiveBench, in logarithms
 
 /// Parameters that steps or collectives can move.
 std::vector<Parameter> fitted_parameters(const models::Profile& prior) {
   std::vector<Parameter> all;
-  for (std::size_t i = 0; i < kParameters; ++i) {
-    const auto p = static_cast<Parameter>(i);
+  for (const Parameter p : prior.schema->parameters()) {
     // Launch and barrier are those of one nccom-test build.
-    if (p == Parameter::host_launch || p == Parameter::barrier) continue;
+    if (p == models::common::host_launch || p == models::neuron::barrier) continue;
     if (models::time_sign(p) != 0 && prior.value(p).log_sd > 0) all.push_back(p);
   }
   return all;
@@ -198,14 +199,14 @@ class Problem {
       frameworks.insert(o.software.framework);
       if (!o.software.release.empty()) releases.emplace(o.software.framework, o.software.release);
     }
-    for (const std::string& f : frameworks) add_stack(f, "", prior[Parameter::stack_spread]);
-    for (const auto& [f, r] : releases) add_stack(f, r, prior[Parameter::release_spread]);
+    for (const std::string& f : frameworks) add_stack(f, "", prior[models::common::stack_spread]);
+    for (const auto& [f, r] : releases) add_stack(f, r, prior[models::common::release_spread]);
     for (const std::string& c : configurations) {
       configurations_[c] = unknowns.size();
-      unknowns.push_back({c, 1, prior[Parameter::configuration_spread], true});
+      unknowns.push_back({c, 1, prior[models::common::configuration_spread], true});
     }
     for (const StepObservation* o : used_) {
-      observations.push_back({std::exp(o->log_seconds), prior[Parameter::repeat_spread]});
+      observations.push_back({std::exp(o->log_seconds), prior[models::common::repeat_spread]});
     }
     if (collectives != nullptr && !collectives->points().empty()) add_collectives(*collectives, options);
     if (kernels != nullptr) add_kernels(*kernels, options);
@@ -233,7 +234,7 @@ class Problem {
       double log_seconds = time.log_seconds;
       std::vector<double> row(values.size(), 0);
       for (std::size_t i = 0; i < parameters_.size(); ++i) {
-        row[i] = time.gradient[static_cast<std::size_t>(parameters_[i])];
+        row[i] = time.gradient[parameters_[i].place()];
       }
       for (const std::size_t unknown : effects_of(*o)) {
         row[unknown] = 1;
@@ -252,10 +253,12 @@ class Problem {
     out.profile = profile_of(fit.median);
     auto calibration = std::make_shared<models::Calibration>();
     calibration->prior = prior_.base.empty() ? prior_.name : prior_.base;
-    std::vector<std::size_t> where(kParameters, unknowns.size());  // of each kept entry among the unknowns
+    const models::ParameterSchema& schema = *prior_.schema;
+    std::vector<std::size_t> where(schema.places(),
+                                   unknowns.size());  // of each kept entry among the unknowns
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       const Parameter p = parameters_[i];
-      where[static_cast<std::size_t>(p)] = i;
+      where[p.place()] = i;
       out.profile.value(p).log_sd = fit.log_sd[i];
       out.estimates.push_back(
           {p, prior_.value(p), out.profile.value(p), fit.prior_share[i],
@@ -270,7 +273,8 @@ class Problem {
       for (std::size_t j = 0; j < where.size(); ++j) {
         if (where[i] == unknowns.size() || where[j] == unknowns.size()) {
           // What the fit leaves alone keeps its own spread: launch and barrier.
-          if (i == j && i < kParameters && models::time_sign(static_cast<Parameter>(i)) != 0) {
+          const Parameter left = schema.at(i);
+          if (i == j && left && models::time_sign(left) != 0) {
             calibration->covariance[i][i] = std::pow(prior_.values[i].log_sd, 2);
           }
           continue;
@@ -299,7 +303,7 @@ class Problem {
 
   void add_collectives(const CollectiveBench& data, const StepFitOptions& options) {
     points_ = &data;
-    for (const Parameter p : {Parameter::host_launch, Parameter::barrier}) {
+    for (const Parameter p : {models::common::host_launch, models::neuron::barrier}) {
       launches_.emplace_back(p, unknowns.size());
       unknowns.push_back(
           {std::string(models::to_string(p)) + " of the build", prior_[p], options.launch_spread});

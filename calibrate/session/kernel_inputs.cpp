@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "calibrate/fit/step_fit.h"
+#include "models/device/neuron_core_parameters.h"
 
 namespace trnplan::calibrate {
 
@@ -150,11 +151,11 @@ std::vector<Diagnostic> doubts_of_kernels(const std::vector<MeasuredKernel>& ker
     const models::Operator work = calibrate::work_of(point.kernel, core, profile);
     double variance = std::pow(noise.kernel_noise, 2) + std::pow(noise.kernel_spread, 2);
     for (const models::Parameter p : {work.parameter, work.also}) {
-      if (p != models::Parameter::count) variance += std::pow(profile.value(p).log_sd, 2);
+      if (p) variance += std::pow(profile.value(p).log_sd, 2);
     }
     const double ratio = point.seconds / work.seconds.value;
-    const double all_of_it = work.seconds.value * profile[models::Parameter::hbm_fraction];
-    if (work.parameter == models::Parameter::hbm_fraction && point.seconds < all_of_it) {
+    const double all_of_it = work.seconds.value * profile[models::neuron::hbm_fraction];
+    if (work.parameter == models::neuron::hbm_fraction && point.seconds < all_of_it) {
       doubts.push_back(
           {point.at, "kernel",
            fmt::format("{:.4g} us: {} moves its bytes faster than a core's share of the chip's HBM, "
@@ -176,7 +177,7 @@ std::vector<Diagnostic> doubts_of_kernels(const std::vector<MeasuredKernel>& ker
 void remark_short(const std::vector<MeasuredKernel>& kernels, const models::Profile& profile,
                   Remarks& remarks) {
   // That of the ten or so operators of a layer: a tenth of it is a tenth of such a kernel.
-  const double limit = profile[models::Parameter::layer_overhead];
+  const double limit = profile[models::neuron::layer_overhead];
   for (const MeasuredKernel& point : kernels) {
     if (point.seconds >= limit) continue;
     remarks.add(

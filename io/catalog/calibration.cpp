@@ -9,7 +9,6 @@ namespace trnplan::io {
 
 namespace {
 
-constexpr std::size_t parameters = static_cast<std::size_t>(models::Parameter::count);
 constexpr std::size_t most_stacks = 1000;
 constexpr double most_log_sd = 100;
 /// Medians and covariance are written with few digits: a spread and its variance may differ by this.
@@ -39,13 +38,15 @@ const std::vector<Node>& list_of(MapReader& map, std::string_view key, std::size
 
 /// Row of each name; nullopt with a fault.
 std::optional<std::vector<std::size_t>> rows_of(const std::vector<Node>& names, MapReader& map,
-                                                const models::Calibration& c) {
-  const std::vector<std::string> known = covariance_names(c);
+                                                const models::Calibration& c,
+                                                const models::ParameterSchema& schema) {
+  const std::vector<std::string> known = covariance_names(c, schema);
   std::vector<std::size_t> rows;
   for (const Node& name : names) {
     const auto found = std::find(known.begin(), known.end(), name.scalar);
     const auto row = static_cast<std::size_t>(found - known.begin());
-    if (found == known.end() || std::find(rows.begin(), rows.end(), row) != rows.end()) {
+    if (name.scalar.empty() || found == known.end() ||
+        std::find(rows.begin(), rows.end(), row) != rows.end()) {
       map.fault("of", "\"" + printable(name.scalar, 60) + "\" is no parameter or stack, or stands here twice",
                 "name parameters and the stacks of this file, each once");
       return std::nullopt;
@@ -72,12 +73,13 @@ std::vector<models::FittedRange> ranges_from(const Node& node, std::vector<Diagn
   return all;
 }
 
-void read_covariance(const Node& node, models::Calibration& c, std::vector<Diagnostic>& faults) {
+void read_covariance(const Node& node, models::Calibration& c, const models::ParameterSchema& schema,
+                     std::vector<Diagnostic>& faults) {
   MapReader map(node, "calibration.covariance", faults);
-  const std::vector<Node>& names = list_of(map, "of", parameters + most_stacks);
-  const std::vector<Node>& lower = list_of(map, "lower", parameters + most_stacks);
+  const std::vector<Node>& names = list_of(map, "of", models::kMostParameters + most_stacks);
+  const std::vector<Node>& lower = list_of(map, "lower", models::kMostParameters + most_stacks);
   map.finish();
-  const auto rows = rows_of(names, map, c);
+  const auto rows = rows_of(names, map, c, schema);
   if (!rows) return;
   if (lower.size() != rows->size()) {
     map.fault("lower", "not as many rows as names in \"of\"", "write one row for each name");
@@ -106,12 +108,15 @@ void read_covariance(const Node& node, models::Calibration& c, std::vector<Diagn
 }
 
 void check_spreads(const models::Calibration& c, const models::Profile& profile, MapReader& map) {
+  const std::size_t parameters = profile.schema->places();
   for (std::size_t i = 0; i < c.covariance.size(); ++i) {
-    if (i < parameters && models::time_sign(static_cast<models::Parameter>(i)) == 0) continue;
+    const models::Parameter p = profile.schema->at(i);
+    if (i < parameters && (!p || models::time_sign(p) == 0)) continue;
     const double stated = i < parameters ? profile.values[i].log_sd : c.stacks[i - parameters].log_sd;
     const double sd = std::sqrt(std::max(0.0, c.covariance[i][i]));
     if (std::abs(sd - stated) <= rounding * std::max(sd, stated)) continue;
-    map.fault("covariance", "the variance of " + covariance_names(c)[i] + " is not its log_sd squared",
+    map.fault("covariance",
+              "the variance of " + covariance_names(c, *profile.schema)[i] + " is not its log_sd squared",
               "calibrate again");
     return;
   }
@@ -119,11 +124,10 @@ void check_spreads(const models::Calibration& c, const models::Profile& profile,
 
 }  // namespace
 
-std::vector<std::string> covariance_names(const models::Calibration& calibration) {
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < parameters; ++i) {
-    names.emplace_back(models::to_string(static_cast<models::Parameter>(i)));
-  }
+std::vector<std::string> covariance_names(const models::Calibration& calibration,
+                                          const models::ParameterSchema& schema) {
+  std::vector<std::string> names(schema.places());
+  for (const models::Parameter p : schema.parameters()) names[p.place()] = models::to_string(p);
   for (const models::StackFactor& s : calibration.stacks) {
     names.push_back(s.release.empty() ? s.framework : s.framework + " " + s.release);
   }
@@ -146,10 +150,10 @@ std::shared_ptr<const models::Calibration> calibration_from(const Node& node, co
     c->stacks.push_back(stack_from(stack, "calibration.stacks", faults));
   }
   if (const Node* ranges = map.raw("ranges")) c->ranges = ranges_from(*ranges, faults);
-  const std::size_t rows = parameters + c->stacks.size();
+  const std::size_t rows = profile.schema->places() + c->stacks.size();
   c->covariance.assign(rows, std::vector<double>(rows, 0));
   if (const Node* covariance = map.raw("covariance")) {
-    read_covariance(*covariance, *c, faults);
+    read_covariance(*covariance, *c, *profile.schema, faults);
     if (faults.size() == before) check_spreads(*c, profile, map);
   } else {
     map.fault("covariance", "this key is missing", "calibrate again");
@@ -162,9 +166,10 @@ std::shared_ptr<const models::Calibration> calibration_beside(const models::Cali
                                                               const models::Profile& profile,
                                                               const Node* stated) {
   auto c = std::make_shared<models::Calibration>(base);
-  for (std::size_t i = 0; i < parameters && stated != nullptr; ++i) {
-    const auto p = static_cast<models::Parameter>(i);
+  if (stated == nullptr) return c;
+  for (const models::Parameter p : profile.schema->parameters()) {
     if (stated->find(models::to_string(p)) == nullptr || models::time_sign(p) == 0) continue;
+    const std::size_t i = p.place();
     for (std::size_t j = 0; j < c->covariance.size(); ++j) c->covariance[i][j] = c->covariance[j][i] = 0;
     c->covariance[i][i] = std::pow(profile.values[i].log_sd, 2);
   }

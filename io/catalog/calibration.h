@@ -31,7 +31,8 @@ std::shared_ptr<const models::Calibration> calibration_beside(const models::Cali
                                                               const models::Profile& profile,
                                                               const Node* stated);
 
-/// The names of "of" for all rows of Calibration::covariance.
-std::vector<std::string> covariance_names(const models::Calibration& calibration);
+/// The names of "of" for all rows of Calibration::covariance; "" for a place without a parameter.
+std::vector<std::string> covariance_names(const models::Calibration& calibration,
+                                          const models::ParameterSchema& schema);
 
 }  // namespace trnplan::io

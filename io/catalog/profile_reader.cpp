@@ -10,6 +10,7 @@
 #include "io/catalog/observations.h"
 #include "io/catalog/value_reader.h"
 #include "io/format/schema_version.h"
+#include "models/schemas/schemas.h"
 #include "text/quantity_reader.h"
 
 namespace trnplan::io {
@@ -66,20 +67,36 @@ models::Profile base_of(MapReader& map, const std::string& base, const Catalog* 
   }
 }
 
+/// What it states, "schema"; absent: that of its base, or the default.
+void read_schema(MapReader& map, models::Profile& profile) {
+  const std::string name = map.text("schema", profile.schema->name());
+  const models::ParameterSchema* schema =
+      models::schema_named(name.empty() ? models::kDefaultSchema : std::string_view(name));
+  if (schema == nullptr) {
+    std::string known;
+    for (const std::string_view s : models::schema_names())
+      known += (known.empty() ? "" : ", ") + std::string(s);
+    map.fault("schema", "\"" + printable(name, 40) + "\" is no schema", "use one of " + known);
+  } else if (!profile.base.empty() && profile.schema != schema) {
+    map.fault("schema", "the base fills another schema, " + profile.schema->name(),
+              "take a base of the same schema, or leave the key out");
+  }
+  if (schema != nullptr) profile.schema = schema;
+}
+
 /// What the file states; without a base it must state all.
 void read_parameters(const Node& parameters, models::Profile& profile, std::vector<Diagnostic>& faults) {
   MapReader fields(parameters, "parameters", faults);
-  for (std::size_t p = 0; p < static_cast<std::size_t>(models::Parameter::count); ++p) {
-    const auto parameter = static_cast<models::Parameter>(p);
+  for (const models::Parameter parameter : profile.schema->parameters()) {
     if (!fields.has(models::to_string(parameter))) {
       if (!profile.base.empty()) continue;
       if (const auto absent = models::value_when_absent(parameter)) {
-        profile.values[p] = *absent;
+        profile.value(parameter) = *absent;
         continue;
       }
     }
-    profile.values[p] = value_from(fields, models::to_string(parameter), models::unit_of(parameter), kValues,
-                                   {"note", "kind", "conflicts"}, faults);
+    profile.value(parameter) = value_from(fields, models::to_string(parameter), models::unit_of(parameter),
+                                          kValues, {"note", "kind", "conflicts"}, faults);
   }
   fields.finish();
 }
@@ -94,6 +111,7 @@ models::Profile read_profile(const Node& node, const Catalog* catalog, int bases
   profile.instance = map.text("instance", profile.instance);
   check_schema(map);
   map.ignore({"description", "note", "source"});
+  read_schema(map, profile);
   const Node* parameters = map.raw("parameters");
   if (parameters == nullptr) {
     map.fault("parameters", "this key is missing", "add the parameters; docs/models.md lists them");

@@ -93,9 +93,10 @@ Json plan_object(const Plan& p) {
   for (std::size_t i = 0; i < p.report.breakdown.size(); ++i) {
     breakdown[std::string(to_string(static_cast<models::Category>(i)))] = p.report.breakdown[i].value;
   }
-  for (std::size_t i = 0; i < p.report.by_parameter.size(); ++i) {
-    if (p.report.by_parameter[i].value == 0) continue;
-    parameters[std::string(to_string(static_cast<models::Parameter>(i)))] = p.report.by_parameter[i].value;
+  for (const models::Parameter parameter : p.report.schema->parameters()) {
+    const Seconds seconds = p.report.by_parameter[parameter.place()];
+    if (seconds.value == 0) continue;
+    parameters[std::string(to_string(parameter))] = seconds.value;
   }
   Json operators = Json::object(), elasticities = Json::object();
   for (const auto& [name, seconds] : p.report.by_operator) operators[name] = seconds.value;

@@ -7,6 +7,7 @@
 
 #include "io/catalog/calibration.h"
 #include "io/format/profile_text.h"
+#include "models/schemas/schemas.h"
 
 namespace trnplan::io {
 
@@ -24,7 +25,8 @@ nlohmann::ordered_json limits_object(const models::AlgorithmLimits& limits, cons
   return j;
 }
 
-nlohmann::ordered_json calibration_object(const models::Calibration& c) {
+nlohmann::ordered_json calibration_object(const models::Calibration& c,
+                                          const models::ParameterSchema& schema) {
   using Json = nlohmann::ordered_json;
   Json j = {{"prior", c.prior}, {"tool", c.tool}, {"files", Json::array()}, {"stacks", Json::array()}};
   for (const auto& f : c.files) j["files"].push_back({{"name", f.name}, {"sha256", f.sha256}});
@@ -35,7 +37,7 @@ nlohmann::ordered_json calibration_object(const models::Calibration& c) {
     stack["log_sd"] = s.log_sd;
     j["stacks"].push_back(std::move(stack));
   }
-  const std::vector<std::string> names = covariance_names(c);
+  const std::vector<std::string> names = covariance_names(c, schema);
   Json of = Json::array(), lower = Json::array();
   std::vector<std::size_t> rows;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -68,11 +70,12 @@ std::string profile_json(const models::Profile& profile, const std::optional<mod
   j["name"] = profile.name;
   if (base) j["base"] = base->name;
   if (!profile.instance.empty()) j["instance"] = profile.instance;
+  // Without the key it is the default, as in files that were written before there was a second one.
+  if (profile.schema->name() != models::kDefaultSchema) j["schema"] = profile.schema->name();
   j["description"] = description;
   if (!note.empty()) j["note"] = note;
   j["parameters"] = nlohmann::ordered_json::object();
-  for (std::size_t i = 0; i < profile.values.size(); ++i) {
-    const auto p = static_cast<models::Parameter>(i);
+  for (const models::Parameter p : profile.schema->parameters()) {
     const models::Value& v = profile.value(p);
     const bool wanted = std::find(stated.begin(), stated.end(), p) != stated.end();
     if (!wanted && base && equal(v, base->value(p))) continue;
@@ -82,7 +85,8 @@ std::string profile_json(const models::Profile& profile, const std::optional<mod
   if (!base || profile.algorithms != base->algorithms) {
     j["algorithms"] = limits_object(profile.algorithms, "as in the prior of the fit");
   }
-  if (profile.calibration != nullptr) j["calibration"] = calibration_object(*profile.calibration);
+  if (profile.calibration != nullptr)
+    j["calibration"] = calibration_object(*profile.calibration, *profile.schema);
   return profile_text(j.dump());
 }
 

@@ -260,9 +260,8 @@ std::vector<models::Parameter> free_parameters(const models::StepReport& report,
                                                const models::Profile& prior) {
   constexpr double kShare = 1e-3;  // of the step; less cannot be seen in it
   std::vector<models::Parameter> chosen;
-  for (std::size_t i = 0; i < report.by_parameter.size(); ++i) {
-    const auto p = static_cast<models::Parameter>(i);
-    if (report.by_parameter[i].value > kShare * report.step.value && prior.value(p).log_sd > 0)
+  for (const models::Parameter p : report.schema->parameters()) {
+    if (report.by_parameter[p.place()].value > kShare * report.step.value && prior.value(p).log_sd > 0)
       chosen.push_back(p);
   }
   return chosen;
@@ -290,7 +289,7 @@ void fit_parameters(Recalibration& result, const models::Profile& prior, const m
     const models::Value& v = prior.value(p);
     parameters.push_back({std::string(to_string(p)), v.median, v.log_sd});
   }
-  const double spread = prior[models::Parameter::configuration_spread];
+  const double spread = prior[models::common::configuration_spread];
   const calibrate::FitResult fitted =
       calibrate::fit(parameters, {{result.observed, spread}}, [&](const std::vector<double>& values) {
         return std::vector<double>{step_with(with(prior, result.moved, values)).step.value};
@@ -314,8 +313,8 @@ void update_calibrated(Recalibration& result, const models::Profile& prior, cons
   constexpr int kIterations = 6;
   constexpr double kMoved = 0.01;  // of a parameter's own spread
   const auto& s = prior.calibration->covariance;
-  const std::size_t size = s.size(), parameters = prior.values.size();
-  const double noise = prior[models::Parameter::configuration_spread];
+  const std::size_t size = s.size(), parameters = prior.schema->places();
+  const double noise = prior[models::common::configuration_spread];
   const auto applied = [&](const std::vector<double>& delta) {
     models::Profile p = prior;
     auto calibration = std::make_shared<models::Calibration>(*prior.calibration);
@@ -363,7 +362,7 @@ void update_calibrated(Recalibration& result, const models::Profile& prior, cons
     const double share = v.log_sd > 0 ? sd / v.log_sd : 1;
     const bool moved = v.log_sd > 0 && (std::abs(delta[i]) > kMoved * v.log_sd || share < 1 - kMoved);
     if (moved) {
-      result.moved.push_back(static_cast<models::Parameter>(i));
+      result.moved.push_back(prior.schema->at(i));
       v.source = source_of(prior.values[i], result.steps, result.observed, share);
     }
     v.log_sd = sd;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "models/collective/collective_memory.h"
+#include "models/collective/neuron_parameters.h"
 
 namespace trnplan::models {
 
@@ -151,7 +152,7 @@ void add_loads(const Fabric& fabric, const GroupShape& shape, const std::vector<
 
 /// The latency of a stage's steps: of the way of one chunk.
 Phase phase_of(const Profile& profile, const CollectiveLoads::Steps& stage) {
-  const double hop = profile[Parameter::hop_latency], efa = profile[Parameter::efa_latency];
+  const double hop = profile[neuron::hop_latency], efa = profile[neuron::efa_latency];
   const std::int64_t network = efa < hop ? stage.between_nodes_least : stage.between_nodes;
   return {{},
           0,
@@ -191,7 +192,7 @@ Collective timed(const Profile& profile, CollectiveLoads loads) {
   Collective out;
   out.algorithm = std::move(loads.algorithm);
   if (loads.phases.empty()) return out;
-  out.alpha = Seconds(profile[Parameter::in_graph_alpha]);
+  out.alpha = Seconds(profile[neuron::in_graph_alpha]);
   for (CollectiveLoads::Phase& p : loads.phases) {
     Phase longest = phase_of(profile, p.steps.front());
     for (const CollectiveLoads::Steps& other : p.steps) {
@@ -208,13 +209,13 @@ Collective timed(const Profile& profile, CollectiveLoads loads) {
 /// What each message of a stage waits before it moves: one step. In a ring that leaves nodes, the lesser of
 /// the two latencies; the messages that take longer are in flight for the rest (`flight_of`).
 double start_of(const Profile& profile, const Stage& stage) {
-  const double hop = profile[Parameter::hop_latency], efa = profile[Parameter::efa_latency];
+  const double hop = profile[neuron::hop_latency], efa = profile[neuron::efa_latency];
   if (stage.mixed()) return std::min(hop, efa);
   return stage.between_nodes > 0 ? efa : hop;
 }
 double flight_of(const Profile& profile, const Stage& stage, bool between_nodes) {
   if (!stage.mixed()) return 0;
-  const Parameter p = between_nodes ? Parameter::efa_latency : Parameter::hop_latency;
+  const Parameter p = between_nodes ? neuron::efa_latency : neuron::hop_latency;
   return profile[p] - start_of(profile, stage);
 }
 
@@ -245,7 +246,7 @@ Seconds Phase::transfer(const Fabric& fabric) const {
 
 Parameter Phase::bottleneck(const Fabric& fabric) const {
   Seconds worst{};
-  Parameter p = Parameter::dma_fraction;
+  Parameter p = neuron::dma_fraction;
   for (const auto& [id, bytes] : load) {
     const Seconds here = Bytes(bytes) / fabric.capacity(id);
     if (here <= worst) continue;
@@ -287,8 +288,8 @@ const CollectiveLoads& CollectiveMemory::of(const Fabric& fabric, CollectiveOp o
 
 Seconds nccom_seconds(const Fabric& fabric, const Collective& c, bool between_nodes) {
   const Profile& p = fabric.profile();
-  return c.seconds(fabric) + Seconds(p[Parameter::host_launch]) +
-         Seconds(between_nodes ? p[Parameter::barrier] : 0);
+  return c.seconds(fabric) + Seconds(p[common::host_launch]) +
+         Seconds(between_nodes ? p[neuron::barrier] : 0);
 }
 
 namespace {

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "models/collective/neuron_parameters.h"
+#include "models/device/neuron_core_parameters.h"
 #include "units/normal.h"
 
 namespace trnplan::models {
@@ -14,8 +16,8 @@ namespace {
 constexpr double kRaise = 1.01;
 
 /// Shares of a bandwidth.
-constexpr std::array kShares = {Parameter::link_fraction, Parameter::dma_fraction, Parameter::hbm_fraction,
-                                Parameter::efa_fraction};
+constexpr std::array kShares = {neuron::link_fraction, neuron::dma_fraction, neuron::hbm_fraction,
+                                neuron::efa_fraction};
 
 Profile raised(Profile profile, Parameter p) {
   profile.value(p).median *= kRaise;
@@ -100,8 +102,8 @@ CollectiveTiming CollectiveTimer::time(const CollectiveRun& run) const {
   t.seconds = c.seconds(fabric_);
   const bool between_nodes = cluster.nodes > 1 && run.ranks > 1;
   t.nccom_seconds = nccom_seconds(fabric_, c, between_nodes);
-  t.host_launch = Seconds(fabric_.profile()[Parameter::host_launch]);
-  t.barrier = Seconds(between_nodes ? fabric_.profile()[Parameter::barrier] : 0);
+  t.host_launch = Seconds(fabric_.profile()[common::host_launch]);
+  t.barrier = Seconds(between_nodes ? fabric_.profile()[neuron::barrier] : 0);
   t.algbw = t.nccom_seconds.value > 0 && run.ranks > 1 ? run.bytes.value / t.nccom_seconds.value : 0;
   t.busbw = t.algbw * bus_factor(run.op, run.ranks);
   t.alpha = c.alpha;
@@ -135,11 +137,11 @@ void CollectiveTimer::add_intervals(const Collective& c, CollectiveTiming& t) co
   const auto add_time = [&](Seconds part, Parameter p, bool in_graph) {
     add(part * (kRaise - 1), fabric_.profile().value(p).log_sd, in_graph);
   };
-  add_time(c.alpha, Parameter::in_graph_alpha, true);
-  add_time(hops, Parameter::hop_latency, true);
-  add_time(network, Parameter::efa_latency, true);
-  add_time(t.host_launch, Parameter::host_launch, false);
-  add_time(t.barrier, Parameter::barrier, false);
+  add_time(c.alpha, neuron::in_graph_alpha, true);
+  add_time(hops, neuron::hop_latency, true);
+  add_time(network, neuron::efa_latency, true);
+  add_time(t.host_launch, common::host_launch, false);
+  add_time(t.barrier, neuron::barrier, false);
   t.seconds_90 = range(t.seconds, inside);
   t.nccom_seconds_90 = range(t.nccom_seconds, outside);
 }

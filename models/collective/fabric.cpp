@@ -4,13 +4,16 @@
 #include <bit>
 #include <optional>
 
+#include "models/collective/neuron_parameters.h"
+#include "models/device/neuron_core_parameters.h"
+
 namespace trnplan::models {
 
 Fabric::Fabric(const topology::Cluster& cluster, const topology::ChipGraph& graph,
                const topology::Placement& placement, const Profile& profile, CollectiveMemory* memory)
     : cluster_(&cluster), graph_(&graph), placement_(&placement), profile_(&profile), memory_(memory) {
   const topology::Instance& i = cluster.instance;
-  const double fraction = profile[Parameter::link_fraction];
+  const double fraction = profile[neuron::link_fraction];
   for (const topology::Link& l : i.links) {
     for (const auto& [from, to] : {std::pair(l.chip_a, l.chip_b), std::pair(l.chip_b, l.chip_a)}) {
       if (static_cast<std::size_t>(from) >= links_from_.size()) links_from_.resize(from + 1);
@@ -39,12 +42,12 @@ Fabric::Kind Fabric::kind(Id id) const {
 Parameter Fabric::parameter(Id id) const {
   switch (kind(id)) {
     case Kind::link:
-      return Parameter::link_fraction;
+      return neuron::link_fraction;
     case Kind::memory: {
       const topology::Core& core = cluster_->instance.core;
       const bool dma =
-          core.dma * (*profile_)[Parameter::dma_fraction] <= core.hbm * (*profile_)[Parameter::hbm_fraction];
-      return dma ? Parameter::dma_fraction : Parameter::hbm_fraction;
+          core.dma * (*profile_)[neuron::dma_fraction] <= core.hbm * (*profile_)[neuron::hbm_fraction];
+      return dma ? neuron::dma_fraction : neuron::hbm_fraction;
     }
     case Kind::nic_out:
     case Kind::nic_in:
@@ -53,7 +56,7 @@ Parameter Fabric::parameter(Id id) const {
     case Kind::unreachable:
       break;
   }
-  return Parameter::efa_fraction;
+  return neuron::efa_fraction;
 }
 
 BytesPerSecond Fabric::rate_of(Id local) const {
@@ -64,7 +67,7 @@ BytesPerSecond Fabric::rate_of(Id local) const {
     case Kind::link:
       return link_rates_[local];
     case Kind::memory:
-      return (parameter == Parameter::dma_fraction ? i.core.dma : i.core.hbm) * share;
+      return (parameter == neuron::dma_fraction ? i.core.dma : i.core.hbm) * share;
     case Kind::nic_out:
     case Kind::nic_in:
       break;

@@ -1,10 +1,10 @@
 // Work of known length on one core, as an operator of a layer has it, and as a kernel alone: docs/models.md,
-// "Compute". Formulas and their sources stand in models/device/operators.h. No launch is in any of them.
+// "Compute". Formulas and their sources stand in models/operators/operators.h. No launch is in any of them.
 #pragma once
 
 #include <string_view>
 
-#include "models/device/operators.h"
+#include "models/operators/operators.h"
 #include "models/parameters/profile.h"
 #include "topology/instance.h"
 
@@ -15,7 +15,7 @@ namespace trnplan::models {
 inline constexpr double kNormPasses = 5;
 
 /// Tensor-engine units of flash attention, each a product over all pairs of tokens
-/// (models/device/operators.h).
+/// (models/operators/operators.h).
 inline constexpr double kFlashUnitsForward = 2, kFlashUnitsBackward = 5;
 
 /// Attention of `heads` heads over all micro-batches: `blocks` squares of `sequence` x `sequence` scores.

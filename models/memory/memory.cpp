@@ -288,7 +288,7 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
   m.parameters = Bytes(per.parameter * weights.elements);
   m.gradients = Bytes(per.gradient * weights.elements);
   m.optimizer = Bytes(per.shard * weights.padded);
-  m.runtime = Bytes(profile[Parameter::runtime_reserve]);
+  m.runtime = Bytes(profile[common::runtime_reserve]);
 
   m.per_layer = Bytes(layer.kept);
   if (s.pipeline_parallel > 1) {  // received input, output, and the cos and sin tables that are passed along
@@ -330,7 +330,7 @@ Bytes StageMemory::kept(int of_layers, int passes) const {
 }
 
 double probability_of_fitting(const StageMemory& m, Bytes limit, const Profile& profile) {
-  const Value& reserve = profile.value(Parameter::runtime_reserve);
+  const Value& reserve = profile.value(common::runtime_reserve);
   const Bytes room = limit - (m.peak() - m.runtime);
   if (room.value <= 0) return 0;
   if (reserve.log_sd <= 0) return room.value >= reserve.median ? 1 : 0;
@@ -339,7 +339,7 @@ double probability_of_fitting(const StageMemory& m, Bytes limit, const Profile& 
 
 Bytes margin_of_fitting(double p, const Profile& profile) {
   if (!(p > 0 && p < 1)) throw std::invalid_argument("a probability of fitting is between 0 and 1");
-  const Value& reserve = profile.value(Parameter::runtime_reserve);
+  const Value& reserve = profile.value(common::runtime_reserve);
   const double z = boost::math::quantile(boost::math::normal_distribution<>(), p);
   return Bytes(reserve.median * (std::exp(z * reserve.log_sd) - 1));
 }

@@ -7,50 +7,13 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "models/parameters/common_parameters.h"
+#include "models/parameters/parameter.h"
 #include "units/quantity.h"
 
 namespace trnplan::models {
-
-/// Every parameter that is not an exact published number. The key in profile files is to_string(p); unit and
-/// meaning stand in docs/models.md and in the profile itself.
-enum class Parameter : std::size_t {
-  matmul_efficiency,   ///< share of ideal tensor-engine cycles
-  matmul_hbm_traffic,  ///< HBM bytes of a matmul over its compulsory bytes
-  fp32_slowdown,       ///< tensor-engine cycles of an fp32 run over those of bf16
-  hbm_fraction,        ///< share of published HBM bandwidth
-  flash_efficiency,    ///< ideal causal flash-attention cycles over real ones
-  score_traffic,       ///< HBM bytes of non-flash attention over the counted ones
-  vector_efficiency,   ///< share of vector-engine lanes x clock
-  link_fraction,       ///< share of published NeuronLink bandwidth per direction
-  dma_fraction,        ///< share of published DMA bandwidth per core
-  in_graph_alpha,      ///< seconds per collective inside a compiled graph
-  hop_latency,         ///< seconds per NeuronLink hop
-  host_launch,       ///< seconds by which the host starts a graph, where nothing hides it: nccom-test, or one
-                     ///< request in flight
-  barrier,           ///< seconds in which such a collective makes the nodes of its group wait for each other
-  efa_fraction,      ///< share of published EFA bandwidth
-  efa_latency,       ///< seconds per message between nodes
-  overlap_slowdown,  ///< length of work over its length without a collective beside it, on the same core
-  layer_overhead,    ///< seconds per layer and pass (DMA and semaphore latency)
-  graph_launch,      ///< seconds per micro-batch graph without pipeline
-  task_launch,       ///< seconds per pipeline task (each is a graph of its own)
-  bucket_overhead,   ///< seconds per ZeRO-1 bucket
-  node_spread,       ///< log-sd of the pace of nodes; a step runs at that of the slowest
-  step_overhead,     ///< seconds per step on the host
-  runtime_reserve,   ///< bytes per core held by runtime, collectives, code
-  configuration_spread,  ///< log-sd of step time between configurations, unexplained
-  stack_spread,          ///< log-sd of step time between frameworks; added when the framework is unknown
-  release_spread,        ///< log-sd of step time between releases of one; added when the release is unknown
-  repeat_spread,         ///< log-sd of step time between runs of one program on one release
-  count
-};
-
-std::string_view to_string(Parameter p);
-/// Unit of the value: "1", "s" or "bytes".
-std::string_view unit_of(Parameter p);
 
 /// A log-normal parameter: median and standard deviation of its logarithm.
 struct Value {
@@ -100,8 +63,8 @@ struct Calibration {
   std::vector<CalibrationFile> files;
   std::vector<StackFactor> stacks;
   std::vector<FittedRange> ranges;  ///< empty in files that do not state them
-  /// Of the logarithms of all parameters, in their order, then of all stacks; symmetric, positive
-  /// semi-definite; zero where something is known exactly.
+  /// Of the logarithms of all parameters by their places in the schema, then of all stacks; symmetric,
+  /// positive semi-definite; zero where something is known exactly.
   std::vector<std::vector<double>> covariance;
 };
 
@@ -111,27 +74,24 @@ bool is_covariance(const std::vector<std::vector<double>>& matrix);
 
 struct Job;
 
-/// theta: one value per parameter. Without a calibration its covariance is diagonal.
+/// theta: one value per parameter of the schema it fills. Without a calibration its covariance is diagonal.
 struct Profile {
   std::string name;
   std::string base;  ///< the profile of the catalogue it builds on, or is; empty when it states everything
-  std::string instance;  ///< instance type or family it is for; empty: not stated
-  std::array<Value, static_cast<std::size_t>(Parameter::count)> values;
+  std::string instance;                        ///< instance type or family it is for; empty: not stated
+  const ParameterSchema* schema = &kNoSchema;  ///< what it states; outlives the profile
+  std::array<Value, kMostParameters> values;   ///< by place
   AlgorithmLimits algorithms;
   std::shared_ptr<const Calibration> calibration;  ///< null: not fitted to steps
 
-  double operator[](Parameter p) const { return values[static_cast<std::size_t>(p)].median; }
-  const Value& value(Parameter p) const { return values[static_cast<std::size_t>(p)]; }
-  Value& value(Parameter p) { return values[static_cast<std::size_t>(p)]; }
+  double operator[](Parameter p) const { return values[p.place()].median; }
+  const Value& value(Parameter p) const { return values[p.place()]; }
+  Value& value(Parameter p) { return values[p.place()]; }
 };
 
 /// What a profile means that was written before the parameter existed and does not state it; nullopt for
 /// those that every profile must state.
 std::optional<Value> value_when_absent(Parameter p);
-
-/// How a parameter enters time: -1 for shares of a rate, +1 for lengths and multipliers, 0 where it sets no
-/// time.
-int time_sign(Parameter p);
 
 /// Of N log-normal paces of one spread, that of the slowest, as the number of standard deviations above the
 /// median: Phi^-1((N - 3/8) / (N + 1/4)), 0 for one (G. Blom, Statistical Estimates and Transformed

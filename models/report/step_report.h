@@ -9,23 +9,19 @@
 #include <utility>
 #include <vector>
 
-#include "models/device/operators.h"
+#include "models/operators/operators.h"
 #include "models/parameters/profile.h"
 #include "units/quantity.h"
 
 namespace trnplan::models {
 
 using CategorySeconds = std::array<Seconds, static_cast<std::size_t>(Category::count)>;
-using ParameterSeconds = std::array<Seconds, static_cast<std::size_t>(Parameter::count)>;
-
-/// What a part of the machine has in a step: its rate or, of latency and launch, its length.
-enum class Resource { tensor, vector, hbm, dma, link, efa, latency, launch, count };
-std::string_view to_string(Resource r);
-/// The resource whose rate or length a parameter scales; count for the others.
-Resource resource_of(Parameter p);
+/// By place in the schema.
+using ParameterSeconds = std::array<Seconds, kMostParameters>;
 
 /// What one step costs.
 struct StepReport {
+  const ParameterSchema* schema = &kNoSchema;  ///< of the profile it was simulated with
   Seconds step{};
   Seconds low{}, high{};        ///< 90 % interval
   CategorySeconds breakdown{};  ///< along the critical path; adds up to `step`. Bubble: the path's work on

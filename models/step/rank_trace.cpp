@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "models/framework/nxd_parameters.h"
 #include "models/step/action_order.h"
 #include "models/step/step_parts.h"
 #include "models/step/step_program.h"
@@ -27,9 +28,9 @@ std::size_t at(int i) {
 
 /// The part of a transfer that the host takes to start it, or that comes with a bucket.
 SimTime launch_of(const Item& item) {
-  return SimTime{item.fixed.parameter[static_cast<std::size_t>(Parameter::task_launch)]} +
-         SimTime{item.fixed.parameter[static_cast<std::size_t>(Parameter::host_launch)]} +
-         SimTime{item.fixed.parameter[static_cast<std::size_t>(Parameter::bucket_overhead)]};
+  return SimTime{item.fixed.parameter[nxd::task_launch.place()]} +
+         SimTime{item.fixed.parameter[common::host_launch.place()]} +
+         SimTime{item.fixed.parameter[nxd::bucket_overhead.place()]};
 }
 
 /// Nodes of an item on a rank that takes part in it.

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "models/framework/nxd_parameters.h"
 #include "models/framework/schedule.h"
 #include "models/memory/memory.h"
 #include "models/step/step_parts.h"
@@ -205,7 +206,7 @@ struct StageCosts::Shared {
   }
 
   SimTime chain(GroupClass& on, const OperatorList& list, const Strategy& s) const {
-    return on.time(list, overlaps(s) ? profile[Parameter::overlap_slowdown] : 1);
+    return on.time(list, overlaps(s) ? profile[common::overlap_slowdown] : 1);
   }
 
   const GroupClass::Chains& chains(GroupClass& on, const Strategy& s, const LayerModel& model) const {
@@ -250,9 +251,9 @@ StrategyCosts::StrategyCosts(StageCosts::Shared& shared, const Strategy& s, int 
     return graph_start("", Category::overhead, launch, job, profile).length;
   };
   const bool pipelined = stages_ > 1;
-  const SimTime task = start(Parameter::task_launch);
+  const SimTime task = start(nxd::task_launch);
   launch_ = task;
-  forward_launch_ = pipelined ? task : start(Parameter::graph_launch);
+  forward_launch_ = pipelined ? task : start(nxd::graph_launch);
   backward_launch_ = pipelined ? task : SimTime{};
   barrier_ = make_barrier(job, s, profile).uncontended();
   for (GroupClass* border : ranks_.borders) {
@@ -298,7 +299,7 @@ StrategyCosts::Finish StrategyCosts::finish(int stage, int layers) const {
     return t;
   };
   const SimTime update =
-      to_sim_time(end.optimizer.seconds) + to_sim_time(Seconds(shared_.profile[Parameter::step_overhead]));
+      to_sim_time(end.optimizer.seconds) + to_sim_time(Seconds(shared_.profile[common::step_overhead]));
   const Finish f{time(end.norms) + time(end.context) + time(end.reduce), update + time(end.gather)};
   return ranks_.finish.emplace(key, f).first->second;
 }

@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "models/device/operators.h"
 #include "models/job/job.h"
+#include "models/operators/operators.h"
 #include "models/parameters/profile.h"
 #include "models/step/pipeline_time.h"
 #include "topology/chip_graph.h"

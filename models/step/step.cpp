@@ -81,7 +81,7 @@ void charge_report(StepReport& report, const Attribution& path, double pace) {
     report.by_parameter[i] = to_seconds(SimTime{path.parameter[i]} + SimTime{path.also[i]});
   }
   // All of it scales with the pace of the slowest node: t exp(s z) grows by t s z for each unit of log s.
-  report.by_parameter[static_cast<std::size_t>(Parameter::node_spread)] = report.step * pace;
+  report.by_parameter[common::node_spread.place()] = report.step * pace;
   for (const OperatorTicks& o : path.operators) {
     report.by_operator.emplace_back(std::string(o.name), to_seconds(o.time));
   }
@@ -100,10 +100,11 @@ StepReport StepModel::simulate(StepOptions options) const {
                                                            : time_folded(p, *layout, report.expanded);
   report.folded = times.folded;
   report.extrapolated = times.extrapolated;
+  report.schema = p.profile.schema;
   report.step = to_seconds(times.end);
   report.tasks = static_cast<std::size_t>(times.tasks);
   report.events = static_cast<std::uint64_t>(times.events);
-  charge_report(report, times.path, p.profile[Parameter::node_spread] * slowest_of(p.job.cluster.nodes));
+  charge_report(report, times.path, p.profile[common::node_spread] * slowest_of(p.job.cluster.nodes));
   const double spread = log_spread(p.profile, p.job.software, log_gradient(report));
   report.low = report.step * std::exp(-kNinetyPercent * spread);
   report.high = report.step * std::exp(kNinetyPercent * spread);

@@ -21,8 +21,8 @@
 #include <utility>
 #include <vector>
 
-#include "models/device/operators.h"
 #include "models/job/job.h"
+#include "models/operators/operators.h"
 #include "models/parameters/profile.h"
 #include "models/report/step_report.h"
 #include "topology/chip_graph.h"

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/collective/neuron_parameters.h"
+
 namespace trnplan::models {
 
 namespace {
@@ -21,7 +23,7 @@ SimTime Attribution::total() const {
 void Attribution::add(std::string_view name, Category c, Parameter p, SimTime t) {
   if (t.ps == 0) return;
   add_ticks(category[static_cast<std::size_t>(c)], t.ps);
-  add_ticks(parameter[static_cast<std::size_t>(p)], t.ps);
+  add_ticks(parameter[p.place()], t.ps);
   const auto it = std::find_if(operators.begin(), operators.end(),
                                [&](const OperatorTicks& o) { return o.name == name; });
   if (it == operators.end()) {
@@ -53,7 +55,7 @@ void Attribution::add(const Attribution& other, std::int64_t times) {
 void attribute_beyond(Attribution& attribution, const Item& item, SimTime beyond, double slowdown) {
   attribution.add(item.name, item.transfer_category, item.transfer_parameter, beyond);
   if (item.is_transfer() || beyond.ps == 0 || slowdown <= 1) return;
-  add_ticks(attribution.also[static_cast<std::size_t>(Parameter::overlap_slowdown)],
+  add_ticks(attribution.also[common::overlap_slowdown.place()],
             to_sim_time(to_seconds(beyond) / (slowdown - 1)).ps);
 }
 
@@ -62,7 +64,7 @@ Item work_item(std::string_view name, Category c, Parameter p, Seconds s, Parame
   item.name = name;
   item.length = to_sim_time(s);
   item.fixed.add(name, c, p, item.length);
-  if (also != Parameter::count) item.fixed.also[static_cast<std::size_t>(also)] = item.length.ps;
+  if (also) item.fixed.also[also.place()] = item.length.ps;
   item.transfer_category = c;
   return item;
 }
@@ -76,9 +78,9 @@ Items transfer_items(const Fabric& fabric, std::string_view name, Category c, co
     item.call = call;
     item.call.phase = items.size();
     if (items.empty())
-      item.fixed.add(name, c, Parameter::in_graph_alpha, to_sim_time(collective.alpha * call.repeat));
-    item.fixed.add(name, c, Parameter::hop_latency, to_sim_time(phase.hops * call.repeat));
-    item.fixed.add(name, c, Parameter::efa_latency, to_sim_time(phase.network * call.repeat));
+      item.fixed.add(name, c, neuron::in_graph_alpha, to_sim_time(collective.alpha * call.repeat));
+    item.fixed.add(name, c, neuron::hop_latency, to_sim_time(phase.hops * call.repeat));
+    item.fixed.add(name, c, neuron::efa_latency, to_sim_time(phase.network * call.repeat));
     item.length = item.fixed.total();
     item.load = phase.load;
     for (auto& [id, bytes] : item.load) bytes *= call.repeat;

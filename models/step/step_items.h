@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "models/collective/collective.h"
-#include "models/device/operators.h"
+#include "models/operators/operators.h"
 #include "models/parameters/profile.h"
 #include "units/sim_time.h"
 
 namespace trnplan::models {
 
 inline constexpr std::size_t kCategories = static_cast<std::size_t>(Category::count);
-inline constexpr std::size_t kParameters = static_cast<std::size_t>(Parameter::count);
+inline constexpr std::size_t kParameters = kMostParameters;
 
 /// Ticks of one operator.
 struct OperatorTicks {
@@ -56,7 +56,7 @@ struct Item {
   double scale = 0;   ///< of sim::Flow
   Category transfer_category = Category::compute;
   /// Of what takes longer than `length`; of work, what limits the transfer beside it that slows it.
-  Parameter transfer_parameter = Parameter::overlap_slowdown;
+  Parameter transfer_parameter = common::overlap_slowdown;
   Seconds alone{};  ///< the transfer's length without contention
   Call call;
   bool overlapped = false;  ///< runs at the same time as the next item
@@ -71,8 +71,8 @@ using Items = std::vector<Item>;
 /// takes t (1 - 1/f) longer, with t the transfer's time: that scales with what limits the transfer, and grows
 /// by t/f for each unit of log f, which is charged to overlap_slowdown too.
 void attribute_beyond(Attribution& attribution, const Item& item, SimTime beyond, double slowdown);
-/// `also`: a second parameter the length scales with, unless `count`.
-Item work_item(std::string_view name, Category c, Parameter p, Seconds s, Parameter also = Parameter::count);
+/// `also`: a second parameter the length scales with, unless none.
+Item work_item(std::string_view name, Category c, Parameter p, Seconds s, Parameter also = {});
 /// `collective` done `repeat` times in a row: its phases, each for all repeats at once. Throws
 /// std::overflow_error where there is no way for its bytes.
 Items transfer_items(const Fabric& fabric, std::string_view name, Category c, const Collective& collective,

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "models/collective/fabric.h"
-#include "models/device/operators.h"
+#include "models/operators/operators.h"
 #include "topology/placement.h"
 #include "topology/rank_order.h"
 

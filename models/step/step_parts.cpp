@@ -4,6 +4,8 @@
 #include <cmath>
 #include <functional>
 
+#include "models/collective/neuron_parameters.h"
+#include "models/framework/nxd_parameters.h"
 #include "models/memory/memory.h"
 #include "sim/executor.h"
 
@@ -93,8 +95,8 @@ class StageBuilder {
     const int layers = layers_[at(chunk)];
     const bool pipelined = p_.stages > 1, split = p_.schedule == Schedule::zero_bubble && pipelined;
     Chunk c;
-    launch(c.forward, pipelined ? Parameter::task_launch : Parameter::graph_launch);
-    if (pipelined) launch(c.backward, Parameter::task_launch);  // else one graph with the forward
+    launch(c.forward, pipelined ? nxd::task_launch : nxd::graph_launch);
+    if (pipelined) launch(c.backward, nxd::task_launch);  // else one graph with the forward
     if (first(chunk))
       append(
           c.forward, Part::embedding, "embedding", [&] { return model.embedding_forward(); }, 1);
@@ -117,7 +119,7 @@ class StageBuilder {
           pass, Part::gradients, add, [&] { return part(model.accumulate(parameters_ / p_.chunks())); }, 1);
     };
     if (split) {
-      launch(c.weights, Parameter::task_launch);
+      launch(c.weights, nxd::task_launch);
       backward(c.backward, "head back", "layer back", "embedding back", "add",
                [&](OperatorList list) { return only(std::move(list), false); });
       backward(c.weights, "head weights", "layer weights", "embedding weights", "add weights",
@@ -140,8 +142,8 @@ class StageBuilder {
     work.gather = items_of(end.gather);
     const Operator& update = end.optimizer;
     work.optimizer = work_item(update.name, update.category, update.parameter, update.seconds);
-    work.end = work_item("host", Category::overhead, Parameter::step_overhead,
-                         Seconds(p_.profile[Parameter::step_overhead]));
+    work.end = work_item("host", Category::overhead, common::step_overhead,
+                         Seconds(p_.profile[common::step_overhead]));
   }
 
   Items items_of(const std::vector<EndCall>& calls) {
@@ -153,7 +155,7 @@ class StageBuilder {
                                    collective(p_.fabric, c.call.op, groups, c.call.bytes), c.call);
       if (items.empty()) continue;
       Item& head = items.front();
-      head.fixed.add(c.name, c.category, Parameter::bucket_overhead, to_sim_time(c.buckets));
+      head.fixed.add(c.name, c.category, nxd::bucket_overhead, to_sim_time(c.buckets));
       head.length = head.fixed.total();
       append_all(all, std::move(items));
     }
@@ -190,7 +192,7 @@ void add_buckets(std::vector<EndCall>& calls, std::string_view name, CollectiveO
   calls.push_back({name,
                    Category::data_parallel,
                    {process_group, op, Bytes(bytes / buckets), buckets, 0},
-                   Seconds(profile[Parameter::bucket_overhead] * buckets)});
+                   Seconds(profile[nxd::bucket_overhead] * buckets)});
 }
 
 }  // namespace
@@ -200,7 +202,7 @@ Items OperatorItems::of(const OperatorList& operators) {
   for (const Operator& o : operators) {
     if (o.process_group == ProcessGroup::none) {
       const bool slowed = !items.empty() && items.back().overlapped;
-      const Parameter by = slowed ? items.back().transfer_parameter : Parameter::overlap_slowdown;
+      const Parameter by = slowed ? items.back().transfer_parameter : common::overlap_slowdown;
       items.push_back(work_item(o.name, o.category, o.parameter, o.seconds, o.also));
       items.back().flops = o.flops;
       items.back().transfer_parameter = by;
@@ -308,7 +310,7 @@ Item hold_of(const Items& message) {
 }  // namespace
 
 void StepParts::make_boundaries() {
-  message_launch = graph_start("message launch", Category::pipeline, Parameter::task_launch, job, profile);
+  message_launch = graph_start("message launch", Category::pipeline, nxd::task_launch, job, profile);
   std::map<std::vector<int>, std::pair<Boundary, int>> known;
   for (int b = 0; b < boundary_count(); ++b) {
     const Groups all = pairs_of(b);
@@ -325,7 +327,7 @@ void StepParts::make_boundaries() {
             transfer_items(fabric, name, Category::pipeline, collective(fabric, call.op, pairs, bytes), call);
         if (blocking()) {
           items.front().fixed.add(
-              graph_start(name, Category::pipeline, Parameter::task_launch, job, profile).fixed);
+              graph_start(name, Category::pipeline, nxd::task_launch, job, profile).fixed);
         }
         items.front().length = items.front().fixed.total();
         return std::make_shared<const Items>(std::move(items));
@@ -348,7 +350,7 @@ void StepParts::make_boundaries() {
 Item graph_start(std::string_view name, Category c, Parameter p, const Job& job, const Profile& profile) {
   Item item = work_item(name, c, p, Seconds(profile[p]));
   if (job.software.in_flight == 1) {
-    item.fixed.add(name, c, Parameter::host_launch, to_sim_time(Seconds(profile[Parameter::host_launch])));
+    item.fixed.add(name, c, common::host_launch, to_sim_time(Seconds(profile[common::host_launch])));
     item.length = item.fixed.total();
   }
   return item;
@@ -365,11 +367,11 @@ Item make_barrier(const Job& job, const Strategy& s, const Profile& profile) {
   Item barrier;
   barrier.name = "scalar all-reduces";
   barrier.transfer_category = Category::overhead;
-  barrier.fixed.add(barrier.name, Category::overhead, Parameter::in_graph_alpha,
-                    to_sim_time(Seconds(reduces * profile[Parameter::in_graph_alpha])));
+  barrier.fixed.add(barrier.name, Category::overhead, neuron::in_graph_alpha,
+                    to_sim_time(Seconds(reduces * profile[neuron::in_graph_alpha])));
   if (job.cluster.nodes > 1) {
-    barrier.fixed.add(barrier.name, Category::overhead, Parameter::efa_latency,
-                      to_sim_time(Seconds(between_nodes * profile[Parameter::efa_latency])));
+    barrier.fixed.add(barrier.name, Category::overhead, neuron::efa_latency,
+                      to_sim_time(Seconds(between_nodes * profile[neuron::efa_latency])));
   }
   barrier.length = barrier.fixed.total();
   return barrier;

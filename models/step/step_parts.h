@@ -137,7 +137,7 @@ struct StepParts : StepLayout {
   bool blocking() const { return blocks(strategy, schedule); }
   bool overlaps() const { return models::overlaps(strategy); }
   /// How much longer work takes while a transfer runs beside it.
-  double slowdown() const { return overlaps() ? profile[Parameter::overlap_slowdown] : 1; }
+  double slowdown() const { return overlaps() ? profile[common::overlap_slowdown] : 1; }
 
   const Item& hold(int boundary, bool activation) const {
     const Boundary& b = boundaries[static_cast<std::size_t>(boundary)];

@@ -17,7 +17,7 @@ LogRatio log_ratio(const StepReport& a, const StepReport& b, const Profile& prof
   std::vector<double> difference = log_gradient(a);
   const std::vector<double> other = log_gradient(b);
   for (std::size_t i = 0; i < difference.size(); ++i) difference[i] -= other[i];
-  const double own = profile[Parameter::configuration_spread];
+  const double own = profile[common::configuration_spread];
   return {std::log(b.step / a.step), std::sqrt(log_variance(profile, difference) + 2 * own * own)};
 }
 

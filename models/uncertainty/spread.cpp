@@ -8,8 +8,6 @@ namespace trnplan::models {
 
 namespace {
 
-constexpr std::size_t kCount = static_cast<std::size_t>(Parameter::count);
-
 double square(double x) {
   return x * x;
 }
@@ -19,7 +17,8 @@ double square(double x) {
 double log_variance(const Profile& profile, const std::vector<double>& g) {
   double variance = 0;
   if (profile.calibration == nullptr) {
-    for (std::size_t i = 0; i < kCount; ++i) variance += square(g[i] * profile.values[i].log_sd);
+    for (const Parameter p : profile.schema->parameters())
+      variance += square(g[p.place()] * profile.value(p).log_sd);
     return variance;
   }
   const auto& covariance = profile.calibration->covariance;
@@ -30,9 +29,9 @@ double log_variance(const Profile& profile, const std::vector<double>& g) {
 }
 
 std::vector<double> log_gradient(const StepReport& report) {
-  std::vector<double> g(kCount, 0);
-  for (std::size_t i = 0; i < kCount; ++i) {
-    g[i] = time_sign(static_cast<Parameter>(i)) * (report.by_parameter[i] / report.step);
+  std::vector<double> g(report.schema->places(), 0);
+  for (const Parameter p : report.schema->parameters()) {
+    g[p.place()] = time_sign(p) * (report.by_parameter[p.place()] / report.step);
   }
   return g;
 }
@@ -47,8 +46,8 @@ bool knows_stacks(const Profile& profile) {
 }  // namespace
 
 SpreadParts spread_parts(const Profile& profile, const Software& software, std::vector<double> g) {
-  SpreadParts parts{std::move(g), square(profile[Parameter::configuration_spread]), 0,
-                    square(profile[Parameter::repeat_spread])};
+  SpreadParts parts{std::move(g), square(profile[common::configuration_spread]), 0,
+                    square(profile[common::repeat_spread])};
   bool framework = false, release = false;
   if (knows_stacks(profile)) {
     for (const StackFactor& s : profile.calibration->stacks) {
@@ -57,18 +56,20 @@ SpreadParts spread_parts(const Profile& profile, const Software& software, std::
       parts.gradient.push_back(mine ? 1 : 0);
       if (mine) (s.release.empty() ? framework : release) = true;
     }
-    if (!framework) parts.shared += square(profile[Parameter::stack_spread]);
-    if (!release) parts.shared += square(profile[Parameter::release_spread]);
+    if (!framework) parts.shared += square(profile[common::stack_spread]);
+    if (!release) parts.shared += square(profile[common::release_spread]);
   } else if (software.framework.empty() || software.release.empty()) {
-    parts.shared = square(profile[Parameter::stack_spread]);
+    parts.shared = square(profile[common::stack_spread]);
   }
   return parts;
 }
 
 std::vector<std::vector<double>> covariance_of(const Profile& profile) {
   if (profile.calibration != nullptr) return profile.calibration->covariance;
-  std::vector<std::vector<double>> all(kCount, std::vector<double>(kCount, 0));
-  for (std::size_t i = 0; i < kCount; ++i) all[i][i] = square(profile.values[i].log_sd);
+  const std::size_t places = profile.schema->places();
+  std::vector<std::vector<double>> all(places, std::vector<double>(places, 0));
+  for (const Parameter p : profile.schema->parameters())
+    all[p.place()][p.place()] = square(profile.value(p).log_sd);
   return all;
 }
 

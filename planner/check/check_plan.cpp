@@ -188,7 +188,7 @@ class Check {
 
   void memory() {
     constexpr double kPartInAMillion = 1e-6;
-    const models::Value& reserve = profile_.value(models::Parameter::runtime_reserve);
+    const models::Value& reserve = profile_.value(models::common::runtime_reserve);
     const std::vector<Bytes> peaks = memory_by_formula(job_, s_, Bytes(reserve.median));
     need(peaks.size() == stated_.peaks.size(),
          fmt::format("memory of {} stages is claimed, there are {}", stated_.peaks.size(), peaks.size()));

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "models/collective/collective_timing.h"
+#include "models/collective/neuron_parameters.h"
 #include "models/step/collective_use.h"
 #include "models/uncertainty/compare.h"
 #include "models/uncertainty/posterior.h"
@@ -240,12 +241,12 @@ class Analysis {
     Weights w(barrier_ + 1, 0);
     for (std::size_t i = 0; i < row.gradient.size(); ++i) {
       const Parameter p = options_.tables.parameters[i];
-      if (p == Parameter::host_launch) {
+      if (p == models::common::host_launch) {
         w[launch_] += row.gradient[i];
-      } else if (p == Parameter::barrier) {
+      } else if (p == models::neuron::barrier) {
         w[barrier_] += row.gradient[i];
       } else {
-        w[static_cast<std::size_t>(p)] += row.gradient[i];
+        w[p.place()] += row.gradient[i];
         if (models::time_sign(p) < 0) w[rates_] += row.gradient[i];  // a share of a bandwidth
       }
     }

@@ -370,8 +370,8 @@ std::optional<Sensitivity> sensitivity_of(Candidates& cluster, const models::Pro
     return models::StepModel(job, winner.strategy, p, cluster.graph()).simulate().step;
   };
   models::Profile quicker = profile;
-  for (const models::Parameter p :
-       {models::Parameter::matmul_efficiency, models::Parameter::flash_efficiency}) {
+  for (const models::Parameter p : profile.schema->parameters()) {
+    if (models::resource_of(p) != models::Resource::tensor) continue;
     quicker.value(p).median *= kTenPerCent;
   }
   r.with_faster_kernels = step(quicker);

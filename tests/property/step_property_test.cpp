@@ -3,6 +3,9 @@
 #include <map>
 
 #include "models/collective/collective.h"
+#include "models/collective/neuron_parameters.h"
+#include "models/device/neuron_core_parameters.h"
+#include "models/framework/nxd_parameters.h"
 #include "models/step/step.h"
 #include "models/step/step_bound.h"
 #include "models/step/step_parts.h"
@@ -115,14 +118,13 @@ TEST_CASE("a better machine is never slower", "[property]") {
   const Sample sample = random_sample(seed);
   CAPTURE(seed, describe(sample.strategy));
   const double base = simulate_step(sample.job, sample.strategy, datasheet()).step.value;
-  for (const Parameter p :
-       {Parameter::matmul_efficiency, Parameter::hbm_fraction, Parameter::vector_efficiency,
-        Parameter::link_fraction, Parameter::dma_fraction, Parameter::efa_fraction}) {
+  for (const Parameter p : {neuron::matmul_efficiency, neuron::hbm_fraction, neuron::vector_efficiency,
+                            neuron::link_fraction, neuron::dma_fraction, neuron::efa_fraction}) {
     CAPTURE(to_string(p));
     CHECK(simulate_step(sample.job, sample.strategy, scaled(p, 1.3)).step.value <= base * (1 + 1e-9));
   }
-  for (const Parameter p : {Parameter::in_graph_alpha, Parameter::hop_latency, Parameter::task_launch,
-                            Parameter::layer_overhead, Parameter::step_overhead}) {
+  for (const Parameter p : {neuron::in_graph_alpha, neuron::hop_latency, nxd::task_launch,
+                            neuron::layer_overhead, common::step_overhead}) {
     CAPTURE(to_string(p));
     CHECK(simulate_step(sample.job, sample.strategy, scaled(p, 1.3)).step.value >= base * (1 - 1e-9));
   }
@@ -132,18 +134,18 @@ TEST_CASE("seconds by parameter are the slopes of the step", "[property]") {
   // Where no other task becomes critical, d step / d log parameter is the parameter's seconds on the critical
   // path.
   const auto [text, extra] = GENERATE(
-      table<const char*, Parameter>({{"tp=8,recompute=CoreAttention+LlamaMLP", Parameter::vector_efficiency},
-                                     {"tp=8,precision=fp32,recompute=full", Parameter::fp32_slowdown},
-                                     {"tp=8,cp=4", Parameter::overlap_slowdown}}));
+      table<const char*, Parameter>({{"tp=8,recompute=CoreAttention+LlamaMLP", neuron::vector_efficiency},
+                                     {"tp=8,precision=fp32,recompute=full", neuron::fp32_slowdown},
+                                     {"tp=8,cp=4", common::overlap_slowdown}}));
   const Job job = job_of("llama3-8b", 1, 8192, 64);
   const Strategy s = strategy_of(job, text);
   const StepReport base = simulate_step(job, s, datasheet());
-  for (const Parameter p : {Parameter::matmul_efficiency, Parameter::flash_efficiency,
-                            Parameter::link_fraction, Parameter::layer_overhead, extra}) {
+  for (const Parameter p : {neuron::matmul_efficiency, neuron::flash_efficiency, neuron::link_fraction,
+                            neuron::layer_overhead, extra}) {
     CAPTURE(to_string(s.precision), to_string(p));
     const bool efficiency =
-        p != Parameter::layer_overhead && p != Parameter::fp32_slowdown && p != Parameter::overlap_slowdown;
-    const double share = base.by_parameter[static_cast<std::size_t>(p)].value;
+        p != neuron::layer_overhead && p != neuron::fp32_slowdown && p != common::overlap_slowdown;
+    const double share = base.by_parameter[p.place()].value;
     CHECK(share > 0);
     const double up = simulate_step(job, s, scaled(p, 1.001)).step.value;
     const double slope = (up - base.step.value) / std::log(1.001) * (efficiency ? -1 : 1);

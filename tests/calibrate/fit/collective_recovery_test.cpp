@@ -5,6 +5,7 @@
 #include <map>
 
 #include "models/collective/collective_timing.h"
+#include "models/collective/neuron_parameters.h"
 #include "tests/catch.h"
 #include "tests/models/setup.h"
 #include "topology/chip_graph.h"
@@ -54,9 +55,10 @@ TEST_CASE("a fit finds the parameters that made the points", "[calibrate]") {
   const models::Profile prior = datasheet();
   models::Profile truth = prior;
   const std::map<Parameter, double> factors = {
-      {Parameter::dma_fraction, 0.8}, {Parameter::link_fraction, 0.7}, {Parameter::hop_latency, 1.6},
-      {Parameter::host_launch, 0.6},  {Parameter::efa_fraction, 1.3},  {Parameter::efa_latency, 0.7},
-      {Parameter::barrier, 0.8},
+      {models::neuron::dma_fraction, 0.8}, {models::neuron::link_fraction, 0.7},
+      {models::neuron::hop_latency, 1.6},  {models::common::host_launch, 0.6},
+      {models::neuron::efa_fraction, 1.3}, {models::neuron::efa_latency, 0.7},
+      {models::neuron::barrier, 0.8},
   };
   for (const auto& [p, factor] : factors) truth.value(p).median *= factor;
   const auto measured = points(truth);
@@ -75,8 +77,7 @@ TEST_CASE("a fit finds the parameters that made the points", "[calibrate]") {
     CHECK(e.prior.median == prior[e.parameter]);
     CHECK(e.verdict == "identified");
   }
-  for (int p = 0; p < static_cast<int>(Parameter::count); ++p) {
-    const auto parameter = static_cast<Parameter>(p);
+  for (const Parameter parameter : prior.schema->parameters()) {
     if (!factors.contains(parameter)) CHECK(fit.profile[parameter] == prior[parameter]);
   }
 }
@@ -84,17 +85,17 @@ TEST_CASE("a fit finds the parameters that made the points", "[calibrate]") {
 // Two cores of a chip say nothing of links and networks.
 TEST_CASE("what no point depends on stays at its prior", "[calibrate]") {
   models::Profile truth = datasheet();
-  truth.value(Parameter::dma_fraction).median *= 0.7;
+  truth.value(models::neuron::dma_fraction).median *= 0.7;
   std::vector<MeasuredCollective> measured;
   for (double bytes = 1024; bytes < 2e9; bytes *= 4)
     measured.push_back(point(truth, CollectiveOp::all_reduce, 2, 1, bytes));
   const CollectiveFit fit = fit_collectives(measured, trn1(), datasheet(), 0.01);
   for (const auto& e : fit.estimates) {
     CAPTURE(models::to_string(e.parameter), e.posterior.median, e.prior_share);
-    if (e.parameter == Parameter::dma_fraction) {
+    if (e.parameter == models::neuron::dma_fraction) {
       CHECK(e.posterior.median == Approx(truth[e.parameter]).epsilon(0.02));
       CHECK(e.verdict == "identified");
-    } else if (e.parameter != Parameter::host_launch && e.parameter != Parameter::hop_latency) {
+    } else if (e.parameter != models::common::host_launch && e.parameter != models::neuron::hop_latency) {
       CHECK(e.verdict == "at prior");
       CHECK(e.posterior.median == Approx(e.prior.median).epsilon(0.01));
     }

@@ -4,6 +4,7 @@
 
 #include "calibrate/fit/kernel_bench.h"
 #include "calibrate/fit/step_fit.h"
+#include "models/device/neuron_core_parameters.h"
 #include "models/step/step.h"
 #include "models/uncertainty/spread.h"
 #include "tests/calibrate/programs.h"
@@ -37,8 +38,8 @@ double micros(const std::string& text, const Profile& profile) {
 /// The data sheet with every share and multiplier 1: what counting alone says.
 Profile ideal() {
   Profile p = datasheet();
-  for (std::size_t i = 0; i < p.values.size(); ++i) {
-    if (models::unit_of(static_cast<Parameter>(i)) == "1") p.values[i].median = 1;
+  for (const Parameter of : p.schema->parameters()) {
+    if (models::unit_of(of) == "1") p.value(of).median = 1;
   }
   return p;
 }
@@ -75,18 +76,18 @@ TEST_CASE("times of kernels, counted by hand", "[calibrate]") {
   // = 0.7314 us. HBM: 2 (128 512 + 512 512 + 128 512) = 786,432 bytes at 410 x 2^30 byte/s = 1.7864 us, more.
   const Kernel small = kernel("matmul,m=128,k=512,n=512,dtype=bf16");
   CHECK(micros("matmul,m=128,k=512,n=512,dtype=bf16", p) == Approx(786432.0 / (410 * 1073.741824)));
-  CHECK(calibrate::work_of(small, core(), p).parameter == Parameter::hbm_fraction);
-  CHECK(calibrate::work_of(small, core(), p).also == Parameter::matmul_hbm_traffic);
+  CHECK(calibrate::work_of(small, core(), p).parameter == models::neuron::hbm_fraction);
+  CHECK(calibrate::work_of(small, core(), p).also == models::neuron::matmul_hbm_traffic);
   // With an array at 0.2 of its rate the array is slower: 3.657 us.
   Profile slow = p;
-  slow.value(Parameter::matmul_efficiency).median = 0.2;
+  slow.value(models::neuron::matmul_efficiency).median = 0.2;
   CHECK(micros("matmul,m=128,k=512,n=512,dtype=bf16", slow) == Approx(2048 / 2800.0 / 0.2));
   // 129 rows do not fill the second tile: with n = 64 the tiles of the other operand are met, 4 x 2 tiles by
   // 64 columns = 512 cycles, against 4 x 1 by 129 = 516; with 128 rows 4 x 64 = 256.
   CHECK(micros("matmul,m=129,k=512,n=64,dtype=bf16", slow) ==
         Approx(std::max(512 / 2800.0 / 0.2, 2 * (129 * 512 + 512 * 64 + 129 * 64) / (410 * 1073.741824))));
   // FP32: four bytes an element, and the array's slowdown.
-  slow.value(Parameter::fp32_slowdown).median = 4;
+  slow.value(models::neuron::fp32_slowdown).median = 4;
   CHECK(micros("matmul,m=128,k=512,n=512,dtype=fp32", slow) == Approx(4 * 2048 / 2800.0 / 0.2));
 
   // Two products over half of 1000 x 1000 pairs: 1000 / 128 = 8 tiles, head 64 of one: 2 x 0.5 x 3 heads x 8
@@ -111,15 +112,14 @@ TEST_CASE("the slopes of kernels are those of differences", "[calibrate]") {
     const auto answer = bench.at(bench.observations()[0], p);
     CHECK(answer.log_seconds == Approx(bench.observations()[0].log_seconds));
     std::vector<double> exact(p.values.size(), 0);
-    for (const auto& [parameter, slope] : answer.gradient)
-      exact[static_cast<std::size_t>(parameter)] += slope;
-    for (std::size_t i = 0; i < exact.size(); ++i) {
+    for (const auto& [parameter, slope] : answer.gradient) exact[parameter.place()] += slope;
+    for (const Parameter of : p.schema->parameters()) {
       Profile more = p, less = p;
-      more.values[i].median *= 1.001;
-      less.values[i].median /= 1.001;
-      INFO(text << ", " << models::to_string(static_cast<Parameter>(i)));
+      more.value(of).median *= 1.001;
+      less.value(of).median /= 1.001;
+      INFO(text << ", " << models::to_string(of));
       CHECK(std::log(micros(text, more) / micros(text, less)) / std::log(1.001 * 1.001) ==
-            Approx(exact[i]).margin(1e-9));
+            Approx(exact[of.place()]).margin(1e-9));
     }
   }
 }
@@ -139,7 +139,7 @@ TEST_CASE("the array's efficiency is recovered from kernels with 3 % noise", "[c
       return sum;
     };
     Profile truth = datasheet();
-    models::Value& v = truth.value(Parameter::matmul_efficiency);
+    models::Value& v = truth.value(models::neuron::matmul_efficiency);
     v.median *= std::exp(v.log_sd * normal());
     std::vector<MeasuredKernel> points;
     for (const std::string& text : kProducts)
@@ -147,10 +147,10 @@ TEST_CASE("the array's efficiency is recovered from kernels with 3 % noise", "[c
     const StepFit fitted = fit(points, datasheet(), options);
     CHECK(fitted.converged);
     CHECK(fitted.kernels == kProducts.size());
-    const auto& e = estimate(fitted, Parameter::matmul_efficiency);
+    const auto& e = estimate(fitted, models::neuron::matmul_efficiency);
     CHECK(e.verdict == "identified");
     inside += std::abs(std::log(e.posterior.median / v.median)) <= 1.96 * e.posterior.log_sd;
-    CHECK(estimate(fitted, Parameter::flash_efficiency).prior_share == Approx(1));
+    CHECK(estimate(fitted, models::neuron::flash_efficiency).prior_share == Approx(1));
   }
   INFO(inside);
   CHECK(inside >= 36);
@@ -160,15 +160,15 @@ TEST_CASE("the array's efficiency is recovered from kernels with 3 % noise", "[c
 // prior's 0.2. Alone these two leave 1 / sqrt(1 / 0.15^2 + 1 / 0.2^2) = 0.12, 0.6 of the prior.
 TEST_CASE("many kernels do not pass for a training graph", "[calibrate]") {
   Profile truth = datasheet();
-  truth.value(Parameter::matmul_efficiency).median *= 1.2;
+  truth.value(models::neuron::matmul_efficiency).median *= 1.2;
   std::vector<MeasuredKernel> points;
   for (const std::string& text : kProducts) points.push_back(measured(text, truth));
   const StepFit fitted = fit(points, datasheet());
-  const auto& e = estimate(fitted, Parameter::matmul_efficiency);
+  const auto& e = estimate(fitted, models::neuron::matmul_efficiency);
   CHECK(e.prior_share > 0.6);
   CHECK(e.prior_share < 0.75);
   CHECK(e.posterior.median > e.prior.median);
-  CHECK(e.posterior.median < truth[Parameter::matmul_efficiency]);
+  CHECK(e.posterior.median < truth[models::neuron::matmul_efficiency]);
   CHECK(fitted.kernel_effects.at(logs::KernelOp::matmul) < 0);
 }
 
@@ -179,8 +179,8 @@ TEST_CASE("a kernel twice measured counts once", "[calibrate]") {
   below.seconds /= 1.1;
   const StepFit once = fit({one}, datasheet()), twice = fit({above, below}, datasheet());
   CHECK(twice.kernels == 1);
-  CHECK(estimate(twice, Parameter::matmul_efficiency).posterior.log_sd ==
-        Approx(estimate(once, Parameter::matmul_efficiency).posterior.log_sd));
+  CHECK(estimate(twice, models::neuron::matmul_efficiency).posterior.log_sd ==
+        Approx(estimate(once, models::neuron::matmul_efficiency).posterior.log_sd));
 }
 
 TEST_CASE("a kernel makes a step surer that depends on it", "[calibrate]") {
@@ -197,7 +197,7 @@ TEST_CASE("a kernel makes a step surer that depends on it", "[calibrate]") {
     for (const calibrate::MeasuredStep& step : steps) {
       const std::vector<calibrate::MeasuredStep> one{step};
       const auto time = calibrate::StepBench(one).time(0, datasheet());
-      const double slope = time.gradient[static_cast<std::size_t>(Parameter::matmul_efficiency)];
+      const double slope = time.gradient[models::neuron::matmul_efficiency.place()];
       const auto variance = [&](const StepFit& f) { return models::log_variance(f.profile, time.gradient); };
       INFO(step.configuration << ", " << slope);
       // With steps in the fit the posterior lies elsewhere, where curvature differs a little: 1 % is allowed.
@@ -212,7 +212,7 @@ TEST_CASE("a kernel makes a step surer that depends on it", "[calibrate]") {
 
 TEST_CASE("names and order of kernels do not matter to a bit", "[calibrate]") {
   Profile truth = datasheet();
-  truth.value(Parameter::matmul_efficiency).median *= 1.1;
+  truth.value(models::neuron::matmul_efficiency).median *= 1.1;
   std::vector<MeasuredKernel> points;
   for (const std::string& text : kProducts) points.push_back(measured(text, truth, 1 + 0.01 * points.size()));
   points.push_back(measured("stream,bytes=268435456", truth));

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "calibrate/validate/step_validation.h"
+#include "models/device/neuron_core_parameters.h"
 #include "tests/calibrate/programs.h"
 #include "tests/catch.h"
 #include "tests/sanitised.h"
@@ -68,10 +69,10 @@ TEST_CASE("one odd configuration moves the others little", "[calibrate]") {
   const auto fair = calibrate::fit_steps(bench, nullptr, datasheet(), medians);
   const auto robust = calibrate::fit_steps(other, nullptr, datasheet(), medians);
   const auto matmul = [](const calibrate::StepFit& f) {
-    return std::log(f.profile[Parameter::matmul_efficiency]);
+    return std::log(f.profile[models::neuron::matmul_efficiency]);
   };
   CHECK(std::abs(matmul(robust) - matmul(fair)) <
-        0.5 * fair.profile.value(Parameter::matmul_efficiency).log_sd);
+        0.5 * fair.profile.value(models::neuron::matmul_efficiency).log_sd);
 }
 
 TEST_CASE("rows of one run group are one observation", "[calibrate]") {

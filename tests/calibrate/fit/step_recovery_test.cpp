@@ -43,9 +43,9 @@ std::map<std::string, Recovered> recover(unsigned seeds) {
   REQUIRE(steps.size() >= 15);
   const StepBench ideal(steps);
   Profile prior = datasheet();
-  prior.value(Parameter::repeat_spread).median = 0.03;
+  prior.value(models::common::repeat_spread).median = 0.03;
   for (const Parameter p :
-       {Parameter::configuration_spread, Parameter::release_spread, Parameter::stack_spread}) {
+       {models::common::configuration_spread, models::common::release_spread, models::common::stack_spread}) {
     prior.value(p).median = 1e-3;
   }
   std::map<std::string, Recovered> all;

@@ -2,6 +2,8 @@
 
 #include "io/catalog/profile_reader.h"
 #include "io/output/profile_json.h"
+#include "models/device/neuron_core_parameters.h"
+#include "models/schemas/schemas.h"
 #include "tests/catch.h"
 #include "tests/models/setup.h"
 #include "text/diagnostic.h"
@@ -12,7 +14,7 @@ using models::Parameter;
 
 namespace {
 
-constexpr std::size_t kCount = static_cast<std::size_t>(Parameter::count);
+const std::size_t kCount = models::schema_named("neuron")->places();
 
 models::Profile fitted() {
   models::Profile p = datasheet();
@@ -25,7 +27,7 @@ models::Profile fitted() {
   c->stacks = {{"nxd", "", 0.9, 0.05}, {"nxd", "2.20", 1.02, 0.03}};
   c->covariance.assign(kCount + 2, std::vector<double>(kCount + 2, 0));
   for (std::size_t i = 0; i < kCount; ++i) {
-    if (models::time_sign(static_cast<Parameter>(i)) == 0) continue;
+    if (models::time_sign(p.schema->at(i)) == 0) continue;
     c->covariance[i][i] = p.values[i].log_sd * p.values[i].log_sd;
   }
   c->covariance[kCount][kCount] = 0.0025;
@@ -36,7 +38,7 @@ models::Profile fitted() {
 }
 
 std::string text_of(const models::Profile& p) {
-  return io::profile_json(p, datasheet(), {Parameter::matmul_efficiency}, "test", "");
+  return io::profile_json(p, datasheet(), {models::neuron::matmul_efficiency}, "test", "");
 }
 
 models::Profile read(const std::string& text) {
@@ -105,7 +107,7 @@ TEST_CASE("old profiles load, without a calibration", "[io]") {
 TEST_CASE("what a profile states beside its base's calibration is independent of it", "[io]") {
   const models::Profile base = fitted();
   models::Profile changed = base;
-  changed.value(Parameter::matmul_efficiency).log_sd = 0.1;
+  changed.value(models::neuron::matmul_efficiency).log_sd = 0.1;
   const Node stated = parse_document("matmul_efficiency: 1", "p.yaml");
   const auto c = io::calibration_beside(*base.calibration, changed, &stated);
   CHECK(c->covariance[0][0] == Approx(0.01));

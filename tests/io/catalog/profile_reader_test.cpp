@@ -3,6 +3,8 @@
 #include <limits>
 
 #include "io/catalog/catalog.h"
+#include "models/collective/neuron_parameters.h"
+#include "models/schemas/schemas.h"
 #include "tests/catch.h"
 #include "tests/faults.h"
 #include "tests/models/setup.h"
@@ -15,8 +17,7 @@ std::string profile_json(const std::string& skip = "", const std::string& replac
                          const std::string& by = "", const std::string& more = "") {
   std::string json = R"({"name": "p", "description": "d", "parameters": {)" + more;
   bool first = more.empty();
-  for (std::size_t i = 0; i < static_cast<std::size_t>(models::Parameter::count); ++i) {
-    const auto p = static_cast<models::Parameter>(i);
+  for (const models::Parameter p : models::schema_named("neuron")->parameters()) {
     const std::string key(models::to_string(p));
     if (key == skip) continue;
     const std::string value = key == replaced ? by
@@ -34,11 +35,21 @@ std::string profile_problem(const std::string& json) {
 
 }  // namespace
 
+TEST_CASE("a profile says which schema it fills, or means that of NeuronCores", "[io][catalog]") {
+  const auto with = [](const std::string& schema) {
+    std::string json = profile_json();
+    return json.insert(1, "\"schema\": \"" + schema + "\", ");
+  };
+  CHECK(io::profile_from(parse_document(profile_json(), "p.json")).schema == models::schema_named("neuron"));
+  CHECK(io::profile_from(parse_document(with("neuron"), "p.json")).schema == models::schema_named("neuron"));
+  CHECK(contains(profile_problem(with("abacus")), "schema: \"abacus\" is no schema"));
+}
+
 TEST_CASE("a profile states every parameter in its unit", "[io][catalog]") {
   const models::Profile p = io::profile_from(parse_document(profile_json(), "p.json"));
   CHECK(p.name == "p");
-  CHECK(p[models::Parameter::link_fraction] == 0.5);
-  CHECK(p.value(models::Parameter::link_fraction).log_sd == 0.1);
+  CHECK(p[models::neuron::link_fraction] == 0.5);
+  CHECK(p.value(models::neuron::link_fraction).log_sd == 0.1);
   CHECK(contains(profile_problem(profile_json("hop_latency")),
                  "parameters.hop_latency: this parameter is missing"));
   const auto with = [](const char* by) { return profile_problem(profile_json("", "hop_latency", by)); };
@@ -65,8 +76,8 @@ TEST_CASE("a profile may build on another", "[io][catalog]") {
   const models::Profile base = test_catalog().profile("trn1-datasheet");
   const models::Profile p = read(R"({"name": "p", "base": "trn1-datasheet", "parameters": {
     "hop_latency": {"median": 7e-6, "log_sd": 0.1, "unit": "s", "source": "here"}}})");
-  CHECK(p[models::Parameter::hop_latency] == 7e-6);
-  CHECK(p[models::Parameter::link_fraction] == base[models::Parameter::link_fraction]);
+  CHECK(p[models::neuron::hop_latency] == 7e-6);
+  CHECK(p[models::neuron::link_fraction] == base[models::neuron::link_fraction]);
   CHECK(p.algorithms.mesh_below == base.algorithms.mesh_below);
   CHECK(p.base == "trn1-datasheet");
   CHECK(base.base == "trn1-datasheet");

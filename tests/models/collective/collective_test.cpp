@@ -4,6 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "models/collective/neuron_parameters.h"
+#include "models/device/neuron_core_parameters.h"
 #include "tests/catch.h"
 #include "tests/models/fabric_bed.h"
 #include "tests/models/setup.h"
@@ -43,8 +45,8 @@ struct Bed {
   }
   static Profile make_profile() {
     Profile p = datasheet();
-    for (const Parameter x : {Parameter::link_fraction, Parameter::dma_fraction, Parameter::efa_fraction,
-                              Parameter::hbm_fraction})
+    for (const Parameter x :
+         {neuron::link_fraction, neuron::dma_fraction, neuron::efa_fraction, neuron::hbm_fraction})
       p.value(x).median = 1;
     p.algorithms = {};
     return p;
@@ -83,9 +85,9 @@ TEST_CASE("all-gather over a row", "[models][collective]") {
   CHECK(c.algorithm == "kangaring");
   REQUIRE(c.phases.size() == 2);
   CHECK(c.phases[0].steps == 3);
-  CHECK(c.phases[0].bottleneck(bed.fabric) == Parameter::link_fraction);
+  CHECK(c.phases[0].bottleneck(bed.fabric) == neuron::link_fraction);
   CHECK(c.phases[1].steps == 1);
-  CHECK(c.phases[1].bottleneck(bed.fabric) == Parameter::dma_fraction);
+  CHECK(c.phases[1].bottleneck(bed.fabric) == neuron::dma_fraction);
 }
 
 // TP 32 has two rings without a common link, four directions: 15/16 * 64 MB / 4 = 15 MB = 1.5 ms. 2 MB are
@@ -121,7 +123,7 @@ TEST_CASE("inside a chip only memory counts", "[models][collective]") {
   CHECK(bed.uses(c, Fabric::Kind::memory));
   CHECK(!bed.uses(c, Fabric::Kind::link));
   CHECK(close(c.transfer(bed.fabric).value, 64e-6));
-  CHECK(c.phases[0].bottleneck(bed.fabric) == Parameter::dma_fraction);
+  CHECK(c.phases[0].bottleneck(bed.fabric) == neuron::dma_fraction);
 }
 
 // The published accesses per chip and byte that circulates: ring 4 (all-gather) and 6 (reduce-scatter) for
@@ -142,7 +144,7 @@ TEST_CASE("accesses of ring and kangaring", "[models][collective]") {
   bed.renew();
   const Collective c = bed.run(CollectiveOp::all_gather, GroupKind::tensor, 16e6, Algorithm::ring);
   CHECK(close(c.transfer(bed.fabric).value, 56e-3));
-  CHECK(c.phases[0].bottleneck(bed.fabric) == Parameter::hbm_fraction);
+  CHECK(c.phases[0].bottleneck(bed.fabric) == neuron::hbm_fraction);
 }
 
 // TP 32, DP 2 on two nodes: each of 32 ranks gathers 64 MB with its peer, half from the other node. A NIC
@@ -151,7 +153,7 @@ TEST_CASE("32 cores share 8 NICs", "[models][collective]") {
   Bed bed(2, {.tensor = 32, .data = 2});
   const Collective c = bed.run(CollectiveOp::all_gather, GroupKind::data, 64e6);
   CHECK(close(c.transfer(bed.fabric).value, 25.6e-3));
-  CHECK(c.phases[0].bottleneck(bed.fabric) == Parameter::efa_fraction);
+  CHECK(c.phases[0].bottleneck(bed.fabric) == neuron::efa_fraction);
   CHECK(c.phases[0].network.value > 0);
 }
 
@@ -213,7 +215,7 @@ TEST_CASE("halving-doubling works all axes at once", "[models][collective]") {
   CHECK(c.phases.size() == 5);
   double links = 0;
   for (const Phase& p : c.phases) {
-    if (p.bottleneck(bed.fabric) == Parameter::link_fraction) links += p.transfer(bed.fabric).value;
+    if (p.bottleneck(bed.fabric) == neuron::link_fraction) links += p.transfer(bed.fabric).value;
   }
   CHECK(close(links, 1.5e-3));
 }
@@ -358,7 +360,7 @@ TEST_CASE("ring all-reduce by the textbook", "[models][collective]") {
   const std::vector<std::vector<int>> row{{0, 2, 4, 6}};
   for (const double bytes : {4e3, 4e6, 4e9}) {
     const Collective c = collective(bed.fabric, CollectiveOp::all_reduce, row, Bytes(bytes), Algorithm::ring);
-    const double hop = bed.profile[Parameter::hop_latency];
+    const double hop = bed.profile[neuron::hop_latency];
     const double expected = 2 * (3.0 / 4) * bytes / (2 * 10e9) + 2 * 3 * hop;
     CHECK(close(c.seconds(bed.fabric).value - c.alpha.value, expected));
   }
@@ -368,9 +370,9 @@ TEST_CASE("what nccom-test prints contains the launch, and the barrier between n
           "[models][collective]") {
   Bed bed(2, {.tensor = 32, .data = 2});
   const Collective c = bed.run(CollectiveOp::all_gather, GroupKind::data, 64e6);
-  const double inside = c.seconds(bed.fabric).value, launch = bed.profile[Parameter::host_launch];
+  const double inside = c.seconds(bed.fabric).value, launch = bed.profile[common::host_launch];
   CHECK(close(nccom_seconds(bed.fabric, c, false).value, inside + launch));
-  CHECK(close(nccom_seconds(bed.fabric, c, true).value, inside + launch + bed.profile[Parameter::barrier]));
+  CHECK(close(nccom_seconds(bed.fabric, c, true).value, inside + launch + bed.profile[neuron::barrier]));
 }
 
 TEST_CASE("bytes without a way take forever", "[models][collective]") {

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "models/collective/neuron_parameters.h"
 #include "models/uncertainty/spread.h"
 #include "tests/catch.h"
 #include "tests/models/setup.h"
@@ -89,10 +90,10 @@ TEST_CASE("one rank takes the launch alone", "[models][collective]") {
   CHECK(t.algorithm == "none");
   CHECK(t.parts.empty());
   CHECK(t.seconds == Seconds(0));
-  CHECK(t.nccom_seconds == Seconds(bed.profile[Parameter::host_launch]));
+  CHECK(t.nccom_seconds == Seconds(bed.profile[common::host_launch]));
   CHECK(t.busbw == 0.0);
 
-  bed.profile.value(Parameter::host_launch).median = 0;
+  bed.profile.value(common::host_launch).median = 0;
   t = bed.time({CollectiveOp::all_reduce, 1, Bytes(0)});
   CHECK(t.algbw == 0.0);  // no bytes in no time
 }
@@ -110,23 +111,23 @@ TEST_CASE("intervals follow from the spreads of the parameters", "[models][colle
   CHECK(t.seconds_90.low == t.seconds);
   CHECK(t.nccom_seconds_90.high == t.nccom_seconds);
 
-  bed.profile.value(Parameter::host_launch).log_sd = 0.7;
+  bed.profile.value(common::host_launch).log_sd = 0.7;
   t = time(small);
   CHECK(std::abs(t.nccom_seconds_90.high / t.nccom_seconds - std::exp(kNinetyPercent * 0.7)) < 1e-9);
   CHECK(t.seconds_90.high == Seconds(0));
   t = time(large);
   CHECK(t.seconds_90.high == t.seconds);
 
-  bed.profile.value(Parameter::dma_fraction).log_sd = 0.3;
+  bed.profile.value(neuron::dma_fraction).log_sd = 0.3;
   t = time(large);
   CHECK(std::abs(t.seconds / t.seconds_90.low - std::exp(1.645 * 0.3)) < 1e-3);
   CHECK(std::abs(t.nccom_seconds_90.high / t.nccom_seconds - std::exp(1.645 * 0.3)) < 1e-3);
 
-  bed.profile.value(Parameter::hop_latency).log_sd = 0.4;
-  bed.profile.value(Parameter::in_graph_alpha).log_sd = 0.5;
+  bed.profile.value(neuron::hop_latency).log_sd = 0.4;
+  bed.profile.value(neuron::in_graph_alpha).log_sd = 0.5;
   const CollectiveTiming wider = time({CollectiveOp::all_reduce, 2, Bytes(1024)});
   const double alpha = wider.alpha / wider.seconds,
-               hop = 2 * bed.profile[Parameter::hop_latency] / wider.seconds.value;
+               hop = 2 * bed.profile[neuron::hop_latency] / wider.seconds.value;
   const double sigma = std::log(wider.seconds_90.high / wider.seconds) / 1.645;
   CHECK(std::abs(sigma - std::hypot(alpha * 0.5, hop * 0.4)) < 5e-3);
 }

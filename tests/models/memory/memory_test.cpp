@@ -402,12 +402,12 @@ TEST_CASE("probability of fitting", "[models][memory]") {
   const StageMemory m = memory_of(job, strategy_of(job, "tp=32"), profile).worst();
   const Bytes rest = m.peak() - m.runtime;
   CHECK(std::abs(probability_of_fitting(m, m.peak(), profile) - 0.5) < 1e-6);
-  const Value reserve = profile.value(Parameter::runtime_reserve);
+  const Value reserve = profile.value(common::runtime_reserve);
   const Bytes more = rest + Bytes(reserve.median * std::exp(reserve.log_sd));
   CHECK(std::abs(probability_of_fitting(m, more, profile) - 0.8413) < 1e-4);
   CHECK(probability_of_fitting(m, rest, profile) == 0);
   CHECK(probability_of_fitting(m, 0.5 * rest, profile) == 0);
-  profile.value(Parameter::runtime_reserve).log_sd = 0;
+  profile.value(common::runtime_reserve).log_sd = 0;
   CHECK(probability_of_fitting(m, m.peak() + Bytes(1024), profile) == 1);
   CHECK(probability_of_fitting(m, m.peak() - Bytes(1024), profile) == 0);
 }

@@ -5,6 +5,8 @@
 
 #include "models/collective/collective.h"
 #include "models/collective/collective_memory.h"
+#include "models/collective/neuron_parameters.h"
+#include "models/device/neuron_core_parameters.h"
 #include "sim/executor.h"
 #include "tests/catch.h"
 #include "tests/models/fabric_bed.h"
@@ -51,7 +53,7 @@ Compared compare(const Bed& bed, CollectiveOp op, const std::vector<std::vector<
   Compared r;
   r.algorithm = c.algorithm;
   r.coflow = ticks(c.seconds(bed.fabric)) - ticks(c.alpha);
-  const double more = bed.profile[Parameter::efa_latency] - bed.profile[Parameter::hop_latency];
+  const double more = bed.profile[neuron::efa_latency] - bed.profile[neuron::hop_latency];
   for (const Phase& p : c.phases) {
     r.steps += p.steps;
     const bool mixed = p.hops.value > 0 && p.network.value > 0;
@@ -174,8 +176,8 @@ TEST_CASE("remembered loads are those described anew", "[models][collective][pro
   int known = 0;
   for (int round = 0; round < 400; ++round) {
     Profile profile = bed.profile;
-    for (const Parameter p : {Parameter::hop_latency, Parameter::efa_latency, Parameter::link_fraction,
-                              Parameter::dma_fraction, Parameter::efa_fraction, Parameter::in_graph_alpha})
+    for (const Parameter p : {neuron::hop_latency, neuron::efa_latency, neuron::link_fraction,
+                              neuron::dma_fraction, neuron::efa_fraction, neuron::in_graph_alpha})
       profile.value(p).median *= random.real(0.5, 2);
     if (round % 50 == 0) profile.algorithms.mesh_below = Bytes(random.real(0, 1e7));
     const Fabric anew(bed.cluster, bed.graph, bed.placement, profile),
@@ -209,8 +211,8 @@ TEST_CASE("the latency of a flat ring is that of a chunk's way", "[models][colle
     for (const int nodes : {2, 4}) {
       Bed bed(nodes);
       const double hop = inverted ? 20e-6 : 1e-6, efa = inverted ? 3e-6 : 15e-6;
-      bed.profile.value(Parameter::hop_latency).median = hop;
-      bed.profile.value(Parameter::efa_latency).median = efa;
+      bed.profile.value(neuron::hop_latency).median = hop;
+      bed.profile.value(neuron::efa_latency).median = efa;
       const Fabric fabric(bed.cluster, bed.graph, bed.placement, bed.profile);
       const auto latency = [&](const std::vector<int>& local) {
         const Collective c =
@@ -279,7 +281,7 @@ TEST_CASE("collectives that overlap in part agree within one chunk's time",
     for (const double c : bed.fabric.capacities()) program.add_resource("r", BytesPerSecond(c));
     std::int64_t chunk = 0;
     Profile quick = bed.profile;
-    for (const Parameter p : {Parameter::hop_latency, Parameter::efa_latency}) quick.value(p).median = 1e-12;
+    for (const Parameter p : {neuron::hop_latency, neuron::efa_latency}) quick.value(p).median = 1e-12;
     const Fabric fabric(bed.cluster, bed.graph, bed.placement, quick);
     for (const std::vector<int>& ranks : {row, column, row, other}) {
       const double bytes = 1e6 * random.whole(1, 60);
@@ -378,8 +380,8 @@ TEST_CASE("more bandwidth is never slower; all rates doubled halve the transfer"
     CHECK(after <= before);
     CHECK(after >= before / 1.5 * (1 - 1e-12));
     Profile twice = bed.profile;
-    for (const Parameter p : {Parameter::link_fraction, Parameter::dma_fraction, Parameter::hbm_fraction,
-                              Parameter::efa_fraction})
+    for (const Parameter p :
+         {neuron::link_fraction, neuron::dma_fraction, neuron::hbm_fraction, neuron::efa_fraction})
       twice.value(p).median *= 2;
     CHECK(seconds(more, twice) == Approx(after / 2).epsilon(1e-12));
   }

@@ -1,4 +1,7 @@
 #include "models/step/step.h"
+#include "models/collective/neuron_parameters.h"
+#include "models/device/neuron_core_parameters.h"
+#include "models/framework/nxd_parameters.h"
 #include "models/step/step_bound.h"
 
 #include <cmath>
@@ -27,15 +30,15 @@ Seconds at(const StepReport& r, Category c) {
 /// Only computing takes time: launches, overheads and latencies zero, links and NICs fast beyond measure.
 Profile compute_only() {
   Profile p = datasheet();
-  for (const Parameter x : {Parameter::in_graph_alpha, Parameter::hop_latency, Parameter::efa_latency,
-                            Parameter::layer_overhead, Parameter::graph_launch, Parameter::task_launch,
-                            Parameter::bucket_overhead, Parameter::step_overhead}) {
+  for (const Parameter x :
+       {neuron::in_graph_alpha, neuron::hop_latency, neuron::efa_latency, neuron::layer_overhead,
+        nxd::graph_launch, nxd::task_launch, nxd::bucket_overhead, common::step_overhead}) {
     p.value(x).median = 0;
   }
   for (const Parameter x :
-       {Parameter::link_fraction, Parameter::dma_fraction, Parameter::hbm_fraction, Parameter::efa_fraction})
+       {neuron::link_fraction, neuron::dma_fraction, neuron::hbm_fraction, neuron::efa_fraction})
     p.value(x).median = 1e9;
-  p.value(Parameter::node_spread).median = 1e-30;  // nodes of one pace
+  p.value(common::node_spread).median = 1e-30;  // nodes of one pace
   return p;
 }
 
@@ -183,7 +186,7 @@ TEST_CASE("launches are hidden from two requests in flight on", "[models]") {
   CHECK(simulate_step(job, s, datasheet()).step.value == hidden);
   job.software.in_flight = 1;
   const StepReport r = simulate_step(job, s, datasheet());
-  const double launch = datasheet()[Parameter::host_launch];
+  const double launch = datasheet()[common::host_launch];
   CHECK(r.step.value - hidden > 64 * 4 * launch);  // the last stage's: two passes, two messages
   CHECK(r.step.value - hidden < (64 + 3) * 6 * launch);
   const topology::ChipGraph graph(job.cluster.instance);
@@ -289,11 +292,11 @@ StepReport with(Job job, const std::string& strategy, Resource r, double factor)
       i.nic = i.nic * factor;
       break;
     case Resource::latency:
-      longer({Parameter::in_graph_alpha, Parameter::hop_latency, Parameter::efa_latency});
+      longer({neuron::in_graph_alpha, neuron::hop_latency, neuron::efa_latency});
       break;
     default:
-      longer({Parameter::layer_overhead, Parameter::graph_launch, Parameter::task_launch,
-              Parameter::bucket_overhead, Parameter::step_overhead});
+      longer({neuron::layer_overhead, nxd::graph_launch, nxd::task_launch, nxd::bucket_overhead,
+              common::step_overhead});
   }
   return simulate_step(job, strategy_of(job, strategy), profile);
 }

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <memory>
 
+#include "models/device/neuron_core_parameters.h"
+#include "models/schemas/schemas.h"
 #include "models/step/step.h"
 #include "models/uncertainty/compare.h"
 #include "tests/catch.h"
@@ -14,14 +16,14 @@ using models::Profile;
 
 namespace {
 
-constexpr std::size_t kCount = static_cast<std::size_t>(Parameter::count);
+const std::size_t kCount = models::schema_named("neuron")->places();
 
 /// A profile whose only doubt is what the test puts there.
 Profile sure() {
   Profile p = datasheet();
   for (models::Value& v : p.values) v.log_sd = 0;
-  p.value(Parameter::configuration_spread).median = 1e-9;
-  p.value(Parameter::stack_spread).median = 1e-9;
+  p.value(models::common::configuration_spread).median = 1e-9;
+  p.value(models::common::stack_spread).median = 1e-9;
   return p;
 }
 
@@ -48,7 +50,7 @@ TEST_CASE("gradients of a step are those of finite differences", "[models]") {
       below.values[i].median *= std::exp(-1e-3);
       const double difference =
           std::log(simulate_step(job, s, above).step / simulate_step(job, s, below).step) / 2e-3;
-      INFO(to_string(static_cast<Parameter>(i)) << " of " << text);
+      INFO(to_string(models::schema_named("neuron")->at(i)) << " of " << text);
       CHECK(g[i] == Approx(difference).margin(0.003));
       largest = std::max(largest, std::abs(difference));
     }
@@ -81,7 +83,7 @@ TEST_CASE("a stack and the number of nodes scale every time alike", "[models]") 
   CHECK(ratio("nemo-megatron", "") > 0.9);
 
   Profile even = datasheet();
-  even.value(Parameter::node_spread).median = 1e-30;
+  even.value(models::common::node_spread).median = 1e-30;
   job.software = {};
   // The slowest of 16 lies Phi^-1(15.625 / 16.25) = 1.769 spreads above the median; spread 0.03.
   CHECK(alone / simulate_step(job, s, even).step.value == Approx(std::exp(0.03 * 1.769)).epsilon(1e-4));
@@ -93,16 +95,16 @@ TEST_CASE("the spread of a step is that of covariance, stack and configuration",
   const models::Job job = job_of("llama2-7b", 4, 4096, 64);
   const auto report = simulate_step(job, strategy_of(job, "tp=8"), sure());
   const std::vector<double> g = models::log_gradient(report);
-  const auto at = [](Parameter p) { return static_cast<std::size_t>(p); };
-  const std::size_t a = at(Parameter::matmul_efficiency), b = at(Parameter::hbm_fraction);
+  const auto at = [](Parameter p) { return p.place(); };
+  const std::size_t a = at(models::neuron::matmul_efficiency), b = at(models::neuron::hbm_fraction);
   REQUIRE(g[a] < -0.1);
   REQUIRE(g[b] < -0.05);
 
   Profile profile = sure();
-  profile.value(Parameter::configuration_spread).median = 0.07;
-  profile.value(Parameter::repeat_spread).median = 0.05;
-  profile.value(Parameter::release_spread).median = 0.06;
-  profile.value(Parameter::stack_spread).median = 0.12;
+  profile.value(models::common::configuration_spread).median = 0.07;
+  profile.value(models::common::repeat_spread).median = 0.05;
+  profile.value(models::common::release_spread).median = 0.06;
+  profile.value(models::common::stack_spread).median = 0.12;
   auto c = calibration({{"nxdt", "", 1, 0.08}});
   c->covariance[a][a] = 0.04;
   c->covariance[b][b] = 0.01;
@@ -132,8 +134,8 @@ TEST_CASE("a profile fitted to no step is never less sure of one than its prior"
 TEST_CASE("which strategy is faster counts shared parameters once", "[models]") {
   const models::Job job = job_of("llama2-7b", 4, 4096, 64);
   Profile profile = sure();
-  profile.value(Parameter::matmul_efficiency).log_sd = 0.3;
-  profile.value(Parameter::configuration_spread).median = 0.05;
+  profile.value(models::neuron::matmul_efficiency).log_sd = 0.3;
+  profile.value(models::common::configuration_spread).median = 0.05;
   const auto a = simulate_step(job, strategy_of(job, "tp=8"), profile);
   const auto b = simulate_step(job, strategy_of(job, "tp=32"), profile);
   CHECK(probability_faster(a, a, profile) == 0.5);
@@ -149,7 +151,7 @@ TEST_CASE("which strategy is faster counts shared parameters once", "[models]") 
 
   // The covariance counts: the same parameter, known exactly, makes it no less sure.
   const double unsure = probability_faster(a, b, profile);
-  profile.value(Parameter::matmul_efficiency).log_sd = 0;
+  profile.value(models::neuron::matmul_efficiency).log_sd = 0;
   CHECK(std::abs(probability_faster(a, b, profile) - 0.5) >= std::abs(unsure - 0.5));
 }
 

@@ -72,7 +72,7 @@ TEST_CASE("the second opinion on memory is the model's, legal or not, fitting or
     if (seed % 5 == 0) sample.strategy.precision = models::Precision::fp32;
     const models::Memory memory = models::memory_of(sample.job, sample.strategy, profile);
     const std::vector<Bytes> peaks = planner::memory_by_formula(
-        sample.job, sample.strategy, Bytes(profile[models::Parameter::runtime_reserve]));
+        sample.job, sample.strategy, Bytes(profile[models::common::runtime_reserve]));
     REQUIRE(peaks.size() == memory.stages.size());
     for (std::size_t i = 0; i < peaks.size(); ++i) {
       INFO("seed " << seed << ", " << describe(sample.strategy) << ", stage " << i);
@@ -98,7 +98,7 @@ TEST_CASE("the second opinion on memory is the model's for every architecture of
         s.recompute = {.mlp = !zero1, .rms_norm = zero1};
         const models::Memory memory = models::memory_of(job, s, profile);
         const auto peaks =
-            planner::memory_by_formula(job, s, Bytes(profile[models::Parameter::runtime_reserve]));
+            planner::memory_by_formula(job, s, Bytes(profile[models::common::runtime_reserve]));
         for (std::size_t i = 0; i < peaks.size(); ++i) {
           INFO(name << ", " << describe(s) << ", stage " << i);
           CHECK(peaks[i].value == Approx(memory.stages[i].peak().value).epsilon(1e-9));

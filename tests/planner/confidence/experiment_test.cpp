@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/collective/neuron_parameters.h"
+#include "models/framework/nxd_parameters.h"
 #include "models/uncertainty/compare.h"
 #include "planner/plan/plan.h"
 #include "tests/catch.h"
@@ -20,19 +22,20 @@ namespace {
 models::Profile toy() {
   models::Profile p = datasheet();
   for (models::Value& v : p.values) v.log_sd = 0;
-  p.value(Parameter::task_launch).log_sd = 0.2;
-  p.value(Parameter::graph_launch).log_sd = 0.5;
-  p.value(Parameter::configuration_spread).median = 0.03;
-  p.value(Parameter::stack_spread).median = 0.1;
-  p.value(Parameter::repeat_spread).median = 0.04;
+  p.value(models::nxd::task_launch).log_sd = 0.2;
+  p.value(models::nxd::graph_launch).log_sd = 0.5;
+  p.value(models::common::configuration_spread).median = 0.03;
+  p.value(models::common::stack_spread).median = 0.1;
+  p.value(models::common::repeat_spread).median = 0.04;
   return p;
 }
 
 /// A step with a share that scales with one parameter.
 Plan plan_of(double seconds, Parameter p, double share) {
   Plan plan;
+  plan.report.schema = datasheet().schema;
   plan.report.step = Seconds(seconds);
-  plan.report.by_parameter[static_cast<std::size_t>(p)] = Seconds(share * seconds);
+  plan.report.by_parameter[p.place()] = Seconds(share * seconds);
   plan.nodes = 2;
   plan.global_batch = 64;
   plan.usd_per_hour = 10;
@@ -40,10 +43,10 @@ Plan plan_of(double seconds, Parameter p, double share) {
 }
 /// d log / d log theta: 0.5 of task_launch, 0.2 of graph_launch.
 Plan first(double seconds = 100) {
-  return plan_of(seconds, Parameter::task_launch, 0.5);
+  return plan_of(seconds, models::nxd::task_launch, 0.5);
 }
 Plan second(double seconds = 100) {
-  return plan_of(seconds, Parameter::graph_launch, 0.2);
+  return plan_of(seconds, models::nxd::graph_launch, 0.2);
 }
 
 planner::ConfidenceOptions options() {
@@ -76,18 +79,19 @@ struct Layouts {
 
   Layouts() {
     for (models::Value& v : profile.values) v.log_sd = 0;
-    profile.value(Parameter::link_fraction) = {0.3, 2, "test"};
-    profile.value(Parameter::configuration_spread).median = 1e-4;
+    profile.value(models::neuron::link_fraction) = {0.3, 2, "test"};
+    profile.value(models::common::configuration_spread).median = 1e-4;
     const topology::ChipGraph graph(job.cluster.instance);
     for (const char* s : {"tp=4,recompute=full", "tp=8,recompute=full"})
       plans.push_back(planner::make_plan(job, strategy_of(job, s), profile, graph));
     if (plans[1].report.step < plans[0].report.step) std::swap(plans[0], plans[1]);
     options.sure = 0.9999;
-    options.tables = {{Parameter::link_fraction, Parameter::efa_fraction, Parameter::host_launch},
-                      0.1,
-                      0.0,
-                      2.0,
-                      "trn1.32xlarge"};
+    options.tables = {
+        {models::neuron::link_fraction, models::neuron::efa_fraction, models::common::host_launch},
+        0.1,
+        0.0,
+        2.0,
+        "trn1.32xlarge"};
   }
   planner::Comparison compare() const {
     return *planner::confidence_of(job, plans, nullptr, profile, options).comparison;
@@ -153,8 +157,8 @@ TEST_CASE("when a measurement overturns the ranking", "[planner][measurement]") 
 // The difference shares 0.2 (0.8 - 0.2) 0.04 - 0.0009 = 0.0039 with the first, whose run sees 0.04 x 0.04 +
 // 0.0009 + 0.01 + 0.0016 = 0.0141: below 100 exp(-0.05 x 0.0141 / 0.0039) s the second is the better guess.
 TEST_CASE("a measurement of one may speak of the other", "[planner][measurement]") {
-  const std::vector<Plan> plans = {plan_of(100, Parameter::task_launch, 0.2),
-                                   plan_of(100 * std::exp(0.05), Parameter::task_launch, 0.8)};
+  const std::vector<Plan> plans = {plan_of(100, models::nxd::task_launch, 0.2),
+                                   plan_of(100 * std::exp(0.05), models::nxd::task_launch, 0.8)};
   const planner::Comparison c = compare(plans, toy());
   REQUIRE(find(c, 1, 0) != nullptr);
   CHECK_FALSE(find(c, 1, 0)->above);
@@ -181,9 +185,9 @@ TEST_CASE("more runs tell more, and exact ones all", "[planner][measurement]") {
     CHECK(find(c, n, n)->probability > before);
     before = find(c, n, n)->probability;
   }
-  profile.value(Parameter::repeat_spread).median = 1e-9;
+  profile.value(models::common::repeat_spread).median = 1e-9;
   CHECK(find(compare(plans, profile), 1, 1)->probability == Approx(1).margin(1e-6));
-  profile.value(Parameter::repeat_spread).median = 1e3;
+  profile.value(models::common::repeat_spread).median = 1e3;
   const planner::Comparison hopeless = compare(plans, profile);
   CHECK(hopeless.considered.empty());
   CHECK_FALSE(hopeless.best);
@@ -270,17 +274,17 @@ TEST_CASE("a table of nccom-test where the links are the doubt", "[planner][meas
   CHECK(command[4] == std::to_string(m.tables[0].nodes));
   // Groups that span the nodes are measured on both.
   const auto spans = [](const Experiment& x) { return x.tables.size() == 1 && x.tables[0].nodes == 2; };
-  layouts.profile.value(Parameter::efa_fraction).log_sd = 2;
+  layouts.profile.value(models::neuron::efa_fraction).log_sd = 2;
   const planner::Comparison wide = layouts.compare();
   CHECK(std::any_of(wide.considered.begin(), wide.considered.end(), spans));
 }
 
 TEST_CASE("a table of what no plan depends on brings nothing", "[planner][measurement]") {
   Layouts layouts;
-  layouts.options.tables.parameters = {Parameter::host_launch};
+  layouts.options.tables.parameters = {models::common::host_launch};
   CHECK(tables(layouts.compare()) == 0);
   // Nor does one whose build may reach any rate.
-  layouts.options.tables.parameters = {Parameter::link_fraction};
+  layouts.options.tables.parameters = {models::neuron::link_fraction};
   CHECK(tables(layouts.compare()) > 0);
   layouts.options.tables.rates = 1e3;
   CHECK(tables(layouts.compare()) == 0);

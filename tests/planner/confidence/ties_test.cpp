@@ -14,8 +14,8 @@ namespace {
 models::Profile toy() {
   models::Profile p = datasheet();
   for (models::Value& v : p.values) v.log_sd = 0;
-  p.value(Parameter::configuration_spread).median = 0.03;
-  p.value(Parameter::stack_spread).median = 0;
+  p.value(models::common::configuration_spread).median = 0.03;
+  p.value(models::common::stack_spread).median = 0;
   return p;
 }
 

@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "models/collective/collective.h"
+#include "models/device/neuron_core_parameters.h"
 #include "models/job/job.h"
 #include "models/parameters/profile.h"
 
@@ -57,11 +58,11 @@ enum class ProcessGroup { none, tensor, kv_replicas, context, expert, data, repl
 struct Operator {
   std::string_view name;
   Category category = Category::compute;
-  Seconds seconds{};                                   ///< work
-  Parameter parameter = Parameter::matmul_efficiency;  ///< its length is proportional (or inverse) to this
-  Parameter also = Parameter::count;                   ///< and to this, unless `count`
-  Flops flops{};                                       ///< tensor-engine operations (2 per multiply-add)
-  ProcessGroup process_group = ProcessGroup::none;     ///< not none: a collective
+  Seconds seconds{};                                ///< work
+  Parameter parameter = neuron::matmul_efficiency;  ///< its length is proportional (or inverse) to this
+  Parameter also;                                   ///< and to this, unless none
+  Flops flops{};                                    ///< tensor-engine operations (2 per multiply-add)
+  ProcessGroup process_group = ProcessGroup::none;  ///< not none: a collective
   CollectiveOp op = CollectiveOp::all_gather;
   Bytes bytes{};            ///< as models::collective() counts them
   int repeat = 1;           ///< equal collectives one after the other

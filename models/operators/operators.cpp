@@ -1,9 +1,10 @@
-#include "models/device/operators.h"
+#include "models/operators/operators.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "models/device/core_work.h"
+#include "models/device/neuron_core_parameters.h"
 #include "models/memory/memory.h"
 
 namespace trnplan::models {
@@ -162,15 +163,15 @@ void LayerModel::attention_block_of(OperatorList& list, double units, double byt
   }
   const double scores = heads_ * s_.micro_batch * sequence_ * sequence_ * std::ceil(blocks);
   const Seconds engine(units * std::ceil(blocks) * core.attention_unit_cycles(shape) /
-                       (core_.tensor_hertz * p_[Parameter::matmul_efficiency]));
-  const Seconds hbm = Bytes(bytes_per_score * element_bytes_ / 2 * scores * p_[Parameter::score_traffic]) /
-                      (core_.hbm * p_[Parameter::hbm_fraction]);
+                       (core_.tensor_hertz * p_[neuron::matmul_efficiency]));
+  const Seconds hbm = Bytes(bytes_per_score * element_bytes_ / 2 * scores * p_[neuron::score_traffic]) /
+                      (core_.hbm * p_[neuron::hbm_fraction]);
   list.push_back({.name = "attention",
                   .seconds = std::max(engine, hbm),
-                  .parameter = engine >= hbm ? Parameter::matmul_efficiency : Parameter::hbm_fraction,
-                  .also = engine < hbm ? Parameter::score_traffic
-                          : core.fp32  ? Parameter::fp32_slowdown
-                                       : Parameter::count,
+                  .parameter = engine >= hbm ? neuron::matmul_efficiency : neuron::hbm_fraction,
+                  .also = engine < hbm ? neuron::score_traffic
+                          : core.fp32  ? neuron::fp32_slowdown
+                                       : Parameter(),
                   .flops = core.attention_flops(shape)});
 }
 
@@ -276,8 +277,8 @@ void LayerModel::mlp_backward(OperatorList& list) const {
 OperatorList LayerModel::layer_forward() const {
   OperatorList list;
   list.push_back({.name = "layer overhead",
-                  .seconds = Seconds(p_[Parameter::layer_overhead]),
-                  .parameter = Parameter::layer_overhead});
+                  .seconds = Seconds(p_[neuron::layer_overhead]),
+                  .parameter = neuron::layer_overhead});
   norm(list);
   attention_block(list);
   norm(list);
@@ -289,8 +290,8 @@ OperatorList LayerModel::layer_backward() const {
   const bool gated = a_.mlp == Mlp::gated;
   OperatorList list;
   list.push_back({.name = "layer overhead",
-                  .seconds = Seconds(p_[Parameter::layer_overhead]),
-                  .parameter = Parameter::layer_overhead});
+                  .seconds = Seconds(p_[neuron::layer_overhead]),
+                  .parameter = neuron::layer_overhead});
   if (s_.recompute.full) {
     norm(list);  // the layer's forward, all of it: see operators.h
     attention_block(list);

@@ -1,0 +1,31 @@
+// Parameters of the training loop of NxD: what starting its graphs and buckets costs. Sources and values:
+// docs/models.md, "Parameters".
+#pragma once
+
+#include "models/parameters/parameter.h"
+
+namespace trnplan::models::nxd {
+
+inline constexpr ParameterInfo kParameters[] = {
+    {.place = 17,
+     .name = "graph_launch",
+     .unit = "s",
+     .meaning = "per micro-batch graph without pipeline",
+     .resource = Resource::launch},
+    {.place = 18,
+     .name = "task_launch",
+     .unit = "s",
+     .meaning = "per pipeline task (each is a graph of its own)",
+     .resource = Resource::launch},
+    {.place = 19,
+     .name = "bucket_overhead",
+     .unit = "s",
+     .meaning = "per ZeRO-1 bucket",
+     .resource = Resource::launch},
+};
+
+inline constexpr Parameter graph_launch = parameter_of(kParameters, "graph_launch");
+inline constexpr Parameter task_launch = parameter_of(kParameters, "task_launch");
+inline constexpr Parameter bucket_overhead = parameter_of(kParameters, "bucket_overhead");
+
+}  // namespace trnplan::models::nxd

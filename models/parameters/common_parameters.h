@@ -1,0 +1,73 @@
+// Parameters that every kind of machine has: the host, the nodes' pace, memory and what stays unexplained.
+// Sources and values: docs/models.md, "Parameters".
+#pragma once
+
+#include "models/parameters/parameter.h"
+
+namespace trnplan::models::common {
+
+inline constexpr ParameterInfo kParameters[] = {
+    {.place = 11,
+     .name = "host_launch",
+     .unit = "s",
+     .meaning =
+         "the host starts a graph, where nothing hides it: a collective that is a graph of its own, or "
+         "one request in flight",
+     .resource = Resource::launch},
+    {.place = 15,
+     .name = "overlap_slowdown",
+     .unit = "1",
+     .meaning = "length of work over its length without a collective at the same time on the same core",
+     .of_work = true},
+    {.place = 20,
+     .name = "node_spread",
+     .unit = "1",
+     .meaning = "log-sd of the pace of nodes; a step runs at that of the slowest",
+     .of_work = true,
+     .when_absent = 1e-30},  // all nodes of one pace: the smallest that a profile may state
+    {.place = 21,
+     .name = "step_overhead",
+     .unit = "s",
+     .meaning = "per step on the host",
+     .resource = Resource::launch},
+    {.place = 22,
+     .name = "runtime_reserve",
+     .unit = "bytes",
+     .meaning = "per core, held by runtime, collectives and code",
+     .sign = TimeSign::none},
+    {.place = 23,
+     .name = "configuration_spread",
+     .unit = "1",
+     .meaning = "log-sd of step time between configurations, unexplained",
+     .sign = TimeSign::none},
+    {.place = 24,
+     .name = "stack_spread",
+     .unit = "1",
+     .meaning = "log-sd of step time between frameworks; added when the framework is unknown",
+     .sign = TimeSign::none},
+    // Spreads that only a fit uses: a fit of an old profile takes them to be small against stack_spread.
+    {.place = 25,
+     .name = "release_spread",
+     .unit = "1",
+     .meaning = "log-sd of step time between releases of a framework; added when the release is unknown",
+     .sign = TimeSign::none,
+     .when_absent = 0.06},
+    {.place = 26,
+     .name = "repeat_spread",
+     .unit = "1",
+     .meaning = "log-sd of step time between runs of one program on one release",
+     .sign = TimeSign::none,
+     .when_absent = 0.05},
+};
+
+inline constexpr Parameter host_launch = parameter_of(kParameters, "host_launch");
+inline constexpr Parameter overlap_slowdown = parameter_of(kParameters, "overlap_slowdown");
+inline constexpr Parameter node_spread = parameter_of(kParameters, "node_spread");
+inline constexpr Parameter step_overhead = parameter_of(kParameters, "step_overhead");
+inline constexpr Parameter runtime_reserve = parameter_of(kParameters, "runtime_reserve");
+inline constexpr Parameter configuration_spread = parameter_of(kParameters, "configuration_spread");
+inline constexpr Parameter stack_spread = parameter_of(kParameters, "stack_spread");
+inline constexpr Parameter release_spread = parameter_of(kParameters, "release_spread");
+inline constexpr Parameter repeat_spread = parameter_of(kParameters, "repeat_spread");
+
+}  // namespace trnplan::models::common
