@@ -13,11 +13,13 @@ namespace trnplan::topology {
 /// trn2 is made of `lnc` physical ones: bf16, memory, hbm and dma are of the logical core, array, lanes and
 /// clocks of one physical core.
 struct Core {
-  int lnc = 1;                  ///< physical cores in this one (NEURON_LOGICAL_NC_CONFIG)
-  FlopsPerSecond bf16{};        ///< dense BF16 peak used for MFU
-  int array_rows = 0;           ///< tensor-engine array: contraction (K) lanes
-  int array_columns = 0;        ///< stationary free size of one tile
-  int matmul_issue_cycles = 0;  ///< least tensor cycles between two matmul instructions
+  std::string device = "neuron_core";  ///< what turns work into time: models/device/devices.h
+  int lnc = 1;                         ///< physical cores in this one (NEURON_LOGICAL_NC_CONFIG)
+  FlopsPerSecond bf16{};               ///< dense BF16 peak used for MFU
+  FlopsPerSecond fp32{};               ///< dense peak of FP32 products where one is published; 0: none
+  int array_rows = 0;                  ///< tensor-engine array: contraction (K) lanes
+  int array_columns = 0;               ///< stationary free size of one tile
+  int matmul_issue_cycles = 0;         ///< least tensor cycles between two matmul instructions
   double tensor_hertz = 0;
   int vector_lanes = 0;
   double vector_hertz = 0;

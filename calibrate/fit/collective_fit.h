@@ -14,6 +14,7 @@
 #include "logs/nccom/nccom_test.h"
 #include "logs/table/measured_collectives.h"
 #include "models/collective/neuron_parameters.h"
+#include "models/device/neuron_core_parameters.h"
 #include "models/parameters/profile.h"
 #include "topology/instance.h"
 

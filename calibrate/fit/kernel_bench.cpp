@@ -5,7 +5,7 @@
 #include <map>
 #include <tuple>
 
-#include "models/device/core_work.h"
+#include "models/device/devices.h"
 
 namespace trnplan::calibrate {
 
@@ -17,28 +17,26 @@ models::AttentionShape shape_of(const logs::Kernel& k) {
   return {k.heads, k.batch, k.sequence, k.head_dim, units, k.causal ? 0.5 : 1.0};
 }
 
-double vector_elements(const logs::Kernel& k) {
-  return k.op == logs::KernelOp::norm ? models::kNormPasses * k.rows * k.width : k.passes * k.elements;
-}
-
 }  // namespace
 
-models::Operator work_of(const logs::Kernel& k, const topology::Core& core, const models::Profile& profile) {
-  const models::CoreWork work{core, profile, k.fp32};
+models::Work work_of(const logs::Kernel& k, const topology::Core& core, const models::Profile& profile) {
+  const models::Device& device = models::device_of(core);
+  const models::DeviceContext on{core, profile, k.fp32};
   switch (k.op) {
     case logs::KernelOp::matmul:
-      return work.matmul("matmul", k.m, k.k, k.n);
+      return device.matmul(on, {k.m, k.k, k.n});
     case logs::KernelOp::flash_forward:
     case logs::KernelOp::flash_backward:
-      return work.flash_attention(shape_of(k));
+      return device.flash_attention(on, shape_of(k));
     case logs::KernelOp::norm:
+      return device.elements(on, models::kNorm, k.rows, k.width);
     case logs::KernelOp::vector:
-      return work.elements("vector", vector_elements(k));
+      return device.elements(on, {k.passes}, k.elements, 1);
     case logs::KernelOp::stream:
     case logs::KernelOp::count:
       break;
   }
-  return work.memory("stream", models::Category::compute, k.bytes);
+  return device.memory(on, Bytes(k.bytes));
 }
 
 Seconds least_time(const logs::Kernel& k, const topology::Core& core) {
@@ -53,9 +51,9 @@ Seconds least_time(const logs::Kernel& k, const topology::Core& core) {
     }
     case logs::KernelOp::norm:
       // One pass at least, however it is fused: the five of the model are a count.
-      return Seconds(k.rows * k.width / (core.vector_lanes * core.vector_hertz));
+      return models::device_of(core).least_elements(core, 1, k.rows * k.width);
     case logs::KernelOp::vector:
-      return Seconds(vector_elements(k) / (core.vector_lanes * core.vector_hertz));
+      return models::device_of(core).least_elements(core, k.passes, k.elements);
     case logs::KernelOp::stream:
     case logs::KernelOp::count:
       break;
@@ -77,7 +75,7 @@ KernelBench::KernelBench(const std::vector<logs::MeasuredKernel>& points, const 
 }
 
 KernelBench::Answer KernelBench::at(const Observation& observation, const models::Profile& profile) const {
-  const models::Operator work = work_of(observation.kernel, core_, profile);
+  const models::Work work = work_of(observation.kernel, core_, profile);
   Answer answer{std::log(work.seconds.value), {}};
   for (const models::Parameter p : {work.parameter, work.also}) {
     if (p) answer.gradient.emplace_back(p, models::time_sign(p));

@@ -1,7 +1,7 @@
 // What profiles say of kernels alone, for a fit (calibrate/fit/step_fit.h).
 //
-// The time of a kernel is that of the operator in a layer (models/device/core_work.h): whole tiles, the
-// slower of tensor engine and HBM, passes of the vector engine. No launch, no layer_overhead.
+// The time of a kernel is that of the operator in a layer (models/device/device.h): on a NeuronCore whole
+// tiles, the slower of tensor engine and HBM, passes of the vector engine. No launch, no layer_overhead.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 #include <vector>
 
 #include "logs/table/kernel_points.h"
-#include "models/operators/operators.h"
+#include "models/device/device.h"
 #include "models/parameters/profile.h"
 #include "topology/instance.h"
 
 namespace trnplan::calibrate {
 
 /// The kernel's work, with the parameters that set its time.
-models::Operator work_of(const logs::Kernel& kernel, const topology::Core& core,
-                         const models::Profile& profile);
+[[nodiscard]] models::Work work_of(const logs::Kernel& kernel, const topology::Core& core,
+                                   const models::Profile& profile);
 
 /// Below this no core of that kind can be: the operations at the published peak, or the vector engine's lanes
 /// and clock. 0 for a stream: the core alone may take more than its share of the chip's HBM.

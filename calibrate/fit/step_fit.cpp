@@ -56,15 +56,15 @@ auto key_of(const models::Architecture& a) {
 auto key_of(const topology::Instance& t) {
   const auto& [name, family, chips, switches, cores_per_chip, core, links, link, torus_rows, torus_columns,
                torus_depth, nics, nic, nic_of_chip, vcpus, host_memory, prices] = t;
-  const auto& [lnc, bf16, array_rows, array_columns, matmul_issue_cycles, tensor_hertz, vector_lanes,
-               vector_hertz, memory, hbm, dma] = core;
+  const auto& [device, lnc, bf16, fp32, array_rows, array_columns, matmul_issue_cycles, tensor_hertz,
+               vector_lanes, vector_hertz, memory, hbm, dma] = core;
   std::vector<std::tuple<int, int, double>> wires;
   for (const topology::Link& l : links) {
     const auto& [chip_a, chip_b, per_direction] = l;
     wires.emplace_back(chip_a, chip_b, per_direction.value);
   }
-  return std::tuple(std::tuple(lnc, bf16, array_rows, array_columns, matmul_issue_cycles, tensor_hertz,
-                               vector_lanes, vector_hertz, memory, hbm, dma),
+  return std::tuple(std::tuple(device, lnc, bf16, fp32, array_rows, array_columns, matmul_issue_cycles,
+                               tensor_hertz, vector_lanes, vector_hertz, memory, hbm, dma),
                     family, chips, switches, cores_per_chip, std::move(wires), link, nics, nic, nic_of_chip,
                     host_memory);
 }

@@ -22,10 +22,10 @@ using logs::MeasuredKernel;
 /// for which kernels of one core do not wait. A field that is added does not compile until it stands here.
 bool same_core(const topology::Core& a, const topology::Core& b) {
   const auto all = [](const topology::Core& c) {
-    const auto& [lnc, bf16, array_rows, array_columns, matmul_issue_cycles, tensor_hertz, vector_lanes,
-                 vector_hertz, memory, hbm, dma] = c;
-    return std::tuple(lnc, bf16, array_rows, array_columns, matmul_issue_cycles, tensor_hertz, vector_lanes,
-                      vector_hertz, hbm);
+    const auto& [device, lnc, bf16, fp32, array_rows, array_columns, matmul_issue_cycles, tensor_hertz,
+                 vector_lanes, vector_hertz, memory, hbm, dma] = c;
+    return std::tuple(device, lnc, bf16, fp32, array_rows, array_columns, matmul_issue_cycles, tensor_hertz,
+                      vector_lanes, vector_hertz, hbm);
   };
   return all(a) == all(b);
 }
@@ -148,7 +148,7 @@ std::vector<Diagnostic> doubts_of_kernels(const std::vector<MeasuredKernel>& ker
   const calibrate::StepFitOptions noise;
   std::vector<Diagnostic> doubts;
   for (const MeasuredKernel& point : kernels) {
-    const models::Operator work = calibrate::work_of(point.kernel, core, profile);
+    const models::Work work = calibrate::work_of(point.kernel, core, profile);
     double variance = std::pow(noise.kernel_noise, 2) + std::pow(noise.kernel_spread, 2);
     for (const models::Parameter p : {work.parameter, work.also}) {
       if (p) variance += std::pow(profile.value(p).log_sd, 2);

@@ -246,7 +246,7 @@ Seconds Phase::transfer(const Fabric& fabric) const {
 
 Parameter Phase::bottleneck(const Fabric& fabric) const {
   Seconds worst{};
-  Parameter p = neuron::dma_fraction;
+  Parameter p = fabric.parameter(fabric.memory(0, 0));
   for (const auto& [id, bytes] : load) {
     const Seconds here = Bytes(bytes) / fabric.capacity(id);
     if (here <= worst) continue;

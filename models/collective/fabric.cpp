@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "models/collective/neuron_parameters.h"
-#include "models/device/neuron_core_parameters.h"
+#include "models/device/devices.h"
 
 namespace trnplan::models {
 
@@ -13,6 +13,7 @@ Fabric::Fabric(const topology::Cluster& cluster, const topology::ChipGraph& grap
                const topology::Placement& placement, const Profile& profile, CollectiveMemory* memory)
     : cluster_(&cluster), graph_(&graph), placement_(&placement), profile_(&profile), memory_(memory) {
   const topology::Instance& i = cluster.instance;
+  memory_rate_ = device_of(i.core).message_memory(i.core, profile);
   const double fraction = profile[neuron::link_fraction];
   for (const topology::Link& l : i.links) {
     for (const auto& [from, to] : {std::pair(l.chip_a, l.chip_b), std::pair(l.chip_b, l.chip_a)}) {
@@ -43,12 +44,8 @@ Parameter Fabric::parameter(Id id) const {
   switch (kind(id)) {
     case Kind::link:
       return neuron::link_fraction;
-    case Kind::memory: {
-      const topology::Core& core = cluster_->instance.core;
-      const bool dma =
-          core.dma * (*profile_)[neuron::dma_fraction] <= core.hbm * (*profile_)[neuron::hbm_fraction];
-      return dma ? neuron::dma_fraction : neuron::hbm_fraction;
-    }
+    case Kind::memory:
+      return memory_rate_.by;
     case Kind::nic_out:
     case Kind::nic_in:
     case Kind::spine_out:
@@ -67,7 +64,7 @@ BytesPerSecond Fabric::rate_of(Id local) const {
     case Kind::link:
       return link_rates_[local];
     case Kind::memory:
-      return (parameter == neuron::dma_fraction ? i.core.dma : i.core.hbm) * share;
+      return memory_rate_.rate;
     case Kind::nic_out:
     case Kind::nic_in:
       break;

@@ -2,8 +2,7 @@
 //
 // One node of each class stands for all nodes of the class (topology/placement.h). Per class, in this order:
 //   link        one direction of a chip-to-chip (or chip-to-switch) link; both cores of a chip share it
-//   memory      what a core's collectives can read and write, by the slower of its DMA engines and its HBM,
-//               because every access passes both
+//   memory      what a core's collectives can read and write (Device::message_memory)
 //   nic_out/in  one EFA device, one direction, shared by the cores of its chips
 //   spine_out/in  the node's share of the network between nodes; only where that is oversubscribed
 // One more, `nowhere`, has no capacity: what must go between chips or nodes that nothing joins takes forever.
@@ -15,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/device/device.h"
 #include "models/parameters/profile.h"
 #include "topology/chip_graph.h"
 #include "topology/instance.h"
@@ -97,6 +97,7 @@ class Fabric {
   const topology::Placement* placement_;
   const Profile* profile_;
   CollectiveMemory* memory_;
+  Rate memory_rate_;  ///< of each core's memory
   Id first_memory_, first_nic_, first_spine_, per_class_;
   std::vector<std::vector<std::pair<int, Id>>> links_from_;  ///< chip or switch -> (neighbour, link)
   std::vector<std::pair<int, int>> link_ends_;

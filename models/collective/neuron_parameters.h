@@ -1,4 +1,5 @@
-// Parameters of collectives on Neuron: shares of published bandwidths, and latencies. Sources and values:
+// Parameters of collectives on Neuron: shares of published bandwidths, and latencies. What a core's own
+// memory and DMA reach is the device's (models/device/neuron_core_parameters.h). Sources and values:
 // docs/models.md, "Parameters".
 #pragma once
 
@@ -13,12 +14,6 @@ inline constexpr ParameterInfo kCollectiveParameters[] = {
      .meaning = "share of published NeuronLink bandwidth per direction",
      .sign = TimeSign::share,
      .resource = Resource::link},
-    {.place = 8,
-     .name = "dma_fraction",
-     .unit = "1",
-     .meaning = "share of published DMA bandwidth per core",
-     .sign = TimeSign::share,
-     .resource = Resource::dma},
     {.place = 9,
      .name = "in_graph_alpha",
      .unit = "s",
@@ -47,7 +42,6 @@ inline constexpr ParameterInfo kCollectiveParameters[] = {
 };
 
 inline constexpr Parameter link_fraction = parameter_of(kCollectiveParameters, "link_fraction");
-inline constexpr Parameter dma_fraction = parameter_of(kCollectiveParameters, "dma_fraction");
 inline constexpr Parameter in_graph_alpha = parameter_of(kCollectiveParameters, "in_graph_alpha");
 inline constexpr Parameter hop_latency = parameter_of(kCollectiveParameters, "hop_latency");
 inline constexpr Parameter barrier = parameter_of(kCollectiveParameters, "barrier");

@@ -1,4 +1,4 @@
-// Parameters of a NeuronCore: what its engines and its HBM reach of what is published, and what a layer costs
+// Parameters of a NeuronCore: what its engines, HBM and DMA reach of what is published, and what a layer costs
 // beyond its operators. Sources and values: docs/models.md, "Parameters".
 #pragma once
 
@@ -46,6 +46,12 @@ inline constexpr ParameterInfo kCoreParameters[] = {
      .meaning = "share of vector-engine lanes x clock",
      .sign = TimeSign::share,
      .resource = Resource::vector},
+    {.place = 8,
+     .name = "dma_fraction",
+     .unit = "1",
+     .meaning = "share of published DMA bandwidth per core",
+     .sign = TimeSign::share,
+     .resource = Resource::dma},
     {.place = 16,
      .name = "layer_overhead",
      .unit = "s",
@@ -60,6 +66,7 @@ inline constexpr Parameter hbm_fraction = parameter_of(kCoreParameters, "hbm_fra
 inline constexpr Parameter flash_efficiency = parameter_of(kCoreParameters, "flash_efficiency");
 inline constexpr Parameter score_traffic = parameter_of(kCoreParameters, "score_traffic");
 inline constexpr Parameter vector_efficiency = parameter_of(kCoreParameters, "vector_efficiency");
+inline constexpr Parameter dma_fraction = parameter_of(kCoreParameters, "dma_fraction");
 inline constexpr Parameter layer_overhead = parameter_of(kCoreParameters, "layer_overhead");
 
 }  // namespace trnplan::models::neuron

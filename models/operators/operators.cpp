@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/device/core_work.h"
-#include "models/device/neuron_core_parameters.h"
+#include "models/device/devices.h"
 #include "models/memory/memory.h"
 
 namespace trnplan::models {
@@ -37,12 +36,13 @@ std::string_view to_string(Category c) {
 
 namespace {
 
-// Passes of the vector engine over an element, counted from the operators of a decoder layer; the backward of
-// a norm does twice what its forward does.
-constexpr double kNormPassesBackward = 2 * kNormPasses;
-constexpr double kRotaryPasses = 3, kRotaryPassesBackward = 4;
-constexpr double kGatedPasses = 4, kGatedPassesBackward = 8;
-constexpr double kPlainPasses = 3, kPlainPassesBackward = 5;
+// Passes of the vector engine over an element, counted from the operators of a decoder layer, and tensors that
+// one fused kernel reads and writes: backward, the gradient and what was saved.
+constexpr ElementKind kNormsAgain{2 * kNorm.passes, 2 * kNorm.streams};
+constexpr ElementKind kRotary{3, 2}, kRotaryBackward{4, 2};
+constexpr ElementKind kGated{4, 3}, kGatedBackward{8, 5};
+constexpr ElementKind kPlain{3, 2}, kPlainBackward{5, 3};
+constexpr ElementKind kProduct{1, 3};
 
 // HBM bytes per attention score without flash attention, in bf16 with an fp32 softmax. Fused into one kernel
 // (NEURON_FUSE_SOFTMAX=1): scores written (2), read and normalised (2 + 2), probabilities read (2); backward
@@ -64,7 +64,10 @@ constexpr double kLogitBytesForward = 16, kLogitBytesBackward = 8;
 }  // namespace
 
 LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& profile)
-    : a_(job.architecture), s_(strategy), core_(job.cluster.instance.core), p_(profile) {
+    : a_(job.architecture),
+      s_(strategy),
+      device_(device_of(job.cluster.instance.core)),
+      on_{job.cluster.instance.core, profile, strategy.precision == Precision::fp32} {
   const double t = strategy.tensor_parallel;
   sequence_ = static_cast<double>(job.training.sequence) / strategy.context_parallel;
   tokens_ = sequence_ * strategy.micro_batch;
@@ -74,7 +77,7 @@ LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& 
   qkv_width_ = static_cast<double>(a_.heads) * a_.head_dim / t + kv_width_;
   mlp_width_ = a_.intermediate / t;
   vocabulary_ = std::ceil(a_.vocabulary / t);
-  element_bytes_ = work().element_bytes();
+  element_bytes_ = on_.element_bytes();
   score_bytes_ = fuses_softmax(job.software) ? kFusedSoftmax : kPlainSoftmax;
   if (a_.dropout) {
     score_bytes_.forward += kDropoutBytesForward;
@@ -90,12 +93,21 @@ LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& 
   }
 }
 
-CoreWork LayerModel::work() const {
-  return {core_, p_, s_.precision == Precision::fp32};
+namespace {
+
+Operator operator_of(std::string_view name, const Work& work, Category category = Category::compute) {
+  return {.name = name,
+          .category = category,
+          .seconds = work.seconds,
+          .parameter = work.parameter,
+          .also = work.also,
+          .flops = work.flops};
 }
 
+}  // namespace
+
 Operator LayerModel::matmul(std::string_view name, double n, double k, double width) const {
-  return work().matmul(name, n, k, width);
+  return operator_of(name, device_.matmul(on_, {n, k, width}));
 }
 
 void LayerModel::matmul_backward(OperatorList& list, std::string_view name, double n, double k,
@@ -105,12 +117,13 @@ void LayerModel::matmul_backward(OperatorList& list, std::string_view name, doub
   list.back().weights = true;
 }
 
-Operator LayerModel::elements(std::string_view name, double count) const {
-  return work().elements(name, count);
+Operator LayerModel::elements(std::string_view name, const ElementKind& kind, double rows,
+                              double width) const {
+  return operator_of(name, device_.elements(on_, kind, rows, width));
 }
 
 Operator LayerModel::memory(std::string_view name, Category category, double bytes) const {
-  return work().memory(name, category, bytes);
+  return operator_of(name, device_.memory(on_, Bytes(bytes)), category);
 }
 
 Operator LayerModel::reduce(std::string_view name, double bytes, ProcessGroup process_group) const {
@@ -153,26 +166,16 @@ void LayerModel::leave(OperatorList& list, std::string_view name) const {
 /// `blocks` of s x s scores; half a block where it is causal and the kernel skips the rest.
 void LayerModel::attention_block_of(OperatorList& list, double units, double bytes_per_score,
                                     double blocks) const {
-  const CoreWork core = work();
   const AttentionShape shape{heads_,    static_cast<double>(s_.micro_batch),
                              sequence_, static_cast<double>(a_.head_dim),
                              units,     blocks};
   if (s_.flash_attention) {
-    list.push_back(core.flash_attention(shape));
+    list.push_back(operator_of("attention", device_.flash_attention(on_, shape)));
     return;
   }
   const double scores = heads_ * s_.micro_batch * sequence_ * sequence_ * std::ceil(blocks);
-  const Seconds engine(units * std::ceil(blocks) * core.attention_unit_cycles(shape) /
-                       (core_.tensor_hertz * p_[neuron::matmul_efficiency]));
-  const Seconds hbm = Bytes(bytes_per_score * element_bytes_ / 2 * scores * p_[neuron::score_traffic]) /
-                      (core_.hbm * p_[neuron::hbm_fraction]);
-  list.push_back({.name = "attention",
-                  .seconds = std::max(engine, hbm),
-                  .parameter = engine >= hbm ? neuron::matmul_efficiency : neuron::hbm_fraction,
-                  .also = engine < hbm ? neuron::score_traffic
-                          : core.fp32  ? neuron::fp32_slowdown
-                                       : Parameter(),
-                  .flops = core.attention_flops(shape)});
+  const Bytes traffic(bytes_per_score * element_bytes_ / 2 * scores);
+  list.push_back(operator_of("attention", device_.plain_attention(on_, shape, traffic)));
 }
 
 /// With context parallel as the last rank has it: its own block, then every other one while the next arrives.
@@ -198,14 +201,14 @@ void LayerModel::attention_block(OperatorList& list) const {
   enter(list, "qkv input");
   list.push_back(matmul("qkv", tokens_, a_.hidden, qkv_width_));
   if (!a_.learned_positions)
-    list.push_back(elements("rotary", kRotaryPasses * tokens_ * (heads_ * a_.head_dim + kv_width_ / 2)));
+    list.push_back(elements("rotary", kRotary, tokens_, heads_ * a_.head_dim + kv_width_ / 2));
   attention(list, kFlashUnitsForward, score_bytes_.forward);
   list.push_back(matmul("o_proj", tokens_, heads_ * a_.head_dim, a_.hidden));
   leave(list, "o_proj output");
 }
 
 void LayerModel::norm(OperatorList& list) const {
-  list.push_back(elements("norm", kNormPasses * shard_tokens_ * a_.hidden));
+  list.push_back(elements("norm", kNorm, shard_tokens_, a_.hidden));
 }
 
 /// Every expert of the core on the tokens it takes.
@@ -231,7 +234,7 @@ void LayerModel::experts(OperatorList& list) const {
   list.push_back(matmul("router", tokens_, a_.hidden, a_.experts));
   to_experts(list, "tokens to experts");
   list.push_back(expert_product("gate_up", a_.hidden, 2 * mlp_width_));
-  list.push_back(elements("activation", kGatedPasses * experts_ * expert_tokens_ * mlp_width_));
+  list.push_back(elements("activation", kGated, experts_ * expert_tokens_, mlp_width_));
   list.push_back(expert_product("down", mlp_width_, a_.hidden));
   to_experts(list, "tokens back");
   leave(list, "down output");
@@ -248,7 +251,7 @@ void LayerModel::experts_backward(OperatorList& list) const {
   };
   to_experts(list, "gradient to experts");
   product_backward("down", mlp_width_, a_.hidden);
-  list.push_back(elements("activation", kGatedPassesBackward * experts_ * expert_tokens_ * mlp_width_));
+  list.push_back(elements("activation", kGatedBackward, experts_ * expert_tokens_, mlp_width_));
   product_backward("gate_up", a_.hidden, 2 * mlp_width_);  // its gathered input was kept for the router
   to_experts(list, "gradient back");
   matmul_backward(list, "router", tokens_, a_.hidden, a_.experts);
@@ -259,7 +262,7 @@ void LayerModel::mlp(OperatorList& list) const {
   const bool gated = a_.mlp == Mlp::gated;
   enter(list, "mlp input");
   list.push_back(matmul("gate_up", tokens_, a_.hidden, (gated ? 2 : 1) * mlp_width_));
-  list.push_back(elements("activation", (gated ? kGatedPasses : kPlainPasses) * tokens_ * mlp_width_));
+  list.push_back(elements("activation", gated ? kGated : kPlain, tokens_, mlp_width_));
   list.push_back(matmul("down", tokens_, mlp_width_, a_.hidden));
   leave(list, "down output");
 }
@@ -268,17 +271,14 @@ void LayerModel::mlp_backward(OperatorList& list) const {
   if (a_.experts > 0) return experts_backward(list);
   const bool gated = a_.mlp == Mlp::gated;
   matmul_backward(list, "down", tokens_, mlp_width_, a_.hidden);
-  list.push_back(
-      elements("activation", (gated ? kGatedPassesBackward : kPlainPassesBackward) * tokens_ * mlp_width_));
+  list.push_back(elements("activation", gated ? kGatedBackward : kPlainBackward, tokens_, mlp_width_));
   enter(list, "mlp input again");
   matmul_backward(list, "gate_up", tokens_, a_.hidden, (gated ? 2 : 1) * mlp_width_);
 }
 
 OperatorList LayerModel::layer_forward() const {
   OperatorList list;
-  list.push_back({.name = "layer overhead",
-                  .seconds = Seconds(p_[neuron::layer_overhead]),
-                  .parameter = neuron::layer_overhead});
+  list.push_back(operator_of("layer overhead", device_.layer_start(on_)));
   norm(list);
   attention_block(list);
   norm(list);
@@ -289,9 +289,7 @@ OperatorList LayerModel::layer_forward() const {
 OperatorList LayerModel::layer_backward() const {
   const bool gated = a_.mlp == Mlp::gated;
   OperatorList list;
-  list.push_back({.name = "layer overhead",
-                  .seconds = Seconds(p_[neuron::layer_overhead]),
-                  .parameter = neuron::layer_overhead});
+  list.push_back(operator_of("layer overhead", device_.layer_start(on_)));
   if (s_.recompute.full) {
     norm(list);  // the layer's forward, all of it: see operators.h
     attention_block(list);
@@ -301,20 +299,18 @@ OperatorList LayerModel::layer_backward() const {
   enter(list, "down gradient");
   if (s_.recompute.mlp) mlp(list);
   if (s_.recompute.activation_multiply && gated)
-    list.push_back(elements("product again", tokens_ * mlp_width_));
-  if (s_.recompute.rms_norm)
-    list.push_back(elements("norms again", 2 * kNormPasses * shard_tokens_ * a_.hidden));
+    list.push_back(elements("product again", kProduct, tokens_, mlp_width_));
+  if (s_.recompute.rms_norm) list.push_back(elements("norms again", kNormsAgain, shard_tokens_, a_.hidden));
   mlp_backward(list);
   leave(list, "mlp input gradient");
-  list.push_back(elements("norm", kNormPassesBackward * shard_tokens_ * a_.hidden));
+  list.push_back(elements("norm", kNormBackward, shard_tokens_, a_.hidden));
 
   enter(list, "o_proj gradient");
   matmul_backward(list, "o_proj", tokens_, heads_ * a_.head_dim, a_.hidden);
   if (s_.recompute.core_attention && !s_.flash_attention) attention(list, 1, score_bytes_.again);
   attention(list, s_.flash_attention ? kFlashUnitsBackward : 4, score_bytes_.backward);
   if (!a_.learned_positions) {
-    list.push_back(
-        elements("rotary", kRotaryPassesBackward * tokens_ * (heads_ * a_.head_dim + kv_width_ / 2)));
+    list.push_back(elements("rotary", kRotaryBackward, tokens_, heads_ * a_.head_dim + kv_width_ / 2));
   }
   if (s_.kv_replicator > 1) {
     list.push_back(
@@ -323,7 +319,7 @@ OperatorList LayerModel::layer_backward() const {
   enter(list, "qkv input again");
   matmul_backward(list, "qkv", tokens_, a_.hidden, qkv_width_);
   leave(list, "qkv input gradient");
-  list.push_back(elements("norm", kNormPassesBackward * shard_tokens_ * a_.hidden));
+  list.push_back(elements("norm", kNormBackward, shard_tokens_, a_.hidden));
   return list;
 }
 
@@ -341,7 +337,7 @@ OperatorList LayerModel::embedding_backward() const {
 }
 
 OperatorList LayerModel::head_forward() const {
-  OperatorList list{elements("final norm", kNormPasses * shard_tokens_ * a_.hidden)};
+  OperatorList list{elements("final norm", kNorm, shard_tokens_, a_.hidden)};
   enter(list, "head input");
   list.push_back(matmul("lm_head", tokens_, a_.hidden, vocabulary_));
   list.push_back(memory("cross entropy", Category::compute, kLogitBytesForward * tokens_ * vocabulary_));
@@ -358,7 +354,7 @@ OperatorList LayerModel::head_backward() const {
   enter(list, "head input again");
   matmul_backward(list, "lm_head", tokens_, a_.hidden, vocabulary_);
   leave(list, "head input gradient");
-  list.push_back(elements("final norm", kNormPassesBackward * shard_tokens_ * a_.hidden));
+  list.push_back(elements("final norm", kNormBackward, shard_tokens_, a_.hidden));
   return list;
 }
 

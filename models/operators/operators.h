@@ -1,16 +1,10 @@
 // What one core computes and communicates for a layer: the operator list, forward and backward.
 //
-// Formulas (docs/models.md, "Compute"), n = s*b tokens of a micro-batch, T tensor-parallel degree:
-//   matmul (n,K,N)   cycles = min(ceil(K/128) ceil(N/128) max(n,64), ceil(K/128) ceil(n/128) max(N,64));
-//                    time = max(cycles / (2.8 GHz * matmul_efficiency), traffic * 2(nK+KN+nN) / HBM);
-//                    backward is (n,N,K) and (K,n,N). FP32: times fp32_slowdown.
-//                    Tile sizes and issue interval: aws-neuron/aws-neuron-sdk@81ce03ae
-//                    nki/guides/architecture/trainium_inferentia2_arch.rst
-//   attention        one unit = (a/T) b ceil(s/128) ceil(d/128) s cycles. Flash: 2 units forward, 5 backward,
-//   causal half,
-//                    over flash_efficiency. Otherwise the full square: 2 and 4 units (and 2 more when
-//                    CoreAttention is recomputed), and 12, 14 (12) bytes of HBM traffic per score.
-//   elementwise      passes over elements at 128 lanes x 1.12 GHz * vector_efficiency
+// It says what a layer does; how long that takes is the device's (models/device/device.h). n = s*b tokens of a
+// micro-batch; the backward of a product (n,K,N) is (n,N,K) and (K,n,N). Attention, one unit being a product
+// over all pairs of tokens: with flash 2 units forward, 5 backward, the causal half. Otherwise the full
+// square: 2 and 4 units (and 2 more when CoreAttention is recomputed), and 12, 14 (12) bytes of memory traffic
+// per score.
 // Collectives per layer with sequence parallel: forward 2 all-gathers and 2 reduce-scatters, backward 4 and 2
 // (two gathers restore saved shards), an all-reduce of dK and dV when KV heads are replicated; full recompute
 // repeats the whole forward, LlamaMLP its own, with all-gather and reduce-scatter: torch-xla threads one
@@ -30,7 +24,7 @@
 #include <vector>
 
 #include "models/collective/collective.h"
-#include "models/device/neuron_core_parameters.h"
+#include "models/device/device.h"
 #include "models/job/job.h"
 #include "models/parameters/profile.h"
 
@@ -59,7 +53,7 @@ struct Operator {
   std::string_view name;
   Category category = Category::compute;
   Seconds seconds{};                                ///< work
-  Parameter parameter = neuron::matmul_efficiency;  ///< its length is proportional (or inverse) to this
+  Parameter parameter;                              ///< its length is proportional (or inverse) to this
   Parameter also;                                   ///< and to this, unless none
   Flops flops{};                                    ///< tensor-engine operations (2 per multiply-add)
   ProcessGroup process_group = ProcessGroup::none;  ///< not none: a collective
@@ -71,8 +65,6 @@ struct Operator {
 };
 
 using OperatorList = std::vector<Operator>;
-
-struct CoreWork;
 
 /// Operators of a micro-batch on one core.
 class LayerModel {
@@ -101,10 +93,9 @@ class LayerModel {
   Bytes pass_along() const;
 
  private:
-  CoreWork work() const;
   Operator matmul(std::string_view name, double n, double k, double width) const;
   void matmul_backward(OperatorList& list, std::string_view name, double n, double k, double width) const;
-  Operator elements(std::string_view name, double count) const;
+  Operator elements(std::string_view name, const ElementKind& kind, double rows, double width) const;
   Operator memory(std::string_view name, Category category, double bytes) const;
   Operator gather(std::string_view name) const;
   Operator scatter(std::string_view name) const;
@@ -125,8 +116,8 @@ class LayerModel {
 
   const Architecture& a_;
   const Strategy& s_;
-  const topology::Core& core_;
-  const Profile& p_;
+  const Device& device_;
+  const DeviceContext on_;
   double tokens_, shard_tokens_, heads_, qkv_width_, kv_width_, mlp_width_, vocabulary_;
   double experts_ = 0, expert_tokens_ = 0;  ///< of this core; tokens that each of them takes
   double element_bytes_, sequence_;

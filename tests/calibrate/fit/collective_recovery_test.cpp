@@ -6,6 +6,7 @@
 
 #include "models/collective/collective_timing.h"
 #include "models/collective/neuron_parameters.h"
+#include "models/device/neuron_core_parameters.h"
 #include "tests/catch.h"
 #include "tests/models/setup.h"
 #include "topology/chip_graph.h"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/collective/neuron_parameters.h"
+#include "models/device/neuron_core_parameters.h"
 #include "models/uncertainty/spread.h"
 #include "tests/catch.h"
 #include "tests/models/setup.h"
