@@ -35,10 +35,12 @@
 #include "planner/confidence/experiment.h"
 #include "planner/confidence/ties.h"
 #include "planner/cost/run_forecast.h"
+#include "planner/plan/space.h"
 #include "planner/search/parallel.h"
 #include "planner/search/search.h"
 #include "planner/search/stated_plan.h"
 #include "targets/nxdt/baseline.h"
+#include "targets/registry.h"
 #include "text/diagnostic.h"
 
 namespace trnplan::cli {
@@ -51,7 +53,7 @@ constexpr const char* kFittedInstance = "trn1.32xlarge";
 struct Options {
   Common common;
   JobArgument job;
-  std::string out, baseline, target = "nxdt";
+  std::string out, baseline, target{targets::standard().name()};
   int top = 5, threads = 0;
   double time_limit = 0, fit_probability = 0.9, sure = 0.9;
   bool allow_doubtful = false, force = false, details = false;
@@ -126,15 +128,19 @@ void refuse_contradictions(const Options& o, const io::JobReading& reading) {
   if (!faults.empty()) throw InputError(std::move(faults));
 }
 
+const planner::Target& target_of(const Options& o) {
+  return *targets::find(o.target);
+}
+
 std::vector<io::OutputFile> bundle_of(const models::Job& job, const planner::Plan& plan, const Options& o) {
-  try {
-    return launch::bundle(planner::settled(job, plan), plan, *targets::target_from(o.target));
-  } catch (const std::invalid_argument& e) {
+  const models::Job settled = planner::settled(job, plan);
+  if (const auto why = planner::inexpressible(target_of(o), settled, plan.strategy)) {
     throw InputError({{o.job.job, 0, 0},
                       "--out",
-                      e.what(),
+                      *why,
                       "pin what --target can express, choose another --target, or leave --out away"});
   }
+  return launch::bundle(settled, plan, target_of(o));
 }
 
 /// What tells the first two plans apart, to be run; none where nothing has to or where the target lacks it.
@@ -153,13 +159,12 @@ std::vector<io::OutputFile> measure_files_of(const models::Job& job, const std::
   repeat("--fit-probability", fmt::to_string(o.fit_probability));
   repeat("--sure", fmt::to_string(o.sure));
   if (o.allow_doubtful) use.options.push_back("--allow-doubtful");
-  try {
-    return launch::measure_files(job, plans[0], plans[1], *confidence.comparison->best,
-                                 *targets::target_from(o.target), use);
-  } catch (const std::invalid_argument& e) {
-    remark(fmt::format("no measure.sh is written: plan 2: {}", e.what()));
+  const auto why = planner::inexpressible(target_of(o), planner::settled(job, plans[1]), plans[1].strategy);
+  if (why && confidence.comparison->best->runs_of_second > 0) {
+    remark("no measure.sh is written: plan 2: " + *why);
     return {};
   }
+  return launch::measure_files(job, plans[0], plans[1], *confidence.comparison->best, target_of(o), use);
 }
 
 /// The path of measure.sh, empty when there is none.
@@ -326,11 +331,24 @@ bool is_late(const Options& o, std::chrono::steady_clock::time_point start) {
 std::optional<InputError> unwritable(const Options& o) {
   if (o.out.empty()) return std::nullopt;
   try {
-    io::check_files(o.out, launch::bundle_names(*targets::target_from(o.target)), o.force);
+    io::check_files(o.out, launch::bundle_names(target_of(o)), o.force);
   } catch (const InputError& e) {
     return e;
   }
   return std::nullopt;
+}
+
+/// The target that the search heeds: one that was asked for, where it can train some strategy of the job;
+/// else the ranking is of all, and --out says what the target lacks.
+const planner::Target* heeded_target(const Options& o, const models::Job& job) {
+  const planner::Target& target = target_of(o);
+  if (&target == &targets::standard()) return nullptr;
+  for (const models::Job& one : clusters_of(job)) {
+    for (const models::Strategy& s : planner::enumerate(one)) {
+      if (!planner::inexpressible(target, one, s)) return &target;
+    }
+  }
+  return nullptr;
 }
 
 int run(const Options& o) {
@@ -358,6 +376,7 @@ int run(const Options& o) {
                                                  {.top = o.top,
                                                   .allow_doubtful = o.allow_doubtful,
                                                   .fit_probability = o.fit_probability,
+                                                  .target = heeded_target(o, job),
                                                   .threads = std::min(o.threads, planner::core_count()),
                                                   .time_limit = Seconds(o.time_limit),
                                                   .since = begin,
@@ -416,6 +435,15 @@ int run(const Options& o) {
   return winner == nullptr ? kNoPlan : kDone;
 }
 
+/// "what --out is to train with: nxdt, nemo-megatron or nxd".
+std::string what_trains() {
+  const std::vector<std::string> names = targets::names();
+  std::string text = "what --out is to train with: ";
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
+  return text;
+}
+
 }  // namespace
 
 void add_plan(CLI::App& app, Run& chosen) {
@@ -458,8 +486,8 @@ void add_plan(CLI::App& app, Run& chosen) {
           "folder to write to: config and scripts for Slurm and Kubernetes, cluster files, plan.json, "
           "and measure.sh where the first two plans are not told apart")
       ->check(not_empty());
-  command->add_option("--target", o->target, "what --out is to train with: nxdt, nemo-megatron or nxd")
-      ->check(CLI::IsMember({"nxdt", "nemo-megatron", "nxd"}))
+  command->add_option("--target", o->target, what_trains())
+      ->check(CLI::IsMember(targets::names()))
       ->capture_default_str();
   command->add_flag("--force", o->force, "overwrite files in --out");
   add_common(*command, o->common);

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "io/input/nxdt_yaml.h"
+#include "targets/nxdt/nxdt_yaml.h"
 
 namespace trnplan::io {
 
@@ -222,7 +222,7 @@ std::string file_of(const std::string& argument, const Files& files) {
 }
 
 JobSource source_of(const Node& root) {
-  if (looks_like_nxdt(root)) return JobSource::nxdt;
+  if (targets::looks_like_nxdt(root)) return JobSource::nxdt;
   return looks_like_hf_config(root) ? JobSource::hf_config : JobSource::job;
 }
 

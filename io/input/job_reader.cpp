@@ -9,7 +9,7 @@
 #include "io/input/job_input.h"
 #include "io/input/job_keys.h"
 #include "io/input/job_space.h"
-#include "io/input/nxdt_yaml.h"
+#include "targets/nxdt/nxdt_yaml.h"
 #include "io/input/readers.h"
 
 namespace trnplan::io {
@@ -133,7 +133,7 @@ class JobReader {
 
   void read_model_file(const fs::path& file) {
     const Node node = document(file);
-    if (looks_like_nxdt(node)) {
+    if (targets::looks_like_nxdt(node)) {
       read_nxdt_model(file);
       return;
     }
@@ -148,7 +148,7 @@ class JobReader {
 
   void read_nxdt_model(const fs::path& file) {
     from_nxdt_ = true;
-    const targets::NxdtConfig config = read_nxdt(file, files_);
+    const targets::NxdtConfig config = targets::read_nxdt(file, files_);
     ArchitectureReading reading = architecture_of_nxdt(config, catalog_, files_);
     take_notes(file, reading.notes);
     const targets::NxdtReading said = targets::interpret(config, reading.architecture);

@@ -6,7 +6,7 @@
 #include <map>
 #include <string_view>
 
-#include "io/input/nxdt_yaml.h"
+#include "targets/nxdt/nxdt_yaml.h"
 #include "text/diagnostic.h"
 #include "text/document.h"
 
@@ -167,7 +167,7 @@ std::string edited(const std::vector<std::string>& lines, const Hunks& hunks) {
 bool states(const std::string& text, const std::string& file, const targets::NxdtConfig& wanted,
             const std::vector<Change>& changes) {
   try {
-    const targets::NxdtConfig now = nxdt_from(parse_document(text, file));
+    const targets::NxdtConfig now = targets::nxdt_from(parse_document(text, file));
     return std::all_of(changes.begin(), changes.end(), [&](const Change& c) {
       return now.text(c.key) == wanted.text(c.key) || now.list(c.key) == wanted.list(c.key);
     });

@@ -1,29 +1,14 @@
-// NxDT YAML files: text to planner::NxdtConfig and back.
+// The texts of NxDT's configs under the names that commands use.
 #pragma once
 
-#include <filesystem>
-#include <string>
-#include <vector>
-
-#include "targets/nxdt/nxdt_config.h"
-#include "text/document.h"
+#include "targets/nxdt/nxdt_yaml.h"
 
 namespace trnplan::io {
 
-/// Reads an NxDT YAML, resolving OmegaConf interpolations: ${a.b}, relative ${.b} and ${..b}, ${multiply:A,
-/// B}, and
-/// ${oc.env:...} or unknown ones are kept as text. Throws InputError on syntax errors, duplicate keys,
-/// cycles.
-targets::NxdtConfig read_nxdt(const std::filesystem::path& path, const Files& files = disk());
-targets::NxdtConfig nxdt_from(const Node& root);
-/// The lines of a YAML text that hold "devices:".
-std::vector<targets::GreppedLine> devices_lines(const std::string& text, const std::string& file);
-
-/// True when the top level looks like an NxDT config (has trainer and distributed_strategy).
-bool looks_like_nxdt(const Node& root);
-
-/// The YAML text of a config: keys in the order of `config.keys`, a blank line between top-level blocks,
-/// booleans as True/False, floats with a dot, every string that YAML could read as something else in quotes.
-std::string nxdt_yaml(const targets::NxdtConfig& config);
+using targets::devices_lines;
+using targets::looks_like_nxdt;
+using targets::nxdt_from;
+using targets::nxdt_yaml;
+using targets::read_nxdt;
 
 }  // namespace trnplan::io

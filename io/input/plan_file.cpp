@@ -11,6 +11,7 @@
 #include "io/format/stored_strategy.h"
 #include "io/input/readers.h"
 #include "io/output/plan_json.h"
+#include "targets/registry.h"
 #include "units/product.h"
 
 namespace trnplan::io {
@@ -169,7 +170,7 @@ PlanFile read_plan_file(const std::filesystem::path& path, const Catalog& catalo
   read_prediction(root, map, plan);
   read_job_part(*job, plan, faults);
   read_scripts(map, plan);
-  plan.target = map.text("target", "nxdt");
+  plan.target = map.text("target", std::string(targets::standard().name()));
   if (!faults.empty()) throw InputError(std::move(faults));
   try {
     plan.job.cluster = {catalog.instance(instance), nodes};

@@ -17,7 +17,7 @@ namespace trnplan::io {
 
 /// What is put beside the plan object.
 struct PlanStory {
-  std::string target;                          ///< what trains: "nxdt", "nemo-megatron", "nxd"
+  std::string target;                          ///< what trains: the name of a planner::Target
   std::string software;                        ///< versions it needs and how long they are supported
   std::map<std::string, std::string> scripts;  ///< name and hash of the scripts that lie beside it
 };

@@ -1,13 +1,12 @@
 #include "launch/folder/bundle.h"
 
-#include <fmt/format.h>
+#include <stdexcept>
+#include <utility>
 
-#include "io/input/nxdt_yaml.h"
 #include "io/input/plan_file.h"
 #include "io/input/readers.h"
 #include "io/output/emit_cluster.h"
 #include "launch/folder/scripts.h"
-#include "targets/nxdt/nxdt_config.h"
 #include "text/sha256.h"
 
 namespace trnplan::launch {
@@ -17,24 +16,20 @@ namespace {
 /// Where pods see the plan's folder, on the volume that mpijob.yaml mounts.
 constexpr const char* kPodFolder = "/shared/trnplan/";
 
-std::string nxdt_text(const models::Job& job, const planner::Plan& plan) {
-  return fmt::format("# {}\n# Plan: {}\n", targets::support_note(targets::Target::nxdt),
-                     describe(plan.strategy)) +
-         io::nxdt_yaml(targets::to_nxdt(job, plan.strategy));
-}
-
 }  // namespace
 
 std::vector<io::OutputFile> bundle(const models::Job& searched, const planner::Plan& plan,
-                                   targets::Target target) {
+                                   const planner::Target& target) {
   models::Job job = searched;
   job.cluster.nodes = plan.nodes;  // the search may have chosen nodes and batch
   if (plan.global_batch > 0) job.training.global_batch = plan.global_batch;
+  if (const auto why = planner::inexpressible(target, job, plan.strategy)) throw std::invalid_argument(*why);
   const ScriptContext scripts{job, plan, target};
-  const std::string note = targets::support_note(target), name = "trnplan-" + dns_name(job.architecture.name);
+  const std::string note = target.support(), name = "trnplan-" + dns_name(job.architecture.name);
   const io::ClusterSpec cluster{name.substr(0, 40), job.cluster, note};
   std::vector<io::OutputFile> files;
-  if (target == targets::Target::nxdt) files.push_back({"nxdt.yaml", nxdt_text(job, plan), false});
+  for (planner::ConfigFile& f : target.emit(job, plan.strategy, {"Plan: " + describe(plan.strategy)}))
+    files.push_back({std::move(f.name), std::move(f.text), false});
   files.push_back({"config.json", io::hf_config_json(job.architecture), false});
   files.push_back({"setup_env.sh", setup_env_sh(scripts), false});
   files.push_back({"node_run.sh", node_run_sh(scripts), true});
@@ -46,7 +41,7 @@ std::vector<io::OutputFile> bundle(const models::Job& searched, const planner::P
   files.push_back({"mpijob.yaml", io::mpijob_yaml(cluster, kPodFolder + cluster.name), false});
   files.push_back({"mpi_launch.sh", mpi_launch_sh(scripts), true});
   files.push_back({"pytorchjob.yaml", io::pytorchjob_yaml(cluster, kPodFolder + cluster.name), false});
-  io::PlanStory story{std::string(to_string(target)), note, {}};
+  io::PlanStory story{std::string(target.name()), note, {}};
   for (const io::OutputFile& f : files) {
     if (f.executable) story.scripts[f.name] = sha256(script_body(f.text));
   }
@@ -54,11 +49,12 @@ std::vector<io::OutputFile> bundle(const models::Job& searched, const planner::P
   return files;
 }
 
-std::vector<std::string> bundle_names(targets::Target target) {
+std::vector<std::string> bundle_names(const planner::Target& target) {
   std::vector<std::string> names = {"config.json",  "setup_env.sh",  "node_run.sh",          "compile.sbatch",
                                     "train.sbatch", "submit.sh",     "parallelcluster.yaml", "hyperpod.json",
                                     "mpijob.yaml",  "mpi_launch.sh", "pytorchjob.yaml",      "plan.json"};
-  if (target == targets::Target::nxdt) names.insert(names.begin(), "nxdt.yaml");
+  const std::vector<std::string> configs = target.config_names();
+  names.insert(names.begin(), configs.begin(), configs.end());
   return names;
 }
 

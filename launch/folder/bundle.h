@@ -7,13 +7,13 @@
 #include "io/output/atomic_write.h"
 #include "models/job/job.h"
 #include "planner/plan/plan.h"
-#include "targets/train/target.h"
+#include "planner/plan/target.h"
 
 namespace trnplan::launch {
 
 /// The files of `plan --out`, as texts; nothing is written:
 ///
-///   nxdt.yaml (target nxdt), config.json, plan.json
+///   the target's config files (nxdt.yaml), config.json, plan.json
 ///   setup_env.sh, node_run.sh, compile.sbatch, train.sbatch, submit.sh
 ///   parallelcluster.yaml, hyperpod.json           to make a cluster of the plan's size
 ///   mpijob.yaml, mpi_launch.sh, pytorchjob.yaml   for Kubernetes
@@ -23,9 +23,9 @@ namespace trnplan::launch {
 /// through the environment, always quoted. Throws std::invalid_argument for an architecture or a strategy the
 /// target cannot express.
 std::vector<io::OutputFile> bundle(const models::Job& job, const planner::Plan& plan,
-                                   targets::Target target = targets::Target::nxdt);
+                                   const planner::Target& target);
 
 /// Their names.
-std::vector<std::string> bundle_names(targets::Target target);
+std::vector<std::string> bundle_names(const planner::Target& target);
 
 }  // namespace trnplan::launch

@@ -4,16 +4,13 @@
 
 #include <algorithm>
 #include <optional>
-#include <stdexcept>
 #include <string_view>
+#include <utility>
 
-#include "io/input/nxdt_yaml.h"
 #include "io/output/emit_cluster.h"
 #include "launch/folder/bundle.h"
 #include "launch/folder/scripts.h"
-#include "targets/nxdt/baseline.h"
-#include "targets/nxdt/nxdt_config.h"
-#include "targets/train/target.h"
+#include "targets/registry.h"
 #include "text/document.h"
 #include "text/sha256.h"
 
@@ -45,10 +42,12 @@ std::vector<Line> lines_of(const std::string& text) {
 class FolderCheck {
  public:
   FolderCheck(const fs::path& folder, const io::PlanFile& plan, const std::string& manifest)
-      : folder_(folder), plan_(plan), manifest_(manifest), target_(targets::target_from(plan.target)) {}
+      : folder_(folder), plan_(plan), manifest_(manifest), target_(targets::find(plan.target)) {
+    if (target_ != nullptr) why_ = planner::inexpressible(*target_, plan.job, plan.strategy);
+  }
 
   std::vector<Diagnostic> run() {
-    if (!target_) {
+    if (target_ == nullptr) {
       fault("plan.json", 0, "target", in_quotes(plan_.target) + " is not known", kAnew);
       return std::move(faults_);
     }
@@ -57,7 +56,11 @@ class FolderCheck {
     } else {
       check_scripts();
     }
-    if (*target_ == targets::Target::nxdt) check_yaml();
+    if (why_) {
+      fault("plan.json", 0, "strategy", *why_, kAnew);
+    } else {
+      check_configs();
+    }
     if (!manifest_.empty()) check_manifest();
     return std::move(faults_);
   }
@@ -106,6 +109,7 @@ class FolderCheck {
 
   /// The scripts of this plan as this trnplan writes them; "" when it cannot.
   std::string written_anew(const std::string& name) const {
+    if (why_) return "";
     planner::Plan plan;
     plan.strategy = plan_.strategy;
     plan.nodes = plan_.job.cluster.nodes;
@@ -115,14 +119,10 @@ class FolderCheck {
     plan.report.low = plan_.low;
     plan.report.high = plan_.high;
     const ScriptContext context{plan_.job, plan, *target_};
-    try {
-      if (name == "node_run.sh") return node_run_sh(context);
-      if (name == "compile.sbatch") return compile_sbatch(context);
-      if (name == "train.sbatch") return train_sbatch(context);
-      return mpi_launch_sh(context);
-    } catch (const std::invalid_argument&) {
-      return "";
-    }
+    if (name == "node_run.sh") return node_run_sh(context);
+    if (name == "compile.sbatch") return compile_sbatch(context);
+    if (name == "train.sbatch") return train_sbatch(context);
+    return mpi_launch_sh(context);
   }
 
   void tell_difference(const std::string& name, const std::string& text, const std::string& hash) {
@@ -151,12 +151,8 @@ class FolderCheck {
 
   /// plan.json may have been changed, or come from elsewhere.
   void check_flags(const std::string& script) {
-    targets::TrainCommand command;
-    try {
-      command = targets::train_command(*target_, plan_.job, plan_.strategy);
-    } catch (const std::invalid_argument& e) {
-      return fault("plan.json", 0, "strategy", e.what(), kAnew);
-    }
+    if (why_) return;  // told with the configs
+    const planner::TrainCommand command = target_->command(plan_.job, plan_.strategy);
     std::vector<std::string> wanted = {
         fmt::format("\nnodes={}\n", plan_.job.cluster.nodes),
         fmt::format("--nproc_per_node={} ", plan_.job.cluster.instance.cores())};
@@ -210,65 +206,19 @@ class FolderCheck {
       fault(name, 0, "--ntasks-per-node", "no #SBATCH line sets it", "add #SBATCH --ntasks-per-node=1");
   }
 
-  // ---- nxdt.yaml
+  // ---- the target's configs
 
-  void check_yaml() {
-    const std::optional<std::string> text = text_of("nxdt.yaml");
-    if (!text) return;
-    const std::string file = (folder_ / "nxdt.yaml").string();
-    try {
-      const Node root = parse_document(*text, file);
-      if (!io::looks_like_nxdt(root)) {
-        return fault("nxdt.yaml", 0, "",
-                     "this is no NxDT config: it has no trainer and no distributed_strategy", kAnew);
+  void check_configs() {
+    for (const std::string& name : target_->config_names()) {
+      std::optional<std::string> text = text_of(name);
+      if (!text) continue;
+      try {
+        for (Diagnostic& d : target_->config_faults({(folder_ / name).string(), std::move(*text)}, plan_.job,
+                                                    plan_.strategy, kAnew))
+          faults_.push_back(std::move(d));
+      } catch (const InputError& e) {
+        faults_.insert(faults_.end(), e.faults().begin(), e.faults().end());
       }
-      targets::NxdtConfig config = io::nxdt_from(root);
-      config.devices_lines = io::devices_lines(*text, file);
-      compare(config);
-    } catch (const InputError& e) {
-      faults_.insert(faults_.end(), e.faults().begin(), e.faults().end());
-    }
-  }
-
-  void compare(const targets::NxdtConfig& config) {
-    const models::Architecture trained = targets::trained_architecture(config, plan_.job.architecture);
-    for (Diagnostic d : targets::baseline_faults(plan_.job, config, trained)) {
-      d.fix = kAnew;
-      faults_.push_back(std::move(d));
-    }
-    std::vector<targets::Change> changes;
-    targets::NxdtConfig planned;
-    try {
-      changes = targets::changes_to(plan_.job, plan_.strategy, config, trained);
-      planned = targets::to_nxdt(plan_.job, plan_.strategy);
-    } catch (const std::invalid_argument& e) {
-      return fault("plan.json", 0, "strategy", e.what(), kAnew);
-    }
-    for (const targets::Change& c : changes) {
-      if (config.find(c.key) == nullptr && planned.find(c.key) != nullptr) continue;  // missing: told below
-      faults_.push_back({c.at, c.key, printable(c.from) + ", but plan.json says " + printable(c.to),
-                         "write " + printable(c.to) + ", or pin it in the job and plan anew"});
-    }
-    std::string missing;
-    int count = 0;
-    for (const targets::NxdtKey& key : planned.keys) {
-      if (config.find(key.key) != nullptr || config.has_section(key.key)) continue;
-      if (++count <= kShown) missing += (missing.empty() ? "" : ", ") + key.key;
-    }
-    if (count > kShown) missing += fmt::format(" and {} more", count - kShown);
-    if (count > 0) {
-      fault("nxdt.yaml", 0, "", "keys that plan --out wrote are missing: " + missing,
-            std::string("set a key to null to leave it to NxDT; if the file was cut off, ") + kAnew);
-    }
-    add_lint(config, trained);
-  }
-
-  void add_lint(const targets::NxdtConfig& config, const models::Architecture& trained) {
-    for (const targets::Finding& f : targets::lint(config, trained, plan_.job.software.release)) {
-      if (f.severity != targets::Severity::error) continue;
-      SourcePos at = f.at;
-      if (at.file.empty()) at.file = config.file;
-      faults_.push_back({at, f.key, f.message, f.fix.empty() ? kAnew : f.fix});
     }
   }
 
@@ -346,11 +296,11 @@ class FolderCheck {
     faults_.push_back({at, key, std::move(problem), std::move(fix)});
   }
 
-  static constexpr int kShown = 5;
   const fs::path& folder_;
   const io::PlanFile& plan_;
   const std::string& manifest_;
-  std::optional<targets::Target> target_;
+  const planner::Target* target_;   ///< nullptr: nobody knows it
+  std::optional<std::string> why_;  ///< it cannot train the plan
   std::vector<Diagnostic> faults_;
 };
 

@@ -6,19 +6,17 @@
 
 #include <fmt/format.h>
 
-#include "io/input/nxdt_yaml.h"
 #include "launch/folder/bundle.h"
 #include "launch/folder/scripts.h"
 #include "launch/local/process.h"
-#include "targets/nxdt/nxdt_config.h"
 
 namespace trnplan::launch {
 
 namespace {
 
-/// Of a bundle, what a short run needs.
-constexpr std::array<std::string_view, 7> kNeeded = {
-    "nxdt.yaml", "config.json", "setup_env.sh", "node_run.sh", "compile.sbatch", "train.sbatch", "plan.json"};
+/// Of a bundle, what a short run needs besides the target's configs.
+constexpr std::array<std::string_view, 6> kNeeded = {"config.json",    "setup_env.sh", "node_run.sh",
+                                                     "compile.sbatch", "train.sbatch", "plan.json"};
 
 bool has_runs(const planner::Experiment& m) {
   return m.tables.empty();
@@ -31,7 +29,7 @@ int nodes_of(const planner::Experiment& m) {
 }
 
 std::string head(const planner::Plan& first, const planner::Plan& second, const planner::Experiment& m,
-                 targets::Target target) {
+                 const planner::Target& target) {
   return fmt::format(R"sh(#!/usr/bin/env bash
 # Measures what tells the first two plans apart, then plans again: bash measure.sh, on the head node of the Slurm
 # cluster, or without Slurm on the node itself. Takes about {:.1f} node-hours; runs that are done are left out when it
@@ -42,8 +40,7 @@ std::string head(const planner::Plan& first, const planner::Plan& second, const 
 set -euo pipefail
 
 )sh",
-                     m.node_hours, describe(first.strategy), describe(second.strategy),
-                     targets::support_note(target));
+                     m.node_hours, describe(first.strategy), describe(second.strategy), target.support());
 }
 
 /// Values of the person, then of setup_env.sh.
@@ -155,7 +152,7 @@ rm -f -- "$plan/measured.json"
 }
 
 io::OutputFile script_of(const planner::Plan& first, const planner::Plan& second,
-                         const planner::Experiment& m, targets::Target target, const MeasureUse& use) {
+                         const planner::Experiment& m, const planner::Target& target, const MeasureUse& use) {
   std::string text = head(first, second, m, target) + values(use, has_runs(m)) +
                      (has_runs(m) ? run_text(m) : tables_text(m)) + "\"$trnplan\" plan \"$job\" ";
   if (!use.options.empty()) text += command_line(use.options) + " ";
@@ -170,25 +167,23 @@ io::OutputFile script_of(const planner::Plan& first, const planner::Plan& second
   return {"measure.sh", text, true};
 }
 
-/// The config, so that every step is logged.
-std::string talkative(const models::Job& job, const planner::Plan& plan, targets::Target target) {
-  targets::NxdtConfig config = targets::to_nxdt(job, plan.strategy);
-  for (targets::NxdtKey& key : config.keys) {
-    if (key.key == "trainer.log_every_n_steps") key.text = "1";
-  }
-  return fmt::format("# {}\n# A short run of: {}\n", targets::support_note(target), describe(plan.strategy)) +
-         io::nxdt_yaml(config);
-}
-
 /// The files of a training job of a few steps.
 void add_short_run(std::vector<io::OutputFile>& files, models::Job job, const planner::Plan& plan,
-                   targets::Target target, const char* folder) {
+                   const planner::Target& target, const char* folder) {
   job = planner::settled(std::move(job), plan);
   job.training.tokens =
       static_cast<double>(planner::kShortRunSteps) * job.training.sequence * plan.global_batch;
-  for (io::OutputFile& f : bundle(job, plan, target)) {
-    if (std::find(kNeeded.begin(), kNeeded.end(), f.name) == kNeeded.end()) continue;
-    if (f.name == "nxdt.yaml") f.text = talkative(job, plan, target);
+  std::vector<io::OutputFile> files_of_plan = bundle(job, plan, target);
+  const std::vector<planner::ConfigFile> configs = target.emit(
+      job, plan.strategy, {.heading = "A short run of: " + describe(plan.strategy), .log_every_step = true});
+  for (io::OutputFile& f : files_of_plan) {
+    const auto config =
+        std::find_if(configs.begin(), configs.end(), [&](const auto& c) { return c.name == f.name; });
+    if (config != configs.end()) {
+      f.text = config->text;
+    } else if (std::find(kNeeded.begin(), kNeeded.end(), f.name) == kNeeded.end()) {
+      continue;
+    }
     f.folder = folder;
     files.push_back(std::move(f));
   }
@@ -210,7 +205,7 @@ std::string rule_text(const planner::Experiment& m) {
 
 std::vector<io::OutputFile> measure_files(const models::Job& job, const planner::Plan& first,
                                           const planner::Plan& second, const planner::Experiment& m,
-                                          targets::Target target, const MeasureUse& use) {
+                                          const planner::Target& target, const MeasureUse& use) {
   std::vector<io::OutputFile> files{script_of(first, second, m, target, use)};
   if (m.runs_of_first > 0) add_short_run(files, job, first, target, "measure-1");
   if (m.runs_of_second > 0) add_short_run(files, job, second, target, "measure-2");

@@ -8,7 +8,7 @@
 #include "models/job/job.h"
 #include "planner/confidence/experiment.h"
 #include "planner/plan/plan.h"
-#include "targets/train/target.h"
+#include "planner/plan/target.h"
 
 namespace trnplan::launch {
 
@@ -31,6 +31,6 @@ std::string rule_text(const planner::Experiment& measurement);
 /// cannot express a plan.
 std::vector<io::OutputFile> measure_files(const models::Job& job, const planner::Plan& first,
                                           const planner::Plan& second, const planner::Experiment& measurement,
-                                          targets::Target target, const MeasureUse& use);
+                                          const planner::Target& target, const MeasureUse& use);
 
 }  // namespace trnplan::launch

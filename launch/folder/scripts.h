@@ -8,7 +8,7 @@
 
 #include "models/job/job.h"
 #include "planner/plan/plan.h"
-#include "targets/train/target.h"
+#include "planner/plan/target.h"
 
 namespace trnplan::launch {
 
@@ -23,7 +23,7 @@ inline constexpr int kMasterPort = 41000;
 struct ScriptContext {
   const models::Job& job;
   const planner::Plan& plan;
-  targets::Target target = targets::Target::nxdt;
+  const planner::Target& target;
 };
 
 /// Letters, digits, '.', '_' and '-', not beginning with '-' or '.', at most 40; never empty.

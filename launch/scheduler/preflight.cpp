@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdlib>
 #include <optional>
-#include <stdexcept>
 #include <string_view>
 
 #include "io/input/cluster_files.h"
@@ -15,7 +14,7 @@
 #include "launch/folder/folder_check.h"
 #include "launch/folder/setup_env.h"
 #include "launch/scheduler/submit.h"
-#include "targets/train/target.h"
+#include "targets/registry.h"
 #include "text/document.h"
 #include "text/parse.h"
 
@@ -200,27 +199,18 @@ class Preflight {
     check_all_set();
     check_path("TRNPLAN_VENV", values_.venv, fs::path("bin") / "torchrun",
                "set it to the Python environment that holds the software");
-    const std::optional<targets::Target> target = targets::target_from(plan_ ? plan_->target : "");
-    if (target && expressible(*target)) {
-      const targets::TrainCommand command = targets::train_command(*target, plan_->job, plan_->strategy);
-      check_path("TRNPLAN_CODE", values_.code, fs::path(command.folder) / command.script,
-                 "git clone " + command.clone + ", and set it to the clone");
+    const planner::Target* target = plan_ ? targets::find(plan_->target) : nullptr;
+    // The folder's check tells of what the target lacks.
+    if (target != nullptr && !planner::inexpressible(*target, plan_->job, plan_->strategy)) {
+      const planner::TargetCode code = target->code();
+      check_path("TRNPLAN_CODE", values_.code, fs::path(code.folder) / code.script,
+                 "git clone " + code.clone + ", and set it to the clone");
     }
     if (!values_.data) return;
     std::error_code error;
     const fs::path indexed = *values_.data + ".bin";  // Megatron's data sets are named without their ending
     if (!values_.data->empty() && plain_path(*values_.data) && fs::exists(indexed, error)) return;
     check_path("TRNPLAN_DATA", values_.data, {}, "set it to the tokenised data set");
-  }
-
-  /// The folder's check tells of what the target lacks.
-  bool expressible(targets::Target target) const {
-    try {
-      targets::train_command(target, plan_->job, plan_->strategy);
-      return true;
-    } catch (const std::invalid_argument&) {
-      return false;
-    }
   }
 
   void check_local() {

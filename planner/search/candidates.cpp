@@ -44,12 +44,14 @@ Keys keys_of(const Strategy& s) {
 /// thread at a time.
 class Part {
  public:
-  Part(const Job& job, const models::Profile& profile, const topology::ChipGraph& graph, Bytes margin)
+  Part(const Job& job, const models::Profile& profile, const topology::ChipGraph& graph, Bytes margin,
+       const Target* target)
       : given_(job),
         job_(job),
         profile_(profile),
         graph_(graph),
-        limit_(job.cluster.instance.core.memory - margin) {}
+        limit_(job.cluster.instance.core.memory - margin),
+        target_(target) {}
 
   /// What was remembered; it is found again where it is asked for.
   void forget() {
@@ -76,6 +78,7 @@ class Part {
   Feasibility feasibility_of(const Strategy& s, bool accept_doubt) {
     use_batch_of(s);
     if (breaks_a_rule(job_, s) || not_modelled(job_, s)) return Feasibility::refused;
+    if (target_ != nullptr && !target_->violations(job_, s).empty()) return Feasibility::refused;
     const Verdict verdict = verdict_of(s).overall;
     if (verdict == Verdict::refused) return Feasibility::refused;
     if (verdict == Verdict::doubtful && !accept_doubt) return Feasibility::doubtful;
@@ -139,6 +142,10 @@ class Part {
     use_batch_of(s);
     std::vector<Violation> all = rule_violations(job_, s);
     if (auto missing = not_modelled(job_, s)) all.push_back(std::move(*missing));
+    if (all.empty() && target_ != nullptr) {
+      all = target_->violations(job_, s);
+      for (Violation& v : all) v.message = std::string(target_->name()) + " cannot express it: " + v.message;
+    }
     if (all.empty()) all = replica_group_violation(verdict_of(s));
     return all;
   }
@@ -157,7 +164,13 @@ class Part {
     return *bounds_;
   }
 
-  static bool has_free_cuts(const Strategy& s) { return s.pipeline_parallel > 1 && s.virtual_pipeline == 1; }
+  bool has_free_cuts(const Strategy& s) const {
+    if (s.pipeline_parallel == 1 || s.virtual_pipeline > 1) return false;
+    if (target_ == nullptr) return true;
+    Strategy uneven = s;
+    uneven.pipeline_cuts.assign(at(s.pipeline_parallel - 1), 0);
+    return target_->violations(job_, uneven).empty();
+  }
 
   void use_batch_of(const Strategy& s) {
     if (job_.space.largest_batch > 0) job_.training.global_batch = batch_of(job_, s);
@@ -205,6 +218,7 @@ class Part {
   const models::Profile& profile_;
   const topology::ChipGraph& graph_;
   Bytes limit_;
+  const Target* target_;                        ///< null: everything can be expressed
   std::unique_ptr<models::StepBounds> bounds_;  ///< made when it is asked for
   std::map<decltype(Keys::groups), topology::PlacementVerdict> verdicts_;
   std::map<std::pair<decltype(Keys::chunks), int>, std::vector<models::Residency>> residencies_;
@@ -216,16 +230,20 @@ struct Candidates::State {
   Job job;
   topology::ChipGraph graph;
   Bytes limit;
+  const Target* target;
   std::vector<std::unique_ptr<Part>> parts;
 
-  State(Job j, Bytes margin)
-      : job(std::move(j)), graph(job.cluster.instance), limit(job.cluster.instance.core.memory - margin) {}
+  State(Job j, Bytes margin, const Target* t)
+      : job(std::move(j)),
+        graph(job.cluster.instance),
+        limit(job.cluster.instance.core.memory - margin),
+        target(t) {}
   Part& part_of(const Candidate& c) { return *parts[at(c.part)]; }
 };
 
 Candidates::Candidates(Job job, const models::Profile& profile, bool accept_doubt, Bytes margin, int threads,
-                       const std::function<bool()>& stop, Keep keep)
-    : state_(std::make_unique<State>(std::move(job), margin)) {
+                       const std::function<bool()>& stop, Keep keep, const Target* target)
+    : state_(std::make_unique<State>(std::move(job), margin, target)) {
   State& state = *state_;
   // Most strategies that are legal may have the same degrees: pipelines go to the threads in turn.
   std::map<std::array<int, 3>, std::vector<int>> members;
@@ -240,7 +258,7 @@ Candidates::Candidates(Job job, const models::Profile& profile, bool accept_doub
   for (auto m = members.rbegin(); m != members.rend(); ++m) {  // first the degrees at which large models fit
     for (const int i : m->second) all[at(i)].part = static_cast<int>(work.size());
     work.push_back(&m->second);
-    state.parts.push_back(std::make_unique<Part>(state.job, profile, state.graph, margin));
+    state.parts.push_back(std::make_unique<Part>(state.job, profile, state.graph, margin, target));
   }
   parallel_for(static_cast<int>(work.size()), threads, [&](int p) {
     for (const int i : *work[at(p)]) {
@@ -290,6 +308,10 @@ const Job& Candidates::job() const {
   return state_->job;
 }
 
+const Target* Candidates::target() const {
+  return state_->target;
+}
+
 Job Candidates::job_of(const Strategy& s) const {
   Job job = state_->job;
   job.training.global_batch = planner::batch_of(job, s);
@@ -332,14 +354,15 @@ const topology::PlacementVerdict& Candidates::verdict(const Candidate& c) {
   return state_->part_of(c).verdict_of(c.strategy);
 }
 
-bool feasible(const Job& job, const models::Profile& profile, bool accept_doubt, Bytes margin) {
-  return first_feasible_batch(job, profile, accept_doubt, margin, {job.training.global_batch}) != 0;
+bool feasible(const Job& job, const models::Profile& profile, bool accept_doubt, Bytes margin,
+              const Target* target) {
+  return first_feasible_batch(job, profile, accept_doubt, margin, {job.training.global_batch}, target) != 0;
 }
 
 int first_feasible_batch(const Job& job, const models::Profile& profile, bool accept_doubt, Bytes margin,
-                         const std::vector<int>& batches) {
+                         const std::vector<int>& batches, const Target* target) {
   const topology::ChipGraph graph(job.cluster.instance);
-  Part part(job, profile, graph, margin);
+  Part part(job, profile, graph, margin, target);
   for (const int batch : batches) {
     if (part.feasible(batch, accept_doubt)) return batch;
   }

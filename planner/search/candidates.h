@@ -9,6 +9,7 @@
 #include "models/memory/memory.h"
 #include "models/parameters/profile.h"
 #include "planner/plan/plan.h"
+#include "planner/plan/target.h"
 #include "topology/chip_graph.h"
 
 namespace trnplan::planner {
@@ -39,11 +40,12 @@ class Candidates {
   /// empty; once it is true, strategies not looked at yet stay `unseen`. With Keep::open, for clusters that
   /// are compared, `all` has the legal and the unseen ones alone, and nothing else is remembered. Cost:
   /// microseconds a strategy, milliseconds a layout. Memory: some 200 bytes a strategy while they are
-  /// classified, half of that for those that stay, and what the bounds remember of layouts.
+  /// classified, half of that for those that stay, and what the bounds remember of layouts. What `target`
+  /// cannot express is refused, as rule "target"; null: nothing is.
   Candidates(models::Job job, const models::Profile& profile, bool accept_doubt, Bytes margin, int threads,
-             const std::function<bool()>& stop = {}, Keep keep = Keep::all);
+             const std::function<bool()>& stop = {}, Keep keep = Keep::all, const Target* target = nullptr);
   Candidates(models::Job, models::Profile&&, bool, Bytes, int, const std::function<bool()>& = {},
-             Keep = Keep::all) = delete;
+             Keep = Keep::all, const Target* = nullptr) = delete;
   ~Candidates();
   Candidates(Candidates&&) noexcept;
 
@@ -58,6 +60,7 @@ class Candidates {
   bool find_legal(bool accept_doubt, const std::function<bool()>& stop);
 
   const models::Job& job() const;
+  const Target* target() const;
   /// With the global batch that the strategy uses.
   models::Job job_of(const models::Strategy& s) const;
   int batch_of(const models::Strategy& s) const;
@@ -86,10 +89,11 @@ class Candidates {
 
 /// True when some strategy of the job is legal and fits. Cost: as Candidates without bounds, until the first
 /// is found.
-bool feasible(const models::Job& job, const models::Profile& profile, bool accept_doubt, Bytes margin);
+bool feasible(const models::Job& job, const models::Profile& profile, bool accept_doubt, Bytes margin,
+              const Target* target = nullptr);
 
 /// The first of the global batches with which that is so; 0 when there is none.
 int first_feasible_batch(const models::Job& job, const models::Profile& profile, bool accept_doubt,
-                         Bytes margin, const std::vector<int>& batches);
+                         Bytes margin, const std::vector<int>& batches, const Target* target = nullptr);
 
 }  // namespace trnplan::planner

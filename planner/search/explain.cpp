@@ -145,7 +145,8 @@ class NearMisses {
     if (!beats_winner(bound, batch)) return;
     if (!cluster_.fits(c, cluster_.limit())) return;  // would not fit anyway; cheaper to know than its groups
     std::vector<Violation> why = cluster_.violations(c);
-    if (!breaks_only(why, {"replica-group", "pipeline-parity", "vocabulary", "tied-embeddings"})) return;
+    if (!breaks_only(why, {"replica-group", "pipeline-parity", "vocabulary", "tied-embeddings", "target"}))
+      return;
     if (why.front().rule != "replica-group") {  // its collectives have a time
       bound = cluster_.bound(c);
       if (!beats_winner(bound, batch)) return;
@@ -291,7 +292,8 @@ class WithMemory {
 };
 
 /// Nodes that would do: doubles them until something fits, then looks at eighths below.
-int more_nodes(const Job& wanted, const models::Profile& profile, bool accept_doubt, Bytes margin) {
+int more_nodes(const Job& wanted, const models::Profile& profile, bool accept_doubt, Bytes margin,
+               const Target* target) {
   Job job = wanted;
   job.pin.data_parallel.reset();
   const auto resize = [](Job& j, int nodes) {
@@ -300,13 +302,13 @@ int more_nodes(const Job& wanted, const models::Profile& profile, bool accept_do
   };
   for (int nodes = wanted.cluster.nodes * 2; nodes / 2 < topology::kMostNodes; nodes *= 2) {
     resize(job, std::min(nodes, topology::kMostNodes));
-    if (!feasible(job, profile, accept_doubt, margin)) continue;
+    if (!feasible(job, profile, accept_doubt, margin, target)) continue;
     const int floor = nodes / 2;
     for (int eighth = 1; eighth < 8; ++eighth) {
       Job smaller = job;
       resize(smaller, floor + floor * eighth / 8);
       if (smaller.cluster.nodes > floor && smaller.cluster.nodes < job.cluster.nodes &&
-          feasible(smaller, profile, accept_doubt, margin)) {
+          feasible(smaller, profile, accept_doubt, margin, target)) {
         return smaller.cluster.nodes;
       }
     }
@@ -336,7 +338,7 @@ int nearest_batch(Candidates& cluster, const models::Profile& profile, bool acce
   for (const auto& [distance, batch] : batches) {
     if (order.size() < kMostTried) order.push_back(static_cast<int>(batch));
   }
-  return first_feasible_batch(job, profile, accept_doubt, margin, order);
+  return first_feasible_batch(job, profile, accept_doubt, margin, order, cluster.target());
 }
 
 }  // namespace
@@ -414,7 +416,7 @@ Infeasible why_nothing(Candidates& cluster, const models::Profile& profile, bool
   std::stable_sort(why.rules.begin(), why.rules.end(),
                    [](const RuleCount& a, const RuleCount& b) { return a.strategies > b.strategies; });
   if (stop && stop()) return why;
-  if (why.closest) why.nodes_that_would_do = more_nodes(job, profile, accept_doubt, margin);
+  if (why.closest) why.nodes_that_would_do = more_nodes(job, profile, accept_doubt, margin, cluster.target());
   why.nearest_batch = nearest_batch(cluster, profile, accept_doubt, margin);
   return why;
 }

@@ -99,7 +99,8 @@ class Search {
             margin_,
             known_.threads(),
             [this, share] { return clock_.stop_now(share); },
-            keep};
+            keep,
+            options_.target};
   }
 
   /// At the time limit a plan is still wanted: the first that is legal, of any cluster.

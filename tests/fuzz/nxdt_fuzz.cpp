@@ -1,7 +1,7 @@
 // An NxDT YAML, read and written, its model found, linted and, when it is small, judged.
 #include <cstdint>
 
-#include "io/input/nxdt_yaml.h"
+#include "targets/nxdt/nxdt_yaml.h"
 #include "io/input/readers.h"
 #include "models/parameters/profile.h"
 #include "planner/check/judge.h"
@@ -45,12 +45,12 @@ void judge(const targets::NxdtReading& reading, const models::Architecture& arch
 /// The writer's text can be read; what it holds stays. Texts that would form an interpolation only once they
 /// stand together are left out.
 void write_and_read(const targets::NxdtConfig& config) {
-  const std::string text = io::nxdt_yaml(config);
+  const std::string text = targets::nxdt_yaml(config);
   if (text.find("${") != std::string::npos) return;
   try {
-    const targets::NxdtConfig back = io::nxdt_from(parse_document(text, "back.yaml"));
+    const targets::NxdtConfig back = targets::nxdt_from(parse_document(text, "back.yaml"));
     fuzz::ensure(back.keys.size() == config.keys.size(), "no key is lost in " + text);
-    fuzz::ensure(io::nxdt_yaml(back) == text, "written again it is the same: " + text);
+    fuzz::ensure(targets::nxdt_yaml(back) == text, "written again it is the same: " + text);
   } catch (const InputError& e) {
     fuzz::ensure(false, e.what() + (" in " + text));
   }
@@ -63,7 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       {{"config.json", io::hf_config_json(fuzz::catalog().architecture("llama3-8b"))}});
   files.put("config.yaml", fuzz::text_of(data, size));
   fuzz::refusable([&] {
-    const targets::NxdtConfig config = io::read_nxdt("config.yaml", files);
+    const targets::NxdtConfig config = targets::read_nxdt("config.yaml", files);
     write_and_read(config);
     const io::ArchitectureReading model = io::architecture_of_nxdt(config, fuzz::catalog(), files);
     const targets::NxdtReading reading = targets::interpret(config, model.architecture);

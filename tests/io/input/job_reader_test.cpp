@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "io/input/nxdt_yaml.h"
+#include "targets/nxdt/nxdt_yaml.h"
 #include "io/input/readers.h"
 #include "tests/catch.h"
 #include "tests/faults.h"
@@ -378,7 +378,7 @@ TEST_CASE("an NxDT YAML supplies training, nodes and pins", "[io][job][nxdt]") {
 TEST_CASE("the model an HF NxDT config trains", "[io][job][nxdt]") {
   const Folder folder;
   const auto trains = [&](const std::string& text) {
-    return io::architecture_of_nxdt(io::read_nxdt(folder.write("c.yaml", text)), test_catalog());
+    return io::architecture_of_nxdt(targets::read_nxdt(folder.write("c.yaml", text)), test_catalog());
   };
   CHECK(trains(hf_nxdt()).architecture.name == "llama3-8b");
   CHECK(trains(hf_nxdt("x", "80", "8192")).architecture.name == "llama3-70b");
@@ -419,7 +419,7 @@ TEST_CASE("the model an HF NxDT config trains", "[io][job][nxdt]") {
 TEST_CASE("the model a Megatron NxDT config trains", "[io][job][nxdt]") {
   const Folder folder;
   const auto trains = [&](const std::string& text) {
-    return io::architecture_of_nxdt(io::read_nxdt(folder.write("c.yaml", text)), test_catalog());
+    return io::architecture_of_nxdt(targets::read_nxdt(folder.write("c.yaml", text)), test_catalog());
   };
   const std::string gpt = replaced(replaced(megatron_nxdt(), "name: hf_llama", "name: megatron_gpt"),
                                    "model_source: hf", "model_source: megatron");

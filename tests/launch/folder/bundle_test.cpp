@@ -5,12 +5,13 @@
 #include <stdexcept>
 
 #include "io/input/cluster_files.h"
-#include "io/input/nxdt_yaml.h"
 #include "io/input/plan_file.h"
 #include "io/output/emit_cluster.h"
 #include "launch/folder/scripts.h"
 #include "planner/check/judge.h"
 #include "targets/nxdt/nxdt_config.h"
+#include "targets/nxdt/nxdt_yaml.h"
+#include "targets/registry.h"
 #include "tests/catch.h"
 #include "tests/faults.h"
 #include "tests/models/setup.h"
@@ -22,7 +23,7 @@ namespace {
 using OutputFiles = std::vector<io::OutputFile>;
 
 OutputFiles bundle_of(const models::Job& job, const char* strategy,
-                targets::Target target = targets::Target::nxdt) {
+                      const planner::Target& target = targets::standard()) {
   const auto judged = planner::judge(job, strategy_of(job, strategy), datasheet());
   return launch::bundle(job, *judged.plan, target);
 }
@@ -92,7 +93,7 @@ TEST_CASE("buckets of another size reach the environment", "[launch]") {
   models::Job job = job_of("llama3-8b", 1, 8192, 1024);
   auto plan = *planner::judge(job, strategy_of(job, "tp=32"), datasheet()).plan;
   plan.strategy.bucket_mb = 65;
-  CHECK(contains(text_of(launch::bundle(job, plan), "node_run.sh"),
+  CHECK(contains(text_of(launch::bundle(job, plan, targets::standard()), "node_run.sh"),
                  "export ALL_GATHER_REDUCE_SCATTER_BUCKET_CAP_MB=65 "));
 }
 
@@ -109,8 +110,8 @@ TEST_CASE("the emitted YAML passes its own linter and describes the same strateg
   const models::Strategy strategy = strategy_of(job, kLlama70b);
   const auto files = bundle_of(job, kLlama70b);
   const std::string& text = text_of(files, "nxdt.yaml");
-  targets::NxdtConfig config = io::nxdt_from(parse_document(text, "nxdt.yaml"));
-  config.devices_lines = io::devices_lines(text, "nxdt.yaml");
+  targets::NxdtConfig config = targets::nxdt_from(parse_document(text, "nxdt.yaml"));
+  config.devices_lines = targets::devices_lines(text, "nxdt.yaml");
   for (const auto& f : targets::lint(config, job.architecture)) {
     INFO(f.rule << ": " << f.message);
     CHECK(f.severity == targets::Severity::note);
@@ -209,7 +210,7 @@ TEST_CASE("a node without EFA asks for none", "[launch]") {
 }
 
 TEST_CASE("other targets take flags", "[launch]") {
-  const auto files = bundle_of(llama70b(), "tp=32,pp=8,recompute=full", targets::Target::nxd);
+  const auto files = bundle_of(llama70b(), "tp=32,pp=8,recompute=full", *targets::find("nxd"));
   const std::string& node = text_of(files, "node_run.sh");
   CHECK(contains(node, "run_llama_nxd.py"));
   CHECK(contains(node, "\"--tensor_parallel_size\" \"32\""));
@@ -221,11 +222,11 @@ TEST_CASE("other targets take flags", "[launch]") {
 
   models::Job small = job_of("llama2-7b", 1, 4096, 256);
   small.training.precision = models::Precision::bf16_sr;
-  const auto nemo = bundle_of(small, "tp=8,flash=false,recompute=full", targets::Target::nemo_megatron);
+  const auto nemo = bundle_of(small, "tp=8,flash=false,recompute=full", *targets::find("nemo-megatron"));
   CHECK(contains(text_of(nemo, "node_run.sh"), "\"model.tensor_model_parallel_size=8\""));
   CHECK(contains(text_of(nemo, "node_run.sh"), "megatron_gpt_pretraining.py"));
   // What the flags cannot say is refused, with what to pin.
-  const auto refusal = [](const models::Job& job, const char* strategy, targets::Target target) {
+  const auto refusal = [](const models::Job& job, const char* strategy, const planner::Target& target) {
     try {
       bundle_of(job, strategy, target);
     } catch (const std::invalid_argument& e) {
@@ -233,10 +234,10 @@ TEST_CASE("other targets take flags", "[launch]") {
     }
     return std::string("not refused");
   };
-  CHECK(contains(refusal(llama70b(), kLlama70b, targets::Target::nxd), "pin recompute"));
-  CHECK(contains(refusal(small, "tp=8,flash=true,recompute=full", targets::Target::nemo_megatron),
+  CHECK(contains(refusal(llama70b(), kLlama70b, *targets::find("nxd")), "pin recompute"));
+  CHECK(contains(refusal(small, "tp=8,flash=true,recompute=full", *targets::find("nemo-megatron")),
                  "pin flash_attention"));
-  CHECK(contains(refusal(small, "tp=2,pp=4,flash=false", targets::Target::nemo_megatron), "TP must be"));
+  CHECK(contains(refusal(small, "tp=2,pp=4,flash=false", *targets::find("nemo-megatron")), "TP must be"));
 }
 
 TEST_CASE("a hostile model name stays out of the files", "[launch]") {

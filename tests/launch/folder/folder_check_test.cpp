@@ -8,6 +8,7 @@
 #include "io/output/atomic_write.h"
 #include "launch/folder/bundle.h"
 #include "planner/check/judge.h"
+#include "targets/registry.h"
 #include "tests/catch.h"
 #include "tests/faults.h"
 #include "tests/models/setup.h"
@@ -21,7 +22,7 @@ namespace {
 /// A folder as plan --out writes it.
 class Folder {
  public:
-  explicit Folder(targets::Target target = targets::Target::nxdt,
+  explicit Folder(const planner::Target& target = targets::standard(),
                   const char* strategy = "tp=8,recompute=CoreAttention", const char* model = "llama3-8b") {
     std::string pattern = (fs::temp_directory_path() / "trnplan-folder-XXXXXX").string();
     REQUIRE(mkdtemp(pattern.data()) != nullptr);
@@ -69,8 +70,8 @@ TEST_CASE("a folder as it was written passes", "[launch]") {
   CHECK(Folder().said().empty());
   CHECK(Folder().said("mpijob.yaml").empty());
   CHECK(Folder().said("pytorchjob.yaml").empty());
-  CHECK(Folder(targets::Target::nxd, kNxd).said("mpijob.yaml").empty());
-  CHECK(Folder(targets::Target::nemo_megatron, kNemo).said().empty());
+  CHECK(Folder(*targets::find("nxd"), kNxd).said("mpijob.yaml").empty());
+  CHECK(Folder(*targets::find("nemo-megatron"), kNemo).said().empty());
 }
 
 TEST_CASE("what a person may change passes", "[launch]") {
@@ -141,37 +142,39 @@ TEST_CASE("scripts must be what was written", "[launch]") {
 }
 
 TEST_CASE("plan.json must be that of the folder", "[launch]") {
-  const Folder folder, other(targets::Target::nxdt, "tp=32,pp=4,recompute=full", "llama3-70b");
+  const Folder folder, other(targets::standard(), "tp=32,pp=4,recompute=full", "llama3-70b");
   folder.put("plan.json", read_text(other.path / "plan.json"));
   CHECK(contains(folder.said(), "num_hidden_layers: 32, but plan.json is for a model with 80"));
   folder.put("config.json", read_text(other.path / "config.json"));
   CHECK(contains(folder.said(), "tensor_model_parallel_size: 8, but plan.json says 32"));
 
-  const auto after = [](targets::Target target, const char* strategy, const char* from, const char* to) {
+  const auto after = [](const planner::Target& target, const char* strategy, const char* from,
+                        const char* to) {
     const Folder changed(target, strategy);
     changed.edit("plan.json", from, to);
     return changed.said();
   };
   for (const auto& [target, strategy] :
-       {std::pair(targets::Target::nxdt, kNxd), std::pair(targets::Target::nxd, kNxd),
-        std::pair(targets::Target::nemo_megatron, kNemo)}) {
-    CHECK(contains(after(target, strategy, "\"tensor_parallel\": 8", "\"tensor_parallel\": 4"), "cover"));
-    CHECK(contains(after(target, strategy, "\"schema_version\": 1", "\"schema_version\": 2"),
+       {std::pair(&targets::standard(), kNxd), std::pair(targets::find("nxd"), kNxd),
+        std::pair(targets::find("nemo-megatron"), kNemo)}) {
+    CHECK(contains(after(*target, strategy, "\"tensor_parallel\": 8", "\"tensor_parallel\": 4"), "cover"));
+    CHECK(contains(after(*target, strategy, "\"schema_version\": 1", "\"schema_version\": 2"),
                    "schema_version"));
-    CHECK(contains(after(target, strategy, "\"target\": \"", "\"target\": \"x"), "is not known"));
-    CHECK(contains(after(target, strategy, "\"scripts\": {", "\"scripts_\": {"), "an older trnplan"));
-    CHECK(contains(after(target, strategy, "\"train.sbatch\": \"", "\"train.sbatch\": \"0"), "train.sbatch"));
+    CHECK(contains(after(*target, strategy, "\"target\": \"", "\"target\": \"x"), "is not known"));
+    CHECK(contains(after(*target, strategy, "\"scripts\": {", "\"scripts_\": {"), "an older trnplan"));
+    CHECK(contains(after(*target, strategy, "\"train.sbatch\": \"", "\"train.sbatch\": \"0"), "train.sbatch"));
   }
-  const auto swapped = [](targets::Target target, const char* strategy) {  // the same cores, another layout
+  const auto swapped = [](const planner::Target& target,
+                          const char* strategy) {  // the same cores, another layout
     const Folder changed(target, strategy);
     changed.edit("plan.json", "\"tensor_parallel\": 8", "\"tensor_parallel\": 16");
     changed.edit("plan.json", "\"data_parallel\": 16", "\"data_parallel\": 8");
     return changed.said();
   };
-  CHECK(
-      contains(swapped(targets::Target::nxdt, kNxd), "tensor_model_parallel_size: 8, but plan.json says 16"));
-  CHECK(contains(swapped(targets::Target::nxd, kNxd), "node_run.sh: does not run this plan"));
-  CHECK(contains(swapped(targets::Target::nemo_megatron, kNemo), "plan.json"));
+  CHECK(contains(swapped(targets::standard(), kNxd),
+                 "tensor_model_parallel_size: 8, but plan.json says 16"));
+  CHECK(contains(swapped(*targets::find("nxd"), kNxd), "node_run.sh: does not run this plan"));
+  CHECK(contains(swapped(*targets::find("nemo-megatron"), kNemo), "plan.json"));
 }
 
 TEST_CASE("a manifest must be the plan's", "[launch]") {

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "planner/check/judge.h"
+#include "targets/registry.h"
 #include "tests/catch.h"
 #include "tests/models/setup.h"
 
@@ -31,7 +32,7 @@ struct Pair {
     return *planner::judge(job, strategy_of(job, strategy), datasheet()).plan;
   }
   OutputFiles files(const planner::Experiment& m, const launch::MeasureUse& use = {"job.yaml", "trn1", {}},
-              targets::Target target = targets::Target::nxdt) const {
+                    const planner::Target& target = targets::standard()) const {
     return launch::measure_files(job, first, second, m, target, use);
   }
 };
@@ -81,7 +82,7 @@ TEST_CASE("runs of one plan only need its folder", "[launch]") {
 
 TEST_CASE("other targets have no YAML, and refuse what they lack", "[launch]") {
   Pair pair;
-  const auto nxd = targets::Target::nxd;
+  const auto& nxd = *targets::find("nxd");
   const OutputFiles files = pair.files(runs(1, 1, 1), {"job.yaml", "trn1", {}}, nxd);
   CHECK(find(files, "measure-1", "nxdt.yaml") == nullptr);
   CHECK(contains(find(files, "measure-1", "node_run.sh")->text, "steps=${TRAIN_ITERS:-11}\n"));
@@ -90,7 +91,8 @@ TEST_CASE("other targets have no YAML, and refuse what they lack", "[launch]") {
 }
 
 TEST_CASE("words of a person are quoted", "[launch]") {
-  const OutputFiles files = Pair().files(runs(1, 1, 1), {"/a b/it's $(touch x).yaml", "`x`.json", {"--top", "$5"}});
+  const OutputFiles files =
+      Pair().files(runs(1, 1, 1), {"/a b/it's $(touch x).yaml", "`x`.json", {"--top", "$5"}});
   CHECK(contains(files.front().text, "\njob='/a b/it'\\''s $(touch x).yaml'\n"));
   CHECK(contains(files.front().text, "\nprofile='`x`.json'\n"));
   CHECK(contains(files.front().text, "plan \"$job\" --top '$5' --profile"));

@@ -1,7 +1,7 @@
 // What one runs today beside the winner.
 #include "targets/nxdt/baseline.h"
 
-#include "io/input/nxdt_yaml.h"
+#include "targets/nxdt/nxdt_yaml.h"
 #include "planner/check/judge.h"
 #include "tests/catch.h"
 #include "tests/models/setup.h"
@@ -15,7 +15,7 @@ namespace {
 
 /// AWS's config of Llama-3 8B: TP 32, 4 nodes, batch 1024, CoreAttention.
 NxdtConfig shipped() {
-  return io::read_nxdt(TRNPLAN_SOURCE_DIR "/tests/io/fixtures/nxdt/hf_llama3_8B_config.yaml");
+  return targets::read_nxdt(TRNPLAN_SOURCE_DIR "/tests/io/fixtures/nxdt/hf_llama3_8B_config.yaml");
 }
 
 planner::Plan plan_of(const models::Job& job, const std::string& strategy) {

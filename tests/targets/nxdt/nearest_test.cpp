@@ -7,7 +7,7 @@
 
 #include "io/input/job_input.h"
 #include "io/input/nxdt_edit.h"
-#include "io/input/nxdt_yaml.h"
+#include "targets/nxdt/nxdt_yaml.h"
 #include "io/input/readers.h"
 #include "models/memory/memory.h"
 #include "planner/check/judge.h"
@@ -36,7 +36,7 @@ struct Given {
 Given given(const std::string& text) {
   Given g;
   g.text = text;
-  g.config = io::nxdt_from(parse_document(text, "oom.yaml"));
+  g.config = targets::nxdt_from(parse_document(text, "oom.yaml"));
   g.trained = io::architecture_of_nxdt(g.config, test_catalog()).architecture;
   g.reading = targets::interpret(g.config, g.trained);
   g.job.architecture = g.trained;
@@ -164,7 +164,7 @@ TEST_CASE("values are replaced in their lines; comments, lists below and interpo
       "  name: \"a # b\"\n";
   Given g;
   g.text = text;
-  g.config = io::nxdt_from(parse_document(text, "c.yaml"));
+  g.config = targets::nxdt_from(parse_document(text, "c.yaml"));
   const std::string tp = "distributed_strategy.tensor_model_parallel_size",
                     list = "model.activations_checkpoint_recompute",
                     parallel = "exp_manager.checkpoint_callback_params.model_parallel_size";

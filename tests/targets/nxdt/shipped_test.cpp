@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "io/input/nxdt_yaml.h"
+#include "targets/nxdt/nxdt_yaml.h"
 #include "io/input/readers.h"
 #include "targets/nxdt/nxdt_config.h"
 #include "tests/catch.h"
@@ -16,7 +16,7 @@ using targets::NxdtConfig;
 namespace {
 
 NxdtConfig shipped(const std::string& name) {
-  return io::read_nxdt(std::string(TRNPLAN_SOURCE_DIR "/tests/launch/shipped/") + name + ".yaml");
+  return targets::read_nxdt(std::string(TRNPLAN_SOURCE_DIR "/tests/launch/shipped/") + name + ".yaml");
 }
 
 /// What the planner writes for the strategy that a config states.

@@ -1,5 +1,5 @@
 // NxDT YAML: text to config and back, interpolations, and files that try to do harm.
-#include "io/input/nxdt_yaml.h"
+#include "targets/nxdt/nxdt_yaml.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -19,7 +19,7 @@ std::filesystem::path fixture(const char* name) {
 }
 
 NxdtConfig parse(const std::string& text) {
-  return io::nxdt_from(parse_document(text, "c.yaml"));
+  return targets::nxdt_from(parse_document(text, "c.yaml"));
 }
 
 /// The value of `key` after reading `text`.
@@ -66,11 +66,11 @@ std::set<std::string> differences(const NxdtConfig& a, const NxdtConfig& b) {
 }
 
 void check_round_trip(const NxdtConfig& first) {
-  const std::string text = io::nxdt_yaml(first);
+  const std::string text = targets::nxdt_yaml(first);
   const NxdtConfig second = parse(text);
   CAPTURE(text);
   CHECK(keys_of(second) == keys_of(first));
-  CHECK(io::nxdt_yaml(second) == text);
+  CHECK(targets::nxdt_yaml(second) == text);
   for (std::size_t i = 0; i < std::min(first.keys.size(), second.keys.size()); ++i) {
     CHECK(second.keys[i].quoted == first.keys[i].quoted);
   }
@@ -79,8 +79,8 @@ void check_round_trip(const NxdtConfig& first) {
 }  // namespace
 
 TEST_CASE("the emitted 8B config has the shipped keys in the shipped order", "[io][nxdt]") {
-  const NxdtConfig shipped = io::read_nxdt(fixture("hf_llama3_8B_config.yaml"));
-  const NxdtConfig emitted = parse(io::nxdt_yaml(emitted_8b()));
+  const NxdtConfig shipped = targets::read_nxdt(fixture("hf_llama3_8B_config.yaml"));
+  const NxdtConfig emitted = parse(targets::nxdt_yaml(emitted_8b()));
   CHECK(keys_of(emitted) == keys_of(shipped));
   // Deliberate: a checkpoint every 10 steps is too often, and the folders are the user's.
   CHECK(differences(emitted, shipped) ==
@@ -89,7 +89,7 @@ TEST_CASE("the emitted 8B config has the shipped keys in the shipped order", "[i
 }
 
 TEST_CASE("the shipped configs say what they say", "[io][nxdt]") {
-  const NxdtConfig cp = io::read_nxdt(fixture("hf_llama3_70B_CP_config.yaml"));
+  const NxdtConfig cp = targets::read_nxdt(fixture("hf_llama3_70B_CP_config.yaml"));
   const targets::NxdtReading r = targets::interpret(cp, llama3_70b());
   CHECK(r.nodes == 16);
   CHECK(r.strategy.tensor_parallel == 32);
@@ -100,7 +100,7 @@ TEST_CASE("the shipped configs say what they say", "[io][nxdt]") {
   CHECK(to_string(r.strategy.recompute) == "CoreAttention+LlamaMLP");
   CHECK(r.not_modelled.empty());
 
-  const NxdtConfig megatron = io::read_nxdt(fixture("megatron_llama_70b_config.yaml"));
+  const NxdtConfig megatron = targets::read_nxdt(fixture("megatron_llama_70b_config.yaml"));
   CHECK(megatron.text("exp_manager.checkpoint_callback_params.model_parallel_size") == "128");
   CHECK(megatron.text("model.max_position_embeddings") == "4096");
   CHECK(megatron.text("data.seq_length") == "4096");
@@ -114,7 +114,7 @@ TEST_CASE("the shipped configs say what they say", "[io][nxdt]") {
 TEST_CASE("the shipped configs have no error", "[io][nxdt][lint]") {
   for (const char* name :
        {"hf_llama3_8B_config.yaml", "hf_llama3_70B_CP_config.yaml", "megatron_llama_70b_config.yaml"}) {
-    const NxdtConfig c = io::read_nxdt(fixture(name));
+    const NxdtConfig c = targets::read_nxdt(fixture(name));
     models::Architecture a =
         std::string_view(name).find("70") == std::string_view::npos ? llama3_8b() : llama3_70b();
     if (c.text("model_source") == "megatron") a.vocabulary = 32000;
@@ -128,7 +128,7 @@ TEST_CASE("the shipped configs have no error", "[io][nxdt][lint]") {
 }
 
 TEST_CASE("findings point at the line of the file", "[io][nxdt][lint]") {
-  const auto findings = targets::lint(io::read_nxdt(fixture("hf_llama3_8B_config.yaml")), llama3_8b());
+  const auto findings = targets::lint(targets::read_nxdt(fixture("hf_llama3_8B_config.yaml")), llama3_8b());
   const auto it =
       std::find_if(findings.begin(), findings.end(), [](const auto& f) { return f.rule == "checkpoint"; });
   REQUIRE(it != findings.end());
@@ -140,7 +140,7 @@ TEST_CASE("a config survives writing and reading", "[io][nxdt]") {
   check_round_trip(emitted_8b());
   for (const char* name :
        {"hf_llama3_8B_config.yaml", "hf_llama3_70B_CP_config.yaml", "megatron_llama_70b_config.yaml"}) {
-    check_round_trip(io::read_nxdt(fixture(name)));
+    check_round_trip(targets::read_nxdt(fixture(name)));
   }
 }
 
@@ -155,7 +155,7 @@ TEST_CASE("writing keeps what differs between text, numbers and null", "[io][nxd
 
 TEST_CASE("booleans, floats and blocks are spelled as NxDT spells them", "[io][nxdt]") {
   CHECK(
-      io::nxdt_yaml(parse(
+      targets::nxdt_yaml(parse(
           "name: x\nseed: 1\na: {b: true, c: {d: 1e-06, e: null}, f: [3e-4, false, 'true']}\nz: 'yes'\n")) ==
       "name: x\nseed: 1\n\na:\n  b: True\n  c:\n    d: 1.0e-06\n    e: null\n  f: [3.0e-4, False, "
       "\"true\"]\n\nz: 'yes'\n");
@@ -163,11 +163,11 @@ TEST_CASE("booleans, floats and blocks are spelled as NxDT spells them", "[io][n
 
 TEST_CASE("sections that come twice are written once", "[io][nxdt]") {
   const NxdtConfig c{"", {{"a.x", "1", false, {}}, {"b", "2", false, {}}, {"a.y", "3", false, {}}}};
-  CHECK(io::nxdt_yaml(c) == "a:\n  x: 1\n  y: 3\n\nb: 2\n");
+  CHECK(targets::nxdt_yaml(c) == "a:\n  x: 1\n  y: 3\n\nb: 2\n");
 }
 
 TEST_CASE("the devices line stands exactly once", "[io][nxdt]") {
-  const std::string text = io::nxdt_yaml(emitted_8b());
+  const std::string text = targets::nxdt_yaml(emitted_8b());
   CHECK(text.find("devices:") != std::string::npos);
   CHECK(text.find("devices:") == text.rfind("devices:"));
   CHECK(text.find("\n  devices: 32\n") != std::string::npos);
@@ -253,13 +253,13 @@ TEST_CASE("keys that cannot be dotted are faults, all at once", "[io][nxdt]") {
 }
 
 TEST_CASE("what looks like an NxDT config", "[io][nxdt]") {
-  CHECK(io::looks_like_nxdt(parse_document("trainer: {}\ndistributed_strategy: {}\n", "c.yaml")));
-  CHECK_FALSE(io::looks_like_nxdt(parse_document("trainer: {}\n", "c.yaml")));
-  CHECK_FALSE(io::looks_like_nxdt(parse_document("trainer\n", "c.yaml")));
+  CHECK(targets::looks_like_nxdt(parse_document("trainer: {}\ndistributed_strategy: {}\n", "c.yaml")));
+  CHECK_FALSE(targets::looks_like_nxdt(parse_document("trainer: {}\n", "c.yaml")));
+  CHECK_FALSE(targets::looks_like_nxdt(parse_document("trainer\n", "c.yaml")));
 }
 
 TEST_CASE("lines with devices: are found, comments included", "[io][nxdt]") {
-  const auto lines = io::devices_lines(
+  const auto lines = targets::devices_lines(
       "trainer:\n  devices: 32 # not 64\r\n  # devices: 64\n  max: 1\n\"devices\": 2\nmy_devices:", "c.yaml");
   REQUIRE(lines.size() == 3);
   CHECK(lines[0].at.line == 2);
@@ -268,6 +268,6 @@ TEST_CASE("lines with devices: are found, comments included", "[io][nxdt]") {
   CHECK(lines[1].second_word == "devices:");
   CHECK(lines[2].at.line == 6);
   CHECK(lines[2].second_word.empty());
-  CHECK(io::devices_lines("", "c.yaml").empty());
-  CHECK(io::devices_lines("devices:   \n", "c.yaml")[0].second_word.empty());
+  CHECK(targets::devices_lines("", "c.yaml").empty());
+  CHECK(targets::devices_lines("devices:   \n", "c.yaml")[0].second_word.empty());
 }

@@ -1,4 +1,4 @@
-#include "io/input/nxdt_yaml.h"
+#include "targets/nxdt/nxdt_yaml.h"
 
 #include <fmt/format.h>
 
@@ -12,12 +12,9 @@
 #include <utility>
 #include <vector>
 
-namespace trnplan::io {
+namespace trnplan::targets {
 
 namespace {
-
-using targets::NxdtConfig;
-using targets::NxdtKey;
 
 constexpr std::size_t kKeyLimit = 200;            ///< bytes of one key
 constexpr std::size_t kPathLimit = 400;           ///< bytes of a dotted key
@@ -341,7 +338,7 @@ class Resolver {
 
 }  // namespace
 
-targets::NxdtConfig nxdt_from(const Node& root) {
+NxdtConfig nxdt_from(const Node& root) {
   if (!root.is_map()) {
     throw InputError(
         Diagnostic{root.at, "", "an NxDT config is a map of keys", "start with `name: hf_llama`"});
@@ -361,16 +358,16 @@ targets::NxdtConfig nxdt_from(const Node& root) {
   return config;
 }
 
-targets::NxdtConfig read_nxdt(const std::filesystem::path& path, const Files& files) {
+NxdtConfig read_nxdt(const std::filesystem::path& path, const Files& files) {
   const std::string text = files.text(path);
   NxdtConfig config = nxdt_from(parse_document(text, path.string()));
   config.devices_lines = devices_lines(text, path.string());
   return config;
 }
 
-std::vector<targets::GreppedLine> devices_lines(const std::string& text, const std::string& file) {
+std::vector<GreppedLine> devices_lines(const std::string& text, const std::string& file) {
   constexpr std::string_view blanks = " \t\r";
-  std::vector<targets::GreppedLine> found;
+  std::vector<GreppedLine> found;
   int number = 0;
   for (std::size_t from = 0; from < text.size();) {
     const std::size_t end = std::min(text.find('\n', from), text.size());
@@ -477,9 +474,9 @@ class YamlWriter {
 
 }  // namespace
 
-std::string nxdt_yaml(const targets::NxdtConfig& config) {
+std::string nxdt_yaml(const NxdtConfig& config) {
   const std::vector<Branch> tree = tree_of(config);
   return YamlWriter(tree).text();
 }
 
-}  // namespace trnplan::io
+}  // namespace trnplan::targets

@@ -1,0 +1,111 @@
+// What trains a plan: a stack of software with its config or flags. The planner asks through this interface;
+// the rooms of targets/ implement it, and targets/registry.h lists them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/job/job.h"
+#include "models/job/strategy.h"
+#include "planner/plan/plan.h"
+#include "text/diagnostic.h"
+#include "text/document.h"
+
+namespace trnplan::planner {
+
+/// Where a target's own program lies.
+struct TargetCode {
+  std::string clone;   ///< the repository to clone
+  std::string folder;  ///< within the clone, where the script is started
+  std::string script;
+};
+
+/// How the script is started. Arguments are words of a bash array. A word may use $plan (the folder of the
+/// plan), $results (logs and checkpoints), $steps (how many to run: few while compiling or in a smoke test),
+/// $TRNPLAN_DATA, $cache, always in double quotes.
+struct TrainCommand {
+  std::vector<std::string> arguments;
+  std::int64_t steps = 0;  ///< of the whole training, where $steps is used; 0: the target counts them itself
+  /// Variables, as NAME=value, that the target's own shell script would export; empty where a config holds
+  /// them.
+  std::vector<std::string> environment;
+};
+
+/// A config file of the target, as text.
+struct ConfigFile {
+  std::string name, text;
+};
+
+/// What a config file is written for.
+struct ConfigUse {
+  std::string heading;          ///< one line, put at the top as a comment, below the software it needs
+  bool log_every_step = false;  ///< for short runs that are measured
+};
+
+/// What a config of the target describes.
+struct ConfigReading {
+  models::Training training;
+  models::Strategy strategy;
+  int nodes = 1;
+  int ranks_per_node = 1;
+  int in_flight = 0;                      ///< of models::Software
+  std::vector<std::string> not_modelled;  ///< features the simulator does not cover: "mixture of experts"
+};
+
+/// Objects without state; all functions may be called from any thread.
+class Target {
+ public:
+  virtual ~Target() = default;
+
+  /// One word, as --target and plan.json have it: "nxdt".
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  /// Versions that run it and how long they are supported, one line.
+  [[nodiscard]] virtual std::string support() const = 0;
+  /// As readers of logs name the stack of a run that prints its output (logs::StepSample::framework).
+  [[nodiscard]] virtual std::string_view log_format() const = 0;
+
+  /// Every rule of the target's own that the strategy breaks: what neither config nor flags can say, with
+  /// what to write in the job instead, the first the one to tell. Rules of planner/check/rules.h are not
+  /// among them. Cost: microseconds.
+  [[nodiscard]] virtual std::vector<Violation> violations(const models::Job& job,
+                                                          const models::Strategy& strategy) const = 0;
+
+  [[nodiscard]] virtual TargetCode code() const = 0;
+  /// Requires: no violations.
+  [[nodiscard]] virtual TrainCommand command(const models::Job& job,
+                                             const models::Strategy& strategy) const = 0;
+
+  /// Names of the config files that the script reads besides config.json of the model; none for a script of
+  /// flags.
+  [[nodiscard]] virtual std::vector<std::string> config_names() const { return {}; }
+  /// Those files. Requires: no violations.
+  [[nodiscard]] virtual std::vector<ConfigFile> emit(const models::Job&, const models::Strategy&,
+                                                     const ConfigUse&) const {
+    return {};
+  }
+  /// Whether a document is a config of this target.
+  [[nodiscard]] virtual bool recognises(const Node&) const { return false; }
+  /// What such a document describes, for a model of that architecture. Throws InputError where it cannot be
+  /// read; nullopt for a target without config files.
+  [[nodiscard]] virtual std::optional<ConfigReading> interpret(const Node&,
+                                                               const models::Architecture&) const {
+    return std::nullopt;
+  }
+  /// Where a config file, perhaps edited since it was emitted, says something else than job and strategy, or
+  /// breaks a rule of configs. `anew`: how the folder is written again, as a fix.
+  [[nodiscard]] virtual std::vector<Diagnostic> config_faults(const ConfigFile&, const models::Job&,
+                                                              const models::Strategy&,
+                                                              const std::string& anew) const {
+    (void)anew;
+    return {};
+  }
+};
+
+/// Why the target cannot train the strategy, in one line with what to write in the job; nullopt when it can.
+[[nodiscard]] std::optional<std::string> inexpressible(const Target& target, const models::Job& job,
+                                                       const models::Strategy& strategy);
+
+}  // namespace trnplan::planner

@@ -1,0 +1,22 @@
+// Every target there is: the one place that lists them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "planner/plan/target.h"
+
+namespace trnplan::targets {
+
+/// The first is what `plan --out` writes for where nothing is said.
+[[nodiscard]] const std::vector<const planner::Target*>& all();
+[[nodiscard]] const planner::Target& standard();
+
+/// nullptr where there is none of that name.
+[[nodiscard]] const planner::Target* find(std::string_view name);
+
+/// In the order of all().
+[[nodiscard]] std::vector<std::string> names();
+
+}  // namespace trnplan::targets

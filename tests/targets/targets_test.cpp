@@ -1,0 +1,179 @@
+#include <algorithm>
+#include <set>
+
+#include "logs/detect/detect.h"
+#include "planner/search/search.h"
+#include "targets/registry.h"
+#include "tests/catch.h"
+#include "tests/models/setup.h"
+#include "text/document.h"
+
+using namespace trnplan;
+
+namespace {
+
+/// What each target is: all of it through the interface, by the name that a person writes.
+struct Row {
+  const char* name;
+  const char* model;
+  models::Precision precision;
+  const char* expressed;  ///< a strategy it can train
+  const char* script;
+  const char* argument;  ///< one of those that the strategy leads to
+  const char* config;    ///< "" for a script of flags
+  const char* log;       ///< fixture of what it prints
+  const char* release;   ///< of the Neuron SDK to stay on
+};
+
+constexpr Row kRows[] = {
+    {"nxdt", "llama3-8b", models::Precision::mixed_precision, "tp=8,recompute=CoreAttention+LlamaMLP",
+     "training_orchestrator.py", "--config-name=nxdt", "nxdt.yaml", "nxdt-llama3-70b.txt", "SDK 2.28"},
+    {"nxd", "llama3-8b", models::Precision::mixed_precision, "tp=8,pp=2,recompute=full", "run_llama_nxd.py",
+     "--pipeline_parallel_size", "", "nxd-llama3-70b.txt", "SDK 2.28"},
+    {"nemo-megatron", "llama2-7b", models::Precision::bf16_sr, "tp=8,flash=false,recompute=full",
+     "megatron_gpt_pretraining.py", "model.tensor_model_parallel_size=8", "", "nemo-llama2-7b.txt",
+     "SDK 2.21"},
+};
+
+models::Job job_of_row(const Row& row) {
+  models::Job job = job_of(row.model, 4, 4096, 256);
+  job.training.precision = row.precision;
+  return job;
+}
+
+bool has(const std::vector<std::string>& all, const std::string& one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
+}
+
+/// Why a target cannot train a strategy; "" when it can.
+std::string why_not(const char* target, const models::Job& job, const char* strategy) {
+  return planner::inexpressible(*targets::find(target), job, strategy_of(job, strategy)).value_or("");
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("every target, through the interface", "[targets]") {
+  CHECK(targets::all().size() == std::size(kRows));
+  for (const Row& row : kRows) {
+    INFO(row.name);
+    const planner::Target* target = targets::find(row.name);
+    REQUIRE(target != nullptr);
+    CHECK(target->name() == row.name);
+    CHECK(contains(target->support(), row.release));
+
+    const models::Job job = job_of_row(row);
+    const models::Strategy strategy = strategy_of(job, row.expressed);
+    CHECK_FALSE(planner::inexpressible(*target, job, strategy).has_value());
+    CHECK(target->code().script == row.script);
+    CHECK(target->code().clone.starts_with("https://github.com/aws-neuron/"));
+    const planner::TrainCommand command = target->command(job, strategy);
+    CHECK(has(command.arguments, row.argument));
+
+    // What it prints is read as its own.
+    const std::string log =
+        read_text(std::string(TRNPLAN_SOURCE_DIR "/tests/calibrate/fixtures/logs/") + row.log);
+    const logs::Detected read = logs::detect(log, row.log);
+    REQUIRE_FALSE(read.steps.empty());
+    CHECK(read.steps[0].framework == target->log_format());
+
+    // A script of flags counts its steps by them; a config holds them.
+    const std::vector<planner::ConfigFile> configs = target->emit(job, strategy, {.heading = "a test"});
+    CHECK((command.steps > 0) == configs.empty());
+    CHECK(configs.size() == target->config_names().size());
+    if (std::string(row.config).empty()) {
+      CHECK(configs.empty());
+      continue;
+    }
+    REQUIRE(configs.size() == 1);
+    CHECK(configs[0].name == row.config);
+    CHECK(target->config_names()[0] == row.config);
+    CHECK(contains(configs[0].text, "# a test\n"));
+    const Node root = parse_document(configs[0].text, row.config);
+    CHECK(target->recognises(root));
+    const auto back = target->interpret(root, job.architecture);
+    REQUIRE(back.has_value());
+    CHECK(models::canonical(back->strategy) == models::canonical(strategy));
+    CHECK(back->nodes == job.cluster.nodes);
+    CHECK(back->ranks_per_node == job.cluster.instance.cores());
+    CHECK(back->training.global_batch == job.training.global_batch);
+    CHECK(target->config_faults(configs[0], job, strategy, "anew").empty());
+    models::Strategy other = strategy;
+    other.tensor_parallel = 16;
+    other.data_parallel /= 2;
+    CHECK_FALSE(target->config_faults(configs[0], job, other, "anew").empty());
+  }
+}
+
+TEST_CASE("a document is recognised by the target it is of", "[targets]") {
+  const Node nxdt = parse_document("trainer: {}\ndistributed_strategy: {}\n", "c.yaml");
+  const Node none = parse_document("model: llama3-8b\n", "c.yaml");
+  for (const planner::Target* target : targets::all()) {
+    CHECK(target->recognises(nxdt) == (target->name() == "nxdt"));
+    CHECK_FALSE(target->recognises(none));
+  }
+}
+
+TEST_CASE("what a target cannot train is told with what to write", "[targets]") {
+  const models::Job mixed = job_of_row(kRows[0]), llama2 = job_of("llama2-7b", 4, 4096, 256);
+  models::Job rounding = llama2;
+  rounding.training.precision = models::Precision::bf16_sr;
+  const char* full = "tp=8,flash=false,recompute=full";
+  CHECK(why_not("nxd", llama2, full).empty());
+  CHECK(why_not("nxd", rounding, full) ==
+        "nxd cannot express this plan: precision bf16SR; write precision: mixed_precision in the job");
+  CHECK(contains(why_not("nemo-megatron", llama2, full), "write precision: bf16SR"));
+  // Its selective recompute is that of attention: none at all cannot be said without flash attention.
+  CHECK(contains(why_not("nxd", llama2, "tp=32,flash=false,recompute=none"), "pin recompute"));
+  CHECK(contains(why_not("nxd", mixed, "tp=8,recompute=CoreAttention+LlamaMLP"), "pin recompute"));
+  CHECK(contains(why_not("nemo-megatron", rounding, "tp=2,flash=false,recompute=full"), "TP must be 1, 8"));
+  CHECK(contains(why_not("nxdt", job_of("mixtral-8x7b", 4, 4096, 256), "tp=8"), "mixture of experts"));
+  // All that is wrong, the one to tell first.
+  const auto all = targets::find("nemo-megatron")->violations(mixed, strategy_of(mixed, "tp=2,cp=2"));
+  REQUIRE(all.size() == 4);
+  CHECK(all[0].message == "context parallel");
+  CHECK(all[3].message.starts_with("precision"));
+}
+
+TEST_CASE("names of targets", "[targets]") {
+  const std::vector<std::string> names = targets::names();
+  CHECK(names.front() == targets::standard().name());
+  CHECK(std::set<std::string>(names.begin(), names.end()).size() == names.size());
+  CHECK(targets::find("tpu") == nullptr);
+  CHECK(targets::find("") == nullptr);
+}
+
+TEST_CASE("a search that heeds a target finds what it can train", "[targets]") {
+  models::Job job = job_of("llama3-8b", 1, 4096, 64);
+  const models::Profile profile = datasheet();
+  const planner::Target* nxd = targets::find("nxd");
+  const planner::SearchResult any = planner::search(job, profile, {.threads = 1});
+  const planner::SearchResult heeded = planner::search(job, profile, {.target = nxd, .threads = 1});
+  REQUIRE_FALSE(any.plans.empty());
+  REQUIRE_FALSE(heeded.plans.empty());
+  // The fastest of all recomputes parts that NxD's script has no flag for.
+  CHECK(planner::inexpressible(*nxd, job, any.plans.front().strategy).has_value());
+  for (const planner::Plan& plan : heeded.plans)
+    CHECK_FALSE(planner::inexpressible(*nxd, job, plan.strategy).has_value());
+  CHECK(heeded.counts.enumerated == any.counts.enumerated);
+  CHECK(heeded.counts.refused > any.counts.refused);
+  // It is the best of those: the first of the whole ranking that can be expressed.
+  const planner::SearchResult all =
+      planner::search(job, profile, {.top = any.counts.enumerated, .threads = 1});
+  const auto first = std::find_if(all.plans.begin(), all.plans.end(), [&](const planner::Plan& p) {
+    return !planner::inexpressible(*nxd, job, p.strategy).has_value();
+  });
+  REQUIRE(first != all.plans.end());
+  CHECK(first->strategy == heeded.plans.front().strategy);
+
+  // Where the target can train nothing, every refusal names it.
+  job.training.precision = models::Precision::bf16_sr;
+  const planner::SearchResult none = planner::search(job, profile, {.target = nxd, .threads = 1});
+  CHECK(none.plans.empty());
+  REQUIRE(none.infeasible.has_value());
+  CHECK(std::any_of(none.infeasible->rules.begin(), none.infeasible->rules.end(),
+                    [](const planner::RuleCount& r) { return r.why.rule == "target"; }));
+}
