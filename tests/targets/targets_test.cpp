@@ -154,8 +154,10 @@ TEST_CASE("a search that heeds a target finds what it can train", "[targets]") {
   const planner::SearchResult heeded = planner::search(job, profile, {.target = nxd, .threads = 1});
   REQUIRE_FALSE(any.plans.empty());
   REQUIRE_FALSE(heeded.plans.empty());
-  // The fastest of all recomputes parts that NxD's script has no flag for.
-  CHECK(planner::inexpressible(*nxd, job, any.plans.front().strategy).has_value());
+  // Among the fastest of all are those that recompute parts which NxD's script has no flag for.
+  CHECK(std::any_of(any.plans.begin(), any.plans.end(), [&](const planner::Plan& p) {
+    return planner::inexpressible(*nxd, job, p.strategy).has_value();
+  }));
   for (const planner::Plan& plan : heeded.plans)
     CHECK_FALSE(planner::inexpressible(*nxd, job, plan.strategy).has_value());
   CHECK(heeded.counts.enumerated == any.counts.enumerated);
