@@ -39,8 +39,14 @@ std::vector<Diagnostic> extras_of(const CLI::App& app) {
   const CLI::App& command = chosen_of(app);
   const std::vector<std::string> names = option_names(command);
   std::vector<Diagnostic> faults;
-  for (const std::string& word : app.remaining(true)) {
+  const std::vector<std::string> words = app.remaining(true);
+  // The value of an option that is not known was taken for an argument, and pushed one out.
+  auto values = std::count_if(words.begin(), words.end(), [](const std::string& word) {
+    return word.starts_with('-') && word.find('=') == std::string::npos;
+  });
+  for (const std::string& word : words) {
     if (word.empty() || word[0] != '-') {
+      if (values-- > 0) continue;
       faults.push_back(fault(in_quotes(word), "unexpected argument", see_help(command)));
       continue;
     }

@@ -48,8 +48,8 @@ std::string instances_text(const std::vector<io::KnownInstance>& instances) {
                {"cores"},
                {"GiB a core"},
                {"BF16 TFLOPS"},
-               {"HBM GB/s", false, 1},
-               {"EFA Gbit/s"},
+               {"HBM GB/s", false, 2},
+               {"EFA Gbit/s", false, 1},
                {"USD/h"},
                {"step", true}});
   for (const io::KnownInstance& k : instances) {

@@ -30,6 +30,9 @@ namespace {
 using targets::Finding;
 using targets::Severity;
 
+/// The key of findings that are about all degrees together.
+constexpr const char* kWholeStrategy = "distributed_strategy";
+
 struct Options {
   Common common;
   std::string yaml, instance, release;
@@ -78,7 +81,7 @@ void add_violations(std::vector<Finding>& findings, const std::vector<planner::V
          .severity = loose        ? Severity::note
                      : v.doubtful ? Severity::warning
                                   : Severity::error,
-         .key = "distributed_strategy",
+         .key = kWholeStrategy,
          .at = place,
          .message = loose ? "without LoRA, whose memory is not modelled: " + v.message : v.message,
          .fix = v.fix,
@@ -93,7 +96,7 @@ void add_memory(std::vector<Finding>& findings, const std::optional<models::Memo
   if (!memory || !memory->fits()) return;
   findings.push_back({.rule = "memory",
                       .severity = Severity::note,
-                      .key = "distributed_strategy",
+                      .key = kWholeStrategy,
                       .at = place,
                       .message = "fits: " + planner::memory_message(*memory),
                       .source = std::string(planner::source_of("memory"))});
@@ -221,6 +224,23 @@ std::string verdict_of(const std::vector<Finding>& findings) {
   return has(Severity::error) ? "refused" : has(Severity::warning) ? "warn" : "ok";
 }
 
+/// What a strategy as a whole breaks is mended by lines of the file, which the nearest configs show.
+void point_to_nearest(std::vector<Finding>& findings) {
+  for (Finding& f : findings) {
+    if (f.severity == Severity::error && f.key == kWholeStrategy)
+      f.fix = "change the lines that one of the nearest configs below changes";
+  }
+}
+
+/// The command that searches the same config's cluster.
+std::string plan_words(const Options& o) {
+  std::string words = "trnplan plan " + printable(o.yaml, 400);
+  if (o.nodes > 0) words += fmt::format(" --nodes {}", o.nodes);
+  if (!o.instance.empty()) words += " --instance " + printable(o.instance, 60);
+  if (!o.release.empty()) words += " --release " + printable(o.release, 60);
+  return words;
+}
+
 int run(const Options& o) {
   const io::Catalog catalog = io::Catalog::standard();
   const models::Profile profile = api::load_profile(catalog, o.common.profile);
@@ -230,6 +250,7 @@ int run(const Options& o) {
   const std::string verdict = verdict_of(checked.findings);
   const planner::Plan* prediction = checked.prediction ? &*checked.prediction : nullptr;
   const auto nearest = with_diffs(std::move(checked.nearest), checked.text, checked.config);
+  if (!nearest.empty()) point_to_nearest(checked.findings);
   if (o.common.json()) {
     print(io::check_json(verdict, checked.findings, prediction, nearest, checked.no_prediction));
   } else {
@@ -237,6 +258,9 @@ int run(const Options& o) {
     print(nearest_text(nearest));  // a diff, whose lines stay whole
     if (!checked.no_prediction.empty())
       print_text("\nNo prediction: " + printable(checked.no_prediction, 600) + "\n");
+    const bool accepted = verdict != "refused" && prediction != nullptr;
+    print_text((nearest.empty() ? "" : "\n") +
+               check_next(checked.findings, prediction, o.details, accepted ? plan_words(o) : std::string()));
   }
   return verdict == "refused" ? kNoPlan : kDone;
 }

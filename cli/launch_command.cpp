@@ -98,7 +98,7 @@ void add_launch(CLI::App& app, Run& chosen) {
   command->add_flag("--dry-run", o->dry_run, "check everything and show the commands; submit nothing");
   add_common(*command, o->common);
   command->footer(
-      "Fill in setup_env.sh of the folder first. A second call submits nothing twice; launch.json holds the\n"
+      "Fill in setup_env.sh of the folder first. A second call submits nothing twice; launch.json holds the "
       "job ids. Exit code 4 when the scheduler refuses, or a smoke test fails.\n"
       "Examples:\n"
       "  trnplan launch my-plan --dry-run\n"

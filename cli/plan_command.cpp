@@ -21,6 +21,7 @@
 #include "cli/progress_bar.h"
 #include "cli/text/plan_text.h"
 #include "cli/text/run_text.h"
+#include "cli/text/text.h"
 #include "io/catalog/measuring.h"
 #include "io/catalog/reliability.h"
 #include "io/input/nxdt_yaml.h"
@@ -30,7 +31,6 @@
 #include "io/output/whatif_json.h"
 #include "launch/folder/bundle.h"
 #include "launch/folder/measure.h"
-#include "models/uncertainty/spread.h"
 #include "planner/check/rules.h"
 #include "planner/confidence/experiment.h"
 #include "planner/confidence/ties.h"
@@ -241,27 +241,16 @@ void check_result(const models::Job& job, const planner::SearchResult& result, c
   check(without_limits, others, profile, o);
 }
 
-/// Where the winner lies beyond what the profile was fitted to.
-void remark_extrapolation(const models::Profile& profile, const models::Job& job, const planner::Plan& plan) {
-  std::string text;
-  for (const models::Extrapolation& e :
-       models::extrapolations(profile, planner::settled(job, plan), plan.strategy)) {
-    text += fmt::format("{}{} {:.4g} (fitted: {:.4g} to {:.4g})", text.empty() ? "" : ", ",
-                        printable(e.fitted.of, 40), e.value, e.fitted.low, e.fitted.high);
-  }
-  if (text.empty()) return;
-  remark(fmt::format(
-      "the winner lies outside the runs that {} was fitted to: {}; its interval is not widened for that",
-      profile.name, text));
-}
-
 /// Remarks that depend on what was found.
 void remark_result(const planner::SearchResult& result, const io::Catalog& catalog,
                    const models::Profile& profile, const models::Job& job) {
   if (result.plans.empty()) return;
   Remarks remarks = heard_remarks();
-  api::remark_family(catalog, profile, planner::settled(job, result.plans.front()).cluster.instance, remarks);
-  remark_extrapolation(profile, job, result.plans.front());
+  const planner::Plan& winner = result.plans.front();
+  api::remark_family(catalog, profile, planner::settled(job, winner).cluster.instance, remarks);
+  const std::string beyond =
+      beyond_the_fit("the winner", profile, planner::settled(job, winner), winner.strategy);
+  if (!beyond.empty()) remark(beyond);
 }
 
 /// What the job says of the whole run. Limits without tokens ask how far it gets, and refuse no plan.
@@ -423,10 +412,16 @@ int run(const Options& o) {
                           run ? io::run_json(run->answer, run->question) : ""));
   } else {
     const bool written = !o.out.empty() && winner != nullptr && !interrupted && !unwritten;
-    const Answer answer{
-        job,      result,     confidence,           planner::ties_of(job, result, profile, o.sure),
-        today,    runs_today, written ? o.out : "", script,
-        o.details};
+    const Answer answer{job,
+                        result,
+                        confidence,
+                        planner::ties_of(job, result, profile, o.sure),
+                        today,
+                        runs_today,
+                        written ? o.out : "",
+                        script,
+                        o.details,
+                        unwritten ? o.out : ""};
     print_text(plan_answer(answer) + (run ? whole_run_text(*run, winner != nullptr) : "") +
                (o.details ? search_details(answer, text_width()) : ""));
   }
@@ -460,8 +455,8 @@ void add_plan(CLI::App& app, Run& chosen) {
       ->check(not_empty());
   command
       ->add_option("--threads", o->threads,
-                   "0: all cores, and never more; two are a third faster than one at most, as cuts and "
-                   "explanations take one; the answer does not depend on it")
+                   "0: all cores, and never more; more than one gain little, as cuts and explanations take "
+                   "one; the answer does not depend on it")
       ->check(whole_number(0, 1024))
       ->capture_default_str();
   command

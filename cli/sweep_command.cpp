@@ -159,8 +159,7 @@ void add_sweep(CLI::App& app, Run& chosen) {
   add_common(*command, o->common);
   command->footer(
       "Points that are there are not computed again: call it once more after a task was killed. The table "
-      "does\n"
-      "not depend on the scheduler. Exit code 3: points are missing; 4: the scheduler refused.\n"
+      "does not depend on the scheduler. Exit code 3: points are missing; 4: the scheduler refused.\n"
       "Examples:\n"
       "  trnplan sweep grid.yaml\n"
       "  trnplan sweep grid.yaml --scheduler slurm --tasks 64; trnplan sweep grid.yaml --collect\n"

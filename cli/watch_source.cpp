@@ -65,7 +65,21 @@ bool over(const std::string& state) {
   return std::find(kFinal.begin(), kFinal.end(), state) != kFinal.end();
 }
 
+/// A folder that plan --out wrote holds no log, but what a log is compared with.
+void refuse_folder(const std::string& target) {
+  std::error_code none;
+  if (!fs::is_directory(target, none)) return;
+  const fs::path plan = fs::path(target) / "plan.json";
+  throw InputError({{target, 0, 0},
+                    "",
+                    "this is a folder, a log was expected",
+                    fs::exists(plan, none)
+                        ? "trnplan watch LOG --plan " + plan.string() + ", LOG being the output of the run"
+                        : std::string("name a file in it")});
+}
+
 Source source_of(const std::string& target) {
+  refuse_folder(target);
   if (!is_job_id(target)) return {target, ""};
   return {ask_slurm(target).log, target};
 }

@@ -11,9 +11,8 @@
 #include "cli/context.h"
 #include "cli/job_argument.h"
 #include "cli/options.h"
-#include "cli/text/run_text.h"
-#include "cli/text/table.h"
 #include "cli/text/text.h"
+#include "cli/text/whatif_text.h"
 #include "io/catalog/reliability.h"
 #include "io/input/readers.h"
 #include "io/output/whatif_json.h"
@@ -26,7 +25,6 @@ namespace trnplan::cli {
 
 namespace {
 
-constexpr double kDay = 86400;
 /// Each is a search.
 constexpr std::size_t kMostPoints = 64;
 
@@ -210,113 +208,13 @@ void refuse_contradictions(const Options& o, const planner::WhatIfQuestion& q, m
   if (!faults.empty()) throw InputError(std::move(faults));
 }
 
-// ---- text ----
-
-/// The 90 % interval of the days, or of tokens asked for what is reached with 50 and 90 %.
-std::string reach_text(const planner::RunAnswer& run) {
-  if (run.tokens_50 > 0) return count_text(run.tokens_50) + " " + count_text(run.tokens_90);
-  return figure(run.time_90.low / kDay) + " - " + figure(run.time_90.high / kDay);
-}
-
-void add_row(Table& table, const planner::WhatIfPoint& p, bool recommended) {
-  const std::string mark = std::string(recommended ? "*" : " ") + (p.pareto ? "p" : " ");
-  if (!p.plan) {
-    table.note(fmt::format("{} {} nodes, batch {}: {}", mark, p.nodes, p.global_batch, p.why));
-    return;
-  }
-  const models::StepReport& r = p.plan->report;
-  const planner::RunAnswer& run = p.run;
-  table.row({mark, fmt::to_string(p.nodes), fmt::to_string(p.global_batch), figure(r.step.value),
-             fmt::format("{:.0f}", r.tokens_per_second), figure(100 * r.mfu),
-             fmt::format("{:.0f}", 100 * p.efficiency), fmt::format("{:.2f}", 100 * run.goodput.goodput),
-             duration(run.goodput.interval), figure(run.time.value / kDay), reach_text(run),
-             run.usd ? fmt::format("{:.0f}", *run.usd) : "-"},
-            describe(p.plan->strategy));
-}
-
-std::string tables(const planner::WhatIfResult& result, bool far) {
-  const std::vector<Column> columns = {{"", true},
-                                       {"nodes"},
-                                       {"batch", false, 2},
-                                       {"step s"},
-                                       {"tokens/s"},
-                                       {"MFU %", false, 4},
-                                       {"scaling %", false, 3},
-                                       {"goodput %", false, 1},
-                                       {"checkpoint", false, 5},
-                                       {"days"},
-                                       {far ? "tokens 50, 90 %" : "90 % interval"},
-                                       {"USD"}};
-  std::string text;
-  for (std::size_t i = 0; i < result.points.size();) {
-    const std::string& instance = result.points[i].instance;
-    Table table(columns, "strategy", 0);
-    for (; i < result.points.size() && result.points[i].instance == instance; ++i)
-      add_row(table, result.points[i], static_cast<int>(i) == result.recommended);
-    text += "\n" + printable(instance) + "\n" + table.text(text_width());
-  }
-  return text;
-}
-
-std::string bill_text(const planner::WhatIfPoint& p) {
-  if (!p.run.bill) return "  price       none is known; --usd-per-node-hour states one\n";
-  std::string text;
-  for (const planner::PriceLine& l : p.run.bill->lines) {
-    text += fmt::format("  {:<11} {:.2f} USD/h for {} ({})\n", text.empty() ? "price" : "", l.usd_per_hour,
-                        l.what, l.basis);
-  }
-  if (!p.run.bill->remark.empty()) text += "              " + p.run.bill->remark + "\n";
-  return text;
-}
-
-std::string recommended_text(const planner::WhatIfPoint& p, const planner::WhatIfQuestion& q,
-                             const planner::Reliability& reliability, const std::string& reason) {
-  const planner::GoodputEstimate& g = p.run.goodput;
-  const models::Value& storage = reliability.value(planner::ReliabilityParameter::storage_throughput);
-  std::string text = fmt::format("\nRecommended: {} x {}, {}\n", p.nodes, printable(p.instance), reason);
-  text += fmt::format("  strategy    {}\n", describe(p.plan->strategy));
-  text += fmt::format("  step        {} s, 90 % between {} and {}\n", figure(p.plan->report.step.value),
-                      figure(p.plan->report.low.value), figure(p.plan->report.high.value));
-  text += fmt::format("  failures    one in {} on average; a recovery takes {}\n", duration(g.model.mtbf),
-                      duration(g.model.mean_recovery()));
-  text += fmt::format(
-      "  checkpoint  {:.0f} GB at {} GB/s{}\n"
-      "              stops training for {}; every {} steps or {} (Young {}, Daly {})\n",
-      p.run.checkpoint.value / 1e9, figure(storage.median / 1e9),
-      storage.log_sd > 0 ? ", uncertain; --storage-gb-per-second states yours" : "", duration(g.model.stall),
-      g.every_steps, duration(g.interval), duration(g.young), duration(g.daly));
-  text += fmt::format("  goodput     {:.2f} %, 90 % between {:.2f} and {:.2f}; uptime {:.2f} %\n",
-                      100 * g.goodput, 100 * g.goodput_90.low, 100 * g.goodput_90.high, 100 * g.uptime);
-  text += run_text(p.run, {q.tokens, q.deadline, q.budget});
-  if (!p.remark.empty()) text += fmt::format("  mind        {}\n", p.remark);
-  return text + bill_text(p);
-}
-
-std::string whatif_text(const planner::WhatIfResult& result, const planner::WhatIfQuestion& q,
-                        const models::Job& job, const planner::Reliability& reliability) {
-  const bool strong = q.scaling == planner::Scaling::strong;
-  std::string text = fmt::format(
-      "{}, sequence {}, {}, {}; {} recovery, {}synchronous checkpoints, reliability \"{}\"\n",
-      printable(job.architecture.name), job.training.sequence,
-      q.asks_for_tokens() ? "tokens asked for" : count_text(q.tokens) + " tokens",
-      strong ? fmt::format("global batch {}", job.training.global_batch)
-             : fmt::format("{} x nodes / {} sequences a step", job.training.global_batch, job.cluster.nodes),
-      q.recovery == planner::Recovery::automatic ? "automatic" : "manual", q.asynchronous ? "a" : "",
-      printable(reliability.name));
-  if (result.recommended >= 0) {
-    const planner::WhatIfPoint& best = result.points[static_cast<std::size_t>(result.recommended)];
-    text += fmt::format("{} x {}: {}\n", best.nodes, printable(best.instance),
-                        run_line(best.run, {q.tokens, q.deadline, q.budget}));
-  }
-  text += tables(result, q.asks_for_tokens());
-  text +=
-      "* recommended; p: no other is at most as long, dear and large; scaling: tokens/s a node against the\n"
-      "smallest cluster; checkpoint (shown where there is room): time between two. Waiting for the job to be "
-      "scheduled is not in the "
-      "days.\n";
-  if (result.recommended < 0) return text + "\nNone recommended: " + result.reason + "\n";
-  return text + recommended_text(result.points[static_cast<std::size_t>(result.recommended)], q, reliability,
-                                 result.reason);
+/// What `plan` needs to look at the same job on one of the clusters.
+std::string job_words(const Options& o) {
+  std::string words = printable(o.job.job, 400);
+  for (const std::string& word : words_of(o.job).options) words += " " + printable(word, 400);
+  if (o.allow_doubtful) words += " --allow-doubtful";
+  if (o.common.profile != Common().profile) words += " --profile " + printable(o.common.profile, 400);
+  return words;
 }
 
 int run(const Options& o) {
@@ -333,10 +231,21 @@ int run(const Options& o) {
   refuse_contradictions(o, question, reading.job);
   if (reading.job.pin.data_parallel)
     remark("pin.data_parallel holds for the job's own cluster only; elsewhere it follows from the nodes");
-  for (const topology::Instance& i : question.instances) api::remark_family(catalog, profile, i, remarks);
+  for (const topology::Instance& i : question.instances)
+    if (planner::times_steps_on(i)) api::remark_family(catalog, profile, i, remarks);
   const planner::WhatIfResult result = planner::whatif(reading.job, question, profile, reliability);
-  print_result(o.common, o.common.json() ? io::whatif_json(result, question, reading.job, reliability.name)
-                                         : whatif_text(result, question, reading.job, reliability));
+  const planner::WhatIfPoint* named = result.would_do ? &*result.would_do : nullptr;
+  if (result.recommended >= 0) named = &result.points[static_cast<std::size_t>(result.recommended)];
+  if (named != nullptr) {
+    const std::string beyond =
+        beyond_the_fit(fmt::format("{} x {}", named->nodes, named->instance).c_str(), profile,
+                       planner::settled(reading.job, *named->plan), named->plan->strategy);
+    if (!beyond.empty()) remark(beyond);
+  }
+  print_result(o.common,
+               o.common.json()
+                   ? io::whatif_json(result, question, reading.job, reliability.name)
+                   : whatif_text({result, question, reading.job, reliability, job_words(o)}, text_width()));
   return result.recommended < 0 ? kNoPlan : kDone;
 }
 
@@ -406,8 +315,7 @@ void add_whatif(CLI::App& app, Run& chosen) {
   add_common(*command, o->common);
   command->footer(
       "Failures, recovery and the shared file system are from publications about other systems unless you "
-      "state\n"
-      "your own. The time a job waits to be scheduled is not counted.\n"
+      "state your own. The time a job waits to be scheduled is not counted.\n"
       "Examples:\n"
       "  trnplan whatif llama3-8b --nodes 8 --deadline 30d\n"
       "  trnplan whatif job.yaml --nodes 4..128 --tokens 2T --deadline 60d\n"

@@ -67,9 +67,18 @@ std::string check_text(const std::string& verdict, const std::vector<Finding>& f
     std::copy_if(notes.begin(), notes.end(), std::back_inserter(why), explains);
     text += findings_text(why, false);
   }
-  return text + entry("Next", fmt::format("--details shows {}sources{}; --format json",
-                                          notes.empty() ? "" : "the notes, ",
-                                          prediction == nullptr ? "" : ", time and memory"));
+  return text;
+}
+
+std::string check_next(const std::vector<Finding>& findings, const planner::Plan* prediction, bool details,
+                       const std::string& faster) {
+  std::string text = faster.empty() ? "" : faster + " looks for a faster strategy; ";
+  if (!details) {
+    text += fmt::format("--details shows {}sources{}; ",
+                        of(findings, Severity::note).empty() ? "" : "the notes, ",
+                        prediction == nullptr ? "" : ", time and memory");
+  }
+  return entry("Next", text + "--format json");
 }
 
 }  // namespace trnplan::cli

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "io/input/nxdt_edit.h"
 #include "text/diagnostic.h"
+#include "text/figures.h"
 
 namespace trnplan::cli {
 
@@ -41,8 +43,8 @@ std::vector<io::NearestJson> with_diffs(std::vector<targets::NearConfig> near, c
     all.push_back({std::move(n), edit ? std::move(edit->diff) : ""});
   }
   std::stable_sort(all.begin(), all.end(), [](const io::NearestJson& a, const io::NearestJson& b) {
-    return std::pair(a.config.changes.size(), a.config.plan.report.step) <
-           std::pair(b.config.changes.size(), b.config.plan.report.step);
+    return std::tuple(!a.config.warnings.empty(), a.config.changes.size(), a.config.plan.report.step) <
+           std::tuple(!b.config.warnings.empty(), b.config.changes.size(), b.config.plan.report.step);
   });
   return all;
 }
@@ -51,13 +53,18 @@ std::string nearest_text(const std::vector<io::NearestJson>& nearest) {
   if (nearest.empty()) return "";
   std::string text =
       "\nNearest configs that fit and are accepted, fewest changed keys first (patch reads each):\n";
+  bool last = false;
   for (const io::NearestJson& n : nearest) {
     const models::StepReport& r = n.config.plan.report;
     const std::size_t keys = n.config.changes.size();
-    text += fmt::format(
-        "\n{} key{}: {:.4g} s a step ({:.4g} to {:.4g}), {:.0f} tokens/s, {:.1f} of {:.0f} GiB\n", keys,
-        keys == 1 ? "" : "s", r.step.value, r.low.value, r.high.value, r.tokens_per_second,
-        in_gibibytes(n.config.plan.memory.worst().peak()), in_gibibytes(n.config.plan.memory.limit));
+    if (!n.config.warnings.empty() && !std::exchange(last, true))
+      text += "\nThese change more than the layout:\n";
+    text += fmt::format("\n{} key{}: {:.4g} s a step ({:.4g} to {:.4g}), {} tokens/s, {:.1f} of {:.0f} GiB\n",
+                        keys, keys == 1 ? "" : "s", r.step.value, r.low.value, r.high.value,
+                        grouped(r.tokens_per_second), in_gibibytes(n.config.plan.memory.worst().peak()),
+                        in_gibibytes(n.config.plan.memory.limit));
+    for (const std::string& warning : n.config.warnings)
+      text += fmt::format("warning: {}\n", printable(warning, 400));
     text += n.diff.empty() ? changes_text(n.config.changes) : lines_text(n.diff);
   }
   return text;

@@ -10,6 +10,7 @@
 
 #include "cli/text/text.h"
 #include "cli/text/wrap.h"
+#include "planner/check/rules.h"
 #include "planner/plan/strategy_grammar.h"
 #include "text/diagnostic.h"
 
@@ -213,6 +214,8 @@ std::string next_text(const Answer& a) {
   std::string text;
   if (a.result.plans.empty()) {
     text = "--details lists what was ruled out";
+  } else if (!a.refused_folder.empty()) {
+    text = fmt::format("nothing was written to {}, for the reason below", printable(a.refused_folder, 400));
   } else if (a.folder.empty()) {
     text = fmt::format("--out DIR writes config{}",
                        measurable ? ", scripts, measure.sh (decides the tie)" : " and scripts");
@@ -235,7 +238,7 @@ std::string limits_text(const models::Job& job, const planner::Infeasible& why) 
     text += entry("Too slow", fmt::format("the fastest takes {:.1f} days, the deadline is {:.1f}",
                                           why.too_slow->run.value / kDay, job.deadline.value / kDay)) +
             plan(*why.too_slow) +
-            entry("", "fix: more nodes (cluster.nodes), fewer tokens, or a later deadline");
+            entry("", "fix: more nodes (--nodes, or cluster.nodes), fewer tokens, or a later deadline");
   }
   if (why.too_expensive) {
     text += entry("Too costly",
@@ -260,7 +263,22 @@ std::string closest_text(const models::Job& job, const planner::Infeasible& why)
          entry("", planner::strategy_grammar(job, *why.closest));
 }
 
+/// None of the types that the job may use has a step that is timed.
+bool is_untimed(const models::Job& job) {
+  if (job.space.instances.empty()) return !planner::times_steps_on(job.cluster.instance);
+  return std::none_of(job.space.instances.begin(), job.space.instances.end(), planner::times_steps_on);
+}
+
+std::string untimed_text(const models::Job& job) {
+  return entry("No plan",
+               fmt::format("the step time of {} is not modelled; its replica groups and memory are judged: "
+                           "trnplan topology, trnplan check",
+                           printable(job.cluster.instance.name))) +
+         entry("", "fix: use a type whose step is timed: trnplan instances lists them (--instance)");
+}
+
 std::string infeasible_text(const models::Job& job, const planner::Infeasible& why) {
+  if (is_untimed(job)) return untimed_text(job);
   if (why.too_slow || why.too_expensive)
     return entry("No plan", "none keeps the limits") + limits_text(job, why);
   std::string text = entry(

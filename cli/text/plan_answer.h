@@ -23,6 +23,7 @@ struct Answer {
   std::string folder;  ///< of --out, where it was written, else empty
   std::string script;  ///< measure.sh in it, where there is one, else empty
   bool details = false;
+  std::string refused_folder = {};  ///< of --out, where it could not be written, else empty
 };
 
 /// A label on the left, its text beside it, the lines that follow below the text.

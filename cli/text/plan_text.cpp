@@ -77,13 +77,11 @@ std::string clusters_text(const models::Job& job, const std::vector<planner::Clu
   Table table(std::move(columns), "strategy");
   for (const planner::ClusterPlan& c : clusters) {
     const Plan& p = c.plan;
-    std::vector<std::string> cells = {
-        c.on_front ? "*" : "",       fmt::format("{}", p.nodes),
-        printable(p.instance),       fmt::format("{}", p.global_batch),
-        seconds_text(p.report.step), fmt::format("{:.0f}", p.report.tokens_per_second)};
+    std::vector<std::string> cells = {c.on_front ? "*" : "",       fmt::format("{}", p.nodes),
+                                      printable(p.instance),       fmt::format("{}", p.global_batch),
+                                      seconds_text(p.report.step), grouped(p.report.tokens_per_second)};
     if (run) cells.push_back(fmt::format("{:.1f}", p.run.value / kDay));
-    cells.push_back(
-        fmt::format("{:.0f}", run ? usd_of(p) : p.usd_per_hour / 3600 / p.report.tokens_per_second * 1e9));
+    cells.push_back(grouped(run ? usd_of(p) : p.usd_per_hour / 3600 / p.report.tokens_per_second * 1e9));
     table.row(std::move(cells), planner::strategy_grammar(job, p));
   }
   return "\nBest of each cluster (*: no other is as fast, as cheap and as small)\n" + table.text(width);
@@ -137,9 +135,9 @@ std::string baseline_text(const targets::Baseline& b, const std::string& file, c
   if (b.plan && !b.runs()) {
     text += "  it cannot run, so there is no speed to compare\n";
   } else if (b.plan) {
-    text += fmt::format("  step        {} s, 90 % between {} and {} s; {:.0f} tokens/s\n",
+    text += fmt::format("  step        {} s, 90 % between {} and {} s; {} tokens/s\n",
                         seconds_text(b.plan->report.step), seconds_text(b.plan->report.low),
-                        seconds_text(b.plan->report.high), b.plan->report.tokens_per_second);
+                        seconds_text(b.plan->report.high), grouped(b.plan->report.tokens_per_second));
   } else {
     text += "  no step time: it has no program to predict\n";
   }
@@ -192,14 +190,14 @@ std::string confidence_text(const models::Job& job, const planner::Confidence& c
   if (!c.best) return text + "  measure     nothing considered would tell more\n";
   const planner::Experiment& m = *c.best;
   text += fmt::format("  measure     {}: {:.1f} node-hours{}; script: {}\n", measurement_name(m),
-                      m.node_hours, m.usd > 0 ? fmt::format(", {:.0f} USD", m.usd) : std::string(),
+                      m.node_hours, m.usd > 0 ? fmt::format(", {} USD", grouped(m.usd)) : std::string(),
                       script.empty() ? "--out DIR" : printable(script, 400));
   text += fmt::format(
       "              after it the choice is right with {}{}, and the step {:.1f} % shorter on average{}\n",
       probability_text(m.probability), c.decides ? "" : "; nothing considered brings much more", 100 * m.gain,
       m.gain_usd <= 0      ? ""
       : m.gain_usd < m.usd ? ": less than it costs over the whole run"
-                           : fmt::format(": {:.0f} USD over the whole run", m.gain_usd));
+                           : fmt::format(": {} USD over the whole run", grouped(m.gain_usd)));
   return text;
 }
 

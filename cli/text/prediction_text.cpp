@@ -59,8 +59,8 @@ std::string plan_table(const models::Job& job, const std::vector<Plan>& plans,
         fmt::format("{} - {}", seconds_text(p.report.low), seconds_text(p.report.high))};
     const auto probability = i > 0 && compared ? first_is_better[i - 1] : std::nullopt;
     if (compared) cells.push_back(probability ? short_probability(*probability) : "");
-    cells.insert(cells.end(), {fmt::format("{:.0f}", p.report.tokens_per_second),
-                               fmt::format("{:.1f}", 100 * p.report.mfu), gib(p.memory.worst().peak())});
+    cells.insert(cells.end(), {grouped(p.report.tokens_per_second), fmt::format("{:.1f}", 100 * p.report.mfu),
+                               gib(p.memory.worst().peak())});
     table.row(std::move(cells),
               planner::strategy_grammar(job, p) + apart(p, plans) + (p.doubts.empty() ? "" : " (doubtful)"));
   }

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "text/figures.h"
+
 namespace trnplan::cli {
 
 namespace {
@@ -70,10 +72,7 @@ std::string count_text(double value) {
 }
 
 std::string usd_text(double usd) {
-  std::string digits = fmt::format("{:.0f}", std::round(usd));
-  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3)
-    digits.insert(static_cast<std::size_t>(at), ",");
-  return digits + " USD";
+  return grouped(std::round(usd)) + " USD";
 }
 
 std::string run_line(const planner::RunAnswer& run, const planner::RunQuestion& q) {

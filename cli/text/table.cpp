@@ -38,20 +38,25 @@ void Table::note(std::string text) {
   rows_.push_back({{}, std::move(text)});
 }
 
-std::string Table::text(int width) const {
-  std::vector<int> widths;
+std::vector<int> Table::widths() const {
+  std::vector<int> all;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     int most = columns_of(columns_[i].header);
     for (const Row& r : rows_) most = std::max(most, r.cells.empty() ? 0 : columns_of(r.cells[i]));
-    widths.push_back(most);
+    all.push_back(most);
   }
+  return all;
+}
+
+int Table::taken(const std::vector<int>& widths, const std::vector<bool>& shown) const {
+  int sum = indent_ - kGap;
+  for (std::size_t i = 0; i < columns_.size(); ++i) sum += shown[i] ? widths[i] + kGap : 0;
+  return sum;
+}
+
+std::vector<bool> Table::shown(const std::vector<int>& widths, int width) const {
   std::vector<bool> shown(columns_.size(), true);
-  const auto taken = [&] {
-    int sum = indent_ - kGap;
-    for (std::size_t i = 0; i < columns_.size(); ++i) sum += shown[i] ? widths[i] + kGap : 0;
-    return sum;
-  };
-  while (taken() > width) {
+  while (taken(widths, shown) > width) {
     std::size_t least = columns_.size();
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       if (shown[i] && columns_[i].spare > (least < columns_.size() ? columns_[least].spare : 0)) least = i;
@@ -59,9 +64,22 @@ std::string Table::text(int width) const {
     if (least == columns_.size()) break;
     shown[least] = false;
   }
+  return shown;
+}
+
+bool Table::shows(std::string_view header, int width) const {
+  const std::vector<bool> columns = shown(widths(), width);
+  for (std::size_t i = 0; i < columns_.size(); ++i)
+    if (columns_[i].header == header) return columns[i];
+  return false;
+}
+
+std::string Table::text(int width) const {
+  const std::vector<int> widths = this->widths();
+  const std::vector<bool> shown = this->shown(widths, width);
   int longest = columns_of(tail_);
   for (const Row& r : rows_) longest = std::max(longest, r.cells.empty() ? 0 : columns_of(r.tail));
-  const bool below = longest > 0 && taken() + kGap + longest > width;
+  const bool below = longest > 0 && taken(widths, shown) + kGap + longest > width;
 
   const auto line = [&](const auto& cell_of, const std::string& tail) {
     std::string out;

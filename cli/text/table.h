@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace trnplan::cli {
@@ -27,12 +28,18 @@ class Table {
   /// Whole lines of at most `width` columns, unless what is always shown is wider. Where a tail does not fit,
   /// all tails stand on lines of their own under their rows.
   std::string text(int width) const;
+  /// Whether there is room for the column with this header.
+  bool shows(std::string_view header, int width) const;
 
  private:
   struct Row {
     std::vector<std::string> cells;  ///< none: a note
     std::string tail;
   };
+
+  std::vector<int> widths() const;
+  std::vector<bool> shown(const std::vector<int>& widths, int width) const;
+  int taken(const std::vector<int>& widths, const std::vector<bool>& shown) const;
 
   std::vector<Column> columns_;
   std::string tail_;

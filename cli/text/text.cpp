@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "models/uncertainty/spread.h"
 #include "text/diagnostic.h"
 
 namespace trnplan::cli {
@@ -15,16 +16,6 @@ std::string seconds_text(Seconds s) {
   return v >= 1000  ? fmt::format("{:.0f}", v)
          : v >= 100 ? fmt::format("{:.1f}", v)
                     : fmt::format("{:.2f}", v);
-}
-
-std::string grouped(double value) {
-  std::string digits = fmt::format("{:.0f}", value);
-  const std::size_t first = digits.starts_with('-') ? 1 : 0;
-  for (std::size_t at = digits.size(); at > first + 3;) {
-    at -= 3;
-    digits.insert(at, ",");
-  }
-  return digits;
 }
 
 namespace {
@@ -106,6 +97,19 @@ std::string strategy_words(const models::Strategy& s) {
   return text;
 }
 
+std::string beyond_the_fit(const char* what, const models::Profile& profile, const models::Job& job,
+                           const models::Strategy& strategy) {
+  std::string text;
+  for (const models::Extrapolation& e : models::extrapolations(profile, job, strategy)) {
+    text += fmt::format("{}{} {:.4g} (fitted: {:.4g} to {:.4g})", text.empty() ? "" : ", ",
+                        printable(e.fitted.of, 40), e.value, e.fitted.low, e.fitted.high);
+  }
+  if (text.empty()) return text;
+  return fmt::format(
+      "{} lies outside the runs that {} was fitted to: {}; its interval is not widened for that", what,
+      profile.name, text);
+}
+
 const char* resource_words(models::Resource r) {
   switch (r) {
     case models::Resource::tensor:
@@ -171,9 +175,8 @@ std::string findings_text(const std::vector<targets::Finding>& findings, bool so
   for (const targets::Finding& f : findings) {
     std::string place = printable(f.at.file, 400);
     if (f.at.line > 0) place += fmt::format(":{}:{}", f.at.line, f.at.column);
-    text +=
-        fmt::format("{}{}{}: {}: {}{}\n", place, place.empty() ? "" : ": ", to_string(f.severity),
-                    f.rule, f.key.empty() ? "" : printable(f.key) + ": ", printable(f.message, 2000));
+    text += fmt::format("{}{}{}: {}: {}{}\n", place, place.empty() ? "" : ": ", to_string(f.severity), f.rule,
+                        f.key.empty() ? "" : printable(f.key) + ": ", printable(f.message, 2000));
     if (!f.fix.empty()) text += fmt::format("  fix: {}\n", printable(f.fix, 2000));
     if (sources && !f.source.empty()) text += fmt::format("  source: {}\n", printable(f.source, 400));
   }

@@ -7,9 +7,11 @@
 
 #include "models/collective/collective_timing.h"
 #include "models/job/job.h"
+#include "models/parameters/profile.h"
 #include "planner/plan/plan.h"
 #include "planner/search/search.h"
 #include "targets/nxdt/nxdt_config.h"
+#include "text/figures.h"
 #include "topology/verdict.h"
 
 namespace trnplan::cli {
@@ -37,8 +39,6 @@ const char* cause_words(models::Category c);
 /// empty.
 std::string plan_table(const models::Job& job, const std::vector<planner::Plan>& plans,
                        const std::vector<std::optional<double>>& first_is_better, int width);
-/// Rounded, in groups of three digits: "17,334".
-std::string grouped(double value);
 /// "89.4 %", as "> 99.9 %" never rounded to confidence.
 std::string probability_text(double probability);
 /// Step, throughput, MFU both ways, breakdown, memory, price of one plan; with `whole_run` also what the
@@ -51,6 +51,10 @@ std::string critical_path(const models::StepReport& report);
 std::string memory_table(const models::Memory& memory, int width);
 /// Where the second plan loses time against the first, in seconds by cause.
 std::string comparison(const planner::Plan& winner, const planner::Plan& other);
+/// Where `strategy` of `job`, whose cluster is settled, lies outside the runs that the profile was fitted to;
+/// "" where it does not. `what`: "the winner".
+std::string beyond_the_fit(const char* what, const models::Profile& profile, const models::Job& job,
+                           const models::Strategy& strategy);
 /// Seconds to three or four significant digits.
 std::string seconds_text(Seconds s);
 /// Place, rule, message and fix of each; with `sources` also where that is said.

@@ -8,6 +8,7 @@
 
 #include "launch/watch/watch.h"
 #include "text/diagnostic.h"
+#include "text/figures.h"
 #include "topology/verdict.h"
 
 namespace trnplan::cli {
@@ -85,7 +86,7 @@ std::string report_text(const io::WatchReport& r) {
     text += fmt::format("last {}: {:.4g} s; {} timed", last == 1 ? "step" : fmt::format("{} steps", last),
                         *r.recent_seconds,
                         r.timed_steps == 1 ? "1 step" : fmt::format("{} steps", r.timed_steps));
-    if (r.tokens_per_second) text += fmt::format("; {:.0f} tokens/s", *r.tokens_per_second);
+    if (r.tokens_per_second) text += fmt::format("; {} tokens/s", grouped(*r.tokens_per_second));
     if (r.loss) text += fmt::format("; loss {:.4g}", *r.loss);
     text += "\n";
   }

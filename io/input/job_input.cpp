@@ -172,7 +172,9 @@ class ModelInput {
          positions > 0 ? std::min(positions, kUsualSequence) : kUsualSequence);
     take(options_.global_batch, "--global-batch", training ? training->global_batch : 0, kUsualBatch);
     if (!faults.empty()) throw InputError(std::move(faults));
-    if (!taken.empty()) tell(taken + " (" + printable(training->source, 200) + ")");
+    if (taken.empty()) return;
+    tell(taken);
+    source_ = "; training as in " + printable(training->source, 200);
   }
 
   void assume_cluster() {
@@ -189,7 +191,8 @@ class ModelInput {
   JobReading read(const Files& files) {
     override_keys(root_, options_);
     JobReading reading = job_from(std::move(root_), "", catalog_, files);
-    if (!assumed_.empty()) reading.notes.push_back(printable(model_, 200) + ": assumed " + assumed_);
+    if (!assumed_.empty())
+      reading.notes.push_back(printable(model_, 200) + ": assumed " + assumed_ + source_);
     return reading;
   }
 
@@ -201,6 +204,7 @@ class ModelInput {
   const Catalog& catalog_;
   Node root_;
   std::string assumed_;
+  std::string source_;  ///< a long path: last, so that it breaks no line of words
 };
 
 /// Neither a file nor a model: a path keeps the message of a missing file.

@@ -115,8 +115,11 @@ class StrategyParser {
         cuts_.push_back(*layer);
       }
     } else {
-      const std::string near = nearest(key, {"tp", "pp", "vpp", "cp", "ep", "dp", "mbs", "sp", "zero1",
-                                             "recompute", "kv", "precision", "flash", "cuts", "bucket"});
+      std::vector<std::string> open = {"tp", "pp",        "vpp",   "cp",    "ep",
+                                       "dp", "mbs",       "sp",    "zero1", "recompute",
+                                       "kv", "precision", "flash", "cuts",  "bucket"};
+      std::erase_if(open, [&](const std::string& known) { return seen_.contains(known); });
+      const std::string near = nearest(key, open);
       fault(key, "unknown key",
             near.empty()
                 ? "known keys: tp pp vpp cp ep dp mbs sp zero1 recompute kv precision flash cuts bucket"

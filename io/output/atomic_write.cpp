@@ -74,6 +74,7 @@ void check_names(const fs::path& folder, const std::vector<OutputFile>& files) {
 
 void check_existing(const fs::path& folder, const std::vector<OutputFile>& files, bool force) {
   std::vector<Diagnostic> faults;
+  std::vector<std::string> there;
   for (const OutputFile& f : files) {
     struct stat status {};
     const fs::path path = place_of(folder, f);
@@ -84,11 +85,20 @@ void check_existing(const fs::path& folder, const std::vector<OutputFile>& files
     } else if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode)) {
       faults.push_back({{path.string()}, "", "is no regular file", "choose another folder"});
     } else if (!force) {
-      faults.push_back({{path.string()},
-                        "",
-                        "the file exists already",
-                        "choose another folder, or overwrite with --force"});
+      there.push_back((fs::path(f.folder) / f.name).string());
     }
+  }
+  if (there.size() == 1) {
+    faults.push_back({{(folder / there.front()).string()},
+                      "",
+                      "the file exists already",
+                      "choose another folder, or overwrite with --force"});
+  } else if (!there.empty()) {
+    faults.push_back({{folder.string()},
+                      "",
+                      fmt::format("{} of the {} files to be written exist already, {} among them",
+                                  there.size(), files.size(), there.front()),
+                      "choose another folder, or overwrite with --force"});
   }
   if (!faults.empty()) throw InputError(std::move(faults));
 }

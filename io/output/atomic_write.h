@@ -27,7 +27,7 @@ struct OutputFile {
 /// write into the folder wait: of two calls at once one is first, and the other one's files come after all of
 /// its.
 ///
-/// Throws InputError (nothing written): a file exists and `force` is false (all of them are named), a name is
+/// Throws InputError (nothing written): files exist and `force` is false (one fault counts them), a name is
 /// not plain or given twice, `folder` or a parent is no folder, the system refuses (no right, disk full),
 /// with the system's reason. Files already renamed when a later rename fails stay, if they replaced older
 /// ones.

@@ -380,6 +380,7 @@ std::string check_json(const std::string& verdict, const std::vector<targets::Fi
     j["nearest"].push_back({{"keys", n.config.changes.size()},
                             {"changes", changes},
                             {"diff", n.diff},
+                            {"warnings", n.config.warnings},
                             {"fit_probability", n.config.fit_probability},
                             {"plan", plan_object(n.config.plan)}});
   }

@@ -74,6 +74,7 @@ Json point_object(const planner::WhatIfPoint& p) {
   }
   object["pareto"] = p.pareto;
   object["why"] = p.why;
+  object["fix"] = p.fix;
   object["remark"] = p.remark;
   return object;
 }
@@ -110,6 +111,8 @@ std::string whatif_json(const planner::WhatIfResult& result, const planner::What
                  {"points", points},
                  {"recommended", result.recommended},
                  {"reason", result.reason},
+                 {"would_do", result.would_do ? point_object(*result.would_do) : Json()},
+                 {"reaches", result.reaches ? point_object(*result.reaches) : Json()},
                  {"bill", bill},
                  {"not_covered", Json::array({"waiting for the job to be scheduled", "planned maintenance",
                                               "slow nodes"})}});

@@ -4,11 +4,15 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include <fmt/format.h>
 
 #include "models/memory/host_memory.h"
+#include "planner/check/rules.h"
+#include "planner/plan/strategy_grammar.h"
+#include "text/figures.h"
 #include "topology/chip_graph.h"
 
 namespace trnplan::planner {
@@ -16,30 +20,35 @@ namespace trnplan::planner {
 namespace {
 
 constexpr double kDay = 86400;
+/// Larger clusters that are tried where none of those asked for does; each is a search.
+constexpr int kMostTries = 6;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::string gib(Bytes b) {
   return fmt::format("{:.1f}", in_gibibytes(b));
 }
 
-/// In one line what keeps a cluster from having a plan.
-std::string why_none(const SearchResult& result, const models::Job& job) {
-  if (!result.infeasible) return "no strategy is legal and fits";
+/// In one line what keeps a cluster from having a plan, and what would help.
+void tell_why_none(WhatIfPoint& p, const SearchResult& result, const models::Job& job) {
+  p.why = "no strategy is legal and fits";
+  if (!result.infeasible) return;
   const Infeasible& why = *result.infeasible;
   if (why.closest && why.memory) {
+    p.nodes_that_would_do = why.nodes_that_would_do;
     const std::string more = why.nodes_that_would_do > 0
                                  ? fmt::format("; {} nodes would do", why.nodes_that_would_do)
                                  : std::string();
-    return fmt::format("memory: {} is the closest and needs {} of {} GiB a core{}", describe(*why.closest),
-                       gib(why.memory->worst().peak()), gib(why.memory->limit), more);
+    p.why = fmt::format("memory: {} is the closest and needs {} of {} GiB a core{}",
+                        strategy_grammar(job, *why.closest), gib(why.memory->worst().peak()),
+                        gib(why.memory->limit), more);
+  } else if (why.nearest_batch > 0) {
+    p.why = fmt::format("batch: no layout divides global batch {}; the nearest that one does is {}",
+                        job.training.global_batch, why.nearest_batch);
+  } else if (!why.rules.empty()) {
+    const Violation& most = why.rules.front().why;
+    p.why = fmt::format("{}: {}", most.rule, most.message);
+    p.fix = most.fix;
   }
-  if (why.nearest_batch > 0) {
-    return fmt::format("batch: no layout divides global batch {}; the nearest that one does is {}",
-                       job.training.global_batch, why.nearest_batch);
-  }
-  if (why.rules.empty()) return "no strategy is legal and fits";
-  const RuleCount& most = why.rules.front();
-  return fmt::format("{}: {}", most.why.rule, most.why.message);
 }
 
 /// The job on one cluster; nullopt when weak scaling asks for a part of a sequence.
@@ -66,6 +75,10 @@ std::string host_remark(const models::Job& job, const models::Strategy& s, bool 
                      gib(m.limit));
 }
 
+RunTerms terms_of(const WhatIfQuestion& q) {
+  return {q.recovery, q.asynchronous, q.checkpoint_steps, q.prices, q.sampling};
+}
+
 WhatIfPoint point_at(const models::Job& job, const WhatIfQuestion& q, const topology::Instance& instance,
                      int nodes, const models::Profile& profile, const Reliability& reliability,
                      const SearchFunction& search) {
@@ -79,16 +92,22 @@ WhatIfPoint point_at(const models::Job& job, const WhatIfQuestion& q, const topo
     return p;
   }
   p.global_batch = at->training.global_batch;
+  if (!times_steps_on(instance)) {
+    p.why = fmt::format(
+        "not-modelled: the step time of {} is not modelled; its replica groups and memory are judged",
+        instance.name);
+    p.fix = "use a type whose step is timed: trnplan instances lists them";
+    return p;
+  }
   SearchResult found =
       search(*at, profile, {.top = 1, .layouts = 0, .allow_doubtful = q.allow_doubtful, .explain = false});
   if (found.plans.empty()) {
-    p.why = why_none(found, *at);
+    tell_why_none(p, found, *at);
     return p;
   }
   p.plan = std::move(found.plans.front());
   p.remark = host_remark(*at, p.plan->strategy, q.asynchronous);
-  p.run = answer_run(*at, *p.plan, {q.tokens, q.deadline, q.budget},
-                     {q.recovery, q.asynchronous, q.checkpoint_steps, q.prices, q.sampling}, reliability);
+  p.run = answer_run(*at, *p.plan, {q.tokens, q.deadline, q.budget}, terms_of(q), reliability);
   if (!p.run.why.empty()) {
     p.plan.reset();
     p.why = p.run.why;
@@ -141,7 +160,7 @@ std::tuple<double, double, double> order(const WhatIfPoint& p, Preference prefer
 std::string limits_text(const WhatIfQuestion& q) {
   std::string text;
   if (q.deadline) text += fmt::format(" within {:.4g} days", q.deadline->value / kDay);
-  if (q.budget) text += fmt::format("{} {:.0f} USD", q.deadline ? " and" : " within", *q.budget);
+  if (q.budget) text += fmt::format("{} {} USD", q.deadline ? " and" : " within", grouped(*q.budget));
   return text;
 }
 
@@ -155,6 +174,19 @@ std::string reason_for(const WhatIfPoint& p, const WhatIfQuestion& q) {
   return word + limits_text(q);
 }
 
+/// No cluster has a plan.
+std::string reason_without_plans(const std::vector<WhatIfPoint>& points, const WhatIfQuestion& q) {
+  if (std::none_of(q.instances.begin(), q.instances.end(), times_steps_on)) {
+    std::string names;
+    for (const topology::Instance& i : q.instances) names += (names.empty() ? "" : ", ") + i.name;
+    return fmt::format("the step time of {} is not modelled", names);
+  }
+  const bool run =
+      std::any_of(points.begin(), points.end(), [](const WhatIfPoint& p) { return !p.run.why.empty(); });
+  if (run && q.asks_for_tokens()) return "on none of these clusters a run gets anywhere";
+  return "on none of these clusters is a strategy legal that fits";
+}
+
 /// What comes closest to a limit that nothing keeps.
 std::string reason_for_none(const std::vector<WhatIfPoint>& points, const WhatIfQuestion& q) {
   const WhatIfPoint *fastest = nullptr, *cheapest = nullptr;
@@ -163,8 +195,7 @@ std::string reason_for_none(const std::vector<WhatIfPoint>& points, const WhatIf
     if (fastest == nullptr || p.run.time < fastest->run.time) fastest = &p;
     if (p.run.usd && (cheapest == nullptr || *p.run.usd < *cheapest->run.usd)) cheapest = &p;
   }
-  if (fastest == nullptr && q.asks_for_tokens()) return "on none of these clusters a run gets anywhere";
-  if (fastest == nullptr) return "on none of these clusters is a strategy legal that fits";
+  if (fastest == nullptr) return reason_without_plans(points, q);
   std::string text;
   if (q.deadline && fastest->run.time > *q.deadline) {
     text += fmt::format("the fastest, {} x {}, takes {:.4g} days; the deadline is {:.4g}", fastest->nodes,
@@ -174,8 +205,8 @@ std::string reason_for_none(const std::vector<WhatIfPoint>& points, const WhatIf
   if (q.budget && cheapest == nullptr) {
     text += join + "no price of a node is known, so no cluster keeps the budget";
   } else if (q.budget && *cheapest->run.usd > *q.budget) {
-    text += join + fmt::format("the cheapest, {} x {}, costs {:.0f} USD; the budget is {:.0f}",
-                               cheapest->nodes, cheapest->instance, *cheapest->run.usd, *q.budget);
+    text += join + fmt::format("the cheapest, {} x {}, costs {} USD; the budget is {}", cheapest->nodes,
+                               cheapest->instance, grouped(*cheapest->run.usd), grouped(*q.budget));
   }
   return text.empty() ? "some clusters keep the deadline and others the budget, none both" : text;
 }
@@ -194,6 +225,58 @@ void recommend(WhatIfResult& result, const WhatIfQuestion& q) {
                       ? reason_for_none(result.points, q)
                       : reason_for(result.points[static_cast<std::size_t>(result.recommended)], q);
 }
+
+/// Whether nodes are what the clusters of a type lack, and from how many on another one is worth a try.
+int nodes_to_try(const std::vector<WhatIfPoint>& points, const WhatIfQuestion& q, const std::string& type) {
+  int enough = 0;
+  const WhatIfPoint* fastest = nullptr;
+  for (const WhatIfPoint& p : points) {
+    if (p.instance != type) continue;
+    if (p.plan && (fastest == nullptr || p.run.time < fastest->run.time)) fastest = &p;
+    enough = std::max(enough, p.nodes_that_would_do);
+  }
+  if (fastest == nullptr) return enough;
+  return q.deadline && fastest->run.time > *q.deadline ? 2 * q.nodes.back() : 0;
+}
+
+/// What would do where no point keeps the limits.
+struct Remedy {
+  const models::Job& job;
+  const WhatIfQuestion& q;
+  const models::Profile& profile;
+  const Reliability& reliability;
+  const SearchFunction& search;
+
+  std::optional<WhatIfPoint> larger(const std::vector<WhatIfPoint>& points) const {
+    std::optional<WhatIfPoint> best;
+    for (const topology::Instance& type : q.instances) {
+      int nodes = nodes_to_try(points, q, type.name);
+      for (int tries = 0; tries < kMostTries && nodes > 0 && nodes <= topology::kMostNodes; ++tries) {
+        WhatIfPoint p = point_at(job, q, type, nodes, profile, reliability, search);
+        nodes *= 2;
+        if (!p.keeps(q)) continue;
+        if (!best || order(p, settled(q)) < order(*best, settled(q))) best = std::move(p);
+        break;
+      }
+    }
+    return best;
+  }
+
+  std::optional<WhatIfPoint> farthest(const std::vector<WhatIfPoint>& points) const {
+    std::optional<WhatIfPoint> best;
+    if (q.asks_for_tokens() || (!q.deadline && !q.budget)) return best;
+    for (const WhatIfPoint& p : points) {
+      const auto type = std::find_if(q.instances.begin(), q.instances.end(),
+                                     [&](const topology::Instance& i) { return i.name == p.instance; });
+      if (!p.plan || type == q.instances.end()) continue;
+      WhatIfPoint reached = p;
+      reached.run = answer_run(*job_at(job, q, *type, p.nodes), *p.plan, {0, q.deadline, q.budget},
+                               terms_of(q), reliability);
+      if (reached.run.why.empty() && (!best || reached.run.tokens_50 > best->run.tokens_50)) best = reached;
+    }
+    return best;
+  }
+};
 
 }  // namespace
 
@@ -214,6 +297,10 @@ WhatIfResult whatif(const models::Job& job, const WhatIfQuestion& question, cons
   set_efficiency(result.points);
   set_pareto(result.points);
   recommend(result, question);
+  if (result.recommended >= 0) return result;
+  const Remedy remedy{job, question, profile, reliability, search};
+  result.would_do = remedy.larger(result.points);
+  result.reaches = remedy.farthest(result.points);
   return result;
 }
 

@@ -51,7 +51,9 @@ struct WhatIfPoint {
   int global_batch = 0;
   std::optional<Plan> plan;  ///< absent: nothing is legal and fits, `why` says what is wrong
   std::string why;
-  std::string remark;  ///< what may go wrong although there is a plan; may be empty
+  std::string fix;              ///< what would give it a plan; may be empty
+  int nodes_that_would_do = 0;  ///< where memory is missing: so many have it; 0 = not that, or none do
+  std::string remark;           ///< what may go wrong although there is a plan; may be empty
 
   RunAnswer run;          ///< of all tokens, or of all the time there is
   double efficiency = 0;  ///< tokens/s a node over that of the smallest cluster of the type that has a plan
@@ -66,12 +68,19 @@ struct WhatIfResult {
   std::vector<WhatIfPoint> points;  ///< by instance, then nodes, as asked
   int recommended = -1;             ///< index, -1 = none
   std::string reason;               ///< why this one, or why none
+  /// Without a recommendation: a larger cluster that keeps the limits, of the numbers of nodes that doubling
+  /// leads to, where nodes are what is missing.
+  std::optional<WhatIfPoint> would_do;
+  /// Likewise, where tokens are stated: the point that gets farthest within deadline and budget; its `run`
+  /// says how far.
+  std::optional<WhatIfPoint> reaches;
 };
 
 using SearchFunction =
     std::function<SearchResult(const models::Job&, const models::Profile&, const SearchOptions&)>;
 
-/// Cost: one search and one goodput estimate a point. Deterministic. A pinned data-parallel degree is left
+/// Cost: one search and one goodput estimate a point; without a recommendation up to six more for each
+/// instance type. Deterministic. A pinned data-parallel degree is left
 /// out where the nodes are not the job's, since it follows from them.
 WhatIfResult whatif(const models::Job& job, const WhatIfQuestion& question, const models::Profile& profile,
                     const Reliability& reliability, const SearchFunction& search = planner::search);

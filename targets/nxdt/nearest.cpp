@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 #include "models/memory/memory.h"
@@ -89,15 +90,33 @@ class Neighbourhood {
     for (NearConfig& other : others) {
       if (front.size() < most()) front.push_back(std::move(other));
     }
+    for (NearConfig& n : front) n.warnings = new_warnings(n.changes);
     std::stable_sort(front.begin(), front.end(), [](const NearConfig& a, const NearConfig& b) {
-      return std::pair(keys_of(a.changes), a.plan.report.step) <
-             std::pair(keys_of(b.changes), b.plan.report.step);
+      return std::tuple(!a.warnings.empty(), keys_of(a.changes), a.plan.report.step) <
+             std::tuple(!b.warnings.empty(), keys_of(b.changes), b.plan.report.step);
     });
     return front;
   }
 
  private:
   std::size_t most() const { return static_cast<std::size_t>(std::max(0, options_.most)); }
+
+  std::vector<std::string> warnings_of(const NxdtConfig& config) const {
+    std::vector<std::string> warnings;
+    for (const Finding& f : lint(config, trained_, job_.software.release)) {
+      if (f.severity == Severity::warning) warnings.push_back(f.key + ": " + f.message);
+    }
+    return warnings;
+  }
+
+  std::vector<std::string> new_warnings(const std::vector<Change>& changes) const {
+    const std::vector<std::string> before = warnings_of(config_);
+    std::vector<std::string> after = warnings_of(with_changes(config_, changes));
+    std::erase_if(after, [&](const std::string& warning) {
+      return std::find(before.begin(), before.end(), warning) != before.end();
+    });
+    return after;
+  }
 
   /// Errors of the linter, which no near config may add to.
   std::set<std::pair<std::string, std::string>> errors_of(const NxdtConfig& config) const {
@@ -214,7 +233,7 @@ class Neighbourhood {
       if (!best || step < *best) best = step;
       const double probability =
           models::probability_of_fitting(judged.memory->worst(), judged.memory->limit, profile_);
-      done.push_back({n.changes, std::move(*judged.plan), probability});
+      done.push_back({n.changes, std::move(*judged.plan), probability, {}});
     }
     std::stable_sort(done.begin(), done.end(), [](const NearConfig& a, const NearConfig& b) {
       return a.plan.report.step < b.plan.report.step;

@@ -1,6 +1,7 @@
 // What to change in a config that is refused or does not fit: the nearest ones that do.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "models/job/job.h"
@@ -16,6 +17,8 @@ struct NearConfig {
   std::vector<Change> changes;  ///< at least one; `to` as the YAML writes it
   planner::Plan plan;
   double fit_probability = 0;
+  /// What the linter warns of that it did not before, such as weights that lose precision: "key: message".
+  std::vector<std::string> warnings;
 };
 
 struct NearOptions {
@@ -24,8 +27,8 @@ struct NearOptions {
   int threads = 0;               ///< 0: as many as the machine has cores
 };
 
-/// Configs of the same cluster, batch, sequence and precision that keep the rules and fit, fewest changed
-/// keys first, then the faster. Of those with as many keys the fastest comes in; one with more keys only when
+/// Configs of the same cluster, batch, sequence and precision that keep the rules and fit, those without a
+/// new warning first, then fewest changed keys, then the faster. Of those with as many keys the fastest comes in; one with more keys only when
 /// it is faster than all before, until there are `most`; when there are fewer, slower ones fill up, fewest
 /// keys first. Free are TP, PP, VPP, ZeRO-1, sequence parallel, micro-batch, recompute and cuts. `current`:
 /// the strategy that `config` states, on job's cluster. Keys are never changed where the program stays the

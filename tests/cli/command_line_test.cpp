@@ -56,6 +56,9 @@ TEST_CASE("a wrong command line says which option, and what is meant", "[cli]") 
   Session cli;
   cli.refuse("^command line: --node: unknown option", "plan $example --node 4");
   cli.refuse("^  fix: did you mean --nodes\\?", "plan $example --node 4");
+  cli.says_no("unexpected argument");  // its value is no mistake of its own
+  cli.refuse("^command line: --fromat: unknown option", "check --fromat json a.yaml");
+  cli.says_no("unexpected argument");
   cli.refuse("^command line: --frmat: unknown option", "models --frmat=json");
   cli.refuse("^  fix: did you mean --format\\?", "models --frmat=json");
   cli.refuse("^command line: \"surplus\": unexpected argument", "plan $example surplus");

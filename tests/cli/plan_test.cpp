@@ -136,7 +136,7 @@ TEST_CASE("one strategy, contradictions, extremes, certainty", "[cli]") {
       0,
       R"(^1 and 2 cannot be told apart: 1 is faster with a probability of 5[0-9]\.[0-9] % \(--sure asks for 95\.0 %\)$)",
       "plan $example --sure 0.95 --details");
-  cli.expect(0, "^  measure     .* node-hours, [0-9]+ USD; script: --out DIR$", "plan $example --details");
+  cli.expect(0, "^  measure     .* node-hours, [0-9,]+ USD; script: --out DIR$", "plan $example --details");
   cli.run("plan $example --sure 0.5 --details");
   cli.prints_no("be told apart");
   cli.run("plan $example --top 1 --details");

@@ -67,7 +67,9 @@ TEST_CASE("verdicts of groups and instances", "[cli]") {
     cli.write_job("trn2.yaml", "llama3-8b", 1, 1024);
     cli.set("instance", instance);
     cli.change("$work/trn2.yaml", "trn2.yaml", {{"trn1\\.32xlarge", instance}});
-    cli.expect(3, "by not-modelled, such as .*trn2 is not", "plan $work/trn2.yaml --out new");
+    cli.expect(3, "^No plan    the step time of trn2.* is not modelled; its replica",
+               "plan $work/trn2.yaml --out new");
+    cli.prints("^ +fix: use a type whose step is timed");
     cli.prints_no("^Best|tokens/s|[Cc]losest");
     cli.expect(3, "refused: not-modelled: trn2", "simulate $work/trn2.yaml --strategy tp=16");
     CHECK(cli.last.out.empty());

@@ -12,7 +12,7 @@ TEST_CASE("clusters compared", "[cli]") {
   cli.write_job("pin-tp3.yaml", "llama3-8b", 1, 1024, "tensor_parallel: 3");
   const std::string what = "whatif $example --tokens 1T --nodes 1,2";
   cli.expect(0, R"(^Recommended: [12] x trn1\.32xlarge, the cheapest$)", what + "");
-  cli.expect(0, "the fastest within 10000000 USD", what + " --budget 10M");
+  cli.expect(0, "the fastest within 10,000,000 USD", what + " --budget 10M");
   cli.expect(3, "^None recommended: the cheapest, .* USD; the budget is 0$", what + " --budget 0");
   cli.expect(3, "^None recommended: the fastest, 2 x .* days; the deadline is 1$", what + " --deadline 1d");
   cli.expect(3, "^None recommended: .*fits",
@@ -25,6 +25,19 @@ TEST_CASE("clusters compared", "[cli]") {
   cli.expect(0, "reached +[0-9.]+[BT] tokens with 50 %",
              "whatif $work/no-tokens.yaml --nodes 1 --deadline 30d");
   cli.expect(3, R"("recommended": -1)", what + " --deadline 1d --format json");
+  cli.expect(3, R"("would_do": \{)", what + " --deadline 20d --format json");
+  cli.expect(3, "^  would do    --nodes [0-9]+: ", what + " --deadline 20d");
+  cli.prints("^  reached     on 2 x trn1.32xlarge: 20.0 days");
+  cli.prints("^Next       trnplan plan .* --nodes [0-9]+ --out DIR ");
+
+  // A type whose step is not timed, and one beyond the runs of the fit.
+  cli.expect(3, "^None recommended: the step time of trn2.48xlarge is not modelled$",
+             "whatif llama3-8b --nodes 4 --instances trn2.48xlarge --tokens 1T");
+  cli.prints("^  fix         use a type whose step is timed");
+  cli.says_no("timed with the parameters");
+  cli.expect(0, "384 x trn1.32xlarge lies outside the runs that trn1 was fitted to: nodes 384",
+             "whatif llama3-8b --nodes 384 --tokens 1T");
+  cli.expect(0, "^  strategy    tp=[0-9]+", what);
 
   // ---- the same twice; JSON; help ----
   const std::string first = cli.run(what + " --recovery manual").out;

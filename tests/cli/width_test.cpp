@@ -36,18 +36,36 @@ TEST_CASE("the answers of all commands fit 80 columns", "[cli]") {
   cli.set("seventy", cli.get("source") + "/examples/llama3-70b-16-nodes/job.yaml");
   cli.set("logs", cli.get("source") + "/tests/calibrate/fixtures/logs");
   for (const char* command :
-       {"plan $example", "plan $example --details", "plan $example --baseline $config --details",
-        "simulate $example --strategy tp=8,pp=4,recompute=full", "check $config", "check $config --details",
-        "topology --tp 16 --dp 2", "collective allr --ranks 64 --nodes 2 --bytes 64M",
+       {"plan $example",
+        "plan $example --details",
+        "plan $example --baseline $config --details",
+        "simulate $example --strategy tp=8,pp=4,recompute=full",
+        "check $config",
+        "check $config --details",
+        "topology --tp 16 --dp 2",
+        "collective allr --ranks 64 --nodes 2 --bytes 64M",
         "calibrate $logs/nxd-llama3-70b.txt --job $seventy --strategy tp=32,pp=8 --profile trn1-datasheet "
         "--details",
-        "validate --memory", "validate --goodput", "--help", "plan --help", "calibrate --help",
-        "watch --help", "whatif --help"}) {
+        "validate --memory",
+        "validate --goodput",
+        "--help",
+        "plan --help",
+        "calibrate --help",
+        "watch --help",
+        "whatif --help",
+        "launch --help",
+        "models",
+        "instances",
+        "whatif $example --nodes 1,2 --tokens 1T",
+        "whatif $example --nodes 1 --tokens 1T --deadline 9d"}) {
     CAPTURE(command);
     cli.run_with("COLUMNS", "80", command);
     CHECK(too_wide(cli.last.out, 80).empty());
     CHECK_FALSE(cli.last.out.empty());
   }
+  // A row of the table of instances is one line.
+  cli.run_with("COLUMNS", "80", "instances");
+  cli.prints(R"(^ +trn2\.48xlarge-lnc1 .* not timed$)");
 }
 
 TEST_CASE("breaking lines breaks no word", "[cli]") {

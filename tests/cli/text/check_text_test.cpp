@@ -51,16 +51,24 @@ TEST_CASE("check starts with the verdict and what is wrong", "[cli]") {
       "a.yaml:9:1: warning: batch: data.global_batch_size: odd\n"
       "  fix: use 64\n"
       "Predicted  162.6 s a step (90 %: 122.2 to 216.5)   51,577 tokens/s   5.1 of 16 GiB (fits: > 99.9 %)\n"
-      "           TP 8 x DP 4, no sequence parallel, nothing recomputed, on 1 x trn1.32xlarge\n"
-      "Next       --details shows the notes, sources, time and memory; --format json\n");
+      "           TP 8 x DP 4, no sequence parallel, nothing recomputed, on 1 x trn1.32xlarge\n");
 }
 
 TEST_CASE("notes and sources are details, but not why there is no prediction", "[cli]") {
   const std::string brief = cli::check_text("ok", findings(), nullptr, false, 100);
   CHECK(brief.find("no type has 8 cores") != std::string::npos);
   CHECK(brief.find("starts anew") == std::string::npos);
-  CHECK(brief.find("source") == brief.find("sources;"));
+  CHECK(brief.find("source") == std::string::npos);
   const std::string whole = cli::check_text("ok", findings(), nullptr, true, 100);
   for (const char* part : {"starts anew", "source: source A", "source: source C"})
     CHECK(whole.find(part) != std::string::npos);
+}
+
+TEST_CASE("check ends with what to do next", "[cli]") {
+  const planner::Plan plan = prediction();
+  CHECK(cli::check_next(findings(), &plan, false, "") ==
+        "Next       --details shows the notes, sources, time and memory; --format json\n");
+  CHECK(cli::check_next({}, nullptr, false, "") == "Next       --details shows sources; --format json\n");
+  CHECK(cli::check_next({}, &plan, true, "trnplan plan a.yaml") ==
+        "Next       trnplan plan a.yaml looks for a faster strategy; --format json\n");
 }

@@ -102,6 +102,15 @@ TEST_CASE("near misses say what rules them out", "[cli]") {
   CHECK(has(found.text(), "fits only with probability 50.0 %\n"));
 }
 
+TEST_CASE("a folder that could not be written is not offered again", "[cli]") {
+  const Found found;
+  Answer a = found.answer();
+  a.refused_folder = "my-plan";
+  const std::string text = cli::plan_answer(a);
+  CHECK(has(text, "\nNext       nothing was written to my-plan, for the reason below; --details"));
+  CHECK_FALSE(has(text, "--out DIR"));
+}
+
 TEST_CASE("no bill that nobody asked for", "[cli]") {
   Found found;
   found.job.training.tokens = 1e12;

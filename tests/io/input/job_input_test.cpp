@@ -80,7 +80,7 @@ TEST_CASE("a model of the catalogue alone is its published training on one node"
   CHECK(job.training.global_batch == 1024);
   CHECK(job.cluster.instance.name == test_catalog().default_instance());
   CHECK(job.cluster.nodes == 4);
-  CHECK(notes(input, "assumed --sequence 8192 --global-batch 1024 (aws-neuron/neuronx-distributed-training"));
+  CHECK(notes(input, "assumed --sequence 8192 --global-batch 1024, --instance trn1.32xlarge; training as in aws-"));
   CHECK(notes(input, "--instance trn1.32xlarge"));
   CHECK_FALSE(notes(input, "--nodes"));  // stated, so not assumed
   CHECK(read("meta-llama/Meta-Llama-3-8B").reading.job.architecture.name == "llama3-8b");

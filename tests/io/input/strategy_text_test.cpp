@@ -39,6 +39,12 @@ TEST_CASE("bad strategies name key and fix, all at once", "[io]") {
     CHECK(e.faults().size() == 3);
     CHECK(e.faults()[0].fix == "did you mean tp?");
   }
+  try {
+    strategy_of(job, "tp=32,p=8");
+    FAIL("no error");
+  } catch (const InputError& e) {
+    CHECK(e.faults()[0].fix == "did you mean pp?");  // tp is there already
+  }
 }
 
 TEST_CASE("the bucket of ZeRO-1", "[io]") {

@@ -128,8 +128,8 @@ TEST_CASE("nothing is overwritten unasked", "[io][write]") {
   const Scratch scratch;
   io::write_files(scratch.path, {{"a", "1"}, {"b", "2"}}, false);
   const auto faults = faults_of(scratch.path, {{"a", "3"}, {"b", "4"}, {"c", "5"}});
-  REQUIRE(faults.size() == 2);
-  CHECK(faults[0].at.file == (scratch.path / "a").string());
+  REQUIRE(faults.size() == 1);
+  CHECK(faults[0].problem.starts_with("2 of the 3 files"));
   CHECK(text_of(scratch.path / "a") == "1");
   CHECK(entries(scratch.path) == 2);
   io::write_files(scratch.path, {{"a", "3"}, {"c", "5"}}, true);
@@ -188,6 +188,26 @@ TEST_CASE("a folder without the right to write is refused", "[io][write]") {
   chmod(scratch.path.c_str(), 0500);
   CHECK(faults_of(scratch.path, {{"a", "x"}}).size() == 1);
   CHECK(faults_of(scratch.path / "new", {{"a", "x"}}).size() == 1);
+}
+
+TEST_CASE("of files that exist already one fault tells", "[io][write]") {
+  const Scratch scratch;
+  const auto faults = [&](const std::vector<std::string>& names) {
+    try {
+      io::check_files(scratch.path, names, false);
+    } catch (const InputError& e) {
+      return e.faults();
+    }
+    return std::vector<Diagnostic>{};
+  };
+  io::write_files(scratch.path, {{"a", ""}, {"b", ""}, {"c", ""}}, false);
+  REQUIRE(faults({"x", "a"}).size() == 1);
+  CHECK(faults({"x", "a"}).front().at.file == (scratch.path / "a").string());
+  REQUIRE(faults({"a", "b", "c", "x"}).size() == 1);
+  const Diagnostic several = faults({"a", "b", "c", "x"}).front();
+  CHECK(several.at.file == scratch.path.string());
+  CHECK(several.problem == "3 of the 4 files to be written exist already, a among them");
+  CHECK(several.fix == "choose another folder, or overwrite with --force");
 }
 
 TEST_CASE("one file names the path it was given", "[io][write]") {

@@ -166,6 +166,45 @@ TEST_CASE("nothing keeps the limits: it is said why", "[planner][whatif]") {
   CHECK(ask(question({2}), search).reason.find("on none of these clusters") != std::string::npos);
 }
 
+TEST_CASE("without a recommendation: what would do, and how far the limits reach", "[planner][whatif]") {
+  WhatIfQuestion q = question({4, 8});
+  q.deadline = Seconds(2 * 86400);
+  const SearchFunction search = machine({{4, 1e5}, {8, 1.5e5}, {16, 3e5}, {32, 7e5}, {64, 2e6}});
+  WhatIfResult r = ask(q, search);
+  CHECK(r.recommended == -1);
+  REQUIRE(r.would_do);  // 1e11 tokens take 3.9 days on 16, 1.7 on 32
+  CHECK(r.would_do->nodes == 32);
+  CHECK(r.would_do->run.time <= *q.deadline);
+  REQUIRE(r.reaches);
+  CHECK(r.reaches->nodes == 8);
+  CHECK(r.reaches->run.tokens_50 == Approx(1.5e5 * 2 * 86400 * r.reaches->run.goodput.goodput).epsilon(1e-4));
+
+  q.deadline.reset();
+  q.budget = 100;  // more nodes cost more: none is looked for
+  r = ask(q, search);
+  CHECK_FALSE(r.would_do);
+  REQUIRE(r.reaches);
+  CHECK(*r.reaches->run.usd <= 100);
+
+  q.budget.reset();
+  r = ask(q, search);
+  CHECK(r.recommended == 0);
+  CHECK_FALSE(r.would_do);
+  CHECK_FALSE(r.reaches);
+}
+
+TEST_CASE("a type whose step is not timed has no points, and that is the reason", "[planner][whatif]") {
+  std::vector<models::Job> asked;
+  WhatIfQuestion q = question({4, 8});
+  q.instances = {test_catalog().instance("trn2.48xlarge")};
+  const WhatIfResult r = ask(q, machine(slowing, &asked));
+  CHECK(asked.empty());
+  CHECK(r.points[0].why.find("not-modelled: the step time of trn2.48xlarge is not modelled") == 0);
+  CHECK(r.points[0].fix.find("trnplan instances") != std::string::npos);
+  CHECK(r.reason == "the step time of trn2.48xlarge is not modelled");
+  CHECK_FALSE(r.would_do);
+}
+
 TEST_CASE("without a price the smallest is taken, and no budget can be kept", "[planner][whatif]") {
   WhatIfQuestion q = question({4, 8, 16});
   q.instances[0].prices.clear();
@@ -228,7 +267,8 @@ TEST_CASE("failures that come faster than a checkpoint leave no plan", "[planner
 TEST_CASE("with the real search: a model that needs more nodes says so", "[planner][whatif]") {
   const WhatIfResult r = whatif(job_of("llama3-70b", 1, 8192, 1024), question({1, 16}), datasheet(), easy());
   CHECK_FALSE(r.points[0].plan);
-  CHECK(r.points[0].why.find("memory: ") == 0);
+  CHECK(r.points[0].why.find("memory: tp=") == 0);
+  CHECK(r.points[0].nodes_that_would_do > 1);
   REQUIRE(r.points[1].plan);
   CHECK(r.points[1].run.goodput.every_steps >= 1);
   CHECK(r.points[1].run.goodput.interval.value ==

@@ -1,0 +1,241 @@
+#include "cli/text/whatif_text.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cli/text/plan_answer.h"
+#include "cli/text/run_text.h"
+#include "cli/text/table.h"
+#include "cli/text/text.h"
+#include "cli/text/wrap.h"
+#include "planner/plan/strategy_grammar.h"
+#include "text/diagnostic.h"
+
+namespace trnplan::cli {
+
+using planner::WhatIfPoint;
+using planner::WhatIfQuestion;
+
+namespace {
+
+constexpr double kDay = 86400;
+
+planner::RunQuestion run_question(const WhatIfQuestion& q) {
+  return {q.tokens, q.deadline, q.budget};
+}
+
+std::string cluster_words(const WhatIfPoint& p) {
+  return fmt::format("{} x {}", p.nodes, printable(p.instance));
+}
+
+/// Whether the answer consists of what the clusters' faults are mended by.
+bool tells_fixes(const WhatIfAnswer& a) {
+  return a.result.recommended < 0 && !a.result.would_do && !a.result.reaches;
+}
+
+/// To be pasted behind --strategy. A pinned data-parallel degree holds for the job's own cluster only.
+std::string grammar(models::Job job, const WhatIfPoint& p) {
+  if (p.nodes != job.cluster.nodes || p.instance != job.cluster.instance.name) job.pin.data_parallel.reset();
+  return planner::strategy_grammar(job, *p.plan);
+}
+
+/// The 90 % interval of the days, or of tokens asked for what is reached with 50 and 90 %.
+std::string reach_text(const planner::RunAnswer& run) {
+  if (run.tokens_50 > 0) return count_text(run.tokens_50) + " " + count_text(run.tokens_90);
+  return figure(run.time_90.low / kDay) + " - " + figure(run.time_90.high / kDay);
+}
+
+/// A cluster without a plan, and with `nodes` others of the same fault.
+std::string note_of(const WhatIfAnswer& a, const std::string& nodes, const WhatIfPoint& p) {
+  const std::string batch = p.global_batch > 0 ? fmt::format(", batch {}", p.global_batch) : "";
+  const bool told = p.fix.empty() || tells_fixes(a);
+  return fmt::format("{} nodes{}: {}", nodes, batch, p.why) + (told ? "" : "; fix: " + p.fix);
+}
+
+void add_row(Table& table, const models::Job& job, const WhatIfPoint& p, bool recommended) {
+  const std::string mark = std::string(recommended ? "*" : " ") + (p.pareto ? "p" : " ");
+  const models::StepReport& r = p.plan->report;
+  const planner::RunAnswer& run = p.run;
+  table.row({mark, fmt::to_string(p.nodes), fmt::to_string(p.global_batch), figure(r.step.value),
+             grouped(r.tokens_per_second), figure(100 * r.mfu), fmt::format("{:.0f}", 100 * p.efficiency),
+             fmt::format("{:.2f}", 100 * run.goodput.goodput), duration(run.goodput.interval),
+             figure(run.time.value / kDay), reach_text(run), run.usd ? grouped(*run.usd) : "-"},
+            grammar(job, p));
+}
+
+/// The clusters of one instance type.
+struct TypeTable {
+  Table table;
+  bool rows = false;
+  std::string notes;  ///< where there are no rows
+};
+
+TypeTable table_of(const WhatIfAnswer& a, std::size_t from, std::size_t end) {
+  TypeTable t{Table({{"", true},
+                     {"nodes"},
+                     {"batch", false, 2},
+                     {"step s"},
+                     {"tokens/s"},
+                     {"MFU %", false, 4},
+                     {"scaling %", false, 3},
+                     {"goodput %", false, 1},
+                     {"checkpoint", false, 5},
+                     {"days"},
+                     {a.question.asks_for_tokens() ? "tokens 50, 90 %" : "90 % interval"},
+                     {"USD"}},
+                    "strategy", 0),
+              false, ""};
+  for (std::size_t i = from; i < end; ++i) {
+    const WhatIfPoint& p = a.result.points[i];
+    if (p.plan) {
+      add_row(t.table, a.job, p, static_cast<int>(i) == a.result.recommended);
+      t.rows = true;
+      continue;
+    }
+    std::string nodes = fmt::to_string(p.nodes);
+    for (; i + 1 < end && !a.result.points[i + 1].plan && a.result.points[i + 1].why == p.why &&
+           a.result.points[i + 1].global_batch == p.global_batch;
+         ++i)
+      nodes += fmt::format(", {}", a.result.points[i + 1].nodes);
+    const std::string note = note_of(a, nodes, p);
+    t.table.note(note);
+    t.notes += "  " + note + "\n";
+  }
+  return t;
+}
+
+/// What the marks and columns that are shown mean.
+struct Legend {
+  bool recommended = false, pareto = false, scaling = false, checkpoint = false, rows = false;
+
+  std::string text() const {
+    std::vector<std::string> parts;
+    if (recommended) parts.push_back("* recommended");
+    if (pareto) parts.push_back("p: no other is at most as long, dear and large");
+    if (scaling) parts.push_back("scaling: tokens/s a node against the smallest cluster");
+    if (checkpoint) parts.push_back("checkpoint: time between two");
+    std::string all;
+    for (const std::string& part : parts) all += (all.empty() ? "" : "; ") + part;
+    if (!rows) return "";
+    return (all.empty() ? "" : all + ". ") + "Waiting for the job to be scheduled is not in the days.\n";
+  }
+};
+
+std::string tables(const WhatIfAnswer& a, int width) {
+  const auto& points = a.result.points;
+  std::string text;
+  Legend legend;
+  legend.recommended = a.result.recommended >= 0;
+  for (std::size_t i = 0; i < points.size();) {
+    std::size_t end = i;
+    while (end < points.size() && points[end].instance == points[i].instance) {
+      legend.pareto |= points[end].plan && points[end].pareto;
+      ++end;
+    }
+    const TypeTable t = table_of(a, i, end);
+    text += "\n" + printable(points[i].instance) + "\n" + (t.rows ? t.table.text(width) : t.notes);
+    legend.rows |= t.rows;
+    legend.scaling |= t.rows && t.table.shows("scaling %", width);
+    legend.checkpoint |= t.rows && t.table.shows("checkpoint", width);
+    i = end;
+  }
+  return text + legend.text();
+}
+
+std::string bill_text(const WhatIfPoint& p) {
+  if (!p.run.bill) return "  price       none is known; --usd-per-node-hour states one\n";
+  std::string text;
+  for (const planner::PriceLine& l : p.run.bill->lines) {
+    text +=
+        fmt::format("  {:<11} {} USD/h for {} ({})\n", text.empty() ? "price" : "",
+                    l.usd_per_hour >= 1000 ? grouped(l.usd_per_hour) : fmt::format("{:.2f}", l.usd_per_hour),
+                    l.what, l.basis);
+  }
+  if (!p.run.bill->remark.empty()) text += "              " + p.run.bill->remark + "\n";
+  return text;
+}
+
+std::string recommended_text(const WhatIfAnswer& a, const WhatIfPoint& p) {
+  const planner::GoodputEstimate& g = p.run.goodput;
+  const models::Value& storage = a.reliability.value(planner::ReliabilityParameter::storage_throughput);
+  std::string text = fmt::format("\nRecommended: {}, {}\n", cluster_words(p), a.result.reason);
+  text += fmt::format("  strategy    {}\n", grammar(a.job, p));
+  text += fmt::format("  step        {} s, 90 % between {} and {}\n", figure(p.plan->report.step.value),
+                      figure(p.plan->report.low.value), figure(p.plan->report.high.value));
+  text += fmt::format("  failures    one in {} on average; a recovery takes {}\n", duration(g.model.mtbf),
+                      duration(g.model.mean_recovery()));
+  text += fmt::format(
+      "  checkpoint  {:.0f} GB at {} GB/s{}\n"
+      "              stops training for {}; every {} steps or {} (Young {}, Daly {})\n",
+      p.run.checkpoint.value / 1e9, figure(storage.median / 1e9),
+      storage.log_sd > 0 ? ", uncertain; --storage-gb-per-second states yours" : "", duration(g.model.stall),
+      grouped(g.every_steps), duration(g.interval), duration(g.young), duration(g.daly));
+  text += fmt::format("  goodput     {:.2f} %, 90 % between {:.2f} and {:.2f}; uptime {:.2f} %\n",
+                      100 * g.goodput, 100 * g.goodput_90.low, 100 * g.goodput_90.high, 100 * g.uptime);
+  text += run_text(p.run, run_question(a.question));
+  if (!p.remark.empty()) text += fmt::format("  mind        {}\n", p.remark);
+  return text + bill_text(p);
+}
+
+/// No cluster is recommended: why, and what would do.
+std::string none_text(const WhatIfAnswer& a) {
+  std::string text = "None recommended: " + a.result.reason + "\n";
+  if (a.result.would_do) {
+    const WhatIfPoint& p = *a.result.would_do;
+    text += fmt::format("  would do    --nodes {}: {} x {}, {}\n", p.nodes, p.nodes, printable(p.instance),
+                        run_line(p.run, run_question(a.question)));
+  }
+  if (a.result.reaches) {
+    const WhatIfPoint& p = *a.result.reaches;
+    WhatIfQuestion q = a.question;
+    q.tokens = 0;
+    text += fmt::format("  reached     on {}: {}\n", cluster_words(p), run_line(p.run, run_question(q)));
+  }
+  if (!tells_fixes(a)) return text;
+  std::vector<std::string> fixes;
+  for (const WhatIfPoint& p : a.result.points)
+    if (!p.fix.empty() && std::find(fixes.begin(), fixes.end(), p.fix) == fixes.end()) fixes.push_back(p.fix);
+  for (const std::string& fix : fixes) text += "  fix         " + fix + "\n";
+  return text;
+}
+
+std::string next_text(const WhatIfAnswer& a) {
+  const int best = a.result.recommended;
+  const WhatIfPoint* p = best >= 0 ? &a.result.points[static_cast<std::size_t>(best)] : nullptr;
+  if (p == nullptr && a.result.would_do) p = &*a.result.would_do;
+  if (p == nullptr)
+    return entry("Next",
+                 "other --instances or --nodes, fewer --tokens, or more time or money; --format json");
+  std::string command = fmt::format("trnplan plan {} --nodes {}", a.words, p->nodes);
+  if (p->instance != a.job.cluster.instance.name) command += " --instance " + printable(p->instance);
+  if (p->global_batch != a.job.training.global_batch)
+    command += fmt::format(" --global-batch {}", p->global_batch);
+  return entry("Next", command + " --out DIR writes its config and scripts; --format json");
+}
+
+std::string question_text(const WhatIfAnswer& a) {
+  const WhatIfQuestion& q = a.question;
+  const bool strong = q.scaling == planner::Scaling::strong;
+  return fmt::format("{}, sequence {}, {}, {}; {} recovery, {}synchronous checkpoints, reliability \"{}\"\n",
+                     printable(a.job.architecture.name), a.job.training.sequence,
+                     q.asks_for_tokens() ? "tokens asked for" : count_text(q.tokens) + " tokens",
+                     strong ? fmt::format("global batch {}", a.job.training.global_batch)
+                            : fmt::format("{} x nodes / {} sequences a step", a.job.training.global_batch,
+                                          a.job.cluster.nodes),
+                     q.recovery == planner::Recovery::automatic ? "automatic" : "manual",
+                     q.asynchronous ? "a" : "", printable(a.reliability.name));
+}
+
+}  // namespace
+
+std::string whatif_text(const WhatIfAnswer& a, int width) {
+  if (a.result.recommended < 0)
+    return question_text(a) + none_text(a) + tables(a, width) + "\n" + next_text(a);
+  const WhatIfPoint& best = a.result.points[static_cast<std::size_t>(a.result.recommended)];
+  return question_text(a) +
+         fmt::format("{}: {}\n", cluster_words(best), run_line(best.run, run_question(a.question))) +
+         tables(a, width) + recommended_text(a, best) + "\n" + next_text(a);
+}
+
+}  // namespace trnplan::cli

@@ -1,0 +1,23 @@
+// Clusters compared, for people: the answer first, then the table.
+#pragma once
+
+#include <string>
+
+#include "models/job/job.h"
+#include "planner/cost/reliability.h"
+#include "planner/cost/whatif.h"
+
+namespace trnplan::cli {
+
+struct WhatIfAnswer {
+  const planner::WhatIfResult& result;
+  const planner::WhatIfQuestion& question;
+  const models::Job& job;
+  const planner::Reliability& reliability;
+  std::string words;  ///< the job as the command line of `plan` names it, but for the cluster
+};
+
+/// Whole lines; the table fits `width` where it can.
+std::string whatif_text(const WhatIfAnswer& a, int width);
+
+}  // namespace trnplan::cli

@@ -1,0 +1,1 @@
+plan llama3-70b --nodes 64 --instance trn2.48xlarge

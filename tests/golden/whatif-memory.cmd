@@ -1,0 +1,1 @@
+whatif llama3.1-405b --nodes 4,8 --deadline 30d

@@ -1,0 +1,17 @@
+#include "text/figures.h"
+
+#include <fmt/format.h>
+
+namespace trnplan {
+
+std::string grouped(double value) {
+  std::string digits = fmt::format("{:.0f}", value);
+  const std::size_t first = digits.starts_with('-') ? 1 : 0;
+  for (std::size_t at = digits.size(); at > first + 3;) {
+    at -= 3;
+    digits.insert(at, ",");
+  }
+  return digits;
+}
+
+}  // namespace trnplan
