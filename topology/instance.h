@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "topology/traits.h"
 #include "units/quantity.h"
 
 namespace trnplan::topology {
@@ -46,7 +47,8 @@ struct Price {
 /// An instance type.
 struct Instance {
   std::string name;    ///< e.g. "trn1.32xlarge"
-  std::string family;  ///< "trn1", "trn2": selects NxD's rank order
+  std::string family;  ///< a label for people and for profiles: nothing is decided by it
+  Traits traits;
   int chips = 0;
   int switches = 0;  ///< vertices chips..chips+switches-1 of the links; they hold no cores
   int cores_per_chip = 0;

@@ -20,27 +20,61 @@ std::string_view to_string(GroupKind kind) {
   return "?";
 }
 
+/// A rule is a permutation of the row-major ranks that moves ranks by an `extent`, found from cluster and
+/// degrees; without an extent the order is row-major after all. The permutation stays inside blocks that are
+/// no larger than a pipeline stage.
+struct RankRule {
+  int (*extent)(const Cluster& cluster, const Degrees& degrees);
+  int (*rank_of)(int contiguous, int extent);
+  int (*contiguous_of)(int rank, int extent);
+  /// Why the order cannot be formed with that extent, or "".
+  std::string (*obstacle)(const Degrees& degrees, int extent);
+};
+
 namespace {
+
+int no_extent(const Cluster&, const Degrees&) {
+  return 0;
+}
+
+int unmoved(int rank, int) {
+  return rank;
+}
+
+std::string no_obstacle(const Degrees&, int) {
+  return "";
+}
 
 constexpr int kColumnOrderDegree = 4;
 
-/// Columns of NxD's TP 4 order on trn1, or 0 where ranks are contiguous.
+/// Columns of NxD's TP 4 order: a quarter of an instance's cores.
 int columns_for(const Cluster& cluster, const Degrees& d) {
   const int cores = cluster.instance.cores();
-  const bool applies = cluster.instance.family == "trn1" && d.tensor == kColumnOrderDegree;
-  return applies && cores > kColumnOrderDegree ? cores / kColumnOrderDegree : 0;
+  return d.tensor == kColumnOrderDegree && cores > kColumnOrderDegree ? cores / kColumnOrderDegree : 0;
 }
 
-bool is_trn2(const Cluster& cluster) {
-  return cluster.instance.family.starts_with("trn2");
+int in_column_order(int contiguous, int columns) {
+  const int replica = contiguous / kColumnOrderDegree, tensor = contiguous % kColumnOrderDegree;
+  return (replica / columns * kColumnOrderDegree + tensor) * columns + replica % columns;
 }
 
-constexpr int kTrn2Cores = 128;  ///< physical cores of a trn2 instance; an UltraServer joins four instances
+int contiguous_of_column_order(int rank, int columns) {
+  const int block = rank / (columns * kColumnOrderDegree), tensor = rank / columns % kColumnOrderDegree;
+  return (block * columns + rank % columns) * kColumnOrderDegree + tensor;
+}
 
-/// A quarter of an instance's ranks where trn2's LOGIC2 applies, else 0.
+std::string column_obstacle(const Degrees& d, int columns) {
+  if ((d.data * d.context) % columns == 0) return "";
+  return "NxD's column order for TP 4 needs DP x CP to be a multiple of " + std::to_string(columns) +
+         ", not " + std::to_string(d.data * d.context);
+}
+
+constexpr int kLogic2Cores = 128;  ///< physical cores of one instance; an UltraServer joins four instances
+
+/// A quarter of an instance's ranks where LOGIC2 applies, else 0.
 int quarter_for(const Cluster& cluster, const Degrees& d) {
-  if (!is_trn2(cluster) || cluster.instance.core.lnc < 1) return 0;
-  const int ranks = kTrn2Cores / cluster.instance.core.lnc;
+  if (cluster.instance.core.lnc < 1) return 0;
+  const int ranks = kLogic2Cores / cluster.instance.core.lnc;
   const bool whole = ranks % 4 == 0 && cluster.instance.cores() % ranks == 0;
   return whole && d.tensor == ranks / 2 ? ranks / 4 : 0;
 }
@@ -52,10 +86,26 @@ int in_half_order(int contiguous, int quarter) {
   return (number / 4 * 4 + kOrder[number % 4]) * quarter + in_quarter;
 }
 
-int contiguous_of(int rank, int quarter) {
+int contiguous_of_half_order(int rank, int quarter) {
   constexpr int kPlace[] = {0, 2, 3, 1};
   const int in_quarter = rank % quarter, number = rank / quarter;
   return (number / 4 * 4 + kPlace[number % 4]) * quarter + in_quarter;
+}
+
+constexpr RankRule kRowMajor{no_extent, unmoved, unmoved, no_obstacle};
+constexpr RankRule kColumnsOfFour{columns_for, in_column_order, contiguous_of_column_order, column_obstacle};
+constexpr RankRule kHalfInstances{quarter_for, in_half_order, contiguous_of_half_order, no_obstacle};
+
+const RankRule& rule_for(const Cluster& cluster) {
+  switch (cluster.instance.traits.rank_order) {
+    case RankOrderRule::row_major:
+      break;
+    case RankOrderRule::columns_of_four:
+      return kColumnsOfFour;
+    case RankOrderRule::half_instances:
+      return kHalfInstances;
+  }
+  return kRowMajor;
 }
 
 }  // namespace
@@ -68,36 +118,36 @@ std::string RankOrder::obstacle(const Cluster& cluster, Degrees d) {
            std::to_string(d.world()) + " ranks, the cluster has " + std::to_string(cluster.cores()) +
            " cores";
   }
-  const int columns = columns_for(cluster, d);
-  if (columns > 0 && (d.data * d.context) % columns != 0) {
-    return "NxD's column order for TP 4 needs DP x CP to be a multiple of " + std::to_string(columns) +
-           ", not " + std::to_string(d.data * d.context);
-  }
-  return "";
+  const RankRule& rule = rule_for(cluster);
+  const int extent = rule.extent(cluster, d);
+  return extent > 0 ? rule.obstacle(d, extent) : "";
 }
 
 RankOrder::RankOrder(const Cluster& cluster, Degrees degrees)
     : degrees_(degrees),
-      columns_(columns_for(cluster, degrees)),
-      quarter_(quarter_for(cluster, degrees)),
-      adjacent_copies_(is_trn2(cluster)) {
+      rule_(&rule_for(cluster)),
+      extent_(rule_->extent(cluster, degrees)),
+      adjacent_copies_(cluster.instance.traits.adjacent_kv_copies) {
   const std::string problem = obstacle(cluster, degrees);
   if (!problem.empty()) throw std::invalid_argument(problem);
 }
 
+bool RankOrder::column_order() const {
+  return rule_ == &kColumnsOfFour && extent_ > 0;
+}
+
+bool RankOrder::half_order() const {
+  return rule_ == &kHalfInstances && extent_ > 0;
+}
+
 int RankOrder::rank(int pipeline, int data, int context, int tensor) const {
   const Degrees& d = degrees_;
-  const int replica = data * d.context + context;
-  if (columns_ == 0) {
-    const int contiguous = (pipeline * d.data * d.context + replica) * d.tensor + tensor;
-    return quarter_ == 0 ? contiguous : in_half_order(contiguous, quarter_);
-  }
-  const int blocks = d.data * d.context / columns_;
-  return ((pipeline * blocks + replica / columns_) * d.tensor + tensor) * columns_ + replica % columns_;
+  const int contiguous = ((pipeline * d.data + data) * d.context + context) * d.tensor + tensor;
+  return extent_ == 0 ? contiguous : rule_->rank_of(contiguous, extent_);
 }
 
 int RankOrder::stage_of(int rank) const {
-  const int contiguous = quarter_ == 0 ? rank : contiguous_of(rank, quarter_);
+  const int contiguous = extent_ == 0 ? rank : rule_->contiguous_of(rank, extent_);
   return contiguous / (degrees_.tensor * degrees_.context * degrees_.data);
 }
 

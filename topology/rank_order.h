@@ -27,14 +27,17 @@ enum class GroupKind { tensor, pipeline, data, context, kv_replicas };
 /// "tp", "pp", "dp", "cp", "kv".
 std::string_view to_string(GroupKind kind);
 
+struct RankRule;
+
 /// The bijection between ranks and coordinates (pipeline, data, context, tensor).
 ///
-/// Row-major [PP, DP, CP, TP], TP fastest. Two exceptions:
-///  trn1, TP 4: strided ranks (0, 8, 16, 24 of a node: a torus column on trn1.32xlarge), so that DP*CP must
-///  be a multiple of cores/4 per pipeline stage. trn2, TP of half an instance (LNC 2: 32, LNC 1: 64), at
-///  least one whole instance ("LOGIC2"): the first TP group of an instance is its first and last quarter of
-///  ranks, the second the two between: torus rows 0 and 3, 1 and 2. With contiguous groups "0 and 32 cant
-///  communicate directly", two hops apart. The other groups follow by position.
+/// Row-major [PP, DP, CP, TP], TP fastest. Two rules (Traits::rank_order) make exceptions:
+///  columns_of_four (trn1), TP 4: strided ranks (0, 8, 16, 24 of a node: a torus column on trn1.32xlarge), so
+///  that DP*CP must be a multiple of cores/4 per pipeline stage. half_instances (trn2), TP of half an instance
+///  (LNC 2: 32, LNC 1: 64), at least one whole instance ("LOGIC2"): the first TP group of an instance is its
+///  first and last quarter of ranks, the second the two between: torus rows 0 and 3, 1 and 2. With contiguous
+///  groups "0 and 32 cant communicate directly", two hops apart. The other groups follow by position.
+/// Another rule is a RankRule in rank_order.cpp and its name in Traits.
 /// Source: aws-neuron/neuronx-distributed@fbac349b,
 /// src/neuronx_distributed/parallel_layers/parallel_state.py:177-371.
 class RankOrder {
@@ -48,9 +51,9 @@ class RankOrder {
 
   const Degrees& degrees() const { return degrees_; }
   /// True when the TP 4 column order is in force.
-  bool column_order() const { return columns_ > 0; }
-  /// True when trn2's order of half instances (LOGIC2) is in force.
-  bool half_order() const { return quarter_ > 0; }
+  bool column_order() const;
+  /// True when the order of half instances (LOGIC2) is in force.
+  bool half_order() const;
   int rank(int pipeline, int data, int context, int tensor) const;
   /// Pipeline stage of a rank. O(1).
   int stage_of(int rank) const;
@@ -60,8 +63,9 @@ class RankOrder {
   /// closing pair (last, 0); aws-neuron/neuronx-distributed, src/neuronx_distributed/pipeline/comm.py.
   std::vector<std::vector<int>> groups(GroupKind kind) const;
 
-  /// Ranks that hold copies of the same KV heads when each is replicated `replicas` times. trn1: ranks j, j +
-  /// T/r, j + 2T/r, ... of each tensor-parallel group; trn2: r adjacent ones (parallel_state.py:1605-1645).
+  /// Ranks that hold copies of the same KV heads when each is replicated `replicas` times: ranks j, j + T/r,
+  /// j + 2T/r, ... of each tensor-parallel group, or r adjacent ones where Traits::adjacent_kv_copies says so
+  /// (trn2; parallel_state.py:1605-1645).
   /// None for one replica. Throws std::invalid_argument when `replicas` does not divide TP.
   std::vector<std::vector<int>> kv_groups(int replicas) const;
   /// Those of one tensor-parallel group.
@@ -69,8 +73,8 @@ class RankOrder {
 
  private:
   Degrees degrees_;
-  int columns_ = 0;  ///< cores per node / 4 in the column order, else 0
-  int quarter_ = 0;  ///< a quarter of an instance's ranks in the half order, else 0
+  const RankRule* rule_;  ///< never null
+  int extent_ = 0;        ///< by which the rule moves ranks; 0 where the order is row-major
   bool adjacent_copies_ = false;
 };
 

@@ -1,6 +1,7 @@
 #include "topology/verdict.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
@@ -35,8 +36,6 @@ std::string number_list(const std::vector<int>& numbers) {
 }
 
 namespace {
-
-constexpr int kMostChipsWithOneRankEach = 4;
 
 constexpr const char* kEvidenceSets =
     "AWS documents sets of 2, 8 and 32 ranks on trn1.32xlarge (aws-neuron/aws-neuron-sdk@89a72682 "
@@ -88,20 +87,17 @@ constexpr const char* kEvidenceTrn2EightByEight =
     "since Neuron 2.24 (aws-neuron/aws-neuron-sdk@1db4d74e "
     "release-notes/runtime/aws-neuronx-runtime-lib/index.rst)";
 
-/// What the rules rest on depends on the chip.
-struct Sources {
-  const char *sets, *pairs, *two_chips;
+/// A rule that looks for rings of neighbours: what it rests on, and where machines differ.
+struct RingRule {
+  const char *sets, *pairs, *two_chips;  ///< sources
+  bool even_shares;        ///< equally many cores of each chip will do, not only all of them or one
+  int one_rank_each_most;  ///< chips that may take part with one rank each
+  bool two_hop_rings;      ///< with LNC 2 eight ranks may form a ring of steps of two hops
 };
-constexpr Sources kTrn1Sources{kEvidenceSets, kEvidencePairs, kEvidenceTwoChips};
-constexpr Sources kTrn2Sources{kEvidenceTrn2Sets, kEvidenceTrn2Pairs, kEvidenceTrn2EightByEight};
-
-bool is_trn2(const Instance& instance) {
-  return instance.family.starts_with("trn2");
-}
-
-const Sources& sources_for(const Instance& instance) {
-  return is_trn2(instance) ? kTrn2Sources : kTrn1Sources;
-}
+constexpr int kAnyNumber = std::numeric_limits<int>::max();
+constexpr RingRule kTorusRing{kEvidenceSets, kEvidencePairs, kEvidenceTwoChips, false, 4, false};
+constexpr RingRule kLogic2Mesh{
+    kEvidenceTrn2Sets, kEvidenceTrn2Pairs, kEvidenceTrn2EightByEight, true, kAnyNumber, true};
 
 /// The part of a group that does not depend on which ranks these are: what the rule looks at.
 struct Local {
@@ -131,17 +127,17 @@ struct Ruling {
 };
 
 /// `cores`: "" when each chip holds one rank, else which of its cores.
-Ruling judge_pair_of_chips(const ChipGraph& graph, const Sources& sources, GroupKind kind, int a, int b,
+Ruling judge_pair_of_chips(const RingRule& rule, const ChipGraph& graph, GroupKind kind, int a, int b,
                            std::string_view cores) {
   const int hops = graph.hops(a, b);
   if (hops == 1 && cores.empty()) {
     return {Verdict::supported, "adjacent-pair", fmt::format("chips {} and {} share a link", a, b),
-            sources.sets};
+            rule.sets};
   }
   if (hops == 1) {
     return {Verdict::doubtful, "two-chips",
             fmt::format("{} cores of the two adjacent chips {} and {}: no documented set", cores, a, b),
-            sources.two_chips};
+            rule.two_chips};
   }
   const std::string apart =
       hops < 0 ? fmt::format("chips {} and {} are not connected", a, b)
@@ -149,7 +145,7 @@ Ruling judge_pair_of_chips(const ChipGraph& graph, const Sources& sources, Group
                              b, hops == 2 ? "two" : std::to_string(hops));
   if (kind == GroupKind::pipeline && hops == 2)
     return {Verdict::doubtful, "two-hop-pair", apart, kEvidencePipeline};
-  return {Verdict::refused, "not-adjacent", apart, sources.pairs};
+  return {Verdict::refused, "not-adjacent", apart, rule.pairs};
 }
 
 /// Every chip holds as many cores of the group.
@@ -171,10 +167,10 @@ std::vector<int> partial_chips(const Instance& instance, const Local& local) {
   return partial;
 }
 
-/// trn2's mesh 8x8 with LNC 2 has groups of every second chip: a ring of steps of at most two hops.
+/// The mesh 8x8 with LNC 2 has groups of every second chip: a ring of steps of at most two hops.
 bool is_two_hop_ring(const Instance& instance, const ChipGraph& graph, const std::vector<int>& chips) {
   constexpr std::size_t kRanks = 8;
-  if (!is_trn2(instance) || instance.core.lnc != 2 || chips.size() != kRanks) return false;
+  if (instance.core.lnc != 2 || chips.size() != kRanks) return false;
   std::vector<Link> steps;
   for (std::size_t a = 0; a < chips.size(); ++a) {
     for (std::size_t b = a + 1; b < chips.size(); ++b) {
@@ -185,52 +181,51 @@ bool is_two_hop_ring(const Instance& instance, const ChipGraph& graph, const std
   return ChipGraph(graph.chips(), steps).ring(chips).has_value();
 }
 
-Ruling judge_ring(const Instance& instance, const ChipGraph& graph, const std::vector<int>& chips,
-                  bool one_each, bool whole_chips) {
-  const Sources& sources = sources_for(instance);
+Ruling judge_ring(const RingRule& rule, const Instance& instance, const ChipGraph& graph,
+                  const std::vector<int>& chips, bool one_each, bool whole_chips) {
   if (!graph.ring(chips)) {
     const std::string none = fmt::format("chips {} form no ring of neighbours", number_list(chips));
-    if (one_each && is_two_hop_ring(instance, graph, chips))
+    if (rule.two_hop_rings && one_each && is_two_hop_ring(instance, graph, chips))
       return {Verdict::doubtful, "two-hop-ring", none + ", only one of steps of two hops",
               kEvidenceTrn2EightByEight};
-    return {Verdict::refused, "no-ring", none, sources.pairs};
+    return {Verdict::refused, "no-ring", none, rule.pairs};
   }
-  if (one_each && !whole_chips && !is_trn2(instance) &&
-      static_cast<int>(chips.size()) > kMostChipsWithOneRankEach) {
+  if (one_each && !whole_chips && static_cast<int>(chips.size()) > rule.one_rank_each_most) {
     return {Verdict::doubtful, "one-per-chip", fmt::format("one rank on each of {} chips", chips.size()),
             kEvidenceOnePerChip};
   }
-  return {Verdict::supported, "ring", fmt::format("chips {} form a ring", number_list(chips)), sources.sets};
+  return {Verdict::supported, "ring", fmt::format("chips {} form a ring", number_list(chips)), rule.sets};
 }
 
-Ruling judge_local(const Instance& instance, const ChipGraph& graph, GroupKind kind, const Local& local) {
+/// The part of a group inside a node.
+Ruling judge_local(const RingRule& rule, const Instance& instance, const ChipGraph& graph, GroupKind kind,
+                   const Local& local) {
   const auto& chips = local.chips;
-  const Sources& sources = sources_for(instance);
   if (local.cores.size() == 1 && local.nodes > 1) {
     return {Verdict::supported, "one-rank", fmt::format("one rank on each of {} nodes", local.nodes),
-            sources.sets};
+            rule.sets};
   }
   if (chips.size() == 1) {
     return {Verdict::supported, local.cores.size() == 1 ? "one-rank" : "one-chip",
-            fmt::format("stays inside chip {}", chips[0]), sources.sets};
+            fmt::format("stays inside chip {}", chips[0]), rule.sets};
   }
   const bool one_each = local.cores.size() == chips.size();
   const bool whole_chips =
       local.cores.size() == chips.size() * static_cast<std::size_t>(instance.cores_per_chip);
-  const bool even_on_trn2 = is_trn2(instance) && evenly_spread(instance, local);
-  if (!one_each && !whole_chips && !even_on_trn2) {
+  const bool even = rule.even_shares && evenly_spread(instance, local);
+  if (!one_each && !whole_chips && !even) {
     const std::vector<int> partial = partial_chips(instance, local);
     return {Verdict::refused, "partial-chips",
             partial.size() == 1
                 ? fmt::format("chip {} takes part with some of its cores only", partial.front())
                 : fmt::format("chips {} take part with some of their cores only", number_list(partial)),
-            sources.sets};
+            rule.sets};
   }
   if (chips.size() == 2) {
     const std::string_view cores = one_each ? "" : whole_chips ? "all" : "some";
-    return judge_pair_of_chips(graph, sources, kind, chips[0], chips[1], cores);
+    return judge_pair_of_chips(rule, graph, kind, chips[0], chips[1], cores);
   }
-  return judge_ring(instance, graph, chips, one_each, whole_chips);
+  return judge_ring(rule, instance, graph, chips, one_each, whole_chips);
 }
 
 /// The first rank that passes on to a chip of its node without a link to its own chip, as a ruling.
@@ -249,14 +244,14 @@ std::optional<Ruling> judge_permute(const Instance& instance, const ChipGraph& g
   return std::nullopt;
 }
 
-Ruling judge_ruling(const Cluster& cluster, const ChipGraph& graph, GroupKind kind,
-                    const std::vector<int>& ranks, const Local& local) {
+Ruling judge_rings(const RingRule& rule, const Cluster& cluster, const ChipGraph& graph, GroupKind kind,
+                   const std::vector<int>& ranks, const Local& local) {
   if (local.nodes > 1 && cluster.instance.nics == 0) {
     return {Verdict::refused, "no-efa", fmt::format("{} has no EFA device", cluster.instance.name),
             kEvidenceNoEfa};
   }
   if (local.same_on_every_node) {
-    Ruling ruling = judge_local(cluster.instance, graph, kind, local);
+    Ruling ruling = judge_local(rule, cluster.instance, graph, kind, local);
     if (kind != GroupKind::context || ruling.verdict == Verdict::refused) return ruling;
     return judge_permute(cluster.instance, graph, ranks).value_or(std::move(ruling));
   }
@@ -268,6 +263,34 @@ Ruling judge_ruling(const Cluster& cluster, const ChipGraph& graph, GroupKind ki
             kEvidencePipeline};
   }
   return {Verdict::refused, "unequal-nodes", "its nodes hold different local cores", kEvidenceNodes};
+}
+
+/// Devices behind a switch reach each other alike, so no group is refused but for a missing network.
+Ruling judge_any(const Cluster& cluster, const Local& local) {
+  constexpr const char* kSource = "a switch joins every device with every other (the instance's links)";
+  const std::size_t devices = local.chips.size();
+  if (local.nodes > 1 && cluster.instance.nics == 0) {
+    return {Verdict::refused, "no-efa", fmt::format("{} has no network device", cluster.instance.name),
+            kSource};
+  }
+  if (local.cores.size() == 1) return {Verdict::supported, "one-rank", "one rank on a node", kSource};
+  if (devices == 1)
+    return {Verdict::supported, "one-chip", fmt::format("stays inside device {}", local.chips[0]), kSource};
+  return {Verdict::supported, "switch", fmt::format("{} devices on a switch", devices), kSource};
+}
+
+/// By the rule that the instance's traits name.
+Ruling judge_ruling(const Cluster& cluster, const ChipGraph& graph, GroupKind kind,
+                    const std::vector<int>& ranks, const Local& local) {
+  switch (cluster.instance.traits.groups) {
+    case GroupRule::torus_ring:
+      break;
+    case GroupRule::logic2_mesh:
+      return judge_rings(kLogic2Mesh, cluster, graph, kind, ranks, local);
+    case GroupRule::any_group:
+      return judge_any(cluster, local);
+  }
+  return judge_rings(kTorusRing, cluster, graph, kind, ranks, local);
 }
 
 }  // namespace

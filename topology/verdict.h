@@ -23,7 +23,7 @@ struct GroupVerdict {
   int nodes = 1;           ///< nodes the group touches
   Verdict verdict = Verdict::supported;
   /// One word: one-rank, one-chip, ring, adjacent-pair, one-per-chip, two-chips, two-hop-pair, two-hop-ring,
-  /// unequal-positions, no-ring, not-adjacent, permute, partial-chips, unequal-nodes, no-efa.
+  /// unequal-positions, no-ring, not-adjacent, permute, partial-chips, unequal-nodes, no-efa, switch.
   std::string rule;
   std::string message;  ///< what is the case, with chips and hops
   std::string source;   ///< source of the rule
@@ -32,16 +32,15 @@ struct GroupVerdict {
 /// "0 to 15", "0, 4, 8, 12", "0 to 3, 8": three or more in a row are a range.
 std::string number_list(const std::vector<int>& numbers);
 
-/// The three-valued rule.
+/// By the instance's rule of groups (Traits::groups). any_group (a switch): all are supported where the nodes
+/// have a network. torus_ring (trn1) and logic2_mesh (trn2) are three-valued:
 ///
 ///  supported  the chips of the group's local part, with all their cores or with one rank each on at most
-///  four
-///             chips, form a ring of neighbours; or the local part is a single rank; or a pair on adjacent
-///             chips. On trn2 also one rank each on more chips, and equally many of the cores of each.
+///             four chips, form a ring of neighbours; or the local part is a single rank; or a pair on adjacent
+///             chips. By logic2_mesh also one rank each on more chips, and equally many of the cores of each.
 ///  doubtful   one rank per chip on more than four chips although a ring exists; two chips with several
-///  cores;
-///             a pipeline pair two hops apart, or on two nodes at different local positions; on trn2 with LNC
-///             2 eight ranks on eight chips in a ring of steps of two hops.
+///             cores; a pipeline pair two hops apart, or on two nodes at different local positions; by
+///             logic2_mesh with LNC 2 eight ranks on eight chips in a ring of steps of two hops.
 ///  refused    anything else. Across nodes every node must hold the same local cores, and the local part must
 ///             pass. A context-parallel group passes on by permute: besides, each rank must share a chip or a
 ///             link with the next, inside a node.

@@ -52,10 +52,10 @@ auto key_of(const models::Architecture& a) {
                     experts, experts_per_token, capacity_factor);
 }
 
-/// All but name, prices and what is for drawing.
+/// All but names, prices and what is for drawing.
 auto key_of(const topology::Instance& t) {
-  const auto& [name, family, chips, switches, cores_per_chip, core, links, link, torus_rows, torus_columns,
-               torus_depth, nics, nic, nic_of_chip, vcpus, host_memory, prices] = t;
+  const auto& [name, family, traits, chips, switches, cores_per_chip, core, links, link, torus_rows,
+               torus_columns, torus_depth, nics, nic, nic_of_chip, vcpus, host_memory, prices] = t;
   const auto& [device, lnc, bf16, fp32, array_rows, array_columns, matmul_issue_cycles, tensor_hertz,
                vector_lanes, vector_hertz, memory, hbm, dma] = core;
   std::vector<std::tuple<int, int, double>> wires;
@@ -65,7 +65,7 @@ auto key_of(const topology::Instance& t) {
   }
   return std::tuple(std::tuple(device, lnc, bf16, fp32, array_rows, array_columns, matmul_issue_cycles,
                                tensor_hertz, vector_lanes, vector_hertz, memory, hbm, dma),
-                    family, chips, switches, cores_per_chip, std::move(wires), link, nics, nic, nic_of_chip,
+                    traits, chips, switches, cores_per_chip, std::move(wires), link, nics, nic, nic_of_chip,
                     host_memory);
 }
 

@@ -15,25 +15,69 @@ namespace {
 /// Far above any node; the bound keeps cores() and the tables small.
 constexpr int kChipsMost = 4096;
 
-topology::Core core_from(MapReader& map, std::vector<Diagnostic>& faults) {
+/// One of the words that `E` is spelled by in the files.
+template <class E, std::size_t N>
+E word_of(MapReader& fields, const char* key, const E (&known)[N]) {
+  const std::string text = fields.required_text(key);
+  std::string all;
+  for (const E e : known) {
+    if (text == to_string(e)) return e;
+    all += (all.empty() ? "" : ", ") + std::string(to_string(e));
+  }
+  if (!text.empty())
+    fields.fault(key, in_quotes(text) + " is none of the known kinds", "write one of: " + all);
+  return known[0];
+}
+
+topology::Traits traits_from(MapReader& map, std::vector<Diagnostic>& faults) {
+  using namespace topology;
+  const Node* node = map.raw("traits");
+  if (node == nullptr) {
+    map.fault("traits", "this key is missing", "say what kind of machine it is, as catalog/instances do");
+    return {};
+  }
+  MapReader fields(*node, "traits", faults);
+  Traits t;
+  t.accelerator = word_of(fields, "accelerator", {Accelerator::neuron_core, Accelerator::gpu});
+  t.rank_order =
+      word_of(fields, "rank_order",
+              {RankOrderRule::row_major, RankOrderRule::columns_of_four, RankOrderRule::half_instances});
+  t.groups = word_of(fields, "groups", {GroupRule::torus_ring, GroupRule::logic2_mesh, GroupRule::any_group});
+  t.collectives = word_of(fields, "collectives", {CollectiveRuntime::neuron, CollectiveRuntime::nccl});
+  t.adjacent_kv_copies = fields.boolean("adjacent_kv_copies", false);
+  t.flat_ring = fields.boolean("flat_ring", false);
+  t.logical_cores = fields.boolean("logical_cores", false);
+  t.step_time = fields.boolean("step_time", false);
+  t.runtime_reserve = fields.boolean("runtime_reserve", false);
+  t.sequential_move_factor = fields.whole("sequential_move_factor", 0, 0, whole_most);
+  fields.text("source", "");
+  fields.text("note", "");
+  fields.finish();  // a misspelt trait must not pass for an absent one
+  return t;
+}
+
+/// A device's array and engines; what no gpu has may be missing there.
+topology::Core core_from(MapReader& map, topology::Accelerator accelerator, std::vector<Diagnostic>& faults) {
   const Node* node = map.raw("core");
   if (node == nullptr) {
-    map.fault("core", "this key is missing", "add the numbers of one NeuronCore");
+    map.fault("core", "this key is missing", "add the numbers of one core or device");
     return {};
   }
   MapReader fields(*node, "core", faults);
   QuantityReader read(fields, "core", faults);
   topology::Core core;
+  core.device = std::string(to_string(accelerator));
   core.lnc = read.whole("lnc", 1, 1);
   core.bf16 = FlopsPerSecond(read.positive("bf16", Dimension::flops_per_second));
+  core.memory = Bytes(read.positive("memory", Dimension::bytes));
+  core.hbm = BytesPerSecond(read.positive("hbm_bandwidth", Dimension::bytes_per_second));
+  if (accelerator == topology::Accelerator::gpu) return core;
   core.array_rows = read.required_whole("array_rows", 1);
   core.array_columns = read.required_whole("array_columns", 1);
   core.matmul_issue_cycles = read.required_whole("matmul_issue_cycles", 1);
   core.tensor_hertz = read.positive("tensor_clock", Dimension::hertz);
   core.vector_lanes = read.required_whole("vector_lanes", 1);
   core.vector_hertz = read.positive("vector_clock", Dimension::hertz);
-  core.memory = Bytes(read.positive("memory", Dimension::bytes));
-  core.hbm = BytesPerSecond(read.positive("hbm_bandwidth", Dimension::bytes_per_second));
   core.dma = BytesPerSecond(read.positive("dma_bandwidth", Dimension::bytes_per_second));
   return core;
 }
@@ -149,6 +193,7 @@ topology::Instance instance_from(const Node& node) {
   topology::Instance i;
   i.name = map.required_text("name");
   i.family = map.required_text("family");
+  i.traits = traits_from(map, faults);
   i.chips = read.required_whole("chips", 1);
   i.cores_per_chip = read.required_whole("cores_per_chip", 1);
   i.switches = read.whole("switches", 0, 0);
@@ -159,7 +204,7 @@ topology::Instance instance_from(const Node& node) {
   }
   i.vcpus = read.whole("vcpus", 0, 0);
   if (map.has("host_memory")) i.host_memory = Bytes(read.quantity("host_memory", Dimension::bytes, 0));
-  i.core = core_from(map, faults);
+  i.core = core_from(map, i.traits.accelerator, faults);
   read_links(read, map, i, faults);
   read_torus(map, i, faults);
   i.nics = read.whole("nics", 0, 0);

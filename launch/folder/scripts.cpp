@@ -78,7 +78,7 @@ std::string environment(const ScriptContext& c, const planner::TrainCommand& com
   std::string text;
   if (c.plan.nodes > 1) text += "export FI_PROVIDER=efa FI_EFA_USE_DEVICE_RDMA=1 FI_EFA_FORK_SAFE=1\n";
   const topology::Instance& instance = c.job.cluster.instance;
-  if (instance.family.starts_with("trn2") && instance.core.lnc == 1) {
+  if (instance.traits.logical_cores && instance.core.lnc == 1) {
     text += "export NEURON_LOGICAL_NC_CONFIG=1   # must agree with the compiler's --logical-nc-config\n";
   }
   if (c.plan.strategy.bucket_mb != kDefaultBucketMb) {

@@ -313,7 +313,7 @@ Algorithm choose(const Fabric& fabric, CollectiveOp op, const GroupShape& shape,
   if (op == CollectiveOp::all_reduce && bytes < limits.one_step_below.value * shape.ranks()) {
     return Algorithm::one_step;
   }
-  const bool has_flat_ring = fabric.cluster().instance.family == "trn1";  // "only on Trn1"
+  const bool has_flat_ring = fabric.cluster().instance.traits.flat_ring;
   if (has_flat_ring && shape.node_count() > 1 &&
       bytes >= limits.flat_ring_from.value * static_cast<double>(shape.chips.size()) * shape.node_count()) {
     return Algorithm::flat_ring;

@@ -56,7 +56,8 @@ class Check {
       known = true;
     }
     need(known, stated_.instance + " is not what the job asks for");
-    need(!job_.cluster.instance.family.starts_with("trn2"), "a plan for trn2, whose time is not modelled");
+    need(job_.cluster.instance.traits.step_time,
+         fmt::format("a plan for {}, whose time is not modelled", job_.cluster.instance.name));
     return wrong_.empty();
   }
 

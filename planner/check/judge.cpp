@@ -50,8 +50,7 @@ Violation memory_violation(const models::Job& job, const models::Strategy& s, co
                            const models::Memory& memory) {
   Violation v{"memory", memory_message(memory),
               "more nodes (--nodes): over all cores of this cluster it does not fit either"};
-  // The reserve of the runtime was found on trn1.
-  v.doubtful = job.cluster.instance.family.starts_with("trn2");
+  v.doubtful = !job.cluster.instance.traits.runtime_reserve;
   for (const models::Recompute& policy :
        {models::Recompute{.core_attention = true, .mlp = true}, models::Recompute{.full = true}}) {
     models::Strategy stronger = s;

@@ -26,11 +26,12 @@ topology::Degrees degrees_of(const Strategy& s) {
   return {s.tensor_parallel, s.context_parallel, s.data_parallel, s.pipeline_parallel};
 }
 
-/// Its collectives and engines would be timed as trn1's.
+/// Its collectives and engines would be timed as those of another machine.
 Found instance(const Job& job, const Strategy&) {
   if (times_steps_on(job.cluster.instance)) return std::nullopt;
   return Violation{"not-modelled",
-                   "trn2 is not modelled yet: its replica groups and its memory are judged, its time is not",
+                   job.cluster.instance.family +
+                       " is not modelled yet: its replica groups and its memory are judged, its time is not",
                    "use a trn1 instance type"};
 }
 
@@ -351,7 +352,7 @@ std::vector<Violation> contradictions(const Job& job) {
 }
 
 bool times_steps_on(const topology::Instance& instance) {
-  return !instance.family.starts_with("trn2");
+  return instance.traits.step_time;
 }
 
 std::optional<Violation> not_modelled(const Job& job, const Strategy& s) {

@@ -79,7 +79,7 @@ struct Emission {
 
   bool grouped_queries() const { return job.architecture.kv_heads < job.architecture.heads; }
   bool ring() const { return strategy.context_parallel > 1; }
-  bool trn2() const { return job.cluster.instance.family.starts_with("trn2"); }
+  const topology::Instance& instance() const { return job.cluster.instance; }
 };
 
 void refuse_unless_expressible(const models::Architecture& a) {
@@ -111,7 +111,7 @@ void write_head(Writer& w) {
 void write_trainer(Writer& w, const Emission& e) {
   const int devices = e.job.cluster.instance.cores();
   w.section("trainer").put("devices", devices);
-  if (e.trn2()) w.put("lnc", devices == 128 ? 1 : 2);
+  if (e.instance().traits.logical_cores) w.put("lnc", e.instance().core.lnc);
   w.put("num_nodes", e.job.cluster.nodes)
       .put("max_epochs", -1)
       .put("max_steps", e.max_steps)
@@ -122,7 +122,8 @@ void write_trainer(Writer& w, const Emission& e) {
       .put("limit_val_batches", 0.0)
       .put("limit_test_batches", 0.0)
       .put("gradient_clip_val", 1.0);
-  if (e.trn2()) w.put("sequential_move_factor", 32);
+  if (const int factor = e.instance().traits.sequential_move_factor; factor > 0)
+    w.put("sequential_move_factor", factor);
 }
 
 void write_checkpoints(Writer& w, const Emission& e) {

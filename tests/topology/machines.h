@@ -10,6 +10,10 @@ inline Instance torus_4x4() {
   Instance i;
   i.name = "trn1.32xlarge";
   i.family = "trn1";
+  i.traits = {.rank_order = RankOrderRule::columns_of_four,
+              .flat_ring = true,
+              .step_time = true,
+              .runtime_reserve = true};
   i.chips = 16;
   i.cores_per_chip = 2;
   for (int row = 0; row < 4; ++row) {
@@ -50,6 +54,11 @@ inline Instance trn2(int lnc) {
   Instance i = torus_4x4();
   i.name = "trn2.48xlarge";
   i.family = "trn2";
+  i.traits = {.rank_order = RankOrderRule::half_instances,
+              .groups = GroupRule::logic2_mesh,
+              .adjacent_kv_copies = true,
+              .logical_cores = true,
+              .sequential_move_factor = 32};
   i.cores_per_chip = 8 / lnc;
   i.core.lnc = lnc;
   i.nics = 16;
@@ -62,6 +71,8 @@ inline Instance all_to_all(int chips) {
   Instance i = torus_4x4();
   i.name = "switch";
   i.family = "switch";
+  i.traits.rank_order = RankOrderRule::row_major;
+  i.traits.flat_ring = false;
   i.chips = chips;
   i.cores_per_chip = 1;
   i.links.clear();

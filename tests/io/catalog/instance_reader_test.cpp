@@ -18,7 +18,9 @@ namespace {
 std::string machine(const std::string& bf16 = R"({"value": 95, "unit": "TFLOPS", "source": "s"})",
                     const std::string& links = R"({"value": [[0, 1]], "source": "s"})",
                     const std::string& rest = "") {
-  return R"({"name": "toy", "family": "trn1", "chips": {"value": 2, "unit": "1"}, "cores_per_chip": {"value": 2},
+  return R"({"name": "toy", "family": "trn1",
+    "traits": {"accelerator": "neuron_core", "rank_order": "columns_of_four", "groups": "torus_ring", "collectives": "neuron"},
+    "chips": {"value": 2, "unit": "1"}, "cores_per_chip": {"value": 2},
     "host_memory": {"value": 1, "unit": "GiB"}, "remark": "kept for readers",
     "core": {"bf16": )" +
          bf16 + R"(, "fp32": {"value": 24, "unit": "TFLOPS"}, "array_rows": {"value": 128},

@@ -150,7 +150,8 @@ TEST_CASE("the breakdown adds up and the bound holds", "[models]") {
 TEST_CASE("layers are expanded when another stage's transfers use their links", "[models]") {
   Job job = job_of("llama3-8b", 1, 2048, 8);
   topology::Instance& i = job.cluster.instance;
-  i.family = "row";
+  i.traits.rank_order = topology::RankOrderRule::row_major;
+  i.traits.flat_ring = false;
   i.chips = 8;
   i.links = {{0, 1}, {1, 4}, {4, 5}, {5, 2}, {2, 3}, {3, 6}, {6, 7}};
   i.nic_of_chip.resize(8);

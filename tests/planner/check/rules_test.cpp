@@ -125,6 +125,7 @@ TEST_CASE("trn2 is refused, not computed as trn1", "[planner]") {
   models::Job job = job_of("llama3-8b", 1, 8192, 1024);
   const models::Strategy s = strategy_of(job, "tp=32");
   job.cluster.instance.family = "trn2";
+  job.cluster.instance.traits.step_time = false;
   CHECK(breaks(job, s, "not-modelled"));
   CHECK(contradictions(job).empty());  // no mistake of the user's
   const Judgement j = judge(job, s, datasheet());

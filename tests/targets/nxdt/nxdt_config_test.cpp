@@ -246,7 +246,8 @@ TEST_CASE("pipeline cuts become layer names in quotes", "[planner][nxdt]") {
 
 TEST_CASE("trn2 gets its three keys", "[planner][nxdt]") {
   models::Job job = job_of(llama3_8b(), 1);
-  job.cluster.instance.family = "trn2";
+  job.cluster.instance.traits = {.logical_cores = true, .sequential_move_factor = 32};
+  job.cluster.instance.core.lnc = 2;
   job.cluster.instance.cores_per_chip = 4;
   const NxdtConfig c = targets::to_nxdt(job, {});
   CHECK(c.whole("trainer.devices") == 64);
