@@ -186,12 +186,13 @@ class Calibration {
 
   /// Steps and points are of one machine; kernels that are fitted with them must be of its cores.
   void refuse_other_fabric(bool beside_others) const {
-    if (!beside_others || r_.instance == kPublishedInstance) return;
+    const std::string fabric = catalog_.default_instance();  // of published()
+    if (!beside_others || r_.instance == fabric) return;
     throw InputError(
         {{"command line", 0, 0},
          "--instance",
          fmt::format("kernels beside steps, nccom-test points or a fitted profile are fitted on {} only",
-                     kPublishedInstance),
+                     fabric),
          "give kernels alone, with --profile trn1-datasheet or another that is not fitted"});
   }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/inputs.h"
 #include "calibrate/session/collective_points.h"
 #include "calibrate/session/samples.h"
 #include "calibrate/session/step_calibration.h"
@@ -19,13 +20,13 @@ struct CalibrateRequest {
   std::vector<std::string> runs;     ///< folders of plan --out or measure.sh that ran
   std::vector<std::string> kernels;  ///< "FILE=OP,key=value,...": of which kernel a device profile is
   calibrate::PointOptions points;
-  std::string job, strategy, config;       ///< what ran when the files were written; may be empty
-  std::string profile;                     ///< the prior; empty: chosen by what is given
-  std::string instance = "trn1.32xlarge";  ///< where it was measured
-  std::string out;                         ///< the profile's file; empty: it is not written
-  bool force = false;                      ///< overwrite `out`, and write it though the fit explains nothing
-  bool no_fit = false;                     ///< only compare what the profile says
-  bool with_catalogue = false;             ///< fit the published runs along
+  std::string job, strategy, config;        ///< what ran when the files were written; may be empty
+  std::string profile;                      ///< the prior; empty: chosen by what is given
+  std::string instance = usual_instance();  ///< where it was measured
+  std::string out;                          ///< the profile's file; empty: it is not written
+  bool force = false;                       ///< overwrite `out`, and write it though the fit explains nothing
+  bool no_fit = false;                      ///< only compare what the profile says
+  bool with_catalogue = false;              ///< fit the published runs along
 };
 
 /// The logs of one folder, and what it ran.

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "api/inputs.h"
 #include "models/collective/collective_timing.h"
 #include "models/parameters/profile.h"
 #include "text/remarks.h"
@@ -16,7 +17,7 @@ struct CollectiveRequest {
   std::string bytes = "32MiB", most_bytes;  ///< with the second a table of sizes up to it
   double factor = 2;                        ///< of the table, from size to size; above 1
   std::string algorithm = "auto", datatype = "fp32";
-  std::string instance = "trn1.32xlarge", profile = "trn1";
+  std::string instance = usual_instance(), profile = "trn1";
   int ranks = 0;  ///< over all nodes; 0: all cores
   int nodes = 1;
   double oversubscription = 1;

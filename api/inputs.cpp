@@ -58,11 +58,19 @@ void remark_family(const io::Catalog& catalog, const models::Profile& profile,
   if (profile.instance.empty()) return;
   const std::vector<std::string> known = catalog.instances();
   const bool type = std::find(known.begin(), known.end(), profile.instance) != known.end();
-  const std::string family = type ? catalog.instance(profile.instance).family
-                                  : profile.instance.substr(0, profile.instance.find('.'));
-  if (family == instance.family) return;
+  const std::string label = type ? catalog.instance(profile.instance).family
+                                 : profile.instance.substr(0, profile.instance.find('.'));
+  if (label == instance.family) return;  // data against data: what the one file names the other has
   remarks.add(instance.name + " timed with the parameters of " + profile.name + " (" + profile.instance +
               ")");
+}
+
+std::string usual_instance() {
+  try {
+    return io::Catalog::standard().default_instance();
+  } catch (const InputError&) {
+    return "";  // what needs the catalogue says what is wrong with it
+  }
 }
 
 topology::Instance load_instance(const io::Catalog& catalog, const std::string& name) {

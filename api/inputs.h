@@ -19,6 +19,8 @@ struct JobInput {
 
 /// The profile by name, or from a file when `name` ends in .json. Throws InputError.
 [[nodiscard]] models::Profile load_profile(const io::Catalog& catalog, const std::string& name);
+/// The type that is meant where none is named; "" where there is no catalogue.
+[[nodiscard]] std::string usual_instance();
 /// The catalogue's instance of that name; an unknown one is blamed on --instance.
 [[nodiscard]] topology::Instance load_instance(const io::Catalog& catalog, const std::string& name);
 /// Remarks on what was noticed, assumed and replaced. Throws InputError.

@@ -17,7 +17,7 @@ constexpr const char* kPoints = "measured-collectives.csv";
 
 calibrate::Published published(const io::Catalog& catalog) {
   calibrate::Published p;
-  p.instance = catalog.instance(kPublishedInstance);
+  p.instance = catalog.instance(catalog.default_instance());
   const std::string runs = read_text(catalog.file(kRuns)), points = read_text(catalog.file(kPoints));
   p.runs = logs::parse_measured_runs(runs, kRuns);
   p.runs_file = {kRuns, sha256(runs)};

@@ -6,10 +6,7 @@
 
 namespace trnplan::api {
 
-/// Where the published runs and points were measured.
-inline constexpr const char* kPublishedInstance = "trn1.32xlarge";
-
-/// The published runs on trn1.32xlarge, and of the nccom-test points those of 2023, older than trn2, but for what
+/// The published runs on the catalogue's default instance, and of the nccom-test points those of 2023, older than trn2, but for what
 /// the table leaves out. Keeps a reference to `catalog`. Throws InputError.
 [[nodiscard]] calibrate::Published published(const io::Catalog& catalog);
 

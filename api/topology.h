@@ -4,13 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "api/inputs.h"
 #include "topology/chip_graph.h"
 #include "topology/verdict.h"
 
 namespace trnplan::api {
 
 struct TopologyRequest {
-  std::string instance = "trn1.32xlarge",
+  std::string instance = usual_instance(),
               neuron_ls;         ///< a file of neuron-ls instead of the catalogue's links
   std::string profile = "trn1";  ///< a file may hold observations of groups
   int nodes = 1;

@@ -65,8 +65,8 @@ MemoryValidationResult validate_memory(const std::string& name) {
   const models::Profile profile = load_profile(catalog, name);
   const auto read = [&](const char* file) { return read_text(catalog.file(file).string()); };
   auto cases = logs::parse_memory_cases(read("memory-cases.csv"), "memory-cases.csv");
-  for (MemoryCase& c :
-       logs::memory_cases_of(logs::parse_measured_runs(read("measured-runs.csv"), "measured-runs.csv"))) {
+  for (MemoryCase& c : logs::memory_cases_of(
+           logs::parse_measured_runs(read("measured-runs.csv"), "measured-runs.csv"), catalog.machines())) {
     cases.push_back(std::move(c));
   }
   return {

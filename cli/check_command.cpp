@@ -102,15 +102,6 @@ void add_memory(std::vector<Finding>& findings, const std::optional<models::Memo
                       .source = std::string(planner::source_of("memory"))});
 }
 
-/// The instance type whose nodes run so many processes; "" when there is none.
-std::string instance_of(const targets::NxdtReading& reading) {
-  if (reading.devices == 32) return "trn1.32xlarge";
-  if (reading.devices == 64) return "trn2.48xlarge";
-  if (reading.devices == 128) return "trn2.48xlarge-lnc1";
-  if (reading.devices == 2 && reading.nodes == 1) return "trn1.2xlarge";
-  return "";
-}
-
 /// `--nodes` replaces trainer.num_nodes, as train.sh does.
 void set_nodes(targets::NxdtConfig& config, int nodes) {
   for (targets::NxdtKey& leaf : config.keys) {
@@ -146,7 +137,8 @@ models::Strategy on_all_cores(std::vector<Finding>& findings, const targets::Nxd
 void judge_on_cluster(Checked& result, const Options& o, const io::Catalog& catalog,
                       const models::Profile& profile, const targets::NxdtConfig& config,
                       const models::Architecture& architecture, const targets::NxdtReading& reading) {
-  const std::string instance = o.instance.empty() ? instance_of(reading) : o.instance;
+  const std::string instance =
+      o.instance.empty() ? catalog.instance_of_ranks(reading.devices, reading.nodes > 1) : o.instance;
   if (instance.empty()) {
     note(result.findings, "instance",
          fmt::format("no instance type of the catalogue has {} cores a node: name one with --instance for a "

@@ -47,9 +47,6 @@ namespace trnplan::cli {
 
 namespace {
 
-/// Whose nccom-test tables a fit of steps takes: that of the published runs.
-constexpr const char* kFittedInstance = "trn1.32xlarge";
-
 struct Options {
   Common common;
   JobArgument job;
@@ -307,7 +304,7 @@ planner::ConfidenceOptions confidence_options(const io::Catalog& catalog, double
            fit.collective_noise,
            fit.build_spread,
            fit.launch_spread,
-           kFittedInstance}};
+           catalog.default_instance()}};  // of the published runs, whose tables a fit of steps takes
 }
 
 /// True once the time limit, which counts from `start` on, is over.

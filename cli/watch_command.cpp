@@ -41,7 +41,7 @@ namespace fs = std::filesystem;
 struct Options {
   Common common;
   std::vector<std::string> targets;
-  WatchedRun ran{"", "", "", "", "trn1.32xlarge"};
+  WatchedRun ran{"", "", "", "", api::usual_instance()};
   std::string calibrate, record;
   bool once = false, force = false;
   int interval = 5;

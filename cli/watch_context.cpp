@@ -17,8 +17,8 @@ namespace {
 /// (aws-neuron/neuronx-distributed-training@9169aa0 examples/conf/hf_llama3_8B_config.yaml).
 launch::RanPlan assumed(const io::Catalog& catalog) {
   launch::RanPlan ran;
-  ran.job.architecture = catalog.architecture("llama3-8b");
-  ran.job.cluster = {catalog.instance("trn1.32xlarge"), 1};
+  ran.job.architecture = catalog.architecture(catalog.default_model());
+  ran.job.cluster = {catalog.instance(catalog.default_instance()), 1};
   ran.job.training = {8192, 1024, 0, models::Precision::mixed_precision};
   ran.assumed = true;
   return ran;

@@ -21,12 +21,15 @@ bool says(std::string_view text, std::string_view words) {
 /// Positions that a model's own table holds: BERT's 512, GPT-3's 2048 (their config.json).
 constexpr int kBertPositions = 512;
 
+/// The dialect of measured runs: they state the MLP, and of an encoder the model or what trained it.
+bool is_encoder(const MeasuredRun& run) {
+  return says(run.model, "BERT") || run.framework == "bert";
+}
+
 models::Architecture architecture_of(const MeasuredRun& run) {
+  const bool encoder = is_encoder(run), table = encoder || run.mlp == "plain";
   models::Architecture a;
   a.name = run.model;
-  a.family = says(run.model, "BERT") ? models::Family::bert
-             : run.mlp == "plain"    ? models::Family::gpt
-                                     : models::Family::llama;
   a.layers = run.layers;
   a.hidden = run.hidden;
   a.intermediate = run.intermediate;
@@ -34,11 +37,13 @@ models::Architecture architecture_of(const MeasuredRun& run) {
   a.kv_heads = run.kv_heads > 0 ? run.kv_heads : run.heads;
   a.head_dim = run.hidden / run.heads;
   a.vocabulary = run.vocabulary;
-  const bool table = a.family != models::Family::llama;
-  a.max_positions = a.family == models::Family::bert ? std::max(kBertPositions, run.sequence) : run.sequence;
+  a.max_positions = encoder ? std::max(kBertPositions, run.sequence) : run.sequence;
   a.mlp = run.mlp == "plain" ? models::Mlp::plain : models::Mlp::gated;
   a.tied_embeddings = table;
   a.learned_positions = table;
+  a.norm = table ? models::Norm::layer : models::Norm::rms;
+  a.causal = !encoder;
+  a.token_types = encoder ? 2 : 0;
   a.biases = table;
   a.flash_attention = run.strategy.flash_attention;
   return a;
@@ -46,7 +51,7 @@ models::Architecture architecture_of(const MeasuredRun& run) {
 
 /// Of a table without the column `framework`: what the column of the catalogue's was first filled by.
 std::string guessed_framework(const MeasuredRun& run) {
-  if (says(run.model, "BERT")) return "bert";
+  if (is_encoder(run)) return "bert";
   if (says(run.source, "neuronx-distributed-training") || says(run.source, "NxDT")) return "nxdt";
   if (says(run.source, "nemo-megatron")) return "nemo-megatron";
   if (run.strategy.precision != models::Precision::bf16_sr) return "nxd";
@@ -71,13 +76,14 @@ std::string release_of(const std::string& text) {
 }
 
 /// Why a training row is of no use; "" when it is.
-std::string no_use(const MeasuredRun& run) {
+std::string no_use(const MeasuredRun& run, const topology::Instance& instance) {
   if (run.quality == "D") return "quality D: contradicts itself";
   if (run.quality != "A" && run.quality != "B") {
     return "quality " + (run.quality.empty() ? "not stated" : run.quality) +
            ": something essential is missing";
   }
-  if (!says(run.hardware, "trn1")) return "not on trn1";
+  if (!says(run.hardware, instance.name) && !says(run.hardware, instance.family))
+    return "not on " + instance.family;
   if (!run.step_seconds || !(*run.step_seconds > 0)) return "no step time";
   if (!run.has_layout()) return "layout not stated, or not of all cores";
   if (run.nodes < 1 || run.sequence < 1 || run.global_batch < 1) return "nodes, sequence or batch not stated";
@@ -100,7 +106,7 @@ MappedRuns map_runs(const std::vector<MeasuredRun>& runs, const topology::Instan
   MappedRuns out;
   for (const MeasuredRun& run : runs) {
     if (run.kind != "train") continue;
-    std::string reason = no_use(run);
+    std::string reason = no_use(run, instance);
     if (!reason.empty()) {
       out.excluded.push_back({run.id, std::move(reason)});
       continue;
@@ -110,7 +116,7 @@ MappedRuns map_runs(const std::vector<MeasuredRun>& runs, const topology::Instan
     step.group = run.group;
     step.quality = run.quality;
     step.outlier = run.outlier;
-    step.kind = says(run.model, "BERT") ? "bert" : "decoder";
+    step.kind = is_encoder(run) ? "bert" : "decoder";
     step.seconds = *run.step_seconds;
     step.job.architecture = architecture_of(run);
     step.job.cluster = {instance, run.nodes};

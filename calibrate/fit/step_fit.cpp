@@ -42,14 +42,14 @@ std::vector<Parameter> fitted_parameters(const models::Profile& prior) {
 // not compile until somebody has said whether it makes another program.
 
 auto key_of(const models::Architecture& a) {
-  const auto& [name, family, layers, hidden, intermediate, heads, kv_heads, head_dim, vocabulary,
-               max_positions, mlp, tied_embeddings, learned_positions, biases, flash_attention, dropout,
-               rope_theta, rms_norm_eps, experts, experts_per_token, capacity_factor, rope_scaling,
-               source_config] = a;
+  const auto& [name, layers, hidden, intermediate, heads, kv_heads, head_dim, vocabulary, max_positions, mlp,
+               norm, tied_embeddings, learned_positions, token_types, causal, sliding_window, biases,
+               qkv_bias, qk_norm, flash_attention, dropout, rope_theta, rms_norm_eps, experts,
+               experts_per_token, capacity_factor, rope_scaling, source_config] = a;
   // Not: what names it, and settings of the network that change no shape.
-  return std::tuple(family, layers, hidden, intermediate, heads, kv_heads, head_dim, vocabulary,
-                    max_positions, mlp, tied_embeddings, learned_positions, biases, flash_attention, dropout,
-                    experts, experts_per_token, capacity_factor);
+  return std::tuple(layers, hidden, intermediate, heads, kv_heads, head_dim, vocabulary, max_positions, mlp,
+                    norm, tied_embeddings, learned_positions, token_types, causal, sliding_window, biases,
+                    qkv_bias, qk_norm, flash_attention, dropout, experts, experts_per_token, capacity_factor);
 }
 
 /// All but names, prices and what is for drawing.

@@ -95,7 +95,7 @@ void add_samples(const RanSamples& log, MappedRuns& runs) {
     step.own = true;
     step.group = file;
     step.quality = "A";
-    step.kind = log.ran->job.architecture.family == models::Family::bert ? "bert" : "decoder";
+    step.kind = log.ran->job.architecture.causal ? "decoder" : "bert";
     step.job = log.ran->job;
     if (!s.framework.empty()) step.job.software.framework = s.framework;
     step.job.software.release = s.release;

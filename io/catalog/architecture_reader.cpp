@@ -2,19 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include <optional>
-
 namespace trnplan::io {
 
 namespace {
-
-std::optional<models::Family> family_from(std::string_view text) {
-  if (text == "llama") return models::Family::llama;
-  if (text == "gpt") return models::Family::gpt;
-  if (text == "bert") return models::Family::bert;
-  if (text == "mixtral") return models::Family::mixtral;
-  return std::nullopt;
-}
 
 /// A flat object of numbers and texts as JSON, as it stands in the file.
 std::string json_of(const Node& object) {
@@ -59,13 +49,7 @@ models::Architecture architecture_from(const Node& node) {
   MapReader map(node, "", faults);
   models::Architecture a;
   a.name = map.required_text("name");
-  const std::string family = map.required_text("family");
-  if (const auto known = family_from(family)) {
-    a.family = *known;
-  } else if (!family.empty()) {
-    map.fault("family", "unknown family \"" + printable(family, 40) + "\"",
-              "use llama, gpt, bert or mixtral");
-  }
+  map.required_text("family");  // a label for people
   a.hidden = map.required_whole("hidden_size", 1, model_limits.hidden);
   a.layers = map.required_whole("num_hidden_layers", 1, model_limits.layers);
   a.intermediate = map.required_whole("intermediate_size", 1, model_limits.intermediate);
@@ -77,9 +61,17 @@ models::Architecture architecture_from(const Node& node) {
   const std::string mlp = map.text("mlp", "gated");
   a.mlp = mlp == "plain" ? models::Mlp::plain : models::Mlp::gated;
   if (mlp != "plain" && mlp != "gated") map.fault("mlp", "unknown MLP kind", "use gated or plain");
+  const std::string norm = map.text("norm", "rms");
+  a.norm = norm == "layer" ? models::Norm::layer : models::Norm::rms;
+  if (norm != "layer" && norm != "rms") map.fault("norm", "unknown kind of norm", "use rms or layer");
   a.tied_embeddings = map.boolean("tie_word_embeddings", false);
   a.learned_positions = map.boolean("learned_positions", false);
+  a.token_types = map.whole("type_vocab_size", 0, 0, model_limits.vocabulary);
+  a.causal = map.boolean("causal", true);
+  a.sliding_window = map.whole("sliding_window", 0, 1, model_limits.positions);
   a.biases = map.boolean("biases", false);
+  a.qkv_bias = map.boolean("qkv_bias", false);
+  a.qk_norm = map.boolean("qk_norm", false);
   a.flash_attention = map.boolean("flash_attention", true);
   a.rope_theta = map.number("rope_theta", a.rope_theta, 1, 1e12);
   a.rms_norm_eps = map.number("rms_norm_eps", a.rms_norm_eps, 0, 1);

@@ -117,15 +117,46 @@ std::optional<PublishedTraining> Catalog::training(std::string_view model) const
   return t;
 }
 
-std::string Catalog::default_instance() const {
-  const Node file = read_document(folder_ / "defaults.json");
+namespace {
+
+struct Defaults {
+  std::string instance, model;
+};
+
+Defaults defaults_in(const std::filesystem::path& folder) {
+  const Node file = read_document(folder / "defaults.json");
   std::vector<Diagnostic> faults;
   MapReader map(file, "", faults);
-  std::string name = map.required_text("instance");
+  Defaults d{map.required_text("instance"), map.required_text("model")};
   map.required_text("source");
   map.finish();
   if (!faults.empty()) throw InputError(std::move(faults));
-  return name;
+  return d;
+}
+
+}  // namespace
+
+std::string Catalog::default_instance() const {
+  return defaults_in(folder_).instance;
+}
+
+std::string Catalog::default_model() const {
+  return defaults_in(folder_).model;
+}
+
+std::vector<std::string> Catalog::machines() const {
+  std::vector<std::string> names = instances();
+  const auto usual = std::find(names.begin(), names.end(), default_instance());
+  if (usual != names.end()) std::rotate(names.begin(), usual, usual + 1);
+  return names;
+}
+
+std::string Catalog::instance_of_ranks(int ranks, bool several_nodes) const {
+  for (const std::string& name : machines()) {
+    const topology::Instance type = instance(name);
+    if (type.cores() == ranks && (!several_nodes || type.nics > 0)) return name;
+  }
+  return "";
 }
 
 Node Catalog::profile_file(std::string_view name) const {

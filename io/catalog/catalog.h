@@ -41,6 +41,12 @@ class Catalog {
   std::optional<PublishedTraining> training(std::string_view model) const;
   /// The type that is meant where none is named.
   std::string default_instance() const;
+  /// The model that stands in where nothing says what ran.
+  std::string default_model() const;
+  /// All types, the default before the others: the order in which they are guessed.
+  std::vector<std::string> machines() const;
+  /// The type whose nodes run so many ranks, the default before others; "" when there is none.
+  std::string instance_of_ranks(int ranks, bool several_nodes) const;
   /// Its `base` is its own name: whoever builds on it needs no other.
   models::Profile profile(std::string_view name) const;
   /// As it stands in its file.

@@ -11,29 +11,69 @@ namespace trnplan::io {
 namespace {
 
 using models::Architecture;
-using models::Family;
 using models::Mlp;
+using models::Norm;
 
-/// What a model_type implies: the names of its keys and what it does not write down.
+constexpr int kNoWindow = -1;
+
+/// What a model_type implies: the features of the model, the names of its keys and what it does not write down.
+/// A row that says nothing more is a Llama.
 struct Dialect {
   std::string_view type;
   std::string_view architecture;  ///< class name in `architectures`
-  Family family;
-  Mlp mlp;
-  bool learned_positions;
-  bool biases;
-  bool tied;  ///< default of tie_word_embeddings
-  bool gpt2_keys;
+  Mlp mlp = Mlp::gated;
+  Norm norm = Norm::rms;
+  bool learned_positions = false;
+  bool biases = false;
+  bool tied = false;  ///< default of tie_word_embeddings
+  bool causal = true;
+  int token_types = 0;  ///< default of type_vocab_size; 0: it has no such table
+  bool experts = false;
+  int window = kNoWindow;  ///< default of sliding_window, 0: none; kNoWindow: the key means nothing
+  bool grouped = true;     ///< reads num_key_value_heads and head_dim
+  bool flash = true;       ///< what a config that does not say it trains with
+  bool pretraining_tp = false;
+  bool gpt2_keys = false;
+  std::string_view epsilon = "rms_norm_eps", rope = "rope_theta";
 };
 
 // Defaults: huggingface/transformers, configuration_*.py of each model.
 constexpr Dialect dialects[] = {
-    {"llama", "LlamaForCausalLM", Family::llama, Mlp::gated, false, false, false, false},
-    {"mistral", "MistralForCausalLM", Family::llama, Mlp::gated, false, false, false, false},
-    {"mixtral", "MixtralForCausalLM", Family::mixtral, Mlp::gated, false, false, false, false},
-    {"gpt2", "GPT2LMHeadModel", Family::gpt, Mlp::plain, true, true, true, true},
-    {"gpt_neox", "GPTNeoXForCausalLM", Family::gpt, Mlp::plain, false, true, false, false},
-    {"bert", "BertForPreTraining", Family::bert, Mlp::plain, true, true, true, false},
+    {.type = "llama", .architecture = "LlamaForCausalLM", .pretraining_tp = true},
+    {.type = "mistral", .architecture = "MistralForCausalLM"},
+    {.type = "mixtral", .architecture = "MixtralForCausalLM", .experts = true, .window = 0, .flash = false},
+    {.type = "gpt2",
+     .architecture = "GPT2LMHeadModel",
+     .mlp = Mlp::plain,
+     .norm = Norm::layer,
+     .learned_positions = true,
+     .biases = true,
+     .tied = true,
+     .grouped = false,
+     .flash = false,
+     .gpt2_keys = true,
+     .epsilon = "layer_norm_epsilon"},
+    {.type = "gpt_neox",
+     .architecture = "GPTNeoXForCausalLM",
+     .mlp = Mlp::plain,
+     .norm = Norm::layer,
+     .biases = true,
+     .grouped = false,
+     .flash = false,
+     .epsilon = "layer_norm_eps",
+     .rope = "rotary_emb_base"},
+    {.type = "bert",
+     .architecture = "BertForPreTraining",
+     .mlp = Mlp::plain,
+     .norm = Norm::layer,
+     .learned_positions = true,
+     .biases = true,
+     .tied = true,
+     .causal = false,
+     .token_types = 2,
+     .grouped = false,
+     .flash = false,
+     .epsilon = "layer_norm_eps"},
 };
 
 const Dialect& dialect_of_type(std::string_view type) {
@@ -71,7 +111,7 @@ void read_shape(MapReader& map, const Dialect& d, Architecture& a) {
   a.layers = map.required_whole("num_hidden_layers", 1, model_limits.layers);
   a.intermediate = map.required_whole("intermediate_size", 1, model_limits.intermediate);
   a.heads = map.required_whole("num_attention_heads", 1, model_limits.heads);
-  if (d.family == Family::llama || d.family == Family::mixtral) {
+  if (d.grouped) {
     a.kv_heads = map.whole("num_key_value_heads", 0, 1, model_limits.heads);
     a.head_dim = map.whole("head_dim", 0, 1, model_limits.hidden);
   }
@@ -99,23 +139,30 @@ void read_experts(MapReader& map, Architecture& a) {
   }
 }
 
+/// 0: none. A null says so too, where an absent key means the default.
+int window_of(MapReader& map, const Dialect& d) {
+  const Node* stated = map.raw("sliding_window");
+  const int window = map.whole("sliding_window", stated == nullptr ? d.window : 0, 1, model_limits.positions);
+  return map.boolean("use_sliding_window", true) ? window : 0;
+}
+
 void read_details(MapReader& map, const Dialect& d, Architecture& a) {
   a.vocabulary = map.required_whole("vocab_size", 1, model_limits.vocabulary);
   a.tied_embeddings = map.boolean("tie_word_embeddings", d.tied);
-  const std::string_view epsilon = d.family == Family::llama || d.family == Family::mixtral ? "rms_norm_eps"
-                                   : d.gpt2_keys ? "layer_norm_epsilon"
-                                                 : "layer_norm_eps";
-  a.rms_norm_eps = map.number(epsilon, 1e-6, 0, 1);
-  a.rope_theta = map.number(d.type == "gpt_neox" ? "rotary_emb_base" : "rope_theta", 10000, 1, 1e12);
-  if (d.type == "mixtral") read_experts(map, a);
+  a.rms_norm_eps = map.number(d.epsilon, 1e-6, 0, 1);
+  a.rope_theta = map.number(d.rope, 10000, 1, 1e12);
+  if (d.token_types > 0)
+    a.token_types = map.whole("type_vocab_size", d.token_types, 1, model_limits.vocabulary);
+  if (d.window != kNoWindow) a.sliding_window = window_of(map, d);
+  if (d.experts) read_experts(map, a);
 }
 
-void note_ignored(MapReader& map, std::vector<std::string>& notes) {
+void note_ignored(MapReader& map, const Dialect& d, std::vector<std::string>& notes) {
   if (map.has("rope_scaling")) {
     notes.push_back("rope_scaling is ignored for the prediction: it changes neither sizes nor work");
   }
   const bool window_off = map.has("use_sliding_window") && !map.boolean("use_sliding_window", true);
-  if (map.has("sliding_window") && !window_off) {
+  if (d.window == kNoWindow && map.has("sliding_window") && !window_off) {
     notes.push_back("sliding_window is ignored: full attention is counted");
   }
   for (const char* key : {"attention_bias", "mlp_bias"}) {
@@ -135,17 +182,18 @@ ArchitectureReading hf_config_from(const Node& node, std::string name) {
   const Dialect* d = node.is_map() ? recognise(map, reading.notes) : nullptr;
   if (d != nullptr) {
     a.name = std::move(name);
-    a.family = d->family;
     a.mlp = d->mlp;
+    a.norm = d->norm;
+    a.causal = d->causal;
     a.learned_positions = d->learned_positions;
     a.biases = d->biases;
-    a.flash_attention = d->family == Family::llama;
+    a.flash_attention = d->flash;
     d->gpt2_keys ? read_gpt2_shape(map, a) : read_shape(map, *d, a);
     read_details(map, *d, a);
     if (faults.empty()) {
       complete_heads(a, map, d->gpt2_keys ? "n_head" : "num_attention_heads", "num_key_value_heads");
     }
-    note_ignored(map, reading.notes);
+    note_ignored(map, *d, reading.notes);
     if (!d->learned_positions && !map.has("max_position_embeddings")) {
       reading.notes.push_back("max_position_embeddings is missing: 2048 as in the HF default");
     }
@@ -171,21 +219,21 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const Dialect& dialect_of(const Architecture& a) {
-  switch (a.family) {
-    case Family::llama:
-      return dialect_of_type("llama");
-    case Family::mixtral:
-      return dialect_of_type("mixtral");
-    case Family::bert:
-      return dialect_of_type("bert");
-    case Family::gpt:
-      return dialect_of_type(a.learned_positions ? "gpt2" : "gpt_neox");
-  }
-  return dialect_of_type("llama");
+bool spells(const Dialect& d, const Architecture& a) {
+  return d.mlp == a.mlp && d.norm == a.norm && d.learned_positions == a.learned_positions &&
+         d.biases == a.biases && d.causal == a.causal && (d.token_types > 0) == (a.token_types > 0) &&
+         d.experts == (a.experts > 0) && (d.window != kNoWindow || a.sliding_window == 0);
 }
 
-Json llama_json(const Architecture& a) {
+/// The first row that has the model's features; Llama's where none has.
+const Dialect& dialect_of(const Architecture& a) {
+  for (const Dialect& d : dialects) {
+    if (spells(d, a)) return d;
+  }
+  return dialects[0];
+}
+
+Json llama_json(const Architecture& a, const Dialect& d) {
   Json j;
   j["attention_bias"] = false;
   j["attention_dropout"] = 0.0;
@@ -198,13 +246,13 @@ Json llama_json(const Architecture& a) {
   j["intermediate_size"] = a.intermediate;
   j["max_position_embeddings"] = a.max_positions;
   j["num_attention_heads"] = a.heads;
-  if (a.family == Family::mixtral) {
+  if (d.experts) {
     j["num_experts_per_tok"] = a.experts_per_token;
     j["num_local_experts"] = a.experts;
   }
   j["num_hidden_layers"] = a.layers;
   j["num_key_value_heads"] = a.kv_heads;
-  if (a.family == Family::llama) j["pretraining_tp"] = 1;
+  if (d.pretraining_tp) j["pretraining_tp"] = 1;
   j["rms_norm_eps"] = a.rms_norm_eps;
   j["rope_scaling"] = a.rope_scaling.empty() ? Json(nullptr) : Json::parse(a.rope_scaling);
   j["rope_theta"] = a.rope_theta;
@@ -225,7 +273,7 @@ Json gpt2_json(const Architecture& a) {
   return j;
 }
 
-Json encoder_json(const Architecture& a) {
+Json encoder_json(const Architecture& a, const Dialect& d) {
   Json j;
   j["hidden_act"] = "gelu";
   j["hidden_size"] = a.hidden;
@@ -235,7 +283,7 @@ Json encoder_json(const Architecture& a) {
   j["max_position_embeddings"] = a.max_positions;
   j["num_attention_heads"] = a.heads;
   j["num_hidden_layers"] = a.layers;
-  j[a.family == Family::gpt ? "rotary_emb_base" : "rope_theta"] = a.rope_theta;
+  j[std::string(d.rope)] = a.rope_theta;
   return j;
 }
 
@@ -244,10 +292,10 @@ Json encoder_json(const Architecture& a) {
 std::string hf_config_json(const Architecture& a) {
   if (!a.source_config.empty()) return a.source_config;
   const Dialect& d = dialect_of(a);
-  const bool llama = a.family == Family::llama || a.family == Family::mixtral;
   Json j;
   j["architectures"] = {std::string(d.architecture)};
-  j.update(llama ? llama_json(a) : d.gpt2_keys ? gpt2_json(a) : encoder_json(a));
+  j.update(d.grouped ? llama_json(a, d) : d.gpt2_keys ? gpt2_json(a) : encoder_json(a, d));
+  if (d.window > 0) j["sliding_window"] = a.sliding_window > 0 ? Json(a.sliding_window) : Json(nullptr);
   j["model_type"] = std::string(d.type);
   j["tie_word_embeddings"] = a.tied_embeddings;
   j["torch_dtype"] = "bfloat16";

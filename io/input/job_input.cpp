@@ -125,15 +125,18 @@ bool looks_like_hf_config(const Node& root) {
 /// The catalogue's model of the same program; "" when there is none.
 std::string same_shape(const models::Architecture& a, const Catalog& catalog) {
   const auto shape = [](const models::Architecture& m) {
-    return std::array<int, 9>{static_cast<int>(m.family),
-                              m.hidden,
-                              m.layers,
-                              m.intermediate,
-                              m.heads,
-                              m.kv_heads,
-                              m.vocabulary,
-                              m.max_positions,
-                              m.experts};
+    return std::array<int, 12>{static_cast<int>(m.mlp),
+                               static_cast<int>(m.norm),
+                               m.causal ? 1 : 0,
+                               m.sliding_window,
+                               m.hidden,
+                               m.layers,
+                               m.intermediate,
+                               m.heads,
+                               m.kv_heads,
+                               m.vocabulary,
+                               m.max_positions,
+                               m.experts};
   };
   for (const std::string& name : catalog.models()) {
     if (shape(catalog.architecture(name)) == shape(a)) return name;

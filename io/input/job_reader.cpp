@@ -159,7 +159,7 @@ class JobReader {
     job().software.in_flight = said.in_flight;
     job().pin = pins_of(said.strategy);
     devices_ = said.devices;
-    trn2_ = targets::describes_trn2(config);
+    logical_cores_ = targets::describes_trn2(config);
     for (const std::string& feature : said.not_modelled) {
       add({file.string()}, "", feature + " is not modelled yet, so a plan would be of another job",
           "use trnplan check on this file, or describe plain pre-training in a job.yaml");
@@ -396,14 +396,27 @@ class JobReader {
     }
   }
 
+  /// The smallest machine of logical cores, each of two physical ones as they come.
+  std::optional<std::string> smallest_of_pairs() const {
+    std::optional<std::string> found;
+    int chips = 0;
+    for (const std::string& name : catalog_.instances()) {
+      const topology::Instance type = catalog_.instance(name);
+      if (!type.traits.logical_cores || type.core.lnc != 2 || (found && chips <= type.chips)) continue;
+      found = name;
+      chips = type.chips;
+    }
+    return found;
+  }
+
   /// An NxDT file states ranks per node but no instance type.
   void instance_of_nxdt(MapReader& map) {
     if (devices_ == 0) return;  // the file could not be read; its own faults say so
     std::optional<std::string> found;
-    for (const std::string& name : {std::string("trn1.32xlarge"), std::string("trn2.48xlarge")}) {
-      const std::vector<std::string> known = catalog_.instances();
-      if (trn2_ == name.starts_with("trn2") && std::find(known.begin(), known.end(), name) != known.end())
-        found = name;
+    if (logical_cores_) {
+      found = smallest_of_pairs();
+    } else {
+      found = catalog_.default_instance();
     }
     if (!found) {
       map.fault("cluster",
@@ -542,7 +555,7 @@ class JobReader {
   JobReading reading_;
   std::vector<Diagnostic> faults_;
   bool from_nxdt_ = false;
-  bool trn2_ = false;
+  bool logical_cores_ = false;
   int devices_ = 0;  ///< ranks per node of the NxDT file
 };
 

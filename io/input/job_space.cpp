@@ -31,9 +31,10 @@ void read_batch_range(MapReader& training, const std::string& text, models::Job&
   job.training.global_batch = *last;
 }
 
-std::vector<std::string> trn1_types(const Catalog& catalog) {
+/// What "any" means: the types on which a step is timed.
+std::vector<std::string> timed_types(const Catalog& catalog) {
   std::vector<std::string> names = catalog.instances();
-  std::erase_if(names, [&](const std::string& name) { return catalog.instance(name).family != "trn1"; });
+  std::erase_if(names, [&](const std::string& name) { return !catalog.instance(name).traits.step_time; });
   return names;
 }
 
@@ -169,7 +170,7 @@ bool read_free_instances(MapReader& cluster, const Catalog& catalog, models::Job
   const Node* node = cluster.raw("instance");
   const bool list = node->kind == Node::Kind::sequence;
   if (!list && node->scalar != "any") return false;
-  const std::vector<std::string> names = list ? listed_types(*node, catalog, faults) : trn1_types(catalog);
+  const std::vector<std::string> names = list ? listed_types(*node, catalog, faults) : timed_types(catalog);
   if (list && node->items.empty())
     cluster.fault("instance", "the list is empty", "write for example [trn1.32xlarge, trn1n.32xlarge]");
   for (const std::string& name : names) job.space.instances.push_back(catalog.instance(name));

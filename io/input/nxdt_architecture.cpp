@@ -82,7 +82,6 @@ Architecture guess(const NxdtConfig& config, const Catalog& catalog) {
 
 void apply_moe(const NxdtConfig& config, Architecture& a) {
   if (!is_moe(config)) return;
-  a.family = models::Family::mixtral;
   a.experts = config.whole("model.moe.num_experts").value_or(a.experts > 0 ? a.experts : 8);
   a.experts_per_token =
       config.whole("model.moe.top_k").value_or(a.experts_per_token > 0 ? a.experts_per_token : 2);
@@ -130,7 +129,7 @@ ArchitectureReading from_megatron(const NxdtConfig& config) {
   a.name = config.text("name", "megatron");
   const bool gpt =
       contains(folded_name(a.name), "gpt") || contains(config.text("data.tokenizer.type"), "GPT2");
-  a.family = gpt ? models::Family::gpt : models::Family::llama;
+  a.norm = gpt ? models::Norm::layer : models::Norm::rms;
   const int vocabulary = gpt ? 50257 : 32000;
   a.vocabulary = padded_vocabulary(config, vocabulary);
   a.rms_norm_eps = config.number("model.layernorm_epsilon").value_or(a.rms_norm_eps);

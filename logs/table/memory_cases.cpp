@@ -87,15 +87,15 @@ MemoryCase read_row(CsvReader& csv) {
   return c;
 }
 
-/// The catalogue's name of a machine; "" when it has none. Where trn1 or trn1n is open, memory is the same.
-std::string instance_of(const std::string& hardware) {
-  for (const char* name : {"trn1.32xlarge", "trn2.48xlarge"}) {
+/// The first of the names that the text holds; "" when it holds none. Where two are open, memory is the same.
+std::string instance_of(const std::string& hardware, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
     if (hardware.find(name) != std::string::npos) return name;
   }
   return "";
 }
 
-std::optional<MemoryCase> case_of(const MeasuredRun& run) {
+std::optional<MemoryCase> case_of(const MeasuredRun& run, const std::vector<std::string>& machines) {
   const bool memory = run.kind == "memory", too_large = run.kind == "oom", train = run.kind == "train";
   if (!memory && !too_large && !train && run.kind != "recipe" && run.kind != "limit") return std::nullopt;
   MemoryCase c;
@@ -103,7 +103,7 @@ std::optional<MemoryCase> case_of(const MeasuredRun& run) {
   c.kind = run.kind;
   c.source = run.source;
   c.model = run.model.substr(0, run.model.find("-dims-"));
-  c.instance = instance_of(run.hardware);
+  c.instance = instance_of(run.hardware, machines);
   c.nodes = run.nodes;
   c.sequence = run.sequence;
   c.global_batch = run.global_batch;
@@ -149,11 +149,12 @@ std::vector<MemoryCase> parse_memory_cases(std::string_view text, const std::str
   return cases;
 }
 
-std::vector<MemoryCase> memory_cases_of(const std::vector<MeasuredRun>& runs) {
+std::vector<MemoryCase> memory_cases_of(const std::vector<MeasuredRun>& runs,
+                                        const std::vector<std::string>& machines) {
   std::vector<MemoryCase> cases;
   std::map<std::tuple<std::string, int, int, int, models::Strategy>, std::size_t> layouts;
   for (const MeasuredRun& run : runs) {
-    auto c = case_of(run);
+    auto c = case_of(run, machines);
     if (!c || run.quality == "D") continue;
     if (c->kind == "train" && c->left_out.empty()) {
       const auto [known, fresh] =

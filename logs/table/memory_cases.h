@@ -35,7 +35,9 @@ struct MemoryCase {
 std::vector<MemoryCase> parse_memory_cases(std::string_view text, const std::string& name);
 
 /// The rows that decide whether something fits: oom, limit, recipe and memory, each a case; train, where
-/// equal layouts are one case. Other kinds and machines, and quality D, are passed over.
-std::vector<MemoryCase> memory_cases_of(const std::vector<models::MeasuredRun>& runs);
+/// equal layouts are one case. Other kinds, and quality D, are
+/// passed over. A row's machine is the first of the names `machines` that its hardware holds.
+std::vector<MemoryCase> memory_cases_of(const std::vector<models::MeasuredRun>& runs,
+                                        const std::vector<std::string>& machines);
 
 }  // namespace trnplan::logs

@@ -7,12 +7,12 @@
 namespace trnplan::models {
 
 enum class Mlp { gated, plain };  ///< SwiGLU (3 matrices) or GELU (2 matrices)
-enum class Family { llama, gpt, bert, mixtral };
+enum class Norm { rms, layer };   ///< layer norm has a mean, and a bias where `biases` says so
 
-/// Dimensions of a transformer. Names follow the HF config.json keys.
+/// Dimensions and features of a transformer: all that tells families of models apart. Names follow the HF
+/// config.json keys. How a family is spelled stands in the dialect table of each reader and target.
 struct Architecture {
-  std::string name;  ///< catalogue name or file name, for messages only
-  Family family = Family::llama;
+  std::string name;       ///< catalogue name or file name, for messages only
   int layers = 0;         ///< num_hidden_layers
   int hidden = 0;         ///< hidden_size
   int intermediate = 0;   ///< intermediate_size
@@ -22,11 +22,17 @@ struct Architecture {
   int vocabulary = 0;     ///< vocab_size
   int max_positions = 0;  ///< max_position_embeddings
   Mlp mlp = Mlp::gated;
+  Norm norm = Norm::rms;
   bool tied_embeddings = false;    ///< tie_word_embeddings
   bool learned_positions = false;  ///< GPT-3, BERT: a position table of max_positions x hidden
-  bool biases = false;             ///< linear biases (GPT-3, BERT)
-  bool flash_attention = true;     ///< what the shipped training config of this model uses
-  bool dropout = false;            ///< on attention probabilities while training
+  int token_types = 0;             ///< rows of a table of segments (BERT: 2); 0 = none
+  bool causal = true;              ///< false: each token sees those after it too (BERT)
+  int sliding_window = 0;       ///< tokens that a token sees, itself among them (Mistral); 0 = all before it
+  bool biases = false;          ///< linear biases (GPT-3, BERT)
+  bool qkv_bias = false;        ///< biases of the query, key and value products alone (Qwen2)
+  bool qk_norm = false;         ///< a norm of each head's queries and keys (Qwen3)
+  bool flash_attention = true;  ///< what the shipped training config of this model uses
+  bool dropout = false;         ///< on attention probabilities while training
   double rope_theta = 10000.0;
   double rms_norm_eps = 1e-5;
   int experts = 0;  ///< Mixtral; 0 = dense
@@ -38,7 +44,11 @@ struct Architecture {
   std::string source_config;  ///< text of the HF config.json this was read from; "" = from the catalogue
 
   int kv_dim() const { return kv_heads * head_dim; }
+  bool grouped_queries() const { return kv_heads < heads; }
 };
+
+/// A causal decoder with RMS norm and rotary positions, with experts or without: what HF's Llama code can run.
+bool is_llama_like(const Architecture& a);
 
 /// Trainable parameters: embedding, layers, final norm and head. Llama-3 8B: 8,030,261,248
 /// (meta-llama/Meta-Llama-3-8B).

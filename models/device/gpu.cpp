@@ -40,15 +40,15 @@ Work Gpu::memory(const DeviceContext& on, Bytes bytes) const {
 
 Work Gpu::flash_attention(const DeviceContext& on, const AttentionShape& s) const {
   const Flops counted = attention_flops(s);
-  const Flops executed = counted * (s.blocks / std::ceil(s.blocks));
+  const Flops executed = counted * (s.blocks / std::max(1.0, std::ceil(s.blocks)));
   return {.seconds = executed / (peak_of(on) * on.profile[gpu::attention_share]),
           .parameter = gpu::attention_share,
           .flops = counted};
 }
 
 Work Gpu::plain_attention(const DeviceContext& on, const AttentionShape& s, Bytes traffic) const {
-  const Flops flops = attention_flops(s);
-  return longer(on, flops, traffic, flops);
+  const Flops counted = attention_flops(s);
+  return longer(on, counted * (s.blocks / std::max(1.0, std::ceil(s.blocks))), traffic, counted);
 }
 
 Work Gpu::layer_start(const DeviceContext& on) const {

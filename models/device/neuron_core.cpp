@@ -72,7 +72,7 @@ Work NeuronCore::flash_attention(const DeviceContext& on, const AttentionShape& 
 }
 
 Work NeuronCore::plain_attention(const DeviceContext& on, const AttentionShape& s, Bytes traffic) const {
-  const Seconds engine(s.units * std::ceil(s.blocks) * attention_unit_cycles(on, s) /
+  const Seconds engine(s.units * s.blocks * attention_unit_cycles(on, s) /
                        (on.core.tensor_hertz * on.profile[neuron::matmul_efficiency]));
   const Seconds hbm =
       traffic * on.profile[neuron::score_traffic] / (on.core.hbm * on.profile[neuron::hbm_fraction]);

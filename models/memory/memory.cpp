@@ -133,7 +133,7 @@ class Tensors {
   const Tensor* end() const { return tensors_.data() + size_; }
 
  private:
-  std::array<Tensor, 16> tensors_;
+  std::array<Tensor, 20> tensors_;
   std::size_t size_ = 0;
 };
 
@@ -159,11 +159,13 @@ Tensors local_tensors(const Architecture& a, const Strategy& s, bool first, bool
     all.push_back({f, 1, layers});
     all.push_back({h, 1, 4 * layers});
   }
+  if (a.qkv_bias && !a.biases) all.push_back({q + kv, 1, layers});
+  if (a.qk_norm) all.push_back({static_cast<double>(a.head_dim), 1, 2 * layers});
   const double vocabulary = std::ceil(a.vocabulary / t);
   if (first) {
     all.push_back({vocabulary, h});
     if (a.learned_positions) all.push_back({static_cast<double>(a.max_positions), h});
-    if (a.family == Family::bert) all.push_back({2, h});  // token types
+    if (a.token_types > 0) all.push_back({static_cast<double>(a.token_types), h});
   }
   if (last) {
     all.push_back({h, a.biases ? 2.0 : 1.0});
@@ -243,8 +245,9 @@ LayerBytes layer_bytes(const Job& job, const Strategy& s) {
   const Widths w = widths_of(job, s);
   const double h = a.hidden, f = a.intermediate, q = static_cast<double>(a.heads) * a.head_dim;
   const double x = w.inside, y = w.outside;
-  const double scores = w.tokens * a.heads / s.tensor_parallel *
-                        (static_cast<double>(job.training.sequence) / s.context_parallel);
+  const double keys = static_cast<double>(job.training.sequence) / s.context_parallel;
+  const double seen = a.causal && a.sliding_window > 0 ? std::min<double>(keys, a.sliding_window) : keys;
+  const double scores = w.tokens * a.heads / s.tensor_parallel * seen;
 
   const double norms = 12 * h * y, inputs = 4 * h * y;
   const double heads = (w.flash ? 10 : 8) * q * x;  // q, k, v (repeated), o; the input of o_proj

@@ -163,7 +163,7 @@ void LayerModel::leave(OperatorList& list, std::string_view name) const {
   }
 }
 
-/// `blocks` of s x s scores; half a block where it is causal and the kernel skips the rest.
+/// `blocks` of s x s scores: less than one where the kernel skips some (scored_share).
 void LayerModel::attention_block_of(OperatorList& list, double units, double bytes_per_score,
                                     double blocks) const {
   const AttentionShape shape{heads_,    static_cast<double>(s_.micro_batch),
@@ -173,15 +173,37 @@ void LayerModel::attention_block_of(OperatorList& list, double units, double byt
     list.push_back(operator_of("attention", device_.flash_attention(on_, shape)));
     return;
   }
-  const double scores = heads_ * s_.micro_batch * sequence_ * sequence_ * std::ceil(blocks);
+  const double scores = heads_ * s_.micro_batch * sequence_ * sequence_ * blocks;
   const Bytes traffic(bytes_per_score * element_bytes_ / 2 * scores);
   list.push_back(operator_of("attention", device_.plain_attention(on_, shape, traffic)));
 }
 
+namespace {
+
+/// Scores of `tokens` that see each other backwards through a window.
+double causal_scores(double tokens, double window) {
+  return window < tokens ? tokens * window - window * window / 2 : tokens * tokens / 2;
+}
+
+/// The share of a square of `tokens` x `tokens` scores that is computed: the square of the queries' own tokens
+/// (block 0), or of those `block` squares before them. A kernel skips what lies after a token and before its
+/// window; without one the scores of a window are a band.
+double scored_share(const Architecture& a, bool flash, double tokens, int block) {
+  const bool window = a.causal && a.sliding_window > 0;
+  if (!flash) return window ? std::min(1.0, a.sliding_window / tokens) : 1.0;
+  if (!window) return block == 0 && a.causal ? 0.5 : 1.0;
+  const auto until = [&](int blocks) { return causal_scores(blocks * tokens, a.sliding_window); };
+  // Of the queries of the last block: with all blocks up to this one, less those up to the one after it.
+  const double to_here = until(block + 1) - until(block);
+  const double nearer = block == 0 ? 0.0 : until(block) - until(block - 1);
+  return (to_here - nearer) / (tokens * tokens);
+}
+
+}  // namespace
+
 /// With context parallel as the last rank has it: its own block, then every other one while the next arrives.
 /// K and V are repeated to the query heads before they go round; backward takes their gradients along.
 void LayerModel::attention(OperatorList& list, double units, double bytes_per_score) const {
-  const double own = s_.flash_attention && a_.family != Family::bert ? 0.5 : 1.0;
   const int ranks = s_.context_parallel;
   for (int block = 0; block < ranks; ++block) {
     if (block + 1 < ranks) {
@@ -193,7 +215,7 @@ void LayerModel::attention(OperatorList& list, double units, double bytes_per_sc
                       .bytes = Bytes(tensors * element_bytes_ * tokens_ * heads_ * a_.head_dim),
                       .overlapped = true});
     }
-    attention_block_of(list, units, bytes_per_score, block == 0 ? own : 1.0);
+    attention_block_of(list, units, bytes_per_score, scored_share(a_, s_.flash_attention, sequence_, block));
   }
 }
 

@@ -125,7 +125,7 @@ class Check {
     const int t = s_.tensor_parallel, cores = job_.cluster.instance.cores();
     divides(t, a.heads, "the heads");
     divides(t, a.intermediate, "the intermediate size");
-    if (a.family == models::Family::llama || a.family == models::Family::mixtral)
+    if (a.norm == models::Norm::rms && a.causal && !a.learned_positions)
       divides(t, a.vocabulary, "the vocabulary");  // the HF path pads nothing
     divides(t, a.kv_heads * s_.kv_replicator, "the KV heads and their copies");
     divides(s_.kv_replicator, t, "TP");

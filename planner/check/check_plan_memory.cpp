@@ -42,8 +42,12 @@ void add_layer(std::vector<Weight>& all, const Architecture& a, const Strategy& 
     all.push_back({entering, h});
     all.push_back({h, inner});
   }
+  if (a.qk_norm) {
+    all.push_back({static_cast<double>(a.head_dim), 1});
+    all.push_back({static_cast<double>(a.head_dim), 1});
+  }
+  if (a.biases || a.qkv_bias) all.push_back({query + key_value, 1});
   if (!a.biases) return;
-  all.push_back({query + key_value, 1});
   all.push_back({inner, 1});
   for (int i = 0; i < 4; ++i) all.push_back({h, 1});
 }
@@ -57,7 +61,7 @@ std::vector<Weight> weights_on(const Architecture& a, const Strategy& s, int sta
   if (first) {
     all.push_back({static_cast<double>(words), h});
     if (a.learned_positions) all.push_back({static_cast<double>(a.max_positions), h});
-    if (a.family == models::Family::bert) all.push_back({2, h});  // segments
+    if (a.token_types > 0) all.push_back({static_cast<double>(a.token_types), h});  // segments
   }
   if (last) {
     all.push_back({h, a.biases ? 2.0 : 1.0});
@@ -168,7 +172,9 @@ std::vector<Saved> saved_by(const models::Job& job, const Strategy& s, const Siz
   if (z.flash) {
     all.push_back({"permuted context", q * z.in_tensor_region, ""});
   } else {
-    all.push_back({"probabilities", 3 * z.in_tensor_region * a.heads * local, "CoreAttention"});
+    const bool window = a.causal && a.sliding_window > 0 && a.sliding_window < local;
+    const double seen = window ? a.sliding_window : local;
+    all.push_back({"probabilities", 3 * z.in_tensor_region * a.heads * seen, "CoreAttention"});
   }
   if (a.experts > 0) {
     all.push_back({"experts", mixture_bytes(a, s, z), "LlamaMLP"});

@@ -122,7 +122,7 @@ Found kv_replicator(const Job& job, const Strategy& s) {
 Found vocabulary(const Job& job, const Strategy& s) {
   const Architecture& a = job.architecture;
   // The Megatron path pads the vocabulary; the HF path does not.
-  if (a.family == models::Family::gpt || a.family == models::Family::bert) return std::nullopt;
+  if (!models::is_llama_like(a)) return std::nullopt;
   if (a.vocabulary % s.tensor_parallel == 0) return std::nullopt;
   return Violation{
       "vocabulary",

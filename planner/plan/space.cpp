@@ -32,12 +32,12 @@ std::vector<T> pinned_or(const std::optional<T>& pin, std::vector<T> otherwise) 
 /// aws-neuron/neuronx-distributed-training@9169aa03:src/neuronx_distributed_training/models/hf_models/
 /// llama_model.py, models/megatron/: the Megatron path knows CoreAttention alone.
 std::vector<Recompute> recompute_policies(const Job& job, bool flash) {
-  const models::Family family = job.architecture.family;
+  const bool hf_llama = models::is_llama_like(job.architecture) && job.architecture.experts == 0;
   std::vector<Recompute> all{Recompute{.full = true}};
   for (const bool attention : {false, true}) {
     if (flash && !attention) continue;
     all.push_back({.core_attention = attention});
-    if (family != models::Family::llama) continue;
+    if (!hf_llama) continue;
     for (const bool norm : {false, true}) {
       if (norm) all.push_back({.core_attention = attention, .rms_norm = true});
       all.push_back({.core_attention = attention, .mlp = true, .rms_norm = norm});

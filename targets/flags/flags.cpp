@@ -49,7 +49,7 @@ void need_flags(const models::Job& job, const models::Strategy& s, std::vector<p
     broken.push_back(target_lacks("uneven pipeline cuts", "pin a pipeline_parallel that divides the layers"));
   }
   const models::Architecture& a = job.architecture;
-  if (a.family != models::Family::llama || a.experts > 0)
+  if (!models::is_llama_like(a) || a.experts > 0)
     broken.push_back(target_lacks("the model is no dense Llama", ""));
 }
 

@@ -82,15 +82,23 @@ struct Emission {
   const topology::Instance& instance() const { return job.cluster.instance; }
 };
 
-void refuse_unless_expressible(const models::Architecture& a) {
+/// The dialect of models: what NxDT's HF Llama path can run.
+void refuse_unless_expressible(const models::Architecture& a, int sequence) {
   const auto refuse = [](std::string_view why) {
     throw std::invalid_argument(fmt::format("NxDT's HF Llama path cannot express this model: {}", why));
   };
-  if (a.family == models::Family::mixtral || a.experts > 0) refuse("mixture of experts");
-  if (a.family != models::Family::llama) refuse("it is no Llama");
+  if (a.experts > 0) refuse("mixture of experts");
+  if (!models::is_llama_like(a)) refuse("it is no Llama");
   if (a.mlp != models::Mlp::gated) refuse("its MLP is not gated (SwiGLU)");
   if (a.learned_positions) refuse("learned positions");
-  if (a.biases) refuse("linear biases");
+  if (a.biases || a.qkv_bias) refuse("linear biases");
+  if (a.qk_norm) refuse("norms of queries and keys");
+  if (a.sliding_window > 0 && a.sliding_window < sequence) {
+    refuse(
+        fmt::format("a sliding window of {} tokens, less than the sequence of {}; train sequences of at most "
+                    "{}, where the window hides nothing, or set sliding_window to null in config.json",
+                    a.sliding_window, sequence, a.sliding_window));
+  }
   if (a.layers < 1 || a.hidden < 1 || a.heads < 1 || a.kv_heads < 1)
     refuse("layers, hidden size or heads missing");
   if (a.head_dim != 0 && a.head_dim != a.hidden / a.heads)
@@ -274,7 +282,7 @@ void write_runtime(Writer& w, const Emission& e) {
 }  // namespace
 
 NxdtConfig to_nxdt(const models::Job& job, const models::Strategy& strategy, const NxdtPaths& paths) {
-  refuse_unless_expressible(job.architecture);
+  refuse_unless_expressible(job.architecture, job.training.sequence);
   Emission e{job, strategy, paths, steps_of(job.training), true};
   e.small = static_cast<double>(models::parameters(job.architecture)) <= 14e9;
   NxdtConfig config;

@@ -191,7 +191,7 @@ void looked_up_anywhere(const Context& x, Report& report) {
 void model_name(const Context& x, Report& report) {
   if (x.megatron || !x.states("name")) return;
   const bool mixtral = x.contains("name", "mixtral");
-  if (!mixtral && (x.trained.family == models::Family::mixtral || x.config.has_section("model.moe"))) {
+  if (!mixtral && (x.trained.experts > 0 || x.config.has_section("model.moe"))) {
     report.warning({"name", "without `mixtral` in the name this model is built as a dense Llama",
                     "write name: hf_mixtral", nxdt_examples("training.py:82-91")});
   } else if (!mixtral && !x.contains("name", "llama")) {

@@ -32,8 +32,8 @@ models::Architecture architecture_of(const std::string& published) {
 
 MemoryValidation validated() {
   auto cases = parse_memory_cases(text_of("memory-cases.csv"), "memory-cases.csv");
-  for (MemoryCase& c :
-       memory_cases_of(parse_measured_runs(text_of("measured-runs.csv"), "measured-runs.csv"))) {
+  for (MemoryCase& c : memory_cases_of(parse_measured_runs(text_of("measured-runs.csv"), "measured-runs.csv"),
+                                       catalog().machines())) {
     cases.push_back(std::move(c));
   }
   return validate_memory(cases, {architecture_of, [](const std::string& n) { return catalog().instance(n); }},

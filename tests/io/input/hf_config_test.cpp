@@ -80,7 +80,7 @@ TEST_CASE("other model types", "[io][hf_config]") {
       "num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 8, "max_position_embeddings": 32768,
       "vocab_size": 32000, "num_local_experts": 8, "num_experts_per_tok": 2})")
           .architecture;
-  CHECK(mixtral.family == models::Family::mixtral);
+  CHECK(mixtral.norm == models::Norm::rms);
   CHECK(mixtral.experts == 8);
   CHECK(mixtral.experts_per_token == 2);
   const Architecture gpt2 =
@@ -94,7 +94,9 @@ TEST_CASE("other model types", "[io][hf_config]") {
   const Architecture bert = read(R"({"model_type": "bert", "hidden_size": 1024, "num_hidden_layers": 24,
       "num_attention_heads": 16, "intermediate_size": 4096, "max_position_embeddings": 512, "vocab_size": 30522})")
                                 .architecture;
-  CHECK(bert.family == models::Family::bert);
+  CHECK_FALSE(bert.causal);
+  CHECK(bert.token_types == 2);
+  CHECK(bert.norm == models::Norm::layer);
   CHECK(bert.kv_heads == 16);
   const auto faults = faults_of(R"({"model_type": "t5"})");
   REQUIRE(faults.size() == 1);

@@ -425,7 +425,7 @@ TEST_CASE("the model a Megatron NxDT config trains", "[io][job][nxdt]") {
                                    "model_source: hf", "model_source: megatron");
   const auto reading = trains(gpt);
   const models::Architecture& a = reading.architecture;
-  CHECK(a.family == models::Family::gpt);
+  CHECK(a.norm == models::Norm::layer);
   CHECK(a.intermediate == 16384);
   CHECK(a.heads == 32);
   CHECK(a.head_dim == 128);

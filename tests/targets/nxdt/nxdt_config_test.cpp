@@ -278,9 +278,10 @@ TEST_CASE("models the HF path cannot express are refused", "[planner][nxdt]") {
     change(job.architecture);
     CHECK_THROWS_AS(targets::to_nxdt(job, {}), std::invalid_argument);
   };
-  refused([](Architecture& a) { a.family = models::Family::gpt; });
-  refused([](Architecture& a) { a.family = models::Family::bert; });
-  refused([](Architecture& a) { a.family = models::Family::mixtral; });
+  refused([](Architecture& a) { a.norm = models::Norm::layer; });
+  refused([](Architecture& a) { a.causal = false; });
+  refused([](Architecture& a) { a.qkv_bias = true; });
+  refused([](Architecture& a) { a.sliding_window = 4096; });
   refused([](Architecture& a) { a.experts = 8; });
   refused([](Architecture& a) { a.head_dim = 64; });
   refused([](Architecture& a) { a.heads = 0; });
