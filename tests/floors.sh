@@ -46,6 +46,9 @@ above_text=()
 for folder in "${folders[@]}"; do [[ $folder == text || $folder == io ]] || above_text+=("$folder"); done
 stray=$(grep -rnE '#include <(yaml-cpp|nlohmann)/' --include='*.cpp' "${above_text[@]}" || true)
 [[ -z $stray ]] || complain "a file format outside text/ and io/: $stray"
+# A machine or a model is asked for its traits and features, never for the name of its family.
+named=$(grep -rnE --include='*.h' --include='*.cpp' 'family (==|!=)|family\.starts_with|Family::' models planner calibrate launch cli topology || true)
+[[ -z $named ]] || complain "a family asked by its name: $named"
 # A second opinion that asks the first is none.
 copied=$(grep -nE '#include "' planner/check/check_plan*.{h,cpp} |
   grep -vE '"(planner/check/check_plan\.h|models/job/job\.h|models/parameters/profile\.h|units/quantity\.h)"' || true)

@@ -212,6 +212,21 @@ void shape_overrides(const Context& x, Report& report) {
   compare("model.hidden_size", x.given.hidden, x.trained.hidden);
 }
 
+/// The dialect of models: NxDT's HF path has Llama's attention, which sees every token before its own.
+void hidden_by_a_window(const Context& x, Report& report) {
+  const int window = x.trained.sliding_window, sequence = x.reading.training.sequence;
+  if (x.megatron || window == 0 || window >= sequence) return;
+  report.warning(
+      {"model.model_config",
+       fmt::format("NxDT's HF path has no sliding window: tokens of a sequence of {} will see more than "
+                   "the {} before them",
+                   sequence, window),
+       fmt::format("train sequences of at most {}, where the window hides nothing, or set sliding_window "
+                   "to null in config.json",
+                   window),
+       nxdt("models/hf_models/modeling_llama.py")});
+}
+
 // clang-format off
 constexpr Rule kRules[] = {
     {"schema", required_keys},
@@ -224,6 +239,7 @@ constexpr Rule kRules[] = {
     {"lookup", looked_up_anywhere},
     {"name", model_name},
     {"architecture", shape_overrides},
+    {"architecture", hidden_by_a_window},
 };
 // clang-format on
 

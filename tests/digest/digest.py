@@ -10,7 +10,9 @@
 trn1.json states the paths of the numbers that count, list indices left out, so that a new key of an answer changes
 nothing; of each command how many there are, and their SHA-256.
 """
+import csv
 import hashlib
+import io
 import json
 import os
 import pathlib
@@ -52,43 +54,100 @@ def answer(trnplan, words, folder, catalog):
     return [("exit", "exit", str(ran.returncode)), *numbers(json.loads(ran.stdout))]
 
 
+def folded(name):
+    """A name without its spelling, as the catalogue compares names."""
+    return re.sub(r"[-_ ]", "", name.lower())
+
+
 class Renamed:
-    """A copy of the catalogue and of the jobs in which no family, instance or model has its name."""
+    """A copy of the catalogue, of jobs and of configs in which no family, instance or model has its name.
+
+    Words that are no names of the catalogue stay: frameworks, profiles, what a config's own format calls a model. The
+    names keep their order: a fit takes configurations in the order of their names, and sums round with it.
+    """
+
+    PARTS = ("catalog", "examples", "tests/digest/jobs", "tests/digest/configs", "tests/launch/shipped")
 
     def __init__(self, source, folder):
-        self.names = {}
+        self.names, self.families, self.was = {}, {}, {}
         self.folder = folder
         seed = random.SystemRandom().randrange(10**6)
         print(f"digest: renamed with seed {seed}")
         chance = random.Random(seed)
         new = lambda: "".join(chance.choice("bcdfghjklmnpqrstvwxz") for _ in range(9))
-        catalog = source / "catalog"
-        for file in sorted((catalog / "instances").glob("*.json")):
-            self.names[file.stem] = new()
-            family = json.loads(file.read_text())["family"]
-            self.names.setdefault(family, new())
-        for file in sorted((catalog / "models").glob("*.json")):
-            self.names[file.stem] = new()
-            text = json.loads(file.read_text())
-            if "family" in text:
-                self.names.setdefault(text["family"], new())
-        self.pattern = re.compile(r"(?<![A-Za-z0-9_.-])(" + "|".join(
-            re.escape(n) for n in sorted(self.names, key=len, reverse=True)) + r")(?![A-Za-z0-9_-]|\.[a-z0-9])")
-        for part in ("catalog", "examples", "tests/digest/jobs"):
+        for kind in ("instances", "models"):
+            for file in sorted((source / "catalog" / kind).glob("*.json")):
+                self.names[file.stem] = ""
+                family = json.loads(file.read_text())["family"]
+                if family not in self.families:
+                    self.families[family] = new()
+        self.names = dict(zip(sorted(self.names), sorted(new() for _ in self.names)))
+        self.by_spelling = {folded(name): fresh for name, fresh in self.names.items()}
+        longest_first = sorted(self.names, key=len, reverse=True)
+        self.pattern = re.compile(r"(?<![A-Za-z0-9_-])(" + "|".join(map(re.escape, longest_first)) +
+                                  r")(?![A-Za-z0-9_-]|\.[a-z0-9])")
+        # People write a model's name into file and run names in their own way.
+        self.spelt = re.compile("|".join("[-_ ]?".join(map(re.escape, folded(n))) for n in longest_first), re.IGNORECASE)
+        for part in self.PARTS:
             for file in sorted((source / part).rglob("*")):
                 if file.is_file():
                     self.copy(file, file.relative_to(source))
 
     def copy(self, file, name):
-        inside_names = name.parts[0] == "catalog" and name.parts[1] in ("instances", "models")
-        target = self.folder / (name.with_name(self.names[name.stem] + ".json") if inside_names else name)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        # Sources are citations, and a profile's own name is none of the three.
-        target.write_text("\n".join(line if '"source"' in line or '"note"' in line else self.renamed(line)
-                                    for line in file.read_text().split("\n")))
+        text, target = file.read_text(), name
+        if name.parts[0] == "catalog":
+            if name.parts[1] in ("instances", "models"):
+                target = name.with_name(self.names[name.stem] + ".json")
+                text = self.labels("family", text)
+            elif name.parts[1] == "profiles":
+                text = self.labels("instance", text)
+        if name.suffix == ".csv":
+            text = self.renamed_rows(text)
+        elif name.parts[0] == "tests" and name.suffix == ".yaml":
+            text, target = self.respelt(text), name.with_name(self.respelt(name.name))
+        # Sources are citations.
+        text = "\n".join(line if '"source"' in line or '"note"' in line else self.renamed(line)
+                         for line in text.split("\n"))
+        (self.folder / target).parent.mkdir(parents=True, exist_ok=True)
+        (self.folder / target).write_text(text)
+
+    def labels(self, key, text):
+        """A family where JSON states it under `key`."""
+        return re.sub(rf'("{key}": ")([^"]*)(")',
+                      lambda m: m.group(1) + self.families.get(m.group(2), m.group(2)) + m.group(3), text)
+
+    def renamed_rows(self, text):
+        """Tables spell models as their sources do, and may say more behind "-dims-"."""
+        rows = list(csv.reader(io.StringIO(text)))
+        if not rows or "model" not in rows[0]:
+            return text
+        column = rows[0].index("model")
+        for row in rows[1:]:
+            if len(row) > column:
+                model, dims, rest = row[column].partition("-dims-")
+                fresh = self.by_spelling.get(folded(model))
+                if fresh:
+                    self.was.setdefault(fresh, model)
+                row[column] = (fresh or model) + dims + rest
+        out = io.StringIO()
+        csv.writer(out, lineterminator="\n").writerows(rows)
+        return out.getvalue()
+
+    def respelt(self, text):
+        return self.spelt.sub(lambda m: self.by_spelling[folded(m.group(0))], text)
 
     def renamed(self, text):
         return self.pattern.sub(lambda m: self.names[m.group(1)], text)
+
+    def undone(self, path):
+        """A path of an answer, whose keys hold names, as it was."""
+        for fresh, model in self.was.items():
+            path = path.replace(fresh, model)
+        return path
+
+    def command(self, text):
+        return " ".join(self.respelt(word) if word.startswith("tests/") and word.endswith(".yaml") else self.renamed(word)
+                        for word in text.split(" "))
 
 
 def digest(counted):
@@ -129,11 +188,11 @@ def main(arguments):
     with tempfile.TemporaryDirectory() as folder:
         renamed = Renamed(source, pathlib.Path(folder)) if mode == "--renamed" else None
         for command in commands():
-            if renamed and "measured" in command:
-                continue
-            text = renamed.renamed(command) if renamed else command
+            text = renamed.command(command) if renamed else command
             here = pathlib.Path(folder) if renamed else source
             found = answer(trnplan, text.split(), here, here / "catalog")
+            if renamed:
+                found = [(renamed.undone(path), renamed.undone(plain), value) for path, plain, value in found]
             listing += [f"{command}: {path} {value}" for path, _, value in found]
             if stated is None:
                 paths.update(plain for _, plain, _ in found)

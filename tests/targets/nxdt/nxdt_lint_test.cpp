@@ -607,6 +607,15 @@ TEST_CASE("without qkv_linear the KV heads themselves are split", "[planner][lin
   CHECK_FALSE(find(targets::lint(even, a), "kv-replicator", E, "model.qkv_linear"));
 }
 
+TEST_CASE("a window that NxDT does not apply is a warning", "[planner][lint]") {
+  Architecture a = llama3_8b();
+  CHECK_FALSE(find(targets::lint(clean(), a), "architecture", W, "model.model_config"));
+  a.sliding_window = 4096;
+  CHECK(find(targets::lint(clean(), a), "architecture", W, "model.model_config"));
+  a.sliding_window = 1'000'000;  // hides nothing
+  CHECK_FALSE(find(targets::lint(clean(), a), "architecture", W, "model.model_config"));
+}
+
 TEST_CASE("degrees that cannot be resolved are not judged", "[planner][lint]") {
   const auto findings = targets::lint(edited({{kTp, "${oc.env:TP}"}, {kKv, "4"}}), llama3_8b());
   CAPTURE(shown(findings));

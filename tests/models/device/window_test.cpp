@@ -1,0 +1,79 @@
+// A sliding window bounds what attention computes and keeps where the sequence is longer.
+#include <algorithm>
+#include <cmath>
+
+#include "models/device/operators.h"
+#include "models/memory/memory.h"
+#include "tests/catch.h"
+#include "tests/models/setup.h"
+
+using namespace trnplan;
+using namespace trnplan::models;
+
+namespace {
+
+/// Dense, 8 KV heads, a window of 4096.
+Job windowed(int sequence) {
+  Job job = job_of("llama3-8b", 1, sequence, 32);
+  job.architecture.sliding_window = 4096;
+  return job;
+}
+
+Job full(int sequence) {
+  Job job = windowed(sequence);
+  job.architecture.sliding_window = 0;
+  return job;
+}
+
+double attention_seconds(const Job& job, const std::string& strategy) {
+  const Strategy s = strategy_of(job, strategy);
+  double seconds = 0;
+  for (const Operator& op : LayerModel(job, s, datasheet()).layer_forward()) {
+    if (op.name == "attention") seconds += op.seconds.value;
+  }
+  return seconds;
+}
+
+double share(int sequence, const std::string& strategy) {
+  return attention_seconds(windowed(sequence), strategy) / attention_seconds(full(sequence), strategy);
+}
+
+bool near(double a, double b) {
+  return std::abs(a - b) < 1e-12;
+}
+
+}  // namespace
+
+// Pairs of tokens in a window w of s: s w - w^2 / 2, of s^2 / 2 without one.
+TEST_CASE("flash attention skips what the window hides", "[models]") {
+  CHECK(share(2048, "tp=8") == 1.0);
+  CHECK(share(4096, "tp=8") == 1.0);
+  CHECK(near(share(8192, "tp=8"), 0.75));
+  CHECK(near(share(16384, "tp=8"), 0.4375));
+}
+
+// The last of two ranks of 8192 tokens: its own block and the one before, as shares of L^2: 0.375 and 0.125 where
+// there were 0.5 and 1.
+TEST_CASE("ring attention computes the blocks that the window reaches", "[models]") {
+  CHECK(near(share(16384, "tp=8,cp=2"), 0.5 / 1.5));
+  // Of four ranks of 8192 the window reaches the nearest two blocks only.
+  CHECK(near(share(32768, "tp=8,cp=4"), 0.5 / 3.5));
+  // A window as long as two blocks of 2048: half a block, a whole one, and the far half of a third.
+  CHECK(near(share(8192, "tp=8,cp=4"), 2.0 / 3.5));
+}
+
+TEST_CASE("without flash attention scores are a band as wide as the window", "[models]") {
+  CHECK(share(4096, "tp=8,flash=false") == 1.0);
+  CHECK(near(share(8192, "tp=8,flash=false"), 0.5));
+  const auto kept = [](const Job& job) {
+    return memory_of(job, strategy_of(job, "tp=8,flash=false"), datasheet()).worst().per_layer.value;
+  };
+  CHECK(kept(windowed(4096)) == kept(full(4096)));
+  // 3 x 2 bytes for each score: of 8192 x 8192 per head half are gone.
+  CHECK(near((kept(full(8192)) - kept(windowed(8192))) / (6.0 * 32 / 8 * 8192 * 4096), 1.0));
+}
+
+TEST_CASE("the model's own FLOPs count the full square", "[models]") {
+  CHECK(model_flops_per_token(windowed(8192).architecture, 8192) ==
+        model_flops_per_token(full(8192).architecture, 8192));
+}
