@@ -40,7 +40,7 @@ struct Dialect {
 // Defaults: huggingface/transformers, configuration_*.py of each model.
 constexpr Dialect dialects[] = {
     {.type = "llama", .architecture = "LlamaForCausalLM", .pretraining_tp = true},
-    {.type = "mistral", .architecture = "MistralForCausalLM"},
+    {.type = "mistral", .architecture = "MistralForCausalLM", .window = 4096},
     {.type = "mixtral", .architecture = "MixtralForCausalLM", .experts = true, .window = 0, .flash = false},
     {.type = "gpt2",
      .architecture = "GPT2LMHeadModel",

@@ -103,6 +103,22 @@ TEST_CASE("other model types", "[io][hf_config]") {
   CHECK(faults[0].fix.find("mixtral") != std::string::npos);
 }
 
+TEST_CASE("Mistral has a window, of 4096 tokens where its config does not say", "[io][hf_config]") {
+  const auto mistral = [](const std::string& more) {
+    return read(R"({"model_type": "mistral", "hidden_size": 4096, "intermediate_size": 14336,
+      "num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 8,
+      "max_position_embeddings": 32768, "vocab_size": 32000, "rms_norm_eps": 1e-05)" +
+                more + "}");
+  };
+  CHECK(mistral("").architecture.sliding_window == 4096);
+  CHECK(mistral("").notes.empty());
+  CHECK(mistral(R"(, "sliding_window": 1024)").architecture.sliding_window == 1024);
+  CHECK(mistral(R"(, "sliding_window": null)").architecture.sliding_window == 0);
+  CHECK(mistral(R"(, "use_sliding_window": false)").architecture.sliding_window == 0);
+  CHECK(same_model(mistral("").architecture,
+                   io::Catalog(TRNPLAN_SOURCE_DIR "/catalog").architecture("mistral-7b")));
+}
+
 TEST_CASE("a written config reads back the same", "[io][hf_config]") {
   const io::Catalog catalog(TRNPLAN_SOURCE_DIR "/catalog");
   for (const std::string& name : catalog.models()) {

@@ -24,6 +24,7 @@ TEST_CASE("parameters of the published models", "[models]") {
                                         {"llama3-70b", 70'553'706'496},
                                         {"llama3.1-405b", 405'853'388'800},
                                         {"mixtral-8x7b", 46'702'792'704},
+                                        {"mistral-7b", 7'241'732'096},
                                         {"gpt-neox-20b", 20'554'567'680},
                                         {"gpt3-175b", 174'641'012'736},
                                         {"bert-large", 334'092'288}}));
