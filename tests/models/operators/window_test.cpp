@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/device/operators.h"
+#include "models/operators/operators.h"
 #include "models/memory/memory.h"
 #include "tests/catch.h"
 #include "tests/models/setup.h"
