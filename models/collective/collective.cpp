@@ -7,14 +7,11 @@
 
 #include "models/collective/collective_memory.h"
 #include "models/collective/neuron_parameters.h"
+#include "units/index.h"
 
 namespace trnplan::models {
 
 namespace {
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 
 /// Where a message's bytes go: calls `add(resource, bytes)`. Each end of a message between nodes is its own
 /// node's; a message inside a node is all that node's.

@@ -1,4 +1,5 @@
 #include "models/collective/collective_algorithm.h"
+#include "units/index.h"
 
 #include <algorithm>
 #include <bit>
@@ -12,9 +13,6 @@ struct Accesses {
   double read, written;
 };
 
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 bool power_of_two(int n) {
   return std::has_single_bit(static_cast<unsigned>(n));
 }

@@ -1,4 +1,5 @@
 #include "models/step/action_order.h"
+#include "units/index.h"
 
 #include <vector>
 
@@ -9,10 +10,6 @@ namespace {
 using Kind = StageAction::Kind;
 using Actions = std::vector<std::vector<StageAction>>;
 using Visit = std::function<void(int, const StageAction&)>;
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 
 bool computes(Kind kind) {
   return kind == Kind::forward || kind == Kind::backward || kind == Kind::weights;

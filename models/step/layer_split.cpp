@@ -1,4 +1,5 @@
 #include "models/step/layer_split.h"
+#include "units/index.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,10 +9,6 @@
 namespace trnplan::models {
 
 namespace {
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 
 /// The smallest bound (layer_split.h) over all ways to share layers out over stages: a dynamic programme over
 /// the stages, from the last one down, whose state is how many layers lie below.

@@ -1,17 +1,10 @@
 #include "models/step/pipeline_time.h"
+#include "units/index.h"
 
 #include <algorithm>
 #include <optional>
 
 namespace trnplan::models {
-
-namespace {
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
-
-}  // namespace
 
 SimTime per_micro_batch(const StepCosts& c, int i, bool blocking) {
   SimTime t = c.stages[at(i)].each;

@@ -12,6 +12,7 @@
 #include "models/step/action_order.h"
 #include "models/step/step_parts.h"
 #include "models/step/step_program.h"
+#include "units/index.h"
 
 namespace trnplan::models {
 
@@ -21,10 +22,6 @@ using Node = RankTrace::Node;
 using sim::TaskId;
 
 constexpr double kScalarBytes = 4;
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 
 /// The part of a transfer that the host takes to start it, or that comes with a bucket.
 SimTime launch_of(const Item& item) {

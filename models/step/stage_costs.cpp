@@ -11,16 +11,9 @@
 #include "models/framework/schedule.h"
 #include "models/memory/memory.h"
 #include "models/step/step_parts.h"
+#include "units/index.h"
 
 namespace trnplan::models {
-
-namespace {
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
-
-}  // namespace
 
 SimTime work(const OperatorList& list) {
   SimTime t;

@@ -9,14 +9,11 @@
 #include "models/step/layer_split.h"
 #include "models/step/stage_costs.h"
 #include "models/step/step_items.h"
+#include "units/index.h"
 
 namespace trnplan::models {
 
 namespace {
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 
 SimTime bound(const StrategyCosts& strategy, const std::vector<int>& layers) {
   return step_bound(strategy.step(layers), strategy.blocking(), true);

@@ -8,6 +8,7 @@
 #include "models/framework/nxd_parameters.h"
 #include "models/memory/memory.h"
 #include "sim/executor.h"
+#include "units/index.h"
 
 namespace trnplan::models {
 
@@ -19,10 +20,6 @@ constexpr double kAllReduceBucketBytes = 512e6;
 /// Weights of a decoder layer that hold gradients of their own: fused QKV, output, fused gate and up, down,
 /// two norms. Context parallel reduces them one call each (parallel_layers/grads.py).
 constexpr int kTensorsPerLayer = 6;
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 
 void append_all(Items& all, Items more) {
   for (Item& item : more) all.push_back(std::move(item));

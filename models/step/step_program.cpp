@@ -5,14 +5,11 @@
 #include <unordered_map>
 
 #include "models/step/program_period.h"
+#include "units/index.h"
 
 namespace trnplan::models {
 
 namespace {
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 
 Fabric::Load shifted(Fabric::Load load, Fabric::Id by) {
   for (auto& [id, bytes] : load) id += by;

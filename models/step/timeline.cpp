@@ -10,16 +10,13 @@
 #include "models/memory/memory.h"
 #include "models/step/step_parts.h"
 #include "models/step/step_run.h"
+#include "units/index.h"
 
 namespace trnplan::models {
 
 namespace {
 
 using sim::TaskId;
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 
 /// Kinds of resources that have a counter.
 constexpr std::array<Fabric::Kind, 3> kCounted{Fabric::Kind::link, Fabric::Kind::memory,

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "planner/check/check_plan.h"
+#include "units/index.h"
 
 namespace trnplan::planner {
 
@@ -18,9 +19,6 @@ namespace {
 
 using Chips = std::uint64_t;  ///< a set of at most 64 chips
 
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 Chips only(int chip) {
   return Chips{1} << static_cast<unsigned>(chip);
 }

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "planner/check/check_plan.h"
+#include "units/index.h"
 
 namespace trnplan::planner {
 
@@ -12,10 +13,6 @@ using models::Precision;
 using models::Strategy;
 
 namespace {
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 
 /// A weight of one rank, one by one: ZeRO-1 pads its first dimension to a multiple of the ranks that share
 /// it.

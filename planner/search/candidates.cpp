@@ -13,6 +13,7 @@
 #include "planner/check/rules.h"
 #include "planner/plan/space.h"
 #include "planner/search/parallel.h"
+#include "units/index.h"
 
 namespace trnplan::planner {
 
@@ -21,10 +22,6 @@ using models::Strategy;
 using topology::Verdict;
 
 namespace {
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 
 /// What is remembered of strategies is found by these parts of them. A field that is added to Strategy does
 /// not compile until it is given to the keys of what it changes.

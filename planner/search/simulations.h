@@ -11,12 +11,9 @@
 
 #include "planner/search/candidates.h"
 #include "planner/search/search.h"
+#include "units/index.h"
 
 namespace trnplan::planner {
-
-inline std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 
 /// When a search is to stop: its caller interrupts it, or its time is over. Keeps a reference to `options`.
 class SearchClock {

@@ -11,6 +11,7 @@
 #include "models/collective/collective_algorithm.h"
 #include "tests/catch.h"
 #include "tests/models/fabric_bed.h"
+#include "units/index.h"
 
 using namespace trnplan;
 using namespace trnplan::models;
@@ -19,10 +20,6 @@ namespace {
 
 /// Pieces a rank's chunk is cut into: divisible by every number of lanes.
 constexpr int kPieces = 48;
-
-std::size_t at(int i) {
-  return static_cast<std::size_t>(i);
-}
 
 /// The messages of one step, between ranks (node * l + member).
 struct Sent {

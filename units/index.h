@@ -1,0 +1,13 @@
+// Whole numbers that count things, as indices of containers.
+#pragma once
+
+#include <cstddef>
+
+namespace trnplan {
+
+/// Requires: `i` is not negative.
+[[nodiscard]] constexpr std::size_t at(int i) {
+  return static_cast<std::size_t>(i);
+}
+
+}  // namespace trnplan
