@@ -14,7 +14,7 @@
 #include "cli/text/step_fit_text.h"
 #include "io/output/fit_json.h"
 #include "io/output/log_json.h"
-#include "launch/local/process.h"
+#include "launch/process/process.h"
 #include "text/diagnostic.h"
 
 namespace trnplan::cli {

@@ -1,6 +1,5 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 
@@ -10,7 +9,8 @@
 #include "cli/context.h"
 #include "cli/options.h"
 #include "io/output/launch_json.h"
-#include "launch/scheduler/submit.h"
+#include "launch/submit/schedulers.h"
+#include "launch/submit/submit.h"
 
 namespace trnplan::cli {
 
@@ -18,15 +18,28 @@ namespace {
 
 struct Options {
   Common common;
-  std::string folder, scheduler = "slurm", manifest = "mpijob.yaml";
+  std::string folder, scheduler{launch::schedulers().front()->name()}, manifest = "mpijob.yaml";
   bool dry_run = false;
 };
 
 launch::SubmitRequest request_of(const Options& o) {
-  static const std::map<std::string, launch::Scheduler> kSchedulers = {{"slurm", launch::Scheduler::slurm},
-                                                                       {"eks", launch::Scheduler::eks},
-                                                                       {"local", launch::Scheduler::local}};
-  return {o.folder, kSchedulers.at(o.scheduler), o.manifest, o.dry_run};
+  return {o.folder, *launch::find_scheduler(o.scheduler), o.manifest, o.dry_run};
+}
+
+/// Whether `trnplan watch` takes the id of a job.
+bool can_watch(const std::string& scheduler) {
+  const launch::Scheduler* known = launch::find_scheduler(scheduler);
+  return known != nullptr && known->can_watch();
+}
+
+/// "slurm, eks, or local: a smoke test of a few steps on this node".
+std::string what_runs() {
+  std::string text;
+  for (const launch::Scheduler* one : launch::schedulers()) {
+    if (!text.empty()) text += one == launch::schedulers().back() ? ", or " : ", ";
+    text += std::string(one->name()) + std::string(one->remark());
+  }
+  return text;
 }
 
 std::string text_of(const io::LaunchStory& story, const std::string& folder) {
@@ -34,7 +47,7 @@ std::string text_of(const io::LaunchStory& story, const std::string& folder) {
   for (const auto& command : story.commands) text += launch::command_line(command) + "\n";
   if (story.already) text += "already submitted\n";
   for (const auto& [what, id] : story.jobs) text += fmt::format("{} {}\n", what, id);
-  if (!story.jobs.empty() && story.scheduler == "slurm") {
+  if (!story.jobs.empty() && can_watch(story.scheduler)) {
     text += fmt::format("next: {}\n",
                         launch::command_line({"trnplan", "watch", story.jobs.back().second, "--plan",
                                               (std::filesystem::path(folder) / "plan.json").string()}));
@@ -51,7 +64,7 @@ io::LaunchStory story_of(const Options& o, const launch::SubmitResult& result) {
 
 /// A folder that was submitted needs no more checks.
 std::optional<launch::SubmitResult> done_before(const launch::SubmitRequest& request) {
-  if (request.scheduler == launch::Scheduler::local) return std::nullopt;
+  if (!request.scheduler.keeps_record()) return std::nullopt;
   const auto before = launch::submitted(request.folder);
   if (!before || before->find("train") == nullptr) return std::nullopt;
   return launch::SubmitResult{*before, true};
@@ -87,10 +100,8 @@ void add_launch(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("launch", "Submit a folder of plan --out: compile, then train");
   command->add_option("folder", o->folder, "folder that plan --out wrote")->required()->check(not_empty());
-  command
-      ->add_option("--scheduler", o->scheduler,
-                   "slurm, eks, or local: a smoke test of a few steps on this node")
-      ->check(CLI::IsMember({"slurm", "eks", "local"}))
+  command->add_option("--scheduler", o->scheduler, what_runs())
+      ->check(CLI::IsMember(launch::scheduler_names()))
       ->capture_default_str();
   command->add_option("--manifest", o->manifest, "what eks applies: mpijob.yaml or pytorchjob.yaml")
       ->check(CLI::IsMember({"mpijob.yaml", "pytorchjob.yaml"}))

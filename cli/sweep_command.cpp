@@ -13,7 +13,7 @@
 #include "io/output/atomic_write.h"
 #include "io/output/launch_json.h"
 #include "io/output/profile_json.h"
-#include "launch/scheduler/submit.h"
+#include "launch/scheduler/submission.h"
 #include "launch/sweep/sweep.h"
 #include "text/parse.h"
 

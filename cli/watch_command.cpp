@@ -28,7 +28,7 @@
 #include "io/output/atomic_write.h"
 #include "io/output/profile_json.h"
 #include "io/output/watch_json.h"
-#include "launch/local/process.h"
+#include "launch/process/process.h"
 #include "launch/watch/watch.h"
 #include "text/document.h"
 

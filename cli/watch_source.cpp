@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "cli/context.h"
-#include "launch/local/process.h"
+#include "launch/process/process.h"
 #include "text/diagnostic.h"
 
 namespace trnplan::cli {

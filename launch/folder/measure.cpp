@@ -8,7 +8,7 @@
 
 #include "launch/folder/bundle.h"
 #include "launch/folder/scripts.h"
-#include "launch/local/process.h"
+#include "launch/process/process.h"
 
 namespace trnplan::launch {
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "io/output/atomic_write.h"
-#include "launch/scheduler/submit.h"
+#include "launch/scheduler/submission.h"
 #include "planner/cost/whatif.h"
 
 namespace trnplan::launch {

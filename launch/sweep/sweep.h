@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "launch/local/process.h"
+#include "launch/process/process.h"
 #include "launch/sweep/sweep_files.h"
 #include "models/parameters/profile.h"
 #include "planner/cost/reliability.h"
@@ -48,7 +48,7 @@ struct SweepJob {
   int tasks = 1;
 };
 /// Submits the tasks that have missing points, as one job array; returns its id. The script stands in the
-/// folder. Throws SchedulerRefused (launch/scheduler/submit.h).
+/// folder. Throws SchedulerRefused (launch/scheduler/submission.h).
 std::string submit_sweep(const SweepJob& job, const std::vector<std::size_t>& missing, const Runner& runner);
 
 }  // namespace trnplan::launch

@@ -1,5 +1,5 @@
 // launch.json of a plan's folder.
-#include "launch/scheduler/submission.h"
+#include "launch/submit/submit.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace trnplan;

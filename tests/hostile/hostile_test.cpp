@@ -10,7 +10,7 @@
 #include <map>
 #include <optional>
 
-#include "launch/local/process.h"
+#include "launch/process/process.h"
 #include "tests/catch.h"
 #include "tests/hostile/hostile.h"
 #include "text/diagnostic.h"

@@ -1,4 +1,4 @@
-#include "launch/local/process.h"
+#include "launch/process/process.h"
 
 #include <fcntl.h>
 #include <poll.h>

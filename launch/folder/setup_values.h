@@ -5,9 +5,12 @@
 #include <optional>
 #include <string>
 
-#include "launch/local/process.h"
+#include "launch/folder/setup_env.h"
+#include "launch/process/process.h"
 
 namespace trnplan::launch {
+
+inline constexpr const char* kSetupFile = "setup_env.sh";
 
 /// nullopt: only running setup_env.sh would tell.
 struct SetupValues {
@@ -16,6 +19,9 @@ struct SetupValues {
 
 /// The absolute path of the folder; as given when it is none.
 std::filesystem::path absolute_folder(const std::filesystem::path& folder);
+
+/// The variables of this process, and `plan`, which the scripts set before they read setup_env.sh.
+Environment environment_of(const std::filesystem::path& folder);
 
 /// As setup_env.sh sets them, read. What reading does not give is asked of bash, which runs the file, unless
 /// `runner` is empty. Throws InputError when the file cannot be read.

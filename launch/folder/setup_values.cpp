@@ -1,0 +1,67 @@
+#include "launch/folder/setup_values.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "text/document.h"
+
+namespace trnplan::launch {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// bash runs the file and prints the variables with zero bytes between.
+SetupValues run_setup(const fs::path& folder, const Runner& runner) {
+  const ProcessResult ran = runner(
+      {"bash", "-c",
+       "set -eu; plan=$1; . \"$plan/setup_env.sh\" >&2; printf '%s\\0' \"$TRNPLAN_VENV\" \"$TRNPLAN_CODE\" "
+       "\"$TRNPLAN_DATA\" \"$TRNPLAN_PARTITION\"",
+       "bash", folder.string()},
+      {});
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at < ran.output.size();) {
+    const std::size_t end = std::min(ran.output.find('\0', at), ran.output.size());
+    words.push_back(ran.output.substr(at, end - at));
+    at = end + 1;
+  }
+  if (ran.ok() && words.size() == 4) return {words[0], words[1], words[2], words[3]};
+  throw InputError({{(folder / kSetupFile).string(), 0, 0},
+                    "",
+                    "bash cannot read it: " + printable(ran.error),
+                    "mend it, or write the folder anew"});
+}
+
+}  // namespace
+
+Environment environment_of(const fs::path& folder) {
+  return [folder](const std::string& name) -> std::optional<std::string> {
+    if (name == "plan") return folder.string();  // the scripts set it before they read the file
+    const char* value = std::getenv(name.c_str());
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+  };
+}
+
+fs::path absolute_folder(const fs::path& folder) {
+  std::error_code error;
+  const fs::path whole = fs::canonical(folder, error);
+  return error ? fs::absolute(folder) : whole;
+}
+
+SetupValues setup_values(const fs::path& folder, const Runner& runner) {
+  const SetupEnv env = read_setup_env(read_text(folder / kSetupFile), environment_of(folder));
+  bool known = true;
+  const auto value = [&](const char* name) -> std::optional<std::string> {
+    const auto found = env.values.find(name);
+    if (found != env.values.end() && found->second.text) return found->second.text;
+    if (found == env.values.end() && env.unread.empty()) return "";
+    known = false;
+    return std::nullopt;
+  };
+  SetupValues values{value("TRNPLAN_VENV"), value("TRNPLAN_CODE"), value("TRNPLAN_DATA"),
+                     value("TRNPLAN_PARTITION")};
+  return known || !runner ? values : run_setup(folder, runner);
+}
+
+}  // namespace trnplan::launch

@@ -1,0 +1,52 @@
+#include "launch/local/local.h"
+
+#include <fmt/format.h>
+
+namespace trnplan::launch {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<std::string> local_command(const fs::path& folder) {
+  return {"bash", (folder / "node_run.sh").string(), folder.string(), "compile", "smoke"};
+}
+
+class Local : public Scheduler {
+ public:
+  std::string_view name() const override { return "local"; }
+  std::string_view remark() const override { return ": a smoke test of a few steps on this node"; }
+  bool keeps_record() const override { return false; }
+  bool is_job_id(const std::string&) const override { return false; }
+
+  void check(const CheckedFolder& checked) const override {
+    if (checked.plan == nullptr || checked.plan->job.cluster.nodes <= 1) return;
+    checked.fault((checked.order.folder / "plan.json").string(), "strategy.nodes",
+                  fmt::format("the plan needs {} nodes, and this is one", checked.plan->job.cluster.nodes),
+                  "plan with --nodes 1 for a smoke test");
+  }
+
+  std::vector<std::vector<std::string>> commands(const Order& order) const override {
+    return {local_command(order.folder)};
+  }
+
+  SubmitResult submit(const Order& order, const std::optional<Submission>&, int,
+                      const Runner& runner) const override {
+    ProcessOptions options;
+    options.capture = false;
+    // The node script must not take this for a task of an allocation it happens to be in.
+    options.unset = {"SLURM_JOB_ID", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PET_RDZV_BACKEND"};
+    const ProcessResult ran = runner(local_command(order.folder), options);
+    if (!ran.ok()) throw SchedulerRefused(fmt::format("node_run.sh ended with {}", ran.code));
+    return {{std::string(name()), {}, {}}, false};
+  }
+};
+
+}  // namespace
+
+const Scheduler& local() {
+  static const Local scheduler;
+  return scheduler;
+}
+
+}  // namespace trnplan::launch

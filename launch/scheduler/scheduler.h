@@ -1,0 +1,76 @@
+// Who runs the jobs of a plan's folder. The rooms slurm/, kubernetes/ and local/ implement the interface;
+// launch/submit/schedulers.h lists them.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/catalog/catalog.h"
+#include "io/input/plan_file.h"
+#include "launch/folder/setup_values.h"
+#include "launch/process/process.h"
+#include "launch/scheduler/submission.h"
+#include "text/diagnostic.h"
+
+namespace trnplan::launch {
+
+/// A folder that is to be submitted.
+struct Order {
+  std::filesystem::path folder;  ///< absolute
+  std::string manifest;          ///< of the folder, for Kubernetes
+};
+
+/// What a scheduler's checks look at, and where they say what they found.
+struct CheckedFolder {
+  const Order& order;
+  const io::PlanFile* plan;  ///< nullptr: plan.json cannot be read, which was told
+  const SetupValues& values;
+  const io::Catalog& catalog;
+  const Runner& runner;
+  std::vector<Diagnostic>& faults;
+  std::vector<std::string>& notes;  ///< what could not be checked
+
+  void fault(std::string file, std::string key, std::string problem, std::string fix) const {
+    faults.push_back({{std::move(file), 0, 0}, std::move(key), std::move(problem), std::move(fix)});
+  }
+};
+
+/// Objects without state; all functions may be called from any thread.
+class Scheduler {
+ public:
+  virtual ~Scheduler() = default;
+
+  /// One word, as --scheduler and launch.json have it: "slurm".
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  /// Behind the name in the help, such as ": a smoke test on this node"; "" where the name says it.
+  [[nodiscard]] virtual std::string_view remark() const { return ""; }
+
+  /// The paths of setup_env.sh are of this machine; else of pods.
+  [[nodiscard]] virtual bool sees_our_paths() const { return true; }
+  /// The file of the folder that is applied and has to be the plan's; "" for none.
+  [[nodiscard]] virtual std::string manifest(const Order&) const { return ""; }
+  /// What keeps the folder from running on it; asks the scheduler's own programs, and changes nothing.
+  virtual void check(const CheckedFolder& checked) const = 0;
+
+  /// The commands that submit() runs, in their order; COMPILE_JOB_ID, trnplan-UNIQUE and TRNPLAN_PARTITION
+  /// stand for an id, a name and a partition that are not known yet. Nothing of the folder is run.
+  [[nodiscard]] virtual std::vector<std::vector<std::string>> commands(const Order& order) const = 0;
+
+  /// Whether launch.json is kept: jobs that go on after submit() ended.
+  [[nodiscard]] virtual bool keeps_record() const { return true; }
+  /// Whether a text is an id of one of its jobs. Only plain ones are asked (is_plain_id).
+  [[nodiscard]] virtual bool is_job_id(const std::string& id) const = 0;
+  /// Whether `trnplan watch` finds the log of a job by its id.
+  [[nodiscard]] virtual bool can_watch() const { return false; }
+
+  /// Submits what `before`, the folder's launch.json, does not hold yet, and writes launch.json. `lock`: the
+  /// descriptor that keeps others away, for programs that may outlive us. Throws SchedulerRefused; InputError
+  /// when launch.json cannot be written.
+  virtual SubmitResult submit(const Order& order, const std::optional<Submission>& before, int lock,
+                              const Runner& runner) const = 0;
+};
+
+}  // namespace trnplan::launch

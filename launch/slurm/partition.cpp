@@ -1,0 +1,88 @@
+#include "launch/slurm/partition.h"
+
+#include <fmt/format.h>
+
+#include "io/input/cluster_files.h"
+#include "io/output/emit_cluster.h"
+#include "text/document.h"
+
+namespace trnplan::launch {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const ProcessOptions kQuery = {true, {}, -1, kQuerySeconds};
+
+/// The partition sinfo marks as the default one.
+std::string default_partition(const std::string& table) {
+  const std::size_t star = table.find("*\n");
+  if (star == std::string::npos) return "";
+  const std::size_t blank = table.find_last_of(" \n", star);
+  return table.substr(blank + 1, star - blank - 1);
+}
+
+class Table : public Files {
+ public:
+  explicit Table(const std::string& text) : text_(text) {}
+  bool has(const fs::path&) const override { return true; }
+  std::string text(const fs::path&) const override { return text_; }
+
+ private:
+  const std::string& text_;
+};
+
+void compare_instance(const CheckedFolder& checked, const io::ClusterReading& found) {
+  if (found.instance.empty()) {
+    checked.notes.push_back(
+        "sinfo names no instance type for these nodes, so it was not compared with the plan's");
+    return;
+  }
+  const std::string have = io::machine_type(checked.catalog.instance(found.instance)),
+                    need = io::machine_type(checked.plan->job.cluster.instance);
+  if (have != need) {
+    checked.fault("sinfo", "", fmt::format("the nodes are {}, the plan is for {}", have, need),
+                  fmt::format("plan for {}, or set TRNPLAN_PARTITION in setup_env.sh", have));
+  }
+}
+
+void compare_cluster(const CheckedFolder& checked, const std::string& table) {
+  const std::string partition = checked.values.partition.value_or("");
+  const std::string wanted = partition.empty() ? default_partition(table) : partition;
+  try {
+    const io::ClusterReading found = io::read_sinfo("sinfo", checked.catalog, wanted, Table(table));
+    for (const std::string& note : found.notes) checked.notes.push_back(note);
+    const int needed = checked.plan->job.cluster.nodes;
+    if (found.nodes < needed) {
+      checked.fault("sinfo", "",
+                    fmt::format("partition {} has {} usable nodes, the plan needs {}", printable(found.group),
+                                found.nodes, needed),
+                    fmt::format("set TRNPLAN_PARTITION in setup_env.sh, mend nodes, or plan with --nodes {}",
+                                found.nodes));
+    }
+    compare_instance(checked, found);
+  } catch (const InputError& e) {
+    checked.faults.insert(checked.faults.end(), e.faults().begin(), e.faults().end());
+  }
+}
+
+}  // namespace
+
+void check_partition(const CheckedFolder& checked) {
+  if (const ProcessResult sbatch = checked.runner({"sbatch", "--version"}, kQuery); !sbatch.started) {
+    return checked.fault("command line", "--scheduler", "there is no sbatch here: " + sbatch.error,
+                         "run it on the head node of the Slurm cluster, or take --scheduler local");
+  }
+  std::vector<std::string> command = {"sinfo", "-N", "-o", "%N %t %f %P"};
+  const std::string partition = checked.values.partition.value_or("");
+  if (!partition.empty()) command.insert(command.begin() + 1, "--partition=" + partition);
+  const ProcessResult sinfo = checked.runner(command, kQuery);
+  if (!sinfo.ok()) {
+    return checked.fault("sinfo", "",
+                         "failed: " + printable(sinfo.error.empty() ? sinfo.output : sinfo.error),
+                         "start Slurm's controller, or correct its address in slurm.conf");
+  }
+  compare_cluster(checked, sinfo.output);
+}
+
+}  // namespace trnplan::launch

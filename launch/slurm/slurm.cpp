@@ -1,0 +1,122 @@
+#include "launch/slurm/slurm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "launch/slurm/begun.h"
+#include "launch/slurm/partition.h"
+
+namespace trnplan::launch {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kShown = 200;  ///< bytes of what a program said
+constexpr int kSignalled = 128;
+constexpr const char* kUnknownId = "COMPILE_JOB_ID";
+constexpr const char* kUnknownName = "trnplan-UNIQUE";
+constexpr const char* kUnknownPartition = "TRNPLAN_PARTITION";
+const ProcessOptions kQuery = {true, {}, -1, kQuerySeconds};
+
+/// A name of its own makes a job findable when its id got lost.
+std::vector<std::string> sbatch(const fs::path& folder, const std::string& partition, const std::string& what,
+                                const std::string& name, const std::string& after) {
+  std::vector<std::string> command = {"sbatch", "--parsable", "--chdir=" + folder.string(),
+                                      "--job-name=" + name};
+  if (!partition.empty()) command.push_back("--partition=" + partition);
+  if (!after.empty()) {
+    command.push_back("--dependency=afterok:" + after);
+    command.push_back("--kill-on-invalid-dep=yes");  // else training waits forever for a compile that failed
+  }
+  command.push_back((folder / (what + ".sbatch")).string());
+  command.push_back(folder.string());
+  return command;
+}
+
+/// The id sbatch prints: "123", or "123;cluster"; "" when that is not what it printed.
+std::string job_id(const std::string& text) {
+  const std::size_t end = std::min(text.find_first_of(";\n"), text.size());
+  const std::string id = text.substr(0, end);
+  return id.find_first_not_of("0123456789") == std::string::npos ? id : "";
+}
+
+std::string refusal_of(const ProcessResult& ran) {
+  if (!ran.error.empty()) return "sbatch: " + printable(ran.error, kShown);
+  if (ran.code > kSignalled) return fmt::format("sbatch: ended by signal {}", ran.code - kSignalled);
+  if (!ran.ok()) return fmt::format("sbatch: ended with {}", ran.code);
+  return "sbatch: no job id in \"" + printable(ran.output, kShown) + "\"";
+}
+
+/// Submits one job, or finds the one that an earlier call began to submit. What is about to be submitted is
+/// written down first, so that whoever comes next can look for it.
+std::string submit_one(const fs::path& folder, const std::string& partition, Submission& s,
+                       const std::string& what, int lock, const Runner& runner) {
+  if (s.begun && s.begun->what == what) {
+    if (const auto id = find_begun(folder, *s.begun, true, runner)) return *id;
+  }
+  const SubmittedJob* compile = s.find("compile");
+  s.begun = SubmittedJob{what, unique_name(what)};
+  keep(folder, s);
+  // An sbatch that outlives us holds the lock until it is done.
+  const ProcessResult ran = runner(
+      sbatch(folder, partition, what, s.begun->id, compile == nullptr ? "" : compile->id), {true, {}, lock});
+  if (const std::string id = job_id(ran.output); ran.ok() && !id.empty()) return id;
+  const std::string why = refusal_of(ran);
+  try {  // It may have been queued although sbatch did not say so.
+    if (const auto id = ran.started ? find_begun(folder, *s.begun, false, runner) : std::nullopt) return *id;
+  } catch (const Unsure& e) {
+    throw Unsure(why + "; " + e.what());
+  }
+  throw SchedulerRefused(why);
+}
+
+class Slurm : public Scheduler {
+ public:
+  std::string_view name() const override { return "slurm"; }
+  bool is_job_id(const std::string& id) const override { return is_slurm_id(id); }
+  bool can_watch() const override { return true; }
+
+  void check(const CheckedFolder& checked) const override {
+    if (checked.plan != nullptr) check_partition(checked);
+  }
+
+  std::vector<std::vector<std::string>> commands(const Order& order) const override {
+    const std::string partition = setup_values(order.folder, nullptr).partition.value_or(kUnknownPartition);
+    return {sbatch(order.folder, partition, "compile", kUnknownName, ""),
+            sbatch(order.folder, partition, "train", kUnknownName, kUnknownId)};
+  }
+
+  SubmitResult submit(const Order& order, const std::optional<Submission>& before, int lock,
+                      const Runner& runner) const override {
+    SubmitResult result;
+    result.submission = before.value_or(Submission{std::string(name()), {}, {}});
+    Submission& s = result.submission;
+    const std::string partition = setup_values(order.folder, runner).partition.value_or("");
+    for (const std::string what : {"compile", "train"}) {
+      if (s.find(what) != nullptr) continue;
+      try {
+        s.jobs.push_back({what, submit_one(order.folder, partition, s, what, lock, runner)});
+      } catch (const Unsure&) {
+        throw;
+      } catch (const SchedulerRefused&) {
+        if (const SubmittedJob* compile = s.find("compile")) runner({"scancel", compile->id}, kQuery);
+        forget(order.folder);
+        throw;
+      }
+      s.begun.reset();
+      keep(order.folder, s);
+    }
+    return result;
+  }
+};
+
+}  // namespace
+
+const Scheduler& slurm() {
+  static const Slurm scheduler;
+  return scheduler;
+}
+
+}  // namespace trnplan::launch

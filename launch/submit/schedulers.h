@@ -1,0 +1,21 @@
+// Every scheduler there is: the one place that lists them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launch/scheduler/scheduler.h"
+
+namespace trnplan::launch {
+
+/// The first is the one where nothing is said.
+[[nodiscard]] const std::vector<const Scheduler*>& schedulers();
+
+/// nullptr where there is none of that name.
+[[nodiscard]] const Scheduler* find_scheduler(std::string_view name);
+
+/// In the order of schedulers().
+[[nodiscard]] std::vector<std::string> scheduler_names();
+
+}  // namespace trnplan::launch

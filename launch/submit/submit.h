@@ -1,0 +1,43 @@
+// Hands a folder of `plan --out` to a scheduler: compile first, then train.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/catalog/catalog.h"
+#include "launch/process/process.h"
+#include "launch/scheduler/scheduler.h"
+#include "launch/scheduler/submission.h"
+#include "text/diagnostic.h"
+
+namespace trnplan::launch {
+
+struct SubmitRequest {
+  std::filesystem::path folder;
+  const Scheduler& scheduler;
+  std::string manifest = "mpijob.yaml";  ///< of the folder, for Kubernetes
+  bool dry_run = false;                  ///< nothing of the folder is run, not even setup_env.sh
+};
+
+/// Everything that keeps the folder from running, each with its fix: what folder_faults() finds, values that
+/// are missing, and what the scheduler's own checks say. Runs bash for values of setup_env.sh that reading
+/// does not give, unless `dry_run`. `notes` receives what could not be checked.
+std::vector<Diagnostic> preflight(const SubmitRequest& request, const io::Catalog& catalog,
+                                  const Runner& runner, std::vector<std::string>& notes);
+
+/// What launch.json says; `name` stands in messages. Throws InputError when it is damaged.
+Submission submission_from(const std::string& text, const std::string& name);
+
+/// nullopt when nothing was submitted from the folder. Throws InputError when launch.json is damaged.
+std::optional<Submission> submitted(const std::filesystem::path& folder);
+
+/// Scheduler::commands() of the request.
+std::vector<std::vector<std::string>> commands(const SubmitRequest& request);
+
+/// Submits what launch.json of the folder does not hold yet, one launch of a folder at a time. Throws
+/// SchedulerRefused; InputError when launch.json cannot be written or locked.
+SubmitResult submit(const SubmitRequest& request, const Runner& runner);
+
+}  // namespace trnplan::launch

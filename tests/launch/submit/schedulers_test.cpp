@@ -1,0 +1,139 @@
+#include "launch/submit/schedulers.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "io/output/atomic_write.h"
+#include "launch/folder/bundle.h"
+#include "launch/submit/submit.h"
+#include "planner/check/judge.h"
+#include "targets/registry.h"
+#include "tests/catch.h"
+#include "tests/faults.h"
+#include "tests/models/setup.h"
+#include "text/document.h"
+
+using namespace trnplan;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A folder as plan --out writes it.
+class Folder {
+ public:
+  explicit Folder(int nodes) {
+    std::string pattern = (fs::temp_directory_path() / "trnplan-submit-XXXXXX").string();
+    REQUIRE(mkdtemp(pattern.data()) != nullptr);
+    path = pattern;
+    const models::Job job = job_of("llama3-8b", nodes, 4096, 256);
+    const auto judged = planner::judge(job, strategy_of(job, "tp=8,recompute=CoreAttention"), datasheet());
+    io::write_files(path, launch::bundle(job, *judged.plan, targets::standard()), false);
+  }
+  ~Folder() { fs::remove_all(path); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  fs::path path;
+};
+
+/// Programs that answer as those of a cluster do.
+class Programs {
+ public:
+  launch::ProcessResult operator()(const std::vector<std::string>& arguments, const launch::ProcessOptions&) {
+    const std::string& program = arguments[0];
+    ran.push_back(program);
+    if (program == "sbatch") return {true, 0, std::to_string(100 + ++jobs) + ";cluster\n", "", false};
+    if (program == "kubectl") return {true, 0, "service/etcd\nmpijob.kubeflow.org/trnplan\n", "", false};
+    if (program == "sinfo")
+      return {true, 0, "NODELIST STATE AVAIL_FEATURES PARTITION\nn1 idle trn1.32xlarge q1*\n", "", false};
+    return {true, 0, "", "", false};
+  }
+  int jobs = 0;
+  std::vector<std::string> ran;
+};
+
+struct Row {
+  const char* name;
+  std::size_t commands;
+  const char* first;  ///< word of the first command
+  const char* last_word;
+  std::vector<std::pair<std::string, std::string>> jobs;  ///< what, id
+  const char* check;                                      ///< what its own check says of four nodes
+};
+
+const std::vector<Row> kRows = {
+    {"slurm", 2, "sbatch", "", {{"compile", "101"}, {"train", "102"}}, "has 1 usable nodes"},
+    {"eks", 1, "kubectl", "name", {{"train", "mpijob.kubeflow.org/trnplan"}}, "still holds SET-ME"},
+    {"local", 1, "bash", "smoke", {}, "the plan needs 4 nodes, and this is one"},
+};
+
+}  // namespace
+
+TEST_CASE("every scheduler, through the interface", "[launch]") {
+  CHECK(launch::schedulers().size() == kRows.size());
+  for (const Row& row : kRows) {
+    INFO(row.name);
+    const launch::Scheduler* scheduler = launch::find_scheduler(row.name);
+    REQUIRE(scheduler != nullptr);
+    CHECK(scheduler->name() == row.name);
+    const Folder folder(4);
+    const launch::SubmitRequest request{folder.path, *scheduler};
+
+    const auto commands = launch::commands(request);
+    REQUIRE(commands.size() == row.commands);
+    CHECK(commands[0][0] == row.first);
+    if (*row.last_word != '\0') CHECK(commands[0].back() == row.last_word);
+
+    Programs programs;
+    const auto runner = [&](const auto& arguments, const auto& options) {
+      return programs(arguments, options);
+    };
+    std::string said;
+    std::vector<std::string> notes;
+    for (const Diagnostic& d : launch::preflight(request, test_catalog(), runner, notes))
+      said += to_string(d) + "\n";
+    CHECK(contains(said, row.check));
+    CHECK(contains(said, "TRNPLAN_VENV: is not set"));
+
+    const launch::SubmitResult result = launch::submit(request, runner);
+    CHECK_FALSE(result.already);
+    CHECK(result.submission.scheduler == row.name);
+    REQUIRE(result.submission.jobs.size() == row.jobs.size());
+    for (std::size_t i = 0; i < row.jobs.size(); ++i) {
+      CHECK(result.submission.jobs[i].what == row.jobs[i].first);
+      CHECK(result.submission.jobs[i].id == row.jobs[i].second);
+      CHECK(scheduler->is_job_id(row.jobs[i].second));
+    }
+    // A second call finds the record of the first, whichever scheduler it is for.
+    CHECK(fs::exists(folder.path / "launch.json") == scheduler->keeps_record());
+    if (!scheduler->keeps_record()) continue;
+    const std::size_t before = programs.ran.size();
+    for (const launch::Scheduler* other : launch::schedulers()) {
+      if (!other->keeps_record()) continue;
+      const launch::SubmitResult again = launch::submit({folder.path, *other}, runner);
+      CHECK(again.already);
+      CHECK(again.submission.scheduler == row.name);
+    }
+    CHECK(programs.ran.size() == before);
+  }
+}
+
+TEST_CASE("a launch.json is of a scheduler that keeps one, with ids as it gives them", "[launch]") {
+  const auto refused = [](const std::string& scheduler, const std::string& id) {
+    const std::string text = "{\"schema_version\": 1, \"scheduler\": \"" + scheduler +
+                             "\", \"jobs\": {\"train\": \"" + id + "\"}}";
+    return refusal_of([&] { static_cast<void>(launch::submission_from(text, "launch.json")); });
+  };
+  CHECK(refused("slurm", "12").empty());
+  CHECK(refused("eks", "mpijob/x").empty());
+  CHECK(contains(refused("slurm", "mpijob/x"), "does not say what was submitted"));
+  CHECK(contains(refused("local", "12"), "does not say what was submitted"));
+  CHECK(contains(refused("pbs", "12"), "does not say what was submitted"));
+  CHECK(contains(refused("eks", "--x"), "does not say what was submitted"));
+}
+
+TEST_CASE("names of schedulers", "[launch]") {
+  CHECK(launch::scheduler_names() == std::vector<std::string>{"slurm", "eks", "local"});
+  CHECK(launch::find_scheduler("pbs") == nullptr);
+}
