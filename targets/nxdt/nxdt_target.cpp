@@ -55,7 +55,7 @@ class Nxdt : public planner::Target {
                                         const planner::ConfigUse& use) const override {
     NxdtConfig config = to_nxdt(job, strategy);
     for (NxdtKey& key : config.keys) {
-      if (use.log_every_step && key.key == "trainer.log_every_n_steps") key.text = "1";
+      if (use.log_every_step && key.key == "trainer.log_every_n_steps") key.text = fmt::to_string(1);
     }
     return {{kConfig, fmt::format("# {}\n# {}\n", support(), use.heading) + nxdt_yaml(config)}};
   }

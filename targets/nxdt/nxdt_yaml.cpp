@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "targets/nxdt/yaml_scalar.h"
+
 namespace trnplan::targets {
 
 namespace {
@@ -22,77 +24,6 @@ constexpr std::size_t kFaultLimit = 50;           ///< faults worth reading
 constexpr int kChainLimit = 32;                   ///< interpolations that lead to one value
 constexpr int kNestLimit = 8;                     ///< interpolations inside one another
 constexpr std::size_t kExpandedLimit = 1u << 20;  ///< bytes all interpolations of a file may produce
-
-bool is_control(char c) {
-  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-}
-
-// ---- writing scalars
-
-/// Can `text` stand without quotes after "key: " and be read back as it is?
-bool plain_in_block(std::string_view text) {
-  if (text.empty() || text.front() == ' ' || text.back() == ' ' || text.back() == ':') return false;
-  const bool dash = text.front() == '-' && text.size() > 1 && text[1] != ' ';
-  if (!dash && std::string_view("-?:,[]{}#&*!|>'\"%@`").find(text.front()) != std::string_view::npos)
-    return false;
-  if (text.starts_with("---") || text.starts_with("...") || text == "<<") return false;
-  if (text.find(": ") != std::string_view::npos || text.find(" #") != std::string_view::npos) return false;
-  for (const char c : text) {
-    if (is_control(c)) return false;
-  }
-  return true;
-}
-
-/// The same inside "[...]", where YAML 1.1 ends a plain text at a '?'.
-bool plain_in_flow(std::string_view text) {
-  return plain_in_block(text) && text.find_first_of(",?[]{}:#'\"") == std::string_view::npos;
-}
-
-std::string double_quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '\n')
-      out += "\\n";
-    else if (is_control(c))
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    else if (c == '"' || c == '\\')
-      out += {'\\', c};
-    else
-      out += c;
-  }
-  return out + '"';
-}
-
-/// Single quotes as the shipped configs use them, double ones where escapes are needed.
-std::string in_quotes(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) {
-    if (is_control(c)) return double_quoted(text);
-    out += c;
-    if (c == '\'') out += c;
-  }
-  return out + '\'';
-}
-
-/// "1e-06" is text to YAML 1.1; "1.0e-06" is a number to everyone.
-std::string with_dot(std::string_view number) {
-  const std::size_t exponent = number.find_first_of("eE");
-  if (exponent == std::string_view::npos || exponent == 0 || number.find('.') != std::string_view::npos) {
-    return std::string(number);
-  }
-  double value = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-  const bool whole_text = end == number.data() + number.size();
-  if (!whole_text || error == std::errc::invalid_argument) return std::string(number);
-  return fmt::format("{}.0{}", number.substr(0, exponent), number.substr(exponent));
-}
-
-/// A plain scalar in NxDT's spelling.
-std::string spelled(std::string_view text) {
-  if (text == "true") return "True";
-  if (text == "false") return "False";
-  return with_dot(text);
-}
 
 // ---- reading
 
@@ -430,10 +361,10 @@ bool is_flow(std::string_view text) {
 }
 
 std::string value_text(const NxdtKey& key) {
-  if (key.quoted) return in_quotes(key.text);
+  if (key.quoted) return single_quoted(key.text);
   if (key.text.empty()) return "null";
   if (is_flow(key.text)) return key.text;
-  return plain_in_block(key.text) ? spelled(key.text) : in_quotes(key.text);
+  return plain_in_block(key.text) ? spelled(key.text) : single_quoted(key.text);
 }
 
 class YamlWriter {
@@ -459,7 +390,7 @@ class YamlWriter {
   void one(std::size_t at, int depth) {
     const Branch& branch = (*tree_)[at];
     out_.append(static_cast<std::size_t>(depth) * 2, ' ');
-    out_ += (plain_in_flow(branch.name) ? branch.name : in_quotes(branch.name)) + ':';
+    out_ += (plain_in_flow(branch.name) ? branch.name : single_quoted(branch.name)) + ':';
     if (!branch.children.empty()) {
       out_ += '\n';
       children(at, depth + 1);
