@@ -4,11 +4,14 @@ namespace trnplan::planner {
 
 std::optional<std::string> inexpressible(const Target& target, const models::Job& job,
                                          const models::Strategy& strategy) {
-  const std::vector<Violation> broken = target.violations(job, strategy);
-  if (broken.empty()) return std::nullopt;
-  const Violation& first = broken.front();
-  return std::string(target.name()) + " cannot express this plan: " + first.message +
-         (first.fix.empty() ? "" : "; " + first.fix);
+  std::string all;
+  for (const Violation& v : target.violations(job, strategy)) {
+    if (!all.empty()) all += ", and ";
+    all += v.message;
+    if (!v.fix.empty()) all += "; " + v.fix;
+  }
+  if (all.empty()) return std::nullopt;
+  return std::string(target.name()) + " cannot express this plan: " + all;
 }
 
 }  // namespace trnplan::planner

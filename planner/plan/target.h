@@ -68,7 +68,7 @@ class Target {
   [[nodiscard]] virtual std::string_view log_format() const = 0;
 
   /// Every rule of the target's own that the strategy breaks: what neither config nor flags can say, with
-  /// what to write in the job instead, the first the one to tell. Rules of planner/check/rules.h are not
+  /// what to write in the job instead. Rules of planner/check/rules.h are not
   /// among them. Cost: microseconds.
   [[nodiscard]] virtual std::vector<Violation> violations(const models::Job& job,
                                                           const models::Strategy& strategy) const = 0;
@@ -104,7 +104,7 @@ class Target {
   }
 };
 
-/// Why the target cannot train the strategy, in one line with what to write in the job; nullopt when it can.
+/// All that keeps the target from training the strategy, with what to write in the job; nullopt: nothing.
 [[nodiscard]] std::optional<std::string> inexpressible(const Target& target, const models::Job& job,
                                                        const models::Strategy& strategy);
 

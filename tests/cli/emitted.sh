@@ -49,6 +49,13 @@ run 2 plan "$example" --out "$work/partial"
 says 'partial/train\.sbatch: .*exists'
 check 'no ranking although only --out failed' grep -q 'TP 8' "$out"
 check 'wrote some files next to the one in the way' test "$(ls -A "$work/partial")" = train.sbatch
+# A target that can train none of the job's strategies, and one that trains some: those alone are ranked.
+run 2 plan "$example" --target nemo-megatron --out "$work/nemo"
+says 'nemo-megatron cannot express this plan: .*flash attention; pin flash_attention to false in the job'
+check 'no ranking although only the target lacks the plan' grep -q 'TP 8' "$out"
+check 'wrote files of a plan that the target lacks' test ! -e "$work/nemo"
+run 0 plan "$example" --target nxd --out "$work/nxd"
+check 'not the plan of the target' grep -q '"target": "nxd"' "$work/nxd/plan.json"
 touch "$work/regular"
 refuse 'regular/below: .*folder' plan "$example" --out "$work/regular/below"
 refuse 'regular: .*folder' plan "$example" --out "$work/regular"
