@@ -2,254 +2,28 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <string_view>
 #include <utility>
 
+#include "io/input/neuron_ls_listing.h"
 #include "io/input/readers.h"
-#include "text/parse.h"
 
 namespace trnplan::io {
 
 namespace {
 
-/// One device as printed.
-struct Device {
-  int number = 0;
-  int cores = 0;
-  Bytes memory{};
-  std::vector<int> neighbours;
-  SourcePos at;
-};
-
-/// The file as printed.
-struct Listing {
-  std::string instance_type;
-  SourcePos type_at;
-  std::vector<Device> devices;
-};
-
-/// The densest Trainium node has 64 chips; the bound keeps a hostile file from asking for more memory.
-constexpr int devices_most = 4096;
-constexpr int cores_most = 1024;
-/// A file with more faults is no neuron-ls output at all.
-constexpr std::size_t faults_most = 50;
-
-std::string_view trim(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
-// ---- the table ----
-
-struct Cell {
-  std::string text;
-  int column = 0;  ///< in the line, from 1
-};
-
-/// Cells of "| a | b |"; empty when the line is no table row or its last bar is missing.
-std::vector<Cell> cells_of(std::string_view line) {
-  const std::string_view row = trim(line);
-  if (row.size() < 2 || row.front() != '|' || row.back() != '|') return {};
-  std::vector<Cell> cells;
-  for (const std::string_view cell : split(row.substr(1, row.size() - 2), '|')) {
-    const std::string_view text = trim(cell);
-    const auto offset = (text.empty() ? cell.data() : text.data()) - line.data();
-    cells.push_back({std::string(text), static_cast<int>(offset) + 1});
-  }
-  return cells;
-}
-
-class TableReader {
- public:
-  TableReader(const std::string& name, std::vector<Diagnostic>& faults) : name_(name), faults_(faults) {}
-
-  Listing read(const std::string& text) {
-    for (const std::string_view line : split(text, '\n')) {
-      if (faults_.size() >= faults_most) break;
-      ++line_;
-      take(line);
-    }
-    if (state_ == State::before || state_ == State::header) {
-      fault(0, "", "no table of Neuron devices was found",
-            "give the whole output of neuron-ls or neuron-ls --json-output");
-    } else if (state_ == State::rows && faults_.size() < faults_most) {
-      fault(0, "", "the table ends without its closing line (+-----+)",
-            "the file is cut short: save the whole output of neuron-ls");
-    }
-    return std::move(listing_);
-  }
-
- private:
-  enum class State { before, header, rows, after };
-
-  void take(std::string_view line) {
-    const std::string_view content = trim(line);
-    constexpr std::string_view type = "instance-type:";
-    if (state_ == State::before && content.starts_with(type)) {
-      listing_.instance_type = trim(content.substr(type.size()));
-      listing_.type_at = at(1);
-    }
-    if (content.starts_with("+-")) {
-      rule();
-    } else if (state_ == State::header && content.starts_with('|')) {
-      add_header(line);
-    } else if (state_ == State::rows ? !content.empty()
-                                     : state_ == State::after && content.starts_with('|')) {
-      state_ = State::rows;
-      add_row(line);
-    }
-  }
-
-  /// A "+----+" line: the first opens the header, the second the rows; one after a row ends the table, unless
-  /// more rows follow (with processes printed, rules stand between devices).
-  void rule() {
-    if (state_ == State::before) {
-      state_ = State::header;
-    } else if (state_ == State::header) {
-      find_columns();
-      state_ = State::rows;
-    } else {
-      state_ = State::after;
-    }
-  }
-
-  void add_header(std::string_view line) {
-    const std::vector<Cell> cells = cells_of(line);
-    header_.resize(std::max(header_.size(), cells.size()));
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      if (!header_[i].empty() && !cells[i].text.empty()) header_[i] += ' ';
-      header_[i] += cells[i].text;
-    }
-  }
-
-  std::optional<std::size_t> column(std::string_view title) const {
-    const auto found = std::find(header_.begin(), header_.end(), title);
-    if (found == header_.end()) return std::nullopt;
-    return static_cast<std::size_t>(found - header_.begin());
-  }
-
-  void find_columns() {
-    device_ = column("NEURON DEVICE");
-    cores_ = column("NEURON CORES");
-    memory_ = column("NEURON MEMORY");
-    connected_ = column("CONNECTED DEVICES");
-    core_ids_ = column("NEURON CORE IDS");
-    const std::pair<std::optional<std::size_t>, const char*> needed[] = {
-        {device_, "NEURON DEVICE"}, {cores_, "NEURON CORES"}, {memory_, "NEURON MEMORY"}};
-    for (const auto& [place, title] : needed) {
-      if (!place)
-        fault(0, title, "the table has no such column", "give the output of neuron-ls without changes");
-    }
-  }
-
-  void add_row(std::string_view line) {
-    const std::vector<Cell> cells = cells_of(line);
-    if (cells.size() != header_.size()) {
-      fault(1, "",
-            "this row has " + std::to_string(cells.size()) + " cells, the header has " +
-                std::to_string(header_.size()),
-            "the file is cut short or edited: save the whole output of neuron-ls");
-      return;
-    }
-    if (!device_ || !cores_ || !memory_) return;
-    if (cells[*device_].text.empty()) return;  // a further process of the device above
-    Device device;
-    device.at = at(cells[*device_].column);
-    const auto number = whole(cells[*device_], "NEURON DEVICE", devices_most - 1);
-    const auto cores = whole(cells[*cores_], "NEURON CORES", cores_most);
-    const auto memory = memory_of(cells[*memory_]);
-    if (!number || !cores || !memory) return;
-    device.number = *number;
-    device.cores = *cores;
-    device.memory = *memory;
-    if (core_ids_) check_core_ids(cells[*core_ids_], device);
-    if (connected_) device.neighbours = neighbours_of(cells[*connected_]);
-    listing_.devices.push_back(std::move(device));
-  }
-
-  std::optional<int> whole(const Cell& cell, const char* key, int most) {
-    const auto value = parse_whole(cell.text);
-    if (value && *value <= most) return value;
-    fault(cell.column, key, in_quotes(cell.text) + " is not a whole number up to " + std::to_string(most),
-          "give the output of neuron-ls without changes");
-    return std::nullopt;
-  }
-
-  /// neuron-ls prints powers of two as "32 GB" (--json-output says 34359738368).
-  std::optional<Bytes> memory_of(const Cell& cell) {
-    const std::string_view text = cell.text;
-    const std::size_t space = text.find(' ');
-    const auto amount = parse_whole(text.substr(0, space));
-    const std::string_view unit = space == std::string_view::npos ? "" : trim(text.substr(space));
-    if (amount && *amount > 0 && (unit == "GB" || unit == "GiB")) return gibibytes(*amount);
-    if (amount && *amount > 0 && (unit == "MB" || unit == "MiB")) return mebibytes(*amount);
-    fault(cell.column, "NEURON MEMORY", in_quotes(text) + " is not a size", "a size looks like \"32 GB\"");
-    return std::nullopt;
-  }
-
-  /// Placement counts on consecutive core numbers: device d holds cores d*n to d*n + n-1.
-  void check_core_ids(const Cell& cell, const Device& device) {
-    const int first = device.number * device.cores;
-    const int last = first + device.cores - 1;
-    const std::string expected =
-        first >= last ? std::to_string(first) : std::to_string(first) + "-" + std::to_string(last);
-    if (cell.text == expected) return;
-    fault(cell.column, "NEURON CORE IDS",
-          "device " + std::to_string(device.number) + " lists cores " + in_quotes(cell.text) + ", " +
-              expected + " was expected",
-          "give the output of a whole node, taken outside any container that hides cores");
-  }
-
-  std::vector<int> neighbours_of(const Cell& cell) {
-    std::vector<int> neighbours;
-    if (cell.text.empty() || cell.text == "-" || cell.text == "None") return neighbours;
-    for (const std::string_view part : split(cell.text, ',')) {
-      const auto number =
-          whole({std::string(trim(part)), cell.column}, "CONNECTED DEVICES", devices_most - 1);
-      if (number) neighbours.push_back(*number);
-    }
-    return neighbours;
-  }
-
-  SourcePos at(int column) const { return {name_, line_, column}; }
-  void fault(int column, std::string key, std::string problem, std::string fix) {
-    faults_.push_back({column == 0 ? SourcePos{name_, line_, 1} : at(column), std::move(key),
-                       std::move(problem), std::move(fix)});
-  }
-
-  std::string name_;
-  std::vector<Diagnostic>& faults_;
-  State state_ = State::before;
-  int line_ = 0;
-  std::vector<std::string> header_;
-  std::optional<std::size_t> device_, cores_, memory_, connected_, core_ids_;
-  Listing listing_;
-};
-
 // ---- JSON ----
 
-Listing read_json(const Node& root, std::vector<Diagnostic>& faults) {
-  Listing listing;
+DeviceListing read_json(const Node& root, std::vector<Diagnostic>& faults) {
+  DeviceListing listing;
   listing.type_at = root.at;
   for (std::size_t i = 0; i < root.items.size(); ++i) {
     const std::size_t before = faults.size();
     const std::string where = "[" + std::to_string(i) + "]";
     MapReader map(root.items[i], where, faults);
-    Device device;
+    ListedDevice device;
     device.at = root.items[i].at;
-    device.number = map.required_whole("neuron_device", 0, devices_most - 1);
-    device.cores = map.required_whole("nc_count", 1, cores_most);
+    device.number = map.required_whole("neuron_device", 0, kMostDevices - 1);
+    device.cores = map.required_whole("nc_count", 1, kMostDeviceCores);
     device.memory = Bytes(map.required_number("memory_size", 1, 1e15));
     const Node* connected = map.raw("connected_to");
     if (connected != nullptr && !connected->is_null() && connected->kind != Node::Kind::sequence) {
@@ -257,7 +31,7 @@ Listing read_json(const Node& root, std::vector<Diagnostic>& faults) {
                 "give the output of neuron-ls without changes");
     } else if (connected != nullptr) {
       for (const Node& item : connected->items) {
-        if (const auto number = whole_of(item); number && *number < devices_most) {
+        if (const auto number = whole_of(item); number && *number < kMostDevices) {
           device.neighbours.push_back(*number);
         } else {
           faults.push_back({item.at, where + ".connected_to", in_quotes(item.scalar) + " is no device number",
@@ -277,37 +51,37 @@ Listing read_json(const Node& root, std::vector<Diagnostic>& faults) {
 
 // ---- checks ----
 
-bool lists(const Device& device, int other) {
+bool lists(const ListedDevice& device, int other) {
   return std::find(device.neighbours.begin(), device.neighbours.end(), other) != device.neighbours.end();
 }
 
 class Checker {
  public:
-  Checker(const std::vector<Device>& devices, std::vector<Diagnostic>& faults)
+  Checker(const std::vector<ListedDevice>& devices, std::vector<Diagnostic>& faults)
       : devices_(devices), faults_(faults) {}
 
   /// Sorted devices numbered 0..n-1, or nothing when a fault was found.
-  std::optional<std::vector<Device>> run() {
+  std::optional<std::vector<ListedDevice>> run() {
     const std::size_t before = faults_.size();
-    std::vector<Device> sorted = numbered();
+    std::vector<ListedDevice> sorted = numbered();
     if (faults_.size() != before) return std::nullopt;
-    for (const Device& d : sorted) check_device(d, sorted);
+    for (const ListedDevice& d : sorted) check_device(d, sorted);
     if (faults_.size() != before) return std::nullopt;
     return sorted;
   }
 
  private:
-  void fault(const Device& d, const char* key, std::string problem, std::string fix) {
+  void fault(const ListedDevice& d, const char* key, std::string problem, std::string fix) {
     faults_.push_back({d.at, key, std::move(problem), std::move(fix)});
   }
 
-  std::vector<Device> numbered() {
-    std::vector<Device> sorted = devices_;
+  std::vector<ListedDevice> numbered() {
+    std::vector<ListedDevice> sorted = devices_;
     std::stable_sort(sorted.begin(), sorted.end(),
-                     [](const Device& a, const Device& b) { return a.number < b.number; });
+                     [](const ListedDevice& a, const ListedDevice& b) { return a.number < b.number; });
     int next = 0;
     for (std::size_t i = 0; i < sorted.size(); ++i) {
-      const Device& d = sorted[i];
+      const ListedDevice& d = sorted[i];
       if (i > 0 && d.number == sorted[i - 1].number) {
         fault(d, "device",
               "device " + std::to_string(d.number) + " is listed twice (first at line " +
@@ -327,8 +101,8 @@ class Checker {
     return sorted;
   }
 
-  void check_device(const Device& d, const std::vector<Device>& all) {
-    const Device& first = all.front();
+  void check_device(const ListedDevice& d, const std::vector<ListedDevice>& all) {
+    const ListedDevice& first = all.front();
     const std::string name = "device " + std::to_string(d.number);
     if (d.cores < 1 || d.cores != first.cores || d.memory != first.memory) {
       fault(d, "device", name + " differs from device 0 in cores or memory",
@@ -355,13 +129,13 @@ class Checker {
     }
   }
 
-  const std::vector<Device>& devices_;
+  const std::vector<ListedDevice>& devices_;
   std::vector<Diagnostic>& faults_;
 };
 
-std::vector<topology::Link> links_of(const std::vector<Device>& devices) {
+std::vector<topology::Link> links_of(const std::vector<ListedDevice>& devices) {
   std::vector<topology::Link> links;
-  for (const Device& d : devices) {
+  for (const ListedDevice& d : devices) {
     for (const int other : d.neighbours) {
       if (d.number < other) links.push_back({d.number, other});
     }
@@ -390,7 +164,7 @@ void keep_rates(std::vector<topology::Link>& links, const std::vector<topology::
 
 /// The printed machine with the catalogue's rates. neuron-ls names no switches: where the catalogue has some,
 /// its links stay.
-topology::Instance merge(topology::Instance instance, const std::vector<Device>& devices,
+topology::Instance merge(topology::Instance instance, const std::vector<ListedDevice>& devices,
                          const SourcePos& at) {
   const auto wrong = [&](const std::string& what, int printed, int known) {
     if (printed == known) return;
@@ -433,8 +207,8 @@ topology::Instance read_neuron_ls(const std::filesystem::path& path, const Catal
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const bool json = first != std::string::npos && text[first] == '[';
   std::vector<Diagnostic> faults;
-  const Listing listing =
-      json ? read_json(parse_document(text, name), faults) : TableReader(name, faults).read(text);
+  const DeviceListing listing =
+      json ? read_json(parse_document(text, name), faults) : read_neuron_ls_table(text, name, faults);
   // Rows that could not be read would only be reported missing once more.
   const auto devices =
       listing.devices.empty() || !faults.empty() ? std::nullopt : Checker(listing.devices, faults).run();
