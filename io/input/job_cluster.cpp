@@ -1,0 +1,181 @@
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/input/cluster_files.h"
+#include "io/input/job_input.h"
+#include "io/input/job_sections.h"
+#include "io/input/job_space.h"
+
+namespace trnplan::io {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+void take_cluster(JobDraft& d, MapReader& fields, const ClusterReading& read, const std::string& key,
+                  std::string& instance, bool nodes_stated) {
+  for (const std::string& n : read.notes) d.note("cluster." + key + ": " + n);
+  if (!instance.empty() && !read.instance.empty() && instance != read.instance) {
+    fields.fault("instance", in_quotes(instance) + " is stated, but the file says " + read.instance,
+                 "remove instance, or name another group");
+  } else if (instance.empty() && read.instance.empty()) {
+    fields.fault(key, "the file does not say of which type its nodes are",
+                 "add instance: trn1.32xlarge beside it");
+  }
+  if (instance.empty()) instance = read.instance;
+  if (!nodes_stated) {
+    d.job().cluster.nodes = read.nodes;
+  } else if (d.job().cluster.nodes > read.nodes && fields.raw("nodes")->at.file != kCommandLine) {
+    fields.fault("nodes",
+                 std::to_string(d.job().cluster.nodes) + " nodes are stated, but " + in_quotes(read.group) +
+                     " has " + std::to_string(read.nodes),
+                 "write nodes: " + std::to_string(read.nodes) + " or fewer, or remove the key");
+  }
+}
+
+/// Takes type and number of nodes from a file that describes the cluster. True when one is named, be it
+/// good or not.
+bool read_cluster_file(JobDraft& d, MapReader& fields, std::string& instance, bool nodes_stated) {
+  using Reader = ClusterReading (*)(const fs::path&, const Catalog&, const std::string&, const Files&);
+  const std::pair<const char*, Reader> kinds[] = {
+      {"hyperpod", read_hyperpod}, {"parallelcluster", read_parallelcluster}, {"sinfo", read_sinfo}};
+  const std::string group = fields.text("group", "");
+  std::string key;
+  for (const auto& [kind, reads] : kinds) {
+    if (!fields.has(kind)) {
+      fields.ignore({kind});
+      continue;
+    }
+    const std::string name = fields.text(kind, "");
+    if (!key.empty()) {
+      fields.fault(kind, key + " is stated as well", "keep one file that describes the cluster");
+      continue;
+    }
+    key = kind;
+    if (name.empty()) continue;  // no text: a fault already
+    const fs::path file = d.beside_job(name);
+    if (!d.files.has(file)) {
+      fields.fault(kind, in_quotes(name) + " is no file", "give the path relative to the job");
+      continue;
+    }
+    d.collect([&, read = reads] {
+      take_cluster(d, fields, read(file, d.catalog, group, d.files), key, instance, nodes_stated);
+    });
+  }
+  if (key.empty() && !group.empty())
+    fields.fault("group", "there is no file to take a group from",
+                 "add hyperpod, parallelcluster or sinfo: FILE");
+  return !key.empty();
+}
+
+bool known_instance(JobDraft& d, MapReader& fields, const std::string& name) {
+  const std::vector<std::string> known = d.catalog.instances();
+  if (std::find(known.begin(), known.end(), name) != known.end()) return true;
+  const std::string near = nearest(name, known);
+  fields.fault("instance", "unknown instance type " + in_quotes(name),
+               (near.empty() ? "" : "did you mean \"" + near + "\"? ") + "Known: " + joined(known));
+  return false;
+}
+
+void read_instance(JobDraft& d, MapReader& fields, const std::string& name) {
+  if (known_instance(d, fields, name))
+    d.collect([&] { d.job().cluster.instance = d.catalog.instance(name); });
+}
+
+void read_listing(JobDraft& d, MapReader& fields, const std::string& listing, const std::string& instance) {
+  if (!instance.empty() && !known_instance(d, fields, instance)) return;
+  const fs::path file = d.beside_job(listing);
+  if (!d.files.has(file)) {
+    fields.fault("neuron_ls", in_quotes(listing) + " is no file", "give the path relative to the job");
+    return;
+  }
+  d.collect([&] { d.job().cluster.instance = read_neuron_ls(file, d.catalog, instance, d.files); });
+  const std::string& printed = d.job().cluster.instance.name;
+  if (!instance.empty() && !printed.empty() && printed != instance) {
+    fields.fault("instance", in_quotes(instance) + " is stated, but the neuron-ls file shows a " + printed,
+                 "remove instance, or give the file of that machine");
+  }
+}
+
+/// The smallest machine of logical cores, each of two physical ones as they come.
+std::optional<std::string> smallest_of_pairs(const Catalog& catalog) {
+  std::optional<std::string> found;
+  int chips = 0;
+  for (const std::string& name : catalog.instances()) {
+    const topology::Instance type = catalog.instance(name);
+    if (!type.traits.logical_cores || type.core.lnc != 2 || (found && chips <= type.chips)) continue;
+    found = name;
+    chips = type.chips;
+  }
+  return found;
+}
+
+/// An NxDT file states ranks per node but no instance type.
+void instance_of_nxdt(JobDraft& d, MapReader& map) {
+  if (d.devices == 0) return;  // the file could not be read; its own faults say so
+  std::optional<std::string> found;
+  if (d.logical_cores) {
+    found = smallest_of_pairs(d.catalog);
+  } else {
+    found = d.catalog.default_instance();
+  }
+  if (!found) {
+    map.fault("cluster",
+              "the instance type is not stated, and none with " + std::to_string(d.devices) +
+                  " ranks per node is known",
+              "add cluster: {instance: ..., nodes: ...}");
+    return;
+  }
+  d.note("cluster.instance is not stated: " + *found + " assumed");
+  d.collect([&] { d.job().cluster.instance = d.catalog.instance(*found); });
+}
+
+}  // namespace
+
+void read_job_cluster(JobDraft& d, MapReader& map) {
+  const Node* node = map.raw("cluster");
+  if (node == nullptr || node->is_null()) {
+    if (d.from_nxdt) {
+      instance_of_nxdt(d, map);
+    } else {
+      map.fault("cluster", "this key is missing", "add cluster: {instance: trn1.32xlarge, nodes: 1}");
+    }
+    return;
+  }
+  MapReader fields(*node, "cluster", d.faults);
+  const int stated = d.job().cluster.nodes;
+  const bool nodes_stated = fields.has("nodes");
+  if (!read_free_nodes(fields, d.job(), d.faults))
+    d.job().cluster.nodes = fields.whole("nodes", stated, 1, topology::kMostNodes);
+  const bool any_instance = read_free_instances(fields, d.catalog, d.job(), d.faults);
+  std::string instance = any_instance ? "" : fields.text("instance", "");
+  const std::string listing = fields.text("neuron_ls", "");
+  const bool file = read_cluster_file(d, fields, instance, nodes_stated);
+  if (any_instance) {
+    if (file || !listing.empty())
+      fields.fault("instance", "several types are stated beside a file that describes one",
+                   "leave the file or instance out");
+  } else if (!listing.empty()) {
+    read_listing(d, fields, listing, instance);
+  } else if (!instance.empty()) {
+    read_instance(d, fields, instance);
+  } else if (d.from_nxdt && !file) {
+    instance_of_nxdt(d, map);
+  } else if (node->is_map() && !file) {
+    fields.fault("instance", "this key is missing",
+                 "add instance: trn1.32xlarge, or neuron_ls, hyperpod, parallelcluster or sinfo: FILE");
+  }
+  fields.finish();
+}
+
+void note_devices(JobDraft& d) {
+  const int cores = d.job().cluster.instance.cores();
+  if (d.devices == 0 || cores == 0 || d.devices == cores) return;
+  d.note("trainer.devices is " + std::to_string(d.devices) + ", " + d.job().cluster.instance.name + " has " +
+         std::to_string(cores) + " cores: all of them are used");
+}
+
+}  // namespace trnplan::io

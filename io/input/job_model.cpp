@@ -1,0 +1,117 @@
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/input/job_sections.h"
+#include "targets/nxdt/nxdt_config.h"
+#include "targets/nxdt/nxdt_yaml.h"
+
+namespace trnplan::io {
+
+namespace {
+
+namespace fs = std::filesystem;
+using models::Pin;
+
+/// "meta-llama/Meta-Llama-3.1-8B", "Llama-3.1-8B" and "llama3.1-8b" are one model.
+std::string folded_model(std::string_view name) {
+  if (const std::size_t slash = name.rfind('/'); slash != std::string_view::npos)
+    name.remove_prefix(slash + 1);
+  std::string out = folded_name(name);
+  if (out.starts_with("metallama")) out.erase(0, 4);
+  if (out.ends_with("hf")) out.erase(out.size() - 2);
+  return out;
+}
+
+std::optional<std::string> catalogue_name(const std::string& wanted, const std::vector<std::string>& known) {
+  if (std::find(known.begin(), known.end(), wanted) != known.end()) return wanted;
+  const auto same = [&](const std::string& k) { return folded_model(k) == folded_model(wanted); };
+  const auto found = std::find_if(known.begin(), known.end(), same);
+  if (found == known.end()) return std::nullopt;
+  return *found;
+}
+
+void take_notes(JobDraft& d, const fs::path& file, const std::vector<std::string>& notes) {
+  for (const std::string& n : notes) d.note(file.string() + ": " + n);
+}
+
+/// Data parallel follows from the cluster, which the job may change.
+Pin pins_of(const models::Strategy& s) {
+  Pin pin;
+  pin.tensor_parallel = s.tensor_parallel;
+  pin.pipeline_parallel = s.pipeline_parallel;
+  pin.virtual_pipeline = s.virtual_pipeline;
+  pin.context_parallel = s.context_parallel;
+  pin.expert_parallel = s.expert_parallel;
+  pin.micro_batch = s.micro_batch;
+  pin.kv_replicator = s.kv_replicator;
+  pin.sequence_parallel = s.sequence_parallel;
+  pin.zero1 = s.zero1;
+  pin.flash_attention = s.flash_attention;
+  pin.recompute = s.recompute;
+  return pin;
+}
+
+void read_nxdt_model(JobDraft& d, const fs::path& file) {
+  d.from_nxdt = true;
+  const targets::NxdtConfig config = targets::read_nxdt(file, d.files);
+  ArchitectureReading reading = architecture_of_nxdt(config, d.catalog, d.files);
+  take_notes(d, file, reading.notes);
+  const targets::NxdtReading said = targets::interpret(config, reading.architecture);
+  d.job().architecture = std::move(reading.architecture);
+  d.job().training = said.training;
+  d.job().cluster.nodes = std::min(said.nodes, topology::kMostNodes);
+  d.job().software.framework = "nxdt";
+  d.job().software.in_flight = said.in_flight;
+  d.job().pin = pins_of(said.strategy);
+  d.devices = said.devices;
+  d.logical_cores = targets::describes_trn2(config);
+  for (const std::string& feature : said.not_modelled) {
+    d.add({file.string()}, "", feature + " is not modelled yet, so a plan would be of another job",
+          "use trnplan check on this file, or describe plain pre-training in a job.yaml");
+  }
+  d.note(file.string() +
+         ": its whole strategy is pinned; to search around it, name its model and training in a job.yaml");
+  if (!said.strategy.pipeline_cuts.empty()) d.note(file.string() + ": pipeline_cuts are not pinned");
+}
+
+void read_model_file(JobDraft& d, const fs::path& file) {
+  const Node node = parse_document(d.files.text(file), file.string());
+  if (targets::looks_like_nxdt(node)) {
+    read_nxdt_model(d, file);
+    return;
+  }
+  ArchitectureReading reading = read_hf_config(file, d.files);
+  d.job().architecture = std::move(reading.architecture);
+  take_notes(d, file, reading.notes);
+}
+
+}  // namespace
+
+void read_job_model(JobDraft& d, MapReader& map) {
+  const std::string name = map.required_text("model");
+  const Node* node = d.root.find("model");
+  if (node == nullptr || name.empty()) return;
+  const std::vector<std::string> known = d.catalog.models();
+  if (const auto entry = catalogue_name(name, known); entry && !d.files.has(d.beside_job(name))) {
+    d.collect([&] { d.job().architecture = d.catalog.architecture(*entry); });
+    return;
+  }
+  fs::path file = d.beside_job(name);
+  if (d.files.has(file / "config.json")) file /= "config.json";
+  if (d.files.has(file)) {
+    d.collect([&] { read_model_file(d, file); });
+    return;
+  }
+  const std::string near = nearest(name, known);
+  d.add(node->at, "model", in_quotes(name) + " is neither a known model nor a file",
+        (near.empty() ? "" : "did you mean \"" + near + "\"? ") + "Known models: " + joined(known) +
+            "; or give the path of a config.json or NxDT YAML, relative to the job");
+}
+
+std::optional<std::string> known_model(const std::string& name, const Catalog& catalog) {
+  return catalogue_name(name, catalog.models());
+}
+
+}  // namespace trnplan::io

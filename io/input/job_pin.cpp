@@ -1,0 +1,89 @@
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "io/input/job_keys.h"
+#include "io/input/job_sections.h"
+
+namespace trnplan::io {
+
+namespace {
+
+using models::Pin;
+
+constexpr int degree_most = 1'000'000;
+
+void unsupported(MapReader& map, std::string_view key, const std::string& what, std::string fix) {
+  if (map.raw(key) != nullptr) map.fault(key, what + " is not supported yet", std::move(fix));
+}
+
+void read_recompute(MapReader& fields, Pin& pin) {
+  if (!fields.has("recompute")) {
+    fields.ignore({"recompute"});
+    return;
+  }
+  const std::string text = fields.text("recompute", "none");
+  pin.recompute = models::recompute_from(text);
+  if (!pin.recompute) {
+    fields.fault("recompute", in_quotes(text) + " names no recompute policy",
+                 "write none, full, or classes joined by '+': CoreAttention, LlamaMLP, LlamaRMSNorm, "
+                 "ActivationMultiplyMLP");
+  }
+}
+
+/// Keys of the plan's JSON that are no free part of a strategy, or not yet.
+void refuse_pins(MapReader& fields) {
+  const std::pair<const char*, const char*> elsewhere[] = {
+      {"precision", "write training.precision"},
+      {"nodes", "write cluster.nodes"},
+      {"instance", "write cluster.instance"},
+      {"micro_batches", "it follows from training.global_batch, micro_batch and data_parallel"}};
+  for (const auto& [key, fix] : elsewhere) {
+    if (fields.raw(key) != nullptr) fields.fault(key, "this cannot be pinned", fix);
+  }
+  unsupported(fields, "pipeline_cuts", "pinning pipeline_cuts", "leave it out; stages are cut automatically");
+}
+
+}  // namespace
+
+void read_job_pin(JobDraft& d, MapReader& map) {
+  const Node* node = map.raw("pin");
+  if (node == nullptr || node->is_null()) return;
+  MapReader fields(*node, "pin", d.faults);
+  Pin& pin = d.job().pin;
+  // That of an NxDT YAML goes with its TP.
+  if (fields.has("tensor_parallel") && !fields.has("kv_replicator")) pin.kv_replicator.reset();
+  const std::pair<const char*, std::optional<int> Pin::*> degrees[] = {
+      {"tensor_parallel", &Pin::tensor_parallel},   {"pipeline_parallel", &Pin::pipeline_parallel},
+      {"virtual_pipeline", &Pin::virtual_pipeline}, {"context_parallel", &Pin::context_parallel},
+      {"expert_parallel", &Pin::expert_parallel},   {"data_parallel", &Pin::data_parallel},
+      {"micro_batch", &Pin::micro_batch},           {"kv_replicator", &Pin::kv_replicator}};
+  for (const auto& [key, member] : degrees) {
+    if (fields.has(key)) pin.*member = fields.whole(key, 1, 1, degree_most);
+    fields.ignore({key});
+  }
+  const int layers = d.job().architecture.layers;  // 0: the model could not be read
+  if (layers > 0 && pin.virtual_pipeline.value_or(1) > layers) {
+    fields.fault("virtual_pipeline", "more chunks than the model's " + std::to_string(layers) + " layers",
+                 "write at most " + std::to_string(layers) + ", or leave it out");
+  }
+  const std::pair<const char*, std::optional<bool> Pin::*> switches[] = {
+      {"sequence_parallel", &Pin::sequence_parallel},
+      {"zero1", &Pin::zero1},
+      {"flash_attention", &Pin::flash_attention}};
+  if (const Node* zero1 = fields.raw("zero1"); zero1 != nullptr && zero1->scalar == "any") {
+    d.job().space.zero1 = true;
+    pin.zero1.reset();
+  }
+  for (const auto& [key, member] : switches) {
+    if (member == &Pin::zero1 && d.job().space.zero1) continue;
+    if (fields.has(key)) pin.*member = fields.boolean(key, false);
+    fields.ignore({key});
+  }
+  read_recompute(fields, pin);
+  refuse_pins(fields);
+  refuse_not_modelled(fields);
+  fields.finish();
+}
+
+}  // namespace trnplan::io

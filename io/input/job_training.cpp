@@ -1,0 +1,104 @@
+#include <cctype>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "io/input/job_keys.h"
+#include "io/input/job_sections.h"
+#include "io/input/job_space.h"
+
+namespace trnplan::io {
+
+namespace {
+
+constexpr int sequence_most = 1 << 24;
+
+/// A whole number, also written 1K; required unless an NxDT file gave `fallback`.
+int whole_count(JobDraft& d, MapReader& fields, std::string_view key, int fallback, int most) {
+  if (!fields.has(key)) {
+    fields.ignore({key});
+    if (fallback < 1)
+      fields.fault(key, "this key is missing",
+                   "add it, with a whole number from 1 to " + std::to_string(most));
+    return fallback;
+  }
+  const Node* node = fields.raw(key);
+  const bool suffix = node->kind == Node::Kind::scalar && !node->scalar.empty() &&
+                      std::isalpha(static_cast<unsigned char>(node->scalar.back())) != 0;
+  if (!suffix) return fields.whole(key, fallback, 1, most);
+  const std::size_t before = d.faults.size();
+  const double value = fields.count(key, 1);
+  if (d.faults.size() != before) return fallback;
+  if (value >= 1 && value <= most && std::floor(value) == value) return static_cast<int>(value);
+  fields.fault(key, in_quotes(node->scalar) + " is not a whole number from 1 to " + std::to_string(most),
+               "write a whole number, for example 1024");
+  return fallback;
+}
+
+void read_global_batch(JobDraft& d, MapReader& fields) {
+  if (read_free_batch(fields, d.job(), d.faults)) return;
+  int& value = d.job().training.global_batch;
+  value = whole_count(d, fields, "global_batch", value, kMostBatch);
+}
+
+/// People who write 8K for a sequence usually mean 8192.
+void note_thousands(JobDraft& d, const Node& training, int sequence) {
+  const Node* node = training.find("sequence");
+  if (node == nullptr || node->scalar.empty() || (node->scalar.back() != 'K' && node->scalar.back() != 'k'))
+    return;
+  d.note("training.sequence: " + printable(node->scalar, 20) + " means " + std::to_string(sequence) +
+         " tokens (K is 1000)");
+}
+
+void read_precision(JobDraft& d, MapReader& fields) {
+  if (!fields.has("precision")) {
+    fields.ignore({"precision"});
+    return;
+  }
+  const std::string text = fields.text("precision", "");
+  if (text == "any") {
+    d.job().space.precision = true;
+    return;
+  }
+  if (const auto precision = models::precision_from(text)) {
+    d.job().training.precision = *precision;
+  } else if (!text.empty()) {
+    const std::vector<std::string> known{"mixed_precision", "autocast", "bf16SR", "fp32", "manual"};
+    const std::string near = nearest(text, known);
+    fields.fault("precision", "unknown precision " + in_quotes(text),
+                 near.empty() ? "use one of: " + joined(known) + ", any" : "did you mean \"" + near + "\"?");
+  }
+}
+
+}  // namespace
+
+void read_job_training(JobDraft& d, MapReader& map) {
+  const Node* node = map.raw("training");
+  if (node == nullptr || node->is_null()) {
+    if (!d.from_nxdt) {
+      map.fault("training", "this key is missing", "add training: {sequence: 8192, global_batch: 1024}");
+    }
+    return;
+  }
+  MapReader fields(*node, "training", d.faults);
+  models::Training& t = d.job().training;
+  t.sequence = whole_count(d, fields, "sequence", t.sequence, sequence_most);
+  note_thousands(d, *node, t.sequence);
+  read_global_batch(d, fields);
+  if (fields.raw("per_node") != nullptr)
+    fields.fault("per_node", "this key belongs into global_batch", "write global_batch: {per_node: 32}");
+  if (fields.has("tokens")) {
+    const std::size_t before = d.faults.size();
+    t.tokens = fields.count("tokens", 0);
+    if (d.faults.size() == before && t.tokens < 1) {
+      fields.fault("tokens", "a run of less than one token", "write for example 15T, or leave the key out");
+    }
+  } else {
+    fields.ignore({"tokens"});
+  }
+  read_precision(d, fields);
+  refuse_not_modelled(fields);
+  fields.finish();
+}
+
+}  // namespace trnplan::io
