@@ -63,13 +63,6 @@ std::string files_text(const std::vector<LogFile>& files,
   return text;
 }
 
-std::string with_files(const std::string& document, const std::vector<LogFile>& files,
-                       const std::vector<logs::StepSample>& steps) {
-  std::vector<std::pair<std::string, const logs::Detected*>> contents;
-  for (const LogFile& file : files) contents.emplace_back(file.path, &file.content);
-  return io::with_logs(document, contents, steps);
-}
-
 /// How to have steps compared with a prediction and learnt from; "" where there are none, or it is known what
 /// ran.
 std::string what_to_add(const CalibrateResult& result, const api::CalibrateRequest& request) {
@@ -101,18 +94,14 @@ std::string read_with_folders(const CalibrateResult& result) {
 }
 
 std::string json_of(const CalibrateResult& result, const std::string& instance) {
-  if (result.kernels)
-    return with_files(io::kernels_json(*result.kernels, result.profile), result.files, result.steps);
-  if (const auto& c = result.step_fit) {
-    return with_files(io::step_fit_json(c->fit, c->data->runs.excluded, c->kernels), result.files,
-                      result.all_steps());
-  }
-  if (const auto& c = result.collectives) {
-    return with_files(io::collective_fit_json(c->fit, c->chosen.left_out, instance), result.files,
-                      result.steps);
-  }
-  const std::string empty = fmt::format("{{\"schema_version\": 1, \"instance\": \"{}\"}}", instance);
-  return with_files(empty, result.files, result.steps);
+  io::ReadLogs read{{}, result.step_fit ? result.all_steps() : result.steps};
+  for (const LogFile& file : result.files) read.files.emplace_back(file.path, &file.content);
+  if (result.kernels) return io::kernels_json(*result.kernels, result.profile, read);
+  if (const auto& c = result.step_fit)
+    return io::step_fit_json(c->fit, c->data->runs.excluded, c->kernels, read);
+  if (const auto& c = result.collectives)
+    return io::collective_fit_json(c->fit, c->chosen.left_out, instance, read);
+  return io::logs_json(instance, read);
 }
 
 std::string text_of(const CalibrateResult& result, const Options& o) {

@@ -262,16 +262,11 @@ planner::RunQuestion take_run_question(models::Job& job) {
   return q;
 }
 
-/// The whole run with failures, as whatif counts them.
-struct WholeRun {
-  planner::RunQuestion question;
-  planner::RunAnswer answer;
-};
-
-/// Of the recommended plan; where deadline or budget refuse every plan, what they let the nearest one reach.
+/// The whole run with failures, as whatif counts them: of the recommended plan; where deadline or budget refuse every plan, what they let the nearest one reach.
 /// None where no limit is stated.
-std::optional<WholeRun> whole_run(const models::Job& job, planner::RunQuestion q,
-                                  const planner::SearchResult& result, const io::Catalog& catalog) {
+std::optional<planner::ForecastRun> whole_run(const models::Job& job, planner::RunQuestion q,
+                                              const planner::SearchResult& result,
+                                              const io::Catalog& catalog) {
   const planner::Plan* plan = result.plans.empty() ? nullptr : &result.plans.front();
   if (plan == nullptr && result.infeasible) {
     const planner::Infeasible& why = *result.infeasible;
@@ -281,13 +276,13 @@ std::optional<WholeRun> whole_run(const models::Job& job, planner::RunQuestion q
   if (plan == nullptr || (!q.deadline && !q.budget)) return std::nullopt;
   const planner::Reliability reliability =
       io::reliability_from(read_document(catalog.file("reliability.json")));
-  WholeRun run{q, planner::answer_run(planner::settled(job, *plan), *plan, q, {}, reliability)};
+  planner::ForecastRun run{q, planner::answer_run(planner::settled(job, *plan), *plan, q, {}, reliability)};
   if (run.answer.why.empty()) return run;
   remark("the whole run cannot be told: " + run.answer.why);
   return std::nullopt;
 }
 
-std::string whole_run_text(const WholeRun& run, bool found) {
+std::string whole_run_text(const planner::ForecastRun& run, bool found) {
   return std::string(found ? "\nThe run, with failures and checkpoints\n"
                            : "\nWhat deadline and budget let it reach, with failures and checkpoints\n") +
          run_text(run.answer, run.question);
@@ -403,10 +398,9 @@ int run(const Options& o) {
     }
   }
   const targets::Baseline* today = baseline ? &*baseline : nullptr;
-  const std::optional<WholeRun> run = whole_run(job, question, result, catalog);
+  const std::optional<planner::ForecastRun> run = whole_run(job, question, result, catalog);
   if (o.common.json()) {
-    print(io::search_json(result, job, wall.count(), today, &confidence,
-                          run ? io::run_json(run->answer, run->question) : ""));
+    print(io::search_json(result, job, wall.count(), today, &confidence, run ? &*run : nullptr));
   } else {
     const bool written = !o.out.empty() && winner != nullptr && !interrupted && !unwritten;
     const Answer answer{job,

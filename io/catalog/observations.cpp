@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <tuple>
 
-#include <nlohmann/json.hpp>
 
-#include "io/format/profile_text.h"
+#include "io/format/json_tree.h"
 #include "io/format/stored_strategy.h"
 
 namespace trnplan::io {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using planner::Observation;
 
 constexpr std::size_t kMostEntries = 10'000, kMostRanks = 100'000;
@@ -104,7 +102,7 @@ Json object_of(const Observation& e) {
   if (e.rule == "memory") {
     j["model"] = e.model;
     if (e.parameters > 0) j["parameters"] = e.parameters;
-    j["strategy"] = Json::parse(strategy_json(e.strategy, e.strategy_whole ? Known::whole : Known::layout));
+    j["strategy"] = strategy_tree(e.strategy, e.strategy_whole ? Known::whole : Known::layout);
     j["sequence"] = e.sequence;
     if (e.bytes > 0) j["bytes"] = e.bytes;
   } else {
@@ -174,7 +172,7 @@ std::string with_observations(const std::string& text, const std::vector<Observa
   Json j = Json::parse(text);
   j["evidence"] = Json::array();
   for (const Observation& e : all) j["evidence"].push_back(object_of(e));
-  return profile_text(j.dump());
+  return profile_text(j);
 }
 
 std::string profile_on(const std::string& base, const std::string& name) {
@@ -182,7 +180,7 @@ std::string profile_on(const std::string& base, const std::string& name) {
                   {"base", base},
                   {"description", "The profile it is based on, with what runs have shown."},
                   {"parameters", Json::object()}};
-  return profile_text(j.dump());
+  return profile_text(j);
 }
 
 }  // namespace trnplan::io

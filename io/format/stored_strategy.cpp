@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "io/format/json_tree.h"
 #include "text/parse.h"
 
 namespace trnplan::io {
@@ -75,28 +75,32 @@ class Prose {
 
 }  // namespace
 
-std::string strategy_json(const models::Strategy& strategy, Known known) {
+Json strategy_tree(const models::Strategy& strategy, Known known) {
   // A field that is added to Strategy does not compile until it is written here, and read below.
   const auto& [tensor, pipeline, virtual_pipeline, context, expert, data, micro_batch, sequence_parallel,
                zero1, recompute, flash, kv, precision, bucket, cuts] = strategy;
-  nlohmann::ordered_json j = {{"tensor_parallel", tensor},
-                              {"pipeline_parallel", pipeline},
-                              {"virtual_pipeline", virtual_pipeline},
-                              {"context_parallel", context},
-                              {"expert_parallel", expert},
-                              {"data_parallel", data},
-                              {"micro_batch", micro_batch},
-                              {"sequence_parallel", sequence_parallel},
-                              {"zero1", zero1},
-                              {"recompute", to_string(recompute)},
-                              {"flash_attention", flash},
-                              {"kv_replicator", kv},
-                              {"precision", to_string(precision)},
-                              {"pipeline_cuts", cuts},
-                              {"bucket_mb", bucket}};
+  Json j = {{"tensor_parallel", tensor},
+            {"pipeline_parallel", pipeline},
+            {"virtual_pipeline", virtual_pipeline},
+            {"context_parallel", context},
+            {"expert_parallel", expert},
+            {"data_parallel", data},
+            {"micro_batch", micro_batch},
+            {"sequence_parallel", sequence_parallel},
+            {"zero1", zero1},
+            {"recompute", to_string(recompute)},
+            {"flash_attention", flash},
+            {"kv_replicator", kv},
+            {"precision", to_string(precision)},
+            {"pipeline_cuts", cuts},
+            {"bucket_mb", bucket}};
   if (known == Known::layout)
     for (const char* key : kBeyondLayout) j.erase(key);
-  return j.dump();
+  return j;
+}
+
+std::string strategy_json(const models::Strategy& strategy, Known known) {
+  return strategy_tree(strategy, known).dump();
 }
 
 Known known_of(const MapReader& map) {

@@ -4,19 +4,16 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "io/format/schema_version.h"
 #include "io/format/stored_strategy.h"
 #include "io/input/readers.h"
-#include "io/output/plan_json.h"
+#include "io/output/json_tree.h"
 #include "targets/registry.h"
 #include "units/product.h"
 
 namespace trnplan::io {
-
-using Json = nlohmann::ordered_json;
 
 namespace {
 
@@ -136,7 +133,8 @@ void read_job_part(const Node& node, PlanFile& plan, std::vector<Diagnostic>& fa
 }  // namespace
 
 std::string plan_file_json(const models::Job& job, const planner::Plan& plan, const PlanStory& story) {
-  Json file = Json::parse(plan_json(plan));
+  Json file = document();
+  file.update(plan_object(plan));
   file["strategy"]["bucket_mb"] = plan.strategy.bucket_mb;
   file["target"] = story.target;
   file["software"] = story.software;

@@ -1,14 +1,12 @@
 #include "io/output/fit_json.h"
 
-#include <nlohmann/json.hpp>
+#include <utility>
 
-#include "io/output/plan_json.h"
+#include "io/output/json_tree.h"
 
 namespace trnplan::io {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 template <class Estimates>
 Json estimates_array(const Estimates& estimates) {
@@ -36,19 +34,22 @@ Json kernels_array(const std::vector<calibrate::KernelRow>& kernels) {
   return all;
 }
 
-std::string text_of(const Json& j) {
-  return j.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+/// With what was read behind the other keys.
+std::string text_of(Json j, const ReadLogs& logs) {
+  add_logs(j, logs);
+  return dumped(j);
 }
 
 }  // namespace
 
-std::string kernels_json(const std::vector<calibrate::KernelRow>& kernels, const std::string& profile) {
+std::string kernels_json(const std::vector<calibrate::KernelRow>& kernels, const std::string& profile,
+                         const ReadLogs& logs) {
   return text_of(
-      {{"schema_version", kSchemaVersion}, {"profile", profile}, {"kernels", kernels_array(kernels)}});
+      {{"schema_version", kSchemaVersion}, {"profile", profile}, {"kernels", kernels_array(kernels)}}, logs);
 }
 
 std::string step_fit_json(const calibrate::StepFit& fit, const std::vector<calibrate::ExcludedRun>& left_out,
-                          const std::vector<calibrate::KernelRow>& kernels) {
+                          const std::vector<calibrate::KernelRow>& kernels, const ReadLogs& logs) {
   const models::Calibration& c = *fit.profile.calibration;
   Json j = {{"schema_version", kSchemaVersion}, {"profile", fit.profile.name}, {"prior", c.prior}};
   j["parameters"] = estimates_array(fit.estimates);
@@ -71,12 +72,12 @@ std::string step_fit_json(const calibrate::StepFit& fit, const std::vector<calib
                   {"kernels", fit.kernels},
                   {"iterations", fit.iterations},
                   {"converged", fit.converged}};
-  return text_of(j);
+  return text_of(std::move(j), logs);
 }
 
 std::string collective_fit_json(const calibrate::CollectiveFit& fit,
-                                const std::vector<calibrate::LeftOut>& left_out,
-                                const std::string& instance) {
+                                const std::vector<calibrate::LeftOut>& left_out, const std::string& instance,
+                                const ReadLogs& logs) {
   Json j;
   j["schema_version"] = kSchemaVersion;
   j["profile"] = fit.profile.name;
@@ -106,7 +107,7 @@ std::string collective_fit_json(const calibrate::CollectiveFit& fit,
                   {"noise_scale", fitted ? Json(fit.noise_scale) : Json()},
                   {"explains", fit.explains()},
                   {"converged", fitted ? Json(fit.converged) : Json()}};
-  return text_of(j);
+  return text_of(std::move(j), logs);
 }
 
 }  // namespace trnplan::io

@@ -1,13 +1,12 @@
 #include "io/output/log_json.h"
 
-#include <nlohmann/json.hpp>
 #include <optional>
+
+#include "io/output/json_tree.h"
 
 namespace trnplan::io {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 template <class Value>
 Json optional(const std::optional<Value>& value) {
@@ -85,12 +84,9 @@ Json list(const std::vector<Item>& items, const Write& write) {
 
 }  // namespace
 
-std::string with_logs(const std::string& document,
-                      const std::vector<std::pair<std::string, const logs::Detected*>>& files,
-                      const std::vector<logs::StepSample>& steps) {
-  Json j = Json::parse(document);
+void add_logs(Json& j, const ReadLogs& logs) {
   j["files"] = Json::array();
-  for (const auto& [path, content] : files) {
+  for (const auto& [path, content] : logs.files) {
     std::vector<Diagnostic> left_out = content->skipped;
     left_out.insert(left_out.end(), content->kernels.left_out.begin(), content->kernels.left_out.end());
     for (const auto& table : content->tables) {
@@ -104,8 +100,14 @@ std::string with_logs(const std::string& document,
                           {"graphs", list(content->devices, device)},
                           {"skipped", list(left_out, skipped)}});
   }
-  j["steps"] = list(steps, step);
-  return j.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+  j["steps"] = list(logs.steps, step);
+}
+
+std::string logs_json(const std::string& instance, const ReadLogs& logs) {
+  Json j = document();
+  j["instance"] = instance;
+  add_logs(j, logs);
+  return dumped(j);
 }
 
 }  // namespace trnplan::io

@@ -9,11 +9,14 @@
 
 namespace trnplan::io {
 
-/// `document`, a JSON object, with the keys "files" (path and content of each) and "steps" (samples that can
-/// be compared with predictions) behind its own. Ends in a newline. Paths and texts that are no UTF-8 get
-/// replacement characters.
-std::string with_logs(const std::string& document,
-                      const std::vector<std::pair<std::string, const logs::Detected*>>& files,
-                      const std::vector<logs::StepSample>& steps);
+/// What a document says of logs behind its own keys: "files" (path and content of each) and "steps" (samples that can
+/// be compared with predictions). Paths and texts that are no UTF-8 get replacement characters.
+struct ReadLogs {
+  std::vector<std::pair<std::string, const logs::Detected*>> files;
+  std::vector<logs::StepSample> steps;
+};
+
+/// {"schema_version", "instance", "files", "steps"}: logs without a fit. Ends in a newline.
+std::string logs_json(const std::string& instance, const ReadLogs& logs);
 
 }  // namespace trnplan::io

@@ -7,6 +7,7 @@
 
 #include "io/format/schema_version.h"
 #include "planner/confidence/experiment.h"
+#include "planner/cost/run_forecast.h"
 #include "planner/plan/plan.h"
 #include "planner/search/search.h"
 #include "targets/nxdt/baseline.h"
@@ -18,10 +19,11 @@
 namespace trnplan::io {
 
 /// All return a document that ends in a newline.
-/// `baseline` and `confidence`, which is of the result's plans, may be null; `run`, of run_json(), empty.
+/// `baseline` and `confidence`, which is of the result's plans, and `run` may be null.
 std::string search_json(const planner::SearchResult& result, const models::Job& job, double wall_seconds,
                         const targets::Baseline* baseline = nullptr,
-                        const planner::Confidence* confidence = nullptr, const std::string& run = "");
+                        const planner::Confidence* confidence = nullptr,
+                        const planner::ForecastRun* run = nullptr);
 /// One plan object, as `simulate` prints it and `plan --out` writes it. `findings` may be empty.
 std::string plan_json(const planner::Plan& plan, const std::vector<planner::Violation>& broken = {});
 /// In place of a plan object when a strategy cannot be simulated: only why.

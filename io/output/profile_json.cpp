@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include <nlohmann/json.hpp>
-
 #include "io/catalog/calibration.h"
-#include "io/format/profile_text.h"
+#include "io/format/json_tree.h"
 #include "models/schemas/schemas.h"
 
 namespace trnplan::io {
@@ -27,7 +25,6 @@ nlohmann::ordered_json limits_object(const models::AlgorithmLimits& limits, cons
 
 nlohmann::ordered_json calibration_object(const models::Calibration& c,
                                           const models::ParameterSchema& schema) {
-  using Json = nlohmann::ordered_json;
   Json j = {{"prior", c.prior}, {"tool", c.tool}, {"files", Json::array()}, {"stacks", Json::array()}};
   for (const auto& f : c.files) j["files"].push_back({{"name", f.name}, {"sha256", f.sha256}});
   for (const auto& s : c.stacks) {
@@ -87,7 +84,7 @@ std::string profile_json(const models::Profile& profile, const std::optional<mod
   }
   if (profile.calibration != nullptr)
     j["calibration"] = calibration_object(*profile.calibration, *profile.schema);
-  return profile_text(j.dump());
+  return profile_text(j);
 }
 
 }  // namespace trnplan::io

@@ -1,12 +1,8 @@
 #include "io/output/whatif_json.h"
 
-#include <nlohmann/json.hpp>
-
-#include "io/output/plan_json.h"
+#include "io/output/json_tree.h"
 
 namespace trnplan::io {
-
-using Json = nlohmann::ordered_json;
 
 namespace {
 
@@ -15,11 +11,6 @@ constexpr double kDay = 86400;
 template <class T>
 Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
-}
-
-/// The strategy as every other document has it.
-Json strategy_of(const planner::Plan& plan) {
-  return Json::parse(plan_json(plan)).at("strategy");
 }
 
 Json pair_of(const planner::Interval& i, double unit = 1) {
@@ -38,7 +29,7 @@ void add_run_answer(Json& object, const planner::RunAnswer& run) {
 void add_prediction(Json& object, const planner::WhatIfPoint& p) {
   const models::StepReport& r = p.plan->report;
   const planner::GoodputEstimate& g = p.run.goodput;
-  object["strategy"] = strategy_of(*p.plan);
+  object["strategy"] = plan_object(*p.plan).at("strategy");
   object["step_seconds"] = r.step.value;
   object["step_seconds_90"] = Json::array({r.low.value, r.high.value});
   object["tokens_per_second"] = r.tokens_per_second;
@@ -79,10 +70,6 @@ Json point_object(const planner::WhatIfPoint& p) {
   return object;
 }
 
-std::string dumped(const Json& j) {
-  return j.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
-}
-
 }  // namespace
 
 std::string whatif_json(const planner::WhatIfResult& result, const planner::WhatIfQuestion& q,
@@ -118,7 +105,7 @@ std::string whatif_json(const planner::WhatIfResult& result, const planner::What
                                               "slow nodes"})}});
 }
 
-std::string run_json(const planner::RunAnswer& run, const planner::RunQuestion& q) {
+Json run_object(const planner::RunAnswer& run, const planner::RunQuestion& q) {
   Json object = {{"asked", q.asks_for_tokens() ? "tokens" : "time_and_money"},
                  {"tokens", q.asks_for_tokens() ? Json() : Json(q.tokens)},
                  {"deadline_days", q.deadline ? Json(q.deadline->value / kDay) : Json()},
@@ -130,7 +117,7 @@ std::string run_json(const planner::RunAnswer& run, const planner::RunQuestion& 
                  {"deadline_probability", run.in_time},
                  {"budget_probability", run.in_budget}};
   add_run_answer(object, run);
-  return dumped(object);
+  return object;
 }
 
 std::string uptime_json(const std::vector<planner::CheckedUptime>& rows, const std::string& reliability,

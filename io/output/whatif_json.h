@@ -14,9 +14,6 @@ namespace trnplan::io {
 std::string whatif_json(const planner::WhatIfResult& result, const planner::WhatIfQuestion& question,
                         const models::Job& job, const std::string& reliability);
 
-/// The object `run` of plan: what a whole run takes, or how far it gets.
-std::string run_json(const planner::RunAnswer& run, const planner::RunQuestion& question);
-
 /// {"schema_version", "reliability", "profile", "rows": [...]}.
 std::string uptime_json(const std::vector<planner::CheckedUptime>& rows, const std::string& reliability,
                         const std::string& profile);

@@ -69,6 +69,12 @@ struct RunAnswer {
   double in_budget = 1;                  ///< and the budget; 0 where no price is known
 };
 
+/// A question about a whole run, and its answer.
+struct ForecastRun {
+  RunQuestion question;
+  RunAnswer answer;
+};
+
 /// `job` is on the plan's cluster, with its batch. Deterministic. Cost: a goodput estimate.
 RunAnswer answer_run(const models::Job& job, const Plan& plan, const RunQuestion& question,
                      const RunTerms& terms, const Reliability& reliability);

@@ -1,6 +1,4 @@
-#include "io/format/profile_text.h"
-
-#include <nlohmann/json.hpp>
+#include "io/format/json_tree.h"
 
 namespace trnplan::io {
 
@@ -25,9 +23,12 @@ std::string with_short_rows(const std::string& text) {
 
 }  // namespace
 
-std::string profile_text(const std::string& json) {
-  const auto j = nlohmann::ordered_json::parse(json);
-  return with_short_rows(j.dump(2, ' ', true, nlohmann::ordered_json::error_handler_t::replace)) + "\n";
+std::string dumped(const Json& document) {
+  return document.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+std::string profile_text(const Json& profile) {
+  return with_short_rows(dumped(profile));
 }
 
 }  // namespace trnplan::io
