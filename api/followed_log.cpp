@@ -1,4 +1,4 @@
-#include "cli/watch_source.h"
+#include "api/followed_log.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -6,11 +6,10 @@
 
 #include <sys/stat.h>
 
-#include "cli/context.h"
 #include "launch/process/process.h"
 #include "text/diagnostic.h"
 
-namespace trnplan::cli {
+namespace trnplan::api {
 
 namespace {
 
@@ -86,20 +85,21 @@ Source source_of(const std::string& target) {
 
 /// A controller that restarts, or is busy, is no reason to stop watching. One that forgot the job is: it
 /// ended.
-std::string state_after(const std::string& before, const std::string& job) {
+std::string state_after(const std::string& before, const std::string& job, Remarks& remarks) {
   try {
     return ask_slurm(job).state;
   } catch (const InputError& e) {
     if (before.empty()) throw;
-    remark(e.faults().front());
+    remarks.add(e.faults().front());
     return e.faults().front().problem.starts_with("Slurm does not know") ? "FORGOTTEN" : before;
   }
 }
 
 // ---- a log that grows
 
-FollowedLog::FollowedLog(Source source)
+FollowedLog::FollowedLog(Source source, Remarks& remarks)
     : source_(std::move(source)),
+      remarks_(remarks),
       name_(source_.path == io::kStandardInput ? io::kStandardInputName : source_.path) {
   begin();
 }
@@ -127,7 +127,7 @@ bool FollowedLog::look() {
   if (!stream_ && !source_.job.empty() && !fs::exists(source_.path, error)) return false;
   bool changed = false;
   if (stream_ && source_.path != io::kStandardInput && replaced()) {
-    remark(printable(name_) + " was cut or replaced; it is read from its start");
+    remarks_.add(printable(name_) + " was cut or replaced; it is read from its start");
     begin();
     changed = true;
   }
@@ -165,4 +165,4 @@ std::string FollowedLog::sha256() const {
   return stream_ ? stream_->hash_so_far() : trnplan::sha256("");
 }
 
-}  // namespace trnplan::cli
+}  // namespace trnplan::api

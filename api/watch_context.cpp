@@ -1,15 +1,14 @@
-#include "cli/watch_context.h"
+#include "api/watch_context.h"
 
 #include <fmt/format.h>
 
 #include "api/inputs.h"
 #include "api/what_ran.h"
-#include "cli/context.h"
 #include "io/input/plan_file.h"
 #include "models/job/strategy.h"
 #include "planner/check/judge.h"
 
-namespace trnplan::cli {
+namespace trnplan::api {
 
 namespace {
 
@@ -26,12 +25,12 @@ launch::RanPlan assumed(const io::Catalog& catalog) {
 
 /// What plan.json would say of it; nullopt, with the reasons, where it cannot be timed.
 std::optional<io::PlanFile> predicted(const models::Job& job, const models::Strategy& strategy,
-                                      const models::Profile& profile, std::vector<std::string>& remarks) {
+                                      const models::Profile& profile, Remarks& remarks) {
   const planner::Judgement judged = planner::judge(job, models::canonical(strategy), profile);
   const char* what = judged.plan ? "the rules refuse what ran: " : "no prediction to compare with: ";
   for (const planner::Violation& v : judged.broken) {
     if (judged.plan && v.doubtful) continue;
-    remarks.push_back(fmt::format("{}{}: {}", what, v.rule, v.message));
+    remarks.add(fmt::format("{}{}: {}", what, v.rule, v.message));
   }
   if (!judged.plan) return std::nullopt;
   io::PlanFile plan;
@@ -48,10 +47,9 @@ std::optional<io::PlanFile> predicted(const models::Job& job, const models::Stra
 
 }  // namespace
 
-WatchedContext watched_context(const WatchedRun& options, const models::Profile& profile,
-                               const io::Catalog& catalog) {
-  WatchedContext result;
-  launch::WatchContext& context = result.context;
+launch::WatchContext watched_context(const WatchedRun& options, const models::Profile& profile,
+                                     const io::Catalog& catalog, Remarks& remarks) {
+  launch::WatchContext context;
   if (!options.plan.empty()) {
     if (!options.job.empty() || !options.config.empty()) {
       throw InputError(
@@ -59,23 +57,22 @@ WatchedContext watched_context(const WatchedRun& options, const models::Profile&
     }
     context.plan = io::read_plan_file(options.plan, catalog);
     context.ran = {context.plan->job, context.plan->strategy, false};
-    return result;
+    return context;
   }
-  Remarks remarks = heard_remarks();
-  auto ran = api::what_ran(options.job, options.strategy, options.config, options.instance, catalog, remarks);
+  auto ran = what_ran(options.job, options.strategy, options.config, options.instance, catalog, remarks);
   if (!ran) {
     context.ran = assumed(catalog);
-    return result;
+    return context;
   }
-  api::settle(ran->job, remarks);
+  settle(ran->job, remarks);
   context.ran = {ran->job, ran->strategy, false};
   if (ran->strategy) {
-    context.plan = predicted(ran->job, *ran->strategy, profile, result.remarks);
+    context.plan = predicted(ran->job, *ran->strategy, profile, remarks);
   } else {
-    result.remarks.push_back(
+    remarks.add(
         "no prediction to compare with: --strategy says how the job ran, for example --strategy tp=8,pp=4");
   }
-  return result;
+  return context;
 }
 
-}  // namespace trnplan::cli
+}  // namespace trnplan::api

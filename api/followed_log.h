@@ -6,8 +6,9 @@
 
 #include "io/input/log_stream.h"
 #include "launch/watch/watched_log.h"
+#include "text/remarks.h"
 
-namespace trnplan::cli {
+namespace trnplan::api {
 
 struct Source {
   std::string path;  ///< "-": standard input
@@ -19,10 +20,10 @@ struct JobState {
 };
 
 /// What Slurm's controller knows of a job. Throws InputError.
-JobState ask_slurm(const std::string& id);
+[[nodiscard]] JobState ask_slurm(const std::string& id);
 /// A controller that restarts, or is busy, is no reason to stop watching. One that forgot the job is: it
 /// ended.
-std::string state_after(const std::string& before, const std::string& job);
+[[nodiscard]] std::string state_after(const std::string& before, const std::string& job, Remarks& remarks);
 /// No step follows when the job is in this state.
 bool over(const std::string& state);
 /// Of a file, or of the job of that id.
@@ -32,7 +33,8 @@ Source source_of(const std::string& target);
 /// of the log than launch::WatchedLog.
 class FollowedLog {
  public:
-  explicit FollowedLog(Source source);
+  /// Keeps a reference to `remarks`: a log that is read anew is worth one.
+  FollowedLog(Source source, Remarks& remarks);
 
   /// Reads all there is; true when there was something new. Waits for the end of standard input and of pipes.
   /// Throws InputError.
@@ -51,9 +53,10 @@ class FollowedLog {
   bool replaced();
 
   Source source_;
+  Remarks& remarks_;
   std::string name_, start_, chunk_;
   std::unique_ptr<io::LogStream> stream_;
   std::unique_ptr<launch::WatchedLog> log_;
 };
 
-}  // namespace trnplan::cli
+}  // namespace trnplan::api

@@ -1,0 +1,241 @@
+#include "api/watch.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "api/followed_log.h"
+#include "api/inputs.h"
+#include "api/observations.h"
+#include "io/catalog/catalog.h"
+#include "io/catalog/observations.h"
+#include "io/catalog/profile_reader.h"
+#include "io/output/atomic_write.h"
+#include "io/output/profile_json.h"
+#include "launch/watch/watch.h"
+#include "text/document.h"
+
+namespace trnplan::api {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// ---- learning
+
+void write_profile(const WatchRequest& o, const launch::Recalibration& learnt, const io::Catalog& catalog,
+                   Remarks& remarks) {
+  models::Profile profile = learnt.profile;
+  profile.name = fs::path(o.calibrate).stem().string();
+  std::optional<models::Profile> base;
+  if (!profile.base.empty()) base = catalog.profile(profile.base);
+  const std::string text = io::profile_json(
+      profile, base, learnt.moved,
+      fmt::format("The step time of one run: {} steps, median {:.4g} s.", learnt.steps, learnt.observed),
+      "Fitted by trnplan watch; spreads are those of each parameter alone.");
+  io::update_file(o.calibrate, o.force,
+                  [&] { return keep_observations(text, o.profile, o.calibrate, remarks); });
+}
+
+/// The profile that observations are added to: the one that is there, or one like --profile.
+std::string profile_to_extend(const WatchRequest& o, const io::Catalog& catalog) {
+  const bool there = fs::exists(o.record), file = o.profile.ends_with(".json");
+  const std::string from = there ? o.record : o.profile;
+  if (!there && !file) return io::profile_on(o.profile, fs::path(o.record).stem().string());
+  std::string text = read_text(from);
+  io::profile_from(parse_document(text, from), &catalog);  // nothing is added to what is no profile
+  return text;
+}
+
+/// Adds what the log shows to the profile's observations; the remark that says so.
+std::string record_observations(const WatchRequest& o, const FollowedLog& log,
+                                const launch::LogReading& reading, const launch::WatchContext& context,
+                                const models::Profile& profile, const io::Catalog& catalog) {
+  const auto found =
+      launch::observations_of(launch::advise(reading.failures, context.ran, profile), context.ran,
+                              reading.run.last_line, fs::path(log.name()).filename().string(), log.sha256());
+  if (found.empty())
+    return "nothing to record: the log contradicts no verdict and shows no refused group or full memory";
+  io::update_file(o.record, true,
+                  [&] { return io::with_observations(profile_to_extend(o, catalog), found); });
+  return fmt::format("{} observation{} recorded in {}", found.size(), found.size() == 1 ? "" : "s", o.record);
+}
+
+/// What was learnt, as a remark of the report; "" when the run is too short.
+std::string learn_from(const WatchRequest& o, const launch::RunLog& log, const launch::WatchContext& context,
+                       const models::Profile& profile, const io::Catalog& catalog, Remarks& remarks) {
+  if (!context.plan) return "nothing to learn from: there is no prediction";
+  const auto learnt = launch::recalibrate(log, *context.plan, profile);
+  if (!learnt) return fmt::format("too few steps to learn from: {} are needed", launch::kStepsToCalibrate);
+  write_profile(o, *learnt, catalog, remarks);
+  std::string said =
+      fmt::format("{} written: {} steps of {:.4g} s; the plan's step goes from {:.4g} to {:.4g} s",
+                  o.calibrate, learnt->steps, learnt->observed, learnt->before, learnt->after);
+  if (!learnt->better) return said + "; no other plan wins with it";
+  return said + fmt::format("; now {} would win: {:.4g} s a step, {:.4g} s less ({:.1f} %)",
+                            models::describe(learnt->better->strategy), learnt->better->report.step.value,
+                            learnt->gain, learnt->gain / learnt->after * 100);
+}
+
+// ---- looking
+
+/// Something broke, and no step was done since.
+bool failed(const io::WatchReport& r) {
+  return !r.finished && std::any_of(r.failures.begin(), r.failures.end(),
+                                    [](const io::WatchFailure& f) { return !f.went_on; });
+}
+
+/// Nothing waits to be read.
+bool drained() {
+  pollfd input{STDIN_FILENO, POLLIN, 0};
+  return ::poll(&input, 1, 0) == 0;
+}
+
+class Watcher {
+ public:
+  Watcher(const WatchRequest& request, const ShowReport& show, Remarks& remarks)
+      : o_(request),
+        show_(show),
+        remarks_(remarks),
+        catalog_(io::Catalog::standard()),
+        profile_(load_profile(catalog_, request.profile)),
+        context_(watched_context(request.ran, profile_, catalog_, remarks)) {}
+
+  bool run() {
+    if (o_.once) return once();
+    return o_.targets.front() == io::kStandardInput ? listen() : follow();
+  }
+
+ private:
+  void show(const io::WatchReport& r, bool whole) const { show_(r, whole, context_.ran.assumed); }
+
+  /// What the log says as it is read now.
+  io::WatchReport report(const FollowedLog& log, const std::string& state, bool learn) {
+    context_.state = state;
+    const launch::LogReading reading = log.now();
+    advise(reading.failures);
+    io::WatchReport r = launch::watch(reading, advice_, log.name(), context_);
+    if (learn && !o_.calibrate.empty())
+      r.remarks.push_back(learn_from(o_, reading.run, context_, profile_, catalog_, remarks_));
+    if (learn && !o_.record.empty())
+      r.remarks.push_back(record_observations(o_, log, reading, context_, profile_, catalog_));
+    return r;
+  }
+
+  /// Advice searches for plans: only again when there is something new to mend.
+  void advise(const std::vector<logs::Failure>& failures) {
+    const auto same = [](const logs::Failure& a, const launch::Advice& b) {
+      const logs::Failure& f = b.failure;
+      return a.kind == f.kind && a.at.line == f.at.line && a.gib == f.gib && a.devices == f.devices &&
+             a.group == f.group && a.group_ranks == f.group_ranks;
+    };
+    if (!std::equal(failures.begin(), failures.end(), advice_.begin(), advice_.end(), same))
+      advice_ = launch::advise(failures, context_.ran, profile_);
+    for (std::size_t i = 0; i < failures.size(); ++i) advice_[i].failure = failures[i];
+  }
+
+  bool once() {
+    bool any = false;
+    for (const std::string& target : o_.targets) {
+      FollowedLog log(source_of(target), remarks_);
+      log.look();
+      const std::string& job = log.source().job;
+      const io::WatchReport r = report(log, job.empty() ? "" : ask_slurm(job).state, true);
+      show(r, true);
+      any = any || failed(r);
+    }
+    return any;
+  }
+
+  /// Reads standard input to its end; a line for each step, as it comes, and the whole report at the end.
+  bool listen() {
+    FollowedLog log(source_of(o_.targets.front()), remarks_);
+    std::int64_t step = 0;
+    std::size_t failures = 0;
+    while (log.look_once()) {
+      if (!drained()) continue;
+      const io::WatchReport r = report(log, "", false);
+      if (r.step == step && r.failures.size() == failures) continue;
+      step = r.step;
+      failures = r.failures.size();
+      show(r, false);
+    }
+    const io::WatchReport last = report(log, "", true);
+    show(last, true);
+    return failed(last);
+  }
+
+  /// Looks again until the run is over; a line for each change, and the whole report at the end.
+  bool follow() {
+    FollowedLog log(source_of(o_.targets.front()), remarks_);
+    const std::string& job = log.source().job;
+    std::string state;
+    for (bool first = true;; first = false) {
+      const std::string state_now = job.empty() ? "" : state_after(state, job, remarks_);
+      if (const bool grown = log.look(); first || grown || state_now != state) {
+        state = state_now;
+        const io::WatchReport r = report(log, state, false);
+        const bool end = r.finished || over(state) || (job.empty() && failed(r));
+        if (end) {
+          const io::WatchReport last = report(log, state, true);
+          return show(last, true), failed(last);
+        }
+        show(r, false);
+      }
+      std::this_thread::sleep_for(std::chrono::seconds(o_.interval));
+    }
+  }
+
+  const WatchRequest& o_;
+  const ShowReport& show_;
+  Remarks& remarks_;
+  io::Catalog catalog_;
+  models::Profile profile_;
+  launch::WatchContext context_;
+  std::vector<launch::Advice> advice_;
+};
+
+void check_request(const WatchRequest& o) {
+  std::vector<Diagnostic> faults;
+  const SourcePos at{"command line", 0, 0};
+  if (!o.once && o.targets.size() > 1)
+    faults.push_back({at, "targets", "only one can be followed", "add --once, or give one"});
+  const bool known =
+      !o.ran.plan.empty() || !o.ran.config.empty() || (!o.ran.job.empty() && !o.ran.strategy.empty());
+  if (!o.calibrate.empty() && !known) {
+    faults.push_back({at, "--calibrate", "nothing says what was predicted",
+                      "add --plan DIR/plan.json, --config NXDT.yaml, or --job JOB.yaml and --strategy"});
+  }
+  if (!o.calibrate.empty() && !o.calibrate.ends_with(".json")) {
+    faults.push_back(
+        {at, "--calibrate", "does not end in .json, so --profile would not read it", "name it X.json"});
+  }
+  if (!o.calibrate.empty() && o.targets.size() > 1) {
+    faults.push_back({at, "--calibrate", "several logs, one profile", "give one log"});
+  }
+  if (!o.record.empty() && !o.record.ends_with(".json")) {
+    faults.push_back(
+        {at, "--record", "does not end in .json, so --profile would not read it", "name it X.json"});
+  }
+  if (!faults.empty()) throw InputError(std::move(faults));
+  if (!o.record.empty()) io::check_file(o.record, true);
+  if (!o.calibrate.empty()) io::check_file(o.calibrate, o.force);
+}
+
+}  // namespace
+
+bool watch(const WatchRequest& request, const ShowReport& show, Remarks& remarks) {
+  check_request(request);
+  return Watcher(request, show, remarks).run();
+}
+
+}  // namespace trnplan::api
