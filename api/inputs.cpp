@@ -4,7 +4,10 @@
 #include <filesystem>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "io/catalog/profile_reader.h"
+#include "models/uncertainty/spread.h"
 #include "text/diagnostic.h"
 
 namespace trnplan::api {
@@ -95,6 +98,19 @@ io::JobReading load_job(const JobInput& input, const io::Catalog& catalog, Remar
   io::JobReading reading = io::read_job_input(input.job, input.options, catalog).reading;
   remarks.add(reading.notes);
   return reading;
+}
+
+std::string beyond_the_fit(const char* what, const models::Profile& profile, const models::Job& job,
+                           const models::Strategy& strategy) {
+  std::string text;
+  for (const models::Extrapolation& e : models::extrapolations(profile, job, strategy)) {
+    text += fmt::format("{}{} {:.4g} (fitted: {:.4g} to {:.4g})", text.empty() ? "" : ", ",
+                        printable(e.fitted.of, 40), e.value, e.fitted.low, e.fitted.high);
+  }
+  if (text.empty()) return text;
+  return fmt::format(
+      "{} lies outside the runs that {} was fitted to: {}; its interval is not widened for that", what,
+      profile.name, text);
 }
 
 std::string no_efa_fix() {

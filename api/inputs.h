@@ -32,6 +32,11 @@ void remark_family(const io::Catalog& catalog, const models::Profile& profile,
 /// For what looks at one cluster and one batch: says which of those the job leaves free it takes.
 void settle(models::Job& job, Remarks& remarks);
 
+/// Where `strategy` of `job`, whose cluster is settled, lies outside the runs that the profile was fitted to;
+/// "" where it does not. `what`: "the winner".
+[[nodiscard]] std::string beyond_the_fit(const char* what, const models::Profile& profile,
+                                         const models::Job& job, const models::Strategy& strategy);
+
 /// How to get a group over several nodes where the instance has no EFA device.
 [[nodiscard]] std::string no_efa_fix();
 

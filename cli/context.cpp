@@ -76,8 +76,12 @@ void report_faults(const InputError& e) {
     to_standard_error("and " + std::to_string(e.faults().size() - shown) + " more\n");
 }
 
+void say(const Remark& r) {
+  std::visit([](const auto& what) { remark(what); }, r);
+}
+
 Remarks heard_remarks() {
-  return Remarks([](const Remark& r) { std::visit([](const auto& what) { remark(what); }, r); });
+  return Remarks(say);
 }
 
 }  // namespace trnplan::cli

@@ -41,6 +41,7 @@ int text_width();
 void remark(std::string_view text);
 /// A fault that does not end the run, with its place and fix.
 void remark(const Diagnostic& fault);
+void say(const Remark& r);
 /// For functions of api/: what they remark is said at once.
 Remarks heard_remarks();
 /// The faults of wrong input, all of them.

@@ -50,8 +50,8 @@ void add_job_argument(CLI::App& command, JobArgument& argument, const std::vecto
   }
 }
 
-JobWords words_of(const JobArgument& argument) {
-  JobWords words;
+api::JobWords words_of(const JobArgument& argument) {
+  api::JobWords words;
   std::error_code error;
   const bool here = std::filesystem::exists(argument.job, error);
   words.job = here ? std::filesystem::absolute(argument.job).string() : argument.job;

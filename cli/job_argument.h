@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "api/inputs.h"
+#include "api/plan.h"
 
 namespace CLI {
 class App;
@@ -26,10 +26,6 @@ enum class JobPart {
 void add_job_argument(CLI::App& command, JobArgument& argument, const std::vector<JobPart>& parts);
 
 /// The same job as words of another command line, which may run in another folder.
-struct JobWords {
-  std::string job;                   ///< a path made absolute, or the model
-  std::vector<std::string> options;  ///< as they were given
-};
-JobWords words_of(const JobArgument& argument);
+api::JobWords words_of(const JobArgument& argument);
 
 }  // namespace trnplan::cli

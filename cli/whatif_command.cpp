@@ -1,281 +1,73 @@
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <memory>
-#include <optional>
-#include <set>
 
-#include <fmt/format.h>
-
-#include "api/inputs.h"
+#include "api/whatif.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/job_argument.h"
 #include "cli/options.h"
-#include "cli/text/text.h"
 #include "cli/text/whatif_text.h"
-#include "io/catalog/reliability.h"
-#include "io/input/readers.h"
 #include "io/output/whatif_json.h"
-#include "planner/check/rules.h"
-#include "planner/cost/whatif.h"
 #include "text/diagnostic.h"
-#include "text/parse.h"
 
 namespace trnplan::cli {
 
 namespace {
 
-/// Each is a search.
-constexpr std::size_t kMostPoints = 64;
-
 struct Options {
-  Common common;
-  JobArgument job;
-  std::string nodes, tokens, deadline, budget, instances, reliability;
-  std::string pricing = "on-demand", scaling = "strong", recovery = "automatic", prefer = "fitting";
-  std::optional<double> usd_per_node_hour, storage_speed;
-  double storage_gib = 0, storage_price = 0, other_price = 0;
-  int checkpoint_steps = 0;
-  bool asynchronous = false, allow_doubtful = false;
+  Common common;  ///< its profile stands in the request
+  api::WhatIfRequest request;
 };
-
-std::vector<std::string> parts_of(const std::string& list) {
-  std::vector<std::string> parts;
-  for (std::size_t at = 0; at <= list.size();) {
-    const std::size_t comma = std::min(list.find(',', at), list.size());
-    parts.push_back(list.substr(at, comma - at));
-    at = comma + 1;
-  }
-  return parts;
-}
-
-/// Reads options that CLI11 knows as texts, and keeps all their faults.
-class Reader {
- public:
-  /// "4..128" doubles and ends with 128; "4,8,16" lists; both may be mixed.
-  std::vector<int> nodes(const std::string& text) {
-    std::set<int> all;
-    for (const std::string& part : parts_of(text)) {
-      const auto some = parse_doubling(part, topology::kMostNodes);
-      if (!some) {
-        fault("--nodes", in_quotes(part) + " is no number or range of nodes",
-              "write 4..128 or 4,8,16, with numbers from 1 to " + std::to_string(topology::kMostNodes));
-        continue;
-      }
-      all.insert(some->begin(), some->end());
-    }
-    return {all.begin(), all.end()};
-  }
-
-  /// 0 where they are asked for: `limits` says how long the run may last.
-  double tokens(const std::string& text, double of_job, bool limits) {
-    if (text.empty() && (of_job > 0 || limits)) return of_job;
-    if (text.empty()) {
-      fault("--tokens", "neither this nor training.tokens of the job is stated, nor a deadline or a budget",
-            "write for example --tokens 2T, or --deadline 30d for the tokens that are reached");
-      return 0;
-    }
-    const auto value = parse_count(text);
-    if (!value || *value < 1)
-      fault("--tokens", in_quotes(text) + " is no count of tokens", "write for example 2T");
-    return value.value_or(0);
-  }
-
-  std::optional<Seconds> deadline(const std::string& text) {
-    if (text.empty()) return std::nullopt;
-    const auto value = parse_duration(text);
-    if (!value) fault("--deadline", in_quotes(text) + " is no duration", "write for example 30d, 36h or 6w");
-    return value;
-  }
-
-  std::optional<double> budget(const std::string& text) {
-    if (text.empty()) return std::nullopt;
-    const auto value = parse_count(text);
-    if (!value)
-      fault("--budget", in_quotes(text) + " is no amount of USD", "write for example 500000 or 2.5M");
-    return value;
-  }
-
-  std::vector<topology::Instance> instances(const std::string& text, const models::Job& job,
-                                            const io::Catalog& catalog) {
-    if (text.empty() && !job.space.instances.empty()) return job.space.instances;
-    if (text.empty()) return {job.cluster.instance};
-    std::vector<topology::Instance> all;
-    std::set<std::string> seen;
-    const std::vector<std::string> known = catalog.instances();
-    for (const std::string& name : parts_of(text)) {
-      if (!seen.insert(name).second) {
-        fault("--instances", in_quotes(name) + " is given twice", "list each type once");
-      } else if (name == job.cluster.instance.name) {
-        all.push_back(job.cluster.instance);  // as the job's neuron-ls file shows it
-      } else if (std::find(known.begin(), known.end(), name) != known.end()) {
-        all.push_back(catalog.instance(name));
-      } else {
-        const std::string near = nearest(name, known);
-        fault("--instances", "unknown instance type " + in_quotes(name),
-              near.empty() ? "see catalog/instances" : "did you mean " + in_quotes(near) + "?");
-      }
-    }
-    return all;
-  }
-
-  void fault(const char* key, std::string problem, std::string fix) {
-    faults_.push_back({{"command line", 0, 0}, key, std::move(problem), std::move(fix)});
-  }
-  void finish() {
-    if (!faults_.empty()) throw InputError(std::move(faults_));
-  }
-
- private:
-  std::vector<Diagnostic> faults_;
-};
-
-planner::Preference preference_of(const std::string& word) {
-  if (word == "cheapest") return planner::Preference::cheapest;
-  if (word == "fastest") return planner::Preference::fastest;
-  return word == "smallest" ? planner::Preference::smallest : planner::Preference::fitting;
-}
-
-planner::WhatIfQuestion question_of(const Options& o, const models::Job& job, const io::Catalog& catalog) {
-  Reader read;
-  planner::WhatIfQuestion q;
-  q.nodes = read.nodes(o.nodes);
-  const bool limits = !o.deadline.empty() || !o.budget.empty() || job.deadline.value > 0 || job.budget > 0;
-  q.tokens = read.tokens(o.tokens, job.training.tokens, limits);
-  q.deadline = read.deadline(o.deadline);
-  q.budget = read.budget(o.budget);
-  q.instances = read.instances(o.instances, job, catalog);
-  if ((o.storage_gib > 0) != (o.storage_price > 0)) {
-    read.fault("--storage-gib", "a line for storage needs its size and its price",
-               "give both --storage-gib and --storage-usd-per-gib-month, or neither");
-  }
-  if (q.instances.size() > 1 && o.usd_per_node_hour) {
-    read.fault("--usd-per-node-hour", "one price is stated for several instance types",
-               "ask for one type at a time");
-  }
-  if (q.nodes.size() * q.instances.size() > kMostPoints) {
-    read.fault("--nodes", std::to_string(q.nodes.size() * q.instances.size()) + " clusters are asked for",
-               "ask for at most " + std::to_string(kMostPoints));
-  }
-  read.finish();
-  q.scaling = o.scaling == "weak" ? planner::Scaling::weak : planner::Scaling::strong;
-  q.recovery = o.recovery == "manual" ? planner::Recovery::manual : planner::Recovery::automatic;
-  q.preference = preference_of(o.prefer);
-  q.asynchronous = o.asynchronous;
-  q.checkpoint_steps = o.checkpoint_steps;
-  q.allow_doubtful = o.allow_doubtful;
-  q.prices = {planner::pricing_from(o.pricing).value_or(planner::Pricing::on_demand), o.usd_per_node_hour,
-              o.storage_gib, o.storage_price, o.other_price};
-  return q;
-}
-
-/// What the job leaves free is asked for here by options; its limits hold for the run with its failures.
-void take_over(models::Job& job, planner::WhatIfQuestion& q) {
-  if (job.space.batch_per_node > 0) q.scaling = planner::Scaling::weak;
-  if (!q.deadline && job.deadline.value > 0) q.deadline = job.deadline;
-  if (!q.budget && job.budget > 0) q.budget = job.budget;
-  job.space.nodes.clear();
-  job.space.instances.clear();
-  job.space.batch_per_node = 0;
-  job.objective = models::Objective::step_time;
-  job.deadline = {};
-  job.budget = 0;
-}
-
-planner::Reliability load_reliability(const io::Catalog& catalog, const Options& o) {
-  planner::Reliability r = io::reliability_from(
-      o.reliability.empty() ? read_document(catalog.file("reliability.json")) : read_document(o.reliability));
-  if (o.storage_speed) {
-    r.value(planner::ReliabilityParameter::storage_throughput) = {*o.storage_speed * 1e9, 0, "command line"};
-  }
-  return r;
-}
-
-/// Rules that every strategy breaks on every cluster: wrong input, as for `plan`.
-void refuse_contradictions(const Options& o, const planner::WhatIfQuestion& q, models::Job job) {
-  std::vector<Diagnostic> faults;
-  for (const topology::Instance& instance : q.instances) {
-    for (const int nodes : q.nodes) {
-      job.cluster.instance = instance;
-      job.cluster.nodes = nodes;
-      const auto broken = planner::contradictions(job);
-      if (broken.empty()) return;
-      if (!faults.empty()) continue;
-      for (const planner::Violation& v : broken)
-        faults.push_back({{o.job.job, 0, 0}, "", v.message + " (rule " + v.rule + ")", v.fix});
-    }
-  }
-  if (!faults.empty()) throw InputError(std::move(faults));
-}
 
 /// What `plan` needs to look at the same job on one of the clusters.
 std::string job_words(const Options& o) {
-  std::string words = printable(o.job.job, 400);
-  for (const std::string& word : words_of(o.job).options) words += " " + printable(word, 400);
-  if (o.allow_doubtful) words += " --allow-doubtful";
+  std::string words = printable(o.request.job.job, 400);
+  for (const std::string& word : words_of(o.request.job).options) words += " " + printable(word, 400);
+  if (o.request.allow_doubtful) words += " --allow-doubtful";
   if (o.common.profile != Common().profile) words += " --profile " + printable(o.common.profile, 400);
   return words;
 }
 
 int run(const Options& o) {
   Remarks remarks = heard_remarks();
-  const io::Catalog catalog = io::Catalog::standard();
-  const models::Profile profile = api::load_profile(catalog, o.common.profile);
-  JobArgument argument = o.job;
-  argument.options.own_nodes = true;
-  argument.options.own_instances = !o.instances.empty();
-  io::JobReading reading = api::load_job(argument, catalog, remarks);
-  planner::WhatIfQuestion question = question_of(o, reading.job, catalog);
-  take_over(reading.job, question);
-  const planner::Reliability reliability = load_reliability(catalog, o);
-  refuse_contradictions(o, question, reading.job);
-  if (reading.job.pin.data_parallel)
-    remark("pin.data_parallel holds for the job's own cluster only; elsewhere it follows from the nodes");
-  for (const topology::Instance& i : question.instances)
-    if (planner::times_steps_on(i)) api::remark_family(catalog, profile, i, remarks);
-  const planner::WhatIfResult result = planner::whatif(reading.job, question, profile, reliability);
-  const planner::WhatIfPoint* named = result.would_do ? &*result.would_do : nullptr;
-  if (result.recommended >= 0) named = &result.points[static_cast<std::size_t>(result.recommended)];
-  if (named != nullptr) {
-    const std::string beyond =
-        beyond_the_fit(fmt::format("{} x {}", named->nodes, named->instance).c_str(), profile,
-                       planner::settled(reading.job, *named->plan), named->plan->strategy);
-    if (!beyond.empty()) remark(beyond);
-  }
-  print_result(o.common,
-               o.common.json()
-                   ? io::whatif_json(result, question, reading.job, reliability.name)
-                   : whatif_text({result, question, reading.job, reliability, job_words(o)}, text_width()));
+  const auto [result, question, job, reliability] = api::whatif(o.request, remarks);
+  print_result(o.common, o.common.json()
+                             ? io::whatif_json(result, question, job, reliability.name)
+                             : whatif_text({result, question, job, reliability, job_words(o)}, text_width()));
   return result.recommended < 0 ? kNoPlan : kDone;
 }
 
 void add_money(CLI::App& command, Options& o) {
   const auto amount = decimal_number(0.0, 1e9);
-  command.add_option("--pricing", o.pricing, "of the nodes, from the catalogue")
+  command.add_option("--pricing", o.request.pricing, "of the nodes, from the catalogue")
       ->check(CLI::IsMember({"on-demand", "reserved", "capacity-block"}))
       ->capture_default_str();
-  command.add_option("--usd-per-node-hour", o.usd_per_node_hour, "instead of the catalogue's price")
+  command.add_option("--usd-per-node-hour", o.request.usd_per_node_hour, "instead of the catalogue's price")
       ->check(amount);
-  command.add_option("--storage-gib", o.storage_gib, "size of the shared file system, for its price")
+  command.add_option("--storage-gib", o.request.storage_gib, "size of the shared file system, for its price")
       ->check(amount);
-  command.add_option("--storage-usd-per-gib-month", o.storage_price, "price of the shared file system")
+  command
+      .add_option("--storage-usd-per-gib-month", o.request.storage_price, "price of the shared file system")
       ->check(amount);
-  command.add_option("--other-usd-per-hour", o.other_price, "controller and login nodes")->check(amount);
+  command.add_option("--other-usd-per-hour", o.request.other_price, "controller and login nodes")
+      ->check(amount);
 }
 
 void add_failures(CLI::App& command, Options& o) {
-  command.add_option("--recovery", o.recovery, "who restarts after a failure")
+  command.add_option("--recovery", o.request.recovery, "who restarts after a failure")
       ->check(CLI::IsMember({"automatic", "manual"}))
       ->capture_default_str();
-  command.add_flag("--async-checkpoints", o.asynchronous, "checkpoints are written while training goes on");
+  command.add_flag("--async-checkpoints", o.request.asynchronous,
+                   "checkpoints are written while training goes on");
   command
-      .add_option("--checkpoint-steps", o.checkpoint_steps, "steps between checkpoints, instead of the best")
+      .add_option("--checkpoint-steps", o.request.checkpoint_steps,
+                  "steps between checkpoints, instead of the best")
       ->check(whole_number(1, 1'000'000'000));
   command
-      .add_option("--storage-gb-per-second", o.storage_speed,
+      .add_option("--storage-gb-per-second", o.request.storage_speed,
                   "at which checkpoints are written, all nodes together")
       ->check(decimal_number(1e-3, 1e6));
-  command.add_option("--reliability", o.reliability, "a file like catalog/reliability.json")
+  command.add_option("--reliability", o.request.reliability, "a file like catalog/reliability.json")
       ->check(not_empty());
 }
 
@@ -285,30 +77,37 @@ void add_whatif(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "whatif", "Compare clusters: days, dollars or tokens of a whole run, and which one to take");
-  add_job_argument(*command, o->job, {JobPart::training});
-  command->add_option("--nodes", o->nodes, "4..128 (4, 8, 16 and so on by doubling, and the end), or 4,8,16")
+  add_job_argument(*command, o->request.job, {JobPart::training});
+  command
+      ->add_option("--nodes", o->request.nodes,
+                   "4..128 (4, 8, 16 and so on by doubling, and the end), or 4,8,16")
       ->required();
   command
       ->add_option(
-          "--tokens", o->tokens,
+          "--tokens", o->request.tokens,
           "of the whole run, for example 2T; instead of the job's. With neither, those that deadline "
           "and budget let the run reach")
       ->check(not_empty());
-  command->add_option("--deadline", o->deadline, "for example 30d; exit code 3 when no cluster keeps it")
+  command
+      ->add_option("--deadline", o->request.deadline, "for example 30d; exit code 3 when no cluster keeps it")
       ->check(not_empty());
-  command->add_option("--budget", o->budget, "USD of the whole run; exit code 3 when no cluster keeps it")
+  command
+      ->add_option("--budget", o->request.budget,
+                   "USD of the whole run; exit code 3 when no cluster keeps it")
       ->check(not_empty());
-  command->add_option("--instances", o->instances, "types, comma between; instead of the job's")
+  command->add_option("--instances", o->request.instances, "types, comma between; instead of the job's")
       ->check(not_empty());
-  command->add_option("--scaling", o->scaling, "strong: the job's global batch; weak: its batch per node")
+  command
+      ->add_option("--scaling", o->request.scaling,
+                   "strong: the job's global batch; weak: its batch per node")
       ->check(CLI::IsMember({"strong", "weak"}))
       ->capture_default_str();
   command
-      ->add_option("--prefer", o->prefer,
+      ->add_option("--prefer", o->request.prefer,
                    "of what keeps the limits; fitting: the fastest under a budget alone, else the cheapest")
       ->check(CLI::IsMember({"fitting", "cheapest", "fastest", "smallest"}))
       ->capture_default_str();
-  command->add_flag("--allow-doubtful", o->allow_doubtful,
+  command->add_flag("--allow-doubtful", o->request.allow_doubtful,
                     "also strategies whose replica groups are doubtful");
   add_money(*command, *o);
   add_failures(*command, *o);
@@ -321,7 +120,12 @@ void add_whatif(CLI::App& app, Run& chosen) {
       "  trnplan whatif job.yaml --nodes 4..128 --tokens 2T --deadline 60d\n"
       "  trnplan whatif job.yaml --nodes 8,16,32 --instances trn1.32xlarge,trn1n.32xlarge --budget 2.5M\n"
       "  trnplan whatif job.yaml --nodes 1..64 --scaling weak --pricing reserved --format json");
-  command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+  command->callback([o, &chosen] {
+    chosen = [o] {
+      o->request.profile = o->common.profile;
+      return run(*o);
+    };
+  });
 }
 
 }  // namespace trnplan::cli

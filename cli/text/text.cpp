@@ -97,19 +97,6 @@ std::string strategy_words(const models::Strategy& s) {
   return text;
 }
 
-std::string beyond_the_fit(const char* what, const models::Profile& profile, const models::Job& job,
-                           const models::Strategy& strategy) {
-  std::string text;
-  for (const models::Extrapolation& e : models::extrapolations(profile, job, strategy)) {
-    text += fmt::format("{}{} {:.4g} (fitted: {:.4g} to {:.4g})", text.empty() ? "" : ", ",
-                        printable(e.fitted.of, 40), e.value, e.fitted.low, e.fitted.high);
-  }
-  if (text.empty()) return text;
-  return fmt::format(
-      "{} lies outside the runs that {} was fitted to: {}; its interval is not widened for that", what,
-      profile.name, text);
-}
-
 const char* resource_words(models::Resource r) {
   switch (r) {
     case models::Resource::tensor:

@@ -51,10 +51,6 @@ std::string critical_path(const models::StepReport& report);
 std::string memory_table(const models::Memory& memory, int width);
 /// Where the second plan loses time against the first, in seconds by cause.
 std::string comparison(const planner::Plan& winner, const planner::Plan& other);
-/// Where `strategy` of `job`, whose cluster is settled, lies outside the runs that the profile was fitted to;
-/// "" where it does not. `what`: "the winner".
-std::string beyond_the_fit(const char* what, const models::Profile& profile, const models::Job& job,
-                           const models::Strategy& strategy);
 /// Seconds to three or four significant digits.
 std::string seconds_text(Seconds s);
 /// Place, rule, message and fix of each; with `sources` also where that is said.

@@ -1,0 +1,215 @@
+#include "api/check.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "api/inputs.h"
+#include "api/observations.h"
+#include "io/input/nxdt_yaml.h"
+#include "io/input/readers.h"
+#include "planner/check/judge.h"
+#include "planner/check/rules.h"
+#include "text/diagnostic.h"
+
+namespace trnplan::api {
+
+namespace {
+
+using targets::Finding;
+using targets::Severity;
+
+/// The key of findings that are about all degrees together.
+constexpr const char* kWholeStrategy = "distributed_strategy";
+
+void note(std::vector<Finding>& findings, std::string rule, std::string message) {
+  findings.push_back({.rule = std::move(rule), .severity = Severity::note, .message = std::move(message)});
+}
+
+SourcePos place_of(const targets::NxdtConfig& config, std::string_view key) {
+  const targets::NxdtKey* leaf = config.find(key);
+  return leaf == nullptr ? SourcePos{config.file, 0, 0} : leaf->at;
+}
+
+bool says(const std::vector<Finding>& findings, std::string_view rule, bool notes_count) {
+  return std::any_of(findings.begin(), findings.end(), [&](const Finding& f) {
+    return f.rule == rule && (notes_count || f.severity != Severity::note);
+  });
+}
+
+/// Adds what the rules say about the strategy unless the linter has said it of a key already. `lora`: the
+/// memory is that of training every weight, so it proves nothing.
+void add_violations(std::vector<Finding>& findings, const std::vector<planner::Violation>& broken,
+                    const targets::NxdtConfig& config, bool lora) {
+  const SourcePos place = place_of(config, "distributed_strategy.tensor_model_parallel_size");
+  for (const planner::Violation& v : broken) {
+    if (says(findings, v.rule, v.rule == "not-modelled")) continue;
+    if (v.rule == "not-modelled") {
+      note(findings, v.rule, v.message);
+      continue;
+    }
+    const bool loose = v.rule == "memory" && lora;
+    findings.push_back(
+        {.rule = v.rule,
+         .severity = loose        ? Severity::note
+                     : v.doubtful ? Severity::warning
+                                  : Severity::error,
+         .key = kWholeStrategy,
+         .at = place,
+         .message = loose ? "without LoRA, whose memory is not modelled: " + v.message : v.message,
+         .fix = v.fix,
+         .source = std::string(planner::source_of(v.rule))});
+  }
+}
+
+/// A config without a prediction still shows that it fits.
+void add_memory(std::vector<Finding>& findings, const std::optional<models::Memory>& memory,
+                const targets::NxdtConfig& config) {
+  const SourcePos place = place_of(config, "distributed_strategy.tensor_model_parallel_size");
+  if (!memory || !memory->fits()) return;
+  findings.push_back({.rule = "memory",
+                      .severity = Severity::note,
+                      .key = kWholeStrategy,
+                      .at = place,
+                      .message = "fits: " + planner::memory_message(*memory),
+                      .source = std::string(planner::source_of("memory"))});
+}
+
+/// `--nodes` replaces trainer.num_nodes, as train.sh does.
+void set_nodes(targets::NxdtConfig& config, int nodes) {
+  for (targets::NxdtKey& leaf : config.keys) {
+    if (leaf.key != "trainer.num_nodes") continue;
+    leaf.text = std::to_string(nodes);
+    leaf.quoted = false;
+    return;
+  }
+  config.keys.push_back({"trainer.num_nodes", std::to_string(nodes), false, {config.file, 0, 0}});
+}
+
+/// A node runs one process for each core. Returns the strategy with the data-parallel degree that follows.
+models::Strategy on_all_cores(std::vector<Finding>& findings, const targets::NxdtConfig& config,
+                              const targets::NxdtReading& reading, const topology::Cluster& cluster) {
+  models::Strategy strategy = reading.strategy;
+  const int cores = cluster.instance.cores();
+  if (cores == reading.devices) return strategy;
+  const bool too_many = reading.devices > cores;
+  findings.push_back(
+      {.rule = "devices",
+       .severity = too_many ? Severity::error : Severity::warning,
+       .key = "trainer.devices",
+       .at = place_of(config, "trainer.devices"),
+       .message = fmt::format("{} processes on the {} cores of a {}; groups and memory are judged for {}",
+                              reading.devices, cores, cluster.instance.name, cores),
+       .fix = fmt::format("write devices: {}", cores),
+       .source = std::string(planner::source_of("devices"))});
+  const std::int64_t left = cluster.cores() / std::max<std::int64_t>(1, strategy.model_parallel());
+  strategy.data_parallel = static_cast<int>(std::max<std::int64_t>(1, left));
+  return strategy;
+}
+
+void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Catalog& catalog,
+                      const models::Profile& profile, const targets::NxdtConfig& config,
+                      const models::Architecture& architecture, const targets::NxdtReading& reading) {
+  const std::string instance =
+      o.instance.empty() ? catalog.instance_of_ranks(reading.devices, reading.nodes > 1) : o.instance;
+  if (instance.empty()) {
+    note(result.findings, "instance",
+         fmt::format("no instance type of the catalogue has {} cores a node: name one with --instance for a "
+                     "judgement of groups and memory",
+                     reading.devices));
+    result.no_prediction = "the instance type is not known";
+    return;
+  }
+  if (o.instance.empty()) {
+    note(result.findings, "instance", instance + " is assumed; --instance names another");
+  }
+  models::Job job;
+  job.architecture = architecture;
+  job.training = reading.training;
+  job.software.in_flight = reading.in_flight;
+  job.cluster.instance = load_instance(catalog, instance);
+  job.cluster.nodes = reading.nodes;
+  if (!o.release.empty()) job.software = {"nxdt", o.release};
+  const models::Strategy strategy = on_all_cores(result.findings, config, reading, job.cluster);
+  planner::Judgement judgement = planner::judge(job, models::canonical(strategy), profile);
+  const std::vector<planner::Observation> observations = load_observations(o.profile);
+  for (planner::Violation& v : judgement.broken)
+    planner::annotate(v, observations, job, models::canonical(strategy));
+  for (std::string& line : planner::remarks_on(observations, job, models::canonical(strategy)))
+    note(result.findings, "evidence", std::move(line));
+  add_violations(result.findings, judgement.broken, config,
+                 config.has_section("model_alignment_strategy.peft"));
+  if (judgement.refused() && reading.not_modelled.empty())
+    result.nearest = targets::nearest_that_fit(job, strategy, config, architecture, profile);
+  result.no_prediction = planner::why_no_plan(judgement);
+  if (reading.not_modelled.empty()) result.prediction = std::move(judgement.plan);
+  for (const std::string& feature : reading.not_modelled) result.no_prediction = feature + " is not modelled";
+  if (!result.prediction) add_memory(result.findings, judgement.memory, config);
+}
+
+CheckResult checked(const CheckRequest& o, const io::Catalog& catalog, const models::Profile& profile) {
+  const std::string text = read_text(o.file);
+  const Node root = parse_document(text, o.file);
+  if (!io::looks_like_nxdt(root)) {
+    throw InputError({{o.file, 0, 0},
+                      "",
+                      "this is no NxDT config: it has no trainer and no distributed_strategy",
+                      "give the YAML of NxDT's examples/conf; a job.yaml goes to trnplan plan"});
+  }
+  targets::NxdtConfig config = io::nxdt_from(root);
+  config.devices_lines = io::devices_lines(text, o.file);
+  if (o.nodes > 0) set_nodes(config, o.nodes);
+  const io::ArchitectureReading model = io::architecture_of_nxdt(config, catalog);
+  const targets::NxdtReading reading = targets::interpret(config, model.architecture);
+
+  CheckResult result;
+  result.findings = targets::lint(config, model.architecture, o.release);
+  for (const std::string& remark : model.notes) note(result.findings, "model", remark);
+  if (const targets::NxdtKey* nodes = config.find("trainer.num_nodes");
+      reading.nodes > topology::kMostNodes) {
+    throw InputError({nodes->at, nodes->key, fmt::format("more than {} nodes", topology::kMostNodes),
+                      "an UltraCluster holds 30,000 chips; write fewer nodes"});
+  }
+  if (const targets::NxdtKey* open = targets::unresolved_degree(config)) {
+    note(result.findings, "instance",
+         printable(open->key) + " cannot be resolved here: degrees, groups and memory are not judged");
+    result.no_prediction = printable(open->key) + " cannot be resolved here";
+    return result;
+  }
+  judge_on_cluster(result, o, catalog, profile, config, model.architecture, reading);
+  result.text = text;
+  result.config = std::move(config);
+  return result;
+}
+
+std::string verdict_of(const std::vector<Finding>& findings) {
+  const auto has = [&](Severity s) {
+    return std::any_of(findings.begin(), findings.end(), [&](const Finding& f) { return f.severity == s; });
+  };
+  return has(Severity::error) ? "refused" : has(Severity::warning) ? "warn" : "ok";
+}
+
+/// What a strategy as a whole breaks is mended by lines of the file, which the nearest configs show.
+void point_to_nearest(std::vector<Finding>& findings) {
+  for (Finding& f : findings) {
+    if (f.severity == Severity::error && f.key == kWholeStrategy)
+      f.fix = "change the lines that one of the nearest configs below changes";
+  }
+}
+
+}  // namespace
+
+CheckResult check(const CheckRequest& request) {
+  const io::Catalog catalog = io::Catalog::standard();
+  CheckResult result = checked(request, catalog, load_profile(catalog, request.profile));
+  std::stable_sort(result.findings.begin(), result.findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
+  result.verdict = verdict_of(result.findings);
+  if (!result.nearest.empty()) point_to_nearest(result.findings);
+  return result;
+}
+
+}  // namespace trnplan::api

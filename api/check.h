@@ -1,0 +1,34 @@
+// check: what NxDT would say of a config, what its strategy runs into, and how long a step takes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/plan/plan.h"
+#include "targets/nxdt/nearest.h"
+#include "targets/nxdt/nxdt_config.h"
+
+namespace trnplan::api {
+
+struct CheckRequest {
+  std::string file;               ///< an NxDT YAML
+  std::string instance, release;  ///< may be empty: as many cores as trainer.devices; not known
+  std::string profile = "trn1";
+  int nodes = 0;  ///< 0: those of the config
+};
+
+struct CheckResult {
+  std::string verdict;                     ///< "ok", "warn" or "refused"
+  std::vector<targets::Finding> findings;  ///< errors first
+  std::optional<planner::Plan> prediction;
+  std::vector<targets::NearConfig> nearest;  ///< where the strategy is refused
+  std::string text;                          ///< of the file
+  targets::NxdtConfig config;
+  std::string no_prediction;  ///< why there is none
+};
+
+/// Throws InputError where the file is no NxDT config.
+[[nodiscard]] CheckResult check(const CheckRequest& request);
+
+}  // namespace trnplan::api

@@ -1,0 +1,84 @@
+#include "api/contradictions.h"
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "io/input/job_input.h"
+#include "planner/check/rules.h"
+#include "text/diagnostic.h"
+
+namespace trnplan::api {
+
+namespace {
+
+/// The key of the job that a rule is about, first the one that is set.
+std::string key_of(const std::string& rule, const io::JobReading& reading) {
+  static const std::map<std::string, std::vector<std::string>> kKeys = {
+      {"heads", {"pin.tensor_parallel"}},
+      {"vocabulary", {"pin.tensor_parallel"}},
+      {"rank-order", {"pin.tensor_parallel"}},
+      {"kv-replicator", {"pin.kv_replicator", "pin.tensor_parallel"}},
+      {"layers", {"pin.pipeline_parallel", "pin.virtual_pipeline"}},
+      {"pipeline-parity", {"pin.pipeline_parallel"}},
+      {"tied-embeddings", {"pin.pipeline_parallel"}},
+      {"interleaved", {"pin.virtual_pipeline"}},
+      {"context-parallel", {"pin.context_parallel"}},
+      {"moe", {"pin.expert_parallel"}},
+      {"sequence-parallel", {"pin.sequence_parallel", "training.sequence"}},
+      {"flash-attention", {"training.sequence"}},
+      {"positions", {"training.sequence"}},
+      {"divisibility",
+       {"pin.tensor_parallel", "pin.pipeline_parallel", "pin.data_parallel", "pin.context_parallel"}}};
+  const auto it = kKeys.find(rule);
+  if (it == kKeys.end()) return "";
+  for (const std::string& key : it->second) {
+    if (reading.places.count(key) > 0) return key;
+  }
+  return "";
+}
+
+/// The option that stated the key, where one did.
+std::string told_as(const std::string& key, const std::string& file) {
+  const std::string option = file == io::kCommandLine ? io::option_of(key) : "";
+  return option.empty() ? key : option;
+}
+
+}  // namespace
+
+std::vector<models::Job> clusters_of(const models::Job& job) {
+  std::vector<int> nodes = job.space.nodes;
+  std::vector<topology::Instance> types = job.space.instances;
+  if (nodes.empty()) nodes.push_back(job.cluster.nodes);
+  if (types.empty()) types.push_back(job.cluster.instance);
+  std::vector<models::Job> all;
+  for (const topology::Instance& type : types) {
+    for (const int n : nodes) {
+      models::Job one = job;
+      one.cluster.instance = type;
+      one.cluster.nodes = n;
+      if (one.space.batch_per_node > 0) one.training.global_batch = one.space.batch_per_node * n;
+      all.push_back(std::move(one));
+    }
+  }
+  return all;
+}
+
+void refuse_contradictions(const std::string& job, const io::JobReading& reading) {
+  std::vector<Diagnostic> faults;
+  for (const models::Job& one : clusters_of(reading.job)) {
+    const std::vector<planner::Violation> broken = planner::contradictions(one);
+    if (broken.empty()) return;
+    if (!faults.empty()) continue;
+    for (const planner::Violation& v : broken) {
+      const std::string key = key_of(v.rule, reading);
+      const auto place = reading.places.find(key);
+      faults.push_back({place == reading.places.end() ? SourcePos{job, 0, 0} : place->second,
+                        told_as(key, place == reading.places.end() ? "" : place->second.file),
+                        v.message + " (rule " + v.rule + ")", v.fix});
+    }
+  }
+  if (!faults.empty()) throw InputError(std::move(faults));
+}
+
+}  // namespace trnplan::api

@@ -1,0 +1,240 @@
+#include "api/plan.h"
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "api/contradictions.h"
+#include "api/observations.h"
+#include "api/plan_folder.h"
+#include "calibrate/fit/collective_fit.h"
+#include "calibrate/fit/step_fit.h"
+#include "io/catalog/measuring.h"
+#include "io/catalog/reliability.h"
+#include "io/input/nxdt_yaml.h"
+#include "io/input/readers.h"
+#include "planner/check/rules.h"
+#include "planner/plan/space.h"
+#include "planner/search/parallel.h"
+#include "planner/search/stated_plan.h"
+#include "targets/registry.h"
+#include "text/document.h"
+
+namespace trnplan::api {
+
+namespace {
+
+/// The config of what one runs today.
+struct Current {
+  targets::NxdtConfig config;
+  models::Architecture trained;
+};
+
+/// The config that a plan is set beside: --baseline, or the job's own when it is an NxDT YAML.
+std::string baseline_file(const PlanRequest& o, const io::Catalog& catalog) {
+  if (!o.baseline.empty() || io::job_source(o.job.job, catalog) != io::JobSource::nxdt) return o.baseline;
+  return o.job.job;
+}
+
+std::optional<Current> read_baseline(const std::string& file, const PlanRequest& o, const models::Job& job,
+                                     const io::Catalog& catalog, Remarks& remarks) {
+  if (file.empty()) return std::nullopt;
+  const std::string text = read_text(file);
+  const Node root = parse_document(text, file);
+  if (!io::looks_like_nxdt(root)) {
+    throw InputError({{file, 0, 0},
+                      "--baseline",
+                      "this is no NxDT config: it has no trainer and no distributed_strategy",
+                      "give the YAML that NxDT runs with"});
+  }
+  Current current;
+  current.config = io::nxdt_from(root);
+  current.config.devices_lines = io::devices_lines(text, file);
+  const io::ArchitectureReading model = io::architecture_of_nxdt(current.config, catalog);
+  if (file != o.job.job) remarks.add(model.notes);  // of its own config the job has said it
+  current.trained = model.architecture;
+  std::vector<Diagnostic> faults = targets::baseline_faults(job, current.config, current.trained);
+  if (!faults.empty()) throw InputError(std::move(faults));
+  return current;
+}
+
+/// What is printed is worked out a second time, by other code: two opinions that differ are a bug.
+void check(const models::Job& job, const std::vector<planner::Plan>& plans, const models::Profile& profile,
+           const PlanRequest& o) {
+  for (const planner::Plan& plan : plans) {
+    const std::vector<std::string> wrong =
+        planner::check_plan(job, planner::stated_plan(plan), profile,
+                            {.allow_doubtful = o.allow_doubtful, .fit_probability = o.fit_probability});
+    if (wrong.empty()) continue;
+    throw std::logic_error(fmt::format("the check of plan \"{}\" disagrees: {}", describe(plan.strategy),
+                                       fmt::join(wrong, "; ")));
+  }
+}
+
+void check_result(const models::Job& job, const planner::SearchResult& result, const models::Profile& profile,
+                  const PlanRequest& o) {
+  check(job, result.plans, profile, o);
+  check(job, result.layouts, profile, o);
+  models::Job without_limits = job;
+  without_limits.deadline = {};
+  without_limits.budget = 0;
+  std::vector<planner::Plan> others;
+  for (const planner::ClusterPlan& c : result.clusters) others.push_back(c.plan);
+  if (result.infeasible && result.infeasible->too_slow) others.push_back(*result.infeasible->too_slow);
+  if (result.infeasible && result.infeasible->too_expensive)
+    others.push_back(*result.infeasible->too_expensive);
+  check(without_limits, others, profile, o);
+}
+
+/// Remarks that depend on what was found.
+void remark_result(const planner::SearchResult& result, const io::Catalog& catalog,
+                   const models::Profile& profile, const models::Job& job, Remarks& remarks) {
+  if (result.plans.empty()) return;
+  const planner::Plan& winner = result.plans.front();
+  remark_family(catalog, profile, planner::settled(job, winner).cluster.instance, remarks);
+  const std::string beyond =
+      beyond_the_fit("the winner", profile, planner::settled(job, winner), winner.strategy);
+  if (!beyond.empty()) remarks.add(beyond);
+}
+
+/// What the job says of the whole run. Limits without tokens ask how far it gets, and refuse no plan.
+planner::RunQuestion take_run_question(models::Job& job) {
+  planner::RunQuestion q;
+  q.tokens = job.training.tokens;
+  if (job.deadline.value > 0) q.deadline = job.deadline;
+  if (job.budget > 0) q.budget = job.budget;
+  if (!q.asks_for_tokens()) return q;
+  job.deadline = {};
+  job.budget = 0;
+  return q;
+}
+
+/// The whole run with failures, as whatif counts them: of the recommended plan; where deadline or budget refuse every plan, what they let the nearest one reach.
+/// None where no limit is stated.
+std::optional<planner::ForecastRun> whole_run(const models::Job& job, planner::RunQuestion q,
+                                              const planner::SearchResult& result, const io::Catalog& catalog,
+                                              Remarks& remarks) {
+  const planner::Plan* plan = result.plans.empty() ? nullptr : &result.plans.front();
+  if (plan == nullptr && result.infeasible) {
+    const planner::Infeasible& why = *result.infeasible;
+    plan = why.too_slow ? &*why.too_slow : why.too_expensive ? &*why.too_expensive : nullptr;
+    q.tokens = 0;
+  }
+  if (plan == nullptr || (!q.deadline && !q.budget)) return std::nullopt;
+  const planner::Reliability reliability =
+      io::reliability_from(read_document(catalog.file("reliability.json")));
+  planner::ForecastRun run{q, planner::answer_run(planner::settled(job, *plan), *plan, q, {}, reliability)};
+  if (run.answer.why.empty()) return run;
+  remarks.add("the whole run cannot be told: " + run.answer.why);
+  return std::nullopt;
+}
+
+/// How a fit reads nccom-test, which the planner does not see.
+planner::ConfidenceOptions confidence_options(const io::Catalog& catalog, double sure) {
+  const calibrate::StepFitOptions fit;
+  const auto& parameters = calibrate::kCollectiveParameters;
+  return {sure,
+          io::measuring_from(read_document(catalog.file("measuring.json")),
+                             io::reliability_from(read_document(catalog.file("reliability.json")))),
+          {{parameters.begin(), parameters.end()},
+           fit.collective_noise,
+           fit.build_spread,
+           fit.launch_spread,
+           catalog.default_instance()}};  // of the published runs, whose tables a fit of steps takes
+}
+
+/// True once the time limit, which counts from `start` on, is over.
+bool is_late(const PlanRequest& o, std::chrono::steady_clock::time_point start) {
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+  return o.time_limit > 0 && spent.count() > o.time_limit;
+}
+
+/// The target that the search heeds: one that was asked for, where it can train some strategy of the job;
+/// else the ranking is of all, and --out says what the target lacks.
+const planner::Target* heeded_target(const PlanRequest& o, const models::Job& job) {
+  const planner::Target& target = *targets::find(o.target);
+  if (&target == &targets::standard()) return nullptr;
+  for (const models::Job& one : clusters_of(job)) {
+    for (const models::Strategy& s : planner::enumerate(one)) {
+      if (!planner::inexpressible(target, one, s)) return &target;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+PlanResult plan(const PlanRequest& o, Remarks& remarks) {
+  const auto begin = std::chrono::steady_clock::now();
+  const io::Catalog catalog = io::Catalog::standard();
+  const models::Profile profile = load_profile(catalog, o.profile);
+  JobInput argument = o.job;
+  argument.options.free_strategy = true;
+  io::JobReading reading = load_job(argument, catalog, remarks);
+  models::Job& job = reading.job;
+  PlanResult out;
+  refuse_contradictions(o.job.job, reading);
+  const planner::RunQuestion question = take_run_question(job);
+  out.unwritten = unwritable(o);
+  out.baseline_file = baseline_file(o, catalog);
+  const std::optional<Current> current = read_baseline(out.baseline_file, o, job, catalog, remarks);
+
+  if (o.threads > planner::core_count())
+    remarks.add(fmt::format("--threads {}: this machine has {} cores, and no more are used", o.threads,
+                            planner::core_count()));
+  const auto start = std::chrono::steady_clock::now();
+  out.search = planner::search(job, profile,
+                               {.top = o.top,
+                                .allow_doubtful = o.allow_doubtful,
+                                .fit_probability = o.fit_probability,
+                                .threads = std::min(o.threads, planner::core_count()),
+                                .time_limit = Seconds(o.time_limit),
+                                .since = begin,
+                                .target = heeded_target(o, job),
+                                .stop = o.stop,
+                                .progress = o.progress});
+  out.wall = Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  planner::SearchResult& result = out.search;
+  out.interrupted = o.stop != nullptr && o.stop->load();
+  check_result(job, result, profile, o);
+  remark_result(result, catalog, profile, job, remarks);
+  tell_observations(result, load_observations(o.profile), job, remarks);
+
+  const planner::Plan* winner = result.plans.empty() ? nullptr : &result.plans.front();
+  std::optional<targets::Baseline>& baseline = out.baseline;
+  if (current) {
+    baseline = targets::baseline_of(job, current->config, current->trained, profile, winner);
+    remarks.add(baseline->remarks);
+  }
+  planner::ConfidenceOptions measuring = confidence_options(catalog, o.sure);
+  if (is_late(o, begin)) {
+    measuring.tables.parameters.clear();
+    if (result.plans.size() > 1) result.cut_short.push_back("nccom-test is not considered as a measurement");
+  }
+  for (const std::string& what : result.cut_short) remarks.add("time limit: " + what);
+  out.confidence = planner::confidence_of(
+      job, result.plans, baseline && baseline->plan && baseline->runs() ? &*baseline->plan : nullptr, profile,
+      measuring);
+  if (out.interrupted) {
+    remarks.add(winner == nullptr ? "interrupted before any plan was found"
+                                  : "interrupted: the best so far follows");
+    if (!o.out.empty()) remarks.add("nothing was written to " + o.out);
+  } else if (!o.out.empty() && winner != nullptr && !out.unwritten) {
+    try {
+      out.script = write_plan_folder(job, result.plans, out.confidence, o, remarks);
+      out.written = true;
+    } catch (const InputError& e) {
+      out.unwritten = e;
+    }
+  }
+  out.run = whole_run(job, question, result, catalog, remarks);
+  out.ties = planner::ties_of(job, result, profile, o.sure);
+  out.job = std::move(job);
+  return out;
+}
+
+}  // namespace trnplan::api

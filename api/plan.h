@@ -1,0 +1,62 @@
+// plan: the best strategies of a job, how sure that is, and the folder that trains with the first.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/inputs.h"
+#include "planner/confidence/experiment.h"
+#include "planner/confidence/ties.h"
+#include "planner/cost/run_forecast.h"
+#include "planner/search/search.h"
+#include "targets/nxdt/baseline.h"
+#include "targets/registry.h"
+#include "text/diagnostic.h"
+#include "text/remarks.h"
+
+namespace trnplan::api {
+
+/// The job as words of a command line that may run in another folder.
+struct JobWords {
+  std::string job;                   ///< a path made absolute, or the model
+  std::vector<std::string> options;  ///< as they were given
+};
+
+struct PlanRequest {
+  JobInput job;
+  std::string out;       ///< folder to write to; empty: nothing is written
+  std::string baseline;  ///< an NxDT YAML that runs today; empty: the job's own, if it is one
+  std::string target{targets::standard().name()};  ///< what the folder is to train with
+  std::string profile = "trn1";
+  int top = 5, threads = 0;  ///< 0 threads: one a core
+  double time_limit = 0;     ///< seconds, of the whole call; 0: none
+  double fit_probability = 0.9, sure = 0.9;
+  bool allow_doubtful = false, force = false;
+  JobWords words;                           ///< for measure.sh
+  const std::atomic<bool>* stop = nullptr;  ///< may be null; true: the best so far is returned
+  std::function<void(const planner::SearchProgress&)> progress;  ///< may be empty; called often
+};
+
+struct PlanResult {
+  models::Job job;
+  planner::SearchResult search;
+  Seconds wall{};                             ///< what the search took
+  std::optional<targets::Baseline> baseline;  ///< what runs today
+  std::string baseline_file;
+  planner::Confidence confidence;
+  std::vector<planner::Tie> ties;
+  std::optional<planner::ForecastRun> run;  ///< where a limit of the run is stated
+  bool interrupted = false;
+  bool written = false;                 ///< the folder
+  std::string script;                   ///< measure.sh in it, where there is one
+  std::optional<InputError> unwritten;  ///< why the folder was not written, though it was asked for
+};
+
+/// Throws InputError for faults of the request and of the files it names, and std::logic_error where a second opinion
+/// on what was found differs.
+[[nodiscard]] PlanResult plan(const PlanRequest& request, Remarks& remarks);
+
+}  // namespace trnplan::api

@@ -1,0 +1,79 @@
+#include "api/plan_folder.h"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "io/output/atomic_write.h"
+#include "launch/folder/bundle.h"
+#include "launch/folder/measure.h"
+#include "targets/registry.h"
+#include "text/diagnostic.h"
+
+namespace trnplan::api {
+
+namespace {
+
+const planner::Target& target_of(const PlanRequest& o) {
+  return *targets::find(o.target);
+}
+
+std::vector<io::OutputFile> bundle_of(const models::Job& job, const planner::Plan& plan,
+                                      const PlanRequest& o) {
+  const models::Job settled = planner::settled(job, plan);
+  if (const auto why = planner::inexpressible(target_of(o), settled, plan.strategy)) {
+    throw InputError({{o.job.job, 0, 0},
+                      "--out",
+                      *why,
+                      "pin what --target can express, choose another --target, or leave --out away"});
+  }
+  return launch::bundle(settled, plan, target_of(o));
+}
+
+/// What tells the first two plans apart, to be run; none where nothing has to or where the target lacks it.
+std::vector<io::OutputFile> measure_files_of(const models::Job& job, const std::vector<planner::Plan>& plans,
+                                             const planner::Confidence& confidence, const PlanRequest& o,
+                                             Remarks& remarks) {
+  if (!confidence.comparison || !confidence.comparison->best) return {};
+  const auto absolute = [](const std::string& path) { return std::filesystem::absolute(path).string(); };
+  const bool own_profile = o.profile.ends_with(".json");
+  launch::MeasureUse use{o.words.job, own_profile ? absolute(o.profile) : o.profile, o.words.options};
+  const auto repeat = [&](const char* option, const std::string& value) {
+    use.options.insert(use.options.end(), {option, value});
+  };
+  repeat("--top", fmt::to_string(o.top));
+  repeat("--fit-probability", fmt::to_string(o.fit_probability));
+  repeat("--sure", fmt::to_string(o.sure));
+  if (o.allow_doubtful) use.options.push_back("--allow-doubtful");
+  const auto why = planner::inexpressible(target_of(o), planner::settled(job, plans[1]), plans[1].strategy);
+  if (why && confidence.comparison->best->runs_of_second > 0) {
+    remarks.add("no measure.sh is written: plan 2: " + *why);
+    return {};
+  }
+  return launch::measure_files(job, plans[0], plans[1], *confidence.comparison->best, target_of(o), use);
+}
+
+}  // namespace
+
+std::optional<InputError> unwritable(const PlanRequest& o) {
+  if (o.out.empty()) return std::nullopt;
+  try {
+    io::check_files(o.out, launch::bundle_names(target_of(o)), o.force);
+  } catch (const InputError& e) {
+    return e;
+  }
+  return std::nullopt;
+}
+
+std::string write_plan_folder(const models::Job& job, const std::vector<planner::Plan>& plans,
+                              const planner::Confidence& confidence, const PlanRequest& o, Remarks& remarks) {
+  std::vector<io::OutputFile> files = bundle_of(job, plans.front(), o);
+  std::vector<io::OutputFile> more = measure_files_of(job, plans, confidence, o, remarks);
+  files.insert(files.end(), more.begin(), more.end());
+  io::write_files(o.out, files, o.force);
+  const std::filesystem::path folder = o.out;
+  for (const io::OutputFile& f : files) remarks.add("wrote " + (folder / f.folder / f.name).string());
+  return more.empty() ? "" : (folder / more.front().name).string();
+}
+
+}  // namespace trnplan::api

@@ -1,0 +1,39 @@
+// whatif: clusters compared for a whole run.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "api/inputs.h"
+#include "planner/cost/reliability.h"
+#include "planner/cost/whatif.h"
+#include "text/remarks.h"
+
+namespace trnplan::api {
+
+/// Texts as a person writes them; empty: not stated.
+struct WhatIfRequest {
+  JobInput job;
+  std::string nodes;                     ///< "4..128" doubles, "4,8,16" lists
+  std::string tokens, deadline, budget;  ///< "2T", "30d", "2.5M"
+  std::string instances;                 ///< with commas between
+  std::string reliability;               ///< a file like the catalogue's
+  std::string pricing = "on-demand", scaling = "strong", recovery = "automatic", prefer = "fitting";
+  std::optional<double> usd_per_node_hour, storage_speed;  ///< the second in GB/s
+  double storage_gib = 0, storage_price = 0, other_price = 0;
+  int checkpoint_steps = 0;
+  bool asynchronous = false, allow_doubtful = false;
+  std::string profile = "trn1";
+};
+
+struct WhatIfAnswered {
+  planner::WhatIfResult result;
+  planner::WhatIfQuestion question;
+  models::Job job;
+  planner::Reliability reliability;
+};
+
+/// Throws InputError with every fault of the request.
+[[nodiscard]] WhatIfAnswered whatif(const WhatIfRequest& request, Remarks& remarks);
+
+}  // namespace trnplan::api
