@@ -191,10 +191,10 @@ PlanResult plan(const PlanRequest& o, Remarks& remarks) {
                                {.top = o.top,
                                 .allow_doubtful = o.allow_doubtful,
                                 .fit_probability = o.fit_probability,
+                                .target = heeded_target(o, job),
                                 .threads = std::min(o.threads, planner::core_count()),
                                 .time_limit = Seconds(o.time_limit),
                                 .since = begin,
-                                .target = heeded_target(o, job),
                                 .stop = o.stop,
                                 .progress = o.progress});
   out.wall = Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
