@@ -10,6 +10,8 @@
 
 #include "api/inputs.h"
 #include "io/catalog/catalog.h"
+#include "models/collective/collective_runtime.h"
+#include "models/collective/neuron_algorithms.h"
 #include "text/diagnostic.h"
 #include "text/parse.h"
 #include "topology/chip_graph.h"
@@ -62,7 +64,7 @@ class Reading {
     const auto algorithm = models::collective_algorithm(o_.algorithm);
     if (!algorithm) {
       note("--algorithm", in_quotes(o_.algorithm, 40) + " is no algorithm",
-           suggestion(o_.algorithm, names(Algorithm::automatic, Algorithm::one_step)));
+           suggestion(o_.algorithm, models::algorithm_names()));
     }
     return algorithm.value_or(Algorithm::automatic);
   }
@@ -166,21 +168,7 @@ std::string obstacle(Algorithm asked, const models::CollectiveRun& run, const to
       run.op != CollectiveOp::reduce_scatter) {
     return fmt::format("{} has one way, {}", to_string(run.op), timed);
   }
-  switch (asked) {
-    case Algorithm::kangaring:
-      return "it needs every core of two chips or more";
-    case Algorithm::halving_doubling:
-      return "it needs a power of two of ranks on each node, equally many on each of their chips";
-    case Algorithm::torus:
-      return "it needs one rank on every chip of a node, no more, and chips in a plain torus";
-    case Algorithm::hierarchical:
-      return cluster.nodes == 1 ? "on one node there is one level"
-                                : "with one rank a node there is one level";
-    case Algorithm::one_step:
-      return "it is for all_reduce only";
-    default:
-      return "the group is too small for it";
-  }
+  return models::runtime_of(cluster.instance).obstacle(asked, cluster);
 }
 
 /// Numbers of ranks near that of `run` whose group the runtime accepts: the next below and above.
@@ -212,7 +200,7 @@ void explain_algorithm(const CollectiveRequest& r, const models::TimedCollective
   if (!partly) {
     remarks.add(fmt::format("--algorithm {} does not apply here, {}: timed {}", r.algorithm,
                             obstacle(asked, timed.run, cluster, ran), ran));
-  } else if (asked == Algorithm::halving_doubling && ran.find("ring") != std::string::npos) {
+  } else if (asked == models::neuron::halving_doubling && ran.find("ring") != std::string::npos) {
     remarks.add(fmt::format("--algorithm rdh applies between nodes only, {}: timed {}",
                             obstacle(asked, timed.run, cluster, ran), ran));
   }

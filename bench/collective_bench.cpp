@@ -5,6 +5,7 @@
 
 #include "io/catalog/catalog.h"
 #include "models/collective/collective.h"
+#include "models/collective/neuron_algorithms.h"
 #include "sim/executor.h"
 
 namespace {
@@ -81,19 +82,19 @@ void run(benchmark::State& state, const Bed& bed, Algorithm algorithm) {
 
 void all_reduce_flat_ring(benchmark::State& state) {
   const int ranks = static_cast<int>(state.range(0));
-  run(state, Bed(trn1((ranks + 31) / 32), ranks), Algorithm::flat_ring);
+  run(state, Bed(trn1((ranks + 31) / 32), ranks), neuron::flat_ring);
 }
 BENCHMARK(all_reduce_flat_ring)->Arg(16)->Arg(1024)->Unit(benchmark::kMicrosecond);
 
 void all_reduce_torus(benchmark::State& state) {
   const int size = static_cast<int>(state.range(0));
-  run(state, Bed(torus(size), size * size), Algorithm::torus);
+  run(state, Bed(torus(size), size * size), neuron::torus);
 }
 BENCHMARK(all_reduce_torus)->Arg(4)->Arg(32)->Unit(benchmark::kMicrosecond);
 
 void all_reduce_hierarchical(benchmark::State& state) {
   const int nodes = static_cast<int>(state.range(0));
-  run(state, Bed(trn1(nodes), nodes * 32), Algorithm::hierarchical);
+  run(state, Bed(trn1(nodes), nodes * 32), neuron::hierarchical);
 }
 BENCHMARK(all_reduce_hierarchical)->Arg(2)->Arg(1875)->Unit(benchmark::kMicrosecond);
 
@@ -106,7 +107,7 @@ void all_reduce_flat_ring_by_message(benchmark::State& state) {
   std::uint64_t messages = 0;
   for (auto _ : state) {
     const auto exchanges =
-        expand(fabric, CollectiveOp::all_reduce, bed.world, mebibytes(64), Algorithm::flat_ring);
+        expand(fabric, CollectiveOp::all_reduce, bed.world, mebibytes(64), neuron::flat_ring);
     messages += sim::run_exchanges(fabric.capacities(), exchanges).messages;
   }
   state.counters["messages/s"] =

@@ -10,12 +10,11 @@
 #include "cli/options.h"
 #include "cli/text/text.h"
 #include "io/output/collective_json.h"
+#include "models/collective/collective_runtime.h"
 
 namespace trnplan::cli {
 
 namespace {
-
-using models::Algorithm;
 
 constexpr int kMostRanks = 1 << 24;
 constexpr double kMostOversubscription = 1e6, kMostFactor = 1e9;
@@ -32,16 +31,6 @@ struct Options {
 /// The types that --datatype knows.
 constexpr const char* kDatatypes[] = {"fp32",  "bf16",  "fp16",   "fp8",   "int8",
                                       "uint8", "int16", "uint16", "int32", "uint32"};
-
-/// All names of an enum with a to_string(), from `first` to `last`.
-template <class Enum>
-std::vector<std::string> names(Enum first, Enum last) {
-  std::vector<std::string> all;
-  for (int i = static_cast<int>(first); i <= static_cast<int>(last); ++i) {
-    all.emplace_back(to_string(static_cast<Enum>(i)));
-  }
-  return all;
-}
 
 /// Says what the result does not show.
 void explain(const Options& o, const api::CollectiveResult& result) {
@@ -119,7 +108,7 @@ void add_collective(CLI::App& app, Run& chosen) {
                     "shows both");
   command
       ->add_option("--algorithm", o->request.algorithm,
-                   fmt::format("{}", fmt::join(names(Algorithm::automatic, Algorithm::one_step), ", ")))
+                   fmt::format("{}", fmt::join(models::algorithm_names(), ", ")))
       ->capture_default_str();
   command->add_option("--instance", o->request.instance, "instance type")->capture_default_str();
   command->add_option("-N,--nodes,--nnodes", o->request.nodes, "nodes, with equally many ranks each")

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "models/collective/collective_memory.h"
-#include "models/collective/neuron_parameters.h"
+#include "models/collective/collective_runtime.h"
 #include "units/index.h"
 
 namespace trnplan::models {
@@ -148,8 +148,9 @@ void add_loads(const Fabric& fabric, const GroupShape& shape, const std::vector<
 }
 
 /// The latency of a stage's steps: of the way of one chunk.
-Phase phase_of(const Profile& profile, const CollectiveLoads::Steps& stage) {
-  const double hop = profile[neuron::hop_latency], efa = profile[neuron::efa_latency];
+Phase phase_of(const Fabric& fabric, const CollectiveLoads::Steps& stage) {
+  const RuntimeParameters& by = fabric.runtime().parameters();
+  const double hop = fabric.profile()[by.step], efa = fabric.profile()[by.between];
   const std::int64_t network = efa < hop ? stage.between_nodes_least : stage.between_nodes;
   return {{},
           0,
@@ -185,15 +186,15 @@ CollectiveLoads loads_of(const Fabric& fabric, CollectiveOp op, const std::vecto
 }
 
 /// With the times of a profile.
-Collective timed(const Profile& profile, CollectiveLoads loads) {
+Collective timed(const Fabric& fabric, CollectiveLoads loads) {
   Collective out;
   out.algorithm = std::move(loads.algorithm);
   if (loads.phases.empty()) return out;
-  out.alpha = Seconds(profile[neuron::in_graph_alpha]);
+  out.alpha = Seconds(fabric.profile()[fabric.runtime().parameters().start]);
   for (CollectiveLoads::Phase& p : loads.phases) {
-    Phase longest = phase_of(profile, p.steps.front());
+    Phase longest = phase_of(fabric, p.steps.front());
     for (const CollectiveLoads::Steps& other : p.steps) {
-      Phase phase = phase_of(profile, other);
+      Phase phase = phase_of(fabric, other);
       if (phase.latency() > longest.latency()) longest = std::move(phase);
     }
     longest.load = std::move(p.load);
@@ -205,15 +206,16 @@ Collective timed(const Profile& profile, CollectiveLoads loads) {
 
 /// What each message of a stage waits before it moves: one step. In a ring that leaves nodes, the lesser of
 /// the two latencies; the messages that take longer are in flight for the rest (`flight_of`).
-double start_of(const Profile& profile, const Stage& stage) {
-  const double hop = profile[neuron::hop_latency], efa = profile[neuron::efa_latency];
+double start_of(const Fabric& fabric, const Stage& stage) {
+  const RuntimeParameters& by = fabric.runtime().parameters();
+  const double hop = fabric.profile()[by.step], efa = fabric.profile()[by.between];
   if (stage.mixed()) return std::min(hop, efa);
   return stage.between_nodes > 0 ? efa : hop;
 }
-double flight_of(const Profile& profile, const Stage& stage, bool between_nodes) {
+double flight_of(const Fabric& fabric, const Stage& stage, bool between_nodes) {
   if (!stage.mixed()) return 0;
-  const Parameter p = between_nodes ? neuron::efa_latency : neuron::hop_latency;
-  return profile[p] - start_of(profile, stage);
+  const RuntimeParameters& by = fabric.runtime().parameters();
+  return fabric.profile()[between_nodes ? by.between : by.step] - start_of(fabric, stage);
 }
 
 /// The nodes (by index) that a relation sends to from node `n`.
@@ -267,9 +269,8 @@ Seconds Collective::transfer(const Fabric& fabric) const {
 
 Collective collective(const Fabric& fabric, CollectiveOp op, const std::vector<std::vector<int>>& groups,
                       Bytes bytes, Algorithm algorithm) {
-  if (fabric.memory() == nullptr)
-    return timed(fabric.profile(), loads_of(fabric, op, groups, bytes, algorithm));
-  return timed(fabric.profile(), fabric.memory()->of(fabric, op, groups, bytes, algorithm));
+  if (fabric.memory() == nullptr) return timed(fabric, loads_of(fabric, op, groups, bytes, algorithm));
+  return timed(fabric, fabric.memory()->of(fabric, op, groups, bytes, algorithm));
 }
 
 const CollectiveLoads& CollectiveMemory::of(const Fabric& fabric, CollectiveOp op,
@@ -283,10 +284,14 @@ const CollectiveLoads& CollectiveMemory::of(const Fabric& fabric, CollectiveOp o
   return known_.emplace(std::move(key), loads_of(fabric, op, groups, bytes, algorithm)).first->second;
 }
 
+Seconds barrier_of(const Fabric& fabric, bool between_nodes) {
+  const Parameter barrier = fabric.runtime().parameters().barrier;
+  return Seconds(between_nodes && barrier ? fabric.profile()[barrier] : 0);
+}
+
 Seconds nccom_seconds(const Fabric& fabric, const Collective& c, bool between_nodes) {
   const Profile& p = fabric.profile();
-  return c.seconds(fabric) + Seconds(p[common::host_launch]) +
-         Seconds(between_nodes ? p[neuron::barrier] : 0);
+  return c.seconds(fabric) + Seconds(p[common::host_launch]) + barrier_of(fabric, between_nodes);
 }
 
 namespace {
@@ -330,11 +335,10 @@ std::vector<sim::Exchange> expand(const Fabric& fabric, CollectiveOp op,
     }
     for (const Stage& stage : description.stages) {
       const auto flight = [&](bool between) {
-        return to_sim_time(Seconds(flight_of(fabric.profile(), stage, between)));
+        return to_sim_time(Seconds(flight_of(fabric, stage, between)));
       };
       const SimTime inside = flight(false), between = flight(true);
-      sim::Round round{
-          stage.steps, to_sim_time(Seconds(start_of(fabric.profile(), stage))), {}, stage.mixed()};
+      sim::Round round{stage.steps, to_sim_time(Seconds(start_of(fabric, stage))), {}, stage.mixed()};
       for (int n = 0; n < shape.node_count(); ++n) {
         for (const Relation& r : stage.relations) {
           each_peer(r, n, shape.node_count(), [&](int peer) {

@@ -53,6 +53,10 @@ struct Collective {
 Collective collective(const Fabric& fabric, CollectiveOp op, const std::vector<std::vector<int>>& groups,
                       Bytes bytes, Algorithm algorithm = Algorithm::automatic);
 
+/// What a collective in a graph of its own makes the nodes of its group wait for each other; none inside a
+/// node.
+[[nodiscard]] Seconds barrier_of(const Fabric& fabric, bool between_nodes);
+
 /// What nccom-test would print: the collective in a graph of its own. Adds `host_launch` to every run and
 /// `barrier` when the groups span nodes.
 Seconds nccom_seconds(const Fabric& fabric, const Collective& c, bool between_nodes);

@@ -1,5 +1,4 @@
-// What each collective algorithm does, written once: stages of messages between the members of a group.
-// Folded into coflows and expanded message by message by models/collective/collective.h.
+// Collective algorithms as stages of messages between the members of a group, each written once. Folded into coflows and expanded message by message by models/collective/collective.h.
 //
 // Shape of a group: k nodes that hold the same l local cores on C chips each, q cores to a chip; N = k l
 // ranks. G is the gathered size of an all-gather or reduce-scatter, S the size per rank of an all-reduce,
@@ -35,6 +34,7 @@
 // 19(1), 2005. Torus: N. Jain, Y. Sabharwal, ICS 2010.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -53,20 +53,26 @@ std::string_view to_string(CollectiveOp op);
 /// sendrcv.
 std::optional<CollectiveOp> collective_op(std::string_view name);
 
-enum class Algorithm {
-  automatic,
-  ring,
-  kangaring,
-  mesh,
-  halving_doubling,
-  torus,
-  hierarchical,
-  flat_ring,
-  one_step
+/// An algorithm, by the name that --algorithm takes. Which there are is said by the runtimes
+/// (models/collective/collective_runtime.h). Refers to its name, which must live as long.
+class Algorithm {
+ public:
+  constexpr explicit Algorithm(std::string_view name) : name_(name) {}
+  constexpr std::string_view name() const { return name_; }
+  constexpr auto operator<=>(const Algorithm&) const = default;
+
+  /// "auto": the one the runtime would take.
+  static const Algorithm automatic;
+
+ private:
+  std::string_view name_;
 };
-/// "auto", "ring", "kangaring", "mesh", "rdh", "torus", "hierarchical", "flat-ring", "one-step".
-std::string_view to_string(Algorithm a);
-std::optional<Algorithm> collective_algorithm(std::string_view name);
+inline constexpr Algorithm Algorithm::automatic{"auto"};
+constexpr std::string_view to_string(Algorithm a) {
+  return a.name();
+}
+/// The algorithm of that name of any runtime, or `automatic`.
+[[nodiscard]] std::optional<Algorithm> collective_algorithm(std::string_view name);
 
 /// A group as algorithms see it.
 struct GroupShape {
@@ -117,7 +123,7 @@ struct Description {
 };
 
 /// The stages of `op` on one group, by the algorithm asked for or, where that is `automatic`, by the one the
-/// runtime would take (Profile::algorithms). `bytes`: G, S, or what each rank sends in all. An algorithm that
+/// fabric's runtime would take (Neuron's goes by Profile::algorithms). `bytes`: G, S, or what each rank sends in all. An algorithm that
 /// cannot run on the shape gives way to ring. A group of one rank has no stages. Cost: O(relations); all but
 /// mesh between nodes and one-step have O(l * stages).
 Description describe(const Fabric& fabric, CollectiveOp op, const GroupShape& shape, Bytes bytes,

@@ -1,12 +1,10 @@
 #include "models/collective/collective_timing.h"
 
-#include <array>
 #include <cmath>
 #include <stdexcept>
 #include <utility>
 
-#include "models/collective/neuron_parameters.h"
-#include "models/device/neuron_core_parameters.h"
+#include "models/collective/collective_runtime.h"
 #include "units/normal.h"
 
 namespace trnplan::models {
@@ -15,9 +13,16 @@ namespace {
 
 constexpr double kRaise = 1.01;
 
-/// Shares of a bandwidth.
-constexpr std::array kShares = {neuron::link_fraction, neuron::dma_fraction, neuron::hbm_fraction,
-                                neuron::efa_fraction};
+/// Shares of bandwidths that a collective may be bound by.
+std::vector<Parameter> shares_of(const ParameterSchema& schema) {
+  std::vector<Parameter> all;
+  for (const Resource r : {Resource::link, Resource::dma, Resource::hbm, Resource::efa}) {
+    for (const Parameter p : schema.parameters()) {
+      if (resource_of(p) == r) all.push_back(p);
+    }
+  }
+  return all;
+}
 
 Profile raised(Profile profile, Parameter p) {
   profile.value(p).median *= kRaise;
@@ -87,7 +92,7 @@ CollectiveTimer::CollectiveTimer(const topology::Cluster& cluster, const topolog
     : placement_(topology::Placement::uniform(cluster)),
       fabric_(cluster, graph, placement_, profile),
       intervals_(intervals) {
-  for (const Parameter p : kShares) {
+  for (const Parameter p : shares_of(*profile.schema)) {
     if (intervals && profile.value(p).log_sd > 0)
       raised_.emplace_back(cluster, graph, placement_, profile, p);
   }
@@ -103,7 +108,7 @@ CollectiveTiming CollectiveTimer::time(const CollectiveRun& run) const {
   const bool between_nodes = cluster.nodes > 1 && run.ranks > 1;
   t.nccom_seconds = nccom_seconds(fabric_, c, between_nodes);
   t.host_launch = Seconds(fabric_.profile()[common::host_launch]);
-  t.barrier = Seconds(between_nodes ? fabric_.profile()[neuron::barrier] : 0);
+  t.barrier = barrier_of(fabric_, between_nodes);
   t.algbw = t.nccom_seconds.value > 0 && run.ranks > 1 ? run.bytes.value / t.nccom_seconds.value : 0;
   t.busbw = t.algbw * bus_factor(run.op, run.ranks);
   t.alpha = c.alpha;
@@ -135,13 +140,15 @@ void CollectiveTimer::add_intervals(const Collective& c, CollectiveTiming& t) co
     network = network + phase.network;
   }
   const auto add_time = [&](Seconds part, Parameter p, bool in_graph) {
+    if (!p) return;
     add(part * (kRaise - 1), fabric_.profile().value(p).log_sd, in_graph);
   };
-  add_time(c.alpha, neuron::in_graph_alpha, true);
-  add_time(hops, neuron::hop_latency, true);
-  add_time(network, neuron::efa_latency, true);
+  const RuntimeParameters& by = fabric_.runtime().parameters();
+  add_time(c.alpha, by.start, true);
+  add_time(hops, by.step, true);
+  add_time(network, by.between, true);
   add_time(t.host_launch, common::host_launch, false);
-  add_time(t.barrier, neuron::barrier, false);
+  add_time(t.barrier, by.barrier, false);
   t.seconds_90 = range(t.seconds, inside);
   t.nccom_seconds_90 = range(t.nccom_seconds, outside);
 }

@@ -4,17 +4,22 @@
 #include <bit>
 #include <optional>
 
-#include "models/collective/neuron_parameters.h"
+#include "models/collective/collective_runtime.h"
 #include "models/device/devices.h"
 
 namespace trnplan::models {
 
 Fabric::Fabric(const topology::Cluster& cluster, const topology::ChipGraph& graph,
                const topology::Placement& placement, const Profile& profile, CollectiveMemory* memory)
-    : cluster_(&cluster), graph_(&graph), placement_(&placement), profile_(&profile), memory_(memory) {
+    : cluster_(&cluster),
+      graph_(&graph),
+      placement_(&placement),
+      profile_(&profile),
+      runtime_(&runtime_of(cluster.instance)),
+      memory_(memory) {
   const topology::Instance& i = cluster.instance;
   memory_rate_ = device_of(i.core).message_memory(i.core, profile);
-  const double fraction = profile[neuron::link_fraction];
+  const double fraction = profile[runtime_->parameters().link];
   for (const topology::Link& l : i.links) {
     for (const auto& [from, to] : {std::pair(l.chip_a, l.chip_b), std::pair(l.chip_b, l.chip_a)}) {
       if (static_cast<std::size_t>(from) >= links_from_.size()) links_from_.resize(from + 1);
@@ -43,7 +48,7 @@ Fabric::Kind Fabric::kind(Id id) const {
 Parameter Fabric::parameter(Id id) const {
   switch (kind(id)) {
     case Kind::link:
-      return neuron::link_fraction;
+      return runtime_->parameters().link;
     case Kind::memory:
       return memory_rate_.by;
     case Kind::nic_out:
@@ -53,7 +58,7 @@ Parameter Fabric::parameter(Id id) const {
     case Kind::unreachable:
       break;
   }
-  return neuron::efa_fraction;
+  return runtime_->parameters().network;
 }
 
 BytesPerSecond Fabric::rate_of(Id local) const {

@@ -23,6 +23,7 @@
 namespace trnplan::models {
 
 class CollectiveMemory;
+class CollectiveRuntime;
 
 /// Threads: one thread per Fabric, also for its const members, because it remembers ways and rings. The graph
 /// and the placement may be shared. Errors: an exception leaves what is remembered as it was.
@@ -37,6 +38,7 @@ class Fabric {
   const topology::ChipGraph& graph() const { return *graph_; }
   const topology::Placement& placement() const { return *placement_; }
   const Profile& profile() const { return *profile_; }
+  const CollectiveRuntime& runtime() const { return *runtime_; }
   CollectiveMemory* memory() const { return memory_; }
 
   enum class Kind { link, memory, nic_out, nic_in, spine_out, spine_in, unreachable };
@@ -96,6 +98,7 @@ class Fabric {
   const topology::ChipGraph* graph_;
   const topology::Placement* placement_;
   const Profile* profile_;
+  const CollectiveRuntime* runtime_;
   CollectiveMemory* memory_;
   Rate memory_rate_;  ///< of each core's memory
   Id first_memory_, first_nic_, first_spine_, per_class_;

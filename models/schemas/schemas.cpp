@@ -3,6 +3,8 @@
 #include <array>
 
 #include "models/collective/neuron_parameters.h"
+#include "models/collective/switched_parameters.h"
+#include "models/device/gpu_parameters.h"
 #include "models/device/neuron_core_parameters.h"
 #include "models/framework/nxd_parameters.h"
 #include "models/parameters/common_parameters.h"
@@ -15,6 +17,8 @@ const auto& all() {
   static const std::array kSchemas = {
       ParameterSchema("neuron", {neuron::kCoreParameters, neuron::kCollectiveParameters, nxd::kParameters,
                                  common::kParameters}),
+      ParameterSchema("gpu",
+                      {gpu::kDeviceParameters, switched::kParameters, nxd::kParameters, common::kParameters}),
   };
   return kSchemas;
 }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "models/collective/neuron_parameters.h"
+#include "models/collective/collective_runtime.h"
 
 namespace trnplan::models {
 
@@ -72,15 +72,15 @@ Item work_item(std::string_view name, Category c, Parameter p, Seconds s, Parame
 Items transfer_items(const Fabric& fabric, std::string_view name, Category c, const Collective& collective,
                      const Call& call) {
   Items items;
+  const RuntimeParameters& by = fabric.runtime().parameters();
   for (const Phase& phase : collective.phases) {
     Item item;
     item.name = name;
     item.call = call;
     item.call.phase = items.size();
-    if (items.empty())
-      item.fixed.add(name, c, neuron::in_graph_alpha, to_sim_time(collective.alpha * call.repeat));
-    item.fixed.add(name, c, neuron::hop_latency, to_sim_time(phase.hops * call.repeat));
-    item.fixed.add(name, c, neuron::efa_latency, to_sim_time(phase.network * call.repeat));
+    if (items.empty()) item.fixed.add(name, c, by.start, to_sim_time(collective.alpha * call.repeat));
+    item.fixed.add(name, c, by.step, to_sim_time(phase.hops * call.repeat));
+    item.fixed.add(name, c, by.between, to_sim_time(phase.network * call.repeat));
     item.length = item.fixed.total();
     item.load = phase.load;
     for (auto& [id, bytes] : item.load) bytes *= call.repeat;

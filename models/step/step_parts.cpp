@@ -4,7 +4,7 @@
 #include <cmath>
 #include <functional>
 
-#include "models/collective/neuron_parameters.h"
+#include "models/collective/collective_runtime.h"
 #include "models/framework/nxd_parameters.h"
 #include "models/memory/memory.h"
 #include "sim/executor.h"
@@ -361,14 +361,15 @@ Item graph_start(std::string_view name, Category c, Parameter p, const Job& job,
 Item make_barrier(const Job& job, const Strategy& s, const Profile& profile) {
   const int context = s.context_parallel > 1 ? 2 : 0;
   const int reduces = 3 + 2 + 2 + context, between_nodes = 2 + 2 + 1;
+  const RuntimeParameters& by = runtime_of(job.cluster.instance).parameters();
   Item barrier;
   barrier.name = "scalar all-reduces";
   barrier.transfer_category = Category::overhead;
-  barrier.fixed.add(barrier.name, Category::overhead, neuron::in_graph_alpha,
-                    to_sim_time(Seconds(reduces * profile[neuron::in_graph_alpha])));
+  barrier.fixed.add(barrier.name, Category::overhead, by.start,
+                    to_sim_time(Seconds(reduces * profile[by.start])));
   if (job.cluster.nodes > 1) {
-    barrier.fixed.add(barrier.name, Category::overhead, neuron::efa_latency,
-                      to_sim_time(Seconds(between_nodes * profile[neuron::efa_latency])));
+    barrier.fixed.add(barrier.name, Category::overhead, by.between,
+                      to_sim_time(Seconds(between_nodes * profile[by.between])));
   }
   barrier.length = barrier.fixed.total();
   return barrier;

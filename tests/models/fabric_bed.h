@@ -6,6 +6,7 @@
 
 #include "models/collective/collective_algorithm.h"
 #include "models/collective/fabric.h"
+#include "models/collective/neuron_algorithms.h"
 #include "tests/models/setup.h"
 #include "tests/topology/machines.h"
 #include "topology/placement.h"
@@ -13,8 +14,8 @@
 namespace trnplan::models {
 
 inline constexpr Algorithm kAlgorithms[] = {
-    Algorithm::ring,  Algorithm::kangaring,    Algorithm::mesh,      Algorithm::halving_doubling,
-    Algorithm::torus, Algorithm::hierarchical, Algorithm::flat_ring, Algorithm::one_step};
+    neuron::ring,  neuron::kangaring,    neuron::mesh,      neuron::halving_doubling,
+    neuron::torus, neuron::hierarchical, neuron::flat_ring, neuron::one_step};
 
 /// A cluster on which no node stands for another.
 struct FlatBed {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "models/collective/neuron_algorithms.h"
 #include "models/collective/neuron_parameters.h"
 #include "models/device/neuron_core_parameters.h"
 #include "tests/catch.h"
@@ -134,15 +135,14 @@ TEST_CASE("accesses of ring and kangaring", "[models][collective]") {
   Bed bed(1, {.tensor = 8, .data = 4});
   bed.cluster.instance.core.dma = gigabytes_per_second(1);
   bed.renew();
-  CHECK(close(bed.seconds(CollectiveOp::all_gather, GroupKind::tensor, 16e6, Algorithm::ring), 28e-3));
-  CHECK(close(bed.seconds(CollectiveOp::reduce_scatter, GroupKind::tensor, 16e6, Algorithm::ring), 42e-3));
-  CHECK(close(bed.seconds(CollectiveOp::all_gather, GroupKind::tensor, 16e6, Algorithm::kangaring), 22e-3));
-  CHECK(
-      close(bed.seconds(CollectiveOp::reduce_scatter, GroupKind::tensor, 16e6, Algorithm::kangaring), 30e-3));
+  CHECK(close(bed.seconds(CollectiveOp::all_gather, GroupKind::tensor, 16e6, neuron::ring), 28e-3));
+  CHECK(close(bed.seconds(CollectiveOp::reduce_scatter, GroupKind::tensor, 16e6, neuron::ring), 42e-3));
+  CHECK(close(bed.seconds(CollectiveOp::all_gather, GroupKind::tensor, 16e6, neuron::kangaring), 22e-3));
+  CHECK(close(bed.seconds(CollectiveOp::reduce_scatter, GroupKind::tensor, 16e6, neuron::kangaring), 30e-3));
   // What passes the DMA engines passes HBM: the slower of the two counts.
   bed.cluster.instance.core.hbm = gigabytes_per_second(0.5);
   bed.renew();
-  const Collective c = bed.run(CollectiveOp::all_gather, GroupKind::tensor, 16e6, Algorithm::ring);
+  const Collective c = bed.run(CollectiveOp::all_gather, GroupKind::tensor, 16e6, neuron::ring);
   CHECK(close(c.transfer(bed.fabric).value, 56e-3));
   CHECK(c.phases[0].bottleneck(bed.fabric) == neuron::hbm_fraction);
 }
@@ -178,7 +178,7 @@ TEST_CASE("a flat ring uses every NIC alike", "[models][collective]") {
   std::vector<int> world(64);
   for (int r = 0; r < 64; ++r) world[static_cast<std::size_t>(r)] = r;
   const Collective c =
-      collective(bed.fabric, CollectiveOp::all_gather, {world}, Bytes(64e6), Algorithm::flat_ring);
+      collective(bed.fabric, CollectiveOp::all_gather, {world}, Bytes(64e6), neuron::flat_ring);
   REQUIRE(c.phases.size() == 1);
   CHECK(c.phases[0].steps == 63);
   CHECK(close(c.transfer(bed.fabric).value, 1.575e-3));
@@ -202,7 +202,7 @@ TEST_CASE("an oversubscribed spine is shared by the whole node", "[models][colle
 // 10 GB/s.
 TEST_CASE("mesh takes all shortest ways", "[models][collective]") {
   Bed bed(1, {.tensor = 8, .data = 4});
-  CHECK(close(bed.seconds(CollectiveOp::all_gather, GroupKind::data, 64e6, Algorithm::mesh), 6.4e-3));
+  CHECK(close(bed.seconds(CollectiveOp::all_gather, GroupKind::data, 64e6, neuron::mesh), 6.4e-3));
 }
 
 // Halving-doubling over the 4-D hypercube: four lanes, each link of each axis always busy. 15/16 of 64 MB in
@@ -210,8 +210,7 @@ TEST_CASE("mesh takes all shortest ways", "[models][collective]") {
 // memory.
 TEST_CASE("halving-doubling works all axes at once", "[models][collective]") {
   Bed bed(1, {.tensor = 32});
-  const Collective c =
-      bed.run(CollectiveOp::all_gather, GroupKind::tensor, 64e6, Algorithm::halving_doubling);
+  const Collective c = bed.run(CollectiveOp::all_gather, GroupKind::tensor, 64e6, neuron::halving_doubling);
   CHECK(c.phases.size() == 5);
   double links = 0;
   for (const Phase& p : c.phases) {
@@ -224,7 +223,7 @@ TEST_CASE("halving-doubling works all axes at once", "[models][collective]") {
 // MB it has to the node n xor 1, then the 32 MB it has to n xor 2. 4 cores a NIC: 64 MB and 128 MB at 5 GB/s.
 TEST_CASE("halving-doubling between nodes", "[models][collective]") {
   Bed bed(4, {.tensor = 32, .data = 4});
-  const Collective c = bed.run(CollectiveOp::all_gather, GroupKind::data, 64e6, Algorithm::halving_doubling);
+  const Collective c = bed.run(CollectiveOp::all_gather, GroupKind::data, 64e6, neuron::halving_doubling);
   CHECK(c.algorithm == "rdh");
   REQUIRE(c.phases.size() == 2);
   CHECK(close(c.phases[0].transfer(bed.fabric).value, 12.8e-3));
@@ -242,7 +241,7 @@ TEST_CASE("everyone to everyone: links, memory and NICs", "[models][collective]"
   std::vector<int> world(64);
   for (int r = 0; r < 64; ++r) world[static_cast<std::size_t>(r)] = r;
   const auto check = [&](CollectiveOp op, const std::vector<int>& ranks, double bytes, double seconds) {
-    const Collective c = collective(bed.fabric, op, {ranks}, Bytes(bytes), Algorithm::one_step);
+    const Collective c = collective(bed.fabric, op, {ranks}, Bytes(bytes), neuron::one_step);
     REQUIRE(c.phases.size() == 1);
     CHECK(c.phases[0].steps == 1);
     CHECK(close(c.transfer(bed.fabric).value, seconds));
@@ -272,8 +271,7 @@ TEST_CASE("torus: rows, then columns", "[models][collective]") {
     const topology::Placement placement = topology::Placement::flat(c);
     const Profile profile = Bed::make_profile();
     const Fabric fabric(c, graph, placement, profile);
-    const Collective all =
-        collective(fabric, CollectiveOp::all_gather, {world}, Bytes(bytes), Algorithm::torus);
+    const Collective all = collective(fabric, CollectiveOp::all_gather, {world}, Bytes(bytes), neuron::torus);
     std::vector<std::pair<std::int64_t, double>> out;
     for (const Phase& p : all.phases) out.emplace_back(p.steps, p.transfer(fabric).value);
     return out;
@@ -359,7 +357,7 @@ TEST_CASE("ring all-reduce by the textbook", "[models][collective]") {
   Bed bed(1, {.tensor = 8, .data = 4});
   const std::vector<std::vector<int>> row{{0, 2, 4, 6}};
   for (const double bytes : {4e3, 4e6, 4e9}) {
-    const Collective c = collective(bed.fabric, CollectiveOp::all_reduce, row, Bytes(bytes), Algorithm::ring);
+    const Collective c = collective(bed.fabric, CollectiveOp::all_reduce, row, Bytes(bytes), neuron::ring);
     const double hop = bed.profile[neuron::hop_latency];
     const double expected = 2 * (3.0 / 4) * bytes / (2 * 10e9) + 2 * 3 * hop;
     CHECK(close(c.seconds(bed.fabric).value - c.alpha.value, expected));

@@ -5,6 +5,7 @@
 
 #include "models/collective/collective.h"
 #include "models/collective/collective_memory.h"
+#include "models/collective/neuron_algorithms.h"
 #include "models/collective/neuron_parameters.h"
 #include "models/device/neuron_core_parameters.h"
 #include "sim/executor.h"
@@ -75,25 +76,14 @@ std::string expected_name(const Bed& bed, CollectiveOp op, const std::vector<int
   const auto chips = local.size() > 1 ? i.chips - std::count(cores.begin(), cores.end(), 0) : 1;
   const int most = *std::max_element(cores.begin(), cores.end());
   const bool even = static_cast<std::size_t>(chips * most) == local.size(), many = bed.cluster.nodes > 1;
-  switch (a) {
-    case Algorithm::ring:
-    case Algorithm::flat_ring:
-      return many || a == Algorithm::flat_ring ? "flat-ring" : "ring";
-    case Algorithm::kangaring:
-      return even && most == i.cores_per_chip && chips > 1 ? "kangaring" : "";
-    case Algorithm::mesh:
-      return "mesh";
-    case Algorithm::halving_doubling:
-      return even && std::has_single_bit(local.size()) ? "rdh" : "";
-    case Algorithm::one_step:
-      return op == CollectiveOp::all_reduce ? "one-step" : "mesh";
-    case Algorithm::hierarchical:
-      return many && local.size() > 1 ? "hierarchical" : "";
-    case Algorithm::torus:
-      return even && most == 1 && chips == i.chips && i.torus_rows > 1 ? "torus" : "";
-    case Algorithm::automatic:
-      break;
-  }
+  if (a == neuron::ring || a == neuron::flat_ring)
+    return many || a == neuron::flat_ring ? "flat-ring" : "ring";
+  if (a == neuron::kangaring) return even && most == i.cores_per_chip && chips > 1 ? "kangaring" : "";
+  if (a == neuron::mesh) return "mesh";
+  if (a == neuron::halving_doubling) return even && std::has_single_bit(local.size()) ? "rdh" : "";
+  if (a == neuron::one_step) return op == CollectiveOp::all_reduce ? "one-step" : "mesh";
+  if (a == neuron::hierarchical) return many && local.size() > 1 ? "hierarchical" : "";
+  if (a == neuron::torus) return even && most == 1 && chips == i.chips && i.torus_rows > 1 ? "torus" : "";
   return "";
 }
 
@@ -159,7 +149,7 @@ TEST_CASE("nodes that do the same are run as one, to the tick of every message",
           CHECK(together.messages == apart.messages);
           CHECK(together.digest == apart.digest);
           folded += together.events < apart.events;
-          if (a == Algorithm::flat_ring && local.size() > 1 && op == CollectiveOp::all_reduce)
+          if (a == neuron::flat_ring && local.size() > 1 && op == CollectiveOp::all_reduce)
             CHECK(together.events < apart.events);
         }
       }
@@ -216,10 +206,10 @@ TEST_CASE("the latency of a flat ring is that of a chunk's way", "[models][colle
       const Fabric fabric(bed.cluster, bed.graph, bed.placement, bed.profile);
       const auto latency = [&](const std::vector<int>& local) {
         const Collective c =
-            collective(fabric, CollectiveOp::all_gather, {bed.group(local)}, Bytes(0), Algorithm::flat_ring);
+            collective(fabric, CollectiveOp::all_gather, {bed.group(local)}, Bytes(0), neuron::flat_ring);
         const auto run = sim::run_exchanges(
             fabric.capacities(),
-            expand(fabric, CollectiveOp::all_gather, {bed.group(local)}, Bytes(0), Algorithm::flat_ring));
+            expand(fabric, CollectiveOp::all_gather, {bed.group(local)}, Bytes(0), neuron::flat_ring));
         CHECK(run.end.ps == ticks(c.latency() - c.alpha));
         return (c.latency() - c.alpha).value;
       };
@@ -234,7 +224,7 @@ TEST_CASE("the latency of a flat ring is that of a chunk's way", "[models][colle
 TEST_CASE("groups of different shape: the longest latency", "[models][collective]") {
   const Bed bed(2);
   const auto latency = [&](const std::vector<std::vector<int>>& groups) {
-    return collective(bed.fabric, CollectiveOp::all_gather, groups, Bytes(1e6), Algorithm::ring).latency();
+    return collective(bed.fabric, CollectiveOp::all_gather, groups, Bytes(1e6), neuron::ring).latency();
   };
   const std::vector<int> chip{0, 1}, apart{2, 34};
   CHECK(latency({chip}) < latency({apart}));
@@ -287,12 +277,12 @@ TEST_CASE("collectives that overlap in part agree within one chunk's time",
       const double bytes = 1e6 * random.whole(1, 60);
       const SimTime start{random.whole(0, 300) * 1'000'000};
       const Collective c =
-          collective(fabric, CollectiveOp::all_gather, {ranks}, Bytes(bytes), Algorithm::kangaring);
+          collective(fabric, CollectiveOp::all_gather, {ranks}, Bytes(bytes), neuron::kangaring);
       std::vector<sim::Weight> weights;
       for (const auto& [id, b] : c.phases[0].load) weights.push_back({id, b});
       program.add_transfer({}, program.add_flow(weights), start);
       exchanges.push_back(
-          expand(fabric, CollectiveOp::all_gather, {ranks}, Bytes(bytes), Algorithm::kangaring)[0]);
+          expand(fabric, CollectiveOp::all_gather, {ranks}, Bytes(bytes), neuron::kangaring)[0]);
       exchanges.back().start = start;
       // Four collectives share a link at most: a chunk takes at most four times as long as alone.
       chunk = std::max(chunk, 4 * ticks(c.transfer(fabric)) / c.phases[0].steps);

@@ -1,0 +1,102 @@
+#include "models/device/gpu.h"
+
+#include <algorithm>
+
+#include "models/device/devices.h"
+#include "models/device/neuron_core_parameters.h"
+#include "models/operators/operators.h"
+#include "models/step/step.h"
+#include "tests/catch.h"
+#include "tests/models/gpu_machine.h"
+#include "tests/models/setup.h"
+
+using namespace trnplan;
+using namespace trnplan::models;
+
+namespace {
+
+Job gpu_job(int nodes) {
+  Job job = job_of("llama3-8b", nodes, 8192, 64);
+  job.cluster.instance = gpu_machine();
+  return job;
+}
+
+const Operator& named(const OperatorList& list, std::string_view name) {
+  const auto found =
+      std::find_if(list.begin(), list.end(), [&](const Operator& o) { return o.name == name; });
+  REQUIRE(found != list.end());
+  return *found;
+}
+
+}  // namespace
+
+TEST_CASE("a device is found by the name that the machine's data states", "[models][device]") {
+  CHECK(device_of(gpu_machine().core).name() == "gpu");
+  CHECK(device_of(test_catalog().instance("trn1.32xlarge").core).name() == "neuron_core");
+  CHECK(device_named("abacus") == nullptr);
+  topology::Core core;
+  core.device = "abacus";
+  CHECK_THROWS_AS(device_of(core), std::invalid_argument);
+}
+
+// Half of 1000 TFLOP/s is 5e14 a second, half of 4 TB/s is 2e12 bytes a second.
+TEST_CASE("a product on a gpu is the longer of its operations and its bytes", "[models][device]") {
+  const topology::Core core = gpu_machine().core;
+  const Profile profile = gpu_profile();
+  const Device& device = device_of(core);
+  // 2 * 4096^3 = 1.37438953472e11 operations: 0.2749 ms; 3 * 4096^2 elements of 2 bytes: 0.0503 ms.
+  const Work large = device.matmul({core, profile}, {4096, 4096, 4096});
+  CHECK(large.seconds.value == Approx(1.37438953472e11 / 5e14));
+  CHECK(large.parameter == gpu::gemm_share);
+  CHECK(large.flops.value == 1.37438953472e11);
+  // A vector times the matrix: 2 * 4096^2 operations, 67 ns; 4096^2 + 2 * 4096 elements, 16.8 us.
+  const Work thin = device.matmul({core, profile}, {1, 4096, 4096});
+  CHECK(thin.seconds.value == Approx(2.0 * (4096.0 * 4096 + 2 * 4096) / 2e12));
+  CHECK(thin.parameter == gpu::bandwidth_share);
+  // FP32 has half the peak, and elements twice as large.
+  CHECK(device.matmul({core, profile, true}, {4096, 4096, 4096}).seconds.value ==
+        Approx(1.37438953472e11 / 2.5e14));
+  CHECK(device.matmul({core, profile, true}, {1, 4096, 4096}).seconds.value ==
+        Approx(2 * thin.seconds.value));
+}
+
+// Llama-3 8B on one GPU, 8192 tokens, hidden 4096, 32 heads of 128 and 8 KV heads, so q, k, v are 6144 wide:
+//   qkv        2 * 8192 * 4096 * 6144 operations at 5e14 a second
+//   attention  2 products of 2 * 32 * 8192^2 * 128 operations, the causal half of each done, at a quarter of
+//              1e15 a second; counted are whole squares
+//   norm       4 tensors of 8192 * 4096 elements of 2 bytes at 2e12 bytes a second
+TEST_CASE("a layer's times on a gpu follow from its roofline", "[models][device]") {
+  const Job job = gpu_job(1);
+  const Profile profile = gpu_profile();
+  const Strategy strategy = strategy_of(job, "tp=1");
+  const LayerModel model(job, strategy, profile);
+  const OperatorList forward = model.layer_forward();
+  CHECK(named(forward, "qkv").seconds.value == Approx(2.0 * 8192 * 4096 * 6144 / 5e14));
+  const double square = 2.0 * 32 * 8192.0 * 8192 * 128;
+  CHECK(named(forward, "attention").seconds.value == Approx(2 * square / 2 / 2.5e14));
+  CHECK(named(forward, "attention").flops.value == 2 * square);
+  CHECK(named(forward, "attention").parameter == gpu::attention_share);
+  CHECK(named(forward, "norm").seconds.value == Approx(4.0 * 8192 * 4096 * 2 / 2e12));
+  CHECK(named(forward, "layer overhead").seconds.value == 20e-6);
+}
+
+// Where no collective and no launch counts, the products of a step are those of the model: 6N and more at the
+// rate of large products, so a step takes no less than 6N at half the peak.
+TEST_CASE("a step on gpus runs through devices, collectives and parameters of its own", "[models][device]") {
+  for (const int nodes : {1, 2}) {
+    const Job job = gpu_job(nodes);
+    const Profile profile = gpu_profile();
+    const StepReport report = simulate_step(job, strategy_of(job, "tp=8"), profile);
+    CAPTURE(nodes, report.step.value);
+    const double tokens = 64.0 * 8192, peak = 1000e12 * 8 * nodes;
+    CHECK(report.step.value > 6 * 7.5e9 * tokens / (0.5 * peak));
+    CHECK(report.step.value < 10 * 6 * 8e9 * tokens / peak);
+    // Every second of the critical path stands under a parameter of the schema.
+    Seconds sum{};
+    for (const Parameter p : profile.schema->parameters()) sum += report.exclusive[p.place()];
+    CHECK(sum.value == Approx(report.step.value));
+    CHECK(report.exclusive[switched::link_share.place()].value > 0);
+    CHECK(report.low < report.step);
+    CHECK(report.high > report.step);
+  }
+}
