@@ -9,6 +9,7 @@
 #include "io/output/atomic_write.h"
 #include "io/trace/chrome_trace.h"
 #include "io/trace/perfetto.h"
+#include "models/framework/framework.h"
 #include "text/diagnostic.h"
 #include "topology/chip_graph.h"
 
@@ -34,8 +35,7 @@ std::filesystem::path folder_of(const std::filesystem::path& file) {
 
 void write_trace(const SimulateRequest& o, const models::Job& job, const models::Strategy& strategy,
                  const models::Profile& profile, Remarks& remarks) {
-  const models::StepModel model(job, strategy, profile, topology::ChipGraph(job.cluster.instance),
-                                o.schedule);
+  const models::StepModel model(job, strategy, profile, topology::ChipGraph(job.cluster.instance));
   const models::Timeline timeline = models::timeline(model, job, strategy, profile);
   const std::filesystem::path path = o.trace;
   io::write_files(folder_of(path), {{path.filename().string(), format_of(o.trace)(timeline)}}, o.force);
@@ -50,19 +50,11 @@ void write_trace(const SimulateRequest& o, const models::Job& job, const models:
                   timeline.micro_batches, left_out));
 }
 
-/// The what-if must be one.
-void check_schedule(const SimulateRequest& o, const models::Strategy& strategy, Remarks& remarks) {
-  if (o.schedule == models::Schedule::nxd) return;
-  const SourcePos place{"--schedule", 0, 0};
-  if (strategy.pipeline_parallel == 1) {
-    throw InputError({place, "", "zero-bubble is an order of pipeline stages, and there is one stage",
-                      "choose pp=2 or more, or leave --schedule away"});
-  }
-  if (strategy.virtual_pipeline > 1) {
-    throw InputError({place, "", "zero-bubble is not modelled with a virtual pipeline",
-                      "choose vpp=1, or leave --schedule away"});
-  }
-  remarks.add("zero-bubble is a what-if: NxDT has no such schedule");
+/// A what-if is called one.
+void remark_schedule(const models::Strategy& strategy, Remarks& remarks) {
+  const models::Schedule schedule = models::settled_schedule(strategy);
+  if (models::framework_of(strategy).runs(schedule)) return;
+  remarks.add(fmt::format("{} is a what-if: NxDT has no such schedule", to_string(schedule)));
 }
 
 }  // namespace
@@ -87,8 +79,9 @@ SimulateResult simulate(const SimulateRequest& r, Remarks& remarks) {
   out.strategy = io::parse_strategy(r.strategy, reading.job);
   out.job = std::move(reading.job);
   out.job.training.precision = out.strategy.precision;
-  check_schedule(r, out.strategy, remarks);
-  out.judgement = planner::judge(out.job, out.strategy, profile, r.schedule);
+  if (r.schedule) io::set_schedule(out.strategy, *r.schedule, {"--schedule", 0, 0}, "");
+  remark_schedule(out.strategy, remarks);
+  out.judgement = planner::judge(out.job, out.strategy, profile);
   remark_broken(out.judgement, remarks);
   if (!r.trace.empty()) {
     if (out.judgement.plan)

@@ -1,6 +1,7 @@
 // simulate and export: one strategy of a job in detail.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "api/inputs.h"
@@ -14,7 +15,7 @@ struct SimulateRequest {
   JobInput job;
   std::string strategy;
   std::string profile = "trn1";
-  models::Schedule schedule = models::Schedule::nxd;
+  std::optional<models::Schedule> schedule;  ///< instead of the one that the strategy states
   std::string trace;   ///< file for the timeline, .pftrace or .json; empty: none is written
   bool force = false;  ///< overwrite `trace`
 };

@@ -28,27 +28,24 @@ struct Setup {
 };
 
 /// Steps of very many micro-batches, their steady rounds counted, or run one by one (`unfolded`).
-void worst_step(benchmark::State& state, const char* strategy, models::Schedule schedule, bool unfolded) {
+void worst_step(benchmark::State& state, const char* strategy, bool unfolded) {
   const Setup setup("llama3-8b", 1, 8192, static_cast<int>(state.range(0)));
   const models::Strategy s = trnplan::io::parse_strategy(strategy, setup.job);
   const models::StepModel model(setup.job, s, setup.profile,
-                                trnplan::topology::ChipGraph(setup.job.cluster.instance), schedule);
+                                trnplan::topology::ChipGraph(setup.job.cluster.instance));
   std::size_t tasks = 0;
   for (auto _ : state) tasks = model.simulate({.unfolded = unfolded}).tasks;
   state.counters["tasks"] = static_cast<double>(tasks);
 }
-using models::Schedule;
-BENCHMARK_CAPTURE(worst_step, one_f_one_b, "tp=8,pp=4", Schedule::nxd, false)
-    ->Arg(45056)
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(worst_step, interleaved, "tp=8,pp=4,vpp=2", Schedule::nxd, false)
+BENCHMARK_CAPTURE(worst_step, one_f_one_b, "tp=8,pp=4", false)->Arg(45056)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(worst_step, interleaved, "tp=8,pp=4,vpp=2", false)
     ->Arg(45056)
     ->Arg(10'000'000)
     ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(worst_step, zero_bubble, "tp=8,pp=4", Schedule::zero_bubble, false)
+BENCHMARK_CAPTURE(worst_step, zero_bubble, "tp=8,pp=4,schedule=zero-bubble", false)
     ->Arg(45056)
     ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(worst_step, interleaved_one_by_one, "tp=8,pp=4,vpp=2", Schedule::nxd, true)
+BENCHMARK_CAPTURE(worst_step, interleaved_one_by_one, "tp=8,pp=4,vpp=2", true)
     ->Arg(4096)
     ->Unit(benchmark::kMillisecond);
 

@@ -12,11 +12,19 @@ namespace trnplan::cli {
 
 namespace {
 
+constexpr const char* kOwn = "nxd";  ///< the framework's own schedule
+
 struct Options {
-  Common common;                 ///< its profile stands in the request
-  std::string schedule = "nxd";  ///< as well
+  Common common;                ///< its profile stands in the request
+  std::string schedule = kOwn;  ///< as well
   api::SimulateRequest request;
 };
+
+std::vector<std::string> schedules() {
+  std::vector<std::string> all{kOwn};
+  all.insert(all.end(), models::kScheduleNames.begin(), models::kScheduleNames.end());
+  return all;
+}
 
 int run(const Options& o) {
   Remarks remarks = heard_remarks();
@@ -44,15 +52,17 @@ void add_simulate(CLI::App& app, Run& chosen) {
       ->add_option(
           "--strategy", o->request.strategy,
           "key=value joined by commas: tp pp vpp cp ep dp mbs sp zero1 recompute kv precision flash cuts "
-          "bucket")
+          "bucket schedule shard framework")
       ->required();
   command
       ->add_option("--trace", o->request.trace,
                    "file for the timeline: .pftrace or .json, for ui.perfetto.dev")
       ->check(not_empty());
   command->add_flag("--force", o->request.force, "overwrite the file of --trace");
-  command->add_option("--schedule", o->schedule, "order of pipeline stages: nxd, or zero-bubble as a what-if")
-      ->check(CLI::IsMember({"nxd", "zero-bubble"}))
+  command
+      ->add_option("--schedule", o->schedule,
+                   "order of pipeline stages, as schedule= of --strategy: nxd (NxD's own), or a what-if")
+      ->check(CLI::IsMember(schedules()))
       ->capture_default_str();
   add_common(*command, o->common);
   command->footer(
@@ -64,7 +74,7 @@ void add_simulate(CLI::App& app, Run& chosen) {
   command->callback([o, &chosen] {
     chosen = [o] {
       o->request.profile = o->common.profile;
-      o->request.schedule = o->schedule == "nxd" ? models::Schedule::nxd : models::Schedule::zero_bubble;
+      if (o->schedule != kOwn) o->request.schedule = models::schedule_from(o->schedule);
       return run(*o);
     };
   });

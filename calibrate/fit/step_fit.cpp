@@ -129,8 +129,7 @@ ProgramTime StepBench::time(std::size_t program, const models::Profile& of_all) 
   if (found != of_profile.end()) return found->second;
   const MeasuredStep& step = steps_[programs_[program].step];
   const models::StepReport report =
-      models::StepModel(step.job, step.strategy, profile, *programs_[program].graph, models::Schedule::nxd,
-                        &memories_[program])
+      models::StepModel(step.job, step.strategy, profile, *programs_[program].graph, &memories_[program])
           .simulate();
   ProgramTime time{std::log(report.step.value), models::log_gradient(report)};
   return of_profile.emplace(program, std::move(time)).first->second;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "io/format/json_tree.h"
+#include "models/framework/framework.h"
 #include "text/parse.h"
 
 namespace trnplan::io {
@@ -13,6 +14,8 @@ namespace trnplan::io {
 namespace {
 
 constexpr const char* kBeyondLayout[] = {"flash_attention", "kv_replicator", "precision", "bucket_mb"};
+/// Keys that older files do not have: what they stand for then is what these files knew.
+constexpr const char* kNewer[] = {"schedule", "sharding", "shard_degree", "framework"};
 constexpr int kMost = std::numeric_limits<int>::max();
 
 std::vector<int> whole_list(MapReader& map, const char* key) {
@@ -78,7 +81,7 @@ class Prose {
 Json strategy_tree(const models::Strategy& strategy, Known known) {
   // A field that is added to Strategy does not compile until it is written here, and read below.
   const auto& [tensor, pipeline, virtual_pipeline, context, expert, data, micro_batch, sequence_parallel,
-               zero1, recompute, flash, kv, precision, bucket, cuts] = strategy;
+               zero1, recompute, flash, kv, precision, bucket, cuts, schedule, framework] = strategy;
   Json j = {{"tensor_parallel", tensor},
             {"pipeline_parallel", pipeline},
             {"virtual_pipeline", virtual_pipeline},
@@ -93,9 +96,16 @@ Json strategy_tree(const models::Strategy& strategy, Known known) {
             {"kv_replicator", kv},
             {"precision", to_string(precision)},
             {"pipeline_cuts", cuts},
-            {"bucket_mb", bucket}};
-  if (known == Known::layout)
+            {"bucket_mb", bucket},
+            {"schedule", to_string(settled_schedule(strategy))},
+            {"sharding", zero1 ? "zero1" : "none"},
+            {"shard_degree", shard_degree(strategy)},
+            {"framework", models::framework_of(strategy).name()}};
+  (void)schedule, (void)framework;
+  if (known == Known::layout) {
     for (const char* key : kBeyondLayout) j.erase(key);
+    for (const char* key : kNewer) j.erase(key);
+  }
   return j;
 }
 
@@ -109,11 +119,38 @@ Known known_of(const MapReader& map) {
   return more ? Known::whole : Known::layout;
 }
 
+namespace {
+
+/// What newer files state besides.
+void read_newer(MapReader& map, models::Strategy& s) {
+  s.schedule = models::settled_schedule(s);
+  if (map.has("schedule")) {
+    const auto stated = models::schedule_from(map.text("schedule", ""));
+    if (stated) s.schedule = *stated;
+    if (!stated || models::settled_schedule(s) != *stated)
+      map.fault("schedule", "is none that this pipeline has", "take what plan wrote");
+  }
+  if (map.has("sharding") && map.text("sharding", "") != (s.zero1 ? "zero1" : "none"))
+    map.fault("sharding", "is not what zero1 says", "take what plan wrote");
+  if (map.has("shard_degree") && map.whole("shard_degree", 1, 1, kMost) != models::shard_degree(s))
+    map.fault("shard_degree", "is not what data- and context-parallel degree say", "take what plan wrote");
+  if (map.has("framework")) {
+    try {
+      s.framework = models::stated_framework(map.text("framework", ""));
+    } catch (const std::invalid_argument&) {
+      map.fault("framework", "is none that this trnplan knows", "take what plan wrote");
+    }
+  }
+}
+
+}  // namespace
+
 models::Strategy strategy_from(MapReader& map, Known known) {
   const auto degree = [&](const char* key) { return map.required_whole(key, 1, kMost); };
   models::Strategy strategy;
   auto& [tensor, pipeline, virtual_pipeline, context, expert, data, micro_batch, sequence_parallel, zero1,
-         recompute, flash, kv, precision, bucket, cuts] = strategy;
+         recompute, flash, kv, precision, bucket, cuts, schedule, framework] = strategy;
+  (void)schedule, (void)framework;
   tensor = degree("tensor_parallel");
   pipeline = degree("pipeline_parallel");
   virtual_pipeline = degree("virtual_pipeline");
@@ -129,6 +166,7 @@ models::Strategy strategy_from(MapReader& map, Known known) {
     recompute = *policy;
   else if (!classes.empty())
     map.fault("recompute", "unknown class", "take what plan wrote");
+  read_newer(map, strategy);
   if (known == Known::layout) return strategy;
   kv = degree("kv_replicator");
   flash = required_boolean(map, "flash_attention");

@@ -1,10 +1,14 @@
 #include "io/input/strategy_text.h"
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "models/framework/framework.h"
 #include "planner/plan/space.h"
 #include "text/diagnostic.h"
 #include "text/parse.h"
@@ -40,12 +44,16 @@ class StrategyParser {
     for (const std::string& part : split(text, ',')) {
       if (!text.empty()) read(part);
     }
+    if (seen_.contains("zero1") && seen_.contains("shard"))
+      fault("shard", "says what zero1 says too", "keep one of them");
     if (!faults_.empty()) throw InputError(std::move(faults_));
     Strategy s = planner::default_strategy(job_);
     s.precision = job_.training.precision;
     s.pipeline_cuts = cuts_;
     if (bucket_ > 0) s.bucket_mb = bucket_;
+    s.framework = framework_;
     check_ranks(s);
+    if (schedule_) set_schedule(s, *schedule_, {"--strategy", 0, 0}, "schedule");
     return models::canonical(s);
   }
 
@@ -106,6 +114,22 @@ class StrategyParser {
         return fault(key, fmt::format("\"{}\" is no bucket of 1 to {} MB", printable(value), kLargestBucket),
                      "write for example bucket=130, NxD's own");
       bucket_ = *megabytes;
+    } else if (key == "schedule") {
+      schedule_ = models::schedule_from(value);
+      if (!schedule_)
+        fault(key, fmt::format("\"{}\" is no pipeline schedule", printable(value)),
+              fmt::format("write {}", fmt::join(models::kScheduleNames, ", ")));
+    } else if (key == "shard") {
+      if (value != "none" && value != "zero1")
+        return fault(key, fmt::format("\"{}\" is no sharding that is modelled", printable(value)),
+                     "write none, or zero1: optimizer states over the data-parallel ranks");
+      job_.pin.zero1 = value == "zero1";
+    } else if (key == "framework") {
+      const std::vector<std::string_view> known = models::framework_names();
+      if (std::find(known.begin(), known.end(), value) == known.end())
+        return fault(key, fmt::format("\"{}\" is no framework that is modelled", printable(value)),
+                     fmt::format("write {}", fmt::join(known, ", ")));
+      framework_ = models::stated_framework(value);
     } else if (key == "cuts") {
       for (const std::string& cut : split(value, '/')) {
         const auto layer = parse_whole(cut);
@@ -115,14 +139,15 @@ class StrategyParser {
         cuts_.push_back(*layer);
       }
     } else {
-      std::vector<std::string> open = {"tp", "pp",        "vpp",   "cp",    "ep",
-                                       "dp", "mbs",       "sp",    "zero1", "recompute",
-                                       "kv", "precision", "flash", "cuts",  "bucket"};
+      std::vector<std::string> open = {"tp",    "pp",   "vpp",    "cp",        "ep",    "dp",
+                                       "mbs",   "sp",   "zero1",  "recompute", "kv",    "precision",
+                                       "flash", "cuts", "bucket", "schedule",  "shard", "framework"};
       std::erase_if(open, [&](const std::string& known) { return seen_.contains(known); });
       const std::string near = nearest(key, open);
       fault(key, "unknown key",
             near.empty()
-                ? "known keys: tp pp vpp cp ep dp mbs sp zero1 recompute kv precision flash cuts bucket"
+                ? "known keys: tp pp vpp cp ep dp mbs sp zero1 recompute kv precision flash cuts bucket "
+                  "schedule shard framework"
                 : "did you mean " + near + "?");
     }
   }
@@ -145,10 +170,30 @@ class StrategyParser {
   std::map<std::string, int> seen_;
   std::vector<int> cuts_;
   int bucket_ = 0;  ///< 0 = not stated
+  std::optional<models::Schedule> schedule_;
+  std::string_view framework_;
   std::vector<Diagnostic> faults_;
 };
 
 }  // namespace
+
+void set_schedule(Strategy& s, models::Schedule schedule, const SourcePos& place, const char* key) {
+  const std::string_view name = models::to_string(schedule);
+  s.schedule = schedule;
+  const auto refuse = [&](std::string problem, const char* fix) {
+    throw InputError({place, key, std::move(problem), fix});
+  };
+  if (s.pipeline_parallel == 1 && schedule != models::Schedule::one_f_one_b)
+    refuse(fmt::format("{} is an order of pipeline stages, and there is one stage", name),
+           "choose pp=2 or more, or leave the schedule away");
+  if (models::settled_schedule(s) != schedule)
+    refuse(
+        s.virtual_pipeline > 1 ? "with virtual stages it is interleaved" : "interleaved needs virtual stages",
+        "choose another vpp, or leave the schedule away");
+  if (s.virtual_pipeline > 1 && schedule != models::Schedule::interleaved)
+    refuse(fmt::format("{} is not modelled with a virtual pipeline", name),
+           "choose vpp=1, or leave the schedule away");
+}
 
 Strategy parse_strategy(const std::string& text, Job job) {
   return StrategyParser(std::move(job)).parse(text);

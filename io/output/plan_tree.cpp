@@ -1,6 +1,7 @@
 #include <string>
 
 #include "io/output/json_tree.h"
+#include "models/framework/framework.h"
 
 namespace trnplan::io {
 
@@ -121,7 +122,8 @@ Json plan_object(const Plan& p) {
                {"elasticities", std::move(elasticities)},
                {"usd_per_hour", p.usd_per_hour},
                {"doubts", violations_array(p.doubts)}};
-  if (p.schedule == models::Schedule::zero_bubble) plan["schedule"] = "zero-bubble";
+  const models::Schedule schedule = models::settled_schedule(p.strategy);
+  if (!models::framework_of(p.strategy).runs(schedule)) plan["schedule"] = models::to_string(schedule);
   if (p.report.extrapolated) plan["step_extrapolated"] = true;
   if (p.run.value > 0) {
     plan["run_days"] = p.run.value / 86400;

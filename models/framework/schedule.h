@@ -1,24 +1,13 @@
-// Pipeline schedules: in which order a stage computes its micro-batches and talks to its neighbours.
-//
-// 1F1B as NxD runs it: min(PP-1-stage, m) warm-up forwards, then forward and backward in turn, then the
-// remaining backwards. In the steady state the gradient is received before the pending activation is sent,
-// and the pending gradient sent before the activation is received. Sends and receives are two-rank
-// all-gathers, so both sides take part at the same time.
-//
-// Interleaved (virtual pipeline): stage i holds V chunks of layers; chunk c of stage i is part c*PP + i of
-// the model. min(2(PP-1-i) + (V-1)PP, mV) warm-up forwards, all mV when m == PP; then forward and backward in
-// turn; forwards go through PP micro-batches of a chunk before the next chunk, backwards likewise from the
-// last chunk (Megatron-LM's order; D. Narayanan et al., SC 2021, section 2.2.2). m must be a multiple of PP.
-//
-// Zero bubble (ZB-H1; P. Qi et al., ICLR 2024, section 3): 1F1B with each backward split into the gradient of
-// the input, which the stage before waits for, and that of the weights, which fills the bubble; as many
-// activations alive as 1F1B. A what-if: NxDT has no such schedule.
-//
-// Source: aws-neuron/neuronx-distributed fbac349 src/neuronx_distributed/pipeline/scheduler.py,
-// pipeline/comm.py.
+// Pipeline schedules: in which order a stage computes its micro-batches and talks to its neighbours, how much
+// of them is alive meanwhile, and what bounds the time. All of them stand in schedules.cpp, which says where
+// each comes from.
 #pragma once
 
+#include <span>
+#include <string>
 #include <vector>
+
+#include "models/job/strategy.h"
 
 namespace trnplan::models {
 
@@ -39,12 +28,64 @@ struct StageAction {
   bool operator==(const StageAction&) const = default;
 };
 
-/// The actions of `stage` (0-based) of `stages`, in order. Cost: O(micro_batches).
-std::vector<StageAction> one_f_one_b(int stage, int stages, int micro_batches);
-std::vector<StageAction> zero_bubble(int stage, int stages, int micro_batches);
+/// Most micro-batches of a stage (virtual pipeline: chunks of them) between their forward and their backward,
+/// `layers` over all of them, `layers_at_loss` while the last stage computes the loss of one.
+struct Residency {
+  int in_flight = 0;
+  int layers = 0;
+  int layers_at_loss = 0;
+};
 
-/// What a stage computes, in order; its sends and receives follow from it. Throws std::invalid_argument
-/// unless `micro_batches` is a multiple of `stages`.
-std::vector<StageAction> interleaved(int stage, int stages, int chunks, int micro_batches);
+/// What a schedule is asked about. Chunk c of stage i is part c * stages + i of the model.
+struct PipelineShape {
+  int stages = 1;
+  int chunks = 1;  ///< of layers that each stage holds
+  int micro_batches = 1;
+};
+
+/// A schedule. Stages count from 0.
+class PipelineSchedule {
+ public:
+  virtual ~PipelineSchedule() = default;
+
+  /// Why a pipeline of this shape cannot run it, or "". All else requires that it can.
+  [[nodiscard]] virtual std::string obstacle(const PipelineShape& shape) const = 0;
+
+  /// What a stage computes, in order. Cost: O(micro-batches x chunks).
+  [[nodiscard]] virtual std::vector<StageAction> passes(int stage, const PipelineShape& shape) const = 0;
+  /// The same with its messages, each a meeting of both its stages; empty where it is not known how sends and
+  /// receives pair up.
+  [[nodiscard]] virtual std::vector<StageAction> meetings(int stage, const PipelineShape& shape) const {
+    (void)stage, (void)shape;
+    return {};
+  }
+  /// meetings() are known.
+  [[nodiscard]] virtual bool meets() const { return false; }
+  /// Backward passes are split: the gradient of the input, then, apart, that of the weights.
+  [[nodiscard]] virtual bool splits_backward() const { return false; }
+  /// Micro-batches after which steady stages repeat themselves.
+  [[nodiscard]] virtual int round(const PipelineShape& shape) const {
+    (void)shape;
+    return 1;
+  }
+
+  /// The last gradient goes down through all stages before the step can end (a bound of the step's time).
+  [[nodiscard]] virtual bool drains() const { return true; }
+  /// pipeline_time() (models/step/pipeline_time.h) is its time where nothing is contended.
+  [[nodiscard]] virtual bool has_closed_time() const { return false; }
+
+  /// What is alive on a stage whose chunks have `layers`. Cost: O(1), interleaved O(stages x chunks).
+  [[nodiscard]] virtual Residency residency(int stage, const PipelineShape& shape,
+                                            std::span<const int> layers) const = 0;
+};
+
+[[nodiscard]] const PipelineSchedule& pipeline_schedule(Schedule s);
+
+/// That of a strategy, canonical or not.
+[[nodiscard]] const PipelineSchedule& schedule_of(const Strategy& s);
+
+[[nodiscard]] inline PipelineShape shape_of(const Strategy& s, int micro_batches) {
+  return {s.pipeline_parallel, s.virtual_pipeline, micro_batches};
+}
 
 }  // namespace trnplan::models

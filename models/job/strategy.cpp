@@ -89,12 +89,27 @@ std::string describe(const Strategy& s) {
   if (!s.zero1) text += ", no ZeRO-1";
   text += ", recompute " + to_string(s.recompute);
   if (!s.pipeline_cuts.empty()) text += fmt::format(", cuts {}", fmt::join(s.pipeline_cuts, "/"));
+  const Schedule order = settled_schedule(s);
+  if (order != Schedule::one_f_one_b && order != Schedule::interleaved)
+    text += fmt::format(", {}", to_string(order));
+  if (!s.framework.empty()) text += fmt::format(", {}", s.framework);
   return text;
+}
+
+Schedule settled_schedule(const Strategy& s) {
+  if (s.pipeline_parallel == 1) return Schedule::one_f_one_b;
+  if (s.schedule != Schedule::one_f_one_b && s.schedule != Schedule::interleaved) return s.schedule;
+  return s.virtual_pipeline > 1 ? Schedule::interleaved : Schedule::one_f_one_b;
+}
+
+int shard_degree(const Strategy& s) {
+  return s.zero1 ? s.data_parallel * s.context_parallel : 1;
 }
 
 Strategy canonical(Strategy s) {
   if (s.tensor_parallel == 1) s.sequence_parallel = false;
   if (s.pipeline_parallel == 1) s.virtual_pipeline = 1;
+  s.schedule = settled_schedule(s);
   if (s.recompute.full) s.recompute = Recompute{.full = true};
   if (s.recompute.mlp) s.recompute.activation_multiply = false;  // the MLP's own recompute covers its product
   if (s.flash_attention && !s.recompute.full) s.recompute.core_attention = true;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/job/schedule.h"
 #include "units/product.h"
 
 namespace trnplan::models {
@@ -51,6 +52,10 @@ struct Strategy {
   /// gave NaN (aws-neuron/neuronx-distributed src/neuronx_distributed/trainer/trainer.py).
   int bucket_mb = 130;
   std::vector<int> pipeline_cuts;  ///< last layer of each stage but the last; empty = automatic
+  Schedule schedule = Schedule::one_f_one_b;
+  /// Whose training loop runs it: what stated_framework() gave (models/framework/framework.h), whose names live
+  /// as long as the program; "" = that of the job's target.
+  std::string_view framework;
 
   auto operator<=>(const Strategy&) const = default;
   /// TP x PP x CP; saturates.
@@ -66,7 +71,14 @@ std::string describe(const Strategy& s);
 /// The same program under one name: with flash attention CoreAttention is never called, so recomputing it is
 /// a no-op and `none` and `CoreAttention` are one program, written "CoreAttention" as the shipped configs do;
 /// likewise LlamaMLP with and without CoreAttention. `full` absorbs every class; sequence parallel needs TP
-/// > 1, virtual stages need PP > 1.
+/// > 1, virtual stages need PP > 1. The schedule is settled_schedule().
 Strategy canonical(Strategy s);
+
+/// What 1F1B and interleaved, which differ in nothing but the virtual stages, are: interleaved with them, 1F1B
+/// without. With one stage every schedule is 1F1B.
+[[nodiscard]] Schedule settled_schedule(const Strategy& s);
+
+/// Ranks that share one copy of the optimizer's state.
+[[nodiscard]] int shard_degree(const Strategy& s);
 
 }  // namespace trnplan::models

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <stdexcept>
 
+#include "models/framework/framework.h"
+
 namespace trnplan::models {
 
 std::string_view to_string(PeakInstant i) {
@@ -19,25 +21,6 @@ std::string_view to_string(PeakInstant i) {
   }
   return "?";
 }
-
-StateBytes state_bytes(Precision precision, bool zero1) {
-  const bool fp32 = precision == Precision::fp32, bf16 = precision == Precision::bf16_sr;
-  if (zero1) {
-    if (fp32) return {4, 4, 12, 4, 16, 16, 28};
-    if (bf16) return {2, 2, 6, 2, 8, 8, 14};
-    return {2, 4, 12, 4, 12, 12, 28};
-  }
-  if (fp32) return {4, 4, 8, 0, 16, 28, 0};
-  if (bf16) return {2, 2, 4, 0, 8, 14, 0};
-  return {2, 2, 8, 0, 8, 24, 0};
-}
-
-namespace {
-
-/// A megabyte of the cap is counted with elements of 8 bytes that have 4 on the device.
-constexpr double kBytesPerBucketMegabyte = 0.5e6;
-
-}  // namespace
 
 const StageMemory& Memory::worst() const {
   return *std::max_element(stages.begin(), stages.end(),
@@ -83,33 +66,15 @@ std::vector<int> sums_per_stage(const std::vector<int>& parts, const Strategy& s
 
 /// Of one stage of a model cut into `parts`.
 Residency residency_of(const std::vector<int>& parts, const Strategy& s, int micro_batches, int stage) {
-  const int stages = s.pipeline_parallel, chunks = s.virtual_pipeline;
-  const auto layers_of = [&](int chunk) { return parts[static_cast<std::size_t>(chunk * stages + stage)]; };
-  if (chunks == 1) {
-    const int in_flight = std::min(micro_batches, stages - stage);
-    return {in_flight, in_flight * layers_of(0), in_flight * layers_of(0)};
-  }
-  // Megatron's order: PP micro-batches through chunk 0, the same through chunk 1, ..., then the next PP.
-  const std::int64_t round = std::int64_t{stages} * chunks, all = std::int64_t{micro_batches} * chunks;
-  const std::int64_t warm_up =
-      micro_batches == stages
-          ? all
-          : std::min(std::int64_t{2} * (stages - 1 - stage) + std::int64_t{chunks - 1} * stages, all);
-  const auto chunk_of = [&](std::int64_t step) { return static_cast<int>(step % round / stages); };
-  std::int64_t forwards = std::min(warm_up + 1, all);
-  Residency most{static_cast<int>(forwards), 0, 0};
-  int alive = 0;
-  for (std::int64_t k = 0; k < forwards; ++k) alive += layers_of(chunk_of(k));
-  most.layers = alive;
-  // The last stage's first forward after warming up is of the last chunk, and as long as its forwards are,
-  // its backwards are too: nothing changes while losses are computed.
-  most.layers_at_loss = alive;
-  // Chunks of unequal length: one backward and one forward at a time, for one round.
-  for (std::int64_t k = 0; k < round && forwards < all; ++k, ++forwards) {
-    alive += layers_of(chunk_of(forwards)) - layers_of(chunks - 1 - chunk_of(k));
-    most.layers = std::max(most.layers, alive);
-  }
-  return most;
+  const auto stages = static_cast<std::size_t>(s.pipeline_parallel);
+  const PipelineSchedule& schedule = schedule_of(s);
+  const PipelineShape shape = shape_of(s, micro_batches);
+  if (s.virtual_pipeline == 1)
+    return schedule.residency(stage, shape, {&parts[static_cast<std::size_t>(stage)], 1});
+  std::vector<int> own;  // of each chunk
+  for (auto part = static_cast<std::size_t>(stage); part < parts.size(); part += stages)
+    own.push_back(parts[part]);
+  return schedule.residency(stage, shape, own);
 }
 
 /// Peak bytes per logit while the loss is computed: bf16 logits, fp32 copy, shifted copy, softmax.
@@ -256,20 +221,21 @@ LayerBytes layer_bytes(const Job& job, const Strategy& s) {
   const double all = norms + inputs + heads + mlp + probabilities;
   // K, V and their gradients, and the next K and V with the gradients that come with them: 2 q x bytes each.
   const double rotating = s.context_parallel > 1 ? 12 * q * x : 0;
-  if (s.recompute.full) return {2 * h * y, all, rotating};
+  const RecomputeUnits again = framework_of(s).recomputed(s);
+  if (again.layer) return {2 * h * y, all, rotating};
 
   LayerBytes bytes{all, 0, rotating};
   const auto drop = [&](double amount) {
     bytes.kept -= amount;
     bytes.remade += amount;
   };
-  if (s.recompute.mlp) {
+  if (again.mlp) {
     drop(mlp);
-  } else if (s.recompute.activation_multiply && a.mlp == Mlp::gated && a.experts == 0) {
+  } else if (again.product && a.mlp == Mlp::gated && a.experts == 0) {
     drop(2 * f * x);
   }
-  if (s.recompute.rms_norm) drop(8 * h * y);
-  if (s.recompute.core_attention) drop(probabilities);
+  if (again.norms) drop(8 * h * y);
+  if (again.scores) drop(probabilities);
   return bytes;
 }
 
@@ -282,7 +248,8 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
   const Weights weights = weights_of(a, s, stage == 0, last, layers);
   const LayerBytes layer = layer_bytes(job, s);
   const Widths width = widths_of(job, s);
-  const StateBytes per = state_bytes(s.precision, s.zero1);
+  const Framework& framework = framework_of(s);
+  const StateBytes per = framework.state_bytes(s);
 
   StageMemory m;
   m.stage = stage;
@@ -310,14 +277,15 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
   m.head_backward = {PeakInstant::loss, {}, Bytes(kLogitGradientBytes * logits), Bytes(last ? product : 0)};
   m.moments[0] = m.head_backward.total() > m.head_forward.total() ? m.head_backward : m.head_forward;
   m.moments[0].activations = kept_at_loss;
-  m.moments[1] = {PeakInstant::backward, kept, {}, Bytes(product + layer.remade + layer.rotating)};
+  m.moments[1] = {PeakInstant::backward,
+                  kept,
+                  {},
+                  Bytes(product + layer.remade + layer.rotating + framework.backward_buffers(s).value)};
   m.moments[2] = {
       PeakInstant::optimizer,
       {},
       {},
-      Bytes(per.reduced * weights.reduced +
-            (s.zero1 ? std::max({scatter_bucket(s).value, gather_bucket(s).value, 4 * weights.largest})
-                     : 0.0))};
+      Bytes(per.reduced * weights.reduced + framework.optimizer_buffers(s, weights.largest).value)};
   const MemoryMoment& peak =
       *std::max_element(m.moments.begin(), m.moments.end(),
                         [](const MemoryMoment& p, const MemoryMoment& q) { return p.total() < q.total(); });
@@ -377,15 +345,6 @@ double largest_weight(const Architecture& a, const Strategy& s) {
                        weights_of(a, s, stage == 0, last, layers[static_cast<std::size_t>(stage)]).largest);
   }
   return largest;
-}
-
-Bytes scatter_bucket(const Strategy& s) {
-  return Bytes(kBytesPerBucketMegabyte * s.bucket_mb);
-}
-
-Bytes gather_bucket(const Strategy& s) {
-  const int shards = std::max(1, s.data_parallel * s.context_parallel);
-  return Bytes(kBytesPerBucketMegabyte * std::max(1, s.bucket_mb / shards) * shards);
 }
 
 std::vector<Residency> residencies(const Architecture& a, const Strategy& s, int micro_batches) {

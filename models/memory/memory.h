@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/framework/schedule.h"
 #include "models/job/job.h"
 #include "models/parameters/profile.h"
 #include "units/quantity.h"
@@ -30,19 +31,6 @@ namespace trnplan::models {
 /// When a stage's memory peaks.
 enum class PeakInstant { loss, backward, optimizer };
 std::string_view to_string(PeakInstant i);
-
-/// Bytes per parameter of a precision mode: what is alive, and what moves through HBM.
-///
-/// Alive: aws-neuron/neuronx-distributed src/neuronx_distributed/trainer/trainer.py, pytorch/xla
-/// zero_redundancy_optimizer.py; without ZeRO-1 the moments are fp32 (adamw_fp32OptState), bf16 with bf16SR.
-/// Moved: each value read and written once per use; counted, not measured.
-struct StateBytes {
-  double parameter, gradient;   ///< on every rank
-  double shard, reduced;        ///< master weights and moments; gradient shard inside the step: divided by D
-  double accumulate;            ///< moved when a micro-batch's gradient is added
-  double update, update_shard;  ///< moved by the optimizer; the second divided by D
-};
-StateBytes state_bytes(Precision precision, bool zero1);
 
 /// What an instant adds to the states and the runtime's share, which are always there.
 struct MemoryMoment {
@@ -76,12 +64,6 @@ struct StageMemory {
   Bytes kept(int of_layers, int passes) const;
 };
 
-/// NxD's ZeRO-1 buckets as they reach the device: the cap (Strategy::bucket_mb) is counted with 8-byte
-/// doubles that are 4 bytes there; the all-gather's is max(1, cap / D) MB of each rank's shard
-/// (aws-neuron/neuronx-distributed src/neuronx_distributed/trainer/trainer.py; docs/models.md, "Buckets").
-Bytes scatter_bucket(const Strategy& s);
-Bytes gather_bucket(const Strategy& s);
-
 struct Memory {
   std::vector<StageMemory> stages;
   Bytes limit{};               ///< HBM of a core
@@ -107,16 +89,7 @@ std::vector<int> layers_per_stage(const Architecture& a, const Strategy& s);
 /// The same for the PP*VPP parts of a virtual pipeline; part p is a chunk of stage p % PP.
 std::vector<int> layers_per_chunk(const Architecture& a, const Strategy& s);
 
-/// Most micro-batches of a stage (virtual pipeline: chunks of them) between their forward and their backward,
-/// `layers` over all of them, `layers_at_loss` while the last stage computes the loss of one.
-struct Residency {
-  int in_flight = 0;
-  int layers = 0;
-  int layers_at_loss = 0;
-};
-/// Of all stages. 1F1B: min(m, PP - stage). Interleaved: min(w + 1, m VPP) with w = min(2 (PP-1-stage) +
-/// (VPP-1) PP, m VPP), and all m VPP when m = PP (aws-neuron/neuronx-distributed,
-/// src/neuronx_distributed/pipeline/scheduler.py).
+/// What the strategy's schedule keeps alive on all stages (PipelineSchedule::residency()).
 std::vector<Residency> residencies(const Architecture& a, const Strategy& s, int micro_batches);
 
 /// Parameters of one core on `stage` (of PP): layers, plus embedding on the first, final norm and head on the

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "models/device/devices.h"
-#include "models/memory/memory.h"
+#include "models/framework/framework.h"
 
 namespace trnplan::models {
 
@@ -312,24 +312,24 @@ OperatorList LayerModel::layer_backward() const {
   const bool gated = a_.mlp == Mlp::gated;
   OperatorList list;
   list.push_back(operator_of("layer overhead", device_.layer_start(on_)));
-  if (s_.recompute.full) {
+  const RecomputeUnits again = framework_of(s_).recomputed(s_);
+  if (again.layer) {
     norm(list);  // the layer's forward, all of it: see operators.h
     attention_block(list);
     norm(list);
     mlp(list);
   }
   enter(list, "down gradient");
-  if (s_.recompute.mlp) mlp(list);
-  if (s_.recompute.activation_multiply && gated)
-    list.push_back(elements("product again", kProduct, tokens_, mlp_width_));
-  if (s_.recompute.rms_norm) list.push_back(elements("norms again", kNormsAgain, shard_tokens_, a_.hidden));
+  if (again.mlp) mlp(list);
+  if (again.product && gated) list.push_back(elements("product again", kProduct, tokens_, mlp_width_));
+  if (again.norms) list.push_back(elements("norms again", kNormsAgain, shard_tokens_, a_.hidden));
   mlp_backward(list);
   leave(list, "mlp input gradient");
   list.push_back(elements("norm", kNormBackward, shard_tokens_, a_.hidden));
 
   enter(list, "o_proj gradient");
   matmul_backward(list, "o_proj", tokens_, heads_ * a_.head_dim, a_.hidden);
-  if (s_.recompute.core_attention && !s_.flash_attention) attention(list, 1, score_bytes_.again);
+  if (again.scores) attention(list, 1, score_bytes_.again);
   attention(list, s_.flash_attention ? kFlashUnitsBackward : 4, score_bytes_.backward);
   if (!a_.learned_positions) {
     list.push_back(elements("rotary", kRotaryBackward, tokens_, heads_ * a_.head_dim + kv_width_ / 2));
@@ -382,13 +382,13 @@ OperatorList LayerModel::head_backward() const {
 
 OperatorList LayerModel::accumulate(double parameters) const {
   OperatorList list{memory("gradient accumulation", Category::compute,
-                           parameters * state_bytes(s_.precision, s_.zero1).accumulate)};
+                           parameters * framework_of(s_).state_bytes(s_).accumulate)};
   list.back().weights = true;
   return list;
 }
 
 OperatorList LayerModel::optimizer(double parameters, int shards) const {
-  const StateBytes per = state_bytes(s_.precision, s_.zero1);
+  const StateBytes per = framework_of(s_).state_bytes(s_);
   return {memory("adamw", Category::optimizer, parameters * (per.update + per.update_shard / shards))};
 }
 

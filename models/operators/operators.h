@@ -25,6 +25,7 @@
 
 #include "models/collective/collective.h"
 #include "models/device/device.h"
+#include "models/framework/process_group.h"
 #include "models/job/job.h"
 #include "models/parameters/profile.h"
 
@@ -44,9 +45,6 @@ enum class Category : std::size_t {
   count
 };
 std::string_view to_string(Category c);
-
-/// Groups an operator's collective runs on.
-enum class ProcessGroup { none, tensor, kv_replicas, context, expert, data, replicas, expert_data, pipeline };
 
 /// One operator of a core: work of known length, or a collective.
 struct Operator {

@@ -1,6 +1,7 @@
 #include "models/step/action_order.h"
 #include "units/index.h"
 
+#include <stdexcept>
 #include <vector>
 
 namespace trnplan::models {
@@ -8,76 +9,113 @@ namespace trnplan::models {
 namespace {
 
 using Kind = StageAction::Kind;
-using Actions = std::vector<std::vector<StageAction>>;
-using Visit = std::function<void(int, const StageAction&)>;
 
 bool computes(Kind kind) {
   return kind == Kind::forward || kind == Kind::backward || kind == Kind::weights;
 }
 
-/// Messages are meetings.
-void meetings_in_order(const Actions& actions, const Visit& visit) {
-  std::vector<std::size_t> next(actions.size(), 0);
-  const auto waits_for = [&](std::size_t stage, const StageAction& action) {
-    return next[stage] < actions[stage].size() && actions[stage][next[stage]] == action;
-  };
+/// Goes through the stages in waves. `may_go` says whether a stage's next action can be done, and notes what
+/// goes with it.
+template <class MayGo>
+void walk(const StageActions& actions, std::vector<std::size_t>& next, ActionVisitor& visitor,
+          const MayGo& may_go) {
   for (bool progress = true; progress;) {
+    visitor.wave(next);
     progress = false;
     for (std::size_t s = 0; s < actions.size(); ++s) {
       for (; next[s] < actions[s].size(); ++next[s], progress = true) {
-        const StageAction action = actions[s][next[s]];
-        if (!computes(action.kind)) {
-          const bool up = action.kind == Kind::activation_up, down = action.kind == Kind::gradient_up;
-          const Kind other = up ? Kind::activation_down : Kind::gradient_down;
-          if (!(up || down) || !waits_for(s + 1, {other, action.micro_batch})) break;
-          ++next[s + 1];
-        }
-        visit(static_cast<int>(s), action);
+        const StageAction& action = actions[s][next[s]];
+        if (!may_go(s, action)) break;
+        visitor.action(static_cast<int>(s), action);
       }
     }
   }
+  for (std::size_t s = 0; s < actions.size(); ++s) {
+    if (next[s] < actions[s].size()) throw std::logic_error("the pipeline schedule deadlocks");
+  }
+}
+
+/// A message goes when both its stages have reached it, so that the order of every queue is the order of its
+/// schedule.
+void walk_meetings(const StageActions& actions, ActionVisitor& visitor) {
+  std::vector<std::size_t> next(actions.size(), 0);
+  const auto meets = [&](std::size_t stage, const StageAction& other) {
+    if (next[stage] >= actions[stage].size() || !(actions[stage][next[stage]] == other)) return false;
+    ++next[stage];
+    return true;
+  };
+  walk(actions, next, visitor, [&](std::size_t s, const StageAction& a) {
+    if (computes(a.kind)) return true;
+    // The stage below does it for both.
+    if (a.kind == Kind::activation_up) return meets(s + 1, {Kind::activation_down, a.micro_batch});
+    return a.kind == Kind::gradient_up && meets(s + 1, {Kind::gradient_down, a.micro_batch});
+  });
 }
 
 /// Passes wait for what others have made.
-void passes_in_order(const Actions& actions, int chunks, int micro_batches, const Visit& visit) {
+void walk_passes(const StageActions& actions, int chunks, int micro_batches, ActionVisitor& visitor) {
   const int stages = static_cast<int>(actions.size()), parts = stages * chunks;
   std::vector<bool> made(2 * at(parts) * at(micro_batches));
   const auto place = [&](bool forward, int part, int micro_batch) {
     return (at(part) * 2 + (forward ? 1 : 0)) * at(micro_batches) + at(micro_batch);
   };
   std::vector<std::size_t> next(actions.size(), 0);
-  for (bool progress = true; progress;) {
-    progress = false;
-    for (int s = 0; s < stages; ++s) {
-      for (; next[at(s)] < actions[at(s)].size(); ++next[at(s)], progress = true) {
-        const StageAction action = actions[at(s)][next[at(s)]];
-        if (action.kind != Kind::weights) {
-          const bool forward = action.kind == Kind::forward;
-          const int part = action.chunk * stages + s, source = forward ? part - 1 : part + 1;
-          if (source >= 0 && source < parts && !made[place(forward, source, action.micro_batch)]) break;
-          made[place(forward, part, action.micro_batch)] = true;
-        }
-        visit(s, action);
-      }
+  walk(actions, next, visitor, [&](std::size_t s, const StageAction& a) {
+    if (a.kind == Kind::weights) return true;
+    const bool forward = a.kind == Kind::forward;
+    const int part = a.chunk * stages + static_cast<int>(s), source = forward ? part - 1 : part + 1;
+    if (source >= 0 && source < parts && !made[place(forward, source, a.micro_batch)]) return false;
+    made[place(forward, part, a.micro_batch)] = true;
+    return true;
+  });
+}
+
+class Calls : public ActionVisitor {
+ public:
+  explicit Calls(const std::function<void(int, const StageAction&)>& visit) : visit_(visit) {}
+  void action(int stage, const StageAction& action) override { visit_(stage, action); }
+
+ private:
+  const std::function<void(int, const StageAction&)>& visit_;
+};
+
+}  // namespace
+
+LastGradients::LastGradients(const StepParts& parts, int micro_batches) {
+  if (!parts.reduces_early()) return;
+  const PipelineSchedule& schedule = parts.schedule();
+  const Kind makes = schedule.splits_backward() ? Kind::weights : Kind::backward;
+  for (int s = 0; s < parts.stages; ++s) {
+    std::vector<StageAction>& last = of_.emplace_back(at(parts.chunks()));
+    for (const StageAction& a : schedule.passes(s, shape_of(parts.strategy, micro_batches))) {
+      if (a.kind == makes) last[at(a.chunk)] = a;
     }
   }
 }
 
-}  // namespace
+bool LastGradients::is(int stage, const StageAction& action) const {
+  return !of_.empty() && action.micro_batch >= 0 && of_[at(stage)][at(action.chunk)] == action;
+}
 
-void each_action(const StepParts& parts, int micro_batches, const Visit& visit) {
-  Actions actions;
-  for (int s = 0; s < parts.stages; ++s) {
-    actions.push_back(parts.blocking()     ? one_f_one_b(s, parts.stages, micro_batches)
-                      : parts.chunks() > 1 ? interleaved(s, parts.stages, parts.chunks(), micro_batches)
-                                           : zero_bubble(s, parts.stages, micro_batches));
-  }
+void each_action(const StepParts& parts, int micro_batches, ActionVisitor& visitor) {
+  const PipelineSchedule& schedule = schedule_of(parts.strategy);
+  const PipelineShape shape = shape_of(parts.strategy, micro_batches);
+  StageActions actions;
+  for (int s = 0; s < parts.stages; ++s)
+    actions.push_back(parts.blocking() ? schedule.meetings(s, shape) : schedule.passes(s, shape));
+  visitor.start(actions);
   if (parts.blocking()) {
-    meetings_in_order(actions, visit);
+    walk_meetings(actions, visitor);
   } else {
-    passes_in_order(actions, parts.chunks(), micro_batches, visit);
+    walk_passes(actions, shape.chunks, micro_batches, visitor);
   }
-  visit(0, {Kind::weights, -1});
+  visitor.action(0, {Kind::weights, -1});
+}
+
+void each_action(const StepParts& parts, int micro_batches,
+                 const std::function<void(int, const StageAction&)>& visit) {
+  Calls calls(visit);
+  each_action(parts, micro_batches, calls);
 }
 
 }  // namespace trnplan::models

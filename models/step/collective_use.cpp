@@ -23,8 +23,7 @@ class Uses {
         for (const Chain& chain : pass->chains) add(*chain.items, groups);
       }
     }
-    for (const Items* items : {&work.gradients_to_norms, &work.context_reduce, &work.reduce, &work.gather})
-      add(*items, groups);
+    for (const Items* items : work.collectives_of_step()) add(*items, groups);
   }
 
   std::vector<CollectiveUse> all() const {

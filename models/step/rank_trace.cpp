@@ -62,6 +62,8 @@ TraceSize rank_trace_size(const StepModel& model) {
     for (const Items* items : {&w.gradients_to_norms, &w.context_reduce, &w.reduce, &w.gather})
       size.fixed += nodes_of(*items);
     size.fixed += 3;  // gradient norm, optimizer, host
+    if (p.reduces_early())
+      w.each_early([&](const Items& items, int times) { size.fixed += nodes_of(items) * times; });
   }
   for (const Boundary& b : p.boundaries)
     size.per_micro_batch += 2 * p.chunks() * (nodes_of(*b.activation) + nodes_of(*b.gradient));
@@ -77,6 +79,7 @@ class RankTracer::Impl {
   explicit Impl(const StepModel& model)
       : p_(model.parts()),
         layout_(lane_per_core(p_)),
+        last_of_few_(p_, few()),
         step_(make_program_of(few(), p_, *layout_, true, true)) {
     find_ranks();
     queues_.resize(rank_of_.size());
@@ -84,15 +87,14 @@ class RankTracer::Impl {
     for (TaskId t = 0; t < step_.program.tasks().size(); ++t) {
       const StepProgram::Source& source = step_.of(t);
       const sim::Task& task = step_.program.tasks()[t];
-      if (source.is_hold()) continue;  // the message itself is a send and a receive
+      if (source.is<task::Hold>()) continue;  // the message itself is a send and a receive
       for (std::uint32_t i = 0; i < task.device_count; ++i) {
         std::vector<TaskId>& queue = queues_[at(rank_of_device(t, i))];
         if (queue.empty() || queue.back() != t) queue.push_back(t);
       }
-      const bool overlapped = source.item != nullptr && source.item->is_transfer() &&
-                              source.item->call.process_group == ProcessGroup::pipeline &&
-                              task.device_count == 0;
-      if (overlapped && source.item->call.phase == 0) overlapped_.emplace(t, pair_of(t, source));
+      const auto* message = source.as<task::Message>();
+      if (message != nullptr && task.device_count == 0 && source.item->call.phase == 0)
+        overlapped_.emplace(t, pair_of(t, *message));
     }
     for (const auto& [before, after] : step_.program.dependencies()) {
       if (const auto it = overlapped_.find(after); it != overlapped_.end())
@@ -110,7 +112,7 @@ class RankTracer::Impl {
   void each_node(int rank, const std::function<void(const Node&)>& visit) const {
     const std::vector<TaskId>& queue = queues_.at(at(rank));
     Output out{visit};
-    std::array<Front, 2> fronts;  // of the compute queue and of the collective engine
+    Fronts fronts;
     for (const Block& block : blocks_of_[at(p_.order.stage_of(rank))]) {
       const Pattern& pattern = patterns_[block.pattern];
       const auto begin = std::lower_bound(queue.begin(), queue.end(), pattern.first);
@@ -121,6 +123,7 @@ class RankTracer::Impl {
 
  private:
   using Front = std::vector<std::uint32_t>;
+  using Fronts = std::array<Front, 3>;  ///< of the compute queue and of its engines
 
   /// What the tasks of one action of a schedule look like in the program, whatever the micro-batch.
   struct Pattern {
@@ -133,7 +136,8 @@ class RankTracer::Impl {
     std::uint32_t first = 0;  ///< task
     int micro_batch = 0;
   };
-  using PatternKey = std::tuple<int, StageAction::Kind, int, bool>;  ///< stage, kind, chunk, end of the step
+  /// Stage, kind, chunk, end of the step, last pass that makes gradients.
+  using PatternKey = std::tuple<int, StageAction::Kind, int, bool, bool>;
 
   struct Output {
     const std::function<void(const Node&)>& visit;
@@ -155,10 +159,10 @@ class RankTracer::Impl {
   };
 
   /// Micro-batches that have every action of the schedule.
-  int few() const { return p_.chunks() > 1 ? p_.stages : 1; }
+  int few() const { return p_.round() * (p_.reduces_early() ? 2 : 1); }
 
-  static PatternKey key_of(int stage, const StageAction& a) {
-    return {stage, a.kind, a.chunk, a.micro_batch < 0};
+  static PatternKey key_of(int stage, const StageAction& a, const LastGradients& last) {
+    return {stage, a.kind, a.chunk, a.micro_batch < 0, last.is(stage, a)};
   }
 
   void find_patterns() {
@@ -169,7 +173,7 @@ class RankTracer::Impl {
         throw std::logic_error("the order of a rank's actions is not that of the program");
       const auto end = next + 1 < segments.size() ? segments[next + 1].first
                                                   : static_cast<TaskId>(step_.program.tasks().size());
-      if (pattern_of_.try_emplace(key_of(stage, action), patterns_.size()).second)
+      if (pattern_of_.try_emplace(key_of(stage, action, last_of_few_), patterns_.size()).second)
         patterns_.push_back({segments[next].first, end, {}});
       ++next;
     });
@@ -177,10 +181,11 @@ class RankTracer::Impl {
 
   /// All blocks of the step, and its groups, by their first collective.
   void lay_out_step() {
+    const LastGradients last(p_, p_.micro_batches);
     blocks_of_.resize(at(p_.stages));
     std::int64_t tasks = 0;
     each_action(p_, p_.micro_batches, [&](int stage, const StageAction& action) {
-      const auto index = static_cast<std::uint32_t>(pattern_of_.at(key_of(stage, action)));
+      const auto index = static_cast<std::uint32_t>(pattern_of_.at(key_of(stage, action, last)));
       Pattern& pattern = patterns_[index];
       if (pattern.starts.empty()) {
         for (TaskId t = pattern.first; t < pattern.end; ++t) find_group(t);
@@ -201,16 +206,23 @@ class RankTracer::Impl {
     });
   }
 
-  void add_task(Output& out, std::array<Front, 2>& fronts, int rank, TaskId t, const Block& block) const {
+  static void merge(Front& into, const Front& from) {
+    into.insert(into.end(), from.begin(), from.end());
+    std::sort(into.begin(), into.end());
+    into.erase(std::unique(into.begin(), into.end()), into.end());
+  }
+
+  void add_task(Output& out, Fronts& fronts, int rank, TaskId t, const Block& block) const {
     const Item* item = step_.of(t).item;
-    if (item == nullptr) {  // the two queues wait for each other
-      fronts[0].insert(fronts[0].end(), fronts[1].begin(), fronts[1].end());
-      std::sort(fronts[0].begin(), fronts[0].end());
-      fronts[0].erase(std::unique(fronts[0].begin(), fronts[0].end()), fronts[0].end());
-      fronts[1] = fronts[0];
+    if (item == nullptr) {  // two queues wait for each other
+      Front& other = fronts[queue_of(t, step_.program.tasks()[t].device_count - 1)];
+      merge(fronts[0], other);
+      other = fronts[0];
       return;
     }
-    Emitting to{out, fronts[on_engine(t) ? 1 : 0], block, {}};
+    Front& front = fronts[queue_of(t, 0)];
+    if (step_.of(t).is<task::Reduction>()) merge(front, fronts[0]);
+    Emitting to{out, front, block, {}};
     if (const auto it = receives_.find({rank, t}); it != receives_.end()) {
       for (const TaskId message : it->second) {
         Front nothing;
@@ -244,7 +256,7 @@ class RankTracer::Impl {
         std::upper_bound(step_.segments.begin(), step_.segments.end(), message,
                          [](TaskId t, const StepProgram::Segment& segment) { return t < segment.first; });
     const StepProgram::Segment& segment = *(after - 1);
-    const Pattern& pattern = patterns_[pattern_of_.at(key_of(segment.stage, segment.action))];
+    const Pattern& pattern = patterns_[pattern_of_.at(key_of(segment.stage, segment.action, last_of_few_))];
     return static_cast<int>(pattern.starts[at(micro_batch)] + (message - segment.first));
   }
 
@@ -263,8 +275,8 @@ class RankTracer::Impl {
   }
   int rank_of_device(TaskId t, std::uint32_t i) const { return rank_of_[device(t, i) % rank_of_.size()]; }
 
-  /// Whether a task that is no wait runs on the collective engines.
-  bool on_engine(TaskId t) const { return device(t, 0) >= rank_of_.size(); }
+  /// Compute queue or engine.
+  std::size_t queue_of(TaskId t, std::uint32_t i) const { return device(t, i) / rank_of_.size(); }
 
   std::vector<int> ranks_of(TaskId t) const {
     std::vector<int> ranks;
@@ -276,7 +288,7 @@ class RankTracer::Impl {
   /// Of a collective.
   void find_group(TaskId t) {
     const Item* item = step_.of(t).item;
-    if (step_.of(t).is_hold() || item == nullptr || !item->is_transfer()) return;
+    if (step_.of(t).is<task::Hold>() || item == nullptr || !item->is_transfer()) return;
     if (item->call.process_group == ProcessGroup::pipeline) return;
     const auto [known, fresh] = group_by_first_.try_emplace({step_.program.tasks()[t].tag, device(t, 0)}, 0);
     if (fresh) {
@@ -291,17 +303,12 @@ class RankTracer::Impl {
 
   /// Sender and receiver of a message beside the queues. The messages of an item come in the order of the
   /// pairs over its boundary, again and again.
-  std::pair<int, int> pair_of(TaskId t, const StepProgram::Source& source) {
-    const int boundary = -1 - source.stage;
-    const auto [it, fresh] = pairs_.try_emplace(boundary);
-    if (fresh) it->second = p_.pairs_of(boundary);
+  std::pair<int, int> pair_of(TaskId t, const task::Message& message) {
+    const auto [it, fresh] = pairs_.try_emplace(message.boundary);
+    if (fresh) it->second = p_.pairs_of(message.boundary);
     std::size_t& next = next_pair_[step_.program.tasks()[t].tag];
     const std::vector<int>& pair = it->second[next++ % it->second.size()];
-    return goes_up(source) ? std::pair(pair[0], pair[1]) : std::pair(pair[1], pair[0]);
-  }
-
-  static bool goes_up(const StepProgram::Source& source) {
-    return std::string_view(source.label) == "activation";
+    return message.up ? std::pair(pair[0], pair[1]) : std::pair(pair[1], pair[0]);
   }
 
   static void launch(Emitting& to, SimTime length) {
@@ -313,7 +320,7 @@ class RankTracer::Impl {
   }
 
   void emit(Emitting& to, int rank, TaskId t, const Item& item) const {
-    if (&item == &p_.barrier) {
+    if (step_.of(t).is<task::Barrier>()) {
       to.add({.kind = Node::Kind::collective,
               .name = item.name,
               .op = CollectiveOp::all_reduce,
@@ -333,7 +340,7 @@ class RankTracer::Impl {
       launch(to, {launches.ps / repeat + (k < launches.ps % repeat ? 1 : 0)});
       if (item.call.process_group == ProcessGroup::pipeline) {
         const std::vector<int> pair = ranks_of(t);
-        const bool sends = (rank == pair[0]) == goes_up(step_.of(t));
+        const bool sends = (rank == pair[0]) == step_.of(t).as<task::Message>()->up;
         to.add(message_node(sends ? Node::Kind::send : Node::Kind::receive, item,
                             rank == pair[0] ? pair[1] : pair[0], tag_of(t, to.block)));
       } else if (item.call.op == CollectiveOp::permute) {
@@ -363,6 +370,7 @@ class RankTracer::Impl {
 
   const StepParts& p_;
   std::unique_ptr<Layout> layout_;
+  LastGradients last_of_few_;
   StepProgram step_;  ///< of few micro-batches
   std::map<PatternKey, std::size_t> pattern_of_;
   std::vector<Pattern> patterns_;

@@ -106,7 +106,7 @@ class GroupClass {
   struct Chains {
     SimTime layer, layer_back, embedding, embedding_back, head, head_back;
   };
-  using Key = std::tuple<int, bool, Recompute, bool, Precision>;
+  using Key = std::tuple<int, bool, Recompute, bool, Precision, const Framework*>;
   std::map<Key, Chains> chains;
 
  private:
@@ -120,18 +120,21 @@ class GroupClass {
 /// What is remembered of strategies is found by these parts of them. A field that is added to Strategy does
 /// not compile until it is given to the keys whose times it changes.
 struct Keys {
-  std::array<int, 6> ranks;                    ///< groups and where they are
-  GroupClass::Key pass;                        ///< the operators of a pass over one micro-batch
-  std::tuple<bool, bool, Precision, int> end;  ///< the end of the step
+  std::array<int, 6> ranks;  ///< groups and where they are
+  GroupClass::Key pass;      ///< the operators of a pass over one micro-batch
+  std::tuple<bool, bool, Precision, int, const Framework*> end;  ///< the end of the step
 };
 
 Keys keys_of(const Strategy& s) {
-  // Virtual stages and cuts only say how many layers a stage has, which the end of the step is asked with.
+  // Virtual stages and cuts only say how many layers a stage has, which the end of the step is asked with;
+  // the schedule puts together what is remembered here.
   const auto& [tensor, pipeline, virtual_pipeline, context, expert, data, micro_batch, sequence_parallel,
-               zero1, recompute, flash_attention, kv_replicator, precision, bucket_mb, pipeline_cuts] = s;
+               zero1, recompute, flash_attention, kv_replicator, precision, bucket_mb, pipeline_cuts,
+               schedule, framework] = s;
+  const Framework* loop = &framework_of(s);
   return {{tensor, context, expert, data, pipeline, kv_replicator},
-          {micro_batch, sequence_parallel, recompute, flash_attention, precision},
-          {sequence_parallel, zero1, precision, bucket_mb}};
+          {micro_batch, sequence_parallel, recompute, flash_attention, precision, loop},
+          {sequence_parallel, zero1, precision, bucket_mb, loop}};
 }
 
 }  // namespace
@@ -143,8 +146,7 @@ struct StageCosts::Ranks {
   std::vector<GroupClass*> across;  ///< and groups over which gradients are reduced
   std::vector<GroupClass*> borders;
   /// Groups inside and across, first and last stage, layers, and Keys::end.
-  using FinishKey =
-      std::tuple<GroupClass*, GroupClass*, bool, bool, int, std::tuple<bool, bool, Precision, int>>;
+  using FinishKey = std::tuple<GroupClass*, GroupClass*, bool, bool, int, decltype(Keys::end)>;
   std::map<FinishKey, StrategyCosts::Finish> finish;
 
   /// True when a stage has groups like those of the stage below.
@@ -199,7 +201,7 @@ struct StageCosts::Shared {
   }
 
   SimTime chain(GroupClass& on, const OperatorList& list, const Strategy& s) const {
-    return on.time(list, overlaps(s) ? profile[common::overlap_slowdown] : 1);
+    return on.time(list, framework_of(s).overlaps_layers(s) ? profile[common::overlap_slowdown] : 1);
   }
 
   const GroupClass::Chains& chains(GroupClass& on, const Strategy& s, const LayerModel& model) const {
@@ -240,14 +242,15 @@ StrategyCosts::StrategyCosts(StageCosts::Shared& shared, const Strategy& s, int 
       stages_(s.pipeline_parallel) {
   const Job& job = shared.job;
   const Profile& profile = shared.profile;
-  const auto start = [&](Parameter launch) {
-    return graph_start("", Category::overhead, launch, job, profile).length;
+  const auto start = [&](Launch launch) {
+    const auto item = graph_start("", Category::overhead, launch, job, profile);
+    return item ? item->length : SimTime{};
   };
-  const bool pipelined = stages_ > 1;
-  const SimTime task = start(nxd::task_launch);
+  const PassLaunches launches = framework_of(s).launches(s);
+  const SimTime task = start(Launch::task);
   launch_ = task;
-  forward_launch_ = pipelined ? task : start(nxd::graph_launch);
-  backward_launch_ = pipelined ? task : SimTime{};
+  forward_launch_ = start(launches.forward);
+  backward_launch_ = start(launches.backward);
   barrier_ = make_barrier(job, s, profile).uncontended();
   for (GroupClass* border : ranks_.borders) {
     const auto message = [&](Bytes bytes) {
@@ -260,7 +263,7 @@ StrategyCosts::StrategyCosts(StageCosts::Shared& shared, const Strategy& s, int 
 }
 
 bool StrategyCosts::blocking() const {
-  return blocks(strategy_, Schedule::nxd);
+  return framework_of(strategy_).sends_block(strategy_);
 }
 
 StrategyCosts::Layer StrategyCosts::layer(int stage) const {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "models/framework/schedule.h"
 #include "models/job/job.h"
 #include "models/operators/operators.h"
 #include "models/parameters/profile.h"
@@ -55,6 +56,7 @@ class StrategyCosts {
   };
 
   int stages() const { return stages_; }
+  const PipelineSchedule& schedule() const { return schedule_of(strategy_); }
   /// Messages are meetings of both their stages.
   bool blocking() const;
   /// A step whose chunks have `layers`, as layers_per_chunk() orders them.

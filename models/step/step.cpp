@@ -12,12 +12,14 @@
 
 namespace trnplan::models {
 
-std::string StepModel::not_modelled(const Job&, const Strategy&) {
+std::string StepModel::not_modelled(const Job&, const Strategy& strategy) {
+  if (framework_of(strategy).reduces_with_backward() && schedule_of(strategy).splits_backward())
+    return "a reduction of gradients beside a split backward pass is not modelled";
   return "";
 }
 
 StepModel::StepModel(const Job& job, const Strategy& strategy, const Profile& profile,
-                     const topology::ChipGraph& graph, Schedule schedule, CollectiveMemory* memory) {
+                     const topology::ChipGraph& graph, CollectiveMemory* memory) {
   const std::string missing = not_modelled(job, strategy);
   if (!missing.empty()) throw std::invalid_argument(missing);
   const int m = models::micro_batches(job.training, strategy);
@@ -27,10 +29,9 @@ StepModel::StepModel(const Job& job, const Strategy& strategy, const Profile& pr
   }
   if (strategy.virtual_pipeline > 1 && strategy.pipeline_parallel == 1)
     throw std::invalid_argument("virtual stages need PP > 1; see canonical()");
-  if (strategy.virtual_pipeline > 1 && m % strategy.pipeline_parallel != 0) {
-    throw std::invalid_argument("the interleaved schedule needs a multiple of PP as micro-batches");
-  }
-  parts_ = std::make_unique<const StepParts>(job, strategy, profile, graph, schedule, memory);
+  const std::string obstacle = schedule_of(strategy).obstacle(shape_of(strategy, m));
+  if (!obstacle.empty()) throw std::invalid_argument(obstacle);
+  parts_ = std::make_unique<const StepParts>(job, strategy, profile, graph, memory);
 }
 
 StepModel::~StepModel() = default;
@@ -68,7 +69,7 @@ Seconds StepModel::lower_bound() const {
     const Boundary& b = p.boundaries[static_cast<std::size_t>(i)];
     costs.boundaries.push_back({uncontended(*b.activation), uncontended(*b.gradient)});
   }
-  return to_seconds(step_bound(costs, blocking, p.schedule != Schedule::zero_bubble));
+  return to_seconds(step_bound(costs, blocking, p.schedule().drains()));
 }
 
 namespace {

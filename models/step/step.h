@@ -8,8 +8,8 @@
 // micro-batch come the norm-weight all-reduces, context parallel's all-reduces, the ZeRO-1 reduce-scatter,
 // the gradient norm (all stages wait for each other), AdamW, and the all-gather of the new weights. The flat
 // form has one device per core and every group of its own on every node: it shares nothing with the other but
-// the rule by which resources are shared out. Not modelled: overlap of ZeRO-1 with backward (NxD has none),
-// data loading.
+// the rule by which resources are shared out. What the training loop does
+// is asked of the strategy's framework (models/framework/framework.h). Not modelled: data loading.
 #pragma once
 
 #include <array>
@@ -28,10 +28,6 @@
 #include "topology/chip_graph.h"
 
 namespace trnplan::models {
-
-/// In which order stages compute. NxDT runs 1F1B, interleaved with virtual pipeline; zero bubble is a what-if
-/// that it does not have (models/framework/schedule.h).
-enum class Schedule { nxd, zero_bubble };
 
 /// How a step is simulated.
 struct StepOptions {
@@ -61,8 +57,7 @@ class StepModel {
   /// model is: of collectives of this job and strategy (models/collective/collective_memory.h).
   /// Cost: O(PP * distinct collectives * cores).
   StepModel(const Job& job, const Strategy& strategy, const Profile& profile,
-            const topology::ChipGraph& graph, Schedule schedule = Schedule::nxd,
-            CollectiveMemory* memory = nullptr);
+            const topology::ChipGraph& graph, CollectiveMemory* memory = nullptr);
   ~StepModel();
   StepModel(StepModel&&) noexcept;
   StepModel& operator=(StepModel&&) noexcept;

@@ -16,7 +16,7 @@ namespace trnplan::models {
 namespace {
 
 SimTime bound(const StrategyCosts& strategy, const std::vector<int>& layers) {
-  return step_bound(strategy.step(layers), strategy.blocking(), true);
+  return step_bound(strategy.step(layers), strategy.blocking(), strategy.schedule().drains());
 }
 
 /// False when the layers do not fit in.
@@ -78,7 +78,7 @@ SimTime StepBounds::lower_bound(const Strategy& s, int micro_batches) {
 }
 
 SimTime StepBounds::without_contention(const Strategy& s, int micro_batches) {
-  if (s.virtual_pipeline > 1) return lower_bound(s, micro_batches);
+  if (!schedule_of(s).has_closed_time()) return lower_bound(s, micro_batches);
   return pipeline_time(costs_->of(s, micro_batches).step(layers_per_stage(costs_->job().architecture, s)));
 }
 

@@ -1,7 +1,6 @@
 #include "models/step/step_parts.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 
 #include "models/collective/collective_runtime.h"
@@ -13,13 +12,6 @@
 namespace trnplan::models {
 
 namespace {
-
-/// Plain data-parallel bucket (ALLREDUCE_BUCKET_CAP_MB; aws-neuron/neuronx-distributed
-/// src/neuronx_distributed/parallel_layers/grads.py).
-constexpr double kAllReduceBucketBytes = 512e6;
-/// Weights of a decoder layer that hold gradients of their own: fused QKV, output, fused gate and up, down,
-/// two norms. Context parallel reduces them one call each (parallel_layers/grads.py).
-constexpr int kTensorsPerLayer = 6;
 
 void append_all(Items& all, Items more) {
   for (Item& item : more) all.push_back(std::move(item));
@@ -71,9 +63,9 @@ class StageBuilder {
     pass.flops += made.flops * times;
   }
 
-  void launch(Pass& pass, Parameter p) const {
-    pass.launch = graph_start("launch", Category::overhead, p, p_.job, p_.profile);
-    pass.whole.fixed.add(pass.launch->fixed);
+  void launch(Pass& pass, Launch launch) const {
+    pass.launch = graph_start("launch", Category::overhead, launch, p_.job, p_.profile);
+    if (pass.launch) pass.whole.fixed.add(pass.launch->fixed);
   }
 
   static void finish(Pass& pass, std::string_view name) {
@@ -90,10 +82,11 @@ class StageBuilder {
     using Part = Chain::Part;
     const LayerModel& model = p_.layer_model;
     const int layers = layers_[at(chunk)];
-    const bool pipelined = p_.stages > 1, split = p_.schedule == Schedule::zero_bubble && pipelined;
+    const bool split = p_.schedule().splits_backward();
+    const PassLaunches launches = p_.framework().launches(p_.strategy);
     Chunk c;
-    launch(c.forward, pipelined ? nxd::task_launch : nxd::graph_launch);
-    if (pipelined) launch(c.backward, nxd::task_launch);  // else one graph with the forward
+    launch(c.forward, launches.forward);
+    launch(c.backward, launches.backward);
     if (first(chunk))
       append(
           c.forward, Part::embedding, "embedding", [&] { return model.embedding_forward(); }, 1);
@@ -116,7 +109,7 @@ class StageBuilder {
           pass, Part::gradients, add, [&] { return part(model.accumulate(parameters_ / p_.chunks())); }, 1);
     };
     if (split) {
-      launch(c.weights, nxd::task_launch);
+      launch(c.weights, launches.weights);
       backward(c.backward, "head back", "layer back", "embedding back", "add",
                [&](OperatorList list) { return only(std::move(list), false); });
       backward(c.weights, "head weights", "layer weights", "embedding weights", "add weights",
@@ -137,6 +130,7 @@ class StageBuilder {
     work.context_reduce = items_of(end.context);
     work.reduce = items_of(end.reduce);
     work.gather = items_of(end.gather);
+    work.early = {items_of(end.early_layer), items_of(end.early_head), items_of(end.early_embedding)};
     const Operator& update = end.optimizer;
     work.optimizer = work_item(update.name, update.category, update.parameter, update.seconds);
     work.end = work_item("host", Category::overhead, common::step_overhead,
@@ -174,24 +168,6 @@ class StageBuilder {
   std::map<std::string_view, Made> chains_;
 };
 
-/// Weights of the experts on a core with `layers` layers.
-double expert_parameters(const Architecture& a, const Strategy& s, int layers) {
-  if (a.experts == 0) return 0;
-  return static_cast<double>(a.experts) / s.expert_parallel * layers * 3.0 * a.hidden * a.intermediate /
-         s.tensor_parallel;
-}
-
-/// A long vector in buckets, one collective each, one after the other.
-void add_buckets(std::vector<EndCall>& calls, std::string_view name, CollectiveOp op,
-                 ProcessGroup process_group, double bytes, Bytes bucket, const Profile& profile) {
-  if (bytes == 0) return;
-  const int buckets = static_cast<int>(std::max(1.0, std::ceil(bytes / bucket.value)));
-  calls.push_back({name,
-                   Category::data_parallel,
-                   {process_group, op, Bytes(bytes / buckets), buckets, 0},
-                   Seconds(profile[nxd::bucket_overhead] * buckets)});
-}
-
 }  // namespace
 
 Items OperatorItems::of(const OperatorList& operators) {
@@ -215,54 +191,9 @@ Items OperatorItems::of(const OperatorList& operators) {
   return items;
 }
 
-EndOfStep end_of_step(const Job& job, const Strategy& s, const Profile& profile, const LayerModel& model,
-                      int stage, int layers) {
-  const Architecture& a = job.architecture;
-  const double parameters = stage_parameters(a, s, stage, layers);
-  const bool has_head = stage == s.pipeline_parallel - 1;
-  const StateBytes per = state_bytes(s.precision, s.zero1);
-  EndOfStep end;
-  if (s.sequence_parallel) {  // norm weights' gradients, one fp32 vector each
-    const int norms = 2 * layers + (has_head ? 1 : 0);
-    end.norms.push_back({"norm gradients",
-                         Category::tensor_parallel,
-                         {ProcessGroup::tensor, CollectiveOp::all_reduce, Bytes(4.0 * a.hidden), norms, 0}});
-  }
-  if (s.context_parallel > 1) {
-    const int tensors = kTensorsPerLayer * layers + 1;
-    end.context.push_back({"gradients over context ranks",
-                           Category::context_parallel,
-                           {ProcessGroup::context, CollectiveOp::all_reduce,
-                            Bytes(per.gradient * parameters / tensors), tensors, 0}});
-  }
-  const double expert = expert_parameters(a, s, layers), rest = parameters - expert;
-  const double narrow = s.precision == Precision::fp32 ? 4 : 2;
-  const auto add = [&](std::vector<EndCall>& calls, CollectiveOp op, ProcessGroup process_group, double each,
-                       std::string_view name, std::string_view of_experts, Bytes bucket) {
-    add_buckets(calls, name, op, process_group, each * rest, bucket, profile);
-    add_buckets(calls, of_experts, op, ProcessGroup::expert_data, each * expert, bucket, profile);
-  };
-  if (s.zero1) {
-    add(end.reduce, CollectiveOp::reduce_scatter, ProcessGroup::data,
-        s.precision == Precision::bf16_sr ? 2 : 4, "gradients", "expert gradients", scatter_bucket(s));
-    add(end.gather, CollectiveOp::all_gather, ProcessGroup::data, narrow, "weights", "expert weights",
-        gather_bucket(s));
-  } else {
-    add(end.reduce, CollectiveOp::all_reduce, ProcessGroup::replicas, narrow, "gradients", "expert gradients",
-        Bytes(kAllReduceBucketBytes));
-  }
-  const int shards = s.data_parallel * s.context_parallel;
-  end.optimizer = model.optimizer(rest, shards).front();
-  if (expert > 0) {
-    end.optimizer.seconds += model.optimizer(expert, std::max(1, shards / s.expert_parallel)).front().seconds;
-  }
-  return end;
-}
-
 StepParts::StepParts(const Job& j, const Strategy& s, const Profile& p, const topology::ChipGraph& g,
-                     Schedule schedule_, CollectiveMemory* memory)
+                     CollectiveMemory* memory)
     : StepLayout(j, s, p, g, memory),
-      schedule(schedule_),
       layer_model(job, strategy, profile),
       micro_batches(models::micro_batches(job.training, s)) {
   make_stages();
@@ -307,7 +238,7 @@ Item hold_of(const Items& message) {
 }  // namespace
 
 void StepParts::make_boundaries() {
-  message_launch = graph_start("message launch", Category::pipeline, nxd::task_launch, job, profile);
+  message_launch = *graph_start("message launch", Category::pipeline, Launch::task, job, profile);
   std::map<std::vector<int>, std::pair<Boundary, int>> known;
   for (int b = 0; b < boundary_count(); ++b) {
     const Groups all = pairs_of(b);
@@ -323,8 +254,7 @@ void StepParts::make_boundaries() {
         Items items =
             transfer_items(fabric, name, Category::pipeline, collective(fabric, call.op, pairs, bytes), call);
         if (blocking()) {
-          items.front().fixed.add(
-              graph_start(name, Category::pipeline, nxd::task_launch, job, profile).fixed);
+          items.front().fixed.add(graph_start(name, Category::pipeline, Launch::task, job, profile)->fixed);
         }
         items.front().length = items.front().fixed.total();
         return std::make_shared<const Items>(std::move(items));
@@ -344,35 +274,16 @@ void StepParts::make_boundaries() {
   }
 }
 
-Item graph_start(std::string_view name, Category c, Parameter p, const Job& job, const Profile& profile) {
+std::optional<Item> graph_start(std::string_view name, Category c, Launch launch, const Job& job,
+                                const Profile& profile) {
+  if (launch == Launch::none) return std::nullopt;
+  const Parameter p = launch == Launch::task ? nxd::task_launch : nxd::graph_launch;
   Item item = work_item(name, c, p, Seconds(profile[p]));
   if (job.software.in_flight == 1) {
     item.fixed.add(name, c, common::host_launch, to_sim_time(Seconds(profile[common::host_launch])));
     item.length = item.fixed.total();
   }
   return item;
-}
-
-/// Scalars all-reduced once a step, after the gradients are there: the gradient norm over tensor, data and
-/// pipeline groups, the loss over data and pipeline groups, the norm of the parameters (log_parameter_norm,
-/// on in the shipped configs) over tensor and pipeline groups; the last two over context groups too. Every
-/// stage waits. (aws-neuron/neuronx-distributed-training utils/exp_manager.py;
-/// aws-neuron/neuronx-distributed parallel_layers/grads.py.)
-Item make_barrier(const Job& job, const Strategy& s, const Profile& profile) {
-  const int context = s.context_parallel > 1 ? 2 : 0;
-  const int reduces = 3 + 2 + 2 + context, between_nodes = 2 + 2 + 1;
-  const RuntimeParameters& by = runtime_of(job.cluster.instance).parameters();
-  Item barrier;
-  barrier.name = "scalar all-reduces";
-  barrier.transfer_category = Category::overhead;
-  barrier.fixed.add(barrier.name, Category::overhead, by.start,
-                    to_sim_time(Seconds(reduces * profile[by.start])));
-  if (job.cluster.nodes > 1) {
-    barrier.fixed.add(barrier.name, Category::overhead, by.between,
-                      to_sim_time(Seconds(between_nodes * profile[by.between])));
-  }
-  barrier.length = barrier.fixed.total();
-  return barrier;
 }
 
 /// True when a stage's own collectives use a link or NIC that another stage may use at the same time: then
@@ -406,8 +317,7 @@ bool StepParts::chains_share_with_others() const {
     return false;
   };
   for (int s = 0; s < stages; ++s) {
-    for (const Items* items :
-         {&work(s).gradients_to_norms, &work(s).context_reduce, &work(s).reduce, &work(s).gather}) {
+    for (const Items* items : work(s).collectives_of_step()) {
       if (disturbs(*items, parts[at(s)].shift, s, s)) return true;
     }
   }

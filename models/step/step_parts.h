@@ -5,12 +5,14 @@
 // of the class puts on resources is the same, moved by the difference of their node classes (`shift`).
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
 #include <tuple>
 #include <vector>
 
+#include "models/framework/framework.h"
 #include "models/step/step.h"
 #include "models/step/step_items.h"
 #include "models/step/step_layout.h"
@@ -64,13 +66,49 @@ struct Pass {
 struct Chunk {
   Pass forward, backward;
   Pass weights;  ///< only with a split backward, whose `backward` then has the rest
+
+  /// Of a kind that computes.
+  const Pass& pass(StageAction::Kind kind) const {
+    if (kind == StageAction::Kind::forward) return forward;
+    return kind == StageAction::Kind::weights ? weights : backward;
+  }
+};
+
+/// Reductions of gradients that go beside the last pass that makes them (Framework::reduces_with_backward()):
+/// after the backward of each layer, of the head and of the embedding.
+struct EarlyReduce {
+  Items layer, head, embedding;
+
+  /// After one time through a chain; nothing after the one that adds gradients up.
+  const Items& after(Chain::Part part) const {
+    static const Items kNothing;
+    if (part == Chain::Part::gradients) return kNothing;
+    if (part == Chain::Part::layer) return layer;
+    return part == Chain::Part::head ? head : embedding;
+  }
 };
 
 /// What a class of stages does.
 struct StageWork {
   std::vector<Chunk> chunks;
+  EarlyReduce early;
   Items gradients_to_norms, context_reduce, reduce, gather;
   Item optimizer, end;
+
+  /// Calls `visit(items, times)` for each of `early`, as often as a step has it.
+  template <class Visit>
+  void each_early(const Visit& visit) const {
+    for (const Chunk& chunk : chunks) {
+      const Pass& makes = chunk.weights.chains.empty() ? chunk.backward : chunk.weights;
+      for (const Chain& c : makes.chains) visit(early.after(c.part), c.times);
+    }
+  }
+
+  /// Everything but passes and messages that has collectives.
+  std::array<const Items*, 7> collectives_of_step() const {
+    return {&early.layer,    &early.head, &early.embedding, &gradients_to_norms,
+            &context_reduce, &reduce,     &gather};
+  }
 };
 
 struct StagePart {
@@ -94,33 +132,23 @@ struct EndCall {
 };
 struct EndOfStep {
   std::vector<EndCall> norms, context, reduce, gather;
+  std::vector<EndCall> early_layer, early_head, early_embedding;  ///< of EarlyReduce
   Operator optimizer;
 };
 /// Of a stage of `layers` layers.
 EndOfStep end_of_step(const Job& job, const Strategy& s, const Profile& profile, const LayerModel& model,
                       int stage, int layers);
 
-/// What starting a graph takes, by `p` of the profile; and the host's own launch (`host_launch`) where no
-/// second request is in flight that hides it.
-Item graph_start(std::string_view name, Category c, Parameter p, const Job& job, const Profile& profile);
+/// What a launch takes; and the host's own (`host_launch`) where no second request is in flight that hides it.
+/// Nothing for Launch::none.
+std::optional<Item> graph_start(std::string_view name, Category c, Launch launch, const Job& job,
+                                const Profile& profile);
 
 /// Scalars that all stages wait for.
 Item make_barrier(const Job& job, const Strategy& s, const Profile& profile);
 
-/// Whose operators run at the same time as others.
-inline bool overlaps(const Strategy& s) {
-  return s.context_parallel > 1;
-}
-
-/// Messages are meetings of both their stages (1F1B). Otherwise the order in which NxD pairs them is not
-/// known: each occupies the queues of both for its time, but neither waits for the other to be free.
-inline bool blocks(const Strategy& s, Schedule schedule) {
-  return s.virtual_pipeline == 1 && schedule == Schedule::nxd;
-}
-
 /// Everything the program is made of.
 struct StepParts : StepLayout {
-  Schedule schedule;
   LayerModel layer_model;
   int micro_batches;
   std::vector<StagePart> parts;
@@ -130,14 +158,23 @@ struct StepParts : StepLayout {
   bool must_expand = false;
 
   StepParts(const Job& j, const Strategy& s, const Profile& p, const topology::ChipGraph& g,
-            Schedule schedule, CollectiveMemory* memory = nullptr);
+            CollectiveMemory* memory = nullptr);
 
   const StageWork& work(int stage) const { return *parts[static_cast<std::size_t>(stage)].work; }
   int chunks() const { return strategy.virtual_pipeline; }
-  bool blocking() const { return blocks(strategy, schedule); }
-  bool overlaps() const { return models::overlaps(strategy); }
+  const PipelineSchedule& schedule() const { return schedule_of(strategy); }
+  const Framework& framework() const { return framework_of(strategy); }
+  bool blocking() const { return framework().sends_block(strategy); }
+  /// Micro-batches after which steady stages repeat themselves.
+  int round() const { return schedule().round(shape_of(strategy, micro_batches)); }
+  /// Some collectives of a layer run at the same time as its work.
+  bool overlaps() const { return framework().overlaps_layers(strategy); }
+  /// Gradients are reduced at the same time as the last backward pass.
+  bool reduces_early() const {
+    return framework().reduces_with_backward() && strategy.data_parallel * strategy.context_parallel > 1;
+  }
   /// How much longer work takes while a transfer runs beside it.
-  double slowdown() const { return overlaps() ? profile[common::overlap_slowdown] : 1; }
+  double slowdown() const { return overlaps() || reduces_early() ? profile[common::overlap_slowdown] : 1; }
 
   const Item& hold(int boundary, bool activation) const {
     const Boundary& b = boundaries[static_cast<std::size_t>(boundary)];

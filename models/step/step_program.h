@@ -1,52 +1,82 @@
-// The items of a step as a program for the engine: one lane per stage where all its ranks do the same, or one
-// per core. Internal to the step model.
+// The items of a step as a program for the engine. Internal to the step model.
 #pragma once
 
-#include <memory>
-#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "models/framework/schedule.h"
+#include "models/step/step_lanes.h"
 #include "models/step/step_parts.h"
 #include "sim/executor.h"
 #include "sim/program.h"
 
 namespace trnplan::models {
 
-/// How a step's lanes and transfers are laid out.
-class Layout {
- public:
-  /// A transfer that a set of lanes of a stage make together.
-  struct Share {
-    std::vector<int> lanes;
-    Fabric::Load load;
-    double scale = 0;
-  };
-  virtual ~Layout() = default;
-  virtual int lanes(int stage) const = 0;
-  virtual const Fabric& fabric() const = 0;
-  /// The transfers of an item of a stage; `shift` of the stage is applied.
-  virtual const std::vector<Share>& shares(int stage, const Item& item) = 0;
-  /// The same over a boundary: lanes of the stage below first, then those of the stage above.
-  virtual const std::vector<Share>& pair_shares(int boundary, const Item& item) = 0;
+/// What a task of a step's program is, beside its item.
+namespace task {
+
+/// A pass over a micro-batch, or one of its operators.
+struct PassPart {
+  int stage = 0, chunk = 0;
+  StageAction::Kind kind = StageAction::Kind::forward;  ///< forward, backward or weights
+  bool operator==(const PassPart&) const = default;
+};
+/// A message over the boundary above stage `boundary`.
+struct Message {
+  int boundary = 0;
+  bool up = false;  ///< an activation, not a gradient
+  bool operator==(const Message&) const = default;
+};
+/// Starting a message that is no meeting of its stages.
+struct Launch {
+  int stage = 0;
+  bool operator==(const Launch&) const = default;
+};
+/// The time of such a message on a queue, beside the message itself.
+struct Hold {
+  int stage = 0;
+  bool operator==(const Hold&) const = default;
+};
+/// Of what a stage does after its last micro-batch.
+struct EndPart {
+  int stage = 0;
+  bool operator==(const EndPart&) const = default;
+};
+/// Of a reduction of gradients beside a stage's last backward pass.
+struct Reduction {
+  int stage = 0;
+  bool operator==(const Reduction&) const = default;
+};
+/// All stages wait for each other.
+struct Barrier {
+  bool operator==(const Barrier&) const = default;
+};
+/// Two queues of a stage wait for each other: no item.
+struct Join {
+  int stage = 0;
+  bool operator==(const Join&) const = default;
 };
 
-/// One lane per stage.
-std::unique_ptr<Layout> lane_per_stage(const StepParts& parts);
-/// One lane per core, every node and every group of its own.
-std::unique_ptr<Layout> lane_per_core(const StepParts& parts);
+using What = std::variant<PassPart, Message, Launch, Hold, EndPart, Reduction, Barrier, Join>;
+
+}  // namespace task
 
 /// A step as a program, and what its tasks are.
 struct StepProgram {
   struct Source {
-    const Item* item = nullptr;  ///< nullptr: two queues wait for each other
-    int stage = 0;               ///< negative: -1 - boundary of a message, or all stages
-    int chunk = 0;
-    bool pass = false;  ///< forward, backward or weights of a micro-batch
-    const char* label = "";
-    /// A message's time on a queue, beside the message itself.
+    const Item* item = nullptr;  ///< nullptr: task::Join
+    task::What what;
     bool operator==(const Source&) const = default;
-    bool is_hold() const { return std::string_view(label) == "hold"; }
+
+    /// The alternative, or nullptr.
+    template <class Alternative>
+    const Alternative* as() const {
+      return std::get_if<Alternative>(&what);
+    }
+    template <class Alternative>
+    bool is() const {
+      return std::holds_alternative<Alternative>(what);
+    }
   };
   /// The tasks of one action of one stage's schedule: from `first` to the next segment's. Of a message beside
   /// the queues, with the pass that waits for it; of the end of the step, micro-batch -1.

@@ -35,7 +35,7 @@ std::int64_t passes_of(const StepParts& p, int micro_batches) {
 
 /// Micro-batches that are run first: so many rounds, and what fills the pipeline.
 int unit_of(const StepParts& p) {
-  return p.chunks() > 1 ? kFewRounds * p.stages : 2 * kFewRounds + 3 * p.stages;
+  return p.round() > 1 ? kFewRounds * p.round() : 2 * kFewRounds + 3 * p.stages;
 }
 
 /// Looks for a rhythm only where everything of the first micro-batches has ended.
@@ -69,7 +69,7 @@ namespace {
 template <class Without>
 std::optional<StepRun> find_rhythm(const StepParts& p, Layout& layout, bool expand, int whole, bool segments,
                                    std::int64_t& tasks, Without&& without) {
-  const int round = p.chunks() > 1 ? p.stages : 1, m = p.micro_batches;
+  const int round = p.round(), m = p.micro_batches;
   const int unit = unit_of(p), first = (whole + round - 1) / round * round;
   if (m < first + 2 * unit) return std::nullopt;
   const int rest = first + (m - first) % unit;  // so that whole units are left
@@ -121,8 +121,9 @@ StepTimes times_of(const StepRun& r, const StepParts& p) {
   std::vector<std::int64_t> work(static_cast<std::size_t>(stages), 0);
   for (const sim::PathPart& part : path) {
     for (const sim::TaskId t : part.tasks) {
-      const StepProgram::Source& s = step.of(t);
-      if (s.pass) work[static_cast<std::size_t>(s.stage)] += (run.ended[t] - run.started[t]).ps * part.times;
+      const auto* pass = step.of(t).as<task::PassPart>();
+      if (pass == nullptr) continue;
+      work[static_cast<std::size_t>(pass->stage)] += (run.ended[t] - run.started[t]).ps * part.times;
     }
   }
   const int main = static_cast<int>(std::max_element(work.begin(), work.end()) - work.begin());
@@ -130,8 +131,8 @@ StepTimes times_of(const StepRun& r, const StepParts& p) {
   Place first{path.size(), 0}, last{0, 0};
   for (Place at{0, 0}; at.first < path.size(); ++at.first) {
     for (at.second = 0; at.second < path[at.first].tasks.size(); ++at.second) {
-      const StepProgram::Source& s = step.of(path[at.first].tasks[at.second]);
-      if (!s.pass || s.stage != main) continue;
+      const auto* pass = step.of(path[at.first].tasks[at.second]).as<task::PassPart>();
+      if (pass == nullptr || pass->stage != main) continue;
       first = std::min(first, at);
       last = at;
     }
@@ -156,7 +157,7 @@ StepTimes times_of(const StepRun& r, const StepParts& p) {
       const sim::TaskId task = path[at.first].tasks[at.second];
       TagTimes& t = tags[step.program.tasks()[task].tag];
       const SimTime beyond = beyond_fixed(step.program, run, task) * n;
-      if (step.of(task).pass && (at < first || last < at)) {
+      if (step.of(task).is<task::PassPart>() && (at < first || last < at)) {
         t.bubble += n;
         t.bubble_beyond += beyond;
       } else {

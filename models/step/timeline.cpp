@@ -1,13 +1,13 @@
 #include "models/step/timeline.h"
 
 #include <algorithm>
-#include <array>
-#include <map>
-#include <set>
-#include <stdexcept>
+#include <optional>
 #include <tuple>
 
 #include "models/memory/memory.h"
+#include "models/step/memory_counter.h"
+#include "models/step/pass_walk.h"
+#include "models/step/resource_use.h"
 #include "models/step/step_parts.h"
 #include "models/step/step_run.h"
 #include "units/index.h"
@@ -18,108 +18,60 @@ namespace {
 
 using sim::TaskId;
 
-/// Kinds of resources that have a counter.
-constexpr std::array<Fabric::Kind, 3> kCounted{Fabric::Kind::link, Fabric::Kind::memory,
-                                               Fabric::Kind::nic_out};
-constexpr std::array<const char*, 3> kCounterNames{"busiest link", "busiest memory path", "busiest NIC"};
-
-std::size_t counter_of(Fabric::Kind kind) {
-  switch (kind) {
-    case Fabric::Kind::link:
-      return 0;
-    case Fabric::Kind::memory:
-      return 1;
-    default:
-      return 2;
-  }
+std::size_t operators_of(const Pass& pass) {
+  std::size_t sum = pass.launch ? 1 : 0;
+  for (const Chain& c : pass.chains) sum += c.items->size() * at(c.times);
+  return sum;
 }
 
-/// Bytes alive on a core of one stage, as the memory model has them (models/memory/memory.h), put into the
-/// order of the stage's queue.
-class MemoryCounter {
- public:
-  MemoryCounter(const StageMemory& memory, std::uint32_t track, std::vector<Timeline::Sample>& samples)
-      : m_(memory), track_(track), samples_(samples) {
-    note({}, true);
+/// The end of the step is always there; then passes and messages, then operators, each of as many of the first
+/// micro-batches as leaves no more slices than wanted.
+void choose_details(const StepParts& p, std::size_t most_slices, Timeline& out) {
+  std::size_t fixed = at(p.stages), thin = 0, operators = 0;
+  for (int s = 0; s < p.stages; ++s) {
+    const StageWork& w = p.work(s);
+    for (const Items* items : {&w.gradients_to_norms, &w.context_reduce, &w.reduce, &w.gather})
+      fixed += items->size();
+    fixed += 2;  // optimizer, host
+    if (p.reduces_early())
+      w.each_early([&](const Items& items, int times) { fixed += items.size() * at(times); });
+    for (const Chunk& c : w.chunks) {
+      for (const Pass* pass : {&c.forward, &c.backward, &c.weights}) {
+        thin += pass->chains.empty() ? 0 : 1;
+        operators += operators_of(*pass);
+      }
+    }
   }
-
-  /// A micro-batch comes in: its input, its output's place.
-  void enter(SimTime at, bool listed) {
-    ++passes_;
-    note(at, listed);
+  const std::size_t ends = p.blocking() ? 2 : 6;  // and a launch and its time on the queue at each
+  for (int part = 0; part + 1 < p.stages * p.chunks(); ++part) {
+    const Boundary& b = p.boundaries[at(part % p.stages)];
+    thin += ends * (b.activation->size() + b.gradient->size());
   }
-  void keep_layers(SimTime at, int layers, bool listed) {
-    layers_ += layers;
-    note(at, listed);
-  }
-  /// Of a backward: activations go, and so does what belongs to the micro-batch.
-  void leave(SimTime at, bool listed) {
-    --passes_;
-    note(at, listed);
-  }
-  /// What an instant has beside the activations; none of it at its end.
-  void during(SimTime from, SimTime to, const MemoryMoment& moment, bool listed) {
-    begin(from, moment, listed);
-    finish(to, listed);
-  }
-  void begin(SimTime at, const MemoryMoment& moment, bool listed) {
-    now_ = moment;
-    note(at, listed);
-  }
-  void finish(SimTime at, bool listed) {
-    now_ = {};
-    note(at, listed);
-  }
-  void end(SimTime at) {
-    settle();
-    samples_.push_back({track_, at, shown_});
-  }
-
- private:
-  /// One thing ends as the next begins: what holds from a time on is known when a later one comes.
-  void note(SimTime at, bool listed) {
-    if (at != next_at_) settle();
-    MemoryMoment all = now_;
-    all.activations = m_.kept(layers_, passes_);
-    next_at_ = at;
-    next_ = m_.with(all).value;
-    listed_ = listed;
-  }
-
-  /// Where passes are not listed, only what exceeds all before is, and the drop after it.
-  void settle() {
-    const bool highest = next_ > most_;
-    if (next_ == shown_ || !(listed_ || highest || alone_)) return;
-    alone_ = !listed_ && highest;
-    most_ = std::max(most_, next_);
-    shown_ = next_;
-    samples_.push_back({track_, next_at_, next_});
-  }
-
-  const StageMemory& m_;
-  std::uint32_t track_;
-  std::vector<Timeline::Sample>& samples_;
-  int layers_ = 0, passes_ = 0;
-  MemoryMoment now_;
-  SimTime next_at_;
-  double next_ = 0;
-  bool listed_ = true;
-  double shown_ = -1, most_ = -1;
-  bool alone_ = false;  ///< the last sample was a highest one among passes that are not listed
-};
+  const auto fit = [&](std::size_t room, std::size_t each, int most) {
+    return each == 0 ? most : static_cast<int>(std::min<std::size_t>(at(most), room / each));
+  };
+  std::size_t room = most_slices - std::min(most_slices, fixed);
+  out.listed_micro_batches = fit(room, thin, p.micro_batches);
+  room -= thin * at(out.listed_micro_batches);
+  out.detailed_micro_batches = fit(room, operators, out.listed_micro_batches);
+}
 
 class Writer {
  public:
   Writer(const StepParts& parts, Layout& layout, const Memory& memory, std::size_t most_slices, bool expand)
       : p_(parts), memory_(memory), layout_(layout), expanded_(expand) {
     out_.micro_batches = p_.micro_batches;
+    std::vector<ResourceUse::Tracks> uses;
     for (int s = 0; s < p_.stages; ++s) {
       compute_.push_back(track(s, "compute", false, ""));
       if (p_.overlaps()) engine_.push_back(track(s, "collectives", false, ""));
-      for (const char* name : kCounterNames) use_.push_back(track(s, name, true, "1"));
+      if (p_.reduces_early()) reductions_.push_back(track(s, "gradient reductions", false, ""));
+      for (std::size_t k = 0; k < kCounterNames.size(); ++k)
+        (k == 0 ? uses.emplace_back() : uses.back())[k] = track(s, kCounterNames[k], true, "1");
       memory_track_.push_back(track(s, "memory of a core", true, "bytes"));
     }
-    choose_details(most_slices);
+    use_.emplace(p_.fabric, std::move(uses));
+    choose_details(p_, most_slices, out_);
   }
 
   Timeline run() {
@@ -128,7 +80,7 @@ class Writer {
       alive_.emplace_back(memory_.stages[at(s)], memory_track_[at(s)], out_.samples);
     for (std::size_t i = 0; i < step_.segments.size(); ++i) segment(i);
     for (MemoryCounter& counter : alive_) counter.end(out_.end);
-    use_samples();
+    use_->write(out_.samples);
     std::stable_sort(out_.slices.begin(), out_.slices.end(), [](const auto& a, const auto& b) {
       return std::tuple(a.start, a.track, b.end) < std::tuple(b.start, b.track, a.end);
     });
@@ -169,42 +121,6 @@ class Writer {
     run_ = std::move(r.run);
   }
 
-  static std::size_t operators_of(const Pass& pass) {
-    std::size_t sum = pass.launch ? 1 : 0;
-    for (const Chain& c : pass.chains) sum += c.items->size() * at(c.times);
-    return sum;
-  }
-
-  /// The end of the step is always there; then passes and messages, then operators, each of as many of the
-  /// first micro-batches as leaves no more slices than wanted.
-  void choose_details(std::size_t most_slices) {
-    std::size_t fixed = at(p_.stages), thin = 0, operators = 0;
-    for (int s = 0; s < p_.stages; ++s) {
-      const StageWork& w = p_.work(s);
-      for (const Items* items : {&w.gradients_to_norms, &w.context_reduce, &w.reduce, &w.gather})
-        fixed += items->size();
-      fixed += 2;  // optimizer, host
-      for (const Chunk& c : w.chunks) {
-        for (const Pass* pass : {&c.forward, &c.backward, &c.weights}) {
-          thin += pass->chains.empty() ? 0 : 1;
-          operators += operators_of(*pass);
-        }
-      }
-    }
-    const std::size_t ends = p_.blocking() ? 2 : 6;  // and a launch and its time on the queue at each
-    for (int part = 0; part + 1 < p_.stages * p_.chunks(); ++part) {
-      const Boundary& b = p_.boundaries[at(part % p_.stages)];
-      thin += ends * (b.activation->size() + b.gradient->size());
-    }
-    const auto fit = [&](std::size_t room, std::size_t each, int most) {
-      return each == 0 ? most : static_cast<int>(std::min<std::size_t>(at(most), room / each));
-    };
-    std::size_t room = most_slices - std::min(most_slices, fixed);
-    out_.listed_micro_batches = fit(room, thin, p_.micro_batches);
-    room -= thin * at(out_.listed_micro_batches);
-    out_.detailed_micro_batches = fit(room, operators, out_.listed_micro_batches);
-  }
-
   bool is_listed(const StageAction& a) const { return a.micro_batch < out_.listed_micro_batches; }
   bool is_detailed(const StageAction& a) const { return a.micro_batch < out_.detailed_micro_batches; }
 
@@ -215,23 +131,22 @@ class Writer {
     TaskId first = end, last = end;  // of the pass; the tasks between are its own
     for (TaskId t = s.first; t < end; ++t) {
       const StepProgram::Source& source = step_.of(t);
-      if (s.action.micro_batch < 0) {
+      if (source.is<task::Reduction>()) {
+        slice(reductions_[at(s.stage)], t, source.item->name, s.action);
+        use_->transfer(s.stage, *source.item, run_.started[t] + source.item->length, run_.ended[t]);
+      } else if (s.action.micro_batch < 0) {
         end_of_step(t, source);
-      } else if (source.item == &p_.message_launch || source.is_hold()) {
+      } else if (source.is<task::Launch>() || source.is<task::Hold>()) {
         if (is_listed(s.action)) slice(compute_[at(s.stage)], t, source.item->name, s.action);
-      } else if (source.stage < 0) {
-        if (is_listed(s.action)) message(t, source, s.action);
+      } else if (const auto* message = source.as<task::Message>()) {
+        if (is_listed(s.action)) one_message(t, *message, *source.item, s.action);
       } else {
         if (first == end) first = t;
         last = t;
       }
     }
     if (first == end) return;
-    const Chunk& chunk = p_.work(s.stage).chunks[at(s.action.chunk)];
-    using Kind = StageAction::Kind;
-    const Pass& pass = s.action.kind == Kind::forward   ? chunk.forward
-                       : s.action.kind == Kind::weights ? chunk.weights
-                                                        : chunk.backward;
+    const Pass& pass = p_.work(s.stage).chunks[at(s.action.chunk)].pass(s.action.kind);
     one_pass({s.stage, s.action, pass, first, run_.started[first], run_.ended[last]});
   }
 
@@ -251,21 +166,24 @@ class Writer {
       slice(compute_[at(r.stage)], r.start, r.end, name, r.pass.whole.transfer_category, r.action);
     }
     const bool detailed = is_detailed(r.action);
-    if (is_listed(r.action) && !detailed) mean_use(r);
+    if (is_listed(r.action) && !detailed) use_->pass(r.stage, r.pass, r.start, r.end);
     MemoryCounter& alive = alive_[at(r.stage)];
     const bool forward = r.action.kind == StageAction::Kind::forward, listed = is_listed(r.action);
     if (forward) alive.enter(r.start, listed);
-    walk(
-        r,
-        [&](const Item& item, SimTime start, SimTime end, bool overlapped) {
-          if (!detailed || start == end) return;
-          slice(overlapped ? engine_[at(r.stage)] : compute_[at(r.stage)], start, end, item.name,
-                item.transfer_category, r.action);
-          use(r.stage, item, start + item.length, end);
-        },
-        [&](const Chain& chain, SimTime start, SimTime end) {
-          memory(r, chain.part, chain.times, start, end);
-        });
+    const auto on_operator = [&](const Item& item, SimTime start, SimTime end, bool overlapped) {
+      if (!detailed || start == end) return;
+      slice(overlapped ? engine_[at(r.stage)] : compute_[at(r.stage)], start, end, item.name,
+            item.transfer_category, r.action);
+      use_->transfer(r.stage, item, start + item.length, end);
+    };
+    const auto on_chain = [&](const Chain& chain, SimTime start, SimTime end) {
+      memory(r, chain.part, chain.times, start, end);
+    };
+    if (step_.of(r.first).item != &r.pass.whole) {
+      walk_tasks(r.pass, step_, run_, r.first, on_operator, on_chain);
+    } else {
+      walk_remembered(r.pass, r.start, detailed, on_operator, on_chain);
+    }
     if (r.action.kind == StageAction::Kind::backward) alive.leave(r.end, listed);
   }
 
@@ -289,87 +207,30 @@ class Writer {
     }
   }
 
-  /// Calls `on_operator` for every operator of a pass and `on_chain` for every chain after its last one.
-  template <class OnOperator, class OnChain>
-  void walk(const PassRun& r, const OnOperator& on_operator, const OnChain& on_chain) const {
-    if (expanded_) {
-      walk_tasks(r, on_operator, on_chain);
-    } else {
-      walk_remembered(r, on_operator, on_chain);
-    }
-  }
-
-  template <class OnOperator, class OnChain>
-  void walk_remembered(const PassRun& r, const OnOperator& on_operator, const OnChain& on_chain) const {
-    SimTime now = r.start;
-    if (r.pass.launch) {
-      on_operator(*r.pass.launch, now, now + r.pass.launch->length, false);
-      now += r.pass.launch->length;
-    }
-    const bool detailed = is_detailed(r.action);
-    for (const Chain& c : r.pass.chains) {
-      const SimTime start = now;
-      for (int i = 0; i < c.times && detailed; ++i) {
-        for (std::size_t k = 0; k < c.items->size(); ++k) {
-          const ChainRun::Span& span = c.run->spans[k];
-          on_operator((*c.items)[k], now + span.start, now + span.end, span.overlapped);
-        }
-        now += c.run->length;
-      }
-      now = start + c.run->length * c.times;
-      on_chain(c, start, now);
-    }
-  }
-
-  /// Every operator is a task here, and where a queue waits for its collective engine there is one more.
-  template <class OnOperator, class OnChain>
-  void walk_tasks(const PassRun& r, const OnOperator& on_operator, const OnChain& on_chain) const {
-    TaskId t = r.first;
-    SimTime now = r.start;
-    const auto take = [&](const Item& item, bool overlapped) {
-      while (step_.of(t).item == nullptr) now = run_.ended[t++];
-      if (step_.of(t).item != &item) throw std::logic_error("a pass has other tasks than operators");
-      on_operator(item, run_.started[t], run_.ended[t], overlapped);
-      if (!overlapped) now = run_.ended[t];
-      ++t;
-    };
-    if (r.pass.launch) take(*r.pass.launch, false);
-    for (const Chain& c : r.pass.chains) {
-      const Items& items = *c.items;
-      const SimTime start = now;
-      for (int i = 0; i < c.times; ++i) {
-        for (std::size_t k = 0; k < items.size(); ++k)
-          take(items[k], items[k].overlapped && k + 1 < items.size());
-        if (items.size() > 1 && items[items.size() - 2].overlapped) now = run_.ended[t++];
-      }
-      on_chain(c, start, now);
-    }
-  }
-
   void end_of_step(TaskId t, const StepProgram::Source& source) {
     if (source.item == nullptr) return;
     const StageAction nothing{StageAction::Kind::weights, -1};
-    if (source.item == &p_.barrier) {
+    if (source.is<task::Barrier>()) {
       for (int s = 0; s < p_.stages; ++s) slice(compute_[at(s)], t, source.item->name, nothing);
       return;
     }
-    slice(compute_[at(source.stage)], t, source.item->name, nothing);
-    use(source.stage, *source.item, run_.started[t] + source.item->length, run_.ended[t]);
+    const int stage = source.as<task::EndPart>()->stage;
+    slice(compute_[at(stage)], t, source.item->name, nothing);
+    use_->transfer(stage, *source.item, run_.started[t] + source.item->length, run_.ended[t]);
     // Reduced gradients and buckets: from the first bucket's reduction to the last one's gathering.
-    const StageWork& w = p_.work(source.stage);
+    const StageWork& w = p_.work(stage);
     const Item* first = w.reduce.empty() ? &w.optimizer : &w.reduce.front();
     const Item* last = w.gather.empty() ? &w.optimizer : &w.gather.back();
-    const StageMemory& m = memory_.stages[at(source.stage)];
-    MemoryCounter& alive = alive_[at(source.stage)];
+    const StageMemory& m = memory_.stages[at(stage)];
+    MemoryCounter& alive = alive_[at(stage)];
     if (source.item == first)
       alive.begin(run_.started[t], m.moments[at(static_cast<int>(PeakInstant::optimizer))], true);
     if (source.item == last) alive.finish(run_.ended[t], true);
   }
 
-  void message(TaskId t, const StepProgram::Source& source, const StageAction& action) {
-    const int boundary = -1 - source.stage;
-    const bool up = std::string_view(source.label) == "activation";
-    const int below = boundary, above = (boundary + 1) % p_.stages;
+  void one_message(TaskId t, const task::Message& message, const Item& item, const StageAction& action) {
+    const bool up = message.up;
+    const int below = message.boundary, above = (message.boundary + 1) % p_.stages;
     const std::uint64_t flow = ++flows_;
     StageAction of = action;
     for (const int s : {below, above}) {
@@ -380,95 +241,14 @@ class Writer {
       of.chunk = action.chunk;
       if (!receives && up && s == p_.stages - 1) --of.chunk;
       if (!receives && !up && s == 0) ++of.chunk;
-      Timeline::Slice& end_of_it =
-          slice(compute_[at(s)], start, end,
-                receives ? (up ? "receive activation" : "receive gradient") : source.item->name,
-                Category::pipeline, of);
+      Timeline::Slice& end_of_it = slice(
+          compute_[at(s)], start, end,
+          receives ? (up ? "receive activation" : "receive gradient") : item.name, Category::pipeline, of);
       end_of_it.flow = flow;
       end_of_it.receives = receives;
-      use(s, *source.item, run_.started[t] + source.item->length, run_.ended[t]);
+      use_->transfer(s, item, run_.started[t] + item.length, run_.ended[t]);
     }
   }
-
-  /// A transfer keeps its busiest resources in use from `start` to `end`.
-  void use(int stage, const Item& item, SimTime start, SimTime end) {
-    if (item.load.empty() || end <= start) return;
-    Busy busy{};
-    for (const auto& [id, bytes] : item.load) {
-      double& most = busy[counter_of(p_.fabric.kind(id))];
-      most = std::max(most, (Bytes(bytes) / p_.fabric.capacity(id)).value);
-    }
-    use(stage, busy, start, end);
-  }
-
-  /// A pass that is not broken down: what its transfers use on average.
-  void mean_use(const PassRun& r) {
-    const auto [it, fresh] = busy_.try_emplace(&r.pass);
-    if (fresh) {
-      std::map<Fabric::Id, double> bytes;
-      for (const Chain& c : r.pass.chains) {
-        for (const Item& item : *c.items) {
-          for (const auto& [id, b] : item.load) bytes[id] += b * c.times;
-        }
-      }
-      for (const auto& [id, b] : bytes) {
-        double& most = it->second[counter_of(p_.fabric.kind(id))];
-        most = std::max(most, (Bytes(b) / p_.fabric.capacity(id)).value);
-      }
-    }
-    use(r.stage, it->second, r.start, r.end);
-  }
-
-  /// Seconds for which the busiest resource of each counted kind would be in use at its full rate.
-  using Busy = std::array<double, kCounted.size()>;
-
-  void use(int stage, const Busy& busy, SimTime start, SimTime end) {
-    if (end <= start) return;
-    for (std::size_t k = 0; k < busy.size(); ++k) {
-      if (busy[k] == 0) continue;
-      uses_.push_back({use_[at(stage) * kCounted.size() + k], start, end,
-                       std::min(1.0, busy[k] / to_seconds(end - start).value)});
-    }
-  }
-
-  /// Of transfers at the same time, the one that uses its resource most.
-  void use_samples() {
-    struct Change {
-      SimTime at;
-      std::uint32_t track;
-      bool starts;
-      double value;
-    };
-    std::vector<Change> changes;
-    for (const Use& u : uses_) {
-      changes.push_back({u.start, u.track, true, u.value});
-      changes.push_back({u.end, u.track, false, u.value});
-    }
-    std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
-      return std::tuple(a.track, a.at) < std::tuple(b.track, b.at);
-    });
-    std::multiset<double> now;
-    double shown = 0;
-    for (std::size_t i = 0; i < changes.size(); ++i) {
-      const Change& c = changes[i];
-      if (c.starts) {
-        now.insert(c.value);
-      } else {
-        now.erase(now.find(c.value));
-      }
-      const bool last = i + 1 == changes.size() || changes[i + 1].track != c.track;
-      if (!last && changes[i + 1].at == c.at) continue;
-      const double most = now.empty() ? 0 : *now.rbegin();
-      if (most != shown) out_.samples.push_back({c.track, c.at, most});
-      shown = last ? 0 : most;
-    }
-  }
-
-  struct Use {
-    std::uint32_t track;
-    SimTime start, end;
-    double value;
-  };
 
   const StepParts& p_;
   const Memory& memory_;
@@ -477,10 +257,9 @@ class Writer {
   StepProgram step_;
   sim::Run run_;
   Timeline out_;
-  std::vector<std::uint32_t> compute_, engine_, use_, memory_track_;
+  std::vector<std::uint32_t> compute_, engine_, reductions_, memory_track_;
+  std::optional<ResourceUse> use_;
   std::vector<MemoryCounter> alive_;  ///< of each stage
-  std::map<const Pass*, Busy> busy_;  ///< asked for single entries, never walked
-  std::vector<Use> uses_;
   std::uint64_t flows_ = 0;
 };
 

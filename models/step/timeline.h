@@ -17,8 +17,8 @@ namespace trnplan::models {
 /// Memory of a core, in bytes, follows the memory model (models/memory/memory.h): its largest value is the
 /// stage's StageMemory::peak(), at that peak's instant. A pass's input and output are there from the start of
 /// its forward, its layers' activations from the end of their forward; both go when their backward ends. What
-/// the model counts once for a backward is there through all its layers. Zero bubble, which the memory model
-/// does not know: as 1F1B, activations go with the gradient of the input. Use, 0 to 1: of the busiest link,
+/// the model counts once for a backward is there through all its layers. With a split backward, activations
+/// go with the gradient of the input. Use, 0 to 1: of the busiest link,
 /// memory path and NIC, by the stage's own transfers; of transfers at the same time, the one that uses most;
 /// the mean over a pass that is not broken down.
 struct Timeline {

@@ -95,8 +95,7 @@ bool Judgement::refused() const {
   return std::any_of(broken.begin(), broken.end(), [](const Violation& v) { return !v.doubtful; });
 }
 
-Judgement judge(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
-                models::Schedule schedule) {
+Judgement judge(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile) {
   Judgement j;
   j.broken = rule_violations(job, strategy);
   if (!has_shape(j.broken)) {
@@ -119,7 +118,7 @@ Judgement judge(const models::Job& job, const models::Strategy& strategy, const 
     return j;
   }
   try {
-    j.plan = make_plan(job, strategy, profile, graph, schedule);
+    j.plan = make_plan(job, strategy, profile, graph);
     std::copy_if(j.broken.begin(), j.broken.end(), std::back_inserter(j.plan->doubts),
                  [](const Violation& v) { return v.doubtful; });
   } catch (const models::TooManyPasses& e) {

@@ -23,8 +23,7 @@ struct Judgement {
 
 /// Applies every rule to a strategy and simulates it when its shape allows: also when it does not fit, or
 /// when the runtime would refuse its groups.
-Judgement judge(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
-                models::Schedule schedule = models::Schedule::nxd);
+Judgement judge(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile);
 
 /// Why there is no plan: the rules that leave the program without a shape, or what is not modelled. "" where
 /// there is one.

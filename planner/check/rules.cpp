@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "models/framework/schedule.h"
 #include "planner/plan/space.h"
 #include "planner/plan/strategy_grammar.h"
 
@@ -184,6 +185,15 @@ Found interleaved(const Job& job, const Strategy& s) {
                    "vpp=1, or another mbs or pp"};
 }
 
+Found pipeline_schedule(const Job& job, const Strategy& s) {
+  if (s.micro_batch < 1 || s.data_parallel < 1 || s.virtual_pipeline == 1 || interleaved(job, s))
+    return std::nullopt;
+  std::string obstacle =
+      models::schedule_of(s).obstacle(models::shape_of(s, models::micro_batches(job.training, s)));
+  if (obstacle.empty()) return std::nullopt;
+  return Violation{"pipeline-schedule", std::move(obstacle), "vpp=1, or another schedule"};
+}
+
 /// The largest context-parallel degree below `cp` that the sequence allows.
 int context_near(int sequence, int cp) {
   for (int c = cp - 1; c > 1; --c) {
@@ -251,10 +261,10 @@ Found rank_order(const Job& job, const Strategy& s) {
 }
 
 using Rule = Found (*)(const Job&, const Strategy&);
-constexpr Rule kRules[] = {instance,        divisibility,     experts,         devices,           heads,
-                           kv_replicator,   vocabulary,       layers,          pipeline_parity,   batch,
-                           interleaved,     context_parallel, flash_attention, sequence_parallel, positions,
-                           tied_embeddings, rank_order};
+constexpr Rule kRules[] = {
+    instance,         divisibility,    experts,           devices,   heads,           kv_replicator,
+    vocabulary,       layers,          pipeline_parity,   batch,     interleaved,     pipeline_schedule,
+    context_parallel, flash_attention, sequence_parallel, positions, tied_embeddings, rank_order};
 
 std::string kind_name(topology::GroupKind kind) {
   std::string name(topology::to_string(kind));

@@ -3,15 +3,14 @@
 namespace trnplan::planner {
 
 Plan make_plan(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
-               const topology::ChipGraph& graph, models::Schedule schedule) {
+               const topology::ChipGraph& graph) {
   Plan plan;
   plan.strategy = strategy;
   plan.nodes = job.cluster.nodes;
   plan.instance = job.cluster.instance.name;
   plan.micro_batches = models::micro_batches(job.training, strategy);
   plan.global_batch = job.training.global_batch;
-  plan.schedule = schedule;
-  plan.report = models::StepModel(job, strategy, profile, graph, schedule).simulate();
+  plan.report = models::StepModel(job, strategy, profile, graph).simulate();
   plan.memory = models::memory_of(job, strategy, profile);
   plan.usd_per_hour = job.cluster.instance.usd_per_hour() * job.cluster.nodes;
   plan.run = Seconds(job.training.tokens / plan.report.tokens_per_second);

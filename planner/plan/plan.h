@@ -28,7 +28,6 @@ struct Plan {
   std::string instance;
   int micro_batches = 0;
   int global_batch = 0;  ///< sequences per step
-  models::Schedule schedule = models::Schedule::nxd;
   models::StepReport report;
   models::Memory memory;
   double usd_per_hour = 0;  ///< all nodes, on-demand price
@@ -47,7 +46,7 @@ struct Refusal {
 
 /// Simulates one strategy. Throws std::invalid_argument as models::StepModel does.
 Plan make_plan(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
-               const topology::ChipGraph& graph, models::Schedule schedule = models::Schedule::nxd);
+               const topology::ChipGraph& graph);
 
 /// The job as a plan of it settles what it leaves free: cluster, batch, precision.
 models::Job settled(models::Job job, const Plan& plan);

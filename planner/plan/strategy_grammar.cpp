@@ -49,6 +49,11 @@ std::string strategy_grammar(const Job& job, const Strategy& s) {
   if (s.recompute != overlapped[0].recompute || s.recompute != overlapped[1].recompute)
     text += ",recompute=" + to_string(s.recompute);
   if (s.precision != job.training.precision) text += fmt::format(",precision={}", to_string(s.precision));
+  Strategy plain = s;
+  plain.schedule = models::Schedule::one_f_one_b;
+  if (models::settled_schedule(plain) != models::settled_schedule(s))
+    text += fmt::format(",schedule={}", to_string(s.schedule));
+  if (!s.framework.empty()) text += fmt::format(",framework={}", s.framework);
   if (!s.pipeline_cuts.empty()) text += fmt::format(",cuts={}", fmt::join(s.pipeline_cuts, "/"));
   return text;
 }

@@ -26,15 +26,17 @@ namespace {
 /// What is remembered of strategies is found by these parts of them. A field that is added to Strategy does
 /// not compile until it is given to the keys of what it changes.
 struct Keys {
-  std::array<int, 5> groups;                      ///< degrees whose groups are judged
-  std::tuple<int, int, std::vector<int>> chunks;  ///< of layers
+  std::array<int, 5> groups;                                        ///< degrees whose groups are judged
+  std::tuple<int, int, models::Schedule, std::vector<int>> chunks;  ///< of layers
 };
 
 Keys keys_of(const Strategy& s) {
   // Expert groups lie within data-parallel ones; all others change times and bytes of what is in a group.
   const auto& [tensor, pipeline, virtual_pipeline, context, expert, data, micro_batch, sequence_parallel,
-               zero1, recompute, flash_attention, kv_replicator, precision, bucket_mb, pipeline_cuts] = s;
-  return {{tensor, context, data, pipeline, kv_replicator}, {pipeline, virtual_pipeline, pipeline_cuts}};
+               zero1, recompute, flash_attention, kv_replicator, precision, bucket_mb, pipeline_cuts,
+               schedule, framework] = s;
+  return {{tensor, context, data, pipeline, kv_replicator},
+          {pipeline, virtual_pipeline, schedule, pipeline_cuts}};
 }
 
 /// What strategies of one tensor- and context-parallel degree share, or as many of them as a thread gets. One
@@ -176,8 +178,7 @@ class Part {
   int micro_batches(const Strategy& s) const { return models::micro_batches(job_.training, s); }
 
   static models::Residency one_chunk(const Strategy& s, int m, int stage, int layers) {
-    const int in_flight = std::min(m, s.pipeline_parallel - stage);
-    return {in_flight, in_flight * layers, in_flight * layers};
+    return models::schedule_of(s).residency(stage, models::shape_of(s, m), {&layers, 1});
   }
 
   /// Beyond three rounds more micro-batches change nothing.

@@ -41,6 +41,8 @@ TEST_CASE("traces and schedules", "[cli]") {
   cli.refuse("--schedule: .*virtual pipeline",
              "simulate $example --strategy tp=8,pp=4,vpp=2 --schedule zero-bubble");
   cli.expect(0, "zero-bubble is a what-if: NxDT has no such schedule", pipeline + " --schedule zero-bubble");
+  cli.expect(0, "gpipe is a what-if: NxDT has no such schedule",
+             "simulate $example --strategy tp=8,pp=4,schedule=gpipe");
   for (const std::string extension : {"pftrace", "json"}) {
     cli.set("trace", cli.work("traces/step." + extension));
     cli.expect(0, "wrote " + cli.get("trace") + ": [0-9]+ slices .* of 1024 micro-batches",

@@ -18,7 +18,6 @@ namespace {
 struct Step {
   Job job;
   Strategy strategy;
-  Schedule schedule = Schedule::nxd;
 };
 
 /// Interleaved, zero bubble or 1F1B with uneven stages; layers of neighbours on common links or not; from
@@ -49,7 +48,7 @@ Step random_step(unsigned seed, int most) {
     for (int s = 1, last = -1; s < stages; ++s)
       cuts.push_back(last = between(last + 1, std::min(last + 4, layers - 1 - (stages - s))));
   }
-  if (kind == 2) step.schedule = Schedule::zero_bubble;
+  if (kind == 2) step.strategy.schedule = Schedule::zero_bubble;
   return step;
 }
 
@@ -61,8 +60,7 @@ TEST_CASE("counted rounds and every micro-batch run agree to the tick", "[proper
     const Step s = random_step(seed, seed % 10 == 0 ? 120 : 40);
     CAPTURE(seed, describe(s.strategy), s.strategy.virtual_pipeline,
             micro_batches(s.job.training, s.strategy), s.job.cluster.nodes, s.job.architecture.layers);
-    const StepModel model(s.job, s.strategy, datasheet(), topology::ChipGraph(s.job.cluster.instance),
-                          s.schedule);
+    const StepModel model(s.job, s.strategy, datasheet(), topology::ChipGraph(s.job.cluster.instance));
     const StepReport every = model.simulate({.unfolded = true}), counted = model.simulate();
     CHECK(counted.step.value == every.step.value);
     CHECK(counted.breakdown == every.breakdown);
@@ -74,7 +72,7 @@ TEST_CASE("counted rounds and every micro-batch run agree to the tick", "[proper
     if (counted.folded) {
       ++folded_steps;
       interleaved += s.strategy.virtual_pipeline > 1;
-      split += s.schedule == Schedule::zero_bubble;
+      split += s.strategy.schedule == Schedule::zero_bubble;
       expanded += counted.expanded;
     }
   }

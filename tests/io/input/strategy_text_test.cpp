@@ -55,6 +55,23 @@ TEST_CASE("the bucket of ZeRO-1", "[io]") {
     CHECK_THROWS_AS(strategy_of(job, text), InputError);
 }
 
+TEST_CASE("schedule, sharding and framework of a strategy", "[io]") {
+  const models::Job job = job_of("llama3-8b", 1, 8192, 1024);
+  CHECK(strategy_of(job, "tp=8,pp=4").schedule == models::Schedule::one_f_one_b);
+  CHECK(strategy_of(job, "tp=8,pp=4,schedule=1f1b").schedule == models::Schedule::one_f_one_b);
+  CHECK(strategy_of(job, "tp=8,pp=4,vpp=2").schedule == models::Schedule::interleaved);
+  CHECK(strategy_of(job, "tp=8,pp=4,vpp=2,schedule=interleaved").schedule == models::Schedule::interleaved);
+  CHECK(strategy_of(job, "tp=8,pp=4,schedule=gpipe").schedule == models::Schedule::gpipe);
+  CHECK(strategy_of(job, "tp=8,pp=4,schedule=zero-bubble").schedule == models::Schedule::zero_bubble);
+  CHECK(strategy_of(job, "tp=8,shard=none") == strategy_of(job, "tp=8,zero1=false"));
+  CHECK(strategy_of(job, "tp=8,shard=zero1,framework=nxd") == strategy_of(job, "tp=8"));
+  for (const char* text :
+       {"tp=8,schedule=gpipe", "tp=8,pp=4,vpp=2,schedule=gpipe", "tp=8,pp=4,vpp=2,schedule=1f1b",
+        "tp=8,pp=4,schedule=interleaved", "tp=8,schedule=nxd", "tp=8,shard=zero3", "tp=8,framework=x",
+        "tp=8,zero1=true,shard=none", "tp=8,shard=none,zero1=true"})
+    CHECK_THROWS_AS(strategy_of(job, text), InputError);
+}
+
 TEST_CASE("the grammar of a strategy reads back as that strategy", "[io]") {
   const auto check = [](const models::Job& job) {
     for (const models::Strategy& s : planner::enumerate(job)) {
@@ -93,7 +110,7 @@ TEST_CASE("the grammar leaves out what goes without saying", "[io]") {
   for (const char* text :
        {"tp=8", "tp=1", "tp=8,pp=4,mbs=2,recompute=CoreAttention+ActivationMultiplyMLP,cuts=5/14/23",
         "tp=8,sp=false,zero1=false", "tp=4,cp=2,bucket=100", "tp=8,flash=false,recompute=CoreAttention",
-        "tp=8,precision=bf16SR"}) {
+        "tp=8,precision=bf16SR", "tp=8,pp=4,schedule=gpipe", "tp=8,pp=4,schedule=zero-bubble"}) {
     CHECK(planner::strategy_grammar(job, strategy_of(job, text)) == text);
   }
   const models::Strategy s = strategy_of(job, "tp=8,pp=2,mbs=4");

@@ -19,12 +19,11 @@ using models::Timeline;
 
 namespace {
 
-Timeline timeline_of(const char* text, int batch, models::Schedule schedule = models::Schedule::nxd,
-                     std::size_t most = 200'000) {
+Timeline timeline_of(const char* text, int batch, std::size_t most = 200'000) {
   models::Job job = job_of("llama3-8b", 1, 2048, batch);
   job.architecture.layers = 8;
   const models::Strategy s = strategy_of(job, text);
-  const models::StepModel model(job, s, datasheet(), topology::ChipGraph(job.cluster.instance), schedule);
+  const models::StepModel model(job, s, datasheet(), topology::ChipGraph(job.cluster.instance));
   return models::timeline(model, job, s, datasheet(), most);
 }
 
@@ -35,9 +34,9 @@ std::vector<Timeline> timelines() {
   all.push_back(timeline_of("tp=8", 16));
   all.push_back(timeline_of("tp=8,pp=4", 8));
   all.push_back(timeline_of("tp=8,pp=4,vpp=2", 8));
-  all.push_back(timeline_of("tp=8,pp=4", 8, models::Schedule::zero_bubble));
+  all.push_back(timeline_of("tp=8,pp=4,schedule=zero-bubble", 8));
   all.push_back(timeline_of("tp=8,cp=4", 4));
-  all.push_back(timeline_of("tp=8,pp=4", 64, models::Schedule::nxd, 1000));
+  all.push_back(timeline_of("tp=8,pp=4", 64, 1000));
   return all;
 }
 

@@ -1,5 +1,6 @@
 #include "models/framework/schedule.h"
 
+#include <algorithm>
 #include <map>
 
 #include "tests/catch.h"
@@ -8,6 +9,10 @@ using namespace trnplan::models;
 using Kind = StageAction::Kind;
 
 namespace {
+
+std::vector<StageAction> one_f_one_b(int stage, int stages, int micro_batches) {
+  return pipeline_schedule(Schedule::one_f_one_b).meetings(stage, {stages, 1, micro_batches});
+}
 
 std::vector<StageAction> only_compute(int stage, int stages, int micro_batches) {
   std::vector<StageAction> compute;
@@ -60,4 +65,65 @@ TEST_CASE("fewer micro-batches than stages", "[models]") {
   const std::vector<StageAction> expected = {
       {Kind::forward, 0}, {Kind::activation_up, 0}, {Kind::gradient_up, 0}, {Kind::backward, 0}};
   CHECK(one_f_one_b(0, 4, 1) == expected);
+}
+
+TEST_CASE("GPipe of two stages and two micro-batches, by hand", "[models]") {
+  const std::vector<StageAction> below = {
+      {Kind::forward, 0},     {Kind::activation_up, 0}, {Kind::forward, 1},     {Kind::activation_up, 1},
+      {Kind::gradient_up, 1}, {Kind::backward, 1},      {Kind::gradient_up, 0}, {Kind::backward, 0}};
+  CHECK(pipeline_schedule(Schedule::gpipe).meetings(0, {2, 1, 2}) == below);
+  const std::vector<StageAction> above = {{Kind::activation_down, 0}, {Kind::forward, 0},
+                                          {Kind::activation_down, 1}, {Kind::forward, 1},
+                                          {Kind::backward, 1},        {Kind::gradient_down, 1},
+                                          {Kind::backward, 0},        {Kind::gradient_down, 0}};
+  CHECK(pipeline_schedule(Schedule::gpipe).meetings(1, {2, 1, 2}) == above);
+}
+
+// Through the interface: what every schedule must keep, and what it says is alive.
+TEST_CASE("every schedule computes each chunk of a micro-batch once each way, and knows what is alive",
+          "[models][property]") {
+  for (std::size_t i = 0; i < kScheduleNames.size(); ++i) {
+    const PipelineSchedule& schedule = pipeline_schedule(static_cast<Schedule>(i));
+    for (const int stages : {2, 3, 4, 8}) {
+      for (const int chunks : {1, 2, 3}) {
+        for (const int micro_batches : {1, 3, 4, 8, 24}) {
+          const PipelineShape shape{stages, chunks, micro_batches};
+          if (!schedule.obstacle(shape).empty()) continue;
+          CAPTURE(kScheduleNames[i], stages, chunks, micro_batches);
+          for (int stage = 0; stage < stages; ++stage) {
+            std::map<Kind, int> count;
+            int alive = 0, most = 0;
+            for (const StageAction& a : schedule.passes(stage, shape)) {
+              ++count[a.kind];
+              if (a.kind == Kind::forward) most = std::max(most, ++alive);
+              if (a.kind == Kind::backward) --alive;
+            }
+            CHECK(count[Kind::forward] == micro_batches * chunks);
+            CHECK(count[Kind::backward] == micro_batches * chunks);
+            CHECK(count[Kind::weights] == (schedule.splits_backward() ? micro_batches * chunks : 0));
+            CHECK(alive == 0);
+            const std::vector<int> layers(static_cast<std::size_t>(chunks), 5);
+            CHECK(schedule.residency(stage, shape, layers).in_flight == most);
+            CHECK(schedule.residency(stage, shape, layers).layers == 5 * most);
+            CHECK(schedule.meetings(stage, shape).empty() == !schedule.meets());
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a strategy's schedule is settled by its pipeline", "[models]") {
+  Strategy s;
+  CHECK(canonical(s).schedule == Schedule::one_f_one_b);
+  s.schedule = Schedule::gpipe;
+  CHECK(canonical(s).schedule == Schedule::one_f_one_b);  // one stage
+  s.pipeline_parallel = 4;
+  CHECK(canonical(s).schedule == Schedule::gpipe);
+  s.schedule = Schedule::one_f_one_b;
+  s.virtual_pipeline = 2;
+  CHECK(canonical(s).schedule == Schedule::interleaved);
+  CHECK(&schedule_of(s) == &pipeline_schedule(Schedule::interleaved));
+  for (const std::string_view name : kScheduleNames) CHECK(to_string(*schedule_from(name)) == name);
+  CHECK_FALSE(schedule_from("nxd"));
 }

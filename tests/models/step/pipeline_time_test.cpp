@@ -20,7 +20,7 @@ SimTime followed(const StepCosts& c) {
   std::vector<std::vector<StageAction>> todo;
   std::vector<SimTime> now(c.stages.size());
   for (int s = 0; s < count; ++s) {
-    todo.push_back(one_f_one_b(s, count, c.micro_batches));
+    todo.push_back(pipeline_schedule(Schedule::one_f_one_b).meetings(s, {count, 1, c.micro_batches}));
     std::reverse(todo.back().begin(), todo.back().end());
   }
   for (bool moved = true; moved;) {

@@ -27,9 +27,8 @@ Job small_job(int nodes = 1, int batch = 8) {
   return job;
 }
 
-StepModel model_of(const Job& job, const char* text, Schedule schedule = Schedule::nxd) {
-  return StepModel(job, strategy_of(job, text), datasheet(), topology::ChipGraph(job.cluster.instance),
-                   schedule);
+StepModel model_of(const Job& job, const char* text) {
+  return StepModel(job, strategy_of(job, text), datasheet(), topology::ChipGraph(job.cluster.instance));
 }
 
 Totals totals(const RankTrace& trace) {
@@ -87,16 +86,15 @@ TEST_CASE("stages: work of each, messages between them", "[models][rank_trace]")
   struct Case {
     const char* text;
     int nodes;
-    Schedule schedule;
   };
-  const auto c = GENERATE(values<Case>({{"tp=8,pp=4", 1, Schedule::nxd},
-                                        {"tp=8,pp=2", 1, Schedule::nxd},
-                                        {"tp=32,pp=4", 4, Schedule::nxd},
-                                        {"tp=8,pp=4,vpp=2", 1, Schedule::nxd},
-                                        {"tp=8,pp=4", 1, Schedule::zero_bubble}}));
+  const auto c = GENERATE(values<Case>({{"tp=8,pp=4", 1},
+                                        {"tp=8,pp=2", 1},
+                                        {"tp=32,pp=4", 4},
+                                        {"tp=8,pp=4,vpp=2", 1},
+                                        {"tp=8,pp=4,schedule=zero-bubble", 1}}));
   CAPTURE(c.text, c.nodes);
   const Job job = small_job(c.nodes);
-  const StepModel model = model_of(job, c.text, c.schedule);
+  const StepModel model = model_of(job, c.text);
   const StepParts& p = model.parts();
   const RankTracer tracer(model);
   std::map<std::tuple<int, int, int>, int> ends;  // from, to, tag
@@ -147,16 +145,15 @@ TEST_CASE("tags and groups are those of the whole program", "[models][rank_trace
   struct Case {
     const char* text;
     int nodes;
-    Schedule schedule;
   };
-  const auto c = GENERATE(values<Case>({{"tp=8", 1, Schedule::nxd},
-                                        {"tp=8,pp=4", 1, Schedule::nxd},
-                                        {"tp=8,pp=2", 1, Schedule::nxd},
-                                        {"tp=8,cp=2,pp=2", 1, Schedule::nxd},
-                                        {"tp=8,pp=4,vpp=2", 1, Schedule::nxd},
-                                        {"tp=32,pp=4", 4, Schedule::zero_bubble}}));
+  const auto c = GENERATE(values<Case>({{"tp=8", 1},
+                                        {"tp=8,pp=4", 1},
+                                        {"tp=8,pp=2", 1},
+                                        {"tp=8,cp=2,pp=2", 1},
+                                        {"tp=8,pp=4,vpp=2", 1},
+                                        {"tp=32,pp=4,schedule=zero-bubble", 4}}));
   CAPTURE(c.text);
-  const StepModel model = model_of(small_job(c.nodes, 16), c.text, c.schedule);
+  const StepModel model = model_of(small_job(c.nodes, 16), c.text);
   const StepParts& p = model.parts();
   const auto layout = lane_per_core(p);
   const StepProgram whole = make_program(p, *layout, true, true);
@@ -172,7 +169,7 @@ TEST_CASE("tags and groups are those of the whole program", "[models][rank_trace
   std::set<int> messages, sent;
   for (sim::TaskId t = 0; t < whole.program.tasks().size(); ++t) {
     const StepProgram::Source& source = whole.of(t);
-    const bool message = source.item != nullptr && !source.is_hold() && source.item->is_transfer() &&
+    const bool message = source.item != nullptr && !source.is<task::Hold>() && source.item->is_transfer() &&
                          source.item->call.process_group == ProcessGroup::pipeline &&
                          source.item->call.phase == 0;
     if (message) messages.insert(static_cast<int>(t));
@@ -220,16 +217,15 @@ TEST_CASE("all ranks together come to an end", "[models][rank_trace]") {
   struct Case {
     const char* text;
     int nodes;
-    Schedule schedule;
   };
-  const auto c = GENERATE(values<Case>({{"tp=8", 1, Schedule::nxd},
-                                        {"tp=8,pp=4", 1, Schedule::nxd},
-                                        {"tp=8,pp=2", 2, Schedule::nxd},
-                                        {"tp=8,cp=2,pp=2", 1, Schedule::nxd},
-                                        {"tp=8,pp=4,vpp=2", 1, Schedule::nxd},
-                                        {"tp=32,pp=2", 4, Schedule::zero_bubble}}));
+  const auto c = GENERATE(values<Case>({{"tp=8", 1},
+                                        {"tp=8,pp=4", 1},
+                                        {"tp=8,pp=2", 2},
+                                        {"tp=8,cp=2,pp=2", 1},
+                                        {"tp=8,pp=4,vpp=2", 1},
+                                        {"tp=32,pp=2,schedule=zero-bubble", 4}}));
   CAPTURE(c.text, c.nodes);
-  const StepModel model = model_of(small_job(c.nodes), c.text, c.schedule);
+  const StepModel model = model_of(small_job(c.nodes), c.text);
   const RankTracer tracer(model);
   std::vector<RankTrace> traces;
   std::vector<int> everyone;

@@ -10,6 +10,7 @@
 
 #include "logs/table/measured_runs.h"
 #include "models/collective/collective.h"
+#include "models/memory/memory.h"
 #include "tests/catch.h"
 #include "tests/models/setup.h"
 #include "text/document.h"
@@ -230,13 +231,38 @@ TEST_CASE("zero bubble fills most of the bubble", "[models]") {
   job.architecture.layers = 1024;
   const Strategy s = strategy_of(job, "tp=32,pp=4");
   const topology::ChipGraph graph(job.cluster.instance);
-  const StepModel plain(job, s, compute_only(), graph),
-      split(job, s, compute_only(), graph, Schedule::zero_bubble);
+  Strategy in_two = s;
+  in_two.schedule = Schedule::zero_bubble;
+  const StepModel plain(job, s, compute_only(), graph), split(job, in_two, compute_only(), graph);
   const double work = at(plain.simulate(), Category::compute).value;
   const double bubble = plain.simulate().step.value - work, left = split.simulate().step.value - work;
   CHECK(left > 0);
   CHECK(left < 0.6 * bubble);
   CHECK(split.lower_bound() <= split.simulate().step);
+}
+
+// GPipe, equal stages, free communication: idle for (p-1)/(m+p-1) of the step (Huang et al. 2019, section
+// 2.3), as 1F1B is; but every micro-batch is alive, and what is alive follows the passes.
+TEST_CASE("GPipe takes as long as 1F1B and keeps every micro-batch alive", "[models]") {
+  for (const int stages : {2, 4}) {
+    for (const int batch : {8, 24}) {
+      CAPTURE(stages, batch);
+      Job job = job_of("llama3-8b", stages, 8192, batch);
+      job.architecture.vocabulary = 32;
+      job.architecture.layers = 1024;
+      const std::string text = "tp=32,pp=" + std::to_string(stages);
+      const Strategy s = strategy_of(job, text + ",schedule=gpipe");
+      const topology::ChipGraph graph(job.cluster.instance);
+      const StepModel model(job, s, compute_only(), graph);
+      const StepReport r = model.simulate();
+      CHECK(at(r, Category::bubble).value / r.step.value ==
+            Approx((stages - 1.0) / (batch + stages - 1.0)).epsilon(2e-3));
+      CHECK(r.step.value ==
+            Approx(simulate_step(job, strategy_of(job, text), compute_only()).step.value).epsilon(1e-6));
+      CHECK(model.lower_bound() <= r.step);
+      for (const StageMemory& m : memory_of(job, s, datasheet()).stages) CHECK(m.in_flight == batch);
+    }
+  }
 }
 
 // The data-sheet profile against published steps. Nothing was fitted to these rows; the tolerances are those

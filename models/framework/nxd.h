@@ -1,0 +1,26 @@
+// neuronx-distributed, which NxDT, NeMo Megatron for Neuron and plain NxD scripts train with.
+#pragma once
+
+#include "models/framework/framework.h"
+
+namespace trnplan::models {
+
+class Nxd : public Framework {
+ public:
+  std::string_view name() const override { return "nxd"; }
+  bool runs(Schedule schedule) const override;
+  bool sends_block(const Strategy& s) const override;
+  bool overlaps_layers(const Strategy& s) const override;
+  PassLaunches launches(const Strategy& s) const override;
+  RecomputeUnits recomputed(const Strategy& s) const override;
+  StateBytes state_bytes(const Strategy& s) const override;
+  Exchange gradients(const Strategy& s) const override;
+  bool reduces_with_backward() const override { return false; }
+  int tensors_per_layer() const override;
+  ScalarReduces scalars(const Strategy& s) const override;
+  std::optional<Exchange> weights(const Strategy& s) const override;
+  Bytes optimizer_buffers(const Strategy& s, double largest_weight) const override;
+  Bytes backward_buffers(const Strategy&) const override { return {}; }
+};
+
+}  // namespace trnplan::models

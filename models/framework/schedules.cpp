@@ -1,0 +1,234 @@
+// Every schedule, and the table of them at the end.
+//
+// Source of 1F1B and interleaved: aws-neuron/neuronx-distributed fbac349
+// src/neuronx_distributed/pipeline/scheduler.py, pipeline/comm.py.
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+
+#include "models/framework/schedule.h"
+
+namespace trnplan::models {
+
+namespace {
+
+using Kind = StageAction::Kind;
+using Actions = std::vector<StageAction>;
+
+/// `warm_up` forwards, then forward and backward in turn, then the backwards that are left.
+Actions in_turn(int warm_up, int micro_batches) {
+  Actions order;
+  int forward = 0, backward = 0;
+  while (forward < warm_up) order.push_back({Kind::forward, forward++});
+  while (forward < micro_batches) {
+    order.push_back({Kind::forward, forward++});
+    order.push_back({Kind::backward, backward++});
+  }
+  while (backward < micro_batches) order.push_back({Kind::backward, backward++});
+  return order;
+}
+
+/// Adds sends and receives to a stage's computations, of which the first `warm_up` are forwards that the next
+/// stage needs before it can return a gradient.
+Actions with_messages(const Actions& order, int warm_up, bool below, bool above) {
+  Actions actions;
+  StageAction pending{};  // the result of the previous computation, not sent yet
+  bool has_pending = false;
+  const auto send = [&] {
+    if (!has_pending) return;
+    has_pending = false;
+    if (pending.kind == Kind::forward && above) actions.push_back({Kind::activation_up, pending.micro_batch});
+    if (pending.kind == Kind::backward && below)
+      actions.push_back({Kind::gradient_down, pending.micro_batch});
+  };
+  for (const StageAction& step : order) {
+    // A warm-up activation goes out at once: the next stage needs it before it can return a gradient.
+    const bool send_first = has_pending && (pending.kind == Kind::backward || pending.micro_batch < warm_up);
+    if (step.kind == Kind::forward) {
+      send();
+      if (below) actions.push_back({Kind::activation_down, step.micro_batch});
+    } else {
+      if (send_first) send();
+      if (above) actions.push_back({Kind::gradient_up, step.micro_batch});
+      send();
+    }
+    actions.push_back(step);
+    pending = step;
+    has_pending = true;
+  }
+  send();
+  return actions;
+}
+
+/// Why `name` does not go with chunks.
+std::string one_chunk_only(Schedule name, const PipelineShape& shape) {
+  if (shape.chunks == 1) return "";
+  return std::string(to_string(name)) + " is not modelled with a virtual pipeline";
+}
+
+/// 1F1B as NxD runs it: min(PP-1-stage, m) warm-up forwards, then forward and backward in turn, then the
+/// remaining backwards. In the steady state the gradient is received before the pending activation is sent,
+/// and the pending gradient sent before the activation is received. Sends and receives are two-rank
+/// all-gathers, so both sides take part at the same time.
+class OneFOneB : public PipelineSchedule {
+ public:
+  std::string obstacle(const PipelineShape& shape) const override {
+    return one_chunk_only(Schedule::one_f_one_b, shape);
+  }
+  Actions passes(int stage, const PipelineShape& shape) const override {
+    return in_turn(warm_up(stage, shape), shape.micro_batches);
+  }
+  Actions meetings(int stage, const PipelineShape& shape) const override {
+    return with_messages(passes(stage, shape), warm_up(stage, shape), stage > 0, stage < shape.stages - 1);
+  }
+  bool meets() const override { return true; }
+  bool has_closed_time() const override { return true; }
+  Residency residency(int stage, const PipelineShape& shape, std::span<const int> layers) const override {
+    const int in_flight = std::min(shape.micro_batches, shape.stages - stage);
+    return {in_flight, in_flight * layers[0], in_flight * layers[0]};
+  }
+
+ protected:
+  static int warm_up(int stage, const PipelineShape& shape) {
+    return std::min(shape.stages - 1 - stage, shape.micro_batches);
+  }
+};
+
+/// Zero bubble (ZB-H1; P. Qi et al., ICLR 2024, section 3): 1F1B with each backward split into the gradient
+/// of the input, which the stage before waits for, and that of the weights, which fills the bubble; as many
+/// activations alive as 1F1B.
+class ZeroBubble : public OneFOneB {
+ public:
+  std::string obstacle(const PipelineShape& shape) const override {
+    return one_chunk_only(Schedule::zero_bubble, shape);
+  }
+  Actions passes(int stage, const PipelineShape& shape) const override {
+    // The gradient of the weights lags behind by the stage's place: the last stages have the most to fill at
+    // the end, the first one fills nothing and lags not at all.
+    Actions order;
+    int weights = 0;
+    for (const StageAction& step : OneFOneB::passes(stage, shape)) {
+      order.push_back(step);
+      if (step.kind == Kind::backward && step.micro_batch >= weights + stage)
+        order.push_back({Kind::weights, weights++});
+    }
+    while (weights < shape.micro_batches) order.push_back({Kind::weights, weights++});
+    return order;
+  }
+  Actions meetings(int, const PipelineShape&) const override { return {}; }
+  bool meets() const override { return false; }
+  bool splits_backward() const override { return true; }
+  bool drains() const override { return false; }
+  bool has_closed_time() const override { return false; }
+};
+
+/// Interleaved (virtual pipeline): stage i holds V chunks of layers. min(2(PP-1-i) + (V-1)PP, mV) warm-up
+/// forwards, all mV when m == PP; then forward and backward in turn; forwards go through PP micro-batches of
+/// a chunk before the next chunk, backwards likewise from the last chunk (Megatron-LM's order; D. Narayanan
+/// et al., SC 2021, section 2.2.2).
+class Interleaved : public PipelineSchedule {
+ public:
+  std::string obstacle(const PipelineShape& shape) const override {
+    if (shape.micro_batches % shape.stages == 0) return "";
+    return "the interleaved schedule needs a multiple of PP as micro-batches";
+  }
+  Actions passes(int stage, const PipelineShape& shape) const override {
+    const std::string missing = obstacle(shape);
+    if (!missing.empty()) throw std::invalid_argument(missing);
+    const int stages = shape.stages, chunks = shape.chunks;
+    const std::int64_t all = forwards(shape), first = warm_up(stage, shape);
+    const auto nth = [&](std::int64_t n, bool forward) {
+      const auto round = static_cast<int>(n / (stages * chunks)),
+                 within = static_cast<int>(n % (stages * chunks));
+      const int chunk = forward ? within / stages : chunks - 1 - within / stages;
+      return StageAction{forward ? Kind::forward : Kind::backward, round * stages + within % stages, chunk};
+    };
+    Actions order;
+    std::int64_t forward = 0, backward = 0;
+    while (forward < first) order.push_back(nth(forward++, true));
+    while (forward < all) {
+      order.push_back(nth(forward++, true));
+      order.push_back(nth(backward++, false));
+    }
+    while (backward < all) order.push_back(nth(backward++, false));
+    return order;
+  }
+  int round(const PipelineShape& shape) const override { return shape.stages; }
+  Residency residency(int stage, const PipelineShape& shape, std::span<const int> layers) const override {
+    // PP micro-batches through chunk 0, the same through chunk 1, ..., then the next PP.
+    const std::int64_t round = std::int64_t{shape.stages} * shape.chunks, all = forwards(shape);
+    const auto chunk_of = [&](std::int64_t step) {
+      return static_cast<std::size_t>(step % round / shape.stages);
+    };
+    std::int64_t done = std::min(warm_up(stage, shape) + 1, all);
+    Residency most{static_cast<int>(done), 0, 0};
+    int alive = 0;
+    for (std::int64_t k = 0; k < done; ++k) alive += layers[chunk_of(k)];
+    most.layers = alive;
+    // The last stage's first forward after warming up is of the last chunk, and as long as its forwards are,
+    // its backwards are too: nothing changes while losses are computed.
+    most.layers_at_loss = alive;
+    // Chunks of unequal length: one backward and one forward at a time, for one round.
+    for (std::int64_t k = 0; k < round && done < all; ++k, ++done) {
+      alive += layers[chunk_of(done)] - layers[layers.size() - 1 - chunk_of(k)];
+      most.layers = std::max(most.layers, alive);
+    }
+    return most;
+  }
+
+ private:
+  static std::int64_t forwards(const PipelineShape& shape) {
+    return std::int64_t{shape.micro_batches} * shape.chunks;
+  }
+  static std::int64_t warm_up(int stage, const PipelineShape& shape) {
+    const std::int64_t all = forwards(shape);
+    if (shape.micro_batches == shape.stages) return all;
+    return std::min(
+        std::int64_t{2} * (shape.stages - 1 - stage) + std::int64_t{shape.chunks - 1} * shape.stages, all);
+  }
+};
+
+/// GPipe (Y. Huang et al., NeurIPS 2019, section 2.3): all forwards, then all backwards, the last micro-batch
+/// first. As long as 1F1B where nothing is sent, with every micro-batch alive. The logits that wait for their
+/// backward on the last stage are counted of one micro-batch only.
+class Gpipe : public PipelineSchedule {
+ public:
+  std::string obstacle(const PipelineShape& shape) const override {
+    return one_chunk_only(Schedule::gpipe, shape);
+  }
+  Actions passes(int, const PipelineShape& shape) const override {
+    Actions order;
+    for (int m = 0; m < shape.micro_batches; ++m) order.push_back({Kind::forward, m});
+    for (int m = shape.micro_batches; m-- > 0;) order.push_back({Kind::backward, m});
+    return order;
+  }
+  Actions meetings(int stage, const PipelineShape& shape) const override {
+    return with_messages(passes(stage, shape), shape.micro_batches, stage > 0, stage < shape.stages - 1);
+  }
+  bool meets() const override { return true; }
+  Residency residency(int, const PipelineShape& shape, std::span<const int> layers) const override {
+    const int all = shape.micro_batches;
+    return {all, all * layers[0], all * layers[0]};
+  }
+};
+
+const OneFOneB kOneFOneB;
+const Interleaved kInterleaved;
+const ZeroBubble kZeroBubble;
+const Gpipe kGpipe;
+
+/// In the order of Schedule.
+const std::array<const PipelineSchedule*, static_cast<std::size_t>(Schedule::count)> kSchedules = {
+    &kOneFOneB, &kInterleaved, &kZeroBubble, &kGpipe};
+
+}  // namespace
+
+const PipelineSchedule& pipeline_schedule(Schedule s) {
+  return *kSchedules[static_cast<std::size_t>(s)];
+}
+
+const PipelineSchedule& schedule_of(const Strategy& s) {
+  return pipeline_schedule(settled_schedule(s));
+}
+
+}  // namespace trnplan::models

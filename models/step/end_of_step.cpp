@@ -1,0 +1,136 @@
+// What a step does after its last micro-batch, as the framework has it.
+#include <algorithm>
+#include <cmath>
+
+#include "models/collective/collective_runtime.h"
+#include "models/framework/nxd_parameters.h"
+#include "models/memory/memory.h"
+#include "models/step/step_parts.h"
+
+namespace trnplan::models {
+
+namespace {
+
+/// Weights of the experts on a core with `layers` layers.
+double expert_parameters(const Architecture& a, const Strategy& s, int layers) {
+  if (a.experts == 0) return 0;
+  return static_cast<double>(a.experts) / s.expert_parallel * layers * 3.0 * a.hidden * a.intermediate /
+         s.tensor_parallel;
+}
+
+/// A long vector in buckets, one collective each, one after the other.
+void add_buckets(std::vector<EndCall>& calls, std::string_view name, CollectiveOp op,
+                 ProcessGroup process_group, double bytes, Bytes bucket, const Profile& profile) {
+  if (bytes == 0) return;
+  const int buckets = static_cast<int>(std::max(1.0, std::ceil(bytes / bucket.value)));
+  calls.push_back({name,
+                   Category::data_parallel,
+                   {process_group, op, Bytes(bytes / buckets), buckets, 0},
+                   Seconds(profile[nxd::bucket_overhead] * buckets)});
+}
+
+/// Builds the calls of the end of a step.
+class EndCalls {
+ public:
+  EndCalls(const Job& job, const Strategy& s, const Profile& profile)
+      : a_(job.architecture), s_(s), profile_(profile), framework_(framework_of(s)) {}
+
+  /// The gradients of so many parameters, `expert` of them of experts, in `tensors` of them, over context ranks.
+  void over_context(std::vector<EndCall>& calls, double parameters, int tensors) const {
+    if (s_.context_parallel == 1 || tensors == 0) return;
+    calls.push_back({"gradients over context ranks",
+                     Category::context_parallel,
+                     {ProcessGroup::context, CollectiveOp::all_reduce,
+                      Bytes(framework_.state_bytes(s_).gradient * parameters / tensors), tensors, 0}});
+  }
+  void reduce(std::vector<EndCall>& calls, double rest, double expert) const {
+    exchange(calls, framework_.gradients(s_), "gradients", "expert gradients", rest, expert);
+  }
+  void gather(std::vector<EndCall>& calls, double rest, double expert) const {
+    if (const auto weights = framework_.weights(s_))
+      exchange(calls, *weights, "weights", "expert weights", rest, expert);
+  }
+  /// All of a stage's gradients, part by part as a backward pass makes them.
+  void reduce_early(EndOfStep& end, int stage, int layers, double parameters) const {
+    const auto part = [&](std::vector<EndCall>& calls, double rest, double expert, int tensors) {
+      over_context(calls, rest + expert, tensors);
+      reduce(calls, rest, expert);
+    };
+    const double layer = stage_parameters(a_, s_, stage, 1) - stage_parameters(a_, s_, stage, 0);
+    const double expert = expert_parameters(a_, s_, 1);
+    part(end.early_layer, layer - expert, expert, framework_.tensors_per_layer());
+    const double others = parameters - layers * layer;
+    const bool last = stage == s_.pipeline_parallel - 1;
+    const double embedding = stage > 0 ? 0 : last ? embedding_alone() : others;
+    if (stage == 0) part(end.early_embedding, embedding, 0, 1);
+    if (last) part(end.early_head, others - embedding, 0, 1);
+  }
+
+ private:
+  void exchange(std::vector<EndCall>& calls, const Exchange& e, std::string_view name,
+                std::string_view of_experts, double rest, double expert) const {
+    add_buckets(calls, name, e.op, e.group, e.bytes * rest, e.bucket, profile_);
+    add_buckets(calls, of_experts, e.op, ProcessGroup::expert_data, e.bytes * expert, e.bucket, profile_);
+  }
+  /// The parameters of a first stage that is not the last one too, without layers.
+  double embedding_alone() const {
+    Strategy apart = s_;
+    apart.pipeline_parallel = 2;
+    return stage_parameters(a_, apart, 0, 0);
+  }
+
+  const Architecture& a_;
+  const Strategy& s_;
+  const Profile& profile_;
+  const Framework& framework_;
+};
+
+}  // namespace
+
+EndOfStep end_of_step(const Job& job, const Strategy& s, const Profile& profile, const LayerModel& model,
+                      int stage, int layers) {
+  const Architecture& a = job.architecture;
+  const Framework& framework = framework_of(s);
+  const double parameters = stage_parameters(a, s, stage, layers);
+  const bool has_head = stage == s.pipeline_parallel - 1;
+  const EndCalls calls(job, s, profile);
+  EndOfStep end;
+  if (s.sequence_parallel) {  // norm weights' gradients, one fp32 vector each
+    const int norms = 2 * layers + (has_head ? 1 : 0);
+    end.norms.push_back({"norm gradients",
+                         Category::tensor_parallel,
+                         {ProcessGroup::tensor, CollectiveOp::all_reduce, Bytes(4.0 * a.hidden), norms, 0}});
+  }
+  const double expert = expert_parameters(a, s, layers), rest = parameters - expert;
+  if (framework.reduces_with_backward()) {
+    calls.reduce_early(end, stage, layers, parameters);
+  } else {
+    calls.over_context(end.context, parameters, framework.tensors_per_layer() * layers + 1);
+    calls.reduce(end.reduce, rest, expert);
+  }
+  calls.gather(end.gather, rest, expert);
+  const int shards = s.data_parallel * s.context_parallel;
+  end.optimizer = model.optimizer(rest, shards).front();
+  if (expert > 0) {
+    end.optimizer.seconds += model.optimizer(expert, std::max(1, shards / s.expert_parallel)).front().seconds;
+  }
+  return end;
+}
+
+Item make_barrier(const Job& job, const Strategy& s, const Profile& profile) {
+  const ScalarReduces scalars = framework_of(s).scalars(s);
+  const RuntimeParameters& by = runtime_of(job.cluster.instance).parameters();
+  Item barrier;
+  barrier.name = "scalar all-reduces";
+  barrier.transfer_category = Category::overhead;
+  barrier.fixed.add(barrier.name, Category::overhead, by.start,
+                    to_sim_time(Seconds(scalars.all * profile[by.start])));
+  if (job.cluster.nodes > 1) {
+    barrier.fixed.add(barrier.name, Category::overhead, by.between,
+                      to_sim_time(Seconds(scalars.between_nodes * profile[by.between])));
+  }
+  barrier.length = barrier.fixed.total();
+  return barrier;
+}
+
+}  // namespace trnplan::models

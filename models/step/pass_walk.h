@@ -1,0 +1,63 @@
+// When the operators of a simulated pass ran. Internal to the timeline.
+#pragma once
+
+#include <stdexcept>
+
+#include "models/step/step_parts.h"
+#include "models/step/step_program.h"
+
+namespace trnplan::models {
+
+/// A pass that is one task: its operators are where they were when its chains were run alone. Calls
+/// `on_operator(item, start, end, overlapped)` for every operator, where `detailed`, and `on_chain(chain,
+/// start, end)` for every chain after its last one.
+template <class OnOperator, class OnChain>
+void walk_remembered(const Pass& pass, SimTime now, bool detailed, const OnOperator& on_operator,
+                     const OnChain& on_chain) {
+  if (pass.launch) {
+    on_operator(*pass.launch, now, now + pass.launch->length, false);
+    now += pass.launch->length;
+  }
+  for (const Chain& c : pass.chains) {
+    const SimTime start = now;
+    for (int i = 0; i < c.times && detailed; ++i) {
+      for (std::size_t k = 0; k < c.items->size(); ++k) {
+        const ChainRun::Span& span = c.run->spans[k];
+        on_operator((*c.items)[k], now + span.start, now + span.end, span.overlapped);
+      }
+      now += c.run->length;
+    }
+    now = start + c.run->length * c.times;
+    on_chain(c, start, now);
+  }
+}
+
+/// The same of a pass whose operators are tasks, from `t` on; where a queue waits for its collective engine
+/// there is one more. Reductions beside the pass are none of its operators.
+template <class OnOperator, class OnChain>
+void walk_tasks(const Pass& pass, const StepProgram& step, const sim::Run& run, sim::TaskId t,
+                const OnOperator& on_operator, const OnChain& on_chain) {
+  SimTime now = run.started[t];
+  const auto take = [&](const Item& item, bool overlapped) {
+    for (; step.of(t).item == nullptr || step.of(t).is<task::Reduction>(); ++t) {
+      if (step.of(t).item == nullptr) now = run.ended[t];
+    }
+    if (step.of(t).item != &item) throw std::logic_error("a pass has other tasks than operators");
+    on_operator(item, run.started[t], run.ended[t], overlapped);
+    if (!overlapped) now = run.ended[t];
+    ++t;
+  };
+  if (pass.launch) take(*pass.launch, false);
+  for (const Chain& c : pass.chains) {
+    const Items& items = *c.items;
+    const SimTime start = now;
+    for (int i = 0; i < c.times; ++i) {
+      for (std::size_t k = 0; k < items.size(); ++k)
+        take(items[k], items[k].overlapped && k + 1 < items.size());
+      if (items.size() > 1 && items[items.size() - 2].overlapped) now = run.ended[t++];
+    }
+    on_chain(c, start, now);
+  }
+}
+
+}  // namespace trnplan::models

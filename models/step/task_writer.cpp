@@ -1,0 +1,229 @@
+#include "models/step/task_writer.h"
+
+namespace trnplan::models {
+
+namespace {
+
+using sim::TaskId;
+
+constexpr sim::ResourceId kNoResource = 0xffffffffu;
+
+std::size_t mix(std::size_t h, std::size_t v) {
+  return (h ^ v) * 0x9e3779b97f4a7c15u;
+}
+
+/// Two numbers that tell tasks of one kind apart.
+std::size_t number_of(const task::PassPart& t) {
+  return static_cast<std::size_t>(t.stage) * 4 + static_cast<std::size_t>(t.kind) +
+         (static_cast<std::size_t>(t.chunk) << 32);
+}
+std::size_t number_of(const task::Message& t) {
+  return static_cast<std::size_t>(t.boundary) * 2 + (t.up ? 1 : 0);
+}
+std::size_t number_of(const task::Barrier&) {
+  return 0;
+}
+template <class OfStage>
+std::size_t number_of(const OfStage& t) {
+  return static_cast<std::size_t>(t.stage);
+}
+
+}  // namespace
+
+std::size_t TaskWriter::TagHash::operator()(const Source& source) const {
+  const std::size_t number = std::visit([](const auto& what) { return number_of(what); }, source.what);
+  return mix(mix(mix(0, reinterpret_cast<std::size_t>(source.item)), source.what.index()), number);
+}
+
+TaskWriter::TaskWriter(const StepParts& parts, Layout& layout, bool expand)
+    : p_(parts), layout_(layout), expanded_(static_cast<std::size_t>(parts.stages), expand) {
+  for (int s = 0; s < p_.stages; ++s) {
+    for (int lane = 0; lane < layout_.lanes(s); ++lane) out.program.add_device({});
+  }
+  const auto queues = static_cast<sim::DeviceId>(out.program.devices().size());
+  const double factor = p_.slowdown();
+  const auto add_engines = [&](bool slow) {
+    const auto first = static_cast<sim::DeviceId>(out.program.devices().size());
+    for (sim::DeviceId d = 0; d < queues; ++d) {
+      const sim::DeviceId engine = out.program.add_device({});
+      if (slow && factor > 1) out.program.add_slowdown(d, engine, factor);
+    }
+    return first;
+  };
+  if (p_.overlaps()) engines_ = add_engines(true);
+  if (p_.reduces_early()) reducers_ = add_engines(!p_.overlaps());  // a queue is slowed by one engine
+  resource_of_.assign(layout_.fabric().size(), kNoResource);
+  nothing_ = out.program.add_flow({});
+}
+
+/// Tags are places in `sources`; equal sources share one.
+std::uint32_t TaskWriter::tag(const Source& source) {
+  const auto [it, fresh] = tags_.try_emplace(source, static_cast<std::uint32_t>(out.sources.size()));
+  if (fresh) out.sources.push_back(source);
+  return it->second;
+}
+
+sim::FlowId TaskWriter::flow_of(const Layout::Share& share) {
+  if (share.load.empty()) return nothing_;
+  const auto [it, fresh] = flows_.try_emplace(&share);
+  if (!fresh) return it->second;
+  std::vector<sim::Weight> weights;
+  for (const auto& [id, bytes] : share.load) {
+    sim::ResourceId& r = resource_of_[id];
+    if (r == kNoResource) {
+      r = out.program.add_resource({}, layout_.fabric().capacity(id));
+      out.resources.push_back(id);
+    }
+    weights.push_back({r, bytes});
+  }
+  return it->second = out.program.add_flow(std::move(weights), share.scale);
+}
+
+void TaskWriter::work(int stage, const Item& item, const Source& source) {
+  const std::uint32_t t = tag(source);
+  for (int lane = 0; lane < layout_.lanes(stage); ++lane) {
+    out.program.add_work(device(stage, lane), item.length, t);
+  }
+}
+
+void TaskWriter::transfer(int stage, const Item& item, const Source& source, bool on_engine) {
+  const std::uint32_t t = tag(source);
+  for (const Layout::Share& share : layout_.shares(stage, item)) {
+    devices_.clear();
+    for (const int lane : share.lanes) devices_.push_back(device(stage, lane) + (on_engine ? engines_ : 0));
+    out.program.add_transfer(devices_, flow_of(share), item.length, t);
+  }
+}
+
+/// Compute queue and an engine of each lane wait for each other.
+void TaskWriter::join(int stage, sim::DeviceId other) {
+  const std::uint32_t t = tag({nullptr, task::Join{stage}});
+  for (int lane = 0; lane < layout_.lanes(stage); ++lane) {
+    const sim::DeviceId d = device(stage, lane);
+    out.program.add_transfer({d, d + other}, nothing_, {}, t);
+  }
+}
+
+void TaskWriter::chain(int stage, const Items& items, Source source) {
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const Item& item = items[i];
+    source.item = &item;
+    const bool forks = item.overlapped && i + 1 < items.size();
+    if (forks) join(stage, engines_);
+    if (item.is_transfer()) {
+      transfer(stage, item, source, forks);
+    } else {
+      work(stage, item, source);
+    }
+    if (i > 0 && items[i - 1].overlapped) join(stage, engines_);
+  }
+}
+
+/// Starts when all that is on the queues since `since` is done, and what was to be reduced before.
+void TaskWriter::reduce(int stage, const Items& items, TaskId since) {
+  if (items.empty()) return;
+  const std::vector<TaskId> made = last_of_lanes(stage, since);
+  for (const Item& item : items) {
+    const std::uint32_t t = tag({&item, task::Reduction{stage}});
+    for (const Layout::Share& share : layout_.shares(stage, item)) {
+      devices_.clear();
+      for (const int lane : share.lanes) devices_.push_back(device(stage, lane) + reducers_);
+      const TaskId reduction = out.program.add_transfer(devices_, flow_of(share), item.length, t);
+      if (&item != &items.front()) continue;
+      for (const int lane : share.lanes)
+        out.program.add_dependency(made[static_cast<std::size_t>(lane)], reduction);
+    }
+  }
+}
+
+void TaskWriter::wait_for_reductions(int stage) {
+  join(stage, reducers_);
+}
+
+void TaskWriter::pass(int stage, const Pass& pass, Source source, const EarlyReduce* early) {
+  if (early != nullptr) expanded_[static_cast<std::size_t>(stage)] = true;
+  if (!expanded_[static_cast<std::size_t>(stage)]) {
+    source.item = &pass.whole;
+    return work(stage, pass.whole, source);
+  }
+  if (pass.launch) {
+    source.item = &*pass.launch;
+    work(stage, *pass.launch, source);
+  }
+  for (const Chain& c : pass.chains) {
+    for (int i = 0; i < c.times; ++i) {
+      const TaskId start = tasks();
+      chain(stage, *c.items, source);
+      if (early != nullptr) reduce(stage, early->after(c.part), start);
+    }
+  }
+}
+
+void TaskWriter::meeting(int boundary, const Items& items, bool up) {
+  for (const Item& item : items) {
+    const std::uint32_t t = tag({&item, task::Message{boundary, up}});
+    for (const Layout::Share& share : layout_.pair_shares(boundary, item)) {
+      const int lanes = layout_.lanes(boundary);
+      devices_.clear();
+      for (const int lane : share.lanes) {
+        devices_.push_back(lane < lanes ? device(boundary, lane) : device(boundary + 1, lane - lanes));
+      }
+      out.program.add_transfer(devices_, flow_of(share), item.length, t);
+    }
+  }
+}
+
+void TaskWriter::message(int boundary, const Items& items, bool up, const std::vector<TaskId>& before,
+                         const std::vector<TaskId>& after) {
+  for (const Item& item : items) {
+    const std::uint32_t t = tag({&item, task::Message{boundary, up}});
+    for (const Layout::Share& share : layout_.pair_shares(boundary, item)) {
+      const int lanes = layout_.lanes(boundary);
+      const int lower = share.lanes.front() % lanes, upper = share.lanes.back() % lanes;
+      const TaskId sent = out.program.add_transfer({}, flow_of(share), item.length, t);
+      out.program.add_dependency(before[static_cast<std::size_t>(up ? lower : upper)], sent);
+      out.program.add_dependency(sent, after[static_cast<std::size_t>(up ? upper : lower)]);
+    }
+  }
+}
+
+void TaskWriter::barrier(const Item& item) {
+  std::vector<sim::DeviceId> all;
+  for (int s = 0; s < p_.stages; ++s) {
+    for (int lane = 0; lane < layout_.lanes(s); ++lane) all.push_back(device(s, lane));
+  }
+  out.program.add_transfer(all, nothing_, item.length, tag({&item, task::Barrier{}}));
+}
+
+namespace {
+
+/// Tells `note` of each task from `start` on and each of the `lanes` of a stage, from device `first` on, that
+/// has a part in it.
+template <class Note>
+std::vector<TaskId> of_lanes(const sim::Program& program, sim::DeviceId first, int lanes, TaskId start,
+                             const Note& note) {
+  std::vector<TaskId> tasks(static_cast<std::size_t>(lanes), sim::Run::kNone);
+  for (TaskId t = start; t < program.tasks().size(); ++t) {
+    const sim::Task& task = program.tasks()[t];
+    for (std::uint32_t i = 0; i < task.device_count; ++i) {
+      const sim::DeviceId d = program.task_devices()[task.first_device + i];
+      if (d >= first && d < first + tasks.size()) note(tasks[d - first], t);
+    }
+  }
+  return tasks;
+}
+
+}  // namespace
+
+std::vector<TaskId> TaskWriter::last_of_lanes(int stage, TaskId start) const {
+  return of_lanes(out.program, device(stage, 0), layout_.lanes(stage), start,
+                  [](TaskId& known, TaskId t) { known = t; });
+}
+
+std::vector<TaskId> TaskWriter::first_of_lanes(int stage, TaskId start) const {
+  return of_lanes(out.program, device(stage, 0), layout_.lanes(stage), start, [](TaskId& known, TaskId t) {
+    if (known == sim::Run::kNone) known = t;
+  });
+}
+
+}  // namespace trnplan::models

@@ -1,0 +1,73 @@
+// Puts items of stages into a program, as tasks of the queues that their lanes are. Internal to the step's
+// program (step_program.h).
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "models/step/step_program.h"
+
+namespace trnplan::models {
+
+/// One program. Every lane has a compute queue and, where something runs beside it, an engine for the
+/// collectives of layers, and one for the reductions of gradients.
+class TaskWriter {
+ public:
+  using Source = StepProgram::Source;
+
+  /// Keeps references to its arguments.
+  TaskWriter(const StepParts& parts, Layout& layout, bool expand);
+
+  void work(int stage, const Item& item, const Source& source);
+  /// Operators one after the other; `source` without its item.
+  void chain(int stage, const Items& items, Source source);
+  /// As one task, or all its operators. With `early`, its gradients are reduced beside what follows, part by
+  /// part; from then on the stage's operators are tasks, which share links with the reductions.
+  void pass(int stage, const Pass& pass, Source source, const EarlyReduce* early = nullptr);
+  /// The compute queues of a stage wait for its reductions.
+  void wait_for_reductions(int stage);
+  /// A message that both its stages take part in: they meet.
+  void meeting(int boundary, const Items& items, bool up);
+  /// A message beside the queues, over the boundary above a stage: after the tasks `before`, one for each lane
+  /// at the sending end, and before the tasks `after` at the other.
+  void message(int boundary, const Items& items, bool up, const std::vector<sim::TaskId>& before,
+               const std::vector<sim::TaskId>& after);
+  /// All compute queues wait for each other.
+  void barrier(const Item& item);
+
+  /// The first and the last task of each lane of a stage among those from `start` on.
+  std::vector<sim::TaskId> first_of_lanes(int stage, sim::TaskId start) const;
+  std::vector<sim::TaskId> last_of_lanes(int stage, sim::TaskId start) const;
+
+  sim::TaskId tasks() const { return static_cast<sim::TaskId>(out.program.tasks().size()); }
+
+  StepProgram out;
+
+ private:
+  sim::DeviceId device(int stage, int lane) const {
+    return static_cast<sim::DeviceId>(stage * layout_.lanes(stage) + lane);
+  }
+  std::uint32_t tag(const Source& source);
+  sim::FlowId flow_of(const Layout::Share& share);
+  void transfer(int stage, const Item& item, const Source& source, bool on_engine);
+  void join(int stage, sim::DeviceId other);
+  void reduce(int stage, const Items& items, sim::TaskId since);
+
+  struct TagHash {
+    std::size_t operator()(const Source& source) const;
+  };
+
+  const StepParts& p_;
+  Layout& layout_;
+  /// What a compute queue's number differs by from its engine for collectives, and for reductions.
+  sim::DeviceId engines_ = 0, reducers_ = 0;
+  std::vector<bool> expanded_;  ///< stages whose passes are operators from here on
+  sim::FlowId nothing_ = 0;
+  std::vector<sim::ResourceId> resource_of_;
+  // Asked for single entries, never walked: their order is nobody's.
+  std::unordered_map<const Layout::Share*, sim::FlowId> flows_;
+  std::unordered_map<Source, std::uint32_t, TagHash> tags_;
+  std::vector<sim::DeviceId> devices_;
+};
+
+}  // namespace trnplan::models
