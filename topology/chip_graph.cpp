@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <boost/graph/compressed_sparse_row_graph.hpp>
+#include <boost/graph/dijkstra_shortest_paths_no_color_map.hpp>
+#include <boost/property_map/function_property_map.hpp>
 #include <boost/range/iterator_range.hpp>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <limits>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -106,7 +108,9 @@ class RingSearch {
   bool member(int chip) const { return open_[static_cast<std::size_t>(chip)]; }
 
   /// What every cycle needs: a connected set, two neighbours for each chip, and, where the set falls into two
-  /// colours without neighbours of the same one, as many chips of either.
+  /// colours without neighbours of the same one, as many chips of either. One pass over a set of chips that
+  /// changes with every call: Boost.Graph's breadth_first_search and is_bipartite would be three passes over a
+  /// filtered graph, and the balance of the colours a fourth.
   bool possible() const {
     std::vector<signed char> colour(neighbours_.size(), -1);
     std::vector<int> queue{path_.front()};
@@ -226,27 +230,27 @@ struct ChipGraph::Tables {
     return row.compare_exchange_strong(first, fresh.get()) ? *fresh.release() : *first;
   }
 
-  /// Breadth-first search against the direction of the steps; steps of length 0 go to the front.
+  /// Dijkstra's search against the direction of the steps; -1 where no way leads to the chip.
   Row search_back(int chip) const {
-    Row distance(boost::num_vertices(graph), -1);
-    std::deque<std::pair<int, std::int16_t>> queue{{chip, std::int16_t{0}}};
-    while (!queue.empty()) {
-      const auto [here, reached] = queue.front();
-      queue.pop_front();
-      std::int16_t& known = distance[static_cast<std::size_t>(here)];
-      if (known >= 0) continue;
-      known = reached;
-      for (const std::size_t v : linked(graph, here)) {
-        const int before = static_cast<int>(v);
-        if (distance[v] >= 0) continue;
-        if (length(before, here) == 0) {
-          queue.emplace_front(before, reached);
-        } else {
-          queue.emplace_back(before, static_cast<std::int16_t>(reached + 1));
-        }
-      }
+    constexpr int kUnreachable = std::numeric_limits<int>::max();
+    const std::size_t vertices = boost::num_vertices(graph);
+    std::vector<int> distance(vertices);
+    const auto index = boost::get(boost::vertex_index, graph);
+    boost::dijkstra_shortest_paths_no_color_map(
+        graph, static_cast<std::size_t>(chip),
+        boost::weight_map(boost::make_function_property_map<boost::graph_traits<Graph>::edge_descriptor, int>(
+                              [this](const auto& e) {
+                                return length(static_cast<int>(boost::target(e, graph)),
+                                              static_cast<int>(boost::source(e, graph)));
+                              }))
+            .distance_map(boost::make_iterator_property_map(distance.begin(), index))
+            .vertex_index_map(index)
+            .distance_inf(kUnreachable));
+    Row row(vertices, -1);
+    for (std::size_t v = 0; v < vertices; ++v) {
+      if (distance[v] != kUnreachable) row[v] = static_cast<std::int16_t>(distance[v]);
     }
-    return distance;
+    return row;
   }
 
   std::vector<int> route(int a, int b) const {

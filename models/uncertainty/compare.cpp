@@ -3,8 +3,8 @@
 #include <cmath>
 #include <vector>
 
-#include "models/uncertainty/posterior.h"
 #include "models/uncertainty/spread.h"
+#include "units/normal.h"
 
 namespace trnplan::models {
 

@@ -1,66 +1,77 @@
 #include "models/uncertainty/posterior.h"
 
+#include <Eigen/Core>
 #include <algorithm>
+#include <boost/math/quadrature/gauss_kronrod.hpp>
 #include <cmath>
+#include <numbers>
+
+#include "units/normal.h"
 
 namespace trnplan::models {
 
 namespace {
 
-constexpr double kPi = 3.14159265358979323846;
 /// Of standard deviation before: learning less than that is learning nothing.
 constexpr double kNothing = 1e-9;
-constexpr int kIntervals = 512;  ///< of Simpson's rule, even
+constexpr unsigned kHalvings = 12;     ///< of the interval, at most
+constexpr double kQuadrature = 1e-12;  ///< relative error that ends them
 
 /// sqrt(s^2 - v^2); rounding may put v above s.
 double learnt(double sd, double sd_after) {
   return std::sqrt(std::max(0.0, (sd - sd_after) * (sd + sd_after)));
 }
 
+/// From 0 to `end`.
 template <class Function>
-double simpson(double end, const Function& f) {
-  const double step = end / kIntervals;
-  double sum = f(0) + f(end);
-  for (int i = 1; i < kIntervals; ++i) sum += (i % 2 == 1 ? 4 : 2) * f(i * step);
-  return sum * step / 3;
+double integral(double end, const Function& f) {
+  return boost::math::quadrature::gauss_kronrod<double, 31>::integrate(f, 0.0, end, kHalvings, kQuadrature);
+}
+
+using Matrix = Eigen::Map<Eigen::MatrixXd>;
+using ConstMatrix = Eigen::Map<const Eigen::MatrixXd>;
+
+Eigen::Index index(std::size_t n) {
+  return static_cast<Eigen::Index>(n);
+}
+
+/// As many weights as there are unknowns.
+Eigen::VectorXd whole(const Posterior::Weights& w, std::size_t size) {
+  Eigen::VectorXd v = Eigen::VectorXd::Zero(index(size));
+  const Eigen::Index n = index(std::min(w.size(), size));
+  v.head(n) = Eigen::Map<const Eigen::VectorXd>(w.data(), index(w.size())).head(n);
+  return v;
 }
 
 }  // namespace
 
-std::size_t Posterior::add(double variance) {
-  for (std::vector<double>& row : s_) row.push_back(0);
-  s_.emplace_back(s_.size() + 1, 0).back() = variance;
-  return s_.size() - 1;
+Posterior::Posterior(const std::vector<std::vector<double>>& covariance)
+    : size_(covariance.size()), s_(size_ * size_) {
+  for (std::size_t i = 0; i < size_; ++i) {
+    for (std::size_t j = 0; j < size_; ++j) s_[i + j * size_] = covariance[i][j];
+  }
 }
 
-std::vector<double> Posterior::times(const Weights& w) const {
-  std::vector<double> product(s_.size(), 0);
-  for (std::size_t j = 0; j < std::min(w.size(), s_.size()); ++j) {
-    if (w[j] == 0) continue;
-    for (std::size_t i = 0; i < s_.size(); ++i) product[i] += s_[i][j] * w[j];
-  }
-  return product;
+std::size_t Posterior::add(double variance) {
+  std::vector<double> larger((size_ + 1) * (size_ + 1), 0);
+  Matrix grown(larger.data(), index(size_ + 1), index(size_ + 1));
+  grown.topLeftCorner(index(size_), index(size_)) = ConstMatrix(s_.data(), index(size_), index(size_));
+  larger.back() = variance;
+  s_ = std::move(larger);
+  return size_++;
 }
 
 double Posterior::covariance(const Weights& a, const Weights& b) const {
-  const std::vector<double> product = times(b);
-  double sum = 0;
-  for (std::size_t i = 0; i < std::min(a.size(), product.size()); ++i) sum += a[i] * product[i];
-  return sum;
+  const ConstMatrix s(s_.data(), index(size_), index(size_));
+  return whole(a, size_).dot(s * whole(b, size_));
 }
 
 void Posterior::observe(const Weights& w, double noise_variance) {
-  const std::vector<double> gain = times(w);
-  double total = noise_variance;
-  for (std::size_t i = 0; i < std::min(w.size(), gain.size()); ++i) total += w[i] * gain[i];
+  Matrix s(s_.data(), index(size_), index(size_));
+  const Eigen::VectorXd weights = whole(w, size_), gain = s * weights;
+  const double total = noise_variance + weights.dot(gain);
   if (!(total > 0)) return;  // known before
-  for (std::size_t i = 0; i < s_.size(); ++i) {
-    for (std::size_t j = 0; j < s_.size(); ++j) s_[i][j] -= gain[i] * gain[j] / total;
-  }
-}
-
-double normal_probability(double z) {
-  return 0.5 * std::erfc(-z / std::sqrt(2.0));
+  s -= gain * gain.transpose() / total;
 }
 
 double probability_of_right_choice(double mean, double sd, double sd_after) {
@@ -76,14 +87,14 @@ double probability_of_right_choice(double mean, double sd, double sd_after) {
   };
   const double apart_from_it =
       normal_probability(h) * normal_probability(k) + normal_probability(-h) * normal_probability(-k);
-  return std::min(1.0, apart_from_it + simpson(std::asin(rho), density) / kPi);
+  return std::min(1.0, apart_from_it + integral(std::asin(rho), density) / std::numbers::pi);
 }
 
 double expected_gain(double mean, double sd, double sd_after) {
   const double t = learnt(sd, sd_after);
   if (t <= kNothing * sd || !(sd > 0)) return 0;
   const double u = std::abs(mean) / t;
-  return t * (std::exp(-u * u / 2) / std::sqrt(2 * kPi) - u * normal_probability(-u));
+  return t * (normal_density(u) - u * normal_probability(-u));
 }
 
 }  // namespace trnplan::models

@@ -22,10 +22,10 @@ class Posterior {
   using Weights = std::vector<double>;
 
   Posterior() = default;
-  /// `covariance` is square, symmetric and positive semi-definite.
-  explicit Posterior(std::vector<std::vector<double>> covariance) : s_(std::move(covariance)) {}
+  /// Requires: `covariance` is square, symmetric and positive semi-definite.
+  explicit Posterior(const std::vector<std::vector<double>>& covariance);
 
-  /// One more unknown, independent of the others; its index.
+  /// One more unknown, independent of the others; its index. Cost: O(size^2).
   std::size_t add(double variance);
   /// Of w'x and of a'x with b'x. Cost: O(size^2).
   double variance(const Weights& w) const { return covariance(w, w); }
@@ -34,13 +34,9 @@ class Posterior {
   void observe(const Weights& w, double noise_variance);
 
  private:
-  std::vector<double> times(const Weights& w) const;  ///< S w
-
-  std::vector<std::vector<double>> s_;
+  std::size_t size_ = 0;
+  std::vector<double> s_;  ///< S, a column after the other
 };
-
-/// Phi(z).
-double normal_probability(double z);
 
 /// Of a difference N(mean, sd^2) that a measurement leaves with the standard deviation sd_after <= sd.
 ///
@@ -48,7 +44,7 @@ double normal_probability(double z);
 ///   = Phi(h) Phi(k) + Phi(-h) Phi(-k) + 1/pi int_0^asin(rho) exp(-(h^2 + k^2 - 2 h k sin a) / (2 cos^2 a))
 ///   da
 /// with h = mean / t, k = mean / sd (R. L. Plackett, Biometrika 41, 1954); without a measurement (t = 0) that
-/// is Phi(|mean| / sd), for mean = 0 it is 1/2 + asin(rho) / pi. By Simpson's rule, to some 1e-9.
+/// is Phi(|mean| / sd), for mean = 0 it is 1/2 + asin(rho) / pi. By Gauss-Kronrod quadrature, to some 1e-12.
 double probability_of_right_choice(double mean, double sd, double sd_after);
 
 /// E max(m, -m) - |mean| over 2: by how much the better of the two beats, on average, what one would choose

@@ -1,11 +1,13 @@
 #include "planner/cost/goodput.h"
 
 #include <algorithm>
+#include <boost/random/exponential_distribution.hpp>
+#include <boost/random/mersenne_twister.hpp>
+#include <boost/random/normal_distribution.hpp>
+#include <boost/random/uniform_01.hpp>
 #include <cmath>
 #include <iterator>
-#include <numbers>
 #include <optional>
-#include <random>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -34,22 +36,19 @@ constexpr Named kParameters[] = {{"failure_rate", "1/day"},
                                  {"asynchronous_stall", "s"}};
 static_assert(std::size(kParameters) == kReliabilityParameters);
 
-/// The distributions of <random> differ between standard libraries; the engine does not.
+/// The distributions of <random> differ between standard libraries, those of Boost.Random do not.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
 
-  /// Strictly between 0 and 1: 53 random bits and a half.
-  double uniform() { return (static_cast<double>(engine_() >> 11) + 0.5) * 0x1p-53; }
-  double exponential(double mean) { return -mean * std::log(uniform()); }
-  /// Box and Muller; the second number of a pair is thrown away.
-  double normal() {
-    const double radius = std::sqrt(-2 * std::log(uniform()));
-    return radius * std::cos(2 * std::numbers::pi * uniform());
+  double uniform() { return boost::random::uniform_01<double>()(engine_); }
+  double exponential(double mean) {
+    return mean * boost::random::exponential_distribution<double>()(engine_);
   }
+  double normal() { return boost::random::normal_distribution<double>()(engine_); }
 
  private:
-  std::mt19937_64 engine_;
+  boost::random::mt19937_64 engine_;
 };
 
 Seconds recovery_of(const FailureModel& m, Random& random) {

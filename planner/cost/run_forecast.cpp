@@ -5,7 +5,6 @@
 #include <limits>
 
 #include <fmt/format.h>
-#include <boost/math/distributions/normal.hpp>
 
 #include "models/memory/host_memory.h"
 #include "models/uncertainty/spread.h"
@@ -19,7 +18,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// How much longer than the median a run is with that probability at most.
 double stretch(const RunForecast& f, double probability) {
-  const double z = boost::math::quantile(boost::math::normal_distribution<>(), probability);
+  const double z = normal_quantile(probability);
   if (z == 0) return 1;
   return std::exp(z * (z > 0 ? f.longer : f.shorter) / kNinetyPercent);
 }
@@ -94,7 +93,7 @@ double RunForecast::probability(double tokens, Seconds time) const {
   const double distance = std::log(time / time_of(tokens));
   const double width = distance > 0 ? longer : shorter;
   if (!(width > 0)) return distance >= 0 ? 1 : 0;
-  return 0.5 * std::erfc(-distance / (width / kNinetyPercent) / std::sqrt(2.0));
+  return normal_probability(distance / (width / kNinetyPercent));
 }
 
 RunForecast forecast_of(const models::StepReport& step, const GoodputEstimate& g) {

@@ -1,4 +1,5 @@
 #include "models/uncertainty/posterior.h"
+#include "units/normal.h"
 
 #include <cmath>
 
@@ -94,7 +95,7 @@ TEST_CASE("what is left never is wider, and the order does not matter", "[models
     const double sd = std::sqrt(before), after = std::sqrt(std::max(0.0, first.variance(of))),
                  mean = any(random);
     const double right = models::probability_of_right_choice(mean, sd, after);
-    CHECK(right >= models::normal_probability(std::abs(mean) / sd) - 1e-9);
+    CHECK(right >= normal_probability(std::abs(mean) / sd) - 1e-9);
     CHECK(right <= 1);
     CHECK(right == Approx(models::probability_of_right_choice(-mean, sd, after)).epsilon(1e-9));
     CHECK(models::expected_gain(mean, sd, after) >= 0);
@@ -105,7 +106,7 @@ TEST_CASE("limits: all is learnt, nothing is learnt, nothing was unknown", "[mod
   for (const double mean : {0.0, 0.01, 0.3, -0.2}) {
     CHECK(models::probability_of_right_choice(mean, 0.2, 0) == Approx(1).margin(1e-7));
     CHECK(models::probability_of_right_choice(mean, 0.2, 0.2) ==
-          Approx(models::normal_probability(std::abs(mean) / 0.2)));
+          Approx(normal_probability(std::abs(mean) / 0.2)));
     CHECK(models::expected_gain(mean, 0.2, 0.2) == 0);
   }
   CHECK(models::probability_of_right_choice(0.1, 0, 0) == 1);
