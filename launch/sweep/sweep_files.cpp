@@ -73,11 +73,10 @@ std::string first_of(const Node& root, const char* key) {
 }
 
 /// The job of a file beside the grid, or of a model alone, whose training the grid may state.
-JobReading read_grid_job(const std::filesystem::path& overlapped, const std::string& name, const Node& root,
+JobReading read_grid_job(const std::filesystem::path& path, const std::string& name, const Node& root,
                          const Catalog& catalog, const Files& files) {
-  const bool model =
-      !files.has(overlapped) && !files.has(overlapped / "config.json") && known_model(name, catalog);
-  const std::string argument = model ? name : overlapped.string();
+  const bool model = !files.has(path) && !files.has(path / "config.json") && known_model(name, catalog);
+  const std::string argument = model ? name : path.string();
   const JobSource source = job_source(argument, catalog, files);
   JobOptions options;
   options.own_nodes = root.find("nodes") != nullptr;
@@ -90,8 +89,8 @@ JobReading read_grid_job(const std::filesystem::path& overlapped, const std::str
 }
 
 /// What the points depend on: the job's file, or of a model what was assumed.
-std::string job_text(const std::filesystem::path& overlapped, const JobReading& reading, const Files& files) {
-  if (files.has(overlapped)) return files.text(overlapped);
+std::string job_text(const std::filesystem::path& path, const JobReading& reading, const Files& files) {
+  if (files.has(path)) return files.text(path);
   std::string text;
   for (const std::string& note : reading.notes) text += note;
   return text;

@@ -29,7 +29,7 @@ std::string strategy_grammar(const Job& job, const Strategy& s) {
   Job unpinned = job;
   unpinned.pin = {};
   const Strategy bare[] = {default_strategy(job), default_strategy(unpinned)};
-  const Strategy overlapped[] = {default_beside(job, job.pin, s), default_beside(job, {}, s)};
+  const Strategy defaults[] = {default_beside(job, job.pin, s), default_beside(job, {}, s)};
   std::string text = fmt::format("tp={}", s.tensor_parallel);
   const auto state = [&](const char* key, auto Strategy::*field, const Strategy(&defaults)[2]) {
     if (s.*field != defaults[0].*field || s.*field != defaults[1].*field)
@@ -38,15 +38,15 @@ std::string strategy_grammar(const Job& job, const Strategy& s) {
   state("pp", &Strategy::pipeline_parallel, bare);
   state("vpp", &Strategy::virtual_pipeline, bare);
   state("cp", &Strategy::context_parallel, bare);
-  state("ep", &Strategy::expert_parallel, overlapped);
-  state("dp", &Strategy::data_parallel, overlapped);
-  state("mbs", &Strategy::micro_batch, overlapped);
-  state("sp", &Strategy::sequence_parallel, overlapped);
-  state("zero1", &Strategy::zero1, overlapped);
+  state("ep", &Strategy::expert_parallel, defaults);
+  state("dp", &Strategy::data_parallel, defaults);
+  state("mbs", &Strategy::micro_batch, defaults);
+  state("sp", &Strategy::sequence_parallel, defaults);
+  state("zero1", &Strategy::zero1, defaults);
   state("flash", &Strategy::flash_attention, bare);
-  state("kv", &Strategy::kv_replicator, overlapped);
-  state("bucket", &Strategy::bucket_mb, overlapped);
-  if (s.recompute != overlapped[0].recompute || s.recompute != overlapped[1].recompute)
+  state("kv", &Strategy::kv_replicator, defaults);
+  state("bucket", &Strategy::bucket_mb, defaults);
+  if (s.recompute != defaults[0].recompute || s.recompute != defaults[1].recompute)
     text += ",recompute=" + to_string(s.recompute);
   if (s.precision != job.training.precision) text += fmt::format(",precision={}", to_string(s.precision));
   Strategy plain = s;

@@ -73,7 +73,7 @@ std::string rows_of(const std::string& table, const std::vector<std::string>& na
 struct Kind {
   std::string file, text;
   std::vector<std::string> command;
-  std::map<std::string, std::string> overlapped = {};
+  std::map<std::string, std::string> neighbours = {};
   bool own_catalog = false, plan = false;
 };
 
@@ -101,7 +101,7 @@ class Table {
     const fs::path here = fresh_folder();
     if (kind.own_catalog) fs::copy(source_ / "catalog", here / "catalog", fs::copy_options::recursive);
     if (kind.plan) fs::copy(planned(), here / "plan", fs::copy_options::recursive);
-    for (const auto& [name, text] : kind.overlapped) write(here / name, text);
+    for (const auto& [name, text] : kind.neighbours) write(here / name, text);
     std::vector<std::string> command = kind.command;
     if (kind.file.empty()) {
       command.push_back(row.to);

@@ -132,11 +132,11 @@ TEST_CASE("a coflow that stands for several flows gets what they would get toget
   for (int i = 0; i < 4; ++i) four.push_back(apart.add({{{0, 1}}}));
   const auto alone = apart.add({{{0, 3}}});
   const auto coflow = together.add({{{0, 4}}, 1});
-  const auto overlapped = together.add({{{0, 3}}});
+  const auto both = together.add({{{0, 3}}});
   apart.settle();
   together.settle();
   CHECK(together.rate(coflow) == apart.rate(four[0]));
-  CHECK(together.rate(overlapped) == apart.rate(alone));
+  CHECK(together.rate(both) == apart.rate(alone));
   CHECK(apart.rate(four[0]) == 2);
 }
 
