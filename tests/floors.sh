@@ -51,7 +51,7 @@ named=$(grep -rnE --include='*.h' --include='*.cpp' 'family (==|!=)|family\.star
 [[ -z $named ]] || complain "a family asked by its name: $named"
 # A second opinion that asks the first is none.
 copied=$(grep -nE '#include "' planner/check/check_plan*.{h,cpp} |
-  grep -vE '"(planner/check/check_plan\.h|models/job/job\.h|models/parameters/profile\.h|units/(quantity|index)\.h)"' || true)
+  grep -vE '"(planner/check/check_plan\.h|models/job/job\.h|models/parameters/profile\.h|units/(quantity|index|normal)\.h)"' || true)
 [[ -z $copied ]] || complain "check_plan includes what it is to check: $copied"
 # Tests stand where what they test stands.
 for test in tests/{units,text,sim,topology,models,logs,planner,calibrate,targets,io,launch,api}/*/; do

@@ -1,12 +1,12 @@
 #include "models/memory/memory.h"
 
 #include <algorithm>
-#include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
 
 #include "models/framework/framework.h"
+#include "units/normal.h"
 
 namespace trnplan::models {
 
@@ -305,13 +305,13 @@ double probability_of_fitting(const StageMemory& m, Bytes limit, const Profile& 
   const Bytes room = limit - (m.peak() - m.runtime);
   if (room.value <= 0) return 0;
   if (reserve.log_sd <= 0) return room.value >= reserve.median ? 1 : 0;
-  return 0.5 * std::erfc(std::log(reserve.median / room.value) / (reserve.log_sd * std::sqrt(2.0)));
+  return normal_probability(std::log(room.value / reserve.median) / reserve.log_sd);
 }
 
 Bytes margin_of_fitting(double p, const Profile& profile) {
   if (!(p > 0 && p < 1)) throw std::invalid_argument("a probability of fitting is between 0 and 1");
   const Value& reserve = profile.value(common::runtime_reserve);
-  const double z = boost::math::quantile(boost::math::normal_distribution<>(), p);
+  const double z = normal_quantile(p);
   return Bytes(reserve.median * (std::exp(z * reserve.log_sd) - 1));
 }
 

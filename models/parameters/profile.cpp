@@ -1,8 +1,10 @@
 #include "models/parameters/profile.h"
 
+#include <Eigen/Cholesky>
 #include <cmath>
 
 #include "models/job/job.h"
+#include "units/normal.h"
 
 namespace trnplan::models {
 
@@ -10,16 +12,6 @@ namespace {
 
 /// Added to the diagonal of correlations before they must be positive definite: files round.
 constexpr double kCovarianceSlack = 1e-3;
-
-/// erfc^-1 on (0, 2) by bisection: a handful of calls a job.
-double inverse_erfc(double y) {
-  double low = -6, high = 6;
-  for (int i = 0; i < 60; ++i) {
-    const double middle = (low + high) / 2;
-    (std::erfc(middle) > y ? low : high) = middle;
-  }
-  return (low + high) / 2;
-}
 
 }  // namespace
 
@@ -31,29 +23,28 @@ std::optional<Value> value_when_absent(Parameter p) {
 
 bool is_covariance(const std::vector<std::vector<double>>& matrix) {
   const std::size_t n = matrix.size();
-  std::vector<std::vector<double>> root(n, std::vector<double>(n, 0));  // Cholesky of the correlations
-  const auto correlation = [&](std::size_t i, std::size_t j) {
-    const double scale = std::sqrt(matrix[i][i] * matrix[j][j]);
-    return scale > 0 ? matrix[i][j] / scale : 0;
-  };
+  // Of the correlations; what is known exactly has none.
+  Eigen::MatrixXd correlations =
+      Eigen::MatrixXd::Identity(static_cast<Eigen::Index>(n), static_cast<Eigen::Index>(n));
   for (std::size_t i = 0; i < n; ++i) {
     if (matrix[i].size() != n || !(matrix[i][i] >= 0)) return false;
-    for (std::size_t j = 0; j <= i; ++j) {
-      const bool alone = matrix[i][i] == 0 || matrix[j][j] == 0;
-      if (!std::isfinite(matrix[i][j]) || matrix[i][j] != matrix[j][i]) return false;
-      if (alone && matrix[i][j] != 0) return false;
-      double rest = i == j ? 1 + kCovarianceSlack : correlation(i, j);
-      for (std::size_t k = 0; k < j; ++k) rest -= root[i][k] * root[j][k];
-      if (i == j && !(rest > 0)) return false;
-      root[i][j] = i == j ? std::sqrt(rest) : rest / root[j][j];
-    }
   }
-  return true;
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j <= i; ++j) {
+      if (!std::isfinite(matrix[i][j]) || matrix[i][j] != matrix[j][i]) return false;
+      const double scale = std::sqrt(matrix[i][i] * matrix[j][j]);
+      if (scale == 0 && matrix[i][j] != 0) return false;
+      if (i == j || scale == 0) continue;
+      correlations(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) = matrix[i][j] / scale;
+    }
+    correlations(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(i)) = 1 + kCovarianceSlack;
+  }
+  return n == 0 || correlations.llt().info() == Eigen::Success;  // reads the lower triangle
 }
 
 double slowest_of(int count) {
   const double share = (count - 0.375) / (count + 0.25);
-  return count > 1 ? -std::sqrt(2.0) * inverse_erfc(2 * share) : 0;
+  return count > 1 ? normal_quantile(share) : 0;
 }
 
 Profile on_job(Profile profile, const Job& job) {

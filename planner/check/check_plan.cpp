@@ -1,4 +1,5 @@
 #include "planner/check/check_plan.h"
+#include "units/normal.h"
 
 #include <algorithm>
 #include <cmath>
@@ -208,7 +209,7 @@ class Check {
     if (room <= 0) return false;
     if (reserve.log_sd <= 0) return room >= reserve.median * (1 - kRounding);
     const double z = std::log(room / reserve.median) / reserve.log_sd;
-    return 0.5 * std::erfc(-z / std::sqrt(2.0)) >= options_.fit_probability - kRounding;
+    return normal_probability(z) >= options_.fit_probability - kRounding;
   }
 
   void limits() {
