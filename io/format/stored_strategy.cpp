@@ -199,6 +199,7 @@ std::optional<models::Strategy> strategy_of_prose(std::string_view text) {
   for (const char* before = ", cuts "; prose.take(before, cut, 0); before = "/")
     s.pipeline_cuts.push_back(cut);
   if (!prose.ended()) return std::nullopt;
+  s.schedule = models::settled_schedule(s);
   return s;
 }
 

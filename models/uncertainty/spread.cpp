@@ -17,8 +17,9 @@ double square(double x) {
 double log_variance(const Profile& profile, const std::vector<double>& g) {
   double variance = 0;
   if (profile.calibration == nullptr) {
-    for (const Parameter p : profile.schema->parameters())
-      variance += square(g[p.place()] * profile.value(p).log_sd);
+    for (const Parameter p : profile.schema->parameters()) {
+      if (p.place() < g.size()) variance += square(g[p.place()] * profile.value(p).log_sd);
+    }
     return variance;
   }
   const auto& covariance = profile.calibration->covariance;

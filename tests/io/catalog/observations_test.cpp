@@ -160,6 +160,7 @@ TEST_CASE("evidence whose strategy is prose is read as far as it goes", "[io]") 
   s.zero1 = false;
   s.recompute.core_attention = s.recompute.mlp = true;
   s.pipeline_cuts = {9, 19, 29};
+  s.schedule = models::Schedule::interleaved;
   CHECK(old[0].strategy == s);
   // Written again it still says that the rest is not known; recorded again it is known.
   const std::string text = io::with_observations(profile + "[]}", old);

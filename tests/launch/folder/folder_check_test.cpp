@@ -169,6 +169,7 @@ TEST_CASE("plan.json must be that of the folder", "[launch]") {
     const Folder changed(target, strategy);
     changed.edit("plan.json", "\"tensor_parallel\": 8", "\"tensor_parallel\": 16");
     changed.edit("plan.json", "\"data_parallel\": 16", "\"data_parallel\": 8");
+    changed.edit("plan.json", "\"shard_degree\": 16", "\"shard_degree\": 8");
     return changed.said();
   };
   CHECK(contains(swapped(targets::standard(), kNxd),
