@@ -1,5 +1,5 @@
 // Model architectures from the catalogue's files (models/NAME.json), and what all model files share.
-// CONTRIBUTING.md, "An architecture".
+// CONTRIBUTING.md, "A model family".
 #pragma once
 
 #include <string_view>

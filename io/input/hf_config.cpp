@@ -35,6 +35,8 @@ struct Dialect {
   bool pretraining_tp = false;
   bool gpt2_keys = false;
   std::string_view epsilon = "rms_norm_eps", rope = "rope_theta";
+  bool qkv_bias = false;  ///< biases of queries, keys and values alone
+  bool qk_norm = false;   ///< norms of queries and keys
 };
 
 // Defaults: huggingface/transformers, configuration_*.py of each model.
@@ -187,6 +189,8 @@ ArchitectureReading hf_config_from(const Node& node, std::string name) {
     a.causal = d->causal;
     a.learned_positions = d->learned_positions;
     a.biases = d->biases;
+    a.qkv_bias = d->qkv_bias;
+    a.qk_norm = d->qk_norm;
     a.flash_attention = d->flash;
     d->gpt2_keys ? read_gpt2_shape(map, a) : read_shape(map, *d, a);
     read_details(map, *d, a);
@@ -221,8 +225,9 @@ using Json = nlohmann::ordered_json;
 
 bool spells(const Dialect& d, const Architecture& a) {
   return d.mlp == a.mlp && d.norm == a.norm && d.learned_positions == a.learned_positions &&
-         d.biases == a.biases && d.causal == a.causal && (d.token_types > 0) == (a.token_types > 0) &&
-         d.experts == (a.experts > 0) && (d.window != kNoWindow || a.sliding_window == 0);
+         d.biases == a.biases && d.qkv_bias == a.qkv_bias && d.qk_norm == a.qk_norm && d.causal == a.causal &&
+         (d.token_types > 0) == (a.token_types > 0) && d.experts == (a.experts > 0) &&
+         (d.window != kNoWindow || a.sliding_window == 0);
 }
 
 /// The first row that has the model's features; Llama's where none has.

@@ -51,6 +51,12 @@ void need_flags(const models::Job& job, const models::Strategy& s, std::vector<p
   const models::Architecture& a = job.architecture;
   if (!models::is_llama_like(a) || a.experts > 0)
     broken.push_back(target_lacks("the model is no dense Llama", ""));
+  if (a.biases || a.qkv_bias) broken.push_back(target_lacks("linear biases", ""));
+  if (a.qk_norm) broken.push_back(target_lacks("norms of queries and keys", ""));
+  if (a.sliding_window > 0 && a.sliding_window < job.training.sequence) {
+    broken.push_back(target_lacks("a sliding window shorter than the sequence",
+                                  "train shorter sequences, which the window does not cut"));
+  }
 }
 
 }  // namespace trnplan::targets

@@ -179,3 +179,19 @@ TEST_CASE("a search that heeds a target finds what it can train", "[targets]") {
   CHECK(std::any_of(none.infeasible->rules.begin(), none.infeasible->rules.end(),
                     [](const planner::RuleCount& r) { return r.why.rule == "target"; }));
 }
+
+TEST_CASE("no target writes a model whose features it would lose", "[targets]") {
+  for (const Row& row : kRows) {
+    INFO(row.name);
+    models::Job job = job_of_row(row);
+    CHECK(why_not(row.name, job, row.expressed).empty());
+    job.architecture.qkv_bias = true;
+    CHECK(contains(why_not(row.name, job, row.expressed), "linear biases"));
+    job = job_of_row(row);
+    job.architecture.qk_norm = true;
+    CHECK(contains(why_not(row.name, job, row.expressed), "norms of queries and keys"));
+    job = job_of_row(row);
+    job.architecture.sliding_window = 1024;
+    CHECK(contains(why_not(row.name, job, row.expressed), "sliding window"));
+  }
+}
