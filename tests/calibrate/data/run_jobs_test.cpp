@@ -27,9 +27,9 @@ const calibrate::MeasuredStep& step(const std::string& id) {
 
 }  // namespace
 
-// 168 training rows: 2 of quality D, 7 of quality C; counted in the file.
+// 169 training rows: 2 of quality D, 7 of quality C; counted in the file.
 TEST_CASE("every published training run is a job or has a reason", "[calibrate]") {
-  CHECK(catalogue().steps.size() == 159);
+  CHECK(catalogue().steps.size() == 160);
   REQUIRE(catalogue().excluded.size() == 9);
   for (const auto& e : catalogue().excluded) CHECK(e.reason.starts_with("quality"));
   CHECK(std::count_if(catalogue().steps.begin(), catalogue().steps.end(),

@@ -66,7 +66,7 @@ TEST_CASE("published memory cases", "[calibrate][memory]") {
   CHECK(v.count("limit").layouts == 1);
   CHECK(v.count("memory").layouts == 8);
   CHECK(v.count("case").layouts == 11);
-  CHECK(v.count("train").rows == 165);
+  CHECK(v.count("train").rows == 166);
   CHECK(v.count("").wrong == 4);
   CHECK(v.left_out.size() == 11);
 }
