@@ -192,11 +192,11 @@ std::string verdict_of(const std::vector<Finding>& findings) {
   return has(Severity::error) ? "refused" : has(Severity::warning) ? "warn" : "ok";
 }
 
-/// What a strategy as a whole breaks is mended by lines of the file, which the nearest configs show.
+/// What a strategy as a whole breaks is mended by lines of the file, which CheckResult::nearest shows.
 void point_to_nearest(std::vector<Finding>& findings) {
   for (Finding& f : findings) {
     if (f.severity == Severity::error && f.key == kWholeStrategy)
-      f.fix = "change the lines that one of the nearest configs below changes";
+      f.fix = "change the lines that one of the nearest configs changes";
   }
 }
 

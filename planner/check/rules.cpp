@@ -33,7 +33,7 @@ Found instance(const Job& job, const Strategy&) {
   return Violation{"not-modelled",
                    job.cluster.instance.family +
                        " is not modelled yet: its replica groups and its memory are judged, its time is not",
-                   "use a trn1 instance type"};
+                   "use a type whose step is timed: trnplan instances lists them"};
 }
 
 /// "tp=8 or tp=16": the degrees next to the strategy's own, of those that divide a node's cores, that

@@ -22,6 +22,8 @@ namespace {
 constexpr double kDay = 86400;
 /// Larger clusters that are tried where none of those asked for does; each is a search.
 constexpr int kMostTries = 6;
+/// Clusters that are tried between the largest that does not do and the first by doubling that does.
+constexpr int kParts = 16;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::string gib(Bytes b) {
@@ -250,16 +252,39 @@ struct Remedy {
   std::optional<WhatIfPoint> larger(const std::vector<WhatIfPoint>& points) const {
     std::optional<WhatIfPoint> best;
     for (const topology::Instance& type : q.instances) {
-      int nodes = nodes_to_try(points, q, type.name);
-      for (int tries = 0; tries < kMostTries && nodes > 0 && nodes <= topology::kMostNodes; ++tries) {
-        WhatIfPoint p = point_at(job, q, type, nodes, profile, reliability, search);
-        nodes *= 2;
-        if (!p.keeps(q)) continue;
-        if (!best || order(p, settled(q)) < order(*best, settled(q))) best = std::move(p);
-        break;
-      }
+      std::optional<WhatIfPoint> p = smallest(points, type);
+      if (p && (!best || order(*p, settled(q)) < order(*best, settled(q)))) best = std::move(p);
     }
     return best;
+  }
+
+  WhatIfPoint at(const topology::Instance& type, int nodes) const {
+    return point_at(job, q, type, nodes, profile, reliability, search);
+  }
+
+  /// By doubling the first that does, then the smallest that does of those between it and the last that did
+  /// not.
+  std::optional<WhatIfPoint> smallest(const std::vector<WhatIfPoint>& points,
+                                      const topology::Instance& type) const {
+    int too_few = 0;
+    for (const WhatIfPoint& p : points)
+      if (p.instance == type.name) too_few = std::max(too_few, p.nodes);
+    int nodes = nodes_to_try(points, q, type.name);
+    for (int tries = 0; tries < kMostTries && nodes > 0 && nodes <= topology::kMostNodes; ++tries) {
+      WhatIfPoint p = at(type, nodes);
+      if (!p.keeps(q)) {
+        too_few = nodes;
+        nodes *= 2;
+        continue;
+      }
+      const int step = std::max(1, (nodes - too_few + kParts - 1) / kParts);
+      for (int fewer = too_few + step; fewer < nodes; fewer += step) {
+        WhatIfPoint smaller = at(type, fewer);
+        if (smaller.keeps(q)) return smaller;
+      }
+      return p;
+    }
+    return std::nullopt;
   }
 
   std::optional<WhatIfPoint> farthest(const std::vector<WhatIfPoint>& points) const {

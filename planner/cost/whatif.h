@@ -68,8 +68,8 @@ struct WhatIfResult {
   std::vector<WhatIfPoint> points;  ///< by instance, then nodes, as asked
   int recommended = -1;             ///< index, -1 = none
   std::string reason;               ///< why this one, or why none
-  /// Without a recommendation: a larger cluster that keeps the limits, of the numbers of nodes that doubling
-  /// leads to, where nodes are what is missing.
+  /// Without a recommendation: the smallest cluster above those asked for that keeps the limits, where nodes
+  /// are what is missing; beyond 32 nodes to a sixteenth of the distance to the last that does not.
   std::optional<WhatIfPoint> would_do;
   /// Likewise, where tokens are stated: the point that gets farthest within deadline and budget; its `run`
   /// says how far.
@@ -79,7 +79,7 @@ struct WhatIfResult {
 using SearchFunction =
     std::function<SearchResult(const models::Job&, const models::Profile&, const SearchOptions&)>;
 
-/// Cost: one search and one goodput estimate a point; without a recommendation up to six more for each
+/// Cost: one search and one goodput estimate a point; without a recommendation up to 22 more for each
 /// instance type. Deterministic. A pinned data-parallel degree is left
 /// out where the nodes are not the job's, since it follows from them.
 WhatIfResult whatif(const models::Job& job, const WhatIfQuestion& question, const models::Profile& profile,

@@ -175,6 +175,11 @@ TEST_CASE("without a recommendation: what would do, and how far the limits reach
   REQUIRE(r.would_do);  // 1e11 tokens take 3.9 days on 16, 1.7 on 32
   CHECK(r.would_do->nodes == 32);
   CHECK(r.would_do->run.time <= *q.deadline);
+  // Doubling leads to 32; of those above 16 that have a plan 20 take 2.3 days and 28 take 1.9.
+  r = ask(q, machine({{4, 1e5}, {8, 1.5e5}, {16, 3e5}, {20, 5e5}, {28, 6.5e5}, {30, 6.8e5}, {32, 7e5}}));
+  REQUIRE(r.would_do);
+  CHECK(r.would_do->nodes == 28);
+  CHECK(ask(q, search).would_do->nodes == 32);
   REQUIRE(r.reaches);
   CHECK(r.reaches->nodes == 8);
   CHECK(r.reaches->run.tokens_50 == Approx(1.5e5 * 2 * 86400 * r.reaches->run.goodput.goodput).epsilon(1e-4));
