@@ -33,7 +33,8 @@ struct MeasuredStep {
   SourcePos at;                    ///< where it stands, of such a log
   models::Job job;
   models::Strategy strategy;
-  double seconds = 0;
+  double seconds = 0;  ///< from step to step, where that is known
+  double printed = 0;  ///< s, of a log that says less of the step itself, without what is between two; else 0
 };
 
 struct ExcludedRun {

@@ -102,6 +102,7 @@ void add_samples(const RanSamples& log, MappedRuns& runs) {
     step.strategy = *log.ran->strategy;
     step.configuration = known_as(step, runs.steps);
     step.seconds = s.wall_seconds.value_or(s.seconds);
+    if (s.wall_seconds && s.seconds < *s.wall_seconds) step.printed = s.seconds;
     const std::string reason = models::StepModel::not_modelled(step.job, step.strategy);
     if (!reason.empty()) {
       runs.excluded.push_back({step.id, "not modelled: " + reason});
@@ -124,8 +125,8 @@ std::vector<OwnStep> own_steps(const StepData& data, const models::Profile& befo
     const auto same =
         std::find_if(then.rows.begin(), then.rows.end(), [&](const auto& o) { return o.step == row.step; });
     if (same == then.rows.end()) continue;
-    steps.push_back({row.step->id, row.step->seconds, row.predicted, row.low, row.high, same->predicted,
-                     same->low, same->high});
+    steps.push_back({row.step->id, row.step->seconds, row.step->printed, row.predicted, row.low, row.high,
+                     same->predicted, same->low, same->high});
   }
   return steps;
 }

@@ -28,8 +28,8 @@ struct StepInputs {
 
 /// A step of the user's own beside what is said of it.
 struct OwnStep {
-  std::string id;  ///< file and line
-  double seconds = 0;
+  std::string id;                                      ///< file and line
+  double seconds = 0, printed = 0;                     ///< as of MeasuredStep
   double before = 0, before_low = 0, before_high = 0;  ///< by the profile at hand, 90 %
   double after = 0, after_low = 0, after_high = 0;     ///< by the fitted one
 };

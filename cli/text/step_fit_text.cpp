@@ -60,10 +60,11 @@ std::string step_answer(const StepCalibration& c) {
   std::string text;
   for (const OwnStep& s : c.own) {
     text += fmt::format(
-        "your run {}: {:.4g} s, predicted {:.4g} ({:.4g} to {:.4g}) by {}; after the fit {:.4g} ({:.4g} to "
+        "your run {}: {:.4g} s{}, predicted {:.4g} ({:.4g} to {:.4g}) by {}; after the fit {:.4g} ({:.4g} to "
         "{:.4g})\n",
-        printable(s.id, 200), s.seconds, s.before, s.before_low, s.before_high, c.before, s.after,
-        s.after_low, s.after_high);
+        printable(s.id, 200), s.seconds,
+        s.printed > 0 ? fmt::format(" from step to step ({:.4g} by the log's own step time)", s.printed) : "",
+        s.before, s.before_low, s.before_high, c.before, s.after, s.after_low, s.after_high);
   }
   return text;
 }

@@ -286,7 +286,8 @@ TEST_CASE("kernels", "[cli]") {
   const std::string own =
       "calibrate $logs/nxd-llama3-70b.txt --job $seventy --strategy tp=32,pp=8,recompute=CoreAttention";
   cli.expect(
-      0, R"(^your run nxd-llama3-70b\.txt:[0-9]+: [0-9.]+ s, predicted [0-9.]+ \([0-9.]+ to [0-9.]+\) by )",
+      0,
+      R"(^your run nxd-llama3-70b\.txt:[0-9]+: 254\.2 s from step to step \(243\.8 by the log's own step time\), predicted [0-9.]+ \([0-9.]+ to [0-9.]+\) by )",
       own);
   CHECK(cli.last.out.starts_with("your run "));
   cli.prints_no("matmul_efficiency|^left out|Llama2");
