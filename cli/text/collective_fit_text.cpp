@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/text/table.h"
+
 namespace trnplan::cli {
 
 using calibrate::CollectiveFit;
@@ -18,14 +20,15 @@ std::string value_text(models::Parameter p, const models::Value& v) {
 }
 
 std::string estimates_text(const CollectiveFit& fit) {
-  std::string text = fmt::format("\n{:<14} {:>20} {:>20}  {}\n", "parameter", "prior", "fitted",
-                                 "spread left of the prior's");
+  Table table({{"parameter", true, 0, 14}, {"prior", false, 0, 20}, {"fitted", false, 0, 20}},
+              "spread left of the prior's", 0, 1);
   for (const CollectiveFit::Estimate& e : fit.estimates) {
-    text += fmt::format("{:<14} {:>20} {:>20}  {:.2f} {}\n", models::to_string(e.parameter),
-                        value_text(e.parameter, e.prior), value_text(e.parameter, e.posterior), e.prior_share,
-                        e.verdict);
+    table.row({std::string(models::to_string(e.parameter)), value_text(e.parameter, e.prior),
+               value_text(e.parameter, e.posterior)},
+              fmt::format("{:.2f} {}", e.prior_share, e.verdict));
   }
-  text +=
+  std::string text =
+      "\n" + table.text() +
       "x/: one standard deviation, a factor up or down; at prior: the points do not move it; moved: "
       "elsewhere, but no surer\n";
   if (fit.noise_scale > 1) {
@@ -45,13 +48,21 @@ std::string bytes_text(double bytes) {
 
 std::string collective_fit_text(const CollectiveFit& fit) {
   std::string text = fit.estimates.empty() ? "" : estimates_text(fit);
-  text += fmt::format("\n{:<14} {:>5} {:>11} {:>12} {:>12} {:>7}  {}\n", "operation", "ranks", "bytes",
-                      "measured us", "predicted us", "error", "algorithm");
+  Table table({{"operation", true, 0, 14},
+               {"ranks"},
+               {"bytes", false, 0, 11},
+               {"measured us", false, 0, 12},
+               {"predicted us"},
+               {"error", false, 0, 7}},
+              "algorithm", 0, 1);
   for (const CollectiveFit::Row& row : fit.rows) {
-    text += fmt::format("{:<14} {:>5} {:>11.0f} {:>12.1f} {:>12.1f} {:>+6.1f}%  {}\n", row.point->op,
-                        row.point->ranks, row.point->bytes, row.point->seconds * 1e6, row.predicted * 1e6,
-                        row.error * 100, row.algorithm);
+    const logs::MeasuredCollective& p = *row.point;
+    table.row({p.op, fmt::to_string(p.ranks), fmt::format("{:.0f}", p.bytes),
+               fmt::format("{:.1f}", p.seconds * 1e6), fmt::format("{:.1f}", row.predicted * 1e6),
+               fmt::format("{:+.1f}%", row.error * 100)},
+              row.algorithm);
   }
+  text += "\n" + table.text();
   text += fmt::format("{} point{}: median error {:.1f} %, worst {:+.1f} % ({} of {}, {} rank{})\n",
                       fit.rows.size(), fit.rows.size() == 1 ? "" : "s", fit.median_error * 100,
                       fit.worst->error * 100, fit.worst->point->op, bytes_text(fit.worst->point->bytes),

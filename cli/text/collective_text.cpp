@@ -1,9 +1,11 @@
 #include "cli/text/text.h"
 
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "cli/text/table.h"
 #include "text/diagnostic.h"
 
 namespace trnplan::cli {
@@ -27,22 +29,16 @@ std::string binary_size(Bytes b) {
   return unit == nullptr ? "" : fmt::format(" ({:.4g} {})", value, unit);
 }
 
-/// Columns to the right under their headers, as wide as their widest cell, four spaces before each; `ends`,
-/// when given, end the lines.
-std::string aligned(const std::vector<std::vector<std::string>>& lines,
-                    const std::vector<std::string>& ends = {}) {
-  std::vector<std::size_t> widths(lines.front().size(), 0);
-  for (const auto& line : lines) {
-    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+constexpr int kGap = 4;  ///< nccom-test's, before its columns and between them
+
+std::string phases_text(const std::vector<models::CollectiveTiming::Part>& parts) {
+  Table table({{"phase"}, {"steps"}, {"latency us"}, {"transfer us"}}, "limited by", kGap, kGap);
+  for (const models::CollectiveTiming::Part& p : parts) {
+    table.row({fmt::format("{}", &p - parts.data() + 1), fmt::format("{}", p.steps),
+               fmt::format("{:.2f}", micro(p.latency)), fmt::format("{:.2f}", micro(p.transfer))},
+              p.limit.empty() ? "-" : p.limit);
   }
-  std::string text;
-  for (std::size_t row = 0; row < lines.size(); ++row) {
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-      text += fmt::format("    {:>{}}", lines[row][i], widths[i]);
-    }
-    text += ends.empty() ? "\n" : "    " + ends[row] + "\n";
-  }
-  return text;
+  return table.text();
 }
 
 }  // namespace
@@ -63,14 +59,7 @@ std::string collective_text(const topology::Cluster& cluster, const std::string&
     text += fmt::format("  in a graph  {:.2f} us, 90 % between {:.2f} and {:.2f} us: alpha {:.2f} us{}\n",
                         micro(t.seconds), micro(t.seconds_90.low), micro(t.seconds_90.high), micro(t.alpha),
                         t.parts.empty() ? "" : ", then");
-    std::vector<std::vector<std::string>> lines = {{"phase", "steps", "latency us", "transfer us"}};
-    std::vector<std::string> limits = {"limited by"};
-    for (const auto& p : t.parts) {
-      lines.push_back({fmt::format("{}", lines.size()), fmt::format("{}", p.steps),
-                       fmt::format("{:.2f}", micro(p.latency)), fmt::format("{:.2f}", micro(p.transfer))});
-      limits.push_back(p.limit.empty() ? "-" : p.limit);
-    }
-    if (!t.parts.empty()) text += aligned(lines, limits);
+    if (!t.parts.empty()) text += phases_text(t.parts);
     text += fmt::format("  nccom-test  {:.2f} us, 90 % between {:.2f} and {:.2f} us: host launch {:.2f} us",
                         micro(t.nccom_seconds), micro(t.nccom_seconds_90.low), micro(t.nccom_seconds_90.high),
                         micro(t.host_launch));
@@ -93,23 +82,23 @@ std::string collective_text(const topology::Cluster& cluster, const std::string&
 }
 
 std::string collective_table(const std::vector<models::TimedCollective>& rows, const CollectiveTable& style) {
-  std::vector<std::vector<std::string>> lines = {
-      {"size(B)", "count(elems)", "type", "time:avg(us)", "algbw(GB/s)", "busbw(GB/s)"}};
-  if (style.algorithm) lines.front().emplace_back("algorithm");
+  std::vector<Column> columns = {{"size(B)"},      {"count(elems)"}, {"type"},
+                                 {"time:avg(us)"}, {"algbw(GB/s)"},  {"busbw(GB/s)"}};
+  if (style.algorithm) columns.push_back({"algorithm"});
+  Table table(std::move(columns), "", kGap, kGap);
   double sum = 0;
   for (const models::TimedCollective& row : rows) {
     const Seconds time = style.in_graph ? row.timing.seconds : row.timing.nccom_seconds;
     const double algbw = time.value > 0 && row.run.ranks > 1 ? row.run.bytes.value / 1e9 / time.value : 0;
     const double busbw = algbw * models::bus_factor(row.run.op, row.run.ranks);
     sum += busbw;
-    lines.push_back({fmt::format("{:.0f}", row.run.bytes.value),
-                     fmt::format("{:.0f}", row.run.bytes.value / style.element_bytes), style.type,
-                     fmt::format("{:.2f}", micro(time)), fmt::format("{:.2f}", algbw),
-                     fmt::format("{:.2f}", busbw)});
-    if (style.algorithm) lines.back().push_back(row.timing.algorithm);
+    table.row({fmt::format("{:.0f}", row.run.bytes.value),
+               fmt::format("{:.0f}", row.run.bytes.value / style.element_bytes), style.type,
+               fmt::format("{:.2f}", micro(time)), fmt::format("{:.2f}", algbw), fmt::format("{:.2f}", busbw),
+               row.timing.algorithm});
   }
   return (style.in_graph ? "# time inside a compiled graph: no host launch, no barrier\n" : "") +
-         aligned(lines) +
+         table.text() +
          fmt::format("Avg bus bandwidth:\t{:.4f}GB/s\n", sum / static_cast<double>(rows.size()));
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/text/table.h"
 #include "text/diagnostic.h"
 
 namespace trnplan::cli {
@@ -13,18 +14,36 @@ namespace {
 using calibrate::StepValidation;
 using Rows = std::vector<const StepValidation::Row*>;
 
-constexpr const char* kHead = "{:<34} {:>4} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6}\n";
-constexpr const char* kLine =
-    "{:>4} {:>6.1f} {:>6.1f} {:>6.1f} {:>+6.1f} {:>6.1f} {:>6.1f} {:>6.1f} {:>6.1f}";
-
-std::string cells(const Rows& rows) {
-  const calibrate::StepSummary s = calibrate::summary_of(rows);
-  return fmt::format(kLine, s.rows, 100 * s.median_ape, 100 * s.mape, 100 * s.p90_ape, 100 * s.bias,
-                     100 * s.coverage_90, 100 * s.median_half_width, 100 * s.mape_mfu, 100 * s.mape_oracle);
+/// In per cent.
+std::string one_digit(double share) {
+  return fmt::format("{:.1f}", 100 * share);
 }
 
-std::string line(const std::string& name, const Rows& rows) {
-  return rows.empty() ? "" : fmt::format("{:<34} {}\n", printable(name, 200), cells(rows));
+std::string with_sign(double share) {
+  return fmt::format("{:+.1f}", 100 * share);
+}
+
+Table summary_table() {
+  Table table({{"errors in %", true, 0, 34},
+               {"rows"},
+               {"median"},
+               {"MAPE", false, 0, 6},
+               {"p90", false, 0, 6},
+               {"bias", false, 0, 6},
+               {"cover", false, 0, 6},
+               {"half", false, 0, 6},
+               {"MFU", false, 0, 6},
+               {"oracle"}},
+              "", 0, 1);
+  return table;
+}
+
+void add_row(Table& table, const std::string& name, const Rows& rows) {
+  if (rows.empty()) return;
+  const calibrate::StepSummary s = calibrate::summary_of(rows);
+  table.row({printable(name, 200), fmt::to_string(s.rows), one_digit(s.median_ape), one_digit(s.mape),
+             one_digit(s.p90_ape), with_sign(s.bias), one_digit(s.coverage_90),
+             one_digit(s.median_half_width), one_digit(s.mape_mfu), one_digit(s.mape_oracle)});
 }
 
 template <class Select>
@@ -44,37 +63,38 @@ std::map<std::string, Rows> grouped(const StepValidation& v, const Key& key) {
 }
 
 std::string summaries(const StepValidation& v) {
-  std::string text;
+  Table table = summary_table();
   const auto of = [](const char* kind, bool outliers) {
     return [kind = std::string(kind), outliers](const StepValidation::Row& row) {
       return row.step->kind == kind && (outliers || !row.step->outlier);
     };
   };
-  text += line("decoders", select(v, of("decoder", false)));
-  text += line("decoders, outliers too", select(v, of("decoder", true)));
-  text += line("BERT", select(v, of("bert", true)));
-  text += line("all", select(v, [](const auto&) { return true; }));
+  add_row(table, "decoders", select(v, of("decoder", false)));
+  add_row(table, "decoders, outliers too", select(v, of("decoder", true)));
+  add_row(table, "BERT", select(v, of("bert", true)));
+  add_row(table, "all", select(v, [](const auto&) { return true; }));
   for (const auto& [name, rows] : grouped(v, [](const auto& r) { return r.step->job.architecture.name; })) {
-    text += line(name, rows);
+    add_row(table, name, rows);
   }
   for (const auto& [name, rows] : grouped(v, [](const auto& r) { return r.step->job.software.framework; })) {
-    text += line("stack " + name, rows);
+    add_row(table, "stack " + name, rows);
   }
-  return text;
+  return table.text();
 }
 
 std::string configurations(const StepValidation& v) {
-  std::string text = fmt::format("\n{:>4} {:>6} {:>6} {:>6} {:>6}  {}\n", "rows", "error", "MAPE", "sd",
-                                 "oracle", "configuration (stack)");
+  Table table({{"rows"}, {"error", false, 0, 6}, {"MAPE", false, 0, 6}, {"sd", false, 0, 6}, {"oracle"}},
+              "configuration (stack)", 0, 1);
   const auto key = [](const auto& row) {
     return row.step->configuration + " (" + row.step->job.software.framework + ")";
   };
   for (const auto& [name, rows] : grouped(v, key)) {
     const calibrate::StepSummary s = calibrate::summary_of(rows);
-    text += fmt::format("{:>4} {:>+6.1f} {:>6.1f} {:>6.1f} {:>6.1f}  {}\n", s.rows, 100 * s.bias,
-                        100 * s.mape, 100 * rows.front()->spread, 100 * s.mape_oracle, printable(name, 200));
+    table.row({fmt::to_string(s.rows), with_sign(s.bias), one_digit(s.mape), one_digit(rows.front()->spread),
+               one_digit(s.mape_oracle)},
+              printable(name, 200));
   }
-  return text;
+  return "\n" + table.text();
 }
 
 std::string ratios_text(const StepValidation& v) {
@@ -98,15 +118,20 @@ std::string regrets_text(const StepValidation& v) {
 }
 
 std::string rows_text(const StepValidation& v) {
-  std::string text = fmt::format("\n{:<6} {:>10} {:>10} {:>21} {:>7}  {}\n", "id", "measured s", "predicted",
-                                 "90 % interval", "error", "stack");
+  Table table({{"id", true, 0, 6},
+               {"measured s", false, 0, 10},
+               {"predicted", false, 0, 10},
+               {"90 % interval", false, 0, 21},
+               {"error", false, 0, 7}},
+              "stack", 0, 1);
   for (const auto& row : v.rows) {
-    text += fmt::format("{:<6} {:>10.4g} {:>10.4g} {:>10.4g} {:>10.4g} {:>+6.1f}%  {} {}\n",
-                        printable(row.step->id, 20), row.step->seconds, row.predicted, row.low, row.high,
-                        100 * row.error, row.step->job.software.framework,
-                        printable(row.step->job.software.release, 20));
+    const models::Software& stack = row.step->job.software;
+    table.row({printable(row.step->id, 20), fmt::format("{:.4g}", row.step->seconds),
+               fmt::format("{:.4g}", row.predicted), fmt::format("{:>10.4g} {:>10.4g}", row.low, row.high),
+               with_sign(row.error) + "%"},
+              stack.framework + " " + printable(stack.release, 20));
   }
-  return text;
+  return "\n" + table.text();
 }
 
 std::string excluded_text(const std::vector<calibrate::ExcludedRun>& excluded) {
@@ -120,9 +145,8 @@ std::string excluded_text(const std::vector<calibrate::ExcludedRun>& excluded) {
 
 std::string step_validation_text(const StepValidation& v, const std::vector<calibrate::ExcludedRun>& excluded,
                                  bool rows) {
-  std::string text = fmt::format(kHead, "errors in %", "rows", "median", "MAPE", "p90", "bias", "cover",
-                                 "half", "MFU", "oracle");
-  text += summaries(v) + configurations(v) + ratios_text(v) + regrets_text(v) + excluded_text(excluded);
+  const std::string text =
+      summaries(v) + configurations(v) + ratios_text(v) + regrets_text(v) + excluded_text(excluded);
   return rows ? text + rows_text(v) : text;
 }
 

@@ -1,6 +1,7 @@
 #include "cli/text/table.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "cli/text/wrap.h"
 
@@ -8,7 +9,8 @@ namespace trnplan::cli {
 
 namespace {
 
-constexpr int kGap = 2;  ///< spaces between columns
+constexpr int kTailGap = 2;  ///< spaces before a tail, at least
+constexpr int kFurther = 4;  ///< indent of a tail on a line of its own, beyond that of the table
 
 std::string spaces(int n) {
   return std::string(static_cast<std::size_t>(std::max(0, n)), ' ');
@@ -26,8 +28,8 @@ std::string without_trailing_spaces(std::string line) {
 
 }  // namespace
 
-Table::Table(std::vector<Column> columns, std::string tail, int indent)
-    : columns_(std::move(columns)), tail_(std::move(tail)), indent_(indent) {}
+Table::Table(std::vector<Column> columns, std::string tail, int indent, int gap)
+    : columns_(std::move(columns)), tail_(std::move(tail)), indent_(indent), gap_(gap) {}
 
 void Table::row(std::vector<std::string> cells, std::string tail) {
   cells.resize(columns_.size());
@@ -41,7 +43,7 @@ void Table::note(std::string text) {
 std::vector<int> Table::widths() const {
   std::vector<int> all;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    int most = columns_of(columns_[i].header);
+    int most = std::max(columns_[i].least, columns_of(columns_[i].header));
     for (const Row& r : rows_) most = std::max(most, r.cells.empty() ? 0 : columns_of(r.cells[i]));
     all.push_back(most);
   }
@@ -49,8 +51,8 @@ std::vector<int> Table::widths() const {
 }
 
 int Table::taken(const std::vector<int>& widths, const std::vector<bool>& shown) const {
-  int sum = indent_ - kGap;
-  for (std::size_t i = 0; i < columns_.size(); ++i) sum += shown[i] ? widths[i] + kGap : 0;
+  int sum = indent_ - gap_;
+  for (std::size_t i = 0; i < columns_.size(); ++i) sum += shown[i] ? widths[i] + gap_ : 0;
   return sum;
 }
 
@@ -74,19 +76,24 @@ bool Table::shows(std::string_view header, int width) const {
   return false;
 }
 
+std::string Table::text() const {
+  return text(std::numeric_limits<int>::max());
+}
+
 std::string Table::text(int width) const {
   const std::vector<int> widths = this->widths();
   const std::vector<bool> shown = this->shown(widths, width);
+  const int tail_gap = std::max(kTailGap, gap_);
   int longest = columns_of(tail_);
   for (const Row& r : rows_) longest = std::max(longest, r.cells.empty() ? 0 : columns_of(r.tail));
-  const bool below = longest > 0 && taken(widths, shown) + kGap + longest > width;
+  const bool below = longest > 0 && taken(widths, shown) + tail_gap + longest > width;
 
   const auto line = [&](const auto& cell_of, const std::string& tail) {
     std::string out;
     for (std::size_t i = 0; i < columns_.size(); ++i)
       if (shown[i])
-        out += spaces(out.empty() ? indent_ : kGap) + aligned(cell_of(i), widths[i], columns_[i].left);
-    return without_trailing_spaces(tail.empty() ? out : out + spaces(kGap) + tail) + "\n";
+        out += spaces(out.empty() ? indent_ : gap_) + aligned(cell_of(i), widths[i], columns_[i].left);
+    return without_trailing_spaces(tail.empty() ? out : out + spaces(tail_gap) + tail) + "\n";
   };
   std::string out = line([&](std::size_t i) { return columns_[i].header; }, below ? "" : tail_);
   for (const Row& r : rows_) {
@@ -95,7 +102,7 @@ std::string Table::text(int width) const {
       continue;
     }
     out += line([&](std::size_t i) { return r.cells[i]; }, below ? "" : r.tail);
-    if (below && !r.tail.empty()) out += spaces(indent_ + 2 * kGap) + r.tail + "\n";
+    if (below && !r.tail.empty()) out += spaces(indent_ + kFurther) + r.tail + "\n";
   }
   return wrapped(out, width);
 }

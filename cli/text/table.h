@@ -11,14 +11,16 @@ struct Column {
   std::string header;
   bool left = false;  ///< aligned to the left instead of the right
   int spare = 0;      ///< 0: always shown; else left out where there is no room, the largest first
+  int least = 0;      ///< as wide at least
 };
 
 /// Rows of cells under headers, and text at the end of each row ("tail") that may need more room than is
 /// left.
 class Table {
  public:
-  /// `indent`: spaces before the first column. An empty `tail` is no column.
-  explicit Table(std::vector<Column> columns, std::string tail = "", int indent = 2);
+  /// `indent`: spaces before the first column; `gap`: between columns, and before tails but two at least. An
+  /// empty `tail` is no column.
+  explicit Table(std::vector<Column> columns, std::string tail = "", int indent = 2, int gap = 2);
 
   /// As many cells as columns.
   void row(std::vector<std::string> cells, std::string tail = "");
@@ -28,6 +30,8 @@ class Table {
   /// Whole lines of at most `width` columns, unless what is always shown is wider. Where a tail does not fit,
   /// all tails stand on lines of their own under their rows.
   std::string text(int width) const;
+  /// Every column and tail, however wide that is.
+  std::string text() const;
   /// Whether there is room for the column with this header.
   bool shows(std::string_view header, int width) const;
 
@@ -43,7 +47,7 @@ class Table {
 
   std::vector<Column> columns_;
   std::string tail_;
-  int indent_;
+  int indent_, gap_;
   std::vector<Row> rows_;
 };
 
