@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "models/device/devices.h"
 #include "text/quantity_reader.h"
 #include "units/product.h"
 
@@ -56,7 +59,7 @@ topology::Traits traits_from(MapReader& map, std::vector<Diagnostic>& faults) {
   return t;
 }
 
-/// A device's array and engines; what no gpu has may be missing there.
+/// A core: what every one has, and what its device asks for.
 topology::Core core_from(MapReader& map, topology::Accelerator accelerator, std::vector<Diagnostic>& faults) {
   const Node* node = map.raw("core");
   if (node == nullptr) {
@@ -71,14 +74,21 @@ topology::Core core_from(MapReader& map, topology::Accelerator accelerator, std:
   core.bf16 = FlopsPerSecond(read.positive("bf16", Dimension::flops_per_second));
   core.memory = Bytes(read.positive("memory", Dimension::bytes));
   core.hbm = BytesPerSecond(read.positive("hbm_bandwidth", Dimension::bytes_per_second));
-  if (accelerator == topology::Accelerator::gpu) return core;
-  core.array_rows = read.required_whole("array_rows", 1);
-  core.array_columns = read.required_whole("array_columns", 1);
-  core.matmul_issue_cycles = read.required_whole("matmul_issue_cycles", 1);
-  core.tensor_hertz = read.positive("tensor_clock", Dimension::hertz);
-  core.vector_lanes = read.required_whole("vector_lanes", 1);
-  core.vector_hertz = read.positive("vector_clock", Dimension::hertz);
-  core.dma = BytesPerSecond(read.positive("dma_bandwidth", Dimension::bytes_per_second));
+  const std::vector<std::string_view> needs = models::device_of(core).needs();
+  const auto needed = [&](std::string_view key) {
+    return std::find(needs.begin(), needs.end(), key) != needs.end();
+  };
+  const auto count = [&](std::string_view key) { return needed(key) ? read.required_whole(key, 1) : 0; };
+  const auto rate = [&](std::string_view key, Dimension of) {
+    return needed(key) ? read.positive(key, of) : 0.0;
+  };
+  core.array_rows = count("array_rows");
+  core.array_columns = count("array_columns");
+  core.matmul_issue_cycles = count("matmul_issue_cycles");
+  core.tensor_hertz = rate("tensor_clock", Dimension::hertz);
+  core.vector_lanes = count("vector_lanes");
+  core.vector_hertz = rate("vector_clock", Dimension::hertz);
+  core.dma = BytesPerSecond(rate("dma_bandwidth", Dimension::bytes_per_second));
   return core;
 }
 
