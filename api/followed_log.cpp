@@ -8,6 +8,7 @@
 
 #include "launch/process/process.h"
 #include "text/diagnostic.h"
+#include "text/shell_words.h"
 
 namespace trnplan::api {
 
@@ -72,9 +73,9 @@ void refuse_folder(const std::string& target) {
   throw InputError({{target, 0, 0},
                     "",
                     "this is a folder, a log was expected",
-                    fs::exists(plan, none)
-                        ? "trnplan watch LOG --plan " + plan.string() + ", LOG being the output of the run"
-                        : std::string("name a file in it")});
+                    fs::exists(plan, none) ? "trnplan watch LOG --plan " + command_line({plan.string()}) +
+                                                 ", LOG being the output of the run"
+                                           : std::string("name a file in it")});
 }
 
 Source source_of(const std::string& target) {

@@ -25,9 +25,9 @@ struct JobState {
 /// ended.
 [[nodiscard]] std::string state_after(const std::string& before, const std::string& job, Remarks& remarks);
 /// No step follows when the job is in this state.
-bool over(const std::string& state);
+[[nodiscard]] bool over(const std::string& state);
 /// Of a file, or of the job of that id.
-Source source_of(const std::string& target);
+[[nodiscard]] Source source_of(const std::string& target);
 
 /// Reads on where it stopped; a log that was cut or replaced meanwhile is read from its start. Holds no more
 /// of the log than launch::WatchedLog.
@@ -40,10 +40,10 @@ class FollowedLog {
   /// Throws InputError.
   bool look();
   /// Reads one chunk; false at the end.
-  bool look_once();
-  launch::LogReading now() const;
+  [[nodiscard]] bool look_once();
+  [[nodiscard]] launch::LogReading now() const;
   /// Of what was read.
-  std::string sha256() const;
+  [[nodiscard]] std::string sha256() const;
 
   const Source& source() const { return source_; }
   const std::string& name() const { return name_; }

@@ -13,9 +13,9 @@ namespace trnplan::api {
 
 /// The options that say what ran.
 struct WatchedRun {
-  std::string plan;                        ///< plan.json of a folder that was launched
-  std::string job, strategy;               ///< as simulate takes them
-  std::string config;                      ///< an NxDT YAML
+  std::string plan;                         ///< plan.json of a folder that was launched
+  std::string job, strategy;                ///< as simulate takes them
+  std::string config;                       ///< an NxDT YAML
   std::string instance = usual_instance();  ///< that --config ran on
 };
 

@@ -14,8 +14,8 @@
 #include "cli/text/step_fit_text.h"
 #include "io/output/fit_json.h"
 #include "io/output/log_json.h"
-#include "launch/process/process.h"
 #include "text/diagnostic.h"
+#include "text/shell_words.h"
 
 namespace trnplan::cli {
 
@@ -71,11 +71,11 @@ std::string what_to_add(const CalibrateResult& result, const api::CalibrateReque
   if (!steps || (result.ran && result.ran->strategy)) return "";
   std::vector<std::string> words = {"trnplan", "calibrate"};
   words.insert(words.end(), request.files.begin(), request.files.end());
-  const std::string command = printable(launch::command_line(words), 2000), out = "--out mine.json";
+  const std::string command = command_line(words), out = "--out mine.json";
   std::string text = "To compare these steps with a prediction and learn from them, say how they ran:\n";
   if (result.ran) {
-    return text +
-           fmt::format("  {} --job {} --strategy tp=8,pp=4 {}\n", command, printable(request.job), out);
+    return text + fmt::format("  {} {} --strategy tp=8,pp=4 {}\n", command,
+                              command_line({"--job", request.job}), out);
   }
   return text + fmt::format("  {0} --config NXDT.yaml {1}\n  {0} --job JOB.yaml --strategy tp=8,pp=4 {1}\n",
                             command, out);
@@ -193,25 +193,22 @@ void add_calibrate(CLI::App& app, Run& chosen) {
       ->check(not_empty())
       ->default_str("trn1 with steps of a log, else trn1-datasheet");
   command->footer(
-      "--profile names the prior; one that was fitted to the catalogue's runs takes these along. The fitted\n"
+      "--profile names the prior; one that was fitted to the catalogue's runs takes these along. The fitted "
       "profile can be given to every command as --profile. Fitted to nccom-test alone it is for "
-      "collectives,\n"
-      "not for planning: launch and barrier are those of one nccom-test build. Steps are fitted when a "
-      "table\n"
-      "of runs is given, or logs with --config or with --job and --strategy.\n"
-      "Kernels are device times of one core, without launch: matmul,m=,k=,n=,dtype= (bf16, fp16, fp32);\n"
-      "flash_forward or flash_backward,heads=,sequence=,head_dim=,causal=yes|no,dtype= (and batch=);\n"
+      "collectives, not for planning: launch and barrier are those of one nccom-test build. Steps are fitted "
+      "when a table of runs is given, or logs with --config or with --job and --strategy.\n"
+      "Kernels are device times of one core, without launch: matmul,m=,k=,n=,dtype= (bf16, fp16, fp32); "
+      "flash_forward or flash_backward,heads=,sequence=,head_dim=,causal=yes|no,dtype= (and batch=); "
       "norm,rows=,width=; vector,elements=,passes=; stream,bytes=. Tables: catalog/measured-kernels.md.\n"
-      "In the table a factor is one standard deviation, up or down; \"identified\" parameters are "
-      "decided by\n"
-      "the points, those \"at prior\" are not moved by them.\n"
-      "Exit code 3: the median error is above 25 %, or a step or kernel is far from what the profile says\n"
-      "of it, so --out is not written without --force.\n"
-      "What a file is, is found by its content. Memory, and profiles of devices without --kernel,\n"
-      "are listed, not fitted.\n"
+      "In the table a factor is one standard deviation, up or down; \"identified\" parameters are decided "
+      "by the points, those \"at prior\" are not moved by them.\n"
+      "Exit code 3: the median error is above 25 %, or a step or kernel is far from what the profile says of "
+      "it, so --out is not written without --force.\n"
+      "What a file is, is found by its content. Memory, and profiles of devices without --kernel, are "
+      "listed, not fitted.\n"
       "Examples:\n"
-      "  nccom-test -r 32 -b 1kb -e 1gb -f 4 -d fp32 allr > allr.txt; trnplan calibrate allr.txt --out "
-      "mine.json\n"
+      "  nccom-test -r 32 -b 1kb -e 1gb -f 4 -d fp32 allr > allr.txt\n"
+      "  trnplan calibrate allr.txt --out mine.json\n"
       "  trnplan calibrate slurm-17.out --config nxdt.yaml --out mine.json\n"
       "  trnplan calibrate catalog/measured-runs.csv catalog/measured-collectives.csv --build 2023-04 "
       "--profile "

@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "api/catalogue.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/options.h"
 #include "cli/text/table.h"
-#include "io/catalog/catalog.h"
 #include "io/output/catalogue_json.h"
 
 namespace trnplan::cli {
@@ -67,13 +67,13 @@ std::string instances_text(const std::vector<io::KnownInstance>& instances) {
 }
 
 int show_models(const Common& common) {
-  const auto known = io::known_models(io::Catalog::standard());
+  const auto known = api::models();
   common.json() ? print(io::models_json(known)) : print_text(models_text(known));
   return kDone;
 }
 
 int show_instances(const Common& common) {
-  const auto known = io::known_instances(io::Catalog::standard());
+  const auto known = api::instances();
   common.json() ? print(io::instances_json(known)) : print_text(instances_text(known));
   return kDone;
 }

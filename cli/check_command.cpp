@@ -1,5 +1,6 @@
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,7 @@
 #include "cli/text/check_text.h"
 #include "cli/text/nearest_text.h"
 #include "cli/text/text.h"
+#include "cli/text/wrap.h"
 #include "io/output/plan_json.h"
 #include "text/diagnostic.h"
 
@@ -25,11 +27,11 @@ struct Options {
 
 /// The command that searches the same config's cluster.
 std::string plan_words(const api::CheckRequest& o) {
-  std::string words = "trnplan plan " + printable(o.file, 400);
-  if (o.nodes > 0) words += fmt::format(" --nodes {}", o.nodes);
-  if (!o.instance.empty()) words += " --instance " + printable(o.instance, 60);
-  if (!o.release.empty()) words += " --release " + printable(o.release, 60);
-  return words;
+  std::vector<std::string> words = {"trnplan", "plan", o.file};
+  if (o.nodes > 0) words.insert(words.end(), {"--nodes", fmt::to_string(o.nodes)});
+  if (!o.instance.empty()) words.insert(words.end(), {"--instance", o.instance});
+  if (!o.release.empty()) words.insert(words.end(), {"--release", o.release});
+  return command_text(words);
 }
 
 int run(const Options& o) {

@@ -1,16 +1,16 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
-#include <optional>
 
 #include <fmt/format.h>
 
+#include "api/launch.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/options.h"
 #include "io/output/launch_json.h"
 #include "launch/submit/schedulers.h"
-#include "launch/submit/submit.h"
+#include "text/shell_words.h"
 
 namespace trnplan::cli {
 
@@ -18,13 +18,8 @@ namespace {
 
 struct Options {
   Common common;
-  std::string folder, scheduler{launch::schedulers().front()->name()}, manifest = "mpijob.yaml";
-  bool dry_run = false;
+  api::LaunchRequest request;
 };
-
-launch::SubmitRequest request_of(const Options& o) {
-  return {o.folder, *launch::find_scheduler(o.scheduler), o.manifest, o.dry_run};
-}
 
 /// Whether `trnplan watch` takes the id of a job.
 bool can_watch(const std::string& scheduler) {
@@ -43,55 +38,37 @@ std::string what_runs() {
 }
 
 std::string text_of(const io::LaunchStory& story, const std::string& folder) {
-  std::string text;
-  for (const auto& command : story.commands) text += launch::command_line(command) + "\n";
+  std::string text = story.faults.empty() ? "" : "When that is mended, this runs:\n";
+  for (const auto& command : story.commands) text += command_line(command) + "\n";
   if (story.already) text += "already submitted\n";
   for (const auto& [what, id] : story.jobs) text += fmt::format("{} {}\n", what, id);
   if (!story.jobs.empty() && can_watch(story.scheduler)) {
-    text += fmt::format("next: {}\n",
-                        launch::command_line({"trnplan", "watch", story.jobs.back().second, "--plan",
-                                              (std::filesystem::path(folder) / "plan.json").string()}));
+    text += fmt::format("next: {}\n", command_line({"trnplan", "watch", story.jobs.back().second, "--plan",
+                                                    (std::filesystem::path(folder) / "plan.json").string()}));
   }
   return text;
 }
 
-io::LaunchStory story_of(const Options& o, const launch::SubmitResult& result) {
-  io::LaunchStory story{o.scheduler, false, result.already, {}, {}};
-  if (result.already) story.scheduler = result.submission.scheduler;
-  for (const auto& job : result.submission.jobs) story.jobs.emplace_back(job.what, job.id);
+io::LaunchStory story_of(const Options& o, const api::LaunchResult& result) {
+  io::LaunchStory story{result.scheduler, o.request.dry_run, result.already, {},
+                        result.commands,  result.faults};
+  for (const auto& job : result.jobs) story.jobs.emplace_back(job.what, job.id);
   return story;
 }
 
-/// A folder that was submitted needs no more checks.
-std::optional<launch::SubmitResult> done_before(const launch::SubmitRequest& request) {
-  if (!request.scheduler.keeps_record()) return std::nullopt;
-  const auto before = launch::submitted(request.folder);
-  if (!before || before->find("train") == nullptr) return std::nullopt;
-  return launch::SubmitResult{*before, true};
-}
-
 int run(const Options& o) {
-  const launch::SubmitRequest request = request_of(o);
-  const auto show = [&](const io::LaunchStory& story) {
-    // Never broken: commands are for pasting.
-    print(o.common.json() ? io::launch_json(story) : text_of(story, o.folder));
-  };
-  if (!o.dry_run) {
-    if (const auto before = done_before(request)) return show(story_of(o, *before)), kDone;
-  }
-  std::vector<std::string> notes;
-  const std::vector<Diagnostic> faults =
-      launch::preflight(request, io::Catalog::standard(), launch::run_program, notes);
-  heard_remarks().add(notes);
-  if (!faults.empty()) throw InputError(faults);
-  if (o.dry_run) return show({o.scheduler, true, false, {}, launch::commands(request)}), kDone;
+  Remarks remarks = heard_remarks();
   try {
-    show(story_of(o, launch::submit(request, launch::run_program)));
+    const api::LaunchResult result = api::launch(o.request, remarks);
+    const io::LaunchStory story = story_of(o, result);
+    if (!result.faults.empty()) report_faults(InputError(result.faults));
+    // Never broken: commands are for pasting.
+    print(o.common.json() ? io::launch_json(story) : text_of(story, o.request.folder));
+    return result.faults.empty() ? kDone : kBadInput;
   } catch (const launch::SchedulerRefused& e) {
     remark(e.what());
     return kSchedulerRefused;
   }
-  return kDone;
 }
 
 }  // namespace
@@ -99,14 +76,17 @@ int run(const Options& o) {
 void add_launch(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("launch", "Submit a folder of plan --out: compile, then train");
-  command->add_option("folder", o->folder, "folder that plan --out wrote")->required()->check(not_empty());
-  command->add_option("--scheduler", o->scheduler, what_runs())
+  command->add_option("folder", o->request.folder, "folder that plan --out wrote")
+      ->required()
+      ->check(not_empty());
+  command->add_option("--scheduler", o->request.scheduler, what_runs())
       ->check(CLI::IsMember(launch::scheduler_names()))
       ->capture_default_str();
-  command->add_option("--manifest", o->manifest, "what eks applies: mpijob.yaml or pytorchjob.yaml")
+  command->add_option("--manifest", o->request.manifest, "what eks applies: mpijob.yaml or pytorchjob.yaml")
       ->check(CLI::IsMember({"mpijob.yaml", "pytorchjob.yaml"}))
       ->capture_default_str();
-  command->add_flag("--dry-run", o->dry_run, "check everything and show the commands; submit nothing");
+  command->add_flag("--dry-run", o->request.dry_run,
+                    "check everything and show the commands, also after a check that failed; submit nothing");
   add_common(*command, o->common);
   command->footer(
       "Fill in setup_env.sh of the folder first. A second call submits nothing twice; launch.json holds the "

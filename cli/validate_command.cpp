@@ -81,13 +81,12 @@ void add_validate(CLI::App& app, Run& chosen) {
   command->add_flag("--goodput", o->goodput, "how much of the time did jobs run? catalog/reliability.json");
   add_common(*command, o->common);
   command->footer(
-      "Step times are predicted by fits to all published runs but those of the row's configuration (model,\n"
-      "nodes, layout, sequence, recompute, over all releases); cover: share of rows inside their 90 %\n"
-      "interval; half: its median half-width; MFU: error of one MFU for all; oracle: of each\n"
-      "configuration's own mean, the noise. A profile that was fitted gives way to its prior.\n"
+      "Step times are predicted by fits to all published runs but those of the row's configuration (model, "
+      "nodes, layout, sequence, recompute, over all releases); cover: share of rows inside their 90 % "
+      "interval; half: its median half-width; MFU: error of one MFU for all; oracle: of each configuration's "
+      "own mean, the noise. A profile that was fitted gives way to its prior.\n"
       "Margin is what is left of the limit in GiB; \"P fit\" the probability in % that the peak stays below "
-      "it\n"
-      "when only the runtime's own share is uncertain. docs/accuracy.md explains the wrong ones.\n"
+      "it when only the runtime's own share is uncertain. docs/accuracy.md explains the wrong ones.\n"
       "Examples:\n"
       "  trnplan validate\n"
       "  trnplan validate mine.csv --leave-out none --format json\n"

@@ -8,8 +8,8 @@
 #include "cli/context.h"
 #include "cli/options.h"
 #include "cli/text/watch_text.h"
+#include "cli/text/wrap.h"
 #include "io/input/log_stream.h"
-#include "launch/process/process.h"
 #include "text/diagnostic.h"
 
 namespace trnplan::cli {
@@ -23,10 +23,9 @@ struct Options {
 
 std::string how_to_compare(const std::string& source) {
   return fmt::format(
-      "is that as fast as it should be? Say what ran: trnplan watch {} --config NXDT.yaml, or --job "
-      "JOB.yaml "
-      "--strategy tp=8,pp=4\n",
-      printable(launch::command_line({source == io::kStandardInputName ? io::kStandardInput : source})));
+      "is that as fast as it should be? Say what ran: {} --config NXDT.yaml, or --job JOB.yaml --strategy "
+      "tp=8,pp=4\n",
+      command_text({"trnplan", "watch", source == io::kStandardInputName ? io::kStandardInput : source}));
 }
 
 void show(const Common& common, const io::WatchReport& r, bool whole, bool assumed) {

@@ -1,5 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "api/whatif.h"
 #include "cli/commands.h"
@@ -8,7 +10,6 @@
 #include "cli/options.h"
 #include "cli/text/whatif_text.h"
 #include "io/output/whatif_json.h"
-#include "text/diagnostic.h"
 
 namespace trnplan::cli {
 
@@ -20,11 +21,12 @@ struct Options {
 };
 
 /// What `plan` needs to look at the same job on one of the clusters.
-std::string job_words(const Options& o) {
-  std::string words = printable(o.request.job.job, 400);
-  for (const std::string& word : words_of(o.request.job).options) words += " " + printable(word, 400);
-  if (o.request.allow_doubtful) words += " --allow-doubtful";
-  if (o.common.profile != Common().profile) words += " --profile " + printable(o.common.profile, 400);
+std::vector<std::string> job_words(const Options& o) {
+  std::vector<std::string> words = {o.request.job.job};
+  const std::vector<std::string> options = words_of(o.request.job).options;
+  words.insert(words.end(), options.begin(), options.end());
+  if (o.request.allow_doubtful) words.push_back("--allow-doubtful");
+  if (o.common.profile != Common().profile) words.insert(words.end(), {"--profile", o.common.profile});
   return words;
 }
 

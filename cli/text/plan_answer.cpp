@@ -220,8 +220,8 @@ std::string next_text(const Answer& a) {
     text = fmt::format("--out DIR writes config{}",
                        measurable ? ", scripts, measure.sh (decides the tie)" : " and scripts");
   } else {
-    text = fmt::format("trnplan launch {}", printable(a.folder, 400));
-    if (!a.script.empty()) text += fmt::format(", or first {} (decides the tie)", printable(a.script, 400));
+    text = command_text({"trnplan", "launch", a.folder});
+    if (!a.script.empty()) text += fmt::format(", or first {} (decides the tie)", command_text({a.script}));
   }
   return entry("Next", text + (a.details || a.result.plans.empty() ? "" : "; --details") + "; --format json");
 }

@@ -207,11 +207,13 @@ std::string next_text(const WhatIfAnswer& a) {
   if (p == nullptr)
     return entry("Next",
                  "other --instances or --nodes, fewer --tokens, or more time or money; --format json");
-  std::string command = fmt::format("trnplan plan {} --nodes {}", a.words, p->nodes);
-  if (p->instance != a.job.cluster.instance.name) command += " --instance " + printable(p->instance);
+  std::vector<std::string> command = {"trnplan", "plan"};
+  command.insert(command.end(), a.words.begin(), a.words.end());
+  command.insert(command.end(), {"--nodes", fmt::to_string(p->nodes)});
+  if (p->instance != a.job.cluster.instance.name) command.insert(command.end(), {"--instance", p->instance});
   if (p->global_batch != a.job.training.global_batch)
-    command += fmt::format(" --global-batch {}", p->global_batch);
-  return entry("Next", command + " --out DIR writes its config and scripts; --format json");
+    command.insert(command.end(), {"--global-batch", fmt::to_string(p->global_batch)});
+  return entry("Next", command_text(command) + " --out DIR writes its config and scripts; --format json");
 }
 
 std::string question_text(const WhatIfAnswer& a) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "models/job/job.h"
 #include "planner/cost/reliability.h"
@@ -14,7 +15,7 @@ struct WhatIfAnswer {
   const planner::WhatIfQuestion& question;
   const models::Job& job;
   const planner::Reliability& reliability;
-  std::string words;  ///< the job as the command line of `plan` names it, but for the cluster
+  std::vector<std::string> words;  ///< the job as the command line of `plan` names it, but for the cluster
 };
 
 /// Whole lines; the table fits `width` where it can.

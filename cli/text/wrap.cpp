@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "text/diagnostic.h"
 #include "text/parse.h"
+#include "text/shell_words.h"
 
 namespace trnplan::cli {
 
@@ -100,6 +102,14 @@ std::string unbroken(std::string_view text) {
   std::string whole(text);
   std::replace(whole.begin(), whole.end(), ' ', kUnbrokenSpace);
   return whole;
+}
+
+std::string command_text(const std::vector<std::string>& words) {
+  constexpr std::size_t kLongestWord = 2000;
+  std::string text;
+  for (const std::string& word : words)
+    text += (text.empty() ? "" : " ") + unbroken(command_line({printable(word, kLongestWord)}));
+  return text;
 }
 
 std::string wrapped(std::string_view text, int width) {

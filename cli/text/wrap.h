@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace trnplan::cli {
 
@@ -14,6 +15,10 @@ int output_width(int file_descriptor);
 
 /// `text` as one piece that wrapped() does not break as long as it fits a line, for a number with its unit.
 std::string unbroken(std::string_view text);
+
+/// A command that may be pasted as it is printed: every word printable, quoted where a shell needs it, and not
+/// broken as long as it fits a line.
+std::string command_text(const std::vector<std::string>& words);
 
 /// `text` with every line that is wider than `width` columns broken at spaces, never inside a word. What goes
 /// on stands under the text of the line: after the first gap of two spaces or more in its left part ("Best

@@ -10,12 +10,20 @@ std::string launch_json(const LaunchStory& story) {
   using Json = nlohmann::ordered_json;
   Json jobs = Json::object();
   for (const auto& [what, id] : story.jobs) jobs[what] = id;
-  const Json j = {{"schema_version", kSchemaVersion},
-                  {"scheduler", story.scheduler},
-                  {"dry_run", story.dry_run},
-                  {"already_submitted", story.already},
-                  {"jobs", jobs},
-                  {"commands", story.commands}};
+  Json j = {{"schema_version", kSchemaVersion},
+            {"scheduler", story.scheduler},
+            {"dry_run", story.dry_run},
+            {"already_submitted", story.already},
+            {"jobs", jobs},
+            {"commands", story.commands}};
+  for (const Diagnostic& d : story.faults) {
+    j["faults"].push_back({{"file", d.at.file},
+                           {"line", d.at.line},
+                           {"column", d.at.column},
+                           {"key", d.key},
+                           {"problem", d.problem},
+                           {"fix", d.fix}});
+  }
   return j.dump(1, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "text/diagnostic.h"
+
 namespace trnplan::io {
 
 struct LaunchStory {
@@ -13,9 +15,11 @@ struct LaunchStory {
   bool already = false;                                   ///< submitted before
   std::vector<std::pair<std::string, std::string>> jobs;  ///< what, id
   std::vector<std::vector<std::string>> commands;         ///< argument vectors, of a dry run
+  std::vector<Diagnostic> faults;                         ///< of a dry run: what keeps them from being run
 };
 
-/// {"schema_version", "scheduler", "dry_run", "already_submitted", "jobs": {...}, "commands": [[...]]}
+/// {"schema_version", "scheduler", "dry_run", "already_submitted", "jobs": {...}, "commands": [[...]]}, and where there are
+/// faults "faults": [{"file", "line", "column", "key", "problem", "fix"}]
 std::string launch_json(const LaunchStory& story);
 
 }  // namespace trnplan::io

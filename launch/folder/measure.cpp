@@ -8,7 +8,7 @@
 
 #include "launch/folder/bundle.h"
 #include "launch/folder/scripts.h"
-#include "launch/process/process.h"
+#include "text/shell_words.h"
 
 namespace trnplan::launch {
 

@@ -36,7 +36,4 @@ ProcessResult run_program(const std::vector<std::string>& arguments, const Proce
 /// How a program is run: run_program(), or a stand-in of a test.
 using Runner = std::function<ProcessResult(const std::vector<std::string>&, const ProcessOptions&)>;
 
-/// The arguments as a person could type them, each quoted where a shell needs it.
-std::string command_line(const std::vector<std::string>& arguments);
-
 }  // namespace trnplan::launch

@@ -1,5 +1,7 @@
 // Wrong command lines, and help.
+#include <algorithm>
 #include <regex>
+#include <sstream>
 #include <string>
 
 #include "tests/catch.h"
@@ -121,6 +123,16 @@ TEST_CASE("version and help", "[cli]") {
   for (std::sregex_iterator i(list.begin(), list.end(), name), end; i != end; ++i, ++commands) {
     const std::string command = (*i)[1];
     cli.expect(0, "^  (.*&& )?trnplan " + command, command + " --help");
+    // Where there is room a paragraph of the help is a line: it ends where a sentence does.
+    const std::string wide = cli.run_with("COLUMNS", "5000", command + " --help").out;
+    const std::size_t examples = wide.find("\nExamples:");
+    REQUIRE(examples != std::string::npos);
+    const std::size_t first = std::min(wide.rfind("\n\n", examples) + 2, examples);
+    std::istringstream paragraphs(wide.substr(first, examples - first));
+    for (std::string line; std::getline(paragraphs, line);) {
+      CAPTURE(line);
+      CHECK(line.find_last_of(".:") == line.size() - 1);
+    }
   }
   CHECK(commands >= 4);
 }

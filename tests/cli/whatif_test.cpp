@@ -39,6 +39,13 @@ TEST_CASE("clusters compared", "[cli]") {
              "whatif llama3-8b --nodes 384 --tokens 1T");
   cli.expect(0, "^  strategy    tp=[0-9]+", what);
 
+  // What comes next can be pasted: a path is quoted where a shell needs it.
+  cli.write_job("it's a job.yaml", "llama3-8b", 1, 1024);
+  cli.run_with("COLUMNS", "500", "whatif \"$work/it's a job.yaml\" --tokens 1T --nodes 1");
+  cli.prints(R"(^Next       trnplan plan '/.*/it'\\''s a job\.yaml' --nodes 1 --out DIR)");
+  cli.run_with("COLUMNS", "500", "check $source/tests/io/fixtures/nxdt/hf_llama3_8B_config.yaml");
+  cli.prints(R"(^Next       trnplan plan /[^ ']*config\.yaml looks)");
+
   // ---- the same twice; JSON; help ----
   const std::string first = cli.run(what + " --recovery manual").out;
   CHECK(cli.run(what + " --recovery manual").out == first);

@@ -78,6 +78,8 @@ prints 'partition=TRNPLAN_PARTITION'
 head -n 20 "$work/setup_env.sh" | sed '/^TRNPLAN_RESTARTS/,$d' >"$plan/setup_env.sh"
 launch 2 "$plan" --dry-run
 says 'TRNPLAN_SMOKE_STEPS: is nowhere set'
+prints 'When that is mended, this runs:'
+prints "$plan/train.sbatch"
 cp "$work/setup_env.sh" "$plan/setup_env.sh"
 # What is submitted is what was read.
 cp -r "$plan" "$work/kept"

@@ -60,8 +60,3 @@ TEST_CASE("a program that does not answer is ended", "[launch]") {
   CHECK(ran.output == "begun\n");
   CHECK_FALSE(run_program({"true"}, {true, {}, -1, 86'400}).late);
 }
-
-TEST_CASE("commands as a person could type them", "[launch]") {
-  CHECK(launch::command_line({"sbatch", "--chdir=/a/b", "x y", "it's", ""}) ==
-        "sbatch --chdir=/a/b 'x y' 'it'\\''s' ''");
-}

@@ -1,0 +1,65 @@
+#include "api/launch.h"
+
+#include <optional>
+
+#include "io/catalog/catalog.h"
+#include "launch/submit/schedulers.h"
+#include "launch/submit/submit.h"
+
+namespace trnplan::api {
+
+namespace {
+
+launch::SubmitRequest order_of(const LaunchRequest& o) {
+  const launch::Scheduler* scheduler = launch::find_scheduler(o.scheduler);
+  if (scheduler != nullptr) return {o.folder, *scheduler, o.manifest, o.dry_run};
+  std::string known;
+  for (const std::string& name : launch::scheduler_names()) known += (known.empty() ? "" : ", ") + name;
+  throw InputError({{"command line", 0, 0},
+                    "--scheduler",
+                    in_quotes(o.scheduler) + " is none that is known",
+                    "write one of " + known});
+}
+
+/// A folder that was submitted needs no more checks.
+std::optional<launch::SubmitResult> done_before(const launch::SubmitRequest& request) {
+  if (request.dry_run || !request.scheduler.keeps_record()) return std::nullopt;
+  const auto before = launch::submitted(request.folder);
+  if (!before || before->find("train") == nullptr) return std::nullopt;
+  return launch::SubmitResult{*before, true};
+}
+
+/// What would run once the faults are mended; none where the folder holds no plan, or cannot be read.
+std::vector<std::vector<std::string>> commands_of(const launch::SubmitRequest& request) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(request.folder / "plan.json", none)) return {};
+  try {
+    return launch::commands(request);
+  } catch (const InputError&) {
+    return {};  // setup_env.sh, which is among the faults
+  }
+}
+
+LaunchResult result_of(const LaunchRequest& o, const launch::SubmitResult& submitted) {
+  const launch::Submission& s = submitted.submission;
+  return {submitted.already ? s.scheduler : o.scheduler, submitted.already, s.jobs, {}, {}};
+}
+
+}  // namespace
+
+LaunchResult launch(const LaunchRequest& o, Remarks& remarks, const launch::Runner& runner) {
+  const launch::SubmitRequest request = order_of(o);
+  if (const auto before = done_before(request)) return result_of(o, *before);
+  std::vector<std::string> notes;
+  std::vector<Diagnostic> faults = launch::preflight(request, io::Catalog::standard(), runner, notes);
+  remarks.add(notes);
+  if (o.dry_run) {
+    LaunchResult result{o.scheduler, false, {}, commands_of(request), std::move(faults)};
+    if (!result.commands.empty() || result.faults.empty()) return result;
+    faults = std::move(result.faults);
+  }
+  if (!faults.empty()) throw InputError(std::move(faults));
+  return result_of(o, launch::submit(request, runner));
+}
+
+}  // namespace trnplan::api

@@ -1,0 +1,138 @@
+// What is asked of a job and its strategies.
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "api/check.h"
+#include "api/plan.h"
+#include "api/simulate.h"
+#include "api/what_ran.h"
+#include "api/whatif.h"
+#include "tests/api/folder.h"
+
+using namespace trnplan;
+
+namespace {
+
+/// Llama-3 8B on one node, a batch that little work makes.
+api::JobInput small_job() {
+  api::JobInput job;
+  job.job = "llama3-8b";
+  job.options.nodes = "1";
+  job.options.sequence = "4096";
+  job.options.global_batch = "64";
+  return job;
+}
+
+}  // namespace
+
+TEST_CASE("plan ranks what it simulated, and counts the rest", "[api]") {
+  const TestFolder folder;
+  Remarks remarks;
+  api::PlanRequest request;
+  request.job = small_job();
+  request.top = 3;
+  request.threads = 1;
+  const api::PlanResult result = api::plan(request, remarks);
+  const planner::SpaceCounts& c = result.search.counts;
+  CHECK(c.enumerated == c.refused + c.too_large + c.bounded + c.simulated);
+  REQUIRE(result.search.plans.size() == 3);
+  CHECK(std::is_sorted(
+      result.search.plans.begin(), result.search.plans.end(),
+      [](const planner::Plan& a, const planner::Plan& b) { return a.report.step < b.report.step; }));
+  for (const planner::Plan& p : result.search.plans) CHECK(p.memory.worst().peak() <= p.memory.limit);
+  CHECK(result.job.training.global_batch == 64);
+  CHECK_FALSE(result.written);
+  CHECK_FALSE(result.interrupted);
+}
+
+TEST_CASE("simulate gives the step of one strategy, and judges it", "[api]") {
+  const TestFolder folder;
+  Remarks remarks;
+  api::SimulateRequest request;
+  request.job = small_job();
+  request.strategy = "tp=8,recompute=CoreAttention+LlamaMLP";
+  request.trace = folder / "step.json";
+  const api::SimulateResult result = api::simulate(request, remarks);
+  CHECK(result.strategy.data_parallel == 4);
+  CHECK_FALSE(result.judgement.refused());
+  REQUIRE(result.judgement.plan);
+  Seconds sum{};
+  for (const Seconds s : result.judgement.plan->report.breakdown) sum += s;
+  CHECK(sum.value == Approx(result.judgement.plan->report.step.value));
+  CHECK(std::filesystem::file_size(request.trace) > 0);
+
+  request.trace.clear();
+  request.strategy = "tp=1";  // 8.03e9 parameters on one core of 16 GiB
+  const api::SimulateResult large = api::simulate(request, remarks);
+  CHECK(large.judgement.refused());
+  CHECK(std::any_of(large.judgement.broken.begin(), large.judgement.broken.end(),
+                    [](const planner::Violation& v) { return v.rule == "memory"; }));
+}
+
+TEST_CASE("export writes a trace for each rank", "[api]") {
+  const TestFolder folder;
+  Remarks remarks;
+  api::ExportRequest request;
+  request.job = small_job();
+  request.job.options.global_batch = "4";
+  request.strategy = "tp=8,recompute=CoreAttention+LlamaMLP";
+  request.chakra = folder / "traces";
+  CHECK_FALSE(api::export_traces(request, remarks));
+  std::set<std::string> names;
+  for (const auto& file : std::filesystem::directory_iterator(request.chakra))
+    names.insert(file.path().filename().string());
+  CHECK(names.size() == 33);  // 32 ranks and the groups
+  CHECK(names.contains("comm_groups.json"));
+  CHECK(names.contains("trnplan.31.et"));
+  CHECK_THROWS_AS(api::export_traces(request, remarks), InputError);  // the files are there
+}
+
+TEST_CASE("check judges a config, and finds the nearest that fit", "[api]") {
+  const TestFolder folder;
+  api::CheckRequest request;
+  request.file = source_file("tests/io/fixtures/nxdt/hf_llama3_8B_config.yaml");
+  const api::CheckResult shipped = api::check(request);
+  CHECK(shipped.verdict != "refused");
+  REQUIRE(shipped.prediction);
+  CHECK(shipped.nearest.empty());
+  CHECK(shipped.no_prediction.empty());
+
+  request.file = source_file("tests/planner/fixtures/oom.yaml");
+  const api::CheckResult large = api::check(request);
+  CHECK(large.verdict == "refused");
+  REQUIRE_FALSE(large.findings.empty());
+  CHECK(large.findings.front().severity == targets::Severity::error);
+  CHECK(large.findings.front().rule == "memory");
+  REQUIRE_FALSE(large.nearest.empty());
+  for (const targets::NearConfig& near : large.nearest) {
+    CHECK_FALSE(near.changes.empty());
+    CHECK(near.fit_probability >= 0.9);
+  }
+
+  request.file = folder.write("job.yaml", "model: llama3-8b\n");
+  CHECK_THROWS_AS(api::check(request), InputError);
+}
+
+TEST_CASE("whatif compares clusters for a whole run", "[api]") {
+  const TestFolder folder;
+  Remarks remarks;
+  api::WhatIfRequest request;
+  request.job = small_job();
+  request.job.options.nodes.clear();
+  request.nodes = "1,2";
+  request.tokens = "1B";
+  const api::WhatIfAnswered answer = api::whatif(request, remarks);
+  REQUIRE(answer.result.points.size() == 2);
+  CHECK(answer.question.tokens == 1e9);
+  REQUIRE(answer.result.recommended >= 0);
+  for (const planner::WhatIfPoint& p : answer.result.points) {
+    REQUIRE(p.plan);
+    CHECK(p.global_batch == 64);
+    CHECK(p.run.time.value * p.plan->report.tokens_per_second * p.run.goodput.goodput == Approx(1e9));
+  }
+
+  request.nodes = "2..1";
+  request.tokens = "many";
+  CHECK_THROWS_AS(api::whatif(request, remarks), InputError);
+}

@@ -1,0 +1,142 @@
+// What is asked of runs: logs, tables of published ones, folders and grids.
+#include <algorithm>
+#include <filesystem>
+
+#include "api/calibrate.h"
+#include "api/launch.h"
+#include "api/plan.h"
+#include "api/sweep.h"
+#include "api/validate.h"
+#include "api/watch.h"
+#include "io/input/readers.h"
+#include "tests/api/folder.h"
+
+using namespace trnplan;
+
+namespace {
+
+const char* const kLog = "tests/calibrate/fixtures/logs/nxd-llama3-70b.txt";
+
+}  // namespace
+
+TEST_CASE("calibrate reads logs, and compares points with a profile", "[api]") {
+  const TestFolder folder;
+  Remarks remarks;
+  api::CalibrateRequest request;
+  request.files = {source_file(kLog)};
+  const api::CalibrateResult steps = api::calibrate(request, remarks);
+  REQUIRE(steps.steps.size() == 1);
+  CHECK(steps.steps[0].seconds == Approx(243.84).epsilon(1e-4));
+  CHECK_FALSE(steps.step_fit);  // nothing says what ran
+
+  request.files = {source_file("catalog/measured-collectives.csv")};
+  request.points.build = "2023-04";
+  request.profile = "trn1-2023-04";
+  request.no_fit = true;
+  const api::CalibrateResult points = api::calibrate(request, remarks);
+  REQUIRE(points.collectives);
+  CHECK(points.collectives->fit.estimates.empty());
+  CHECK(points.collectives->fit.rows.size() == points.collectives->chosen.points.size());
+  CHECK(points.collectives->fit.median_error < 0.25);
+  CHECK_FALSE(points.refused);
+
+  request.files = {folder / "nothing"};
+  CHECK_THROWS_AS(api::calibrate(request, remarks), InputError);
+}
+
+TEST_CASE("validate sets published runs beside predictions", "[api]") {
+  const TestFolder folder;
+  Remarks remarks;
+  const api::ValidateResult v = api::validate({"", "trn1", calibrate::LeaveOut::none}, remarks);
+  CHECK(v.profile == "trn1");
+  REQUIRE_FALSE(v.steps.validation.rows.empty());
+  for (const auto& row : v.steps.validation.rows) {
+    CHECK(row.low < row.predicted);
+    CHECK(row.predicted < row.high);
+  }
+  const api::MemoryValidationResult memory = api::validate_memory("trn1");
+  CHECK(memory.rows.count("").layouts == static_cast<int>(memory.rows.rows.size()));
+  const api::UptimeValidationResult uptimes = api::validate_uptimes("trn1");
+  REQUIRE_FALSE(uptimes.rows.empty());
+  for (const planner::CheckedUptime& row : uptimes.rows) CHECK(row.check.estimate.uptime > 0);
+}
+
+TEST_CASE("watch reports a log once, beside what is predicted of it", "[api]") {
+  const TestFolder folder;
+  Remarks remarks;
+  api::WatchRequest request;
+  request.targets = {source_file(kLog)};
+  request.once = true;
+  request.ran.job = source_file("examples/llama3-70b-16-nodes/job.yaml");
+  request.ran.strategy = "tp=32,pp=8,recompute=CoreAttention+LlamaMLP";
+  std::vector<io::WatchReport> reports;
+  const auto show = [&](const io::WatchReport& r, bool whole, bool assumed) {
+    CHECK(whole);
+    CHECK_FALSE(assumed);
+    reports.push_back(r);
+  };
+  CHECK_FALSE(api::watch(request, show, remarks));
+  REQUIRE(reports.size() == 1);
+  CHECK(reports[0].step == 5);
+  CHECK(*reports[0].step_seconds == Approx(243.86).epsilon(1e-4));
+  REQUIRE(reports[0].predicted);
+  CHECK(reports[0].predicted_90->first < *reports[0].predicted);
+}
+
+TEST_CASE("launch checks a folder, and tells the commands of one that is not ready", "[api]") {
+  const TestFolder folder;
+  Remarks remarks;
+  api::PlanRequest plan;
+  plan.job.job = "llama3-8b";
+  plan.job.options.nodes = "1";
+  plan.job.options.sequence = "4096";
+  plan.job.options.global_batch = "64";
+  plan.out = folder / "plan";
+  plan.threads = 1;
+  REQUIRE(api::plan(plan, remarks).written);
+
+  // Programs that say nothing: no sinfo names a partition, and setup_env.sh is not filled in.
+  std::vector<std::string> ran;
+  const launch::Runner runner = [&](const std::vector<std::string>& arguments,
+                                    const launch::ProcessOptions&) {
+    ran.push_back(arguments.front());
+    return launch::ProcessResult{true, 0, "", "", false};
+  };
+  const api::LaunchResult dry = api::launch({plan.out, "slurm", "mpijob.yaml", true}, remarks, runner);
+  CHECK_FALSE(dry.faults.empty());
+  REQUIRE(dry.commands.size() == 2);
+  CHECK(dry.commands[0].front() == "sbatch");
+  CHECK(dry.jobs.empty());
+  CHECK(std::count(ran.begin(), ran.end(), "sbatch") <= 1);  // its --version alone
+  CHECK_THROWS_AS(api::launch({plan.out, "slurm", "mpijob.yaml", false}, remarks, runner), InputError);
+  CHECK_THROWS_AS(api::launch({folder / "nothing", "slurm", "mpijob.yaml", true}, remarks, runner),
+                  InputError);
+  CHECK_THROWS_AS(api::launch({plan.out, "cron", "mpijob.yaml", true}, remarks, runner), InputError);
+}
+
+TEST_CASE("sweep computes what is missing, and then makes the table", "[api]") {
+  const TestFolder folder;
+  folder.write("job.yaml",
+               "model: llama3-8b\ntraining: {sequence: 4096, global_batch: 64, tokens: 1B}\n"
+               "cluster: {instance: trn1.32xlarge, nodes: 1}\n"
+               "pin: {tensor_parallel: 8, pipeline_parallel: 1, recompute: full}\n");
+  api::SweepRequest request;
+  request.grid = folder.write("grid.yaml", "job: job.yaml\nnodes: [1, 2]\nglobal_batch: [64, 128]\n");
+  request.task = "0/2";
+  const api::SweepResult half = api::sweep(request);
+  CHECK(half.points == 4);
+  CHECK(half.csv.empty());
+  request.task.clear();
+  request.collect = true;
+  const api::SweepResult open = api::sweep(request);
+  CHECK(open.missing == std::vector<std::size_t>{1, 3});  // task 0 of 2 does the even ones
+  CHECK(open.csv.empty());
+  request.collect = false;
+  const api::SweepResult done = api::sweep(request);
+  CHECK(done.missing.empty());
+  CHECK(done.folder == std::filesystem::path(folder / "grid.sweep"));
+  CHECK(std::filesystem::exists(done.csv));
+  CHECK(std::filesystem::exists(done.sqlite));
+  request.task = "2/2";
+  CHECK_THROWS_AS(api::sweep(request), InputError);
+}
