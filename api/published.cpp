@@ -1,5 +1,6 @@
 #include "api/published.h"
 
+#include "io/catalog/reading.h"
 #include "logs/table/measured_collectives.h"
 #include "logs/table/measured_runs.h"
 #include "text/document.h"
@@ -10,6 +11,7 @@ namespace trnplan::api {
 namespace {
 
 constexpr const char* kBuild = "2023-04";
+constexpr const char* kReading = "reading.json";
 constexpr const char* kRuns = "measured-runs.csv";
 constexpr const char* kPoints = "measured-collectives.csv";
 
@@ -18,6 +20,7 @@ constexpr const char* kPoints = "measured-collectives.csv";
 calibrate::Published published(const io::Catalog& catalog) {
   calibrate::Published p;
   p.instance = catalog.instance(catalog.default_instance());
+  p.reading = io::reading_from(read_document(catalog.file(kReading)));
   const std::string runs = read_text(catalog.file(kRuns)), points = read_text(catalog.file(kPoints));
   p.runs = logs::parse_measured_runs(runs, kRuns);
   p.runs_file = {kRuns, sha256(runs)};

@@ -26,10 +26,8 @@ int run_steps(const Options& o) {
   Remarks remarks = heard_remarks();
   const calibrate::LeaveOut leave_out = *calibrate::leave_out_from(o.leave_out);
   const api::ValidateResult v = api::validate({o.runs, o.common.profile, leave_out}, remarks);
-  const auto& [data, validation, excluded] = v.steps;
-  print_result(o.common, o.common.json()
-                             ? io::step_validation_json(validation, excluded, v.profile, leave_out)
-                             : step_validation_text(validation, excluded, o.rows));
+  print_result(o.common, o.common.json() ? io::step_validation_json(v.steps, v.profile, leave_out)
+                                         : step_validation_text(v.steps, o.rows));
   return kDone;
 }
 
@@ -84,7 +82,11 @@ void add_validate(CLI::App& app, Run& chosen) {
       "Step times are predicted by fits to all published runs but those of the row's configuration (model, "
       "nodes, layout, sequence, recompute, over all releases); cover: share of rows inside their 90 % "
       "interval; half: its median half-width; MFU: error of one MFU for all; oracle: of each configuration's "
-      "own mean, the noise. A profile that was fitted gives way to its prior.\n"
+      "own mean, the noise. A profile that was fitted gives way to its prior. Without stacks: by fits that "
+      "do "
+      "not know what frameworks and releases differ by. Bounds: figures that only say how long a step took "
+      "at "
+      "most (catalog/reading.json); no mean counts them.\n"
       "Margin is what is left of the limit in GiB; \"P fit\" the probability in % that the peak stays below "
       "it when only the runtime's own share is uncertain. docs/accuracy.md explains the wrong ones.\n"
       "Examples:\n"

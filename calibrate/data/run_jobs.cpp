@@ -102,7 +102,8 @@ std::string configuration_of(const std::string& model, const models::Job& job, c
                      s.data_parallel, job.training.sequence, to_string(s.recompute));
 }
 
-MappedRuns map_runs(const std::vector<MeasuredRun>& runs, const topology::Instance& instance) {
+MappedRuns map_runs(const std::vector<MeasuredRun>& runs, const topology::Instance& instance,
+                    const RunReading& reading) {
   MappedRuns out;
   for (const MeasuredRun& run : runs) {
     if (run.kind != "train") continue;
@@ -117,16 +118,22 @@ MappedRuns map_runs(const std::vector<MeasuredRun>& runs, const topology::Instan
     step.quality = run.quality;
     step.outlier = run.outlier;
     step.kind = is_encoder(run) ? "bert" : "decoder";
-    step.seconds = *run.step_seconds;
     step.job.architecture = architecture_of(run);
     step.job.cluster = {instance, run.nodes};
     step.job.training = {run.sequence, run.global_batch, 0, run.strategy.precision};
     const std::string framework = run.framework ? *run.framework : guessed_framework(run);
     step.framework_guessed = !run.framework;
-    step.job.software = {framework, release_of(run.release)};
+    const std::string release = release_of(run.release);
+    step.job.software = {framework, release};
+    const QuantityReading quantity = quantity_of(reading, run, framework, release);
+    step.seconds = *run.step_seconds * quantity.ratio;
+    step.log_sd = quantity.log_sd;
+    step.at_most = quantity.at_most;
     // BERT-Large's config.json, and the defaults of Megatron-LM, have dropout of 0.1 on probabilities.
     step.job.architecture.dropout = framework == "bert" || framework == "megatron";
     step.strategy = run.strategy;
+    step.strategy.precision = precision_of(reading, run.strategy.precision, framework, release);
+    step.job.training.precision = step.strategy.precision;
     step.strategy.kv_replicator = std::max(1, run.strategy.tensor_parallel / step.job.architecture.kv_heads);
     step.configuration = configuration_of(run.model, step.job, step.strategy);
     reason = models::StepModel::not_modelled(step.job, step.strategy);

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/data/run_reading.h"
 #include "models/job/job.h"
 #include "models/uncertainty/measured_run.h"
 #include "text/diagnostic.h"
@@ -35,6 +36,8 @@ struct MeasuredStep {
   models::Strategy strategy;
   double seconds = 0;  ///< from step to step, where that is known
   double printed = 0;  ///< s, of a log that says less of the step itself, without what is between two; else 0
+  double log_sd = 0;   ///< of the seconds, beside that of repeated runs
+  bool at_most = false;  ///< only a bound is known: the step took no longer
 };
 
 struct ExcludedRun {
@@ -47,8 +50,9 @@ struct MappedRuns {
 };
 
 /// The training rows of quality A and B on trn1 as jobs on `instance`; every other training row with the
-/// reason why not.
-MappedRuns map_runs(const std::vector<models::MeasuredRun>& runs, const topology::Instance& instance);
+/// reason why not. `reading` says what their figures mean.
+MappedRuns map_runs(const std::vector<models::MeasuredRun>& runs, const topology::Instance& instance,
+                    const RunReading& reading = {});
 
 /// "TP 8 PP 4 DP 32 on 32 nodes of Llama2-13B, sequence 4096, recompute full": what a configuration is.
 std::string configuration_of(const std::string& model, const models::Job& job,

@@ -53,6 +53,7 @@ struct FitParameter {
 struct Observation {
   double measured = 0;
   double log_sd = 0;
+  bool at_most = false;  ///< only a bound: a prediction below it is right and says no more
 };
 
 /// One positive prediction per observation, given the value of every parameter. Must be deterministic.

@@ -127,9 +127,17 @@ std::optional<VectorXd> FitProblem::logs(const VectorXd& z, bool trial) const {
   return result;
 }
 
-VectorXd FitProblem::scaled(VectorXd logs) const {
+VectorXd FitProblem::divided(VectorXd logs) const {
   for (Index i = 0; i < logs.size(); ++i) logs[i] /= observations_[static_cast<std::size_t>(i)].log_sd;
   return logs;
+}
+
+VectorXd FitProblem::scaled(VectorXd logs) const {
+  VectorXd r = divided(std::move(logs));
+  for (Index i = 0; i < r.size(); ++i) {
+    if (silent(i, r[i])) r[i] = 0;
+  }
+  return r;
 }
 
 double FitProblem::cost(const VectorXd& z, const VectorXd& r) const {
@@ -144,7 +152,7 @@ std::pair<MatrixXd, VectorXd> FitProblem::normal(const VectorXd& z, const Vector
   VectorXd of_prior(size());
   for (Index j = 0; j < size(); ++j) of_prior[j] = weight(prior(j), z[j] * z[j]);
   VectorXd weights(r.size());
-  for (Index i = 0; i < r.size(); ++i) weights[i] = weight(options_.loss, r[i] * r[i]);
+  for (Index i = 0; i < r.size(); ++i) weights[i] = silent(i, r[i]) ? 0 : weight(options_.loss, r[i] * r[i]);
   const MatrixXd weighted = weights.asDiagonal() * jacobian;
   MatrixXd hessian = jacobian.transpose() * weighted;
   hessian.diagonal() += of_prior;
@@ -154,7 +162,9 @@ std::pair<MatrixXd, VectorXd> FitProblem::normal(const VectorXd& z, const Vector
 MatrixXd FitProblem::curvature_at(const VectorXd& z, const VectorXd& r) const {
   const MatrixXd jacobian = jacobian_at(z);
   VectorXd of_data(r.size());
-  for (Index i = 0; i < r.size(); ++i) of_data[i] = curvature(options_.loss, r[i] * r[i]);
+  for (Index i = 0; i < r.size(); ++i) {
+    of_data[i] = silent(i, r[i]) ? 0 : curvature(options_.loss, r[i] * r[i]);
+  }
   MatrixXd hessian = jacobian.transpose() * of_data.asDiagonal() * jacobian;
   // Priors with their weights: a prior that is left behind must not leave its parameter without any.
   hessian.diagonal() += prior_weights(z);
@@ -189,7 +199,7 @@ MatrixXd FitProblem::differences(const VectorXd& z) const {
     VectorXd above = z, below = z;
     above[j] += h;
     below[j] -= h;
-    jacobian.col(j) = scaled(*logs(above, false) - *logs(below, false)) / (above[j] - below[j]);
+    jacobian.col(j) = divided(*logs(above, false) - *logs(below, false)) / (above[j] - below[j]);
   }
   return jacobian;
 }

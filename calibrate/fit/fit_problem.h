@@ -35,7 +35,7 @@ class FitProblem {
   std::vector<double> values(const VectorXd& z) const;
   /// log(predicted / measured); nullopt when a prediction over- or underflows and `trial` allows it.
   std::optional<VectorXd> logs(const VectorXd& z, bool trial) const;
-  /// The same in units of their noise.
+  /// The same in units of their noise; 0 of a bound that is kept.
   VectorXd scaled(VectorXd logs) const;
   double cost(const VectorXd& z, const VectorXd& r) const;
   /// J' W J + V and J' W r + V z, V the weights of the priors.
@@ -46,6 +46,12 @@ class FitProblem {
   VectorXd prior_weights(const VectorXd& z) const;
 
  private:
+  /// In units of the noise.
+  VectorXd divided(VectorXd logs) const;
+  /// Whether observation i is a bound that the prediction keeps, so that it weighs nothing.
+  bool silent(Index i, double r) const {
+    return observations_[static_cast<std::size_t>(i)].at_most && r <= 0;
+  }
   Loss prior(Index j) const;
   std::vector<double> predicted_at(const VectorXd& z) const;
   MatrixXd jacobian_at(const VectorXd& z) const;

@@ -96,7 +96,7 @@ StepBench::StepBench(const std::vector<MeasuredStep>& steps) : steps_(steps) {
                    [&](std::size_t a, std::size_t b) { return steps[a].id < steps[b].id; });
   std::map<decltype(program_key(steps.front())), std::size_t> programs;
   std::map<decltype(key_of(steps.front().job.cluster.instance)), std::size_t> machines;
-  std::map<std::tuple<std::size_t, std::string, std::string, std::string>, std::size_t> known;
+  std::map<std::tuple<std::size_t, std::string, std::string, std::string, bool>, std::size_t> known;
   for (const std::size_t i : order) {
     const MeasuredStep& s = steps[i];
     const auto [program, fresh] = programs.try_emplace(program_key(s), programs_.size());
@@ -108,8 +108,10 @@ StepBench::StepBench(const std::vector<MeasuredStep>& steps) : steps_(steps) {
     }
     const std::string group = s.group.empty() ? "row " + s.id : s.group;
     const auto [it, first] = known.try_emplace(
-        {program->second, s.job.software.framework, s.job.software.release, group}, observations_.size());
-    if (first) observations_.push_back({{}, program->second, s.configuration, s.job.software, 0});
+        {program->second, s.job.software.framework, s.job.software.release, group, s.at_most},
+        observations_.size());
+    if (first)
+      observations_.push_back({{}, program->second, s.configuration, s.job.software, 0, s.log_sd, s.at_most});
     observations_[it->second].rows.push_back(i);
   }
   memories_.resize(programs_.size());
@@ -194,7 +196,7 @@ class Problem {
       if (options.use && !options.use(o)) continue;
       used_.push_back(&o);
       configurations.insert(o.configuration);
-      if (o.software.framework.empty()) continue;
+      if (o.software.framework.empty() || !options.stacks) continue;
       frameworks.insert(o.software.framework);
       if (!o.software.release.empty()) releases.emplace(o.software.framework, o.software.release);
     }
@@ -205,7 +207,8 @@ class Problem {
       unknowns.push_back({c, 1, prior[models::common::configuration_spread], true});
     }
     for (const StepObservation* o : used_) {
-      observations.push_back({std::exp(o->log_seconds), prior[models::common::repeat_spread]});
+      observations.push_back({std::exp(o->log_seconds),
+                              std::hypot(prior[models::common::repeat_spread], o->log_sd), o->at_most});
     }
     if (collectives != nullptr && !collectives->points().empty()) add_collectives(*collectives, options);
     if (kernels != nullptr) add_kernels(*kernels, options);

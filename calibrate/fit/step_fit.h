@@ -41,6 +41,8 @@ struct StepObservation {
   std::string configuration;
   models::Software software;
   double log_seconds = 0;  ///< mean of the logarithms
+  double log_sd = 0;       ///< of it, beside repeat_spread
+  bool at_most = false;    ///< a bound
 };
 
 /// What a simulation says of a program.
@@ -113,6 +115,7 @@ struct StepFitOptions {
   /// in SBUF or come from a neighbour, nothing beside it on HBM. Assumed for want of a published pair.
   double kernel_spread = 0.15;
   std::function<bool(const StepObservation&)> use;  ///< empty: all
+  bool stacks = true;  ///< factors of software stacks; without, what they differ by is left to the others
   /// Widths from the profile of the cost (calibrate/fit/fit.h) in place of the curvature at the optimum
   /// alone, which is some ten times faster and rather too narrow.
   bool profile_widths = true;

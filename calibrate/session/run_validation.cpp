@@ -18,10 +18,16 @@ RunValidation validate_runs(const Published& published,
   }
   const models::Profile prior = prior_of(published, profile);
   RunValidation out;
-  out.data = step_data(published.instance, runs, published.points, prior, remarks);
-  out.validation = validate_steps(*out.data->bench, out.data->collectives.get(),
-                                  leave_out == LeaveOut::none ? profile : prior, leave_out, {},
-                                  [&](const MeasuredStep& s) { return ids.contains(s.id); });
+  out.data = step_data(published, runs, published.points, prior, remarks);
+  const auto score = [&](const MeasuredStep& s) { return ids.contains(s.id); };
+  const models::Profile& start = leave_out == LeaveOut::none ? profile : prior;
+  const CollectiveBench* collectives = out.data->collectives.get();
+  out.validation = validate_steps(*out.data->bench, collectives, start, leave_out, {}, score);
+  if (leave_out != LeaveOut::none) {
+    StepFitOptions without;
+    without.stacks = false;
+    out.without_stacks = validate_steps(*out.data->bench, collectives, start, leave_out, without, score);
+  }
   out.excluded = out.data->runs.excluded;
   std::erase_if(out.excluded, [&](const auto& e) { return !ids.contains(e.id); });
   return out;

@@ -14,6 +14,7 @@ namespace trnplan::calibrate {
 struct RunValidation {
   std::unique_ptr<StepData> data;
   StepValidation validation;
+  StepValidation without_stacks;      ///< the same of fits that know no stack; no rows with LeaveOut::none
   std::vector<ExcludedRun> excluded;  ///< of those that were asked for
 };
 

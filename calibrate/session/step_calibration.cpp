@@ -256,7 +256,7 @@ StepCalibration calibrate_steps(StepInputs inputs, const models::Profile& profil
   if (profile.calibration != nullptr) remark_refit(inputs, profile, published, remarks);
   const models::Profile prior = prior_of(published, profile);
   StepCalibration out;
-  out.data = step_data(published.instance, inputs.runs, inputs.points, prior, remarks, [&](MappedRuns& runs) {
+  out.data = step_data(published, inputs.runs, inputs.points, prior, remarks, [&](MappedRuns& runs) {
     for (const RanSamples& log : inputs.logs) add_samples(log, runs);
   });
   name_kernels(inputs.runs, out.data->runs.excluded);

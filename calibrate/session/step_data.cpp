@@ -6,13 +6,14 @@
 
 namespace trnplan::calibrate {
 
-std::unique_ptr<StepData> step_data(const topology::Instance& instance,
+std::unique_ptr<StepData> step_data(const Published& published,
                                     const std::vector<models::MeasuredRun>& runs,
                                     const std::vector<logs::MeasuredCollective>& points,
                                     const models::Profile& prior, Remarks& remarks,
                                     const std::function<void(MappedRuns&)>& add) {
   auto data = std::make_unique<StepData>();
-  data->runs = map_runs(runs, instance);
+  const topology::Instance& instance = published.instance;
+  data->runs = map_runs(runs, instance, published.reading);
   const auto guessed = std::count_if(data->runs.steps.begin(), data->runs.steps.end(),
                                      [](const auto& step) { return step.framework_guessed; });
   if (guessed > 0) {

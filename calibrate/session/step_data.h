@@ -15,6 +15,7 @@ namespace trnplan::calibrate {
 /// What a catalogue publishes for fits.
 struct Published {
   topology::Instance instance;            ///< that its runs and points are of
+  RunReading reading;                     ///< of its runs
   std::vector<models::MeasuredRun> runs;  ///< measured-runs.csv
   std::vector<logs::MeasuredCollective>
       points;  ///< of measured-collectives.csv those of one build on `instance`
@@ -30,8 +31,9 @@ struct StepData {
   std::vector<LeftOut> left_out;                 ///< of the points
 };
 
-/// `runs` on `instance`, with `points` (of one nccom-test build) beside them. `add` may put further runs to them.
-[[nodiscard]] std::unique_ptr<StepData> step_data(const topology::Instance& instance,
+/// `runs` on the instance of `published`, with `points` (of one nccom-test build) beside them. `add` may put
+/// further runs to them.
+[[nodiscard]] std::unique_ptr<StepData> step_data(const Published& published,
                                                   const std::vector<models::MeasuredRun>& runs,
                                                   const std::vector<logs::MeasuredCollective>& points,
                                                   const models::Profile& prior, Remarks& remarks,

@@ -73,12 +73,15 @@ void add_baselines(std::vector<Row>& rows) {
   };
   std::map<std::string, std::map<std::string, std::vector<std::pair<double, double>>>> by_kind;
   for (const Row& row : rows) {
+    if (row.step->at_most) continue;
     by_configuration[same(row)].emplace_back(slowness(*row.step), row.weight);
     by_kind[row.step->kind][row.step->configuration].emplace_back(slowness(*row.step), row.weight);
   }
   for (Row& row : rows) {
     const double flops = flops_of(*row.step);
-    row.by_oracle = flops * std::exp(mean_of(by_configuration[same(row)]));
+    const auto own = by_configuration.find(same(row));
+    row.by_oracle =
+        own == by_configuration.end() ? row.step->seconds : flops * std::exp(mean_of(own->second));
     std::vector<std::pair<double, double>> others;
     for (const auto& [name, values] : by_kind[row.step->kind]) {
       if (name != row.step->configuration) others.insert(others.end(), values.begin(), values.end());
@@ -132,7 +135,9 @@ StepValidation validate_steps(const StepBench& bench, const CollectiveBench* col
     for (const StepObservation* o : left_out) {
       const ProgramTime time = bench.time(o->program, fitted);
       const double center = time.log_seconds + stack_effect(fitted, o->software);
-      const double spread = models::log_spread(fitted, o->software, time.gradient);
+      // A fit that knows no stack says of none what it differs by.
+      const models::Software stack = options.stacks ? o->software : models::Software{};
+      const double spread = models::log_spread(fitted, stack, time.gradient);
       for (const std::size_t i : o->rows) {
         if (score && !score(steps[i])) continue;
         Row row;
@@ -178,6 +183,17 @@ StepSummary summary_of(const std::vector<const Row*>& rows) {
   return s;
 }
 
+BoundsKept bounds_kept(const std::vector<const Row*>& rows) {
+  BoundsKept b;
+  for (const Row* row : rows) {
+    if (!row->step->at_most) continue;
+    ++b.rows;
+    if (row->predicted <= row->step->seconds) ++b.kept;
+    if (row->covered()) ++b.covered;
+  }
+  return b;
+}
+
 RatioErrors ratio_errors(const std::vector<const Row*>& rows) {
   std::map<std::tuple<std::string, std::string, std::string>, std::vector<std::pair<double, double>>> means;
   for (const Row* row : rows) {
@@ -204,6 +220,7 @@ std::vector<Regret> regrets_of(const std::vector<Row>& rows) {
   std::map<std::string, std::map<models::Strategy, Choice>> jobs;
   for (const Row& row : rows) {
     const MeasuredStep& s = *row.step;
+    if (s.at_most) continue;
     const std::string job = fmt::format("{} on {} nodes, sequence {}, global batch {}, {}",
                                         s.job.architecture.name, s.job.cluster.nodes, s.job.training.sequence,
                                         s.job.training.global_batch, to_string(s.strategy.precision));

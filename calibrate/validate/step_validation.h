@@ -30,13 +30,13 @@ struct StepValidation {
     double by_mfu = 0;  ///< s, from the mean MFU of the other configurations of its kind
     double by_oracle =
         0;  ///< s, from the mean of its own configuration, precision and batch: the noise floor
-    bool covered() const { return low <= step->seconds && step->seconds <= high; }
+    bool covered() const { return low <= step->seconds && (step->at_most || step->seconds <= high); }
     double half_width() const;  ///< of the interval over the prediction
   };
   std::vector<Row> rows;  ///< by id
 };
 
-/// Of some rows. Quantiles are weighted; 0 without rows.
+/// Of some rows. Quantiles are weighted; 0 without rows. Bounds count as measurements here: leave them out.
 struct StepSummary {
   std::size_t rows = 0;
   double groups = 0;  ///< sum of weights
@@ -45,6 +45,12 @@ struct StepSummary {
   double mape_mfu = 0, mape_oracle = 0;
 };
 StepSummary summary_of(const std::vector<const StepValidation::Row*>& rows);
+
+/// Bounds among some rows: predicted within, or within the interval.
+struct BoundsKept {
+  std::size_t rows = 0, kept = 0, covered = 0;
+};
+BoundsKept bounds_kept(const std::vector<const StepValidation::Row*>& rows);
 
 /// Two configurations of one framework: predicted over measured ratio of their times, minus 1.
 struct RatioErrors {

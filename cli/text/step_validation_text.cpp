@@ -58,21 +58,44 @@ Rows select(const StepValidation& v, const Select& wanted) {
 template <class Key>
 std::map<std::string, Rows> grouped(const StepValidation& v, const Key& key) {
   std::map<std::string, Rows> groups;
-  for (const auto& row : v.rows) groups[key(row)].push_back(&row);
+  for (const auto& row : v.rows) {
+    if (!row.step->at_most) groups[key(row)].push_back(&row);
+  }
   return groups;
 }
 
-std::string summaries(const StepValidation& v) {
-  Table table = summary_table();
-  const auto of = [](const char* kind, bool outliers) {
-    return [kind = std::string(kind), outliers](const StepValidation::Row& row) {
-      return row.step->kind == kind && (outliers || !row.step->outlier);
-    };
+/// Of a kind what is measured, without outliers.
+auto measured(const char* kind) {
+  return [kind = std::string(kind)](const StepValidation::Row& row) {
+    return row.step->kind == kind && !row.step->outlier && !row.step->at_most;
   };
-  add_row(table, "decoders", select(v, of("decoder", false)));
-  add_row(table, "decoders, outliers too", select(v, of("decoder", true)));
-  add_row(table, "BERT", select(v, of("bert", true)));
-  add_row(table, "all", select(v, [](const auto&) { return true; }));
+}
+
+calibrate::BoundsKept bounds_of(const StepValidation& v) {
+  return calibrate::bounds_kept(select(v, [](const auto&) { return true; }));
+}
+
+std::string bounds_text(const StepValidation& v) {
+  const calibrate::BoundsKept b = bounds_of(v);
+  if (b.rows == 0) return "";
+  return fmt::format(
+      "bounds: {} rows say how long a step took at most; {} are predicted within, {} with their interval\n",
+      b.rows, b.kept, b.covered);
+}
+
+std::string summaries(const StepValidation& v, const StepValidation& without_stacks) {
+  Table table = summary_table();
+  add_row(table, "decoders", select(v, measured("decoder")));
+  add_row(table, "decoders, without stacks", select(without_stacks, measured("decoder")));
+  add_row(table, "decoders, outliers too",
+          select(v, [](const auto& r) { return r.step->kind == "decoder" && !r.step->at_most; }));
+  if (bounds_of(v).rows > 0) {
+    add_row(table, "decoders, bounds as measured",
+            select(v, [](const auto& r) { return r.step->kind == "decoder" && !r.step->outlier; }));
+  }
+  add_row(table, "BERT", select(v, measured("bert")));
+  add_row(table, "BERT, without stacks", select(without_stacks, measured("bert")));
+  add_row(table, "all", select(v, [](const auto& r) { return !r.step->at_most; }));
   for (const auto& [name, rows] : grouped(v, [](const auto& r) { return r.step->job.architecture.name; })) {
     add_row(table, name, rows);
   }
@@ -94,12 +117,20 @@ std::string configurations(const StepValidation& v) {
                one_digit(s.mape_oracle)},
               printable(name, 200));
   }
+  std::map<std::string, Rows> bounds;
+  for (const auto& row : v.rows) {
+    if (row.step->at_most) bounds[key(row)].push_back(&row);
+  }
+  for (const auto& [name, rows] : bounds) {
+    const calibrate::StepSummary s = calibrate::summary_of(rows);
+    table.row({fmt::to_string(s.rows), with_sign(s.bias), "-", one_digit(rows.front()->spread), "-"},
+              printable(name, 200) + ", a bound");
+  }
   return "\n" + table.text();
 }
 
 std::string ratios_text(const StepValidation& v) {
-  const auto r = calibrate::ratio_errors(
-      select(v, [](const auto& row) { return row.step->kind == "decoder" && !row.step->outlier; }));
+  const auto r = calibrate::ratio_errors(select(v, measured("decoder")));
   return fmt::format(
       "\nratio of two configurations of one stack (decoders): {} pairs, median error {:.1f} %, MAPE {:.1f} "
       "%\n",
@@ -143,10 +174,10 @@ std::string excluded_text(const std::vector<calibrate::ExcludedRun>& excluded) {
 
 }  // namespace
 
-std::string step_validation_text(const StepValidation& v, const std::vector<calibrate::ExcludedRun>& excluded,
-                                 bool rows) {
-  const std::string text =
-      summaries(v) + configurations(v) + ratios_text(v) + regrets_text(v) + excluded_text(excluded);
+std::string step_validation_text(const calibrate::RunValidation& run, bool rows) {
+  const StepValidation& v = run.validation;
+  const std::string text = summaries(v, run.without_stacks) + bounds_text(v) + configurations(v) +
+                           ratios_text(v) + regrets_text(v) + excluded_text(run.excluded);
   return rows ? text + rows_text(v) : text;
 }
 

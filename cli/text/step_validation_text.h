@@ -4,12 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/validate/step_validation.h"
+#include "calibrate/session/run_validation.h"
 
 namespace trnplan::cli {
 
 /// Errors and coverage by kind, network, stack and configuration, ratios and regrets; `rows`: every row, too.
-std::string step_validation_text(const calibrate::StepValidation& v,
-                                 const std::vector<calibrate::ExcludedRun>& excluded, bool rows);
+std::string step_validation_text(const calibrate::RunValidation& v, bool rows);
 
 }  // namespace trnplan::cli

@@ -24,6 +24,7 @@ Json row_object(const StepValidation::Row& row) {
           {"framework", s.job.software.framework},
           {"release", s.job.software.release},
           {"outlier", s.outlier},
+          {"bound", s.at_most},
           {"measured_step_seconds", s.seconds},
           {"predicted_step_seconds", row.predicted},
           {"step_seconds_90", {row.low, row.high}},
@@ -63,14 +64,19 @@ Json groups_of(const Rows& rows, const Key& key) {
 
 }  // namespace
 
-std::string step_validation_json(const StepValidation& v, const std::vector<calibrate::ExcludedRun>& excluded,
-                                 const std::string& profile, calibrate::LeaveOut leave_out) {
+std::string step_validation_json(const calibrate::RunValidation& run, const std::string& profile,
+                                 calibrate::LeaveOut leave_out) {
+  const StepValidation& v = run.validation;
   Json j = {{"schema_version", kSchemaVersion}, {"profile", profile}, {"leave_out", to_string(leave_out)}};
-  Rows all, typical;
+  Rows all, typical, bounds;
   std::map<std::string, Rows> kinds, typical_kinds;
   j["rows"] = Json::array();
   for (const auto& row : v.rows) {
     j["rows"].push_back(row_object(row));
+    if (row.step->at_most) {
+      bounds.push_back(&row);
+      continue;
+    }
     all.push_back(&row);
     kinds[row.step->kind].push_back(&row);
     if (row.step->outlier) continue;
@@ -78,13 +84,20 @@ std::string step_validation_json(const StepValidation& v, const std::vector<cali
     typical_kinds[row.step->kind].push_back(&row);
   }
   j["excluded"] = Json::array();
-  for (const auto& e : excluded) j["excluded"].push_back({{"id", e.id}, {"reason", e.reason}});
+  for (const auto& e : run.excluded) j["excluded"].push_back({{"id", e.id}, {"reason", e.reason}});
   Json summary = summary_object(all);
   summary["without_outliers"] = summary_object(typical);
   for (const auto& [kind, rows] : kinds) {
     summary[kind] = summary_object(rows);
     summary[kind]["without_outliers"] = summary_object(typical_kinds[kind]);
   }
+  std::map<std::string, Rows> without;
+  for (const auto& row : run.without_stacks.rows) {
+    if (!row.step->at_most && !row.step->outlier) without[row.step->kind].push_back(&row);
+  }
+  for (const auto& [kind, rows] : without) summary["without_stacks"][kind] = summary_object(rows);
+  const calibrate::BoundsKept kept = calibrate::bounds_kept(bounds);
+  summary["bounds"] = {{"rows", kept.rows}, {"kept", kept.kept}, {"covered", kept.covered}};
   using Step = calibrate::MeasuredStep;
   summary["by_model"] = groups_of(all, [](const Step& s) { return s.job.architecture.name; });
   summary["by_stack"] = groups_of(all, [](const Step& s) { return s.job.software.framework; });

@@ -4,14 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/validate/step_validation.h"
+#include "calibrate/session/run_validation.h"
 
 namespace trnplan::io {
 
 /// {"schema_version", "profile", "leave_out", "rows": [...], "excluded": [...], "summary": {...}}; see
 /// docs/json.md. Ends in a newline.
-std::string step_validation_json(const calibrate::StepValidation& v,
-                                 const std::vector<calibrate::ExcludedRun>& excluded,
-                                 const std::string& profile, calibrate::LeaveOut leave_out);
+std::string step_validation_json(const calibrate::RunValidation& v, const std::string& profile,
+                                 calibrate::LeaveOut leave_out);
 
 }  // namespace trnplan::io

@@ -79,6 +79,7 @@ MeasuredRun read_row(CsvReader& csv) {
   run.mlp = csv.text("mlp");
   run.precision = csv.text("precision");
   run.vocabulary = csv.whole("vocab", 0);
+  run.quantity = csv.text("quantity");
   run.value = csv.text("value");
   run.outlier = csv.text("notes").find("outlier") != std::string_view::npos;
   run.sequence = csv.whole("seq_len", 0);

@@ -34,6 +34,7 @@ struct MeasuredRun {
   int global_batch = 0;
   std::string mlp;        ///< gated or plain
   std::string precision;  ///< as published
+  std::string quantity;   ///< what the value is, as published
   std::string value;      ///< as published
   bool outlier = false;   ///< the notes call it one
   std::optional<double> step_seconds;

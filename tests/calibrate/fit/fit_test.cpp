@@ -280,3 +280,17 @@ TEST_CASE("verdicts", "[calibrate]") {
   CHECK(calibrate::verdict(1, -0.1) == "moved");
   CHECK(calibrate::verdict(0.4, 3) == "identified");
 }
+
+// One parameter x around 1 with spread 1, one bound of 2 with noise 0.1. Below the bound the prior alone counts; a
+// prior at 4 is log 2 above it, and the optimum of z^2 + ((log 4 + z - log 2) / 0.1)^2 is z = -log 2 / 1.01.
+TEST_CASE("a bound counts only where it is not kept", "[calibrate]") {
+  const auto same = [](const Values& x) { return x; };
+  const auto kept = fit({{"x", 1, 1}}, {{2, 0.1, true}}, same, {.loss = Loss::gaussian});
+  CHECK(kept.converged);
+  CHECK(kept.median[0] == Approx(1));
+  CHECK(kept.log_sd[0] == Approx(1));
+  const auto missed = fit({{"x", 4, 1}}, {{2, 0.1, true}}, same, {.loss = Loss::gaussian});
+  CHECK(missed.converged);
+  CHECK(std::log(missed.median[0]) == Approx(std::log(4) - std::log(2) / 1.01).epsilon(1e-6));
+  CHECK(missed.log_sd[0] == Approx(1 / std::sqrt(101)).epsilon(1e-3));
+}

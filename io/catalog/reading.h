@@ -1,0 +1,12 @@
+// The file that says how figures of published runs are read: catalog/reading.json.
+#pragma once
+
+#include "calibrate/data/run_reading.h"
+#include "text/document.h"
+
+namespace trnplan::io {
+
+/// Every entry must have a source. Throws InputError with all faults.
+[[nodiscard]] calibrate::RunReading reading_from(const Node& node);
+
+}  // namespace trnplan::io

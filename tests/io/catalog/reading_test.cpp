@@ -1,0 +1,56 @@
+#include "io/catalog/reading.h"
+
+#include <string>
+
+#include "io/catalog/catalog.h"
+#include "tests/catch.h"
+#include "tests/faults.h"
+
+using namespace trnplan;
+using calibrate::quantity_of;
+
+namespace {
+
+calibrate::RunReading shipped() {
+  return io::reading_from(read_document(io::Catalog(TRNPLAN_SOURCE_DIR "/catalog").file("reading.json")));
+}
+
+models::MeasuredRun row(const std::string& quantity) {
+  models::MeasuredRun run;
+  run.quantity = quantity;
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("a threshold of a test is a bound where the test has it as one", "[io][reading]") {
+  const auto reading = shipped();
+  const auto threshold = row("CI acceptance throughput");
+  for (const char* release : {"", "2.19", "2.20"}) {
+    CAPTURE(release);
+    CHECK(quantity_of(reading, threshold, "nxd", release).at_most);
+    CHECK(quantity_of(reading, threshold, "nxd", release).ratio == 1);
+  }
+  CHECK_FALSE(quantity_of(reading, threshold, "nxd", "2.21").at_most);
+  // Uniform within 5 %: 0.05 / sqrt(3) = 0.029.
+  CHECK(quantity_of(reading, threshold, "nxd", "2.22").log_sd == Approx(0.029).epsilon(0.05));
+  // Below 95 % of the throughput it fails: at most 1 / 0.95 of the time.
+  CHECK(quantity_of(reading, threshold, "nxd", "2.25").at_most);
+  CHECK(quantity_of(reading, threshold, "nxd", "2.25").ratio == Approx(1 / 0.95).epsilon(1e-4));
+  CHECK_FALSE(quantity_of(reading, row("throughput"), "nxd", "2.19").at_most);
+  CHECK(quantity_of(reading, row("throughput"), "nxd", "2.19").ratio == 1);
+}
+
+TEST_CASE("every fault of a reading is named", "[io][reading]") {
+  const auto faults = faults_in([] {
+    io::reading_from(parse_document(
+        R"({"schema_version": 1, "quantities": [{"ratio": 0, "source": "s"}, {"quantity": "q"}],
+            "precisions": [{"framework": "nxd", "before_release": "2.19", "stated": "bf17", "meant": "fp32", "source": "s"}]})",
+        "r.json"));
+  });
+  REQUIRE(faults.size() == 4);
+  CHECK(faults[0].key == "quantities[0].quantity");
+  CHECK(faults[1].key == "quantities[0].ratio");
+  CHECK(faults[2].key == "quantities[1].source");
+  CHECK(faults[3].key == "precisions[0].stated");
+}
