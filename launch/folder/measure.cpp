@@ -44,7 +44,7 @@ set -euo pipefail
 }
 
 /// Values of the person, then of setup_env.sh.
-std::string values(const MeasureUse& use, bool runs) {
+std::string values(const MeasureUse& use, bool runs, const planner::Target& target) {
   // sbatch runs a copy of the file, so tables are told where it stood.
   std::string text = std::string("plan=") + (runs ? "" : "${2:-") +
                      "$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)" + (runs ? "\n" : "}\n") +
@@ -65,7 +65,9 @@ std::string values(const MeasureUse& use, bool runs) {
         "\"${TRNPLAN_DATA:?fill in setup_env.sh}\"\n"
         "# The runs have a setup_env.sh of their own; the environment goes before it.\n"
         "export TRNPLAN_VENV TRNPLAN_CODE TRNPLAN_DATA TRNPLAN_CACHE TRNPLAN_LOCAL_CACHE "
-        "TRNPLAN_RESTARTS=0\n";
+        "TRNPLAN_RESTARTS=0";
+    for (const planner::PersonValue& v : target.asked()) text += " " + v.name;
+    text += "\n";
   }
   return text +
          "partition=()\n"
@@ -153,7 +155,7 @@ rm -f -- "$plan/measured.json"
 
 io::OutputFile script_of(const planner::Plan& first, const planner::Plan& second,
                          const planner::Experiment& m, const planner::Target& target, const MeasureUse& use) {
-  std::string text = head(first, second, m, target) + values(use, has_runs(m)) +
+  std::string text = head(first, second, m, target) + values(use, has_runs(m), target) +
                      (has_runs(m) ? run_text(m) : tables_text(m)) + "\"$trnplan\" plan \"$job\" ";
   if (!use.options.empty()) text += command_line(use.options) + " ";
   text += "--profile \"$plan/measured.json\"\n";

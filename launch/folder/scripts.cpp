@@ -16,9 +16,6 @@ namespace {
 
 constexpr std::size_t kNameLength = 40;
 constexpr int kDefaultBucketMb = models::Strategy{}.bucket_mb;
-/// Steps in which every graph is met: NxDT's own number while COMPILE=1
-/// (aws-neuron/neuronx-distributed-training@9169aa0 examples/training_orchestrator.py).
-constexpr int kCompileSteps = 10;
 
 }  // namespace
 
@@ -108,9 +105,63 @@ std::string arguments(const planner::TrainCommand& command) {
   return text;
 }
 
-/// Sets $steps in a mode of node_run.sh; NxDT's orchestrator reads COMPILE and TRAIN_ITERS by itself.
-std::string steps_line(const planner::TrainCommand& command, const std::string& value) {
-  return command.steps > 0 ? "  steps=" + value : "";
+/// What a mode of node_run.sh sets besides the cache: $steps, where the command uses it, for an orchestrator
+/// may read COMPILE and TRAIN_ITERS by itself, and what else differs between modes. The last line without its
+/// end.
+std::string mode_lines(const planner::TrainCommand& command, bool compiling) {
+  std::string text;
+  if (command.steps > 0) {
+    text += compiling ? fmt::format("  steps={}\n", command.compile_steps)
+                      : fmt::format("  steps=${{TRAIN_ITERS:-{}}}\n", command.steps);
+  }
+  for (const planner::ModeVariable& v : command.by_mode)
+    text += fmt::format("  {}={}\n", v.name, compiling ? v.compiling : v.training);
+  if (compiling) {
+    for (const std::string& variable : command.compile_environment) text += "  export " + variable + "\n";
+  }
+  if (!text.empty()) text.pop_back();
+  return text;
+}
+
+/// Lines of setup_env.sh for what only a person knows, with what each is.
+std::string asked_lines(const planner::Target& target) {
+  std::string text;
+  for (const planner::PersonValue& v : target.asked())
+    text += fmt::format("# {0}\n{1}=\"${{{1}:-}}\"\n", v.meaning, v.name);
+  if (!text.empty()) text.pop_back();
+  return text;
+}
+
+/// ' "${NAME:?fill in setup_env.sh}"' for each of them.
+std::string asked_checks(const planner::Target& target) {
+  std::string text;
+  for (const planner::PersonValue& v : target.asked())
+    text += fmt::format(" \"${{{}:?fill in setup_env.sh}}\"", v.name);
+  return text;
+}
+
+std::string exported(const std::vector<std::string>& variables) {
+  std::string text = variables.empty() ? "" : "export";
+  for (const std::string& variable : variables) text += " " + variable;
+  return text;
+}
+
+std::string comments(const std::vector<std::string>& remarks) {
+  std::string text;
+  for (const std::string& remark : remarks) text += "# " + remark + '\n';
+  if (!text.empty()) text.pop_back();
+  return text;
+}
+
+std::string python_path(const planner::TrainCommand& command) {
+  if (command.python_path.empty()) return "";
+  return fmt::format("export PYTHONPATH=\"$TRNPLAN_CODE/{}${{PYTHONPATH:+:$PYTHONPATH}}\"",
+                     command.python_path);
+}
+
+bool names_start(const planner::TrainCommand& command) {
+  return std::any_of(command.arguments.begin(), command.arguments.end(),
+                     [](const std::string& word) { return word.find("$start") != std::string::npos; });
 }
 
 constexpr const char* kCopyToLocalCache =
@@ -130,26 +181,31 @@ std::string sbatch(const ScriptContext& c, std::string_view script) {
 std::string setup_env_sh(const ScriptContext& c) {
   return filled("setup_env.sh",
                 {{"about", about(c)},
-                 {"clone", c.target.code().clone},
+                 {"clone", c.target.code_for(c.plan.strategy).clone},
+                 {"asked", asked_lines(c.target)},
                  {"local", local_cache(c) ? " Graphs are copied to it before training: this cluster is large."
                                           : " Not used: this cluster is small enough to share."}});
 }
 
 std::string node_run_sh(const ScriptContext& c) {
-  const planner::TargetCode code = c.target.code();
+  const planner::TargetCode code = c.target.code_for(c.plan.strategy);
   const planner::TrainCommand command = c.target.command(c.job, c.plan.strategy);
-  return filled("node_run.sh",
-                {{"about", about(c)},
-                 {"nodes", fmt::to_string(c.plan.nodes)},
-                 {"port", fmt::to_string(kMasterPort)},
-                 {"environment", environment(c, command)},
-                 {"folder", code.folder},
-                 {"cores", fmt::to_string(c.job.cluster.instance.cores())},
-                 {"script", code.script},
-                 {"arguments", arguments(command)},
-                 {"compile_steps", steps_line(command, fmt::to_string(kCompileSteps))},
-                 {"train_steps", steps_line(command, fmt::format("${{TRAIN_ITERS:-{}}}", command.steps))},
-                 {"local_cache", local_cache(c) ? kCopyToLocalCache : ""}});
+  return filled("node_run.sh", {{"about", about(c)},
+                                {"nodes", fmt::to_string(c.plan.nodes)},
+                                {"port", fmt::to_string(command.port)},
+                                {"asked", asked_checks(c.target)},
+                                {"fixed", exported(command.fixed)},
+                                {"python_path", python_path(command)},
+                                {"start", names_start(command) ? "start=$(date -u +%Y%m%d-%H%M%S)" : ""},
+                                {"remarks", comments(command.remarks)},
+                                {"environment", environment(c, command)},
+                                {"folder", code.folder},
+                                {"cores", fmt::to_string(c.job.cluster.instance.cores())},
+                                {"script", code.script},
+                                {"arguments", arguments(command)},
+                                {"compile_mode", mode_lines(command, true)},
+                                {"train_mode", mode_lines(command, false)},
+                                {"local_cache", local_cache(c) ? kCopyToLocalCache : ""}});
 }
 
 std::string mpi_launch_sh(const ScriptContext& c) {
@@ -165,7 +221,7 @@ std::string train_sbatch(const ScriptContext& c) {
 }
 
 std::string submit_sh(const ScriptContext& c) {
-  const planner::TargetCode code = c.target.code();
+  const planner::TargetCode code = c.target.code_for(c.plan.strategy);
   return filled("submit.sh", {{"about", about(c)},
                               {"folder", code.folder},
                               {"script", code.script},

@@ -17,7 +17,8 @@ namespace trnplan::launch {
 /// begins to hurt; below, one shared folder is simpler.
 inline constexpr int kLocalCacheNodes = 64;
 
-/// Port at which ranks meet: aws-neuron/neuronx-distributed-training@9169aa0 examples/train_setup.sh.
+/// Port at which processes of a measurement meet: aws-neuron/neuronx-distributed-training@9169aa0
+/// examples/train_setup.sh.
 inline constexpr int kMasterPort = 41000;
 
 struct ScriptContext {

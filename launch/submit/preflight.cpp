@@ -150,6 +150,16 @@ class Preflight {
     }
   }
 
+  /// What only this target asks for.
+  void check_asked(const planner::Target& target) {
+    const SetupEnv env = read_setup_env(read_text(folder_ / kSetup), environment_of(folder_));
+    for (const planner::PersonValue& v : target.asked()) {
+      const auto found = env.values.find(v.name);
+      if (found != env.values.end() && found->second.text)
+        check_path(v.name.c_str(), found->second.text, {}, "set it: " + v.meaning);
+    }
+  }
+
   void check_values() {
     try {
       values_ = setup_values(folder_, request_.dry_run ? Runner() : runner_);
@@ -163,10 +173,11 @@ class Preflight {
     const planner::Target* target = plan_ ? targets::find(plan_->target) : nullptr;
     // The folder's check tells of what the target lacks.
     if (target != nullptr && !planner::inexpressible(*target, plan_->job, plan_->strategy)) {
-      const planner::TargetCode code = target->code();
+      const planner::TargetCode code = target->code_for(plan_->strategy);
       check_path("TRNPLAN_CODE", values_.code, fs::path(code.folder) / code.script,
                  "git clone " + code.clone + ", and set it to the clone");
     }
+    if (target != nullptr) check_asked(*target);
     if (!values_.data) return;
     std::error_code error;
     const fs::path indexed = *values_.data + ".bin";  // Megatron's data sets are named without their ending

@@ -23,15 +23,39 @@ struct TargetCode {
   std::string script;
 };
 
+/// A variable of node_run.sh that has one value while graphs are collected and another in training.
+struct ModeVariable {
+  std::string name, compiling, training;
+};
+
+/// What only a person knows, beside the environment, the clone and the data set that every target needs: a
+/// variable of setup_env.sh.
+struct PersonValue {
+  std::string name;     ///< "TRNPLAN_TOKENIZER"
+  std::string meaning;  ///< one sentence, a comment above it
+};
+
 /// How the script is started. Arguments are words of a bash array. A word may use $plan (the folder of the
 /// plan), $results (logs and checkpoints), $steps (how many to run: few while compiling or in a smoke test),
-/// $TRNPLAN_DATA, $cache, always in double quotes.
+/// $start (another word at every start), $TRNPLAN_DATA, $cache, those of `by_mode` and of asked(),
+/// always in double quotes.
 struct TrainCommand {
   std::vector<std::string> arguments;
   std::int64_t steps = 0;  ///< of the whole training, where $steps is used; 0: the target counts them itself
   /// Variables, as NAME=value, that the target's own shell script would export; empty where a config holds
-  /// them.
+  /// them. What is set already goes first.
   std::vector<std::string> environment;
+  /// Variables, as NAME=value, of the host's processes; they hold whatever is set already.
+  std::vector<std::string> fixed = {"HYDRA_FULL_ERROR=1", "MALLOC_ARENA_MAX=128",
+                                    "XLA_DISABLE_FUNCTIONALIZATION=0"};
+  /// Variables, as NAME=value, only while graphs are collected.
+  std::vector<std::string> compile_environment;
+  std::int64_t compile_steps = 10;  ///< in which every graph is met, where $steps is used
+  int port = 41000;                 ///< where ranks meet
+  std::string python_path;          ///< a folder within the clone whose modules the script imports; "" = none
+  std::vector<ModeVariable> by_mode;
+  /// What the script does otherwise than its flags say, a sentence each: comments above the command.
+  std::vector<std::string> remarks;
 };
 
 /// A config file of the target, as text.
@@ -74,6 +98,10 @@ class Target {
                                                           const models::Strategy& strategy) const = 0;
 
   [[nodiscard]] virtual TargetCode code() const = 0;
+  /// What its command takes from setup_env.sh besides what every target needs.
+  [[nodiscard]] virtual std::vector<PersonValue> asked() const { return {}; }
+  /// The script that a strategy needs, where the clone has several. Requires: no violations.
+  [[nodiscard]] virtual TargetCode code_for(const models::Strategy&) const { return code(); }
   /// Requires: no violations.
   [[nodiscard]] virtual TrainCommand command(const models::Job& job,
                                              const models::Strategy& strategy) const = 0;
