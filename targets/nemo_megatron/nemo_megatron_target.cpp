@@ -3,12 +3,195 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "targets/flags/flags.h"
+#include "targets/flags/recipe.h"
 
 namespace trnplan::targets {
 
 namespace {
+
+constexpr std::string_view kLlama =
+    "aws-neuron/neuronx-nemo-megatron@f4743ce:nemo/examples/nlp/language_modeling/test_llama.sh";
+constexpr std::string_view kGrouped =
+    "aws-neuron/neuronx-nemo-megatron@f4743ce:nemo/examples/nlp/language_modeling/test_llama_gqa.sh";
+constexpr std::string_view kPlainConfig = "megatron_llama_config", kLargeConfig = "megatron_llama_70b_config";
+
+constexpr Recipe kRecipes[] = {
+    {kLlama, 6738415616., 10000, 3e-4, 3e-5, 2000, 0, 0.9, 0.95, 0.1, 0.021, kPlainConfig},
+    {kLlama, 13015864320., 400000, 3e-4, 3e-5, 2000, 0, 0.9, 0.95, 0.1, 0.02, kPlainConfig},
+    {kGrouped, 68976648192., 20000, 3e-4, 3e-5, 2000, 0, 0.9, 0.95, 0.1, 0.02, kLargeConfig},
+};
+
+const char* word(bool value) {
+  return value ? "True" : "False";
+}
+
+bool masters(const models::Strategy& s) {
+  return s.precision == models::Precision::mixed_precision;
+}
+
+/// megatron_init.py of that repository.
+void need_layout(const models::Job& job, const models::Strategy& s, std::vector<planner::Violation>& broken) {
+  const int tp = s.tensor_parallel, dp = s.data_parallel;
+  if (tp != 1 && tp != 8 && tp != 32)
+    broken.push_back(target_lacks("TP must be 1, 8 or 32", "pin tensor_parallel in the job"));
+  const bool replicas = dp == 1 || (tp == 1 ? dp == 8 || dp >= 32 : dp * tp >= 32);
+  if (s.pipeline_parallel > 1 && !replicas) {
+    broken.push_back(target_lacks(
+        fmt::format("with PP {} and TP {} it refuses DP {}", s.pipeline_parallel, tp, dp),
+        tp == 1 ? "choose nodes and PP that give DP 1, 8 or at least 32"
+                : fmt::format("choose nodes and PP that give DP 1 or at least {}", (32 + tp - 1) / tp)));
+  }
+  const models::Architecture& a = job.architecture;
+  if (a.kv_heads % tp != 0) {
+    broken.push_back(
+        target_lacks(fmt::format("{} key and value heads on TP {}: it copies none", a.kv_heads, tp),
+                     "pin a tensor_parallel that divides them"));
+  } else if (s.kv_replicator > 1) {
+    broken.push_back(target_lacks("copies of key and value heads", "pin kv_replicator to 1 in the job"));
+  }
+  if (a.layers % s.pipeline_parallel != 0) {
+    broken.push_back(target_lacks(fmt::format("{} layers on PP {}", a.layers, s.pipeline_parallel),
+                                  "pin a pipeline_parallel that divides the layers"));
+  }
+  const int cores = job.cluster.instance.cores();
+  if (cores != 1 && cores != 2 && cores != 8 && cores != 32) {
+    broken.push_back(target_lacks(fmt::format("{} processes a node: it starts 1, 2, 8 or 32", cores),
+                                  "use an instance type with one of these core counts"));
+  }
+}
+
+void need_program(const models::Job& job, const models::Strategy& s,
+                  std::vector<planner::Violation>& broken) {
+  if (s.context_parallel > 1)
+    broken.push_back(target_lacks("context parallel", "pin context_parallel to 1 in the job"));
+  if (s.virtual_pipeline > 1) {
+    broken.push_back(target_lacks("virtual pipeline, which it has in a precision of its own only",
+                                  "pin virtual_pipeline to 1 in the job"));
+  }
+  if (s.recompute.mlp && !s.recompute.full) {
+    broken.push_back(target_lacks("it recomputes " + models::to_string(s.recompute),
+                                  "pin recompute to CoreAttention, none or full in the job"));
+  }
+  if (!job.architecture.rope_scaling.empty()) {
+    broken.push_back(target_lacks("scaled rotary frequencies (rope_scaling)",
+                                  "train it with another target, or a model without them"));
+  }
+  if (s.precision != models::Precision::bf16_sr && !masters(s)) {
+    broken.push_back(target_lacks(fmt::format("precision {}", models::to_string(s.precision)),
+                                  "write precision: bf16SR or mixed_precision in the job"));
+  } else if (masters(s) && !s.zero1) {
+    broken.push_back(target_lacks("master weights without ZeRO-1",
+                                  "pin zero1 to true, or write precision: bf16SR in the job"));
+  }
+  if (s.bucket_mb != models::Strategy{}.bucket_mb) {
+    broken.push_back(target_lacks("ZeRO-1's buckets of another size", "leave bucket_mb out"));
+  }
+}
+
+/// As train_setup.sh exports them for the precision modes bf16SR and fp32_ZeroOptMasterGradAcc.
+/// --distribution-strategy=llm-training must not be used with flash attention
+/// (aws-neuron/aws-neuron-sdk@81ce03ae release-notes of NxD Training 1.2).
+std::vector<std::string> environment(const models::Job& job, const models::Strategy& s) {
+  const int in_flight = job.software.in_flight > 0 ? job.software.in_flight : 5;
+  const char* strategy = s.flash_attention ? "" : " --distribution-strategy=llm-training";
+  return {fmt::format("NEURON_CC_FLAGS=--model-type transformer{} --enable-mixed-precision-accumulation",
+                      strategy),
+          "NEURON_FUSE_SOFTMAX=1",
+          fmt::format("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS={}", in_flight),
+          "NEURON_RT_EXEC_TIMEOUT=100",
+          masters(s) ? "XLA_DOWNCAST_BF16=1" : "XLA_USE_BF16=1",
+          fmt::format("NEURON_RT_STOCHASTIC_ROUNDING_EN={}", masters(s) ? 0 : 1),
+          "NEURON_TRANSFER_WITH_STATIC_RING_OPS=",
+          "TF_NUM_INTEROP_THREADS=1024",
+          "XLA_THREAD_POOL_SIZE=4",
+          "XLA_IO_THREAD_POOL_SIZE=4",
+          "BUCKET_CAP_MB=1024",
+          "HYDRA_FULL_ERROR=1",
+          "MALLOC_ARENA_MAX=128"};
+}
+
+/// Overrides of the base config.
+class Overrides {
+ public:
+  template <class Value>
+  Overrides& put(std::string_view key, const Value& value) {
+    words_.push_back(fmt::format("{}={}", key, value));
+    return *this;
+  }
+  std::vector<std::string> take() { return std::move(words_); }
+
+ private:
+  std::vector<std::string> words_;
+};
+
+void put_trainer(Overrides& o, const models::Job& job) {
+  o.put("trainer.devices", job.cluster.instance.cores()).put("trainer.num_nodes", job.cluster.nodes);
+  o.put("trainer.max_epochs", "null").put("trainer.max_steps", "$steps");
+  o.put("trainer.val_check_interval", "$steps").put("trainer.log_every_n_steps", 1);
+  o.put("trainer.limit_val_batches", 1).put("trainer.limit_test_batches", 1);
+  o.put("trainer.accumulate_grad_batches", 1).put("trainer.precision", 32);
+  o.put("+trainer.num_sanity_val_steps", 0);  // else a run begins with validation
+}
+
+void put_model(Overrides& o, const models::Job& job, const Recipe& recipe) {
+  const models::Architecture& a = job.architecture;
+  o.put("model.tokenizer.type", "$TRNPLAN_TOKENIZER");  // its vocabulary is that of the model
+  o.put("model.max_position_embeddings", job.training.sequence);
+  o.put("model.encoder_seq_length", job.training.sequence);
+  o.put("model.data.data_prefix", "[1.0,$TRNPLAN_DATA]").put("model.data.num_workers", 1);
+  o.put("model.data.seq_length", job.training.sequence);
+  o.put("model.hidden_size", a.hidden).put("model.ffn_hidden_size", a.intermediate);
+  o.put("model.num_layers", a.layers).put("model.num_attention_heads", a.heads);
+  const bool large = recipe.base_config == kLargeConfig;  // the key stands in it
+  if (large || a.grouped_queries()) o.put(large ? "model.num_kv_heads" : "+model.num_kv_heads", a.kv_heads);
+  if (large && a.hidden / a.heads != 128) o.put("model.kv_channels", a.hidden / a.heads);
+  o.put("model.init_method_std", recipe.init_std).put("model.hidden_dropout", 0);
+  o.put("model.layernorm_epsilon", a.rms_norm_eps);
+  if (a.rope_theta != 10000) o.put("+model.position_freq_base", a.rope_theta);
+  if (a.tied_embeddings) o.put("model.share_embeddings_and_output_weights", "True");
+}
+
+void put_strategy(Overrides& o, const models::Job& job, const models::Strategy& s, bool large) {
+  o.put("model.micro_batch_size", s.micro_batch).put("model.global_batch_size", job.training.global_batch);
+  o.put("model.tensor_model_parallel_size", s.tensor_parallel);
+  o.put("model.pipeline_model_parallel_size", s.pipeline_parallel);
+  o.put("model.sequence_parallel", word(s.sequence_parallel && s.tensor_parallel > 1));
+  o.put("model.activations_checkpoint_granularity", s.recompute.full             ? "full"
+                                                    : s.recompute.core_attention ? "selective"
+                                                                                 : "null");
+  o.put("model.activations_checkpoint_method", s.recompute.full ? "uniform" : "null");
+  o.put("model.activations_checkpoint_num_layers", s.recompute.full ? "1" : "null");
+  o.put("model.megatron_amp_O2", "False").put("model.wrap_with_zero", word(s.zero1));
+  o.put("model.zero_use_master_weight", word(masters(s)));
+  o.put(large ? "+model.zero_use_fp32_grad_accum" : "model.zero_use_fp32_grad_accum", word(masters(s)));
+  o.put("+model.use_flash_attention", word(s.flash_attention)).put("model.use_cpu_initialization", "True");
+}
+
+void put_optimizer(Overrides& o, const Recipe& recipe, std::int64_t steps) {
+  o.put("model.optim.name", "adamw").put("model.optim.lr", recipe.lr);
+  o.put("model.optim.betas", fmt::format("[{},{}]", recipe.beta1, recipe.beta2));
+  o.put("model.optim.weight_decay", recipe.weight_decay).put("model.optim.capturable", "True");
+  o.put("model.optim.sched.name", "CosineAnnealing");
+  o.put("model.optim.sched.warmup_steps", warmup_of(recipe, steps));
+  o.put("model.optim.sched.constant_steps", recipe.constant_steps);
+  o.put("model.optim.sched.min_lr", recipe.min_lr);
+}
+
+/// Resumed from the newest in $results, or from scratch; the name of the file holds the data's position, so the
+/// shipped one is kept.
+void put_checkpoints(Overrides& o, std::int64_t steps) {
+  const std::string params = "exp_manager.checkpoint_callback_params.";
+  o.put("+model.save_xser", "True").put("+model.load_xser", "True");
+  o.put("exp_manager.create_tensorboard_logger", "$logging");
+  o.put("exp_manager.create_checkpoint_callback", "$checkpoints");
+  o.put("+" + params + "every_n_train_steps", std::min<std::int64_t>(kSaveEvery, steps));
+  o.put(params + "save_top_k", kKeptCheckpoints).put(params + "save_last", "False");
+  o.put("exp_manager.resume_if_exists", "True").put("exp_manager.resume_ignore_no_checkpoint", "True");
+  o.put("exp_manager.explicit_log_dir", "$results");
+}
 
 class NemoMegatron : public planner::Target {
  public:
@@ -23,13 +206,10 @@ class NemoMegatron : public planner::Target {
   std::vector<planner::Violation> violations(const models::Job& job,
                                              const models::Strategy& s) const override {
     std::vector<planner::Violation> broken;
-    need_flags(job, s, broken);
-    const int tp = s.tensor_parallel;
-    if (tp != 1 && tp != 8 && tp != 32)
-      broken.push_back(target_lacks("TP must be 1, 8 or 32", "pin tensor_parallel in the job"));
-    if (s.flash_attention)
-      broken.push_back(target_lacks("flash attention", "pin flash_attention to false in the job"));
-    need_precision(s, models::Precision::bf16_sr, broken);
+    need_llama(job, broken);
+    need_plain_strategy(s, broken);
+    need_program(job, s, broken);
+    need_layout(job, s, broken);
     return broken;
   }
 
@@ -38,56 +218,28 @@ class NemoMegatron : public planner::Target {
             "megatron_gpt_pretraining.py"};
   }
 
+  std::vector<planner::PersonValue> asked() const override {
+    return {{"TRNPLAN_TOKENIZER",
+             "A folder with the model's Hugging Face tokenizer, from which the vocabulary is taken."}};
+  }
+
   planner::TrainCommand command(const models::Job& job, const models::Strategy& s) const override {
-    const models::Architecture& a = job.architecture;
-    planner::TrainCommand c{{"--config-path=conf", "--config-name=megatron_llama_config"},
-                            steps_of(job.training),
-                            runtime_environment(s)};
-    for (const char* variable : {"TF_NUM_INTEROP_THREADS=1024", "XLA_THREAD_POOL_SIZE=4",
-                                 "XLA_IO_THREAD_POOL_SIZE=4", "BUCKET_CAP_MB=1024"}) {
-      c.environment.emplace_back(variable);
-    }
-    const auto put = [&](std::string_view key, const auto& value) {
-      c.arguments.push_back(fmt::format("{}={}", key, value));
-    };
-    put("trainer.devices", job.cluster.instance.cores());
-    put("trainer.num_nodes", job.cluster.nodes);
-    put("trainer.max_epochs", "null");
-    put("trainer.max_steps", "$steps");
-    put("trainer.val_check_interval", "$steps");
-    put("trainer.log_every_n_steps", 1);
-    put("trainer.limit_val_batches", 1);
-    put("trainer.limit_test_batches", 1);
-    put("trainer.accumulate_grad_batches", 1);
-    put("trainer.precision", 32);
-    put("model.tokenizer.type", "$plan");
-    put("model.micro_batch_size", s.micro_batch);
-    put("model.global_batch_size", job.training.global_batch);
-    put("model.tensor_model_parallel_size", s.tensor_parallel);
-    put("model.pipeline_model_parallel_size", s.pipeline_parallel);
-    put("model.max_position_embeddings", std::max(a.max_positions, job.training.sequence));
-    put("model.encoder_seq_length", job.training.sequence);
-    put("model.hidden_size", a.hidden);
-    put("model.ffn_hidden_size", a.intermediate);
-    put("model.num_layers", a.layers);
-    put("model.num_attention_heads", a.heads);
-    if (a.kv_heads < a.heads) put("+model.num_kv_heads", a.kv_heads);
-    put("model.layernorm_epsilon", a.rms_norm_eps);
-    put("model.data.data_prefix", "[1.0,$TRNPLAN_DATA]");
-    put("model.data.num_workers", 1);
-    put("model.data.seq_length", job.training.sequence);
-    put("model.sequence_parallel", s.sequence_parallel ? "True" : "False");
-    put("model.wrap_with_zero", s.zero1 ? "True" : "False");
-    put("model.activations_checkpoint_granularity", s.recompute.full             ? "full"
-                                                    : s.recompute.core_attention ? "selective"
-                                                                                 : "null");
-    if (s.recompute.full) put("model.activations_checkpoint_method", "uniform");
-    if (s.recompute.full) put("model.activations_checkpoint_num_layers", 1);
-    put("model.use_cpu_initialization", "True");
-    put("exp_manager.create_tensorboard_logger", "True");
-    put("exp_manager.resume_if_exists", "True");
-    put("exp_manager.resume_ignore_no_checkpoint", "True");
-    put("exp_manager.explicit_log_dir", "$results");
+    const Recipe& recipe = nearest_recipe(kRecipes, job.architecture);
+    planner::TrainCommand c;
+    c.steps = steps_of(job.training, recipe);
+    c.compile_steps = 4;
+    c.environment = environment(job, s);
+    c.fixed.clear();
+    c.compile_environment = {"NEURON_PARALLEL_COMPILE_DUMP_RESULTS=1"};
+    c.by_mode = {{"logging", "False", "True"}, {"checkpoints", "False", "True"}};
+    Overrides o;
+    o.put("--config-path", "conf").put("--config-name", recipe.base_config);
+    put_trainer(o, job);
+    put_model(o, job, recipe);
+    put_strategy(o, job, s, recipe.base_config == kLargeConfig);
+    put_optimizer(o, recipe, c.steps);
+    put_checkpoints(o, c.steps);
+    c.arguments = o.take();
     return c;
   }
 };

@@ -2,20 +2,61 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cstdint>
-#include <utility>
-
 #include "targets/flags/flags.h"
+#include "targets/nxd/scripts.h"
 
 namespace trnplan::targets {
 
 namespace {
 
-/// One flag and its value.
-void add(planner::TrainCommand& c, std::string_view flag, std::string value) {
-  c.arguments.push_back(std::string(flag));
-  c.arguments.push_back(std::move(value));
+constexpr const char* kClone = "https://github.com/aws-neuron/neuronx-distributed";
+
+bool pipelined(const models::Strategy& s) {
+  return s.pipeline_parallel > 1;
+}
+
+/// Both scripts recompute whole layers or a fixed set; with flash attention CoreAttention is never called.
+void need_recompute(const models::Job& job, const models::Strategy& s,
+                    std::vector<planner::Violation>& broken) {
+  const models::Recompute r = models::canonical(s).recompute;
+  const bool mlp = pipelined(s) && job.training.sequence == kMlpRecomputeSequence;
+  if (r.full || (r.core_attention && r.mlp == mlp)) return;
+  const char* set = mlp ? "CoreAttention+LlamaMLP" : "CoreAttention";
+  broken.push_back(
+      target_lacks(fmt::format("it recomputes {}; the script for {} recomputes {} or all at sequence {}",
+                               models::to_string(s.recompute), pipelined(s) ? "PP > 1" : "PP 1", set,
+                               job.training.sequence),
+                   fmt::format("pin recompute to {} or full in the job", set)));
+}
+
+/// use_gpu_compatible_precision 1 is mixed precision with master weights, which are ZeRO-1's; 0 is bf16 with
+/// stochastic rounding.
+void need_precision(const models::Strategy& s, std::vector<planner::Violation>& broken) {
+  if (s.precision == models::Precision::bf16_sr) return;
+  if (s.precision != models::Precision::mixed_precision) {
+    broken.push_back(target_lacks(fmt::format("precision {}", models::to_string(s.precision)),
+                                  "write precision: mixed_precision or bf16SR in the job"));
+  } else if (!s.zero1) {
+    broken.push_back(target_lacks("master weights without ZeRO-1",
+                                  "pin zero1 to true, or write precision: bf16SR in the job"));
+  }
+}
+
+/// What modeling_llama_nxd.py and the sharded layers need; neither script pads.
+void need_degrees(const models::Job& job, const models::Strategy& s,
+                  std::vector<planner::Violation>& broken) {
+  const models::Architecture& a = job.architecture;
+  const int tp = s.tensor_parallel;
+  if (a.vocabulary % tp != 0)
+    broken.push_back(target_lacks("a vocabulary that TP does not divide", "pin another tensor_parallel"));
+  if (!a.grouped_queries() && s.kv_replicator > 1) {
+    broken.push_back(target_lacks("copies of key and value heads where every head has its own",
+                                  "pin kv_replicator to 1 in the job"));
+  }
+  if (s.flash_attention && s.context_parallel == 1 && job.training.sequence % 2048 != 0) {
+    broken.push_back(target_lacks("flash attention of a sequence that 2048 does not divide",
+                                  "pin flash_attention to false in the job"));
+  }
 }
 
 class Nxd : public planner::Target {
@@ -33,56 +74,25 @@ class Nxd : public planner::Target {
   std::vector<planner::Violation> violations(const models::Job& job,
                                              const models::Strategy& s) const override {
     std::vector<planner::Violation> broken;
-    need_flags(job, s, broken);
-    if (!s.zero1) broken.push_back(target_lacks("no ZeRO-1", "pin zero1 to true in the job"));
-    if (s.tensor_parallel > 1 && !s.sequence_parallel) {
-      broken.push_back(target_lacks("no sequence parallel", "pin sequence_parallel to true in the job"));
-    }
-    need_precision(s, models::Precision::mixed_precision, broken);
-    // Its selective recompute is that of attention: none at all cannot be said without flash attention.
-    if (!s.recompute.full && !s.recompute.core_attention && !s.flash_attention) {
-      broken.push_back(target_lacks("no recompute", "pin recompute to CoreAttention or full in the job"));
-    }
+    need_llama(job, broken);
+    need_plain_strategy(s, broken);
+    need_recompute(job, s, broken);
+    need_precision(s, broken);
+    need_degrees(job, s, broken);
     return broken;
   }
 
   planner::TargetCode code() const override {
-    return {"https://github.com/aws-neuron/neuronx-distributed",
-            "examples/training/llama/tp_pp_llama_hf_pretrain", "run_llama_nxd.py"};
+    return {kClone, "examples/training/llama/tp_zero1_llama_hf_pretrain", "tp_zero1_llama_hf_pretrain.py"};
+  }
+
+  planner::TargetCode code_for(const models::Strategy& s) const override {
+    if (!pipelined(s)) return code();
+    return {kClone, "examples/training/llama/tp_pp_llama_hf_pretrain", "run_llama_nxd.py"};
   }
 
   planner::TrainCommand command(const models::Job& job, const models::Strategy& s) const override {
-    planner::TrainCommand c{{}, steps_of(job.training), runtime_environment(s)};
-    const int micro_batches = models::micro_batches(job.training, s);
-    const bool grouped = job.architecture.kv_heads < job.architecture.heads;
-    const auto whole = [](std::int64_t n) { return fmt::format("{}", n); };
-    add(c, "--train_batch_size", whole(job.training.global_batch / s.data_parallel));
-    add(c, "--use_meta_device_init", "1");
-    add(c, "--training_dir", "$TRNPLAN_DATA");
-    add(c, "--training_config", "$plan");
-    add(c, "--max_steps", "$steps");
-    add(c, "--seq_len", whole(job.training.sequence));
-    add(c, "--pipeline_parallel_size", whole(s.pipeline_parallel));
-    add(c, "--tensor_parallel_size", whole(s.tensor_parallel));
-    add(c, "--num_microbatches", whole(micro_batches));
-    add(c, "--lr", "0.000015");
-    add(c, "--min_lr", "1e-06");
-    add(c, "--beta1", "0.9");
-    add(c, "--beta2", "0.95");
-    add(c, "--weight_decay", "0.1");
-    add(c, "--warmup_steps", whole(std::min<std::int64_t>(2000, c.steps / 5)));
-    add(c, "--constant_steps", "0");
-    add(c, "--use_zero1_optimizer", "1");
-    add(c, "--use_selective_checkpoint", s.recompute.full ? "0" : "1");
-    add(c, "--use_flash_attention", s.flash_attention ? "1" : "0");
-    add(c, "--qkv_linear", grouped ? "1" : "0");
-    add(c, "--kv_replicator", whole(grouped ? s.kv_replicator : 1));
-    add(c, "--checkpoint_freq", "200");
-    add(c, "--checkpoint_dir", "$results");
-    add(c, "--num_kept_checkpoint", "2");
-    add(c, "--loading_step", "latest_if_exists");
-    add(c, "--tb_dir", "$results/tensorboard");
-    return c;
+    return pipelined(s) ? pipeline_script(job, s) : tensor_script(job, s);
   }
 };
 

@@ -50,8 +50,8 @@ says 'partial/train\.sbatch: .*exists'
 check 'no ranking although only --out failed' grep -q 'TP 8' "$out"
 check 'wrote some files next to the one in the way' test "$(ls -A "$work/partial")" = train.sbatch
 # A target that can train none of the job's strategies, and one that trains some: those alone are ranked.
-run 2 plan "$example" --target nemo-megatron --out "$work/nemo"
-says 'nemo-megatron cannot express this plan: .*flash attention; pin flash_attention to false in the job'
+run 2 plan "$example" --target nemo-megatron --precision autocast --out "$work/nemo"
+says 'nemo-megatron cannot express this plan: .*precision autocast; write precision: bf16SR or mixed_precision'
 check 'no ranking although only the target lacks the plan' grep -q 'TP 8' "$out"
 check 'wrote files of a plan that the target lacks' test ! -e "$work/nemo"
 run 0 plan "$example" --target nxd --out "$work/nxd"

@@ -23,6 +23,9 @@ full='tensor_parallel: 8, pipeline_parallel: 1, recompute: full'
 job llama3-8b 1 "$full"
 check 'plan one node' plan one
 check 'plan nxd' plan nxd --target nxd
+job llama3-8b 1 'tensor_parallel: 8, pipeline_parallel: 2, recompute: full'
+check 'plan nxd of two stages' plan nxd-stages --target nxd
+job llama3-8b 1 "$full"
 job llama3-8b 64 "$full"
 check 'plan 64 nodes' plan large
 job llama2-7b 1 "$full, flash_attention: false"
@@ -88,19 +91,47 @@ check 'MPI: rank and master' node_run train OMPI_COMM_WORLD_RANK=3 MASTER_ADDR=f
 check 'MPI: node rank' grep -qx -e '--node_rank=3' "$work/arguments"
 
 # Targets whose scripts count steps by their flags: few while compiling, those asked for in a smoke test.
-mkdir -p "$odd/code/examples/training/llama/tp_pp_llama_hf_pretrain" "$odd/code/nemo/examples/nlp/language_modeling"
-steps_of() {  # steps_of FOLDER MODE: what the stand-in of torchrun was told
-  env -u SLURM_JOB_ID TRNPLAN_VENV="$odd/venv" TRNPLAN_CODE="$odd/code" TRNPLAN_DATA="$odd/data" ARGUMENTS="$work/arguments" \
-    TRNPLAN_SMOKE_STEPS=7 bash "$work/$1/node_run.sh" "$work/$1" "$2" >/dev/null
-  grep -A 1 -E '^(--max_steps|trainer.max_steps=.*)$' "$work/arguments" | sed 's/.*=//' | grep -m 1 '^[0-9]'
+mkdir -p "$odd/code/examples/training/llama/"{tp_pp,tp_zero1}_llama_hf_pretrain "$odd/code/nemo/examples/nlp/language_modeling"
+flags_run() {  # flags_run FOLDER MODE: leaves what the stand-in of torchrun was told in $work/arguments
+  env -u SLURM_JOB_ID TRNPLAN_VENV="$odd/venv" TRNPLAN_CODE="$odd/code" TRNPLAN_DATA="$odd/data" TRNPLAN_TOKENIZER="$odd/tokens" \
+    ARGUMENTS="$work/arguments" TRNPLAN_SMOKE_STEPS=7 bash "$work/$1/node_run.sh" "$work/$1" "$2" >/dev/null
 }
-for target in nxd nemo; do
-  check "$target: ten steps while compiling" test "$(steps_of $target compile)" = 10
-  check "$target: few in a smoke test" test "$(steps_of $target smoke)" = 7
-  check "$target: all of them in training" test "$(steps_of $target train)" = 10000
-done
+steps_of() {  # steps_of FOLDER MODE FLAG
+  flags_run "$1" "$2"
+  grep -A 1 -E "^$3(=.*)?\$" "$work/arguments" | sed 's/.*=//' | grep -m 1 '^[0-9]'
+}
+while read -r target flag compile train; do
+  check "$target: few steps while compiling" test "$(steps_of "$target" compile "$flag")" = "$compile"
+  check "$target: few in a smoke test" test "$(steps_of "$target" smoke "$flag")" = 7
+  check "$target: all of them in training" test "$(steps_of "$target" train "$flag")" = "$train"
+done <<'END'
+nxd --steps_this_run 2 10000
+nxd-stages --max_steps 10 30000
+nemo trainer.max_steps 4 10000
+END
+check 'nemo: a checkpoint callback in training' grep -qx 'exp_manager.create_checkpoint_callback=True' "$work/arguments"
+check 'nemo: the tokenizer is one word' grep -Fqx "model.tokenizer.type=$odd/tokens" "$work/arguments"
 check 'nemo: stochastic rounding' grep -qx 'NEURON_RT_STOCHASTIC_ROUNDING_EN=1' "$work/arguments.env"
-check 'nemo: compiler flags are one value' grep -qx 'NEURON_CC_FLAGS=--model-type transformer --enable-mixed-precision-accumulation' "$work/arguments.env"
+check 'nemo: compiler flags are one value' grep -qx 'NEURON_CC_FLAGS=--model-type transformer --distribution-strategy=llm-training --enable-mixed-precision-accumulation' "$work/arguments.env"
+
+check 'nemo: the ring setting is set and empty' grep -qx 'NEURON_TRANSFER_WITH_STATIC_RING_OPS=' "$work/arguments.env"
+check 'nemo: the tokenizer is asked for' bash -c '! "$@" && grep -q TRNPLAN_TOKENIZER.*setup_env.sh "$0"' "$work/check" env -u SLURM_JOB_ID \
+  TRNPLAN_VENV="$odd/venv" TRNPLAN_CODE="$odd/code" TRNPLAN_DATA="$odd/data" bash "$work/nemo/node_run.sh" "$work/nemo" train
+check 'nemo: no checkpoint callback while compiling' flags_run nemo compile
+check 'nemo: nor TensorBoard' grep -qx 'exp_manager.create_tensorboard_logger=False' "$work/arguments"
+check 'nxd: modules of the folder above' flags_run nxd train
+check 'nxd: they are found there' grep -Fqx "PYTHONPATH=$odd/code/examples/training/llama" "$work/arguments.env"
+check 'nxd: its own port' grep -qx -e '--master_port=44000' "$work/arguments"
+check 'nxd: nothing of a host that its recipe lacks' bash -c '! grep -q ^HYDRA_FULL_ERROR "$0"' "$work/arguments.env"
+check 'nxd of two stages: a folder of its own for each start' flags_run nxd-stages train
+first=$(grep -x -A 1 -e --tb_dir "$work/arguments" | tail -n 1)
+sleep 1.1
+check 'nxd of two stages: another start' flags_run nxd-stages train
+check 'nxd of two stages: another folder' test "$first" != "$(grep -x -A 1 -e --tb_dir "$work/arguments" | tail -n 1)"
+check 'nxd of two stages: below the results' grep -Fq "$work/nxd-stages/run/tensorboard-" "$work/arguments"
+check 'nxd of two stages: what does nothing is told' grep -q '^# --weight_decay does nothing' "$work/nxd-stages/node_run.sh"
+check 'nxd of two stages: no checkpoint while compiling' flags_run nxd-stages compile
+check 'nxd of two stages: it says so' bash -c 'grep -x -A 1 -e --checkpoint_freq "$0" | grep -qx -e -1' "$work/arguments"
 
 # Slurm: the first node of the step's own list; 64 nodes copy the graphs to each node's volume.
 printf '#!/bin/bash\n[[ "$*" == "show hostnames n[7-9]" ]] && printf "n7\\nn8\\nn9\\n"\n' >"$odd/venv/bin/scontrol"

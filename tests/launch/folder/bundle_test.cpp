@@ -234,9 +234,11 @@ TEST_CASE("other targets take flags", "[launch]") {
     }
     return std::string("not refused");
   };
-  CHECK(contains(refusal(llama70b(), kLlama70b, *targets::find("nxd")), "pin recompute"));
-  CHECK(contains(refusal(small, "tp=8,flash=true,recompute=full", *targets::find("nemo-megatron")),
-                 "pin flash_attention"));
+  CHECK(contains(refusal(llama70b(), "tp=32,pp=8,recompute=CoreAttention", *targets::find("nxd")),
+                 "pin recompute"));
+  CHECK(
+      contains(refusal(small, "tp=8,pp=2,vpp=2,flash=false,recompute=full", *targets::find("nemo-megatron")),
+               "pin virtual_pipeline"));
   CHECK(contains(refusal(small, "tp=2,pp=4,flash=false", *targets::find("nemo-megatron")), "TP must be"));
 }
 

@@ -1,85 +1,107 @@
 #include "targets/nemo_megatron/nemo_megatron_target.h"
 
 #include <algorithm>
-#include <set>
 
 #include "tests/catch.h"
+#include "tests/faults.h"
 #include "tests/models/setup.h"
 
 using namespace trnplan;
 
 namespace {
 
-/// Keys of conf/megatron_llama_config.yaml that test_llama.sh and test_llama_gqa.sh override
-/// (aws-neuron/neuronx-nemo-megatron nemo/examples/nlp/language_modeling); likewise. Hydra takes a key that
-/// the YAML lacks only with a + in front.
-const std::set<std::string> kNemoKeys = {"--config-path",
-                                         "--config-name",
-                                         "trainer.devices",
-                                         "trainer.num_nodes",
-                                         "trainer.max_epochs",
-                                         "trainer.max_steps",
-                                         "trainer.val_check_interval",
-                                         "trainer.log_every_n_steps",
-                                         "trainer.limit_val_batches",
-                                         "trainer.limit_test_batches",
-                                         "trainer.accumulate_grad_batches",
-                                         "trainer.precision",
-                                         "model.tokenizer.type",
-                                         "model.micro_batch_size",
-                                         "model.global_batch_size",
-                                         "model.tensor_model_parallel_size",
-                                         "model.pipeline_model_parallel_size",
-                                         "model.max_position_embeddings",
-                                         "model.encoder_seq_length",
-                                         "model.hidden_size",
-                                         "model.ffn_hidden_size",
-                                         "model.num_layers",
-                                         "model.num_attention_heads",
-                                         "+model.num_kv_heads",
-                                         "model.layernorm_epsilon",
-                                         "model.data.data_prefix",
-                                         "model.data.num_workers",
-                                         "model.data.seq_length",
-                                         "model.sequence_parallel",
-                                         "model.wrap_with_zero",
-                                         "model.activations_checkpoint_granularity",
-                                         "model.activations_checkpoint_method",
-                                         "model.activations_checkpoint_num_layers",
-                                         "model.use_cpu_initialization",
-                                         "exp_manager.create_tensorboard_logger",
-                                         "exp_manager.resume_if_exists",
-                                         "exp_manager.resume_ignore_no_checkpoint",
-                                         "exp_manager.explicit_log_dir"};
-
 bool has(const std::vector<std::string>& all, const std::string& one) {
   return std::find(all.begin(), all.end(), one) != all.end();
 }
 
-models::Job llama2() {
-  models::Job job = job_of("llama2-7b", 4, 4096, 256);
+models::Job rounding(const char* model, int nodes = 4, int batch = 256) {
+  models::Job job = job_of(model, nodes, 4096, batch);
   job.training.precision = models::Precision::bf16_sr;
   return job;
 }
 
+planner::TrainCommand command_of(const models::Job& job, const char* strategy) {
+  return targets::nemo_megatron().command(job, strategy_of(job, strategy));
+}
+
+std::string why_not(const models::Job& job, const char* strategy) {
+  return planner::inexpressible(targets::nemo_megatron(), job, strategy_of(job, strategy)).value_or("");
+}
+
 }  // namespace
 
-TEST_CASE("the NeMo-Megatron script gets keys its config has", "[targets]") {
-  const models::Job job = llama2();
-  for (const char* strategy :
-       {"tp=8,flash=false,recompute=full", "tp=8,flash=false,recompute=CoreAttention"}) {
-    const auto c = targets::nemo_megatron().command(job, strategy_of(job, strategy));
-    for (const std::string& word : c.arguments) {
-      INFO(word);
-      CHECK(kNemoKeys.contains(word.substr(0, word.find('='))));
-      CHECK(word.find('=') != std::string::npos);
-    }
-    CHECK(has(c.arguments, "trainer.max_steps=$steps"));
-    CHECK(has(c.environment, "XLA_USE_BF16=1"));
-    CHECK(has(c.environment, "NEURON_RT_STOCHASTIC_ROUNDING_EN=1"));
+// Names and types of all keys: tests/launch/folder/entry_points.
+
+TEST_CASE("NeMo-Megatron: every value of the optimizer, so that no default of its YAML counts", "[targets]") {
+  const auto c = command_of(rounding("llama2-7b"), "tp=8,flash=false,recompute=full");
+  for (const char* word :
+       {"model.optim.name=adamw", "model.optim.lr=0.0003", "model.optim.betas=[0.9,0.95]",
+        "model.optim.weight_decay=0.1", "model.optim.capturable=True", "model.optim.sched.warmup_steps=2000",
+        "model.optim.sched.constant_steps=0", "model.optim.sched.min_lr=3e-05",
+        "model.tokenizer.type=$TRNPLAN_TOKENIZER", "+model.save_xser=True", "+model.load_xser=True",
+        "trainer.max_steps=$steps", "+exp_manager.checkpoint_callback_params.every_n_train_steps=200",
+        "exp_manager.create_checkpoint_callback=$checkpoints"}) {
+    INFO(word);
+    CHECK(has(c.arguments, word));
   }
-  // Its class names are its own: no recompute is no granularity.
-  const auto none =
-      targets::nemo_megatron().command(job, strategy_of(job, "tp=32,flash=false,recompute=none"));
-  CHECK(has(none.arguments, "model.activations_checkpoint_granularity=null"));
+  CHECK(c.steps == 10000);
+  CHECK(c.compile_steps == 4);
+  REQUIRE(targets::nemo_megatron().asked().size() == 1);
+  CHECK(targets::nemo_megatron().asked()[0].name == "TRNPLAN_TOKENIZER");
+  // No checkpoint while compiling.
+  CHECK(std::any_of(c.by_mode.begin(), c.by_mode.end(), [](const planner::ModeVariable& v) {
+    return v.name == "checkpoints" && v.compiling == "False" && v.training == "True";
+  }));
+  CHECK(has(c.environment, "XLA_USE_BF16=1"));
+  CHECK(has(c.environment, "NEURON_RT_STOCHASTIC_ROUNDING_EN=1"));
+  CHECK(has(c.environment, "NEURON_TRANSFER_WITH_STATIC_RING_OPS="));
+}
+
+TEST_CASE("NeMo-Megatron: the compiler's strategy, but not with flash attention", "[targets]") {
+  const models::Job job = rounding("llama2-7b");
+  const std::string flags = "NEURON_CC_FLAGS=--model-type transformer",
+                    more = " --enable-mixed-precision-accumulation";
+  CHECK(has(command_of(job, "tp=8,flash=false,recompute=full").environment,
+            flags + " --distribution-strategy=llm-training" + more));
+  const auto flash = command_of(job, "tp=8,flash=true,recompute=full");
+  CHECK(has(flash.environment, flags + more));
+  CHECK(has(flash.arguments, "+model.use_flash_attention=True"));
+  // No recompute is no granularity.
+  CHECK(has(command_of(job, "tp=32,flash=false,recompute=none").arguments,
+            "model.activations_checkpoint_granularity=null"));
+}
+
+TEST_CASE("NeMo-Megatron: mixed precision is ZeRO-1 with master weights", "[targets]") {
+  const models::Job job = job_of("llama2-7b", 4, 4096, 256);
+  const auto c = command_of(job, "tp=8,flash=false,recompute=full");
+  for (const char* key : {"wrap_with_zero", "zero_use_master_weight", "zero_use_fp32_grad_accum"})
+    CHECK(has(c.arguments, std::string("model.") + key + "=True"));
+  CHECK(has(c.environment, "XLA_DOWNCAST_BF16=1"));
+  CHECK(has(c.environment, "NEURON_RT_STOCHASTIC_ROUNDING_EN=0"));
+  CHECK(contains(why_not(job, "tp=8,zero1=false,recompute=full"), "master weights without ZeRO-1"));
+}
+
+TEST_CASE("NeMo-Megatron: the base config of large models has keys of its own", "[targets]") {
+  const auto c = command_of(rounding("llama2-70b", 32, 512), "tp=8,pp=16,flash=false,recompute=full");
+  CHECK(has(c.arguments, "--config-name=megatron_llama_70b_config"));
+  CHECK(has(c.arguments, "model.num_kv_heads=8"));
+  CHECK(has(c.arguments, "exp_manager.checkpoint_callback_params.save_last=False"));
+  const auto small = command_of(rounding("llama3-8b"), "tp=8,flash=false,recompute=full");
+  CHECK(has(small.arguments, "--config-name=megatron_llama_config"));
+  CHECK(has(small.arguments, "+model.num_kv_heads=8"));
+  CHECK(has(small.arguments, "+model.position_freq_base=500000"));
+}
+
+TEST_CASE("NeMo-Megatron refuses what it asserts against", "[targets]") {
+  const models::Job job = rounding("llama2-70b", 8, 512);
+  // TP 8, PP 16 on 8 nodes is DP 2: 16 ranks of data and tensor parallel, less than 32.
+  CHECK(contains(why_not(job, "tp=8,pp=16,flash=false,recompute=full"), "refuses DP 2"));
+  CHECK(why_not(rounding("llama2-70b", 16, 512), "tp=8,pp=16,flash=false,recompute=full").empty());
+  CHECK(why_not(rounding("llama2-70b", 4, 512), "tp=8,pp=16,flash=false,recompute=full").empty());  // DP 1
+  CHECK(contains(why_not(rounding("llama2-70b", 32, 512), "tp=32,pp=8,flash=false,recompute=full"),
+                 "it copies none"));
+  CHECK(contains(why_not(rounding("llama3.1-8b"), "tp=8,flash=false,recompute=full"), "rope_scaling"));
+  CHECK(contains(why_not(rounding("llama2-7b"), "tp=8,pp=2,vpp=2,flash=false,recompute=full"),
+                 "virtual pipeline"));
+  CHECK(contains(why_not(rounding("llama2-7b"), "tp=8,cp=2,recompute=full"), "context parallel"));
 }

@@ -1,0 +1,33 @@
+#include "targets/flags/recipe.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace trnplan::targets {
+
+const Recipe& nearest_recipe(std::span<const Recipe> shipped, const models::Architecture& a) {
+  const double size = static_cast<double>(models::parameters(a));
+  const auto distance = [&](const Recipe& r) { return std::abs(std::log(size / r.parameters)); };
+  return *std::min_element(shipped.begin(), shipped.end(),
+                           [&](const Recipe& x, const Recipe& y) { return distance(x) < distance(y); });
+}
+
+std::int64_t steps_of(const models::Training& t, const Recipe& recipe) {
+  if (!(t.tokens > 0)) return recipe.steps;
+  const double per_step = static_cast<double>(t.sequence) * t.global_batch;
+  return static_cast<std::int64_t>(std::clamp(std::ceil(t.tokens / per_step), 1.0, 2e9));
+}
+
+std::int64_t warmup_of(const Recipe& recipe, std::int64_t steps) {
+  return std::min(recipe.warmup_steps, steps / 5);
+}
+
+std::int64_t saving_interval(std::int64_t steps, std::int64_t wanted) {
+  if (steps <= wanted) return std::max<std::int64_t>(steps, 1);
+  for (std::int64_t every = wanted; 2 * every >= wanted && every > 0; --every) {
+    if (steps % every == 0) return every;
+  }
+  return wanted;
+}
+
+}  // namespace trnplan::targets
