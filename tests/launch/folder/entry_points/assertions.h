@@ -1,0 +1,37 @@
+// What the scripts assert of their settings, and what a plan asks of them: written from the table's own words and
+// from the plan, not from the emitter.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "models/job/job.h"
+#include "tests/launch/folder/entry_points/entry_point.h"
+
+namespace trnplan {
+
+using Settings = std::map<std::string, std::string>;
+
+/// The run that settings are judged in.
+struct Run {
+  const models::Job& job;
+  const models::Strategy& strategy;
+  int world = 0;
+  std::string mode;  ///< "compile" or "train"
+};
+
+/// One sentence for each assertion of the script that the settings break.
+std::vector<std::string> broken_assertions(const EntryPoint& entry, const Settings& settings, const Run& run);
+
+/// Assertions of the table that no function here checks, since only the data set or a run shows them.
+std::vector<std::string> unchecked_assertions(const EntryPoint& entry);
+
+/// What the settings must be, by name, for the script to run this plan: its degrees, its batch, its recompute,
+/// its precision, where it saves. Learning rates are those of the table's recipe `recipe`; "" leaves them out.
+Settings asked_by(const EntryPoint& entry, const Run& run, const std::string& recipe);
+
+/// Whether two values are one: as text, or as numbers.
+bool same_value(const std::string& a, const std::string& b);
+
+}  // namespace trnplan

@@ -1,0 +1,298 @@
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include "launch/folder/scripts.h"
+#include "planner/check/rules.h"
+#include "targets/registry.h"
+#include "tests/catch.h"
+#include "tests/launch/folder/entry_points/assertions.h"
+#include "tests/launch/folder/entry_points/started.h"
+#include "tests/models/setup.h"
+
+using namespace trnplan;
+
+namespace {
+
+constexpr int kPlans = 300;
+
+/// Reproducible on every machine: the engine's numbers are in the standard, a distribution's are not.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : engine_(seed) {}
+  template <class T>
+  T of(std::initializer_list<T> all) {
+    return *(all.begin() + static_cast<std::ptrdiff_t>(engine_() % all.size()));
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+struct Case {
+  models::Job job;
+  models::Strategy strategy;
+};
+
+Case any_case(Dice& dice) {
+  const std::string model = dice.of(
+      {"llama2-7b", "llama2-13b", "llama2-70b", "llama3-8b", "llama3-70b", "llama3.1-8b", "llama3.1-70b"});
+  const int nodes = dice.of({1, 2, 4, 8, 16, 32});
+  Case c{job_of(model, nodes, dice.of({2048, 4096, 8192, 16384}), nodes * dice.of({32, 64, 256, 24})), {}};
+  models::Strategy& s = c.strategy;
+  s.tensor_parallel = dice.of({1, 2, 4, 8, 16, 32, 8, 32});
+  s.pipeline_parallel = dice.of({1, 1, 2, 4, 8, 16});
+  s.virtual_pipeline = s.pipeline_parallel > 1 ? dice.of({1, 1, 1, 2}) : 1;
+  s.context_parallel = dice.of({1, 1, 1, 2});
+  s.data_parallel = static_cast<int>(std::max<std::int64_t>(1, c.job.cluster.cores() / s.model_parallel()));
+  s.micro_batch = dice.of({1, 1, 2});
+  s.sequence_parallel = s.tensor_parallel > 1 && dice.of({true, true, false});
+  s.zero1 = dice.of({true, true, false});
+  s.flash_attention = s.context_parallel > 1 || dice.of({true, false});
+  s.recompute = *models::recompute_from(dice.of({"none", "CoreAttention", "CoreAttention+LlamaMLP", "full"}));
+  s.precision = dice.of({models::Precision::mixed_precision, models::Precision::bf16_sr});
+  s.kv_replicator = std::max(1, s.tensor_parallel / c.job.architecture.kv_heads);
+  if (!c.job.architecture.grouped_queries()) s.kv_replicator = 1;
+  c.job.training.precision = s.precision;
+  return c;
+}
+
+/// Plans that the target trains and no rule forbids.
+std::vector<Case> legal_plans(const planner::Target& target, int count) {
+  Dice dice(20260821);
+  std::vector<Case> plans;
+  for (int tries = 0; tries < 200'000 && static_cast<int>(plans.size()) < count; ++tries) {
+    Case c = any_case(dice);
+    if (!planner::inexpressible(target, c.job, c.strategy) && !planner::breaks_a_rule(c.job, c.strategy))
+      plans.push_back(std::move(c));
+  }
+  return plans;
+}
+
+std::string node_run_of(const planner::Target& target, const Case& c) {
+  planner::Plan plan;
+  plan.strategy = c.strategy;
+  plan.nodes = c.job.cluster.nodes;
+  return launch::node_run_sh({c.job, plan, target});
+}
+
+/// Which script a plan needs: one stage has a script of its own.
+std::string entry_of(const planner::Target& target, const models::Strategy& s) {
+  if (target.name() != "nxd") return std::string(target.name());
+  return s.pipeline_parallel == 1 ? "nxd-tp-zero1" : "nxd-pp";
+}
+
+/// The recipe that is next in size to the model, by hand.
+std::string recipe_of(const std::string& entry, const std::string& model) {
+  struct Row {
+    const char *model, *tensor, *pipeline, *nemo;
+  };
+  constexpr Row kRows[] = {{"llama2-7b", "llama2-7B", "llama2-13B", "llama2-7B"},
+                           {"llama3-8b", "llama3-8B", "llama2-13B", "llama2-7B"},
+                           {"llama2-13b", "llama3-8B", "llama2-13B", "llama2-13B"},
+                           {"llama3.1-8b", "llama3-8B", "llama2-13B", ""},
+                           {"llama2-70b", "llama3-8B", "llama2-70B", "llama2-70B"},
+                           {"llama3-70b", "llama3-8B", "llama3-70B", "llama2-70B"},
+                           {"llama3.1-70b", "llama3-8B", "llama3-70B", ""}};
+  for (const Row& row : kRows) {
+    if (model == row.model)
+      return entry == "nxd-pp" ? row.pipeline : entry == "nemo-megatron" ? row.nemo : row.tensor;
+  }
+  return "";
+}
+
+/// Variables that belong to the launch: where graphs lie, how nodes meet, which cores, and NxD's own buckets
+/// (aws-neuron/neuronx-distributed@fbac349 src/neuronx_distributed/trainer/trainer.py).
+const std::vector<std::string> kOfTheLaunch = {"COMPILE",
+                                               "NEURON_COMPILE_CACHE_URL",
+                                               "NEURON_PARALLEL_COMPILE_DUMP_RESULTS",
+                                               "CCOM_SOCKET_IFNAME",
+                                               "FI_EFA_ENABLE_SHM_TRANSFER",
+                                               "NEMO_EXPM_VERSION",
+                                               "ALL_GATHER_REDUCE_SCATTER_BUCKET_CAP_MB"};
+
+/// All that is wrong with words for a plan: what the script refuses, what it asserts, what the plan asks
+/// otherwise, and what nobody asked for.
+std::vector<std::string> faults_of(const EntryPoint& entry, const std::vector<std::string>& words,
+                                   const Run& run) {
+  std::vector<std::string> faults = entry.faults(words);
+  if (!faults.empty()) return faults;
+  const Settings settings = entry.settings(words);
+  faults = broken_assertions(entry, settings, run);
+  const Settings asked = asked_by(entry, run, recipe_of(entry.name(), run.job.architecture.name));
+  for (const auto& [key, value] : asked) {
+    const auto is = settings.find(key);
+    if (is == settings.end() || !same_value(is->second, value))
+      faults.push_back(key + " is " + (is == settings.end() ? "nothing" : is->second) +
+                       ", the plan asks for " + value);
+  }
+  for (const std::string& name : entry.given(words)) {
+    if (!asked.contains(name)) faults.push_back(name + " is given and nobody asked for it");
+  }
+  return faults;
+}
+
+std::vector<std::string> environment_faults(const EntryPoint& entry,
+                                            std::map<std::string, std::string> exported, const Case& c) {
+  // --distribution-strategy=llm-training must not meet flash attention's kernels (aws-neuron/aws-neuron-sdk
+  // @81ce03ae release notes of NxD Training 1.2).
+  const std::string flags = "--model-type transformer", strategy = " --distribution-strategy=llm-training";
+  std::string& compiler = exported["NEURON_CC_FLAGS"];
+  if (entry.name() == "nemo-megatron" && c.strategy.flash_attention && compiler.starts_with(flags))
+    compiler.insert(flags.size(), strategy);
+  std::vector<std::string> faults = entry.environment_faults(exported, kOfTheLaunch);
+  if (c.job.cluster.nodes > 1 && !exported.contains("FI_PROVIDER"))
+    faults.emplace_back("FI_PROVIDER: several nodes");
+  if (entry.name() == "nemo-megatron") {
+    const bool rounds = c.strategy.precision == models::Precision::bf16_sr;
+    if (exported["NEURON_RT_STOCHASTIC_ROUNDING_EN"] != (rounds ? "1" : "0")) faults.emplace_back("rounding");
+    if (exported.contains("XLA_USE_BF16") != rounds || exported.contains("XLA_DOWNCAST_BF16") == rounds)
+      faults.emplace_back("type of floats");
+  }
+  return faults;
+}
+
+std::string listed(const std::vector<std::string>& faults) {
+  std::string text;
+  for (const std::string& f : faults) text += f + "\n";
+  return text;
+}
+
+void check_started(const EntryPoint& entry, const Case& c, const std::string& node_run,
+                   const std::string& mode) {
+  const Started s = started(node_run, mode);
+  CHECK(s.folder == entry.text("workdir"));
+  CHECK(s.script == entry.text("script"));
+  const std::vector<std::string> paths = entry.texts("pythonpath");
+  CHECK(s.python_path == (paths.empty() ? "" : paths[0]));
+  CHECK(std::to_string(s.port) == entry.text("port"));
+  CHECK(s.nodes == c.job.cluster.nodes);
+  CHECK(s.processes == c.job.cluster.instance.cores());
+  CHECK(listed(environment_faults(entry, s.environment, c)).empty());
+  const Run run{c.job, c.strategy, s.nodes * s.processes, mode};
+  CHECK(listed(faults_of(entry, s.words, run)).empty());
+}
+
+/// One word of a command line as a slip of the pen would have it; nothing where that slip cannot happen.
+std::vector<std::string> misspelt(std::vector<std::string> words, std::size_t at) {
+  std::string& word = words[at];
+  const std::size_t end = std::min(word.find('='), word.size());
+  std::swap(word[end - 1], word[end - 2]);
+  if (word[end - 1] == word[end - 2]) word.insert(end, "s");
+  return words;
+}
+
+/// Words of one flag or override.
+std::size_t words_from(const std::vector<std::string>& words, std::size_t at) {
+  const bool valued = words[at].starts_with("--") && words[at].find('=') == std::string::npos &&
+                      at + 1 < words.size() && !words[at + 1].starts_with("--");
+  return valued ? 2 : 1;
+}
+
+struct Caught {
+  int dropped = 0, harmless = 0, misspelt = 0, mistyped = 0;
+};
+
+/// Spoils every flag of a command line in turn.
+void spoil(const EntryPoint& entry, const std::vector<std::string>& words, const Run& run, Caught& caught) {
+  const Settings whole = entry.settings(words);
+  for (std::size_t at = 0; at < words.size(); at += words_from(words, at)) {
+    if (words[at].starts_with("--config-path=")) continue;  // the script's own default
+    INFO(words[at]);
+    const std::size_t length = words_from(words, at);
+    std::vector<std::string> fewer = words;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(at),
+                fewer.begin() + static_cast<std::ptrdiff_t>(at + length));
+    if (!faults_of(entry, fewer, run).empty()) {
+      ++caught.dropped;
+    } else {
+      // Nothing is lost where the script's default is the same.
+      const Settings left = entry.settings(fewer);
+      const bool same = std::all_of(whole.begin(), whole.end(), [&](const auto& one) {
+        return same_value(left.at(one.first), one.second);
+      });
+      CHECK(same);
+      ++caught.harmless;
+    }
+    CHECK_FALSE(entry.faults(misspelt(words, at)).empty());
+    ++caught.misspelt;
+    std::vector<std::string> other = words;
+    std::string& value = other[at + length - 1];
+    if (length == 2) {
+      value = "fast" + value;
+    } else if (value.find('=') != std::string::npos) {
+      value.insert(value.find('=') + 1, "fast");
+    } else {
+      value += "=1";  // a switch with a value
+    }
+    CHECK_FALSE(faults_of(entry, other, run).empty());
+    ++caught.mistyped;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("what is emitted is what each script takes, for random plans", "[launch]") {
+  for (const char* name : {"nxd", "nemo-megatron"}) {
+    const planner::Target& target = *targets::find(name);
+    const std::vector<Case> plans = legal_plans(target, kPlans);
+    REQUIRE(plans.size() == kPlans);
+    std::map<std::string, int> scripts;
+    std::set<std::string> shapes;
+    for (const Case& c : plans) {
+      const std::string script = entry_of(target, c.strategy);
+      ++scripts[script];
+      shapes.insert(c.job.architecture.name + describe(c.strategy));
+      INFO(c.job.architecture.name << " at " << c.job.training.sequence << " on " << c.job.cluster.nodes
+                                   << ": " << describe(c.strategy));
+      const EntryPoint entry(entry_point_table(), script);
+      const std::string node_run = node_run_of(target, c);
+      check_started(entry, c, node_run, "train");
+      check_started(entry, c, node_run, "compile");
+    }
+    CHECK(shapes.size() > kPlans / 3);
+    for (const auto& [script, count] : scripts) CHECK(count >= 30);
+    CHECK(scripts.size() == (target.name() == "nxd" ? 2 : 1));
+  }
+}
+
+TEST_CASE("a flag that is dropped, misspelt or of another type is caught", "[launch]") {
+  for (const char* name : {"nxd", "nemo-megatron"}) {
+    const planner::Target& target = *targets::find(name);
+    Caught caught;
+    for (const Case& c : legal_plans(target, 20)) {
+      const EntryPoint entry(entry_point_table(), entry_of(target, c.strategy));
+      const Started s = started(node_run_of(target, c), "train");
+      spoil(entry, s.words, {c.job, c.strategy, s.nodes * s.processes, "train"}, caught);
+      // The same of what is exported.
+      for (const auto& [variable, value] : s.environment) {
+        if (variable.starts_with("FI_") || variable == "XLA_DISABLE_FUNCTIONALIZATION" ||
+            std::find(kOfTheLaunch.begin(), kOfTheLaunch.end(), variable) != kOfTheLaunch.end())
+          continue;
+        INFO(variable);
+        auto spoilt = s.environment;
+        spoilt.erase(variable);
+        CHECK_FALSE(environment_faults(entry, spoilt, c).empty());
+        spoilt[variable + "S"] = value;
+        CHECK_FALSE(environment_faults(entry, spoilt, c).empty());
+        spoilt = s.environment;
+        spoilt[variable] = value + "0";
+        CHECK_FALSE(environment_faults(entry, spoilt, c).empty());
+      }
+    }
+    CHECK(caught.misspelt >= 400);
+    CHECK(caught.mistyped == caught.misspelt);
+    CHECK(caught.dropped > caught.harmless);
+  }
+}
+
+TEST_CASE("every assertion of the table is checked, or named here as one that only a run shows", "[launch]") {
+  const std::set<std::string> of_a_run = {"samples in", "metrics_file", "data_dir must"};
+  for (const char* name : {"nxd-tp-zero1", "nxd-pp", "nemo-megatron"}) {
+    for (const std::string& text : unchecked_assertions(EntryPoint(entry_point_table(), name))) {
+      INFO(name << ": " << text);
+      CHECK(std::any_of(of_a_run.begin(), of_a_run.end(),
+                        [&](const std::string& s) { return text.starts_with(s); }));
+    }
+  }
+}

@@ -1,0 +1,25 @@
+// What a node_run.sh starts in a mode, read from its text: no shell runs.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace trnplan {
+
+struct Started {
+  std::string folder, script;  ///< folder below the clone
+  std::string python_path;     ///< "" = not set
+  std::map<std::string, std::string> environment;
+  std::vector<std::string> words;  ///< of the script, every variable replaced
+  int processes = 0;               ///< a node
+  int nodes = 0;
+  int port = 0;
+  std::string results;
+};
+
+/// `mode` is "compile" or "train". Paths stand as /plan, /code, /data, /cache, /tokenizer. Throws
+/// std::runtime_error for a text that it cannot follow: a variable that nothing sets, for example.
+Started started(const std::string& node_run, const std::string& mode);
+
+}  // namespace trnplan
