@@ -166,7 +166,9 @@ void put_strategy(Overrides& o, const models::Job& job, const models::Strategy& 
   o.put("model.activations_checkpoint_num_layers", s.recompute.full ? "1" : "null");
   o.put("model.megatron_amp_O2", "False").put("model.wrap_with_zero", word(s.zero1));
   o.put("model.zero_use_master_weight", word(masters(s)));
-  o.put(large ? "+model.zero_use_fp32_grad_accum" : "model.zero_use_fp32_grad_accum", word(masters(s)));
+  // The base config of large models lacks the key, which is False then.
+  if (!large || masters(s))
+    o.put(large ? "+model.zero_use_fp32_grad_accum" : "model.zero_use_fp32_grad_accum", word(masters(s)));
   o.put("+model.use_flash_attention", word(s.flash_attention)).put("model.use_cpu_initialization", "True");
 }
 

@@ -1,34 +1,10 @@
-#include <iterator>
-#include <sstream>
-
+#include "tests/launch/folder/entry_points/shipped_lines.h"
 #include "tests/catch.h"
 #include "tests/launch/folder/entry_points/entry_point.h"
 
 using namespace trnplan;
 
 namespace {
-
-struct ShippedLine {
-  std::string script, recipe;
-  std::vector<std::string> words;
-};
-
-std::vector<std::string> split(const std::string& text) {
-  std::istringstream in(text);
-  return {std::istream_iterator<std::string>(in), {}};
-}
-
-std::vector<ShippedLine> shipped_lines() {
-  std::istringstream text(read_text(TRNPLAN_SOURCE_DIR "/tests/launch/folder/entry_points/shipped.txt"));
-  std::vector<ShippedLine> lines;
-  for (std::string line; std::getline(text, line);) {
-    if (line.starts_with('#')) continue;
-    const std::size_t first = line.find(" | "), second = line.find(" | ", first + 3);
-    lines.push_back(
-        {line.substr(0, first), line.substr(first + 3, second - first - 3), split(line.substr(second + 3))});
-  }
-  return lines;
-}
 
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
@@ -116,7 +92,7 @@ TEST_CASE("wrong command lines are refused for what is wrong", "[launch]") {
     const std::size_t at = from.empty() ? text.size() : text.find(from);
     REQUIRE(at != std::string::npos);
     text.replace(at, from.size(), wrong.to);
-    const auto faults = EntryPoint(entry_point_table(), wrong.script).faults(split(text));
+    const auto faults = EntryPoint(entry_point_table(), wrong.script).faults(words_of(text));
     std::string said;
     for (const std::string& fault : faults) said += fault + "\n";
     INFO(said);
