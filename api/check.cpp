@@ -129,10 +129,10 @@ void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Cata
   models::Job job;
   job.architecture = architecture;
   job.training = reading.training;
-  job.software.in_flight = reading.in_flight;
+  job.software = reading.software;
+  job.software.release = o.release;
   job.cluster.instance = load_instance(catalog, instance);
   job.cluster.nodes = reading.nodes;
-  if (!o.release.empty()) job.software = {"nxdt", o.release};
   const models::Strategy strategy = on_all_cores(result.findings, config, reading, job.cluster);
   planner::Judgement judgement = planner::judge(job, models::canonical(strategy), profile);
   const std::vector<planner::Observation> observations = load_observations(o.profile);

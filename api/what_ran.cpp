@@ -27,8 +27,7 @@ WhatRan ran_of_config(const std::string& path, const std::string& instance, cons
   ran.job.training = reading.training;
   ran.job.cluster.instance = load_instance(catalog, instance);
   ran.job.cluster.nodes = reading.nodes;
-  ran.job.software.framework = "nxdt";
-  ran.job.software.in_flight = reading.in_flight;
+  ran.job.software = reading.software;
   ran.strategy = reading.strategy;
   ran.from = path;
   remarks.add(architecture.notes);

@@ -62,8 +62,7 @@ void read_nxdt_model(JobDraft& d, const fs::path& file) {
   d.job().architecture = std::move(reading.architecture);
   d.job().training = said.training;
   d.job().cluster.nodes = std::min(said.nodes, topology::kMostNodes);
-  d.job().software.framework = "nxdt";
-  d.job().software.in_flight = said.in_flight;
+  d.job().software = said.software;
   d.job().pin = pins_of(said.strategy);
   d.devices = said.devices;
   d.logical_cores = targets::describes_trn2(config);

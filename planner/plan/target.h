@@ -75,7 +75,7 @@ struct ConfigReading {
   models::Strategy strategy;
   int nodes = 1;
   int ranks_per_node = 1;
-  int in_flight = 0;                      ///< of models::Software
+  models::Software software;              ///< that it is written for
   std::vector<std::string> not_modelled;  ///< features the simulator does not cover: "mixture of experts"
 };
 

@@ -16,6 +16,9 @@
 
 namespace trnplan::targets {
 
+/// What the framework is called: as a target, and in models::Software.
+inline constexpr std::string_view kNxdtName = "nxdt";
+
 /// One leaf of the YAML: its dotted key ("trainer.num_nodes"), its text (interpolations resolved, "null" for
 /// null, lists as "[a, b]" with items in quotes where the file has them), and where it stands. `quoted`: a
 /// string written in quotes, so '32' is text and 32 a number; `text` is then without the quotes.
@@ -76,8 +79,8 @@ struct NxdtReading {
   models::Training training;
   models::Strategy strategy;
   int nodes = 1;
-  int devices = 32;   ///< ranks per node
-  int in_flight = 0;  ///< of models::Software
+  int devices = 32;           ///< ranks per node
+  models::Software software;  ///< NxDT, of a release that no config states
   std::vector<std::string>
       not_modelled;  ///< features the simulator does not cover: "mixture of experts", ...
 };

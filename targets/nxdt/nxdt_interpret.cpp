@@ -195,7 +195,8 @@ NxdtReading interpret(const NxdtConfig& config, const models::Architecture& arch
   r.training.precision = r.strategy.precision;
   const double steps = positive(config, "trainer.max_steps", 0);
   r.training.tokens = steps * r.training.sequence * r.training.global_batch;
-  r.in_flight = positive(config, "aync_exec_max_inflight_requests", 0);
+  r.software.framework = kNxdtName;
+  r.software.in_flight = positive(config, "aync_exec_max_inflight_requests", 0);
   r.not_modelled = uncovered(config);
   return r;
 }

@@ -14,8 +14,8 @@ constexpr const char* kConfig = "nxdt.yaml";
 
 class Nxdt : public planner::Target {
  public:
-  std::string_view name() const override { return "nxdt"; }
-  std::string_view log_format() const override { return "nxdt"; }
+  std::string_view name() const override { return kNxdtName; }
+  std::string_view log_format() const override { return kNxdtName; }
 
   /// aws-neuron/aws-neuron-sdk@81ce03ae
   /// about-neuron/announcements/neuron2.x/announce-maintenance-nxdt-nxd-core-training.rst and
@@ -65,8 +65,8 @@ class Nxdt : public planner::Target {
   std::optional<planner::ConfigReading> interpret(const Node& root,
                                                   const models::Architecture& architecture) const override {
     NxdtReading r = targets::interpret(nxdt_from(root), architecture);
-    return planner::ConfigReading{r.training, r.strategy,  r.nodes,
-                                  r.devices,  r.in_flight, std::move(r.not_modelled)};
+    return planner::ConfigReading{r.training, r.strategy, r.nodes,
+                                  r.devices,  r.software, std::move(r.not_modelled)};
   }
 
   std::vector<Diagnostic> config_faults(const planner::ConfigFile& file, const models::Job& job,

@@ -97,6 +97,15 @@ TEST_CASE("check judges a config, and finds the nearest that fit", "[api]") {
   REQUIRE(shipped.prediction);
   CHECK(shipped.nearest.empty());
   CHECK(shipped.no_prediction.empty());
+  // Whoever reads the config takes the same software for granted, and predicts the same of it.
+  Remarks remarks;
+  const auto ran = api::what_ran("", "", request.file, "trn1.32xlarge", io::Catalog::standard(), remarks);
+  REQUIRE(ran);
+  const planner::Judgement watched =
+      planner::judge(ran->job, models::canonical(*ran->strategy), io::Catalog::standard().profile("trn1"));
+  REQUIRE(watched.plan);
+  CHECK(shipped.prediction->report.step == watched.plan->report.step);
+  CHECK(shipped.prediction->report.low == watched.plan->report.low);
 
   request.file = source_file("tests/planner/fixtures/oom.yaml");
   const api::CheckResult large = api::check(request);

@@ -105,6 +105,10 @@ TEST_CASE("an empty config means NxDT's defaults", "[planner][nxdt]") {
   CHECK(r.training.sequence == 8192);
   CHECK(r.training.global_batch == 32);  // one micro-batch for each replica
   CHECK(r.training.tokens == 0);
+  CHECK(r.software.framework == "nxdt");
+  CHECK(r.software.release.empty());
+  CHECK(r.software.in_flight == 0);
+  CHECK(targets::interpret(with("aync_exec_max_inflight_requests", "7"), llama3_8b()).software.in_flight == 7);
 }
 
 TEST_CASE("degrees beyond the ranks are clamped and never overflow", "[planner][nxdt]") {
