@@ -1,3 +1,4 @@
+#include <cmath>
 #include <string>
 
 #include "io/output/json_tree.h"
@@ -51,6 +52,17 @@ Json stages_array(const models::Memory& memory) {
     all.push_back(std::move(stage));
   }
   return all;
+}
+
+Json experience_object(const planner::Experience& e) {
+  return {
+      {"id", e.id},
+      {"source", e.source},
+      {"job", e.words},
+      {"known", e.known},
+      {"distance", e.distance},
+      {"differences", e.differences},
+      {"largest_known_graph", {{"id", e.largest_graph_id}, {"instructions", std::llround(e.largest_graph)}}}};
 }
 
 }  // namespace
@@ -116,6 +128,8 @@ Json plan_object(const Plan& p) {
                {"six_n_tflops", p.report.six_n_flops.value / 1e12},
                {"memory_bytes_per_core", worst_object(p.memory)},
                {"memory_by_stage", stages_array(p.memory)},
+               {"compile_probability", p.graph.compile_probability()},
+               {"instructions_per_graph", std::llround(p.graph.expected)},
                {"breakdown_seconds", std::move(breakdown)},
                {"seconds_by_parameter", std::move(parameters)},
                {"seconds_by_operator", std::move(operators)},
@@ -125,6 +139,7 @@ Json plan_object(const Plan& p) {
   const models::Schedule schedule = models::settled_schedule(p.strategy);
   if (!models::framework_of(p.strategy).runs(schedule)) plan["schedule"] = models::to_string(schedule);
   if (p.report.extrapolated) plan["step_extrapolated"] = true;
+  if (p.known) plan["nearest_memory_case"] = experience_object(*p.known);
   if (p.run.value > 0) {
     plan["run_days"] = p.run.value / 86400;
     plan["run_usd"] = p.usd_per_hour * p.run.value / 3600;

@@ -4,6 +4,7 @@
 // Adding a device: a class here beside neuron_core.h and gpu.h, its parameters, a line in devices.cpp.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -16,9 +17,16 @@ namespace trnplan::models {
 /// Work on one core.
 struct Work {
   Seconds seconds{};
-  Parameter parameter;  ///< the length is proportional (or inverse) to this
-  Parameter also;       ///< and to this, unless none
-  Flops flops{};        ///< of matrix products (2 per multiply-add)
+  Parameter parameter;      ///< the length is proportional (or inverse) to this
+  Parameter also;           ///< and to this, unless none
+  Flops flops{};            ///< of matrix products (2 per multiply-add)
+  double instructions = 0;  ///< of a graph it is in, counted; 0 on a device that takes graphs of any size
+};
+
+/// What a compiler refuses to make of one graph.
+struct GraphLimit {
+  double instructions = 0;  ///< at most
+  Parameter over_counted;   ///< what the compiler makes of a graph over the sum of Work::instructions
 };
 
 /// (n x k) times (k x width).
@@ -93,6 +101,8 @@ class Device {
   /// The least time of rows x width elements, one pass each, however they are fused.
   [[nodiscard]] virtual Seconds least_elements(const topology::Core& core, double passes,
                                                double elements) const = 0;
+  /// Nothing where a graph may be of any size, or there is none.
+  [[nodiscard]] virtual std::optional<GraphLimit> graph_limit() const { return std::nullopt; }
 };
 
 }  // namespace trnplan::models

@@ -13,6 +13,36 @@ double tiles(double length, double tile) {
   return std::ceil(length / tile);
 }
 
+/// Columns of the moving tile of one matmul instruction (nki.language.tile_size.gemm_moving_fmax), and elements
+/// of a lane that one vector instruction takes.
+constexpr double kMovingColumns = 512;
+/// A product of tiles: the stationary one is loaded, the other moved.
+constexpr double kPerProduct = 2;
+/// Softmax beside each unit of attention, forward and backward alike: scaled, masked, exponents, sums.
+constexpr double kSoftmaxPasses = 2;
+/// Above it compilation fails; see neuron_core.h.
+constexpr double kMostInstructions = 5e6;
+
+double vector_instructions(const topology::Core& core, double elements) {
+  return std::ceil(elements / (core.vector_lanes * kMovingColumns));
+}
+
+double matmul_instructions(const topology::Core& core, const MatmulShape& shape) {
+  const auto& [n, k, width] = shape;
+  const double rows = core.array_rows, columns = core.array_columns;
+  const double results = std::min(tiles(width, columns) * tiles(n, kMovingColumns),
+                                  tiles(n, columns) * tiles(width, kMovingColumns));
+  return (kPerProduct * tiles(k, rows) + 1) * results;
+}
+
+/// Of all units of an attention.
+double attention_instructions(const topology::Core& core, const AttentionShape& s) {
+  const double squares = s.heads * s.batch * s.blocks * s.units;
+  const double products = kPerProduct * tiles(s.sequence, core.array_columns) *
+                          tiles(s.head_dim, core.array_rows) * tiles(s.sequence, kMovingColumns);
+  return squares * (products + vector_instructions(core, kSoftmaxPasses * s.sequence * s.sequence));
+}
+
 /// Tensor-engine cycles of one unit over one square at full rate.
 double attention_unit_cycles(const DeviceContext& on, const AttentionShape& s) {
   return s.heads * s.batch * tiles(s.sequence, on.core.array_columns) *
@@ -48,19 +78,23 @@ Work NeuronCore::matmul(const DeviceContext& on, const MatmulShape& shape) const
   const Bytes moved(on.element_bytes() * (n * k + k * width + n * width) *
                     on.profile[neuron::matmul_hbm_traffic]);
   const Seconds hbm = moved / (core.hbm * on.profile[neuron::hbm_fraction]);
-  return longer(on, engine, hbm, neuron::matmul_hbm_traffic, Flops(2 * n * k * width));
+  Work work = longer(on, engine, hbm, neuron::matmul_hbm_traffic, Flops(2 * n * k * width));
+  work.instructions = matmul_instructions(core, shape);
+  return work;
 }
 
 Work NeuronCore::elements(const DeviceContext& on, const ElementKind& kind, double rows, double width) const {
   const double count = kind.passes * rows * width;
   return {.seconds = Seconds(
               count / (on.core.vector_lanes * on.core.vector_hertz * on.profile[neuron::vector_efficiency])),
-          .parameter = neuron::vector_efficiency};
+          .parameter = neuron::vector_efficiency,
+          .instructions = vector_instructions(on.core, count)};
 }
 
 Work NeuronCore::memory(const DeviceContext& on, Bytes bytes) const {
   return {.seconds = bytes / (on.core.hbm * on.profile[neuron::hbm_fraction]),
-          .parameter = neuron::hbm_fraction};
+          .parameter = neuron::hbm_fraction,
+          .instructions = vector_instructions(on.core, bytes.value / on.element_bytes())};
 }
 
 Work NeuronCore::flash_attention(const DeviceContext& on, const AttentionShape& s) const {
@@ -68,7 +102,8 @@ Work NeuronCore::flash_attention(const DeviceContext& on, const AttentionShape& 
                              (on.core.tensor_hertz * on.profile[neuron::flash_efficiency])),
           .parameter = neuron::flash_efficiency,
           .also = on.fp32 ? neuron::fp32_slowdown : Parameter(),
-          .flops = attention_flops(s)};
+          .flops = attention_flops(s),
+          .instructions = attention_instructions(on.core, s)};
 }
 
 Work NeuronCore::plain_attention(const DeviceContext& on, const AttentionShape& s, Bytes traffic) const {
@@ -76,7 +111,9 @@ Work NeuronCore::plain_attention(const DeviceContext& on, const AttentionShape& 
                        (on.core.tensor_hertz * on.profile[neuron::matmul_efficiency]));
   const Seconds hbm =
       traffic * on.profile[neuron::score_traffic] / (on.core.hbm * on.profile[neuron::hbm_fraction]);
-  return longer(on, engine, hbm, neuron::score_traffic, attention_flops(s));
+  Work work = longer(on, engine, hbm, neuron::score_traffic, attention_flops(s));
+  work.instructions = attention_instructions(on.core, s);
+  return work;
 }
 
 Work NeuronCore::layer_start(const DeviceContext& on) const {
@@ -92,6 +129,10 @@ Rate NeuronCore::message_memory(const topology::Core& core, const Profile& profi
 
 Seconds NeuronCore::least_elements(const topology::Core& core, double passes, double elements) const {
   return Seconds(passes * elements / (core.vector_lanes * core.vector_hertz));
+}
+
+std::optional<GraphLimit> NeuronCore::graph_limit() const {
+  return GraphLimit{kMostInstructions, neuron::graph_instructions};
 }
 
 }  // namespace trnplan::models

@@ -8,7 +8,13 @@
 //   attention        one unit = (a/T) b ceil(s/128) ceil(d/128) s cycles; over flash_efficiency with flash
 //                    attention, else over matmul_efficiency or, where that is longer, the traffic over HBM
 //   elements         passes over elements at 128 lanes x 1.12 GHz * vector_efficiency
-// docs/models.md, "Compute". Not modelled: overlap between engines.
+//   instructions     of a product of tiles two (load the stationary one, move the other: 128 x 128 by up to 512)
+//                    and one to take the result of a whole row of them out of PSUM; of elements one a pass over
+//                    128 lanes x 512. Counted for the compiler, which refuses a graph of more than 5,000,000
+//                    (NCC_EBVF030, NCC_EXTP004; XTP002 "Number of instructions (N) is over the threshold
+//                    (5000000)": github.com/aws-neuron/aws-neuron-sdk/issues/819 and /987). Tile sizes:
+//                    nki.language.tile_size (pmax, gemm_stationary_fmax, gemm_moving_fmax).
+// docs/models.md, "Compute" and "Compile limits". Not modelled: overlap between engines.
 #pragma once
 
 #include "models/device/device.h"
@@ -27,6 +33,7 @@ class NeuronCore final : public Device {
   Work layer_start(const DeviceContext& on) const override;
   Rate message_memory(const topology::Core& core, const Profile& profile) const override;
   Seconds least_elements(const topology::Core& core, double passes, double elements) const override;
+  std::optional<GraphLimit> graph_limit() const override;
 };
 
 }  // namespace trnplan::models

@@ -57,6 +57,12 @@ inline constexpr ParameterInfo kCoreParameters[] = {
      .unit = "s",
      .meaning = "per layer and pass: latency of DMA and semaphores",
      .resource = Resource::launch},
+    {.place = 31,
+     .name = "graph_instructions",
+     .unit = "1",
+     .meaning = "instructions that the compiler makes of a graph over those counted from its operators",
+     .sign = TimeSign::none,
+     .when_absent = 1},
 };
 
 inline constexpr Parameter matmul_efficiency = parameter_of(kCoreParameters, "matmul_efficiency");
@@ -68,5 +74,6 @@ inline constexpr Parameter score_traffic = parameter_of(kCoreParameters, "score_
 inline constexpr Parameter vector_efficiency = parameter_of(kCoreParameters, "vector_efficiency");
 inline constexpr Parameter dma_fraction = parameter_of(kCoreParameters, "dma_fraction");
 inline constexpr Parameter layer_overhead = parameter_of(kCoreParameters, "layer_overhead");
+inline constexpr Parameter graph_instructions = parameter_of(kCoreParameters, "graph_instructions");
 
 }  // namespace trnplan::models::neuron

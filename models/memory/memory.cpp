@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <stdexcept>
 
 #include "models/framework/framework.h"
-#include "units/normal.h"
+#include "models/memory/fit_probability.h"
 
 namespace trnplan::models {
 
@@ -255,6 +254,7 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
   m.stage = stage;
   m.layers = layers;
   m.in_flight = alive.in_flight;
+  m.one_graph = framework.launches(s).backward == Launch::none;
   m.parameters = Bytes(per.parameter * weights.elements);
   m.gradients = Bytes(per.gradient * weights.elements);
   m.optimizer = Bytes(per.shard * weights.padded);
@@ -298,21 +298,6 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
 
 Bytes StageMemory::kept(int of_layers, int passes) const {
   return Bytes(per_layer.value * of_layers + per_pass.value * passes);
-}
-
-double probability_of_fitting(const StageMemory& m, Bytes limit, const Profile& profile) {
-  const Value& reserve = profile.value(common::runtime_reserve);
-  const Bytes room = limit - (m.peak() - m.runtime);
-  if (room.value <= 0) return 0;
-  if (reserve.log_sd <= 0) return room.value >= reserve.median ? 1 : 0;
-  return normal_probability(std::log(room.value / reserve.median) / reserve.log_sd);
-}
-
-Bytes margin_of_fitting(double p, const Profile& profile) {
-  if (!(p > 0 && p < 1)) throw std::invalid_argument("a probability of fitting is between 0 and 1");
-  const Value& reserve = profile.value(common::runtime_reserve);
-  const double z = normal_quantile(p);
-  return Bytes(reserve.median * (std::exp(z * reserve.log_sd) - 1));
 }
 
 bool fuses_softmax(const Software& s) {
@@ -367,7 +352,7 @@ Memory memory_of(const Job& job, const Strategy& s, const Profile& profile) {
     memory.stages.push_back(stage_memory(job, s, profile, stage, layers[static_cast<std::size_t>(stage)],
                                          residency_of(parts, s, m, stage)));
   }
-  memory.fit_probability = probability_of_fitting(memory.worst(), memory.limit, profile);
+  memory.fit_probability = fit_distribution(memory, profile).probability;
   return memory;
 }
 

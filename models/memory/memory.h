@@ -9,9 +9,9 @@
 //   logits       14 s b V/T on the last stage while the loss is computed
 //   staging      gathered inputs; what recomputation makes anew; ring attention's blocks on their way; ZeRO-1
 //                buckets and the reduced gradient shard
-// The peak is the largest of three instants: the loss, the first backward layer, the optimizer step. Without
-// pipeline a micro-batch is one graph, in which the compiler may fuse and recompute: there all of this is an
-// upper estimate.
+// The peak is the largest of three instants: the loss, the first backward layer, the optimizer step. These are
+// the bytes that are counted; what is uncertain of them, and how probably a stage fits, is in
+// models/memory/fit_probability.h.
 // Source: reading of aws-neuron/neuronx-distributed-training 9169aa0 (models/hf_models/modeling_llama.py),
 // aws-neuron/neuronx-distributed fbac349 (parallel_layers, kernels/flash_attn.py, trainer/trainer.py,
 // pipeline/ scheduler.py) and pytorch/xla 41398bf (distributed/zero_redundancy_optimizer.py).
@@ -46,6 +46,8 @@ struct StageMemory {
   PeakInstant instant = PeakInstant::loss;
   int layers = 0;
   int in_flight = 1;  ///< micro-batches, or chunks of them, between forward and backward when most are
+  /// Forward and backward are one graph, in which a compiler may fuse, drop and remake activations.
+  bool one_graph = false;
   std::array<MemoryMoment, 3> moments;  ///< in the order of PeakInstant; `instant` is the largest
   Bytes parameters{}, gradients{}, optimizer{}, activations{}, logits{}, staging{}, runtime{};
   /// What the activations are made of: of a layer and micro-batch, and of a micro-batch (virtual pipeline:
@@ -67,19 +69,12 @@ struct StageMemory {
 struct Memory {
   std::vector<StageMemory> stages;
   Bytes limit{};               ///< HBM of a core
-  double fit_probability = 0;  ///< of the worst stage; the runtime's share is the same on all of them
+  double fit_probability = 0;  ///< of the stage that fits least probably (models/memory/fit_probability.h)
 
   const StageMemory& worst() const;  ///< the stage with the largest peak, the first of equals
-  bool fits() const { return worst().peak() <= limit; }
+  /// More probably than not.
+  bool fits() const { return fit_probability >= 0.5; }
 };
-
-/// P(peak <= limit) of a stage with the runtime's share log-normal as the profile's `runtime_reserve` and
-/// everything else as it is.
-double probability_of_fitting(const StageMemory& m, Bytes limit, const Profile& profile);
-
-/// What must stay free below `limit` so that a stage fits with probability `p` (0 < p < 1): the quantile of
-/// the runtime's share less its median. Negative below 1/2.
-Bytes margin_of_fitting(double p, const Profile& profile);
 
 /// Layers of each of PP parts of the model, a virtual pipeline left aside: the user's cuts, else NxD's
 /// automatic partition (remainder layers go to the last parts, one each; aws-neuron/neuronx-distributed,

@@ -101,7 +101,8 @@ Operator operator_of(std::string_view name, const Work& work, Category category 
           .seconds = work.seconds,
           .parameter = work.parameter,
           .also = work.also,
-          .flops = work.flops};
+          .flops = work.flops,
+          .instructions = work.instructions};
 }
 
 }  // namespace
@@ -238,6 +239,7 @@ Operator LayerModel::expert_product(std::string_view name, double k, double widt
   Operator one = matmul(name, expert_tokens_, k, width);
   one.seconds = one.seconds * experts_;
   one.flops = one.flops * experts_;
+  one.instructions *= experts_;
   return one;
 }
 
@@ -268,6 +270,7 @@ void LayerModel::experts_backward(OperatorList& list) const {
     Operator weights = matmul(name, k, expert_tokens_, width);
     weights.seconds = weights.seconds * experts_;
     weights.flops = weights.flops * experts_;
+    weights.instructions *= experts_;
     weights.weights = true;
     list.push_back(weights);
   };

@@ -60,6 +60,7 @@ struct Operator {
   int repeat = 1;           ///< equal collectives one after the other
   bool overlapped = false;  ///< runs at the same time as the operator after it
   bool weights = false;     ///< gradient of weights: nothing but the optimizer waits for it
+  double instructions = 0;  ///< of the graph it is in (models/device/device.h)
 };
 
 using OperatorList = std::vector<Operator>;

@@ -58,6 +58,32 @@ inline constexpr ParameterInfo kParameters[] = {
      .meaning = "log-sd of step time between runs of one program on one release",
      .sign = TimeSign::none,
      .when_absent = 0.05},
+    // What is uncertain of a core's memory (models/memory/fit_probability.h). Profiles that do not state them
+    // hold what is counted for exact.
+    {.place = 27,
+     .name = "fused_activations",
+     .unit = "1",
+     .meaning = "activations kept over the counted ones, where forward and backward are one graph",
+     .sign = TimeSign::none,
+     .when_absent = 1},
+    {.place = 28,
+     .name = "kept_activations",
+     .unit = "1",
+     .meaning = "activations kept over the counted ones, where the backward is a graph of its own",
+     .sign = TimeSign::none,
+     .when_absent = 1},
+    {.place = 29,
+     .name = "transient_memory",
+     .unit = "1",
+     .meaning = "bytes of logits, of gathered and remade tensors and of buffers over the counted ones",
+     .sign = TimeSign::none,
+     .when_absent = 1},
+    {.place = 30,
+     .name = "fragmentation",
+     .unit = "1",
+     .meaning = "memory held for what comes and goes over its bytes",
+     .sign = TimeSign::none,
+     .when_absent = 1},
 };
 
 inline constexpr Parameter host_launch = parameter_of(kParameters, "host_launch");
@@ -69,5 +95,9 @@ inline constexpr Parameter configuration_spread = parameter_of(kParameters, "con
 inline constexpr Parameter stack_spread = parameter_of(kParameters, "stack_spread");
 inline constexpr Parameter release_spread = parameter_of(kParameters, "release_spread");
 inline constexpr Parameter repeat_spread = parameter_of(kParameters, "repeat_spread");
+inline constexpr Parameter fused_activations = parameter_of(kParameters, "fused_activations");
+inline constexpr Parameter kept_activations = parameter_of(kParameters, "kept_activations");
+inline constexpr Parameter transient_memory = parameter_of(kParameters, "transient_memory");
+inline constexpr Parameter fragmentation = parameter_of(kParameters, "fragmentation");
 
 }  // namespace trnplan::models::common

@@ -82,7 +82,7 @@ class GroupClass {
       // Names, and what a time is charged to, change nothing; a new field does not compile until it is looked
       // at.
       const auto& [name, category, seconds, parameter, also, flops, process_group, op, bytes, repeat,
-                   overlapped, weights] = o;
+                   overlapped, weights, instructions] = o;
       const std::initializer_list<double> more = {static_cast<double>(process_group),
                                                   static_cast<double>(op),
                                                   static_cast<double>(overlapped),

@@ -1,5 +1,4 @@
 #include "planner/check/check_plan.h"
-#include "units/normal.h"
 
 #include <algorithm>
 #include <cmath>
@@ -190,26 +189,22 @@ class Check {
 
   void memory() {
     constexpr double kPartInAMillion = 1e-6;
-    const models::Value& reserve = profile_.value(models::common::runtime_reserve);
-    const std::vector<Bytes> peaks = memory_by_formula(job_, s_, Bytes(reserve.median));
-    need(peaks.size() == stated_.peaks.size(),
-         fmt::format("memory of {} stages is claimed, there are {}", stated_.peaks.size(), peaks.size()));
-    for (std::size_t i = 0; i < peaks.size() && i < stated_.peaks.size(); ++i) {
-      const double mine = peaks[i].value, theirs = stated_.peaks[i].value;
+    // The integral, and the closed form that it checks, are each good to a hundredth.
+    constexpr double kRounding = 0.02, kMoreProbablyThanNot = 0.5;
+    const double reserve = profile_[models::common::runtime_reserve];
+    const double wanted = std::max(options_.fit_probability, kMoreProbablyThanNot) - kRounding;
+    const std::vector<StageBytes> stages = memory_by_formula(job_, s_);
+    need(stages.size() == stated_.peaks.size(),
+         fmt::format("memory of {} stages is claimed, there are {}", stated_.peaks.size(), stages.size()));
+    for (std::size_t i = 0; i < stages.size() && i < stated_.peaks.size(); ++i) {
+      const double mine = stages[i].peak() + reserve, theirs = stated_.peaks[i].value;
       need(std::abs(mine - theirs) <= kPartInAMillion * mine,
            fmt::format("stage {}: {:.0f} bytes a core are claimed, {:.0f} follow", i, theirs, mine));
-      const double room = job_.cluster.instance.core.memory.value - (mine - reserve.median);
-      need(fits(room, reserve), fmt::format("stage {} does not fit: {:.0f} bytes a core", i, mine));
+      const double p = fit_by_integration(stages[i], s_.pipeline_parallel == 1,
+                                          job_.cluster.instance.core.memory, profile_);
+      need(p >= wanted,
+           fmt::format("stage {} does not fit: {:.0f} bytes a core, with probability {:.2f}", i, mine, p));
     }
-  }
-
-  /// P(reserve <= room) of the log-normal reserve, but for rounding.
-  bool fits(double room, const models::Value& reserve) const {
-    constexpr double kRounding = 1e-6;
-    if (room <= 0) return false;
-    if (reserve.log_sd <= 0) return room >= reserve.median * (1 - kRounding);
-    const double z = std::log(room / reserve.median) / reserve.log_sd;
-    return normal_probability(z) >= options_.fit_probability - kRounding;
   }
 
   void limits() {

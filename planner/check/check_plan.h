@@ -44,10 +44,26 @@ struct CheckOptions {
 std::vector<std::string> check_plan(const models::Job& job, const StatedPlan& stated,
                                     const models::Profile& profile, const CheckOptions& options = {});
 
-/// The peak of each pipeline stage in bytes a core, worked out from the formulas of docs/models.md, "Memory".
+/// Bytes of a core at one instant, without the runtime's.
+struct InstantBytes {
+  double activations = 0;  ///< kept from forward to backward
+  double passing = 0;      ///< logits, gathered and remade tensors, buffers
+};
+/// Of one pipeline stage.
+struct StageBytes {
+  double states = 0;
+  InstantBytes instants[3];  ///< loss, first backward, optimizer
+  double peak() const;       ///< without the runtime's
+};
+
+/// What each pipeline stage holds in bytes a core, worked out from the formulas of docs/models.md, "Memory".
 /// `job` with the cluster and batch of the plan. Needs degrees that divide what they split.
-std::vector<Bytes> memory_by_formula(const models::Job& job, const models::Strategy& strategy,
-                                     Bytes runtime_reserve);
+std::vector<StageBytes> memory_by_formula(const models::Job& job, const models::Strategy& strategy);
+
+/// P(a stage fits into `limit`) by numerical integration over every factor but the runtime's: the plain way to
+/// what models/memory/fit_probability.h has in closed form, good to about 0.01.
+double fit_by_integration(const StageBytes& stage, bool one_graph, Bytes limit,
+                          const models::Profile& profile);
 
 enum class GroupOpinion { fine, doubtful, refused };
 /// The worst of the strategy's replica groups on `cluster`, and which that is.

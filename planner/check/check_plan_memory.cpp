@@ -5,6 +5,7 @@
 
 #include "planner/check/check_plan.h"
 #include "units/index.h"
+#include "units/normal.h"
 
 namespace trnplan::planner {
 
@@ -268,7 +269,7 @@ Held walk(const std::vector<int>& parts, const Strategy& s, int micro_batches, i
 
 }  // namespace
 
-std::vector<Bytes> memory_by_formula(const models::Job& job, const Strategy& s, Bytes runtime_reserve) {
+std::vector<StageBytes> memory_by_formula(const models::Job& job, const Strategy& s) {
   const Architecture& a = job.architecture;
   const Sizes z = sizes_of(job, s);
   const LayerShare layer = layer_share(job, s, z);
@@ -285,25 +286,80 @@ std::vector<Bytes> memory_by_formula(const models::Job& job, const Strategy& s, 
   // Ring attention: keys, values and their gradients, those at hand and those on their way.
   const double ring =
       s.context_parallel > 1 ? 6 * z.in_tensor_region * a.heads * static_cast<double>(a.head_dim) : 0;
-  std::vector<Bytes> peaks;
+  std::vector<StageBytes> all;
   for (int stage = 0; stage < s.pipeline_parallel; ++stage) {
     int layers = 0;
     for (std::size_t part = at(stage); part < parts.size(); part += at(s.pipeline_parallel))
       layers += parts[part];
     const Held held = walk(parts, s, micro_batches, stage);
     const States states = states_of(job, s, stage, layers);
-    double loss = layer.kept * held.layers_at_loss + of_a_pass * held.passes;
+    StageBytes bytes;
+    bytes.states = states.always;
+    auto& [loss, backward, step] = bytes.instants;
+    loss.activations = layer.kept * held.layers_at_loss + of_a_pass * held.passes;
     if (stage == s.pipeline_parallel - 1) {
       const int words = (a.vocabulary + s.tensor_parallel - 1) / s.tensor_parallel;
       // 14 bytes a logit while the loss is computed: bf16, fp32, its shifted copy, its softmax; 6 while the
       // head's gradients are: the fp32 logits that are returned and a bf16 gradient.
-      loss += std::max(14 * z.tokens * words, 6 * z.tokens * words + product);
+      loss.passing = std::max(14 * z.tokens * words, 6 * z.tokens * words + product);
     }
-    const double backward =
-        layer.kept * held.layers + of_a_pass * held.passes + product + layer.remade + ring;
-    peaks.push_back(Bytes(states.always + std::max({loss, backward, states.step})) + runtime_reserve);
+    backward.activations = layer.kept * held.layers + of_a_pass * held.passes;
+    backward.passing = product + layer.remade + ring;
+    step.passing = states.step;
+    all.push_back(bytes);
   }
-  return peaks;
+  return all;
+}
+
+double StageBytes::peak() const {
+  double most = 0;
+  for (const InstantBytes& i : instants) most = std::max(most, i.activations + i.passing);
+  return states + most;
+}
+
+namespace {
+
+/// Nodes and weights of the standard normal distribution by the trapezoidal rule.
+constexpr int kNodes = 13;
+constexpr double kWidth = 3.6;  ///< standard deviations on either side
+
+double node(int i) {
+  return kWidth * (2.0 * i / (kNodes - 1) - 1);
+}
+
+double weight(int i) {
+  return std::exp(-node(i) * node(i) / 2);
+}
+
+}  // namespace
+
+double fit_by_integration(const StageBytes& stage, bool one_graph, Bytes limit,
+                          const models::Profile& profile) {
+  namespace common = models::common;
+  const models::Value& kept = profile.value(one_graph ? common::fused_activations : common::kept_activations);
+  const models::Value& passing = profile.value(common::transient_memory);
+  const models::Value& fragments = profile.value(common::fragmentation);
+  const models::Value& reserve = profile.value(common::runtime_reserve);
+  const auto drawn = [](const models::Value& v, int i) { return v.median * std::exp(v.log_sd * node(i)); };
+  double least = 1;
+  for (const InstantBytes& at : stage.instants) {
+    double sum = 0, weights = 0;
+    for (int i = 0; i < kNodes; ++i) {
+      for (int j = 0; j < kNodes; ++j) {
+        for (int k = 0; k < kNodes; ++k) {
+          const double w = weight(i) * weight(j) * weight(k);
+          const double tensors = at.activations * drawn(kept, i) + at.passing * drawn(passing, j);
+          const double room = limit.value - stage.states - tensors * drawn(fragments, k);
+          weights += w;
+          if (room <= 0) continue;
+          const double above = std::log(room / reserve.median);
+          sum += w * (reserve.log_sd > 0 ? normal_probability(above / reserve.log_sd) : above >= 0 ? 1 : 0);
+        }
+      }
+    }
+    least = std::min(least, sum / weights);
+  }
+  return least;
 }
 
 }  // namespace trnplan::planner

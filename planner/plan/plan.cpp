@@ -12,6 +12,7 @@ Plan make_plan(const models::Job& job, const models::Strategy& strategy, const m
   plan.global_batch = job.training.global_batch;
   plan.report = models::StepModel(job, strategy, profile, graph).simulate();
   plan.memory = models::memory_of(job, strategy, profile);
+  plan.graph = models::largest_graph(job, strategy, profile);
   plan.usd_per_hour = job.cluster.instance.usd_per_hour() * job.cluster.nodes;
   plan.run = Seconds(job.training.tokens / plan.report.tokens_per_second);
   return plan;

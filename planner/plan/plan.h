@@ -7,10 +7,23 @@
 
 #include "models/job/job.h"
 #include "models/memory/memory.h"
+#include "models/step/graph_size.h"
 #include "models/step/step.h"
 #include "topology/verdict.h"
 
 namespace trnplan::planner {
+
+/// What published jobs of which is known whether they ran say of a plan.
+struct Experience {
+  std::string id, source;  ///< of the nearest one
+  std::string words;       ///< "llama3-8b on 1 x TP 32 x PP 1, sequence 8192, micro-batch 1"
+  std::string known;       ///< "ran", "ran out of memory", "kept a limit of 2.58 GiB"
+  std::vector<std::string>
+      differences;               ///< "TP 8 against 32": what the plan has against it; the largest first
+  double distance = 0;           ///< of the plan from it: docs/models.md, "Nearest known case"
+  std::string largest_graph_id;  ///< the one of the largest graph that is known to compile
+  double largest_graph = 0;      ///< its instructions, counted as those of the plan; 0: none is known
+};
 
 /// A rule a strategy breaks. `rule` is one word of docs/rules.md.
 struct Violation {
@@ -30,7 +43,9 @@ struct Plan {
   int global_batch = 0;  ///< sequences per step
   models::StepReport report;
   models::Memory memory;
-  double usd_per_hour = 0;  ///< all nodes, on-demand price
+  models::GraphSize graph;          ///< the largest that it compiles
+  std::optional<Experience> known;  ///< absent where published cases were not asked
+  double usd_per_hour = 0;          ///< all nodes, on-demand price
   Seconds run{};  ///< the job's tokens at this speed, without failures or checkpoints; zero when not stated
   std::vector<Violation> doubts;  ///< replica groups the runtime may refuse, when the user let them in
 };

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/memory/fit_probability.h"
 #include "models/step/step_bound.h"
 #include "planner/check/rules.h"
 #include "planner/plan/space.h"
@@ -43,13 +44,14 @@ Keys keys_of(const Strategy& s) {
 /// thread at a time.
 class Part {
  public:
-  Part(const Job& job, const models::Profile& profile, const topology::ChipGraph& graph, Bytes margin,
-       const Target* target)
+  Part(const Job& job, const models::Profile& profile, const topology::ChipGraph& graph,
+       double fit_probability, const Target* target)
       : given_(job),
         job_(job),
         profile_(profile),
         graph_(graph),
-        limit_(job.cluster.instance.core.memory - margin),
+        limit_(job.cluster.instance.core.memory),
+        fit_probability_(fit_probability),
         target_(target) {}
 
   /// What was remembered; it is found again where it is asked for.
@@ -131,7 +133,7 @@ class Part {
       int layers = 0;
       for (std::size_t k = at(stage); k < parts.size(); k += at(s.pipeline_parallel)) layers += parts[k];
       const models::Residency held = alive != nullptr ? (*alive)[at(stage)] : one_chunk(s, m, stage, layers);
-      automatic = models::stage_memory(job_, s, profile_, stage, layers, held).peak() <= limit;
+      automatic = fits(models::stage_memory(job_, s, profile_, stage, layers, held), limit);
     }
     if (automatic || !has_free_cuts(s)) return automatic;
     return !most_layers(s, limit).empty();
@@ -177,6 +179,10 @@ class Part {
 
   int micro_batches(const Strategy& s) const { return models::micro_batches(job_.training, s); }
 
+  bool fits(const models::StageMemory& m, Bytes limit) const {
+    return models::fits_with(fit_probability_, m, limit, profile_);
+  }
+
   static models::Residency one_chunk(const Strategy& s, int m, int stage, int layers) {
     return models::schedule_of(s).residency(stage, models::shape_of(s, m), {&layers, 1});
   }
@@ -200,7 +206,7 @@ class Part {
       while (low < high) {
         const int l = (low + high + 1) / 2;
         const bool ok =
-            models::stage_memory(job_, s, profile_, stage, l, one_chunk(s, m, stage, l)).peak() <= limit;
+            fits(models::stage_memory(job_, s, profile_, stage, l, one_chunk(s, m, stage, l)), limit);
         (ok ? low : high) = ok ? l : l - 1;
       }
       if (low == 0) return {};
@@ -216,6 +222,7 @@ class Part {
   const models::Profile& profile_;
   const topology::ChipGraph& graph_;
   Bytes limit_;
+  double fit_probability_;
   const Target* target_;                        ///< null: everything can be expressed
   std::unique_ptr<models::StepBounds> bounds_;  ///< made when it is asked for
   std::map<decltype(Keys::groups), topology::PlacementVerdict> verdicts_;
@@ -231,17 +238,14 @@ struct Candidates::State {
   const Target* target;
   std::vector<std::unique_ptr<Part>> parts;
 
-  State(Job j, Bytes margin, const Target* t)
-      : job(std::move(j)),
-        graph(job.cluster.instance),
-        limit(job.cluster.instance.core.memory - margin),
-        target(t) {}
+  State(Job j, const Target* t)
+      : job(std::move(j)), graph(job.cluster.instance), limit(job.cluster.instance.core.memory), target(t) {}
   Part& part_of(const Candidate& c) { return *parts[at(c.part)]; }
 };
 
-Candidates::Candidates(Job job, const models::Profile& profile, bool accept_doubt, Bytes margin, int threads,
-                       const std::function<bool()>& stop, Keep keep, const Target* target)
-    : state_(std::make_unique<State>(std::move(job), margin, target)) {
+Candidates::Candidates(Job job, const models::Profile& profile, bool accept_doubt, double fit_probability,
+                       int threads, const std::function<bool()>& stop, Keep keep, const Target* target)
+    : state_(std::make_unique<State>(std::move(job), target)) {
   State& state = *state_;
   // Most strategies that are legal may have the same degrees: pipelines go to the threads in turn.
   std::map<std::array<int, 3>, std::vector<int>> members;
@@ -256,7 +260,7 @@ Candidates::Candidates(Job job, const models::Profile& profile, bool accept_doub
   for (auto m = members.rbegin(); m != members.rend(); ++m) {  // first the degrees at which large models fit
     for (const int i : m->second) all[at(i)].part = static_cast<int>(work.size());
     work.push_back(&m->second);
-    state.parts.push_back(std::make_unique<Part>(state.job, profile, state.graph, margin, target));
+    state.parts.push_back(std::make_unique<Part>(state.job, profile, state.graph, fit_probability, target));
   }
   parallel_for(static_cast<int>(work.size()), threads, [&](int p) {
     for (const int i : *work[at(p)]) {
@@ -352,15 +356,16 @@ const topology::PlacementVerdict& Candidates::verdict(const Candidate& c) {
   return state_->part_of(c).verdict_of(c.strategy);
 }
 
-bool feasible(const Job& job, const models::Profile& profile, bool accept_doubt, Bytes margin,
+bool feasible(const Job& job, const models::Profile& profile, bool accept_doubt, double fit_probability,
               const Target* target) {
-  return first_feasible_batch(job, profile, accept_doubt, margin, {job.training.global_batch}, target) != 0;
+  return first_feasible_batch(job, profile, accept_doubt, fit_probability, {job.training.global_batch},
+                              target) != 0;
 }
 
-int first_feasible_batch(const Job& job, const models::Profile& profile, bool accept_doubt, Bytes margin,
-                         const std::vector<int>& batches, const Target* target) {
+int first_feasible_batch(const Job& job, const models::Profile& profile, bool accept_doubt,
+                         double fit_probability, const std::vector<int>& batches, const Target* target) {
   const topology::ChipGraph graph(job.cluster.instance);
-  Part part(job, profile, graph, margin, target);
+  Part part(job, profile, graph, fit_probability, target);
   for (const int batch : batches) {
     if (part.feasible(batch, accept_doubt)) return batch;
   }

@@ -35,16 +35,17 @@ struct Dropped {
 /// Threads: refine() and what else changes the caches from one thread at a time.
 class Candidates {
  public:
-  /// Enumerates the strategies of `job`'s cluster and classifies them on `threads` threads; `margin` of a
-  /// core's memory is to stay free. Keeps a reference to `profile`. `stop`, called from all threads, may be
+  /// Enumerates the strategies of `job`'s cluster and classifies them on `threads` threads; each stage is to
+  /// fit with `fit_probability` (models::fits_with). Keeps a reference to `profile`. `stop`, called from all threads, may be
   /// empty; once it is true, strategies not looked at yet stay `unseen`. With Keep::open, for clusters that
   /// are compared, `all` has the legal and the unseen ones alone, and nothing else is remembered. Cost:
   /// microseconds a strategy, milliseconds a layout. Memory: some 200 bytes a strategy while they are
   /// classified, half of that for those that stay, and what the bounds remember of layouts. What `target`
   /// cannot express is refused, as rule "target"; null: nothing is.
-  Candidates(models::Job job, const models::Profile& profile, bool accept_doubt, Bytes margin, int threads,
-             const std::function<bool()>& stop = {}, Keep keep = Keep::all, const Target* target = nullptr);
-  Candidates(models::Job, models::Profile&&, bool, Bytes, int, const std::function<bool()>& = {},
+  Candidates(models::Job job, const models::Profile& profile, bool accept_doubt, double fit_probability,
+             int threads, const std::function<bool()>& stop = {}, Keep keep = Keep::all,
+             const Target* target = nullptr);
+  Candidates(models::Job, models::Profile&&, bool, double, int, const std::function<bool()>& = {},
              Keep = Keep::all, const Target* = nullptr) = delete;
   ~Candidates();
   Candidates(Candidates&&) noexcept;
@@ -66,12 +67,12 @@ class Candidates {
   int batch_of(const models::Strategy& s) const;
   const topology::ChipGraph& graph() const;
 
-  /// What a stage may take: a core's memory less the margin.
+  /// What a stage may take: a core's memory.
   Bytes limit() const;
 
-  /// Chooses the cuts of a strategy that fits into `limit` (0 = limit()).
+  /// Chooses the cuts of a strategy that fits into `limit` with the asked probability (0 = limit()).
   void refine(Candidate& c, Bytes limit = {});
-  /// True when some cuts make every stage fit into `limit`.
+  /// True when some cuts make every stage fit into `limit` with the asked probability.
   bool fits(const Candidate& c, Bytes limit);
   /// Bound of any cuts; also of what is too large.
   Seconds bound(const Candidate& c);
@@ -89,11 +90,12 @@ class Candidates {
 
 /// True when some strategy of the job is legal and fits. Cost: as Candidates without bounds, until the first
 /// is found.
-bool feasible(const models::Job& job, const models::Profile& profile, bool accept_doubt, Bytes margin,
-              const Target* target = nullptr);
+bool feasible(const models::Job& job, const models::Profile& profile, bool accept_doubt,
+              double fit_probability, const Target* target = nullptr);
 
 /// The first of the global batches with which that is so; 0 when there is none.
 int first_feasible_batch(const models::Job& job, const models::Profile& profile, bool accept_doubt,
-                         Bytes margin, const std::vector<int>& batches, const Target* target = nullptr);
+                         double fit_probability, const std::vector<int>& batches,
+                         const Target* target = nullptr);
 
 }  // namespace trnplan::planner

@@ -292,7 +292,7 @@ class WithMemory {
 };
 
 /// Nodes that would do: doubles them until something fits, then looks at eighths below.
-int more_nodes(const Job& wanted, const models::Profile& profile, bool accept_doubt, Bytes margin,
+int more_nodes(const Job& wanted, const models::Profile& profile, bool accept_doubt, double fit_probability,
                const Target* target) {
   Job job = wanted;
   job.pin.data_parallel.reset();
@@ -302,13 +302,13 @@ int more_nodes(const Job& wanted, const models::Profile& profile, bool accept_do
   };
   for (int nodes = wanted.cluster.nodes * 2; nodes / 2 < topology::kMostNodes; nodes *= 2) {
     resize(job, std::min(nodes, topology::kMostNodes));
-    if (!feasible(job, profile, accept_doubt, margin, target)) continue;
+    if (!feasible(job, profile, accept_doubt, fit_probability, target)) continue;
     const int floor = nodes / 2;
     for (int eighth = 1; eighth < 8; ++eighth) {
       Job smaller = job;
       resize(smaller, floor + floor * eighth / 8);
       if (smaller.cluster.nodes > floor && smaller.cluster.nodes < job.cluster.nodes &&
-          feasible(smaller, profile, accept_doubt, margin, target)) {
+          feasible(smaller, profile, accept_doubt, fit_probability, target)) {
         return smaller.cluster.nodes;
       }
     }
@@ -319,7 +319,8 @@ int more_nodes(const Job& wanted, const models::Profile& profile, bool accept_do
 
 /// The global batch nearest to the user's that makes a strategy legal whose only fault the batch is; 0 if
 /// none of the nearest few hundred.
-int nearest_batch(Candidates& cluster, const models::Profile& profile, bool accept_doubt, Bytes margin) {
+int nearest_batch(Candidates& cluster, const models::Profile& profile, bool accept_doubt,
+                  double fit_probability) {
   constexpr std::size_t kMostTried = 300;
   const Job& job = cluster.job();
   const std::int64_t wanted = job.training.global_batch;
@@ -338,7 +339,7 @@ int nearest_batch(Candidates& cluster, const models::Profile& profile, bool acce
   for (const auto& [distance, batch] : batches) {
     if (order.size() < kMostTried) order.push_back(static_cast<int>(batch));
   }
-  return first_feasible_batch(job, profile, accept_doubt, margin, order, cluster.target());
+  return first_feasible_batch(job, profile, accept_doubt, fit_probability, order, cluster.target());
 }
 
 }  // namespace
@@ -384,8 +385,8 @@ std::optional<Sensitivity> sensitivity_of(Candidates& cluster, const models::Pro
   return r;
 }
 
-Infeasible why_nothing(Candidates& cluster, const models::Profile& profile, bool accept_doubt, Bytes margin,
-                       const Stop& stop) {
+Infeasible why_nothing(Candidates& cluster, const models::Profile& profile, bool accept_doubt,
+                       double fit_probability, const Stop& stop) {
   Infeasible why;
   const Job& job = cluster.job();
   std::map<std::pair<std::string, bool>, std::pair<RuleCount, const Candidate*>> rules;
@@ -416,8 +417,9 @@ Infeasible why_nothing(Candidates& cluster, const models::Profile& profile, bool
   std::stable_sort(why.rules.begin(), why.rules.end(),
                    [](const RuleCount& a, const RuleCount& b) { return a.strategies > b.strategies; });
   if (stop && stop()) return why;
-  if (why.closest) why.nodes_that_would_do = more_nodes(job, profile, accept_doubt, margin, cluster.target());
-  why.nearest_batch = nearest_batch(cluster, profile, accept_doubt, margin);
+  if (why.closest)
+    why.nodes_that_would_do = more_nodes(job, profile, accept_doubt, fit_probability, cluster.target());
+  why.nearest_batch = nearest_batch(cluster, profile, accept_doubt, fit_probability);
   return why;
 }
 

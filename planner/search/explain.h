@@ -30,8 +30,8 @@ std::optional<Sensitivity> sensitivity_of(Candidates& cluster, const models::Pro
                                           const Plan& winner, const Stop& stop = {});
 
 /// For a cluster without a legal strategy that fits. Stopped, it does not say what would help.
-Infeasible why_nothing(Candidates& cluster, const models::Profile& profile, bool accept_doubt, Bytes margin,
-                       const Stop& stop = {});
+Infeasible why_nothing(Candidates& cluster, const models::Profile& profile, bool accept_doubt,
+                       double fit_probability, const Stop& stop = {});
 
 /// Same TP, PP, CP and DP.
 bool same_layout(const models::Strategy& a, const models::Strategy& b);

@@ -47,7 +47,6 @@ class Search {
         profile_(profile),
         options_(options),
         accept_doubt_(options.allow_doubtful || layout_is_pinned(job)),
-        margin_(std::max(Bytes(0), models::margin_of_fitting(options.fit_probability, profile))),
         clock_(options),
         known_(job, profile, accept_doubt_, thread_count(options.threads)),
         ranking_(known_, clock_, options, result_) {}
@@ -96,7 +95,7 @@ class Search {
     return {std::move(job),
             profile_,
             accept_doubt_,
-            margin_,
+            options_.fit_probability,
             known_.threads(),
             [this, share] { return clock_.stop_now(share); },
             keep,
@@ -180,8 +179,8 @@ class Search {
       explain_limits(why);
       result_.infeasible = std::move(why);
     } else {
-      result_.infeasible =
-          why_nothing(cluster, profile_, accept_doubt_, margin_, [this] { return clock_.stop_now(); });
+      result_.infeasible = why_nothing(cluster, profile_, accept_doubt_, options_.fit_probability,
+                                       [this] { return clock_.stop_now(); });
       if (clock_.stop_now() && !clock_.interrupted()) cut("what would help was not looked for");
     }
   }
@@ -218,7 +217,6 @@ class Search {
   const models::Profile& profile_;
   const SearchOptions& options_;
   bool accept_doubt_;
-  Bytes margin_;
   int legal_ = 0;
   SearchResult result_;
   SearchClock clock_;

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include "models/memory/memory.h"
+#include "models/memory/fit_probability.h"
 #include "planner/check/judge.h"
 #include "planner/search/candidates.h"
 #include "planner/search/parallel.h"
@@ -136,8 +136,7 @@ class Neighbourhood {
     around.training.precision = current_.precision;
     around.space = {};
     around.space.zero1 = true;
-    const Bytes margin = std::max(Bytes(0), models::margin_of_fitting(options_.fit_probability, profile_));
-    planner::Candidates candidates(std::move(around), profile_, false, margin,
+    planner::Candidates candidates(std::move(around), profile_, false, options_.fit_probability,
                                    planner::thread_count(options_.threads));
     std::vector<planner::Candidate*> legal;
     for (planner::Candidate& c : candidates.all) {
@@ -169,7 +168,7 @@ class Neighbourhood {
     std::optional<Near> best;
     const auto offer = [&](const std::vector<int>& at) {
       s.pipeline_cuts = at;
-      if (best || !fits(s, candidates.limit())) return;
+      if (best || !fits(s)) return;
       auto changes = changes_for(s);
       if (changes && !changes->empty() && changes->size() <= kMostKeys)
         best = Near{s, std::move(*changes), c.bound};
@@ -182,8 +181,9 @@ class Neighbourhood {
     return best;
   }
 
-  bool fits(const Strategy& s, Bytes limit) const {
-    return rule_free(s) && models::memory_of(job_, s, profile_).worst().peak() <= limit;
+  bool fits(const Strategy& s) const {
+    const double wanted = std::max(options_.fit_probability, models::kLeastFitProbability);
+    return rule_free(s) && models::memory_of(job_, s, profile_).fit_probability >= wanted;
   }
 
   /// Cuts that were never judged may name layers that are not there.
@@ -231,8 +231,7 @@ class Neighbourhood {
       if (!judged.plan || !judged.broken.empty()) continue;
       const Seconds step = judged.plan->report.step;
       if (!best || step < *best) best = step;
-      const double probability =
-          models::probability_of_fitting(judged.memory->worst(), judged.memory->limit, profile_);
+      const double probability = judged.memory->fit_probability;
       done.push_back({n.changes, std::move(*judged.plan), probability, {}});
     }
     std::stable_sort(done.begin(), done.end(), [](const NearConfig& a, const NearConfig& b) {

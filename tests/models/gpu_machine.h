@@ -42,6 +42,9 @@ inline models::Profile gpu_profile() {
   Profile p;
   p.name = "round";
   p.schema = schema_named("gpu");
+  for (const Parameter parameter : p.schema->parameters()) {
+    if (const auto absent = value_when_absent(parameter)) p.value(parameter) = *absent;
+  }
   const auto set = [&](Parameter parameter, double median) { p.value(parameter) = {median, 0.1, "made up"}; };
   for (const Parameter share :
        {gpu::gemm_share, gpu::bandwidth_share, switched::link_share, switched::network_share}) {

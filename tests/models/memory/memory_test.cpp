@@ -1,4 +1,4 @@
-#include "models/memory/memory.h"
+#include "models/memory/fit_probability.h"
 
 #include <algorithm>
 #include <cmath>
@@ -401,6 +401,9 @@ TEST_CASE("probability of fitting", "[models][memory]") {
   Profile profile = datasheet();
   const StageMemory m = memory_of(job, strategy_of(job, "tp=32"), profile).worst();
   const Bytes rest = m.peak() - m.runtime;
+  for (const Parameter p :
+       {common::fused_activations, common::kept_activations, common::transient_memory, common::fragmentation})
+    profile.value(p) = {1, 0, ""};  // as counted
   CHECK(std::abs(probability_of_fitting(m, m.peak(), profile) - 0.5) < 1e-6);
   const Value reserve = profile.value(common::runtime_reserve);
   const Bytes more = rest + Bytes(reserve.median * std::exp(reserve.log_sd));

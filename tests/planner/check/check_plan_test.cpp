@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "models/memory/fit_probability.h"
 #include "planner/check/judge.h"
 #include "planner/check/rules.h"
 #include "planner/search/search.h"
@@ -71,12 +72,15 @@ TEST_CASE("the second opinion on memory is the model's, legal or not, fitting or
     Sample sample = random_sample(seed);
     if (seed % 5 == 0) sample.strategy.precision = models::Precision::fp32;
     const models::Memory memory = models::memory_of(sample.job, sample.strategy, profile);
-    const std::vector<Bytes> peaks = planner::memory_by_formula(
-        sample.job, sample.strategy, Bytes(profile[models::common::runtime_reserve]));
-    REQUIRE(peaks.size() == memory.stages.size());
-    for (std::size_t i = 0; i < peaks.size(); ++i) {
+    const std::vector<planner::StageBytes> stages = planner::memory_by_formula(sample.job, sample.strategy);
+    REQUIRE(stages.size() == memory.stages.size());
+    for (std::size_t i = 0; i < stages.size(); ++i) {
       INFO("seed " << seed << ", " << describe(sample.strategy) << ", stage " << i);
-      CHECK(peaks[i].value == Approx(memory.stages[i].peak().value).epsilon(1e-9));
+      const models::StageMemory& m = memory.stages[i];
+      CHECK(stages[i].peak() == Approx((m.peak() - m.runtime).value).epsilon(1e-9));
+      const double p = models::probability_of_fitting(m, memory.limit, profile);
+      CHECK(planner::fit_by_integration(stages[i], sample.strategy.pipeline_parallel == 1, memory.limit,
+                                        profile) == Approx(p).margin(0.02));
     }
   }
 }
@@ -97,11 +101,11 @@ TEST_CASE("the second opinion on memory is the model's for every architecture of
         s.zero1 = zero1;
         s.recompute = {.mlp = !zero1, .rms_norm = zero1};
         const models::Memory memory = models::memory_of(job, s, profile);
-        const auto peaks =
-            planner::memory_by_formula(job, s, Bytes(profile[models::common::runtime_reserve]));
-        for (std::size_t i = 0; i < peaks.size(); ++i) {
+        const auto stages = planner::memory_by_formula(job, s);
+        for (std::size_t i = 0; i < stages.size(); ++i) {
           INFO(name << ", " << describe(s) << ", stage " << i);
-          CHECK(peaks[i].value == Approx(memory.stages[i].peak().value).epsilon(1e-9));
+          const models::StageMemory& m = memory.stages[i];
+          CHECK(stages[i].peak() == Approx((m.peak() - m.runtime).value).epsilon(1e-9));
         }
       }
     }

@@ -70,21 +70,20 @@ namespace {
 std::vector<std::pair<double, models::Strategy>> brute_force(const models::Job& job) {
   const models::Profile profile = datasheet();
   const topology::ChipGraph graph(job.cluster.instance);
-  const Bytes margin = models::margin_of_fitting(SearchOptions{}.fit_probability, profile);
-  const Bytes limit = job.cluster.instance.core.memory - margin;
-  Candidates candidates(job, profile, false, margin, 1);
+  const double wanted = SearchOptions{}.fit_probability;
+  Candidates candidates(job, profile, false, wanted, 1);
   std::vector<std::pair<double, models::Strategy>> all;
   for (Candidate& c : candidates.all) {
     const bool sound = rule_violations(job, c.strategy).empty() &&
                        placement_verdict(job, c.strategy, graph).overall == topology::Verdict::supported;
-    const bool fits = sound && models::memory_of(job, c.strategy, profile).worst().peak() <= limit;
+    const bool fits = sound && models::memory_of(job, c.strategy, profile).fit_probability >= wanted;
     CHECK((c.feasibility == Feasibility::refused || c.feasibility == Feasibility::doubtful) == !sound);
     if (fits) CHECK(c.feasibility == Feasibility::legal);  // else other cuts may make it fit
     if (c.feasibility != Feasibility::legal) continue;
     const Seconds any = c.bound;
     candidates.refine(c);
     CHECK(any <= c.bound);
-    CHECK(models::memory_of(job, c.strategy, profile).worst().peak() <= limit);
+    CHECK(models::memory_of(job, c.strategy, profile).fit_probability >= wanted);
     const Seconds step = make_plan(job, c.strategy, profile, graph).report.step;
     CHECK(c.bound <= step);
     all.emplace_back(step.value, c.strategy);
@@ -178,7 +177,7 @@ TEST_CASE("the result does not depend on the number of threads", "[planner]") {
 TEST_CASE("of clusters that are compared only what may be a plan is kept", "[planner]") {
   const models::Job job = job_of("llama3-8b", 2, 8192, 1024);
   const models::Profile profile = datasheet();
-  Candidates all(job, profile, false, Bytes(0), 1), open(job, profile, false, Bytes(0), 1, {}, Keep::open);
+  Candidates all(job, profile, false, 0.5, 1), open(job, profile, false, 0.5, 1, {}, Keep::open);
   CHECK(all.dropped.refused + all.dropped.too_large == 0);
   std::vector<Candidate> legal;
   int refused = 0, too_large = 0;

@@ -1,0 +1,188 @@
+#include "models/memory/fit_probability.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "units/normal.h"
+
+namespace trnplan::models {
+
+namespace {
+
+/// Beyond so many standard deviations nothing is left that a double could tell from certainty.
+constexpr double kSurely = 8;
+
+/// The factors: three of the terms, then those that terms share.
+enum Factor { kActivations, kTransient, kRuntime, kFragmentation, kDistance, kFactors };
+
+/// Factors of one stage, by the profile.
+struct Doubt {
+  double activations, transient;  ///< medians, with fragmentation's
+  std::array<double, kFactors> log_sd;
+};
+
+Doubt doubt_of(const StageMemory& m, const Profile& profile, double extra_log_sd) {
+  const Value& kept = profile.value(m.one_graph ? common::fused_activations : common::kept_activations);
+  const Value& transient = profile.value(common::transient_memory);
+  const Value& fragmentation = profile.value(common::fragmentation);
+  return {kept.median * fragmentation.median,
+          transient.median * fragmentation.median,
+          {kept.log_sd, transient.log_sd, profile.value(common::runtime_reserve).log_sd, fragmentation.log_sd,
+           extra_log_sd}};
+}
+
+/// The medians of the uncertain terms at one instant.
+using Terms = std::array<double, 3>;
+
+Terms terms_of(const StageMemory& m, const MemoryMoment& at, const Doubt& doubt) {
+  return {doubt.activations * at.activations.value, doubt.transient * (at.logits + at.staging).value,
+          m.runtime.value};
+}
+
+double sum_of(const Terms& terms) {
+  return terms[0] + terms[1] + terms[2];
+}
+
+/// Logarithm of the terms' sum at a point of the standard normal space, and its gradient there.
+struct LogSum {
+  double value;
+  std::array<double, kFactors> gradient;
+};
+
+LogSum log_sum(const Terms& terms, const Doubt& doubt, const std::array<double, kFactors>& u) {
+  const auto& sd = doubt.log_sd;
+  const double shared = std::exp(sd[kFragmentation] * u[kFragmentation]);
+  const Terms now = {terms[0] * std::exp(sd[kActivations] * u[kActivations]) * shared,
+                     terms[1] * std::exp(sd[kTransient] * u[kTransient]) * shared,
+                     terms[2] * std::exp(sd[kRuntime] * u[kRuntime])};
+  const double sum = sum_of(now);
+  return {std::log(sum) + sd[kDistance] * u[kDistance],
+          {now[0] / sum * sd[kActivations], now[1] / sum * sd[kTransient], now[2] / sum * sd[kRuntime],
+           (now[0] + now[1]) / sum * sd[kFragmentation], sd[kDistance]}};
+}
+
+double product(const std::array<double, kFactors>& a, const std::array<double, kFactors>& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+/// By what factor the median of the terms' sum lies above the sum of their medians.
+double convexity(const Terms& terms, const Doubt& doubt) {
+  const auto& sd = doubt.log_sd;
+  const double sum = sum_of(terms);
+  const LogSum at = log_sum(terms, doubt, {});
+  const double square = product(at.gradient, at.gradient);
+  if (square <= 0) return 1;
+  double shift = 0;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    std::array<double, kFactors> own{};
+    own[i] = sd[i];
+    if (i != kRuntime) own[kFragmentation] = sd[kFragmentation];
+    own[kDistance] = sd[kDistance];
+    const double along = product(own, at.gradient);
+    shift += terms[i] / sum * (product(own, own) - along * along / square) / 2;
+  }
+  return std::exp(shift);
+}
+
+/// How many standard deviations the room lies above the medians: the distance of the nearest point at which
+/// the terms need all of it.
+double reliability(const Terms& terms, const Doubt& doubt, double room) {
+  const auto& sd = doubt.log_sd;
+  const double sum = sum_of(terms);
+  if (room <= 0) return -kSurely;
+  if (sum <= 0) return kSurely;
+  const double wanted = std::log(room / convexity(terms, doubt));
+  // No point within kSurely standard deviations changes the sum by more than this.
+  const double most = kSurely * (std::max({sd[kActivations], sd[kTransient], sd[kRuntime]}) +
+                                 sd[kFragmentation] + sd[kDistance]);
+  const double above = wanted - std::log(sum);
+  if (std::abs(above) >= most) return above >= 0 ? kSurely : -kSurely;
+  constexpr int kMostRounds = 60, kUndamped = 8;
+  constexpr double kSettled = 1e-9;
+  std::array<double, kFactors> u{};
+  double beta = 0;
+  for (int round = 0; round < kMostRounds; ++round) {
+    const LogSum at = log_sum(terms, doubt, u);
+    const double length = std::sqrt(product(at.gradient, at.gradient));
+    const double next = (wanted - at.value + product(at.gradient, u)) / length;
+    const double step = round < kUndamped ? 1 : 0.5;
+    for (std::size_t i = 0; i < u.size(); ++i) u[i] += step * (next * at.gradient[i] / length - u[i]);
+    const bool settled = round > 0 && std::abs(next - beta) < kSettled;
+    beta = next;
+    if (settled) break;
+  }
+  return std::clamp(beta, -kSurely, kSurely);
+}
+
+double probability_of(double beta) {
+  return beta >= kSurely ? 1 : beta <= -kSurely ? 0 : normal_probability(beta);
+}
+
+/// An instant that decides, and by how much.
+struct Decisive {
+  const MemoryMoment* moment;
+  double reliability;
+};
+
+Decisive decisive_of(const StageMemory& m, const Doubt& doubt, Bytes limit) {
+  const double room = (limit - m.parameters - m.gradients - m.optimizer).value;
+  Decisive worst{&m.moments.front(), kSurely};
+  Terms before{};
+  for (const MemoryMoment& moment : m.moments) {
+    const Terms terms = terms_of(m, moment, doubt);
+    // With less of everything than an instant before it cannot decide.
+    if (&moment != &m.moments.front() && terms[0] <= before[0] && terms[1] <= before[1]) continue;
+    const double beta = reliability(terms, doubt, room);
+    if (beta < worst.reliability || &moment == &m.moments.front()) {
+      worst = {&moment, beta};
+      before = terms;
+    }
+  }
+  return worst;
+}
+
+}  // namespace
+
+FitDistribution fit_distribution(const StageMemory& m, Bytes limit, const Profile& profile,
+                                 double extra_log_sd) {
+  const Doubt doubt = doubt_of(m, profile, extra_log_sd);
+  const Decisive decisive = decisive_of(m, doubt, limit);
+  const Terms terms = terms_of(m, *decisive.moment, doubt);
+  FitDistribution d;
+  d.sure = m.parameters + m.gradients + m.optimizer;
+  d.median = d.sure;
+  if (sum_of(terms) > 0) {
+    d.median += Bytes(sum_of(terms) * convexity(terms, doubt));
+    const LogSum at = log_sum(terms, doubt, {});
+    d.log_sd = std::sqrt(product(at.gradient, at.gradient));
+  }
+  d.probability = probability_of(decisive.reliability);
+  d.instant = decisive.moment->instant;
+  return d;
+}
+
+FitDistribution fit_distribution(const Memory& memory, const Profile& profile, double extra_log_sd) {
+  FitDistribution worst;
+  for (const StageMemory& m : memory.stages) {
+    const FitDistribution d = fit_distribution(m, memory.limit, profile, extra_log_sd);
+    const bool first = &m == &memory.stages.front();
+    if (first || d.probability < worst.probability ||
+        (d.probability == worst.probability && worst.median < d.median))
+      worst = d;
+  }
+  return worst;
+}
+
+double probability_of_fitting(const StageMemory& m, Bytes limit, const Profile& profile,
+                              double extra_log_sd) {
+  return probability_of(decisive_of(m, doubt_of(m, profile, extra_log_sd), limit).reliability);
+}
+
+bool fits_with(double p, const StageMemory& m, Bytes limit, const Profile& profile) {
+  return probability_of_fitting(m, limit, profile) >= std::max(p, kLeastFitProbability);
+}
+
+}  // namespace trnplan::models
