@@ -7,10 +7,12 @@
 
 #include "api/fitted_profile.h"
 #include "api/inputs.h"
+#include "api/known_jobs.h"
 #include "api/observations.h"
 #include "api/published.h"
 #include "api/what_ran.h"
 #include "calibrate/session/kernel_inputs.h"
+#include "calibrate/validate/memory_score.h"
 #include "io/catalog/catalog.h"
 #include "io/input/log_stream.h"
 #include "io/output/atomic_write.h"
@@ -207,12 +209,22 @@ class Calibration {
                             ? "set a profile beside them with: trnplan validate RUNS.csv --leave-out none"
                             : "give the kernels alone"});
     }
+    const bool steps = calibrate::has_steps(inputs);
     out_.step_fit = calibrate::calibrate_steps(std::move(inputs), prior, published(catalog_),
                                                r_.out.empty() ? "fitted" : name_of(r_.out), remarks_);
+    if (steps) learn_memory(out_.step_fit->fit.profile);
     const calibrate::StepCalibration& c = *out_.step_fit;
     remark_left_out(calibrate::causes_of(c.data->left_out));
     out_.refused = !r_.out.empty() && !c.doubts.empty() && !r_.force;
     if (!r_.out.empty() && !out_.refused) write([&] { return step_profile_json(c, catalog_); });
+  }
+
+  /// What the catalogue's cases of jobs that fit, or do not, teach; the profile has the prior of it.
+  void learn_memory(models::Profile& profile) const {
+    const auto known = calibrate::validate_memory(memory_cases(catalog_), case_lookup(catalog_), profile);
+    std::vector<const calibrate::MemoryValidation::Row*> rows;
+    for (const auto& row : known.rows) rows.push_back(&row);
+    profile.value(models::common::fused_activations) = calibrate::learned_activations(rows, profile);
   }
 
   /// Collectives alone.

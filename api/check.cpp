@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "api/inputs.h"
+#include "api/known_jobs.h"
 #include "api/observations.h"
 #include "io/input/nxdt_yaml.h"
 #include "io/input/readers.h"
@@ -145,6 +146,7 @@ void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Cata
   if (judgement.refused() && reading.not_modelled.empty())
     result.nearest = targets::nearest_that_fit(job, strategy, config, architecture, profile);
   result.no_prediction = planner::why_no_plan(judgement);
+  if (judgement.plan) tell_nearest(*judgement.plan, load_known_jobs(catalog, profile), job);
   if (reading.not_modelled.empty()) result.prediction = std::move(judgement.plan);
   for (const std::string& feature : reading.not_modelled) result.no_prediction = feature + " is not modelled";
   if (!result.prediction) add_memory(result.findings, judgement.memory, config);

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "api/contradictions.h"
+#include "api/known_jobs.h"
 #include "api/observations.h"
 #include "api/plan_folder.h"
 #include "calibrate/fit/collective_fit.h"
@@ -201,6 +202,8 @@ PlanResult plan(const PlanRequest& o, Remarks& remarks) {
   planner::SearchResult& result = out.search;
   out.interrupted = o.stop != nullptr && o.stop->load();
   check_result(job, result, profile, o);
+  const planner::KnownJobs known = load_known_jobs(catalog, profile);
+  for (planner::Plan& plan : result.plans) tell_nearest(plan, known, job);
   remark_result(result, catalog, profile, job, remarks);
   tell_observations(result, load_observations(o.profile), job, remarks);
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "api/known_jobs.h"
 #include "io/catalog/catalog.h"
 #include "io/input/strategy_text.h"
 #include "io/output/atomic_write.h"
@@ -89,6 +90,7 @@ SimulateResult simulate(const SimulateRequest& r, Remarks& remarks) {
     else
       remarks.add("no trace was written: the strategy cannot be simulated");
   }
+  if (out.judgement.plan) tell_nearest(*out.judgement.plan, load_known_jobs(catalog, profile), out.job);
   if (out.judgement.plan) remark_family(catalog, profile, out.job.cluster.instance, remarks);
   return out;
 }

@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "api/inputs.h"
+#include "api/known_jobs.h"
 #include "api/published.h"
 #include "io/catalog/catalog.h"
 #include "io/catalog/reliability.h"
 #include "io/input/strategy_text.h"
 #include "logs/table/measured_runs.h"
-#include "logs/table/memory_cases.h"
 #include "text/diagnostic.h"
 #include "text/document.h"
 
@@ -17,17 +17,7 @@ namespace trnplan::api {
 
 namespace {
 
-using logs::MemoryCase;
-
 constexpr std::size_t kCsvBytes = 64u << 20;
-
-/// "Llama3-8B" of a publication is the catalogue's llama3-8b.
-models::Architecture architecture_of(const io::Catalog& catalog, const std::string& published) {
-  for (const std::string& name : catalog.models()) {
-    if (io::folded_name(name) == io::folded_name(published)) return catalog.architecture(name);
-  }
-  return catalog.architecture(published);  // throws, with the names there are
-}
 
 planner::CheckedUptime checked(const planner::PublishedUptime& p, const io::Catalog& catalog,
                                const models::Profile& profile, const planner::Reliability& reliability) {
@@ -63,18 +53,12 @@ ValidateResult validate(const ValidateRequest& request, Remarks& remarks) {
 MemoryValidationResult validate_memory(const std::string& name) {
   const io::Catalog catalog = io::Catalog::standard();
   const models::Profile profile = load_profile(catalog, name);
-  const auto read = [&](const char* file) { return read_text(catalog.file(file).string()); };
-  auto cases = logs::parse_memory_cases(read("memory-cases.csv"), "memory-cases.csv");
-  for (MemoryCase& c : logs::memory_cases_of(
-           logs::parse_measured_runs(read("measured-runs.csv"), "measured-runs.csv"), catalog.machines())) {
-    cases.push_back(std::move(c));
-  }
-  return {
-      calibrate::validate_memory(cases,
-                                 {[&](const std::string& model) { return architecture_of(catalog, model); },
-                                  [&](const std::string& type) { return catalog.instance(type); }},
-                                 profile),
-      profile.name};
+  MemoryValidationResult out{
+      calibrate::validate_memory(memory_cases(catalog), case_lookup(catalog), profile), {}, profile.name};
+  const bool fitted = profile.calibration != nullptr;
+  out.score = calibrate::memory_score(out.rows, profile,
+                                      fitted ? catalog.profile(profile.calibration->prior) : profile);
+  return out;
 }
 
 UptimeValidationResult validate_uptimes(const std::string& name) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "calibrate/session/run_validation.h"
-#include "calibrate/validate/memory_validation.h"
+#include "calibrate/validate/memory_score.h"
 #include "planner/cost/whatif.h"
 #include "text/remarks.h"
 
@@ -27,6 +27,7 @@ struct ValidateResult {
 
 struct MemoryValidationResult {
   calibrate::MemoryValidation rows;
+  calibrate::MemoryScore score;
   std::string profile;
 };
 

@@ -40,8 +40,8 @@ int run_goodput(const Options& o) {
 
 int run_memory(const Options& o) {
   const api::MemoryValidationResult v = api::validate_memory(o.common.profile);
-  print_result(o.common, o.common.json() ? io::memory_validation_json(v.rows, v.profile)
-                                         : memory_validation_text(v.rows, text_width()));
+  print_result(o.common, o.common.json() ? io::memory_validation_json(v.rows, v.score, v.profile)
+                                         : memory_validation_text(v.rows, v.score, text_width()));
   return kDone;
 }
 
@@ -87,8 +87,9 @@ void add_validate(CLI::App& app, Run& chosen) {
       "not know what frameworks and releases differ by. Bounds: figures that only say how long a step took "
       "at "
       "most (catalog/reading.json); no mean counts them.\n"
-      "Margin is what is left of the limit in GiB; \"P fit\" the probability in % that the peak stays below "
-      "it when only the runtime's own share is uncertain. docs/accuracy.md explains the wrong ones.\n"
+      "Margin is what is left of the limit in GiB by count; \"P fit\" the probability in % that the peak stays "
+      "below it; log score: mean of ln P(what is known), 0 at best, -0.69 without knowledge. "
+      "docs/accuracy.md explains the wrong ones.\n"
       "Examples:\n"
       "  trnplan validate\n"
       "  trnplan validate mine.csv --leave-out none --format json\n"

@@ -1,6 +1,9 @@
 #include "calibrate/validate/memory_validation.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "models/memory/fit_probability.h"
 
 namespace trnplan::calibrate {
 
@@ -13,17 +16,12 @@ MemoryValidation::Row predict(const logs::MemoryCase& c, const Lookup& lookup,
                               const models::Profile& profile) {
   MemoryValidation::Row row;
   row.published = c;
-  models::Job& job = row.job;
-  job.architecture = lookup.architecture(c.model);
-  if (c.layers > 0) job.architecture.layers = c.layers;
-  if (c.vocabulary > 0) job.architecture.vocabulary = c.vocabulary;
-  job.cluster = {lookup.instance(c.instance), c.nodes};
-  job.training = {c.sequence, c.global_batch, 0, c.strategy.precision};
-  models::Strategy s = c.strategy;
-  s.kv_replicator = std::max(1, s.tensor_parallel / job.architecture.kv_heads);
-  row.memory = models::memory_of(job, s, profile);
+  CaseJob published = job_of(c, lookup);
+  row.job = std::move(published.job);
+  row.memory = models::memory_of(row.job, published.strategy, profile);
   row.limit = c.fact == logs::MemoryFact::at_most ? c.at_most : row.memory.limit;
-  row.fit_probability = models::probability_of_fitting(row.memory.worst(), row.limit, profile);
+  row.memory.limit = row.limit;
+  row.fit_probability = models::fit_distribution(row.memory, profile).probability;
   switch (c.fact) {
     case logs::MemoryFact::fits:
       row.right = row.memory.fits();
@@ -32,13 +30,27 @@ MemoryValidation::Row predict(const logs::MemoryCase& c, const Lookup& lookup,
       row.right = !row.memory.fits();
       break;
     case logs::MemoryFact::at_most:
-      row.right = row.peak() <= c.at_most && row.peak() >= kLeastOfLimit * c.at_most;
+      row.right =
+          row.fit_probability >= models::kLeastFitProbability && row.peak() >= kLeastOfLimit * c.at_most;
       break;
   }
   return row;
 }
 
 }  // namespace
+
+CaseJob job_of(const logs::MemoryCase& c, const Lookup& lookup) {
+  CaseJob out;
+  models::Job& job = out.job;
+  job.architecture = lookup.architecture(c.model);
+  if (c.layers > 0) job.architecture.layers = c.layers;
+  if (c.vocabulary > 0) job.architecture.vocabulary = c.vocabulary;
+  job.cluster = {lookup.instance(c.instance), c.nodes};
+  job.training = {c.sequence, c.global_batch, 0, c.strategy.precision};
+  out.strategy = c.strategy;
+  out.strategy.kv_replicator = std::max(1, c.strategy.tensor_parallel / job.architecture.kv_heads);
+  return out;
+}
 
 MemoryValidation::Count MemoryValidation::count(const std::string& kind) const {
   Count all;

@@ -18,11 +18,18 @@ struct Lookup {
   std::function<topology::Instance(const std::string&)> instance;
 };
 
+/// What ran in a case, or was to. Throws InputError for an unknown network or machine.
+struct CaseJob {
+  models::Job job;
+  models::Strategy strategy;
+};
+[[nodiscard]] CaseJob job_of(const logs::MemoryCase& c, const Lookup& lookup);
+
 struct MemoryValidation {
   struct Row {
     logs::MemoryCase published;
     models::Job job;
-    models::Memory memory;
+    models::Memory memory;       ///< its limit is the row's
     double fit_probability = 0;  ///< P(peak <= limit)
     Bytes limit{};               ///< what the peak is held against: a core's memory, or `published.at_most`
     /// Fits and refusals as published; a limit kept, and at least half of it needed.

@@ -35,7 +35,9 @@ std::string prediction_text(const planner::Plan& p) {
       fmt::format("{:.1f} of {:.0f} GiB (fits: {})", in_gibibytes(p.memory.worst().peak()),
                   in_gibibytes(p.memory.limit), probability_text(p.memory.fit_probability));
   return entry("Predicted", unbroken(step) + "   " + unbroken(speed) + "   " + unbroken(memory)) +
-         entry("", fmt::format("{}, on {} x {}", strategy_words(p.strategy), p.nodes, printable(p.instance)));
+         entry("",
+               fmt::format("{}, on {} x {}", strategy_words(p.strategy), p.nodes, printable(p.instance))) +
+         (p.known ? entry("Nearest", nearest_case_text(*p.known)) : "") + graph_warning(p);
 }
 
 /// Why there is no prediction, or on what it would rest.

@@ -86,6 +86,7 @@ std::string best_text(const Answer& a) {
     text += entry("Run", fmt::format("{:.1f} days, {} USD, without failures, checkpoints and restarts",
                                      p.run.value / kDay, grouped(p.usd_per_hour * p.run.value / 3600)));
   }
+  text += graph_warning(p);
   for (const planner::Violation& v : p.doubts) text += entry("Doubtful", v.message);
   if (!a.result.complete) {
     text +=
@@ -317,6 +318,12 @@ int distance_from_plain(const Refusal& r) {
 
 std::string entry(const char* label, const std::string& text) {
   return fmt::format("{:<11}{}\n", label, text);
+}
+
+std::string graph_warning(const Plan& p) {
+  const std::string beyond = beyond_known_graphs(p);
+  if (beyond.empty()) return "";
+  return entry("Graph", beyond + "; compiles: " + probability_text(p.graph.compile_probability()));
 }
 
 bool is_far(const Refusal& r) {

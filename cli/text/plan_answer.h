@@ -29,6 +29,9 @@ struct Answer {
 /// A label on the left, its text beside it, the lines that follow below the text.
 std::string entry(const char* label, const std::string& text);
 
+/// A line where the plan's graph is larger than any that is known to compile; else none.
+std::string graph_warning(const planner::Plan& plan);
+
 /// Whole lines; not yet wrapped.
 std::string plan_answer(const Answer& a);
 

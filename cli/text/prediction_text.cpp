@@ -42,6 +42,10 @@ std::string short_probability(double p) {
   return fmt::format("{:.0f} %", 100 * p);
 }
 
+std::string millions(double instructions) {
+  return fmt::format("{:.1f} million", instructions / 1e6);
+}
+
 }  // namespace
 
 std::string plan_table(const models::Job& job, const std::vector<Plan>& plans,
@@ -169,6 +173,37 @@ std::string price_text(const Plan& p, bool whole_run) {
 
 }  // namespace
 
+std::string beyond_known_graphs(const Plan& p) {
+  // The same graph is not beyond itself.
+  constexpr double kBeyond = 1.005;
+  if (!p.known || p.known->largest_graph <= 0 || p.graph.expected < kBeyond * p.known->largest_graph)
+    return "";
+  return fmt::format("its graph is {:.2g} times the largest known to compile, of {} instructions ({})",
+                     p.graph.expected / p.known->largest_graph, millions(p.known->largest_graph),
+                     p.known->largest_graph_id);
+}
+
+std::string graph_text(const Plan& p) {
+  const models::GraphSize& g = p.graph;
+  if (g.limit <= 0) return "";
+  std::string what = "forward and backward of a micro-batch";
+  if (!g.whole_micro_batch)
+    what = fmt::format("{} of stage {}", g.backward ? "backward" : "forward", g.stage);
+  return fmt::format("{} instructions of at most {}, {}; compiles: {}", millions(g.expected),
+                     millions(g.limit), what, probability_text(g.compile_probability()));
+}
+
+std::string nearest_case_text(const planner::Experience& e) {
+  constexpr std::size_t kShown = 4;
+  std::string text = fmt::format("{} {}: {}", e.id, e.known, printable(e.words));
+  if (e.differences.empty()) return text;
+  text += "; here ";
+  for (std::size_t i = 0; i < e.differences.size() && i < kShown; ++i)
+    text += (i == 0 ? "" : ", ") + e.differences[i];
+  if (e.differences.size() > kShown) text += fmt::format(" and {} more", e.differences.size() - kShown);
+  return text;
+}
+
 std::string plan_details(const Plan& p, bool whole_run, int width) {
   const models::StepReport& r = p.report;
   const double peak = p.report.mfu > 0 ? r.model_flops.value / r.mfu / 1e12 : 0;
@@ -199,6 +234,11 @@ std::string plan_details(const Plan& p, bool whole_run, int width) {
     text +=
         fmt::format("    tight: {} GiB to spare, and the runtime's own share is an estimate\n", gib(spare));
   }
+  if (p.known) text += fmt::format("    nearest known case: {}\n", nearest_case_text(*p.known));
+  if (const std::string graph = graph_text(p); !graph.empty())
+    text += fmt::format("  graph       {}\n", graph);
+  if (const std::string beyond = beyond_known_graphs(p); !beyond.empty())
+    text += fmt::format("              {}\n", beyond);
   return text;
 }
 

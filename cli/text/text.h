@@ -44,6 +44,11 @@ std::string probability_text(double probability);
 /// Step, throughput, MFU both ways, breakdown, memory, price of one plan; with `whole_run` also what the
 /// job's tokens take.
 std::string plan_details(const planner::Plan& plan, bool whole_run, int width);
+/// "T005 ran: gpt3-6.7b on ...; here TP 4 against 8": the nearest published job, and what sets a plan apart.
+std::string nearest_case_text(const planner::Experience& known);
+/// "its graph is 1.4 times the largest known to compile, of 3.1 million instructions (T005)"; "" where it is
+/// not larger.
+std::string beyond_known_graphs(const planner::Plan& plan);
 /// The operators that take most of the critical path, and by how much each part of the machine changes the
 /// step.
 std::string critical_path(const models::StepReport& report);

@@ -54,9 +54,25 @@ std::string left_out_text(const MemoryCase& c) {
   return fmt::format("{:<5} {:<26} {}\n", c.id, c.model, c.left_out);
 }
 
+std::string score_text(const calibrate::MemoryScore& s) {
+  constexpr std::size_t kSourcesShown = 3;
+  std::string text = fmt::format(
+      "\nlog score {:.4f} a layout; each source by what the others teach {:.4f} ({} sources)\n"
+      "what ran fits with {:.1f} % on average, {:.1f} % at least\n",
+      s.mean, s.left_out, s.sources.size(), 100 * s.mean_fit, 100 * s.least_fit);
+  for (std::size_t i = 0; i < s.sources.size() && i < kSourcesShown; ++i) {
+    const auto& source = s.sources[i];
+    text += fmt::format("  {:.3f} left out, {:.3f} with it, {} layout{}: {}\n", source.left_out, source.mean,
+                        source.layouts, source.layouts == 1 ? "" : "s", source.name);
+  }
+  return text + fmt::format("they teach fused_activations {:.3f}, log-sd {:.3f}\n", s.learned.median,
+                            s.learned.log_sd);
+}
+
 }  // namespace
 
-std::string memory_validation_text(const MemoryValidation& v, int width) {
+std::string memory_validation_text(const MemoryValidation& v, const calibrate::MemoryScore& score,
+                                   int width) {
   const auto is_training = [](const MemoryValidation::Row& row) { return row.published.kind == "train"; };
   Table table = memory_table();
   for (const auto& row : v.rows) {
@@ -82,7 +98,8 @@ std::string memory_validation_text(const MemoryValidation& v, int width) {
   text += "\nleft out:\n";
   for (const MemoryCase& c : v.left_out) text += left_out_text(c);
   return text +
-         fmt::format("\n{} published rows, {} wrong, {} left out\n", all.rows, all.wrong, v.left_out.size());
+         fmt::format("\n{} published rows, {} wrong, {} left out\n", all.rows, all.wrong, v.left_out.size()) +
+         score_text(score);
 }
 
 std::string uptime_text(const std::vector<planner::CheckedUptime>& rows, int width) {

@@ -4,12 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/validate/memory_validation.h"
+#include "calibrate/validate/memory_score.h"
 #include "planner/cost/whatif.h"
 
 namespace trnplan::cli {
 
-std::string memory_validation_text(const calibrate::MemoryValidation& v, int width);
+std::string memory_validation_text(const calibrate::MemoryValidation& v, const calibrate::MemoryScore& score,
+                                   int width);
 std::string uptime_text(const std::vector<planner::CheckedUptime>& rows, int width);
 
 }  // namespace trnplan::cli

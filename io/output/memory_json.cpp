@@ -45,7 +45,8 @@ Json row_object(const MemoryValidation::Row& row) {
 
 }  // namespace
 
-std::string memory_validation_json(const MemoryValidation& v, const std::string& profile) {
+std::string memory_validation_json(const MemoryValidation& v, const calibrate::MemoryScore& score,
+                                   const std::string& profile) {
   Json j = {{"schema_version", kSchemaVersion}, {"profile", profile}};
   j["cases"] = Json::array();
   for (const auto& row : v.rows) j["cases"].push_back(row_object(row));
@@ -58,6 +59,18 @@ std::string memory_validation_json(const MemoryValidation& v, const std::string&
   const auto all = v.count("");
   j["rows"] = all.rows;
   j["wrong"] = all.wrong;
+  j["log_score"] = score.mean;
+  j["log_score_left_out"] = score.left_out;
+  j["mean_fit_probability"] = score.mean_fit;
+  j["least_fit_probability"] = score.least_fit;
+  j["sources"] = Json::array();
+  for (const auto& s : score.sources)
+    j["sources"].push_back({{"source", s.name},
+                            {"layouts", s.layouts},
+                            {"log_score", s.mean},
+                            {"log_score_left_out", s.left_out}});
+  j["learned"] = {
+      {"fused_activations", {{"median", score.learned.median}, {"log_sd", score.learned.log_sd}}}};
   return j.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 

@@ -3,10 +3,11 @@
 
 #include <string>
 
-#include "calibrate/validate/memory_validation.h"
+#include "calibrate/validate/memory_score.h"
 
 namespace trnplan::io {
 
-std::string memory_validation_json(const calibrate::MemoryValidation& v, const std::string& profile);
+std::string memory_validation_json(const calibrate::MemoryValidation& v, const calibrate::MemoryScore& score,
+                                   const std::string& profile);
 
 }  // namespace trnplan::io

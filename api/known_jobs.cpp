@@ -1,0 +1,63 @@
+#include "api/known_jobs.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "logs/table/measured_runs.h"
+#include "text/document.h"
+
+namespace trnplan::api {
+
+namespace {
+
+using logs::MemoryCase;
+using logs::MemoryFact;
+
+std::string known_of(const MemoryCase& c) {
+  if (c.fact == MemoryFact::at_most)
+    return fmt::format("kept a limit of {:.2f} GiB a core", in_gibibytes(c.at_most));
+  if (c.fact == MemoryFact::too_large) return "ran out of memory";
+  // Cases are shipped configs as well as runs; a note says so of those.
+  return c.note.find("presumed to fit") != std::string::npos ? "is shipped, and presumed to run" : "ran";
+}
+
+}  // namespace
+
+std::vector<MemoryCase> memory_cases(const io::Catalog& catalog) {
+  const auto read = [&](const char* file) { return read_text(catalog.file(file).string()); };
+  std::vector<MemoryCase> cases = logs::parse_memory_cases(read("memory-cases.csv"), "memory-cases.csv");
+  for (MemoryCase& c : logs::memory_cases_of(
+           logs::parse_measured_runs(read("measured-runs.csv"), "measured-runs.csv"), catalog.machines())) {
+    cases.push_back(std::move(c));
+  }
+  return cases;
+}
+
+calibrate::Lookup case_lookup(const io::Catalog& catalog) {
+  return {[&](const std::string& published) {
+            for (const std::string& name : catalog.models()) {
+              if (io::folded_name(name) == io::folded_name(published)) return catalog.architecture(name);
+            }
+            return catalog.architecture(published);  // throws, with the names there are
+          },
+          [&](const std::string& type) { return catalog.instance(type); }};
+}
+
+planner::KnownJobs load_known_jobs(const io::Catalog& catalog, const models::Profile& profile) {
+  const calibrate::Lookup lookup = case_lookup(catalog);
+  std::vector<planner::KnownJob> jobs;
+  for (const MemoryCase& c : memory_cases(catalog)) {
+    if (!c.left_out.empty()) continue;
+    calibrate::CaseJob published = calibrate::job_of(c, lookup);
+    jobs.push_back({c.id, c.source, known_of(c), c.fact != MemoryFact::too_large, std::move(published.job),
+                    models::canonical(published.strategy)});
+  }
+  return {std::move(jobs), profile};
+}
+
+void tell_nearest(planner::Plan& plan, const planner::KnownJobs& known, const models::Job& job) {
+  if (!known.empty()) plan.known = known.nearest(planner::settled(job, plan), plan.strategy);
+}
+
+}  // namespace trnplan::api
