@@ -14,7 +14,7 @@
 // 1978). The bytes are convex in the factors' logarithms, so they are first raised by what that adds to their
 // median across the direction of the gradient: exp(1/2 sum_i w_i |v_i across|^2) for terms of weight w_i and
 // gradient v_i. So it is exact where one factor alone is uncertain, within 0.01 of the exact value elsewhere
-// (tests/models/memory/fit_probability_test.cpp), and falls when any of the bytes grow. Where the states alone
+// (tests/models/memory/fit_probability_test.cpp), and falls (to 1e-7) when any of the bytes grow. Where the states alone
 // need more than the limit it is 0. Of several instants and stages the least of their probabilities counts:
 // they share the factors.
 #pragma once

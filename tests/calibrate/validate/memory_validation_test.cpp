@@ -1,9 +1,13 @@
 #include "calibrate/validate/memory_validation.h"
 
+#include <algorithm>
+#include <array>
 #include <set>
 
+#include "calibrate/validate/memory_score.h"
 #include "io/catalog/catalog.h"
 #include "logs/table/measured_runs.h"
+#include "models/memory/fit_probability.h"
 #include "tests/catch.h"
 #include "text/diagnostic.h"
 #include "text/document.h"
@@ -47,28 +51,105 @@ const std::string kHeader =
 
 }  // namespace
 
-// What ran fits, what ran out of memory does not. Wrong are four limits of one CI, sequence 32768 with PP 1,
-// which the prediction exceeds by 6 %: without pipeline it is an upper estimate (docs/accuracy.md, "Memory").
+// What ran fits, and a CI's limits are kept, more probably than not. The one job that did not fit is a coin toss
+// (docs/accuracy.md, "Memory"): its activations are 6.8 GiB that one graph may fuse.
 TEST_CASE("published memory cases", "[calibrate][memory]") {
-  const std::set<std::string> tolerated = {"X011", "X014", "X015", "X018"};
   const MemoryValidation v = validated();
-  std::set<std::string> wrong;
   for (const auto& row : v.rows) {
     if (row.right) continue;
-    wrong.insert(row.published.id);
     CAPTURE(row.published.id);
-    CHECK(row.published.fact == MemoryFact::at_most);
-    CHECK(row.peak() < 1.07 * row.limit);
+    CHECK(row.published.id == "X001");
+    CHECK(row.fit_probability < 0.6);
   }
-  CHECK(wrong == tolerated);
   CHECK(v.count("oom").layouts == 1);
   CHECK(v.count("recipe").layouts == 9);
   CHECK(v.count("limit").layouts == 1);
   CHECK(v.count("memory").layouts == 8);
   CHECK(v.count("case").layouts == 11);
   CHECK(v.count("train").rows == 166);
-  CHECK(v.count("").wrong == 4);
   CHECK(v.left_out.size() == 11);
+}
+
+// Before, when the runtime's share alone was uncertain, the score was -0.148: ln 0.1226 for each of the four
+// limits of one CI.
+TEST_CASE("probabilities of fitting foretell what is published, also of sources left out",
+          "[calibrate][memory]") {
+  const models::Profile prior = catalog().profile("trn1-datasheet");
+  const MemoryScore score = memory_score(validated(), prior, prior);
+  CHECK(score.mean > -0.06);
+  CHECK(score.left_out > -0.08);
+  CHECK(score.mean_fit > 0.9);
+  CHECK(score.least_fit > 0.7);
+  // One job that did not fit and one limit that was kept cut the prior from both sides.
+  CHECK(score.learned.median > 0.69);
+  CHECK(score.learned.median < 0.8);
+  CHECK(score.learned.log_sd < 0.18);
+  CHECK(learned_activations({}, prior).median == prior[models::common::fused_activations]);
+}
+
+namespace {
+
+/// P(fit) of a case that is changed, and whether its states alone need more than there is.
+struct Changed {
+  double probability;
+  bool states_exceed;
+};
+
+Changed changed(const MemoryValidation::Row& row, const models::Strategy& s) {
+  const models::Profile profile = catalog().profile("trn1-datasheet");
+  const models::Memory memory = models::memory_of(row.job, s, profile);
+  const auto exceeds = [&](const models::StageMemory& m) {
+    return m.parameters + m.gradients + m.optimizer > memory.limit;
+  };
+  return {models::fit_distribution(memory, profile).probability,
+          std::any_of(memory.stages.begin(), memory.stages.end(), exceeds)};
+}
+
+}  // namespace
+
+// In every order, each on top of those before it, up to where it cannot fit. (Further on, from PP 2 to PP 1, it may
+// rise again: forward and backward become one graph, which may fuse.)
+TEST_CASE("what fits does so less and less when it is made larger, until it cannot", "[calibrate][memory]") {
+  constexpr double kCannot = 0.05;
+  enum Change { recompute_off, half_the_stages, twice_the_micro_batch };
+  int fitting = 0, by_states = 0;
+  for (const auto& row : validated().rows) {
+    if (row.published.fact != MemoryFact::fits) continue;
+    ++fitting;
+    std::array<Change, 3> order = {recompute_off, half_the_stages, twice_the_micro_batch};
+    do {
+      models::Strategy s = row.published.strategy;
+      s.kv_replicator = std::max(1, s.tensor_parallel / row.job.architecture.kv_heads);
+      double before = row.fit_probability;
+      const auto step = [&] {
+        CAPTURE(row.published.id, describe(s), before);
+        const Changed now = changed(row, s);
+        CHECK(now.probability <= before + 1e-9);
+        by_states += now.states_exceed;
+        if (now.states_exceed) CHECK(now.probability < kCannot);
+        before = now.probability;
+      };
+      for (const Change change : order) {
+        if (before < kCannot) break;
+        if (change == recompute_off) {
+          s.recompute = {};
+          step();
+        }
+        while (change == half_the_stages && s.pipeline_parallel % 2 == 0 && before >= kCannot) {
+          s.pipeline_parallel /= 2;
+          step();
+        }
+        for (int i = 0; change == twice_the_micro_batch && i < 8 && before >= kCannot; ++i) {
+          s.micro_batch *= 2;
+          step();
+        }
+      }
+      CAPTURE(row.published.id, describe(s));
+      CHECK(before < kCannot);
+    } while (std::next_permutation(order.begin(), order.end()));
+  }
+  CHECK(fitting > 40);
+  CHECK(by_states > 10);
 }
 
 TEST_CASE("every bad memory case is named", "[calibrate][memory]") {

@@ -34,7 +34,7 @@ TEST_CASE("local parameters of Llama-3 70B", "[models][memory]") {
 // Llama-3 8B on one node at sequence 8192, TP 8 DP 4, h = 4096, f = 14336 (worked in GiB of 2^30):
 //   states 6N + 12N/4 with N = 1,004,146,688 local parameters: 8.42; activations (26h + 8f) s/8 a layer, 32
 //   layers: 6.75; logits 14 s V/8: 1.71. Together 16.9 of 16 before staging and reserve: the tutorial's
-//   out-of-memory.
+//   out-of-memory. It is a coin toss where one graph may fuse down to (12h + 4f) s/8.
 TEST_CASE("TP 8 without recompute does not fit, with LlamaMLP it does", "[models][memory]") {
   const Job job = job_of("llama3-8b", 1, 8192, 1024);
   const Memory without = memory_of(job, strategy_of(job, "tp=8"), datasheet());
@@ -43,8 +43,8 @@ TEST_CASE("TP 8 without recompute does not fit, with LlamaMLP it does", "[models
   CHECK(near(m.activations, 6.75));
   CHECK(near(m.logits, 1.71));
   CHECK(m.instant == PeakInstant::loss);
-  CHECK_FALSE(without.fits());
-  CHECK(without.fit_probability == 0);
+  CHECK(m.peak() > without.limit);
+  CHECK(without.fit_probability < 0.6);
 
   const Memory with = memory_of(job, strategy_of(job, "tp=8,recompute=CoreAttention+LlamaMLP"), datasheet());
   CHECK(near(with.worst().activations, 3.25));  // 26h s/8 a layer
@@ -122,7 +122,7 @@ TEST_CASE("the parts add up to the peak and precision changes the states", "[mod
 }
 
 // Published cases (aws-neuron/aws-neuron-sdk benchmarks, neuronx-distributed-training examples/conf, and the
-// tutorial of 2026-01-17): what ran must fit, what ran out of memory must not.
+// tutorial of 2026-01-17): what ran must fit as the search asks for, what ran out of memory must not.
 TEST_CASE("published layouts fit or not", "[models][memory]") {
   struct Case {
     const char* model;
@@ -145,7 +145,7 @@ TEST_CASE("published layouts fit or not", "[models][memory]") {
   }));
   CAPTURE(c.model, c.strategy);
   const Job job = job_of(c.model, c.nodes, c.sequence, c.batch);
-  CHECK(memory_of(job, strategy_of(job, c.strategy), datasheet()).fits() == c.fits);
+  CHECK((memory_of(job, strategy_of(job, c.strategy), datasheet()).fit_probability >= 0.9) == c.fits);
 }
 
 // With embedding and head on the rank: 32 layers of 6,823,936, 2 * 128256/32 * 4096 and 4096 = 276,369,408 at

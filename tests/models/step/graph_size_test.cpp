@@ -27,7 +27,8 @@ TEST_CASE("a NeuronCore counts the instructions of operators", "[models][compile
   CHECK(device.flash_attention(on, {1, 1, 4096, 128, 2, 1}).instructions == 2 * (512 + 512));
 }
 
-TEST_CASE("graphs grow with micro-batch, sequence and layers, and shrink with TP and PP", "[models][compile]") {
+TEST_CASE("graphs grow with micro-batch, sequence and layers, and shrink with TP and PP",
+          "[models][compile]") {
   const Profile profile = datasheet();
   const Job job = job_of("llama2-7b", 4, 4096, 1024);
   const auto size = [&](const char* strategy) {
