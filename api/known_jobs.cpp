@@ -1,5 +1,7 @@
 #include "api/known_jobs.h"
 
+#include <map>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
@@ -35,13 +37,23 @@ std::vector<MemoryCase> memory_cases(const io::Catalog& catalog) {
 }
 
 calibrate::Lookup case_lookup(const io::Catalog& catalog) {
-  return {[&](const std::string& published) {
-            for (const std::string& name : catalog.models()) {
-              if (io::folded_name(name) == io::folded_name(published)) return catalog.architecture(name);
+  // Many cases share a network, and all but a few a machine.
+  const auto networks = std::make_shared<std::map<std::string, models::Architecture>>();
+  const auto machines = std::make_shared<std::map<std::string, topology::Instance>>();
+  return {[&catalog, networks](const std::string& published) {
+            const auto known = networks->find(published);
+            if (known != networks->end()) return known->second;
+            std::string name = published;  // an unknown one throws, with the names there are
+            for (const std::string& one : catalog.models()) {
+              if (io::folded_name(one) == io::folded_name(published)) name = one;
             }
-            return catalog.architecture(published);  // throws, with the names there are
+            return networks->emplace(published, catalog.architecture(name)).first->second;
           },
-          [&](const std::string& type) { return catalog.instance(type); }};
+          [&catalog, machines](const std::string& type) {
+            const auto known = machines->find(type);
+            if (known != machines->end()) return known->second;
+            return machines->emplace(type, catalog.instance(type)).first->second;
+          }};
 }
 
 planner::KnownJobs load_known_jobs(const io::Catalog& catalog, const models::Profile& profile) {

@@ -181,8 +181,42 @@ double probability_of_fitting(const StageMemory& m, Bytes limit, const Profile& 
   return probability_of(decisive_of(m, doubt_of(m, profile, extra_log_sd), limit).reliability);
 }
 
+// Within z standard deviations of the medians no factor exceeds exp(z log_sd), so bytes that fit with all of them
+// there fit with Phi(z) at least.
+FitTest::FitTest(double p, const Profile& profile)
+    : profile_(profile), probability_(std::max(p, kLeastFitProbability)) {
+  const double z = normal_quantile(probability_);
+  const auto safe = [&](bool one_graph) {
+    StageMemory m;
+    m.one_graph = one_graph;
+    const Doubt doubt = doubt_of(m, profile, 0);
+    const auto& sd = doubt.log_sd;
+    // convexity() is at most this.
+    const double most = std::max({sd[kActivations], sd[kTransient], sd[kRuntime]});
+    const double bent = std::exp((most * most + sd[kFragmentation] * sd[kFragmentation]) / 2);
+    const double shared = bent * std::exp(z * sd[kFragmentation]);
+    return Safe{doubt.activations * shared * std::exp(z * sd[kActivations]),
+                doubt.transient * shared * std::exp(z * sd[kTransient]), bent * std::exp(z * sd[kRuntime])};
+  };
+  apart_ = safe(false);
+  one_graph_ = safe(true);
+}
+
+bool FitTest::fits(const StageMemory& m, Bytes limit) const {
+  const Safe& safe = m.one_graph ? one_graph_ : apart_;
+  const double room = (limit - m.parameters - m.gradients - m.optimizer).value;
+  if (room <= 0 || m.peak() > limit) return false;
+  double most = 0;
+  for (const MemoryMoment& at : m.moments)
+    most =
+        std::max(most, safe.activations * at.activations.value +
+                           safe.transient * (at.logits + at.staging).value + safe.runtime * m.runtime.value);
+  if (most <= room) return true;
+  return probability_of_fitting(m, limit, profile_) >= probability_;
+}
+
 bool fits_with(double p, const StageMemory& m, Bytes limit, const Profile& profile) {
-  return probability_of_fitting(m, limit, profile) >= std::max(p, kLeastFitProbability);
+  return FitTest(p, profile).fits(m, limit);
 }
 
 }  // namespace trnplan::models

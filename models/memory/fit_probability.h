@@ -47,7 +47,30 @@ struct FitDistribution {
 /// A probability below this is never asked for: what needs more than there is at its medians does not fit.
 inline constexpr double kLeastFitProbability = 0.5;
 
-/// True when the stage fits with probability `p`, or kLeastFitProbability if that is more.
+/// Whether stages fit with one probability, asked many thousand times: what is clear at a glance is not worked
+/// out. Keeps a reference to the profile.
+class FitTest {
+ public:
+  /// `p`, or kLeastFitProbability if that is more. Requires: p < 1.
+  FitTest(double p, const Profile& profile);
+  FitTest(double, Profile&&) = delete;
+
+  /// What is counted stays within the limit, and probability_of_fitting() >= p: a plan does not rest on what a
+  /// compiler may drop.
+  [[nodiscard]] bool fits(const StageMemory& m, Bytes limit) const;
+
+ private:
+  /// What each byte counted may become without any doubt that P >= p.
+  struct Safe {
+    double activations, transient, runtime;
+  };
+
+  const Profile& profile_;
+  double probability_;
+  Safe apart_, one_graph_;
+};
+
+/// The same, once.
 [[nodiscard]] bool fits_with(double p, const StageMemory& m, Bytes limit, const Profile& profile);
 
 }  // namespace trnplan::models

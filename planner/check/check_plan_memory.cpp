@@ -1,5 +1,6 @@
 // Bytes of a core by lists of what is alive: tensors, saved activations, a walk through the schedule.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string_view>
 
@@ -327,10 +328,6 @@ double node(int i) {
   return kWidth * (2.0 * i / (kNodes - 1) - 1);
 }
 
-double weight(int i) {
-  return std::exp(-node(i) * node(i) / 2);
-}
-
 }  // namespace
 
 double fit_by_integration(const StageBytes& stage, bool one_graph, Bytes limit,
@@ -340,16 +337,26 @@ double fit_by_integration(const StageBytes& stage, bool one_graph, Bytes limit,
   const models::Value& passing = profile.value(common::transient_memory);
   const models::Value& fragments = profile.value(common::fragmentation);
   const models::Value& reserve = profile.value(common::runtime_reserve);
-  const auto drawn = [](const models::Value& v, int i) { return v.median * std::exp(v.log_sd * node(i)); };
+  std::array<std::array<double, kNodes>, 3> drawn{};
+  std::array<double, kNodes> weight{};
+  for (int i = 0; i < kNodes; ++i) {
+    weight[at(i)] = std::exp(-node(i) * node(i) / 2);
+    drawn[0][at(i)] = kept.median * std::exp(kept.log_sd * node(i));
+    drawn[1][at(i)] = passing.median * std::exp(passing.log_sd * node(i));
+    drawn[2][at(i)] = fragments.median * std::exp(fragments.log_sd * node(i));
+  }
+  const double most_reserve = reserve.median * std::exp(kWidth * reserve.log_sd);
   double least = 1;
-  for (const InstantBytes& at : stage.instants) {
+  for (const InstantBytes& instant : stage.instants) {
+    const double most = instant.activations * drawn[0].back() + instant.passing * drawn[1].back();
+    if (stage.states + most * drawn[2].back() + most_reserve <= limit.value) continue;  // all of it fits
     double sum = 0, weights = 0;
-    for (int i = 0; i < kNodes; ++i) {
-      for (int j = 0; j < kNodes; ++j) {
-        for (int k = 0; k < kNodes; ++k) {
-          const double w = weight(i) * weight(j) * weight(k);
-          const double tensors = at.activations * drawn(kept, i) + at.passing * drawn(passing, j);
-          const double room = limit.value - stage.states - tensors * drawn(fragments, k);
+    for (std::size_t i = 0; i < kNodes; ++i) {
+      for (std::size_t j = 0; j < kNodes; ++j) {
+        const double tensors = instant.activations * drawn[0][i] + instant.passing * drawn[1][j];
+        for (std::size_t k = 0; k < kNodes; ++k) {
+          const double w = weight[i] * weight[j] * weight[k];
+          const double room = limit.value - stage.states - tensors * drawn[2][k];
           weights += w;
           if (room <= 0) continue;
           const double above = std::log(room / reserve.median);

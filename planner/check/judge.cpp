@@ -50,6 +50,9 @@ Violation memory_violation(const models::Job& job, const models::Strategy& s, co
                            const models::Memory& memory) {
   Violation v{"memory", memory_message(memory),
               "more nodes (--nodes): over all cores of this cluster it does not fit either"};
+  if (memory.worst().peak() <= memory.limit)
+    v.message += fmt::format("; with what is uncertain of that it fits with probability {:.0f} % only",
+                             100 * memory.fit_probability);
   v.doubtful = !job.cluster.instance.traits.runtime_reserve;
   for (const models::Recompute& policy :
        {models::Recompute{.core_attention = true, .mlp = true}, models::Recompute{.full = true}}) {

@@ -51,7 +51,7 @@ class Part {
         profile_(profile),
         graph_(graph),
         limit_(job.cluster.instance.core.memory),
-        fit_probability_(fit_probability),
+        fit_(fit_probability, profile),
         target_(target) {}
 
   /// What was remembered; it is found again where it is asked for.
@@ -179,9 +179,7 @@ class Part {
 
   int micro_batches(const Strategy& s) const { return models::micro_batches(job_.training, s); }
 
-  bool fits(const models::StageMemory& m, Bytes limit) const {
-    return models::fits_with(fit_probability_, m, limit, profile_);
-  }
+  bool fits(const models::StageMemory& m, Bytes limit) const { return fit_.fits(m, limit); }
 
   static models::Residency one_chunk(const Strategy& s, int m, int stage, int layers) {
     return models::schedule_of(s).residency(stage, models::shape_of(s, m), {&layers, 1});
@@ -222,7 +220,7 @@ class Part {
   const models::Profile& profile_;
   const topology::ChipGraph& graph_;
   Bytes limit_;
-  double fit_probability_;
+  models::FitTest fit_;
   const Target* target_;                        ///< null: everything can be expressed
   std::unique_ptr<models::StepBounds> bounds_;  ///< made when it is asked for
   std::map<decltype(Keys::groups), topology::PlacementVerdict> verdicts_;

@@ -36,12 +36,12 @@ struct Dropped {
 class Candidates {
  public:
   /// Enumerates the strategies of `job`'s cluster and classifies them on `threads` threads; each stage is to
-  /// fit with `fit_probability` (models::fits_with). Keeps a reference to `profile`. `stop`, called from all threads, may be
-  /// empty; once it is true, strategies not looked at yet stay `unseen`. With Keep::open, for clusters that
-  /// are compared, `all` has the legal and the unseen ones alone, and nothing else is remembered. Cost:
-  /// microseconds a strategy, milliseconds a layout. Memory: some 200 bytes a strategy while they are
-  /// classified, half of that for those that stay, and what the bounds remember of layouts. What `target`
-  /// cannot express is refused, as rule "target"; null: nothing is.
+  /// fit with `fit_probability` (models::FitTest). Keeps a reference to `profile`. `stop`, called from all
+  /// threads, may be empty; once it is true, strategies not looked at yet stay `unseen`. With Keep::open, for
+  /// clusters that are compared, `all` has the legal and the unseen ones alone, and nothing else is
+  /// remembered. Cost: microseconds a strategy, milliseconds a layout. Memory: some 200 bytes a strategy while
+  /// they are classified, half of that for those that stay, and what the bounds remember of layouts. What
+  /// `target` cannot express is refused, as rule "target"; null: nothing is.
   Candidates(models::Job job, const models::Profile& profile, bool accept_doubt, double fit_probability,
              int threads, const std::function<bool()>& stop = {}, Keep keep = Keep::all,
              const Target* target = nullptr);

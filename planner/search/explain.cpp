@@ -178,7 +178,7 @@ class NearMisses {
       r.memory = models::memory_of(cluster_.job_of(r.strategy), r.strategy, profile_);
       r.why.message = memory_message(*r.memory);
       if (r.strategy.pipeline_parallel > 1) r.why.message = "with even cuts " + r.why.message;
-      if (r.memory->fits()) {
+      if (r.memory->fits() && r.memory->fit_probability < fit_probability_) {
         r.why.message = fmt::format("fits with probability {:.0f} % only, {:.0f} % is asked for: {}",
                                     100 * r.memory->fit_probability, 100 * fit_probability_, r.why.message);
       }

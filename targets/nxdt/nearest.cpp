@@ -183,7 +183,9 @@ class Neighbourhood {
 
   bool fits(const Strategy& s) const {
     const double wanted = std::max(options_.fit_probability, models::kLeastFitProbability);
-    return rule_free(s) && models::memory_of(job_, s, profile_).fit_probability >= wanted;
+    if (!rule_free(s)) return false;
+    const models::Memory memory = models::memory_of(job_, s, profile_);
+    return memory.worst().peak() <= memory.limit && memory.fit_probability >= wanted;
   }
 
   /// Cuts that were never judged may name layers that are not there.

@@ -1,5 +1,6 @@
 #include "planner/check/check_plan.h"
 
+#include <cmath>
 #include <functional>
 
 #include "models/memory/fit_probability.h"
@@ -123,9 +124,12 @@ TEST_CASE("the second opinion on memory by hand: Llama-3 8B, TP 32, DP 1") {
   s.tensor_parallel = 32;
   s.sequence_parallel = true;
   s.kv_replicator = 4;
-  const std::vector<Bytes> peaks = planner::memory_by_formula(job, s, Bytes(1e9));
-  REQUIRE(peaks.size() == 1);
-  CHECK(peaks[0].value == Approx(18.0 * 276369408 + 32 * 56623104.0 + 459669504.0 + 1e9).epsilon(1e-12));
+  const std::vector<planner::StageBytes> stages = planner::memory_by_formula(job, s);
+  REQUIRE(stages.size() == 1);
+  CHECK(stages[0].states == Approx(18.0 * 276369408).epsilon(1e-12));
+  CHECK(stages[0].instants[0].activations == Approx(32 * 56623104.0).epsilon(1e-12));
+  CHECK(stages[0].instants[0].passing == Approx(459669504.0).epsilon(1e-12));
+  CHECK(stages[0].peak() == Approx(18.0 * 276369408 + 32 * 56623104.0 + 459669504.0).epsilon(1e-12));
 }
 
 TEST_CASE("the second opinion on replica groups is the topology's") {
@@ -242,6 +246,7 @@ TEST_CASE("random corruptions of degrees, cuts and batch are found out exactly w
     bool refused = !numbers;
     if (numbers) {
       const models::Memory memory = models::memory_of(job, s, profile);
+      if (std::abs(memory.fit_probability - 0.9) < 0.03) continue;  // there two opinions may differ
       for (const auto& m : memory.stages) stated.peaks.push_back(m.peak());
       const topology::ChipGraph graph(job.cluster.instance);
       refused = memory.fit_probability < 0.9 ||

@@ -76,14 +76,18 @@ std::vector<std::pair<double, models::Strategy>> brute_force(const models::Job& 
   for (Candidate& c : candidates.all) {
     const bool sound = rule_violations(job, c.strategy).empty() &&
                        placement_verdict(job, c.strategy, graph).overall == topology::Verdict::supported;
-    const bool fits = sound && models::memory_of(job, c.strategy, profile).fit_probability >= wanted;
+    const auto fits_as_asked = [&] {
+      const models::Memory memory = models::memory_of(job, c.strategy, profile);
+      return memory.worst().peak() <= memory.limit && memory.fit_probability >= wanted;
+    };
+    const bool fits = sound && fits_as_asked();
     CHECK((c.feasibility == Feasibility::refused || c.feasibility == Feasibility::doubtful) == !sound);
     if (fits) CHECK(c.feasibility == Feasibility::legal);  // else other cuts may make it fit
     if (c.feasibility != Feasibility::legal) continue;
     const Seconds any = c.bound;
     candidates.refine(c);
     CHECK(any <= c.bound);
-    CHECK(models::memory_of(job, c.strategy, profile).fit_probability >= wanted);
+    CHECK(fits_as_asked());
     const Seconds step = make_plan(job, c.strategy, profile, graph).report.step;
     CHECK(c.bound <= step);
     all.emplace_back(step.value, c.strategy);

@@ -109,7 +109,9 @@ TEST_CASE("no single key that fits is faster than the one that is named first", 
     s = models::canonical(s);
     if (s == models::canonical(g.reading.strategy)) return;
     const auto judged = planner::judge(g.job, s, datasheet());
-    if (!judged.plan || !judged.broken.empty() || judged.memory->fit_probability < 0.9) return;
+    if (!judged.plan || !judged.broken.empty() || judged.memory->fit_probability < 0.9 ||
+        judged.memory->worst().peak() > judged.memory->limit)
+      return;
     best = std::min(best, judged.plan->report.step.value);
   };
   for (int m = 1; m <= 256; m *= 2) {
