@@ -34,7 +34,7 @@ struct SearchOptions {
   bool allow_doubtful = false;  ///< also strategies whose replica groups are doubtful
   bool explain = true;          ///< false: SearchResult has no refused, no doubtful ones and no reasons
   double fit_probability =
-      0.9;  ///< a plan fits at least so surely, given how well the runtime's share is known
+      0.9;  ///< a plan fits at least so surely (models/memory/fit_probability.h)
   const Target* target = nullptr;  ///< strategies that it cannot express are refused; null: none are
   int threads = 0;                 ///< 0: as many as the machine has cores
   /// Wall-clock, of everything, from `since` on (absent: from the call on); 0: none. Then the best so far is

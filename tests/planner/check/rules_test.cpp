@@ -184,7 +184,9 @@ TEST_CASE("judging one strategy", "[planner]") {
     CHECK(j.plan);
   }
   SECTION("too large is simulated all the same") {
-    const Judgement j = judge(job, strategy_of(job, "tp=8"), datasheet());
+    models::Profile counted = datasheet();  // no graph fuses
+    counted.value(models::common::fused_activations) = {1, 0, ""};
+    const Judgement j = judge(job, strategy_of(job, "tp=8"), counted);
     REQUIRE(j.broken.size() == 1);
     CHECK(j.broken[0].rule == "memory");
     CHECK(j.broken[0].fix.find("LlamaMLP") != std::string::npos);
