@@ -10,10 +10,11 @@
 #include "api/inputs.h"
 #include "api/known_jobs.h"
 #include "api/observations.h"
-#include "io/input/nxdt_yaml.h"
 #include "io/input/readers.h"
 #include "planner/check/judge.h"
 #include "planner/check/rules.h"
+#include "targets/nxdt/nxdt_target.h"
+#include "targets/nxdt/nxdt_yaml.h"
 #include "text/diagnostic.h"
 
 namespace trnplan::api {
@@ -132,10 +133,11 @@ void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Cata
   job.training = reading.training;
   job.software = reading.software;
   job.software.release = o.release;
+  job.software.version = o.version;
   job.cluster.instance = load_instance(catalog, instance);
   job.cluster.nodes = reading.nodes;
   const models::Strategy strategy = on_all_cores(result.findings, config, reading, job.cluster);
-  planner::Judgement judgement = planner::judge(job, models::canonical(strategy), profile);
+  planner::Judgement judgement = planner::judge(job, models::canonical(strategy), profile, &targets::nxdt());
   const std::vector<planner::Observation> observations = load_observations(o.profile);
   for (planner::Violation& v : judgement.broken)
     planner::annotate(v, observations, job, models::canonical(strategy));
@@ -155,20 +157,20 @@ void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Cata
 CheckResult checked(const CheckRequest& o, const io::Catalog& catalog, const models::Profile& profile) {
   const std::string text = read_text(o.file);
   const Node root = parse_document(text, o.file);
-  if (!io::looks_like_nxdt(root)) {
+  if (!targets::looks_like_nxdt(root)) {
     throw InputError({{o.file, 0, 0},
                       "",
                       "this is no NxDT config: it has no trainer and no distributed_strategy",
                       "give the YAML of NxDT's examples/conf; a job.yaml goes to trnplan plan"});
   }
-  targets::NxdtConfig config = io::nxdt_from(root);
-  config.devices_lines = io::devices_lines(text, o.file);
+  targets::NxdtConfig config = targets::nxdt_from(root);
+  config.devices_lines = targets::devices_lines(text, o.file);
   if (o.nodes > 0) set_nodes(config, o.nodes);
   const io::ArchitectureReading model = io::architecture_of_nxdt(config, catalog);
   const targets::NxdtReading reading = targets::interpret(config, model.architecture);
 
   CheckResult result;
-  result.findings = targets::lint(config, model.architecture, o.release);
+  result.findings = targets::lint(config, model.architecture, o.release, o.version);
   for (const std::string& remark : model.notes) note(result.findings, "model", remark);
   if (const targets::NxdtKey* nodes = config.find("trainer.num_nodes");
       reading.nodes > topology::kMostNodes) {

@@ -14,6 +14,7 @@ namespace trnplan::api {
 struct CheckRequest {
   std::string file;               ///< an NxDT YAML
   std::string instance, release;  ///< may be empty: as many cores as trainer.devices; not known
+  std::string version;            ///< of NxDT; may be empty: not known
   std::string profile = "trn1";
   int nodes = 0;  ///< 0: those of the config
 };

@@ -64,10 +64,11 @@ std::vector<models::Job> clusters_of(const models::Job& job) {
   return all;
 }
 
-void refuse_contradictions(const std::string& job, const io::JobReading& reading) {
+void refuse_contradictions(const std::string& job, const io::JobReading& reading,
+                           const planner::Target& target) {
   std::vector<Diagnostic> faults;
   for (const models::Job& one : clusters_of(reading.job)) {
-    const std::vector<planner::Violation> broken = planner::contradictions(one);
+    const std::vector<planner::Violation> broken = planner::contradictions(one, &target);
     if (broken.empty()) return;
     if (!faults.empty()) continue;
     for (const planner::Violation& v : broken) {

@@ -16,12 +16,12 @@
 #include "calibrate/fit/step_fit.h"
 #include "io/catalog/measuring.h"
 #include "io/catalog/reliability.h"
-#include "io/input/nxdt_yaml.h"
 #include "io/input/readers.h"
 #include "planner/check/rules.h"
 #include "planner/plan/space.h"
 #include "planner/search/parallel.h"
 #include "planner/search/stated_plan.h"
+#include "targets/nxdt/nxdt_yaml.h"
 #include "targets/registry.h"
 #include "text/document.h"
 
@@ -46,15 +46,15 @@ std::optional<Current> read_baseline(const std::string& file, const PlanRequest&
   if (file.empty()) return std::nullopt;
   const std::string text = read_text(file);
   const Node root = parse_document(text, file);
-  if (!io::looks_like_nxdt(root)) {
+  if (!targets::looks_like_nxdt(root)) {
     throw InputError({{file, 0, 0},
                       "--baseline",
                       "this is no NxDT config: it has no trainer and no distributed_strategy",
                       "give the YAML that NxDT runs with"});
   }
   Current current;
-  current.config = io::nxdt_from(root);
-  current.config.devices_lines = io::devices_lines(text, file);
+  current.config = targets::nxdt_from(root);
+  current.config.devices_lines = targets::devices_lines(text, file);
   const io::ArchitectureReading model = io::architecture_of_nxdt(current.config, catalog);
   if (file != o.job.job) remarks.add(model.notes);  // of its own config the job has said it
   current.trained = model.architecture;
@@ -67,9 +67,9 @@ std::optional<Current> read_baseline(const std::string& file, const PlanRequest&
 void check(const models::Job& job, const std::vector<planner::Plan>& plans, const models::Profile& profile,
            const PlanRequest& o) {
   for (const planner::Plan& plan : plans) {
-    const std::vector<std::string> wrong =
-        planner::check_plan(job, planner::stated_plan(plan), profile,
-                            {.allow_doubtful = o.allow_doubtful, .fit_probability = o.fit_probability});
+    const std::vector<std::string> wrong = planner::check_plan(
+        job, planner::stated_plan(plan), profile,
+        {.allow_doubtful = o.allow_doubtful, .fit_probability = o.fit_probability, .stack = o.target});
     if (wrong.empty()) continue;
     throw std::logic_error(fmt::format("the check of plan \"{}\" disagrees: {}", describe(plan.strategy),
                                        fmt::join(wrong, "; ")));
@@ -154,23 +154,20 @@ bool is_late(const PlanRequest& o, std::chrono::steady_clock::time_point start) 
   return o.time_limit > 0 && spent.count() > o.time_limit;
 }
 
-/// The target that the search heeds: one that was asked for, where it can train some strategy of the job;
-/// else the ranking is of all, and --out says what the target lacks.
-const planner::Target* heeded_target(const PlanRequest& o, const models::Job& job) {
-  const planner::Target& target = *targets::find(o.target);
-  if (&target == &targets::standard()) return nullptr;
-  for (const models::Job& one : clusters_of(job)) {
-    for (const models::Strategy& s : planner::enumerate(one)) {
-      if (!planner::inexpressible(target, one, s)) return &target;
-    }
-  }
-  return nullptr;
+/// What was left out because the target cannot say it, or that it can say nothing.
+void remark_target(const planner::SearchResult& result, const planner::Target& target, const models::Job& job,
+                   Remarks& remarks) {
+  if (!result.beyond_target || result.plans.empty()) return;
+  const planner::Plan& winner = result.plans.front();
+  const auto why = planner::inexpressible(target, planner::settled(job, winner), winner.strategy);
+  if (why) remarks.add(fmt::format("the plans are of all strategies: {}", *why));
 }
 
 }  // namespace
 
-PlanResult plan(const PlanRequest& o, Remarks& remarks) {
+PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   const auto begin = std::chrono::steady_clock::now();
+  PlanRequest o = request;
   const io::Catalog catalog = io::Catalog::standard();
   const models::Profile profile = load_profile(catalog, o.profile);
   JobInput argument = o.job;
@@ -178,7 +175,9 @@ PlanResult plan(const PlanRequest& o, Remarks& remarks) {
   io::JobReading reading = load_job(argument, catalog, remarks);
   models::Job& job = reading.job;
   PlanResult out;
-  refuse_contradictions(o.job.job, reading);
+  if (o.target.empty()) o.target = targets::of(job.software).name();
+  const planner::Target& target = *targets::find(o.target);
+  refuse_contradictions(o.job.job, reading, target);
   const planner::RunQuestion question = take_run_question(job);
   out.unwritten = unwritable(o);
   out.baseline_file = baseline_file(o, catalog);
@@ -192,7 +191,7 @@ PlanResult plan(const PlanRequest& o, Remarks& remarks) {
                                {.top = o.top,
                                 .allow_doubtful = o.allow_doubtful,
                                 .fit_probability = o.fit_probability,
-                                .target = heeded_target(o, job),
+                                .target = &target,
                                 .threads = std::min(o.threads, planner::core_count()),
                                 .time_limit = Seconds(o.time_limit),
                                 .since = begin,
@@ -205,6 +204,7 @@ PlanResult plan(const PlanRequest& o, Remarks& remarks) {
   const planner::KnownJobs known = load_known_jobs(catalog, profile);
   for (planner::Plan& plan : result.plans) tell_nearest(plan, known, job);
   remark_result(result, catalog, profile, job, remarks);
+  remark_target(result, target, job, remarks);
   tell_observations(result, load_observations(o.profile), job, remarks);
 
   const planner::Plan* winner = result.plans.empty() ? nullptr : &result.plans.front();

@@ -29,7 +29,7 @@ struct PlanRequest {
   JobInput job;
   std::string out;       ///< folder to write to; empty: nothing is written
   std::string baseline;  ///< an NxDT YAML that runs today; empty: the job's own, if it is one
-  std::string target{targets::standard().name()};  ///< what the folder is to train with
+  std::string target;    ///< what is to train the plan; empty: the target of the job's software
   std::string profile = "trn1";
   int top = 5, threads = 0;  ///< 0 threads: one a core
   double time_limit = 0;     ///< seconds, of the whole call; 0: none

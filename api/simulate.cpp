@@ -11,6 +11,7 @@
 #include "io/trace/chrome_trace.h"
 #include "io/trace/perfetto.h"
 #include "models/framework/framework.h"
+#include "targets/registry.h"
 #include "text/diagnostic.h"
 #include "topology/chip_graph.h"
 
@@ -82,7 +83,7 @@ SimulateResult simulate(const SimulateRequest& r, Remarks& remarks) {
   out.job.training.precision = out.strategy.precision;
   if (r.schedule) io::set_schedule(out.strategy, *r.schedule, {"--schedule", 0, 0}, "");
   remark_schedule(out.strategy, remarks);
-  out.judgement = planner::judge(out.job, out.strategy, profile);
+  out.judgement = planner::judge(out.job, out.strategy, profile, &targets::of(out.job.software));
   remark_broken(out.judgement, remarks);
   if (!r.trace.empty()) {
     if (out.judgement.plan)

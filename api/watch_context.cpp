@@ -7,6 +7,7 @@
 #include "io/input/plan_file.h"
 #include "models/job/strategy.h"
 #include "planner/check/judge.h"
+#include "targets/registry.h"
 
 namespace trnplan::api {
 
@@ -26,7 +27,8 @@ launch::RanPlan assumed(const io::Catalog& catalog) {
 /// What plan.json would say of it; nullopt, with the reasons, where it cannot be timed.
 std::optional<io::PlanFile> predicted(const models::Job& job, const models::Strategy& strategy,
                                       const models::Profile& profile, Remarks& remarks) {
-  const planner::Judgement judged = planner::judge(job, models::canonical(strategy), profile);
+  const planner::Judgement judged =
+      planner::judge(job, models::canonical(strategy), profile, &targets::of(job.software));
   const char* what = judged.plan ? "the rules refuse what ran: " : "no prediction to compare with: ";
   for (const planner::Violation& v : judged.broken) {
     if (judged.plan && v.doubtful) continue;

@@ -4,11 +4,11 @@
 #include <filesystem>
 
 #include "api/inputs.h"
-#include "io/input/nxdt_yaml.h"
 #include "io/input/plan_file.h"
 #include "io/input/readers.h"
 #include "io/input/strategy_text.h"
 #include "targets/nxdt/nxdt_config.h"
+#include "targets/nxdt/nxdt_yaml.h"
 #include "text/diagnostic.h"
 
 namespace trnplan::api {
@@ -19,7 +19,7 @@ namespace {
 
 WhatRan ran_of_config(const std::string& path, const std::string& instance, const io::Catalog& catalog,
                       Remarks& remarks) {
-  const targets::NxdtConfig config = io::read_nxdt(path);
+  const targets::NxdtConfig config = targets::read_nxdt(path);
   const io::ArchitectureReading architecture = io::architecture_of_nxdt(config, catalog);
   const targets::NxdtReading reading = targets::interpret(config, architecture.architecture);
   WhatRan ran;

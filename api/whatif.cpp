@@ -11,6 +11,7 @@
 #include "io/catalog/reliability.h"
 #include "planner/check/rules.h"
 #include "planner/plan/space.h"
+#include "targets/registry.h"
 #include "text/diagnostic.h"
 #include "text/document.h"
 #include "text/parse.h"
@@ -182,7 +183,7 @@ void refuse_contradictions(const WhatIfRequest& o, const planner::WhatIfQuestion
     for (const int nodes : q.nodes) {
       job.cluster.instance = instance;
       job.cluster.nodes = nodes;
-      const auto broken = planner::contradictions(job);
+      const auto broken = planner::contradictions(job, &targets::of(job.software));
       if (broken.empty()) return;
       if (!faults.empty()) continue;
       for (const planner::Violation& v : broken)
@@ -204,6 +205,7 @@ WhatIfAnswered whatif(const WhatIfRequest& o, Remarks& remarks) {
   planner::WhatIfQuestion question = question_of(o, reading.job, catalog);
   take_over(reading.job, question);
   const planner::Reliability reliability = load_reliability(catalog, o);
+  question.target = &targets::of(reading.job.software);
   refuse_contradictions(o, question, reading.job);
   if (reading.job.pin.data_parallel)
     remarks.add(

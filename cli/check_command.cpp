@@ -67,6 +67,8 @@ void add_check(CLI::App& app, Run& chosen) {
       ->add_option("--release", o->request.release,
                    "Neuron SDK release the config runs on, for a narrower interval")
       ->check(sdk_release());
+  command->add_option("--framework-version", o->request.version, "of NxDT, such as 1.6, for what it has")
+      ->check(framework_version());
   command->add_flag("--details", o->details, "also notes, sources, and the prediction in full");
   add_common(*command, o->common);
   command->footer(

@@ -26,6 +26,17 @@ std::string out_of(const std::string& text, const char* kind, const std::string&
                      least, most);
 }
 
+CLI::Validator numbers_with_points(const char* otherwise, const char* name) {
+  return CLI::Validator(
+      [otherwise](std::string& text) {
+        const bool plain = text.size() < 20 && text.find_first_not_of("0123456789.") == std::string::npos;
+        const std::size_t point = text.find('.');
+        const bool pointed = point != std::string::npos && point > 0 && text.back() != '.';
+        return plain && pointed ? "" : in_quotes(text) + " is " + otherwise;
+      },
+      name);
+}
+
 }  // namespace
 
 CLI::Validator whole_number(int least, int most) {
@@ -52,14 +63,11 @@ CLI::Validator decimal_number(double least, double most) {
 }
 
 CLI::Validator sdk_release() {
-  return CLI::Validator(
-      [](std::string& text) {
-        const bool plain = text.size() < 20 && text.find_first_not_of("0123456789.") == std::string::npos;
-        const std::size_t point = text.find('.');
-        const bool pointed = point != std::string::npos && point > 0 && text.back() != '.';
-        return plain && pointed ? "" : in_quotes(text) + " is no Neuron SDK release, such as 2.28";
-      },
-      "RELEASE");
+  return numbers_with_points("no Neuron SDK release, such as 2.28", "RELEASE");
+}
+
+CLI::Validator framework_version() {
+  return numbers_with_points("no version of a framework, such as 1.6", "VERSION");
 }
 
 }  // namespace trnplan::cli

@@ -21,6 +21,8 @@ CLI::Validator decimal_number(double least, double most);
 
 /// A release of the Neuron SDK: numbers with points between, "2.28".
 CLI::Validator sdk_release();
+/// Likewise of a framework, "1.6".
+CLI::Validator framework_version();
 
 inline void add_common(CLI::App& command, Common& common) {
   command.add_option("--format", common.format, "text or json")

@@ -68,13 +68,13 @@ int run(const Options& o) {
   return result.search.plans.empty() ? kNoPlan : kDone;
 }
 
-/// "what --out is to train with: nxdt, nemo-megatron or nxd".
+/// "what is to train the plan: nxdt, nemo-megatron or nxd; without it that of the job's framework".
 std::string what_trains() {
   const std::vector<std::string> names = targets::names();
-  std::string text = "what --out is to train with: ";
+  std::string text = "what is to train the plan: ";
   for (std::size_t i = 0; i < names.size(); ++i)
     text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
-  return text;
+  return text + "; without it that of the job's software.framework";
 }
 
 }  // namespace
@@ -124,9 +124,7 @@ void add_plan(CLI::App& app, Run& chosen) {
           "folder to write to: config and scripts for Slurm and Kubernetes, cluster files, plan.json, "
           "and measure.sh where the first two plans are not told apart")
       ->check(not_empty());
-  command->add_option("--target", o->request.target, what_trains())
-      ->check(CLI::IsMember(targets::names()))
-      ->capture_default_str();
+  command->add_option("--target", o->request.target, what_trains())->check(CLI::IsMember(targets::names()));
   command->add_flag("--force", o->request.force, "overwrite files in --out");
   add_common(*command, o->common);
   command->footer(

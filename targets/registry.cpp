@@ -15,6 +15,11 @@ const planner::Target& standard() {
   return *all().front();
 }
 
+const planner::Target& of(const models::Software& software) {
+  const planner::Target* target = find(software.framework);
+  return target != nullptr ? *target : standard();
+}
+
 const planner::Target* find(std::string_view name) {
   for (const planner::Target* target : all()) {
     if (target->name() == name) return target;

@@ -13,6 +13,9 @@ namespace trnplan::targets {
 [[nodiscard]] const std::vector<const planner::Target*>& all();
 [[nodiscard]] const planner::Target& standard();
 
+/// That of a job's software; the standard one where the job names none, or a stack that no target is for.
+[[nodiscard]] const planner::Target& of(const models::Software& software);
+
 /// nullptr where there is none of that name.
 [[nodiscard]] const planner::Target* find(std::string_view name);
 

@@ -49,6 +49,12 @@ stray=$(grep -rnE '#include <(yaml-cpp|nlohmann)/' --include='*.cpp' "${above_te
 # A machine or a model is asked for its traits and features, never for the name of its family.
 named=$(grep -rnE --include='*.h' --include='*.cpp' 'family (==|!=)|family\.starts_with|Family::' models planner calibrate launch cli topology || true)
 [[ -z $named ]] || complain "a family asked by its name: $named"
+# A framework or target is asked for its traits too; who reads its name looks it up in a table.
+named=$(grep -rnE --include='*.h' --include='*.cpp' '(framework|stack|target)(\.name\(\))? *(==|!=) *"[a-z]|fuses_softmax\(|\{"nxdt", ' \
+  models planner topology io launch api cli || true)
+[[ -z $named ]] || complain "a framework asked by its name: $named"
+# What forwards to another floor is included there.
+[[ ! -e io/input/nxdt_yaml.h ]] || complain 'io/input/nxdt_yaml.h forwards to targets/nxdt/nxdt_yaml.h: include that'
 # A second opinion that asks the first is none.
 copied=$(grep -nE '#include "' planner/check/check_plan*.{h,cpp} |
   grep -vE '"(planner/check/check_plan\.h|models/job/job\.h|models/parameters/profile\.h|units/(quantity|index|normal)\.h)"' || true)

@@ -220,9 +220,12 @@ std::string search_details(const Answer& a, int width) {
   text += refusals(r.refused, kRefusedShown, found ? "Refused although it could be faster:" : "Refused:");
   text += refusals(r.doubtful, kDoubtfulShown, "Doubtful, left out (--allow-doubtful lets them in):");
   const planner::SpaceCounts& c = r.counts;
-  return text +
-         fmt::format("\n{} strategies: {} refused, {} too large, {} that cannot be faster, {} simulated\n",
-                     c.enumerated, c.refused, c.too_large, c.bounded, c.simulated);
+  text += fmt::format("\n{} strategies: {} refused, {} too large, {} that cannot be faster, {} simulated\n",
+                      c.enumerated, c.refused, c.too_large, c.bounded, c.simulated);
+  if (c.inexpressible > 0)
+    text += fmt::format("{} more are left out, since what is to train them (--target) cannot express them\n",
+                        c.inexpressible);
+  return text;
 }
 
 }  // namespace trnplan::cli

@@ -92,6 +92,7 @@ std::string strategy_words(const models::Strategy& s) {
   std::string text = layout_words(s);
   if (s.tensor_parallel > 1 && !s.sequence_parallel) text += ", no sequence parallel";
   if (!s.zero1) text += ", no ZeRO-1";
+  if (!s.flash_attention) text += ", plain attention";
   text += ", " + recompute_words(s);
   if (!s.pipeline_cuts.empty()) text += fmt::format(", cuts {}", fmt::join(s.pipeline_cuts, "/"));
   return text;

@@ -246,6 +246,7 @@ JobReading read_job_file(Node root, const std::string& file, const JobOptions& o
 /// Takes the pins of an NxDT YAML back, and what was said of them.
 void free_strategy(JobReading& reading, const std::string& file) {
   reading.job.pin = {};
+  reading.job.software.in_flight = 0;
   std::erase_if(reading.notes,
                 [](const std::string& note) { return note.find(kPinned) != std::string::npos; });
   reading.notes.push_back(

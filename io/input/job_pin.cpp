@@ -1,9 +1,12 @@
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "io/input/job_keys.h"
 #include "io/input/job_sections.h"
+#include "models/framework/framework.h"
 
 namespace trnplan::io {
 
@@ -29,6 +32,27 @@ void read_recompute(MapReader& fields, Pin& pin) {
                  "write none, full, or classes joined by '+': CoreAttention, LlamaMLP, LlamaRMSNorm, "
                  "ActivationMultiplyMLP");
   }
+}
+
+/// One that the training loop has; others are what-ifs of `simulate`.
+void read_schedule(MapReader& fields, Pin& pin) {
+  if (!fields.has("schedule")) {
+    fields.ignore({"schedule"});
+    return;
+  }
+  const std::string text = fields.text("schedule", "any");
+  if (text == "any") return;
+  const models::Framework& framework = models::framework_of({});
+  std::vector<std::string> offered;
+  for (const std::string_view name : models::kScheduleNames) {
+    if (framework.runs(*models::schedule_from(name))) offered.emplace_back(name);
+  }
+  pin.schedule = models::schedule_from(text);
+  if (pin.schedule && framework.runs(*pin.schedule)) return;
+  fields.fault("schedule",
+               in_quotes(text) + (pin.schedule ? " is none that " + std::string(framework.name()) + " has"
+                                               : " is no pipeline schedule"),
+               "write any, or one of: " + joined(offered));
 }
 
 /// Keys of the plan's JSON that are no free part of a strategy, or not yet.
@@ -68,19 +92,25 @@ void read_job_pin(JobDraft& d, MapReader& map) {
                  "write at most " + std::to_string(layers) + ", or leave it out");
   }
   const std::pair<const char*, std::optional<bool> Pin::*> switches[] = {
-      {"sequence_parallel", &Pin::sequence_parallel},
-      {"zero1", &Pin::zero1},
-      {"flash_attention", &Pin::flash_attention}};
+      {"sequence_parallel", &Pin::sequence_parallel}, {"zero1", &Pin::zero1}};
   if (const Node* zero1 = fields.raw("zero1"); zero1 != nullptr && zero1->scalar == "any") {
     d.job().space.zero1 = true;
     pin.zero1.reset();
+  }
+  if (const Node* flash = fields.raw("flash_attention"); flash != nullptr && flash->scalar == "any") {
+    pin.flash_attention.reset();
+    fields.ignore({"flash_attention"});
+  } else if (fields.has("flash_attention")) {
+    pin.flash_attention = fields.boolean("flash_attention", false);
   }
   for (const auto& [key, member] : switches) {
     if (member == &Pin::zero1 && d.job().space.zero1) continue;
     if (fields.has(key)) pin.*member = fields.boolean(key, false);
     fields.ignore({key});
   }
+  fields.ignore({"flash_attention"});
   read_recompute(fields, pin);
+  read_schedule(fields, pin);
   refuse_pins(fields);
   refuse_not_modelled(fields);
   fields.finish();

@@ -9,10 +9,16 @@
 #include "io/input/job_sections.h"
 #include "io/input/job_space.h"
 #include "io/input/readers.h"
+#include "targets/nxdt/nxdt_target.h"
+#include "targets/nxdt/nxdt_versions.h"
+#include "targets/registry.h"
 
 namespace trnplan::io {
 
 namespace {
+
+/// Far beyond what any config has (7), and what a runtime holds.
+constexpr int kMostRequests = 64;
 
 void read_software(JobDraft& d, MapReader& map) {
   const Node* node = map.raw("software");
@@ -20,15 +26,30 @@ void read_software(JobDraft& d, MapReader& map) {
   MapReader fields(*node, "software", d.faults);
   models::Software& s = d.job().software;
   s.framework = fields.text("framework", s.framework);
-  const std::vector<std::string> known{"nxdt", "nxd", "nemo-megatron"};
+  const std::vector<std::string> known = targets::names();
   if (!s.framework.empty() && std::find(known.begin(), known.end(), s.framework) == known.end()) {
     fields.fault("framework", "unknown framework " + in_quotes(s.framework), "use one of: " + joined(known));
   }
+  s.in_flight = fields.has("requests_in_flight")
+                    ? fields.whole("requests_in_flight", s.in_flight, 1, kMostRequests)
+                    : s.in_flight;
+  fields.ignore({"requests_in_flight"});
   s.release = fields.text("release", "");
   const bool plain = s.release.size() < 20 && s.release.find_first_not_of("0123456789.") == std::string::npos;
   if (!s.release.empty() && (!plain || s.release.find('.') == std::string::npos)) {
     fields.fault("release", in_quotes(s.release) + " is no Neuron SDK release",
                  "write it like \"2.24\", in quotes");
+  }
+  s.version = fields.text("version", "");
+  const bool numbers = s.version.size() < 20 && s.version.find('.') != std::string::npos &&
+                       s.version.find_first_not_of("0123456789.") == std::string::npos;
+  if (!s.version.empty() && !numbers) {
+    fields.fault("version", in_quotes(s.version) + " is no version of a framework",
+                 "write it like \"1.6\", in quotes");
+  }
+  const bool nxdt = targets::of(s).name() == targets::nxdt().name();
+  if (nxdt && numbers && !s.version.empty()) {
+    for (const std::string& doubt : targets::version_doubts(s)) d.note("software.version: " + doubt);
   }
   fields.finish();
 }

@@ -128,6 +128,8 @@ void read_job_part(const Node& node, PlanFile& plan, std::vector<Diagnostic>& fa
   plan.job.training.tokens = map.number("tokens", 0, 0, 1e18);
   plan.job.software.framework = map.text("framework", "");
   plan.job.software.release = map.text("release", "");
+  plan.job.software.in_flight = map.whole("requests_in_flight", 0, 0, kMost);
+  plan.job.software.version = map.text("version", "");
 }
 
 }  // namespace
@@ -145,6 +147,8 @@ std::string plan_file_json(const models::Job& job, const planner::Plan& plan, co
                  {"tokens", job.training.tokens},
                  {"framework", job.software.framework},
                  {"release", job.software.release}};
+  if (job.software.in_flight > 0) file["job"]["requests_in_flight"] = job.software.in_flight;
+  if (!job.software.version.empty()) file["job"]["version"] = job.software.version;
   if (!story.scripts.empty()) file["scripts"] = story.scripts;
   return file.dump(1, ' ', true, Json::error_handler_t::replace) + "\n";
 }

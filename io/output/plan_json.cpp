@@ -172,7 +172,8 @@ std::string search_json(const planner::SearchResult& result, const models::Job& 
   Json j = document();
   const planner::SpaceCounts& c = result.counts;
   j["space"] = {{"enumerated", c.enumerated}, {"refused", c.refused},     {"too_large", c.too_large},
-                {"bounded", c.bounded},       {"simulated", c.simulated}, {"seconds", wall_seconds}};
+                {"bounded", c.bounded},       {"simulated", c.simulated}, {"inexpressible", c.inexpressible},
+                {"seconds", wall_seconds}};
   j["proven"] = result.complete;
   j["gap"] = result.complete || result.gap > 0 ? Json(result.gap) : Json(nullptr);
   if (!result.cut_short.empty()) j["cut_short"] = result.cut_short;

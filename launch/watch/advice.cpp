@@ -9,6 +9,7 @@
 #include "models/memory/memory.h"
 #include "planner/check/judge.h"
 #include "planner/search/search.h"
+#include "targets/registry.h"
 #include "topology/chip_graph.h"
 #include "topology/rank_order.h"
 #include "topology/verdict.h"
@@ -28,7 +29,9 @@ std::vector<planner::Plan> alternatives(const RanPlan& ran, const models::Profil
   job.pin = {};
   job.pin.pipeline_parallel = ran.strategy ? ran.strategy->pipeline_parallel : 1;
   job.pin.context_parallel = ran.strategy ? ran.strategy->context_parallel : 1;
-  return planner::search(job, profile, {.top = most, .layouts = 0, .explain = false}).plans;
+  return planner::search(job, profile,
+                         {.top = most, .layouts = 0, .explain = false, .target = &targets::of(job.software)})
+      .plans;
 }
 
 std::string next_text(const planner::Plan& plan) {
@@ -196,7 +199,7 @@ void advise_memory(Advice& a, const RanPlan& ran, const models::Profile& profile
         "give --plan, or --job and --strategy, for a plan that fits; else recompute more, or raise TP or PP";
     return;
   }
-  const auto judged = planner::judge(ran.job, *ran.strategy, profile);
+  const auto judged = planner::judge(ran.job, *ran.strategy, profile, &targets::of(ran.job.software));
   if (!judged.memory) return;
   const double predicted = judged.memory->worst().peak().value;
   a.problem += fmt::format("; predicted were {:.2f}", predicted / kGiB);

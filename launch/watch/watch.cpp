@@ -11,6 +11,7 @@
 #include "logs/training/failures.h"
 #include "models/uncertainty/spread.h"
 #include "planner/search/search.h"
+#include "targets/registry.h"
 #include "topology/chip_graph.h"
 
 namespace trnplan::launch {
@@ -393,7 +394,10 @@ std::optional<Recalibration> recalibrate(const RunLog& log, const io::PlanFile& 
   result.after = step_with(result.profile).step.value;
   models::Job job = plan.job;
   job.pin = {};
-  const auto plans = planner::search(job, result.profile, {.top = 1, .layouts = 0, .explain = false}).plans;
+  const auto plans =
+      planner::search(job, result.profile,
+                      {.top = 1, .layouts = 0, .explain = false, .target = &targets::of(job.software)})
+          .plans;
   if (!plans.empty() && plans.front().report.step.value < result.after &&
       !(models::canonical(plans.front().strategy) == models::canonical(plan.strategy))) {
     result.better = plans.front();

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/architecture/architecture.h"
 #include "models/collective/collective.h"
 #include "models/framework/process_group.h"
 #include "models/framework/schedule.h"
@@ -67,6 +68,8 @@ class Framework {
 
   /// It has this pipeline schedule; others are what-ifs.
   [[nodiscard]] virtual bool runs(Schedule schedule) const = 0;
+  /// It can train the model with flash attention; plain attention it always has.
+  [[nodiscard]] virtual bool has_flash_attention(const Architecture& a) const = 0;
   /// Messages between stages are meetings of both: a send waits for its receive. Otherwise each occupies the
   /// queues of both for its time, but neither waits for the other to be free.
   [[nodiscard]] virtual bool sends_block(const Strategy& s) const = 0;

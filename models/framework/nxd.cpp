@@ -35,6 +35,13 @@ bool Nxd::runs(Schedule schedule) const {
   return schedule == Schedule::one_f_one_b || schedule == Schedule::interleaved;
 }
 
+/// modeling_llama.py calls the kernel (aws-neuron/neuronx-distributed-training@9169aa03 models/hf_models/); the
+/// Megatron path has none (docs/general/known_issues.rst), nor do the scripts of other families
+/// (aws-neuron/neuronx-distributed@fbac349 examples/training). Mixtral's configs ship without it.
+bool Nxd::has_flash_attention(const Architecture& a) const {
+  return is_llama_like(a) && a.experts == 0;
+}
+
 /// 1F1B: sends and receives are two-rank all-gathers. The order in which NxD pairs those of an interleaved
 /// schedule is not known.
 bool Nxd::sends_block(const Strategy& s) const {

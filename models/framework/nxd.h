@@ -9,6 +9,7 @@ class Nxd : public Framework {
  public:
   std::string_view name() const override { return "nxd"; }
   bool runs(Schedule schedule) const override;
+  bool has_flash_attention(const Architecture& a) const override;
   bool sends_block(const Strategy& s) const override;
   bool overlaps_layers(const Strategy& s) const override;
   PassLaunches launches(const Strategy& s) const override;

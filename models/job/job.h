@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/architecture/architecture.h"
@@ -25,14 +26,28 @@ struct Software {
   std::string framework;  ///< nxdt, nxd, nemo-megatron
   std::string release;    ///< Neuron SDK release, "2.24"
   /// Requests the runtime holds at a time (NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS); 0 = not stated. From
-  /// two on the host launches the next graph while one runs.
+  /// two on the host launches the next graph while one runs, and more change no time.
   int in_flight = 0;
+  std::string version;  ///< of the framework, "1.4"; no prediction depends on it
 };
 
-/// Softmax of plain attention as one kernel (NEURON_FUSE_SOFTMAX=1): what the training scripts of NxD and
-/// NxDT set (aws-neuron/neuronx-distributed examples/training; neuronx-distributed-training fusions.softmax).
-/// Assumed not of other frameworks, whose scripts do not name it.
-bool fuses_softmax(const Software& s);
+/// What a stack of software does, as models and checks have to know it. The table stands in models/job/stack.cpp.
+struct StackTraits {
+  std::string_view name;  ///< of Software::framework; "" = unknown: taken for NxDT
+  /// Softmax of plain attention as one kernel (NEURON_FUSE_SOFTMAX=1).
+  bool fuses_softmax = false;
+  /// Keeps tied embeddings equal over the ends of a pipeline.
+  bool ties_across_stages = false;
+  /// Makes the vocabulary divide by TP.
+  bool pads_vocabulary = false;
+  /// Starts 1, 2, 8, 32, 64 or 128 processes a node and no other number.
+  bool starts_few_counts = false;
+};
+/// Those of a stack that is not in the table are all false.
+const StackTraits& stack_named(std::string_view name);
+inline const StackTraits& stack_of(const Software& s) {
+  return stack_named(s.framework);
+}
 
 enum class Objective { step_time, cost, deadline };
 
@@ -42,6 +57,7 @@ struct Pin {
       data_parallel, micro_batch, kv_replicator;
   std::optional<bool> sequence_parallel, zero1, flash_attention;
   std::optional<Recompute> recompute;
+  std::optional<Schedule> schedule;
 };
 
 /// What the user leaves to the planner besides the strategy ("any", a range or a list in the job).

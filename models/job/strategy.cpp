@@ -88,6 +88,7 @@ std::string describe(const Strategy& s) {
   if (s.tensor_parallel > 1) text += s.sequence_parallel ? ", SP" : ", no SP";
   if (!s.zero1) text += ", no ZeRO-1";
   text += ", recompute " + to_string(s.recompute);
+  if (!s.flash_attention) text += ", plain attention";
   if (!s.pipeline_cuts.empty()) text += fmt::format(", cuts {}", fmt::join(s.pipeline_cuts, "/"));
   const Schedule order = settled_schedule(s);
   if (order != Schedule::one_f_one_b && order != Schedule::interleaved)

@@ -64,8 +64,8 @@ struct Strategy {
   }
 };
 
-/// Short text for people, without precision, flash attention and KV replication, which follow from job and
-/// TP: "TP 8 x PP 1 x DP 4, micro-batch 1, SP, recompute CoreAttention+LlamaMLP".
+/// Short text for people, without precision and KV replication, which follow from job and TP:
+/// "TP 8 x PP 1 x DP 4, micro-batch 1, SP, recompute CoreAttention+LlamaMLP", ", plain attention" where it is.
 std::string describe(const Strategy& s);
 
 /// The same program under one name: with flash attention CoreAttention is never called, so recomputing it is

@@ -300,10 +300,6 @@ Bytes StageMemory::kept(int of_layers, int passes) const {
   return Bytes(per_layer.value * of_layers + per_pass.value * passes);
 }
 
-bool fuses_softmax(const Software& s) {
-  return s.framework.empty() || s.framework == "nxd" || s.framework == "nxdt";
-}
-
 int micro_batches(const Training& t, const Strategy& s) {
   return static_cast<int>(t.global_batch / (static_cast<long long>(s.micro_batch) * s.data_parallel));
 }

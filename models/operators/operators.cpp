@@ -78,7 +78,7 @@ LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& 
   mlp_width_ = a_.intermediate / t;
   vocabulary_ = std::ceil(a_.vocabulary / t);
   element_bytes_ = on_.element_bytes();
-  score_bytes_ = fuses_softmax(job.software) ? kFusedSoftmax : kPlainSoftmax;
+  score_bytes_ = stack_of(job.software).fuses_softmax ? kFusedSoftmax : kPlainSoftmax;
   if (a_.dropout) {
     score_bytes_.forward += kDropoutBytesForward;
     score_bytes_.again += kDropoutBytesForward;

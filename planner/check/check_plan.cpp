@@ -19,7 +19,13 @@ namespace {
 class Check {
  public:
   Check(const Job& job, const StatedPlan& stated, const models::Profile& profile, const CheckOptions& options)
-      : asked_(job), job_(job), stated_(stated), s_(stated.strategy), profile_(profile), options_(options) {}
+      : asked_(job),
+        job_(job),
+        stated_(stated),
+        s_(stated.strategy),
+        profile_(profile),
+        options_(options),
+        stack_(models::stack_named(options.stack)) {}
 
   std::vector<std::string> run() {
     if (!place()) return std::move(wrong_);
@@ -87,6 +93,7 @@ class Check {
     pinned("the micro-batch", p.micro_batch, s_.micro_batch);
     pinned("the KV replicator", p.kv_replicator, s_.kv_replicator);
     pinned("flash attention", p.flash_attention, s_.flash_attention);
+    if (s_.pipeline_parallel > 1) pinned("the schedule", p.schedule, s_.schedule);
     // Without tensor or pipeline parallel these two mean nothing.
     if (s_.pipeline_parallel > 1) pinned("VPP", p.virtual_pipeline, s_.virtual_pipeline);
     if (s_.tensor_parallel > 1) pinned("sequence parallel", p.sequence_parallel, s_.sequence_parallel);
@@ -125,11 +132,11 @@ class Check {
     const int t = s_.tensor_parallel, cores = job_.cluster.instance.cores();
     divides(t, a.heads, "the heads");
     divides(t, a.intermediate, "the intermediate size");
-    if (a.norm == models::Norm::rms && a.causal && !a.learned_positions)
+    if (!stack_.pads_vocabulary && a.norm == models::Norm::rms && a.causal && !a.learned_positions)
       divides(t, a.vocabulary, "the vocabulary");  // the HF path pads nothing
     divides(t, a.kv_heads * s_.kv_replicator, "the KV heads and their copies");
     divides(s_.kv_replicator, t, "TP");
-    need(cores <= 2 || cores == 8 || cores == 32 || cores == 64 || cores == 128,
+    need(!stack_.starts_few_counts || cores <= 2 || cores == 8 || cores == 32 || cores == 64 || cores == 128,
          fmt::format("NxD starts no {} processes a node", cores));
     if (s_.expert_parallel > 1) {
       need(a.experts > 0, "expert parallel without experts");
@@ -166,8 +173,8 @@ class Check {
     need(p == 1 || p % 2 == 0, fmt::format("PP {} is odd", p));
     need(parts <= layers, fmt::format("{} layers do not fill {} parts", layers, parts));
     if (s_.virtual_pipeline > 1) divides(p, stated_.micro_batches, "the micro-batches (interleaved)");
-    const bool ties = job_.software.framework == "nemo-megatron";
-    need(p == 1 || !job_.architecture.tied_embeddings || ties, "tied embeddings on different stages");
+    need(p == 1 || !job_.architecture.tied_embeddings || stack_.ties_across_stages,
+         "tied embeddings on different stages");
     if (s_.pipeline_cuts.empty()) return;
     int before = -1;
     bool ascends = static_cast<int>(s_.pipeline_cuts.size()) == parts - 1;
@@ -224,6 +231,7 @@ class Check {
   const Strategy& s_;
   const models::Profile& profile_;
   const CheckOptions& options_;
+  const models::StackTraits& stack_;
   std::vector<std::string> wrong_;
 };
 

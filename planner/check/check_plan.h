@@ -14,6 +14,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/job/job.h"
@@ -36,6 +37,7 @@ struct StatedPlan {
 struct CheckOptions {
   bool allow_doubtful = false;   ///< replica groups the runtime may refuse are let in
   double fit_probability = 0.9;  ///< with which every stage must fit
+  std::string_view stack;        ///< that trains it (models::stack_named), whose limits hold
 };
 
 /// What is wrong with a plan for `job` (with its search space and pins, deadline and budget); empty = nothing.

@@ -26,7 +26,7 @@ bool has_shape(const std::vector<Violation>& broken) {
 /// The same with everything recomputed and each layer or the layers spread over more cores, where that is
 /// legal and fits: the fewest cores first, of TP before of PP.
 std::optional<models::Strategy> fits_over_more_cores(const models::Job& job, const models::Strategy& s,
-                                                     const models::Profile& profile) {
+                                                     const models::Profile& profile, const Target* target) {
   for (int times = 2; times <= s.data_parallel; times *= 2) {
     if (s.data_parallel % times != 0) break;
     for (int of_layers = 1; of_layers <= times; of_layers *= 2) {
@@ -39,7 +39,7 @@ std::optional<models::Strategy> fits_over_more_cores(const models::Job& job, con
       wider.recompute = {.full = true};
       wider.pipeline_cuts.clear();
       wider = models::canonical(wider);
-      if (!rule_violations(job, wider).empty()) continue;
+      if (!rule_violations(job, wider, target).empty()) continue;
       if (models::memory_of(job, wider, profile).fits()) return wider;
     }
   }
@@ -47,7 +47,7 @@ std::optional<models::Strategy> fits_over_more_cores(const models::Job& job, con
 }
 
 Violation memory_violation(const models::Job& job, const models::Strategy& s, const models::Profile& profile,
-                           const models::Memory& memory) {
+                           const models::Memory& memory, const Target* target) {
   Violation v{"memory", memory_message(memory),
               "more nodes (--nodes): over all cores of this cluster it does not fit either"};
   if (memory.worst().peak() <= memory.limit)
@@ -64,7 +64,7 @@ Violation memory_violation(const models::Job& job, const models::Strategy& s, co
         fmt::format("recompute={} needs {:.1f} GiB", to_string(policy), in_gibibytes(less.worst().peak()));
     return v;
   }
-  if (const auto wider = fits_over_more_cores(job, s, profile))
+  if (const auto wider = fits_over_more_cores(job, s, profile, target))
     v.fix = strategy_grammar(job, *wider) + " fits";
   return v;
 }
@@ -98,9 +98,10 @@ bool Judgement::refused() const {
   return std::any_of(broken.begin(), broken.end(), [](const Violation& v) { return !v.doubtful; });
 }
 
-Judgement judge(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile) {
+Judgement judge(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
+                const Target* target) {
   Judgement j;
-  j.broken = rule_violations(job, strategy);
+  j.broken = rule_violations(job, strategy, target);
   if (!has_shape(j.broken)) {
     if (auto missing = not_modelled(job, strategy)) j.broken.push_back(std::move(*missing));
     return j;
@@ -112,7 +113,7 @@ Judgement judge(const models::Job& job, const models::Strategy& strategy, const 
     j.broken.push_back(std::move(v));
   }
   j.memory = models::memory_of(job, strategy, profile);
-  if (!j.memory->fits()) j.broken.push_back(memory_violation(job, strategy, profile, *j.memory));
+  if (!j.memory->fits()) j.broken.push_back(memory_violation(job, strategy, profile, *j.memory, target));
   if (auto missing = not_modelled(job, strategy)) {
     j.broken.push_back(std::move(*missing));
   }

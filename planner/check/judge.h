@@ -8,6 +8,7 @@
 #include "models/memory/memory.h"
 #include "models/parameters/profile.h"
 #include "planner/plan/plan.h"
+#include "planner/plan/target.h"
 
 namespace trnplan::planner {
 
@@ -22,8 +23,9 @@ struct Judgement {
 };
 
 /// Applies every rule to a strategy and simulates it when its shape allows: also when it does not fit, or
-/// when the runtime would refuse its groups.
-Judgement judge(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile);
+/// when the runtime would refuse its groups. Rules of the target count where there is one.
+Judgement judge(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
+                const Target* target = nullptr);
 
 /// Why there is no plan: the rules that leave the program without a shape, or what is not modelled. "" where
 /// there is one.

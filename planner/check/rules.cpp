@@ -36,22 +36,6 @@ Found instance(const Job& job, const Strategy&) {
                    "use a type whose step is timed: trnplan instances lists them"};
 }
 
-/// "tp=8 or tp=16": the degrees next to the strategy's own, of those that divide a node's cores, that
-/// `fits(degree)` says are right; `otherwise` where there is none.
-template <class Fits>
-std::string near_tp(const Job& job, const Strategy& s, Fits&& fits, const char* otherwise) {
-  int below = 0, above = 0;
-  const int cores = job.cluster.instance.cores();
-  for (int t = 1; t <= cores; ++t) {
-    if (cores % t != 0 || t == s.tensor_parallel || !fits(t)) continue;
-    if (t < s.tensor_parallel) below = t;
-    if (t > s.tensor_parallel && above == 0) above = t;
-  }
-  if (below == 0 && above == 0) return otherwise;
-  if (below == 0 || above == 0) return fmt::format("tp={}", std::max(below, above));
-  return fmt::format("tp={} or tp={}", below, above);
-}
-
 /// Degrees near those of `s` whose product divides the cores.
 std::string dividing(const Strategy& s, int cores) {
   const int tp = std::gcd(s.tensor_parallel, cores);
@@ -84,22 +68,13 @@ Found experts(const Job& job, const Strategy& s) {
                                                                         s.pipeline_parallel))};
 }
 
-Found devices(const Job& job, const Strategy&) {
-  constexpr std::array kAllowed = {1, 2, 8, 32, 64, 128};
-  const int cores = job.cluster.instance.cores();
-  if (std::find(kAllowed.begin(), kAllowed.end(), cores) != kAllowed.end()) return std::nullopt;
-  return Violation{"devices",
-                   fmt::format("NxDT starts 1, 2, 8, 32, 64 or 128 processes a node, not {}", cores),
-                   "use an instance type with one of these core counts"};
-}
-
 Found heads(const Job& job, const Strategy& s) {
   const Architecture& a = job.architecture;
   if (a.heads % s.tensor_parallel == 0 && a.intermediate % s.tensor_parallel == 0) return std::nullopt;
   return Violation{"heads",
                    fmt::format("{} attention heads and intermediate size {} must both divide by TP {}",
                                a.heads, a.intermediate, s.tensor_parallel),
-                   near_tp(
+                   near_tensor_parallel(
                        job, s, [&](int t) { return a.heads % t == 0 && a.intermediate % t == 0; },
                        "choose a TP that divides both")};
 }
@@ -115,23 +90,9 @@ Found kv_replicator(const Job& job, const Strategy& s) {
       fmt::format("{} KV heads x kv_replicator {} cannot be split over TP {}", a.kv_heads, r, t),
       saturating_product({a.kv_heads, expected}) % t == 0
           ? fmt::format("kv={}", expected)
-          : near_tp(
+          : near_tensor_parallel(
                 job, s, [&](int n) { return a.kv_heads % n == 0 || n % std::max(1, a.kv_heads) == 0; },
                 "choose a TP that divides, or is a multiple of, the KV heads")};
-}
-
-Found vocabulary(const Job& job, const Strategy& s) {
-  const Architecture& a = job.architecture;
-  // The Megatron path pads the vocabulary; the HF path does not.
-  if (!models::is_llama_like(a)) return std::nullopt;
-  if (a.vocabulary % s.tensor_parallel == 0) return std::nullopt;
-  return Violation{
-      "vocabulary",
-      fmt::format("vocabulary {} does not divide by TP {} and NxDT's HF path does not pad it", a.vocabulary,
-                  s.tensor_parallel),
-      near_tp(
-          job, s, [&](int t) { return a.vocabulary % t == 0; }, "choose a TP that divides the vocabulary") +
-          ", or pad it in config.json"};
 }
 
 Found layers(const Job& job, const Strategy& s) {
@@ -207,9 +168,6 @@ Found context_parallel(const Job& job, const Strategy& s) {
   if (!s.flash_attention) {
     return Violation{"context-parallel", "ring attention is a flash-attention kernel", "flash=true, or cp=1"};
   }
-  if (job.architecture.experts > 0) {
-    return Violation{"context-parallel", "NxDT has context parallel for dense Llama models only", "cp=1"};
-  }
   const int sequence = job.training.sequence;
   if (sequence % s.context_parallel == 0 && sequence / s.context_parallel % 1024 == 0) return std::nullopt;
   return Violation{
@@ -245,14 +203,6 @@ Found positions(const Job& job, const Strategy&) {
                    "shorten the sequence"};
 }
 
-Found tied_embeddings(const Job& job, const Strategy& s) {
-  if (!job.architecture.tied_embeddings || s.pipeline_parallel == 1) return std::nullopt;
-  if (job.software.framework == "nemo-megatron") return std::nullopt;  // ties them over the pipeline's ends
-  return Violation{"tied-embeddings",
-                   "tied embeddings fail with pipeline parallel in NxDT (shared weight has no gradient)",
-                   "pp=1, or untie embedding and head"};
-}
-
 Found rank_order(const Job& job, const Strategy& s) {
   if (degrees_of(s).world() != job.cluster.cores()) return std::nullopt;  // divisibility says so
   const std::string obstacle = topology::RankOrder::obstacle(job.cluster, degrees_of(s));
@@ -261,10 +211,14 @@ Found rank_order(const Job& job, const Strategy& s) {
 }
 
 using Rule = Found (*)(const Job&, const Strategy&);
-constexpr Rule kRules[] = {
-    instance,         divisibility,    experts,           devices,   heads,           kv_replicator,
-    vocabulary,       layers,          pipeline_parity,   batch,     interleaved,     pipeline_schedule,
-    context_parallel, flash_attention, sequence_parallel, positions, tied_embeddings, rank_order};
+constexpr Rule kRules[] = {instance,          divisibility,
+                           experts,           heads,
+                           kv_replicator,     layers,
+                           pipeline_parity,   batch,
+                           interleaved,       pipeline_schedule,
+                           context_parallel,  flash_attention,
+                           sequence_parallel, positions,
+                           rank_order};
 
 std::string kind_name(topology::GroupKind kind) {
   std::string name(topology::to_string(kind));
@@ -274,17 +228,20 @@ std::string kind_name(topology::GroupKind kind) {
 
 }  // namespace
 
-std::vector<Violation> rule_violations(const Job& job, const Strategy& strategy) {
+std::vector<Violation> rule_violations(const Job& job, const Strategy& strategy, const Target* target) {
   std::vector<Violation> all;
   for (const Rule rule : kRules) {
     if (Found found = rule(job, strategy)) all.push_back(std::move(*found));
   }
+  if (target == nullptr) return all;
+  for (Violation& own : target->rules(job, strategy)) all.push_back(std::move(own));
   return all;
 }
 
-bool breaks_a_rule(const Job& job, const Strategy& strategy) {
+bool breaks_a_rule(const Job& job, const Strategy& strategy, const Target* target) {
   return std::any_of(std::begin(kRules), std::end(kRules),
-                     [&](const Rule rule) { return rule(job, strategy).has_value(); });
+                     [&](const Rule rule) { return rule(job, strategy).has_value(); }) ||
+         (target != nullptr && !target->rules(job, strategy).empty());
 }
 
 std::string_view source_of(std::string_view rule) {
@@ -333,13 +290,13 @@ std::string_view source_of(std::string_view rule) {
   return "";
 }
 
-std::vector<Violation> contradictions(const Job& job) {
+std::vector<Violation> contradictions(const Job& job, const Target* target) {
   std::vector<Violation> common;
   bool first = true;
   std::vector<Strategy> all = enumerate(job);
   if (all.empty()) all.push_back(default_strategy(job));  // the pins leave no strategy at all
   for (const Strategy& s : all) {
-    const std::vector<Violation> broken = rule_violations(job, s);
+    const std::vector<Violation> broken = rule_violations(job, s, target);
     const auto holds = [&](const Violation& v) {
       return std::any_of(broken.begin(), broken.end(), [&](const Violation& b) { return b.rule == v.rule; });
     };
@@ -374,6 +331,20 @@ std::optional<Violation> not_modelled(const Job& job, const Strategy& s) {
 Violation beyond_the_clock() {
   return {"not-modelled", "a step takes longer than the simulation clock, 106 days",
           "lower the global batch or add nodes"};
+}
+
+std::string near_tensor_parallel(const Job& job, const Strategy& s, const std::function<bool(int)>& fits,
+                                 const char* otherwise) {
+  int below = 0, above = 0;
+  const int cores = job.cluster.instance.cores();
+  for (int t = 1; t <= cores; ++t) {
+    if (cores % t != 0 || t == s.tensor_parallel || !fits(t)) continue;
+    if (t < s.tensor_parallel) below = t;
+    if (t > s.tensor_parallel && above == 0) above = t;
+  }
+  if (below == 0 && above == 0) return otherwise;
+  if (below == 0 || above == 0) return fmt::format("tp={}", std::max(below, above));
+  return fmt::format("tp={} or tp={}", below, above);
 }
 
 std::string replica_group_fix(const Job& job, const topology::ChipGraph& graph, const Strategy& s,

@@ -1,9 +1,11 @@
-// Which strategies NxDT can express and the Neuron runtime accepts.
+// Which strategies neuronx-distributed can train and the Neuron runtime accepts. Rules of one target alone are
+// its own (Target::rules).
 //
 // One small function per rule in a table (rules.cpp): adding a rule is adding a function and a line. Rules
 // and their sources are listed in docs/rules.md.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,23 +13,25 @@
 
 #include "models/job/job.h"
 #include "planner/plan/plan.h"
+#include "planner/plan/target.h"
 #include "topology/chip_graph.h"
 #include "topology/verdict.h"
 
 namespace trnplan::planner {
 
-/// Every rule about numbers that `strategy` breaks for `job`: divisibility, heads, kv-replicator, vocabulary,
-/// layers, pipeline-parity, moe, batch, interleaved, context-parallel, flash-attention, sequence-parallel,
-/// tied-embeddings, devices, rank-order; and not-modelled for an instance type. Memory and replica groups are
-/// separate. Cost: microseconds.
-std::vector<Violation> rule_violations(const models::Job& job, const models::Strategy& strategy);
+/// Every rule about numbers that `strategy` breaks for `job`: divisibility, heads, kv-replicator, layers,
+/// pipeline-parity, moe, batch, interleaved, context-parallel, flash-attention, sequence-parallel, rank-order;
+/// not-modelled for an instance type; then those of the target (Target::rules), where there is one. Memory and
+/// replica groups are separate. Cost: microseconds.
+std::vector<Violation> rule_violations(const models::Job& job, const models::Strategy& strategy,
+                                       const Target* target = nullptr);
 /// Whether there are any: ends at the first.
-bool breaks_a_rule(const models::Job& job, const models::Strategy& strategy);
+bool breaks_a_rule(const models::Job& job, const models::Strategy& strategy, const Target* target = nullptr);
 
 /// The rules about numbers that every strategy of the job breaks, whatever is chosen: the job contradicts
 /// itself. Rule "batch" is left out, the search answers that with the nearest batch. None for an instance
 /// type that is not modelled: that is no mistake. Cost: one enumeration.
-std::vector<Violation> contradictions(const models::Job& job);
+std::vector<Violation> contradictions(const models::Job& job, const Target* target = nullptr);
 
 /// Where a strategy rule, `replica-group` or `memory` comes from: repository@commit:path; "" for the others.
 std::string_view source_of(std::string_view rule);
@@ -54,6 +58,11 @@ std::vector<Violation> replica_group_violation(const topology::PlacementVerdict&
 std::vector<topology::Degrees> supported_neighbours(const topology::Cluster& cluster,
                                                     const topology::ChipGraph& graph,
                                                     topology::Degrees degrees, int kv_heads = 0);
+
+/// "tp=8 or tp=16": the degrees next to the strategy's own, of those that divide a node's cores, for which
+/// `fits` holds; `otherwise` where there is none.
+std::string near_tensor_parallel(const models::Job& job, const models::Strategy& strategy,
+                                 const std::function<bool(int)>& fits, const char* otherwise);
 
 /// What to do about a refused or doubtful group.
 std::string replica_group_fix(const models::Job& job, const topology::ChipGraph& graph,

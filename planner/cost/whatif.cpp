@@ -101,8 +101,9 @@ WhatIfPoint point_at(const models::Job& job, const WhatIfQuestion& q, const topo
     p.fix = "use a type whose step is timed: trnplan instances lists them";
     return p;
   }
-  SearchResult found =
-      search(*at, profile, {.top = 1, .layouts = 0, .allow_doubtful = q.allow_doubtful, .explain = false});
+  SearchResult found = search(
+      *at, profile,
+      {.top = 1, .layouts = 0, .allow_doubtful = q.allow_doubtful, .explain = false, .target = q.target});
   if (found.plans.empty()) {
     tell_why_none(p, found, *at);
     return p;

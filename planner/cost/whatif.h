@@ -38,6 +38,7 @@ struct WhatIfQuestion {
   bool asynchronous = false;  ///< checkpoints
   int checkpoint_steps = 0;   ///< 0 = those that are best
   bool allow_doubtful = false;
+  const Target* target = nullptr;  ///< as SearchOptions::target
   PriceOptions prices;
   SamplingOptions sampling;
 

@@ -1,9 +1,13 @@
 #include "planner/plan/space.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "models/framework/framework.h"
 
 namespace trnplan::planner {
 
+using models::framework_of;
 using models::Job;
 using models::Recompute;
 using models::Strategy;
@@ -77,14 +81,44 @@ std::vector<int> expert_degrees(const Job& job, int data_parallel) {
   return all;
 }
 
-/// Chunks a stage that leave all chunks equal; where PP does not divide the layers, two to four.
+/// Chunks a stage that leave all chunks equal; where PP does not divide the layers, two to four. One where the
+/// framework has no schedule for more.
 std::vector<int> virtual_degrees(const Job& job, int pipeline) {
-  if (pipeline == 1) return {1};
+  const bool chunks = framework_of(Strategy{}).runs(models::Schedule::interleaved);
+  if (pipeline == 1 || !chunks) return {1};
   const int layers = job.architecture.layers;
   if (layers % pipeline == 0) return divisors(layers / pipeline);
   std::vector<int> all{1};
   for (int v = 2; v <= 4 && pipeline * v <= layers; ++v) all.push_back(v);
   return all;
+}
+
+/// Those the framework has that go with so many chunks; of one stage there is one.
+std::vector<models::Schedule> schedules(const Job& job, int pipeline, int chunks) {
+  if (pipeline == 1) return {models::Schedule::one_f_one_b};
+  std::vector<models::Schedule> all;
+  for (int i = 0; i < static_cast<int>(models::Schedule::count); ++i) {
+    const auto schedule = static_cast<models::Schedule>(i);
+    const bool interleaved = schedule == models::Schedule::interleaved;
+    if (interleaved != (chunks > 1) || (job.pin.schedule && *job.pin.schedule != schedule)) continue;
+    if (framework_of(Strategy{}).runs(schedule)) all.push_back(schedule);
+  }
+  return all;
+}
+
+/// Kinds of attention: flash, plain, or both. Context parallel is flash attention's alone.
+std::vector<bool> attention_kinds(const Job& job) {
+  if (job.pin.flash_attention) return {*job.pin.flash_attention};
+  if (!framework_of(Strategy{}).has_flash_attention(job.architecture))
+    return {job.architecture.flash_attention};
+  if (job.pin.context_parallel.value_or(1) > 1) return {true};
+  return {true, false};
+}
+
+/// The kernel's blocks divide the sequence; a choice that is the user's own is taken as it is.
+bool attention_runs(const Job& job, const Strategy& s) {
+  return job.pin.flash_attention || !s.flash_attention || s.context_parallel > 1 ||
+         job.training.sequence % 2048 == 0;
 }
 
 std::vector<models::Precision> precisions(const Job& job) {
@@ -133,62 +167,115 @@ Strategy default_strategy(const Job& job) {
   return s;
 }
 
-std::vector<Strategy> enumerate(const Job& job) {
-  std::vector<Strategy> found;
-  const int cores = job.cluster.cores(), per_node = job.cluster.instance.cores();
-  std::vector<int> tensor = divisors(cores);
-  tensor.erase(std::upper_bound(tensor.begin(), tensor.end(), per_node), tensor.end());
-  Strategy s = fixed_part(job);
-  const std::vector<Recompute> policies =
-      pinned_or(job.pin.recompute, recompute_policies(job, s.flash_attention));
-  const std::vector<bool> orders = pinned_or(job.pin.sequence_parallel, std::vector<bool>{true, false});
+namespace {
 
-  const auto with_layout = [&] {
-    for (const int e : pinned_or(job.pin.expert_parallel, expert_degrees(job, s.data_parallel))) {
-      s.expert_parallel = e;
-      for (const int v : pinned_or(job.pin.virtual_pipeline, virtual_degrees(job, s.pipeline_parallel))) {
-        s.virtual_pipeline = v;
-        for (const int m : pinned_or(job.pin.micro_batch, micro_batches(job, s.data_parallel))) {
-          s.micro_batch = m;
-          for (const bool sp : orders) {
-            s.sequence_parallel = sp;
-            for (const Recompute& r : policies) {
-              s.recompute = r;
-              for (const models::Precision p : precisions(job)) {
-                s.precision = p;
-                for (const bool z : zero1_choices(job)) {
-                  s.zero1 = z;
-                  found.push_back(models::canonical(s));
-                }
-              }
-            }
+/// Calls `found` with every strategy, each in canonical form and once, in no order.
+template <class Found>
+class Enumeration {
+ public:
+  Enumeration(const Job& job, Found found) : job_(job), found_(std::move(found)), s_(fixed_part(job)) {}
+
+  void run() {
+    const int cores = job_.cluster.cores(), per_node = job_.cluster.instance.cores();
+    std::vector<int> tensor = divisors(cores);
+    tensor.erase(std::upper_bound(tensor.begin(), tensor.end(), per_node), tensor.end());
+    for (const bool flash : attention_kinds(job_)) {
+      s_.flash_attention = flash;
+      policies_ = pinned_or(job_.pin.recompute, recompute_policies(job_, flash));
+      for (const int t : pinned_or(job_.pin.tensor_parallel, tensor)) {
+        s_.tensor_parallel = t;
+        s_.kv_replicator = job_.pin.kv_replicator.value_or(natural_replicator(job_, t));
+        for (const int c :
+             pinned_or(job_.pin.context_parallel, context_degrees(job_, std::max(1, cores / t), flash))) {
+          s_.context_parallel = c;
+          if (attention_runs(job_, s_)) pipelines(cores);
+        }
+      }
+    }
+  }
+
+ private:
+  void pipelines(int cores) {
+    const auto left = cores / saturating_product({s_.tensor_parallel, s_.context_parallel});
+    std::vector<int> pipeline = divisors(std::max(1, static_cast<int>(left)));
+    pipeline.erase(std::upper_bound(pipeline.begin(), pipeline.end(), job_.architecture.layers),
+                   pipeline.end());
+    for (const int p : pinned_or(job_.pin.pipeline_parallel, pipeline)) {
+      s_.pipeline_parallel = p;
+      s_.data_parallel = job_.pin.data_parallel.value_or(what_is_left(job_, s_));
+      if (!job_.pin.tensor_parallel && !job_.pin.pipeline_parallel &&
+          s_.model_parallel() * s_.data_parallel != cores)
+        continue;
+      layouts();
+    }
+  }
+
+  void layouts() {
+    for (const int e : pinned_or(job_.pin.expert_parallel, expert_degrees(job_, s_.data_parallel))) {
+      s_.expert_parallel = e;
+      for (const int v : pinned_or(job_.pin.virtual_pipeline, virtual_degrees(job_, s_.pipeline_parallel))) {
+        s_.virtual_pipeline = v;
+        for (const models::Schedule schedule : schedules(job_, s_.pipeline_parallel, v)) {
+          s_.schedule = schedule;
+          for (const int m : pinned_or(job_.pin.micro_batch, micro_batches(job_, s_.data_parallel))) {
+            s_.micro_batch = m;
+            programs();
           }
         }
       }
     }
-  };
-  for (const int t : pinned_or(job.pin.tensor_parallel, tensor)) {
-    s.tensor_parallel = t;
-    s.kv_replicator = job.pin.kv_replicator.value_or(natural_replicator(job, t));
-    for (const int c : pinned_or(job.pin.context_parallel,
-                                 context_degrees(job, std::max(1, cores / t), s.flash_attention))) {
-      s.context_parallel = c;
-      std::vector<int> pipeline = divisors(std::max(1, static_cast<int>(cores / saturating_product({t, c}))));
-      pipeline.erase(std::upper_bound(pipeline.begin(), pipeline.end(), job.architecture.layers),
-                     pipeline.end());
-      for (const int p : pinned_or(job.pin.pipeline_parallel, pipeline)) {
-        s.pipeline_parallel = p;
-        s.data_parallel = job.pin.data_parallel.value_or(what_is_left(job, s));
-        if (!job.pin.tensor_parallel && !job.pin.pipeline_parallel &&
-            s.model_parallel() * s.data_parallel != cores)
-          continue;
-        with_layout();
+  }
+
+  void programs() {
+    // With one tensor-parallel rank both are one program.
+    const std::vector<bool> orders =
+        s_.tensor_parallel == 1 ? std::vector<bool>{false} : std::vector<bool>{true, false};
+    for (const bool sp : pinned_or(job_.pin.sequence_parallel, orders)) {
+      s_.sequence_parallel = sp;
+      for (const Recompute& r : policies_) {
+        s_.recompute = r;
+        for (const models::Precision p : precisions(job_)) {
+          s_.precision = p;
+          for (const bool z : zero1_choices(job_)) {
+            s_.zero1 = z;
+            found_(models::canonical(s_));
+          }
+        }
       }
     }
   }
-  std::sort(found.begin(), found.end());
-  found.erase(std::unique(found.begin(), found.end()), found.end());
+
+  const Job& job_;
+  Found found_;
+  Strategy s_;  ///< as far as it is chosen
+  std::vector<Recompute> policies_;
+};
+
+void sort_once(std::vector<Strategy>& all) {
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+}
+
+}  // namespace
+
+std::vector<Strategy> enumerate(const Job& job) {
+  std::vector<Strategy> found;
+  Enumeration(job, [&](Strategy s) { found.push_back(std::move(s)); }).run();
+  sort_once(found);
   return found;
+}
+
+Space space_of(const Job& job, const Target* target) {
+  Space space;
+  Enumeration(job, [&](Strategy s) {
+    if (target != nullptr && !target->expresses(job, s))
+      ++space.inexpressible;
+    else
+      space.strategies.push_back(std::move(s));
+  }).run();
+  sort_once(space.strategies);
+  if (!space.strategies.empty() || space.inexpressible == 0) return space;
+  return {enumerate(job), 0, true};
 }
 
 int batch_of(const Job& job, const Strategy& s) {

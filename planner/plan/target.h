@@ -97,6 +97,17 @@ class Target {
   [[nodiscard]] virtual std::vector<Violation> violations(const models::Job& job,
                                                           const models::Strategy& strategy) const = 0;
 
+  /// There are no violations. Cost: nanoseconds for a target whose own this is; a search asks it of every strategy.
+  [[nodiscard]] virtual bool expresses(const models::Job& job, const models::Strategy& strategy) const {
+    return violations(job, strategy).empty();
+  }
+
+  /// Rules about numbers that the target has of its own beside those of planner/check/rules.h, named as
+  /// docs/rules.md names them. Cost: less than a microsecond where none is broken.
+  [[nodiscard]] virtual std::vector<Violation> rules(const models::Job&, const models::Strategy&) const {
+    return {};
+  }
+
   [[nodiscard]] virtual TargetCode code() const = 0;
   /// What its command takes from setup_env.sh besides what every target needs.
   [[nodiscard]] virtual std::vector<PersonValue> asked() const { return {}; }

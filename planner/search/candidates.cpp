@@ -45,14 +45,15 @@ Keys keys_of(const Strategy& s) {
 class Part {
  public:
   Part(const Job& job, const models::Profile& profile, const topology::ChipGraph& graph,
-       double fit_probability, const Target* target)
+       double fit_probability, const Target* target, bool beyond_target)
       : given_(job),
         job_(job),
         profile_(profile),
         graph_(graph),
         limit_(job.cluster.instance.core.memory),
         fit_(fit_probability, profile),
-        target_(target) {}
+        target_(target),
+        beyond_target_(beyond_target) {}
 
   /// What was remembered; it is found again where it is asked for.
   void forget() {
@@ -78,8 +79,7 @@ class Part {
   /// All but the bound.
   Feasibility feasibility_of(const Strategy& s, bool accept_doubt) {
     use_batch_of(s);
-    if (breaks_a_rule(job_, s) || not_modelled(job_, s)) return Feasibility::refused;
-    if (target_ != nullptr && !target_->violations(job_, s).empty()) return Feasibility::refused;
+    if (breaks_a_rule(job_, s, target_) || not_modelled(job_, s)) return Feasibility::refused;
     const Verdict verdict = verdict_of(s).overall;
     if (verdict == Verdict::refused) return Feasibility::refused;
     if (verdict == Verdict::doubtful && !accept_doubt) return Feasibility::doubtful;
@@ -89,7 +89,7 @@ class Part {
   /// Other strategies' verdicts stay known.
   bool feasible(int batch, bool accept_doubt) {
     job_.training.global_batch = batch;
-    const std::vector<Strategy> strategies = enumerate(job_);
+    const std::vector<Strategy> strategies = space_of(job_, target_).strategies;
     return std::any_of(strategies.begin(), strategies.end(), [&](const Strategy& s) {
       return feasibility_of(s, accept_doubt) == Feasibility::legal;
     });
@@ -141,12 +141,8 @@ class Part {
 
   std::vector<Violation> violations(const Strategy& s) {
     use_batch_of(s);
-    std::vector<Violation> all = rule_violations(job_, s);
+    std::vector<Violation> all = rule_violations(job_, s, target_);
     if (auto missing = not_modelled(job_, s)) all.push_back(std::move(*missing));
-    if (all.empty() && target_ != nullptr) {
-      all = target_->violations(job_, s);
-      for (Violation& v : all) v.message = std::string(target_->name()) + " cannot express it: " + v.message;
-    }
     if (all.empty()) all = replica_group_violation(verdict_of(s));
     return all;
   }
@@ -167,10 +163,10 @@ class Part {
 
   bool has_free_cuts(const Strategy& s) const {
     if (s.pipeline_parallel == 1 || s.virtual_pipeline > 1) return false;
-    if (target_ == nullptr) return true;
+    if (target_ == nullptr || beyond_target_) return true;
     Strategy uneven = s;
     uneven.pipeline_cuts.assign(at(s.pipeline_parallel - 1), 0);
-    return target_->violations(job_, uneven).empty();
+    return target_->expresses(job_, uneven);
   }
 
   void use_batch_of(const Strategy& s) {
@@ -222,6 +218,7 @@ class Part {
   Bytes limit_;
   models::FitTest fit_;
   const Target* target_;                        ///< null: everything can be expressed
+  bool beyond_target_;                          ///< nothing can; then its rules alone hold
   std::unique_ptr<models::StepBounds> bounds_;  ///< made when it is asked for
   std::map<decltype(Keys::groups), topology::PlacementVerdict> verdicts_;
   std::map<std::pair<decltype(Keys::chunks), int>, std::vector<models::Residency>> residencies_;
@@ -248,7 +245,10 @@ Candidates::Candidates(Job job, const models::Profile& profile, bool accept_doub
   // Most strategies that are legal may have the same degrees: pipelines go to the threads in turn.
   std::map<std::array<int, 3>, std::vector<int>> members;
   std::map<int, int> turns;  // by pipeline-parallel degree
-  for (Strategy& s : enumerate(state.job)) {
+  Space space = space_of(state.job, target);
+  inexpressible = space.inexpressible;
+  beyond_target = space.beyond_target;
+  for (Strategy& s : space.strategies) {
     const int turn = turns.try_emplace(s.pipeline_parallel, static_cast<int>(turns.size())).first->second;
     members[{s.tensor_parallel, s.context_parallel, turn % std::max(1, threads)}].push_back(
         static_cast<int>(all.size()));
@@ -258,7 +258,8 @@ Candidates::Candidates(Job job, const models::Profile& profile, bool accept_doub
   for (auto m = members.rbegin(); m != members.rend(); ++m) {  // first the degrees at which large models fit
     for (const int i : m->second) all[at(i)].part = static_cast<int>(work.size());
     work.push_back(&m->second);
-    state.parts.push_back(std::make_unique<Part>(state.job, profile, state.graph, fit_probability, target));
+    state.parts.push_back(
+        std::make_unique<Part>(state.job, profile, state.graph, fit_probability, target, beyond_target));
   }
   parallel_for(static_cast<int>(work.size()), threads, [&](int p) {
     for (const int i : *work[at(p)]) {
@@ -363,7 +364,8 @@ bool feasible(const Job& job, const models::Profile& profile, bool accept_doubt,
 int first_feasible_batch(const Job& job, const models::Profile& profile, bool accept_doubt,
                          double fit_probability, const std::vector<int>& batches, const Target* target) {
   const topology::ChipGraph graph(job.cluster.instance);
-  Part part(job, profile, graph, fit_probability, target);
+  const bool beyond_target = target != nullptr && space_of(job, target).beyond_target;
+  Part part(job, profile, graph, fit_probability, target, beyond_target);
   for (const int batch : batches) {
     if (part.feasible(batch, accept_doubt)) return batch;
   }

@@ -40,8 +40,9 @@ class Candidates {
   /// threads, may be empty; once it is true, strategies not looked at yet stay `unseen`. With Keep::open, for
   /// clusters that are compared, `all` has the legal and the unseen ones alone, and nothing else is
   /// remembered. Cost: microseconds a strategy, milliseconds a layout. Memory: some 200 bytes a strategy while
-  /// they are classified, half of that for those that stay, and what the bounds remember of layouts. What
-  /// `target` cannot express is refused, as rule "target"; null: nothing is.
+  /// they are classified, half of that for those that stay, and what the bounds remember of layouts. Rules of
+  /// `target` hold, and what it cannot express is left out and counted, where it can express anything; null:
+  /// neither.
   Candidates(models::Job job, const models::Profile& profile, bool accept_doubt, double fit_probability,
              int threads, const std::function<bool()>& stop = {}, Keep keep = Keep::all,
              const Target* target = nullptr);
@@ -52,6 +53,8 @@ class Candidates {
 
   std::vector<Candidate> all;  ///< in canonical order
   Dropped dropped;             ///< what is not in `all`
+  int inexpressible = 0;       ///< strategies left out, because the target cannot say them
+  bool beyond_target = false;  ///< it can say none; then none is left out
 
   /// What `legal` knows of the same cluster's legal strategies: their cuts and bounds.
   void take_legal(const Candidates& legal);

@@ -138,15 +138,14 @@ class NearMisses {
         batch / std::max<int>(1, static_cast<int>(saturating_product({s.micro_batch, s.data_parallel})));
     if (m < 1) return;
     of_batch_.training.global_batch = batch;
-    const auto numbers = rule_violations(of_batch_, s);
+    const auto numbers = rule_violations(of_batch_, s, cluster_.target());
     // Only rules that leave a meaningful program have a time to be tempted by.
     if (!breaks_only(numbers, {"pipeline-parity", "vocabulary", "tied-embeddings"})) return;
     Seconds bound = to_seconds(models::compute_bound(cluster_.job(), s, profile_, m));
     if (!beats_winner(bound, batch)) return;
     if (!cluster_.fits(c, cluster_.limit())) return;  // would not fit anyway; cheaper to know than its groups
     std::vector<Violation> why = cluster_.violations(c);
-    if (!breaks_only(why, {"replica-group", "pipeline-parity", "vocabulary", "tied-embeddings", "target"}))
-      return;
+    if (!breaks_only(why, {"replica-group", "pipeline-parity", "vocabulary", "tied-embeddings"})) return;
     if (why.front().rule != "replica-group") {  // its collectives have a time
       bound = cluster_.bound(c);
       if (!beats_winner(bound, batch)) return;
@@ -327,7 +326,7 @@ int nearest_batch(Candidates& cluster, const models::Profile& profile, bool acce
   std::set<std::pair<std::int64_t, std::int64_t>> batches;  // by distance, the smaller of two
   for (const Candidate& c : cluster.all) {
     if (c.feasibility != Feasibility::refused) continue;
-    const std::vector<Violation> broken = rule_violations(job, c.strategy);
+    const std::vector<Violation> broken = rule_violations(job, c.strategy, cluster.target());
     if (broken.size() != 1 || broken.front().rule != "batch") continue;
     const std::int64_t slice = saturating_product({c.strategy.micro_batch, c.strategy.data_parallel});
     const std::int64_t below = wanted / slice * slice;

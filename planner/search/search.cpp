@@ -141,6 +141,8 @@ class Search {
   void count() {
     SpaceCounts& n = result_.counts;
     for (const Candidates& cluster : known_.clusters) {
+      n.inexpressible += cluster.inexpressible;
+      result_.beyond_target = result_.beyond_target || cluster.beyond_target;
       n.enumerated += cluster.dropped.refused + cluster.dropped.too_large;
       n.refused += cluster.dropped.refused;
       n.too_large += cluster.dropped.too_large;

@@ -35,8 +35,10 @@ struct SearchOptions {
   bool explain = true;          ///< false: SearchResult has no refused, no doubtful ones and no reasons
   double fit_probability =
       0.9;  ///< a plan fits at least so surely (models/memory/fit_probability.h)
-  const Target* target = nullptr;  ///< strategies that it cannot express are refused; null: none are
-  int threads = 0;                 ///< 0: as many as the machine has cores
+  /// Its rules hold, and strategies that it cannot express are left out, unless it can express none; null:
+  /// neither.
+  const Target* target = nullptr;
+  int threads = 0;  ///< 0: as many as the machine has cores
   /// Wall-clock, of everything, from `since` on (absent: from the call on); 0: none. Then the best so far is
   /// returned, as soon as there is one. The result depends on the machine.
   Seconds time_limit{};
@@ -48,6 +50,7 @@ struct SearchOptions {
 /// enumerated = refused + too_large + bounded + simulated.
 struct SpaceCounts {
   int enumerated = 0, refused = 0, too_large = 0, bounded = 0, simulated = 0;
+  int inexpressible = 0;  ///< not enumerated, because the target cannot say them
 };
 
 /// How many strategies broke a rule first, with one of them as an example.
@@ -94,8 +97,10 @@ struct SearchResult {
   std::vector<Refusal> doubtful;           ///< likewise, whose replica groups are doubtful; fastest first
   std::optional<Infeasible> infeasible;    ///< when plans is empty
   std::optional<Sensitivity> sensitivity;  ///< when there are plans, and they were asked for
-  bool complete = true;                    ///< false: stopped before the winner was proven
-  double gap = 0;  ///< then: the winner is at most this fraction above the best there can be
+  bool beyond_target =
+      false;             ///< the target can say no strategy of some cluster: those there are all strategies
+  bool complete = true;  ///< false: stopped before the winner was proven
+  double gap = 0;        ///< then: the winner is at most this fraction above the best there can be
   std::vector<std::string> cut_short;  ///< what the time limit left undone, in words
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "targets/flags/flags.h"
+#include "targets/hf/hf_rules.h"
 #include "targets/nxd/scripts.h"
 
 namespace trnplan::targets {
@@ -80,6 +81,11 @@ class Nxd : public planner::Target {
     need_precision(s, broken);
     need_degrees(job, s, broken);
     return broken;
+  }
+
+  std::vector<planner::Violation> rules(const models::Job& job,
+                                        const models::Strategy& strategy) const override {
+    return hf_rules(job, strategy);
   }
 
   planner::TargetCode code() const override {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "planner/check/judge.h"
+#include "targets/nxdt/nxdt_target.h"
 
 namespace trnplan::targets {
 
@@ -19,6 +20,7 @@ namespace {
 struct Setting {
   std::string_view key, absent;
 };
+constexpr std::string_view kRequests = "aync_exec_max_inflight_requests";
 constexpr Setting kSettings[] = {
     {"model_source", "hf"},
     {"trainer.devices", "auto"},
@@ -41,6 +43,7 @@ constexpr Setting kSettings[] = {
     {"model.fusions.flash_attention", "False"},
     {"model.fusions.ring_attention", "False"},
     {"precision.type", "mixed_precision"},
+    {kRequests, ""},
 };
 
 SourcePos place_of(const NxdtConfig& config, std::string_view key) {
@@ -71,6 +74,7 @@ bool is_recompute(std::string_view key) {
 
 Job job_on(const Job& job, const NxdtReading& reading, const planner::Plan* winner) {
   Job on = job;
+  on.software.in_flight = reading.software.in_flight;
   if (winner != nullptr) {
     on.cluster.nodes = winner->nodes;
     for (const topology::Instance& i : job.space.instances) {
@@ -179,6 +183,7 @@ std::vector<Change> changes_to(const Job& job, const Strategy& strategy, const N
                               now.strategy.flash_attention == strategy.flash_attention;
   std::vector<Change> changes;
   for (const Setting& s : kSettings) {
+    if (s.key == kRequests && now.software.in_flight != 1) continue;  // more than one are all alike
     if (is_recompute(s.key) && same_recompute) continue;
     const NxdtKey* here = config.find(s.key);
     if (s.absent.empty() && here == nullptr) continue;
@@ -200,7 +205,7 @@ Baseline baseline_of(const Job& job, const NxdtConfig& config, const models::Arc
   b.job = job_on(job, reading, winner);
   b.job.architecture = trained;
   b.strategy = strategy_on(b.job, reading);
-  planner::Judgement judged = planner::judge(b.job, b.strategy, profile);
+  planner::Judgement judged = planner::judge(b.job, b.strategy, profile, &nxdt());
   b.broken = std::move(judged.broken);
   b.plan = std::move(judged.plan);
   for (const std::string& feature : reading.not_modelled) {

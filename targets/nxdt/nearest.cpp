@@ -13,6 +13,7 @@
 #include "planner/check/judge.h"
 #include "planner/search/candidates.h"
 #include "planner/search/parallel.h"
+#include "targets/nxdt/nxdt_target.h"
 
 namespace trnplan::targets {
 
@@ -229,7 +230,7 @@ class Neighbourhood {
     std::optional<Seconds> best;
     for (const Near& n : near) {
       if (done.size() >= kSimulated || (done.size() >= most() && best && !(n.bound < *best))) break;
-      planner::Judgement judged = planner::judge(job_, n.strategy, profile_);
+      planner::Judgement judged = planner::judge(job_, n.strategy, profile_, &nxdt());
       if (!judged.plan || !judged.broken.empty()) continue;
       const Seconds step = judged.plan->report.step;
       if (!best || step < *best) best = step;

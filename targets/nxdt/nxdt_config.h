@@ -99,10 +99,10 @@ const NxdtKey* unresolved_degree(const NxdtConfig& config);
 bool describes_trn2(const NxdtConfig& config);
 
 /// Every rule on keys and their values that needs no cluster: schema, order-independent traps, divisibility.
-/// `architecture` is what the config trains; `release` the Neuron SDK release it runs on, such as "2.28", ""
-/// when not known.
+/// `architecture` is what the config trains; `release` the Neuron SDK release it runs on, such as "2.28", and
+/// `version` that of NxDT, such as "1.4"; "" when not known.
 std::vector<Finding> lint(const NxdtConfig& config, const models::Architecture& architecture,
-                          const std::string& release = "");
+                          const std::string& release = "", const std::string& version = "");
 
 /// Where a finished run is to live; texts are written into the YAML as they are.
 struct NxdtPaths {
@@ -114,6 +114,9 @@ struct NxdtPaths {
 /// The config of `strategy` for `job`, leaf by leaf in NxDT's shipped order (HF Llama form). Literal
 /// integers, no interpolation. Throws std::invalid_argument for an architecture NxDT's HF path cannot express
 /// (GPT-3, BERT, MoE).
+///
+/// Why it cannot, or "". Cost: nanoseconds where there is no reason.
+std::string why_inexpressible(const models::Architecture& architecture, int sequence);
 NxdtConfig to_nxdt(const models::Job& job, const models::Strategy& strategy, const NxdtPaths& paths = {});
 
 }  // namespace trnplan::targets

@@ -82,29 +82,6 @@ struct Emission {
   const topology::Instance& instance() const { return job.cluster.instance; }
 };
 
-/// The dialect of models: what NxDT's HF Llama path can run.
-void refuse_unless_expressible(const models::Architecture& a, int sequence) {
-  const auto refuse = [](std::string_view why) {
-    throw std::invalid_argument(fmt::format("NxDT's HF Llama path cannot express this model: {}", why));
-  };
-  if (a.experts > 0) refuse("mixture of experts");
-  if (!models::is_llama_like(a)) refuse("it is no Llama");
-  if (a.mlp != models::Mlp::gated) refuse("its MLP is not gated (SwiGLU)");
-  if (a.learned_positions) refuse("learned positions");
-  if (a.biases || a.qkv_bias) refuse("linear biases");
-  if (a.qk_norm) refuse("norms of queries and keys");
-  if (a.sliding_window > 0 && a.sliding_window < sequence) {
-    refuse(
-        fmt::format("a sliding window of {} tokens, less than the sequence of {}; train sequences of at most "
-                    "{}, where the window hides nothing, or set sliding_window to null in config.json",
-                    a.sliding_window, sequence, a.sliding_window));
-  }
-  if (a.layers < 1 || a.hidden < 1 || a.heads < 1 || a.kv_heads < 1)
-    refuse("layers, hidden size or heads missing");
-  if (a.head_dim != 0 && a.head_dim != a.hidden / a.heads)
-    refuse("head_dim is not hidden_size / num_attention_heads");
-}
-
 std::int64_t steps_of(const models::Training& t) {
   constexpr double most = 2'000'000'000;  // max_steps + 1 must stay a 32-bit number
   if (!(t.tokens > 0) || t.sequence < 1 || t.global_batch < 1) return 10000;
@@ -266,6 +243,11 @@ void write_precision(Writer& w, const Emission& e) {
       .string("neuron_rt_stochastic_rounding_en", manual ? "1" : "0");
 }
 
+/// Without a word in the job as in most shipped configs.
+int requests_of(const models::Software& software) {
+  return software.in_flight > 0 ? software.in_flight : 5;
+}
+
 void write_runtime(Writer& w, const Emission& e) {
   const bool manual = e.strategy.precision == models::Precision::manual;
   std::string flags = "--model-type transformer";
@@ -273,7 +255,7 @@ void write_runtime(Writer& w, const Emission& e) {
   w.section("")
       .string("compiler_flags", flags)
       .path("compiler_cache_url", e.paths.compiler_cache)
-      .put("aync_exec_max_inflight_requests", 5)  // NxDT's own spelling
+      .put("aync_exec_max_inflight_requests", requests_of(e.job.software))  // NxDT's own spelling
       .put("bucket_size_collectives", 1024)
       .put("neuron_rt_exec_timeout", 100)
       .put("neuron_experimental_compress_rg", false);
@@ -281,8 +263,32 @@ void write_runtime(Writer& w, const Emission& e) {
 
 }  // namespace
 
+std::string why_inexpressible(const models::Architecture& a, int sequence) {
+  const auto because = [](std::string_view why) {
+    return fmt::format("NxDT's HF Llama path cannot express this model: {}", why);
+  };
+  if (a.experts > 0) return because("mixture of experts");
+  if (!models::is_llama_like(a)) return because("it is no Llama");
+  if (a.mlp != models::Mlp::gated) return because("its MLP is not gated (SwiGLU)");
+  if (a.learned_positions) return because("learned positions");
+  if (a.biases || a.qkv_bias) return because("linear biases");
+  if (a.qk_norm) return because("norms of queries and keys");
+  if (a.sliding_window > 0 && a.sliding_window < sequence) {
+    return because(
+        fmt::format("a sliding window of {} tokens, less than the sequence of {}; train sequences of at most "
+                    "{}, where the window hides nothing, or set sliding_window to null in config.json",
+                    a.sliding_window, sequence, a.sliding_window));
+  }
+  if (a.layers < 1 || a.hidden < 1 || a.heads < 1 || a.kv_heads < 1)
+    return because("layers, hidden size or heads missing");
+  if (a.head_dim != 0 && a.head_dim != a.hidden / a.heads)
+    return because("head_dim is not hidden_size / num_attention_heads");
+  return "";
+}
+
 NxdtConfig to_nxdt(const models::Job& job, const models::Strategy& strategy, const NxdtPaths& paths) {
-  refuse_unless_expressible(job.architecture, job.training.sequence);
+  const std::string why = why_inexpressible(job.architecture, job.training.sequence);
+  if (!why.empty()) throw std::invalid_argument(why);
   Emission e{job, strategy, paths, steps_of(job.training), true};
   e.small = static_cast<double>(models::parameters(job.architecture)) <= 14e9;
   NxdtConfig config;

@@ -1,4 +1,4 @@
-// The linter: runs the rules of the three themes. The rules are in nxdt_lint_{schema,parallel,training}.cpp,
+// The linter: runs the rules of all themes. The rules are in nxdt_lint_{schema,parallel,training,kinds,versions}.cpp,
 // each file with its own table.
 #include "targets/nxdt/nxdt_lint_rules.h"
 
@@ -7,9 +7,10 @@ namespace trnplan::targets {
 namespace {
 
 Context context_of(const NxdtConfig& config, const models::Architecture& architecture,
-                   const std::string& release) {
+                   const std::string& release, const std::string& version) {
   Context x{config, architecture, trained_architecture(config, architecture), {}};
   x.release = release;
+  x.version = version;
   x.reading = interpret(config, x.trained);
   x.megatron = config.text("model_source") == "megatron";
   x.moe = config.has_section("model.moe") || x.trained.experts > 0 ||
@@ -24,10 +25,10 @@ Context context_of(const NxdtConfig& config, const models::Architecture& archite
 }  // namespace
 
 std::vector<Finding> lint(const NxdtConfig& config, const models::Architecture& architecture,
-                          const std::string& release) {
-  const Context context = context_of(config, architecture, release);
+                          const std::string& release, const std::string& version) {
+  const Context context = context_of(config, architecture, release, version);
   Report report(config);
-  std::vector<std::span<const Rule>> themes{schema_rules(), training_rules(), kind_rules()};
+  std::vector<std::span<const Rule>> themes{schema_rules(), training_rules(), kind_rules(), version_rules()};
   // Without a degree the rules on degrees would judge a default the user never wrote.
   if (unresolved_degree(config) == nullptr)
     themes.insert(themes.begin() + 1, {parallel_rules(), batch_rules()});

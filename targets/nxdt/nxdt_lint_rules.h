@@ -46,6 +46,7 @@ struct Context {
   bool trn2 = false;
   bool recipe = false;  ///< a HyperPod recipe, written for an older NxDT
   std::string release;  ///< Neuron SDK release the config runs on, "" = not known
+  std::string version;  ///< of NxDT, likewise
   std::int64_t world = 1;
 
   const models::Strategy& strategy() const { return reading.strategy; }
@@ -123,6 +124,8 @@ std::span<const Rule> batch_rules();
 std::span<const Rule> training_rules();
 /// Megatron, MoE, alignment, trn2, end of support (nxdt_lint_kinds.cpp).
 std::span<const Rule> kind_rules();
+/// What the version of NxDT has (nxdt_lint_versions.cpp).
+std::span<const Rule> version_rules();
 
 // Sources: repository@commit:path, with lines where they are known. Where the place is not known, the
 // repository alone.

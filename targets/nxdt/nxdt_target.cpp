@@ -2,8 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <stdexcept>
 
+#include "models/framework/framework.h"
+#include "targets/hf/hf_rules.h"
+#include "targets/nxdt/nxdt_versions.h"
 #include "targets/nxdt/nxdt_yaml.h"
 
 namespace trnplan::targets {
@@ -11,6 +16,24 @@ namespace trnplan::targets {
 namespace {
 
 constexpr const char* kConfig = "nxdt.yaml";
+
+bool is_its_loop(const models::Strategy& s) {
+  return s.framework.empty() && models::framework_of(s).runs(models::settled_schedule(s));
+}
+
+bool loses_its_recompute(const models::Strategy& s) {
+  return !s.flash_attention && s.recompute == models::Recompute{};
+}
+
+/// What the job's version of NxDT is too old for.
+std::string lacking_version(const models::Job& job, const models::Strategy& s) {
+  const bool autocast = s.precision == models::Precision::autocast;
+  if (!autocast && s.context_parallel == 1) return "";
+  const NxdtVersion* version = version_of(job.software);
+  if (version == nullptr) return "";
+  const std::string context = s.context_parallel > 1 ? lacks(*version, kContextParallel) : "";
+  return context.empty() && autocast ? lacks(*version, kAutocast) : context;
+}
 
 class Nxdt : public planner::Target {
  public:
@@ -25,15 +48,45 @@ class Nxdt : public planner::Target {
            "Neuron 2.30 and no longer supported from 2.32 on.";
   }
 
-  /// What its HF Llama path cannot train; strategies it can express all, but for the planner's own rules.
+  /// What its HF Llama path cannot train, training loops that are not NxD's, and what its config has no words for:
+  /// plain attention of which nothing is recomputed, since without a list of classes it recomputes CoreAttention
+  /// (lightning_modules/model/hf_models/llama_model.py).
   std::vector<planner::Violation> violations(const models::Job& job,
                                              const models::Strategy& strategy) const override {
-    try {
-      static_cast<void>(to_nxdt(job, strategy));
-      return {};
-    } catch (const std::invalid_argument& e) {
-      return {{"target", e.what(), ""}};
+    std::vector<planner::Violation> broken;
+    std::string model = why_inexpressible(job.architecture, job.training.sequence);
+    if (!model.empty()) broken.push_back({"target", std::move(model), ""});
+    if (!is_its_loop(strategy))
+      broken.push_back({"target", "a training loop or schedule that NxD does not have",
+                        "leave framework and schedule out"});
+    if (loses_its_recompute(strategy)) {
+      broken.push_back({"target", "plain attention without recompute",
+                        "pin recompute to CoreAttention or flash_attention to true in the job"});
     }
+    std::string version = lacking_version(job, strategy);
+    if (!version.empty())
+      broken.push_back(
+          {"target", std::move(version), "state a newer software.version, or release, in the job"});
+    return broken;
+  }
+  bool expresses(const models::Job& job, const models::Strategy& s) const override {
+    return is_its_loop(s) && !loses_its_recompute(s) && lacking_version(job, s).empty() &&
+           why_inexpressible(job.architecture, job.training.sequence).empty();
+  }
+
+  /// Its own and those of NxD's HF models. Processes: src/neuronx_distributed_training/patches/
+  /// lightning_neuron_patch.py.
+  std::vector<planner::Violation> rules(const models::Job& job,
+                                        const models::Strategy& strategy) const override {
+    std::vector<planner::Violation> broken = hf_rules(job, strategy);
+    constexpr std::array kProcesses = {1, 2, 8, 32, 64, 128};
+    const int cores = job.cluster.instance.cores();
+    if (std::find(kProcesses.begin(), kProcesses.end(), cores) == kProcesses.end()) {
+      broken.push_back({"devices",
+                        fmt::format("NxDT starts 1, 2, 8, 32, 64 or 128 processes a node, not {}", cores),
+                        "use an instance type with one of these core counts"});
+    }
+    return broken;
   }
 
   planner::TargetCode code() const override {
@@ -57,7 +110,10 @@ class Nxdt : public planner::Target {
     for (NxdtKey& key : config.keys) {
       if (use.log_every_step && key.key == "trainer.log_every_n_steps") key.text = fmt::to_string(1);
     }
-    return {{kConfig, fmt::format("# {}\n# {}\n", support(), use.heading) + nxdt_yaml(config)}};
+    const models::Software& software = job.software;
+    const std::string version =
+        software.version.empty() ? "" : fmt::format("# Written for NxDT {}.\n", software.version);
+    return {{kConfig, fmt::format("# {}\n{}# {}\n", support(), version, use.heading) + nxdt_yaml(config)}};
   }
 
   bool recognises(const Node& root) const override { return looks_like_nxdt(root); }

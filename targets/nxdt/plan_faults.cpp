@@ -30,8 +30,8 @@ void add_missing(const NxdtConfig& planned, const NxdtConfig& config, const std:
 }
 
 void add_lint(const NxdtConfig& config, const models::Architecture& trained, const std::string& release,
-              const std::string& anew, std::vector<Diagnostic>& faults) {
-  for (const Finding& f : lint(config, trained, release)) {
+              const std::string& version, const std::string& anew, std::vector<Diagnostic>& faults) {
+  for (const Finding& f : lint(config, trained, release, version)) {
     if (f.severity != Severity::error) continue;
     SourcePos at = f.at;
     if (at.file.empty()) at.file = config.file;
@@ -53,7 +53,7 @@ std::vector<Diagnostic> plan_faults(const NxdtConfig& config, const models::Job&
                       "write " + printable(c.to) + ", or pin it in the job and plan anew"});
   }
   add_missing(planned, config, anew, faults);
-  add_lint(config, trained, job.software.release, anew, faults);
+  add_lint(config, trained, job.software.release, job.software.version, anew, faults);
   return faults;
 }
 

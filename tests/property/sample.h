@@ -38,7 +38,9 @@ inline Sample random_sample(unsigned seed) {
   job.pin.virtual_pipeline = kind == 2 ? pick({2, 4}) : 1;
   job.pin.context_parallel = kind == 3 ? pick({2, 4}) : 1;
   std::vector<models::Strategy> legal;
-  for (const models::Strategy& s : planner::enumerate(job)) {
+  models::Job with_its_kernel = job;  // as each model ships
+  with_its_kernel.pin.flash_attention = job.architecture.flash_attention;
+  for (const models::Strategy& s : planner::enumerate(with_its_kernel)) {
     if (kind == 2 && s.pipeline_parallel < 2) continue;
     if (planner::rule_violations(job, s).empty() && models::micro_batches(job.training, s) <= 32)
       legal.push_back(s);

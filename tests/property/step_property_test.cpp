@@ -153,6 +153,26 @@ TEST_CASE("seconds by parameter are the slopes of the step", "[property]") {
   }
 }
 
+// Why a search leaves the depth of the runtime's queue alone: one request is never faster, two and more are alike,
+// and no memory that is counted depends on it.
+TEST_CASE("one request in flight is never faster, and more than two change nothing", "[property]") {
+  const unsigned seed = GENERATE(range(1100u, 1130u));
+  const Sample sample = random_sample(seed);
+  CAPTURE(seed, describe(sample.strategy));
+  const auto with = [&](int requests) {
+    Job job = sample.job;
+    job.software.in_flight = requests;
+    return job;
+  };
+  const double base = simulate_step(with(2), sample.strategy, datasheet()).step.value;
+  for (const int requests : {0, 3, 7}) {
+    CHECK(simulate_step(with(requests), sample.strategy, datasheet()).step.value == base);
+    CHECK(memory_of(with(requests), sample.strategy, datasheet()).worst().peak() ==
+          memory_of(with(1), sample.strategy, datasheet()).worst().peak());
+  }
+  CHECK(simulate_step(with(1), sample.strategy, datasheet()).step.value >= base);
+}
+
 // Why a search leaves them alone: more copies of the KV heads and smaller buckets only add work.
 TEST_CASE("more copies of the KV heads and smaller buckets are never faster", "[property]") {
   const unsigned seed = GENERATE(range(1000u, 1060u));

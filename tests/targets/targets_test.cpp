@@ -2,6 +2,8 @@
 #include <set>
 
 #include "logs/detect/detect.h"
+#include "planner/check/rules.h"
+#include "planner/plan/space.h"
 #include "planner/search/search.h"
 #include "targets/registry.h"
 #include "tests/catch.h"
@@ -164,8 +166,9 @@ TEST_CASE("a search that heeds a target finds what it can train", "[targets]") {
   }));
   for (const planner::Plan& plan : heeded.plans)
     CHECK_FALSE(planner::inexpressible(*nxd, job, plan.strategy).has_value());
-  CHECK(heeded.counts.enumerated == any.counts.enumerated);
-  CHECK(heeded.counts.refused > any.counts.refused);
+  CHECK(heeded.counts.inexpressible > 0);
+  CHECK(heeded.counts.enumerated + heeded.counts.inexpressible == any.counts.enumerated);
+  CHECK_FALSE(heeded.beyond_target);
   // It is the best of those: the first of the whole ranking that can be expressed.
   const planner::SearchResult all =
       planner::search(job, profile, {.top = any.counts.enumerated, .threads = 1});
@@ -175,13 +178,78 @@ TEST_CASE("a search that heeds a target finds what it can train", "[targets]") {
   REQUIRE(first != all.plans.end());
   CHECK(first->strategy == heeded.plans.front().strategy);
 
-  // Where the target can train nothing, every refusal names it.
+  // Where the target can train nothing, the plans are of all strategies, and that is said.
   job.training.precision = models::Precision::autocast;
   const planner::SearchResult none = planner::search(job, profile, {.target = nxd, .threads = 1});
-  CHECK(none.plans.empty());
-  REQUIRE(none.infeasible.has_value());
-  CHECK(std::any_of(none.infeasible->rules.begin(), none.infeasible->rules.end(),
-                    [](const planner::RuleCount& r) { return r.why.rule == "target"; }));
+  CHECK(none.beyond_target);
+  CHECK(none.counts.inexpressible == 0);
+  REQUIRE_FALSE(none.plans.empty());
+  CHECK(none.plans.front().strategy == planner::search(job, profile, {.threads = 1}).plans.front().strategy);
+}
+
+// What a target says in full and what a search asks of every strategy are one opinion.
+TEST_CASE("a target expresses what it finds nothing wrong with", "[targets]") {
+  for (const char* model : {"llama3-8b", "llama2-7b", "gpt3-23b"}) {
+    const models::Job job = job_of(model, 1, 2048, 64);
+    for (const planner::Target* target : targets::all()) {
+      CAPTURE(model, target->name());
+      int expressed = 0, all = 0;
+      for (const models::Strategy& s : planner::enumerate(job)) {
+        const bool yes = target->expresses(job, s);
+        CHECK(yes == target->violations(job, s).empty());
+        expressed += yes;
+        ++all;
+      }
+      const planner::Space space = planner::space_of(job, target);
+      CHECK(space.beyond_target == (expressed == 0));
+      CHECK(space.inexpressible == (expressed == 0 ? 0 : all - expressed));
+    }
+  }
+}
+
+TEST_CASE("targets have rules of their own", "[targets]") {
+  models::Job job = job_of("llama3-8b", 1, 8192, 1024);
+  models::Strategy s = strategy_of(job, "tp=8");
+  const auto broken = [&](const char* target) {
+    std::string rules;
+    for (const planner::Violation& v : targets::find(target)->rules(job, s)) {
+      CHECK_FALSE(v.message.empty());
+      CHECK_FALSE(v.fix.empty());
+      rules += v.rule + " ";
+    }
+    return rules;
+  };
+  CHECK(broken("nxdt").empty());
+  job.architecture.vocabulary = 128257;
+  CHECK(broken("nxdt") == "vocabulary ");
+  CHECK(broken("nxd") == "vocabulary ");
+  CHECK(broken("nemo-megatron").empty());  // pads it
+  job = job_of("llama3-8b", 1, 8192, 1024);
+  job.architecture.tied_embeddings = true;
+  s.pipeline_parallel = 2;
+  CHECK(broken("nxdt") == "tied-embeddings ");
+  CHECK(broken("nemo-megatron").empty());  // reduces both gradients
+  job = job_of("llama3-8b", 1, 8192, 1024);
+  job.cluster.instance.chips = 3;
+  CHECK(broken("nxdt") == "devices ");
+  CHECK(broken("nxd").empty());
+  // They are among those of the planner.
+  const auto all = planner::rule_violations(job, s, targets::find("nxdt"));
+  CHECK(std::any_of(all.begin(), all.end(), [](const planner::Violation& v) { return v.rule == "devices"; }));
+  CHECK(planner::breaks_a_rule(job, s, targets::find("nxdt")));
+}
+
+TEST_CASE("a job's software has its target", "[targets]") {
+  const auto name = [](std::string framework) {
+    models::Software software;
+    software.framework = std::move(framework);
+    return targets::of(software).name();
+  };
+  CHECK(name("") == targets::standard().name());
+  CHECK(name("bert") == targets::standard().name());
+  for (const std::string& own : targets::names()) CHECK(name(own) == own);
+  // Each is in the table of stacks, so that checks know its limits.
+  for (const std::string& own : targets::names()) CHECK(models::stack_named(own).name == own);
 }
 
 TEST_CASE("no target writes a model whose features it would lose", "[targets]") {

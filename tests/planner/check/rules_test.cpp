@@ -55,10 +55,6 @@ TEST_CASE("each rule speaks", "[planner]") {
     s.kv_replicator = 3;
     CHECK(breaks(job, s, "kv-replicator"));
   }
-  SECTION("vocabulary") {
-    job.architecture.vocabulary = 128257;
-    CHECK(breaks(job, s, "vocabulary"));
-  }
   SECTION("layers") {
     s.pipeline_parallel = 4;
     s.data_parallel = 1;
@@ -95,20 +91,11 @@ TEST_CASE("each rule speaks", "[planner]") {
     job.training.sequence = 2044;
     CHECK(breaks(job, s, "sequence-parallel"));
   }
-  SECTION("tied-embeddings") {
-    job.architecture.tied_embeddings = true;
-    s.pipeline_parallel = 2;
-    CHECK(breaks(job, s, "tied-embeddings"));
-  }
   SECTION("rank-order") {
     s.tensor_parallel = 4;
     s.pipeline_parallel = 2;
     s.data_parallel = 4;
     CHECK(breaks(job, s, "rank-order"));
-  }
-  SECTION("devices") {
-    job.cluster.instance.chips = 3;
-    CHECK(breaks(job, s, "devices"));
   }
   SECTION("positions") {
     job.architecture.learned_positions = true;
@@ -223,5 +210,7 @@ TEST_CASE("a job that contradicts itself", "[planner]") {
   REQUIRE_FALSE(broken.empty());
   CHECK(broken.front().rule == "divisibility");
   job = job_of("llama3-8b", 1, 3000, 1024);
-  CHECK_FALSE(contradictions(job).empty());  // flash attention wants multiples of 2048
+  CHECK(contradictions(job).empty());
+  job.pin.flash_attention = true;
+  CHECK_FALSE(contradictions(job).empty());  // it wants multiples of 2048
 }

@@ -1,6 +1,8 @@
 #include "planner/search/search.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include <boost/random/mersenne_twister.hpp>
 #include <boost/random/uniform_int_distribution.hpp>
@@ -62,6 +64,51 @@ TEST_CASE("no two strategies are the same program", "[planner]") {
   for (const models::Strategy& s : all) CHECK(models::canonical(s) == s);
   CHECK(std::adjacent_find(all.begin(), all.end()) == all.end());
   CHECK(std::is_sorted(all.begin(), all.end()));
+}
+
+// Both kinds of attention where the framework has the kernel and the sequence its blocks; a pin takes one, legal or not.
+TEST_CASE("attention is searched", "[planner]") {
+  const auto kinds = [](const models::Job& job) {
+    std::pair<int, int> count;  // flash, plain
+    for (const models::Strategy& s : enumerate(job)) {
+      ++(s.flash_attention ? count.first : count.second);
+      if (s.context_parallel > 1) CHECK(s.flash_attention);
+    }
+    return count;
+  };
+  models::Job job = job_of("llama2-7b", 1, 4096, 64);
+  const auto [flash, plain] = kinds(job);
+  CHECK(flash > 0);
+  CHECK(plain > 0);
+  job.pin.flash_attention = true;
+  CHECK(kinds(job) == std::pair(flash, 0));
+  job.pin.flash_attention = false;
+  CHECK(kinds(job) == std::pair(0, plain));
+  CHECK(kinds(job_of("llama2-7b", 1, 3000, 64)).first == 0);
+  job = job_of("llama2-7b", 1, 4096, 64);
+  job.pin.context_parallel = 2;
+  CHECK(kinds(job).second == 0);
+  CHECK(kinds(job_of("gpt3-23b", 4, 2048, 256)).first == 0);
+  CHECK(kinds(job_of("mixtral-8x7b", 4, 4096, 128)).first == 0);
+}
+
+TEST_CASE("schedules are those the framework has", "[planner]") {
+  const auto all = [](const models::Job& job) {
+    std::set<models::Schedule> found;
+    for (const models::Strategy& s : enumerate(job)) {
+      CHECK((s.schedule == models::Schedule::interleaved) == (s.virtual_pipeline > 1));
+      found.insert(s.schedule);
+    }
+    return found;
+  };
+  using enum models::Schedule;
+  models::Job job = tutorial();
+  CHECK(all(job) == std::set{one_f_one_b, interleaved});
+  job.pin.pipeline_parallel = 4;
+  job.pin.schedule = interleaved;
+  CHECK(all(job) == std::set{interleaved});
+  job.pin.schedule = one_f_one_b;
+  CHECK(all(job) == std::set{one_f_one_b});
 }
 
 namespace {

@@ -1,0 +1,16 @@
+// Rules of NxD's models of HF architectures, which NxDT and NxD's own example scripts train.
+#pragma once
+
+#include <vector>
+
+#include "models/job/job.h"
+#include "models/job/strategy.h"
+#include "planner/plan/plan.h"
+
+namespace trnplan::targets {
+
+/// Those that a strategy breaks: vocabulary, tied-embeddings, context-parallel. Sources: docs/rules.md.
+/// Cost: none to speak of where nothing is broken.
+std::vector<planner::Violation> hf_rules(const models::Job& job, const models::Strategy& strategy);
+
+}  // namespace trnplan::targets

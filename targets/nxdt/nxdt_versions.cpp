@@ -1,0 +1,94 @@
+#include "targets/nxdt/nxdt_versions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "text/parse.h"
+
+namespace trnplan::targets {
+
+namespace {
+
+/// Major and minor number; {-1, -1} of what is none.
+using Number = std::pair<int, int>;
+
+Number number_of(std::string_view text) {
+  const std::size_t dot = text.find('.');
+  if (dot == std::string_view::npos) return {-1, -1};
+  const std::string_view rest = text.substr(dot + 1);
+  const auto major = parse_whole(std::string(text.substr(0, dot)));
+  const auto minor = parse_whole(std::string(rest.substr(0, rest.find('.'))));
+  return major && minor ? Number{*major, *minor} : Number{-1, -1};
+}
+
+}  // namespace
+
+/// Releases: aws-neuron/aws-neuron-sdk@81ce03ae:release-notes/components/nxd-training.rst. 1.6.0 is of 2025-09-22
+/// (aws-neuron/neuronx-distributed-training@9169aa03, the last that is public). Which version release 2.28 has is not
+/// said.
+const std::vector<NxdtVersion>& nxdt_versions() {
+  static const std::vector<NxdtVersion> versions = {
+      {"1.1", "2.21", "2.21"}, {"1.2", "2.22", "2.22"}, {"1.3", "2.23", "2.23"}, {"1.4", "2.24", "2.24"},
+      {"1.5", "2.25", "2.25"}, {"1.6", "2.26", "2.27"}, {"1.7", "2.29", "2.31"}};
+  return versions;
+}
+
+const NxdtVersion* find_version(std::string_view version) {
+  for (const NxdtVersion& v : nxdt_versions()) {
+    if (number_of(v.version) == number_of(version)) return &v;
+  }
+  return nullptr;
+}
+
+const NxdtVersion* version_of_release(std::string_view release) {
+  const Number wanted = number_of(release);
+  for (const NxdtVersion& v : nxdt_versions()) {
+    if (number_of(v.first_release) <= wanted && wanted <= number_of(v.last_release)) return &v;
+  }
+  return nullptr;
+}
+
+const NxdtVersion* version_of(const models::Software& software) {
+  return software.version.empty() ? version_of_release(software.release) : find_version(software.version);
+}
+
+std::string lacks(const NxdtVersion& version, const DatedFeature& feature) {
+  const Number own = number_of(version.version);
+  if (!feature.since.empty() && own < number_of(feature.since)) {
+    return fmt::format("{} came with NxDT {} (Neuron {}), {} does not have it", feature.name, feature.since,
+                       find_version(feature.since)->first_release, version.version);
+  }
+  if (!feature.until.empty() && number_of(feature.until) < own) {
+    return fmt::format("{} was dropped after NxDT {}, {} does not have it", feature.name, feature.until,
+                       version.version);
+  }
+  return "";
+}
+
+std::vector<std::string> version_doubts(const models::Software& s) {
+  std::vector<std::string> doubts;
+  const NxdtVersion* version = version_of(s);
+  if (version == nullptr) {
+    if (!s.version.empty()) {
+      doubts.push_back(
+          fmt::format("nothing is known of NxDT {}; the rules are those of {}", s.version, kVersionRead));
+    } else if (!s.release.empty()) {
+      doubts.push_back(fmt::format("which NxDT Neuron {} has is not known; the rules are those of {}",
+                                   s.release, kVersionRead));
+    }
+    return doubts;
+  }
+  const Number release = number_of(s.release);
+  if (!s.version.empty() && !s.release.empty() &&
+      (release < number_of(version->first_release) || number_of(version->last_release) < release)) {
+    const bool one = version->first_release == version->last_release;
+    doubts.push_back(
+        fmt::format("NxDT {} came with Neuron {}{}, not with {}", version->version, version->first_release,
+                    one ? std::string() : fmt::format(" to {}", version->last_release), s.release));
+  }
+  return doubts;
+}
+
+}  // namespace trnplan::targets
