@@ -75,7 +75,7 @@ auto program_key(const MeasuredStep& s) {
   const auto& [sequence, global_batch, tokens, precision] = training;
   const auto& [instance, nodes, oversubscription] = cluster;
   // Framework and release have factors of the fit's own.
-  const auto& [framework, release, in_flight, version] = software;
+  const auto& [framework, release, in_flight, version, fuse_qkv, sequential_move] = software;
   return std::tuple(key_of(architecture), sequence, global_batch, precision, key_of(instance), nodes,
                     oversubscription, models::stack_of(software).fuses_softmax, in_flight, s.strategy);
 }

@@ -33,7 +33,12 @@ void read_software(JobDraft& d, MapReader& map) {
   s.in_flight = fields.has("requests_in_flight")
                     ? fields.whole("requests_in_flight", s.in_flight, 1, kMostRequests)
                     : s.in_flight;
-  fields.ignore({"requests_in_flight"});
+  s.fuse_qkv = fields.boolean("fuse_qkv", s.fuse_qkv);
+  if (fields.has("sequential_move_factor")) {
+    const int cores = std::max(1, d.job().cluster.instance.cores());
+    s.sequential_move = fields.whole("sequential_move_factor", 0, 1, cores);
+  }
+  fields.ignore({"requests_in_flight", "sequential_move_factor"});
   s.release = fields.text("release", "");
   const bool plain = s.release.size() < 20 && s.release.find_first_not_of("0123456789.") == std::string::npos;
   if (!s.release.empty() && (!plain || s.release.find('.') == std::string::npos)) {

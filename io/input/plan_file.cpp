@@ -130,6 +130,8 @@ void read_job_part(const Node& node, PlanFile& plan, std::vector<Diagnostic>& fa
   plan.job.software.release = map.text("release", "");
   plan.job.software.in_flight = map.whole("requests_in_flight", 0, 0, kMost);
   plan.job.software.version = map.text("version", "");
+  plan.job.software.fuse_qkv = map.boolean("fuse_qkv", true);
+  plan.job.software.sequential_move = map.whole("sequential_move_factor", 0, 0, kMost);
 }
 
 }  // namespace
@@ -148,6 +150,8 @@ std::string plan_file_json(const models::Job& job, const planner::Plan& plan, co
                  {"framework", job.software.framework},
                  {"release", job.software.release}};
   if (job.software.in_flight > 0) file["job"]["requests_in_flight"] = job.software.in_flight;
+  if (!job.software.fuse_qkv) file["job"]["fuse_qkv"] = false;
+  if (job.software.sequential_move > 0) file["job"]["sequential_move_factor"] = job.software.sequential_move;
   if (!job.software.version.empty()) file["job"]["version"] = job.software.version;
   if (!story.scripts.empty()) file["scripts"] = story.scripts;
   return file.dump(1, ' ', true, Json::error_handler_t::replace) + "\n";

@@ -28,7 +28,12 @@ struct Software {
   /// Requests the runtime holds at a time (NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS); 0 = not stated. From
   /// two on the host launches the next graph while one runs, and more change no time.
   int in_flight = 0;
-  std::string version;  ///< of the framework, "1.4"; no prediction depends on it
+  // What no prediction depends on.
+  std::string version;  ///< of the framework, "1.4"
+  /// Queries, keys and values have one weight and one product, which is what is timed; checkpoints have that layout.
+  bool fuse_qkv = true;
+  /// Processes of a node that make weights on the host and move them to the device at a time; 0 = not stated.
+  int sequential_move = 0;
 };
 
 /// What a stack of software does, as models and checks have to know it. The table stands in models/job/stack.cpp.

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
@@ -79,7 +80,7 @@ class Part {
   /// All but the bound.
   Feasibility feasibility_of(const Strategy& s, bool accept_doubt) {
     use_batch_of(s);
-    if (breaks_a_rule(job_, s, target_) || not_modelled(job_, s)) return Feasibility::refused;
+    if (is_against_the_rules(s) || not_modelled(job_, s)) return Feasibility::refused;
     const Verdict verdict = verdict_of(s).overall;
     if (verdict == Verdict::refused) return Feasibility::refused;
     if (verdict == Verdict::doubtful && !accept_doubt) return Feasibility::doubtful;
@@ -169,6 +170,18 @@ class Part {
     return target_->expresses(job_, uneven);
   }
 
+  /// Rules do not look at what is recomputed: strategies that differ in it alone, which follow each other in canonical
+  /// order, are judged once for each kind of attention (tests/planner/search compares them with all rules).
+  bool is_against_the_rules(const Strategy& s) {
+    Judged& last = judged_[s.flash_attention ? 1 : 0];
+    Strategy asked = s;
+    asked.recompute = {};
+    if (!last.broken || last.batch != job_.training.global_batch || last.strategy != asked) {
+      last = {std::move(asked), job_.training.global_batch, breaks_a_rule(job_, s, target_)};
+    }
+    return *last.broken;
+  }
+
   void use_batch_of(const Strategy& s) {
     if (job_.space.largest_batch > 0) job_.training.global_batch = batch_of(job_, s);
   }
@@ -211,6 +224,12 @@ class Part {
     return most;
   }
 
+  struct Judged {
+    Strategy strategy;
+    int batch = 0;
+    std::optional<bool> broken;  ///< absent: none was judged
+  };
+
   const Job& given_;
   Job job_;  ///< with the batch of the strategy at hand
   const models::Profile& profile_;
@@ -219,6 +238,7 @@ class Part {
   models::FitTest fit_;
   const Target* target_;                        ///< null: everything can be expressed
   bool beyond_target_;                          ///< nothing can; then its rules alone hold
+  std::array<Judged, 2> judged_;                ///< the last one, plain and flash
   std::unique_ptr<models::StepBounds> bounds_;  ///< made when it is asked for
   std::map<decltype(Keys::groups), topology::PlacementVerdict> verdicts_;
   std::map<std::pair<decltype(Keys::chunks), int>, std::vector<models::Residency>> residencies_;

@@ -107,7 +107,8 @@ void write_trainer(Writer& w, const Emission& e) {
       .put("limit_val_batches", 0.0)
       .put("limit_test_batches", 0.0)
       .put("gradient_clip_val", 1.0);
-  if (const int factor = e.instance().traits.sequential_move_factor; factor > 0)
+  const int stated = e.job.software.sequential_move;
+  if (const int factor = stated > 0 ? stated : e.instance().traits.sequential_move_factor; factor > 0)
     w.put("sequential_move_factor", factor);
 }
 
@@ -183,7 +184,7 @@ void write_shape(Writer& w, const Emission& e) {
       .put("num_layers", a.layers)
       .put("hidden_size", a.hidden)
       .put("qkv_linear", e.grouped_queries());
-  if (e.grouped_queries()) w.put("fuse_qkv", true);
+  if (e.grouped_queries()) w.put("fuse_qkv", e.job.software.fuse_qkv);
   w.put("rope_theta", a.rope_theta);
   if (!e.strategy.pipeline_cuts.empty()) w.put("pipeline_cuts", cuts_text(e.strategy.pipeline_cuts));
 }

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <fstream>
 
-#include "targets/nxdt/nxdt_yaml.h"
 #include "io/input/readers.h"
+#include "targets/nxdt/nxdt_yaml.h"
 #include "tests/catch.h"
 #include "tests/faults.h"
 #include "tests/models/setup.h"
@@ -122,6 +122,42 @@ TEST_CASE("the job of the design", "[io][job]") {
   REQUIRE(j.pin.recompute.has_value());
   CHECK(j.pin.recompute->mlp);
   CHECK(reading.notes.empty());
+}
+
+TEST_CASE("software beyond framework and release", "[io][job]") {
+  const auto with = [](const std::string& software) {
+    return read(job("llama3-8b", "{sequence: 8192, global_batch: 1024}", "{instance: trn1.32xlarge}",
+                    "software: {" + software + "}\n"));
+  };
+  const io::JobReading reading =
+      with("version: \"1.4\", requests_in_flight: 3, fuse_qkv: false, sequential_move_factor: 8");
+  const models::Software& s = reading.job.software;
+  CHECK(s.version == "1.4");
+  CHECK(s.in_flight == 3);
+  CHECK_FALSE(s.fuse_qkv);
+  CHECK(s.sequential_move == 8);
+  CHECK(reading.notes.empty());
+  CHECK(with("version: \"1.9\"").notes.size() == 1);  // a remark, never a refusal
+  for (const char* wrong :
+       {"version: new", "requests_in_flight: 0", "sequential_move_factor: 33", "fuse_qkv: 3"}) {
+    CAPTURE(wrong);
+    CHECK_THROWS_AS(with(wrong), InputError);
+  }
+}
+
+TEST_CASE("attention and schedule are any or one", "[io][job]") {
+  const auto pin = [](const std::string& pins) {
+    return read(job("llama3-8b", "{sequence: 8192, global_batch: 1024}", "{instance: trn1.32xlarge}",
+                    "pin: {" + pins + "}\n"))
+        .job.pin;
+  };
+  CHECK_FALSE(pin("flash_attention: any, schedule: any").flash_attention);
+  CHECK_FALSE(pin("schedule: any").schedule);
+  CHECK(pin("flash_attention: false").flash_attention == false);
+  CHECK(pin("schedule: interleaved").schedule == models::Schedule::interleaved);
+  CHECK_THROWS_AS(pin("schedule: zero-bubble"), InputError);  // a what-if
+  CHECK_THROWS_AS(pin("schedule: fastest"), InputError);
+  CHECK_THROWS_AS(pin("flash_attention: both"), InputError);
 }
 
 TEST_CASE("what a job may leave out", "[io][job]") {

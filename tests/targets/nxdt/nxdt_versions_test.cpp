@@ -126,4 +126,10 @@ TEST_CASE("a config names the version it is for", "[targets]") {
   job.software.in_flight = 3;
   CHECK(text().find("# Written for NxDT 1.4.\n") != std::string::npos);
   CHECK(text().find("aync_exec_max_inflight_requests: 3\n") != std::string::npos);
+  CHECK(text().find("fuse_qkv: True\n") != std::string::npos);
+  CHECK(text().find("sequential_move_factor") == std::string::npos);
+  job.software.fuse_qkv = false;
+  job.software.sequential_move = 8;
+  CHECK(text().find("fuse_qkv: False\n") != std::string::npos);
+  CHECK(text().find("sequential_move_factor: 8\n") != std::string::npos);
 }
