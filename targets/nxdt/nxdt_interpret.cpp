@@ -197,6 +197,8 @@ NxdtReading interpret(const NxdtConfig& config, const models::Architecture& arch
   r.training.tokens = steps * r.training.sequence * r.training.global_batch;
   r.software.framework = kNxdtName;
   r.software.in_flight = positive(config, "aync_exec_max_inflight_requests", 0);
+  r.software.fuse_qkv = config.boolean("model.fuse_qkv").value_or(true);
+  r.software.sequential_move = positive(config, "trainer.sequential_move_factor", 0);
   r.not_modelled = uncovered(config);
   return r;
 }
