@@ -43,8 +43,8 @@ class Check {
   }
 
  private:
-  void need(bool holds, std::string otherwise) {
-    if (!holds) wrong_.push_back(std::move(otherwise));
+  void need(bool holds, std::string_view otherwise) {
+    if (!holds) wrong_.emplace_back(otherwise);
   }
 
   /// The cluster of the plan is one that the job allows.

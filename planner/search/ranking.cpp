@@ -120,7 +120,7 @@ std::vector<Plan> Ranking::best_of_layouts(int cluster) {
   while (most > 0 && !queue.empty() && !done(queue.top().first)) {
     if (clock_.stop_now()) {
       if (!clock_.interrupted())
-        result_.cut_short.push_back("other layouts are missing, or are not the best of their kind");
+        result_.cut_short.emplace_back("other layouts are missing, or are not the best of their kind");
       break;
     }
     std::vector<Entry> batch;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "planner/search/candidates.h"
@@ -114,7 +115,7 @@ class Search {
     }
   }
 
-  void cut(std::string what) { result_.cut_short.push_back(std::move(what)); }
+  void cut(std::string_view what) { result_.cut_short.emplace_back(what); }
 
   /// The best plan of each cluster, and which of them no other beats in days, dollars and nodes at once.
   void compare_clusters() {
