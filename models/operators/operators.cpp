@@ -254,14 +254,12 @@ void LayerModel::to_experts(OperatorList& list, std::string_view name) const {
 }
 
 void LayerModel::experts(OperatorList& list) const {
-  enter(list, "mlp input");
   list.push_back(matmul("router", tokens_, a_.hidden, a_.experts));
   to_experts(list, "tokens to experts");
   list.push_back(expert_product("gate_up", a_.hidden, 2 * mlp_width_));
   list.push_back(elements("activation", kGated, experts_ * expert_tokens_, mlp_width_));
   list.push_back(expert_product("down", mlp_width_, a_.hidden));
   to_experts(list, "tokens back");
-  leave(list, "down output");
 }
 
 void LayerModel::experts_backward(OperatorList& list) const {
@@ -282,13 +280,21 @@ void LayerModel::experts_backward(OperatorList& list) const {
   matmul_backward(list, "router", tokens_, a_.hidden, a_.experts);
 }
 
-void LayerModel::mlp(OperatorList& list) const {
-  if (a_.experts > 0) return experts(list);
-  const bool gated = a_.mlp == Mlp::gated;
+/// What its backward reads of a multilayer perceptron. The router's backward reads what the experts made.
+void LayerModel::mlp_again(OperatorList& list) const {
   enter(list, "mlp input");
+  if (a_.experts > 0) {
+    experts(list);
+    return;
+  }
+  const bool gated = a_.mlp == Mlp::gated;
   list.push_back(matmul("gate_up", tokens_, a_.hidden, (gated ? 2 : 1) * mlp_width_));
   list.push_back(elements("activation", gated ? kGated : kPlain, tokens_, mlp_width_));
-  list.push_back(matmul("down", tokens_, mlp_width_, a_.hidden));
+}
+
+void LayerModel::mlp(OperatorList& list) const {
+  mlp_again(list);
+  if (a_.experts == 0) list.push_back(matmul("down", tokens_, mlp_width_, a_.hidden));
   leave(list, "down output");
 }
 
@@ -317,13 +323,13 @@ OperatorList LayerModel::layer_backward() const {
   list.push_back(operator_of("layer overhead", device_.layer_start(on_)));
   const RecomputeUnits again = framework_of(s_).recomputed(s_);
   if (again.layer) {
-    norm(list);  // the layer's forward, all of it: see operators.h
+    norm(list);
     attention_block(list);
     norm(list);
-    mlp(list);
+    mlp_again(list);
   }
   enter(list, "down gradient");
-  if (again.mlp) mlp(list);
+  if (again.mlp) mlp_again(list);
   if (again.product && gated) list.push_back(elements("product again", kProduct, tokens_, mlp_width_));
   if (again.norms) list.push_back(elements("norms again", kNormsAgain, shard_tokens_, a_.hidden));
   mlp_backward(list);

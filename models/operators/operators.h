@@ -7,9 +7,10 @@
 // per score.
 // Collectives per layer with sequence parallel: forward 2 all-gathers and 2 reduce-scatters, backward 4 and 2
 // (two gathers restore saved shards), an all-reduce of dK and dV when KV heads are replicated; full recompute
-// repeats the whole forward, LlamaMLP its own, with all-gather and reduce-scatter: torch-xla threads one
-// token through all collectives (pytorch/xla torch_xla/core/xla_model.py), so the compiler keeps the last one
-// and the product before it although nothing reads their result (inferred). Without sequence parallel 2
+// repeats the forward, LlamaMLP its own, both but for the down product and the reduce-scatter after it:
+// nothing reads their result, and the compiler drops what nothing reads. The token that torch-xla threads
+// through collectives does not keep them: the compiler eliminates it, unless its experimental token threading
+// is switched on (aws-neuron-sdk neuron-runtime/explore/compute-comm-overlap.rst). Without sequence parallel 2
 // all-reduces each way. Source: aws-neuron/neuronx-distributed fbac349
 // src/neuronx_distributed/parallel_layers/{layers,layers_utils,mappings}.py, modules/qkv_linear_utils.py.
 // Context parallel (ring attention; kernels/ring_attention_kernel.py, utils/batch_utils.py): each rank has a
@@ -104,6 +105,7 @@ class LayerModel {
   void norm(OperatorList& list) const;
   void attention_block(OperatorList& list) const;
   void mlp(OperatorList& list) const;
+  void mlp_again(OperatorList& list) const;
   void mlp_backward(OperatorList& list) const;
   void experts(OperatorList& list) const;
   void experts_backward(OperatorList& list) const;
