@@ -47,14 +47,16 @@ constexpr ElementKind kProduct{1, 3};
 // HBM bytes per attention score without flash attention, in bf16 with an fp32 softmax. Fused into one kernel
 // (NEURON_FUSE_SOFTMAX=1): scores written (2), read and normalised (2 + 2), probabilities read (2); backward
 // their gradient written (2), the softmax's backward (read 2 + 2, write 2), its result read twice (4), the
-// probabilities once (2). As operators of their own, with fp32 between them: scores written (2), maximum (2),
-// exponents (2 + 4), sum (4 in one pass with the division's read), division (2), read (2); backward 14 and
-// the product with the probabilities written and read for its sum in fp32 (4 + 4), and the operands again
-// (4). Making probabilities anew needs no product with the values, which nothing reads.
-constexpr LayerModel::ScoreBytes kFusedSoftmax{8, 6, 14}, kPlainSoftmax{18, 16, 26};
-// Dropout on probabilities: mask written and read (1 + 1), probabilities read and written (4); backward the
-// mask (1) and the gradient (4).
-constexpr double kDropoutBytesForward = 6, kDropoutBytesBackward = 5;
+// probabilities once (2). As operators of their own each reads what the one before it wrote: scores written
+// (2), scaled and masked (2 + 2), maximum (2), exponents in fp32 (2 + 4), their sum (4), division (4 + 2),
+// read by the product with the values (2); backward the gradient written (2), its product with the
+// probabilities in fp32 (2 + 2 + 4), the sum of that (4), the gradient of the scores (2 + 2 + 2), scaled
+// (2 + 2), read twice (4), the probabilities once (2). Making probabilities anew needs no product with the
+// values, which nothing reads.
+constexpr LayerModel::ScoreBytes kFusedSoftmax{8, 6, 14}, kPlainSoftmax{26, 24, 30};
+// Dropout on probabilities: 32 random bits a score written and read (4 + 4), the mask written and read
+// (1 + 1), probabilities read and written (4); backward the mask (1) and the gradient (4).
+constexpr double kDropoutBytesForward = 14, kDropoutBytesBackward = 5;
 
 // HBM bytes per logit: the bf16 logit, its fp32 copy, shift, exponent, sum and normalisation (forward), the
 // in-place gradient and its cast (backward). aws-neuron/neuronx-distributed
