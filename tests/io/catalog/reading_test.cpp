@@ -41,6 +41,30 @@ TEST_CASE("a threshold of a test is a bound where the test has it as one", "[io]
   CHECK(quantity_of(reading, row("throughput"), "nxd", "2.19").ratio == 1);
 }
 
+TEST_CASE("what NxD prints as step_time is shorter than the step", "[io][reading]") {
+  const auto reading = shipped();
+  // 252.0 / 243.84 = 1.0335 and 292.2 / 285.1 = 1.0249: log-mean 1.029.
+  CHECK(quantity_of(reading, row("step time"), "nxd", "2.21").ratio == Approx(1.029).epsilon(0.002));
+  CHECK(quantity_of(reading, row("step_time, mean of steps 3-5"), "nxd", "2.19").ratio ==
+        Approx(1.029).epsilon(0.002));
+  CHECK(quantity_of(reading, row("step time"), "nxdt", "2.22").ratio == 1);
+  CHECK(quantity_of(reading, row("throughput"), "nxd", "2.21").ratio == 1);
+}
+
+TEST_CASE("NxD before 2.19 had gradients in bf16", "[io][reading]") {
+  using models::Precision;
+  const auto reading = shipped();
+  const auto meant = [&](const char* framework, const char* release) {
+    return calibrate::precision_of(reading, Precision::mixed_precision, framework, release);
+  };
+  CHECK(meant("nxd", "2.9") == Precision::bf16_sr);
+  CHECK(meant("nxd", "2.18") == Precision::bf16_sr);
+  CHECK(meant("nxd", "2.19") == Precision::mixed_precision);
+  CHECK(meant("nxd", "") == Precision::mixed_precision);
+  CHECK(meant("nxdt", "2.18") == Precision::mixed_precision);
+  CHECK(calibrate::precision_of(reading, Precision::fp32, "nxd", "2.18") == Precision::fp32);
+}
+
 TEST_CASE("every fault of a reading is named", "[io][reading]") {
   const auto faults = faults_in([] {
     io::reading_from(parse_document(
