@@ -1,5 +1,6 @@
 #include "api/validate.h"
 
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "io/catalog/catalog.h"
 #include "io/catalog/reliability.h"
 #include "io/input/strategy_text.h"
+#include "logs/table/measured_collectives.h"
 #include "logs/table/measured_runs.h"
 #include "text/diagnostic.h"
 #include "text/document.h"
@@ -59,6 +61,23 @@ MemoryValidationResult validate_memory(const std::string& name) {
   out.score = calibrate::memory_score(out.rows, profile,
                                       fitted ? catalog.profile(profile.calibration->prior) : profile);
   return out;
+}
+
+std::vector<calibrate::LeftOutTable> validate_collectives(const std::string& name) {
+  constexpr const char* kFile = "measured-collectives.csv";
+  const io::Catalog catalog = io::Catalog::standard();
+  const models::Profile profile = load_profile(catalog, name);
+  const topology::Instance instance = catalog.instance(catalog.default_instance());
+  const auto own = [&](const std::string& build) { return instance.family + "-" + build; };
+  const auto has_own = [&](const std::string& build) {
+    return std::filesystem::exists(catalog.file("profiles/" + own(build) + ".json"));
+  };
+  auto points = logs::parse_measured_collectives(read_text(catalog.file(kFile).string()), kFile);
+  std::erase_if(points, [&](const auto& p) { return p.instance != instance.name && !has_own(p.build); });
+  points = calibrate::select_points(points, instance, profile).points;
+  return calibrate::leave_tables_out(points, instance, [&](const std::string& build) {
+    return has_own(build) ? catalog.profile(own(build)) : profile;
+  });
 }
 
 UptimeValidationResult validate_uptimes(const std::string& name) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "calibrate/session/run_validation.h"
+#include "calibrate/validate/collective_validation.h"
 #include "calibrate/validate/memory_score.h"
 #include "planner/cost/whatif.h"
 #include "text/remarks.h"
@@ -33,6 +34,11 @@ struct MemoryValidationResult {
 
 /// Which of the catalogue's published jobs fit by `profile` (a name or a file). Throws InputError.
 [[nodiscard]] MemoryValidationResult validate_memory(const std::string& profile);
+
+/// The catalogue's nccom-test tables, each predicted without having seen it: those that name the default
+/// instance, and those of builds that have a profile of their own, "trn1-2023-04", whose fits start there. All
+/// others start from `profile` (a name or a file). Throws InputError.
+[[nodiscard]] std::vector<calibrate::LeftOutTable> validate_collectives(const std::string& profile);
 
 struct UptimeValidationResult {
   std::vector<planner::CheckedUptime> rows;

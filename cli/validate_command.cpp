@@ -19,7 +19,7 @@ struct Options {
   Common common;
   std::string runs, leave_out = "configuration";
   bool rows = false;  ///< every row in the text, too
-  bool memory = false, goodput = false;
+  bool memory = false, goodput = false, collectives = false;
 };
 
 int run_steps(const Options& o) {
@@ -38,6 +38,13 @@ int run_goodput(const Options& o) {
   return kDone;
 }
 
+int run_collectives(const Options& o) {
+  const auto tables = api::validate_collectives(o.common.profile);
+  print_result(o.common, o.common.json() ? io::collective_validation_json(tables, o.common.profile)
+                                         : collective_validation_text(tables));
+  return kDone;
+}
+
 int run_memory(const Options& o) {
   const api::MemoryValidationResult v = api::validate_memory(o.common.profile);
   print_result(o.common, o.common.json() ? io::memory_validation_json(v.rows, v.score, v.profile)
@@ -46,16 +53,19 @@ int run_memory(const Options& o) {
 }
 
 int run(const Options& o) {
-  if (o.memory && o.goodput) {
-    throw InputError(
-        {{"command line", 0, 0}, "validate", "one of the two at a time", "give --memory or --goodput"});
+  if (o.memory + o.goodput + o.collectives > 1) {
+    throw InputError({{"command line", 0, 0},
+                      "validate",
+                      "one of them at a time",
+                      "give --memory, --goodput or --collectives"});
   }
-  if ((o.memory || o.goodput) && !o.runs.empty()) {
+  if ((o.memory || o.goodput || o.collectives) && !o.runs.empty()) {
     throw InputError({{"command line", 0, 0},
                       "runs",
                       "a table of runs is for step times",
-                      "leave out --memory and --goodput, or the file"});
+                      "leave out --memory, --goodput and --collectives, or the file"});
   }
+  if (o.collectives) return run_collectives(o);
   return o.goodput ? run_goodput(o) : o.memory ? run_memory(o) : run_steps(o);
 }
 
@@ -77,16 +87,16 @@ void add_validate(CLI::App& app, Run& chosen) {
   command->add_flag("--memory", o->memory,
                     "does each job fit? catalog/memory-cases.csv and measured-runs.csv");
   command->add_flag("--goodput", o->goodput, "how much of the time did jobs run? catalog/reliability.json");
+  command->add_flag("--collectives", o->collectives,
+                    "nccom-test tables of catalog/measured-collectives.csv, each left out of its fit");
   add_common(*command, o->common);
   command->footer(
       "Step times are predicted by fits to all published runs but those of the row's configuration (model, "
       "nodes, layout, sequence, recompute, over all releases); cover: share of rows inside their 90 % "
       "interval; half: its median half-width; MFU: error of one MFU for all; oracle: of each configuration's "
       "own mean, the noise. A profile that was fitted gives way to its prior. Without stacks: by fits that "
-      "do "
-      "not know what frameworks and releases differ by. Bounds: figures that only say how long a step took "
-      "at "
-      "most (catalog/reading.json); no mean counts them.\n"
+      "do not know what frameworks and releases differ by. Bounds: figures that only say how long a step "
+      "took at most (catalog/reading.json); no mean counts them.\n"
       "Margin is what is left of the limit in GiB by count; \"P fit\" the probability in % that the peak stays "
       "below it; log score: mean of ln P(what is known), 0 at best, -0.69 without knowledge. "
       "docs/accuracy.md explains the wrong ones.\n"

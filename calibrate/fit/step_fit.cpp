@@ -190,21 +190,22 @@ class Problem {
         unknown.alternative = Alternative::faster_above;
       unknowns.push_back(std::move(unknown));
     }
-    std::set<std::string> frameworks, configurations;
+    std::set<std::string> frameworks;
+    std::map<std::string, bool> configurations;  // and whether they are causal
     std::set<std::pair<std::string, std::string>> releases;
     for (const StepObservation& o : bench.observations()) {
       if (options.use && !options.use(o)) continue;
       used_.push_back(&o);
-      configurations.insert(o.configuration);
+      configurations[o.configuration] = bench.steps()[o.rows.front()].job.architecture.causal;
       if (o.software.framework.empty() || !options.stacks) continue;
       frameworks.insert(o.software.framework);
       if (!o.software.release.empty()) releases.emplace(o.software.framework, o.software.release);
     }
     for (const std::string& f : frameworks) add_stack(f, "", prior[models::common::stack_spread]);
     for (const auto& [f, r] : releases) add_stack(f, r, prior[models::common::release_spread]);
-    for (const std::string& c : configurations) {
+    for (const auto& [c, causal] : configurations) {
       configurations_[c] = unknowns.size();
-      unknowns.push_back({c, 1, prior[models::common::configuration_spread], true});
+      unknowns.push_back({c, 1, models::own_spread(prior, causal), true});
     }
     for (const StepObservation* o : used_) {
       observations.push_back({std::exp(o->log_seconds),

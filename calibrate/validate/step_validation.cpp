@@ -137,7 +137,8 @@ StepValidation validate_steps(const StepBench& bench, const CollectiveBench* col
       const double center = time.log_seconds + stack_effect(fitted, o->software);
       // A fit that knows no stack says of none what it differs by.
       const models::Software stack = options.stacks ? o->software : models::Software{};
-      const double spread = models::log_spread(fitted, stack, time.gradient);
+      const double spread =
+          models::log_spread(fitted, stack, time.gradient, steps[o->rows.front()].job.architecture.causal);
       for (const std::size_t i : o->rows) {
         if (score && !score(steps[i])) continue;
         Row row;

@@ -1,5 +1,7 @@
 #include "cli/text/validation_text.h"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "cli/text/table.h"
@@ -100,6 +102,33 @@ std::string memory_validation_text(const MemoryValidation& v, const calibrate::M
   return text +
          fmt::format("\n{} published rows, {} wrong, {} left out\n", all.rows, all.wrong, v.left_out.size()) +
          score_text(score);
+}
+
+std::string collective_validation_text(const std::vector<calibrate::LeftOutTable>& tables) {
+  Table table({{"operation", true},
+               {"ranks"},
+               {"nodes"},
+               {"build", true},
+               {"points"},
+               {"median"},
+               {"bias"},
+               {"covered"},
+               {"90 %"},
+               {"by", true}},
+              "", 0);
+  std::size_t points = 0, covered = 0;
+  for (const calibrate::LeftOutTable& t : tables) {
+    points += t.points;
+    covered += t.covered;
+    table.row({t.op, fmt::to_string(t.ranks), fmt::to_string(t.nodes), t.build, fmt::to_string(t.points),
+               fmt::format("{:.1f} %", 100 * t.median_error),
+               fmt::format("{:+.1f} %", 100 * std::expm1(t.bias)), fmt::to_string(t.covered),
+               fmt::format("x/: {:.2f}", std::exp(t.half_width)),
+               t.fitted > 0 ? fmt::format("{} others", t.fitted) : "the prior"});
+  }
+  return table.text() +
+         fmt::format("{} of {} left-out points ({:.0f} %) lie in their 90 % interval\n", covered, points,
+                     points > 0 ? 100.0 * static_cast<double>(covered) / static_cast<double>(points) : 0.0);
 }
 
 std::string uptime_text(const std::vector<planner::CheckedUptime>& rows, int width) {

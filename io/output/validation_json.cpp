@@ -114,4 +114,27 @@ std::string step_validation_json(const calibrate::RunValidation& run, const std:
   return j.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
+std::string collective_validation_json(const std::vector<calibrate::LeftOutTable>& tables,
+                                       const std::string& profile) {
+  Json j = {{"schema_version", kSchemaVersion}, {"profile", profile}, {"tables", Json::array()}};
+  std::size_t points = 0, covered = 0;
+  for (const calibrate::LeftOutTable& t : tables) {
+    points += t.points;
+    covered += t.covered;
+    j["tables"].push_back({{"op", t.op},
+                           {"ranks", t.ranks},
+                           {"nodes", t.nodes},
+                           {"build", t.build},
+                           {"points", t.points},
+                           {"fitted_points", t.fitted},
+                           {"median_ape", t.median_error},
+                           {"log_bias", t.bias},
+                           {"covered", t.covered},
+                           {"median_log_half_width_90", t.half_width}});
+  }
+  j["points"] = points;
+  j["covered"] = covered;
+  return j.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
 }  // namespace trnplan::io

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "calibrate/session/run_validation.h"
+#include "calibrate/validate/collective_validation.h"
 
 namespace trnplan::io {
 
@@ -12,5 +13,9 @@ namespace trnplan::io {
 /// docs/json.md. Ends in a newline.
 std::string step_validation_json(const calibrate::RunValidation& v, const std::string& profile,
                                  calibrate::LeaveOut leave_out);
+
+/// Tables of nccom-test that were left out, and all of them.
+std::string collective_validation_json(const std::vector<calibrate::LeftOutTable>& tables,
+                                       const std::string& profile);
 
 }  // namespace trnplan::io

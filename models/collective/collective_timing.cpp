@@ -127,7 +127,8 @@ CollectiveTiming CollectiveTimer::time(const CollectiveRun& run) const {
 }
 
 void CollectiveTimer::add_intervals(const Collective& c, CollectiveTiming& t) const {
-  double inside = 0, outside = 0;
+  const double missed = std::pow(fabric_.profile()[common::collective_spread], 2);
+  double inside = missed, outside = missed;
   const auto add = [&](Seconds more, double log_sd, bool in_graph) {
     if (in_graph) inside += std::pow(slope(t.seconds + more, t.seconds) * log_sd, 2);
     outside += std::pow(slope(t.nccom_seconds + more, t.nccom_seconds) * log_sd, 2);

@@ -68,10 +68,10 @@ std::vector<int> ranks_of(const topology::Cluster& cluster, int ranks);
 /// With `intervals` it also says how sure a time t is by the log-normal parameters p of the profile (delta
 /// method): with e_p = d log t / d log p, from a difference of 1 %,
 ///
-///   sigma^2 = sum_p (e_p * log_sd_p)^2,   t * exp(-1.645 sigma) .. t * exp(+1.645 sigma)
+///   sigma^2 = sum_p (e_p * log_sd_p)^2 + collective_spread^2,   t * exp(-1.645 sigma) .. t * exp(+1.645 sigma)
 ///
-/// Parameters are taken as independent, as they are in a profile; what the model itself misses is not
-/// contained.
+/// Parameters are taken as independent, as they are in a profile; collective_spread is what the model itself
+/// misses of tables that no fit has seen.
 class CollectiveTimer {
  public:
   CollectiveTimer(const topology::Cluster& cluster, const topology::ChipGraph& graph, const Profile& profile,

@@ -84,6 +84,18 @@ inline constexpr ParameterInfo kParameters[] = {
      .meaning = "memory held for what comes and goes over its bytes",
      .sign = TimeSign::none,
      .when_absent = 1},
+    {.place = 32,
+     .name = "encoder_spread",
+     .unit = "1",
+     .meaning = "configuration_spread of networks that are not causal",
+     .sign = TimeSign::none,
+     .when_absent = 0.07},
+    {.place = 33,
+     .name = "collective_spread",
+     .unit = "1",
+     .meaning = "log-sd of the time of a collective that no table of its kind was fitted to",
+     .sign = TimeSign::none,
+     .when_absent = 1e-30},
 };
 
 inline constexpr Parameter host_launch = parameter_of(kParameters, "host_launch");
@@ -99,5 +111,8 @@ inline constexpr Parameter fused_activations = parameter_of(kParameters, "fused_
 inline constexpr Parameter kept_activations = parameter_of(kParameters, "kept_activations");
 inline constexpr Parameter transient_memory = parameter_of(kParameters, "transient_memory");
 inline constexpr Parameter fragmentation = parameter_of(kParameters, "fragmentation");
+
+inline constexpr Parameter encoder_spread = parameter_of(kParameters, "encoder_spread");
+inline constexpr Parameter collective_spread = parameter_of(kParameters, "collective_spread");
 
 }  // namespace trnplan::models::common

@@ -46,8 +46,13 @@ bool knows_stacks(const Profile& profile) {
 
 }  // namespace
 
-SpreadParts spread_parts(const Profile& profile, const Software& software, std::vector<double> g) {
-  SpreadParts parts{std::move(g), square(profile[common::configuration_spread]), 0,
+double own_spread(const Profile& profile, bool causal) {
+  return profile[causal ? common::configuration_spread : common::encoder_spread];
+}
+
+SpreadParts spread_parts(const Profile& profile, const Software& software, std::vector<double> g,
+                         bool causal) {
+  SpreadParts parts{std::move(g), square(own_spread(profile, causal)), 0,
                     square(profile[common::repeat_spread])};
   bool framework = false, release = false;
   if (knows_stacks(profile)) {
@@ -93,8 +98,8 @@ std::vector<Extrapolation> extrapolations(const Profile& profile, const Job& job
   return all;
 }
 
-double log_spread(const Profile& profile, const Software& software, std::vector<double> g) {
-  const SpreadParts parts = spread_parts(profile, software, std::move(g));
+double log_spread(const Profile& profile, const Software& software, std::vector<double> g, bool causal) {
+  const SpreadParts parts = spread_parts(profile, software, std::move(g), causal);
   const double repeat = knows_stacks(profile) ? parts.repeat : 0;
   return std::sqrt(parts.own + repeat + parts.shared + log_variance(profile, parts.gradient));
 }

@@ -3,6 +3,7 @@
 // To first order in the logarithms, with g = d log step / d log theta from the critical path and S the
 // covariance of theta (parameters, then the factors of software stacks; docs/models.md, "Uncertainty"):
 //   sigma^2 = g' S g + configuration_spread^2 + repeat_spread^2 [+ stack_spread^2] [+ release_spread^2]
+// with encoder_spread in place of configuration_spread where the network is not causal,
 // the last two where framework or release are unknown to the profile. Without a calibration S is diagonal;
 // without one that was fitted to steps, stack_spread^2 alone is added where either is not stated, and
 // repeat_spread^2 is left out.
@@ -23,7 +24,11 @@ namespace trnplan::models {
 std::vector<double> log_gradient(const StepReport& report);
 
 /// sigma above. `profile` and `software` are those of the simulation, `gradient` is log_gradient() of it.
-double log_spread(const Profile& profile, const Software& software, std::vector<double> gradient);
+double log_spread(const Profile& profile, const Software& software, std::vector<double> gradient,
+                  bool causal = true);
+
+/// What is not explained of a configuration of a causal network or of another: a log-sd.
+double own_spread(const Profile& profile, bool causal);
 
 /// The parts of sigma^2.
 struct SpreadParts {
@@ -33,7 +38,8 @@ struct SpreadParts {
   double shared = 0;  ///< of a framework or release that is not known: every step on it has the same
   double repeat = 0;  ///< of a run; the interval leaves it out where no step was fitted
 };
-SpreadParts spread_parts(const Profile& profile, const Software& software, std::vector<double> gradient);
+SpreadParts spread_parts(const Profile& profile, const Software& software, std::vector<double> gradient,
+                         bool causal = true);
 
 /// S.
 std::vector<std::vector<double>> covariance_of(const Profile& profile);

@@ -196,7 +196,8 @@ class Analysis {
   }
 
   models::SpreadParts parts_of(const Plan& p) const {
-    return models::spread_parts(profile_, job_.software, models::log_gradient(p.report));
+    return models::spread_parts(profile_, job_.software, models::log_gradient(p.report),
+                                job_.architecture.causal);
   }
   static Weights weights_of(const models::SpreadParts& parts, std::size_t shared, std::size_t own) {
     Weights w = parts.gradient;

@@ -115,6 +115,10 @@ TEST_CASE("the spread of a step is that of covariance, stack and configuration",
   const double always = parameters + 0.0049 + 0.0025;  // configuration and repetition
   CHECK(log_spread(profile, {"nxdt", "2.20"}, g) == Approx(std::sqrt(always + 0.0064 + 0.0036)));
   CHECK(log_spread(profile, {}, g) == Approx(std::sqrt(always + 0.0144 + 0.0036)));
+  profile.value(models::common::encoder_spread).median =
+      0.1;  // in place of 0.07 where the network is not causal
+  CHECK(log_spread(profile, {"nxdt", "2.20"}, g, false) ==
+        Approx(std::sqrt(always - 0.0049 + 0.01 + 0.0064 + 0.0036)));
   CHECK(log_spread(profile, {"nxd", "2.20"}, g) == Approx(std::sqrt(always + 0.0144 + 0.0036)));
 }
 
