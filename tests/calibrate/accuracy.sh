@@ -24,16 +24,19 @@ begin='<!-- validate: begin -->' end='<!-- validate: end -->'
 if [[ "${TRNPLAN_UPDATE_GOLDEN:-}" == 1 ]]; then cp "$folder/page" "$page"; fi
 diff -u "$page" "$folder/page"
 
-# Reached, in %: decoders median 6.7, MAPE 8.6, cover 96.5, half-width 17.6; BERT MAPE 8.5. Half a point of
-# tolerance on errors, two on intervals; the requirement is 7, 9, 85-97, 25 and 9.
+# Reached, in %: decoders median 7.0, MAPE 8.3, without stacks 6.5 and 7.8, cover 88.5, half-width 16.1; BERT
+# MAPE 8.7. Half a point of tolerance on errors, two on intervals, whose cover is to be 85-97. Wanted are 6 and 8,
+# without stacks 6.5 and 8.5, BERT 8: docs/accuracy.md says what is missed.
 awk '
   function fail(what) { print "accuracy fell: " what; bad = 1 }
   $1 == "decoders" { seen++
-    if ($3 > 7.0) fail("decoders, median " $3); if ($4 > 9.0) fail("decoders, MAPE " $4)
+    if ($3 > 7.5) fail("decoders, median " $3); if ($4 > 8.8) fail("decoders, MAPE " $4)
     if ($7 < 85 || $7 > 98.5) fail("decoders, cover " $7); if ($8 > 19.5) fail("decoders, half-width " $8) }
-  $1 == "BERT" { seen++; if ($4 > 9.0) fail("BERT, MAPE " $4); if ($7 < 85 || $7 > 98.5) fail("BERT, cover " $7) }
-  END { if (seen != 2) fail("the table has no such rows"); exit bad }
-' <(grep -v '^decoders,' "$folder/table")
+  $1 == "decoders," && $2 == "without" { seen++
+    if ($5 > 7.0) fail("decoders without stacks, median " $5); if ($6 > 8.5) fail("decoders without stacks, MAPE " $6) }
+  $1 == "BERT" { seen++; if ($4 > 9.2) fail("BERT, MAPE " $4); if ($7 < 85 || $7 > 98.5) fail("BERT, cover " $7) }
+  END { if (seen != 3) fail("the table has no such rows"); exit bad }
+' "$folder/table"
 "$trnplan" validate --profile trn1-datasheet --leave-out none >"$folder/prior"
 awk '$1 == "decoders" { seen++; if ($4 > 25) { print "prior only: MAPE " $4; exit 1 } } END { exit !seen }' \
   <(grep -v '^decoders,' "$folder/prior")
