@@ -1,0 +1,70 @@
+#include "tests/launch/folder/entry_points/random_plans.h"
+
+#include <algorithm>
+#include <random>
+
+#include "launch/folder/scripts.h"
+#include "planner/check/rules.h"
+#include "tests/models/setup.h"
+
+namespace trnplan {
+
+namespace {
+
+/// Reproducible on every machine: the engine's numbers are in the standard, a distribution's are not.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : engine_(seed) {}
+  template <class T>
+  T of(std::initializer_list<T> all) {
+    return *(all.begin() + static_cast<std::ptrdiff_t>(engine_() % all.size()));
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+Case any_case(Dice& dice) {
+  const std::string model = dice.of(
+      {"llama2-7b", "llama2-13b", "llama2-70b", "llama3-8b", "llama3-70b", "llama3.1-8b", "llama3.1-70b"});
+  const int nodes = dice.of({1, 2, 4, 8, 16, 32});
+  Case c{job_of(model, nodes, dice.of({2048, 4096, 8192, 16384}), nodes * dice.of({32, 64, 256, 24})), {}};
+  models::Strategy& s = c.strategy;
+  s.tensor_parallel = dice.of({1, 2, 4, 8, 16, 32, 8, 32});
+  s.pipeline_parallel = dice.of({1, 1, 2, 4, 8, 16});
+  s.virtual_pipeline = s.pipeline_parallel > 1 ? dice.of({1, 1, 1, 2}) : 1;
+  s.context_parallel = dice.of({1, 1, 1, 2});
+  s.data_parallel = static_cast<int>(std::max<std::int64_t>(1, c.job.cluster.cores() / s.model_parallel()));
+  s.micro_batch = dice.of({1, 1, 2});
+  s.sequence_parallel = s.tensor_parallel > 1 && dice.of({true, true, false});
+  s.zero1 = dice.of({true, true, false});
+  s.flash_attention = s.context_parallel > 1 || dice.of({true, false});
+  s.recompute = *models::recompute_from(dice.of({"none", "CoreAttention", "CoreAttention+LlamaMLP", "full"}));
+  s.precision = dice.of({models::Precision::mixed_precision, models::Precision::bf16_sr});
+  s.kv_replicator = std::max(1, s.tensor_parallel / c.job.architecture.kv_heads);
+  if (!c.job.architecture.grouped_queries()) s.kv_replicator = 1;
+  c.job.training.precision = s.precision;
+  return c;
+}
+
+}  // namespace
+
+std::vector<Case> legal_plans(const planner::Target& target, int count) {
+  Dice dice(20260821);
+  std::vector<Case> plans;
+  for (int tries = 0; tries < 200'000 && static_cast<int>(plans.size()) < count; ++tries) {
+    Case c = any_case(dice);
+    if (!planner::inexpressible(target, c.job, c.strategy) && !planner::breaks_a_rule(c.job, c.strategy))
+      plans.push_back(std::move(c));
+  }
+  return plans;
+}
+
+std::string node_run_of(const planner::Target& target, const Case& c) {
+  planner::Plan plan;
+  plan.strategy = c.strategy;
+  plan.nodes = c.job.cluster.nodes;
+  return launch::node_run_sh({c.job, plan, target});
+}
+
+}  // namespace trnplan

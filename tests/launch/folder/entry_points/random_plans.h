@@ -1,0 +1,23 @@
+// Random plans that a target trains, the same on every machine.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/job/job.h"
+#include "planner/plan/target.h"
+
+namespace trnplan {
+
+struct Case {
+  models::Job job;
+  models::Strategy strategy;
+};
+
+/// Plans that the target trains and no rule forbids; fewer than `count` where they are rare.
+std::vector<Case> legal_plans(const planner::Target& target, int count);
+
+/// The node_run.sh of such a plan.
+std::string node_run_of(const planner::Target& target, const Case& c);
+
+}  // namespace trnplan
