@@ -119,10 +119,29 @@ class NearMisses {
     const Candidate* candidate;
   };
   using Key = std::tuple<int, int, int, int, int, std::string, std::string>;
+  struct Judged {
+    Strategy strategy;
+    int batch = 0;
+    std::optional<bool> has_a_time;  ///< absent: none was judged
+  };
 
   bool beats_winner(Seconds bound, int batch) const {
     if (winner_ == nullptr) return true;
     return bound / Seconds(batch) < winner_->report.step / Seconds(winner_->global_batch);
+  }
+
+  /// Only rules that leave a meaningful program have a time to be tempted by. None looks at what is recomputed, in
+  /// which alone neighbours in canonical order differ: they are judged once for each kind of attention.
+  bool has_a_time(const Strategy& s) {
+    Judged& last = judged_[s.flash_attention ? 1 : 0];
+    Strategy asked = s;
+    asked.recompute = {};
+    if (!last.has_a_time || last.batch != of_batch_.training.global_batch || last.strategy != asked) {
+      const auto numbers = rule_violations(of_batch_, s, cluster_.target());
+      last = {std::move(asked), of_batch_.training.global_batch,
+              breaks_only(numbers, {"pipeline-parity", "vocabulary", "tied-embeddings"})};
+    }
+    return *last.has_a_time;
   }
 
   void look_at(const Candidate& c) {
@@ -138,9 +157,7 @@ class NearMisses {
         batch / std::max<int>(1, static_cast<int>(saturating_product({s.micro_batch, s.data_parallel})));
     if (m < 1) return;
     of_batch_.training.global_batch = batch;
-    const auto numbers = rule_violations(of_batch_, s, cluster_.target());
-    // Only rules that leave a meaningful program have a time to be tempted by.
-    if (!breaks_only(numbers, {"pipeline-parity", "vocabulary", "tied-embeddings"})) return;
+    if (!has_a_time(s)) return;
     Seconds bound = to_seconds(models::compute_bound(cluster_.job(), s, profile_, m));
     if (!beats_winner(bound, batch)) return;
     if (!cluster_.fits(c, cluster_.limit())) return;  // would not fit anyway; cheaper to know than its groups
@@ -212,7 +229,8 @@ class NearMisses {
   double fit_probability_;
   const Plan* winner_;
   const Stop& stop_;
-  Job of_batch_;  ///< with the batch of the strategy at hand
+  Job of_batch_;      ///< with the batch of the strategy at hand
+  Judged judged_[2];  ///< the last one, plain and flash
   std::map<Key, Kept> kept_;
 };
 
