@@ -86,7 +86,7 @@ TEST_CASE("the refused group of the tutorial, and the next plan", "[launch]") {
   CHECK(contains(f.problem, "TP 16 x PP 1 x DP 2"));
   CHECK(contains(f.problem, "DP pair {1, 17}"));
   CHECK(contains(f.next, "TP 8 x PP 1 x DP 4"));
-  CHECK(contains(f.next, "LlamaMLP"));
+  CHECK(contains(f.next, "ActivationMultiplyMLP"));
   CHECK(contains(f.fix, "assumed"));  // the log does not say which model ran
   CHECK_FALSE(f.went_on);
 
