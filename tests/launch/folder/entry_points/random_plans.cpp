@@ -54,7 +54,8 @@ std::vector<Case> legal_plans(const planner::Target& target, int count) {
   std::vector<Case> plans;
   for (int tries = 0; tries < 200'000 && static_cast<int>(plans.size()) < count; ++tries) {
     Case c = any_case(dice);
-    if (!planner::inexpressible(target, c.job, c.strategy) && !planner::breaks_a_rule(c.job, c.strategy))
+    if (!planner::inexpressible(target, c.job, c.strategy) &&
+        !planner::breaks_a_rule(c.job, c.strategy, &target))
       plans.push_back(std::move(c));
   }
   return plans;
