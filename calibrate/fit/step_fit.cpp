@@ -129,12 +129,17 @@ ProgramTime StepBench::time(std::size_t program, const models::Profile& of_all) 
   auto& of_profile = known_[medians(profile)];
   const auto found = of_profile.find(program);
   if (found != of_profile.end()) return found->second;
-  const MeasuredStep& step = steps_[programs_[program].step];
-  const models::StepReport report =
-      models::StepModel(step.job, step.strategy, profile, *programs_[program].graph, &memories_[program])
-          .simulate();
+  const models::StepReport report = this->report(program, profile);
   ProgramTime time{std::log(report.step.value), models::log_gradient(report)};
   return of_profile.emplace(program, std::move(time)).first->second;
+}
+
+models::StepReport StepBench::report(std::size_t program, const models::Profile& of_all) const {
+  models::Profile profile = of_all;
+  profile.calibration = nullptr;
+  const MeasuredStep& step = steps_[programs_[program].step];
+  return models::StepModel(step.job, step.strategy, profile, *programs_[program].graph, &memories_[program])
+      .simulate();
 }
 
 CollectiveBench::CollectiveBench(std::vector<logs::MeasuredCollective> points,

@@ -29,6 +29,7 @@
 #include "calibrate/fit/kernel_bench.h"
 #include "models/collective/collective_memory.h"
 #include "models/parameters/profile.h"
+#include "models/report/step_report.h"
 #include "topology/chip_graph.h"
 #include "topology/instance.h"
 
@@ -59,6 +60,8 @@ class StepBench {
   const std::vector<StepObservation>& observations() const { return observations_; }
   /// Of a program on no stack. Remembers the answers for the latest few hundred profiles' values.
   ProgramTime time(std::size_t program, const models::Profile& profile) const;
+  /// The whole simulation of a program on no stack; not remembered.
+  models::StepReport report(std::size_t program, const models::Profile& profile) const;
   std::size_t programs() const { return programs_.size(); }
 
  private:

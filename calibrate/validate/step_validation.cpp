@@ -60,9 +60,8 @@ double flops_of(const MeasuredStep& s) {
          s.job.training.sequence * s.job.training.global_batch / s.job.cluster.cores();
 }
 
-/// log of seconds a FLOP and core.
 double slowness(const MeasuredStep& s) {
-  return std::log(s.seconds / flops_of(s));
+  return log_slowness(s, s.seconds);
 }
 
 void add_baselines(std::vector<Row>& rows) {
@@ -110,6 +109,10 @@ std::string fold_of(const StepObservation& o, const MeasuredStep& s, LeaveOut le
 
 }  // namespace
 
+double log_slowness(const MeasuredStep& step, double seconds) {
+  return std::log(seconds / flops_of(step));
+}
+
 StepValidation validate_steps(const StepBench& bench, const CollectiveBench* collectives,
                               const models::Profile& profile, LeaveOut leave_out,
                               const StepFitOptions& options,
@@ -132,6 +135,7 @@ StepValidation validate_steps(const StepBench& bench, const CollectiveBench* col
       };
       fitted = fit_steps(bench, collectives, profile, without).profile;
     }
+    const auto shared_fit = std::make_shared<const models::Profile>(fitted);
     for (const StepObservation* o : left_out) {
       const ProgramTime time = bench.time(o->program, fitted);
       const double center = time.log_seconds + stack_effect(fitted, o->software);
@@ -139,11 +143,14 @@ StepValidation validate_steps(const StepBench& bench, const CollectiveBench* col
       const models::Software stack = options.stacks ? o->software : models::Software{};
       const double spread =
           models::log_spread(fitted, stack, time.gradient, steps[o->rows.front()].job.architecture.causal);
+      const auto report = std::make_shared<const models::StepReport>(bench.report(o->program, fitted));
       for (const std::size_t i : o->rows) {
         if (score && !score(steps[i])) continue;
         Row row;
         row.step = &steps[i];
         row.spread = spread;
+        row.fit = shared_fit;
+        row.report = report;
         row.predicted = std::exp(center);
         row.low = row.predicted * std::exp(-kNinetyPercent * spread);
         row.high = row.predicted * std::exp(kNinetyPercent * spread);
@@ -193,25 +200,6 @@ BoundsKept bounds_kept(const std::vector<const Row*>& rows) {
     if (row->covered()) ++b.covered;
   }
   return b;
-}
-
-RatioErrors ratio_errors(const std::vector<const Row*>& rows) {
-  std::map<std::tuple<std::string, std::string, std::string>, std::vector<std::pair<double, double>>> means;
-  for (const Row* row : rows) {
-    const MeasuredStep& s = *row->step;
-    means[{s.kind, s.job.software.framework, s.configuration}].emplace_back(
-        std::log(row->predicted / s.seconds), row->weight);
-  }
-  std::vector<std::pair<double, double>> errors;
-  for (auto a = means.begin(); a != means.end(); ++a) {
-    for (auto b = std::next(a); b != means.end(); ++b) {
-      if (std::get<0>(a->first) != std::get<0>(b->first) || std::get<1>(a->first) != std::get<1>(b->first)) {
-        continue;
-      }
-      errors.emplace_back(std::abs(std::exp(mean_of(a->second) - mean_of(b->second)) - 1), 1);
-    }
-  }
-  return {errors.size(), mean_of(errors), quantile(errors, 0.5)};
 }
 
 std::vector<Regret> regrets_of(const std::vector<Row>& rows) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,6 +31,9 @@ struct StepValidation {
     double by_mfu = 0;  ///< s, from the mean MFU of the other configurations of its kind
     double by_oracle =
         0;  ///< s, from the mean of its own configuration, precision and batch: the noise floor
+    /// The fit that predicted it, and its simulation on no stack; the rows of one observation share them.
+    std::shared_ptr<const models::Profile> fit;
+    std::shared_ptr<const models::StepReport> report;
     bool covered() const { return low <= step->seconds && (step->at_most || step->seconds <= high); }
     double half_width() const;  ///< of the interval over the prediction
   };
@@ -52,12 +56,8 @@ struct BoundsKept {
 };
 BoundsKept bounds_kept(const std::vector<const StepValidation::Row*>& rows);
 
-/// Two configurations of one framework: predicted over measured ratio of their times, minus 1.
-struct RatioErrors {
-  std::size_t pairs = 0;
-  double mape = 0, median_ape = 0;
-};
-RatioErrors ratio_errors(const std::vector<const StepValidation::Row*>& rows);
+/// log of seconds a model FLOP and core.
+[[nodiscard]] double log_slowness(const MeasuredStep& step, double seconds);
 
 /// A job (network, nodes, sequence, batch, precision) that was measured with several strategies, on whatever
 /// stacks and releases.

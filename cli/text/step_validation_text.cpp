@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "calibrate/validate/pair_validation.h"
 #include "cli/text/table.h"
 #include "text/diagnostic.h"
 
@@ -13,6 +14,9 @@ namespace {
 
 using calibrate::StepValidation;
 using Rows = std::vector<const StepValidation::Row*>;
+
+/// Fewer pairs say nothing of what is stated.
+constexpr std::size_t kFewPairs = 10;
 
 /// In per cent.
 std::string one_digit(double share) {
@@ -129,12 +133,41 @@ std::string configurations(const StepValidation& v) {
   return "\n" + table.text();
 }
 
+std::string bins_text(const std::vector<calibrate::PairValidation::Bin>& bins) {
+  std::string text = "  stated  ";
+  for (const auto& b : bins) text += fmt::format(" {:>5.0f}", 100 * b.stated);
+  text += "\n  observed";
+  for (const auto& b : bins) text += fmt::format(" {:>5.0f}", 100 * b.observed);
+  return text + "\n";
+}
+
+std::string part_text(const std::string& name, const calibrate::PairValidation::Part& p) {
+  return fmt::format("  {:<24} {:>3} pairs: error {:.3f}, stated {:.3f}, error over stated {:.2f}\n", name, p.pairs,
+                     p.error, p.stated, p.z);
+}
+
+/// Pairs of decoders: the error of predicted ratios, and whether what is stated of it comes true. Bounds count as
+/// measured where there are any.
 std::string ratios_text(const StepValidation& v) {
-  const auto r = calibrate::ratio_errors(select(v, measured("decoder")));
-  return fmt::format(
+  const auto measured_pairs = calibrate::validate_pairs(select(v, measured("decoder")));
+  const auto pairs = calibrate::validate_pairs(
+      select(v, [](const auto& row) { return row.step->kind == "decoder" && !row.step->outlier; }));
+  const bool bounds = pairs.pairs.size() > measured_pairs.pairs.size();
+  std::string text = fmt::format(
       "\nratio of two configurations of one stack (decoders): {} pairs, median error {:.1f} %, MAPE {:.1f} "
       "%\n",
-      r.pairs, 100 * r.median_ape, 100 * r.mape);
+      measured_pairs.pairs.size(), 100 * measured_pairs.median_ape, 100 * measured_pairs.mape);
+  if (pairs.pairs.size() < kFewPairs) return text;
+  text += fmt::format("by the distance of their cost breakdowns{}, root mean squares of logarithms\n",
+                      bounds ? ", bounds as measured" : "");
+  for (const auto& part : pairs.parts(3)) text += part_text(fmt::format("up to {:.3f}", part.farthest), part);
+  text += part_text("all", pairs.all());
+  if (bounds) text += part_text("without the bounds", measured_pairs.all());
+  text += "how often the measured ratio lies in the stated central interval, %\n" + bins_text(pairs.intervals());
+  text += "how often the one stated to use its cores better did, %, by stated probability\n" +
+          bins_text(pairs.choices()) + "  pairs   ";
+  for (const auto& b : pairs.choices()) text += fmt::format(" {:>5}", b.pairs);
+  return text + "\n";
 }
 
 std::string regrets_text(const StepValidation& v) {

@@ -3,6 +3,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "calibrate/validate/pair_validation.h"
 #include "io/output/plan_json.h"
 
 namespace trnplan::io {
@@ -34,9 +35,36 @@ Json row_object(const StepValidation::Row& row) {
           {"oracle_step_seconds", row.by_oracle}};
 }
 
+Json part_object(const calibrate::PairValidation::Part& p) {
+  return {{"pairs", p.pairs},
+          {"farthest", p.farthest},
+          {"rms_error", p.error},
+          {"rms_stated", p.stated},
+          {"rms_error_over_stated", p.z}};
+}
+
+Json bins_array(const std::vector<calibrate::PairValidation::Bin>& bins) {
+  Json list = Json::array();
+  for (const auto& b : bins)
+    list.push_back({{"low", b.low}, {"high", b.high}, {"pairs", b.pairs}, {"stated", b.stated}, {"observed", b.observed}});
+  return list;
+}
+
+/// Of the errors of all pairs, and whether what is stated of them comes true.
+Json ratios_object(const calibrate::PairValidation& v) {
+  Json object = {{"pairs", v.pairs.size()}, {"mape", v.mape}, {"median_ape", v.median_ape}};
+  if (v.pairs.empty()) return object;
+  object["job_spread"] = v.job_spread;
+  object["all"] = part_object(v.all());
+  object["by_distance"] = Json::array();
+  for (const auto& part : v.parts(3)) object["by_distance"].push_back(part_object(part));
+  object["intervals"] = bins_array(v.intervals());
+  object["choices"] = bins_array(v.choices());
+  return object;
+}
+
 Json summary_object(const Rows& rows) {
   const calibrate::StepSummary s = calibrate::summary_of(rows);
-  const calibrate::RatioErrors r = calibrate::ratio_errors(rows);
   return {{"rows", s.rows},
           {"observations", s.groups},
           {"mape", s.mape},
@@ -47,7 +75,7 @@ Json summary_object(const Rows& rows) {
           {"median_half_width_90", s.median_half_width},
           {"constant_mfu_mape", s.mape_mfu},
           {"oracle_mape", s.mape_oracle},
-          {"ratios", {{"pairs", r.pairs}, {"mape", r.mape}, {"median_ape", r.median_ape}}}};
+          {"ratios", ratios_object(calibrate::validate_pairs(rows))}};
 }
 
 template <class Key>

@@ -96,6 +96,12 @@ inline constexpr ParameterInfo kParameters[] = {
      .meaning = "log-sd of the time of a collective that no table of its kind was fitted to",
      .sign = TimeSign::none,
      .when_absent = 1e-30},
+    {.place = 34,
+     .name = "operator_spread",
+     .unit = "1",
+     .meaning = "log-sd of an operator's seconds between configurations, unexplained; for ratios of steps",
+     .sign = TimeSign::none,
+     .when_absent = 0.3},
 };
 
 inline constexpr Parameter host_launch = parameter_of(kParameters, "host_launch");
@@ -111,6 +117,7 @@ inline constexpr Parameter fused_activations = parameter_of(kParameters, "fused_
 inline constexpr Parameter kept_activations = parameter_of(kParameters, "kept_activations");
 inline constexpr Parameter transient_memory = parameter_of(kParameters, "transient_memory");
 inline constexpr Parameter fragmentation = parameter_of(kParameters, "fragmentation");
+inline constexpr Parameter operator_spread = parameter_of(kParameters, "operator_spread");
 
 inline constexpr Parameter encoder_spread = parameter_of(kParameters, "encoder_spread");
 inline constexpr Parameter collective_spread = parameter_of(kParameters, "collective_spread");
