@@ -51,7 +51,7 @@ void tell_observations(planner::SearchResult& result, const std::vector<planner:
     for (planner::RuleCount& r : result.infeasible->rules)
       planner::annotate(r.why, observations, job, r.example);
   if (result.plans.empty()) return;
-  const planner::Plan& winner = result.plans.front();
+  const planner::Plan& winner = *result.recommended_plan();
   if (winner.instance == job.cluster.instance.name)
     remarks.add(planner::remarks_on(observations, on_cluster_of(job, winner), winner.strategy));
 }

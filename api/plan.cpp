@@ -10,11 +10,13 @@
 
 #include "api/contradictions.h"
 #include "api/known_jobs.h"
+#include "api/known_runs.h"
 #include "api/observations.h"
 #include "api/plan_folder.h"
 #include "calibrate/fit/collective_fit.h"
 #include "calibrate/fit/step_fit.h"
 #include "io/catalog/measuring.h"
+#include "io/catalog/recommending.h"
 #include "io/catalog/reliability.h"
 #include "io/input/readers.h"
 #include "planner/check/rules.h"
@@ -95,7 +97,7 @@ void check_result(const models::Job& job, const planner::SearchResult& result, c
 void remark_result(const planner::SearchResult& result, const io::Catalog& catalog,
                    const models::Profile& profile, const models::Job& job, Remarks& remarks) {
   if (result.plans.empty()) return;
-  const planner::Plan& winner = result.plans.front();
+  const planner::Plan& winner = *result.recommended_plan();
   remark_family(catalog, profile, planner::settled(job, winner).cluster.instance, remarks);
   const std::string beyond =
       beyond_the_fit("the winner", profile, planner::settled(job, winner), winner.strategy);
@@ -119,7 +121,7 @@ planner::RunQuestion take_run_question(models::Job& job) {
 std::optional<planner::ForecastRun> whole_run(const models::Job& job, planner::RunQuestion q,
                                               const planner::SearchResult& result, const io::Catalog& catalog,
                                               Remarks& remarks) {
-  const planner::Plan* plan = result.plans.empty() ? nullptr : &result.plans.front();
+  const planner::Plan* plan = result.recommended_plan();
   if (plan == nullptr && result.infeasible) {
     const planner::Infeasible& why = *result.infeasible;
     plan = why.too_slow ? &*why.too_slow : why.too_expensive ? &*why.too_expensive : nullptr;
@@ -135,7 +137,8 @@ std::optional<planner::ForecastRun> whole_run(const models::Job& job, planner::R
 }
 
 /// How a fit reads nccom-test, which the planner does not see.
-planner::ConfidenceOptions confidence_options(const io::Catalog& catalog, double sure) {
+planner::ConfidenceOptions confidence_options(const io::Catalog& catalog, double sure,
+                                              const planner::RecommendingParameters& recommending) {
   const calibrate::StepFitOptions fit;
   const auto& parameters = calibrate::kCollectiveParameters;
   return {sure,
@@ -145,7 +148,8 @@ planner::ConfidenceOptions confidence_options(const io::Catalog& catalog, double
            fit.collective_noise,
            fit.build_spread,
            fit.launch_spread,
-           catalog.default_instance()}};  // of the published runs, whose tables a fit of steps takes
+           catalog.default_instance()},  // of the published runs, whose tables a fit of steps takes
+          recommending.unstated_run};
 }
 
 /// True once the time limit, which counts from `start` on, is over.
@@ -158,9 +162,22 @@ bool is_late(const PlanRequest& o, std::chrono::steady_clock::time_point start) 
 void remark_target(const planner::SearchResult& result, const planner::Target& target, const models::Job& job,
                    Remarks& remarks) {
   if (!result.beyond_target || result.plans.empty()) return;
-  const planner::Plan& winner = result.plans.front();
+  const planner::Plan& winner = *result.recommended_plan();
   const auto why = planner::inexpressible(target, planner::settled(job, winner), winner.strategy);
   if (why) remarks.add(fmt::format("the plans are of all strategies: {}", *why));
+}
+
+/// Of the plans, whose intervals it widens, and of what is shown beside them.
+void tell_outlooks(PlanResult& out, const planner::RiskAdvisor& advisor) {
+  planner::SearchResult& result = out.search;
+  if (result.plans.empty()) return;
+  const planner::Plan recommended = *result.recommended_plan();
+  for (planner::Plan& plan : result.plans) {
+    out.outlooks.push_back(advisor.outlook(plan, recommended));
+    planner::widen(plan, out.outlooks.back());
+  }
+  for (planner::Plan& plan : result.layouts) planner::widen(plan, advisor.outlook(plan, recommended));
+  for (planner::ClusterPlan& c : result.clusters) planner::widen(c.plan, advisor.outlook(c.plan, recommended));
 }
 
 }  // namespace
@@ -186,12 +203,18 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   if (o.threads > planner::core_count())
     remarks.add(fmt::format("--threads {}: this machine has {} cores, and no more are used", o.threads,
                             planner::core_count()));
+  const auto recommending = io::recommending_from(read_document(catalog.file("recommending.json")));
+  planner::ConfidenceOptions measuring = confidence_options(catalog, o.sure, recommending);
+  const std::vector<planner::Observation> observations = load_observations(o.profile);
+  const planner::KnownRuns runs(known_runs(catalog, observations, job.architecture), recommending.distance);
+  const planner::RiskAdvisor advisor(job, profile, runs, recommending, measuring.times, o.risk, o.sure);
   const auto start = std::chrono::steady_clock::now();
   out.search = planner::search(job, profile,
                                {.top = o.top,
                                 .allow_doubtful = o.allow_doubtful,
                                 .fit_probability = o.fit_probability,
                                 .target = &target,
+                                .advisor = &advisor,
                                 .threads = std::min(o.threads, planner::core_count()),
                                 .time_limit = Seconds(o.time_limit),
                                 .since = begin,
@@ -205,15 +228,15 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   for (planner::Plan& plan : result.plans) tell_nearest(plan, known, job);
   remark_result(result, catalog, profile, job, remarks);
   remark_target(result, target, job, remarks);
-  tell_observations(result, load_observations(o.profile), job, remarks);
+  tell_observations(result, observations, job, remarks);
+  tell_outlooks(out, advisor);
 
-  const planner::Plan* winner = result.plans.empty() ? nullptr : &result.plans.front();
+  const planner::Plan* winner = result.recommended_plan();
   std::optional<targets::Baseline>& baseline = out.baseline;
   if (current) {
     baseline = targets::baseline_of(job, current->config, current->trained, profile, winner);
     remarks.add(baseline->remarks);
   }
-  planner::ConfidenceOptions measuring = confidence_options(catalog, o.sure);
   if (is_late(o, begin)) {
     measuring.tables.parameters.clear();
     if (result.plans.size() > 1) result.cut_short.push_back("nccom-test is not considered as a measurement");
@@ -221,14 +244,14 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   for (const std::string& what : result.cut_short) remarks.add("time limit: " + what);
   out.confidence = planner::confidence_of(
       job, result.plans, baseline && baseline->plan && baseline->runs() ? &*baseline->plan : nullptr, profile,
-      measuring);
+      measuring, result.recommended);
   if (out.interrupted) {
     remarks.add(winner == nullptr ? "interrupted before any plan was found"
                                   : "interrupted: the best so far follows");
     if (!o.out.empty()) remarks.add("nothing was written to " + o.out);
   } else if (!o.out.empty() && winner != nullptr && !out.unwritten) {
     try {
-      out.script = write_plan_folder(job, result.plans, out.confidence, o, remarks);
+      out.script = write_plan_folder(job, result, out.confidence, o, remarks);
       out.written = true;
     } catch (const InputError& e) {
       out.unwritten = e;

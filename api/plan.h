@@ -1,4 +1,4 @@
-// plan: the best strategies of a job, how sure that is, and the folder that trains with the first.
+// plan: the best strategies of a job, how sure that is, which to take, and the folder that trains with it.
 #pragma once
 
 #include <atomic>
@@ -9,6 +9,7 @@
 
 #include "api/inputs.h"
 #include "planner/confidence/experiment.h"
+#include "planner/confidence/recommendation.h"
 #include "planner/confidence/ties.h"
 #include "planner/cost/run_forecast.h"
 #include "planner/search/search.h"
@@ -34,6 +35,7 @@ struct PlanRequest {
   int top = 5, threads = 0;  ///< 0 threads: one a core
   double time_limit = 0;     ///< seconds, of the whole call; 0: none
   double fit_probability = 0.9, sure = 0.9;
+  planner::RiskAttitude risk = planner::RiskAttitude::neutral;
   bool allow_doubtful = false, force = false;
   JobWords words;                           ///< for measure.sh
   const std::atomic<bool>* stop = nullptr;  ///< may be null; true: the best so far is returned
@@ -48,6 +50,7 @@ struct PlanResult {
   std::string baseline_file;
   planner::Confidence confidence;
   std::vector<planner::Tie> ties;
+  std::vector<planner::Outlook> outlooks;  ///< of search.plans; their intervals are widened by these
   std::optional<planner::ForecastRun> run;  ///< where a limit of the run is stated
   bool interrupted = false;
   bool written = false;                 ///< the folder

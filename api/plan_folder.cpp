@@ -30,7 +30,7 @@ std::vector<io::OutputFile> bundle_of(const models::Job& job, const planner::Pla
   return launch::bundle(settled, plan, target_of(o));
 }
 
-/// What tells the first two plans apart, to be run; none where nothing has to or where the target lacks it.
+/// What tells the recommended plan from its rival, to be run; none where nothing has to or where the target lacks it.
 std::vector<io::OutputFile> measure_files_of(const models::Job& job, const std::vector<planner::Plan>& plans,
                                              const planner::Confidence& confidence, const PlanRequest& o,
                                              Remarks& remarks) {
@@ -44,13 +44,15 @@ std::vector<io::OutputFile> measure_files_of(const models::Job& job, const std::
   repeat("--top", fmt::to_string(o.top));
   repeat("--fit-probability", fmt::to_string(o.fit_probability));
   repeat("--sure", fmt::to_string(o.sure));
+  if (o.risk != planner::RiskAttitude::neutral) repeat("--risk", std::string(to_string(o.risk)));
   if (o.allow_doubtful) use.options.push_back("--allow-doubtful");
-  const auto why = planner::inexpressible(target_of(o), planner::settled(job, plans[1]), plans[1].strategy);
+  const planner::Plan &first = plans[confidence.comparison->first], &second = plans[confidence.comparison->second];
+  const auto why = planner::inexpressible(target_of(o), planner::settled(job, second), second.strategy);
   if (why && confidence.comparison->best->runs_of_second > 0) {
-    remarks.add("no measure.sh is written: plan 2: " + *why);
+    remarks.add(fmt::format("no measure.sh is written: plan {}: {}", confidence.comparison->second + 1, *why));
     return {};
   }
-  return launch::measure_files(job, plans[0], plans[1], *confidence.comparison->best, target_of(o), use);
+  return launch::measure_files(job, first, second, *confidence.comparison->best, target_of(o), use);
 }
 
 }  // namespace
@@ -65,10 +67,10 @@ std::optional<InputError> unwritable(const PlanRequest& o) {
   return std::nullopt;
 }
 
-std::string write_plan_folder(const models::Job& job, const std::vector<planner::Plan>& plans,
+std::string write_plan_folder(const models::Job& job, const planner::SearchResult& result,
                               const planner::Confidence& confidence, const PlanRequest& o, Remarks& remarks) {
-  std::vector<io::OutputFile> files = bundle_of(job, plans.front(), o);
-  std::vector<io::OutputFile> more = measure_files_of(job, plans, confidence, o, remarks);
+  std::vector<io::OutputFile> files = bundle_of(job, *result.recommended_plan(), o);
+  std::vector<io::OutputFile> more = measure_files_of(job, result.plans, confidence, o, remarks);
   files.insert(files.end(), more.begin(), more.end());
   io::write_files(o.out, files, o.force);
   const std::filesystem::path folder = o.out;

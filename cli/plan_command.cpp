@@ -34,7 +34,7 @@ void show(const Options& o, const api::PlanResult& r) {
   const planner::ForecastRun* run = r.run ? &*r.run : nullptr;
   const targets::Baseline* today = r.baseline ? &*r.baseline : nullptr;
   if (o.common.json())
-    return print(io::search_json(r.search, r.job, r.wall.value, today, &r.confidence, run));
+    return print(io::search_json(r.search, r.job, r.wall.value, today, &r.confidence, run, r.outlooks));
   const std::string& folder = o.request.out;
   const Answer answer{r.job,
                       r.search,
@@ -45,7 +45,8 @@ void show(const Options& o, const api::PlanResult& r) {
                       r.written ? folder : "",
                       r.script,
                       o.details,
-                      r.unwritten ? folder : ""};
+                      r.unwritten ? folder : "",
+                      r.outlooks};
   print_text(plan_answer(answer) + (run != nullptr ? whole_run_text(*run, !r.search.plans.empty()) : "") +
              (o.details ? search_details(answer, text_width()) : ""));
 }
@@ -116,6 +117,13 @@ void add_plan(CLI::App& app, Run& chosen) {
                    "that would tell them apart is named")
       ->check(decimal_number(0.5, 0.9999))
       ->capture_default_str();
+  command
+      ->add_option_function<std::string>(
+          "--risk", [o](const std::string& text) { o->request.risk = *planner::risk_attitude_from(text); },
+          "what is recommended: neutral, the least expected cost and of plans that cannot be told apart the safest; "
+          "averse, the least cost at the slow end, where a plan that fails has no successor; fastest")
+      ->check(CLI::IsMember({"neutral", "averse", "fastest"}))
+      ->default_str("neutral");
   command->add_flag("--allow-doubtful", o->request.allow_doubtful,
                     "also strategies whose replica groups are doubtful");
   command

@@ -22,7 +22,7 @@ using planner::Refusal;
 
 namespace {
 
-constexpr std::size_t kTiesShown = 1, kRefusedShown = 2, kChangesShown = 4, kRulesShown = 2,
+constexpr std::size_t kUntestedShown = 3, kTiesShown = 1, kRefusedShown = 2, kChangesShown = 4, kRulesShown = 2,
                       kClustersShown = 4;
 constexpr double kNearMiss = 1.25;  ///< peak over limit up to which a setting of the layout may help
 constexpr double kDay = 86400;
@@ -70,8 +70,42 @@ std::string fields(const std::vector<std::string>& parts) {
   return text;
 }
 
+/// The first few of a list, and how many more there are.
+std::string some_of(const std::vector<std::string>& words) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size() && i < kUntestedShown; ++i) text += (i == 0 ? "" : ", ") + words[i];
+  if (words.size() > kUntestedShown) text += fmt::format(" and {} more", words.size() - kUntestedShown);
+  return text;
+}
+
+/// Of the plan at a place of the list; nullptr where nothing was asked about risk.
+const planner::Outlook* outlook_of(const Answer& a, std::size_t i) {
+  return i < a.outlooks.size() ? &a.outlooks[i] : nullptr;
+}
+
+/// How surely it fits, and what of it no known run has.
+std::string risk_words(const Plan& p, const planner::Outlook* o) {
+  std::string text =
+      fmt::format("fits: {}", probability_text(o != nullptr ? o->fits : p.memory.fit_probability));
+  if (o != nullptr && !o->distance.untested.empty()) text += "; untested: " + some_of(o->distance.untested);
+  return text;
+}
+
+/// The proven fastest, where another plan is recommended.
+std::string fastest_text(const Answer& a) {
+  if (a.result.recommended == 0) return "";
+  const Plan &fastest = a.result.plans.front(), &best = *a.result.recommended_plan();
+  const bool by_price = a.job.objective == models::Objective::cost;
+  const auto cost = [&](const Plan& p) { return (by_price ? p.usd_per_hour : 1) / p.report.tokens_per_second; };
+  return entry(by_price ? "Cheapest" : "Fastest",
+               fields({layout_words(fastest.strategy) + choices_of(a.job, fastest),
+                       fmt::format("{} s, {:.1f} % {};", short_seconds(fastest.report.step),
+                                   100 * (cost(best) / cost(fastest) - 1), by_price ? "cheaper" : "faster"),
+                       risk_words(fastest, outlook_of(a, 0))}));
+}
+
 std::string best_text(const Answer& a) {
-  const Plan& p = a.result.plans.front();
+  const Plan& p = *a.result.recommended_plan();
   std::vector<std::string> parts = {layout_words(p.strategy) + choices_of(a.job, p),
                                     fmt::format("{} s/step (90 %: {}-{})", short_seconds(p.report.step),
                                                 short_seconds(p.report.low), short_seconds(p.report.high)),
@@ -81,13 +115,14 @@ std::string best_text(const Answer& a) {
     parts.push_back(fmt::format("{:.2f} USD per 10^9 tokens", usd_per_billion_tokens(p)));
   std::string text = entry("Best", fields(parts)) +
                      entry("", fields({planner::strategy_grammar(a.job, p),
-                                       fmt::format("fits: {}", probability_text(p.memory.fit_probability))}));
+                                       risk_words(p, outlook_of(a, a.result.recommended))}));
   if (asks_for_the_run(a.job) && p.run.value > 0) {
     text += entry("Run", fmt::format("{:.1f} days, {} USD, without failures, checkpoints and restarts",
                                      p.run.value / kDay, grouped(p.usd_per_hour * p.run.value / 3600)));
   }
   text += graph_warning(p);
   for (const planner::Violation& v : p.doubts) text += entry("Doubtful", v.message);
+  text += fastest_text(a);
   if (!a.result.complete) {
     text +=
         entry("Stopped", a.result.gap <= 0
@@ -100,7 +135,7 @@ std::string best_text(const Answer& a) {
 
 /// What else may be as good, a line for each layout.
 std::string ties_text(const Answer& a) {
-  const Plan& best = a.result.plans.front();
+  const Plan& best = *a.result.recommended_plan();
   const char* better = a.job.objective == models::Objective::cost ? "cheaper" : "faster";
   std::string text;
   std::size_t left_out = 0;
@@ -168,7 +203,7 @@ std::string refused_text(const Answer& a) {
 std::string clusters_text(const Answer& a) {
   std::string text;
   std::size_t shown = 0;
-  const Plan& best = a.result.plans.front();
+  const Plan& best = *a.result.recommended_plan();
   for (const planner::ClusterPlan& c : a.result.clusters) {
     const Plan& p = c.plan;
     if (!c.on_front || (p.nodes == best.nodes && p.instance == best.instance)) continue;
@@ -194,7 +229,7 @@ std::string baseline_text(const Answer& a) {
   if (refused != b.broken.end()) {
     text += fmt::format("; refused ({}): {}", refused->rule, printable(refused->message, 600));
   } else if (b.plan && !a.result.plans.empty()) {
-    text += fmt::format("; best is {:.2f} times as fast", targets::speedup(a.result.plans.front(), b));
+    text += fmt::format("; best is {:.2f} times as fast", targets::speedup(*a.result.recommended_plan(), b));
     if (a.confidence.beats_baseline)
       text += fmt::format(" (faster at all: {})", probability_text(*a.confidence.beats_baseline));
   }
@@ -361,7 +396,7 @@ std::string plan_answer(const Answer& a) {
     return text + baseline_text(a) + next_text(a);
   }
   text += best_text(a) + baseline_text(a) + ties_text(a) + clusters_text(a);
-  if (a.result.sensitivity) text += limit_text(a.result.plans.front(), *a.result.sensitivity);
+  if (a.result.sensitivity) text += limit_text(*a.result.recommended_plan(), *a.result.sensitivity);
   return text + refused_text(a) + next_text(a);
 }
 

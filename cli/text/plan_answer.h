@@ -6,6 +6,7 @@
 
 #include "models/job/job.h"
 #include "planner/confidence/experiment.h"
+#include "planner/confidence/recommendation.h"
 #include "planner/confidence/ties.h"
 #include "planner/search/search.h"
 #include "targets/nxdt/baseline.h"
@@ -24,6 +25,7 @@ struct Answer {
   std::string script;  ///< measure.sh in it, where there is one, else empty
   bool details = false;
   std::string refused_folder = {};  ///< of --out, where it could not be written, else empty
+  std::vector<planner::Outlook> outlooks = {};  ///< of the plans, in their order; may be empty
 };
 
 /// A label on the left, its text beside it, the lines that follow below the text.

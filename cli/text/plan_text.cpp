@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/text/table.h"
 #include "cli/text/text.h"
@@ -151,17 +152,38 @@ std::string baseline_text(const targets::Baseline& b, const std::string& file, c
   return text + changes_text(b);
 }
 
+/// How far the recommended plan is from what is known to run.
+std::string risk_text(const Answer& a) {
+  if (a.result.recommended >= a.outlooks.size()) return "";
+  const planner::Outlook& o = a.outlooks[a.result.recommended];
+  const auto list = [](const std::vector<std::string>& words) {
+    return words.empty() ? std::string("nothing") : fmt::format("{}", fmt::join(words, ", "));
+  };
+  std::string text = fmt::format("  nearest     {}; distance {:.1f}\n",
+                                 o.nearest.empty() ? "no run of such a model is known" : printable(o.nearest, 200),
+                                 o.distance.value);
+  if (!o.nearest.empty()) text += fmt::format("  other there {}\n", list(o.distance.differs));
+  text += fmt::format("  untested    {}\n", list(o.distance.untested));
+  return text + fmt::format("  works       {}: fits {}, compiles {}, runs at all {}; expected {} tokens/s after that\n",
+                            probability_text(o.works()), probability_text(o.fits), probability_text(o.compiles),
+                            probability_text(o.runs), grouped(o.expected_tokens_per_second));
+}
+
 std::string winner_text(const Answer& a, int width) {
-  const Plan& winner = a.result.plans.front();
+  const Plan& winner = *a.result.recommended_plan();
   std::string text =
-      fmt::format("\nBest: {}\n", strategy_words(winner.strategy)) + plan_details(winner, true, width);
-  for (std::size_t i = 1; i < a.result.layouts.size() && i < 3; ++i)
-    text += comparison(winner, scaled(a.result.layouts[i], winner.global_batch));
+      fmt::format("\nBest: {}\n", strategy_words(winner.strategy)) + plan_details(winner, true, width) + risk_text(a);
+  std::size_t compared = 0;
+  for (const Plan& other : a.result.layouts) {
+    if (compared == 2 || other.strategy == winner.strategy) continue;
+    ++compared;
+    text += comparison(winner, scaled(other, winner.global_batch));
+  }
   if (a.result.sensitivity) text += sensitivity_text(winner, *a.result.sensitivity);
   return text;
 }
 
-std::string measurement_name(const planner::Experiment& m) {
+std::string measurement_name(const planner::Experiment& m, const planner::Comparison& c) {
   if (m.tables.size() == 1) {
     const planner::TableRequest& t = m.tables.front();
     return fmt::format("nccom-test {} of {} ranks on {}", to_string(t.op), t.ranks,
@@ -170,8 +192,8 @@ std::string measurement_name(const planner::Experiment& m) {
   if (!m.tables.empty()) return fmt::format("{} nccom-test tables", m.tables.size());
   const int runs = std::max(m.runs_of_first, m.runs_of_second);
   return fmt::format("{} of {} ({} steps)", runs == 1 ? "a short run" : fmt::format("{} short runs", runs),
-                     m.runs_of_second == 0  ? "1"
-                     : m.runs_of_first == 0 ? "2"
+                     m.runs_of_second == 0  ? fmt::to_string(c.first + 1)
+                     : m.runs_of_first == 0 ? fmt::to_string(c.second + 1)
                                             : "each",
                      planner::kShortRunSteps);
 }
@@ -182,14 +204,19 @@ std::string confidence_text(const models::Job& job, const planner::Confidence& c
   if (!confidence.comparison) return "";
   const planner::Comparison& c = *confidence.comparison;
   if (c.told_apart) return "";
-  if (c.equal) return "1 and 2 are one and the same to the model: no measurement would pay.\n";
+  if (c.equal)
+    return fmt::format("{} and {} are one and the same to the model: no measurement would pay.\n", c.first + 1,
+                       c.second + 1);
   const char* better = job.objective == models::Objective::cost ? "cheaper" : "faster";
   std::string text =
-      fmt::format("1 and 2 cannot be told apart: 1 is {} with a probability of {} (--sure asks for {})\n",
-                  better, probability_text(c.probability), probability_text(confidence.sure));
-  if (!c.best) return text + "  measure     nothing considered would tell more\n";
+      fmt::format("{} and {} cannot be told apart: {} is {} with a probability of {} (--sure asks for {})\n",
+                  c.first + 1, c.second + 1, c.first + 1, better, probability_text(c.probability),
+                  probability_text(confidence.sure));
+  if (!c.best)
+    return text + (c.considered.empty() ? "  measure     nothing considered would tell more\n"
+                                        : "  measure     nothing: no measurement is worth what it costs\n");
   const planner::Experiment& m = *c.best;
-  text += fmt::format("  measure     {}: {:.1f} node-hours{}; script: {}\n", measurement_name(m),
+  text += fmt::format("  measure     {}: {:.1f} node-hours{}; script: {}\n", measurement_name(m, c),
                       m.node_hours, m.usd > 0 ? fmt::format(", {} USD", grouped(m.usd)) : std::string(),
                       script.empty() ? "--out DIR" : printable(script, 400));
   text += fmt::format(
@@ -208,13 +235,13 @@ std::string search_details(const Answer& a, int width) {
   const bool found = !r.plans.empty();
   std::string text;
   if (found) {
-    text += "\n" + plan_table(a.job, r.plans, a.confidence.first_is_better, width) +
+    text += "\n" + plan_table(a.job, r.plans, a.confidence.first_is_better, width, r.recommended) +
             confidence_text(a.job, a.confidence, a.script) + winner_text(a, width);
   } else if (r.infeasible) {
     text += "\n" + infeasible_text(*r.infeasible, width);
   }
   if (a.baseline != nullptr)
-    text += baseline_text(*a.baseline, a.baseline_file, found ? &r.plans.front() : nullptr,
+    text += baseline_text(*a.baseline, a.baseline_file, r.recommended_plan(),
                           a.confidence.beats_baseline);
   text += clusters_text(a.job, r.clusters, width);
   text += refusals(r.refused, kRefusedShown, found ? "Refused although it could be faster:" : "Refused:");

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cli/text/table.h"
+#include "planner/confidence/experiment.h"
 #include "planner/plan/strategy_grammar.h"
 #include "text/diagnostic.h"
 
@@ -35,6 +36,18 @@ std::string apart(const Plan& p, const std::vector<Plan>& plans) {
   return text;
 }
 
+/// Of each plan the first one that it is a near twin of, or itself; the recommended one stands for itself.
+std::vector<std::size_t> families(const std::vector<Plan>& plans, std::size_t recommended) {
+  std::vector<std::size_t> family(plans.size());
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    family[i] = i;
+    for (std::size_t k = 0; k < i && family[i] == i && i != recommended; ++k) {
+      if (family[k] == k && planner::near_twins(plans[k], plans[i])) family[i] = k;
+    }
+  }
+  return family;
+}
+
 /// For a column: in whole per cent.
 std::string short_probability(double p) {
   if (p > 0.99 && p < 1) return "> 99 %";
@@ -49,26 +62,31 @@ std::string millions(double instructions) {
 }  // namespace
 
 std::string plan_table(const models::Job& job, const std::vector<Plan>& plans,
-                       const std::vector<std::optional<double>>& first_is_better, int width) {
+                       const std::vector<std::optional<double>>& first_is_better, int width,
+                       std::size_t recommended) {
   const bool compared = plans.size() > 1 && !first_is_better.empty();
   const char* better = job.objective == models::Objective::cost ? "1 is cheaper" : "1 is faster";
   std::vector<Column> columns = {{""}, {"step s"}, {"90 % interval"}};
   if (compared) columns.push_back({better});
   columns.insert(columns.end(), {{"tokens/s"}, {"MFU %", false, 1}, {"GiB"}});
   Table table(std::move(columns), "strategy", 1);
+  const std::vector<std::size_t> family = families(plans, recommended);
   for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (family[i] != i) continue;
     const Plan& p = plans[i];
+    const auto twins = std::count(family.begin(), family.end(), i) - 1;
     std::vector<std::string> cells = {
-        fmt::format("{}", i + 1), seconds_text(p.report.step),
+        fmt::format("{}{}", i == recommended && plans.size() > 1 ? "* " : "", i + 1), seconds_text(p.report.step),
         fmt::format("{} - {}", seconds_text(p.report.low), seconds_text(p.report.high))};
     const auto probability = i > 0 && compared ? first_is_better[i - 1] : std::nullopt;
     if (compared) cells.push_back(probability ? short_probability(*probability) : "");
     cells.insert(cells.end(), {grouped(p.report.tokens_per_second), fmt::format("{:.1f}", 100 * p.report.mfu),
                                gib(p.memory.worst().peak())});
     table.row(std::move(cells),
-              planner::strategy_grammar(job, p) + apart(p, plans) + (p.doubts.empty() ? "" : " (doubtful)"));
+              planner::strategy_grammar(job, p) + apart(p, plans) + (p.doubts.empty() ? "" : " (doubtful)") +
+                  (twins > 0 ? fmt::format(", and {} near twin{}", twins, twins == 1 ? "" : "s") : ""));
   }
-  return table.text(width);
+  return table.text(width) + (plans.size() > 1 ? "*: recommended\n" : "");
 }
 
 namespace {

@@ -38,7 +38,8 @@ const char* cause_words(models::Category c);
 /// Ranked plans, one line each, or two where there is no room; `first_is_better` of all but the first, may be
 /// empty.
 std::string plan_table(const models::Job& job, const std::vector<planner::Plan>& plans,
-                       const std::vector<std::optional<double>>& first_is_better, int width);
+                       const std::vector<std::optional<double>>& first_is_better, int width,
+                       std::size_t recommended = 0);
 /// "89.4 %", as "> 99.9 %" never rounded to confidence.
 std::string probability_text(double probability);
 /// Step, throughput, MFU both ways, breakdown, memory, price of one plan; with `whole_run` also what the

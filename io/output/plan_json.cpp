@@ -118,6 +118,7 @@ Json measurement_object(const planner::Experiment& m) {
                  {"probability_after", m.probability},
                  {"expected_gain", m.gain},
                  {"expected_gain_usd", m.gain_usd > 0 ? Json(m.gain_usd) : Json(nullptr)},
+                 {"expected_gain_node_hours", m.gain_node_hours},
                  {"node_hours", m.node_hours},
                  {"usd", m.usd > 0 ? Json(m.usd) : Json(nullptr)}};
   if (!m.tables.empty()) {
@@ -133,17 +134,39 @@ Json measurement_object(const planner::Experiment& m) {
 }
 
 Json comparison_object(const planner::Comparison& c, double sure) {
-  Json object = {{"first", 1},
-                 {"second", 2},
+  Json object = {{"first", c.first + 1},
+                 {"second", c.second + 1},
                  {"probability_first_is_better", c.probability},
                  {"sure", sure},
                  {"told_apart", c.told_apart},
                  {"equal", c.equal},
                  {"measurement", c.best ? measurement_object(*c.best) : Json(nullptr)},
                  {"measurement_decides", c.decides},
+                 {"measurement_pays", c.pays},
                  {"considered", Json::array()}};
   for (const planner::Experiment& m : c.considered) object["considered"].push_back(measurement_object(m));
   return object;
+}
+
+/// What is added to a ranked plan.
+Json outlook_object(const planner::Outlook& o) {
+  return {{"distance", o.distance.value},
+          {"nearest_run", o.nearest.empty() ? Json(nullptr) : Json(o.nearest)},
+          {"untested", o.distance.untested},
+          {"differs_from_nearest", o.distance.differs},
+          {"fit_probability_at_distance", o.fits},
+          {"compile_probability_at_distance", o.compiles},
+          {"run_probability", o.runs},
+          {"works_probability", o.works()},
+          {"expected_tokens_per_second", o.expected_tokens_per_second}};
+}
+
+/// The rank of the first plan of the list that a plan is a near twin of; 0 without one.
+int twin_rank(const std::vector<Plan>& plans, std::size_t i) {
+  for (std::size_t k = 0; k < i; ++k) {
+    if (planner::near_twins(plans[k], plans[i])) return static_cast<int>(k) + 1;
+  }
+  return 0;
 }
 
 Json infeasible_object(const planner::Infeasible& why, const models::Job& job) {
@@ -168,7 +191,7 @@ Json infeasible_object(const planner::Infeasible& why, const models::Job& job) {
 
 std::string search_json(const planner::SearchResult& result, const models::Job& job, double wall_seconds,
                         const targets::Baseline* baseline, const planner::Confidence* confidence,
-                        const planner::ForecastRun* run) {
+                        const planner::ForecastRun* run, const std::vector<planner::Outlook>& outlooks) {
   Json j = document();
   const planner::SpaceCounts& c = result.counts;
   j["space"] = {{"enumerated", c.enumerated}, {"refused", c.refused},     {"too_large", c.too_large},
@@ -182,6 +205,9 @@ std::string search_json(const planner::SearchResult& result, const models::Job& 
   for (const Plan& p : result.plans) {
     Json plan = {{"rank", rank}};
     plan.update(plan_object(p));
+    const std::size_t index = static_cast<std::size_t>(rank - 1);
+    if (index < outlooks.size()) plan.update(outlook_object(outlooks[index]));
+    if (const int twin = twin_rank(result.plans, index); twin > 0) plan["near_twin_of"] = twin;
     if (confidence != nullptr && rank > 1) {
       const auto& better = confidence->first_is_better[static_cast<std::size_t>(rank - 2)];
       plan["probability_first_is_better"] = better ? Json(*better) : Json(nullptr);
@@ -189,6 +215,7 @@ std::string search_json(const planner::SearchResult& result, const models::Job& 
     j["plans"].push_back(std::move(plan));
     ++rank;
   }
+  j["recommended"] = result.plans.empty() ? Json(nullptr) : Json(result.recommended);
   const models::Job home = home_of(job, result.plans);
   j["layouts"] = Json::array();
   for (const Plan& p : result.layouts) j["layouts"].push_back(plan_object(p));

@@ -7,6 +7,7 @@
 
 #include "io/format/schema_version.h"
 #include "planner/confidence/experiment.h"
+#include "planner/confidence/recommendation.h"
 #include "planner/cost/run_forecast.h"
 #include "planner/plan/plan.h"
 #include "planner/search/search.h"
@@ -23,7 +24,8 @@ namespace trnplan::io {
 std::string search_json(const planner::SearchResult& result, const models::Job& job, double wall_seconds,
                         const targets::Baseline* baseline = nullptr,
                         const planner::Confidence* confidence = nullptr,
-                        const planner::ForecastRun* run = nullptr);
+                        const planner::ForecastRun* run = nullptr,
+                        const std::vector<planner::Outlook>& outlooks = {});
 /// One plan object, as `simulate` prints it and `plan --out` writes it. `findings` may be empty.
 std::string plan_json(const planner::Plan& plan, const std::vector<planner::Violation>& broken = {});
 /// In place of a plan object when a strategy cannot be simulated: only why.

@@ -14,6 +14,7 @@
 #include "models/uncertainty/compare.h"
 #include "models/uncertainty/posterior.h"
 #include "models/uncertainty/spread.h"
+#include "planner/search/explain.h"
 #include "topology/chip_graph.h"
 
 namespace trnplan::planner {
@@ -34,14 +35,14 @@ constexpr double kDifference = 1e-3;  ///< of logarithms, for gradients of rows
 constexpr double kNoGain = 1e-4;
 /// What decides nothing must bring more than that to be worth more money.
 constexpr double kAsGood = 0.01;
+/// Of a step: what near twins differ by at most.
+constexpr double kTwin = 0.02;
 
 /// log(what a token costs with b / with a), in seconds or USD.
 models::LogRatio ratio_of(const Plan& a, const Plan& b, bool by_price, const models::Profile& profile) {
-  models::LogRatio ratio = models::log_ratio(a.report, b.report, profile);
-  ratio.mean += std::log(static_cast<double>(a.global_batch) / b.global_batch);
-  if (by_price && a.usd_per_hour > 0 && b.usd_per_hour > 0)
-    ratio.mean += std::log(b.usd_per_hour / a.usd_per_hour);
-  return ratio;
+  double scale = static_cast<double>(a.global_batch) / b.global_batch;
+  if (by_price && a.usd_per_hour > 0 && b.usd_per_hour > 0) scale *= b.usd_per_hour / a.usd_per_hour;
+  return models::log_ratio(a.report, b.report, profile, scale);
 }
 
 bool by_price(const models::Job& job) {
@@ -162,8 +163,12 @@ class Analysis {
     const models::SpreadParts of_a = parts_of(a), of_b = parts_of(b);
     repeat_ = of_a.repeat;
     const std::size_t shared = posterior_.add(of_a.shared);
-    weights_a_ = weights_of(of_a, shared, posterior_.add(of_a.own));
-    weights_b_ = weights_of(of_b, shared, posterior_.add(of_b.own));
+    // The plans' own parts differ by what the model misses of the operators in which they differ; the rest of
+    // an own part is the same for both.
+    const double apart = models::own_variance(a.report, b.report, profile) / 2;
+    const std::size_t common = posterior_.add(std::max(0.0, of_a.own - apart));
+    weights_a_ = weights_of(of_a, shared, common, posterior_.add(apart));
+    weights_b_ = weights_of(of_b, shared, common, posterior_.add(apart));
     difference_ = minus(weights_b_, weights_a_);
     rates_ = posterior_.add(square(options.tables.rates));
     launch_ = posterior_.add(square(options.tables.launch));
@@ -199,10 +204,11 @@ class Analysis {
     return models::spread_parts(profile_, job_.software, models::log_gradient(p.report),
                                 job_.architecture.causal);
   }
-  static Weights weights_of(const models::SpreadParts& parts, std::size_t shared, std::size_t own) {
+  static Weights weights_of(const models::SpreadParts& parts, std::size_t shared, std::size_t common,
+                            std::size_t own) {
     Weights w = parts.gradient;
     w.resize(own + 1, 0);
-    w[shared] = w[own] = 1;
+    w[shared] = w[common] = w[own] = 1;
     return w;
   }
 
@@ -211,6 +217,8 @@ class Analysis {
     m.probability = models::probability_of_right_choice(ratio_.mean, ratio_.sd, left);
     m.gain = models::expected_gain(ratio_.mean, ratio_.sd, left);
     m.gain_usd = m.gain * a_.usd_per_hour * a_.run.value / kHour;
+    const Seconds run = a_.run.value > 0 ? a_.run : options_.unstated_run;
+    m.gain_node_hours = m.gain * a_.nodes * run.value / kHour;
   }
 
   /// Of the first and of the second; equally many when both.
@@ -295,14 +303,22 @@ class Analysis {
   std::size_t rates_ = 0, launch_ = 0, barrier_ = 0;
 };
 
-/// The cheapest that is good enough; else the cheapest of those about as good as the best. `considered` is
-/// sorted by cost.
+bool pays(const Experiment& m) {
+  return m.gain_node_hours > m.node_hours;
+}
+
+/// Of those that pay, the cheapest that is good enough; else the cheapest of those about as good as the best.
+/// `considered` is sorted by cost.
 void choose(Comparison& c, double sure) {
   double most = 0;
-  for (const Experiment& m : c.considered) most = std::max(most, m.probability);
+  for (const Experiment& m : c.considered) {
+    if (!pays(m)) continue;
+    c.pays = true;
+    most = std::max(most, m.probability);
+  }
   const double wanted = std::min(sure, most - (most < sure ? kAsGood : 0));
   const auto found = std::find_if(c.considered.begin(), c.considered.end(),
-                                  [&](const Experiment& m) { return m.probability >= wanted; });
+                                  [&](const Experiment& m) { return pays(m) && m.probability >= wanted; });
   if (found == c.considered.end()) return;
   c.best = *found;
   c.decides = found->probability >= sure;
@@ -338,28 +354,63 @@ std::vector<std::string> nccom_command(const TableRequest& t) {
           name()};
 }
 
-std::optional<double> first_is_better(const models::Job& job, const Plan& first, const Plan& other,
-                                      const models::Profile& profile) {
-  if (!comparable(job, first, other)) return std::nullopt;
-  return ratio_of(first, other, by_price(job), profile).positive();
+std::optional<models::LogRatio> cost_ratio(const models::Job& job, const Plan& a, const Plan& b,
+                                           const models::Profile& profile) {
+  if (!comparable(job, a, b)) return std::nullopt;
+  return ratio_of(a, b, by_price(job), profile);
 }
 
+std::optional<double> first_is_better(const models::Job& job, const Plan& first, const Plan& other,
+                                      const models::Profile& profile) {
+  const auto ratio = cost_ratio(job, first, other, profile);
+  return ratio ? std::optional(ratio->positive()) : std::nullopt;
+}
+
+bool near_twins(const Plan& a, const Plan& b) {
+  const models::Strategy &x = a.strategy, &y = b.strategy;
+  if (!same_layout(x, y) || x.expert_parallel != y.expert_parallel || x.virtual_pipeline != y.virtual_pipeline ||
+      x.micro_batch != y.micro_batch || a.nodes != b.nodes || a.instance != b.instance)
+    return false;
+  return std::abs(std::log(a.report.step / b.report.step)) <= kTwin &&
+         models::unshared_seconds(a.report, b.report).value <= kTwin * std::max(a.report.step, b.report.step).value;
+}
+
+namespace {
+
+/// What the recommended plan is to be told from: the fastest, else the next best that is no near twin.
+std::size_t rival_of(const std::vector<Plan>& plans, std::size_t recommended) {
+  if (recommended != 0) return 0;
+  for (std::size_t i = 1; i < plans.size(); ++i) {
+    if (!near_twins(plans[0], plans[i])) return i;
+  }
+  return 1;
+}
+
+}  // namespace
+
 Confidence confidence_of(const models::Job& job, const std::vector<Plan>& plans, const Plan* baseline,
-                         const models::Profile& profile, const ConfidenceOptions& options) {
+                         const models::Profile& profile, const ConfidenceOptions& options,
+                         std::size_t recommended) {
   Confidence out;
   out.sure = options.sure;
   if (plans.empty()) return out;
   const Plan& first = plans.front();
   for (std::size_t i = 1; i < plans.size(); ++i)
     out.first_is_better.push_back(first_is_better(job, first, plans[i], profile));
-  if (baseline != nullptr) out.beats_baseline = ratio_of(first, *baseline, false, profile).positive();
-  if (plans.size() < 2 || !out.first_is_better.front()) return out;
+  if (baseline != nullptr)
+    out.beats_baseline = ratio_of(plans[recommended], *baseline, false, profile).positive();
+  if (plans.size() < 2) return out;
   Comparison c;
-  c.probability = *out.first_is_better.front();
+  c.first = recommended;
+  c.second = rival_of(plans, recommended);
+  const Plan &chosen = plans[c.first], &rival = plans[c.second];
+  const std::optional<double> better = first_is_better(job, chosen, rival, profile);
+  if (!better) return out;
+  c.probability = *better;
   c.told_apart = std::max(c.probability, 1 - c.probability) >= options.sure;
-  c.equal = c.probability == 0.5 && same_step(first.report, plans[1].report);
+  c.equal = c.probability == 0.5 && same_step(chosen.report, rival.report);
   if (!c.told_apart && !c.equal) {
-    c.considered = Analysis(job, first, plans[1], profile, options).all();
+    c.considered = Analysis(job, chosen, rival, profile, options).all();
     choose(c, options.sure);
   }
   out.comparison = std::move(c);

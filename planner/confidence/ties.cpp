@@ -27,7 +27,7 @@ std::vector<Tie> ties_of(const models::Job& job, const SearchResult& result, con
                          double sure) {
   std::vector<Tie> ties;
   if (result.plans.empty()) return ties;
-  const Plan& first = result.plans.front();
+  const Plan& first = *result.recommended_plan();
   std::vector<const Plan*> seen = {&first};
   const auto add = [&](const Plan& p) {
     const bool known = std::any_of(seen.begin(), seen.end(), [&](const Plan* o) {
@@ -36,7 +36,7 @@ std::vector<Tie> ties_of(const models::Job& job, const SearchResult& result, con
     if (known) return;
     seen.push_back(&p);
     const std::optional<double> probability = first_is_better(job, first, p, profile);
-    if (!probability || *probability >= sure) return;
+    if (!probability || *probability >= sure || (&p == &result.plans.front() && result.recommended != 0)) return;
     const auto same = std::find_if(ties.begin(), ties.end(), [&](const Tie& t) { return alike(t.plan, p); });
     if (same == ties.end())
       ties.push_back({p, *probability, 0, alike(first, p)});

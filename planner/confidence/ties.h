@@ -1,4 +1,4 @@
-// Which other plans may be as good as the first: those that the model cannot tell from it.
+// Which other plans may be as good as the recommended one: those that the model cannot tell from it.
 #pragma once
 
 #include <vector>
@@ -18,9 +18,10 @@ struct Tie {
   bool like_first = false;  ///< of the first plan's own layout, cluster and micro-batch
 };
 
-/// Among the ranked plans and the best ones of other layouts, those of which the first is better with a
-/// probability below `sure`. Nearest to safe first: those that need less memory than the first plan and no
-/// more cuts by hand, then the others; each by probability. Those like the first plan come last.
+/// Among the ranked plans and the best ones of other layouts, those of which the recommended plan, here the first, is
+/// better with a probability below `sure`; the fastest is left out, which is named anyhow. Nearest to safe first: those
+/// that need less memory than the first plan and no more cuts by hand, then the others; each by probability. Those like
+/// the first plan come last.
 std::vector<Tie> ties_of(const models::Job& job, const SearchResult& result, const models::Profile& profile,
                          double sure);
 

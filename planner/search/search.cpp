@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "planner/search/advise.h"
 #include "planner/search/candidates.h"
 #include "planner/search/explain.h"
 #include "planner/search/parallel.h"
@@ -79,7 +80,9 @@ class Search {
     ranking_.winner_is_known();
     if (!result_.complete && !clock_.interrupted()) cut("the winner was not proven");
     if (!result_.plans.empty()) {
-      result_.layouts = ranking_.best_of_layouts(known_.place_of(result_.plans.front()).first);
+      home_ = known_.place_of(result_.plans.front());
+      result_.layouts = ranking_.best_of_layouts(home_.first);
+      recommend(open);
       if (known_.clusters.size() > 1) compare_clusters();
     }
     count();
@@ -116,6 +119,32 @@ class Search {
   }
 
   void cut(std::string_view what) { result_.cut_short.emplace_back(what); }
+
+  /// Among clusters of as many nodes as the winner's where fewer nodes go first.
+  void recommend(std::vector<Place> open) {
+    if (options_.advisor == nullptr || options_.advisor->attitude() == RiskAttitude::fastest || clock_.interrupted())
+      return;
+    const double nodes = known_.score(home_).first;
+    std::erase_if(open, [&](const Place& p) { return known_.score(p).first != nodes; });
+    std::optional<Plan> plan = Advice(known_, clock_, options_, profile_).recommended(open);
+    if (!plan) {
+      if (!clock_.interrupted()) cut("the fastest is recommended, whatever its risk");
+      return;
+    }
+    std::vector<Plan>& plans = result_.plans;
+    const auto same = std::find_if(plans.begin(), plans.end(), [&](const Plan& p) {
+      return p.strategy == plan->strategy && p.nodes == plan->nodes && p.instance == plan->instance;
+    });
+    result_.recommended = static_cast<std::size_t>(same - plans.begin());
+    if (same != plans.end()) return;
+    const auto cost = [&](const Plan& p) {
+      return (job_.objective == models::Objective::cost ? p.usd_per_hour : 1) / p.report.tokens_per_second;
+    };
+    const auto later = std::upper_bound(plans.begin(), plans.end(), *plan,
+                                        [&](const Plan& a, const Plan& b) { return cost(a) < cost(b); });
+    result_.recommended = static_cast<std::size_t>(later - plans.begin());
+    plans.insert(later, std::move(*plan));
+  }
 
   /// The best plan of each cluster, and which of them no other beats in days, dollars and nodes at once.
   void compare_clusters() {
@@ -161,7 +190,7 @@ class Search {
   /// One who interrupts does not want to wait for explanations.
   void explain() {
     if (clock_.interrupted()) return;
-    const int home = result_.plans.empty() ? 0 : known_.place_of(result_.plans.front()).first;
+    const int home = result_.plans.empty() ? 0 : home_.first;
     const Plan* winner = result_.plans.empty() ? nullptr : &result_.plans.front();
     const bool nothing = winner == nullptr && result_.complete;
     if (!options_.explain && !nothing) return;
@@ -195,8 +224,10 @@ class Search {
     result_.refused = std::move(refusals.certain);
     result_.doubtful = std::move(refusals.doubtful);
     if (winner == nullptr) return;
-    result_.sensitivity = sensitivity_of(cluster, profile_, *winner, stop);
-    if (!result_.sensitivity && !clock_.interrupted()) cut("what holds the winner back is not said");
+    const Plan& recommended = *result_.recommended_plan();
+    const bool elsewhere = recommended.nodes != winner->nodes || recommended.instance != winner->instance;
+    if (!elsewhere) result_.sensitivity = sensitivity_of(cluster, profile_, recommended, stop);
+    if (!result_.sensitivity && !elsewhere && !clock_.interrupted()) cut("what holds the winner back is not said");
   }
 
   /// The fastest and the cheapest there are, for one who set a limit that none keeps.
@@ -221,6 +252,7 @@ class Search {
   const SearchOptions& options_;
   bool accept_doubt_;
   int legal_ = 0;
+  Place home_{};  ///< of the fastest plan
   SearchResult result_;
   SearchClock clock_;
   Simulations known_;

@@ -18,6 +18,7 @@
 #include "models/parameters/profile.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/target.h"
+#include "planner/search/advisor.h"
 
 namespace trnplan::planner {
 
@@ -38,6 +39,7 @@ struct SearchOptions {
   /// Its rules hold, and strategies that it cannot express are left out, unless it can express none; null:
   /// neither.
   const Target* target = nullptr;
+  const Advisor* advisor = nullptr;  ///< chooses what is recommended; null: the fastest is
   int threads = 0;  ///< 0: as many as the machine has cores
   /// Wall-clock, of everything, from `since` on (absent: from the call on); 0: none. Then the best so far is
   /// returned, as soon as there is one. The result depends on the machine.
@@ -71,13 +73,13 @@ struct Infeasible {
   std::optional<Plan> too_expensive;  ///< the cheapest, when even it breaks the budget; or no plan keeps both
 };
 
-/// What holds the winner back. First order where it says so; nothing else changes.
+/// What holds a plan back. First order where it says so; nothing else changes.
 struct Sensitivity {
   models::Resource resource = models::Resource::count;  ///< that the step depends on most
   double elasticity = 0;                                ///< of the step to it
   std::optional<Plan> with_more_memory;                 ///< a faster plan if a core had 1 GiB more
-  Seconds with_twice_the_nics{};  ///< the winner's step; zero on one node or without NICs
-  Seconds with_faster_kernels{};  ///< the winner's step with tensor-engine efficiencies 10 % higher
+  Seconds with_twice_the_nics{};  ///< its step; zero on one node or without NICs
+  Seconds with_faster_kernels{};  ///< its step with tensor-engine efficiencies 10 % higher
 };
 
 /// The best plan of one of several clusters.
@@ -88,7 +90,10 @@ struct ClusterPlan {
 
 struct SearchResult {
   SpaceCounts counts;
-  std::vector<Plan> plans;            ///< best first; ties in canonical order
+  /// The fastest first; ties in canonical order. One more than were asked for where the recommended plan is not among
+  /// them.
+  std::vector<Plan> plans;
+  std::size_t recommended = 0;        ///< among `plans`
   std::vector<Plan> layouts;          ///< the best plans of different layouts, best first
   std::vector<ClusterPlan> clusters;  ///< where nodes or instance are free: the best of each
   /// The near-miss ones: their bound beats the winner, or there is no winner. Those that break a rule first,
@@ -96,12 +101,15 @@ struct SearchResult {
   std::vector<Refusal> refused;
   std::vector<Refusal> doubtful;           ///< likewise, whose replica groups are doubtful; fastest first
   std::optional<Infeasible> infeasible;    ///< when plans is empty
-  std::optional<Sensitivity> sensitivity;  ///< when there are plans, and they were asked for
+  std::optional<Sensitivity> sensitivity;  ///< of the recommended plan, where that was asked for
   bool beyond_target =
       false;             ///< the target can say no strategy of some cluster: those there are all strategies
   bool complete = true;  ///< false: stopped before the winner was proven
   double gap = 0;        ///< then: the winner is at most this fraction above the best there can be
   std::vector<std::string> cut_short;  ///< what the time limit left undone, in words
+
+  /// nullptr without plans.
+  [[nodiscard]] const Plan* recommended_plan() const { return plans.empty() ? nullptr : &plans[recommended]; }
 };
 
 /// By the job's objective: seconds per token, USD per token, or the smallest cluster that makes the deadline,

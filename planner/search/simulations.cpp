@@ -75,14 +75,30 @@ void Simulations::simulate_all(const std::vector<std::pair<Score, Place>>& batch
     }
   });
   for (std::size_t i = 0; i < fresh.size(); ++i) {
-    Candidates& cluster = clusters[at(fresh[i].first)];
-    if (plans[i] && accept_doubt_) {
-      const Candidate& c = candidate(fresh[i]);
-      plans[i]->doubts = cluster.violations(c);
-      for (Violation& v : plans[i]->doubts)
-        v.fix = replica_group_fix(cluster.job(), cluster.graph(), c.strategy, *cluster.verdict(c).offending);
-    }
+    if (plans[i]) note_doubts(fresh[i], *plans[i]);
     simulated_.emplace(fresh[i], std::move(plans[i]));
+  }
+}
+
+void Simulations::note_doubts(Place p, Plan& plan) {
+  if (!accept_doubt_) return;
+  Candidates& cluster = clusters[at(p.first)];
+  const Candidate& c = candidate(p);
+  plan.doubts = cluster.violations(c);
+  for (Violation& v : plan.doubts)
+    v.fix = replica_group_fix(cluster.job(), cluster.graph(), c.strategy, *cluster.verdict(c).offending);
+}
+
+std::optional<Plan> Simulations::with_automatic_cuts(Place p) {
+  const Candidates& cluster = clusters[at(p.first)];
+  models::Strategy s = candidate(p).strategy;
+  s.pipeline_cuts.clear();
+  try {
+    Plan plan = make_plan(cluster.job_of(s), s, profile_, cluster.graph());
+    note_doubts(p, plan);
+    return plan;
+  } catch (const std::overflow_error&) {
+    return std::nullopt;
   }
 }
 

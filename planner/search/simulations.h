@@ -60,6 +60,9 @@ class Simulations {
   void simulate_all(const std::vector<std::pair<Score, Place>>& batch);
   /// What was simulated there; counts it as needed. nullopt: beyond the simulation clock.
   [[nodiscard]] const std::optional<Plan>& needed(Place p);
+  /// The strategy there without cuts by hand, simulated anew: no part of the space, and not counted. nullopt: beyond
+  /// the simulation clock.
+  [[nodiscard]] std::optional<Plan> with_automatic_cuts(Place p);
   [[nodiscard]] int simulated() const { return static_cast<int>(simulated_.size()); }
   [[nodiscard]] int counted() const { return static_cast<int>(counted_.size()); }
 
@@ -71,6 +74,8 @@ class Simulations {
 
  private:
   [[nodiscard]] Score score(int cluster, int batch, Seconds step) const;
+  /// Says which replica groups are doubtful, where the user let them in.
+  void note_doubts(Place p, Plan& plan);
   [[nodiscard]] Seconds run_of(Place p, Seconds step, int batch) const;
   [[nodiscard]] bool in_time(Seconds run) const { return job_.deadline.value <= 0 || run <= job_.deadline; }
   [[nodiscard]] bool in_budget(const Plan& plan) const {

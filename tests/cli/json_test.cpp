@@ -62,13 +62,22 @@ TEST_CASE("the numbers of plan", "[cli]") {
   const double first = comparison.at("probability_first_is_better");
   CHECK_FALSE(comparison.at("told_apart").get<bool>());
   CHECK_FALSE(plan.at("plans").at(0).contains("probability_first_is_better"));
-  CHECK(plan.at("plans").at(1).at("probability_first_is_better") == first);
-  double before = 0.5;
-  for (std::size_t i = 1; i < plan.at("plans").size(); ++i) {
-    const double now = plan.at("plans").at(i).at("probability_first_is_better");
-    CHECK(before <= now);
-    CHECK(now < 1);
-    before = now;
+  const std::size_t recommended = plan.at("recommended");
+  REQUIRE(recommended < plan.at("plans").size());
+  CHECK(comparison.at("first") == recommended + 1);
+  for (std::size_t i = 0; i < plan.at("plans").size(); ++i) {
+    const json& one = plan.at("plans").at(i);
+    CHECK(one.at("rank") == i + 1);
+    if (i > 0) {
+      CHECK(one.at("step_seconds") >= plan.at("plans").at(i - 1).at("step_seconds"));
+      CHECK(one.at("probability_first_is_better") >= 0.5);
+      CHECK(one.at("probability_first_is_better") <= 1);
+    }
+    CHECK(one.at("distance") >= 0);
+    CHECK(one.at("works_probability") <= one.at("run_probability"));
+    CHECK(near(one.at("works_probability"), one.at("fit_probability_at_distance").get<double>() *
+                                                one.at("compile_probability_at_distance").get<double>() *
+                                                one.at("run_probability").get<double>()));
   }
   const json& considered = comparison.at("considered");
   CHECK(std::find(considered.begin(), considered.end(), measurement) != considered.end());
@@ -81,7 +90,7 @@ TEST_CASE("the numbers of plan", "[cli]") {
         comparison.at("measurement_decides"));
   CHECK(std::abs(measurement.at("usd").get<double>() / measurement.at("node_hours").get<double>() - 21.5) <
         1e-9);
-  for (const json& one : considered) CHECK(one.at("probability_after") > first);
+  for (const json& one : considered) CHECK(one.at("probability_after") > std::max(first, 1 - first));
   const json today =
       json_of(cli, "plan $example --baseline $source/tests/io/fixtures/nxdt/hf_llama3_8B_config.yaml");
   CHECK(today.at("baseline").at("probability_winner_is_faster") > 0.5);

@@ -79,6 +79,23 @@ TEST_CASE("of plans that cannot be told apart one has a line, and the others are
   CHECK_FALSE(has(text, "TP 32"));
 }
 
+// 488 / 484 = 1.0083.
+TEST_CASE("the fastest stands below a plan that is recommended in its place", "[cli]") {
+  Found found;
+  found.result.plans.push_back(plan_of(found.job, "tp=8,recompute=LlamaMLP", 488, 14.08));
+  found.result.recommended = 1;
+  Answer a = found.answer();
+  planner::Outlook fast, safe;
+  fast.fits = 0.61;
+  fast.distance.untested = {"micro-batch 2", "manual cuts"};
+  safe.fits = 0.97;
+  a.outlooks = {fast, safe};
+  const std::string text = cli::wrapped(cli::plan_answer(a), 200);
+  CHECK(has(text, "\nBest       TP 8 x DP 4  488 s/step"));
+  CHECK(has(text, "  fits: 97.0 %\nFastest    TP 8 x PP 4, micro-batch 2  484 s, 0.8 % faster;  fits: 61.0 %; untested: "
+                  "micro-batch 2, manual cuts\n"));
+}
+
 TEST_CASE("near misses say what rules them out", "[cli]") {
   Found found;
   planner::Refusal pair{strategy_of(found.job, "tp=16"), {}, Seconds(300), {}, {}};

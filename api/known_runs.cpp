@@ -1,0 +1,76 @@
+#include "api/known_runs.h"
+
+#include <map>
+
+#include "calibrate/data/run_jobs.h"
+#include "io/catalog/catalog.h"
+#include "logs/table/measured_runs.h"
+#include "logs/table/memory_cases.h"
+#include "text/document.h"
+
+namespace trnplan::api {
+
+namespace {
+
+using planner::KnownRun;
+
+/// Models of the catalogue, each read once; a case of another model is passed over.
+class Models {
+ public:
+  explicit Models(const io::Catalog& catalog) : catalog_(catalog) {
+    for (const std::string& name : catalog.models()) names_.emplace(io::folded_name(name), name);
+  }
+  const models::Architecture* find(const std::string& published) {
+    const auto name = names_.find(io::folded_name(published));
+    if (name == names_.end()) return nullptr;
+    const auto [found, fresh] = read_.try_emplace(name->second);
+    if (fresh) found->second = catalog_.architecture(name->second);
+    return &found->second;
+  }
+
+ private:
+  const io::Catalog& catalog_;
+  std::map<std::string, std::string> names_;
+  std::map<std::string, models::Architecture> read_;
+};
+
+KnownRun of_case(const logs::MemoryCase& c, models::Architecture model) {
+  if (c.layers > 0) model.layers = c.layers;
+  // Rows of a table say what they are; of the others the note says which nobody saw running.
+  const bool shipped = c.kind == "recipe" || c.note.find("presumed") != std::string::npos;
+  return {c.id, c.model, std::move(model), c.instance, c.nodes, c.sequence, c.strategy, !shipped};
+}
+
+bool is_model(const planner::Observation& o, const models::Architecture& a) {
+  const auto parameters = static_cast<std::int64_t>(models::parameters(a));
+  return o.model == a.name && (o.parameters == 0 || o.parameters == parameters);
+}
+
+}  // namespace
+
+std::vector<KnownRun> known_runs(const io::Catalog& catalog, const std::vector<planner::Observation>& observations,
+                                 const models::Architecture& own_model) {
+  const auto table = [&](const char* name) { return read_text(catalog.file(name)); };
+  std::vector<KnownRun> all;
+  for (const planner::Observation& o : observations) {
+    if (o.rule != "memory" || !o.accepted || !is_model(o, own_model)) continue;
+    all.push_back({o.file, o.model, own_model, o.instance, o.nodes, o.sequence, o.strategy, true});
+  }
+  const std::vector<models::MeasuredRun> rows =
+      logs::parse_measured_runs(table("measured-runs.csv"), "measured-runs.csv");
+  for (calibrate::MeasuredStep& s :
+       calibrate::map_runs(rows, catalog.instance(catalog.default_instance())).steps) {
+    all.push_back({s.id, s.job.architecture.name, std::move(s.job.architecture), s.job.cluster.instance.name,
+                   s.job.cluster.nodes, s.job.training.sequence, std::move(s.strategy), true});
+  }
+  Models models(catalog);
+  const auto add = [&](const logs::MemoryCase& c) {
+    if (!c.left_out.empty() || c.fact == logs::MemoryFact::too_large || c.kind == "train") return;
+    if (const models::Architecture* model = models.find(c.model)) all.push_back(of_case(c, *model));
+  };
+  for (const auto& c : logs::parse_memory_cases(table("memory-cases.csv"), "memory-cases.csv")) add(c);
+  for (const auto& c : logs::memory_cases_of(rows, catalog.machines())) add(c);
+  return all;
+}
+
+}  // namespace trnplan::api

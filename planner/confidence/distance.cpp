@@ -1,0 +1,299 @@
+#include "planner/confidence/distance.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "units/index.h"
+
+namespace trnplan::planner {
+
+namespace {
+
+using models::Strategy;
+
+/// How the values of a trait are compared.
+enum class Scale {
+  size,    ///< a logarithm; between the least and the largest known one it was tried
+  most,    ///< a logarithm; up to the largest known one it was tried
+  degree,  ///< a logarithm; tried where a run has the same
+  flag,    ///< 0 or 1
+  kind     ///< a number without order: equal or not
+};
+
+struct TraitInfo {
+  std::string_view name;
+  Scale scale;
+  std::string_view words;  ///< of a difference
+};
+
+constexpr std::array<TraitInfo, kTraits> kInfo = {{{"hidden", Scale::size, "width"},
+                                                   {"layers", Scale::size, "layers"},
+                                                   {"experts", Scale::flag, "experts"},
+                                                   {"tensor_parallel", Scale::degree, "TP"},
+                                                   {"pipeline", Scale::flag, "a pipeline"},
+                                                   {"pipeline_parallel", Scale::degree, "PP"},
+                                                   {"virtual_pipeline", Scale::degree, "VPP"},
+                                                   {"micro_batch", Scale::most, "micro-batch"},
+                                                   {"context_parallel", Scale::degree, "CP"},
+                                                   {"expert_parallel", Scale::degree, "EP"},
+                                                   {"recompute_all", Scale::flag, "full recompute"},
+                                                   {"recompute_attention", Scale::flag, "CoreAttention"},
+                                                   {"recompute_mlp", Scale::flag, "LlamaMLP"},
+                                                   {"recompute_norms", Scale::flag, "LlamaRMSNorm"},
+                                                   {"recompute_product", Scale::flag, "ActivationMultiplyMLP"},
+                                                   {"cuts", Scale::flag, "manual cuts"},
+                                                   {"sequence", Scale::size, "sequence"},
+                                                   {"nodes", Scale::size, "nodes"},
+                                                   {"flash_attention", Scale::flag, "flash attention"},
+                                                   {"precision", Scale::kind, "precision"},
+                                                   {"zero1", Scale::flag, "ZeRO-1"},
+                                                   {"sequence_parallel", Scale::flag, "sequence parallel"},
+                                                   {"schedule", Scale::kind, "schedule"},
+                                                   {"instance", Scale::kind, "instance type"},
+                                                   {"seen", Scale::flag, "only shipped, not seen to run"}}};
+
+constexpr double kTriedElsewhere = 0.5;
+/// Models of nearly one size are one.
+constexpr double kSameSize = 0.1;
+
+double log2_of(double x) {
+  return x > 0 ? std::log2(x) : 0;
+}
+
+double gap(std::size_t trait, double a, double b) {
+  const double d = std::abs(a - b);
+  return kInfo[trait].scale == Scale::kind ? (d > 0 ? 1 : 0) : d;
+}
+
+std::string untested_words(Trait t, const models::Job& job, const Strategy& s) {
+  switch (t) {
+    case Trait::hidden:
+      return fmt::format("a model of width {}", job.architecture.hidden);
+    case Trait::layers:
+      return fmt::format("a model of {} layers", job.architecture.layers);
+    case Trait::experts:
+      return job.architecture.experts > 0 ? "a mixture of experts" : "a model without experts";
+    case Trait::tensor_parallel:
+      return fmt::format("TP {}", s.tensor_parallel);
+    case Trait::pipeline:
+      return "a pipeline";
+    case Trait::pipeline_parallel:
+      return fmt::format("PP {}", s.pipeline_parallel);
+    case Trait::virtual_pipeline:
+      return fmt::format("VPP {}", s.virtual_pipeline);
+    case Trait::micro_batch:
+      return fmt::format("micro-batch {}", s.micro_batch);
+    case Trait::context_parallel:
+      return fmt::format("CP {}", s.context_parallel);
+    case Trait::expert_parallel:
+      return fmt::format("EP {}", s.expert_parallel);
+    case Trait::recompute_all:
+    case Trait::recompute_attention:
+    case Trait::recompute_mlp:
+    case Trait::recompute_norms:
+    case Trait::recompute_product:
+      return fmt::format("{} recomputed", kInfo[static_cast<std::size_t>(t)].words);
+    case Trait::cuts:
+      return "manual cuts";
+    case Trait::sequence:
+      return fmt::format("sequence {}", job.training.sequence);
+    case Trait::nodes:
+      return fmt::format("{} nodes", job.cluster.nodes);
+    case Trait::flash_attention:
+      return s.flash_attention ? "flash attention" : "no flash attention";
+    case Trait::precision:
+      return std::string(to_string(s.precision));
+    case Trait::zero1:
+      return s.zero1 ? "ZeRO-1" : "no ZeRO-1";
+    case Trait::sequence_parallel:
+      return s.sequence_parallel ? "sequence parallel" : "no sequence parallel";
+    case Trait::schedule:
+      return fmt::format("schedule {}", to_string(models::settled_schedule(s)));
+    case Trait::instance:
+      return job.cluster.instance.name;
+    case Trait::seen:
+    case Trait::count:
+      break;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string_view to_string(Trait t) {
+  return kInfo[static_cast<std::size_t>(t)].name;
+}
+
+KnownRuns::KnownRuns(std::vector<KnownRun> runs, DistanceParameters parameters) : parameters_(parameters) {
+  std::set<std::tuple<bool, std::string, Point>> told;
+  for (KnownRun& run : runs) {
+    instances_.try_emplace(run.instance, static_cast<int>(instances_.size()));
+    Point point = point_of(run.architecture, run.instance, run.nodes, run.sequence, run.strategy);
+    point[static_cast<std::size_t>(Trait::seen)] = run.seen ? 1 : 0;
+    if (!told.emplace(run.architecture.causal, run.model, point).second) continue;
+    runs_.push_back(std::move(run));
+    points_.push_back(point);
+  }
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    Tried& kind = runs_[i].architecture.causal ? decoders_ : others_;
+    kind.any = true;
+    for (std::size_t t = 0; t < kTraits; ++t) kind.values[t].push_back(points_[i][t]);
+  }
+  for (Tried* kind : {&decoders_, &others_}) {
+    for (std::vector<double>& values : kind->values) {
+      std::sort(values.begin(), values.end());
+      values.erase(std::unique(values.begin(), values.end()), values.end());
+    }
+  }
+}
+
+KnownRuns::Point KnownRuns::point_of(const models::Architecture& a, const std::string& instance, int nodes,
+                                     int sequence, const Strategy& stated) const {
+  const Strategy s = models::canonical(stated);
+  const auto known = instances_.find(instance);
+  const models::Recompute& r = s.recompute;
+  const auto flag = [](bool b) { return b ? 1.0 : 0.0; };
+  return {log2_of(a.hidden),
+          log2_of(a.layers),
+          flag(a.experts > 0),
+          log2_of(s.tensor_parallel),
+          flag(s.pipeline_parallel > 1),
+          log2_of(s.pipeline_parallel),
+          log2_of(s.virtual_pipeline),
+          log2_of(s.micro_batch),
+          log2_of(s.context_parallel),
+          log2_of(s.expert_parallel),
+          flag(r.full),
+          // A no-op with flash attention, where it is written or not.
+          flag(r.core_attention && !s.flash_attention),
+          flag(r.mlp),
+          flag(r.rms_norm),
+          flag(r.activation_multiply),
+          flag(!s.pipeline_cuts.empty()),
+          log2_of(sequence),
+          log2_of(nodes),
+          flag(s.flash_attention),
+          static_cast<double>(s.precision),
+          flag(s.zero1),
+          flag(s.sequence_parallel || s.tensor_parallel == 1),
+          static_cast<double>(models::settled_schedule(s)),
+          known == instances_.end() ? -1.0 : known->second,
+          1.0};
+}
+
+bool KnownRuns::tried(const Tried& of_kind, std::size_t trait, double value) const {
+  const std::vector<double>& values = of_kind.values[trait];
+  if (values.empty()) return false;
+  switch (kInfo[trait].scale) {
+    case Scale::size:
+      return value >= values.front() - kSameSize && value <= values.back() + kSameSize;
+    case Scale::most:
+      return value <= values.back();
+    default:
+      return std::binary_search(values.begin(), values.end(), value);
+  }
+}
+
+KnownRuns::Point KnownRuns::weights_for(const Tried& of_kind, const Point& plan) const {
+  Point weights = parameters_.weights;
+  for (std::size_t t = 0; t < kTraits; ++t) {
+    if (tried(of_kind, t, plan[t])) weights[t] *= kTriedElsewhere;
+  }
+  return weights;
+}
+
+KnownRuns::Nearest KnownRuns::nearest(const Point& plan, bool causal, const Point& weights, int but) const {
+  Nearest best{-1, std::numeric_limits<double>::infinity()};
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    if (runs_[i].architecture.causal != causal || static_cast<int>(i) == but) continue;
+    double sum = 0;
+    for (std::size_t t = 0; t < kTraits && sum < best.value; ++t) sum += weights[t] * gap(t, plan[t], points_[i][t]);
+    if (sum < best.value) best = {static_cast<int>(i), sum};
+  }
+  if (best.run < 0) best.value = parameters_.alone;
+  return best;
+}
+
+double KnownRuns::value(const models::Job& job, const Strategy& s) const {
+  const Point plan =
+      point_of(job.architecture, job.cluster.instance.name, job.cluster.nodes, job.training.sequence, s);
+  const bool causal = job.architecture.causal;
+  return nearest(plan, causal, weights_for(causal ? decoders_ : others_, plan)).value;
+}
+
+Distance KnownRuns::distance(const models::Job& job, const Strategy& s) const {
+  const Point plan =
+      point_of(job.architecture, job.cluster.instance.name, job.cluster.nodes, job.training.sequence, s);
+  const bool causal = job.architecture.causal;
+  const Tried& kind = causal ? decoders_ : others_;
+  const Nearest found = nearest(plan, causal, weights_for(kind, plan));
+  Distance out{found.value, found.run, {}, {}};
+  if (found.run < 0) {
+    out.untested.push_back(causal ? "any decoder" : "any encoder");
+    return out;
+  }
+  const Point& run = points_[at(found.run)];
+  for (std::size_t t = 0; t < kTraits; ++t) {
+    const bool tested = tried(kind, t, plan[t]);
+    if (!tested) {
+      std::string words = untested_words(static_cast<Trait>(t), job, s);
+      if (!words.empty()) out.untested.push_back(std::move(words));
+    } else if (parameters_.weights[t] * gap(t, plan[t], run[t]) > kSameSize) {
+      out.differs.emplace_back(kInfo[t].words);
+    }
+  }
+  return out;
+}
+
+double KnownRuns::runs_at_all(double distance) const {
+  return std::exp(-parameters_.failure * distance);
+}
+
+double KnownRuns::time_log_sd(double distance, double configuration_spread) const {
+  return configuration_spread * std::sqrt(std::max(0.0, distance / parameters_.typical - 1));
+}
+
+double KnownRuns::memory_log_sd(double distance) const {
+  return parameters_.memory * std::sqrt(distance);
+}
+
+std::string KnownRuns::words(int run) const {
+  const KnownRun& r = runs_[at(run)];
+  const Strategy& s = r.strategy;
+  std::string layout = fmt::format("TP {}", s.tensor_parallel);
+  const auto add = [&](const char* name, int degree) {
+    if (degree > 1) layout += fmt::format(" x {} {}", name, degree);
+  };
+  add("PP", s.pipeline_parallel);
+  add("VPP", s.virtual_pipeline);
+  add("CP", s.context_parallel);
+  add("EP", s.expert_parallel);
+  return fmt::format("{} on {} node{}, {} ({})", r.model, r.nodes, r.nodes == 1 ? "" : "s", layout, r.id);
+}
+
+std::vector<double> KnownRuns::neighbours() const {
+  std::vector<double> all;
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    if (!runs_[i].seen) continue;
+    const bool causal = runs_[i].architecture.causal;
+    // Among the others, what only this run has was tried nowhere.
+    Tried kind;
+    for (std::size_t k = 0; k < points_.size(); ++k) {
+      if (k == i || runs_[k].architecture.causal != causal) continue;
+      for (std::size_t t = 0; t < kTraits; ++t) kind.values[t].push_back(points_[k][t]);
+    }
+    for (std::vector<double>& values : kind.values) std::sort(values.begin(), values.end());
+    const Nearest found = nearest(points_[i], causal, weights_for(kind, points_[i]), static_cast<int>(i));
+    if (found.run >= 0) all.push_back(found.value);
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+}  // namespace trnplan::planner

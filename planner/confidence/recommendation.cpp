@@ -1,0 +1,99 @@
+#include "planner/confidence/recommendation.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/memory/fit_probability.h"
+#include "models/step/graph_size.h"
+#include "units/normal.h"
+
+namespace trnplan::planner {
+
+namespace {
+
+/// So that nothing is divided by zero: what surely does not work costs this much more.
+constexpr double kLeastWorks = 1e-6;
+
+double mean_factor(double sd) {
+  return std::exp(sd * sd / 2);
+}
+
+double spread_of(const models::Profile& profile) {
+  return profile[models::common::configuration_spread];
+}
+
+}  // namespace
+
+Advisor::Risk RiskAdvisor::least_risk(const models::Job& on, const models::Strategy& s) const {
+  const double d = known_.value(on, s);
+  return {known_.runs_at_all(d), known_.time_log_sd(d, spread_of(profile_))};
+}
+
+Advisor::Risk RiskAdvisor::risk(const models::Job& on, const models::Strategy& s,
+                                const models::Memory& memory) const {
+  const double d = known_.value(on, s), doubt = known_.memory_log_sd(d);
+  const double fits = models::fit_distribution(memory, profile_, doubt).probability;
+  const double compiles = models::largest_graph(on, s, profile_).compile_probability(doubt);
+  return {known_.runs_at_all(d) * fits * compiles, known_.time_log_sd(d, spread_of(profile_))};
+}
+
+double RiskAdvisor::safe_cost(double cost, const Risk& r) const {
+  return cost * std::exp(kNinetyPercent * r.log_sd) / std::max(kLeastWorks, r.works);
+}
+
+double RiskAdvisor::failed(double fallback, double second) const {
+  const Seconds lost = times_.compile + times_.start + parameters_.failed_try;
+  const double tokens = job_.training.tokens;
+  return tokens > 0 ? lost.value * second / tokens : fallback * (lost / parameters_.unstated_run);
+}
+
+double RiskAdvisor::expected_cost(double cost, const Risk& r, double fallback, double second) const {
+  return r.works * cost * mean_factor(r.log_sd) + (1 - r.works) * (fallback + failed(fallback, second));
+}
+
+bool RiskAdvisor::is_surely_better(const Plan& first, const Plan& other) const {
+  std::optional<models::LogRatio> ratio = cost_ratio(job_, first, other, profile_);
+  if (!ratio) return true;
+  // Where the first is tested less, its time is known less; and then less work is no certainty. What the other lacks is
+  // no reason to prefer it.
+  const Risk of_first = risk(settled(job_, first), first.strategy, first.memory);
+  const double of_other = known_time_log_sd(other);
+  if (of_first.log_sd > of_other) {
+    ratio->sd = std::sqrt(ratio->sd * ratio->sd + of_first.log_sd * of_first.log_sd - of_other * of_other);
+    if (ratio->dominance == models::Dominance::first_has_less) ratio->dominance = models::Dominance::none;
+  }
+  return of_first.works * ratio->positive() >= sure_;
+}
+
+double RiskAdvisor::known_time_log_sd(const Plan& plan) const {
+  return known_.time_log_sd(known_.value(settled(job_, plan), plan.strategy), spread_of(profile_));
+}
+
+Outlook RiskAdvisor::outlook(const Plan& plan, const Plan& fallback) const {
+  const models::Job on = settled(job_, plan);
+  Outlook out;
+  out.distance = known_.distance(on, plan.strategy);
+  const double d = out.distance.value;
+  if (out.distance.nearest >= 0) out.nearest = known_.words(out.distance.nearest);
+  out.fits = models::fit_distribution(plan.memory, profile_, known_.memory_log_sd(d)).probability;
+  out.compiles = plan.graph.compile_probability(known_.memory_log_sd(d));
+  out.runs = known_.runs_at_all(d);
+  out.log_sd = known_.time_log_sd(d, spread_of(profile_));
+  const double other = known_.value(settled(job_, fallback), fallback.strategy);
+  const double next =
+      mean_factor(known_.time_log_sd(other, spread_of(profile_))) / fallback.report.tokens_per_second;
+  out.expected_tokens_per_second =
+      1 / expected_cost(1 / plan.report.tokens_per_second, {out.works(), out.log_sd}, next, 1);
+  return out;
+}
+
+void widen(Plan& plan, const Outlook& outlook) {
+  models::StepReport& r = plan.report;
+  if (!(r.high > r.step) || !(r.step.value > 0)) return;
+  const double known = std::log(r.high / r.step) / kNinetyPercent;
+  const double sd = std::sqrt(known * known + outlook.log_sd * outlook.log_sd);
+  r.low = r.step * std::exp(-kNinetyPercent * sd);
+  r.high = r.step * std::exp(kNinetyPercent * sd);
+}
+
+}  // namespace trnplan::planner

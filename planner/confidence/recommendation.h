@@ -1,0 +1,84 @@
+// What a plan is worth once its risk is counted (docs/models.md, "Recommendation").
+//
+//   works = P(fits) P(compiles) P(runs at all)            given how far it is from what is known to run
+//   mean  = exp(sd^2 / 2), slow = exp(1.645 sd)           sd of its time beyond what is stated of any plan
+//   safe cost      cost slow / works                      a try that fails is all that there is: nothing is earned
+//   expected cost  works cost mean + (1 - works) (fallback + failed)
+//                  a try that fails costs `failed`, and the next plan, `fallback`, runs in its place
+//   failed         (compile + start + failed_try) over the tokens of the run, or where these are not stated over
+//                  what the fallback does in `unstated_run`
+// Parameters: catalog/recommending.json, catalog/measuring.json.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/job/job.h"
+#include "models/parameters/profile.h"
+#include "planner/confidence/distance.h"
+#include "planner/confidence/experiment.h"
+#include "planner/plan/plan.h"
+#include "planner/search/advisor.h"
+
+namespace trnplan::planner {
+
+/// catalog/recommending.json.
+struct RecommendingParameters {
+  DistanceParameters distance;
+  Seconds failed_try{};    ///< until somebody sees that a plan does not run and starts the next, beside compiling
+  Seconds unstated_run{};  ///< how long a run is taken to be whose tokens are not stated
+  double given_up = 0;     ///< for a safer plan at most, as a share of the least expected cost
+};
+
+/// What is told of a plan's risk.
+struct Outlook {
+  Distance distance;
+  std::string nearest;  ///< in words; "" without any
+  double fits = 0, compiles = 1, runs = 1;
+  double log_sd = 0;  ///< of its time beyond what is stated without the distance
+  double expected_tokens_per_second = 0;
+  [[nodiscard]] double works() const { return fits * compiles * runs; }
+};
+
+/// Keeps references to its arguments, which outlive it.
+class RiskAdvisor final : public Advisor {
+ public:
+  RiskAdvisor(const models::Job& job, const models::Profile& profile, const KnownRuns& known,
+              const RecommendingParameters& parameters, const MeasuringTimes& times, RiskAttitude attitude, double sure)
+      : job_(job),
+        profile_(profile),
+        known_(known),
+        parameters_(parameters),
+        times_(times),
+        attitude_(attitude),
+        sure_(sure) {}
+
+  [[nodiscard]] RiskAttitude attitude() const override { return attitude_; }
+  [[nodiscard]] double most_given_up() const override { return parameters_.given_up; }
+  [[nodiscard]] Risk least_risk(const models::Job& on, const models::Strategy& s) const override;
+  [[nodiscard]] Risk risk(const models::Job& on, const models::Strategy& s,
+                          const models::Memory& memory) const override;
+  [[nodiscard]] double safe_cost(double cost, const Risk& risk) const override;
+  [[nodiscard]] double expected_cost(double cost, const Risk& risk, double fallback, double second) const override;
+  [[nodiscard]] bool is_surely_better(const Plan& first, const Plan& other) const override;
+
+  /// Of a plan, with `fallback` as what runs where it does not. Cost: tens of microseconds.
+  [[nodiscard]] Outlook outlook(const Plan& plan, const Plan& fallback) const;
+
+ private:
+  [[nodiscard]] double failed(double fallback, double second) const;
+  [[nodiscard]] double known_time_log_sd(const Plan& plan) const;
+
+  const models::Job& job_;
+  const models::Profile& profile_;
+  const KnownRuns& known_;
+  const RecommendingParameters& parameters_;
+  const MeasuringTimes& times_;
+  RiskAttitude attitude_;
+  double sure_;
+};
+
+/// Widens a plan's 90 % interval by what an outlook adds.
+void widen(Plan& plan, const Outlook& outlook);
+
+}  // namespace trnplan::planner

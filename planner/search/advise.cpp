@@ -1,0 +1,181 @@
+#include "planner/search/advise.h"
+
+#include <array>
+#include <cmath>
+#include <functional>
+#include <queue>
+#include <stdexcept>
+#include <tuple>
+
+#include "units/index.h"
+
+namespace trnplan::planner {
+
+namespace {
+
+constexpr double kHour = 3600;
+/// Plans looked at for one that the neutral choice is not surely better than.
+constexpr int kMostLookedAt = 32;
+
+/// Mean of exp(N(0, sd^2)).
+double mean_factor(const Advisor::Risk& r) {
+  return std::exp(r.log_sd * r.log_sd / 2);
+}
+
+constexpr std::array<std::pair<RiskAttitude, std::string_view>, 3> kAttitudes = {
+    {{RiskAttitude::neutral, "neutral"}, {RiskAttitude::averse, "averse"}, {RiskAttitude::fastest, "fastest"}}};
+
+}  // namespace
+
+std::string_view to_string(RiskAttitude a) {
+  for (const auto& [attitude, name] : kAttitudes) {
+    if (attitude == a) return name;
+  }
+  return "?";
+}
+
+std::optional<RiskAttitude> risk_attitude_from(std::string_view text) {
+  for (const auto& [attitude, name] : kAttitudes) {
+    if (name == text) return attitude;
+  }
+  return std::nullopt;
+}
+
+/// Plans by a cost that grows with time and risk, the least first.
+class Advice::Walk {
+ public:
+  using Cost = std::function<double(Place, double cost, const Advisor::Risk&)>;
+  struct Found {
+    const Plan* plan;
+    Choice choice;
+    Advisor::Risk risk;
+    double predicted, cost;
+  };
+
+  Walk(Advice& all, const std::vector<Place>& open, Cost cost) : all_(all), cost_(std::move(cost)) {
+    for (const Place& p : open) add(Stage::bounded, {p, false}, {}, all_.known_.score(p).second);
+  }
+
+  /// nullopt: none is left, or the time is over.
+  std::optional<Found> next() {
+    while (!queue_.empty() && !all_.clock_.stop_now()) {
+      const Entry e = queue_.top();
+      queue_.pop();
+      const Place place = e.choice.place;
+      switch (e.stage) {
+        case Stage::bounded:
+          add(Stage::likely, e.choice, all_.least_risk(place), e.predicted);
+          break;
+        case Stage::likely:
+          for (const auto& [choice, risk] : all_.choices_of(place))
+            add(Stage::cut, choice, risk, all_.known_.score(place).second);
+          break;
+        case Stage::cut:
+          if (const Plan* plan = all_.simulated(e.choice))
+            add(Stage::simulated, e.choice, e.risk, all_.known_.score(place, *plan).second);
+          break;
+        case Stage::simulated:
+          return Found{all_.simulated(e.choice), e.choice, e.risk, e.predicted, e.cost};
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  enum class Stage { bounded, likely, cut, simulated };
+  struct Entry {
+    double cost;
+    Choice choice;
+    Stage stage;
+    Advisor::Risk risk;
+    double predicted;
+    bool operator>(const Entry& o) const {
+      return std::tie(cost, choice, stage) > std::tie(o.cost, o.choice, o.stage);
+    }
+  };
+  void add(Stage stage, const Choice& choice, const Advisor::Risk& risk, double predicted) {
+    queue_.push({cost_(choice.place, predicted, risk), choice, stage, risk, predicted});
+  }
+
+  Advice& all_;
+  Cost cost_;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue_;
+};
+
+double Advice::second_of(Place p) const {
+  const models::Job& job = known_.clusters[at(p.first)].job();
+  if (job.objective != models::Objective::cost) return 1;
+  return job.cluster.instance.usd_per_hour() * job.cluster.nodes / kHour;
+}
+
+const Advisor::Risk& Advice::least_risk(Place p) {
+  const auto [found, fresh] = least_.try_emplace(p);
+  if (fresh) {
+    const Candidate& c = known_.candidate(p);
+    found->second = options_.advisor->least_risk(known_.clusters[at(p.first)].job_of(c.strategy), c.strategy);
+  }
+  return found->second;
+}
+
+const std::vector<std::pair<Advice::Choice, Advisor::Risk>>& Advice::choices_of(Place p) {
+  const auto [found, fresh] = choices_.try_emplace(p);
+  if (!fresh) return found->second;
+  Candidates& cluster = known_.clusters[at(p.first)];
+  Candidate& c = known_.candidate(p);
+  cluster.refine(c);
+  const models::Job job = cluster.job_of(c.strategy);
+  const auto look = [&](const models::Strategy& s, bool automatic) {
+    const models::Memory memory = models::memory_of(job, s, profile_);
+    if (automatic && memory.fit_probability < options_.fit_probability) return;
+    found->second.push_back({{p, automatic}, options_.advisor->risk(job, s, memory)});
+  };
+  look(c.strategy, false);
+  if (!c.strategy.pipeline_cuts.empty()) {
+    models::Strategy automatic = c.strategy;
+    automatic.pipeline_cuts.clear();
+    look(automatic, true);
+  }
+  return found->second;
+}
+
+const Plan* Advice::simulated(const Choice& c) {
+  const Place p = c.place;
+  if (known_.misses_limits(p)) return nullptr;
+  const std::optional<Plan>* plan = nullptr;
+  if (!c.automatic) {
+    known_.simulate_all({{known_.score(p), p}});
+    plan = &known_.needed(p);
+  } else {
+    const auto [found, fresh] = automatic_.try_emplace(p);
+    if (fresh) found->second = known_.with_automatic_cuts(p);
+    plan = &found->second;
+  }
+  return *plan && known_.keeps_limits(**plan) ? &**plan : nullptr;
+}
+
+std::optional<Plan> Advice::recommended(const std::vector<Place>& open) {
+  const Advisor& advisor = *options_.advisor;
+  Walk safest(*this, open,
+              [&](Place, double cost, const Advisor::Risk& r) { return advisor.safe_cost(cost, r); });
+  std::optional<Walk::Found> safe = safest.next();
+  if (!safe) return std::nullopt;
+  if (advisor.attitude() == RiskAttitude::averse) return *safe->plan;
+
+  const double fallback = safe->predicted * mean_factor(safe->risk);
+  Walk best(*this, open, [&](Place p, double cost, const Advisor::Risk& r) {
+    return advisor.expected_cost(cost, r, fallback, second_of(p));
+  });
+  const std::optional<Walk::Found> first = best.next();
+  if (!first) return std::nullopt;
+  const double most = first->cost * (1 + advisor.most_given_up());
+  for (int i = 0; safe && i < kMostLookedAt; ++i, safe = safest.next()) {
+    if (safe->choice == first->choice) return *first->plan;
+    const Place p = safe->choice.place;
+    const double expected = advisor.expected_cost(safe->predicted, safe->risk, fallback, second_of(p));
+    if (expected <= most && !advisor.is_surely_better(*first->plan, *safe->plan)) return *safe->plan;
+  }
+  if (clock_.stop_now()) return std::nullopt;
+  return *first->plan;
+}
+
+}  // namespace trnplan::planner

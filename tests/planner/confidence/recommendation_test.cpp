@@ -1,0 +1,154 @@
+#include "planner/confidence/recommendation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "io/catalog/recommending.h"
+#include "planner/search/candidates.h"
+#include "planner/search/search.h"
+#include "tests/catch.h"
+#include "tests/models/setup.h"
+
+using namespace trnplan;
+using planner::Advisor;
+using planner::KnownRun;
+using planner::KnownRuns;
+using planner::Plan;
+using planner::RiskAdvisor;
+using planner::RiskAttitude;
+
+namespace {
+
+/// A job with all that an advisor needs; one run is known.
+struct Setting {
+  models::Job job;
+  models::Profile profile = test_catalog().profile("trn1");
+  planner::RecommendingParameters parameters =
+      io::recommending_from(read_document(test_catalog().file("recommending.json")));
+  planner::MeasuringTimes times{Seconds(1500), Seconds(300), Seconds(300)};
+  KnownRuns known;
+
+  Setting(const std::string& model, int nodes, int sequence, int batch, const std::string& ran)
+      : job(job_of(model, nodes, sequence, batch)) {
+    known = KnownRuns({{"ran", model, job.architecture, job.cluster.instance.name, nodes, sequence,
+                        strategy_of(job, ran)}},
+                      parameters.distance);
+  }
+  RiskAdvisor advisor(RiskAttitude attitude, double sure = 0.9) const {
+    return {job, profile, known, parameters, times, attitude, sure};
+  }
+  planner::SearchResult search(RiskAttitude attitude, double sure = 0.9) const {
+    const RiskAdvisor asked = advisor(attitude, sure);
+    return planner::search(job, profile, {.explain = false, .advisor = &asked});
+  }
+};
+
+double cost(const Plan& p) {
+  return 1 / p.report.tokens_per_second;
+}
+
+/// Every legal strategy that fits, with the search's cuts and without.
+std::vector<Plan> all_plans(const Setting& s) {
+  planner::Candidates cluster(s.job, s.profile, false, 0.9, 1);
+  std::vector<Plan> plans;
+  for (planner::Candidate& c : cluster.all) {
+    if (c.feasibility != planner::Feasibility::legal) continue;
+    cluster.refine(c);
+    plans.push_back(planner::make_plan(s.job, c.strategy, s.profile, cluster.graph()));
+    models::Strategy automatic = c.strategy;
+    automatic.pipeline_cuts.clear();
+    if (automatic == c.strategy) continue;
+    if (models::memory_of(s.job, automatic, s.profile).fit_probability < 0.9) continue;
+    plans.push_back(planner::make_plan(s.job, automatic, s.profile, cluster.graph()));
+  }
+  return plans;
+}
+
+}  // namespace
+
+// Works with 0.8, off by 0.1: exp(0.16449) / 0.8 = 1.47352. A failed try of 7200 + 1500 + 300 s over 10^9 tokens is 9e-6 s a
+// token: 0.8 x 1e-5 x exp(0.005) + 0.2 x (2e-5 + 9e-6) = 1.384010e-5.
+TEST_CASE("what a plan costs after its risk, by hand", "[planner][risk]") {
+  Setting s("llama3-8b", 1, 8192, 64, "tp=32");
+  s.job.training.tokens = 1e9;
+  s.parameters.failed_try = Seconds(7200);
+  const RiskAdvisor advisor = s.advisor(RiskAttitude::neutral);
+  const Advisor::Risk risk{0.8, 0.1};
+  CHECK(advisor.safe_cost(1e-5, risk) == Approx(1.47352e-5).epsilon(1e-5));
+  CHECK(advisor.expected_cost(1e-5, risk, 2e-5, 1) == Approx(1.384010e-5).epsilon(1e-5));
+  // Without tokens the run is a week: 9000 s of 604,800 more of the fallback.
+  s.job.training.tokens = 0;
+  CHECK(s.advisor(RiskAttitude::neutral).expected_cost(1e-5, risk, 2e-5, 1) ==
+        Approx(0.8e-5 * std::exp(0.005) + 0.2 * 2e-5 * (1 + 9000 / 604800.0)));
+  CHECK(advisor.safe_cost(1e-5, {}) == 1e-5);
+  CHECK(advisor.expected_cost(1e-5, {}, 2e-5, 1) == 1e-5);
+}
+
+TEST_CASE("the averse choice is the least safe cost of all, by brute force", "[planner][risk]") {
+  Setting s("llama3-8b", 1, 4096, 64, "tp=32");
+  s.job.architecture.layers = 8;
+  const RiskAdvisor advisor = s.advisor(RiskAttitude::averse);
+  double least = std::numeric_limits<double>::infinity();
+  for (const Plan& p : all_plans(s))
+    least = std::min(least, advisor.safe_cost(cost(p), advisor.risk(s.job, p.strategy, p.memory)));
+  const planner::SearchResult found = s.search(RiskAttitude::averse);
+  const Plan& chosen = *found.recommended_plan();
+  CHECK(advisor.safe_cost(cost(chosen), advisor.risk(s.job, chosen.strategy, chosen.memory)) ==
+        Approx(least).epsilon(1e-12));
+}
+
+TEST_CASE("the neutral choice is the safest that cannot be told from the best, by brute force", "[planner][risk]") {
+  Setting s("llama3-8b", 1, 4096, 64, "tp=32");
+  s.job.architecture.layers = 8;
+  const RiskAdvisor advisor = s.advisor(RiskAttitude::neutral);
+  const std::vector<Plan> plans = all_plans(s);
+  const auto risk = [&](const Plan& p) { return advisor.risk(s.job, p.strategy, p.memory); };
+  const auto safe = [&](const Plan& p) { return advisor.safe_cost(cost(p), risk(p)); };
+  const auto least = [&](const auto& key) {
+    return *std::min_element(plans.begin(), plans.end(),
+                             [&](const Plan& a, const Plan& b) { return key(a) < key(b); });
+  };
+  const Plan fallback = least(safe);
+  const double sd = risk(fallback).log_sd, next = cost(fallback) * std::exp(sd * sd / 2);
+  const Plan first = least([&](const Plan& p) { return advisor.expected_cost(cost(p), risk(p), next, 1); });
+  double expected = std::numeric_limits<double>::infinity();
+  for (const Plan& p : plans) {
+    const bool dear = advisor.expected_cost(cost(p), risk(p), next, 1) >
+                      (1 + advisor.most_given_up()) * advisor.expected_cost(cost(first), risk(first), next, 1);
+    if (p.strategy == first.strategy || (!dear && !advisor.is_surely_better(first, p))) expected = std::min(expected, safe(p));
+  }
+  const planner::SearchResult found = s.search(RiskAttitude::neutral);
+  CHECK(safe(*found.recommended_plan()) == Approx(expected).epsilon(1e-12));
+}
+
+TEST_CASE("the fastest stays proven, and the recommended plan is in the list", "[planner][risk]") {
+  const Setting s("llama3-8b", 1, 8192, 1024, "tp=8,recompute=LlamaMLP");
+  const planner::SearchResult fastest = s.search(RiskAttitude::fastest), neutral = s.search(RiskAttitude::neutral);
+  CHECK(fastest.recommended == 0);
+  REQUIRE(neutral.plans.size() >= fastest.plans.size());
+  CHECK(neutral.plans.front().strategy == fastest.plans.front().strategy);
+  CHECK(neutral.complete);
+  for (std::size_t i = 1; i < neutral.plans.size(); ++i) CHECK(cost(neutral.plans[i - 1]) <= cost(neutral.plans[i]));
+  const Plan& chosen = *neutral.recommended_plan();
+  CHECK(chosen.strategy.pipeline_cuts.empty());
+  CHECK(chosen.strategy.micro_batch == 1);
+  const planner::SpaceCounts& n = neutral.counts;
+  CHECK(n.enumerated == n.refused + n.too_large + n.bounded + n.simulated);
+}
+
+TEST_CASE("an outlook widens the interval, never the prediction", "[planner][risk]") {
+  const Setting s("llama3-8b", 1, 8192, 1024, "tp=32");
+  const RiskAdvisor advisor = s.advisor(RiskAttitude::neutral);
+  const topology::ChipGraph graph(s.job.cluster.instance);
+  Plan plan = planner::make_plan(s.job, strategy_of(s.job, "tp=8,pp=4,mbs=2,cuts=5/14/23"), s.profile, graph);
+  const Plan before = plan;
+  const planner::Outlook outlook = advisor.outlook(plan, before);
+  CHECK(outlook.log_sd > 0);
+  CHECK(outlook.works() < 1);
+  planner::widen(plan, outlook);
+  CHECK(plan.report.step == before.report.step);
+  CHECK(plan.report.low < before.report.low);
+  CHECK(plan.report.high > before.report.high);
+  CHECK(outlook.expected_tokens_per_second < plan.report.tokens_per_second);
+}
