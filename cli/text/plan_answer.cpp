@@ -97,8 +97,13 @@ std::string fastest_text(const Answer& a) {
   const Plan &fastest = a.result.plans.front(), &best = *a.result.recommended_plan();
   const bool by_price = a.job.objective == models::Objective::cost;
   const auto cost = [&](const Plan& p) { return (by_price ? p.usd_per_hour : 1) / p.report.tokens_per_second; };
+  const bool alike = layout_words(fastest.strategy) == layout_words(best.strategy) &&
+                     choices_of(a.job, fastest) == choices_of(a.job, best);
+  std::string what = alike ? "the same layout, " + recompute_words(fastest.strategy)
+                           : layout_words(fastest.strategy) + choices_of(a.job, fastest);
+  if (alike && !fastest.strategy.pipeline_cuts.empty()) what += ", cuts by hand";
   return entry(by_price ? "Cheapest" : "Fastest",
-               fields({layout_words(fastest.strategy) + choices_of(a.job, fastest),
+               fields({what,
                        fmt::format("{} s, {:.1f} % {};", short_seconds(fastest.report.step),
                                    100 * (cost(best) / cost(fastest) - 1), by_price ? "cheaper" : "faster"),
                        risk_words(fastest, outlook_of(a, 0))}));
