@@ -83,10 +83,15 @@ const planner::Outlook* outlook_of(const Answer& a, std::size_t i) {
   return i < a.outlooks.size() ? &a.outlooks[i] : nullptr;
 }
 
-/// How surely it fits, and what of it no known run has.
+/// A plan that compiles with less says so.
+constexpr double kSurelyCompiles = 0.95;
+
+/// How surely it fits and compiles, and what of it no known run has.
 std::string risk_words(const Plan& p, const planner::Outlook* o) {
   std::string text =
       fmt::format("fits: {}", probability_text(o != nullptr ? o->fits : p.memory.fit_probability));
+  const double compiles = o != nullptr ? o->compiles : p.graph.compile_probability();
+  if (compiles < kSurelyCompiles) text += "; compiles: " + probability_text(compiles);
   if (o != nullptr && !o->distance.untested.empty()) text += "; untested: " + some_of(o->distance.untested);
   return text;
 }
@@ -99,8 +104,8 @@ std::string fastest_text(const Answer& a) {
   const auto cost = [&](const Plan& p) { return (by_price ? p.usd_per_hour : 1) / p.report.tokens_per_second; };
   const bool alike = layout_words(fastest.strategy) == layout_words(best.strategy) &&
                      choices_of(a.job, fastest) == choices_of(a.job, best);
-  std::string what = alike ? "the same layout, " + recompute_words(fastest.strategy)
-                           : layout_words(fastest.strategy) + choices_of(a.job, fastest);
+  std::string what = (alike ? "the same layout, " : layout_words(fastest.strategy) + choices_of(a.job, fastest) + ", ") +
+                     recompute_words(fastest.strategy);
   if (alike && !fastest.strategy.pipeline_cuts.empty()) what += ", cuts by hand";
   return entry(by_price ? "Cheapest" : "Fastest",
                fields({what,

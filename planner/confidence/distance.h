@@ -7,7 +7,7 @@
 //   P(it runs at all)          exp(-failure D), what neither rule, memory nor compiler is known to forbid
 //   log-sd of its step's time  configuration_spread sqrt(max(0, D / typical - 1)), beyond what is stated without it:
 //                              configuration_spread is what fits miss of published configurations they have not seen,
-//                              and those are `typical` away from their nearest neighbour
+//                              and those are nearer than `typical` to their nearest neighbour
 //   log-sd of its memory and of its graphs' instructions, beyond what is stated without it    memory sqrt(D)
 #pragma once
 
@@ -106,7 +106,7 @@ class KnownRuns {
   [[nodiscard]] std::string words(int run) const;
 
   /// The distance from each run to the nearest of another model, layout, recomputation, sequence or number of nodes,
-  /// of runs that were seen: its median is what `typical` states.
+  /// of runs that were seen.
   [[nodiscard]] std::vector<double> neighbours() const;
 
  private:

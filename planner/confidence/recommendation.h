@@ -1,7 +1,7 @@
 // What a plan is worth once its risk is counted (docs/models.md, "Recommendation").
 //
 //   works = P(fits) P(compiles) P(runs at all)            given how far it is from what is known to run
-//   mean  = exp(sd^2 / 2), slow = exp(1.645 sd)           sd of its time beyond what is stated of any plan
+//   mean  = exp(sd^2 / 2), slow = exp(kNinetyPercent sd)  sd of its time beyond what is stated of any plan
 //   safe cost      cost slow / works                      a try that fails is all that there is: nothing is earned
 //   expected cost  works cost mean + (1 - works) (fallback + failed)
 //                  a try that fails costs `failed`, and the next plan, `fallback`, runs in its place

@@ -1,8 +1,13 @@
 #include "api/catalogue.h"
 
 #include <algorithm>
+#include <numeric>
+
+#include "api/known_runs.h"
+#include "io/catalog/recommending.h"
 
 #include "tests/api/folder.h"
+#include "text/document.h"
 
 using namespace trnplan;
 
@@ -23,4 +28,16 @@ TEST_CASE("models and instances are those of the catalogue, by name", "[api]") {
   CHECK(instance->instance.cores() == 32);
   CHECK(instance->step_modelled);
   CHECK(std::any_of(instances.begin(), instances.end(), [](const auto& i) { return !i.step_modelled; }));
+}
+
+TEST_CASE("published runs are nearer to each other than what counts as far", "[api]") {
+  const TestFolder folder;
+  const io::Catalog catalog = io::Catalog::standard();
+  const auto recommending = io::recommending_from(read_document(catalog.file("recommending.json")));
+  const planner::KnownRuns runs(api::known_runs(catalog, {}, {}), recommending.distance);
+  const std::vector<double> distances = runs.neighbours();
+  REQUIRE(distances.size() > 20);
+  const double mean = std::accumulate(distances.begin(), distances.end(), 0.0) / static_cast<double>(distances.size());
+  CHECK(mean == Approx(0.32).epsilon(0.15));  // as catalog/recommending.json and docs/models.md say
+  CHECK(mean < recommending.distance.typical);
 }

@@ -24,7 +24,7 @@ refuse() {  # refuse REGEX ARGUMENTS...: exit 2, a message, a fix, nothing writt
 }
 
 bundle=$work/bundle
-run 0 plan "$example" --out "$bundle"
+run 0 plan "$example" --risk fastest --out "$bundle"
 check "wrote $(ls -A "$bundle" | tr '\n' ' ')" \
   test "$(cd "$bundle" && ls -A | LC_ALL=C sort | tr '\n' ' ')" = \
   'compile.sbatch config.json hyperpod.json measure-1 measure-2 measure.sh mpi_launch.sh mpijob.yaml node_run.sh nxdt.yaml parallelcluster.yaml plan.json pytorchjob.yaml setup_env.sh submit.sh train.sbatch '

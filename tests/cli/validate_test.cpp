@@ -15,7 +15,7 @@ TEST_CASE("tables of runs", "[cli]") {
             "T1,train,m,trn1.32xlarge,1,8,1,4,64,2048,1\n");
   cli.refuse("no row is a training run that can be predicted", "validate $work/runs.csv");
   cli.refuse("runs: a table of runs is for step times", "validate $work/runs.csv --memory");
-  cli.refuse("one of the two at a time", "validate --memory --goodput");
+  cli.refuse("one of them at a time", "validate --memory --goodput");
   cli.refuse_usage("--leave-out", "validate --leave-out row");
   cli.expect(0, "^decoders ", "validate --leave-out none");
   cli.expect(0, R"("coverage_90")", "validate --leave-out none --format json");

@@ -34,9 +34,9 @@ check 'plan nemo-megatron' plan nemo --target nemo-megatron
 # Two plans that nothing tells apart; their folder and job hold what a shell would run.
 sly="$work/sly \$(touch $work/pwned) 'job'"
 mkdir -p "$sly"
-job llama3-8b 1 'pipeline_parallel: 1, data_parallel: 4, micro_batch: 1'
-cp "$work/job.yaml" "$sly/job.yaml"
-check 'plan two' "$trnplan" plan "$sly/job.yaml" --top 2 --out "$work/pair"
+job llama3-8b 16 ''
+sed 's/sequence: 4096/sequence: 8192/; s/nodes: 16/nodes: 1/' "$work/job.yaml" >"$sly/job.yaml"
+check 'plan two' "$trnplan" plan "$sly/job.yaml" --top 4 --risk fastest --out "$work/pair"
 check 'two plans that are not told apart get a script' test -x "$work/pair/measure.sh"
 # Doubt only the links: then tables of nccom-test are what to run.
 doubt() {  # doubt LINK_SPREAD EFA_SPREAD: writes doubt.json
