@@ -42,7 +42,7 @@ before=$(state) written=$(texts)
 run 2 plan "$example" --out "$bundle"
 says 'fix: .*--force'
 check 'a second run changed files' test "$(state)" = "$before"
-run 0 plan "$example" --out "$bundle" --force
+run 0 plan "$example" --risk fastest --out "$bundle" --force
 check '--force changed the texts' test "$(texts)" = "$written"
 mkdir "$work/partial" && touch "$work/partial/train.sbatch"
 run 2 plan "$example" --out "$work/partial"
