@@ -43,14 +43,15 @@ prints '^no step yet$'
 # Live: what is there is told before more comes.
 coproc WATCH { "$trnplan" watch - 2>"$err"; }
 watching=$WATCH_PID
+exec {lines}<&"${WATCH[0]}"  # Bash forgets WATCH as soon as the program has ended.
 steps 1 3 >&"${WATCH[1]}"
-read -r line <&"${WATCH[0]}"
+read -r line <&"$lines"
 check "the third step is not told while the run goes on: $line" grep -Eq '^step 3, 200\.5 s a step' <<<"$line"
 step 4 200 >&"${WATCH[1]}"
-read -r line <&"${WATCH[0]}"
+read -r line <&"$lines"
 check "the fourth step is not told: $line" grep -Eq '^step 4, ' <<<"$line"
 exec {WATCH[1]}>&-
-cat <&"${WATCH[0]}" >"$out"
+cat <&"$lines" >"$out"
 wait "$watching"
 prints '^last 4 steps: 200\.5 s'
 
