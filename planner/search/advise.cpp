@@ -119,7 +119,8 @@ const Advisor::Risk& Advice::least_risk(Place p) {
 
 const std::vector<std::pair<Advice::Choice, Advisor::Risk>>& Advice::choices_of(Place p) {
   const auto [found, fresh] = choices_.try_emplace(p);
-  if (!fresh) return found->second;
+  std::vector<std::pair<Choice, Advisor::Risk>>& choices = found->second;
+  if (!fresh) return choices;
   Candidates& cluster = known_.clusters[at(p.first)];
   Candidate& c = known_.candidate(p);
   cluster.refine(c);
@@ -127,7 +128,7 @@ const std::vector<std::pair<Advice::Choice, Advisor::Risk>>& Advice::choices_of(
   const auto look = [&](const models::Strategy& s, bool automatic) {
     const models::Memory memory = models::memory_of(job, s, profile_);
     if (automatic && memory.fit_probability < options_.fit_probability) return;
-    found->second.push_back({{p, automatic}, options_.advisor->risk(job, s, memory)});
+    choices.push_back({{p, automatic}, options_.advisor->risk(job, s, memory)});
   };
   look(c.strategy, false);
   if (!c.strategy.pipeline_cuts.empty()) {
@@ -135,7 +136,7 @@ const std::vector<std::pair<Advice::Choice, Advisor::Risk>>& Advice::choices_of(
     automatic.pipeline_cuts.clear();
     look(automatic, true);
   }
-  return found->second;
+  return choices;
 }
 
 const Plan* Advice::simulated(const Choice& c) {
