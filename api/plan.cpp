@@ -194,6 +194,7 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   PlanResult out;
   if (o.target.empty()) o.target = targets::of(job.software).name();
   const planner::Target& target = *targets::find(o.target);
+  targets::take_defaults(job, target, reading.places.contains("training.precision"));
   refuse_contradictions(o.job.job, reading, target);
   const planner::RunQuestion question = take_run_question(job);
   out.unwritten = unwritable(o);

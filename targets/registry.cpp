@@ -1,5 +1,6 @@
 #include "targets/registry.h"
 
+#include "targets/bert/bert_target.h"
 #include "targets/nemo_megatron/nemo_megatron_target.h"
 #include "targets/nxd/nxd_target.h"
 #include "targets/nxdt/nxdt_target.h"
@@ -7,7 +8,7 @@
 namespace trnplan::targets {
 
 const std::vector<const planner::Target*>& all() {
-  static const std::vector<const planner::Target*> targets = {&nxdt(), &nemo_megatron(), &nxd()};
+  static const std::vector<const planner::Target*> targets = {&nxdt(), &nemo_megatron(), &nxd(), &bert()};
   return targets;
 }
 
@@ -25,6 +26,14 @@ const planner::Target* find(std::string_view name) {
     if (target->name() == name) return target;
   }
   return nullptr;
+}
+
+void take_defaults(models::Job& job, const planner::Target& target, bool precision_stated) {
+  const planner::TargetDefaults d = target.defaults();
+  const bool open = !precision_stated && !job.space.precision;
+  if (open && job.training.precision == models::Training{}.precision) job.training.precision = d.precision;
+  if (!job.pin.zero1 && !job.space.zero1 && !d.zero1) job.pin.zero1 = false;
+  job.architecture.dropout = job.architecture.dropout || d.dropout;
 }
 
 std::vector<std::string> names() {

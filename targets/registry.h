@@ -19,6 +19,10 @@ namespace trnplan::targets {
 /// nullptr where there is none of that name.
 [[nodiscard]] const planner::Target* find(std::string_view name);
 
+/// What the job leaves open, as the target does it: its precision where that is not stated, no ZeRO-1 where it has
+/// none, dropout.
+void take_defaults(models::Job& job, const planner::Target& target, bool precision_stated);
+
 /// In the order of all().
 [[nodiscard]] std::vector<std::string> names();
 

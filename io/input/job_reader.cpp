@@ -96,6 +96,8 @@ JobReading read(JobDraft d) {
   read_job_pin(d, map);
   remember_places(d, "training");
   remember_places(d, "pin");
+  targets::take_defaults(d.job(), targets::of(d.job().software),
+                         d.reading.places.contains("training.precision"));
   refuse_not_modelled(map);
   map.finish();
   note_devices(d);

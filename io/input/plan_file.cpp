@@ -198,6 +198,8 @@ PlanFile read_plan_file(const std::filesystem::path& path, const Catalog& catalo
   if (!faults.empty()) throw InputError(std::move(faults));
   if (!name.empty()) plan.job.architecture.name = name;
   plan.job.architecture.flash_attention = plan.strategy.flash_attention;
+  if (const planner::Target* target = targets::find(plan.target))
+    targets::take_defaults(plan.job, *target, true);
   return plan;
 }
 

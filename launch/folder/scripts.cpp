@@ -102,6 +102,29 @@ std::string arguments(const planner::TrainCommand& command) {
                        command.arguments[i - 1].find('=') == std::string::npos;
     text += (value ? " \"" : " \\\n    \"") + word + '"';
   }
+  return command.again.checkpoints.empty() ? text : text + " \\\n    \"${again[@]}\"";
+}
+
+/// Words of a bash array.
+std::string array_of(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "\"" : " \"") + word + '"';
+  return "(" + text + ")";
+}
+
+/// Lines of run() that set the words of a first start or of a later one; the last one without its end.
+std::string again_lines(const planner::StartAgain& again) {
+  if (again.checkpoints.empty()) return "";
+  return fmt::format(
+      "  # It does not find out by itself whether there is something to go on from.\n"
+      "  local again={}\n"
+      "  if compgen -G \"$results/{}\" >/dev/null; then again={}; fi",
+      array_of(again.first), again.checkpoints, array_of(again.later));
+}
+
+std::string reserved_ports(const planner::TrainCommand& command) {
+  std::string text = fmt::to_string(command.port);
+  for (const int port : command.reserved_ports) text += fmt::format(",{}", port);
   return text;
 }
 
@@ -124,18 +147,18 @@ std::string mode_lines(const planner::TrainCommand& command, bool compiling) {
 }
 
 /// Lines of setup_env.sh for what only a person knows, with what each is.
-std::string asked_lines(const planner::Target& target) {
+std::string asked_lines(const ScriptContext& c) {
   std::string text;
-  for (const planner::PersonValue& v : target.asked())
+  for (const planner::PersonValue& v : c.target.asked_for(c.job))
     text += fmt::format("# {0}\n{1}=\"${{{1}:-}}\"\n", v.meaning, v.name);
   if (!text.empty()) text.pop_back();
   return text;
 }
 
 /// ' "${NAME:?fill in setup_env.sh}"' for each of them.
-std::string asked_checks(const planner::Target& target) {
+std::string asked_checks(const ScriptContext& c) {
   std::string text;
-  for (const planner::PersonValue& v : target.asked())
+  for (const planner::PersonValue& v : c.target.asked_for(c.job))
     text += fmt::format(" \"${{{}:?fill in setup_env.sh}}\"", v.name);
   return text;
 }
@@ -182,7 +205,7 @@ std::string setup_env_sh(const ScriptContext& c) {
   return filled("setup_env.sh",
                 {{"about", about(c)},
                  {"clone", c.target.code_for(c.plan.strategy).clone},
-                 {"asked", asked_lines(c.target)},
+                 {"asked", asked_lines(c)},
                  {"local", local_cache(c) ? " Graphs are copied to it before training: this cluster is large."
                                           : " Not used: this cluster is small enough to share."}});
 }
@@ -193,7 +216,7 @@ std::string node_run_sh(const ScriptContext& c) {
   return filled("node_run.sh", {{"about", about(c)},
                                 {"nodes", fmt::to_string(c.plan.nodes)},
                                 {"port", fmt::to_string(command.port)},
-                                {"asked", asked_checks(c.target)},
+                                {"asked", asked_checks(c)},
                                 {"fixed", exported(command.fixed)},
                                 {"python_path", python_path(command)},
                                 {"start", names_start(command) ? "start=$(date -u +%Y%m%d-%H%M%S)" : ""},
@@ -203,6 +226,8 @@ std::string node_run_sh(const ScriptContext& c) {
                                 {"cores", fmt::to_string(c.job.cluster.instance.cores())},
                                 {"script", code.script},
                                 {"arguments", arguments(command)},
+                                {"again", again_lines(command.again)},
+                                {"reserved_ports", reserved_ports(command)},
                                 {"compile_mode", mode_lines(command, true)},
                                 {"train_mode", mode_lines(command, false)},
                                 {"local_cache", local_cache(c) ? kCopyToLocalCache : ""}});

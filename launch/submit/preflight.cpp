@@ -153,10 +153,16 @@ class Preflight {
   /// What only this target asks for.
   void check_asked(const planner::Target& target) {
     const SetupEnv env = read_setup_env(read_text(folder_ / kSetup), environment_of(folder_));
-    for (const planner::PersonValue& v : target.asked()) {
+    for (const planner::PersonValue& v : target.asked_for(plan_->job)) {
       const auto found = env.values.find(v.name);
-      if (found != env.values.end() && found->second.text)
-        check_path(v.name.c_str(), found->second.text, {}, "set it: " + v.meaning);
+      if (found == env.values.end() || !found->second.text) continue;
+      const std::string& text = *found->second.text;
+      if (v.is_path) {
+        check_path(v.name.c_str(), text, {}, "set it: " + v.meaning);
+      } else if (!parse_whole(text)) {
+        fault((folder_ / kSetup).string(), v.name, in_quotes(text) + " is no whole number",
+              "set it: " + v.meaning);
+      }
     }
   }
 

@@ -20,7 +20,8 @@ std::optional<double> entry(std::string_view dict, std::string_view key) {
 NxdLines::NxdLines(const std::string& name)
     : name_(name),
       steps_({"NxD step lines", "step_time as printed", false}, name),
-      logs_({"LOG lines", "", false}, name) {}
+      logs_({"LOG lines", "", false}, name),
+      bert_({"LOG lines", "", false}, name) {}
 
 bool NxdLines::read_step(const LogLine& line, Samples& out) {
   for (Scan scan(line.text); scan.past("step ");) {
@@ -71,7 +72,8 @@ bool NxdLines::read_log(const LogLine& line, Samples& out) {
   record.clock = clock;
   record.line = line.number;
   if (scan.past("throughput :")) record.sequences_per_second = scan.number();
-  logs_.add(record, out);
+  // NxD's script names the unit, BERT's does not.
+  (scan.take("seq/s") ? logs_ : bert_).add(record, out);
   return true;
 }
 
@@ -93,7 +95,7 @@ bool NxdLines::read_dict(const LogLine& line, Samples& out) {
   s.last_line = line.number;
   s.format = "end of epoch";
   s.basis = "train_time_minutes over steps: warm-up included";
-  s.framework = "nxd";
+  s.framework = "bert";
   s.seconds = *minutes * 60 / *steps;
   s.count = static_cast<int>(*steps);
   const auto within = [](std::optional<double> value) {
@@ -117,6 +119,7 @@ bool NxdLines::read(const LogLine& line, Samples& out) {
 void NxdLines::finish(Samples& out) {
   steps_.finish("nxd", std::nullopt, out);
   logs_.finish("nxd", std::nullopt, out);
+  bert_.finish("bert", std::nullopt, out);
   if (rates_ > 0) {
     out.warnings.add({name_, first_rate_, 1}, "throughput",
                      fmt::format("{} line{} a throughput and no time of a step", rates_,

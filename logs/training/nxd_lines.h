@@ -1,4 +1,4 @@
-// Lines that the training scripts of NxD print.
+// Lines that the training scripts of NxD print, and that of BERT.
 //
 //   step 2 step_time 243.861s throughput 3.98 seq/s loss 13.41 grad norm 1.97
 //   LOG Thu Sep 29 22:30:10 2022 - (0, 78) step_loss : 9.1875  learning_rate : 1.56e-05  throughput : 2873.14
@@ -30,7 +30,7 @@ class NxdLines {
   bool read_dict(const LogLine& line, Samples& out);
 
   std::string name_;
-  StepLog steps_, logs_;
+  StepLog steps_, logs_, bert_;
   int rates_ = 0, first_rate_ = 0;  ///< lines with a throughput only
 };
 

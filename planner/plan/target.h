@@ -33,6 +33,21 @@ struct ModeVariable {
 struct PersonValue {
   std::string name;     ///< "TRNPLAN_TOKENIZER"
   std::string meaning;  ///< one sentence, a comment above it
+  bool is_path = true;  ///< of something that is there
+};
+
+/// How a start that goes on differs from the first, for a script that does not find out by itself: words behind
+/// the others.
+struct StartAgain {
+  std::string checkpoints;                ///< pattern of names in $results; "" = every start is alike
+  std::vector<std::string> first, later;  ///< where none is there, and where one is
+};
+
+/// What a target does where a job leaves it open.
+struct TargetDefaults {
+  models::Precision precision = models::Precision::mixed_precision;
+  bool zero1 = true;     ///< shards the optimizer's state
+  bool dropout = false;  ///< on attention probabilities, whatever config.json says
 };
 
 /// How the script is started. Arguments are words of a bash array. A word may use $plan (the folder of the
@@ -52,8 +67,10 @@ struct TrainCommand {
   std::vector<std::string> compile_environment;
   std::int64_t compile_steps = 10;  ///< in which every graph is met, where $steps is used
   int port = 41000;                 ///< where ranks meet
+  std::vector<int> reserved_ports;  ///< others that nothing else of the node may take
   std::string python_path;          ///< a folder within the clone whose modules the script imports; "" = none
   std::vector<ModeVariable> by_mode;
+  StartAgain again;
   /// What the script does otherwise than its flags say, a sentence each: comments above the command.
   std::vector<std::string> remarks;
 };
@@ -109,8 +126,10 @@ class Target {
   }
 
   [[nodiscard]] virtual TargetCode code() const = 0;
-  /// What its command takes from setup_env.sh besides what every target needs.
+  [[nodiscard]] virtual TargetDefaults defaults() const { return {}; }
+  /// What its command may take from setup_env.sh besides what every target needs, and what it takes for a job.
   [[nodiscard]] virtual std::vector<PersonValue> asked() const { return {}; }
+  [[nodiscard]] virtual std::vector<PersonValue> asked_for(const models::Job&) const { return asked(); }
   /// The script that a strategy needs, where the clone has several. Requires: no violations.
   [[nodiscard]] virtual TargetCode code_for(const models::Strategy&) const { return code(); }
   /// Requires: no violations.

@@ -19,7 +19,8 @@ std::int64_t steps_of(const models::Training& t, const Recipe& recipe) {
 }
 
 std::int64_t warmup_of(const Recipe& recipe, std::int64_t steps) {
-  return std::min(recipe.warmup_steps, steps / 5);
+  const std::int64_t of_recipe = recipe.steps > 0 ? recipe.warmup_steps * steps / recipe.steps : 0;
+  return std::min(recipe.warmup_steps, std::max(steps / 5, of_recipe));
 }
 
 std::int64_t saving_interval(std::int64_t steps, std::int64_t wanted) {

@@ -30,7 +30,8 @@ const Recipe& nearest_recipe(std::span<const Recipe> shipped, const models::Arch
 /// Steps of the whole training: its tokens over those of a step; the recipe's where none are stated.
 std::int64_t steps_of(const models::Training& t, const Recipe& recipe);
 
-/// The recipe's warm-up, but at most a fifth of the steps, so that a short run gets beyond it.
+/// The recipe's warm-up, but at most a fifth of the steps, or the recipe's own share where that is more, so that a
+/// short run gets beyond it.
 std::int64_t warmup_of(const Recipe& recipe, std::int64_t steps);
 
 /// Steps between checkpoints near `wanted` that divide all steps, so that the last one is saved too by a script

@@ -31,6 +31,13 @@ check 'plan 64 nodes' plan large
 job llama2-7b 1 "$full, flash_attention: false"
 sed -i 's/global_batch: 64/&, precision: bf16SR/' "$work/job.yaml"
 check 'plan nemo-megatron' plan nemo --target nemo-megatron
+bert_job() {  # bert_job SEQUENCE BATCH
+  printf 'model: bert-large\ntraining: {sequence: %d, global_batch: %d}\ncluster: {instance: trn1.32xlarge, nodes: 1}\nsoftware: {framework: bert}\n' "$1" "$2" >"$work/job.yaml"
+}
+bert_job 128 16384
+check 'plan bert' plan bert
+bert_job 512 32768
+check 'plan bert, phase 2' plan bert-second
 # Two plans that nothing tells apart; their folder and job hold what a shell would run.
 sly="$work/sly \$(touch $work/pwned) 'job'"
 mkdir -p "$sly"
@@ -91,10 +98,11 @@ check 'MPI: rank and master' node_run train OMPI_COMM_WORLD_RANK=3 MASTER_ADDR=f
 check 'MPI: node rank' grep -qx -e '--node_rank=3' "$work/arguments"
 
 # Targets whose scripts count steps by their flags: few while compiling, those asked for in a smoke test.
-mkdir -p "$odd/code/examples/training/llama/"{tp_pp,tp_zero1}_llama_hf_pretrain "$odd/code/nemo/examples/nlp/language_modeling"
+mkdir -p "$odd/code/examples/training/llama/"{tp_pp,tp_zero1}_llama_hf_pretrain "$odd/code/nemo/examples/nlp/language_modeling" \
+  "$odd/code/torch-neuronx/training/dp_bert_hf_pretrain"
 flags_run() {  # flags_run FOLDER MODE: leaves what the stand-in of torchrun was told in $work/arguments
   env -u SLURM_JOB_ID TRNPLAN_VENV="$odd/venv" TRNPLAN_CODE="$odd/code" TRNPLAN_DATA="$odd/data" TRNPLAN_TOKENIZER="$odd/tokens" \
-    ARGUMENTS="$work/arguments" TRNPLAN_SMOKE_STEPS=7 bash "$work/$1/node_run.sh" "$work/$1" "$2" >/dev/null
+    TRNPLAN_PHASE1="$odd/first" TRNPLAN_PHASE1_STEP=28125 ARGUMENTS="$work/arguments" TRNPLAN_SMOKE_STEPS=7 bash "$work/$1/node_run.sh" "$work/$1" "$2" >/dev/null
 }
 steps_of() {  # steps_of FOLDER MODE FLAG
   flags_run "$1" "$2"
@@ -107,6 +115,8 @@ while read -r target flag compile train; do
 done <<'END'
 nxd --steps_this_run 2 10000
 nxd-stages --max_steps 10 30000
+bert --steps_this_run 5 28125
+bert-second --steps_this_run 5 1563
 nemo trainer.max_steps 4 10000
 END
 check 'nemo: a checkpoint callback in training' grep -qx 'exp_manager.create_checkpoint_callback=True' "$work/arguments"
@@ -132,6 +142,23 @@ check 'nxd of two stages: below the results' grep -Fq "$work/nxd-stages/run/tens
 check 'nxd of two stages: what does nothing is told' grep -q '^# --weight_decay does nothing' "$work/nxd-stages/node_run.sh"
 check 'nxd of two stages: no checkpoint while compiling' flags_run nxd-stages compile
 check 'nxd of two stages: it says so' bash -c 'grep -x -A 1 -e --checkpoint_freq "$0" | grep -qx -e -1' "$work/arguments"
+check 'bert: the first start begins' flags_run bert train
+check 'bert: it resumes nothing' bash -c '! grep -q -e --resume_ckpt "$0"' "$work/arguments"
+check 'bert: two ports are kept' grep -q 'ip_local_reserved_ports=2022,48620' "$work/bert/node_run.sh"
+touch "$work/bert/run/ckpt_40.pt"
+check 'bert: the next start goes on' flags_run bert train
+check 'bert: it says so' grep -qx -e --resume_ckpt "$work/arguments"
+check 'bert: compiling never does' flags_run bert compile
+check 'bert: nothing to resume there' bash -c '! grep -q -e --resume_ckpt "$0"' "$work/arguments"
+check 'bert, phase 2: the first start' flags_run bert-second train
+check 'bert, phase 2: it begins from phase 1' grep -Fqx "$odd/first/ckpt_28125.pt" "$work/arguments"
+touch "$work/bert-second/run/ckpt_28200.pt"
+check 'bert, phase 2: the next start goes on from its own' flags_run bert-second train
+check 'bert, phase 2: without the path' bash -c 'grep -qx -e --resume_ckpt "$0" && ! grep -q -e --resume_ckpt_path "$0"' "$work/arguments"
+check 'bert, phase 2: compiling needs phase 1' flags_run bert-second compile
+check 'bert, phase 2: and has it' grep -Fqx "$odd/first/ckpt_28125.pt" "$work/arguments"
+check 'bert, phase 2: it is asked for' bash -c '! "$@" && grep -q TRNPLAN_PHASE1.*setup_env.sh "$0"' "$work/check" env -u SLURM_JOB_ID \
+  TRNPLAN_VENV="$odd/venv" TRNPLAN_CODE="$odd/code" TRNPLAN_DATA="$odd/data" bash "$work/bert-second/node_run.sh" "$work/bert-second" train
 
 # Slurm: the first node of the step's own list; 64 nodes copy the graphs to each node's volume.
 printf '#!/bin/bash\n[[ "$*" == "show hostnames n[7-9]" ]] && printf "n7\\nn8\\nn9\\n"\n' >"$odd/venv/bin/scontrol"

@@ -33,6 +33,23 @@ TEST_CASE("LOG lines, phases 1 and 2 of BERT", "[calibrate]") {
   CHECK(d.steps[1].seconds == Approx(395.0 / 6));  // 20:56:35 to 21:03:10, another run
   CHECK(d.steps[1].at.line == 9);
   CHECK(*d.steps[1].sequences_per_second == 496.02);
+  CHECK(d.steps[0].framework == "bert");
+}
+
+TEST_CASE("LOG lines that name the unit are of NxD's script", "[calibrate]") {
+  const std::string line = "LOG Thu Sep 29 22:30:1";
+  const std::string rest = " step_loss : 9.1875 learning_rate : 1.56e-05 throughput : 4.21";
+  const Detected nxd = detect(line + "0 2022 - (0, 2)" + rest + " seq/s grad-norm : 1.5\n" + line +
+                                  "5 2022 - (0, 3)" + rest + " seq/s grad-norm : 1.5\n",
+                              "log");
+  REQUIRE(nxd.steps.size() == 1);
+  CHECK(nxd.steps[0].framework == "nxd");
+  const Detected bert = detect(line + "0 2022 - (0, 2)" + rest + " grad-norm : 1.5\n" + line +
+                                   "5 2022 - (0, 3)" + rest + " grad-norm : 1.5\n",
+                               "log");
+  REQUIRE(bert.steps.size() == 1);
+  CHECK(bert.steps[0].framework == "bert");
+  CHECK(bert.steps[0].sequences_per_second == 4.21);
 }
 
 TEST_CASE("what BERT prints at the end of an epoch", "[calibrate]") {

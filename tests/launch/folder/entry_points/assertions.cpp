@@ -203,11 +203,61 @@ const std::vector<Assertion>& nemo_assertions() {
   return all;
 }
 
+/// The number in the name of a checkpoint; -1 where it is named otherwise.
+long step_in_name(const std::string& path) {
+  const std::size_t name = path.find_last_of('/') + 1;
+  if (path.compare(name, 5, "ckpt_") != 0 || !path.ends_with(".pt")) return -1;
+  return std::strtol(path.c_str() + name + 5, nullptr, 10);
+}
+
+const std::vector<Assertion>& bert_assertions() {
+  static const std::vector<Assertion> all = {
+      {"pure data parallel",
+       [](const View&, const Run& r) {
+         const int nodes = r.job.cluster.nodes, each = r.world / nodes;
+         return nodes > 1 ? each == 32 : each == 1 || each == 2 || each == 8 || each == 32;
+       }},
+      {"GBS == batch_size*grad_accum_usteps*world",
+       [](const View& v, const Run& r) {
+         return v.whole("--batch_size") * v.whole("--grad_accum_usteps") * r.world ==
+                r.job.training.global_batch;
+       }},
+      // Of a recipe's own batch and micro-batch the division by the nodes gives what it accumulates.
+      {"grad_accum_usteps == base/nodes",
+       [](const View& v, const Run& r) {
+         const int batch = r.job.training.global_batch;
+         const bool second = v.on("--phase2");
+         const long base = second ? 512 : batch == 65536 ? 128 : 32;
+         const bool shipped = second ? batch == 32768 : batch == 16384 || batch == 65536;
+         if (!shipped || r.strategy.micro_batch != (second ? 2 : 16)) return true;
+         return v.whole("--grad_accum_usteps") * r.job.cluster.nodes == base;
+       }},
+      {"seq_len, if given",
+       [](const View& v, const Run& r) { return v.whole("--seq_len") == r.job.training.sequence; }},
+      {"num HDF5 shards", {}},
+      {"--phase2 needs --resume_ckpt",
+       [](const View& v, const Run& r) {
+         const bool path = v.at("--resume_ckpt_path") != "null";
+         if (!v.on("--phase2")) return !path && v.on("--resume_ckpt") == r.again;
+         return v.on("--resume_ckpt") && path == !r.again;
+       }},
+      {"a checkpoint file name must be",
+       [](const View& v, const Run&) {
+         const std::string& path = v.at("--resume_ckpt_path");
+         return path == "null" || step_in_name(path) == v.whole("--phase1_end_step");
+       }},
+      {"golden_steploss.txt", {}},
+      {"bert-large-uncased is downloaded", {}},
+  };
+  return all;
+}
+
 const std::vector<Assertion>& assertions_of(const EntryPoint& entry) {
   static const std::vector<Assertion> none;
   if (entry.name() == "nxd-tp-zero1") return tensor_assertions();
   if (entry.name() == "nxd-pp") return pipeline_assertions();
   if (entry.name() == "nemo-megatron") return nemo_assertions();
+  if (entry.name() == "bert") return bert_assertions();
   return none;
 }
 
@@ -392,6 +442,37 @@ Settings asked_of_nemo(const EntryPoint& entry, const Run& run, const std::strin
   return a;
 }
 
+Settings asked_of_bert(const EntryPoint& entry, const Run& run, const std::string& recipe) {
+  const models::Strategy& s = run.strategy;
+  const bool training = run.mode == "train", second = run.job.training.sequence == 512;
+  const auto of_recipe = [&](const char* key) {
+    const std::string value = recipe_value(entry, recipe, key, "");
+    return value.substr(0, value.find(' '));  // "4e-4 (default)"
+  };
+  Settings a;
+  a["--data_dir"] = "/data";
+  a["--seq_len"] = whole(run.job.training.sequence);
+  a["--output_dir"] = training ? "/plan/run" : "/plan/compile";
+  a["--metrics_file"] = a["--output_dir"] + "/results.json";
+  a["--batch_size"] = whole(s.micro_batch);
+  a["--grad_accum_usteps"] =
+      whole(run.job.training.global_batch / run.job.cluster.nodes / 32 / s.micro_batch);
+  a["--enable_pt_autocast"] = s.precision == models::Precision::autocast ? "true" : "false";
+  a["--enable_fp32"] = s.precision == models::Precision::fp32 ? "true" : "false";
+  a["--print_grad_norm"] = "true";
+  a["--num_ckpts_to_keep"] = "2";
+  a["--phase2"] = second ? "true" : "false";
+  a["--resume_ckpt"] = second || run.again ? "true" : "false";
+  if (second && !run.again) a["--resume_ckpt_path"] = "/phase1/ckpt_28125.pt";
+  if (second) a["--phase1_end_step"] = of_recipe("phase1_end_step");
+  for (const char* key : {"lr", "warmup_steps", "max_steps", "max_pred_len", "optimizer"})
+    a[std::string("--") + key] = of_recipe(key);
+  const bool adam = a["--optimizer"].starts_with("AdamW");
+  if (adam && s.precision == models::Precision::fp32) a["--optimizer"] = "AdamW";
+  a["--steps_this_run"] = training ? a["--max_steps"] : "5";
+  return a;
+}
+
 }  // namespace
 
 std::vector<std::string> broken_assertions(const EntryPoint& entry, const Settings& settings,
@@ -419,6 +500,7 @@ std::vector<std::string> unchecked_assertions(const EntryPoint& entry) {
 Settings asked_by(const EntryPoint& entry, const Run& run, const std::string& recipe) {
   if (entry.name() == "nxd-tp-zero1") return asked_of_tensor(entry, run, recipe);
   if (entry.name() == "nxd-pp") return asked_of_pipeline(entry, run, recipe);
+  if (entry.name() == "bert") return asked_of_bert(entry, run, recipe);
   return asked_of_nemo(entry, run, recipe);
 }
 

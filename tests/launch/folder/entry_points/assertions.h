@@ -18,7 +18,8 @@ struct Run {
   const models::Job& job;
   const models::Strategy& strategy;
   int world = 0;
-  std::string mode;  ///< "compile" or "train"
+  std::string mode;    ///< "compile" or "train"
+  bool again = false;  ///< a checkpoint of an earlier start is there
 };
 
 /// One sentence for each assertion of the script that the settings break.

@@ -57,6 +57,14 @@ std::string EntryPoint::text(const char* key) const {
   return scalar(*entry_, key);
 }
 
+std::string EntryPoint::port(const std::string& recipe) const {
+  const Node& port = *entry_->find("port");
+  for (const Node::Entry& e : port.entries) {
+    if (recipe.starts_with(e.key)) return e.value.scalar;
+  }
+  return port.scalar;
+}
+
 std::vector<std::string> EntryPoint::texts(const char* key) const {
   std::vector<std::string> all;
   if (const Node* node = entry_->find(key)) {
@@ -201,7 +209,7 @@ std::vector<std::string> EntryPoint::environment_faults(const std::map<std::stri
   for (const Node& variable : entry_->find("environment")->items) {
     const std::string name = scalar(variable, "name"), value = scalar(variable, "value");
     known[name].push_back(value);
-    const bool script_sets = value.starts_with("(set by");
+    const bool script_sets = value.find("(set by") != std::string::npos;
     if (scalar(variable, "when") == "always" && !script_sets && !exported.contains(name) &&
         std::find(launch.begin(), launch.end(), name) == launch.end())
       found.push_back(name + ": is not exported");

@@ -19,6 +19,8 @@ class EntryPoint {
   const std::string& name() const { return name_; }
   std::string text(const char* key) const;                ///< "workdir", "script"
   std::vector<std::string> texts(const char* key) const;  ///< "assertions", "pythonpath"
+  /// Where ranks meet in a recipe, of which some have a port of their own.
+  std::string port(const std::string& recipe) const;
   const Node& recipes() const { return *entry_->find("recipes"); }
 
   /// One sentence for each name, type, choice and place that the script would not take, and for each that it

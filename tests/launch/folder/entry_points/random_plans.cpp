@@ -47,13 +47,31 @@ Case any_case(Dice& dice) {
   return c;
 }
 
+/// Of an encoder that is trained data parallel alone, and what its script cannot say.
+Case any_encoder(Dice& dice) {
+  const int nodes = dice.of({1, 2, 4, 8, 16, 32, 128});
+  const int batch = dice.of({4096, 16384, 32768, 65536, 65536 * nodes, 524288, 1048576});
+  Case c{job_of("bert-large", nodes, dice.of({128, 512, 256}), batch), {}};
+  models::Strategy& s = c.strategy;
+  s.tensor_parallel = dice.of({1, 1, 1, 1, 2});
+  s.data_parallel = static_cast<int>(c.job.cluster.cores() / s.tensor_parallel);
+  s.micro_batch = dice.of({1, 2, 4, 8, 16, 32});
+  s.zero1 = dice.of({false, false, false, true});
+  s.flash_attention = dice.of({false, false, false, true});
+  s.recompute = *models::recompute_from(dice.of({"none", "none", "none", "full"}));
+  s.precision = dice.of({models::Precision::bf16_sr, models::Precision::autocast, models::Precision::fp32,
+                         models::Precision::mixed_precision});
+  c.job.training.precision = s.precision;
+  return c;
+}
+
 }  // namespace
 
 std::vector<Case> legal_plans(const planner::Target& target, int count) {
   Dice dice(20260821);
   std::vector<Case> plans;
   for (int tries = 0; tries < 200'000 && static_cast<int>(plans.size()) < count; ++tries) {
-    Case c = any_case(dice);
+    Case c = target.defaults().zero1 ? any_case(dice) : any_encoder(dice);
     if (!planner::inexpressible(target, c.job, c.strategy) &&
         !planner::breaks_a_rule(c.job, c.strategy, &target))
       plans.push_back(std::move(c));

@@ -91,11 +91,12 @@ void read_lines(const std::string& node_run, const std::string& mode, Values& va
 
 }  // namespace
 
-Started started(const std::string& node_run, const std::string& mode) {
+Started started(const std::string& node_run, const std::string& mode, bool again) {
   Started s;
-  Values values = {{"plan", "/plan"},       {"TRNPLAN_CODE", "/code"},   {"TRNPLAN_DATA", "/data"},
-                   {"cache", "/cache"},     {"TRNPLAN_CACHE", "/cache"}, {"TRNPLAN_TOKENIZER", "/tokenizer"},
-                   {"results", "/plan/run"}};
+  Values values = {
+      {"plan", "/plan"},        {"TRNPLAN_CODE", "/code"},     {"TRNPLAN_DATA", "/data"},
+      {"cache", "/cache"},      {"TRNPLAN_CACHE", "/cache"},   {"TRNPLAN_TOKENIZER", "/tokenizer"},
+      {"results", "/plan/run"}, {"TRNPLAN_PHASE1", "/phase1"}, {"TRNPLAN_PHASE1_STEP", "28125"}};
   if (mode == "compile") values["results"] = "/plan/compile";
   if (node_run.find("\nstart=") != std::string::npos) values["start"] = "20260101-000000";
   s.nodes = std::stoi(behind(node_run, "\nnodes=", "\n"));
@@ -108,6 +109,8 @@ Started started(const std::string& node_run, const std::string& mode) {
 
   std::vector<std::string> command;
   read_lines(node_run, mode, values, s, command);
+  if (!command.empty() && command.back() == "    \"${again[@]}\"")
+    command.back() = behind(node_run, again ? "then again=(" : "local again=(", ")");
   static const std::regex kWord(R"re("([^"]*)")re");
   for (const std::string& row : command) {
     for (std::sregex_iterator it(row.begin(), row.end(), kWord), end; it != end; ++it)

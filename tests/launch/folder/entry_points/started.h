@@ -18,8 +18,8 @@ struct Started {
   std::string results;
 };
 
-/// `mode` is "compile" or "train". Paths stand as /plan, /code, /data, /cache, /tokenizer. Throws
+/// `mode` is "compile" or "train"; `again`: a start that finds a checkpoint of an earlier one. Paths stand as /plan, /code, /data, /cache, /tokenizer. Throws
 /// std::runtime_error for a text that it cannot follow: a variable that nothing sets, for example.
-Started started(const std::string& node_run, const std::string& mode);
+Started started(const std::string& node_run, const std::string& mode, bool again = false);
 
 }  // namespace trnplan

@@ -1,0 +1,225 @@
+#include "targets/bert/bert_target.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "targets/flags/flags.h"
+#include "targets/flags/recipe.h"
+
+namespace trnplan::targets {
+
+namespace {
+
+constexpr const char* kFolder = "torch-neuronx/training/dp_bert_hf_pretrain";
+
+/// A shipped recipe: the shell scripts of that folder.
+struct BertRecipe {
+  int sequence = 0;            ///< of the data set
+  int batch = 0;               ///< global, which its scripts keep on any number of nodes
+  int predictions = 0;         ///< masked tokens of a sequence
+  bool second = false;         ///< of the phase that begins from the weights of the other
+  std::string_view optimizer;  ///< but for fp32, where AdamW has no states to keep wider
+  Recipe learning;
+};
+
+constexpr std::string_view kAdam = "AdamW_FP32OptimParams", kLamb = "LAMB";
+constexpr std::string_view kPhase1Adam =
+    "aws-neuron/aws-neuron-samples@2015d65:torch-neuronx/training/dp_bert_hf_pretrain/"
+    "run_dp_bert_large_hf_pretrain_bf16_s128.sh";
+constexpr std::string_view kPhase1Lamb =
+    "aws-neuron/aws-neuron-samples@2015d65:torch-neuronx/training/dp_bert_hf_pretrain/"
+    "run_dp_bert_large_hf_pretrain_bf16_s128_lamb.sh";
+constexpr std::string_view kPhase2Adam =
+    "aws-neuron/aws-neuron-samples@2015d65:torch-neuronx/training/dp_bert_hf_pretrain/"
+    "run_dp_bert_large_hf_pretrain_bf16_s512_phase2.sh";
+
+constexpr BertRecipe kRecipes[] = {
+    {128, 16384, 20, false, kAdam, {kPhase1Adam, 334092288., 28125, 4e-4, 0, 2000}},
+    {128, 65536, 20, false, kLamb, {kPhase1Lamb, 334092288., 7032, 6e-3, 0, 2000}},
+    {512, 32768, 80, true, kAdam, {kPhase2Adam, 334092288., 1563, 2.8e-4, 0, 781}},
+};
+
+/// That of the phase whose batch is next to the job's, by their ratio; nullptr where no phase has the sequence.
+const BertRecipe* recipe_of(const models::Training& t) {
+  const BertRecipe* nearest = nullptr;
+  const auto distance = [&](const BertRecipe& r) {
+    return std::abs(std::log(static_cast<double>(t.global_batch) / r.batch));
+  };
+  for (const BertRecipe& r : kRecipes) {
+    if (r.sequence != t.sequence) continue;
+    if (nearest == nullptr || distance(r) < distance(*nearest)) nearest = &r;
+  }
+  return nearest;
+}
+
+/// The script takes bert-large-uncased from the Hugging Face hub, whatever is asked of it.
+void need_model(const models::Architecture& a, std::vector<planner::Violation>& broken) {
+  models::Architecture fixed;
+  fixed.layers = 24;
+  fixed.hidden = 1024;
+  fixed.intermediate = 4096;
+  fixed.heads = 16;
+  fixed.vocabulary = 30522;
+  fixed.token_types = 2;
+  fixed.mlp = models::Mlp::plain;
+  fixed.biases = fixed.learned_positions = true;
+  fixed.causal = false;
+  const auto shape = [](const models::Architecture& m) {
+    return std::tie(m.layers, m.hidden, m.intermediate, m.heads, m.vocabulary, m.token_types, m.mlp, m.biases,
+                    m.learned_positions, m.causal, m.qkv_bias, m.qk_norm, m.sliding_window, m.experts);
+  };
+  if (shape(a) != shape(fixed))
+    broken.push_back(target_lacks("the model is not bert-large-uncased, the only one that it trains", ""));
+}
+
+void need_data_parallel(const models::Strategy& s, std::vector<planner::Violation>& broken) {
+  if (s.model_parallel() > 1)
+    broken.push_back(target_lacks("tensor, pipeline or context parallel: it is data parallel alone",
+                                  "pin tensor_parallel, pipeline_parallel and context_parallel to 1"));
+  if (s.zero1) broken.push_back(target_lacks("ZeRO-1", "pin zero1 to false in the job"));
+  if (s.recompute != models::Recompute{})
+    broken.push_back(
+        target_lacks("it recomputes " + models::to_string(s.recompute), "pin recompute to none in the job"));
+  if (s.flash_attention)
+    broken.push_back(target_lacks("flash attention", "pin flash_attention to false in the job"));
+}
+
+void need_precision(const models::Strategy& s, std::vector<planner::Violation>& broken) {
+  using enum models::Precision;
+  if (s.precision == bf16_sr || s.precision == autocast || s.precision == fp32) return;
+  broken.push_back(target_lacks(fmt::format("precision {}", models::to_string(s.precision)),
+                                "write precision: bf16SR, autocast or fp32 in the job"));
+}
+
+/// Workers that the script starts: aws-neuron/aws-neuron-sdk@81ce03ae archive/nxd-training/bert.rst.
+void need_workers(const topology::Cluster& c, std::vector<planner::Violation>& broken) {
+  const int cores = c.instance.cores();
+  if (c.nodes > 1 ? cores == 32 : cores == 1 || cores == 2 || cores == 8 || cores == 32) return;
+  broken.push_back(target_lacks(
+      fmt::format("{} processes on each of {} nodes: it starts 1, 2, 8 or 32 on one, 32 on each of several",
+                  cores, c.nodes),
+      "use an instance type with one of these core counts"));
+}
+
+/// As the shipped scripts export them. They point the compiler to a cache of its own only where
+/// NEURON_COMPILE_CACHE_URL is not set; stochastic rounding is set by the Python script.
+std::vector<std::string> environment(const models::Job& job) {
+  std::vector<std::string> names = {
+      "NEURON_RT_EXEC_TIMEOUT=600", "NEURON_RT_STOCHASTIC_ROUNDING_SEED=0",
+      "TF_GRPC_DEFAULT_OPTIONS=grpc.keepalive_time_ms=60000,grpc.keepalive_timeout_ms=14400000,"
+      "grpc.http2.max_pings_without_data=0,grpc.http2.min_ping_interval_without_data_ms=600000",
+      "HF_HOME=/tmp/hf_cache/"};
+  if (job.cluster.nodes > 1) {
+    names.emplace_back("BUCKET_CAP_MB=512");
+    names.emplace_back("XLA_TRANSFER_SEED_ASYNC=1");
+  }
+  return names;
+}
+
+std::string_view optimizer_of(const BertRecipe& recipe, const models::Strategy& s) {
+  return s.precision == models::Precision::fp32 && recipe.optimizer == kAdam ? "AdamW" : recipe.optimizer;
+}
+
+std::vector<std::string> remarks(const models::Job& job, const BertRecipe& recipe) {
+  std::vector<std::string> all = {
+      "Every rank takes the weights of bert-large-uncased from the Hugging Face hub when it starts.",
+      fmt::format("The data set needs at least as many files as there are ranks: {}.", job.cluster.cores())};
+  if (job.training.global_batch != recipe.batch) {
+    all.push_back(fmt::format(
+        "Learning rate and warm-up are those of the shipped recipe for a global batch of {}.", recipe.batch));
+  }
+  all.emplace_back(
+      recipe.second ? "A run that goes on has its weights and its epoch: optimizer and warm-up begin anew."
+                    : "A run that goes on has its optimizer, its schedule and its place in the data again.");
+  return all;
+}
+
+class Bert : public planner::Target {
+ public:
+  std::string_view name() const override { return "bert"; }
+  std::string_view log_format() const override { return "bert"; }
+
+  /// aws-neuron/aws-neuron-sdk@81ce03ae about-neuron/announcements/neuron2.x.
+  std::string support() const override {
+    return "Needs torch-neuronx with PyTorch/XLA and transformers 4.44.0: training with XLA is not supported "
+           "from Neuron 2.30 on, so stay on Neuron SDK 2.28.";
+  }
+
+  planner::TargetDefaults defaults() const override {
+    return {.precision = models::Precision::bf16_sr, .zero1 = false, .dropout = true};
+  }
+
+  std::vector<planner::Violation> violations(const models::Job& job,
+                                             const models::Strategy& s) const override {
+    std::vector<planner::Violation> broken;
+    need_model(job.architecture, broken);
+    if (recipe_of(job.training) == nullptr) {
+      broken.push_back(target_lacks(fmt::format("sequences of {} tokens", job.training.sequence),
+                                    "write sequence: 128 for phase 1, 512 for phase 2"));
+    }
+    need_data_parallel(s, broken);
+    need_precision(s, broken);
+    need_workers(job.cluster, broken);
+    return broken;
+  }
+
+  planner::TargetCode code() const override {
+    return {"https://github.com/aws-neuron/aws-neuron-samples", kFolder, "dp_bert_large_hf_pretrain_hdf5.py"};
+  }
+
+  std::vector<planner::PersonValue> asked() const override {
+    return {{"TRNPLAN_PHASE1", "The folder with the last checkpoint of phase 1, named ckpt_STEP.pt.", true},
+            {"TRNPLAN_PHASE1_STEP", "The step in that name, 28125 by the shipped recipe for AdamW.", false}};
+  }
+
+  std::vector<planner::PersonValue> asked_for(const models::Job& job) const override {
+    const BertRecipe* recipe = recipe_of(job.training);
+    return recipe != nullptr && recipe->second ? asked() : std::vector<planner::PersonValue>{};
+  }
+
+  planner::TrainCommand command(const models::Job& job, const models::Strategy& s) const override {
+    const BertRecipe& recipe = *recipe_of(job.training);
+    const bool second = recipe.second;
+    planner::TrainCommand c;
+    c.steps = steps_of(job.training, recipe.learning);
+    c.compile_steps = 5;
+    c.environment = environment(job);
+    c.fixed.clear();
+    c.port = second ? 2023 : 2022;
+    c.reserved_ports = {48620};
+    Words w;
+    w.flag("--data_dir", "$TRNPLAN_DATA").count("--seq_len", job.training.sequence);
+    w.count("--max_pred_len", recipe.predictions);
+    w.flag("--optimizer", std::string(optimizer_of(recipe, s))).number("--lr", recipe.learning.lr);
+    w.count("--warmup_steps", warmup_of(recipe.learning, c.steps));
+    w.count("--max_steps", c.steps).flag("--steps_this_run", "$steps");
+    w.count("--batch_size", s.micro_batch);
+    w.count("--grad_accum_usteps", models::micro_batches(job.training, s));
+    w.toggle("--enable_pt_autocast", s.precision == models::Precision::autocast);
+    w.toggle("--enable_fp32", s.precision == models::Precision::fp32);
+    w.toggle("--print_grad_norm", true);
+    w.flag("--output_dir", "$results").flag("--metrics_file", "$results/results.json");
+    w.count("--num_ckpts_to_keep", kKeptCheckpoints);
+    c.again.checkpoints = "ckpt_*.pt";
+    c.again.later = {"--resume_ckpt"};
+    if (second) {
+      w.toggle("--phase2", true).flag("--phase1_end_step", "$TRNPLAN_PHASE1_STEP");
+      c.again.first = {"--resume_ckpt", "--resume_ckpt_path", "$TRNPLAN_PHASE1/ckpt_$TRNPLAN_PHASE1_STEP.pt"};
+    }
+    c.arguments = w.take();
+    c.remarks = remarks(job, recipe);
+    return c;
+  }
+};
+
+}  // namespace
+
+const planner::Target& bert() {
+  static const Bert target;
+  return target;
+}
+
+}  // namespace trnplan::targets
