@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kLongLine = 65536;
 constexpr std::size_t kRankDigits = 7;
+constexpr std::size_t kPodLength = 600;  ///< names of pods end at 253 bytes, of containers at 63
 constexpr double kHoursMost = 1e6;
 
 bool digit(char c) {
@@ -25,23 +26,60 @@ std::string_view rank_at(std::string_view text, std::size_t start, std::string_v
   return text.substr(start, end - start);
 }
 
-void split_label(LogLine& line) {
-  static constexpr std::string_view kTorchrun[] = {"[default", "[rank"};
-  const std::size_t start = std::min(line.text.find_first_not_of(" \t"), line.text.size());
-  for (const std::string_view label : kTorchrun) {
-    if (!line.text.substr(start).starts_with(label)) continue;
-    line.rank = rank_at(line.text, start + label.size(), "]:");
-    if (!line.rank.empty()) line.text.remove_prefix(start + label.size() + line.rank.size() + 2);
-    return;
-  }
-  line.rank = rank_at(line.text, start, ":");
-  const std::size_t end = start + line.rank.size() + 1;
+/// The label that `text` starts with, and what follows it; an empty one when there is none.
+struct Label {
+  std::string_view of, rest;
+};
+
+/// "[pod/NAME/CONTAINER] " of kubectl logs --prefix; the name.
+Label pod_label(std::string_view text) {
+  constexpr std::string_view kPod = "[pod/";
+  if (!text.starts_with(kPod)) return {{}, text};
+  const std::size_t end = text.find("] "), slash = text.find('/', kPod.size());
+  if (slash >= end || end == std::string_view::npos || end > kPodLength) return {{}, text};
+  return {text.substr(kPod.size(), slash - kPod.size()), text.substr(end + 2)};
+}
+
+/// "0: " of srun --label.
+Label task_label(std::string_view text) {
+  const std::size_t start = std::min(text.find_first_not_of(" \t"), text.size());
+  const std::string_view rank = rank_at(text, start, ":");
+  const std::size_t end = start + rank.size() + 1;
   // "12:30 ..." is a time.
-  if (line.rank.empty() || (end < line.text.size() && !blank(line.text[end]))) {
-    line.rank = {};
-    return;
+  if (rank.empty() || (end < text.size() && !blank(text[end]))) return {{}, text};
+  return {rank, text.substr(std::min(end + 1, text.size()))};
+}
+
+/// "[default7]:" or "[rank7]:" of torchrun.
+Label process_label(std::string_view text) {
+  static constexpr std::string_view kTorchrun[] = {"[default", "[rank"};
+  const std::size_t start = std::min(text.find_first_not_of(" \t"), text.size());
+  for (const std::string_view label : kTorchrun) {
+    if (!text.substr(start).starts_with(label)) continue;
+    const std::string_view rank = rank_at(text, start + label.size(), "]:");
+    if (!rank.empty()) return {rank, text.substr(start + label.size() + rank.size() + 2)};
   }
-  line.text.remove_prefix(std::min(end + 1, line.text.size()));
+  return {{}, text};
+}
+
+/// Takes the labels off. Where there are several, `clean` holds their names, joined by slashes, behind the text.
+void split_label(LogLine& line, std::string& clean) {
+  std::string_view labels[3];
+  std::size_t count = 0;
+  for (const auto read : {pod_label, task_label, process_label}) {
+    const Label label = read(line.text);
+    if (label.of.empty()) continue;
+    labels[count++] = label.of;
+    line.text = label.rest;
+  }
+  if (count == 1) line.rank = labels[0];
+  if (count < 2) return;
+  std::string joined(line.text);
+  const std::size_t length = joined.size();
+  for (std::size_t i = 0; i < count; ++i) joined.append(i == 0 ? "" : "/").append(labels[i]);
+  clean = std::move(joined);
+  line.text = std::string_view(clean).substr(0, length);
+  line.rank = std::string_view(clean).substr(length);
 }
 
 }  // namespace
@@ -82,7 +120,7 @@ LogLine log_line(std::string_view raw, int number, bool cut, std::string& clean)
     copy_without_escapes(raw, clean);
     line.text = clean;
   }
-  split_label(line);
+  split_label(line, clean);
   if (line.text.size() > kLongLine && !trimmed(line.text).starts_with('{')) {
     line.text = line.text.substr(0, kLongLine);
   }

@@ -13,12 +13,15 @@ namespace trnplan {
 /// One line without terminal colours and without the label of its rank.
 struct LogLine {
   std::string_view text;  ///< valid until the next line is read
-  std::string_view rank;  ///< of "0: " (srun --label), "[default7]:" or "[rank7]:" (torchrun); else empty
-  int number = 0;         ///< counts from 1; ends at \n, \r\n or \r, so one line of a file may be many
-  bool cut = false;       ///< the text ends within it
+  /// Of "[pod/NAME/CONTAINER] " (kubectl logs --prefix) the name, of "0: " (srun --label) and of "[default7]:" or
+  /// "[rank7]:" (torchrun) the number; of several of them, in this order, all: "worker-1/7". Else empty.
+  std::string_view rank;
+  int number = 0;    ///< counts from 1; ends at \n, \r\n or \r, so one line of a file may be many
+  bool cut = false;  ///< the text ends within it
 };
 
-/// The line of a log; `clean` holds its text where it had colours, and `text` points into it or into `raw`.
+/// The line of a log; `clean` holds its text where it had colours or several labels, and `text` and `rank` point
+/// into it or into `raw`.
 /// Of a line longer than 64 KiB only the start is given, except that one starting with '{' is given as it is:
 /// it may be a report in JSON.
 LogLine log_line(std::string_view raw, int number, bool cut, std::string& clean);

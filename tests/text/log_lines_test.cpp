@@ -24,6 +24,26 @@ TEST_CASE("lines, their ends, colours and ranks", "[calibrate]") {
   CHECK(cut);
 }
 
+TEST_CASE("labels of kubectl, srun and torchrun, alone and behind each other", "[calibrate]") {
+  // kubectl logs --prefix: kubernetes/kubectl pkg/cmd/logs/logs.go, "[pod/%s/%s] "
+  struct Case {
+    const char *raw, *text, *rank;
+  };
+  for (const Case& c : {Case{"[pod/llama-worker-1/pytorch] step 3", "step 3", "llama-worker-1"},
+                        Case{"[pod/llama-worker-1/pytorch] [default7]:step 3", "step 3", "llama-worker-1/7"},
+                        Case{"3: [default31]:step 3", "step 3", "3/31"},
+                        Case{"\x1b[33m[pod/a/b] \x1b[0m0: [rank2]: x", " x", "a/0/2"},
+                        Case{"[pod/a/b]", "[pod/a/b]", ""}, Case{"[pod/a b] c/d] e", "[pod/a b] c/d] e", ""},
+                        Case{"[pod/ x", "[pod/ x", ""}, Case{"[pod//b] x", "[pod//b] x", ""},
+                        Case{"[pod/a/b] ", "", "a"}, Case{"[default]: x", "[default]: x", ""}}) {
+    CAPTURE(c.raw);
+    std::string clean;
+    const LogLine line = log_line(c.raw, 1, false, clean);
+    CHECK(line.text == c.text);
+    CHECK(line.rank == c.rank);
+  }
+}
+
 TEST_CASE("a line without end is cut, one that may be JSON is not", "[calibrate]") {
   const std::string text = std::string(100'000, 'x'), json = "{" + text;
   LogLines lines(text);
