@@ -30,6 +30,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kRunning = "RUNNING";  ///< as Slurm calls it
+
 // ---- learning
 
 void write_profile(const WatchRequest& o, const launch::Recalibration& learnt, const io::Catalog& catalog,
@@ -94,10 +96,45 @@ bool failed(const io::WatchReport& r) {
                                     [](const io::WatchFailure& f) { return !f.went_on; });
 }
 
-/// Nothing waits to be read.
-bool drained() {
+/// Nothing to be read came within so many seconds.
+bool drained(int seconds) {
   pollfd input{STDIN_FILENO, POLLIN, 0};
-  return ::poll(&input, 1, 0) == 0;
+  return ::poll(&input, 1, seconds * 1000) == 0;
+}
+
+/// How long no step was done, of a run that is followed.
+class Silence {
+ public:
+  /// Of a report that was just made.
+  void heard(std::int64_t step, const std::vector<double>& step_seconds) {
+    most_ = launch::most_silence(step_seconds);
+    if (step == step_) return;
+    step_ = step;
+    since_ = std::chrono::steady_clock::now();
+    told_ = false;
+  }
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - since_).count();
+  }
+  /// True once, when it has become too long.
+  bool breaks() {
+    if (told_ || !most_ || seconds() <= *most_) return false;
+    return told_ = true;
+  }
+
+ private:
+  std::int64_t step_ = -1;
+  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+  std::optional<double> most_;
+  bool told_ = false;
+};
+
+/// Seconds since the file was written; nullopt where it cannot be asked.
+std::optional<double> age_of(const std::string& path) {
+  std::error_code error;
+  const auto written = fs::last_write_time(path, error);
+  if (error) return std::nullopt;
+  return std::max(0.0, std::chrono::duration<double>(fs::file_time_type::clock::now() - written).count());
 }
 
 class Watcher {
@@ -123,6 +160,7 @@ class Watcher {
     context_.state = state;
     const launch::LogReading reading = log.now();
     advise(reading.failures);
+    silence_.heard(reading.run.last, reading.run.seconds());
     io::WatchReport r = launch::watch(reading, advice_, log.name(), context_);
     if (learn && !o_.calibrate.empty())
       r.remarks.push_back(learn_from(o_, reading.run, context_, profile_, catalog_, remarks_));
@@ -136,7 +174,7 @@ class Watcher {
     const auto same = [](const logs::Failure& a, const launch::Advice& b) {
       const logs::Failure& f = b.failure;
       return a.kind == f.kind && a.at.line == f.at.line && a.gib == f.gib && a.devices == f.devices &&
-             a.group == f.group && a.group_ranks == f.group_ranks;
+             a.group == f.group && a.group_ranks == f.group_ranks && a.number == f.number && a.of == f.of;
     };
     if (!std::equal(failures.begin(), failures.end(), advice_.begin(), advice_.end(), same))
       advice_ = launch::advise(failures, context_.ran, profile_);
@@ -149,11 +187,22 @@ class Watcher {
       FollowedLog log(source_of(target), remarks_);
       log.look();
       const std::string& job = log.source().job;
-      const io::WatchReport r = report(log, job.empty() ? "" : ask_slurm(job).state, true);
+      const std::string state = job.empty() ? "" : ask_slurm(job).state;
+      context_.silent = state == kRunning ? age_of(log.source().path) : std::nullopt;
+      const io::WatchReport r = report(log, state, true);
       show(r, true);
       any = any || failed(r);
     }
     return any;
+  }
+
+  /// Once, when no step comes any more.
+  void tell_silence(const FollowedLog& log, const std::string& state) {
+    if (!silence_.breaks()) return;
+    context_.silent = silence_.seconds();
+    const io::WatchReport r = report(log, state, false);
+    context_.silent.reset();
+    show(r, false);
   }
 
   /// Reads standard input to its end; a line for each step, as it comes, and the whole report at the end.
@@ -161,8 +210,10 @@ class Watcher {
     FollowedLog log(source_of(o_.targets.front()), remarks_);
     std::int64_t step = 0;
     std::size_t failures = 0;
-    while (log.look_once()) {
-      if (!drained()) continue;
+    for (;;) {
+      while (drained(o_.interval)) tell_silence(log, "");
+      if (!log.look_once()) break;
+      if (!drained(0)) continue;
       const io::WatchReport r = report(log, "", false);
       if (r.step == step && r.failures.size() == failures) continue;
       step = r.step;
@@ -190,6 +241,8 @@ class Watcher {
           return show(last, true), failed(last);
         }
         show(r, false);
+      } else if (state.empty() || state == kRunning) {
+        tell_silence(log, state);
       }
       std::this_thread::sleep_for(std::chrono::seconds(o_.interval));
     }
@@ -202,6 +255,7 @@ class Watcher {
   models::Profile profile_;
   launch::WatchContext context_;
   std::vector<launch::Advice> advice_;
+  Silence silence_;
 };
 
 void check_request(const WatchRequest& o) {

@@ -1,5 +1,8 @@
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <set>
+#include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -28,9 +31,21 @@ std::string how_to_compare(const std::string& source) {
       command_text({"trnplan", "watch", source == io::kStandardInputName ? io::kStandardInput : source}));
 }
 
-void show(const Common& common, const io::WatchReport& r, bool whole, bool assumed) {
+/// The status, and alarms of kinds that the look before did not have.
+std::string looked(const io::WatchReport& r, std::set<std::string>& alarmed) {
+  std::string text = status_line(r);
+  std::set<std::string> now;
+  for (const io::WatchAlarm& a : r.alarms) {
+    if (now.insert(a.kind).second && !alarmed.contains(a.kind)) text += alarm_text(a);
+  }
+  alarmed = std::move(now);
+  return text;
+}
+
+void show(const Common& common, const io::WatchReport& r, bool whole, bool assumed,
+          std::set<std::string>& alarmed) {
   if (common.json()) return print(io::watch_json(r));
-  std::string text = whole ? report_text(r) : status_line(r);
+  std::string text = whole ? report_text(r) : looked(r, alarmed);
   for (const std::string& note : r.remarks) text += note + "\n";
   if (whole && r.step_seconds && assumed) text += how_to_compare(r.source);
   print_text(text);
@@ -38,8 +53,9 @@ void show(const Common& common, const io::WatchReport& r, bool whole, bool assum
 
 int run(const Options& o) {
   Remarks remarks = heard_remarks();
+  std::set<std::string> alarmed;
   const auto shown = [&](const io::WatchReport& r, bool whole, bool assumed) {
-    show(o.common, r, whole, assumed);
+    show(o.common, r, whole, assumed, alarmed);
   };
   return api::watch(o.request, shown, remarks) ? kNoPlan : kDone;
 }

@@ -65,6 +65,10 @@ std::string verdict_text(const io::WatchReport& r) {
 
 }  // namespace
 
+std::string alarm_text(const io::WatchAlarm& a) {
+  return fmt::format("ALARM {}: {}\n  cause: {}\n  fix: {}\n", a.kind, a.message, a.cause, a.fix);
+}
+
 std::string status_line(const io::WatchReport& r) {
   std::string text = bar(r.step, r.total);
   if (r.step_seconds) text += fmt::format(", {:.4g} s a step", *r.step_seconds);
@@ -101,7 +105,7 @@ std::string report_text(const io::WatchReport& r) {
   if (r.usd_total)
     text += fmt::format("cost: {:.2f} USD so far, {:.2f} in all at this pace\n", *r.usd_so_far, *r.usd_total);
   for (const io::WatchEvent& e : r.events) text += fmt::format("{}: line {}: {}\n", e.kind, e.line, e.text);
-  for (const io::WatchAlarm& a : r.alarms) text += fmt::format("ALARM {}: {}\n", a.kind, a.message);
+  for (const io::WatchAlarm& a : r.alarms) text += alarm_text(a);
   for (const io::WatchFailure& f : r.failures) text += failure_text(f);
   if (r.step == 0 && r.failures.empty()) text += "no step yet\n";
   if (r.step > 0 && !r.step_seconds)

@@ -14,6 +14,13 @@ Json number(const std::optional<double>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
+Json alarm_object(const WatchAlarm& a) {
+  Json j = {{"kind", a.kind}, {"message", a.message}, {"cause", a.cause}, {"fix", a.fix}};
+  j["step"] = a.step ? Json(*a.step) : Json(nullptr);
+  j["line"] = a.line > 0 ? Json(a.line) : Json(nullptr);
+  return j;
+}
+
 Json failure_object(const WatchFailure& f) {
   Json j = {{"kind", f.kind},   {"rule", f.rule},  {"file", f.file},       {"line", f.line},
             {"count", f.count}, {"text", f.text},  {"problem", f.problem}, {"fix", f.fix},
@@ -52,7 +59,7 @@ std::string watch_json(const WatchReport& r) {
             {"usd_total", number(r.usd_total)},
             {"finished", r.finished}};
   j["alarms"] = Json::array();
-  for (const WatchAlarm& a : r.alarms) j["alarms"].push_back({{"kind", a.kind}, {"message", a.message}});
+  for (const WatchAlarm& a : r.alarms) j["alarms"].push_back(alarm_object(a));
   j["events"] = Json::array();
   for (const WatchEvent& e : r.events)
     j["events"].push_back({{"kind", e.kind}, {"line", e.line}, {"text", e.text}});

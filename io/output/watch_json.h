@@ -10,8 +10,10 @@
 namespace trnplan::io {
 
 struct WatchAlarm {
-  std::string kind;  ///< "drift", "straggler", "slower", "faster", "loss", "memory"
-  std::string message;
+  std::string kind;  ///< docs/json.md lists them
+  std::string message, cause, fix;
+  std::optional<std::int64_t> step;  ///< where it began
+  int line = 0;                      ///< of the log; 0: of no single one
 };
 
 struct WatchFailure {

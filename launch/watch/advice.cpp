@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <set>
 
+#include "launch/watch/remedies.h"
 #include "models/memory/memory.h"
+#include "models/step/graph_size.h"
 #include "planner/check/judge.h"
 #include "planner/search/search.h"
 #include "targets/registry.h"
@@ -20,15 +22,20 @@ namespace {
 
 constexpr double kGiB = 0x1p30;
 constexpr int kPlansConsidered = 100;
+/// The most instructions of a graph where the line does not say: aws-neuron/aws-neuron-sdk issues 819, 987.
+constexpr double kInstructions = 5e6;
 
-/// Plans with the PP and CP of what ran, fastest first; everything else is free.
-std::vector<planner::Plan> alternatives(const RanPlan& ran, const models::Profile& profile, int most) {
+/// Plans with the PP and CP of what ran, unless they too are free, fastest first; everything else is free.
+std::vector<planner::Plan> alternatives(const RanPlan& ran, const models::Profile& profile, int most,
+                                        bool same_stages = true) {
   models::Job job = ran.job;
   job.space = {};
   job.objective = models::Objective::step_time;
   job.pin = {};
-  job.pin.pipeline_parallel = ran.strategy ? ran.strategy->pipeline_parallel : 1;
-  job.pin.context_parallel = ran.strategy ? ran.strategy->context_parallel : 1;
+  if (same_stages) {
+    job.pin.pipeline_parallel = ran.strategy ? ran.strategy->pipeline_parallel : 1;
+    job.pin.context_parallel = ran.strategy ? ran.strategy->context_parallel : 1;
+  }
   return planner::search(job, profile,
                          {.top = most, .layouts = 0, .explain = false, .target = &targets::of(job.software)})
       .plans;
@@ -211,39 +218,21 @@ void advise_memory(Advice& a, const RanPlan& ran, const models::Profile& profile
   name_next(a, ran, std::nullopt);
 }
 
-void advise_others(Advice& a) {
-  switch (a.failure.kind) {
-    case logs::FailureKind::execution_timeout:
-      a.problem =
-          "a graph did not end within its time limit: a node hangs or is slow, or the limit is below one "
-          "graph's time";
-      a.fix =
-          "look for the first rank that stopped and take its node out; if none did, raise "
-          "neuron_rt_exec_timeout";
-      break;
-    case logs::FailureKind::network:
-      a.problem = "EFA does not work between nodes";
-      a.fix =
-          "check with fi_info -p efa that every node has all its EFA devices, and that the security group "
-          "lets its "
-          "own members in and out";
-      break;
-    case logs::FailureKind::hardware:
-      a.problem = "a Neuron device reports an error that cannot be corrected";
-      a.fix = "drain the node and replace it; the job goes on from the last checkpoint";
-      break;
-    case logs::FailureKind::compile_failed:
-      a.problem = "not every graph compiled";
-      a.fix =
-          "look for the first error of neuronx-cc in the log; training would compile the graph again and "
-          "fail";
-      break;
-    case logs::FailureKind::host_memory:
-      a.problem = "the memory of a host was full";
-      a.fix = "write save_xser: True and async_checkpointing: False, or use nodes with more memory";
-      break;
-    default:
-      break;
+/// Of plans with any PP and CP the fastest whose largest graph is smaller by as much as this one was too large.
+void advise_instructions(Advice& a, const RanPlan& ran, const models::Profile& profile) {
+  const double most = a.failure.of.value_or(kInstructions);
+  a.problem = a.failure.number
+                  ? fmt::format("one graph has {:.0f} instructions, the compiler takes {:.0f}",
+                                *a.failure.number, most)
+                  : fmt::format("one graph has more instructions than the {:.0f} the compiler takes", most);
+  a.problem += ": micro-batch, sequence or layers of a stage are too large";
+  a.fix = "raise TP or PP, or take a smaller micro-batch; recomputation and a lower --optlevel do not help";
+  if (!ran.strategy) return;
+  const double size = models::largest_graph(ran.job, *ran.strategy, profile).expected;
+  const double share = a.failure.number ? std::min(1.0, most / *a.failure.number) : 1;
+  for (const planner::Plan& plan : alternatives(ran, profile, kPlansConsidered, false)) {
+    const double next = models::largest_graph(ran.job, plan.strategy, profile).expected;
+    if (next < size && next <= share * size) return name_next(a, ran, plan);
   }
 }
 
@@ -259,8 +248,12 @@ std::vector<Advice> advise(const std::vector<logs::Failure>& failures, const Ran
       advise_group(a, ran, profile);
     } else if (f.kind == logs::FailureKind::compile_memory || f.kind == logs::FailureKind::device_memory) {
       advise_memory(a, ran, profile);
+    } else if (f.kind == logs::FailureKind::instructions) {
+      advise_instructions(a, ran, profile);
     } else {
-      advise_others(a);
+      Remedy remedy = remedy_of(f);
+      a.problem = std::move(remedy.problem);
+      a.fix = std::move(remedy.fix);
     }
     all.push_back(std::move(a));
   }

@@ -13,10 +13,12 @@ namespace trnplan::launch {
 
 namespace {
 
-
 constexpr std::size_t kTextLength = 200;
 constexpr std::size_t kMostEvents = 10'000;
 constexpr std::size_t kMostSteps = 2'000'000;
+constexpr std::size_t kMostRanks = 4096;
+/// So many lines of another rank in a row: ranks wait for each other in every step, and a bar prints it twice.
+constexpr int kSilent = 8;
 constexpr double kMostClock = 1e10;                                          ///< s: 300 years
 constexpr std::int64_t kMostTotal = 1'000'000'000, kMostEpochs = 1'000'000;  // their product fits
 /// A first step longer than the second by this factor holds compiling and loading: above the noise of steps,
@@ -101,11 +103,26 @@ RunLogReader::Track& RunLogReader::track_of(const std::string& format) {
   return track;
 }
 
-void RunLogReader::step(const logs::StepRecord& record, const std::string& format, bool averages) {
-  if (!record.rank.empty() && record.rank != "0") {
-    if (rank_.empty()) rank_ = std::string(record.rank);  // one rank tells for all
-    if (record.rank != rank_) return;
+/// One rank tells for all: steps of others come a little earlier or later. A pod that was replaced has another
+/// name.
+bool RunLogReader::tells(std::string_view rank) {
+  if (rank.empty() || rank == "0") return true;
+  if (rank_.empty()) rank_ = std::string(rank);
+  if (rank == rank_) {
+    others_.clear();
+    return true;
   }
+  auto other = others_.find(rank);
+  if (other == others_.end() && others_.size() < kMostRanks)
+    other = others_.emplace(std::string(rank), 0).first;
+  if (other == others_.end() || ++other->second <= kSilent) return false;
+  rank_ = other->first;
+  others_.clear();
+  return true;
+}
+
+void RunLogReader::step(const logs::StepRecord& record, const std::string& format, bool averages) {
+  if (!tells(record.rank)) return;
   if (record.loss) {
     loss_lost_ = std::isnan(*record.loss);
     if (!loss_lost_) loss_ = record.loss;
@@ -128,7 +145,10 @@ void RunLogReader::step(const logs::StepRecord& record, const std::string& forma
     *mark.clock -= *track.origin;
   }
   if (mark.clock && !(std::abs(*mark.clock) < kMostClock)) return;  // no clock of a run
-  add(track, counted(track, mark));
+  mark = counted(track, mark);
+  if (record.loss) track.losses.add(mark.step, *record.loss, mark.line);
+  if (record.gradient_norm) track.gradient_norms.add(mark.step, *record.gradient_norm, mark.line);
+  add(track, mark);
 }
 
 /// Steps and clock of a bar start anew with each epoch; here they go on.
@@ -164,6 +184,8 @@ void RunLogReader::add(Track& track, const Mark& mark) {
                                mark.line});
     track.start.reset();
     track.fresh = false;
+  } else {
+    track.intervals.add(track.last, mark.step, mark.line);
   }
   Stretch& s = track.stretches.back();
   // The clock also runs while the first step compiles and loads.
@@ -196,6 +218,9 @@ RunLog RunLogReader::now(const std::vector<logs::StepSample>& samples) const {
     log.last = most->last;
     log.last_line = most->last_line;
     log.total = most->total;
+    log.losses = most->losses.now();
+    log.gradient_norms = most->gradient_norms.now();
+    log.gaps = most->intervals.gaps();
   }
   for (Stretch& s : log.stretches) drop_warm_up(s);
   if (log.total > 0 && log.last >= log.total) log.finished = true;

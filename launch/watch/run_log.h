@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "launch/watch/learning_curve.h"
+#include "launch/watch/step_gaps.h"
 #include "logs/training/samples.h"
 #include "text/diagnostic.h"
 #include "text/log_lines.h"
@@ -50,6 +53,8 @@ struct RunLog {
   bool finished = false;       ///< the last step was done, or the log says so
   std::optional<double> loss;  ///< the last one that is a number
   bool loss_lost = false;      ///< the last one is not
+  CurveReading losses, gradient_norms;
+  std::optional<StepGaps> gaps;  ///< steps that the log lacks though it has the others
   /// Where no line tells of a single step: what the log says of all of them at the end of a run or epoch.
   std::optional<logs::StepSample> mean;
 
@@ -61,8 +66,8 @@ struct RunLog {
 /// the words of Slurm, HyperPod and train.sbatch ("[trnplan] start"). The time of a step is what its line
 /// states, or the difference of the log's clock, which may count whole seconds. A step or a clock that goes
 /// back begins a new stretch. Where a log has steps of several formats the one that times most of them
-/// counts. Of several ranks the first that is seen, and rank 0, tell for all. Holds at most two million
-/// steps.
+/// counts. Of several ranks the first that is seen, and rank 0, tell for all, until it falls silent while another
+/// goes on. Holds at most two million steps.
 class RunLogReader : public logs::StepSink {
  public:
   explicit RunLogReader(std::string name) : name_(std::move(name)) {}
@@ -93,14 +98,18 @@ class RunLogReader : public logs::StepSink {
     double clock = 0, before_epoch = 0;
     std::optional<double> origin;       ///< of a clock that began long before
     std::optional<std::int64_t> start;  ///< of the run, stated since the last step
-    bool fresh = false;                 ///< a start was seen since the last step
+    LearningCurve losses{kLossShare}, gradient_norms{kNormShare};
+    StepIntervals intervals;
+    bool fresh = false;  ///< a start was seen since the last step
   };
 
+  bool tells(std::string_view rank);
   Track& track_of(const std::string& format);
   static Mark counted(Track& track, Mark mark);
   void add(Track& track, const Mark& mark);
 
   std::string name_, rank_;
+  std::map<std::string, int, std::less<>> others_;  ///< what other ranks said since the one that tells
   std::vector<Track> tracks_;
   std::vector<RunEvent> events_;
   std::optional<std::int64_t> start_;  ///< for a track that has no step yet

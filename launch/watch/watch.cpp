@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "calibrate/fit/fit.h"
+#include "launch/watch/alarms.h"
 #include "logs/training/failures.h"
 #include "models/uncertainty/spread.h"
 #include "planner/search/search.h"
@@ -21,65 +22,17 @@ namespace {
 constexpr double kGiB = 0x1p30;
 constexpr std::size_t kEventsShown = 100;
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
-double mean(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double v : values) sum += v;
-  return sum / static_cast<double>(values.size());
-}
-
-/// Those that are no pause.
-std::vector<double> steady(const std::vector<double>& values, double typical) {
-  std::vector<double> kept;
-  for (const double v : values) {
-    if (v <= kSlowStep * typical) kept.push_back(v);
-  }
-  return kept;
-}
-
-std::vector<double> last_of(const std::vector<double>& values, int count) {
-  const auto n = std::min<std::size_t>(values.size(), static_cast<std::size_t>(count));
-  return {values.end() - static_cast<std::ptrdiff_t>(n), values.end()};
-}
-
 void time_steps(const std::vector<double>& seconds, io::WatchReport& r) {
   r.timed_steps = static_cast<int>(seconds.size());
   if (seconds.empty()) return;
-  r.step_seconds = median(seconds);
+  r.step_seconds = median_of(seconds);
   const std::vector<double> recent = last_of(seconds, kRecentSteps), even = steady(recent, *r.step_seconds);
-  r.recent_seconds = mean(even.empty() ? recent : even);
+  r.recent_seconds = mean_of(even.empty() ? recent : even);
 }
 
-void alarm(io::WatchReport& r, std::string kind, std::string message) {
-  r.alarms.push_back({std::move(kind), std::move(message)});
-}
-
-/// The last 20 steps against the first 20.
-void look_for_drift(const std::vector<double>& seconds, io::WatchReport& r) {
-  if (seconds.size() < 2 * static_cast<std::size_t>(kRecentSteps)) return;
-  const double first = median({seconds.begin(), seconds.begin() + kRecentSteps});
-  const std::vector<double> recent = last_of(seconds, kRecentSteps);
-  const std::vector<double> even = steady(recent, first);
-  const auto slow = static_cast<int>(recent.size() - even.size());
-  if (slow >= kSlowSteps) {
-    alarm(r, "straggler",
-          fmt::format(
-              "{} of the last {} steps took more than {:.0f} % longer than the first {}: a node may be slow; "
-              "compare the nodes' neuron-monitor, and take the slow one out",
-              slow, kRecentSteps, (kSlowStep - 1) * 100, kRecentSteps));
-  }
-  if (even.empty()) return;
-  const double change = mean(even) / first - 1;
-  if (std::abs(change) > kDrift) {
-    alarm(r, "drift",
-          fmt::format("the last {} steps took {:.4g} s, the first {} took {:.4g}: {:+.1f} %", kRecentSteps,
-                      mean(even), kRecentSteps, first, change * 100));
-  }
+void alarm(io::WatchReport& r, std::string kind, std::string message, std::string cause, std::string fix) {
+  r.alarms.push_back(
+      {std::move(kind), std::move(message), std::move(cause), std::move(fix), std::nullopt, 0});
 }
 
 void compare(const io::PlanFile& plan, io::WatchReport& r) {
@@ -93,9 +46,14 @@ void compare(const io::PlanFile& plan, io::WatchReport& r) {
   const std::string said =
       fmt::format("{:.4g} s a step against {:.4g} predicted ({:.4g} to {:.4g}): {:+.1f} %", *r.step_seconds,
                   plan.step.value, plan.low.value, plan.high.value, error * 100);
-  if (*r.step_seconds > plan.high.value) alarm(r, "slower", said + "; outside the 90 % interval");
-  if (*r.step_seconds < plan.low.value)
-    alarm(r, "faster", said + "; outside the 90 % interval: --calibrate learns from it");
+  if (*r.step_seconds > plan.high.value) {
+    alarm(r, "slower", said + "; outside the 90 % interval", "the job is another one, or something is slow",
+          "compare what ran with the plan; time the fabric with nccom-test and the loading of a batch");
+  }
+  if (*r.step_seconds < plan.low.value) {
+    alarm(r, "faster", said + "; outside the 90 % interval",
+          "the prediction is too slow, or the job is another one", "--calibrate learns from it");
+  }
 }
 
 /// Steps of the whole run: those the plan's tokens need, where it states them, else what the bar says.
@@ -165,7 +123,9 @@ void read_memory(const logs::Detected& content, const std::optional<io::PlanFile
   if (*r.memory_bytes > plan->peak.value) {
     alarm(r, "memory",
           fmt::format("a core holds {:.2f} GiB, {:.2f} were predicted, {:.0f} are there",
-                      *r.memory_bytes / kGiB, plan->peak.value / kGiB, limit / kGiB));
+                      *r.memory_bytes / kGiB, plan->peak.value / kGiB, limit / kGiB),
+          "the prediction is too low, or another plan runs",
+          "keep the log: memory that grows further ends the run; more recomputation, TP or PP needs less");
   }
 }
 
@@ -177,7 +137,9 @@ void check_job(const logs::Detected& content, const std::optional<io::PlanFile>&
     if (!stated || planned <= 0 || *stated == planned) return;
     alarm(r, "other-job",
           fmt::format("{} {:.0f} in the log, {} in what it is compared with: another job ran", what, *stated,
-                      planned));
+                      planned),
+          "the plan, config or job that was named is not what runs",
+          "name what runs, or mend the batch of the run");
   };
   differs(s.global_batch, plan->job.training.global_batch, "global batch");
   differs(s.sequence, plan->job.training.sequence, "sequence");
@@ -232,8 +194,9 @@ io::WatchReport watch(const LogReading& reading, const std::vector<Advice>& advi
   if (context.plan) compare(*context.plan, r);
   check_job(reading.content, context.plan, r);
   look_for_drift(seconds, r);
-  if (log.loss_lost)
-    alarm(r, "loss", "the loss is no number: the run has failed; go back to an earlier checkpoint");
+  look_at_learning(log, r);
+  look_for_gaps(log, r);
+  if (context.silent) look_for_silence(*context.silent, seconds, r);
   read_memory(reading.content, context.plan, r);
   account(log, context.plan, r);
   r.restarts = static_cast<int>(std::max<std::size_t>(1, log.stretches.size())) - 1;
@@ -384,7 +347,7 @@ std::optional<Recalibration> recalibrate(const RunLog& log, const io::PlanFile& 
   const models::StepReport before = step_with(prior);
   Recalibration result;
   result.steps = static_cast<int>(seconds.size());
-  result.observed = median(seconds);
+  result.observed = median_of(seconds);
   result.before = before.step.value;
   if (prior.calibration != nullptr) {
     update_calibrated(result, prior, plan.job.software, step_with);

@@ -9,28 +9,19 @@
 #include "io/input/plan_file.h"
 #include "io/output/watch_json.h"
 #include "launch/watch/advice.h"
+#include "launch/watch/alarms.h"
 #include "launch/watch/run_log.h"
 #include "launch/watch/watched_log.h"
 #include "models/parameters/profile.h"
 
 namespace trnplan::launch {
 
-/// Steps of the running mean.
-inline constexpr int kRecentSteps = 20;
-/// Alarm when the running mean leaves the run's first 20 steps by more: above the 1-2 % by which throughput
-/// swings over a day (Llama 3 paper, arXiv 2407.21783), below the 10 % that one slow host costs (MegaScale,
-/// arXiv 2402.15627).
-inline constexpr double kDrift = 0.05;
-/// A step so much longer than the median is a pause or a straggler.
-inline constexpr double kSlowStep = 1.25;
-/// So many slow ones among the last 20 are no checkpoints.
-inline constexpr int kSlowSteps = 3;
-
 /// What the log is compared with; every part may be absent.
 struct WatchContext {
   std::optional<io::PlanFile> plan;
   RanPlan ran;  ///< for advice on failures
   std::string state;
+  std::optional<double> silent;  ///< s since a step was written, of a run that goes on
 };
 
 /// Progress, step time against the plan, alarms, memory, interruptions, goodput, what is left, money, and

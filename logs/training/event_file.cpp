@@ -19,6 +19,9 @@ namespace {
 constexpr std::size_t kHeader = 12, kFooter = 4;
 constexpr std::uint64_t kRecord = 64u << 20;  ///< of a larger one only the checksum is read
 constexpr std::string_view kTimes[] = {"train_step_timing", "train_step_timing in s", "iteration_time"};
+/// As NxDT and NeMo, and as NxD's scripts write them.
+constexpr std::string_view kLosses[] = {"reduced_train_loss", "step loss"};
+constexpr std::string_view kNorms[] = {"gradient_norm", "global_norm", "grad-norm"};
 constexpr std::size_t kTags = 1000;
 constexpr std::size_t kPoints = 2'000'000;
 constexpr std::uint32_t kCrcPolynomial = 0x82F63B78;  // reflected
@@ -248,6 +251,13 @@ void EventFile::finish(Samples& out) const {
 void EventFile::add_steps(const Points& points, std::string_view tag, bool stated, Samples& out) const {
   const auto rates = by_step("throughput"), consumed = by_step("consumed_samples"),
              global = by_step("global_step");
+  const auto first_of = [&](const auto& tags) {
+    for (const std::string_view t : tags) {
+      if (points_of(t) != nullptr) return by_step(t);
+    }
+    return std::map<std::int64_t, double>();
+  };
+  const auto losses = first_of(kLosses), norms = first_of(kNorms);
   StepLog log({"TensorBoard events", printable(tag, 60) + " as written", false, 0}, name_);
   for (const Point& p : points) {
     StepRecord record;
@@ -262,6 +272,8 @@ void EventFile::add_steps(const Points& points, std::string_view tag, bool state
     record.sequences_per_second = at(rates);
     record.consumed = at(consumed);
     record.global_step = at(global);
+    record.loss = at(losses);
+    record.gradient_norm = at(norms);
     log.add(record, out);
   }
   const bool nxdt = tags_.contains("throughput_peak") || tags_.contains("parameter_norm");

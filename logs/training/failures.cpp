@@ -45,9 +45,44 @@ constexpr std::array kSigns = {
     Sign{"Failed to initialize libfabric", FailureKind::network},
     Sign{"OFI plugin initialization failed", FailureKind::network},
     Sign{"libfabric:", FailureKind::network},
+    Sign{"NCC_EBVF030", FailureKind::instructions},
+    Sign{"NCC_EXTP004", FailureKind::instructions},
+    Sign{"XTP002", FailureKind::instructions},
+    Sign{"Number of instructions (", FailureKind::instructions},
+    Sign{"Compiler generated too many instructions", FailureKind::instructions},
+    Sign{"ModuleNotFoundError:", FailureKind::import_error},
+    Sign{"ImportError:", FailureKind::import_error},
+    Sign{"undefined symbol:", FailureKind::import_error},
+    Sign{"error: unrecognized arguments", FailureKind::configuration},
+    Sign{"'tuple' object has no attribute 'backward'", FailureKind::configuration},
+    Sign{"ZeRO-1 optimizer is not enabled, while `use_master_weights` is True", FailureKind::configuration},
+    Sign{"Context parallelism is not supported with flash attention", FailureKind::configuration},
+    Sign{"initial learning rate that was lower than the minimum learning rate", FailureKind::configuration},
+    Sign{"ERROR: Data directory", FailureKind::configuration},
+    Sign{"no checkpoint under directory", FailureKind::configuration},
+    Sign{"is not in struct", FailureKind::configuration},
+    Sign{"Could not override", FailureKind::configuration},
+    Sign{"When pipeline_model_parallel_size:", FailureKind::configuration},
+    Sign{"Please ensure there are at least", FailureKind::configuration},
+    Sign{"HFValidationError", FailureKind::configuration},
+    Sign{"Loading a dataset cached in a LocalFileSystem is not supported", FailureKind::configuration},
+    Sign{"Lock error: Matplotlib", FailureKind::configuration},
+    Sign{"RendezvousClosedError", FailureKind::rendezvous},
+    Sign{"RendezvousTimeoutError", FailureKind::rendezvous},
+    Sign{"RendezvousConnectionError", FailureKind::rendezvous},
+    Sign{"RendezvousStateError", FailureKind::rendezvous},
+    Sign{"DistStoreError", FailureKind::rendezvous},
     Sign{"oom_kill event", FailureKind::host_memory},
     Sign{"Out of memory: Killed process", FailureKind::host_memory},
 };
+
+/// The last line of a traceback: a script that only tries an import mentions it further on in a line. kubectl
+/// logs --timestamps puts a time in front.
+bool ends_traceback(std::string_view line, std::string_view error) {
+  const std::size_t at = line.find(error);
+  const std::string_view before = trimmed(line.substr(0, at));
+  return before.empty() || before.ends_with('Z');
+}
 
 bool harmless(std::string_view line) {
   // The runtime goes on by itself.
@@ -60,6 +95,8 @@ std::optional<FailureKind> kind_of(std::string_view line) {
     if (line.find(sign.word) == std::string_view::npos) continue;
     // A refused group whose line names the devices says so itself; libfabric also reports what is no fault.
     if (sign.word == "libfabric:" && line.find("rror") == std::string_view::npos) continue;
+    const bool import = sign.kind == FailureKind::import_error && sign.word.ends_with("Error:");
+    if (import && !ends_traceback(line, sign.word)) continue;
     return sign.kind;
   }
   Scan scan(line);
@@ -91,6 +128,22 @@ std::optional<double> gib_in(std::string_view line) {
   return std::nullopt;
 }
 
+/// Instructions and the most of them, or failed graphs; how many graphs there are is told in a line of its own.
+void numbers_of(std::string_view line, Failure& f) {
+  Scan scan(line);
+  if (f.kind == FailureKind::compile_failed && scan.past("Total failed compilations:")) {
+    const auto failed = scan.whole();
+    if (failed) f.number = static_cast<double>(*failed);
+    return;
+  }
+  if (f.kind != FailureKind::instructions || !scan.past("Number of instructions (")) return;
+  const auto number = scan.whole();
+  if (!number) return;
+  f.number = std::max(f.number.value_or(0), static_cast<double>(*number));
+  if (!scan.past("threshold (")) return;
+  if (const auto most = scan.whole()) f.of = static_cast<double>(*most);
+}
+
 /// "... on this group [1 3 5 ]"
 std::vector<int> group_in(std::string_view line) {
   std::vector<int> ranks;
@@ -111,9 +164,10 @@ std::vector<int> group_in(std::string_view line) {
 }  // namespace
 
 std::string_view to_string(FailureKind k) {
-  constexpr std::array<std::string_view, 8> kNames = {"replica-group",     "compile-memory", "device-memory",
-                                                      "execution-timeout", "network",        "hardware",
-                                                      "compile-failed",    "host-memory"};
+  constexpr std::array<std::string_view, 12> kNames = {
+      "replica-group", "compile-memory", "device-memory", "execution-timeout",    "network",
+      "hardware",      "compile-failed", "host-memory",   "compile-instructions", "import-error",
+      "rendezvous",    "configuration"};
   return kNames[static_cast<std::size_t>(k)];
 }
 
@@ -129,6 +183,8 @@ void FailureFinder::collect(std::string_view line, Collected& c) {
 }
 
 void FailureFinder::read(const LogLine& line) {
+  Scan graphs(line.text);
+  if (graphs.past("Total graphs:")) graphs_ = graphs.whole();
   const auto kind = kind_of(line.text);
   if (!kind) {
     // What fills a core is told some lines below the failure.
@@ -143,6 +199,8 @@ void FailureFinder::read(const LogLine& line) {
     c.failure.text = printable(trimmed(line.text), kTextLength);
   }
   c.failure.last_line = line.number;
+  numbers_of(line.text, c.failure);
+  if (*kind == FailureKind::compile_failed && graphs_) c.failure.of = static_cast<double>(*graphs_);
   collect(line.text, c);
 }
 

@@ -2,9 +2,12 @@
 //
 // Words: aws-neuron/aws-neuron-sdk@81ce03ae neuron-runtime/nrt-troubleshoot.rst, compiler/error-codes,
 // neuron-runtime/explore/device-memory.rst; issues aws-neuron-sdk/884, /1014, huggingface/optimum-neuron/424,
-// /619, /761; aws-neuron-sdk/1030 (enc_parse_replica_groups).
+// /619, /761; aws-neuron-sdk/1030 (enc_parse_replica_groups); instructions: compiler/error-codes (EBVF030, EXTP004),
+// issues aws-neuron-sdk/819, /987; rendezvous: pytorch/pytorch torch/distributed/elastic/rendezvous/api.py,
+// torch/distributed (DistStoreError), pytorch/pytorch#82160.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -27,6 +30,10 @@ enum class FailureKind {
   hardware,           ///< uncorrectable errors of memory, engines or DMA
   compile_failed,     ///< Total failed compilations above 0
   host_memory,        ///< the kernel or Slurm killed a process that used too much
+  instructions,   ///< NCC_EBVF030, NCC_EXTP004, XTP002: a graph of more instructions than the compiler takes
+  import_error,   ///< a module, or a name in one, is not there, or was built for another version
+  rendezvous,     ///< torchrun's processes do not find each other
+  configuration,  ///< a training script refuses its options, its data or its degrees
 };
 /// "replica-group", "compile-memory", ...
 std::string_view to_string(FailureKind k);
@@ -39,9 +46,11 @@ struct Failure {
   int count = 0;     ///< lines
   int last_line = 0;
   std::optional<double> gib;  ///< a graph's peak, or the memory in use when an allocation failed
-  std::vector<int> devices;   ///< cores (nec_dev) that name themselves, ascending
-  std::vector<int> group;     ///< ranks of the refused group where a line lists them, ascending
-  int group_ranks = 0;        ///< the highest rank of a refused group that names itself, plus one; 0: none
+  /// Instructions of the graph, or graphs that failed, and of how many at most; nullopt where none is stated.
+  std::optional<double> number, of;
+  std::vector<int> devices;  ///< cores (nec_dev) that name themselves, ascending
+  std::vector<int> group;    ///< ranks of the refused group where a line lists them, ascending
+  int group_ranks = 0;       ///< the highest rank of a refused group that names itself, plus one; 0: none
 };
 
 /// Looks for failures line by line, and holds no line. Processes that write over each other, as the runtime's
@@ -61,6 +70,7 @@ class FailureFinder {
   static void collect(std::string_view line, Collected& c);
 
   std::string name_;
+  std::optional<std::int64_t> graphs_;  ///< as neuron_parallel_compile counts them
   std::map<FailureKind, Collected> kinds_;
 };
 

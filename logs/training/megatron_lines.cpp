@@ -45,8 +45,10 @@ bool MegatronLines::read(const LogLine& line, Samples& out) {
       record.batch = value;
     } else if (key == "throughput") {
       rate = value;
-    } else if (key == "lm loss") {
+    } else if (key == "lm loss" || key == "lm-loss") {
       record.loss = value.value_or(std::nan(""));
+    } else if (key == "grad norm") {
+      record.gradient_norm = value.value_or(std::nan(""));
     } else if (key == "samples per second") {
       samples_rate = value;
     }

@@ -15,6 +15,13 @@ std::optional<double> entry(std::string_view dict, std::string_view key) {
   return scan.number();
 }
 
+/// The norm behind `word`; nullopt where it is not stated, or "None": the optimizer does not clip.
+std::optional<double> norm_after(std::string_view line, std::string_view word) {
+  Scan scan(line);
+  if (!scan.past(word) || scan.take("None")) return std::nullopt;
+  return scan.number().value_or(std::nan(""));
+}
+
 }  // namespace
 
 NxdLines::NxdLines(const std::string& name)
@@ -48,6 +55,7 @@ bool NxdLines::read_step(const LogLine& line, Samples& out) {
     }
     Scan loss = rest;
     if (loss.past("loss ")) record.loss = loss.number().value_or(std::nan(""));
+    record.gradient_norm = norm_after(rest.rest(), "grad norm ");
     if (rest.past("throughput ")) record.sequences_per_second = rest.number();
     steps_.add(record, out);
     return true;
@@ -71,6 +79,7 @@ bool NxdLines::read_log(const LogLine& line, Samples& out) {
   record.step = *step;  // counts through all epochs, as the clock does
   record.clock = clock;
   record.line = line.number;
+  record.gradient_norm = norm_after(scan.rest(), "grad-norm :");
   if (scan.past("throughput :")) record.sequences_per_second = scan.number();
   // NxD's script names the unit, BERT's does not.
   (scan.take("seq/s") ? logs_ : bert_).add(record, out);

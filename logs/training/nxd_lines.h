@@ -2,6 +2,7 @@
 //
 //   step 2 step_time 243.861s throughput 3.98 seq/s loss 13.41 grad norm 1.97
 //   LOG Thu Sep 29 22:30:10 2022 - (0, 78) step_loss : 9.1875  learning_rate : 1.56e-05  throughput : 2873.14
+//   LOG ... throughput : 10.9 seq/s grad-norm : 1.42
 //   Current data: {'num_workers': 32, 'steps': 5, 'train_time_minutes': 0.7424, ...}
 //
 // Sources: aws-samples/awsome-distributed-training@7217859f:

@@ -95,6 +95,8 @@ void ProgressBars::read_fields(std::string_view fields, StepRecord& record, cons
       record.consumed = number_of(value);  // with an exponent its last digits are lost
     } else if (key == "throughput") {
       record.sequences_per_second = number_of(value);
+    } else if (key == "gradient_norm") {
+      record.gradient_norm = number_of(value).value_or(std::nan(""));
     } else if (key == "loss" || key == "reduced_train_loss") {
       record.loss = number_of(value).value_or(std::nan(""));
       if (!std::isnan(*record.loss) || std::exchange(loss_lost_, true)) continue;

@@ -29,6 +29,7 @@ struct StepRecord {
   std::int64_t total = 0;      ///< steps of the epoch, or of the run, as the line states them; 0: it does not
   bool since_epoch = false;    ///< the clock and the steps start anew with each epoch, else with nothing
   std::optional<double> loss;  ///< NaN: what stands there is no number
+  std::optional<double> gradient_norm;  ///< the same
 };
 
 /// Collects records of one format and makes a sample of each run.

@@ -55,6 +55,33 @@ cat <&"$lines" >"$out"
 wait "$watching"
 prints '^last 4 steps: 200\.5 s'
 
+# Alarms are told while the run goes on, once, and of workers whose lines are interleaved.
+pod() { sed "s/^/[pod\/llama-worker-$1\/pytorch] /"; }
+risen() { printf 'step %d step_time 200.5s throughput 4 seq/s loss 3.25 grad norm 3.5\n' "$1"; }
+coproc WATCH { "$trnplan" watch - 2>"$err"; }
+watching=$WATCH_PID
+exec {lines}<&"${WATCH[0]}"
+said=$(steps 1 9 | pod 3 && echo 'batch 9 read' | pod 0)  # A pipe's own shell does not have WATCH.
+printf '%s\n' "$said" >&"${WATCH[1]}"
+read -r line <&"$lines"
+check "the ninth step is not told: $line" grep -Eq '^step 9, 200\.5 s a step' <<<"$line"
+said=$(risen 10 | pod 3)
+printf '%s\n' "$said" >&"${WATCH[1]}"
+for wanted in '^step 10, ' '^ALARM gradient-norm: gradient norm 3\.5 at step 10, above 3 times its lowest value 1' '^cause: '; do
+  read -r line <&"$lines"
+  check "the alarm is not told while the run goes on: $line" grep -Eq "$wanted" <<<"$line"
+done
+said=$(risen 11 | pod 3)
+printf '%s\n' "$said" >&"${WATCH[1]}"
+exec {WATCH[1]}>&-
+cat <&"$lines" >"$out"
+wait "$watching"
+check 'the alarm is not in the report at the end, or told again between' test "$(grep -c '^ALARM gradient-norm: ' "$out")" -eq 1
+steps 1 9 >"$work/norms"
+risen 10 >>"$work/norms"
+piped 0 watch "$work/norms" --once --format json
+prints '"alarms":\[\{"kind":"gradient-norm","message":"[^"]+","cause":"[^"]+","fix":"[^"]+","step":10,"line":10\}\]'
+
 # A file that grows, is cut, and is replaced by another of its name.
 log=$work/train.log
 steps 1 3 >"$log"

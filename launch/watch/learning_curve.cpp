@@ -1,0 +1,92 @@
+#include "launch/watch/learning_curve.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace trnplan::launch {
+
+namespace {
+
+constexpr double kDeviationToSigma = 1.4826;  ///< of a normal distribution: 1 / its quantile at 3/4
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+double deviation(std::vector<double> values, double middle) {
+  for (double& v : values) v = std::abs(v - middle);
+  return kDeviationToSigma * median(std::move(values));
+}
+
+bool lasts(const Spike& s) {
+  return s.last - s.first >= kFewSteps;
+}
+
+}  // namespace
+
+void LearningCurve::add(std::int64_t step, double value, int line) {
+  if (pending_ && step != pending_->step) settle();
+  if (pending_ && step < pending_->step) {
+    level_.clear();
+    if (spike_ && lasts(*spike_)) told_.spike->left = true;
+    spike_.reset();
+    high_.clear();
+    told_.above.reset();
+  }
+  pending_ = {step, value, line};
+}
+
+/// Counts the value that no line can change any more.
+void LearningCurve::settle() {
+  const Value now = *pending_;
+  told_.lost = !std::isfinite(now.value);
+  if (told_.lost) return;
+  told_.last = now.value;
+  told_.last_step = now.step;
+  told_.last_line = now.line;
+  if (now.value > 0 && (!told_.lowest || now.value < *told_.lowest)) {
+    told_.lowest = now.value;
+    told_.lowest_step = now.step;
+  }
+  const bool above = told_.lowest && now.value > kNormRise * *told_.lowest;
+  if (!above) told_.above.reset();
+  if (above && !told_.above) told_.above = now.step;
+
+  double level = 0, limit = INFINITY;
+  if (level_.size() >= kLevelLeast) {
+    level = median(level_);
+    limit = level + std::max(share_ * std::abs(level), kNoise * deviation(level_, level));
+  }
+  if (now.value > limit) return rise(now, level);
+  if (spike_ && lasts(*spike_)) {
+    told_.spike->returned = now.step;
+  } else {
+    level_.insert(level_.end(), high_.begin(), high_.end());
+  }
+  spike_.reset();
+  high_.clear();
+  level_.push_back(now.value);
+  if (level_.size() > kLevelSteps) level_.erase(level_.begin(), level_.end() - kLevelSteps);
+}
+
+void LearningCurve::rise(const Value& now, double level) {
+  if (!spike_) spike_ = Spike{now.step, now.line, level, now.value, now.step, std::nullopt, false};
+  const bool lasted = lasts(*spike_);
+  spike_->highest = std::max(spike_->highest, now.value);
+  spike_->last = now.step;
+  if (!lasts(*spike_)) return high_.push_back(now.value);
+  told_.spikes += lasted ? 0 : 1;
+  told_.spike = spike_;
+  high_.clear();
+}
+
+CurveReading LearningCurve::now() const {
+  if (!pending_) return told_;
+  LearningCurve whole = *this;
+  whole.settle();
+  return whole.told_;
+}
+
+}  // namespace trnplan::launch

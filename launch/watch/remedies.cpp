@@ -1,0 +1,143 @@
+#include "launch/watch/remedies.h"
+
+#include <fmt/format.h>
+
+namespace trnplan::launch {
+
+namespace {
+
+/// What a line says by its words; the first that it holds counts.
+struct Known {
+  const char *words, *problem, *fix;
+};
+
+/// aws-neuron/neuronx-distributed@fbac349b examples/training/llama (its scripts import what lies a folder above).
+constexpr Known kImports[] = {
+    {"'modeling_llama_nxd'", "the script was started without the folder above it",
+     "put examples/training/llama on PYTHONPATH, as the scripts of plan --out do"},
+    {"'training_utils'", "the script was started without the folder above it",
+     "put examples/training/llama on PYTHONPATH, as the scripts of plan --out do"},
+    {"'lr'", "the script was started without the folder above it",
+     "put examples/training/llama on PYTHONPATH, as the scripts of plan --out do"},
+    {"cannot import name 'AdamW' from 'transformers'",
+     "transformers is newer than 4.48, the last that has AdamW",
+     "pip install 'transformers<4.49' into the environment of every node"},
+    {"undefined symbol", "torch and torch-xla are of different versions",
+     "install torch, torch-xla and torch-neuronx of one release of the Neuron SDK on every node"},
+};
+
+constexpr Known kRendezvous[] = {
+    {"RendezvousClosedError",
+     "a torchrun joined a rendezvous that was over: another run, compiling perhaps, had used its id",
+     "give every torchrun an id of its own (--rdzv_id), or the static rendezvous of a PyTorchJob with a "
+     "Master; "
+     "compile and train in jobs of different names"},
+    {"RendezvousTimeoutError", "not all nodes joined within the time limit",
+     "look for the node that did not start; let the security group's members reach each other; raise the "
+     "limit "
+     "(--rdzv_conf timeout=1800) where images take long to load"},
+    {"DistStoreError", "not all nodes joined within the time limit",
+     "look for the node that did not start; let the security group's members reach each other; raise the "
+     "limit "
+     "(--rdzv_conf timeout=1800) where images take long to load"},
+    {"", "a node cannot reach the rendezvous",
+     "check its address and port, that the first node runs, and that the security group lets its members in"},
+};
+
+/// What the scripts of NxD, NeMo-Megatron and BERT say when they start: aws-neuron/neuronx-distributed@fbac349b,
+/// aws-neuron/neuronx-nemo-megatron@f4743ce, aws-neuron/aws-neuron-samples torch-neuronx/training.
+constexpr Known kConfigurations[] = {
+    {"error: unrecognized arguments", "the script knows no such option and does not start",
+     "write the job's folder anew with trnplan plan --out, or use the release it was written for"},
+    {"'tuple' object has no attribute 'backward'", "run_llama_nxd.py was started with one pipeline stage",
+     "use tp_zero1_llama_hf_pretrain.py for PP 1"},
+    {"ZeRO-1 optimizer is not enabled, while `use_master_weights` is True", "master weights need ZeRO-1 here",
+     "add --use_zero_1, or --use_gpu_compatible_precision 0"},
+    {"Context parallelism is not supported with flash attention", "CP above 1 with flash attention",
+     "turn flash attention off (--use_flash_attention 0)"},
+    {"initial learning rate that was lower than the minimum learning rate",
+     "the learning rate is below its minimum", "set the minimum to the learning rate or below"},
+    {"ERROR: Data directory", "the data is not there on this node",
+     "tokenise it first, and keep it on a file system that every node mounts"},
+    {"no checkpoint under directory", "there is no checkpoint to load",
+     "load latest_if_exists, which begins anew without one"},
+    {"is not in struct", "the configuration that is overridden lacks this key",
+     "write the override with a + in front"},
+    {"Could not override", "the configuration that is overridden lacks this key",
+     "write the override with a + in front"},
+    {"When pipeline_model_parallel_size:",
+     "NeMo-Megatron takes PP above 1 only with DP 1 or DP x TP of 32 and more",
+     "choose another number of nodes, or other degrees"},
+    {"Please ensure there are at least", "fewer files of data than workers",
+     "use fewer workers, or the whole data set"},
+    {"HFValidationError", "the tokenizer's files are not where the script looks for them",
+     "run it where they lie, or give their folder"},
+    {"Loading a dataset cached in a LocalFileSystem is not supported", "the package datasets is too old",
+     "upgrade it on every node"},
+    {"Lock error: Matplotlib", "many nodes build matplotlib's font cache at once",
+     "build it once before (python -c 'import matplotlib.font_manager')"},
+};
+
+template <class Table>
+Remedy known(const Table& table, const std::string& text, const char* problem, const char* fix) {
+  for (const Known& k : table) {
+    if (text.find(k.words) != std::string::npos) return {k.problem, k.fix};
+  }
+  return {problem, fix};
+}
+
+Remedy failed_graphs(const logs::Failure& f) {
+  std::string problem = "not every graph compiled";
+  if (f.number && f.of) {
+    problem = fmt::format("{:.0f} of {:.0f} graphs did not compile", *f.number, *f.of);
+  } else if (f.number) {
+    problem = fmt::format("{:.0f} graph{} did not compile", *f.number, *f.number == 1 ? "" : "s");
+  }
+  return {
+      problem,
+      "look for the first error of neuronx-cc in the log, or in the graph's own log in the compile cache; "
+      "training would compile the graph again and fail"};
+}
+
+}  // namespace
+
+Remedy remedy_of(const logs::Failure& f) {
+  switch (f.kind) {
+    case logs::FailureKind::execution_timeout:
+      return {
+          "a graph did not end within its time limit: a node hangs or is slow, or the limit is below one "
+          "graph's time",
+          "look for the first rank that stopped and take its node out; if none did, raise "
+          "neuron_rt_exec_timeout"};
+    case logs::FailureKind::network:
+      return {
+          "EFA does not work between nodes",
+          "check with fi_info -p efa that every node has all its EFA devices, and that the security group "
+          "lets its own members in and out"};
+    case logs::FailureKind::hardware:
+      return {"a Neuron device reports an error that cannot be corrected",
+              "drain the node and replace it; the job goes on from the last checkpoint"};
+    case logs::FailureKind::compile_failed:
+      return failed_graphs(f);
+    case logs::FailureKind::host_memory:
+      return {"the memory of a host was full",
+              "write save_xser: True and async_checkpointing: False, or use nodes with more memory"};
+    case logs::FailureKind::import_error:
+      return known(
+          kImports, f.text, "a Python module is not there, or not in this environment",
+          "activate the environment with the framework on every node, and install what the line names");
+    case logs::FailureKind::rendezvous:
+      return known(kRendezvous, f.text, "", "");
+    case logs::FailureKind::configuration:
+      return known(kConfigurations, f.text, "the script refuses its configuration",
+                   "mend what the line names");
+    case logs::FailureKind::replica_group:
+    case logs::FailureKind::compile_memory:
+    case logs::FailureKind::device_memory:
+    case logs::FailureKind::instructions:
+      break;
+  }
+  return {};
+}
+
+}  // namespace trnplan::launch
