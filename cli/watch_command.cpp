@@ -26,9 +26,10 @@ struct Options {
 
 std::string how_to_compare(const std::string& source) {
   return fmt::format(
-      "is that as fast as it should be? Say what ran: {} --config NXDT.yaml, or --job JOB.yaml --strategy "
-      "tp=8,pp=4\n",
-      command_text({"trnplan", "watch", source == io::kStandardInputName ? io::kStandardInput : source}));
+      "is that as fast as it should be? Say what ran: {} or {}\n",
+      command_text({"trnplan", "watch", source == io::kStandardInputName ? io::kStandardInput : source,
+                    "--config", "NXDT.yaml"}),
+      never_broken("--job JOB.yaml --strategy tp=8,pp=4"));
 }
 
 /// The status, and alarms of kinds that the look before did not have.

@@ -213,7 +213,8 @@ std::string next_text(const WhatIfAnswer& a) {
   if (p->instance != a.job.cluster.instance.name) command.insert(command.end(), {"--instance", p->instance});
   if (p->global_batch != a.job.training.global_batch)
     command.insert(command.end(), {"--global-batch", fmt::to_string(p->global_batch)});
-  return entry("Next", command_text(command) + " --out DIR writes its config and scripts; --format json");
+  command.insert(command.end(), {"--out", "DIR"});
+  return entry("Next", command_text(command) + " writes its config and scripts; --format json");
 }
 
 std::string question_text(const WhatIfAnswer& a) {

@@ -15,8 +15,12 @@ namespace trnplan::cli {
 namespace {
 
 constexpr int kNarrowest = 40;
-constexpr char kUnbrokenSpace = '\x1f';  // printable() lets none through from outside
-constexpr int kFurthestLabel = 32;       ///< columns, of a text that goes on under its own start
+// Signs that printable() lets none of through from outside.
+constexpr char kUnbrokenSpace = '\x1f';   ///< a space that a line breaks at where the whole piece is longer than it
+constexpr char kNeverBrokenSpace = '\x1e';  ///< a space that no line breaks at
+constexpr char kItem = '\x1d';             ///< before a text whose continuation is indented; takes no column
+constexpr int kFurthestLabel = 32;        ///< columns, of a text that goes on under its own start
+constexpr int kDeeper = 2;                ///< columns that what goes on is indented by, where it is
 
 /// Where the text of a line starts: after its label, when it has one.
 std::size_t hanging_indent(std::string_view line, int width) {
@@ -27,12 +31,13 @@ std::size_t hanging_indent(std::string_view line, int width) {
     const int column = text == std::string_view::npos ? width : columns_of(line.substr(0, text));
     if (column <= std::min(kFurthestLabel, 2 * width / 5)) return static_cast<std::size_t>(column);
   }
-  return start + 2;
+  return start + kDeeper;
 }
 
 std::string visible(std::string_view piece) {
   std::string text(piece);
   std::replace(text.begin(), text.end(), kUnbrokenSpace, ' ');
+  std::replace(text.begin(), text.end(), kNeverBrokenSpace, ' ');
   return text;
 }
 
@@ -53,11 +58,14 @@ std::size_t end_of_piece(std::string_view line, std::size_t word) {
 
 /// One line without its end.
 void wrap_line(std::string& out, std::string line, int width) {
+  const std::size_t item = line.find(kItem);
+  if (item != std::string::npos) line.erase(item, 1);
   if (columns_of(line) <= width) {
     out += visible(line);
     return;
   }
-  const auto hang = static_cast<int>(hanging_indent(line, width));
+  auto hang = static_cast<int>(hanging_indent(line, width));
+  if (item != std::string::npos) hang = static_cast<int>(item) + kDeeper;
   int column = 0;     // of what stands in this line
   bool empty = true;  // nothing but indentation stands in this line
   for (std::size_t at = 0; at < line.size();) {
@@ -72,11 +80,11 @@ void wrap_line(std::string& out, std::string line, int width) {
     at = end;
     if (size == 0) break;
     if (empty || column + gap + size <= width) {
-      const int kept = empty ? std::clamp(width - size, 0, gap) : gap;
+      const int kept = empty && size <= width ? std::clamp(width - size, 0, gap) : gap;
       out += std::string(static_cast<std::size_t>(kept), ' ');
       column += kept;
     } else {
-      column = std::clamp(width - size, 0, hang);
+      column = size > width ? hang : std::clamp(width - size, 0, hang);
       out += '\n' + std::string(static_cast<std::size_t>(column), ' ');
     }
     out += visible(line.substr(word, end - word));
@@ -108,8 +116,18 @@ std::string command_text(const std::vector<std::string>& words) {
   constexpr std::size_t kLongestWord = 2000;
   std::string text;
   for (const std::string& word : words)
-    text += (text.empty() ? "" : " ") + unbroken(command_line({printable(word, kLongestWord)}));
-  return text;
+    text += (text.empty() ? "" : " ") + command_line({printable(word, kLongestWord)});
+  return never_broken(text);
+}
+
+std::string never_broken(std::string_view text) {
+  std::string whole(text);
+  std::replace(whole.begin(), whole.end(), ' ', kNeverBrokenSpace);
+  return whole;
+}
+
+std::string item(std::string_view text) {
+  return kItem + std::string(text);
 }
 
 std::string wrapped(std::string_view text, int width) {

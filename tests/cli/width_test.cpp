@@ -13,12 +13,14 @@ using cli::Session;
 
 namespace {
 
-/// Lines wider than `width` that could have been broken: more than one word.
+/// Lines wider than `width` that could have been broken: more than one word, and no command to paste.
 std::string too_wide(const std::string& text, int width) {
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) {
     const std::size_t first = line.find_first_not_of(' ');
-    if (cli::columns_of(line) > width && line.find(' ', first) != std::string::npos) return line;
+    if (cli::columns_of(line) > width && line.find(' ', first) != std::string::npos &&
+        line.compare(first, 8, "trnplan ") != 0)
+      return line;
   }
   return "";
 }

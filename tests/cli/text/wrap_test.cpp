@@ -42,7 +42,28 @@ TEST_CASE("no word is broken", "[cli]") {
   CHECK(wrapped("           tp=8,recompute=CoreAttention+LlamaMLP", 40) ==
         "   tp=8,recompute=CoreAttention+LlamaMLP");
   const std::string word(60, 'x');
-  CHECK(wrapped("see " + word + " there", 40) == "see\n" + word + "\n  there");
+  CHECK(wrapped("see " + word + " there", 40) == "see\n  " + word + "\n  there");
+  CHECK(wrapped("  fix: use " + word + "\n", 40) == "  fix: use\n    " + word + "\n");
+}
+
+TEST_CASE("a command is broken nowhere", "[cli]") {
+  const std::string command = command_text({"trnplan", "plan", "my job.yaml", "--nodes", "4"});
+  CHECK(wrapped(command + "\n", 100) == "trnplan plan 'my job.yaml' --nodes 4\n");
+  // 36 columns: on a line of its own, left of where the text goes on.
+  CHECK(wrapped("Next       " + command + " looks for more\n", 40) ==
+        "Next\n    trnplan plan 'my job.yaml' --nodes 4\n           looks for more\n");
+  const std::string longer = command_text({"trnplan", "plan", "/a/rather/long/path/to/a/job.yaml", "--nodes", "4"});
+  CHECK(wrapped("Next       " + longer + "; --details\n", 40) ==
+        "Next\n           trnplan plan /a/rather/long/path/to/a/job.yaml --nodes 4;\n           --details\n");
+}
+
+TEST_CASE("what goes on of one of several is indented", "[cli]") {
+  CHECK(wrapped("Ruled out  " + item("TP 16: the runtime refuses the group") + "\n           " +
+                    item("TP 8 x DP 4: needs 17.6 of 16 GiB") + "\n",
+                40) ==
+        "Ruled out  TP 16: the runtime refuses\n             the group\n"
+        "           TP 8 x DP 4: needs 17.6 of\n             16 GiB\n");
+  CHECK(wrapped("Ruled out  " + item("TP 16") + "\n", 40) == "Ruled out  TP 16\n");
 }
 
 TEST_CASE("pieces stay together as long as they fit", "[cli]") {
