@@ -142,7 +142,7 @@ void add_plan(CLI::App& app, Run& chosen) {
       "  trnplan plan config.json --instance trn1.32xlarge --sequence 8192 --global-batch 1024 --tokens 15T\n"
       "  trnplan plan job.yaml --nodes 4 --out my-plan\n"
       "  trnplan plan job.yaml --baseline nxdt.yaml\n"
-      "  trnplan plan job.yaml --format json | jq '.plans[0].strategy'");
+      "  trnplan plan job.yaml --format json | jq '.plans[.recommended].strategy'");
   command->callback([o, &chosen] {
     chosen = [o] {
       o->request.profile = o->common.profile;

@@ -37,7 +37,8 @@ std::string prediction_text(const planner::Plan& p) {
   return entry("Predicted", unbroken(step) + "   " + unbroken(speed) + "   " + unbroken(memory)) +
          entry("",
                fmt::format("{}, on {} x {}", strategy_words(p.strategy), p.nodes, printable(p.instance))) +
-         (p.known ? entry("Nearest", nearest_case_text(*p.known)) : "") + graph_warning(p);
+         (p.known ? entry("Nearest", nearest_case_text(*p.known)) : "") +
+         graph_warning(p, p.graph.compile_probability());
 }
 
 /// Why there is no prediction, or on what it would rest.

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/text/text.h"
 #include "cli/text/wrap.h"
@@ -39,8 +40,13 @@ std::string short_gib(Bytes b) {
   return text.ends_with(".0") ? text.substr(0, text.size() - 2) : text;
 }
 
+/// "15.1 of 16 GiB", "16.03 of 16 GiB": what differs reads differently.
 std::string of_memory(const models::Memory& m) {
-  return fmt::format("{} of {} GiB", short_gib(m.worst().peak()), short_gib(m.limit));
+  const Bytes peak = m.worst().peak();
+  std::string used = short_gib(peak);
+  if (used == short_gib(m.limit) && std::abs((peak - m.limit).value) > 0)
+    used = fmt::format("{:.2f}", in_gibibytes(peak));
+  return fmt::format("{} of {} GiB", used, short_gib(m.limit));
 }
 
 bool several_clusters(const models::Job& job) {
@@ -86,14 +92,43 @@ const planner::Outlook* outlook_of(const Answer& a, std::size_t i) {
 /// A plan that compiles with less says so.
 constexpr double kSurelyCompiles = 0.95;
 
+double compile_probability(const Plan& p, const planner::Outlook* o) {
+  return o != nullptr ? o->compiles : p.graph.compile_probability();
+}
+
 /// How surely it fits and compiles, and what of it no known run has.
 std::string risk_words(const Plan& p, const planner::Outlook* o) {
   std::string text =
       fmt::format("fits: {}", probability_text(o != nullptr ? o->fits : p.memory.fit_probability));
-  const double compiles = o != nullptr ? o->compiles : p.graph.compile_probability();
+  const double compiles = compile_probability(p, o);
   if (compiles < kSurelyCompiles) text += "; compiles: " + probability_text(compiles);
   if (o != nullptr && !o->distance.untested.empty()) text += "; untested: " + some_of(o->distance.untested);
   return text;
+}
+
+/// What sets a plan apart from the best one of the same layout: "nothing recomputed, cuts by hand".
+std::string against_best(const Plan& p, const Plan& best) {
+  const Strategy &s = p.strategy, &b = best.strategy;
+  std::vector<std::string> apart;
+  if (recompute_words(s) != recompute_words(b)) apart.push_back(recompute_words(s));
+  if (s.pipeline_cuts != b.pipeline_cuts) {
+    apart.push_back(s.pipeline_cuts.empty()   ? "even cuts"
+                    : b.pipeline_cuts.empty() ? "cuts by hand"
+                                              : "other cuts by hand");
+  }
+  if (s.sequence_parallel != b.sequence_parallel)
+    apart.push_back(s.sequence_parallel ? "sequence parallel" : "no sequence parallel");
+  if (s.zero1 != b.zero1) apart.push_back(s.zero1 ? "ZeRO-1" : "no ZeRO-1");
+  if (s.flash_attention != b.flash_attention)
+    apart.push_back(s.flash_attention ? "flash attention" : "plain attention");
+  if (apart.empty()) apart.push_back(recompute_words(s));
+  return fmt::format("{}", fmt::join(apart, ", "));
+}
+
+/// A plan beside the best one: its layout and what it recomputes, or what else of the same layout differs.
+std::string beside_best(const Answer& a, const Plan& p, bool alike) {
+  if (alike) return "the same layout, " + against_best(p, *a.result.recommended_plan());
+  return layout_words(p.strategy) + choices_of(a.job, p) + ", " + recompute_words(p.strategy);
 }
 
 /// The proven fastest, where another plan is recommended.
@@ -104,11 +139,8 @@ std::string fastest_text(const Answer& a) {
   const auto cost = [&](const Plan& p) { return (by_price ? p.usd_per_hour : 1) / p.report.tokens_per_second; };
   const bool alike = layout_words(fastest.strategy) == layout_words(best.strategy) &&
                      choices_of(a.job, fastest) == choices_of(a.job, best);
-  std::string what = (alike ? "the same layout, " : layout_words(fastest.strategy) + choices_of(a.job, fastest) + ", ") +
-                     recompute_words(fastest.strategy);
-  if (alike && !fastest.strategy.pipeline_cuts.empty()) what += ", cuts by hand";
   return entry(by_price ? "Cheapest" : "Fastest",
-               fields({what,
+               fields({beside_best(a, fastest, alike),
                        fmt::format("{} s, {:.1f} % {};", short_seconds(fastest.report.step),
                                    100 * (cost(best) / cost(fastest) - 1), by_price ? "cheaper" : "faster"),
                        risk_words(fastest, outlook_of(a, 0))}));
@@ -125,12 +157,14 @@ std::string best_text(const Answer& a) {
     parts.push_back(fmt::format("{:.2f} USD per 10^9 tokens", usd_per_billion_tokens(p)));
   std::string text = entry("Best", fields(parts)) +
                      entry("", fields({planner::strategy_grammar(a.job, p),
-                                       risk_words(p, outlook_of(a, a.result.recommended))}));
+                                       recompute_words(p.strategy) + "; " +
+                                           risk_words(p, outlook_of(a, a.result.recommended))}));
   if (asks_for_the_run(a.job) && p.run.value > 0) {
     text += entry("Run", fmt::format("{:.1f} days, {} USD, without failures, checkpoints and restarts",
                                      p.run.value / kDay, grouped(p.usd_per_hour * p.run.value / 3600)));
   }
-  text += graph_warning(p);
+  const double compiles = compile_probability(p, outlook_of(a, a.result.recommended));
+  text += graph_warning(p, compiles < kSurelyCompiles ? std::nullopt : std::optional(compiles));
   for (const planner::Violation& v : p.doubts) text += entry("Doubtful", v.message);
   text += fastest_text(a);
   if (!a.result.complete) {
@@ -154,17 +188,15 @@ std::string ties_text(const Answer& a) {
   for (std::size_t i = 0; i < a.ties.size() && i < kTiesShown; ++i) {
     const planner::Tie& t = a.ties[i];
     const Plan& p = t.plan;
-    const std::string what =
-        (t.like_first ? "the same layout" : layout_words(p.strategy) + choices_of(a.job, p)) + ", " +
-        recompute_words(p.strategy);
+    const std::string what = beside_best(a, p, t.like_first);
     std::string numbers =
         fmt::format("{} s, {} GiB", short_seconds(p.report.step), short_gib(p.memory.worst().peak()));
     if (p.global_batch != best.global_batch)
       numbers += fmt::format(", {} tokens/s", grouped(p.report.tokens_per_second));
     std::vector<std::string> parts = {
-        what, fmt::format("{} (best is {}: {:.0f} %)", numbers, better, 100 * t.first_is_better)};
+        what, fmt::format("{} (best is {}: {})", numbers, better, short_probability(t.first_is_better))};
     if (left_out > 0 && i + 1 == std::min(a.ties.size(), kTiesShown))
-      parts.push_back(fmt::format("and {} more", left_out));
+      parts.push_back(fmt::format("and {} more like it", left_out));
     text += entry(i == 0 ? "Tied" : "", fields(parts));
   }
   return text;
@@ -202,10 +234,11 @@ std::string refused_words(const Refusal& r) {
 std::string refused_text(const Answer& a) {
   std::string text;
   for (const Refusal* r : nearest_refusals(a.result.refused, kRefusedShown, 1)) {
-    text += entry(text.empty() ? "Ruled out" : "", fmt::format("{}: {}", refused_words(*r), why_not(*r)));
+    text +=
+        entry(text.empty() ? "Ruled out" : "", item(fmt::format("{}: {}", refused_words(*r), why_not(*r))));
   }
   for (const Refusal* r : nearest_refusals(a.result.doubtful, 1, 1)) {
-    text += entry("Doubtful", fmt::format("{}: {} (--allow-doubtful)", refused_words(*r), why_not(*r)));
+    text += entry("Doubtful", item(fmt::format("{}: {} (--allow-doubtful)", refused_words(*r), why_not(*r))));
   }
   return text;
 }
@@ -255,9 +288,18 @@ std::string baseline_text(const Answer& a) {
   return text;
 }
 
+/// None of the types that the job may use has a step that is timed.
+bool is_untimed(const models::Job& job) {
+  if (job.space.instances.empty()) return !planner::times_steps_on(job.cluster.instance);
+  return std::none_of(job.space.instances.begin(), job.space.instances.end(), planner::times_steps_on);
+}
+
 std::string next_text(const Answer& a) {
   const bool measurable = a.confidence.comparison && a.confidence.comparison->best;
   std::string text;
+  if (a.result.plans.empty() && is_untimed(a.job)) {
+    return entry("Next", "trnplan instances; --format json");
+  }
   if (a.result.plans.empty()) {
     text = "--details lists what was ruled out";
   } else if (!a.refused_folder.empty()) {
@@ -307,12 +349,6 @@ std::string closest_text(const models::Job& job, const planner::Infeasible& why)
   return entry("Closest",
                fmt::format("{}, {}: {}", layout_words(*why.closest), recompute_words(*why.closest), much)) +
          entry("", planner::strategy_grammar(job, *why.closest));
-}
-
-/// None of the types that the job may use has a step that is timed.
-bool is_untimed(const models::Job& job) {
-  if (job.space.instances.empty()) return !planner::times_steps_on(job.cluster.instance);
-  return std::none_of(job.space.instances.begin(), job.space.instances.end(), planner::times_steps_on);
 }
 
 std::string untimed_text(const models::Job& job) {
@@ -365,10 +401,10 @@ std::string entry(const char* label, const std::string& text) {
   return fmt::format("{:<11}{}\n", label, text);
 }
 
-std::string graph_warning(const Plan& p) {
+std::string graph_warning(const Plan& p, std::optional<double> compiles) {
   const std::string beyond = beyond_known_graphs(p);
   if (beyond.empty()) return "";
-  return entry("Graph", beyond + "; compiles: " + probability_text(p.graph.compile_probability()));
+  return entry("Graph", beyond + (compiles ? "; compiles: " + probability_text(*compiles) : ""));
 }
 
 bool is_far(const Refusal& r) {

@@ -1,6 +1,7 @@
 // The answer of `plan` in about ten lines: what is best, what is as good, what limits it, what is ruled out.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,8 +32,9 @@ struct Answer {
 /// A label on the left, its text beside it, the lines that follow below the text.
 std::string entry(const char* label, const std::string& text);
 
-/// A line where the plan's graph is larger than any that is known to compile; else none.
-std::string graph_warning(const planner::Plan& plan);
+/// A line where the plan's graph is larger than any that is known to compile; else none. `compiles`: how surely;
+/// none where a line above has said it.
+std::string graph_warning(const planner::Plan& plan, std::optional<double> compiles);
 
 /// Whole lines; not yet wrapped.
 std::string plan_answer(const Answer& a);

@@ -164,9 +164,12 @@ std::string risk_text(const Answer& a) {
                                  o.distance.value);
   if (!o.nearest.empty()) text += fmt::format("  other there {}\n", list(o.distance.differs));
   text += fmt::format("  untested    {}\n", list(o.distance.untested));
-  return text + fmt::format("  works       {}: fits {}, compiles {}, runs at all {}; expected {} tokens/s after that\n",
-                            probability_text(o.works()), probability_text(o.fits), probability_text(o.compiles),
-                            probability_text(o.runs), grouped(o.expected_tokens_per_second));
+  return text + fmt::format(
+                    "  works       {}, with what no run has tried: fits {}, compiles {}, runs at all {}; "
+                    "expected {} tokens/s "
+                    "after that\n",
+                    probability_text(o.works()), probability_text(o.fits), probability_text(o.compiles),
+                    probability_text(o.runs), grouped(o.expected_tokens_per_second));
 }
 
 std::string winner_text(const Answer& a, int width) {

@@ -48,13 +48,6 @@ std::vector<std::size_t> families(const std::vector<Plan>& plans, std::size_t re
   return family;
 }
 
-/// For a column: in whole per cent.
-std::string short_probability(double p) {
-  if (p > 0.99 && p < 1) return "> 99 %";
-  if (p > 0 && p < 0.01) return "< 1 %";
-  return fmt::format("{:.0f} %", 100 * p);
-}
-
 std::string millions(double instructions) {
   return fmt::format("{:.1f} million", instructions / 1e6);
 }
@@ -159,7 +152,7 @@ std::string memory_table(const models::Memory& memory, int width) {
   if (shown.size() < all.size())
     text +=
         fmt::format("    ... {} more stages between (--format json lists all)\n", all.size() - shown.size());
-  return text + fmt::format("    a core has {:.2f} GiB; fits with probability {}\n",
+  return text + fmt::format("    a core has {:.2f} GiB; by these bytes it fits with probability {}\n",
                             in_gibibytes(memory.limit), probability_text(memory.fit_probability));
 }
 
@@ -196,9 +189,9 @@ std::string beyond_known_graphs(const Plan& p) {
   constexpr double kBeyond = 1.005;
   if (!p.known || p.known->largest_graph <= 0 || p.graph.expected < kBeyond * p.known->largest_graph)
     return "";
-  return fmt::format("its graph is {:.2g} times the largest known to compile, of {} instructions ({})",
-                     p.graph.expected / p.known->largest_graph, millions(p.known->largest_graph),
-                     p.known->largest_graph_id);
+  return fmt::format(
+      "its graph is {:.2g} times the largest known to compile, of {} instructions (run {} of the catalogue)",
+      p.graph.expected / p.known->largest_graph, millions(p.known->largest_graph), p.known->largest_graph_id);
 }
 
 std::string graph_text(const Plan& p) {
@@ -207,7 +200,7 @@ std::string graph_text(const Plan& p) {
   std::string what = "forward and backward of a micro-batch";
   if (!g.whole_micro_batch)
     what = fmt::format("{} of stage {}", g.backward ? "backward" : "forward", g.stage);
-  return fmt::format("{} instructions of at most {}, {}; compiles: {}", millions(g.expected),
+  return fmt::format("{} instructions of at most {}, {}; by its size it compiles: {}", millions(g.expected),
                      millions(g.limit), what, probability_text(g.compile_probability()));
 }
 
@@ -225,9 +218,9 @@ std::string nearest_case_text(const planner::Experience& e) {
 std::string plan_details(const Plan& p, bool whole_run, int width) {
   const models::StepReport& r = p.report;
   const double peak = p.report.mfu > 0 ? r.model_flops.value / r.mfu / 1e12 : 0;
-  std::string text =
-      fmt::format("  step        {} s, 90 % between {} and {} s; {} micro-batches\n", seconds_text(r.step),
-                  seconds_text(r.low), seconds_text(r.high), p.micro_batches);
+  std::string text = fmt::format("  step        {} s, 90 % between {} and {} s; {} micro-batch{}\n",
+                                 seconds_text(r.step), seconds_text(r.low), seconds_text(r.high),
+                                 p.micro_batches, p.micro_batches == 1 ? "" : "es");
   if (r.extrapolated) {
     text +=
         "              so many micro-batches are not simulated one by one: the step is taken to grow on as "
@@ -298,9 +291,10 @@ std::string comparison(const Plan& winner, const Plan& other) {
   std::stable_sort(differences.begin(), differences.end(), [](const Difference& a, const Difference& b) {
     return std::abs(a.seconds) > std::abs(b.seconds);
   });
-  std::string text = fmt::format(
-      "  against {}: {} s less a step, a factor of {:.2f}\n", strategy_words(other.strategy),
-      seconds_text(other.report.step - winner.report.step), other.report.step / winner.report.step);
+  const double less = other.report.step.value - winner.report.step.value;
+  std::string text = fmt::format("  against {}: {} s a step {}, {:.2f} times as fast\n",
+                                 strategy_words(other.strategy), seconds_text(Seconds(std::abs(less))),
+                                 less < 0 ? "slower" : "faster", other.report.step / winner.report.step);
   std::string parts;
   for (const Difference& d : differences) {
     if (std::abs(d.seconds) < 5e-3 * winner.report.step.value) continue;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/text/text.h"
 #include "text/figures.h"
 
 namespace trnplan::cli {
@@ -20,20 +21,13 @@ std::string cost(const std::optional<double>& usd) {
   return usd ? ", " + usd_text(*usd) : std::string();
 }
 
-/// In whole percent, never rounded to confidence.
-std::string percent(double probability) {
-  if (probability > 0.99 && probability < 1) return "> 99 %";
-  if (probability < 0.01 && probability > 0) return "< 1 %";
-  return fmt::format("{:.0f} %", 100 * probability);
-}
-
 /// How far the run gets. The time is spent in any case, so the cost is one.
 std::string reached_text(const planner::RunAnswer& run, const planner::RunQuestion& q) {
   const bool by_budget = q.budget && run.usd && (!q.deadline || run.time < *q.deadline);
   std::string text = fmt::format("  time        {}{}{}\n", days(run.time), cost(run.usd),
                                  by_budget ? ": what the budget buys" : "");
-  text += fmt::format("  reached     {} tokens with 50 %, {} with 90 %\n", count_text(run.tokens_50),
-                      count_text(run.tokens_90));
+  text += fmt::format("  reached     with 50 % at least {} tokens, with 90 % at least {}\n",
+                      count_text(run.tokens_50), count_text(run.tokens_90));
   if (!run.usd) return text;
   const double billion = 1e9;
   return text + fmt::format("              {} USD per 10^9 tokens, with 90 % at most {}\n",
@@ -44,10 +38,10 @@ std::string reached_text(const planner::RunAnswer& run, const planner::RunQuesti
 std::string taken_text(const planner::RunAnswer& run, const planner::RunQuestion& q) {
   std::string text = fmt::format("  whole run   {}, 90 % between {} and {}", days(run.time),
                                  figure(run.time_90.low / kDay), figure(run.time_90.high / kDay));
-  if (q.deadline) text += fmt::format("; in time with probability {}", percent(run.in_time));
-  text += fmt::format("\n              with 50 %: {}{}; with 90 %: {}{}", days(run.time), cost(run.usd),
-                      days(run.time_at_90), cost(run.usd_at_90));
-  if (q.budget) text += fmt::format("; in the budget with probability {}", percent(run.in_budget));
+  if (q.deadline) text += fmt::format("; in time with probability {}", short_probability(run.in_time));
+  text += fmt::format("\n              at most, with 50 %: {}{}; with 90 %: {}{}", days(run.time),
+                      cost(run.usd), days(run.time_at_90), cost(run.usd_at_90));
+  if (q.budget) text += fmt::format("; in the budget with probability {}", short_probability(run.in_budget));
   return text + "\n";
 }
 
@@ -77,11 +71,11 @@ std::string usd_text(double usd) {
 
 std::string run_line(const planner::RunAnswer& run, const planner::RunQuestion& q) {
   if (q.asks_for_tokens()) {
-    return fmt::format("{}{}: {} tokens with 50 %, {} with 90 %", days(run.time), cost(run.usd),
-                       count_text(run.tokens_50), count_text(run.tokens_90));
+    return fmt::format("{}{}: with 50 % at least {} tokens, with 90 % at least {}", days(run.time),
+                       cost(run.usd), count_text(run.tokens_50), count_text(run.tokens_90));
   }
-  return fmt::format("{} tokens take {}{} with 50 %; {}{} with 90 %", count_text(q.tokens), days(run.time),
-                     cost(run.usd), days(run.time_at_90), cost(run.usd_at_90));
+  return fmt::format("{} tokens take at most {}{} with 50 %; {}{} with 90 %", count_text(q.tokens),
+                     days(run.time), cost(run.usd), days(run.time_at_90), cost(run.usd_at_90));
 }
 
 std::string run_text(const planner::RunAnswer& run, const planner::RunQuestion& q) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -72,7 +73,7 @@ std::string degree_words(const models::Strategy& s) {
     if (d.value > 1) text += fmt::format("{}{} {}", text.empty() ? "" : " x ", d.name, d.value);
   }
   if (text.empty()) text = "one core";
-  if (s.virtual_pipeline > 1) text += fmt::format(", {} chunks a stage", s.virtual_pipeline);
+  if (s.virtual_pipeline > 1) text += fmt::format(", {} virtual stages each", s.virtual_pipeline);
   return text;
 }
 
@@ -85,7 +86,15 @@ std::string recompute_words(const models::Strategy& s) {
   models::Recompute r = s.recompute;
   if (r.full) return "all recomputed";
   if (s.flash_attention) r.core_attention = false;
-  return r == models::Recompute{} ? "nothing recomputed" : to_string(r) + " recomputed";
+  std::vector<std::string> parts;
+  if (r.core_attention) parts.emplace_back("attention");
+  if (r.mlp) parts.emplace_back("MLP");
+  if (r.rms_norm) parts.emplace_back("norms");
+  if (r.activation_multiply) parts.emplace_back("MLP activation");
+  if (parts.empty()) return "nothing recomputed";
+  const std::string last = std::move(parts.back());
+  parts.pop_back();
+  return fmt::format("{}{}{} recomputed", fmt::join(parts, ", "), parts.empty() ? "" : " and ", last);
 }
 
 std::string strategy_words(const models::Strategy& s) {
@@ -153,9 +162,15 @@ const char* cause_words(models::Category c) {
 }
 
 std::string probability_text(double p) {
-  if (p > 0.999 && p < 1) return "> 99.9 %";
-  if (p > 0 && p < 0.001) return "< 0.1 %";
+  if (p > 0.999) return "> 99.9 %";
+  if (p < 0.001) return "< 0.1 %";
   return fmt::format("{:.1f} %", 100 * p);
+}
+
+std::string short_probability(double p) {
+  if (p > 0.99) return "> 99 %";
+  if (p < 0.01) return "< 1 %";
+  return fmt::format("{:.0f} %", 100 * p);
 }
 
 std::string findings_text(const std::vector<targets::Finding>& findings, bool sources) {

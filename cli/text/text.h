@@ -20,12 +20,12 @@ namespace trnplan::cli {
 /// mixed_precision, and what the job leaves free: "batch 512 to 2048, any precision, on 4, 8 or 16 x
 /// trn1.32xlarge".
 std::string job_line(const models::Job& job);
-/// The degrees above 1, and chunks a stage: "TP 8 x PP 4".
+/// The degrees above 1, and virtual stages: "TP 8 x PP 4, 2 virtual stages each".
 std::string degree_words(const models::Strategy& s);
 /// The same with a micro-batch above 1: "TP 8 x PP 4, micro-batch 2".
 std::string layout_words(const models::Strategy& s);
-/// "LlamaMLP recomputed", "nothing recomputed". CoreAttention is not worth a word with flash attention, which
-/// never calls it.
+/// "MLP and norms recomputed", "nothing recomputed": what planner::strategy_grammar() has as names of classes. Core
+/// attention is not worth a word with flash attention, which never calls it.
 std::string recompute_words(const models::Strategy& s);
 /// layout_words, then what else sets it apart, recompute and cuts among it.
 std::string strategy_words(const models::Strategy& s);
@@ -40,8 +40,10 @@ const char* cause_words(models::Category c);
 std::string plan_table(const models::Job& job, const std::vector<planner::Plan>& plans,
                        const std::vector<std::optional<double>>& first_is_better, int width,
                        std::size_t recommended = 0);
-/// "89.4 %", as "> 99.9 %" never rounded to confidence.
+/// "89.4 %"; "> 99.9 %" and "< 0.1 %", never certainty: a model that works out exactly 0 or 1 has none.
 std::string probability_text(double probability);
+/// The same in whole per cent, for a column: "89 %", "> 99 %", "< 1 %".
+std::string short_probability(double probability);
 /// Step, throughput, MFU both ways, breakdown, memory, price of one plan; with `whole_run` also what the
 /// job's tokens take.
 std::string plan_details(const planner::Plan& plan, bool whole_run, int width);

@@ -107,7 +107,7 @@ TypeTable table_of(const WhatIfAnswer& a, std::size_t from, std::size_t end) {
 
 /// What the marks and columns that are shown mean.
 struct Legend {
-  bool recommended = false, pareto = false, scaling = false, checkpoint = false, rows = false;
+  bool recommended = false, pareto = false, scaling = false, checkpoint = false, rows = false, tokens = false;
 
   std::string text() const {
     std::vector<std::string> parts;
@@ -115,10 +115,12 @@ struct Legend {
     if (pareto) parts.push_back("p: no other is at most as long, dear and large");
     if (scaling) parts.push_back("scaling: tokens/s a node against the smallest cluster");
     if (checkpoint) parts.push_back("checkpoint: time between two");
+    parts.push_back(tokens ? "tokens 50, 90 %: at least so many with that probability"
+                           : "90 % interval: 5 % below it, 5 % above");
     std::string all;
     for (const std::string& part : parts) all += (all.empty() ? "" : "; ") + part;
     if (!rows) return "";
-    return (all.empty() ? "" : all + ". ") + "Waiting for the job to be scheduled is not in the days.\n";
+    return all + ". Waiting for the job to be scheduled is not in the days.\n";
   }
 };
 
@@ -127,6 +129,7 @@ std::string tables(const WhatIfAnswer& a, int width) {
   std::string text;
   Legend legend;
   legend.recommended = a.result.recommended >= 0;
+  legend.tokens = a.question.asks_for_tokens();
   for (std::size_t i = 0; i < points.size();) {
     std::size_t end = i;
     while (end < points.size() && points[end].instance == points[i].instance) {
@@ -220,14 +223,15 @@ std::string next_text(const WhatIfAnswer& a) {
 std::string question_text(const WhatIfAnswer& a) {
   const WhatIfQuestion& q = a.question;
   const bool strong = q.scaling == planner::Scaling::strong;
-  return fmt::format("{}, sequence {}, {}, {}; {} recovery, {}synchronous checkpoints, reliability \"{}\"\n",
-                     printable(a.job.architecture.name), a.job.training.sequence,
-                     q.asks_for_tokens() ? "tokens asked for" : count_text(q.tokens) + " tokens",
-                     strong ? fmt::format("global batch {}", a.job.training.global_batch)
-                            : fmt::format("{} x nodes / {} sequences a step", a.job.training.global_batch,
-                                          a.job.cluster.nodes),
-                     q.recovery == planner::Recovery::automatic ? "automatic" : "manual",
-                     q.asynchronous ? "a" : "", printable(a.reliability.name));
+  return fmt::format(
+      "{}, sequence {}, {}, {}; {} recovery, {}synchronous checkpoints, reliability \"{}\"\n",
+      printable(a.job.architecture.name), a.job.training.sequence,
+      q.asks_for_tokens() ? "as many tokens as the limits allow" : count_text(q.tokens) + " tokens",
+      strong
+          ? fmt::format("global batch {}", a.job.training.global_batch)
+          : fmt::format("{} x nodes / {} sequences a step", a.job.training.global_batch, a.job.cluster.nodes),
+      q.recovery == planner::Recovery::automatic ? "automatic" : "manual", q.asynchronous ? "a" : "",
+      printable(a.reliability.name));
 }
 
 }  // namespace

@@ -16,11 +16,12 @@ namespace {
 
 constexpr int kNarrowest = 40;
 // Signs that printable() lets none of through from outside.
-constexpr char kUnbrokenSpace = '\x1f';   ///< a space that a line breaks at where the whole piece is longer than it
+constexpr char kUnbrokenSpace =
+    '\x1f';  ///< a space that a line breaks at where the whole piece is longer than it
 constexpr char kNeverBrokenSpace = '\x1e';  ///< a space that no line breaks at
-constexpr char kItem = '\x1d';             ///< before a text whose continuation is indented; takes no column
-constexpr int kFurthestLabel = 32;        ///< columns, of a text that goes on under its own start
-constexpr int kDeeper = 2;                ///< columns that what goes on is indented by, where it is
+constexpr char kItem = '\x1d';              ///< before a text whose continuation is indented; takes no column
+constexpr int kFurthestLabel = 32;          ///< columns, of a text that goes on under its own start
+constexpr int kDeeper = 2;                  ///< columns that what goes on is indented by, where it is
 
 /// Where the text of a line starts: after its label, when it has one.
 std::size_t hanging_indent(std::string_view line, int width) {

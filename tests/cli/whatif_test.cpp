@@ -22,7 +22,7 @@ TEST_CASE("clusters compared", "[cli]") {
   cli.refuse(R"(pin-tp3\.yaml: .*rule heads)", "whatif $work/pin-tp3.yaml --nodes 1,2 --tokens 1T");
   cli.write_job("no-tokens.yaml", "llama3-8b", 1, 1024);
   cli.refuse("--tokens: neither", "whatif $work/no-tokens.yaml --nodes 1");
-  cli.expect(0, "reached +[0-9.]+[BT] tokens with 50 %",
+  cli.expect(0, "reached +with 50 % at least [0-9.]+[BT] tokens",
              "whatif $work/no-tokens.yaml --nodes 1 --deadline 30d");
   cli.expect(3, R"("recommended": -1)", what + " --deadline 1d --format json");
   cli.expect(3, R"("would_do": \{)", what + " --deadline 20d --format json");

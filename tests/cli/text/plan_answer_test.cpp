@@ -61,7 +61,8 @@ TEST_CASE("the answer starts with the best plan and a strategy to paste", "[cli]
   CHECK(Found().text() ==
         "llama3-8b, sequence 8192, batch 1024, on 1 x trn1.32xlarge (32 cores)\n"
         "Best       TP 8 x PP 4, micro-batch 2  484 s/step (90 %: 387-605)  17,332 tokens/s  15.1 of 16 GiB\n"
-        "           tp=8,pp=4,mbs=2,recompute=CoreAttention+LlamaMLP,cuts=5/14/23  fits: 98.9 %\n"
+        "           tp=8,pp=4,mbs=2,recompute=CoreAttention+LlamaMLP,cuts=5/14/23\n"
+        "             MLP recomputed; fits: 98.9 %\n"
         "Limit      tensor engine: 1 % faster makes the step 0.72 % shorter; MFU 34.8 %\n"
         "Next       --out DIR writes config and scripts; --details; --format json\n");
 }
@@ -73,9 +74,9 @@ TEST_CASE("of plans that cannot be told apart one has a line, and the others are
             {plan_of(found.job, "tp=32", 500, 9), 0.6, 0, false},
             {plan_of(found.job, "tp=4", 501, 9), 0.6, 2, false}};
   const std::string text = cli::wrapped(cli::plan_answer(a), 100);
-  CHECK(has(
-      text,
-      "\nTied       TP 8 x DP 4, LlamaMLP recomputed  488 s, 14.1 GiB (best is faster: 53 %)  and 5 more\n"));
+  CHECK(has(text,
+            "\nTied       TP 8 x DP 4, MLP recomputed  488 s, 14.1 GiB (best is faster: 53 %)  and 5 more "
+            "like it\n"));
   CHECK_FALSE(has(text, "TP 32"));
 }
 
@@ -93,9 +94,48 @@ TEST_CASE("the fastest stands below a plan that is recommended in its place", "[
   const std::string text = cli::wrapped(cli::plan_answer(a), 200);
   CHECK(has(text, "\nBest       TP 8 x DP 4  488 s/step"));
   CHECK(has(text,
-            "  fits: 97.0 %\nFastest    TP 8 x PP 4, micro-batch 2, LlamaMLP recomputed  484 s, 0.8 % "
+            "; fits: 97.0 %\nFastest    TP 8 x PP 4, micro-batch 2, MLP recomputed  484 s, 0.8 % "
             "faster;  fits: 61.0 %; "
             "untested: micro-batch 2, manual cuts\n"));
+}
+
+TEST_CASE("a tie of the same layout says what differs", "[cli]") {
+  Found found;
+  found.result.plans = {plan_of(found.job, "tp=8,pp=2", 484, 12)};
+  Answer a = found.answer();
+  a.ties = {{plan_of(found.job, "tp=8,pp=2,cuts=16", 485, 12), 0.999, 0, true}};
+  const auto text = [&] { return cli::wrapped(cli::plan_answer(a), 200); };
+  CHECK(has(text(), "\n           tp=8,pp=2  nothing recomputed; fits: 98.9 %\n"));
+  CHECK(has(text(), "\nTied       the same layout, cuts by hand  485 s, 12 GiB (best is faster: > 99 %)\n"));
+  a.ties.front().plan = plan_of(found.job, "tp=8,pp=2,recompute=LlamaMLP+LlamaRMSNorm,cuts=16", 485, 12);
+  CHECK(has(text(), "\nTied       the same layout, MLP and norms recomputed, cuts by hand  485 s"));
+  found.result.plans = {plan_of(found.job, "tp=8,pp=2,cuts=14", 484, 12)};
+  a.ties.front().plan = plan_of(found.job, "tp=8,pp=2", 485, 12);
+  CHECK(has(text(), "\nTied       the same layout, even cuts  485 s"));
+}
+
+TEST_CASE("how surely it compiles is said once", "[cli]") {
+  Found found;
+  Plan& best = found.result.plans.front();
+  best.graph.expected = 3.0e6;
+  best.known = planner::Experience{};
+  best.known->largest_graph = 2.5e6;
+  best.known->largest_graph_id = "T056";
+  Answer a = found.answer();
+  planner::Outlook doubtful;
+  doubtful.fits = 0.97;
+  doubtful.compiles = 0.849;
+  a.outlooks = {doubtful};
+  std::string text = cli::wrapped(cli::plan_answer(a), 100);
+  CHECK(has(text, "fits: 97.0 %; compiles: 84.9 %\n"));
+  CHECK(has(
+      text,
+      "\nGraph      its graph is 1.2 times the largest known to compile, of 2.5 million instructions (run\n"
+      "           T056 of the catalogue)\n"));
+  a.outlooks.front().compiles = 0.99;
+  text = cli::wrapped(cli::plan_answer(a), 200);
+  CHECK(has(text, "(run T056 of the catalogue); compiles: 99.0 %\n"));
+  CHECK_FALSE(has(text, "fits: 97.0 %; compiles"));
 }
 
 TEST_CASE("near misses say what rules them out", "[cli]") {
@@ -153,10 +193,35 @@ TEST_CASE("without a plan the answer is the nearest one and what would do", "[cl
   CHECK(found.text() ==
         "llama3-8b, sequence 8192, batch 1024, on 1 x trn1.32xlarge (32 cores)\n"
         "No plan    no strategy is legal and fits a core's memory\n"
-        "Closest    TP 16 x PP 2, LlamaMLP recomputed: stage 0 needs 47 of 16 GiB, 30.99 GiB too much\n"
+        "Closest    TP 16 x PP 2, MLP recomputed: stage 0 needs 47 of 16 GiB, 30.99 GiB too much\n"
         "           tp=16,pp=2,recompute=CoreAttention+LlamaMLP\n"
         "Nodes      4 nodes of trn1.32xlarge would do: --nodes 4\n"
         "Next       --details lists what was ruled out; --format json\n");
+}
+
+TEST_CASE("memory that is hardly too small is told from what there is", "[cli]") {
+  Found found;
+  found.result.plans.clear();
+  found.result.sensitivity.reset();
+  planner::Infeasible why;
+  why.closest = strategy_of(found.job, "tp=8");
+  why.memory = memory_of(16.03, 0);
+  found.result.infeasible = why;
+  CHECK(has(found.text(), "stage 0 needs 16.03 of 16 GiB, 0.03 GiB too much\n"));
+  why.memory = memory_of(15.98, 0);
+  found.result.infeasible = why;
+  CHECK(has(cli::wrapped(cli::plan_answer(found.answer()), 200),
+            ": 15.98 of 16 GiB, which fits with probability < 0.1 % only"));
+}
+
+TEST_CASE("a type whose step is not timed has no search to look into", "[cli]") {
+  Found found;
+  found.result.plans.clear();
+  found.result.sensitivity.reset();
+  found.result.infeasible = planner::Infeasible{};
+  found.job.cluster.instance = test_catalog().instance("trn2.48xlarge");
+  CHECK(has(found.text(), "\nNext       trnplan instances; --format json\n"));
+  CHECK_FALSE(has(found.text(), "--details"));
 }
 
 TEST_CASE("a search that was stopped says how far it may be off", "[cli]") {

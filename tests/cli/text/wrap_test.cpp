@@ -52,7 +52,8 @@ TEST_CASE("a command is broken nowhere", "[cli]") {
   // 36 columns: on a line of its own, left of where the text goes on.
   CHECK(wrapped("Next       " + command + " looks for more\n", 40) ==
         "Next\n    trnplan plan 'my job.yaml' --nodes 4\n           looks for more\n");
-  const std::string longer = command_text({"trnplan", "plan", "/a/rather/long/path/to/a/job.yaml", "--nodes", "4"});
+  const std::string longer =
+      command_text({"trnplan", "plan", "/a/rather/long/path/to/a/job.yaml", "--nodes", "4"});
   CHECK(wrapped("Next       " + longer + "; --details\n", 40) ==
         "Next\n           trnplan plan /a/rather/long/path/to/a/job.yaml --nodes 4;\n           --details\n");
 }
