@@ -25,6 +25,9 @@ constexpr std::int64_t kMostTotal = 1'000'000'000, kMostEpochs = 1'000'000;  // 
 /// far below any warm-up seen (1.6 in awsome-distributed-training's auto-resume transcript).
 constexpr double kWarmUp = 1.2;
 
+/// s: a clock of whole seconds is wrong by up to 10 % over a shorter difference, and by 3 % over the other.
+constexpr double kShort = 10, kWindow = 30;
+
 constexpr std::string_view kAtTheEnd = "Trainer metrics";  ///< what a run prints when it is over
 
 struct Sign {
@@ -167,6 +170,17 @@ RunLogReader::Mark RunLogReader::counted(Track& track, Mark mark) {
   return mark;
 }
 
+void RunLogReader::settle(Track& track) {
+  Window& w = track.window;
+  if (w.steps.empty()) return;
+  const double mean = (track.clock - w.since) / static_cast<double>(w.steps.back().step - w.from);
+  for (StepTime& t : w.steps) {
+    t.seconds = mean;
+    if (mean > 0) track.stretches.back().steps.push_back(t);
+  }
+  w.steps.clear();
+}
+
 void RunLogReader::add(Track& track, const Mark& mark) {
   const bool back = track.stretches.empty() || track.fresh || mark.step < track.last ||
                     (mark.clock && *mark.clock < track.clock);
@@ -174,6 +188,7 @@ void RunLogReader::add(Track& track, const Mark& mark) {
   track.last_line = mark.line;
   if (!back && mark.step == track.last) return;  // printed again; the first time is when it was done
   if (back) {
+    settle(track);
     track.stretches.push_back({mark.step,
                                mark.step,
                                0,
@@ -190,8 +205,18 @@ void RunLogReader::add(Track& track, const Mark& mark) {
   Stretch& s = track.stretches.back();
   // The clock also runs while the first step compiles and loads.
   std::optional<double> seconds = mark.seconds;
-  if (!seconds && !back && mark.clock)
-    seconds = (*mark.clock - track.clock) / static_cast<double>(mark.step - track.last);
+  const double passed = mark.clock.value_or(0) - track.clock;
+  const bool ticks = !seconds && !back && mark.clock;
+  if (ticks && passed < kShort) {
+    if (track.window.steps.empty()) track.window = {track.clock, track.last, {}};
+    if (kept_++ < kMostSteps) {
+      track.window.steps.push_back({mark.step, 0, mark.line});
+      ++track.timed;
+    }
+  } else {
+    settle(track);
+    if (ticks) seconds = passed / static_cast<double>(mark.step - track.last);
+  }
   if (seconds && *seconds > 0 && kept_++ < kMostSteps) {
     s.steps.push_back({mark.step, *seconds, mark.line});
     ++track.timed;
@@ -201,6 +226,7 @@ void RunLogReader::add(Track& track, const Mark& mark) {
                          : s.elapsed + std::max(0.0, mark.seconds.value_or(0)) * mark.weight;
   track.clock = mark.clock.value_or(0);
   track.last = mark.step;
+  if (track.clock - track.window.since >= kWindow) settle(track);
 }
 
 RunLog RunLogReader::now(const std::vector<logs::StepSample>& samples) const {
@@ -214,7 +240,9 @@ RunLog RunLogReader::now(const std::vector<logs::StepSample>& samples) const {
     if (most == nullptr || t.timed > most->timed) most = &t;
   }
   if (most != nullptr) {
-    log.stretches = most->stretches;
+    Track whole = *most;
+    settle(whole);
+    log.stretches = std::move(whole.stretches);
     log.last = most->last;
     log.last_line = most->last_line;
     log.total = most->total;

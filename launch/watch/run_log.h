@@ -64,7 +64,8 @@ struct RunLog {
 
 /// Follows a run by the steps that the readers of calibrate/ find in its log, whatever their format, and by
 /// the words of Slurm, HyperPod and train.sbatch ("[trnplan] start"). The time of a step is what its line
-/// states, or the difference of the log's clock, which may count whole seconds. A step or a clock that goes
+/// states, or the difference of the log's clock, which may count whole seconds: where steps are short beside one,
+/// the mean of so many that their time shows. A step or a clock that goes
 /// back begins a new stretch. Where a log has steps of several formats the one that times most of them
 /// counts. Of several ranks the first that is seen, and rank 0, tell for all, until it falls silent while another
 /// goes on. Holds at most two million steps.
@@ -88,6 +89,12 @@ class RunLogReader : public logs::StepSink {
     bool absolute = false;          ///< the clock began long before the run
     int line = 0;
   };
+  /// Steps that are short beside the clock's ticks, which only together show their time.
+  struct Window {
+    double since = 0;       ///< the clock before the first of them
+    std::int64_t from = 0;  ///< the step before
+    std::vector<StepTime> steps;
+  };
   /// The steps of one format.
   struct Track {
     std::string format;
@@ -95,6 +102,7 @@ class RunLogReader : public logs::StepSink {
     std::int64_t last = 0, total = 0, epoch = 0;
     int last_line = 0;
     std::size_t timed = 0;
+    Window window;
     double clock = 0, before_epoch = 0;
     std::optional<double> origin;       ///< of a clock that began long before
     std::optional<std::int64_t> start;  ///< of the run, stated since the last step
@@ -106,6 +114,8 @@ class RunLogReader : public logs::StepSink {
   bool tells(std::string_view rank);
   Track& track_of(const std::string& format);
   static Mark counted(Track& track, Mark mark);
+  /// Gives each step of the window the mean of all.
+  static void settle(Track& track);
   void add(Track& track, const Mark& mark);
 
   std::string name_, rank_;

@@ -186,7 +186,8 @@ io::WatchReport watch(const LogReading& reading, const std::vector<Advice>& advi
   r.step = log.last;
   r.total = total_steps(log, context.plan);
   if (r.total > 0) r.total = std::max(r.total, r.step);
-  r.finished = log.finished;
+  // Lines of scripts of flags do not say how many steps there are; the plan does.
+  r.finished = log.finished || (r.total > 0 && r.step >= r.total);
   r.loss = log.loss;
   const std::vector<double> seconds = log.seconds();
   time_steps(seconds, r);

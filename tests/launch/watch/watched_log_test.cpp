@@ -162,6 +162,26 @@ TEST_CASE(
   CHECK(*bert.loss == 9);
 }
 
+TEST_CASE("steps that are short beside the clock's seconds are timed together", "[launch]") {
+  // Steps of 1.4 s, a pause of 20 s behind step 60, and a clock that shows whole seconds.
+  std::string text;
+  for (int step = 1; step <= 101; ++step) {
+    const int second = static_cast<int>(1.4 * (step - 1)) + (step > 60 ? 20 : 0);
+    text += fmt::format(
+        "LOG Thu Sep 29 22:{:02}:{:02} 2022 - (0, {}) step_loss : 9.1875 learning_rate : 1.56e-05 throughput : "
+        "2873.14\n",
+        30 + second / 60, second % 60, step);
+  }
+  const auto r = launch::watch(text, "log", {}, datasheet());
+  // Of the differences more than half are of one second.
+  CHECK(*r.step_seconds == Approx(1.4).epsilon(0.03));
+  CHECK(*r.recent_seconds == Approx(1.4).epsilon(0.03));
+  CHECK(r.timed_steps == 100);
+  CHECK(*r.wall_seconds == 160);
+  const auto few = launch::watch(text.substr(0, text.find("- (0, 8)")), "log", {}, datasheet());
+  CHECK(*few.step_seconds == Approx(8. / 6));  // 0, 1.4, 2.8, 4.2, 5.6, 7.0, 8.4
+}
+
 TEST_CASE("a log of another job is told", "[launch]") {
   launch::WatchContext context;
   io::PlanFile plan;
