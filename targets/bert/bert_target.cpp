@@ -8,6 +8,7 @@
 
 #include "targets/flags/flags.h"
 #include "targets/flags/recipe.h"
+#include "targets/hf/hf_rules.h"
 
 namespace trnplan::targets {
 
@@ -156,6 +157,7 @@ class Bert : public planner::Target {
                                              const models::Strategy& s) const override {
     std::vector<planner::Violation> broken;
     need_model(job.architecture, broken);
+    if (!broken.empty()) return broken;  // nothing else matters then
     if (recipe_of(job.training) == nullptr) {
       broken.push_back(target_lacks(fmt::format("sequences of {} tokens", job.training.sequence),
                                     "write sequence: 128 for phase 1, 512 for phase 2"));
@@ -164,6 +166,12 @@ class Bert : public planner::Target {
     need_precision(s, broken);
     need_workers(job.cluster, broken);
     return broken;
+  }
+
+  /// Where it can train nothing, the plans are of all strategies, and nothing of it ties embeddings over stages.
+  std::vector<planner::Violation> rules(const models::Job& job,
+                                        const models::Strategy& strategy) const override {
+    return hf_rules(job, strategy);
   }
 
   planner::TargetCode code() const override {

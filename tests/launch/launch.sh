@@ -234,6 +234,16 @@ launch 2 "$plan" --scheduler eks
 says 'TRNPLAN_VENV: is not set'
 sed -i "s#^TRNPLAN_VENV=.*#TRNPLAN_VENV=$source/tests/launch/stand_in#" "$plan/setup_env.sh"
 
+# What one target asks for besides: a folder, and a number.
+printf 'model: bert-large\ntraining: {sequence: 512, global_batch: 32768}\ncluster: {instance: trn1.32xlarge, nodes: 2}\nsoftware: {framework: bert}\n' >"$work/bert.yaml"
+"$trnplan" plan "$work/bert.yaml" --top 1 --out "$work/bert" >"$out" 2>&1
+launch 2 "$work/bert" --dry-run
+says 'TRNPLAN_PHASE1: is not set'
+says 'TRNPLAN_PHASE1_STEP: "" is no whole number'
+TRNPLAN_PHASE1=$work/data TRNPLAN_PHASE1_STEP=last launch 2 "$work/bert" --dry-run
+says 'TRNPLAN_PHASE1_STEP: "last" is no whole number'
+check 'the folder is there' bash -c '! grep -q "TRNPLAN_PHASE1:" "$0"' "$err"
+
 # One machine.
 launch 2 "$plan" --scheduler local
 says 'the plan needs 2 nodes'

@@ -233,6 +233,7 @@ TEST_CASE("targets have rules of their own", "[targets]") {
   job.architecture.tied_embeddings = true;
   s.pipeline_parallel = 2;
   CHECK(broken("nxdt") == "tied-embeddings ");
+  CHECK(broken("bert") == "tied-embeddings ");
   CHECK(broken("nemo-megatron").empty());  // reduces both gradients
   job = job_of("llama3-8b", 1, 8192, 1024);
   job.cluster.instance.chips = 3;

@@ -124,6 +124,24 @@ TEST_CASE("the job of the design", "[io][job]") {
   CHECK(reading.notes.empty());
 }
 
+TEST_CASE("what a job leaves open is as its framework does it", "[io][job]") {
+  const auto with = [](const std::string& training, const std::string& rest) {
+    return read(job("bert-large", training, "{instance: trn1.32xlarge, nodes: 16}", rest)).job;
+  };
+  const models::Job bert = with("{sequence: 128, global_batch: 16384}", "software: {framework: bert}\n");
+  CHECK(bert.training.precision == models::Precision::bf16_sr);
+  CHECK(bert.pin.zero1 == false);
+  CHECK(bert.architecture.dropout);
+  const models::Job stated = with("{sequence: 128, global_batch: 16384, precision: mixed_precision}",
+                                  "software: {framework: bert}\npin: {zero1: true}\n");
+  CHECK(stated.training.precision == models::Precision::mixed_precision);
+  CHECK(stated.pin.zero1 == true);
+  const models::Job other = with("{sequence: 128, global_batch: 16384}", "");
+  CHECK(other.training.precision == models::Precision::mixed_precision);
+  CHECK_FALSE(other.pin.zero1.has_value());
+  CHECK_FALSE(other.architecture.dropout);
+}
+
 TEST_CASE("software beyond framework and release", "[io][job]") {
   const auto with = [](const std::string& software) {
     return read(job("llama3-8b", "{sequence: 8192, global_batch: 1024}", "{instance: trn1.32xlarge}",

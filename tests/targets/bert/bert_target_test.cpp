@@ -108,6 +108,17 @@ TEST_CASE("BERT: what a job leaves open, and what the script cannot say", "[targ
   targets::take_defaults(mixed, targets::bert(), true);  // stated
   CHECK(contains(why_not(mixed, kPlain), "write precision: bf16SR, autocast or fp32"));
   CHECK(contains(why_not(job_of("llama2-7b", 16, 128, 16384), kPlain), "bert-large-uncased, the only one"));
+  // Of another model nothing else is told; the search's plans of all strategies have one stage, as ties need.
+  CHECK(targets::bert()
+            .violations(job_of("llama2-7b", 16, 128, 16384),
+                        strategy_of(job_of("llama2-7b", 16, 128, 16384), "tp=8"))
+            .size() == 1);
+  const models::Job other = bert_job(16, 256, 16384);
+  const planner::Space all = planner::space_of(other, &targets::bert());
+  CHECK(all.beyond_target);
+  for (const models::Strategy& s : all.strategies) {
+    if (s.pipeline_parallel > 1) CHECK_FALSE(targets::bert().rules(other, s).empty());
+  }
   // Every layout that the search looks at is one that the script trains, but for tensor and pipeline parallel.
   const planner::Space space = planner::space_of(job, &targets::bert());
   CHECK_FALSE(space.beyond_target);
