@@ -57,7 +57,7 @@ for script in examples/training_orchestrator.py nemo/examples/nlp/language_model
 done
 mkdir "$work/meet" "$work/tokenizer" "$work/data" "$work/phase1"
 touch "$work/data.bin" "$work/phase1/ckpt_28125.pt"
-export STAND_IN_MEET=$work/meet STAND_IN_TRAINER=$trainer STAND_IN_HOLD=207
+export STAND_IN_MEET=$work/meet STAND_IN_TRAINER=$trainer STAND_IN_HOLD=7
 
 # plan NAME TARGET MODEL SEQUENCE BATCH PRECISION PIN: a filled-in folder of 400 steps on the four nodes.
 plan() {
@@ -70,21 +70,26 @@ plan() {
     -e "s#^TRNPLAN_PHASE1=.*#TRNPLAN_PHASE1=$work/phase1#" -e 's#^TRNPLAN_PHASE1_STEP=.*#TRNPLAN_PHASE1_STEP=28125#' "$work/$1/setup_env.sh"
 }
 
-# carry FORMAT OF_207 OF_201: launches the plan, kills a node once step 207 is printed, and looks at what came of it. The
-# other two are what the log says of those steps.
+# carry FORMAT LINE FIRST: launches the plan, kills a node seven steps behind the first checkpoint, and looks at what came of it.
+# LINE is what the log says of a step, with STEP for its number; the first step is FIRST. Leaves the checkpoint's step in $saved.
 carry() {
   local log train
+  rm -f "$work/meet/held"
   STAND_IN_STEP=$seconds run 0 launch "$work/$name"
   train=$(id_of train)
   log=$work/$name/train-$train.out
-  check "$name: the training runs" until_true grep -Eq -- "$2" "$log"
+  check "$name: the training runs" until_true test -e "$work/meet/held"
+  saved=$(($(cat "$work/meet/held") - 7))
+  # What was printed reaches the log before the job is ended.
+  check "$name: its log says so" until_true grep -Eq -- "${2/STEP/$((saved + 6 + $3))}" "$log"
   dies "$train"
   check "$name: it ends with the node back" reaches "$train" COMPLETED
   tr '\r' '\n' <"$log" | sed -n '/^\[trnplan\] start 1/,$p' >"$work/second"
-  check "$name: it goes on behind the checkpoint of step 200" bash -c 'grep -Em 1 "^(step|LOG|Epoch) ?" "$0" | grep -Eq -- "$1"' "$work/second" "$3"
+  check "$name: it goes on behind the checkpoint of step $saved" bash -c 'grep -Em 1 "^(step|LOG|Epoch) ?" "$0" | grep -Eq -- "$1"' \
+    "$work/second" "${2/STEP/$((saved + $3))}"
   run 0 watch "$train" --plan "$work/$name/plan.json" --once --format json
   prints '"restarts":1'
-  prints '"lost_steps":7'   # 201 to 207 came after the checkpoint of step 200
+  prints '"lost_steps":7'   # those behind the checkpoint
   prints '"finished":true'
   # By its own lines: with the noise of 1 % and clocks of whole seconds.
   check "$name: its steps take $seconds s" awk -v told="$(sed -n 's/.*"step_seconds":\([0-9.]*\),"recent.*/\1/p' "$out")" -v true="$seconds" \
@@ -101,33 +106,33 @@ carry() {
 
 name=nxdt
 plan $name nxdt llama3-8b 8192 256 mixed_precision 'tensor_parallel: 8, pipeline_parallel: 1, recompute: CoreAttention+LlamaMLP'
-carry 'progress bar' ' 207/400 ' ' 201/400 '
+carry 'progress bar' ' STEP/400 ' 1
 
 name=nxd
 plan $name nxd llama3-8b 8192 256 mixed_precision 'tensor_parallel: 8, pipeline_parallel: 1, recompute: CoreAttention'
-carry 'LOG lines' '- \(0, 207\) step_loss' '- \(0, 201\) step_loss'
+carry 'LOG lines' '- \(0, STEP\) step_loss' 1
 check "$name: two checkpoints are kept" test "$(find "$work/$name/run" -name 'step_*' -printf '%f ' | wc -w)" -eq 2
 
 # Steps count from 0; the last stage prints, on another node than the first. Each start has logs of its own.
 name=nxd-stages
 plan $name nxd llama3-8b 8192 256 mixed_precision 'tensor_parallel: 8, pipeline_parallel: 2, virtual_pipeline: 1, recompute: full'
-carry 'NxD step lines' 'step 206 step_time' 'step 200 step_time'
+carry 'NxD step lines' 'step STEP step_time' 0
 check "$name: logs of the first start are kept" test -e "$(echo "$work/$name"/run/tensorboard-*/events-from-0)"
-check "$name: and those of the second" test -e "$(echo "$work/$name"/run/tensorboard-*/events-from-200)"
+check "$name: and those of the second" test -e "$(echo "$work/$name"/run/tensorboard-*/events-from-$saved)"
 
 name=nemo
 plan $name nemo-megatron llama2-7b 4096 256 bf16SR 'tensor_parallel: 8, pipeline_parallel: 1, recompute: full, flash_attention: false'
-carry 'progress bar' ' 207/400 ' ' 201/400 '
+carry 'progress bar' ' STEP/400 ' 1
 
 name=bert
 plan $name bert bert-large 128 16384 bf16SR 'micro_batch: 16'
-carry 'LOG lines' '- \(0, 207\) step_loss' '- \(0, 201\) step_loss'
-check "$name: the checkpoint from before the restart stays" test -e "$work/$name/run/ckpt_200.pt"
+carry 'LOG lines' '- \(0, STEP\) step_loss' 1
+check "$name: the checkpoint from before the restart stays" test -e "$work/$name/run/ckpt_$saved.pt"
 
-# Phase 2 begins from phase 1, and goes on from a file of its own: 28125 + 200.
+# Phase 2 begins from phase 1, and goes on from a file of its own, whose name counts on from 28125.
 name=bert-second
 plan $name bert bert-large 512 32768 bf16SR 'micro_batch: 2'
-carry 'LOG lines' '- \(0, 207\) step_loss' '- \(0, 201\) step_loss'
+carry 'LOG lines' '- \(0, STEP\) step_loss' 1
 check "$name: its steps count on from phase 1" test -e "$work/$name/run/ckpt_28525.pt"
 
 # A word that the script would refuse ends the compiling, and nothing trains.

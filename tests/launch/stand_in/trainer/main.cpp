@@ -4,7 +4,8 @@
 //   COMPILE=1               says that graphs were compiled, and trains nothing
 //   STAND_IN_MEET=FOLDER    where the nodes of a job meet
 //   STAND_IN_STEP=SECONDS   of a step, by the script's own clock, with a noise of 1 %
-//   STAND_IN_HOLD=STEP      a start that begins stops after that step until its job is ended or started again
+//   STAND_IN_HOLD=STEPS     a start that begins stops so many steps behind its first checkpoint, until its job is ended or
+//                           started again, and writes the step into FOLDER/held
 #include <fmt/format.h>
 
 #include <chrono>
@@ -68,6 +69,12 @@ class Meeting {
     for (int n = 0; n < nodes; ++n) wait_for(fmt::format("node-{}", n));
   }
   void mark(const std::string& name) { std::ofstream(folder_ / name) << "\n"; }
+  [[noreturn]] void hold(std::int64_t step) {
+    std::ofstream(root_ / "held.new") << step << "\n";
+    fs::rename(root_ / "held.new", root_ / "held");
+    wait_for("never");
+    std::exit(1);
+  }
   /// Ends the process where the test is over, or the job was started again.
   void wait_for(const std::string& name) {
     while (!fs::exists(folder_ / name)) {
@@ -105,9 +112,9 @@ void train(Script& script, const Training& t, Meeting& meeting) {
     m.clock = began + static_cast<std::time_t>(m.elapsed);
     print(script.line(t, m));
     if (t.save_every > 0 && m.step % t.save_every == 0) print(script.save(t, m.step));
-    if (m.step == hold && t.start == 0) {
+    if (hold > 0 && t.start == 0 && m.step == t.save_every + hold) {
       print("\n");
-      meeting.wait_for("never");
+      meeting.hold(m.step);
     }
   }
   if (t.save_end && t.save_every > 0 && t.steps % t.save_every != 0) print(script.save(t, t.steps));
