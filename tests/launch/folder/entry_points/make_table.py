@@ -4,8 +4,9 @@
     make_table.py FACTS.json > table.json
 
 FACTS.json is a reading of the published scripts, one entry per script with its repository and commit ("source"), its flags
-or keys, its environment, what it asserts and the values of its shipped recipes. Only table.json is kept here: the emitter
-never reads it, so that a name or a type that the emitter has wrong is not wrong in the same way here.
+or keys, its environment, what it asserts, the line it prints of a step and the values of its shipped recipes. Only
+table.json is kept here: the emitter never reads it, so that a name or a type that the emitter has wrong is not wrong in
+the same way here.
 """
 
 import json
@@ -141,6 +142,7 @@ def entry_point(facts):
     entry["environment"] = environment(facts)
     entry["assertions"] = facts["assertions"]
     entry["ignored"] = sorted(facts.get("ignored_flags", {}))
+    entry["line"] = facts["log_regex"]
     entry["compile"] = facts["compile"]
     entry["recipes"] = facts["recipes"]
     return entry
