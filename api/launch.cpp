@@ -3,6 +3,8 @@
 #include <optional>
 
 #include "io/catalog/catalog.h"
+#include "io/input/cluster_files.h"
+#include "io/output/emit_kubernetes.h"
 #include "launch/submit/schedulers.h"
 #include "launch/submit/submit.h"
 
@@ -10,9 +12,15 @@ namespace trnplan::api {
 
 namespace {
 
+std::string flavour_of(const LaunchRequest& o) {
+  if (!o.flavour.empty()) return o.flavour;
+  if (!o.cluster_file.empty()) return io::kubernetes_flavour_of(o.cluster_file);
+  return std::string(io::kubernetes_flavours().front().name);
+}
+
 launch::SubmitRequest order_of(const LaunchRequest& o) {
   const launch::Scheduler* scheduler = launch::find_scheduler(o.scheduler);
-  if (scheduler != nullptr) return {o.folder, *scheduler, o.manifest, o.dry_run};
+  if (scheduler != nullptr) return {o.folder, *scheduler, flavour_of(o), o.dry_run};
   std::string known;
   for (const std::string& name : launch::scheduler_names()) known += (known.empty() ? "" : ", ") + name;
   throw InputError({{"command line", 0, 0},
@@ -59,6 +67,7 @@ LaunchResult launch(const LaunchRequest& o, Remarks& remarks, const launch::Runn
     faults = std::move(result.faults);
   }
   if (!faults.empty()) throw InputError(std::move(faults));
+  if (const std::string waits = request.scheduler.waits_for(); !waits.empty()) remarks.add(waits);
   return result_of(o, launch::submit(request, runner));
 }
 

@@ -13,9 +13,10 @@ namespace trnplan::api {
 
 struct LaunchRequest {
   std::string folder;
-  std::string scheduler = "slurm";       ///< a name of launch/submit/schedulers.h
-  std::string manifest = "mpijob.yaml";  ///< of the folder, for Kubernetes
-  bool dry_run = false;                  ///< everything is checked, nothing submitted or run
+  std::string scheduler = "slurm";  ///< a name of launch/submit/schedulers.h
+  std::string flavour;              ///< of Kubernetes: a name of io/output/emit_kubernetes.h; may be empty
+  std::string cluster_file;         ///< that tells the flavour, where `flavour` is empty; may be empty
+  bool dry_run = false;             ///< everything is checked, nothing submitted or run
 };
 
 struct LaunchResult {

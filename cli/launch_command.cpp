@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/options.h"
+#include "io/output/emit_kubernetes.h"
 #include "io/output/launch_json.h"
 #include "launch/submit/schedulers.h"
 #include "text/shell_words.h"
@@ -21,12 +22,6 @@ struct Options {
   api::LaunchRequest request;
 };
 
-/// Whether `trnplan watch` takes the id of a job.
-bool can_watch(const std::string& scheduler) {
-  const launch::Scheduler* known = launch::find_scheduler(scheduler);
-  return known != nullptr && known->can_watch();
-}
-
 /// "slurm, eks, or local: a smoke test of a few steps on this node".
 std::string what_runs() {
   std::string text;
@@ -37,16 +32,34 @@ std::string what_runs() {
   return text;
 }
 
+/// "NAME fits CLUSTER; ..."; the first is the default.
+std::string what_flavours() {
+  std::string text;
+  for (const io::KubernetesFlavour& f : io::kubernetes_flavours())
+    text += fmt::format("{}{} fits {}", text.empty() ? "" : "; ", f.name, f.fits);
+  return text + ". The first is the default";
+}
+
+/// How the job that trains is watched; "" where nothing was submitted.
+std::string next_line(const io::LaunchStory& story, const std::string& folder) {
+  const launch::Scheduler* scheduler = launch::find_scheduler(story.scheduler);
+  if (story.jobs.empty() || scheduler == nullptr) return "";
+  const std::string plan = (std::filesystem::path(folder) / "plan.json").string();
+  const std::string& id = story.jobs.back().second;
+  if (scheduler->can_watch())
+    return fmt::format("next: {}\n", command_line({"trnplan", "watch", id, "--plan", plan}));
+  const std::vector<std::string> printing = scheduler->prints_log(id);
+  if (printing.empty()) return "";
+  return fmt::format("next: {} | {}\n", command_line(printing),
+                     command_line({"trnplan", "watch", "-", "--plan", plan}));
+}
+
 std::string text_of(const io::LaunchStory& story, const std::string& folder) {
   std::string text = story.faults.empty() ? "" : "When that is mended, this runs:\n";
   for (const auto& command : story.commands) text += command_line(command) + "\n";
   if (story.already) text += "already submitted\n";
   for (const auto& [what, id] : story.jobs) text += fmt::format("{} {}\n", what, id);
-  if (!story.jobs.empty() && can_watch(story.scheduler)) {
-    text += fmt::format("next: {}\n", command_line({"trnplan", "watch", story.jobs.back().second, "--plan",
-                                                    (std::filesystem::path(folder) / "plan.json").string()}));
-  }
-  return text;
+  return text + next_line(story, folder);
 }
 
 io::LaunchStory story_of(const Options& o, const api::LaunchResult& result) {
@@ -82,9 +95,10 @@ void add_launch(CLI::App& app, Run& chosen) {
   command->add_option("--scheduler", o->request.scheduler, what_runs())
       ->check(CLI::IsMember(launch::scheduler_names()))
       ->capture_default_str();
-  command->add_option("--manifest", o->request.manifest, "what eks applies: mpijob.yaml or pytorchjob.yaml")
-      ->check(CLI::IsMember({"mpijob.yaml", "pytorchjob.yaml"}))
-      ->capture_default_str();
+  command->add_option("--cluster-flavour", o->request.flavour, "for eks: " + what_flavours())
+      ->check(CLI::IsMember(io::flavour_names()));
+  command->add_option("--cluster-file", o->request.cluster_file,
+                      "for eks: the file a HyperPod cluster is created from, which tells its flavour");
   command->add_flag("--dry-run", o->request.dry_run,
                     "check everything and show the commands, also after a check that failed; submit nothing");
   add_common(*command, o->common);

@@ -316,6 +316,15 @@ ClusterReading read_hyperpod(const std::filesystem::path& path, const Catalog& c
   return reading_of(*chosen, {});
 }
 
+std::string kubernetes_flavour_of(const std::filesystem::path& path, const Files& files) {
+  const Node root = parse_document(files.text(path), path.string());
+  if (root.at_path("Orchestrator.Eks") != nullptr) return "hyperpod-eks";
+  throw InputError({{path.string(), 0, 0},
+                    "Orchestrator.Eks",
+                    "is missing, so this is no cluster of Kubernetes",
+                    "give the file that a HyperPod cluster on EKS is created from, or --cluster-flavour"});
+}
+
 ClusterReading read_parallelcluster(const std::filesystem::path& path, const Catalog& catalog,
                                     const std::string& group, const Files& files) {
   const Node root = parse_document(files.text(path), path.string());

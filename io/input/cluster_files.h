@@ -47,4 +47,10 @@ ClusterReading read_parallelcluster(const std::filesystem::path& path, const Cat
 ClusterReading read_sinfo(const std::filesystem::path& path, const Catalog& catalog,
                           const std::string& group = "", const Files& files = disk());
 
+/// The flavour of Kubernetes (io/output/emit_kubernetes.h) of a HyperPod file: its Orchestrator.Eks tells it.
+/// Throws InputError for a file that has none. Keys: awslabs/awsome-distributed-training@0edaf15
+/// 1.architectures/7.sagemaker-hyperpod-eks.
+[[nodiscard]] std::string kubernetes_flavour_of(const std::filesystem::path& path,
+                                                const Files& files = disk());
+
 }  // namespace trnplan::io

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include <nlohmann/json.hpp>
 
 namespace trnplan::io {
@@ -22,6 +24,12 @@ std::string region_of(const topology::Instance& instance) {
     if (region && (latest == nullptr || p.date > latest->date)) latest = &p;
   }
   return latest == nullptr ? "us-east-1" : latest->region;
+}
+
+std::int64_t fsx_gib(Bytes needed) {
+  constexpr std::int64_t kSmallest = 1200, kStep = 2400;
+  const auto gib = static_cast<std::int64_t>(std::ceil(in_gibibytes(needed)));
+  return gib <= kSmallest ? kSmallest : (gib + kStep - 1) / kStep * kStep;
 }
 
 std::string parallelcluster_yaml(const ClusterSpec& s) {
@@ -69,12 +77,12 @@ SharedStorage:
     StorageType: FsxLustre
     FsxLustreSettings:
       DeploymentType: SCRATCH_2
-      StorageCapacity: 1200
+      StorageCapacity: {storage}
 )",
                      fmt::arg("note", s.note), fmt::arg("set", kSetMe), fmt::arg("name", s.name),
                      fmt::arg("region", region_of(i)), fmt::arg("resource", "trainium"),
                      fmt::arg("type", machine_type(i)), fmt::arg("nodes", s.cluster.nodes),
-                     fmt::arg("efa", i.nics > 0));
+                     fmt::arg("efa", i.nics > 0), fmt::arg("storage", s.storage_gib));
 }
 
 namespace {
@@ -112,169 +120,6 @@ std::string hyperpod_json(const ClusterSpec& s) {
       {"VpcConfig", {{"SecurityGroupIds", {"sg-" + set}}, {"Subnets", {"subnet-" + set}}}},
       {"Tags", {{{"Key", "trnplan"}, {"Value", tag_value(s.note)}}}}};
   return cluster.dump(2) + "\n";
-}
-
-namespace {
-
-/// A whole node: its chips, its EFA devices where it has any, the shared folder and the host's memory.
-std::string resources(const topology::Instance& i, int indent) {
-  const std::string pad(static_cast<std::size_t>(indent), ' ');
-  std::string amounts = fmt::format("{}    aws.amazon.com/neuron: {}\n", pad, i.chips);
-  if (i.nics > 0) amounts += fmt::format("{}    vpc.amazonaws.com/efa: {}\n", pad, i.nics);
-  return fmt::format(
-      "{0}resources:\n{0}  requests:\n{1}{0}  limits:\n{1}"
-      "{0}volumeMounts:\n{0}  - name: shared\n{0}    mountPath: /shared\n{0}  - name: memory\n{0}    "
-      "mountPath: /dev/shm\n",
-      pad, amounts);
-}
-
-}  // namespace
-
-std::string mpijob_yaml(const ClusterSpec& s, const std::string& folder) {
-  return fmt::format(R"(# {note}
-# Put in what is called {set}, copy the plan's folder to {folder} on the volume, then: kubectl apply -f mpijob.yaml
-apiVersion: kubeflow.org/v2beta1
-kind: MPIJob
-metadata:
-  name: {name}
-spec:
-  slotsPerWorker: 1
-  runPolicy:
-    cleanPodPolicy: Running
-  mpiReplicaSpecs:
-    Launcher:
-      replicas: 1
-      restartPolicy: OnFailure
-      template:
-        spec:
-          restartPolicy: OnFailure
-          containers:
-            - name: launcher
-              image: {set}-image-with-nxdt
-              env:
-                - name: POD_UID
-                  valueFrom:
-                    fieldRef:
-                      fieldPath: metadata.uid
-              command: ["bash", "{folder}/mpi_launch.sh", "{folder}"]
-              volumeMounts:
-                - name: shared
-                  mountPath: /shared
-          volumes:
-            - name: shared
-              persistentVolumeClaim:
-                claimName: fsx-claim
-    Worker:
-      replicas: {nodes}
-      template:
-        spec:
-          nodeSelector:
-            node.kubernetes.io/instance-type: {type}
-          containers:
-            - name: worker
-              image: {set}-image-with-nxdt
-{resources}          volumes:
-            - name: shared
-              persistentVolumeClaim:
-                claimName: fsx-claim
-            - name: memory
-              emptyDir:
-                medium: Memory
-)",
-                     fmt::arg("note", s.note), fmt::arg("set", kSetMe), fmt::arg("name", s.name),
-                     fmt::arg("folder", folder), fmt::arg("nodes", s.cluster.nodes),
-                     fmt::arg("type", machine_type(s.cluster.instance)),
-                     fmt::arg("resources", resources(s.cluster.instance, 14)));
-}
-
-namespace {
-
-constexpr const char* kEtcd = R"(  - apiVersion: v1
-    kind: Service
-    metadata:
-      name: {name}-etcd
-    spec:
-      selector:
-        app: {name}-etcd
-      ports:
-        - name: etcd-client-port
-          port: 2379
-          protocol: TCP
-          targetPort: 2379
-  - apiVersion: apps/v1
-    kind: Deployment
-    metadata:
-      name: {name}-etcd
-    spec:
-      replicas: 1
-      selector:
-        matchLabels:
-          app: {name}-etcd
-      template:
-        metadata:
-          labels:
-            app: {name}-etcd
-        spec:
-          containers:
-            - name: etcd
-              image: quay.io/coreos/etcd:v3.5.19
-              command: ["/usr/local/bin/etcd"]
-              args: ["--data-dir", "/var/lib/etcd", "--enable-v2", "--listen-client-urls", "http://0.0.0.0:2379",
-                     "--advertise-client-urls", "http://0.0.0.0:2379"]
-              ports:
-                - containerPort: 2379
-)";
-
-constexpr const char* kPyTorchJob = R"(  - apiVersion: kubeflow.org/v1
-    kind: PyTorchJob
-    metadata:
-      name: {name}
-      annotations:
-        sagemaker.amazonaws.com/enable-job-auto-resume: "true"
-        sagemaker.amazonaws.com/job-max-retry-count: "2"
-    spec:
-      elasticPolicy:
-        rdzvBackend: etcd
-        rdzvHost: {name}-etcd
-        rdzvPort: 2379
-        minReplicas: {nodes}
-        maxReplicas: {nodes}
-        maxRestarts: 100
-      runPolicy:
-        cleanPodPolicy: None
-      pytorchReplicaSpecs:
-        Worker:
-          replicas: {nodes}
-          restartPolicy: OnFailure
-          template:
-            spec:
-              nodeSelector:
-                node.kubernetes.io/instance-type: ml.{type}
-                sagemaker.amazonaws.com/node-health-status: Schedulable
-              containers:
-                - name: pytorch
-                  image: {set}-image-with-nxdt
-                  command: ["bash", "{folder}/node_run.sh", "{folder}", "compile", "train"]
-{resources}              volumes:
-                - name: shared
-                  persistentVolumeClaim:
-                    claimName: fsx-claim
-                - name: memory
-                  hostPath:
-                    path: /dev/shm
-)";
-
-}  // namespace
-
-std::string pytorchjob_yaml(const ClusterSpec& s, const std::string& folder) {
-  const std::string head = fmt::format(
-      "# {}\n# Put in what is called {}, copy the plan's folder to {} on the volume, then: kubectl apply -f "
-      "pytorchjob.yaml\napiVersion: v1\nkind: List\nitems:\n",
-      s.note, kSetMe, folder);
-  return head + fmt::format(fmt::runtime(kEtcd), fmt::arg("name", s.name)) +
-         fmt::format(fmt::runtime(kPyTorchJob), fmt::arg("name", s.name), fmt::arg("nodes", s.cluster.nodes),
-                     fmt::arg("type", machine_type(s.cluster.instance)), fmt::arg("set", kSetMe),
-                     fmt::arg("folder", folder), fmt::arg("resources", resources(s.cluster.instance, 18)));
 }
 
 }  // namespace trnplan::io

@@ -1,13 +1,15 @@
-// Files that make a cluster: what `pcluster`, `aws sagemaker` and `kubectl` read.
+// Files that make a cluster: what `pcluster` and `aws sagemaker` read.
 //
 // Whatever only its owner knows (subnets, keys, roles, images) is written as SET-ME; everything else follows
 // from the cluster of a plan. io/input/cluster_files.h reads the first two back.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "topology/instance.h"
+#include "units/quantity.h"
 
 namespace trnplan::io {
 
@@ -17,8 +19,14 @@ inline constexpr std::string_view kSetMe = "SET-ME";
 struct ClusterSpec {
   std::string name;  ///< of the plan: lower-case letters, digits and dashes, begins with a letter, at most 40
   topology::Cluster cluster;
-  std::string note;  ///< one line, put into every file
+  std::string note;                 ///< one line, put into every file
+  std::int64_t storage_gib = 1200;  ///< of the shared file system, a size that FSx for Lustre has
 };
+
+/// The smallest file system of FSx for Lustre that holds so much: 1200 GiB, 2400 GiB or a multiple of it, which
+/// is what SCRATCH_2, PERSISTENT_1 (SSD) and PERSISTENT_2 come in (Amazon FSx API, CreateFileSystem,
+/// StorageCapacity).
+std::int64_t fsx_gib(Bytes needed);
 
 /// The instance type as AWS calls it: a catalogue entry for another LNC is the same machine.
 std::string machine_type(const topology::Instance& instance);
@@ -34,16 +42,5 @@ std::string parallelcluster_yaml(const ClusterSpec& spec);
 /// The input of `aws sagemaker create-cluster --cli-input-json`: a controller and the plan's workers.
 /// Keys: awslabs/ai-on-sagemaker-hyperpod@b13e484 02-slurm-blueprints; the note stands in a tag.
 std::string hyperpod_json(const ClusterSpec& spec);
-
-/// A Kubeflow MPIJob (kubeflow.org/v2beta1) whose launcher compiles and then trains, one worker a node.
-/// Form: aws-neuron/neuronx-nemo-megatron@f4743ce k8s/example_manifests/mpi_train_llama7b.yaml; resources per
-/// node: aws/sagemaker-hyperpod-recipes@bb4da66 launcher/accelerator_devices.py, launcher/efa.py.
-/// `folder` is where the pods see the plan's folder: plain letters, digits, '/', '-', '_', '.'.
-std::string mpijob_yaml(const ClusterSpec& spec, const std::string& folder);
-
-/// A Kubeflow PyTorchJob (kubeflow.org/v1) for HyperPod on EKS with auto-resume, and the etcd its ranks meet
-/// at, as one list. Form: aws-samples/awsome-distributed-training@7217859
-/// 3.test_cases/pytorch/neuronx-distributed/llama3/kubernetes/llama3_train.yaml-template.
-std::string pytorchjob_yaml(const ClusterSpec& spec, const std::string& folder);
 
 }  // namespace trnplan::io

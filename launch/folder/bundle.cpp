@@ -5,18 +5,35 @@
 
 #include "io/input/plan_file.h"
 #include "io/input/readers.h"
-#include "io/output/emit_cluster.h"
+#include "io/output/emit_kubernetes.h"
 #include "launch/folder/scripts.h"
+#include "models/memory/host_memory.h"
+#include "targets/flags/flags.h"
 #include "text/sha256.h"
 
 namespace trnplan::launch {
 
 namespace {
 
-/// Where pods see the plan's folder, on the volume that mpijob.yaml mounts.
+/// Where pods see the plan's folder, on the volume that they mount.
 constexpr const char* kPodFolder = "/shared/trnplan/";
+constexpr const char* kModes[] = {"compile", "train"};
+
+/// Checkpoints that a run keeps: the most that a target's recipe does (targets/flags/flags.h). While the next
+/// one is written none of them is gone.
+constexpr int kKeptCheckpoints = targets::kKeptCheckpoints;
+/// Software, graphs and the tokenised data set. Assumed: no source says how much they take; a data set that is
+/// larger needs a larger file system.
+constexpr Bytes kOtherFiles = gibibytes(500);
 
 }  // namespace
+
+io::ClusterSpec cluster_spec(const models::Job& job, const models::Strategy& strategy,
+                             const std::string& note) {
+  const std::string name = "trnplan-" + dns_name(job.architecture.name);
+  const Bytes checkpoints = models::checkpoint_bytes(job, strategy) * (kKeptCheckpoints + 1);
+  return {name.substr(0, 40), job.cluster, note, io::fsx_gib(checkpoints + kOtherFiles)};
+}
 
 std::vector<io::OutputFile> bundle(const models::Job& searched, const planner::Plan& plan,
                                    const planner::Target& target) {
@@ -25,8 +42,8 @@ std::vector<io::OutputFile> bundle(const models::Job& searched, const planner::P
   if (plan.global_batch > 0) job.training.global_batch = plan.global_batch;
   if (const auto why = planner::inexpressible(target, job, plan.strategy)) throw std::invalid_argument(*why);
   const ScriptContext scripts{job, plan, target};
-  const std::string note = target.support(), name = "trnplan-" + dns_name(job.architecture.name);
-  const io::ClusterSpec cluster{name.substr(0, 40), job.cluster, note};
+  const std::string note = target.support();
+  const io::ClusterSpec cluster = cluster_spec(job, plan.strategy, note);
   std::vector<io::OutputFile> files;
   for (planner::ConfigFile& f : target.emit(job, plan.strategy, {"Plan: " + describe(plan.strategy)}))
     files.push_back({std::move(f.name), std::move(f.text), false});
@@ -38,9 +55,13 @@ std::vector<io::OutputFile> bundle(const models::Job& searched, const planner::P
   files.push_back({"submit.sh", submit_sh(scripts), true});
   files.push_back({"parallelcluster.yaml", io::parallelcluster_yaml(cluster), false});
   files.push_back({"hyperpod.json", io::hyperpod_json(cluster), false});
-  files.push_back({"mpijob.yaml", io::mpijob_yaml(cluster, kPodFolder + cluster.name), false});
+  for (const io::KubernetesFlavour& flavour : io::kubernetes_flavours()) {
+    for (const char* mode : kModes)
+      files.push_back(
+          {manifest_name(flavour, mode), flavour.job(cluster, kPodFolder + cluster.name, mode), false});
+  }
+  files.push_back({"fsx-claim.yaml", io::fsx_claim_yaml(cluster), false});
   files.push_back({"mpi_launch.sh", mpi_launch_sh(scripts), true});
-  files.push_back({"pytorchjob.yaml", io::pytorchjob_yaml(cluster, kPodFolder + cluster.name), false});
   io::PlanStory story{std::string(target.name()), note, {}};
   for (const io::OutputFile& f : files) {
     if (f.executable) story.scripts[f.name] = sha256(script_body(f.text));
@@ -50,9 +71,13 @@ std::vector<io::OutputFile> bundle(const models::Job& searched, const planner::P
 }
 
 std::vector<std::string> bundle_names(const planner::Target& target) {
-  std::vector<std::string> names = {"config.json",  "setup_env.sh",  "node_run.sh",          "compile.sbatch",
-                                    "train.sbatch", "submit.sh",     "parallelcluster.yaml", "hyperpod.json",
-                                    "mpijob.yaml",  "mpi_launch.sh", "pytorchjob.yaml",      "plan.json"};
+  std::vector<std::string> names = {"config.json",          "setup_env.sh",  "node_run.sh",
+                                    "compile.sbatch",       "train.sbatch",  "submit.sh",
+                                    "parallelcluster.yaml", "hyperpod.json", "fsx-claim.yaml",
+                                    "mpi_launch.sh",        "plan.json"};
+  for (const io::KubernetesFlavour& flavour : io::kubernetes_flavours()) {
+    for (const char* mode : kModes) names.push_back(manifest_name(flavour, mode));
+  }
   const std::vector<std::string> configs = target.config_names();
   names.insert(names.begin(), configs.begin(), configs.end());
   return names;

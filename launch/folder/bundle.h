@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "io/output/atomic_write.h"
+#include "io/output/emit_cluster.h"
 #include "models/job/job.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/target.h"
@@ -15,8 +16,9 @@ namespace trnplan::launch {
 ///
 ///   the target's config files (nxdt.yaml), config.json, plan.json
 ///   setup_env.sh, node_run.sh, compile.sbatch, train.sbatch, submit.sh
-///   parallelcluster.yaml, hyperpod.json           to make a cluster of the plan's size
-///   mpijob.yaml, mpi_launch.sh, pytorchjob.yaml   for Kubernetes
+///   parallelcluster.yaml, hyperpod.json   to make a cluster of the plan's size
+///   FLAVOUR-compile.yaml, FLAVOUR-train.yaml of every flavour of Kubernetes (io/output/emit_kubernetes.h),
+///   fsx-claim.yaml, mpi_launch.sh
 ///
 /// Every file but config.json says which software it needs and how long that is supported. Job names and
 /// comments hold only plain letters of the model's name; values that a person supplies reach the scripts
@@ -24,6 +26,11 @@ namespace trnplan::launch {
 /// target cannot express.
 std::vector<io::OutputFile> bundle(const models::Job& job, const planner::Plan& plan,
                                    const planner::Target& target);
+
+/// The cluster that a plan needs, as its files describe it; the shared file system holds the checkpoints that
+/// are kept, another that is being written, and what else lies there.
+io::ClusterSpec cluster_spec(const models::Job& job, const models::Strategy& strategy,
+                             const std::string& note);
 
 /// Their names.
 std::vector<std::string> bundle_names(const planner::Target& target);

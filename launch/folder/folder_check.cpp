@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "io/output/emit_cluster.h"
+#include "io/output/emit_kubernetes.h"
 #include "launch/folder/bundle.h"
 #include "launch/folder/scripts.h"
 #include "targets/registry.h"
@@ -20,6 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kMpiLaunch = "mpi_launch.sh";
 constexpr const char* kAnew = "write the folder anew: trnplan plan JOB --out DIR --force";
 
 /// Lines of a text, each with its number.
@@ -41,8 +42,8 @@ std::vector<Line> lines_of(const std::string& text) {
 
 class FolderCheck {
  public:
-  FolderCheck(const fs::path& folder, const io::PlanFile& plan, const std::string& manifest)
-      : folder_(folder), plan_(plan), manifest_(manifest), target_(targets::find(plan.target)) {
+  FolderCheck(const fs::path& folder, const io::PlanFile& plan, const std::vector<std::string>& manifests)
+      : folder_(folder), plan_(plan), manifests_(manifests), target_(targets::find(plan.target)) {
     if (target_ != nullptr) why_ = planner::inexpressible(*target_, plan.job, plan.strategy);
   }
 
@@ -61,7 +62,7 @@ class FolderCheck {
     } else {
       check_configs();
     }
-    if (!manifest_.empty()) check_manifest();
+    for (const std::string& manifest : manifests_) check_manifest(manifest);
     return std::move(faults_);
   }
 
@@ -87,7 +88,10 @@ class FolderCheck {
 
   std::vector<std::string> scripts() const {
     std::vector<std::string> names = {"node_run.sh", "compile.sbatch", "train.sbatch"};
-    if (manifest_ == "mpijob.yaml") names.push_back("mpi_launch.sh");
+    for (const std::string& manifest : manifests_) {
+      if (names.back() != kMpiLaunch && manifest_of_plan(manifest).find(kMpiLaunch) != std::string::npos)
+        names.push_back(kMpiLaunch);
+    }
     return names;
   }
 
@@ -224,10 +228,20 @@ class FolderCheck {
 
   // ---- the manifest
 
-  void check_manifest() {
+  /// As plan --out writes it, but for names and the place of the folder; "" for a file of another name.
+  std::string manifest_of_plan(const std::string& name) const {
     const io::ClusterSpec spec{"plan", plan_.job.cluster, ""};
-    const std::string expected =
-        manifest_ == "pytorchjob.yaml" ? io::pytorchjob_yaml(spec, "/plan") : io::mpijob_yaml(spec, "/plan");
+    for (const io::KubernetesFlavour& flavour : io::kubernetes_flavours()) {
+      for (const char* mode : {"compile", "train"}) {
+        if (manifest_name(flavour, mode) == name) return flavour.job(spec, "/plan", mode);
+      }
+    }
+    return "";
+  }
+
+  void check_manifest(const std::string& name) {
+    manifest_ = name;
+    const std::string expected = manifest_of_plan(name);
     try {
       const Node found = read_document(folder_ / manifest_);
       compare_tree(parse_document(expected, manifest_), found, "");
@@ -298,7 +312,8 @@ class FolderCheck {
 
   const fs::path& folder_;
   const io::PlanFile& plan_;
-  const std::string& manifest_;
+  const std::vector<std::string>& manifests_;
+  std::string manifest_;            ///< that is looked at
   const planner::Target* target_;   ///< nullptr: nobody knows it
   std::optional<std::string> why_;  ///< it cannot train the plan
   std::vector<Diagnostic> faults_;
@@ -307,8 +322,8 @@ class FolderCheck {
 }  // namespace
 
 std::vector<Diagnostic> folder_faults(const fs::path& folder, const io::PlanFile& plan,
-                                      const std::string& manifest) {
-  return FolderCheck(folder, plan, manifest).run();
+                                      const std::vector<std::string>& manifests) {
+  return FolderCheck(folder, plan, manifests).run();
 }
 
 }  // namespace trnplan::launch

@@ -19,9 +19,9 @@ namespace trnplan::launch {
 ///                change.
 ///   node_run.sh  has the flags of the plan's strategy (targets that take flags)
 ///
-/// `manifest`: the file of Kubernetes that would be applied, "" for none: nodes, devices of a node, instance
+/// `manifests`: the files of Kubernetes that would be applied: nodes, devices of a node, instance
 /// type and script must be the plan's; images, volumes, names and labels are the person's. Nothing is run.
 std::vector<Diagnostic> folder_faults(const std::filesystem::path& folder, const io::PlanFile& plan,
-                                      const std::string& manifest);
+                                      const std::vector<std::string>& manifests);
 
 }  // namespace trnplan::launch

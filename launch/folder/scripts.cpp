@@ -163,6 +163,18 @@ std::string asked_checks(const ScriptContext& c) {
   return text;
 }
 
+/// Lines of submit.sh that look for what setup_env.sh has to name.
+std::string asked_faults(const ScriptContext& c) {
+  std::string text;
+  for (const planner::PersonValue& v : c.target.asked_for(c.job)) {
+    text += fmt::format(
+        "[[ -n \"${0}\"{1} ]] || fault \"{0} (${0}) is not {2}\" \"set {0} in setup_env.sh\"\n", v.name,
+        v.is_path ? fmt::format(" && -e \"${}\"", v.name) : "", v.is_path ? "there" : "set");
+  }
+  if (!text.empty()) text.pop_back();
+  return text;
+}
+
 std::string exported(const std::vector<std::string>& variables) {
   std::string text = variables.empty() ? "" : "export";
   for (const std::string& variable : variables) text += " " + variable;
@@ -251,6 +263,7 @@ std::string submit_sh(const ScriptContext& c) {
                               {"folder", code.folder},
                               {"script", code.script},
                               {"clone", code.clone},
+                              {"asked", asked_faults(c)},
                               {"nodes", fmt::to_string(c.plan.nodes)},
                               {"machine", io::machine_type(c.job.cluster.instance)}});
 }

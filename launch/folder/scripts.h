@@ -41,11 +41,11 @@ std::string setup_env_sh(const ScriptContext& c);
 /// FOLDER compile|train...: what a node does, in a task of its own. Restates examples/train.sh and
 /// train_setup.sh of NxDT for Slurm, MPI and torchrun's own rendezvous. All jobs of a folder share one log
 /// folder, so a new job id resumes where the last one stopped. Compiling fails unless the log says "Total
-/// failed compilations: 0". What PyTorchJob's pods need besides is from
-/// aws-samples/awsome-distributed-training
-/// @7217859 3.test_cases/pytorch/neuronx-distributed/llama3/kubernetes/llama3_train.yaml-template.
+/// failed compilations: 0". A PyTorchJob with a Master tells each pod its rank and master in PET_NODE_RANK and
+/// PET_MASTER_ADDR, one with an elasticPolicy where to meet in PET_RDZV_* (kubeflow/trainer@3a3a1da
+/// pkg/controller.v1/pytorch).
 std::string node_run_sh(const ScriptContext& c);
-/// FOLDER: the launcher of the MPIJob, which compiles and then trains.
+/// FOLDER compile|train: the launcher of the MPIJob of that mode.
 std::string mpi_launch_sh(const ScriptContext& c);
 /// --auto-resume=1 is HyperPod's srun option (aws-samples/awsome-distributed-training@7217859
 /// 3.test_cases/pytorch/neuronx-distributed/llama3/slurm/README.md).

@@ -1,8 +1,13 @@
 #include "launch/kubernetes/eks.h"
 
-#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "io/output/emit_cluster.h"
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "io/output/emit_kubernetes.h"
 #include "text/document.h"
 
 namespace trnplan::launch {
@@ -13,13 +18,25 @@ namespace {
 
 const ProcessOptions kQuery = {true, {}, -1, kQuerySeconds};
 
-std::vector<std::string> kubectl_command(const Order& order) {
-  return {"kubectl", "apply", "-f", (order.folder / order.manifest).string(), "-o", "name"};
+/// kubectl waits for one state only, so it is asked in pieces: a job that failed never succeeds.
+constexpr const char* kPiece = "--timeout=60s";
+
+std::string file_of(const Order& order, std::string_view mode) {
+  const io::KubernetesFlavour* flavour = io::find_flavour(order.flavour);
+  return flavour == nullptr ? "" : manifest_name(*flavour, mode);
 }
 
-bool has_manifest(const Order& order) {
-  return fs::path(order.manifest).filename() == order.manifest &&
-         fs::is_regular_file(order.folder / order.manifest);
+std::vector<std::string> apply_command(const Order& order, std::string_view mode) {
+  return {"kubectl", "apply", "-f", (order.folder / file_of(order, mode)).string(), "-o", "name"};
+}
+
+std::vector<std::string> wait_command(const std::string& id, const char* timeout) {
+  return {"kubectl", "wait", "--for=condition=Succeeded", timeout, id};
+}
+
+/// "mpijob.kubeflow.org/name": the name.
+std::string name_of(const std::string& id) {
+  return id.substr(id.rfind('/') + 1);
 }
 
 class Eks : public Scheduler {
@@ -27,27 +44,23 @@ class Eks : public Scheduler {
   std::string_view name() const override { return "eks"; }
   bool sees_our_paths() const override { return false; }
   bool is_job_id(const std::string&) const override { return true; }
-  std::string manifest(const Order& order) const override {
-    return has_manifest(order) ? order.manifest : "";
+
+  std::vector<std::string> manifests(const Order& order) const override {
+    std::vector<std::string> files;
+    for (const char* mode : {"compile", "train"}) {
+      const std::string file = file_of(order, mode);
+      if (!file.empty() && fs::is_regular_file(order.folder / file)) files.push_back(file);
+    }
+    return files;
   }
 
   void check(const CheckedFolder& checked) const override {
-    const fs::path manifest = checked.order.folder / checked.order.manifest;
-    if (!has_manifest(checked.order)) {
-      return checked.fault(manifest.string(), "--manifest", "there is no such file in the folder",
-                           "take mpijob.yaml or pytorchjob.yaml");
+    if (io::find_flavour(checked.order.flavour) == nullptr) {
+      checked.fault("command line", "--cluster-flavour", in_quotes(checked.order.flavour) + " is not known",
+                    fmt::format("write one of {}", fmt::join(io::flavour_names(), ", ")));
+      return;
     }
-    const std::string text = read_text(manifest);
-    std::size_t line = 1, at = 0;
-    for (std::size_t end; at < text.size(); at = end + 1, ++line) {
-      end = std::min(text.find('\n', at), text.size());
-      const std::string_view row = std::string_view(text).substr(at, end - at);
-      if (row.starts_with('#') || row.find(io::kSetMe) == std::string_view::npos) continue;
-      checked.faults.push_back({{manifest.string(), static_cast<int>(line), 0},
-                                "",
-                                "still holds " + std::string(io::kSetMe),
-                                "put in the image that holds the software"});
-    }
+    for (const char* mode : {"compile", "train"}) check_file(checked, file_of(checked.order, mode));
     if (const ProcessResult kubectl = checked.runner({"kubectl", "version", "--client"}, kQuery);
         !kubectl.ok()) {
       checked.fault("command line", "--scheduler", "there is no kubectl here: " + printable(kubectl.error),
@@ -56,26 +69,87 @@ class Eks : public Scheduler {
   }
 
   std::vector<std::vector<std::string>> commands(const Order& order) const override {
-    return {kubectl_command(order)};
+    return {apply_command(order, "compile"), wait_command("COMPILE_JOB_ID", "--timeout=24h"),
+            apply_command(order, "train")};
+  }
+
+  std::string waits_for() const override {
+    return "Training is submitted when the graphs are compiled; launch waits for that. When it is "
+           "interrupted, "
+           "call it again.";
+  }
+
+  std::vector<std::string> prints_log(const std::string& id) const override {
+    return {"kubectl",
+            "logs",
+            "--follow",
+            "--prefix",
+            "--tail=-1",
+            "--max-log-requests=1024",
+            "--selector=" + std::string(io::kJobLabel) + "=" + name_of(id)};
   }
 
   SubmitResult submit(const Order& order, const std::optional<Submission>& before, int,
                       const Runner& runner) const override {
-    if (before) return {*before, true};
     SubmitResult result;
-    const ProcessResult ran = runner(kubectl_command(order), {});
-    if (!ran.ok()) throw SchedulerRefused("kubectl: " + ran.error);
+    if (before) result.submission = *before;
     result.submission.scheduler = name();
-    std::string last;  // of a list the job comes last
+    if (result.submission.find("compile") == nullptr) apply(order, "compile", result.submission, runner);
+    wait_for(result.submission.find("compile")->id, order, runner);
+    apply(order, "train", result.submission, runner);
+    return result;
+  }
+
+ private:
+  static void check_file(const CheckedFolder& checked, const std::string& file) {
+    const fs::path path = checked.order.folder / file;
+    if (!fs::is_regular_file(path)) {
+      return checked.fault(path.string(), "", "is missing",
+                           "write the folder anew: trnplan plan JOB --out DIR --force");
+    }
+    const std::string text = read_text(path);
+    std::size_t line = 1, at = 0;
+    for (std::size_t end; at < text.size(); at = end + 1, ++line) {
+      end = std::min(text.find('\n', at), text.size());
+      const std::string_view row = std::string_view(text).substr(at, end - at);
+      const std::size_t column = row.find(io::kSetMe);
+      if (row.starts_with('#') || column == std::string_view::npos) continue;
+      checked.faults.push_back({{path.string(), static_cast<int>(line), static_cast<int>(column) + 1},
+                                "",
+                                "still holds " + std::string(io::kSetMe),
+                                "put in the image that holds the software"});
+    }
+  }
+
+  /// Applies the manifest of a mode and writes down what came of it.
+  static void apply(const Order& order, const char* mode, Submission& submission, const Runner& runner) {
+    const ProcessResult ran = runner(apply_command(order, mode), {});
+    if (!ran.ok()) throw SchedulerRefused("kubectl: " + ran.error);
+    std::string last;  // of several objects the job comes last
     for (std::size_t at = 0; at < ran.output.size();) {
       const std::size_t end = std::min(ran.output.find('\n', at), ran.output.size());
       if (end > at) last = ran.output.substr(at, end - at);
       at = end + 1;
     }
     if (!is_plain_id(last)) throw SchedulerRefused("kubectl: no name in \"" + ran.output + "\"");
-    result.submission.jobs.push_back({"train", last});
-    keep(order.folder, result.submission);
-    return result;
+    submission.jobs.push_back({mode, last});
+    keep(order.folder, submission);
+  }
+
+  /// Until the job has succeeded. One that failed is forgotten, so that the next launch compiles again.
+  static void wait_for(const std::string& id, const Order& order, const Runner& runner) {
+    while (!runner(wait_command(id, kPiece), kQuery).ok()) {
+      const ProcessResult state = runner(
+          {"kubectl", "get", id, "-o", "jsonpath={.status.conditions[?(@.status==\"True\")].type}"}, kQuery);
+      if (!state.ok()) throw SchedulerRefused("kubectl: " + printable(state.error));
+      if (state.output.find("Failed") != std::string::npos) {
+        forget(order.folder);
+        throw SchedulerRefused("compiling failed: " + id +
+                               ". Look at kubectl logs --selector=" + std::string(io::kJobLabel) + "=" +
+                               name_of(id) + ", then kubectl delete " + id + " and launch again");
+      }
+      std::this_thread::sleep_for(std::chrono::seconds(1));
+    }
   }
 };
 

@@ -20,7 +20,7 @@ namespace trnplan::launch {
 /// A folder that is to be submitted.
 struct Order {
   std::filesystem::path folder;  ///< absolute
-  std::string manifest;          ///< of the folder, for Kubernetes
+  std::string flavour;           ///< of Kubernetes: a name of io/output/emit_kubernetes.h
 };
 
 /// What a scheduler's checks look at, and where they say what they found.
@@ -50,8 +50,8 @@ class Scheduler {
 
   /// The paths of setup_env.sh are of this machine; else of pods.
   [[nodiscard]] virtual bool sees_our_paths() const { return true; }
-  /// The file of the folder that is applied and has to be the plan's; "" for none.
-  [[nodiscard]] virtual std::string manifest(const Order&) const { return ""; }
+  /// The files of the folder that are applied and have to be the plan's.
+  [[nodiscard]] virtual std::vector<std::string> manifests(const Order&) const { return {}; }
   /// What keeps the folder from running on it; asks the scheduler's own programs, and changes nothing.
   virtual void check(const CheckedFolder& checked) const = 0;
 
@@ -65,6 +65,10 @@ class Scheduler {
   [[nodiscard]] virtual bool is_job_id(const std::string& id) const = 0;
   /// Whether `trnplan watch` finds the log of a job by its id.
   [[nodiscard]] virtual bool can_watch() const { return false; }
+  /// The command that prints the log of a job as it comes, for `trnplan watch -`; empty where there is none.
+  [[nodiscard]] virtual std::vector<std::string> prints_log(const std::string& /*id*/) const { return {}; }
+  /// What submit() takes its time for; "" where it returns at once.
+  [[nodiscard]] virtual std::string waits_for() const { return ""; }
 
   /// Submits what `before`, the folder's launch.json, does not hold yet, and writes launch.json. `lock`: the
   /// descriptor that keeps others away, for programs that may outlive us. Throws SchedulerRefused; InputError

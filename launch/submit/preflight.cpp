@@ -36,14 +36,14 @@ class Preflight {
         runner_(runner),
         notes_(&notes),
         folder_(absolute_folder(request.folder)),
-        order_{folder_, request.manifest} {}
+        order_{folder_, request.flavour} {}
 
   std::vector<Diagnostic> run() {
     check_folder();
     if (!faults_.empty()) return faults_;
     read_plan();
     if (plan_) {
-      for (Diagnostic& d : folder_faults(folder_, *plan_, request_.scheduler.manifest(order_)))
+      for (Diagnostic& d : folder_faults(folder_, *plan_, request_.scheduler.manifests(order_)))
         faults_.push_back(std::move(d));
     }
     check_syntax();

@@ -17,8 +17,8 @@ namespace trnplan::launch {
 struct SubmitRequest {
   std::filesystem::path folder;
   const Scheduler& scheduler;
-  std::string manifest = "mpijob.yaml";  ///< of the folder, for Kubernetes
-  bool dry_run = false;                  ///< nothing of the folder is run, not even setup_env.sh
+  std::string flavour = "eks-mpijob";  ///< of Kubernetes: a name of io/output/emit_kubernetes.h
+  bool dry_run = false;                ///< nothing of the folder is run, not even setup_env.sh
 };
 
 /// Everything that keeps the folder from running, each with its fix: what folder_faults() finds, values that

@@ -68,6 +68,7 @@ planner::TrainCommand tensor_script(const models::Job& job, const models::Strate
   w.flag("--checkpoint_dir", "$results").flag("--checkpoint_freq", "$save_every");
   w.count("--num_kept_checkpoint", kKeptCheckpoints).flag("--loading_step", "latest_if_exists");
   w.flag("--output_dir", "$results/tensorboard").flag("--metrics_file", "$results/results.json");
+  c.reserved_ports = {48620};  // tp_zero1_llama2_7b_hf_pretrain.sh
   c.arguments = w.take();
   c.remarks = {
       "The learning rate falls linearly to nothing: the script has no other schedule and no minimum.",

@@ -102,16 +102,16 @@ TEST_CASE("launch checks a folder, and tells the commands of one that is not rea
     ran.push_back(arguments.front());
     return launch::ProcessResult{true, 0, "", "", false};
   };
-  const api::LaunchResult dry = api::launch({plan.out, "slurm", "mpijob.yaml", true}, remarks, runner);
+  const api::LaunchResult dry = api::launch({plan.out, "slurm", "eks-mpijob", "", true}, remarks, runner);
   CHECK_FALSE(dry.faults.empty());
   REQUIRE(dry.commands.size() == 2);
   CHECK(dry.commands[0].front() == "sbatch");
   CHECK(dry.jobs.empty());
   CHECK(std::count(ran.begin(), ran.end(), "sbatch") <= 1);  // its --version alone
-  CHECK_THROWS_AS(api::launch({plan.out, "slurm", "mpijob.yaml", false}, remarks, runner), InputError);
-  CHECK_THROWS_AS(api::launch({folder / "nothing", "slurm", "mpijob.yaml", true}, remarks, runner),
+  CHECK_THROWS_AS(api::launch({plan.out, "slurm", "eks-mpijob", "", false}, remarks, runner), InputError);
+  CHECK_THROWS_AS(api::launch({folder / "nothing", "slurm", "eks-mpijob", "", true}, remarks, runner),
                   InputError);
-  CHECK_THROWS_AS(api::launch({plan.out, "cron", "mpijob.yaml", true}, remarks, runner), InputError);
+  CHECK_THROWS_AS(api::launch({plan.out, "cron", "eks-mpijob", "", true}, remarks, runner), InputError);
 }
 
 TEST_CASE("sweep computes what is missing, and then makes the table", "[api]") {

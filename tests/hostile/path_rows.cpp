@@ -94,7 +94,7 @@ std::vector<Command> path_rows() {
       {{"launch", "job.yaml"}, "job.yaml: "},
       {{"launch", "/", "--dry-run"}, "/plan.json: "},
       {{"launch", ".", "--scheduler", "cron"}, "--scheduler"},
-      {{"launch", ".", "--manifest", "../x"}, "--manifest"},
+      {{"launch", ".", "--cluster-flavour", "../x"}, "--cluster-flavour"},
       {{"sweep", "."}, ".: "},
       {{"sweep", "nothere"}, "nothere: "},
       {{"sweep", "/dev/zero"}, "/dev/zero: "},

@@ -42,7 +42,15 @@ exit 0
 SH
 printf '#!/bin/bash\n[[ "$1" == -h ]] || printf "NODELIST STATE AVAIL_FEATURES PARTITION\\n"\nprintf "%%b" "${NODES:-n1 idle trn1.32xlarge q1*\\nn2 alloc trn1.32xlarge q1*\\n}"\n' >"$work/bin/sinfo"
 printf '#!/bin/bash\necho "scancel $*" >>"$LOG"\n' >"$work/bin/scancel"
-printf '#!/bin/bash\n[[ "$1" == apply ]] && printf "%%s\\n" "$@" >"$LOG" && echo mpijob.kubeflow.org/trnplan-llama3-8b\nexit 0\n' >"$work/bin/kubectl"
+cat >"$work/bin/kubectl" <<'SH'
+#!/bin/bash
+printf '%s\n' "$*" >>"$LOG"
+case $1 in
+  apply) echo "mpijob.kubeflow.org/$(sed -n 's/^  name: //p' "$3")" ;;
+  wait) [[ -z "${COMPILE_FAILS:-}" ]] ;;
+  get) echo 'Created Running Failed' ;;
+esac
+SH
 chmod +x "$work/bin/"*
 plain=$PATH
 export PATH=$work/bin:$PATH LOG=$work/log QUEUE=$work/queue
@@ -223,12 +231,30 @@ check 'no shell ran the name of a folder' test ! -e pwned
 
 # Kubernetes.
 launch 2 "$plan" --scheduler eks
-says 'still holds SET-ME'
-sed -i 's#SET-ME-image-with-nxdt#registry/nxdt:2.28#' "$plan/mpijob.yaml"
-launch 0 "$plan" --scheduler eks
-prints 'train mpijob.kubeflow.org/trnplan-llama3-8b'
-check 'kubectl gets a file' grep -qx "$plan/mpijob.yaml" "$LOG"
-rm "$plan/launch.json"
+says 'eks-mpijob-compile.yaml:25:'
+says 'eks-mpijob-train.yaml'
+sed -i 's#SET-ME-image-with-software#registry/nxdt:2.28#' "$plan"/*.yaml
+: >"$LOG"
+COMPILE_FAILS=1 launch 4 "$plan" --scheduler eks
+says 'compiling failed: mpijob.kubeflow.org/trnplan-llama3-8b-compile'
+check 'nothing trains then' bash -c '! grep -q "apply.*-train.yaml" "$0"' "$LOG"
+check 'it compiles again' test ! -e "$plan/launch.json"
+for flavour in eks-mpijob eks-pytorchjob hyperpod-eks; do
+  : >"$LOG"
+  launch 0 "$plan" --scheduler eks --cluster-flavour "$flavour"
+  prints 'train mpijob.kubeflow.org/trnplan-llama3-8b-train'
+  prints '--selector=trnplan-job=trnplan-llama3-8b-train | trnplan watch - --plan'
+  check "$flavour: compile, wait, train" test "$(grep -v version "$LOG")" = "apply -f $plan/$flavour-compile.yaml -o name
+wait --for=condition=Succeeded --timeout=60s mpijob.kubeflow.org/trnplan-llama3-8b-compile
+apply -f $plan/$flavour-train.yaml -o name"
+  rm "$plan/launch.json"
+done
+echo '{"ClusterName": "c", "Orchestrator": {"Eks": {"ClusterArn": "arn:aws:eks:x"}}}' >"$work/hyperpod-eks.json"
+launch 0 "$plan" --scheduler eks --cluster-file "$work/hyperpod-eks.json" --dry-run
+prints 'hyperpod-eks-train.yaml'
+launch 2 "$plan" --scheduler eks --cluster-file "$plan/hyperpod.json"
+says 'Orchestrator.Eks: is missing'
+launch 2 "$plan" --scheduler eks --cluster-flavour openshift
 sed -i 's#^TRNPLAN_VENV=.*#TRNPLAN_VENV=#' "$plan/setup_env.sh"
 launch 2 "$plan" --scheduler eks
 says 'TRNPLAN_VENV: is not set'

@@ -96,6 +96,15 @@ check 'nothing of it was run by a shell' test ! -e "$work/pwned"
 check 'values are asked for' bash -c '! "$@" && grep -q setup_env.sh "$0"' "$work/check" bash "$odd/plan/node_run.sh" "$odd/plan" train
 check 'MPI: rank and master' node_run train OMPI_COMM_WORLD_RANK=3 MASTER_ADDR=first
 check 'MPI: node rank' grep -qx -e '--node_rank=3' "$work/arguments"
+# As the operator of PyTorchJob sets them, with a master and with an elasticPolicy.
+check 'PyTorchJob with a master' node_run train PET_NODE_RANK=2 PET_MASTER_ADDR=job-master-0 PET_MASTER_PORT=23456 PET_NNODES=4
+check 'PyTorchJob: node rank' grep -qx -e '--node_rank=2' "$work/arguments"
+check 'PyTorchJob: master' grep -qx -e '--master_addr=job-master-0' "$work/arguments"
+for mode in compile train; do
+  check "PyTorchJob that meets by id: $mode" node_run $mode PET_RDZV_BACKEND=c10d PET_RDZV_ENDPOINT=job-worker-0:23456 PET_RDZV_ID=job
+  check "a rendezvous of its own: $mode" grep -qx -e "--rdzv_id=job-$mode" "$work/arguments"
+  check "torchrun finds the master: $mode" bash -c '! grep -q -e --master_addr "$0"' "$work/arguments"
+done
 
 # Targets whose scripts count steps by their flags: few while compiling, those asked for in a smoke test.
 mkdir -p "$odd/code/examples/training/llama/"{tp_pp,tp_zero1}_llama_hf_pretrain "$odd/code/nemo/examples/nlp/language_modeling" \

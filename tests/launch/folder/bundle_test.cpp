@@ -61,10 +61,12 @@ TEST_CASE("the files of a plan", "[launch]") {
   const auto files = bundle_of(llama70b(), kLlama70b);
   std::vector<std::string> names;
   for (const auto& f : files) names.push_back(f.name);
-  CHECK(names == std::vector<std::string>{"nxdt.yaml", "config.json", "setup_env.sh", "node_run.sh",
-                                          "compile.sbatch", "train.sbatch", "submit.sh",
-                                          "parallelcluster.yaml", "hyperpod.json", "mpijob.yaml",
-                                          "mpi_launch.sh", "pytorchjob.yaml", "plan.json"});
+  CHECK(names == std::vector<std::string>{
+                     "nxdt.yaml", "config.json", "setup_env.sh", "node_run.sh", "compile.sbatch",
+                     "train.sbatch", "submit.sh", "parallelcluster.yaml", "hyperpod.json",
+                     "eks-mpijob-compile.yaml", "eks-mpijob-train.yaml", "eks-pytorchjob-compile.yaml",
+                     "eks-pytorchjob-train.yaml", "hyperpod-eks-compile.yaml", "hyperpod-eks-train.yaml",
+                     "fsx-claim.yaml", "mpi_launch.sh", "plan.json"});
   for (const auto& f : files) {
     INFO(f.name);
     const bool script = f.name.ends_with(".sh") || f.name.ends_with(".sbatch");
@@ -157,56 +159,20 @@ TEST_CASE("cluster files read back with the plan's nodes", "[launch]") {
   }
 }
 
-TEST_CASE("Kubernetes jobs have the fields their definitions require", "[launch]") {
-  const auto files = bundle_of(llama70b(), kLlama70b);
-  const auto scalar = [](const Node& root, const char* path) {
-    const Node* node = root.at_path(path);
-    return node == nullptr ? std::string("(missing)") : node->scalar;
-  };
-  const Node mpi = parse_document(text_of(files, "mpijob.yaml"), "mpijob.yaml");
-  CHECK(scalar(mpi, "apiVersion") == "kubeflow.org/v2beta1");
-  CHECK(scalar(mpi, "kind") == "MPIJob");
-  CHECK(scalar(mpi, "metadata.name") == "trnplan-llama3-70b");
-  CHECK(scalar(mpi, "spec.slotsPerWorker") == "1");
-  CHECK(scalar(mpi, "spec.mpiReplicaSpecs.Launcher.replicas") == "1");
-  CHECK(scalar(mpi, "spec.mpiReplicaSpecs.Worker.replicas") == "16");
-
-  const Node list = parse_document(text_of(files, "pytorchjob.yaml"), "pytorchjob.yaml");
-  const Node* items = list.find("items");
-  REQUIRE(items != nullptr);
-  REQUIRE(items->items.size() == 3);
-  const Node& job = items->items[2];
-  CHECK(scalar(job, "apiVersion") == "kubeflow.org/v1");
-  CHECK(scalar(job, "kind") == "PyTorchJob");
-  CHECK(scalar(job, "spec.elasticPolicy.rdzvBackend") == "etcd");
-  CHECK(scalar(job, "spec.elasticPolicy.rdzvHost") == scalar(items->items[0], "metadata.name"));
-  CHECK(scalar(job, "spec.pytorchReplicaSpecs.Worker.replicas") == "16");
-  CHECK(scalar(job, "spec.pytorchReplicaSpecs.Worker.restartPolicy") == "OnFailure");
-  // Keys with dots in them.
-  const Node* metadata = job.find("metadata");
-  REQUIRE(metadata != nullptr);
-  CHECK(metadata->find("annotations")->find("sagemaker.amazonaws.com/enable-job-auto-resume")->scalar ==
-        "true");
-  for (const Node* worker : {mpi.at_path("spec.mpiReplicaSpecs.Worker.template.spec"),
-                             job.at_path("spec.pytorchReplicaSpecs.Worker.template.spec")}) {
-    REQUIRE(worker != nullptr);
-    const Node& container = worker->find("containers")->items.at(0);
-    CHECK(container.find("image") != nullptr);
-    for (const char* kind : {"requests", "limits"}) {  // must be equal
-      const Node* amounts = container.find("resources")->find(kind);
-      REQUIRE(amounts != nullptr);
-      CHECK(amounts->find("aws.amazon.com/neuron")->scalar == "16");
-      CHECK(amounts->find("vpc.amazonaws.com/efa")->scalar == "8");
-    }
-  }
-}
-
-TEST_CASE("a node without EFA asks for none", "[launch]") {
-  models::Job job = job_of("llama3-8b", 1, 2048, 64);
-  job.cluster.instance = test_catalog().instance("trn1.2xlarge");
-  const std::string yaml = io::mpijob_yaml({"x", job.cluster, "note"}, "/shared/x");
-  CHECK(contains(yaml, "aws.amazon.com/neuron: 1\n"));
-  CHECK_FALSE(contains(yaml, "vpc.amazonaws.com/efa"));
+TEST_CASE("the file system is of a size that FSx has and holds the checkpoints", "[launch]") {
+  // 1200, 2400, then multiples of 2400 GiB.
+  CHECK(io::fsx_gib(Bytes(0)) == 1200);
+  CHECK(io::fsx_gib(gibibytes(1200)) == 1200);
+  CHECK(io::fsx_gib(gibibytes(1200.5)) == 2400);
+  CHECK(io::fsx_gib(gibibytes(2401)) == 4800);
+  CHECK(io::fsx_gib(gibibytes(7300)) == 9600);
+  // Llama 3 70B: 70.6e9 parameters, fp32 weights and two moments of Adam are 12 bytes each, 789 GiB. Two that are
+  // kept, one being written and 500 GiB of other files: 2867 GiB.
+  const models::Job job = llama70b();
+  CHECK(launch::cluster_spec(job, strategy_of(job, kLlama70b), "").storage_gib == 4800);
+  const auto files = bundle_of(job, kLlama70b);
+  CHECK(contains(text_of(files, "parallelcluster.yaml"), "StorageCapacity: 4800\n"));
+  CHECK(contains(text_of(files, "fsx-claim.yaml"), "storage: 4800Gi\n"));
 }
 
 TEST_CASE("other targets take flags", "[launch]") {

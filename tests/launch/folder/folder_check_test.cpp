@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "io/output/atomic_write.h"
+#include "io/output/emit_kubernetes.h"
 #include "launch/folder/bundle.h"
 #include "planner/check/judge.h"
 #include "targets/registry.h"
@@ -52,7 +53,8 @@ class Folder {
   std::string said(const std::string& manifest = "") const {
     return refusal_of([&] {
       const io::PlanFile plan = io::read_plan_file(path / "plan.json", test_catalog());
-      const auto faults = launch::folder_faults(path, plan, manifest);
+      const auto faults = launch::folder_faults(
+          path, plan, manifest.empty() ? std::vector<std::string>{} : std::vector<std::string>{manifest});
       for (const Diagnostic& d : faults) CHECK_FALSE(d.fix.empty());
       if (!faults.empty()) throw InputError(faults);
     });
@@ -68,9 +70,10 @@ constexpr const char* kNxd = "tp=8,recompute=CoreAttention";
 
 TEST_CASE("a folder as it was written passes", "[launch]") {
   CHECK(Folder().said().empty());
-  CHECK(Folder().said("mpijob.yaml").empty());
-  CHECK(Folder().said("pytorchjob.yaml").empty());
-  CHECK(Folder(*targets::find("nxd"), kNxd).said("mpijob.yaml").empty());
+  for (const io::KubernetesFlavour& flavour : io::kubernetes_flavours()) {
+    for (const char* mode : {"compile", "train"}) CHECK(Folder().said(manifest_name(flavour, mode)).empty());
+  }
+  CHECK(Folder(*targets::find("nxd"), kNxd).said("eks-mpijob-train.yaml").empty());
   CHECK(Folder(*targets::find("nemo-megatron"), kNemo).said().empty());
 }
 
@@ -81,10 +84,10 @@ TEST_CASE("what a person may change passes", "[launch]") {
   folder.edit("node_run.sh", "#!/usr/bin/env bash", "#!/bin/bash\n# mine\n\n");
   folder.edit("nxdt.yaml", "lr: ", "lr: 1.0e-5 # was ");
   folder.edit("nxdt.yaml", "seed: 1234", "seed: 7");
-  folder.edit("mpijob.yaml", "SET-ME-image-with-nxdt", "registry/nxdt:2.28");
-  folder.edit("mpijob.yaml", "claimName: fsx-claim", "claimName: mine");
-  folder.edit("mpijob.yaml", "name: trnplan-llama3-8b", "name: other\n  namespace: training");
-  CHECK(folder.said("mpijob.yaml").empty());
+  folder.edit("eks-mpijob-train.yaml", "SET-ME-image-with-software", "registry/nxdt:2.28");
+  folder.edit("eks-mpijob-train.yaml", "claimName: fsx-claim", "claimName: mine");
+  folder.edit("eks-mpijob-train.yaml", "name: trnplan-llama3-8b-train", "name: other\n  namespace: training");
+  CHECK(folder.said("eks-mpijob-train.yaml").empty());
 }
 
 TEST_CASE("nxdt.yaml must be the plan's", "[launch]") {
@@ -162,7 +165,8 @@ TEST_CASE("plan.json must be that of the folder", "[launch]") {
                    "schema_version"));
     CHECK(contains(after(*target, strategy, "\"target\": \"", "\"target\": \"x"), "is not known"));
     CHECK(contains(after(*target, strategy, "\"scripts\": {", "\"scripts_\": {"), "an older trnplan"));
-    CHECK(contains(after(*target, strategy, "\"train.sbatch\": \"", "\"train.sbatch\": \"0"), "train.sbatch"));
+    CHECK(
+        contains(after(*target, strategy, "\"train.sbatch\": \"", "\"train.sbatch\": \"0"), "train.sbatch"));
   }
   const auto swapped = [](const planner::Target& target,
                           const char* strategy) {  // the same cores, another layout
@@ -172,8 +176,7 @@ TEST_CASE("plan.json must be that of the folder", "[launch]") {
     changed.edit("plan.json", "\"shard_degree\": 16", "\"shard_degree\": 8");
     return changed.said();
   };
-  CHECK(contains(swapped(targets::standard(), kNxd),
-                 "tensor_model_parallel_size: 8, but plan.json says 16"));
+  CHECK(contains(swapped(targets::standard(), kNxd), "tensor_model_parallel_size: 8, but plan.json says 16"));
   CHECK(contains(swapped(*targets::find("nxd"), kNxd), "node_run.sh: does not run this plan"));
   CHECK(contains(swapped(*targets::find("nemo-megatron"), kNemo), "plan.json"));
 }
@@ -184,14 +187,15 @@ TEST_CASE("a manifest must be the plan's", "[launch]") {
     folder.edit(manifest, from, to);
     return folder.said(manifest);
   };
-  CHECK(contains(after("mpijob.yaml", "replicas: 4", "replicas: 2"),
+  CHECK(contains(after("eks-mpijob-train.yaml", "replicas: 4", "replicas: 2"),
                  "Worker.replicas: \"2\" is not the plan's"));
-  CHECK(contains(after("mpijob.yaml", "neuron: 16", "neuron: 8"), "aws.amazon.com/neuron"));
-  CHECK(contains(after("mpijob.yaml", "mpi_launch.sh", "other.sh"), "does not run what the plan's does"));
-  CHECK(contains(after("mpijob.yaml", "kind: MPIJob", "kind: Pod"), "kind"));
-  CHECK(contains(after("pytorchjob.yaml", "minReplicas: 4", "minReplicas: 1"), "minReplicas"));
-  CHECK(contains(after("pytorchjob.yaml", "\"compile\", \"train\"", "\"train\""), "does not run what"));
-  for (const char* name : {"mpijob.yaml", "pytorchjob.yaml"}) {
+  CHECK(contains(after("eks-mpijob-train.yaml", "neuron: 16", "neuron: 8"), "aws.amazon.com/neuron"));
+  CHECK(contains(after("eks-mpijob-train.yaml", "mpi_launch.sh", "other.sh"),
+                 "does not run what the plan's does"));
+  CHECK(contains(after("eks-mpijob-train.yaml", "kind: MPIJob", "kind: Pod"), "kind"));
+  CHECK(contains(after("hyperpod-eks-train.yaml", "minReplicas: 4", "minReplicas: 1"), "minReplicas"));
+  CHECK(contains(after("eks-pytorchjob-compile.yaml", "\"compile\"", "\"train\""), "does not run what"));
+  for (const char* name : {"eks-mpijob-train.yaml", "hyperpod-eks-compile.yaml"}) {
     for (const double share : {0.0, 0.3, 0.6, 0.8}) {
       const Folder folder;
       folder.cut(name, share);

@@ -45,12 +45,19 @@ class Programs {
     ran.push_back(program);
     if (arguments.back() == "--version") return {true, 0, "", "", false};
     if (program == "sbatch") return {true, 0, std::to_string(100 + ++jobs) + ";cluster\n", "", false};
-    if (program == "kubectl") return {true, 0, "service/etcd\nmpijob.kubeflow.org/trnplan\n", "", false};
+    if (program == "kubectl" && arguments[1] == "apply") {
+      const bool compiles = arguments[3].ends_with("-compile.yaml");
+      return {true, 0, std::string("mpijob.kubeflow.org/trnplan-") + (compiles ? "compile\n" : "train\n"), "",
+              false};
+    }
+    if (program == "kubectl" && arguments[1] == "wait") return {true, compile_fails ? 1 : 0, "", "", false};
+    if (program == "kubectl" && arguments[1] == "get") return {true, 0, "Created Running Failed", "", false};
     if (program == "sinfo")
       return {true, 0, "NODELIST STATE AVAIL_FEATURES PARTITION\nn1 idle trn1.32xlarge q1*\n", "", false};
     return {true, 0, "", "", false};
   }
   int jobs = 0;
+  bool compile_fails = false;
   std::vector<std::string> ran;
 };
 
@@ -65,7 +72,12 @@ struct Row {
 
 const std::vector<Row> kRows = {
     {"slurm", 2, "sbatch", "", {{"compile", "101"}, {"train", "102"}}, "has 1 usable nodes"},
-    {"eks", 1, "kubectl", "name", {{"train", "mpijob.kubeflow.org/trnplan"}}, "still holds SET-ME"},
+    {"eks",
+     3,
+     "kubectl",
+     "name",
+     {{"compile", "mpijob.kubeflow.org/trnplan-compile"}, {"train", "mpijob.kubeflow.org/trnplan-train"}},
+     "still holds SET-ME"},
     {"local", 1, "bash", "smoke", {}, "the plan needs 4 nodes, and this is one"},
 };
 
@@ -132,6 +144,38 @@ TEST_CASE("a launch.json is of a scheduler that keeps one, with ids as it gives 
   CHECK(contains(refused("local", "12"), "does not say what was submitted"));
   CHECK(contains(refused("pbs", "12"), "does not say what was submitted"));
   CHECK(contains(refused("eks", "--x"), "does not say what was submitted"));
+}
+
+TEST_CASE("Kubernetes trains when the graphs are compiled", "[launch]") {
+  const Folder folder(4);
+  const launch::SubmitRequest request{folder.path, *launch::find_scheduler("eks"), "hyperpod-eks"};
+  Programs programs;
+  const auto runner = [&](const auto& arguments, const auto& options) {
+    return programs(arguments, options);
+  };
+  programs.compile_fails = true;
+  CHECK_THROWS_AS(launch::submit(request, runner), launch::SchedulerRefused);
+  CHECK_FALSE(launch::submitted(folder.path));  // the next launch compiles again
+
+  // Interrupted while it waited: only the first job is written down.
+  launch::keep(folder.path, {"eks", {{"compile", "pytorchjob.kubeflow.org/mine"}}, std::nullopt});
+  programs.compile_fails = false;
+  programs.ran.clear();
+  const launch::SubmitResult result = launch::submit(request, runner);
+  CHECK(programs.ran == std::vector<std::string>{"kubectl", "kubectl"});  // wait, apply
+  REQUIRE(result.submission.jobs.size() == 2);
+  CHECK(result.submission.jobs[0].id == "pytorchjob.kubeflow.org/mine");
+  const auto commands = launch::commands(request);
+  CHECK(commands[0][3] == (fs::canonical(folder.path) / "hyperpod-eks-compile.yaml").string());
+  CHECK(request.scheduler.prints_log("mpijob.kubeflow.org/a-train").back() ==
+        "--selector=trnplan-job=a-train");
+
+  std::vector<std::string> notes;
+  std::string said;
+  for (const Diagnostic& d :
+       launch::preflight({folder.path, request.scheduler, "openshift"}, test_catalog(), runner, notes))
+    said += to_string(d) + "\n";
+  CHECK(contains(said, "\"openshift\" is not known"));
 }
 
 TEST_CASE("names of schedulers", "[launch]") {
