@@ -73,7 +73,7 @@ plan() {
 # carry FORMAT LINE FIRST: launches the plan, kills a node seven steps behind the first checkpoint, and looks at what came of it.
 # LINE is what the log says of a step, with STEP for its number; the first step is FIRST. Leaves the checkpoint's step in $saved.
 carry() {
-  local log train
+  local log train follower code=0
   rm -f "$work/meet/held"
   STAND_IN_STEP=$seconds run 0 launch "$work/$name"
   train=$(id_of train)
@@ -82,8 +82,14 @@ carry() {
   saved=$(($(cat "$work/meet/held") - 7))
   # What was printed reaches the log before the job is ended.
   check "$name: its log says so" until_true grep -Eq -- "${2/STEP/$((saved + 6 + $3))}" "$log"
+  "$trnplan" watch "$train" --plan "$work/$name/plan.json" --interval 1 >"$work/followed" 2>&1 &
+  follower=$!
+  check "$name: watch sees it" until_true grep -q '/400 steps' "$work/followed"
   dies "$train"
   check "$name: it ends with the node back" reaches "$train" COMPLETED
+  wait "$follower" || code=$?
+  check "$name: watch follows until the end, exit $code" test "$code" -eq 0
+  check "$name: it sees the last step" grep -Eq '(399|400)/400 steps' "$work/followed"
   tr '\r' '\n' <"$log" | sed -n '/^\[trnplan\] start 1/,$p' >"$work/second"
   check "$name: it goes on behind the checkpoint of step $saved" bash -c 'grep -Em 1 "^(step|LOG|Epoch) ?" "$0" | grep -Eq -- "$1"' \
     "$work/second" "${2/STEP/$((saved + $3))}"
