@@ -45,19 +45,32 @@ std::string suggestion(const std::string& word, const std::vector<std::string>& 
                      fmt::join(known, ", "));
 }
 
+}  // namespace
+
+models::CollectiveOp read_collective_op(const std::string& word) {
+  const auto op = models::collective_op(word);
+  if (op) return *op;
+  throw InputError({{"command line", 0, 0},
+                    "op",
+                    in_quotes(word, 40) + " is no collective",
+                    suggestion(word, names(CollectiveOp::all_gather, CollectiveOp::send_recv),
+                               {"allr", "allg", "redsct", "alltoall", "sendrecv"})});
+}
+
+namespace {
+
 /// What the options say, every fault of theirs noted.
 class Reading {
  public:
   explicit Reading(const CollectiveRequest& o) : o_(o) {}
 
   CollectiveOp op() {
-    const auto op = models::collective_op(o_.op);
-    if (!op) {
-      note("op", in_quotes(o_.op, 40) + " is no collective",
-           suggestion(o_.op, names(CollectiveOp::all_gather, CollectiveOp::send_recv),
-                      {"allr", "allg", "redsct", "alltoall", "sendrecv"}));
+    try {
+      return read_collective_op(o_.op);
+    } catch (const InputError& e) {
+      faults_.push_back(e.faults().front());
+      return CollectiveOp::all_reduce;
     }
-    return op.value_or(CollectiveOp::all_reduce);
   }
 
   Algorithm algorithm() {

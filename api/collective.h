@@ -39,6 +39,9 @@ struct CollectiveResult {
 /// Bytes of an element of a datatype; 1 for unknown ones.
 [[nodiscard]] int element_bytes(const std::string& type);
 
+/// The operation of that name, or of nccom-test's name of it. Throws InputError.
+[[nodiscard]] models::CollectiveOp read_collective_op(const std::string& word);
+
 /// Times a group that the runtime would refuse all the same, where its bytes have a way. Throws InputError with
 /// every fault of the request.
 [[nodiscard]] CollectiveResult collective(const CollectiveRequest& request, Remarks& remarks);

@@ -5,9 +5,11 @@
 #include <fmt/ranges.h>
 
 #include "api/collective.h"
+#include "api/health.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/options.h"
+#include "cli/text/health_text.h"
 #include "cli/text/text.h"
 #include "io/output/collective_json.h"
 #include "models/collective/collective_runtime.h"
@@ -17,11 +19,12 @@ namespace trnplan::cli {
 namespace {
 
 constexpr int kMostRanks = 1 << 24;
-constexpr double kMostOversubscription = 1e6, kMostFactor = 1e9;
+constexpr double kMostOversubscription = 1e6, kMostFactor = 1e9, kMostSlowFactor = 1000;
 
 struct Options {
   Common common;  ///< its profile stands in the request
   api::CollectiveRequest request;
+  api::HealthRequest health;  ///< its instance and profile stand in the request
   bool in_graph = false, show_algorithm = false;
   int iterations = 0, warm_up = 0;  ///< of nccom-test; ignored, like the next two
   std::string check;
@@ -51,7 +54,24 @@ void explain(const Options& o, const api::CollectiveResult& result) {
   }
 }
 
+/// Instead of a prediction: which nodes are slower than it.
+int judge(const Options& o) {
+  Remarks remarks = heard_remarks();
+  api::HealthRequest request = o.health;
+  request.op = o.request.op;
+  request.instance = o.request.instance;
+  request.profile = o.request.profile;
+  request.oversubscription = o.request.oversubscription;
+  const io::HealthReport report = api::health(request, remarks);
+  if (o.common.json())
+    print(io::health_json(report));
+  else
+    print_text(health_text(report));
+  return report.slow.empty() ? kDone : kNoPlan;
+}
+
 int run(const Options& o) {
+  if (!o.health.measured.empty()) return judge(o);
   Remarks remarks = heard_remarks();
   const api::CollectiveResult result = api::collective(o.request, remarks);
   const auto& [cluster, profile, timed, fix] = result;
@@ -126,13 +146,32 @@ void add_collective(CLI::App& app, Run& chosen) {
   command->add_option("-w,--warmup_iters,--warmup", o->warm_up, ignored)->check(whole_number(0, 1 << 30));
   command->add_flag("-c,--check{random}", o->check, ignored + "; a value after =");
   command->add_option("-s,--hosts", o->hosts, ignored);
+  CLI::Option* measured =
+      command
+          ->add_option(
+              "--measured", o->health.measured,
+              "files of nccom-test's output with a line \"[trnplan] nodes NAME NAME\" above each run, as "
+              "health.sh of a plan's folder writes them: which nodes are slower than predicted?")
+          ->check(not_empty());
+  command
+      ->add_option("--slow-factor", o->health.factor,
+                   "of --measured: a run is slow above so many times what it should take")
+      ->check(decimal_number(1, kMostSlowFactor))
+      ->needs(measured)
+      ->capture_default_str();
+  for (const char* other : {"--ranks", "--minbytes", "--maxbytes", "--datatype", "--show-algorithm",
+                            "--in-graph", "--algorithm", "--nodes"})
+    measured->excludes(command->get_option(other));
   add_common(*command, o->common);
   command->footer(
-      "Exit code 3 when the runtime would refuse the group; it is timed all the same.\n"
+      "Exit code 3 when the runtime would refuse the group; it is timed all the same. With --measured: when "
+      "a node is "
+      "slow.\n"
       "Examples:\n"
       "  trnplan collective all_reduce --ranks 32 --bytes 64M\n"
       "  trnplan collective all_gather --nodes 4 --bytes 1GiB --oversubscription 2 --format json\n"
-      "  trnplan collective allr -r 2 -b 1KB -e 1GB -f 4 -d fp32 --show-algorithm");
+      "  trnplan collective allr -r 2 -b 1KB -e 1GB -f 4 -d fp32 --show-algorithm\n"
+      "  trnplan collective allr --measured my-plan/health-1742/*.out");
   command->callback([o, &chosen] {
     chosen = [o] {
       o->request.profile = o->common.profile;

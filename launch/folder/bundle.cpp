@@ -52,6 +52,7 @@ std::vector<io::OutputFile> bundle(const models::Job& searched, const planner::P
   files.push_back({"node_run.sh", node_run_sh(scripts), true});
   files.push_back({"compile.sbatch", compile_sbatch(scripts), true});
   files.push_back({"train.sbatch", train_sbatch(scripts), true});
+  files.push_back({"health.sh", health_sh(scripts), true});
   files.push_back({"submit.sh", submit_sh(scripts), true});
   files.push_back({"parallelcluster.yaml", io::parallelcluster_yaml(cluster), false});
   files.push_back({"hyperpod.json", io::hyperpod_json(cluster), false});
@@ -71,10 +72,9 @@ std::vector<io::OutputFile> bundle(const models::Job& searched, const planner::P
 }
 
 std::vector<std::string> bundle_names(const planner::Target& target) {
-  std::vector<std::string> names = {"config.json",          "setup_env.sh",  "node_run.sh",
-                                    "compile.sbatch",       "train.sbatch",  "submit.sh",
-                                    "parallelcluster.yaml", "hyperpod.json", "fsx-claim.yaml",
-                                    "mpi_launch.sh",        "plan.json"};
+  std::vector<std::string> names = {
+      "config.json", "setup_env.sh",         "node_run.sh",   "compile.sbatch", "train.sbatch",  "health.sh",
+      "submit.sh",   "parallelcluster.yaml", "hyperpod.json", "fsx-claim.yaml", "mpi_launch.sh", "plan.json"};
   for (const io::KubernetesFlavour& flavour : io::kubernetes_flavours()) {
     for (const char* mode : kModes) names.push_back(manifest_name(flavour, mode));
   }

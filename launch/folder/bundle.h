@@ -15,7 +15,7 @@ namespace trnplan::launch {
 /// The files of `plan --out`, as texts; nothing is written:
 ///
 ///   the target's config files (nxdt.yaml), config.json, plan.json
-///   setup_env.sh, node_run.sh, compile.sbatch, train.sbatch, submit.sh
+///   setup_env.sh, node_run.sh, compile.sbatch, train.sbatch, health.sh, submit.sh
 ///   parallelcluster.yaml, hyperpod.json   to make a cluster of the plan's size
 ///   FLAVOUR-compile.yaml, FLAVOUR-train.yaml of every flavour of Kubernetes (io/output/emit_kubernetes.h),
 ///   fsx-claim.yaml, mpi_launch.sh

@@ -9,6 +9,7 @@
 
 #include "io/output/emit_cluster.h"
 #include "launch/folder/templates.h"
+#include "launch/health/health.h"
 
 namespace trnplan::launch {
 
@@ -205,6 +206,18 @@ constexpr const char* kCopyToLocalCache =
     "  mkdir -p \"$cache\"\n"
     "  cp -au -- \"$TRNPLAN_CACHE/.\" \"$cache/\"";
 
+/// Words of a bash array: "0,1 2,3" "1,2 3,0".
+std::string round_words(int nodes) {
+  std::string text;
+  for (const auto& round : pair_rounds(nodes)) {
+    std::string pairs;
+    for (const auto& [first, second] : round)
+      pairs += fmt::format("{}{},{}", pairs.empty() ? "" : " ", first, second);
+    text += fmt::format("{}\"{}\"", text.empty() ? "" : " ", pairs);
+  }
+  return text;
+}
+
 std::string sbatch(const ScriptContext& c, std::string_view script) {
   return filled(script, {{"model", plain_name(c.job.architecture.name)},
                          {"nodes", fmt::to_string(c.plan.nodes)},
@@ -243,6 +256,15 @@ std::string node_run_sh(const ScriptContext& c) {
                                 {"compile_mode", mode_lines(command, true)},
                                 {"train_mode", mode_lines(command, false)},
                                 {"local_cache", local_cache(c) ? kCopyToLocalCache : ""}});
+}
+
+std::string health_sh(const ScriptContext& c) {
+  return filled("health.sh", {{"about", about(c)},
+                              {"nodes", fmt::to_string(c.plan.nodes)},
+                              {"cores", fmt::to_string(c.job.cluster.instance.cores())},
+                              {"rounds", round_words(c.plan.nodes)},
+                              {"port", fmt::to_string(kMasterPort)},
+                              {"instance", plain_name(c.job.cluster.instance.name)}});
 }
 
 std::string mpi_launch_sh(const ScriptContext& c) {

@@ -51,6 +51,9 @@ std::string mpi_launch_sh(const ScriptContext& c);
 /// 3.test_cases/pytorch/neuronx-distributed/llama3/slurm/README.md).
 std::string compile_sbatch(const ScriptContext& c);
 std::string train_sbatch(const ScriptContext& c);
+/// FOLDER: nccom-test on every node alone and on pairs, before training; exit code 3 when trnplan names a slow node.
+/// Commands: aws-neuron/aws-neuron-sdk@81ce03ae tools/neuron-sys-tools/nccom-test.rst.
+std::string health_sh(const ScriptContext& c);
 /// What `trnplan launch` does, for a machine without trnplan: checks, compiles, and trains when that went
 /// well.
 std::string submit_sh(const ScriptContext& c);

@@ -34,15 +34,11 @@ struct Sign {
   std::string_view word, kind;
 };
 constexpr std::array kSigns = {
-    Sign{"[trnplan] start", "start"},
-    Sign{"[trnplan] failed", "failed"},
-    Sign{"[trnplan] queued again", "requeued"},
-    Sign{"[Auto Resume]", "auto-resume"},
-    Sign{"DUE TO NODE FAILURE", "node-failure"},
-    Sign{"DUE TO JOB REQUEUE", "requeued"},
-    Sign{"DUE to SIGNAL Terminated", "cancelled"},
-    Sign{"CANCELLED AT", "cancelled"},
-    Sign{"Training finished successfully", "finished"},
+    Sign{"[trnplan] start", "start"},           Sign{"[trnplan] failed", "failed"},
+    Sign{"[trnplan] queued again", "requeued"}, Sign{"[trnplan] stopped", "stopped"},
+    Sign{"[Auto Resume]", "auto-resume"},       Sign{"DUE TO NODE FAILURE", "node-failure"},
+    Sign{"DUE TO JOB REQUEUE", "requeued"},     Sign{"DUE to SIGNAL Terminated", "cancelled"},
+    Sign{"CANCELLED AT", "cancelled"},          Sign{"Training finished successfully", "finished"},
 };
 
 /// "2026-11-21T20:21:11" (with or without Z) as seconds since 1970.

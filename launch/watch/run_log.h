@@ -20,7 +20,8 @@ namespace trnplan::launch {
 struct RunEvent {
   SourcePos at;
   std::string
-      kind;  ///< "start", "failed", "requeued", "auto-resume", "node-failure", "cancelled", "finished"
+      kind;  ///< "start", "failed", "requeued", "auto-resume", "node-failure", "cancelled", "finished",
+             ///< "stopped"
   std::string text;                  ///< of the line, printable, shortened
   std::optional<std::int64_t> time;  ///< seconds since 1970, UTC, where the line states it
 };

@@ -3,6 +3,7 @@
 
 #include "logs/nccom/nccom_json.h"
 #include "logs/nccom/nccom_test.h"
+#include "logs/nccom/node_tests.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace trnplan;
@@ -27,6 +28,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::refusable([&] {
     for (const logs::NccomTable& table : logs::parse_nccom_test(text, "nccom.txt")) check(table);
   });
+  for (const char* start : {"", "[trnplan] nodes n1 n2\n"}) {
+    fuzz::refusable([&] {
+      for (const logs::NodeTest& t : logs::read_node_tests(start + text, "health.out")) {
+        fuzz::ensure(!t.nodes.empty() && t.table.has_value() == t.failure.empty(),
+                     "a run has a table or a reason");
+        fuzz::ensure(fuzz::is_printable(t.failure), "a reason is safe to print");
+        if (t.table) check(*t.table);
+      }
+    });
+  }
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string::npos && (text[first] == '{' || text[first] == '[')) {
     fuzz::refusable([&] {

@@ -36,6 +36,11 @@ constexpr const char* kGrid = "job: job.yaml\ntokens: 1T\nnodes: [1, 2]\nglobal_
 constexpr const char* kProfile =
     "{\"name\": \"mine\", \"base\": \"trn1\", \"parameters\": {\"hbm_fraction\": {\"median\": 0.5, "
     "\"log_sd\": 0.1, \"unit\": \"1\", \"source\": \"measured\"}}}\n";
+constexpr const char* kHealth =
+    "[trnplan] nodes n1\nnccom-test -r 32 -N 1 -d bf16 allr\n"
+    "size(B) count(elems) type time:avg(us)\n67108864 33554432 bf16 1300\n"
+    "[trnplan] nodes n1 n2\nnccom-test -r 64 -N 2 -d bf16 allr --hosts n1 n2\n"
+    "size(B) count(elems) type time:avg(us)\n67108864 33554432 bf16 2600\n";
 constexpr const char* kLaunched =
     "{\"schema_version\": 1, \"scheduler\": \"slurm\", \"jobs\": {\"compile\": \"7\", \"train\": \"8\"}}\n";
 
@@ -205,6 +210,7 @@ class Table {
          {"c.csv",
           rows_of(source("catalog/measured-collectives.csv"), {"C001", "C002", "C003"}),
           {"calibrate", "c.csv", "--no-fit"}}},
+        {"health", {"health.out", kHealth, {"collective", "allr", "--measured", "health.out"}}},
         {"log", {"train.log", log, {"calibrate", "train.log", "--out", "new.json"}, job}},
         {"strategy", {"", "", {"simulate", "job.yaml", "--strategy"}, job}},
         {"plan_json",

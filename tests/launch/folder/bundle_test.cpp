@@ -63,7 +63,7 @@ TEST_CASE("the files of a plan", "[launch]") {
   for (const auto& f : files) names.push_back(f.name);
   CHECK(names == std::vector<std::string>{
                      "nxdt.yaml", "config.json", "setup_env.sh", "node_run.sh", "compile.sbatch",
-                     "train.sbatch", "submit.sh", "parallelcluster.yaml", "hyperpod.json",
+                     "train.sbatch", "health.sh", "submit.sh", "parallelcluster.yaml", "hyperpod.json",
                      "eks-mpijob-compile.yaml", "eks-mpijob-train.yaml", "eks-pytorchjob-compile.yaml",
                      "eks-pytorchjob-train.yaml", "hyperpod-eks-compile.yaml", "hyperpod-eks-train.yaml",
                      "fsx-claim.yaml", "mpi_launch.sh", "plan.json"});
@@ -89,6 +89,13 @@ TEST_CASE("the files of a plan", "[launch]") {
   CHECK(contains(node, "Total failed compilations: 0"));
   CHECK(contains(text_of(files, "submit.sh"), "--dependency=\"afterok:$compile\""));
   CHECK_FALSE(contains(node, "BUCKET_CAP_MB"));
+  CHECK(contains(train, "! bash \"$plan/health.sh\" \"$plan\""));
+  const std::string& health = text_of(files, "health.sh");
+  CHECK(contains(health, "\nnodes=16\ncores=32\n"));
+  CHECK(contains(
+      health,
+      "rounds=(\"0,1 2,3 4,5 6,7 8,9 10,11 12,13 14,15\" \"1,2 3,4 5,6 7,8 9,10 11,12 13,14 15,0\")"));
+  CHECK(contains(health, "collective all_reduce --instance trn1.32xlarge "));
 }
 
 TEST_CASE("buckets of another size reach the environment", "[launch]") {

@@ -1,0 +1,26 @@
+// collective --measured: runs of nccom-test on named nodes, judged against what is predicted.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/inputs.h"
+#include "io/output/health_json.h"
+#include "launch/health/health.h"
+#include "text/remarks.h"
+
+namespace trnplan::api {
+
+struct HealthRequest {
+  std::string op;                     ///< that was run
+  std::vector<std::string> measured;  ///< files that logs/nccom/node_tests.h describes
+  double factor = launch::kSlowRun;
+  std::string instance = usual_instance(), profile = "trn1";
+  double oversubscription = 1;
+};
+
+/// Throws InputError for files that cannot be read, and for runs of another operation or that do not fit the
+/// instance.
+[[nodiscard]] io::HealthReport health(const HealthRequest& request, Remarks& remarks);
+
+}  // namespace trnplan::api
