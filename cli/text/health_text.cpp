@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "cli/text/wrap.h"
 #include "text/diagnostic.h"
 
 namespace trnplan::cli {
@@ -44,8 +45,11 @@ std::string health_text(const io::HealthReport& r) {
   } else {
     text = fmt::format("slow: {} of {}\n", count(static_cast<int>(r.slow.size()), "node"), r.nodes);
   }
-  for (std::size_t i = 0; i < std::min(r.slow.size(), kNodesShown); ++i)
-    text += fmt::format("{}: {}\n  fix: {}\n", r.slow[i].name, printable(r.slow[i].problem), r.slow[i].fix);
+  for (std::size_t i = 0; i < std::min(r.slow.size(), kNodesShown); ++i) {
+    const io::SlowNode& n = r.slow[i];
+    text +=
+        fmt::format("{}: {}\n  fix: {}: {}\n", n.name, printable(n.problem), n.fix, command_text(n.command));
+  }
   if (r.slow.size() > kNodesShown) {
     std::string others;
     for (std::size_t i = kNodesShown; i < r.slow.size(); ++i)

@@ -50,7 +50,8 @@ std::string health_json(const HealthReport& r) {
                                {"alone", n.alone},
                                {"in_pairs", n.in_pairs},
                                {"problem", n.problem},
-                               {"fix", n.fix}});
+                               {"fix", n.fix},
+                               {"command", n.command}});
   }
   j["tests"] = Json::array();
   for (const HealthTest& t : r.tests) j["tests"].push_back(test_object(t));

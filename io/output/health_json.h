@@ -32,6 +32,7 @@ struct SlowNode {
   std::string name;
   bool alone = false, in_pairs = false;
   std::string problem, fix;
+  std::vector<std::string> command;  ///< of the fix: takes the node out
 };
 
 struct HealthReport {

@@ -129,7 +129,7 @@ bool only_by_partners(const std::string& name, const Node& node, const std::map<
 }
 
 io::SlowNode named(const std::string& name, const Node& node, const std::map<std::string, Node>& nodes) {
-  io::SlowNode out{name, node.slow_alone(), node.slow_in_pairs(), "", ""};
+  io::SlowNode out{name, node.slow_alone(), node.slow_in_pairs(), "", "", {}};
   if (out.alone) out.problem = "alone " + how(*node.alone);
   if (out.in_pairs) {
     for (const io::HealthTest* pair : node.pairs) {
@@ -143,14 +143,10 @@ io::SlowNode named(const std::string& name, const Node& node, const std::map<std
   }
   out.fix =
       out.alone
-          ? fmt::format(
-                "look at neuron-ls and the driver's log on it, and replace it: scontrol update nodename={} "
-                "state=drain reason=slow",
-                name)
-          : fmt::format(
-                "check with fi_info -p efa that it has all its EFA devices and lies in the placement "
-                "group, and replace it: scontrol update nodename={} state=drain reason=slow",
-                name);
+          ? "look at neuron-ls and the driver's log on it, and replace it"
+          : "check with fi_info -p efa that it has all its EFA devices and lies in the placement group, "
+            "and replace it";
+  out.command = {"scontrol", "update", "nodename=" + name, "state=drain", "reason=slow"};
   return out;
 }
 

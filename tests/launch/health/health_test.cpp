@@ -117,7 +117,8 @@ TEST_CASE("a node that is slow alone, or in both its pairs, is named", "[launch]
   CHECK(alone.slow[0].alone);
   CHECK_FALSE(alone.slow[0].in_pairs);
   CHECK(contains(alone.slow[0].problem, "alone 1.30 times what it should take"));
-  CHECK(contains(alone.slow[0].fix, "scontrol update nodename=n003 state=drain"));
+  CHECK(alone.slow[0].command ==
+        std::vector<std::string>{"scontrol", "update", "nodename=n003", "state=drain", "reason=slow"});
   CHECK(judge(cluster(5, {{3, 1.24}}, {})).slow.empty());
   for (const int nodes : {3, 4, 5, 8, 128}) {
     CAPTURE(nodes);
