@@ -39,6 +39,12 @@ constexpr Unit kUnits[] = {
     {"Mbit/s", Dimension::bytes_per_second, 1e6 / 8},
     {"Gbit/s", Dimension::bytes_per_second, 1e9 / 8},
     {"Tbit/s", Dimension::bytes_per_second, 1e12 / 8},
+    {"ns", Dimension::seconds, 1e-9},
+    {"us", Dimension::seconds, 1e-6},
+    {"ms", Dimension::seconds, 1e-3},
+    {"s", Dimension::seconds, 1},
+    {"W", Dimension::watts, 1},
+    {"kW", Dimension::watts, 1e3},
 };
 
 std::string units_of(Dimension d) {

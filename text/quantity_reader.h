@@ -10,7 +10,7 @@
 
 namespace trnplan {
 
-enum class Dimension { none, flops_per_second, hertz, bytes, bytes_per_second };
+enum class Dimension { none, flops_per_second, hertz, bytes, bytes_per_second, seconds, watts };
 
 inline constexpr int whole_most = std::numeric_limits<int>::max();
 
@@ -21,7 +21,7 @@ class QuantityReader {
   QuantityReader(MapReader& map, std::string where, std::vector<Diagnostic>& faults)
       : map_(map), where_(std::move(where)), faults_(faults) {}
 
-  /// Value in base units (FLOP/s, Hz, bytes, bytes/s). `least` is in the unit of the file.
+  /// Value in base units (FLOP/s, Hz, bytes, bytes/s, s, W). `least` is in the unit of the file.
   double quantity(std::string_view key, Dimension dimension, double least);
   double positive(std::string_view key, Dimension dimension) { return quantity(key, dimension, 1e-9); }
 

@@ -27,6 +27,11 @@ struct Core {
   Bytes memory{};        ///< HBM that belongs to the core
   BytesPerSecond hbm{};  ///< share of the chip's HBM bandwidth
   BytesPerSecond dma{};  ///< sum over the core's DMA engines
+  // Of GPUs, 0 where not stated: dense peaks of other types, and what else a model of a kernel may ask for.
+  FlopsPerSecond fp8{}, fp4{}, tf32{};
+  int multiprocessors = 0;
+  Bytes l2{};
+  double watts = 0;  ///< the default limit of power
 };
 
 /// A bidirectional link between two chips, a chip and a switch, or two switches. Chips are numbered from 0,
@@ -55,12 +60,17 @@ struct Instance {
   Core core;
   std::vector<Link> links;
   BytesPerSecond link_per_direction{};  ///< published bandwidth of a link without its own, one direction
-  int torus_rows = 0;                   ///< for drawing only; 0 when the fabric is no torus
+  BytesPerSecond
+      link_for_collectives{};  ///< what the collective library counts a chip's links for; 0: not stated
+  int torus_rows = 0;          ///< for drawing only; 0 when the fabric is no torus
   int torus_columns = 0;
   int torus_depth = 1;           ///< equal tori of rows x columns, joined at equal places
-  int nics = 0;                  ///< EFA devices; 0 when the instance has none
-  BytesPerSecond nic{};          ///< one EFA device, one direction
+  int nics = 0;                  ///< EFA devices, or groups of those that serve one chip; 0: none
+  BytesPerSecond nic{};          ///< one of them, one direction
   std::vector<int> nic_of_chip;  ///< one per chip when nics > 0
+  int rails = 0;                 ///< NIC k of every node is on rail k % rails; 0: the fabric has none
+  double oversubscription = 1;   ///< of the fabric its nodes stand in: Cluster::oversubscription
+  Seconds network_latency{};     ///< that the collective library's tuner takes for a message; 0: not stated
   int vcpus = 0;
   Bytes host_memory{};
   std::vector<Price> prices;

@@ -21,11 +21,12 @@ struct Traits {
   RankOrderRule rank_order = RankOrderRule::row_major;
   GroupRule groups = GroupRule::torus_ring;
   CollectiveRuntime collectives = CollectiveRuntime::neuron;
-  bool adjacent_kv_copies = false;  ///< copies of a KV head sit on ranks that follow each other
-  bool flat_ring = false;           ///< collectives over nodes may run as one ring through all chips
-  bool logical_cores = false;       ///< physical cores can be joined: the job must say how (Core::lnc)
-  bool step_time = false;           ///< a step's time on it is modelled
-  bool runtime_reserve = false;     ///< the profiles' memory of the runtime was found on it
+  bool adjacent_kv_copies = false;   ///< copies of a KV head sit on ranks that follow each other
+  bool flat_ring = false;            ///< collectives over nodes may run as one ring through all chips
+  bool logical_cores = false;        ///< physical cores can be joined: the job must say how (Core::lnc)
+  bool step_time = false;            ///< a step's time on it is modelled
+  bool runtime_reserve = false;      ///< the profiles' memory of the runtime was found on it
+  bool in_switch_reduction = false;  ///< the switch between the chips can reduce (NVLS)
   int sequential_move_factor =
       0;  ///< trainer.sequential_move_factor of NxDT's configs for it; 0: they set none
 

@@ -54,19 +54,22 @@ auto key_of(const models::Architecture& a) {
 
 /// All but names, prices and what is for drawing.
 auto key_of(const topology::Instance& t) {
-  const auto& [name, family, traits, chips, switches, cores_per_chip, core, links, link, torus_rows,
-               torus_columns, torus_depth, nics, nic, nic_of_chip, vcpus, host_memory, prices] = t;
+  const auto& [name, family, traits, chips, switches, cores_per_chip, core, links, link, link_for_collectives,
+               torus_rows, torus_columns, torus_depth, nics, nic, nic_of_chip, rails, oversubscription,
+               network_latency, vcpus, host_memory, prices] = t;
   const auto& [device, lnc, bf16, fp32, array_rows, array_columns, matmul_issue_cycles, tensor_hertz,
-               vector_lanes, vector_hertz, memory, hbm, dma] = core;
+               vector_lanes, vector_hertz, memory, hbm, dma, fp8, fp4, tf32, multiprocessors, l2, watts] =
+      core;
   std::vector<std::tuple<int, int, double>> wires;
   for (const topology::Link& l : links) {
     const auto& [chip_a, chip_b, per_direction] = l;
     wires.emplace_back(chip_a, chip_b, per_direction.value);
   }
-  return std::tuple(std::tuple(device, lnc, bf16, fp32, array_rows, array_columns, matmul_issue_cycles,
-                               tensor_hertz, vector_lanes, vector_hertz, memory, hbm, dma),
-                    traits, chips, switches, cores_per_chip, std::move(wires), link, nics, nic, nic_of_chip,
-                    host_memory);
+  return std::tuple(
+      std::tuple(device, lnc, bf16, fp32, array_rows, array_columns, matmul_issue_cycles, tensor_hertz,
+                 vector_lanes, vector_hertz, memory, hbm, dma, fp8, fp4, tf32, multiprocessors, l2, watts),
+      traits, chips, switches, cores_per_chip, std::move(wires), link, link_for_collectives, nics, nic,
+      nic_of_chip, rails, network_latency, host_memory);
 }
 
 auto program_key(const MeasuredStep& s) {

@@ -23,9 +23,10 @@ using logs::MeasuredKernel;
 bool same_core(const topology::Core& a, const topology::Core& b) {
   const auto all = [](const topology::Core& c) {
     const auto& [device, lnc, bf16, fp32, array_rows, array_columns, matmul_issue_cycles, tensor_hertz,
-                 vector_lanes, vector_hertz, memory, hbm, dma] = c;
+                 vector_lanes, vector_hertz, memory, hbm, dma, fp8, fp4, tf32, multiprocessors, l2, watts] =
+        c;
     return std::tuple(device, lnc, bf16, fp32, array_rows, array_columns, matmul_issue_cycles, tensor_hertz,
-                      vector_lanes, vector_hertz, hbm);
+                      vector_lanes, vector_hertz, hbm, fp8, fp4, tf32, multiprocessors, l2, watts);
   };
   return all(a) == all(b);
 }

@@ -152,9 +152,11 @@ std::vector<std::string> Catalog::machines() const {
 }
 
 std::string Catalog::instance_of_ranks(int ranks, bool several_nodes) const {
+  const topology::Accelerator usual = instance(default_instance()).traits.accelerator;
   for (const std::string& name : machines()) {
     const topology::Instance type = instance(name);
-    if (type.cores() == ranks && (!several_nodes || type.nics > 0)) return name;
+    if (type.traits.accelerator == usual && type.cores() == ranks && (!several_nodes || type.nics > 0))
+      return name;
   }
   return "";
 }

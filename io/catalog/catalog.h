@@ -45,7 +45,8 @@ class Catalog {
   std::string default_model() const;
   /// All types, the default before the others: the order in which they are guessed.
   std::vector<std::string> machines() const;
-  /// The type whose nodes run so many ranks, the default before others; "" when there is none.
+  /// The type of the default's kind of accelerator whose nodes run so many ranks, the default before others; ""
+  /// when there is none.
   std::string instance_of_ranks(int ranks, bool several_nodes) const;
   /// Its `base` is its own name: whoever builds on it needs no other.
   models::Profile profile(std::string_view name) const;

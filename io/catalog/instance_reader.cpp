@@ -50,6 +50,7 @@ topology::Traits traits_from(MapReader& map, std::vector<Diagnostic>& faults) {
   t.adjacent_kv_copies = fields.boolean("adjacent_kv_copies", false);
   t.flat_ring = fields.boolean("flat_ring", false);
   t.logical_cores = fields.boolean("logical_cores", false);
+  t.in_switch_reduction = fields.boolean("in_switch_reduction", false);
   t.step_time = fields.boolean("step_time", false);
   t.runtime_reserve = fields.boolean("runtime_reserve", false);
   t.sequential_move_factor = fields.whole("sequential_move_factor", 0, 0, whole_most);
@@ -89,6 +90,16 @@ topology::Core core_from(MapReader& map, topology::Accelerator accelerator, std:
   core.vector_lanes = count("vector_lanes");
   core.vector_hertz = rate("vector_clock", Dimension::hertz);
   core.dma = BytesPerSecond(rate("dma_bandwidth", Dimension::bytes_per_second));
+  const auto stated = [&](std::string_view key, Dimension of) {
+    return fields.has(key) ? read.positive(key, of) : 0.0;
+  };
+  core.fp32 = FlopsPerSecond(stated("fp32", Dimension::flops_per_second));
+  core.fp8 = FlopsPerSecond(stated("fp8", Dimension::flops_per_second));
+  core.fp4 = FlopsPerSecond(stated("fp4", Dimension::flops_per_second));
+  core.tf32 = FlopsPerSecond(stated("tf32", Dimension::flops_per_second));
+  core.multiprocessors = read.whole("multiprocessors", 0, 1);
+  core.l2 = Bytes(stated("l2", Dimension::bytes));
+  core.watts = stated("power_limit", Dimension::watts);
   return core;
 }
 
@@ -220,6 +231,13 @@ topology::Instance instance_from(const Node& node) {
   i.nics = read.whole("nics", 0, 0);
   if (i.nics > 0) i.nic = BytesPerSecond(read.positive("nic_bandwidth", Dimension::bytes_per_second));
   i.nic_of_chip = nics_of_chips(read.list("nic_of_chip"), i, faults, node.at);
+  i.rails = read.whole("rails", 0, 1);
+  if (map.has("oversubscription")) i.oversubscription = read.quantity("oversubscription", Dimension::none, 1);
+  if (map.has("network_latency"))
+    i.network_latency = Seconds(read.positive("network_latency", Dimension::seconds));
+  if (map.has("link_bandwidth_collectives"))
+    i.link_for_collectives =
+        BytesPerSecond(read.positive("link_bandwidth_collectives", Dimension::bytes_per_second));
   i.prices = prices_from(read.list("prices"), faults);
   if (i.links.empty() && i.chips > 1 && !map.has("links"))
     map.fault("links", "this key is missing", "list the pairs of chips that links join, or [] when none are");

@@ -1,0 +1,98 @@
+// The shipped machines with GPUs: each number has a source, and what follows from others does.
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "io/catalog/catalog.h"
+#include "tests/catch.h"
+#include "tests/models/setup.h"
+#include "text/document.h"
+#include "topology/chip_graph.h"
+#include "topology/verdict.h"
+
+using namespace trnplan;
+using namespace trnplan::topology;
+
+namespace {
+
+std::vector<Instance> gpu_machines() {
+  std::vector<Instance> all;
+  for (const std::string& name : test_catalog().instances()) {
+    Instance i = test_catalog().instance(name);
+    if (i.traits.accelerator == Accelerator::gpu) all.push_back(std::move(i));
+  }
+  return all;
+}
+
+bool close(double a, double b) {
+  return std::abs(a - b) <= 1e-6 * std::abs(b);
+}
+
+/// Every map with a `value` says in which unit, of what kind and by whom.
+void check_sources(const Node& node, const std::string& path) {
+  if (node.is_map() && node.find("value") != nullptr) {
+    CAPTURE(path);
+    for (const char* key : {"unit", "kind", "source"}) {
+      const Node* said = node.find(key);
+      REQUIRE(said != nullptr);
+      CHECK_FALSE(said->scalar.empty());
+    }
+    return;
+  }
+  for (const auto& entry : node.entries) check_sources(entry.value, path + "." + entry.key);
+}
+
+}  // namespace
+
+TEST_CASE("numbers of GPU machines have unit, kind and source", "[io][catalog]") {
+  for (const Instance& i : gpu_machines())
+    check_sources(read_document(test_catalog().file("instances/" + i.name + ".json")), i.name);
+}
+
+TEST_CASE("GPU machines are eight chips around one switch", "[io][catalog]") {
+  const std::vector<Instance> all = gpu_machines();
+  CHECK(all.size() >= 11);
+  for (const Instance& i : all) {
+    CAPTURE(i.name);
+    CHECK(i.cores() == 8);
+    CHECK(i.switches == 1);
+    CHECK(i.links.size() == 8);
+    CHECK(i.traits.groups == GroupRule::any_group);
+    CHECK(i.traits.collectives == CollectiveRuntime::nccl);
+    CHECK(i.rails == i.nics);
+    CHECK(i.core.watts > 0);
+    CHECK(i.core.multiprocessors > 0);
+    // What the library counts the links for is below what they carry.
+    CHECK(i.link_for_collectives.value > 0);
+    CHECK(i.link_for_collectives < i.link_per_direction);
+    const Cluster two{i, 2};
+    const ChipGraph graph(i);
+    CHECK(judge(two, graph, GroupKind::data, {0, 8}).verdict == Verdict::supported);
+  }
+}
+
+// EC2's network of a node in Gbit/s (aws/karpenter-provider-aws@1d927085 zz_generated.bandwidth.go), however many
+// devices share a GPU; and the FP8 peak, which is twice the BF16 one from sm90 on and absent on A100.
+TEST_CASE("the network of EC2's GPU instances adds up", "[io][catalog]") {
+  const std::pair<const char*, double> gbit[] = {
+      {"p4d.24xlarge", 400},   {"p4de.24xlarge", 400},     {"p5.48xlarge", 3200},     {"p5e.48xlarge", 3200},
+      {"p5en.48xlarge", 3200}, {"p6-b200.48xlarge", 3200}, {"p6-b300.48xlarge", 6400}};
+  for (const auto& [name, network] : gbit) {
+    CAPTURE(name);
+    const Instance i = test_catalog().instance(name);
+    CHECK(close(i.nics * i.nic.value, network * 1e9 / 8));
+    CHECK(i.network_latency.value > 0);
+    CHECK(i.usd_per_hour() > 0);
+    if (i.core.fp8.value > 0) CHECK(std::abs(i.core.fp8.value / i.core.bf16.value - 2) < 1e-3);
+    CHECK((i.core.fp8.value > 0) == i.traits.in_switch_reduction);
+  }
+  CHECK(test_catalog().instance("p4d.24xlarge").nic_of_chip == std::vector<int>{0, 0, 1, 1, 2, 2, 3, 3});
+}
+
+// A config whose nodes run eight ranks says nothing of GPUs: it is no Neuron type that is known.
+TEST_CASE("a type is guessed among those of the default's kind", "[io][catalog]") {
+  CHECK(test_catalog().instance_of_ranks(8, true).empty());
+  CHECK(test_catalog().instance_of_ranks(32, true) == "trn1.32xlarge");
+}
