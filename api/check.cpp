@@ -10,6 +10,7 @@
 #include "api/inputs.h"
 #include "api/known_jobs.h"
 #include "api/observations.h"
+#include "api/risk.h"
 #include "io/input/readers.h"
 #include "planner/check/judge.h"
 #include "planner/check/rules.h"
@@ -65,6 +66,11 @@ void add_violations(std::vector<Finding>& findings, const std::vector<planner::V
          .fix = v.fix,
          .source = std::string(planner::source_of(v.rule))});
   }
+}
+
+bool has_errors(const std::vector<Finding>& findings) {
+  return std::any_of(findings.begin(), findings.end(),
+                     [](const Finding& f) { return f.severity == Severity::error; });
 }
 
 /// A config without a prediction still shows that it fits.
@@ -145,10 +151,20 @@ void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Cata
     note(result.findings, "evidence", std::move(line));
   add_violations(result.findings, judgement.broken, config,
                  config.has_section("model_alignment_strategy.peft"));
-  if (judgement.refused() && reading.not_modelled.empty())
+  const KnownRisk risk(catalog, observations, architecture);
+  if (judgement.refused() && reading.not_modelled.empty()) {
     result.nearest = targets::nearest_that_fit(job, strategy, config, architecture, profile);
+    std::erase_if(result.nearest, [&](const targets::NearConfig& n) {
+      return has_errors(
+          targets::lint(targets::with_changes(config, n.changes), architecture, o.release, o.version));
+    });
+    for (targets::NearConfig& n : result.nearest) risk.tell(n.plan, job, profile);
+  }
   result.no_prediction = planner::why_no_plan(judgement);
-  if (judgement.plan) tell_nearest(*judgement.plan, load_known_jobs(catalog, profile), job);
+  if (judgement.plan) {
+    tell_nearest(*judgement.plan, load_known_jobs(catalog, profile), job);
+    risk.tell(*judgement.plan, job, profile);
+  }
   if (reading.not_modelled.empty()) result.prediction = std::move(judgement.plan);
   for (const std::string& feature : reading.not_modelled) result.no_prediction = feature + " is not modelled";
   if (!result.prediction) add_memory(result.findings, judgement.memory, config);

@@ -109,8 +109,9 @@ std::string beyond_the_fit(const char* what, const models::Profile& profile, con
   }
   if (text.empty()) return text;
   return fmt::format(
-      "{} lies outside the runs that {} was fitted to: {}; its interval is not widened for that", what,
-      profile.name, text);
+      "{} lies outside the runs that {} was fitted to: {}; its interval is widened for its distance from "
+      "known runs alone",
+      what, profile.name, text);
 }
 
 std::string no_efa_fix() {

@@ -20,8 +20,7 @@ std::string known_of(const MemoryCase& c) {
   if (c.fact == MemoryFact::at_most)
     return fmt::format("kept a limit of {:.2f} GiB a core", in_gibibytes(c.at_most));
   if (c.fact == MemoryFact::too_large) return "ran out of memory";
-  // Cases are shipped configs as well as runs; a note says so of those.
-  return c.note.find("presumed to fit") != std::string::npos ? "is shipped, and presumed to run" : "ran";
+  return c.shipped ? "is shipped, and presumed to run" : "ran";
 }
 
 }  // namespace

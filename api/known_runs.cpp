@@ -36,9 +36,7 @@ class Models {
 
 KnownRun of_case(const logs::MemoryCase& c, models::Architecture model) {
   if (c.layers > 0) model.layers = c.layers;
-  // Rows of a table say what they are; of the others the note says which nobody saw running.
-  const bool shipped = c.kind == "recipe" || c.note.find("presumed") != std::string::npos;
-  return {c.id, c.model, std::move(model), c.instance, c.nodes, c.sequence, c.strategy, !shipped};
+  return {c.id, c.model, std::move(model), c.instance, c.nodes, c.sequence, c.strategy, !c.shipped};
 }
 
 bool is_model(const planner::Observation& o, const models::Architecture& a) {
@@ -48,7 +46,8 @@ bool is_model(const planner::Observation& o, const models::Architecture& a) {
 
 }  // namespace
 
-std::vector<KnownRun> known_runs(const io::Catalog& catalog, const std::vector<planner::Observation>& observations,
+std::vector<KnownRun> known_runs(const io::Catalog& catalog,
+                                 const std::vector<planner::Observation>& observations,
                                  const models::Architecture& own_model) {
   const auto table = [&](const char* name) { return read_text(catalog.file(name)); };
   std::vector<KnownRun> all;

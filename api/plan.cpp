@@ -10,13 +10,12 @@
 
 #include "api/contradictions.h"
 #include "api/known_jobs.h"
-#include "api/known_runs.h"
 #include "api/observations.h"
 #include "api/plan_folder.h"
+#include "api/risk.h"
 #include "calibrate/fit/collective_fit.h"
 #include "calibrate/fit/step_fit.h"
 #include "io/catalog/measuring.h"
-#include "io/catalog/recommending.h"
 #include "io/catalog/reliability.h"
 #include "io/input/readers.h"
 #include "planner/check/rules.h"
@@ -136,6 +135,14 @@ std::optional<planner::ForecastRun> whole_run(const models::Job& job, planner::R
   return std::nullopt;
 }
 
+/// What is written for a target runs with it, so that is what is predicted.
+void take_stack(models::Job& job, const planner::Target& target, const PlanRequest& request,
+                Remarks& remarks) {
+  if (!job.software.framework.empty() || (request.target.empty() && request.out.empty())) return;
+  job.software.framework = target.name();
+  remarks.add(fmt::format("software.framework is not stated: predicted as {} runs it", target.name()));
+}
+
 /// How a fit reads nccom-test, which the planner does not see.
 planner::ConfidenceOptions confidence_options(const io::Catalog& catalog, double sure,
                                               const planner::RecommendingParameters& recommending) {
@@ -174,10 +181,11 @@ void tell_outlooks(PlanResult& out, const planner::RiskAdvisor& advisor) {
   const planner::Plan recommended = *result.recommended_plan();
   for (planner::Plan& plan : result.plans) {
     out.outlooks.push_back(advisor.outlook(plan, recommended));
-    planner::widen(plan, out.outlooks.back());
+    planner::tell_risk(plan, out.outlooks.back());
   }
-  for (planner::Plan& plan : result.layouts) planner::widen(plan, advisor.outlook(plan, recommended));
-  for (planner::ClusterPlan& c : result.clusters) planner::widen(c.plan, advisor.outlook(c.plan, recommended));
+  for (planner::Plan& plan : result.layouts) planner::tell_risk(plan, advisor.outlook(plan, recommended));
+  for (planner::ClusterPlan& c : result.clusters)
+    planner::tell_risk(c.plan, advisor.outlook(c.plan, recommended));
 }
 
 }  // namespace
@@ -195,6 +203,7 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   if (o.target.empty()) o.target = targets::of(job.software).name();
   const planner::Target& target = *targets::find(o.target);
   targets::take_defaults(job, target, reading.places.contains("training.precision"));
+  take_stack(job, target, request, remarks);
   refuse_contradictions(o.job.job, reading, target);
   const planner::RunQuestion question = take_run_question(job);
   out.unwritten = unwritable(o);
@@ -204,11 +213,10 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   if (o.threads > planner::core_count())
     remarks.add(fmt::format("--threads {}: this machine has {} cores, and no more are used", o.threads,
                             planner::core_count()));
-  const auto recommending = io::recommending_from(read_document(catalog.file("recommending.json")));
-  planner::ConfidenceOptions measuring = confidence_options(catalog, o.sure, recommending);
   const std::vector<planner::Observation> observations = load_observations(o.profile);
-  const planner::KnownRuns runs(known_runs(catalog, observations, job.architecture), recommending.distance);
-  const planner::RiskAdvisor advisor(job, profile, runs, recommending, measuring.times, o.risk, o.sure);
+  const KnownRisk risk(catalog, observations, job.architecture);
+  planner::ConfidenceOptions measuring = confidence_options(catalog, o.sure, risk.parameters());
+  const planner::RiskAdvisor advisor = risk.advisor(job, profile, o.risk, o.sure);
   const auto start = std::chrono::steady_clock::now();
   out.search = planner::search(job, profile,
                                {.top = o.top,

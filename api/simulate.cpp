@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "api/known_jobs.h"
+#include "api/observations.h"
+#include "api/risk.h"
 #include "io/catalog/catalog.h"
 #include "io/input/strategy_text.h"
 #include "io/output/atomic_write.h"
@@ -91,7 +93,11 @@ SimulateResult simulate(const SimulateRequest& r, Remarks& remarks) {
     else
       remarks.add("no trace was written: the strategy cannot be simulated");
   }
-  if (out.judgement.plan) tell_nearest(*out.judgement.plan, load_known_jobs(catalog, profile), out.job);
+  if (out.judgement.plan) {
+    tell_nearest(*out.judgement.plan, load_known_jobs(catalog, profile), out.job);
+    KnownRisk(catalog, load_observations(r.profile), out.job.architecture)
+        .tell(*out.judgement.plan, out.job, profile);
+  }
   if (out.judgement.plan) remark_family(catalog, profile, out.job.cluster.instance, remarks);
   return out;
 }

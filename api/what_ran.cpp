@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "api/inputs.h"
 #include "io/input/plan_file.h"
 #include "io/input/readers.h"
@@ -17,8 +20,8 @@ using calibrate::WhatRan;
 
 namespace {
 
-WhatRan ran_of_config(const std::string& path, const std::string& instance, const io::Catalog& catalog,
-                      Remarks& remarks) {
+std::optional<WhatRan> ran_of_config(const std::string& path, const std::string& instance,
+                                     const io::Catalog& catalog, Remarks& remarks) {
   const targets::NxdtConfig config = targets::read_nxdt(path);
   const io::ArchitectureReading architecture = io::architecture_of_nxdt(config, catalog);
   const targets::NxdtReading reading = targets::interpret(config, architecture.architecture);
@@ -31,7 +34,10 @@ WhatRan ran_of_config(const std::string& path, const std::string& instance, cons
   ran.strategy = reading.strategy;
   ran.from = path;
   remarks.add(architecture.notes);
-  return ran;
+  if (reading.not_modelled.empty()) return ran;
+  remarks.add(fmt::format("{}: {} is not modelled, so nothing is predicted of what ran", printable(path),
+                          fmt::join(reading.not_modelled, ", ")));
+  return std::nullopt;
 }
 
 }  // namespace

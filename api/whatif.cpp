@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "api/observations.h"
+#include "api/risk.h"
 #include "io/catalog/catalog.h"
 #include "io/catalog/reliability.h"
 #include "planner/check/rules.h"
@@ -212,7 +214,18 @@ WhatIfAnswered whatif(const WhatIfRequest& o, Remarks& remarks) {
         "pin.data_parallel holds for the job's own cluster only; elsewhere it follows from the nodes");
   for (const topology::Instance& i : question.instances)
     if (planner::times_steps_on(i)) remark_family(catalog, profile, i, remarks);
-  const planner::WhatIfResult result = planner::whatif(reading.job, question, profile, reliability);
+  const KnownRisk risk(catalog, load_observations(o.profile), reading.job.architecture);
+  const auto recommend = [&](const models::Job& on, const models::Profile& with,
+                             const planner::SearchOptions& options) {
+    const planner::RiskAdvisor advisor = risk.advisor(on, with, o.risk);
+    planner::SearchOptions advised = options;
+    advised.advisor = &advisor;
+    planner::SearchResult found = planner::search(on, with, advised);
+    if (!found.plans.empty()) risk.tell(found.plans[found.recommended], on, with);
+    return found;
+  };
+  const planner::WhatIfResult result =
+      planner::whatif(reading.job, question, profile, reliability, recommend);
   const planner::WhatIfPoint* named = result.would_do ? &*result.would_do : nullptr;
   if (result.recommended >= 0) named = &result.points[static_cast<std::size_t>(result.recommended)];
   if (named != nullptr) {

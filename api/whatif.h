@@ -7,6 +7,7 @@
 #include "api/inputs.h"
 #include "planner/cost/reliability.h"
 #include "planner/cost/whatif.h"
+#include "planner/search/advisor.h"
 #include "text/remarks.h"
 
 namespace trnplan::api {
@@ -23,6 +24,7 @@ struct WhatIfRequest {
   double storage_gib = 0, storage_price = 0, other_price = 0;
   int checkpoint_steps = 0;
   bool asynchronous = false, allow_doubtful = false;
+  planner::RiskAttitude risk = planner::RiskAttitude::neutral;
   std::string profile = "trn1";
 };
 

@@ -70,4 +70,17 @@ CLI::Validator framework_version() {
   return numbers_with_points("no version of a framework, such as 1.6", "VERSION");
 }
 
+void add_risk(CLI::App& command, planner::RiskAttitude& risk) {
+  command
+      .add_option_function<std::string>(
+          "--risk", [&risk](const std::string& text) { risk = *planner::risk_attitude_from(text); },
+          "what is recommended. neutral: the least expected cost once failing to fit or compile is counted, "
+          "or a safer "
+          "plan that is not surely worse and costs at most 5 % more in expectation; averse: the least cost "
+          "at the slow "
+          "end, where a plan that fails has no successor; fastest")
+      ->check(CLI::IsMember({"neutral", "averse", "fastest"}))
+      ->default_str("neutral");
+}
+
 }  // namespace trnplan::cli

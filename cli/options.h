@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/context.h"
+#include "planner/search/advisor.h"
 #include "topology/instance.h"
 
 namespace trnplan::cli {
@@ -35,5 +36,8 @@ inline void add_common(CLI::App& command, Common& common) {
                   "catalogue, or a .json file that calibrate wrote")
       ->capture_default_str();
 }
+
+/// `risk` outlives the command.
+void add_risk(CLI::App& command, planner::RiskAttitude& risk);
 
 }  // namespace trnplan::cli

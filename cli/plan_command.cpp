@@ -117,13 +117,7 @@ void add_plan(CLI::App& app, Run& chosen) {
                    "that would tell them apart is named")
       ->check(decimal_number(0.5, 0.9999))
       ->capture_default_str();
-  command
-      ->add_option_function<std::string>(
-          "--risk", [o](const std::string& text) { o->request.risk = *planner::risk_attitude_from(text); },
-          "what is recommended: neutral, the least expected cost and of plans that cannot be told apart the safest; "
-          "averse, the least cost at the slow end, where a plan that fails has no successor; fastest")
-      ->check(CLI::IsMember({"neutral", "averse", "fastest"}))
-      ->default_str("neutral");
+  add_risk(*command, o->request.risk);
   command->add_flag("--allow-doubtful", o->request.allow_doubtful,
                     "also strategies whose replica groups are doubtful");
   command

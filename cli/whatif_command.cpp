@@ -109,6 +109,7 @@ void add_whatif(CLI::App& app, Run& chosen) {
                    "of what keeps the limits; fitting: the fastest under a budget alone, else the cheapest")
       ->check(CLI::IsMember({"fitting", "cheapest", "fastest", "smallest"}))
       ->capture_default_str();
+  add_risk(*command, o->request.risk);
   command->add_flag("--allow-doubtful", o->request.allow_doubtful,
                     "also strategies whose replica groups are doubtful");
   add_money(*command, *o);

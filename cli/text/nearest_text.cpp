@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "cli/text/text.h"
 #include "io/input/nxdt_edit.h"
 #include "text/diagnostic.h"
 #include "text/figures.h"
@@ -21,6 +22,9 @@ std::string changes_text(const std::vector<targets::Change>& changes) {
     text += fmt::format("  {}: {} -> {}\n", printable(c.key), printable(c.from), printable(c.to));
   return text;
 }
+
+/// A config that works with less says so.
+constexpr double kSurelyWorks = 0.95;
 
 std::string lines_text(const std::string& diff) {
   std::string text;
@@ -63,6 +67,8 @@ std::string nearest_text(const std::vector<io::NearestJson>& nearest) {
                         keys, keys == 1 ? "" : "s", r.step.value, r.low.value, r.high.value,
                         grouped(r.tokens_per_second), in_gibibytes(n.config.plan.memory.worst().peak()),
                         in_gibibytes(n.config.plan.memory.limit));
+    if (n.config.plan.works && *n.config.plan.works < kSurelyWorks)
+      text += fmt::format("fits and compiles: {}\n", probability_text(*n.config.plan.works));
     for (const std::string& warning : n.config.warnings)
       text += fmt::format("warning: {}\n", printable(warning, 400));
     text += n.diff.empty() ? changes_text(n.config.changes) : lines_text(n.diff);

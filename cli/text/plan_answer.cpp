@@ -257,6 +257,8 @@ std::string clusters_text(const Answer& a) {
       parts.push_back(fmt::format("{:.2f} USD per 10^9 tokens", usd_per_billion_tokens(p)));
     if (asks_for_the_run(a.job) && p.run.value > 0)
       parts.push_back(fmt::format("{:.1f} days", p.run.value / kDay));
+    if (p.works && *p.works < kSurelyCompiles)
+      parts.push_back("fits and compiles: " + probability_text(*p.works));
     text += entry(text.empty() ? "Also" : "", fields(parts));
   }
   return text;

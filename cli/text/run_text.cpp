@@ -21,6 +21,11 @@ std::string cost(const std::optional<double>& usd) {
   return usd ? ", " + usd_text(*usd) : std::string();
 }
 
+/// What the probabilities of a run are given.
+std::string if_it_works(const planner::RunAnswer& run) {
+  return run.works < 1 ? fmt::format(" if it fits and compiles ({})", short_probability(run.works)) : "";
+}
+
 /// How far the run gets. The time is spent in any case, so the cost is one.
 std::string reached_text(const planner::RunAnswer& run, const planner::RunQuestion& q) {
   const bool by_budget = q.budget && run.usd && (!q.deadline || run.time < *q.deadline);
@@ -38,10 +43,13 @@ std::string reached_text(const planner::RunAnswer& run, const planner::RunQuesti
 std::string taken_text(const planner::RunAnswer& run, const planner::RunQuestion& q) {
   std::string text = fmt::format("  whole run   {}, 90 % between {} and {}", days(run.time),
                                  figure(run.time_90.low / kDay), figure(run.time_90.high / kDay));
-  if (q.deadline) text += fmt::format("; in time with probability {}", short_probability(run.in_time));
+  if (q.deadline)
+    text += fmt::format("; in time with probability {}{}", short_probability(run.in_time), if_it_works(run));
   text += fmt::format("\n              at most, with 50 %: {}{}; with 90 %: {}{}", days(run.time),
                       cost(run.usd), days(run.time_at_90), cost(run.usd_at_90));
-  if (q.budget) text += fmt::format("; in the budget with probability {}", short_probability(run.in_budget));
+  if (q.budget)
+    text += fmt::format("; in the budget with probability {}{}", short_probability(run.in_budget),
+                        q.deadline ? "" : if_it_works(run));
   return text + "\n";
 }
 

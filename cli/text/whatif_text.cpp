@@ -60,7 +60,8 @@ void add_row(Table& table, const models::Job& job, const WhatIfPoint& p, bool re
   table.row({mark, fmt::to_string(p.nodes), fmt::to_string(p.global_batch), figure(r.step.value),
              grouped(r.tokens_per_second), figure(100 * r.mfu), fmt::format("{:.0f}", 100 * p.efficiency),
              fmt::format("{:.2f}", 100 * run.goodput.goodput), duration(run.goodput.interval),
-             figure(run.time.value / kDay), reach_text(run), run.usd ? grouped(*run.usd) : "-"},
+             p.plan->works ? fmt::format("{:.0f}", 100 * *p.plan->works) : "-", figure(run.time.value / kDay),
+             reach_text(run), run.usd ? grouped(*run.usd) : "-"},
             grammar(job, p));
 }
 
@@ -81,6 +82,7 @@ TypeTable table_of(const WhatIfAnswer& a, std::size_t from, std::size_t end) {
                      {"scaling %", false, 3},
                      {"goodput %", false, 1},
                      {"checkpoint", false, 5},
+                     {"works %", false, 2},
                      {"days"},
                      {a.question.asks_for_tokens() ? "tokens 50, 90 %" : "90 % interval"},
                      {"USD"}},
@@ -176,7 +178,16 @@ std::string recommended_text(const WhatIfAnswer& a, const WhatIfPoint& p) {
       grouped(g.every_steps), duration(g.interval), duration(g.young), duration(g.daly));
   text += fmt::format("  goodput     {:.2f} %, 90 % between {:.2f} and {:.2f}; uptime {:.2f} %\n",
                       100 * g.goodput, 100 * g.goodput_90.low, 100 * g.goodput_90.high, 100 * g.uptime);
+  if (p.plan->works)
+    text +=
+        fmt::format("  works       with {}: it fits, compiles and runs\n", probability_text(*p.plan->works));
   text += run_text(p.run, run_question(a.question));
+  if (a.result.surer >= 0) {
+    const WhatIfPoint& surer = a.result.points[static_cast<std::size_t>(a.result.surer)];
+    text += fmt::format("  surer       {} keeps {} with 90 %: {}\n", cluster_words(surer),
+                        a.question.deadline ? "the deadline" : "the budget",
+                        run_line(surer.run, run_question(a.question)));
+  }
   if (!p.remark.empty()) text += fmt::format("  mind        {}\n", p.remark);
   return text + bill_text(p);
 }

@@ -277,6 +277,7 @@ std::string check_json(const std::string& verdict, const std::vector<targets::Fi
                             {"diff", n.diff},
                             {"warnings", n.config.warnings},
                             {"fit_probability", n.config.fit_probability},
+                            {"works_probability", n.config.plan.works ? Json(*n.config.plan.works) : Json()},
                             {"plan", plan_object(n.config.plan)}});
   }
   return dumped(j);

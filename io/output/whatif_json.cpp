@@ -48,6 +48,7 @@ void add_prediction(Json& object, const planner::WhatIfPoint& p) {
   object["recovery_seconds"] = g.model.mean_recovery().value;
   object["usd_per_hour"] = p.run.bill ? Json(p.run.bill->usd_per_hour()) : Json();
   object["efficiency"] = p.efficiency;
+  object["works_probability"] = p.plan->works ? Json(*p.plan->works) : Json();
   object["deadline_probability"] = p.run.in_time;
   object["budget_probability"] = p.run.in_budget;
   add_run_answer(object, p.run);
@@ -98,6 +99,7 @@ std::string whatif_json(const planner::WhatIfResult& result, const planner::What
                  {"points", points},
                  {"recommended", result.recommended},
                  {"reason", result.reason},
+                 {"surer", result.surer},
                  {"would_do", result.would_do ? point_object(*result.would_do) : Json()},
                  {"reaches", result.reaches ? point_object(*result.reaches) : Json()},
                  {"bill", bill},
@@ -114,6 +116,7 @@ Json run_object(const planner::RunAnswer& run, const planner::RunQuestion& q) {
                  {"days", run.time.value / kDay},
                  {"days_90", pair_of(run.time_90, kDay)},
                  {"usd", or_null(run.usd)},
+                 {"works_probability", run.works},
                  {"deadline_probability", run.in_time},
                  {"budget_probability", run.in_budget}};
   add_run_answer(object, run);

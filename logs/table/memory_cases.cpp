@@ -69,6 +69,7 @@ MemoryCase read_row(CsvReader& csv) {
   c.id = csv.text("id");
   c.source = csv.text("source");
   c.note = csv.text("note");
+  c.shipped = c.note.find("presumed") != std::string::npos;
   c.model = csv.text("model");
   c.instance = csv.text("instance");
   c.left_out = csv.text("left_out");
@@ -101,6 +102,7 @@ std::optional<MemoryCase> case_of(const MeasuredRun& run, const std::vector<std:
   MemoryCase c;
   c.id = run.id;
   c.kind = run.kind;
+  c.shipped = run.kind == "recipe";
   c.source = run.source;
   c.model = run.model.substr(0, run.model.find("-dims-"));
   c.instance = instance_of(run.hardware, machines);

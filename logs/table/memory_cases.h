@@ -26,6 +26,7 @@ struct MemoryCase {
   int layers = 0, vocabulary = 0;  ///< 0 = the catalogue's
   models::Strategy strategy;       ///< without KV replication
   MemoryFact fact = MemoryFact::fits;
+  bool shipped = false;  ///< a published configuration, presumed to run; nobody saw it
   Bytes at_most{};  ///< per core
   int rows = 1;     ///< published rows that say the same
 };

@@ -87,7 +87,8 @@ Outlook RiskAdvisor::outlook(const Plan& plan, const Plan& fallback) const {
   return out;
 }
 
-void widen(Plan& plan, const Outlook& outlook) {
+void tell_risk(Plan& plan, const Outlook& outlook) {
+  plan.works = outlook.works();
   models::StepReport& r = plan.report;
   if (!(r.high > r.step) || !(r.step.value > 0)) return;
   const double known = std::log(r.high / r.step) / kNinetyPercent;

@@ -78,7 +78,7 @@ class RiskAdvisor final : public Advisor {
   double sure_;
 };
 
-/// Widens a plan's 90 % interval by what an outlook adds.
-void widen(Plan& plan, const Outlook& outlook);
+/// Says how surely a plan works, and widens its 90 % interval by what an outlook adds.
+void tell_risk(Plan& plan, const Outlook& outlook);
 
 }  // namespace trnplan::planner

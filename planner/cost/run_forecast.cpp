@@ -108,6 +108,7 @@ RunForecast forecast_of(const models::StepReport& step, const GoodputEstimate& g
 RunAnswer answer_run(const models::Job& job, const Plan& plan, const RunQuestion& q, const RunTerms& terms,
                      const Reliability& reliability) {
   RunAnswer a;
+  a.works = plan.works.value_or(1);
   const double rate = plan.report.tokens_per_second;
   a.checkpoint = models::checkpoint_bytes(job, plan.strategy);
   a.bill = bill_of(job.cluster.instance, job.cluster.nodes, terms.prices);

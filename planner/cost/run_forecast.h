@@ -56,6 +56,7 @@ inline constexpr double kSureRun = 0.9;
 
 struct RunAnswer {
   std::string why;  ///< why there is none; then nothing below counts
+  double works = 1;  ///< Plan::works, 1 where nobody asked; all below is given that it does
   Bytes checkpoint{};
   GoodputEstimate goodput;
   RunForecast forecast;

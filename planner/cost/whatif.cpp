@@ -14,6 +14,7 @@
 #include "planner/plan/strategy_grammar.h"
 #include "text/figures.h"
 #include "topology/chip_graph.h"
+#include "units/index.h"
 
 namespace trnplan::planner {
 
@@ -108,7 +109,7 @@ WhatIfPoint point_at(const models::Job& job, const WhatIfQuestion& q, const topo
     tell_why_none(p, found, *at);
     return p;
   }
-  p.plan = std::move(found.plans.front());
+  p.plan = std::move(found.plans[found.recommended]);
   p.remark = host_remark(*at, p.plan->strategy, q.asynchronous);
   p.run = answer_run(*at, *p.plan, {q.tokens, q.deadline, q.budget}, terms_of(q), reliability);
   if (!p.run.why.empty()) {
@@ -219,14 +220,20 @@ void recommend(WhatIfResult& result, const WhatIfQuestion& q) {
   for (std::size_t i = 0; i < result.points.size(); ++i) {
     const WhatIfPoint& p = result.points[i];
     if (!p.keeps(q)) continue;
-    const bool better =
-        result.recommended < 0 ||
-        order(p, preference) < order(result.points[static_cast<std::size_t>(result.recommended)], preference);
+    const bool better = result.recommended < 0 ||
+                        order(p, preference) < order(result.points[at(result.recommended)], preference);
     if (better) result.recommended = static_cast<int>(i);
   }
-  result.reason = result.recommended < 0
-                      ? reason_for_none(result.points, q)
-                      : reason_for(result.points[static_cast<std::size_t>(result.recommended)], q);
+  result.reason = result.recommended < 0 ? reason_for_none(result.points, q)
+                                         : reason_for(result.points[at(result.recommended)], q);
+  if (result.recommended < 0 || result.points[at(result.recommended)].keeps_surely(q)) return;
+  for (std::size_t i = 0; i < result.points.size(); ++i) {
+    const WhatIfPoint& p = result.points[i];
+    if (!p.keeps_surely(q)) continue;
+    const bool better =
+        result.surer < 0 || order(p, preference) < order(result.points[at(result.surer)], preference);
+    if (better) result.surer = static_cast<int>(i);
+  }
 }
 
 /// Whether nodes are what the clusters of a type lack, and from how many on another one is worth a try.
@@ -311,6 +318,13 @@ bool WhatIfPoint::keeps(const WhatIfQuestion& q) const {
   if (q.asks_for_tokens()) return run.tokens_50 > 0;
   if (q.deadline && run.time > *q.deadline) return false;
   return !q.budget || (run.usd && *run.usd <= *q.budget);
+}
+
+bool WhatIfPoint::keeps_surely(const WhatIfQuestion& q) const {
+  if (!plan) return false;
+  if (q.asks_for_tokens()) return true;
+  if (q.deadline && run.time_at_90 > *q.deadline) return false;
+  return !q.budget || (run.usd_at_90 && *run.usd_at_90 <= *q.budget);
 }
 
 WhatIfResult whatif(const models::Job& job, const WhatIfQuestion& question, const models::Profile& profile,

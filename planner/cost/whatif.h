@@ -50,7 +50,7 @@ struct WhatIfPoint {
   std::string instance;
   int nodes = 0;
   int global_batch = 0;
-  std::optional<Plan> plan;  ///< absent: nothing is legal and fits, `why` says what is wrong
+  std::optional<Plan> plan;  ///< the one that the search recommends; absent: nothing is legal and fits, `why` says what is wrong
   std::string why;
   std::string fix;              ///< what would give it a plan; may be empty
   int nodes_that_would_do = 0;  ///< where memory is missing: so many have it; 0 = not that, or none do
@@ -63,12 +63,15 @@ struct WhatIfPoint {
 
   /// Median run within the deadline, price within the budget; where tokens are asked for, some are reached.
   bool keeps(const WhatIfQuestion& q) const;
+  /// Likewise with 90 % instead of at the median.
+  bool keeps_surely(const WhatIfQuestion& q) const;
 };
 
 struct WhatIfResult {
   std::vector<WhatIfPoint> points;  ///< by instance, then nodes, as asked
   int recommended = -1;             ///< index, -1 = none
   std::string reason;               ///< why this one, or why none
+  int surer = -1;  ///< what to take instead to keep the limits with 90 %, where the recommended does not; -1 = none
   /// Without a recommendation: the smallest cluster above those asked for that keeps the limits, where nodes
   /// are what is missing; beyond 32 nodes to a sixteenth of the distance to the last that does not.
   std::optional<WhatIfPoint> would_do;

@@ -31,9 +31,8 @@ std::string strategy_grammar(const Job& job, const Strategy& s) {
   const Strategy bare[] = {default_strategy(job), default_strategy(unpinned)};
   const Strategy defaults[] = {default_beside(job, job.pin, s), default_beside(job, {}, s)};
   std::string text = fmt::format("tp={}", s.tensor_parallel);
-  const auto state = [&](const char* key, auto Strategy::*field, const Strategy(&defaults)[2]) {
-    if (s.*field != defaults[0].*field || s.*field != defaults[1].*field)
-      text += fmt::format(",{}={}", key, s.*field);
+  const auto state = [&](const char* key, auto Strategy::*field, const Strategy(&of)[2]) {
+    if (s.*field != of[0].*field || s.*field != of[1].*field) text += fmt::format(",{}={}", key, s.*field);
   };
   state("pp", &Strategy::pipeline_parallel, bare);
   state("vpp", &Strategy::virtual_pipeline, bare);

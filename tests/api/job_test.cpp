@@ -4,10 +4,12 @@
 #include <set>
 
 #include "api/check.h"
+#include "api/known_jobs.h"
 #include "api/plan.h"
 #include "api/simulate.h"
 #include "api/what_ran.h"
 #include "api/whatif.h"
+#include "planner/plan/strategy_grammar.h"
 #include "tests/api/folder.h"
 
 using namespace trnplan;
@@ -144,4 +146,82 @@ TEST_CASE("whatif compares clusters for a whole run", "[api]") {
   request.nodes = "2..1";
   request.tokens = "many";
   CHECK_THROWS_AS(api::whatif(request, remarks), InputError);
+}
+
+TEST_CASE("plan, whatif, simulate and check say the same of one plan", "[api]") {
+  const TestFolder folder;
+  Remarks remarks;
+  api::PlanRequest request;
+  request.job = small_job();
+  request.threads = 1;
+  request.target = "nxdt";
+  request.out = folder / "out";
+  const api::PlanResult planned = api::plan(request, remarks);
+  REQUIRE(planned.written);
+  CHECK(planned.job.software.framework == "nxdt");  // it is what --out writes for
+  const planner::Plan& best = *planned.search.recommended_plan();
+  REQUIRE(best.works);
+
+  api::SimulateRequest one;
+  one.job.job = folder.write("job.yaml",
+                             "model: llama3-8b\ntraining: {sequence: 4096, global_batch: 64}\n"
+                             "cluster: {instance: trn1.32xlarge, nodes: 1}\nsoftware: {framework: nxdt}\n");
+  one.strategy = planner::strategy_grammar(planned.job, best);
+  const api::SimulateResult simulated = api::simulate(one, remarks);
+  REQUIRE(simulated.judgement.plan);
+  CHECK(simulated.judgement.plan->report.step == best.report.step);
+  CHECK(simulated.judgement.plan->report.high == best.report.high);
+  CHECK(simulated.judgement.plan->works == best.works);
+
+  api::CheckRequest file;
+  file.file = folder / "out/nxdt.yaml";
+  const api::CheckResult checked = api::check(file);
+  REQUIRE(checked.prediction);
+  CHECK(checked.prediction->report.step == best.report.step);
+  CHECK(checked.prediction->report.high == best.report.high);
+
+  api::WhatIfRequest compared;
+  compared.job = one.job;
+  compared.nodes = "1";
+  compared.tokens = "1B";
+  const api::WhatIfAnswered answer = api::whatif(compared, remarks);
+  REQUIRE(answer.result.points.at(0).plan);
+  CHECK(answer.result.points[0].plan->strategy == best.strategy);
+  CHECK(answer.result.points[0].run.works == *best.works);
+}
+
+TEST_CASE("a config whose nearest keep another fault has none that is accepted", "[api]") {
+  const TestFolder folder;
+  std::ifstream in(source_file("tests/planner/fixtures/oom.yaml"));
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  const std::size_t at = text.find("num_nodes:");
+  REQUIRE(at != std::string::npos);
+  text.replace(at, text.find('\n', at) - at, "num_nodes: -4");
+  api::CheckRequest request;
+  request.file = folder.write("oom.yaml", text);
+  const api::CheckResult result = api::check(request);
+  CHECK(result.verdict == "refused");
+  CHECK(result.nearest.empty());
+}
+
+TEST_CASE("nothing is predicted of a run whose kind is not modelled", "[api]") {
+  const TestFolder folder;
+  Remarks remarks;
+  const std::string file = source_file("tests/io/fixtures/nxdt/hf_llama3_8B_DPO_config.yaml");
+  CHECK_FALSE(api::what_ran("", "", file, "trn1.32xlarge", io::Catalog::standard(), remarks));
+  CHECK(std::any_of(remarks.all().begin(), remarks.all().end(), [](const Remark& r) {
+    const auto* text = std::get_if<std::string>(&r);
+    return text != nullptr && text->find("not modelled, so nothing is predicted") != std::string::npos;
+  }));
+}
+
+TEST_CASE("a published configuration that nobody saw running is not said to have run", "[api]") {
+  const TestFolder folder;
+  const std::vector<logs::MemoryCase> cases = api::memory_cases(io::Catalog::standard());
+  const auto recipe = std::find_if(cases.begin(), cases.end(), [](const auto& c) { return c.id == "X032"; });
+  REQUIRE(recipe != cases.end());
+  CHECK(recipe->shipped);  // "configuration only, no measurement"
+  const auto run = std::find_if(cases.begin(), cases.end(), [](const auto& c) { return c.kind == "train"; });
+  REQUIRE(run != cases.end());
+  CHECK_FALSE(run->shipped);
 }

@@ -146,7 +146,7 @@ TEST_CASE("an outlook widens the interval, never the prediction", "[planner][ris
   const planner::Outlook outlook = advisor.outlook(plan, before);
   CHECK(outlook.log_sd > 0);
   CHECK(outlook.works() < 1);
-  planner::widen(plan, outlook);
+  planner::tell_risk(plan, outlook);
   CHECK(plan.report.step == before.report.step);
   CHECK(plan.report.low < before.report.low);
   CHECK(plan.report.high > before.report.high);

@@ -120,6 +120,39 @@ TEST_CASE("deadline, budget and preference", "[planner][whatif]") {
   CHECK(nodes() == 8);
 }
 
+// high = 3 x step: with 90 % the run takes exp(1.2816 / 1.6449 ln 3) = 2.35 times as long: 27.3, 18.2 and 13.6 days.
+TEST_CASE("what keeps a deadline with 90 % is named where the recommended does not", "[planner][whatif]") {
+  WhatIfQuestion q = question({4, 8, 16});
+  const SearchFunction search = machine(slowing);
+  q.deadline = Seconds(15 * 86400.0);
+  const WhatIfResult r = ask(q, search);
+  REQUIRE(r.recommended == 0);
+  CHECK_FALSE(r.points[0].keeps_surely(q));
+  REQUIRE(r.surer == 2);
+  q.deadline = Seconds(30 * 86400.0);
+  CHECK(ask(q, search).surer == -1);  // the recommended one does
+  q.deadline = Seconds(12 * 86400.0);
+  CHECK(ask(q, search).surer == -1);  // none does
+}
+
+TEST_CASE("a point is the plan that the search recommends", "[planner][whatif]") {
+  const SearchFunction fast = machine(slowing);
+  const SearchFunction advised = [&](const models::Job& job, const models::Profile& p, const SearchOptions& o) {
+    SearchResult found = fast(job, p, o);
+    found.plans.push_back(found.plans.front());
+    found.plans.back().report.tokens_per_second /= 2;
+    found.plans.back().works = 0.9;
+    found.recommended = 1;
+    return found;
+  };
+  const WhatIfQuestion q = question({4});
+  const WhatIfResult r = ask(q, advised);
+  REQUIRE(r.points.at(0).plan);
+  CHECK(r.points[0].plan->report.tokens_per_second ==
+        ask(q, fast).points[0].plan->report.tokens_per_second / 2);
+  CHECK(r.points[0].run.works == 0.9);
+}
+
 TEST_CASE("tokens asked for: the farthest, the cheapest a token, the smallest", "[planner][whatif]") {
   WhatIfQuestion q = question({4, 8, 16});
   q.tokens = 0;

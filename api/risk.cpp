@@ -1,0 +1,27 @@
+#include "api/risk.h"
+
+#include "api/known_runs.h"
+#include "io/catalog/measuring.h"
+#include "io/catalog/recommending.h"
+#include "io/catalog/reliability.h"
+#include "text/document.h"
+
+namespace trnplan::api {
+
+KnownRisk::KnownRisk(const io::Catalog& catalog, const std::vector<planner::Observation>& observations,
+                     const models::Architecture& own_model)
+    : parameters_(io::recommending_from(read_document(catalog.file("recommending.json")))),
+      times_(io::measuring_from(read_document(catalog.file("measuring.json")),
+                                io::reliability_from(read_document(catalog.file("reliability.json"))))),
+      runs_(known_runs(catalog, observations, own_model), parameters_.distance) {}
+
+planner::RiskAdvisor KnownRisk::advisor(const models::Job& job, const models::Profile& profile,
+                                        planner::RiskAttitude attitude, double sure) const {
+  return {job, profile, runs_, parameters_, times_, attitude, sure};
+}
+
+void KnownRisk::tell(planner::Plan& plan, const models::Job& job, const models::Profile& profile) const {
+  planner::tell_risk(plan, advisor(job, profile).outlook(plan, plan));
+}
+
+}  // namespace trnplan::api

@@ -1,0 +1,36 @@
+// How surely plans work and how far their times may be off, by what is known to have run: what plan, whatif, simulate
+// and check say of it is one and the same.
+#pragma once
+
+#include <vector>
+
+#include "io/catalog/catalog.h"
+#include "planner/confidence/distance.h"
+#include "planner/confidence/observations.h"
+#include "planner/confidence/recommendation.h"
+
+namespace trnplan::api {
+
+class KnownRisk {
+ public:
+  /// `observations` and `own_model` as known_runs() takes them. Throws InputError. Cost: two tables of the catalogue
+  /// are read, some ten milliseconds.
+  KnownRisk(const io::Catalog& catalog, const std::vector<planner::Observation>& observations,
+            const models::Architecture& own_model);
+
+  /// Keeps references to this and to its arguments.
+  [[nodiscard]] planner::RiskAdvisor advisor(const models::Job& job, const models::Profile& profile,
+                                             planner::RiskAttitude attitude = planner::RiskAttitude::neutral,
+                                             double sure = 0.9) const;
+  /// Of a plan by itself: how surely it works, and its interval with the doubt of its distance from known runs.
+  void tell(planner::Plan& plan, const models::Job& job, const models::Profile& profile) const;
+
+  [[nodiscard]] const planner::RecommendingParameters& parameters() const { return parameters_; }
+
+ private:
+  planner::RecommendingParameters parameters_;
+  planner::MeasuringTimes times_;
+  planner::KnownRuns runs_;
+};
+
+}  // namespace trnplan::api
