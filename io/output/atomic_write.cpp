@@ -228,13 +228,16 @@ void make_folders(const fs::path& folder, Undo& undo) {
   for (const fs::path& part : folder) {
     so_far /= part;
     struct stat status {};
-    if (::stat(so_far.c_str(), &status) == 0) {
-      if (!S_ISDIR(status.st_mode)) refuse(so_far, "cannot be used as a folder", ENOTDIR);
-    } else if (::mkdir(so_far.c_str(), 0777) == 0) {
+    const bool missing = ::stat(so_far.c_str(), &status) != 0;
+    if (missing && ::mkdir(so_far.c_str(), 0777) == 0) {
       undo.folder(so_far);
-    } else {
-      refuse(so_far, "cannot create this folder", errno);
+      continue;
     }
+    // Another process may have made it in between.
+    const int fault = errno;
+    if (missing && (fault != EEXIST || ::stat(so_far.c_str(), &status) != 0))
+      refuse(so_far, "cannot create this folder", fault);
+    if (!S_ISDIR(status.st_mode)) refuse(so_far, "cannot be used as a folder", ENOTDIR);
   }
 }
 
