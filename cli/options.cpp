@@ -76,7 +76,7 @@ void add_risk(CLI::App& command, planner::RiskAttitude& risk) {
           "--risk", [&risk](const std::string& text) { risk = *planner::risk_attitude_from(text); },
           "what is recommended. neutral: the least expected cost once failing to fit or compile is counted, "
           "or a safer "
-          "plan that is not surely worse and costs at most 5 % more in expectation; averse: the least cost "
+          "plan that is not surely worse and costs little more in expectation (docs/models.md); averse: the least cost "
           "at the slow "
           "end, where a plan that fails has no successor; fastest")
       ->check(CLI::IsMember({"neutral", "averse", "fastest"}))

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "models/parameters/common_parameters.h"
+#include "units/median.h"
 #include "units/normal.h"
 
 namespace trnplan::calibrate {
@@ -15,12 +16,6 @@ namespace {
 constexpr double kStep = 1e-2;  ///< of the differences, in logarithms
 
 using Points = std::vector<logs::MeasuredCollective>;
-
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
 
 /// Of the logarithm of each point's time, by the spreads of `profile`.
 std::vector<double> spreads_of(const CollectivePoints& points, const models::Profile& profile,
@@ -55,8 +50,8 @@ LeftOutTable predicted(const Points& table, const Points& others, const topology
     out.bias += log_ratio / static_cast<double>(table.size());
     if (std::abs(log_ratio) <= widths.back()) ++out.covered;
   }
-  out.median_error = median_of(errors);
-  out.half_width = median_of(widths);
+  out.median_error = median(errors);
+  out.half_width = median(widths);
   return out;
 }
 

@@ -23,9 +23,6 @@ std::string changes_text(const std::vector<targets::Change>& changes) {
   return text;
 }
 
-/// A config that works with less says so.
-constexpr double kSurelyWorks = 0.95;
-
 std::string lines_text(const std::string& diff) {
   std::string text;
   for (std::size_t at = 0; at < diff.size();) {
@@ -67,7 +64,7 @@ std::string nearest_text(const std::vector<io::NearestJson>& nearest) {
                         keys, keys == 1 ? "" : "s", r.step.value, r.low.value, r.high.value,
                         grouped(r.tokens_per_second), in_gibibytes(n.config.plan.memory.worst().peak()),
                         in_gibibytes(n.config.plan.memory.limit));
-    if (n.config.plan.works && *n.config.plan.works < kSurelyWorks)
+    if (n.config.plan.works && *n.config.plan.works < kSurely)
       text += fmt::format("fits and compiles: {}\n", probability_text(*n.config.plan.works));
     for (const std::string& warning : n.config.warnings)
       text += fmt::format("warning: {}\n", printable(warning, 400));

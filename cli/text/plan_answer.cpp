@@ -89,9 +89,6 @@ const planner::Outlook* outlook_of(const Answer& a, std::size_t i) {
   return i < a.outlooks.size() ? &a.outlooks[i] : nullptr;
 }
 
-/// A plan that compiles with less says so.
-constexpr double kSurelyCompiles = 0.95;
-
 double compile_probability(const Plan& p, const planner::Outlook* o) {
   return o != nullptr ? o->compiles : p.graph.compile_probability();
 }
@@ -101,7 +98,7 @@ std::string risk_words(const Plan& p, const planner::Outlook* o) {
   std::string text =
       fmt::format("fits: {}", probability_text(o != nullptr ? o->fits : p.memory.fit_probability));
   const double compiles = compile_probability(p, o);
-  if (compiles < kSurelyCompiles) text += "; compiles: " + probability_text(compiles);
+  if (compiles < kSurely) text += "; compiles: " + probability_text(compiles);
   if (o != nullptr && !o->distance.untested.empty()) text += "; untested: " + some_of(o->distance.untested);
   return text;
 }
@@ -164,7 +161,7 @@ std::string best_text(const Answer& a) {
                                      p.run.value / kDay, grouped(p.usd_per_hour * p.run.value / 3600)));
   }
   const double compiles = compile_probability(p, outlook_of(a, a.result.recommended));
-  text += graph_warning(p, compiles < kSurelyCompiles ? std::nullopt : std::optional(compiles));
+  text += graph_warning(p, compiles < kSurely ? std::nullopt : std::optional(compiles));
   for (const planner::Violation& v : p.doubts) text += entry("Doubtful", v.message);
   text += fastest_text(a);
   if (!a.result.complete) {
@@ -257,7 +254,7 @@ std::string clusters_text(const Answer& a) {
       parts.push_back(fmt::format("{:.2f} USD per 10^9 tokens", usd_per_billion_tokens(p)));
     if (asks_for_the_run(a.job) && p.run.value > 0)
       parts.push_back(fmt::format("{:.1f} days", p.run.value / kDay));
-    if (p.works && *p.works < kSurelyCompiles)
+    if (p.works && *p.works < kSurely)
       parts.push_back("fits and compiles: " + probability_text(*p.works));
     text += entry(text.empty() ? "Also" : "", fields(parts));
   }

@@ -40,6 +40,8 @@ const char* cause_words(models::Category c);
 std::string plan_table(const models::Job& job, const std::vector<planner::Plan>& plans,
                        const std::vector<std::optional<double>>& first_is_better, int width,
                        std::size_t recommended = 0);
+/// A plan that compiles, or works, with less says so.
+inline constexpr double kSurely = 0.95;
 /// "89.4 %"; "> 99.9 %" and "< 0.1 %", never certainty: a model that works out exactly 0 or 1 has none.
 std::string probability_text(double probability);
 /// The same in whole per cent, for a column: "89 %", "> 99 %", "< 1 %".

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "models/collective/collective.h"
+#include "units/median.h"
 
 namespace trnplan::launch {
 
@@ -37,12 +38,6 @@ std::string unusable(const logs::NodeTest& t) {
 double fastest_quarter(std::vector<double> seconds) {
   std::sort(seconds.begin(), seconds.end());
   return seconds[(seconds.size() - 1) / 4];
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 io::HealthTest judged(const logs::NodeTest& t, const std::map<Kind, std::vector<double>>& kinds,

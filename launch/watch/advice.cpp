@@ -7,6 +7,7 @@
 #include <set>
 
 #include "launch/watch/remedies.h"
+#include "models/device/devices.h"
 #include "models/memory/memory.h"
 #include "models/step/graph_size.h"
 #include "planner/check/judge.h"
@@ -22,8 +23,6 @@ namespace {
 
 constexpr double kGiB = 0x1p30;
 constexpr int kPlansConsidered = 100;
-/// The most instructions of a graph where the line does not say: aws-neuron/aws-neuron-sdk issues 819, 987.
-constexpr double kInstructions = 5e6;
 
 /// Plans with the PP and CP of what ran, unless they too are free, fastest first; everything else is free.
 std::vector<planner::Plan> alternatives(const RanPlan& ran, const models::Profile& profile, int most,
@@ -220,16 +219,19 @@ void advise_memory(Advice& a, const RanPlan& ran, const models::Profile& profile
 
 /// Of plans with any PP and CP the fastest whose largest graph is smaller by as much as this one was too large.
 void advise_instructions(Advice& a, const RanPlan& ran, const models::Profile& profile) {
-  const double most = a.failure.of.value_or(kInstructions);
-  a.problem = a.failure.number
+  const auto limit = models::device_of(ran.job.cluster.instance.core).graph_limit();
+  const double most = a.failure.of.value_or(limit ? limit->instructions : 0);
+  a.problem = a.failure.number && most > 0
                   ? fmt::format("one graph has {:.0f} instructions, the compiler takes {:.0f}",
                                 *a.failure.number, most)
-                  : fmt::format("one graph has more instructions than the {:.0f} the compiler takes", most);
+              : most > 0
+                  ? fmt::format("one graph has more instructions than the {:.0f} the compiler takes", most)
+                  : "one graph has more instructions than the compiler takes";
   a.problem += ": micro-batch, sequence or layers of a stage are too large";
   a.fix = "raise TP or PP, or take a smaller micro-batch; recomputation and a lower --optlevel do not help";
   if (!ran.strategy) return;
   const double size = models::largest_graph(ran.job, *ran.strategy, profile).expected;
-  const double share = a.failure.number ? std::min(1.0, most / *a.failure.number) : 1;
+  const double share = a.failure.number && most > 0 ? std::min(1.0, most / *a.failure.number) : 1;
   for (const planner::Plan& plan : alternatives(ran, profile, kPlansConsidered, false)) {
     const double next = models::largest_graph(ran.job, plan.strategy, profile).expected;
     if (next < size && next <= share * size) return name_next(a, ran, plan);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "units/median.h"
+
 namespace trnplan::launch {
 
 namespace {
@@ -59,12 +61,6 @@ void look_for_rise(const CurveReading& norms, io::WatchReport& r) {
 
 }  // namespace
 
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
 double mean_of(const std::vector<double>& values) {
   double sum = 0;
   for (const double v : values) sum += v;
@@ -86,7 +82,7 @@ std::vector<double> last_of(const std::vector<double>& values, int count) {
 
 void look_for_drift(const std::vector<double>& seconds, io::WatchReport& r) {
   if (seconds.size() < 2 * static_cast<std::size_t>(kRecentSteps)) return;
-  const double first = median_of({seconds.begin(), seconds.begin() + kRecentSteps});
+  const double first = median({seconds.begin(), seconds.begin() + kRecentSteps});
   const std::vector<double> recent = last_of(seconds, kRecentSteps);
   const std::vector<double> even = steady(recent, first);
   const auto slow = static_cast<int>(recent.size() - even.size());
@@ -140,7 +136,7 @@ void look_for_gaps(const RunLog& log, io::WatchReport& r) {
 
 std::optional<double> most_silence(const std::vector<double>& seconds) {
   if (seconds.empty()) return std::nullopt;
-  return std::max({kSilentSeconds, kSilentSteps * median_of(seconds),
+  return std::max({kSilentSeconds, kSilentSteps * median(seconds),
                    kSilentPauses * *std::max_element(seconds.begin(), seconds.end())});
 }
 
@@ -148,7 +144,7 @@ void look_for_silence(double silent, const std::vector<double>& seconds, io::Wat
   const auto most = most_silence(seconds);
   if (!most || r.finished || silent <= *most) return;
   r.alarms.push_back(
-      {"stalled", fmt::format("no step since {:.0f} s, of {:.4g} s each before", silent, median_of(seconds)),
+      {"stalled", fmt::format("no step since {:.0f} s, of {:.4g} s each before", silent, median(seconds)),
        "a node hangs, a collective waits for a rank that is gone, or a checkpoint is written slowly",
        "look for the first rank that stopped (neuron-top shows it idle), and take its node out; the job "
        "goes on from the last checkpoint",

@@ -41,7 +41,6 @@ void look_for_silence(double silent, const std::vector<double>& seconds, io::Wat
 [[nodiscard]] std::optional<double> most_silence(const std::vector<double>& seconds);
 
 /// Requires: not empty.
-[[nodiscard]] double median_of(std::vector<double> values);
 [[nodiscard]] double mean_of(const std::vector<double>& values);
 /// Those that are no pause.
 [[nodiscard]] std::vector<double> steady(const std::vector<double>& values, double typical);

@@ -3,17 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "units/median.h"
+
 namespace trnplan::launch {
 
 namespace {
 
 constexpr double kDeviationToSigma = 1.4826;  ///< of a normal distribution: 1 / its quantile at 3/4
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
 
 double deviation(std::vector<double> values, double middle) {
   for (double& v : values) v = std::abs(v - middle);

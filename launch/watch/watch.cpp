@@ -14,6 +14,7 @@
 #include "planner/search/search.h"
 #include "targets/registry.h"
 #include "topology/chip_graph.h"
+#include "units/median.h"
 
 namespace trnplan::launch {
 
@@ -25,7 +26,7 @@ constexpr std::size_t kEventsShown = 100;
 void time_steps(const std::vector<double>& seconds, io::WatchReport& r) {
   r.timed_steps = static_cast<int>(seconds.size());
   if (seconds.empty()) return;
-  r.step_seconds = median_of(seconds);
+  r.step_seconds = median(seconds);
   const std::vector<double> recent = last_of(seconds, kRecentSteps), even = steady(recent, *r.step_seconds);
   r.recent_seconds = mean_of(even.empty() ? recent : even);
 }
@@ -348,7 +349,7 @@ std::optional<Recalibration> recalibrate(const RunLog& log, const io::PlanFile& 
   const models::StepReport before = step_with(prior);
   Recalibration result;
   result.steps = static_cast<int>(seconds.size());
-  result.observed = median_of(seconds);
+  result.observed = median(seconds);
   result.before = before.step.value;
   if (prior.calibration != nullptr) {
     update_calibrated(result, prior, plan.job.software, step_with);

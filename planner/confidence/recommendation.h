@@ -27,6 +27,7 @@ struct RecommendingParameters {
   DistanceParameters distance;
   Seconds failed_try{};    ///< until somebody sees that a plan does not run and starts the next, beside compiling
   Seconds unstated_run{};  ///< how long a run is taken to be whose tokens are not stated
+  double alike = 0;        ///< safe costs that differ by less decide nothing against all else
   double given_up = 0;     ///< for a safer plan at most, as a share of the least expected cost
 };
 
@@ -55,6 +56,7 @@ class RiskAdvisor final : public Advisor {
 
   [[nodiscard]] RiskAttitude attitude() const override { return attitude_; }
   [[nodiscard]] double most_given_up() const override { return parameters_.given_up; }
+  [[nodiscard]] double alike() const override { return parameters_.alike; }
   [[nodiscard]] Risk least_risk(const models::Job& on, const models::Strategy& s) const override;
   [[nodiscard]] Risk risk(const models::Job& on, const models::Strategy& s,
                           const models::Memory& memory) const override;

@@ -16,9 +16,6 @@ namespace {
 constexpr double kHour = 3600;
 /// Plans looked at for one that the neutral choice is not surely better than.
 constexpr int kMostLookedAt = 32;
-/// Of plans whose safe costs differ by less, as a share, one that is faster, surer to work and expected to cost less is
-/// taken: what then speaks for the other is how near it is to known runs alone.
-constexpr double kAlikeSafe = 0.02;
 
 /// Mean of exp(N(0, sd^2)).
 double mean_factor(const Advisor::Risk& r) {
@@ -179,14 +176,16 @@ std::optional<Plan> Advice::recommended(const std::vector<Place>& open) {
     double expected;
   };
   std::optional<Safe> chosen;
+  double alike = 0;  // up to this safe cost a plan is looked at beside the safest that may be chosen
   for (int i = 0; safe && i < kMostLookedAt; ++i, safe = safest.next()) {
-    if (chosen && safe->cost > chosen->found.cost * (1 + kAlikeSafe)) break;
+    if (chosen && safe->cost > alike) break;
     if (!chosen && safe->choice == first->choice) return *first->plan;
     const Place p = safe->choice.place;
     const double expected = advisor.expected_cost(safe->predicted, safe->risk, fallback, second_of(p));
     if (expected > most || advisor.is_surely_better(*first->plan, *safe->plan)) continue;
     const bool beats = chosen && safe->predicted <= chosen->found.predicted &&
                        safe->risk.works >= chosen->found.risk.works && expected <= chosen->expected;
+    if (!chosen) alike = safe->cost * (1 + advisor.alike());
     if (!chosen || beats) chosen = Safe{*safe, expected};
   }
   if (clock_.stop_now()) return std::nullopt;

@@ -38,6 +38,9 @@ class Advisor {
   [[nodiscard]] virtual RiskAttitude attitude() const = 0;
   /// What is given up at most for a safer plan, as a share of the least expected cost.
   [[nodiscard]] virtual double most_given_up() const = 0;
+  /// Of plans whose safe costs differ by less, as a share, one that is faster, surer to work and expected to cost less
+  /// is taken: what then speaks for the other is how near it is to known runs alone.
+  [[nodiscard]] virtual double alike() const = 0;
 
   /// No more than risk() of the strategy with any cuts: what can be said before its memory is looked at.
   [[nodiscard]] virtual Risk least_risk(const models::Job& on, const models::Strategy& s) const = 0;

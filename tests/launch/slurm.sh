@@ -19,19 +19,6 @@ if ! start_slurm "$work/slurm"; then
 fi
 
 prints() { check "standard output does not hold: $1" grep -Eq -- "$1" "$out"; }
-state() { scontrol show job "$1" | sed -n 's/.*JobState=\([A-Z_]*\).*/\1/p'; }
-is() { [[ "$(state "$1")" == "$2" ]]; }
-over() { ended "$1" && [[ "$(state "$1")" =~ ^(COMPLETED|FAILED|CANCELLED|TIMEOUT|BOOT_FAIL|NODE_FAIL|DEADLINE)$ ]]; }
-reaches() {  # reaches JOB STATE: waits for it, until the job is over in another one
-  local others=0
-  until is "$1" "$2"; do
-    # Between two runs of a job that is queued again Slurm may show the state of the first.
-    if over "$1"; then others=$((others + 1)); else others=0; fi
-    if ((others > 50)) || ! alive; then return 1; fi
-    sleep 0.2
-  done
-}
-id_of() { sed -n "s/^$1 //p" "$out"; }
 
 export COLUMNS=200   # what is looked for stands on one line
 printf 'model: llama3-8b\ntraining: {sequence: 8192, global_batch: 256}\ncluster: {instance: trn1.32xlarge, nodes: 4}\npin: {tensor_parallel: 8, pipeline_parallel: 1, recompute: CoreAttention+LlamaMLP}\n' >"$work/job.yaml"

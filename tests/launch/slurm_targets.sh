@@ -23,19 +23,6 @@ fi
 n3=${slurm_pids[4]}   # munged, slurmctld, n1, n2, n3
 
 prints() { check "$name: standard output does not hold: $1" grep -Eq -- "$1" "$out"; }
-state() { scontrol show job "$1" | sed -n 's/.*JobState=\([A-Z_]*\).*/\1/p'; }
-is() { [[ "$(state "$1")" == "$2" ]]; }
-over() { ended "$1" && [[ "$(state "$1")" =~ ^(COMPLETED|FAILED|CANCELLED|TIMEOUT|BOOT_FAIL|NODE_FAIL|DEADLINE)$ ]]; }
-reaches() {  # reaches JOB STATE: waits for it, until the job is over in another one
-  local others=0
-  until is "$1" "$2"; do
-    # Between two runs of a job that is queued again Slurm may show the state of the first.
-    if over "$1"; then others=$((others + 1)); else others=0; fi
-    if ((others > 50)) || ! alive; then return 1; fi
-    sleep 0.2
-  done
-}
-id_of() { sed -n "s/^$1 //p" "$out"; }
 dies() {  # dies JOB: its node n3, which comes back once the job is queued again
   { kill -9 "$n3" && wait "$n3"; } 2>/dev/null || true
   local pid kept=()

@@ -106,5 +106,5 @@ TEST_CASE("faults of what a recommendation weighs, all at once", "[io]") {
     return 0;
   };
   CHECK(faults_of(R"({"schema_version": 1})") == 2);
-  CHECK(faults_of(R"({"schema_version": 1, "parameters": {}, "weights": {}})") == 7 + planner::kTraits);
+  CHECK(faults_of(R"({"schema_version": 1, "parameters": {}, "weights": {}})") == 8 + planner::kTraits);
 }

@@ -1,0 +1,14 @@
+#include "units/median.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace trnplan {
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+}  // namespace trnplan
