@@ -119,7 +119,7 @@ models::Strategy on_all_cores(std::vector<Finding>& findings, const targets::Nxd
 }
 
 void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Catalog& catalog,
-                      const models::Profile& profile, const targets::NxdtConfig& config,
+                      const models::Profile& stated, const targets::NxdtConfig& config,
                       const models::Architecture& architecture, const targets::NxdtReading& reading) {
   const std::string instance =
       o.instance.empty() ? catalog.instance_of_ranks(reading.devices, reading.nodes > 1) : o.instance;
@@ -142,6 +142,11 @@ void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Cata
   job.software.version = o.version;
   job.cluster.instance = load_instance(catalog, instance);
   job.cluster.nodes = reading.nodes;
+  Remarks remarks;
+  const models::Profile profile = profile_for(catalog, stated, job.cluster.instance, remarks);
+  for (const Remark& remark : remarks.all()) {
+    if (const auto* text = std::get_if<std::string>(&remark)) note(result.findings, "profile", *text);
+  }
   const models::Strategy strategy = on_all_cores(result.findings, config, reading, job.cluster);
   planner::Judgement judgement = planner::judge(job, models::canonical(strategy), profile, &targets::nxdt());
   const std::vector<planner::Observation> observations = load_observations(o.profile);

@@ -225,6 +225,19 @@ int element_bytes(const std::string& type) {
   return models::element_bytes(type).value_or(1);
 }
 
+namespace {
+
+/// Any time of a collective there would be that of another machine's algorithms.
+void refuse_unpublished(const topology::Instance& instance) {
+  if (instance.traits.groups != topology::GroupRule::not_published) return;
+  throw InputError({{"command line", 0, 0},
+                    "--instance",
+                    fmt::format("no collective of {} is timed: {}", instance.name, instance.untimed),
+                    "use a type whose step is timed: trnplan instances lists them"});
+}
+
+}  // namespace
+
 bool CollectiveResult::unreachable() const {
   return has_no_way(timed.front().timing);
 }
@@ -232,9 +245,10 @@ bool CollectiveResult::unreachable() const {
 CollectiveResult collective(const CollectiveRequest& r, Remarks& remarks) {
   const io::Catalog catalog = io::Catalog::standard();
   CollectiveResult out;
-  out.profile = load_profile(catalog, r.profile);
   topology::Cluster& cluster = out.cluster;
   cluster = {load_instance(catalog, r.instance), r.nodes};
+  refuse_unpublished(cluster.instance);
+  out.profile = load_profile_for(catalog, r.profile, cluster.instance, remarks);
   Reading reading(r);
   models::TimedCollective timed;
   timed.run.op = reading.op();

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <initializer_list>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "io/catalog/profile_reader.h"
+#include "models/collective/collective_runtime.h"
 #include "models/uncertainty/spread.h"
 #include "text/diagnostic.h"
 
@@ -56,16 +60,107 @@ models::Profile load_profile(const io::Catalog& catalog, const std::string& name
   });
 }
 
+namespace {
+
+bool knows(const models::Profile& profile, const topology::Instance& instance) {
+  return profile.schema->contains(models::runtime_of(instance).parameters().start);
+}
+
+/// The family of the machine that the profile says it is for.
+std::string family_of(const io::Catalog& catalog, const models::Profile& profile) {
+  const std::vector<std::string> known = catalog.instances();
+  const bool type = std::find(known.begin(), known.end(), profile.instance) != known.end();
+  return type ? catalog.instance(profile.instance).family
+              : profile.instance.substr(0, profile.instance.find('.'));
+}
+
+/// The profile that holds where none is named, on a machine of another family: nobody chose it for that one.
+bool unchosen_for(const io::Catalog& catalog, const models::Profile& profile,
+                  const topology::Instance& instance) {
+  if (profile.instance == instance.family || profile.instance.empty()) return false;
+  return profile.name == catalog.default_profile() && family_of(catalog, profile) != instance.family;
+}
+
+/// The first that the catalogue has of profiles by these names, which is remarked on.
+std::optional<models::Profile> profile_of_family(const io::Catalog& catalog, const models::Profile& asked,
+                                                 const topology::Instance& instance,
+                                                 std::initializer_list<std::string> names, Remarks& remarks) {
+  for (const std::string& own : names) {
+    if (!std::filesystem::exists(catalog.file("profiles/" + own + ".json"))) continue;
+    remarks.add(fmt::format("{} timed with the parameters of {}: {} is of another {}", instance.name, own,
+                            asked.name, knows(asked, instance) ? "generation" : "kind of machine"));
+    return load_profile(catalog, own);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+models::Profile profile_for(const io::Catalog& catalog, models::Profile profile,
+                            const topology::Instance& instance, Remarks& remarks) {
+  if (knows(profile, instance) && !unchosen_for(catalog, profile, instance)) return profile;
+  auto own = profile_of_family(catalog, profile, instance, {instance.family}, remarks);
+  return own ? *std::move(own) : std::move(profile);
+}
+
+models::Profile load_profile_for(const io::Catalog& catalog, const std::string& name,
+                                 const topology::Instance& instance, Remarks& remarks) {
+  models::Profile asked = load_profile(catalog, name);
+  if (knows(asked, instance)) {
+    if (!unchosen_for(catalog, asked, instance)) return asked;
+    auto own = profile_of_family(catalog, asked, instance, {instance.family}, remarks);
+    return own ? *std::move(own) : std::move(asked);
+  }
+  auto own =
+      profile_of_family(catalog, asked, instance, {instance.family + "-kernels", instance.family}, remarks);
+  if (own) return *std::move(own);
+  throw InputError({{"command line", 0, 0},
+                    "--profile",
+                    asked.name + " says nothing of the collectives of " + instance.name,
+                    "name a profile of its family, " + instance.family});
+}
+
 void remark_family(const io::Catalog& catalog, const models::Profile& profile,
                    const topology::Instance& instance, Remarks& remarks) {
   if (profile.instance.empty()) return;
-  const std::vector<std::string> known = catalog.instances();
-  const bool type = std::find(known.begin(), known.end(), profile.instance) != known.end();
-  const std::string label = type ? catalog.instance(profile.instance).family
-                                 : profile.instance.substr(0, profile.instance.find('.'));
-  if (label == instance.family) return;  // data against data: what the one file names the other has
+  if (family_of(catalog, profile) == instance.family)
+    return;  // data against data: what the one file names the other has
   remarks.add(instance.name + " timed with the parameters of " + profile.name + " (" + profile.instance +
               ")");
+}
+
+namespace {
+
+/// "2.9" before "2.10".
+std::pair<std::size_t, std::string> release_order(const std::string& release) {
+  return {release.size(), release};
+}
+
+}  // namespace
+
+void remark_release(const models::Profile& profile, const models::Software& software, Remarks& remarks) {
+  if (software.release.empty() || profile.calibration == nullptr) return;
+  std::vector<std::string> known;
+  for (const models::StackFactor& s : profile.calibration->stacks) {
+    if (!s.release.empty() && (software.framework.empty() || s.framework == software.framework))
+      known.push_back(s.release);
+  }
+  if (known.empty()) return;
+  std::sort(known.begin(), known.end(),
+            [](const std::string& a, const std::string& b) { return release_order(a) < release_order(b); });
+  known.erase(std::unique(known.begin(), known.end()), known.end());
+  const std::string release = "Neuron SDK " + printable(software.release, 20);
+  if (std::find(known.begin(), known.end(), software.release) == known.end()) {
+    remarks.add(fmt::format(
+        "{}: nothing is known of it, so the step and its interval are those without it; {} knows {}{}",
+        release, profile.name, software.framework.empty() ? "" : software.framework + " on ",
+        fmt::join(known, ", ")));
+  } else if (software.framework.empty()) {
+    remarks.add(
+        fmt::format("{}: releases are known of a framework each, and the job states none "
+                    "(software.framework), so the step and its interval are those without it",
+                    release));
+  }
 }
 
 std::string usual_instance() {

@@ -19,6 +19,16 @@ struct JobInput {
 
 /// The profile by name, or from a file when `name` ends in .json. Throws InputError.
 [[nodiscard]] models::Profile load_profile(const io::Catalog& catalog, const std::string& name);
+/// `profile`, or the catalogue's of the machine's family (FAMILY) where there is one and `profile` says nothing of such
+/// machines, or is the usual one and for another family; which is remarked on.
+[[nodiscard]] models::Profile profile_for(const io::Catalog& catalog, models::Profile profile,
+                                          const topology::Instance& instance, Remarks& remarks);
+/// For collectives alone: the profile by name; but where it states nothing of the machine's collectives, since it is
+/// of another kind of machine, the catalogue's profile of the machine's family: by benchmarks of kernels and
+/// collectives where there is one (FAMILY-kernels), else by runs (FAMILY). Says so. Throws InputError where there is
+/// neither.
+[[nodiscard]] models::Profile load_profile_for(const io::Catalog& catalog, const std::string& name,
+                                               const topology::Instance& instance, Remarks& remarks);
 /// The type that is meant where none is named; "" where there is no catalogue.
 [[nodiscard]] std::string usual_instance();
 /// The catalogue's instance of that name; an unknown one is blamed on --instance.
@@ -29,6 +39,9 @@ struct JobInput {
 /// Says so when the profile is for another family than that of `instance`.
 void remark_family(const io::Catalog& catalog, const models::Profile& profile,
                    const topology::Instance& instance, Remarks& remarks);
+/// Says so when the job states a release of the Neuron SDK of which the profile knows nothing, or which it knows of a
+/// framework alone that the job does not state.
+void remark_release(const models::Profile& profile, const models::Software& software, Remarks& remarks);
 /// For what looks at one cluster and one batch: says which of those the job leaves free it takes.
 void settle(models::Job& job, Remarks& remarks);
 

@@ -13,6 +13,7 @@
 #include "api/observations.h"
 #include "api/plan_folder.h"
 #include "api/risk.h"
+#include "api/unlearnable.h"
 #include "calibrate/fit/collective_fit.h"
 #include "calibrate/fit/step_fit.h"
 #include "io/catalog/measuring.h"
@@ -98,6 +99,7 @@ void remark_result(const planner::SearchResult& result, const io::Catalog& catal
   if (result.plans.empty()) return;
   const planner::Plan& winner = *result.recommended_plan();
   remark_family(catalog, profile, planner::settled(job, winner).cluster.instance, remarks);
+  remark_release(profile, job.software, remarks);
   const std::string beyond =
       beyond_the_fit("the winner", profile, planner::settled(job, winner), winner.strategy);
   if (!beyond.empty()) remarks.add(beyond);
@@ -194,17 +196,20 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   const auto begin = std::chrono::steady_clock::now();
   PlanRequest o = request;
   const io::Catalog catalog = io::Catalog::standard();
-  const models::Profile profile = load_profile(catalog, o.profile);
+  models::Profile stated = load_profile(catalog, o.profile);
   JobInput argument = o.job;
   argument.options.free_strategy = true;
   io::JobReading reading = load_job(argument, catalog, remarks);
   models::Job& job = reading.job;
+  const models::Profile profile = profile_for(catalog, std::move(stated), job.cluster.instance, remarks);
   PlanResult out;
+  const bool aims = !o.target.empty() || !o.out.empty();
   if (o.target.empty()) o.target = targets::of(job.software).name();
   const planner::Target& target = *targets::find(o.target);
   targets::take_defaults(job, target, reading.places.contains("training.precision"));
   take_stack(job, target, request, remarks);
   refuse_contradictions(o.job.job, reading, target);
+  if (aims) refuse_unlearnable(reading, target);
   const planner::RunQuestion question = take_run_question(job);
   out.unwritten = unwritable(o);
   out.baseline_file = baseline_file(o, catalog);

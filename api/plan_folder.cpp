@@ -4,11 +4,15 @@
 
 #include <fmt/format.h>
 
+#include "io/catalog/catalog.h"
+#include "io/catalog/reliability.h"
 #include "io/output/atomic_write.h"
 #include "launch/folder/bundle.h"
 #include "launch/folder/measure.h"
+#include "planner/cost/run_forecast.h"
 #include "targets/registry.h"
 #include "text/diagnostic.h"
+#include "text/document.h"
 
 namespace trnplan::api {
 
@@ -18,14 +22,27 @@ const planner::Target& target_of(const PlanRequest& o) {
   return *targets::find(o.target);
 }
 
+/// What lets --out write something: only what would help.
+std::string remedy(const PlanRequest& o, const models::Job& job, const models::Strategy& strategy) {
+  if (!planner::beyond_mending(target_of(o), job, strategy))
+    return "pin what --target can express, choose another --target, or leave --out away";
+  std::string others;
+  for (const planner::Target* target : targets::all()) {
+    if (planner::beyond_mending(*target, job, strategy)) continue;
+    others += (others.empty() ? "" : " or ") + std::string(target->name());
+  }
+  return others.empty() ? "leave --out away: no target can be given this model"
+                        : "plan with --target " + others + ", or leave --out away";
+}
+
 std::vector<io::OutputFile> bundle_of(const models::Job& job, const planner::Plan& plan,
                                       const PlanRequest& o) {
-  const models::Job settled = planner::settled(job, plan);
+  models::Job settled = planner::settled(job, plan);
+  const io::Catalog catalog = io::Catalog::standard();
+  settled.run.planned_checkpoint_steps = planner::best_checkpoint_steps(
+      settled, plan, io::reliability_from(read_document(catalog.file("reliability.json"))));
   if (const auto why = planner::inexpressible(target_of(o), settled, plan.strategy)) {
-    throw InputError({{o.job.job, 0, 0},
-                      "--out",
-                      *why,
-                      "pin what --target can express, choose another --target, or leave --out away"});
+    throw InputError({{o.job.job, 0, 0}, "--out", *why, remedy(o, settled, plan.strategy)});
   }
   return launch::bundle(settled, plan, target_of(o));
 }

@@ -76,13 +76,17 @@ SimulateResult simulate(const SimulateRequest& r, Remarks& remarks) {
     io::check_files(folder_of(r.trace), {std::filesystem::path(r.trace).filename().string()}, r.force);
   }
   const io::Catalog catalog = io::Catalog::standard();
-  const models::Profile profile = load_profile(catalog, r.profile);
+  models::Profile stated = load_profile(catalog, r.profile);
   io::JobReading reading = load_job(r.job, catalog, remarks);
+  const models::Profile profile =
+      profile_for(catalog, std::move(stated), reading.job.cluster.instance, remarks);
   settle(reading.job, remarks);
   SimulateResult out;
   out.strategy = io::parse_strategy(r.strategy, reading.job);
   out.job = std::move(reading.job);
   out.job.training.precision = out.strategy.precision;
+  if (profile.factors && out.job.software.framework.empty())
+    out.job.software.framework = out.strategy.framework;
   if (r.schedule) io::set_schedule(out.strategy, *r.schedule, {"--schedule", 0, 0}, "");
   remark_schedule(out.strategy, remarks);
   out.judgement = planner::judge(out.job, out.strategy, profile, &targets::of(out.job.software));
@@ -98,7 +102,10 @@ SimulateResult simulate(const SimulateRequest& r, Remarks& remarks) {
     KnownRisk(catalog, load_observations(r.profile), out.job.architecture)
         .tell(*out.judgement.plan, out.job, profile);
   }
-  if (out.judgement.plan) remark_family(catalog, profile, out.job.cluster.instance, remarks);
+  if (out.judgement.plan) {
+    remark_family(catalog, profile, out.job.cluster.instance, remarks);
+    remark_release(profile, out.job.software, remarks);
+  }
   return out;
 }
 

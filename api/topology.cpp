@@ -42,6 +42,8 @@ TopologyResult topology(const TopologyRequest& r) {
     if (out.verdict.overall != topology::Verdict::supported) {
       if (out.verdict.offending && out.verdict.offending->rule == "no-efa")
         out.fix = no_efa_fix();
+      else if (cluster.instance.traits.groups == topology::GroupRule::not_published)
+        out.fix = "use a type whose step is timed: trnplan instances lists them";
       else
         out.neighbours = planner::supported_neighbours(cluster, graph, degrees);
     }

@@ -1,6 +1,7 @@
 #include "api/whatif.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "api/risk.h"
 #include "io/catalog/catalog.h"
 #include "io/catalog/reliability.h"
+#include "models/framework/framework.h"
 #include "planner/check/rules.h"
 #include "planner/plan/space.h"
 #include "targets/registry.h"
@@ -197,9 +199,33 @@ void refuse_contradictions(const WhatIfRequest& o, const planner::WhatIfQuestion
 
 }  // namespace
 
+namespace {
+
+/// The training loops that are tried: the pinned one, else those of the catalogue's that train on the machine.
+std::vector<std::string_view> loops_on(const io::Catalog& catalog, const models::Job& job) {
+  if (job.pin.framework) return {*job.pin.framework};
+  std::vector<std::string_view> all;
+  for (const std::string& name : catalog.compared_frameworks()) {
+    models::Strategy s;
+    s.framework = models::stated_framework(name);
+    if (models::framework_of(s).trains_on(job.cluster.instance.traits)) all.push_back(s.framework);
+  }
+  if (all.empty()) all.push_back(models::usual_framework(job.cluster.instance.traits));
+  return all;
+}
+
+/// Tokens a second that are expected of what is recommended; a plan that does not work earns none.
+double worth(const planner::SearchResult& found) {
+  if (found.plans.empty()) return -1;
+  const planner::Plan& plan = found.plans[found.recommended];
+  return plan.report.tokens_per_second * plan.works.value_or(1);
+}
+
+}  // namespace
+
 WhatIfAnswered whatif(const WhatIfRequest& o, Remarks& remarks) {
   const io::Catalog catalog = io::Catalog::standard();
-  const models::Profile profile = load_profile(catalog, o.profile);
+  const models::Profile stated = load_profile(catalog, o.profile);
   JobInput argument = o.job;
   argument.options.own_nodes = true;
   argument.options.own_instances = !o.instances.empty();
@@ -212,26 +238,47 @@ WhatIfAnswered whatif(const WhatIfRequest& o, Remarks& remarks) {
   if (reading.job.pin.data_parallel)
     remarks.add(
         "pin.data_parallel holds for the job's own cluster only; elsewhere it follows from the nodes");
-  for (const topology::Instance& i : question.instances)
-    if (planner::times_steps_on(i)) remark_family(catalog, profile, i, remarks);
+  // Each type with the parameters of its own kind of machine.
+  std::map<std::string, models::Profile> profiles;
+  for (const topology::Instance& i : question.instances) {
+    if (!planner::times_steps_on(i)) continue;
+    const models::Profile& own =
+        profiles.emplace(i.name, profile_for(catalog, stated, i, remarks)).first->second;
+    remark_family(catalog, own, i, remarks);
+  }
+  const auto of_type = [&](const std::string& instance) -> const models::Profile& {
+    const auto found = profiles.find(instance);
+    return found == profiles.end() ? stated : found->second;
+  };
+  const models::Profile& profile = of_type(reading.job.cluster.instance.name);
+  remark_release(profile, reading.job.software, remarks);
   const KnownRisk risk(catalog, load_observations(o.profile), reading.job.architecture);
-  const auto recommend = [&](const models::Job& on, const models::Profile& with,
+  const auto recommend = [&](const models::Job& on, const models::Profile&,
                              const planner::SearchOptions& options) {
+    const models::Profile& with = of_type(on.cluster.instance.name);
     const planner::RiskAdvisor advisor = risk.advisor(on, with, o.risk);
-    planner::SearchOptions advised = options;
-    advised.advisor = &advisor;
-    planner::SearchResult found = planner::search(on, with, advised);
-    if (!found.plans.empty()) risk.tell(found.plans[found.recommended], on, with);
-    return found;
+    std::optional<planner::SearchResult> best;
+    for (const std::string_view framework : loops_on(catalog, on)) {
+      planner::SearchOptions advised = options;
+      advised.advisor = &advisor;
+      models::Job with_loop = on;
+      with_loop.pin.framework = framework;
+      // The target's rules are those of its own training loop.
+      if (!framework.empty()) advised.target = nullptr;
+      planner::SearchResult found = planner::search(with_loop, with, advised);
+      if (!found.plans.empty()) risk.tell(found.plans[found.recommended], with_loop, with);
+      if (!best || worth(found) > worth(*best)) best = std::move(found);
+    }
+    return *std::move(best);
   };
   const planner::WhatIfResult result =
       planner::whatif(reading.job, question, profile, reliability, recommend);
   const planner::WhatIfPoint* named = result.would_do ? &*result.would_do : nullptr;
   if (result.recommended >= 0) named = &result.points[static_cast<std::size_t>(result.recommended)];
   if (named != nullptr) {
-    const std::string beyond =
-        beyond_the_fit(fmt::format("{} x {}", named->nodes, named->instance).c_str(), profile,
-                       planner::settled(reading.job, *named->plan), named->plan->strategy);
+    const std::string beyond = beyond_the_fit(
+        fmt::format("{} x {}", named->nodes, named->instance).c_str(), of_type(named->instance),
+        planner::settled(reading.job, *named->plan), named->plan->strategy);
     if (!beyond.empty()) remarks.add(beyond);
   }
   return {result, question, reading.job, reliability};

@@ -42,9 +42,8 @@ int run(const Options& o) {
   if (o.common.json()) {
     print(io::check_json(verdict, findings, prediction, nearest, no_prediction));
   } else {
-    print_text(check_text(verdict, findings, prediction, o.details, text_width()));
+    print_text(check_text(verdict, findings, prediction, no_prediction, o.details, text_width()));
     print(nearest_text(nearest));  // a diff, whose lines stay whole
-    if (!no_prediction.empty()) print_text("\nNo prediction: " + printable(no_prediction, 600) + "\n");
     const bool accepted = verdict != "refused" && prediction != nullptr;
     print_text((nearest.empty() ? "" : "\n") +
                check_next(findings, prediction, o.details, accepted ? plan_words(o.request) : std::string()));

@@ -23,7 +23,7 @@ constexpr JobOption kOptions[] = {
     {JobPart::training, "--global-batch", &io::JobOptions::global_batch,
      "sequences of a step: 1024, or a range 512..2048"},
     {JobPart::training, "--precision", &io::JobOptions::precision,
-     "mixed_precision, autocast, bf16SR, fp32, manual or any"},
+     "mixed_precision, autocast, bf16SR, fp32, manual, fp8 (GPUs) or any"},
     {JobPart::training, "--release", &io::JobOptions::release,
      "Neuron SDK release, for example 2.24, for a narrower interval"},
     {JobPart::tokens, "--tokens", &io::JobOptions::tokens, "of the whole run, for example 15T"},

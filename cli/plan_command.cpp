@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "api/plan.h"
+#include "api/target_refusal.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/interruption.h"
@@ -36,6 +37,7 @@ void show(const Options& o, const api::PlanResult& r) {
   if (o.common.json())
     return print(io::search_json(r.search, r.job, r.wall.value, today, &r.confidence, run, r.outlooks));
   const std::string& folder = o.request.out;
+  const auto refusal = api::target_refusal(o.request, r);
   const Answer answer{r.job,
                       r.search,
                       r.confidence,
@@ -46,7 +48,8 @@ void show(const Options& o, const api::PlanResult& r) {
                       r.script,
                       o.details,
                       r.unwritten ? folder : "",
-                      r.outlooks};
+                      r.outlooks,
+                      refusal ? &*refusal : nullptr};
   print_text(plan_answer(answer) + (run != nullptr ? whole_run_text(*run, !r.search.plans.empty()) : "") +
              (o.details ? search_details(answer, text_width()) : ""));
 }

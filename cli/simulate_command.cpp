@@ -52,7 +52,7 @@ void add_simulate(CLI::App& app, Run& chosen) {
       ->add_option(
           "--strategy", o->request.strategy,
           "key=value joined by commas: tp pp vpp cp ep dp mbs sp zero1 recompute kv precision flash cuts "
-          "bucket schedule shard framework")
+          "bucket schedule shard shard_degree framework")
       ->required();
   command
       ->add_option("--trace", o->request.trace,

@@ -29,6 +29,6 @@ add_custom_command(
   OUTPUT ${program}
   COMMAND ${CMAKE_CXX_COMPILER} -static -o ${program} $<TARGET_OBJECTS:trnplan_static_parts> -Wl,--start-group ${archives_of_rooms}
           -Wl,--end-group ${archives}
-  DEPENDS trnplan_static_parts $<TARGET_OBJECTS:trnplan_static_parts> ${floors}
+  DEPENDS trnplan_static_parts $<TARGET_OBJECTS:trnplan_static_parts> ${rooms}
   COMMAND_EXPAND_LISTS VERBATIM)
 add_custom_target(trnplan_static ALL DEPENDS ${program})

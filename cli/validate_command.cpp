@@ -1,12 +1,15 @@
 #include <memory>
 
+#include "api/score.h"
 #include "api/validate.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/options.h"
+#include "cli/text/score_text.h"
 #include "cli/text/step_validation_text.h"
 #include "cli/text/validation_text.h"
 #include "io/output/memory_json.h"
+#include "io/output/score_json.h"
 #include "io/output/validation_json.h"
 #include "io/output/whatif_json.h"
 #include "text/diagnostic.h"
@@ -18,9 +21,22 @@ namespace {
 struct Options {
   Common common;
   std::string runs, leave_out = "configuration";
-  bool rows = false;  ///< every row in the text, too
+  std::string measured, predictions;  ///< a table to be scored, and who predicted it
+  bool profile_given = false;
+  bool plain_network = false;  ///< without what rows measured of their network
+  bool rows = false;           ///< every row in the text, too
   bool memory = false, goodput = false, collectives = false;
 };
+
+/// Rows that are predicted as they are, without a fit of their own.
+int run_scores(const Options& o, const std::string& table) {
+  Remarks remarks = heard_remarks();
+  const api::ScoreResult s = api::score(
+      {table, o.profile_given ? o.common.profile : "", o.predictions, "", !o.plain_network}, remarks);
+  print_result(o.common, o.common.json() ? io::row_scores_json(s.scores, s.profiles)
+                                         : row_scores_text(s.scores, s.profiles, o.rows, text_width()));
+  return kDone;
+}
 
 int run_steps(const Options& o) {
   Remarks remarks = heard_remarks();
@@ -53,17 +69,32 @@ int run_memory(const Options& o) {
 }
 
 int run(const Options& o) {
+  const bool another = o.memory || o.goodput || o.collectives;
+  if (!o.measured.empty() && (another || !o.runs.empty())) {
+    throw InputError({{"command line", 0, 0},
+                      "--measured",
+                      "a table is scored on its own",
+                      "leave out the other table, --memory, --goodput and --collectives"});
+  }
   if (o.memory + o.goodput + o.collectives > 1) {
     throw InputError({{"command line", 0, 0},
                       "validate",
                       "one of them at a time",
                       "give --memory, --goodput or --collectives"});
   }
-  if ((o.memory || o.goodput || o.collectives) && !o.runs.empty()) {
+  if (another && !o.runs.empty()) {
     throw InputError({{"command line", 0, 0},
                       "runs",
                       "a table of runs is for step times",
                       "leave out --memory, --goodput and --collectives, or the file"});
+  }
+  if (!o.measured.empty()) return run_scores(o, o.measured);
+  if (!o.runs.empty() && api::is_layout_table(o.runs)) return run_scores(o, o.runs);
+  if (!o.predictions.empty()) {
+    throw InputError({{"command line", 0, 0},
+                      "--predictions",
+                      "no table to set the predictions beside",
+                      "add --measured with the table whose ids they name"});
   }
   if (o.collectives) return run_collectives(o);
   return o.goodput ? run_goodput(o) : o.memory ? run_memory(o) : run_steps(o);
@@ -76,8 +107,20 @@ void add_validate(CLI::App& app, Run& chosen) {
   CLI::App* command = app.add_subcommand("validate", "Set predictions beside published runs and jobs");
   command
       ->add_option("runs", o->runs,
-                   "a table like catalog/measured-runs.csv (docs/json.md); that one when absent")
+                   "a table like catalog/measured-runs.csv (docs/json.md); that one when absent; a table of "
+                   "layouts is taken as by --measured")
       ->check(not_empty());
+  command
+      ->add_option("--measured", o->measured,
+                   "score every row of this table as it would be simulated, without a fit: a table like "
+                   "catalog/gpu-runs.csv or measured-runs.csv, told apart by the header")
+      ->check(not_empty());
+  command
+      ->add_option("--predictions", o->predictions,
+                   "score another tool's instead: a CSV of id,step_s[,mem_gib] for the rows of --measured")
+      ->check(not_empty());
+  command->add_flag("--no-network-state", o->plain_network,
+                    "predict rows that measured an all-reduce as a plan would, without it");
   command
       ->add_option("--leave-out", o->leave_out,
                    "what a fit must not have seen of the row it predicts; none: the profile as it is")
@@ -97,14 +140,19 @@ void add_validate(CLI::App& app, Run& chosen) {
       "own mean, the noise. A profile that was fitted gives way to its prior. Without stacks: by fits that "
       "do not know what frameworks and releases differ by. Bounds: figures that only say how long a step "
       "took at most (catalog/reading.json); no mean counts them.\n"
-      "Margin is what is left of the limit in GiB by count; \"P fit\" the probability in % that the peak stays "
+      "Margin is what is left of the limit in GiB by count; \"P fit\" the probability in % that the peak "
+      "stays "
       "below it; log score: mean of ln P(what is known), 0 at best, -0.69 without knowledge. "
       "docs/accuracy.md explains the wrong ones.\n"
       "Examples:\n"
       "  trnplan validate\n"
       "  trnplan validate mine.csv --leave-out none --format json\n"
-      "  trnplan validate --memory");
-  command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+      "  trnplan validate --memory\n"
+      "  trnplan validate --measured catalog/gpu-runs.csv");
+  command->callback([o, command, &chosen] {
+    o->profile_given = command->get_option("--profile")->count() > 0;
+    chosen = [o] { return run(*o); };
+  });
 }
 
 }  // namespace trnplan::cli

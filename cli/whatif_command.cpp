@@ -42,7 +42,8 @@ int run(const Options& o) {
 void add_money(CLI::App& command, Options& o) {
   const auto amount = decimal_number(0.0, 1e9);
   command.add_option("--pricing", o.request.pricing, "of the nodes, from the catalogue")
-      ->check(CLI::IsMember({"on-demand", "reserved", "capacity-block"}))
+      ->check(
+          CLI::IsMember({"on-demand", "reserved", "capacity-block", "spot", "on_demand", "capacity_block"}))
       ->capture_default_str();
   command.add_option("--usd-per-node-hour", o.request.usd_per_node_hour, "instead of the catalogue's price")
       ->check(amount);

@@ -137,6 +137,10 @@ int CsvReader::whole(std::string_view column, int fallback) {
   return static_cast<int>(*value);
 }
 
+std::vector<Diagnostic> CsvReader::take_faults() {
+  return std::exchange(faults_, {});
+}
+
 void CsvReader::finish() {
   if (!faults_.empty()) throw InputError(std::move(faults_));
 }

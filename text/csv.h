@@ -54,6 +54,8 @@ class CsvReader {
   SourcePos at(std::string_view column) const;
   void fault(std::string_view column, std::string problem, std::string fix);
 
+  /// The faults so far, which finish() then no longer throws: for who goes on without the rows that have them.
+  [[nodiscard]] std::vector<Diagnostic> take_faults();
   /// Throws InputError with all faults, if there are any.
   void finish();
 

@@ -62,4 +62,46 @@ std::string draw_torus(const Instance& instance, const std::vector<int>& marked)
   return text;
 }
 
+std::string draw_switch(const Instance& instance) {
+  constexpr int kMost = 16;  // on a line of 100 columns
+  const int chips = instance.chips;
+  if (instance.switches != 1 || chips < 1 || chips > kMost) return "";
+  if (instance.links.size() != static_cast<std::size_t>(chips)) return "";
+  std::vector<bool> joined(static_cast<std::size_t>(chips), false);
+  for (const Link& l : instance.links) {
+    const auto [chip, other] = std::minmax(l.chip_a, l.chip_b);
+    if (other != chips || joined[static_cast<std::size_t>(chip)] ||
+        instance.rate_of(l).value != instance.rate_of(instance.links.front()).value)
+      return "";
+    joined[static_cast<std::size_t>(chip)] = true;
+  }
+  constexpr int kWidth = 5;
+  const auto line = [&](const std::string& name, const auto& cell, const std::string& after) {
+    std::string text = fmt::format("  {:<8}", name);
+    for (int c = 0; c < chips; ++c) text += fmt::format("{:^{}}", cell(c), kWidth);
+    text += "  " + after;
+    return text.substr(0, text.find_last_not_of(' ') + 1) + "\n";
+  };
+  const auto bar = [](int) { return std::string("|"); };
+  const double link = instance.rate_of(instance.links.front()).value / 1e9;
+  const std::string middle = " switch ";
+  const auto width = static_cast<std::size_t>(chips * kWidth - 2);
+  std::string row(width, '=');
+  if (width > middle.size()) row.replace((width - middle.size()) / 2, middle.size(), middle);
+  std::string text = fmt::format("  {:<8} {}\n", "", row);
+  text += line("", bar, fmt::format("{:.1f} GB/s each way", link));
+  text += line(
+      "chip", [](int c) { return std::to_string(c); }, "");
+  if (instance.nics == 0) return text;
+  text += line("", bar, fmt::format("{:.0f} Gbit/s each way, a NIC", instance.nic.value * 8 / 1e9));
+  const auto nic = [&](int c) { return instance.nic_of_chip[static_cast<std::size_t>(c)]; };
+  text += line(
+      "NIC", [&](int c) { return std::to_string(nic(c)); }, "");
+  if (instance.rails > 0)
+    text += line(
+        "rail", [&](int c) { return std::to_string(nic(c) % instance.rails); },
+        "of the network between nodes");
+  return text;
+}
+
 }  // namespace trnplan::topology

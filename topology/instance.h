@@ -43,10 +43,12 @@ struct Link {
 };
 
 struct Price {
-  std::string kind;  ///< on_demand, reserved, capacity_block
+  std::string kind;  ///< on_demand, reserved, capacity_block, spot
   double usd_per_hour = 0;
   std::string region;
-  std::string date;  ///< ISO date or year-month of the source
+  std::string date;   ///< ISO date or year-month of the source
+  std::string terms;  ///< what is bought and for how long; "" = the usual ones of its kind
+  std::string source;
 };
 
 /// An instance type.
@@ -54,6 +56,7 @@ struct Instance {
   std::string name;    ///< e.g. "trn1.32xlarge"
   std::string family;  ///< a label for people and for profiles: nothing is decided by it
   Traits traits;
+  std::string untimed;  ///< where no step is timed: what of the machine is missing for it; may be empty
   int chips = 0;
   int switches = 0;  ///< vertices chips..chips+switches-1 of the links; they hold no cores
   int cores_per_chip = 0;
@@ -62,7 +65,13 @@ struct Instance {
   BytesPerSecond link_per_direction{};  ///< published bandwidth of a link without its own, one direction
   BytesPerSecond
       link_for_collectives{};  ///< what the collective library counts a chip's links for; 0: not stated
-  int torus_rows = 0;          ///< for drawing only; 0 when the fabric is no torus
+  /// Of those, what the library's protocol LL reaches at most on one node, on two or three, and on more. Empty: not
+  /// stated.
+  std::vector<BytesPerSecond> ll_bandwidths;
+  /// Of those, what reductions inside the switch reach; by default what the library counts Hopper for
+  /// (NVIDIA/nccl@5067397c src/graph/tuning.cc).
+  double in_switch_efficiency = 0.85;
+  int torus_rows = 0;  ///< for drawing only; 0 when the fabric is no torus
   int torus_columns = 0;
   int torus_depth = 1;           ///< equal tori of rows x columns, joined at equal places
   int nics = 0;                  ///< EFA devices, or groups of those that serve one chip; 0: none

@@ -32,6 +32,8 @@ std::string_view to_string(GroupRule r) {
       return "logic2_mesh";
     case GroupRule::any_group:
       return "any_group";
+    case GroupRule::not_published:
+      return "not_published";
   }
   return "?";
 }

@@ -12,7 +12,7 @@ enum class Accelerator { neuron_core, gpu };
 /// In which order the framework places ranks on devices (topology/rank_order.h).
 enum class RankOrderRule { row_major, columns_of_four, half_instances };
 /// Which groups of ranks may communicate (topology/verdict.h).
-enum class GroupRule { torus_ring, logic2_mesh, any_group };
+enum class GroupRule { torus_ring, logic2_mesh, any_group, not_published };
 /// Which library runs collectives.
 enum class CollectiveRuntime { neuron, nccl };
 
@@ -26,6 +26,7 @@ struct Traits {
   bool logical_cores = false;        ///< physical cores can be joined: the job must say how (Core::lnc)
   bool step_time = false;            ///< a step's time on it is modelled
   bool runtime_reserve = false;      ///< the profiles' memory of the runtime was found on it
+  bool native_pytorch = false;       ///< PyTorch itself runs on it (eager, FSDP2, DTensor), not only NxD
   bool in_switch_reduction = false;  ///< the switch between the chips can reduce (NVLS)
   int sequential_move_factor =
       0;  ///< trainer.sequential_move_factor of NxDT's configs for it; 0: they set none

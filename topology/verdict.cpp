@@ -279,6 +279,19 @@ Ruling judge_any(const Cluster& cluster, const Local& local) {
   return {Verdict::supported, "switch", fmt::format("{} devices on a switch", devices), kSource};
 }
 
+/// The links are known, what the runtime makes of them is not.
+Ruling judge_unpublished(const Cluster& cluster, const Local& local) {
+  constexpr const char* kSource = "no list of groups was found for this machine (catalog/instances)";
+  if (local.nodes == 1 && local.cores.size() == 1)
+    return {Verdict::supported, "one-rank", "one rank on a node", kSource};
+  if (local.nodes == 1 && local.chips.size() == 1)
+    return {Verdict::supported, "one-chip", fmt::format("stays inside chip {}", local.chips[0]), kSource};
+  return {Verdict::refused, "not-published",
+          fmt::format("which groups over several chips the runtime accepts on {} is not published",
+                      cluster.instance.name),
+          kSource};
+}
+
 /// By the rule that the instance's traits name.
 Ruling judge_ruling(const Cluster& cluster, const ChipGraph& graph, GroupKind kind,
                     const std::vector<int>& ranks, const Local& local) {
@@ -289,6 +302,8 @@ Ruling judge_ruling(const Cluster& cluster, const ChipGraph& graph, GroupKind ki
       return judge_rings(kLogic2Mesh, cluster, graph, kind, ranks, local);
     case GroupRule::any_group:
       return judge_any(cluster, local);
+    case GroupRule::not_published:
+      return judge_unpublished(cluster, local);
   }
   return judge_rings(kTorusRing, cluster, graph, kind, ranks, local);
 }

@@ -23,7 +23,8 @@ struct GroupVerdict {
   int nodes = 1;           ///< nodes the group touches
   Verdict verdict = Verdict::supported;
   /// One word: one-rank, one-chip, ring, adjacent-pair, one-per-chip, two-chips, two-hop-pair, two-hop-ring,
-  /// unequal-positions, no-ring, not-adjacent, permute, partial-chips, unequal-nodes, no-efa, switch.
+  /// unequal-positions, no-ring, not-adjacent, permute, partial-chips, unequal-nodes, no-efa, switch,
+  /// not-published.
   std::string rule;
   std::string message;  ///< what is the case, with chips and hops
   std::string source;   ///< source of the rule
@@ -33,7 +34,7 @@ struct GroupVerdict {
 std::string number_list(const std::vector<int>& numbers);
 
 /// By the instance's rule of groups (Traits::groups). any_group (a switch): all are supported where the nodes
-/// have a network. torus_ring (trn1) and logic2_mesh (trn2) are three-valued:
+/// have a network. not_published: what leaves a chip is refused. torus_ring (trn1) and logic2_mesh (trn2) are three-valued:
 ///
 ///  supported  the chips of the group's local part, with all their cores or with one rank each on at most
 ///             four chips, form a ring of neighbours; or the local part is a single rank; or a pair on adjacent
@@ -88,5 +89,9 @@ std::vector<KindVerdict> by_kind(const ChipGraph& graph, const PlacementVerdict&
 /// The 4x4 (or rows x columns) torus as text; marked chips stand in brackets. One drawing after the other
 /// when the instance joins several. Empty when the instance is no torus.
 std::string draw_torus(const Instance& instance, const std::vector<int>& marked);
+
+/// Chips that a switch joins, with the links to it above and the NICs, the chips each serves and its rail below.
+/// Empty unless there is one switch and each chip has its only link to it. Errors: none.
+std::string draw_switch(const Instance& instance);
 
 }  // namespace trnplan::topology

@@ -45,18 +45,20 @@ auto key_of(const models::Architecture& a) {
   const auto& [name, layers, hidden, intermediate, heads, kv_heads, head_dim, vocabulary, max_positions, mlp,
                norm, tied_embeddings, learned_positions, token_types, causal, sliding_window, biases,
                qkv_bias, qk_norm, flash_attention, dropout, rope_theta, rms_norm_eps, experts,
-               experts_per_token, capacity_factor, rope_scaling, source_config] = a;
-  // Not: what names it, and settings of the network that change no shape.
+               experts_per_token, capacity_factor, blocks, rope_scaling, source_config] = a;
+  // Not: what names it, settings of the network that change no shape, and the blocks of models without a time.
   return std::tuple(layers, hidden, intermediate, heads, kv_heads, head_dim, vocabulary, max_positions, mlp,
                     norm, tied_embeddings, learned_positions, token_types, causal, sliding_window, biases,
-                    qkv_bias, qk_norm, flash_attention, dropout, experts, experts_per_token, capacity_factor);
+                    qkv_bias, qk_norm, flash_attention, dropout, experts, experts_per_token, capacity_factor,
+                    blocks.output_bias, blocks.mlp_bias);
 }
 
-/// All but names, prices and what is for drawing.
+/// All but names, reasons, prices and what is for drawing.
 auto key_of(const topology::Instance& t) {
-  const auto& [name, family, traits, chips, switches, cores_per_chip, core, links, link, link_for_collectives,
-               torus_rows, torus_columns, torus_depth, nics, nic, nic_of_chip, rails, oversubscription,
-               network_latency, vcpus, host_memory, prices] = t;
+  const auto& [name, family, traits, untimed, chips, switches, cores_per_chip, core, links, link,
+               link_for_collectives, ll_bandwidths, in_switch_efficiency, torus_rows, torus_columns,
+               torus_depth, nics, nic, nic_of_chip, rails, oversubscription, network_latency, vcpus,
+               host_memory, prices] = t;
   const auto& [device, lnc, bf16, fp32, array_rows, array_columns, matmul_issue_cycles, tensor_hertz,
                vector_lanes, vector_hertz, memory, hbm, dma, fp8, fp4, tf32, multiprocessors, l2, watts] =
       core;
@@ -65,16 +67,19 @@ auto key_of(const topology::Instance& t) {
     const auto& [chip_a, chip_b, per_direction] = l;
     wires.emplace_back(chip_a, chip_b, per_direction.value);
   }
+  std::vector<double> ll;
+  for (const BytesPerSecond rate : ll_bandwidths) ll.push_back(rate.value);
   return std::tuple(
       std::tuple(device, lnc, bf16, fp32, array_rows, array_columns, matmul_issue_cycles, tensor_hertz,
                  vector_lanes, vector_hertz, memory, hbm, dma, fp8, fp4, tf32, multiprocessors, l2, watts),
-      traits, chips, switches, cores_per_chip, std::move(wires), link, link_for_collectives, nics, nic,
-      nic_of_chip, rails, network_latency, host_memory);
+      traits, chips, switches, cores_per_chip, std::move(wires), link, link_for_collectives, std::move(ll),
+      in_switch_efficiency, nics, nic, nic_of_chip, rails, network_latency, host_memory);
 }
 
 auto program_key(const MeasuredStep& s) {
-  // Not: what is asked of a whole run or left to the search.
-  const auto& [architecture, training, cluster, software, objective, deadline, budget, pin, space] = s.job;
+  // Not: what is asked of a whole run or left to the search, what it learns with and where its files lie.
+  const auto& [architecture, training, cluster, software, objective, deadline, budget, pin, space, learning,
+               run] = s.job;
   const auto& [sequence, global_batch, tokens, precision] = training;
   const auto& [instance, nodes, oversubscription] = cluster;
   // Framework and release have factors of the fit's own.

@@ -49,7 +49,8 @@ bool explains(const Finding& f) {
 }  // namespace
 
 std::string check_text(const std::string& verdict, const std::vector<Finding>& findings,
-                       const planner::Plan* prediction, bool details, int width) {
+                       const planner::Plan* prediction, const std::string& no_prediction, bool details,
+                       int width) {
   const std::vector<Finding> errors = of(findings, Severity::error);
   const std::vector<Finding> warnings = of(findings, Severity::warning);
   const std::vector<Finding> notes = of(findings, Severity::note);
@@ -57,6 +58,8 @@ std::string check_text(const std::string& verdict, const std::vector<Finding>& f
                                  counted(warnings.size(), "warning"), counted(notes.size(), "note"));
   text += findings_text(errors, details) + findings_text(warnings, details);
   if (prediction != nullptr) text += prediction_text(*prediction);
+  if (prediction == nullptr && !no_prediction.empty())
+    text += "No prediction: " + printable(no_prediction, 600) + "\n";
   if (details) {
     text += findings_text(notes, true);
     if (prediction == nullptr) return text;
@@ -77,9 +80,12 @@ std::string check_next(const std::vector<Finding>& findings, const planner::Plan
                        const std::string& faster) {
   std::string text = faster.empty() ? "" : faster + " looks for a faster strategy; ";
   if (!details) {
-    text += fmt::format("--details shows {}sources{}; ",
-                        of(findings, Severity::note).empty() ? "" : "the notes, ",
-                        prediction == nullptr ? "" : ", time and memory");
+    const bool notes = !of(findings, Severity::note).empty();
+    text += fmt::format("--details shows {}; ",
+                        prediction != nullptr
+                            ? notes ? "the notes, sources, time and memory" : "sources, time and memory"
+                        : notes ? "the notes and sources"
+                                : "sources");
   }
   return entry("Next", text + "--format json");
 }

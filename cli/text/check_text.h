@@ -10,10 +10,11 @@
 namespace trnplan::cli {
 
 /// Verdict, errors, warnings and the prediction in a few lines; with `details` also notes, sources, and the
-/// prediction in full. `findings` by severity; without `prediction` the notes that say why stand there. Whole
-/// lines, and check_next() behind all else that is printed.
+/// prediction in full. `findings` by severity; without `prediction` the notes that say why stand there, and
+/// `no_prediction`, which may be empty. Whole lines, and check_next() behind all else that is printed.
 std::string check_text(const std::string& verdict, const std::vector<targets::Finding>& findings,
-                       const planner::Plan* prediction, bool details, int width);
+                       const planner::Plan* prediction, const std::string& no_prediction, bool details,
+                       int width);
 /// What to do next. `faster`: the command that looks for a faster strategy; may be empty.
 std::string check_next(const std::vector<targets::Finding>& findings, const planner::Plan* prediction,
                        bool details, const std::string& faster);

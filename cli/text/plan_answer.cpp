@@ -11,6 +11,7 @@
 
 #include "cli/text/text.h"
 #include "cli/text/wrap.h"
+#include "models/job/sharding_words.h"
 #include "planner/check/rules.h"
 #include "planner/plan/strategy_grammar.h"
 #include "text/diagnostic.h"
@@ -23,8 +24,8 @@ using planner::Refusal;
 
 namespace {
 
-constexpr std::size_t kUntestedShown = 3, kTiesShown = 1, kRefusedShown = 2, kChangesShown = 4, kRulesShown = 2,
-                      kClustersShown = 4;
+constexpr std::size_t kUntestedShown = 3, kTiesShown = 1, kRefusedShown = 2, kChangesShown = 4,
+                      kRulesShown = 2, kClustersShown = 4;
 constexpr double kNearMiss = 1.25;  ///< peak over limit up to which a setting of the layout may help
 constexpr double kDay = 86400;
 
@@ -79,7 +80,8 @@ std::string fields(const std::vector<std::string>& parts) {
 /// The first few of a list, and how many more there are.
 std::string some_of(const std::vector<std::string>& words) {
   std::string text;
-  for (std::size_t i = 0; i < words.size() && i < kUntestedShown; ++i) text += (i == 0 ? "" : ", ") + words[i];
+  for (std::size_t i = 0; i < words.size() && i < kUntestedShown; ++i)
+    text += (i == 0 ? "" : ", ") + words[i];
   if (words.size() > kUntestedShown) text += fmt::format(" and {} more", words.size() - kUntestedShown);
   return text;
 }
@@ -115,7 +117,8 @@ std::string against_best(const Plan& p, const Plan& best) {
   }
   if (s.sequence_parallel != b.sequence_parallel)
     apart.push_back(s.sequence_parallel ? "sequence parallel" : "no sequence parallel");
-  if (s.zero1 != b.zero1) apart.push_back(s.zero1 ? "ZeRO-1" : "no ZeRO-1");
+  if (const std::string sharding = models::sharding_words(s); sharding != models::sharding_words(b))
+    apart.push_back(sharding.empty() ? "ZeRO-1" : sharding.substr(2));
   if (s.flash_attention != b.flash_attention)
     apart.push_back(s.flash_attention ? "flash attention" : "plain attention");
   if (apart.empty()) apart.push_back(recompute_words(s));
@@ -133,7 +136,9 @@ std::string fastest_text(const Answer& a) {
   if (a.result.recommended == 0) return "";
   const Plan &fastest = a.result.plans.front(), &best = *a.result.recommended_plan();
   const bool by_price = a.job.objective == models::Objective::cost;
-  const auto cost = [&](const Plan& p) { return (by_price ? p.usd_per_hour : 1) / p.report.tokens_per_second; };
+  const auto cost = [&](const Plan& p) {
+    return (by_price ? p.usd_per_hour : 1) / p.report.tokens_per_second;
+  };
   const bool alike = layout_words(fastest.strategy) == layout_words(best.strategy) &&
                      choices_of(a.job, fastest) == choices_of(a.job, best);
   return entry(by_price ? "Cheapest" : "Fastest",
@@ -254,8 +259,7 @@ std::string clusters_text(const Answer& a) {
       parts.push_back(fmt::format("{:.2f} USD per 10^9 tokens", usd_per_billion_tokens(p)));
     if (asks_for_the_run(a.job) && p.run.value > 0)
       parts.push_back(fmt::format("{:.1f} days", p.run.value / kDay));
-    if (p.works && *p.works < kSurely)
-      parts.push_back("fits and compiles: " + probability_text(*p.works));
+    if (p.works && *p.works < kSurely) parts.push_back("fits and compiles: " + probability_text(*p.works));
     text += entry(text.empty() ? "Also" : "", fields(parts));
   }
   return text;
@@ -351,21 +355,35 @@ std::string closest_text(const models::Job& job, const planner::Infeasible& why)
 }
 
 std::string untimed_text(const models::Job& job) {
-  return entry("No plan",
-               fmt::format("the step time of {} is not modelled; its replica groups and memory are judged: "
-                           "trnplan topology, trnplan check",
-                           printable(job.cluster.instance.name))) +
+  const topology::Instance& instance = job.cluster.instance;
+  const bool judged = instance.untimed.empty();
+  return entry("No plan", printable(planner::why_untimed(instance), 1000) +
+                              (judged ? ": trnplan topology, trnplan check" : "")) +
          entry("", "fix: use a type whose step is timed: trnplan instances lists them (--instance)");
 }
 
-std::string infeasible_text(const models::Job& job, const planner::Infeasible& why) {
+/// A rule of what is to train it refuses what would do: the rule, and what has it not.
+std::string target_refusal_text(const api::TargetRefusal& r) {
+  std::string text =
+      entry("No plan", fmt::format("refused by {}'s rule {}: {}", r.target, r.why.rule, r.why.message));
+  for (const api::OtherTarget& o : r.others) {
+    text += entry(&o == &r.others.front() ? "Other" : "",
+                  never_broken("--target " + o.name) + " has a plan" +
+                      (o.writes ? "" : ", though trnplan writes nothing that trains this model with it"));
+  }
+  return text;
+}
+
+std::string infeasible_text(const Answer& a, const planner::Infeasible& why) {
+  const models::Job& job = a.job;
   if (is_untimed(job)) return untimed_text(job);
   if (why.too_slow || why.too_expensive)
     return entry("No plan", "none keeps the limits") + limits_text(job, why);
   std::string text = entry(
       "No plan", why.closest ? "no strategy is legal and fits a core's memory" : "no strategy is legal");
-  if (why.closest) {
-    text += closest_text(job, why);
+  if (a.target_refusal != nullptr) text = target_refusal_text(*a.target_refusal);
+  if (why.closest) text += closest_text(job, why);
+  if (why.closest && (why.nodes_that_would_do > 0 || a.target_refusal == nullptr)) {
     text += entry("Nodes", why.nodes_that_would_do > 0
                                ? fmt::format("{} nodes of {} would do: --nodes {}", why.nodes_that_would_do,
                                              job.cluster.instance.name, why.nodes_that_would_do)
@@ -376,7 +394,8 @@ std::string infeasible_text(const models::Job& job, const planner::Infeasible& w
     text += entry("Batch", fmt::format("with {} none is legal and fits; the nearest that has one is {}",
                                        job.training.global_batch, why.nearest_batch));
   }
-  for (std::size_t i = 0; !why.closest && i < why.rules.size() && i < kRulesShown; ++i) {
+  const bool told = why.closest || a.target_refusal != nullptr;
+  for (std::size_t i = 0; !told && i < why.rules.size() && i < kRulesShown; ++i) {
     const planner::RuleCount& r = why.rules[i];
     text += entry(i == 0 ? "Refused" : "",
                   fmt::format("{} strategies by {}, such as {}: {}", grouped(r.strategies), r.why.rule,
@@ -437,7 +456,7 @@ std::string plan_answer(const Answer& a) {
   std::string text = job_line(a.job);
   if (a.result.plans.empty()) {
     if (!a.result.complete) text += entry("No plan", "stopped before any was found; more time would tell");
-    if (a.result.infeasible) text += infeasible_text(a.job, *a.result.infeasible);
+    if (a.result.infeasible) text += infeasible_text(a, *a.result.infeasible);
     return text + baseline_text(a) + next_text(a);
   }
   text += best_text(a) + baseline_text(a) + ties_text(a) + clusters_text(a);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "api/target_refusal.h"
 #include "models/job/job.h"
 #include "planner/confidence/experiment.h"
 #include "planner/confidence/recommendation.h"
@@ -27,6 +28,7 @@ struct Answer {
   bool details = false;
   std::string refused_folder = {};  ///< of --out, where it could not be written, else empty
   std::vector<planner::Outlook> outlooks = {};  ///< of the plans, in their order; may be empty
+  const api::TargetRefusal* target_refusal = nullptr;  ///< why there is no plan; may be null
 };
 
 /// A label on the left, its text beside it, the lines that follow below the text.

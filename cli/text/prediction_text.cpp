@@ -69,7 +69,8 @@ std::string plan_table(const models::Job& job, const std::vector<Plan>& plans,
     const Plan& p = plans[i];
     const auto twins = std::count(family.begin(), family.end(), i) - 1;
     std::vector<std::string> cells = {
-        fmt::format("{}{}", i == recommended && plans.size() > 1 ? "* " : "", i + 1), seconds_text(p.report.step),
+        fmt::format("{}{}", i == recommended && plans.size() > 1 ? "* " : "", i + 1),
+        seconds_text(p.report.step),
         fmt::format("{} - {}", seconds_text(p.report.low), seconds_text(p.report.high))};
     const auto probability = i > 0 && compared ? first_is_better[i - 1] : std::nullopt;
     if (compared) cells.push_back(probability ? short_probability(*probability) : "");
@@ -172,7 +173,9 @@ std::string time_by_cause(const models::StepReport& r) {
 std::string price_text(const Plan& p, bool whole_run) {
   std::string text;
   if (p.usd_per_hour > 0) {
-    text += fmt::format("  price       {:.2f} USD/h on demand, {:.2f} USD per 10^9 tokens\n", p.usd_per_hour,
+    std::string kind = p.price_kind;
+    std::replace(kind.begin(), kind.end(), '_', ' ');
+    text += fmt::format("  price       {:.2f} USD/h {}, {:.2f} USD per 10^9 tokens\n", p.usd_per_hour, kind,
                         p.usd_per_hour / 3600 / p.report.tokens_per_second * 1e9);
   }
   if (whole_run && p.run.value > 0) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "models/job/sharding_words.h"
 #include "models/uncertainty/spread.h"
 #include "text/diagnostic.h"
 
@@ -90,6 +91,7 @@ std::string recompute_words(const models::Strategy& s) {
   if (r.core_attention) parts.emplace_back("attention");
   if (r.mlp) parts.emplace_back("MLP");
   if (r.rms_norm) parts.emplace_back("norms");
+  if (r.alternate) parts.emplace_back("all but attention and every second product");
   if (r.activation_multiply) parts.emplace_back("MLP activation");
   if (parts.empty()) return "nothing recomputed";
   const std::string last = std::move(parts.back());
@@ -100,7 +102,7 @@ std::string recompute_words(const models::Strategy& s) {
 std::string strategy_words(const models::Strategy& s) {
   std::string text = layout_words(s);
   if (s.tensor_parallel > 1 && !s.sequence_parallel) text += ", no sequence parallel";
-  if (!s.zero1) text += ", no ZeRO-1";
+  text += models::sharding_words(s);
   if (!s.flash_attention) text += ", plain attention";
   text += ", " + recompute_words(s);
   if (!s.pipeline_cuts.empty()) text += fmt::format(", cuts {}", fmt::join(s.pipeline_cuts, "/"));

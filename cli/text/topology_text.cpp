@@ -90,10 +90,19 @@ std::string node_text(const topology::Cluster& cluster, const topology::ChipGrap
   const topology::Instance& instance = cluster.instance;
   std::vector<int> all(static_cast<std::size_t>(instance.chips));
   std::iota(all.begin(), all.end(), 0);
-  return fmt::format("{} x {}: {} chip{}, {} cores, {} links a node\n", cluster.nodes, instance.name,
-                     instance.chips, instance.chips == 1 ? "" : "s", instance.cores(),
-                     instance.links.size()) +
-         links_text(instance) + nics_text(instance) +
+  const std::string drawn = topology::draw_switch(instance);
+  const std::string head =
+      fmt::format("{} x {}: {} chip{}, {} cores, {} links a node\n", cluster.nodes, instance.name,
+                  instance.chips, instance.chips == 1 ? "" : "s", instance.cores(), instance.links.size());
+  if (!drawn.empty()) {
+    const double node = instance.nic.value * 8 / 1e9 * instance.nics;
+    return head + drawn +
+           fmt::format("  {} NICs: {:.0f} Gbit/s a node, {}\n", instance.nics, node,
+                       instance.oversubscription > 1
+                           ? fmt::format("{:g} times what the network passes on", instance.oversubscription)
+                           : "non-blocking as far as is known");
+  }
+  return head + links_text(instance) + nics_text(instance) +
          rings_text(graph.disjoint_rings(all), "  all chips together: ");
 }
 

@@ -9,6 +9,8 @@
 #include "cli/text/table.h"
 #include "cli/text/text.h"
 #include "cli/text/wrap.h"
+#include "models/framework/framework.h"
+#include "planner/cost/instance_comparison.h"
 #include "planner/plan/strategy_grammar.h"
 #include "text/diagnostic.h"
 
@@ -192,6 +194,41 @@ std::string recommended_text(const WhatIfAnswer& a, const WhatIfPoint& p) {
   return text + bill_text(p);
 }
 
+/// The types against each other: what a node costs, and may cost.
+std::string standings_text(const WhatIfAnswer& a, int width) {
+  if (a.result.standings.size() < 2) return "";
+  Table table({{"type", true},
+               {"nodes"},
+               {"USD for 10^9 tokens"},
+               {"cheapest %"},
+               {"in time, works %", false, 2},
+               {"USD/h a node"},
+               {"break-even"}},
+              "", 0);
+  std::string prices;
+  for (const planner::InstanceStanding& s : a.result.standings) {
+    const WhatIfPoint& p = a.result.points[static_cast<std::size_t>(s.point)];
+    const auto usd = planner::usd_per_gigatoken(p.run, a.question.tokens);
+    table.row({printable(s.instance), fmt::to_string(p.nodes), usd ? grouped(*usd) : "-",
+               s.price ? fmt::format("{:.0f}", 100 * s.cheapest) : "-",
+               a.question.deadline ? fmt::format("{:.0f}", 100 * p.run.in_time * p.run.works) : "-",
+               s.price ? fmt::format("{:.2f}", s.price->usd_per_hour) : "none",
+               s.break_even ? fmt::format("{:.2f}", *s.break_even) : "-"});
+    if (s.price && !s.price->source.empty()) {
+      prices += entry("", fmt::format("{}: {}, {}; {}", s.instance, planner::basis_of(*s.price),
+                                      planner::terms_of(*s.price), s.price->source));
+    } else if (!s.price) {
+      prices +=
+          entry("", fmt::format("{}: no {} price is known; below {} USD/h a node its tokens are the cheapest",
+                                s.instance, planner::to_string(a.question.prices.pricing),
+                                s.break_even ? fmt::format("{:.2f}", *s.break_even) : "none"));
+    }
+  }
+  return "\nTypes\n" + table.text(width) +
+         "break-even: USD an hour of a node at which its tokens cost as much as the cheapest other type's\n" +
+         "Prices\n" + prices;
+}
+
 /// No cluster is recommended: why, and what would do.
 std::string none_text(const WhatIfAnswer& a) {
   std::string text = "None recommended: " + a.result.reason + "\n";
@@ -228,6 +265,17 @@ std::string next_text(const WhatIfAnswer& a) {
   if (p->global_batch != a.job.training.global_batch)
     command.insert(command.end(), {"--global-batch", fmt::to_string(p->global_batch)});
   command.insert(command.end(), {"--out", "DIR"});
+  // What a machine's usual training loop is `plan` knows by itself; another is a pin of a job file.
+  const std::string_view loop = p->plan->strategy.framework;
+  const auto type = std::find_if(a.question.instances.begin(), a.question.instances.end(),
+                                 [&](const topology::Instance& i) { return i.name == p->instance; });
+  if (type != a.question.instances.end() && loop != models::usual_framework(type->traits))
+    return entry(
+        "Next",
+        fmt::format("{} looks at it on another training loop; pin: {{framework: {}}} of a job file names "
+                    "this one; --format json",
+                    command_text({command.begin(), command.end() - 2}),
+                    models::framework_of(p->plan->strategy).name()));
   return entry("Next", command_text(command) + " writes its config and scripts; --format json");
 }
 
@@ -249,10 +297,12 @@ std::string question_text(const WhatIfAnswer& a) {
 
 std::string whatif_text(const WhatIfAnswer& a, int width) {
   if (a.result.recommended < 0)
-    return question_text(a) + none_text(a) + tables(a, width) + "\n" + next_text(a);
+    return question_text(a) + none_text(a) + standings_text(a, width) + tables(a, width) + "\n" +
+           next_text(a);
   const WhatIfPoint& best = a.result.points[static_cast<std::size_t>(a.result.recommended)];
   return question_text(a) +
          fmt::format("{}: {}\n", cluster_words(best), run_line(best.run, run_question(a.question))) +
+         (a.result.standings.size() > 1 ? a.result.because + "\n" : "") + standings_text(a, width) +
          tables(a, width) + recommended_text(a, best) + "\n" + next_text(a);
 }
 

@@ -72,6 +72,8 @@ models::Architecture architecture_from(const Node& node) {
   a.biases = map.boolean("biases", false);
   a.qkv_bias = map.boolean("qkv_bias", false);
   a.qk_norm = map.boolean("qk_norm", false);
+  a.blocks.output_bias = map.boolean("output_bias", false);
+  a.blocks.mlp_bias = map.boolean("mlp_bias", false);
   a.flash_attention = map.boolean("flash_attention", true);
   a.rope_theta = map.number("rope_theta", a.rope_theta, 1, 1e12);
   a.rms_norm_eps = map.number("rms_norm_eps", a.rms_norm_eps, 0, 1);

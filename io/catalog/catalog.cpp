@@ -11,6 +11,7 @@
 #include "io/catalog/instance_reader.h"
 #include "io/catalog/profile_reader.h"
 #include "io/catalog/program_path.h"
+#include "models/framework/framework.h"
 
 namespace trnplan::io {
 
@@ -120,14 +121,27 @@ std::optional<PublishedTraining> Catalog::training(std::string_view model) const
 namespace {
 
 struct Defaults {
-  std::string instance, model;
+  std::string instance, model, profile;
+  std::vector<std::string> frameworks;
 };
 
 Defaults defaults_in(const std::filesystem::path& folder) {
   const Node file = read_document(folder / "defaults.json");
   std::vector<Diagnostic> faults;
   MapReader map(file, "", faults);
-  Defaults d{map.required_text("instance"), map.required_text("model")};
+  Defaults d{map.required_text("instance"), map.required_text("model"), map.text("profile", ""), {}};
+  if (const Node* list = map.raw("compared_frameworks")) {
+    const std::vector<std::string_view> known = models::framework_names();
+    for (const Node& one : list->items) {
+      if (std::find(known.begin(), known.end(), one.scalar) == known.end()) {
+        faults.push_back({one.at, "compared_frameworks",
+                          in_quotes(printable(one.scalar, 40)) + " is no framework",
+                          "name frameworks that are modelled"});
+        continue;
+      }
+      d.frameworks.push_back(one.scalar);
+    }
+  }
   map.required_text("source");
   map.finish();
   if (!faults.empty()) throw InputError(std::move(faults));
@@ -144,6 +158,14 @@ std::string Catalog::default_model() const {
   return defaults_in(folder_).model;
 }
 
+std::string Catalog::default_profile() const {
+  return defaults_in(folder_).profile;
+}
+
+std::vector<std::string> Catalog::compared_frameworks() const {
+  return defaults_in(folder_).frameworks;
+}
+
 std::vector<std::string> Catalog::machines() const {
   std::vector<std::string> names = instances();
   const auto usual = std::find(names.begin(), names.end(), default_instance());
@@ -155,8 +177,9 @@ std::string Catalog::instance_of_ranks(int ranks, bool several_nodes) const {
   const topology::Accelerator usual = instance(default_instance()).traits.accelerator;
   for (const std::string& name : machines()) {
     const topology::Instance type = instance(name);
-    if (type.traits.accelerator == usual && type.cores() == ranks && (!several_nodes || type.nics > 0))
-      return name;
+    // A cluster of single chips is nobody's guess.
+    const bool joins = type.nics > 0 && type.chips > 1;
+    if (type.traits.accelerator == usual && type.cores() == ranks && (!several_nodes || joins)) return name;
   }
   return "";
 }

@@ -43,6 +43,10 @@ class Catalog {
   std::string default_instance() const;
   /// The model that stands in where nothing says what ran.
   std::string default_model() const;
+  /// Frameworks whose training loops are tried where machines are compared, each on those it trains on.
+  std::vector<std::string> compared_frameworks() const;
+  /// The profile that holds where nobody names one; "" where the defaults state none.
+  std::string default_profile() const;
   /// All types, the default before the others: the order in which they are guessed.
   std::vector<std::string> machines() const;
   /// The type of the default's kind of accelerator whose nodes run so many ranks, the default before others; ""

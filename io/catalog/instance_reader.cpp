@@ -45,12 +45,15 @@ topology::Traits traits_from(MapReader& map, std::vector<Diagnostic>& faults) {
   t.rank_order =
       word_of(fields, "rank_order",
               {RankOrderRule::row_major, RankOrderRule::columns_of_four, RankOrderRule::half_instances});
-  t.groups = word_of(fields, "groups", {GroupRule::torus_ring, GroupRule::logic2_mesh, GroupRule::any_group});
+  t.groups = word_of(
+      fields, "groups",
+      {GroupRule::torus_ring, GroupRule::logic2_mesh, GroupRule::any_group, GroupRule::not_published});
   t.collectives = word_of(fields, "collectives", {CollectiveRuntime::neuron, CollectiveRuntime::nccl});
   t.adjacent_kv_copies = fields.boolean("adjacent_kv_copies", false);
   t.flat_ring = fields.boolean("flat_ring", false);
   t.logical_cores = fields.boolean("logical_cores", false);
   t.in_switch_reduction = fields.boolean("in_switch_reduction", false);
+  t.native_pytorch = fields.boolean("native_pytorch", false);
   t.step_time = fields.boolean("step_time", false);
   t.runtime_reserve = fields.boolean("runtime_reserve", false);
   t.sequential_move_factor = fields.whole("sequential_move_factor", 0, 0, whole_most);
@@ -182,9 +185,38 @@ std::vector<topology::Price> prices_from(const Node* list, std::vector<Diagnosti
     price.usd_per_hour = fields.required_number("usd_per_hour", 0, 1e6);
     price.region = fields.text("region", "");
     price.date = fields.text("date", "");
+    price.terms = fields.text("terms", "");
+    price.source = fields.text("source", "");
     prices.push_back(std::move(price));
   }
   return prices;
+}
+
+/// What the collective library makes of the links.
+void read_collective_rates(QuantityReader& read, MapReader& map, topology::Instance& instance,
+                           std::vector<Diagnostic>& faults) {
+  if (map.has("in_switch_efficiency")) {
+    instance.in_switch_efficiency = read.positive("in_switch_efficiency", Dimension::none);
+    if (instance.in_switch_efficiency > 1)
+      map.fault("in_switch_efficiency", "a share above 1", "write what part of the links' rate it reaches");
+  }
+  const Node* list = read.list("ll_bandwidths");
+  if (list == nullptr) return;
+  for (const Node& item : list->items) {
+    const std::optional<double> rate = number_of(item);
+    if (!rate || !(*rate > 0) || !(*rate < 1e6)) {
+      faults.push_back({item.at, "ll_bandwidths",
+                        in_quotes(printable(item.scalar, 40)) + " is no rate in GB/s",
+                        "write three rates: of one node, of two or three, of more"});
+      return;
+    }
+    instance.ll_bandwidths.push_back(gigabytes_per_second(*rate));
+  }
+  if (instance.ll_bandwidths.size() != 3) {
+    faults.push_back({list->at, "ll_bandwidths",
+                      std::to_string(instance.ll_bandwidths.size()) + " rates where there are three",
+                      "write three rates in GB/s: of one node, of two or three, of more"});
+  }
 }
 
 void read_torus(MapReader& map, topology::Instance& instance, std::vector<Diagnostic>& faults) {
@@ -215,6 +247,9 @@ topology::Instance instance_from(const Node& node) {
   i.name = map.required_text("name");
   i.family = map.required_text("family");
   i.traits = traits_from(map, faults);
+  i.untimed = map.text("untimed", "");
+  if (i.traits.step_time && !i.untimed.empty())
+    map.fault("untimed", "traits.step_time says that a step is timed", "remove one of the two");
   i.chips = read.required_whole("chips", 1);
   i.cores_per_chip = read.required_whole("cores_per_chip", 1);
   i.switches = read.whole("switches", 0, 0);
@@ -238,6 +273,7 @@ topology::Instance instance_from(const Node& node) {
   if (map.has("link_bandwidth_collectives"))
     i.link_for_collectives =
         BytesPerSecond(read.positive("link_bandwidth_collectives", Dimension::bytes_per_second));
+  read_collective_rates(read, map, i, faults);
   i.prices = prices_from(read.list("prices"), faults);
   if (i.links.empty() && i.chips > 1 && !map.has("links"))
     map.fault("links", "this key is missing", "list the pairs of chips that links join, or [] when none are");

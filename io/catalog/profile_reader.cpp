@@ -1,6 +1,8 @@
 #include "io/catalog/profile_reader.h"
 
 #include <limits>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -101,6 +103,54 @@ void read_parameters(const Node& parameters, models::Profile& profile, std::vect
   fields.finish();
 }
 
+models::NetworkState network_from(const Node& node, std::vector<Diagnostic>& faults) {
+  constexpr double kMostGigabytes = 1e6;
+  MapReader map(node, "factors.network_state", faults);
+  models::NetworkState n;
+  n.usual = gigabytes_per_second(map.required_number("usual_gb_per_s", 1e-3, kMostGigabytes));
+  n.power = map.number("power", 0, -10, 10);
+  n.layer_per_rank = Seconds(map.number("layer_per_rank_s", 0, 0, 1));
+  n.many_ranks = map.number("many_ranks", 1, 1, 100);
+  if (const Node* list = map.raw("congested_below_gb_per_s")) {
+    for (const Node& one : list->items) {
+      const std::optional<double> rate = number_of(one);
+      if (!rate || *rate < 0 || *rate > kMostGigabytes) {
+        map.fault("congested_below_gb_per_s", "each is a rate", "give a list of GB/s on 2, 4, 8 ... nodes");
+        break;
+      }
+      n.congested_below.push_back(gigabytes_per_second(*rate));
+    }
+  }
+  map.ignore({"source", "note"});
+  map.finish();
+  return n;
+}
+
+/// What is peculiar to frameworks and clusters.
+void read_factors(const Node& node, models::Profile& profile, std::vector<Diagnostic>& faults) {
+  auto all = std::make_shared<std::vector<models::Factors>>();
+  for (const Node& one : node.items) {
+    MapReader map(one, "factors", faults);
+    models::Factors f;
+    f.framework = map.text("framework", "");
+    f.cluster = map.text("cluster", "");
+    if (const Node* values = map.raw("parameters")) {
+      MapReader fields(*values, "factors.parameters", faults);
+      for (const models::Parameter p : profile.schema->parameters()) {
+        if (!fields.has(models::to_string(p))) continue;
+        f.values.emplace_back(p, value_from(fields, models::to_string(p), models::unit_of(p), kValues,
+                                            {"note", "kind", "conflicts"}, faults));
+      }
+      fields.finish();
+    }
+    if (const Node* network = map.raw("network_state")) f.network = network_from(*network, faults);
+    map.ignore({"note", "description"});
+    map.finish();
+    all->push_back(std::move(f));
+  }
+  profile.factors = std::move(all);
+}
+
 models::Profile read_profile(const Node& node, const Catalog* catalog, int bases) {
   std::vector<Diagnostic> faults;
   MapReader map(node, "", faults);
@@ -129,6 +179,7 @@ models::Profile read_profile(const Node& node, const Catalog* catalog, int bases
   } else if (profile.calibration != nullptr) {
     profile.calibration = calibration_beside(*profile.calibration, profile, parameters);
   }
+  if (const Node* factors = map.raw("factors")) read_factors(*factors, profile, faults);
   if (const Node* observations = map.raw("evidence"))
     observations_from(*observations, faults);  // read_evidence() gives it
   map.finish();

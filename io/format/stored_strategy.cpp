@@ -81,7 +81,8 @@ class Prose {
 Json strategy_tree(const models::Strategy& strategy, Known known) {
   // A field that is added to Strategy does not compile until it is written here, and read below.
   const auto& [tensor, pipeline, virtual_pipeline, context, expert, data, micro_batch, sequence_parallel,
-               zero1, recompute, flash, kv, precision, bucket, cuts, schedule, framework] = strategy;
+               zero1, recompute, flash, kv, precision, bucket, cuts, schedule, framework, sharding,
+               shard_ranks] = strategy;
   Json j = {{"tensor_parallel", tensor},
             {"pipeline_parallel", pipeline},
             {"virtual_pipeline", virtual_pipeline},
@@ -98,10 +99,10 @@ Json strategy_tree(const models::Strategy& strategy, Known known) {
             {"pipeline_cuts", cuts},
             {"bucket_mb", bucket},
             {"schedule", to_string(settled_schedule(strategy))},
-            {"sharding", zero1 ? "zero1" : "none"},
+            {"sharding", zero1 ? to_string(sharding) : "none"},
             {"shard_degree", shard_degree(strategy)},
             {"framework", models::framework_of(strategy).name()}};
-  (void)schedule, (void)framework;
+  (void)schedule, (void)framework, (void)shard_ranks;
   if (known == Known::layout) {
     for (const char* key : kBeyondLayout) j.erase(key);
     for (const char* key : kNewer) j.erase(key);
@@ -130,10 +131,13 @@ void read_newer(MapReader& map, models::Strategy& s) {
     if (!stated || models::settled_schedule(s) != *stated)
       map.fault("schedule", "is none that this pipeline has", "take what plan wrote");
   }
-  if (map.has("sharding") && map.text("sharding", "") != (s.zero1 ? "zero1" : "none"))
-    map.fault("sharding", "is not what zero1 says", "take what plan wrote");
-  if (map.has("shard_degree") && map.whole("shard_degree", 1, 1, kMost) != models::shard_degree(s))
-    map.fault("shard_degree", "is not what data- and context-parallel degree say", "take what plan wrote");
+  if (map.has("sharding")) {
+    const std::string text = map.text("sharding", "");
+    const auto sharding = models::sharding_from(text);
+    if (s.zero1 && sharding) s.sharding = *sharding;
+    if (text != (s.zero1 ? to_string(s.sharding) : "none"))
+      map.fault("sharding", "is not what zero1 says", "take what plan wrote");
+  }
   if (map.has("framework")) {
     try {
       s.framework = models::stated_framework(map.text("framework", ""));
@@ -141,6 +145,15 @@ void read_newer(MapReader& map, models::Strategy& s) {
       map.fault("framework", "is none that this trnplan knows", "take what plan wrote");
     }
   }
+  if (!map.has("shard_degree")) return;
+  const int degree = map.whole("shard_degree", 1, 1, kMost);
+  if (degree == models::shard_degree(s)) return;
+  models::Strategy grouped = s;
+  grouped.shard_ranks = degree;
+  if (s.zero1 && models::sharding_problem(models::framework_of(s), grouped).empty())
+    s.shard_ranks = degree;
+  else
+    map.fault("shard_degree", "is not what data- and context-parallel degree say", "take what plan wrote");
 }
 
 }  // namespace
@@ -149,8 +162,9 @@ models::Strategy strategy_from(MapReader& map, Known known) {
   const auto degree = [&](const char* key) { return map.required_whole(key, 1, kMost); };
   models::Strategy strategy;
   auto& [tensor, pipeline, virtual_pipeline, context, expert, data, micro_batch, sequence_parallel, zero1,
-         recompute, flash, kv, precision, bucket, cuts, schedule, framework] = strategy;
-  (void)schedule, (void)framework;
+         recompute, flash, kv, precision, bucket, cuts, schedule, framework, sharding, shard_ranks] =
+      strategy;
+  (void)schedule, (void)framework, (void)sharding, (void)shard_ranks;
   tensor = degree("tensor_parallel");
   pipeline = degree("pipeline_parallel");
   virtual_pipeline = degree("virtual_pipeline");

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "io/input/job_sections.h"
 #include "targets/nxdt/nxdt_config.h"
 #include "targets/nxdt/nxdt_yaml.h"
@@ -75,6 +77,21 @@ void read_nxdt_model(JobDraft& d, const fs::path& file) {
   if (!said.strategy.pipeline_cuts.empty()) d.note(file.string() + ": pipeline_cuts are not pinned");
 }
 
+/// A model whose parameters are known and whose step is not.
+void refuse_untimed(JobDraft& d, const models::Architecture& a, const Node& config) {
+  if (a.blocks.untimed.empty()) return;
+  std::string counts = fmt::format("{:.2f}B parameters", static_cast<double>(models::parameters(a)) / 1e9);
+  if (a.experts > 0)
+    counts +=
+        fmt::format(", {:.2f}B of them for a token", static_cast<double>(models::active_parameters(a)) / 1e9);
+  const Node* type = config.find("model_type");
+  d.add(
+      type != nullptr ? type->at : config.at, "model_type",
+      fmt::format("this model is read and counted ({}), but neither its memory nor its step is modelled: {}",
+                  counts, a.blocks.untimed),
+      "plan a model without them: Llama, Mistral, Qwen2.5, Qwen3, Mixtral, Qwen3-MoE");
+}
+
 void read_model_file(JobDraft& d, const fs::path& file) {
   const Node node = parse_document(d.files.text(file), file.string());
   if (targets::looks_like_nxdt(node)) {
@@ -82,6 +99,7 @@ void read_model_file(JobDraft& d, const fs::path& file) {
     return;
   }
   ArchitectureReading reading = read_hf_config(file, d.files);
+  refuse_untimed(d, reading.architecture, node);
   d.job().architecture = std::move(reading.architecture);
   take_notes(d, file, reading.notes);
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +35,22 @@ void read_recompute(MapReader& fields, Pin& pin) {
   }
 }
 
+/// The training loop.
+void read_framework(MapReader& fields, Pin& pin) {
+  if (!fields.has("framework")) {
+    fields.ignore({"framework"});
+    return;
+  }
+  const std::string name = fields.text("framework", "");
+  const std::vector<std::string_view> known = models::framework_names();
+  if (std::find(known.begin(), known.end(), name) == known.end()) {
+    fields.fault("framework", in_quotes(name) + " is no framework that is modelled",
+                 "use one of: " + joined({known.begin(), known.end()}));
+    return;
+  }
+  pin.framework = models::stated_framework(name);
+}
+
 /// One that the training loop has; others are what-ifs of `simulate`.
 void read_schedule(MapReader& fields, Pin& pin) {
   if (!fields.has("schedule")) {
@@ -42,7 +59,9 @@ void read_schedule(MapReader& fields, Pin& pin) {
   }
   const std::string text = fields.text("schedule", "any");
   if (text == "any") return;
-  const models::Framework& framework = models::framework_of({});
+  models::Strategy of;
+  of.framework = pin.framework.value_or("");
+  const models::Framework& framework = models::framework_of(of);
   std::vector<std::string> offered;
   for (const std::string_view name : models::kScheduleNames) {
     if (framework.runs(*models::schedule_from(name))) offered.emplace_back(name);
@@ -66,6 +85,35 @@ void refuse_pins(MapReader& fields) {
     if (fields.raw(key) != nullptr) fields.fault(key, "this cannot be pinned", fix);
   }
   unsupported(fields, "pipeline_cuts", "pinning pipeline_cuts", "leave it out; stages are cut automatically");
+}
+
+/// What the training loop shards over how many ranks.
+void read_sharding(MapReader& fields, Pin& pin) {
+  models::Strategy of;
+  of.framework = pin.framework.value_or("");
+  const models::Framework& framework = models::framework_of(of);
+  if (fields.has("sharding")) {
+    const std::string text = fields.text("sharding", "");
+    const std::vector<models::Sharding> can = framework.shardings();
+    const auto sharding = models::sharding_from(text);
+    if (text != "none" && (!sharding || std::find(can.begin(), can.end(), *sharding) == can.end())) {
+      std::string offered = "none";
+      for (const models::Sharding s : can) offered += ", " + std::string(to_string(s));
+      fields.fault("sharding", in_quotes(text) + " is none that " + std::string(framework.name()) + " has",
+                   "use one of: " + offered);
+    } else {
+      if (pin.zero1 && *pin.zero1 != (text != "none"))
+        fields.fault("sharding", "contradicts zero1", "keep one of them");
+      pin.zero1 = text != "none";
+      pin.sharding = sharding;
+    }
+  }
+  if (fields.has("shard_degree")) {
+    pin.shard_degree = fields.whole("shard_degree", 1, 1, degree_most);
+    if (!framework.has_shard_groups())
+      fields.fault("shard_degree", std::string(framework.name()) + " shards over all data-parallel ranks",
+                   "leave it out");
+  }
 }
 
 }  // namespace
@@ -109,6 +157,8 @@ void read_job_pin(JobDraft& d, MapReader& map) {
     fields.ignore({key});
   }
   fields.ignore({"flash_attention"});
+  read_framework(fields, pin);
+  read_sharding(fields, pin);
   read_recompute(fields, pin);
   read_schedule(fields, pin);
   refuse_pins(fields);

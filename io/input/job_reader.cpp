@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include "io/input/job_keys.h"
+#include "io/input/job_learning.h"
 #include "io/input/job_sections.h"
 #include "io/input/job_space.h"
 #include "io/input/readers.h"
@@ -79,6 +81,14 @@ void remember_places(JobDraft& d, const std::string& section) {
   for (const Node::Entry& e : node->entries) d.reading.places[section + "." + e.key] = e.value.at;
 }
 
+/// Of the whole run, by its largest batch; 0 where it has no tokens.
+double steps_in(const models::Job& job) {
+  const models::Training& t = job.training;
+  const double per_step =
+      static_cast<double>(t.sequence) * std::max(t.global_batch, job.space.smallest_batch);
+  return t.tokens > 0 && per_step > 0 ? std::ceil(t.tokens / per_step) : 0;
+}
+
 JobReading read(JobDraft d) {
   if (d.root.is_null()) {
     throw InputError(Diagnostic{{d.path.string()},
@@ -94,8 +104,12 @@ JobReading read(JobDraft d) {
   settle(d, map);
   read_goal(map, d.job());
   read_job_pin(d, map);
+  read_learning(map, d.job().learning, d.faults, steps_in(d.job()));
+  read_run_files(map, d.job().run, d.faults);
   remember_places(d, "training");
   remember_places(d, "pin");
+  remember_places(d, "learning");
+  remember_places(d, "run");
   targets::take_defaults(d.job(), targets::of(d.job().software),
                          d.reading.places.contains("training.precision"));
   refuse_not_modelled(map);

@@ -31,10 +31,15 @@ void read_batch_range(MapReader& training, const std::string& text, models::Job&
   job.training.global_batch = *last;
 }
 
-/// What "any" means: the types on which a step is timed.
+/// What "any" means: the types on which a step is timed, of the default one's family, as one profile times one
+/// family.
 std::vector<std::string> timed_types(const Catalog& catalog) {
   std::vector<std::string> names = catalog.instances();
-  std::erase_if(names, [&](const std::string& name) { return !catalog.instance(name).traits.step_time; });
+  const std::string family = catalog.instance(catalog.default_instance()).family;
+  std::erase_if(names, [&](const std::string& name) {
+    const topology::Instance type = catalog.instance(name);
+    return !type.traits.step_time || type.family != family;
+  });
   return names;
 }
 

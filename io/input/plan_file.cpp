@@ -8,6 +8,7 @@
 
 #include "io/format/schema_version.h"
 #include "io/format/stored_strategy.h"
+#include "io/input/job_learning.h"
 #include "io/input/readers.h"
 #include "io/output/json_tree.h"
 #include "targets/registry.h"
@@ -132,6 +133,51 @@ void read_job_part(const Node& node, PlanFile& plan, std::vector<Diagnostic>& fa
   plan.job.software.version = map.text("version", "");
   plan.job.software.fuse_qkv = map.boolean("fuse_qkv", true);
   plan.job.software.sequential_move = map.whole("sequential_move_factor", 0, 0, kMost);
+  read_learning(map, plan.job.learning, faults);
+  read_run_files(map, plan.job.run, faults);
+  plan.job.run.planned_checkpoint_steps = map.whole("planned_checkpoint_steps", 0, 0, kMost);
+}
+
+template <class Value>
+void put(Json& object, const char* key, const std::optional<Value>& value) {
+  if (value) object[key] = *value;
+}
+
+void put(Json& object, const char* key, const std::string& text) {
+  if (!text.empty()) object[key] = text;
+}
+
+/// What the job states of it, under the job's own keys.
+Json learning_object(const models::Learning& l) {
+  Json object = Json::object();
+  put(object, "optimizer", l.optimizer);
+  put(object, "learning_rate", l.learning_rate);
+  put(object, "min_learning_rate", l.min_learning_rate);
+  if (l.schedule) object["schedule"] = models::kDecayNames[static_cast<std::size_t>(*l.schedule)];
+  put(object, "warmup_steps", l.warmup_steps);
+  put(object, "constant_steps", l.constant_steps);
+  if (l.beta1 && l.beta2) object["betas"] = {*l.beta1, *l.beta2};
+  put(object, "weight_decay", l.weight_decay);
+  put(object, "gradient_clip", l.gradient_clip);
+  put(object, "seed", l.seed);
+  return object;
+}
+
+Json run_files_object(const models::RunFiles& run) {
+  Json object = Json::object();
+  put(object, "checkpoint_steps", run.checkpoint_steps);
+  if (run.checkpoints_kept == models::kAllCheckpoints) {
+    object["checkpoints_kept"] = "all";
+  } else {
+    put(object, "checkpoints_kept", run.checkpoints_kept);
+  }
+  put(object, "log_steps", run.log_steps);
+  put(object, "data", run.data);
+  put(object, "tokenizer", run.tokenizer);
+  put(object, "log_dir", run.log_dir);
+  put(object, "weights", run.weights);
+  if (run.start_from) object["start_from"] = models::kStartNames[static_cast<std::size_t>(*run.start_from)];
+  return object;
 }
 
 }  // namespace
@@ -153,6 +199,10 @@ std::string plan_file_json(const models::Job& job, const planner::Plan& plan, co
   if (!job.software.fuse_qkv) file["job"]["fuse_qkv"] = false;
   if (job.software.sequential_move > 0) file["job"]["sequential_move_factor"] = job.software.sequential_move;
   if (!job.software.version.empty()) file["job"]["version"] = job.software.version;
+  if (Json learning = learning_object(job.learning); !learning.empty()) file["job"]["learning"] = learning;
+  if (Json run = run_files_object(job.run); !run.empty()) file["job"]["run"] = run;
+  if (job.run.planned_checkpoint_steps > 0)
+    file["job"]["planned_checkpoint_steps"] = job.run.planned_checkpoint_steps;
   if (!story.scripts.empty()) file["scripts"] = story.scripts;
   return file.dump(1, ' ', true, Json::error_handler_t::replace) + "\n";
 }

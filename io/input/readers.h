@@ -34,10 +34,10 @@ JobReading job_from(Node root, const std::filesystem::path& path, const Catalog&
 /// The catalogue's name of a model, however it is spelled: llama3-8b for "meta-llama/Meta-Llama-3-8B".
 std::optional<std::string> known_model(const std::string& name, const Catalog& catalog);
 
-/// An HF config.json. model_type llama, mistral, mixtral, gpt2, gpt_neox and bert are recognised (or the
-/// class in `architectures`). Missing required keys are faults. rope_scaling and sliding_window are ignored
-/// with a note. Whether flash attention runs is no matter of this file: taken as on for Llama, off for the
-/// others.
+/// An HF config.json: the model types of hf_dialects.h (or the class in `architectures`). Missing required
+/// keys are faults. rope_scaling is ignored with a note. Of some families parameters are counted, and
+/// `blocks.untimed` says why no more is: a job of one is refused. Whether flash attention runs is no matter of
+/// this file: taken as on for Llama and its kin, off for the others.
 struct ArchitectureReading {
   models::Architecture architecture;
   std::vector<std::string> notes;
@@ -47,7 +47,7 @@ ArchitectureReading hf_config_from(const Node& node, std::string name);
 /// The config.json of an architecture: the text it was read from, unchanged, or for one of the catalogue
 /// (LlamaConfig fields; those of its own model_type for GPT, BERT and
 /// Mixtral), ending in a newline. Reading it back gives the same architecture except its name and
-/// flash_attention.
+/// flash_attention. Throws std::invalid_argument for a model that is only counted and comes from no file.
 std::string hf_config_json(const models::Architecture& a);
 
 /// What an NxDT config trains, with a note on everything assumed. An HF config's shape comes from the file

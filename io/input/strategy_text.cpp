@@ -51,7 +51,15 @@ class StrategyParser {
     s.precision = job_.training.precision;
     s.pipeline_cuts = cuts_;
     if (bucket_ > 0) s.bucket_mb = bucket_;
-    s.framework = framework_;
+    if (framework_) s.framework = *framework_;
+    s.sharding = job_.pin.sharding.value_or(models::framework_of(s).shardings().front());
+    s.shard_ranks = job_.pin.shard_degree.value_or(0);
+    if (const std::string problem = models::sharding_problem(models::framework_of(s), models::canonical(s));
+        !problem.empty())
+      throw InputError({{"--strategy", 0, 0},
+                        job_.pin.shard_degree ? "shard_degree" : "shard",
+                        problem,
+                        "leave it out, or name a framework that has it: framework=fsdp"});
     check_ranks(s);
     if (schedule_) set_schedule(s, *schedule_, {"--strategy", 0, 0}, "schedule");
     return models::canonical(s);
@@ -64,10 +72,11 @@ class StrategyParser {
 
   void read(const std::string& part) {
     static const std::map<std::string, std::optional<int> models::Pin::*> kWhole = {
-        {"tp", &models::Pin::tensor_parallel},   {"pp", &models::Pin::pipeline_parallel},
-        {"vpp", &models::Pin::virtual_pipeline}, {"cp", &models::Pin::context_parallel},
-        {"ep", &models::Pin::expert_parallel},   {"dp", &models::Pin::data_parallel},
-        {"mbs", &models::Pin::micro_batch},      {"kv", &models::Pin::kv_replicator}};
+        {"tp", &models::Pin::tensor_parallel},       {"pp", &models::Pin::pipeline_parallel},
+        {"vpp", &models::Pin::virtual_pipeline},     {"cp", &models::Pin::context_parallel},
+        {"ep", &models::Pin::expert_parallel},       {"dp", &models::Pin::data_parallel},
+        {"mbs", &models::Pin::micro_batch},          {"kv", &models::Pin::kv_replicator},
+        {"shard_degree", &models::Pin::shard_degree}};
     static const std::map<std::string, std::optional<bool> models::Pin::*> kBoolean = {
         {"sp", &models::Pin::sequence_parallel},
         {"zero1", &models::Pin::zero1},
@@ -106,7 +115,7 @@ class StrategyParser {
       const auto precision = models::precision_from(value);
       if (!precision)
         return fault(key, fmt::format("\"{}\" is no precision", value),
-                     "write mixed_precision, autocast, bf16SR, fp32 or manual");
+                     "write mixed_precision, autocast, bf16SR, fp32, manual or fp8");
       job_.training.precision = *precision;
     } else if (key == "bucket") {
       const auto megabytes = parse_whole(value);
@@ -120,10 +129,14 @@ class StrategyParser {
         fault(key, fmt::format("\"{}\" is no pipeline schedule", printable(value)),
               fmt::format("write {}", fmt::join(models::kScheduleNames, ", ")));
     } else if (key == "shard") {
-      if (value != "none" && value != "zero1")
-        return fault(key, fmt::format("\"{}\" is no sharding that is modelled", printable(value)),
-                     "write none, or zero1: optimizer states over the data-parallel ranks");
-      job_.pin.zero1 = value == "zero1";
+      const auto sharding = models::sharding_from(value);
+      if (value != "none" && !sharding)
+        return fault(
+            key, fmt::format("\"{}\" is no sharding that is modelled", printable(value)),
+            "write none, or zero1: optimizer states over the data-parallel ranks; with framework=fsdp "
+            "zero2 or zero3");
+      job_.pin.zero1 = value != "none";
+      job_.pin.sharding = sharding;
     } else if (key == "framework") {
       const std::vector<std::string_view> known = models::framework_names();
       if (std::find(known.begin(), known.end(), value) == known.end())
@@ -139,15 +152,16 @@ class StrategyParser {
         cuts_.push_back(*layer);
       }
     } else {
-      std::vector<std::string> open = {"tp",    "pp",   "vpp",    "cp",        "ep",    "dp",
-                                       "mbs",   "sp",   "zero1",  "recompute", "kv",    "precision",
-                                       "flash", "cuts", "bucket", "schedule",  "shard", "framework"};
+      std::vector<std::string> open = {"tp",       "pp",        "vpp",          "cp",       "ep",
+                                       "dp",       "mbs",       "sp",           "zero1",    "recompute",
+                                       "kv",       "precision", "flash",        "cuts",     "bucket",
+                                       "schedule", "shard",     "shard_degree", "framework"};
       std::erase_if(open, [&](const std::string& known) { return seen_.contains(known); });
       const std::string near = nearest(key, open);
       fault(key, "unknown key",
             near.empty()
                 ? "known keys: tp pp vpp cp ep dp mbs sp zero1 recompute kv precision flash cuts bucket "
-                  "schedule shard framework"
+                  "schedule shard shard_degree framework"
                 : "did you mean " + near + "?");
     }
   }
@@ -171,7 +185,7 @@ class StrategyParser {
   std::vector<int> cuts_;
   int bucket_ = 0;  ///< 0 = not stated
   std::optional<models::Schedule> schedule_;
-  std::string_view framework_;
+  std::optional<std::string_view> framework_;
   std::vector<Diagnostic> faults_;
 };
 

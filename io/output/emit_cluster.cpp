@@ -35,7 +35,9 @@ std::int64_t fsx_gib(Bytes needed) {
 std::string parallelcluster_yaml(const ClusterSpec& s) {
   const topology::Instance& i = s.cluster.instance;
   return fmt::format(R"(# {note}
-# Put in what is called {set}, then: pcluster create-cluster --cluster-configuration parallelcluster.yaml -n {name}
+# {holds}
+# Put in what is called {set}, copy install_neuron.sh into the bucket, then:
+# pcluster create-cluster --cluster-configuration parallelcluster.yaml -n {name}
 Region: {region}
 Image:
   Os: ubuntu2204
@@ -48,6 +50,14 @@ HeadNode:
   LocalStorage:
     RootVolume:
       Size: 1024
+  CustomActions:
+    OnNodeConfigured:
+      Script: s3://{set}-bucket/install_neuron.sh
+      Args: [{set}-neuron-repository, {set}-neuron-key]
+  Iam:
+    S3Access:
+      - BucketName: {set}-bucket
+        EnableWriteAccess: false
 Scheduling:
   Scheduler: slurm
   SlurmQueues:
@@ -71,6 +81,14 @@ Scheduling:
           - {set}-private-subnet
         PlacementGroup:
           Enabled: true
+      CustomActions:
+        OnNodeConfigured:
+          Script: s3://{set}-bucket/install_neuron.sh
+          Args: [{set}-neuron-repository, {set}-neuron-key]
+      Iam:
+        S3Access:
+          - BucketName: {set}-bucket
+            EnableWriteAccess: false
 SharedStorage:
   - MountDir: /fsx
     Name: pclusterfsx
@@ -79,10 +97,11 @@ SharedStorage:
       DeploymentType: SCRATCH_2
       StorageCapacity: {storage}
 )",
-                     fmt::arg("note", s.note), fmt::arg("set", kSetMe), fmt::arg("name", s.name),
-                     fmt::arg("region", region_of(i)), fmt::arg("resource", "trainium"),
-                     fmt::arg("type", machine_type(i)), fmt::arg("nodes", s.cluster.nodes),
-                     fmt::arg("efa", i.nics > 0), fmt::arg("storage", s.storage_gib));
+                     fmt::arg("note", s.note), fmt::arg("holds", s.storage_holds), fmt::arg("set", kSetMe),
+                     fmt::arg("name", s.name), fmt::arg("region", region_of(i)),
+                     fmt::arg("resource", "trainium"), fmt::arg("type", machine_type(i)),
+                     fmt::arg("nodes", s.cluster.nodes), fmt::arg("efa", i.nics > 0),
+                     fmt::arg("storage", s.storage_gib));
 }
 
 namespace {
@@ -103,22 +122,58 @@ Json instance_group(const char* name, const std::string& type, int count) {
   return {{"InstanceGroupName", name},
           {"InstanceType", "ml." + type},
           {"InstanceCount", count},
-          {"LifeCycleConfig", {{"SourceS3Uri", "s3://" + set + "/lifecycle"}, {"OnCreate", "on_create.sh"}}},
+          {"LifeCycleConfig",
+           {{"SourceS3Uri", "s3://sagemaker-" + set + "/lifecycle"}, {"OnCreate", "on_create.sh"}}},
           {"ExecutionRole", "arn:aws:iam::" + set + ":role/" + set},
           {"ThreadsPerCore", 2}};
 }
 
+constexpr const char* kController = "controller-machine";
+constexpr const char* kWorkers = "worker-group-1";
+
+Json network() {
+  const std::string set(kSetMe);
+  return {{"SecurityGroupIds", {"sg-" + set}}, {"Subnets", {"subnet-" + set}}};
+}
+
+Json tags(const ClusterSpec& s) {
+  const Json tag = {{"Key", "trnplan"}, {"Value", tag_value(s.note)}};
+  return Json::array({tag});
+}
+
 }  // namespace
 
-std::string hyperpod_json(const ClusterSpec& s) {
+std::string provisioning_json(const ClusterSpec& s) {
   const std::string set(kSetMe);
-  const Json cluster = {
-      {"ClusterName", s.name},
-      {"InstanceGroups",
-       {instance_group("controller-machine", "m5.12xlarge", 1),
-        instance_group("worker-group-1", machine_type(s.cluster.instance), s.cluster.nodes)}},
-      {"VpcConfig", {{"SecurityGroupIds", {"sg-" + set}}, {"Subnets", {"subnet-" + set}}}},
-      {"Tags", {{{"Key", "trnplan"}, {"Value", tag_value(s.note)}}}}};
+  const Json group = {{"instance_group_name", kWorkers}, {"partition_name", "trainium"}};
+  const Json parameters = {{"version", "1.0.0"},
+                           {"workload_manager", "slurm"},
+                           {"controller_group", kController},
+                           {"worker_groups", Json::array({group})},
+                           {"fsx_dns_name", set + ".fsx." + region_of(s.cluster.instance) + ".amazonaws.com"},
+                           {"fsx_mountname", set}};
+  return parameters.dump(2) + "\n";
+}
+
+std::string hyperpod_eks_json(const ClusterSpec& s) {
+  Json workers = instance_group(kWorkers, machine_type(s.cluster.instance), s.cluster.nodes);
+  workers["OnStartDeepHealthChecks"] = {"InstanceStress", "InstanceConnectivity"};
+  const Json cluster = {{"ClusterName", s.name},
+                        {"Orchestrator", {{"Eks", {{"ClusterArn", fmt::format("arn:aws:eks:{}", kSetMe)}}}}},
+                        {"InstanceGroups", Json::array({workers})},
+                        {"VpcConfig", network()},
+                        {"NodeRecovery", "Automatic"},
+                        {"Tags", tags(s)}};
+  return cluster.dump(2) + "\n";
+}
+
+std::string hyperpod_json(const ClusterSpec& s) {
+  const Json cluster = {{"ClusterName", s.name},
+                        {"InstanceGroups",
+                         {instance_group(kController, "m5.12xlarge", 1),
+                          instance_group(kWorkers, machine_type(s.cluster.instance), s.cluster.nodes)}},
+                        {"VpcConfig", network()},
+                        {"Tags", tags(s)}};
   return cluster.dump(2) + "\n";
 }
 

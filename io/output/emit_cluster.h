@@ -21,6 +21,7 @@ struct ClusterSpec {
   topology::Cluster cluster;
   std::string note;                 ///< one line, put into every file
   std::int64_t storage_gib = 1200;  ///< of the shared file system, a size that FSx for Lustre has
+  std::string storage_holds;        ///< a sentence: what that is for
 };
 
 /// The smallest file system of FSx for Lustre that holds so much: 1200 GiB, 2400 GiB or a multiple of it, which
@@ -38,6 +39,15 @@ std::string region_of(const topology::Instance& instance);
 /// placement group, an FSx for Lustre on /fsx. Keys: aws-neuron/aws-neuron-parallelcluster-samples@54075e9
 /// examples/cluster-configs/trn1-16-nodes-pcluster.md.
 std::string parallelcluster_yaml(const ClusterSpec& spec);
+
+/// Beside the lifecycle scripts of hyperpod_json()'s cluster, in the root of their folder: which group is the
+/// controller, which partition the workers are, and the file system. Keys: awslabs/awsome-distributed-training@0edaf15
+/// 1.architectures/5.sagemaker-hyperpod, whose validate-config.py asks for the file system.
+std::string provisioning_json(const ClusterSpec& spec);
+
+/// The same cluster on EKS: workers only, which are tested when they start and replaced when they fail. Keys: as above,
+/// 1.architectures/7.sagemaker-hyperpod-eks.
+std::string hyperpod_eks_json(const ClusterSpec& spec);
 
 /// The input of `aws sagemaker create-cluster --cli-input-json`: a controller and the plan's workers.
 /// Keys: awslabs/ai-on-sagemaker-hyperpod@b13e484 02-slurm-blueprints; the note stands in a tag.

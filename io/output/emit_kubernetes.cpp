@@ -217,6 +217,7 @@ std::string manifest_name(const KubernetesFlavour& flavour, std::string_view mod
 
 std::string fsx_claim_yaml(const ClusterSpec& s) {
   return fmt::format(R"(# {note}
+# {holds}
 # The volume of the plan's jobs. Put in what is called {set}, then: kubectl apply -f fsx-claim.yaml
 # Needs the FSx for Lustre CSI driver. A claim of this name on a volume that is there already will do as well.
 apiVersion: v1
@@ -246,7 +247,8 @@ items:
         requests:
           storage: {size}Gi
 )",
-                     fmt::arg("note", s.note), fmt::arg("set", kSetMe), fmt::arg("size", s.storage_gib));
+                     fmt::arg("note", s.note), fmt::arg("holds", s.storage_holds), fmt::arg("set", kSetMe),
+                     fmt::arg("size", s.storage_gib));
 }
 
 }  // namespace trnplan::io

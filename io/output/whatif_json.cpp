@@ -1,6 +1,7 @@
 #include "io/output/whatif_json.h"
 
 #include "io/output/json_tree.h"
+#include "planner/cost/instance_comparison.h"
 
 namespace trnplan::io {
 
@@ -26,7 +27,27 @@ void add_run_answer(Json& object, const planner::RunAnswer& run) {
   object["usd_at_90"] = or_null(run.usd_at_90);
 }
 
-void add_prediction(Json& object, const planner::WhatIfPoint& p) {
+Json price_object(const std::optional<topology::Price>& p) {
+  if (!p) return {};
+  return {{"kind", p->kind}, {"usd_per_hour", p->usd_per_hour}, {"region", p->region},
+          {"date", p->date}, {"terms", planner::terms_of(*p)},  {"source", p->source}};
+}
+
+/// The types against each other.
+Json standings_of(const planner::WhatIfResult& result) {
+  Json all = Json::array();
+  for (const planner::InstanceStanding& s : result.standings) {
+    all.push_back({{"instance", s.instance},
+                   {"point", s.point},
+                   {"price", price_object(s.price)},
+                   {"cheapest_probability", s.price ? Json(s.cheapest) : Json()},
+                   {"break_even_usd_per_hour", or_null(s.break_even)},
+                   {"break_even_against", s.against.empty() ? Json() : Json(s.against)}});
+  }
+  return all;
+}
+
+void add_prediction(Json& object, const planner::WhatIfPoint& p, double tokens) {
   const models::StepReport& r = p.plan->report;
   const planner::GoodputEstimate& g = p.run.goodput;
   object["strategy"] = plan_object(*p.plan).at("strategy");
@@ -40,6 +61,7 @@ void add_prediction(Json& object, const planner::WhatIfPoint& p) {
   object["days"] = p.run.time.value / kDay;
   object["days_90"] = pair_of(p.run.time_90, kDay);
   object["usd"] = or_null(p.run.usd);
+  object["usd_per_1e9_tokens"] = or_null(planner::usd_per_gigatoken(p.run, tokens));
   object["checkpoint_interval_seconds"] = g.interval.value;
   object["checkpoint_interval_steps"] = g.every_steps;
   object["checkpoint_bytes"] = p.run.checkpoint.value;
@@ -54,10 +76,10 @@ void add_prediction(Json& object, const planner::WhatIfPoint& p) {
   add_run_answer(object, p.run);
 }
 
-Json point_object(const planner::WhatIfPoint& p) {
+Json point_object(const planner::WhatIfPoint& p, double tokens) {
   Json object = {{"instance", p.instance}, {"nodes", p.nodes}, {"global_batch", p.global_batch}};
   if (p.plan) {
-    add_prediction(object, p);
+    add_prediction(object, p, tokens);
   } else {
     for (const char* key :
          {"strategy", "step_seconds", "step_seconds_90", "tokens_per_second", "mfu", "goodput", "days", "usd",
@@ -76,7 +98,7 @@ Json point_object(const planner::WhatIfPoint& p) {
 std::string whatif_json(const planner::WhatIfResult& result, const planner::WhatIfQuestion& q,
                         const models::Job& job, const std::string& reliability) {
   Json points = Json::array(), bill = Json::array();
-  for (const planner::WhatIfPoint& p : result.points) points.push_back(point_object(p));
+  for (const planner::WhatIfPoint& p : result.points) points.push_back(point_object(p, q.tokens));
   if (result.recommended >= 0) {
     const auto& chosen = result.points[static_cast<std::size_t>(result.recommended)];
     if (chosen.run.bill) {
@@ -99,9 +121,11 @@ std::string whatif_json(const planner::WhatIfResult& result, const planner::What
                  {"points", points},
                  {"recommended", result.recommended},
                  {"reason", result.reason},
+                 {"because", result.because},
+                 {"instances", standings_of(result)},
                  {"surer", result.surer},
-                 {"would_do", result.would_do ? point_object(*result.would_do) : Json()},
-                 {"reaches", result.reaches ? point_object(*result.reaches) : Json()},
+                 {"would_do", result.would_do ? point_object(*result.would_do, q.tokens) : Json()},
+                 {"reaches", result.reaches ? point_object(*result.reaches, q.tokens) : Json()},
                  {"bill", bill},
                  {"not_covered", Json::array({"waiting for the job to be scheduled", "planned maintenance",
                                               "slow nodes"})}});

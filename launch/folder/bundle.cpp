@@ -1,5 +1,9 @@
 #include "launch/folder/bundle.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <utility>
 
@@ -19,9 +23,17 @@ namespace {
 constexpr const char* kPodFolder = "/shared/trnplan/";
 constexpr const char* kModes[] = {"compile", "train"};
 
-/// Checkpoints that a run keeps: the most that a target's recipe does (targets/flags/flags.h). While the next
-/// one is written none of them is gone.
-constexpr int kKeptCheckpoints = targets::kKeptCheckpoints;
+/// Checkpoints that a run keeps: as the job states them, else the most that a target does. Of a run that keeps all of them
+/// those of its tokens; where it says no tokens, only the last ones can be counted.
+std::int64_t kept_checkpoints(const models::Job& job) {
+  const std::int64_t kept = job.run.checkpoints_kept.value_or(targets::kKeptCheckpoints);
+  if (kept != models::kAllCheckpoints) return kept;
+  targets::Recipe none;
+  const std::int64_t steps = targets::steps_of(job.training, none);
+  const std::int64_t every = targets::saves_every(job.run, steps);
+  return std::max<std::int64_t>((steps + every - 1) / every, targets::kKeptCheckpoints);
+}
+
 /// Software, graphs and the tokenised data set. Assumed: no source says how much they take; a data set that is
 /// larger needs a larger file system.
 constexpr Bytes kOtherFiles = gibibytes(500);
@@ -31,8 +43,14 @@ constexpr Bytes kOtherFiles = gibibytes(500);
 io::ClusterSpec cluster_spec(const models::Job& job, const models::Strategy& strategy,
                              const std::string& note) {
   const std::string name = "trnplan-" + dns_name(job.architecture.name);
-  const Bytes checkpoints = models::checkpoint_bytes(job, strategy) * (kKeptCheckpoints + 1);
-  return {name.substr(0, 40), job.cluster, note, io::fsx_gib(checkpoints + kOtherFiles)};
+  const std::int64_t kept = kept_checkpoints(job) + 1;
+  const Bytes one = models::checkpoint_bytes(job, strategy);
+  const std::string holds = fmt::format(
+      "The file system holds {} checkpoints of {:.0f} GiB, of which one is being written, and {:.0f} GiB of "
+      "other files.",
+      kept, std::ceil(in_gibibytes(one)), in_gibibytes(kOtherFiles));
+  return {name.substr(0, 40), job.cluster, note, io::fsx_gib(one * static_cast<double>(kept) + kOtherFiles),
+          holds};
 }
 
 std::vector<io::OutputFile> bundle(const models::Job& searched, const planner::Plan& plan,
@@ -54,8 +72,14 @@ std::vector<io::OutputFile> bundle(const models::Job& searched, const planner::P
   files.push_back({"train.sbatch", train_sbatch(scripts), true});
   files.push_back({"health.sh", health_sh(scripts), true});
   files.push_back({"submit.sh", submit_sh(scripts), true});
+  files.push_back({"prepare.sh", prepare_sh(scripts), true});
+  files.push_back({"README.md", readme_md(scripts), false});
+  files.push_back({"Dockerfile", dockerfile(scripts), false});
+  files.push_back({"install_neuron.sh", install_neuron_sh(scripts), true});
   files.push_back({"parallelcluster.yaml", io::parallelcluster_yaml(cluster), false});
   files.push_back({"hyperpod.json", io::hyperpod_json(cluster), false});
+  files.push_back({"provisioning_parameters.json", io::provisioning_json(cluster), false});
+  files.push_back({"hyperpod-eks.json", io::hyperpod_eks_json(cluster), false});
   for (const io::KubernetesFlavour& flavour : io::kubernetes_flavours()) {
     for (const char* mode : kModes)
       files.push_back(
@@ -73,8 +97,12 @@ std::vector<io::OutputFile> bundle(const models::Job& searched, const planner::P
 
 std::vector<std::string> bundle_names(const planner::Target& target) {
   std::vector<std::string> names = {
-      "config.json", "setup_env.sh",         "node_run.sh",   "compile.sbatch", "train.sbatch",  "health.sh",
-      "submit.sh",   "parallelcluster.yaml", "hyperpod.json", "fsx-claim.yaml", "mpi_launch.sh", "plan.json"};
+      "config.json",       "setup_env.sh",         "node_run.sh",
+      "compile.sbatch",    "train.sbatch",         "health.sh",
+      "submit.sh",         "prepare.sh",           "README.md",
+      "Dockerfile",        "install_neuron.sh",    "provisioning_parameters.json",
+      "hyperpod-eks.json", "parallelcluster.yaml", "hyperpod.json",
+      "fsx-claim.yaml",    "mpi_launch.sh",        "plan.json"};
   for (const io::KubernetesFlavour& flavour : io::kubernetes_flavours()) {
     for (const char* mode : kModes) names.push_back(manifest_name(flavour, mode));
   }

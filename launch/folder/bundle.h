@@ -16,11 +16,13 @@ namespace trnplan::launch {
 ///
 ///   the target's config files (nxdt.yaml), config.json, plan.json
 ///   setup_env.sh, node_run.sh, compile.sbatch, train.sbatch, health.sh, submit.sh
-///   parallelcluster.yaml, hyperpod.json   to make a cluster of the plan's size
+///   README.md, prepare.sh, Dockerfile   environment, data, conversion of checkpoints
+///   parallelcluster.yaml, install_neuron.sh, hyperpod.json, provisioning_parameters.json, hyperpod-eks.json
+///   to make a cluster of the plan's size
 ///   FLAVOUR-compile.yaml, FLAVOUR-train.yaml of every flavour of Kubernetes (io/output/emit_kubernetes.h),
 ///   fsx-claim.yaml, mpi_launch.sh
 ///
-/// Every file but config.json says which software it needs and how long that is supported. Job names and
+/// Every file but config.json and provisioning_parameters.json, whose keys are fixed, says which software it needs and how long that is supported. Job names and
 /// comments hold only plain letters of the model's name; values that a person supplies reach the scripts
 /// through the environment, always quoted. Throws std::invalid_argument for an architecture or a strategy the
 /// target cannot express.

@@ -44,7 +44,7 @@ set -euo pipefail
 }
 
 /// Values of the person, then of setup_env.sh.
-std::string values(const MeasureUse& use, bool runs, const planner::Target& target) {
+std::string values(const MeasureUse& use, bool runs, const models::Job& job, const planner::Target& target) {
   // sbatch runs a copy of the file, so tables are told where it stood.
   std::string text = std::string("plan=") + (runs ? "" : "${2:-") +
                      "$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)" + (runs ? "\n" : "}\n") +
@@ -66,7 +66,7 @@ std::string values(const MeasureUse& use, bool runs, const planner::Target& targ
         "# The runs have a setup_env.sh of their own; the environment goes before it.\n"
         "export TRNPLAN_VENV TRNPLAN_CODE TRNPLAN_DATA TRNPLAN_CACHE TRNPLAN_LOCAL_CACHE "
         "TRNPLAN_RESTARTS=0";
-    for (const planner::PersonValue& v : target.asked()) text += " " + v.name;
+    for (const planner::PersonValue& v : target.asked_for(job)) text += " " + v.name;
     text += "\n";
   }
   return text +
@@ -153,9 +153,9 @@ rm -f -- "$plan/measured.json"
                             nodes);
 }
 
-io::OutputFile script_of(const planner::Plan& first, const planner::Plan& second,
+io::OutputFile script_of(const models::Job& job, const planner::Plan& first, const planner::Plan& second,
                          const planner::Experiment& m, const planner::Target& target, const MeasureUse& use) {
-  std::string text = head(first, second, m, target) + values(use, has_runs(m), target) +
+  std::string text = head(first, second, m, target) + values(use, has_runs(m), job, target) +
                      (has_runs(m) ? run_text(m) : tables_text(m)) + "\"$trnplan\" plan \"$job\" ";
   if (!use.options.empty()) text += command_line(use.options) + " ";
   text += "--profile \"$plan/measured.json\"\n";
@@ -175,6 +175,11 @@ void add_short_run(std::vector<io::OutputFile>& files, models::Job job, const pl
   job = planner::settled(std::move(job), plan);
   job.training.tokens =
       static_cast<double>(planner::kShortRunSteps) * job.training.sequence * plan.global_batch;
+  // Those of the whole run are longer than this one.
+  job.learning.warmup_steps.reset();
+  job.learning.constant_steps.reset();
+  job.run.log_steps.reset();
+  job.run.log_dir.clear();  // of which the next run would go on
   std::vector<io::OutputFile> files_of_plan = bundle(job, plan, target);
   const std::vector<planner::ConfigFile> configs = target.emit(
       job, plan.strategy, {.heading = "A short run of: " + describe(plan.strategy), .log_every_step = true});
@@ -208,7 +213,7 @@ std::string rule_text(const planner::Experiment& m) {
 std::vector<io::OutputFile> measure_files(const models::Job& job, const planner::Plan& first,
                                           const planner::Plan& second, const planner::Experiment& m,
                                           const planner::Target& target, const MeasureUse& use) {
-  std::vector<io::OutputFile> files{script_of(first, second, m, target, use)};
+  std::vector<io::OutputFile> files{script_of(job, first, second, m, target, use)};
   if (m.runs_of_first > 0) add_short_run(files, job, first, target, "measure-1");
   if (m.runs_of_second > 0) add_short_run(files, job, second, target, "measure-2");
   return files;

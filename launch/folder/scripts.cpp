@@ -10,6 +10,7 @@
 #include "io/output/emit_cluster.h"
 #include "launch/folder/templates.h"
 #include "launch/health/health.h"
+#include "text/sha256.h"
 
 namespace trnplan::launch {
 
@@ -28,6 +29,11 @@ std::string plain_name(const std::string& name) {
   }
   safe.erase(0, std::min(safe.find_first_not_of("-."), safe.size()));
   return safe.empty() ? "model" : safe;
+}
+
+bool plain_path(std::string_view text) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_.-+@";
+  return text.starts_with('/') && text.find_first_not_of(kPlain) == std::string_view::npos;
 }
 
 std::string dns_name(const std::string& name) {
@@ -123,6 +129,24 @@ std::string again_lines(const planner::StartAgain& again) {
       array_of(again.first), again.checkpoints, array_of(again.later));
 }
 
+std::string weights_line(const planner::TrainCommand& command) {
+  if (command.weights_link.empty()) return "";
+  return fmt::format("  ln -sfn -- \"$TRNPLAN_WEIGHTS\" \"$results/{}\"   # where it looks for them",
+                     command.weights_link);
+}
+
+/// The command's, and what of the job does nothing in it.
+std::vector<std::string> remarks(const ScriptContext& c, const planner::TrainCommand& command) {
+  std::vector<std::string> all = command.remarks;
+  const std::vector<planner::PersonValue> asked = c.target.asked_for(c.job);
+  const bool read = std::any_of(asked.begin(), asked.end(), [](const planner::PersonValue& v) {
+    return v.stated == &models::RunFiles::tokenizer;
+  });
+  if (!c.job.run.tokenizer.empty() && !read)
+    all.emplace_back("The job's tokenizer does nothing here: the data set is tokenised before.");
+  return all;
+}
+
 std::string reserved_ports(const planner::TrainCommand& command) {
   std::string text = fmt::to_string(command.port);
   for (const int port : command.reserved_ports) text += fmt::format(",{}", port);
@@ -150,8 +174,14 @@ std::string mode_lines(const planner::TrainCommand& command, bool compiling) {
 /// Lines of setup_env.sh for what only a person knows, with what each is.
 std::string asked_lines(const ScriptContext& c) {
   std::string text;
+  const auto line = [&](std::string_view name, std::string_view meaning, const std::string& stated) {
+    text += fmt::format("# {0}\n{1}=\"${{{1}:-{2}}}\"\n", meaning, name, stated);
+  };
   for (const planner::PersonValue& v : c.target.asked_for(c.job))
-    text += fmt::format("# {0}\n{1}=\"${{{1}:-}}\"\n", v.meaning, v.name);
+    line(v.name, v.meaning,
+         v.stated != nullptr && plain_path(c.job.run.*v.stated) ? c.job.run.*v.stated : "");
+  line("TRNPLAN_RESULTS", "Logs and checkpoints of this plan alone, on a volume that all nodes share.",
+       plain_path(c.job.run.log_dir) ? c.job.run.log_dir : "$plan/run");
   if (!text.empty()) text.pop_back();
   return text;
 }
@@ -173,6 +203,14 @@ std::string asked_faults(const ScriptContext& c) {
         v.is_path ? fmt::format(" && -e \"${}\"", v.name) : "", v.is_path ? "there" : "set");
   }
   if (!text.empty()) text.pop_back();
+  return text;
+}
+
+/// Lines of a function of prepare.sh.
+std::string body_of(const std::vector<std::string>& lines) {
+  if (lines.empty()) return "  nothing";
+  std::string text;
+  for (const std::string& line : lines) text += (text.empty() ? "  " : "\n  ") + line;
   return text;
 }
 
@@ -230,9 +268,62 @@ std::string setup_env_sh(const ScriptContext& c) {
   return filled("setup_env.sh",
                 {{"about", about(c)},
                  {"clone", c.target.code_for(c.plan.strategy).clone},
+                 {"data", plain_path(c.job.run.data) ? c.job.run.data : ""},
                  {"asked", asked_lines(c)},
                  {"local", local_cache(c) ? " Graphs are copied to it before training: this cluster is large."
                                           : " Not used: this cluster is small enough to share."}});
+}
+
+std::string prepare_sh(const ScriptContext& c) {
+  const planner::Preparation p = c.target.preparation(c.job, c.plan.strategy);
+  return filled("prepare.sh", {{"about", about(c)},
+                               {"remarks", comments(p.remarks)},
+                               {"clone", c.target.code_for(c.plan.strategy).clone},
+                               {"branch", p.tag.empty() ? "" : "--branch " + p.tag + " "},
+                               {"python", p.python.empty() ? "python3" : p.python},
+                               {"install", body_of(p.install)},
+                               {"data", body_of(p.data)},
+                               {"from_hf", body_of(p.from_hf)},
+                               {"to_hf", body_of(p.to_hf)}});
+}
+
+std::string readme_md(const ScriptContext& c) {
+  std::string configs = "`config.json`";
+  for (const std::string& name : c.target.config_names()) configs += ", `" + name + "`";
+  return filled("README.md",
+                {{"title", fmt::format("{} on {} x {}: {}", plain_name(c.job.architecture.name), c.plan.nodes,
+                                       io::machine_type(c.job.cluster.instance), describe(c.plan.strategy))},
+                 {"support", c.target.support()},
+                 {"set", std::string(io::kSetMe)},
+                 {"configs", configs}});
+}
+
+std::string install_neuron_sh(const ScriptContext& c) {
+  return filled("install_neuron.sh", {{"about", about(c)}});
+}
+
+std::string dockerfile(const ScriptContext& c) {
+  const std::string image = c.target.preparation(c.job, c.plan.strategy).image, set(io::kSetMe);
+  return filled("Dockerfile", {{"about", about(c)},
+                               {"image", image.empty() ? set + "-image" : set + "-registry/" + image}});
+}
+
+std::string run_identity(const ScriptContext& c) {
+  models::Job job = c.job;
+  job.architecture.name = "model";  // a name is no other training, and may hold anything
+  const planner::TrainCommand command = c.target.command(job, c.plan.strategy);
+  Sha256 all;
+  const models::Architecture& m = job.architecture;
+  for (const std::int64_t size :
+       {std::int64_t{m.layers}, std::int64_t{m.hidden}, std::int64_t{m.intermediate}, std::int64_t{m.heads},
+        std::int64_t{m.kv_heads}, std::int64_t{m.vocabulary}, std::int64_t{m.experts}})
+    all.add(fmt::format("{}\n", size));
+  for (const std::string& word : command.arguments) all.add(word + '\n');
+  for (const std::string& variable : command.environment) all.add(variable + '\n');
+  for (const planner::ModeVariable& v : command.by_mode) all.add(v.name + '=' + v.training + '\n');
+  for (const planner::ConfigFile& f : c.target.emit(job, c.plan.strategy, {})) all.add(f.text);
+  return fmt::format("{}, {}, batch {}, {}", c.target.name(), describe(c.plan.strategy),
+                     job.training.global_batch, all.digits().substr(0, 16));
 }
 
 std::string node_run_sh(const ScriptContext& c) {
@@ -245,13 +336,15 @@ std::string node_run_sh(const ScriptContext& c) {
                                 {"fixed", exported(command.fixed)},
                                 {"python_path", python_path(command)},
                                 {"start", names_start(command) ? "start=$(date -u +%Y%m%d-%H%M%S)" : ""},
-                                {"remarks", comments(command.remarks)},
+                                {"identity", run_identity(c)},
+                                {"remarks", comments(remarks(c, command))},
                                 {"environment", environment(c, command)},
                                 {"folder", code.folder},
                                 {"cores", fmt::to_string(c.job.cluster.instance.cores())},
                                 {"script", code.script},
                                 {"arguments", arguments(command)},
                                 {"again", again_lines(command.again)},
+                                {"weights", weights_line(command)},
                                 {"reserved_ports", reserved_ports(command)},
                                 {"compile_mode", mode_lines(command, true)},
                                 {"train_mode", mode_lines(command, false)},
@@ -286,6 +379,7 @@ std::string submit_sh(const ScriptContext& c) {
                               {"script", code.script},
                               {"clone", code.clone},
                               {"asked", asked_faults(c)},
+                              {"identity", run_identity(c)},
                               {"nodes", fmt::to_string(c.plan.nodes)},
                               {"machine", io::machine_type(c.job.cluster.instance)}});
 }

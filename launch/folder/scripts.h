@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "models/job/job.h"
 #include "planner/plan/plan.h"
@@ -29,6 +30,8 @@ struct ScriptContext {
 
 /// Letters, digits, '.', '_' and '-', not beginning with '-' or '.', at most 40; never empty.
 std::string plain_name(const std::string& name);
+/// An absolute path of characters that neither a shell nor Hydra takes for its own.
+bool plain_path(std::string_view text);
 /// For Kubernetes and SageMaker: lower-case letters, digits and '-', begins with a letter, at most 40.
 std::string dns_name(const std::string& name);
 
@@ -38,6 +41,20 @@ std::string script_body(const std::string& text);
 
 /// The values a person edits once, as VARIABLE=${VARIABLE:-default}: the environment goes first.
 std::string setup_env_sh(const ScriptContext& c);
+/// What a folder of results is marked with: the same for the same training, wherever the plan's folder lies. One line
+/// without quotes; node_run.sh has it as identity='...'.
+std::string run_identity(const ScriptContext& c);
+inline constexpr const char* kRunMark = "trnplan-run";  ///< the name of the mark
+/// environment|data|from-hf|to-hf: what Target::preparation() says, in the environment of setup_env.sh.
+std::string prepare_sh(const ScriptContext& c);
+/// What the files of the folder are for, and what checks nodes where no job does.
+std::string readme_md(const ScriptContext& c);
+/// Neuron's driver and runtime for the nodes of a ParallelCluster. Packages: aws-neuron/aws-neuron-parallelcluster-samples
+/// @54075e9 install_neuron.sh, which pins an older release; versions: awslabs/awsome-distributed-training@0edaf15
+/// 3.test_cases/pytorch/neuronx-distributed/llama3.
+std::string install_neuron_sh(const ScriptContext& c);
+/// An image with what prepare.sh installs.
+std::string dockerfile(const ScriptContext& c);
 /// FOLDER compile|train...: what a node does, in a task of its own. Restates examples/train.sh and
 /// train_setup.sh of NxDT for Slurm, MPI and torchrun's own rendezvous. All jobs of a folder share one log
 /// folder, so a new job id resumes where the last one stopped. Compiling fails unless the log says "Total

@@ -6,6 +6,7 @@
 
 #include "io/input/plan_file.h"
 #include "launch/folder/folder_check.h"
+#include "launch/folder/scripts.h"
 #include "launch/folder/setup_env.h"
 #include "launch/folder/setup_values.h"
 #include "launch/submit/submit.h"
@@ -20,12 +21,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kSetup = kSetupFile;
-
-/// Hydra takes , = { } [ ] ( ) $ and quotes in a value for its own; a dash in front for an option.
-bool plain_path(std::string_view text) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_.-+@";
-  return text.starts_with('/') && text.find_first_not_of(kPlain) == std::string_view::npos;
-}
 
 class Preflight {
  public:
@@ -151,8 +146,7 @@ class Preflight {
   }
 
   /// What only this target asks for.
-  void check_asked(const planner::Target& target) {
-    const SetupEnv env = read_setup_env(read_text(folder_ / kSetup), environment_of(folder_));
+  void check_asked(const planner::Target& target, const SetupEnv& env) {
     for (const planner::PersonValue& v : target.asked_for(plan_->job)) {
       const auto found = env.values.find(v.name);
       if (found == env.values.end() || !found->second.text) continue;
@@ -164,6 +158,28 @@ class Preflight {
               "set it: " + v.meaning);
       }
     }
+  }
+
+  /// A folder of results that another plan trains in; node_run.sh would refuse it, behind the compilation.
+  void check_results(const SetupEnv& env) {
+    const auto stated = env.values.find("TRNPLAN_RESULTS");
+    if (stated == env.values.end() || !stated->second.text || !request_.scheduler.sees_our_paths()) return;
+    const std::string script = read_text(folder_ / "node_run.sh"), mark = "\nidentity='";
+    const std::size_t at = script.find(mark);
+    if (at == std::string::npos) return;
+    const std::size_t from = at + mark.size();
+    const std::string ours = script.substr(from, script.find('\'', from) - from);
+    const fs::path file = fs::path(*stated->second.text) / kRunMark;
+    std::error_code error;
+    if (!fs::is_regular_file(file, error)) return;
+    std::string theirs = read_text(file);
+    theirs.erase(std::min(theirs.find('\n'), theirs.size()));
+    if (theirs == ours) return;
+    faults_.push_back({{(folder_ / kSetup).string(), stated->second.line, 1},
+                       "TRNPLAN_RESULTS",
+                       *stated->second.text + " holds the run of another plan: " + printable(theirs),
+                       "set it to a folder of this plan's own, or remove " + file.string() +
+                           " to go on with what is there"});
   }
 
   void check_values() {
@@ -183,7 +199,9 @@ class Preflight {
       check_path("TRNPLAN_CODE", values_.code, fs::path(code.folder) / code.script,
                  "git clone " + code.clone + ", and set it to the clone");
     }
-    if (target != nullptr) check_asked(*target);
+    const SetupEnv env = read_setup_env(read_text(folder_ / kSetup), environment_of(folder_));
+    if (target != nullptr) check_asked(*target, env);
+    check_results(env);
     if (!values_.data) return;
     std::error_code error;
     const fs::path indexed = *values_.data + ".bin";  // Megatron's data sets are named without their ending

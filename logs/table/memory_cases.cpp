@@ -58,7 +58,7 @@ models::Strategy read_strategy(CsvReader& csv) {
   if (const auto precision = models::precision_from(csv.text("precision"))) {
     s.precision = *precision;
   } else {
-    csv.fault("precision", "no precision", "write mixed_precision, autocast, bf16SR, fp32 or manual");
+    csv.fault("precision", "no precision", "write mixed_precision, autocast, bf16SR, fp32, manual or fp8");
   }
   return s;
 }

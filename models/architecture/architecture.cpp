@@ -6,32 +6,74 @@ bool is_llama_like(const Architecture& a) {
   return a.causal && a.norm == Norm::rms && !a.learned_positions;
 }
 
-std::int64_t parameters(const Architecture& a) {
-  const std::int64_t h = a.hidden, f = a.intermediate, q = std::int64_t{a.heads} * a.head_dim,
-                     kv = a.kv_dim();
-  std::int64_t attention = h * q + 2 * h * kv + q * h;
-  std::int64_t mlp = (a.mlp == Mlp::gated ? 3 : 2) * h * f;
-  if (a.experts > 0) mlp = mlp * a.experts + h * a.experts;  // every expert, and the router
-  std::int64_t norms = 2 * h;
-  if (a.biases) {
-    attention += q + 2 * kv + h;
-    mlp += f + h;
-    norms *= 2;  // layer norm has a bias
-  }
-  if (a.qkv_bias && !a.biases) attention += q + 2 * kv;
+bool has_linear_biases(const Architecture& a) {
+  return a.biases || a.qkv_bias || a.blocks.output_bias || a.blocks.mlp_bias || a.blocks.expert_bias;
+}
+
+namespace {
+
+/// With a norm behind each low rank.
+std::int64_t latent_attention(const LatentAttention& l, std::int64_t h, std::int64_t heads) {
+  const std::int64_t query = heads * (l.plain_dim + l.rotary_dim), q = l.query_rank, kv = l.key_value_rank;
+  const std::int64_t queries = q > 0 ? h * q + q + q * query : h * query;
+  const std::int64_t values = heads * l.value_dim;
+  return queries + h * (kv + l.rotary_dim) + kv + kv * (heads * l.plain_dim + values) + values * h;
+}
+
+std::int64_t attention(const Architecture& a) {
+  const std::int64_t h = a.hidden, q = std::int64_t{a.heads} * a.head_dim, kv = a.kv_dim();
+  if (a.blocks.latent.key_value_rank > 0) return latent_attention(a.blocks.latent, h, a.heads);
+  std::int64_t all = h * q + 2 * h * kv + q * h;
+  if (a.biases || a.qkv_bias) all += q + 2 * kv;
+  if (a.biases || a.blocks.output_bias) all += h;
+  if (a.blocks.sinks) all += a.heads;
+  return all;
+}
+
+std::int64_t mlp_of_width(const Architecture& a, std::int64_t width, bool bias) {
+  const std::int64_t entering = a.mlp == Mlp::gated ? 2 : 1, h = a.hidden;
+  return (entering + 1) * h * width + (bias ? entering * width + h : 0);
+}
+
+/// `experts` of a mixture, and `routed` rows of the router.
+std::int64_t mixture(const Architecture& a, std::int64_t experts, std::int64_t routed) {
+  const std::int64_t h = a.hidden, router = routed * (a.blocks.expert_bias ? h + 1 : h);
+  return experts * mlp_of_width(a, a.intermediate, a.blocks.expert_bias) + router +
+         mlp_of_width(a, a.blocks.shared_intermediate, false);
+}
+
+std::int64_t all_layers(const Architecture& a, std::int64_t experts, std::int64_t routed) {
+  const std::int64_t h = a.hidden, dense = a.blocks.dense_layers;
+  const bool bias = a.biases || a.blocks.mlp_bias;
+  std::int64_t norms = a.blocks.norms * h * (a.biases ? 2 : 1);  // layer norm has a bias
   if (a.qk_norm) norms += 2 * a.head_dim;
-  std::int64_t total = a.layers * (attention + mlp + norms);
-  total += std::int64_t{a.vocabulary} * h * (a.tied_embeddings ? 1 : 2);
-  total += a.biases ? 2 * h : h;  // final norm (BERT: the embedding norm)
-  if (a.learned_positions) total += std::int64_t{a.max_positions} * h;
-  total += std::int64_t{a.token_types} * h;
-  return total;
+  const std::int64_t mlps = a.experts > 0 ? dense * mlp_of_width(a, a.blocks.dense_intermediate, bias) +
+                                                (a.layers - dense) * mixture(a, experts, routed)
+                                          : a.layers * mlp_of_width(a, a.intermediate, bias);
+  return a.layers * (attention(a) + norms) + mlps;
+}
+
+std::int64_t total(const Architecture& a, std::int64_t experts, std::int64_t routed) {
+  const std::int64_t h = a.hidden;
+  std::int64_t all = all_layers(a, experts, routed);
+  all += std::int64_t{a.vocabulary} * h * (a.tied_embeddings ? 1 : 2);
+  all += a.biases ? 2 * h : h;  // final norm (BERT: the embedding norm)
+  if (a.learned_positions) all += std::int64_t{a.max_positions} * h;
+  return all + std::int64_t{a.token_types} * h;
+}
+
+}  // namespace
+
+std::int64_t parameters(const Architecture& a) {
+  return total(a, a.experts, a.experts);
+}
+
+std::int64_t active_parameters(const Architecture& a) {
+  return total(a, a.experts_per_token, a.experts);
 }
 
 double six_n_flops_per_token(const Architecture& a) {
-  Architecture active = a;
-  if (a.experts > 0) active.experts = a.experts_per_token;
-  return 6.0 * static_cast<double>(parameters(active));
+  return 6.0 * static_cast<double>(total(a, a.experts_per_token, a.experts_per_token));
 }
 
 double model_flops_per_token(const Architecture& a, int sequence) {

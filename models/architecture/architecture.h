@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "models/architecture/blocks.h"
+
 namespace trnplan::models {
 
 enum class Mlp { gated, plain };  ///< SwiGLU (3 matrices) or GELU (2 matrices)
@@ -40,6 +42,7 @@ struct Architecture {
   /// Places of all experts over tokens x experts_per_token; 0 = dropless. 2.0 in the configs NxDT ships
   /// (aws-neuron/neuronx-distributed-training examples/conf/hf_mixtral_8x7b_config.yaml, model.moe)
   double capacity_factor = 2.0;
+  Blocks blocks;              ///< what layers have beyond those of a Llama
   std::string rope_scaling;   ///< JSON object of the HF config, carried along; "" = none. No effect on cost
   std::string source_config;  ///< text of the HF config.json this was read from; "" = from the catalogue
 
@@ -54,11 +57,19 @@ bool is_llama_like(const Architecture& a);
 /// (meta-llama/Meta-Llama-3-8B).
 std::int64_t parameters(const Architecture& a);
 
+/// Those that a token meets: of the experts only the experts_per_token that it goes to, and what all tokens
+/// share (router, shared experts, embedding and head). As parameters() for a model without experts.
+std::int64_t active_parameters(const Architecture& a);
+
+/// Biases of linear products, of whichever: what targets for Llama have no word for.
+bool has_linear_biases(const Architecture& a);
+
 /// Training FLOPs per token, 6N + 12*L*h*s: full attention square, no recompute (Chowdhery et al. 2022, PaLM,
 /// appendix B).
 double model_flops_per_token(const Architecture& a, int sequence);
 
-/// 6N only, as many tutorials count.
+/// 6N only, as many tutorials count; of a mixture the experts that a token goes to, and their rows of the
+/// router.
 double six_n_flops_per_token(const Architecture& a);
 
 }  // namespace trnplan::models

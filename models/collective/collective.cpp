@@ -149,8 +149,8 @@ void add_loads(const Fabric& fabric, const GroupShape& shape, const std::vector<
 
 /// The latency of a stage's steps: of the way of one chunk.
 Phase phase_of(const Fabric& fabric, const CollectiveLoads::Steps& stage) {
-  const RuntimeParameters& by = fabric.runtime().parameters();
-  const double hop = fabric.profile()[by.step], efa = fabric.profile()[by.between];
+  const Latencies by = fabric.runtime().latencies(fabric.profile(), stage.protocol);
+  const double hop = by.step, efa = by.between + stage.network_more;
   const std::int64_t network = efa < hop ? stage.between_nodes_least : stage.between_nodes;
   return {{},
           0,
@@ -170,10 +170,12 @@ CollectiveLoads loads_of(const Fabric& fabric, CollectiveOp op, const std::vecto
     while (sums.size() < description.stages.size()) sums.emplace_back(fabric.size());
     add_loads(fabric, shape, ranks, description, sums);
     if (out.phases.empty()) out.algorithm = std::move(description.algorithm);
+    out.protocol = description.protocol;
     out.phases.resize(sums.size());
     for (std::size_t s = 0; s < description.stages.size(); ++s) {
       const Stage& stage = description.stages[s];
-      const CollectiveLoads::Steps steps{stage.steps, stage.between_nodes, stage.between_nodes_least};
+      const CollectiveLoads::Steps steps{stage.steps, stage.between_nodes, stage.between_nodes_least,
+                                         stage.protocol, stage.network_more};
       auto& known = out.phases[s].steps;
       if (std::find(known.begin(), known.end(), steps) == known.end()) known.push_back(steps);
     }
@@ -190,7 +192,7 @@ Collective timed(const Fabric& fabric, CollectiveLoads loads) {
   Collective out;
   out.algorithm = std::move(loads.algorithm);
   if (loads.phases.empty()) return out;
-  out.alpha = Seconds(fabric.profile()[fabric.runtime().parameters().start]);
+  out.alpha = Seconds(fabric.runtime().latencies(fabric.profile(), loads.protocol).start);
   for (CollectiveLoads::Phase& p : loads.phases) {
     Phase longest = phase_of(fabric, p.steps.front());
     for (const CollectiveLoads::Steps& other : p.steps) {
@@ -207,15 +209,15 @@ Collective timed(const Fabric& fabric, CollectiveLoads loads) {
 /// What each message of a stage waits before it moves: one step. In a ring that leaves nodes, the lesser of
 /// the two latencies; the messages that take longer are in flight for the rest (`flight_of`).
 double start_of(const Fabric& fabric, const Stage& stage) {
-  const RuntimeParameters& by = fabric.runtime().parameters();
-  const double hop = fabric.profile()[by.step], efa = fabric.profile()[by.between];
-  if (stage.mixed()) return std::min(hop, efa);
-  return stage.between_nodes > 0 ? efa : hop;
+  const Latencies by = fabric.runtime().latencies(fabric.profile(), stage.protocol);
+  const double efa = by.between + stage.network_more;
+  if (stage.mixed()) return std::min(by.step, efa);
+  return stage.between_nodes > 0 ? efa : by.step;
 }
 double flight_of(const Fabric& fabric, const Stage& stage, bool between_nodes) {
   if (!stage.mixed()) return 0;
-  const RuntimeParameters& by = fabric.runtime().parameters();
-  return fabric.profile()[between_nodes ? by.between : by.step] - start_of(fabric, stage);
+  const Latencies by = fabric.runtime().latencies(fabric.profile(), stage.protocol);
+  return (between_nodes ? by.between + stage.network_more : by.step) - start_of(fabric, stage);
 }
 
 /// The nodes (by index) that a relation sends to from node `n`.

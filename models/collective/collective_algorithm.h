@@ -111,6 +111,8 @@ struct Stage {
   /// Of the steps, those that cost an EFA message, not a hop, on the way of a chunk: the most and the fewest.
   std::int64_t between_nodes = 0, between_nodes_least = 0;
   std::vector<Relation> relations;
+  int protocol = 0;         ///< whose latencies its steps have: CollectiveRuntime::latencies()
+  double network_more = 0;  ///< seconds that the machine's network adds to each step between nodes
 
   /// A ring that leaves the nodes now and then. While a chunk is on its way to another node, the next one
   /// follows: a chunk's own way is what costs latency, not the slowest link times the steps.
@@ -120,6 +122,7 @@ struct Stage {
 struct Description {
   std::string algorithm;  ///< as chosen, "hierarchical (rdh, kangaring)"
   std::vector<Stage> stages;
+  int protocol = 0;  ///< whose start it has: CollectiveRuntime::latencies()
 };
 
 /// The stages of `op` on one group, by the algorithm asked for or, where that is `automatic`, by the one the

@@ -21,6 +21,8 @@ struct CollectiveLoads {
   /// Steps of a stage (models/collective/collective_algorithm.h), as latency goes by them.
   struct Steps {
     std::int64_t steps = 0, between_nodes = 0, between_nodes_least = 0;
+    int protocol = 0;
+    double network_more = 0;
     bool operator==(const Steps&) const = default;
   };
   struct Phase {
@@ -30,6 +32,7 @@ struct CollectiveLoads {
   };
   std::string algorithm;
   std::vector<Phase> phases;
+  int protocol = 0;  ///< Description::protocol
 };
 
 /// Of one placement: whoever shares a memory between fabrics gives them equal clusters and placements.

@@ -20,6 +20,11 @@ const std::array<const CollectiveRuntime*, 2>& all() {
 
 }  // namespace
 
+Latencies CollectiveRuntime::latencies(const Profile& profile, int) const {
+  const RuntimeParameters& by = parameters();
+  return {profile[by.start], profile[by.step], profile[by.between]};
+}
+
 const CollectiveRuntime* collective_runtime_named(std::string_view name) {
   for (const CollectiveRuntime* runtime : all()) {
     if (runtime->name() == name) return runtime;

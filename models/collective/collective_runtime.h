@@ -11,6 +11,7 @@
 
 #include "models/collective/collective_algorithm.h"
 #include "models/parameters/parameter.h"
+#include "models/parameters/profile.h"
 #include "topology/instance.h"
 
 namespace trnplan::models {
@@ -25,12 +26,21 @@ struct RuntimeParameters {
   Parameter barrier;  ///< seconds a collective alone makes nodes wait for each other; none: it does not
 };
 
+/// What a collective waits for besides its bytes, in seconds.
+struct Latencies {
+  double start = 0;    ///< whatever its size
+  double step = 0;     ///< of a step inside a node
+  double between = 0;  ///< of a step between nodes
+};
+
 /// Has no state; one of each kind.
 class CollectiveRuntime {
  public:
   virtual ~CollectiveRuntime() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
   [[nodiscard]] virtual const RuntimeParameters& parameters() const = 0;
+  /// By a profile, those of a protocol that describe() names. One of a single protocol: the parameters.
+  [[nodiscard]] virtual Latencies latencies(const Profile& profile, int protocol) const;
   /// Those that can be asked for, besides `automatic`.
   [[nodiscard]] virtual std::vector<Algorithm> algorithms() const = 0;
   /// As models::describe(). Requires: a group of two ranks or more.

@@ -32,6 +32,7 @@ struct GraphLimit {
 /// (n x k) times (k x width).
 struct MatmulShape {
   double n = 0, k = 0, width = 0;
+  bool fp8 = false;  ///< of elements of 8 bits, cast from wider ones; on a device that has_fp8()
 };
 
 /// Attention of `heads` heads over all micro-batches: `blocks` squares of `sequence` x `sequence` scores.
@@ -55,6 +56,10 @@ struct ElementKind {
 /// A norm squares, sums, scales and casts, then the residual is added: input and residual read, their sum and
 /// the norm written. Its backward does twice that.
 inline constexpr ElementKind kNorm{5, 4}, kNormBackward{10, 8};
+
+/// What a pass that is busy with work and collectives takes longer because the host launches it in `host`
+/// seconds: (busy^6 + host^6)^(1/6) - busy, a corner that is smooth since the host runs ahead now and then.
+[[nodiscard]] Seconds beyond_busy(Seconds busy, Seconds host);
 
 /// Products of flash attention, each over all pairs of tokens (models/operators/operators.h).
 inline constexpr double kFlashUnitsForward = 2, kFlashUnitsBackward = 5;
@@ -94,8 +99,16 @@ class Device {
   /// With its scores in memory, which moves `traffic` as counted.
   [[nodiscard]] virtual Work plain_attention(const DeviceContext& on, const AttentionShape& shape,
                                              Bytes traffic) const = 0;
+  /// It times products of 8-bit elements on such cores.
+  [[nodiscard]] virtual bool has_fp8(const topology::Core& /*core*/) const { return false; }
   /// What a layer costs in each pass beyond its operators.
   [[nodiscard]] virtual Work layer_start(const DeviceContext& on) const = 0;
+  /// What the host takes to launch a layer's pass, or `times` as much: hidden while the device is busy longer
+  /// (beyond_busy). Nothing where no host launches single kernels.
+  [[nodiscard]] virtual std::optional<Work> host_launches(const DeviceContext& /*on*/,
+                                                          double /*times*/) const {
+    return std::nullopt;
+  }
   /// At which a core's collectives can read and write its memory.
   [[nodiscard]] virtual Rate message_memory(const topology::Core& core, const Profile& profile) const = 0;
   /// The least time of rows x width elements, one pass each, however they are fused.

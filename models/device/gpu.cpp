@@ -13,6 +13,12 @@ FlopsPerSecond peak_of(const DeviceContext& on) {
   return on.fp32 ? on.core.fp32 : on.core.bf16;
 }
 
+/// What casting an operand costs each of the two products it goes into: the greatest magnitude read (2), the
+/// element read (2), written as it is and transposed (1 + 1), by two kernels. NVIDIA/TransformerEngine
+/// transformer_engine/pytorch/module/linear.py (current scaling); pytorch/ao torchao/float8/README.md.
+constexpr double kCastBytes = 3, kCastKernels = 1;
+
+/// The longer of operations and bytes. Operations are `executed`, of which `counted` count.
 Work longer(const DeviceContext& on, Flops executed, Bytes moved, Flops counted) {
   const Seconds engine = executed / (peak_of(on) * on.profile[gpu::gemm_share]);
   const Seconds memory = moved / (on.core.hbm * on.profile[gpu::bandwidth_share]);
@@ -21,16 +27,62 @@ Work longer(const DeviceContext& on, Flops executed, Bytes moved, Flops counted)
           .flops = counted};
 }
 
+/// Elements that tensor cores take at a time along the inner length of a product.
+constexpr double kAligned = 8;
+
+/// How much longer a product takes than its operations would in a large one.
+double stretch(const DeviceContext& on, double n, double k, double width) {
+  const double ramp = 1 + on.profile[gpu::gemm_ramp] * (1 / n + 1 / k + 1 / width);
+  return std::fmod(k, kAligned) == 0 ? ramp : ramp / on.profile[gpu::unaligned_share];
+}
+
+/// Of flash attention: the rate with heads of `dim` over that with the longest ones (gpu.h).
+double head_share(double dim) {
+  constexpr double kLong = 128, kPower = 0.2;
+  return std::pow(std::min(dim, kLong) / kLong, kPower);
+}
+
 }  // namespace
 
-Work Gpu::matmul(const DeviceContext& on, const MatmulShape& shape) const {
-  const auto& [n, k, width] = shape;
+namespace {
+
+Work fp8_matmul(const DeviceContext& on, const MatmulShape& shape) {
+  const auto& [n, k, width, fp8] = shape;
   const Flops flops(2 * n * k * width);
-  return longer(on, flops, Bytes(on.element_bytes() * (n * k + k * width + n * width)), flops);
+  const double operands = n * k + k * width;
+  const BytesPerSecond bandwidth = on.core.hbm * on.profile[gpu::bandwidth_share];
+  const Seconds engine = flops * stretch(on, n, k, width) /
+                         (on.core.fp8 * on.profile[gpu::gemm_share] * on.profile[gpu::fp8_share]);
+  const Seconds memory = Bytes(operands + on.element_bytes() * n * width) / bandwidth;
+  const Seconds casts = Bytes(kCastBytes * operands) / bandwidth;
+  return {.seconds = std::max(engine, memory) + casts +
+                     Seconds((1 + 2 * kCastKernels) * on.profile[gpu::kernel_start]),
+          .parameter = engine >= memory ? gpu::gemm_share : gpu::bandwidth_share,
+          .flops = flops};
+}
+
+}  // namespace
+
+bool Gpu::has_fp8(const topology::Core& core) const {
+  return core.fp8.value > 0;
+}
+
+Work Gpu::matmul(const DeviceContext& on, const MatmulShape& shape) const {
+  if (shape.fp8) return fp8_matmul(on, shape);
+  const auto& [n, k, width, fp8] = shape;
+  const Flops flops(2 * n * k * width);
+  Work work = longer(on, flops * stretch(on, n, k, width),
+                     Bytes(on.element_bytes() * (n * k + k * width + n * width)), flops);
+  work.seconds += Seconds(on.profile[gpu::kernel_start]);
+  return work;
 }
 
 Work Gpu::elements(const DeviceContext& on, const ElementKind& kind, double rows, double width) const {
-  return memory(on, Bytes(kind.streams * on.element_bytes() * rows * width));
+  Work work =
+      memory(on, Bytes(on.profile[gpu::eager_traffic] * kind.streams * on.element_bytes() * rows * width));
+  work.also = gpu::eager_traffic;
+  work.seconds += Seconds(on.profile[gpu::kernel_start]);
+  return work;
 }
 
 Work Gpu::memory(const DeviceContext& on, Bytes bytes) const {
@@ -41,18 +93,34 @@ Work Gpu::memory(const DeviceContext& on, Bytes bytes) const {
 Work Gpu::flash_attention(const DeviceContext& on, const AttentionShape& s) const {
   const Flops counted = attention_flops(s);
   const Flops executed = counted * (s.blocks / std::max(1.0, std::ceil(s.blocks)));
-  return {.seconds = executed / (peak_of(on) * on.profile[gpu::attention_share]),
+  const double stretched =
+      (1 + on.profile[gpu::attention_ramp] / s.sequence) / head_share(std::max(1.0, s.head_dim));
+  return {.seconds = executed * stretched / (peak_of(on) * on.profile[gpu::attention_share]) +
+                     Seconds(on.profile[gpu::kernel_start]),
           .parameter = gpu::attention_share,
           .flops = counted};
 }
 
 Work Gpu::plain_attention(const DeviceContext& on, const AttentionShape& s, Bytes traffic) const {
   const Flops counted = attention_flops(s);
-  return longer(on, counted * (s.blocks / std::max(1.0, std::ceil(s.blocks))), traffic, counted);
+  const Flops executed = counted * (s.blocks / std::max(1.0, std::ceil(s.blocks)));
+  const Seconds products = executed * stretch(on, s.sequence, std::max(1.0, s.head_dim), s.sequence) /
+                           (peak_of(on) * on.profile[gpu::gemm_share]);
+  const Seconds scores =
+      traffic * on.profile[gpu::score_traffic] / (on.core.hbm * on.profile[gpu::bandwidth_share]);
+  // A kernel for each product and one between them.
+  const Seconds starts(on.profile[gpu::kernel_start] * (s.units + 1));
+  return {.seconds = products + scores + starts,
+          .parameter = products >= scores ? gpu::gemm_share : gpu::bandwidth_share,
+          .flops = counted};
 }
 
 Work Gpu::layer_start(const DeviceContext& on) const {
   return {.seconds = Seconds(on.profile[gpu::layer_launch]), .parameter = gpu::layer_launch};
+}
+
+std::optional<Work> Gpu::host_launches(const DeviceContext& on, double times) const {
+  return Work{.seconds = Seconds(on.profile[gpu::host_layer] * times), .parameter = gpu::host_layer};
 }
 
 Rate Gpu::message_memory(const topology::Core& core, const Profile& profile) const {

@@ -1,4 +1,5 @@
-// Parameters of a GPU as a roofline: shares of its published peaks, and what a layer's launches cost.
+// Parameters of a GPU: shares of its published peaks, what small shapes and single kernels lose of them, and
+// what the host's launches cost. Those that a profile need not state are neutral where it does not.
 #pragma once
 
 #include "models/parameters/parameter.h"
@@ -29,11 +30,68 @@ inline constexpr ParameterInfo kDeviceParameters[] = {
      .unit = "s",
      .meaning = "per layer and pass: launches of kernels that nothing hides",
      .resource = Resource::launch},
+    {.place = 4,
+     .name = "gemm_ramp",
+     .unit = "1",
+     .meaning = "a product n x k x m takes 1 + ramp (1/n + 1/k + 1/m) times what a large one would",
+     .sign = TimeSign::none,
+     .when_absent = 1e-30},
+    {.place = 5,
+     .name = "kernel_start",
+     .unit = "s",
+     .meaning = "from the end of a kernel to the work of the next",
+     .resource = Resource::launch,
+     .when_absent = 1e-30},
+    {.place = 6,
+     .name = "eager_traffic",
+     .unit = "1",
+     .meaning = "bytes that kernels on elements move over those of one fused kernel each",
+     .of_work = true,
+     .when_absent = 1},
+    {.place = 8,
+     .name = "host_layer",
+     .unit = "s",
+     .meaning = "the host takes to launch a layer's pass; hidden while the device is busy longer",
+     .resource = Resource::launch,
+     .when_absent = 1e-30},
+    {.place = 12,
+     .name = "attention_ramp",
+     .unit = "1",
+     .meaning = "flash attention of s tokens takes 1 + ramp / s times what a long sequence would",
+     .sign = TimeSign::none,
+     .when_absent = 1e-30},
+    {.place = 16,
+     .name = "score_traffic",
+     .unit = "1",
+     .meaning = "bytes that attention without flash moves over the counted ones",
+     .of_work = true,
+     .when_absent = 1},
+    {.place = 31,
+     .name = "unaligned_share",
+     .unit = "1",
+     .meaning = "rate of products whose inner length is no multiple of 8 elements over that of others",
+     .sign = TimeSign::none,
+     .when_absent = 1},
+    {.place = 40,
+     .name = "fp8_share",
+     .unit = "1",
+     .meaning = "share of the FP8 peak that a large product reaches, over gemm_share",
+     .sign = TimeSign::none,
+     .when_absent = 0.9},
 };
 
 inline constexpr Parameter gemm_share = parameter_of(kDeviceParameters, "gemm_share");
 inline constexpr Parameter attention_share = parameter_of(kDeviceParameters, "attention_share");
 inline constexpr Parameter bandwidth_share = parameter_of(kDeviceParameters, "bandwidth_share");
 inline constexpr Parameter layer_launch = parameter_of(kDeviceParameters, "layer_launch");
+
+inline constexpr Parameter gemm_ramp = parameter_of(kDeviceParameters, "gemm_ramp");
+inline constexpr Parameter kernel_start = parameter_of(kDeviceParameters, "kernel_start");
+inline constexpr Parameter eager_traffic = parameter_of(kDeviceParameters, "eager_traffic");
+inline constexpr Parameter host_layer = parameter_of(kDeviceParameters, "host_layer");
+inline constexpr Parameter attention_ramp = parameter_of(kDeviceParameters, "attention_ramp");
+inline constexpr Parameter score_traffic = parameter_of(kDeviceParameters, "score_traffic");
+inline constexpr Parameter fp8_share = parameter_of(kDeviceParameters, "fp8_share");
+inline constexpr Parameter unaligned_share = parameter_of(kDeviceParameters, "unaligned_share");
 
 }  // namespace trnplan::models::gpu

@@ -13,6 +13,11 @@ double tiles(double length, double tile) {
   return std::ceil(length / tile);
 }
 
+/// Stationary tiles of the physical core that has most of them: a logical core deals them out to its own.
+double dealt(const topology::Core& core, double stationary) {
+  return core.lnc == 1 ? stationary : std::ceil(stationary / core.lnc);
+}
+
 /// Columns of the moving tile of one matmul instruction (nki.language.tile_size.gemm_moving_fmax), and elements
 /// of a lane that one vector instruction takes.
 constexpr double kMovingColumns = 512;
@@ -28,7 +33,7 @@ double vector_instructions(const topology::Core& core, double elements) {
 }
 
 double matmul_instructions(const topology::Core& core, const MatmulShape& shape) {
-  const auto& [n, k, width] = shape;
+  const auto& [n, k, width, fp8] = shape;
   const double rows = core.array_rows, columns = core.array_columns;
   const double results = std::min(tiles(width, columns) * tiles(n, kMovingColumns),
                                   tiles(n, columns) * tiles(width, kMovingColumns));
@@ -45,7 +50,7 @@ double attention_instructions(const topology::Core& core, const AttentionShape& 
 
 /// Tensor-engine cycles of one unit over one square at full rate.
 double attention_unit_cycles(const DeviceContext& on, const AttentionShape& s) {
-  return s.heads * s.batch * tiles(s.sequence, on.core.array_columns) *
+  return dealt(on.core, s.heads * s.batch * tiles(s.sequence, on.core.array_columns)) *
          tiles(s.head_dim, on.core.array_rows) * s.sequence *
          (on.fp32 ? on.profile[neuron::fp32_slowdown] : 1);
 }
@@ -68,11 +73,11 @@ std::vector<std::string_view> NeuronCore::needs() const {
 }
 
 Work NeuronCore::matmul(const DeviceContext& on, const MatmulShape& shape) const {
-  const auto& [n, k, width] = shape;
+  const auto& [n, k, width, fp8] = shape;
   const topology::Core& core = on.core;
   const double rows = core.array_rows, columns = core.array_columns, least = core.matmul_issue_cycles;
-  double cycles = std::min(tiles(k, rows) * tiles(width, columns) * std::max(n, least),
-                           tiles(k, rows) * tiles(n, columns) * std::max(width, least));
+  double cycles = std::min(tiles(k, rows) * dealt(core, tiles(width, columns)) * std::max(n, least),
+                           tiles(k, rows) * dealt(core, tiles(n, columns)) * std::max(width, least));
   if (on.fp32) cycles *= on.profile[neuron::fp32_slowdown];
   const Seconds engine(cycles / (core.tensor_hertz * on.profile[neuron::matmul_efficiency]));
   const Bytes moved(on.element_bytes() * (n * k + k * width + n * width) *
@@ -85,8 +90,8 @@ Work NeuronCore::matmul(const DeviceContext& on, const MatmulShape& shape) const
 
 Work NeuronCore::elements(const DeviceContext& on, const ElementKind& kind, double rows, double width) const {
   const double count = kind.passes * rows * width;
-  return {.seconds = Seconds(
-              count / (on.core.vector_lanes * on.core.vector_hertz * on.profile[neuron::vector_efficiency])),
+  return {.seconds = Seconds(count / (on.core.lnc * on.core.vector_lanes * on.core.vector_hertz *
+                                      on.profile[neuron::vector_efficiency])),
           .parameter = neuron::vector_efficiency,
           .instructions = vector_instructions(on.core, count)};
 }
@@ -128,7 +133,7 @@ Rate NeuronCore::message_memory(const topology::Core& core, const Profile& profi
 }
 
 Seconds NeuronCore::least_elements(const topology::Core& core, double passes, double elements) const {
-  return Seconds(passes * elements / (core.vector_lanes * core.vector_hertz));
+  return Seconds(passes * elements / (core.lnc * core.vector_lanes * core.vector_hertz));
 }
 
 std::optional<GraphLimit> NeuronCore::graph_limit() const {

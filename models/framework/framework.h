@@ -11,6 +11,7 @@
 
 #include "models/architecture/architecture.h"
 #include "models/collective/collective.h"
+#include "models/device/device.h"
 #include "models/framework/process_group.h"
 #include "models/framework/schedule.h"
 #include "models/job/strategy.h"
@@ -25,6 +26,12 @@ struct StateBytes {
   double shard, reduced;        ///< master weights and moments; gradient shard inside the step: divided by D
   double accumulate;            ///< moved when a micro-batch's gradient is added
   double update, update_shard;  ///< moved by the optimizer; the second divided by D
+  double parameter_shard = 0, gradient_shard = 0;  ///< alive, divided by D
+};
+
+/// Bytes of a logit that are alive while the loss is computed, and while the head's gradients are.
+struct KeptLogits {
+  double forward, backward;
 };
 
 /// A value of every parameter, exchanged once a step in buckets, one collective each.
@@ -33,6 +40,17 @@ struct Exchange {
   ProcessGroup group = ProcessGroup::replicas;  ///< of the weights of experts: ProcessGroup::expert_data
   double bytes = 0;                             ///< of a parameter
   Bytes bucket{};                               ///< at most
+};
+
+/// Weights that are sharded are gathered unit by unit before they are used, and their gradients reduced to the
+/// shards after; a unit is a layer, the root the embedding, the final norm and the head. Each gather and reduction
+/// of a layer runs beside the work on the layer next to it: at most two units are gathered at a time.
+struct UnitSharding {
+  double gathered = 2, reduced = 4;  ///< bytes of a parameter on the wire
+  /// Weights are dropped after the forward pass and gathered again for the backward pass.
+  bool again = true;
+  bool keeps_last = false;  ///< but those of the last layer stay
+  double buffered = 2;      ///< gathered units whose bytes are alive at a time, copies among them
 };
 
 /// What starts a pass.
@@ -52,6 +70,8 @@ struct RecomputeUnits {
   bool mlp = false;      ///< or all of the MLP
   bool product = false;  ///< the gated MLP's product
   bool norms = false;
+  /// All but attention and, of the products in their order, the first, third and so on.
+  bool alternate = false;
   bool scores = false;  ///< plain attention between its two products
 };
 
@@ -61,11 +81,57 @@ struct ScalarReduces {
   int between_nodes = 0;  ///< of these, on several nodes
 };
 
+/// Kernels on elements: passes of the vector engine over an element, counted from the operators of a decoder
+/// layer, and tensors that are read and written; here one fused kernel each: backward, the gradient and what
+/// was saved. Rotary embeddings of the query's heads and half of the keys' and values'.
+struct ElementKinds {
+  ElementKind norm = kNorm, norm_backward = kNormBackward;
+  ElementKind rotary{3, 2}, rotary_backward{4, 2};
+  ElementKind gated{4, 3}, gated_backward{8, 5};
+  ElementKind plain{3, 2}, plain_backward{5, 3};
+};
+
+/// Bytes of memory traffic per logit. NxD's: the bf16 logit, its fp32 copy, shift, exponent, sum and
+/// normalisation (forward), the in-place gradient and its cast (backward). aws-neuron/neuronx-distributed
+/// src/neuronx_distributed/parallel_layers/loss_functions.py
+struct LogitBytes {
+  double forward = 16, backward = 8;
+};
+/// The same, an operator at a time: cast to fp32 (2 + 4), maximum (4), shift, exponent, sum and division (8 + 8
+/// + 4 + 8); the gradient in place (8) and its cast (4 + 2). NVIDIA/Megatron-LM
+/// megatron/core/tensor_parallel/cross_entropy.py; huggingface/nanotron
+/// src/nanotron/parallel/tensor_parallel/functional.py
+inline constexpr LogitBytes kEagerLogits{38, 14};
+
+/// What autograd keeps of a decoder layer: bytes of an element, where elements have two. NxD's: norms in fp32 on
+/// the way, keys and values repeated to the heads of the queries, the input of the output product apart from flash
+/// attention's output; gate, up, the activated gate and the product of a gated MLP.
+struct SavedBytes {
+  double norms = 12;                       ///< of the hidden size: both norms, besides
+  double inputs = 4;                       ///< what they make, which products read
+  double queries = 10, plain_queries = 8;  ///< of the queries' width, with and without flash attention
+  double keys = 0;                         ///< of the keys' width, without those repeated
+  double gated = 8, plain = 4;             ///< of the inner width of a gated and of a plain MLP
+  /// Of the inner width, alive in the backward of one layer: gradients inside the MLP.
+  double gated_gradients = 0, plain_gradients = 0;
+  int messages = 2;           ///< of those between stages, kept for a micro-batch in flight
+  bool passes_tables = true;  ///< tables of rotary embeddings go along with them
+};
+/// Kernels that keep their inputs alone: a norm its input, flash attention queries, keys and values as they are and
+/// its output, which the output product reads; a gated MLP gate, up and product. Gradients of the product, 2, and of
+/// what it was made of, 4 or 2. Of messages the one sent: the one received is the first layer's input.
+/// NVIDIA/Megatron-LM@d98e8a64 megatron/training/theoretical_memory_usage.py
+inline constexpr SavedBytes kFusedKernelsSave{4, 4, 4, 4, 4, 6, 4, 6, 4, 1, false};
+
 class Framework {
  public:
   virtual ~Framework() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
 
+  /// It trains on such machines; on others a strategy that names it is a what-if.
+  [[nodiscard]] virtual bool trains_on(const topology::Traits& machine) const = 0;
+  /// Classes of a layer can be recomputed alone. Otherwise the whole layer is, or nothing.
+  [[nodiscard]] virtual bool recomputes_classes() const { return true; }
   /// It has this pipeline schedule; others are what-ifs.
   [[nodiscard]] virtual bool runs(Schedule schedule) const = 0;
   /// It can train the model with flash attention; plain attention it always has.
@@ -75,10 +141,32 @@ class Framework {
   [[nodiscard]] virtual bool sends_block(const Strategy& s) const = 0;
   /// Some collectives of a layer run beside its work, on an engine of their own.
   [[nodiscard]] virtual bool overlaps_layers(const Strategy& s) const = 0;
+  /// A context-parallel rank has a piece from each end of the sequence, so that all have as many causal scores; or
+  /// one block, and the last rank has the most.
+  [[nodiscard]] virtual bool balances_context() const { return false; }
   [[nodiscard]] virtual PassLaunches launches(const Strategy& s) const = 0;
   [[nodiscard]] virtual RecomputeUnits recomputed(const Strategy& s) const = 0;
+  /// A compiler drops what recomputation makes and nothing reads: the last product of a part and what follows
+  /// it. Without one every operator runs again.
+  [[nodiscard]] virtual bool drops_unread() const { return true; }
+
+  [[nodiscard]] virtual ElementKinds element_kinds() const { return {}; }
+  [[nodiscard]] virtual LogitBytes logit_bytes() const { return {}; }
+
+  /// Layers of each of so many parts of the model in a row, where the user does not cut it. Their sum is
+  /// Architecture::layers.
+  [[nodiscard]] virtual std::vector<int> partition(const Architecture& a, int parts) const = 0;
 
   [[nodiscard]] virtual StateBytes state_bytes(const Strategy& s) const = 0;
+  /// By its kernels on GPUs. Compilers for Neuron cores keep NxD's, whatever the framework.
+  [[nodiscard]] virtual SavedBytes saved() const { return {}; }
+  [[nodiscard]] virtual KeptLogits kept_logits() const = 0;
+  /// It can shard so much of a model; nothing and ZeRO-1 every framework can unless this says otherwise.
+  [[nodiscard]] virtual std::vector<Sharding> shardings() const { return {Sharding::states}; }
+  /// Its replicas may share copies of the state in groups smaller than all of them.
+  [[nodiscard]] virtual bool has_shard_groups() const { return false; }
+  /// Absent where weights are whole on every rank, or gathered once a step.
+  [[nodiscard]] virtual std::optional<UnitSharding> units(const Strategy&) const { return std::nullopt; }
   /// Gradients to the ranks that update.
   [[nodiscard]] virtual Exchange gradients(const Strategy& s) const = 0;
   /// A layer's gradients are reduced as soon as its last backward pass is done, beside the passes that follow;
@@ -96,12 +184,18 @@ class Framework {
   [[nodiscard]] virtual Bytes backward_buffers(const Strategy& s) const = 0;
 };
 
+/// Why it cannot shard what the strategy has it shard, and "" where it can.
+[[nodiscard]] std::string sharding_problem(const Framework& framework, const Strategy& s);
+
 /// That of a strategy. Throws std::invalid_argument when there is none of its name.
 [[nodiscard]] const Framework& framework_of(const Strategy& s);
 
 /// How a strategy states the framework of this name: "" for the one of the job's target.
 /// Throws std::invalid_argument when there is none.
 [[nodiscard]] std::string_view stated_framework(std::string_view name);
+
+/// How a strategy states the first that trains on such machines. Throws std::invalid_argument when there is none.
+[[nodiscard]] std::string_view usual_framework(const topology::Traits& machine);
 
 /// Names of all, the default first.
 [[nodiscard]] std::vector<std::string_view> framework_names();

@@ -1,9 +1,14 @@
 // The table of all frameworks.
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <string>
 
 #include "models/framework/framework.h"
+#include "models/framework/fsdp.h"
+#include "models/framework/megatron.h"
+#include "models/framework/megatron_deepspeed.h"
+#include "models/framework/nanotron.h"
 #include "models/framework/nxd.h"
 #include "models/framework/overlapped.h"
 
@@ -13,9 +18,15 @@ namespace {
 
 const Nxd kNxd;
 const Overlapped kOverlapped;
+const Megatron kMegatron;
+const MegatronDeepSpeed kMegatronDeepSpeed;
+const Nanotron kNanotron;
+const Fsdp kFsdp;
+const Fsdp1 kFsdp1;
 
-/// The default first.
-const std::array<const Framework*, 2> kFrameworks = {&kNxd, &kOverlapped};
+/// The default first; a machine that the default does not train on takes the first that does.
+const std::array<const Framework*, 7> kFrameworks = {
+    &kNxd, &kOverlapped, &kMegatron, &kFsdp, &kNanotron, &kMegatronDeepSpeed, &kFsdp1};
 
 const Framework& named(std::string_view name) {
   for (const Framework* f : kFrameworks) {
@@ -26,6 +37,23 @@ const Framework& named(std::string_view name) {
 
 }  // namespace
 
+std::string sharding_problem(const Framework& framework, const Strategy& s) {
+  const std::string_view name = framework.name();
+  const std::vector<Sharding> can = framework.shardings();
+  if (s.zero1 && std::find(can.begin(), can.end(), s.sharding) == can.end())
+    return std::string(name) + " has no sharding " + std::string(to_string(s.sharding));
+  if (s.shard_ranks == 0) return "";
+  if (!framework.has_shard_groups())
+    return std::string(name) + " shards over all data-parallel ranks or not at all";
+  const int ranks = s.data_parallel * s.context_parallel;
+  if (s.shard_ranks > ranks || ranks % s.shard_ranks != 0)
+    return "shard groups of " + std::to_string(s.shard_ranks) + " do not divide the " +
+           std::to_string(ranks) + " data- and context-parallel ranks";
+  if (s.shard_ranks == 1) return "a group of 1 shards nothing";
+  if (s.pipeline_parallel > 1) return "shard groups within a pipeline's stages are not modelled";
+  return "";
+}
+
 const Framework& framework_of(const Strategy& s) {
   return s.framework.empty() ? *kFrameworks.front() : named(s.framework);
 }
@@ -33,6 +61,13 @@ const Framework& framework_of(const Strategy& s) {
 std::string_view stated_framework(std::string_view name) {
   const Framework& f = named(name);
   return &f == kFrameworks.front() ? std::string_view{} : f.name();
+}
+
+std::string_view usual_framework(const topology::Traits& machine) {
+  for (const Framework* f : kFrameworks) {
+    if (f->trains_on(machine)) return stated_framework(f->name());
+  }
+  throw std::invalid_argument("no framework trains on such a machine");
 }
 
 std::vector<std::string_view> framework_names() {

@@ -62,7 +62,22 @@ PassLaunches Nxd::launches(const Strategy& s) const {
 /// NxDT: activations_checkpoint_granularity and activations_checkpoint_recompute.
 RecomputeUnits Nxd::recomputed(const Strategy& s) const {
   const Recompute& r = s.recompute;
-  return {r.full, r.mlp, r.activation_multiply, r.rms_norm, r.core_attention && !s.flash_attention};
+  return {.layer = r.full,
+          .mlp = r.mlp,
+          .product = r.activation_multiply,
+          .norms = r.rms_norm,
+          .scores = r.core_attention && !s.flash_attention};
+}
+
+/// The remainder goes to the last parts, one layer each (aws-neuron/neuronx-distributed
+/// src/neuronx_distributed/pipeline/partition.py).
+std::vector<int> Nxd::partition(const Architecture& a, int parts) const {
+  std::vector<int> layers(static_cast<std::size_t>(parts));
+  for (int i = 0; i < parts; ++i) {
+    const bool extra = i >= parts - a.layers % parts;
+    layers[static_cast<std::size_t>(i)] = a.layers / parts + (extra ? 1 : 0);
+  }
+  return layers;
 }
 
 /// Alive: aws-neuron/neuronx-distributed src/neuronx_distributed/trainer/trainer.py, pytorch/xla
@@ -77,6 +92,12 @@ StateBytes Nxd::state_bytes(const Strategy& s) const {
   if (fp32) return {4, 4, 8, 0, 16, 28, 0};
   if (bf16) return {2, 2, 4, 0, 8, 14, 0};
   return {2, 2, 8, 0, 8, 24, 0};
+}
+
+/// While the loss is computed bf16 logits, their fp32 copy, the shifted copy and the softmax. While the head's gradients
+/// are the logits the model returns in fp32, and their gradient in bf16.
+KeptLogits Nxd::kept_logits() const {
+  return {14, 6};
 }
 
 Exchange Nxd::gradients(const Strategy& s) const {

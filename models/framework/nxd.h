@@ -8,13 +8,18 @@ namespace trnplan::models {
 class Nxd : public Framework {
  public:
   std::string_view name() const override { return "nxd"; }
+  bool trains_on(const topology::Traits& machine) const override {
+    return machine.accelerator == topology::Accelerator::neuron_core;
+  }
   bool runs(Schedule schedule) const override;
   bool has_flash_attention(const Architecture& a) const override;
   bool sends_block(const Strategy& s) const override;
   bool overlaps_layers(const Strategy& s) const override;
   PassLaunches launches(const Strategy& s) const override;
   RecomputeUnits recomputed(const Strategy& s) const override;
+  std::vector<int> partition(const Architecture& a, int parts) const override;
   StateBytes state_bytes(const Strategy& s) const override;
+  KeptLogits kept_logits() const override;
   Exchange gradients(const Strategy& s) const override;
   bool reduces_with_backward() const override { return false; }
   int tensors_per_layer() const override;

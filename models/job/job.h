@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/architecture/architecture.h"
+#include "models/job/learning.h"
 #include "models/job/strategy.h"
 #include "topology/instance.h"
 #include "units/quantity.h"
@@ -63,6 +64,9 @@ struct Pin {
   std::optional<bool> sequence_parallel, zero1, flash_attention;
   std::optional<Recompute> recompute;
   std::optional<Schedule> schedule;
+  std::optional<Sharding> sharding;
+  std::optional<int> shard_degree;
+  std::optional<std::string_view> framework;  ///< as Strategy::framework
 };
 
 /// What the user leaves to the planner besides the strategy ("any", a range or a list in the job).
@@ -85,6 +89,8 @@ struct Job {
   double budget = 0;   ///< USD for the whole run; 0 = none
   Pin pin;
   SearchSpace space;
+  Learning learning;
+  RunFiles run;
 };
 
 /// Micro-batches per data-parallel rank and step: GBS / (MBS * DP), truncated as NxDT does.

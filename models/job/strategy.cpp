@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "models/job/sharding_words.h"
+
 namespace trnplan::models {
 
 std::string_view to_string(Precision p) {
@@ -17,15 +19,35 @@ std::string_view to_string(Precision p) {
       return "fp32";
     case Precision::manual:
       return "manual";
+    case Precision::fp8:
+      return "fp8";
   }
   return "?";
 }
 
 std::optional<Precision> precision_from(std::string_view text) {
   for (const Precision p : {Precision::mixed_precision, Precision::autocast, Precision::bf16_sr,
-                            Precision::fp32, Precision::manual}) {
+                            Precision::fp32, Precision::manual, Precision::fp8}) {
     if (text == to_string(p)) return p;
   }
+  return std::nullopt;
+}
+
+namespace {
+
+constexpr std::string_view kShardings[] = {"zero1", "zero2", "zero3"};
+
+}  // namespace
+
+std::string_view to_string(Sharding s) {
+  return kShardings[static_cast<std::size_t>(s)];
+}
+
+std::optional<Sharding> sharding_from(std::string_view text) {
+  for (const Sharding s : {Sharding::states, Sharding::gradients, Sharding::parameters}) {
+    if (text == to_string(s)) return s;
+  }
+  if (text == "fsdp") return Sharding::parameters;
   return std::nullopt;
 }
 
@@ -37,10 +59,9 @@ struct RecomputeClass {
 };
 
 constexpr RecomputeClass kRecomputeClasses[] = {
-    {"CoreAttention", &Recompute::core_attention},
-    {"LlamaMLP", &Recompute::mlp},
-    {"LlamaRMSNorm", &Recompute::rms_norm},
-    {"ActivationMultiplyMLP", &Recompute::activation_multiply},
+    {"CoreAttention", &Recompute::core_attention}, {"LlamaMLP", &Recompute::mlp},
+    {"LlamaRMSNorm", &Recompute::rms_norm},        {"ActivationMultiplyMLP", &Recompute::activation_multiply},
+    {"SelectiveOp", &Recompute::alternate},
 };
 
 }  // namespace
@@ -78,6 +99,14 @@ std::optional<Recompute> recompute_from(std::string_view text) {
   }
 }
 
+std::string sharding_words(const Strategy& s) {
+  if (!s.zero1) return ", no ZeRO-1";
+  std::string text;
+  if (s.sharding != Sharding::states) text = fmt::format(", ZeRO-{}", static_cast<int>(s.sharding) + 1);
+  if (s.shard_ranks > 0) text += fmt::format(" over {} ranks", s.shard_ranks);
+  return text;
+}
+
 std::string describe(const Strategy& s) {
   std::string text =
       fmt::format("TP {} x PP {} x DP {}", s.tensor_parallel, s.pipeline_parallel, s.data_parallel);
@@ -86,7 +115,7 @@ std::string describe(const Strategy& s) {
   if (s.virtual_pipeline > 1) text += fmt::format(", VPP {}", s.virtual_pipeline);
   text += fmt::format(", micro-batch {}", s.micro_batch);
   if (s.tensor_parallel > 1) text += s.sequence_parallel ? ", SP" : ", no SP";
-  if (!s.zero1) text += ", no ZeRO-1";
+  text += sharding_words(s);
   text += ", recompute " + to_string(s.recompute);
   if (!s.flash_attention) text += ", plain attention";
   if (!s.pipeline_cuts.empty()) text += fmt::format(", cuts {}", fmt::join(s.pipeline_cuts, "/"));
@@ -104,14 +133,21 @@ Schedule settled_schedule(const Strategy& s) {
 }
 
 int shard_degree(const Strategy& s) {
-  return s.zero1 ? s.data_parallel * s.context_parallel : 1;
+  if (!s.zero1) return 1;
+  return s.shard_ranks > 0 ? s.shard_ranks : s.data_parallel * s.context_parallel;
 }
 
 Strategy canonical(Strategy s) {
   if (s.tensor_parallel == 1) s.sequence_parallel = false;
   if (s.pipeline_parallel == 1) s.virtual_pipeline = 1;
   s.schedule = settled_schedule(s);
+  if (!s.zero1) {
+    s.sharding = Sharding::states;
+    s.shard_ranks = 0;
+  }
+  if (s.shard_ranks == s.data_parallel * s.context_parallel) s.shard_ranks = 0;
   if (s.recompute.full) s.recompute = Recompute{.full = true};
+  if (s.recompute.alternate) s.recompute = Recompute{.alternate = true};
   if (s.recompute.mlp) s.recompute.activation_multiply = false;  // the MLP's own recompute covers its product
   if (s.flash_attention && !s.recompute.full) s.recompute.core_attention = true;
   return s;

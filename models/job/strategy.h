@@ -13,8 +13,9 @@
 
 namespace trnplan::models {
 
-enum class Precision { mixed_precision, autocast, bf16_sr, fp32, manual };
-/// The NxDT spelling: mixed_precision, autocast, bf16SR, fp32, manual.
+/// fp8: mixed_precision whose decoder layers multiply by their weights in FP8, on GPUs that can.
+enum class Precision { mixed_precision, autocast, bf16_sr, fp32, manual, fp8 };
+/// The NxDT spelling: mixed_precision, autocast, bf16SR, fp32, manual; and fp8, which it has not.
 std::string_view to_string(Precision p);
 std::optional<Precision> precision_from(std::string_view text);
 
@@ -26,12 +27,22 @@ struct Recompute {
   bool mlp = false;                  ///< LlamaMLP
   bool rms_norm = false;             ///< LlamaRMSNorm
   bool activation_multiply = false;  ///< ActivationMultiplyMLP
+  /// SelectiveOp: everything but attention and every second product (pytorch/torchtitan, selective_ac_option "op").
+  bool alternate = false;
 
   auto operator<=>(const Recompute&) const = default;
 };
 /// "none", "full", or class names joined by '+': "CoreAttention+LlamaMLP".
 std::string to_string(const Recompute& r);
 std::optional<Recompute> recompute_from(std::string_view text);
+
+/// What ranks that share one copy of the optimizer's state hold a part of besides it. Each has what those before
+/// it have: ZeRO-1, ZeRO-2, ZeRO-3.
+enum class Sharding { states, gradients, parameters };
+/// "zero1", "zero2", "zero3".
+std::string_view to_string(Sharding s);
+/// Also of "fsdp", which is zero3.
+std::optional<Sharding> sharding_from(std::string_view text);
 
 /// One point of the search space. Degrees are the field's own; see docs/models.md.
 struct Strategy {
@@ -56,6 +67,10 @@ struct Strategy {
   /// Whose training loop runs it: what stated_framework() gave (models/framework/framework.h), whose names live
   /// as long as the program; "" = that of the job's target.
   std::string_view framework;
+  Sharding sharding = Sharding::states;  ///< with `zero1`, which says whether anything is sharded
+  /// Ranks that share one copy, neighbours in data-parallel order; each such group is a replica of the others.
+  /// 0: all of DP x CP.
+  int shard_ranks = 0;
 
   auto operator<=>(const Strategy&) const = default;
   /// TP x PP x CP; saturates.

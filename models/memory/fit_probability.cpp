@@ -89,11 +89,19 @@ double convexity(const Terms& terms, const Doubt& doubt) {
 
 /// How many standard deviations the room lies above the medians: the distance of the nearest point at which
 /// the terms need all of it.
-double reliability(const Terms& terms, const Doubt& doubt, double room) {
+double reliability(Terms terms, const Doubt& doubt, double room) {
   const auto& sd = doubt.log_sd;
+  // Terms that nothing moves take their share of the room: what is left of it the others may not be able to keep.
+  if (sd[kFragmentation] <= 0 && sd[kDistance] <= 0) {
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+      if (sd[i] > 0) continue;
+      room -= terms[i];
+      terms[i] = 0;
+    }
+  }
   const double sum = sum_of(terms);
   if (room <= 0) return -kSurely;
-  if (sum <= 0) return kSurely;
+  if (sum <= 0) return room >= 0 ? kSurely : -kSurely;
   const double wanted = std::log(room / convexity(terms, doubt));
   // No point within kSurely standard deviations changes the sum by more than this.
   const double most = kSurely * (std::max({sd[kActivations], sd[kTransient], sd[kRuntime]}) +

@@ -28,8 +28,8 @@ const StageMemory& Memory::worst() const {
 
 std::vector<int> layers_per_stage(const Architecture& a, const Strategy& s) {
   const int stages = s.pipeline_parallel;
-  std::vector<int> layers(static_cast<std::size_t>(stages));
   if (!s.pipeline_cuts.empty()) {
+    std::vector<int> layers(static_cast<std::size_t>(stages));
     int previous = -1;
     for (std::size_t i = 0; i < layers.size(); ++i) {
       const int last = i < s.pipeline_cuts.size() ? s.pipeline_cuts[i] : a.layers - 1;
@@ -38,17 +38,14 @@ std::vector<int> layers_per_stage(const Architecture& a, const Strategy& s) {
     }
     return layers;
   }
-  for (int i = 0; i < stages; ++i) {
-    const bool extra = i >= stages - a.layers % stages;
-    layers[static_cast<std::size_t>(i)] = a.layers / stages + (extra ? 1 : 0);
-  }
-  return layers;
+  return framework_of(s).partition(a, stages);
 }
 
 std::vector<int> layers_per_chunk(const Architecture& a, const Strategy& s) {
   Strategy parts;
   parts.pipeline_parallel = s.pipeline_parallel * s.virtual_pipeline;
   parts.pipeline_cuts = s.pipeline_cuts;
+  parts.framework = s.framework;
   return layers_per_stage(a, parts);
 }
 
@@ -75,11 +72,6 @@ Residency residency_of(const std::vector<int>& parts, const Strategy& s, int mic
     own.push_back(parts[part]);
   return schedule.residency(stage, shape, own);
 }
-
-/// Peak bytes per logit while the loss is computed: bf16 logits, fp32 copy, shifted copy, softmax.
-constexpr double kLogitBytes = 14;
-/// While the head's gradients are: the logits the model returns in fp32, and their gradient in bf16.
-constexpr double kLogitGradientBytes = 6;
 
 /// A weight of one core: ZeRO-1 shards it along the first dimension.
 struct Tensor {
@@ -120,10 +112,15 @@ Tensors local_tensors(const Architecture& a, const Strategy& s, bool first, bool
   }
   if (a.biases) {
     all.push_back({q + kv, 1, layers});
-    all.push_back({f, 1, layers});
+    all.push_back({up, 1, layers});
     all.push_back({h, 1, 4 * layers});
   }
   if (a.qkv_bias && !a.biases) all.push_back({q + kv, 1, layers});
+  if (a.blocks.output_bias) all.push_back({h, 1, layers});
+  if (a.blocks.mlp_bias && a.experts == 0) {
+    all.push_back({up, 1, layers});
+    all.push_back({h, 1, layers});
+  }
   if (a.qk_norm) all.push_back({static_cast<double>(a.head_dim), 1, 2 * layers});
   const double vocabulary = std::ceil(a.vocabulary / t);
   if (first) {
@@ -147,7 +144,7 @@ struct Weights {
 };
 
 Weights weights_of(const Architecture& a, const Strategy& s, bool first, bool last, int layers) {
-  const double ranks = s.zero1 ? static_cast<double>(s.data_parallel) * s.context_parallel : 1.0;
+  const double ranks = shard_degree(s);
   const double expert_ranks = std::max(1.0, ranks / s.expert_parallel);
   Weights w;
   double experts = 0;
@@ -204,6 +201,10 @@ double expert_bytes(const Architecture& a, const Strategy& s, const Widths& w) {
   return w.element * (2.0 * a.hidden + inner) * places + (s.sequence_parallel ? w.gathered : 0.0);
 }
 
+SavedBytes saved_on(const Framework& framework, const topology::Instance& machine) {
+  return machine.traits.accelerator == topology::Accelerator::gpu ? framework.saved() : SavedBytes{};
+}
+
 LayerBytes layer_bytes(const Job& job, const Strategy& s) {
   const Architecture& a = job.architecture;
   const Widths w = widths_of(job, s);
@@ -213,17 +214,32 @@ LayerBytes layer_bytes(const Job& job, const Strategy& s) {
   const double seen = a.causal && a.sliding_window > 0 ? std::min<double>(keys, a.sliding_window) : keys;
   const double scores = w.tokens * a.heads / s.tensor_parallel * seen;
 
-  const double norms = 12 * h * y, inputs = 4 * h * y;
-  const double heads = (w.flash ? 10 : 8) * q * x;  // q, k, v (repeated), o; the input of o_proj
-  const double mlp = a.experts > 0 ? expert_bytes(a, s, w) : (a.mlp == Mlp::gated ? 8 : 4) * f * x;
+  const Framework& framework = framework_of(s);
+  const RecomputeUnits again = framework.recomputed(s);
+  // What a policy of second products keeps is counted below, what it remakes here as NxD's.
+  const SavedBytes saved = again.alternate ? SavedBytes{} : saved_on(framework, job.cluster.instance);
+  const bool gated = a.mlp == Mlp::gated;
+  const double norms = saved.norms * h * y, inputs = saved.inputs * h * y;
+  const double heads =
+      (w.flash ? saved.queries : saved.plain_queries) * q * x + saved.keys * a.kv_dim() * s.kv_replicator * x;
+  const double inner = gated ? saved.gated : saved.plain;
+  const double mlp = a.experts > 0 ? expert_bytes(a, s, w) : inner * f * x;
+  const double gradients =
+      a.experts > 0 ? 0 : (gated ? saved.gated_gradients : saved.plain_gradients) * f * x;
   const double probabilities = w.flash ? 0 : 3 * w.element * scores;
-  const double all = norms + inputs + heads + mlp + probabilities;
+  // Of the norms of queries and keys the fp32 copy and what their weight multiplies.
+  const double on_heads = a.qk_norm ? 6 * (q + 1.0 * a.kv_dim() * s.kv_replicator) * x : 0;
+  const double all = norms + inputs + heads + on_heads + mlp + probabilities;
   // K, V and their gradients, and the next K and V with the gradients that come with them: 2 q x bytes each.
   const double rotating = s.context_parallel > 1 ? 12 * q * x : 0;
-  const RecomputeUnits again = framework_of(s).recomputed(s);
-  if (again.layer) return {2 * h * y, all, rotating};
+  if (again.layer) return {2 * h * y, all + gradients, rotating};
 
-  LayerBytes bytes{all, 0, rotating};
+  if (again.alternate) {
+    // Of the layer its input, of products q, v, gate or inner, and down; and of attention.
+    const double kept = 4 * h * y + (4 * q + 2.0 * a.kv_dim()) * x + (a.experts > 0 ? mlp : 2 * f * x);
+    return {std::min(kept, all), all - std::min(kept, all), rotating};
+  }
+  LayerBytes bytes{all, gradients, rotating};
   const auto drop = [&](double amount) {
     bytes.kept -= amount;
     bytes.remade += amount;
@@ -233,8 +249,29 @@ LayerBytes layer_bytes(const Job& job, const Strategy& s) {
   } else if (again.product && a.mlp == Mlp::gated && a.experts == 0) {
     drop(2 * f * x);
   }
-  if (again.norms) drop(8 * h * y);
+  if (again.norms) drop((saved.norms + saved.inputs) / 2 * h * y);
   if (again.scores) drop(probabilities);
+  return bytes;
+}
+
+/// Weights that are gathered unit by unit and alive at a time, and gradients before they are reduced.
+struct UnitBytes {
+  double root = 0, root_gradient = 0;
+  double layers = 0;
+};
+
+/// zero3: the root's weights stay; of layers those that compute and that come, with copies. Their gradients in
+/// bf16 and what their reduction takes; those of the root wait for the end of the pass. zero2 counts gathered
+/// weights among the states.
+UnitBytes unit_bytes(const Architecture& a, const Strategy& s) {
+  const auto units = framework_of(s).units(s);
+  if (!units) return {};
+  const double root = stage_parameters(a, s, 0, 0), layer = stage_parameters(a, s, 0, 1) - root;
+  const double gradients = units->gathered + units->reduced;
+  UnitBytes bytes;
+  bytes.root = units->again ? units->gathered * root : 0;
+  bytes.root_gradient = units->gathered * root;
+  bytes.layers = layer * (gradients + (units->again ? units->buffered * units->gathered : 0));
   return bytes;
 }
 
@@ -249,23 +286,26 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
   const Widths width = widths_of(job, s);
   const Framework& framework = framework_of(s);
   const StateBytes per = framework.state_bytes(s);
+  const KeptLogits of_logit = framework.kept_logits();
 
   StageMemory m;
   m.stage = stage;
   m.layers = layers;
   m.in_flight = alive.in_flight;
   m.one_graph = framework.launches(s).backward == Launch::none;
-  m.parameters = Bytes(per.parameter * weights.elements);
-  m.gradients = Bytes(per.gradient * weights.elements);
+  m.parameters = Bytes(per.parameter * weights.elements + per.parameter_shard * weights.padded);
+  m.gradients = Bytes(per.gradient * weights.elements + per.gradient_shard * weights.padded);
   m.optimizer = Bytes(per.shard * weights.padded);
   m.runtime = Bytes(profile[common::runtime_reserve]);
 
   m.per_layer = Bytes(layer.kept);
   if (s.pipeline_parallel > 1) {  // received input, output, and the cos and sin tables that are passed along
     const double message = width.gathered / (s.sequence_parallel ? s.tensor_parallel : 1);
-    const double tables =
-        a.learned_positions ? 0.0 : 2 * width.element * width.tokens / s.micro_batch * a.head_dim;
-    m.per_pass = Bytes(2 * message + tables);
+    const SavedBytes saved = saved_on(framework, job.cluster.instance);
+    const double tables = a.learned_positions || !saved.passes_tables
+                              ? 0.0
+                              : 2 * width.element * width.tokens / s.micro_batch * a.head_dim;
+    m.per_pass = Bytes(saved.messages * message + tables);
   }
   const Bytes kept = m.kept(alive.layers, alive.in_flight),
               kept_at_loss = m.kept(alive.layers_at_loss, alive.in_flight);
@@ -273,14 +313,19 @@ StageMemory stage_memory(const Job& job, const Strategy& s, const Profile& profi
   // that input before it is reduced.
   const double product = (s.sequence_parallel ? 2 : 1) * width.gathered;
   const double logits = last ? width.tokens * std::ceil(1.0 * a.vocabulary / s.tensor_parallel) : 0.0;
-  m.head_forward = {PeakInstant::loss, {}, Bytes(kLogitBytes * logits), {}};
-  m.head_backward = {PeakInstant::loss, {}, Bytes(kLogitGradientBytes * logits), Bytes(last ? product : 0)};
+  const UnitBytes unit = unit_bytes(a, s);
+  m.head_forward = {PeakInstant::loss, {}, Bytes(of_logit.forward * logits), Bytes(unit.root)};
+  m.head_backward = {PeakInstant::loss,
+                     {},
+                     Bytes(of_logit.backward * logits),
+                     Bytes((last ? product : 0) + unit.root + unit.root_gradient)};
   m.moments[0] = m.head_backward.total() > m.head_forward.total() ? m.head_backward : m.head_forward;
   m.moments[0].activations = kept_at_loss;
   m.moments[1] = {PeakInstant::backward,
                   kept,
                   {},
-                  Bytes(product + layer.remade + layer.rotating + framework.backward_buffers(s).value)};
+                  Bytes(product + layer.remade + layer.rotating + framework.backward_buffers(s).value +
+                        unit.root + unit.root_gradient + unit.layers)};
   m.moments[2] = {
       PeakInstant::optimizer,
       {},

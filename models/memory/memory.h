@@ -6,7 +6,7 @@
 //   activations  (26h + 8f) x a layer with flash attention and sequence parallel, less what is recomputed,
 //   for
 //                every micro-batch (virtual pipeline: chunk of one) between its forward and its backward
-//   logits       14 s b V/T on the last stage while the loss is computed
+//   logits       14 s b V/T on the last stage while the loss is computed (another framework: its own)
 //   staging      gathered inputs; what recomputation makes anew; ring attention's blocks on their way; ZeRO-1
 //                buckets and the reduced gradient shard
 // The peak is the largest of three instants: the loss, the first backward layer, the optimizer step. These are

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "models/device/devices.h"
-#include "models/framework/framework.h"
+#include "models/memory/memory.h"
 
 namespace trnplan::models {
 
@@ -36,13 +36,12 @@ std::string_view to_string(Category c) {
 
 namespace {
 
-// Passes of the vector engine over an element, counted from the operators of a decoder layer, and tensors that
-// one fused kernel reads and writes: backward, the gradient and what was saved.
-constexpr ElementKind kNormsAgain{2 * kNorm.passes, 2 * kNorm.streams};
-constexpr ElementKind kRotary{3, 2}, kRotaryBackward{4, 2};
-constexpr ElementKind kGated{4, 3}, kGatedBackward{8, 5};
-constexpr ElementKind kPlain{3, 2}, kPlainBackward{5, 3};
+// The gated MLP's product alone.
 constexpr ElementKind kProduct{1, 3};
+/// Of a layer.
+ElementKind both_norms(const ElementKinds& kinds) {
+  return {2 * kinds.norm.passes, 2 * kinds.norm.streams};
+}
 
 // HBM bytes per attention score without flash attention, in bf16 with an fp32 softmax. Fused into one kernel
 // (NEURON_FUSE_SOFTMAX=1): scores written (2), read and normalised (2 + 2), probabilities read (2); backward
@@ -58,11 +57,6 @@ constexpr LayerModel::ScoreBytes kFusedSoftmax{8, 6, 14}, kPlainSoftmax{26, 24, 
 // (1 + 1), probabilities read and written (4); backward the mask (1) and the gradient (4).
 constexpr double kDropoutBytesForward = 14, kDropoutBytesBackward = 5;
 
-// HBM bytes per logit: the bf16 logit, its fp32 copy, shift, exponent, sum and normalisation (forward), the
-// in-place gradient and its cast (backward). aws-neuron/neuronx-distributed
-// src/neuronx_distributed/parallel_layers/loss_functions.py
-constexpr double kLogitBytesForward = 16, kLogitBytesBackward = 8;
-
 }  // namespace
 
 LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& profile)
@@ -71,6 +65,8 @@ LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& 
       device_(device_of(job.cluster.instance.core)),
       on_{job.cluster.instance.core, profile, strategy.precision == Precision::fp32} {
   const double t = strategy.tensor_parallel;
+  kinds_ = framework_of(strategy).element_kinds();
+  logit_bytes_ = framework_of(strategy).logit_bytes();
   sequence_ = static_cast<double>(job.training.sequence) / strategy.context_parallel;
   tokens_ = sequence_ * strategy.micro_batch;
   shard_tokens_ = strategy.sequence_parallel ? tokens_ / t : tokens_;
@@ -85,6 +81,11 @@ LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& 
     score_bytes_.forward += kDropoutBytesForward;
     score_bytes_.again += kDropoutBytesForward;
     score_bytes_.backward += kDropoutBytesBackward;
+  }
+  units_ = framework_of(strategy).units(strategy);
+  if (units_) {
+    root_parameters_ = stage_parameters(a_, strategy, 0, 0);
+    layer_parameters_ = stage_parameters(a_, strategy, 0, 1) - root_parameters_;
   }
   if (a_.experts > 0) {
     experts_ = static_cast<double>(a_.experts) / strategy.expert_parallel;
@@ -117,6 +118,17 @@ void LayerModel::matmul_backward(OperatorList& list, std::string_view name, doub
                                  double width) const {
   list.push_back(matmul(name, n, width, k));  // gradient of the input
   list.push_back(matmul(name, k, n, width));  // gradient of the weight
+  list.back().weights = true;
+}
+
+Operator LayerModel::linear(std::string_view name, double n, double k, double width) const {
+  return operator_of(name, device_.matmul(on_, {n, k, width, s_.precision == Precision::fp8}));
+}
+
+void LayerModel::linear_backward(OperatorList& list, std::string_view name, double n, double k,
+                                 double width) const {
+  list.push_back(linear(name, n, width, k));
+  list.push_back(linear(name, k, n, width));
   list.back().weights = true;
 }
 
@@ -191,10 +203,10 @@ double causal_scores(double tokens, double window) {
 /// The share of a square of `tokens` x `tokens` scores that is computed: the square of the queries' own tokens
 /// (block 0), or of those `block` squares before them. A kernel skips what lies after a token and before its
 /// window; without one the scores of a window are a band.
-double scored_share(const Architecture& a, bool flash, double tokens, int block) {
+double scored_share(const Architecture& a, bool flash, bool balanced, double tokens, int block) {
   const bool window = a.causal && a.sliding_window > 0;
   if (!flash) return window ? std::min(1.0, a.sliding_window / tokens) : 1.0;
-  if (!window) return block == 0 && a.causal ? 0.5 : 1.0;
+  if (!window) return (block == 0 || balanced) && a.causal ? 0.5 : 1.0;
   const auto until = [&](int blocks) { return causal_scores(blocks * tokens, a.sliding_window); };
   // Of the queries of the last block: with all blocks up to this one, less those up to the one after it.
   const double to_here = until(block + 1) - until(block);
@@ -204,9 +216,11 @@ double scored_share(const Architecture& a, bool flash, double tokens, int block)
 
 }  // namespace
 
-/// With context parallel as the last rank has it: its own block, then every other one while the next arrives.
+/// With context parallel as the last rank has it: its own block, then every other one while the next arrives. Where
+/// all have as many scores each block is half of one.
 /// K and V are repeated to the query heads before they go round; backward takes their gradients along.
 void LayerModel::attention(OperatorList& list, double units, double bytes_per_score) const {
+  const bool balanced = framework_of(s_).balances_context();
   const int ranks = s_.context_parallel;
   for (int block = 0; block < ranks; ++block) {
     if (block + 1 < ranks) {
@@ -218,27 +232,30 @@ void LayerModel::attention(OperatorList& list, double units, double bytes_per_sc
                       .bytes = Bytes(tensors * element_bytes_ * tokens_ * heads_ * a_.head_dim),
                       .overlapped = true});
     }
-    attention_block_of(list, units, bytes_per_score, scored_share(a_, s_.flash_attention, sequence_, block));
+    attention_block_of(list, units, bytes_per_score,
+                       scored_share(a_, s_.flash_attention, balanced, sequence_, block));
   }
 }
 
 void LayerModel::attention_block(OperatorList& list) const {
   enter(list, "qkv input");
-  list.push_back(matmul("qkv", tokens_, a_.hidden, qkv_width_));
+  list.push_back(linear("qkv", tokens_, a_.hidden, qkv_width_));
+  if (a_.qk_norm)
+    list.push_back(elements("norm of heads", kNorm, tokens_, heads_ * a_.head_dim + kv_width_ / 2));
   if (!a_.learned_positions)
-    list.push_back(elements("rotary", kRotary, tokens_, heads_ * a_.head_dim + kv_width_ / 2));
+    list.push_back(elements("rotary", kinds_.rotary, tokens_, heads_ * a_.head_dim + kv_width_ / 2));
   attention(list, kFlashUnitsForward, score_bytes_.forward);
-  list.push_back(matmul("o_proj", tokens_, heads_ * a_.head_dim, a_.hidden));
+  list.push_back(linear("o_proj", tokens_, heads_ * a_.head_dim, a_.hidden));
   leave(list, "o_proj output");
 }
 
 void LayerModel::norm(OperatorList& list) const {
-  list.push_back(elements("norm", kNorm, shard_tokens_, a_.hidden));
+  list.push_back(elements("norm", kinds_.norm, shard_tokens_, a_.hidden));
 }
 
 /// Every expert of the core on the tokens it takes.
 Operator LayerModel::expert_product(std::string_view name, double k, double width) const {
-  Operator one = matmul(name, expert_tokens_, k, width);
+  Operator one = linear(name, expert_tokens_, k, width);
   one.seconds = one.seconds * experts_;
   one.flops = one.flops * experts_;
   one.instructions *= experts_;
@@ -259,7 +276,7 @@ void LayerModel::experts(OperatorList& list) const {
   list.push_back(matmul("router", tokens_, a_.hidden, a_.experts));
   to_experts(list, "tokens to experts");
   list.push_back(expert_product("gate_up", a_.hidden, 2 * mlp_width_));
-  list.push_back(elements("activation", kGated, experts_ * expert_tokens_, mlp_width_));
+  list.push_back(elements("activation", kinds_.gated, experts_ * expert_tokens_, mlp_width_));
   list.push_back(expert_product("down", mlp_width_, a_.hidden));
   to_experts(list, "tokens back");
 }
@@ -267,7 +284,7 @@ void LayerModel::experts(OperatorList& list) const {
 void LayerModel::experts_backward(OperatorList& list) const {
   const auto product_backward = [&](std::string_view name, double k, double width) {
     list.push_back(expert_product(name, width, k));
-    Operator weights = matmul(name, k, expert_tokens_, width);
+    Operator weights = linear(name, k, expert_tokens_, width);
     weights.seconds = weights.seconds * experts_;
     weights.flops = weights.flops * experts_;
     weights.instructions *= experts_;
@@ -276,7 +293,7 @@ void LayerModel::experts_backward(OperatorList& list) const {
   };
   to_experts(list, "gradient to experts");
   product_backward("down", mlp_width_, a_.hidden);
-  list.push_back(elements("activation", kGatedBackward, experts_ * expert_tokens_, mlp_width_));
+  list.push_back(elements("activation", kinds_.gated_backward, experts_ * expert_tokens_, mlp_width_));
   product_backward("gate_up", a_.hidden, 2 * mlp_width_);  // its gathered input was kept for the router
   to_experts(list, "gradient back");
   matmul_backward(list, "router", tokens_, a_.hidden, a_.experts);
@@ -290,90 +307,137 @@ void LayerModel::mlp_again(OperatorList& list) const {
     return;
   }
   const bool gated = a_.mlp == Mlp::gated;
-  list.push_back(matmul("gate_up", tokens_, a_.hidden, (gated ? 2 : 1) * mlp_width_));
-  list.push_back(elements("activation", gated ? kGated : kPlain, tokens_, mlp_width_));
+  list.push_back(linear("gate_up", tokens_, a_.hidden, (gated ? 2 : 1) * mlp_width_));
+  list.push_back(elements("activation", gated ? kinds_.gated : kinds_.plain, tokens_, mlp_width_));
 }
 
 void LayerModel::mlp(OperatorList& list) const {
   mlp_again(list);
-  if (a_.experts == 0) list.push_back(matmul("down", tokens_, mlp_width_, a_.hidden));
+  if (a_.experts == 0) list.push_back(linear("down", tokens_, mlp_width_, a_.hidden));
   leave(list, "down output");
 }
 
 void LayerModel::mlp_backward(OperatorList& list) const {
   if (a_.experts > 0) return experts_backward(list);
   const bool gated = a_.mlp == Mlp::gated;
-  matmul_backward(list, "down", tokens_, mlp_width_, a_.hidden);
-  list.push_back(elements("activation", gated ? kGatedBackward : kPlainBackward, tokens_, mlp_width_));
+  linear_backward(list, "down", tokens_, mlp_width_, a_.hidden);
+  list.push_back(
+      elements("activation", gated ? kinds_.gated_backward : kinds_.plain_backward, tokens_, mlp_width_));
   enter(list, "mlp input again");
-  matmul_backward(list, "gate_up", tokens_, a_.hidden, (gated ? 2 : 1) * mlp_width_);
+  linear_backward(list, "gate_up", tokens_, a_.hidden, (gated ? 2 : 1) * mlp_width_);
 }
 
-OperatorList LayerModel::layer_forward() const {
+OperatorList LayerModel::layer_forward(LayerTurn turn) const {
   OperatorList list;
+  if (turn == LayerTurn::first || turn == LayerTurn::inner) gather_weights(list, layer_parameters_, true);
   list.push_back(operator_of("layer overhead", device_.layer_start(on_)));
   norm(list);
   attention_block(list);
   norm(list);
   mlp(list);
+  add_launches(list, 1);
   return list;
 }
 
-OperatorList LayerModel::layer_backward() const {
+void LayerModel::add_launches(OperatorList& list, double passes) const {
+  const auto host = device_.host_launches(on_, passes);
+  if (!host) return;
+  list.push_back(operator_of("launches", *host));
+  list.back().host = host->seconds;
+  list.back().seconds = {};
+}
+
+/// In the order q, k, v, output, gate, up, down, or inner and outer of a plain MLP: the second, fourth and sixth,
+/// the last of a plain MLP but for what nothing reads.
+void LayerModel::alternate_again(OperatorList& list) const {
+  const bool gated = a_.mlp == Mlp::gated;
+  list.push_back(elements("norms again", both_norms(kinds_), shard_tokens_, a_.hidden));
+  list.push_back(linear("k again", tokens_, a_.hidden, kv_width_ / 2));
+  if (a_.qk_norm)
+    list.push_back(elements("norm of heads", kNorm, tokens_, heads_ * a_.head_dim + kv_width_ / 2));
+  if (!a_.learned_positions)
+    list.push_back(elements("rotary", kinds_.rotary, tokens_, heads_ * a_.head_dim + kv_width_ / 2));
+  list.push_back(linear("o_proj again", tokens_, heads_ * a_.head_dim, a_.hidden));
+  if (a_.experts > 0) return;
+  if (gated) list.push_back(linear("up again", tokens_, a_.hidden, mlp_width_));
+  list.push_back(elements("activation", gated ? kinds_.gated : kinds_.plain, tokens_, mlp_width_));
+}
+
+OperatorList LayerModel::layer_backward(LayerTurn turn) const {
   const bool gated = a_.mlp == Mlp::gated;
   OperatorList list;
+  if (turn == LayerTurn::inner || turn == LayerTurn::last) reduce_gradients(list, layer_parameters_);
+  if (units_ && units_->again && (turn == LayerTurn::first || turn == LayerTurn::inner))
+    gather_weights(list, layer_parameters_, true);
   list.push_back(operator_of("layer overhead", device_.layer_start(on_)));
   const RecomputeUnits again = framework_of(s_).recomputed(s_);
+  const bool drops = framework_of(s_).drops_unread();
   if (again.layer) {
     norm(list);
     attention_block(list);
     norm(list);
-    mlp_again(list);
+    if (drops) {
+      mlp_again(list);
+    } else {
+      mlp(list);
+    }
   }
+  if (again.alternate) alternate_again(list);
   enter(list, "down gradient");
-  if (again.mlp) mlp_again(list);
+  if (again.mlp && drops) mlp_again(list);
+  if (again.mlp && !drops) mlp(list);
   if (again.product && gated) list.push_back(elements("product again", kProduct, tokens_, mlp_width_));
-  if (again.norms) list.push_back(elements("norms again", kNormsAgain, shard_tokens_, a_.hidden));
+  if (again.norms) list.push_back(elements("norms again", both_norms(kinds_), shard_tokens_, a_.hidden));
   mlp_backward(list);
   leave(list, "mlp input gradient");
-  list.push_back(elements("norm", kNormBackward, shard_tokens_, a_.hidden));
+  list.push_back(elements("norm", kinds_.norm_backward, shard_tokens_, a_.hidden));
 
   enter(list, "o_proj gradient");
-  matmul_backward(list, "o_proj", tokens_, heads_ * a_.head_dim, a_.hidden);
+  linear_backward(list, "o_proj", tokens_, heads_ * a_.head_dim, a_.hidden);
   if (again.scores) attention(list, 1, score_bytes_.again);
   attention(list, s_.flash_attention ? kFlashUnitsBackward : 4, score_bytes_.backward);
   if (!a_.learned_positions) {
-    list.push_back(elements("rotary", kRotaryBackward, tokens_, heads_ * a_.head_dim + kv_width_ / 2));
+    list.push_back(elements("rotary", kinds_.rotary_backward, tokens_, heads_ * a_.head_dim + kv_width_ / 2));
   }
+  if (a_.qk_norm)
+    list.push_back(elements("norm of heads", kNormBackward, tokens_, heads_ * a_.head_dim + kv_width_ / 2));
   if (s_.kv_replicator > 1) {
     list.push_back(
         reduce("dK, dV over replicas", element_bytes_ * tokens_ * kv_width_, ProcessGroup::kv_replicas));
   }
   enter(list, "qkv input again");
-  matmul_backward(list, "qkv", tokens_, a_.hidden, qkv_width_);
+  linear_backward(list, "qkv", tokens_, a_.hidden, qkv_width_);
   leave(list, "qkv input gradient");
-  list.push_back(elements("norm", kNormBackward, shard_tokens_, a_.hidden));
+  list.push_back(elements("norm", kinds_.norm_backward, shard_tokens_, a_.hidden));
+  add_launches(list, again.layer ? 2 : 1);
   return list;
 }
 
 OperatorList LayerModel::embedding_forward() const {
-  OperatorList list{memory("embedding", Category::compute, 2 * element_bytes_ * tokens_ * a_.hidden)};
+  OperatorList list;
+  if (units_) {
+    gather_weights(list, root_parameters_, false);
+    gather_weights(list, layer_parameters_, true);
+  }
+  list.push_back(memory("embedding", Category::compute, 2 * element_bytes_ * tokens_ * a_.hidden));
   leave(list, "embedding output");
   return list;
 }
 
 OperatorList LayerModel::embedding_backward() const {
   OperatorList list;
+  if (units_) reduce_gradients(list, layer_parameters_);
   enter(list, "embedding gradient");
   list.push_back(memory("embedding", Category::compute, 2 * element_bytes_ * tokens_ * a_.hidden));
+  if (units_) reduce_gradients(list, root_parameters_);
   return list;
 }
 
 OperatorList LayerModel::head_forward() const {
-  OperatorList list{elements("final norm", kNorm, shard_tokens_, a_.hidden)};
+  OperatorList list{elements("final norm", kinds_.norm, shard_tokens_, a_.hidden)};
   enter(list, "head input");
   list.push_back(matmul("lm_head", tokens_, a_.hidden, vocabulary_));
-  list.push_back(memory("cross entropy", Category::compute, kLogitBytesForward * tokens_ * vocabulary_));
+  list.push_back(memory("cross entropy", Category::compute, logit_bytes_.forward * tokens_ * vocabulary_));
   if (s_.tensor_parallel > 1) {
     Operator sums = reduce("cross entropy sums", 4 * tokens_);  // maximum, target logit, sum of exponents
     sums.repeat = 3;
@@ -383,33 +447,14 @@ OperatorList LayerModel::head_forward() const {
 }
 
 OperatorList LayerModel::head_backward() const {
-  OperatorList list{memory("cross entropy", Category::compute, kLogitBytesBackward * tokens_ * vocabulary_)};
+  OperatorList list;
+  if (units_ && units_->again && !units_->keeps_last) gather_weights(list, layer_parameters_, true);
+  list.push_back(memory("cross entropy", Category::compute, logit_bytes_.backward * tokens_ * vocabulary_));
   enter(list, "head input again");
   matmul_backward(list, "lm_head", tokens_, a_.hidden, vocabulary_);
   leave(list, "head input gradient");
-  list.push_back(elements("final norm", kNormBackward, shard_tokens_, a_.hidden));
+  list.push_back(elements("final norm", kinds_.norm_backward, shard_tokens_, a_.hidden));
   return list;
-}
-
-OperatorList LayerModel::accumulate(double parameters) const {
-  OperatorList list{memory("gradient accumulation", Category::compute,
-                           parameters * framework_of(s_).state_bytes(s_).accumulate)};
-  list.back().weights = true;
-  return list;
-}
-
-OperatorList LayerModel::optimizer(double parameters, int shards) const {
-  const StateBytes per = framework_of(s_).state_bytes(s_);
-  return {memory("adamw", Category::optimizer, parameters * (per.update + per.update_shard / shards))};
-}
-
-Bytes LayerModel::boundary() const {
-  return Bytes(element_bytes_ * shard_tokens_ * a_.hidden);
-}
-
-Bytes LayerModel::pass_along() const {
-  if (a_.learned_positions) return Bytes(0);
-  return Bytes(2 * element_bytes_ * sequence_ * a_.head_dim);
 }
 
 }  // namespace trnplan::models

@@ -21,11 +21,13 @@
 // modelled: overlap between engines, balance of the experts, token shuffling.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "models/collective/collective.h"
 #include "models/device/device.h"
+#include "models/framework/framework.h"
 #include "models/framework/process_group.h"
 #include "models/job/job.h"
 #include "models/parameters/profile.h"
@@ -61,18 +63,26 @@ struct Operator {
   int repeat = 1;           ///< equal collectives one after the other
   bool overlapped = false;  ///< runs at the same time as the operator after it
   bool weights = false;     ///< gradient of weights: nothing but the optimizer waits for it
+  /// Runs on the collectives' engine from when all before it is done, until the next such or the end of the list.
+  bool background = false;
   double instructions = 0;  ///< of the graph it is in (models/device/device.h)
+  Seconds host{};  ///< of the host to launch all before it; it takes what that is beyond them (beyond_busy)
 };
 
 using OperatorList = std::vector<Operator>;
+
+/// Where a layer stands among those that a pass goes through one after the other, in the order of the pass: what
+/// is gathered and reduced beside it belongs to the layers next to it (UnitSharding).
+enum class LayerTurn { only, first, inner, last };
 
 /// Operators of a micro-batch on one core.
 class LayerModel {
  public:
   LayerModel(const Job& job, const Strategy& strategy, const Profile& profile);
 
-  OperatorList layer_forward() const;
-  OperatorList layer_backward() const;  ///< with what its recompute policy repeats
+  OperatorList layer_forward(LayerTurn turn = LayerTurn::only) const;
+  OperatorList layer_backward(
+      LayerTurn turn = LayerTurn::only) const;  ///< with what its recompute policy repeats
   OperatorList embedding_forward() const;
   OperatorList embedding_backward() const;
   OperatorList head_forward() const;  ///< final norm, LM head, cross entropy
@@ -95,17 +105,25 @@ class LayerModel {
  private:
   Operator matmul(std::string_view name, double n, double k, double width) const;
   void matmul_backward(OperatorList& list, std::string_view name, double n, double k, double width) const;
+  /// Of a decoder layer's weights, in FP8 where the strategy says so.
+  Operator linear(std::string_view name, double n, double k, double width) const;
+  void linear_backward(OperatorList& list, std::string_view name, double n, double k, double width) const;
   Operator elements(std::string_view name, const ElementKind& kind, double rows, double width) const;
   Operator memory(std::string_view name, Category category, double bytes) const;
   Operator gather(std::string_view name) const;
   Operator scatter(std::string_view name) const;
   Operator reduce(std::string_view name, double bytes,
                   ProcessGroup process_group = ProcessGroup::tensor) const;
+  void gather_weights(OperatorList& list, double parameters, bool background) const;
+  void reduce_gradients(OperatorList& list, double parameters) const;
+  /// Appends what the host's launches of a layer's pass take.
+  void add_launches(OperatorList& list, double passes) const;
   void attention(OperatorList& list, double units, double bytes_per_score) const;
   void norm(OperatorList& list) const;
   void attention_block(OperatorList& list) const;
   void mlp(OperatorList& list) const;
   void mlp_again(OperatorList& list) const;
+  void alternate_again(OperatorList& list) const;
   void mlp_backward(OperatorList& list) const;
   void experts(OperatorList& list) const;
   void experts_backward(OperatorList& list) const;
@@ -123,6 +141,10 @@ class LayerModel {
   double experts_ = 0, expert_tokens_ = 0;  ///< of this core; tokens that each of them takes
   double element_bytes_, sequence_;
   ScoreBytes score_bytes_;
+  ElementKinds kinds_;
+  LogitBytes logit_bytes_;
+  std::optional<UnitSharding> units_;
+  double layer_parameters_ = 0, root_parameters_ = 0;  ///< of this core, where `units_`
 };
 
 }  // namespace trnplan::models

@@ -22,7 +22,7 @@ std::string_view to_string(Resource r);
 
 /// The most places that a schema may have. Sums by parameter are arrays of this length, so raise it when a
 /// schema needs more, not before.
-inline constexpr std::size_t kMostParameters = 40;
+inline constexpr std::size_t kMostParameters = 44;
 
 /// How a parameter enters time.
 enum class TimeSign : signed char { share = -1, none = 0, length = 1 };

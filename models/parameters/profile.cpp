@@ -47,7 +47,49 @@ double slowest_of(int count) {
   return count > 1 ? normal_quantile(share) : 0;
 }
 
+namespace {
+
+bool applies(const Factors& f, const Job& job) {
+  return (f.framework.empty() || f.framework == job.software.framework) &&
+         (f.cluster.empty() || f.cluster == job.cluster.instance.name);
+}
+
+}  // namespace
+
+Profile with_factors(Profile profile, const Job& job) {
+  const auto factors = std::move(profile.factors);
+  profile.factors.reset();
+  if (!factors) return profile;
+  for (const Factors& f : *factors) {
+    if (!applies(f, job)) continue;
+    for (const auto& [parameter, value] : f.values) profile.value(parameter) = value;
+  }
+  return profile;
+}
+
+Profile in_network_state(Profile profile, const Job& job, int tensor_parallel, BytesPerSecond all_reduce) {
+  const auto factors = profile.factors;
+  profile = with_factors(std::move(profile), job);
+  const int nodes = job.cluster.nodes;
+  if (!factors || nodes < 2 || all_reduce.value <= 0) return profile;
+  const Parameter share = profile.schema->find("network_share"),
+                  launches = profile.schema->find("host_layer");
+  for (const Factors& f : *factors) {
+    const NetworkState& n = f.network;
+    if (!applies(f, job) || n.usual.value <= 0) continue;
+    if (share) profile.value(share).median *= std::pow(all_reduce / n.usual, n.power);
+    if (!launches || tensor_parallel < 2 || n.congested_below.empty()) continue;
+    const auto doublings = static_cast<std::size_t>(std::ceil(std::log2(nodes)));
+    const std::size_t last = n.congested_below.size() - 1;
+    if (all_reduce >= n.congested_below[std::min(last, doublings - 1)]) continue;
+    const bool many = tensor_parallel > job.cluster.instance.cores();
+    profile.value(launches).median += n.layer_per_rank.value * tensor_parallel * (many ? n.many_ranks : 1);
+  }
+  return profile;
+}
+
 Profile on_job(Profile profile, const Job& job) {
+  if (profile.factors) profile = with_factors(std::move(profile), job);
   double factor = std::exp(profile[common::node_spread] * slowest_of(job.cluster.nodes));
   if (profile.calibration != nullptr && !job.software.framework.empty()) {
     for (const StackFactor& s : profile.calibration->stacks) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/parameters/common_parameters.h"
@@ -68,6 +69,25 @@ struct Calibration {
   std::vector<std::vector<double>> covariance;
 };
 
+/// What the network of a cluster that other jobs use too does to a step, by an all-reduce that the run measured
+/// itself. No plan has such a measurement.
+struct NetworkState {
+  BytesPerSecond usual{};  ///< of the all-reduce; 0: nothing is known
+  double power = 0;        ///< the NICs' share goes as this power of the measured over the usual one
+  /// Below it a run is congested: on 2 nodes, 4, 8 ...; beyond the last as the last.
+  std::vector<BytesPerSecond> congested_below;
+  Seconds layer_per_rank{};  ///< a layer's launches then take longer for each rank of tensor parallel
+  double many_ranks = 1;     ///< times as much where the tensor ranks are more than a node's
+};
+
+/// Parameters that are peculiar to one framework's kernels and host, or to one cluster's network.
+struct Factors {
+  std::string framework;                            ///< as Software::framework; "": any
+  std::string cluster;                              ///< the instance that stands for the cluster; "": any
+  std::vector<std::pair<Parameter, Value>> values;  ///< in place of the profile's
+  NetworkState network;
+};
+
 /// A square matrix that is symmetric and, up to a thousandth of its diagonal, positive semi-definite. Rows of
 /// zeros are allowed. Cost: O(rows^3).
 bool is_covariance(const std::vector<std::vector<double>>& matrix);
@@ -82,7 +102,8 @@ struct Profile {
   const ParameterSchema* schema = &kNoSchema;  ///< what it states; outlives the profile
   std::array<Value, kMostParameters> values;   ///< by place
   AlgorithmLimits algorithms;
-  std::shared_ptr<const Calibration> calibration;  ///< null: not fitted to steps
+  std::shared_ptr<const Calibration> calibration;       ///< null: not fitted to steps
+  std::shared_ptr<const std::vector<Factors>> factors;  ///< null: none
 
   double operator[](Parameter p) const { return values[p.place()].median; }
   const Value& value(Parameter p) const { return values[p.place()]; }
@@ -98,7 +119,14 @@ std::optional<Value> value_when_absent(Parameter p);
 /// Beta-Variables, 1958; exact to 2 % from N = 4 on).
 double slowest_of(int count);
 
-/// The profile on the job's cluster and software stack: every rate divided and every length multiplied by
+/// The profile with the values of the job's framework and cluster; it knows no other factors any more.
+Profile with_factors(Profile profile, const Job& job);
+
+/// The profile of a run that measured `all_reduce` at its start, with the factors of its job. Unchanged on one node
+/// and where nothing is known of the cluster's states.
+Profile in_network_state(Profile profile, const Job& job, int tensor_parallel, BytesPerSecond all_reduce);
+
+/// The profile on the job's cluster and software stack, with_factors(): every rate divided and every length multiplied by
 ///   exp(node_spread * slowest_of(nodes)) * the stack's factors,
 /// so that every time is multiplied by that. A synchronous step runs at the pace of its slowest node. Without
 /// a calibration, or where it does not know the stack, the factors are 1.

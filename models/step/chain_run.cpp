@@ -16,8 +16,11 @@ ChainRun run_chain(const Fabric& fabric, const Items& chain, double slowdown) {
   std::map<Fabric::Id, sim::ResourceId> resources;
   constexpr std::uint32_t kJoin = 0xffffffffu;
   const auto join = [&] { program.add_transfer({0, 1}, nothing, {}, kJoin); };
+  bool background = false;
   for (std::size_t i = 0; i < chain.size(); ++i) {
     const Item& item = chain[i];
+    if (item.background && i > 0 && !chain[i - 1].background) join();
+    background = background || item.background;
     const bool forks = item.overlapped && i + 1 < chain.size();
     if (forks) join();
     if (item.is_transfer()) {
@@ -27,13 +30,15 @@ ChainRun run_chain(const Fabric& fabric, const Items& chain, double slowdown) {
         if (fresh) it->second = program.add_resource({}, fabric.capacity(id));
         weights.push_back({it->second, bytes});
       }
-      program.add_transfer({forks ? 1u : 0u}, program.add_flow(std::move(weights), item.scale), item.length,
+      program.add_transfer({forks || item.background ? 1u : 0u},
+                           program.add_flow(std::move(weights), item.scale), item.length,
                            static_cast<std::uint32_t>(i));
     } else {
       program.add_work(0, item.length, static_cast<std::uint32_t>(i));
     }
     if (i > 0 && chain[i - 1].overlapped) join();
   }
+  if (background) join();
   const sim::Run run = sim::execute(program);
   ChainRun out;
   out.length = run.end;

@@ -102,14 +102,17 @@ EndOfStep end_of_step(const Job& job, const Strategy& s, const Profile& profile,
                          {ProcessGroup::tensor, CollectiveOp::all_reduce, Bytes(4.0 * a.hidden), norms, 0}});
   }
   const double expert = expert_parameters(a, s, layers), rest = parameters - expert;
-  if (framework.reduces_with_backward()) {
+  const bool by_unit = framework.units(s).has_value();
+  if (by_unit) {
+    // Beside the passes (LayerModel).
+  } else if (framework.reduces_with_backward()) {
     calls.reduce_early(end, stage, layers, parameters);
   } else {
     calls.over_context(end.context, parameters, framework.tensors_per_layer() * layers + 1);
     calls.reduce(end.reduce, rest, expert);
   }
-  calls.gather(end.gather, rest, expert);
-  const int shards = s.data_parallel * s.context_parallel;
+  if (!by_unit) calls.gather(end.gather, rest, expert);
+  const int shards = s.zero1 ? shard_degree(s) : s.data_parallel * s.context_parallel;
   end.optimizer = model.optimizer(rest, shards).front();
   if (expert > 0) {
     end.optimizer.seconds += model.optimizer(expert, std::max(1, shards / s.expert_parallel)).front().seconds;

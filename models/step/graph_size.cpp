@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <tuple>
 #include <vector>
 
 #include "models/device/devices.h"
@@ -26,6 +27,18 @@ struct Both {
   double forward = 0, backward = 0;
 };
 
+/// Of a framework that gathers weights layer by layer: PyTorch runs eagerly, or compiles a layer at a time.
+void take_largest_unit(GraphSize& largest, const Both& layer, const Both& root) {
+  for (const auto& [counted, backward, layers] :
+       {std::tuple(layer.forward, false, 1), std::tuple(layer.backward, true, 1),
+        std::tuple(root.forward, false, 1), std::tuple(root.backward, true, 1)}) {
+    if (counted <= largest.counted) continue;
+    largest.counted = counted;
+    largest.backward = backward;
+    largest.layers = layers;
+  }
+}
+
 }  // namespace
 
 double GraphSize::compile_probability(double extra_log_sd) const {
@@ -47,6 +60,11 @@ GraphSize largest_graph(const Job& job, const Strategy& s, const Profile& profil
   const Both embedding{instructions_of(model.embedding_forward()),
                        instructions_of(model.embedding_backward())};
   const Both head{instructions_of(model.head_forward()), instructions_of(model.head_backward())};
+  if (framework_of(s).units(s)) {
+    take_largest_unit(largest, layer, {embedding.forward + head.forward, embedding.backward + head.backward});
+    largest.expected = largest.counted * over.median;
+    return largest;
+  }
   const bool one_graph = framework_of(s).launches(s).backward == Launch::none;
   const std::vector<int> chunks = layers_per_chunk(job.architecture, s);
   for (std::size_t i = 0; i < chunks.size(); ++i) {

@@ -2,7 +2,8 @@
 //
 // A compiler unrolls a graph into instructions and refuses one of too many (models/device/device.h). Where
 // forward and backward are one graph it holds a micro-batch through all layers of the stage; else the largest
-// is the forward or the backward of one chunk of layers. Operators count their instructions on the device;
+// is the forward or the backward of one chunk of layers, and where weights are gathered layer by layer that of one
+// layer or of the root (PyTorch runs eagerly or compiles a layer at a time). Operators count their instructions on the device;
 // what the compiler makes of them over that is a parameter of the profile, log-normal.
 // Not modelled: the optimizer's graph, which is smaller; collectives, which are few instructions; scheduling
 // that the compiler gives up for other reasons.

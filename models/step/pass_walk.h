@@ -1,6 +1,7 @@
 // When the operators of a simulated pass ran. Internal to the timeline.
 #pragma once
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "models/step/step_parts.h"
@@ -53,7 +54,10 @@ void walk_tasks(const Pass& pass, const StepProgram& step, const sim::Run& run, 
     const SimTime start = now;
     for (int i = 0; i < c.times; ++i) {
       for (std::size_t k = 0; k < items.size(); ++k)
-        take(items[k], items[k].overlapped && k + 1 < items.size());
+        take(items[k], items[k].background || (items[k].overlapped && k + 1 < items.size()));
+      const bool beside =
+          std::any_of(items.begin(), items.end(), [](const Item& item) { return item.background; });
+      if (beside) now = run.ended[t++];
       if (items.size() > 1 && items[items.size() - 2].overlapped) now = run.ended[t++];
     }
     on_chain(c, start, now);

@@ -25,6 +25,13 @@ SimTime work(const OperatorList& list) {
 
 namespace {
 
+/// How weights are gathered unit by unit, and over how many ranks; zero where they are not.
+using UnitKey = std::array<int, 2>;
+UnitKey unit_key(const Strategy& s) {
+  if (!framework_of(s).units(s)) return {};
+  return {1 + static_cast<int>(s.sharding), shard_degree(s)};
+}
+
 /// Groups of one shape: what runs on them takes the same time wherever they are.
 class GroupClass {
  public:
@@ -57,18 +64,27 @@ class GroupClass {
 
   /// Of operators of which some run at the same time: what overlaps is put on the engine, the rest adds up.
   SimTime time(const OperatorList& list, double slowdown) {
-    SimTime t;
+    if (std::any_of(list.begin(), list.end(), [](const Operator& o) { return o.background; }))
+      return length_of(list, slowdown);
+    SimTime t, busy;
     for (std::size_t i = 0; i < list.size();) {
+      if (list[i].host.value > 0) {
+        t += to_sim_time(beyond_busy(to_seconds(busy), list[i++].host));
+        continue;
+      }
       std::size_t end = i;
       while (end < list.size() && list[end].overlapped) ++end;
       if (end == i) {
-        t += time(list[i++]);
+        const SimTime alone = time(list[i++]);
+        t += alone;
+        busy += alone;
         continue;
       }
       end = std::min(end + 1, list.size());  // with the work beside it
       const OperatorList part(list.begin() + static_cast<std::ptrdiff_t>(i),
                               list.begin() + static_cast<std::ptrdiff_t>(end));
       t += length_of(part, slowdown);
+      if (!part.back().overlapped) busy += time(part.back());
       i = end;
     }
     return t;
@@ -82,13 +98,15 @@ class GroupClass {
       // Names, and what a time is charged to, change nothing; a new field does not compile until it is looked
       // at.
       const auto& [name, category, seconds, parameter, also, flops, process_group, op, bytes, repeat,
-                   overlapped, weights, instructions] = o;
+                   overlapped, weights, background, instructions, host] = o;
       const std::initializer_list<double> more = {static_cast<double>(process_group),
                                                   static_cast<double>(op),
                                                   static_cast<double>(overlapped),
+                                                  static_cast<double>(background),
                                                   static_cast<double>(repeat),
                                                   bytes.value,
-                                                  seconds.value};
+                                                  seconds.value,
+                                                  host.value};
       key.insert(key.end(), more);
     }
     const auto known = lengths_.find(key);
@@ -105,8 +123,9 @@ class GroupClass {
   /// What the layers of one micro-batch take, and what is before and after them.
   struct Chains {
     SimTime layer, layer_back, embedding, embedding_back, head, head_back;
+    std::array<SimTime, 4> turns{}, turns_back{};  ///< by LayerTurn, where weights are gathered by unit
   };
-  using Key = std::tuple<int, bool, Recompute, bool, Precision, const Framework*>;
+  using Key = std::tuple<int, bool, Recompute, bool, Precision, const Framework*, UnitKey>;
   std::map<Key, Chains> chains;
 
  private:
@@ -120,9 +139,9 @@ class GroupClass {
 /// What is remembered of strategies is found by these parts of them. A field that is added to Strategy does
 /// not compile until it is given to the keys whose times it changes.
 struct Keys {
-  std::array<int, 6> ranks;  ///< groups and where they are
+  std::array<int, 7> ranks;  ///< groups and where they are
   GroupClass::Key pass;      ///< the operators of a pass over one micro-batch
-  std::tuple<bool, bool, Precision, int, const Framework*> end;  ///< the end of the step
+  std::tuple<bool, bool, Precision, int, const Framework*, UnitKey> end;  ///< the end of the step
 };
 
 Keys keys_of(const Strategy& s) {
@@ -130,11 +149,13 @@ Keys keys_of(const Strategy& s) {
   // the schedule puts together what is remembered here.
   const auto& [tensor, pipeline, virtual_pipeline, context, expert, data, micro_batch, sequence_parallel,
                zero1, recompute, flash_attention, kv_replicator, precision, bucket_mb, pipeline_cuts,
-               schedule, framework] = s;
+               schedule, framework, sharding, shard_ranks] = s;
+  (void)sharding, (void)shard_ranks;  // in the key of units; without units they change nothing but memory
+  const UnitKey units = unit_key(s);
   const Framework* loop = &framework_of(s);
-  return {{tensor, context, expert, data, pipeline, kv_replicator},
-          {micro_batch, sequence_parallel, recompute, flash_attention, precision, loop},
-          {sequence_parallel, zero1, precision, bucket_mb, loop}};
+  return {{tensor, context, expert, data, pipeline, kv_replicator, units[1]},
+          {micro_batch, sequence_parallel, recompute, flash_attention, precision, loop, units},
+          {sequence_parallel, zero1, precision, bucket_mb, loop, units}};
 }
 
 }  // namespace
@@ -164,14 +185,14 @@ struct StageCosts::Shared {
   const Profile profile;     ///< on the job's stack
   const topology::ChipGraph& graph;
   std::map<std::vector<int>, GroupClass> classes;
-  std::map<std::array<int, 6>, std::unique_ptr<Ranks>> layouts;
+  std::map<std::array<int, 7>, std::unique_ptr<Ranks>> layouts;
 
   GroupClass* intern(std::vector<int> key, const StepLayout& layout, StageGroups groups) {
     return &classes.try_emplace(std::move(key), layout, std::move(groups)).first->second;
   }
 
   Ranks& ranks_of(const Strategy& s) {
-    const std::array<int, 6> key = keys_of(s).ranks;
+    const std::array<int, 7> key = keys_of(s).ranks;
     const auto it = layouts.find(key);
     if (it != layouts.end()) return *it->second;
     auto ranks = std::make_unique<Ranks>(job, s, off_stack, graph);
@@ -179,11 +200,12 @@ struct StageCosts::Shared {
     for (int stage = 0; stage < layout.stages; ++stage) {
       const int cls = layout.class_of(stage);
       StageGroups groups = layout.representative(stage);
-      auto& [tensor, kv, context, expert, data, replicas, expert_data] = groups;
+      auto& [tensor, kv, context, expert, data, replicas, expert_data, shard, copies] = groups;
       std::vector<int> inside{0}, across{1};
-      for (const Groups* g : {&tensor, &kv, &context, &expert}) layout.add_key(inside, *g, cls);
+      for (const Groups* g : {&tensor, &kv, &context, &expert, &shard, &copies})
+        layout.add_key(inside, *g, cls);
       for (const Groups* g : {&data, &replicas, &expert_data}) layout.add_key(across, *g, cls);
-      StageGroups rest{{}, {}, {}, {}, std::move(data), std::move(replicas), std::move(expert_data)};
+      StageGroups rest{{}, {}, {}, {}, std::move(data), std::move(replicas), std::move(expert_data), {}, {}};
       for (Groups* g : {&data, &replicas, &expert_data}) g->clear();
       ranks->inside.push_back(intern(std::move(inside), layout, std::move(groups)));
       ranks->across.push_back(intern(std::move(across), layout, std::move(rest)));
@@ -211,6 +233,12 @@ struct StageCosts::Shared {
     GroupClass::Chains c;
     c.layer = chain(on, model.layer_forward(), s);
     c.layer_back = chain(on, model.layer_backward(), s);
+    if (framework_of(s).units(s)) {
+      for (const LayerTurn turn : {LayerTurn::only, LayerTurn::first, LayerTurn::inner, LayerTurn::last}) {
+        c.turns[static_cast<std::size_t>(turn)] = chain(on, model.layer_forward(turn), s);
+        c.turns_back[static_cast<std::size_t>(turn)] = chain(on, model.layer_backward(turn), s);
+      }
+    }
     c.embedding = chain(on, model.embedding_forward(), s);
     c.embedding_back = chain(on, model.embedding_backward(), s);
     c.head = chain(on, model.head_forward(), s);
@@ -304,14 +332,19 @@ StrategyCosts::Finish StrategyCosts::finish(int stage, int layers) const {
 StageCost StrategyCosts::stage(int stage, const int* layers) const {
   const int chunks = strategy_.virtual_pipeline, last_part = stages_ * chunks - 1;
   const GroupClass::Chains& c = shared_.chains(*ranks_.inside[at(stage)], strategy_, model_);
-  const bool meetings = blocking();
+  const bool meetings = blocking(), turns = framework_of(strategy_).units(strategy_).has_value();
   int sum = 0;
   for (int chunk = 0; chunk < chunks; ++chunk) sum += layers[chunk * stages_];
   const SimTime add = accumulate(stage, sum);
   StageCost cost;
   for (int chunk = 0; chunk < chunks; ++chunk) {
     const int part = chunk * stages_ + stage, own = layers[chunk * stages_];
-    SimTime up = forward_launch_ + c.layer * own, down = backward_launch_ + c.layer_back * own + add;
+    SimTime up = forward_launch_, down = backward_launch_ + add;
+    each_turn(turns, own, [&](LayerTurn turn, int times) {
+      const auto t = static_cast<std::size_t>(turn);
+      up += (turns ? c.turns[t] : c.layer) * times;
+      down += (turns ? c.turns_back[t] : c.layer_back) * times;
+    });
     if (part == 0) {
       up += c.embedding;
       down += c.embedding_back;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "models/device/devices.h"
 #include "models/step/pipeline_time.h"
 #include "models/step/step_parts.h"
 #include "models/step/step_run.h"
@@ -12,10 +13,19 @@
 
 namespace trnplan::models {
 
-std::string StepModel::not_modelled(const Job&, const Strategy& strategy) {
+std::string StepModel::not_modelled(const Job& job, const Strategy& strategy) {
+  if (const std::string& untimed = job.architecture.blocks.untimed; !untimed.empty())
+    return "a step of this model is not modelled: " + untimed;
+  const topology::Core& core = job.cluster.instance.core;
+  if (strategy.precision == Precision::fp8 && !device_of(core).has_fp8(core))
+    return "products in FP8 are not modelled on " + job.cluster.instance.name;
   if (framework_of(strategy).reduces_with_backward() && schedule_of(strategy).splits_backward())
     return "a reduction of gradients beside a split backward pass is not modelled";
-  return "";
+  if (framework_of(strategy).units(strategy) && strategy.expert_parallel > 1)
+    return "experts shared out over ranks whose weights are gathered layer by layer are not modelled";
+  if (strategy.recompute.alternate && !framework_of(strategy).recomputed(strategy).alternate)
+    return std::string(framework_of(strategy).name()) + " has no recomputation of every second product";
+  return sharding_problem(framework_of(strategy), strategy);
 }
 
 StepModel::StepModel(const Job& job, const Strategy& strategy, const Profile& profile,

@@ -60,6 +60,7 @@ struct Item {
   Seconds alone{};  ///< the transfer's length without contention
   Call call;
   bool overlapped = false;  ///< runs at the same time as the next item
+  bool background = false;  ///< see Operator
   Flops flops{};            ///< tensor-engine operations of work
 
   bool is_transfer() const { return call.process_group != ProcessGroup::none; }

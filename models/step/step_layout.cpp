@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "models/framework/framework.h"
+#include "units/index.h"
+
 namespace trnplan::models {
 
 const Groups& StageGroups::of(ProcessGroup process_group) const {
@@ -19,6 +22,10 @@ const Groups& StageGroups::of(ProcessGroup process_group) const {
       return replicas;
     case ProcessGroup::expert_data:
       return expert_data;
+    case ProcessGroup::shard:
+      return shard;
+    case ProcessGroup::shard_copies:
+      return copies;
     case ProcessGroup::tensor:
     case ProcessGroup::pipeline:
     case ProcessGroup::none:
@@ -41,6 +48,7 @@ StepLayout::StepLayout(const Job& j, const Strategy& s, const Profile& p, const 
 StageGroups StepLayout::groups_of(int stage) const {
   StageGroups g;
   const int t = strategy.tensor_parallel, c = strategy.context_parallel, d = strategy.data_parallel;
+  const bool by_unit = framework_of(strategy).units(strategy).has_value();
   const auto add = [](Groups& groups, std::vector<int> group) {
     if (group.size() > 1) groups.push_back(std::move(group));
   };
@@ -81,6 +89,17 @@ StageGroups StepLayout::groups_of(int stage) const {
         for (int context = 0; context < c; ++context) same.push_back(order.rank(stage, data, context, i));
       }
       add(g.expert_data, std::move(same));
+    }
+    if (by_unit) {
+      const auto each = at(shard_degree(strategy)), groups = sharding.size() / each;
+      for (std::size_t k = 0; k < groups; ++k)
+        add(g.shard, {sharding.begin() + static_cast<std::ptrdiff_t>(k * each),
+                      sharding.begin() + static_cast<std::ptrdiff_t>((k + 1) * each)});
+      for (std::size_t k = 0; k < each; ++k) {
+        std::vector<int> same;
+        for (std::size_t group = 0; group < groups; ++group) same.push_back(sharding[group * each + k]);
+        add(g.copies, std::move(same));
+      }
     }
     add(g.data, std::move(sharding));
   }

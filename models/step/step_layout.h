@@ -16,9 +16,10 @@ using Groups = std::vector<std::vector<int>>;
 /// Groups of one stage, by what runs on them.
 struct StageGroups {
   Groups tensor, kv, context, expert;
-  Groups data;         ///< over which ZeRO-1 shards: DP x CP
-  Groups replicas;     ///< DP alone: plain data parallel after context ranks have added up
-  Groups expert_data;  ///< as data for expert weights: DP x CP / EP
+  Groups data;           ///< over which ZeRO-1 shards: DP x CP
+  Groups replicas;       ///< DP alone: plain data parallel after context ranks have added up
+  Groups expert_data;    ///< as data for expert weights: DP x CP / EP
+  Groups shard, copies;  ///< of weights that are gathered unit by unit
   const Groups& of(ProcessGroup process_group) const;
 };
 
@@ -26,8 +27,8 @@ struct StageGroups {
 /// here.
 template <class Of>  // StageGroups, const or not
 auto all_groups(Of& of) {
-  auto& [tensor, kv, context, expert, data, replicas, expert_data] = of;
-  return std::array{&tensor, &kv, &context, &expert, &data, &replicas, &expert_data};
+  auto& [tensor, kv, context, expert, data, replicas, expert_data, shard, copies] = of;
+  return std::array{&tensor, &kv, &context, &expert, &data, &replicas, &expert_data, &shard, &copies};
 }
 
 /// Ranks, nodes and resources of a strategy: what does not depend on micro-batch, recomputation or cuts.

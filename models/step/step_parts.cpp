@@ -17,6 +17,10 @@ void append_all(Items& all, Items more) {
   for (Item& item : more) all.push_back(std::move(item));
 }
 
+constexpr const char *kForwardNames[] = {"layer", "first layer", "inner layer", "last layer"},
+                     *kBackwardNames[] = {"layer back", "first layer back", "inner layer back",
+                                          "last layer back"};
+
 /// Builds the work of one class of stages.
 class StageBuilder {
  public:
@@ -90,8 +94,12 @@ class StageBuilder {
     if (first(chunk))
       append(
           c.forward, Part::embedding, "embedding", [&] { return model.embedding_forward(); }, 1);
-    append(
-        c.forward, Part::layer, "layer", [&] { return model.layer_forward(); }, layers);
+    const bool turns = p_.framework().units(p_.strategy).has_value();
+    each_turn(turns, layers, [&](LayerTurn turn, int times) {
+      append(
+          c.forward, Part::layer, kForwardNames[static_cast<std::size_t>(turn)],
+          [&] { return model.layer_forward(turn); }, times);
+    });
     if (last(chunk))
       append(
           c.forward, Part::head, "head", [&] { return model.head_forward(); }, 1);
@@ -100,8 +108,11 @@ class StageBuilder {
       if (last(chunk))
         append(
             pass, Part::head, head, [&] { return part(model.head_backward()); }, 1);
-      append(
-          pass, Part::layer, layer, [&] { return part(model.layer_backward()); }, layers);
+      each_turn(turns, layers, [&](LayerTurn turn, int times) {
+        append(
+            pass, Part::layer, turns ? kBackwardNames[static_cast<std::size_t>(turn)] : layer,
+            [&] { return part(model.layer_backward(turn)); }, times);
+      });
       if (first(chunk))
         append(
             pass, Part::embedding, embedding, [&] { return part(model.embedding_backward()); }, 1);
@@ -172,20 +183,33 @@ class StageBuilder {
 
 Items OperatorItems::of(const OperatorList& operators) {
   Items items;
+  SimTime busy;                                     // with what does not run beside other work
+  Parameter background = common::overlap_slowdown;  // what limits the transfers beside the work
   for (const Operator& o : operators) {
+    if (o.host.value > 0) {
+      items.push_back(work_item(o.name, o.category, o.parameter, beyond_busy(to_seconds(busy), o.host)));
+      items.back().transfer_parameter = background;
+      continue;
+    }
     if (o.process_group == ProcessGroup::none) {
       const bool slowed = !items.empty() && items.back().overlapped;
-      const Parameter by = slowed ? items.back().transfer_parameter : common::overlap_slowdown;
+      const Parameter by = slowed ? items.back().transfer_parameter : background;
       items.push_back(work_item(o.name, o.category, o.parameter, o.seconds, o.also));
       items.back().flops = o.flops;
       items.back().transfer_parameter = by;
+      if (!o.overlapped) busy += items.back().length;
       continue;
     }
     const auto [it, fresh] = known_.try_emplace({o.op, o.process_group, o.bytes.value});
     if (fresh) it->second = collective(fabric_, o.op, groups_.of(o.process_group), o.bytes);
     Items phases = transfer_items(fabric_, o.name, o.category, it->second,
                                   {o.process_group, o.op, o.bytes, o.repeat, 0});
-    for (Item& item : phases) item.overlapped = o.overlapped;
+    for (Item& item : phases) {
+      item.overlapped = o.overlapped;
+      item.background = o.background;
+    }
+    if (!o.overlapped && !o.background) busy += uncontended(phases);
+    if (o.background && !phases.empty()) background = phases.back().transfer_parameter;
     append_all(items, std::move(phases));
   }
   return items;

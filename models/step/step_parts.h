@@ -46,6 +46,15 @@ class OperatorItems {
       known_;  ///< the same few come again and again
 };
 
+/// Calls `visit(turn, times)` for the layers of a pass in a row; without `turns` all are alike.
+template <class Visit>
+void each_turn(bool turns, int layers, const Visit& visit) {
+  if (!turns || layers == 1) return visit(LayerTurn::only, layers);
+  visit(LayerTurn::first, 1);
+  visit(LayerTurn::inner, layers - 2);
+  visit(LayerTurn::last, 1);
+}
+
 /// Operators that are done one after the other, `times` times.
 struct Chain {
   enum class Part { embedding, layer, head, gradients } part = Part::layer;  ///< gradients: adding them up
@@ -171,7 +180,8 @@ struct StepParts : StepLayout {
   bool overlaps() const { return framework().overlaps_layers(strategy); }
   /// Gradients are reduced at the same time as the last backward pass.
   bool reduces_early() const {
-    return framework().reduces_with_backward() && strategy.data_parallel * strategy.context_parallel > 1;
+    return framework().reduces_with_backward() && !framework().units(strategy) &&
+           strategy.data_parallel * strategy.context_parallel > 1;
   }
   /// How much longer work takes while a transfer runs beside it.
   double slowdown() const { return overlaps() || reduces_early() ? profile[common::overlap_slowdown] : 1; }

@@ -105,18 +105,22 @@ void TaskWriter::join(int stage, sim::DeviceId other) {
 }
 
 void TaskWriter::chain(int stage, const Items& items, Source source) {
+  bool background = false;
   for (std::size_t i = 0; i < items.size(); ++i) {
     const Item& item = items[i];
     source.item = &item;
+    if (item.background && (i == 0 || !items[i - 1].background)) join(stage, engines_);
+    background = background || item.background;
     const bool forks = item.overlapped && i + 1 < items.size();
     if (forks) join(stage, engines_);
     if (item.is_transfer()) {
-      transfer(stage, item, source, forks);
+      transfer(stage, item, source, forks || item.background);
     } else {
       work(stage, item, source);
     }
     if (i > 0 && items[i - 1].overlapped) join(stage, engines_);
   }
+  if (background) join(stage, engines_);
 }
 
 /// Starts when all that is on the queues since `since` is done, and what was to be reduced before.

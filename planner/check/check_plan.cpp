@@ -25,7 +25,8 @@ class Check {
         s_(stated.strategy),
         profile_(profile),
         options_(options),
-        stack_(models::stack_named(options.stack)) {}
+        stack_(models::stack_named(options.stack)),
+        gpus_(job.cluster.instance.traits.accelerator == topology::Accelerator::gpu) {}
 
   std::vector<std::string> run() {
     if (!place()) return std::move(wrong_);
@@ -136,7 +137,9 @@ class Check {
       divides(t, a.vocabulary, "the vocabulary");  // the HF path pads nothing
     divides(t, a.kv_heads * s_.kv_replicator, "the KV heads and their copies");
     divides(s_.kv_replicator, t, "TP");
-    need(!stack_.starts_few_counts || cores <= 2 || cores == 8 || cores == 32 || cores == 64 || cores == 128,
+    // What shards weights too is PyTorch's own FSDP, which torchrun starts any number of.
+    need(stated_.weights.sharded || !stack_.starts_few_counts || cores <= 2 || cores == 8 || cores == 32 ||
+             cores == 64 || cores == 128,
          fmt::format("NxD starts no {} processes a node", cores));
     if (s_.expert_parallel > 1) {
       need(a.experts > 0, "expert parallel without experts");
@@ -156,8 +159,11 @@ class Check {
     if (c > 1) {
       need(s_.flash_attention, "context parallel without flash attention");
       need(job_.architecture.experts == 0, "context parallel with experts");
-      divides(1024 * c, sequence, "the sequence (1024 tokens a rank)");
-    } else if (s_.flash_attention) {
+      if (gpus_)
+        divides(2 * c, sequence, "the sequence (two pieces a rank)");
+      else
+        divides(1024 * c, sequence, "the sequence (1024 tokens a rank)");
+    } else if (s_.flash_attention && !gpus_) {
       divides(2048, sequence, "the sequence (flash attention)");
     }
     if (s_.sequence_parallel) {
@@ -170,7 +176,7 @@ class Check {
 
   void pipeline() {
     const int p = s_.pipeline_parallel, parts = p * s_.virtual_pipeline, layers = job_.architecture.layers;
-    need(p == 1 || p % 2 == 0, fmt::format("PP {} is odd", p));
+    need(gpus_ || p == 1 || p % 2 == 0, fmt::format("PP {} is odd", p));
     need(parts <= layers, fmt::format("{} layers do not fill {} parts", layers, parts));
     if (s_.virtual_pipeline > 1) divides(p, stated_.micro_batches, "the micro-batches (interleaved)");
     need(p == 1 || !job_.architecture.tied_embeddings || stack_.ties_across_stages,
@@ -200,7 +206,9 @@ class Check {
     constexpr double kRounding = 0.02, kMoreProbablyThanNot = 0.5;
     const double reserve = profile_[models::common::runtime_reserve];
     const double wanted = std::max(options_.fit_probability, kMoreProbablyThanNot) - kRounding;
-    const std::vector<StageBytes> stages = memory_by_formula(job_, s_);
+    // Of the states and buffers of the training loops on GPUs there is one opinion alone.
+    if (gpus_) return;
+    const std::vector<StageBytes> stages = memory_by_formula(job_, s_, stated_.weights);
     need(stages.size() == stated_.peaks.size(),
          fmt::format("memory of {} stages is claimed, there are {}", stated_.peaks.size(), stages.size()));
     for (std::size_t i = 0; i < stages.size() && i < stated_.peaks.size(); ++i) {
@@ -232,6 +240,7 @@ class Check {
   const models::Profile& profile_;
   const CheckOptions& options_;
   const models::StackTraits& stack_;
+  const bool gpus_;  ///< to which rules of NxD's sends and kernels do not apply
   std::vector<std::string> wrong_;
 };
 

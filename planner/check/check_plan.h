@@ -3,8 +3,8 @@
 // Shares no code with the search: neither its rules, candidates and verdicts nor the memory model; only the
 // plain structs of job, strategy, instance and profile. Rank order, rings and bytes are derived anew, by the
 // plainest way there is (a grid of ranks, backtracking over sets of chips, a list of tensors, a walk through
-// the pipeline's schedule), so that a mistake has to be made twice to go unnoticed. For trn1 families, which
-// are all that is planned.
+// the pipeline's schedule), so that a mistake has to be made twice to go unnoticed. Bytes are
+// worked out for the training loop of NxD; on GPUs the memory model has the only word.
 //
 // Sources: as planner/check/rules.h, topology/verdict.h and models/memory/memory.h name them:
 // aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/parallel_layers/parallel_state.py (order of
@@ -23,14 +23,21 @@
 
 namespace trnplan::planner {
 
+/// Weights that a training loop shards too, and how many gathered copies of a layer's are alive at a time.
+struct ShardedWeights {
+  bool sharded = false;
+  double copies = 0;
+};
+
 /// What a plan says of itself.
 struct StatedPlan {
   models::Strategy strategy;
   int nodes = 1;
   std::string instance;
-  int global_batch = 0;      ///< sequences a step
-  int micro_batches = 0;     ///< per data-parallel rank and step
-  Seconds step{};            ///< for deadline and budget; 0 = not claimed
+  int global_batch = 0;   ///< sequences a step
+  int micro_batches = 0;  ///< per data-parallel rank and step
+  Seconds step{};         ///< for deadline and budget; 0 = not claimed
+  ShardedWeights weights;
   std::vector<Bytes> peaks;  ///< bytes of a core, one for each pipeline stage
 };
 
@@ -60,7 +67,8 @@ struct StageBytes {
 
 /// What each pipeline stage holds in bytes a core, worked out from the formulas of docs/models.md, "Memory".
 /// `job` with the cluster and batch of the plan. Needs degrees that divide what they split.
-std::vector<StageBytes> memory_by_formula(const models::Job& job, const models::Strategy& strategy);
+std::vector<StageBytes> memory_by_formula(const models::Job& job, const models::Strategy& strategy,
+                                          const ShardedWeights& sharded = {});
 
 /// P(a stage fits into `limit`) by numerical integration over every factor but the runtime's: the plain way to
 /// what models/memory/fit_probability.h has in closed form, good to about 0.01.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -24,12 +25,15 @@ Chips only(int chip) {
 }
 
 /// The ranks of [pipeline][data][context][tensor], filled in NxD's order: tensor fastest, then context, data,
-/// pipeline; on trn1 with TP 4 a group is a column: every (cores / 4)-th core of a node.
+/// pipeline; on trn1 with TP 4 a group is a column: every (cores / 4)-th core of a node; on trn2 with TP of half an
+/// instance's ranks the first group has its first and its last quarter, the second those between.
 class Grid {
  public:
   Grid(const topology::Cluster& cluster, const Strategy& s) : s_(s) {
     const int cores = cluster.instance.cores();
-    const int columns = s.tensor_parallel == 4 && cores > 4 ? cores / 4 : 1;
+    const topology::RankOrderRule rule = cluster.instance.traits.rank_order;
+    const bool by_columns = rule == topology::RankOrderRule::columns_of_four;
+    const int columns = by_columns && s.tensor_parallel == 4 && cores > 4 ? cores / 4 : 1;
     const int replicas = s.data_parallel * s.context_parallel;
     ranks_.resize(at(s.pipeline_parallel) * at(replicas) * at(s.tensor_parallel));
     int next = 0;
@@ -40,10 +44,23 @@ class Grid {
         }
       }
     }
+    const int half = kPhysicalCores / cluster.instance.core.lnc / 2;
+    if (rule != topology::RankOrderRule::half_instances || s.tensor_parallel != half ||
+        cores % (2 * half) != 0)
+      return;
+    for (int& rank : ranks_) rank = outer_or_inner(rank, half);
   }
   int rank(int p, int d, int c, int t) const { return ranks_[place(p, d * s_.context_parallel + c, t)]; }
 
  private:
+  static constexpr int kPhysicalCores = 128;  ///< of one instance of trn2
+
+  /// The place of a rank of two groups one after the other when the first has the outer quarters, the second the inner.
+  static int outer_or_inner(int rank, int half) {
+    const int instance = rank / (2 * half), within = rank % half;
+    const bool inner = rank / half % 2 == 1, late = within >= half / 2;
+    return instance * 2 * half + within + (inner || late ? half / 2 : 0) + (late && !inner ? half / 2 : 0);
+  }
   std::size_t place(int p, int replica, int t) const {
     const std::size_t replicas = at(s_.data_parallel) * at(s_.context_parallel);
     return (at(p) * replicas + at(replica)) * at(s_.tensor_parallel) + at(t);
@@ -78,30 +95,32 @@ class Node {
   bool linked(int a, int b) const { return (linked_[at(a)] & only(b)) != 0; }
   bool two_hops(int a, int b) const { return !linked(a, b) && (linked_[at(a)] & linked_[at(b)]) != 0; }
 
-  /// Is there a cycle of neighbours through each chip of the set once? For three chips and more.
-  bool ring(Chips set) {
-    const auto [it, fresh] = rings_.try_emplace(set, false);
+  /// Is there a cycle of neighbours through each chip of the set once? For three chips and more. `far`: of chips that
+  /// are at most two hops apart.
+  bool ring(Chips set, bool far = false) {
+    const auto [it, fresh] = rings_.try_emplace({set, far}, false);
     if (fresh) {
       int first = 0;
       while ((set & only(first)) == 0) ++first;
-      it->second = path_back(first, first, set & ~only(first));
+      it->second = path_back(first, first, set & ~only(first), far);
     }
     return it->second;
   }
 
  private:
   /// From chip `here` through all of `left` and back to `first`.
-  bool path_back(int first, int here, Chips left) const {
-    if (left == 0) return linked(here, first);
+  bool path_back(int first, int here, Chips left, bool far) const {
+    const auto near = [&](int a, int b) { return linked(a, b) || (far && two_hops(a, b)); };
+    if (left == 0) return near(here, first);
     for (int next = 0; next < static_cast<int>(linked_.size()); ++next) {
-      if ((left & only(next)) != 0 && linked(here, next) && path_back(first, next, left & ~only(next)))
+      if ((left & only(next)) != 0 && near(here, next) && path_back(first, next, left & ~only(next), far))
         return true;
     }
     return false;
   }
 
   std::vector<Chips> linked_;
-  std::map<Chips, bool> rings_;
+  std::map<std::pair<Chips, bool>, bool> rings_;
 };
 
 enum class Kind { tensor, copies, context, data, pipeline };
@@ -155,7 +174,8 @@ class Groups {
     });
   }
 
-  /// Ranks j, j + T/r, j + 2T/r, ... of a tensor-parallel group hold the same KV heads.
+  /// Ranks j, j + T/r, j + 2T/r, ... of a tensor-parallel group hold the same KV heads; on trn2 r that follow each
+  /// other.
   void copies() {
     const int r = s_.kv_replicator;
     if (r < 2) return;
@@ -163,7 +183,9 @@ class Groups {
     each(Kind::tensor, [&](int p, int d, int c, int) {
       for (int j = 0; j < apart; ++j) {
         std::vector<int> group;
-        for (int t = j; t < s_.tensor_parallel; t += apart) group.push_back(grid_.rank(p, d, c, t));
+        const bool adjacent = instance_.traits.adjacent_kv_copies;
+        const int from = adjacent ? j * r : j, step = adjacent ? 1 : apart;
+        for (int i = 0; i < r; ++i) group.push_back(grid_.rank(p, d, c, from + i * step));
         weigh(Kind::copies, group);
       }
     });
@@ -199,6 +221,14 @@ class Groups {
     std::map<int, std::set<int>> on_node;
     for (const int r : ranks) on_node[r / cores].insert(r % cores);
     if (on_node.size() > 1 && instance_.nics == 0) return {GroupOpinion::refused, "no network between nodes"};
+    if (instance_.traits.groups == topology::GroupRule::any_group) return {};  // all behind one switch
+    if (instance_.traits.groups == topology::GroupRule::not_published) {
+      std::set<int> chips;
+      for (const int core : on_node.begin()->second) chips.insert(core / instance_.cores_per_chip);
+      if (on_node.size() > 1 || chips.size() > 1)
+        return {GroupOpinion::refused, "nobody says which groups over chips are accepted"};
+      return {};
+    }
     const std::set<int>& local = on_node.begin()->second;
     for (const auto& [node, held] : on_node) {
       if (held == local) continue;
@@ -222,8 +252,10 @@ class Groups {
     const auto all_hold = [&](int n) {
       return std::all_of(held.begin(), held.end(), [&](const auto& h) { return h.second == n; });
     };
+    const bool mesh = instance_.traits.groups == topology::GroupRule::logic2_mesh;
     const bool one_each = all_hold(1), whole = all_hold(instance_.cores_per_chip);
-    if (!one_each && !whole) return {GroupOpinion::refused, "parts of chips"};
+    if (!one_each && !whole && !(mesh && all_hold(held.begin()->second)))
+      return {GroupOpinion::refused, "parts of chips"};
     if (held.size() == 2) {
       const int a = held.begin()->first, b = held.rbegin()->first;
       if (node_.linked(a, b))
@@ -231,9 +263,15 @@ class Groups {
       if (kind == Kind::pipeline && node_.two_hops(a, b)) return {GroupOpinion::doubtful, "two hops apart"};
       return {GroupOpinion::refused, "its chips share no link"};
     }
-    if (!node_.ring(set)) return {GroupOpinion::refused, "its chips form no ring"};
-    constexpr std::size_t kFewChips = 4;  // beyond these reports of one rank a chip disagree
-    if (!whole && held.size() > kFewChips) return {GroupOpinion::doubtful, "one rank on each of many chips"};
+    if (!node_.ring(set)) {
+      constexpr std::size_t kEight = 8;  // the runtime has 8x8 groups with LNC 2
+      if (mesh && instance_.core.lnc == 2 && one_each && held.size() == kEight && node_.ring(set, true))
+        return {GroupOpinion::doubtful, "a ring of two hops"};
+      return {GroupOpinion::refused, "its chips form no ring"};
+    }
+    constexpr std::size_t kFewChips = 4;  // beyond these reports of one rank a chip of trn1 disagree
+    if (!mesh && !whole && held.size() > kFewChips)
+      return {GroupOpinion::doubtful, "one rank on each of many chips"};
     return {};
   }
 
@@ -259,7 +297,9 @@ class Groups {
 
 GroupsOpinion groups_by_backtracking(const topology::Cluster& cluster, const Strategy& s) {
   const int columns = cluster.instance.cores() / 4;
-  if (s.tensor_parallel == 4 && columns > 1 && s.data_parallel * s.context_parallel % columns != 0)
+  const bool by_columns = cluster.instance.traits.rank_order == topology::RankOrderRule::columns_of_four;
+  if (by_columns && s.tensor_parallel == 4 && columns > 1 &&
+      s.data_parallel * s.context_parallel % columns != 0)
     return {GroupOpinion::refused, "TP 4 cannot form its columns"};
   constexpr int kMostChips = 64;
   if (cluster.instance.chips > kMostChips) return {};

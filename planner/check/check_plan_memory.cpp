@@ -45,9 +45,14 @@ void add_layer(std::vector<Weight>& all, const Architecture& a, const Strategy& 
     all.push_back({static_cast<double>(a.head_dim), 1});
     all.push_back({static_cast<double>(a.head_dim), 1});
   }
+  if (a.blocks.mlp_bias && a.experts == 0) {
+    all.push_back({entering, 1});
+    all.push_back({h, 1});
+  }
+  if (a.blocks.output_bias) all.push_back({h, 1});
   if (a.biases || a.qkv_bias) all.push_back({query + key_value, 1});
   if (!a.biases) return;
-  all.push_back({inner, 1});
+  all.push_back({entering, 1});
   for (int i = 0; i < 4; ++i) all.push_back({h, 1});
 }
 
@@ -85,13 +90,36 @@ PerParameter per_parameter(const Strategy& s) {
   return {parameter + wide, 3 * wide, wide};
 }
 
+/// What is whole for a while of weights that are sharded: at the loss, while the head's gradients are computed, and
+/// in a layer's backward pass.
+struct Gathered {
+  double loss = 0, head_gradients = 0, backward = 0;
+};
+
+Gathered gathered_of(const Architecture& a, const Strategy& s, const ShardedWeights& sharded) {
+  const bool by_unit = sharded.sharded && s.zero1 && s.pipeline_parallel == 1;
+  if (!by_unit || s.data_parallel * s.context_parallel == 1) return {};
+  double root = 0, layer = 0;
+  for (const Weight& w : weights_on(a, s, 0, 0)) root += w.rows * w.columns;
+  for (const Weight& w : weights_on(a, s, 0, 1)) layer += w.rows * w.columns;
+  layer -= root;
+  const bool again = s.sharding == models::Sharding::parameters;
+  Gathered g;
+  g.loss = again ? 2 * root : 0;
+  g.head_gradients = g.loss + 2 * root;  // the root's gradients wait for the embedding's
+  g.backward = g.head_gradients + (2 + 4) * layer + (again ? 2 * sharded.copies * layer : 0);
+  return g;
+}
+
 /// States of a stage, and what the optimizer's step needs besides.
 struct States {
   double always = 0, step = 0;
 };
 
-States states_of(const models::Job& job, const Strategy& s, int stage, int layers) {
-  const int sharers = s.zero1 ? s.data_parallel * s.context_parallel : 1;
+States states_of(const models::Job& job, const Strategy& s, const ShardedWeights& sharded, int stage,
+                 int layers) {
+  const int all = s.data_parallel * s.context_parallel;
+  const int sharers = !s.zero1 ? 1 : s.shard_ranks > 0 ? s.shard_ranks : all;
   const int expert_sharers = std::max(1, sharers / s.expert_parallel);
   double whole = 0, shared = 0, of_experts = 0, largest = 0;
   for (const Weight& w : weights_on(job.architecture, s, stage, layers)) {
@@ -101,8 +129,17 @@ States states_of(const models::Job& job, const Strategy& s, int stage, int layer
     if (w.expert) of_experts += mine;
     largest = std::max(largest, w.rows * w.columns);
   }
-  const PerParameter per = per_parameter(s);
   States states;
+  if (sharded.sharded) {
+    // fp32 weights, gradients and moments in shards; what is whole beside them in bf16, and a pipeline's gradients.
+    const double beside = !s.zero1                                    ? 0
+                          : s.pipeline_parallel > 1                   ? 6
+                          : s.sharding == models::Sharding::gradients ? 2
+                                                                      : 0;
+    states.always = beside * whole + 16 * shared;
+    return states;
+  }
+  const PerParameter per = per_parameter(s);
   states.always = per.whole * whole + per.shard * shared;
   if (!s.zero1) return states;
   // With expert parallel there are two optimizers, one after the other.
@@ -168,6 +205,13 @@ std::vector<Saved> saved_by(const models::Job& job, const Strategy& s, const Siz
   for (const char* of : {"query", "key", "value", "context"}) {
     all.push_back({of, q * z.in_tensor_region, ""});
   }
+  if (a.qk_norm) {
+    const double keys = static_cast<double>(a.kv_heads) * s.kv_replicator * a.head_dim;
+    for (const double of : {q, keys}) {
+      all.push_back({"wide copy of heads before their norm", 2 * of * z.in_tensor_region, ""});
+      all.push_back({"heads that the norm's weight multiplies", of * z.in_tensor_region, ""});
+    }
+  }
   if (z.flash) {
     all.push_back({"permuted context", q * z.in_tensor_region, ""});
   } else {
@@ -205,6 +249,15 @@ LayerShare layer_share(const models::Job& job, const Strategy& s, const Sizes& z
   LayerShare share;
   for (const Saved& saved : saved_by(job, s, z)) {
     (recomputes(s.recompute, saved.dropped_by) ? share.remade : share.kept) += saved.bytes;
+  }
+  if (s.recompute.alternate) {
+    const Architecture& a = job.architecture;
+    const double all = share.kept + share.remade, q = static_cast<double>(a.heads) * a.head_dim;
+    const double products = a.experts > 0 ? mixture_bytes(a, s, z) : a.intermediate * z.in_tensor_region;
+    // The layer's input and its last product; q, v and the context.
+    const double kept = 2.0 * a.hidden * z.outside + (2 * q + a.kv_dim()) * z.in_tensor_region + products;
+    share.kept = std::min(all, kept);
+    share.remade = all - share.kept;
   }
   if (s.recompute.full) share.kept = job.architecture.hidden * z.outside;  // the layer's input
   return share;
@@ -270,10 +323,12 @@ Held walk(const std::vector<int>& parts, const Strategy& s, int micro_batches, i
 
 }  // namespace
 
-std::vector<StageBytes> memory_by_formula(const models::Job& job, const Strategy& s) {
+std::vector<StageBytes> memory_by_formula(const models::Job& job, const Strategy& s,
+                                          const ShardedWeights& sharded) {
   const Architecture& a = job.architecture;
   const Sizes z = sizes_of(job, s);
   const LayerShare layer = layer_share(job, s, z);
+  const Gathered gathered = gathered_of(a, s, sharded);
   const std::vector<int> parts = parts_of(a, s);
   const int micro_batches = job.training.global_batch / (s.micro_batch * s.data_parallel);
   // A pass keeps what it received, what it sends, and the tables of the rotary embedding that travel along.
@@ -293,7 +348,7 @@ std::vector<StageBytes> memory_by_formula(const models::Job& job, const Strategy
     for (std::size_t part = at(stage); part < parts.size(); part += at(s.pipeline_parallel))
       layers += parts[part];
     const Held held = walk(parts, s, micro_batches, stage);
-    const States states = states_of(job, s, stage, layers);
+    const States states = states_of(job, s, sharded, stage, layers);
     StageBytes bytes;
     bytes.states = states.always;
     auto& [loss, backward, step] = bytes.instants;
@@ -302,10 +357,11 @@ std::vector<StageBytes> memory_by_formula(const models::Job& job, const Strategy
       const int words = (a.vocabulary + s.tensor_parallel - 1) / s.tensor_parallel;
       // 14 bytes a logit while the loss is computed: bf16, fp32, its shifted copy, its softmax; 6 while the
       // head's gradients are: the fp32 logits that are returned and a bf16 gradient.
-      loss.passing = std::max(14 * z.tokens * words, 6 * z.tokens * words + product);
+      loss.passing = std::max(14 * z.tokens * words + gathered.loss,
+                              6 * z.tokens * words + product + gathered.head_gradients);
     }
     backward.activations = layer.kept * held.layers + of_a_pass * held.passes;
-    backward.passing = product + layer.remade + ring;
+    backward.passing = product + layer.remade + ring + gathered.backward;
     step.passing = states.step;
     all.push_back(bytes);
   }

@@ -30,9 +30,7 @@ topology::Degrees degrees_of(const Strategy& s) {
 /// Its collectives and engines would be timed as those of another machine.
 Found instance(const Job& job, const Strategy&) {
   if (times_steps_on(job.cluster.instance)) return std::nullopt;
-  return Violation{"not-modelled",
-                   job.cluster.instance.family +
-                       " is not modelled yet: its replica groups and its memory are judged, its time is not",
+  return Violation{"not-modelled", why_untimed(job.cluster.instance),
                    "use a type whose step is timed: trnplan instances lists them"};
 }
 
@@ -118,8 +116,13 @@ Found layers(const Job& job, const Strategy& s) {
       "name the last layer of each stage but the last"};
 }
 
-Found pipeline_parity(const Job&, const Strategy& s) {
-  if (s.pipeline_parallel == 1 || s.pipeline_parallel % 2 == 0) return std::nullopt;
+/// Rules of NxD's send and receive and of its kernels are of no other device.
+bool on_gpus(const Job& job) {
+  return job.cluster.instance.traits.accelerator == topology::Accelerator::gpu;
+}
+
+Found pipeline_parity(const Job& job, const Strategy& s) {
+  if (on_gpus(job) || s.pipeline_parallel == 1 || s.pipeline_parallel % 2 == 0) return std::nullopt;
   return Violation{"pipeline-parity",
                    fmt::format("PP {} is odd: NxD pairs neighbouring stages by parity for send and receive",
                                s.pipeline_parallel),
@@ -169,6 +172,13 @@ Found context_parallel(const Job& job, const Strategy& s) {
     return Violation{"context-parallel", "ring attention is a flash-attention kernel", "flash=true, or cp=1"};
   }
   const int sequence = job.training.sequence;
+  if (on_gpus(job)) {
+    if (sequence % (2 * s.context_parallel) == 0) return std::nullopt;
+    return Violation{"context-parallel",
+                     fmt::format("sequence {} does not divide into two pieces for each of CP {}", sequence,
+                                 s.context_parallel),
+                     "another cp, or another sequence length"};
+  }
   if (sequence % s.context_parallel == 0 && sequence / s.context_parallel % 1024 == 0) return std::nullopt;
   return Violation{
       "context-parallel",
@@ -177,7 +187,8 @@ Found context_parallel(const Job& job, const Strategy& s) {
 }
 
 Found flash_attention(const Job& job, const Strategy& s) {
-  if (!s.flash_attention || s.context_parallel > 1 || job.training.sequence % 2048 == 0) return std::nullopt;
+  if (on_gpus(job) || !s.flash_attention || s.context_parallel > 1 || job.training.sequence % 2048 == 0)
+    return std::nullopt;
   return Violation{"flash-attention",
                    fmt::format("NxD's flash attention needs a sequence that divides by 2048, not {}",
                                job.training.sequence),
@@ -228,12 +239,20 @@ std::string kind_name(topology::GroupKind kind) {
 
 }  // namespace
 
+namespace {
+
+bool has_rules_for(const Target* target, const Job& job) {
+  return target != nullptr && target->trains_on(job.cluster.instance.traits);
+}
+
+}  // namespace
+
 std::vector<Violation> rule_violations(const Job& job, const Strategy& strategy, const Target* target) {
   std::vector<Violation> all;
   for (const Rule rule : kRules) {
     if (Found found = rule(job, strategy)) all.push_back(std::move(*found));
   }
-  if (target == nullptr) return all;
+  if (!has_rules_for(target, job)) return all;
   for (Violation& own : target->rules(job, strategy)) all.push_back(std::move(own));
   return all;
 }
@@ -241,7 +260,7 @@ std::vector<Violation> rule_violations(const Job& job, const Strategy& strategy,
 bool breaks_a_rule(const Job& job, const Strategy& strategy, const Target* target) {
   return std::any_of(std::begin(kRules), std::end(kRules),
                      [&](const Rule rule) { return rule(job, strategy).has_value(); }) ||
-         (target != nullptr && !target->rules(job, strategy).empty());
+         (has_rules_for(target, job) && !target->rules(job, strategy).empty());
 }
 
 std::string_view source_of(std::string_view rule) {
@@ -322,10 +341,16 @@ bool times_steps_on(const topology::Instance& instance) {
   return instance.traits.step_time;
 }
 
+std::string why_untimed(const topology::Instance& instance) {
+  const std::string what = "the step time of " + instance.name + " is not modelled";
+  if (instance.untimed.empty()) return what + "; its replica groups and memory are judged";
+  return what + ": " + instance.untimed;
+}
+
 std::optional<Violation> not_modelled(const Job& job, const Strategy& s) {
   const std::string reason = models::StepModel::not_modelled(job, s);
   if (reason.empty()) return std::nullopt;
-  return Violation{"not-modelled", reason, "lower the global batch, or raise DP"};
+  return Violation{"not-modelled", reason, "take another strategy, model or type of machine"};
 }
 
 Violation beyond_the_clock() {

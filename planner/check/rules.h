@@ -36,9 +36,11 @@ std::vector<Violation> contradictions(const models::Job& job, const Target* targ
 /// Where a strategy rule, `replica-group` or `memory` comes from: repository@commit:path; "" for the others.
 std::string_view source_of(std::string_view rule);
 
-/// What the simulator does not cover of the strategy, as rule "not-modelled".
 /// A training step on it is timed; else its groups and memory alone are judged.
 bool times_steps_on(const topology::Instance& instance);
+/// Why it is not, as a sentence without its full stop. Precondition: it is not.
+std::string why_untimed(const topology::Instance& instance);
+/// What the simulator does not cover of the strategy, as rule "not-modelled".
 std::optional<Violation> not_modelled(const models::Job& job, const models::Strategy& strategy);
 /// Rule "not-modelled" for a step beyond the simulation clock.
 Violation beyond_the_clock();

@@ -6,11 +6,17 @@ namespace trnplan::planner {
 
 namespace {
 
-constexpr std::string_view kNames[] = {"on_demand", "reserved", "capacity_block"};
-constexpr Pricing kAll[] = {Pricing::on_demand, Pricing::reserved, Pricing::capacity_block};
+constexpr std::string_view kNames[] = {"on_demand", "reserved", "capacity_block", "spot"};
+constexpr Pricing kAll[] = {Pricing::on_demand, Pricing::reserved, Pricing::capacity_block, Pricing::spot};
 
 /// AWS EC2 User Guide, Capacity Blocks for ML: up to 64 instances each, 256 in all.
 constexpr int kCapacityBlockNodes = 256;
+
+/// A date that begins with a year, else nothing.
+std::string_view known_date(const topology::Price& p) {
+  const bool known = !p.date.empty() && p.date.front() >= '0' && p.date.front() <= '9';
+  return known ? std::string_view(p.date) : std::string_view();
+}
 
 }  // namespace
 
@@ -37,9 +43,29 @@ std::optional<topology::Price> price_of(const topology::Instance& instance, Pric
   std::optional<topology::Price> latest;
   for (const topology::Price& p : instance.prices) {
     if (p.kind != to_string(pricing)) continue;
-    if (!latest || p.date > latest->date) latest = p;
+    if (!latest || known_date(p) > known_date(*latest)) latest = p;
   }
   return latest;
+}
+
+std::string terms_of(const topology::Price& p) {
+  if (!p.terms.empty()) return p.terms;
+  switch (pricing_from(p.kind).value_or(Pricing::on_demand)) {
+    case Pricing::on_demand:
+      return "by the second, nothing promised";
+    case Pricing::reserved:
+      return "a reserved instance, its term not stated";
+    case Pricing::capacity_block:
+      return "paid up front for 1 to 182 days";
+    case Pricing::spot:
+      break;
+  }
+  return "spot; may be taken away at any time";
+}
+
+std::string basis_of(const topology::Price& p) {
+  const auto stated = [](const std::string& text) { return text.empty() ? "not stated" : text; };
+  return fmt::format("{}, {}, {}", p.kind, stated(p.region), stated(p.date));
 }
 
 std::optional<Bill> bill_of(const topology::Instance& instance, int nodes, const PriceOptions& options) {
@@ -53,7 +79,7 @@ std::optional<Bill> bill_of(const topology::Instance& instance, int nodes, const
     node.basis = "as stated";
   } else {
     node.usd_per_hour = nodes * listed->usd_per_hour;
-    node.basis = fmt::format("{}, {}, {}", listed->kind, listed->region, listed->date);
+    node.basis = basis_of(*listed);
   }
   bill.lines.push_back(std::move(node));
   if (options.storage_gib > 0 && options.storage_usd_per_gib_month > 0) {
@@ -66,6 +92,8 @@ std::optional<Bill> bill_of(const topology::Instance& instance, int nodes, const
   if (options.pricing == Pricing::capacity_block && nodes > kCapacityBlockNodes) {
     bill.remark = fmt::format("capacity blocks give at most {} instances", kCapacityBlockNodes);
   }
+  if (options.pricing == Pricing::spot)
+    bill.remark = "spot prices change by the hour, and nodes may be taken away: neither is counted";
   return bill;
 }
 

@@ -2,9 +2,9 @@
 //
 // Node prices come from the instance's catalogue entry, each with region and date, or from the caller, whose
 // price always wins. Shared storage, controller and login nodes are lines only where the caller states their
-// price: their prices differ by region and change, and the catalogue holds none. Spot prices, data transfer,
-// taxes and negotiated discounts are not modelled; a reserved price is paid for the whole term, also when the
-// run is shorter.
+// price: their prices differ by region and change, and the catalogue holds none. Data transfer,
+// taxes and negotiated discounts are not modelled, nor is that spot nodes are taken away; a reserved price is paid
+// for the whole term, also when the run is shorter.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,8 @@
 
 namespace trnplan::planner {
 
-enum class Pricing { on_demand, reserved, capacity_block };
-/// As in the catalogue: "on_demand", "reserved", "capacity_block".
+enum class Pricing { on_demand, reserved, capacity_block, spot };
+/// As in the catalogue: "on_demand", "reserved", "capacity_block", "spot".
 std::string_view to_string(Pricing p);
 /// Also with a dash for the underscore.
 std::optional<Pricing> pricing_from(std::string_view text);
@@ -48,8 +48,14 @@ struct Bill {
   double usd(Seconds time) const { return usd_per_hour() * time.value / 3600; }
 };
 
-/// The instance's price of that kind: of several the one with the latest date, of equals the first.
+/// The instance's price of that kind: of several the one with the latest date, of equals the first. What has no date
+/// ("not stated") is older than what has one.
 std::optional<topology::Price> price_of(const topology::Instance& instance, Pricing pricing);
+
+/// What is bought and for how long: as the price states it, else what is usual of its kind.
+std::string terms_of(const topology::Price& price);
+/// "on_demand, us-east-1, 2026-07-20".
+std::string basis_of(const topology::Price& price);
 
 /// nullopt when neither catalogue nor caller states a price of a node.
 std::optional<Bill> bill_of(const topology::Instance& instance, int nodes, const PriceOptions& options);

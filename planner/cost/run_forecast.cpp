@@ -105,6 +105,11 @@ RunForecast forecast_of(const models::StepReport& step, const GoodputEstimate& g
           std::hypot(width(step.high.value, step.step.value), width(g.goodput, g.goodput_90.low))};
 }
 
+int best_checkpoint_steps(const models::Job& job, const Plan& plan, const Reliability& reliability) {
+  const RunShape run = shape_of(job, plan, {}, models::checkpoint_bytes(job, plan.strategy));
+  return best_steps(failure_model(reliability, run), run.step);
+}
+
 RunAnswer answer_run(const models::Job& job, const Plan& plan, const RunQuestion& q, const RunTerms& terms,
                      const Reliability& reliability) {
   RunAnswer a;

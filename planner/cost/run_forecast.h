@@ -76,6 +76,10 @@ struct ForecastRun {
   RunAnswer answer;
 };
 
+/// Steps between checkpoints that lose least to failures (best_steps), at the medians, with an agent that
+/// restarts the job. `job` is on the plan's cluster, with its batch.
+int best_checkpoint_steps(const models::Job& job, const Plan& plan, const Reliability& reliability);
+
 /// `job` is on the plan's cluster, with its batch. Deterministic. Cost: a goodput estimate.
 RunAnswer answer_run(const models::Job& job, const Plan& plan, const RunQuestion& question,
                      const RunTerms& terms, const Reliability& reliability);

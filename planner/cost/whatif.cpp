@@ -11,6 +11,7 @@
 
 #include "models/memory/host_memory.h"
 #include "planner/check/rules.h"
+#include "planner/cost/instance_comparison.h"
 #include "planner/plan/strategy_grammar.h"
 #include "text/figures.h"
 #include "topology/chip_graph.h"
@@ -96,9 +97,7 @@ WhatIfPoint point_at(const models::Job& job, const WhatIfQuestion& q, const topo
   }
   p.global_batch = at->training.global_batch;
   if (!times_steps_on(instance)) {
-    p.why = fmt::format(
-        "not-modelled: the step time of {} is not modelled; its replica groups and memory are judged",
-        instance.name);
+    p.why = "not-modelled: " + why_untimed(instance);
     p.fix = "use a type whose step is timed: trnplan instances lists them";
     return p;
   }
@@ -327,6 +326,10 @@ bool WhatIfPoint::keeps_surely(const WhatIfQuestion& q) const {
   return !q.budget || (run.usd_at_90 && *run.usd_at_90 <= *q.budget);
 }
 
+bool preferred(const WhatIfPoint& a, const WhatIfPoint& b, const WhatIfQuestion& q) {
+  return order(a, settled(q)) < order(b, settled(q));
+}
+
 WhatIfResult whatif(const models::Job& job, const WhatIfQuestion& question, const models::Profile& profile,
                     const Reliability& reliability, const SearchFunction& search) {
   WhatIfResult result;
@@ -337,6 +340,8 @@ WhatIfResult whatif(const models::Job& job, const WhatIfQuestion& question, cons
   set_efficiency(result.points);
   set_pareto(result.points);
   recommend(result, question);
+  result.standings = standings(result.points, question);
+  result.because = because(result, question);
   if (result.recommended >= 0) return result;
   const Remedy remedy{job, question, profile, reliability, search};
   result.would_do = remedy.larger(result.points);

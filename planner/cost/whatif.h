@@ -50,7 +50,8 @@ struct WhatIfPoint {
   std::string instance;
   int nodes = 0;
   int global_batch = 0;
-  std::optional<Plan> plan;  ///< the one that the search recommends; absent: nothing is legal and fits, `why` says what is wrong
+  std::optional<Plan>
+      plan;  ///< the one that the search recommends; absent: nothing is legal and fits, `why` says what is wrong
   std::string why;
   std::string fix;              ///< what would give it a plan; may be empty
   int nodes_that_would_do = 0;  ///< where memory is missing: so many have it; 0 = not that, or none do
@@ -67,11 +68,26 @@ struct WhatIfPoint {
   bool keeps_surely(const WhatIfQuestion& q) const;
 };
 
+/// An instance type among those asked for (planner/cost/instance_comparison.h).
+struct InstanceStanding {
+  std::string instance, family;
+  int point = -1;       ///< the cluster that stands for it
+  double cheapest = 0;  ///< probability that its tokens are the cheapest of the types with a price
+  std::optional<topology::Price> price;  ///< of a node, of the kind asked for
+  /// USD a node and hour at which its tokens cost as much as those of `against`, the cheapest other type; absent
+  /// where no other has a price.
+  std::optional<double> break_even;
+  std::string against;
+};
+
 struct WhatIfResult {
-  std::vector<WhatIfPoint> points;  ///< by instance, then nodes, as asked
-  int recommended = -1;             ///< index, -1 = none
-  std::string reason;               ///< why this one, or why none
-  int surer = -1;  ///< what to take instead to keep the limits with 90 %, where the recommended does not; -1 = none
+  std::vector<WhatIfPoint> points;          ///< by instance, then nodes, as asked
+  std::vector<InstanceStanding> standings;  ///< of the types that have a plan
+  std::string because;                      ///< why the recommended one, in two sentences; "" without one
+  int recommended = -1;                     ///< index, -1 = none
+  std::string reason;                       ///< why this one, or why none
+  int surer =
+      -1;  ///< what to take instead to keep the limits with 90 %, where the recommended does not; -1 = none
   /// Without a recommendation: the smallest cluster above those asked for that keeps the limits, where nodes
   /// are what is missing; beyond 32 nodes to a sixteenth of the distance to the last that does not.
   std::optional<WhatIfPoint> would_do;
@@ -79,6 +95,9 @@ struct WhatIfResult {
   /// says how far.
   std::optional<WhatIfPoint> reaches;
 };
+
+/// `a` is preferred to `b`, of two that keep the limits.
+[[nodiscard]] bool preferred(const WhatIfPoint& a, const WhatIfPoint& b, const WhatIfQuestion& q);
 
 using SearchFunction =
     std::function<SearchResult(const models::Job&, const models::Profile&, const SearchOptions&)>;

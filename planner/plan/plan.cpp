@@ -1,5 +1,7 @@
 #include "planner/plan/plan.h"
 
+#include <algorithm>
+
 namespace trnplan::planner {
 
 Plan make_plan(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
@@ -14,6 +16,10 @@ Plan make_plan(const models::Job& job, const models::Strategy& strategy, const m
   plan.memory = models::memory_of(job, strategy, profile);
   plan.graph = models::largest_graph(job, strategy, profile);
   plan.usd_per_hour = job.cluster.instance.usd_per_hour() * job.cluster.nodes;
+  const std::vector<topology::Price>& prices = job.cluster.instance.prices;
+  const bool on_demand = std::any_of(prices.begin(), prices.end(),
+                                     [](const topology::Price& p) { return p.kind == "on_demand"; });
+  if (!prices.empty()) plan.price_kind = on_demand ? "on_demand" : prices.front().kind;
   plan.run = Seconds(job.training.tokens / plan.report.tokens_per_second);
   return plan;
 }

@@ -45,7 +45,8 @@ struct Plan {
   models::Memory memory;
   models::GraphSize graph;          ///< the largest that it compiles
   std::optional<Experience> known;  ///< absent where published cases were not asked
-  double usd_per_hour = 0;          ///< all nodes, on-demand price
+  double usd_per_hour = 0;          ///< all nodes, on-demand price, else the first that is known
+  std::string price_kind;           ///< of it, as Price::kind; "" without one
   Seconds run{};  ///< the job's tokens at this speed, without failures or checkpoints; zero when not stated
   std::optional<double> works;  ///< P(it fits, compiles and runs) by what is known to run; absent: not asked
   std::vector<Violation> doubts;  ///< replica groups the runtime may refuse, when the user let them in

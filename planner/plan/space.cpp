@@ -1,6 +1,7 @@
 #include "planner/plan/space.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "models/framework/framework.h"
@@ -13,6 +14,17 @@ using models::Recompute;
 using models::Strategy;
 
 namespace {
+
+/// Whose training loop the job's strategies run on: the pinned one, else the usual one of the machine's devices.
+std::string_view framework_name(const Job& job) {
+  return job.pin.framework ? *job.pin.framework : models::usual_framework(job.cluster.instance.traits);
+}
+
+const models::Framework& loop_of(const Job& job) {
+  Strategy s;
+  s.framework = framework_name(job);
+  return framework_of(s);
+}
 
 std::vector<int> divisors(int n) {
   std::vector<int> small, large;
@@ -38,6 +50,10 @@ std::vector<T> pinned_or(const std::optional<T>& pin, std::vector<T> otherwise) 
 std::vector<Recompute> recompute_policies(const Job& job, bool flash) {
   const bool hf_llama = models::is_llama_like(job.architecture) && job.architecture.experts == 0;
   std::vector<Recompute> all{Recompute{.full = true}};
+  if (!loop_of(job).recomputes_classes()) {
+    all.push_back({.core_attention = flash});
+    return all;
+  }
   for (const bool attention : {false, true}) {
     if (flash && !attention) continue;
     all.push_back({.core_attention = attention});
@@ -84,7 +100,7 @@ std::vector<int> expert_degrees(const Job& job, int data_parallel) {
 /// Chunks a stage that leave all chunks equal; where PP does not divide the layers, two to four. One where the
 /// framework has no schedule for more.
 std::vector<int> virtual_degrees(const Job& job, int pipeline) {
-  const bool chunks = framework_of(Strategy{}).runs(models::Schedule::interleaved);
+  const bool chunks = loop_of(job).runs(models::Schedule::interleaved);
   if (pipeline == 1 || !chunks) return {1};
   const int layers = job.architecture.layers;
   if (layers % pipeline == 0) return divisors(layers / pipeline);
@@ -101,7 +117,7 @@ std::vector<models::Schedule> schedules(const Job& job, int pipeline, int chunks
     const auto schedule = static_cast<models::Schedule>(i);
     const bool interleaved = schedule == models::Schedule::interleaved;
     if (interleaved != (chunks > 1) || (job.pin.schedule && *job.pin.schedule != schedule)) continue;
-    if (framework_of(Strategy{}).runs(schedule)) all.push_back(schedule);
+    if (loop_of(job).runs(schedule)) all.push_back(schedule);
   }
   return all;
 }
@@ -109,15 +125,15 @@ std::vector<models::Schedule> schedules(const Job& job, int pipeline, int chunks
 /// Kinds of attention: flash, plain, or both. Context parallel is flash attention's alone.
 std::vector<bool> attention_kinds(const Job& job) {
   if (job.pin.flash_attention) return {*job.pin.flash_attention};
-  if (!framework_of(Strategy{}).has_flash_attention(job.architecture))
-    return {job.architecture.flash_attention};
+  if (!loop_of(job).has_flash_attention(job.architecture)) return {job.architecture.flash_attention};
   if (job.pin.context_parallel.value_or(1) > 1) return {true};
   return {true, false};
 }
 
 /// The kernel's blocks divide the sequence; a choice that is the user's own is taken as it is.
 bool attention_runs(const Job& job, const Strategy& s) {
-  return job.pin.flash_attention || !s.flash_attention || s.context_parallel > 1 ||
+  const bool gpu = job.cluster.instance.traits.accelerator == topology::Accelerator::gpu;
+  return gpu || job.pin.flash_attention || !s.flash_attention || s.context_parallel > 1 ||
          job.training.sequence % 2048 == 0;
 }
 
@@ -136,6 +152,12 @@ int natural_replicator(const Job& job, int tensor_parallel) {
   return std::max(1, tensor_parallel / std::max(1, job.architecture.kv_heads));
 }
 
+/// Where nobody says: that of the model's published training, which is Trainium's; on GPUs flash attention.
+bool usual_flash(const Job& job) {
+  const bool gpu = job.cluster.instance.traits.accelerator == topology::Accelerator::gpu;
+  return job.architecture.flash_attention || (gpu && loop_of(job).has_flash_attention(job.architecture));
+}
+
 /// What no loop varies.
 Strategy fixed_part(const Job& job) {
   Strategy s;
@@ -143,8 +165,11 @@ Strategy fixed_part(const Job& job) {
   s.expert_parallel = job.pin.expert_parallel.value_or(1);
   s.virtual_pipeline = job.pin.virtual_pipeline.value_or(1);
   s.zero1 = job.pin.zero1.value_or(true);
-  s.flash_attention = job.pin.flash_attention.value_or(job.architecture.flash_attention);
+  s.flash_attention = job.pin.flash_attention.value_or(usual_flash(job));
   s.precision = job.training.precision;
+  s.framework = framework_name(job);
+  s.sharding = job.pin.sharding.value_or(loop_of(job).shardings().front());
+  s.shard_ranks = job.pin.shard_degree.value_or(0);
   return s;
 }
 
@@ -238,9 +263,33 @@ class Enumeration {
           s_.precision = p;
           for (const bool z : zero1_choices(job_)) {
             s_.zero1 = z;
-            found_(models::canonical(s_));
+            if (one_sharding_) {
+              found_(models::canonical(s_));
+            } else {
+              shardings();
+            }
           }
         }
+      }
+    }
+  }
+
+  /// What the framework shards, over all ranks or groups of any size that divides them, or what is pinned.
+  void shardings() {
+    std::vector<int> groups = pinned_or(job_.pin.shard_degree, std::vector<int>{0});
+    const int ranks = s_.data_parallel * s_.context_parallel;
+    const bool grouped = s_.zero1 && s_.pipeline_parallel == 1 && loop_of(job_).has_shard_groups();
+    if (!job_.pin.shard_degree && grouped) groups = divisors(ranks);
+    for (const models::Sharding sharding : pinned_or(job_.pin.sharding, loop_of(job_).shardings())) {
+      s_.sharding = sharding;
+      for (const int group : groups) {
+        if (group == 1 && !job_.pin.shard_degree) continue;  // nothing is sharded
+        s_.shard_ranks = group;
+        found_(models::canonical(s_));
+      }
+      if (groups == std::vector<int>{1} && !job_.pin.shard_degree) {  // a single rank
+        s_.shard_ranks = 0;
+        found_(models::canonical(s_));
       }
     }
   }
@@ -248,12 +297,53 @@ class Enumeration {
   const Job& job_;
   Found found_;
   Strategy s_;  ///< as far as it is chosen
+  const bool one_sharding_ = loop_of(job_).shardings().size() == 1 && !loop_of(job_).has_shard_groups();
   std::vector<Recompute> policies_;
 };
 
-void sort_once(std::vector<Strategy>& all) {
-  std::sort(all.begin(), all.end());
-  all.erase(std::unique(all.begin(), all.end()), all.end());
+/// Of the fields that a strategy is ordered by first.
+bool same_degrees(const Strategy& a, const Strategy& b) {
+  return a.tensor_parallel == b.tensor_parallel && a.pipeline_parallel == b.pipeline_parallel &&
+         a.virtual_pipeline == b.virtual_pipeline && a.context_parallel == b.context_parallel &&
+         a.expert_parallel == b.expert_parallel && a.data_parallel == b.data_parallel &&
+         a.micro_batch == b.micro_batch;
+}
+
+using Run = std::span<Strategy>;
+
+/// Each run in order and once at the end of `all`.
+void add_once(std::vector<Strategy>& all, std::span<const Run> runs, std::vector<Strategy*>& order) {
+  order.clear();
+  for (const Run& run : runs) {
+    for (Strategy& s : run) order.push_back(&s);
+  }
+  std::sort(order.begin(), order.end(), [](const Strategy* a, const Strategy* b) { return *a < *b; });
+  const std::size_t before = all.size();
+  for (Strategy* s : order) {
+    if (all.size() == before || all.back() != *s) all.push_back(std::move(*s));
+  }
+}
+
+/// Sorted, each once. Those of the same degrees are found in a few runs: the runs are sorted, and then what is in
+/// those of the same degrees.
+std::vector<Strategy> sorted_once(std::vector<Strategy> found) {
+  std::vector<Run> runs;
+  for (auto s = found.begin(); s != found.end();) {
+    const auto end = std::find_if_not(s, found.end(), [&](const Strategy& t) { return same_degrees(*s, t); });
+    runs.emplace_back(s, end);
+    s = end;
+  }
+  std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) { return a.front() < b.front(); });
+  std::vector<Strategy> all;
+  all.reserve(found.size());
+  std::vector<Strategy*> order;
+  for (auto run = runs.begin(); run != runs.end();) {
+    const auto end = std::find_if_not(run, runs.end(),
+                                      [&](const Run& r) { return same_degrees(run->front(), r.front()); });
+    add_once(all, {run, end}, order);
+    run = end;
+  }
+  return all;
 }
 
 }  // namespace
@@ -261,19 +351,18 @@ void sort_once(std::vector<Strategy>& all) {
 std::vector<Strategy> enumerate(const Job& job) {
   std::vector<Strategy> found;
   Enumeration(job, [&](Strategy s) { found.push_back(std::move(s)); }).run();
-  sort_once(found);
-  return found;
+  return sorted_once(std::move(found));
 }
 
 Space space_of(const Job& job, const Target* target) {
   Space space;
   Enumeration(job, [&](Strategy s) {
-    if (target != nullptr && !target->expresses(job, s))
+    if (target != nullptr && target->trains_on(job.cluster.instance.traits) && !target->expresses(job, s))
       ++space.inexpressible;
     else
       space.strategies.push_back(std::move(s));
   }).run();
-  sort_once(space.strategies);
+  space.strategies = sorted_once(std::move(space.strategies));
   if (!space.strategies.empty() || space.inexpressible == 0) return space;
   return {enumerate(job), 0, true};
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "models/framework/framework.h"
 #include "planner/plan/space.h"
 
 namespace trnplan::planner {
@@ -41,7 +42,12 @@ std::string strategy_grammar(const Job& job, const Strategy& s) {
   state("dp", &Strategy::data_parallel, defaults);
   state("mbs", &Strategy::micro_batch, defaults);
   state("sp", &Strategy::sequence_parallel, defaults);
-  state("zero1", &Strategy::zero1, defaults);
+  const std::vector<models::Sharding> shardings = models::framework_of(s).shardings();
+  if (s.zero1 && s.sharding != shardings.front())
+    text += fmt::format(",shard={}", to_string(s.sharding));
+  else
+    state("zero1", &Strategy::zero1, defaults);
+  if (s.shard_ranks > 0) text += fmt::format(",shard_degree={}", s.shard_ranks);
   state("flash", &Strategy::flash_attention, bare);
   state("kv", &Strategy::kv_replicator, defaults);
   state("bucket", &Strategy::bucket_mb, defaults);

@@ -1,17 +1,41 @@
 #include "planner/plan/target.h"
 
+#include <algorithm>
+
 namespace trnplan::planner {
+
+namespace {
+
+bool has_no_fix(const Violation& v) {
+  return v.fix.empty();
+}
+
+}  // namespace
+
+bool beyond_mending(const Target& target, const models::Job& job, const models::Strategy& strategy) {
+  const std::vector<Violation> broken = target.violations(job, strategy);
+  return std::any_of(broken.begin(), broken.end(), has_no_fix);
+}
 
 std::optional<std::string> inexpressible(const Target& target, const models::Job& job,
                                          const models::Strategy& strategy) {
+  std::vector<Violation> broken = target.violations(job, strategy);
+  if (broken.empty()) return std::nullopt;
+  // Beside what nothing mends a remedy for something else would be none.
+  const bool hopeless = std::any_of(broken.begin(), broken.end(), has_no_fix);
+  if (hopeless) {
+    broken.erase(
+        std::remove_if(broken.begin(), broken.end(), [](const Violation& v) { return !has_no_fix(v); }),
+        broken.end());
+  }
   std::string all;
-  for (const Violation& v : target.violations(job, strategy)) {
+  for (const Violation& v : broken) {
     if (!all.empty()) all += ", and ";
     all += v.message;
     if (!v.fix.empty()) all += "; " + v.fix;
   }
-  if (all.empty()) return std::nullopt;
-  return std::string(target.name()) + " cannot express this plan: " + all;
+  return std::string(target.name()) +
+         (hopeless ? " cannot be given this plan: " : " cannot express this plan: ") + all;
 }
 
 }  // namespace trnplan::planner

@@ -31,9 +31,10 @@ struct ModeVariable {
 /// What only a person knows, beside the environment, the clone and the data set that every target needs: a
 /// variable of setup_env.sh.
 struct PersonValue {
-  std::string name;     ///< "TRNPLAN_TOKENIZER"
-  std::string meaning;  ///< one sentence, a comment above it
-  bool is_path = true;  ///< of something that is there
+  std::string name;                                 ///< "TRNPLAN_TOKENIZER"
+  std::string meaning;                              ///< one sentence, a comment above it
+  bool is_path = true;                              ///< of something that is there
+  std::string models::RunFiles::*stated = nullptr;  ///< where a job may state it
 };
 
 /// How a start that goes on differs from the first, for a script that does not find out by itself: words behind
@@ -41,6 +42,19 @@ struct PersonValue {
 struct StartAgain {
   std::string checkpoints;                ///< pattern of names in $results; "" = every start is alike
   std::vector<std::string> first, later;  ///< where none is there, and where one is
+};
+
+/// What is done once before a plan runs: lines of a shell script that has the variables of setup_env.sh. Empty
+/// where the target's publisher gives no such commands for the job.
+struct Preparation {
+  std::string tag;                   ///< of the clone that is checked out; "" = as it comes
+  std::string python;                ///< the interpreter that the versions are for: "python3.12"
+  std::string image;                 ///< of AWS's deep learning containers, without its registry
+  std::vector<std::string> install;  ///< into the environment, which is active, beside the clone
+  std::vector<std::string> data;     ///< fetches and tokenises a data set, in a scratch folder
+  std::vector<std::string> from_hf;  ///< a checkpoint of Hugging Face at $from into shards below $to
+  std::vector<std::string> to_hf;    ///< shards at $from into a checkpoint at $to
+  std::vector<std::string> remarks;  ///< a sentence each
 };
 
 /// What a target does where a job leaves it open.
@@ -71,6 +85,8 @@ struct TrainCommand {
   std::string python_path;          ///< a folder within the clone whose modules the script imports; "" = none
   std::vector<ModeVariable> by_mode;
   StartAgain again;
+  /// Name in $results under which the script looks for $TRNPLAN_WEIGHTS; "" = it is told or needs none.
+  std::string weights_link;
   /// What the script does otherwise than its flags say, a sentence each: comments above the command.
   std::vector<std::string> remarks;
 };
@@ -108,6 +124,11 @@ class Target {
   /// As readers of logs name the stack of a run that prints its output (logs::StepSample::framework).
   [[nodiscard]] virtual std::string_view log_format() const = 0;
 
+  /// It trains on such machines. On others a plan is not for it, and its rules and words do not hold.
+  [[nodiscard]] virtual bool trains_on(const topology::Traits& machine) const {
+    return machine.accelerator == topology::Accelerator::neuron_core;
+  }
+
   /// Every rule of the target's own that the strategy breaks: what neither config nor flags can say, with
   /// what to write in the job instead. Rules of planner/check/rules.h are not
   /// among them. Cost: microseconds.
@@ -136,6 +157,11 @@ class Target {
   [[nodiscard]] virtual TrainCommand command(const models::Job& job,
                                              const models::Strategy& strategy) const = 0;
 
+  /// Requires: no violations.
+  [[nodiscard]] virtual Preparation preparation(const models::Job&, const models::Strategy&) const {
+    return {};
+  }
+
   /// Names of the config files that the script reads besides config.json of the model; none for a script of
   /// flags.
   [[nodiscard]] virtual std::vector<std::string> config_names() const { return {}; }
@@ -162,7 +188,12 @@ class Target {
   }
 };
 
-/// All that keeps the target from training the strategy, with what to write in the job; nullopt: nothing.
+/// Something that keeps the target from training the strategy is mended by no other strategy: no fix goes with it.
+[[nodiscard]] bool beyond_mending(const Target& target, const models::Job& job,
+                                  const models::Strategy& strategy);
+
+/// All that keeps the target from training the strategy, with what to write in the job, or that nothing would help;
+/// nullopt: nothing.
 [[nodiscard]] std::optional<std::string> inexpressible(const Target& target, const models::Job& job,
                                                        const models::Strategy& strategy);
 

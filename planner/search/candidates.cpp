@@ -36,7 +36,8 @@ Keys keys_of(const Strategy& s) {
   // Expert groups lie within data-parallel ones; all others change times and bytes of what is in a group.
   const auto& [tensor, pipeline, virtual_pipeline, context, expert, data, micro_batch, sequence_parallel,
                zero1, recompute, flash_attention, kv_replicator, precision, bucket_mb, pipeline_cuts,
-               schedule, framework] = s;
+               schedule, framework, sharding, shard_ranks] = s;
+  (void)sharding, (void)shard_ranks;  // shard groups lie within data-parallel ones
   return {{tensor, context, data, pipeline, kv_replicator},
           {pipeline, virtual_pipeline, schedule, pipeline_cuts}};
 }

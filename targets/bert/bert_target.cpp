@@ -9,6 +9,7 @@
 #include "targets/flags/flags.h"
 #include "targets/flags/recipe.h"
 #include "targets/hf/hf_rules.h"
+#include "targets/hf/nxd_preparation.h"
 
 namespace trnplan::targets {
 
@@ -37,20 +38,39 @@ constexpr std::string_view kPhase2Adam =
     "aws-neuron/aws-neuron-samples@2015d65:torch-neuronx/training/dp_bert_hf_pretrain/"
     "run_dp_bert_large_hf_pretrain_bf16_s512_phase2.sh";
 
+constexpr std::string_view kPhase2Lamb =
+    "aws-neuron/aws-neuron-samples@2015d65:torch-neuronx/training/dp_bert_hf_pretrain/"
+    "run_dp_bert_large_hf_pretrain_bf16_s512_lamb_phase2.sh";
+
+constexpr Recipe of_script(std::string_view source, std::int64_t steps, double lr, std::int64_t warmup) {
+  Recipe r;
+  r.source = source;
+  r.parameters = 334092288.;
+  r.steps = steps;
+  r.lr = lr;
+  r.warmup_steps = warmup;
+  return r;
+}
+
 constexpr BertRecipe kRecipes[] = {
-    {128, 16384, 20, false, kAdam, {kPhase1Adam, 334092288., 28125, 4e-4, 0, 2000}},
-    {128, 65536, 20, false, kLamb, {kPhase1Lamb, 334092288., 7032, 6e-3, 0, 2000}},
-    {512, 32768, 80, true, kAdam, {kPhase2Adam, 334092288., 1563, 2.8e-4, 0, 781}},
+    {128, 16384, 20, false, kAdam, of_script(kPhase1Adam, 28125, 4e-4, 2000)},
+    {128, 65536, 20, false, kLamb, of_script(kPhase1Lamb, 7032, 6e-3, 2000)},
+    {512, 32768, 80, true, kAdam, of_script(kPhase2Adam, 1563, 2.8e-4, 781)},
+    {512, 32768, 80, true, kLamb, of_script(kPhase2Lamb, 1563, 4e-3, 781)},
 };
 
-/// That of the phase whose batch is next to the job's, by their ratio; nullptr where no phase has the sequence.
-const BertRecipe* recipe_of(const models::Training& t) {
+/// That of the phase whose batch is next to the job's, by their ratio, of those for the optimizer that the job states:
+/// LAMB's learning rates are ten times Adam's. nullptr where no phase has the sequence.
+const BertRecipe* recipe_of(const models::Job& job) {
+  const models::Training& t = job.training;
+  const std::string& stated = job.learning.optimizer;
   const BertRecipe* nearest = nullptr;
   const auto distance = [&](const BertRecipe& r) {
     return std::abs(std::log(static_cast<double>(t.global_batch) / r.batch));
   };
   for (const BertRecipe& r : kRecipes) {
     if (r.sequence != t.sequence) continue;
+    if (!stated.empty() && (stated == "lamb") != (r.optimizer == kLamb)) continue;
     if (nearest == nullptr || distance(r) < distance(*nearest)) nearest = &r;
   }
   return nearest;
@@ -120,7 +140,12 @@ std::vector<std::string> environment(const models::Job& job) {
   return names;
 }
 
-std::string_view optimizer_of(const BertRecipe& recipe, const models::Strategy& s) {
+/// The one that the job states, in the recipe's form of it; else the recipe's.
+std::string_view optimizer_of(const BertRecipe& recipe, const models::Learning& l,
+                              const models::Strategy& s) {
+  if (l.optimizer == "lamb") return kLamb;
+  if (l.optimizer == "adamw") return "AdamW";
+  if (l.optimizer == "adamw_fp32OptState") return kAdam;
   return s.precision == models::Precision::fp32 && recipe.optimizer == kAdam ? "AdamW" : recipe.optimizer;
 }
 
@@ -136,6 +161,16 @@ std::vector<std::string> remarks(const models::Job& job, const BertRecipe& recip
       recipe.second ? "A run that goes on has its weights and its epoch: optimizer and warm-up begin anew."
                     : "A run that goes on has its optimizer, its schedule and its place in the data again.");
   return all;
+}
+
+/// It has no flag for anything else. Phase 2 begins from phase 1.
+Learnable learnable(const BertRecipe& recipe) {
+  Learnable can;
+  can.optimizers = {"adamw", "adamw_fp32OptState", "lamb"};
+  can.clipping = can.decay = Learnable::Fixed{};
+  can.shape = can.betas = can.log_steps = can.checkpoint_steps = can.keeps_all = false;
+  can.starts = {recipe.second ? models::StartFrom::checkpoint : models::StartFrom::scratch};
+  return can;
 }
 
 class Bert : public planner::Target {
@@ -158,7 +193,9 @@ class Bert : public planner::Target {
     std::vector<planner::Violation> broken;
     need_model(job.architecture, broken);
     if (!broken.empty()) return broken;  // nothing else matters then
-    if (recipe_of(job.training) == nullptr) {
+    if (const BertRecipe* recipe = recipe_of(job)) {
+      need_learning(job, recipe->learning, learnable(*recipe), broken);
+    } else {
       broken.push_back(target_lacks(fmt::format("sequences of {} tokens", job.training.sequence),
                                     "write sequence: 128 for phase 1, 512 for phase 2"));
     }
@@ -179,17 +216,20 @@ class Bert : public planner::Target {
   }
 
   std::vector<planner::PersonValue> asked() const override {
-    return {{"TRNPLAN_PHASE1", "The folder with the last checkpoint of phase 1, named ckpt_STEP.pt.", true},
-            {"TRNPLAN_PHASE1_STEP", "The step in that name, 28125 by the shipped recipe for AdamW.", false}};
+    return {{"TRNPLAN_PHASE1", "The folder with the last checkpoint of phase 1, named ckpt_STEP.pt.", true,
+             &models::RunFiles::weights},
+            {"TRNPLAN_PHASE1_STEP",
+             "The step in that name: 28125 by the shipped recipe for AdamW, 7032 for LAMB.", false, nullptr}};
   }
 
   std::vector<planner::PersonValue> asked_for(const models::Job& job) const override {
-    const BertRecipe* recipe = recipe_of(job.training);
+    const BertRecipe* recipe = recipe_of(job);
     return recipe != nullptr && recipe->second ? asked() : std::vector<planner::PersonValue>{};
   }
 
   planner::TrainCommand command(const models::Job& job, const models::Strategy& s) const override {
-    const BertRecipe& recipe = *recipe_of(job.training);
+    const BertRecipe& recipe = *recipe_of(job);
+    const Recipe learning = settled(recipe.learning, job.learning);
     const bool second = recipe.second;
     planner::TrainCommand c;
     c.steps = steps_of(job.training, recipe.learning);
@@ -201,8 +241,8 @@ class Bert : public planner::Target {
     Words w;
     w.flag("--data_dir", "$TRNPLAN_DATA").count("--seq_len", job.training.sequence);
     w.count("--max_pred_len", recipe.predictions);
-    w.flag("--optimizer", std::string(optimizer_of(recipe, s))).number("--lr", recipe.learning.lr);
-    w.count("--warmup_steps", warmup_of(recipe.learning, c.steps));
+    w.flag("--optimizer", std::string(optimizer_of(recipe, job.learning, s))).number("--lr", learning.lr);
+    w.count("--warmup_steps", warmup_of(recipe.learning, job.learning, c.steps));
     w.count("--max_steps", c.steps).flag("--steps_this_run", "$steps");
     w.count("--batch_size", s.micro_batch);
     w.count("--grad_accum_usteps", models::micro_batches(job.training, s));
@@ -210,7 +250,8 @@ class Bert : public planner::Target {
     w.toggle("--enable_fp32", s.precision == models::Precision::fp32);
     w.toggle("--print_grad_norm", true);
     w.flag("--output_dir", "$results").flag("--metrics_file", "$results/results.json");
-    w.count("--num_ckpts_to_keep", kKeptCheckpoints);
+    if (job.learning.seed) w.count("--seed", *job.learning.seed);
+    w.count("--num_ckpts_to_keep", job.run.checkpoints_kept.value_or(kKeptCheckpoints));
     c.again.checkpoints = "ckpt_*.pt";
     c.again.later = {"--resume_ckpt"};
     if (second) {
@@ -219,7 +260,29 @@ class Bert : public planner::Target {
     }
     c.arguments = w.take();
     c.remarks = remarks(job, recipe);
+    say_unused(job, {}, c.remarks);
     return c;
+  }
+
+  /// aws-neuron/aws-neuron-samples@2015d65 torch-neuronx/training/dp_bert_hf_pretrain: requirements.txt and README.
+  planner::Preparation preparation(const models::Job& job, const models::Strategy&) const override {
+    planner::Preparation p;
+    p.python = "python3";
+    p.install = {
+        pip_install() + torch_packages(),
+        "pip install transformers==4.44.0 tensorboard==2.14 datasets==2.19.1 huggingface-hub==0.24.5 h5py "
+        "requests==2.31.0"};
+    const std::string name =
+        fmt::format("bert_pretrain_wikicorpus_tokenized_hdf5_seqlen{}", job.training.sequence);
+    p.data = {
+        "mkdir -p \"$HOME/examples_datasets\"",
+        fmt::format(
+            "aws s3 cp s3://neuron-s3/training_datasets/bert_pretrain_wikicorpus_tokenized_hdf5/{}.tar . "
+            "--no-sign-request",
+            name),
+        fmt::format("tar -C \"$HOME/examples_datasets\" -xf {}.tar", name),
+        fmt::format("echo \"TRNPLAN_DATA is $HOME/examples_datasets/{}\"", name)};
+    return p;
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace trnplan::targets {
@@ -37,7 +38,7 @@ void need_llama(const models::Job& job, std::vector<planner::Violation>& broken)
   const models::Architecture& a = job.architecture;
   if (!models::is_llama_like(a) || a.experts > 0 || a.mlp != models::Mlp::gated)
     broken.push_back(target_lacks("the model is no dense Llama", ""));
-  if (a.biases || a.qkv_bias) broken.push_back(target_lacks("linear biases", ""));
+  if (models::has_linear_biases(a)) broken.push_back(target_lacks("linear biases", ""));
   if (a.qk_norm) broken.push_back(target_lacks("norms of queries and keys", ""));
   if (a.head_dim != 0 && a.heads > 0 && a.head_dim != a.hidden / a.heads)
     broken.push_back(target_lacks("heads of another size than hidden_size / num_attention_heads", ""));
@@ -60,6 +61,136 @@ void need_plain_strategy(const models::Strategy& s, std::vector<planner::Violati
     broken.push_back(target_lacks(fmt::format("the schedule {}", models::to_string(schedule)),
                                   "leave schedule out: 1F1B, or interleaved with virtual_pipeline"));
   }
+}
+
+namespace {
+
+/// Rates and steps that contradict each other once the recipe's are beside those of the job.
+void need_sense(const models::Job& job, const Recipe& shipped, std::vector<planner::Violation>& broken) {
+  const Recipe r = settled(shipped, job.learning);
+  if (r.min_lr > r.lr) {
+    broken.push_back(
+        target_lacks(fmt::format("a learning rate of {} below its minimum of {}", r.lr, r.min_lr),
+                     "state min_learning_rate too"));
+  }
+  const std::int64_t steps = steps_of(job.training, shipped);
+  const std::int64_t warmup = warmup_of(shipped, job.learning, steps);
+  if (warmup + r.constant_steps > steps) {
+    broken.push_back(target_lacks(fmt::format("{} steps of warm-up and {} constant ones in a run of {}",
+                                              warmup, r.constant_steps, steps),
+                                  "state fewer warmup_steps or constant_steps, or more tokens"));
+  }
+}
+
+void need_schedule(const models::Learning& l, const Recipe& shipped, const Learnable& can,
+                   std::vector<planner::Violation>& broken) {
+  if (!can.shape) {
+    if (l.schedule || l.min_learning_rate || l.constant_steps) {
+      broken.push_back(
+          target_lacks("a schedule that is stated",
+                       "leave schedule, min_learning_rate and constant_steps out: the script has no "
+                       "flag for them"));
+    }
+    return;
+  }
+  if (can.schedule && l.schedule.value_or(*can.schedule) != *can.schedule) {
+    const std::string_view only = models::kDecayNames[static_cast<std::size_t>(*can.schedule)];
+    broken.push_back(target_lacks(fmt::format("a schedule that is not {}", only),
+                                  fmt::format("write schedule: {} in the job", only)));
+  }
+  if (can.schedule.value_or(settled(shipped, l).schedule) != models::Decay::linear) return;
+  const char* otherwise = can.schedule ? "" : ", or write schedule: cosine";
+  if (l.min_learning_rate.value_or(0) > 0) {
+    broken.push_back(target_lacks("a minimum of the learning rate under the linear schedule",
+                                  fmt::format("leave min_learning_rate out{}", otherwise)));
+  }
+  if (l.constant_steps.value_or(0) > 0) {
+    broken.push_back(target_lacks("constant steps under the linear schedule",
+                                  fmt::format("leave constant_steps out{}", otherwise)));
+  }
+}
+
+/// `stated` against what the script fixes.
+void need_fixed(const std::optional<double>& stated, const std::optional<Learnable::Fixed>& fixed,
+                const char* what, const char* key, std::vector<planner::Violation>& broken) {
+  if (!stated || !fixed || fixed->value == stated) return;
+  broken.push_back(target_lacks(fixed->value ? fmt::format("{} other than {}", what, *fixed->value)
+                                             : fmt::format("{} that is stated", what),
+                                fmt::format("leave {} out: the script does not read it", key)));
+}
+
+std::string names_of(const std::vector<std::string_view>& all) {
+  std::string text;
+  for (const std::string_view name : all) text += (text.empty() ? "" : " or ") + std::string(name);
+  return text;
+}
+
+void need_optimizer(const models::Learning& l, const Learnable& can,
+                    std::vector<planner::Violation>& broken) {
+  if (!l.optimizer.empty() &&
+      std::find(can.optimizers.begin(), can.optimizers.end(), l.optimizer) == can.optimizers.end()) {
+    broken.push_back(target_lacks("the optimizer " + l.optimizer,
+                                  "write optimizer: " + names_of(can.optimizers) + " in the job"));
+  }
+  if (!can.betas && (l.beta1 || l.beta2))
+    broken.push_back(
+        target_lacks("betas that are stated", "leave betas out: the script has no flag for them"));
+}
+
+void need_keeping(const models::RunFiles& run, std::int64_t steps, const Learnable& can,
+                  std::vector<planner::Violation>& broken) {
+  if (!can.log_steps && run.log_steps)
+    broken.push_back(target_lacks("log_steps", "leave it out: the script has no flag for it"));
+  if (can.logs_within && run.log_steps.value_or(1) > steps)
+    broken.push_back(target_lacks("log_steps beyond the run's steps", "state fewer"));
+  if (!can.checkpoint_steps && run.checkpoint_steps) {
+    broken.push_back(
+        target_lacks("checkpoint_steps", "leave it out: the script saves after every file of its data set"));
+  }
+  if (!can.keeps_all && run.checkpoints_kept == models::kAllCheckpoints)
+    broken.push_back(target_lacks("keeping all checkpoints", "state how many in checkpoints_kept"));
+  if (!run.start_from) return;
+  if (std::find(can.starts.begin(), can.starts.end(), *run.start_from) != can.starts.end()) return;
+  std::vector<std::string_view> names;
+  for (const models::StartFrom s : can.starts)
+    names.push_back(models::kStartNames[static_cast<std::size_t>(s)]);
+  broken.push_back(target_lacks(
+      fmt::format("start_from: {}", models::kStartNames[static_cast<std::size_t>(*run.start_from)]),
+      "write start_from: " + names_of(names) + " in the job"));
+}
+
+}  // namespace
+
+void need_learning(const models::Job& job, const Recipe& shipped, const Learnable& can,
+                   std::vector<planner::Violation>& broken) {
+  const models::Learning& l = job.learning;
+  if (l == models::Learning{} && job.run == models::RunFiles{}) return;
+  need_schedule(l, shipped, can, broken);
+  need_optimizer(l, can, broken);
+  need_fixed(l.gradient_clip, can.clipping, "a norm that gradients are clipped to", "gradient_clip", broken);
+  need_fixed(l.weight_decay, can.decay, "a weight decay", "weight_decay", broken);
+  need_keeping(job.run, steps_of(job.training, shipped), can, broken);
+  need_sense(job, shipped, broken);
+}
+
+void say_unused(const models::Job& job, std::initializer_list<std::string_view> has,
+                std::vector<std::string>& remarks) {
+  const auto say = [&](std::string_view name, bool stated) {
+    if (stated && std::find(has.begin(), has.end(), name) == has.end())
+      remarks.push_back(
+          fmt::format("The job's software.{} does nothing here: the script has no such setting.", name));
+  };
+  say("requests_in_flight", job.software.in_flight > 0);
+  say("fuse_qkv", !job.software.fuse_qkv);
+  say("sequential_move_factor", job.software.sequential_move > 0);
+}
+
+void ask_for_weights(const models::Job& job, std::vector<planner::PersonValue>& asked) {
+  if (!job.run.begins_with_weights()) return;
+  const char* meaning = job.run.start_from == models::StartFrom::hf
+                            ? "The weights of Hugging Face, converted into shards for this plan's degrees."
+                            : "The checkpoint that the run begins with, sharded for this plan's degrees.";
+  asked.push_back({"TRNPLAN_WEIGHTS", meaning, true, &models::RunFiles::weights});
 }
 
 }  // namespace trnplan::targets

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,12 +13,9 @@
 #include "models/job/strategy.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/target.h"
+#include "targets/flags/recipe.h"
 
 namespace trnplan::targets {
-
-/// Steps between checkpoints, and how many are kept, where nothing else is stated.
-inline constexpr int kSaveEvery = 200;
-inline constexpr int kKeptCheckpoints = 2;
 
 /// The words of a command line.
 class Words {
@@ -45,5 +44,38 @@ void need_llama(const models::Job& job, std::vector<planner::Violation>& broken)
 /// What no script of flags can say of a strategy: uneven cuts, schedules of other frameworks, classes of partial
 /// recompute that only a config can name.
 void need_plain_strategy(const models::Strategy& s, std::vector<planner::Violation>& broken);
+
+/// What flags or config of a script can say of learning and of keeping a run.
+struct Learnable {
+  /// Of a value that the script fixes: no statement but that value is true. Without one it says nothing of it, so that
+  /// every statement would be dropped.
+  struct Fixed {
+    std::optional<double> value;
+  };
+
+  std::optional<models::Decay> schedule;  ///< the only one; absent = each of them
+  bool shape = true;                      ///< of the schedule: its name, its minimum and its constant steps
+  std::vector<std::string_view> optimizers = {"adamw"};
+  std::optional<Fixed> clipping = Fixed{1.0};  ///< the norm of gradients; absent = any
+  std::optional<Fixed> decay;                  ///< of weights, whatever its flag says; absent = any
+  bool betas = true;
+  bool logs_within = false;      ///< needs a line of the log a run
+  bool log_steps = true;         ///< says how often it logs
+  bool checkpoint_steps = true;  ///< says after how many steps it saves
+  bool keeps_all = true;         ///< has a word for removing no checkpoint
+  std::vector<models::StartFrom> starts = {models::StartFrom::scratch};
+};
+
+/// What the job states of learning and keeping and the script cannot do, or what contradicts the recipe's rest.
+void need_learning(const models::Job& job, const Recipe& shipped, const Learnable& can,
+                   std::vector<planner::Violation>& broken);
+
+/// A sentence for each setting of the job's software that the script has no word for, so that it does nothing. `has`: those
+/// of requests_in_flight, fuse_qkv and sequential_move_factor that it has.
+void say_unused(const models::Job& job, std::initializer_list<std::string_view> has,
+                std::vector<std::string>& remarks);
+
+/// Where a job begins with weights: the variable of setup_env.sh that names them, $TRNPLAN_WEIGHTS.
+void ask_for_weights(const models::Job& job, std::vector<planner::PersonValue>& asked);
 
 }  // namespace trnplan::targets

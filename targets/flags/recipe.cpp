@@ -18,9 +18,21 @@ std::int64_t steps_of(const models::Training& t, const Recipe& recipe) {
   return static_cast<std::int64_t>(std::clamp(std::ceil(t.tokens / per_step), 1.0, 2e9));
 }
 
-std::int64_t warmup_of(const Recipe& recipe, std::int64_t steps) {
+Recipe settled(Recipe recipe, const models::Learning& stated) {
+  recipe.lr = stated.learning_rate.value_or(recipe.lr);
+  recipe.min_lr = stated.min_learning_rate.value_or(recipe.min_lr);
+  recipe.warmup_steps = stated.warmup_steps.value_or(recipe.warmup_steps);
+  recipe.constant_steps = stated.constant_steps.value_or(recipe.constant_steps);
+  recipe.beta1 = stated.beta1.value_or(recipe.beta1);
+  recipe.beta2 = stated.beta2.value_or(recipe.beta2);
+  recipe.weight_decay = stated.weight_decay.value_or(recipe.weight_decay);
+  recipe.schedule = stated.schedule.value_or(recipe.schedule);
+  return recipe;
+}
+
+std::int64_t warmup_of(const Recipe& recipe, const models::Learning& stated, std::int64_t steps) {
   const std::int64_t of_recipe = recipe.steps > 0 ? recipe.warmup_steps * steps / recipe.steps : 0;
-  return std::min(recipe.warmup_steps, std::max(steps / 5, of_recipe));
+  return stated.warmup_steps.value_or(std::min(recipe.warmup_steps, std::max(steps / 5, of_recipe)));
 }
 
 std::int64_t saving_interval(std::int64_t steps, std::int64_t wanted) {
@@ -29,6 +41,11 @@ std::int64_t saving_interval(std::int64_t steps, std::int64_t wanted) {
     if (steps % every == 0) return every;
   }
   return wanted;
+}
+
+std::int64_t saves_every(const models::RunFiles& run, std::int64_t steps) {
+  if (run.checkpoint_steps) return *run.checkpoint_steps;
+  return saving_interval(steps, run.planned_checkpoint_steps > 0 ? run.planned_checkpoint_steps : kSaveEvery);
 }
 
 }  // namespace trnplan::targets

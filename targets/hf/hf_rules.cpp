@@ -23,7 +23,7 @@ std::vector<planner::Violation> hf_rules(const models::Job& job, const models::S
     broken.push_back({"context-parallel", "NxD has context parallel for dense Llama models only", "cp=1"});
   if (a.tied_embeddings && s.pipeline_parallel > 1) {
     broken.push_back({"tied-embeddings",
-                      "tied embeddings fail with pipeline parallel in NxDT (shared weight has no gradient)",
+                      "tied embeddings fail with pipeline parallel: the shared weight has no gradient",
                       "pp=1, or untie embedding and head"});
   }
   return broken;

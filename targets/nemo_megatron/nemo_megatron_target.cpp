@@ -130,10 +130,13 @@ class Overrides {
 void put_trainer(Overrides& o, const models::Job& job) {
   o.put("trainer.devices", job.cluster.instance.cores()).put("trainer.num_nodes", job.cluster.nodes);
   o.put("trainer.max_epochs", "null").put("trainer.max_steps", "$steps");
-  o.put("trainer.val_check_interval", "$steps").put("trainer.log_every_n_steps", 1);
+  o.put("trainer.val_check_interval", "$steps")
+      .put("trainer.log_every_n_steps", job.run.log_steps.value_or(1));
   o.put("trainer.limit_val_batches", 1).put("trainer.limit_test_batches", 1);
   o.put("trainer.accumulate_grad_batches", 1).put("trainer.precision", 32);
   o.put("+trainer.num_sanity_val_steps", 0);  // else a run begins with validation
+  if (job.learning.gradient_clip) o.put("trainer.gradient_clip_val", *job.learning.gradient_clip);
+  if (job.learning.seed) o.put("model.seed", *job.learning.seed);
 }
 
 void put_model(Overrides& o, const models::Job& job, const Recipe& recipe) {
@@ -172,25 +175,26 @@ void put_strategy(Overrides& o, const models::Job& job, const models::Strategy& 
   o.put("+model.use_flash_attention", word(s.flash_attention)).put("model.use_cpu_initialization", "True");
 }
 
-void put_optimizer(Overrides& o, const Recipe& recipe, std::int64_t steps) {
+void put_optimizer(Overrides& o, const models::Job& job, const Recipe& recipe, std::int64_t steps) {
   o.put("model.optim.name", "adamw").put("model.optim.lr", recipe.lr);
   o.put("model.optim.betas", fmt::format("[{},{}]", recipe.beta1, recipe.beta2));
   o.put("model.optim.weight_decay", recipe.weight_decay).put("model.optim.capturable", "True");
   o.put("model.optim.sched.name", "CosineAnnealing");
-  o.put("model.optim.sched.warmup_steps", warmup_of(recipe, steps));
+  o.put("model.optim.sched.warmup_steps", warmup_of(recipe, job.learning, steps));
   o.put("model.optim.sched.constant_steps", recipe.constant_steps);
   o.put("model.optim.sched.min_lr", recipe.min_lr);
 }
 
 /// Resumed from the newest in $results, or from scratch; the name of the file holds the data's position, so the
 /// shipped one is kept.
-void put_checkpoints(Overrides& o, std::int64_t steps) {
+void put_checkpoints(Overrides& o, const models::RunFiles& run, std::int64_t steps) {
   const std::string params = "exp_manager.checkpoint_callback_params.";
   o.put("+model.save_xser", "True").put("+model.load_xser", "True");
   o.put("exp_manager.create_tensorboard_logger", "$logging");
   o.put("exp_manager.create_checkpoint_callback", "$checkpoints");
-  o.put("+" + params + "every_n_train_steps", std::min<std::int64_t>(kSaveEvery, steps));
-  o.put(params + "save_top_k", kKeptCheckpoints).put(params + "save_last", "False");
+  o.put("+" + params + "every_n_train_steps", saves_every(run, steps));
+  o.put(params + "save_top_k", run.checkpoints_kept.value_or(kKeptCheckpoints))
+      .put(params + "save_last", "False");
   o.put("exp_manager.resume_if_exists", "True").put("exp_manager.resume_ignore_no_checkpoint", "True");
   o.put("exp_manager.explicit_log_dir", "$results");
 }
@@ -212,6 +216,11 @@ class NemoMegatron : public planner::Target {
     need_plain_strategy(s, broken);
     need_program(job, s, broken);
     need_layout(job, s, broken);
+    Learnable can;
+    can.schedule = models::Decay::cosine;
+    if (!s.zero1) can.clipping.reset();  // ZeRO-1 has a norm of its own, 1
+    can.starts.push_back(models::StartFrom::checkpoint);
+    need_learning(job, nearest_recipe(kRecipes, job.architecture), can, broken);
     return broken;
   }
 
@@ -222,11 +231,18 @@ class NemoMegatron : public planner::Target {
 
   std::vector<planner::PersonValue> asked() const override {
     return {{"TRNPLAN_TOKENIZER",
-             "A folder with the model's Hugging Face tokenizer, from which the vocabulary is taken."}};
+             "A folder with the model's Hugging Face tokenizer, from which the vocabulary is taken.", true,
+             &models::RunFiles::tokenizer}};
+  }
+
+  std::vector<planner::PersonValue> asked_for(const models::Job& job) const override {
+    std::vector<planner::PersonValue> values = asked();
+    ask_for_weights(job, values);
+    return values;
   }
 
   planner::TrainCommand command(const models::Job& job, const models::Strategy& s) const override {
-    const Recipe& recipe = nearest_recipe(kRecipes, job.architecture);
+    const Recipe recipe = settled(nearest_recipe(kRecipes, job.architecture), job.learning);
     planner::TrainCommand c;
     c.steps = steps_of(job.training, recipe);
     c.compile_steps = 4;
@@ -239,10 +255,53 @@ class NemoMegatron : public planner::Target {
     put_trainer(o, job);
     put_model(o, job, recipe);
     put_strategy(o, job, s, recipe.base_config == kLargeConfig);
-    put_optimizer(o, recipe, c.steps);
-    put_checkpoints(o, c.steps);
+    put_optimizer(o, job, recipe, c.steps);
+    put_checkpoints(o, job.run, c.steps);
     c.arguments = o.take();
+    if (job.run.begins_with_weights()) {
+      c.again = {"checkpoints/*/*.ckpt", {"model.resume_from_checkpoint=$TRNPLAN_WEIGHTS"}, {}};
+      c.remarks = {
+          "TRNPLAN_WEIGHTS is the checkpoint's path without the folder of its tensor-parallel rank; the run "
+          "goes on with its optimizer and its step."};
+    }
+    say_unused(job, {"requests_in_flight"}, c.remarks);
     return c;
+  }
+
+  /// aws-neuron/neuronx-nemo-megatron@f4743ce: build.sh, nemo/scripts/nlp_language_modeling,
+  /// nemo/examples/nlp/language_modeling/checkpoint_conversion. --pp_degree is 2 where nothing is said.
+  planner::Preparation preparation(const models::Job& job, const models::Strategy& s) const override {
+    planner::Preparation p;
+    const std::string conversion =
+        "\"$TRNPLAN_CODE/nemo/examples/nlp/language_modeling/checkpoint_conversion/";
+    p.data = {
+        "python3 \"$TRNPLAN_CODE/nemo/scripts/nlp_language_modeling/preprocess_data_for_megatron.py\" "
+        "--input \"${TRNPLAN_TEXT:?a file with a line of JSON for each text}\" --json-keys=text "
+        "--tokenizer-library=huggingface "
+        "--tokenizer-type=\"${TRNPLAN_TOKENIZER:?fill in setup_env.sh}\" --dataset-impl=mmap --output-prefix "
+        "\"$plan/data\" "
+        "--append-eod "
+        "--need-pad-id --workers=32",
+        "echo \"TRNPLAN_DATA is $plan/data_text_document\""};
+    std::string degrees =
+        fmt::format("--tp_degree {} --pp_degree {}", s.tensor_parallel, s.pipeline_parallel);
+    if (s.virtual_pipeline > 1) degrees += fmt::format(" --vpp_degree {}", s.virtual_pipeline);
+    if (!job.architecture.grouped_queries()) {
+      p.from_hf = {"python3 " + conversion +
+                   "convert_hf_checkpoint_to_nemo_llama.py\" --path_to_checkpoint \"$from\" --config_file "
+                   "\"$plan/config.json\" --output_path \"$to\" " +
+                   degrees + " --is_xser --step 0"};
+    } else {
+      p.remarks.emplace_back(
+          "Models with grouped queries are converted by convert_hf_checkpoint_to_nemo_llama_70b.py.");
+    }
+    p.to_hf = {"python3 " + conversion +
+               "convert_nemo_checkpoint_to_hf_llama.py\" --path_to_checkpoints \"$from\" --config_file "
+               "\"$plan/config.json\" --output_path \"$to\" --is_xser --step \"${TRNPLAN_STEP:?the step of "
+               "the checkpoint}\""};
+    p.remarks.emplace_back(
+        "Its build.sh makes the packages for PyTorch 1.13.1: follow its README for the environment.");
+    return p;
   }
 };
 

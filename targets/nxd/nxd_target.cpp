@@ -4,12 +4,14 @@
 
 #include "targets/flags/flags.h"
 #include "targets/hf/hf_rules.h"
+#include "targets/hf/nxd_preparation.h"
 #include "targets/nxd/scripts.h"
 
 namespace trnplan::targets {
 
 namespace {
 
+constexpr const char* kLlamaFolder = "examples/training/llama";
 constexpr const char* kClone = "https://github.com/aws-neuron/neuronx-distributed";
 
 bool pipelined(const models::Strategy& s) {
@@ -80,6 +82,11 @@ class Nxd : public planner::Target {
     need_recompute(job, s, broken);
     need_precision(s, broken);
     need_degrees(job, s, broken);
+    if (pipelined(s)) {
+      need_learning(job, pipeline_recipe(job.architecture), pipeline_learnable(), broken);
+    } else {
+      need_learning(job, tensor_recipe(job.architecture), tensor_learnable(), broken);
+    }
     return broken;
   }
 
@@ -97,8 +104,31 @@ class Nxd : public planner::Target {
     return {kClone, "examples/training/llama/tp_pp_llama_hf_pretrain", "run_llama_nxd.py"};
   }
 
+  std::vector<planner::PersonValue> asked_for(const models::Job& job) const override {
+    std::vector<planner::PersonValue> values;
+    ask_for_weights(job, values);
+    return values;
+  }
+
   planner::TrainCommand command(const models::Job& job, const models::Strategy& s) const override {
     return pipelined(s) ? pipeline_script(job, s) : tensor_script(job, s);
+  }
+
+  /// Versions: awslabs/awsome-distributed-training@0edaf15 3.test_cases/pytorch/neuronx-distributed/llama3 (README and
+  /// kubernetes). The script for one stage imports AdamW from transformers, which later ones lack.
+  planner::Preparation preparation(const models::Job& job, const models::Strategy& s) const override {
+    planner::Preparation p;
+    p.tag = "v2.27.0";
+    p.python = "python3.12";
+    p.image = "pytorch-training-neuronx:2.9.0-neuronx-py312-sdk2.28.0-ubuntu24.04";
+    p.install = {pip_install() + neuron_packages(),
+                 "pip install transformers==4.48.0 'datasets<=3.6.0' 'huggingface-hub>=0.27.1' tensorboard "
+                 "sentencepiece tenacity regex s3transfer awscrt"};
+    put_data_set(p, kLlamaFolder, job);
+    put_conversion(p, std::string(kLlamaFolder) + "/convert_checkpoints.py", job, s);
+    p.remarks.emplace_back(
+        "To start from converted weights put them at pretrained_weight in the folder of checkpoints.");
+    return p;
   }
 };
 

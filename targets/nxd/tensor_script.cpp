@@ -15,8 +15,8 @@ constexpr std::string_view k8b =
 
 /// Linear decay to nothing: there is no minimum.
 constexpr Recipe kRecipes[] = {
-    {k7b, 6738415616., 10000, 3.0e-4, 0, 100, 0, 0.9, 0.999, 0.01},
-    {k8b, 8030261248., 10000, 1.5e-4, 0, 100, 0, 0.9, 0.999, 0.01},
+    {k7b, 6738415616., 10000, 3.0e-4, 0, 100, 0, 0.9, 0.999, 0.01, 0, {}, true, models::Decay::linear},
+    {k8b, 8030261248., 10000, 1.5e-4, 0, 100, 0, 0.9, 0.999, 0.01, 0, {}, true, models::Decay::linear},
 };
 
 /// As the recipes export them; the script sets rounding and, without master weights, XLA's types by itself.
@@ -34,8 +34,20 @@ std::vector<std::string> environment(const models::Job& job) {
 
 }  // namespace
 
+const Recipe& tensor_recipe(const models::Architecture& a) {
+  return nearest_recipe(kRecipes, a);
+}
+
+Learnable tensor_learnable() {
+  Learnable can;
+  can.schedule = models::Decay::linear;
+  can.starts = {models::StartFrom::scratch, models::StartFrom::hf, models::StartFrom::checkpoint};
+  can.logs_within = true;  // with fewer steps it ends in an IndexError
+  return can;
+}
+
 planner::TrainCommand tensor_script(const models::Job& job, const models::Strategy& s) {
-  const Recipe& recipe = nearest_recipe(kRecipes, job.architecture);
+  const Recipe recipe = settled(tensor_recipe(job.architecture), job.learning);
   const bool grouped = job.architecture.grouped_queries();
   const bool masters = s.precision == models::Precision::mixed_precision;
   planner::TrainCommand c;
@@ -45,7 +57,7 @@ planner::TrainCommand tensor_script(const models::Job& job, const models::Strate
   c.fixed.clear();
   c.port = 44000;
   c.python_path = "examples/training/llama";
-  c.by_mode = {{"save_every", "-1", fmt::format("{}", saving_interval(c.steps, kSaveEvery))}};
+  c.by_mode = {{"save_every", "-1", fmt::format("{}", saves_every(job.run, c.steps))}};
   Words w;
   w.flag("--model_path", "$plan").flag("--data_dir", "$TRNPLAN_DATA");
   w.count("--tensor_parallel_size", s.tensor_parallel);
@@ -54,7 +66,7 @@ planner::TrainCommand tensor_script(const models::Job& job, const models::Strate
   w.count("--grad_accum_usteps", models::micro_batches(job.training, s));
   w.count("--seq_len", job.training.sequence);
   w.count("--max_steps", c.steps).flag("--steps_this_run", "$steps");
-  w.number("--lr", recipe.lr).count("--warmup_steps", warmup_of(recipe, c.steps));
+  w.number("--lr", recipe.lr).count("--warmup_steps", warmup_of(recipe, job.learning, c.steps));
   w.number("--beta1", recipe.beta1).number("--beta2", recipe.beta2);
   w.number("--weight_decay", recipe.weight_decay);
   w.toggle("--sequence_parallel_enabled", s.sequence_parallel && s.tensor_parallel > 1);
@@ -62,17 +74,23 @@ planner::TrainCommand tensor_script(const models::Job& job, const models::Strate
   w.truth("--use_flash_attention", s.flash_attention && s.context_parallel == 1);
   w.toggle("--qkv_linear", grouped);
   if (grouped) w.count("--kv_replicator", s.kv_replicator);
+  if (grouped && !job.software.fuse_qkv) w.truth("--fuse_qkv", false);
   w.toggle("--use_mix_precision", masters).truth("--use_gpu_compatible_precision", masters);
   w.toggle("--use_zero_1", s.zero1);
-  w.count("--logging_interval", 1).toggle("--print_grad_norm", true);
+  if (job.learning.seed) w.count("--seed", *job.learning.seed);
+  w.count("--logging_interval", job.run.log_steps.value_or(1)).toggle("--print_grad_norm", true);
   w.flag("--checkpoint_dir", "$results").flag("--checkpoint_freq", "$save_every");
-  w.count("--num_kept_checkpoint", kKeptCheckpoints).flag("--loading_step", "latest_if_exists");
+  w.count("--num_kept_checkpoint", job.run.checkpoints_kept.value_or(kKeptCheckpoints))
+      .flag("--loading_step", "latest_if_exists");
+  if (job.run.begins_with_weights()) c.weights_link = kWeightsTag;
+  w.toggle("--pretrained_weight", job.run.begins_with_weights());
   w.flag("--output_dir", "$results/tensorboard").flag("--metrics_file", "$results/results.json");
   c.reserved_ports = {48620};  // tp_zero1_llama2_7b_hf_pretrain.sh
   c.arguments = w.take();
   c.remarks = {
       "The learning rate falls linearly to nothing: the script has no other schedule and no minimum.",
       "A run that goes on reads its epoch from the start again."};
+  say_unused(job, {"requests_in_flight", "fuse_qkv"}, c.remarks);
   return c;
 }
 

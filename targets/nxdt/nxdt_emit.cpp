@@ -1,19 +1,27 @@
 // The NxDT config of a strategy.
 #include "targets/nxdt/nxdt_config.h"
+#include "targets/nxdt/nxdt_recipe.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 
 namespace trnplan::targets {
 
 namespace {
 
-/// A float as YAML 1.1 and 1.2 both read it: with a dot, "1.0e-06".
+/// A float as YAML 1.1 and 1.2 both read it: with a dot, "1.0e-6".
 std::string float_text(double value) {
+  if (std::abs(value) > 1e-30 && std::abs(value) < 1e-3) {
+    const int tenth = static_cast<int>(std::floor(std::log10(std::abs(value)) + 1e-9));
+    const std::string mantissa = float_text(std::stod(fmt::format("{:.12g}", value / std::pow(10, tenth))));
+    const std::string text = fmt::format("{}e{}", mantissa, tenth);
+    if (std::stod(text) == value) return text;
+  }
   std::string text = fmt::format("{}", value);
   if (text.find('.') != std::string::npos) return text;
   const std::size_t exponent = text.find('e');
@@ -74,23 +82,19 @@ struct Emission {
   const models::Job& job;
   const models::Strategy& strategy;
   const NxdtPaths& paths;
+  Recipe recipe;  ///< with what the job states
   std::int64_t max_steps = 0;
-  bool small = true;  ///< up to about 13B parameters: the optimizer settings NxDT ships for 8B
 
   bool grouped_queries() const { return job.architecture.kv_heads < job.architecture.heads; }
   bool ring() const { return strategy.context_parallel > 1; }
   const topology::Instance& instance() const { return job.cluster.instance; }
 };
 
-std::int64_t steps_of(const models::Training& t) {
-  constexpr double most = 2'000'000'000;  // max_steps + 1 must stay a 32-bit number
-  if (!(t.tokens > 0) || t.sequence < 1 || t.global_batch < 1) return 10000;
-  const double per_step = static_cast<double>(t.sequence) * t.global_batch;
-  return static_cast<std::int64_t>(std::clamp(std::ceil(t.tokens / per_step), 1.0, most));
-}
-
-void write_head(Writer& w) {
-  w.section("").put("name", "hf_llama").put("model_source", "hf").put("seed", 1234);
+void write_head(Writer& w, const Emission& e) {
+  w.section("")
+      .put("name", "hf_llama")
+      .put("model_source", "hf")
+      .put("seed", e.job.learning.seed.value_or(1234));
 }
 
 void write_trainer(Writer& w, const Emission& e) {
@@ -100,28 +104,35 @@ void write_trainer(Writer& w, const Emission& e) {
   w.put("num_nodes", e.job.cluster.nodes)
       .put("max_epochs", -1)
       .put("max_steps", e.max_steps)
-      .put("log_every_n_steps", 10)
+      .put("log_every_n_steps", e.job.run.log_steps.value_or(e.recipe.log_steps))
       .put("val_check_interval", e.max_steps + 1)
       .put("check_val_every_n_epoch", "null")
       .put("num_sanity_val_steps", 0)
       .put("limit_val_batches", 0.0)
       .put("limit_test_batches", 0.0)
-      .put("gradient_clip_val", 1.0);
+      .put("gradient_clip_val", e.job.learning.gradient_clip.value_or(1.0));
   const int stated = e.job.software.sequential_move;
   if (const int factor = stated > 0 ? stated : e.instance().traits.sequential_move_factor; factor > 0)
     w.put("sequential_move_factor", factor);
 }
 
+/// As the job states, else what loses least to failures; the shipped 10 would write a checkpoint every few
+/// minutes.
+std::int64_t checkpoint_steps(const models::RunFiles& run) {
+  const std::int64_t planned = run.planned_checkpoint_steps > 0 ? run.planned_checkpoint_steps : 200;
+  return run.checkpoint_steps.value_or(planned);
+}
+
 void write_checkpoints(Writer& w, const Emission& e) {
   w.section("exp_manager.checkpoint_callback_params")
       .put("monitor", "step")
-      .put("save_top_k", 1)
+      .put("save_top_k", e.job.run.checkpoints_kept.value_or(1))
       .put("mode", "max")
       .put("save_last", false)
       .string("filename", safe_name(e.job.architecture.name) + "--{step}-{consumed_samples}")
       .put("model_parallel_size",
            static_cast<std::int64_t>(e.strategy.tensor_parallel) * e.strategy.pipeline_parallel)
-      .put("every_n_train_steps", 200)  // the shipped 10 would write a checkpoint every few minutes
+      .put("every_n_train_steps", checkpoint_steps(e.job.run))
       .put("use_master_weights_in_ckpt", false);
 }
 
@@ -202,11 +213,11 @@ std::string recompute_list(const models::Recompute& r) {
 void write_program(Writer& w, const Emission& e) {
   const models::Recompute& r = e.strategy.recompute;
   const std::string classes = recompute_list(r);
-  w.section("model")
-      .put("use_cpu_initialization", true)
-      .put("activations_checkpoint_granularity", r.full              ? "full"
-                                                 : classes == "null" ? "null"
-                                                                     : "selective")
+  w.section("model").put("use_cpu_initialization", true);
+  if (e.job.run.begins_with_weights()) w.put("weight_init_only", false);  // the first start says true
+  w.put("activations_checkpoint_granularity", r.full              ? "full"
+                                              : classes == "null" ? "null"
+                                                                  : "selective")
       .put("activations_checkpoint_recompute", std::string_view(classes));
   w.section("model.fusions")
       .put("softmax", true)
@@ -215,20 +226,21 @@ void write_program(Writer& w, const Emission& e) {
   w.section("model").put("do_layer_norm_weight_decay", true);
 }
 
-/// Shipped settings: hf_llama3_8B_config.yaml for small models, hf_llama3_70B_config.yaml for large ones,
-/// except that the large one's weight_decay 0.1 is written as the 0.01 NxDT really uses.
 void write_optimizer(Writer& w, const Emission& e) {
+  const Recipe& r = e.recipe;
+  const std::string& stated = e.job.learning.optimizer;
   w.section("model.optim")
-      .put("name", e.small ? "adamw_fp32OptState" : "adamw")
-      .put("lr", e.small ? "1.5e-4" : "0.000015")
-      .put("weight_decay", 0.01)
+      .put("name", stated.empty() ? r.optimizer : std::string_view(stated))
+      .put("lr", r.lr)
+      .put("weight_decay", r.weight_decay)
       .put("capturable", false)
-      .put("betas", e.small ? "[0.9, 0.999]" : "[0.9, 0.95]");
+      .put("betas", std::string_view(fmt::format("[{}, {}]", float_text(r.beta1), float_text(r.beta2))));
+  const bool linear = r.schedule == models::Decay::linear;
   w.section("model.optim.sched")
-      .put("name", e.small ? "LinearAnnealingWithWarmUp" : "CosineAnnealing")
-      .put("warmup_steps", std::min<std::int64_t>(e.small ? 100 : 2000, e.max_steps / 5))
+      .put("name", linear ? "LinearAnnealingWithWarmUp" : "CosineAnnealing")
+      .put("warmup_steps", warmup_of(r, e.job.learning, e.max_steps))
       .put("max_steps", e.max_steps);
-  if (!e.small) w.put("min_lr", "1.0e-06").put("constant_steps", 0);
+  if (!linear) w.put("min_lr", r.min_lr).put("constant_steps", r.constant_steps);
 }
 
 void write_precision(Writer& w, const Emission& e) {
@@ -266,13 +278,14 @@ void write_runtime(Writer& w, const Emission& e) {
 
 std::string why_inexpressible(const models::Architecture& a, int sequence) {
   const auto because = [](std::string_view why) {
-    return fmt::format("NxDT's HF Llama path cannot express this model: {}", why);
+    return fmt::format("trnplan writes no NxDT config for this model, only those of the HF Llama path: {}",
+                       why);
   };
   if (a.experts > 0) return because("mixture of experts");
   if (!models::is_llama_like(a)) return because("it is no Llama");
   if (a.mlp != models::Mlp::gated) return because("its MLP is not gated (SwiGLU)");
   if (a.learned_positions) return because("learned positions");
-  if (a.biases || a.qkv_bias) return because("linear biases");
+  if (models::has_linear_biases(a)) return because("linear biases");
   if (a.qk_norm) return because("norms of queries and keys");
   if (a.sliding_window > 0 && a.sliding_window < sequence) {
     return because(
@@ -290,11 +303,11 @@ std::string why_inexpressible(const models::Architecture& a, int sequence) {
 NxdtConfig to_nxdt(const models::Job& job, const models::Strategy& strategy, const NxdtPaths& paths) {
   const std::string why = why_inexpressible(job.architecture, job.training.sequence);
   if (!why.empty()) throw std::invalid_argument(why);
-  Emission e{job, strategy, paths, steps_of(job.training), true};
-  e.small = static_cast<double>(models::parameters(job.architecture)) <= 14e9;
+  const Recipe& shipped = nxdt_recipe(job.architecture);
+  const Emission e{job, strategy, paths, settled(shipped, job.learning), steps_of(job.training, shipped)};
   NxdtConfig config;
   Writer w(config);
-  write_head(w);
+  write_head(w, e);
   write_trainer(w, e);
   write_exp_manager(w, e);
   write_distribution(w, e);

@@ -158,7 +158,6 @@ std::vector<std::string> uncovered(const NxdtConfig& c) {
   std::vector<std::string> names;
   if (c.has_section("model_alignment_strategy"))
     names.push_back("model alignment (" + alignment_kinds(c) + ")");
-  if (describes_trn2(c)) names.push_back("trn2");
   return names;
 }
 

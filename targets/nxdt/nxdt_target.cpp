@@ -8,6 +8,8 @@
 
 #include "models/framework/framework.h"
 #include "targets/hf/hf_rules.h"
+#include "targets/hf/nxd_preparation.h"
+#include "targets/nxdt/nxdt_recipe.h"
 #include "targets/nxdt/nxdt_versions.h"
 #include "targets/nxdt/nxdt_yaml.h"
 
@@ -33,6 +35,13 @@ std::string lacking_version(const models::Job& job, const models::Strategy& s) {
   if (version == nullptr) return "";
   const std::string context = s.context_parallel > 1 ? lacks(*version, kContextParallel) : "";
   return context.empty() && autocast ? lacks(*version, kAutocast) : context;
+}
+
+bool learns(const models::Job& job, const models::Strategy& s) {
+  if (job.learning == models::Learning{} && job.run == models::RunFiles{}) return true;
+  std::vector<planner::Violation> broken;
+  need_learning(job, nxdt_recipe(job.architecture), nxdt_learnable(s), broken);
+  return broken.empty();
 }
 
 class Nxdt : public planner::Target {
@@ -63,6 +72,7 @@ class Nxdt : public planner::Target {
       broken.push_back({"target", "plain attention without recompute",
                         "pin recompute to CoreAttention or flash_attention to true in the job"});
     }
+    need_learning(job, nxdt_recipe(job.architecture), nxdt_learnable(strategy), broken);
     std::string version = lacking_version(job, strategy);
     if (!version.empty())
       broken.push_back(
@@ -70,8 +80,8 @@ class Nxdt : public planner::Target {
     return broken;
   }
   bool expresses(const models::Job& job, const models::Strategy& s) const override {
-    return is_its_loop(s) && !loses_its_recompute(s) && lacking_version(job, s).empty() &&
-           why_inexpressible(job.architecture, job.training.sequence).empty();
+    if (!is_its_loop(s) || loses_its_recompute(s) || !lacking_version(job, s).empty()) return false;
+    return learns(job, s) && why_inexpressible(job.architecture, job.training.sequence).empty();
   }
 
   /// Its own and those of NxD's HF models. Processes: src/neuronx_distributed_training/patches/
@@ -94,12 +104,42 @@ class Nxdt : public planner::Target {
             "training_orchestrator.py"};
   }
 
-  planner::TrainCommand command(const models::Job&, const models::Strategy&) const override {
-    return {{"--config-path=$plan", "--config-name=nxdt", "model.model_config=$plan/config.json",
-             "data.train_dir=$TRNPLAN_DATA", "compiler_cache_url=$cache",
-             "exp_manager.explicit_log_dir=$results"},
-            0,
-            {}};
+  std::vector<planner::PersonValue> asked_for(const models::Job& job) const override {
+    std::vector<planner::PersonValue> values;
+    ask_for_weights(job, values);
+    return values;
+  }
+
+  planner::TrainCommand command(const models::Job& job, const models::Strategy&) const override {
+    planner::TrainCommand c;
+    c.arguments = {
+        "--config-path=$plan",          "--config-name=nxdt",        "model.model_config=$plan/config.json",
+        "data.train_dir=$TRNPLAN_DATA", "compiler_cache_url=$cache", "exp_manager.explicit_log_dir=$results"};
+    // Weights alone are loaded at the first start; a run that goes on has its optimizer again.
+    if (job.run.begins_with_weights()) {
+      c.again = {"checkpoints/*.ckpt",
+                 {"exp_manager.resume_from_checkpoint=$TRNPLAN_WEIGHTS", "model.weight_init_only=True"},
+                 {}};
+    }
+    return c;
+  }
+
+  /// aws-neuron/neuronx-distributed-training@9169aa0: requirements.txt, install_setup.sh and
+  /// examples/checkpoint_converter_scripts.
+  planner::Preparation preparation(const models::Job& job, const models::Strategy& s) const override {
+    planner::Preparation p;
+    p.python = "python3.12";
+    p.image = "pytorch-training-neuronx:2.9.0-neuronx-py312-sdk2.28.0-ubuntu24.04";
+    p.install = {pip_install() + neuron_packages() + " torchvision",
+                 "pip install -r \"$TRNPLAN_CODE/requirements.txt\"",
+                 pip_install() + "neuronx_distributed_training",
+                 "(cd \"$TRNPLAN_CODE\" && bash install_setup.sh)   # builds megatron-core and patches NeMo"};
+    put_conversion(p, "examples/checkpoint_converter_scripts/checkpoint_converter.py", job, s);
+    p.remarks.emplace_back("NxDT needs a slim wheel of apex 23.05 as well: see its installation guide.");
+    p.remarks.emplace_back(
+        "Data sets are tokenised by get_dataset.py of neuronx-distributed, "
+        "examples/training/llama; its columns are input_ids, attention_mask and labels.");
+    return p;
   }
 
   std::vector<std::string> config_names() const override { return {kConfig}; }

@@ -73,7 +73,7 @@ TEST_CASE("collectives that are refused, all faults at once", "[cli]") {
   cli.refuse("--profile: .*no-such", "collective all_reduce --bytes 1M --profile no-such");
   cli.refuse(R"(--algorithm: "rign" is no algorithm)", "collective all_reduce --bytes 1M --algorithm rign");
   cli.refuse(
-      R"(did you mean ring\? Known: auto, ring, kangaring, mesh, rdh, torus, hierarchical, flat-ring, one-step)",
+      R"(did you mean ring\? Known: auto, ring, kangaring, mesh, rdh, torus, hierarchical, flat-ring, one-step, tree, nvls, nvls-tree, pat)",
       "collective all_reduce --bytes 1M --algorithm rign");
   for (const std::string ratio : {"0.99", "0", "-1", "nan", "inf"}) {
     cli.refuse_usage("--oversubscription: .*no number from 1 to",
@@ -148,7 +148,8 @@ TEST_CASE("collectives", "[cli]") {
   cli.expect(0, "^all_reduce of 33554432 bytes", "collective -r 8 -c allr");
   cli.says("iters.*does not depend on them");
   cli.expect(0, "GiB are more than the 16 GiB", "collective allr --bytes 32G");
-  cli.expect(0, R"(timed with the parameters of trn1 \(trn1\))", "collective allr --instance trn2.48xlarge");
+  cli.expect(0, "timed with the parameters of trn2: trn1 is of another generation",
+             "collective allr --instance trn2.48xlarge");
   cli.expect(0, "does not apply here, it needs one rank on every chip",
              "collective allr --bytes 1M --algorithm torus");
   cli.expect(0, "does not apply here, it is for all_reduce only",
@@ -186,4 +187,28 @@ TEST_CASE("the bandwidths of a table follow from sizes and times", "[cli]") {
   check_table(cli, 0.96875, "all_to_all");
   check_table(cli, 1, "permute");
   check_table(cli, 1, "send_recv --ranks 2");
+}
+
+// Every machine with GPUs, without a profile named: its own, which is said. Its NICs are drawn under its switch.
+TEST_CASE("collectives and topology of machines with GPUs", "[cli]") {
+  Session cli;
+  for (const char* name : {"p4d.24xlarge", "p4de.24xlarge", "p5.48xlarge", "p5e.48xlarge", "p5en.48xlarge",
+                           "p6-b200.48xlarge", "p6-b300.48xlarge", "dgx-a100-80gb", "hgx-a100-40gb",
+                           "jean-zay-a100", "hgx-h100-80gb", "hgx-h100-96gb", "hgx-h200", "hgx-b200"}) {
+    CAPTURE(name);
+    const std::string instance = std::string(" --instance ") + name;
+    for (const char* op : {"allr", "allg", "redsct", "alltoall", "sendrecv"}) {
+      cli.expect(0, R"("seconds": [0-9])",
+                 std::string("collective ") + op + " --nodes 4 --bytes 64M --format json" + instance);
+      CHECK(cli.last.err.find("timed with the parameters of") != std::string::npos);
+    }
+    cli.expect(0, "= switch =", "topology --nodes 4 --tp 8 --dp 4" + instance);
+    cli.expect(0, "NIC  ", "topology --nodes 4 --tp 8 --dp 4" + instance);
+    cli.expect(2, "ranks", "collective allr --ranks 9" + instance);
+  }
+  cli.expect(0, "algorithm +nvls$", "collective allr --bytes 64M --instance p5.48xlarge");
+  cli.expect(0, "algorithm +tree", "collective allr --nodes 2 --bytes 64M --instance p4d.24xlarge");
+  cli.expect(0, "algorithm +ring", "collective allg --algorithm nvls --bytes 64M --instance p5.48xlarge");
+  CHECK(cli.last.err.find("--algorithm nvls does not apply here, it reduces inside a switch") !=
+        std::string::npos);
 }

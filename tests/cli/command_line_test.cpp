@@ -28,7 +28,7 @@ TEST_CASE("wrong options", "[cli]") {
   cli.refuse("--sequence", "plan gpt-neox-20b");
   cli.refuse(R"(lama3-8b": this is neither a)", "plan lama3-8b");
   cli.refuse_usage("nodes", "whatif $example");
-  cli.refuse_usage("--pricing.*spot", "whatif $example --nodes 1 --pricing spot");
+  cli.refuse_usage("--pricing.*rent", "whatif $example --nodes 1 --pricing rent");
   cli.refuse(R"(--nodes: "8\.\.4")", "whatif $example --nodes 8..4");
   cli.refuse(R"(--nodes: "1876")", "whatif $example --nodes 1,1876");
   cli.refuse(R"(--nodes: "")", "whatif $example --nodes 1,");
@@ -85,8 +85,8 @@ TEST_CASE("help, models and instances", "[cli]") {
     CHECK(page.find(part) != std::string::npos);
   cli.expect(0, "^ +llama3-8b +8\\.03B +32 +4096 +32 +8 ", "models");
   cli.expect(0, "^ +trn1\\.32xlarge +16 +32 +16 +3040 .* timed", "instances");
-  cli.expect(0, "^ +trn2\\.48xlarge .* not timed", "instances");
-  cli.expect(0, "\"step_modelled\": false", "instances --format json");
+  cli.expect(0, "^ +trn2\\.48xlarge .* timed", "instances");
+  cli.expect(0, "\"step_modelled\": true", "instances --format json");
   cli.expect(0, "\"parameters\": 8030261248", "models --format json");
 }
 

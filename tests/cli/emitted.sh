@@ -27,7 +27,7 @@ bundle=$work/bundle
 run 0 plan "$example" --risk fastest --out "$bundle"
 check "wrote $(ls -A "$bundle" | tr '\n' ' ')" \
   test "$(cd "$bundle" && ls -A | LC_ALL=C sort | tr '\n' ' ')" = \
-  'compile.sbatch config.json eks-mpijob-compile.yaml eks-mpijob-train.yaml eks-pytorchjob-compile.yaml eks-pytorchjob-train.yaml fsx-claim.yaml health.sh hyperpod-eks-compile.yaml hyperpod-eks-train.yaml hyperpod.json measure-1 measure-2 measure.sh mpi_launch.sh node_run.sh nxdt.yaml parallelcluster.yaml plan.json setup_env.sh submit.sh train.sbatch '
+  'Dockerfile README.md compile.sbatch config.json eks-mpijob-compile.yaml eks-mpijob-train.yaml eks-pytorchjob-compile.yaml eks-pytorchjob-train.yaml fsx-claim.yaml health.sh hyperpod-eks-compile.yaml hyperpod-eks-train.yaml hyperpod-eks.json hyperpod.json install_neuron.sh measure-1 measure-2 measure.sh mpi_launch.sh node_run.sh nxdt.yaml parallelcluster.yaml plan.json prepare.sh provisioning_parameters.json setup_env.sh submit.sh train.sbatch '
 for script in "$bundle"/*.sbatch "$bundle"/*.sh; do
   check "bash -n $(basename "$script")" bash -n "$script"
 done
@@ -76,7 +76,7 @@ for name in "${hostile[@]}"; do
   rm -rf "$work/hostile"
   write_config "$work/names/$name"
   model=${name//\\/\\\\} model=${model//\"/\\\"} model=${model//$'\n'/\\n}
-  printf 'model: "./%s"\ntraining: {sequence: 8192, global_batch: 1024}\ncluster: {instance: trn1.32xlarge, nodes: 1}\n' "$model" >"$work/names/job.yaml"
+  printf 'model: "./%s"\ntraining: {sequence: 8192, global_batch: 1024, tokens: 15T}\ncluster: {instance: trn1.32xlarge, nodes: 1}\n' "$model" >"$work/names/job.yaml"
   run 0 plan "$work/names/job.yaml" --out "$work/hostile"
   for script in compile.sbatch train.sbatch; do
     check "$script: the job name is not plain" \

@@ -151,3 +151,23 @@ TEST_CASE("the numbers of a collective follow from each other", "[cli]") {
   CHECK(one.at("ranks") == 64);
   CHECK(one.at("bytes") == 1 << 20);
 }
+
+// Each with the parameters and a training loop of its own: a node of 8 H100 has 2.6 times the peak of one of trn1.
+TEST_CASE("types of two kinds in one what-if", "[cli]") {
+  Session cli;
+  const json asked =
+      json_of(cli, "whatif llama3-8b --nodes 2 --instances trn1.32xlarge,p5.48xlarge --tokens 1T");
+  cli.says("p5.48xlarge timed with the parameters of h100");
+  const json &slow = asked.at("points").at(0), &fast = asked.at("points").at(1);
+  CHECK(slow.at("strategy").at("framework") == "nxd");
+  CHECK(fast.at("strategy").at("framework") != "nxd");
+  const json &types = asked.at("instances"), &trn1 = types.at(0), &p5 = types.at(1);
+  CHECK(trn1.at("cheapest_probability").get<double>() + p5.at("cheapest_probability").get<double>() ==
+        Approx(1));
+  CHECK(p5.at("break_even_against") == "trn1.32xlarge");
+  for (const char* key : {"region", "date", "terms", "source"}) CHECK(p5.at("price").at(key) != "");
+  CHECK(fast.at("usd_per_1e9_tokens").get<double>() == Approx(fast.at("usd").get<double>() / 1000));
+  const double ratio = slow.at("step_seconds").get<double>() / fast.at("step_seconds").get<double>();
+  CHECK(ratio > 1.5);
+  CHECK(ratio < 5);
+}

@@ -113,6 +113,42 @@ TEST_CASE("what is left to the planner, and limits", "[cli]") {
   cli.expect(0, "^Best ", "plan $work/cost.yaml");
 }
 
+TEST_CASE("a rule of one target alone that leaves no plan", "[cli]") {
+  Session cli;
+  cli.expect(3, "^No plan +refused by nxdt's rule tied-embeddings: ", "plan gpt3-175b --nodes 32");
+  cli.prints("^Other +--target nemo-megatron has a plan");
+  cli.prints_no("no cluster of up to");
+  cli.expect(0, "^Best ", "plan gpt3-175b --nodes 32 --target nemo-megatron");
+  // A target that can say no strategy of the model has its rules all the same.
+  cli.expect(3,
+             "^No plan +refused by bert's rule tied-embeddings: ", "plan gpt3-175b --nodes 32 --target bert");
+}
+
+TEST_CASE("a release that nothing is known of", "[cli]") {
+  Session cli;
+  cli.expect(0, "^Best ", "plan llama3-8b --release 99.9");
+  cli.says(R"(Neuron SDK 99\.9: nothing is known of it, .*; trn1 knows 2\.3, .*2\.9, 2\.10, .*2\.28$)");
+  cli.expect(0, "^  step ", "simulate llama3-8b --strategy tp=8,pp=4 --release 99.9");
+  cli.says(R"(Neuron SDK 99\.9: nothing is known of it)");
+  // Known, but of frameworks that the job does not name.
+  cli.expect(0, "^Best ", "plan llama3-8b --release 2.24");
+  cli.says(R"(Neuron SDK 2\.24: releases are known of a framework each)");
+  cli.write_free("stated.yaml", "global_batch: 1024", "instance: trn1.32xlarge, nodes: 1",
+                 "software: {framework: nxdt, release: \"2.22\"}\n");
+  cli.expect(0, "^Best ", "plan $work/stated.yaml");
+  cli.says_no("Neuron SDK 2");
+}
+
+TEST_CASE("only remedies that help", "[cli]") {
+  Session cli;
+  cli.expect(2, "^Best ", "plan bert-large --out $work/o");
+  cli.says("^bert-large: --out: nxdt cannot be given this plan: .*: it is no Llama$");
+  cli.says("^  fix: plan with --target bert, or leave --out away$");
+  cli.expect(2, "^Best ", "plan gpt3-6.7b --out $work/o");
+  cli.says("^  fix: leave --out away: ");
+  cli.says_no("pin ");
+}
+
 TEST_CASE("one strategy, contradictions, extremes, certainty", "[cli]") {
   Session cli;
   // One strategy, pinned whole; pins that contradict each other; a prime number of nodes; the largest

@@ -43,6 +43,8 @@ used() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat" 2>/dev/null
 for ticks in 0 5 30 80 150; do   # interrupted after so much work, however long that takes
   env --default-signal=INT "$trnplan" plan "$work/long.yaml" --out new >"$out" 2>"$err" </dev/null &
   pid=$!
+  # Not before it is the program: a shell that is interrupted between fork and exec ends as this one would, and cleans up.
+  while kill -0 "$pid" 2>/dev/null && [[ $(readlink "/proc/$pid/exe") != "$trnplan" ]]; do sleep 0.001; done
   while kill -0 "$pid" 2>/dev/null && (($(used "$pid") < ticks)); do sleep 0.01; done
   kill -INT "$pid" 2>/dev/null || true
   code=0

@@ -62,20 +62,23 @@ TEST_CASE("verdicts of groups and instances", "[cli]") {
   cli.expect(0, "no EFA device", "topology --instance trn1.2xlarge");
   cli.expect(3, "no-efa", "topology --instance trn1.2xlarge --nodes 2 --dp 4");
 
-  // trn2 has a topology, not yet a model: a refusal, never a number.
-  for (const char* instance : {"trn2.48xlarge", "trn2.48xlarge-lnc1", "trn2u-ultraserver"}) {
+  // Nobody says which groups Trainium3 accepts: refused, with what is missing.
+  cli.expect(3, "not-published", "topology --instance trn3-gen2-ultraserver --tp 8 --dp 72");
+  cli.prints("^fix: use a type whose step is timed");
+  cli.expect(3, "^No plan +the step time of trn3-gen1-ultraserver is not modelled: which groups of ranks",
+             "plan llama3-8b --instance trn3-gen1-ultraserver --nodes 1");
+  cli.expect(2, "no collective of trn3-gen1-ultraserver is timed: which groups of ranks",
+             "collective allr --instance trn3-gen1-ultraserver");
+
+  // trn2 is timed with a profile of its own, which is said.
+  for (const char* instance : {"trn2.48xlarge", "trn2.48xlarge-lnc1"}) {
     cli.write_job("trn2.yaml", "llama3-8b", 1, 1024);
     cli.set("instance", instance);
     cli.change("$work/trn2.yaml", "trn2.yaml", {{"trn1\\.32xlarge", instance}});
-    cli.expect(3, "^No plan    the step time of trn2.* is not modelled; its replica",
-               "plan $work/trn2.yaml --out new");
-    cli.prints("^ +fix: use a type whose step is timed");
-    cli.prints_no("^Best|tokens/s|[Cc]losest");
-    cli.expect(3, "refused: not-modelled: trn2", "simulate $work/trn2.yaml --strategy tp=16");
-    CHECK(cli.last.out.empty());
-    cli.run("check $source/tests/io/fixtures/nxdt/hf_llama3_8B_config.yaml --instance $instance");
-    cli.prints("not-modelled: trn2 is not modelled yet");
-    cli.prints_no("Predict");
+    cli.expect(0, "^Best ", "plan $work/trn2.yaml");
+    CHECK(cli.last.err.find("timed with the parameters of trn2: trn1 is of another generation") !=
+          std::string::npos);
+    cli.expect(0, "MFU", "simulate $work/trn2.yaml --strategy tp=32");
   }
 }
 

@@ -16,6 +16,8 @@ TEST_CASE("tables of runs", "[cli]") {
   cli.refuse("no row is a training run that can be predicted", "validate $work/runs.csv");
   cli.refuse("runs: a table of runs is for step times", "validate $work/runs.csv --memory");
   cli.refuse("one of them at a time", "validate --memory --goodput");
+  cli.refuse("--measured: a table is scored on its own", "validate $work/runs.csv --measured $work/runs.csv");
+  cli.refuse("--predictions: no table", "validate --predictions $work/runs.csv");
   cli.refuse_usage("--leave-out", "validate --leave-out row");
   cli.expect(0, "^decoders ", "validate --leave-out none");
   cli.expect(0, R"("coverage_90")", "validate --leave-out none --format json");

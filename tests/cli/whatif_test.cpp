@@ -30,11 +30,13 @@ TEST_CASE("clusters compared", "[cli]") {
   cli.prints("^  reached     on 2 x trn1.32xlarge: 20.0 days");
   cli.prints("^Next       trnplan plan .* --nodes [0-9]+ --out DIR ");
 
-  // A type whose step is not timed, and one beyond the runs of the fit.
-  cli.expect(3, "^None recommended: the step time of trn2.48xlarge is not modelled$",
-             "whatif llama3-8b --nodes 4 --instances trn2.48xlarge --tokens 1T");
-  cli.prints("^  fix         use a type whose step is timed");
-  cli.says_no("timed with the parameters");
+  // Types against each other, one without a price of that kind; and a cluster beyond the runs of the fit.
+  cli.expect(0, "^4 x trn1.32xlarge is the cheapest: ",
+             "whatif llama3-8b --nodes 4 --instances trn1.32xlarge,trn2.48xlarge --tokens 1T");
+  cli.prints("^trn2.48xlarge +4 +- +- +- +none +[0-9.]+$");
+  cli.prints("trn2.48xlarge: no on_demand price is known; below [0-9.]+ USD/h a node its tokens are");
+  cli.expect(0, "^4 x trn2.48xlarge: ",
+             "whatif llama3-8b --nodes 4 --instances trn2.48xlarge --tokens 1T --pricing capacity_block");
   cli.expect(0, "384 x trn1.32xlarge lies outside the runs that trn1 was fitted to: nodes 384",
              "whatif llama3-8b --nodes 384 --tokens 1T");
   cli.expect(0, "^  strategy    tp=[0-9]+", what);

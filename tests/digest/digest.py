@@ -110,6 +110,9 @@ class Renamed:
                          for line in text.split("\n"))
         (self.folder / target).parent.mkdir(parents=True, exist_ok=True)
         (self.folder / target).write_text(text)
+        # A family's own profile is found by the family's name; that of the default one is asked for by its own too.
+        if name.parts[:2] == ("catalog", "profiles") and name.stem in self.families:
+            (self.folder / target).with_name(self.families[name.stem] + ".json").write_text(text)
 
     def labels(self, key, text):
         """A family where JSON states it under `key`."""
@@ -117,7 +120,10 @@ class Renamed:
                       lambda m: m.group(1) + self.families.get(m.group(2), m.group(2)) + m.group(3), text)
 
     def renamed_rows(self, text):
-        """Tables spell models as their sources do, and may say more behind "-dims-"."""
+        """Tables spell models as their sources do, and may say more behind "-dims-".
+
+        The spelling that an answer has is never that of tables of GPUs, which no command of the digest reads.
+        """
         rows = list(csv.reader(io.StringIO(text)))
         if not rows or "model" not in rows[0]:
             return text
@@ -126,7 +132,7 @@ class Renamed:
             if len(row) > column:
                 model, dims, rest = row[column].partition("-dims-")
                 fresh = self.by_spelling.get(folded(model))
-                if fresh:
+                if fresh and "gpu" not in rows[0]:
                     self.was.setdefault(fresh, model)
                 row[column] = (fresh or model) + dims + rest
         out = io.StringIO()

@@ -21,6 +21,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const std::string& note : reading.notes)
       fuzz::ensure(fuzz::is_printable(note), "a note is safe to print");
     fuzz::ensure(models::parameters(reading.architecture) > 0, "a model has parameters");
+    fuzz::ensure(
+        models::active_parameters(reading.architecture) > 0 &&
+            models::active_parameters(reading.architecture) <= models::parameters(reading.architecture),
+        "a token meets some of them");
+    if (!reading.architecture.blocks.untimed.empty()) return;  // counted, and never written
     models::Architecture a = reading.architecture;
     a.source_config.clear();
     const std::string text = io::hf_config_json(a);

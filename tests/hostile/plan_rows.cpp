@@ -24,7 +24,7 @@ std::vector<Edit> plan_rows() {
       {"strategy", kWhole, "tp=8,pp=4,cuts=1/1/1", "refused: layers: pipeline_cuts must be 3 asc", 3},
       {"strategy", kWhole, "tp=8,recompute=", "--strategy: recompute: \"\" is no recompute po"},
       {"strategy", kWhole, "tp=8,recompute=all", "--strategy: recompute: \"all\" is no recompute"},
-      {"strategy", kWhole, "tp=8,precision=fp8", "--strategy: precision: \"fp8\" is no precision"},
+      {"strategy", kWhole, "tp=8,precision=fp4", "--strategy: precision: \"fp4\" is no precision"},
       {"strategy", kWhole, "tp=8,sp=maybe", "--strategy: sp: \"maybe\" is neither true nor "},
       {"strategy", kWhole, "tp=8,mbs=0", "--strategy: mbs: \"0\" is not a whole number o"},
       {"strategy", kWhole, "tp=8,mbs=nan", "--strategy: mbs: \"nan\" is not a whole number"},

@@ -14,7 +14,7 @@ inline bool same_model(const Architecture& a, const Architecture& b) {
          a.vocabulary == b.vocabulary && a.max_positions == b.max_positions && a.mlp == b.mlp &&
          a.tied_embeddings == b.tied_embeddings && a.learned_positions == b.learned_positions &&
          a.biases == b.biases && a.rope_theta == b.rope_theta && a.rms_norm_eps == b.rms_norm_eps &&
-         a.experts == b.experts && a.experts_per_token == b.experts_per_token;
+         a.experts == b.experts && a.blocks == b.blocks && a.experts_per_token == b.experts_per_token;
 }
 
 }  // namespace trnplan::models

@@ -52,7 +52,7 @@ done
 if ((nodes > 1)); then
   [[ -n "$NEURON_RT_ROOT_COMM_ID" && "${hosts[0]}" == "$STAND_IN_HOST" ]] || fail 'no address to meet at'
 fi
-if [[ -n "${SLURM_JOB_ID:-}" ]]; then fail 'MPI would ask Slurm'; fi
+if [[ -n "${SLURM_JOB_ID:-}${OMPI_COMM_WORLD_RANK:-}" ]]; then fail 'MPI would ask Slurm, or the mpirun around it'; fi
 for host in "${hosts[@]}"; do mkdir "$WORK/busy/$host" 2>/dev/null || fail "$host is busy"; done
 sleep 0.1
 factor_of=1
@@ -67,6 +67,24 @@ printf '    size(B)    count(elems)    type    time:avg(us)\n'
 for ((; bytes <= most; bytes *= factor)); do
   printf '%d %d bf16 %d\n' "$bytes" $((bytes / 2)) $((factor_of * nodes * bytes / 50000))
 done
+END
+cat >"$bin/ssh" <<'END'
+#!/bin/bash
+while [[ "$1" == -o ]]; do shift 2; done
+if [[ "$1" == -- ]]; then shift; fi
+host=${1%%.*}
+if [[ " ${NO_SSH:-} " == *" $host "* ]]; then echo 'Permission denied (publickey)' >&2 && exit 255; fi
+shift
+"$@"
+END
+cat >"$bin/mpirun" <<'END'
+#!/bin/bash
+while [[ "$1" != bash ]]; do
+  if [[ "$1" == -np ]]; then ranks=$2; fi
+  shift
+done
+for ((i = 0; i < ranks; ++i)); do OMPI_COMM_WORLD_RANK=$i STAND_IN_HOST=n$((i + 1)) "$@" & done
+wait
 END
 chmod +x "$bin"/*
 
@@ -136,6 +154,50 @@ mv "$bin/nccom-test" "$work/nccom-test"
 health 0 plan-4 SLOW_ALONE=n3
 prints 'no health check: no nccom-test here'
 mv "$work/nccom-test" "$bin/nccom-test"
+
+# Pairs need ssh; without it nothing is said of them, and nobody is named for that.
+health 0 plan-4 NO_SSH='n1 n2 n3 n4'
+prints '^\[trnplan\] no run of n1 with others: ssh to n1 asks for a password or fails$'
+prints '^every node is as fast as it should be: 4 nodes, 4 runs alone and 0 of several'
+health 3 plan-4 NO_SSH=n2 SLOW_ALONE=n3
+prints '^n3: alone 2\.00 times what it should take'
+
+# In the launcher of an MPIJob, whose file of hosts no worker has.
+cp "$work/plan-4/node_run.sh" "$work/node_run.kept"
+printf '#!/bin/bash\necho "$2 $OMPI_COMM_WORLD_RANK" >>"$WORK/trained"\n' >"$work/plan-4/node_run.sh"
+printf 'n%d slots=1\n' 1 2 3 4 >"$work/hostfile"
+mpi() {  # mpi CODE MODE [NAME=VALUE...]
+  local wanted=$1 mode=$2 code=0
+  rm -rf "$work/trained" "$work/plan-4/health-uid-1"
+  env -u SLURM_JOB_ID -u SLURM_JOB_NODELIST WORK="$work" PATH="$bin:$PATH" TRNPLAN="$trnplan" POD_UID=uid-1 \
+    OMPI_MCA_orte_default_hostfile="$work/hostfile" "${@:3}" bash "$work/plan-4/mpi_launch.sh" "$work/plan-4" "$mode" >"$out" 2>"$err" || code=$?
+  check "mpi_launch.sh $mode ${*:3} exits $code instead of $wanted" test "$code" -eq "$wanted"
+}
+mpi 0 train
+prints '^every node is as fast as it should be: 4 nodes, 4 runs alone and 4 of several'
+check 'MPI: all of them train' test "$(sort "$work/trained" | tr '\n' ' ')" = 'train 0 train 1 train 2 train 3 '
+mpi 1 train SLOW_IN_PAIRS=n2
+prints '^n2: with n1 2\.00 times what it should take; with n3 2\.00 times'
+prints '^\[trnplan\] these are pods: kubectl get pod NAME -o wide'
+prints '^\[trnplan\] stopped before training: the nodes that are named above are slow'
+check 'MPI: nobody trains' test ! -e "$work/trained"
+mpi 1 train SLOW_ALONE=n4
+prints '^n4: alone 2\.00 times'
+mpi 0 train TRNPLAN_HEALTH=no SLOW_ALONE=n4
+check 'MPI: they train all the same' test "$(wc -l <"$work/trained")" -eq 4
+mpi 0 compile SLOW_ALONE=n4
+lacks 'health check'
+check 'MPI: they compile' grep -qx 'compile 3' "$work/trained"
+mv "$work/node_run.kept" "$work/plan-4/node_run.sh"
+
+# One node by hand.
+rm -rf "$work/plan-1/health-here"
+env -u SLURM_JOB_ID WORK="$work" PATH="$bin:$PATH" HOSTNAME=n7 STAND_IN_HOST=n7 FAILS=n7 bash "$work/plan-1/health.sh" "$work/plan-1" alone >"$out" 2>"$err"
+prints '^\[trnplan\] measured, in '
+code=0
+"$trnplan" collective all_reduce --instance trn1.32xlarge --measured "$work/plan-1/health-here"/*.out >"$out" || code=$?
+check "a node that is measured by hand is judged: $code" test "$code" -eq 3
+prints '^n7: alone failed: Failure running neuron-bench'
 
 # The job stops before it trains, and is not queued again.
 printf '#!/bin/bash\necho trained >>"$WORK/trained"\n' >"$work/plan-4/node_run.sh"

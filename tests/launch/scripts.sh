@@ -106,6 +106,32 @@ for mode in compile train; do
   check "torchrun finds the master: $mode" bash -c '! grep -q -e --master_addr "$0"' "$work/arguments"
 done
 
+# Two plans that share a folder of results are kept apart; the same plan from another folder goes on in it.
+shared="$odd/shared results"
+mkdir -p "$odd/code/examples/training/llama/tp_zero1_llama_hf_pretrain"
+in_shared() {  # in_shared FOLDER MODE
+  env -u SLURM_JOB_ID TRNPLAN_VENV="$odd/venv" TRNPLAN_CODE="$odd/code" TRNPLAN_DATA="$odd/data" ARGUMENTS="$work/arguments" \
+    TRNPLAN_RESULTS="$shared" bash "$1/node_run.sh" "$1" "$2"
+}
+check 'one plan trains there' in_shared "$odd/plan" train
+check 'and goes on' in_shared "$work/one" train
+check 'its logs are there' grep -Fqx "exp_manager.explicit_log_dir=$shared" "$work/arguments"
+check 'another does not' bash -c '! "$@" && grep -q "holds the run of another plan: nxdt, TP 8 " "$0"' "$work/check" env -u SLURM_JOB_ID \
+  TRNPLAN_VENV="$odd/venv" TRNPLAN_CODE="$odd/code" TRNPLAN_DATA="$odd/data" TRNPLAN_RESULTS="$shared" bash "$work/nxd/node_run.sh" "$work/nxd" train
+check 'it may compile meanwhile' in_shared "$work/nxd" compile
+check 'submit.sh says so before anything is compiled' bash -c '! "$@"; grep -q "holds the run of another plan" "$0"' "$work/check" env \
+  TRNPLAN_RESULTS="$shared" bash "$work/nxd/submit.sh"
+"$trnplan" launch "$work/nxd" --dry-run >"$work/dry" 2>&1 || true
+check 'launch says nothing of a folder of its own' bash -c '! grep -q TRNPLAN_RESULTS "$0"' "$work/dry"
+TRNPLAN_RESULTS="$work/one/run" "$trnplan" launch "$work/nxd" --dry-run >"$work/dry" 2>&1 || true
+check 'launch: nor of one that is empty' bash -c '! grep -q "TRNPLAN_RESULTS.*another plan" "$0"' "$work/dry"
+mkdir -p "$work/plain"
+cp "$shared/trnplan-run" "$work/plain"
+TRNPLAN_RESULTS="$work/plain" "$trnplan" launch "$work/nxd" --dry-run >"$work/dry" 2>&1 || true
+check 'launch says so too' grep -q "TRNPLAN_RESULTS: $work/plain holds the run of another plan: nxdt, TP 8 " "$work/dry"
+rm "$shared/trnplan-run"
+check 'without the mark it is taken over' in_shared "$work/nxd" train
+
 # Targets whose scripts count steps by their flags: few while compiling, those asked for in a smoke test.
 mkdir -p "$odd/code/examples/training/llama/"{tp_pp,tp_zero1}_llama_hf_pretrain "$odd/code/nemo/examples/nlp/language_modeling" \
   "$odd/code/torch-neuronx/training/dp_bert_hf_pretrain"
@@ -168,6 +194,70 @@ check 'bert, phase 2: compiling needs phase 1' flags_run bert-second compile
 check 'bert, phase 2: and has it' grep -Fqx "$odd/first/ckpt_28125.pt" "$work/arguments"
 check 'bert, phase 2: it is asked for' bash -c '! "$@" && grep -q TRNPLAN_PHASE1.*setup_env.sh "$0"' "$work/check" env -u SLURM_JOB_ID \
   TRNPLAN_VENV="$odd/venv" TRNPLAN_CODE="$odd/code" TRNPLAN_DATA="$odd/data" bash "$work/bert-second/node_run.sh" "$work/bert-second" train
+
+# prepare.sh: what it runs, with stand-ins. The converter's flags: aws-neuron/neuronx-distributed@fbac349
+# src/neuronx_distributed/scripts/checkpoint_converter.py; those of type bool take every word for true, so a false one is
+# left out.
+converter=' --input_dir --hf_model_name --output_dir --hw_backend --config --tp_size --pp_size --virtual_pp_size --n_layers --kv_size_multiplier --qkv_linear --fuse_qkv --load_xser --save_xser --convert_from_full_state --convert_to_full_state '
+mkdir -p "$work/prepared/bin"
+printf 'PATH="%s/prepared/bin:$PATH"\n' "$work" >"$work/prepared/bin/activate"
+for tool in python3 pip git aws tar; do
+  printf '#!/bin/bash\nprintf "%%s\\n" "${0##*/}" "$@" >>"$ARGUMENTS"\n' >"$work/prepared/bin/$tool"
+done
+chmod +x "$work/prepared/bin/"*
+mkdir -p "$odd/tokens"
+touch "$odd/tokens/tokenizer.json"
+prepare() {  # prepare FOLDER MODE...: leaves the words of the commands in $work/arguments
+  : >"$work/arguments"
+  env PATH="$work/prepared/bin:$PATH" TRNPLAN_VENV="$work/prepared" TRNPLAN_CODE="$work/code" TRNPLAN_TOKENIZER="$odd/tokens" \
+    TRNPLAN_TEXT="$odd/text" TRNPLAN_STEP=7 TRNPLAN_PIP_INDEX=index HOME="$work" ARGUMENTS="$work/arguments" \
+    bash "$work/$1/prepare.sh" "${@:2}"
+}
+given() {  # given FLAG VALUE: one follows the other
+  grep -x -A 1 -e "$1" "$work/arguments" | grep -Fqx -e "$2"
+}
+for folder in one nxd nxd-stages; do
+  for way in from-hf to-hf; do
+    check "$folder: $way" prepare "$folder" $way "$odd/a" "$odd/b"
+    check "$folder: $way: flags the converter has" bash -c \
+      'while read -r word; do [[ "$word" != --* || "$0" == *" $word "* ]] || exit 1; done <"$1"' "$converter" "$work/arguments"
+    check "$folder: $way: one direction" test "$(grep -c -x -e '--convert_from_full_state' -e '--convert_to_full_state' "$work/arguments")" = 1
+    check "$folder: $way: TP" given --tp_size 8
+    check "$folder: $way: layers" given --n_layers 32
+    check "$folder: $way: key and value heads" given --kv_size_multiplier 1
+    check "$folder: $way: its machine" given --hw_backend trn1
+    check "$folder: $way: paths are words" given --output_dir "$odd/b"
+    check "$folder: $way: no bool that says False" bash -c '! grep -qx False "$0"' "$work/arguments"
+  done
+done
+check 'nxd of two stages: PP' given --pp_size 2
+check 'nxd: versions are pinned' prepare nxd environment
+check 'nxd: the compiler' grep -qx 'neuronx-cc==2\.22\.12471\.0' "$work/arguments"
+check 'nxd: the clone' given --branch v2.27.0
+check 'nxd: the data set' prepare nxd data
+check 'nxd: of Llama 3' given --llama-version 3
+check 'nxd: another width is told' grep -q '^# get_dataset.py makes sequences of 8192 tokens, the plan.s are of 4096' "$work/nxd/prepare.sh"
+check 'nemo: from Hugging Face' prepare nemo from-hf "$odd/a" "$odd/b"
+check 'nemo: its stages, not two' given --pp_degree 1
+check 'nemo: data' prepare nemo data
+check 'nemo: where they come from' given --input "$odd/text"
+check 'nxd: the address of the packages is asked for' bash -c '! "$@" && grep -q "TRNPLAN_PIP_INDEX: the address of the Python packages" "$0"' \
+  "$work/check" env PATH="$work/prepared/bin:$PATH" TRNPLAN_VENV="$work/prepared" TRNPLAN_CODE="$work/code" ARGUMENTS="$work/arguments" \
+  bash "$work/nxd/prepare.sh" environment
+check 'nxd: the tokenizer is asked for' bash -c '! "$@" && grep -q "TRNPLAN_TOKENIZER: the folder" "$0"' "$work/check" env -u TRNPLAN_TOKENIZER \
+  TRNPLAN_VENV="$work/prepared" TRNPLAN_CODE="$work/code" bash "$work/nxd/prepare.sh" data
+check 'bert: versions are pinned' prepare bert environment
+check 'bert: transformers' grep -qx 'transformers==4.44.0' "$work/arguments"
+check 'bert: the data set' prepare bert data
+check 'bert: from where' grep -qx 's3://neuron-s3/training_datasets/bert_pretrain_wikicorpus_tokenized_hdf5/bert_pretrain_wikicorpus_tokenized_hdf5_seqlen128.tar' "$work/arguments"
+mkdir "$work/code"
+printf 'printf "set up in %%s\\n" "$PWD" >>"$ARGUMENTS"\n' >"$work/code/install_setup.sh"
+check 'nxdt: its packages' prepare one environment
+check 'nxdt: its own script, in the clone' grep -Fqx "set up in $work/code" "$work/arguments"
+check 'nxdt: its requirements' given -r "$work/code/requirements.txt"
+check 'bert: no conversion is said' bash -c '! "$@" && grep -q "there are no commands" "$0"' "$work/check" \
+  env TRNPLAN_VENV="$work/prepared" TRNPLAN_CODE="$work/code" bash "$work/bert/prepare.sh" to-hf a b
+check 'an image is built on AWS.s' grep -qx 'FROM SET-ME-registry/pytorch-training-neuronx:2.9.0-neuronx-py312-sdk2.28.0-ubuntu24.04' "$work/nxd/Dockerfile"
 
 # Slurm: the first node of the step's own list; 64 nodes copy the graphs to each node's volume.
 printf '#!/bin/bash\n[[ "$*" == "show hostnames n[7-9]" ]] && printf "n7\\nn8\\nn9\\n"\n' >"$odd/venv/bin/scontrol"

@@ -10,7 +10,7 @@
 
 namespace trnplan {
 
-/// 1000 TFLOP/s in BF16, 500 in FP32, 4 TB/s; 400 GB/s to the switch and a NIC of 50 GB/s each.
+/// 1000 TFLOP/s in BF16, 500 in FP32, 2000 in FP8, 4 TB/s; 400 GB/s to the switch and a NIC of 50 GB/s each.
 inline topology::Instance gpu_machine() {
   topology::Instance i;
   i.name = i.family = "eight-gpus";
@@ -23,6 +23,7 @@ inline topology::Instance gpu_machine() {
   i.core.device = "gpu";
   i.core.bf16 = FlopsPerSecond(1000e12);
   i.core.fp32 = FlopsPerSecond(500e12);
+  i.core.fp8 = FlopsPerSecond(2000e12);
   i.core.hbm = gigabytes_per_second(4000);
   i.core.memory = gibibytes(80);
   for (int chip = 0; chip < i.chips; ++chip) {

@@ -44,7 +44,7 @@ planner::Plan prediction() {
 TEST_CASE("check starts with the verdict and what is wrong", "[cli]") {
   const planner::Plan plan = prediction();
   CHECK(
-      cli::wrapped(cli::check_text("refused", findings(), &plan, false, 100), 100) ==
+      cli::wrapped(cli::check_text("refused", findings(), &plan, "", false, 100), 100) ==
       "verdict: refused (1 error, 1 warning, 2 notes)\n"
       "a.yaml:3:5: error: heads: model.num_heads: 30 heads over TP 8\n"
       "  fix: use tp=6\n"
@@ -55,13 +55,21 @@ TEST_CASE("check starts with the verdict and what is wrong", "[cli]") {
 }
 
 TEST_CASE("notes and sources are details, but not why there is no prediction", "[cli]") {
-  const std::string brief = cli::check_text("ok", findings(), nullptr, false, 100);
+  const std::string brief = cli::check_text("ok", findings(), nullptr, "", false, 100);
   CHECK(brief.find("no type has 8 cores") != std::string::npos);
   CHECK(brief.find("starts anew") == std::string::npos);
   CHECK(brief.find("source") == std::string::npos);
-  const std::string whole = cli::check_text("ok", findings(), nullptr, true, 100);
+  const std::string whole = cli::check_text("ok", findings(), nullptr, "", true, 100);
   for (const char* part : {"starts anew", "source: source A", "source: source C"})
     CHECK(whole.find(part) != std::string::npos);
+}
+
+TEST_CASE("why there is no prediction stands where it would", "[cli]") {
+  const std::string why = "global batch 1024 does not divide by micro-batch 3 x DP 4 (batch)";
+  for (const bool details : {false, true}) {
+    const std::string text = cli::check_text("warn", {}, nullptr, why, details, 100);
+    CHECK(text.find("\nNo prediction: " + why + "\n") != std::string::npos);
+  }
 }
 
 TEST_CASE("check ends with what to do next", "[cli]") {
@@ -69,6 +77,8 @@ TEST_CASE("check ends with what to do next", "[cli]") {
   CHECK(cli::check_next(findings(), &plan, false, "") ==
         "Next       --details shows the notes, sources, time and memory; --format json\n");
   CHECK(cli::check_next({}, nullptr, false, "") == "Next       --details shows sources; --format json\n");
+  CHECK(cli::check_next(findings(), nullptr, false, "") ==
+        "Next       --details shows the notes and sources; --format json\n");
   CHECK(cli::check_next({}, &plan, true, "trnplan plan a.yaml") ==
         "Next       trnplan plan a.yaml looks for a faster strategy; --format json\n");
 }

@@ -199,6 +199,32 @@ TEST_CASE("without a plan the answer is the nearest one and what would do", "[cl
         "Next       --details lists what was ruled out; --format json\n");
 }
 
+TEST_CASE("a rule of the target alone that leaves no plan is named, with the targets that have one",
+          "[cli]") {
+  Found found;
+  found.result.plans.clear();
+  found.result.sensitivity.reset();
+  planner::Infeasible why;
+  why.closest = strategy_of(found.job, "tp=32,recompute=full");
+  why.memory = memory_of(34, 0);
+  found.result.infeasible = why;
+  api::TargetRefusal refusal{
+      "nxdt", {"tied-embeddings", "tied embeddings fail", "pp=1", false}, 4000, {{"nemo-megatron", true}}};
+  Answer a = found.answer();
+  a.target_refusal = &refusal;
+  std::string text = cli::wrapped(cli::plan_answer(a), 100);
+  CHECK(has(text,
+            "\nNo plan    refused by nxdt's rule tied-embeddings: tied embeddings fail\n"
+            "Other      --target nemo-megatron has a plan\n"
+            "Closest    TP 32, all recomputed: stage 0 needs 34 of 16 GiB, 18.00 GiB too much\n"));
+  CHECK_FALSE(has(text, "no cluster"));
+  refusal.others.front().writes = false;
+  text = cli::wrapped(cli::plan_answer(a), 100);
+  CHECK(
+      has(text,
+          "\nOther      --target nemo-megatron has a plan, though trnplan writes nothing that trains this"));
+}
+
 TEST_CASE("memory that is hardly too small is told from what there is", "[cli]") {
   Found found;
   found.result.plans.clear();
@@ -220,6 +246,7 @@ TEST_CASE("a type whose step is not timed has no search to look into", "[cli]") 
   found.result.sensitivity.reset();
   found.result.infeasible = planner::Infeasible{};
   found.job.cluster.instance = test_catalog().instance("trn2.48xlarge");
+  found.job.cluster.instance.traits.step_time = false;
   CHECK(has(found.text(), "\nNext       trnplan instances; --format json\n"));
   CHECK_FALSE(has(found.text(), "--details"));
 }

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "io/catalog/catalog.h"
+#include "io/catalog/instance_reader.h"
 #include "tests/catch.h"
 #include "tests/models/setup.h"
+#include "text/diagnostic.h"
 #include "text/document.h"
 #include "topology/chip_graph.h"
 #include "topology/verdict.h"
@@ -67,6 +69,10 @@ TEST_CASE("GPU machines are eight chips around one switch", "[io][catalog]") {
     // What the library counts the links for is below what they carry.
     CHECK(i.link_for_collectives.value > 0);
     CHECK(i.link_for_collectives < i.link_per_direction);
+    CHECK(i.ll_bandwidths.size() == 3);
+    for (const BytesPerSecond ll : i.ll_bandwidths) CHECK(ll < i.link_for_collectives);
+    CHECK(i.in_switch_efficiency <= 1);
+    CHECK_FALSE(draw_switch(i).empty());
     const Cluster two{i, 2};
     const ChipGraph graph(i);
     CHECK(judge(two, graph, GroupKind::data, {0, 8}).verdict == Verdict::supported);
@@ -89,6 +95,46 @@ TEST_CASE("the network of EC2's GPU instances adds up", "[io][catalog]") {
     CHECK((i.core.fp8.value > 0) == i.traits.in_switch_reduction);
   }
   CHECK(test_catalog().instance("p4d.24xlarge").nic_of_chip == std::vector<int>{0, 0, 1, 1, 2, 2, 3, 3});
+}
+
+// What the library counts is read with the file's place of every fault.
+TEST_CASE("rates of collectives that are none are refused", "[io][catalog]") {
+  const std::string text = read_text(test_catalog().file("instances/p5.48xlarge.json"));
+  const auto fault_of = [&](const std::string& from, const std::string& to) {
+    std::string changed = text;
+    const std::size_t place = changed.find(from);
+    REQUIRE(place != std::string::npos);
+    changed.replace(place, from.size(), to);
+    try {
+      (void)io::instance_from(parse_document(changed, "mine.json"));
+    } catch (const InputError& e) {
+      return e.faults().front().key + ": " + e.faults().front().problem;
+    }
+    return std::string();
+  };
+  const std::string rates = "[141.0, 45.0, 35.0]";
+  CHECK(fault_of(rates, rates).empty());
+  CHECK(fault_of(rates, "[141.0, 45.0]") == "ll_bandwidths: 2 rates where there are three");
+  CHECK(fault_of(rates, "[141.0, -45.0, 35.0]") == "ll_bandwidths: \"-45.0\" is no rate in GB/s");
+  CHECK(fault_of(rates, "[141.0, \"nan\", 35.0]") == "ll_bandwidths: \"nan\" is no rate in GB/s");
+  CHECK(fault_of(rates, "[1e300, 45.0, 35.0]") == "ll_bandwidths: \"1e300\" is no rate in GB/s");
+  CHECK(fault_of("\"value\": 0.85", "\"value\": 1.85") == "in_switch_efficiency: a share above 1");
+  CHECK_FALSE(fault_of("\"value\": 0.85", "\"value\": 0").empty());
+}
+
+TEST_CASE("a switch is drawn with its chips, NICs and rails", "[topology]") {
+  CHECK(draw_switch(test_catalog().instance("p4d.24xlarge")) ==
+        "           =============== switch ===============\n"
+        "            |    |    |    |    |    |    |    |    300.0 GB/s each way\n"
+        "  chip      0    1    2    3    4    5    6    7\n"
+        "            |    |    |    |    |    |    |    |    100 Gbit/s each way, a NIC\n"
+        "  NIC       0    0    1    1    2    2    3    3\n"
+        "  rail      0    0    1    1    2    2    3    3    of the network between nodes\n");
+  // Nothing but chips around one switch is drawn so.
+  CHECK(draw_switch(test_catalog().instance("trn1.32xlarge")).empty());
+  Instance i = test_catalog().instance("p4d.24xlarge");
+  i.links.pop_back();
+  CHECK(draw_switch(i).empty());
 }
 
 // A config whose nodes run eight ranks says nothing of GPUs: it is no Neuron type that is known.

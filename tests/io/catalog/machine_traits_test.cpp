@@ -111,11 +111,49 @@ TEST_CASE("traits are read strictly", "[io][catalog]") {
   CHECK(contains(problem(replaced(text, "\"gpu\"", "\"neuron_core\"")), "array_rows"));
 }
 
-// "instance: any" means the types whose step time is modelled, by what their files say.
+// "instance: any" means those of the usual type's family.
 TEST_CASE("the shipped machines on which a step is timed", "[io][catalog]") {
-  std::vector<std::string> timed;
+  int untimed = 0;
   for (const std::string& name : test_catalog().instances()) {
-    if (test_catalog().instance(name).traits.step_time) timed.push_back(name);
+    CAPTURE(name);
+    const topology::Instance type = test_catalog().instance(name);
+    CHECK(type.traits.step_time == type.untimed.empty());
+    if (!type.traits.step_time) {
+      ++untimed;
+      CHECK(type.traits.groups == GroupRule::not_published);
+      continue;
+    }
+    // A machine that is timed has a profile of its family.
+    CHECK_NOTHROW(test_catalog().profile(type.family));
   }
-  CHECK(timed == std::vector<std::string>{"trn1.2xlarge", "trn1.32xlarge", "trn1n.32xlarge"});
+  CHECK(untimed == 2);  // the two UltraServers of Trainium3
+}
+
+TEST_CASE("where no list of groups is published, what leaves a chip is refused", "[io][catalog]") {
+  for (const auto& [name, chips, servers] :
+       {std::tuple("trn3-gen1-ultraserver", 64, 4), std::tuple("trn3-gen2-ultraserver", 144, 36)}) {
+    CAPTURE(name);
+    const Instance type = test_catalog().instance(name);
+    CHECK(type.chips == chips);
+    CHECK(type.cores() == 4 * chips);
+    // Per chip as published (aws-neuron/aws-neuron-sdk@81ce03ae about-neuron/arch/neuron-hardware/trainium3.rst,
+    // neuron-core-v4.rst): 144 GiB; 4.9 TB/s; 8 cores of 79 TFLOPS.
+    CHECK(in_gibibytes(type.core.memory) * 4 == Approx(144));
+    CHECK(type.core.hbm.value * 4 == Approx(4.9e12));
+    CHECK(type.core.bf16.value * 4 == Approx(8 * 79e12));
+    // 4, 5 and 2 lanes of 64 GB/s a direction; those to the other rack join no vertex.
+    CHECK(type.switches == servers + 1);
+    CHECK(type.links.size() == static_cast<std::size_t>(2 * chips));
+    CHECK(type.link_per_direction.value == Approx(4 * 64e9));
+    CHECK(type.links.back().per_direction.value == Approx(5 * 64e9));
+
+    const Cluster cluster{type, 2};
+    const ChipGraph graph(type);
+    CHECK(judge(cluster, graph, GroupKind::tensor, {5}).verdict == Verdict::supported);
+    CHECK(judge(cluster, graph, GroupKind::tensor, {4, 5, 6, 7}).verdict == Verdict::supported);
+    const GroupVerdict pair = judge(cluster, graph, GroupKind::tensor, {0, 4});
+    CHECK(pair.verdict == Verdict::refused);
+    CHECK(pair.rule == "not-published");
+    CHECK(judge(cluster, graph, GroupKind::data, {0, type.cores()}).verdict == Verdict::refused);
+  }
 }

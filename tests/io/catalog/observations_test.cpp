@@ -185,9 +185,9 @@ TEST_CASE("evidence whose strategy is prose is read as far as it goes", "[io]") 
     CHECK(blames(faults_of(with(strange)), "evidence.strategy", 3, 14));
   }
   // What is missing would make it another strategy.
-  const auto missing = faults_of(with(R"({"tensor_parallel": 8, "precision": "fp8"})"));
+  const auto missing = faults_of(with(R"({"tensor_parallel": 8, "precision": "fp4"})"));
   for (const char* key : {"sequence_parallel", "zero1", "flash_attention", "kv_replicator", "recompute"})
     CHECK(blames(missing, std::string("evidence.strategy.") + key, 3, 14));
-  CHECK(blames(faults_of(with(R"({"tensor_parallel": 8, "precision": "fp8"})")),
+  CHECK(blames(faults_of(with(R"({"tensor_parallel": 8, "precision": "fp4"})")),
                "evidence.strategy.precision", 3, 50));
 }

@@ -92,3 +92,29 @@ TEST_CASE("a profile may build on another", "[io][catalog]") {
   CHECK(contains(profile_problem(R"({"name": "p", "base": "trn1-datasheet", "parameters": {}})"),
                  "base: there is no catalogue"));
 }
+
+TEST_CASE("a profile may have factors of frameworks and clusters", "[io][catalog]") {
+  const auto with = [](const std::string& factors) {
+    std::string json = profile_json();
+    json.insert(1, R"("factors": )" + factors + ", ");
+    return json;
+  };
+  const models::Profile p = io::profile_from(parse_document(
+      with(
+          R"([{"framework": "nxd", "parameters": {"hop_latency": {"median": 1e-6, "log_sd": 0, "unit": "s"}}},
+               {"cluster": "c", "network_state": {"usual_gb_per_s": 180, "power": 0.5,
+                "congested_below_gb_per_s": [300, 150], "layer_per_rank_s": 0.001}}])"),
+      "p.json"));
+  REQUIRE(p.factors);
+  REQUIRE(p.factors->size() == 2);
+  CHECK((*p.factors)[0].framework == "nxd");
+  CHECK((*p.factors)[0].values.size() == 1);
+  CHECK((*p.factors)[1].network.usual.value == 180e9);
+  CHECK((*p.factors)[1].network.congested_below.size() == 2);
+  const auto fault = [&](const std::string& factors) { return profile_problem(with(factors)); };
+  CHECK(contains(fault(R"([{"parameters": {"hop_latenzy": 1}}])"), "unknown key"));
+  CHECK(contains(fault(R"([{"network_state": {"usual_gb_per_s": 0}}])"), "usual_gb_per_s"));
+  CHECK(contains(fault(R"([{"network_state": {"usual_gb_per_s": 1, "congested_below_gb_per_s": ["x"]}}])"),
+                 "each is a rate"));
+  CHECK(contains(fault(R"([{"frameworks": "nxd"}])"), "framework"));
+}

@@ -119,6 +119,138 @@ TEST_CASE("Mistral has a window, of 4096 tokens where its config does not say", 
                    io::Catalog(TRNPLAN_SOURCE_DIR "/catalog").architecture("mistral-7b")));
 }
 
+namespace {
+
+/// A model of 2 layers with h = 8, f = 12, 4 heads and 2 KV heads, and a vocabulary of 10 words.
+Architecture tiny(const std::string& type, const std::string& more = "") {
+  return read("{" + more + "\"model_type\": \"" + type + R"(", "hidden_size": 8, "intermediate_size": 12,
+      "num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 2, "vocab_size": 10,
+      "max_position_embeddings": 64, "rms_norm_eps": 1e-06})")
+      .architecture;
+}
+
+const std::string kHead4 = "\"head_dim\": 4, ";
+const std::string kExperts4 = kHead4 + R"("num_experts": 4, "num_experts_per_tok": 2,
+    "moe_intermediate_size": 6, )";
+const std::string kLatent = R"({"model_type": "deepseek_v3", "hidden_size": 8, "intermediate_size": 12,
+    "num_attention_heads": 2, "num_hidden_layers": 3, "vocab_size": 10, "max_position_embeddings": 64,
+    "first_k_dense_replace": 1, "moe_intermediate_size": 6, "n_routed_experts": 4, "n_shared_experts": 2,
+    "num_experts_per_tok": 2, "q_lora_rank": 4, "kv_lora_rank": 3, "qk_nope_head_dim": 2,
+    "qk_rope_head_dim": 1, "v_head_dim": 2, "num_nextn_predict_layers": 1})";
+
+}  // namespace
+
+// Weights of a layer with heads of 2: q and o 8 x 8, k and v 8 x 4, in all 192; with heads of 4: 16 x 8 and
+// 8 x 8, 384. The MLP: 3 x 8 x 12 = 288. Two norms: 16. Outside: the final norm 8, embedding and head 80 each.
+TEST_CASE("parameters of families whose steps are timed", "[io][hf_config]") {
+  using models::parameters;
+  CHECK(parameters(tiny("llama")) == 2 * (192 + 288 + 16) + 8 + 160);
+  // Biases 8 + 4 + 4 + 8 of attention, 12 + 12 + 8 of the MLP.
+  CHECK(parameters(tiny("llama", R"("attention_bias": true, "mlp_bias": true, )")) ==
+        2 * (192 + 24 + 288 + 32 + 16) + 8 + 160);
+  CHECK(parameters(tiny("mistral")) == parameters(tiny("llama")));
+  // Qwen2: biases 8 + 4 + 4; tied.
+  CHECK(parameters(tiny("qwen2", "\"tie_word_embeddings\": true, ")) == 2 * (192 + 16 + 288 + 16) + 8 + 80);
+  // Qwen3: a norm of 4 for queries and one for keys.
+  CHECK(parameters(tiny("qwen3", kHead4)) == 2 * (384 + 8 + 288 + 16) + 8 + 160);
+  // Qwen3-MoE: 4 experts of 3 x 8 x 6 = 144, and a router of 4 x 8.
+  const Architecture mixture = tiny("qwen3_moe", kExperts4);
+  CHECK(parameters(mixture) == 2 * (384 + 8 + 4 * 144 + 32 + 16) + 8 + 160);
+  CHECK(models::active_parameters(mixture) == 2 * (384 + 8 + 2 * 144 + 32 + 16) + 8 + 160);
+  CHECK(mixture.capacity_factor == 0);
+  CHECK(mixture.intermediate == 6);
+  for (const Architecture& a : {mixture, tiny("qwen2"), tiny("qwen3", kHead4), tiny("llama")}) {
+    CHECK(a.blocks.untimed.empty());
+    CHECK(same_model(read(io::hf_config_json(a)).architecture, a));
+  }
+  const Architecture biased = tiny("llama", R"("attention_bias": true, "mlp_bias": true, )");
+  CHECK(same_model(read(io::hf_config_json(biased)).architecture, biased));
+}
+
+TEST_CASE("parameters of families that are counted alone", "[io][hf_config]") {
+  using models::parameters;
+  CHECK(parameters(tiny("phi3")) == 2 * (192 + 288 + 16) + 8 + 160);
+  // Gemma: four norms a layer, tied; Gemma 3: norms of queries and keys too.
+  CHECK(parameters(tiny("gemma2", kHead4)) == 2 * (384 + 288 + 32) + 8 + 80);
+  CHECK(parameters(tiny("gemma3_text", kHead4)) == 2 * (384 + 8 + 288 + 32) + 8 + 80);
+  const Architecture seeing =
+      read(R"({"model_type": "gemma3", "text_config": {"hidden_size": 8, "head_dim": 4,
+      "intermediate_size": 12, "num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 2,
+      "vocab_size": 10}})")
+          .architecture;
+  CHECK(parameters(seeing) == parameters(tiny("gemma3_text", kHead4)));
+  // gpt-oss: biases 16 + 8 + 8 + 8, 4 sinks; an expert has 3 x 8 x 12 = 288 weights and biases 12 + 12 + 8,
+  // the router 4 x 8 and 4.
+  const Architecture sinks = tiny(
+      "gpt_oss", kHead4 + R"("attention_bias": true, "num_local_experts": 4, "num_experts_per_tok": 2, )");
+  CHECK(parameters(sinks) == 2 * (384 + 40 + 4 + 4 * 320 + 36 + 16) + 8 + 160);
+  CHECK(models::active_parameters(sinks) == 2 * (384 + 40 + 4 + 2 * 320 + 36 + 16) + 8 + 160);
+  // DeepSeek-V3. Queries 8 x 4, a norm of 4, 4 x 2 heads of 2 + 1: 60. Keys and values 8 x (3 + 1), a norm of
+  // 3, 3 x 2 heads of 2 + 2: 59. Output 4 x 8: 32. One dense layer; in two 4 experts of 144, the router of 32,
+  // and two shared experts: 288.
+  const auto reading = read(kLatent);
+  const Architecture& latent = reading.architecture;
+  CHECK(parameters(latent) == 3 * (60 + 59 + 32 + 16) + 288 + 2 * (4 * 144 + 32 + 288) + 8 + 160);
+  CHECK(models::active_parameters(latent) ==
+        3 * (60 + 59 + 32 + 16) + 288 + 2 * (2 * 144 + 32 + 288) + 8 + 160);
+  REQUIRE(reading.notes.size() == 1);
+  CHECK(reading.notes[0].find("num_nextn_predict_layers") != std::string::npos);
+  // Without a rank the queries are 8 x 2 heads of 3.
+  std::string direct = kLatent;
+  direct.replace(direct.find("\"q_lora_rank\": 4"), 16, "\"q_lora_rank\": null");
+  CHECK(parameters(read(direct).architecture) == parameters(latent) - 3 * (60 - 48));
+  for (const Architecture& a : {tiny("phi3"), tiny("gemma2", kHead4), seeing, sinks, latent}) {
+    CAPTURE(a.blocks.untimed);
+    CHECK_FALSE(a.blocks.untimed.empty());
+    CHECK_THROWS_AS(io::hf_config_json(a), std::invalid_argument);
+  }
+}
+
+TEST_CASE("a variant that no step is modelled of is counted", "[io][hf_config]") {
+  // One layer of two dense, by either key: 288 instead of 4 x 144 + 32.
+  for (const char* dense : {"\"mlp_only_layers\": [0], ", "\"decoder_sparse_step\": 2, "}) {
+    const Architecture a = tiny("qwen3_moe", dense + kExperts4);
+    CHECK(models::parameters(a) == 2 * (384 + 8 + 16) + 288 + 4 * 144 + 32 + 8 + 160);
+    CHECK(a.blocks.untimed.find("layers without") != std::string::npos);
+  }
+  const std::string window = R"("use_sliding_window": true, "sliding_window": 32, )";
+  CHECK(tiny("qwen2", window + "\"max_window_layers\": 2, ").blocks.untimed.empty());
+  CHECK_FALSE(tiny("qwen2", window + "\"max_window_layers\": 1, ").blocks.untimed.empty());
+  CHECK(tiny("qwen2", "\"sliding_window\": 32, \"max_window_layers\": 1, ").blocks.untimed.empty());
+}
+
+TEST_CASE("faults of the keys of experts and latent attention", "[io][hf_config]") {
+  struct Case {
+    std::string was, now, key;
+  };
+  for (const Case& c :
+       {Case{"\"q_lora_rank\": 4", "\"q_lora_rank\": -4", "q_lora_rank"},
+        {"\"kv_lora_rank\": 3,", "", "kv_lora_rank"},
+        {"\"qk_rope_head_dim\": 1", "\"qk_rope_head_dim\": 2097152", "qk_rope_head_dim"},
+        {"\"first_k_dense_replace\": 1", "\"first_k_dense_replace\": 4", "first_k_dense_replace"},
+        {"\"first_k_dense_replace\": 1", "\"moe_layer_freq\": 2", "moe_layer_freq"},
+        {"\"first_k_dense_replace\": 1", "\"mlp_only_layers\": [3]", "mlp_only_layers"},
+        {"\"first_k_dense_replace\": 1", "\"mlp_only_layers\": 1", "mlp_only_layers"},
+        {"\"first_k_dense_replace\": 1", "\"attention_bias\": true", "attention_bias"},
+        {"\"moe_intermediate_size\": 6", "\"moe_intermediate_size\": 2000000", "n_shared_experts"},
+        {"\"num_experts_per_tok\": 2", "\"num_experts_per_tok\": 5", "num_experts_per_tok"}}) {
+    std::string json = kLatent;
+    json.replace(json.find(c.was), c.was.size(), c.now);
+    CAPTURE(json);
+    const auto faults = faults_of(json);
+    REQUIRE(faults.size() == 1);
+    CHECK(faults[0].key == c.key);
+    CHECK(faults[0].at.line > 0);
+  }
+  const auto missing = faults_of(R"({"model_type": "gemma3"})");
+  REQUIRE(missing.size() == 1);
+  CHECK(missing[0].key == "text_config");
+  const auto unknown = faults_of(R"({"model_type": "mamba"})");
+  REQUIRE(unknown.size() == 1);
+  for (const char* part : {"llama", "qwen3_moe", "deepseek_v3", "by hand"})
+    CHECK(unknown[0].fix.find(part) != std::string::npos);
+}
+
 TEST_CASE("a written config reads back the same", "[io][hf_config]") {
   const io::Catalog catalog(TRNPLAN_SOURCE_DIR "/catalog");
   for (const std::string& name : catalog.models()) {

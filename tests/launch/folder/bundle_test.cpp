@@ -61,17 +61,36 @@ TEST_CASE("the files of a plan", "[launch]") {
   const auto files = bundle_of(llama70b(), kLlama70b);
   std::vector<std::string> names;
   for (const auto& f : files) names.push_back(f.name);
-  CHECK(names == std::vector<std::string>{
-                     "nxdt.yaml", "config.json", "setup_env.sh", "node_run.sh", "compile.sbatch",
-                     "train.sbatch", "health.sh", "submit.sh", "parallelcluster.yaml", "hyperpod.json",
-                     "eks-mpijob-compile.yaml", "eks-mpijob-train.yaml", "eks-pytorchjob-compile.yaml",
-                     "eks-pytorchjob-train.yaml", "hyperpod-eks-compile.yaml", "hyperpod-eks-train.yaml",
-                     "fsx-claim.yaml", "mpi_launch.sh", "plan.json"});
+  CHECK(names == std::vector<std::string>{"nxdt.yaml",
+                                          "config.json",
+                                          "setup_env.sh",
+                                          "node_run.sh",
+                                          "compile.sbatch",
+                                          "train.sbatch",
+                                          "health.sh",
+                                          "submit.sh",
+                                          "prepare.sh",
+                                          "README.md",
+                                          "Dockerfile",
+                                          "install_neuron.sh",
+                                          "parallelcluster.yaml",
+                                          "hyperpod.json",
+                                          "provisioning_parameters.json",
+                                          "hyperpod-eks.json",
+                                          "eks-mpijob-compile.yaml",
+                                          "eks-mpijob-train.yaml",
+                                          "eks-pytorchjob-compile.yaml",
+                                          "eks-pytorchjob-train.yaml",
+                                          "hyperpod-eks-compile.yaml",
+                                          "hyperpod-eks-train.yaml",
+                                          "fsx-claim.yaml",
+                                          "mpi_launch.sh",
+                                          "plan.json"});
   for (const auto& f : files) {
     INFO(f.name);
     const bool script = f.name.ends_with(".sh") || f.name.ends_with(".sbatch");
     CHECK(f.executable == (script && f.name != "setup_env.sh"));
-    if (f.name != "config.json") {
+    if (f.name != "config.json" && f.name != "provisioning_parameters.json") {
       CHECK(contains(f.text, "2.28"));  // the SDK to stay on
       CHECK(contains(f.text, "no longer supported from 2.32"));
     }
@@ -157,6 +176,33 @@ TEST_CASE("plan.json reads back", "[launch]") {
   }
 }
 
+TEST_CASE("where files of a run lie stands in setup_env.sh, and plan.json holds what the job states",
+          "[launch]") {
+  models::Job job = job_of("llama2-7b", 1, 4096, 256);
+  CHECK(contains(text_of(bundle_of(job, "tp=8,recompute=full"), "setup_env.sh"),
+                 "TRNPLAN_RESULTS=\"${TRNPLAN_RESULTS:-$plan/run}\"\n"));
+  job.run = {100, 3, 2, "/fsx/data", "/fsx/tokens", "/fsx/logs"};
+  job.run.start_from = models::StartFrom::checkpoint;
+  job.run.weights = "/fsx/shards";
+  job.learning.learning_rate = 1e-4;
+  job.learning.beta1 = 0.9;
+  job.learning.beta2 = 0.99;
+  job.learning.schedule = models::Decay::cosine;
+  const auto files = bundle_of(job, "tp=8,recompute=full,flash=false", *targets::find("nemo-megatron"));
+  const std::string& setup = text_of(files, "setup_env.sh");
+  CHECK(contains(setup, "\nTRNPLAN_DATA=\"${TRNPLAN_DATA:-/fsx/data}\"\n"));
+  CHECK(contains(setup, "\nTRNPLAN_TOKENIZER=\"${TRNPLAN_TOKENIZER:-/fsx/tokens}\"\n"));
+  CHECK(contains(setup, "\nTRNPLAN_WEIGHTS=\"${TRNPLAN_WEIGHTS:-/fsx/shards}\"\n"));
+  CHECK(contains(setup, "\nTRNPLAN_RESULTS=\"${TRNPLAN_RESULTS:-/fsx/logs}\"\n"));
+  CHECK(contains(text_of(files, "node_run.sh"), "\n  results=${TRNPLAN_RESULTS:-$plan/run}\n"));
+  const io::PlanFile plan = io::read_plan_file("plan.json", test_catalog(), InMemory(files));
+  CHECK(plan.job.learning == job.learning);
+  CHECK(plan.job.run == job.run);
+  // A path that is not plain, which no job file brings here, stays out of the scripts.
+  job.run.data = "/$(touch pwned)";
+  CHECK_FALSE(contains(text_of(bundle_of(job, "tp=8,recompute=full"), "setup_env.sh"), "touch"));
+}
+
 TEST_CASE("cluster files read back with the plan's nodes", "[launch]") {
   const InMemory files(bundle_of(llama70b(), kLlama70b));
   for (const auto& reading : {io::read_hyperpod("hyperpod.json", test_catalog(), "", files),
@@ -166,6 +212,40 @@ TEST_CASE("cluster files read back with the plan's nodes", "[launch]") {
   }
 }
 
+TEST_CASE("files that make a cluster name the same things", "[launch]") {
+  const auto files = bundle_of(llama70b(), kLlama70b);
+  const Node cluster = parse_document(text_of(files, "hyperpod.json"), "hyperpod.json");
+  const Node more =
+      parse_document(text_of(files, "provisioning_parameters.json"), "provisioning_parameters.json");
+  const auto name = [&](std::size_t group) {
+    return cluster.find("InstanceGroups")->items.at(group).find("InstanceGroupName")->scalar;
+  };
+  CHECK(more.find("version")->scalar == "1.0.0");
+  CHECK(more.find("workload_manager")->scalar == "slurm");
+  CHECK(more.find("controller_group")->scalar == name(0));
+  const Node& workers = more.find("worker_groups")->items.at(0);
+  CHECK(workers.find("instance_group_name")->scalar == name(1));
+  CHECK_FALSE(workers.find("partition_name")->scalar.empty());
+  CHECK(more.find("fsx_dns_name") != nullptr);  // validate-config.py asks for both
+  CHECK(more.find("fsx_mountname") != nullptr);
+
+  const InMemory disk(files);
+  CHECK(io::kubernetes_flavour_of("hyperpod-eks.json", disk) == "hyperpod-eks");
+  const auto eks = io::read_hyperpod("hyperpod-eks.json", test_catalog(), "", disk);
+  CHECK(eks.nodes == 16);
+
+  // Neuron is installed on the head node and on every node, each of which may read the bucket.
+  const Node yaml = parse_document(text_of(files, "parallelcluster.yaml"), "parallelcluster.yaml");
+  const Node& queue = yaml.at_path("Scheduling.SlurmQueues")->items.at(0);
+  for (const Node* nodes : {yaml.find("HeadNode"), &queue}) {
+    const Node* script = nodes->at_path("CustomActions.OnNodeConfigured.Script");
+    REQUIRE(script != nullptr);
+    const std::string bucket = nodes->at_path("Iam.S3Access")->items.at(0).find("BucketName")->scalar;
+    CHECK(script->scalar == "s3://" + bucket + "/install_neuron.sh");
+  }
+  CHECK(contains(text_of(files, "install_neuron.sh"), "aws-neuronx-dkms=2.26.5.0"));
+}
+
 TEST_CASE("the file system is of a size that FSx has and holds the checkpoints", "[launch]") {
   // 1200, 2400, then multiples of 2400 GiB.
   CHECK(io::fsx_gib(Bytes(0)) == 1200);
@@ -173,13 +253,29 @@ TEST_CASE("the file system is of a size that FSx has and holds the checkpoints",
   CHECK(io::fsx_gib(gibibytes(1200.5)) == 2400);
   CHECK(io::fsx_gib(gibibytes(2401)) == 4800);
   CHECK(io::fsx_gib(gibibytes(7300)) == 9600);
-  // Llama 3 70B: 70.6e9 parameters, fp32 weights and two moments of Adam are 12 bytes each, 789 GiB. Two that are
-  // kept, one being written and 500 GiB of other files: 2867 GiB.
+  // Llama 3 70B: 70.55e9 parameters, and keys and values (80 layers of 2 * 8192 * 1024) three times more for TP 32 over 8
+  // heads: 74.58e9. fp32 weights and two moments of Adam are 12 bytes each, 833.5 GiB. Two that are kept, one being written
+  // and 500 GiB of other files: 3000 GiB.
   const models::Job job = llama70b();
   CHECK(launch::cluster_spec(job, strategy_of(job, kLlama70b), "").storage_gib == 4800);
   const auto files = bundle_of(job, kLlama70b);
   CHECK(contains(text_of(files, "parallelcluster.yaml"), "StorageCapacity: 4800\n"));
   CHECK(contains(text_of(files, "fsx-claim.yaml"), "storage: 4800Gi\n"));
+  const char* holds =
+      "# The file system holds 3 checkpoints of 834 GiB, of which one is being written, and 500 GiB of other "
+      "files.\n";
+  CHECK(contains(text_of(files, "fsx-claim.yaml"), holds));
+  CHECK(contains(text_of(files, "parallelcluster.yaml"), holds));
+  // Ten that are kept: 11 * 833.5 + 500 = 9668 GiB, which 5 * 2400 hold.
+  models::Job more = job;
+  more.run.checkpoints_kept = 10;
+  CHECK(launch::cluster_spec(more, strategy_of(more, kLlama70b), "").storage_gib == 12000);
+  // All of 2500 steps, one after each 500: 6 * 833.5 + 500 = 5501 GiB. Without tokens nobody knows how many there are.
+  more.run.checkpoints_kept = models::kAllCheckpoints;
+  more.run.checkpoint_steps = 500;
+  CHECK(launch::cluster_spec(more, strategy_of(more, kLlama70b), "").storage_gib == 4800);
+  more.training.tokens = 2500. * more.training.sequence * more.training.global_batch;
+  CHECK(launch::cluster_spec(more, strategy_of(more, kLlama70b), "").storage_gib == 7200);
 }
 
 TEST_CASE("other targets take flags", "[launch]") {
@@ -215,6 +311,30 @@ TEST_CASE("other targets take flags", "[launch]") {
   CHECK(contains(refusal(small, "tp=2,pp=4,flash=false", *targets::find("nemo-megatron")), "TP must be"));
 }
 
+TEST_CASE("a folder of results belongs to one training", "[launch]") {
+  const auto identity = [](const models::Job& job, const char* strategy) {
+    const std::string node = text_of(bundle_of(job, strategy), "node_run.sh");
+    const std::size_t at = node.find("\nidentity='") + 11;
+    return node.substr(at, node.find('\'', at) - at);
+  };
+  const models::Job job = job_of("llama3-8b", 4, 8192, 1024);
+  const std::string one = identity(job, "tp=32,recompute=full");
+  CHECK(one.starts_with("nxdt, TP 32 "));
+  // Where data and logs lie is no other training; degrees, batch and learning are.
+  models::Job other = job;
+  other.run.data = other.run.log_dir = "/fsx/other";
+  CHECK(identity(other, "tp=32,recompute=full") == one);
+  CHECK(identity(job, "tp=8,recompute=full") != one);
+  other.architecture.name = "it's $(mine)";
+  CHECK(identity(other, "tp=32,recompute=full") == one);
+  other.training.global_batch = 512;
+  CHECK(identity(other, "tp=32,recompute=full") != one);
+  other = job;
+  other.learning.learning_rate = 1e-4;
+  CHECK(identity(other, "tp=32,recompute=full") != one);
+  CHECK(contains(text_of(bundle_of(job, "tp=32,recompute=full"), "submit.sh"), "'" + one + "'"));
+}
+
 TEST_CASE("a hostile model name stays out of the files", "[launch]") {
   models::Job job = job_of("llama3-8b", 1, 8192, 1024);
   job.architecture.name = "-x $(touch pwned) `id`\n#SBATCH --wrap=true";
@@ -223,7 +343,7 @@ TEST_CASE("a hostile model name stays out of the files", "[launch]") {
     if (f.name == "plan.json") continue;  // holds it as a JSON string
     INFO(f.name);
     CHECK_FALSE(contains(f.text, "$(touch"));
-    CHECK_FALSE(contains(f.text, "`"));
+    CHECK_FALSE(contains(f.text, f.name == "README.md" ? "`id`" : "`"));  // it marks names of files so
     CHECK_FALSE(contains(f.text, "\n#SBATCH --wrap"));
   }
   CHECK(contains(text_of(files, "train.sbatch"), "#SBATCH --job-name=trnplan-x-"));

@@ -32,6 +32,15 @@ TEST_CASE("parameters of the published models", "[models]") {
   CHECK(parameters(test_catalog().architecture(c.name)) == c.parameters);
 }
 
+// Of 8 experts a token meets 2: 32 layers less 6 x 3 x 4096 x 14336; the router stays whole.
+TEST_CASE("parameters that a token meets", "[models]") {
+  const Architecture mixtral = test_catalog().architecture("mixtral-8x7b");
+  CHECK(active_parameters(mixtral) == 46'702'792'704 - 32LL * 6 * 3 * 4096 * 14336);
+  CHECK(active_parameters(mixtral) == 12'879'925'248);
+  const Architecture dense = test_catalog().architecture("llama3-8b");
+  CHECK(active_parameters(dense) == parameters(dense));
+}
+
 TEST_CASE("training FLOPs per token", "[models]") {
   const Architecture a = test_catalog().architecture("llama3-8b");
   CHECK(six_n_flops_per_token(a) == 6.0 * 8'030'261'248);

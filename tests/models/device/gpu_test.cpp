@@ -1,6 +1,7 @@
 #include "models/device/gpu.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/device/devices.h"
 #include "models/device/neuron_core_parameters.h"
@@ -60,6 +61,43 @@ TEST_CASE("a product on a gpu is the longer of its operations and its bytes", "[
         Approx(2 * thin.seconds.value));
 }
 
+// What a profile need not state is neutral; stated, each enters on its own.
+TEST_CASE("small products, heads and kernels of a gpu lose what the profile says", "[models][device]") {
+  const topology::Core core = gpu_machine().core;
+  Profile profile = gpu_profile();
+  const Device& device = device_of(core);
+  const double large = device.matmul({core, profile}, {4096, 4096, 4096}).seconds.value;
+  const double norm = device.elements({core, profile}, kNorm, 4096, 4096).seconds.value;
+  const AttentionShape attention{32, 1, 4096, 128, kFlashUnitsForward, 0.5};
+  const double flash = device.flash_attention({core, profile}, attention).seconds.value;
+  profile.value(gpu::gemm_ramp).median = 128;
+  // 128 (1/4096 + 1/4096 + 1/4096) = 0.09375.
+  CHECK(device.matmul({core, profile}, {4096, 4096, 4096}).seconds.value == Approx(large * 1.09375));
+  profile.value(gpu::gemm_ramp).median = 1e-30;
+  profile.value(gpu::unaligned_share).median = 0.5;
+  // 4095 is no multiple of 8: half the rate.
+  CHECK(device.matmul({core, profile}, {4096, 4095, 4096}).seconds.value == Approx(2 * large * 4095 / 4096));
+  profile.value(gpu::kernel_start).median = 5e-6;
+  CHECK(device.matmul({core, profile}, {4096, 4096, 4096}).seconds.value == Approx(large + 5e-6));
+  profile.value(gpu::eager_traffic).median = 1.5;
+  CHECK(device.elements({core, profile}, kNorm, 4096, 4096).seconds.value == Approx(1.5 * norm + 5e-6));
+  profile.value(gpu::attention_ramp).median = 1024;
+  CHECK(device.flash_attention({core, profile}, attention).seconds.value == Approx(1.25 * flash + 5e-6));
+  // Heads of half the length: half the operations at 2^-0.2 of the rate.
+  const AttentionShape short_heads{32, 1, 4096, 64, kFlashUnitsForward, 0.5};
+  CHECK(device.flash_attention({core, profile}, short_heads).seconds.value ==
+        Approx(1.25 * flash / 2 * std::pow(2, 0.2) + 5e-6));
+}
+
+// (busy^6 + host^6)^(1/6): equal times make 2^(1/6) of either; a host far ahead or far behind leaves the longer one.
+TEST_CASE("a layer's pass is no shorter than its launches", "[models][device]") {
+  const topology::Core core = gpu_machine().core;
+  Profile profile = gpu_profile();
+  const Device& device = device_of(core);
+  profile.value(gpu::host_layer).median = 2e-3;
+  CHECK(device.host_launches({core, profile}, 2)->seconds.value == Approx(4e-3));
+}
+
 // Llama-3 8B on one GPU, 8192 tokens, hidden 4096, 32 heads of 128 and 8 KV heads, so q, k, v are 6144 wide:
 //   qkv        2 * 8192 * 4096 * 6144 operations at 5e14 a second
 //   attention  2 products of 2 * 32 * 8192^2 * 128 operations, the causal half of each done, at a quarter of
@@ -68,7 +106,7 @@ TEST_CASE("a product on a gpu is the longer of its operations and its bytes", "[
 TEST_CASE("a layer's times on a gpu follow from its roofline", "[models][device]") {
   const Job job = gpu_job(1);
   const Profile profile = gpu_profile();
-  const Strategy strategy = strategy_of(job, "tp=1");
+  const Strategy strategy = strategy_of(job, "tp=1,framework=nxd");
   const LayerModel model(job, strategy, profile);
   const OperatorList forward = model.layer_forward();
   CHECK(named(forward, "qkv").seconds.value == Approx(2.0 * 8192 * 4096 * 6144 / 5e14));

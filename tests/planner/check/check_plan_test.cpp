@@ -67,6 +67,25 @@ TEST_CASE("the second opinion agrees with every plan of random searches") {
   CHECK(plans > 200);
 }
 
+TEST_CASE("the second opinion agrees with plans on trn2, of NxD and of FSDP") {
+  const models::Profile profile = test_catalog().profile("trn2");
+  int plans = 0;
+  for (const char* kind : {"trn2.3xlarge", "trn2.48xlarge", "trn2.48xlarge-lnc1"}) {
+    for (const char* framework : {"nxd", "fsdp"}) {
+      models::Job job = job_of("llama3-8b", 2, 4096, 256);
+      job.cluster.instance = test_catalog().instance(kind);
+      job.pin.framework = models::stated_framework(framework);
+      const planner::SearchResult result = planner::search(job, profile, {.top = 4, .threads = 1});
+      for (const planner::Plan& plan : result.plans) {
+        INFO(kind << ", " << framework << ", " << describe(plan.strategy));
+        CHECK(all_of(check_plan(job, planner::stated_plan(plan), profile)) == "");
+        ++plans;
+      }
+    }
+  }
+  CHECK(plans >= 16);
+}
+
 TEST_CASE("the second opinion on memory is the model's, legal or not, fitting or not") {
   const models::Profile profile = datasheet();
   for (unsigned seed = 100; seed < 400; ++seed) {

@@ -5,6 +5,7 @@
 #include "planner/check/judge.h"
 #include "planner/search/search.h"
 #include "tests/catch.h"
+#include "tests/models/gpu_machine.h"
 #include "tests/models/setup.h"
 
 using namespace trnplan;
@@ -133,7 +134,6 @@ TEST_CASE("groups and memory of trn2 are judged", "[planner]") {
   job.cluster.instance = io::Catalog(TRNPLAN_SOURCE_DIR "/catalog").instance("trn2.48xlarge-lnc1");
   const auto broken = [&](const std::string& text, const char* rule) {
     const Judgement j = judge(job, strategy_of(job, text), datasheet());
-    CHECK_FALSE(j.plan);
     const auto it =
         std::find_if(j.broken.begin(), j.broken.end(), [&](const Violation& v) { return v.rule == rule; });
     return it == j.broken.end() ? std::optional<bool>() : std::optional<bool>(it->doubtful);
@@ -213,4 +213,21 @@ TEST_CASE("a job that contradicts itself", "[planner]") {
   CHECK(contradictions(job).empty());
   job.pin.flash_attention = true;
   CHECK_FALSE(contradictions(job).empty());  // it wants multiples of 2048
+}
+
+TEST_CASE("what NxD's sends and kernels cannot do is no rule on GPUs", "[planner]") {
+  models::Job job = job_of("llama3-8b", 1, 3072, 1024);
+  models::Strategy s = strategy_of(job, "tp=2,flash=true");
+  s.pipeline_parallel = 3;
+  CHECK(breaks(job, s, "flash-attention"));
+  CHECK(breaks(job, s, "pipeline-parity"));
+  s.context_parallel = 2;
+  CHECK(breaks(job, s, "context-parallel"));
+  job.cluster.instance = gpu_machine();
+  CHECK_FALSE(breaks(job, s, "context-parallel"));
+  CHECK_FALSE(breaks(job, s, "pipeline-parity"));
+  s.context_parallel = 1;
+  CHECK_FALSE(breaks(job, s, "flash-attention"));
+  s.context_parallel = 5;  // 3072 tokens in ten pieces
+  CHECK(breaks(job, s, "context-parallel"));
 }

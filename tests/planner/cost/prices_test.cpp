@@ -42,12 +42,29 @@ TEST_CASE("the latest of several prices of a kind", "[planner][prices]") {
       {"on_demand", 3, "a", "2024-05"}, {"on_demand", 1, "b", "2026-01"}, {"on_demand", 2, "c", "2026-01"}};
   CHECK(price_of(i, Pricing::on_demand)->usd_per_hour == 1);
   CHECK_FALSE(price_of(i, Pricing::reserved));
+  i.prices = {{"spot", 3, "a", "not stated"}, {"spot", 1, "b", "2024"}};
+  CHECK(price_of(i, Pricing::spot)->usd_per_hour == 1);  // what has no date is older
+}
+
+TEST_CASE("every price of the catalogue says where, when, on which terms and who says so",
+          "[planner][prices]") {
+  for (const std::string& name : test_catalog().instances()) {
+    for (const topology::Price& p : test_catalog().instance(name).prices) {
+      CAPTURE(name, p.kind);
+      CHECK(pricing_from(p.kind));
+      CHECK_FALSE(p.region.empty());
+      CHECK_FALSE(p.date.empty());
+      CHECK_FALSE(terms_of(p).empty());
+      CHECK_FALSE(p.source.empty());
+    }
+  }
 }
 
 TEST_CASE("names of ways to buy, and the limit of capacity blocks", "[planner][prices]") {
   CHECK(pricing_from("capacity-block") == Pricing::capacity_block);
   CHECK(pricing_from("on_demand") == Pricing::on_demand);
-  CHECK_FALSE(pricing_from("spot"));
+  CHECK(pricing_from("spot") == Pricing::spot);
+  CHECK_FALSE(pricing_from("rent"));
   PriceOptions options;
   options.pricing = Pricing::capacity_block;
   const topology::Instance i = test_catalog().instance("trn1.32xlarge");

@@ -137,7 +137,8 @@ TEST_CASE("what keeps a deadline with 90 % is named where the recommended does n
 
 TEST_CASE("a point is the plan that the search recommends", "[planner][whatif]") {
   const SearchFunction fast = machine(slowing);
-  const SearchFunction advised = [&](const models::Job& job, const models::Profile& p, const SearchOptions& o) {
+  const SearchFunction advised = [&](const models::Job& job, const models::Profile& p,
+                                     const SearchOptions& o) {
     SearchResult found = fast(job, p, o);
     found.plans.push_back(found.plans.front());
     found.plans.back().report.tokens_per_second /= 2;
@@ -231,10 +232,75 @@ TEST_CASE("without a recommendation: what would do, and how far the limits reach
   CHECK_FALSE(r.reaches);
 }
 
+namespace {
+
+/// trn1.32xlarge makes 10^6 tokens a second on 4 nodes, p5.48xlarge twice as many.
+SearchResult two_types(const models::Job& job, const models::Profile&, const SearchOptions&) {
+  const double rate = job.cluster.instance.name == "p5.48xlarge" ? 2e6 : 1e6;
+  return machine({{4, rate}})(job, datasheet(), {});
+}
+
+WhatIfQuestion of_two_types(double trn1_usd, double p5_usd) {
+  WhatIfQuestion q = question({4});
+  q.instances.push_back(test_catalog().instance("p5.48xlarge"));
+  q.instances[0].prices = {{"on_demand", trn1_usd, "us-east-1", "2026-07-20", "", "made up"}};
+  q.instances[1].prices = {{"on_demand", p5_usd, "us-east-1", "2026-07-20", "", "made up"}};
+  return q;
+}
+
+}  // namespace
+
+// 10^11 tokens take 10^5 s, 27.78 h, on 4 trn1 and half of that on 4 p5. At 21.50 and 55.04 USD that is 2,389 and 3,058
+// USD: trn1. At 40 USD p5 costs 2,222: p5. The prices are even at 2 x 21.50 = 43.
+TEST_CASE("the recommended type changes with prices", "[planner][whatif]") {
+  const WhatIfResult dear = ask(of_two_types(21.5, 55.04), two_types);
+  REQUIRE(dear.recommended == 0);
+  REQUIRE(dear.standings.size() == 2);
+  CHECK(*dear.points[0].run.usd == Approx(2389).epsilon(0.01));
+  CHECK(*dear.points[1].run.usd == Approx(3058).epsilon(0.01));
+  CHECK(*dear.standings[1].break_even == Approx(43).epsilon(0.005));
+  CHECK(dear.standings[1].against == "trn1.32xlarge");
+  CHECK(*dear.standings[0].break_even == Approx(55.04 / 2).epsilon(0.005));
+  CHECK(dear.standings[0].cheapest + dear.standings[1].cheapest == Approx(1));
+  CHECK(dear.standings[0].cheapest > 0.5);
+  CHECK(dear.because.find("4 x trn1.32xlarge is the cheapest: 23.") == 0);
+  const WhatIfResult cheap = ask(of_two_types(21.5, 40), two_types);
+  CHECK(cheap.recommended == 1);
+  CHECK(cheap.standings[1].cheapest > 0.5);
+  CHECK(cheap.standings[1].cheapest < dear.standings[0].cheapest + 0.5);
+}
+
+// Within 0.8 days, 69,120 s, only p5 with 5 x 10^4 s is done; within 2 days both are, and the cheaper is taken.
+TEST_CASE("the recommended type changes with the deadline", "[planner][whatif]") {
+  WhatIfQuestion q = of_two_types(21.5, 55.04);
+  q.deadline = Seconds(0.8 * 86400);
+  const WhatIfResult soon = ask(q, two_types);
+  CHECK(soon.recommended == 1);
+  CHECK(soon.because.find("which misses the limits") != std::string::npos);
+  CHECK(soon.points[0].run.in_time < 0.5);
+  CHECK(soon.points[1].run.in_time > 0.5);
+  q.deadline = Seconds(2 * 86400);
+  CHECK(ask(q, two_types).recommended == 0);
+}
+
+// Nobody sells p5 of that kind: its tokens would be the cheapest below 43 USD a node and hour.
+TEST_CASE("a type without a price of the kind has a break-even price", "[planner][whatif]") {
+  WhatIfQuestion q = of_two_types(21.5, 55.04);
+  q.instances[1].prices.clear();
+  const WhatIfResult r = ask(q, two_types);
+  CHECK(r.recommended == 0);
+  REQUIRE(r.standings.size() == 2);
+  CHECK_FALSE(r.standings[1].price);
+  CHECK(r.standings[1].cheapest == 0);
+  CHECK(*r.standings[1].break_even == Approx(43).epsilon(0.005));
+  CHECK_FALSE(r.standings[0].break_even);  // nothing to compare with
+}
+
 TEST_CASE("a type whose step is not timed has no points, and that is the reason", "[planner][whatif]") {
   std::vector<models::Job> asked;
   WhatIfQuestion q = question({4, 8});
   q.instances = {test_catalog().instance("trn2.48xlarge")};
+  q.instances[0].traits.step_time = false;
   const WhatIfResult r = ask(q, machine(slowing, &asked));
   CHECK(asked.empty());
   CHECK(r.points[0].why.find("not-modelled: the step time of trn2.48xlarge is not modelled") == 0);

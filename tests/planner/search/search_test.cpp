@@ -7,12 +7,14 @@
 #include <boost/random/mersenne_twister.hpp>
 #include <boost/random/uniform_int_distribution.hpp>
 
+#include "models/framework/framework.h"
 #include "planner/check/judge.h"
 #include "planner/check/rules.h"
 #include "planner/plan/space.h"
 #include "planner/search/candidates.h"
 #include "planner/search/explain.h"
 #include "tests/catch.h"
+#include "tests/models/gpu_machine.h"
 #include "tests/models/setup.h"
 
 using namespace trnplan;
@@ -114,8 +116,8 @@ TEST_CASE("schedules are those the framework has", "[planner]") {
 namespace {
 
 /// Simulates everything legal that fits, with the same choice of cuts, best first.
-std::vector<std::pair<double, models::Strategy>> brute_force(const models::Job& job) {
-  const models::Profile profile = datasheet();
+std::vector<std::pair<double, models::Strategy>> brute_force(const models::Job& job,
+                                                             const models::Profile& profile) {
   const topology::ChipGraph graph(job.cluster.instance);
   const double wanted = SearchOptions{}.fit_probability;
   Candidates candidates(job, profile, false, wanted, 1);
@@ -143,9 +145,9 @@ std::vector<std::pair<double, models::Strategy>> brute_force(const models::Job& 
   return all;
 }
 
-void check_against_brute_force(const models::Job& job) {
-  const auto brute = brute_force(job);
-  const SearchResult result = search(job, datasheet(), {.top = 4});
+void check_against_brute_force(const models::Job& job, const models::Profile& profile = datasheet()) {
+  const auto brute = brute_force(job, profile);
+  const SearchResult result = search(job, profile, {.top = 4});
   REQUIRE(result.plans.size() == std::min<std::size_t>(4, brute.size()));
   for (std::size_t i = 0; i < result.plans.size(); ++i) {
     CHECK(result.plans[i].report.step.value == brute[i].first);
@@ -192,6 +194,60 @@ TEST_CASE("the ranking equals brute force on random small jobs", "[planner]") {
   if (pick({0, 1}) > 0) job.pin.context_parallel = 1;
   CAPTURE(seed, job.cluster.nodes, job.architecture.layers);
   check_against_brute_force(job);
+}
+
+TEST_CASE("the ranking equals brute force on machines of GPUs", "[planner]") {
+  const unsigned seed = GENERATE(range(1u, 13u));
+  boost::random::mt19937 random(seed);
+  const auto pick = [&](std::initializer_list<int> from) {
+    return *(from.begin() +
+             boost::random::uniform_int_distribution<int>(0, static_cast<int>(from.size()) - 1)(random));
+  };
+  models::Job job = job_of("llama3-8b", pick({1, 2}), 2048, pick({8, 16}));
+  job.cluster.instance = gpu_machine();
+  job.cluster.instance.traits.step_time = true;
+  job.cluster.instance.core.memory = gibibytes(pick({8, 16, 80}));
+  job.architecture.layers = pick({2, 4, 6});
+  job.pin.sequence_parallel = true;
+  job.pin.context_parallel = 1;
+  models::Profile profile = gpu_profile();
+  profile.value(models::gpu::host_layer) = {pick({1, 20}) * 1e-4, 0.1, "made up"};
+  profile.value(models::switched::ring_wait) = {4e-5, 0.1, "made up"};
+  CAPTURE(seed, job.cluster.nodes, job.architecture.layers);
+  check_against_brute_force(job, profile);
+}
+
+// What is sharded, and over how many ranks, is searched where the framework offers it.
+TEST_CASE("the ranking equals brute force with sharding searched", "[planner]") {
+  struct Case {
+    const char* framework;
+    int nodes, sequence, batch;
+  };
+  const auto c =
+      GENERATE(values<Case>({{"fsdp", 1, 2048, 32}, {"fsdp1", 1, 4096, 64}, {"fsdp", 2, 8192, 32}}));
+  CAPTURE(c.framework, c.nodes);
+  models::Job job = job_of("llama3-8b", c.nodes, c.sequence, c.batch);
+  job.architecture.layers = 4;
+  job.pin.framework = models::stated_framework(c.framework);
+  job.pin.tensor_parallel = 8;
+  check_against_brute_force(job);
+  job.pin.shard_degree = 2;
+  for (const Plan& plan : search(job, datasheet(), {.top = 4}).plans) {
+    if (plan.strategy.zero1) CHECK(models::shard_degree(plan.strategy) == 2);
+  }
+}
+
+TEST_CASE("the ranking equals brute force on trn2", "[planner]") {
+  const char* const kind = GENERATE("trn2.3xlarge", "trn2.48xlarge", "trn2.48xlarge-lnc1");
+  const char* const framework = GENERATE("nxd", "fsdp");
+  models::Job job = job_of("llama3-8b", 1, 2048, 128);
+  job.cluster.instance = test_catalog().instance(kind);
+  job.architecture.layers = 4;
+  job.pin.framework = models::stated_framework(framework);
+  job.pin.sequence_parallel = true;
+  job.pin.context_parallel = 1;
+  CAPTURE(kind, framework);
+  check_against_brute_force(job, test_catalog().profile("trn2"));
 }
 
 TEST_CASE("the result does not depend on the number of threads", "[planner]") {
@@ -291,7 +347,7 @@ TEST_CASE("what is not explained is found all the same", "[planner]") {
 TEST_CASE("the best of each layout", "[planner]") {
   models::Job job = job_of("llama3-8b", 2, 2048, 16);
   job.architecture.layers = 6;
-  const auto brute = brute_force(job);
+  const auto brute = brute_force(job, datasheet());
   std::vector<models::Strategy> firsts;
   for (const auto& [step, s] : brute) {
     const bool seen = std::any_of(firsts.begin(), firsts.end(),

@@ -69,6 +69,24 @@ TEST_CASE("BERT: strong scaling accumulates less on each node, weak scaling as m
   CHECK(value_of(command_of(job, kPlain), "--warmup_steps") == "200");  // 2000 * 704 / 7032
 }
 
+TEST_CASE("BERT: a stated optimizer is started with the recipe that has it", "[targets]") {
+  // LAMB learns at rates ten times Adam's, whatever the batch.
+  models::Job job = bert_job(16, 128, 16384);
+  job.learning.optimizer = "lamb";
+  CHECK(value_of(command_of(job, kPlain), "--optimizer") == "LAMB");
+  CHECK(value_of(command_of(job, kPlain), "--lr") == "0.006");
+  job = bert_job(16, 128, 1048576);
+  job.learning.optimizer = "adamw";
+  CHECK(value_of(command_of(job, kPlain), "--optimizer") == "AdamW");
+  CHECK(value_of(command_of(job, kPlain), "--lr") == "0.0004");
+  job = bert_job(16, 512, 32768);
+  CHECK(value_of(command_of(job, "mbs=2"), "--lr") == "0.00028");
+  job.learning.optimizer = "lamb";
+  CHECK(value_of(command_of(job, "mbs=2"), "--optimizer") == "LAMB");
+  CHECK(value_of(command_of(job, "mbs=2"), "--lr") == "0.004");
+  CHECK(value_of(command_of(job, "mbs=2"), "--max_steps") == "1563");
+}
+
 TEST_CASE("BERT: phase 2 begins from phase 1, and goes on from its own", "[targets]") {
   const auto first = command_of(bert_job(16, 128, 16384), kPlain),
              second = command_of(bert_job(16, 512, 32768), "mbs=2");

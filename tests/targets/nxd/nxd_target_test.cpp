@@ -126,8 +126,8 @@ TEST_CASE("recipes: the model next in size, steps, warm-up and the interval of c
   CHECK(targets::steps_of(t, recipes[1]) == 30000);
   t.tokens = 4096. * 256 * 11 - 1;  // the last step is not whole
   CHECK(targets::steps_of(t, recipes[1]) == 11);
-  CHECK(targets::warmup_of(recipes[1], 30000) == 2000);
-  CHECK(targets::warmup_of(recipes[1], 11) == 2);
+  CHECK(targets::warmup_of(recipes[1], {}, 30000) == 2000);
+  CHECK(targets::warmup_of(recipes[1], {}, 11) == 2);
   // Divisors: 30000 = 150 * 200; 301 = 2 below 200 is 43, less than half, so that nothing fits; a short run once.
   CHECK(targets::saving_interval(30000, 200) == 200);
   CHECK(targets::saving_interval(30001, 200) == 200);  // 19 * 1579

@@ -4,9 +4,9 @@
 #include <set>
 #include <string>
 
-#include "targets/nxdt/nxdt_yaml.h"
 #include "io/input/readers.h"
 #include "targets/nxdt/nxdt_config.h"
+#include "targets/nxdt/nxdt_yaml.h"
 #include "tests/catch.h"
 #include "tests/models/setup.h"
 
@@ -68,8 +68,7 @@ struct Shipped {
   const char* name;
   const char* instance;
   /// Deliberate differences. context_parallel_size and fuse_qkv: NxDT's defaults, written out. weight_decay:
-  /// the 0.01 that NxDT uses whatever stands there. optim of the 3.1 8B: one set of settings for small
-  /// models, those of the 3 8B. xla_downcast_bf16: ignored unless the type is manual. inflight requests: 5,
+  /// the 0.01 that NxDT uses whatever stands there. xla_downcast_bf16: ignored unless the type is manual. inflight requests: 5,
   /// as most configs have.
   std::set<std::string> differ;
 };
@@ -85,14 +84,11 @@ const Shipped kShipped[] = {
     {"hf_llama3.1_8B_config",
      "trn1.32xlarge",
      {"distributed_strategy.context_parallel_size", "model.fuse_qkv", "model.optim.weight_decay",
-      "precision.xla_downcast_bf16", "aync_exec_max_inflight_requests", "model.optim.betas", "model.optim.lr",
-      "model.optim.name", "model.optim.sched.constant_steps", "model.optim.sched.min_lr",
-      "model.optim.sched.name", "model.optim.sched.warmup_steps"}},
-    // rope_theta: the value of config.json, written out. lr and log_every_n_steps: those of the 3 8B.
+      "precision.xla_downcast_bf16", "aync_exec_max_inflight_requests"}},
+    // rope_theta: the value of config.json, written out.
     {"hf_llama_7B_config",
      "trn1.32xlarge",
-     {"distributed_strategy.context_parallel_size", "model.rope_theta", "model.optim.lr",
-      "trainer.log_every_n_steps"}},
+     {"distributed_strategy.context_parallel_size", "model.rope_theta"}},
     // Softmax fusion is on everywhere; bf16 is the default of the reduce dtype; validation stays switched
     // off.
     {"hf_llama3_70B_trn2_config",

@@ -91,12 +91,19 @@ void read_lines(const std::string& node_run, const std::string& mode, Values& va
 
 }  // namespace
 
-Started started(const std::string& node_run, const std::string& mode, bool again) {
+Started started(const std::string& node_run, const std::string& mode, bool again,
+                const std::string& phase1_step) {
   Started s;
-  Values values = {
-      {"plan", "/plan"},        {"TRNPLAN_CODE", "/code"},     {"TRNPLAN_DATA", "/data"},
-      {"cache", "/cache"},      {"TRNPLAN_CACHE", "/cache"},   {"TRNPLAN_TOKENIZER", "/tokenizer"},
-      {"results", "/plan/run"}, {"TRNPLAN_PHASE1", "/phase1"}, {"TRNPLAN_PHASE1_STEP", "28125"}};
+  Values values = {{"plan", "/plan"},
+                   {"TRNPLAN_CODE", "/code"},
+                   {"TRNPLAN_DATA", "/data"},
+                   {"cache", "/cache"},
+                   {"TRNPLAN_CACHE", "/cache"},
+                   {"TRNPLAN_TOKENIZER", "/tokenizer"},
+                   {"results", "/plan/run"},
+                   {"TRNPLAN_PHASE1", "/phase1"},
+                   {"TRNPLAN_WEIGHTS", "/weights"},
+                   {"TRNPLAN_PHASE1_STEP", phase1_step}};
   if (mode == "compile") values["results"] = "/plan/compile";
   if (node_run.find("\nstart=") != std::string::npos) values["start"] = "20260101-000000";
   s.nodes = std::stoi(behind(node_run, "\nnodes=", "\n"));

@@ -20,6 +20,7 @@ struct Started {
 
 /// `mode` is "compile" or "train"; `again`: a start that finds a checkpoint of an earlier one. Paths stand as /plan, /code, /data, /cache, /tokenizer. Throws
 /// std::runtime_error for a text that it cannot follow: a variable that nothing sets, for example.
-Started started(const std::string& node_run, const std::string& mode, bool again = false);
+Started started(const std::string& node_run, const std::string& mode, bool again = false,
+                const std::string& phase1_step = "28125");
 
 }  // namespace trnplan

@@ -1,0 +1,309 @@
+#include "api/score.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "api/inputs.h"
+#include "api/published.h"
+#include "calibrate/data/layout_jobs.h"
+#include "calibrate/data/run_jobs.h"
+#include "io/catalog/catalog.h"
+#include "io/catalog/scoring.h"
+#include "io/input/strategy_text.h"
+#include "logs/table/layout_runs.h"
+#include "logs/table/measured_runs.h"
+#include "planner/check/judge.h"
+#include "text/diagnostic.h"
+#include "text/document.h"
+
+namespace trnplan::api {
+
+namespace {
+
+using calibrate::ScoredRow;
+
+constexpr std::size_t kCsvBytes = 64u << 20;
+/// Rows that cannot be read, with their places; the rest is counted.
+constexpr std::size_t kMostRemarks = 20;
+
+std::string problem_of(const InputError& e) {
+  const Diagnostic& d = e.faults().front();
+  return d.key.empty() ? d.problem : d.key + ": " + d.problem;
+}
+
+/// The path of any prediction: job, strategy and profile in, step, memory and whether it fits out.
+class Predictor {
+ public:
+  Predictor(const io::Catalog& catalog, std::string profile)
+      : catalog_(catalog), asked_(std::move(profile)) {}
+
+  topology::Instance instance(const std::string& name) {
+    const auto it = instances_.find(name);
+    if (it != instances_.end()) return it->second;
+    return instances_.emplace(name, catalog_.instance(name)).first->second;
+  }
+
+  /// `all_reduce`: bytes a second that the run itself measured.
+  void predict(models::Job job, const std::string& grammar, ScoredRow& row, std::optional<double> all_reduce,
+               bool allocated) {
+    models::Strategy strategy;
+    try {
+      strategy = io::parse_strategy(grammar, job);
+    } catch (const InputError& e) {
+      row.skipped = problem_of(e);
+      return;
+    }
+    job.training.precision = strategy.precision;
+    job.software.framework = strategy.framework;
+    predict(job, strategy, row, all_reduce, allocated);
+  }
+
+  void predict(const models::Job& job, const models::Strategy& strategy, ScoredRow& row,
+               std::optional<double> all_reduce = std::nullopt, bool allocated = false) {
+    const models::Profile* profile = profile_of(job.cluster.instance, "");
+    if (profile == nullptr) {
+      // What kernels alone are known of times no step; memory needs none of it.
+      profile = profile_of(job.cluster.instance, "-kernels");
+      if (profile != nullptr) take_memory(planner::judge(job, strategy, *profile), row, allocated);
+      row.skipped = fmt::format("no profile of {}", job.cluster.instance.family);
+      return;
+    }
+    try {
+      if (all_reduce && profile->factors) {
+        const models::Profile now =
+            models::in_network_state(*profile, job, strategy.tensor_parallel, BytesPerSecond(*all_reduce));
+        take(planner::judge(job, strategy, now), row, allocated);
+      } else {
+        take(planner::judge(job, strategy, *profile), row, allocated);
+      }
+    } catch (const std::invalid_argument& e) {
+      row.skipped = e.what();
+    } catch (const std::overflow_error& e) {
+      row.skipped = e.what();
+    }
+  }
+
+  std::vector<std::string> profiles() const { return {used_.begin(), used_.end()}; }
+
+ private:
+  static void take_memory(const planner::Judgement& j, ScoredRow& row, bool allocated) {
+    if (!j.memory) return;
+    const models::StageMemory& worst = j.memory->worst();
+    row.predicted_memory = (allocated ? worst.peak() - worst.runtime : worst.peak()).value;
+    row.fit_probability = j.memory->fit_probability;
+  }
+
+  static void take(const planner::Judgement& j, ScoredRow& row, bool allocated) {
+    take_memory(j, row, allocated);
+    if (!j.plan) {
+      row.skipped = planner::why_no_plan(j);
+      return;
+    }
+    row.predicted = j.plan->report.step.value;
+    row.low = j.plan->report.low.value;
+    row.high = j.plan->report.high.value;
+  }
+
+  const models::Profile* profile_of(const topology::Instance& instance, const std::string& suffix) {
+    const std::string name = asked_.empty() ? instance.family + suffix : asked_;
+    auto it = profiles_.find(name);
+    if (it == profiles_.end()) {
+      std::unique_ptr<const models::Profile> found;
+      if (!asked_.empty() || std::filesystem::exists(catalog_.file("profiles/" + name + ".json")))
+        found = std::make_unique<const models::Profile>(load_profile(catalog_, name));
+      it = profiles_.emplace(name, std::move(found)).first;
+    }
+    if (it->second) used_.insert(it->second->name);
+    return it->second.get();
+  }
+
+  const io::Catalog& catalog_;
+  std::string asked_;
+  std::map<std::string, topology::Instance> instances_;
+  std::map<std::string, std::unique_ptr<const models::Profile>> profiles_;
+  std::set<std::string> used_;
+};
+
+/// What the simulator says of a row.
+struct Prediction {
+  std::optional<double> step, low, high, memory, fit;
+  std::string skipped;
+};
+Prediction prediction_of(const ScoredRow& r) {
+  return {r.predicted, r.low, r.high, r.predicted_memory, r.fit_probability, r.skipped};
+}
+void put(const Prediction& p, ScoredRow& r) {
+  r.predicted = p.step;
+  r.low = p.low;
+  r.high = p.high;
+  r.predicted_memory = p.memory;
+  r.fit_probability = p.fit;
+  r.skipped = p.skipped;
+}
+
+/// What decides a prediction, so that repeats of one layout are simulated once.
+std::string key_of(const models::Job& job, const std::string& strategy) {
+  const models::Architecture& a = job.architecture;
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}{}{}{}|{}|{}|{}|{}|{}", a.layers, a.hidden, a.intermediate,
+                     a.heads, a.kv_heads, a.vocabulary, a.max_positions, a.experts, static_cast<int>(a.mlp),
+                     a.biases, a.learned_positions, a.tied_embeddings, job.training.sequence,
+                     job.training.global_batch, job.cluster.instance.name, job.cluster.cores(), strategy);
+}
+
+ScoredRow row_of(const logs::LayoutRun& run) {
+  ScoredRow row;
+  row.id = run.id;
+  row.source = calibrate::source_name(run);
+  row.group = calibrate::layout_group(run);
+  row.quality = run.quality;
+  row.measured = run.step_seconds;
+  row.measured_memory = run.memory_bytes;
+  row.out_of_memory = run.out_of_memory;
+  return row;
+}
+
+std::vector<ScoredRow> layout_rows(const std::vector<logs::LayoutRun>& runs,
+                                   const calibrate::LayoutRules& rules, Predictor& predictor, bool predict,
+                                   bool network_state, Remarks& remarks) {
+  std::vector<ScoredRow> rows;
+  std::unordered_map<std::string, Prediction> known;
+  std::size_t unread = 0;
+  for (const logs::LayoutRun& run : runs) {
+    ScoredRow row = row_of(run);
+    if (!run.faults.empty()) {
+      if (row.id.empty()) row.id = fmt::format("line {}", run.at.line);
+      if (row.source.empty()) row.source = "unread";
+      row.measured.reset();
+      row.group.clear();
+      if (++unread <= kMostRemarks) remarks.add(run.faults.front());
+    }
+    if (predict || !run.faults.empty()) {
+      calibrate::LayoutJob asked = calibrate::layout_job(
+          run, rules, [&](const std::string& name) { return predictor.instance(name); });
+      if (!asked.refused.empty()) {
+        row.skipped = std::move(asked.refused);
+      } else {
+        const std::optional<double> all_reduce = network_state ? run.all_reduce : std::nullopt;
+        const auto [it, fresh] =
+            known.try_emplace(key_of(asked.job, asked.strategy) +
+                              fmt::format("|{}|{}", all_reduce.value_or(0), asked.memory_allocated));
+        if (fresh) {
+          predictor.predict(std::move(asked.job), asked.strategy, row, all_reduce, asked.memory_allocated);
+          it->second = prediction_of(row);
+        } else {
+          put(it->second, row);
+        }
+      }
+    }
+    rows.push_back(std::move(row));
+  }
+  if (unread > kMostRemarks) remarks.add(fmt::format("{} more rows cannot be read", unread - kMostRemarks));
+  return rows;
+}
+
+/// Rows of Neuron runs, by the same path.
+std::vector<ScoredRow> neuron_rows(const std::vector<models::MeasuredRun>& runs, const io::Catalog& catalog,
+                                   Predictor& predictor, bool predict) {
+  const calibrate::MappedRuns mapped =
+      calibrate::map_runs(runs, catalog.instance(catalog.default_instance()), published(catalog).reading);
+  std::map<std::string, const models::MeasuredRun*> by_id;
+  for (const models::MeasuredRun& run : runs) by_id.emplace(run.id, &run);
+  std::map<std::string, ScoredRow> scored;
+  const auto source = [&](const std::string& id) {
+    const std::string& text = by_id.at(id)->source;
+    return text.substr(0, text.find_first_of(":@ "));
+  };
+  for (const calibrate::MeasuredStep& step : mapped.steps) {
+    ScoredRow row;
+    row.id = step.id;
+    row.source = source(step.id);
+    row.quality = step.quality;
+    if (!step.at_most) row.measured = step.seconds;
+    row.group =
+        fmt::format("{}, {} nodes, sequence {}, batch {}", step.job.architecture.name, step.job.cluster.nodes,
+                    step.job.training.sequence, step.job.training.global_batch);
+    if (predict) predictor.predict(step.job, step.strategy, row);
+    scored.emplace(row.id, std::move(row));
+  }
+  for (const calibrate::ExcludedRun& e : mapped.excluded) {
+    ScoredRow row;
+    row.id = e.id;
+    row.source = source(e.id);
+    row.quality = by_id.at(e.id)->quality;
+    row.measured = by_id.at(e.id)->step_seconds;
+    row.skipped = e.reason;
+    scored.emplace(row.id, std::move(row));
+  }
+  std::vector<ScoredRow> rows;
+  for (const models::MeasuredRun& run : runs) {
+    if (const auto it = scored.find(run.id); it != scored.end()) rows.push_back(std::move(it->second));
+  }
+  return rows;
+}
+
+/// In place of the simulator's. What such a tool says of memory is compared with the row's, not judged to fit.
+void take_stated(const std::string& path, std::vector<ScoredRow>& rows, Remarks& remarks) {
+  const auto stated = logs::parse_predictions(read_text(path, kCsvBytes), path);
+  std::unordered_map<std::string, const logs::StatedPrediction*> by_id;
+  for (const auto& p : stated) by_id.emplace(p.id, &p);
+  std::size_t used = 0;
+  for (ScoredRow& row : rows) {
+    const auto it = by_id.find(row.id);
+    if (it == by_id.end()) {
+      if (row.skipped.empty()) row.skipped = "not among the predictions";
+      continue;
+    }
+    ++used;
+    row.skipped = it->second->step_seconds ? "" : "no step time among the predictions";
+    row.predicted = it->second->step_seconds;
+    row.predicted_memory = it->second->memory_bytes;
+  }
+  if (used < stated.size())
+    remarks.add(fmt::format("{} of {} predictions are of rows that the table does not have",
+                            stated.size() - used, stated.size()));
+}
+
+}  // namespace
+
+bool is_layout_table(const std::string& path) {
+  const auto table = logs::table_of(read_text(path, kCsvBytes));
+  return table && *table != logs::RunTable::neuron_runs;
+}
+
+ScoreResult score(const ScoreRequest& request, Remarks& remarks) {
+  const io::Catalog catalog = io::Catalog::standard();
+  const std::string text = read_text(request.table, kCsvBytes);
+  const auto table = logs::table_of(text);
+  if (!table) {
+    throw InputError(
+        {{request.table, 1, 1},
+         "",
+         "the header is none of a table of runs",
+         "see docs/json.md for the columns: id,gpu,gpus,...; case,suite,...; or id,kind,hardware,..."});
+  }
+  Predictor predictor(catalog, request.profile);
+  const bool predict = request.predictions.empty();
+  std::vector<ScoredRow> rows =
+      *table == logs::RunTable::neuron_runs
+          ? neuron_rows(logs::parse_measured_runs(text, request.table), catalog, predictor, predict)
+          : layout_rows(logs::parse_layout_runs(text, request.table, *table),
+                        io::scoring_from(read_document(catalog.file("scoring.json"))), predictor, predict,
+                        request.network_state, remarks);
+  if (!request.quality.empty())
+    std::erase_if(rows,
+                  [&](const ScoredRow& r) { return request.quality.find(r.quality) == std::string::npos; });
+  if (!predict) take_stated(request.predictions, rows, remarks);
+  if (rows.empty())
+    throw InputError({{request.table, 0, 0}, "", "no row to be scored", "give rows of training runs"});
+  return {calibrate::row_scores(std::move(rows)), predictor.profiles()};
+}
+
+}  // namespace trnplan::api

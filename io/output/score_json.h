@@ -1,0 +1,16 @@
+// Scores of predictions beside measured rows, as JSON for scripts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "calibrate/validate/row_scores.h"
+
+namespace trnplan::io {
+
+/// {"schema_version", "profiles", "rows": [...], "skipped": {reason: rows}, "groups": [...], "summary": {...}}; see
+/// docs/json.md. Ends in a newline.
+[[nodiscard]] std::string row_scores_json(const calibrate::RowScores& scores,
+                                          const std::vector<std::string>& profiles);
+
+}  // namespace trnplan::io

@@ -1,0 +1,177 @@
+#include "logs/table/layout_runs.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <utility>
+
+#include "text/csv.h"
+
+namespace trnplan::logs {
+
+namespace {
+
+constexpr double kGibi = 1024.0 * 1024 * 1024;
+/// Megatron-LM's functional tests of these suites run on one node of 8 GPUs (tests/test_utils/recipes, `nodes: 1`,
+/// `gpus: 8`).
+constexpr int kSuiteGpus = 8;
+
+bool yes(std::string_view text) {
+  return text == "true" || text == "yes";
+}
+
+void read_network(CsvReader& csv, LayoutRun& run) {
+  run.gpu = csv.text("gpu");
+  run.layers = csv.whole("layers", 0);
+  run.hidden = csv.whole("hidden", 0);
+  run.intermediate = csv.whole("ffn", 0);
+  run.heads = csv.whole("heads", 0);
+  run.sequence = csv.whole("seq", 0);
+  run.tensor_parallel = csv.whole("tp", 1);
+  run.pipeline_parallel = csv.whole("pp", 1);
+  run.context_parallel = csv.whole("cp", 1);
+  run.expert_parallel = csv.whole("ep", 1);
+  run.recompute = csv.text("recompute");
+}
+
+/// "measured all-reduce 180.4 GB/s" of a note.
+std::optional<double> all_reduce_of(std::string_view note) {
+  constexpr std::string_view kWords = "measured all-reduce ";
+  const auto at = note.find(kWords);
+  if (at == std::string_view::npos) return std::nullopt;
+  double value = 0;
+  const std::string_view rest = note.substr(at + kWords.size());
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+  if (error != std::errc{} || !(value > 0) ||
+      !rest.substr(static_cast<std::size_t>(end - rest.data())).starts_with(" GB/s"))
+    return std::nullopt;
+  return value * 1e9;
+}
+
+LayoutRun gpu_run(CsvReader& csv) {
+  LayoutRun run;
+  run.at = csv.at("id");
+  run.id = csv.text("id");
+  run.source = csv.text("source");
+  run.quality = csv.text("quality");
+  run.model = csv.text("model");
+  run.task = csv.text("task");
+  read_network(csv, run);
+  run.kv_heads = csv.whole("kv_heads", 0);
+  run.vocabulary = csv.whole("vocab", 0);
+  run.mlp = csv.text("mlp");
+  run.gpus = csv.whole("gpus", 0);
+  run.virtual_pipeline = csv.whole("vpp", 1);
+  run.data_parallel = csv.whole("dp", 0);
+  run.sharding = csv.text("sharding");
+  run.micro_batch = csv.whole("micro_batch", 0);
+  run.global_batch = csv.whole("global_batch", 0);
+  run.precision = csv.text("precision");
+  run.out_of_memory = csv.text("measured") == "oom";
+  if (run.id.empty()) csv.fault("id", "the row has no id", "give it one of its own");
+  const auto seconds = csv.number("step_s");
+  if (seconds && !(*seconds > 0))
+    csv.fault("step_s", "a step takes some time", "leave it empty if not known");
+  if (seconds && run.out_of_memory)
+    csv.fault("step_s", "a run that did not fit has no step time", "leave it empty, or correct `measured`");
+  run.step_seconds = seconds;
+  if (const auto gib = csv.number("mem_gib"); gib && *gib > 0) run.memory_bytes = *gib * kGibi;
+  run.all_reduce = all_reduce_of(csv.text("note"));
+  return run;
+}
+
+LayoutRun memory_case(CsvReader& csv) {
+  LayoutRun run;
+  run.at = csv.at("case");
+  run.id = std::string(csv.text("suite")) + "/" + std::string(csv.text("case"));
+  run.source = "NVIDIA/Megatron-LM:tests/functional_tests";
+  run.quality = "A";
+  run.model = csv.text("case");
+  read_network(csv, run);
+  run.kv_heads = csv.whole("kv", 0);
+  run.experts = csv.whole("experts", 0);
+  run.micro_batch = csv.whole("mbs", 0);
+  run.global_batch = csv.whole("gbs", 0);
+  run.precision = csv.text("dtype");
+  run.sharding = yes(csv.text("fsdp")) ? "fsdp" : yes(csv.text("dist_opt")) ? "zero1" : "none";
+  run.gpus = kSuiteGpus;
+  const long long parts = 1LL * run.tensor_parallel * run.pipeline_parallel * run.context_parallel;
+  if (parts > 0 && parts <= kSuiteGpus && kSuiteGpus % parts == 0)
+    run.data_parallel = static_cast<int>(kSuiteGpus / parts);
+  const int chunk = csv.whole("vpp_layers", 0);
+  if (chunk > 0 && run.pipeline_parallel > 0 && run.layers % (chunk * run.pipeline_parallel) == 0)
+    run.virtual_pipeline = std::max(1, run.layers / (chunk * run.pipeline_parallel));
+  if (const auto bytes = csv.number("mem_max"); bytes && *bytes > 0) run.memory_bytes = *bytes;
+  return run;
+}
+
+}  // namespace
+
+std::optional<RunTable> table_of(std::string_view text) {
+  const auto records = split_csv(text.substr(0, text.find('\n')));
+  if (records.empty()) return std::nullopt;
+  const auto& fields = records.front().fields;
+  const auto has = [&](std::string_view column) {
+    return std::any_of(fields.begin(), fields.end(), [&](const auto& f) { return f.text == column; });
+  };
+  if (has("id") && has("gpu") && has("gpus")) return RunTable::gpu_runs;
+  if (has("case") && has("suite") && has("mem_max")) return RunTable::gpu_memory;
+  if (has("id") && has("kind") && has("hardware")) return RunTable::neuron_runs;
+  return std::nullopt;
+}
+
+std::vector<LayoutRun> parse_layout_runs(std::string_view text, const std::string& name, RunTable table) {
+  const bool memory = table == RunTable::gpu_memory;
+  constexpr const char* kHelp = "see docs/json.md for the columns";
+  CsvReader csv =
+      memory ? CsvReader(text, name, {"case", "suite", "gpu", "tp", "pp", "mbs", "gbs", "mem_max"}, kHelp)
+             : CsvReader(text, name,
+                         {"id", "source", "gpu", "gpus", "layers", "hidden", "seq", "tp", "pp", "dp",
+                          "micro_batch", "global_batch", "measured", "step_s"},
+                         kHelp);
+  csv.finish();
+  std::vector<LayoutRun> runs;
+  std::map<std::string, int, std::less<>> lines;
+  const auto unread = [&](std::vector<Diagnostic> faults) {
+    for (Diagnostic& fault : faults) {
+      LayoutRun run;
+      run.at = fault.at;
+      run.faults.push_back(std::move(fault));
+      runs.push_back(std::move(run));
+    }
+  };
+  while (csv.next()) {
+    unread(csv.take_faults());  // rows before this one that have another number of fields
+    LayoutRun run = memory ? memory_case(csv) : gpu_run(csv);
+    const auto [first, fresh] = lines.emplace(run.id, run.at.line);
+    if (!fresh && !run.id.empty())
+      csv.fault(memory ? "case" : "id", "line " + std::to_string(first->second) + " has this id too",
+                "give the row its own");
+    run.faults = csv.take_faults();
+    runs.push_back(std::move(run));
+  }
+  unread(csv.take_faults());
+  return runs;
+}
+
+std::vector<StatedPrediction> parse_predictions(std::string_view text, const std::string& name) {
+  CsvReader csv(text, name, {"id", "step_s"}, "the columns are id,step_s and, where known, mem_gib");
+  std::vector<StatedPrediction> all;
+  std::map<std::string, int, std::less<>> lines;
+  while (csv.next()) {
+    StatedPrediction p;
+    p.id = csv.text("id");
+    p.step_seconds = csv.number("step_s");
+    if (p.step_seconds && !(*p.step_seconds > 0))
+      csv.fault("step_s", "a step takes some time", "leave it empty");
+    if (const auto gib = csv.number("mem_gib")) p.memory_bytes = *gib * kGibi;
+    const auto [first, fresh] = lines.emplace(p.id, csv.at("id").line);
+    if (!fresh)
+      csv.fault("id", "line " + std::to_string(first->second) + " has this id too", "state each row once");
+    all.push_back(std::move(p));
+  }
+  csv.finish();
+  return all;
+}
+
+}  // namespace trnplan::logs

@@ -1,0 +1,55 @@
+// Tables of training runs of any machine, a row each with its layout: what catalog/gpu-runs.csv holds, and peak
+// memory of Megatron-LM's continuous integration.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/diagnostic.h"
+#include "units/quantity.h"
+
+namespace trnplan::logs {
+
+/// A row as it states itself: numbers that are not stated are 0, texts "". Nothing is interpreted here.
+struct LayoutRun {
+  SourcePos at;
+  std::string id, source, quality, model, gpu;
+  std::string mlp, sharding, recompute, precision;
+  std::string task;  ///< "pretrain", "lora"
+  int layers = 0, hidden = 0, intermediate = 0, heads = 0, kv_heads = 0, vocabulary = 0, experts = 0;
+  int sequence = 0, gpus = 0;
+  int tensor_parallel = 1, pipeline_parallel = 1, virtual_pipeline = 1, context_parallel = 1,
+      expert_parallel = 1, data_parallel = 0;
+  int micro_batch = 0, global_batch = 0;
+  bool out_of_memory = false;          ///< it was tried and did not fit
+  std::optional<double> step_seconds;  ///< absent where it ran out of memory or none is stated
+  std::optional<double> memory_bytes;  ///< peak, as the source counts it
+  std::optional<double> all_reduce;  ///< bytes a second that the run itself measured, where its note says so
+  std::vector<Diagnostic> faults;    ///< why parts of the row could not be read; such a row says nothing
+};
+
+/// Which columns a table has.
+enum class RunTable {
+  neuron_runs,  ///< catalog/measured-runs.csv: `id`, `kind`, `hardware`
+  gpu_runs,     ///< catalog/gpu-runs.csv: `id`, `gpu`, `gpus`, `measured`
+  gpu_memory    ///< `case`, `suite`, `gpu`, `mem_max`
+};
+/// By its header; nullopt when it is none of them. Cost: the first line.
+[[nodiscard]] std::optional<RunTable> table_of(std::string_view text);
+
+/// All rows of a gpu_runs or gpu_memory table in their order. A row that cannot be read carries its faults; the
+/// others are not affected. Throws InputError where the table has no rows to speak of: no header, columns missing
+/// or named twice, quotes that are never closed. Cost: linear; each record is held once.
+[[nodiscard]] std::vector<LayoutRun> parse_layout_runs(std::string_view text, const std::string& name,
+                                                       RunTable table);
+
+/// Another tool's predictions, `id,step_s[,mem_gib]`. Throws InputError with every bad row.
+struct StatedPrediction {
+  std::string id;
+  std::optional<double> step_seconds, memory_bytes;
+};
+[[nodiscard]] std::vector<StatedPrediction> parse_predictions(std::string_view text, const std::string& name);
+
+}  // namespace trnplan::logs

@@ -1,0 +1,76 @@
+#include "models/framework/fsdp.h"
+
+namespace trnplan::models {
+
+namespace {
+
+/// Of plain data parallel and of a pipeline's stages: TorchTitan's 100 MB.
+constexpr double kBucketBytes = 100e6;
+
+bool has_replicas(const Strategy& s) {
+  return s.data_parallel * s.context_parallel > 1;
+}
+
+}  // namespace
+
+bool Fsdp::overlaps_layers(const Strategy& s) const {
+  return s.context_parallel > 1 || units(s);
+}
+
+PassLaunches Fsdp::launches(const Strategy& s) const {
+  if (s.pipeline_parallel == 1) return {Launch::graph, Launch::none, Launch::none};
+  return {Launch::task, Launch::task, Launch::none};
+}
+
+RecomputeUnits Fsdp::recomputed(const Strategy& s) const {
+  RecomputeUnits again = Nxd::recomputed(s);
+  again.alternate = s.recompute.alternate;
+  return again;
+}
+
+std::optional<UnitSharding> Fsdp::units(const Strategy& s) const {
+  if (!s.zero1 || s.pipeline_parallel > 1 || !has_replicas(s)) return std::nullopt;
+  return UnitSharding{.again = s.sharding == Sharding::parameters, .keeps_last = true, .buffered = 3};
+}
+
+std::optional<UnitSharding> Fsdp1::units(const Strategy& s) const {
+  auto unit = Fsdp::units(s);
+  if (unit) {
+    unit->keeps_last = false;
+    unit->buffered = 4;
+  }
+  return unit;
+}
+
+/// Moved: a reduced gradient is added to its shard, 12. The optimizer reads the gradient, 4, and reads and writes
+/// weight and moments, 24.
+StateBytes Fsdp::state_bytes(const Strategy& s) const {
+  if (!s.zero1) return {4, 4, 8, 0, 12, 28, 0};
+  const double sharers = shard_degree(s);
+  // A stage of a pipeline adds whole gradients up until its last micro-batch.
+  if (s.pipeline_parallel > 1) return {2, 4, 8, 0, 12, 0, 28, 4, 4};
+  return {s.sharding == Sharding::gradients ? 2.0 : 0.0, 0, 8, 0, 12 / sharers, 0, 28, 4, 4};
+}
+
+Exchange Fsdp::gradients(const Strategy& s) const {
+  if (!s.zero1) return {CollectiveOp::all_reduce, ProcessGroup::replicas, 4, Bytes(kBucketBytes)};
+  return {CollectiveOp::reduce_scatter, ProcessGroup::data, 4, Bytes(kBucketBytes)};
+}
+
+/// The norm of the gradients and the loss.
+ScalarReduces Fsdp::scalars(const Strategy&) const {
+  return {2, 2};
+}
+
+/// Of a pipeline's stages, by the next step's first micro-batch.
+std::optional<Exchange> Fsdp::weights(const Strategy& s) const {
+  if (!s.zero1) return std::nullopt;
+  return Exchange{CollectiveOp::all_gather, ProcessGroup::data, 2, Bytes(kBucketBytes)};
+}
+
+/// The fused optimizer has none.
+Bytes Fsdp::optimizer_buffers(const Strategy&, double /*largest_weight*/) const {
+  return {};
+}
+
+}  // namespace trnplan::models

@@ -1,0 +1,66 @@
+// PyTorch's fully sharded data parallel: FSDP2 (fully_shard) as TorchTitan drives it, and FSDP1 as Composer does.
+// Sources: pytorch/torchtitan@b5bcd76c docs/fsdp.md and torchtitan/models/llama3/infra/parallelize.py;
+// mosaicml/llm-foundry@8c8dd48f scripts/train/benchmarking.
+//
+//   units        each decoder layer, and the root with embedding, final norm and head
+//   gathers      in bf16 from fp32 shards, on a stream of their own: the next unit's while one computes, in the backward
+//                pass the one before; the root's and the first layer's wait for nothing and nothing hides them
+//   reductions   of a unit's gradients in fp32 after its backward pass, beside that of the unit before, every
+//                micro-batch; with shard groups then an all-reduce between the groups
+//   reshard      zero3 drops gathered weights after the forward pass; FSDP2 keeps the last layer's, and the root's are
+//                kept in both; zero2 keeps all
+//   recompute    stops where the last tensor that is needed is there (early stop of torch.utils.checkpoint without
+//                reentry): what follows, the last product and its collective, is not run again
+//   SelectiveOp  outputs of attention, of reduce-scatters and of every second product are kept
+//                (torchtitan/distributed/activation_checkpoint.py): q, v, gate and down stay, k, output and up are made anew
+//   pipeline     a stage gathers its weights once a step and reduces after its last micro-batch (reshard_after_forward
+//                off, docs/fsdp.md)
+//   context      load-balanced shards (torch.distributed.tensor.experimental.context_parallel)
+//   states       fp32 shards of weights, gradients and moments: 16 / n bytes a parameter; zero2 keeps 2 more in bf16
+#pragma once
+
+#include "models/framework/nxd.h"
+
+namespace trnplan::models {
+
+class Fsdp : public Nxd {
+ public:
+  std::string_view name() const override { return "fsdp"; }
+  /// On GPUs, and where PyTorch itself runs: TorchTitan's Neuron backend.
+  bool trains_on(const topology::Traits& machine) const override {
+    return machine.accelerator == topology::Accelerator::gpu || machine.native_pytorch;
+  }
+  /// TorchTitan has zero-bubble ones too; a split backward beside reductions is not modelled.
+  bool runs(Schedule s) const override { return s != Schedule::zero_bubble; }
+  bool has_flash_attention(const Architecture&) const override { return true; }
+  bool overlaps_layers(const Strategy& s) const override;
+  bool balances_context() const override { return true; }
+  PassLaunches launches(const Strategy& s) const override;
+  std::vector<Sharding> shardings() const override { return {Sharding::parameters, Sharding::gradients}; }
+  bool has_shard_groups() const override { return true; }
+  RecomputeUnits recomputed(const Strategy& s) const override;
+  std::optional<UnitSharding> units(const Strategy& s) const override;
+  SavedBytes saved() const override { return kFusedKernelsSave; }
+  StateBytes state_bytes(const Strategy& s) const override;
+  Exchange gradients(const Strategy& s) const override;
+  bool reduces_with_backward() const override { return true; }
+  ScalarReduces scalars(const Strategy& s) const override;
+  std::optional<Exchange> weights(const Strategy& s) const override;
+  Bytes optimizer_buffers(const Strategy& s, double largest_weight) const override;
+};
+
+/// FSDP1: the last layer's weights are dropped too; memory that other streams use is held longer.
+/// Composer's MPT takes flash-attention's fused cross entropy: bf16 logits and their gradient
+/// (mosaicml/llm-foundry llmfoundry/models/mpt/modeling_mpt.py, loss_fn).
+class Fsdp1 : public Fsdp {
+ public:
+  std::string_view name() const override { return "fsdp1"; }
+  LogitBytes logit_bytes() const override { return {2, 4}; }
+  KeptLogits kept_logits() const override { return {2, 4}; }
+  bool trains_on(const topology::Traits& machine) const override {
+    return machine.accelerator == topology::Accelerator::gpu;
+  }
+  std::optional<UnitSharding> units(const Strategy& s) const override;
+};
+
+}  // namespace trnplan::models

@@ -1,0 +1,51 @@
+// Megatron-core with its distributed optimizer (zero1) or without: PyTorch without a compiler, kernels of
+// Transformer Engine. Source: NVIDIA/Megatron-LM@d98e8a64 megatron/core.
+//
+//   sends        1F1B: batched isend and irecv, waited for at once, so exposed; interleaved: beside the work, as
+//                overlap_p2p_comm has it (pipeline_parallel/p2p_communication.py, schedules.py)
+//   gradients    added up in fp32 in one contiguous buffer by the product that makes them; a bucket is reduced in
+//                fp32 beside the last backward pass as soon as it is full (distributed/param_and_grad_buffer.py,
+//                distributed/distributed_data_parallel.py; overlap_grad_reduce)
+//   weights      gathered in place in 2 bytes. overlap_param_gather starts them beside the next step's first forward;
+//                here they come after the optimizer, beside nothing: an upper bound
+//   context      two chunks of each rank, one from each end (core/utils.py, get_batch_on_this_cp_rank)
+//   states       2 weights, 4 gradients, 12 master weights and moments, the last divided by DP x CP with the
+//                distributed optimizer (docs/user-guide/features/dist_optimizer.md)
+//   loss         bf16 logits and their fp32 copy, in which softmax and gradient are made in place
+//                (tensor_parallel/cross_entropy.py)
+//   recompute    what is recomputed runs whole again
+#pragma once
+
+#include "models/framework/nxd.h"
+
+namespace trnplan::models {
+
+class Megatron : public Nxd {
+ public:
+  std::string_view name() const override { return "megatron"; }
+  bool trains_on(const topology::Traits& machine) const override {
+    return machine.accelerator == topology::Accelerator::gpu;
+  }
+  bool has_flash_attention(const Architecture&) const override { return true; }
+  bool overlaps_layers(const Strategy& s) const override { return s.context_parallel > 1; }
+  bool balances_context() const override { return true; }
+  PassLaunches launches(const Strategy& s) const override;
+  bool drops_unread() const override { return false; }
+  /// The message sent is dropped too (deallocate_pipeline_outputs, pipeline_parallel/schedules.py).
+  SavedBytes saved() const override {
+    SavedBytes saved = kFusedKernelsSave;
+    saved.messages = 0;
+    return saved;
+  }
+  StateBytes state_bytes(const Strategy& s) const override;
+  LogitBytes logit_bytes() const override { return kEagerLogits; }
+  KeptLogits kept_logits() const override;
+  Exchange gradients(const Strategy& s) const override;
+  bool reduces_with_backward() const override { return true; }
+  ScalarReduces scalars(const Strategy& s) const override;
+  std::optional<Exchange> weights(const Strategy& s) const override;
+  /// Gradients and weights are reduced and gathered where they lie.
+  Bytes optimizer_buffers(const Strategy&, double /*largest_weight*/) const override { return {}; }
+};
+
+}  // namespace trnplan::models

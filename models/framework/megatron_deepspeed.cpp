@@ -1,0 +1,67 @@
+#include "models/framework/megatron_deepspeed.h"
+
+namespace trnplan::models {
+
+namespace {
+
+/// allgather_bucket_size and reduce_bucket_size: 5e8 elements (DeepSpeed runtime/zero/config.py).
+constexpr double kBucketElements = 5e8;
+constexpr double kElementBytes = 2;
+
+}  // namespace
+
+/// Its softmax is one fused kernel between two products (megatron/fused_kernels).
+bool MegatronDeepSpeed::has_flash_attention(const Architecture&) const {
+  return false;
+}
+
+bool MegatronDeepSpeed::overlaps_layers(const Strategy&) const {
+  return false;
+}
+
+/// The host's work for a micro-batch is one pass of the training loop, of a stage that of each of its passes.
+PassLaunches MegatronDeepSpeed::launches(const Strategy& s) const {
+  if (s.pipeline_parallel == 1) return {Launch::graph, Launch::none, Launch::none};
+  return {Launch::task, Launch::task, Launch::none};
+}
+
+std::vector<int> MegatronDeepSpeed::partition(const Architecture& a, int parts) const {
+  const bool even = a.layers % parts == 0 || parts > (a.layers + 2) / 2;
+  const int all = even ? a.layers : a.layers + 2;
+  std::vector<int> layers(static_cast<std::size_t>(parts), all / parts);
+  for (int i = 0; i < all % parts; ++i) ++layers[static_cast<std::size_t>(i)];
+  if (!even) {
+    --layers.front();
+    --layers.back();
+  }
+  return layers;
+}
+
+/// Moved by the optimizer: gradient read 4, master weight and both moments read and written 24, weight written 2.
+StateBytes MegatronDeepSpeed::state_bytes(const Strategy& s) const {
+  if (s.zero1) return {2, 4, 12, 0, 10, 4, 30};
+  return {2, 2, 12, 0, 6, 34, 0};
+}
+
+Exchange MegatronDeepSpeed::gradients(const Strategy& s) const {
+  const Bytes bucket(kElementBytes * kBucketElements);
+  if (!s.zero1) return {CollectiveOp::all_reduce, ProcessGroup::replicas, kElementBytes, bucket};
+  return {CollectiveOp::reduce_scatter, ProcessGroup::data, kElementBytes, bucket};
+}
+
+/// The norm of the gradients over the model's ranks, overflows over all.
+ScalarReduces MegatronDeepSpeed::scalars(const Strategy&) const {
+  return {3, 2};
+}
+
+std::optional<Exchange> MegatronDeepSpeed::weights(const Strategy& s) const {
+  if (!s.zero1) return std::nullopt;
+  return Exchange{CollectiveOp::all_gather, ProcessGroup::data, kElementBytes,
+                  Bytes(kElementBytes * kBucketElements)};
+}
+
+Bytes MegatronDeepSpeed::optimizer_buffers(const Strategy& s, double /*largest_weight*/) const {
+  return s.zero1 ? Bytes(kElementBytes * kBucketElements) : Bytes{};
+}
+
+}  // namespace trnplan::models

@@ -1,0 +1,41 @@
+// Megatron-DeepSpeed: PyTorch without a compiler, 1F1B whose sends wait for their receives, gradients reduced and
+// weights gathered after the last backward pass.
+//
+//   sends        batched isend and irecv, waited for at once (megatron/core/pipeline_parallel/p2p_communication.py)
+//   recompute    full: every block again, its last product and all-reduce too
+//   ZeRO-1       gradients of 2 bytes reduced, weights gathered after the step, neither beside anything
+//                (DeepSpeed runtime/zero/stage_1_and_2.py, overlap_comm off)
+//   stages       blocks as evenly as they divide; where they do not, so that the embedding and the head count as a
+//                block each (--pp-partition-method type:transformer|embedding, bigscience-workshop/bigscience@9e64ede)
+//   states       of fp16 or bf16 training: weights and gradients of 2 bytes, master weights and moments of 4 each;
+//                with ZeRO-1 gradients are added up in fp32, as BLOOM's BF16 optimizer does
+//                (bigscience-workshop/bigscience@9e64ede train/tr11-176B-ml)
+#pragma once
+
+#include "models/framework/nxd.h"
+
+namespace trnplan::models {
+
+class MegatronDeepSpeed : public Nxd {
+ public:
+  std::string_view name() const override { return "megatron-deepspeed"; }
+  bool trains_on(const topology::Traits& machine) const override {
+    return machine.accelerator == topology::Accelerator::gpu;
+  }
+  bool recomputes_classes() const override { return false; }
+  bool has_flash_attention(const Architecture& a) const override;
+  bool overlaps_layers(const Strategy& s) const override;
+  PassLaunches launches(const Strategy& s) const override;
+  LogitBytes logit_bytes() const override { return kEagerLogits; }
+  bool drops_unread() const override { return false; }
+  std::vector<int> partition(const Architecture& a, int parts) const override;
+  SavedBytes saved() const override { return kFusedKernelsSave; }
+  StateBytes state_bytes(const Strategy& s) const override;
+  Exchange gradients(const Strategy& s) const override;
+  int tensors_per_layer() const override { return 12; }
+  ScalarReduces scalars(const Strategy& s) const override;
+  std::optional<Exchange> weights(const Strategy& s) const override;
+  Bytes optimizer_buffers(const Strategy& s, double largest_weight) const override;
+};
+
+}  // namespace trnplan::models

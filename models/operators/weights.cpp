@@ -1,0 +1,55 @@
+// What a core does for its weights and between its stages: gathers and reductions of sharded weights, the optimizer.
+#include "models/framework/framework.h"
+#include "models/operators/operators.h"
+
+namespace trnplan::models {
+
+void LayerModel::gather_weights(OperatorList& list, double parameters, bool background) const {
+  list.push_back({.name = "weights",
+                  .category = Category::data_parallel,
+                  .process_group = ProcessGroup::shard,
+                  .op = CollectiveOp::all_gather,
+                  .bytes = Bytes(units_->gathered * parameters),
+                  .background = background});
+}
+
+/// To the shards, then over the other groups that have the same shard.
+void LayerModel::reduce_gradients(OperatorList& list, double parameters) const {
+  const double bytes = units_->reduced * parameters;
+  list.push_back({.name = "gradients",
+                  .category = Category::data_parallel,
+                  .process_group = ProcessGroup::shard,
+                  .op = CollectiveOp::reduce_scatter,
+                  .bytes = Bytes(bytes),
+                  .background = true});
+  if (s_.shard_ranks == 0) return;
+  list.push_back({.name = "gradients over copies",
+                  .category = Category::data_parallel,
+                  .process_group = ProcessGroup::shard_copies,
+                  .op = CollectiveOp::all_reduce,
+                  .bytes = Bytes(bytes / s_.shard_ranks),
+                  .background = true});
+}
+
+OperatorList LayerModel::accumulate(double parameters) const {
+  OperatorList list{memory("gradient accumulation", Category::compute,
+                           parameters * framework_of(s_).state_bytes(s_).accumulate)};
+  list.back().weights = true;
+  return list;
+}
+
+OperatorList LayerModel::optimizer(double parameters, int shards) const {
+  const StateBytes per = framework_of(s_).state_bytes(s_);
+  return {memory("adamw", Category::optimizer, parameters * (per.update + per.update_shard / shards))};
+}
+
+Bytes LayerModel::boundary() const {
+  return Bytes(element_bytes_ * shard_tokens_ * a_.hidden);
+}
+
+Bytes LayerModel::pass_along() const {
+  if (a_.learned_positions) return Bytes(0);
+  return Bytes(2 * element_bytes_ * sequence_ * a_.head_dim);
+}
+
+}  // namespace trnplan::models

@@ -1,0 +1,134 @@
+#include "calibrate/data/layout_jobs.h"
+
+#include <set>
+
+#include "io/catalog/scoring.h"
+#include "tests/catch.h"
+#include "tests/faults.h"
+#include "tests/models/setup.h"
+#include "text/document.h"
+#include "topology/chip_graph.h"
+
+using namespace trnplan;
+using namespace trnplan::calibrate;
+
+namespace {
+
+const LayoutRules& rules() {
+  static const LayoutRules all = io::scoring_from(read_document(test_catalog().file("scoring.json")));
+  return all;
+}
+
+LayoutJob job_of_run(const logs::LayoutRun& run) {
+  return layout_job(run, rules(), [](const std::string& name) { return test_catalog().instance(name); });
+}
+
+/// Of vTrain's table: 4 x 2 on a node.
+logs::LayoutRun sample() {
+  logs::LayoutRun run;
+  run.id = "a";
+  run.source = "VIA-Research/vTrain:data/ground_truth_single.csv";
+  run.gpu = "A100-80GB";
+  run.mlp = "plain";
+  run.sharding = "none";
+  run.recompute = "full";
+  run.precision = "fp16";
+  run.layers = 20;
+  run.hidden = 2048;
+  run.intermediate = 8192;
+  run.heads = run.kv_heads = 16;
+  run.vocabulary = 50257;
+  run.sequence = 1024;
+  run.gpus = 8;
+  run.tensor_parallel = 4;
+  run.pipeline_parallel = 2;
+  run.data_parallel = 1;
+  run.micro_batch = 2;
+  run.global_batch = 8;
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("a row becomes a job on the machine of its source", "[calibrate]") {
+  const LayoutJob job = job_of_run(sample());
+  CHECK(job.refused.empty());
+  CHECK(job.job.cluster.instance.name == "dgx-a100-80gb");
+  CHECK(job.job.cluster.nodes == 1);
+  // Padded to a multiple of 128 for each of 4 ranks: 99 times 512.
+  CHECK(job.job.architecture.vocabulary == 50688);
+  CHECK(job.strategy ==
+        "tp=4,pp=2,vpp=1,cp=1,ep=1,dp=1,mbs=2,framework=megatron-deepspeed,flash=false,sp=false,shard=none,"
+        "recompute=full,precision=mixed_precision");
+  CHECK(job.job.architecture.tied_embeddings);
+  logs::LayoutRun other = sample();
+  other.source = "bigscience-workshop/bigscience:train";
+  other.gpus = 64;
+  other.data_parallel = 8;
+  CHECK(job_of_run(other).job.cluster.instance.name == "jean-zay-a100");
+  CHECK(job_of_run(other).job.cluster.nodes == 8);
+}
+
+TEST_CASE("every row that is no job says why", "[calibrate]") {
+  const auto refused = [](const std::function<void(logs::LayoutRun&)>& edit) {
+    logs::LayoutRun run = sample();
+    edit(run);
+    return job_of_run(run).refused;
+  };
+  CHECK(contains(refused([](auto& r) { r.gpu = "GB200"; }), "GB200"));
+  CHECK(contains(refused([](auto& r) { r.gpu = "never heard of"; }), "no rule of scoring.json"));
+  CHECK(contains(refused([](auto& r) { r.source = "nobody"; }), "source: no rule"));
+  CHECK(contains(refused([](auto& r) { r.layers = 0; }), "network"));
+  CHECK(contains(refused([](auto& r) { r.heads = 7; }), "heads"));
+  CHECK(contains(refused([](auto& r) { r.tensor_parallel = 0; }), "degree"));
+  CHECK(contains(refused([](auto& r) { r.data_parallel = 2; }), "multiply"));
+  CHECK(contains(refused([](auto& r) { r.gpus = r.tensor_parallel = 1'000'000'000; }), "multiply"));
+  CHECK(contains(refused([](auto& r) {
+                   r.gpus = r.data_parallel = 12;
+                   r.tensor_parallel = r.pipeline_parallel = 1;
+                 }),
+                 "whole nodes"));
+  CHECK(contains(refused([](auto& r) { r.faults.push_back({}); }), "cannot be read"));
+}
+
+// A part of a node keeps the switch: four GPUs reach each other over it, and their NICs.
+TEST_CASE("a part of a node", "[calibrate]") {
+  const topology::Instance part = part_of(test_catalog().instance("dgx-a100-80gb"), 4);
+  CHECK(part.cores() == 4);
+  CHECK(part.links.size() == 4);
+  for (const topology::Link& l : part.links) CHECK(l.chip_b == 4);
+  CHECK(part.nic_of_chip.size() == 4);
+  const topology::ChipGraph graph(part);
+}
+
+TEST_CASE("rules that say nothing, or two things, are refused", "[calibrate]") {
+  const auto problem = [](const std::string& rule) {
+    return refusal_of(
+        [&] { (void)io::scoring_from(parse_document("{\"rules\": [" + rule + "]}", "s.json")); });
+  };
+  CHECK(problem(R"({"column": "gpu", "text": "G", "instance": "i", "why": "w"})").empty());
+  CHECK(contains(problem(R"({"column": "gpu", "text": "G", "why": "w"})"), "says nothing"));
+  CHECK(contains(problem(R"({"column": "gpu", "text": "G", "instance": "i", "refused": "r", "why": "w"})"),
+                 "two things"));
+  CHECK(contains(problem(R"({"column": "gpus", "text": "G", "refused": "r", "why": "w"})"), "no column"));
+  CHECK(contains(problem(R"({"column": "gpu", "text": "G", "refused": "r"})"), "why"));
+  CHECK(contains(problem(R"({"colum": "gpu", "text": "G", "refused": "r", "why": "w"})"), "colum"));
+  CHECK_FALSE(problem("5").empty());
+}
+
+// The catalogue's own table: every row is a job or has a reason, and reasons are few.
+TEST_CASE("every row of the shipped table is explained", "[calibrate]") {
+  const std::string text = read_text(test_catalog().file("gpu-runs.csv"));
+  const auto runs = logs::parse_layout_runs(text, "gpu-runs.csv", logs::RunTable::gpu_runs);
+  CHECK(runs.size() == 1322);
+  std::set<std::string> reasons;
+  std::size_t jobs = 0;
+  for (const logs::LayoutRun& run : runs) {
+    CHECK(run.faults.empty());
+    const LayoutJob job = job_of_run(run);
+    job.refused.empty() ? static_cast<void>(++jobs) : static_cast<void>(reasons.insert(job.refused));
+    CHECK(job.refused.empty() != job.strategy.empty());
+  }
+  CHECK(jobs > 1000);
+  CHECK(reasons.size() < 12);
+}

@@ -1,0 +1,220 @@
+// Weights that are gathered unit by unit: bytes, what is exposed of gathers and reductions, memory, and that steps
+// counted in rounds are those run whole.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <boost/random/mersenne_twister.hpp>
+#include <boost/random/uniform_int_distribution.hpp>
+
+#include "models/framework/framework.h"
+#include "models/memory/memory.h"
+#include "models/operators/operators.h"
+#include "models/step/stage_costs.h"
+#include "models/step/step.h"
+#include "models/step/step_bound.h"
+#include "models/step/step_items.h"
+#include "models/step/step_layout.h"
+#include "tests/catch.h"
+#include "tests/models/gpu_machine.h"
+#include "tests/models/setup.h"
+#include "text/diagnostic.h"
+
+using namespace trnplan;
+using namespace trnplan::models;
+
+namespace {
+
+Job on_gpus(int nodes, int layers, int sequence, int batch) {
+  Job job = job_of("llama3-8b", nodes, sequence, batch);
+  job.cluster.instance = gpu_machine();
+  job.architecture.layers = layers;
+  return job;
+}
+
+/// Bytes of the collectives of a kind in a list.
+double bytes(const OperatorList& list, CollectiveOp op) {
+  double sum = 0;
+  for (const Operator& o : list) {
+    if (o.category == Category::data_parallel && o.op == op) sum += o.bytes.value;
+  }
+  return sum;
+}
+
+StepReport step_of(const Job& job, const std::string& text) {
+  return StepModel(job, strategy_of(job, text), gpu_profile(), topology::ChipGraph(job.cluster.instance))
+      .simulate();
+}
+
+}  // namespace
+
+// A layer of Llama-3 8B has 4096 (2 4096 + 2 1024) + 3 4096 14336 + 2 4096 = 218,112,000 weights, the root two
+// tables of 128256 x 4096 and the final norm's 4096: 1,050,677,248. A gather moves 2 bytes of each, a reduction 4.
+TEST_CASE("bytes of a unit's gather and reduction", "[models][fsdp]") {
+  constexpr double kLayer = 218112000, kRoot = 1050677248;
+  const Job job = on_gpus(1, 4, 2048, 8);
+  const Profile profile = gpu_profile();
+  const Strategy s = strategy_of(job, "framework=fsdp");
+  const LayerModel full(job, s, profile);
+  CHECK(bytes(full.embedding_forward(), CollectiveOp::all_gather) == 2 * (kRoot + kLayer));
+  CHECK(bytes(full.layer_forward(LayerTurn::inner), CollectiveOp::all_gather) == 2 * kLayer);
+  CHECK(bytes(full.layer_forward(LayerTurn::last), CollectiveOp::all_gather) == 0);
+  CHECK(bytes(full.head_backward(), CollectiveOp::all_gather) == 0);  // the last layer's weights were kept
+  CHECK(bytes(full.layer_backward(LayerTurn::first), CollectiveOp::all_gather) == 2 * kLayer);
+  CHECK(bytes(full.layer_backward(LayerTurn::first), CollectiveOp::reduce_scatter) == 0);
+  CHECK(bytes(full.layer_backward(LayerTurn::last), CollectiveOp::all_gather) == 0);
+  CHECK(bytes(full.layer_backward(LayerTurn::last), CollectiveOp::reduce_scatter) == 4 * kLayer);
+  CHECK(bytes(full.embedding_backward(), CollectiveOp::reduce_scatter) == 4 * (kRoot + kLayer));
+
+  const Strategy first = strategy_of(job, "framework=fsdp1");
+  CHECK(bytes(LayerModel(job, first, profile).head_backward(), CollectiveOp::all_gather) == 2 * kLayer);
+  const Strategy kept = strategy_of(job, "framework=fsdp,shard=zero2");
+  CHECK(bytes(LayerModel(job, kept, profile).layer_backward(LayerTurn::inner), CollectiveOp::all_gather) ==
+        0);
+  const Job two = on_gpus(2, 4, 2048, 16);
+  const Strategy groups = strategy_of(two, "framework=fsdp,shard_degree=8");
+  CHECK(bytes(LayerModel(two, groups, profile).layer_backward(LayerTurn::last), CollectiveOp::all_reduce) ==
+        4 * kLayer / 8);
+  // A pipeline's stages gather and reduce once a step.
+  const Strategy pipeline = strategy_of(two, "framework=fsdp,pp=2");
+  CHECK(bytes(LayerModel(two, pipeline, profile).layer_forward(LayerTurn::inner), CollectiveOp::all_gather) ==
+        0);
+  CHECK(framework_of(pipeline).weights(pipeline));
+}
+
+// Two layers. The root's gather is exposed, the first layer's beside the embedding, the second's beside the first
+// layer; in the backward pass the first layer's gather beside the second layer, whose reduction is beside the first,
+// whose own is beside the embedding; the root's is exposed. A transfer of t, of which l are its start and the latency of
+// its seven steps, beside work of c that it slows by f ends both after max(t, c + (t - l) (1 - 1 / f)).
+TEST_CASE("what is exposed of two layers, by hand", "[models][fsdp]") {
+  const Job job = on_gpus(1, 2, GENERATE(1024, 8192), 8);
+  const Profile profile = gpu_profile();
+  const Strategy s = strategy_of(job, "framework=fsdp");
+  const topology::ChipGraph graph(job.cluster.instance);
+  const StepLayout layout(job, s, profile, graph);
+  const StageGroups groups = layout.representative(0);
+  REQUIRE(groups.shard.size() == 1);
+  const auto time = [&](CollectiveOp op, double of) {
+    return to_seconds(uncontended(layout.fabric, collective(layout.fabric, op, groups.shard, Bytes(of)), 1))
+        .value;
+  };
+  // Simple's start, 8 us and what simple_start adds, and its steps of 1 us times chunk_step: of both alike.
+  const double latency = profile[switched::collective_start] + profile[switched::simple_start] +
+                         7 * profile[switched::step_latency] * profile[switched::chunk_step];
+  const auto beside = [&](double c, double t) {
+    const double f = profile[common::overlap_slowdown];
+    return std::max(t, c + (t - latency) * (1 - 1 / f));
+  };
+  const LayerModel m(job, s, profile);
+  const auto alone = [](const OperatorList& list) { return to_seconds(work(list)).value; };
+  constexpr double kLayer = 218112000, kRoot = 1050677248;
+  const double gather = time(CollectiveOp::all_gather, 2 * kLayer),
+               reduce = time(CollectiveOp::reduce_scatter, 4 * kLayer), up = alone(m.layer_forward()),
+               down = alone(m.layer_backward());
+  const double forward = time(CollectiveOp::all_gather, 2 * kRoot) +
+                         beside(alone(m.embedding_forward()), gather) + beside(up, gather) + up +
+                         alone(m.head_forward());
+  const double backward = alone(m.head_backward()) + beside(down, gather) + beside(down, reduce) +
+                          beside(alone(m.embedding_backward()), reduce) +
+                          time(CollectiveOp::reduce_scatter, 4 * kRoot) +
+                          alone(m.accumulate(local_parameters(job.architecture, s, 0)));
+  const double end = 2 * profile[switched::collective_start] +
+                     alone(m.optimizer(local_parameters(job.architecture, s, 0), 8)) +
+                     profile[common::step_overhead];
+  const StepReport r = StepModel(job, s, profile, graph).simulate();
+  CHECK(r.step.value == Approx(profile[nxd::graph_launch] + forward + backward + end).epsilon(1e-9));
+}
+
+TEST_CASE("less is exchanged where weights are kept", "[models][fsdp]") {
+  const Job job = on_gpus(4, 8, 2048, 64);
+  // FSDP1 drops the last layer's weights too, but has another loss: within the framework.
+  for (const std::string framework : {"framework=fsdp", "framework=fsdp1"})
+    CHECK(step_of(job, framework + ",shard=zero2").step < step_of(job, framework).step);
+}
+
+// Per rank of n: fp32 weights, gradients and two moments over n; of two units in flight 2 bytes each.
+TEST_CASE("states are sharded over the ranks that share a copy", "[models][fsdp]") {
+  const Job job = on_gpus(2, 8, 2048, 16);
+  const auto memory = [&](const char* text) {
+    return memory_of(job, strategy_of(job, text), gpu_profile()).worst();
+  };
+  const double n = local_parameters(job.architecture, strategy_of(job, "framework=fsdp"), 0);
+  const StageMemory all = memory("framework=fsdp"), eight = memory("framework=fsdp,shard_degree=8"),
+                    kept = memory("framework=fsdp,shard=zero2");
+  CHECK(all.parameters.value == Approx(4 * n / 16).epsilon(1e-3));
+  CHECK(all.gradients.value == Approx(4 * n / 16).epsilon(1e-3));
+  CHECK(all.optimizer.value == Approx(8 * n / 16).epsilon(1e-3));
+  CHECK(eight.optimizer.value == Approx(8 * n / 8).epsilon(1e-3));
+  CHECK(kept.parameters.value == Approx(2 * n + 4 * n / 16).epsilon(1e-3));
+  CHECK(all.staging > kept.staging);
+  CHECK(memory("framework=fsdp1").staging > all.staging);
+}
+
+// Of Llama-3 8B's 13 x 4096^2 + ... products k (4096 x 1024), output (4096 x 4096) and up (4096 x 14336) run again:
+// 2 operations a token and weight. Kept: the layer's input and the down output, 2 x 4096 values of 2 bytes, q and the
+// context, 2 x 4096, v, 1024, and the gate, 14336.
+TEST_CASE("TorchTitan's selective recomputation", "[models][fsdp]") {
+  const Job job = on_gpus(1, 8, 2048, 8);
+  const auto flops = [&](const char* text) {
+    const Strategy s = strategy_of(job, text);
+    double sum = 0;
+    for (const Operator& o : LayerModel(job, s, gpu_profile()).layer_backward()) sum += o.flops.value;
+    return sum;
+  };
+  CHECK(flops("framework=fsdp,recompute=SelectiveOp") - flops("framework=fsdp") ==
+        Approx(2.0 * 2048 * 4096 * (1024 + 4096 + 14336)));
+  const Memory memory =
+      memory_of(job, strategy_of(job, "framework=fsdp,recompute=SelectiveOp"), gpu_profile());
+  CHECK(memory.worst().per_layer.value == 2.0 * 2048 * (4 * 4096 + 1024 + 14336));
+  CHECK_FALSE(StepModel::not_modelled(job, strategy_of(job, "recompute=SelectiveOp")).empty());
+}
+
+TEST_CASE("what a framework cannot shard is refused", "[models][fsdp]") {
+  const Job job = on_gpus(2, 8, 2048, 16);
+  CHECK_THROWS_AS(strategy_of(job, "shard=zero3"), InputError);
+  CHECK_THROWS_AS(strategy_of(job, "shard_degree=8"), InputError);
+  CHECK_THROWS_AS(strategy_of(job, "framework=fsdp,shard_degree=3"), InputError);
+  CHECK_THROWS_AS(strategy_of(job, "framework=fsdp,pp=2,shard_degree=4"), InputError);
+  CHECK(strategy_of(job, "framework=fsdp,shard_degree=16").shard_ranks == 0);
+}
+
+TEST_CASE("sharded steps: rounds counted and every micro-batch run agree to the tick, bounds hold",
+          "[models][fsdp][property]") {
+  int folded = 0, jobs = 0;
+  for (unsigned seed = 1; jobs < 200; ++seed) {
+    boost::random::mt19937 random(seed);
+    const auto pick = [&](std::vector<int> from) {
+      return from[boost::random::uniform_int_distribution<std::size_t>(0, from.size() - 1)(random)];
+    };
+    const int nodes = pick({1, 2, 4}), tensor = pick({1, 2, 8}), pipeline = pick({1, 1, 1, 2}),
+              context = pick({1, 1, 2});
+    const int ranks = 8 * nodes / tensor / pipeline;
+    if (8 * nodes % (tensor * pipeline) != 0 || ranks % context != 0) continue;
+    const int data = ranks / context;
+    const Job job = on_gpus(nodes, pick({1, 2, 3, 8}), pick({1024, 4096}), data * pick({1, 3, 30, 60}));
+    std::string text = "framework=" + std::string(pick({0, 1}) == 1 ? "fsdp" : "fsdp1");
+    text += ",tp=" + std::to_string(tensor) + ",pp=" + std::to_string(pipeline) +
+            ",cp=" + std::to_string(context);
+    text += std::string(",shard=") + (pick({0, 1}) == 1 ? "zero2" : "zero3");
+    if (pipeline == 1 && ranks >= 4 && pick({0, 1}) == 1)
+      text += ",shard_degree=" + std::to_string(ranks / 2);
+    if (pick({0, 1}) == 1) text += ",recompute=full";
+    if (job.architecture.layers < pipeline) continue;
+    ++jobs;
+    CAPTURE(seed, text, nodes, job.architecture.layers, job.training.global_batch);
+    const Strategy s = strategy_of(job, text);
+    const topology::ChipGraph graph(job.cluster.instance);
+    const Profile profile = gpu_profile();
+    const StepModel model(job, s, profile, graph);
+    const StepReport every = model.simulate({.unfolded = true}), counted = model.simulate();
+    CHECK(counted.step.value == every.step.value);
+    CHECK(counted.breakdown == every.breakdown);
+    CHECK(counted.by_operator == every.by_operator);
+    CHECK(counted.tasks == every.tasks);
+    folded += counted.folded ? 1 : 0;
+    CHECK(to_seconds(StepBounds(job, profile, graph).lower_bound(s, micro_batches(job.training, s))) <=
+          every.step);
+    CHECK(model.lower_bound() <= every.step);
+  }
+  CHECK(folded >= 15);
+}

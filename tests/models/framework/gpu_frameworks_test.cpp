@@ -1,0 +1,234 @@
+// What the training loops of GPUs do otherwise than NxD's.
+#include <numeric>
+#include <string_view>
+#include <vector>
+
+#include "models/device/devices.h"
+#include "models/device/gpu_parameters.h"
+#include "models/framework/framework.h"
+#include "models/memory/memory.h"
+#include "models/operators/operators.h"
+#include "models/step/step.h"
+#include "tests/catch.h"
+#include "tests/models/gpu_machine.h"
+#include "tests/models/setup.h"
+
+using namespace trnplan;
+using namespace trnplan::models;
+
+namespace {
+
+const Framework& framework(std::string_view name) {
+  Strategy s;
+  s.framework = stated_framework(name);
+  return framework_of(s);
+}
+
+Architecture of(int layers, int hidden, int intermediate, int vocabulary) {
+  Architecture a;
+  a.layers = layers;
+  a.hidden = hidden;
+  a.intermediate = intermediate;
+  a.vocabulary = vocabulary;
+  return a;
+}
+
+int count(const OperatorList& list, std::string_view name) {
+  int n = 0;
+  for (const Operator& o : list) n += o.name == name ? 1 : 0;
+  return n;
+}
+
+}  // namespace
+
+// 70 blocks on 12 stages: with the embedding and the head 72 parts, 6 on each. 72 blocks: 6 on each.
+TEST_CASE("Megatron-DeepSpeed counts the ends of the model where blocks do not divide",
+          "[models][framework]") {
+  const Framework& f = framework("megatron-deepspeed");
+  const std::vector<int> seventy = f.partition(of(70, 14336, 57344, 250880), 12);
+  CHECK(seventy.front() == 5);
+  CHECK(seventy.back() == 5);
+  CHECK(seventy[5] == 6);
+  CHECK(std::accumulate(seventy.begin(), seventy.end(), 0) == 70);
+  CHECK(f.partition(of(72, 14336, 57344, 250880), 12) == std::vector<int>(12, 6));
+}
+
+// Hidden 2048, MLP 8192: a layer costs 4 * 2048^2 + 3 * 2048 * 8192 = 67.1e6, the head of 131072 words 268.4e6: four
+// layers. 16 layers and the head are 20 such: on two stages the first ends after 10, on four after 5, 10 and 15.
+TEST_CASE("nanotron cuts a model by the cost of its blocks", "[models][framework]") {
+  const Framework& f = framework("nanotron");
+  const Architecture a = of(16, 2048, 8192, 131072);
+  CHECK(f.partition(a, 2) == std::vector<int>{10, 6});
+  CHECK(f.partition(a, 4) == std::vector<int>{5, 5, 5, 1});
+  Strategy s;
+  s.pipeline_parallel = 2;
+  s.framework = stated_framework("nanotron");
+  CHECK(layers_per_stage(a, s) == std::vector<int>{10, 6});
+  // 20 over 16 is 1.25 a stage: after 2, 3, 4 and 5 layers one, two, three and four shares are full. 16 layers are
+  // 12.8 shares: three stages are left to the head.
+  CHECK(f.partition(a, 16) == std::vector<int>{2, 1, 1, 1, 2, 1, 1, 1, 2, 1, 1, 1, 1, 0, 0, 0});
+}
+
+// A compiler drops the down product of a recomputed layer and the collective after it, which nothing reads.
+TEST_CASE("without a compiler a recomputed layer runs whole", "[models][framework]") {
+  Job job = job_of("llama3-8b", 1, 8192, 64);
+  job.cluster.instance = gpu_machine();
+  const Profile profile = gpu_profile();
+  Strategy s = strategy_of(job, "tp=8,recompute=full");
+  const auto downs = [&](const char* name) {
+    s.framework = stated_framework(name);
+    return count(LayerModel(job, s, profile).layer_backward(), "down");
+  };
+  CHECK(downs("nxd") == 2);  // of the gradient alone
+  CHECK(downs("megatron-deepspeed") == 3);
+  CHECK(downs("nanotron") == 3);
+}
+
+TEST_CASE("nanotron reduces all of its gradients in fp32 beside the backward pass", "[models][framework]") {
+  const Framework& f = framework("nanotron");
+  Strategy s;
+  for (const bool zero1 : {false, true}) {
+    s.zero1 = zero1;
+    CHECK(f.gradients(s).op == CollectiveOp::all_reduce);
+    CHECK(f.gradients(s).bytes == 4);
+    CHECK(f.weights(s).has_value() == zero1);
+  }
+  CHECK(f.reduces_with_backward());
+  CHECK_FALSE(framework("megatron-deepspeed").reduces_with_backward());
+}
+
+// 18 bytes a parameter, with the distributed optimizer 6 + 12 / (DP x CP). Buckets of 40 M parameters up to 40 ranks,
+// of 1 M for each rank above: in fp32 160 MB and 256 MB.
+TEST_CASE("Megatron reduces fp32 gradients in buckets beside the last backward pass", "[models][framework]") {
+  const Framework& f = framework("megatron");
+  Strategy s;
+  s.data_parallel = 8;
+  for (const bool zero1 : {false, true}) {
+    s.zero1 = zero1;
+    const StateBytes per = f.state_bytes(s);
+    CHECK(per.parameter + per.gradient + per.shard == 18);
+    CHECK(per.parameter + per.gradient == 6);
+    CHECK(f.gradients(s).op == (zero1 ? CollectiveOp::reduce_scatter : CollectiveOp::all_reduce));
+    CHECK(f.gradients(s).bytes == 4);
+    CHECK(f.gradients(s).bucket == Bytes(160e6));
+    CHECK(f.weights(s).has_value() == zero1);
+  }
+  s.data_parallel = 32;
+  s.context_parallel = 2;
+  CHECK(f.gradients(s).bucket == Bytes(256e6));
+  CHECK(f.reduces_with_backward());
+}
+
+TEST_CASE("Megatron's sends wait for their receives unless stages are interleaved", "[models][framework]") {
+  const Framework& f = framework("megatron");
+  Strategy s;
+  s.pipeline_parallel = 4;
+  CHECK(f.sends_block(s));
+  s.virtual_pipeline = 2;
+  CHECK_FALSE(f.sends_block(s));
+}
+
+// Llama-3 8B, 8192 tokens, TP 8: 8192 * 128256 / 8 logits, of 6 bytes in Megatron's loss and of 14 in NxD's.
+TEST_CASE("a framework says what its loss keeps of a logit", "[models][memory]") {
+  Job job = job_of("llama3-8b", 1, 8192, 64);
+  job.cluster.instance = gpu_machine();
+  const Profile profile = gpu_profile();
+  Strategy s = strategy_of(job, "tp=8");
+  const auto head = [&](const char* name) {
+    s.framework = stated_framework(name);
+    return memory_of(job, s, profile).stages.back().head_forward.logits;
+  };
+  CHECK(head("megatron") == Bytes(6.0 * 8192 * 128256 / 8));
+  CHECK(head("nxd") == Bytes(14.0 * 8192 * 128256 / 8));
+  CHECK(head("nanotron") == Bytes(12.0 * 8192 * 128256 / 8));
+}
+
+// Llama-3 8B, 8192 tokens, TP 8 with sequence parallel: 1024 tokens a rank, h 4096, k and v 1024 wide each, f 14336. Fused:
+// two norms keep their inputs and outputs, 8 h; q and the output of attention 4 h; k and v 4 x 1024; gate, up and product
+// 6 f. Eager: 26 h + 8 f as counted for the operators one by one.
+TEST_CASE("fused kernels keep less of a layer than operators one at a time", "[models][memory]") {
+  Job job = job_of("llama3-8b", 1, 8192, 64);
+  job.cluster.instance = gpu_machine();
+  const Profile profile = gpu_profile();
+  Strategy s = strategy_of(job, "tp=8");
+  const auto stage = [&](const char* name) {
+    s.framework = stated_framework(name);
+    return memory_of(job, s, profile).stages.front();
+  };
+  CHECK(stage("megatron").per_layer == Bytes(1024.0 * (12 * 4096 + 4 * 1024 + 6 * 14336)));
+  CHECK(stage("nanotron").per_layer == Bytes(1024.0 * (26 * 4096 + 8 * 14336)));
+  // Backward: the input gathered again and its gradient, 2 T h each, gradients inside the MLP of 12 f, a bucket of 25 MiB.
+  CHECK(stage("nanotron").moments[1].staging ==
+        Bytes(4.0 * 8192 * 4096 + 12.0 * 1024 * 14336 + 25.0 * 1024 * 1024));
+  CHECK(stage("megatron").moments[1].staging == Bytes(4.0 * 8192 * 4096 + 6.0 * 1024 * 14336));
+}
+
+// PP 2, TP 4: the message is 2 T h / 4. The one received is the first layer's input; Megatron drops the one sent.
+TEST_CASE("a micro-batch in flight keeps the message it sent, or not", "[models][memory]") {
+  Job job = job_of("llama3-8b", 1, 8192, 64);
+  job.cluster.instance = gpu_machine();
+  const Profile profile = gpu_profile();
+  Strategy s = strategy_of(job, "tp=4,pp=2");
+  const auto kept = [&](const char* name) {
+    s.framework = stated_framework(name);
+    return memory_of(job, s, profile).stages.front().per_pass;
+  };
+  CHECK(kept("nanotron") == Bytes(2.0 * 8192 * 4096 / 4));
+  CHECK(kept("megatron") == Bytes(0));
+}
+
+// Weights 2, fp32 sums 4, and 2 in the buckets of DistributedDataParallel, which a single replica does not have.
+TEST_CASE("nanotron holds buckets of gradients where it has replicas", "[models][memory]") {
+  const Framework& f = framework("nanotron");
+  Strategy s;
+  CHECK(f.state_bytes(s).parameter + f.state_bytes(s).gradient == 6);
+  s.data_parallel = 8;
+  CHECK(f.state_bytes(s).parameter + f.state_bytes(s).gradient == 8);
+  CHECK(f.state_bytes(s).shard == 12);
+}
+
+// Of a product n x k times k x m of 8-bit elements: 2 n k m at 0.9 gemm_share of the FP8 peak, casts of both operands
+// (3 bytes an element of each) and three starts of kernels.
+TEST_CASE("a product in FP8 has its rate and its casts", "[models][gpu]") {
+  const topology::Core core = gpu_machine().core;
+  const Profile profile = gpu_profile();
+  const DeviceContext on{core, profile};
+  const double n = 8192, k = 8192, m = 28672;
+  const Device& device = device_of(core);
+  REQUIRE(device.has_fp8(core));
+  const double ramp = 1 + profile[gpu::gemm_ramp] * (1 / n + 1 / k + 1 / m);
+  const double engine =
+      2 * n * k * m * ramp / (core.fp8.value * profile[gpu::gemm_share] * profile[gpu::fp8_share]);
+  const double casts = 3 * (n * k + k * m) / (core.hbm.value * profile[gpu::bandwidth_share]);
+  const Work fp8 = device.matmul(on, {n, k, m, true});
+  CHECK(fp8.seconds.value == Approx(engine + casts + 3 * profile[gpu::kernel_start]).epsilon(1e-12));
+  CHECK(fp8.seconds < device.matmul(on, {n, k, m}).seconds);
+  CHECK(fp8.flops == device.matmul(on, {n, k, m}).flops);
+}
+
+// Four ranks: the last block of a sequence sees its own half and three whole blocks, 3.5; two pieces from either end half of
+// each of the four, 2. So of attention alone the balanced ranks take 4 / 7.
+TEST_CASE("context parallel in balanced pieces has the average of causal scores", "[models][gpu]") {
+  Job job = job_of("llama3-8b", 1, 65536, 8);
+  job.cluster.instance = gpu_machine();
+  const Profile profile = gpu_profile();
+  const auto attention = [&](const char* name) {
+    Strategy s = strategy_of(job, "tp=1,cp=4");
+    s.framework = stated_framework(name);
+    double seconds = 0;
+    for (const Operator& o : LayerModel(job, s, profile).layer_forward()) {
+      if (o.name == "attention") seconds += o.seconds.value;
+    }
+    return seconds - 4 * profile[gpu::kernel_start];
+  };
+  CHECK(attention("fsdp") == Approx(attention("nxd") * 4 / 7).epsilon(1e-9));
+}
+
+TEST_CASE("FP8 is refused where no product of it is timed", "[models]") {
+  Job job = job_of("llama3-8b", 1, 8192, 64);
+  Strategy s = strategy_of(job, "tp=8");
+  s.precision = Precision::fp8;
+  CHECK(StepModel::not_modelled(job, s).find("FP8") != std::string::npos);
+  job.cluster.instance = gpu_machine();
+  CHECK(StepModel::not_modelled(job, s).empty());
+}

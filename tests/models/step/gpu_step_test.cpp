@@ -1,0 +1,147 @@
+// Steps on machines of GPUs: the forms of a step agree, the bound holds, what the host and the network add.
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <boost/random/mersenne_twister.hpp>
+#include <boost/random/uniform_int_distribution.hpp>
+
+#include "models/collective/collective.h"
+#include "models/collective/switched_parameters.h"
+#include "models/framework/framework.h"
+#include "models/step/step.h"
+#include "tests/catch.h"
+#include "tests/models/gpu_machine.h"
+#include "tests/models/setup.h"
+#include "topology/placement.h"
+
+using namespace trnplan;
+using namespace trnplan::models;
+
+namespace {
+
+Profile host_bound_profile() {
+  Profile p = gpu_profile();
+  p.value(gpu::host_layer) = {1e-3, 0.1, "made up"};
+  p.value(gpu::kernel_start) = {4e-6, 0.1, "made up"};
+  p.value(gpu::gemm_ramp) = {100, 0.1, "made up"};
+  p.value(switched::ring_wait) = {4e-5, 0.1, "made up"};
+  return p;
+}
+
+Job gpu_job(int nodes, int batch) {
+  Job job = job_of("llama3-8b", nodes, 2048, batch);
+  job.cluster.instance = gpu_machine();
+  return job;
+}
+
+}  // namespace
+
+TEST_CASE("steps on GPUs are the same folded and flat, and no shorter than their bound", "[models]") {
+  const unsigned seed = GENERATE(range(1u, 201u));
+  boost::random::mt19937 random(seed);
+  const auto pick = [&](std::initializer_list<int> from) {
+    return *(from.begin() +
+             boost::random::uniform_int_distribution<int>(0, static_cast<int>(from.size()) - 1)(random));
+  };
+  const int nodes = pick({1, 2, 4}), tensor = pick({1, 2, 4, 8, 16}), pipeline = pick({1, 1, 2, 4});
+  const int ranks = nodes * 8;
+  if (tensor * pipeline > ranks) return;
+  Job job = gpu_job(nodes, ranks / (tensor * pipeline) * pick({4, 8}));
+  job.architecture.layers = pick({4, 5, 8});
+  job.architecture.hidden = pick({1024, 4096});
+  job.architecture.head_dim = job.architecture.hidden / job.architecture.heads;
+  const bool chunks = pipeline > 1 && pick({0, 0, 1}) == 1;
+  if (chunks) job.architecture.layers = 8;
+  Strategy s = strategy_of(job, "tp=" + std::to_string(tensor) + ",pp=" + std::to_string(pipeline) +
+                                    (chunks ? ",vpp=2" : "") + (pick({0, 1}) == 1 ? ",zero1=false" : "") +
+                                    (pick({0, 1}) == 1 ? ",recompute=full" : ""));
+  const std::vector<std::string_view> names = framework_names();
+  s.framework = stated_framework(names[static_cast<std::size_t>(
+      boost::random::uniform_int_distribution<int>(0, static_cast<int>(names.size()) - 1)(random))]);
+  if (!StepModel::not_modelled(job, s).empty()) return;
+  CAPTURE(seed, nodes, tensor, pipeline, chunks, s.framework);
+  const Profile profile = host_bound_profile();
+  const topology::ChipGraph graph(job.cluster.instance);
+  const StepModel model(job, s, profile, graph);
+  const StepReport folded = model.simulate();
+  CHECK(model.simulate({.flat = true}).step == folded.step);
+  CHECK(model.simulate({.unfolded = true}).step == folded.step);
+  CHECK(model.lower_bound() <= folded.step);
+}
+
+// Busy 3, host 4: (3^6 + 4^6)^(1/6) = (729 + 4096)^(1/6) = 4.11070, 1.11070 more than 3. Far below the host vanishes.
+TEST_CASE("a pass takes what the host needs beyond what the device is busy", "[models][device]") {
+  CHECK(beyond_busy(Seconds(3), Seconds(4)).value == Approx(1.11070).epsilon(1e-5));
+  CHECK(beyond_busy(Seconds(0), Seconds(4)).value == Approx(4));
+  CHECK(beyond_busy(Seconds(4), Seconds(0)).value == 0);
+  CHECK(beyond_busy(Seconds(1), Seconds(0.1)).value < 1e-6);
+}
+
+// With a host that is far slower than the device a layer takes its host_layer in each pass, collectives and all.
+TEST_CASE("collectives of a layer hide behind a slow host", "[models]") {
+  const Job job = gpu_job(1, 8);
+  Profile slow = gpu_profile();
+  slow.value(gpu::host_layer) = {1, 0.1, "made up"};
+  const auto step = [&](const char* text, const Profile& p) {
+    return simulate_step(job, strategy_of(job, text), p).step.value;
+  };
+  // 32 layers of two passes of a second, 8 or 1 micro-batches.
+  CHECK(step("tp=8", slow) == Approx(8 * 64).epsilon(0.01));
+  CHECK(step("tp=1", slow) == Approx(64).epsilon(0.01));
+  CHECK(step("tp=8", gpu_profile()) < 8);
+}
+
+// Ranks of a ring over two nodes wait 40 us in each of its 15 steps, an all-reduce does not.
+TEST_CASE("each step of a ring that leaves the node waits for the network", "[models][collective]") {
+  Profile waiting = gpu_profile();
+  waiting.value(switched::ring_wait) = {4e-5, 0.1, "made up"};
+  const auto seconds = [](const Profile& p, CollectiveOp op, int nodes) {
+    const topology::Cluster cluster{gpu_machine(), nodes};
+    const topology::ChipGraph graph(cluster.instance);
+    const topology::Placement placement = topology::Placement::flat(cluster);
+    const Fabric fabric(cluster, graph, placement, p);
+    std::vector<int> group;
+    for (int i = 0; i < cluster.cores(); ++i) group.push_back(i);
+    return collective(fabric, op, {group}, Bytes(1e9)).seconds(fabric).value;
+  };
+  const auto more = [&](CollectiveOp op, int nodes) {
+    return seconds(waiting, op, nodes) - seconds(gpu_profile(), op, nodes);
+  };
+  CHECK(more(CollectiveOp::all_gather, 2) == Approx(15 * 4e-5));
+  CHECK(std::abs(more(CollectiveOp::all_gather, 1)) < 1e-12);
+  CHECK(std::abs(more(CollectiveOp::all_reduce, 2)) < 1e-12);
+}
+
+TEST_CASE("factors of a framework and a cluster reach no other job", "[models]") {
+  Profile p = gpu_profile();
+  Factors framework, cluster;
+  framework.framework = "nanotron";
+  framework.values = {{gpu::host_layer, {2e-3, 0.1, "made up"}}};
+  cluster.cluster = "eight-gpus";
+  cluster.values = {{switched::network_share, {0.8, 0.1, "made up"}}};
+  cluster.network = {gigabytes_per_second(180),
+                     0.5,
+                     {gigabytes_per_second(300), gigabytes_per_second(150)},
+                     Seconds(1e-3),
+                     1.5};
+  p.factors = std::make_shared<const std::vector<Factors>>(std::vector<Factors>{framework, cluster});
+  Job job = gpu_job(4, 8);
+  job.software.framework = "nanotron";
+  CHECK(with_factors(p, job)[gpu::host_layer] == 2e-3);
+  CHECK(with_factors(p, job)[switched::network_share] == 0.8);
+  Job other = job;
+  other.software.framework = "megatron-deepspeed";
+  other.cluster.instance.name = "another";
+  CHECK(with_factors(p, other)[gpu::host_layer] == p[gpu::host_layer]);
+  CHECK(with_factors(p, other)[switched::network_share] == 0.5);
+  // 45 of the usual 180 GB/s: half of the share; below 150 on four nodes: 8 ranks take 8 ms more, 16 take 1.5 times.
+  const Profile slow = in_network_state(p, job, 8, gigabytes_per_second(45));
+  CHECK(slow[switched::network_share] == Approx(0.4));
+  CHECK(slow[gpu::host_layer] == Approx(2e-3 + 8e-3));
+  CHECK(in_network_state(p, job, 16, gigabytes_per_second(45))[gpu::host_layer] == Approx(2e-3 + 24e-3));
+  CHECK(in_network_state(p, job, 1, gigabytes_per_second(45))[gpu::host_layer] == 2e-3);
+  CHECK(in_network_state(p, job, 8, gigabytes_per_second(160))[gpu::host_layer] == 2e-3);
+  CHECK(in_network_state(p, other, 8, gigabytes_per_second(45))[switched::network_share] == 0.5);
+}
