@@ -115,7 +115,9 @@ void Arguments::number(const char* name, double& into, double least, double most
 }
 
 void Arguments::stated(api::StatedFiles& into) {
-  for (const auto& [name, text] : py::dict(find("texts")))
+  const py::object texts = find("texts");
+  if (texts.is_none()) return;
+  for (const auto& [name, text] : py::dict(texts))
     into.state(name.cast<std::string>(), text.cast<std::string>());
 }
 

@@ -132,7 +132,8 @@ def simulate(
     told = json.loads(document)
     judged = records.result(SimulateResult, told, remarks)
     if "strategy" in told:  # the plan's keys stand beside the violations
-        object.__setattr__(judged, "plan", records.build(Plan, told))
+        of_plan = {key: value for key, value in told.items() if key not in ("schema_version", "violations")}
+        object.__setattr__(judged, "plan", records.build(Plan, of_plan))
     return judged
 
 
