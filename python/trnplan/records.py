@@ -15,14 +15,26 @@ class Record:
     """A JSON object of docs/json.md with its keys as attributes; a key that is a word of Python ends in ``_``.
 
     An attribute is None where the document lacks the key. ``to_dict()`` has all that the document has, also keys that are
-    newer than this class.
+    newer than this class. Records cannot be changed; ``dataclasses.replace`` makes another.
     """
 
     _document: Mapping[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
         """The object as ``trnplan ... --format json`` prints it; a copy."""
-        return copy.deepcopy(dict(self._document))
+        document = vars(self).get("_document")
+        if document is not None:
+            return copy.deepcopy(dict(document))
+        cls: Any = type(self)
+        return {key: _untyped(getattr(self, name)) for name, key, _ in _fields(cls)}
+
+
+def _untyped(value: Any) -> Any:
+    if isinstance(value, Record):
+        return value.to_dict()
+    if isinstance(value, (list, tuple)):
+        return [_untyped(item) for item in value]
+    return copy.deepcopy(value)
 
 
 class Result(Record):
@@ -63,7 +75,8 @@ def _value(kind: Any, value: Any) -> Any:
 
 def build(cls: Type[T], document: Mapping[str, Any]) -> T:
     """The record of a JSON object. Keys that the class does not know stay in ``to_dict()``."""
-    record = cls(**{name: _value(kind, document.get(key)) for name, key, kind in _fields(cls)})
+    kinds: Any = cls
+    record = cls(**{name: _value(kind, document.get(key)) for name, key, kind in _fields(kinds)})
     object.__setattr__(record, "_document", document)
     return record
 
