@@ -7,6 +7,8 @@ import sys
 
 import trnplan
 
+assert "pandas" not in sys.modules  # which takes longer to import than all the rest
+
 SOURCE = sys.argv[1]
 JOB = f"{SOURCE}/examples/llama3-8b-one-node/job.yaml"
 
