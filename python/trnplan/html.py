@@ -7,7 +7,8 @@ from typing import Any, Iterable, List, Optional, Sequence, Tuple
 
 from .learning import CalibrateResult
 from .machines import CollectiveResult, CollectiveSweep, InstancesResult, ModelsResult, TopologyResult
-from .plans import CheckResult, Plan, PlanResult, SimulateResult
+from .plans import Plan
+from .rankings import CheckResult, PlanResult, SimulateResult
 from .records import Result
 from .runs import WhatIfResult
 

@@ -307,6 +307,11 @@ class Surface(Check):
         self.assertEqual(again, found)
         self.assertEqual(again.to_dict(), found.to_dict())
 
+    def test_a_hostile_job_drives_no_terminal(self) -> None:
+        error = self.refused(lambda: trnplan.plan({"model": "\x1b[2Jllama", "\u202etraining": {}}))
+        self.assertNotIn("\x1b", str(error))
+        self.assertNotIn("\u202e", str(error))
+
     def test_errors_travel(self) -> None:
         error = self.refused(lambda: trnplan.plan("llama3-8c"))
         again = pickle.loads(pickle.dumps(error))
