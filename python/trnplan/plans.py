@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Optional, Tuple
 from .records import Record
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Strategy(Record):
     """How a job is laid out over the cores. ``simulate`` takes it."""
 
@@ -40,10 +40,11 @@ class Strategy(Record):
         degrees = {"tp": self.tensor_parallel, "pp": self.pipeline_parallel, "vpp": self.virtual_pipeline,
                    "cp": self.context_parallel, "ep": self.expert_parallel, "dp": self.data_parallel}  # fmt: skip
         said = [f"{name}={n}" for name, n in degrees.items() if n > 1 or name in ("tp", "pp", "dp")]
-        return " ".join([*said, f"mbs={self.micro_batch}", f"recompute={self.recompute}"])
+        cuts = [f"cuts={'/'.join(map(str, self.pipeline_cuts))}"] if self.pipeline_cuts else []
+        return " ".join([*said, f"mbs={self.micro_batch}", f"recompute={self.recompute}", *cuts])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Moment(Record):
     """What an instant adds to parameters, gradients, optimizer and runtime of a core, bytes."""
 
@@ -53,7 +54,7 @@ class Moment(Record):
     staging: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Memory(Record):
     """Bytes of a core at its peak; the parts add up to ``peak``."""
 
@@ -71,14 +72,14 @@ class Memory(Record):
     fit_probability: Optional[float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StageMemory(Memory):
     layers: int
     in_flight: int
     moments: List[Moment]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Breakdown(Record):
     """Seconds along the critical path; they add up to the step."""
 
@@ -93,7 +94,7 @@ class Breakdown(Record):
     overhead: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Violation(Record):
     """A rule that a strategy breaks."""
 
@@ -103,13 +104,13 @@ class Violation(Record):
     doubtful: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class KnownGraph(Record):
     id: str
     instructions: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class KnownCase(Record):
     """The published job nearest to a plan of which is known whether it fits."""
 
@@ -122,7 +123,7 @@ class KnownCase(Record):
     largest_known_graph: KnownGraph
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan(Record):
     """A strategy with what is predicted of it."""
 
@@ -181,7 +182,7 @@ class Plan(Record):
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RankedPlan(Plan):
     """A plan of the ranking, with how near it is to what is known to run."""
 
@@ -202,6 +203,6 @@ class RankedPlan(Plan):
         return {"rank": self.rank, **super().row(), "works_probability": self.works_probability}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ClusterPlan(Plan):
     on_front: bool

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Space(Record):
     """How many strategies there were; ``seconds`` is the wall time of the search."""
 
@@ -26,7 +26,7 @@ class Space(Record):
     seconds: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Refusal(Record):
     """A tempting strategy that was refused; no time of it is below ``step_seconds_bound``."""
 
@@ -39,7 +39,7 @@ class Refusal(Record):
     chips: Optional[List[int]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Reasons(Record):
     binds: str
     elasticity: float
@@ -48,7 +48,7 @@ class Reasons(Record):
     with_one_more_gibibyte: Optional[Plan]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TableRequest(Record):
     operation: str
     ranks: int
@@ -58,14 +58,14 @@ class TableRequest(Record):
     command: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Decision(Record):
     measured: str
     is_: str
     value: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Measurement(Record):
     """What to measure to tell two plans apart."""
 
@@ -83,7 +83,7 @@ class Measurement(Record):
     second_is_better_when: Optional[Decision]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison(Record):
     """The recommended plan and its rival, by their ranks."""
 
@@ -99,7 +99,7 @@ class Comparison(Record):
     considered: List[Measurement]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Change(Record):
     """A key of a config, what stands there and what is to."""
 
@@ -110,7 +110,7 @@ class Change(Record):
     column: Optional[int]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Baseline(Record):
     """What runs today, beside the plan."""
 
@@ -125,7 +125,7 @@ class Baseline(Record):
     probability_winner_is_faster: Optional[float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunForecast(Record):
     """The whole run with failures and checkpoints."""
 
@@ -146,7 +146,7 @@ class RunForecast(Record):
     usd_at_90: Optional[float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RuleCount(Record):
     rule: str
     strategies: int
@@ -154,7 +154,7 @@ class RuleCount(Record):
     fix: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Infeasible(Record):
     """Why nothing was found, and what would help."""
 
@@ -167,7 +167,7 @@ class Infeasible(Record):
     cheapest: Optional[Plan]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PlanResult(Result):
     """What ``plan`` found: ``plans``, the fastest first, and ``best``, the one to take."""
 
@@ -198,7 +198,7 @@ class PlanResult(Result):
         return frame([{**p.row(), "recommended": p is self.best} for p in self.plans])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SimulateResult(Result):
     """One strategy: ``plan`` is None where it has no program; ``violations`` says which rules it breaks."""
 
@@ -216,7 +216,7 @@ class SimulateResult(Result):
         return frame([self.plan.row()] if self.plan else [])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Finding(Record):
     """What the linter says of a config; ``line`` and ``column`` are 0 without a place."""
 
@@ -230,7 +230,7 @@ class Finding(Record):
     source: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NearConfig(Record):
     """A config near to a refused one that is accepted and fits."""
 
@@ -243,7 +243,7 @@ class NearConfig(Record):
     plan: Plan
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CheckResult(Result):
     """The verdict on a config: ``ok``, ``warn`` or ``refused``."""
 
