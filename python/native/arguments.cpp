@@ -27,6 +27,18 @@ constexpr JobKey kJobKeys[] = {
     {"deadline", &io::JobOptions::deadline},   {"budget", &io::JobOptions::budget},
 };
 
+/// As a file's name: what Python made of bytes that are no UTF-8 becomes these bytes again. nullopt for what is no text
+/// at all.
+std::optional<std::string> bytes_of(const py::handle& text) {
+  if (!py::isinstance<py::str>(text)) return std::nullopt;
+  const auto bytes = py::reinterpret_steal<py::bytes>(PyUnicode_EncodeFSDefault(text.ptr()));
+  if (!bytes) {
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  return std::string(bytes);
+}
+
 }  // namespace
 
 py::object Arguments::find(const char* name) const {
@@ -40,8 +52,9 @@ void Arguments::fault(const char* name, std::string problem, std::string fix) {
 void Arguments::text(const char* name, std::string& into) {
   const py::object value = find(name);
   if (value.is_none()) return;
-  if (!py::isinstance<py::str>(value)) return fault(name, "is no text", "give a str");
-  into = value.cast<std::string>();
+  const std::optional<std::string> text = bytes_of(value);
+  if (!text) return fault(name, "is no text", "give a str");
+  into = *text;
   if (into.empty()) fault(name, "is empty", "leave it away, or say something");
   if (into.find('\0') != std::string::npos) fault(name, "has a zero byte in it", "leave it out");
 }
@@ -51,8 +64,9 @@ void Arguments::texts(const char* name, std::vector<std::string>& into) {
   if (value.is_none()) return;
   if (!py::isinstance<py::list>(value)) return fault(name, "is no list of texts", "give a list of str");
   for (const py::handle item : py::reinterpret_borrow<py::list>(value)) {
-    if (!py::isinstance<py::str>(item)) return fault(name, "is no list of texts", "give a list of str");
-    into.push_back(item.cast<std::string>());
+    const std::optional<std::string> text = bytes_of(item);
+    if (!text) return fault(name, "is no list of texts", "give a list of str");
+    into.push_back(*text);
   }
 }
 
@@ -79,10 +93,13 @@ void Arguments::flag(const char* name, bool& into) {
 void Arguments::whole(const char* name, int& into, int least, int most) {
   const py::object value = find(name);
   if (value.is_none()) return;
+  // NumPy's whole numbers too.
+  const bool countable = PyIndex_Check(value.ptr()) && !py::isinstance<py::bool_>(value);
+  const auto index = py::reinterpret_steal<py::object>(countable ? PyNumber_Index(value.ptr()) : nullptr);
+  if (!index) PyErr_Clear();
   int overflow = 0;
-  const bool whole = py::isinstance<py::int_>(value) && !py::isinstance<py::bool_>(value);
-  const long long number = whole ? PyLong_AsLongLongAndOverflow(value.ptr(), &overflow) : 0;
-  if (!whole || overflow != 0 || number < least || number > most) {
+  const long long number = index ? PyLong_AsLongLongAndOverflow(index.ptr(), &overflow) : 0;
+  if (!index || overflow != 0 || number < least || number > most) {
     const std::string shown = py::str(value).cast<std::string>();
     return fault(name, fmt::format("{} is no whole number from {} to {}", in_quotes(shown), least, most),
                  fmt::format("give an int from {} to {}", least, most));
@@ -93,10 +110,9 @@ void Arguments::whole(const char* name, int& into, int least, int most) {
 void Arguments::number(const char* name, std::optional<double>& into, double least, double most) {
   const py::object value = find(name);
   if (value.is_none()) return;
-  const bool number = (py::isinstance<py::float_>(value) || py::isinstance<py::int_>(value)) &&
-                      !py::isinstance<py::bool_>(value);
+  const bool number = PyNumber_Check(value.ptr()) && !py::isinstance<py::bool_>(value);
   double read = number ? PyFloat_AsDouble(value.ptr()) : 0;
-  if (PyErr_Occurred() != nullptr) {  // an int beyond every double
+  if (PyErr_Occurred() != nullptr) {  // an int beyond every double, a complex number
     PyErr_Clear();
     read = std::nan("");
   }
@@ -117,8 +133,14 @@ void Arguments::number(const char* name, double& into, double least, double most
 void Arguments::stated(api::StatedFiles& into) {
   const py::object texts = find("texts");
   if (texts.is_none()) return;
-  for (const auto& [name, text] : py::dict(texts))
-    into.state(name.cast<std::string>(), text.cast<std::string>());
+  for (const auto& [name, value] : py::dict(texts)) {
+    const std::string stated = name.cast<std::string>();
+    const std::optional<std::string> text = bytes_of(value);
+    if (text)
+      into.state(stated, *text);
+    else
+      fault(stated.c_str(), "is no text of Unicode", "leave lone surrogates out");
+  }
 }
 
 void Arguments::job(api::JobInput& into) {

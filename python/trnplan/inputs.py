@@ -82,8 +82,8 @@ def yaml_text(value: Any) -> str:
         return json.dumps(os.fspath(value), ensure_ascii=False)
     if isinstance(value, (list, tuple, range)):
         return "[" + ", ".join(map(yaml_text, value)) + "]"
-    if hasattr(value, "item"):  # a number of NumPy
-        return yaml_text(value.item())
+    if hasattr(value, "tolist"):  # a number or an array of NumPy
+        return yaml_text(value.tolist())
     raise TypeError(f"{type(value).__name__} has no place in a job: use dicts, lists, texts, numbers and booleans")
 
 
@@ -93,9 +93,11 @@ def word(value: Any) -> str:
         return value
     if isinstance(value, datetime.timedelta):
         return f"{_number(value.total_seconds() / 3600)}h"
-    if isinstance(value, Sequence) or isinstance(value, range):
+    if hasattr(value, "tolist"):  # a number or an array of NumPy
+        return word(value.tolist())
+    if isinstance(value, Sequence):
         return ",".join(word(item) for item in value)
-    return _number(value.item() if hasattr(value, "item") else value)
+    return _number(value)
 
 
 def _number(value: Any) -> str:

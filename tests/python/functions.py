@@ -364,9 +364,15 @@ class Surface(Check):
         self.refused(lambda: trnplan.plan(JOB, top=True), "top")
         self.refused(lambda: trnplan.plan(JOB, top=10**30), "top")
         self.refused(lambda: trnplan.plan(JOB, sure=10**400), "sure")
+        self.refused(lambda: trnplan.plan(JOB, sure=1j), "sure")  # type: ignore[arg-type]
+        self.refused(lambda: trnplan.plan(JOB, sure="0.9"), "sure")  # type: ignore[arg-type]
         self.refused(lambda: trnplan.plan(JOB, sure=float("nan")), "sure")
         self.refused(lambda: trnplan.plan(JOB, force=1), "force")  # type: ignore[arg-type]
         self.refused(lambda: trnplan.plan(""), "job")
+        self.refused(lambda: trnplan.plan("/no/\udcff.yaml"), "cannot be read")  # a byte that is no UTF-8
+        self.refused(lambda: trnplan.plan("/no/\ud800.yaml"), "job", "no text")
+        self.refused(lambda: trnplan.plan({"model": "\ud800"}), "no text")
+        self.refused(lambda: trnplan.calibrate(["\ud800"]), "files")
         self.refused(lambda: trnplan.plan("llama3-8b\0"), "job")
         with self.assertRaises(TypeError):
             trnplan.plan({"model": object()})

@@ -9,6 +9,8 @@ import trnplan
 
 assert "pandas" not in sys.modules  # which takes longer to import than all the rest
 
+import numpy  # noqa: E402
+
 SOURCE = sys.argv[1]
 JOB = f"{SOURCE}/examples/llama3-8b-one-node/job.yaml"
 
@@ -17,6 +19,11 @@ table = found.to_dataframe()
 assert list(table["rank"]) == [p.rank for p in found.plans]
 assert list(table["step_seconds"]) == [p.step_seconds for p in found.plans]
 assert found.best is not None and list(table.index[table["recommended"]]) == [found.best.rank - 1]
+
+# Numbers of NumPy are numbers.
+numbers = numpy.array([2, 4])
+same = trnplan.plan("llama3-8b", nodes=list(numbers), tokens=numpy.float64(2e12), top=numbers[0], sure=numpy.float32(0.5))
+assert same.plans == trnplan.plan("llama3-8b", nodes=[2, 4], tokens="2T", top=2, sure=0.5).plans
 
 clusters = trnplan.whatif("llama3-8b", [1, 4, 8], tokens="1T")
 assert list(clusters.to_dataframe()["nodes"]) == [1, 4, 8]
