@@ -130,7 +130,7 @@ class Calibration {
 
  private:
   void read() {
-    out_.ran = what_ran(r_.job, r_.strategy, r_.config, r_.instance, catalog_, remarks_);
+    out_.ran = what_ran(r_.job, r_.strategy, r_.config, r_.instance, catalog_, remarks_, r_.texts);
     out_.files = read_files(r_.files, r_);
     out_.own_files = out_.files.size();
     out_.folders = read_folders(r_, catalog_, remarks_);

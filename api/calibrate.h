@@ -21,6 +21,7 @@ struct CalibrateRequest {
   std::vector<std::string> kernels;  ///< "FILE=OP,key=value,...": of which kernel a device profile is
   calibrate::PointOptions points;
   std::string job, strategy, config;        ///< what ran when the files were written; may be empty
+  StatedFiles texts;                        ///< `job` or `config`, where it stands in memory
   std::string profile;                      ///< the prior; empty: chosen by what is given
   std::string instance = usual_instance();  ///< where it was measured
   std::string out;                          ///< the profile's file; empty: it is not written

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include "api/known_jobs.h"
 #include "api/observations.h"
 #include "api/risk.h"
+#include "io/input/nxdt_edit.h"
 #include "io/input/readers.h"
 #include "planner/check/judge.h"
 #include "planner/check/rules.h"
@@ -176,7 +178,7 @@ void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Cata
 }
 
 CheckResult checked(const CheckRequest& o, const io::Catalog& catalog, const models::Profile& profile) {
-  const std::string text = read_text(o.file);
+  const std::string text = o.texts.text(o.file);
   const Node root = parse_document(text, o.file);
   if (!targets::looks_like_nxdt(root)) {
     throw InputError({{o.file, 0, 0},
@@ -187,7 +189,7 @@ CheckResult checked(const CheckRequest& o, const io::Catalog& catalog, const mod
   targets::NxdtConfig config = targets::nxdt_from(root);
   config.devices_lines = targets::devices_lines(text, o.file);
   if (o.nodes > 0) set_nodes(config, o.nodes);
-  const io::ArchitectureReading model = io::architecture_of_nxdt(config, catalog);
+  const io::ArchitectureReading model = io::architecture_of_nxdt(config, catalog, o.texts);
   const targets::NxdtReading reading = targets::interpret(config, model.architecture);
 
   CheckResult result;
@@ -235,6 +237,21 @@ CheckResult check(const CheckRequest& request) {
   result.verdict = verdict_of(result.findings);
   if (!result.nearest.empty()) point_to_nearest(result.findings);
   return result;
+}
+
+std::vector<io::NearestJson> with_diffs(std::vector<targets::NearConfig> near, const std::string& text,
+                                        const targets::NxdtConfig& config) {
+  std::vector<io::NearestJson> all;
+  for (targets::NearConfig& n : near) {
+    auto edit = io::edit_nxdt(text, config, n.changes);
+    if (edit) n.changes = std::move(edit->changed);
+    all.push_back({std::move(n), edit ? std::move(edit->diff) : ""});
+  }
+  std::stable_sort(all.begin(), all.end(), [](const io::NearestJson& a, const io::NearestJson& b) {
+    return std::tuple(!a.config.warnings.empty(), a.config.changes.size(), a.config.plan.report.step) <
+           std::tuple(!b.config.warnings.empty(), b.config.changes.size(), b.config.plan.report.step);
+  });
+  return all;
 }
 
 }  // namespace trnplan::api

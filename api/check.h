@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "api/stated_files.h"
+#include "io/output/plan_json.h"
 #include "planner/plan/plan.h"
 #include "targets/nxdt/nearest.h"
 #include "targets/nxdt/nxdt_config.h"
@@ -16,7 +18,8 @@ struct CheckRequest {
   std::string instance, release;  ///< may be empty: as many cores as trainer.devices; not known
   std::string version;            ///< of NxDT; may be empty: not known
   std::string profile = "trn1";
-  int nodes = 0;  ///< 0: those of the config
+  int nodes = 0;      ///< 0: those of the config
+  StatedFiles texts;  ///< `file`, where it stands in memory
 };
 
 struct CheckResult {
@@ -31,5 +34,11 @@ struct CheckResult {
 
 /// Throws InputError where the file is no NxDT config.
 [[nodiscard]] CheckResult check(const CheckRequest& request);
+
+/// The nearest configs with the diff of each, fewest changed keys first: keys that an interpolation changes along are
+/// no longer among its changes.
+[[nodiscard]] std::vector<io::NearestJson> with_diffs(std::vector<targets::NearConfig> near,
+                                                      const std::string& text,
+                                                      const targets::NxdtConfig& config);
 
 }  // namespace trnplan::api

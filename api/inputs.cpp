@@ -190,7 +190,7 @@ void settle(models::Job& job, Remarks& remarks) {
 }
 
 io::JobReading load_job(const JobInput& input, const io::Catalog& catalog, Remarks& remarks) {
-  io::JobReading reading = io::read_job_input(input.job, input.options, catalog).reading;
+  io::JobReading reading = io::read_job_input(input.job, input.options, catalog, input.texts).reading;
   remarks.add(reading.notes);
   return reading;
 }

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "api/stated_files.h"
 #include "io/catalog/catalog.h"
 #include "io/input/job_input.h"
 #include "models/job/job.h"
@@ -15,6 +16,7 @@ namespace trnplan::api {
 struct JobInput {
   std::string job;
   io::JobOptions options;
+  StatedFiles texts;  ///< `job`, and files it names, where they stand in memory
 };
 
 /// The profile by name, or from a file when `name` ends in .json. Throws InputError.

@@ -39,14 +39,15 @@ struct Current {
 
 /// The config that a plan is set beside: --baseline, or the job's own when it is an NxDT YAML.
 std::string baseline_file(const PlanRequest& o, const io::Catalog& catalog) {
-  if (!o.baseline.empty() || io::job_source(o.job.job, catalog) != io::JobSource::nxdt) return o.baseline;
+  if (!o.baseline.empty() || io::job_source(o.job.job, catalog, o.job.texts) != io::JobSource::nxdt)
+    return o.baseline;
   return o.job.job;
 }
 
 std::optional<Current> read_baseline(const std::string& file, const PlanRequest& o, const models::Job& job,
                                      const io::Catalog& catalog, Remarks& remarks) {
   if (file.empty()) return std::nullopt;
-  const std::string text = read_text(file);
+  const std::string text = o.job.texts.text(file);
   const Node root = parse_document(text, file);
   if (!targets::looks_like_nxdt(root)) {
     throw InputError({{file, 0, 0},
@@ -57,7 +58,7 @@ std::optional<Current> read_baseline(const std::string& file, const PlanRequest&
   Current current;
   current.config = targets::nxdt_from(root);
   current.config.devices_lines = targets::devices_lines(text, file);
-  const io::ArchitectureReading model = io::architecture_of_nxdt(current.config, catalog);
+  const io::ArchitectureReading model = io::architecture_of_nxdt(current.config, catalog, o.job.texts);
   if (file != o.job.job) remarks.add(model.notes);  // of its own config the job has said it
   current.trained = model.architecture;
   std::vector<Diagnostic> faults = targets::baseline_faults(job, current.config, current.trained);

@@ -20,10 +20,10 @@ using calibrate::WhatRan;
 
 namespace {
 
-std::optional<WhatRan> ran_of_config(const std::string& path, const std::string& instance,
+std::optional<WhatRan> ran_of_config(const std::string& path, const std::string& instance, const Files& files,
                                      const io::Catalog& catalog, Remarks& remarks) {
-  const targets::NxdtConfig config = targets::read_nxdt(path);
-  const io::ArchitectureReading architecture = io::architecture_of_nxdt(config, catalog);
+  const targets::NxdtConfig config = targets::read_nxdt(path, files);
+  const io::ArchitectureReading architecture = io::architecture_of_nxdt(config, catalog, files);
   const targets::NxdtReading reading = targets::interpret(config, architecture.architecture);
   WhatRan ran;
   ran.job.architecture = architecture.architecture;
@@ -44,7 +44,7 @@ std::optional<WhatRan> ran_of_config(const std::string& path, const std::string&
 
 std::optional<WhatRan> what_ran(const std::string& job, const std::string& strategy,
                                 const std::string& config, const std::string& instance,
-                                const io::Catalog& catalog, Remarks& remarks) {
+                                const io::Catalog& catalog, Remarks& remarks, const Files& files) {
   const SourcePos place{"command line", 0, 0};
   std::vector<Diagnostic> faults;
   if (!config.empty() && !job.empty()) {
@@ -54,9 +54,9 @@ std::optional<WhatRan> what_ran(const std::string& job, const std::string& strat
     faults.push_back({place, "--strategy", "there is no --job that it is of", "add --job JOB.yaml"});
   }
   if (!faults.empty()) throw InputError(std::move(faults));
-  if (!config.empty()) return ran_of_config(config, instance, catalog, remarks);
+  if (!config.empty()) return ran_of_config(config, instance, files, catalog, remarks);
   if (job.empty()) return std::nullopt;
-  io::JobReading reading = io::read_job(job, catalog);
+  io::JobReading reading = io::read_job(job, catalog, files);
   remarks.add(reading.notes);
   WhatRan ran;
   if (!strategy.empty()) ran.strategy = io::parse_strategy(strategy, reading.job);

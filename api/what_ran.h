@@ -16,7 +16,8 @@ namespace trnplan::api {
 [[nodiscard]] std::optional<calibrate::WhatRan> what_ran(const std::string& job, const std::string& strategy,
                                                          const std::string& config,
                                                          const std::string& instance,
-                                                         const io::Catalog& catalog, Remarks& remarks);
+                                                         const io::Catalog& catalog, Remarks& remarks,
+                                                         const Files& files = disk());
 
 /// What a folder of `plan --out` ran, by its plan.json. Throws InputError.
 [[nodiscard]] calibrate::WhatRan ran_of_folder(const std::string& folder, const io::Catalog& catalog);

@@ -6,14 +6,13 @@
 #include <fmt/format.h>
 
 #include "api/calibrate.h"
+#include "api/documents.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/options.h"
 #include "cli/text/collective_fit_text.h"
 #include "cli/text/log_text.h"
 #include "cli/text/step_fit_text.h"
-#include "io/output/fit_json.h"
-#include "io/output/log_json.h"
 #include "text/diagnostic.h"
 #include "text/shell_words.h"
 
@@ -93,17 +92,6 @@ std::string read_with_folders(const CalibrateResult& result) {
   return text;
 }
 
-std::string json_of(const CalibrateResult& result, const std::string& instance) {
-  io::ReadLogs read{{}, result.step_fit ? result.all_steps() : result.steps};
-  for (const LogFile& file : result.files) read.files.emplace_back(file.path, &file.content);
-  if (result.kernels) return io::kernels_json(*result.kernels, result.profile, read);
-  if (const auto& c = result.step_fit)
-    return io::step_fit_json(c->fit, c->data->runs.excluded, c->kernels, read);
-  if (const auto& c = result.collectives)
-    return io::collective_fit_json(c->fit, c->chosen.left_out, instance, read);
-  return io::logs_json(instance, read);
-}
-
 std::string text_of(const CalibrateResult& result, const Options& o) {
   const std::string no_fit = fmt::format("no fit: as profile {} says\n", result.profile);
   if (result.kernels) return read_with_folders(result) + no_fit + kernels_text(*result.kernels, text_width());
@@ -121,7 +109,7 @@ std::string text_of(const CalibrateResult& result, const Options& o) {
 int run(const Options& o) {
   Remarks remarks = heard_remarks();
   const CalibrateResult result = api::calibrate(o.request, remarks);
-  print_result(o.common, o.common.json() ? json_of(result, o.request.instance) : text_of(result, o));
+  print_result(o.common, o.common.json() ? api::document(result, o.request.instance) : text_of(result, o));
   const bool nothing = !result.kernels && !result.step_fit && !result.collectives;
   // A command is pasted: its lines stay whole.
   if (nothing && !o.common.json()) print(what_to_add(result, o.request));

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "api/check.h"
+#include "api/documents.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/options.h"
@@ -12,7 +13,6 @@
 #include "cli/text/nearest_text.h"
 #include "cli/text/text.h"
 #include "cli/text/wrap.h"
-#include "io/output/plan_json.h"
 #include "text/diagnostic.h"
 
 namespace trnplan::cli {
@@ -35,13 +35,13 @@ std::string plan_words(const api::CheckRequest& o) {
 }
 
 int run(const Options& o) {
-  api::CheckResult checked = api::check(o.request);
+  const api::CheckResult checked = api::check(o.request);
   const auto& [verdict, findings, predicted, near, text, config, no_prediction] = checked;
   const planner::Plan* prediction = predicted ? &*predicted : nullptr;
-  const auto nearest = with_diffs(near, text, config);
   if (o.common.json()) {
-    print(io::check_json(verdict, findings, prediction, nearest, no_prediction));
+    print(api::document(checked));
   } else {
+    const auto nearest = api::with_diffs(near, text, config);
     print_text(check_text(verdict, findings, prediction, no_prediction, o.details, text_width()));
     print(nearest_text(nearest));  // a diff, whose lines stay whole
     const bool accepted = verdict != "refused" && prediction != nullptr;

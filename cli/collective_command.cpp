@@ -5,13 +5,13 @@
 #include <fmt/ranges.h>
 
 #include "api/collective.h"
+#include "api/documents.h"
 #include "api/health.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/options.h"
 #include "cli/text/health_text.h"
 #include "cli/text/text.h"
-#include "io/output/collective_json.h"
 #include "models/collective/collective_runtime.h"
 
 namespace trnplan::cli {
@@ -78,8 +78,7 @@ int run(const Options& o) {
   if (!result.unreachable()) explain(o, result);
   const std::string& type = o.request.datatype;
   if (o.common.json()) {
-    print(o.request.sweeps() ? io::collective_sweep_json(cluster, profile, timed)
-                             : io::collective_json(cluster, profile, timed.front()));
+    print(api::document(result, o.request.sweeps()));
   } else if (o.request.sweeps() && !result.unreachable()) {  // as nccom-test prints it
     print(collective_table(timed, {type, api::element_bytes(type), o.in_graph, o.show_algorithm}));
   } else {

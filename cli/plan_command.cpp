@@ -2,6 +2,7 @@
 #include <functional>
 #include <memory>
 
+#include "api/documents.h"
 #include "api/plan.h"
 #include "api/target_refusal.h"
 #include "cli/commands.h"
@@ -12,7 +13,6 @@
 #include "cli/progress_bar.h"
 #include "cli/text/plan_text.h"
 #include "cli/text/run_text.h"
-#include "io/output/plan_json.h"
 #include "targets/registry.h"
 
 namespace trnplan::cli {
@@ -35,7 +35,7 @@ void show(const Options& o, const api::PlanResult& r) {
   const planner::ForecastRun* run = r.run ? &*r.run : nullptr;
   const targets::Baseline* today = r.baseline ? &*r.baseline : nullptr;
   if (o.common.json())
-    return print(io::search_json(r.search, r.job, r.wall.value, today, &r.confidence, run, r.outlooks));
+    return print(api::document(r));
   const std::string& folder = o.request.out;
   const auto refusal = api::target_refusal(o.request, r);
   const Answer answer{r.job,

@@ -1,12 +1,12 @@
 #include <memory>
 
+#include "api/documents.h"
 #include "api/simulate.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/job_argument.h"
 #include "cli/options.h"
 #include "cli/text/text.h"
-#include "io/output/plan_json.h"
 
 namespace trnplan::cli {
 
@@ -28,16 +28,13 @@ std::vector<std::string> schedules() {
 
 int run(const Options& o) {
   Remarks remarks = heard_remarks();
-  const auto [job, strategy, judgement] = api::simulate(o.request, remarks);
-  if (judgement.plan) {
-    if (o.common.json()) {
-      print(io::plan_json(*judgement.plan, judgement.broken));
-    } else {
-      print_text(job_line(job) + strategy_words(strategy) + "\n" +
-                 plan_details(*judgement.plan, false, text_width()) + critical_path(judgement.plan->report));
-    }
-  } else if (o.common.json()) {
-    print(io::refusal_json(judgement.broken));
+  const api::SimulateResult result = api::simulate(o.request, remarks);
+  const auto& [job, strategy, judgement] = result;
+  if (o.common.json()) {
+    print(api::document(result));
+  } else if (judgement.plan) {
+    print_text(job_line(job) + strategy_words(strategy) + "\n" +
+               plan_details(*judgement.plan, false, text_width()) + critical_path(judgement.plan->report));
   }
   return judgement.refused() ? kNoPlan : kDone;
 }

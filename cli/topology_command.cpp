@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "api/documents.h"
 #include "api/topology.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/options.h"
 #include "cli/text/text.h"
-#include "io/output/plan_json.h"
 
 namespace trnplan::cli {
 
@@ -32,10 +32,12 @@ std::string advice(const api::TopologyResult& result) {
 
 int run(const Options& o) {
   const api::TopologyResult result = api::topology(o.request);
-  const topology::ChipGraph graph(result.cluster.instance);
-  print_result(o.common, o.common.json()
-                             ? io::topology_json(result.cluster, graph, result.verdict)
-                             : topology_text(result.cluster, graph, result.verdict, advice(result)));
+  if (o.common.json()) {
+    print(api::document(result));
+  } else {
+    const topology::ChipGraph graph(result.cluster.instance);
+    print_text(topology_text(result.cluster, graph, result.verdict, advice(result)));
+  }
   return result.verdict.overall == topology::Verdict::refused ? kNoPlan : kDone;
 }
 

@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "api/documents.h"
 #include "api/score.h"
 #include "api/validate.h"
 #include "cli/commands.h"
@@ -8,10 +9,7 @@
 #include "cli/text/score_text.h"
 #include "cli/text/step_validation_text.h"
 #include "cli/text/validation_text.h"
-#include "io/output/memory_json.h"
-#include "io/output/score_json.h"
 #include "io/output/validation_json.h"
-#include "io/output/whatif_json.h"
 #include "text/diagnostic.h"
 
 namespace trnplan::cli {
@@ -33,7 +31,7 @@ int run_scores(const Options& o, const std::string& table) {
   Remarks remarks = heard_remarks();
   const api::ScoreResult s = api::score(
       {table, o.profile_given ? o.common.profile : "", o.predictions, "", !o.plain_network}, remarks);
-  print_result(o.common, o.common.json() ? io::row_scores_json(s.scores, s.profiles)
+  print_result(o.common, o.common.json() ? api::document(s)
                                          : row_scores_text(s.scores, s.profiles, o.rows, text_width()));
   return kDone;
 }
@@ -42,15 +40,14 @@ int run_steps(const Options& o) {
   Remarks remarks = heard_remarks();
   const calibrate::LeaveOut leave_out = *calibrate::leave_out_from(o.leave_out);
   const api::ValidateResult v = api::validate({o.runs, o.common.profile, leave_out}, remarks);
-  print_result(o.common, o.common.json() ? io::step_validation_json(v.steps, v.profile, leave_out)
-                                         : step_validation_text(v.steps, o.rows));
+  print_result(o.common,
+               o.common.json() ? api::document(v, leave_out) : step_validation_text(v.steps, o.rows));
   return kDone;
 }
 
 int run_goodput(const Options& o) {
   const api::UptimeValidationResult v = api::validate_uptimes(o.common.profile);
-  print_result(o.common, o.common.json() ? io::uptime_json(v.rows, v.reliability, v.profile)
-                                         : uptime_text(v.rows, text_width()));
+  print_result(o.common, o.common.json() ? api::document(v) : uptime_text(v.rows, text_width()));
   return kDone;
 }
 
@@ -63,8 +60,8 @@ int run_collectives(const Options& o) {
 
 int run_memory(const Options& o) {
   const api::MemoryValidationResult v = api::validate_memory(o.common.profile);
-  print_result(o.common, o.common.json() ? io::memory_validation_json(v.rows, v.score, v.profile)
-                                         : memory_validation_text(v.rows, v.score, text_width()));
+  print_result(o.common,
+               o.common.json() ? api::document(v) : memory_validation_text(v.rows, v.score, text_width()));
   return kDone;
 }
 

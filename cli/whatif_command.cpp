@@ -3,13 +3,13 @@
 #include <string>
 #include <vector>
 
+#include "api/documents.h"
 #include "api/whatif.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/job_argument.h"
 #include "cli/options.h"
 #include "cli/text/whatif_text.h"
-#include "io/output/whatif_json.h"
 
 namespace trnplan::cli {
 
@@ -32,9 +32,10 @@ std::vector<std::string> job_words(const Options& o) {
 
 int run(const Options& o) {
   Remarks remarks = heard_remarks();
-  const auto [result, question, job, reliability] = api::whatif(o.request, remarks);
+  const api::WhatIfAnswered answered = api::whatif(o.request, remarks);
+  const auto& [result, question, job, reliability] = answered;
   print_result(o.common, o.common.json()
-                             ? io::whatif_json(result, question, job, reliability.name)
+                             ? api::document(answered)
                              : whatif_text({result, question, job, reliability, job_words(o)}, text_width()));
   return result.recommended < 0 ? kNoPlan : kDone;
 }

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$1"
 # From the lowest floor to the highest; two in one line are side by side.
-floors=('units' 'text' 'sim topology' 'models' 'logs' 'planner calibrate' 'targets' 'io' 'launch' 'api' 'cli')
+floors=('units' 'text' 'sim topology' 'models' 'logs' 'planner calibrate' 'targets' 'io' 'launch' 'api' 'cli python')
 bad=0
 complain() {
   printf '%s\n' "$1"

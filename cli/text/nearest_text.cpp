@@ -2,12 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "cli/text/text.h"
-#include "io/input/nxdt_edit.h"
 #include "text/diagnostic.h"
 #include "text/figures.h"
 
@@ -34,21 +31,6 @@ std::string lines_text(const std::string& diff) {
 }
 
 }  // namespace
-
-std::vector<io::NearestJson> with_diffs(std::vector<targets::NearConfig> near, const std::string& text,
-                                        const targets::NxdtConfig& config) {
-  std::vector<io::NearestJson> all;
-  for (targets::NearConfig& n : near) {
-    auto edit = io::edit_nxdt(text, config, n.changes);
-    if (edit) n.changes = std::move(edit->changed);
-    all.push_back({std::move(n), edit ? std::move(edit->diff) : ""});
-  }
-  std::stable_sort(all.begin(), all.end(), [](const io::NearestJson& a, const io::NearestJson& b) {
-    return std::tuple(!a.config.warnings.empty(), a.config.changes.size(), a.config.plan.report.step) <
-           std::tuple(!b.config.warnings.empty(), b.config.changes.size(), b.config.plan.report.step);
-  });
-  return all;
-}
 
 std::string nearest_text(const std::vector<io::NearestJson>& nearest) {
   if (nearest.empty()) return "";

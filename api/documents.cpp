@@ -1,0 +1,69 @@
+#include "api/documents.h"
+
+#include "io/output/collective_json.h"
+#include "io/output/fit_json.h"
+#include "io/output/log_json.h"
+#include "io/output/memory_json.h"
+#include "io/output/plan_json.h"
+#include "io/output/score_json.h"
+#include "io/output/validation_json.h"
+#include "io/output/whatif_json.h"
+#include "topology/chip_graph.h"
+
+namespace trnplan::api {
+
+std::string document(const PlanResult& r) {
+  return io::search_json(r.search, r.job, r.wall.value, r.baseline ? &*r.baseline : nullptr, &r.confidence,
+                         r.run ? &*r.run : nullptr, r.outlooks);
+}
+
+std::string document(const SimulateResult& r) {
+  const planner::Judgement& judged = r.judgement;
+  return judged.plan ? io::plan_json(*judged.plan, judged.broken) : io::refusal_json(judged.broken);
+}
+
+std::string document(const WhatIfAnswered& r) {
+  return io::whatif_json(r.result, r.question, r.job, r.reliability.name);
+}
+
+std::string document(const CheckResult& r) {
+  return io::check_json(r.verdict, r.findings, r.prediction ? &*r.prediction : nullptr,
+                        with_diffs(r.nearest, r.text, r.config), r.no_prediction);
+}
+
+std::string document(const CalibrateResult& r, const std::string& instance) {
+  io::ReadLogs read{{}, r.step_fit ? r.all_steps() : r.steps};
+  for (const calibrate::LogFile& file : r.files) read.files.emplace_back(file.path, &file.content);
+  if (r.kernels) return io::kernels_json(*r.kernels, r.profile, read);
+  if (const auto& c = r.step_fit) return io::step_fit_json(c->fit, c->data->runs.excluded, c->kernels, read);
+  if (const auto& c = r.collectives)
+    return io::collective_fit_json(c->fit, c->chosen.left_out, instance, read);
+  return io::logs_json(instance, read);
+}
+
+std::string document(const ScoreResult& r) {
+  return io::row_scores_json(r.scores, r.profiles);
+}
+
+std::string document(const ValidateResult& r, calibrate::LeaveOut leave_out) {
+  return io::step_validation_json(r.steps, r.profile, leave_out);
+}
+
+std::string document(const MemoryValidationResult& r) {
+  return io::memory_validation_json(r.rows, r.score, r.profile);
+}
+
+std::string document(const UptimeValidationResult& r) {
+  return io::uptime_json(r.rows, r.reliability, r.profile);
+}
+
+std::string document(const CollectiveResult& r, bool sweep) {
+  return sweep ? io::collective_sweep_json(r.cluster, r.profile, r.timed)
+               : io::collective_json(r.cluster, r.profile, r.timed.front());
+}
+
+std::string document(const TopologyResult& r) {
+  return io::topology_json(r.cluster, topology::ChipGraph(r.cluster.instance), r.verdict);
+}
+
+}  // namespace trnplan::api

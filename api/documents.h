@@ -1,0 +1,34 @@
+// The JSON document of each result, as `--format json` prints it and every other front end hands it on.
+#pragma once
+
+#include <string>
+
+#include "api/calibrate.h"
+#include "api/check.h"
+#include "api/collective.h"
+#include "api/plan.h"
+#include "api/score.h"
+#include "api/simulate.h"
+#include "api/topology.h"
+#include "api/validate.h"
+#include "api/whatif.h"
+
+namespace trnplan::api {
+
+// docs/json.md has their keys.
+[[nodiscard]] std::string document(const PlanResult& result);
+/// Of a strategy that has no program only what it breaks.
+[[nodiscard]] std::string document(const SimulateResult& result);
+[[nodiscard]] std::string document(const WhatIfAnswered& result);
+[[nodiscard]] std::string document(const CheckResult& result);
+/// `instance`: where the files were measured.
+[[nodiscard]] std::string document(const CalibrateResult& result, const std::string& instance);
+[[nodiscard]] std::string document(const ScoreResult& result);
+[[nodiscard]] std::string document(const ValidateResult& result, calibrate::LeaveOut leave_out);
+[[nodiscard]] std::string document(const MemoryValidationResult& result);
+[[nodiscard]] std::string document(const UptimeValidationResult& result);
+/// `sweep`: the document of several sizes.
+[[nodiscard]] std::string document(const CollectiveResult& result, bool sweep);
+[[nodiscard]] std::string document(const TopologyResult& result);
+
+}  // namespace trnplan::api

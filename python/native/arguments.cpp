@@ -1,0 +1,154 @@
+#include "python/native/arguments.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace trnplan::python {
+
+namespace py = pybind11;
+
+namespace {
+
+struct JobKey {
+  const char* name;  ///< of the argument; with dashes that of the program's option
+  std::string io::JobOptions::*text;
+};
+constexpr JobKey kJobKeys[] = {
+    {"nodes", &io::JobOptions::nodes},         {"instance", &io::JobOptions::instance},
+    {"sequence", &io::JobOptions::sequence},   {"global_batch", &io::JobOptions::global_batch},
+    {"precision", &io::JobOptions::precision}, {"release", &io::JobOptions::release},
+    {"tokens", &io::JobOptions::tokens},       {"objective", &io::JobOptions::objective},
+    {"deadline", &io::JobOptions::deadline},   {"budget", &io::JobOptions::budget},
+};
+
+}  // namespace
+
+py::object Arguments::find(const char* name) const {
+  return given_.contains(name) ? py::object(given_[name]) : py::object(py::none());
+}
+
+void Arguments::fault(const char* name, std::string problem, std::string fix) {
+  faults_.push_back({{io::kCommandLine, 0, 0}, name, std::move(problem), std::move(fix)});
+}
+
+void Arguments::text(const char* name, std::string& into) {
+  const py::object value = find(name);
+  if (value.is_none()) return;
+  if (!py::isinstance<py::str>(value)) return fault(name, "is no text", "give a str");
+  into = value.cast<std::string>();
+  if (into.empty()) fault(name, "is empty", "leave it away, or say something");
+  if (into.find('\0') != std::string::npos) fault(name, "has a zero byte in it", "leave it out");
+}
+
+void Arguments::texts(const char* name, std::vector<std::string>& into) {
+  const py::object value = find(name);
+  if (value.is_none()) return;
+  if (!py::isinstance<py::list>(value)) return fault(name, "is no list of texts", "give a list of str");
+  for (const py::handle item : py::reinterpret_borrow<py::list>(value)) {
+    if (!py::isinstance<py::str>(item)) return fault(name, "is no list of texts", "give a list of str");
+    into.push_back(item.cast<std::string>());
+  }
+}
+
+void Arguments::word(const char* name, std::string& into, const std::vector<std::string>& known) {
+  std::string stated;
+  text(name, stated);
+  if (stated.empty()) return;
+  if (std::find(known.begin(), known.end(), stated) == known.end()) {
+    const std::string near = nearest(stated, known);
+    return fault(
+        name, in_quotes(stated) + " is not known",
+        near.empty() ? fmt::format("give one of {}", fmt::join(known, ", ")) : "did you mean " + near + "?");
+  }
+  into = stated;
+}
+
+void Arguments::flag(const char* name, bool& into) {
+  const py::object value = find(name);
+  if (value.is_none()) return;
+  if (!py::isinstance<py::bool_>(value)) return fault(name, "is neither True nor False", "give a bool");
+  into = value.cast<bool>();
+}
+
+void Arguments::whole(const char* name, int& into, int least, int most) {
+  const py::object value = find(name);
+  if (value.is_none()) return;
+  int overflow = 0;
+  const bool whole = py::isinstance<py::int_>(value) && !py::isinstance<py::bool_>(value);
+  const long long number = whole ? PyLong_AsLongLongAndOverflow(value.ptr(), &overflow) : 0;
+  if (!whole || overflow != 0 || number < least || number > most) {
+    const std::string shown = py::str(value).cast<std::string>();
+    return fault(name, fmt::format("{} is no whole number from {} to {}", in_quotes(shown), least, most),
+                 fmt::format("give an int from {} to {}", least, most));
+  }
+  into = static_cast<int>(number);
+}
+
+void Arguments::number(const char* name, std::optional<double>& into, double least, double most) {
+  const py::object value = find(name);
+  if (value.is_none()) return;
+  const bool number = (py::isinstance<py::float_>(value) || py::isinstance<py::int_>(value)) &&
+                      !py::isinstance<py::bool_>(value);
+  double read = number ? PyFloat_AsDouble(value.ptr()) : 0;
+  if (PyErr_Occurred() != nullptr) {  // an int beyond every double
+    PyErr_Clear();
+    read = std::nan("");
+  }
+  if (!number || !(read >= least && read <= most)) {
+    const std::string shown = py::str(value).cast<std::string>();
+    return fault(name, fmt::format("{} is no number from {:.15g} to {:.15g}", in_quotes(shown), least, most),
+                 fmt::format("give a number from {:.15g} to {:.15g}", least, most));
+  }
+  into = read;
+}
+
+void Arguments::number(const char* name, double& into, double least, double most) {
+  std::optional<double> read;
+  number(name, read, least, most);
+  if (read) into = *read;
+}
+
+void Arguments::stated(api::StatedFiles& into) {
+  const py::object texts = find("texts");
+  if (texts.is_none()) return;
+  for (const auto& [name, text] : py::dict(texts))
+    into.state(name.cast<std::string>(), text.cast<std::string>());
+}
+
+void Arguments::job(api::JobInput& into) {
+  text("job", into.job);
+  stated(into.texts);
+  for (const JobKey& key : kJobKeys) text(key.name, into.options.*key.text);
+}
+
+api::JobWords words_of(const api::JobInput& job) {
+  api::JobWords words;
+  std::error_code error;
+  const bool here = std::filesystem::exists(job.job, error);
+  words.job = here ? std::filesystem::absolute(job.job).string() : job.job;
+  for (const JobKey& key : kJobKeys) {
+    const std::string& text = job.options.*key.text;
+    std::string option = std::string("--") + key.name;
+    std::replace(option.begin(), option.end(), '_', '-');
+    if (!text.empty()) words.options.insert(words.options.end(), {option, text});
+  }
+  return words;
+}
+
+void Arguments::risk(planner::RiskAttitude& into) {
+  std::string name;
+  word("risk", name, {"neutral", "averse", "fastest"});
+  if (!name.empty()) into = *planner::risk_attitude_from(name);
+}
+
+void Arguments::finish() const {
+  if (!faults_.empty()) throw InputError(faults_);
+}
+
+}  // namespace trnplan::python

@@ -1,0 +1,49 @@
+// Arguments of a Python call, read into the request of a command.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/inputs.h"
+#include "api/plan.h"
+#include "text/diagnostic.h"
+
+namespace trnplan::python {
+
+/// What the Python side passes on: the arguments that were given, by name. A wrong value is kept as a fault; finish()
+/// throws them all. What was not given stays as it was. Needs the GIL.
+class Arguments {
+ public:
+  explicit Arguments(pybind11::dict given) : given_(std::move(given)) {}
+
+  void text(const char* name, std::string& into);
+  void texts(const char* name, std::vector<std::string>& into);
+  /// One of `known`.
+  void word(const char* name, std::string& into, const std::vector<std::string>& known);
+  void flag(const char* name, bool& into);
+  void whole(const char* name, int& into, int least, int most);
+  void number(const char* name, double& into, double least, double most);
+  void number(const char* name, std::optional<double>& into, double least, double most);
+  /// `texts`: what stands in memory, by the names that the other arguments call it.
+  void stated(api::StatedFiles& into);
+  /// `job`, the texts, and the keys that arguments state in its place.
+  void job(api::JobInput& into);
+  void risk(planner::RiskAttitude& into);
+
+  void fault(const char* name, std::string problem, std::string fix);
+  /// Throws InputError.
+  void finish() const;
+
+ private:
+  [[nodiscard]] pybind11::object find(const char* name) const;
+  pybind11::dict given_;
+  std::vector<Diagnostic> faults_;
+};
+
+/// The job as options of the program, for scripts that plan again.
+[[nodiscard]] api::JobWords words_of(const api::JobInput& job);
+
+}  // namespace trnplan::python

@@ -1,0 +1,365 @@
+"""The functions of the package: a command of the program each, with its options as arguments."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple, Type, TypeVar, Union
+
+from . import _native, errors, records
+from .inputs import Arguments, Config, Count, Duration, Job, strategy_text
+from .results import (
+    CalibrateResult,
+    CheckResult,
+    CollectiveResult,
+    CollectiveSweep,
+    GoodputValidation,
+    InstancesResult,
+    MemoryValidation,
+    ModelsResult,
+    Plan,
+    PlanResult,
+    ScoreResult,
+    SimulateResult,
+    StepValidation,
+    Strategy,
+    TopologyResult,
+    ValidateResult,
+    WhatIfResult,
+    CollectiveValidation,
+)
+
+Path = Union[str, "os.PathLike[str]"]
+R = TypeVar("R", bound=records.Result)
+
+
+def _read(cls: Type[R], answered: Tuple[str, List[str]]) -> R:
+    return records.result(cls, json.loads(answered[0]), answered[1])
+
+
+def plan(
+    job: Job,
+    *,
+    nodes: Union[int, str, Sequence[int], None] = None,
+    instance: Union[str, Sequence[str], None] = None,
+    sequence: Optional[int] = None,
+    global_batch: Union[int, str, None] = None,
+    tokens: Optional[Count] = None,
+    precision: Optional[str] = None,
+    release: Optional[str] = None,
+    objective: Optional[str] = None,
+    deadline: Optional[Duration] = None,
+    budget: Optional[Count] = None,
+    baseline: Optional[Config] = None,
+    target: Optional[str] = None,
+    risk: Optional[str] = None,
+    allow_doubtful: Optional[bool] = None,
+    top: Optional[int] = None,
+    threads: Optional[int] = None,
+    time_limit: Optional[float] = None,
+    fit_probability: Optional[float] = None,
+    sure: Optional[float] = None,
+    profile: Optional[Path] = None,
+    out: Optional[Path] = None,
+    force: Optional[bool] = None,
+    progress: Optional[Callable[[int, int, Optional[float]], None]] = None,
+) -> PlanResult:
+    """The fastest strategies of a job, which of them to take, how sure that is, and why others were refused.
+
+    job: a job.yaml, a model that ``models()`` lists, an HF config.json, an NxDT YAML, their text, or a dict.
+    nodes, instance, sequence (tokens), global_batch (sequences a step), tokens (of the whole run), precision, release (of
+        the Neuron SDK), objective, deadline, budget (USD): instead of what the job says.
+    baseline: an NxDT YAML that runs today: how much faster the plan is, and what to change.
+    target: what is to train the plan, as ``nxdt`` or ``nxd``; without it that of the job's framework.
+    risk: ``neutral``, ``averse`` or ``fastest``.
+    top: plans to list (5). threads: 0 for one a core; the answer does not depend on it.
+    time_limit: seconds; then the best so far. fit_probability: with which a plan has to fit (0.9). sure: from which
+        probability on plans count as told apart (0.9).
+    profile: a name of the catalogue, or a .json that ``calibrate`` wrote.
+    out: a folder to write config and scripts to; force: overwrite files in it.
+    progress: called about ten times a second with strategies simulated, strategies open, and seconds of the best step so
+        far or None. What it raises ends the search.
+
+    Where nothing fits, ``plans`` is empty and ``infeasible`` says what would help. Ctrl-C ends the search with
+    KeyboardInterrupt. Raises InputError with every fault; where only `out` cannot be written, its ``result`` is the plan.
+    """
+    arguments = (
+        Arguments(target=target, risk=risk, allow_doubtful=allow_doubtful, top=top, threads=threads,
+                  time_limit=time_limit, fit_probability=fit_probability, sure=sure, force=force)
+        .document("job", job)
+        .document("baseline", baseline)
+        .words(nodes=nodes, instance=instance, sequence=sequence, global_batch=global_batch, tokens=tokens,
+               precision=precision, release=release, objective=objective, deadline=deadline, budget=budget)
+        .paths(profile=profile, out=out)
+    )  # fmt: skip
+    document, remarks, unwritten = _native.plan(arguments.values, progress)
+    found = _read(PlanResult, (document, remarks))
+    if unwritten:
+        raise errors.input_error(unwritten, found)
+    return found
+
+
+def simulate(
+    job: Job,
+    strategy: Union[str, Mapping[str, Any], Strategy],
+    *,
+    nodes: Union[int, str, Sequence[int], None] = None,
+    instance: Union[str, Sequence[str], None] = None,
+    sequence: Optional[int] = None,
+    global_batch: Union[int, str, None] = None,
+    precision: Optional[str] = None,
+    release: Optional[str] = None,
+    profile: Optional[Path] = None,
+    trace: Optional[Path] = None,
+    force: Optional[bool] = None,
+) -> SimulateResult:
+    """One strategy of a job in detail.
+
+    strategy: ``"tp=8,pp=4"``, a dict with these keys or with those of docs/json.md, or the strategy of a result.
+    trace: a .pftrace or .json to write the timeline to, for ui.perfetto.dev; force: overwrite it.
+
+    A strategy that the rules refuse is simulated all the same where that makes sense: ``violations`` has the rules, and
+    ``plan`` is None where there is no prediction. Raises InputError with every fault.
+    """
+    arguments = (
+        Arguments(strategy=strategy_text(strategy), force=force)
+        .document("job", job)
+        .words(nodes=nodes, instance=instance, sequence=sequence, global_batch=global_batch, precision=precision,
+               release=release)
+        .paths(profile=profile, trace=trace)
+    )  # fmt: skip
+    document, remarks = _native.simulate(arguments.values)
+    told = json.loads(document)
+    judged = records.result(SimulateResult, told, remarks)
+    if "strategy" in told:  # the plan's keys stand beside the violations
+        of_plan = {key: value for key, value in told.items() if key not in ("schema_version", "violations")}
+        object.__setattr__(judged, "plan", records.build(Plan, of_plan))
+    return judged
+
+
+def whatif(
+    job: Job,
+    nodes: Union[int, str, Sequence[int]],
+    *,
+    instances: Union[str, Sequence[str], None] = None,
+    tokens: Optional[Count] = None,
+    deadline: Optional[Duration] = None,
+    budget: Optional[Count] = None,
+    sequence: Optional[int] = None,
+    global_batch: Union[int, str, None] = None,
+    precision: Optional[str] = None,
+    release: Optional[str] = None,
+    scaling: Optional[str] = None,
+    prefer: Optional[str] = None,
+    risk: Optional[str] = None,
+    allow_doubtful: Optional[bool] = None,
+    pricing: Optional[str] = None,
+    usd_per_node_hour: Optional[float] = None,
+    storage_gib: Optional[float] = None,
+    storage_usd_per_gib_month: Optional[float] = None,
+    other_usd_per_hour: Optional[float] = None,
+    recovery: Optional[str] = None,
+    async_checkpoints: Optional[bool] = None,
+    checkpoint_steps: Optional[int] = None,
+    storage_gb_per_second: Optional[float] = None,
+    reliability: Optional[Path] = None,
+    profile: Optional[Path] = None,
+) -> WhatIfResult:
+    """Clusters compared for a whole run: days, dollars or tokens, with failures and checkpoints, and which to take.
+
+    nodes: ``"4..128"`` doubles, ``[4, 8, 16]`` lists. instances: types, instead of the job's.
+    tokens, deadline (``"30d"`` or a timedelta), budget (USD): of the whole run, instead of the job's.
+    scaling: ``strong`` or ``weak``. prefer: ``fitting``, ``cheapest``, ``fastest`` or ``smallest``.
+    pricing: ``on-demand``, ``reserved``, ``capacity-block`` or ``spot``; usd_per_node_hour instead of the catalogue's.
+    storage_gib, storage_usd_per_gib_month, other_usd_per_hour: what is paid besides.
+    recovery: ``automatic`` or ``manual``; async_checkpoints; checkpoint_steps instead of the best;
+    storage_gb_per_second: at which checkpoints are written, all nodes together (10^9 bytes/s).
+    reliability: a file like catalog/reliability.json.
+
+    Where no cluster keeps the limits ``recommended`` is -1 and ``best`` None. Raises InputError with every fault.
+    """
+    arguments = (
+        Arguments(scaling=scaling, prefer=prefer, risk=risk, allow_doubtful=allow_doubtful, pricing=pricing,
+                  usd_per_node_hour=usd_per_node_hour, storage_gib=storage_gib,
+                  storage_usd_per_gib_month=storage_usd_per_gib_month, other_usd_per_hour=other_usd_per_hour,
+                  recovery=recovery, async_checkpoints=async_checkpoints, checkpoint_steps=checkpoint_steps,
+                  storage_gb_per_second=storage_gb_per_second)
+        .document("job", job)
+        .words(nodes=nodes, instances=instances, tokens=tokens, deadline=deadline, budget=budget, sequence=sequence,
+               global_batch=global_batch, precision=precision, release=release)
+        .paths(reliability=reliability, profile=profile)
+    )  # fmt: skip
+    return _read(WhatIfResult, _native.whatif(arguments.values))
+
+
+def check(
+    config: Config,
+    *,
+    nodes: Optional[int] = None,
+    instance: Optional[str] = None,
+    release: Optional[str] = None,
+    framework_version: Optional[str] = None,
+    profile: Optional[Path] = None,
+) -> CheckResult:
+    """An NxDT config (a path, its text or a dict) linted, its replica groups and memory judged, its step predicted.
+
+    nodes, instance: instead of trainer.num_nodes and of the type that has as many cores as trainer.devices.
+    release: of the Neuron SDK. framework_version: of NxDT, as ``"1.6"``.
+    Raises InputError where it is no NxDT config; what is wrong in one is a finding.
+    """
+    arguments = (
+        Arguments(nodes=nodes, instance=instance, release=release, framework_version=framework_version)
+        .document("config", config)
+        .paths(profile=profile)
+    )
+    return _read(CheckResult, _native.check(arguments.values))
+
+
+def calibrate(
+    files: Union[Path, Sequence[Path]] = (),
+    *,
+    runs: Sequence[Path] = (),
+    kernels: Sequence[str] = (),
+    job: Optional[Job] = None,
+    strategy: Union[str, Mapping[str, Any], Strategy, None] = None,
+    config: Optional[Config] = None,
+    build: Optional[str] = None,
+    op: Optional[str] = None,
+    ranks: Optional[int] = None,
+    nodes: Optional[int] = None,
+    instance: Optional[str] = None,
+    with_catalogue: Optional[bool] = None,
+    no_fit: Optional[bool] = None,
+    profile: Optional[Path] = None,
+    out: Optional[Path] = None,
+    force: Optional[bool] = None,
+) -> CalibrateResult:
+    """Logs of runs read, and a profile fitted to them: whole steps, collectives, kernels.
+
+    files: training logs, nccom-test output, event files and so on; what each is, its content says.
+    runs: folders of ``plan(out=...)`` that ran. kernels: ``"FILE=OP,key=value"``.
+    job with strategy, or config: what ran when the logs were written.
+    build, op, ranks, nodes: of tables that do not say it. instance: where they were measured.
+    with_catalogue: fit the published runs along. no_fit: only compare.
+    profile: the prior. out: the .json to write; force: overwrite it, and write it though the fit explains nothing.
+
+    ``refused`` is True where `out` was not written because the fit explains too little. Raises InputError with every fault.
+    """
+    given = [files] if isinstance(files, (str, os.PathLike)) else files
+    arguments = (
+        Arguments(files=[os.fspath(f) for f in given], runs=[os.fspath(f) for f in runs], kernels=list(kernels),
+                  strategy=None if strategy is None else strategy_text(strategy), build=build, op=op, ranks=ranks,
+                  nodes=nodes, instance=instance, with_catalogue=with_catalogue, no_fit=no_fit, force=force)
+        .document("job", job)
+        .document("config", config)
+        .paths(profile=profile, out=out)
+    )  # fmt: skip
+    document, remarks, refused = _native.calibrate(arguments.values)
+    fitted = _read(CalibrateResult, (document, remarks))
+    object.__setattr__(fitted, "refused", refused)
+    return fitted
+
+
+_VALIDATIONS: Mapping[str, Type[ValidateResult]] = {
+    "excluded": StepValidation,
+    "groups": ScoreResult,
+    "cases": MemoryValidation,
+    "tables": CollectiveValidation,
+    "reliability": GoodputValidation,
+}
+
+
+def validate(
+    runs: Optional[Path] = None,
+    *,
+    of: Optional[str] = None,
+    leave_out: Optional[str] = None,
+    predictions: Optional[Path] = None,
+    network_state: Optional[bool] = None,
+    profile: Optional[Path] = None,
+) -> ValidateResult:
+    """Predictions beside what was published.
+
+    runs: a CSV like catalog/measured-runs.csv, or a table of layouts; the catalogue's when absent.
+    of: ``steps`` (StepValidation), ``table`` (every row as it would be simulated, without a fit: ScoreResult), ``memory``
+        (MemoryValidation), ``goodput`` (GoodputValidation) or ``collectives`` (CollectiveValidation). A table of layouts
+        is scored as ``table`` without it.
+    leave_out: of steps, what a fit must not have seen: ``configuration``, ``run_group`` or ``none``.
+    predictions: of a table, a CSV of id,step_s[,mem_gib] of another tool to be scored.
+    network_state: of a table, False predicts without what rows measured of their network.
+    """
+    arguments = Arguments(of=of, leave_out=leave_out, network_state=network_state).paths(
+        runs=runs, predictions=predictions, profile=profile
+    )
+    document, remarks = _native.validate(arguments.values)
+    told = json.loads(document)
+    cls = next(cls for key, cls in _VALIDATIONS.items() if key in told)
+    return records.result(cls, told, remarks)
+
+
+def collective(
+    op: str,
+    *,
+    bytes: Union[int, str, None] = None,
+    most_bytes: Union[int, str, None] = None,
+    factor: Optional[float] = None,
+    ranks: Optional[int] = None,
+    nodes: Optional[int] = None,
+    algorithm: Optional[str] = None,
+    datatype: Optional[str] = None,
+    instance: Optional[str] = None,
+    oversubscription: Optional[float] = None,
+    profile: Optional[Path] = None,
+) -> Union[CollectiveResult, CollectiveSweep]:
+    """One collective timed; with `most_bytes` a sweep of sizes.
+
+    op: ``all_reduce``, ``all_gather``, ``reduce_scatter``, ``all_to_all``, ``permute``, ``send_recv``, or nccom-test's name.
+    bytes: as nccom-test counts them; ``"64M"`` is 64 x 2^20. factor: from size to size (2).
+    ranks: over all nodes; all cores without it. oversubscription: NIC rates over what the network carries (1).
+    A group that the runtime would refuse is timed all the same: ``verdict`` says so.
+    """
+    arguments = (
+        Arguments(op=op, factor=factor, ranks=ranks, nodes=nodes, algorithm=algorithm, datatype=datatype,
+                  instance=instance, oversubscription=oversubscription)
+        .words(bytes=bytes, most_bytes=most_bytes)
+        .paths(profile=profile)
+    )  # fmt: skip
+    answered = _native.collective(arguments.values)
+    return _read(CollectiveSweep if most_bytes is not None else CollectiveResult, answered)
+
+
+def topology(
+    *,
+    instance: Optional[str] = None,
+    neuron_ls: Optional[Path] = None,
+    nodes: Optional[int] = None,
+    tp: Optional[int] = None,
+    pp: Optional[int] = None,
+    dp: Optional[int] = None,
+    cp: Optional[int] = None,
+    profile: Optional[Path] = None,
+) -> TopologyResult:
+    """Links, NICs and rings of a node, and the verdict on every replica group of a layout.
+
+    neuron_ls: a file with neuron-ls's output, instead of the catalogue's links.
+    tp, pp, dp, cp: degrees; dp is what is left without it. Without any no group is judged.
+    """
+    arguments = Arguments(instance=instance, nodes=nodes, tp=tp, pp=pp, dp=dp, cp=cp).paths(
+        neuron_ls=neuron_ls, profile=profile
+    )
+    return _read(TopologyResult, _native.topology(arguments.values))
+
+
+def models() -> ModelsResult:
+    """The models that are known by name."""
+    return _read(ModelsResult, _native.models())
+
+
+def instances() -> InstancesResult:
+    """The instance types that are known by name."""
+    return _read(InstancesResult, _native.instances())
+
+
+def catalogue() -> str:
+    """The folder of the catalogue: $TRNPLAN_CATALOG, else that of the package."""
+    return _native.catalogue()

@@ -1,0 +1,86 @@
+"""What is wrong with an input: every fault at once, each with its place and how to mend it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Iterable, Optional, Tuple
+
+__all__ = ["Fault", "InputError", "MissingPackage"]
+
+_RawFault = Tuple[str, int, int, str, str, str]
+
+# Options of the program whose names are arguments here, with dashes; longer ones before those they begin with.
+_OPTIONS = re.compile(
+    r"--(allow-doubtful|async-checkpoints|baseline|budget|bytes|checkpoint-steps|config|datatype|deadline|factor|"
+    r"fit-probability|force|framework-version|global-batch|instances|instance|job|leave-out|neuron-ls|nodes|no-fit|"
+    r"objective|op|out|oversubscription|precision|predictions|prefer|pricing|profile|ranks|recovery|release|"
+    r"reliability|risk|scaling|sequence|storage-gib|storage-gb-per-second|storage-usd-per-gib-month|strategy|sure|"
+    r"target|time-limit|tokens|top|tp|pp|dp|cp|trace|usd-per-node-hour|with-catalogue)(?![\w-])"
+)
+
+
+def _as_arguments(text: str) -> str:
+    """``--global-batch`` of the program is ``global_batch`` here."""
+    return _OPTIONS.sub(lambda found: found[1].replace("-", "_"), text)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One fault of an input."""
+
+    file: str
+    """The file; ``<job>`` and the like for what was given as text or as a dict; ``""`` for an argument of the call."""
+    line: Optional[int]
+    """From 1; None where no place is known, as in a dict."""
+    column: Optional[int]
+    """From 1, likewise."""
+    key: str
+    """The key or the argument, as ``training.global_batch``; ``""`` where none is concerned."""
+    problem: str
+    fix: str
+    """What to do about it; may be ``""``."""
+
+    def __str__(self) -> str:
+        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
+        head = ": ".join(part for part in (place, self.key, self.problem) if part)
+        return f"{head}\n  fix: {self.fix}" if self.fix else head
+
+    def to_dict(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
+class InputError(ValueError):
+    """The input is wrong: a file, a key, a value or an argument. Holds every fault that was found, never none."""
+
+    faults: Tuple[Fault, ...]
+    result: Any
+    """What was found all the same, where the fault concerns only what was to be written (``plan(..., out=...)``)."""
+
+    def __init__(self, faults: Iterable[Fault], result: Any = None) -> None:
+        self.faults = tuple(faults)
+        self.result = result
+        super().__init__("\n".join(map(str, self.faults)))
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return InputError, (self.faults, self.result)
+
+
+class MissingPackage(ImportError):
+    """A package that this call needs is not installed."""
+
+
+def _fault(raw: _RawFault) -> Fault:
+    file, line, column, key, problem, fix = raw
+    if file == "command line":
+        file = ""
+    stated = re.fullmatch(r"<dict (\w+)>", file)
+    if stated:  # its lines are those of a text that nobody sees
+        file, line, column = f"<{stated[1]}>", 0, 0
+    file, key, problem, fix = map(_as_arguments, (file, key, problem, fix))
+    return Fault(file, line or None, column or None, key, problem, fix)
+
+
+def input_error(raw: Iterable[_RawFault], result: Any = None) -> InputError:
+    """Of what the native module says."""
+    return InputError(map(_fault, raw), result)

@@ -1,0 +1,142 @@
+"""How jobs, configs and quantities of Python become what the program reads."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import re
+from typing import Any, Mapping, Optional, Sequence, Union
+
+from .records import Record
+
+Job = Union[str, "os.PathLike[str]", Mapping[str, Any]]
+"""A path, a model's name, a text (with line breaks, or in braces) or a dict."""
+Config = Job
+Count = Union[int, float, str]
+"""``15e12`` or ``"15T"``."""
+Duration = Union[str, datetime.timedelta]
+"""``"30d"``, ``"36h"`` or a timedelta."""
+
+
+def _is_text(stated: str) -> bool:
+    """A document and no name: several lines, or a map in braces."""
+    return "\n" in stated or stated.lstrip().startswith("{")
+
+
+class Arguments:
+    """What goes to the native module: arguments that were given, and texts in place of files."""
+
+    def __init__(self, **given: Any) -> None:
+        self.values: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        self._texts: dict[str, str] = {}
+
+    def document(self, name: str, stated: Optional[Job]) -> "Arguments":
+        """A job or a config: its path or name, or the name that faults call its text by."""
+        if stated is None:
+            return self
+        if isinstance(stated, Record):
+            stated = stated.to_dict()
+        if isinstance(stated, Mapping):
+            self.values[name] = f"<dict {name}>"
+            self._texts[self.values[name]] = yaml_text(stated)
+        elif isinstance(stated, str) and _is_text(stated):
+            self.values[name] = f"<{name}>"
+            self._texts[self.values[name]] = stated
+        else:
+            self.values[name] = os.fspath(stated)
+        self.values["texts"] = self._texts
+        return self
+
+    def words(self, **stated: Any) -> "Arguments":
+        """Values that the program takes as words: numbers, texts, lists of them, time spans."""
+        for name, value in stated.items():
+            if value is not None:
+                self.values[name] = word(value)
+        return self
+
+    def paths(self, **stated: "Optional[str | os.PathLike[str]]") -> "Arguments":
+        for name, value in stated.items():
+            if value is not None:
+                self.values[name] = os.fspath(value)
+        return self
+
+
+# What a job writes without quotes: 4..32, 15T, 30d, 2.5M.
+_QUANTITY = re.compile(r"[0-9]+\.\.[0-9]+|[0-9]+(\.[0-9]+)?[A-Za-z]+")
+
+
+def yaml_text(value: Any) -> str:
+    """YAML in braces. Quantities are plain; every other text is quoted, so that ``"2.24"`` stays a text."""
+    if isinstance(value, Mapping):
+        return "{" + ",\n".join(f"{json.dumps(str(k), ensure_ascii=False)}: {yaml_text(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, str):
+        return value if _QUANTITY.fullmatch(value) else json.dumps(value, ensure_ascii=False)
+    if value is None or isinstance(value, (bool, int)):
+        return json.dumps(value)
+    if isinstance(value, float):
+        return _number(value)
+    if isinstance(value, datetime.timedelta):
+        return word(value)
+    if isinstance(value, os.PathLike):
+        return json.dumps(os.fspath(value), ensure_ascii=False)
+    if isinstance(value, (list, tuple, range)):
+        return "[" + ", ".join(map(yaml_text, value)) + "]"
+    if hasattr(value, "item"):  # a number of NumPy
+        return yaml_text(value.item())
+    raise TypeError(f"{type(value).__name__} has no place in a job: use dicts, lists, texts, numbers and booleans")
+
+
+def word(value: Any) -> str:
+    """``4``, ``"4..32"``, ``[4, 8]``, ``2e12``, ``timedelta(days=30)`` as the program's options state them."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, datetime.timedelta):
+        return f"{_number(value.total_seconds() / 3600)}h"
+    if isinstance(value, Sequence) or isinstance(value, range):
+        return ",".join(word(item) for item in value)
+    return _number(value.item() if hasattr(value, "item") else value)
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e18:
+        return str(int(value))
+    return str(value)
+
+
+_SHORT = {
+    "tensor_parallel": "tp",
+    "pipeline_parallel": "pp",
+    "virtual_pipeline": "vpp",
+    "context_parallel": "cp",
+    "expert_parallel": "ep",
+    "data_parallel": "dp",
+    "micro_batch": "mbs",
+    "sequence_parallel": "sp",
+    "flash_attention": "flash",
+    "kv_replicator": "kv",
+    "pipeline_cuts": "cuts",
+    "bucket_mb": "bucket",
+    "sharding": "shard",
+}
+_OF_THE_CLUSTER = ("nodes", "instance", "micro_batches")
+
+
+def strategy_text(strategy: Union[str, Mapping[str, Any], Record]) -> str:
+    """``tp=8,pp=4`` of a dict with these keys or with those of a result's strategy."""
+    if isinstance(strategy, str):
+        return strategy
+    stated = strategy.to_dict() if isinstance(strategy, Record) else strategy
+    parts = []
+    for key, value in stated.items():
+        key = _SHORT.get(key, key)
+        if key in _OF_THE_CLUSTER or value is None or (key == "cuts" and not value):
+            continue
+        if key == "zero1" and ("sharding" in stated or "shard" in stated):
+            continue  # said by the sharding
+        if isinstance(value, bool):
+            value = "true" if value else "false"
+        elif key == "cuts" and not isinstance(value, str):
+            value = "/".join(map(str, value))
+        parts.append(f"{key}={value}")
+    return ",".join(parts)

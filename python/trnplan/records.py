@@ -1,0 +1,88 @@
+"""Typed views of the program's JSON documents."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import functools
+import typing
+from typing import Any, Mapping, Tuple, Type, TypeVar
+
+T = TypeVar("T", bound="Record")
+
+
+class Record:
+    """A JSON object of docs/json.md with its keys as attributes; a key that is a word of Python ends in ``_``.
+
+    An attribute is None where the document lacks the key. ``to_dict()`` has all that the document has, also keys that are
+    newer than this class. Records cannot be changed; ``dataclasses.replace`` makes another.
+    """
+
+    _document: Mapping[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The object as ``trnplan ... --format json`` prints it; a copy."""
+        document = vars(self).get("_document")
+        if document is not None:
+            return copy.deepcopy(dict(document))
+        cls: Any = type(self)
+        return {key: _untyped(getattr(self, name)) for name, key, _ in _fields(cls)}
+
+
+def _untyped(value: Any) -> Any:
+    if isinstance(value, Record):
+        return value.to_dict()
+    if isinstance(value, (list, tuple)):
+        return [_untyped(item) for item in value]
+    return copy.deepcopy(value)
+
+
+class Result(Record):
+    """A whole document."""
+
+    remarks: Tuple[str, ...]
+    """What the program says besides, on standard error."""
+
+    def _repr_html_(self) -> str:
+        from . import html
+
+        return html.of(self)
+
+
+@functools.lru_cache(maxsize=None)
+def _fields(cls: Type[Any]) -> "tuple[tuple[str, str, Any], ...]":
+    hints = typing.get_type_hints(cls)
+    return tuple((f.name, f.name.rstrip("_"), hints[f.name]) for f in dataclasses.fields(cls))
+
+
+def _value(kind: Any, value: Any) -> Any:
+    """`value` of JSON as a `kind`: records inside become records."""
+    if value is None:
+        return None
+    origin, inside = typing.get_origin(kind), typing.get_args(kind)
+    if origin is typing.Union:
+        return _value(next(k for k in inside if k is not type(None)), value)
+    if origin is list:
+        return [_value(inside[0], item) for item in value]
+    if origin is dict:
+        return {key: _value(inside[1], item) for key, item in value.items()}
+    if origin is tuple:
+        return tuple(value) if len(value) == len(inside) else None
+    if isinstance(kind, type) and issubclass(kind, Record):
+        return build(kind, value)
+    return value
+
+
+def build(cls: Type[T], document: Mapping[str, Any]) -> T:
+    """The record of a JSON object. Keys that the class does not know stay in ``to_dict()``."""
+    kinds: Any = cls
+    record = cls(**{name: _value(kind, document.get(key)) for name, key, kind in _fields(kinds)})
+    object.__setattr__(record, "_document", document)
+    return record
+
+
+def result(cls: Type[T], document: Mapping[str, Any], remarks: "list[str]") -> T:
+    """A whole document as a record."""
+    made = build(cls, document)
+    object.__setattr__(made, "remarks", tuple(remarks))
+    return made

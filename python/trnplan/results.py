@@ -1,0 +1,30 @@
+"""Every result, by the names of docs/python.md."""
+
+from .learning import (
+    CalibrateResult,
+    CollectiveValidation,
+    GoodputValidation,
+    MemoryValidation,
+    ScoreResult,
+    StepValidation,
+    ValidateResult,
+)
+from .machines import (
+    Collective,
+    CollectiveResult,
+    CollectiveSweep,
+    Instance,
+    InstancesResult,
+    Model,
+    ModelsResult,
+    TopologyResult,
+)
+from .plans import CheckResult, Plan, PlanResult, RankedPlan, SimulateResult, Strategy
+from .runs import WhatIfPoint, WhatIfResult
+
+__all__ = [
+    "CalibrateResult", "CheckResult", "Collective", "CollectiveResult", "CollectiveSweep", "CollectiveValidation",
+    "GoodputValidation", "Instance", "InstancesResult", "MemoryValidation", "Model", "ModelsResult", "Plan",
+    "PlanResult", "RankedPlan", "ScoreResult", "SimulateResult", "StepValidation", "Strategy", "TopologyResult",
+    "ValidateResult", "WhatIfPoint", "WhatIfResult",
+]  # fmt: skip
