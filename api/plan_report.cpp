@@ -5,10 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "api/observations.h"
-#include "api/risk.h"
 #include "api/target_refusal.h"
-#include "planner/confidence/distance.h"
 
 namespace trnplan::api {
 
@@ -26,17 +23,7 @@ JsonValue plans_part(const PlanResult& r) {
     plan.add("recommended", i == r.search.recommended);
     if (i > 0 && i - 1 < r.confidence.first_is_better.size())
       plan.add("first_is_better", r.confidence.first_is_better[i - 1]);
-    if (i < r.outlooks.size()) {
-      const planner::Outlook& o = r.outlooks[i];
-      plan.add("outlook", JsonValue::object({{"fits", o.fits},
-                                             {"compiles", o.compiles},
-                                             {"runs", o.runs},
-                                             {"works", o.works()},
-                                             {"distance", o.distance.value},
-                                             {"nearest", o.nearest},
-                                             {"untested", o.distance.untested},
-                                             {"differs", o.distance.differs}}));
-    }
+    if (i < r.outlooks.size()) plan.add("outlook", outlook_part(r.outlooks[i]));
     all.add(std::move(plan));
   }
   return all;
@@ -175,36 +162,17 @@ JsonValue commands_part(const PlanRequest& o, const PlanResult& r) {
   return all;
 }
 
-/// The profile that the plans were simulated with.
-models::Profile profile_of(const PlanRequest& o, const models::Job& job) {
-  const io::Catalog catalog = io::Catalog::standard();
-  Remarks heard;  // said already
-  return profile_for(catalog, load_profile(catalog, o.profile), job.cluster.instance, heard);
-}
-
 /// What is told of the recommended plan alone.
 void add_best(JsonValue& page, const PlanRequest& o, const PlanResult& r) {
   const planner::Plan& best = *r.search.recommended_plan();
   const models::Job settled = planner::settled(r.job, best);
-  const models::Profile profile = profile_of(o, r.job);
-  double known = 0;
-  if (r.search.recommended < r.outlooks.size()) {
-    const io::Catalog catalog = io::Catalog::standard();
-    const KnownRisk risk(catalog, load_observations(o.profile), settled.architecture);
-    known = planner::KnownRuns({}, risk.parameters().distance)
-                .memory_log_sd(r.outlooks[r.search.recommended].distance.value);
-  }
-  page.add("profile", profile.name);
-  page.add("memory", memory_part(best, profile, known));
-  page.add("machine", machine_part(settled, best.strategy));
-  page.add("step", timeline_part(settled, best.strategy, profile, best.report));
+  const io::Catalog catalog = io::Catalog::standard();
+  Remarks heard;  // said already
+  const models::Profile profile =
+      profile_for(catalog, load_profile(catalog, o.profile), r.job.cluster.instance, heard);
+  const std::size_t at = r.search.recommended;
+  add_plan_parts(page, settled, best, profile, catalog, at < r.outlooks.size() ? r.outlooks[at].distance.value : 0);
   page.add("doubts", violations_part(best.doubts, settled.cluster.instance));
-  if (best.known) {
-    page.add("known", JsonValue::object({{"id", best.known->id},
-                                         {"job", best.known->words},
-                                         {"known", best.known->known},
-                                         {"differences", best.known->differences}}));
-  }
   if (r.search.sensitivity) page.add("sensitivity", sensitivity_part(best, *r.search.sensitivity));
 }
 

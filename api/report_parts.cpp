@@ -5,15 +5,19 @@
 #include <map>
 #include <numeric>
 #include <stdexcept>
+#include <tuple>
 
 #include <fmt/format.h>
 
+#include "io/catalog/recommending.h"
 #include "io/output/atomic_write.h"
 #include "launch/report/report_page.h"
 #include "models/job/sharding_words.h"
 #include "models/memory/fit_probability.h"
 #include "models/step/timeline.h"
+#include "planner/confidence/distance.h"
 #include "planner/plan/strategy_grammar.h"
+#include "text/document.h"
 #include "text/shell_words.h"
 #include "topology/chip_graph.h"
 #include "topology/rank_order.h"
@@ -133,12 +137,12 @@ std::vector<bool> nested(const std::vector<models::Timeline::Slice>& slices) {
   return inside;
 }
 
-/// Passes, messages and the end of the step first, then operators, each by micro-batch, as many as a page draws; and how
-/// many micro-batches have all of theirs.
+/// Passes and the end of the step first, then messages, then operators, each by micro-batch, as many as a page draws; and
+/// how many micro-batches have all of theirs.
 struct Chosen {
   std::vector<bool> kept;
   std::size_t left_out = 0;
-  int listed = 0, detailed = 0;
+  int listed = 0, told = 0, detailed = 0;  ///< passes, messages, operators
 };
 Chosen chosen_slices(const models::Timeline& t) {
   const std::vector<bool> inside = nested(t.slices);
@@ -146,17 +150,21 @@ Chosen chosen_slices(const models::Timeline& t) {
   for (std::size_t i = 0; i < t.slices.size(); ++i) {
     if (!t.tracks[t.slices[i].track].counter) order.push_back(i);
   }
-  const auto rank = [&](std::size_t i) { return std::pair(static_cast<bool>(inside[i]), t.slices[i].micro_batch); };
+  const auto rank = [&](std::size_t i) {
+    return std::tuple(static_cast<bool>(inside[i]), t.slices[i].flow != 0, t.slices[i].micro_batch);
+  };
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
-  Chosen out{std::vector<bool>(t.slices.size(), false), 0, t.listed_micro_batches, t.detailed_micro_batches};
+  Chosen out{std::vector<bool>(t.slices.size(), false), 0, t.listed_micro_batches, t.listed_micro_batches,
+             t.detailed_micro_batches};
   for (std::size_t i = 0; i < order.size(); ++i) {
-    const int batch = t.slices[order[i]].micro_batch;
+    const models::Timeline::Slice& s = t.slices[order[i]];
     if (i < kSlicesInReport) {
       out.kept[order[i]] = true;
       continue;
     }
     ++out.left_out;
-    if (batch >= 0) (inside[order[i]] ? out.detailed : out.listed) = std::min(inside[order[i]] ? out.detailed : out.listed, batch);
+    int& complete = inside[order[i]] ? out.detailed : s.flow != 0 ? out.told : out.listed;
+    if (s.micro_batch >= 0) complete = std::min(complete, s.micro_batch);
   }
   return out;
 }
@@ -187,6 +195,7 @@ JsonValue slices_part(const models::Timeline& t) {
                             {"slices", std::move(slices)},
                             {"micro_batches", t.micro_batches},
                             {"listed_micro_batches", chosen.listed},
+                            {"told_micro_batches", chosen.told},
                             {"detailed_micro_batches", chosen.detailed},
                             {"left_out", chosen.left_out}});
 }
@@ -233,7 +242,11 @@ std::string in_words_of(const topology::Instance& instance, std::string message)
 
 JsonValue report_of(const char* kind, const std::vector<Remark>& remarks, const topology::Instance* instance) {
   std::vector<std::string> said;
-  for (const Remark& r : remarks) said.push_back(instance != nullptr ? in_words_of(*instance, sentence(r)) : sentence(r));
+  for (const Remark& r : remarks) {
+    const std::string text = sentence(r);
+    if (text.starts_with("wrote ")) continue;  // files are told where the program ran
+    said.push_back(instance != nullptr ? in_words_of(*instance, text) : text);
+  }
   return JsonValue::object({{"schema_version", 1}, {"kind", kind}, {"version", TRNPLAN_VERSION}, {"remarks", said}});
 }
 
@@ -346,6 +359,33 @@ JsonValue timeline_part(const models::Job& settled, const models::Strategy& s, c
   } catch (const std::overflow_error&) {  // without a rhythm it has too many passes to be drawn one by one
     return JsonValue::object({{"operators", operators_part(report, nullptr)}, {"timeline", JsonValue()}});
   }
+}
+
+void add_plan_parts(JsonValue& page, const models::Job& settled, const planner::Plan& plan,
+                    const models::Profile& profile, const io::Catalog& catalog, double distance) {
+  const planner::DistanceParameters parameters =
+      io::recommending_from(read_document(catalog.file("recommending.json"))).distance;
+  page.add("profile", profile.name);
+  page.add("memory", memory_part(plan, profile, planner::KnownRuns({}, parameters).memory_log_sd(distance)));
+  page.add("machine", machine_part(settled, plan.strategy));
+  page.add("step", timeline_part(settled, plan.strategy, profile, plan.report));
+  if (plan.known) {
+    page.add("known", JsonValue::object({{"id", plan.known->id},
+                                         {"job", plan.known->words},
+                                         {"known", plan.known->known},
+                                         {"differences", plan.known->differences}}));
+  }
+}
+
+JsonValue outlook_part(const planner::Outlook& o) {
+  return JsonValue::object({{"fits", o.fits},
+                            {"compiles", o.compiles},
+                            {"runs", o.runs},
+                            {"works", o.works()},
+                            {"distance", o.distance.value},
+                            {"nearest", o.nearest},
+                            {"untested", o.distance.untested},
+                            {"differs", o.distance.differs}});
 }
 
 JsonValue violations_part(const std::vector<planner::Violation>& broken, const topology::Instance& instance) {

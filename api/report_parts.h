@@ -8,6 +8,7 @@
 #include "io/output/json_value.h"
 #include "models/job/job.h"
 #include "models/parameters/profile.h"
+#include "planner/confidence/recommendation.h"
 #include "planner/plan/plan.h"
 #include "text/remarks.h"
 
@@ -47,6 +48,10 @@ inline constexpr std::size_t kPlansInReport = 60, kRefusedInReport = 60, kSlices
 /// the step has too many passes to be drawn. Cost: a simulation.
 [[nodiscard]] io::JsonValue timeline_part(const models::Job& settled, const models::Strategy& s,
                                           const models::Profile& profile, const models::StepReport& report);
+/// What is told of one plan: `profile`, `memory`, `machine`, `step`, `known`. `distance`: from known runs.
+void add_plan_parts(io::JsonValue& page, const models::Job& settled, const planner::Plan& plan,
+                    const models::Profile& profile, const io::Catalog& catalog, double distance);
+[[nodiscard]] io::JsonValue outlook_part(const planner::Outlook& outlook);
 [[nodiscard]] io::JsonValue violations_part(const std::vector<planner::Violation>& broken,
                                             const topology::Instance& instance);
 

@@ -25,7 +25,7 @@ function nodePicture(machine, label, cellClass, cellWords, red) {
     const links = machine.links.slice(0, 600).map(([a, b]) => {
       if (a >= machine.chips || b >= machine.chips) {  // to a switch, which is drawn as one bar
         const c = Math.min(a, b);
-        return c < machine.chips && p.at(c)[1] === 0 ? line(x(c) + middle, bar + 8, x(c) + middle, y(c), {class: "link"}) : null;
+        return c < machine.chips && p.at(c)[1] === 0 ? line(x(c) + middle, 24, x(c) + middle, y(c), {class: "link"}) : null;
       }
       const [ax, ay] = p.at(a), [bx, by] = p.at(b), dx = bx - ax, dy = by - ay;
       if (Math.abs(dx) + Math.abs(dy) <= 1.01) return line(x(a) + middle, y(a) + middle, x(b) + middle, y(b) + middle, {class: "link"});
@@ -36,7 +36,7 @@ function nodePicture(machine, label, cellClass, cellWords, red) {
     });
     const cores = machine.cores_per_chip, across = Math.ceil(Math.sqrt(cores)), down = Math.ceil(cores / across);
     const chips = [...Array(machine.chips).keys()].map((c) => svg("g", {class: "mark-chip" + (red && red.includes(c) ? " mark-red" : "")},
-      title(cellWords(c)),
+      title(cellWords(c)), rect(x(c), y(c), box - 1, box - 1, {class: "under", rx: 3}),
       [...Array(cores).keys()].map((k) => rect(x(c) + (k % across) * box / across, y(c) + Math.floor(k / across) * box / down, box / across - 1, box / down - 1,
         {class: "core " + cellClass(c * cores + k)})),
       rect(x(c), y(c), box - 1, box - 1, {class: "chip", rx: 3}),

@@ -25,7 +25,7 @@ function tilesOf(p) {
     tile("speed", "Throughput", grouped(p.tokens_per_second) + " tokens/s", `MFU ${percent(p.mfu)}`),
     tile("left", `Memory left per ${CORE}`, left(p) >= 0 ? gib(left(p)) + " GiB" : "none", `${gib(p.peak_bytes)} of ${gib(p.limit_bytes)} GiB needed` +
       (full && data.memory.stages.length > 1 ? `, on stage ${full.stage}` : "")),
-    known(works(p)) ? tile("works", "Runs at all", probability(works(p)), "fits, compiles and starts") : null, price);
+    known(works(p)) ? tile("works", "Chance that it runs", probability(works(p)), "fits, compiles and starts") : null, price);
 }
 
 // How sure: of running, of its time, of being the best.
@@ -45,16 +45,19 @@ function surePart(p) {
     const c = data.comparison;
     if (c && !c.told_apart) {
       items.push([strong("That it is the best: "), c.equal ? `plans ${c.first} and ${c.second} are one and the same to the model.`
-        : `plan ${c.first} is ${better()} than plan ${c.second} with ${probability(c.probability_first_is_better)}: the two cannot be told apart at the ${percent(c.sure, 0)} that were asked for.` +
-          (known(c.measurement_node_hours) ? ` Measuring ${c.measurement_node_hours.toFixed(1)} node-hours would make the choice right with ${probability(c.probability_after)}.` : "")]);
+        : `plan ${c.first}${named(c.first)} is ${better()} than plan ${c.second}${named(c.second)} with a probability of ${probability(c.probability_first_is_better)}: the two cannot be told apart with the ${percent(c.sure, 0)} that were asked for.` +
+          (known(c.measurement_node_hours) ? ` A measurement of ${c.measurement_node_hours.toFixed(1)} node-hours (measure.sh of --out) would make the choice right with ${probability(c.probability_after)}.` : "")]);
     } else if (c) {
-      items.push([strong("That it is the best: "), `plan ${c.first} is ${better()} than plan ${c.second} with ${probability(c.probability_first_is_better)}.`]);
+      items.push([strong("That it is the best: "), `plan ${c.first}${named(c.first)} is ${better()} than plan ${c.second}${named(c.second)} with a probability of ${probability(c.probability_first_is_better)}` + (c.probability_first_is_better < 0.5 && recommendedRank() === c.first ? ": it is recommended because it runs more surely." : ".")]);
     }
     if (!data.proven) items.push([strong("The search was stopped: "), data.gap > 0 ? `the first plan is at most ${percent(data.gap)} above the best there can be.` : "the first plan is not proven to be the best."]);
   }
   if (data.known) items.push([strong("Nearest published case for memory: "), `${data.known.job}, which ${data.known.known}` + (data.known.differences.length > 0 ? `; here ${some(data.known.differences, 4)}` : "") + "."]);
   section("sure", "How sure is that?", h("ul", null, items.map((i) => h("li", null, i))));
 }
+
+const recommendedRank = () => data.plans.find((p) => p.recommended).rank;
+const named = (rank) => (rank === recommendedRank() ? " (the recommended one)" : rank === 1 ? ` (the ${data.job.by_cost ? "cheapest" : "fastest"})` : "");
 
 // What would make the step shorter.
 function limitPart(best) {
@@ -115,6 +118,15 @@ function barsOf(best) {
   return rows;
 }
 
+function wordsPart() {
+  page.lastElementChild.append(numbers("What the words mean", h("ul", null, [
+    [strong("TP, PP, CP, EP, DP"), `: over how many ${CORE}s the products of a layer (tensor parallel), the layers (pipeline), the tokens of a sequence (context), the experts and the sequences of a batch (data) are spread; their product is the number of ${CORE}s.`],
+    [strong("micro-batch"), ": sequences that pass through the model at a time. A step, from one update of the weights to the next, has many of them."],
+    [strong("recomputed"), ": results that are not kept for the backward pass but worked out again, which saves memory and costs time."],
+    [strong("ZeRO-1"), ": the optimizer's states are spread over the data-parallel ranks; ZeRO-3 (FSDP) spreads the weights, too."],
+    [strong("MFU"), ": the share of the peak rate that training's own arithmetic uses, recomputing not counted."],
+    [strong("90 % interval"), ": the value lies in it with a probability of 90 %, as far as the model knows."]].map((x) => h("li", null, x)))));
+}
 function nextPart() {
   section("next", "What to type next", commands(data.commands));
 }
@@ -124,12 +136,13 @@ function planPage() {
   heading("plan");
   if (!best) return noPlanPage();
   page.append(h("section", {id: "answer"},
-    h("p", {class: "lead"}, "Train with ", strong(layout(best.strategy)), ", ", recompute(best.strategy), ` (`, code(best.grammar), `): a step takes ${seconds(best.step_seconds)} s, with 90 % ${interval(best)}, which is ${grouped(best.tokens_per_second)} tokens/s` +
+    h("p", {class: "lead"}, "Train with ", strong(layout(best.strategy)), ", ", recompute(best.strategy), ` (`, code(best.grammar), `): a step takes ${seconds(best.step_seconds)} s (90 % interval: ${interval(best)}), which is ${grouped(best.tokens_per_second)} tokens/s` +
       (data.clusters.length > 1 ? ` on ${best.nodes} x ${best.instance}` : "") + "."),
     h("p", {class: "lead"}, why(best)), tilesOf(best),
     data.doubts.map((d) => h("p", {class: "warning"}, `Doubtful: ${d.message} Fix: ${d.fix}`)),
     data.baseline ? para(`Today, by ${data.baseline.file}: ${layout(data.baseline.plan.strategy)}, ${seconds(data.baseline.plan.step_seconds)} s a step` +
       (data.baseline.runs ? "." : "; it cannot run.")) : null));
+  wordsPart();
   nextPart();
   surePart(best);
   limitPart(best);
@@ -140,6 +153,35 @@ function planPage() {
   machinePart(data.machine, data.refused.concat(data.doubtful));
   timelinePart(data.step);
   refusedPart();
+  remarks();
+  footer(`profile ${data.profile}`);
+}
+
+// One strategy: the parts of a plan's page that are of it alone.
+function simulatePage() {
+  const p = data.plan, broken = data.broken.map((v) => h("p", {class: "warning"}, strong(`${v.doubtful ? "Doubtful" : "Refused"} (${v.rule}): `), v.message, v.fix ? " Fix: " + v.fix : ""));
+  heading("simulate: one strategy");
+  if (!p) {
+    page.append(h("section", {id: "answer"}, h("p", {class: "lead"}, strong(layout(data.strategy)), " cannot be simulated."), broken));
+    nextPart();
+    remarks();
+    return footer();
+  }
+  const limits = Object.entries(p.elasticities).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
+  page.append(h("section", {id: "answer"},
+    h("p", {class: "lead"}, strong(layout(p.strategy)), ", ", recompute(p.strategy), " (", code(p.grammar), `): a step takes ${seconds(p.step_seconds)} s (90 % interval: ${interval(p)}), which is ${grouped(p.tokens_per_second)} tokens/s.`),
+    h("p", {class: "lead"}, data.refused ? "It breaks a rule and would not run: what follows is what it would do if it did." :
+      `No rule refuses it, and it runs with ${probability(works(p))}. What limits it is ${RESOURCE[limits[0][0]]}.`), tilesOf(p), broken));
+  wordsPart();
+  nextPart();
+  surePart(p);
+  section("limit", "What limits it", para(strong(RESOURCE[limits[0][0]][0].toUpperCase() + RESOURCE[limits[0][0]].slice(1)),
+    `: 1 % ${IS_DURATION[limits[0][0]] ? "less" : "faster"} makes the step ${Math.abs(limits[0][1]).toFixed(2)} % shorter.`),
+    table(["1 % better", "shortens the step by"], limits.filter(([, e]) => Math.abs(e) >= 5e-4).map(([r, e]) => [RESOURCE[r], Math.abs(e).toFixed(3) + " %"]), [1]));
+  secondsPart([{...p, title: layout(p.strategy), best: true}], data.step, "Along the critical path of a step; the parts add up to it.");
+  memoryPart(data.memory);
+  machinePart(data.machine, []);
+  timelinePart(data.step);
   remarks();
   footer(`profile ${data.profile}`);
 }
@@ -169,5 +211,5 @@ function noPlanPage() {
   footer();
 }
 
-({plan: planPage})[data.kind]();
+({plan: planPage, simulate: simulatePage})[data.kind]();
 drawAll();

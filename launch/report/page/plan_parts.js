@@ -21,7 +21,7 @@ function secondsPart(plans, step, intro) {
     para(parts.map(([c, v], i) => [i > 0 ? ", " : "", `${CAUSE[c]} ${seconds(v)} s (${percent(v / best.step_seconds)})`]), "."),
     legend(used.map(([c]) => [partClass(c), CAUSE[c]])),
     stackedRows("Seconds of a step by cause", "seconds a step", rows, "mark-part"),
-    step && step.operators.length > 0 ? numbers(`The operators, of ${best.title}`,
+    step && step.operators.length > 0 ? numbers("The operators" + (plans.length > 1 ? " of the recommended plan" : ""),
       table(["operator", "part", "seconds", "share"], step.operators.slice(0, 40).map(([name, value, category]) =>
         [name, category ? CAUSE[category] : "", seconds(value), percent(value / best.step_seconds)]), [2, 3]),
       capped(Math.min(40, step.operators.length), step.operators.length, "operators")) : null);
@@ -48,14 +48,14 @@ function memoryPart(memory, machineWords) {
   const where = memory.stages.length === 1 ? `Each ${CORE}` : `A ${CORE} of the fullest stage, ${full.stage},`;
   section("memory", "Memory of a " + CORE,
     para(`${where} needs `, strong(`${gib(full.peak)} of ${gib(limit)} GiB`), left >= 0 ? `: ${gib(left)} GiB are left. ` : `: ${gib(-left)} GiB too much. `,
-      `The whiskers show where the bytes really end with 90 % probability, what is uncertain of activations, ${GPU ? "allocator" : "compiler"} and runtime counted: `,
-      `between ${gib(full.bytes_90[0])} and ${gib(full.bytes_90[1])} GiB on that ${memory.stages.length === 1 ? CORE : "stage"}, so that it fits with ${probability(Math.min(...memory.stages.map((m) => m.fit_probability)))}.`),
+      `Bars count every byte that the program keeps. Whiskers say where it really ends, with 90 %: a compiler may drop or add activations, ${GPU ? "allocator and libraries" : "buffers and the runtime"} may take more or less. `,
+      `That is between ${gib(full.bytes_90[0])} and ${gib(full.bytes_90[1])} GiB${memory.stages.length === 1 ? "" : " on that stage"}, so that it fits with ${probability(Math.min(...memory.stages.map((m) => m.fit_probability)))}.`),
     legend(COMPONENTS.map(([k, words]) => ["m-" + k, words])),
     stackedRows("Memory by stage", `GiB of a ${CORE}`, shown.map((r) => ({
       label: name(r) + `: ${count(r.m.layers, "layer")}, ${count(r.m.in_flight, "micro-batch", "micro-batches")} held`,
       note: gib(r.m.peak) + " GiB", whisker: r.m.bytes_90.map((b) => b / GIB), mark: "mark-stage",
       parts: COMPONENTS.map(([k, words]) => ({value: r.m[k] / GIB, class: "m-" + k, hover: `${words}: ${gib(r.m[k])} GiB`}))})),
-      "mark-memory", {value: limit / GIB, words: `limit ${gib(limit)}`}),
+      "mark-memory", {value: limit / GIB, words: `limit ${gib(limit)} GiB`}),
     shown.length < runs.length ? h("p", {class: "capped"}, `${shown.length} of ${runs.length} rows of equal stages are shown.`) : null,
     numbers("The bytes", table(["stage", ...COMPONENTS.map(([, w]) => w), "peak", "90 %", "reached in", "fits"],
       shown.map((r) => [name(r), ...COMPONENTS.map(([k]) => gib(r.m[k])), gib(r.m.peak),

@@ -74,12 +74,11 @@ function timelinePart(step, micro) {
   addEventListener("pointerup", () => { moved = null; });
   const button = (words, hint, onclick) => h("button", {type: "button", title: hint, "aria-label": hint, onclick}, words);
   const used = [...new Set(t.slices.map((s) => t.names[s[3]][1]))];
-  const partial = t.listed_micro_batches < t.micro_batches ? ` Of ${count(t.micro_batches, "micro-batch", "micro-batches")} the first ${t.listed_micro_batches} are drawn` +
-      ", and the end of the step."
-    : t.detailed_micro_batches < t.micro_batches ? ` All ${t.micro_batches} micro-batches are drawn, the first ${t.detailed_micro_batches} broken down into operators.` : "";
+  const partial = t.listed_micro_batches < t.micro_batches ? ` Of ${count(t.micro_batches, "micro-batch", "micro-batches")} the first ${t.listed_micro_batches} are drawn, and the end of the step; ${grouped(t.left_out)} slices are left out.`
+    : t.told_micro_batches < t.micro_batches ? ` All ${t.micro_batches} micro-batches are drawn, messages of the first ${t.told_micro_batches} only; trnplan simulate --trace writes all.`
+    : t.detailed_micro_batches < t.micro_batches ? ` All ${t.micro_batches} micro-batches are drawn, ${t.detailed_micro_batches > 0 ? `those of the first ${t.detailed_micro_batches}` : "some of the first"} broken down into operators; trnplan simulate --trace writes all.` : "";
   section("timeline", "The step on a timeline",
-    para(`${stages > 1 ? `${stages} pipeline stages` : `What every ${CORE} does`}, from the first micro-batch to the new weights: light blocks are forward and backward passes, darker ones the operators and collectives inside them.` + partial +
-      (t.left_out > 0 ? ` ${grouped(t.left_out)} slices are left out.` : "")),
+    para(`${stages > 1 ? `${stages} pipeline stages` : `What every ${CORE} does`}, from the first micro-batch to the new weights: light blocks are forward and backward passes, darker ones the operators and collectives inside them.` + partial),
     h("div", {class: "buttons"}, button("−", "zoom out", () => zoom(1.6)), button("+", "zoom in", () => zoom(0.625)),
       button("◀", "earlier", () => move(-0.4)), button("▶", "later", () => move(0.4)),
       button("whole step", "the whole step", () => set(0, t.end_microseconds)),
