@@ -8,6 +8,7 @@ def run(reports, b, pictures, t):
     plans(reports, b, pictures, t)
     refusals(reports, t)
     simulations(reports, b, pictures, t)
+    whatifs(reports, b, pictures, t)
     hostile(reports, b, pictures, t)
 
 
@@ -87,3 +88,24 @@ def simulations(reports, b, pictures, t):
     text = t.opened(b, path, pictures)
     t.check("simulate-refused: says why", data["refused"] and data["broken"][0]["message"] in text)
     reports.make("simulate-impossible", ["simulate", "{SRC}/examples/llama3-8b-one-node/job.yaml", "--strategy", "tp=3"], (2, 3))
+
+
+def whatifs(reports, b, pictures, t):
+    for name, words, codes in (
+            ("whatif", ["whatif", "{SRC}/examples/whatif-llama2-7b/job.yaml", "--nodes", "4..64", "--deadline", "60d"], (0,)),
+            ("whatif-types", ["whatif", "llama3-8b", "--nodes", "1,2,4,8", "--instances", "trn1.32xlarge,p5.48xlarge",
+                              "--tokens", "1T"], (0,)),
+            ("whatif-budget", ["whatif", "llama3-8b", "--nodes", "2,4", "--budget", "100000"], (0,)),
+            ("whatif-none", ["whatif", "llama3-8b", "--nodes", "2,4", "--tokens", "1T", "--deadline", "3d"], (3,))):
+        path = reports.make(name, words, codes)
+        data = t.data_of(path)
+        text = t.opened(b, path, pictures)
+        planned = [p for p in data["points"] if p.get("strategy")]
+        paid = [p for p in planned if p["usd"] is not None]
+        t.marks(b, path, {"mark-front": len(paid), "mark-speed": len(planned), "mark-goodput": len(planned),
+                          "mark-efficiency": len(planned), "mark-price": len(paid)})
+        for p in planned:
+            for figure in (t.seconds(p["step_seconds"]), f"{p['tokens_per_second']:,.0f}", f"{100 * p['goodput']:.1f} %"):
+                t.check(f"{name}: its text has {figure} of {p['nodes']} nodes", figure in text)
+        best = data["points"][data["recommended"]] if data["recommended"] >= 0 else None
+        t.check(f"{name}: says what to take", (f"Take {best['nodes']} x {best['instance']}" if best else "No cluster keeps the limits") in text)

@@ -33,7 +33,7 @@ const known = (v) => v !== null && v !== undefined;
 const sum = (list) => list.reduce((a, b) => a + b, 0);
 
 // Words.
-const CORE = (data.machine && data.machine.core_word) || "core";
+const CORE = (data.machine && data.machine.core_word) || data.core_word || "core";
 const GPU = CORE === "GPU";
 const CATEGORIES = ["compute", "tensor_parallel", "context_parallel", "expert_parallel", "pipeline", "bubble",
   "data_parallel", "optimizer", "overhead"];

@@ -37,8 +37,9 @@ function ticks(low, high, most) {
   return all;
 }
 const tickText = (v) => (v >= 1e6 ? +(v / 1e6).toPrecision(4) + " M" : v >= 1e4 ? grouped(v) : String(+v.toPrecision(6)));
-// Powers of ten, with twos and fives where there is room.
+// Powers of ten, with twos and fives where there is room; of less than a factor of six round numbers.
 function logTicks(low, high, width) {
+  if (high < 6 * low) return ticks(low, high, width / 90);
   const all = [];
   for (let p = Math.floor(Math.log10(low)); p <= Math.ceil(Math.log10(high)); ++p)
     for (const m of width / Math.max(0.3, Math.log10(high / low)) > 160 ? [1, 2, 5] : [1]) all.push(m * 10 ** p);
@@ -112,7 +113,7 @@ const legend = (entries) => h("ul", {class: "legend"},
 // Points in a plane. points: {x, y, label, hover, class, low, high, right, left}; options: {log, xUnit, yUnit, join, diagonal, height}
 function plane(label, points, options) {
   return chart(label, (width) => {
-    const height = options.height || Math.min(340, Math.max(220, width * 0.6)), left = 58, right = width - 12, top = 10, bottom = height - 40;
+    const height = options.height || Math.min(340, Math.max(220, width * 0.6)), left = 58, right = width - 12, top = 24, bottom = height - 40;
     const xs = points.map((p) => p.x), ys = points.flatMap((p) => [p.y, ...(known(p.low) ? [p.low, p.high] : [])]);
     let [x0, x1, y0, y1] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
     if (options.diagonal) [x0, y0, x1, y1] = [Math.min(x0, y0), Math.min(x0, y0), Math.max(x1, y1), Math.max(x1, y1)];
@@ -128,7 +129,7 @@ function plane(label, points, options) {
       yTicks.map((v) => [line(left, y(v), right, y(v), {class: "grid"}),
         text(left - 5, y(v) + 4, tickText(v), {"text-anchor": "end", class: "tick"})]),
       text(right, height - 8, options.xUnit, {"text-anchor": "end", class: "tick"}),
-      text(left + 4, top + 10, options.yUnit, {class: "tick"}),
+      text(4, 12, options.yUnit, {class: "tick"}),
       options.diagonal ? line(x(xl), y(xl), x(xh), y(xh), {class: "diagonal"}) : null,
       (options.bands || []).map((b) => rect(left, y(b.high), right - left, y(b.low) - y(b.high), {class: b.class}, title(b.hover))),
       (options.levels || []).map((b) => line(left, y(b.value), right, y(b.value), {class: b.class}, title(b.hover))),

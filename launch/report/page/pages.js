@@ -211,5 +211,5 @@ function noPlanPage() {
   footer();
 }
 
-({plan: planPage, simulate: simulatePage})[data.kind]();
+({plan: planPage, simulate: simulatePage, whatif: whatifPage})[data.kind]();
 drawAll();
