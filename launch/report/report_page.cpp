@@ -12,8 +12,8 @@ namespace trnplan::launch {
 namespace {
 
 /// In this order: later ones use what earlier ones define, and the last one draws the page.
-constexpr std::array<std::string_view, 7> kScripts = {"base.js",    "charts.js", "plan_parts.js", "timeline.js",
-                                                      "machine.js", "runs.js",   "pages.js"};
+constexpr std::array<std::string_view, 8> kScripts = {"base.js",    "charts.js", "plan_parts.js", "timeline.js",
+                                                      "machine.js", "runs.js",   "records.js",    "pages.js"};
 
 std::string_view part(std::string_view name) {
   const auto found = report_parts().find(name);

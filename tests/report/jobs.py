@@ -9,6 +9,7 @@ def run(reports, b, pictures, t):
     refusals(reports, t)
     simulations(reports, b, pictures, t)
     whatifs(reports, b, pictures, t)
+    validations(reports, b, pictures, t)
     hostile(reports, b, pictures, t)
 
 
@@ -109,3 +110,21 @@ def whatifs(reports, b, pictures, t):
                 t.check(f"{name}: its text has {figure} of {p['nodes']} nodes", figure in text)
         best = data["points"][data["recommended"]] if data["recommended"] >= 0 else None
         t.check(f"{name}: says what to take", (f"Take {best['nodes']} x {best['instance']}" if best else "No cluster keeps the limits") in text)
+
+
+def validations(reports, b, pictures, t):
+    for name, words in (("validate", ["validate", "--leave-out", "none"]),
+                        ("validate-layouts", ["validate", "--measured", "{SRC}/catalog/gpu-runs.csv"])):
+        path = reports.make(name, words)
+        data = t.data_of(path)
+        text = t.opened(b, path, pictures)
+        stride = -(-len(data["rows"]) // 1500)
+        t.marks(b, path, {"mark-row": -(-len(data["rows"]) // stride), "mark-source": min(24, len(data["by_source"])),
+                          "mark-mechanism": min(24, len(data["by_mechanism"]))})
+        t.check(f"{name}: its text has the median error", f"within {100 * data['summary']['median_ape']:.1f} %" in text)
+        t.check(f"{name}: rows by source are all rows", sum(g["rows"] for g in data["by_source"]) == data["rows_found"])
+        json_text = reports.answer([*words, "--format", "json"])
+        t.check(f"{name}: says what --format json says", abs(json.loads(json_text)["summary"]["mape"] - data["summary"]["mape"]) < 1e-12)
+    ran = subprocess.run([str(reports.trnplan), "validate", "--memory", "--report", "m.html"], capture_output=True, text=True,
+                         check=False, cwd=reports.folder)
+    t.check("a report of memory cases is refused", ran.returncode == 2 and "--report" in ran.stderr, ran.stderr)

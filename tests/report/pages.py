@@ -43,6 +43,12 @@ class Reports:
         check(f"{' '.join(words)} exits with one of {codes}", ran.returncode in codes, f"{ran.returncode} {ran.stderr[-500:]}")
         return path
 
+    def answer(self, words):
+        """What the program prints."""
+        return subprocess.run([self.trnplan, *[w.replace("{SRC}", str(self.source)) for w in words]], capture_output=True,
+                              stdin=subprocess.DEVNULL, text=True, check=True, cwd=self.folder,
+                              env=dict(os.environ, TRNPLAN_CATALOG=str(self.source / "catalog"))).stdout
+
 
 def data_of(path):
     """The JSON inside a page, read as a browser reads the element."""

@@ -20,7 +20,7 @@ addEventListener("resize", drawAll);
 
 const text = (x, y, words, more) => svg("text", {x, y, ...more}, words);
 const title = (words) => svg("title", null, words);
-const line = (x1, y1, x2, y2, more) => svg("line", {x1, y1, x2, y2, ...more});
+const line = (x1, y1, x2, y2, more, ...children) => svg("line", {x1, y1, x2, y2, ...more}, ...children);
 const rect = (x, y, width, height, more, ...children) =>
   svg("rect", {x: x.toFixed(2), y, width: Math.max(0, width).toFixed(2), height, ...more}, ...children);
 // Letters of the charts' size are some 6.3 pixels wide.
@@ -66,7 +66,8 @@ function dotRows(label, unit, rows, marks) {
     const from = Math.max(low >= 0 ? 0 : -Infinity, low - pad);
     const x = scale(from, high + pad, 8, right);
     const bottom = rows.length * step + 4;
-    return [bottom + 36, bottomAxis(x, from, high + pad, right, 0, bottom, unit), rows.map((r, i) => {
+    const zero = from < 0 ? line(x(0), 0, x(0), bottom, {class: "zero"}) : null;
+    return [bottom + 36, bottomAxis(x, from, high + pad, right, 0, bottom, unit), zero, rows.map((r, i) => {
       const y = i * step;
       const note = r.note || "";
       return svg("g", {class: "row " + (r.mark || "")}, title(r.hover || r.label),
@@ -114,7 +115,8 @@ const legend = (entries) => h("ul", {class: "legend"},
 function plane(label, points, options) {
   return chart(label, (width) => {
     const height = options.height || Math.min(340, Math.max(220, width * 0.6)), left = 58, right = width - 12, top = 24, bottom = height - 40;
-    const xs = points.map((p) => p.x), ys = points.flatMap((p) => [p.y, ...(known(p.low) ? [p.low, p.high] : [])]);
+    const xs = points.map((p) => p.x), ys = points.flatMap((p) => [p.y, ...(known(p.low) ? [p.low, p.high] : [])])
+      .concat((options.bands || []).flatMap((b) => [b.low, b.high]));
     let [x0, x1, y0, y1] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
     if (options.diagonal) [x0, y0, x1, y1] = [Math.min(x0, y0), Math.min(x0, y0), Math.max(x1, y1), Math.max(x1, y1)];
     const room = (a, b) => (options.log ? [a / 1.12, b * 1.12] : [options.zero ? 0 : a - (b - a) * 0.06 - (b === a ? b * 0.1 : 0), b + (b - a) * 0.06 + (b === a ? b * 0.1 : 0)]);
@@ -133,6 +135,7 @@ function plane(label, points, options) {
       options.diagonal ? line(x(xl), y(xl), x(xh), y(xh), {class: "diagonal"}) : null,
       (options.bands || []).map((b) => rect(left, y(b.high), right - left, y(b.low) - y(b.high), {class: b.class}, title(b.hover))),
       (options.levels || []).map((b) => line(left, y(b.value), right, y(b.value), {class: b.class}, title(b.hover))),
+      (options.moments || []).map((m) => line(x(m.at), top, x(m.at), bottom, {class: m.class}, title(m.hover))),
       options.join ? [...groups.values()].map((g) => svg("polyline", {class: "join " + g[0].class,
         points: g.map((p) => `${x(p.x).toFixed(1)},${y(p.y).toFixed(1)}`).join(" ")})) : null,
       points.map((p) => svg("g", {class: p.class}, title(p.hover),
