@@ -68,6 +68,8 @@ class Predictor {
 
   void predict(const models::Job& job, const models::Strategy& strategy, ScoredRow& row,
                std::optional<double> all_reduce = std::nullopt, bool allocated = false) {
+    row.strategy = strategy;
+    row.nodes = job.cluster.nodes;
     const models::Profile* profile = profile_of(job.cluster.instance, "");
     if (profile == nullptr) {
       // What kernels alone are known of times no step; memory needs none of it.
