@@ -33,23 +33,11 @@ int run(const Options& o) {
   Remarks remarks = heard_remarks();
   const api::SimulateResult result = api::simulate(o.request, remarks);
   const auto& [job, strategy, judgement] = result;
-<<<<<<< HEAD
   if (o.common.json()) {
     print(api::document(result));
   } else if (judgement.plan) {
     print_text(job_line(job) + strategy_words(strategy) + "\n" +
                plan_details(*judgement.plan, false, text_width()) + critical_path(judgement.plan->report));
-=======
-  if (judgement.plan) {
-    if (o.common.json()) {
-      print(io::plan_json(*judgement.plan, judgement.broken));
-    } else {
-      print_text(job_line(job) + strategy_words(strategy) + "\n" +
-                 plan_details(*judgement.plan, false, text_width()) + critical_path(judgement.plan->report));
-    }
-  } else if (o.common.json()) {
-    print(io::refusal_json(judgement.broken));
->>>>>>> rep
   }
   if (!o.report.path.empty()) api::write_simulate_report(o.report, o.request, result, remarks.all());
   return judgement.refused() ? kNoPlan : kDone;

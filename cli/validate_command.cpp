@@ -31,15 +31,9 @@ struct Options {
 /// Rows that are predicted as they are, without a fit of their own.
 int run_scores(const Options& o, const std::string& table) {
   Remarks remarks = heard_remarks();
-<<<<<<< HEAD
-  const api::ScoreResult s = api::score(
-      {table, o.profile_given ? o.common.profile : "", o.predictions, "", !o.plain_network}, remarks);
-  print_result(o.common, o.common.json() ? api::document(s)
-=======
   const api::ScoreRequest request{table, o.profile_given ? o.common.profile : "", o.predictions, "", !o.plain_network};
   const api::ScoreResult s = api::score(request, remarks);
-  print_result(o.common, o.common.json() ? io::row_scores_json(s.scores, s.profiles)
->>>>>>> rep
+  print_result(o.common, o.common.json() ? api::document(s)
                                          : row_scores_text(s.scores, s.profiles, o.rows, text_width()));
   if (!o.report.path.empty()) api::write_score_report(o.report, request, s, remarks.all());
   return kDone;
@@ -48,17 +42,11 @@ int run_scores(const Options& o, const std::string& table) {
 int run_steps(const Options& o) {
   Remarks remarks = heard_remarks();
   const calibrate::LeaveOut leave_out = *calibrate::leave_out_from(o.leave_out);
-<<<<<<< HEAD
-  const api::ValidateResult v = api::validate({o.runs, o.common.profile, leave_out}, remarks);
-  print_result(o.common,
-               o.common.json() ? api::document(v, leave_out) : step_validation_text(v.steps, o.rows));
-=======
   const api::ValidateRequest request{o.runs, o.common.profile, leave_out};
   const api::ValidateResult v = api::validate(request, remarks);
-  print_result(o.common, o.common.json() ? io::step_validation_json(v.steps, v.profile, leave_out)
-                                         : step_validation_text(v.steps, o.rows));
+  print_result(o.common,
+               o.common.json() ? api::document(v, leave_out) : step_validation_text(v.steps, o.rows));
   if (!o.report.path.empty()) api::write_validate_report(o.report, request, v, remarks.all());
->>>>>>> rep
   return kDone;
 }
 
