@@ -16,10 +16,13 @@ check() {
   tail -n 5 "$work/check" "$out" "$err" 2>/dev/null || true
 }
 
-# skip WHAT [PACKAGE...]: says and counts what cannot be checked here, and what it needs; ./dev reads the line
+# skip WHAT [PACKAGE...]: says and counts what cannot be checked here, and what it needs; ./dev reads the line. With
+# TRNPLAN_TEST_ALL=1 nothing may be left out.
 skip() {
+  local how=SKIPPED
   skipped=$((skipped + 1))
-  printf 'SKIPPED: %s: %s%s\n' "$suite" "$1" "${2:+; needs ${*:2}}"
+  if [[ ${TRNPLAN_TEST_ALL:-} == 1 ]]; then how=FAIL failed=$((failed + 1)); fi
+  printf '%s: %s: %s%s\n' "$how" "$suite" "$1" "${2:+; needs ${*:2}}"
 }
 
 # run CODE ARGUMENTS...: trnplan must exit with CODE

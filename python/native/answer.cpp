@@ -11,15 +11,19 @@ namespace py = pybind11;
 
 namespace {
 
-/// Whatever bytes a file had: what is no UTF-8 is replaced.
 py::str str_of(const std::string& text) {
   return py::reinterpret_steal<py::str>(
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
 }
 
+/// What a user's file may have in it, as the program shows it: nothing in it drives a terminal.
+py::str shown(const std::string& text) {
+  return str_of(printable(text, 4000));
+}
+
 py::tuple fault_of(const Diagnostic& d) {
-  return py::make_tuple(str_of(d.at.file), d.at.line, d.at.column, str_of(d.key), str_of(d.problem),
-                        str_of(d.fix));
+  return py::make_tuple(shown(d.at.file), d.at.line, d.at.column, shown(d.key), shown(d.problem),
+                        shown(d.fix));
 }
 
 void raise(const InputError& e) {
@@ -50,7 +54,7 @@ py::tuple answer(const std::string& document, const Remarks& remarks) {
   py::list said;
   for (const Remark& r : remarks.all()) {
     const auto* fault = std::get_if<Diagnostic>(&r);
-    said.append(str_of(fault != nullptr ? to_string(*fault) : std::get<std::string>(r)));
+    said.append(fault != nullptr ? str_of(to_string(*fault)) : shown(std::get<std::string>(r)));
   }
   return py::make_tuple(str_of(document), said);
 }

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Estimate(Record):
     """A median with the standard deviation of its logarithm."""
 
@@ -20,7 +20,7 @@ class Estimate(Record):
     log_sd: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Parameter(Record):
     name: str
     unit: str
@@ -30,7 +30,7 @@ class Parameter(Record):
     verdict: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CollectiveRow(Record):
     id: str
     op: str
@@ -43,7 +43,7 @@ class CollectiveRow(Record):
     error: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Stack(Record):
     """What every time of a framework and release is multiplied by."""
 
@@ -53,7 +53,7 @@ class Stack(Record):
     log_sd: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class KernelRow(Record):
     id: str
     kernel: str
@@ -62,14 +62,14 @@ class KernelRow(Record):
     error: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LeftOut(Record):
     id: str
     reason: str
     fix: Optional[str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StepSample(Record):
     """What a log shows of a run's steps."""
 
@@ -91,13 +91,13 @@ class StepSample(Record):
     tokens_per_second: Optional[float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Understood(Record):
     kind: str
     pieces: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Skipped(Record):
     line: int
     key: str
@@ -105,7 +105,7 @@ class Skipped(Record):
     fix: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LogFile(Record):
     """What a file was, and what it holds; memory, collectives and graphs are as in docs/json.md."""
 
@@ -118,7 +118,7 @@ class LogFile(Record):
     skipped: List[Skipped]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CalibrateResult(Result):
     """A fit, or what the files say; parts that the kind of fit lacks are None."""
 
@@ -145,12 +145,12 @@ class CalibrateResult(Result):
         return frame([row.to_dict() for row in (self.rows or self.kernels or self.steps)])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ValidateResult(Result):
     schema_version: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StepRow(Record):
     id: str
     run_group: str
@@ -171,7 +171,7 @@ class StepRow(Record):
     oracle_step_seconds: Optional[float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StepValidation(ValidateResult):
     """Published runs beside predictions by fits that have not seen them."""
 
@@ -186,7 +186,7 @@ class StepValidation(ValidateResult):
         return frame([row.to_dict() for row in self.rows])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ScoredRow(Record):
     id: str
     group: str
@@ -204,7 +204,7 @@ class ScoredRow(Record):
     skipped: Optional[str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ScoredGroup(Record):
     group: str
     source: str
@@ -217,7 +217,7 @@ class ScoredGroup(Record):
     rank_correlation: Optional[float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ScoreResult(ValidateResult):
     """Every row of a table as it would be simulated, without a fit."""
 
@@ -232,7 +232,7 @@ class ScoreResult(ValidateResult):
         return frame([row.to_dict() for row in self.rows])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MemoryCase(Record):
     """A published job and whether it fits; bytes are those of a core."""
 
@@ -261,7 +261,7 @@ class MemoryCase(Record):
     note: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LeftOutCase(Record):
     id: str
     kind: str
@@ -272,7 +272,7 @@ class LeftOutCase(Record):
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SourceScore(Record):
     source: str
     layouts: int
@@ -280,7 +280,7 @@ class SourceScore(Record):
     log_score_left_out: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MemoryValidation(ValidateResult):
     """Published jobs and whether they are predicted to fit."""
 
@@ -301,7 +301,7 @@ class MemoryValidation(ValidateResult):
         return frame([row.to_dict() for row in self.cases])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CollectiveTable(Record):
     op: str
     ranks: int
@@ -315,7 +315,7 @@ class CollectiveTable(Record):
     median_log_half_width_90: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CollectiveValidation(ValidateResult):
     """Tables of nccom-test, each predicted without having seen it."""
 
@@ -329,7 +329,7 @@ class CollectiveValidation(ValidateResult):
         return frame([row.to_dict() for row in self.tables])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Uptime(Record):
     id: str
     nodes: int
@@ -348,7 +348,7 @@ class Uptime(Record):
     source: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GoodputValidation(ValidateResult):
     """Published uptimes beside predicted ones."""
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verdict(Record):
     """Whether the runtime takes a group: ``supported``, ``doubtful`` or ``refused``."""
 
@@ -23,7 +23,7 @@ class Verdict(Record):
     evidence: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Phase(Record):
     steps: int
     latency_seconds: float
@@ -31,7 +31,7 @@ class Phase(Record):
     limit: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Collective(Record):
     """One collective; times are None where its bytes have no way. Rates are 10^9 bytes/s."""
 
@@ -56,7 +56,7 @@ class Collective(Record):
     barrier_seconds: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CollectiveResult(Result, Collective):
     schema_version: int
 
@@ -65,7 +65,7 @@ class CollectiveResult(Result, Collective):
         return _table([self])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CollectiveSweep(Result):
     """Sizes of one collective, ascending."""
 
@@ -91,7 +91,7 @@ def _table(rows: "List[CollectiveResult] | List[Collective]") -> "DataFrame":
     return frame([{key: getattr(row, key) for key in _TABLE} for row in rows])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Group(Record):
     kind: str
     ranks: List[int]
@@ -103,14 +103,14 @@ class Group(Record):
     evidence: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Torus(Record):
     rows: int
     columns: int
     depth: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Nic(Record):
     nic: int
     chips: List[int]
@@ -118,7 +118,7 @@ class Nic(Record):
     bytes_per_second_per_direction: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Kind(Record):
     """All groups of a kind by the worst of them."""
 
@@ -130,7 +130,7 @@ class Kind(Record):
     rings: List[List[int]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TopologyResult(Result):
     """A node's fabric, and the verdict on every group of a layout."""
 
@@ -154,14 +154,14 @@ class TopologyResult(Result):
         return frame([g.to_dict() for g in self.groups])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PublishedTraining(Record):
     sequence: int
     global_batch: int
     source: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Model(Record):
     name: str
     parameters: float
@@ -176,7 +176,7 @@ class Model(Record):
     training: Optional[PublishedTraining]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ModelsResult(Result):
     schema_version: int
     models: List[Model]
@@ -186,7 +186,7 @@ class ModelsResult(Result):
         return frame([m.to_dict() for m in self.models])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Instance(Record):
     """An instance type; rates are those of a node."""
 
@@ -202,7 +202,7 @@ class Instance(Record):
     step_modelled: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class InstancesResult(Result):
     schema_version: int
     instances: List[Instance]

@@ -9,6 +9,7 @@ import typing
 from typing import Any, Mapping, Tuple, Type, TypeVar
 
 T = TypeVar("T", bound="Record")
+_MOST_LETTERS = 200  # of a list where Python prints it
 
 
 class Record:
@@ -29,6 +30,19 @@ class Record:
         return {key: _untyped(getattr(self, name)) for name, key, _ in _fields(cls)}
 
 
+    def __repr__(self) -> str:
+        """As a call; of long lists and dicts how long they are."""
+        cls: Any = type(self)
+        parts = (f"{name}={_short(getattr(self, name))}" for name, _, _ in _fields(cls))
+        return f"{cls.__name__}({', '.join(parts)})"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, (list, dict)) and len(repr(value)) > _MOST_LETTERS:
+        return f"<{len(value)} in a {type(value).__name__}>"
+    return repr(value)
+
+
 def _untyped(value: Any) -> Any:
     if isinstance(value, Record):
         return value.to_dict()
@@ -44,9 +58,14 @@ class Result(Record):
     """What the program says besides, on standard error."""
 
     def _repr_html_(self) -> str:
-        from . import html
+        from . import views
 
-        return html.of(self)
+        return views.html(self)
+
+    def __repr__(self) -> str:
+        from . import views
+
+        return views.text(self)
 
 
 @functools.lru_cache(maxsize=None)

@@ -19,7 +19,8 @@ from .machines import (
     ModelsResult,
     TopologyResult,
 )
-from .plans import CheckResult, Plan, PlanResult, RankedPlan, SimulateResult, Strategy
+from .plans import Plan, RankedPlan, Strategy
+from .rankings import CheckResult, PlanResult, SimulateResult
 from .runs import WhatIfPoint, WhatIfResult
 
 __all__ = [

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WhatIfPoint(Record):
     """A cluster. Where nothing is legal and fits, the predictions are None and ``why`` says what is wrong."""
 
@@ -53,7 +53,7 @@ class WhatIfPoint(Record):
     remark: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Price(Record):
     """USD of a node and hour."""
 
@@ -65,7 +65,7 @@ class Price(Record):
     source: Optional[str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class InstanceStanding(Record):
     """An instance type against the others; ``point`` is the index of the cluster that stands for it."""
 
@@ -77,14 +77,14 @@ class InstanceStanding(Record):
     break_even_against: Optional[str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BillLine(Record):
     what: str
     usd_per_hour: float
     basis: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WhatIfResult(Result):
     """Clusters for a whole run: ``points``, and ``best``, the one to take."""
 

@@ -11,6 +11,7 @@ import pickle
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
@@ -156,6 +157,37 @@ class Plan(Check):
         with ThreadPoolExecutor(8) as pool:
             self.assertEqual(list(pool.map(run, jobs)), alone)
 
+    def test_other_threads_run_meanwhile(self) -> None:
+        """Python switches threads by itself only after an hour here: who runs during a call does so without the GIL."""
+        usual = sys.getswitchinterval()
+
+        def overtaken(call: Any) -> bool:
+            begun, ended = threading.Event(), []
+
+            def work() -> None:
+                begun.set()
+                call()
+                ended.append(True)
+
+            worker = threading.Thread(target=work)
+            worker.start()
+            begun.wait()
+            during = not ended
+            worker.join()
+            return during
+
+        def alone() -> None:
+            for _ in range(10**6):
+                pass
+
+        try:
+            sys.setswitchinterval(3600)
+            self.assertFalse(overtaken(alone))
+            search = lambda: trnplan.plan("llama3-70b", nodes=16, threads=1)  # noqa: E731
+            self.assertTrue(any(overtaken(search) for _ in range(5)))
+        finally:
+            sys.setswitchinterval(usual)
+
     def test_baseline(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             trnplan.plan(JOB, out=folder + "/plan", risk="fastest")
@@ -297,6 +329,15 @@ class Surface(Check):
                        trnplan.validate(of="goodput"), trnplan.simulate(JOB, "tp=16,recompute=full")):  # fmt: skip
             ElementTree.fromstring(f"<div>{result._repr_html_()}</div>")
 
+    def test_shown_by_python(self) -> None:
+        found = trnplan.plan("llama3-8b", nodes=4)
+        lines = repr(found).splitlines()
+        self.assertEqual(len(lines), len(found.plans) + 2)  # a title, heads
+        self.assertEqual([line[0] for line in lines[2:]].index("*"), found.recommended)
+        assert found.best is not None
+        self.assertLess(len(repr(found.best)), 5000)
+        self.assertTrue(repr(found.best.strategy).startswith("Strategy(tensor_parallel=8, "))
+
     def test_results_cannot_be_changed_by_their_copies(self) -> None:
         found = trnplan.plan(JOB)
         found.to_dict()["plans"].clear()
@@ -306,6 +347,11 @@ class Surface(Check):
         again = pickle.loads(pickle.dumps(found))
         self.assertEqual(again, found)
         self.assertEqual(again.to_dict(), found.to_dict())
+
+    def test_a_hostile_job_drives_no_terminal(self) -> None:
+        error = self.refused(lambda: trnplan.plan({"model": "\x1b[2Jllama", "\u202etraining": {}}))
+        self.assertNotIn("\x1b", str(error))
+        self.assertNotIn("\u202e", str(error))
 
     def test_errors_travel(self) -> None:
         error = self.refused(lambda: trnplan.plan("llama3-8c"))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The Python package: a wheel of this build, installed into a new environment, and everything of it from there.
-#   python.sh TRNPLAN BUILD_DIR SOURCE_DIR
+#   python.sh TRNPLAN BUILD_DIR SOURCE_DIR BUILT    BUILT: 1, or 0 where the build lacked what the package needs
 # shellcheck disable=SC2016
 set -euo pipefail
 
@@ -15,6 +15,11 @@ unset TRNPLAN_CATALOG PYTHONPATH PYTHONHOME
 
 python=/usr/bin/python3   # the one that has Debian's packages
 has() { "$python" -c "import $1" 2>/dev/null; }
+if [[ $4 != 1 ]]; then
+  skip 'the Python package' pybind11-dev python3-dev
+  finish
+  exit
+fi
 if ! has setuptools || ! has wheel || ! has ensurepip; then
   skip 'the Python package' python3-setuptools python3-wheel python3-venv
   finish
