@@ -76,6 +76,8 @@ void need_program(const models::Job& job, const models::Strategy& s,
     broken.push_back(target_lacks(fmt::format("precision {}", models::to_string(s.precision)),
                                   "write precision: mixed_precision or fp8 in the job"));
   }
+  if (s.precision == fp8 && job.cluster.instance.core.fp8.value <= 0)
+    broken.push_back(target_lacks("FP8 on GPUs without it", "write precision: mixed_precision in the job"));
   if (!s.pipeline_cuts.empty())
     broken.push_back(target_lacks("uneven pipeline cuts", "pin a pipeline_parallel that divides the layers"));
   if (a.layers % (s.pipeline_parallel * s.virtual_pipeline) != 0) {

@@ -38,6 +38,10 @@ void need_mesh(const models::Job& job, const models::Strategy& s, std::vector<pl
     broken.push_back(target_lacks("replicas that share nothing beside model parallel ranks",
                                   "pin zero1 to true, or shard_degree to 2 or more times context_parallel"));
   }
+  if (!s.zero1 && s.context_parallel > 1) {
+    broken.push_back(target_lacks("context parallel ranks that share nothing: it shards over them too",
+                                  "pin zero1 to true in the job"));
+  }
   if (s.zero1 && s.sharding == models::Sharding::states)
     broken.push_back(target_lacks("sharding zero1", "pin sharding to zero3 or zero2"));
   if (s.tensor_parallel > 1 && !s.sequence_parallel) {
@@ -64,11 +68,12 @@ void need_program(const models::Job& job, const models::Strategy& s,
   }
   if (!s.flash_attention) broken.push_back(target_lacks("plain attention", "pin flash_attention to true"));
   using enum models::Precision;
-  const bool eight = s.precision == fp8 && !on_neuron(job);
+  const bool eight = s.precision == fp8 && !on_neuron(job) && job.cluster.instance.core.fp8.value > 0;
   if (s.precision != mixed_precision && !eight) {
     broken.push_back(target_lacks(fmt::format("precision {}", models::to_string(s.precision)),
-                                  on_neuron(job) ? "write precision: mixed_precision in the job"
-                                                 : "write precision: mixed_precision or fp8 in the job"));
+                                  s.precision == fp8 || on_neuron(job)
+                                      ? "write precision: mixed_precision in the job"
+                                      : "write precision: mixed_precision or fp8 in the job"));
   }
   if (!s.pipeline_cuts.empty() ||
       job.architecture.layers % (s.pipeline_parallel * s.virtual_pipeline) != 0) {

@@ -264,7 +264,8 @@ Settings asked_of_megatron(const EntryPoint& entry, const Run& run, const std::s
   a["--tokenizer-model"] = "/tokenizer";
   a["--save"] = a["--load"] = "/plan/run/checkpoints";
   a["--tensorboard-dir"] = "/plan/run/tensorboard";
-  a["--save-interval"] = "200";
+  // Near 200, and so that it divides the steps: 15258789 = 117 x 130417.
+  a["--save-interval"] = recipe.starts_with("gpt3") ? "200" : "117";
   a["--exit-signal-handler"] = a["--log-throughput"] = "true";
   a["--log-interval"] = "1";
   const bool large = recipe.starts_with("gpt3");
@@ -310,7 +311,7 @@ Settings asked_of_torchtitan(const EntryPoint& entry, const Run& run, const std:
   a["--training.seq_len"] = text(job.training.sequence);
   a["--training.global_batch_size"] = text(job.training.global_batch);
   a["--training.local_batch_size"] = text(s.pipeline_parallel > 1 ? batches * s.micro_batch : s.micro_batch);
-  a[kParallel + "data_parallel_replicate_degree"] = text(ranks / std::max(group, s.zero1 ? 1 : 1));
+  a[kParallel + "data_parallel_replicate_degree"] = text(ranks / group);
   a[kParallel + "data_parallel_shard_degree"] = text(s.zero1 ? group / s.context_parallel : 1);
   a[kParallel + "tensor_parallel_degree"] = text(s.tensor_parallel);
   a[kParallel + "context_parallel_degree"] = text(s.context_parallel);
