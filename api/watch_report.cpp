@@ -53,21 +53,26 @@ JsonValue curve_part(const launch::CurveReading& c) {
                             {"points", std::move(points)}});
 }
 
-JsonValue alarms_part(const io::WatchReport& r) {
+/// In the words of the machine, where it is known.
+std::string said(const topology::Instance* instance, const std::string& text) {
+  return instance != nullptr ? in_words_of(*instance, text) : text;
+}
+
+JsonValue alarms_part(const io::WatchReport& r, const topology::Instance* on) {
   JsonValue all = JsonValue::List();
   for (const io::WatchAlarm& a : r.alarms)
-    all.add(JsonValue::object({{"kind", a.kind}, {"message", a.message}, {"cause", a.cause}, {"fix", a.fix}, {"line", a.line}}));
+    all.add(JsonValue::object({{"kind", a.kind}, {"message", said(on, a.message)}, {"cause", said(on, a.cause)}, {"fix", said(on, a.fix)}, {"line", a.line}}));
   return all;
 }
 
-JsonValue failures_part(const io::WatchReport& r) {
+JsonValue failures_part(const io::WatchReport& r, const topology::Instance* on) {
   JsonValue all = JsonValue::List();
   for (const io::WatchFailure& f : r.failures) {
     all.add(JsonValue::object({{"kind", f.kind},
                                {"rule", f.rule},
                                {"text", f.text},
-                               {"problem", f.problem},
-                               {"fix", f.fix},
+                               {"problem", said(on, f.problem)},
+                               {"fix", said(on, f.fix)},
                                {"file", f.file},
                                {"line", f.line},
                                {"count", f.count},
@@ -136,8 +141,8 @@ void write_watch_report(const ReportFile& file, const std::vector<std::string>& 
   page.add("loss", r.loss);
   page.add("losses", curve_part(run.losses));
   page.add("gradient_norms", curve_part(run.gradient_norms));
-  page.add("alarms", alarms_part(r));
-  page.add("failures", failures_part(r));
+  page.add("alarms", alarms_part(r, instance));
+  page.add("failures", failures_part(r, instance));
   page.add("events_found", r.events.size());
   page.add("events", events_part(r));
   page.add("notes", r.remarks);

@@ -56,7 +56,7 @@ function watchVerdict() {
   if (!known(d.predicted_seconds)) return text + ". Nothing says what ran, so there is no prediction beside it.";
   const [low, high] = d.predicted_seconds_90, share = d.step_seconds / d.predicted_seconds - 1;
   const how = d.step_seconds > high ? "slower than it should be" : d.step_seconds < low ? "faster than predicted" : "as predicted";
-  return `${text}: ${how}. Predicted were ${seconds(d.predicted_seconds)} s (90 % interval: ${seconds(low)} to ${seconds(high)} s), ${percent(Math.abs(share))} ${share > 0 ? "less" : "more"}.`;
+  return `${text}: ${how}. The prediction is ${seconds(d.predicted_seconds)} s (90 % interval: ${seconds(low)} to ${seconds(high)} s); the run takes ${percent(Math.abs(share))} ${share > 0 ? "longer" : "less"}.`;
 }
 
 function watchPage() {
