@@ -8,6 +8,7 @@ def run(reports, b, pictures, t):
     plans(reports, b, pictures, t)
     refusals(reports, t)
     simulations(reports, b, pictures, t)
+    watches(reports, b, pictures, t)
     whatifs(reports, b, pictures, t)
     validations(reports, b, pictures, t)
     hostile(reports, b, pictures, t)
@@ -128,3 +129,37 @@ def validations(reports, b, pictures, t):
     ran = subprocess.run([str(reports.trnplan), "validate", "--memory", "--report", "m.html"], capture_output=True, text=True,
                          check=False, cwd=reports.folder)
     t.check("a report of memory cases is refused", ran.returncode == 2 and "--report" in ran.stderr, ran.stderr)
+
+
+def step_line(step, seconds):
+    return f"step {step} step_time {seconds:.1f}s throughput 4 seq/s loss {2 + 8 / (1 + step / 40):.4f} grad norm {1 + step % 7 / 10:.2f}"
+
+
+def watches(reports, b, pictures, t):
+    """A run of 5,000 steps that was started again, and one that failed."""
+    wobble = [250 + (7 * i % 13) + (40 if i % 97 == 0 else 0) for i in range(5000)]
+    lines = [step_line(i + 1, wobble[i]) for i in range(3000)]
+    lines += ["slurmstepd: error: *** JOB 17 ON <script>alert(4)</script> CANCELLED AT 2026-07-01T00:00:00 DUE TO NODE FAILURE ***"]
+    lines += [step_line(i + 1, wobble[i]) for i in range(2900, 5000)]
+    log = reports.folder / "train <i>.out"
+    log.write_text("\n".join(lines) + "\n")
+    path = reports.make("watch", ["watch", str(log), "--once", "--job", "{SRC}/examples/llama3-70b-16-nodes/job.yaml",
+                                  "--strategy", "tp=32,pp=8"])
+    data = t.data_of(path)
+    text = t.opened(b, path, pictures)
+    points = sum(len(s["points"]) for s in data["stretches"])
+    t.check("watch: every step counts", data["steps_found"] in (5099, 5100), data["steps_found"])
+    t.marks(b, path, {"mark-step": points, "mark-restart": len(data["stretches"]) - 1, "mark-band": 1,
+                      "mark-loss": len(data["losses"]["points"]), "mark-norm": len(data["gradient_norms"]["points"]),
+                      "mark-alarm": len(data["alarms"]), "mark-failure": len(data["failures"])})
+    for figure in (t.seconds(data["step_seconds"]), t.seconds(data["predicted_seconds"]), f"{data['restarts']}"):
+        t.check(f"watch: its text has {figure}", figure in text)
+    t.check("watch: a restart is drawn", data["restarts"] == 1 and len(data["stretches"]) == 2, data["restarts"])
+
+    path = reports.make("watch-failed", ["watch", "{SRC}/tests/launch/fixtures/replica-group-failure-tp16-dp2.txt", "--once"], (3,))
+    data = t.data_of(path)
+    text = t.opened(b, path, pictures)
+    t.check("watch-failed: the failure and its fix", data["failures"][0]["fix"] in text)
+    (reports.folder / "empty.log").write_text("")
+    reports.make("watch-empty", ["watch", "empty.log", "--once"])
+    t.opened(b, reports.folder / "watch-empty.html", pictures)

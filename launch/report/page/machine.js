@@ -67,6 +67,7 @@ function machinePart(machine, refused) {
     return b;
   });
   const pair = refused.find((r) => r.rule === "replica-group" && r.chips.length > 0);
+  if (kinds.length === 0 && !pair) return;
   section("machine", "Who talks to whom",
     para(`${node}, ${machine.instance}: ${what}${machine.switches > 0 ? " behind a switch" : machine.rows > 0 ? `, a ${machine.rows} x ${machine.columns} torus${machine.depth > 1 ? `, ${machine.depth} of them` : ""}; short ends of lines go around to the other side` : ""}.`),
     h("div", {class: "beside"}, kinds.length > 0 ? h("div", null, h("div", {class: "buttons"}, buttons), holder, words) : null,

@@ -211,5 +211,5 @@ function noPlanPage() {
   footer();
 }
 
-({plan: planPage, simulate: simulatePage, whatif: whatifPage, validate: validatePage})[data.kind]();
+({plan: planPage, simulate: simulatePage, whatif: whatifPage, validate: validatePage, watch: watchPage})[data.kind]();
 drawAll();

@@ -83,7 +83,7 @@ function refusedPart() {
     para(`${grouped(c.enumerated)} strategies were looked at: ${grouped(c.refused)} break a rule, ${grouped(c.too_large)} are too large for memory, ` +
       `${grouped(c.bounded)} cannot be faster, ${grouped(c.simulated)} were simulated.` +
       (c.inexpressible > 0 ? ` ${grouped(c.inexpressible)} more cannot be said in the config of what trains them.` : "")),
-    all.length === 0 ? para("None that was refused could have been faster.") : para("These might have been faster if they ran, the nearest miss first:"),
+    all.length === 0 ? para("None that was refused could have been faster.") : para(data.plans.length > 0 ? "These might have been faster if they ran:" : "What came closest:"),
     h("ul", {class: "refused"}, first.map(refusal)),
     more.length > 0 ? numbers(`${grouped(more.length) + " more"}`, h("ul", {class: "refused"}, more.map(refusal))) : null,
     capped(all.length, data.refused_found + data.doubtful_found, "refused strategies"));

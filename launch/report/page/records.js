@@ -46,3 +46,66 @@ function validatePage() {
   remarks();
   footer(`profile ${data.profile}`);
 }
+
+const duration = (s) => (s >= 86400 ? (s / 86400).toFixed(1) + " days" : s >= 3600 ? (s / 3600).toFixed(1) + " h" : s >= 60 ? (s / 60).toFixed(1) + " min" : s.toFixed(0) + " s");
+
+function watchVerdict() {
+  const d = data;
+  if (!known(d.step_seconds)) return "No step time is known yet.";
+  const text = `A step takes ${seconds(d.step_seconds)} s, the median of ${count(d.timed_steps, "step")}`;
+  if (!known(d.predicted_seconds)) return text + ". Nothing says what ran, so there is no prediction beside it.";
+  const [low, high] = d.predicted_seconds_90, share = d.step_seconds / d.predicted_seconds - 1;
+  const how = d.step_seconds > high ? "slower than it should be" : d.step_seconds < low ? "faster than predicted" : "as predicted";
+  return `${text}: ${how}. The prediction is ${seconds(d.predicted_seconds)} s (90 % interval: ${seconds(low)} to ${seconds(high)} s); the run takes ${percent(Math.abs(share))} ${share > 0 ? "longer" : "less"}.`;
+}
+
+function watchPage() {
+  const d = data, c = d.losses;
+  document.title = "trnplan watch: " + d.source;
+  page.append(h("header", null, h("p", {class: "kind"}, "watch: a run beside its plan"), h("h1", null, d.source),
+    h("p", {class: "job"}, (d.job ? `${d.job.model} on ${d.job.nodes[0]} x ${d.job.instances[0]}, ${layout(d.strategy)}` : "no plan beside it") + (d.state ? `, ${d.state}` : ""))));
+  const done = d.total > 0 ? `Step ${grouped(d.step)} of ${grouped(d.total)}` : d.step > 0 ? `Step ${grouped(d.step)}` : "No step yet";
+  page.append(h("section", {id: "answer"},
+    h("p", {class: "lead"}, strong(done), d.finished ? ", finished. " : ". ", watchVerdict()),
+    d.failures.map((f) => h("div", {class: "warning mark-failure"}, para(strong(`Failure: ${f.kind}`), `, ${count(f.count, "line")}, first ${f.file}:${f.line}${f.went_on ? "; the run went on" : ""}`),
+      h("pre", null, f.text), para((f.rule ? `Rule ${f.rule}: ` : "") + f.problem), para("Fix: " + f.fix), f.next ? para(`The next plan: ${f.next}` + (known(f.next_step_seconds) ? `, ${seconds(f.next_step_seconds)} s a step` : "")) : null)),
+    d.alarms.map((a) => h("div", {class: "warning mark-alarm"}, para(strong(a.kind + ": "), a.message, a.line > 0 ? ` (line ${a.line})` : ""), a.cause ? para("Cause: " + a.cause) : null, a.fix ? para("Fix: " + a.fix) : null)),
+    h("div", {class: "tiles"},
+      known(d.recent_seconds) ? tile("recent", "Last 20 steps", seconds(d.recent_seconds) + " s", "mean, without pauses") : null,
+      known(d.tokens_per_second) ? tile("speed", "Throughput", grouped(d.tokens_per_second) + " tokens/s") : null,
+      known(d.goodput) ? tile("goodput", "Goodput", percent(d.goodput), known(d.wall_seconds) ? `of ${duration(d.wall_seconds)}` : null) : null,
+      tile("restarts", "Restarts", grouped(d.restarts), d.lost_steps > 0 ? `${count(d.lost_steps, "step")} done twice` : "no step done twice"),
+      known(d.eta_seconds) ? tile("eta", "Left", duration(d.eta_seconds), "at this goodput") : null,
+      known(d.loss) ? tile("loss", "Loss", String(+d.loss.toPrecision(5)), known(c.lowest) ? `lowest ${+c.lowest.toPrecision(5)} at step ${grouped(c.lowest_step)}` : null) : null,
+      known(d.memory_bytes) ? tile("memory", `Memory of the fullest ${CORE}`, gib(d.memory_bytes) + " GiB", known(d.predicted_memory_bytes) ? `predicted ${gib(d.predicted_memory_bytes)} GiB` : null)
+        : known(d.predicted_memory_bytes) ? tile("memory", `Memory of the fullest ${CORE}`, "not in the log", `predicted ${gib(d.predicted_memory_bytes)} GiB`) : null,
+      known(d.usd_so_far) ? tile("cost", "USD so far", usd(d.usd_so_far), known(d.usd_total) ? `of ${usd(d.usd_total)}` : null) : null)));
+  if (d.commands.length > 0) nextPart();
+  stepsPart();
+  if (c.points.length > 1) curvePart("loss", "Loss", c, "mark-loss");
+  if (d.gradient_norms.points.length > 1) curvePart("norms", "Gradient norm", d.gradient_norms, "mark-norm");
+  if (d.events.length > 0)
+    section("events", "What happened", table(["line", "what", "in the log's words"], d.events.map((e) => [grouped(e.line), e.kind, e.text]), [0]), capped(d.events.length, d.events_found, "events"));
+  d.remarks.push(...d.notes);
+  remarks();
+  footer();
+}
+
+function stepsPart() {
+  const d = data, points = d.stretches.flatMap((s, i) => s.points.map(([step, middle, most]) => ({x: step, y: middle, low: middle, high: most, line: String(i), class: "g-0",
+    hover: `${d.steps_a_point > 1 ? `${d.steps_a_point} steps from ` : "step "}${grouped(step)}: ${seconds(middle)} s` + (most > middle ? `, the longest ${seconds(most)} s` : "")})));
+  if (points.length === 0) return;
+  const band = known(d.predicted_seconds) ? [{low: d.predicted_seconds_90[0], high: d.predicted_seconds_90[1], class: "band mark-band", hover: "90 % interval of the prediction"}] : [];
+  section("steps", "Steps over time", para((band.length > 0 ? "The band is the prediction's 90 % interval, the line in it the prediction. " : "") + (d.stretches.length > 1 ? "Dashed lines are restarts. " : "") +
+      (d.steps_a_point > 1 ? `A dot is the median of ${d.steps_a_point} steps, its whisker their longest; ${grouped(d.steps_found)} steps are in the log.` : `${count(d.steps_found, "step")} with a time are in the log.`)),
+    plane("Seconds of each step", points, {xUnit: "step", yUnit: "seconds", mark: "mark-step", radius: points.length > 400 ? 1.5 : 3, join: true, bands: band,
+      levels: band.length > 0 ? [{value: d.predicted_seconds, class: "level", hover: "the prediction"}] : [],
+      moments: d.stretches.slice(1).map((s) => ({at: s.first, class: "restart mark-restart", hover: `started again at step ${grouped(s.first)} (line ${s.line})`}))}));
+}
+
+function curvePart(id, name, curve, mark) {
+  section(id, name, para((known(curve.lowest) ? `Lowest: ${+curve.lowest.toPrecision(5)} at step ${grouped(curve.lowest_step)}. ` : "") + (curve.spikes > 0 ? `${count(curve.spikes, "long spike")}. ` : "") +
+      (curve.every > 1 ? `One value of ${curve.every} is drawn; the log has ${grouped(curve.values)}.` : "")),
+    plane(name + " by step", curve.points.map(([step, value]) => ({x: step, y: value, class: "g-2", hover: `step ${grouped(step)}: ${+value.toPrecision(6)}`})),
+      {xUnit: "step", yUnit: name.toLowerCase(), mark, radius: curve.points.length > 400 ? 1.5 : 3}));
+}

@@ -5,7 +5,8 @@ function timelinePart(step, micro) {
     section("timeline", "The step on a timeline", para("This step has too many passes to be drawn one by one."));
     return;
   }
-  const tracks = t.tracks.map((track, i) => track && {...track, i}).filter((x) => x);
+  const busy = new Set(t.slices.map((s) => s[0]));
+  const tracks = t.tracks.map((track, i) => track && {...track, i}).filter((x) => x && busy.has(x.i));
   const rows = new Map(tracks.map((x, row) => [x.i, row]));
   const stages = new Set(tracks.map((x) => x.stage)).size;
   const rowHeight = tracks.length > 40 ? 12 : tracks.length > 12 ? 18 : 26, left = tracks.length > 40 ? 34 : 76;
@@ -51,7 +52,7 @@ function timelinePart(step, micro) {
     box.span = span;
     return [height + 36, clip, area, axis, tracks.map((x, row) =>
       rowHeight >= 18 || row % Math.ceil(tracks.length / 32) === 0 ? text(left - 5, row * rowHeight + rowHeight / 2 + 4,
-        rowHeight < 18 ? String(x.stage) : (stages > 1 || !x.name ? "stage " + x.stage : x.name) + (stages > 1 && x.name !== "compute" ? " " + x.name.slice(0, 5) : ""),
+        rowHeight < 18 ? String(x.stage) : x.name === "collectives" ? (stages > 1 ? `comm. ${x.stage}` : "comm.") : stages > 1 ? "stage " + x.stage : x.name,
         {"text-anchor": "end", class: "tick"}) : null)];
   });
   const set = (from, to) => {
