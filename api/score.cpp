@@ -193,6 +193,7 @@ std::vector<ScoredRow> layout_rows(const std::vector<logs::LayoutRun>& runs,
       if (!asked.refused.empty()) {
         row.skipped = std::move(asked.refused);
       } else {
+        if (asked.job.architecture.experts > 0) row.source += ", experts";  // scored apart
         const std::optional<double> all_reduce = network_state ? run.all_reduce : std::nullopt;
         const auto [it, fresh] =
             known.try_emplace(key_of(asked.job, asked.strategy) +
