@@ -96,7 +96,7 @@ bool export_traces(const ExportRequest& r, Remarks& remarks) {
   const models::Strategy strategy = io::parse_strategy(r.strategy, job);
   job.training.precision = strategy.precision;
   check_output(r, job);
-  const planner::Judgement judgement = planner::judge(job, strategy, profile, &targets::of(job.software));
+  const planner::Judgement judgement = planner::judge(job, strategy, profile, &targets::of(job));
   remark_broken(judgement, remarks);
   if (judgement.plan) {
     const models::StepModel model(job, strategy, profile, topology::ChipGraph(job.cluster.instance));

@@ -205,7 +205,7 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   const models::Profile profile = profile_for(catalog, std::move(stated), job.cluster.instance, remarks);
   PlanResult out;
   const bool aims = !o.target.empty() || !o.out.empty();
-  if (o.target.empty()) o.target = targets::of(job.software).name();
+  if (o.target.empty()) o.target = targets::of(job).name();
   const planner::Target& target = *targets::find(o.target);
   targets::take_defaults(job, target, reading.places.contains("training.precision"));
   take_stack(job, target, request, remarks);

@@ -68,6 +68,8 @@ class Predictor {
 
   void predict(const models::Job& job, const models::Strategy& strategy, ScoredRow& row,
                std::optional<double> all_reduce = std::nullopt, bool allocated = false) {
+    row.strategy = strategy;
+    row.nodes = job.cluster.nodes;
     const models::Profile* profile = profile_of(job.cluster.instance, "");
     if (profile == nullptr) {
       // What kernels alone are known of times no step; memory needs none of it.
@@ -191,6 +193,7 @@ std::vector<ScoredRow> layout_rows(const std::vector<logs::LayoutRun>& runs,
       if (!asked.refused.empty()) {
         row.skipped = std::move(asked.refused);
       } else {
+        if (asked.job.architecture.experts > 0) row.source += ", experts";  // scored apart
         const std::optional<double> all_reduce = network_state ? run.all_reduce : std::nullopt;
         const auto [it, fresh] =
             known.try_emplace(key_of(asked.job, asked.strategy) +

@@ -89,7 +89,7 @@ SimulateResult simulate(const SimulateRequest& r, Remarks& remarks) {
     out.job.software.framework = out.strategy.framework;
   if (r.schedule) io::set_schedule(out.strategy, *r.schedule, {"--schedule", 0, 0}, "");
   remark_schedule(out.strategy, remarks);
-  out.judgement = planner::judge(out.job, out.strategy, profile, &targets::of(out.job.software));
+  out.judgement = planner::judge(out.job, out.strategy, profile, &targets::of(out.job));
   remark_broken(out.judgement, remarks);
   if (!r.trace.empty()) {
     if (out.judgement.plan)

@@ -26,7 +26,7 @@ std::optional<TargetRefusal> target_refusal(const PlanRequest& o, const PlanResu
   const planner::Infeasible& why = *search.infeasible;
   if (why.too_slow || why.too_expensive) return std::nullopt;
   const models::Job& job = result.job;
-  const planner::Target& target = o.target.empty() ? targets::of(job.software) : *targets::find(o.target);
+  const planner::Target& target = o.target.empty() ? targets::of(job) : *targets::find(o.target);
   const auto broken = std::find_if(why.rules.begin(), why.rules.end(),
                                    [&](const planner::RuleCount& r) { return has_rule(target, job, r); });
   if (broken == why.rules.end()) return std::nullopt;

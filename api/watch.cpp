@@ -16,6 +16,7 @@
 #include "api/followed_log.h"
 #include "api/inputs.h"
 #include "api/observations.h"
+#include "api/watch_report.h"
 #include "io/catalog/catalog.h"
 #include "io/catalog/observations.h"
 #include "io/catalog/profile_reader.h"
@@ -137,11 +138,26 @@ std::optional<double> age_of(const std::string& path) {
   return std::max(0.0, std::chrono::duration<double>(fs::file_time_type::clock::now() - written).count());
 }
 
+/// "trnplan watch LOG" with what says what ran.
+std::vector<std::string> watch_words(const WatchRequest& o) {
+  std::vector<std::string> words = {"trnplan", "watch", o.targets.front()};
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {name, value});
+  };
+  add("--plan", o.ran.plan);
+  add("--job", o.ran.job);
+  add("--strategy", o.ran.strategy);
+  add("--config", o.ran.config);
+  if (!o.ran.config.empty() && o.ran.instance != usual_instance()) add("--instance", o.ran.instance);
+  return words;
+}
+
 class Watcher {
  public:
   Watcher(const WatchRequest& request, const ShowReport& show, Remarks& remarks)
       : o_(request),
         show_(show),
+        report_(request.report),
         remarks_(remarks),
         catalog_(io::Catalog::standard()),
         profile_(load_profile(catalog_, request.profile)),
@@ -166,6 +182,10 @@ class Watcher {
       r.remarks.push_back(learn_from(o_, reading.run, context_, profile_, catalog_, remarks_));
     if (learn && !o_.record.empty())
       r.remarks.push_back(record_observations(o_, log, reading, context_, profile_, catalog_));
+    if (!report_.path.empty()) {
+      write_watch_report(report_, watch_words(o_), r, reading.run, context_, remarks_.all());
+      report_.force = true;  // from now on the file is our own
+    }
     return r;
   }
 
@@ -250,6 +270,7 @@ class Watcher {
 
   const WatchRequest& o_;
   const ShowReport& show_;
+  ReportFile report_;
   Remarks& remarks_;
   io::Catalog catalog_;
   models::Profile profile_;
@@ -276,6 +297,8 @@ void check_request(const WatchRequest& o) {
   if (!o.calibrate.empty() && o.targets.size() > 1) {
     faults.push_back({at, "--calibrate", "several logs, one profile", "give one log"});
   }
+  if (!o.report.path.empty() && o.targets.size() > 1)
+    faults.push_back({at, "--report", "several logs, one page", "give one log"});
   if (!o.record.empty() && !o.record.ends_with(".json")) {
     faults.push_back(
         {at, "--record", "does not end in .json, so --profile would not read it", "name it X.json"});
@@ -283,6 +306,7 @@ void check_request(const WatchRequest& o) {
   if (!faults.empty()) throw InputError(std::move(faults));
   if (!o.record.empty()) io::check_file(o.record, true);
   if (!o.calibrate.empty()) io::check_file(o.calibrate, o.force);
+  check_report(o.report);
 }
 
 }  // namespace

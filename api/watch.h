@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "api/report_parts.h"
 #include "api/watch_context.h"
 #include "io/output/watch_json.h"
 #include "text/remarks.h"
@@ -18,6 +19,7 @@ struct WatchRequest {
   std::string calibrate;  ///< a profile that explains the observed steps is written here; may be empty
   std::string record;     ///< observations are added to this profile; may be empty
   bool once = false;      ///< report once of each target, instead of following the only one
+  ReportFile report;      ///< written at every report, of one target
   bool force = false;     ///< overwrite `calibrate`
   int interval = 5;       ///< seconds between looks
 };

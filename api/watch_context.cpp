@@ -28,7 +28,7 @@ launch::RanPlan assumed(const io::Catalog& catalog) {
 std::optional<io::PlanFile> predicted(const models::Job& job, const models::Strategy& strategy,
                                       const models::Profile& profile, Remarks& remarks) {
   const planner::Judgement judged =
-      planner::judge(job, models::canonical(strategy), profile, &targets::of(job.software));
+      planner::judge(job, models::canonical(strategy), profile, &targets::of(job));
   const char* what = judged.plan ? "the rules refuse what ran: " : "no prediction to compare with: ";
   for (const planner::Violation& v : judged.broken) {
     if (judged.plan && v.doubtful) continue;

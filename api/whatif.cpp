@@ -187,7 +187,7 @@ void refuse_contradictions(const WhatIfRequest& o, const planner::WhatIfQuestion
     for (const int nodes : q.nodes) {
       job.cluster.instance = instance;
       job.cluster.nodes = nodes;
-      const auto broken = planner::contradictions(job, &targets::of(job.software));
+      const auto broken = planner::contradictions(job, &targets::of(job));
       if (broken.empty()) return;
       if (!faults.empty()) continue;
       for (const planner::Violation& v : broken)
@@ -233,7 +233,7 @@ WhatIfAnswered whatif(const WhatIfRequest& o, Remarks& remarks) {
   planner::WhatIfQuestion question = question_of(o, reading.job, catalog);
   take_over(reading.job, question);
   const planner::Reliability reliability = load_reliability(catalog, o);
-  question.target = &targets::of(reading.job.software);
+  question.target = &targets::of(reading.job);
   refuse_contradictions(o, question, reading.job);
   if (reading.job.pin.data_parallel)
     remarks.add(

@@ -70,6 +70,13 @@ CLI::Validator framework_version() {
   return numbers_with_points("no version of a framework, such as 1.6", "VERSION");
 }
 
+void add_report(CLI::App& command, std::string& path) {
+  command
+      .add_option("--report", path,
+                  "also write the answer with its charts as one HTML file, which needs no network (docs/report.md)")
+      ->check(not_empty());
+}
+
 void add_risk(CLI::App& command, planner::RiskAttitude& risk) {
   command
       .add_option_function<std::string>(

@@ -37,6 +37,8 @@ inline void add_common(CLI::App& command, Common& common) {
       ->capture_default_str();
 }
 
+/// --report FILE; `path` outlives the command.
+void add_report(CLI::App& command, std::string& path);
 /// `risk` outlives the command.
 void add_risk(CLI::App& command, planner::RiskAttitude& risk);
 

@@ -4,6 +4,7 @@
 
 #include "api/documents.h"
 #include "api/plan.h"
+#include "api/plan_report.h"
 #include "api/target_refusal.h"
 #include "cli/commands.h"
 #include "cli/context.h"
@@ -22,6 +23,7 @@ namespace {
 struct Options {
   Common common;  ///< its profile stands in the request
   api::PlanRequest request;
+  api::ReportFile report;
   bool details = false;
 };
 
@@ -55,6 +57,7 @@ void show(const Options& o, const api::PlanResult& r) {
 }
 
 int run(const Options& o) {
+  api::check_report(o.report);
   const Interruption interruption;
   ProgressBar bar;
   Remarks remarks([&](const Remark& r) {
@@ -67,6 +70,7 @@ int run(const Options& o) {
   const api::PlanResult result = api::plan(request, remarks);
   bar.clear();
   show(o, result);
+  if (!o.report.path.empty()) api::write_plan_report(o.report, o.request, result, remarks.all());
   if (result.unwritten) throw *result.unwritten;
   if (result.interrupted) return kInterrupted;
   return result.search.plans.empty() ? kNoPlan : kDone;
@@ -130,7 +134,8 @@ void add_plan(CLI::App& app, Run& chosen) {
           "and measure.sh where the first two plans are not told apart")
       ->check(not_empty());
   command->add_option("--target", o->request.target, what_trains())->check(CLI::IsMember(targets::names()));
-  command->add_flag("--force", o->request.force, "overwrite files in --out");
+  command->add_flag("--force", o->request.force, "overwrite files in --out, and --report");
+  add_report(*command, o->report.path);
   add_common(*command, o->common);
   command->footer(
       "Examples:\n"
@@ -144,6 +149,7 @@ void add_plan(CLI::App& app, Run& chosen) {
     chosen = [o] {
       o->request.profile = o->common.profile;
       o->request.words = words_of(o->request.job);
+      o->report.force = o->request.force;
       return run(*o);
     };
   });

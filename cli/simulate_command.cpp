@@ -2,6 +2,7 @@
 
 #include "api/documents.h"
 #include "api/simulate.h"
+#include "api/simulate_report.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/job_argument.h"
@@ -18,6 +19,7 @@ struct Options {
   Common common;                ///< its profile stands in the request
   std::string schedule = kOwn;  ///< as well
   api::SimulateRequest request;
+  api::ReportFile report;
 };
 
 std::vector<std::string> schedules() {
@@ -27,6 +29,7 @@ std::vector<std::string> schedules() {
 }
 
 int run(const Options& o) {
+  api::check_report(o.report);
   Remarks remarks = heard_remarks();
   const api::SimulateResult result = api::simulate(o.request, remarks);
   const auto& [job, strategy, judgement] = result;
@@ -36,6 +39,7 @@ int run(const Options& o) {
     print_text(job_line(job) + strategy_words(strategy) + "\n" +
                plan_details(*judgement.plan, false, text_width()) + critical_path(judgement.plan->report));
   }
+  if (!o.report.path.empty()) api::write_simulate_report(o.report, o.request, result, remarks.all());
   return judgement.refused() ? kNoPlan : kDone;
 }
 
@@ -55,7 +59,8 @@ void add_simulate(CLI::App& app, Run& chosen) {
       ->add_option("--trace", o->request.trace,
                    "file for the timeline: .pftrace or .json, for ui.perfetto.dev")
       ->check(not_empty());
-  command->add_flag("--force", o->request.force, "overwrite the file of --trace");
+  command->add_flag("--force", o->request.force, "overwrite the files of --trace and --report");
+  add_report(*command, o->report.path);
   command
       ->add_option("--schedule", o->schedule,
                    "order of pipeline stages, as schedule= of --strategy: nxd (NxD's own), or a what-if")
@@ -71,6 +76,7 @@ void add_simulate(CLI::App& app, Run& chosen) {
   command->callback([o, &chosen] {
     chosen = [o] {
       o->request.profile = o->common.profile;
+      o->report.force = o->request.force;
       if (o->schedule != kOwn) o->request.schedule = models::schedule_from(o->schedule);
       return run(*o);
     };

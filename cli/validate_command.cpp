@@ -3,6 +3,7 @@
 #include "api/documents.h"
 #include "api/score.h"
 #include "api/validate.h"
+#include "api/validate_report.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/options.h"
@@ -20,6 +21,7 @@ struct Options {
   Common common;
   std::string runs, leave_out = "configuration";
   std::string measured, predictions;  ///< a table to be scored, and who predicted it
+  api::ReportFile report;
   bool profile_given = false;
   bool plain_network = false;  ///< without what rows measured of their network
   bool rows = false;           ///< every row in the text, too
@@ -29,19 +31,22 @@ struct Options {
 /// Rows that are predicted as they are, without a fit of their own.
 int run_scores(const Options& o, const std::string& table) {
   Remarks remarks = heard_remarks();
-  const api::ScoreResult s = api::score(
-      {table, o.profile_given ? o.common.profile : "", o.predictions, "", !o.plain_network}, remarks);
+  const api::ScoreRequest request{table, o.profile_given ? o.common.profile : "", o.predictions, "", !o.plain_network};
+  const api::ScoreResult s = api::score(request, remarks);
   print_result(o.common, o.common.json() ? api::document(s)
                                          : row_scores_text(s.scores, s.profiles, o.rows, text_width()));
+  if (!o.report.path.empty()) api::write_score_report(o.report, request, s, remarks.all());
   return kDone;
 }
 
 int run_steps(const Options& o) {
   Remarks remarks = heard_remarks();
   const calibrate::LeaveOut leave_out = *calibrate::leave_out_from(o.leave_out);
-  const api::ValidateResult v = api::validate({o.runs, o.common.profile, leave_out}, remarks);
+  const api::ValidateRequest request{o.runs, o.common.profile, leave_out};
+  const api::ValidateResult v = api::validate(request, remarks);
   print_result(o.common,
                o.common.json() ? api::document(v, leave_out) : step_validation_text(v.steps, o.rows));
+  if (!o.report.path.empty()) api::write_validate_report(o.report, request, v, remarks.all());
   return kDone;
 }
 
@@ -85,6 +90,13 @@ int run(const Options& o) {
                       "a table of runs is for step times",
                       "leave out --memory, --goodput and --collectives, or the file"});
   }
+  if (another && !o.report.path.empty()) {
+    throw InputError({{"command line", 0, 0},
+                      "--report",
+                      "a report is of step times",
+                      "leave out --memory, --goodput and --collectives, or --report"});
+  }
+  api::check_report(o.report);
   if (!o.measured.empty()) return run_scores(o, o.measured);
   if (!o.runs.empty() && api::is_layout_table(o.runs)) return run_scores(o, o.runs);
   if (!o.predictions.empty()) {
@@ -129,6 +141,8 @@ void add_validate(CLI::App& app, Run& chosen) {
   command->add_flag("--goodput", o->goodput, "how much of the time did jobs run? catalog/reliability.json");
   command->add_flag("--collectives", o->collectives,
                     "nccom-test tables of catalog/measured-collectives.csv, each left out of its fit");
+  add_report(*command, o->report.path);
+  command->add_flag("--force", o->report.force, "overwrite the file of --report");
   add_common(*command, o->common);
   command->footer(
       "Step times are predicted by fits to all published runs but those of the row's configuration (model, "

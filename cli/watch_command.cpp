@@ -87,7 +87,8 @@ void add_watch(CLI::App& app, Run& chosen) {
       ->add_option("--record", o->request.record,
                    "add what the log shows of replica groups and memory to this profile's evidence (.json)")
       ->check(not_empty());
-  command->add_flag("--force", o->request.force, "overwrite --calibrate");
+  add_report(*command, o->request.report.path);
+  command->add_flag("--force", o->request.force, "overwrite --calibrate and --report");
   command->add_option("--interval", o->request.interval, "seconds between looks")
       ->check(whole_number(1, 3600))
       ->capture_default_str();
@@ -104,6 +105,7 @@ void add_watch(CLI::App& app, Run& chosen) {
   command->callback([o, &chosen] {
     chosen = [o] {
       o->request.profile = o->common.profile;
+      o->request.report.force = o->request.force;
       return run(*o);
     };
   });

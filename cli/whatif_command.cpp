@@ -5,6 +5,7 @@
 
 #include "api/documents.h"
 #include "api/whatif.h"
+#include "api/whatif_report.h"
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "cli/job_argument.h"
@@ -18,6 +19,7 @@ namespace {
 struct Options {
   Common common;  ///< its profile stands in the request
   api::WhatIfRequest request;
+  api::ReportFile report;
 };
 
 /// What `plan` needs to look at the same job on one of the clusters.
@@ -31,12 +33,15 @@ std::vector<std::string> job_words(const Options& o) {
 }
 
 int run(const Options& o) {
+  api::check_report(o.report);
   Remarks remarks = heard_remarks();
   const api::WhatIfAnswered answered = api::whatif(o.request, remarks);
   const auto& [result, question, job, reliability] = answered;
   print_result(o.common, o.common.json()
                              ? api::document(answered)
                              : whatif_text({result, question, job, reliability, job_words(o)}, text_width()));
+  if (!o.report.path.empty())
+    api::write_whatif_report(o.report, o.request, words_of(o.request.job).options, answered, remarks.all());
   return result.recommended < 0 ? kNoPlan : kDone;
 }
 
@@ -116,6 +121,8 @@ void add_whatif(CLI::App& app, Run& chosen) {
                     "also strategies whose replica groups are doubtful");
   add_money(*command, *o);
   add_failures(*command, *o);
+  add_report(*command, o->report.path);
+  command->add_flag("--force", o->report.force, "overwrite the file of --report");
   add_common(*command, o->common);
   command->footer(
       "Failures, recovery and the shared file system are from publications about other systems unless you "

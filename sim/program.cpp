@@ -87,7 +87,8 @@ void Program::add_slowdown(DeviceId work, DeviceId transfers, double factor) {
     throw std::invalid_argument("a slowdown's factor must be finite and at least 1");
   }
   for (const Slowdown& s : slowdowns_) {
-    if (s.work == work) throw std::invalid_argument("a device can be slowed by one other device only");
+    if (s.work == work && (s.transfers == transfers || s.factor != factor))
+      throw std::invalid_argument("a device can be slowed by one factor only, once by each other device");
   }
   slowdowns_.push_back({work, transfers, factor});
 }

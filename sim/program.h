@@ -76,8 +76,9 @@ class Program {
   void add_dependency(TaskId before, TaskId after);
 
   /// While a transfer on device `transfers` moves bytes, work on device `work` takes `factor` times as long:
-  /// a core's collectives take HBM and DMA bandwidth from its compute engines. Throws std::invalid_argument
-  /// for unknown or equal devices, a factor below 1 or not finite, or a second slowdown of the same device.
+  /// a core's collectives take HBM and DMA bandwidth from its compute engines. Of several such devices one is as
+  /// many. Throws std::invalid_argument for unknown or equal devices, a factor below 1 or not finite, a second
+  /// slowdown of the same two devices, or by another factor.
   void add_slowdown(DeviceId work, DeviceId transfers, double factor);
 
   struct Slowdown {

@@ -1,14 +1,18 @@
 #include "targets/registry.h"
 
+#include "models/framework/framework.h"
 #include "targets/bert/bert_target.h"
+#include "targets/megatron/megatron_target.h"
 #include "targets/nemo_megatron/nemo_megatron_target.h"
 #include "targets/nxd/nxd_target.h"
 #include "targets/nxdt/nxdt_target.h"
+#include "targets/torchtitan/torchtitan_target.h"
 
 namespace trnplan::targets {
 
 const std::vector<const planner::Target*>& all() {
-  static const std::vector<const planner::Target*> targets = {&nxdt(), &nemo_megatron(), &nxd(), &bert()};
+  static const std::vector<const planner::Target*> targets = {&nxdt(), &nemo_megatron(), &nxd(), &bert(),
+                                                              &megatron(), &torchtitan()};
   return targets;
 }
 
@@ -16,9 +20,15 @@ const planner::Target& standard() {
   return *all().front();
 }
 
-const planner::Target& of(const models::Software& software) {
-  const planner::Target* target = find(software.framework);
-  return target != nullptr ? *target : standard();
+const planner::Target& of(const models::Job& job) {
+  if (const planner::Target* target = find(job.software.framework)) return *target;
+  const topology::Traits& machine = job.cluster.instance.traits;
+  const std::string_view framework =
+      job.pin.framework ? *job.pin.framework : models::usual_framework(machine);
+  for (const planner::Target* target : all()) {
+    if (target->trains_on(machine) && target->framework() == framework) return *target;
+  }
+  return standard();
 }
 
 const planner::Target* find(std::string_view name) {
@@ -30,6 +40,10 @@ const planner::Target* find(std::string_view name) {
 
 void take_defaults(models::Job& job, const planner::Target& target, bool precision_stated) {
   const planner::TargetDefaults d = target.defaults();
+  const topology::Traits& machine = job.cluster.instance.traits;
+  if (!job.pin.framework && !target.framework().empty() && target.trains_on(machine) &&
+      models::usual_framework(machine) != target.framework())
+    job.pin.framework = models::stated_framework(target.framework());
   const bool open = !precision_stated && !job.space.precision;
   if (open && job.training.precision == models::Training{}.precision) job.training.precision = d.precision;
   if (!job.pin.zero1 && !job.space.zero1 && !d.zero1) job.pin.zero1 = false;

@@ -13,14 +13,15 @@ namespace trnplan::targets {
 [[nodiscard]] const std::vector<const planner::Target*>& all();
 [[nodiscard]] const planner::Target& standard();
 
-/// That of a job's software; the standard one where the job names none, or a stack that no target is for.
-[[nodiscard]] const planner::Target& of(const models::Software& software);
+/// That of a job's software. Where it names none, or a stack that no target is for: the first that trains on the job's
+/// machine with the framework that is pinned, else with the machine's usual one; else the standard one.
+[[nodiscard]] const planner::Target& of(const models::Job& job);
 
 /// nullptr where there is none of that name.
 [[nodiscard]] const planner::Target* find(std::string_view name);
 
 /// What the job leaves open, as the target does it: its precision where that is not stated, no ZeRO-1 where it has
-/// none, dropout.
+/// none, dropout, and its framework where that is not the usual one of the machine.
 void take_defaults(models::Job& job, const planner::Target& target, bool precision_stated);
 
 /// In the order of all().

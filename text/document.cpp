@@ -181,8 +181,9 @@ Node parse_document(const std::string& text, const std::string& name, const Docu
   const std::string body = text.starts_with(byte_order_mark) ? text.substr(byte_order_mark.size()) : text;
   Node root;
   if (!is_blank(body))
-    root = name.ends_with(".json") ? document::parse_json(body, name, limits)
-                                   : document::parse_yaml(body, name, limits);
+    root = name.ends_with(".json")   ? document::parse_json(body, name, limits)
+           : name.ends_with(".toml") ? document::parse_toml(body, name, limits)
+                                     : document::parse_yaml(body, name, limits);
   if (root.at.line == 0) root.at = {name, 1, 1};
   return root;
 }

@@ -165,5 +165,6 @@ class TreeBuilder {
 /// The tree of a text of that format. Throws InputError.
 [[nodiscard]] Node parse_yaml(const std::string& text, const std::string& name, const DocumentLimits& limits);
 [[nodiscard]] Node parse_json(const std::string& text, const std::string& name, const DocumentLimits& limits);
+[[nodiscard]] Node parse_toml(const std::string& text, const std::string& name, const DocumentLimits& limits);
 
 }  // namespace trnplan::document

@@ -25,10 +25,12 @@ const LayoutRule* rule_of(const LayoutRules& rules, std::string_view column, std
 }
 
 /// The same words for all rows, so that they can be counted.
-std::string not_stated(const LayoutRun& run) {
-  if (run.layers < 1 || run.hidden < 1 || run.heads < 1) return "the network is not stated";
-  if (run.experts > 0) return "how many experts a token takes is not stated";
-  if (run.hidden % run.heads != 0) return "the heads do not divide the hidden size";
+std::string not_stated(const LayoutRun& run, bool network_known) {
+  if (!network_known) {
+    if (run.layers < 1 || run.hidden < 1 || run.heads < 1) return "the network is not stated";
+    if (run.experts > 0) return "how many experts a token takes is not stated";
+    if (run.hidden % run.heads != 0) return "the heads do not divide the hidden size";
+  }
   if (run.sequence < 1 || run.global_batch < 1 || run.micro_batch < 1)
     return "sequence, batch or micro-batch is not stated";
   for (const int degree : {run.tensor_parallel, run.pipeline_parallel, run.virtual_pipeline,
@@ -67,6 +69,18 @@ models::Architecture network_of(const LayoutRun& run, const LayoutRule& source) 
   return a;
 }
 
+/// Appends `more`, "key=value,key=value", in place of the same keys of `keys`, of which each begins with a comma.
+void put_keys(std::string& keys, std::string_view more) {
+  while (!more.empty()) {
+    const std::string_view one = more.substr(0, more.find(','));
+    more.remove_prefix(std::min(more.size(), one.size() + 1));
+    const std::string start = "," + std::string(one.substr(0, one.find('=') + 1));
+    if (const std::size_t at = keys.find(start); at != std::string::npos)
+      keys.erase(at, std::min(keys.size(), keys.find(',', at + 1)) - at);
+    keys.append(",").append(one);
+  }
+}
+
 /// Whole nodes, or a part of one; 0 when the GPUs are no number of nodes.
 int nodes_of(int gpus, topology::Instance& instance) {
   const int cores = instance.cores();
@@ -100,8 +114,10 @@ std::string source_name(const LayoutRun& run) {
 }
 
 std::string layout_group(const LayoutRun& run) {
-  return fmt::format("{}, {} layers of {}, {} GPUs, sequence {}, batch {}", source_name(run), run.layers,
-                     run.hidden, run.gpus, run.sequence, run.global_batch);
+  const std::string network =
+      run.layers > 0 ? fmt::format("{} layers of {}", run.layers, run.hidden) : run.model;
+  return fmt::format("{}, {}, {} GPUs, sequence {}, batch {}", source_name(run), network, run.gpus,
+                     run.sequence, run.global_batch);
 }
 
 LayoutJob layout_job(const LayoutRun& run, const LayoutRules& rules,
@@ -116,10 +132,12 @@ LayoutJob layout_job(const LayoutRun& run, const LayoutRules& rules,
                                                                    {"sharding", run.sharding},
                                                                    {"recompute", run.recompute},
                                                                    {"precision", run.precision}};
+  std::optional<models::Architecture> network;
   for (const auto& [column, text] : {std::pair("model", run.model), std::pair("task", run.task)}) {
     if (const LayoutRule* rule = rule_of(rules, column, text, run)) {
       out.refused = rule->refused;
-      return out;
+      if (!out.refused.empty()) return out;
+      network = rule->network;
     }
   }
   std::string keys;
@@ -134,14 +152,15 @@ LayoutJob layout_job(const LayoutRun& run, const LayoutRules& rules,
       out.refused = rule->refused;
       return out;
     }
-    if (!rule->keys.empty()) keys += "," + rule->keys;
+    put_keys(keys, rule->keys);
     if (column == "source") source = rule;
     if (column == "gpu") machine = rule;
   }
-  out.refused = not_stated(run);
+  out.refused = not_stated(run, network.has_value());
   if (!out.refused.empty()) return out;
   out.memory_allocated = source->memory_allocated;
-  out.job.architecture = network_of(run, *source);
+  out.job.architecture = network ? *network : network_of(run, *source);
+  out.job.architecture.max_positions = run.sequence;
   if (out.job.architecture.intermediate < 1 || out.job.architecture.vocabulary < 1) {
     out.refused = "the network is not stated";
     return out;

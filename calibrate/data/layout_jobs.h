@@ -16,12 +16,15 @@ namespace trnplan::calibrate {
 
 /// What the text of a column means. Of the rules of a column the first that matches counts.
 struct LayoutRule {
-  std::string column;    ///< "source", "gpu", "sharding", "recompute", "precision"; "model" to refuse rows
+  std::string column;    ///< "source", "gpu", "sharding", "recompute", "precision"; "model", "task" to refuse rows
   std::string text;      ///< the whole text; of "source" and "model" how it begins
   std::string source;    ///< how the row's source begins; "": any
-  std::string keys;      ///< of the strategy grammar, "shard=zero1"; "" for none
+  /// Of the strategy grammar, "shard=zero1"; "" for none. In place of the same keys of columns before it: source, gpu,
+  /// sharding, recompute, precision.
+  std::string keys;
   std::string refused;   ///< why such rows are not predicted; "" where they are
   std::string instance;  ///< of "gpu": the type its nodes are
+  std::optional<models::Architecture> network;  ///< of "model": where its rows state none
   // Of "source": what its models are that the columns do not say.
   std::optional<bool> biases, learned_positions, tied;
   std::optional<int> tied_below;  ///< embeddings are tied where the MLP's inner size is below
@@ -53,7 +56,8 @@ struct LayoutJob {
 /// Requires: 1 <= chips <= instance.chips.
 [[nodiscard]] topology::Instance part_of(topology::Instance instance, int chips);
 
-/// Rows of one group differ in layout alone: source, layers, hidden size, GPUs, sequence and global batch.
+/// Rows of one group differ in layout alone: source, layers, hidden size (or the model, where these are not stated), GPUs,
+/// sequence and global batch.
 [[nodiscard]] std::string layout_group(const logs::LayoutRun& run);
 
 /// The source without the part that differs from row to row: up to the first ':' or blank.

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "models/job/strategy.h"
+
 namespace trnplan::calibrate {
 
 /// A row beside what was predicted of it. Times in s, memory in bytes.
@@ -17,6 +19,8 @@ struct ScoredRow {
   std::optional<double> predicted, low, high;  ///< low and high: the 90 % interval
   std::optional<double> predicted_memory;
   std::optional<double> fit_probability;  ///< absent where nothing is said of whether it fits
+  std::optional<models::Strategy> strategy;  ///< that was predicted; absent where the predictions are another tool's
+  int nodes = 0;                             ///< likewise
   std::string skipped;                    ///< why nothing is predicted; equal cases in equal words
 
   bool fits() const { return fit_probability && *fit_probability >= 0.5; }

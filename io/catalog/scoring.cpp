@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/catalog/architecture_reader.h"
 #include "io/format/schema_version.h"
 
 namespace trnplan::io {
@@ -35,6 +36,7 @@ calibrate::LayoutRule rule_from(MapReader& fields) {
   r.keys = fields.text("keys", "");
   r.refused = fields.text("refused", "");
   r.instance = fields.text("instance", "");
+  if (const Node* network = fields.raw("network")) r.network = architecture_from(*network);
   r.biases = stated(fields, "biases");
   r.learned_positions = stated(fields, "learned_positions");
   r.tied = stated(fields, "tied");
@@ -46,10 +48,13 @@ calibrate::LayoutRule rule_from(MapReader& fields) {
     fields.fault("memory", in_quotes(memory) + " is no kind of memory", "write allocated, or leave it out");
   r.vocabulary = fields.whole("vocabulary", 0, 1, kLargest);
   r.vocabulary_multiple = fields.whole("vocabulary_multiple", 1, 1, kLargest);
-  const int said = (r.keys.empty() ? 0 : 1) + (r.refused.empty() ? 0 : 1) + (r.instance.empty() ? 0 : 1);
+  const int said = (r.keys.empty() ? 0 : 1) + (r.refused.empty() ? 0 : 1) + (r.instance.empty() ? 0 : 1) +
+                   (r.network ? 1 : 0);
   if (said != 1)
     fields.fault("column", "the rule says " + std::string(said == 0 ? "nothing" : "two things at once"),
-                 "give keys, an instance or why such rows are refused");
+                 "give keys, an instance, a network or why such rows are refused");
+  if (r.network && r.column != "model")
+    fields.fault("network", "only models have one", "write it beside column model");
   if (r.column == "gpu" && !r.keys.empty())
     fields.fault("keys", "GPUs stand on a machine", "give instance or refused");
   return r;

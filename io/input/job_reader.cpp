@@ -54,7 +54,7 @@ void read_software(JobDraft& d, MapReader& map) {
     fields.fault("version", in_quotes(s.version) + " is no version of a framework",
                  "write it like \"1.6\", in quotes");
   }
-  const bool nxdt = targets::of(s).name() == targets::nxdt().name();
+  const bool nxdt = targets::of(d.job()).name() == targets::nxdt().name();
   if (nxdt && numbers && !s.version.empty()) {
     for (const std::string& doubt : targets::version_doubts(s)) d.note("software.version: " + doubt);
   }
@@ -110,7 +110,7 @@ JobReading read(JobDraft d) {
   remember_places(d, "pin");
   remember_places(d, "learning");
   remember_places(d, "run");
-  targets::take_defaults(d.job(), targets::of(d.job().software),
+  targets::take_defaults(d.job(), targets::of(d.job()),
                          d.reading.places.contains("training.precision"));
   refuse_not_modelled(map);
   map.finish();

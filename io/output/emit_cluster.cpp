@@ -32,11 +32,27 @@ std::int64_t fsx_gib(Bytes needed) {
   return gib <= kSmallest ? kSmallest : (gib + kStep - 1) / kStep * kStep;
 }
 
+namespace {
+
+/// What a section of nodes runs when a node starts: install_neuron.sh, from a bucket.
+std::string install(int indent) {
+  const std::string pad(static_cast<std::size_t>(indent), ' ');
+  return fmt::format(
+      "{0}CustomActions:\n{0}  OnNodeConfigured:\n{0}    Script: s3://{1}-bucket/install_neuron.sh\n"
+      "{0}    Args: [{1}-neuron-repository, {1}-neuron-key]\n"
+      "{0}Iam:\n{0}  S3Access:\n{0}    - BucketName: {1}-bucket\n{0}      EnableWriteAccess: false\n",
+      pad, kSetMe);
+}
+
+}  // namespace
+
+/// Images of ParallelCluster hold NVIDIA's driver and EFA; Neuron's are installed.
 std::string parallelcluster_yaml(const ClusterSpec& s) {
   const topology::Instance& i = s.cluster.instance;
+  const bool neuron = i.traits.accelerator == topology::Accelerator::neuron_core;
   return fmt::format(R"(# {note}
 # {holds}
-# Put in what is called {set}, copy install_neuron.sh into the bucket, then:
+# Put in what is called {set}{copy}, then:
 # pcluster create-cluster --cluster-configuration parallelcluster.yaml -n {name}
 Region: {region}
 Image:
@@ -50,15 +66,7 @@ HeadNode:
   LocalStorage:
     RootVolume:
       Size: 1024
-  CustomActions:
-    OnNodeConfigured:
-      Script: s3://{set}-bucket/install_neuron.sh
-      Args: [{set}-neuron-repository, {set}-neuron-key]
-  Iam:
-    S3Access:
-      - BucketName: {set}-bucket
-        EnableWriteAccess: false
-Scheduling:
+{head_install}Scheduling:
   Scheduler: slurm
   SlurmQueues:
     - Name: compute1
@@ -81,15 +89,7 @@ Scheduling:
           - {set}-private-subnet
         PlacementGroup:
           Enabled: true
-      CustomActions:
-        OnNodeConfigured:
-          Script: s3://{set}-bucket/install_neuron.sh
-          Args: [{set}-neuron-repository, {set}-neuron-key]
-      Iam:
-        S3Access:
-          - BucketName: {set}-bucket
-            EnableWriteAccess: false
-SharedStorage:
+{queue_install}SharedStorage:
   - MountDir: /fsx
     Name: pclusterfsx
     StorageType: FsxLustre
@@ -99,9 +99,11 @@ SharedStorage:
 )",
                      fmt::arg("note", s.note), fmt::arg("holds", s.storage_holds), fmt::arg("set", kSetMe),
                      fmt::arg("name", s.name), fmt::arg("region", region_of(i)),
-                     fmt::arg("resource", "trainium"), fmt::arg("type", machine_type(i)),
+                     fmt::arg("resource", neuron ? "trainium" : "gpu"), fmt::arg("type", machine_type(i)),
                      fmt::arg("nodes", s.cluster.nodes), fmt::arg("efa", i.nics > 0),
-                     fmt::arg("storage", s.storage_gib));
+                     fmt::arg("storage", s.storage_gib), fmt::arg("head_install", neuron ? install(2) : ""),
+                     fmt::arg("queue_install", neuron ? install(6) : ""),
+                     fmt::arg("copy", neuron ? ", copy install_neuron.sh into the bucket" : ""));
 }
 
 namespace {
@@ -144,8 +146,9 @@ Json tags(const ClusterSpec& s) {
 }  // namespace
 
 std::string provisioning_json(const ClusterSpec& s) {
+  const bool neuron = s.cluster.instance.traits.accelerator == topology::Accelerator::neuron_core;
   const std::string set(kSetMe);
-  const Json group = {{"instance_group_name", kWorkers}, {"partition_name", "trainium"}};
+  const Json group = {{"instance_group_name", kWorkers}, {"partition_name", neuron ? "trainium" : "gpu"}};
   const Json parameters = {{"version", "1.0.0"},
                            {"workload_manager", "slurm"},
                            {"controller_group", kController},

@@ -30,7 +30,9 @@ std::string head(const ClusterSpec& s, const std::string& folder, std::string_vi
 /// A whole node: its chips, its EFA devices where it has any, the shared folder and the host's memory.
 std::string resources(const topology::Instance& i, int indent) {
   const std::string pad(static_cast<std::size_t>(indent), ' ');
-  std::string amounts = fmt::format("{}    aws.amazon.com/neuron: {}\n", pad, i.chips);
+  const bool gpus = i.traits.accelerator == topology::Accelerator::gpu;
+  std::string amounts =
+      fmt::format("{}    {}: {}\n", pad, gpus ? "nvidia.com/gpu" : "aws.amazon.com/neuron", i.chips);
   if (i.nics > 0) amounts += fmt::format("{}    vpc.amazonaws.com/efa: {}\n", pad, i.nics);
   return fmt::format(
       "{0}resources:\n{0}  requests:\n{1}{0}  limits:\n{1}"
@@ -191,7 +193,7 @@ std::string hyperpod_job(const ClusterSpec& s, const std::string& folder, std::s
 
 const std::vector<KubernetesFlavour>& kubernetes_flavours() {
   static const std::vector<KubernetesFlavour> all = {
-      {"eks-mpijob", "an EKS cluster with Kubeflow's MPI operator (MPIJob v2beta1)", mpijob},
+      {"eks-mpijob", "an EKS cluster with Kubeflow's MPI operator (MPIJob v2beta1)", mpijob, true},
       {"eks-pytorchjob", "an EKS cluster with Kubeflow's training operator (PyTorchJob v1)", pytorchjob},
       {"hyperpod-eks", "SageMaker HyperPod on EKS with Kubeflow's training operator (PyTorchJob v1)",
        hyperpod_job}};

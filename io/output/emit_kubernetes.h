@@ -21,6 +21,7 @@ struct KubernetesFlavour {
   /// `folder` is where the pods see the plan's folder: plain letters, digits, '/', '-', '_', '.'. `mode` is
   /// "compile" or "train".
   std::string (*job)(const ClusterSpec& spec, const std::string& folder, std::string_view mode);
+  bool launcher = false;  ///< a pod of its own starts the others (mpi_launch.sh)
 };
 
 /// The first is the one where nothing is said.
@@ -34,7 +35,7 @@ struct KubernetesFlavour {
 ///                   HyperPod's auto-resume. Annotations and node selector:
 ///                   aws-samples/awsome-distributed-training@7217859
 ///                   3.test_cases/pytorch/neuronx-distributed/llama3/kubernetes/llama3_train.yaml-template
-/// Devices of a node: aws/sagemaker-hyperpod-recipes@bb4da66 launcher/accelerator_devices.py,
+/// Devices of a node, those of Neuron or GPUs: aws/sagemaker-hyperpod-recipes@bb4da66 launcher/accelerator_devices.py,
 /// launcher/efa.py.
 [[nodiscard]] const std::vector<KubernetesFlavour>& kubernetes_flavours();
 

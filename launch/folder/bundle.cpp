@@ -21,7 +21,17 @@ namespace {
 
 /// Where pods see the plan's folder, on the volume that they mount.
 constexpr const char* kPodFolder = "/shared/trnplan/";
-constexpr const char* kModes[] = {"compile", "train"};
+
+/// Jobs of a folder of that target.
+std::vector<std::string_view> modes_of(const planner::Target& target) {
+  if (target.compiles_ahead()) return {"compile", "train"};
+  return {"train"};
+}
+
+/// Neuron's driver and runtime are for its devices.
+bool installs_neuron(const topology::Instance& instance) {
+  return instance.traits.accelerator == topology::Accelerator::neuron_core;
+}
 
 /// Checkpoints that a run keeps: as the job states them, else the most that a target does. Of a run that keeps all of them
 /// those of its tokens; where it says no tokens, only the last ones can be counted.
@@ -59,34 +69,39 @@ std::vector<io::OutputFile> bundle(const models::Job& searched, const planner::P
   job.cluster.nodes = plan.nodes;  // the search may have chosen nodes and batch
   if (plan.global_batch > 0) job.training.global_batch = plan.global_batch;
   if (const auto why = planner::inexpressible(target, job, plan.strategy)) throw std::invalid_argument(*why);
+  models::Job keeping = job;
+  if (!keeping.run.checkpoints_kept) keeping.run.checkpoints_kept = target.defaults().checkpoints_kept;
+  const bool compiles = target.compiles_ahead();
   const ScriptContext scripts{job, plan, target};
   const std::string note = target.support();
-  const io::ClusterSpec cluster = cluster_spec(job, plan.strategy, note);
+  const io::ClusterSpec cluster = cluster_spec(keeping, plan.strategy, note);
   std::vector<io::OutputFile> files;
   for (planner::ConfigFile& f : target.emit(job, plan.strategy, {"Plan: " + describe(plan.strategy)}))
     files.push_back({std::move(f.name), std::move(f.text), false});
   files.push_back({"config.json", io::hf_config_json(job.architecture), false});
   files.push_back({"setup_env.sh", setup_env_sh(scripts), false});
   files.push_back({"node_run.sh", node_run_sh(scripts), true});
-  files.push_back({"compile.sbatch", compile_sbatch(scripts), true});
+  if (compiles) files.push_back({"compile.sbatch", compile_sbatch(scripts), true});
   files.push_back({"train.sbatch", train_sbatch(scripts), true});
-  files.push_back({"health.sh", health_sh(scripts), true});
+  if (compiles) files.push_back({"health.sh", health_sh(scripts), true});
   files.push_back({"submit.sh", submit_sh(scripts), true});
   files.push_back({"prepare.sh", prepare_sh(scripts), true});
   files.push_back({"README.md", readme_md(scripts), false});
   files.push_back({"Dockerfile", dockerfile(scripts), false});
-  files.push_back({"install_neuron.sh", install_neuron_sh(scripts), true});
+  if (installs_neuron(job.cluster.instance))
+    files.push_back({"install_neuron.sh", install_neuron_sh(scripts), true});
   files.push_back({"parallelcluster.yaml", io::parallelcluster_yaml(cluster), false});
   files.push_back({"hyperpod.json", io::hyperpod_json(cluster), false});
   files.push_back({"provisioning_parameters.json", io::provisioning_json(cluster), false});
   files.push_back({"hyperpod-eks.json", io::hyperpod_eks_json(cluster), false});
   for (const io::KubernetesFlavour& flavour : io::kubernetes_flavours()) {
-    for (const char* mode : kModes)
+    if (flavour.launcher && !compiles) continue;
+    for (const std::string_view mode : modes_of(target))
       files.push_back(
           {manifest_name(flavour, mode), flavour.job(cluster, kPodFolder + cluster.name, mode), false});
   }
   files.push_back({"fsx-claim.yaml", io::fsx_claim_yaml(cluster), false});
-  files.push_back({"mpi_launch.sh", mpi_launch_sh(scripts), true});
+  if (compiles) files.push_back({"mpi_launch.sh", mpi_launch_sh(scripts), true});
   io::PlanStory story{std::string(target.name()), note, {}};
   for (const io::OutputFile& f : files) {
     if (f.executable) story.scripts[f.name] = sha256(script_body(f.text));
@@ -96,15 +111,18 @@ std::vector<io::OutputFile> bundle(const models::Job& searched, const planner::P
 }
 
 std::vector<std::string> bundle_names(const planner::Target& target) {
-  std::vector<std::string> names = {
-      "config.json",       "setup_env.sh",         "node_run.sh",
-      "compile.sbatch",    "train.sbatch",         "health.sh",
-      "submit.sh",         "prepare.sh",           "README.md",
-      "Dockerfile",        "install_neuron.sh",    "provisioning_parameters.json",
-      "hyperpod-eks.json", "parallelcluster.yaml", "hyperpod.json",
-      "fsx-claim.yaml",    "mpi_launch.sh",        "plan.json"};
+  std::vector<std::string> names = {"config.json",       "setup_env.sh",
+                                    "node_run.sh",       "train.sbatch",
+                                    "submit.sh",         "prepare.sh",
+                                    "README.md",         "Dockerfile",
+                                    "install_neuron.sh", "provisioning_parameters.json",
+                                    "hyperpod-eks.json", "parallelcluster.yaml",
+                                    "hyperpod.json",     "fsx-claim.yaml",
+                                    "plan.json"};
+  if (target.compiles_ahead()) names.insert(names.end(), {"compile.sbatch", "health.sh", "mpi_launch.sh"});
   for (const io::KubernetesFlavour& flavour : io::kubernetes_flavours()) {
-    for (const char* mode : kModes) names.push_back(manifest_name(flavour, mode));
+    if (flavour.launcher && !target.compiles_ahead()) continue;
+    for (const std::string_view mode : modes_of(target)) names.push_back(manifest_name(flavour, mode));
   }
   const std::vector<std::string> configs = target.config_names();
   names.insert(names.begin(), configs.begin(), configs.end());

@@ -22,6 +22,9 @@ namespace trnplan::launch {
 ///   FLAVOUR-compile.yaml, FLAVOUR-train.yaml of every flavour of Kubernetes (io/output/emit_kubernetes.h),
 ///   fsx-claim.yaml, mpi_launch.sh
 ///
+/// Of a target that compiles nothing ahead there is no compile.sbatch, FLAVOUR-compile.yaml, health.sh or mpi_launch.sh, and no
+/// flavour whose pods are started by a launcher; install_neuron.sh is for Neuron's devices alone.
+///
 /// Every file but config.json and provisioning_parameters.json, whose keys are fixed, says which software it needs and how long that is supported. Job names and
 /// comments hold only plain letters of the model's name; values that a person supplies reach the scripts
 /// through the environment, always quoted. Throws std::invalid_argument for an architecture or a strategy the
@@ -34,7 +37,7 @@ std::vector<io::OutputFile> bundle(const models::Job& job, const planner::Plan& 
 io::ClusterSpec cluster_spec(const models::Job& job, const models::Strategy& strategy,
                              const std::string& note);
 
-/// Their names.
+/// Their names, and those of files that machines of one kind alone have.
 std::vector<std::string> bundle_names(const planner::Target& target);
 
 }  // namespace trnplan::launch

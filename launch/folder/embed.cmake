@@ -1,4 +1,5 @@
-# Writes templates into a source file: cmake -DOUT=FILE.cpp -DTEMPLATES=a.in,b.in -P embed.cmake
+# Writes files into a source file, as a map from their names (without .in) to their texts, that FUNCTION of HEADER returns:
+#   cmake -DOUT=FILE.cpp -DTEMPLATES=a.in,b.in -DHEADER=launch/folder/templates.h -DFUNCTION=script_templates -P embed.cmake
 string(REPLACE "," ";" templates "${TEMPLATES}")
 set(rows "")
 foreach(template IN LISTS templates)
@@ -8,11 +9,11 @@ foreach(template IN LISTS templates)
   string(APPEND rows "    {\"${name}\", R\"template(${text})template\"},\n")
 endforeach()
 file(WRITE "${OUT}" "// Made by launch/folder/embed.cmake.
-#include \"launch/folder/templates.h\"
+#include \"${HEADER}\"
 
 namespace trnplan::launch {
 
-const std::map<std::string_view, std::string_view>& script_templates() {
+const std::map<std::string_view, std::string_view>& ${FUNCTION}() {
   static const std::map<std::string_view, std::string_view> templates = {
 ${rows}  };
   return templates;

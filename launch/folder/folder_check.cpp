@@ -87,7 +87,8 @@ class FolderCheck {
   // ---- scripts
 
   std::vector<std::string> scripts() const {
-    std::vector<std::string> names = {"node_run.sh", "compile.sbatch", "train.sbatch"};
+    std::vector<std::string> names = {"node_run.sh", "train.sbatch"};
+    if (target_->compiles_ahead()) names.emplace_back("compile.sbatch");
     for (const std::string& manifest : manifests_) {
       if (names.back() != kMpiLaunch && manifest_of_plan(manifest).find(kMpiLaunch) != std::string::npos)
         names.push_back(kMpiLaunch);
@@ -260,6 +261,7 @@ class FolderCheck {
                                           "maxReplicas",
                                           "rdzvBackend",
                                           "aws.amazon.com/neuron",
+                                          "nvidia.com/gpu",
                                           "vpc.amazonaws.com/efa",
                                           "node.kubernetes.io/instance-type"};
     return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);

@@ -80,8 +80,13 @@ std::string about(const ScriptContext& c) {
 /// What only this plan exports, a line each; the last one without its end.
 std::string environment(const ScriptContext& c, const planner::TrainCommand& command) {
   std::string text;
-  if (c.plan.nodes > 1) text += "export FI_PROVIDER=efa FI_EFA_USE_DEVICE_RDMA=1 FI_EFA_FORK_SAFE=1\n";
   const topology::Instance& instance = c.job.cluster.instance;
+  const bool gpus = instance.traits.accelerator == topology::Accelerator::gpu;
+  // GPUs: multinode_trainer.slurm of pytorch/torchtitan@b5bcd76; buffers and protocols are the AWS plugin's own choice.
+  if (gpus && c.plan.nodes > 1 && instance.nics > 0)
+    text += "export FI_PROVIDER=efa FI_EFA_SET_CUDA_SYNC_MEMOPS=0\n";
+  if (!gpus && c.plan.nodes > 1)
+    text += "export FI_PROVIDER=efa FI_EFA_USE_DEVICE_RDMA=1 FI_EFA_FORK_SAFE=1\n";
   if (instance.traits.logical_cores && instance.core.lnc == 1) {
     text += "export NEURON_LOGICAL_NC_CONFIG=1   # must agree with the compiler's --logical-nc-config\n";
   }
@@ -228,6 +233,7 @@ std::string comments(const std::vector<std::string>& remarks) {
 }
 
 std::string python_path(const planner::TrainCommand& command) {
+  if (command.imports_plan) return "export PYTHONPATH=\"$plan${PYTHONPATH:+:$PYTHONPATH}\"";
   if (command.python_path.empty()) return "";
   return fmt::format("export PYTHONPATH=\"$TRNPLAN_CODE/{}${{PYTHONPATH:+:$PYTHONPATH}}\"",
                      command.python_path);
@@ -258,16 +264,46 @@ std::string round_words(int nodes) {
 
 std::string sbatch(const ScriptContext& c, std::string_view script) {
   return filled(script, {{"model", plain_name(c.job.architecture.name)},
+                         {"after", c.target.compiles_ahead() ? ", after compile.sbatch" : ""},
                          {"nodes", fmt::to_string(c.plan.nodes)},
                          {"about", about(c)}});
+}
+
+/// The template of a script that has one for targets which compile and one for those which do not.
+std::string_view form_of(const ScriptContext& c, std::string_view compiling, std::string_view eager) {
+  return c.target.compiles_ahead() ? compiling : eager;
+}
+
+/// What torchrun starts.
+std::string started(const planner::TargetCode& code) {
+  return code.module.empty() ? code.script : "-m " + code.module;
+}
+
+std::string launcher(const planner::TrainCommand& command) {
+  std::string text;
+  for (const std::string& word : command.launcher) text += word + ' ';
+  return text;
+}
+
+/// How nodes reach each other, for a person who looks for it.
+std::string network_note(const ScriptContext& c) {
+  const topology::Instance& i = c.job.cluster.instance;
+  if (c.plan.nodes == 1) return "The plan is for one node.";
+  if (i.nics == 0) return "The catalogue knows no network of this machine: set what NCCL needs in the environment.";
+  if (i.traits.accelerator == topology::Accelerator::gpu) {
+    return "NCCL goes over EFA through the aws-ofi-nccl plugin, which the image or the machine's AMI must hold; it chooses buffers "
+           "and\nprotocols by itself. `node_run.sh` sets FI_PROVIDER. Where a node has several interfaces, name that of the "
+           "cluster in\nNCCL_SOCKET_IFNAME.";
+  }
+  return "Neuron's collectives go over EFA: `node_run.sh` sets FI_PROVIDER. The security group must allow all traffic with itself.";
 }
 
 }  // namespace
 
 std::string setup_env_sh(const ScriptContext& c) {
-  return filled("setup_env.sh",
+  return filled(form_of(c, "setup_env.sh", "eager_setup_env.sh"),
                 {{"about", about(c)},
-                 {"clone", c.target.code_for(c.plan.strategy).clone},
+                 {"clone", c.target.code_for(c.job, c.plan.strategy).clone},
                  {"data", plain_path(c.job.run.data) ? c.job.run.data : ""},
                  {"asked", asked_lines(c)},
                  {"local", local_cache(c) ? " Graphs are copied to it before training: this cluster is large."
@@ -278,7 +314,7 @@ std::string prepare_sh(const ScriptContext& c) {
   const planner::Preparation p = c.target.preparation(c.job, c.plan.strategy);
   return filled("prepare.sh", {{"about", about(c)},
                                {"remarks", comments(p.remarks)},
-                               {"clone", c.target.code_for(c.plan.strategy).clone},
+                               {"clone", c.target.code_for(c.job, c.plan.strategy).clone},
                                {"branch", p.tag.empty() ? "" : "--branch " + p.tag + " "},
                                {"python", p.python.empty() ? "python3" : p.python},
                                {"install", body_of(p.install)},
@@ -290,8 +326,14 @@ std::string prepare_sh(const ScriptContext& c) {
 std::string readme_md(const ScriptContext& c) {
   std::string configs = "`config.json`";
   for (const std::string& name : c.target.config_names()) configs += ", `" + name + "`";
-  return filled("README.md",
-                {{"title", fmt::format("{} on {} x {}: {}", plain_name(c.job.architecture.name), c.plan.nodes,
+  const bool own_stack = c.job.cluster.instance.traits.accelerator == topology::Accelerator::neuron_core;
+  return filled(form_of(c, "README.md", "eager_README.md"),
+                {{"network", network_note(c)},
+                 {"install_row", own_stack ? "| `install_neuron.sh` | Neuron's driver and runtime on nodes of a "
+                                             "ParallelCluster; the script goes into the bucket that the file "
+                                             "names |"
+                                           : ""},
+                 {"title", fmt::format("{} on {} x {}: {}", plain_name(c.job.architecture.name), c.plan.nodes,
                                        io::machine_type(c.job.cluster.instance), describe(c.plan.strategy))},
                  {"support", c.target.support()},
                  {"set", std::string(io::kSetMe)},
@@ -304,7 +346,7 @@ std::string install_neuron_sh(const ScriptContext& c) {
 
 std::string dockerfile(const ScriptContext& c) {
   const std::string image = c.target.preparation(c.job, c.plan.strategy).image, set(io::kSetMe);
-  return filled("Dockerfile", {{"about", about(c)},
+  return filled(form_of(c, "Dockerfile", "eager_Dockerfile"), {{"about", about(c)},
                                {"image", image.empty() ? set + "-image" : set + "-registry/" + image}});
 }
 
@@ -327,9 +369,9 @@ std::string run_identity(const ScriptContext& c) {
 }
 
 std::string node_run_sh(const ScriptContext& c) {
-  const planner::TargetCode code = c.target.code_for(c.plan.strategy);
+  const planner::TargetCode code = c.target.code_for(c.job, c.plan.strategy);
   const planner::TrainCommand command = c.target.command(c.job, c.plan.strategy);
-  return filled("node_run.sh", {{"about", about(c)},
+  return filled(form_of(c, "node_run.sh", "eager_node_run.sh"), {{"about", about(c)},
                                 {"nodes", fmt::to_string(c.plan.nodes)},
                                 {"port", fmt::to_string(command.port)},
                                 {"asked", asked_checks(c)},
@@ -341,7 +383,8 @@ std::string node_run_sh(const ScriptContext& c) {
                                 {"environment", environment(c, command)},
                                 {"folder", code.folder},
                                 {"cores", fmt::to_string(c.job.cluster.instance.cores())},
-                                {"script", code.script},
+                                {"launcher", launcher(command)},
+                                {"script", started(code)},
                                 {"arguments", arguments(command)},
                                 {"again", again_lines(command.again)},
                                 {"weights", weights_line(command)},
@@ -373,8 +416,8 @@ std::string train_sbatch(const ScriptContext& c) {
 }
 
 std::string submit_sh(const ScriptContext& c) {
-  const planner::TargetCode code = c.target.code_for(c.plan.strategy);
-  return filled("submit.sh", {{"about", about(c)},
+  const planner::TargetCode code = c.target.code_for(c.job, c.plan.strategy);
+  return filled(form_of(c, "submit.sh", "eager_submit.sh"), {{"about", about(c)},
                               {"folder", code.folder},
                               {"script", code.script},
                               {"clone", code.clone},

@@ -35,6 +35,12 @@ SetupValues run_setup(const fs::path& folder, const Runner& runner) {
 
 }  // namespace
 
+std::vector<std::string> modes_of(const fs::path& folder) {
+  std::error_code error;
+  if (fs::exists(folder / "compile.sbatch", error)) return {"compile", "train"};
+  return {"train"};
+}
+
 Environment environment_of(const fs::path& folder) {
   return [folder](const std::string& name) -> std::optional<std::string> {
     if (name == "plan") return folder.string();  // the scripts set it before they read the file

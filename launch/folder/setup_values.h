@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "launch/folder/setup_env.h"
 #include "launch/process/process.h"
@@ -16,6 +17,9 @@ inline constexpr const char* kSetupFile = "setup_env.sh";
 struct SetupValues {
   std::optional<std::string> venv, code, data, partition;
 };
+
+/// The jobs of a folder, in their order: "compile", where the folder has such a job, and "train".
+std::vector<std::string> modes_of(const std::filesystem::path& folder);
 
 /// The absolute path of the folder; as given when it is none.
 std::filesystem::path absolute_folder(const std::filesystem::path& folder);

@@ -47,7 +47,7 @@ class Eks : public Scheduler {
 
   std::vector<std::string> manifests(const Order& order) const override {
     std::vector<std::string> files;
-    for (const char* mode : {"compile", "train"}) {
+    for (const std::string& mode : modes_of(order.folder)) {
       const std::string file = file_of(order, mode);
       if (!file.empty() && fs::is_regular_file(order.folder / file)) files.push_back(file);
     }
@@ -60,7 +60,8 @@ class Eks : public Scheduler {
                     fmt::format("write one of {}", fmt::join(io::flavour_names(), ", ")));
       return;
     }
-    for (const char* mode : {"compile", "train"}) check_file(checked, file_of(checked.order, mode));
+    for (const std::string& mode : modes_of(checked.order.folder))
+      check_file(checked, file_of(checked.order, mode));
     if (const ProcessResult kubectl = checked.runner({"kubectl", "version", "--client"}, kQuery);
         !kubectl.ok()) {
       checked.fault("command line", "--scheduler", "there is no kubectl here: " + printable(kubectl.error),
@@ -69,6 +70,7 @@ class Eks : public Scheduler {
   }
 
   std::vector<std::vector<std::string>> commands(const Order& order) const override {
+    if (modes_of(order.folder).size() == 1) return {apply_command(order, "train")};
     return {apply_command(order, "compile"), wait_command("COMPILE_JOB_ID", "--timeout=24h"),
             apply_command(order, "train")};
   }
@@ -94,8 +96,10 @@ class Eks : public Scheduler {
     SubmitResult result;
     if (before) result.submission = *before;
     result.submission.scheduler = name();
-    if (result.submission.find("compile") == nullptr) apply(order, "compile", result.submission, runner);
-    wait_for(result.submission.find("compile")->id, order, runner);
+    if (modes_of(order.folder).size() > 1) {
+      if (result.submission.find("compile") == nullptr) apply(order, "compile", result.submission, runner);
+      wait_for(result.submission.find("compile")->id, order, runner);
+    }
     apply(order, "train", result.submission, runner);
     return result;
   }

@@ -9,7 +9,10 @@ namespace fs = std::filesystem;
 namespace {
 
 std::vector<std::string> local_command(const fs::path& folder) {
-  return {"bash", (folder / "node_run.sh").string(), folder.string(), "compile", "smoke"};
+  std::vector<std::string> command = {"bash", (folder / "node_run.sh").string(), folder.string()};
+  if (modes_of(folder).size() > 1) command.emplace_back("compile");
+  command.emplace_back("smoke");
+  return command;
 }
 
 class Local : public Scheduler {

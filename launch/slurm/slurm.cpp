@@ -84,8 +84,10 @@ class Slurm : public Scheduler {
 
   std::vector<std::vector<std::string>> commands(const Order& order) const override {
     const std::string partition = setup_values(order.folder, nullptr).partition.value_or(kUnknownPartition);
-    return {sbatch(order.folder, partition, "compile", kUnknownName, ""),
-            sbatch(order.folder, partition, "train", kUnknownName, kUnknownId)};
+    std::vector<std::vector<std::string>> all;
+    for (const std::string& mode : modes_of(order.folder))
+      all.push_back(sbatch(order.folder, partition, mode, kUnknownName, all.empty() ? "" : kUnknownId));
+    return all;
   }
 
   SubmitResult submit(const Order& order, const std::optional<Submission>& before, int lock,
@@ -94,7 +96,7 @@ class Slurm : public Scheduler {
     result.submission = before.value_or(Submission{std::string(name()), {}, {}});
     Submission& s = result.submission;
     const std::string partition = setup_values(order.folder, runner).partition.value_or("");
-    for (const std::string what : {"compile", "train"}) {
+    for (const std::string& what : modes_of(order.folder)) {
       if (s.find(what) != nullptr) continue;
       try {
         s.jobs.push_back({what, submit_one(order.folder, partition, s, what, lock, runner)});

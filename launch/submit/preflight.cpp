@@ -37,6 +37,8 @@ class Preflight {
     check_folder();
     if (!faults_.empty()) return faults_;
     read_plan();
+    const planner::Target* target = plan_ ? targets::find(plan_->target) : nullptr;
+    if (target == nullptr || target->compiles_ahead()) need_file("compile.sbatch");
     if (plan_) {
       for (Diagnostic& d : folder_faults(folder_, *plan_, request_.scheduler.manifests(order_)))
         faults_.push_back(std::move(d));
@@ -62,13 +64,14 @@ class Preflight {
       fault(folder_.string(), "", "the path holds characters that the training script takes for its own",
             "use a path of letters, digits and / _ . - + @");
     }
-    for (const char* name :
-         {"plan.json", "config.json", kSetup, "node_run.sh", "compile.sbatch", "train.sbatch"}) {
-      if (!fs::is_regular_file(folder_ / name)) {
-        fault((folder_ / name).string(), "", "is missing",
-              "write the folder anew: trnplan plan JOB --out DIR --force");
-      }
-    }
+    for (const char* name : {"plan.json", "config.json", kSetup, "node_run.sh", "train.sbatch"})
+      need_file(name);
+  }
+
+  void need_file(const char* name) {
+    if (fs::is_regular_file(folder_ / name)) return;
+    fault((folder_ / name).string(), "", "is missing",
+          "write the folder anew: trnplan plan JOB --out DIR --force");
   }
 
   void read_plan() {
@@ -195,7 +198,7 @@ class Preflight {
     const planner::Target* target = plan_ ? targets::find(plan_->target) : nullptr;
     // The folder's check tells of what the target lacks.
     if (target != nullptr && !planner::inexpressible(*target, plan_->job, plan_->strategy)) {
-      const planner::TargetCode code = target->code_for(plan_->strategy);
+      const planner::TargetCode code = target->code_for(plan_->job, plan_->strategy);
       check_path("TRNPLAN_CODE", values_.code, fs::path(code.folder) / code.script,
                  "git clone " + code.clone + ", and set it to the clone");
     }

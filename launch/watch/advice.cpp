@@ -36,7 +36,7 @@ std::vector<planner::Plan> alternatives(const RanPlan& ran, const models::Profil
     job.pin.context_parallel = ran.strategy ? ran.strategy->context_parallel : 1;
   }
   return planner::search(job, profile,
-                         {.top = most, .layouts = 0, .explain = false, .target = &targets::of(job.software)})
+                         {.top = most, .layouts = 0, .explain = false, .target = &targets::of(job)})
       .plans;
 }
 
@@ -205,7 +205,7 @@ void advise_memory(Advice& a, const RanPlan& ran, const models::Profile& profile
         "give --plan, or --job and --strategy, for a plan that fits; else recompute more, or raise TP or PP";
     return;
   }
-  const auto judged = planner::judge(ran.job, *ran.strategy, profile, &targets::of(ran.job.software));
+  const auto judged = planner::judge(ran.job, *ran.strategy, profile, &targets::of(ran.job));
   if (!judged.memory) return;
   const double predicted = judged.memory->worst().peak().value;
   a.problem += fmt::format("; predicted were {:.2f}", predicted / kGiB);

@@ -39,6 +39,7 @@ void LearningCurve::settle() {
   const Value now = *pending_;
   told_.lost = !std::isfinite(now.value);
   if (told_.lost) return;
+  keep(now);
   told_.last = now.value;
   told_.last_step = now.step;
   told_.last_line = now.line;
@@ -65,6 +66,17 @@ void LearningCurve::settle() {
   high_.clear();
   level_.push_back(now.value);
   if (level_.size() > kLevelSteps) level_.erase(level_.begin(), level_.end() - kLevelSteps);
+}
+
+/// Among those to be drawn, if it is its turn.
+void LearningCurve::keep(const Value& now) {
+  if (told_.seen++ % told_.every != 0) return;
+  if (told_.points.size() == kCurvePoints) {
+    for (std::size_t i = 0; 2 * i < kCurvePoints; ++i) told_.points[i] = told_.points[2 * i];
+    told_.points.resize(kCurvePoints / 2);
+    told_.every *= 2;
+  }
+  told_.points.push_back({now.step, now.value});
 }
 
 void LearningCurve::rise(const Value& now, double level) {

@@ -35,6 +35,14 @@ struct Spike {
   bool left = false;                     ///< it had not when the run was started again from before
 };
 
+/// Of a curve's values at most so many are kept to be drawn: of longer ones every second, fourth and so on.
+inline constexpr std::size_t kCurvePoints = 2000;
+
+struct CurvePoint {
+  std::int64_t step = 0;
+  double value = 0;
+};
+
 /// What a curve shows up to its last step.
 struct CurveReading {
   std::optional<double> last;  ///< finite value
@@ -46,9 +54,11 @@ struct CurveReading {
   std::optional<std::int64_t> above;  ///< since this step it is above kNormRise times the lowest
   std::optional<Spike> spike;         ///< of kFewSteps or more: the one that lasts, else the latest
   int spikes = 0;                     ///< of that length
+  std::vector<CurvePoint> points;     ///< finite values, in the order of the log
+  std::size_t seen = 0, every = 1;    ///< values, of which every so many is among `points`
 };
 
-/// Holds the last values and one spike, whatever the length of the run. Steps may be stated again, which replaces
+/// Holds the last values, one spike and kCurvePoints values at most, whatever the length of the run. Steps may be stated again, which replaces
 /// the last one, and go back, which ends a spike: the run was started again from before. The lowest value stays.
 class LearningCurve {
  public:
@@ -64,6 +74,7 @@ class LearningCurve {
     int line = 0;
   };
   void settle();
+  void keep(const Value& now);
   void rise(const Value& now, double level);
 
   double share_;

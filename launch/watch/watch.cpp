@@ -361,7 +361,7 @@ std::optional<Recalibration> recalibrate(const RunLog& log, const io::PlanFile& 
   job.pin = {};
   const auto plans =
       planner::search(job, result.profile,
-                      {.top = 1, .layouts = 0, .explain = false, .target = &targets::of(job.software)})
+                      {.top = 1, .layouts = 0, .explain = false, .target = &targets::of(job)})
           .plans;
   if (!plans.empty() && plans.front().report.step.value < result.after &&
       !(models::canonical(plans.front().strategy) == models::canonical(plan.strategy))) {

@@ -17,6 +17,7 @@ LogReader::LogReader(const std::string& name, const NccomCommand& fallback)
       bars_(name),
       nxd_(name),
       megatron_(name),
+      titan_(name),
       trainer_(name),
       compiler_(name),
       monitor_(name),
@@ -42,6 +43,8 @@ const LogLine& LogReader::read(const RawLine& raw, StepSink* sink) {
     ++nxd_lines_;
   } else if (megatron_.read(line_, samples_)) {
     ++megatron_lines_;
+  } else if (titan_.read(line_, samples_)) {
+    ++titan_lines_;
   } else {
     compiler_lines_ += compiler_.read(line_, samples_);
   }
@@ -83,6 +86,7 @@ Detected LogReader::finish() {
   bars_.finish(samples_);
   nxd_.finish(samples_);
   megatron_.finish(samples_);
+  titan_.finish(samples_);
   trainer_.finish(samples_);
   compiler_.finish(samples_);
   const auto reports = static_cast<std::size_t>(monitor_.reports());
@@ -90,6 +94,7 @@ Detected LogReader::finish() {
   found("progress-bar line", bar_lines_);
   found("NxD line", nxd_lines_);
   found("Megatron iteration", megatron_lines_);
+  found("TorchTitan step", titan_lines_);
   found("Trainer metrics line", trainer_lines_);
   found("compiler line", compiler_lines_);
   found("neuron-monitor report", reports);

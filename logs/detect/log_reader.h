@@ -15,6 +15,7 @@
 #include "logs/training/nxd_lines.h"
 #include "logs/training/progress_bars.h"
 #include "logs/training/samples.h"
+#include "logs/training/titan_lines.h"
 #include "text/line_splitter.h"
 #include "text/log_lines.h"
 
@@ -45,13 +46,15 @@ class LogReader {
   ProgressBars bars_;
   NxdLines nxd_;
   MegatronLines megatron_;
+  TitanLines titan_;
   HfMetrics trainer_;
   CompilerLines compiler_;
   NeuronMonitor monitor_;
   NccomLines tables_;
   std::optional<InputError> table_faults_;  ///< too many of them: all are left out
   bool table_words_ = false;                ///< a line names the first column of a table
-  std::size_t bar_lines_ = 0, nxd_lines_ = 0, megatron_lines_ = 0, trainer_lines_ = 0, compiler_lines_ = 0;
+  std::size_t bar_lines_ = 0, nxd_lines_ = 0, megatron_lines_ = 0, titan_lines_ = 0, trainer_lines_ = 0,
+              compiler_lines_ = 0;
   bool blank_ = true;
   std::string clean_;
   LogLine line_;

@@ -33,6 +33,7 @@ struct GraphLimit {
 struct MatmulShape {
   double n = 0, k = 0, width = 0;
   bool fp8 = false;  ///< of elements of 8 bits, cast from wider ones; on a device that has_fp8()
+  bool cast = false;  ///< the second operand, weights, has been cast before
 };
 
 /// Attention of `heads` heads over all micro-batches: `blocks` squares of `sequence` x `sequence` scores.

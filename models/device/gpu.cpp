@@ -47,16 +47,16 @@ double head_share(double dim) {
 namespace {
 
 Work fp8_matmul(const DeviceContext& on, const MatmulShape& shape) {
-  const auto& [n, k, width, fp8] = shape;
+  const auto& [n, k, width, fp8, cast] = shape;
   const Flops flops(2 * n * k * width);
   const double operands = n * k + k * width;
   const BytesPerSecond bandwidth = on.core.hbm * on.profile[gpu::bandwidth_share];
   const Seconds engine = flops * stretch(on, n, k, width) /
                          (on.core.fp8 * on.profile[gpu::gemm_share] * on.profile[gpu::fp8_share]);
   const Seconds memory = Bytes(operands + on.element_bytes() * n * width) / bandwidth;
-  const Seconds casts = Bytes(kCastBytes * operands) / bandwidth;
+  const Seconds casts = Bytes(kCastBytes * (cast ? n * k : operands)) / bandwidth;
   return {.seconds = std::max(engine, memory) + casts +
-                     Seconds((1 + 2 * kCastKernels) * on.profile[gpu::kernel_start]),
+                     Seconds((1 + (cast ? 1 : 2) * kCastKernels) * on.profile[gpu::kernel_start]),
           .parameter = engine >= memory ? gpu::gemm_share : gpu::bandwidth_share,
           .flops = flops};
 }
@@ -69,7 +69,7 @@ bool Gpu::has_fp8(const topology::Core& core) const {
 
 Work Gpu::matmul(const DeviceContext& on, const MatmulShape& shape) const {
   if (shape.fp8) return fp8_matmul(on, shape);
-  const auto& [n, k, width, fp8] = shape;
+  const auto& [n, k, width, fp8, cast] = shape;
   const Flops flops(2 * n * k * width);
   Work work = longer(on, flops * stretch(on, n, k, width),
                      Bytes(on.element_bytes() * (n * k + k * width + n * width)), flops);

@@ -5,8 +5,8 @@
 //                    peak: that of the data type, e its bytes; a K that is no multiple of 8 runs at
 //                    unaligned_share of that rate (docs.nvidia.com/deeplearning/performance/
 //                    dl-performance-matrix-multiplication, "Tensor Core requirements")
-//                    FP8: both operands are cast first (kCastBytes, kCastKernels); peak: that of FP8 times
-//                    fp8_share
+//                    FP8: both operands are cast first (kCastBytes, kCastKernels), weights not where they have been
+//                    before; peak: that of FP8 times fp8_share
 //   attention        flash: the operations it does (half a causal square) (1 + attention_ramp / s) over
 //                    peak * attention_share * (min(d, 128) / 128)^0.2; plain: two products per square, one of
 //                    them as short as a head, then the traffic of the scores

@@ -53,6 +53,17 @@ struct UnitSharding {
   double buffered = 2;      ///< gathered units whose bytes are alive at a time, copies among them
 };
 
+/// Tensor-parallel collectives of a sequence-parallel layer beside its products, inside a node. A gather comes piece by
+/// piece beside the product that needs it, whose own piece is there. A reduce-scatter goes in `pieces` beside the product
+/// that makes it, the last of them when that is done. Hidden is no more than the product's time, which lasts
+/// overlap_slowdown times as long meanwhile: of its units and of memory the copies take a part.
+struct TensorOverlap {
+  int pieces = 1;
+  /// Between the two gradients of a product, too: what only that of the weight needs is gathered beside that of the
+  /// input, which is scattered beside that of the weight. Otherwise neither runs beside anything.
+  bool between_gradients = false;
+};
+
 /// What starts a pass.
 enum class Launch {
   none,   ///< it is part of the graph before it
@@ -67,6 +78,7 @@ struct PassLaunches {
 /// What a layer's backward pass does again.
 struct RecomputeUnits {
   bool layer = false;    ///< all of the forward pass
+  int every = 1;         ///< of so many layers one
   bool mlp = false;      ///< or all of the MLP
   bool product = false;  ///< the gated MLP's product
   bool norms = false;
@@ -128,6 +140,8 @@ class Framework {
   virtual ~Framework() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
 
+  /// Of grouped-query attention with context parallel K and V go round as often as there are query heads; or as they are.
+  [[nodiscard]] virtual bool repeats_keys() const { return true; }
   /// It trains on such machines; on others a strategy that names it is a what-if.
   [[nodiscard]] virtual bool trains_on(const topology::Traits& machine) const = 0;
   /// Classes of a layer can be recomputed alone. Otherwise the whole layer is, or nothing.
@@ -139,8 +153,14 @@ class Framework {
   /// Messages between stages are meetings of both: a send waits for its receive. Otherwise each occupies the
   /// queues of both for its time, but neither waits for the other to be free.
   [[nodiscard]] virtual bool sends_block(const Strategy& s) const = 0;
+  /// Messages that do not wait leave the queues of both ends free: only what needs them waits.
+  [[nodiscard]] virtual bool sends_beside_work(const Strategy& /*s*/) const { return false; }
   /// Some collectives of a layer run beside its work, on an engine of their own.
   [[nodiscard]] virtual bool overlaps_layers(const Strategy& s) const = 0;
+  /// Of them the tensor-parallel ones; needs overlaps_layers(). Absent: they run one after the other with the work.
+  [[nodiscard]] virtual std::optional<TensorOverlap> tensor_overlap(const Strategy& /*s*/) const {
+    return std::nullopt;
+  }
   /// A context-parallel rank has a piece from each end of the sequence, so that all have as many causal scores; or
   /// one block, and the last rank has the most.
   [[nodiscard]] virtual bool balances_context() const { return false; }
@@ -175,6 +195,12 @@ class Framework {
   /// Weights of a decoder layer that hold gradients of their own: context parallel reduces them one call each.
   [[nodiscard]] virtual int tensors_per_layer() const = 0;
   [[nodiscard]] virtual ScalarReduces scalars(const Strategy& s) const = 0;
+  /// weights() are gathered beside the first forward pass of the next step: those of a stage's first layers one layer ahead,
+  /// those of a further chunk beside what comes before it. Otherwise after the optimizer, beside nothing. Only where
+  /// reduces_with_backward().
+  [[nodiscard]] virtual bool gathers_with_forward() const { return false; }
+  /// Weights in FP8 are cast once a step. Otherwise by each product.
+  [[nodiscard]] virtual bool keeps_fp8_weights() const { return false; }
   /// New weights from the ranks that updated them; nothing where every rank updates all of its own.
   [[nodiscard]] virtual std::optional<Exchange> weights(const Strategy& s) const = 0;
 

@@ -7,7 +7,9 @@
 #include "models/framework/framework.h"
 #include "models/framework/fsdp.h"
 #include "models/framework/megatron.h"
+#include "models/framework/megatron_bridge.h"
 #include "models/framework/megatron_deepspeed.h"
+#include "models/framework/megatron_fsdp.h"
 #include "models/framework/nanotron.h"
 #include "models/framework/nxd.h"
 #include "models/framework/overlapped.h"
@@ -19,14 +21,19 @@ namespace {
 const Nxd kNxd;
 const Overlapped kOverlapped;
 const Megatron kMegatron;
+const MegatronBridge kMegatronBridge;
+const MegatronFsdp kMegatronFsdp;
 const MegatronDeepSpeed kMegatronDeepSpeed;
 const Nanotron kNanotron;
 const Fsdp kFsdp;
+const FsdpAsyncTp kFsdpAsyncTp;
+const FsdpEager kFsdpEager;
 const Fsdp1 kFsdp1;
 
 /// The default first; a machine that the default does not train on takes the first that does.
-const std::array<const Framework*, 7> kFrameworks = {
-    &kNxd, &kOverlapped, &kMegatron, &kFsdp, &kNanotron, &kMegatronDeepSpeed, &kFsdp1};
+const std::array<const Framework*, 11> kFrameworks = {
+    &kNxd,         &kOverlapped, &kMegatron, &kFsdp,             &kMegatronBridge, &kMegatronFsdp,
+    &kFsdpAsyncTp, &kFsdpEager,  &kNanotron, &kMegatronDeepSpeed, &kFsdp1};
 
 const Framework& named(std::string_view name) {
   for (const Framework* f : kFrameworks) {

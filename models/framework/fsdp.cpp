@@ -25,12 +25,35 @@ PassLaunches Fsdp::launches(const Strategy& s) const {
 RecomputeUnits Fsdp::recomputed(const Strategy& s) const {
   RecomputeUnits again = Nxd::recomputed(s);
   again.alternate = s.recompute.alternate;
+  again.every = s.recompute.every;
   return again;
 }
 
 std::optional<UnitSharding> Fsdp::units(const Strategy& s) const {
   if (!s.zero1 || s.pipeline_parallel > 1 || !has_replicas(s)) return std::nullopt;
   return UnitSharding{.again = s.sharding == Sharding::parameters, .keeps_last = true, .buffered = 3};
+}
+
+/// Each rank's part is a piece. The compiler matches a gather that one product reads and a reduce-scatter of one product
+/// (pytorch/pytorch torch/_inductor/fx_passes/micro_pipeline_tp.py): the gradient of the input of queries, keys and
+/// values, and of gate and up, is a sum of products, and what the gradient of a weight reads stands transposed.
+std::optional<TensorOverlap> FsdpAsyncTp::tensor_overlap(const Strategy& s) const {
+  if (!s.sequence_parallel) return std::nullopt;
+  return TensorOverlap{s.tensor_parallel, false};
+}
+
+/// Bytes of an element by operator, over 2. Norm (torch.nn.RMSNorm): to fp32 6, squares 8, their mean 4, scaled 8, to bf16 6,
+/// times the weight 4, residual added 6. Backward: of the weight's product 4 and 8, to fp32 6, of the scaling 8 and 16,
+/// of the mean 4, of the square 20, added up 12, to bf16 6, of the residual 6. Rotary: to fp32 6, complex product 8, to
+/// bf16 6. Gate: 4, times up 6; backward two products 12, that of the gate 6.
+ElementKinds FsdpEager::element_kinds() const {
+  ElementKinds kinds;
+  kinds.norm.streams = 21;
+  kinds.norm_backward.streams = 45;
+  kinds.rotary.streams = kinds.rotary_backward.streams = 10;
+  kinds.gated.streams = 5;
+  kinds.gated_backward.streams = 9;
+  return kinds;
 }
 
 std::optional<UnitSharding> Fsdp1::units(const Strategy& s) const {

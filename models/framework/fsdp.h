@@ -49,6 +49,32 @@ class Fsdp : public Nxd {
   Bytes optimizer_buffers(const Strategy& s, double largest_weight) const override;
 };
 
+/// With asynchronous tensor parallel (torchtitan/distributed/tensor_parallel.py, maybe_enable_async_tp): the compiler fuses a
+/// product with the gather before it or the reduce-scatter behind it, piece by piece in symmetric memory inside a
+/// node.
+class FsdpAsyncTp final : public Fsdp {
+ public:
+  std::string_view name() const override { return "fsdp-async-tp"; }
+  bool trains_on(const topology::Traits& machine) const override {
+    return machine.accelerator == topology::Accelerator::gpu;
+  }
+  bool overlaps_layers(const Strategy& s) const override {
+    return Fsdp::overlaps_layers(s) || tensor_overlap(s);
+  }
+  std::optional<TensorOverlap> tensor_overlap(const Strategy& s) const override;
+};
+
+/// Not compiled: element-wise operators run one at a time (torchtitan/models/llama3/model/model.py), and what is recomputed
+/// runs up to the last tensor that is needed all the same.
+class FsdpEager final : public Fsdp {
+ public:
+  std::string_view name() const override { return "fsdp-eager"; }
+  bool trains_on(const topology::Traits& machine) const override {
+    return machine.accelerator == topology::Accelerator::gpu;
+  }
+  ElementKinds element_kinds() const override;
+};
+
 /// FSDP1: the last layer's weights are dropped too; memory that other streams use is held longer.
 /// Composer's MPT takes flash-attention's fused cross entropy: bf16 logits and their gradient
 /// (mosaicml/llm-foundry llmfoundry/models/mpt/modeling_mpt.py, loss_fn).

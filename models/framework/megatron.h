@@ -29,6 +29,8 @@ class Megatron : public Nxd {
   bool has_flash_attention(const Architecture&) const override { return true; }
   bool overlaps_layers(const Strategy& s) const override { return s.context_parallel > 1; }
   bool balances_context() const override { return true; }
+  /// NVIDIA/TransformerEngine transformer_engine/pytorch/attention, the ring of context parallel.
+  bool repeats_keys() const override { return false; }
   PassLaunches launches(const Strategy& s) const override;
   bool drops_unread() const override { return false; }
   /// The message sent is dropped too (deallocate_pipeline_outputs, pipeline_parallel/schedules.py).

@@ -46,6 +46,8 @@ struct StackTraits {
   bool ties_across_stages = false;
   /// Makes the vocabulary divide by TP.
   bool pads_vocabulary = false;
+  /// Whose training loop it runs, where profiles have factors for that loop under another name than the stack's.
+  std::string_view loop;
   /// Starts 1, 2, 8, 32, 64 or 128 processes a node and no other number.
   bool starts_few_counts = false;
 };

@@ -1,5 +1,7 @@
 #include "models/job/strategy.h"
 
+#include <charconv>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -67,7 +69,7 @@ constexpr RecomputeClass kRecomputeClasses[] = {
 }  // namespace
 
 std::string to_string(const Recompute& r) {
-  if (r.full) return "full";
+  if (r.full) return r.every > 1 ? fmt::format("full/{}", r.every) : "full";
   std::string text;
   for (const RecomputeClass& c : kRecomputeClasses) {
     if (!(r.*c.flag)) continue;
@@ -82,6 +84,14 @@ std::optional<Recompute> recompute_from(std::string_view text) {
   if (text == "none") return r;
   if (text == "full") {
     r.full = true;
+    return r;
+  }
+  constexpr std::string_view kSomeLayers = "full/";
+  if (text.starts_with(kSomeLayers)) {
+    const std::string_view number = text.substr(kSomeLayers.size());
+    const auto [end, fault] = std::from_chars(number.data(), number.data() + number.size(), r.every);
+    r.full = true;
+    if (fault != std::errc{} || end != number.data() + number.size() || r.every < 2) return std::nullopt;
     return r;
   }
   while (true) {
@@ -146,7 +156,7 @@ Strategy canonical(Strategy s) {
     s.shard_ranks = 0;
   }
   if (s.shard_ranks == s.data_parallel * s.context_parallel) s.shard_ranks = 0;
-  if (s.recompute.full) s.recompute = Recompute{.full = true};
+  if (s.recompute.full) s.recompute = Recompute{.full = true, .every = s.recompute.every};
   if (s.recompute.alternate) s.recompute = Recompute{.alternate = true};
   if (s.recompute.mlp) s.recompute.activation_multiply = false;  // the MLP's own recompute covers its product
   if (s.flash_attention && !s.recompute.full) s.recompute.core_attention = true;

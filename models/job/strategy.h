@@ -23,6 +23,7 @@ std::optional<Precision> precision_from(std::string_view text);
 /// and activations_checkpoint_recompute (aws-neuron/neuronx-distributed-training, examples/conf).
 struct Recompute {
   bool full = false;                 ///< whole decoder layer
+  int every = 1;                     ///< with full: of so many layers one
   bool core_attention = false;       ///< CoreAttention; a no-op with flash attention
   bool mlp = false;                  ///< LlamaMLP
   bool rms_norm = false;             ///< LlamaRMSNorm
@@ -32,7 +33,7 @@ struct Recompute {
 
   auto operator<=>(const Recompute&) const = default;
 };
-/// "none", "full", or class names joined by '+': "CoreAttention+LlamaMLP".
+/// "none", "full", "full/2" of every second layer, or class names joined by '+': "CoreAttention+LlamaMLP".
 std::string to_string(const Recompute& r);
 std::optional<Recompute> recompute_from(std::string_view text);
 

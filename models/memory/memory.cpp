@@ -232,7 +232,10 @@ LayerBytes layer_bytes(const Job& job, const Strategy& s) {
   const double all = norms + inputs + heads + on_heads + mlp + probabilities;
   // K, V and their gradients, and the next K and V with the gradients that come with them: 2 q x bytes each.
   const double rotating = s.context_parallel > 1 ? 12 * q * x : 0;
-  if (again.layer) return {2 * h * y, all + gradients, rotating};
+  if (again.layer) {
+    const double remade = 1.0 / again.every;  // of the layers
+    return {remade * 2 * h * y + (1 - remade) * all, all + gradients, rotating};
+  }
 
   if (again.alternate) {
     // Of the layer its input, of products q, v, gate or inner, and down; and of attention.

@@ -36,6 +36,9 @@ std::string_view to_string(Category c) {
 
 namespace {
 
+/// Gathered for the gradient of a weight alone.
+constexpr std::string_view kMlpInputAgain = "mlp input again", kQkvInputAgain = "qkv input again";
+
 // The gated MLP's product alone.
 constexpr ElementKind kProduct{1, 3};
 /// Of a layer.
@@ -82,6 +85,8 @@ LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& 
     score_bytes_.again += kDropoutBytesForward;
     score_bytes_.backward += kDropoutBytesBackward;
   }
+  if (strategy.sequence_parallel && strategy.tensor_parallel <= job.cluster.instance.cores())
+    beside_products_ = framework_of(strategy).tensor_overlap(strategy);
   units_ = framework_of(strategy).units(strategy);
   if (units_) {
     root_parameters_ = stage_parameters(a_, strategy, 0, 0);
@@ -122,14 +127,23 @@ void LayerModel::matmul_backward(OperatorList& list, std::string_view name, doub
 }
 
 Operator LayerModel::linear(std::string_view name, double n, double k, double width) const {
-  return operator_of(name, device_.matmul(on_, {n, k, width, s_.precision == Precision::fp8}));
+  const bool fp8 = s_.precision == Precision::fp8;
+  return operator_of(
+      name, device_.matmul(on_, {n, k, width, fp8, fp8 && framework_of(s_).keeps_fp8_weights()}));
 }
 
 void LayerModel::linear_backward(OperatorList& list, std::string_view name, double n, double k,
                                  double width) const {
   list.push_back(linear(name, n, width, k));
-  list.push_back(linear(name, k, n, width));
-  list.back().weights = true;
+  list.push_back(linear_weights(name, n, k, width));
+}
+
+/// Of neither operand the weights.
+Operator LayerModel::linear_weights(std::string_view name, double n, double k, double width) const {
+  Operator weights =
+      operator_of(name, device_.matmul(on_, {k, n, width, s_.precision == Precision::fp8}));
+  weights.weights = true;
+  return weights;
 }
 
 Operator LayerModel::elements(std::string_view name, const ElementKind& kind, double rows,
@@ -218,10 +232,11 @@ double scored_share(const Architecture& a, bool flash, bool balanced, double tok
 
 /// With context parallel as the last rank has it: its own block, then every other one while the next arrives. Where
 /// all have as many scores each block is half of one.
-/// K and V are repeated to the query heads before they go round; backward takes their gradients along.
+/// Backward takes the gradients of K and V along.
 void LayerModel::attention(OperatorList& list, double units, double bytes_per_score) const {
   const bool balanced = framework_of(s_).balances_context();
   const int ranks = s_.context_parallel;
+  const double keys = framework_of(s_).repeats_keys() ? heads_ * a_.head_dim : kv_width_ / 2;
   for (int block = 0; block < ranks; ++block) {
     if (block + 1 < ranks) {
       const double tensors = units > 2 ? 4 : 2;
@@ -229,7 +244,7 @@ void LayerModel::attention(OperatorList& list, double units, double bytes_per_sc
                       .category = Category::context_parallel,
                       .process_group = ProcessGroup::context,
                       .op = CollectiveOp::permute,
-                      .bytes = Bytes(tensors * element_bytes_ * tokens_ * heads_ * a_.head_dim),
+                      .bytes = Bytes(tensors * element_bytes_ * tokens_ * keys),
                       .overlapped = true});
     }
     attention_block_of(list, units, bytes_per_score,
@@ -284,11 +299,10 @@ void LayerModel::experts(OperatorList& list) const {
 void LayerModel::experts_backward(OperatorList& list) const {
   const auto product_backward = [&](std::string_view name, double k, double width) {
     list.push_back(expert_product(name, width, k));
-    Operator weights = linear(name, k, expert_tokens_, width);
+    Operator weights = linear_weights(name, expert_tokens_, k, width);
     weights.seconds = weights.seconds * experts_;
     weights.flops = weights.flops * experts_;
     weights.instructions *= experts_;
-    weights.weights = true;
     list.push_back(weights);
   };
   to_experts(list, "gradient to experts");
@@ -323,7 +337,7 @@ void LayerModel::mlp_backward(OperatorList& list) const {
   linear_backward(list, "down", tokens_, mlp_width_, a_.hidden);
   list.push_back(
       elements("activation", gated ? kinds_.gated_backward : kinds_.plain_backward, tokens_, mlp_width_));
-  enter(list, "mlp input again");
+  enter(list, kMlpInputAgain);
   linear_backward(list, "gate_up", tokens_, a_.hidden, (gated ? 2 : 1) * mlp_width_);
 }
 
@@ -335,8 +349,42 @@ OperatorList LayerModel::layer_forward(LayerTurn turn) const {
   attention_block(list);
   norm(list);
   mlp(list);
+  put_beside_products(list);
   add_launches(list, 1);
   return list;
+}
+
+/// A collective that runs beside an operator stands before it (Operator::overlapped).
+void LayerModel::put_beside_products(OperatorList& list) const {
+  if (!beside_products_) return;
+  const auto is = [](const Operator& o, CollectiveOp op) {
+    return o.process_group == ProcessGroup::tensor && o.op == op;
+  };
+  const auto product = [](const Operator& o) {
+    return o.process_group == ProcessGroup::none && o.flops.value > 0;
+  };
+  OperatorList out;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    Operator o = list[i];
+    const bool more = i + 1 < list.size();
+    const bool between = beside_products_->between_gradients;
+    if (more && is(o, CollectiveOp::all_gather) && product(list[i + 1]))
+      o.overlapped = between || (o.name != kMlpInputAgain && o.name != kQkvInputAgain);
+    const bool free = (out.empty() || !out.back().overlapped) && (between || !o.weights);
+    if (!(more && free && product(o) && is(list[i + 1], CollectiveOp::reduce_scatter))) {
+      out.push_back(o);
+      continue;
+    }
+    Operator whole = list[++i], last = whole;
+    const int pieces = o.weights ? 1 : beside_products_->pieces;
+    whole.bytes = last.bytes = whole.bytes / pieces;
+    whole.repeat = std::max(1, pieces - 1);
+    whole.overlapped = true;
+    out.push_back(whole);
+    out.push_back(o);
+    if (pieces > 1) out.push_back(last);
+  }
+  list = std::move(out);
 }
 
 void LayerModel::add_launches(OperatorList& list, double passes) const {
@@ -373,14 +421,23 @@ OperatorList LayerModel::layer_backward(LayerTurn turn) const {
   const RecomputeUnits again = framework_of(s_).recomputed(s_);
   const bool drops = framework_of(s_).drops_unread();
   if (again.layer) {
-    norm(list);
-    attention_block(list);
-    norm(list);
+    OperatorList remade;
+    norm(remade);
+    attention_block(remade);
+    norm(remade);
     if (drops) {
-      mlp_again(list);
+      mlp_again(remade);
     } else {
-      mlp(list);
+      mlp(remade);
     }
+    // Of some layers alone: the average of all.
+    for (Operator& o : remade) {
+      o.seconds = o.seconds / again.every;
+      o.flops = o.flops / again.every;
+      o.bytes = o.bytes / again.every;
+      o.instructions /= again.every;
+    }
+    list.insert(list.end(), remade.begin(), remade.end());
   }
   if (again.alternate) alternate_again(list);
   enter(list, "down gradient");
@@ -405,11 +462,12 @@ OperatorList LayerModel::layer_backward(LayerTurn turn) const {
     list.push_back(
         reduce("dK, dV over replicas", element_bytes_ * tokens_ * kv_width_, ProcessGroup::kv_replicas));
   }
-  enter(list, "qkv input again");
+  enter(list, kQkvInputAgain);
   linear_backward(list, "qkv", tokens_, a_.hidden, qkv_width_);
   leave(list, "qkv input gradient");
   list.push_back(elements("norm", kinds_.norm_backward, shard_tokens_, a_.hidden));
-  add_launches(list, again.layer ? 2 : 1);
+  put_beside_products(list);
+  add_launches(list, again.layer ? 1 + 1.0 / again.every : 1);
   return list;
 }
 

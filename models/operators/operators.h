@@ -108,6 +108,7 @@ class LayerModel {
   /// Of a decoder layer's weights, in FP8 where the strategy says so.
   Operator linear(std::string_view name, double n, double k, double width) const;
   void linear_backward(OperatorList& list, std::string_view name, double n, double k, double width) const;
+  Operator linear_weights(std::string_view name, double n, double k, double width) const;
   Operator elements(std::string_view name, const ElementKind& kind, double rows, double width) const;
   Operator memory(std::string_view name, Category category, double bytes) const;
   Operator gather(std::string_view name) const;
@@ -131,6 +132,7 @@ class LayerModel {
   void to_experts(OperatorList& list, std::string_view name) const;
   void attention_block_of(OperatorList& list, double units, double bytes_per_score, double blocks) const;
   void enter(OperatorList& list, std::string_view name) const;
+  void put_beside_products(OperatorList& list) const;
   void leave(OperatorList& list, std::string_view name) const;
 
   const Architecture& a_;
@@ -144,6 +146,7 @@ class LayerModel {
   ElementKinds kinds_;
   LogitBytes logit_bytes_;
   std::optional<UnitSharding> units_;
+  std::optional<TensorOverlap> beside_products_;
   double layer_parameters_ = 0, root_parameters_ = 0;  ///< of this core, where `units_`
 };
 

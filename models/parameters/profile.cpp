@@ -50,7 +50,9 @@ double slowest_of(int count) {
 namespace {
 
 bool applies(const Factors& f, const Job& job) {
-  return (f.framework.empty() || f.framework == job.software.framework) &&
+  const std::string_view loop = stack_of(job.software).loop;
+  return (f.framework.empty() || f.framework == job.software.framework ||
+          (!loop.empty() && f.framework == loop)) &&
          (f.cluster.empty() || f.cluster == job.cluster.instance.name);
 }
 

@@ -25,6 +25,11 @@ class LastGradients {
   std::vector<std::vector<StageAction>> of_;  ///< by stage and chunk
 };
 
+/// Before it no weights of the chunk were needed.
+[[nodiscard]] inline bool is_first_forward(const StageAction& action) {
+  return action.kind == StageAction::Kind::forward && action.micro_batch == 0;
+}
+
 /// Who listens to the order.
 class ActionVisitor {
  public:

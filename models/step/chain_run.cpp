@@ -9,20 +9,22 @@ namespace trnplan::models {
 
 ChainRun run_chain(const Fabric& fabric, const Items& chain, double slowdown) {
   sim::Program program;
-  program.add_device({});
-  program.add_device({});
-  if (slowdown > 1) program.add_slowdown(0, 1, slowdown);
+  for (int device = 0; device < 3; ++device) program.add_device({});
+  for (const sim::DeviceId engine : {1u, 2u}) {
+    if (slowdown > 1) program.add_slowdown(0, engine, slowdown);
+  }
   const sim::FlowId nothing = program.add_flow({});
   std::map<Fabric::Id, sim::ResourceId> resources;
   constexpr std::uint32_t kJoin = 0xffffffffu;
-  const auto join = [&] { program.add_transfer({0, 1}, nothing, {}, kJoin); };
+  const auto join = [&](sim::DeviceId engine) { program.add_transfer({0, engine}, nothing, {}, kJoin); };
   bool background = false;
   for (std::size_t i = 0; i < chain.size(); ++i) {
     const Item& item = chain[i];
-    if (item.background && i > 0 && !chain[i - 1].background) join();
+    if (item.background && i > 0 && !chain[i - 1].background) join(2);
     background = background || item.background;
     const bool forks = item.overlapped && i + 1 < chain.size();
-    if (forks) join();
+    const bool follows = i > 0 && chain[i - 1].overlapped;  // a phase of the same collective
+    if (forks && !follows) join(1);
     if (item.is_transfer()) {
       std::vector<sim::Weight> weights;
       for (const auto& [id, bytes] : item.load) {
@@ -30,15 +32,15 @@ ChainRun run_chain(const Fabric& fabric, const Items& chain, double slowdown) {
         if (fresh) it->second = program.add_resource({}, fabric.capacity(id));
         weights.push_back({it->second, bytes});
       }
-      program.add_transfer({forks || item.background ? 1u : 0u},
+      program.add_transfer({item.background ? 2u : forks ? 1u : 0u},
                            program.add_flow(std::move(weights), item.scale), item.length,
                            static_cast<std::uint32_t>(i));
     } else {
       program.add_work(0, item.length, static_cast<std::uint32_t>(i));
     }
-    if (i > 0 && chain[i - 1].overlapped) join();
+    if (follows && !forks) join(1);
   }
-  if (background) join();
+  if (background) join(2);
   const sim::Run run = sim::execute(program);
   ChainRun out;
   out.length = run.end;
@@ -46,7 +48,7 @@ ChainRun run_chain(const Fabric& fabric, const Items& chain, double slowdown) {
   for (sim::TaskId t = 0; t < program.tasks().size(); ++t) {
     const std::uint32_t item = program.tasks()[t].tag;
     if (item == kJoin) continue;
-    const bool overlapped = program.task_devices()[program.tasks()[t].first_device] == 1;
+    const bool overlapped = program.task_devices()[program.tasks()[t].first_device] != 0;
     out.spans[item] = {run.started[t], run.ended[t], overlapped};
   }
   for (const sim::TaskId t : run.critical_path()) {

@@ -56,17 +56,32 @@ class EndCalls {
       over_context(calls, rest + expert, tensors);
       reduce(calls, rest, expert);
     };
-    const double layer = stage_parameters(a_, s_, stage, 1) - stage_parameters(a_, s_, stage, 0);
-    const double expert = expert_parameters(a_, s_, 1);
-    part(end.early_layer, layer - expert, expert, framework_.tensors_per_layer());
-    const double others = parameters - layers * layer;
-    const bool last = stage == s_.pipeline_parallel - 1;
-    const double embedding = stage > 0 ? 0 : last ? embedding_alone() : others;
-    if (stage == 0) part(end.early_embedding, embedding, 0, 1);
-    if (last) part(end.early_head, others - embedding, 0, 1);
+    each_part({&end.early_layer, &end.early_head, &end.early_embedding}, stage, layers, parameters, part);
+  }
+  /// All of a stage's weights, part by part as a forward pass needs them.
+  void gather_ahead(EndOfStep& end, int stage, int layers, double parameters) const {
+    const auto part = [&](std::vector<EndCall>& calls, double rest, double expert, int) {
+      gather(calls, rest, expert);
+    };
+    each_part({&end.ahead_layer, &end.ahead_head, &end.ahead_embedding}, stage, layers, parameters, part);
   }
 
  private:
+  struct PartCalls {
+    std::vector<EndCall>*layer, *head, *embedding;
+  };
+  /// Calls `part(calls, parameters but for experts', experts', tensors)` for each part of a stage.
+  template <class Part>
+  void each_part(const PartCalls& calls, int stage, int layers, double parameters, const Part& part) const {
+    const double layer = stage_parameters(a_, s_, stage, 1) - stage_parameters(a_, s_, stage, 0);
+    const double expert = expert_parameters(a_, s_, 1);
+    part(*calls.layer, layer - expert, expert, framework_.tensors_per_layer());
+    const double others = parameters - layers * layer;
+    const bool last = stage == s_.pipeline_parallel - 1;
+    const double embedding = stage > 0 ? 0 : last ? embedding_alone() : others;
+    if (stage == 0) part(*calls.embedding, embedding, 0, 1);
+    if (last) part(*calls.head, others - embedding, 0, 1);
+  }
   void exchange(std::vector<EndCall>& calls, const Exchange& e, std::string_view name,
                 std::string_view of_experts, double rest, double expert) const {
     add_buckets(calls, name, e.op, e.group, e.bytes * rest, e.bucket, profile_);
@@ -111,7 +126,13 @@ EndOfStep end_of_step(const Job& job, const Strategy& s, const Profile& profile,
     calls.over_context(end.context, parameters, framework.tensors_per_layer() * layers + 1);
     calls.reduce(end.reduce, rest, expert);
   }
-  if (!by_unit) calls.gather(end.gather, rest, expert);
+  if (by_unit) {
+    // Beside the passes too.
+  } else if (framework.reduces_with_backward() && framework.gathers_with_forward()) {
+    calls.gather_ahead(end, stage, layers, parameters);
+  } else {
+    calls.gather(end.gather, rest, expert);
+  }
   const int shards = s.zero1 ? shard_degree(s) : s.data_parallel * s.context_parallel;
   end.optimizer = model.optimizer(rest, shards).front();
   if (expert > 0) {

@@ -1,6 +1,7 @@
 // Where a step's program repeats itself. Internal to the step's program (step_program.h).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -18,10 +19,17 @@ class PeriodFinder {
  public:
   using Schedules = std::vector<std::vector<StageAction>>;
 
-  /// `round`: micro-batches after which a steady schedule repeats itself.
-  void start(const Schedules& schedules, int round) {
+  /// `round`: micro-batches after which a steady schedule repeats itself. `first_apart`: the forward passes of the
+  /// first micro-batch are others than those that follow.
+  void start(const Schedules& schedules, int round, bool first_apart) {
     micro_batches_of_round_ = round;
-    for (const std::vector<StageAction>& actions : schedules) stages_.push_back(steady(actions, round));
+    for (const std::vector<StageAction>& actions : schedules) {
+      stages_.push_back(steady(actions, round));
+      for (std::size_t i = 0; first_apart && i < actions.size(); ++i) {
+        if (actions[i].kind == StageAction::Kind::forward && actions[i].micro_batch == 0)
+          stages_.back().begin = std::max(stages_.back().begin, i + 1);
+      }
+    }
   }
 
   /// The places at the start of a wave.

@@ -63,7 +63,7 @@ TraceSize rank_trace_size(const StepModel& model) {
       size.fixed += nodes_of(*items);
     size.fixed += 3;  // gradient norm, optimizer, host
     if (p.reduces_early())
-      w.each_early([&](const Items& items, int times) { size.fixed += nodes_of(items) * times; });
+      w.each_beside([&](const Items& items, int times) { size.fixed += nodes_of(items) * times; });
   }
   for (const Boundary& b : p.boundaries)
     size.per_micro_batch += 2 * p.chunks() * (nodes_of(*b.activation) + nodes_of(*b.gradient));
@@ -136,8 +136,8 @@ class RankTracer::Impl {
     std::uint32_t first = 0;  ///< task
     int micro_batch = 0;
   };
-  /// Stage, kind, chunk, end of the step, last pass that makes gradients.
-  using PatternKey = std::tuple<int, StageAction::Kind, int, bool, bool>;
+  /// Stage, kind, chunk, end of the step, last pass that makes gradients, first that has weights gathered beside it.
+  using PatternKey = std::tuple<int, StageAction::Kind, int, bool, bool, bool>;
 
   struct Output {
     const std::function<void(const Node&)>& visit;
@@ -161,8 +161,13 @@ class RankTracer::Impl {
   /// Micro-batches that have every action of the schedule.
   int few() const { return p_.round() * (p_.reduces_early() ? 2 : 1); }
 
-  static PatternKey key_of(int stage, const StageAction& a, const LastGradients& last) {
-    return {stage, a.kind, a.chunk, a.micro_batch < 0, last.is(stage, a)};
+  PatternKey key_of(int stage, const StageAction& a, const LastGradients& last) const {
+    return {stage,
+            a.kind,
+            a.chunk,
+            a.micro_batch < 0,
+            last.is(stage, a),
+            p_.gathers_ahead() && is_first_forward(a)};
   }
 
   void find_patterns() {

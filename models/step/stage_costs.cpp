@@ -356,7 +356,8 @@ StageCost StrategyCosts::stage(int stage, const int* layers) const {
     for (const int below : {part - 1, part}) {
       if (meetings || below < 0 || below + 1 > last_part) continue;
       const BoundaryCost& b = boundaries_[at(below % stages_)];
-      cost.each += launch_ * 2 + b.activation + b.gradient;
+      if (!framework_of(strategy_).sends_beside_work(strategy_))
+        cost.each += launch_ * 2 + b.activation + b.gradient;
     }
     cost.each += up + down;
     if (chunk == 0) {

@@ -25,6 +25,8 @@ std::string StepModel::not_modelled(const Job& job, const Strategy& strategy) {
     return "experts shared out over ranks whose weights are gathered layer by layer are not modelled";
   if (strategy.recompute.alternate && !framework_of(strategy).recomputed(strategy).alternate)
     return std::string(framework_of(strategy).name()) + " has no recomputation of every second product";
+  if (strategy.recompute.every > 1 && framework_of(strategy).recomputed(strategy).every == 1)
+    return std::string(framework_of(strategy).name()) + " has no recomputation of some layers alone";
   return sharding_problem(framework_of(strategy), strategy);
 }
 
@@ -62,7 +64,7 @@ Seconds StepModel::lower_bound() const {
       const SimTime up = chunk.forward.whole.length, down = chunk.backward.whole.length;
       cost.each += up + down + chunk.weights.whole.length;
       for (const int below : {c * p.stages + i - 1, c * p.stages + i}) {
-        if (blocking || below < 0 || below + 1 >= p.stages * p.chunks()) continue;
+        if (blocking || p.sends_beside_work() || below < 0 || below + 1 >= p.stages * p.chunks()) continue;
         const int b = below % p.stages;
         cost.each += p.message_launch.length * 2 + p.hold(b, true).length + p.hold(b, false).length;
       }

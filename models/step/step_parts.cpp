@@ -142,6 +142,7 @@ class StageBuilder {
     work.reduce = items_of(end.reduce);
     work.gather = items_of(end.gather);
     work.early = {items_of(end.early_layer), items_of(end.early_head), items_of(end.early_embedding)};
+    work.ahead = {items_of(end.ahead_layer), items_of(end.ahead_head), items_of(end.ahead_embedding)};
     const Operator& update = end.optimizer;
     work.optimizer = work_item(update.name, update.category, update.parameter, update.seconds);
     work.end = work_item("host", Category::overhead, common::step_overhead,

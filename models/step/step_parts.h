@@ -29,7 +29,7 @@ struct ChainRun {
   SimTime length;
   std::vector<Span> spans;  ///< of each item
 };
-/// Devices 0 (compute) and 1 (collectives that run beside it).
+/// On devices 0 (compute), 1 (collectives beside the operator after them) and 2 (those in the background).
 ChainRun run_chain(const Fabric& fabric, const Items& chain, double slowdown);
 
 /// Operators of one core as items of the groups it belongs to.
@@ -83,13 +83,14 @@ struct Chunk {
   }
 };
 
-/// Reductions of gradients that go beside the last pass that makes them (Framework::reduces_with_backward()):
-/// after the backward of each layer, of the head and of the embedding.
-struct EarlyReduce {
+/// What goes beside a pass, by the parts of the model: reductions of gradients beside the last pass that makes them,
+/// each after the backward of its part (Framework::reduces_with_backward()); gathers of weights beside the first
+/// forward pass, each before its part (Framework::gathers_with_forward()).
+struct BesidePass {
   Items layer, head, embedding;
 
-  /// After one time through a chain; nothing after the one that adds gradients up.
-  const Items& after(Chain::Part part) const {
+  /// Of one time through a chain; nothing of the one that adds gradients up.
+  const Items& of(Chain::Part part) const {
     static const Items kNothing;
     if (part == Chain::Part::gradients) return kNothing;
     if (part == Chain::Part::layer) return layer;
@@ -100,23 +101,24 @@ struct EarlyReduce {
 /// What a class of stages does.
 struct StageWork {
   std::vector<Chunk> chunks;
-  EarlyReduce early;
+  BesidePass early, ahead;  ///< reductions, gathers
   Items gradients_to_norms, context_reduce, reduce, gather;
   Item optimizer, end;
 
-  /// Calls `visit(items, times)` for each of `early`, as often as a step has it.
+  /// Calls `visit(items, times)` for each of `early` and `ahead`, as often as a step has it.
   template <class Visit>
-  void each_early(const Visit& visit) const {
+  void each_beside(const Visit& visit) const {
     for (const Chunk& chunk : chunks) {
       const Pass& makes = chunk.weights.chains.empty() ? chunk.backward : chunk.weights;
-      for (const Chain& c : makes.chains) visit(early.after(c.part), c.times);
+      for (const Chain& c : makes.chains) visit(early.of(c.part), c.times);
+      for (const Chain& c : chunk.forward.chains) visit(ahead.of(c.part), c.times);
     }
   }
 
   /// Everything but passes and messages that has collectives.
-  std::array<const Items*, 7> collectives_of_step() const {
-    return {&early.layer,    &early.head, &early.embedding, &gradients_to_norms,
-            &context_reduce, &reduce,     &gather};
+  std::array<const Items*, 10> collectives_of_step() const {
+    return {&early.layer, &early.head,         &early.embedding, &ahead.layer, &ahead.head,
+            &ahead.embedding, &gradients_to_norms, &context_reduce,  &reduce,      &gather};
   }
 };
 
@@ -141,7 +143,8 @@ struct EndCall {
 };
 struct EndOfStep {
   std::vector<EndCall> norms, context, reduce, gather;
-  std::vector<EndCall> early_layer, early_head, early_embedding;  ///< of EarlyReduce
+  std::vector<EndCall> early_layer, early_head, early_embedding;  ///< of StageWork::early
+  std::vector<EndCall> ahead_layer, ahead_head, ahead_embedding;  ///< of StageWork::ahead
   Operator optimizer;
 };
 /// Of a stage of `layers` layers.
@@ -183,6 +186,11 @@ struct StepParts : StepLayout {
     return framework().reduces_with_backward() && !framework().units(strategy) &&
            strategy.data_parallel * strategy.context_parallel > 1;
   }
+  /// Weights are gathered at the same time as the first forward pass.
+  bool gathers_ahead() const {
+    return reduces_early() && framework().gathers_with_forward() && framework().weights(strategy);
+  }
+  bool sends_beside_work() const { return framework().sends_beside_work(strategy); }
   /// How much longer work takes while a transfer runs beside it.
   double slowdown() const { return overlaps() || reduces_early() ? profile[common::overlap_slowdown] : 1; }
 

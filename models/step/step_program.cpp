@@ -36,7 +36,7 @@ class Emitter : public ActionVisitor {
   }
 
   void start(const StageActions& actions) override {
-    if (period_ != nullptr) period_->start(actions, p_.round());
+    if (period_ != nullptr) period_->start(actions, p_.round(), p_.gathers_ahead());
   }
   void wave(const std::vector<std::size_t>& places) override {
     if (period_ != nullptr) period_->wave(places, to_.tasks());
@@ -59,9 +59,13 @@ class Emitter : public ActionVisitor {
  private:
   void compute(int stage, const StageAction& action) {
     const StageWork& w = p_.work(stage);
-    to_.pass(stage, w.chunks[at(action.chunk)].pass(action.kind),
-             {nullptr, task::PassPart{stage, action.chunk, action.kind}},
-             last_.is(stage, action) ? &w.early : nullptr);
+    const StepProgram::Source source{nullptr, task::PassPart{stage, action.chunk, action.kind}};
+    if (p_.gathers_ahead() && is_first_forward(action)) {
+      to_.first_forward(stage, action.chunk, source);
+    } else {
+      to_.pass(stage, w.chunks[at(action.chunk)].pass(action.kind), source,
+               last_.is(stage, action) ? &w.early : nullptr);
+    }
   }
 
   /// Messages run from the end of what makes them to the start of what needs them, and occupy both queues for
@@ -86,9 +90,13 @@ class Emitter : public ActionVisitor {
     if (has_goal) hold(stage, std::min(goal, part), forward);
   }
 
-  void launch(int stage) { to_.work(stage, p_.message_launch, {&p_.message_launch, task::Launch{stage}}); }
+  void launch(int stage) {
+    if (p_.sends_beside_work()) return;
+    to_.work(stage, p_.message_launch, {&p_.message_launch, task::Launch{stage}});
+  }
   /// The queue of a stage while the message over the boundary above part `below` of the model passes.
   void hold(int stage, int below, bool activation) {
+    if (p_.sends_beside_work()) return;
     const Item& item = p_.hold(below % p_.stages, activation);
     to_.work(stage, item, {&item, task::Hold{stage}});
   }

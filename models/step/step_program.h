@@ -42,7 +42,8 @@ struct EndPart {
   int stage = 0;
   bool operator==(const EndPart&) const = default;
 };
-/// Of a reduction of gradients beside a stage's last backward pass.
+/// Of a reduction of gradients beside a stage's last backward pass, or of a gather of weights beside its first forward
+/// pass.
 struct Reduction {
   int stage = 0;
   bool operator==(const Reduction&) const = default;

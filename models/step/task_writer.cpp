@@ -36,7 +36,10 @@ std::size_t TaskWriter::TagHash::operator()(const Source& source) const {
 }
 
 TaskWriter::TaskWriter(const StepParts& parts, Layout& layout, bool expand)
-    : p_(parts), layout_(layout), expanded_(static_cast<std::size_t>(parts.stages), expand) {
+    : p_(parts),
+      layout_(layout),
+      expand_(expand),
+      expanded_(static_cast<std::size_t>(parts.stages), expand || parts.gathers_ahead()) {
   for (int s = 0; s < p_.stages; ++s) {
     for (int lane = 0; lane < layout_.lanes(s); ++lane) out.program.add_device({});
   }
@@ -51,7 +54,8 @@ TaskWriter::TaskWriter(const StepParts& parts, Layout& layout, bool expand)
     return first;
   };
   if (p_.overlaps()) engines_ = add_engines(true);
-  if (p_.reduces_early()) reducers_ = add_engines(!p_.overlaps());  // a queue is slowed by one engine
+  if (p_.framework().units(p_.strategy)) backgrounds_ = add_engines(true);
+  if (p_.reduces_early()) reducers_ = add_engines(!p_.overlaps());
   resource_of_.assign(layout_.fabric().size(), kNoResource);
   nothing_ = out.program.add_flow({});
 }
@@ -86,11 +90,11 @@ void TaskWriter::work(int stage, const Item& item, const Source& source) {
   }
 }
 
-void TaskWriter::transfer(int stage, const Item& item, const Source& source, bool on_engine) {
+void TaskWriter::transfer(int stage, const Item& item, const Source& source, sim::DeviceId engine) {
   const std::uint32_t t = tag(source);
   for (const Layout::Share& share : layout_.shares(stage, item)) {
     devices_.clear();
-    for (const int lane : share.lanes) devices_.push_back(device(stage, lane) + (on_engine ? engines_ : 0));
+    for (const int lane : share.lanes) devices_.push_back(device(stage, lane) + engine);
     out.program.add_transfer(devices_, flow_of(share), item.length, t);
   }
 }
@@ -109,18 +113,19 @@ void TaskWriter::chain(int stage, const Items& items, Source source) {
   for (std::size_t i = 0; i < items.size(); ++i) {
     const Item& item = items[i];
     source.item = &item;
-    if (item.background && (i == 0 || !items[i - 1].background)) join(stage, engines_);
+    if (item.background && (i == 0 || !items[i - 1].background)) join(stage, backgrounds_);
     background = background || item.background;
     const bool forks = item.overlapped && i + 1 < items.size();
-    if (forks) join(stage, engines_);
+    const bool follows = i > 0 && items[i - 1].overlapped;  // a phase of the same collective
+    if (forks && !follows) join(stage, engines_);
     if (item.is_transfer()) {
-      transfer(stage, item, source, forks || item.background);
+      transfer(stage, item, source, item.background ? backgrounds_ : forks ? engines_ : 0);
     } else {
       work(stage, item, source);
     }
-    if (i > 0 && items[i - 1].overlapped) join(stage, engines_);
+    if (follows && !forks) join(stage, engines_);
   }
-  if (background) join(stage, engines_);
+  if (background) join(stage, backgrounds_);
 }
 
 /// Starts when all that is on the queues since `since` is done, and what was to be reduced before.
@@ -144,7 +149,44 @@ void TaskWriter::wait_for_reductions(int stage) {
   join(stage, reducers_);
 }
 
-void TaskWriter::pass(int stage, const Pass& pass, Source source, const EarlyReduce* early) {
+void TaskWriter::gather(int stage, const Items& items) {
+  for (const Item& item : items) {
+    const std::uint32_t t = tag({&item, task::Reduction{stage}});
+    for (const Layout::Share& share : layout_.shares(stage, item)) {
+      devices_.clear();
+      for (const int lane : share.lanes) devices_.push_back(device(stage, lane) + reducers_);
+      out.program.add_transfer(devices_, flow_of(share), item.length, t);
+    }
+  }
+}
+
+void TaskWriter::first_forward(int stage, int chunk, Source source) {
+  const StageWork& w = p_.work(stage);
+  const auto parts_of = [&](int of) {
+    std::vector<const Chain*> parts;
+    for (const Chain& c : w.chunks[static_cast<std::size_t>(of)].forward.chains)
+      parts.insert(parts.end(), static_cast<std::size_t>(c.times), &c);
+    return parts;
+  };
+  const std::vector<const Chain*> parts = parts_of(chunk);
+  if (chunk == 0 && !parts.empty()) gather(stage, w.ahead.of(parts.front()->part));
+  if (const auto& launch = w.chunks[static_cast<std::size_t>(chunk)].forward.launch) {
+    source.item = &*launch;
+    work(stage, *launch, source);
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (chunk == 0 || i == 0) join(stage, reducers_);
+    if (chunk == 0 && i + 1 < parts.size()) gather(stage, w.ahead.of(parts[i + 1]->part));
+    chain(stage, *parts[i]->items, source);
+  }
+  const bool more = chunk + 1 < p_.chunks();
+  if (more) {
+    for (const Chain* part : parts_of(chunk + 1)) gather(stage, w.ahead.of(part->part));
+  }
+  expanded_[static_cast<std::size_t>(stage)] = expand_ || more;
+}
+
+void TaskWriter::pass(int stage, const Pass& pass, Source source, const BesidePass* early) {
   if (early != nullptr) expanded_[static_cast<std::size_t>(stage)] = true;
   if (!expanded_[static_cast<std::size_t>(stage)]) {
     source.item = &pass.whole;
@@ -158,7 +200,7 @@ void TaskWriter::pass(int stage, const Pass& pass, Source source, const EarlyRed
     for (int i = 0; i < c.times; ++i) {
       const TaskId start = tasks();
       chain(stage, *c.items, source);
-      if (early != nullptr) reduce(stage, early->after(c.part), start);
+      if (early != nullptr) reduce(stage, early->of(c.part), start);
     }
   }
 }

@@ -10,7 +10,7 @@
 namespace trnplan::models {
 
 /// One program. Every lane has a compute queue and, where something runs beside it, an engine for the
-/// collectives of layers, and one for the reductions of gradients.
+/// collectives of layers, one for those in the background, and one for the reductions of gradients.
 class TaskWriter {
  public:
   using Source = StepProgram::Source;
@@ -23,7 +23,11 @@ class TaskWriter {
   void chain(int stage, const Items& items, Source source);
   /// As one task, or all its operators. With `early`, its gradients are reduced beside what follows, part by
   /// part; from then on the stage's operators are tasks, which share links with the reductions.
-  void pass(int stage, const Pass& pass, Source source, const EarlyReduce* early = nullptr);
+  void pass(int stage, const Pass& pass, Source source, const BesidePass* early = nullptr);
+  /// The first forward pass of a chunk, its weights being gathered beside it: of the first chunk those of each part
+  /// beside the part before; and behind it those of the next chunk, beside what follows. Up to the last chunk the
+  /// stage's operators are tasks.
+  void first_forward(int stage, int chunk, Source source);
   /// The compute queues of a stage wait for its reductions.
   void wait_for_reductions(int stage);
   /// A message that both its stages take part in: they meet.
@@ -49,9 +53,11 @@ class TaskWriter {
   }
   std::uint32_t tag(const Source& source);
   sim::FlowId flow_of(const Layout::Share& share);
-  void transfer(int stage, const Item& item, const Source& source, bool on_engine);
+  /// `engine`: 0 for the compute queue, else what its number differs by.
+  void transfer(int stage, const Item& item, const Source& source, sim::DeviceId engine);
   void join(int stage, sim::DeviceId other);
   void reduce(int stage, const Items& items, sim::TaskId since);
+  void gather(int stage, const Items& items);
 
   struct TagHash {
     std::size_t operator()(const Source& source) const;
@@ -59,8 +65,10 @@ class TaskWriter {
 
   const StepParts& p_;
   Layout& layout_;
-  /// What a compute queue's number differs by from its engine for collectives, and for reductions.
-  sim::DeviceId engines_ = 0, reducers_ = 0;
+  /// What a compute queue's number differs by from its engine for collectives, for those in the background, and for
+  /// reductions.
+  sim::DeviceId engines_ = 0, backgrounds_ = 0, reducers_ = 0;
+  bool expand_;
   std::vector<bool> expanded_;  ///< stages whose passes are operators from here on
   sim::FlowId nothing_ = 0;
   std::vector<sim::ResourceId> resource_of_;

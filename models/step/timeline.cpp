@@ -34,7 +34,7 @@ void choose_details(const StepParts& p, std::size_t most_slices, Timeline& out) 
       fixed += items->size();
     fixed += 2;  // optimizer, host
     if (p.reduces_early())
-      w.each_early([&](const Items& items, int times) { fixed += items.size() * at(times); });
+      w.each_beside([&](const Items& items, int times) { fixed += items.size() * at(times); });
     for (const Chunk& c : w.chunks) {
       for (const Pass* pass : {&c.forward, &c.backward, &c.weights}) {
         thin += pass->chains.empty() ? 0 : 1;
@@ -65,6 +65,7 @@ class Writer {
     for (int s = 0; s < p_.stages; ++s) {
       compute_.push_back(track(s, "compute", false, ""));
       if (p_.overlaps()) engine_.push_back(track(s, "collectives", false, ""));
+      if (p_.framework().units(p_.strategy)) background_.push_back(track(s, "gathers and reductions", false, ""));
       if (p_.reduces_early()) reductions_.push_back(track(s, "gradient reductions", false, ""));
       for (std::size_t k = 0; k < kCounterNames.size(); ++k)
         (k == 0 ? uses.emplace_back() : uses.back())[k] = track(s, kCounterNames[k], true, "1");
@@ -172,7 +173,8 @@ class Writer {
     if (forward) alive.enter(r.start, listed);
     const auto on_operator = [&](const Item& item, SimTime start, SimTime end, bool overlapped) {
       if (!detailed || start == end) return;
-      slice(overlapped ? engine_[at(r.stage)] : compute_[at(r.stage)], start, end, item.name,
+      const auto& tracks = item.background ? background_ : overlapped ? engine_ : compute_;
+      slice(tracks[at(r.stage)], start, end, item.name,
             item.transfer_category, r.action);
       use_->transfer(r.stage, item, start + item.length, end);
     };
@@ -257,7 +259,7 @@ class Writer {
   StepProgram step_;
   sim::Run run_;
   Timeline out_;
-  std::vector<std::uint32_t> compute_, engine_, reductions_, memory_track_;
+  std::vector<std::uint32_t> compute_, engine_, background_, reductions_, memory_track_;
   std::optional<ResourceUse> use_;
   std::vector<MemoryCounter> alive_;  ///< of each stage
   std::uint64_t flows_ = 0;

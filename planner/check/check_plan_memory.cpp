@@ -259,7 +259,10 @@ LayerShare layer_share(const models::Job& job, const Strategy& s, const Sizes& z
     share.kept = std::min(all, kept);
     share.remade = all - share.kept;
   }
-  if (s.recompute.full) share.kept = job.architecture.hidden * z.outside;  // the layer's input
+  if (s.recompute.full) {  // the layer's input; of the layers between all
+    const double between = s.recompute.every - 1;
+    share.kept = (job.architecture.hidden * z.outside + between * share.remade) / s.recompute.every;
+  }
   return share;
 }
 

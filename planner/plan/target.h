@@ -21,6 +21,7 @@ struct TargetCode {
   std::string clone;   ///< the repository to clone
   std::string folder;  ///< within the clone, where the script is started
   std::string script;
+  std::string module;  ///< as which Python starts that file: "torchtitan.train"; "" = as a script
 };
 
 /// A variable of node_run.sh that has one value while graphs are collected and another in training.
@@ -62,6 +63,7 @@ struct TargetDefaults {
   models::Precision precision = models::Precision::mixed_precision;
   bool zero1 = true;     ///< shards the optimizer's state
   bool dropout = false;  ///< on attention probabilities, whatever config.json says
+  std::int64_t checkpoints_kept = 2;  ///< of a run; models::kAllCheckpoints = none is removed
 };
 
 /// How the script is started. Arguments are words of a bash array. A word may use $plan (the folder of the
@@ -82,7 +84,9 @@ struct TrainCommand {
   std::int64_t compile_steps = 10;  ///< in which every graph is met, where $steps is used
   int port = 41000;                 ///< where ranks meet
   std::vector<int> reserved_ports;  ///< others that nothing else of the node may take
+  std::vector<std::string> launcher;  ///< further words of torchrun itself
   std::string python_path;          ///< a folder within the clone whose modules the script imports; "" = none
+  bool imports_plan = false;        ///< it imports a module of the plan's folder
   std::vector<ModeVariable> by_mode;
   StartAgain again;
   /// Name in $results under which the script looks for $TRNPLAN_WEIGHTS; "" = it is told or needs none.
@@ -124,6 +128,13 @@ class Target {
   /// As readers of logs name the stack of a run that prints its output (logs::StepSample::framework).
   [[nodiscard]] virtual std::string_view log_format() const = 0;
 
+  /// Whose training loop its script runs: a name of models/framework, "" = NxD's. Of the targets for a machine that is the
+  /// one of a plan that names none.
+  [[nodiscard]] virtual std::string_view framework() const { return ""; }
+  /// Its graphs are collected and compiled by a job before the one that trains; else there is no such job, and nothing of
+  /// a folder is about graphs.
+  [[nodiscard]] virtual bool compiles_ahead() const { return true; }
+
   /// It trains on such machines. On others a plan is not for it, and its rules and words do not hold.
   [[nodiscard]] virtual bool trains_on(const topology::Traits& machine) const {
     return machine.accelerator == topology::Accelerator::neuron_core;
@@ -152,7 +163,7 @@ class Target {
   [[nodiscard]] virtual std::vector<PersonValue> asked() const { return {}; }
   [[nodiscard]] virtual std::vector<PersonValue> asked_for(const models::Job&) const { return asked(); }
   /// The script that a strategy needs, where the clone has several. Requires: no violations.
-  [[nodiscard]] virtual TargetCode code_for(const models::Strategy&) const { return code(); }
+  [[nodiscard]] virtual TargetCode code_for(const models::Job&, const models::Strategy&) const { return code(); }
   /// Requires: no violations.
   [[nodiscard]] virtual TrainCommand command(const models::Job& job,
                                              const models::Strategy& strategy) const = 0;

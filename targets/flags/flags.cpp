@@ -25,6 +25,12 @@ Words& Words::truth(std::string_view name, bool value) {
   return flag(name, std::string(value ? "1" : "0"));
 }
 
+Words& Words::list(std::string_view name, const std::vector<std::string>& values) {
+  words_.emplace_back(name);
+  words_.insert(words_.end(), values.begin(), values.end());
+  return *this;
+}
+
 Words& Words::toggle(std::string_view name, bool present) {
   if (present) words_.emplace_back(name);
   return *this;
@@ -98,7 +104,9 @@ void need_schedule(const models::Learning& l, const Recipe& shipped, const Learn
     broken.push_back(target_lacks(fmt::format("a schedule that is not {}", only),
                                   fmt::format("write schedule: {} in the job", only)));
   }
-  if (can.schedule.value_or(settled(shipped, l).schedule) != models::Decay::linear) return;
+  if (!can.constant_steps && l.constant_steps.value_or(0) > 0)
+    broken.push_back(target_lacks("constant steps at the end of the schedule", "leave constant_steps out"));
+  if (can.linear_minimum || can.schedule.value_or(settled(shipped, l).schedule) != models::Decay::linear) return;
   const char* otherwise = can.schedule ? "" : ", or write schedule: cosine";
   if (l.min_learning_rate.value_or(0) > 0) {
     broken.push_back(target_lacks("a minimum of the learning rate under the linear schedule",
@@ -149,6 +157,10 @@ void need_keeping(const models::RunFiles& run, std::int64_t steps, const Learnab
   }
   if (!can.keeps_all && run.checkpoints_kept == models::kAllCheckpoints)
     broken.push_back(target_lacks("keeping all checkpoints", "state how many in checkpoints_kept"));
+  if (!can.keeps_some && run.checkpoints_kept && *run.checkpoints_kept != models::kAllCheckpoints)
+    broken.push_back(target_lacks("a number of checkpoints to keep", "write checkpoints_kept: all in the job"));
+  if (!can.keeps_one && run.checkpoints_kept == 1)
+    broken.push_back(target_lacks("keeping a single checkpoint", "write checkpoints_kept: 2 in the job"));
   if (!run.start_from) return;
   if (std::find(can.starts.begin(), can.starts.end(), *run.start_from) != can.starts.end()) return;
   std::vector<std::string_view> names;

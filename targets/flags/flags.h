@@ -26,6 +26,8 @@ class Words {
   Words& number(std::string_view name, double value);
   /// 1 or 0, as scripts without switches have it.
   Words& truth(std::string_view name, bool value);
+  /// --flag VALUE VALUE...
+  Words& list(std::string_view name, const std::vector<std::string>& values);
   /// --flag alone, where `present`.
   Words& toggle(std::string_view name, bool present);
 
@@ -55,6 +57,8 @@ struct Learnable {
 
   std::optional<models::Decay> schedule;  ///< the only one; absent = each of them
   bool shape = true;                      ///< of the schedule: its name, its minimum and its constant steps
+  bool linear_minimum = false;            ///< and constant steps at it, of the linear schedule too
+  bool constant_steps = true;             ///< at the minimum, at the end
   std::vector<std::string_view> optimizers = {"adamw"};
   std::optional<Fixed> clipping = Fixed{1.0};  ///< the norm of gradients; absent = any
   std::optional<Fixed> decay;                  ///< of weights, whatever its flag says; absent = any
@@ -63,6 +67,8 @@ struct Learnable {
   bool log_steps = true;         ///< says how often it logs
   bool checkpoint_steps = true;  ///< says after how many steps it saves
   bool keeps_all = true;         ///< has a word for removing no checkpoint
+  bool keeps_some = true;        ///< has a word for how many are kept
+  bool keeps_one = true;         ///< and can keep a single one
   std::vector<models::StartFrom> starts = {models::StartFrom::scratch};
 };
 

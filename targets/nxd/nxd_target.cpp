@@ -99,7 +99,7 @@ class Nxd : public planner::Target {
     return {kClone, "examples/training/llama/tp_zero1_llama_hf_pretrain", "tp_zero1_llama_hf_pretrain.py"};
   }
 
-  planner::TargetCode code_for(const models::Strategy& s) const override {
+  planner::TargetCode code_for(const models::Job&, const models::Strategy& s) const override {
     if (!pipelined(s)) return code();
     return {kClone, "examples/training/llama/tp_pp_llama_hf_pretrain", "run_llama_nxd.py"};
   }

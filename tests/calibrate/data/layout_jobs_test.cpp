@@ -91,6 +91,49 @@ TEST_CASE("every row that is no job says why", "[calibrate]") {
   CHECK(contains(refused([](auto& r) { r.faults.push_back({}); }), "cannot be read"));
 }
 
+// The shard group of a row names another framework than its source, and so does what its precision says.
+TEST_CASE("a column's keys stand in place of those of columns before it", "[calibrate]") {
+  logs::LayoutRun run = sample();
+  run.source = "NVIDIA-NeMo/Megatron-Bridge:docs";
+  run.gpu = "H100-SXM-80GB";
+  run.precision = "FP8";
+  run.tensor_parallel = run.pipeline_parallel = 1;
+  run.data_parallel = 8;
+  run.sharding = "fsdp8";
+  run.recompute = "none";
+  CHECK(job_of_run(run).strategy ==
+        "tp=1,pp=1,vpp=1,cp=1,ep=1,dp=8,mbs=2,framework=megatron-fsdp,shard=fsdp,shard_degree=8,recompute=none,"
+        "precision=fp8");
+  run.source = "pytorch/torchtitan:benchmarks";
+  run.precision = "bf16 eager";
+  CHECK(contains(job_of_run(run).strategy, "precision=mixed_precision,framework=fsdp-eager"));
+  CHECK_FALSE(contains(job_of_run(run).strategy, "framework=fsdp,"));
+}
+
+// 48 layers of 128 experts, 8 for a token; the same with places of its experts that nobody states.
+TEST_CASE("a model whose rows state no network has that of its rule", "[calibrate]") {
+  logs::LayoutRun run = sample();
+  run.source = "NVIDIA-NeMo/Megatron-Bridge:docs";
+  run.gpu = "H100-SXM-80GB";
+  run.model = "Qwen3_30B_a3B";
+  run.precision = "FP8";
+  run.tensor_parallel = run.pipeline_parallel = 1;
+  run.data_parallel = run.expert_parallel = 8;
+  run.layers = run.hidden = run.heads = 0;
+  const LayoutJob job = job_of_run(run);
+  CHECK(job.refused.empty());
+  CHECK(job.job.architecture.experts == 128);
+  CHECK(models::parameters(job.job.architecture) == 30'532'122'624);
+  run.model = "Qwen3_30B_a3B (tokendrop)";
+  CHECK(contains(job_of_run(run).refused, "dropped"));
+  const auto problem = [](const std::string& rule) {
+    return refusal_of(
+        [&] { (void)io::scoring_from(parse_document("{\"rules\": [" + rule + "]}", "s.json")); });
+  };
+  CHECK(contains(problem(R"({"column": "model", "text": "M", "network": {"name": "m"}, "why": "w"})"),
+                 "hidden_size"));
+}
+
 // A part of a node keeps the switch: four GPUs reach each other over it, and their NICs.
 TEST_CASE("a part of a node", "[calibrate]") {
   const topology::Instance part = part_of(test_catalog().instance("dgx-a100-80gb"), 4);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <stdexcept>
 
 #include "io/input/cluster_files.h"
@@ -361,4 +362,52 @@ TEST_CASE("names for schedulers", "[launch]") {
 TEST_CASE("a model NxDT's HF path cannot express is refused", "[launch]") {
   CHECK_THROWS_AS(bundle_of(job_of("gpt3-6.7b", 1, 2048, 1024), "tp=8,recompute=CoreAttention"),
                   std::invalid_argument);
+}
+
+TEST_CASE("a folder for GPUs has one job and nothing of Neuron's", "[launch]") {
+  models::Job job = job_of("llama3-8b", 2, 8192, 128);
+  job.cluster.instance = test_catalog().instance("p5.48xlarge");
+  job.pin.framework = "megatron";
+  const planner::Target& target = targets::of(job);
+  REQUIRE(target.name() == "megatron");
+  const auto files = bundle_of(job, "tp=2,recompute=full", target);
+  std::set<std::string> names;
+  for (const auto& f : files) names.insert(f.name);
+  for (const char* none : {"compile.sbatch", "health.sh", "install_neuron.sh", "mpi_launch.sh", "eks-mpijob-train.yaml",
+                           "eks-pytorchjob-compile.yaml"})
+    CHECK(names.count(none) == 0);
+  const std::vector<std::string> known = launch::bundle_names(target);
+  for (const std::string& name : names) CHECK(std::count(known.begin(), known.end(), name) == 1);
+  for (const auto& f : files) {
+    if (f.name == "plan.json") continue;
+    INFO(f.name);
+    for (const char* word : {"neuron_parallel_compile", "NEURON_", "aws.amazon.com/neuron", "install_neuron"})
+      CHECK_FALSE(contains(f.text, word));
+  }
+  const std::string run = text_of(files, "node_run.sh");
+  CHECK(contains(run, "--rdzv_backend=c10d"));
+  CHECK(contains(run, "--rdzv_endpoint=\"$master:29500\""));
+  CHECK(contains(run, "export FI_PROVIDER=efa"));
+  CHECK_FALSE(contains(text_of(files, "train.sbatch"), "compile.sbatch"));
+  CHECK(contains(text_of(files, "parallelcluster.yaml"), "InstanceType: p5.48xlarge"));
+  CHECK(contains(text_of(files, "eks-pytorchjob-train.yaml"), "nvidia.com/gpu: 8"));
+  // Nothing removes its checkpoints: the file system is for all of them.
+  CHECK(contains(text_of(files, "fsx-claim.yaml"), "checkpoints of"));
+}
+
+TEST_CASE("TorchTitan on Trainium 2 starts the module with AWS's fork", "[launch]") {
+  models::Job job = job_of("llama3-8b", 2, 8192, 128);
+  job.cluster.instance = test_catalog().instance("trn2.48xlarge");
+  job.pin.framework = "fsdp";
+  const planner::Target& target = targets::of(job);
+  REQUIRE(target.name() == "torchtitan");
+  const auto files = bundle_of(job, "tp=4,shard=fsdp,recompute=full", target);
+  const std::string run = text_of(files, "node_run.sh");
+  CHECK(contains(run, "\"--module\" \"trnplan_config\""));
+  CHECK(contains(run, "export PYTHONPATH=\"$plan"));
+  CHECK(contains(run, "TORCH_NEURONX_NEFF_CACHE_DIR"));
+  CHECK_FALSE(contains(run, "PYTORCH_ALLOC_CONF"));
+  CHECK(contains(text_of(files, "setup_env.sh"), "https://github.com/aws-neuron/torchtitan-neuron"));
+  CHECK(contains(text_of(files, "trnplan_config.py"), "backend=\"neuron\""));
+  CHECK(contains(text_of(files, "eks-pytorchjob-train.yaml"), "aws.amazon.com/neuron: 16"));
 }

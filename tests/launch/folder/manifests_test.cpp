@@ -219,3 +219,22 @@ TEST_CASE("a HyperPod file tells the flavour", "[launch]") {
                  }),
                  "c.json: Orchestrator.Eks: is missing"));
 }
+
+TEST_CASE("manifests for GPUs ask for GPUs and their network", "[launch]") {
+  for (const io::KubernetesFlavour& flavour : io::kubernetes_flavours()) {
+    if (flavour.launcher) continue;  // no folder for GPUs has it
+    INFO(flavour.name);
+    const Node root = manifest(flavour, 2, "train", "p6-b200.48xlarge");
+    CHECK(scalar(root, "kind") == "PyTorchJob");
+    const Node& pod = at(root, "spec.pytorchReplicaSpecs.Worker.template.spec");
+    const Node& container = at(pod, "containers").items.at(0);
+    for (const char* part : {"requests", "limits"}) {
+      const Node& amounts = at(container, (std::string("resources.") + part).c_str());
+      only(amounts, {"nvidia.com/gpu", "vpc.amazonaws.com/efa"});
+      CHECK(amounts.find("nvidia.com/gpu")->scalar == "8");
+      CHECK(amounts.find("vpc.amazonaws.com/efa")->scalar == "8");
+    }
+    const std::string machine = at(pod, "nodeSelector").find("node.kubernetes.io/instance-type")->scalar;
+    CHECK((machine == "p6-b200.48xlarge" || machine == "ml.p6-b200.48xlarge"));
+  }
+}

@@ -7,7 +7,7 @@
 using namespace trnplan;
 
 TEST_CASE("templates: every script of a folder, each placeholder filled", "[launch]") {
-  CHECK(launch::script_templates().size() == 11);
+  CHECK(launch::script_templates().size() == 16);
   const std::map<std::string_view, std::string> values = {{"about", "# @nodes@"}, {"nodes", "4"}};
   const std::string text = launch::filled("mpi_launch.sh", values);
   CHECK(text.find("\n# @nodes@\n") != std::string::npos);  // a value is not looked at again

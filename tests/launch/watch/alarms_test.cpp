@@ -383,3 +383,26 @@ TEST_CASE("a graph of too many instructions leads to a plan of smaller graphs", 
     CHECK(models::largest_graph(ran.job, a.next->strategy, datasheet()).expected < before);
   }
 }
+
+TEST_CASE("of a long curve every so many values are kept to be drawn", "[launch]") {
+  const auto counted = [](int values) {
+    std::vector<double> all;
+    for (int i = 1; i <= values; ++i) all.push_back(i);
+    return curve(0.1, all);
+  };
+  CHECK(counted(0).points.empty());
+  const CurveReading few = counted(2000);
+  CHECK(few.points.size() == 2000);
+  CHECK(few.every == 1);
+  const CurveReading more = counted(2001);  // every second of 2000, and the next one
+  CHECK(more.points.size() == 1001);
+  CHECK(more.every == 2);
+  CHECK(more.seen == 2001);
+  const CurveReading many = counted(10'000);
+  REQUIRE(many.points.size() <= launch::kCurvePoints);
+  CHECK(many.every == 8);
+  for (std::size_t i = 0; i < many.points.size(); ++i) {
+    CHECK(many.points[i].step == static_cast<int>(8 * i) + 1);
+    CHECK(many.points[i].value == many.points[i].step);
+  }
+}

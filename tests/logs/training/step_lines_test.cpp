@@ -151,3 +151,40 @@ TEST_CASE("what the compiler says of memory", "[calibrate]") {
   CHECK(d.memory[2].at.line == 5);
   CHECK(skips(d, 6, "no peak usage"));
 }
+
+TEST_CASE("step lines of TorchTitan, with colours and the label of torchrun", "[calibrate]") {
+  const Detected d = log_fixture("torchtitan-llama3.txt");
+  REQUIRE(d.steps.size() == 1);
+  // Of the printed clock, 25 s for each ten steps; the way from step 1 to 10 counts too, that to step 1 does not.
+  CHECK(d.steps[0].seconds == Approx(2.5));
+  CHECK(d.steps[0].count == 49);
+  CHECK(d.steps[0].framework == "torchtitan");
+  CHECK(d.steps[0].format == "TorchTitan steps");
+  REQUIRE(d.memory.size() == 1);
+  CHECK(*d.memory[0].bytes == Approx(45.3 * 1024 * 1024 * 1024));
+  CHECK(d.memory[0].count == 6);
+}
+
+TEST_CASE("lines of TorchTitan that say less", "[calibrate]") {
+  const std::string head = "[titan] 2026-08-31 23:59:", tail =
+      " - root - INFO - step: ", rest = "  grad_norm:  1.5  memory: 10.00GiB(12.50%)  tps: 1,000  tflops: 1.0  mfu: N/A\n";
+  // A pipeline's other stages print -1 for the loss, quantised runs no MFU; midnight of another month is a second later.
+  const std::string log = head + "58,000" + tail + "1  loss: -1.0" + rest + head + "59,000" + tail + "2  loss: -1.0" + rest +
+                          "[titan] 2026-09-01 00:00:00,000" + tail + "3  loss: nan" + rest;
+  CHECK(step_of(log).seconds == Approx(1));
+  // Without a clock no time of a step is known; words like it are no lines of it.
+  CHECK(detect("step: 1  loss: 3.0" + rest, "log").steps.empty());
+  CHECK_THROWS_AS(detect("[titan] 2026-08-31 23:59:58,000 - root - INFO - step: 1 of 5 begins\n", "log"), InputError);
+}
+
+TEST_CASE("iterations of Megatron-LM as it prints them now", "[calibrate]") {
+  const Detected d = log_fixture("megatron-lm-gpu.txt");
+  REQUIRE(d.steps.size() == 1);
+  // 6981.2, 6970.4, 6975.9 and 6973.1 ms; the first holds loading.
+  CHECK(d.steps[0].seconds == Approx(6.9745));
+  CHECK(d.steps[0].count == 4);
+  CHECK(*d.steps[0].global_batch == 128);
+  CHECK(d.steps[0].framework == "megatron");
+  // TFLOP/s of a GPU are no samples a second.
+  CHECK_FALSE(d.steps[0].sequences_per_second.has_value());
+}

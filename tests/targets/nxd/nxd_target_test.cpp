@@ -36,10 +36,10 @@ std::string why_not(const models::Job& job, const char* strategy) {
 TEST_CASE("NxD has a script for one stage and a script for several", "[targets]") {
   const models::Job job = job_of("llama3-8b", 4, 8192, 1024);
   const models::Strategy one = strategy_of(job, "tp=32"), two = strategy_of(job, "tp=8,pp=2");
-  CHECK(targets::nxd().code_for(one).script == "tp_zero1_llama_hf_pretrain.py");
-  CHECK(targets::nxd().code_for(one).folder == "examples/training/llama/tp_zero1_llama_hf_pretrain");
-  CHECK(targets::nxd().code_for(two).script == "run_llama_nxd.py");
-  CHECK(targets::nxd().code_for(two).folder == "examples/training/llama/tp_pp_llama_hf_pretrain");
+  CHECK(targets::nxd().code_for(job, one).script == "tp_zero1_llama_hf_pretrain.py");
+  CHECK(targets::nxd().code_for(job, one).folder == "examples/training/llama/tp_zero1_llama_hf_pretrain");
+  CHECK(targets::nxd().code_for(job, two).script == "run_llama_nxd.py");
+  CHECK(targets::nxd().code_for(job, two).folder == "examples/training/llama/tp_pp_llama_hf_pretrain");
   // The modules that both import lie one folder up; each has a logger of its own beside it.
   for (const models::Strategy& s : {one, two})
     CHECK(targets::nxd().command(job, s).python_path == "examples/training/llama");

@@ -73,6 +73,17 @@ std::vector<std::string> EntryPoint::texts(const char* key) const {
   return all;
 }
 
+/// Every word up to the next flag, joined by blanks; each is of the flag's type.
+void EntryPoint::take_many(Given& g, const Node& entry, const std::vector<std::string>& words, std::size_t& at,
+                           std::vector<std::string>& faults) {
+  for (; at + 1 < words.size() && !words[at + 1].starts_with("--"); ++at) {
+    check_value(g.name, words[at + 1], entry, faults);
+    g.value += (g.value.empty() ? "" : " ") + words[at + 1];
+    g.alone = false;
+  }
+  if (g.alone) faults.push_back(g.name + ": has no value");
+}
+
 std::vector<EntryPoint::Given> EntryPoint::flags_of(const std::vector<std::string>& words,
                                                     std::vector<std::string>& faults) const {
   const Node& flags = *entry_->find("flags");
@@ -89,6 +100,11 @@ std::vector<EntryPoint::Given> EntryPoint::flags_of(const std::vector<std::strin
     }
     const bool is_switch = scalar(*entry, "type") == "switch";
     if (!g.alone) g.value = words[i].substr(equals + 1);
+    if (entry->find("nargs") != nullptr && g.alone) {
+      take_many(g, *entry, words, i, faults);
+      all.push_back(g);
+      continue;
+    }
     if (!is_switch && g.alone && i + 1 < words.size() && !words[i + 1].starts_with("--")) {
       g.value = words[++i];
       g.alone = false;

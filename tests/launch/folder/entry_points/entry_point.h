@@ -44,6 +44,8 @@ class EntryPoint {
   };
   bool hydra() const { return entry_->find("flags") == nullptr; }
   std::vector<Given> split(const std::vector<std::string>& words, std::vector<std::string>& faults) const;
+  static void take_many(Given& g, const Node& entry, const std::vector<std::string>& words, std::size_t& at,
+                        std::vector<std::string>& faults);
   std::vector<Given> flags_of(const std::vector<std::string>& words, std::vector<std::string>& faults) const;
   std::vector<Given> overrides_of(const std::vector<std::string>& words,
                                   std::vector<std::string>& faults) const;

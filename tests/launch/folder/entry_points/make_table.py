@@ -13,7 +13,7 @@ import json
 import re
 import sys
 
-SCRIPTS = ("nxd-tp-zero1", "nxd-pp", "nemo-megatron", "bert")
+SCRIPTS = ("nxd-tp-zero1", "nxd-pp", "nemo-megatron", "bert", "megatron-lm", "torchtitan-toml")
 
 
 def flag(entry):
@@ -114,6 +114,8 @@ def environment(facts):
     """One entry a variable and value; notes "also A, B with the same value" and "0 for MODE" make more of them."""
     rows = []
     for variable in facts["env"]:
+        if "*" in variable["name"] or variable["purpose"].startswith(("only fault", "which ranks torchrun")):
+            continue  # a family of switches, one of a part that no recipe turns on, one of run_train.sh's own
         names = variable["name"].split(" / ")
         also = re.match(r"also (.*) with the same value", variable["purpose"])
         names += also.group(1).split(", ") if also else []
@@ -124,16 +126,66 @@ def environment(facts):
     return rows
 
 
+# What argparse and dataclasses call their types, in the words of this table.
+PLAIN_TYPES = {"float | int": "float", "tuple_type": "str", "moe_freq_type": "str", "no_rope_freq_type": "str",
+               "AttnBackend": "str", "signal.Signals": "str", "list[str] | str": "list"}
+
+
+def plain_flag(entry):
+    """A flag whose type is written as Python has it: "Optional[int]", "str | None", "list[int]" with nargs."""
+    kind = entry["type"].removeprefix("Optional[").removesuffix("]") if entry["type"].startswith("Optional[") else entry["type"]
+    kind = PLAIN_TYPES.get(kind, kind).removesuffix(" | None")
+    many = re.match(r"(?:[Ll]ist)\[(.*)\]?$", kind)
+    kind = {"choice": "str"}.get(kind, kind)
+    if many and "nargs" in entry:
+        kind = many.group(1).rstrip("]")
+    elif many:
+        kind = "list"
+    kept = {"type": kind}
+    # A switch is off where it is not given, whatever the setting behind it is called.
+    default = False if kind == "switch" else entry.get("default")
+    if default is not None:
+        kept["default"] = default
+    for key in ("choices", "nargs"):
+        if entry.get(key) is not None:
+            kept[key] = entry[key]
+    return kept
+
+
+def plain_flags(facts):
+    """Of a script whose flags are told in groups, or of a config whose keys tyro takes as --section.key too."""
+    if "flag_groups" in facts:
+        return {f["name"]: plain_flag(f) for group in facts["flag_groups"].values() for f in group}
+    return {f"--{section}.{f['name']}": plain_flag(f) for section, keys_of in facts["sections"].items() for f in keys_of}
+
+
+# Of pretrain_gpt.py's own words on what must be given; alternatives with a bar.
+MEGATRON_REQUIRED = (
+    ["--num-layers", "--hidden-size", "--num-attention-heads", "--max-position-embeddings", "--seq-length"]
+    + ["--micro-batch-size", "--train-iters|--train-samples", "--lr", "--data-path|--mock-data", "--tokenizer-type"]
+)
+# torchrun's own port, which multinode_trainer.slurm of TorchTitan names too.
+TORCHRUN_PORT = 29500
+
+
 def port(facts):
     """Where its recipes let the ranks meet."""
+    if "flag_groups" in facts or "sections" in facts:
+        return TORCHRUN_PORT
     written = facts.get("master_port") or facts["recipes"].get("all", {}).get("master_port")
     return written or int(re.search(r"--master_port (\d+)", facts["shipped_overrides_llama"]["torchrun"]).group(1))
 
 
 def entry_point(facts):
-    entry = {key: facts[key] for key in ("source", "workdir", "script", "pythonpath")}
+    entry = {key: facts[key] for key in ("source", "workdir", "script", "pythonpath") if key in facts}
     entry["port"] = port(facts)
-    if "flags" in facts:
+    if "flag_groups" in facts or "sections" in facts:
+        entry["workdir"] = "."
+        entry["script"] = facts.get("script", "torchtitan.train")
+        entry["flags"] = plain_flags(facts)
+        if "flag_groups" in facts:
+            entry["required"] = MEGATRON_REQUIRED
+    elif "flags" in facts:
         entry["flags"] = {f["name"]: flag(f) for f in facts["flags"]}
     else:
         entry["configs"] = config_keys(facts["configs"])
@@ -143,7 +195,8 @@ def entry_point(facts):
     entry["assertions"] = facts["assertions"]
     entry["ignored"] = sorted(facts.get("ignored_flags", {}))
     entry["line"] = facts["log_regex"]
-    entry["compile"] = facts["compile"]
+    if "compile" in facts:
+        entry["compile"] = facts["compile"]
     entry["recipes"] = facts["recipes"]
     return entry
 

@@ -65,13 +65,50 @@ Case any_encoder(Dice& dice) {
   return c;
 }
 
+/// On GPUs, of the training loop that the target's script runs.
+Case any_on_gpus(Dice& dice, const planner::Target& target) {
+  const bool sharded = target.framework() == "fsdp";
+  const std::string model =
+      sharded ? dice.of({"llama3-8b", "llama3-70b", "llama3.1-8b", "llama3.1-70b", "llama3.1-405b"})
+              : dice.of({"llama2-7b", "llama2-13b", "llama2-70b", "llama3-8b", "llama3-70b", "llama3.1-8b",
+                         "llama3.1-70b", "gpt3-23b", "gpt3-46b", "gpt3-175b", "mixtral-8x7b", "llama3.1-405b"});
+  const int nodes = dice.of({1, 2, 4, 8, 16, 32});
+  Case c{job_of(model, nodes, dice.of({2048, 4096, 8192}), nodes * dice.of({32, 64, 256, 24})), {}};
+  c.job.cluster.instance =
+      test_catalog().instance(dice.of({"p4d.24xlarge", "p5.48xlarge", "p5en.48xlarge", "p6-b200.48xlarge"}));
+  models::Strategy& s = c.strategy;
+  s.framework = target.framework();
+  s.tensor_parallel = dice.of({1, 1, 2, 4, 8});
+  s.pipeline_parallel = dice.of({1, 1, 2, 4, 8, 16});
+  s.virtual_pipeline = s.pipeline_parallel > 1 ? dice.of({1, 1, 2, 4}) : 1;
+  s.context_parallel = dice.of({1, 1, 1, 2});
+  s.data_parallel = static_cast<int>(std::max<std::int64_t>(1, c.job.cluster.cores() / s.model_parallel()));
+  s.expert_parallel = c.job.architecture.experts > 0 ? dice.of({1, 2, 4}) : 1;
+  s.micro_batch = dice.of({1, 1, 2});
+  s.sequence_parallel = s.tensor_parallel > 1 && (sharded || dice.of({true, true, false}));
+  s.zero1 = dice.of({true, true, true, false});
+  s.flash_attention = sharded || s.context_parallel > 1 || dice.of({true, true, false});
+  s.recompute = *models::recompute_from(sharded ? dice.of({"none", "SelectiveOp", "full"})
+                                                : dice.of({"none", "CoreAttention", "CoreAttention+LlamaMLP",
+                                                           "LlamaMLP+LlamaRMSNorm", "full"}));
+  s.precision = dice.of({models::Precision::mixed_precision, models::Precision::mixed_precision,
+                         models::Precision::fp8, models::Precision::bf16_sr});
+  c.job.training.precision = s.precision;
+  if (!sharded) return c;
+  s.sharding = dice.of({models::Sharding::parameters, models::Sharding::gradients});
+  if (s.zero1 && s.pipeline_parallel == 1) s.shard_ranks = dice.of({0, 0, 2, 4, 8, 16});
+  return c;
+}
+
 }  // namespace
 
 std::vector<Case> legal_plans(const planner::Target& target, int count) {
   Dice dice(20260821);
   std::vector<Case> plans;
   for (int tries = 0; tries < 200'000 && static_cast<int>(plans.size()) < count; ++tries) {
-    Case c = target.defaults().zero1 ? any_case(dice) : any_encoder(dice);
+    Case c = !target.framework().empty() ? any_on_gpus(dice, target)
+             : target.defaults().zero1   ? any_case(dice)
+                                         : any_encoder(dice);
     if (!planner::inexpressible(target, c.job, c.strategy) &&
         !planner::breaks_a_rule(c.job, c.strategy, &target))
       plans.push_back(std::move(c));

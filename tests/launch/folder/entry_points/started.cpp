@@ -80,7 +80,8 @@ void read_lines(const std::string& node_run, const std::string& mode, Values& va
     if (ours && !line.starts_with('#') && line.find("export ") != std::string::npos)
       read_export(line, values, s.environment);
     if (within && s.script.empty()) {
-      const std::size_t first = line.find_first_not_of(' ');
+      std::size_t first = line.find_first_not_of(' ');
+      if (line.compare(first, 3, "-m ") == 0) first += 3;  // a module
       s.script = line.substr(first, line.find(' ', first) - first);
     } else if (within) {
       command.push_back(line);

@@ -1,0 +1,234 @@
+#include "api/plan_report.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "api/target_refusal.h"
+
+namespace trnplan::api {
+
+using io::JsonValue;
+
+namespace {
+
+/// The plans with rows of their own: the first ones, and the recommended one.
+JsonValue plans_part(const PlanResult& r) {
+  JsonValue all = JsonValue::List();
+  for (std::size_t i = 0; i < r.search.plans.size(); ++i) {
+    if (i >= kPlansInReport && i != r.search.recommended) continue;
+    JsonValue plan = plan_part(r.job, r.search.plans[i]);
+    plan.add("rank", i + 1);
+    plan.add("recommended", i == r.search.recommended);
+    if (i > 0 && i - 1 < r.confidence.first_is_better.size())
+      plan.add("first_is_better", r.confidence.first_is_better[i - 1]);
+    if (i < r.outlooks.size()) plan.add("outlook", outlook_part(r.outlooks[i]));
+    all.add(std::move(plan));
+  }
+  return all;
+}
+
+JsonValue refusal_part(const models::Job& job, const planner::Refusal& r) {
+  const topology::Instance& instance = job.cluster.instance;
+  JsonValue one = JsonValue::object({{"strategy", strategy_part(r.strategy)},
+                                     {"rule", r.why.rule},
+                                     {"message", in_words_of(instance, r.why.message)},
+                                     {"fix", in_words_of(instance, r.why.fix)},
+                                     {"doubtful", r.why.doubtful},
+                                     {"bound_seconds", r.lower_bound.value},
+                                     {"chips", r.chips}});
+  if (r.memory) {
+    one.add("peak_bytes", std::llround(r.memory->worst().peak().value));
+    one.add("limit_bytes", std::llround(r.memory->limit.value));
+    one.add("fit_probability", r.memory->fit_probability);
+  }
+  return one;
+}
+
+/// At most `most` of them; of each rule the first one whatever its place.
+JsonValue refusals_part(const models::Job& job, const std::vector<planner::Refusal>& list, std::size_t most) {
+  JsonValue all = JsonValue::List();
+  std::vector<std::string> told;
+  std::size_t kept = 0;
+  for (const planner::Refusal& r : list) {
+    const bool fresh = std::find(told.begin(), told.end(), r.why.rule) == told.end();
+    if (kept >= most && !fresh) continue;
+    if (fresh) told.push_back(r.why.rule);
+    ++kept;
+    all.add(refusal_part(job, r));
+  }
+  return all;
+}
+
+JsonValue infeasible_part(const models::Job& job, const planner::Infeasible& why, const std::optional<TargetRefusal>& target) {
+  const topology::Instance& instance = job.cluster.instance;
+  JsonValue rules = JsonValue::List();
+  for (const planner::RuleCount& r : why.rules) {
+    rules.add(JsonValue::object({{"rule", r.why.rule},
+                                 {"strategies", r.strategies},
+                                 {"example", strategy_part(r.example)},
+                                 {"message", in_words_of(instance, r.why.message)},
+                                 {"fix", in_words_of(instance, r.why.fix)}}));
+  }
+  JsonValue one = JsonValue::object({{"rules", std::move(rules)},
+                                     {"nodes_that_would_do", why.nodes_that_would_do},
+                                     {"nearest_global_batch", why.nearest_batch}});
+  if (why.closest) {
+    one.add("closest", strategy_part(*why.closest));
+    one.add("closest_peak_bytes", std::llround(why.memory->worst().peak().value));
+    one.add("limit_bytes", std::llround(why.memory->limit.value));
+    one.add("closest_fit_probability", why.memory->fit_probability);
+  }
+  if (why.too_slow) one.add("too_slow", plan_part(job, *why.too_slow));
+  if (why.too_expensive) one.add("too_expensive", plan_part(job, *why.too_expensive));
+  if (job.deadline.value > 0) one.add("deadline_days", job.deadline.value / 86400);
+  if (job.budget > 0) one.add("budget_usd", job.budget);
+  if (target) {
+    one.add("target", target->target);
+    one.add("target_rule", target->why.rule);
+    one.add("target_message", target->why.message);
+  }
+  return one;
+}
+
+JsonValue sensitivity_part(const planner::Plan& best, const planner::Sensitivity& s) {
+  JsonValue one = JsonValue::object({{"resource", to_string(s.resource)},
+                                     {"elasticity", s.elasticity},
+                                     {"step_seconds_with_faster_kernels", s.with_faster_kernels.value},
+                                     {"step_seconds_with_one_more_gibibyte",
+                                      s.with_more_memory ? s.with_more_memory->report.step.value : best.report.step.value}});
+  if (s.with_twice_the_nics.value > 0) one.add("step_seconds_with_twice_the_nics", s.with_twice_the_nics.value);
+  return one;
+}
+
+/// Of the first two plans, and what would tell them apart.
+JsonValue comparison_part(const planner::Comparison& c, double sure) {
+  JsonValue one = JsonValue::object({{"first", c.first + 1},
+                                     {"second", c.second + 1},
+                                     {"probability_first_is_better", c.probability},
+                                     {"sure", sure},
+                                     {"told_apart", c.told_apart},
+                                     {"equal", c.equal}});
+  if (c.best) {
+    one.add("measurement_node_hours", c.best->node_hours);
+    one.add("probability_after", c.best->probability);
+  }
+  return one;
+}
+
+std::vector<std::string> plan_words(const PlanRequest& o, const std::vector<std::string>& more) {
+  std::vector<std::string> words = {"trnplan", "plan", o.job.job};
+  words.insert(words.end(), o.words.options.begin(), o.words.options.end());
+  const auto repeat = [&](const char* option, const std::string& value, bool given) {
+    if (given) words.insert(words.end(), {option, value});
+  };
+  const PlanRequest usual;
+  repeat("--profile", o.profile, o.profile != usual.profile);
+  repeat("--target", o.target, !o.target.empty());
+  repeat("--risk", std::string(to_string(o.risk)), o.risk != usual.risk);
+  repeat("--fit-probability", fmt::to_string(o.fit_probability), o.fit_probability != usual.fit_probability);
+  if (o.allow_doubtful) words.emplace_back("--allow-doubtful");
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+JsonValue commands_part(const PlanRequest& o, const PlanResult& r) {
+  JsonValue all = JsonValue::List();
+  const planner::Plan* best = r.search.recommended_plan();
+  if (best == nullptr) {
+    const int nodes = r.search.infeasible ? r.search.infeasible->nodes_that_would_do : 0;
+    if (nodes > 0) {
+      PlanRequest more = o;
+      std::vector<std::string>& words = more.words.options;
+      if (const auto at = std::find(words.begin(), words.end(), "--nodes"); at != words.end())
+        words.erase(at, at + 2);
+      all.add(command_part("plan again on a cluster that has a plan", plan_words(more, {"--nodes", fmt::to_string(nodes)})));
+    }
+    all.add(command_part("list all that was ruled out, and why", plan_words(o, {"--details"})));
+    return all;
+  }
+  const std::string folder = o.out.empty() ? "my-plan" : o.out;
+  if (!r.written) all.add(command_part("write the config and the job scripts", plan_words(o, {"--out", folder})));
+  all.add(command_part("see what would be submitted, without submitting it", {"trnplan", "launch", folder, "--dry-run"}));
+  all.add(command_part("submit it: compile, then train", {"trnplan", "launch", folder}));
+  if (!r.script.empty()) all.add(command_part("before that, measure which of the first two plans is faster", {r.script}));
+  all.add(command_part("watch the job against this plan, with its number in place of JOB",
+                       {"trnplan", "watch", "JOB", "--plan", folder + "/plan.json"}));
+  std::vector<std::string> simulate = words_for_simulate(o.job.job, o.job.options, r.job, *best);
+  if (o.profile != PlanRequest().profile) simulate.insert(simulate.end(), {"--profile", o.profile});
+  simulate.insert(simulate.end(), {"--trace", "step.pftrace"});
+  all.add(command_part("every operator of the step on a timeline, for ui.perfetto.dev", simulate));
+  return all;
+}
+
+/// What is told of the recommended plan alone.
+void add_best(JsonValue& page, const PlanRequest& o, const PlanResult& r) {
+  const planner::Plan& best = *r.search.recommended_plan();
+  const models::Job settled = planner::settled(r.job, best);
+  const io::Catalog catalog = io::Catalog::standard();
+  Remarks heard;  // said already
+  const models::Profile profile =
+      profile_for(catalog, load_profile(catalog, o.profile), r.job.cluster.instance, heard);
+  const std::size_t at = r.search.recommended;
+  add_plan_parts(page, settled, best, profile, catalog, at < r.outlooks.size() ? r.outlooks[at].distance.value : 0);
+  page.add("doubts", violations_part(best.doubts, settled.cluster.instance));
+  if (r.search.sensitivity) page.add("sensitivity", sensitivity_part(best, *r.search.sensitivity));
+}
+
+}  // namespace
+
+JsonValue plan_report(const PlanRequest& request, const PlanResult& r, const std::vector<Remark>& remarks) {
+  const planner::SearchResult& s = r.search;
+  const planner::Plan* best = s.recommended_plan();
+  const models::Job on = best != nullptr ? planner::settled(r.job, *best) : r.job;
+  JsonValue page = report_of("plan", remarks, &on.cluster.instance);
+  page.add("job", job_part(r.job));
+  page.add("space", JsonValue::object({{"enumerated", s.counts.enumerated},
+                                       {"refused", s.counts.refused},
+                                       {"too_large", s.counts.too_large},
+                                       {"bounded", s.counts.bounded},
+                                       {"simulated", s.counts.simulated},
+                                       {"inexpressible", s.counts.inexpressible},
+                                       {"seconds", r.wall.value}}));
+  page.add("proven", s.complete);
+  page.add("gap", s.gap);
+  page.add("cut_short", s.cut_short);
+  page.add("plans_found", s.plans.size());
+  page.add("plans", plans_part(r));
+  JsonValue layouts = JsonValue::List();
+  for (const planner::Plan& p : s.layouts) layouts.add(plan_part(r.job, p));
+  page.add("layouts", std::move(layouts));
+  if (best != nullptr) {
+    add_best(page, request, r);
+  } else {
+    page.add("machine", machine_part(on, models::Strategy()));
+    if (s.infeasible) page.add("infeasible", infeasible_part(r.job, *s.infeasible, target_refusal(request, r)));
+  }
+  JsonValue clusters = JsonValue::List();
+  for (const planner::ClusterPlan& c : s.clusters) {
+    JsonValue one = plan_part(r.job, c.plan);
+    one.add("on_front", c.on_front);
+    clusters.add(std::move(one));
+  }
+  page.add("clusters", std::move(clusters));
+  if (r.confidence.comparison) page.add("comparison", comparison_part(*r.confidence.comparison, r.confidence.sure));
+  page.add("refused_found", s.refused.size());
+  page.add("refused", refusals_part(on, s.refused, kRefusedInReport));
+  page.add("doubtful_found", s.doubtful.size());
+  page.add("doubtful", refusals_part(on, s.doubtful, kRefusedInReport / 3));
+  if (r.baseline && r.baseline->plan) {
+    page.add("baseline", JsonValue::object({{"file", r.baseline_file},
+                                            {"runs", r.baseline->runs()},
+                                            {"plan", plan_part(r.job, *r.baseline->plan)}}));
+  }
+  page.add("commands", commands_part(request, r));
+  return page;
+}
+
+void write_plan_report(const ReportFile& file, const PlanRequest& request, const PlanResult& result,
+                       const std::vector<Remark>& remarks) {
+  write_report(file, plan_report(request, result, remarks));
+}
+
+}  // namespace trnplan::api

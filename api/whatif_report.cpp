@@ -1,0 +1,144 @@
+#include "api/whatif_report.h"
+
+#include <fmt/format.h>
+
+#include "planner/cost/instance_comparison.h"
+#include "planner/plan/strategy_grammar.h"
+
+namespace trnplan::api {
+
+using io::JsonValue;
+
+namespace {
+
+constexpr double kDay = 86400;
+
+JsonValue pair_of(const planner::Interval& i, double unit = 1) {
+  return JsonValue::List{i.low / unit, i.high / unit};
+}
+
+const topology::Instance& instance_of(const WhatIfAnswered& a, const std::string& name) {
+  for (const topology::Instance& i : a.question.instances) {
+    if (i.name == name) return i;
+  }
+  return a.job.cluster.instance;
+}
+
+JsonValue point_part(const WhatIfAnswered& a, const planner::WhatIfPoint& p) {
+  JsonValue one = JsonValue::object({{"instance", p.instance},
+                                     {"nodes", p.nodes},
+                                     {"global_batch", p.global_batch},
+                                     {"pareto", p.pareto},
+                                     {"keeps", p.plan && p.keeps(a.question)},
+                                     {"why", in_words_of(instance_of(a, p.instance), p.why)},
+                                     {"fix", in_words_of(instance_of(a, p.instance), p.fix)},
+                                     {"remark", p.remark}});
+  if (!p.plan) return one;
+  const models::StepReport& r = p.plan->report;
+  const double tokens = r.tokens_per_second * r.step.value;
+  one.add("strategy", strategy_part(p.plan->strategy));
+  one.add("grammar", planner::strategy_grammar(a.job, *p.plan));
+  one.add("step_seconds", r.step.value);
+  one.add("step_seconds_90", JsonValue::List{r.low.value, r.high.value});
+  one.add("tokens_per_second", r.tokens_per_second);
+  one.add("tokens_per_second_90", JsonValue::List{tokens / r.high.value, tokens / r.low.value});
+  one.add("mfu", r.mfu);
+  one.add("goodput", p.run.goodput.goodput);
+  one.add("goodput_90", pair_of(p.run.goodput.goodput_90));
+  one.add("checkpoint_interval_seconds", p.run.goodput.interval.value);
+  one.add("efficiency", p.efficiency);
+  one.add("works_probability", p.plan->works);
+  one.add("days", p.run.time.value / kDay);
+  one.add("days_90", pair_of(p.run.time_90, kDay));
+  one.add("days_at_90", p.run.time_at_90.value / kDay);
+  one.add("usd", p.run.usd);
+  one.add("usd_at_90", p.run.usd_at_90);
+  one.add("usd_per_1e9_tokens", planner::usd_per_gigatoken(p.run, a.question.tokens));
+  one.add("tokens_50", p.run.tokens_50);
+  one.add("tokens_90", p.run.tokens_90);
+  one.add("deadline_probability", p.run.in_time);
+  one.add("budget_probability", p.run.in_budget);
+  return one;
+}
+
+JsonValue question_part(const WhatIfAnswered& a) {
+  const planner::WhatIfQuestion& q = a.question;
+  std::optional<double> deadline;
+  if (q.deadline) deadline = q.deadline->value / kDay;
+  return JsonValue::object({{"asks_for_tokens", q.asks_for_tokens()},
+                            {"tokens", q.tokens},
+                            {"deadline_days", deadline},
+                            {"budget_usd", q.budget},
+                            {"scaling", q.scaling == planner::Scaling::strong ? "strong" : "weak"},
+                            {"recovery", q.recovery == planner::Recovery::automatic ? "automatic" : "manual"},
+                            {"pricing", to_string(q.prices.pricing)},
+                            {"reliability", a.reliability.name}});
+}
+
+JsonValue standings_part(const planner::WhatIfResult& result) {
+  JsonValue all = JsonValue::List();
+  for (const planner::InstanceStanding& s : result.standings) {
+    JsonValue one = JsonValue::object({{"instance", s.instance}, {"point", s.point}, {"break_even_usd_per_hour", s.break_even}, {"against", s.against}});
+    if (s.price) {
+      one.add("usd_per_hour", s.price->usd_per_hour);
+      one.add("cheapest_probability", s.cheapest);
+    }
+    all.add(std::move(one));
+  }
+  return all;
+}
+
+JsonValue commands_part(const WhatIfRequest& o, const std::vector<std::string>& options, const WhatIfAnswered& a) {
+  JsonValue all = JsonValue::List();
+  const auto plan_words = [&](const planner::WhatIfPoint& p, const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"trnplan", "plan", o.job.job};
+    words.insert(words.end(), options.begin(), options.end());
+    words.insert(words.end(), {"--nodes", fmt::to_string(p.nodes), "--instance", p.instance});
+    const WhatIfRequest usual;
+    if (o.profile != usual.profile) words.insert(words.end(), {"--profile", o.profile});
+    if (a.question.scaling == planner::Scaling::weak) words.insert(words.end(), {"--global-batch", fmt::to_string(p.global_batch)});
+    if (o.allow_doubtful) words.emplace_back("--allow-doubtful");
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  const planner::WhatIfResult& r = a.result;
+  if (r.recommended >= 0) {
+    const planner::WhatIfPoint& p = r.points[static_cast<std::size_t>(r.recommended)];
+    all.add(command_part("look at the plan of that cluster", plan_words(p, {"--report", "plan.html"})));
+    all.add(command_part("write its config and job scripts", plan_words(p, {"--out", "my-plan"})));
+    all.add(command_part("submit it: compile, then train", {"trnplan", "launch", "my-plan"}));
+  } else if (r.would_do) {
+    all.add(command_part("look at the plan of a cluster that would do", plan_words(*r.would_do, {"--report", "plan.html"})));
+  }
+  return all;
+}
+
+}  // namespace
+
+void write_whatif_report(const ReportFile& file, const WhatIfRequest& request, const std::vector<std::string>& job_options,
+                         const WhatIfAnswered& a, const std::vector<Remark>& remarks) {
+  const planner::WhatIfResult& r = a.result;
+  models::Job job = a.job;
+  job.space.instances = a.question.instances;
+  job.space.nodes = a.question.nodes;
+  job.training.tokens = a.question.tokens;
+  JsonValue page = report_of("whatif", remarks, &a.question.instances.front());
+  page.add("core_word", core_word(a.question.instances.front()));
+  page.add("job", job_part(job));
+  page.add("question", question_part(a));
+  JsonValue points = JsonValue::List();
+  for (std::size_t i = 0; i < r.points.size() && i < kRowsInReport; ++i) points.add(point_part(a, r.points[i]));
+  page.add("points_found", r.points.size());
+  page.add("points", std::move(points));
+  page.add("recommended", r.recommended);
+  page.add("surer", r.surer);
+  page.add("reason", r.reason);
+  page.add("because", r.because);
+  page.add("instances", standings_part(r));
+  page.add("would_do", r.would_do ? point_part(a, *r.would_do) : JsonValue());
+  page.add("reaches", r.reaches ? point_part(a, *r.reaches) : JsonValue());
+  page.add("commands", commands_part(request, job_options, a));
+  write_report(file, page);
+}
+
+}  // namespace trnplan::api

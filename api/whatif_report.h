@@ -1,0 +1,13 @@
+// The page of whatif: which cluster, how long and how much.
+#pragma once
+
+#include "api/report_parts.h"
+#include "api/whatif.h"
+
+namespace trnplan::api {
+
+/// Throws InputError where it cannot be written. Cost: linear in the points.
+void write_whatif_report(const ReportFile& file, const WhatIfRequest& request, const std::vector<std::string>& job_options,
+                         const WhatIfAnswered& answered, const std::vector<Remark>& remarks);
+
+}  // namespace trnplan::api

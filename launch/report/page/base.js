@@ -1,0 +1,127 @@
+"use strict";
+// What all parts of a page use: elements, numbers as people read them, words. Names that a person gave only ever become
+// text nodes; no text is ever read as HTML.
+const data = JSON.parse(document.getElementById("data").textContent);
+
+function fill(element, attributes, children) {
+  for (const [key, value] of Object.entries(attributes || {})) {
+    if (key === "style") Object.assign(element.style, value);
+    else if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (value !== null && value !== undefined && value !== false) element.setAttribute(key, value);
+  }
+  for (const child of children.flat(9)) {
+    if (child !== null && child !== undefined && child !== false)
+      element.append(child instanceof Node ? child : String(child));
+  }
+  return element;
+}
+const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+const svg = (tag, attributes, ...children) =>
+  fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+
+// Numbers.
+const grouped = (value) => Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, ",");
+const seconds = (v) => (v >= 1000 ? v.toFixed(0) : v >= 100 ? v.toFixed(1) : v >= 0.1 || v === 0 ? v.toFixed(2) : v.toPrecision(2));
+const GIB = 1024 ** 3;
+const gib = (bytes) => (bytes / GIB).toFixed(2);
+const percent = (share, digits = 1) => (100 * share).toFixed(digits) + " %";
+// Never certainty: a model that works out exactly 0 or 1 has none.
+const probability = (p) => (p > 0.999 ? "> 99.9 %" : p < 0.001 ? "< 0.1 %" : percent(p));
+const usd = (v) => (v >= 1000 ? grouped(v) : v.toFixed(2));
+const count = (n, one, many) => grouped(n) + " " + (n === 1 ? one : many || one + "s");
+const known = (v) => v !== null && v !== undefined;
+const sum = (list) => list.reduce((a, b) => a + b, 0);
+
+// Words.
+const CORE = (data.machine && data.machine.core_word) || data.core_word || "core";
+const GPU = CORE === "GPU";
+const CATEGORIES = ["compute", "tensor_parallel", "context_parallel", "expert_parallel", "pipeline", "bubble",
+  "data_parallel", "optimizer", "overhead"];
+const CAUSE = {compute: "compute", tensor_parallel: "tensor parallel", context_parallel: "context parallel",
+  expert_parallel: "expert parallel", pipeline: "pipeline sends", bubble: "pipeline bubble",
+  data_parallel: "data parallel", optimizer: "optimizer", overhead: "overhead"};
+const RESOURCE = {tensor: GPU ? "matrix products (tensor cores)" : "the tensor engine",
+  vector: GPU ? "element-wise kernels" : "the vector engines", hbm: "memory bandwidth (HBM)", dma: "the DMA engines",
+  link: "links inside a node", efa: "the network between nodes", latency: "latency of collectives and messages",
+  launch: GPU ? "launching kernels" : "launching graphs"};
+const IS_DURATION = {latency: true, launch: true};
+
+function degrees(s) {
+  const parts = [["TP", s.tensor_parallel], ["PP", s.pipeline_parallel], ["CP", s.context_parallel],
+    ["EP", s.expert_parallel], ["DP", s.data_parallel]].filter(([, n]) => n > 1).map(([name, n]) => name + " " + n);
+  return (parts.join(" x ") || "one " + CORE) +
+    (s.virtual_pipeline > 1 ? `, ${s.virtual_pipeline} virtual stages each` : "");
+}
+const layout = (s) => degrees(s) + (s.micro_batch > 1 ? ", micro-batch " + s.micro_batch : "");
+function recompute(s) {
+  const list = s.recomputed;
+  if (list.length === 0) return "nothing recomputed";
+  return (list.length === 1 ? list[0] : list.slice(0, -1).join(", ") + " and " + list[list.length - 1]) + " recomputed";
+}
+function whole(s) {
+  let text = layout(s);
+  if (s.tensor_parallel > 1 && !s.sequence_parallel) text += ", no sequence parallel";
+  if (s.sharding !== "ZeRO-1") text += ", " + s.sharding;
+  if (!s.flash_attention) text += ", plain attention";
+  text += ", " + recompute(s);
+  if (s.schedule !== "1f1b" && s.schedule !== "interleaved") text += ", schedule " + s.schedule;
+  if (s.cuts.length > 0) text += ", cuts " + (s.cuts.length > 8 ? s.cuts.slice(0, 8).join("/") + "/…" : s.cuts.join("/"));
+  return text;
+}
+const some = (list, most, of = (x) => x) =>
+  list.slice(0, most).map(of).join(", ") + (list.length > most ? ` and ${list.length - most} more` : "");
+
+// Parts of a page.
+const page = document.getElementById("page");
+const para = (...children) => h("p", null, ...children);
+const strong = (text) => h("strong", null, text);
+const code = (text) => h("code", null, text);
+function section(id, title, ...children) {
+  const part = h("section", {id}, h("h2", null, title), ...children);
+  page.append(part);
+  return part;
+}
+// A number that stands for an answer: what it is, the number, what to know about it.
+const tile = (id, label, value, note) =>
+  h("div", {class: "tile", id}, h("div", {class: "label"}, label), h("div", {class: "value"}, value),
+    note ? h("div", {class: "note"}, note) : null);
+
+function copied(text) {
+  const old = () => {  // for pages opened from a file where the clipboard is not offered
+    const area = h("textarea", null, text);
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  };
+  if (navigator.clipboard) navigator.clipboard.writeText(text).catch(old);
+  else old();
+}
+function commands(list) {
+  return h("ol", {class: "commands"}, list.map((c) => {
+    const button = h("button", {type: "button", class: "copy", onclick: () => {
+      copied(c.command);
+      button.textContent = "copied";
+      setTimeout(() => { button.textContent = "copy"; }, 1500);
+    }}, "copy");
+    return h("li", null, h("span", null, c.what), h("div", {class: "command"}, h("pre", null, c.command), button));
+  }));
+}
+function table(head, rows, numeric = []) {
+  const cell = (tag, value, i) => h(tag, {class: numeric.includes(i) ? "n" : null}, value);
+  return h("div", {class: "scroll"}, h("table", null,
+    h("thead", null, h("tr", null, head.map((x, i) => cell("th", x, i)))),
+    h("tbody", null, rows.map((row) => h("tr", {class: row.mark || null}, row.map((x, i) => cell("td", x, i)))))));
+}
+const numbers = (label, ...children) => h("details", null, h("summary", null, label), ...children);
+const capped = (shown, all, what) =>
+  shown < all ? h("p", {class: "capped"}, `${grouped(shown)} of ${grouped(all)} ${what} are shown; --format json lists all.`) : null;
+function remarks() {
+  if (data.remarks.length === 0) return;
+  section("remarks", "What was assumed, and what to know",
+    h("ul", {class: "remarks"}, data.remarks.map((r) => h("li", null, r))));
+}
+function footer(...more) {
+  page.append(h("footer", null, "trnplan " + data.version, more.filter(known).map((m) => [" · ", m]),
+    ". This file has everything in it: it asks no network."));
+}

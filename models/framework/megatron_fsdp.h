@@ -1,0 +1,35 @@
+// Megatron-core's own fully sharded data parallel, as Megatron-Bridge's recipes drive it. Source: NVIDIA/Megatron-LM@d98e8a64
+// megatron/core/distributed/fsdp; NVIDIA-NeMo/Megatron-Bridge@067f987d docs/performance-guide.md.
+//
+//   units        each decoder layer, and the root with embedding, final norm and head
+//   gathers      in bf16, the next unit's beside the work on this one; dropped after the forward pass, as ZeRO-3
+//                (data_parallel_sharding_strategy optim_grads_params)
+//   reductions   of a unit's gradients in bf16 beside the backward pass of the unit before
+//   kernels      Transformer Engine's, as Megatron-Bridge's; FP8 weights are cast anew, since they are gathered anew
+#pragma once
+
+#include "models/framework/fsdp.h"
+#include "models/framework/megatron_bridge.h"
+
+namespace trnplan::models {
+
+class MegatronFsdp final : public Fsdp {
+ public:
+  std::string_view name() const override { return "megatron-fsdp"; }
+  bool trains_on(const topology::Traits& machine) const override {
+    return machine.accelerator == topology::Accelerator::gpu;
+  }
+  std::vector<Sharding> shardings() const override { return {Sharding::parameters}; }
+  bool drops_unread() const override { return false; }
+  bool repeats_keys() const override { return false; }
+  RecomputeUnits recomputed(const Strategy& s) const override { return Nxd::recomputed(s); }
+  bool overlaps_layers(const Strategy& s) const override {
+    return Fsdp::overlaps_layers(s) || tensor_overlap(s);
+  }
+  std::optional<TensorOverlap> tensor_overlap(const Strategy& s) const override;
+  std::optional<UnitSharding> units(const Strategy& s) const override;
+  LogitBytes logit_bytes() const override { return MegatronBridge::kFusedLoss; }
+  KeptLogits kept_logits() const override { return {2, 2}; }
+};
+
+}  // namespace trnplan::models

@@ -1,0 +1,312 @@
+#include "targets/megatron/megatron_target.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/framework/framework.h"
+#include "targets/flags/flags.h"
+#include "targets/flags/recipe.h"
+#include "targets/flags/rotary_scaling.h"
+
+namespace trnplan::targets {
+
+namespace {
+
+/// What the flags below are read from, and what prepare.sh checks out.
+constexpr const char* kCommit = "d98e8a6";
+
+/// The shipped scripts give samples; steps are these over their batch. Both have their last steps at the minimum, as many
+/// as their own length has: left out, since a run of another length has none of them.
+constexpr Recipe kRecipes[] = {
+    {"NVIDIA/Megatron-LM@d98e8a6:examples/llama/train_llama3_8b_h100_fp8.sh", 8030261248., 15258789, 1.5e-4,
+     1e-5, 30517, 0, 0.9, 0.95, 0.1, 0.0134},
+    {"NVIDIA/Megatron-LM@d98e8a6:examples/gpt3/train_gpt3_175b_distributed.sh", 174591683584., 500000, 6e-5,
+     6e-6, 500, 0, 0.9, 0.95, 0.1, 0.006},
+};
+
+const Recipe& recipe_of(const models::Job& job) {
+  return nearest_recipe(kRecipes, job.architecture);
+}
+
+void need_model(const models::Job& job, std::vector<planner::Violation>& broken) {
+  const models::Architecture& a = job.architecture;
+  if (!a.causal || a.token_types > 0) {
+    broken.push_back(target_lacks("the model is no causal decoder", ""));
+    return;
+  }
+  if (!a.blocks.untimed.empty() || a.blocks != models::Blocks{})
+    broken.push_back(target_lacks("blocks beyond those of Llama, GPT and Mixtral", ""));
+  if (a.rope_theta != std::floor(a.rope_theta))
+    broken.push_back(target_lacks("a rotary base that is no whole number", ""));
+  if (!a.rope_scaling.empty() && !llama31_rope_factor(a.rope_scaling))
+    broken.push_back(target_lacks("rope_scaling other than that of Llama 3.1", ""));
+  if (a.sliding_window > 0 && a.sliding_window < job.training.sequence) {
+    broken.push_back(target_lacks("a sliding window shorter than the sequence",
+                                  "train shorter sequences, which the window does not cut"));
+  }
+}
+
+/// Named modules of --recompute-modules; with flash attention CoreAttention is never called.
+std::vector<std::string> recompute_modules(const models::Strategy& s) {
+  const models::Recompute r = s.recompute;
+  std::vector<std::string> modules;
+  if (r.full) return modules;
+  if (r.core_attention && !s.flash_attention) modules.emplace_back("core_attn");
+  if (r.rms_norm) modules.emplace_back("layernorm");
+  if (r.mlp) modules.emplace_back("mlp");
+  return modules;
+}
+
+void need_program(const models::Job& job, const models::Strategy& s,
+                  std::vector<planner::Violation>& broken) {
+  const models::Architecture& a = job.architecture;
+  if (s.framework != models::stated_framework("megatron")) {
+    broken.push_back(target_lacks(fmt::format("the training loop of {}", s.framework),
+                                  "pin framework to megatron, or leave it out"));
+  }
+  if (!s.recompute.full && (s.recompute.activation_multiply || s.recompute.alternate)) {
+    broken.push_back(target_lacks("it recomputes " + models::to_string(s.recompute),
+                                  "pin recompute to none, full or classes of CoreAttention, LlamaMLP and "
+                                  "LlamaRMSNorm"));
+  }
+  using enum models::Precision;
+  if (s.precision != mixed_precision && s.precision != fp8) {
+    broken.push_back(target_lacks(fmt::format("precision {}", models::to_string(s.precision)),
+                                  "write precision: mixed_precision or fp8 in the job"));
+  }
+  if (s.precision == fp8 && job.cluster.instance.core.fp8.value <= 0)
+    broken.push_back(target_lacks("FP8 on GPUs without it", "write precision: mixed_precision in the job"));
+  if (!s.pipeline_cuts.empty())
+    broken.push_back(target_lacks("uneven pipeline cuts", "pin a pipeline_parallel that divides the layers"));
+  if (a.layers % (s.pipeline_parallel * s.virtual_pipeline) != 0) {
+    broken.push_back(target_lacks(
+        fmt::format("{} layers on PP {} x {}", a.layers, s.pipeline_parallel, s.virtual_pipeline),
+        "pin a pipeline_parallel that divides the layers"));
+  }
+  const models::Schedule schedule = models::settled_schedule(s);
+  if (schedule != models::Schedule::one_f_one_b && schedule != models::Schedule::interleaved) {
+    broken.push_back(target_lacks(fmt::format("the schedule {}", models::to_string(schedule)),
+                                  "leave schedule out: 1F1B, or interleaved with virtual_pipeline"));
+  }
+  if (s.zero1 && s.sharding != models::Sharding::states) {
+    broken.push_back(target_lacks(fmt::format("sharding {}", models::to_string(s.sharding)),
+                                  "pin sharding to zero1, or plan for torchtitan"));
+  }
+  if (s.shard_ranks != 0)
+    broken.push_back(target_lacks("groups of ranks that share one copy", "leave shard_degree out"));
+  if (s.bucket_mb != models::Strategy{}.bucket_mb)
+    broken.push_back(target_lacks("ZeRO-1's buckets of another size", "leave bucket_mb out"));
+}
+
+void need_heads(const models::Job& job, const models::Strategy& s, std::vector<planner::Violation>& broken) {
+  const models::Architecture& a = job.architecture;
+  if (a.kv_heads % s.tensor_parallel != 0) {
+    broken.push_back(target_lacks(
+        fmt::format("{} key and value heads on TP {}: it copies none", a.kv_heads, s.tensor_parallel),
+        "pin a tensor_parallel that divides them"));
+  } else if (s.kv_replicator > 1) {
+    broken.push_back(target_lacks("copies of key and value heads", "pin kv_replicator to 1 in the job"));
+  }
+  if (a.experts > 0 && s.tensor_parallel > 1 && !s.sequence_parallel) {
+    broken.push_back(target_lacks("experts with tensor parallel and without sequence parallel",
+                                  "pin sequence_parallel to true in the job"));
+  }
+}
+
+Learnable learnable() {
+  Learnable can;
+  can.clipping.reset();
+  can.linear_minimum = true;
+  can.keeps_some = false;
+  can.starts = {models::StartFrom::scratch, models::StartFrom::checkpoint};
+  return can;
+}
+
+void put_degrees(Words& w, const models::Job& job, const models::Strategy& s) {
+  w.count("--tensor-model-parallel-size", s.tensor_parallel);
+  w.toggle("--sequence-parallel", s.sequence_parallel && s.tensor_parallel > 1);
+  w.count("--pipeline-model-parallel-size", s.pipeline_parallel);
+  if (s.virtual_pipeline > 1) w.count("--num-virtual-stages-per-pipeline-rank", s.virtual_pipeline);
+  w.count("--context-parallel-size", s.context_parallel);
+  if (job.architecture.experts > 0) w.count("--expert-model-parallel-size", s.expert_parallel);
+  w.count("--micro-batch-size", s.micro_batch).count("--global-batch-size", job.training.global_batch);
+  w.toggle("--use-distributed-optimizer", s.zero1).toggle("--overlap-grad-reduce", true);
+  w.toggle("--overlap-param-gather", s.zero1);
+  if (s.recompute.full) {
+    w.flag("--recompute-granularity", "full").flag("--recompute-method", "uniform");
+    w.count("--recompute-num-layers", 1);
+  } else if (const auto modules = recompute_modules(s); !modules.empty()) {
+    w.flag("--recompute-granularity", "selective").list("--recompute-modules", modules);
+  }
+}
+
+/// FP8 as the shipped script for Llama 3 has it; weights are gathered in BF16, as they are counted.
+void put_precision(Words& w, const models::Strategy& s) {
+  w.toggle("--bf16", true);
+  if (s.precision == models::Precision::fp8) {
+    w.flag("--fp8-format", "hybrid").count("--fp8-amax-history-len", 1024);
+    w.flag("--fp8-amax-compute-algo", "max");
+  }
+  w.flag("--attention-backend", s.flash_attention ? "flash" : "unfused");
+}
+
+void put_positions(Words& w, const models::Job& job) {
+  const models::Architecture& a = job.architecture;
+  w.count("--seq-length", job.training.sequence);
+  w.count("--max-position-embeddings", std::max(job.training.sequence, a.max_positions));
+  if (a.learned_positions) {
+    w.flag("--position-embedding-type", "learned_absolute");
+    return;
+  }
+  w.flag("--position-embedding-type", "rope").count("--rotary-base", std::llround(a.rope_theta));
+  if (const auto factor = llama31_rope_factor(a.rope_scaling)) {
+    w.toggle("--use-rope-scaling", true).number("--rope-scaling-factor", *factor);
+  }
+}
+
+void put_model(Words& w, const models::Job& job, const Recipe& recipe) {
+  const models::Architecture& a = job.architecture;
+  w.count("--num-layers", a.layers).count("--hidden-size", a.hidden);
+  w.count("--ffn-hidden-size", a.intermediate).count("--num-attention-heads", a.heads);
+  if (a.grouped_queries())
+    w.toggle("--group-query-attention", true).count("--num-query-groups", a.kv_heads);
+  if (a.head_dim > 0 && a.head_dim * a.heads != a.hidden) w.count("--kv-channels", a.head_dim);
+  put_positions(w, job);
+  w.flag("--normalization", a.norm == models::Norm::rms ? "RMSNorm" : "LayerNorm");
+  w.number("--norm-epsilon", a.rms_norm_eps);
+  w.toggle("--swiglu", a.mlp == models::Mlp::gated);
+  w.toggle("--disable-bias-linear", !a.biases).toggle("--add-qkv-bias", a.qkv_bias && !a.biases);
+  w.toggle("--qk-layernorm", a.qk_norm);
+  w.toggle("--untie-embeddings-and-output-weights", !a.tied_embeddings);
+  w.number("--attention-dropout", a.dropout ? 0.1 : 0).number("--hidden-dropout", a.dropout ? 0.1 : 0);
+  w.number("--init-method-std", recipe.init_std);
+  if (a.experts == 0) return;
+  w.count("--num-experts", a.experts).count("--moe-router-topk", a.experts_per_token);
+  w.flag("--moe-token-dispatcher-type", "alltoall");
+  if (a.capacity_factor > 0) w.number("--moe-expert-capacity-factor", a.capacity_factor);
+}
+
+void put_learning(Words& w, const models::Job& job, const Recipe& recipe, std::int64_t steps) {
+  w.flag("--train-iters", "$steps").flag("--optimizer", "adam");
+  w.number("--lr", recipe.lr).number("--min-lr", recipe.min_lr);
+  w.flag("--lr-decay-style", recipe.schedule == models::Decay::cosine ? "cosine" : "linear");
+  w.count("--lr-decay-iters", steps - recipe.constant_steps);
+  w.count("--lr-warmup-iters", warmup_of(recipe_of(job), job.learning, steps));
+  w.number("--adam-beta1", recipe.beta1).number("--adam-beta2", recipe.beta2);
+  w.number("--weight-decay", recipe.weight_decay);
+  w.number("--clip-grad", job.learning.gradient_clip.value_or(1.0));
+  if (job.learning.seed) w.count("--seed", *job.learning.seed);
+}
+
+void put_files(Words& w, const models::Job& job, std::int64_t steps) {
+  w.flag("--data-path", "$TRNPLAN_DATA").flag("--split", "100,0,0").count("--eval-iters", 0);
+  w.flag("--tokenizer-type", "HuggingFaceTokenizer").flag("--tokenizer-model", "$TRNPLAN_TOKENIZER");
+  w.flag("--save", "$results/checkpoints").count("--save-interval", saves_every(job.run, steps));
+  w.toggle("--exit-signal-handler", true);
+  w.count("--log-interval", job.run.log_steps.value_or(1)).toggle("--log-throughput", true);
+  w.flag("--tensorboard-dir", "$results/tensorboard");
+}
+
+class Megatron : public planner::Target {
+ public:
+  std::string_view name() const override { return "megatron"; }
+  std::string_view log_format() const override { return "megatron"; }
+  std::string_view framework() const override { return "megatron"; }
+  bool compiles_ahead() const override { return false; }
+
+  std::string support() const override {
+    return "Needs NVIDIA's Megatron-LM at commit d98e8a6 of August 2026, behind its tag core_v0.19.0, with "
+           "PyTorch, Transformer Engine and NCCL for GPUs.";
+  }
+
+  bool trains_on(const topology::Traits& machine) const override {
+    return machine.accelerator == topology::Accelerator::gpu;
+  }
+
+  planner::TargetDefaults defaults() const override {
+    planner::TargetDefaults d;
+    d.checkpoints_kept = models::kAllCheckpoints;
+    return d;
+  }
+
+  std::vector<planner::Violation> violations(const models::Job& job,
+                                             const models::Strategy& s) const override {
+    std::vector<planner::Violation> broken;
+    need_model(job, broken);
+    if (!broken.empty()) return broken;
+    need_program(job, s, broken);
+    need_heads(job, s, broken);
+    need_learning(job, recipe_of(job), learnable(), broken);
+    return broken;
+  }
+
+  planner::TargetCode code() const override {
+    return {"https://github.com/NVIDIA/Megatron-LM", ".", "pretrain_gpt.py"};
+  }
+
+  std::vector<planner::PersonValue> asked() const override {
+    return {{"TRNPLAN_TOKENIZER",
+             "A folder with the model's Hugging Face tokenizer, from which the vocabulary is taken.", true,
+             &models::RunFiles::tokenizer}};
+  }
+
+  std::vector<planner::PersonValue> asked_for(const models::Job& job) const override {
+    std::vector<planner::PersonValue> values = asked();
+    ask_for_weights(job, values);
+    return values;
+  }
+
+  planner::TrainCommand command(const models::Job& job, const models::Strategy& s) const override {
+    const Recipe recipe = settled(recipe_of(job), job.learning);
+    planner::TrainCommand c;
+    c.steps = steps_of(job.training, recipe);
+    c.fixed.clear();
+    c.environment = {"CUDA_DEVICE_MAX_CONNECTIONS=1"};
+    c.port = 29500;
+    c.python_path = std::string(1, '.');
+    Words w;
+    put_degrees(w, job, s);
+    put_precision(w, s);
+    put_model(w, job, recipe);
+    put_learning(w, job, recipe, c.steps);
+    put_files(w, job, c.steps);
+    const std::string load = "--load", own = "$results/checkpoints";
+    if (job.run.begins_with_weights()) {
+      c.again = {"checkpoints/*", {load, "$TRNPLAN_WEIGHTS", "--finetune"}, {load, own}};
+    } else {
+      w.flag(load, own);
+    }
+    c.arguments = w.take();
+    c.remarks = {"No checkpoint is removed: the script has no flag for how many are kept.",
+                 "Where --load finds no checkpoint the run begins anew, with a warning."};
+    say_unused(job, {}, c.remarks);
+    return c;
+  }
+
+  /// NVIDIA/Megatron-LM@d98e8a6 tools/preprocess_data.py.
+  planner::Preparation preparation(const models::Job&, const models::Strategy&) const override {
+    planner::Preparation p;
+    p.install = {fmt::format("git -C \"$TRNPLAN_CODE\" checkout {}", kCommit)};
+    p.data = {
+        "python3 \"$TRNPLAN_CODE/tools/preprocess_data.py\" --input \"${TRNPLAN_TEXT:?a file with a line of JSON "
+        "for each text}\" --json-keys text --tokenizer-type HuggingFaceTokenizer --tokenizer-model "
+        "\"${TRNPLAN_TOKENIZER:?fill in setup_env.sh}\" --append-eod --workers 32 --output-prefix "
+        "\"$plan/data\"",
+        "echo \"TRNPLAN_DATA is $plan/data_text_document\""};
+    p.remarks = {"PyTorch, Transformer Engine and flash attention come with NVIDIA's container for PyTorch, or "
+                 "are installed by hand.",
+                 "Checkpoints are converted by tools/checkpoint/convert.py of the clone."};
+    return p;
+  }
+};
+
+}  // namespace
+
+const planner::Target& megatron() {
+  static const Megatron target;
+  return target;
+}
+
+}  // namespace trnplan::targets

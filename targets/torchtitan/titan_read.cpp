@@ -1,0 +1,333 @@
+#include "targets/torchtitan/titan_read.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+
+#include "models/framework/framework.h"
+#include "targets/torchtitan/titan_plan.h"
+#include "text/document.h"
+
+namespace trnplan::targets {
+
+namespace {
+
+/// Every key of pytorch/torchtitan@v0.2.2 torchtitan/config/job_config.py.
+struct Section {
+  const char *name, *keys;
+};
+constexpr Section kSections[] = {
+    {"job", "config_file dump_folder description print_config save_config_file custom_config_module"},
+    {"profiling", "enable_profiling save_traces_folder profile_freq profiler_active profiler_warmup "
+                  "enable_memory_snapshot save_memory_snapshot_folder"},
+    {"metrics", "log_freq enable_tensorboard disable_color_printing save_tb_folder save_for_all_ranks enable_wandb"},
+    {"model", "name flavor hf_assets_path tokenizer_path converters print_after_conversion"},
+    {"optimizer", "name lr beta1 beta2 eps weight_decay implementation early_step_in_backward"},
+    {"lr_scheduler", "warmup_steps total_steps decay_ratio decay_type min_lr_factor"},
+    {"training", "dataset dataset_path local_batch_size global_batch_size seq_len max_norm steps enable_cpu_offload dtype "
+                 "mixed_precision_param mixed_precision_reduce gc_freq gc_debug dataloader"},
+    {"parallelism",
+     "data_parallel_replicate_degree data_parallel_shard_degree fsdp_reshard_after_forward tensor_parallel_degree "
+     "disable_loss_parallel enable_async_tensor_parallel pipeline_parallel_degree module_fqns_per_model_part "
+     "pipeline_parallel_first_stage_less_layers pipeline_parallel_last_stage_less_layers "
+     "pipeline_parallel_layers_per_stage pipeline_parallel_schedule pipeline_parallel_schedule_csv "
+     "pipeline_parallel_microbatch_size pipeline_parallel_expert_parallel_overlap context_parallel_degree "
+     "context_parallel_load_balancer context_parallel_rotate_method expert_parallel_degree "
+     "expert_tensor_parallel_degree expert_parallel_comm_backend"},
+    {"checkpoint",
+     "enable enable_ft_dataloader_checkpoints folder interval initial_load_path initial_load_model_only "
+     "initial_load_in_hf initial_load_in_hf_quantized last_save_model_only last_save_in_hf export_dtype async_mode "
+     "keep_latest_k load_step exclude_from_loading enable_first_step_checkpoint create_seed_checkpoint load_only"},
+    {"activation_checkpoint",
+     "mode selective_ac_option per_op_sac_force_recompute_mm_shapes_by_fqns early_stop memory_budget "
+     "visualize_memory_budget_pareto preserve_rng_state determinism_check debug"},
+    {"compile", "enable components backend"},
+    {"quantize", "linear grouped_mm"},
+    {"comm", "init_timeout_seconds train_timeout_seconds trace_buf_size save_traces_folder save_traces_file_prefix mode"},
+    {"memory_estimation", "enable disable_fake_mode"},
+    {"fault_tolerance", "enable process_group process_group_timeout_ms replica_id group_size min_replica_size "
+                        "semi_sync_method"},
+    {"experimental", "custom_import custom_args_module"},
+    {"validation", "enable dataset dataset_path local_batch_size seq_len freq steps dataloader"},
+    {"debug", "seed deterministic deterministic_warn_only moe_force_load_balance"},
+};
+
+std::vector<std::string> words(const char* text) {
+  std::istringstream in(text);
+  std::vector<std::string> all;
+  for (std::string word; in >> word;) all.push_back(word);
+  return all;
+}
+
+void unknown(const Node::Entry& e, const std::string& key, const std::vector<std::string>& known,
+             std::vector<Diagnostic>& faults) {
+  if (std::find(known.begin(), known.end(), e.key) != known.end()) return;
+  const std::string near = nearest(e.key, known);
+  faults.push_back({e.key_at, key, "TorchTitan v0.2.2 has no such key and refuses the file",
+                    near.empty() ? "remove it" : "write " + near});
+}
+
+void check_keys(const Node& root, std::vector<Diagnostic>& faults) {
+  std::vector<std::string> names;
+  for (const Section& s : kSections) names.emplace_back(s.name);
+  for (const Node::Entry& section : root.entries) {
+    unknown(section, section.key, names, faults);
+    for (const Section& s : kSections) {
+      if (section.key != s.name) continue;
+      for (const Node::Entry& e : section.value.entries)
+        unknown(e, section.key + "." + e.key, words(s.keys), faults);
+    }
+  }
+}
+
+/// Values of the file, TorchTitan's own where a key is left out.
+class Values {
+ public:
+  Values(const Node& root, std::vector<Diagnostic>& faults) : root_(root), faults_(faults) {}
+
+  int whole(const char* key, int fallback, int least) {
+    const Node* node = root_.at_path(key);
+    if (node == nullptr) return fallback;
+    const auto number = number_of(*node);
+    if (!number || *number != static_cast<int>(*number) || *number < least || *number > 1e9) {
+      fault(*node, key, in_quotes(node->scalar) + " is no whole number from " + fmt::to_string(least),
+            fmt::format("write for example {}", std::max(least, fallback)));
+      return fallback;
+    }
+    return static_cast<int>(*number);
+  }
+  std::string text(const char* key, const char* fallback) {
+    const Node* node = root_.at_path(key);
+    return node == nullptr ? fallback : node->scalar;
+  }
+  bool truth(const char* key) {
+    const Node* node = root_.at_path(key);
+    return node != nullptr && node->scalar == "true";
+  }
+  void fault(const Node& node, const char* key, std::string problem, std::string fix) {
+    faults_.push_back({node.at, key, std::move(problem), std::move(fix)});
+  }
+  const Node& place(const char* key) const {
+    const Node* node = root_.at_path(key);
+    return node == nullptr ? root_ : *node;
+  }
+
+ private:
+  const Node& root_;
+  std::vector<Diagnostic>& faults_;
+};
+
+void read_precision(Values& v, const Node& root, planner::ConfigReading& r) {
+  r.strategy.precision = models::Precision::mixed_precision;
+  if (const Node* converters = root.at_path("model.converters")) {
+    for (const Node& item : converters->items) {
+      if (item.scalar.find("float8") != std::string::npos) {
+        r.strategy.precision = models::Precision::fp8;
+      } else {
+        r.not_modelled.push_back("the converter " + printable(item.scalar));
+      }
+    }
+  }
+  if (v.text("training.mixed_precision_param", "bfloat16") != "bfloat16")
+    r.not_modelled.emplace_back("mixed_precision_param other than bfloat16");
+  if (v.truth("training.enable_cpu_offload")) r.not_modelled.emplace_back("CPU offload");
+  if (v.truth("parallelism.enable_async_tensor_parallel")) r.not_modelled.emplace_back("asynchronous TP");
+}
+
+void read_recompute(Values& v, planner::ConfigReading& r) {
+  const std::string mode = v.text("activation_checkpoint.mode", "selective");
+  const std::string option = v.text("activation_checkpoint.selective_ac_option", "2");
+  if (mode == "full") {
+    r.strategy.recompute.full = true;
+  } else if (mode == "selective" && option == "op") {
+    r.strategy.recompute.alternate = true;
+  } else if (mode == "selective") {
+    r.not_modelled.push_back("recompute of one layer in " + printable(option, 20));
+  } else if (mode != "none") {
+    r.not_modelled.push_back("recompute by " + printable(mode, 40));
+  }
+}
+
+/// Layers of each stage: as many as others, less what the first and the last have less.
+void read_stages(Values& v, int layers, planner::ConfigReading& r) {
+  models::Strategy& s = r.strategy;
+  if (s.pipeline_parallel == 1) return;
+  const std::string schedule = v.text("parallelism.pipeline_parallel_schedule", "1F1B");
+  const bool interleaved = schedule == "Interleaved1F1B";
+  if (schedule == "GPipe") {
+    s.schedule = models::Schedule::gpipe;
+  } else if (interleaved) {
+    s.schedule = models::Schedule::interleaved;
+  } else if (schedule != "1F1B") {
+    r.not_modelled.push_back("the schedule " + printable(schedule, 40));
+  }
+  const int first = v.whole("parallelism.pipeline_parallel_first_stage_less_layers", 1, 0);
+  const int last = v.whole("parallelism.pipeline_parallel_last_stage_less_layers", 1, 0);
+  const int whole = layers + first + last;
+  const int each = v.whole("parallelism.pipeline_parallel_layers_per_stage", 0, 1);
+  const int stages = each > 0 ? (whole + each - 1) / each : s.pipeline_parallel * (interleaved ? 2 : 1);
+  s.virtual_pipeline = std::max(1, stages / s.pipeline_parallel);
+  if (stages % s.pipeline_parallel != 0 || stages > layers) {
+    v.fault(v.place("parallelism.pipeline_parallel_layers_per_stage"),
+            "parallelism.pipeline_parallel_layers_per_stage",
+            fmt::format("{} stages on PP {}", stages, s.pipeline_parallel),
+            "choose layers that make a multiple of the degree");
+    return;
+  }
+  if (first == last && first == 0 && layers % stages == 0) return;
+  if (s.virtual_pipeline > 1) {
+    r.not_modelled.emplace_back("chunks of different sizes");
+    return;
+  }
+  int end = 0;
+  for (int i = 0; i + 1 < stages; ++i) {
+    end += whole / stages + (i < whole % stages ? 1 : 0) - (i == 0 ? first : 0);
+    s.pipeline_cuts.push_back(end - 1);
+  }
+}
+
+void read_mesh(Values& v, int ranks, planner::ConfigReading& r) {
+  models::Strategy& s = r.strategy;
+  s.tensor_parallel = v.whole("parallelism.tensor_parallel_degree", 1, 1);
+  s.context_parallel = v.whole("parallelism.context_parallel_degree", 1, 1);
+  s.pipeline_parallel = v.whole("parallelism.pipeline_parallel_degree", 1, 1);
+  s.sequence_parallel = s.tensor_parallel > 1;
+  if (v.whole("parallelism.expert_parallel_degree", 1, 1) > 1) r.not_modelled.emplace_back("expert parallel");
+  const int replicate = v.whole("parallelism.data_parallel_replicate_degree", 1, 1);
+  int shard = v.whole("parallelism.data_parallel_shard_degree", -1, -1);
+  const std::int64_t rest = s.model_parallel() * replicate;
+  if (shard < 1) {
+    const char* key = "parallelism.data_parallel_shard_degree";
+    if (ranks == 0 || ranks % rest != 0) {
+      v.fault(v.place(key), key,
+              ranks == 0 ? "takes what is left, and the number of ranks is not known"
+                         : fmt::format("{} ranks are no multiple of the other degrees, {}", ranks, rest),
+              ranks == 0 ? "write the degree, or name --instance and --nodes" : "fix the degrees or --nodes");
+      shard = 1;
+    } else {
+      shard = static_cast<int>(ranks / rest);
+    }
+  } else if (ranks > 0 && rest * shard != ranks) {
+    v.fault(v.place("parallelism"), "parallelism",
+            fmt::format("the degrees make {} ranks, the cluster has {}", rest * shard, ranks),
+            "fix the degrees, or leave data_parallel_shard_degree at -1");
+  }
+  s.data_parallel = replicate * shard;
+  s.zero1 = replicate == 1 || shard * s.context_parallel > 1;
+  if (s.zero1 && replicate > 1) s.shard_ranks = shard * s.context_parallel;
+  s.sharding = v.text("parallelism.fsdp_reshard_after_forward", "default") == "never" ? models::Sharding::gradients
+                                                                                      : models::Sharding::parameters;
+  r.ranks_per_node = static_cast<int>(rest * shard);
+}
+
+void read_batch(Values& v, planner::ConfigReading& r) {
+  models::Strategy& s = r.strategy;
+  const int local = v.whole("training.local_batch_size", 8, 1);
+  const int global = v.whole("training.global_batch_size", -1, -1);
+  r.training.sequence = v.whole("training.seq_len", 2048, 1);
+  s.micro_batch =
+      s.pipeline_parallel > 1 ? v.whole("parallelism.pipeline_parallel_microbatch_size", 1, 1) : local;
+  r.training.global_batch = global < 1 ? local * s.data_parallel : global;
+  const std::int64_t slice = static_cast<std::int64_t>(local) * s.data_parallel;
+  if (r.training.global_batch % slice != 0) {
+    v.fault(v.place("training.global_batch_size"), "training.global_batch_size",
+            fmt::format("{} is no multiple of {} sequences on each of {} ranks", r.training.global_batch, local,
+                        s.data_parallel),
+            fmt::format("write {}", (r.training.global_batch / slice + 1) * slice));
+  } else if (s.pipeline_parallel > 1 && r.training.global_batch != slice) {
+    r.not_modelled.emplace_back("several pipelines' worth of micro-batches a step");
+  }
+  if (s.pipeline_parallel > 1 && local % s.micro_batch != 0) {
+    v.fault(v.place("training.local_batch_size"), "training.local_batch_size",
+            fmt::format("{} is no multiple of the micro-batch of {}", local, s.micro_batch), "fix one of the two");
+  }
+  const int pieces = s.tensor_parallel * (s.context_parallel > 1 ? 2 * s.context_parallel : 1);
+  if (r.training.sequence % pieces != 0) {
+    v.fault(v.place("training.seq_len"), "training.seq_len",
+            fmt::format("{} tokens are cut into {} pieces", r.training.sequence, pieces),
+            fmt::format("write a multiple of {}", pieces));
+  }
+}
+
+}  // namespace
+
+bool looks_like_titan(const Node& root) {
+  const Node *model = root.find("model"), *training = root.find("training");
+  return model != nullptr && model->is_map() && model->find("flavor") != nullptr && training != nullptr &&
+         training->is_map();
+}
+
+planner::ConfigReading titan_reading(const Node& root, const models::Architecture& a, int ranks) {
+  std::vector<Diagnostic> faults;
+  check_keys(root, faults);
+  Values v(root, faults);
+  planner::ConfigReading r;
+  r.strategy.framework = models::stated_framework("fsdp");
+  r.strategy.flash_attention = true;
+  read_mesh(v, ranks, r);
+  r.strategy.kv_replicator = std::max(1, r.strategy.tensor_parallel / std::max(1, a.kv_heads));
+  read_stages(v, a.layers, r);
+  read_batch(v, r);
+  read_recompute(v, r);
+  read_precision(v, root, r);
+  r.training.precision = r.strategy.precision;
+  r.software.framework = "torchtitan";
+  if (v.whole("checkpoint.keep_latest_k", 10, 0) == 1) {
+    v.fault(v.place("checkpoint.keep_latest_k"), "checkpoint.keep_latest_k", "a single checkpoint cannot be kept",
+            "write 2 or more");
+  }
+  if (!faults.empty()) throw InputError(std::move(faults));
+  return r;
+}
+
+namespace {
+
+void compare(const Node& wanted, const Node& found, const std::string& path, const std::string& anew,
+             std::vector<Diagnostic>& faults) {
+  for (const Node::Entry& e : wanted.entries) {
+    const std::string key = path.empty() ? e.key : path + "." + e.key;
+    const Node* there = found.find(e.key);
+    static const Node kNothing;
+    if (e.value.is_map()) {
+      compare(e.value, there == nullptr ? kNothing : *there, key, anew, faults);
+      continue;
+    }
+    const bool same = there != nullptr && there->scalar == e.value.scalar &&
+                      there->items.size() == e.value.items.size();
+    if (same) continue;
+    faults.push_back({there == nullptr ? found.at : there->at, key,
+                      (there == nullptr ? "is missing" : "is " + in_quotes(there->scalar)) +
+                          ", but plan.json says " + (e.value.items.empty() ? e.value.scalar : "a list"),
+                      anew});
+  }
+}
+
+/// What a module does: behind its first lines, which say what it is for.
+std::string body_of(const std::string& text) {
+  const std::size_t at = text.find("import importlib");
+  return at == std::string::npos ? text : text.substr(at);
+}
+
+}  // namespace
+
+std::vector<Diagnostic> titan_faults(const planner::ConfigFile& file,
+                                     const std::vector<planner::ConfigFile>& emitted, const std::string& anew) {
+  const std::string name = std::filesystem::path(file.name).filename().string();
+  std::vector<Diagnostic> faults;
+  for (const planner::ConfigFile& own : emitted) {
+    if (own.name != name) continue;
+    if (!name.ends_with(".toml")) {
+      if (body_of(own.text) != body_of(file.text))
+        faults.push_back({{file.name, 0, 0}, "", "is not what plan --out wrote for this plan.json", anew});
+      continue;
+    }
+    const Node found = parse_document(file.text, file.name);
+    check_keys(found, faults);
+    compare(parse_document(own.text, own.name), found, "", anew, faults);
+  }
+  return faults;
+}
+
+}  // namespace trnplan::targets

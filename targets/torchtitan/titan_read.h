@@ -1,0 +1,25 @@
+// A TOML of TorchTitan, read: what it trains, and what is wrong with it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/plan/target.h"
+
+namespace trnplan::targets {
+
+/// It has a model with a flavor, and training beside it.
+[[nodiscard]] bool looks_like_titan(const Node& root);
+
+/// `ranks`: of the run, for degrees that take what is left; 0 = not known, then they must all be stated. All ranks are told
+/// as one node's. Throws InputError with every unknown key, as TorchTitan itself refuses them, and every value that is of no
+/// use.
+[[nodiscard]] planner::ConfigReading titan_reading(const Node& root, const models::Architecture& a, int ranks = 0);
+
+/// Where a file of a plan's folder says something else than what `emitted` says. Paths of data and checkpoints stand in none.
+[[nodiscard]] std::vector<Diagnostic> titan_faults(const planner::ConfigFile& file,
+                                                   const std::vector<planner::ConfigFile>& emitted,
+                                                   const std::string& anew);
+
+}  // namespace trnplan::targets

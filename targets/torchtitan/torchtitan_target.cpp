@@ -1,0 +1,253 @@
+#include "targets/torchtitan/torchtitan_target.h"
+
+#include <fmt/format.h>
+
+#include "models/framework/framework.h"
+#include "targets/flags/flags.h"
+#include "targets/flags/rotary_scaling.h"
+#include "targets/torchtitan/titan_plan.h"
+#include "targets/torchtitan/titan_read.h"
+
+namespace trnplan::targets {
+
+namespace {
+
+constexpr const char* kTag = "v0.2.2";
+
+void need_model(const models::Job& job, std::vector<planner::Violation>& broken) {
+  const models::Architecture& a = job.architecture;
+  if (titan_flavor(a) == nullptr) {
+    broken.push_back(target_lacks("the model is no Llama 3 or 3.1 of 8, 70 or 405 B, the sizes that it has", ""));
+  } else if (!a.rope_scaling.empty() && llama31_rope_factor(a.rope_scaling) != 8.0) {
+    broken.push_back(target_lacks("rope_scaling other than that of Llama 3.1", ""));
+  } else if (a.sliding_window > 0 && a.sliding_window < job.training.sequence) {
+    broken.push_back(target_lacks("a sliding window shorter than the sequence", ""));
+  }
+}
+
+void need_mesh(const models::Job& job, const models::Strategy& s, std::vector<planner::Violation>& broken) {
+  if (s.framework != models::stated_framework("fsdp")) {
+    broken.push_back(target_lacks("a training loop other than FSDP2's", "pin framework to fsdp in the job"));
+    return;
+  }
+  const auto mesh = titan_mesh(s);
+  if (!mesh) {
+    broken.push_back(target_lacks("groups of ranks that context parallel does not divide",
+                                  "pin shard_degree to a multiple of context_parallel"));
+  } else if (mesh->shard == 1 && mesh->replicate > 1 && s.model_parallel() > 1) {
+    broken.push_back(target_lacks("replicas that share nothing beside model parallel ranks",
+                                  "pin zero1 to true, or shard_degree to 2 or more times context_parallel"));
+  }
+  if (!s.zero1 && s.context_parallel > 1) {
+    broken.push_back(target_lacks("context parallel ranks that share nothing: it shards over them too",
+                                  "pin zero1 to true in the job"));
+  }
+  if (s.zero1 && s.sharding == models::Sharding::states)
+    broken.push_back(target_lacks("sharding zero1", "pin sharding to zero3 or zero2"));
+  if (s.tensor_parallel > 1 && !s.sequence_parallel) {
+    broken.push_back(target_lacks("tensor parallel without sequence parallel",
+                                  "pin sequence_parallel to true in the job"));
+  }
+  const int pieces = s.tensor_parallel * (s.context_parallel > 1 ? 2 * s.context_parallel : 1);
+  if (job.training.sequence % pieces != 0) {
+    broken.push_back(target_lacks(fmt::format("sequences of {} tokens in {} pieces", job.training.sequence, pieces),
+                                  "pin a smaller tensor_parallel or context_parallel"));
+  }
+  if (s.expert_parallel > 1)
+    broken.push_back(target_lacks("expert parallel", "pin expert_parallel to 1 in the job"));
+  if (s.kv_replicator > 1)
+    broken.push_back(target_lacks("copies of key and value heads", "pin a tensor_parallel of at most 8"));
+}
+
+void need_program(const models::Job& job, const models::Strategy& s,
+                  std::vector<planner::Violation>& broken) {
+  const models::Recompute r = s.recompute;
+  if (!r.full && (r.mlp || r.rms_norm || r.activation_multiply || (r.core_attention && !s.flash_attention))) {
+    broken.push_back(target_lacks("it recomputes " + models::to_string(r),
+                                  "pin recompute to none, full or SelectiveOp"));
+  }
+  if (!s.flash_attention) broken.push_back(target_lacks("plain attention", "pin flash_attention to true"));
+  using enum models::Precision;
+  const bool eight = s.precision == fp8 && !on_neuron(job) && job.cluster.instance.core.fp8.value > 0;
+  if (s.precision != mixed_precision && !eight) {
+    broken.push_back(target_lacks(fmt::format("precision {}", models::to_string(s.precision)),
+                                  s.precision == fp8 || on_neuron(job)
+                                      ? "write precision: mixed_precision in the job"
+                                      : "write precision: mixed_precision or fp8 in the job"));
+  }
+  if (!s.pipeline_cuts.empty() ||
+      job.architecture.layers % (s.pipeline_parallel * s.virtual_pipeline) != 0) {
+    broken.push_back(target_lacks("stages of different sizes", "pin a pipeline_parallel that divides the layers"));
+  }
+  if (titan_schedule(s).empty()) {
+    broken.push_back(target_lacks(
+        fmt::format("the schedule {}", models::to_string(models::settled_schedule(s))),
+        "leave schedule out, or pin it to gpipe"));
+  }
+  if (s.bucket_mb != models::Strategy{}.bucket_mb)
+    broken.push_back(target_lacks("ZeRO-1's buckets", "leave bucket_mb out"));
+}
+
+Learnable learnable() {
+  Learnable can;
+  can.clipping.reset();
+  can.linear_minimum = true;
+  can.constant_steps = can.keeps_one = false;
+  can.starts = {models::StartFrom::scratch, models::StartFrom::hf, models::StartFrom::checkpoint};
+  return can;
+}
+
+/// The rank within its node that knows the loss: the first of the last stage.
+int loss_rank(const models::Job& job, const models::Strategy& s) {
+  const int cores = job.cluster.instance.cores(), world = static_cast<int>(job.cluster.cores());
+  return world / s.pipeline_parallel * (s.pipeline_parallel - 1) % std::max(1, cores);
+}
+
+std::vector<std::string> heading(const planner::Target& target, const std::string& first) {
+  std::vector<std::string> lines = {target.support()};
+  if (!first.empty()) lines.push_back(first);
+  return lines;
+}
+
+class TorchTitan : public planner::Target {
+ public:
+  std::string_view name() const override { return "torchtitan"; }
+  std::string_view log_format() const override { return "torchtitan"; }
+  std::string_view framework() const override { return "fsdp"; }
+  bool compiles_ahead() const override { return false; }
+
+  std::string support() const override {
+    return "Needs TorchTitan v0.2.2, the last with TOML, on GPUs; on Trainium 2 AWS's fork torchtitan-neuron "
+           "0.2.2+neuron.1 (beta) with Neuron SDK 2.33 and PyTorch 2.14.";
+  }
+
+  bool trains_on(const topology::Traits& machine) const override {
+    return machine.accelerator == topology::Accelerator::gpu || machine.native_pytorch;
+  }
+
+  planner::TargetDefaults defaults() const override {
+    planner::TargetDefaults d;
+    d.checkpoints_kept = 10;
+    return d;
+  }
+
+  std::vector<planner::Violation> violations(const models::Job& job,
+                                             const models::Strategy& s) const override {
+    std::vector<planner::Violation> broken;
+    need_model(job, broken);
+    if (!broken.empty()) return broken;
+    need_mesh(job, s, broken);
+    need_program(job, s, broken);
+    need_learning(job, titan_flavor(job.architecture)->recipe, learnable(), broken);
+    return broken;
+  }
+
+  planner::TargetCode code() const override {
+    return {"https://github.com/pytorch/torchtitan", ".", "torchtitan/train.py", "torchtitan.train"};
+  }
+
+  planner::TargetCode code_for(const models::Job& job, const models::Strategy&) const override {
+    planner::TargetCode c = code();
+    if (on_neuron(job)) c.clone = "https://github.com/aws-neuron/torchtitan-neuron";
+    return c;
+  }
+
+  std::vector<planner::PersonValue> asked() const override {
+    return {{"TRNPLAN_TOKENIZER", "A folder with the model's Hugging Face tokenizer.", true,
+             &models::RunFiles::tokenizer}};
+  }
+
+  std::vector<planner::PersonValue> asked_for(const models::Job& job) const override {
+    std::vector<planner::PersonValue> values = asked();
+    if (job.run.begins_with_weights()) {
+      const bool hf = job.run.start_from == models::StartFrom::hf;
+      values.push_back({"TRNPLAN_WEIGHTS",
+                        hf ? "The folder of the model's Hugging Face weights, as they are."
+                           : "The checkpoint that the run begins with: a folder step-N.",
+                        true, &models::RunFiles::weights});
+    }
+    return values;
+  }
+
+  planner::TrainCommand command(const models::Job& job, const models::Strategy& s) const override {
+    planner::TrainCommand c;
+    const bool neuron = on_neuron(job);
+    c.steps = titan_run(job, s).steps;
+    c.fixed.clear();
+    c.port = 29500;
+    c.imports_plan = neuron;
+    c.launcher = {fmt::format("--local-ranks-filter={}", loss_rank(job, s)), "--role=rank", "--tee=3"};
+    if (neuron) {
+      c.environment = {"TORCH_NEURONX_NEFF_CACHE_DIR=$TRNPLAN_CACHE",
+                       "TORCH_NEURONX_NEFF_LOCAL_CACHE_DIR=$TRNPLAN_LOCAL_CACHE"};
+    } else {
+      c.environment = {"PYTORCH_ALLOC_CONF=expandable_segments:True"};
+    }
+    Words w;
+    if (neuron) {
+      w.flag("--module", "trnplan_config").flag("--config", "trnplan");
+      w.flag("--dump_folder", "$results").flag("--hf_assets_path", "$TRNPLAN_TOKENIZER");
+    } else {
+      w.flag("--job.config_file", std::string("$plan/") + kTitanToml).flag("--job.dump_folder", "$results");
+      w.flag("--model.hf_assets_path", "$TRNPLAN_TOKENIZER");
+      w.flag("--training.dataset_path", "$TRNPLAN_DATA");
+    }
+    w.flag("--training.steps", "$steps");
+    if (job.run.begins_with_weights()) w.flag("--checkpoint.initial_load_path", "$TRNPLAN_WEIGHTS");
+    c.arguments = w.take();
+    c.remarks = {
+        "The newest checkpoint below $results is loaded by itself; weights to begin with where there is none.",
+        "Shown is the rank of each node that has the place of the one which knows the loss."};
+    if (neuron) {
+      c.remarks.emplace_back(
+          "The data set is the shipped config's own, fetched by name: TRNPLAN_DATA is not read. Graphs are compiled "
+          "as they are met.");
+    }
+    say_unused(job, {}, c.remarks);
+    return c;
+  }
+
+  planner::Preparation preparation(const models::Job& job, const models::Strategy&) const override {
+    planner::Preparation p;
+    const bool neuron = on_neuron(job);
+    if (!neuron) p.tag = kTag;
+    if (neuron) p.python = "python3.12";
+    p.install = {"pip install -r \"$TRNPLAN_CODE/requirements.txt\"", "pip install -e \"$TRNPLAN_CODE\""};
+    p.data = {"python3 \"$TRNPLAN_CODE/scripts/download_hf_assets.py\" --repo_id "
+              "\"${TRNPLAN_MODEL:?the name of the model at Hugging Face}\" --assets tokenizer --local_dir "
+              "\"$plan/assets\" --hf_token \"${HF_TOKEN:?a token of Hugging Face}\"",
+              "echo \"TRNPLAN_TOKENIZER is a folder below $plan/assets; TRNPLAN_DATA is a copy of allenai/c4\""};
+    p.remarks.emplace_back("Checkpoints of Hugging Face are loaded as they are: write start_from: hf in the job.");
+    return p;
+  }
+
+  std::vector<std::string> config_names() const override { return {kTitanToml, kTitanModule}; }
+
+  std::vector<planner::ConfigFile> emit(const models::Job& job, const models::Strategy& s,
+                                        const planner::ConfigUse& use) const override {
+    const std::vector<std::string> lines = heading(*this, use.heading);
+    return {{kTitanToml, titan_toml(job, s, lines, use.log_every_step)},
+            {kTitanModule, titan_module(job, s, lines, use.log_every_step)}};
+  }
+
+  bool recognises(const Node& root) const override { return looks_like_titan(root); }
+
+  std::optional<planner::ConfigReading> interpret(const Node& root,
+                                                  const models::Architecture& a) const override {
+    return titan_reading(root, a);
+  }
+
+  std::vector<Diagnostic> config_faults(const planner::ConfigFile& file, const models::Job& job,
+                                        const models::Strategy& s, const std::string& anew) const override {
+    return titan_faults(file, emit(job, s, {}), anew);
+  }
+};
+
+}  // namespace
+
+const planner::Target& torchtitan() {
+  static const TorchTitan target;
+  return target;
+}
+
+}  // namespace trnplan::targets

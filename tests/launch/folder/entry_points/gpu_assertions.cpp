@@ -1,0 +1,381 @@
+#include "tests/launch/folder/entry_points/gpu_assertions.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "text/document.h"
+
+namespace trnplan {
+
+namespace {
+
+const std::string& at(const Settings& s, const std::string& key) {
+  static const std::string kNull = "null";
+  const auto found = s.find(key);
+  return found == s.end() ? kNull : found->second;
+}
+long whole(const Settings& s, const std::string& key) {
+  return std::strtol(at(s, key).c_str(), nullptr, 10);
+}
+double number(const Settings& s, const std::string& key) {
+  return std::strtod(at(s, key).c_str(), nullptr);
+}
+bool on(const Settings& s, const std::string& key) {
+  return at(s, key) == "true";
+}
+bool given(const Settings& s, const std::string& key) {
+  return at(s, key) != "null";
+}
+
+std::string text(std::int64_t n) {
+  return std::to_string(n);
+}
+std::string truth(bool b) {
+  return b ? "true" : "false";
+}
+
+long megatron_parallel(const Settings& s) {
+  return whole(s, "--tensor-model-parallel-size") * whole(s, "--pipeline-model-parallel-size") *
+         whole(s, "--context-parallel-size");
+}
+
+const std::vector<GpuAssertion>& megatron_assertions() {
+  static const std::vector<GpuAssertion> all = {
+      {"world % (TP*PP*CP)",
+       [](const Settings& s, const Run& r) { return r.world % megatron_parallel(s) == 0; }},
+      {"gbs % (mbs*DP)",
+       [](const Settings& s, const Run& r) {
+         return whole(s, "--global-batch-size") %
+                    (whole(s, "--micro-batch-size") * (r.world / megatron_parallel(s))) ==
+                0;
+       }},
+      {"--sequence-parallel is turned off",
+       [](const Settings& s, const Run&) {
+         return !on(s, "--sequence-parallel") || whole(s, "--tensor-model-parallel-size") > 1;
+       }},
+      {"seq % (2*CP)",
+       [](const Settings& s, const Run&) {
+         const long cp = whole(s, "--context-parallel-size");
+         return cp == 1 || whole(s, "--seq-length") % (2 * cp) == 0;
+       }},
+      {"layers % PP",
+       [](const Settings& s, const Run&) {
+         return whole(s, "--num-layers") % whole(s, "--pipeline-model-parallel-size") == 0;
+       }},
+      {"VPP needs PP > 1",
+       [](const Settings& s, const Run&) {
+         const char* key = "--num-virtual-stages-per-pipeline-rank";
+         const long pp = whole(s, "--pipeline-model-parallel-size");
+         return !given(s, key) || (pp > 1 && whole(s, "--num-layers") % (pp * whole(s, key)) == 0);
+       }},
+      {"--overlap-param-gather needs",
+       [](const Settings& s, const Run&) {
+         return !on(s, "--overlap-param-gather") ||
+                (on(s, "--overlap-grad-reduce") && on(s, "--use-distributed-optimizer"));
+       }},
+      {"recompute selective:",
+       [](const Settings& s, const Run&) {
+         const std::string& kind = at(s, "--recompute-granularity");
+         if (kind == "full") {
+           return (at(s, "--recompute-method") == "uniform" || at(s, "--recompute-method") == "block") &&
+                  given(s, "--recompute-num-layers");
+         }
+         return !given(s, "--recompute-method");
+       }},
+      {"--fp8-param-gather needs",
+       [](const Settings& s, const Run&) {
+         return !on(s, "--fp8-param-gather") || on(s, "--use-distributed-optimizer");
+       }},
+      {"--fp8-format excludes",
+       [](const Settings& s, const Run&) { return !given(s, "--fp8-format") || !given(s, "--fp4-format"); }},
+      {"--tp-comm-overlap needs",
+       [](const Settings& s, const Run&) { return !on(s, "--tp-comm-overlap") || on(s, "--sequence-parallel"); }},
+      {"samples and iters flags",
+       [](const Settings& s, const Run&) {
+         return given(s, "--train-iters") && !given(s, "--train-samples") && !given(s, "--lr-decay-samples") &&
+                whole(s, "--lr-warmup-samples") == 0;
+       }},
+      {"--save needs --save-interval",
+       [](const Settings& s, const Run&) { return !given(s, "--save") || whole(s, "--save-interval") > 0; }},
+      {"--use-megatron-fsdp needs",
+       [](const Settings& s, const Run&) {
+         return !on(s, "--use-megatron-fsdp") || at(s, "--ckpt-format") == "fsdp_dtensor";
+       }},
+      {"num_experts % EP",
+       [](const Settings& s, const Run&) {
+         return !given(s, "--num-experts") ||
+                whole(s, "--num-experts") % whole(s, "--expert-model-parallel-size") == 0;
+       }},
+      {"min_lr <= lr", [](const Settings& s, const Run&) { return number(s, "--min-lr") <= number(s, "--lr"); }},
+      {"max_position_embeddings >=",
+       [](const Settings& s, const Run&) {
+         return whole(s, "--max-position-embeddings") >= whole(s, "--seq-length");
+       }},
+  };
+  return all;
+}
+
+const std::string kParallel = "--parallelism.", kTrain = "--training.";
+
+long titan_shards(const Settings& s) {
+  return whole(s, kParallel + "data_parallel_shard_degree");
+}
+long titan_replicas(const Settings& s) {
+  return whole(s, kParallel + "data_parallel_replicate_degree");
+}
+long titan_tensor(const Settings& s) {
+  return whole(s, kParallel + "tensor_parallel_degree");
+}
+long titan_context(const Settings& s) {
+  return whole(s, kParallel + "context_parallel_degree");
+}
+long titan_stages(const Settings& s) {
+  return whole(s, kParallel + "pipeline_parallel_degree");
+}
+
+const std::vector<GpuAssertion>& titan_assertions() {
+  static const std::vector<GpuAssertion> all = {
+      {"dp_replicate*dp_shard*cp*tp*pp",
+       [](const Settings& s, const Run& r) {
+         return titan_replicas(s) * titan_shards(s) * titan_context(s) * titan_tensor(s) * titan_stages(s) == r.world;
+       }},
+      {"global_batch_size %",
+       [](const Settings& s, const Run&) {
+         return whole(s, kTrain + "global_batch_size") %
+                    (whole(s, kTrain + "local_batch_size") * titan_replicas(s) * titan_shards(s)) ==
+                0;
+       }},
+      {"seq_len % (tp",
+       [](const Settings& s, const Run&) {
+         const long cp = titan_context(s);
+         return whole(s, kTrain + "seq_len") % (titan_tensor(s) * (cp > 1 ? 2 * cp : 1)) == 0;
+       }},
+      {"PP: local_batch_size",
+       [](const Settings& s, const Run&) {
+         return titan_stages(s) == 1 || whole(s, kTrain + "local_batch_size") %
+                                                whole(s, kParallel + "pipeline_parallel_microbatch_size") ==
+                                            0;
+       }},
+      {"async TP needs",
+       [](const Settings& s, const Run&) {
+         return !on(s, kParallel + "enable_async_tensor_parallel") || on(s, "--compile.enable");
+       }},
+      {"float8 needs SM89+",
+       [](const Settings& s, const Run& r) {
+         return at(s, "--model.converters").find("float8") == std::string::npos ||
+                r.job.cluster.instance.core.fp8.value > 0;
+       }},
+      {"memory_budget AC needs",
+       [](const Settings& s, const Run&) {
+         return at(s, "--activation_checkpoint.mode") != "memory_budget" || on(s, "--compile.enable");
+       }},
+      {"checkpoint.keep_latest_k",
+       [](const Settings& s, const Run&) { return whole(s, "--checkpoint.keep_latest_k") != 1; }},
+      {"expert_tensor_parallel_degree in",
+       [](const Settings& s, const Run&) { return whole(s, kParallel + "expert_tensor_parallel_degree") == 1; }},
+      {"DDP (dp_replicate with",
+       [](const Settings& s, const Run&) {
+         return titan_replicas(s) == 1 || titan_shards(s) > 1 ||
+                titan_tensor(s) * titan_context(s) * titan_stages(s) == 1;
+       }},
+  };
+  return all;
+}
+
+/// Of a recipe of the table.
+std::string of_recipe(const EntryPoint& entry, const std::string& recipe, const char* key) {
+  const Node* found = entry.recipes().find(recipe);
+  if (found != nullptr) found = found->find(key);
+  return found == nullptr ? "" : found->scalar;
+}
+
+}  // namespace
+
+const std::vector<GpuAssertion>& gpu_assertions_of(const std::string& entry) {
+  static const std::vector<GpuAssertion> none;
+  if (entry == "megatron-lm") return megatron_assertions();
+  if (entry == "torchtitan-toml") return titan_assertions();
+  return none;
+}
+
+Settings asked_of_megatron(const EntryPoint& entry, const Run& run, const std::string& recipe) {
+  const models::Job& job = run.job;
+  const models::Strategy& s = run.strategy;
+  const models::Architecture& m = job.architecture;
+  Settings a;
+  a["--tensor-model-parallel-size"] = text(s.tensor_parallel);
+  a["--pipeline-model-parallel-size"] = text(s.pipeline_parallel);
+  a["--context-parallel-size"] = text(s.context_parallel);
+  a["--num-virtual-stages-per-pipeline-rank"] = s.virtual_pipeline > 1 ? text(s.virtual_pipeline) : "null";
+  a["--sequence-parallel"] = truth(s.sequence_parallel);
+  a["--micro-batch-size"] = text(s.micro_batch);
+  a["--global-batch-size"] = text(job.training.global_batch);
+  a["--use-distributed-optimizer"] = a["--overlap-param-gather"] = truth(s.zero1);
+  a["--overlap-grad-reduce"] = a["--bf16"] = "true";
+  a["--recompute-granularity"] = s.recompute.full ? "full" : "null";
+  a["--recompute-method"] = s.recompute.full ? "uniform" : "null";
+  a["--recompute-num-layers"] = s.recompute.full ? "1" : "null";
+  std::string modules;
+  if (!s.recompute.full) {
+    if (s.recompute.core_attention && !s.flash_attention) modules += "core_attn ";
+    if (s.recompute.rms_norm) modules += "layernorm ";
+    if (s.recompute.mlp) modules += "mlp ";
+  }
+  if (!modules.empty()) {
+    modules.pop_back();
+    a["--recompute-granularity"] = "selective";
+    a["--recompute-modules"] = modules;
+  }
+  const bool eight = s.precision == models::Precision::fp8;
+  a["--fp8-format"] = eight ? "hybrid" : "null";
+  a["--fp8-amax-history-len"] = eight ? "1024" : "1";
+  a["--fp8-amax-compute-algo"] = eight ? "max" : "most_recent";
+  a["--attention-backend"] = s.flash_attention ? "flash" : "unfused";
+  a["--num-layers"] = text(m.layers);
+  a["--hidden-size"] = text(m.hidden);
+  a["--ffn-hidden-size"] = text(m.intermediate);
+  a["--num-attention-heads"] = text(m.heads);
+  a["--group-query-attention"] = truth(m.kv_heads < m.heads);
+  a["--num-query-groups"] = m.kv_heads < m.heads ? text(m.kv_heads) : "1";
+  a["--seq-length"] = text(job.training.sequence);
+  a["--max-position-embeddings"] = text(std::max(job.training.sequence, m.max_positions));
+  a["--position-embedding-type"] = m.learned_positions ? "learned_absolute" : "rope";
+  if (!m.learned_positions) a["--rotary-base"] = text(static_cast<std::int64_t>(m.rope_theta));
+  a["--use-rope-scaling"] = truth(!m.rope_scaling.empty());
+  a["--rope-scaling-factor"] = "8";
+  a["--normalization"] = m.norm == models::Norm::rms ? "RMSNorm" : "LayerNorm";
+  a["--norm-epsilon"] = std::to_string(m.rms_norm_eps);
+  a["--swiglu"] = truth(m.mlp == models::Mlp::gated);
+  a["--disable-bias-linear"] = truth(!m.biases);
+  a["--untie-embeddings-and-output-weights"] = truth(!m.tied_embeddings);
+  a["--attention-dropout"] = a["--hidden-dropout"] = "0";
+  if (m.experts > 0) {
+    a["--num-experts"] = text(m.experts);
+    a["--expert-model-parallel-size"] = text(s.expert_parallel);
+    a["--moe-router-topk"] = text(m.experts_per_token);
+    a["--moe-token-dispatcher-type"] = "alltoall";
+    a["--moe-expert-capacity-factor"] = "2";
+  }
+  a["--optimizer"] = "adam";
+  a["--data-path"] = "/data";
+  a["--split"] = "100,0,0";
+  a["--eval-iters"] = "0";
+  a["--tokenizer-type"] = "HuggingFaceTokenizer";
+  a["--tokenizer-model"] = "/tokenizer";
+  a["--save"] = a["--load"] = "/plan/run/checkpoints";
+  a["--tensorboard-dir"] = "/plan/run/tensorboard";
+  // Near 200, and so that it divides the steps: 15258789 = 117 x 130417.
+  a["--save-interval"] = recipe.starts_with("gpt3") ? "200" : "117";
+  a["--exit-signal-handler"] = a["--log-throughput"] = "true";
+  a["--log-interval"] = "1";
+  const bool large = recipe.starts_with("gpt3");
+  const char *beta1 = "0.9", *beta2 = "0.95", *clip = "1";
+  a["--lr"] = of_recipe(entry, recipe, "lr");
+  a["--min-lr"] = of_recipe(entry, recipe, "min_lr");
+  a["--weight-decay"] = of_recipe(entry, recipe, "weight_decay");
+  a["--init-method-std"] = of_recipe(entry, recipe, "init_std");
+  a["--lr-decay-style"] = of_recipe(entry, recipe, "lr_decay_style");
+  // Samples over the script's batch; of the other script 0.001 of its steps.
+  a["--train-iters"] = large ? "500000" : text(1953125000 / 128);
+  a["--lr-warmup-iters"] = large ? "500" : text(3906252 / 128);
+  a["--lr-decay-iters"] = a["--train-iters"];
+  a["--adam-beta1"] = beta1;
+  a["--adam-beta2"] = beta2;
+  a["--clip-grad"] = clip;
+  std::erase_if(a, [](const auto& one) { return one.second == "null"; });
+  return a;
+}
+
+Settings asked_of_torchtitan(const EntryPoint& entry, const Run& run, const std::string& recipe) {
+  const models::Job& job = run.job;
+  const models::Strategy& s = run.strategy;
+  const bool eight = s.precision == models::Precision::fp8;
+  const int batches = job.training.global_batch / s.data_parallel / s.micro_batch;
+  const int ranks = s.data_parallel * s.context_parallel;
+  const int group = !s.zero1 ? 1 : s.shard_ranks > 0 ? s.shard_ranks : ranks;
+  Settings a;
+  a["--job.config_file"] = "/plan/torchtitan.toml";
+  a["--job.dump_folder"] = "/plan/run";
+  a["--model.name"] = "llama3";
+  a["--model.flavor"] = job.architecture.layers == 32 ? "8B" : job.architecture.layers == 80 ? "70B" : "405B";
+  a["--model.hf_assets_path"] = "/tokenizer";
+  if (eight) a["--model.converters"] = "[float8]";
+  if (eight) a["--quantize.linear.float8.filter_fqns"] = "[output]";
+  a["--metrics.log_freq"] = "10";
+  a["--metrics.enable_tensorboard"] = a["--metrics.disable_color_printing"] = "true";
+  a["--training.dataset"] = "c4";
+  a["--training.dataset_path"] = "/data";
+  a["--training.dtype"] = a["--training.mixed_precision_reduce"] = "float32";
+  a["--training.mixed_precision_param"] = "bfloat16";
+  a["--training.max_norm"] = "1";
+  a["--training.seq_len"] = text(job.training.sequence);
+  a["--training.global_batch_size"] = text(job.training.global_batch);
+  a["--training.local_batch_size"] = text(s.pipeline_parallel > 1 ? batches * s.micro_batch : s.micro_batch);
+  a[kParallel + "data_parallel_replicate_degree"] = text(ranks / group);
+  a[kParallel + "data_parallel_shard_degree"] = text(s.zero1 ? group / s.context_parallel : 1);
+  a[kParallel + "tensor_parallel_degree"] = text(s.tensor_parallel);
+  a[kParallel + "context_parallel_degree"] = text(s.context_parallel);
+  a[kParallel + "pipeline_parallel_degree"] = text(s.pipeline_parallel);
+  a[kParallel + "fsdp_reshard_after_forward"] = s.sharding == models::Sharding::gradients ? "never" : "default";
+  if (s.pipeline_parallel > 1) {
+    const models::Schedule schedule = models::settled_schedule(s);
+    a[kParallel + "pipeline_parallel_schedule"] = schedule == models::Schedule::gpipe         ? "GPipe"
+                                                  : schedule == models::Schedule::interleaved ? "Interleaved1F1B"
+                                                                                              : "1F1B";
+    a[kParallel + "pipeline_parallel_layers_per_stage"] =
+        text(job.architecture.layers / s.pipeline_parallel / s.virtual_pipeline);
+    a[kParallel + "pipeline_parallel_first_stage_less_layers"] =
+        a[kParallel + "pipeline_parallel_last_stage_less_layers"] = "0";
+    a[kParallel + "pipeline_parallel_microbatch_size"] = text(s.micro_batch);
+  }
+  a["--checkpoint.enable"] = "true";
+  a["--checkpoint.folder"] = "checkpoint";
+  a["--checkpoint.interval"] = "200";
+  a["--checkpoint.keep_latest_k"] = "10";
+  a["--checkpoint.last_save_model_only"] = "false";
+  a["--activation_checkpoint.mode"] = s.recompute.full ? "full" : s.recompute.alternate ? "selective" : "none";
+  if (s.recompute.alternate && !s.recompute.full) a["--activation_checkpoint.selective_ac_option"] = "op";
+  a["--optimizer.name"] = "AdamW";
+  a["--optimizer.lr"] = of_recipe(entry, recipe, "lr");
+  a["--optimizer.beta1"] = "0.9";
+  a["--optimizer.beta2"] = "0.95";
+  a["--optimizer.weight_decay"] = of_recipe(entry, "all", "weight_decay");
+  a["--lr_scheduler.warmup_steps"] = of_recipe(entry, recipe, "warmup_steps");
+  a["--lr_scheduler.total_steps"] = a["--training.steps"] = of_recipe(entry, recipe, "steps");
+  a["--lr_scheduler.decay_type"] = "linear";
+  a["--lr_scheduler.min_lr_factor"] = "0";
+  return a;
+}
+
+namespace {
+
+void add_words(const Node& node, const std::string& path, const std::vector<std::string>& command_line,
+               std::vector<std::string>& words) {
+  for (const Node::Entry& e : node.entries) {
+    const std::string key = path.empty() ? e.key : path + "." + e.key;
+    if (e.value.is_map()) {
+      add_words(e.value, key, command_line, words);
+      continue;
+    }
+    const std::string flag = "--" + key;
+    if (std::find(command_line.begin(), command_line.end(), flag) != command_line.end()) continue;
+    std::string value = e.value.scalar;
+    if (e.value.kind == Node::Kind::sequence) {
+      value = "[";
+      for (const Node& item : e.value.items) value += (value.size() > 1 ? "," : "") + item.scalar;
+      value += "]";
+    }
+    words.push_back(flag);
+    words.push_back(value);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> with_toml(const std::string& toml, const std::vector<std::string>& command_line) {
+  std::vector<std::string> words = command_line;
+  add_words(parse_document(toml, "torchtitan.toml"), "", command_line, words);
+  return words;
+}
+
+}  // namespace trnplan

@@ -1,0 +1,220 @@
+// What is emitted for GPUs against what pretrain_gpt.py and TorchTitan take.
+#include <algorithm>
+#include <set>
+
+#include "launch/folder/bundle.h"
+#include "targets/registry.h"
+#include "tests/catch.h"
+#include "tests/launch/folder/entry_points/gpu_assertions.h"
+#include "tests/launch/folder/entry_points/random_plans.h"
+#include "tests/launch/folder/entry_points/started.h"
+#include "tests/models/setup.h"
+
+using namespace trnplan;
+
+namespace {
+
+constexpr int kPlans = 300;
+
+std::string entry_of(const planner::Target& target) {
+  return target.framework() == "fsdp" ? "torchtitan-toml" : "megatron-lm";
+}
+
+/// By hand: sizes and the recipe that is next to them by their ratio.
+std::string recipe_of(const std::string& entry, const std::string& model) {
+  struct Row {
+    const char *model, *titan, *megatron;
+  };
+  constexpr const char *kSmall = "llama3-8B fp8 8xH100", *kLarge = "gpt3-175B";
+  static const Row kRows[] = {
+      {"llama2-7b", "", kSmall},         {"llama2-13b", "", kSmall},
+      {"llama2-70b", "", kLarge},        {"llama3-8b", "llama3_8b", kSmall},
+      {"llama3-70b", "llama3_70b", kLarge}, {"llama3.1-8b", "llama3_8b", kSmall},
+      {"llama3.1-70b", "llama3_70b", kLarge}, {"llama3.1-405b", "llama3_405b", kLarge},
+      {"gpt3-23b", "", kSmall},          {"gpt3-46b", "", kLarge},
+      {"gpt3-175b", "", kLarge},         {"mixtral-8x7b", "", kLarge},
+  };
+  for (const Row& row : kRows) {
+    if (model == row.model) return entry == "megatron-lm" ? row.megatron : row.titan;
+  }
+  return "";
+}
+
+/// The words that the script sees: those of its command line, and of the TOML that it names.
+std::vector<std::string> words_of(const planner::Target& target, const Case& c, const Started& s) {
+  if (target.config_names().empty()) return s.words;
+  return with_toml(target.emit(c.job, c.strategy, {})[0].text, s.words);
+}
+
+std::vector<std::string> faults_of(const EntryPoint& entry, const std::vector<std::string>& words, const Run& run) {
+  std::vector<std::string> faults = entry.faults(words);
+  if (!faults.empty()) return faults;
+  const Settings settings = entry.settings(words);
+  for (const GpuAssertion& a : gpu_assertions_of(entry.name())) {
+    if (a.holds && !a.holds(settings, run)) faults.push_back(std::string("does not hold: ") + a.begins);
+  }
+  const std::string recipe = recipe_of(entry.name(), run.job.architecture.name);
+  const Settings asked = entry.name() == "megatron-lm" ? asked_of_megatron(entry, run, recipe)
+                                                       : asked_of_torchtitan(entry, run, recipe);
+  for (const auto& [key, value] : asked) {
+    const auto is = settings.find(key);
+    if (is == settings.end() || !same_value(is->second, value)) {
+      faults.push_back(key + " is " + (is == settings.end() ? "nothing" : is->second) + ", the plan asks for " +
+                       value);
+    }
+  }
+  for (const std::string& name : entry.given(words)) {
+    if (!asked.contains(name)) faults.push_back(name + " is given and nobody asked for it");
+  }
+  return faults;
+}
+
+/// EFA is asked for between nodes only, and nothing of Neuron's is set.
+std::vector<std::string> environment_faults(const EntryPoint& entry,
+                                            const std::map<std::string, std::string>& exported, const Case& c) {
+  std::vector<std::string> faults =
+      entry.environment_faults(exported, {"FI_PROVIDER", "FI_EFA_SET_CUDA_SYNC_MEMOPS"});
+  if (exported.contains("FI_PROVIDER") != (c.job.cluster.nodes > 1)) faults.emplace_back("FI_PROVIDER");
+  for (const auto& [name, value] : exported) {
+    if (name.find("NEURON") != std::string::npos) faults.push_back(name);
+  }
+  return faults;
+}
+
+std::string listed(const std::vector<std::string>& faults) {
+  std::string text;
+  for (const std::string& f : faults) text += f + "\n";
+  return text;
+}
+
+std::string shown(const Case& c) {
+  return c.job.architecture.name + " at " + std::to_string(c.job.training.sequence) + " on " +
+         std::to_string(c.job.cluster.nodes) + " x " + c.job.cluster.instance.name + ": " + describe(c.strategy);
+}
+
+/// Words of the flag that begins there.
+std::size_t words_from(const std::vector<std::string>& words, std::size_t at) {
+  std::size_t end = at + 1;
+  while (end < words.size() && !words[end].starts_with("--")) ++end;
+  return end - at;
+}
+
+}  // namespace
+
+TEST_CASE("what is emitted for GPUs is what each script takes, for random plans", "[launch][gpu]") {
+  for (const char* name : {"megatron", "torchtitan"}) {
+    const planner::Target& target = *targets::find(name);
+    const std::vector<Case> plans = legal_plans(target, kPlans);
+    REQUIRE(plans.size() == kPlans);
+    std::set<std::string> shapes, models;
+    const EntryPoint entry(entry_point_table(), entry_of(target));
+    for (const Case& c : plans) {
+      shapes.insert(shown(c) + std::string(models::to_string(c.strategy.precision)));
+      models.insert(c.job.architecture.name);
+      INFO(shown(c));
+      const Started s = started(node_run_of(target, c), "train");
+      CHECK(s.folder == entry.text("workdir"));
+      CHECK(s.script == entry.text("script"));
+      CHECK(std::to_string(s.port) == entry.port(""));
+      CHECK(s.nodes == c.job.cluster.nodes);
+      CHECK(s.processes == 8);
+      CHECK(listed(environment_faults(entry, s.environment, c)) == "");
+      const Run run{c.job, c.strategy, s.nodes * s.processes, "train", false};
+      CHECK(listed(faults_of(entry, words_of(target, c, s), run)) == "");
+    }
+    CHECK(shapes.size() > kPlans / 3);
+    CHECK(models.size() >= 5);
+  }
+}
+
+TEST_CASE("a flag for GPUs that is dropped, misspelt or of another value is caught", "[launch][gpu]") {
+  for (const char* name : {"megatron", "torchtitan"}) {
+    const planner::Target& target = *targets::find(name);
+    const EntryPoint entry(entry_point_table(), entry_of(target));
+    int dropped = 0, harmless = 0, misspelt = 0;
+    for (const Case& c : legal_plans(target, 20)) {
+      const Started s = started(node_run_of(target, c), "train");
+      const Run run{c.job, c.strategy, s.nodes * s.processes, "train", false};
+      const std::vector<std::string> words = words_of(target, c, s);
+      const Settings whole = entry.settings(words);
+      for (std::size_t at = 0; at < words.size(); at += words_from(words, at)) {
+        INFO(shown(c) << ": " << words[at]);
+        const std::size_t length = words_from(words, at);
+        const auto from = words.begin() + static_cast<std::ptrdiff_t>(at);
+        std::vector<std::string> fewer(words.begin(), from);
+        fewer.insert(fewer.end(), from + static_cast<std::ptrdiff_t>(length), words.end());
+        if (!faults_of(entry, fewer, run).empty()) {
+          ++dropped;
+        } else {  // nothing is lost where the script's default is the same
+          const Settings left = entry.settings(fewer);
+          CHECK(std::all_of(whole.begin(), whole.end(), [&](const auto& one) {
+            return left.contains(one.first) && same_value(left.at(one.first), one.second);
+          }));
+          ++harmless;
+        }
+        std::vector<std::string> other = words;
+        std::swap(other[at][other[at].size() - 1], other[at][other[at].size() - 2]);
+        if (other[at] == words[at]) other[at] += "s";
+        CHECK_FALSE(entry.faults(other).empty());
+        ++misspelt;
+        other = words;
+        if (length > 1)
+          other[at + 1] = "fast" + other[at + 1];
+        else
+          other[at] += "=1";
+        CHECK_FALSE(faults_of(entry, other, run).empty());
+      }
+      for (const auto& [variable, value] : s.environment) {
+        auto spoilt = s.environment;
+        spoilt.erase(variable);
+        if (variable != "FI_EFA_SET_CUDA_SYNC_MEMOPS") CHECK_FALSE(environment_faults(entry, spoilt, c).empty());
+        spoilt[variable + "S"] = value;
+        CHECK_FALSE(environment_faults(entry, spoilt, c).empty());
+      }
+    }
+    CHECK(misspelt >= 300);
+    CHECK(dropped > harmless);
+  }
+}
+
+TEST_CASE("every assertion of the GPU scripts is checked", "[launch][gpu]") {
+  for (const char* name : {"megatron-lm", "torchtitan-toml"}) {
+    const EntryPoint entry(entry_point_table(), name);
+    for (const std::string& text : entry.texts("assertions")) {
+      INFO(name << ": " << text);
+      const std::vector<GpuAssertion>& known = gpu_assertions_of(name);
+      CHECK(std::any_of(known.begin(), known.end(), [&](const GpuAssertion& a) { return text.starts_with(a.begins); }));
+    }
+  }
+}
+
+TEST_CASE("a TOML of a plan says the plan again when it is read", "[launch][gpu]") {
+  const planner::Target& target = *targets::find("torchtitan");
+  for (const Case& c : legal_plans(target, 60)) {
+    INFO(shown(c));
+    const std::vector<planner::ConfigFile> files = target.emit(c.job, c.strategy, {});
+    const Node root = parse_document(files[0].text, files[0].name);
+    CHECK(target.recognises(root));
+    const auto back = target.interpret(root, c.job.architecture);
+    REQUIRE(back.has_value());
+    CHECK(back->not_modelled.empty());
+    models::Strategy wanted = models::canonical(c.strategy), found = models::canonical(back->strategy);
+    if (!wanted.zero1) wanted.sharding = found.sharding;
+    // One group of all ranks is what is meant where none is named.
+    if (wanted.shard_ranks == wanted.data_parallel * wanted.context_parallel) wanted.shard_ranks = 0;
+    CHECK(found == wanted);
+    CHECK(back->training.global_batch == c.job.training.global_batch);
+    for (const planner::ConfigFile& file : files)
+      CHECK(target.config_faults(file, c.job, c.strategy, "anew").empty());
+    planner::ConfigFile edited = files[0];
+    const std::string key = "tensor_parallel_degree = ";
+    edited.text.insert(edited.text.find(key) + key.size(), "1");
+    CHECK(target.config_faults(edited, c.job, c.strategy, "anew").size() == 1);
+    edited = files[0];
+    edited.text.replace(edited.text.find("tensor_parallel_degree"), 6, "tensr");
+    CHECK(target.config_faults(edited, c.job, c.strategy, "anew").size() == 2);
+    edited = files[1];
+    edited.text.insert(edited.text.find("    return config"), "    config.training.steps = 1\n");
+    CHECK(target.config_faults(edited, c.job, c.strategy, "anew").size() == 1);
+  }
+}
