@@ -128,8 +128,8 @@ void LayerModel::matmul_backward(OperatorList& list, std::string_view name, doub
 
 Operator LayerModel::linear(std::string_view name, double n, double k, double width) const {
   const bool fp8 = s_.precision == Precision::fp8;
-  return operator_of(
-      name, device_.matmul(on_, {n, k, width, fp8, fp8 && framework_of(s_).keeps_fp8_weights()}));
+  return operator_of(name,
+                     device_.matmul(on_, {n, k, width, fp8, fp8 && framework_of(s_).keeps_fp8_weights()}));
 }
 
 void LayerModel::linear_backward(OperatorList& list, std::string_view name, double n, double k,
@@ -140,8 +140,7 @@ void LayerModel::linear_backward(OperatorList& list, std::string_view name, doub
 
 /// Of neither operand the weights.
 Operator LayerModel::linear_weights(std::string_view name, double n, double k, double width) const {
-  Operator weights =
-      operator_of(name, device_.matmul(on_, {k, n, width, s_.precision == Precision::fp8}));
+  Operator weights = operator_of(name, device_.matmul(on_, {k, n, width, s_.precision == Precision::fp8}));
   weights.weights = true;
   return weights;
 }
