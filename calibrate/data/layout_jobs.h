@@ -16,14 +16,14 @@ namespace trnplan::calibrate {
 
 /// What the text of a column means. Of the rules of a column the first that matches counts.
 struct LayoutRule {
-  std::string column;    ///< "source", "gpu", "sharding", "recompute", "precision"; "model", "task" to refuse rows
-  std::string text;      ///< the whole text; of "source" and "model" how it begins
-  std::string source;    ///< how the row's source begins; "": any
+  std::string column;  ///< "source", "gpu", "sharding", "recompute", "precision", "model" or "task"
+  std::string text;    ///< the whole text; of "source" and "model" how it begins
+  std::string source;  ///< how the row's source begins; "": any
   /// Of the strategy grammar, "shard=zero1"; "" for none. In place of the same keys of columns before it: source, gpu,
   /// sharding, recompute, precision.
   std::string keys;
-  std::string refused;   ///< why such rows are not predicted; "" where they are
-  std::string instance;  ///< of "gpu": the type its nodes are
+  std::string refused;                          ///< why such rows are not predicted; "" where they are
+  std::string instance;                         ///< of "gpu": the type its nodes are
   std::optional<models::Architecture> network;  ///< of "model": where its rows state none
   // Of "source": what its models are that the columns do not say.
   std::optional<bool> biases, learned_positions, tied;

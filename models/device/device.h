@@ -32,7 +32,7 @@ struct GraphLimit {
 /// (n x k) times (k x width).
 struct MatmulShape {
   double n = 0, k = 0, width = 0;
-  bool fp8 = false;  ///< of elements of 8 bits, cast from wider ones; on a device that has_fp8()
+  bool fp8 = false;   ///< of elements of 8 bits, cast from wider ones; on a device that has_fp8()
   bool cast = false;  ///< the second operand, weights, has been cast before
 };
 

@@ -12,7 +12,8 @@ std::optional<TensorOverlap> MegatronBridge::tensor_overlap(const Strategy& s) c
 }
 
 std::vector<int> MegatronBridge::partition(const Architecture& a, int parts) const {
-  if (a.layers % parts == 0 || (a.layers + 2) % parts != 0 || parts == 1) return Megatron::partition(a, parts);
+  if (a.layers % parts == 0 || (a.layers + 2) % parts != 0 || parts == 1)
+    return Megatron::partition(a, parts);
   std::vector<int> layers(static_cast<std::size_t>(parts), (a.layers + 2) / parts);
   --layers.front();
   --layers.back();

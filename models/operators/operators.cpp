@@ -128,8 +128,8 @@ void LayerModel::matmul_backward(OperatorList& list, std::string_view name, doub
 
 Operator LayerModel::linear(std::string_view name, double n, double k, double width) const {
   const bool fp8 = s_.precision == Precision::fp8;
-  return operator_of(
-      name, device_.matmul(on_, {n, k, width, fp8, fp8 && framework_of(s_).keeps_fp8_weights()}));
+  return operator_of(name,
+                     device_.matmul(on_, {n, k, width, fp8, fp8 && framework_of(s_).keeps_fp8_weights()}));
 }
 
 void LayerModel::linear_backward(OperatorList& list, std::string_view name, double n, double k,
@@ -140,8 +140,7 @@ void LayerModel::linear_backward(OperatorList& list, std::string_view name, doub
 
 /// Of neither operand the weights.
 Operator LayerModel::linear_weights(std::string_view name, double n, double k, double width) const {
-  Operator weights =
-      operator_of(name, device_.matmul(on_, {k, n, width, s_.precision == Precision::fp8}));
+  Operator weights = operator_of(name, device_.matmul(on_, {k, n, width, s_.precision == Precision::fp8}));
   weights.weights = true;
   return weights;
 }
@@ -266,51 +265,6 @@ void LayerModel::attention_block(OperatorList& list) const {
 
 void LayerModel::norm(OperatorList& list) const {
   list.push_back(elements("norm", kinds_.norm, shard_tokens_, a_.hidden));
-}
-
-/// Every expert of the core on the tokens it takes.
-Operator LayerModel::expert_product(std::string_view name, double k, double width) const {
-  Operator one = linear(name, expert_tokens_, k, width);
-  one.seconds = one.seconds * experts_;
-  one.flops = one.flops * experts_;
-  one.instructions *= experts_;
-  return one;
-}
-
-/// Tokens to the ranks that hold their experts, or back.
-void LayerModel::to_experts(OperatorList& list, std::string_view name) const {
-  if (s_.expert_parallel == 1) return;
-  list.push_back({.name = name,
-                  .category = Category::expert_parallel,
-                  .process_group = ProcessGroup::expert,
-                  .op = CollectiveOp::all_to_all,
-                  .bytes = Bytes(element_bytes_ * experts_ * expert_tokens_ * a_.hidden)});
-}
-
-void LayerModel::experts(OperatorList& list) const {
-  list.push_back(matmul("router", tokens_, a_.hidden, a_.experts));
-  to_experts(list, "tokens to experts");
-  list.push_back(expert_product("gate_up", a_.hidden, 2 * mlp_width_));
-  list.push_back(elements("activation", kinds_.gated, experts_ * expert_tokens_, mlp_width_));
-  list.push_back(expert_product("down", mlp_width_, a_.hidden));
-  to_experts(list, "tokens back");
-}
-
-void LayerModel::experts_backward(OperatorList& list) const {
-  const auto product_backward = [&](std::string_view name, double k, double width) {
-    list.push_back(expert_product(name, width, k));
-    Operator weights = linear_weights(name, expert_tokens_, k, width);
-    weights.seconds = weights.seconds * experts_;
-    weights.flops = weights.flops * experts_;
-    weights.instructions *= experts_;
-    list.push_back(weights);
-  };
-  to_experts(list, "gradient to experts");
-  product_backward("down", mlp_width_, a_.hidden);
-  list.push_back(elements("activation", kinds_.gated_backward, experts_ * expert_tokens_, mlp_width_));
-  product_backward("gate_up", a_.hidden, 2 * mlp_width_);  // its gathered input was kept for the router
-  to_experts(list, "gradient back");
-  matmul_backward(list, "router", tokens_, a_.hidden, a_.experts);
 }
 
 /// What its backward reads of a multilayer perceptron. The router's backward reads what the experts made.
@@ -468,50 +422,6 @@ OperatorList LayerModel::layer_backward(LayerTurn turn) const {
   list.push_back(elements("norm", kinds_.norm_backward, shard_tokens_, a_.hidden));
   put_beside_products(list);
   add_launches(list, again.layer ? 1 + 1.0 / again.every : 1);
-  return list;
-}
-
-OperatorList LayerModel::embedding_forward() const {
-  OperatorList list;
-  if (units_) {
-    gather_weights(list, root_parameters_, false);
-    gather_weights(list, layer_parameters_, true);
-  }
-  list.push_back(memory("embedding", Category::compute, 2 * element_bytes_ * tokens_ * a_.hidden));
-  leave(list, "embedding output");
-  return list;
-}
-
-OperatorList LayerModel::embedding_backward() const {
-  OperatorList list;
-  if (units_) reduce_gradients(list, layer_parameters_);
-  enter(list, "embedding gradient");
-  list.push_back(memory("embedding", Category::compute, 2 * element_bytes_ * tokens_ * a_.hidden));
-  if (units_) reduce_gradients(list, root_parameters_);
-  return list;
-}
-
-OperatorList LayerModel::head_forward() const {
-  OperatorList list{elements("final norm", kinds_.norm, shard_tokens_, a_.hidden)};
-  enter(list, "head input");
-  list.push_back(matmul("lm_head", tokens_, a_.hidden, vocabulary_));
-  list.push_back(memory("cross entropy", Category::compute, logit_bytes_.forward * tokens_ * vocabulary_));
-  if (s_.tensor_parallel > 1) {
-    Operator sums = reduce("cross entropy sums", 4 * tokens_);  // maximum, target logit, sum of exponents
-    sums.repeat = 3;
-    list.push_back(sums);
-  }
-  return list;
-}
-
-OperatorList LayerModel::head_backward() const {
-  OperatorList list;
-  if (units_ && units_->again && !units_->keeps_last) gather_weights(list, layer_parameters_, true);
-  list.push_back(memory("cross entropy", Category::compute, logit_bytes_.backward * tokens_ * vocabulary_));
-  enter(list, "head input again");
-  matmul_backward(list, "lm_head", tokens_, a_.hidden, vocabulary_);
-  leave(list, "head input gradient");
-  list.push_back(elements("final norm", kinds_.norm_backward, shard_tokens_, a_.hidden));
   return list;
 }
 

@@ -32,7 +32,9 @@ ChainRun run_chain(const Fabric& fabric, const Items& chain, double slowdown) {
         if (fresh) it->second = program.add_resource({}, fabric.capacity(id));
         weights.push_back({it->second, bytes});
       }
-      program.add_transfer({item.background ? 2u : forks ? 1u : 0u},
+      program.add_transfer({item.background ? 2u
+                            : forks         ? 1u
+                                            : 0u},
                            program.add_flow(std::move(weights), item.scale), item.length,
                            static_cast<std::uint32_t>(i));
     } else {

@@ -117,7 +117,7 @@ struct StageWork {
 
   /// Everything but passes and messages that has collectives.
   std::array<const Items*, 10> collectives_of_step() const {
-    return {&early.layer, &early.head,         &early.embedding, &ahead.layer, &ahead.head,
+    return {&early.layer,     &early.head,         &early.embedding, &ahead.layer, &ahead.head,
             &ahead.embedding, &gradients_to_norms, &context_reduce,  &reduce,      &gather};
   }
 };

@@ -55,6 +55,7 @@ TaskWriter::TaskWriter(const StepParts& parts, Layout& layout, bool expand)
   };
   if (p_.overlaps()) engines_ = add_engines(true);
   if (p_.framework().units(p_.strategy)) backgrounds_ = add_engines(true);
+  // Where layers' collectives slow the work reductions slow it no more.
   if (p_.reduces_early()) reducers_ = add_engines(!p_.overlaps());
   resource_of_.assign(layout_.fabric().size(), kNoResource);
   nothing_ = out.program.add_flow({});

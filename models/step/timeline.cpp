@@ -65,7 +65,8 @@ class Writer {
     for (int s = 0; s < p_.stages; ++s) {
       compute_.push_back(track(s, "compute", false, ""));
       if (p_.overlaps()) engine_.push_back(track(s, "collectives", false, ""));
-      if (p_.framework().units(p_.strategy)) background_.push_back(track(s, "gathers and reductions", false, ""));
+      if (p_.framework().units(p_.strategy))
+        background_.push_back(track(s, "gathers and reductions", false, ""));
       if (p_.reduces_early()) reductions_.push_back(track(s, "gradient reductions", false, ""));
       for (std::size_t k = 0; k < kCounterNames.size(); ++k)
         (k == 0 ? uses.emplace_back() : uses.back())[k] = track(s, kCounterNames[k], true, "1");
@@ -174,8 +175,7 @@ class Writer {
     const auto on_operator = [&](const Item& item, SimTime start, SimTime end, bool overlapped) {
       if (!detailed || start == end) return;
       const auto& tracks = item.background ? background_ : overlapped ? engine_ : compute_;
-      slice(tracks[at(r.stage)], start, end, item.name,
-            item.transfer_category, r.action);
+      slice(tracks[at(r.stage)], start, end, item.name, item.transfer_category, r.action);
       use_->transfer(r.stage, item, start + item.length, end);
     };
     const auto on_chain = [&](const Chain& chain, SimTime start, SimTime end) {

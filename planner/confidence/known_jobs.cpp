@@ -51,7 +51,7 @@ bool same_recompute(const Strategy& a, const Strategy& b) {
   const models::RecomputeUnits x = models::framework_of(a).recomputed(a),
                                y = models::framework_of(b).recomputed(b);
   return x.layer == y.layer && x.mlp == y.mlp && x.product == y.product && x.norms == y.norms &&
-         x.scores == y.scores;
+         x.scores == y.scores && x.alternate == y.alternate && x.every == y.every;
 }
 
 const char* on_or_off(bool on) {

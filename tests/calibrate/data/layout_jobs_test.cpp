@@ -101,9 +101,10 @@ TEST_CASE("a column's keys stand in place of those of columns before it", "[cali
   run.data_parallel = 8;
   run.sharding = "fsdp8";
   run.recompute = "none";
-  CHECK(job_of_run(run).strategy ==
-        "tp=1,pp=1,vpp=1,cp=1,ep=1,dp=8,mbs=2,framework=megatron-fsdp,shard=fsdp,shard_degree=8,recompute=none,"
-        "precision=fp8");
+  CHECK(
+      job_of_run(run).strategy ==
+      "tp=1,pp=1,vpp=1,cp=1,ep=1,dp=8,mbs=2,framework=megatron-fsdp,shard=fsdp,shard_degree=8,recompute=none,"
+      "precision=fp8");
   run.source = "pytorch/torchtitan:benchmarks";
   run.precision = "bf16 eager";
   CHECK(contains(job_of_run(run).strategy, "precision=mixed_precision,framework=fsdp-eager"));

@@ -43,7 +43,8 @@ double step(const Job& job, const std::string& text) {
 
 // Forward: both gathers stand before the product they feed. Both reduce-scatters go in four pieces, three beside the
 // product that makes them. Backward: of 4 gathers and 2 reduce-scatters all stand beside a product, none in pieces.
-TEST_CASE("tensor-parallel collectives stand beside the products they feed or follow", "[models][framework]") {
+TEST_CASE("tensor-parallel collectives stand beside the products they feed or follow",
+          "[models][framework]") {
   const Job job = on_gpus(1, 16);
   const Profile profile = gpu_profile();
   const Strategy s = strategy_of(job, "tp=8,framework=megatron-bridge"),
@@ -123,6 +124,18 @@ TEST_CASE("weights gathered beside the first forward pass shorten a step by no m
   CHECK(nodes <= size.fixed + size.per_micro_batch * (64 / s.data_parallel));
 }
 
+// The first forward passes are others than those that follow; of the rest rounds are counted.
+TEST_CASE("a step whose first pass gathers weights is counted in rounds", "[models]") {
+  const char* text = GENERATE("tp=2,pp=4", "tp=4,pp=2,vpp=2");
+  CAPTURE(text);
+  const Job job = on_gpus(1, 600);
+  const StepModel model(job, strategy_of(job, std::string(text) + ",framework=megatron-bridge"),
+                        gpu_profile(), topology::ChipGraph(job.cluster.instance));
+  const StepReport folded = model.simulate();
+  CHECK(folded.step == model.simulate({.unfolded = true}).step);
+  CHECK(folded.folded);
+}
+
 TEST_CASE("interleaved messages of Megatron's recipes occupy no queue", "[models]") {
   const Framework& f = framework_of(strategy_of(on_gpus(1, 16), "framework=megatron-bridge"));
   Strategy s;
@@ -154,7 +167,8 @@ TEST_CASE("weights in FP8 are cast once a step or by each product", "[models][gp
 }
 
 // 126 layers, the embedding and the head are 128 parts: two on each of 64.
-TEST_CASE("Megatron's recipes count the ends of the model where layers do not divide", "[models][framework]") {
+TEST_CASE("Megatron's recipes count the ends of the model where layers do not divide",
+          "[models][framework]") {
   const Framework& f = framework_of(strategy_of(on_gpus(1, 16), "framework=megatron-bridge"));
   Architecture a;
   a.layers = 126;
@@ -199,7 +213,9 @@ TEST_CASE("of every second layer recomputed a step takes half of what all of the
   };
   CHECK(kept("full/2") == Approx((kept("none") + kept("full")) / 2));
   CHECK(to_string(*recompute_from("full/3")) == "full/3");
-  for (const char* bad : {"full/", "full/1", "full/x", "full/2x", "full/-2"}) CHECK_FALSE(recompute_from(bad));
-  CHECK(StepModel::not_modelled(job, strategy_of(job, "framework=megatron,recompute=full/2")).find("layers") !=
-        std::string::npos);
+  for (const char* bad : {"full/", "full/1", "full/x", "full/2x", "full/-2"})
+    CHECK_FALSE(recompute_from(bad));
+  CHECK(
+      StepModel::not_modelled(job, strategy_of(job, "framework=megatron,recompute=full/2")).find("layers") !=
+      std::string::npos);
 }
