@@ -148,17 +148,23 @@ JsonValue commands_part(const PlanRequest& o, const PlanResult& r) {
     all.add(command_part("list all that was ruled out, and why", plan_words(o, {"--details"})));
     return all;
   }
-  const std::string folder = o.out.empty() ? "my-plan" : o.out;
-  if (!r.written) all.add(command_part("write the config and the job scripts", plan_words(o, {"--out", folder})));
-  all.add(command_part("see what would be submitted, without submitting it", {"trnplan", "launch", folder, "--dry-run"}));
-  all.add(command_part("submit it: compile, then train", {"trnplan", "launch", folder}));
-  if (!r.script.empty()) all.add(command_part("before that, measure which of the first two plans is faster", {r.script}));
-  all.add(command_part("watch the job against this plan, with its number in place of JOB",
-                       {"trnplan", "watch", "JOB", "--plan", folder + "/plan.json"}));
+  if (!why_unwritten(planner::settled(r.job, *best), *best, o.target)) {
+    const std::string folder = o.out.empty() ? "my-plan" : o.out;
+    if (!r.written) all.add(command_part("write the config and the job scripts", plan_words(o, {"--out", folder})));
+    all.add(command_part("see what would be submitted, without submitting it", {"trnplan", "launch", folder, "--dry-run"}));
+    all.add(command_part("submit it: compile, then train", {"trnplan", "launch", folder}));
+    if (!r.script.empty()) all.add(command_part("before that, measure which of the first two plans is faster", {r.script}));
+    all.add(command_part("watch the job against this plan, with its number in place of JOB",
+                         {"trnplan", "watch", "JOB", "--plan", folder + "/plan.json"}));
+  }
   std::vector<std::string> simulate = words_for_simulate(o.job.job, o.job.options, r.job, *best);
   if (o.profile != PlanRequest().profile) simulate.insert(simulate.end(), {"--profile", o.profile});
-  simulate.insert(simulate.end(), {"--trace", "step.pftrace"});
-  all.add(command_part("every operator of the step on a timeline, for ui.perfetto.dev", simulate));
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), simulate.begin(), simulate.end());
+    return more;
+  };
+  all.add(command_part("every operator of the step on a timeline, for ui.perfetto.dev", with({"--trace", "step.pftrace"})));
+  all.add(command_part("this plan's numbers for a script", with({"--format", "json"})));
   return all;
 }
 
@@ -172,6 +178,7 @@ void add_best(JsonValue& page, const PlanRequest& o, const PlanResult& r) {
       profile_for(catalog, load_profile(catalog, o.profile), r.job.cluster.instance, heard);
   const std::size_t at = r.search.recommended;
   add_plan_parts(page, settled, best, profile, catalog, at < r.outlooks.size() ? r.outlooks[at].distance.value : 0);
+  page.add("unwritten", why_unwritten(settled, best, o.target));
   page.add("doubts", violations_part(best.doubts, settled.cluster.instance));
   if (r.search.sensitivity) page.add("sensitivity", sensitivity_part(best, *r.search.sensitivity));
 }

@@ -17,6 +17,7 @@
 #include "models/step/timeline.h"
 #include "planner/confidence/distance.h"
 #include "planner/plan/strategy_grammar.h"
+#include "targets/registry.h"
 #include "text/document.h"
 #include "text/shell_words.h"
 #include "topology/chip_graph.h"
@@ -401,6 +402,12 @@ JsonValue violations_part(const std::vector<planner::Violation>& broken, const t
 
 JsonValue command_part(const std::string& what, const std::vector<std::string>& words) {
   return JsonValue::object({{"what", what}, {"command", command_line(words)}});
+}
+
+std::optional<std::string> why_unwritten(const models::Job& settled, const planner::Plan& plan,
+                                         const std::string& target) {
+  const planner::Target* by = target.empty() ? &targets::of(settled.software) : targets::find(target);
+  return planner::inexpressible(*by, settled, plan.strategy);
 }
 
 std::vector<std::string> words_for_simulate(const std::string& job, const io::JobOptions& o, const models::Job& of,

@@ -165,7 +165,10 @@ def six_questions(path, data, text):
     check(f"{path.name}: what would not run?", degrees(first["strategy"]) in refused and first["message"] in refused, first)
     check(f"{path.name}: and what would mend it?", first["fix"] in refused, first["fix"])
     after = re.search(r"What to type next\n(.*?)How sure is that", text, re.S)[1]
-    check(f"{path.name}: what to type next?", "--out my-plan" in after and "trnplan launch my-plan" in after, after)
+    written = "--out my-plan" in after and "trnplan launch my-plan" in after
+    check(f"{path.name}: what to type next?", written != (data["unwritten"] is not None) and "trnplan simulate" in after, after)
+    for command in data["commands"]:
+        check(f"{path.name}: it can be copied as it stands", command["command"] in after, command)
 
 
 def main():

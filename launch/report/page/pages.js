@@ -34,7 +34,7 @@ function surePart(p) {
   if (o) {
     items.push([strong("That it runs: " + probability(o.works) + ". "), `It fits with ${probability(o.fits)}, ` +
       (o.compiles < 0.9995 ? `compiles with ${probability(o.compiles)}, ` : "") + `and nothing else stops it with ${probability(o.runs)}. ` +
-      (o.nearest ? `The nearest run that is known: ${o.nearest}` + (o.differs.length > 0 ? `; other there: ${some(o.differs, 5)}` : "") + ". " : "No run of such a model is known. ") +
+      (o.nearest ? `The nearest run that is known: ${o.nearest}` + (o.differs.length > 0 ? `, which differs in ${some(o.differs, 5)}` : "") + ". " : "No run of such a model is known. ") +
       (o.untested.length > 0 ? `No known run has: ${some(o.untested, 5)}.` : "")]);
   } else if (known(p.works_probability)) {
     items.push([strong("That it runs: " + probability(p.works_probability) + ". "), `By its bytes it fits with ${probability(p.fit_probability)}; the rest is how far it is from runs that are known.`]);
@@ -128,7 +128,7 @@ function wordsPart() {
     [strong("90 % interval"), ": the value lies in it with a probability of 90 %, as far as the model knows."]].map((x) => h("li", null, x)))));
 }
 function nextPart() {
-  section("next", "What to type next", commands(data.commands));
+  section("next", "What to type next", data.unwritten ? para(`No config is written for this plan: ${data.unwritten}.`) : null, commands(data.commands));
 }
 
 function planPage() {
