@@ -159,12 +159,11 @@ JsonValue commands_part(const PlanRequest& o, const PlanResult& r) {
   }
   std::vector<std::string> simulate = words_for_simulate(o.job.job, o.job.options, r.job, *best);
   if (o.profile != PlanRequest().profile) simulate.insert(simulate.end(), {"--profile", o.profile});
-  const auto with = [&](std::vector<std::string> more) {
-    more.insert(more.begin(), simulate.begin(), simulate.end());
-    return more;
-  };
-  all.add(command_part("every operator of the step on a timeline, for ui.perfetto.dev", with({"--trace", "step.pftrace"})));
-  all.add(command_part("this plan's numbers for a script", with({"--format", "json"})));
+  simulate.insert(simulate.end(), {"--trace", "step.pftrace"});
+  all.add(command_part("every operator of such a step on a timeline, for ui.perfetto.dev", simulate));
+  PlanRequest same = o;  // --out takes the plan for a target's, which predicts more surely
+  if (same.target.empty() && !same.out.empty()) same.target = targets::of(r.job.software).name();
+  all.add(command_part("all numbers for a script", plan_words(same, {"--format", "json"})));
   return all;
 }
 

@@ -416,11 +416,13 @@ std::vector<std::string> words_for_simulate(const std::string& job, const io::Jo
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) words.insert(words.end(), {name, value});
   };
-  add("--nodes", o.nodes.empty() ? "" : fmt::to_string(plan.nodes));
-  add("--instance", o.instance.empty() ? "" : plan.instance);
+  const models::SearchSpace& open = of.space;
+  add("--nodes", o.nodes.empty() && open.nodes.empty() ? "" : fmt::to_string(plan.nodes));
+  add("--instance", o.instance.empty() && open.instances.empty() ? "" : plan.instance);
   add("--sequence", o.sequence);
-  add("--global-batch", o.global_batch.empty() ? "" : fmt::to_string(plan.global_batch));
-  add("--precision", o.precision.empty() ? "" : std::string(to_string(plan.strategy.precision)));
+  const bool any_batch = open.largest_batch > 0 || open.batch_per_node > 0;
+  add("--global-batch", o.global_batch.empty() && !any_batch ? "" : fmt::to_string(plan.global_batch));
+  add("--precision", o.precision.empty() && !open.precision ? "" : std::string(to_string(plan.strategy.precision)));
   add("--release", o.release);
   return words;
 }

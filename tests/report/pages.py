@@ -135,6 +135,9 @@ def check_plan(b, path, pictures):
                         "return [...document.querySelectorAll('.mark-stage')].map(() => 1)")),
                     "mark-refused": len(data["refused"]) + len(data["doubtful"])})
     check(f"{path.name}: the chips of the node", b.script(COUNT, ["mark-chip"])["mark-chip"] % data["machine"]["chips"] == 0)
+    if slices:
+        check(f"{path.name}: the timeline is as long as the step", abs(slices["end_microseconds"] / 1e6 / best["step_seconds"] - 1) < 1e-5,
+              [slices["end_microseconds"], best["step_seconds"]])
     # Each figure of the answer is the data's.
     for what, figure in {"step": seconds(best["step_seconds"]), "low": seconds(best["step_seconds_90"][0]),
                          "high": seconds(best["step_seconds_90"][1]), "tokens/s": f"{round(best['tokens_per_second']):,}",
