@@ -167,6 +167,28 @@ JsonValue commands_part(const PlanRequest& o, const PlanResult& r) {
   return all;
 }
 
+/// The whole run, with failures and checkpoints.
+JsonValue run_part(const planner::ForecastRun& run) {
+  constexpr double kDay = 86400;
+  const planner::RunAnswer& a = run.answer;
+  if (!a.why.empty()) return JsonValue::object({{"why", a.why}});
+  JsonValue one = JsonValue::object({{"asks_for_tokens", run.question.asks_for_tokens()},
+                                     {"tokens", run.question.tokens},
+                                     {"budget_usd", run.question.budget},
+                                     {"tokens_50", a.tokens_50},
+                                     {"tokens_90", a.tokens_90},
+                                     {"days", a.time.value / kDay},
+                                     {"days_90", JsonValue::List{a.time_90.low / kDay, a.time_90.high / kDay}},
+                                     {"days_at_90", a.time_at_90.value / kDay},
+                                     {"usd", a.usd},
+                                     {"usd_at_90", a.usd_at_90},
+                                     {"goodput", a.goodput.goodput},
+                                     {"deadline_probability", a.in_time},
+                                     {"budget_probability", a.in_budget}});
+  if (run.question.deadline) one.add("deadline_days", run.question.deadline->value / kDay);
+  return one;
+}
+
 /// What is told of the recommended plan alone.
 void add_best(JsonValue& page, const PlanRequest& o, const PlanResult& r) {
   const planner::Plan& best = *r.search.recommended_plan();
@@ -218,6 +240,7 @@ JsonValue plan_report(const PlanRequest& request, const PlanResult& r, const std
     clusters.add(std::move(one));
   }
   page.add("clusters", std::move(clusters));
+  if (r.run) page.add("run", run_part(*r.run));
   if (r.confidence.comparison) page.add("comparison", comparison_part(*r.confidence.comparison, r.confidence.sure));
   page.add("refused_found", s.refused.size());
   page.add("refused", refusals_part(on, s.refused, kRefusedInReport));

@@ -57,6 +57,11 @@ def plans(reports, b, pictures, t):
         path = reports.make(name, ["plan", *words])
         data, text = t.check_plan(b, path, pictures)
         typed(reports, name, data, t)
+        t.check(f"{name}: the whole run", name == "clusters" or "The whole run" in text)
+    path = reports.make("plan-baseline", ["plan", "{SRC}/examples/llama3-8b-one-node/job.yaml", "--baseline",
+                                          "{SRC}/tests/io/fixtures/nxdt/hf_llama3_8B_config.yaml"])
+    data, text = t.check_plan(b, path, pictures)
+    t.check("plan-baseline: what runs today", "Today, by " in text and t.seconds(data["baseline"]["plan"]["step_seconds"]) in text)
 
     path = reports.make("plan-none", ["plan", "{SRC}/tests/golden/too-large.yaml"], (3,))
     data = t.data_of(path)

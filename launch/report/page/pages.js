@@ -102,6 +102,19 @@ function rankingPart(best) {
     capped(plans.length, data.plans_found, "plans"));
 }
 
+// The whole run, where a limit of it was stated.
+function runPart() {
+  const r = data.run;
+  if (!r) return;
+  if (r.why) return section("run", "The whole run", para(r.why));
+  const limits = [known(r.deadline_days) ? `it keeps the deadline of ${+r.deadline_days.toFixed(1)} days with ${probability(r.deadline_probability)}` : null,
+    known(r.budget_usd) ? `it keeps the budget of ${usd(r.budget_usd)} USD with ${probability(r.budget_probability)}` : null].filter(known);
+  section("run", "The whole run", para("With failures, restarts and checkpoints (goodput ", percent(r.goodput), "), given that the plan works: ",
+    r.asks_for_tokens ? [strong(tokensText(r.tokens_50) + " tokens"), ` are reached at the median, ${tokensText(r.tokens_90)} with 90 %, in ${r.days.toFixed(1)} days` + (known(r.usd) ? ` and for ${usd(r.usd)} USD.` : ".")]
+      : [strong(r.days.toFixed(1) + " days"), ` (90 % interval: ${r.days_90[0].toFixed(1)} to ${r.days_90[1].toFixed(1)})` + (known(r.usd) ? ` and ${usd(r.usd)} USD for ` : " for ") + tokensText(r.tokens) + " tokens",
+        limits.length > 0 ? `; ${limits.join(", ")}.` : "."]));
+}
+
 function clustersPart() {
   if (data.clusters.length < 2) return;
   const run = data.clusters.every((c) => known(c.run_days));
@@ -147,6 +160,7 @@ function planPage() {
   surePart(best);
   limitPart(best);
   rankingPart(best);
+  runPart();
   clustersPart();
   secondsPart(barsOf(best), data.step, "Along the critical path of a step; the parts add up to it. Other layouts stand below for comparison.");
   memoryPart(data.memory);
@@ -202,6 +216,7 @@ function noPlanPage() {
   }
   page.append(h("section", {id: "answer"}, h("p", {class: "lead"}, strong("No plan: "), `of ${count(c.enumerated, "strategy", "strategies")} none may be run.`), say.map((x) => h("p", null, x))));
   nextPart();
+  runPart();
   if (w && w.rules.length > 0)
     section("rules", "Rules that were broken", table(["strategies", "rule", "for example", "why", "fix"],
       w.rules.map((r) => [grouped(r.strategies), r.rule, layout(r.example), r.message, r.fix]), [0]));
