@@ -118,6 +118,7 @@ JsonValue kinds_part(const topology::Cluster& cluster, const topology::ChipGraph
          {"verdict", topology::to_string(k.worst.verdict)},
          {"rule", k.worst.rule},
          {"message", in_words_of(cluster.instance, k.worst.message)},
+         {"chips", k.worst.verdict == topology::Verdict::supported ? std::vector<int>() : k.worst.chips},
          {"cores", pipeline ? stages_on_a_node(cluster.instance, order)
                    : k.kind == topology::GroupKind::kv_replicas
                        ? groups_on_a_node(cluster.instance, order.kv_groups(s.kv_replicator))

@@ -121,6 +121,8 @@ def simulations(reports, b, pictures, t):
     path = reports.make("simulate-refused", ["simulate", "{SRC}/examples/llama3-8b-one-node/job.yaml", "--strategy", "tp=16"], (3,))
     data = t.data_of(path)
     text = t.opened(b, path, pictures)
+    t.check("simulate-refused: no chance of a refused one", "it does not" in text and "Chance that it runs" not in text)
+    t.check("simulate-refused: the pair is red", b.script(t.COUNT, ["mark-red"])["mark-red"] == 2)
     t.check("simulate-refused: says why", data["refused"] and data["broken"][0]["message"] in text)
     reports.make("simulate-impossible", ["simulate", "{SRC}/examples/llama3-8b-one-node/job.yaml", "--strategy", "tp=3"], (2, 3))
 
