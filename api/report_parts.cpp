@@ -146,6 +146,10 @@ struct Chosen {
   std::size_t left_out = 0;
   int listed = 0, told = 0, detailed = 0;  ///< passes, messages, operators
 };
+/// Whatever of a micro-batch is no pass: sends, what they wait for and how they are launched.
+bool is_message(const models::Timeline::Slice& s) {
+  return s.micro_batch >= 0 && s.category != models::to_string(models::Category::compute);
+}
 Chosen chosen_slices(const models::Timeline& t) {
   const std::vector<bool> inside = nested(t.slices);
   std::vector<std::size_t> order;
@@ -153,7 +157,7 @@ Chosen chosen_slices(const models::Timeline& t) {
     if (!t.tracks[t.slices[i].track].counter) order.push_back(i);
   }
   const auto rank = [&](std::size_t i) {
-    return std::tuple(static_cast<bool>(inside[i]), t.slices[i].flow != 0, t.slices[i].micro_batch);
+    return std::tuple(static_cast<bool>(inside[i]), is_message(t.slices[i]), t.slices[i].micro_batch);
   };
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
   Chosen out{std::vector<bool>(t.slices.size(), false), 0, t.listed_micro_batches, t.listed_micro_batches,
@@ -165,7 +169,7 @@ Chosen chosen_slices(const models::Timeline& t) {
       continue;
     }
     ++out.left_out;
-    int& complete = inside[order[i]] ? out.detailed : s.flow != 0 ? out.told : out.listed;
+    int& complete = inside[order[i]] ? out.detailed : is_message(s) ? out.told : out.listed;
     if (s.micro_batch >= 0) complete = std::min(complete, s.micro_batch);
   }
   return out;

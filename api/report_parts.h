@@ -26,7 +26,7 @@ void check_report(const ReportFile& file);
 void write_report(const ReportFile& file, const io::JsonValue& data);
 
 /// Most that a page has of each; what is left out is counted there.
-inline constexpr std::size_t kPlansInReport = 60, kRefusedInReport = 60, kSlicesInReport = 12'000, kRowsInReport = 4000;
+inline constexpr std::size_t kPlansInReport = 60, kRefusedInReport = 60, kSlicesInReport = 20'000, kRowsInReport = 4000;
 
 /// What a page starts with: its kind, and what was said besides the result.
 [[nodiscard]] io::JsonValue report_of(const char* kind, const std::vector<Remark>& remarks,

@@ -170,7 +170,7 @@ function planPage() {
   runPart();
   clustersPart();
   secondsPart(barsOf(best), data.step, "Along the critical path of a step; the parts add up to it. Other layouts stand below for comparison.");
-  memoryPart(data.memory);
+  memoryPart(data.memory, best.strategy);
   machinePart(data.machine, data.refused.concat(data.doubtful));
   timelinePart(data.step);
   refusedPart();
@@ -200,7 +200,7 @@ function simulatePage() {
     `: 1 % ${IS_DURATION[limits[0][0]] ? "less" : "faster"} makes the step ${Math.abs(limits[0][1]).toFixed(2)} % shorter.`),
     table(["1 % better", "shortens the step by"], limits.filter(([, e]) => Math.abs(e) >= 5e-4).map(([r, e]) => [RESOURCE[r], Math.abs(e).toFixed(3) + " %"]), [1]));
   secondsPart([{...p, title: layout(p.strategy), best: true}], data.step, "Along the critical path of a step; the parts add up to it.");
-  memoryPart(data.memory);
+  memoryPart(data.memory, p.strategy);
   const fix = (data.broken.find((v) => v.rule === "replica-group") || {}).fix || "";
   machinePart(data.machine, data.machine.kinds.filter((k) => k.chips.length > 0).sort((a, b) => (a.verdict === "refused" ? 0 : 1) - (b.verdict === "refused" ? 0 : 1))
     .map((k) => ({rule: "replica-group", strategy: p.strategy, chips: k.chips, message: `${KIND[k.kind]}: ${k.message}`, fix, doubtful: k.verdict !== "refused"})));
