@@ -148,18 +148,45 @@ JsonValue commands_part(const PlanRequest& o, const PlanResult& r) {
     all.add(command_part("list all that was ruled out, and why", plan_words(o, {"--details"})));
     return all;
   }
-  const std::string folder = o.out.empty() ? "my-plan" : o.out;
-  if (!r.written) all.add(command_part("write the config and the job scripts", plan_words(o, {"--out", folder})));
-  all.add(command_part("see what would be submitted, without submitting it", {"trnplan", "launch", folder, "--dry-run"}));
-  all.add(command_part("submit it: compile, then train", {"trnplan", "launch", folder}));
-  if (!r.script.empty()) all.add(command_part("before that, measure which of the first two plans is faster", {r.script}));
-  all.add(command_part("watch the job against this plan, with its number in place of JOB",
-                       {"trnplan", "watch", "JOB", "--plan", folder + "/plan.json"}));
+  if (!why_unwritten(planner::settled(r.job, *best), *best, o.target)) {
+    const std::string folder = o.out.empty() ? "my-plan" : o.out;
+    if (!r.written) all.add(command_part("write the config and the job scripts", plan_words(o, {"--out", folder})));
+    all.add(command_part("see what would be submitted, without submitting it", {"trnplan", "launch", folder, "--dry-run"}));
+    all.add(command_part("submit it: compile, then train", {"trnplan", "launch", folder}));
+    if (!r.script.empty()) all.add(command_part("before that, measure which of the first two plans is faster", {r.script}));
+    all.add(command_part("watch the job against this plan, with its number in place of JOB",
+                         {"trnplan", "watch", "JOB", "--plan", folder + "/plan.json"}));
+  }
   std::vector<std::string> simulate = words_for_simulate(o.job.job, o.job.options, r.job, *best);
   if (o.profile != PlanRequest().profile) simulate.insert(simulate.end(), {"--profile", o.profile});
   simulate.insert(simulate.end(), {"--trace", "step.pftrace"});
-  all.add(command_part("every operator of the step on a timeline, for ui.perfetto.dev", simulate));
+  all.add(command_part("every operator of such a step on a timeline, for ui.perfetto.dev", simulate));
+  PlanRequest same = o;  // --out takes the plan for a target's, which predicts more surely
+  if (same.target.empty() && !same.out.empty()) same.target = targets::of(r.job.software).name();
+  all.add(command_part("all numbers for a script", plan_words(same, {"--format", "json"})));
   return all;
+}
+
+/// The whole run, with failures and checkpoints.
+JsonValue run_part(const planner::ForecastRun& run) {
+  constexpr double kDay = 86400;
+  const planner::RunAnswer& a = run.answer;
+  if (!a.why.empty()) return JsonValue::object({{"why", a.why}});
+  JsonValue one = JsonValue::object({{"asks_for_tokens", run.question.asks_for_tokens()},
+                                     {"tokens", run.question.tokens},
+                                     {"budget_usd", run.question.budget},
+                                     {"tokens_50", a.tokens_50},
+                                     {"tokens_90", a.tokens_90},
+                                     {"days", a.time.value / kDay},
+                                     {"days_90", JsonValue::List{a.time_90.low / kDay, a.time_90.high / kDay}},
+                                     {"days_at_90", a.time_at_90.value / kDay},
+                                     {"usd", a.usd},
+                                     {"usd_at_90", a.usd_at_90},
+                                     {"goodput", a.goodput.goodput},
+                                     {"deadline_probability", a.in_time},
+                                     {"budget_probability", a.in_budget}});
+  if (run.question.deadline) one.add("deadline_days", run.question.deadline->value / kDay);
+  return one;
 }
 
 /// What is told of the recommended plan alone.
@@ -172,6 +199,7 @@ void add_best(JsonValue& page, const PlanRequest& o, const PlanResult& r) {
       profile_for(catalog, load_profile(catalog, o.profile), r.job.cluster.instance, heard);
   const std::size_t at = r.search.recommended;
   add_plan_parts(page, settled, best, profile, catalog, at < r.outlooks.size() ? r.outlooks[at].distance.value : 0);
+  page.add("unwritten", why_unwritten(settled, best, o.target));
   page.add("doubts", violations_part(best.doubts, settled.cluster.instance));
   if (r.search.sensitivity) page.add("sensitivity", sensitivity_part(best, *r.search.sensitivity));
 }
@@ -212,6 +240,7 @@ JsonValue plan_report(const PlanRequest& request, const PlanResult& r, const std
     clusters.add(std::move(one));
   }
   page.add("clusters", std::move(clusters));
+  if (r.run) page.add("run", run_part(*r.run));
   if (r.confidence.comparison) page.add("comparison", comparison_part(*r.confidence.comparison, r.confidence.sure));
   page.add("refused_found", s.refused.size());
   page.add("refused", refusals_part(on, s.refused, kRefusedInReport));

@@ -17,6 +17,7 @@
 #include "models/step/timeline.h"
 #include "planner/confidence/distance.h"
 #include "planner/plan/strategy_grammar.h"
+#include "targets/registry.h"
 #include "text/document.h"
 #include "text/shell_words.h"
 #include "topology/chip_graph.h"
@@ -117,6 +118,7 @@ JsonValue kinds_part(const topology::Cluster& cluster, const topology::ChipGraph
          {"verdict", topology::to_string(k.worst.verdict)},
          {"rule", k.worst.rule},
          {"message", in_words_of(cluster.instance, k.worst.message)},
+         {"chips", k.worst.verdict == topology::Verdict::supported ? std::vector<int>() : k.worst.chips},
          {"cores", pipeline ? stages_on_a_node(cluster.instance, order)
                    : k.kind == topology::GroupKind::kv_replicas
                        ? groups_on_a_node(cluster.instance, order.kv_groups(s.kv_replicator))
@@ -144,6 +146,10 @@ struct Chosen {
   std::size_t left_out = 0;
   int listed = 0, told = 0, detailed = 0;  ///< passes, messages, operators
 };
+/// Whatever of a micro-batch is no pass: sends, what they wait for and how they are launched.
+bool is_message(const models::Timeline::Slice& s) {
+  return s.micro_batch >= 0 && s.category != models::to_string(models::Category::compute);
+}
 Chosen chosen_slices(const models::Timeline& t) {
   const std::vector<bool> inside = nested(t.slices);
   std::vector<std::size_t> order;
@@ -151,7 +157,7 @@ Chosen chosen_slices(const models::Timeline& t) {
     if (!t.tracks[t.slices[i].track].counter) order.push_back(i);
   }
   const auto rank = [&](std::size_t i) {
-    return std::tuple(static_cast<bool>(inside[i]), t.slices[i].flow != 0, t.slices[i].micro_batch);
+    return std::tuple(static_cast<bool>(inside[i]), is_message(t.slices[i]), t.slices[i].micro_batch);
   };
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
   Chosen out{std::vector<bool>(t.slices.size(), false), 0, t.listed_micro_batches, t.listed_micro_batches,
@@ -163,7 +169,7 @@ Chosen chosen_slices(const models::Timeline& t) {
       continue;
     }
     ++out.left_out;
-    int& complete = inside[order[i]] ? out.detailed : s.flow != 0 ? out.told : out.listed;
+    int& complete = inside[order[i]] ? out.detailed : is_message(s) ? out.told : out.listed;
     if (s.micro_batch >= 0) complete = std::min(complete, s.micro_batch);
   }
   return out;
@@ -403,17 +409,25 @@ JsonValue command_part(const std::string& what, const std::vector<std::string>& 
   return JsonValue::object({{"what", what}, {"command", command_line(words)}});
 }
 
+std::optional<std::string> why_unwritten(const models::Job& settled, const planner::Plan& plan,
+                                         const std::string& target) {
+  const planner::Target* by = target.empty() ? &targets::of(settled.software) : targets::find(target);
+  return planner::inexpressible(*by, settled, plan.strategy);
+}
+
 std::vector<std::string> words_for_simulate(const std::string& job, const io::JobOptions& o, const models::Job& of,
                                             const planner::Plan& plan) {
   std::vector<std::string> words = {"trnplan", "simulate", job, "--strategy", planner::strategy_grammar(of, plan)};
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) words.insert(words.end(), {name, value});
   };
-  add("--nodes", o.nodes.empty() ? "" : fmt::to_string(plan.nodes));
-  add("--instance", o.instance.empty() ? "" : plan.instance);
+  const models::SearchSpace& open = of.space;
+  add("--nodes", o.nodes.empty() && open.nodes.empty() ? "" : fmt::to_string(plan.nodes));
+  add("--instance", o.instance.empty() && open.instances.empty() ? "" : plan.instance);
   add("--sequence", o.sequence);
-  add("--global-batch", o.global_batch.empty() ? "" : fmt::to_string(plan.global_batch));
-  add("--precision", o.precision.empty() ? "" : std::string(to_string(plan.strategy.precision)));
+  const bool any_batch = open.largest_batch > 0 || open.batch_per_node > 0;
+  add("--global-batch", o.global_batch.empty() && !any_batch ? "" : fmt::to_string(plan.global_batch));
+  add("--precision", o.precision.empty() && !open.precision ? "" : std::string(to_string(plan.strategy.precision)));
   add("--release", o.release);
   return words;
 }

@@ -26,7 +26,7 @@ void check_report(const ReportFile& file);
 void write_report(const ReportFile& file, const io::JsonValue& data);
 
 /// Most that a page has of each; what is left out is counted there.
-inline constexpr std::size_t kPlansInReport = 60, kRefusedInReport = 60, kSlicesInReport = 12'000, kRowsInReport = 4000;
+inline constexpr std::size_t kPlansInReport = 60, kRefusedInReport = 60, kSlicesInReport = 20'000, kRowsInReport = 4000;
 
 /// What a page starts with: its kind, and what was said besides the result.
 [[nodiscard]] io::JsonValue report_of(const char* kind, const std::vector<Remark>& remarks,
@@ -57,6 +57,10 @@ void add_plan_parts(io::JsonValue& page, const models::Job& settled, const plann
 
 /// What to type, and what it does.
 [[nodiscard]] io::JsonValue command_part(const std::string& what, const std::vector<std::string>& words);
+/// Why nothing is written that trains a plan: what the target named cannot say of it; "" names that of the job's software.
+/// Absent where its folder can be written.
+[[nodiscard]] std::optional<std::string> why_unwritten(const models::Job& settled, const planner::Plan& plan,
+                                                       const std::string& target);
 /// "trnplan simulate JOB --strategy S" with those of the job's options that simulate takes too, as the plan settles them.
 [[nodiscard]] std::vector<std::string> words_for_simulate(const std::string& job, const io::JobOptions& options,
                                                           const models::Job& of, const planner::Plan& plan);

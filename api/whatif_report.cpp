@@ -105,6 +105,7 @@ JsonValue commands_part(const WhatIfRequest& o, const std::vector<std::string>& 
   if (r.recommended >= 0) {
     const planner::WhatIfPoint& p = r.points[static_cast<std::size_t>(r.recommended)];
     all.add(command_part("look at the plan of that cluster", plan_words(p, {"--report", "plan.html"})));
+    if (!p.plan || why_unwritten(planner::settled(a.job, *p.plan), *p.plan, "")) return all;
     all.add(command_part("write its config and job scripts", plan_words(p, {"--out", "my-plan"})));
     all.add(command_part("submit it: compile, then train", {"trnplan", "launch", "my-plan"}));
   } else if (r.would_do) {

@@ -1,6 +1,9 @@
 """Which reports are made and what must be in each."""
 import json
+import os
 import re
+import shlex
+import shutil
 import subprocess
 
 
@@ -14,10 +17,28 @@ def run(reports, b, pictures, t):
     hostile(reports, b, pictures, t)
 
 
+def typed(reports, name, data, t):
+    """What a page tells to type does what it says; what submits and watches needs a cluster."""
+    for c in data["commands"]:
+        words = shlex.split(c["command"])
+        if words[1] not in ("plan", "simulate") or "--details" in words:
+            continue
+        ran = subprocess.run([str(reports.trnplan), *words[1:]], capture_output=True, text=True, check=False, cwd=reports.folder,
+                             env=dict(os.environ, TRNPLAN_CATALOG=str(reports.source / "catalog")))
+        t.check(f"{name}: {c['command']} does", ran.returncode == 0, ran.stderr[-600:])
+        if words[1] == "plan" and "json" in words:
+            answer = json.loads(ran.stdout)
+            t.check(f"{name}: --format json has the same steps",
+                    [p["step_seconds"] for p in answer["plans"]] == [p["step_seconds"] for p in data["plans"]])
+    (reports.folder / "step.pftrace").unlink()
+    shutil.rmtree(reports.folder / "my-plan", ignore_errors=True)
+
+
 def plans(reports, b, pictures, t):
     path = reports.make("plan-trn1", ["plan", "{SRC}/examples/llama3-70b-16-nodes/job.yaml"])
     data, text = t.check_plan(b, path, pictures)
     t.six_questions(path, data, text)
+    typed(reports, "plan-trn1", data, t)
     t.check("plan-trn1: a refused pair is red", b.script(t.COUNT, ["mark-red"])["mark-red"] == 2)
     b.script("document.querySelectorAll('#timeline button')[1].click()")
     t.check("plan-trn1: the timeline zooms", "scale(1.6" in b.script("return document.querySelector('#timeline svg g g').getAttribute('transform')"))
@@ -27,8 +48,20 @@ def plans(reports, b, pictures, t):
     path = reports.make("plan-gpu", ["plan", "llama3-8b", "--instance", "p5.48xlarge", "--nodes", "4"])
     data, text = t.check_plan(b, path, pictures)
     t.six_questions(path, data, text)
+    typed(reports, "plan-gpu", data, t)
     t.check("plan-gpu: per GPU, never per core", not re.search(r"\bcores?\b", text.replace("tensor cores", "")),
             re.findall(r".{30}\bcores?\b.{30}", text.replace("tensor cores", "")))
+
+    for name in ("clusters", "plan-run"):  # a job that leaves its cluster open; limits of a run
+        words = ["{SRC}/tests/golden/clusters.yaml"] if name == "clusters" else ["llama3-8b", "--nodes", "4", "--deadline", "30d", "--out", "a-run"]
+        path = reports.make(name, ["plan", *words])
+        data, text = t.check_plan(b, path, pictures)
+        typed(reports, name, data, t)
+        t.check(f"{name}: the whole run", name == "clusters" or "The whole run" in text)
+    path = reports.make("plan-baseline", ["plan", "{SRC}/examples/llama3-8b-one-node/job.yaml", "--baseline",
+                                          "{SRC}/tests/io/fixtures/nxdt/hf_llama3_8B_config.yaml"])
+    data, text = t.check_plan(b, path, pictures)
+    t.check("plan-baseline: what runs today", "Today, by " in text and t.seconds(data["baseline"]["plan"]["step_seconds"]) in text)
 
     path = reports.make("plan-none", ["plan", "{SRC}/tests/golden/too-large.yaml"], (3,))
     data = t.data_of(path)
@@ -88,6 +121,8 @@ def simulations(reports, b, pictures, t):
     path = reports.make("simulate-refused", ["simulate", "{SRC}/examples/llama3-8b-one-node/job.yaml", "--strategy", "tp=16"], (3,))
     data = t.data_of(path)
     text = t.opened(b, path, pictures)
+    t.check("simulate-refused: no chance of a refused one", "it does not" in text and "Chance that it runs" not in text)
+    t.check("simulate-refused: the pair is red", b.script(t.COUNT, ["mark-red"])["mark-red"] == 2)
     t.check("simulate-refused: says why", data["refused"] and data["broken"][0]["message"] in text)
     reports.make("simulate-impossible", ["simulate", "{SRC}/examples/llama3-8b-one-node/job.yaml", "--strategy", "tp=3"], (2, 3))
 

@@ -135,6 +135,9 @@ def check_plan(b, path, pictures):
                         "return [...document.querySelectorAll('.mark-stage')].map(() => 1)")),
                     "mark-refused": len(data["refused"]) + len(data["doubtful"])})
     check(f"{path.name}: the chips of the node", b.script(COUNT, ["mark-chip"])["mark-chip"] % data["machine"]["chips"] == 0)
+    if slices:
+        check(f"{path.name}: the timeline is as long as the step", abs(slices["end_microseconds"] / 1e6 / best["step_seconds"] - 1) < 1e-5,
+              [slices["end_microseconds"], best["step_seconds"]])
     # Each figure of the answer is the data's.
     for what, figure in {"step": seconds(best["step_seconds"]), "low": seconds(best["step_seconds_90"][0]),
                          "high": seconds(best["step_seconds_90"][1]), "tokens/s": f"{round(best['tokens_per_second']):,}",
@@ -165,7 +168,10 @@ def six_questions(path, data, text):
     check(f"{path.name}: what would not run?", degrees(first["strategy"]) in refused and first["message"] in refused, first)
     check(f"{path.name}: and what would mend it?", first["fix"] in refused, first["fix"])
     after = re.search(r"What to type next\n(.*?)How sure is that", text, re.S)[1]
-    check(f"{path.name}: what to type next?", "--out my-plan" in after and "trnplan launch my-plan" in after, after)
+    written = "--out my-plan" in after and "trnplan launch my-plan" in after
+    check(f"{path.name}: what to type next?", written != (data["unwritten"] is not None) and "trnplan simulate" in after, after)
+    for command in data["commands"]:
+        check(f"{path.name}: it can be copied as it stands", command["command"] in after, command)
 
 
 def main():

@@ -25,16 +25,18 @@ function tilesOf(p) {
     tile("speed", "Throughput", grouped(p.tokens_per_second) + " tokens/s", `MFU ${percent(p.mfu)}`),
     tile("left", `Memory left per ${CORE}`, left(p) >= 0 ? gib(left(p)) + " GiB" : "none", `${gib(p.peak_bytes)} of ${gib(p.limit_bytes)} GiB needed` +
       (full && data.memory.stages.length > 1 ? `, on stage ${full.stage}` : "")),
-    known(works(p)) ? tile("works", "Chance that it runs", probability(works(p)), "fits, compiles and starts") : null, price);
+    known(works(p)) && !data.broken?.some((v) => !v.doubtful) ? tile("works", "Chance that it runs", probability(works(p)), "fits, compiles and starts") : null, price);
 }
 
 // How sure: of running, of its time, of being the best.
 function surePart(p) {
-  const o = p.outlook, items = [];
-  if (o) {
+  const o = p.outlook, items = [], broken = (data.broken || []).filter((v) => !v.doubtful);
+  if (broken.length > 0) {
+    items.push([strong("That it runs: it does not. "), `${some(broken.map((v) => v.rule), 5)}: ${broken.length === 1 ? "the rule refuses" : "the rules refuse"} it.`]);
+  } else if (o) {
     items.push([strong("That it runs: " + probability(o.works) + ". "), `It fits with ${probability(o.fits)}, ` +
       (o.compiles < 0.9995 ? `compiles with ${probability(o.compiles)}, ` : "") + `and nothing else stops it with ${probability(o.runs)}. ` +
-      (o.nearest ? `The nearest run that is known: ${o.nearest}` + (o.differs.length > 0 ? `; other there: ${some(o.differs, 5)}` : "") + ". " : "No run of such a model is known. ") +
+      (o.nearest ? `The nearest run that is known: ${o.nearest}` + (o.differs.length > 0 ? `, which differs in ${some(o.differs, 5)}` : "") + ". " : "No run of such a model is known. ") +
       (o.untested.length > 0 ? `No known run has: ${some(o.untested, 5)}.` : "")]);
   } else if (known(p.works_probability)) {
     items.push([strong("That it runs: " + probability(p.works_probability) + ". "), `By its bytes it fits with ${probability(p.fit_probability)}; the rest is how far it is from runs that are known.`]);
@@ -82,18 +84,23 @@ function why(best) {
   const other = layout(first.strategy) === layout(best.strategy)
     ? "the same layout, " + recompute(first.strategy) + (first.strategy.cuts.length > 0 ? ", cuts by hand" : "") : layout(first.strategy);
   return of + `best bet: the ${data.job.by_cost ? "cheapest" : "fastest"}, ${other}, would be ${percent(by(best) / by(first) - 1)} ${better()} but runs with only ${probability(works(first))}, ` +
-    `this one with ${probability(works(best))}, and a try that fails costs time too.` + limit;
+    `this one with ${probability(works(best))}, and a try that fails is not free.` + limit;
 }
 
 function rankingPart(best) {
   const plans = data.plans;
   if (plans.length < 2) return;
+  // Steps compare where they are steps of the same batch; else what a token takes, in the job's own measure.
+  const first = plans[0], alike = plans.every((p) => p.nodes === first.nodes && p.instance === first.instance);
+  const measure = data.job.by_cost && plans.every((p) => p.usd_per_hour > 0) ? {unit: "USD per 10^9 tokens", what: "prices of 10^9 tokens", of: (p) => p.usd_per_1e9_tokens, text: (v) => usd(v) + " USD"}
+    : plans.every((p) => p.global_batch === first.global_batch) ? {unit: "seconds a step", what: "steps", of: (p) => p.step_seconds, text: (v) => seconds(v) + " s"}
+      : {unit: "seconds per 10^6 tokens", what: "seconds of 10^6 tokens", of: (p) => 1e6 / p.tokens_per_second, text: (v) => seconds(v) + " s"};
   const most = 16, shown = plans.filter((p, i) => i < most || p === best);
   section("ranking", "The ranked strategies",
-    para(`Dots are predicted steps, whiskers 90 % intervals; what overlaps may be ranked wrongly, and much of the doubt is common to all. The axis does not start at 0. The filled row is the recommended one.`),
-    dotRows("Predicted steps with 90 % intervals", "seconds a step", shown.map((p) => ({
-      label: `${p.rank}  ${whole(p.strategy)}`, value: p.step_seconds, low: p.step_seconds_90[0], high: p.step_seconds_90[1],
-      note: seconds(p.step_seconds) + " s", mark: p === best ? "best" : "",
+    para(`Dots are predicted ${measure.what}, whiskers 90 % intervals; what overlaps may be ranked wrongly, and much of the doubt is common to all. The axis does not start at 0. The filled row is the recommended one.`),
+    dotRows("Predictions with 90 % intervals", measure.unit, shown.map((p) => ({
+      label: `${p.rank}  ${whole(p.strategy)}${alike ? "" : `, on ${p.nodes} x ${p.instance}`}`, value: measure.of(p), low: measure.of(p) * p.step_seconds_90[0] / p.step_seconds, high: measure.of(p) * p.step_seconds_90[1] / p.step_seconds,
+      note: measure.text(measure.of(p)), mark: p === best ? "best" : "",
       hover: `${whole(p.strategy)}\n${seconds(p.step_seconds)} s, 90 % ${interval(p)}\n${p.grammar}`})), "mark-plan"),
     numbers("The numbers", table(["", "strategy", "step s", "90 % s", "tokens/s", "MFU", `GiB per ${CORE}`, "runs", `1 is ${better()}`],
       plans.map((p) => [(p === best ? "* " : "") + p.rank, [whole(p.strategy), " ", code(p.grammar)], seconds(p.step_seconds), interval(p).replace(" s", "").replace(" to ", " - "),
@@ -102,19 +109,32 @@ function rankingPart(best) {
     capped(plans.length, data.plans_found, "plans"));
 }
 
+// The whole run, where a limit of it was stated.
+function runPart() {
+  const r = data.run;
+  if (!r) return;
+  if (r.why) return section("run", "The whole run", para(r.why));
+  const limits = [known(r.deadline_days) ? `it keeps the deadline of ${+r.deadline_days.toFixed(1)} days with ${probability(r.deadline_probability)}` : null,
+    known(r.budget_usd) ? `it keeps the budget of ${usd(r.budget_usd)} USD with ${probability(r.budget_probability)}` : null].filter(known);
+  section("run", "The whole run", para("With failures, restarts and checkpoints (goodput ", percent(r.goodput), "), given that the plan works: ",
+    r.asks_for_tokens ? [strong(tokensText(r.tokens_50) + " tokens"), ` are reached at the median, ${tokensText(r.tokens_90)} with 90 %, in ${r.days.toFixed(1)} days` + (known(r.usd) ? ` and for ${usd(r.usd)} USD.` : ".")]
+      : [strong(r.days.toFixed(1) + " days"), ` (90 % interval: ${r.days_90[0].toFixed(1)} to ${r.days_90[1].toFixed(1)})` + (known(r.usd) ? ` and ${usd(r.usd)} USD for ` : " for ") + tokensText(r.tokens) + " tokens",
+        limits.length > 0 ? `; ${limits.join(", ")}.` : "."]));
+}
+
 function clustersPart() {
   if (data.clusters.length < 2) return;
   const run = data.clusters.every((c) => known(c.run_days));
   section("clusters", "Other clusters", para("The best plan of each; * marks those that no other beats in speed, price and size at once."),
-    table(["", "nodes", "instance", "strategy", "step s", "tokens/s", "USD per 10^9 tokens", ...(run ? ["days"] : [])], data.clusters.map((c) =>
-      [c.on_front ? "*" : "", grouped(c.nodes), c.instance, code(c.grammar), seconds(c.step_seconds), grouped(c.tokens_per_second), usd(c.usd_per_1e9_tokens), ...(run ? [c.run_days.toFixed(1)] : [])]), [1, 4, 5, 6, 7]));
+    table(["", "nodes", "instance", "step s", "tokens/s", "USD per 10^9 tokens", ...(run ? ["days"] : []), "strategy"], data.clusters.map((c) =>
+      [c.on_front ? "*" : "", grouped(c.nodes), c.instance, seconds(c.step_seconds), grouped(c.tokens_per_second), usd(c.usd_per_1e9_tokens), ...(run ? [c.run_days.toFixed(1)] : []), code(c.grammar)]), run ? [1, 3, 4, 5, 6] : [1, 3, 4, 5]));
 }
 
 function barsOf(best) {
   const rows = [{...best, title: "recommended: " + layout(best.strategy), best: true}];
   if (data.baseline) rows.push({...data.baseline.plan, title: "today: " + layout(data.baseline.plan.strategy)});
   for (const p of data.layouts || [])
-    if (layout(p.strategy) !== layout(best.strategy) && rows.length < 6) rows.push({...p, title: layout(p.strategy)});
+    if (layout(p.strategy) !== layout(best.strategy) && rows.length < 6) rows.push({...p, title: layout(p.strategy) + (p.nodes === best.nodes && p.instance === best.instance ? "" : `, on ${p.nodes} x ${p.instance}`)});
   return rows;
 }
 
@@ -128,7 +148,7 @@ function wordsPart() {
     [strong("90 % interval"), ": the value lies in it with a probability of 90 %, as far as the model knows."]].map((x) => h("li", null, x)))));
 }
 function nextPart() {
-  section("next", "What to type next", commands(data.commands));
+  section("next", "What to type next", data.unwritten ? para(`No config is written for this plan: ${data.unwritten}.`) : null, commands(data.commands));
 }
 
 function planPage() {
@@ -147,9 +167,10 @@ function planPage() {
   surePart(best);
   limitPart(best);
   rankingPart(best);
+  runPart();
   clustersPart();
   secondsPart(barsOf(best), data.step, "Along the critical path of a step; the parts add up to it. Other layouts stand below for comparison.");
-  memoryPart(data.memory);
+  memoryPart(data.memory, best.strategy);
   machinePart(data.machine, data.refused.concat(data.doubtful));
   timelinePart(data.step);
   refusedPart();
@@ -179,8 +200,10 @@ function simulatePage() {
     `: 1 % ${IS_DURATION[limits[0][0]] ? "less" : "faster"} makes the step ${Math.abs(limits[0][1]).toFixed(2)} % shorter.`),
     table(["1 % better", "shortens the step by"], limits.filter(([, e]) => Math.abs(e) >= 5e-4).map(([r, e]) => [RESOURCE[r], Math.abs(e).toFixed(3) + " %"]), [1]));
   secondsPart([{...p, title: layout(p.strategy), best: true}], data.step, "Along the critical path of a step; the parts add up to it.");
-  memoryPart(data.memory);
-  machinePart(data.machine, []);
+  memoryPart(data.memory, p.strategy);
+  const fix = (data.broken.find((v) => v.rule === "replica-group") || {}).fix || "";
+  machinePart(data.machine, data.machine.kinds.filter((k) => k.chips.length > 0).sort((a, b) => (a.verdict === "refused" ? 0 : 1) - (b.verdict === "refused" ? 0 : 1))
+    .map((k) => ({rule: "replica-group", strategy: p.strategy, chips: k.chips, message: `${KIND[k.kind]}: ${k.message}`, fix, doubtful: k.verdict !== "refused"})));
   timelinePart(data.step);
   remarks();
   footer(`profile ${data.profile}`);
@@ -202,6 +225,7 @@ function noPlanPage() {
   }
   page.append(h("section", {id: "answer"}, h("p", {class: "lead"}, strong("No plan: "), `of ${count(c.enumerated, "strategy", "strategies")} none may be run.`), say.map((x) => h("p", null, x))));
   nextPart();
+  runPart();
   if (w && w.rules.length > 0)
     section("rules", "Rules that were broken", table(["strategies", "rule", "for example", "why", "fix"],
       w.rules.map((r) => [grouped(r.strategies), r.rule, layout(r.example), r.message, r.fix]), [0]));

@@ -31,7 +31,7 @@ function secondsPart(plans, step, intro) {
 const COMPONENTS = [["parameters", "parameters"], ["gradients", "gradients"], ["optimizer", "optimizer states"],
   ["activations", "activations"], ["logits", "logits of the loss"], ["staging", GPU ? "gathered and staged" : "buckets and gathered inputs"],
   ["runtime", GPU ? "allocator, libraries, context" : "runtime"]];
-function memoryPart(memory, machineWords) {
+function memoryPart(memory, strategy) {
   const limit = memory.limit_bytes, runs = [];
   const key = (m) => COMPONENTS.map(([k]) => gib(m[k])).concat(m.layers, m.in_flight).join();
   for (const m of memory.stages) {
@@ -52,7 +52,7 @@ function memoryPart(memory, machineWords) {
       `That is between ${gib(full.bytes_90[0])} and ${gib(full.bytes_90[1])} GiB${memory.stages.length === 1 ? "" : " on that stage"}, so that it fits with ${probability(Math.min(...memory.stages.map((m) => m.fit_probability)))}.`),
     legend(COMPONENTS.map(([k, words]) => ["m-" + k, words])),
     stackedRows("Memory by stage", `GiB of a ${CORE}`, shown.map((r) => ({
-      label: name(r) + `: ${count(r.m.layers, "layer")}, ${count(r.m.in_flight, "micro-batch", "micro-batches")} held`,
+      label: name(r) + `: ${count(r.m.layers, "layer")}, ${strategy.virtual_pipeline > 1 ? count(r.m.in_flight, "pass", "passes") : count(r.m.in_flight, "micro-batch", "micro-batches")} held`,
       note: gib(r.m.peak) + " GiB", whisker: r.m.bytes_90.map((b) => b / GIB), mark: "mark-stage",
       parts: COMPONENTS.map(([k, words]) => ({value: r.m[k] / GIB, class: "m-" + k, hover: `${words}: ${gib(r.m[k])} GiB`}))})),
       "mark-memory", {value: limit / GIB, words: `limit ${gib(limit)} GiB`}),

@@ -11,7 +11,7 @@ function timelinePart(step, micro) {
   const stages = new Set(tracks.map((x) => x.stage)).size;
   const rowHeight = tracks.length > 40 ? 12 : tracks.length > 12 ? 18 : 26, left = tracks.length > 40 ? 34 : 76;
   const view = {from: 0, to: t.end_microseconds};
-  const said = h("p", {class: "readout", "aria-live": "polite"}, "Point at a slice to read it.");
+  const said = h("p", {class: "readout", "aria-live": "polite"}, "Point at a slice, or tap it, to read what it is.");
   const depth = depths(t.slices);
   const words = ([track, start, length, name, batch, chunk]) =>
     `${t.names[name][0]} (${CAUSE[t.names[name][1]] || t.names[name][1]})${batch >= 0 ? ", micro-batch " + (batch + 1) : ""}${chunk >= 0 ? ", chunk " + (chunk + 1) : ""}, stage ${t.tracks[track].stage}: ` +
