@@ -61,7 +61,8 @@ JsonValue refusals_part(const models::Job& job, const std::vector<planner::Refus
   return all;
 }
 
-JsonValue infeasible_part(const models::Job& job, const planner::Infeasible& why, const std::optional<TargetRefusal>& target) {
+JsonValue infeasible_part(const models::Job& job, const planner::Infeasible& why,
+                          const std::optional<TargetRefusal>& target) {
   const topology::Instance& instance = job.cluster.instance;
   JsonValue rules = JsonValue::List();
   for (const planner::RuleCount& r : why.rules) {
@@ -93,12 +94,14 @@ JsonValue infeasible_part(const models::Job& job, const planner::Infeasible& why
 }
 
 JsonValue sensitivity_part(const planner::Plan& best, const planner::Sensitivity& s) {
-  JsonValue one = JsonValue::object({{"resource", to_string(s.resource)},
-                                     {"elasticity", s.elasticity},
-                                     {"step_seconds_with_faster_kernels", s.with_faster_kernels.value},
-                                     {"step_seconds_with_one_more_gibibyte",
-                                      s.with_more_memory ? s.with_more_memory->report.step.value : best.report.step.value}});
-  if (s.with_twice_the_nics.value > 0) one.add("step_seconds_with_twice_the_nics", s.with_twice_the_nics.value);
+  JsonValue one = JsonValue::object(
+      {{"resource", to_string(s.resource)},
+       {"elasticity", s.elasticity},
+       {"step_seconds_with_faster_kernels", s.with_faster_kernels.value},
+       {"step_seconds_with_one_more_gibibyte",
+        s.with_more_memory ? s.with_more_memory->report.step.value : best.report.step.value}});
+  if (s.with_twice_the_nics.value > 0)
+    one.add("step_seconds_with_twice_the_nics", s.with_twice_the_nics.value);
   return one;
 }
 
@@ -143,17 +146,21 @@ JsonValue commands_part(const PlanRequest& o, const PlanResult& r) {
       std::vector<std::string>& words = more.words.options;
       if (const auto at = std::find(words.begin(), words.end(), "--nodes"); at != words.end())
         words.erase(at, at + 2);
-      all.add(command_part("plan again on a cluster that has a plan", plan_words(more, {"--nodes", fmt::to_string(nodes)})));
+      all.add(command_part("plan again on a cluster that has a plan",
+                           plan_words(more, {"--nodes", fmt::to_string(nodes)})));
     }
     all.add(command_part("list all that was ruled out, and why", plan_words(o, {"--details"})));
     return all;
   }
   if (!why_unwritten(planner::settled(r.job, *best), *best, o.target)) {
     const std::string folder = o.out.empty() ? "my-plan" : o.out;
-    if (!r.written) all.add(command_part("write the config and the job scripts", plan_words(o, {"--out", folder})));
-    all.add(command_part("see what would be submitted, without submitting it", {"trnplan", "launch", folder, "--dry-run"}));
+    if (!r.written)
+      all.add(command_part("write the config and the job scripts", plan_words(o, {"--out", folder})));
+    all.add(command_part("see what would be submitted, without submitting it",
+                         {"trnplan", "launch", folder, "--dry-run"}));
     all.add(command_part("submit it: compile, then train", {"trnplan", "launch", folder}));
-    if (!r.script.empty()) all.add(command_part("before that, measure which of the first two plans is faster", {r.script}));
+    if (!r.script.empty())
+      all.add(command_part("before that, measure which of the first two plans is faster", {r.script}));
     all.add(command_part("watch the job against this plan, with its number in place of JOB",
                          {"trnplan", "watch", "JOB", "--plan", folder + "/plan.json"}));
   }
@@ -172,19 +179,20 @@ JsonValue run_part(const planner::ForecastRun& run) {
   constexpr double kDay = 86400;
   const planner::RunAnswer& a = run.answer;
   if (!a.why.empty()) return JsonValue::object({{"why", a.why}});
-  JsonValue one = JsonValue::object({{"asks_for_tokens", run.question.asks_for_tokens()},
-                                     {"tokens", run.question.tokens},
-                                     {"budget_usd", run.question.budget},
-                                     {"tokens_50", a.tokens_50},
-                                     {"tokens_90", a.tokens_90},
-                                     {"days", a.time.value / kDay},
-                                     {"days_90", JsonValue::List{a.time_90.low / kDay, a.time_90.high / kDay}},
-                                     {"days_at_90", a.time_at_90.value / kDay},
-                                     {"usd", a.usd},
-                                     {"usd_at_90", a.usd_at_90},
-                                     {"goodput", a.goodput.goodput},
-                                     {"deadline_probability", a.in_time},
-                                     {"budget_probability", a.in_budget}});
+  JsonValue one =
+      JsonValue::object({{"asks_for_tokens", run.question.asks_for_tokens()},
+                         {"tokens", run.question.tokens},
+                         {"budget_usd", run.question.budget},
+                         {"tokens_50", a.tokens_50},
+                         {"tokens_90", a.tokens_90},
+                         {"days", a.time.value / kDay},
+                         {"days_90", JsonValue::List{a.time_90.low / kDay, a.time_90.high / kDay}},
+                         {"days_at_90", a.time_at_90.value / kDay},
+                         {"usd", a.usd},
+                         {"usd_at_90", a.usd_at_90},
+                         {"goodput", a.goodput.goodput},
+                         {"deadline_probability", a.in_time},
+                         {"budget_probability", a.in_budget}});
   if (run.question.deadline) one.add("deadline_days", run.question.deadline->value / kDay);
   return one;
 }
@@ -198,7 +206,8 @@ void add_best(JsonValue& page, const PlanRequest& o, const PlanResult& r) {
   const models::Profile profile =
       profile_for(catalog, load_profile(catalog, o.profile), r.job.cluster.instance, heard);
   const std::size_t at = r.search.recommended;
-  add_plan_parts(page, settled, best, profile, catalog, at < r.outlooks.size() ? r.outlooks[at].distance.value : 0);
+  add_plan_parts(page, settled, best, profile, catalog,
+                 at < r.outlooks.size() ? r.outlooks[at].distance.value : 0);
   page.add("unwritten", why_unwritten(settled, best, o.target));
   page.add("doubts", violations_part(best.doubts, settled.cluster.instance));
   if (r.search.sensitivity) page.add("sensitivity", sensitivity_part(best, *r.search.sensitivity));
@@ -231,7 +240,8 @@ JsonValue plan_report(const PlanRequest& request, const PlanResult& r, const std
     add_best(page, request, r);
   } else {
     page.add("machine", machine_part(on, models::Strategy()));
-    if (s.infeasible) page.add("infeasible", infeasible_part(r.job, *s.infeasible, target_refusal(request, r)));
+    if (s.infeasible)
+      page.add("infeasible", infeasible_part(r.job, *s.infeasible, target_refusal(request, r)));
   }
   JsonValue clusters = JsonValue::List();
   for (const planner::ClusterPlan& c : s.clusters) {
@@ -241,7 +251,8 @@ JsonValue plan_report(const PlanRequest& request, const PlanResult& r, const std
   }
   page.add("clusters", std::move(clusters));
   if (r.run) page.add("run", run_part(*r.run));
-  if (r.confidence.comparison) page.add("comparison", comparison_part(*r.confidence.comparison, r.confidence.sure));
+  if (r.confidence.comparison)
+    page.add("comparison", comparison_part(*r.confidence.comparison, r.confidence.sure));
   page.add("refused_found", s.refused.size());
   page.add("refused", refusals_part(on, s.refused, kRefusedInReport));
   page.add("doubtful_found", s.doubtful.size());

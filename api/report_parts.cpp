@@ -1,11 +1,7 @@
 #include "api/report_parts.h"
 
-#include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
-#include <stdexcept>
-#include <tuple>
 
 #include <fmt/format.h>
 
@@ -14,7 +10,6 @@
 #include "launch/report/report_page.h"
 #include "models/job/sharding_words.h"
 #include "models/memory/fit_probability.h"
-#include "models/step/timeline.h"
 #include "planner/confidence/distance.h"
 #include "planner/plan/strategy_grammar.h"
 #include "targets/registry.h"
@@ -31,15 +26,13 @@ using io::JsonValue;
 
 namespace {
 
-/// Of the timeline, so that its operators tell their categories; a page draws kSlicesInReport of them.
-constexpr std::size_t kSlicesAskedFor = 60'000;
-
 std::int64_t whole(Bytes b) {
   return std::llround(b.value);
 }
 
 std::string sentence(const Remark& r) {
-  return std::holds_alternative<std::string>(r) ? std::get<std::string>(r) : to_string(std::get<Diagnostic>(r));
+  return std::holds_alternative<std::string>(r) ? std::get<std::string>(r)
+                                                : to_string(std::get<Diagnostic>(r));
 }
 
 bool is_letter(char c) {
@@ -59,7 +52,8 @@ std::string with_word(std::string text, std::string_view from, std::string_view 
   return text;
 }
 
-JsonValue stage_part(const models::StageMemory& m, Bytes limit, const models::Profile& profile, double known) {
+JsonValue stage_part(const models::StageMemory& m, Bytes limit, const models::Profile& profile,
+                     double known) {
   const models::FitDistribution fit = models::fit_distribution(m, limit, profile, known);
   const double unsure = fit.median.value - fit.sure.value;
   const auto end = [&](double z) { return std::llround(fit.sure.value + unsure * std::exp(z * fit.log_sd)); };
@@ -99,12 +93,15 @@ JsonValue groups_on_a_node(const topology::Instance& instance, const std::vector
 /// A pipeline's groups are pairs; its picture shows the stage of each core.
 JsonValue stages_on_a_node(const topology::Instance& instance, const topology::RankOrder& order) {
   std::vector<int> of_core(static_cast<std::size_t>(instance.cores()));
-  for (int core = 0; core < instance.cores(); ++core) of_core[static_cast<std::size_t>(core)] = order.stage_of(core);
+  for (int core = 0; core < instance.cores(); ++core)
+    of_core[static_cast<std::size_t>(core)] = order.stage_of(core);
   return of_core;
 }
 
-JsonValue kinds_part(const topology::Cluster& cluster, const topology::ChipGraph& graph, const models::Strategy& s) {
-  const topology::Degrees degrees{s.tensor_parallel, s.context_parallel, s.data_parallel, s.pipeline_parallel};
+JsonValue kinds_part(const topology::Cluster& cluster, const topology::ChipGraph& graph,
+                     const models::Strategy& s) {
+  const topology::Degrees degrees{s.tensor_parallel, s.context_parallel, s.data_parallel,
+                                  s.pipeline_parallel};
   JsonValue all = JsonValue::List();
   if (!topology::RankOrder::obstacle(cluster, degrees).empty()) return all;
   const topology::RankOrder order(cluster, degrees);
@@ -123,105 +120,6 @@ JsonValue kinds_part(const topology::Cluster& cluster, const topology::ChipGraph
                    : k.kind == topology::GroupKind::kv_replicas
                        ? groups_on_a_node(cluster.instance, order.kv_groups(s.kv_replicator))
                        : groups_on_a_node(cluster.instance, order.groups(k.kind))}}));
-  }
-  return all;
-}
-
-/// Whether each slice lies inside another of its track.
-std::vector<bool> nested(const std::vector<models::Timeline::Slice>& slices) {
-  std::map<std::uint32_t, SimTime> open;  // where the last outer slice of a track ends
-  std::vector<bool> inside;
-  for (const models::Timeline::Slice& s : slices) {
-    SimTime& end = open[s.track];
-    inside.push_back(s.start < end && s.end <= end);
-    if (!inside.back()) end = s.end;
-  }
-  return inside;
-}
-
-/// Passes and the end of the step first, then messages, then operators, each by micro-batch, as many as a page draws; and
-/// how many micro-batches have all of theirs.
-struct Chosen {
-  std::vector<bool> kept;
-  std::size_t left_out = 0;
-  int listed = 0, told = 0, detailed = 0;  ///< passes, messages, operators
-};
-/// Whatever of a micro-batch is no pass: sends, what they wait for and how they are launched.
-bool is_message(const models::Timeline::Slice& s) {
-  return s.micro_batch >= 0 && s.category != models::to_string(models::Category::compute);
-}
-Chosen chosen_slices(const models::Timeline& t) {
-  const std::vector<bool> inside = nested(t.slices);
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < t.slices.size(); ++i) {
-    if (!t.tracks[t.slices[i].track].counter) order.push_back(i);
-  }
-  const auto rank = [&](std::size_t i) {
-    return std::tuple(static_cast<bool>(inside[i]), is_message(t.slices[i]), t.slices[i].micro_batch);
-  };
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
-  Chosen out{std::vector<bool>(t.slices.size(), false), 0, t.listed_micro_batches, t.listed_micro_batches,
-             t.detailed_micro_batches};
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const models::Timeline::Slice& s = t.slices[order[i]];
-    if (i < kSlicesInReport) {
-      out.kept[order[i]] = true;
-      continue;
-    }
-    ++out.left_out;
-    int& complete = inside[order[i]] ? out.detailed : is_message(s) ? out.told : out.listed;
-    if (s.micro_batch >= 0) complete = std::min(complete, s.micro_batch);
-  }
-  return out;
-}
-
-/// Slices as lists of numbers; names and categories stand once.
-JsonValue slices_part(const models::Timeline& t) {
-  std::map<std::pair<std::string_view, std::string_view>, int> places;
-  JsonValue names = JsonValue::List(), slices = JsonValue::List();
-  const Chosen chosen = chosen_slices(t);
-  for (std::size_t i = 0; i < t.slices.size(); ++i) {
-    if (!chosen.kept[i]) continue;
-    const models::Timeline::Slice& s = t.slices[i];
-    const auto [place, fresh] = places.try_emplace({s.name, s.category}, static_cast<int>(places.size()));
-    if (fresh) names.add(JsonValue::List{s.name, s.category});
-    const std::int64_t start = s.start.ps / 1'000'000, end = s.end.ps / 1'000'000;
-    slices.add(JsonValue::List{s.track, start, end - start, place->second, s.micro_batch, s.chunk});
-  }
-  JsonValue tracks = JsonValue::List();
-  for (const models::Timeline::Track& track : t.tracks) {
-    if (track.counter)
-      tracks.add(JsonValue());
-    else
-      tracks.add(JsonValue::object({{"stage", track.stage}, {"name", track.name}}));
-  }
-  return JsonValue::object({{"end_microseconds", t.end.ps / 1'000'000},
-                            {"tracks", std::move(tracks)},
-                            {"names", std::move(names)},
-                            {"slices", std::move(slices)},
-                            {"micro_batches", t.micro_batches},
-                            {"listed_micro_batches", chosen.listed},
-                            {"told_micro_batches", chosen.told},
-                            {"detailed_micro_batches", chosen.detailed},
-                            {"left_out", chosen.left_out}});
-}
-
-/// Operators along the critical path, each with the category that most of its slices have.
-JsonValue operators_part(const models::StepReport& report, const models::Timeline* t) {
-  std::map<std::string_view, std::map<std::string_view, std::int64_t>> times;
-  if (t != nullptr) {
-    for (const models::Timeline::Slice& s : t->slices)
-      times[s.name][s.category] += (s.end - s.start).ps;
-  }
-  JsonValue all = JsonValue::List();
-  for (const auto& [name, seconds] : report.by_operator) {
-    JsonValue category;
-    if (const auto found = times.find(name); found != times.end()) {
-      const auto most = std::max_element(found->second.begin(), found->second.end(),
-                                         [](const auto& a, const auto& b) { return a.second < b.second; });
-      category = most->first;
-    }
-    all.add(JsonValue::List{name, seconds.value, category});
   }
   return all;
 }
@@ -246,14 +144,16 @@ std::string in_words_of(const topology::Instance& instance, std::string message)
   return with_word(with_word(std::move(message), "cores", word + "s"), "core", word);
 }
 
-JsonValue report_of(const char* kind, const std::vector<Remark>& remarks, const topology::Instance* instance) {
+JsonValue report_of(const char* kind, const std::vector<Remark>& remarks,
+                    const topology::Instance* instance) {
   std::vector<std::string> said;
   for (const Remark& r : remarks) {
     const std::string text = sentence(r);
     if (text.starts_with("wrote ")) continue;  // files are told where the program ran
     said.push_back(instance != nullptr ? in_words_of(*instance, text) : text);
   }
-  return JsonValue::object({{"schema_version", 1}, {"kind", kind}, {"version", TRNPLAN_VERSION}, {"remarks", said}});
+  return JsonValue::object(
+      {{"schema_version", 1}, {"kind", kind}, {"version", TRNPLAN_VERSION}, {"remarks", said}});
 }
 
 JsonValue job_part(const models::Job& job) {
@@ -303,28 +203,28 @@ JsonValue strategy_part(const models::Strategy& s) {
 JsonValue plan_part(const models::Job& job, const planner::Plan& p) {
   std::vector<double> breakdown;
   for (const Seconds s : p.report.breakdown) breakdown.push_back(s.value);
-  JsonValue plan = JsonValue::object(
-      {{"strategy", strategy_part(p.strategy)},
-       {"grammar", planner::strategy_grammar(job, p)},
-       {"instance", p.instance},
-       {"nodes", p.nodes},
-       {"micro_batches", p.micro_batches},
-       {"global_batch", p.global_batch},
-       {"step_seconds", p.report.step.value},
-       {"step_seconds_90", JsonValue::List{p.report.low.value, p.report.high.value}},
-       {"tokens_per_second", p.report.tokens_per_second},
-       {"mfu", p.report.mfu},
-       {"hfu", p.report.hfu},
-       {"breakdown_seconds", breakdown},
-       {"peak_bytes", whole(p.memory.worst().peak())},
-       {"limit_bytes", whole(p.memory.limit)},
-       {"fit_probability", p.memory.fit_probability},
-       {"works_probability", p.works},
-       {"compile_probability", p.graph.compile_probability()},
-       {"usd_per_hour", p.usd_per_hour},
-       {"price_kind", p.price_kind},
-       {"usd_per_1e9_tokens", p.usd_per_hour / 3600 / p.report.tokens_per_second * 1e9},
-       {"extrapolated", p.report.extrapolated}});
+  JsonValue plan =
+      JsonValue::object({{"strategy", strategy_part(p.strategy)},
+                         {"grammar", planner::strategy_grammar(job, p)},
+                         {"instance", p.instance},
+                         {"nodes", p.nodes},
+                         {"micro_batches", p.micro_batches},
+                         {"global_batch", p.global_batch},
+                         {"step_seconds", p.report.step.value},
+                         {"step_seconds_90", JsonValue::List{p.report.low.value, p.report.high.value}},
+                         {"tokens_per_second", p.report.tokens_per_second},
+                         {"mfu", p.report.mfu},
+                         {"hfu", p.report.hfu},
+                         {"breakdown_seconds", breakdown},
+                         {"peak_bytes", whole(p.memory.worst().peak())},
+                         {"limit_bytes", whole(p.memory.limit)},
+                         {"fit_probability", p.memory.fit_probability},
+                         {"works_probability", p.works},
+                         {"compile_probability", p.graph.compile_probability()},
+                         {"usd_per_hour", p.usd_per_hour},
+                         {"price_kind", p.price_kind},
+                         {"usd_per_1e9_tokens", p.usd_per_hour / 3600 / p.report.tokens_per_second * 1e9},
+                         {"extrapolated", p.report.extrapolated}});
   if (p.run.value > 0) plan.add("run_days", p.run.value / 86400);
   return plan;
 }
@@ -354,17 +254,6 @@ JsonValue machine_part(const models::Job& settled, const models::Strategy& s) {
                             {"depth", i.torus_depth},
                             {"links", std::move(links)},
                             {"kinds", kinds_part(settled.cluster, topology::ChipGraph(i), s)}});
-}
-
-JsonValue timeline_part(const models::Job& settled, const models::Strategy& s, const models::Profile& profile,
-                        const models::StepReport& report) {
-  try {
-    const models::StepModel model(settled, s, profile, topology::ChipGraph(settled.cluster.instance));
-    const models::Timeline t = models::timeline(model, settled, s, profile, kSlicesAskedFor);
-    return JsonValue::object({{"operators", operators_part(report, &t)}, {"timeline", slices_part(t)}});
-  } catch (const std::overflow_error&) {  // without a rhythm it has too many passes to be drawn one by one
-    return JsonValue::object({{"operators", operators_part(report, nullptr)}, {"timeline", JsonValue()}});
-  }
 }
 
 void add_plan_parts(JsonValue& page, const models::Job& settled, const planner::Plan& plan,
@@ -415,9 +304,10 @@ std::optional<std::string> why_unwritten(const models::Job& settled, const plann
   return planner::inexpressible(*by, settled, plan.strategy);
 }
 
-std::vector<std::string> words_for_simulate(const std::string& job, const io::JobOptions& o, const models::Job& of,
-                                            const planner::Plan& plan) {
-  std::vector<std::string> words = {"trnplan", "simulate", job, "--strategy", planner::strategy_grammar(of, plan)};
+std::vector<std::string> words_for_simulate(const std::string& job, const io::JobOptions& o,
+                                            const models::Job& of, const planner::Plan& plan) {
+  std::vector<std::string> words = {"trnplan", "simulate", job, "--strategy",
+                                    planner::strategy_grammar(of, plan)};
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) words.insert(words.end(), {name, value});
   };
@@ -427,7 +317,8 @@ std::vector<std::string> words_for_simulate(const std::string& job, const io::Jo
   add("--sequence", o.sequence);
   const bool any_batch = open.largest_batch > 0 || open.batch_per_node > 0;
   add("--global-batch", o.global_batch.empty() && !any_batch ? "" : fmt::to_string(plan.global_batch));
-  add("--precision", o.precision.empty() && !open.precision ? "" : std::string(to_string(plan.strategy.precision)));
+  add("--precision",
+      o.precision.empty() && !open.precision ? "" : std::string(to_string(plan.strategy.precision)));
   add("--release", o.release);
   return words;
 }

@@ -26,7 +26,8 @@ void check_report(const ReportFile& file);
 void write_report(const ReportFile& file, const io::JsonValue& data);
 
 /// Most that a page has of each; what is left out is counted there.
-inline constexpr std::size_t kPlansInReport = 60, kRefusedInReport = 60, kSlicesInReport = 20'000, kRowsInReport = 4000;
+inline constexpr std::size_t kPlansInReport = 60, kRefusedInReport = 60, kSlicesInReport = 20'000,
+                             kRowsInReport = 4000;
 
 /// What a page starts with: its kind, and what was said besides the result.
 [[nodiscard]] io::JsonValue report_of(const char* kind, const std::vector<Remark>& remarks,
@@ -41,7 +42,8 @@ inline constexpr std::size_t kPlansInReport = 60, kRefusedInReport = 60, kSlices
 /// Step, throughput, breakdown, memory at the worst stage, price.
 [[nodiscard]] io::JsonValue plan_part(const models::Job& job, const planner::Plan& plan);
 /// `known`: of the memory's factors besides those of the profile, as the distance from known runs gives it (log-sd).
-[[nodiscard]] io::JsonValue memory_part(const planner::Plan& plan, const models::Profile& profile, double known);
+[[nodiscard]] io::JsonValue memory_part(const planner::Plan& plan, const models::Profile& profile,
+                                        double known);
 /// The machine's node with its links, and which groups its cores are in.
 [[nodiscard]] io::JsonValue machine_part(const models::Job& settled, const models::Strategy& s);
 /// `operators` along the critical path with their categories, and `timeline`, of at most kSlicesInReport slices; null where
@@ -62,7 +64,8 @@ void add_plan_parts(io::JsonValue& page, const models::Job& settled, const plann
 [[nodiscard]] std::optional<std::string> why_unwritten(const models::Job& settled, const planner::Plan& plan,
                                                        const std::string& target);
 /// "trnplan simulate JOB --strategy S" with those of the job's options that simulate takes too, as the plan settles them.
-[[nodiscard]] std::vector<std::string> words_for_simulate(const std::string& job, const io::JobOptions& options,
+[[nodiscard]] std::vector<std::string> words_for_simulate(const std::string& job,
+                                                          const io::JobOptions& options,
                                                           const models::Job& of, const planner::Plan& plan);
 
 }  // namespace trnplan::api

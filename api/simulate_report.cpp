@@ -40,7 +40,8 @@ JsonValue commands_part(const SimulateRequest& o, const SimulateResult& r) {
   all.add(command_part("find the best strategy of this job", words(plan, {})));
   if (!r.judgement.plan) return all;
   const std::vector<std::string> simulate = words_for_simulate(o.job.job, options, r.job, *r.judgement.plan);
-  all.add(command_part("every operator of the step on a timeline, for ui.perfetto.dev", words(simulate, {"--trace", "step.pftrace"})));
+  all.add(command_part("every operator of the step on a timeline, for ui.perfetto.dev",
+                       words(simulate, {"--trace", "step.pftrace"})));
   all.add(command_part("the same numbers for a script", words(simulate, {"--format", "json"})));
   return all;
 }

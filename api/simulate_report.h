@@ -7,7 +7,7 @@
 namespace trnplan::api {
 
 /// Throws InputError where it cannot be written. Cost: a simulation, with its timeline.
-void write_simulate_report(const ReportFile& file, const SimulateRequest& request, const SimulateResult& result,
-                           const std::vector<Remark>& remarks);
+void write_simulate_report(const ReportFile& file, const SimulateRequest& request,
+                           const SimulateResult& result, const std::vector<Remark>& remarks);
 
 }  // namespace trnplan::api

@@ -33,7 +33,8 @@ std::vector<std::string> mechanisms_of(const models::Strategy& s, int nodes) {
   add(s.context_parallel > 1, "context parallel");
   add(s.expert_parallel > 1, "expert parallel");
   add(s.data_parallel > 1, "data parallel");
-  add(s.data_parallel > 1 && s.zero1 && s.sharding == models::Sharding::parameters, "sharded weights (ZeRO-3)");
+  add(s.data_parallel > 1 && s.zero1 && s.sharding == models::Sharding::parameters,
+      "sharded weights (ZeRO-3)");
   add(s.recompute.full, "all recomputed");
   add(!s.recompute.full && s.recompute != models::Recompute(), "some recomputed");
   add(s.micro_batch > 1, "micro-batches of several sequences");
@@ -62,11 +63,12 @@ JsonValue groups_part(const std::map<std::string, std::vector<const PageRow*>>& 
       covered += r->low && r->high && *r->low <= r->measured && r->measured <= *r->high;
     }
     std::sort(errors.begin(), errors.end());
-    JsonValue one = JsonValue::object({{"name", name},
-                                       {"rows", rows.size()},
-                                       {"median_error", median(errors)},
-                                       {"error_90", JsonValue::List{quantile(errors, 0.05), quantile(errors, 0.95)}},
-                                       {"median_ape", median(sizes)}});
+    JsonValue one =
+        JsonValue::object({{"name", name},
+                           {"rows", rows.size()},
+                           {"median_error", median(errors)},
+                           {"error_90", JsonValue::List{quantile(errors, 0.05), quantile(errors, 0.95)}},
+                           {"median_ape", median(sizes)}});
     if (intervals > 0) one.add("coverage_90", static_cast<double>(covered) / static_cast<double>(intervals));
     all.add(std::move(one));
   }
@@ -121,7 +123,8 @@ std::string joined(const std::vector<std::string>& words) {
 
 void write_validate_report(const ReportFile& file, const ValidateRequest& o, const ValidateResult& v,
                            const std::vector<Remark>& remarks) {
-  JsonValue page = page_of(o.runs.empty() ? "the published runs of the catalogue" : o.runs, v.profile, remarks);
+  JsonValue page =
+      page_of(o.runs.empty() ? "the published runs of the catalogue" : o.runs, v.profile, remarks);
   std::vector<PageRow> rows;
   std::vector<const calibrate::StepValidation::Row*> counted;
   for (const auto& row : v.steps.validation.rows) {
@@ -129,8 +132,9 @@ void write_validate_report(const ReportFile& file, const ValidateRequest& o, con
     counted.push_back(&row);
     const calibrate::MeasuredStep& s = *row.step;
     const std::string& framework = s.job.software.framework;
-    rows.push_back({s.id, framework.empty() ? "framework not stated" : framework, s.job.architecture.name, s.seconds,
-                    row.predicted, row.low, row.high, mechanisms_of(s.strategy, s.job.cluster.nodes)});
+    rows.push_back({s.id, framework.empty() ? "framework not stated" : framework, s.job.architecture.name,
+                    s.seconds, row.predicted, row.low, row.high,
+                    mechanisms_of(s.strategy, s.job.cluster.nodes)});
   }
   const calibrate::StepSummary s = calibrate::summary_of(counted);
   page.add("source_is", "framework");
@@ -155,7 +159,8 @@ void write_validate_report(const ReportFile& file, const ValidateRequest& o, con
 
 void write_score_report(const ReportFile& file, const ScoreRequest& o, const ScoreResult& v,
                         const std::vector<Remark>& remarks) {
-  JsonValue page = page_of(o.table, o.predictions.empty() ? joined(v.profiles) : "predictions of " + o.predictions, remarks);
+  JsonValue page = page_of(
+      o.table, o.predictions.empty() ? joined(v.profiles) : "predictions of " + o.predictions, remarks);
   std::vector<PageRow> rows;
   for (const calibrate::ScoredRow& r : v.scores.rows) {
     if (!r.scored() || r.quality == "D") continue;

@@ -8,8 +8,8 @@
 namespace trnplan::api {
 
 /// Of predictions by fits that have not seen their rows. Throws InputError where it cannot be written.
-void write_validate_report(const ReportFile& file, const ValidateRequest& request, const ValidateResult& result,
-                           const std::vector<Remark>& remarks);
+void write_validate_report(const ReportFile& file, const ValidateRequest& request,
+                           const ValidateResult& result, const std::vector<Remark>& remarks);
 /// Of the rows of a table, predicted as they are.
 void write_score_report(const ReportFile& file, const ScoreRequest& request, const ScoreResult& result,
                         const std::vector<Remark>& remarks);

@@ -18,8 +18,10 @@ JsonValue points_part(const launch::Stretch& stretch, std::size_t every) {
   JsonValue points = JsonValue::List();
   for (std::size_t i = 0; i < stretch.steps.size(); i += every) {
     std::vector<double> seconds;
-    for (std::size_t k = i; k < std::min(i + every, stretch.steps.size()); ++k) seconds.push_back(stretch.steps[k].seconds);
-    points.add(JsonValue::List{stretch.steps[i].step, median(seconds), *std::max_element(seconds.begin(), seconds.end())});
+    for (std::size_t k = i; k < std::min(i + every, stretch.steps.size()); ++k)
+      seconds.push_back(stretch.steps[k].seconds);
+    points.add(JsonValue::List{stretch.steps[i].step, median(seconds),
+                               *std::max_element(seconds.begin(), seconds.end())});
   }
   return points;
 }
@@ -61,7 +63,11 @@ std::string said(const topology::Instance* instance, const std::string& text) {
 JsonValue alarms_part(const io::WatchReport& r, const topology::Instance* on) {
   JsonValue all = JsonValue::List();
   for (const io::WatchAlarm& a : r.alarms)
-    all.add(JsonValue::object({{"kind", a.kind}, {"message", said(on, a.message)}, {"cause", said(on, a.cause)}, {"fix", said(on, a.fix)}, {"line", a.line}}));
+    all.add(JsonValue::object({{"kind", a.kind},
+                               {"message", said(on, a.message)},
+                               {"cause", said(on, a.cause)},
+                               {"fix", said(on, a.fix)},
+                               {"line", a.line}}));
   return all;
 }
 
@@ -87,29 +93,36 @@ JsonValue events_part(const io::WatchReport& r) {
   constexpr std::size_t kMost = 200;
   JsonValue all = JsonValue::List();
   for (std::size_t i = 0; i < std::min(kMost, r.events.size()); ++i)
-    all.add(JsonValue::object({{"kind", r.events[i].kind}, {"text", r.events[i].text}, {"line", r.events[i].line}}));
+    all.add(JsonValue::object(
+        {{"kind", r.events[i].kind}, {"text", r.events[i].text}, {"line", r.events[i].line}}));
   return all;
 }
 
-JsonValue commands_part(const ReportFile& file, const std::vector<std::string>& words, const io::WatchReport& r) {
+JsonValue commands_part(const ReportFile& file, const std::vector<std::string>& words,
+                        const io::WatchReport& r) {
   JsonValue all = JsonValue::List();
   const auto with = [&](const std::vector<std::string>& more) {
     std::vector<std::string> list = words;
     list.insert(list.end(), more.begin(), more.end());
     return list;
   };
-  if (!r.finished && words[2] != "-") all.add(command_part("look again, and renew this page", with({"--once", "--report", file.path, "--force"})));
+  if (!r.finished && words[2] != "-")
+    all.add(
+        command_part("look again, and renew this page", with({"--once", "--report", file.path, "--force"})));
   if (!r.predicted)
-    all.add(command_part("say what ran, for a prediction beside it", with({"--once", "--config", "NXDT.yaml"})));
+    all.add(
+        command_part("say what ran, for a prediction beside it", with({"--once", "--config", "NXDT.yaml"})));
   else if (r.timed_steps >= launch::kStepsToCalibrate)
-    all.add(command_part("learn from these steps: a profile that explains them", with({"--once", "--calibrate", "mine.json"})));
+    all.add(command_part("learn from these steps: a profile that explains them",
+                         with({"--once", "--calibrate", "mine.json"})));
   return all;
 }
 
 }  // namespace
 
-void write_watch_report(const ReportFile& file, const std::vector<std::string>& words, const io::WatchReport& r,
-                        const launch::RunLog& run, const launch::WatchContext& context, const std::vector<Remark>& remarks) {
+void write_watch_report(const ReportFile& file, const std::vector<std::string>& words,
+                        const io::WatchReport& r, const launch::RunLog& run,
+                        const launch::WatchContext& context, const std::vector<Remark>& remarks) {
   const topology::Instance* instance = context.plan ? &context.plan->job.cluster.instance : nullptr;
   JsonValue page = report_of("watch", remarks, instance);
   page.add("core_word", instance != nullptr ? core_word(*instance) : "core");
@@ -127,7 +140,8 @@ void write_watch_report(const ReportFile& file, const std::vector<std::string>& 
   page.add("recent_seconds", r.recent_seconds);
   page.add("timed_steps", r.timed_steps);
   page.add("predicted_seconds", r.predicted);
-  if (r.predicted_90) page.add("predicted_seconds_90", JsonValue::List{r.predicted_90->first, r.predicted_90->second});
+  if (r.predicted_90)
+    page.add("predicted_seconds_90", JsonValue::List{r.predicted_90->first, r.predicted_90->second});
   page.add("tokens_per_second", r.tokens_per_second);
   page.add("memory_bytes", r.memory_bytes);
   page.add("predicted_memory_bytes", r.predicted_memory_bytes);

@@ -78,7 +78,10 @@ JsonValue question_part(const WhatIfAnswered& a) {
 JsonValue standings_part(const planner::WhatIfResult& result) {
   JsonValue all = JsonValue::List();
   for (const planner::InstanceStanding& s : result.standings) {
-    JsonValue one = JsonValue::object({{"instance", s.instance}, {"point", s.point}, {"break_even_usd_per_hour", s.break_even}, {"against", s.against}});
+    JsonValue one = JsonValue::object({{"instance", s.instance},
+                                       {"point", s.point},
+                                       {"break_even_usd_per_hour", s.break_even},
+                                       {"against", s.against}});
     if (s.price) {
       one.add("usd_per_hour", s.price->usd_per_hour);
       one.add("cheapest_probability", s.cheapest);
@@ -88,7 +91,8 @@ JsonValue standings_part(const planner::WhatIfResult& result) {
   return all;
 }
 
-JsonValue commands_part(const WhatIfRequest& o, const std::vector<std::string>& options, const WhatIfAnswered& a) {
+JsonValue commands_part(const WhatIfRequest& o, const std::vector<std::string>& options,
+                        const WhatIfAnswered& a) {
   JsonValue all = JsonValue::List();
   const auto plan_words = [&](const planner::WhatIfPoint& p, const std::vector<std::string>& more) {
     std::vector<std::string> words = {"trnplan", "plan", o.job.job};
@@ -96,7 +100,8 @@ JsonValue commands_part(const WhatIfRequest& o, const std::vector<std::string>& 
     words.insert(words.end(), {"--nodes", fmt::to_string(p.nodes), "--instance", p.instance});
     const WhatIfRequest usual;
     if (o.profile != usual.profile) words.insert(words.end(), {"--profile", o.profile});
-    if (a.question.scaling == planner::Scaling::weak) words.insert(words.end(), {"--global-batch", fmt::to_string(p.global_batch)});
+    if (a.question.scaling == planner::Scaling::weak)
+      words.insert(words.end(), {"--global-batch", fmt::to_string(p.global_batch)});
     if (o.allow_doubtful) words.emplace_back("--allow-doubtful");
     words.insert(words.end(), more.begin(), more.end());
     return words;
@@ -109,15 +114,17 @@ JsonValue commands_part(const WhatIfRequest& o, const std::vector<std::string>& 
     all.add(command_part("write its config and job scripts", plan_words(p, {"--out", "my-plan"})));
     all.add(command_part("submit it: compile, then train", {"trnplan", "launch", "my-plan"}));
   } else if (r.would_do) {
-    all.add(command_part("look at the plan of a cluster that would do", plan_words(*r.would_do, {"--report", "plan.html"})));
+    all.add(command_part("look at the plan of a cluster that would do",
+                         plan_words(*r.would_do, {"--report", "plan.html"})));
   }
   return all;
 }
 
 }  // namespace
 
-void write_whatif_report(const ReportFile& file, const WhatIfRequest& request, const std::vector<std::string>& job_options,
-                         const WhatIfAnswered& a, const std::vector<Remark>& remarks) {
+void write_whatif_report(const ReportFile& file, const WhatIfRequest& request,
+                         const std::vector<std::string>& job_options, const WhatIfAnswered& a,
+                         const std::vector<Remark>& remarks) {
   const planner::WhatIfResult& r = a.result;
   models::Job job = a.job;
   job.space.instances = a.question.instances;
@@ -128,7 +135,8 @@ void write_whatif_report(const ReportFile& file, const WhatIfRequest& request, c
   page.add("job", job_part(job));
   page.add("question", question_part(a));
   JsonValue points = JsonValue::List();
-  for (std::size_t i = 0; i < r.points.size() && i < kRowsInReport; ++i) points.add(point_part(a, r.points[i]));
+  for (std::size_t i = 0; i < r.points.size() && i < kRowsInReport; ++i)
+    points.add(point_part(a, r.points[i]));
   page.add("points_found", r.points.size());
   page.add("points", std::move(points));
   page.add("recommended", r.recommended);

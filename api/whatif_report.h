@@ -7,7 +7,8 @@
 namespace trnplan::api {
 
 /// Throws InputError where it cannot be written. Cost: linear in the points.
-void write_whatif_report(const ReportFile& file, const WhatIfRequest& request, const std::vector<std::string>& job_options,
-                         const WhatIfAnswered& answered, const std::vector<Remark>& remarks);
+void write_whatif_report(const ReportFile& file, const WhatIfRequest& request,
+                         const std::vector<std::string>& job_options, const WhatIfAnswered& answered,
+                         const std::vector<Remark>& remarks);
 
 }  // namespace trnplan::api

@@ -40,13 +40,16 @@ class JsonValue {
   template <class T>
   JsonValue(const T*) = delete;  ///< a pointer is no truth value
 
-  [[nodiscard]] static JsonValue object(std::initializer_list<std::pair<std::string, JsonValue>> members = {}) {
+  [[nodiscard]] static JsonValue object(
+      std::initializer_list<std::pair<std::string, JsonValue>> members = {}) {
     JsonValue value;
     value.value_ = Object(members);
     return value;
   }
   /// Of an object: adds a member. Of a list: adds a value.
-  void add(std::string key, JsonValue value) { std::get<Object>(value_).emplace_back(std::move(key), std::move(value)); }
+  void add(std::string key, JsonValue value) {
+    std::get<Object>(value_).emplace_back(std::move(key), std::move(value));
+  }
   void add(JsonValue value) { std::get<List>(value_).push_back(std::move(value)); }
 
  private:

@@ -12,8 +12,9 @@ namespace trnplan::launch {
 namespace {
 
 /// In this order: later ones use what earlier ones define, and the last one draws the page.
-constexpr std::array<std::string_view, 8> kScripts = {"base.js",    "charts.js", "plan_parts.js", "timeline.js",
-                                                      "machine.js", "runs.js",   "records.js",    "pages.js"};
+constexpr std::array<std::string_view, 8> kScripts = {"base.js",     "charts.js",  "plan_parts.js",
+                                                      "timeline.js", "machine.js", "runs.js",
+                                                      "records.js",  "pages.js"};
 
 std::string_view part(std::string_view name) {
   const auto found = report_parts().find(name);
@@ -47,8 +48,8 @@ std::string report_page(const io::JsonValue& data) {
   for (const std::string_view name : kScripts) program += part(name);
   const std::string_view style = part("page.css");
   const std::map<std::string_view, std::string> values = {
-      {"policy", "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; style-src '" + policy_hash(style) +
-                     "'; script-src '" + policy_hash(program) + "'"},
+      {"policy", "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; style-src '" +
+                     policy_hash(style) + "'; script-src '" + policy_hash(program) + "'"},
       {"style", std::string(style)},
       {"data", io::json_in_html(data)},
       {"program", program}};

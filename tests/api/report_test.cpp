@@ -33,19 +33,22 @@ TEST_CASE("values are written as JSON, in ASCII, and nothing of them is HTML", "
   CHECK(io::json_in_html(JsonValue(std::numeric_limits<double>::infinity())) == "null");
   CHECK(io::json_in_html(JsonValue(std::optional<double>())) == "null");
   CHECK(io::json_in_html(JsonValue(std::vector<std::string>{"a", "b"})) == R"(["a","b"])");
-  CHECK(io::json_in_html(JsonValue::object({{"b", true}, {"a", JsonValue::List{1, -2}}})) == R"({"b":true,"a":[1,-2]})");
+  CHECK(io::json_in_html(JsonValue::object({{"b", true}, {"a", JsonValue::List{1, -2}}})) ==
+        R"({"b":true,"a":[1,-2]})");
   CHECK(io::json_in_html(JsonValue("</script><!--&\"")) == R"("\u003c/script\u003e\u003c!--\u0026\"")");
   CHECK(io::json_in_html(JsonValue("\xC3\xA9\xFF")) == R"("\u00e9\ufffd")");
 }
 
 TEST_CASE("a page holds its data and its one program, whatever the names", "[api][report]") {
   const std::string plain = launch::report_page(page("llama"));
-  const std::string hostile = launch::report_page(page("</script><script>alert(1)</script><img src=x onerror=alert(2)>@program@"));
+  const std::string hostile =
+      launch::report_page(page("</script><script>alert(1)</script><img src=x onerror=alert(2)>@program@"));
   CHECK(count(hostile, "<script") == 2);
   CHECK(count(hostile, "</script>") == 2);
   CHECK(count(hostile, "<img") == 0);
   CHECK(hostile.size() < plain.size() + 300);  // a mark in the data is not filled in
-  CHECK(count(plain, "//www.w3.org/2000/svg") == count(plain, "://"));  // a name, not an address that is asked
+  CHECK(count(plain, "//www.w3.org/2000/svg") ==
+        count(plain, "://"));  // a name, not an address that is asked
   CHECK(count(plain, "@") == count(plain, "@media"));
 }
 
@@ -61,14 +64,16 @@ TEST_CASE("a report is written whole, and refused before the work", "[api][repor
   CHECK_NOTHROW(api::check_report({file, true}));
   api::write_report({file, true}, page("b"));
   CHECK_THROWS_AS(api::check_report({folder / "no/page.html"}), InputError);
-  CHECK(std::distance(std::filesystem::directory_iterator(std::filesystem::path(file).parent_path()), std::filesystem::directory_iterator()) == 1);
+  CHECK(std::distance(std::filesystem::directory_iterator(std::filesystem::path(file).parent_path()),
+                      std::filesystem::directory_iterator()) == 1);
 }
 
 TEST_CASE("a machine's messages are in its words", "[api][report]") {
   const TestFolder folder;
   const io::Catalog catalog = io::Catalog::standard();
   const topology::Instance trn1 = catalog.instance("trn1.32xlarge"), p5 = catalog.instance("p5.48xlarge");
-  const std::string message = "stage 0 needs 17.6 GiB a core (of 8 cores): CoreAttention, a core's, tensor-core, score";
+  const std::string message =
+      "stage 0 needs 17.6 GiB a core (of 8 cores): CoreAttention, a core's, tensor-core, score";
   CHECK(api::in_words_of(trn1, message) == message);
   CHECK(api::in_words_of(p5, message) ==
         "stage 0 needs 17.6 GiB a GPU (of 8 GPUs): CoreAttention, a GPU's, tensor-core, score");
