@@ -205,6 +205,7 @@ class TomlParser {
       if (at_end()) refuse(node.at, "the list has no end", "close the bracket");
       node.items.push_back(read_value(depth + 1));
       skip_lines();
+      if (at_end()) refuse(node.at, "the list has no end", "close the bracket");
       if (peek() == ',') {
         step();
       } else if (peek() != ']') {

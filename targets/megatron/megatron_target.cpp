@@ -9,6 +9,7 @@
 #include "targets/flags/flags.h"
 #include "targets/flags/recipe.h"
 #include "targets/flags/rotary_scaling.h"
+#include "targets/megatron/megatron_read.h"
 
 namespace trnplan::targets {
 
@@ -283,6 +284,10 @@ class Megatron : public planner::Target {
                  "Where --load finds no checkpoint the run begins anew, with a warning."};
     say_unused(job, {}, c.remarks);
     return c;
+  }
+
+  std::optional<planner::RunReading> read_run(const planner::ConfigFile& file, int ranks) const override {
+    return megatron_reading(file, ranks);
   }
 
   /// NVIDIA/Megatron-LM@d98e8a6 tools/preprocess_data.py.

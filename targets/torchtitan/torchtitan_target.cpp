@@ -237,6 +237,10 @@ class TorchTitan : public planner::Target {
     return titan_reading(root, a);
   }
 
+  std::optional<planner::RunReading> read_run(const planner::ConfigFile& file, int ranks) const override {
+    return titan_run_reading(file, ranks);
+  }
+
   std::vector<Diagnostic> config_faults(const planner::ConfigFile& file, const models::Job& job,
                                         const models::Strategy& s, const std::string& anew) const override {
     return titan_faults(file, emit(job, s, {}), anew);

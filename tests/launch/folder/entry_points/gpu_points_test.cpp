@@ -218,3 +218,31 @@ TEST_CASE("a TOML of a plan says the plan again when it is read", "[launch][gpu]
     CHECK(target.config_faults(edited, c.job, c.strategy, "anew").size() == 1);
   }
 }
+
+TEST_CASE("what starts a plan is read as that plan", "[launch][gpu]") {
+  for (const char* name : {"megatron", "torchtitan"}) {
+    const planner::Target& target = *targets::find(name);
+    for (const Case& c : legal_plans(target, 60)) {
+      INFO(shown(c));
+      std::vector<planner::ConfigFile> files = target.emit(c.job, c.strategy, {"Plan: " + describe(c.strategy)});
+      if (files.empty()) files.push_back({"node_run.sh", node_run_of(target, c)});
+      for (const planner::ConfigFile& file : files) {
+        INFO(file.name);
+        const auto run = target.read_run(file, static_cast<int>(c.job.cluster.cores()));
+        REQUIRE(run.has_value());
+        models::Strategy wanted = models::canonical(c.strategy), found = models::canonical(run->config.strategy);
+        if (!wanted.zero1) wanted.sharding = found.sharding;
+        if (wanted.shard_ranks == wanted.data_parallel * wanted.context_parallel) wanted.shard_ranks = 0;
+        if (file.name.ends_with(".py")) found.precision = wanted.precision;  // FP8 is the TOML's alone
+        CHECK(models::describe(found) == models::describe(wanted));
+        CHECK(found == wanted);
+        CHECK(run->config.not_modelled.empty());
+        CHECK(run->config.training.sequence == c.job.training.sequence);
+        CHECK(run->config.training.global_batch == c.job.training.global_batch);
+        CHECK(run->architecture.layers == c.job.architecture.layers);
+        CHECK(run->architecture.kv_heads == c.job.architecture.kv_heads);
+        CHECK(run->architecture.intermediate == c.job.architecture.intermediate);
+      }
+    }
+  }
+}
