@@ -222,7 +222,8 @@ void take_vocabulary(models::Architecture& a, const io::Catalog& catalog, std::v
       continue;
     a.vocabulary = known.vocabulary;
     a.name = known.name;
-    note(findings, "model", fmt::format("the vocabulary is taken for that of {}: {}", name, known.vocabulary));
+    note(findings, "model",
+         fmt::format("the vocabulary is taken for that of {}: {}", name, known.vocabulary));
     return;
   }
   throw InputError({{file, 0, 0},

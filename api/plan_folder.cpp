@@ -53,9 +53,10 @@ std::vector<io::OutputFile> measure_files_of(const models::Job& job, const std::
                                              Remarks& remarks) {
   if (!confidence.comparison || !confidence.comparison->best) return {};
   if (!target_of(o).compiles_ahead()) {
-    remarks.add(fmt::format("no measure.sh is written for {}: run the folders of both plans with TRAIN_ITERS=20, and give their "
-                            "logs to trnplan calibrate",
-                            target_of(o).name()));
+    remarks.add(fmt::format(
+        "no measure.sh is written for {}: run the folders of both plans with TRAIN_ITERS=20, and give their "
+        "logs to trnplan calibrate",
+        target_of(o).name()));
     return {};
   }
   const auto absolute = [](const std::string& path) { return std::filesystem::absolute(path).string(); };
@@ -69,10 +70,12 @@ std::vector<io::OutputFile> measure_files_of(const models::Job& job, const std::
   repeat("--sure", fmt::to_string(o.sure));
   if (o.risk != planner::RiskAttitude::neutral) repeat("--risk", std::string(to_string(o.risk)));
   if (o.allow_doubtful) use.options.push_back("--allow-doubtful");
-  const planner::Plan &first = plans[confidence.comparison->first], &second = plans[confidence.comparison->second];
+  const planner::Plan &first = plans[confidence.comparison->first],
+                      &second = plans[confidence.comparison->second];
   const auto why = planner::inexpressible(target_of(o), planner::settled(job, second), second.strategy);
   if (why && confidence.comparison->best->runs_of_second > 0) {
-    remarks.add(fmt::format("no measure.sh is written: plan {}: {}", confidence.comparison->second + 1, *why));
+    remarks.add(
+        fmt::format("no measure.sh is written: plan {}: {}", confidence.comparison->second + 1, *why));
     return {};
   }
   return launch::measure_files(job, first, second, *confidence.comparison->best, target_of(o), use);

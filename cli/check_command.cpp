@@ -44,7 +44,7 @@ int run(const Options& o) {
     print(io::check_json(verdict, findings, prediction, nearest, no_prediction));
   } else {
     print_text(check_text(verdict, findings, prediction, no_prediction, o.details, text_width()));
-    print(nearest_text(nearest));  // a diff, whose lines stay whole
+    print(nearest_text(nearest));                 // a diff, whose lines stay whole
     const bool plannable = !config.keys.empty();  // NxDT's, of which plan makes a job
     const bool accepted = plannable && verdict != "refused" && prediction != nullptr;
     print_text((nearest.empty() ? "" : "\n") +
@@ -61,9 +61,10 @@ void add_check(CLI::App& app, Run& chosen) {
       app.add_subcommand("check", "Lint an NxDT YAML, judge its replica groups and memory, predict its step");
   command->add_option("config", o->request.file, "NxDT YAML, or what --target reads")->required();
   command
-      ->add_option("--target", o->request.target,
-                   "whose file it is: megatron (a script or its arguments), torchtitan (TOML, or the module of a "
-                   "plan's folder); without it NxDT's")
+      ->add_option(
+          "--target", o->request.target,
+          "whose file it is: megatron (a script or its arguments), torchtitan (TOML, or the module of a "
+          "plan's folder); without it NxDT's")
       ->check(CLI::IsMember(targets::names()));
   command->add_option("--nodes", o->request.nodes, "nodes, instead of trainer.num_nodes")
       ->check(whole_number(1, topology::kMostNodes));

@@ -100,13 +100,12 @@ std::vector<std::pair<std::string, SourcePos>> words_in(const planner::ConfigFil
 
 std::map<std::string, Flag> flags_in(const planner::ConfigFile& file) {
   const auto words = words_in(file);
-  const auto script = std::find_if(words.begin(), words.end(), [](const auto& word) {
-    return word.first.ends_with("pretrain_gpt.py");
-  });
+  const auto script = std::find_if(words.begin(), words.end(),
+                                   [](const auto& word) { return word.first.ends_with("pretrain_gpt.py"); });
   // Of a script that keeps its arguments in arrays they stand before.
   const bool behind = script != words.end() && std::any_of(script, words.end(), [](const auto& word) {
-    return word.first.starts_with("--num-layers");
-  });
+                        return word.first.starts_with("--num-layers");
+                      });
   std::map<std::string, Flag> all;
   Flag* last = nullptr;
   for (auto it = behind ? std::next(script) : words.begin(); it != words.end(); ++it) {
@@ -128,8 +127,8 @@ class Reader {
   Reader(const planner::ConfigFile& file, int ranks) : file_(file), flags_(flags_in(file)), ranks_(ranks) {}
 
   planner::RunReading run() {
-    for (const char* needed : {"--num-layers", "--hidden-size", "--num-attention-heads", "--seq-length",
-                               "--micro-batch-size"}) {
+    for (const char* needed :
+         {"--num-layers", "--hidden-size", "--num-attention-heads", "--seq-length", "--micro-batch-size"}) {
       if (!on(needed))
         faults_.push_back({{file_.name, 0, 0}, needed, "is missing, and pretrain_gpt.py needs it", "add it"});
     }
@@ -158,7 +157,8 @@ class Reader {
     if (!on(name)) return fallback;
     const auto value = whole_number_of(text(name));
     if (value && *value >= 1 && *value < 1'000'000'000) return static_cast<int>(*value);
-    fault(name, in_quotes(text(name)) + " is no whole number above 0", "write the number; variables are not followed");
+    fault(name, in_quotes(text(name)) + " is no whole number above 0",
+          "write the number; variables are not followed");
     return fallback;
   }
   double number(const char* name, double fallback) {
@@ -211,7 +211,8 @@ class Reader {
     }
     if (s.virtual_pipeline > 1) s.schedule = models::Schedule::interleaved;
     if (s.virtual_pipeline > 1 && s.pipeline_parallel == 1)
-      fault("--num-virtual-stages-per-pipeline-rank", "needs several pipeline stages", "drop it, or raise PP");
+      fault("--num-virtual-stages-per-pipeline-rank", "needs several pipeline stages",
+            "drop it, or raise PP");
     if (r_.architecture.layers % s.pipeline_parallel != 0 && !uneven())
       fault("--num-layers", fmt::format("{} on PP {}", r_.architecture.layers, s.pipeline_parallel),
             "choose a PP that divides the layers");
@@ -245,7 +246,8 @@ class Reader {
 
   void read_recompute() {
     models::Recompute& r = r_.config.strategy.recompute;
-    const std::string kind = text("--recompute-granularity", on("--recompute-activations") ? "selective" : "");
+    const std::string kind =
+        text("--recompute-granularity", on("--recompute-activations") ? "selective" : "");
     if (kind == "full") {
       r.full = true;
       if (!on("--recompute-method") || !on("--recompute-num-layers"))
@@ -254,8 +256,7 @@ class Reader {
       else if (text("--recompute-method") == "block" || text("--recompute-num-layers") != "1")
         r_.config.not_modelled.emplace_back("recompute of blocks of layers");
     } else if (kind == "selective") {
-      if (on("--recompute-method"))
-        fault("--recompute-method", "is for full recompute", "drop it");
+      if (on("--recompute-method")) fault("--recompute-method", "is for full recompute", "drop it");
       std::vector<std::string> modules = {"core_attn"};
       if (on("--recompute-modules")) modules = flags_.at("--recompute-modules").values;
       for (const std::string& m : modules) {
@@ -302,11 +303,13 @@ class Reader {
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
       ++others;
       const std::string near = nearest(name, known);
-      if (!near.empty() && near.size() + 2 > name.size() && near.size() < name.size() + 2 && !on(near.c_str()))
+      if (!near.empty() && near.size() + 2 > name.size() && near.size() < name.size() + 2 &&
+          !on(near.c_str()))
         r_.notes.push_back(fmt::format("line {}: {} is near {}", flag.at.line, printable(name, 80), near));
     }
     if (others > 0)
-      r_.notes.push_back(fmt::format("{} other flags decide nothing that is predicted, and were not looked at", others));
+      r_.notes.push_back(
+          fmt::format("{} other flags decide nothing that is predicted, and were not looked at", others));
   }
 
   const planner::ConfigFile& file_;

@@ -9,7 +9,8 @@ namespace {
 
 const std::string kLine =
     "#!/usr/bin/env bash\n# trains\nARGS=(\n  --num-layers 32 --hidden-size 4096 # a comment\n"
-    "  --ffn-hidden-size 14336 --num-attention-heads 32 --group-query-attention\n  --num-query-groups 8 --swiglu "
+    "  --ffn-hidden-size 14336 --num-attention-heads 32 --group-query-attention\n  --num-query-groups 8 "
+    "--swiglu "
     "--normalization RMSNorm\n  --seq-length 8192 --max-position-embeddings \"8192\" --micro-batch-size 1\n"
     "  --global-batch-size=128 --bf16 --disable-bias-linear\n)\ntorchrun --nproc_per_node 8 pretrain_gpt.py "
     "\"${ARGS[@]}\" \\\n  --tensor-model-parallel-size 2 --sequence-parallel\n";
@@ -66,7 +67,8 @@ TEST_CASE("a script of Megatron-LM is read through arrays, quotes and comments",
 }
 
 TEST_CASE("faults of a script of Megatron-LM", "[targets]") {
-  CHECK(contains(refused("--context-parallel-size $CP"), "train.sh:12:1: --context-parallel-size: \"$CP\" is no"));
+  CHECK(contains(refused("--context-parallel-size $CP"),
+                 "train.sh:12:1: --context-parallel-size: \"$CP\" is no"));
   CHECK(contains(refused("", 7), "does not divide 7 ranks"));
   CHECK(contains(refused("--pipeline-model-parallel-size 3", 24), "32 on PP 3"));
   CHECK(contains(refused("--recompute-granularity full"), "full needs a method"));
@@ -100,8 +102,10 @@ TEST_CASE("a TOML of TorchTitan is read with what it leaves to the cluster", "[t
 TEST_CASE("faults of a TOML of TorchTitan", "[targets]") {
   CHECK(contains(titan_refused("[parallelism]\ntensor_parallel_degre = 2\n"),
                  "job.toml:10:1: parallelism.tensor_parallel_degre"));
-  CHECK(contains(titan_refused("[parallelism]\ntensor_parallel_degre = 2\n"), "write tensor_parallel_degree"));
-  CHECK(contains(titan_refused("[parallelism]\ndata_parallel_shard_degree = 4\n"), "make 4 ranks, the cluster has 16"));
+  CHECK(
+      contains(titan_refused("[parallelism]\ntensor_parallel_degre = 2\n"), "write tensor_parallel_degree"));
+  CHECK(contains(titan_refused("[parallelism]\ndata_parallel_shard_degree = 4\n"),
+                 "make 4 ranks, the cluster has 16"));
   CHECK(contains(titan_refused("[checkpoint]\nkeep_latest_k = 1\n"), "a single checkpoint"));
   CHECK(contains(titan_refused("[optimizer]\nlr = fast\n"), "is no value"));
   CHECK(contains(titan_refused("[training]\nsteps = 3\n"), "already given at line 4"));
