@@ -18,6 +18,7 @@
 #include "planner/check/rules.h"
 #include "targets/nxdt/nxdt_target.h"
 #include "targets/nxdt/nxdt_yaml.h"
+#include "targets/registry.h"
 #include "text/diagnostic.h"
 
 namespace trnplan::api {
@@ -48,7 +49,7 @@ bool says(const std::vector<Finding>& findings, std::string_view rule, bool note
 /// Adds what the rules say about the strategy unless the linter has said it of a key already. `lora`: the
 /// memory is that of training every weight, so it proves nothing.
 void add_violations(std::vector<Finding>& findings, const std::vector<planner::Violation>& broken,
-                    const targets::NxdtConfig& config, bool lora) {
+                    const targets::NxdtConfig& config, bool lora, const char* whole = kWholeStrategy) {
   const SourcePos place = place_of(config, "distributed_strategy.tensor_model_parallel_size");
   for (const planner::Violation& v : broken) {
     if (says(findings, v.rule, v.rule == "not-modelled")) continue;
@@ -62,7 +63,7 @@ void add_violations(std::vector<Finding>& findings, const std::vector<planner::V
          .severity = loose        ? Severity::note
                      : v.doubtful ? Severity::warning
                                   : Severity::error,
-         .key = kWholeStrategy,
+         .key = whole,
          .at = place,
          .message = loose ? "without LoRA, whose memory is not modelled: " + v.message : v.message,
          .fix = v.fix,
@@ -212,6 +213,82 @@ CheckResult checked(const CheckRequest& o, const io::Catalog& catalog, const mod
   return result;
 }
 
+/// A script's line does not say how large the vocabulary is: that of a catalogued model of the same shape.
+void take_vocabulary(models::Architecture& a, const io::Catalog& catalog, std::vector<Finding>& findings,
+                     const std::string& file) {
+  if (a.vocabulary > 0) return;
+  for (const std::string& name : catalog.models()) {
+    const models::Architecture known = catalog.architecture(name);
+    if (known.layers != a.layers || known.hidden != a.hidden || known.intermediate != a.intermediate ||
+        known.heads != a.heads || known.kv_heads != a.kv_heads || known.rope_theta != a.rope_theta)
+      continue;
+    a.vocabulary = known.vocabulary;
+    a.name = known.name;
+    note(findings, "model",
+         fmt::format("the vocabulary is taken for that of {}: {}", name, known.vocabulary));
+    return;
+  }
+  throw InputError({{file, 0, 0},
+                    "--vocab-size",
+                    "the vocabulary is not stated, and no model of the catalogue has this shape",
+                    "add --vocab-size N, which the tokenizer would say"});
+}
+
+/// What another target's file describes, judged on the cluster that the request names.
+CheckResult checked_run(const CheckRequest& o, const planner::Target& target, const io::Catalog& catalog,
+                        const models::Profile& stated) {
+  CheckResult result;
+  result.text = read_text(o.file);
+  result.config.file = o.file;
+  if (o.instance.empty()) {
+    throw InputError({{"command line", 0, 0},
+                      "--instance",
+                      fmt::format("a file of {} does not say which machine it runs on", target.name()),
+                      "name it: --instance p5.48xlarge --nodes 2"});
+  }
+  models::Job job;
+  job.cluster.instance = load_instance(catalog, o.instance);
+  job.cluster.nodes = std::max(1, o.nodes);
+  auto run = target.read_run({o.file, result.text}, static_cast<int>(job.cluster.cores()));
+  if (!run) {
+    throw InputError({{"command line", 0, 0},
+                      "--target",
+                      fmt::format("files of {} are not read", target.name()),
+                      "check what NxDT, megatron or torchtitan runs with"});
+  }
+  if (!target.trains_on(job.cluster.instance.traits)) {
+    result.findings.push_back({.rule = "instance",
+                               .severity = Severity::error,
+                               .key = "--instance",
+                               .message = fmt::format("{} does not train on {}", target.name(), o.instance),
+                               .fix = "name a machine that it is for"});
+  }
+  take_vocabulary(run->architecture, catalog, result.findings, o.file);
+  for (std::string& text : run->notes) note(result.findings, "flags", std::move(text));
+  job.architecture = run->architecture;
+  job.training = run->config.training;
+  job.software = run->config.software;
+  job.software.release = o.release;
+  Remarks remarks;
+  const models::Profile profile = profile_for(catalog, stated, job.cluster.instance, remarks);
+  for (const Remark& remark : remarks.all()) {
+    if (const auto* text = std::get_if<std::string>(&remark)) note(result.findings, "profile", *text);
+  }
+  const models::Strategy strategy = models::canonical(run->config.strategy);
+  planner::Judgement judgement = planner::judge(job, strategy, profile, &target);
+  add_violations(result.findings, judgement.broken, result.config, false, "strategy");
+  result.no_prediction = planner::why_no_plan(judgement);
+  if (judgement.plan) {
+    tell_nearest(*judgement.plan, load_known_jobs(catalog, profile), job);
+    KnownRisk(catalog, load_observations(o.profile), job.architecture).tell(*judgement.plan, job, profile);
+  }
+  if (run->config.not_modelled.empty()) result.prediction = std::move(judgement.plan);
+  for (const std::string& feature : run->config.not_modelled)
+    result.no_prediction = feature + " is not modelled";
+  if (!result.prediction) add_memory(result.findings, judgement.memory, result.config);
+  return result;
+}
+
 std::string verdict_of(const std::vector<Finding>& findings) {
   const auto has = [&](Severity s) {
     return std::any_of(findings.begin(), findings.end(), [&](const Finding& f) { return f.severity == s; });
@@ -231,7 +308,10 @@ void point_to_nearest(std::vector<Finding>& findings) {
 
 CheckResult check(const CheckRequest& request) {
   const io::Catalog catalog = io::Catalog::standard();
-  CheckResult result = checked(request, catalog, load_profile(catalog, request.profile));
+  const models::Profile profile = load_profile(catalog, request.profile);
+  const planner::Target& target = request.target.empty() ? targets::nxdt() : *targets::find(request.target);
+  CheckResult result = &target == &targets::nxdt() ? checked(request, catalog, profile)
+                                                   : checked_run(request, target, catalog, profile);
   std::stable_sort(result.findings.begin(), result.findings.end(),
                    [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
   result.verdict = verdict_of(result.findings);

@@ -1,4 +1,5 @@
-// check: what NxDT would say of a config, what its strategy runs into, and how long a step takes.
+// check: what NxDT would say of a config, what its strategy runs into, and how long a step takes. Of other targets' configs
+// and scripts what can be read of them.
 #pragma once
 
 #include <optional>
@@ -14,7 +15,8 @@
 namespace trnplan::api {
 
 struct CheckRequest {
-  std::string file;               ///< an NxDT YAML
+  std::string file;               ///< an NxDT YAML, or what `target` reads
+  std::string target;             ///< whose file it is; may be empty: NxDT's
   std::string instance, release;  ///< may be empty: as many cores as trainer.devices; not known
   std::string version;            ///< of NxDT; may be empty: not known
   std::string profile = "trn1";
@@ -32,7 +34,7 @@ struct CheckResult {
   std::string no_prediction;  ///< why there is none
 };
 
-/// Throws InputError where the file is no NxDT config.
+/// Throws InputError where the file is no config of the target.
 [[nodiscard]] CheckResult check(const CheckRequest& request);
 
 /// The nearest configs with the diff of each, fewest changed keys first: keys that an interpolation changes along are

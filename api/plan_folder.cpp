@@ -56,6 +56,13 @@ std::vector<io::OutputFile> measure_files_of(const models::Job& job, const std::
     remarks.add("no measure.sh is written: it plans again, and the job stands in no file");
     return {};
   }
+  if (!target_of(o).compiles_ahead()) {
+    remarks.add(fmt::format(
+        "no measure.sh is written for {}: run the folders of both plans with TRAIN_ITERS=20, and give their "
+        "logs to trnplan calibrate",
+        target_of(o).name()));
+    return {};
+  }
   const auto absolute = [](const std::string& path) { return std::filesystem::absolute(path).string(); };
   const bool own_profile = o.profile.ends_with(".json");
   launch::MeasureUse use{o.words.job, own_profile ? absolute(o.profile) : o.profile, o.words.options};

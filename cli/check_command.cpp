@@ -13,6 +13,7 @@
 #include "cli/text/nearest_text.h"
 #include "cli/text/text.h"
 #include "cli/text/wrap.h"
+#include "targets/registry.h"
 #include "text/diagnostic.h"
 
 namespace trnplan::cli {
@@ -43,8 +44,9 @@ int run(const Options& o) {
   } else {
     const auto nearest = api::with_diffs(near, text, config);
     print_text(check_text(verdict, findings, prediction, no_prediction, o.details, text_width()));
-    print(nearest_text(nearest));  // a diff, whose lines stay whole
-    const bool accepted = verdict != "refused" && prediction != nullptr;
+    print(nearest_text(nearest));                 // a diff, whose lines stay whole
+    const bool plannable = !config.keys.empty();  // NxDT's, of which plan makes a job
+    const bool accepted = plannable && verdict != "refused" && prediction != nullptr;
     print_text((nearest.empty() ? "" : "\n") +
                check_next(findings, prediction, o.details, accepted ? plan_words(o.request) : std::string()));
   }
@@ -57,7 +59,13 @@ void add_check(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("check", "Lint an NxDT YAML, judge its replica groups and memory, predict its step");
-  command->add_option("config", o->request.file, "NxDT YAML")->required();
+  command->add_option("config", o->request.file, "NxDT YAML, or what --target reads")->required();
+  command
+      ->add_option(
+          "--target", o->request.target,
+          "whose file it is: megatron (a script or its arguments), torchtitan (TOML, or the module of a "
+          "plan's folder); without it NxDT's")
+      ->check(CLI::IsMember(targets::names()));
   command->add_option("--nodes", o->request.nodes, "nodes, instead of trainer.num_nodes")
       ->check(whole_number(1, topology::kMostNodes));
   command->add_option("--instance", o->request.instance,
@@ -75,7 +83,9 @@ void add_check(CLI::App& app, Run& chosen) {
       "Examples:\n"
       "  trnplan check nxdt.yaml\n"
       "  trnplan check nxdt.yaml --nodes 4 --format json\n"
-      "  trnplan check nxdt.yaml --instance trn1n.32xlarge --release 2.24");
+      "  trnplan check nxdt.yaml --instance trn1n.32xlarge --release 2.24\n"
+      "  trnplan check torchtitan.toml --target torchtitan --instance p5.48xlarge --nodes 2\n"
+      "  trnplan check train_llama.sh --target megatron --instance p5.48xlarge --nodes 2");
   command->callback([o, &chosen] {
     chosen = [o] {
       o->request.profile = o->common.profile;

@@ -11,8 +11,8 @@
 namespace trnplan::targets {
 
 const std::vector<const planner::Target*>& all() {
-  static const std::vector<const planner::Target*> targets = {&nxdt(), &nemo_megatron(), &nxd(), &bert(),
-                                                              &megatron(), &torchtitan()};
+  static const std::vector<const planner::Target*> targets = {&nxdt(), &nemo_megatron(), &nxd(),
+                                                              &bert(), &megatron(),      &torchtitan()};
   return targets;
 }
 

@@ -92,7 +92,8 @@ class TomlParser {
       step();
       parts.push_back(part());
     }
-    if (static_cast<int>(parts.size()) >= limits_.depth) refuse(here(), "keys are nested too deep", "flatten the file");
+    if (static_cast<int>(parts.size()) >= limits_.depth)
+      refuse(here(), "keys are nested too deep", "flatten the file");
     return parts;
   }
 
@@ -128,9 +129,9 @@ class TomlParser {
       table = &table_in(*table, p, at);
     }
     if (const auto [found, fresh] = seen_.emplace(whole, at); !fresh) {
-      throw InputError(Diagnostic{at, whole.substr(1),
-                                  "this section was already given at line " + std::to_string(found->second.line),
-                                  "keep one of the two"});
+      throw InputError(Diagnostic{
+          at, whole.substr(1), "this section was already given at line " + std::to_string(found->second.line),
+          "keep one of the two"});
     }
     return *table;
   }
@@ -193,7 +194,8 @@ class TomlParser {
     }
     if (node.scalar.starts_with('+')) node.scalar.erase(0, 1);
     if (node.scalar != "true" && node.scalar != "false" && !trnplan::number_of(std::string_view(node.scalar)))
-      refuse(node.at, in_quotes(node.scalar) + " is no value", "write a number, true, false, a list or \"text\"");
+      refuse(node.at, in_quotes(node.scalar) + " is no value",
+             "write a number, true, false, a list or \"text\"");
     return node;
   }
 
@@ -205,6 +207,7 @@ class TomlParser {
       if (at_end()) refuse(node.at, "the list has no end", "close the bracket");
       node.items.push_back(read_value(depth + 1));
       skip_lines();
+      if (at_end()) refuse(node.at, "the list has no end", "close the bracket");
       if (peek() == ',') {
         step();
       } else if (peek() != ']') {

@@ -76,6 +76,7 @@ struct Instance {
   int torus_depth = 1;           ///< equal tori of rows x columns, joined at equal places
   int nics = 0;                  ///< EFA devices, or groups of those that serve one chip; 0: none
   BytesPerSecond nic{};          ///< one of them, one direction
+  int network_devices = 0;       ///< EFA devices that they are made of, as Kubernetes counts them
   std::vector<int> nic_of_chip;  ///< one per chip when nics > 0
   int rails = 0;                 ///< NIC k of every node is on rail k % rails; 0: the fabric has none
   double oversubscription = 1;   ///< of the fabric its nodes stand in: Cluster::oversubscription

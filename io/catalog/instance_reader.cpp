@@ -265,6 +265,7 @@ topology::Instance instance_from(const Node& node) {
   read_torus(map, i, faults);
   i.nics = read.whole("nics", 0, 0);
   if (i.nics > 0) i.nic = BytesPerSecond(read.positive("nic_bandwidth", Dimension::bytes_per_second));
+  i.network_devices = map.has("network_devices") ? read.whole("network_devices", i.nics, 0) : i.nics;
   i.nic_of_chip = nics_of_chips(read.list("nic_of_chip"), i, faults, node.at);
   i.rails = read.whole("rails", 0, 1);
   if (map.has("oversubscription")) i.oversubscription = read.quantity("oversubscription", Dimension::none, 1);

@@ -110,8 +110,7 @@ JobReading read(JobDraft d) {
   remember_places(d, "pin");
   remember_places(d, "learning");
   remember_places(d, "run");
-  targets::take_defaults(d.job(), targets::of(d.job()),
-                         d.reading.places.contains("training.precision"));
+  targets::take_defaults(d.job(), targets::of(d.job()), d.reading.places.contains("training.precision"));
   refuse_not_modelled(map);
   map.finish();
   note_devices(d);

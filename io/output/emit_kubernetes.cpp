@@ -33,7 +33,8 @@ std::string resources(const topology::Instance& i, int indent) {
   const bool gpus = i.traits.accelerator == topology::Accelerator::gpu;
   std::string amounts =
       fmt::format("{}    {}: {}\n", pad, gpus ? "nvidia.com/gpu" : "aws.amazon.com/neuron", i.chips);
-  if (i.nics > 0) amounts += fmt::format("{}    vpc.amazonaws.com/efa: {}\n", pad, i.nics);
+  if (i.nics > 0)
+    amounts += fmt::format("{}    vpc.amazonaws.com/efa: {}\n", pad, std::max(i.nics, i.network_devices));
   return fmt::format(
       "{0}resources:\n{0}  requests:\n{1}{0}  limits:\n{1}"
       "{0}volumeMounts:\n{0}  - name: shared\n{0}    mountPath: /shared\n{0}  - name: memory\n{0}    "

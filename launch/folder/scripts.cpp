@@ -289,13 +289,17 @@ std::string launcher(const planner::TrainCommand& command) {
 std::string network_note(const ScriptContext& c) {
   const topology::Instance& i = c.job.cluster.instance;
   if (c.plan.nodes == 1) return "The plan is for one node.";
-  if (i.nics == 0) return "The catalogue knows no network of this machine: set what NCCL needs in the environment.";
+  if (i.nics == 0)
+    return "The catalogue knows no network of this machine: set what NCCL needs in the environment.";
   if (i.traits.accelerator == topology::Accelerator::gpu) {
-    return "NCCL goes over EFA through the aws-ofi-nccl plugin, which the image or the machine's AMI must hold; it chooses buffers "
-           "and\nprotocols by itself. `node_run.sh` sets FI_PROVIDER. Where a node has several interfaces, name that of the "
+    return "NCCL goes over EFA through the aws-ofi-nccl plugin, which the image or the machine's AMI must "
+           "hold; it chooses buffers "
+           "and\nprotocols by itself. `node_run.sh` sets FI_PROVIDER. Where a node has several interfaces, "
+           "name that of the "
            "cluster in\nNCCL_SOCKET_IFNAME.";
   }
-  return "Neuron's collectives go over EFA: `node_run.sh` sets FI_PROVIDER. The security group must allow all traffic with itself.";
+  return "Neuron's collectives go over EFA: `node_run.sh` sets FI_PROVIDER. The security group must allow "
+         "all traffic with itself.";
 }
 
 }  // namespace
@@ -327,17 +331,18 @@ std::string readme_md(const ScriptContext& c) {
   std::string configs = "`config.json`";
   for (const std::string& name : c.target.config_names()) configs += ", `" + name + "`";
   const bool own_stack = c.job.cluster.instance.traits.accelerator == topology::Accelerator::neuron_core;
-  return filled(form_of(c, "README.md", "eager_README.md"),
-                {{"network", network_note(c)},
-                 {"install_row", own_stack ? "| `install_neuron.sh` | Neuron's driver and runtime on nodes of a "
-                                             "ParallelCluster; the script goes into the bucket that the file "
-                                             "names |"
-                                           : ""},
-                 {"title", fmt::format("{} on {} x {}: {}", plain_name(c.job.architecture.name), c.plan.nodes,
-                                       io::machine_type(c.job.cluster.instance), describe(c.plan.strategy))},
-                 {"support", c.target.support()},
-                 {"set", std::string(io::kSetMe)},
-                 {"configs", configs}});
+  return filled(
+      form_of(c, "README.md", "eager_README.md"),
+      {{"network", network_note(c)},
+       {"install_row", own_stack ? "| `install_neuron.sh` | Neuron's driver and runtime on nodes of a "
+                                   "ParallelCluster; the script goes into the bucket that the file "
+                                   "names |"
+                                 : ""},
+       {"title", fmt::format("{} on {} x {}: {}", plain_name(c.job.architecture.name), c.plan.nodes,
+                             io::machine_type(c.job.cluster.instance), describe(c.plan.strategy))},
+       {"support", c.target.support()},
+       {"set", std::string(io::kSetMe)},
+       {"configs", configs}});
 }
 
 std::string install_neuron_sh(const ScriptContext& c) {
@@ -346,8 +351,9 @@ std::string install_neuron_sh(const ScriptContext& c) {
 
 std::string dockerfile(const ScriptContext& c) {
   const std::string image = c.target.preparation(c.job, c.plan.strategy).image, set(io::kSetMe);
-  return filled(form_of(c, "Dockerfile", "eager_Dockerfile"), {{"about", about(c)},
-                               {"image", image.empty() ? set + "-image" : set + "-registry/" + image}});
+  return filled(
+      form_of(c, "Dockerfile", "eager_Dockerfile"),
+      {{"about", about(c)}, {"image", image.empty() ? set + "-image" : set + "-registry/" + image}});
 }
 
 std::string run_identity(const ScriptContext& c) {
@@ -371,27 +377,28 @@ std::string run_identity(const ScriptContext& c) {
 std::string node_run_sh(const ScriptContext& c) {
   const planner::TargetCode code = c.target.code_for(c.job, c.plan.strategy);
   const planner::TrainCommand command = c.target.command(c.job, c.plan.strategy);
-  return filled(form_of(c, "node_run.sh", "eager_node_run.sh"), {{"about", about(c)},
-                                {"nodes", fmt::to_string(c.plan.nodes)},
-                                {"port", fmt::to_string(command.port)},
-                                {"asked", asked_checks(c)},
-                                {"fixed", exported(command.fixed)},
-                                {"python_path", python_path(command)},
-                                {"start", names_start(command) ? "start=$(date -u +%Y%m%d-%H%M%S)" : ""},
-                                {"identity", run_identity(c)},
-                                {"remarks", comments(remarks(c, command))},
-                                {"environment", environment(c, command)},
-                                {"folder", code.folder},
-                                {"cores", fmt::to_string(c.job.cluster.instance.cores())},
-                                {"launcher", launcher(command)},
-                                {"script", started(code)},
-                                {"arguments", arguments(command)},
-                                {"again", again_lines(command.again)},
-                                {"weights", weights_line(command)},
-                                {"reserved_ports", reserved_ports(command)},
-                                {"compile_mode", mode_lines(command, true)},
-                                {"train_mode", mode_lines(command, false)},
-                                {"local_cache", local_cache(c) ? kCopyToLocalCache : ""}});
+  return filled(form_of(c, "node_run.sh", "eager_node_run.sh"),
+                {{"about", about(c)},
+                 {"nodes", fmt::to_string(c.plan.nodes)},
+                 {"port", fmt::to_string(command.port)},
+                 {"asked", asked_checks(c)},
+                 {"fixed", exported(command.fixed)},
+                 {"python_path", python_path(command)},
+                 {"start", names_start(command) ? "start=$(date -u +%Y%m%d-%H%M%S)" : ""},
+                 {"identity", run_identity(c)},
+                 {"remarks", comments(remarks(c, command))},
+                 {"environment", environment(c, command)},
+                 {"folder", code.folder},
+                 {"cores", fmt::to_string(c.job.cluster.instance.cores())},
+                 {"launcher", launcher(command)},
+                 {"script", started(code)},
+                 {"arguments", arguments(command)},
+                 {"again", again_lines(command.again)},
+                 {"weights", weights_line(command)},
+                 {"reserved_ports", reserved_ports(command)},
+                 {"compile_mode", mode_lines(command, true)},
+                 {"train_mode", mode_lines(command, false)},
+                 {"local_cache", local_cache(c) ? kCopyToLocalCache : ""}});
 }
 
 std::string health_sh(const ScriptContext& c) {
@@ -417,14 +424,15 @@ std::string train_sbatch(const ScriptContext& c) {
 
 std::string submit_sh(const ScriptContext& c) {
   const planner::TargetCode code = c.target.code_for(c.job, c.plan.strategy);
-  return filled(form_of(c, "submit.sh", "eager_submit.sh"), {{"about", about(c)},
-                              {"folder", code.folder},
-                              {"script", code.script},
-                              {"clone", code.clone},
-                              {"asked", asked_faults(c)},
-                              {"identity", run_identity(c)},
-                              {"nodes", fmt::to_string(c.plan.nodes)},
-                              {"machine", io::machine_type(c.job.cluster.instance)}});
+  return filled(form_of(c, "submit.sh", "eager_submit.sh"),
+                {{"about", about(c)},
+                 {"folder", code.folder},
+                 {"script", code.script},
+                 {"clone", code.clone},
+                 {"asked", asked_faults(c)},
+                 {"identity", run_identity(c)},
+                 {"nodes", fmt::to_string(c.plan.nodes)},
+                 {"machine", io::machine_type(c.job.cluster.instance)}});
 }
 
 }  // namespace trnplan::launch

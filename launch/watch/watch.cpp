@@ -359,10 +359,9 @@ std::optional<Recalibration> recalibrate(const RunLog& log, const io::PlanFile& 
   result.after = step_with(result.profile).step.value;
   models::Job job = plan.job;
   job.pin = {};
-  const auto plans =
-      planner::search(job, result.profile,
-                      {.top = 1, .layouts = 0, .explain = false, .target = &targets::of(job)})
-          .plans;
+  const auto plans = planner::search(job, result.profile,
+                                     {.top = 1, .layouts = 0, .explain = false, .target = &targets::of(job)})
+                         .plans;
   if (!plans.empty() && plans.front().report.step.value < result.after &&
       !(models::canonical(plans.front().strategy) == models::canonical(plan.strategy))) {
     result.better = plans.front();

@@ -25,7 +25,8 @@ std::optional<double> printed_clock(std::string_view line, std::string_view mark
   const auto minute = scan.whole();
   if (!minute || !scan.take(":")) return std::nullopt;
   const auto second = scan.whole();
-  if (!second || *year < 1970 || *year > 9999 || *hour > 23 || *minute > 59 || *second > 60) return std::nullopt;
+  if (!second || *year < 1970 || *year > 9999 || *hour > 23 || *minute > 59 || *second > 60)
+    return std::nullopt;
   const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(*year)),
                                          std::chrono::month(static_cast<unsigned>(*month % 100)),
                                          std::chrono::day(static_cast<unsigned>(*day % 100))};

@@ -116,6 +116,13 @@ struct ConfigReading {
   std::vector<std::string> not_modelled;  ///< features the simulator does not cover: "mixture of experts"
 };
 
+/// What a run's own words describe: a config, or the script or line that starts it.
+struct RunReading {
+  models::Architecture architecture;  ///< vocabulary 0: only the tokenizer knows it
+  ConfigReading config;
+  std::vector<std::string> notes;  ///< a sentence each
+};
+
 /// Objects without state; all functions may be called from any thread.
 class Target {
  public:
@@ -187,6 +194,11 @@ class Target {
   /// read; nullopt for a target without config files.
   [[nodiscard]] virtual std::optional<ConfigReading> interpret(const Node&,
                                                                const models::Architecture&) const {
+    return std::nullopt;
+  }
+  /// What a file of the target describes on so many ranks: its config, or the script or line that starts it. Throws
+  /// InputError with every fault of it; nullopt for a target that has no such reader.
+  [[nodiscard]] virtual std::optional<RunReading> read_run(const ConfigFile&, int /*ranks*/) const {
     return std::nullopt;
   }
   /// Where a config file, perhaps edited since it was emitted, says something else than job and strategy, or

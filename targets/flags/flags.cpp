@@ -106,7 +106,8 @@ void need_schedule(const models::Learning& l, const Recipe& shipped, const Learn
   }
   if (!can.constant_steps && l.constant_steps.value_or(0) > 0)
     broken.push_back(target_lacks("constant steps at the end of the schedule", "leave constant_steps out"));
-  if (can.linear_minimum || can.schedule.value_or(settled(shipped, l).schedule) != models::Decay::linear) return;
+  if (can.linear_minimum || can.schedule.value_or(settled(shipped, l).schedule) != models::Decay::linear)
+    return;
   const char* otherwise = can.schedule ? "" : ", or write schedule: cosine";
   if (l.min_learning_rate.value_or(0) > 0) {
     broken.push_back(target_lacks("a minimum of the learning rate under the linear schedule",
@@ -158,7 +159,8 @@ void need_keeping(const models::RunFiles& run, std::int64_t steps, const Learnab
   if (!can.keeps_all && run.checkpoints_kept == models::kAllCheckpoints)
     broken.push_back(target_lacks("keeping all checkpoints", "state how many in checkpoints_kept"));
   if (!can.keeps_some && run.checkpoints_kept && *run.checkpoints_kept != models::kAllCheckpoints)
-    broken.push_back(target_lacks("a number of checkpoints to keep", "write checkpoints_kept: all in the job"));
+    broken.push_back(
+        target_lacks("a number of checkpoints to keep", "write checkpoints_kept: all in the job"));
   if (!can.keeps_one && run.checkpoints_kept == 1)
     broken.push_back(target_lacks("keeping a single checkpoint", "write checkpoints_kept: 2 in the job"));
   if (!run.start_from) return;

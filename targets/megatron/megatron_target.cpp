@@ -9,6 +9,7 @@
 #include "targets/flags/flags.h"
 #include "targets/flags/recipe.h"
 #include "targets/flags/rotary_scaling.h"
+#include "targets/megatron/megatron_read.h"
 
 namespace trnplan::targets {
 
@@ -170,8 +171,7 @@ void put_model(Words& w, const models::Job& job, const Recipe& recipe) {
   const models::Architecture& a = job.architecture;
   w.count("--num-layers", a.layers).count("--hidden-size", a.hidden);
   w.count("--ffn-hidden-size", a.intermediate).count("--num-attention-heads", a.heads);
-  if (a.grouped_queries())
-    w.toggle("--group-query-attention", true).count("--num-query-groups", a.kv_heads);
+  if (a.grouped_queries()) w.toggle("--group-query-attention", true).count("--num-query-groups", a.kv_heads);
   if (a.head_dim > 0 && a.head_dim * a.heads != a.hidden) w.count("--kv-channels", a.head_dim);
   put_positions(w, job);
   w.flag("--normalization", a.norm == models::Norm::rms ? "RMSNorm" : "LayerNorm");
@@ -285,19 +285,25 @@ class Megatron : public planner::Target {
     return c;
   }
 
+  std::optional<planner::RunReading> read_run(const planner::ConfigFile& file, int ranks) const override {
+    return megatron_reading(file, ranks);
+  }
+
   /// NVIDIA/Megatron-LM@d98e8a6 tools/preprocess_data.py.
   planner::Preparation preparation(const models::Job&, const models::Strategy&) const override {
     planner::Preparation p;
     p.install = {fmt::format("git -C \"$TRNPLAN_CODE\" checkout {}", kCommit)};
     p.data = {
-        "python3 \"$TRNPLAN_CODE/tools/preprocess_data.py\" --input \"${TRNPLAN_TEXT:?a file with a line of JSON "
+        "python3 \"$TRNPLAN_CODE/tools/preprocess_data.py\" --input \"${TRNPLAN_TEXT:?a file with a line of "
+        "JSON "
         "for each text}\" --json-keys text --tokenizer-type HuggingFaceTokenizer --tokenizer-model "
         "\"${TRNPLAN_TOKENIZER:?fill in setup_env.sh}\" --append-eod --workers 32 --output-prefix "
         "\"$plan/data\"",
         "echo \"TRNPLAN_DATA is $plan/data_text_document\""};
-    p.remarks = {"PyTorch, Transformer Engine and flash attention come with NVIDIA's container for PyTorch, or "
-                 "are installed by hand.",
-                 "Checkpoints are converted by tools/checkpoint/convert.py of the clone."};
+    p.remarks = {
+        "PyTorch, Transformer Engine and flash attention come with NVIDIA's container for PyTorch, or "
+        "are installed by hand.",
+        "Checkpoints are converted by tools/checkpoint/convert.py of the clone."};
     return p;
   }
 };

@@ -104,13 +104,15 @@ std::string titan_module(const models::Job& job, const models::Strategy& s,
                                : "\"torchtitan.models.llama3\",";
   std::string text = "\"\"\"";
   for (const std::string& line : heading) text += line + "\n\n";
-  text += "python -m torchtitan.train --module trnplan_config --config trnplan, with this folder on PYTHONPATH.\n"
-          "\"\"\"\n";
+  text +=
+      "python -m torchtitan.train --module trnplan_config --config trnplan, with this folder on PYTHONPATH.\n"
+      "\"\"\"\n";
   text += fmt::format(fmt::runtime(kHead), fmt::arg("modules", modules));
   text += fmt::format("\ndef trnplan():\n    config = shipped(\"{}\")\n", flavor.function);
   if (s.precision == models::Precision::fp8) {
-    text += "    raise SystemExit(\"trnplan_config.py: FP8 is part of the model's spec in this revision: "
-            "train torchtitan.toml with v0.2.2\")\n";
+    text +=
+        "    raise SystemExit(\"trnplan_config.py: FP8 is part of the model's spec in this revision: "
+        "train torchtitan.toml with v0.2.2\")\n";
   }
   text += put("training",
               {fmt::format("max_norm={}", run.clip), fmt::format("steps={}", run.steps), "dtype=\"float32\"",
@@ -121,11 +123,11 @@ std::string titan_module(const models::Job& job, const models::Strategy& s,
   text += "    for group in config.optimizer.param_groups:\n        group.optimizer_kwargs.update(\n";
   text += fmt::format("            lr={}, betas=({}, {}), weight_decay={}\n        )\n", run.learning.lr,
                       run.learning.beta1, run.learning.beta2, run.learning.weight_decay);
-  text += put("lr_scheduler",
-              {fmt::format("warmup_steps={}", run.warmup), fmt::format("total_steps={}", run.steps),
-               fmt::format("decay_type=\"{}\"",
-                           models::kDecayNames[static_cast<std::size_t>(run.learning.schedule)]),
-               fmt::format("min_lr_factor={}", run.min_factor)});
+  text += put(
+      "lr_scheduler",
+      {fmt::format("warmup_steps={}", run.warmup), fmt::format("total_steps={}", run.steps),
+       fmt::format("decay_type=\"{}\"", models::kDecayNames[static_cast<std::size_t>(run.learning.schedule)]),
+       fmt::format("min_lr_factor={}", run.min_factor)});
   std::vector<std::string> checkpoint = {"enable=True", fmt::format("interval={}", run.save_every),
                                          fmt::format("keep_latest_k={}", run.kept),
                                          "last_save_model_only=False"};

@@ -86,10 +86,14 @@ std::string_view titan_checkpointing(const models::Recompute& r) {
 
 std::string_view titan_schedule(const models::Strategy& s) {
   switch (models::settled_schedule(s)) {
-    case models::Schedule::one_f_one_b: return "1F1B";
-    case models::Schedule::interleaved: return "Interleaved1F1B";
-    case models::Schedule::gpipe: return "GPipe";
-    default: return "";
+    case models::Schedule::one_f_one_b:
+      return "1F1B";
+    case models::Schedule::interleaved:
+      return "Interleaved1F1B";
+    case models::Schedule::gpipe:
+      return "GPipe";
+    default:
+      return "";
   }
 }
 
@@ -106,7 +110,8 @@ TitanRun titan_run(const models::Job& job, const models::Strategy& s) {
   run.save_every = saves_every(job.run, run.steps);
   run.kept = job.run.checkpoints_kept.value_or(kKept);
   // No word for all of them: as many as there will be.
-  if (run.kept == models::kAllCheckpoints) run.kept = run.steps / std::max<std::int64_t>(1, run.save_every) + 2;
+  if (run.kept == models::kAllCheckpoints)
+    run.kept = run.steps / std::max<std::int64_t>(1, run.save_every) + 2;
   run.log_every = job.run.log_steps.value_or(shipped.log_steps);
   run.clip = job.learning.gradient_clip.value_or(1.0);
   run.min_factor = run.learning.lr > 0 ? run.learning.min_lr / run.learning.lr : 0;

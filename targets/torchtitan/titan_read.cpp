@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <sstream>
 
@@ -280,6 +281,116 @@ planner::ConfigReading titan_reading(const Node& root, const models::Architectur
   }
   if (!faults.empty()) throw InputError(std::move(faults));
   return r;
+}
+
+namespace {
+
+/// A scalar at a dotted path, made where there is none.
+void set(Node& root, const std::string& section, const std::string& key, std::string value, const SourcePos& at) {
+  Node* table = nullptr;
+  for (Node::Entry& e : root.entries) {
+    if (e.key == section) table = &e.value;
+  }
+  if (table == nullptr) {
+    Node made;
+    made.kind = Node::Kind::map;
+    made.at = at;
+    root.entries.push_back({section, at, std::move(made)});
+    table = &root.entries.back().value;
+  }
+  Node leaf;
+  leaf.kind = Node::Kind::scalar;
+  leaf.at = at;
+  leaf.scalar = std::move(value);
+  std::erase_if(table->entries, [&](const Node::Entry& e) { return e.key == key; });
+  table->entries.push_back({key, at, std::move(leaf)});
+}
+
+/// A module's settings, name = value within config.SECTION, as a TOML would have them. Tokens become sequences.
+Node tree_of_module(const planner::ConfigFile& file) {
+  Node root;
+  root.kind = Node::Kind::map;
+  root.at = {file.name, 1, 1};
+  std::istringstream in(file.text);
+  std::string section;
+  int number = 0;
+  bool within = false;
+  for (std::string line; std::getline(in, line);) {
+    const SourcePos at{file.name, ++number, 1};
+    within = within || line.starts_with("def trnplan");
+    if (!within) continue;
+    const std::string text(line.begin() + static_cast<std::ptrdiff_t>(std::min(line.find_first_not_of(' '), line.size())),
+                           line.end());
+    const auto between = [&](const std::string& mark, const char* ends) {
+      const std::size_t from = text.find(mark);
+      return from == std::string::npos
+                 ? std::string()
+                 : text.substr(from + mark.size(), text.find_first_of(ends, from + mark.size()) - from - mark.size());
+    };
+    if (const std::string found = between("config.", ",. )="); !found.empty()) section = found;
+    if (const std::string function = between("config = shipped(\"", "\""); !function.empty()) {
+      const std::size_t size = function.find('_');
+      std::string flavor = size == std::string::npos ? "" : function.substr(size + 1);
+      std::transform(flavor.begin(), flavor.end(), flavor.begin(), [](char c) { return c == 'b' ? 'B' : c; });
+      set(root, "model", "name", "llama3", at);
+      set(root, "model", "flavor", flavor, at);
+    }
+    if (text.starts_with("config.activation_checkpoint = ")) {
+      const bool none = text.find("= None") != std::string::npos, full = text.find("70b") != std::string::npos;
+      set(root, "activation_checkpoint", "mode", none ? "none" : full ? "full" : "selective", at);
+      set(root, "activation_checkpoint", "selective_ac_option", "op", at);
+      continue;
+    }
+    for (std::size_t from = 0; (from = text.find('=', from)) != std::string::npos; ++from) {
+      std::size_t name = from;
+      while (name > 0 && (std::isalnum(static_cast<unsigned char>(text[name - 1])) != 0 || text[name - 1] == '_')) --name;
+      std::string value = text.substr(from + 1, text.find_first_of(",)", from) - from - 1);
+      std::erase(value, '"');
+      const std::string key = text.substr(name, from - name);
+      if (!section.empty() && !key.empty() && !value.empty() && value.front() != '=' && value.front() != ' ' && value.front() != '(')
+        set(root, section, key, value == "True" ? "true" : value == "False" ? "false" : value, at);
+    }
+  }
+  return root;
+}
+
+/// Keys of the revision that counts tokens, which the module states beside those in sequences.
+void drop_tokens(Node& root) {
+  for (Node::Entry& section : root.entries) {
+    std::erase_if(section.value.entries, [](const Node::Entry& e) {
+      return e.key.starts_with("num_tokens_") || e.key == "max_context_length" || e.key == "disable_cuda_graphs" ||
+             e.key == "num_pp_microbatches";
+    });
+  }
+  std::erase_if(root.entries, [](const Node::Entry& e) { return e.value.entries.empty(); });
+}
+
+}  // namespace
+
+planner::RunReading titan_run_reading(const planner::ConfigFile& file, int ranks) {
+  const bool module = file.name.ends_with(".py");
+  Node root = module ? tree_of_module(file) : parse_document(file.text, file.name);
+  if (module) drop_tokens(root);
+  if (!looks_like_titan(root)) {
+    throw InputError({{file.name, 0, 0},
+                      "",
+                      "this is no config of TorchTitan: it has no model with a flavor, or no training",
+                      module ? "give the module of a plan's folder, or a TOML of v0.2.2"
+                             : "give a TOML that torchtitan.train reads"});
+  }
+  const Node* flavor = root.at_path("model.flavor");
+  const Node* family = root.at_path("model.name");
+  const TitanFlavor* size = titan_flavor_named(flavor->scalar);
+  if (size == nullptr || (family != nullptr && family->scalar != "llama3")) {
+    throw InputError({flavor->at, "model.flavor", in_quotes(flavor->scalar) + " is no size of llama3 that is known here",
+                      "use 8B, 70B or 405B"});
+  }
+  planner::RunReading run;
+  run.architecture = size->model;
+  run.architecture.name = "llama3-" + std::string(size->name);
+  run.architecture.max_positions = 131072;
+  run.config = titan_reading(root, run.architecture, ranks);
+  return run;
 }
 
 namespace {

@@ -17,6 +17,10 @@ namespace trnplan::targets {
 /// use.
 [[nodiscard]] planner::ConfigReading titan_reading(const Node& root, const models::Architecture& a, int ranks = 0);
 
+/// Of a TOML with its flavor; of the Python module that `plan --out` writes its settings, each as it stands there. Throws
+/// InputError.
+[[nodiscard]] planner::RunReading titan_run_reading(const planner::ConfigFile& file, int ranks);
+
 /// Where a file of a plan's folder says something else than what `emitted` says. Paths of data and checkpoints stand in none.
 [[nodiscard]] std::vector<Diagnostic> titan_faults(const planner::ConfigFile& file,
                                                    const std::vector<planner::ConfigFile>& emitted,

@@ -48,7 +48,10 @@ void put_parallelism(Toml& t, const models::Strategy& s, const TitanRun& run) {
 }
 
 void put_checkpoints(Toml& t, const models::Job& job, const TitanRun& run) {
-  t.section("checkpoint").truth("enable", true).text("folder", "checkpoint").count("interval", run.save_every);
+  t.section("checkpoint")
+      .truth("enable", true)
+      .text("folder", "checkpoint")
+      .count("interval", run.save_every);
   t.count("keep_latest_k", run.kept).truth("last_save_model_only", false);
   if (job.run.start_from == models::StartFrom::hf) t.truth("initial_load_in_hf", true);
 }
@@ -63,11 +66,16 @@ std::string titan_toml(const models::Job& job, const models::Strategy& s,
   for (const std::string& line : heading) comments += "# " + line + '\n';
   const int local = s.pipeline_parallel > 1 ? s.micro_batch * run.micro_batches : s.micro_batch;
   Toml t;
-  t.section("metrics").count("log_freq", log_every_step ? 1 : run.log_every).truth("enable_tensorboard", true);
+  t.section("metrics")
+      .count("log_freq", log_every_step ? 1 : run.log_every)
+      .truth("enable_tensorboard", true);
   t.truth("disable_color_printing", true);
   t.section("model").text("name", "llama3").text("flavor", flavor.name);
   if (s.precision == models::Precision::fp8) t.raw("converters", "[\"float8\"]");
-  t.section("optimizer").text("name", "AdamW").number("lr", run.learning.lr).number("beta1", run.learning.beta1);
+  t.section("optimizer")
+      .text("name", "AdamW")
+      .number("lr", run.learning.lr)
+      .number("beta1", run.learning.beta1);
   t.number("beta2", run.learning.beta2).number("weight_decay", run.learning.weight_decay);
   t.section("lr_scheduler").count("warmup_steps", run.warmup).count("total_steps", run.steps);
   t.text("decay_type", models::kDecayNames[static_cast<std::size_t>(run.learning.schedule)]);
@@ -75,7 +83,9 @@ std::string titan_toml(const models::Job& job, const models::Strategy& s,
   t.section("training").text("dataset", "c4").count("local_batch_size", local);
   t.count("global_batch_size", job.training.global_batch).count("seq_len", job.training.sequence);
   t.number("max_norm", run.clip).count("steps", run.steps);
-  t.text("dtype", "float32").text("mixed_precision_param", "bfloat16").text("mixed_precision_reduce", "float32");
+  t.text("dtype", "float32")
+      .text("mixed_precision_param", "bfloat16")
+      .text("mixed_precision_reduce", "float32");
   put_parallelism(t, s, run);
   put_checkpoints(t, job, run);
   t.section("activation_checkpoint").text("mode", titan_checkpointing(s.recompute));

@@ -17,7 +17,8 @@ constexpr const char* kTag = "v0.2.2";
 void need_model(const models::Job& job, std::vector<planner::Violation>& broken) {
   const models::Architecture& a = job.architecture;
   if (titan_flavor(a) == nullptr) {
-    broken.push_back(target_lacks("the model is no Llama 3 or 3.1 of 8, 70 or 405 B, the sizes that it has", ""));
+    broken.push_back(
+        target_lacks("the model is no Llama 3 or 3.1 of 8, 70 or 405 B, the sizes that it has", ""));
   } else if (!a.rope_scaling.empty() && llama31_rope_factor(a.rope_scaling) != 8.0) {
     broken.push_back(target_lacks("rope_scaling other than that of Llama 3.1", ""));
   } else if (a.sliding_window > 0 && a.sliding_window < job.training.sequence) {
@@ -50,8 +51,9 @@ void need_mesh(const models::Job& job, const models::Strategy& s, std::vector<pl
   }
   const int pieces = s.tensor_parallel * (s.context_parallel > 1 ? 2 * s.context_parallel : 1);
   if (job.training.sequence % pieces != 0) {
-    broken.push_back(target_lacks(fmt::format("sequences of {} tokens in {} pieces", job.training.sequence, pieces),
-                                  "pin a smaller tensor_parallel or context_parallel"));
+    broken.push_back(
+        target_lacks(fmt::format("sequences of {} tokens in {} pieces", job.training.sequence, pieces),
+                     "pin a smaller tensor_parallel or context_parallel"));
   }
   if (s.expert_parallel > 1)
     broken.push_back(target_lacks("expert parallel", "pin expert_parallel to 1 in the job"));
@@ -63,8 +65,8 @@ void need_program(const models::Job& job, const models::Strategy& s,
                   std::vector<planner::Violation>& broken) {
   const models::Recompute r = s.recompute;
   if (!r.full && (r.mlp || r.rms_norm || r.activation_multiply || (r.core_attention && !s.flash_attention))) {
-    broken.push_back(target_lacks("it recomputes " + models::to_string(r),
-                                  "pin recompute to none, full or SelectiveOp"));
+    broken.push_back(
+        target_lacks("it recomputes " + models::to_string(r), "pin recompute to none, full or SelectiveOp"));
   }
   if (!s.flash_attention) broken.push_back(target_lacks("plain attention", "pin flash_attention to true"));
   using enum models::Precision;
@@ -75,14 +77,14 @@ void need_program(const models::Job& job, const models::Strategy& s,
                                       ? "write precision: mixed_precision in the job"
                                       : "write precision: mixed_precision or fp8 in the job"));
   }
-  if (!s.pipeline_cuts.empty() ||
-      job.architecture.layers % (s.pipeline_parallel * s.virtual_pipeline) != 0) {
-    broken.push_back(target_lacks("stages of different sizes", "pin a pipeline_parallel that divides the layers"));
+  if (!s.pipeline_cuts.empty() || job.architecture.layers % (s.pipeline_parallel * s.virtual_pipeline) != 0) {
+    broken.push_back(
+        target_lacks("stages of different sizes", "pin a pipeline_parallel that divides the layers"));
   }
   if (titan_schedule(s).empty()) {
-    broken.push_back(target_lacks(
-        fmt::format("the schedule {}", models::to_string(models::settled_schedule(s))),
-        "leave schedule out, or pin it to gpipe"));
+    broken.push_back(
+        target_lacks(fmt::format("the schedule {}", models::to_string(models::settled_schedule(s))),
+                     "leave schedule out, or pin it to gpipe"));
   }
   if (s.bucket_mb != models::Strategy{}.bucket_mb)
     broken.push_back(target_lacks("ZeRO-1's buckets", "leave bucket_mb out"));
@@ -196,11 +198,13 @@ class TorchTitan : public planner::Target {
     if (job.run.begins_with_weights()) w.flag("--checkpoint.initial_load_path", "$TRNPLAN_WEIGHTS");
     c.arguments = w.take();
     c.remarks = {
-        "The newest checkpoint below $results is loaded by itself; weights to begin with where there is none.",
+        "The newest checkpoint below $results is loaded by itself; weights to begin with where there is "
+        "none.",
         "Shown is the rank of each node that has the place of the one which knows the loss."};
     if (neuron) {
       c.remarks.emplace_back(
-          "The data set is the shipped config's own, fetched by name: TRNPLAN_DATA is not read. Graphs are compiled "
+          "The data set is the shipped config's own, fetched by name: TRNPLAN_DATA is not read. Graphs are "
+          "compiled "
           "as they are met.");
     }
     say_unused(job, {}, c.remarks);
@@ -213,11 +217,13 @@ class TorchTitan : public planner::Target {
     if (!neuron) p.tag = kTag;
     if (neuron) p.python = "python3.12";
     p.install = {"pip install -r \"$TRNPLAN_CODE/requirements.txt\"", "pip install -e \"$TRNPLAN_CODE\""};
-    p.data = {"python3 \"$TRNPLAN_CODE/scripts/download_hf_assets.py\" --repo_id "
-              "\"${TRNPLAN_MODEL:?the name of the model at Hugging Face}\" --assets tokenizer --local_dir "
-              "\"$plan/assets\" --hf_token \"${HF_TOKEN:?a token of Hugging Face}\"",
-              "echo \"TRNPLAN_TOKENIZER is a folder below $plan/assets; TRNPLAN_DATA is a copy of allenai/c4\""};
-    p.remarks.emplace_back("Checkpoints of Hugging Face are loaded as they are: write start_from: hf in the job.");
+    p.data = {
+        "python3 \"$TRNPLAN_CODE/scripts/download_hf_assets.py\" --repo_id "
+        "\"${TRNPLAN_MODEL:?the name of the model at Hugging Face}\" --assets tokenizer --local_dir "
+        "\"$plan/assets\" --hf_token \"${HF_TOKEN:?a token of Hugging Face}\"",
+        "echo \"TRNPLAN_TOKENIZER is a folder below $plan/assets; TRNPLAN_DATA is a copy of allenai/c4\""};
+    p.remarks.emplace_back(
+        "Checkpoints of Hugging Face are loaded as they are: write start_from: hf in the job.");
     return p;
   }
 
@@ -235,6 +241,10 @@ class TorchTitan : public planner::Target {
   std::optional<planner::ConfigReading> interpret(const Node& root,
                                                   const models::Architecture& a) const override {
     return titan_reading(root, a);
+  }
+
+  std::optional<planner::RunReading> read_run(const planner::ConfigFile& file, int ranks) const override {
+    return titan_run_reading(file, ranks);
   }
 
   std::vector<Diagnostic> config_faults(const planner::ConfigFile& file, const models::Job& job,

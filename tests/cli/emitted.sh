@@ -36,6 +36,31 @@ if command -v shellcheck >/dev/null; then
 else
   skip 'shellcheck of the scripts' shellcheck
 fi
+# For GPUs and for TorchTitan on Trainium 2: one job, scripts that bash and shellcheck take, a module that Python does.
+while read -r instance target; do
+  printf 'model: llama3-8b\ntraining: {sequence: 8192, global_batch: 128}\ncluster: {instance: %s, nodes: 2}\n' "$instance" >"$work/other.yaml"
+  run 0 plan "$work/other.yaml" --target "$target" --top 1 --out "$work/$instance-$target"
+  check "$instance $target: no job that compiles" test ! -e "$work/$instance-$target/compile.sbatch"
+  for script in "$work/$instance-$target"/*.sbatch "$work/$instance-$target"/*.sh; do
+    check "bash -n $instance $target $(basename "$script")" bash -n "$script"
+  done
+  if command -v shellcheck >/dev/null; then
+    check "shellcheck $instance $target" shellcheck --severity=style "$work/$instance-$target"/*.sbatch "$work/$instance-$target"/*.sh
+  fi
+  if [[ -f "$work/$instance-$target/trnplan_config.py" ]]; then
+    check "$instance $target: the module is Python" python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$work/$instance-$target/trnplan_config.py"
+  fi
+  config=$work/$instance-$target/torchtitan.toml
+  [[ -f "$config" ]] || config=$work/$instance-$target/node_run.sh
+  run 0 check "$config" --target "$target" --instance "$instance" --nodes 2
+  run 2 check "$config" --target "$target"
+  says '--instance: a file of .* does not say which machine'
+  run 2 check "$config" --target "$target" --instance "$instance" --nodes 3
+done <<'END'
+p5.48xlarge megatron
+p5.48xlarge torchtitan
+trn2.48xlarge torchtitan
+END
 texts() { (cd "$bundle" && find . -type f | LC_ALL=C sort | xargs cksum); }
 state() { texts && (cd "$bundle" && find . -type f | LC_ALL=C sort | xargs stat -c '%n %i %Y'); }
 before=$(state) written=$(texts)

@@ -28,6 +28,13 @@ for nodes in 1 16; do
   done
 done
 
+# GPUs: no launcher, and nothing is compiled before.
+printf 'model: llama3-8b\ntraining: {sequence: 8192, global_batch: 128}\ncluster: {instance: p5.48xlarge, nodes: 2}\n' >"$work/gpu.yaml"
+run 0 plan "$work/gpu.yaml" --top 1 --out "$work/gpu"
+for file in "$work/gpu"/{eks-pytorchjob,hyperpod-eks}-train.yaml "$work/gpu/fsx-claim.yaml"; do
+  check "GPUs: ${file##*/}" valid "$file"
+done
+
 # What is wrong is found: FILE, what is replaced, and by what.
 while read -r file from to; do
   sed "s#$from#$to#" "$work/16/$file.yaml" >"$work/wrong.yaml"

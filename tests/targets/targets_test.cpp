@@ -47,10 +47,10 @@ constexpr Row kRows[] = {
     {"megatron", "llama3-8b", models::Precision::mixed_precision, "tp=2,recompute=full", "pretrain_gpt.py",
      "--tensor-model-parallel-size", "", "megatron-lm-gpu.txt", "core_v0.19.0", 8192, 256, "", "",
      "sliding window", "p5.48xlarge", "https://github.com/NVIDIA/"},
-    {"torchtitan", "llama3-8b", models::Precision::mixed_precision, "tp=2,framework=fsdp,shard=fsdp,recompute=full",
-     "torchtitan/train.py", "--job.config_file", "torchtitan.toml", "torchtitan-llama3.txt", "v0.2.2", 8192, 256,
-     "the model is no Llama 3", "the model is no Llama 3", "sliding window", "p5.48xlarge",
-     "https://github.com/pytorch/"},
+    {"torchtitan", "llama3-8b", models::Precision::mixed_precision,
+     "tp=2,framework=fsdp,shard=fsdp,recompute=full", "torchtitan/train.py", "--job.config_file",
+     "torchtitan.toml", "torchtitan-llama3.txt", "v0.2.2", 8192, 256, "the model is no Llama 3",
+     "the model is no Llama 3", "sliding window", "p5.48xlarge", "https://github.com/pytorch/"},
 };
 
 models::Job job_of_row(const Row& row) {

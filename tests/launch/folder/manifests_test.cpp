@@ -224,7 +224,7 @@ TEST_CASE("manifests for GPUs ask for GPUs and their network", "[launch]") {
   for (const io::KubernetesFlavour& flavour : io::kubernetes_flavours()) {
     if (flavour.launcher) continue;  // no folder for GPUs has it
     INFO(flavour.name);
-    const Node root = manifest(flavour, 2, "train", "p6-b200.48xlarge");
+    const Node root = manifest(flavour, 2, "train", "p5.48xlarge");
     CHECK(scalar(root, "kind") == "PyTorchJob");
     const Node& pod = at(root, "spec.pytorchReplicaSpecs.Worker.template.spec");
     const Node& container = at(pod, "containers").items.at(0);
@@ -232,9 +232,9 @@ TEST_CASE("manifests for GPUs ask for GPUs and their network", "[launch]") {
       const Node& amounts = at(container, (std::string("resources.") + part).c_str());
       only(amounts, {"nvidia.com/gpu", "vpc.amazonaws.com/efa"});
       CHECK(amounts.find("nvidia.com/gpu")->scalar == "8");
-      CHECK(amounts.find("vpc.amazonaws.com/efa")->scalar == "8");
+      CHECK(amounts.find("vpc.amazonaws.com/efa")->scalar == "32");  // four of each GPU
     }
     const std::string machine = at(pod, "nodeSelector").find("node.kubernetes.io/instance-type")->scalar;
-    CHECK((machine == "p6-b200.48xlarge" || machine == "ml.p6-b200.48xlarge"));
+    CHECK((machine == "p5.48xlarge" || machine == "ml.p5.48xlarge"));
   }
 }

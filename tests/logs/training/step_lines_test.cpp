@@ -166,15 +166,17 @@ TEST_CASE("step lines of TorchTitan, with colours and the label of torchrun", "[
 }
 
 TEST_CASE("lines of TorchTitan that say less", "[calibrate]") {
-  const std::string head = "[titan] 2026-08-31 23:59:", tail =
-      " - root - INFO - step: ", rest = "  grad_norm:  1.5  memory: 10.00GiB(12.50%)  tps: 1,000  tflops: 1.0  mfu: N/A\n";
+  const std::string head = "[titan] 2026-08-31 23:59:", tail = " - root - INFO - step: ",
+                    rest = "  grad_norm:  1.5  memory: 10.00GiB(12.50%)  tps: 1,000  tflops: 1.0  mfu: N/A\n";
   // A pipeline's other stages print -1 for the loss, quantised runs no MFU; midnight of another month is a second later.
-  const std::string log = head + "58,000" + tail + "1  loss: -1.0" + rest + head + "59,000" + tail + "2  loss: -1.0" + rest +
-                          "[titan] 2026-09-01 00:00:00,000" + tail + "3  loss: nan" + rest;
+  const std::string log = head + "58,000" + tail + "1  loss: -1.0" + rest + head + "59,000" + tail +
+                          "2  loss: -1.0" + rest + "[titan] 2026-09-01 00:00:00,000" + tail + "3  loss: nan" +
+                          rest;
   CHECK(step_of(log).seconds == Approx(1));
   // Without a clock no time of a step is known; words like it are no lines of it.
   CHECK(detect("step: 1  loss: 3.0" + rest, "log").steps.empty());
-  CHECK_THROWS_AS(detect("[titan] 2026-08-31 23:59:58,000 - root - INFO - step: 1 of 5 begins\n", "log"), InputError);
+  CHECK_THROWS_AS(detect("[titan] 2026-08-31 23:59:58,000 - root - INFO - step: 1 of 5 begins\n", "log"),
+                  InputError);
 }
 
 TEST_CASE("iterations of Megatron-LM as it prints them now", "[calibrate]") {

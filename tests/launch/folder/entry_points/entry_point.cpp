@@ -74,8 +74,8 @@ std::vector<std::string> EntryPoint::texts(const char* key) const {
 }
 
 /// Every word up to the next flag, joined by blanks; each is of the flag's type.
-void EntryPoint::take_many(Given& g, const Node& entry, const std::vector<std::string>& words, std::size_t& at,
-                           std::vector<std::string>& faults) {
+void EntryPoint::take_many(Given& g, const Node& entry, const std::vector<std::string>& words,
+                           std::size_t& at, std::vector<std::string>& faults) {
   for (; at + 1 < words.size() && !words[at + 1].starts_with("--"); ++at) {
     check_value(g.name, words[at + 1], entry, faults);
     g.value += (g.value.empty() ? "" : " ") + words[at + 1];

@@ -89,11 +89,13 @@ const std::vector<GpuAssertion>& megatron_assertions() {
       {"--fp8-format excludes",
        [](const Settings& s, const Run&) { return !given(s, "--fp8-format") || !given(s, "--fp4-format"); }},
       {"--tp-comm-overlap needs",
-       [](const Settings& s, const Run&) { return !on(s, "--tp-comm-overlap") || on(s, "--sequence-parallel"); }},
+       [](const Settings& s, const Run&) {
+         return !on(s, "--tp-comm-overlap") || on(s, "--sequence-parallel");
+       }},
       {"samples and iters flags",
        [](const Settings& s, const Run&) {
-         return given(s, "--train-iters") && !given(s, "--train-samples") && !given(s, "--lr-decay-samples") &&
-                whole(s, "--lr-warmup-samples") == 0;
+         return given(s, "--train-iters") && !given(s, "--train-samples") &&
+                !given(s, "--lr-decay-samples") && whole(s, "--lr-warmup-samples") == 0;
        }},
       {"--save needs --save-interval",
        [](const Settings& s, const Run&) { return !given(s, "--save") || whole(s, "--save-interval") > 0; }},
@@ -106,7 +108,8 @@ const std::vector<GpuAssertion>& megatron_assertions() {
          return !given(s, "--num-experts") ||
                 whole(s, "--num-experts") % whole(s, "--expert-model-parallel-size") == 0;
        }},
-      {"min_lr <= lr", [](const Settings& s, const Run&) { return number(s, "--min-lr") <= number(s, "--lr"); }},
+      {"min_lr <= lr",
+       [](const Settings& s, const Run&) { return number(s, "--min-lr") <= number(s, "--lr"); }},
       {"max_position_embeddings >=",
        [](const Settings& s, const Run&) {
          return whole(s, "--max-position-embeddings") >= whole(s, "--seq-length");
@@ -137,7 +140,8 @@ const std::vector<GpuAssertion>& titan_assertions() {
   static const std::vector<GpuAssertion> all = {
       {"dp_replicate*dp_shard*cp*tp*pp",
        [](const Settings& s, const Run& r) {
-         return titan_replicas(s) * titan_shards(s) * titan_context(s) * titan_tensor(s) * titan_stages(s) == r.world;
+         return titan_replicas(s) * titan_shards(s) * titan_context(s) * titan_tensor(s) * titan_stages(s) ==
+                r.world;
        }},
       {"global_batch_size %",
        [](const Settings& s, const Run&) {
@@ -172,7 +176,9 @@ const std::vector<GpuAssertion>& titan_assertions() {
       {"checkpoint.keep_latest_k",
        [](const Settings& s, const Run&) { return whole(s, "--checkpoint.keep_latest_k") != 1; }},
       {"expert_tensor_parallel_degree in",
-       [](const Settings& s, const Run&) { return whole(s, kParallel + "expert_tensor_parallel_degree") == 1; }},
+       [](const Settings& s, const Run&) {
+         return whole(s, kParallel + "expert_tensor_parallel_degree") == 1;
+       }},
       {"DDP (dp_replicate with",
        [](const Settings& s, const Run&) {
          return titan_replicas(s) == 1 || titan_shards(s) > 1 ||
@@ -316,12 +322,14 @@ Settings asked_of_torchtitan(const EntryPoint& entry, const Run& run, const std:
   a[kParallel + "tensor_parallel_degree"] = text(s.tensor_parallel);
   a[kParallel + "context_parallel_degree"] = text(s.context_parallel);
   a[kParallel + "pipeline_parallel_degree"] = text(s.pipeline_parallel);
-  a[kParallel + "fsdp_reshard_after_forward"] = s.sharding == models::Sharding::gradients ? "never" : "default";
+  a[kParallel + "fsdp_reshard_after_forward"] =
+      s.sharding == models::Sharding::gradients ? "never" : "default";
   if (s.pipeline_parallel > 1) {
     const models::Schedule schedule = models::settled_schedule(s);
-    a[kParallel + "pipeline_parallel_schedule"] = schedule == models::Schedule::gpipe         ? "GPipe"
-                                                  : schedule == models::Schedule::interleaved ? "Interleaved1F1B"
-                                                                                              : "1F1B";
+    a[kParallel + "pipeline_parallel_schedule"] = schedule == models::Schedule::gpipe ? "GPipe"
+                                                  : schedule == models::Schedule::interleaved
+                                                      ? "Interleaved1F1B"
+                                                      : "1F1B";
     a[kParallel + "pipeline_parallel_layers_per_stage"] =
         text(job.architecture.layers / s.pipeline_parallel / s.virtual_pipeline);
     a[kParallel + "pipeline_parallel_first_stage_less_layers"] =
@@ -333,7 +341,9 @@ Settings asked_of_torchtitan(const EntryPoint& entry, const Run& run, const std:
   a["--checkpoint.interval"] = "200";
   a["--checkpoint.keep_latest_k"] = "10";
   a["--checkpoint.last_save_model_only"] = "false";
-  a["--activation_checkpoint.mode"] = s.recompute.full ? "full" : s.recompute.alternate ? "selective" : "none";
+  a["--activation_checkpoint.mode"] = s.recompute.full        ? "full"
+                                      : s.recompute.alternate ? "selective"
+                                                              : "none";
   if (s.recompute.alternate && !s.recompute.full) a["--activation_checkpoint.selective_ac_option"] = "op";
   a["--optimizer.name"] = "AdamW";
   a["--optimizer.lr"] = of_recipe(entry, recipe, "lr");

@@ -27,12 +27,18 @@ std::string recipe_of(const std::string& entry, const std::string& model) {
   };
   constexpr const char *kSmall = "llama3-8B fp8 8xH100", *kLarge = "gpt3-175B";
   static const Row kRows[] = {
-      {"llama2-7b", "", kSmall},         {"llama2-13b", "", kSmall},
-      {"llama2-70b", "", kLarge},        {"llama3-8b", "llama3_8b", kSmall},
-      {"llama3-70b", "llama3_70b", kLarge}, {"llama3.1-8b", "llama3_8b", kSmall},
-      {"llama3.1-70b", "llama3_70b", kLarge}, {"llama3.1-405b", "llama3_405b", kLarge},
-      {"gpt3-23b", "", kSmall},          {"gpt3-46b", "", kLarge},
-      {"gpt3-175b", "", kLarge},         {"mixtral-8x7b", "", kLarge},
+      {"llama2-7b", "", kSmall},
+      {"llama2-13b", "", kSmall},
+      {"llama2-70b", "", kLarge},
+      {"llama3-8b", "llama3_8b", kSmall},
+      {"llama3-70b", "llama3_70b", kLarge},
+      {"llama3.1-8b", "llama3_8b", kSmall},
+      {"llama3.1-70b", "llama3_70b", kLarge},
+      {"llama3.1-405b", "llama3_405b", kLarge},
+      {"gpt3-23b", "", kSmall},
+      {"gpt3-46b", "", kLarge},
+      {"gpt3-175b", "", kLarge},
+      {"mixtral-8x7b", "", kLarge},
   };
   for (const Row& row : kRows) {
     if (model == row.model) return entry == "megatron-lm" ? row.megatron : row.titan;
@@ -46,7 +52,8 @@ std::vector<std::string> words_of(const planner::Target& target, const Case& c, 
   return with_toml(target.emit(c.job, c.strategy, {})[0].text, s.words);
 }
 
-std::vector<std::string> faults_of(const EntryPoint& entry, const std::vector<std::string>& words, const Run& run) {
+std::vector<std::string> faults_of(const EntryPoint& entry, const std::vector<std::string>& words,
+                                   const Run& run) {
   std::vector<std::string> faults = entry.faults(words);
   if (!faults.empty()) return faults;
   const Settings settings = entry.settings(words);
@@ -59,8 +66,8 @@ std::vector<std::string> faults_of(const EntryPoint& entry, const std::vector<st
   for (const auto& [key, value] : asked) {
     const auto is = settings.find(key);
     if (is == settings.end() || !same_value(is->second, value)) {
-      faults.push_back(key + " is " + (is == settings.end() ? "nothing" : is->second) + ", the plan asks for " +
-                       value);
+      faults.push_back(key + " is " + (is == settings.end() ? "nothing" : is->second) +
+                       ", the plan asks for " + value);
     }
   }
   for (const std::string& name : entry.given(words)) {
@@ -71,7 +78,8 @@ std::vector<std::string> faults_of(const EntryPoint& entry, const std::vector<st
 
 /// EFA is asked for between nodes only, and nothing of Neuron's is set.
 std::vector<std::string> environment_faults(const EntryPoint& entry,
-                                            const std::map<std::string, std::string>& exported, const Case& c) {
+                                            const std::map<std::string, std::string>& exported,
+                                            const Case& c) {
   std::vector<std::string> faults =
       entry.environment_faults(exported, {"FI_PROVIDER", "FI_EFA_SET_CUDA_SYNC_MEMOPS"});
   if (exported.contains("FI_PROVIDER") != (c.job.cluster.nodes > 1)) faults.emplace_back("FI_PROVIDER");
@@ -89,7 +97,8 @@ std::string listed(const std::vector<std::string>& faults) {
 
 std::string shown(const Case& c) {
   return c.job.architecture.name + " at " + std::to_string(c.job.training.sequence) + " on " +
-         std::to_string(c.job.cluster.nodes) + " x " + c.job.cluster.instance.name + ": " + describe(c.strategy);
+         std::to_string(c.job.cluster.nodes) + " x " + c.job.cluster.instance.name + ": " +
+         describe(c.strategy);
 }
 
 /// Words of the flag that begins there.
@@ -167,7 +176,8 @@ TEST_CASE("a flag for GPUs that is dropped, misspelt or of another value is caug
       for (const auto& [variable, value] : s.environment) {
         auto spoilt = s.environment;
         spoilt.erase(variable);
-        if (variable != "FI_EFA_SET_CUDA_SYNC_MEMOPS") CHECK_FALSE(environment_faults(entry, spoilt, c).empty());
+        if (variable != "FI_EFA_SET_CUDA_SYNC_MEMOPS")
+          CHECK_FALSE(environment_faults(entry, spoilt, c).empty());
         spoilt[variable + "S"] = value;
         CHECK_FALSE(environment_faults(entry, spoilt, c).empty());
       }
@@ -183,7 +193,8 @@ TEST_CASE("every assertion of the GPU scripts is checked", "[launch][gpu]") {
     for (const std::string& text : entry.texts("assertions")) {
       INFO(name << ": " << text);
       const std::vector<GpuAssertion>& known = gpu_assertions_of(name);
-      CHECK(std::any_of(known.begin(), known.end(), [&](const GpuAssertion& a) { return text.starts_with(a.begins); }));
+      CHECK(std::any_of(known.begin(), known.end(),
+                        [&](const GpuAssertion& a) { return text.starts_with(a.begins); }));
     }
   }
 }
@@ -216,5 +227,35 @@ TEST_CASE("a TOML of a plan says the plan again when it is read", "[launch][gpu]
     edited = files[1];
     edited.text.insert(edited.text.find("    return config"), "    config.training.steps = 1\n");
     CHECK(target.config_faults(edited, c.job, c.strategy, "anew").size() == 1);
+  }
+}
+
+TEST_CASE("what starts a plan is read as that plan", "[launch][gpu]") {
+  for (const char* name : {"megatron", "torchtitan"}) {
+    const planner::Target& target = *targets::find(name);
+    for (const Case& c : legal_plans(target, 60)) {
+      INFO(shown(c));
+      std::vector<planner::ConfigFile> files =
+          target.emit(c.job, c.strategy, {"Plan: " + describe(c.strategy)});
+      if (files.empty()) files.push_back({"node_run.sh", node_run_of(target, c)});
+      for (const planner::ConfigFile& file : files) {
+        INFO(file.name);
+        const auto run = target.read_run(file, static_cast<int>(c.job.cluster.cores()));
+        REQUIRE(run.has_value());
+        models::Strategy wanted = models::canonical(c.strategy),
+                         found = models::canonical(run->config.strategy);
+        if (!wanted.zero1) wanted.sharding = found.sharding;
+        if (wanted.shard_ranks == wanted.data_parallel * wanted.context_parallel) wanted.shard_ranks = 0;
+        if (file.name.ends_with(".py")) found.precision = wanted.precision;  // FP8 is the TOML's alone
+        CHECK(models::describe(found) == models::describe(wanted));
+        CHECK(found == wanted);
+        CHECK(run->config.not_modelled.empty());
+        CHECK(run->config.training.sequence == c.job.training.sequence);
+        CHECK(run->config.training.global_batch == c.job.training.global_batch);
+        CHECK(run->architecture.layers == c.job.architecture.layers);
+        CHECK(run->architecture.kv_heads == c.job.architecture.kv_heads);
+        CHECK(run->architecture.intermediate == c.job.architecture.intermediate);
+      }
+    }
   }
 }

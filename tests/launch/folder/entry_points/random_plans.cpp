@@ -69,9 +69,10 @@ Case any_encoder(Dice& dice) {
 Case any_on_gpus(Dice& dice, const planner::Target& target) {
   const bool sharded = target.framework() == "fsdp";
   const std::string model =
-      sharded ? dice.of({"llama3-8b", "llama3-70b", "llama3.1-8b", "llama3.1-70b", "llama3.1-405b"})
-              : dice.of({"llama2-7b", "llama2-13b", "llama2-70b", "llama3-8b", "llama3-70b", "llama3.1-8b",
-                         "llama3.1-70b", "gpt3-23b", "gpt3-46b", "gpt3-175b", "mixtral-8x7b", "llama3.1-405b"});
+      sharded
+          ? dice.of({"llama3-8b", "llama3-70b", "llama3.1-8b", "llama3.1-70b", "llama3.1-405b"})
+          : dice.of({"llama2-7b", "llama2-13b", "llama2-70b", "llama3-8b", "llama3-70b", "llama3.1-8b",
+                     "llama3.1-70b", "gpt3-23b", "gpt3-46b", "gpt3-175b", "mixtral-8x7b", "llama3.1-405b"});
   const int nodes = dice.of({1, 2, 4, 8, 16, 32});
   Case c{job_of(model, nodes, dice.of({2048, 4096, 8192}), nodes * dice.of({32, 64, 256, 24})), {}};
   c.job.cluster.instance =

@@ -1,0 +1,328 @@
+#include "targets/megatron/megatron_read.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+
+#include "models/framework/framework.h"
+#include "text/diagnostic.h"
+#include "text/log_lines.h"
+
+namespace trnplan::targets {
+
+namespace {
+
+/// Flags that decide what is predicted. All others are the run's own affair.
+constexpr const char* kKnown[] = {"--tensor-model-parallel-size",
+                                  "--pipeline-model-parallel-size",
+                                  "--num-virtual-stages-per-pipeline-rank",
+                                  "--num-layers-per-virtual-pipeline-stage",
+                                  "--context-parallel-size",
+                                  "--expert-model-parallel-size",
+                                  "--sequence-parallel",
+                                  "--micro-batch-size",
+                                  "--global-batch-size",
+                                  "--use-distributed-optimizer",
+                                  "--recompute-granularity",
+                                  "--recompute-method",
+                                  "--recompute-num-layers",
+                                  "--recompute-modules",
+                                  "--recompute-activations",
+                                  "--bf16",
+                                  "--fp16",
+                                  "--fp8-format",
+                                  "--attention-backend",
+                                  "--use-flash-attn",
+                                  "--num-layers",
+                                  "--hidden-size",
+                                  "--ffn-hidden-size",
+                                  "--num-attention-heads",
+                                  "--group-query-attention",
+                                  "--num-query-groups",
+                                  "--kv-channels",
+                                  "--seq-length",
+                                  "--max-position-embeddings",
+                                  "--position-embedding-type",
+                                  "--rotary-base",
+                                  "--normalization",
+                                  "--norm-epsilon",
+                                  "--swiglu",
+                                  "--disable-bias-linear",
+                                  "--add-qkv-bias",
+                                  "--qk-layernorm",
+                                  "--untie-embeddings-and-output-weights",
+                                  "--vocab-size",
+                                  "--padded-vocab-size",
+                                  "--num-experts",
+                                  "--moe-router-topk",
+                                  "--moe-expert-capacity-factor",
+                                  "--use-megatron-fsdp",
+                                  "--use-torch-fsdp2",
+                                  "--tp-comm-overlap",
+                                  "--pipeline-model-parallel-layout",
+                                  "--decoder-first-pipeline-num-layers",
+                                  "--decoder-last-pipeline-num-layers",
+                                  "--train-iters",
+                                  "--train-samples"};
+
+struct Flag {
+  std::vector<std::string> values;
+  SourcePos at;
+};
+
+/// The words of the text with their places.
+std::vector<std::pair<std::string, SourcePos>> words_in(const planner::ConfigFile& file) {
+  std::vector<std::pair<std::string, SourcePos>> all;
+  int line = 1;
+  std::size_t start = 0;
+  const std::string& text = file.text;
+  for (std::size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    if (c == '\n') {
+      ++line;
+      start = ++i;
+    } else if (c == '#' && (i == start || blank(text[i - 1]))) {
+      i = std::min(text.find('\n', i), text.size());
+    } else if (blank(c) || c == '\r' || c == '\\' || c == '(' || c == ')') {
+      ++i;
+    } else {
+      const std::size_t end = std::min(text.find_first_of(" \t\r\n\\()", i), text.size());
+      std::string word = text.substr(i, end - i);
+      std::erase_if(word, [](char q) { return q == '"' || q == '\''; });
+      if (!word.empty()) all.push_back({std::move(word), {file.name, line, static_cast<int>(i - start) + 1}});
+      i = end;
+    }
+  }
+  return all;
+}
+
+std::map<std::string, Flag> flags_in(const planner::ConfigFile& file) {
+  const auto words = words_in(file);
+  const auto script = std::find_if(words.begin(), words.end(),
+                                   [](const auto& word) { return word.first.ends_with("pretrain_gpt.py"); });
+  // Of a script that keeps its arguments in arrays they stand before.
+  const bool behind = script != words.end() && std::any_of(script, words.end(), [](const auto& word) {
+                        return word.first.starts_with("--num-layers");
+                      });
+  std::map<std::string, Flag> all;
+  Flag* last = nullptr;
+  for (auto it = behind ? std::next(script) : words.begin(); it != words.end(); ++it) {
+    const auto& [word, at] = *it;
+    if (word.starts_with("--") && word.size() > 2) {
+      const std::size_t equals = word.find('=');
+      last = &all[word.substr(0, equals)];
+      *last = {{}, at};
+      if (equals != std::string::npos) last->values.push_back(word.substr(equals + 1));
+    } else if (last != nullptr) {
+      last->values.push_back(word);
+    }
+  }
+  return all;
+}
+
+class Reader {
+ public:
+  Reader(const planner::ConfigFile& file, int ranks) : file_(file), flags_(flags_in(file)), ranks_(ranks) {}
+
+  planner::RunReading run() {
+    for (const char* needed :
+         {"--num-layers", "--hidden-size", "--num-attention-heads", "--seq-length", "--micro-batch-size"}) {
+      if (!on(needed))
+        faults_.push_back({{file_.name, 0, 0}, needed, "is missing, and pretrain_gpt.py needs it", "add it"});
+    }
+    if (!faults_.empty()) throw InputError(std::move(faults_));
+    read_model();
+    read_degrees();
+    read_recompute();
+    read_rest();
+    note_near();
+    if (!faults_.empty()) throw InputError(std::move(faults_));
+    return std::move(r_);
+  }
+
+ private:
+  bool on(const char* name) const { return flags_.contains(name); }
+  std::string text(const char* name, const char* fallback = "") const {
+    const auto found = flags_.find(name);
+    return found == flags_.end() || found->second.values.empty() ? fallback : found->second.values.front();
+  }
+  void fault(const char* name, std::string problem, std::string fix) {
+    const auto found = flags_.find(name);
+    faults_.push_back({found == flags_.end() ? SourcePos{file_.name, 0, 0} : found->second.at, name,
+                       std::move(problem), std::move(fix)});
+  }
+  int whole(const char* name, int fallback) {
+    if (!on(name)) return fallback;
+    const auto value = whole_number_of(text(name));
+    if (value && *value >= 1 && *value < 1'000'000'000) return static_cast<int>(*value);
+    fault(name, in_quotes(text(name)) + " is no whole number above 0",
+          "write the number; variables are not followed");
+    return fallback;
+  }
+  double number(const char* name, double fallback) {
+    if (!on(name)) return fallback;
+    if (const auto value = number_of(text(name))) return *value;
+    fault(name, in_quotes(text(name)) + " is no number", "write the number; variables are not followed");
+    return fallback;
+  }
+
+  void read_model() {
+    models::Architecture& a = r_.architecture;
+    a.name = "megatron";
+    a.layers = whole("--num-layers", 1);
+    a.hidden = whole("--hidden-size", 1);
+    a.heads = whole("--num-attention-heads", 1);
+    a.kv_heads = on("--group-query-attention") ? whole("--num-query-groups", 1) : a.heads;
+    a.head_dim = whole("--kv-channels", std::max(1, a.hidden / a.heads));
+    a.mlp = on("--swiglu") ? models::Mlp::gated : models::Mlp::plain;
+    const int usual = on("--swiglu") ? static_cast<int>(4 * a.hidden * 2 / 3 / 64 * 64) : 4 * a.hidden;
+    a.intermediate = whole("--ffn-hidden-size", usual);
+    a.norm = text("--normalization", "LayerNorm") == "RMSNorm" ? models::Norm::rms : models::Norm::layer;
+    a.rms_norm_eps = number("--norm-epsilon", 1e-5);
+    a.learned_positions = text("--position-embedding-type", "learned_absolute") == "learned_absolute";
+    a.rope_theta = number("--rotary-base", 10000);
+    a.max_positions = whole("--max-position-embeddings", whole("--seq-length", 1));
+    a.biases = !on("--disable-bias-linear");
+    a.qkv_bias = on("--add-qkv-bias");
+    a.qk_norm = on("--qk-layernorm");
+    a.tied_embeddings = !on("--untie-embeddings-and-output-weights");
+    if (on("--vocab-size") || on("--padded-vocab-size"))
+      a.vocabulary = whole("--padded-vocab-size", whole("--vocab-size", 1));
+    if (!on("--num-experts")) return;
+    a.experts = whole("--num-experts", 1);
+    a.experts_per_token = whole("--moe-router-topk", 2);
+    a.capacity_factor = number("--moe-expert-capacity-factor", 0);
+  }
+
+  void read_degrees() {
+    models::Strategy& s = r_.config.strategy;
+    s.framework = models::stated_framework("megatron");
+    s.tensor_parallel = whole("--tensor-model-parallel-size", 1);
+    s.pipeline_parallel = whole("--pipeline-model-parallel-size", 1);
+    s.context_parallel = whole("--context-parallel-size", 1);
+    s.expert_parallel = whole("--expert-model-parallel-size", 1);
+    s.sequence_parallel = on("--sequence-parallel") && s.tensor_parallel > 1;
+    s.virtual_pipeline = whole("--num-virtual-stages-per-pipeline-rank", 1);
+    if (on("--num-layers-per-virtual-pipeline-stage")) {
+      const int chunk = whole("--num-layers-per-virtual-pipeline-stage", 1);
+      s.virtual_pipeline = std::max(1, r_.architecture.layers / (s.pipeline_parallel * chunk));
+    }
+    if (s.virtual_pipeline > 1) s.schedule = models::Schedule::interleaved;
+    if (s.virtual_pipeline > 1 && s.pipeline_parallel == 1)
+      fault("--num-virtual-stages-per-pipeline-rank", "needs several pipeline stages",
+            "drop it, or raise PP");
+    if (r_.architecture.layers % s.pipeline_parallel != 0 && !uneven())
+      fault("--num-layers", fmt::format("{} on PP {}", r_.architecture.layers, s.pipeline_parallel),
+            "choose a PP that divides the layers");
+    if (ranks_ % s.model_parallel() != 0) {
+      fault("--tensor-model-parallel-size",
+            fmt::format("TP x PP x CP is {}, which does not divide {} ranks", s.model_parallel(), ranks_),
+            "fix the degrees or --nodes");
+    } else {
+      s.data_parallel = static_cast<int>(ranks_ / s.model_parallel());
+    }
+    s.zero1 = on("--use-distributed-optimizer");
+    s.micro_batch = whole("--micro-batch-size", 1);
+    models::Training& t = r_.config.training;
+    t.sequence = whole("--seq-length", 1);
+    t.global_batch = whole("--global-batch-size", s.micro_batch * s.data_parallel);
+    const std::int64_t slice = static_cast<std::int64_t>(s.micro_batch) * s.data_parallel;
+    if (t.global_batch % slice != 0) {
+      fault("--global-batch-size", fmt::format("{} is no multiple of {} sequences", t.global_batch, slice),
+            fmt::format("write {}", (t.global_batch / slice + 1) * slice));
+    }
+    if (s.context_parallel > 1 && t.sequence % (2 * s.context_parallel) != 0)
+      fault("--seq-length", "is no multiple of 2 CP", "choose another CP");
+    if (r_.architecture.max_positions < t.sequence)
+      fault("--max-position-embeddings", "is below --seq-length", fmt::format("write {}", t.sequence));
+  }
+
+  bool uneven() const {
+    return on("--pipeline-model-parallel-layout") || on("--decoder-first-pipeline-num-layers") ||
+           on("--decoder-last-pipeline-num-layers");
+  }
+
+  void read_recompute() {
+    models::Recompute& r = r_.config.strategy.recompute;
+    const std::string kind =
+        text("--recompute-granularity", on("--recompute-activations") ? "selective" : "");
+    if (kind == "full") {
+      r.full = true;
+      if (!on("--recompute-method") || !on("--recompute-num-layers"))
+        fault("--recompute-granularity", "full needs a method and a number of layers",
+              "add --recompute-method uniform --recompute-num-layers 1");
+      else if (text("--recompute-method") == "block" || text("--recompute-num-layers") != "1")
+        r_.config.not_modelled.emplace_back("recompute of blocks of layers");
+    } else if (kind == "selective") {
+      if (on("--recompute-method")) fault("--recompute-method", "is for full recompute", "drop it");
+      std::vector<std::string> modules = {"core_attn"};
+      if (on("--recompute-modules")) modules = flags_.at("--recompute-modules").values;
+      for (const std::string& m : modules) {
+        if (m == "core_attn") {
+          r.core_attention = true;
+        } else if (m == "mlp") {
+          r.mlp = true;
+        } else if (m == "layernorm") {
+          r.rms_norm = true;
+        } else {
+          r_.config.not_modelled.push_back("recompute of " + printable(m, 40));
+        }
+      }
+    }
+  }
+
+  void read_rest() {
+    models::Strategy& s = r_.config.strategy;
+    const std::string backend = text("--attention-backend", "auto");
+    s.flash_attention = backend == "flash" || backend == "fused" || backend == "auto";
+    if (backend == "auto" && !on("--attention-backend"))
+      r_.notes.emplace_back("--attention-backend is not stated: a fused kernel is taken");
+    s.precision = on("--fp8-format") ? models::Precision::fp8 : models::Precision::mixed_precision;
+    if (on("--fp16")) r_.notes.emplace_back("FP16 is timed as BF16: both have two bytes and one rate");
+    if (!on("--fp16") && !on("--bf16")) s.precision = models::Precision::fp32;
+    r_.config.training.precision = s.precision;
+    r_.config.ranks_per_node = ranks_;
+    r_.config.software.framework = "megatron";
+    for (const char* name : {"--use-megatron-fsdp", "--use-torch-fsdp2"}) {
+      if (on(name)) r_.config.not_modelled.emplace_back(name);
+    }
+    if (uneven()) r_.config.not_modelled.emplace_back("an uneven pipeline");
+    if (on("--tp-comm-overlap"))
+      r_.notes.emplace_back("--tp-comm-overlap is not modelled: the step is predicted without it");
+    if (on("--train-iters") && on("--train-samples"))
+      fault("--train-samples", "iterations and samples are both given", "drop one of them");
+  }
+
+  /// Unknown flags end the run; which of the many that are not looked at exist is not known here.
+  void note_near() {
+    const std::vector<std::string> known(std::begin(kKnown), std::end(kKnown));
+    std::size_t others = 0;
+    for (const auto& [name, flag] : flags_) {
+      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+      ++others;
+      const std::string near = nearest(name, known);
+      if (!near.empty() && near.size() + 2 > name.size() && near.size() < name.size() + 2 &&
+          !on(near.c_str()))
+        r_.notes.push_back(fmt::format("line {}: {} is near {}", flag.at.line, printable(name, 80), near));
+    }
+    if (others > 0)
+      r_.notes.push_back(
+          fmt::format("{} other flags decide nothing that is predicted, and were not looked at", others));
+  }
+
+  const planner::ConfigFile& file_;
+  std::map<std::string, Flag> flags_;
+  int ranks_;
+  planner::RunReading r_;
+  std::vector<Diagnostic> faults_;
+};
+
+}  // namespace
+
+planner::RunReading megatron_reading(const planner::ConfigFile& file, int ranks) {
+  return Reader(file, ranks).run();
+}
+
+}  // namespace trnplan::targets

@@ -1,0 +1,115 @@
+// check --target megatron|torchtitan: files with faults, and what is not modelled.
+#include "targets/registry.h"
+#include "tests/catch.h"
+#include "tests/faults.h"
+
+using namespace trnplan;
+
+namespace {
+
+const std::string kLine =
+    "#!/usr/bin/env bash\n# trains\nARGS=(\n  --num-layers 32 --hidden-size 4096 # a comment\n"
+    "  --ffn-hidden-size 14336 --num-attention-heads 32 --group-query-attention\n  --num-query-groups 8 "
+    "--swiglu "
+    "--normalization RMSNorm\n  --seq-length 8192 --max-position-embeddings \"8192\" --micro-batch-size 1\n"
+    "  --global-batch-size=128 --bf16 --disable-bias-linear\n)\ntorchrun --nproc_per_node 8 pretrain_gpt.py "
+    "\"${ARGS[@]}\" \\\n  --tensor-model-parallel-size 2 --sequence-parallel\n";
+
+planner::RunReading megatron(const std::string& more, int ranks = 16) {
+  return *targets::find("megatron")->read_run({"train.sh", kLine + more}, ranks);
+}
+
+std::string refused(const std::string& more, int ranks = 16) {
+  try {
+    (void)megatron(more, ranks);
+  } catch (const InputError& e) {
+    std::string all;
+    for (const Diagnostic& d : e.faults()) all += to_string(d) + "\n";
+    return all;
+  }
+  return "";
+}
+
+const std::string kToml =
+    "[model]\nname = \"llama3\"\nflavor = '8B'\n[training]\nlocal_batch_size = 1\nseq_len = 8_192\n"
+    "[activation_checkpoint]\nmode = \"full\"\n";
+
+planner::RunReading titan(const std::string& more, int ranks = 16) {
+  return *targets::find("torchtitan")->read_run({"job.toml", kToml + more}, ranks);
+}
+
+std::string titan_refused(const std::string& more, int ranks = 16) {
+  try {
+    (void)titan(more, ranks);
+  } catch (const InputError& e) {
+    std::string all;
+    for (const Diagnostic& d : e.faults()) all += to_string(d) + "\n";
+    return all;
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("a script of Megatron-LM is read through arrays, quotes and comments", "[targets]") {
+  const planner::RunReading run = megatron("");
+  CHECK(run.config.strategy.tensor_parallel == 2);
+  CHECK(run.config.strategy.sequence_parallel);
+  CHECK(run.config.strategy.data_parallel == 8);
+  CHECK_FALSE(run.config.strategy.zero1);
+  CHECK(run.config.training.global_batch == 128);
+  CHECK(run.architecture.kv_heads == 8);
+  CHECK(run.architecture.tied_embeddings);  // nothing unties them
+  CHECK(run.architecture.vocabulary == 0);
+  CHECK(run.config.not_modelled.empty());
+  CHECK(megatron("--use-megatron-fsdp").config.not_modelled.size() == 1);
+  CHECK(megatron("--fp8-format hybrid").config.strategy.precision == models::Precision::fp8);
+}
+
+TEST_CASE("faults of a script of Megatron-LM", "[targets]") {
+  CHECK(contains(refused("--context-parallel-size $CP"),
+                 "train.sh:12:1: --context-parallel-size: \"$CP\" is no"));
+  CHECK(contains(refused("", 7), "does not divide 7 ranks"));
+  CHECK(contains(refused("--pipeline-model-parallel-size 3", 24), "32 on PP 3"));
+  CHECK(contains(refused("--recompute-granularity full"), "full needs a method"));
+  CHECK(contains(refused("--global-batch-size 100"), "no multiple of 8 sequences"));
+  CHECK(contains(refused("--train-iters 5 --train-samples 640"), "both given"));
+  try {
+    (void)targets::find("megatron")->read_run({"empty.sh", "echo nothing\n"}, 8);
+    FAIL_CHECK("read");
+  } catch (const InputError& e) {
+    CHECK(e.faults().size() == 5);
+  }
+}
+
+TEST_CASE("a TOML of TorchTitan is read with what it leaves to the cluster", "[targets]") {
+  const planner::RunReading run = titan("");
+  CHECK(run.config.strategy.data_parallel == 16);
+  CHECK(run.config.strategy.sharding == models::Sharding::parameters);
+  CHECK(run.config.strategy.recompute.full);
+  CHECK(run.config.training.global_batch == 16);
+  CHECK(run.config.training.sequence == 8192);
+  const planner::RunReading hybrid =
+      titan("[parallelism]\ndata_parallel_replicate_degree = 2\ntensor_parallel_degree = 2\n");
+  CHECK(hybrid.config.strategy.data_parallel == 8);
+  CHECK(hybrid.config.strategy.shard_ranks == 4);
+  // One layer less in the first and the last of four stages of 32 layers: 34 are shared out.
+  const planner::RunReading stages = titan("[parallelism]\npipeline_parallel_degree = 4\n");
+  CHECK(stages.config.strategy.pipeline_cuts == std::vector<int>{7, 16, 24});
+  CHECK(titan("[parallelism]\nenable_async_tensor_parallel = true\n").config.not_modelled.size() == 1);
+}
+
+TEST_CASE("faults of a TOML of TorchTitan", "[targets]") {
+  CHECK(contains(titan_refused("[parallelism]\ntensor_parallel_degre = 2\n"),
+                 "job.toml:10:1: parallelism.tensor_parallel_degre"));
+  CHECK(
+      contains(titan_refused("[parallelism]\ntensor_parallel_degre = 2\n"), "write tensor_parallel_degree"));
+  CHECK(contains(titan_refused("[parallelism]\ndata_parallel_shard_degree = 4\n"),
+                 "make 4 ranks, the cluster has 16"));
+  CHECK(contains(titan_refused("[checkpoint]\nkeep_latest_k = 1\n"), "a single checkpoint"));
+  CHECK(contains(titan_refused("[optimizer]\nlr = fast\n"), "is no value"));
+  CHECK(contains(titan_refused("[training]\nsteps = 3\n"), "already given at line 4"));
+  CHECK(contains(titan_refused("[optimizer\nlr = 1\n"), "the end of the section's name is missing"));
+  CHECK(contains(titan_refused("[a.b]\nc = [1, 2\n"), "the list has no end"));
+  CHECK(contains(titan_refused("[debug]\nseed = 1 2\n"), "more stands behind the value"));
+}
