@@ -89,12 +89,14 @@ void write_chakra(const ExportRequest& o, const models::StepModel& model, Remark
 
 bool export_traces(const ExportRequest& r, Remarks& remarks) {
   const io::Catalog catalog = io::Catalog::standard();
-  const models::Profile profile = load_profile(catalog, r.profile);
+  models::Profile stated = load_profile(catalog, r.profile);
   io::JobReading reading = load_job(r.job, catalog, remarks);
   models::Job& job = reading.job;
+  const models::Profile profile = profile_for(catalog, std::move(stated), job.cluster.instance, remarks);
   settle(job, remarks);
   const models::Strategy strategy = io::parse_strategy(r.strategy, job);
   job.training.precision = strategy.precision;
+  take_loop(job, profile, strategy.framework);
   check_output(r, job);
   const planner::Judgement judgement = planner::judge(job, strategy, profile, &targets::of(job));
   remark_broken(judgement, remarks);

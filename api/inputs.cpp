@@ -175,6 +175,10 @@ topology::Instance load_instance(const io::Catalog& catalog, const std::string& 
   return blame("--instance", [&] { return catalog.instance(name); });
 }
 
+void take_loop(models::Job& job, const models::Profile& profile, std::string_view framework) {
+  if (profile.factors && job.software.framework.empty()) job.software.framework = framework;
+}
+
 void settle(models::Job& job, Remarks& remarks) {
   const models::SearchSpace free = std::move(job.space);
   job.space = {};

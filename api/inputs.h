@@ -47,6 +47,10 @@ void remark_release(const models::Profile& profile, const models::Software& soft
 /// For what looks at one cluster and one batch: says which of those the job leaves free it takes.
 void settle(models::Job& job, Remarks& remarks);
 
+/// A job that states no software runs on the training loop of `framework` (as a strategy states it) where the profile has
+/// factors of such loops: whatever predicts one strategy then predicts the same.
+void take_loop(models::Job& job, const models::Profile& profile, std::string_view framework);
+
 /// Where `strategy` of `job`, whose cluster is settled, lies outside the runs that the profile was fitted to;
 /// "" where it does not. `what`: "the winner".
 [[nodiscard]] std::string beyond_the_fit(const char* what, const models::Profile& profile,

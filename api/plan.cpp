@@ -19,6 +19,7 @@
 #include "io/catalog/measuring.h"
 #include "io/catalog/reliability.h"
 #include "io/input/readers.h"
+#include "models/framework/framework.h"
 #include "planner/check/rules.h"
 #include "planner/plan/space.h"
 #include "planner/search/parallel.h"
@@ -209,6 +210,7 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   const planner::Target& target = *targets::find(o.target);
   targets::take_defaults(job, target, reading.places.contains("training.precision"));
   take_stack(job, target, request, remarks);
+  take_loop(job, profile, models::framework_stated_by(job));
   refuse_contradictions(o.job.job, reading, target);
   if (aims) refuse_unlearnable(reading, target);
   const planner::RunQuestion question = take_run_question(job);

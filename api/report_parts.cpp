@@ -134,12 +134,8 @@ void write_report(const ReportFile& file, const JsonValue& data) {
   io::write_file(file.path, launch::report_page(data), file.force);
 }
 
-std::string core_word(const topology::Instance& instance) {
-  return instance.traits.accelerator == topology::Accelerator::gpu ? "GPU" : "core";
-}
-
 std::string in_words_of(const topology::Instance& instance, std::string message) {
-  const std::string word = core_word(instance);
+  const std::string word(topology::device_word(instance.traits.accelerator));
   if (word == "core") return message;
   return with_word(with_word(std::move(message), "cores", word + "s"), "core", word);
 }
@@ -244,7 +240,7 @@ JsonValue machine_part(const models::Job& settled, const models::Strategy& s) {
   for (const topology::Link& l : i.links) links.add(JsonValue::List{l.chip_a, l.chip_b});
   return JsonValue::object({{"instance", i.name},
                             {"nodes", settled.cluster.nodes},
-                            {"core_word", core_word(i)},
+                            {"core_word", std::string(topology::device_word(i.traits.accelerator))},
                             {"chips", i.chips},
                             {"switches", i.switches},
                             {"cores_per_chip", i.cores_per_chip},
@@ -300,7 +296,7 @@ JsonValue command_part(const std::string& what, const std::vector<std::string>& 
 
 std::optional<std::string> why_unwritten(const models::Job& settled, const planner::Plan& plan,
                                          const std::string& target) {
-  const planner::Target* by = target.empty() ? &targets::of(settled.software) : targets::find(target);
+  const planner::Target* by = target.empty() ? &targets::of(settled) : targets::find(target);
   return planner::inexpressible(*by, settled, plan.strategy);
 }
 

@@ -32,8 +32,6 @@ inline constexpr std::size_t kPlansInReport = 60, kRefusedInReport = 60, kSlices
 /// What a page starts with: its kind, and what was said besides the result.
 [[nodiscard]] io::JsonValue report_of(const char* kind, const std::vector<Remark>& remarks,
                                       const topology::Instance* instance);
-/// "core" of a machine as its owners say it: "GPU" where its accelerators are GPUs.
-[[nodiscard]] std::string core_word(const topology::Instance& instance);
 /// A message of the planner, which says core of every machine, in the machine's words.
 [[nodiscard]] std::string in_words_of(const topology::Instance& instance, std::string message);
 

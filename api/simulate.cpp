@@ -85,8 +85,7 @@ SimulateResult simulate(const SimulateRequest& r, Remarks& remarks) {
   out.strategy = io::parse_strategy(r.strategy, reading.job);
   out.job = std::move(reading.job);
   out.job.training.precision = out.strategy.precision;
-  if (profile.factors && out.job.software.framework.empty())
-    out.job.software.framework = out.strategy.framework;
+  take_loop(out.job, profile, out.strategy.framework);
   if (r.schedule) io::set_schedule(out.strategy, *r.schedule, {"--schedule", 0, 0}, "");
   remark_schedule(out.strategy, remarks);
   out.judgement = planner::judge(out.job, out.strategy, profile, &targets::of(out.job));

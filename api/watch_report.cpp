@@ -125,7 +125,9 @@ void write_watch_report(const ReportFile& file, const std::vector<std::string>& 
                         const launch::WatchContext& context, const std::vector<Remark>& remarks) {
   const topology::Instance* instance = context.plan ? &context.plan->job.cluster.instance : nullptr;
   JsonValue page = report_of("watch", remarks, instance);
-  page.add("core_word", instance != nullptr ? core_word(*instance) : "core");
+  page.add("core_word",
+           std::string(topology::device_word(instance != nullptr ? instance->traits.accelerator
+                                                                 : topology::Accelerator::neuron_core)));
   if (context.plan) {
     page.add("job", job_part(context.plan->job));
     page.add("strategy", strategy_part(context.plan->strategy));

@@ -263,6 +263,7 @@ WhatIfAnswered whatif(const WhatIfRequest& o, Remarks& remarks) {
       advised.advisor = &advisor;
       models::Job with_loop = on;
       with_loop.pin.framework = framework;
+      take_loop(with_loop, with, framework);
       // The target's rules are those of its own training loop.
       if (!framework.empty()) advised.target = nullptr;
       planner::SearchResult found = planner::search(with_loop, with, advised);

@@ -131,7 +131,7 @@ void write_whatif_report(const ReportFile& file, const WhatIfRequest& request,
   job.space.nodes = a.question.nodes;
   job.training.tokens = a.question.tokens;
   JsonValue page = report_of("whatif", remarks, &a.question.instances.front());
-  page.add("core_word", core_word(a.question.instances.front()));
+  page.add("core_word", std::string(topology::device_word(a.question.instances.front().traits.accelerator)));
   page.add("job", job_part(job));
   page.add("question", question_part(a));
   JsonValue points = JsonValue::List();

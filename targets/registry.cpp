@@ -23,8 +23,7 @@ const planner::Target& standard() {
 const planner::Target& of(const models::Job& job) {
   if (const planner::Target* target = find(job.software.framework)) return *target;
   const topology::Traits& machine = job.cluster.instance.traits;
-  const std::string_view framework =
-      job.pin.framework ? *job.pin.framework : models::usual_framework(machine);
+  const std::string_view framework = models::framework_stated_by(job);
   for (const planner::Target* target : all()) {
     if (target->trains_on(machine) && target->framework() == framework) return *target;
   }

@@ -12,6 +12,10 @@ std::string_view to_string(Accelerator a) {
   return "?";
 }
 
+std::string_view device_word(Accelerator a) {
+  return a == Accelerator::gpu ? "GPU" : "core";
+}
+
 std::string_view to_string(RankOrderRule r) {
   switch (r) {
     case RankOrderRule::row_major:

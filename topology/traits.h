@@ -40,4 +40,7 @@ std::string_view to_string(RankOrderRule r);
 std::string_view to_string(GroupRule r);
 std::string_view to_string(CollectiveRuntime r);
 
+/// What people call the device that one rank runs on: "core", "GPU".
+std::string_view device_word(Accelerator a);
+
 }  // namespace trnplan::topology

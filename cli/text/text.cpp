@@ -46,7 +46,9 @@ std::string cluster_text(const models::Job& job) {
   if (types.empty()) types.push_back(printable(job.cluster.instance.name));
   const bool one = nodes.size() == 1 && types.size() == 1;
   return fmt::format("{} x {}{}", choice(nodes), choice(types),
-                     one ? fmt::format(" ({} cores)", job.cluster.cores()) : std::string());
+                     one ? fmt::format(" ({} {}s)", job.cluster.cores(),
+                                       topology::device_word(job.cluster.instance.traits.accelerator))
+                         : std::string());
 }
 
 }  // namespace

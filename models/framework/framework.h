@@ -14,6 +14,7 @@
 #include "models/device/device.h"
 #include "models/framework/process_group.h"
 #include "models/framework/schedule.h"
+#include "models/job/job.h"
 #include "models/job/strategy.h"
 #include "units/quantity.h"
 
@@ -222,6 +223,9 @@ class Framework {
 
 /// How a strategy states the first that trains on such machines. Throws std::invalid_argument when there is none.
 [[nodiscard]] std::string_view usual_framework(const topology::Traits& machine);
+
+/// How a strategy states the one that a job's plans run on: the pinned one, else usual_framework() of its machine.
+[[nodiscard]] std::string_view framework_stated_by(const Job& job);
 
 /// Names of all, the default first.
 [[nodiscard]] std::vector<std::string_view> framework_names();

@@ -77,6 +77,10 @@ std::string_view usual_framework(const topology::Traits& machine) {
   throw std::invalid_argument("no framework trains on such a machine");
 }
 
+std::string_view framework_stated_by(const Job& job) {
+  return job.pin.framework ? *job.pin.framework : usual_framework(job.cluster.instance.traits);
+}
+
 std::vector<std::string_view> framework_names() {
   std::vector<std::string_view> names;
   for (const Framework* f : kFrameworks) names.push_back(f->name());

@@ -15,14 +15,9 @@ using models::Strategy;
 
 namespace {
 
-/// Whose training loop the job's strategies run on: the pinned one, else the usual one of the machine's devices.
-std::string_view framework_name(const Job& job) {
-  return job.pin.framework ? *job.pin.framework : models::usual_framework(job.cluster.instance.traits);
-}
-
 const models::Framework& loop_of(const Job& job) {
   Strategy s;
-  s.framework = framework_name(job);
+  s.framework = models::framework_stated_by(job);
   return framework_of(s);
 }
 
@@ -167,7 +162,7 @@ Strategy fixed_part(const Job& job) {
   s.zero1 = job.pin.zero1.value_or(true);
   s.flash_attention = job.pin.flash_attention.value_or(usual_flash(job));
   s.precision = job.training.precision;
-  s.framework = framework_name(job);
+  s.framework = models::framework_stated_by(job);
   s.sharding = job.pin.sharding.value_or(loop_of(job).shardings().front());
   s.shard_ranks = job.pin.shard_degree.value_or(0);
   return s;
