@@ -21,4 +21,5 @@ NotebookClient(notebook, timeout=600, kernel_name="python3",
 shown = [o for cell in notebook.cells for o in cell.get("outputs", []) if "data" in o and "text/html" in o["data"]]
 assert len(shown) >= 4, f"{len(shown)} tables are shown"
 assert 'class="trnplan"' in shown[0]["data"]["text/html"]
+assert 'srcdoc="&lt;!DOCTYPE html&gt;' in shown[0]["data"]["text/html"], "a plan is shown as its page"
 print(f"{len(code)} cells, {len(shown)} tables")

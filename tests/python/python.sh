@@ -39,6 +39,7 @@ new=$work/env/bin/python
 # In the new environment, which has no pandas: everything but tables.
 cd "$work"
 check 'the functions' env PATH="$work/env/bin:$PATH" "$new" "$source/tests/python/functions.py" "$trnplan" "$source"
+check 'the pages' env PATH="$work/env/bin:$PATH" "$new" "$source/tests/python/pages.py" "$trnplan" "$source"
 "$new" "$source/examples/python/clusters.py" llama3-8b 500B 60 >"$out" 2>"$err" || true
 check 'examples/python/clusters.py' grep -q '^ *8 .* <$' "$out"
 
@@ -64,7 +65,7 @@ if has mypy; then
   check 'types of the package' types --strict "$source/python/trnplan"
   # As a user's: from the installed package, whose py.typed is what mypy goes by.
   check 'types of the examples and the tests' types --strict --python-executable "$new" "$source"/examples/python/*.py \
-    "$source/tests/python/functions.py"
+    "$source/tests/python/functions.py" "$source/tests/python/pages.py"
   [[ ! -e $work/notebook.py ]] || check 'types of the notebook' types --strict --python-executable "$new" "$work/notebook.py"
   printf 'import trnplan\ntrnplan.plan("llama3-8b", nodes=4.5)\ntrnplan.plan("llama3-8b").best.rank\n' >"$work/wrong.py"
   "$python" -m mypy --strict --cache-dir "$work/mypy" --python-executable "$new" "$work/wrong.py" >"$out" 2>"$err" || true

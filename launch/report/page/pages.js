@@ -128,7 +128,7 @@ function wordsPart() {
     [strong("90 % interval"), ": the value lies in it with a probability of 90 %, as far as the model knows."]].map((x) => h("li", null, x)))));
 }
 function nextPart() {
-  section("next", "What to type next", commands(data.commands));
+  section("next", "What to type next", data.save_as ? para("The job stands in no file: save it as ", code(data.save_as), " first.") : null, commands(data.commands));
 }
 
 function planPage() {
