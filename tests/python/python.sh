@@ -35,6 +35,19 @@ check 'a new environment' "$python" -m venv "$work/env"
 check 'pip install' "$work/env/bin/pip" install -q --no-index --no-deps --disable-pip-version-check "$work"/wheels/trnplan-*.whl
 rm -rf "$work/python"   # what is tested is the wheel
 new=$work/env/bin/python
+# Each library that is bundled has its licence beside ours.
+licences() {
+  local package library bundled=0
+  package=$("$new" -c 'import os, trnplan; print(os.path.dirname(trnplan.__file__))')
+  [[ -s $package/LICENSE ]] || return 1
+  for library in libfmt:fmt libyaml-cpp:yaml-cpp libcrypto:openssl; do
+    compgen -G "$package/lib/${library%:*}.so*" >/dev/null || continue
+    [[ -s $package/licenses/${library#*:}.txt ]] || return 1
+    bundled=$((bundled + 1))
+  done
+  ((bundled == $(find "$package/lib" -type f | wc -l)))
+}
+check 'licences of what is bundled' licences
 
 # In the new environment, which has no pandas: everything but tables.
 cd "$work"
