@@ -39,9 +39,11 @@ def _made(text: str) -> Page:
 def frame(page: str, otherwise: str) -> str:
     """The page in a frame of its own: what runs in it reaches neither the notebook nor the network. `otherwise`: what is
     left where notebooks are shown without frames, and behind a click elsewhere."""
+    # In ASCII: the page names the hashes of what may run in it, whatever the encoding of what it is put into.
+    framed = escape(page).encode("ascii", "xmlcharrefreplace").decode()
     return (
         '<div><iframe title="trnplan report" sandbox="allow-scripts" allow="clipboard-write" '
-        f'style="width: 100%; height: {_HEIGHT}px; border: 0; resize: vertical" srcdoc="{escape(page)}"></iframe>'
+        f'style="width: 100%; height: {_HEIGHT}px; border: 0; resize: vertical" srcdoc="{framed}"></iframe>'
         f"<details><summary>as a table</summary>{otherwise}</details></div>"
     )
 

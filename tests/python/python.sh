@@ -53,6 +53,11 @@ check 'licences of what is bundled' licences
 cd "$work"
 check 'the functions' env PATH="$work/env/bin:$PATH" "$new" "$source/tests/python/functions.py" "$trnplan" "$source"
 check 'the pages' env PATH="$work/env/bin:$PATH" "$new" "$source/tests/python/pages.py" "$trnplan" "$source"
+if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then
+  check 'pages in the frames of a notebook' env HOME="$work" "$new" "$source/tests/python/frame.py" "$source"
+else
+  skip 'pages in the frames of a notebook' chromium chromium-driver
+fi
 "$new" "$source/examples/python/clusters.py" llama3-8b 500B 60 >"$out" 2>"$err" || true
 check 'examples/python/clusters.py' grep -q '^ *8 .* <$' "$out"
 
