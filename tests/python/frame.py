@@ -14,7 +14,9 @@ sys.path.insert(0, str(SOURCE / "tests/report"))
 import browser  # noqa: E402
 
 JOB = SOURCE / "examples/llama3-8b-one-node/job.yaml"
+stated = {"model": "llama3-8b", "training": {"sequence": 8192, "global_batch": 1024}, "cluster": {"instance": "trn1.32xlarge", "nodes": 1}}
 results = {
+    "a plan of a dict": trnplan.plan(stated),
     "a plan": trnplan.plan(JOB),
     "no plan": trnplan.plan("llama3-70b", nodes=1),
     "a simulation": trnplan.simulate(JOB, "tp=32"),
@@ -32,6 +34,7 @@ with tempfile.TemporaryDirectory() as folder, browser.Browser() as b:
         b.post("frame", {"id": 0})
         shown = b.script("return document.querySelector('main').innerText")
         assert len(shown) > 200, f"{name}: the frame shows only {shown!r}"
+        assert ("save it as job.yaml first" in shown) == (name == "a plan of a dict"), f"{name}: {shown[:2000]}"
         assert b.script("try { return parent.document.title } catch (e) { return e.name }") == "SecurityError", name
         b.post("frame", {"id": None})
         assert b.complaints() == [] and b.requests() == [], name
