@@ -277,6 +277,7 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   out.run = whole_run(job, question, result, catalog, remarks);
   out.ties = planner::ties_of(job, result, profile, o.sure);
   out.job = std::move(job);
+  out.profile = profile;
   return out;
 }
 

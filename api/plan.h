@@ -44,6 +44,7 @@ struct PlanRequest {
 
 struct PlanResult {
   models::Job job;
+  models::Profile profile;  ///< what predicted
   planner::SearchResult search;
   Seconds wall{};                             ///< what the search took
   std::optional<targets::Baseline> baseline;  ///< what runs today

@@ -121,7 +121,7 @@ JsonValue comparison_part(const planner::Comparison& c, double sure) {
 }
 
 std::vector<std::string> plan_words(const PlanRequest& o, const std::vector<std::string>& more) {
-  std::vector<std::string> words = {"trnplan", "plan", o.job.job};
+  std::vector<std::string> words = {"trnplan", "plan", word_for(o.job)};
   words.insert(words.end(), o.words.options.begin(), o.words.options.end());
   const auto repeat = [&](const char* option, const std::string& value, bool given) {
     if (given) words.insert(words.end(), {option, value});
@@ -164,7 +164,7 @@ JsonValue commands_part(const PlanRequest& o, const PlanResult& r) {
     all.add(command_part("watch the job against this plan, with its number in place of JOB",
                          {"trnplan", "watch", "JOB", "--plan", folder + "/plan.json"}));
   }
-  std::vector<std::string> simulate = words_for_simulate(o.job.job, o.job.options, r.job, *best);
+  std::vector<std::string> simulate = words_for_simulate(word_for(o.job), o.job.options, r.job, *best);
   if (o.profile != PlanRequest().profile) simulate.insert(simulate.end(), {"--profile", o.profile});
   simulate.insert(simulate.end(), {"--trace", "step.pftrace"});
   all.add(command_part("every operator of such a step on a timeline, for ui.perfetto.dev", simulate));
@@ -201,12 +201,8 @@ JsonValue run_part(const planner::ForecastRun& run) {
 void add_best(JsonValue& page, const PlanRequest& o, const PlanResult& r) {
   const planner::Plan& best = *r.search.recommended_plan();
   const models::Job settled = planner::settled(r.job, best);
-  const io::Catalog catalog = io::Catalog::standard();
-  Remarks heard;  // said already
-  const models::Profile profile =
-      profile_for(catalog, load_profile(catalog, o.profile), r.job.cluster.instance, heard);
   const std::size_t at = r.search.recommended;
-  add_plan_parts(page, settled, best, profile, catalog,
+  add_plan_parts(page, settled, best, r.profile, io::Catalog::standard(),
                  at < r.outlooks.size() ? r.outlooks[at].distance.value : 0);
   page.add("unwritten", why_unwritten(settled, best, o.target));
   page.add("doubts", violations_part(best.doubts, settled.cluster.instance));
@@ -258,11 +254,13 @@ JsonValue plan_report(const PlanRequest& request, const PlanResult& r, const std
   page.add("doubtful_found", s.doubtful.size());
   page.add("doubtful", refusals_part(on, s.doubtful, kRefusedInReport / 3));
   if (r.baseline && r.baseline->plan) {
-    page.add("baseline", JsonValue::object({{"file", r.baseline_file},
+    page.add("baseline", JsonValue::object({{"file", request.job.texts.states(r.baseline_file)
+                                                         ? "the config as it was given"
+                                                         : r.baseline_file},
                                             {"runs", r.baseline->runs()},
                                             {"plan", plan_part(r.job, *r.baseline->plan)}}));
   }
-  page.add("commands", commands_part(request, r));
+  add_commands(page, request.job, commands_part(request, r));
   return page;
 }
 

@@ -290,6 +290,15 @@ JsonValue violations_part(const std::vector<planner::Violation>& broken, const t
   return all;
 }
 
+std::string word_for(const JobInput& job) {
+  return job.texts.states(job.job) ? "job.yaml" : job.job;
+}
+
+void add_commands(JsonValue& page, const JobInput& job, JsonValue commands) {
+  page.add("commands", std::move(commands));
+  if (job.texts.states(job.job)) page.add("save_as", word_for(job));
+}
+
 JsonValue command_part(const std::string& what, const std::vector<std::string>& words) {
   return JsonValue::object({{"what", what}, {"command", command_line(words)}});
 }

@@ -55,6 +55,10 @@ void add_plan_parts(io::JsonValue& page, const models::Job& settled, const plann
 [[nodiscard]] io::JsonValue violations_part(const std::vector<planner::Violation>& broken,
                                             const topology::Instance& instance);
 
+/// The job as a word of a command line; one that stands in memory as the file that it is to be saved as.
+[[nodiscard]] std::string word_for(const JobInput& job);
+/// What to type next; where the job stands in memory, that it is to be saved before.
+void add_commands(io::JsonValue& page, const JobInput& job, io::JsonValue commands);
 /// What to type, and what it does.
 [[nodiscard]] io::JsonValue command_part(const std::string& what, const std::vector<std::string>& words);
 /// Why nothing is written that trains a plan: what the target named cannot say of it; "" names that of the job's software.

@@ -98,13 +98,16 @@ SimulateResult simulate(const SimulateRequest& r, Remarks& remarks) {
   }
   if (out.judgement.plan) {
     tell_nearest(*out.judgement.plan, load_known_jobs(catalog, profile), out.job);
-    KnownRisk(catalog, load_observations(r.profile), out.job.architecture)
-        .tell(*out.judgement.plan, out.job, profile);
+    planner::Plan& plan = *out.judgement.plan;
+    const KnownRisk risk(catalog, load_observations(r.profile), out.job.architecture);
+    out.outlook = risk.advisor(out.job, profile).outlook(plan, plan);
+    planner::tell_risk(plan, out.outlook);
   }
   if (out.judgement.plan) {
     remark_family(catalog, profile, out.job.cluster.instance, remarks);
     remark_release(profile, out.job.software, remarks);
   }
+  out.profile = profile;
   return out;
 }
 

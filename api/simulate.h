@@ -5,8 +5,10 @@
 #include <string>
 
 #include "api/inputs.h"
+#include "models/parameters/profile.h"
 #include "models/step/timeline.h"
 #include "planner/check/judge.h"
+#include "planner/confidence/recommendation.h"
 #include "text/remarks.h"
 
 namespace trnplan::api {
@@ -24,6 +26,8 @@ struct SimulateResult {
   models::Job job;
   models::Strategy strategy;
   planner::Judgement judgement;
+  models::Profile profile;   ///< what predicted
+  planner::Outlook outlook;  ///< of the plan, where there is one; its interval is widened by it
 };
 
 /// A refused strategy is simulated all the same where that makes sense. Writes `trace`. Throws InputError.

@@ -10,4 +10,8 @@ namespace trnplan::api {
 void write_simulate_report(const ReportFile& file, const SimulateRequest& request,
                            const SimulateResult& result, const std::vector<Remark>& remarks);
 
+/// The data of that page.
+[[nodiscard]] io::JsonValue simulate_report(const SimulateRequest& request, const SimulateResult& result,
+                                            const std::vector<Remark>& remarks);
+
 }  // namespace trnplan::api

@@ -121,8 +121,8 @@ std::string joined(const std::vector<std::string>& words) {
 
 }  // namespace
 
-void write_validate_report(const ReportFile& file, const ValidateRequest& o, const ValidateResult& v,
-                           const std::vector<Remark>& remarks) {
+JsonValue validate_report(const ValidateRequest& o, const ValidateResult& v,
+                          const std::vector<Remark>& remarks) {
   JsonValue page =
       page_of(o.runs.empty() ? "the published runs of the catalogue" : o.runs, v.profile, remarks);
   std::vector<PageRow> rows;
@@ -154,11 +154,10 @@ void write_validate_report(const ReportFile& file, const ValidateRequest& o, con
   for (const auto& [reason, n] : skipped) reasons.add(JsonValue::List{reason, n});
   page.add("skipped", std::move(reasons));
   add_rows(page, rows);
-  write_report(file, page);
+  return page;
 }
 
-void write_score_report(const ReportFile& file, const ScoreRequest& o, const ScoreResult& v,
-                        const std::vector<Remark>& remarks) {
+JsonValue score_report(const ScoreRequest& o, const ScoreResult& v, const std::vector<Remark>& remarks) {
   JsonValue page = page_of(
       o.table, o.predictions.empty() ? joined(v.profiles) : "predictions of " + o.predictions, remarks);
   std::vector<PageRow> rows;
@@ -201,7 +200,17 @@ void write_score_report(const ReportFile& file, const ScoreRequest& o, const Sco
   for (const auto& [reason, n] : v.scores.skipped) reasons.add(JsonValue::List{reason, n});
   page.add("skipped", std::move(reasons));
   add_rows(page, rows);
-  write_report(file, page);
+  return page;
+}
+
+void write_validate_report(const ReportFile& file, const ValidateRequest& request,
+                           const ValidateResult& result, const std::vector<Remark>& remarks) {
+  write_report(file, validate_report(request, result, remarks));
+}
+
+void write_score_report(const ReportFile& file, const ScoreRequest& request, const ScoreResult& result,
+                        const std::vector<Remark>& remarks) {
+  write_report(file, score_report(request, result, remarks));
 }
 
 }  // namespace trnplan::api

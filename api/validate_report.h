@@ -14,4 +14,10 @@ void write_validate_report(const ReportFile& file, const ValidateRequest& reques
 void write_score_report(const ReportFile& file, const ScoreRequest& request, const ScoreResult& result,
                         const std::vector<Remark>& remarks);
 
+/// The data of these pages.
+[[nodiscard]] io::JsonValue validate_report(const ValidateRequest& request, const ValidateResult& result,
+                                            const std::vector<Remark>& remarks);
+[[nodiscard]] io::JsonValue score_report(const ScoreRequest& request, const ScoreResult& result,
+                                         const std::vector<Remark>& remarks);
+
 }  // namespace trnplan::api

@@ -95,7 +95,7 @@ JsonValue commands_part(const WhatIfRequest& o, const std::vector<std::string>& 
                         const WhatIfAnswered& a) {
   JsonValue all = JsonValue::List();
   const auto plan_words = [&](const planner::WhatIfPoint& p, const std::vector<std::string>& more) {
-    std::vector<std::string> words = {"trnplan", "plan", o.job.job};
+    std::vector<std::string> words = {"trnplan", "plan", word_for(o.job)};
     words.insert(words.end(), options.begin(), options.end());
     words.insert(words.end(), {"--nodes", fmt::to_string(p.nodes), "--instance", p.instance});
     const WhatIfRequest usual;
@@ -122,9 +122,8 @@ JsonValue commands_part(const WhatIfRequest& o, const std::vector<std::string>& 
 
 }  // namespace
 
-void write_whatif_report(const ReportFile& file, const WhatIfRequest& request,
-                         const std::vector<std::string>& job_options, const WhatIfAnswered& a,
-                         const std::vector<Remark>& remarks) {
+JsonValue whatif_report(const WhatIfRequest& request, const std::vector<std::string>& job_options,
+                        const WhatIfAnswered& a, const std::vector<Remark>& remarks) {
   const planner::WhatIfResult& r = a.result;
   models::Job job = a.job;
   job.space.instances = a.question.instances;
@@ -146,8 +145,14 @@ void write_whatif_report(const ReportFile& file, const WhatIfRequest& request,
   page.add("instances", standings_part(r));
   page.add("would_do", r.would_do ? point_part(a, *r.would_do) : JsonValue());
   page.add("reaches", r.reaches ? point_part(a, *r.reaches) : JsonValue());
-  page.add("commands", commands_part(request, job_options, a));
-  write_report(file, page);
+  add_commands(page, request.job, commands_part(request, job_options, a));
+  return page;
+}
+
+void write_whatif_report(const ReportFile& file, const WhatIfRequest& request,
+                         const std::vector<std::string>& job_options, const WhatIfAnswered& answered,
+                         const std::vector<Remark>& remarks) {
+  write_report(file, whatif_report(request, job_options, answered, remarks));
 }
 
 }  // namespace trnplan::api

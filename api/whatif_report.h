@@ -11,4 +11,9 @@ void write_whatif_report(const ReportFile& file, const WhatIfRequest& request,
                          const std::vector<std::string>& job_options, const WhatIfAnswered& answered,
                          const std::vector<Remark>& remarks);
 
+/// The data of that page.
+[[nodiscard]] io::JsonValue whatif_report(const WhatIfRequest& request,
+                                          const std::vector<std::string>& job_options,
+                                          const WhatIfAnswered& answered, const std::vector<Remark>& remarks);
+
 }  // namespace trnplan::api

@@ -32,7 +32,7 @@ int run(const Options& o) {
   api::check_report(o.report);
   Remarks remarks = heard_remarks();
   const api::SimulateResult result = api::simulate(o.request, remarks);
-  const auto& [job, strategy, judgement] = result;
+  const auto& [job, strategy, judgement, profile, outlook] = result;
   if (o.common.json()) {
     print(api::document(result));
   } else if (judgement.plan) {

@@ -43,4 +43,18 @@ class CMakeBuild(build_ext):
         return build
 
 
-setup(version=version(), ext_modules=[Extension("trnplan._native", sources=[])], cmdclass={"build_ext": CMakeBuild})
+def platform() -> dict:
+    """The tag that package indexes take: with the C library of this system, or a newer one, the wheel needs nothing else."""
+    try:
+        library, release = os.confstr("CS_GNU_LIBC_VERSION").split()
+    except (AttributeError, OSError, ValueError):
+        return {}  # another C library
+    return {"plat_name": f"manylinux_{release.replace('.', '_')}_{os.uname().machine}"} if library == "glibc" else {}
+
+
+setup(
+    version=version(),
+    ext_modules=[Extension("trnplan._native", sources=[])],
+    cmdclass={"build_ext": CMakeBuild},
+    options={"bdist_wheel": platform()},
+)

@@ -9,12 +9,12 @@ namespace trnplan::python {
 
 namespace py = pybind11;
 
-namespace {
-
 py::str str_of(const std::string& text) {
   return py::reinterpret_steal<py::str>(
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
 }
+
+namespace {
 
 /// What a user's file may have in it, as the program shows it: nothing in it drives a terminal.
 py::str shown(const std::string& text) {

@@ -11,6 +11,9 @@
 
 namespace trnplan::python {
 
+/// What is no UTF-8 in it is replaced.
+[[nodiscard]] pybind11::str str_of(const std::string& text);
+
 /// (file, line, column, key, problem, fix) of each.
 [[nodiscard]] pybind11::list faults_of(const InputError& e);
 

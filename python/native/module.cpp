@@ -6,15 +6,22 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <memory>
+#include <vector>
 
 #include "api/catalogue.h"
 #include "api/documents.h"
+#include "api/plan_report.h"
+#include "api/simulate_report.h"
+#include "api/validate_report.h"
+#include "api/whatif_report.h"
 #include "io/catalog/catalog.h"
 #include "io/output/catalogue_json.h"
 #include "io/output/validation_json.h"
 #include "models/collective/collective_runtime.h"
 #include "python/native/answer.h"
 #include "python/native/arguments.h"
+#include "python/native/page.h"
 #include "targets/registry.h"
 #include "topology/instance.h"
 
@@ -62,7 +69,7 @@ class Watcher {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-/// (document, remarks, faults of writing `out`).
+/// Of with_page(); its faults are those of writing `out`, too.
 py::tuple plan(const py::dict& given, const py::object& listener) {
   api::PlanRequest r;
   Arguments a(given);
@@ -78,22 +85,23 @@ py::tuple plan(const py::dict& given, const py::object& listener) {
   a.number("sure", r.sure, 0.5, 0.9999);
   a.risk(r.risk);
   a.flag("allow_doubtful", r.allow_doubtful);
-  a.flag("force", r.force);
-  a.finish();
+  const api::ReportFile report = report_of(a);
+  r.force = report.force;
   r.words = words_of(r.job);
   Watcher watcher(listener);
   r.stop = watcher.stop();
   r.progress = std::ref(watcher);
-  py::list unwritten;
-  std::optional<InputError> refused;
+  std::shared_ptr<const api::PlanResult> result;
+  std::vector<Remark> said;
   const py::tuple answered = answer_of([&](Remarks& remarks) {
-    const api::PlanResult result = api::plan(r, remarks);
-    refused = result.unwritten;
-    return api::document(result);
+    result = std::make_shared<const api::PlanResult>(api::plan(r, remarks));
+    said = remarks.all();
+    return api::document(*result);
   });
   watcher.finish();
-  if (refused) unwritten = faults_of(*refused);
-  return py::make_tuple(answered[0], answered[1], unwritten);
+  r.stop = nullptr;  // what the page is made of outlives the call
+  r.progress = nullptr;
+  return with_page(answered, [r, result, said] { return api::plan_report(r, *result, said); }, report, result->unwritten);
 }
 
 py::tuple simulate(const py::dict& given) {
@@ -103,9 +111,16 @@ py::tuple simulate(const py::dict& given) {
   a.text("strategy", r.strategy);
   a.text("profile", r.profile);
   a.text("trace", r.trace);
-  a.flag("force", r.force);
-  a.finish();
-  return answer_of([&](Remarks& remarks) { return api::document(api::simulate(r, remarks)); });
+  const api::ReportFile report = report_of(a);
+  r.force = report.force;
+  std::shared_ptr<const api::SimulateResult> result;
+  std::vector<Remark> said;
+  const py::tuple answered = answer_of([&](Remarks& remarks) {
+    result = std::make_shared<const api::SimulateResult>(api::simulate(r, remarks));
+    said = remarks.all();
+    return api::document(*result);
+  });
+  return with_page(answered, [r, result, said] { return api::simulate_report(r, *result, said); }, report);
 }
 
 py::tuple whatif(const py::dict& given) {
@@ -138,8 +153,16 @@ py::tuple whatif(const py::dict& given) {
   a.flag("allow_doubtful", r.allow_doubtful);
   a.risk(r.risk);
   a.text("profile", r.profile);
-  a.finish();
-  return answer_of([&](Remarks& remarks) { return api::document(api::whatif(r, remarks)); });
+  const api::ReportFile report = report_of(a);
+  std::shared_ptr<const api::WhatIfAnswered> result;
+  std::vector<Remark> said;
+  const py::tuple answered = answer_of([&](Remarks& remarks) {
+    result = std::make_shared<const api::WhatIfAnswered>(api::whatif(r, remarks));
+    said = remarks.all();
+    return api::document(*result);
+  });
+  return with_page(
+      answered, [r, result, said] { return api::whatif_report(r, words_of(r.job).options, *result, said); }, report);
 }
 
 py::tuple check(const py::dict& given) {
@@ -186,18 +209,22 @@ py::tuple calibrate(const py::dict& given) {
   return py::make_tuple(answered[0], answered[1], refused);
 }
 
-/// `of`: what is validated.
+/// `of`: what is validated. `page`: its data, where there is one.
 std::string validated(const std::string& of, const api::ScoreRequest& scored, const api::ValidateRequest& r,
-                      Remarks& remarks) {
+                      Remarks& remarks, PageData& page) {
   if (of == "memory") return api::document(api::validate_memory(r.profile));
   if (of == "goodput") return api::document(api::validate_uptimes(r.profile));
   if (of == "collectives") {
     return io::collective_validation_json(api::validate_collectives(r.profile), r.profile);
   }
   if (of == "table" || (!r.runs.empty() && api::is_layout_table(r.runs))) {
-    return api::document(api::score(scored, remarks));
+    const auto result = std::make_shared<const api::ScoreResult>(api::score(scored, remarks));
+    page = [scored, result, said = remarks.all()] { return api::score_report(scored, *result, said); };
+    return api::document(*result);
   }
-  return api::document(api::validate(r, remarks), r.leave_out);
+  const auto result = std::make_shared<const api::ValidateResult>(api::validate(r, remarks));
+  page = [r, result, said = remarks.all()] { return api::validate_report(r, *result, said); };
+  return api::document(*result, r.leave_out);
 }
 
 py::tuple validate(const py::dict& given) {
@@ -216,12 +243,17 @@ py::tuple validate(const py::dict& given) {
     a.fault("runs", "a table of runs is for step times", "leave it away, or of=\"" + of + "\"");
   if (!scored.predictions.empty() && r.runs.empty())
     a.fault("predictions", "no table to set the predictions beside", "name the table in runs");
-  a.finish();
+  if (of != "table" && of != "steps" && given.contains("report"))
+    a.fault("report", "a report is of step times", "leave it away, or of=\"" + of + "\"");
+  const api::ReportFile report = report_of(a);
   scored.table = r.runs;
   r.leave_out = *calibrate::leave_out_from(leave_out);
   if (!scored.profile.empty()) r.profile = scored.profile;
   if (!scored.predictions.empty()) of = "table";
-  return answer_of([&](Remarks& remarks) { return validated(of, scored, r, remarks); });
+  PageData page;
+  const py::tuple answered =
+      answer_of([&](Remarks& remarks) { return validated(of, scored, r, remarks, page); });
+  return with_page(answered, page, report);
 }
 
 py::tuple collective(const py::dict& given) {

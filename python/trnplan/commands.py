@@ -37,6 +37,13 @@ def _read(cls: Type[R], answered: Tuple[str, List[str]]) -> R:
     return records.result(cls, json.loads(answered[0]), answered[1])
 
 
+def _kept(found: R, unwritten: "List[errors.RawFault]") -> R:
+    """What was found; with InputError where a file of it could not be written."""
+    if unwritten:
+        raise errors.input_error(unwritten, found)
+    return found
+
+
 def plan(
     job: Job,
     *,
@@ -61,6 +68,7 @@ def plan(
     sure: Optional[float] = None,
     profile: Optional[Path] = None,
     out: Optional[Path] = None,
+    report: Optional[Path] = None,
     force: Optional[bool] = None,
     progress: Optional[Callable[[int, int, Optional[float]], None]] = None,
 ) -> PlanResult:
@@ -76,12 +84,14 @@ def plan(
     time_limit: seconds; then the best so far. fit_probability: with which a plan has to fit (0.9). sure: from which
         probability on plans count as told apart (0.9).
     profile: a name of the catalogue, or a .json that ``calibrate`` wrote.
-    out: a folder to write config and scripts to; force: overwrite files in it.
+    out: a folder to write config and scripts to. report: a .html to write the answer with its charts to, as ``to_html()``
+        gives it. force: overwrite files in `out`, and `report`.
     progress: called about ten times a second with strategies simulated, strategies open, and seconds of the best step so
         far or None. What it raises ends the search.
 
     Where nothing fits, ``plans`` is empty and ``infeasible`` says what would help. Ctrl-C ends the search with
-    KeyboardInterrupt. Raises InputError with every fault; where only `out` cannot be written, its ``result`` is the plan.
+    KeyboardInterrupt. Raises InputError with every fault; where a plan was found and only `out` or `report` cannot be
+    written, its ``result`` is the plan.
     """
     arguments = (
         Arguments(target=target, risk=risk, allow_doubtful=allow_doubtful, top=top, threads=threads,
@@ -90,13 +100,10 @@ def plan(
         .document("baseline", baseline)
         .words(nodes=nodes, instance=instance, sequence=sequence, global_batch=global_batch, tokens=tokens,
                precision=precision, release=release, objective=objective, deadline=deadline, budget=budget)
-        .paths(profile=profile, out=out)
+        .paths(profile=profile, out=out, report=report)
     )  # fmt: skip
-    document, remarks, unwritten = _native.plan(arguments.values, progress)
-    found = _read(PlanResult, (document, remarks))
-    if unwritten:
-        raise errors.input_error(unwritten, found)
-    return found
+    document, remarks, page, unwritten = _native.plan(arguments.values, progress)
+    return _kept(records.result(PlanResult, json.loads(document), remarks, page), unwritten)
 
 
 def simulate(
@@ -111,12 +118,14 @@ def simulate(
     release: Optional[str] = None,
     profile: Optional[Path] = None,
     trace: Optional[Path] = None,
+    report: Optional[Path] = None,
     force: Optional[bool] = None,
 ) -> SimulateResult:
     """One strategy of a job in detail.
 
     strategy: ``"tp=8,pp=4"``, a dict with these keys or with those of docs/json.md, or the strategy of a result.
-    trace: a .pftrace or .json to write the timeline to, for ui.perfetto.dev; force: overwrite it.
+    trace: a .pftrace or .json to write the timeline to, for ui.perfetto.dev. report: a .html to write the page of
+        ``to_html()`` to. force: overwrite these files.
 
     A strategy that the rules refuse is simulated all the same where that makes sense: ``violations`` has the rules, and
     ``plan`` is None where there is no prediction. Raises InputError with every fault.
@@ -126,15 +135,15 @@ def simulate(
         .document("job", job)
         .words(nodes=nodes, instance=instance, sequence=sequence, global_batch=global_batch, precision=precision,
                release=release)
-        .paths(profile=profile, trace=trace)
+        .paths(profile=profile, trace=trace, report=report)
     )  # fmt: skip
-    document, remarks = _native.simulate(arguments.values)
+    document, remarks, page, unwritten = _native.simulate(arguments.values)
     told = json.loads(document)
-    judged = records.result(SimulateResult, told, remarks)
+    judged = records.result(SimulateResult, told, remarks, page)
     if "strategy" in told:  # the plan's keys stand beside the violations
         of_plan = {key: value for key, value in told.items() if key not in ("schema_version", "violations")}
         object.__setattr__(judged, "plan", records.build(Plan, of_plan))
-    return judged
+    return _kept(judged, unwritten)
 
 
 def whatif(
@@ -164,6 +173,8 @@ def whatif(
     storage_gb_per_second: Optional[float] = None,
     reliability: Optional[Path] = None,
     profile: Optional[Path] = None,
+    report: Optional[Path] = None,
+    force: Optional[bool] = None,
 ) -> WhatIfResult:
     """Clusters compared for a whole run: days, dollars or tokens, with failures and checkpoints, and which to take.
 
@@ -175,6 +186,7 @@ def whatif(
     recovery: ``automatic`` or ``manual``; async_checkpoints; checkpoint_steps instead of the best;
     storage_gb_per_second: at which checkpoints are written, all nodes together (10^9 bytes/s).
     reliability: a file like catalog/reliability.json.
+    report: a .html to write the page of ``to_html()`` to; force: overwrite it.
 
     Where no cluster keeps the limits ``recommended`` is -1 and ``best`` None. Raises InputError with every fault.
     """
@@ -183,13 +195,14 @@ def whatif(
                   usd_per_node_hour=usd_per_node_hour, storage_gib=storage_gib,
                   storage_usd_per_gib_month=storage_usd_per_gib_month, other_usd_per_hour=other_usd_per_hour,
                   recovery=recovery, async_checkpoints=async_checkpoints, checkpoint_steps=checkpoint_steps,
-                  storage_gb_per_second=storage_gb_per_second)
+                  storage_gb_per_second=storage_gb_per_second, force=force)
         .document("job", job)
         .words(nodes=nodes, instances=instances, tokens=tokens, deadline=deadline, budget=budget, sequence=sequence,
                global_batch=global_batch, precision=precision, release=release)
-        .paths(reliability=reliability, profile=profile)
+        .paths(reliability=reliability, profile=profile, report=report)
     )  # fmt: skip
-    return _read(WhatIfResult, _native.whatif(arguments.values))
+    document, remarks, page, unwritten = _native.whatif(arguments.values)
+    return _kept(records.result(WhatIfResult, json.loads(document), remarks, page), unwritten)
 
 
 def check(
@@ -277,6 +290,8 @@ def validate(
     predictions: Optional[Path] = None,
     network_state: Optional[bool] = None,
     profile: Optional[Path] = None,
+    report: Optional[Path] = None,
+    force: Optional[bool] = None,
 ) -> ValidateResult:
     """Predictions beside what was published.
 
@@ -287,14 +302,15 @@ def validate(
     leave_out: of steps, what a fit must not have seen: ``configuration``, ``run_group`` or ``none``.
     predictions: of a table, a CSV of id,step_s[,mem_gib] of another tool to be scored.
     network_state: of a table, False predicts without what rows measured of their network.
+    report: of steps and tables, a .html to write the page of ``to_html()`` to; force: overwrite it.
     """
-    arguments = Arguments(of=of, leave_out=leave_out, network_state=network_state).paths(
-        runs=runs, predictions=predictions, profile=profile
+    arguments = Arguments(of=of, leave_out=leave_out, network_state=network_state, force=force).paths(
+        runs=runs, predictions=predictions, profile=profile, report=report
     )
-    document, remarks = _native.validate(arguments.values)
+    document, remarks, page, unwritten = _native.validate(arguments.values)
     told = json.loads(document)
     cls = next(cls for key, cls in _VALIDATIONS.items() if key in told)
-    return records.result(cls, told, remarks)
+    return _kept(records.result(cls, told, remarks, page), unwritten)
 
 
 def collective(

@@ -8,14 +8,14 @@ from typing import Any, Iterable, Optional, Tuple
 
 __all__ = ["Fault", "InputError", "MissingPackage"]
 
-_RawFault = Tuple[str, int, int, str, str, str]
+RawFault = Tuple[str, int, int, str, str, str]
 
 # Options of the program whose names are arguments here, with dashes; longer ones before those they begin with.
 _OPTIONS = re.compile(
     r"--(allow-doubtful|async-checkpoints|baseline|budget|bytes|checkpoint-steps|config|datatype|deadline|factor|"
     r"fit-probability|force|framework-version|global-batch|instances|instance|job|leave-out|neuron-ls|nodes|no-fit|"
     r"objective|op|out|oversubscription|precision|predictions|prefer|pricing|profile|ranks|recovery|release|"
-    r"reliability|risk|scaling|sequence|storage-gib|storage-gb-per-second|storage-usd-per-gib-month|strategy|sure|"
+    r"reliability|report|risk|scaling|sequence|storage-gib|storage-gb-per-second|storage-usd-per-gib-month|strategy|sure|"
     r"target|time-limit|tokens|top|tp|pp|dp|cp|trace|usd-per-node-hour|with-catalogue)(?![\w-])"
 )
 
@@ -55,7 +55,7 @@ class InputError(ValueError):
 
     faults: Tuple[Fault, ...]
     result: Any
-    """What was found all the same, where the fault concerns only what was to be written (``plan(..., out=...)``)."""
+    """What was found all the same, where the fault concerns only what was to be written (``out``, ``report``)."""
 
     def __init__(self, faults: Iterable[Fault], result: Any = None) -> None:
         self.faults = tuple(faults)
@@ -70,7 +70,7 @@ class MissingPackage(ImportError):
     """A package that this call needs is not installed."""
 
 
-def _fault(raw: _RawFault) -> Fault:
+def _fault(raw: RawFault) -> Fault:
     file, line, column, key, problem, fix = raw
     if file == "command line":
         file = ""
@@ -81,6 +81,6 @@ def _fault(raw: _RawFault) -> Fault:
     return Fault(file, line or None, column or None, key, problem, fix)
 
 
-def input_error(raw: Iterable[_RawFault], result: Any = None) -> InputError:
+def input_error(raw: Iterable[RawFault], result: Any = None) -> InputError:
     """Of what the native module says."""
     return InputError(map(_fault, raw), result)

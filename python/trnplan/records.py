@@ -6,7 +6,9 @@ import copy
 import dataclasses
 import functools
 import typing
-from typing import Any, Mapping, Tuple, Type, TypeVar
+from typing import Any, Callable, Mapping, Tuple, Type, TypeVar
+
+from .pages import Page
 
 T = TypeVar("T", bound="Record")
 _MOST_LETTERS = 200  # of a list where Python prints it
@@ -57,6 +59,15 @@ class Result(Record):
     remarks: Tuple[str, ...]
     """What the program says besides, on standard error."""
 
+    def to_html(self) -> str:
+        """One HTML file that needs nothing else: the page that ``report=`` writes; a result that has none as its tables.
+
+        The first call makes the page: of a plan and of a simulation that costs another simulation.
+        """
+        from . import views
+
+        return views.page(self)
+
     def _repr_html_(self) -> str:
         from . import views
 
@@ -100,8 +111,10 @@ def build(cls: Type[T], document: Mapping[str, Any]) -> T:
     return record
 
 
-def result(cls: Type[T], document: Mapping[str, Any], remarks: "list[str]") -> T:
-    """A whole document as a record."""
+def result(cls: Type[T], document: Mapping[str, Any], remarks: "list[str]", page: "Callable[[], str] | None" = None) -> T:
+    """A whole document as a record. `page` makes its page."""
     made = build(cls, document)
     object.__setattr__(made, "remarks", tuple(remarks))
+    if page is not None:
+        object.__setattr__(made, "_page", Page(page))
     return made

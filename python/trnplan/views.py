@@ -1,10 +1,11 @@
-"""Results in notebooks and where Python prints them: as tables."""
+"""Results in notebooks, in files of HTML and where Python prints them: as pages and as tables."""
 
 from __future__ import annotations
 
 from html import escape
 from typing import Any, Iterable, List, Optional, Sequence, Tuple
 
+from . import pages
 from .learning import CalibrateResult
 from .machines import Collective, CollectiveResult, CollectiveSweep, InstancesResult, ModelsResult, TopologyResult
 from .plans import Plan
@@ -153,9 +154,25 @@ def of(r: Result) -> List[Table]:
     return [_summary(r)]
 
 
-def html(r: Result) -> str:
-    """A result in a notebook. A report of it, a page of its own, would stand here instead."""
+def _tables(r: Result) -> str:
     return "".join(table.html() for table in of(r))
+
+
+def _page(r: Result) -> Optional[str]:
+    page = vars(r).get("_page")
+    return page.text() if isinstance(page, pages.Page) else None
+
+
+def page(r: Result) -> str:
+    """A result as a file of HTML."""
+    made = _page(r)
+    return pages.document(f"trnplan {type(r).__name__}", _tables(r)) if made is None else made
+
+
+def html(r: Result) -> str:
+    """A result in a notebook: its page in a frame; its tables where it has none."""
+    made = _page(r)
+    return _tables(r) if made is None else pages.frame(made, _tables(r))
 
 
 def text(r: Result) -> str:

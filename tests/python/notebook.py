@@ -19,6 +19,7 @@ with open(sys.argv[2], "w") as script:
 NotebookClient(notebook, timeout=600, kernel_name="python3",
                resources={"metadata": {"path": os.path.dirname(os.path.abspath(sys.argv[1]))}}).execute()  # fmt: skip
 shown = [o for cell in notebook.cells for o in cell.get("outputs", []) if "data" in o and "text/html" in o["data"]]
-assert len(shown) >= 4, f"{len(shown)} tables are shown"
+assert len(shown) >= 4, f"{len(shown)} results are shown"
 assert 'class="trnplan"' in shown[0]["data"]["text/html"]
-print(f"{len(code)} cells, {len(shown)} tables")
+assert 'srcdoc="&lt;!DOCTYPE html&gt;' in shown[0]["data"]["text/html"], "a plan is shown as its page"
+print(f"{len(code)} cells, {len(shown)} shown")

@@ -35,10 +35,29 @@ check 'a new environment' "$python" -m venv "$work/env"
 check 'pip install' "$work/env/bin/pip" install -q --no-index --no-deps --disable-pip-version-check "$work"/wheels/trnplan-*.whl
 rm -rf "$work/python"   # what is tested is the wheel
 new=$work/env/bin/python
+# Each library that is bundled has its licence beside ours.
+licences() {
+  local package library bundled=0
+  package=$("$new" -c 'import os, trnplan; print(os.path.dirname(trnplan.__file__))')
+  [[ -s $package/LICENSE ]] || return 1
+  for library in libfmt:fmt libyaml-cpp:yaml-cpp libcrypto:openssl; do
+    compgen -G "$package/lib/${library%:*}.so*" >/dev/null || continue
+    [[ -s $package/licenses/${library#*:}.txt ]] || return 1
+    bundled=$((bundled + 1))
+  done
+  ((bundled == $(find "$package/lib" -type f | wc -l)))
+}
+check 'licences of what is bundled' licences
 
 # In the new environment, which has no pandas: everything but tables.
 cd "$work"
 check 'the functions' env PATH="$work/env/bin:$PATH" "$new" "$source/tests/python/functions.py" "$trnplan" "$source"
+check 'the pages' env PATH="$work/env/bin:$PATH" "$new" "$source/tests/python/pages.py" "$trnplan" "$source"
+if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then
+  check 'pages in the frames of a notebook' env HOME="$work" "$new" "$source/tests/python/frame.py" "$source"
+else
+  skip 'pages in the frames of a notebook' chromium chromium-driver
+fi
 "$new" "$source/examples/python/clusters.py" llama3-8b 500B 60 >"$out" 2>"$err" || true
 check 'examples/python/clusters.py' grep -q '^ *8 .* <$' "$out"
 
@@ -64,7 +83,7 @@ if has mypy; then
   check 'types of the package' types --strict "$source/python/trnplan"
   # As a user's: from the installed package, whose py.typed is what mypy goes by.
   check 'types of the examples and the tests' types --strict --python-executable "$new" "$source"/examples/python/*.py \
-    "$source/tests/python/functions.py"
+    "$source/tests/python/functions.py" "$source/tests/python/pages.py"
   [[ ! -e $work/notebook.py ]] || check 'types of the notebook' types --strict --python-executable "$new" "$work/notebook.py"
   printf 'import trnplan\ntrnplan.plan("llama3-8b", nodes=4.5)\ntrnplan.plan("llama3-8b").best.rank\n' >"$work/wrong.py"
   "$python" -m mypy --strict --cache-dir "$work/mypy" --python-executable "$new" "$work/wrong.py" >"$out" 2>"$err" || true

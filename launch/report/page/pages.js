@@ -148,7 +148,9 @@ function wordsPart() {
     [strong("90 % interval"), ": the value lies in it with a probability of 90 %, as far as the model knows."]].map((x) => h("li", null, x)))));
 }
 function nextPart() {
-  section("next", "What to type next", data.unwritten ? para(`No config is written for this plan: ${data.unwritten}.`) : null, commands(data.commands));
+  section("next", "What to type next",
+    data.unwritten ? para(`No config is written for this plan: ${data.unwritten}.`) : null,
+    data.save_as ? para("The job stands in no file: save it as ", code(data.save_as), " first.") : null, commands(data.commands));
 }
 
 function planPage() {
