@@ -10,6 +10,7 @@
 
 #include "api/inputs.h"
 #include "api/known_jobs.h"
+#include "api/known_runs.h"
 #include "api/observations.h"
 #include "api/risk.h"
 #include "io/input/nxdt_edit.h"
@@ -159,7 +160,7 @@ void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Cata
     note(result.findings, "evidence", std::move(line));
   add_violations(result.findings, judgement.broken, config,
                  config.has_section("model_alignment_strategy.peft"));
-  const KnownRisk risk(catalog, observations, architecture);
+  const KnownRisk risk(catalog, observations, architecture, asks_for_gpus(job));
   if (judgement.refused() && reading.not_modelled.empty()) {
     result.nearest = targets::nearest_that_fit(job, strategy, config, architecture, profile);
     std::erase_if(result.nearest, [&](const targets::NearConfig& n) {
@@ -170,7 +171,7 @@ void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Cata
   }
   result.no_prediction = planner::why_no_plan(judgement);
   if (judgement.plan) {
-    tell_nearest(*judgement.plan, load_known_jobs(catalog, profile), job);
+    tell_nearest(*judgement.plan, load_known_jobs(catalog, profile, asks_for_gpus(job)), job);
     risk.tell(*judgement.plan, job, profile);
   }
   if (reading.not_modelled.empty()) result.prediction = std::move(judgement.plan);
@@ -279,8 +280,9 @@ CheckResult checked_run(const CheckRequest& o, const planner::Target& target, co
   add_violations(result.findings, judgement.broken, result.config, false, "strategy");
   result.no_prediction = planner::why_no_plan(judgement);
   if (judgement.plan) {
-    tell_nearest(*judgement.plan, load_known_jobs(catalog, profile), job);
-    KnownRisk(catalog, load_observations(o.profile), job.architecture).tell(*judgement.plan, job, profile);
+    tell_nearest(*judgement.plan, load_known_jobs(catalog, profile, asks_for_gpus(job)), job);
+    KnownRisk(catalog, load_observations(o.profile), job.architecture, asks_for_gpus(job))
+        .tell(*judgement.plan, job, profile);
   }
   if (run->config.not_modelled.empty()) result.prediction = std::move(judgement.plan);
   for (const std::string& feature : run->config.not_modelled)

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "api/known_layouts.h"
 #include "logs/table/measured_runs.h"
 #include "text/document.h"
 
@@ -55,7 +56,7 @@ calibrate::Lookup case_lookup(const io::Catalog& catalog) {
           }};
 }
 
-planner::KnownJobs load_known_jobs(const io::Catalog& catalog, const models::Profile& profile) {
+planner::KnownJobs load_known_jobs(const io::Catalog& catalog, const models::Profile& profile, bool gpus) {
   const calibrate::Lookup lookup = case_lookup(catalog);
   std::vector<planner::KnownJob> jobs;
   for (const MemoryCase& c : memory_cases(catalog)) {
@@ -64,11 +65,17 @@ planner::KnownJobs load_known_jobs(const io::Catalog& catalog, const models::Pro
     jobs.push_back({c.id, c.source, known_of(c), c.fact != MemoryFact::too_large, std::move(published.job),
                     models::canonical(published.strategy)});
   }
+  if (!gpus) return {std::move(jobs), profile};
+  for (KnownLayout& l : known_layouts(catalog)) {
+    const models::Strategy strategy = models::canonical(l.strategy);
+    jobs.push_back(
+        {l.id, l.source, l.fitted ? "ran" : "ran out of memory", false, std::move(l.job), strategy});
+  }
   return {std::move(jobs), profile};
 }
 
 void tell_nearest(planner::Plan& plan, const planner::KnownJobs& known, const models::Job& job) {
-  if (!known.empty()) plan.known = known.nearest(planner::settled(job, plan), plan.strategy);
+  plan.known = known.nearest(planner::settled(job, plan), plan.strategy);
 }
 
 }  // namespace trnplan::api

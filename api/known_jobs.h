@@ -15,8 +15,9 @@ namespace trnplan::api {
 /// Networks by their published names ("Llama3-8B" is llama3-8b). Keeps a reference to `catalog`.
 [[nodiscard]] calibrate::Lookup case_lookup(const io::Catalog& catalog);
 
-/// Those that state what ran. Throws InputError. Cost: milliseconds.
-[[nodiscard]] planner::KnownJobs load_known_jobs(const io::Catalog& catalog, const models::Profile& profile);
+/// Those that state what ran; with `gpus` known_layouts(), too. Throws InputError. Cost: milliseconds.
+[[nodiscard]] planner::KnownJobs load_known_jobs(const io::Catalog& catalog, const models::Profile& profile,
+                                                 bool gpus);
 
 /// Says of a plan of `job` which known job is nearest.
 void tell_nearest(planner::Plan& plan, const planner::KnownJobs& known, const models::Job& job);

@@ -1,7 +1,9 @@
 #include "api/known_runs.h"
 
+#include <algorithm>
 #include <map>
 
+#include "api/known_layouts.h"
 #include "calibrate/data/run_jobs.h"
 #include "io/catalog/catalog.h"
 #include "logs/table/measured_runs.h"
@@ -36,7 +38,8 @@ class Models {
 
 KnownRun of_case(const logs::MemoryCase& c, models::Architecture model) {
   if (c.layers > 0) model.layers = c.layers;
-  return {c.id, c.model, std::move(model), c.instance, c.nodes, c.sequence, c.strategy, !c.shipped};
+  return {c.id,    c.model,    std::move(model), c.instance, topology::Accelerator::neuron_core,
+          c.nodes, c.sequence, c.strategy,       !c.shipped};
 }
 
 bool is_model(const planner::Observation& o, const models::Architecture& a) {
@@ -48,19 +51,26 @@ bool is_model(const planner::Observation& o, const models::Architecture& a) {
 
 std::vector<KnownRun> known_runs(const io::Catalog& catalog,
                                  const std::vector<planner::Observation>& observations,
-                                 const models::Architecture& own_model) {
+                                 const models::Architecture& own_model, bool gpus) {
+  const std::vector<std::string> machines = catalog.machines();
+  const auto accelerator_of = [&](const std::string& instance) {
+    const bool known = std::find(machines.begin(), machines.end(), instance) != machines.end();
+    return known ? catalog.instance(instance).traits.accelerator : topology::Accelerator::neuron_core;
+  };
   const auto table = [&](const char* name) { return read_text(catalog.file(name)); };
   std::vector<KnownRun> all;
   for (const planner::Observation& o : observations) {
     if (o.rule != "memory" || !o.accepted || !is_model(o, own_model)) continue;
-    all.push_back({o.file, o.model, own_model, o.instance, o.nodes, o.sequence, o.strategy, true});
+    all.push_back({o.file, o.model, own_model, o.instance, accelerator_of(o.instance), o.nodes, o.sequence,
+                   o.strategy, true});
   }
   const std::vector<models::MeasuredRun> rows =
       logs::parse_measured_runs(table("measured-runs.csv"), "measured-runs.csv");
   for (calibrate::MeasuredStep& s :
        calibrate::map_runs(rows, catalog.instance(catalog.default_instance())).steps) {
     all.push_back({s.id, s.job.architecture.name, std::move(s.job.architecture), s.job.cluster.instance.name,
-                   s.job.cluster.nodes, s.job.training.sequence, std::move(s.strategy), true});
+                   s.job.cluster.instance.traits.accelerator, s.job.cluster.nodes, s.job.training.sequence,
+                   std::move(s.strategy), true});
   }
   Models models(catalog);
   const auto add = [&](const logs::MemoryCase& c) {
@@ -69,7 +79,24 @@ std::vector<KnownRun> known_runs(const io::Catalog& catalog,
   };
   for (const auto& c : logs::parse_memory_cases(table("memory-cases.csv"), "memory-cases.csv")) add(c);
   for (const auto& c : logs::memory_cases_of(rows, catalog.machines())) add(c);
+  if (!gpus) return all;
+  for (KnownLayout& l : known_layouts(catalog)) {
+    if (!l.fitted) continue;
+    const topology::Cluster& cluster = l.job.cluster;
+    all.push_back({l.id, l.model, std::move(l.job.architecture), cluster.instance.name,
+                   cluster.instance.traits.accelerator, cluster.nodes, l.job.training.sequence, l.strategy,
+                   true});
+  }
   return all;
+}
+
+bool asks_for_gpus(const models::Job& job, const std::vector<topology::Instance>& others) {
+  const auto has = [](const topology::Instance& i) {
+    return i.traits.accelerator == topology::Accelerator::gpu;
+  };
+  const std::vector<topology::Instance>& choice = job.space.instances;
+  return has(job.cluster.instance) || std::any_of(choice.begin(), choice.end(), has) ||
+         std::any_of(others.begin(), others.end(), has);
 }
 
 }  // namespace trnplan::api

@@ -10,9 +10,13 @@
 namespace trnplan::api {
 
 /// The published runs of measured-runs.csv that fits use, the published jobs of memory-cases.csv that ran or were
-/// shipped to run, and of `observations` the own runs whose memory was seen to do. Throws InputError.
+/// shipped to run, and of `observations` the own runs whose memory was seen to do. With `gpus` those of known_layouts()
+/// that ran, too, which tell nothing of other devices. Throws InputError.
 [[nodiscard]] std::vector<planner::KnownRun> known_runs(const io::Catalog& catalog,
                                                         const std::vector<planner::Observation>& observations,
-                                                        const models::Architecture& own_model);
+                                                        const models::Architecture& own_model,
+                                                        bool gpus = false);
+/// Whether one of the machines that the job names, or of `others`, has GPUs.
+[[nodiscard]] bool asks_for_gpus(const models::Job& job, const std::vector<topology::Instance>& others = {});
 
 }  // namespace trnplan::api

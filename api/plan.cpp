@@ -10,6 +10,7 @@
 
 #include "api/contradictions.h"
 #include "api/known_jobs.h"
+#include "api/known_runs.h"
 #include "api/observations.h"
 #include "api/plan_folder.h"
 #include "api/risk.h"
@@ -222,7 +223,7 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
     remarks.add(fmt::format("--threads {}: this machine has {} cores, and no more are used", o.threads,
                             planner::core_count()));
   const std::vector<planner::Observation> observations = load_observations(o.profile);
-  const KnownRisk risk(catalog, observations, job.architecture);
+  const KnownRisk risk(catalog, observations, job.architecture, asks_for_gpus(job));
   planner::ConfidenceOptions measuring = confidence_options(catalog, o.sure, risk.parameters());
   const planner::RiskAdvisor advisor = risk.advisor(job, profile, o.risk, o.sure);
   const auto start = std::chrono::steady_clock::now();
@@ -241,7 +242,7 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   planner::SearchResult& result = out.search;
   out.interrupted = o.stop != nullptr && o.stop->load();
   check_result(job, result, profile, o);
-  const planner::KnownJobs known = load_known_jobs(catalog, profile);
+  const planner::KnownJobs known = load_known_jobs(catalog, profile, asks_for_gpus(job));
   for (planner::Plan& plan : result.plans) tell_nearest(plan, known, job);
   remark_result(result, catalog, profile, job, remarks);
   remark_target(result, target, job, remarks);

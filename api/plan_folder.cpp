@@ -28,7 +28,8 @@ std::string remedy(const PlanRequest& o, const models::Job& job, const models::S
     return "pin what --target can express, choose another --target, or leave --out away";
   std::string others;
   for (const planner::Target* target : targets::all()) {
-    if (planner::beyond_mending(*target, job, strategy)) continue;
+    if (!target->trains_on(job.cluster.instance.traits) || planner::beyond_mending(*target, job, strategy))
+      continue;
     others += (others.empty() ? "" : " or ") + std::string(target->name());
   }
   return others.empty() ? "leave --out away: no target can be given this model"

@@ -13,10 +13,10 @@ namespace trnplan::api {
 
 class KnownRisk {
  public:
-  /// `observations` and `own_model` as known_runs() takes them. Throws InputError. Cost: two tables of the catalogue
+  /// `observations`, `own_model` and `gpus` as known_runs() takes them. Throws InputError. Cost: two tables of the catalogue
   /// are read, some ten milliseconds.
   KnownRisk(const io::Catalog& catalog, const std::vector<planner::Observation>& observations,
-            const models::Architecture& own_model);
+            const models::Architecture& own_model, bool gpus);
 
   /// Keeps references to this and to its arguments.
   [[nodiscard]] planner::RiskAdvisor advisor(const models::Job& job, const models::Profile& profile,

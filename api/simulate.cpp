@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "api/known_jobs.h"
+#include "api/known_runs.h"
 #include "api/observations.h"
 #include "api/risk.h"
 #include "io/catalog/catalog.h"
@@ -97,9 +98,9 @@ SimulateResult simulate(const SimulateRequest& r, Remarks& remarks) {
       remarks.add("no trace was written: the strategy cannot be simulated");
   }
   if (out.judgement.plan) {
-    tell_nearest(*out.judgement.plan, load_known_jobs(catalog, profile), out.job);
+    tell_nearest(*out.judgement.plan, load_known_jobs(catalog, profile, asks_for_gpus(out.job)), out.job);
     planner::Plan& plan = *out.judgement.plan;
-    const KnownRisk risk(catalog, load_observations(r.profile), out.job.architecture);
+    const KnownRisk risk(catalog, load_observations(r.profile), out.job.architecture, asks_for_gpus(out.job));
     out.outlook = risk.advisor(out.job, profile).outlook(plan, plan);
     planner::tell_risk(plan, out.outlook);
   }

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "api/known_runs.h"
 #include "api/observations.h"
 #include "api/risk.h"
 #include "io/catalog/catalog.h"
@@ -252,7 +253,8 @@ WhatIfAnswered whatif(const WhatIfRequest& o, Remarks& remarks) {
   };
   const models::Profile& profile = of_type(reading.job.cluster.instance.name);
   remark_release(profile, reading.job.software, remarks);
-  const KnownRisk risk(catalog, load_observations(o.profile), reading.job.architecture);
+  const KnownRisk risk(catalog, load_observations(o.profile), reading.job.architecture,
+                       asks_for_gpus(reading.job, question.instances));
   const auto recommend = [&](const models::Job& on, const models::Profile&,
                              const planner::SearchOptions& options) {
     const models::Profile& with = of_type(on.cluster.instance.name);

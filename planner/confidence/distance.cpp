@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "models/framework/framework.h"
 #include "units/index.h"
 
 namespace trnplan::planner {
@@ -32,31 +33,34 @@ struct TraitInfo {
   std::string_view words;  ///< of a difference
 };
 
-constexpr std::array<TraitInfo, kTraits> kInfo = {{{"hidden", Scale::size, "width"},
-                                                   {"layers", Scale::size, "layers"},
-                                                   {"experts", Scale::flag, "experts"},
-                                                   {"tensor_parallel", Scale::degree, "TP"},
-                                                   {"pipeline", Scale::flag, "a pipeline"},
-                                                   {"pipeline_parallel", Scale::degree, "PP"},
-                                                   {"virtual_pipeline", Scale::degree, "VPP"},
-                                                   {"micro_batch", Scale::most, "micro-batch"},
-                                                   {"context_parallel", Scale::degree, "CP"},
-                                                   {"expert_parallel", Scale::degree, "EP"},
-                                                   {"recompute_all", Scale::flag, "full recompute"},
-                                                   {"recompute_attention", Scale::flag, "CoreAttention"},
-                                                   {"recompute_mlp", Scale::flag, "LlamaMLP"},
-                                                   {"recompute_norms", Scale::flag, "LlamaRMSNorm"},
-                                                   {"recompute_product", Scale::flag, "ActivationMultiplyMLP"},
-                                                   {"cuts", Scale::flag, "manual cuts"},
-                                                   {"sequence", Scale::size, "sequence"},
-                                                   {"nodes", Scale::size, "nodes"},
-                                                   {"flash_attention", Scale::flag, "flash attention"},
-                                                   {"precision", Scale::kind, "precision"},
-                                                   {"zero1", Scale::flag, "ZeRO-1"},
-                                                   {"sequence_parallel", Scale::flag, "sequence parallel"},
-                                                   {"schedule", Scale::kind, "schedule"},
-                                                   {"instance", Scale::kind, "instance type"},
-                                                   {"seen", Scale::flag, "only shipped, not seen to run"}}};
+constexpr std::array<TraitInfo, kTraits> kInfo = {
+    {{"hidden", Scale::size, "width"},
+     {"layers", Scale::size, "layers"},
+     {"experts", Scale::flag, "experts"},
+     {"tensor_parallel", Scale::degree, "TP"},
+     {"pipeline", Scale::flag, "a pipeline"},
+     {"pipeline_parallel", Scale::degree, "PP"},
+     {"virtual_pipeline", Scale::degree, "VPP"},
+     {"micro_batch", Scale::most, "micro-batch"},
+     {"context_parallel", Scale::degree, "CP"},
+     {"expert_parallel", Scale::degree, "EP"},
+     {"recompute_all", Scale::flag, "full recompute"},
+     {"recompute_attention", Scale::flag, "CoreAttention"},
+     {"recompute_mlp", Scale::flag, "LlamaMLP"},
+     {"recompute_norms", Scale::flag, "LlamaRMSNorm"},
+     {"recompute_product", Scale::flag, "ActivationMultiplyMLP"},
+     {"cuts", Scale::flag, "manual cuts"},
+     {"sequence", Scale::size, "sequence"},
+     {"nodes", Scale::size, "nodes"},
+     {"flash_attention", Scale::flag, "flash attention"},
+     {"precision", Scale::kind, "precision"},
+     {"zero1", Scale::flag, "ZeRO-1"},
+     {"sequence_parallel", Scale::flag, "sequence parallel"},
+     {"schedule", Scale::kind, "schedule"},
+     {"framework", Scale::kind, "framework"},
+     {"sharding", Scale::kind, "sharding"},
+     {"instance", Scale::kind, "instance type"},
+     {"seen", Scale::flag, "only shipped, not seen to run"}}};
 
 constexpr double kTriedElsewhere = 0.5;
 /// Models of nearly one size are one.
@@ -115,6 +119,10 @@ std::string untested_words(Trait t, const models::Job& job, const Strategy& s) {
       return s.sequence_parallel ? "sequence parallel" : "no sequence parallel";
     case Trait::schedule:
       return fmt::format("schedule {}", to_string(models::settled_schedule(s)));
+    case Trait::framework:
+      return fmt::format("framework {}", models::framework_of(s).name());
+    case Trait::sharding:
+      return fmt::format("weights sharded as {}", to_string(s.sharding));
     case Trait::instance:
       return job.cluster.instance.name;
     case Trait::seen:
@@ -131,22 +139,22 @@ std::string_view to_string(Trait t) {
 }
 
 KnownRuns::KnownRuns(std::vector<KnownRun> runs, DistanceParameters parameters) : parameters_(parameters) {
-  std::set<std::tuple<bool, std::string, Point>> told;
+  std::set<std::tuple<Kind, std::string, Point>> told;
   for (KnownRun& run : runs) {
     instances_.try_emplace(run.instance, static_cast<int>(instances_.size()));
+    frameworks_.try_emplace(std::string(run.strategy.framework), static_cast<int>(frameworks_.size()));
     Point point = point_of(run.architecture, run.instance, run.nodes, run.sequence, run.strategy);
     point[static_cast<std::size_t>(Trait::seen)] = run.seen ? 1 : 0;
-    if (!told.emplace(run.architecture.causal, run.model, point).second) continue;
+    if (!told.emplace(kind_of(run), run.model, point).second) continue;
     runs_.push_back(std::move(run));
     points_.push_back(point);
   }
   for (std::size_t i = 0; i < runs_.size(); ++i) {
-    Tried& kind = runs_[i].architecture.causal ? decoders_ : others_;
-    kind.any = true;
-    for (std::size_t t = 0; t < kTraits; ++t) kind.values[t].push_back(points_[i][t]);
+    Tried& kind = tried_[kind_of(runs_[i])];
+    for (std::size_t t = 0; t < kTraits; ++t) kind[t].push_back(points_[i][t]);
   }
-  for (Tried* kind : {&decoders_, &others_}) {
-    for (std::vector<double>& values : kind->values) {
+  for (auto& [kind, tried] : tried_) {
+    for (std::vector<double>& values : tried) {
       std::sort(values.begin(), values.end());
       values.erase(std::unique(values.begin(), values.end()), values.end());
     }
@@ -157,38 +165,25 @@ KnownRuns::Point KnownRuns::point_of(const models::Architecture& a, const std::s
                                      int sequence, const Strategy& stated) const {
   const Strategy s = models::canonical(stated);
   const auto known = instances_.find(instance);
+  const auto framework = frameworks_.find(s.framework);
   const models::Recompute& r = s.recompute;
   const auto flag = [](bool b) { return b ? 1.0 : 0.0; };
-  return {log2_of(a.hidden),
-          log2_of(a.layers),
-          flag(a.experts > 0),
-          log2_of(s.tensor_parallel),
-          flag(s.pipeline_parallel > 1),
-          log2_of(s.pipeline_parallel),
-          log2_of(s.virtual_pipeline),
-          log2_of(s.micro_batch),
-          log2_of(s.context_parallel),
-          log2_of(s.expert_parallel),
-          flag(r.full),
-          // A no-op with flash attention, where it is written or not.
-          flag(r.core_attention && !s.flash_attention),
-          flag(r.mlp),
-          flag(r.rms_norm),
-          flag(r.activation_multiply),
-          flag(!s.pipeline_cuts.empty()),
-          log2_of(sequence),
-          log2_of(nodes),
-          flag(s.flash_attention),
-          static_cast<double>(s.precision),
-          flag(s.zero1),
-          flag(s.sequence_parallel || s.tensor_parallel == 1),
-          static_cast<double>(models::settled_schedule(s)),
-          known == instances_.end() ? -1.0 : known->second,
-          1.0};
+  return {
+      log2_of(a.hidden), log2_of(a.layers), flag(a.experts > 0), log2_of(s.tensor_parallel),
+      flag(s.pipeline_parallel > 1), log2_of(s.pipeline_parallel), log2_of(s.virtual_pipeline),
+      log2_of(s.micro_batch), log2_of(s.context_parallel), log2_of(s.expert_parallel), flag(r.full),
+      // A no-op with flash attention, where it is written or not.
+      flag(r.core_attention && !s.flash_attention), flag(r.mlp), flag(r.rms_norm),
+      flag(r.activation_multiply), flag(!s.pipeline_cuts.empty()), log2_of(sequence), log2_of(nodes),
+      flag(s.flash_attention), static_cast<double>(s.precision), flag(s.zero1),
+      flag(s.sequence_parallel || s.tensor_parallel == 1), static_cast<double>(models::settled_schedule(s)),
+      framework == frameworks_.end() ? -1.0 : framework->second,
+      // Of states alone is a setting of its own: zero1.
+      s.zero1 ? static_cast<double>(s.sharding) : 0.0, known == instances_.end() ? -1.0 : known->second, 1.0};
 }
 
 bool KnownRuns::tried(const Tried& of_kind, std::size_t trait, double value) const {
-  const std::vector<double>& values = of_kind.values[trait];
+  const std::vector<double>& values = of_kind[trait];
   if (values.empty()) return false;
   switch (kInfo[trait].scale) {
     case Scale::size:
@@ -208,12 +203,19 @@ KnownRuns::Point KnownRuns::weights_for(const Tried& of_kind, const Point& plan)
   return weights;
 }
 
-KnownRuns::Nearest KnownRuns::nearest(const Point& plan, bool causal, const Point& weights, int but) const {
+const KnownRuns::Tried& KnownRuns::tried_of(Kind kind) const {
+  static const Tried nothing;
+  const auto found = tried_.find(kind);
+  return found == tried_.end() ? nothing : found->second;
+}
+
+KnownRuns::Nearest KnownRuns::nearest(const Point& plan, Kind kind, const Point& weights, int but) const {
   Nearest best{-1, std::numeric_limits<double>::infinity()};
   for (std::size_t i = 0; i < points_.size(); ++i) {
-    if (runs_[i].architecture.causal != causal || static_cast<int>(i) == but) continue;
+    if (kind_of(runs_[i]) != kind || static_cast<int>(i) == but) continue;
     double sum = 0;
-    for (std::size_t t = 0; t < kTraits && sum < best.value; ++t) sum += weights[t] * gap(t, plan[t], points_[i][t]);
+    for (std::size_t t = 0; t < kTraits && sum < best.value; ++t)
+      sum += weights[t] * gap(t, plan[t], points_[i][t]);
     if (sum < best.value) best = {static_cast<int>(i), sum};
   }
   if (best.run < 0) best.value = parameters_.alone;
@@ -223,19 +225,18 @@ KnownRuns::Nearest KnownRuns::nearest(const Point& plan, bool causal, const Poin
 double KnownRuns::value(const models::Job& job, const Strategy& s) const {
   const Point plan =
       point_of(job.architecture, job.cluster.instance.name, job.cluster.nodes, job.training.sequence, s);
-  const bool causal = job.architecture.causal;
-  return nearest(plan, causal, weights_for(causal ? decoders_ : others_, plan)).value;
+  const Kind kind = kind_of(job);
+  return nearest(plan, kind, weights_for(tried_of(kind), plan)).value;
 }
 
 Distance KnownRuns::distance(const models::Job& job, const Strategy& s) const {
   const Point plan =
       point_of(job.architecture, job.cluster.instance.name, job.cluster.nodes, job.training.sequence, s);
-  const bool causal = job.architecture.causal;
-  const Tried& kind = causal ? decoders_ : others_;
-  const Nearest found = nearest(plan, causal, weights_for(kind, plan));
+  const Tried& kind = tried_of(kind_of(job));
+  const Nearest found = nearest(plan, kind_of(job), weights_for(kind, plan));
   Distance out{found.value, found.run, {}, {}};
   if (found.run < 0) {
-    out.untested.push_back(causal ? "any decoder" : "any encoder");
+    out.untested.push_back(job.architecture.causal ? "any decoder" : "any encoder");
     return out;
   }
   const Point& run = points_[at(found.run)];
@@ -281,15 +282,15 @@ std::vector<double> KnownRuns::neighbours() const {
   std::vector<double> all;
   for (std::size_t i = 0; i < points_.size(); ++i) {
     if (!runs_[i].seen) continue;
-    const bool causal = runs_[i].architecture.causal;
+    const Kind own = kind_of(runs_[i]);
     // Among the others, what only this run has was tried nowhere.
     Tried kind;
     for (std::size_t k = 0; k < points_.size(); ++k) {
-      if (k == i || runs_[k].architecture.causal != causal) continue;
-      for (std::size_t t = 0; t < kTraits; ++t) kind.values[t].push_back(points_[k][t]);
+      if (k == i || kind_of(runs_[k]) != own) continue;
+      for (std::size_t t = 0; t < kTraits; ++t) kind[t].push_back(points_[k][t]);
     }
-    for (std::vector<double>& values : kind.values) std::sort(values.begin(), values.end());
-    const Nearest found = nearest(points_[i], causal, weights_for(kind, points_[i]), static_cast<int>(i));
+    for (std::vector<double>& values : kind) std::sort(values.begin(), values.end());
+    const Nearest found = nearest(points_[i], own, weights_for(kind, points_[i]), static_cast<int>(i));
     if (found.run >= 0) all.push_back(found.value);
   }
   std::sort(all.begin(), all.end());

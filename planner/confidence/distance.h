@@ -2,7 +2,7 @@
 //
 // A plan and a run are points; their distance is the weighted sum of the differences of their coordinates: sizes and
 // degrees as logarithms to base 2, so that a doubling counts 1, and settings as 0 or 1. A difference counts half where
-// another run of the same kind of model has what the plan has: it was tried, though not in this combination. The
+// another run of the same kind of model and device has what the plan has: it was tried, though not in this combination. The
 // nearest run decides. From the distance D follow (parameters: catalog/recommending.json; docs/models.md)
 //   P(it runs at all)          exp(-failure D), what neither rule, memory nor compiler is known to forbid
 //   log-sd of its step's time  configuration_spread sqrt(max(0, D / typical - 1)), beyond what is stated without it:
@@ -29,6 +29,7 @@ struct KnownRun {
   std::string model;  ///< as its publisher calls it
   models::Architecture architecture;
   std::string instance;
+  topology::Accelerator accelerator = topology::Accelerator::neuron_core;
   int nodes = 1, sequence = 0;
   models::Strategy strategy;
   bool seen = true;  ///< false: shipped as a config, of which nobody says that it ran
@@ -59,6 +60,8 @@ enum class Trait : std::size_t {
   zero1,
   sequence_parallel,
   schedule,
+  framework,
+  sharding,  ///< of gradients and weights
   instance,
   seen,
   count
@@ -111,25 +114,33 @@ class KnownRuns {
 
  private:
   using Point = std::array<double, kTraits>;
-  /// Which values of each trait were tried, of causal models and of others.
-  struct Tried {
-    std::array<std::vector<double>, kTraits> values;  ///< ascending, each once
-    bool any = false;
+  /// Runs tell of plans of their own kind alone: causal models or others, on one kind of device.
+  struct Kind {
+    bool causal = true;
+    topology::Accelerator accelerator = topology::Accelerator::neuron_core;
+    auto operator<=>(const Kind&) const = default;
   };
-  [[nodiscard]] Point point_of(const models::Architecture& a, const std::string& instance, int nodes, int sequence,
-                               const models::Strategy& s) const;
+  /// Which values of each trait were tried.
+  using Tried = std::array<std::vector<double>, kTraits>;  ///< ascending, each once
+  static Kind kind_of(const KnownRun& run) { return {run.architecture.causal, run.accelerator}; }
+  static Kind kind_of(const models::Job& job) {
+    return {job.architecture.causal, job.cluster.instance.traits.accelerator};
+  }
+  [[nodiscard]] const Tried& tried_of(Kind kind) const;
+  [[nodiscard]] Point point_of(const models::Architecture& a, const std::string& instance, int nodes,
+                               int sequence, const models::Strategy& s) const;
   [[nodiscard]] bool tried(const Tried& of_kind, std::size_t trait, double value) const;
   [[nodiscard]] Point weights_for(const Tried& of_kind, const Point& plan) const;
   struct Nearest {
     int run = -1;
     double value = 0;
   };
-  [[nodiscard]] Nearest nearest(const Point& plan, bool causal, const Point& weights, int but = -1) const;
+  [[nodiscard]] Nearest nearest(const Point& plan, Kind kind, const Point& weights, int but = -1) const;
 
   std::vector<KnownRun> runs_;
   std::vector<Point> points_;
-  std::map<std::string, int, std::less<>> instances_;
-  Tried decoders_, others_;
+  std::map<std::string, int, std::less<>> instances_, frameworks_;
+  std::map<Kind, Tried> tried_;
   DistanceParameters parameters_;
 };
 

@@ -84,14 +84,18 @@ Difference difference(const Job& job, const Strategy& s, const KnownJob& known) 
   d.other(s.sequence_parallel != t.sequence_parallel,
           fmt::format("sequence parallel {}", on_or_off(s.sequence_parallel)));
   d.other(s.zero1 != t.zero1, fmt::format("ZeRO-1 {}", on_or_off(s.zero1)));
+  d.other(s.zero1 && t.zero1 && s.sharding != t.sharding,
+          fmt::format("{} against {}", to_string(s.sharding), to_string(t.sharding)));
+  d.other(s.framework != t.framework, fmt::format("framework {} against {}", models::framework_of(s).name(),
+                                                  models::framework_of(t).name()));
   d.other(s.precision != t.precision,
           fmt::format("{} against {}", to_string(s.precision), to_string(t.precision)));
   const auto& a = job.architecture;
   const auto& b = known.job.architecture;
   d.other(a.mlp != b.mlp || (a.experts > 0) != (b.experts > 0), "another kind of MLP");
   d.other(!s.pipeline_cuts.empty() && t.pipeline_cuts.empty(), "cuts by hand");
-  d.other(job.cluster.instance.core.device != known.job.cluster.instance.core.device ||
-              job.cluster.instance.core.memory != known.job.cluster.instance.core.memory,
+  const topology::Core &core = job.cluster.instance.core, &other = known.job.cluster.instance.core;
+  d.other(core.device != other.device || core.memory != other.memory || core.bf16 != other.bf16,
           "another kind of machine");
   return d;
 }
@@ -128,15 +132,17 @@ KnownJobs::LargestGraph KnownJobs::largest_graph(const Job& job) const {
   return of == largest_.end() ? LargestGraph{} : *of;
 }
 
-Experience KnownJobs::nearest(const Job& job, const Strategy& strategy) const {
+std::optional<Experience> KnownJobs::nearest(const Job& job, const Strategy& strategy) const {
   const KnownJob* near = nullptr;
   Difference least;
   for (const KnownJob& k : jobs_) {
+    if (k.job.cluster.instance.traits.accelerator != job.cluster.instance.traits.accelerator) continue;
     Difference d = difference(job, strategy, k);
     if (near != nullptr && d.distance() >= least.distance()) continue;
     near = &k;
     least = std::move(d);
   }
+  if (near == nullptr) return std::nullopt;
   const LargestGraph graph = largest_graph(job);
   Experience e;
   e.id = near->id;

@@ -2,10 +2,11 @@
 //
 // The distance of two jobs is a sum: |log2| of the ratio of parameters, TP, PP, CP, EP, micro-batch and
 // sequence, half of that for virtual pipeline and a quarter for data-parallel ranks; 1 for each of: another set
-// of what is recomputed, flash attention, sequence parallel, ZeRO-1, precision, the MLP or experts, cuts by hand
+// of what is recomputed, flash attention, sequence parallel, ZeRO-1, what is sharded besides, framework, precision, the MLP or experts, cuts by hand
 // where the other has none, another kind of machine. A judgement of what changes memory and graphs, not fitted.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,9 @@ class KnownJobs {
   /// Counts the instructions of all that compiled. Cost: microseconds a job.
   KnownJobs(std::vector<KnownJob> jobs, const models::Profile& profile);
 
-  bool empty() const { return jobs_.empty(); }
-  /// Requires: not empty. The first of equally near ones. Cost: microseconds.
-  [[nodiscard]] Experience nearest(const models::Job& job, const models::Strategy& strategy) const;
+  /// Of those on the job's kind of device; of equally near ones the first; nullopt where there is none. Cost: microseconds.
+  [[nodiscard]] std::optional<Experience> nearest(const models::Job& job,
+                                                  const models::Strategy& strategy) const;
   /// Of those that compiled on the device of `job`, the instructions of the largest graph; 0 where there is none.
   struct LargestGraph {
     std::string id, device;

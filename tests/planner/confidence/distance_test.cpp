@@ -18,8 +18,14 @@ planner::DistanceParameters shipped() {
 }
 
 KnownRun run_of(const std::string& id, const models::Job& job, const std::string& strategy) {
-  return {id, job.architecture.name, job.architecture, job.cluster.instance.name, job.cluster.nodes,
-          job.training.sequence, strategy_of(job, strategy)};
+  return {id,
+          job.architecture.name,
+          job.architecture,
+          job.cluster.instance.name,
+          job.cluster.instance.traits.accelerator,
+          job.cluster.nodes,
+          job.training.sequence,
+          strategy_of(job, strategy)};
 }
 
 /// 8B on one node with TP 32, and on four with TP 8 and PP 4; an encoder's batch of 16 is of another kind.
@@ -107,4 +113,19 @@ TEST_CASE("faults of what a recommendation weighs, all at once", "[io]") {
   };
   CHECK(faults_of(R"({"schema_version": 1})") == 2);
   CHECK(faults_of(R"({"schema_version": 1, "parameters": {}, "weights": {}})") == 8 + planner::kTraits);
+}
+
+TEST_CASE("runs tell of their own kind of device alone, and of their framework", "[planner][distance]") {
+  const models::Job job = job_of("llama3-8b", 1, 8192, 1024);
+  models::Job gpus = job;
+  gpus.cluster.instance.traits.accelerator = topology::Accelerator::gpu;
+  const Distance alone = some().distance(gpus, strategy_of(job, "tp=32"));
+  CHECK(alone.nearest == -1);
+  CHECK(alone.value == shipped().alone);
+  CHECK(has(alone.untested, "any decoder"));
+  const KnownRuns runs({run_of("gpu", gpus, "tp=8,framework=megatron")}, shipped());
+  CHECK(runs.value(gpus, strategy_of(job, "tp=8,framework=megatron")) == 0);
+  const Distance other = runs.distance(gpus, strategy_of(job, "tp=8,framework=fsdp,shard=zero3"));
+  CHECK(has(other.untested, "framework fsdp"));
+  CHECK(has(other.untested, "weights sharded as zero3"));
 }

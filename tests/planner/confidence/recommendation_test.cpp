@@ -31,8 +31,8 @@ struct Setting {
 
   Setting(const std::string& model, int nodes, int sequence, int batch, const std::string& ran)
       : job(job_of(model, nodes, sequence, batch)) {
-    known = KnownRuns({{"ran", model, job.architecture, job.cluster.instance.name, nodes, sequence,
-                        strategy_of(job, ran)}},
+    known = KnownRuns({{"ran", model, job.architecture, job.cluster.instance.name,
+                        job.cluster.instance.traits.accelerator, nodes, sequence, strategy_of(job, ran)}},
                       parameters.distance);
   }
   RiskAdvisor advisor(RiskAttitude attitude, double sure = 0.9) const {
@@ -98,7 +98,8 @@ TEST_CASE("the averse choice is the least safe cost of all, by brute force", "[p
         Approx(least).epsilon(1e-12));
 }
 
-TEST_CASE("the neutral choice is the safest that cannot be told from the best, by brute force", "[planner][risk]") {
+TEST_CASE("the neutral choice is the safest that cannot be told from the best, by brute force",
+          "[planner][risk]") {
   Setting s("llama3-8b", 1, 4096, 64, "tp=32");
   s.job.architecture.layers = 8;
   s.parameters.alike = GENERATE(0.0, 0.02, 0.3);
@@ -129,19 +130,22 @@ TEST_CASE("the neutral choice is the safest that cannot be told from the best, b
   if (least_safe < safe(first)) {  // else nothing is safer than the best, which is then chosen
     for (const Plan* p : eligible) {
       if (safe(*p) > least_safe * (1 + s.parameters.alike) || p->strategy == chosen.strategy) continue;
-      CHECK_FALSE((cost(*p) < cost(chosen) && risk(*p).works >= risk(chosen).works && expected(*p) <= expected(chosen)));
+      CHECK_FALSE((cost(*p) < cost(chosen) && risk(*p).works >= risk(chosen).works &&
+                   expected(*p) <= expected(chosen)));
     }
   }
 }
 
 TEST_CASE("the fastest stays proven, and the recommended plan is in the list", "[planner][risk]") {
   const Setting s("llama3-8b", 1, 8192, 1024, "tp=8,recompute=LlamaMLP");
-  const planner::SearchResult fastest = s.search(RiskAttitude::fastest), neutral = s.search(RiskAttitude::neutral);
+  const planner::SearchResult fastest = s.search(RiskAttitude::fastest),
+                              neutral = s.search(RiskAttitude::neutral);
   CHECK(fastest.recommended == 0);
   REQUIRE(neutral.plans.size() >= fastest.plans.size());
   CHECK(neutral.plans.front().strategy == fastest.plans.front().strategy);
   CHECK(neutral.complete);
-  for (std::size_t i = 1; i < neutral.plans.size(); ++i) CHECK(cost(neutral.plans[i - 1]) <= cost(neutral.plans[i]));
+  for (std::size_t i = 1; i < neutral.plans.size(); ++i)
+    CHECK(cost(neutral.plans[i - 1]) <= cost(neutral.plans[i]));
   const Plan& chosen = *neutral.recommended_plan();
   CHECK(chosen.strategy.pipeline_cuts.empty());
   CHECK(chosen.strategy.micro_batch == 1);
