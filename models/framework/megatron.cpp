@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "units/index.h"
+
 namespace trnplan::models {
 
 namespace {
@@ -17,6 +19,20 @@ double bucket_parameters(const Strategy& s) {
 }
 
 }  // namespace
+
+std::vector<int> Megatron::partition(const Architecture& a, int parts) const {
+  if (parts < 2 || a.layers % parts == 0) return Nxd::partition(a, parts);
+  // As equal as can be: between the ends the mean rounded up, where that leaves each end a layer, else down.
+  for (const int middle : {a.layers / parts + 1, a.layers / parts}) {
+    const int ends = a.layers - middle * (parts - 2);
+    if (middle < 1 || ends < 2) continue;
+    std::vector<int> layers(at(parts), middle);
+    layers.front() = (ends + 1) / 2;
+    layers.back() = ends / 2;
+    return layers;
+  }
+  return Nxd::partition(a, parts);
+}
 
 PassLaunches Megatron::launches(const Strategy& s) const {
   if (s.pipeline_parallel == 1) return {Launch::graph, Launch::none, Launch::none};

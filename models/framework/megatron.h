@@ -29,6 +29,9 @@ class Megatron : public Nxd {
   bool has_flash_attention(const Architecture&) const override { return true; }
   bool overlaps_layers(const Strategy& s) const override { return s.context_parallel > 1; }
   bool balances_context() const override { return true; }
+  /// Where they do not divide, the first and the last part have fewer or more, and those between them the same
+  /// (--decoder-first-pipeline-num-layers and -last-; transformer/transformer_block.py).
+  std::vector<int> partition(const Architecture& a, int parts) const override;
   /// NVIDIA/TransformerEngine transformer_engine/pytorch/attention, the ring of context parallel.
   bool repeats_keys() const override { return false; }
   PassLaunches launches(const Strategy& s) const override;

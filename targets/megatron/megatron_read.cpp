@@ -213,7 +213,9 @@ class Reader {
     if (s.virtual_pipeline > 1 && s.pipeline_parallel == 1)
       fault("--num-virtual-stages-per-pipeline-rank", "needs several pipeline stages",
             "drop it, or raise PP");
-    if (r_.architecture.layers % s.pipeline_parallel != 0 && !uneven())
+    if (on("--decoder-first-pipeline-num-layers") || on("--decoder-last-pipeline-num-layers")) {
+      read_ends(s);
+    } else if (r_.architecture.layers % s.pipeline_parallel != 0 && !on("--pipeline-model-parallel-layout"))
       fault("--num-layers", fmt::format("{} on PP {}", r_.architecture.layers, s.pipeline_parallel),
             "choose a PP that divides the layers");
     if (ranks_ % s.model_parallel() != 0) {
@@ -239,9 +241,29 @@ class Reader {
       fault("--max-position-embeddings", "is below --seq-length", fmt::format("write {}", t.sequence));
   }
 
-  bool uneven() const {
-    return on("--pipeline-model-parallel-layout") || on("--decoder-first-pipeline-num-layers") ||
-           on("--decoder-last-pipeline-num-layers");
+  /// Layers of the ends; the stages that are left share the others equally (transformer/transformer_block.py).
+  void read_ends(models::Strategy& s) {
+    const char* const names[] = {"--decoder-first-pipeline-num-layers", "--decoder-last-pipeline-num-layers"};
+    const int stages = s.pipeline_parallel;
+    int left = r_.architecture.layers, others = stages;
+    for (const char* name : names) {
+      left -= whole(name, 0);
+      others -= on(name) ? 1 : 0;
+    }
+    if (stages < 2 || left < 0 || (others == 0 ? left != 0 : left % others != 0 || left == 0)) {
+      fault(on(names[0]) ? names[0] : names[1],
+            fmt::format("leaves {} of {} layers to {} stages", left, r_.architecture.layers,
+                        std::max(others, 0)),
+            "choose counts that leave as many to each stage between");
+      return;
+    }
+    std::vector<int> layers(static_cast<std::size_t>(stages), others > 0 ? left / others : 0);
+    if (on(names[0])) layers.front() = whole(names[0], 0);
+    if (on(names[1])) layers.back() = whole(names[1], 0);
+    if (layers == models::framework_of(s).partition(r_.architecture, stages)) return;
+    int last = -1;
+    for (int i = 0; i + 1 < stages; ++i)
+      s.pipeline_cuts.push_back(last += layers[static_cast<std::size_t>(i)]);
   }
 
   void read_recompute() {
@@ -288,7 +310,7 @@ class Reader {
     for (const char* name : {"--use-megatron-fsdp", "--use-torch-fsdp2"}) {
       if (on(name)) r_.config.not_modelled.emplace_back(name);
     }
-    if (uneven()) r_.config.not_modelled.emplace_back("an uneven pipeline");
+    if (on("--pipeline-model-parallel-layout")) r_.config.not_modelled.emplace_back("an uneven pipeline");
     if (on("--tp-comm-overlap"))
       r_.notes.emplace_back("--tp-comm-overlap is not modelled: the step is predicted without it");
     if (on("--train-iters") && on("--train-samples"))

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "models/framework/framework.h"
+#include "models/memory/memory.h"
 #include "targets/flags/flags.h"
 #include "targets/flags/recipe.h"
 #include "targets/flags/rotary_scaling.h"
@@ -60,6 +62,20 @@ std::vector<std::string> recompute_modules(const models::Strategy& s) {
   return modules;
 }
 
+/// Layers of the first and the last stage where they are not those of the stages between; nullopt where those differ
+/// among each other, which no flag says here.
+struct EndLayers {
+  int first = 0, last = 0;  ///< 0: as all others
+};
+std::optional<EndLayers> stage_layers(const models::Architecture& a, const models::Strategy& s) {
+  const std::vector<int> layers = models::layers_per_stage(a, s);
+  if (std::all_of(layers.begin(), layers.end(), [&](int n) { return n == layers.front(); }))
+    return EndLayers{};
+  const bool same = std::all_of(layers.begin() + 1, layers.end() - 1, [&](int n) { return n == layers[1]; });
+  if (!same || s.virtual_pipeline > 1) return std::nullopt;
+  return EndLayers{layers.front(), layers.back()};
+}
+
 void need_program(const models::Job& job, const models::Strategy& s,
                   std::vector<planner::Violation>& broken) {
   const models::Architecture& a = job.architecture;
@@ -79,12 +95,14 @@ void need_program(const models::Job& job, const models::Strategy& s,
   }
   if (s.precision == fp8 && job.cluster.instance.core.fp8.value <= 0)
     broken.push_back(target_lacks("FP8 on GPUs without it", "write precision: mixed_precision in the job"));
-  if (!s.pipeline_cuts.empty())
-    broken.push_back(target_lacks("uneven pipeline cuts", "pin a pipeline_parallel that divides the layers"));
-  if (a.layers % (s.pipeline_parallel * s.virtual_pipeline) != 0) {
+  if (s.virtual_pipeline > 1 && a.layers % (s.pipeline_parallel * s.virtual_pipeline) != 0) {
     broken.push_back(target_lacks(
         fmt::format("{} layers on PP {} x {}", a.layers, s.pipeline_parallel, s.virtual_pipeline),
-        "pin a pipeline_parallel that divides the layers"));
+        "pin a pipeline_parallel that divides the layers, or virtual_pipeline to 1"));
+  } else if (!stage_layers(a, s)) {
+    broken.push_back(
+        target_lacks("stages between the first and the last of different length",
+                     "leave pipeline_cuts out, or pin a pipeline_parallel that divides the layers"));
   }
   const models::Schedule schedule = models::settled_schedule(s);
   if (schedule != models::Schedule::one_f_one_b && schedule != models::Schedule::interleaved) {
@@ -130,6 +148,10 @@ void put_degrees(Words& w, const models::Job& job, const models::Strategy& s) {
   w.toggle("--sequence-parallel", s.sequence_parallel && s.tensor_parallel > 1);
   w.count("--pipeline-model-parallel-size", s.pipeline_parallel);
   if (s.virtual_pipeline > 1) w.count("--num-virtual-stages-per-pipeline-rank", s.virtual_pipeline);
+  if (const auto ends = stage_layers(job.architecture, s); ends && ends->first > 0) {
+    w.count("--decoder-first-pipeline-num-layers", ends->first);
+    w.count("--decoder-last-pipeline-num-layers", ends->last);
+  }
   w.count("--context-parallel-size", s.context_parallel);
   if (job.architecture.experts > 0) w.count("--expert-model-parallel-size", s.expert_parallel);
   w.count("--micro-batch-size", s.micro_batch).count("--global-batch-size", job.training.global_batch);

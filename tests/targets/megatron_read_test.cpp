@@ -66,6 +66,17 @@ TEST_CASE("a script of Megatron-LM is read through arrays, quotes and comments",
   CHECK(megatron("--fp8-format hybrid").config.strategy.precision == models::Precision::fp8);
 }
 
+// 32 layers on 4 stages: 7 and 9 at the ends leave 16 to two stages; as Megatron's own cuts, 33 on 4 are 8 + 9 + 9 + 7.
+TEST_CASE("counts of the ends of a pipeline are its cuts", "[targets]") {
+  const std::string ends =
+      "torchrun pretrain_gpt.py --pipeline-model-parallel-size 4 --decoder-first-pipeline-num-layers 7 ";
+  const planner::RunReading run = megatron(ends + "--decoder-last-pipeline-num-layers 9\n");
+  CHECK(run.config.strategy.pipeline_cuts == std::vector<int>{6, 14, 22});
+  CHECK(run.config.not_modelled.empty());
+  CHECK(refused(ends + "--decoder-last-pipeline-num-layers 8\n").find("leaves 17 of 32 layers to 2 stages") !=
+        std::string::npos);
+}
+
 TEST_CASE("faults of a script of Megatron-LM", "[targets]") {
   CHECK(contains(refused("--context-parallel-size $CP"),
                  "train.sh:12:1: --context-parallel-size: \"$CP\" is no"));

@@ -1,4 +1,5 @@
 // What the training loops of GPUs do otherwise than NxD's.
+#include <algorithm>
 #include <numeric>
 #include <string_view>
 #include <vector>
@@ -55,6 +56,29 @@ TEST_CASE("Megatron-DeepSpeed counts the ends of the model where blocks do not d
 
 // Hidden 2048, MLP 8192: a layer costs 4 * 2048^2 + 3 * 2048 * 8192 = 67.1e6, the head of 131072 words 268.4e6: four
 // layers. 16 layers and the head are 20 such: on two stages the first ends after 10, on four after 5, 10 and 15.
+// 126 layers on 16 stages: 8 between, 126 - 14 x 8 = 14 at the ends. 81 on 2: 41 and 40. 80 on 64: 2 between would leave
+// -44, so 1, and 18 at the ends.
+TEST_CASE("Megatron gives the ends of a pipeline what does not divide", "[models][framework]") {
+  const auto cut = [](int layers, int stages) {
+    return framework("megatron").partition(of(layers, 16384, 53248, 128256), stages);
+  };
+  std::vector<int> wanted(16, 8);
+  wanted.front() = wanted.back() = 7;
+  CHECK(cut(126, 16) == wanted);
+  CHECK(cut(81, 2) == std::vector<int>{41, 40});
+  CHECK(cut(80, 64).front() == 9);
+  CHECK(cut(80, 64).back() == 9);
+  CHECK(cut(80, 8) == std::vector<int>(8, 10));
+  CHECK(cut(5, 1) == std::vector<int>{5});
+  for (int layers = 4; layers < 40; ++layers) {
+    for (int stages = 2; stages <= layers; ++stages) {
+      const std::vector<int> parts = cut(layers, stages);
+      CHECK(std::accumulate(parts.begin(), parts.end(), 0) == layers);
+      CHECK(*std::min_element(parts.begin(), parts.end()) >= 1);
+    }
+  }
+}
+
 TEST_CASE("nanotron cuts a model by the cost of its blocks", "[models][framework]") {
   const Framework& f = framework("nanotron");
   const Architecture a = of(16, 2048, 8192, 131072);

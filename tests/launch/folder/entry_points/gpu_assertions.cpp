@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "models/memory/memory.h"
 #include "text/document.h"
 
 namespace trnplan {
@@ -60,7 +61,15 @@ const std::vector<GpuAssertion>& megatron_assertions() {
        }},
       {"layers % PP",
        [](const Settings& s, const Run&) {
-         return whole(s, "--num-layers") % whole(s, "--pipeline-model-parallel-size") == 0;
+         // Counts of the ends leave the others to the stages between, each the same.
+         long layers = whole(s, "--num-layers"), stages = whole(s, "--pipeline-model-parallel-size");
+         for (const char* end :
+              {"--decoder-first-pipeline-num-layers", "--decoder-last-pipeline-num-layers"}) {
+           if (!given(s, end)) continue;
+           layers -= whole(s, end);
+           --stages;
+         }
+         return stages == 0 ? layers == 0 : layers > 0 && layers % stages == 0;
        }},
       {"VPP needs PP > 1",
        [](const Settings& s, const Run&) {
@@ -213,6 +222,11 @@ Settings asked_of_megatron(const EntryPoint& entry, const Run& run, const std::s
   a["--pipeline-model-parallel-size"] = text(s.pipeline_parallel);
   a["--context-parallel-size"] = text(s.context_parallel);
   a["--num-virtual-stages-per-pipeline-rank"] = s.virtual_pipeline > 1 ? text(s.virtual_pipeline) : "null";
+  if (m.layers % s.pipeline_parallel != 0) {
+    const std::vector<int> layers = models::layers_per_stage(m, s);
+    a["--decoder-first-pipeline-num-layers"] = text(layers.front());
+    a["--decoder-last-pipeline-num-layers"] = text(layers.back());
+  }
   a["--sequence-parallel"] = truth(s.sequence_parallel);
   a["--micro-batch-size"] = text(s.micro_batch);
   a["--global-batch-size"] = text(job.training.global_batch);
