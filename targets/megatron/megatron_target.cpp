@@ -71,7 +71,8 @@ std::optional<EndLayers> stage_layers(const models::Architecture& a, const model
   const std::vector<int> layers = models::layers_per_stage(a, s);
   if (std::all_of(layers.begin(), layers.end(), [&](int n) { return n == layers.front(); }))
     return EndLayers{};
-  const bool same = std::all_of(layers.begin() + 1, layers.end() - 1, [&](int n) { return n == layers[1]; });
+  const bool same =
+      std::all_of(layers.begin() + 1, layers.end() - 1, [&](int n) { return n > 0 && n == layers[1]; });
   if (!same || s.virtual_pipeline > 1) return std::nullopt;
   return EndLayers{layers.front(), layers.back()};
 }
