@@ -4,8 +4,11 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "io/input/job_input.h"
 #include "planner/check/rules.h"
+#include "targets/registry.h"
 #include "text/diagnostic.h"
 
 namespace trnplan::api {
@@ -80,6 +83,43 @@ void refuse_contradictions(const std::string& job, const io::JobReading& reading
     }
   }
   if (!faults.empty()) throw InputError(std::move(faults));
+}
+
+void refuse_other_machines(const std::string& job, const io::JobReading& reading,
+                           const planner::Target& target, bool named) {
+  const topology::Instance& machine = reading.job.cluster.instance;
+  if (target.trains_on(machine.traits)) return;
+  const std::string key = "software.framework";
+  const auto place = reading.places.find(key);
+  const bool option = named || place == reading.places.end();
+  std::string others;
+  for (const planner::Target* other : targets::all()) {
+    if (other->trains_on(machine.traits))
+      others += (others.empty() ? "" : " or ") + std::string(other->name());
+  }
+  std::vector<Diagnostic> fault;
+  fault.push_back({option ? SourcePos{job, 0, 0} : place->second,
+                   option ? "--target" : told_as(key, place->second.file),
+                   fmt::format("{} does not train on {}", target.name(), machine.name),
+                   others.empty() ? "choose another instance" : "write " + others + ", or leave it out"});
+  throw InputError(std::move(fault));
+}
+
+void refuse_mixed_machines(const std::string& job, const io::JobReading& reading,
+                           const std::function<std::string(const topology::Instance&)>& profile_of) {
+  const std::vector<topology::Instance>& types = reading.job.space.instances;
+  for (const topology::Instance& type : types) {
+    if (profile_of(type) == profile_of(types.front())) continue;
+    const std::string key = "cluster.instance";
+    const auto place = reading.places.find(key);
+    std::vector<Diagnostic> fault;
+    fault.push_back(
+        {place == reading.places.end() ? SourcePos{job, 0, 0} : place->second,
+         told_as(key, place == reading.places.end() ? "" : place->second.file),
+         fmt::format("{} and {} are timed with parameters of their own", types.front().name, type.name),
+         "compare them with trnplan whatif --instances, or plan for one of them"});
+    throw InputError(std::move(fault));
+  }
 }
 
 }  // namespace trnplan::api

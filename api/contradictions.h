@@ -1,6 +1,7 @@
 // Jobs that no choice can make legal.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,5 +17,13 @@ namespace trnplan::api {
 /// InputError with every fault, at the key that is to be changed. `job`: what the user named.
 void refuse_contradictions(const std::string& job, const io::JobReading& reading,
                            const planner::Target& target);
+
+/// Throws InputError where the target trains on no machine of the job's kind. `named`: by --target, else by the job's software.
+void refuse_other_machines(const std::string& job, const io::JobReading& reading,
+                           const planner::Target& target, bool named);
+
+/// One search compares times of one profile: throws InputError where the job's types have several, by `profile_of`, its name.
+void refuse_mixed_machines(const std::string& job, const io::JobReading& reading,
+                           const std::function<std::string(const topology::Instance&)>& profile_of);
 
 }  // namespace trnplan::api

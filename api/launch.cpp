@@ -1,5 +1,6 @@
 #include "api/launch.h"
 
+#include <filesystem>
 #include <optional>
 
 #include "io/catalog/catalog.h"
@@ -15,6 +16,11 @@ namespace {
 std::string flavour_of(const LaunchRequest& o) {
   if (!o.flavour.empty()) return o.flavour;
   if (!o.cluster_file.empty()) return io::kubernetes_flavour_of(o.cluster_file);
+  // The first that the folder holds: those of GPUs have no launcher of their own.
+  for (const io::KubernetesFlavour& flavour : io::kubernetes_flavours()) {
+    if (std::filesystem::exists(std::filesystem::path(o.folder) / io::manifest_name(flavour, "train")))
+      return std::string(flavour.name);
+  }
   return std::string(io::kubernetes_flavours().front().name);
 }
 

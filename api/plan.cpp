@@ -204,11 +204,17 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   argument.options.free_strategy = true;
   io::JobReading reading = load_job(argument, catalog, remarks);
   models::Job& job = reading.job;
+  refuse_mixed_machines(o.job.job, reading, [&](const topology::Instance& type) {
+    Remarks heard;  // of one type they are told below
+    return profile_for(catalog, stated, type, heard).name;
+  });
   const models::Profile profile = profile_for(catalog, std::move(stated), job.cluster.instance, remarks);
   PlanResult out;
   const bool aims = !o.target.empty() || !o.out.empty();
   if (o.target.empty()) o.target = targets::of(job).name();
   const planner::Target& target = *targets::find(o.target);
+  if (!request.target.empty() || target.name() == job.software.framework)
+    refuse_other_machines(o.job.job, reading, target, !request.target.empty());
   targets::take_defaults(job, target, reading.places.contains("training.precision"));
   take_stack(job, target, request, remarks);
   take_loop(job, profile, models::framework_stated_by(job));

@@ -53,7 +53,9 @@ Violation memory_violation(const models::Job& job, const models::Strategy& s, co
   if (memory.worst().peak() <= memory.limit)
     v.message += fmt::format("; with what is uncertain of that it fits with probability {:.0f} % only",
                              100 * memory.fit_probability);
-  v.doubtful = !job.cluster.instance.traits.runtime_reserve;
+  // Where nobody says what the runtime reserves, what fits without it is left open.
+  v.doubtful = !job.cluster.instance.traits.runtime_reserve &&
+               memory.worst().peak() - memory.worst().runtime <= memory.limit;
   for (const models::Recompute& policy :
        {models::Recompute{.core_attention = true, .mlp = true}, models::Recompute{.full = true}}) {
     models::Strategy stronger = s;

@@ -230,3 +230,13 @@ TEST_CASE("the same twice", "[cli]") {
     CHECK(std::regex_replace(cli.run(command).out, wall, "") == first);
   }
 }
+
+TEST_CASE("machines that one search cannot compare, and targets of other machines", "[cli]") {
+  Session cli;
+  cli.expect(2, "", "plan llama3-70b --instance trn2.48xlarge,p5.48xlarge --nodes 16");
+  cli.says("cluster\\.instance: trn2\\.48xlarge and p5\\.48xlarge are timed with parameters of their own$");
+  cli.expect(2, "", "plan llama3-70b --instance p5.48xlarge --nodes 16 --target nxdt");
+  cli.says("--target: nxdt does not train on p5\\.48xlarge$");
+  cli.says("^  fix: write megatron or torchtitan, or leave it out$");
+  cli.expect(0, "^Best ", "plan llama3-8b --instance p5.48xlarge,p5en.48xlarge --nodes 2");
+}
