@@ -85,12 +85,21 @@ std::string batches(const models::Job& job, const models::Strategy& s, const Tit
       pipelined ? run.micro_batches : 1, local, job.training.global_batch, s.micro_batch);
 }
 
-/// Kinds of recompute are classes: taken from the shipped config that has them.
+/// Kinds of recompute are classes: taken from the shipped config that has them. None has a number of layers since
+/// selective_ac_option is gone with the TOML.
 std::string checkpointing(const models::Recompute& r) {
-  const std::string_view mode = titan_checkpointing(r);
-  if (mode == "none") return "    config.activation_checkpoint = None\n";
-  return fmt::format("    config.activation_checkpoint = shipped(\"{}\").activation_checkpoint\n",
-                     mode == "full" ? "llama3_70b" : "llama3_8b");
+  const TitanCheckpointing again = titan_checkpointing(r);
+  if (again.mode == "none") return "    config.activation_checkpoint = None\n";
+  std::string text = fmt::format("    config.activation_checkpoint = shipped(\"{}\").activation_checkpoint\n",
+                                 again.mode == "full" ? "llama3_70b" : "llama3_8b");
+  if (again.option.empty() || again.option == "op") return text;
+  text += fmt::format(
+      "    if not hasattr(config.activation_checkpoint, \"selective_ac_option\"):\n"
+      "        raise SystemExit(\"trnplan_config.py: this revision does not recompute one layer in {}: \"\n"
+      "                         \"train torchtitan.toml with v0.2.2\")\n",
+      again.option);
+  return text + put("activation_checkpoint", {fmt::format("mode=\"{}\"", again.mode),
+                                              fmt::format("selective_ac_option=\"{}\"", again.option)});
 }
 
 }  // namespace

@@ -80,8 +80,11 @@ std::optional<TitanMesh> titan_mesh(const models::Strategy& s) {
   return TitanMesh{s.data_parallel / shard, shard};
 }
 
-std::string_view titan_checkpointing(const models::Recompute& r) {
-  return r.full ? "full" : r.alternate ? "selective" : "none";
+TitanCheckpointing titan_checkpointing(const models::Recompute& r) {
+  if (r.full && r.every > 1) return {"selective", std::to_string(r.every)};
+  if (r.full) return {"full", ""};
+  if (r.alternate) return {"selective", "op"};
+  return {"none", ""};
 }
 
 std::string_view titan_schedule(const models::Strategy& s) {

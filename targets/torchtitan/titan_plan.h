@@ -37,8 +37,13 @@ struct TitanMesh {
 /// nullopt where groups of that size cannot be told: they divide by CP.
 [[nodiscard]] std::optional<TitanMesh> titan_mesh(const models::Strategy& s);
 
-/// "op", for `alternate`; "" otherwise. Mode "none", "full" or "selective".
-[[nodiscard]] std::string_view titan_checkpointing(const models::Recompute& r);
+/// Its activation_checkpoint: mode "none", "full" or "selective", and selective_ac_option, "op" or of how many layers one
+/// is recomputed; "" with another mode.
+struct TitanCheckpointing {
+  std::string_view mode;
+  std::string option;
+};
+[[nodiscard]] TitanCheckpointing titan_checkpointing(const models::Recompute& r);
 
 /// "1F1B", "Interleaved1F1B", "GPipe"; "" for another.
 [[nodiscard]] std::string_view titan_schedule(const models::Strategy& s);

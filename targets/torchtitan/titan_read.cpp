@@ -10,6 +10,7 @@
 #include "models/framework/framework.h"
 #include "targets/torchtitan/titan_plan.h"
 #include "text/document.h"
+#include "text/parse.h"
 
 namespace trnplan::targets {
 
@@ -145,7 +146,14 @@ void read_recompute(Values& v, planner::ConfigReading& r) {
   } else if (mode == "selective" && option == "op") {
     r.strategy.recompute.alternate = true;
   } else if (mode == "selective") {
-    r.not_modelled.push_back("recompute of one layer in " + printable(option, 20));
+    const auto every = parse_whole(option);
+    if (!every || *every < 1) {
+      v.fault(v.place("activation_checkpoint.selective_ac_option"), "activation_checkpoint.selective_ac_option",
+              in_quotes(option) + " is neither op nor a number of layers",
+              "write \"op\", or \"2\" to recompute every second layer");
+      return;
+    }
+    r.strategy.recompute = {.full = true, .every = *every};
   } else if (mode != "none") {
     r.not_modelled.push_back("recompute by " + printable(mode, 40));
   }

@@ -88,8 +88,9 @@ std::string titan_toml(const models::Job& job, const models::Strategy& s,
       .text("mixed_precision_reduce", "float32");
   put_parallelism(t, s, run);
   put_checkpoints(t, job, run);
-  t.section("activation_checkpoint").text("mode", titan_checkpointing(s.recompute));
-  if (s.recompute.alternate && !s.recompute.full) t.text("selective_ac_option", "op");
+  const TitanCheckpointing again = titan_checkpointing(s.recompute);
+  t.section("activation_checkpoint").text("mode", again.mode);
+  if (!again.option.empty()) t.text("selective_ac_option", again.option);
   if (s.precision == models::Precision::fp8) {
     t.section("quantize.linear.float8").raw("filter_fqns", "[\"output\"]");
   }

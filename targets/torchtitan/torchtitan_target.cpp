@@ -66,7 +66,11 @@ void need_program(const models::Job& job, const models::Strategy& s,
   const models::Recompute r = s.recompute;
   if (!r.full && (r.mlp || r.rms_norm || r.activation_multiply || (r.core_attention && !s.flash_attention))) {
     broken.push_back(
-        target_lacks("it recomputes " + models::to_string(r), "pin recompute to none, full or SelectiveOp"));
+        target_lacks("it recomputes " + models::to_string(r), "pin recompute to none, full, full/2 or SelectiveOp"));
+  }
+  if (r.full && r.every > 1 && on_neuron(job)) {
+    broken.push_back(target_lacks("recomputing some layers alone in the module, which AWS's fork starts",
+                                  "pin recompute to none, full or SelectiveOp"));
   }
   if (!s.flash_attention) broken.push_back(target_lacks("plain attention", "pin flash_attention to true"));
   using enum models::Precision;

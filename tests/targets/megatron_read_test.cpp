@@ -110,6 +110,35 @@ TEST_CASE("a TOML of TorchTitan is read with what it leaves to the cluster", "[t
   CHECK(titan("[parallelism]\nenable_async_tensor_parallel = true\n").config.not_modelled.size() == 1);
 }
 
+// selective_ac_option is "2" where nobody says, as pytorch/torchtitan@v0.2.2 torchtitan/config/job_config.py has it.
+TEST_CASE("TorchTitan's activation checkpointing is read in each of its forms", "[targets]") {
+  const auto read = [](const std::string& section) {
+    std::string text = kToml.substr(0, kToml.find("[activation_checkpoint]")) + section;
+    const planner::RunReading run = *targets::find("torchtitan")->read_run({"job.toml", text}, 16);
+    CHECK(run.config.not_modelled.empty());
+    return to_string(run.config.strategy.recompute);
+  };
+  const std::string selective = "[activation_checkpoint]\nmode = \"selective\"\n";
+  CHECK(read("[activation_checkpoint]\nmode = \"none\"\n") == "none");
+  CHECK(read("[activation_checkpoint]\nmode = \"full\"\nselective_ac_option = \"op\"\n") == "full");
+  CHECK(read(selective + "selective_ac_option = \"op\"\n") == "SelectiveOp");
+  CHECK(read(selective + "selective_ac_option = \"3\"\n") == "full/3");
+  CHECK(read(selective + "selective_ac_option = '1'\n") == "full");
+  CHECK(read(selective) == "full/2");
+  CHECK(read("") == "full/2");
+  for (const char* bad : {"ops", "0", "-2", "2.5", ""}) {
+    INFO(bad);
+    try {
+      (void)read(selective + "selective_ac_option = \"" + bad + "\"\n");
+      FAIL_CHECK("read");
+    } catch (const InputError& e) {
+      REQUIRE(e.faults().size() == 1);
+      CHECK(contains(to_string(e.faults()[0]), "job.toml:8:"));
+      CHECK(contains(to_string(e.faults()[0]), "is neither op nor a number of layers"));
+    }
+  }
+}
+
 TEST_CASE("faults of a TOML of TorchTitan", "[targets]") {
   CHECK(contains(titan_refused("[parallelism]\ntensor_parallel_degre = 2\n"),
                  "job.toml:10:1: parallelism.tensor_parallel_degre"));

@@ -355,10 +355,12 @@ Settings asked_of_torchtitan(const EntryPoint& entry, const Run& run, const std:
   a["--checkpoint.interval"] = "200";
   a["--checkpoint.keep_latest_k"] = "10";
   a["--checkpoint.last_save_model_only"] = "false";
-  a["--activation_checkpoint.mode"] = s.recompute.full        ? "full"
-                                      : s.recompute.alternate ? "selective"
-                                                              : "none";
-  if (s.recompute.alternate && !s.recompute.full) a["--activation_checkpoint.selective_ac_option"] = "op";
+  const bool some_layers = s.recompute.full && s.recompute.every > 1;
+  a["--activation_checkpoint.mode"] = s.recompute.alternate || some_layers ? "selective"
+                                      : s.recompute.full                   ? "full"
+                                                                           : "none";
+  if (s.recompute.alternate) a["--activation_checkpoint.selective_ac_option"] = "op";
+  if (some_layers) a["--activation_checkpoint.selective_ac_option"] = text(s.recompute.every);
   a["--optimizer.name"] = "AdamW";
   a["--optimizer.lr"] = of_recipe(entry, recipe, "lr");
   a["--optimizer.beta1"] = "0.9";

@@ -89,7 +89,7 @@ Case any_on_gpus(Dice& dice, const planner::Target& target) {
   s.sequence_parallel = s.tensor_parallel > 1 && (sharded || dice.of({true, true, false}));
   s.zero1 = dice.of({true, true, true, false});
   s.flash_attention = sharded || s.context_parallel > 1 || dice.of({true, true, false});
-  s.recompute = *models::recompute_from(sharded ? dice.of({"none", "SelectiveOp", "full"})
+  s.recompute = *models::recompute_from(sharded ? dice.of({"none", "SelectiveOp", "full", "full/2", "full/3"})
                                                 : dice.of({"none", "CoreAttention", "CoreAttention+LlamaMLP",
                                                            "LlamaMLP+LlamaRMSNorm", "full"}));
   s.precision = dice.of({models::Precision::mixed_precision, models::Precision::mixed_precision,
