@@ -178,7 +178,7 @@ JsonValue strategy_part(const models::Strategy& s) {
   if (r.rms_norm) recomputed.emplace_back("norms");
   if (r.activation_multiply) recomputed.emplace_back("MLP activation");
   if (r.alternate) recomputed.emplace_back("all but attention and every second product");
-  if (r.full) recomputed = {"all"};
+  if (r.full) recomputed = {r.every > 1 ? fmt::format("one layer in {}", r.every) : "all"};
   const std::string sharding = models::sharding_words(s);
   return JsonValue::object({{"tensor_parallel", s.tensor_parallel},
                             {"pipeline_parallel", s.pipeline_parallel},

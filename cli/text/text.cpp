@@ -87,6 +87,7 @@ std::string layout_words(const models::Strategy& s) {
 
 std::string recompute_words(const models::Strategy& s) {
   models::Recompute r = s.recompute;
+  if (r.full && r.every > 1) return fmt::format("one layer in {} recomputed", r.every);
   if (r.full) return "all recomputed";
   if (s.flash_attention) r.core_attention = false;
   std::vector<std::string> parts;

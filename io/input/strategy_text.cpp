@@ -109,9 +109,8 @@ class StrategyParser {
       job_.pin.recompute = models::recompute_from(value);
       if (!job_.pin.recompute)
         fault(key, fmt::format("\"{}\" is no recompute policy", value),
-              "write none, full, full/2 for every second layer, or classes joined by +: CoreAttention, "
-              "LlamaMLP, LlamaRMSNorm, "
-              "ActivationMultiplyMLP");
+              "write none, full, full/2 for every second layer, SelectiveOp, or classes joined by +: "
+              "CoreAttention, LlamaMLP, LlamaRMSNorm, ActivationMultiplyMLP");
     } else if (key == "precision") {
       const auto precision = models::precision_from(value);
       if (!precision)

@@ -145,7 +145,7 @@ class Framework {
   [[nodiscard]] virtual bool repeats_keys() const { return true; }
   /// It trains on such machines; on others a strategy that names it is a what-if.
   [[nodiscard]] virtual bool trains_on(const topology::Traits& machine) const = 0;
-  /// Classes of a layer can be recomputed alone. Otherwise the whole layer is, or nothing.
+  /// Classes of modules can be recomputed alone. Otherwise what else recomputed() knows, the whole layer, or nothing.
   [[nodiscard]] virtual bool recomputes_classes() const { return true; }
   /// It has this pipeline schedule; others are what-ifs.
   [[nodiscard]] virtual bool runs(Schedule schedule) const = 0;

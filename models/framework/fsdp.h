@@ -38,6 +38,8 @@ class Fsdp : public Nxd {
   PassLaunches launches(const Strategy& s) const override;
   std::vector<Sharding> shardings() const override { return {Sharding::parameters, Sharding::gradients}; }
   bool has_shard_groups() const override { return true; }
+  /// selective_ac_option is "op" or a number of layers (torchtitan/distributed/activation_checkpoint.py).
+  bool recomputes_classes() const override { return false; }
   RecomputeUnits recomputed(const Strategy& s) const override;
   std::optional<UnitSharding> units(const Strategy& s) const override;
   SavedBytes saved() const override { return kFusedKernelsSave; }
@@ -81,6 +83,8 @@ class FsdpEager final : public Fsdp {
 class Fsdp1 : public Fsdp {
  public:
   std::string_view name() const override { return "fsdp1"; }
+  /// Blocks are wrapped whole (mosaicml/llm-foundry, activation_checkpointing).
+  RecomputeUnits recomputed(const Strategy& s) const override { return Nxd::recomputed(s); }
   LogitBytes logit_bytes() const override { return {2, 4}; }
   KeptLogits kept_logits() const override { return {2, 4}; }
   bool trains_on(const topology::Traits& machine) const override {

@@ -159,7 +159,7 @@ Strategy canonical(Strategy s) {
   if (s.recompute.full) s.recompute = Recompute{.full = true, .every = s.recompute.every};
   if (s.recompute.alternate) s.recompute = Recompute{.alternate = true};
   if (s.recompute.mlp) s.recompute.activation_multiply = false;  // the MLP's own recompute covers its product
-  if (s.flash_attention && !s.recompute.full) s.recompute.core_attention = true;
+  if (s.flash_attention && !s.recompute.full && !s.recompute.alternate) s.recompute.core_attention = true;
   return s;
 }
 

@@ -33,7 +33,7 @@ struct Recompute {
 
   auto operator<=>(const Recompute&) const = default;
 };
-/// "none", "full", "full/2" of every second layer, or class names joined by '+': "CoreAttention+LlamaMLP".
+/// "none", "full", "full/2" of every second layer, "SelectiveOp", or classes joined by '+': "CoreAttention+LlamaMLP".
 std::string to_string(const Recompute& r);
 std::optional<Recompute> recompute_from(std::string_view text);
 
@@ -86,7 +86,7 @@ std::string describe(const Strategy& s);
 
 /// The same program under one name: with flash attention CoreAttention is never called, so recomputing it is
 /// a no-op and `none` and `CoreAttention` are one program, written "CoreAttention" as the shipped configs do;
-/// likewise LlamaMLP with and without CoreAttention. `full` absorbs every class; sequence parallel needs TP
+/// likewise LlamaMLP with and without CoreAttention. `full` and SelectiveOp absorb classes; sequence parallel needs TP
 /// > 1, virtual stages need PP > 1. The schedule is settled_schedule().
 Strategy canonical(Strategy s);
 

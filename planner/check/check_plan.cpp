@@ -104,6 +104,7 @@ class Check {
 
   bool same_program(const models::Recompute& a, const models::Recompute& b) const {
     if (a.full || b.full) return a.full == b.full && a.every == b.every;
+    if (a.alternate || b.alternate) return a.alternate == b.alternate;
     const bool attention = s_.flash_attention || a.core_attention == b.core_attention;
     const bool product = a.mlp || a.activation_multiply == b.activation_multiply;
     return attention && product && a.mlp == b.mlp && a.rms_norm == b.rms_norm;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "planner/check/rules.h"
+#include "planner/plan/space.h"
 #include "planner/plan/strategy_grammar.h"
 
 namespace trnplan::planner {
@@ -46,6 +47,15 @@ std::optional<models::Strategy> fits_over_more_cores(const models::Job& job, con
   return std::nullopt;
 }
 
+/// What the framework can recompute, the cheapest first.
+std::vector<models::Recompute> stronger_policies(const models::Strategy& s) {
+  const models::Framework& framework = models::framework_of(s);
+  std::vector<models::Recompute> all = recomputes_besides(framework, s.flash_attention);
+  if (framework.recomputes_classes()) all.push_back({.core_attention = true, .mlp = true});
+  all.push_back({.full = true});
+  return all;
+}
+
 Violation memory_violation(const models::Job& job, const models::Strategy& s, const models::Profile& profile,
                            const models::Memory& memory, const Target* target) {
   Violation v{"memory", memory_message(memory),
@@ -56,8 +66,7 @@ Violation memory_violation(const models::Job& job, const models::Strategy& s, co
   // Where nobody says what the runtime reserves, what fits without it is left open.
   v.doubtful = !job.cluster.instance.traits.runtime_reserve &&
                memory.worst().peak() - memory.worst().runtime <= memory.limit;
-  for (const models::Recompute& policy :
-       {models::Recompute{.core_attention = true, .mlp = true}, models::Recompute{.full = true}}) {
+  for (const models::Recompute& policy : stronger_policies(s)) {
     models::Strategy stronger = s;
     stronger.recompute = policy;
     const models::Memory less = models::memory_of(job, models::canonical(stronger), profile);

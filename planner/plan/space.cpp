@@ -4,8 +4,6 @@
 #include <span>
 #include <utility>
 
-#include "models/framework/framework.h"
-
 namespace trnplan::planner {
 
 using models::framework_of;
@@ -37,14 +35,15 @@ std::vector<T> pinned_or(const std::optional<T>& pin, std::vector<T> otherwise) 
   return pin ? std::vector<T>{*pin} : otherwise;
 }
 
-/// Each set of classes that NxDT resolves and that is a program of its own (models::canonical): the MLP's
-/// recompute covers its product's, and with flash attention CoreAttention is in every set because it does
-/// nothing.
+/// What the framework has a setting for and is a program of its own (models::canonical). Of classes each set that NxDT
+/// resolves: the MLP's recompute covers its product's, and with flash attention CoreAttention is in every set because
+/// it does nothing.
 /// aws-neuron/neuronx-distributed-training@9169aa03:src/neuronx_distributed_training/models/hf_models/
 /// llama_model.py, models/megatron/: the Megatron path knows CoreAttention alone.
 std::vector<Recompute> recompute_policies(const Job& job, bool flash) {
   const bool hf_llama = models::is_llama_like(job.architecture) && job.architecture.experts == 0;
-  std::vector<Recompute> all{Recompute{.full = true}};
+  std::vector<Recompute> all = recomputes_besides(loop_of(job), flash);
+  all.push_back({.full = true});
   if (!loop_of(job).recomputes_classes()) {
     all.push_back({.core_attention = flash});
     return all;
@@ -175,6 +174,17 @@ int what_is_left(const Job& job, const Strategy& s) {
 
 }  // namespace
 
+/// SelectiveOp keeps of attention what the kernel puts out.
+std::vector<Recompute> recomputes_besides(const models::Framework& framework, bool flash) {
+  std::vector<Recompute> all;
+  Strategy s;
+  s.recompute = {.alternate = true};
+  if (flash && framework.recomputed(s).alternate) all.push_back(s.recompute);
+  s.recompute = {.full = true, .every = 2};
+  if (framework.recomputed(s).every == 2) all.push_back(s.recompute);
+  return all;
+}
+
 Strategy default_strategy(const Job& job) {
   Strategy s = fixed_part(job);
   s.tensor_parallel = job.pin.tensor_parallel.value_or(1);
@@ -253,6 +263,8 @@ class Enumeration {
     for (const bool sp : pinned_or(job_.pin.sequence_parallel, orders)) {
       s_.sequence_parallel = sp;
       for (const Recompute& r : policies_) {
+        const bool whole = job_.architecture.layers % (s_.pipeline_parallel * r.every) == 0;
+        if (r.every > 1 && !whole && !job_.pin.recompute) continue;  // a stage has fewer of them than are counted
         s_.recompute = r;
         for (const models::Precision p : precisions(job_)) {
           s_.precision = p;

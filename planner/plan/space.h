@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "models/framework/framework.h"
 #include "models/job/job.h"
 #include "planner/plan/target.h"
 
@@ -12,9 +13,9 @@ namespace trnplan::planner {
 /// order, each once: TP up to the cores of a node, CP that leaves multiples of 1024 tokens, PP up to the
 /// layers, VPP that leaves equal chunks (2 to 4 where none does), DP what is left, EP that divides experts
 /// and DP, micro-batches that divide the batch of a data-parallel rank (1 where none does), sequence parallel
-/// on and off, flash and plain attention, each set of classes to recompute, each schedule. Precision and ZeRO-1
-/// only where the job frees them. Pins fix a part; what is pinned is taken as it is, legal or not. No other rule
-/// is applied here.
+/// on and off, flash and plain attention, what the framework can recompute (of single layers every second, where each
+/// stage has an even number), each schedule. Precision and ZeRO-1 only where the job frees them. Pins fix a part; what
+/// is pinned is taken as it is, legal or not. No other rule is applied here.
 ///
 /// Four parts are not enumerated. The depth of the runtime's queue (models::Software::in_flight) is that of the
 /// job: from two requests on none changes the time, and one request takes longer (tests/property). Pipeline cuts are optimised for each strategy
@@ -23,6 +24,10 @@ namespace trnplan::planner {
 /// is NxD's own (topology::RankOrder), which no setting changes; which node gets which rank makes no
 /// difference behind a non-blocking fabric.
 std::vector<models::Strategy> enumerate(const models::Job& job);
+
+/// What it can recompute besides classes of modules and all, first what takes the least time: with flash attention
+/// SelectiveOp, and every second layer.
+std::vector<models::Recompute> recomputes_besides(const models::Framework& framework, bool flash);
 
 /// The strategies among which a plan is sought.
 struct Space {

@@ -169,6 +169,47 @@ TEST_CASE("TorchTitan's selective recomputation", "[models][fsdp]") {
   CHECK_FALSE(StepModel::not_modelled(job, strategy_of(job, "recompute=SelectiveOp")).empty());
 }
 
+// A layer kept whole: 2 bytes of both norms' inputs and outputs, q and what attention makes of it (6 x 4096 together), k and
+// v (2 x 1024), gate, up and their product (3 x 14336). Of one that is recomputed its input, 4096. Of one with SelectiveOp
+// its input, the down output, q and the context (4 x 4096), v and the gate. While one that is recomputed whole is made
+// anew, all of it comes besides.
+TEST_CASE("activations are those of layers kept whole and the inputs of those recomputed", "[models][fsdp]") {
+  constexpr double kTokens = 2048, kLayers = 8;
+  constexpr double kWhole = 2 * (6 * 4096 + 2 * 1024 + 3 * 14336), kInput = 2 * 4096;
+  constexpr double kEverySecondProduct = 2 * (4 * 4096 + 1024 + 14336);
+  const Job job = on_gpus(1, static_cast<int>(kLayers), static_cast<int>(kTokens), 8);
+  const auto backward = [&](const std::string& recompute) {
+    const Strategy s = strategy_of(job, "framework=fsdp,recompute=" + recompute);
+    return memory_of(job, s, gpu_profile()).worst().moments[static_cast<std::size_t>(PeakInstant::backward)];
+  };
+  const auto kept = [&](const std::string& recompute) { return backward(recompute).activations.value / kTokens; };
+  CHECK(kept("none") == kLayers * kWhole);
+  CHECK(kept("full") == kLayers * kInput);
+  CHECK(kept("full/2") == kLayers / 2 * (kWhole + kInput));
+  CHECK(kept("full/4") == kLayers / 4 * (3 * kWhole + kInput));
+  CHECK(kept("SelectiveOp") == kLayers * kEverySecondProduct);
+  CHECK(backward("full/2").staging == backward("full").staging);
+  CHECK((backward("full/2").staging - backward("none").staging).value == kTokens * kWhole);
+}
+
+// torchtitan/distributed/activation_checkpoint.py; Composer wraps blocks, Megatron names modules.
+TEST_CASE("what TorchTitan recomputes others do not", "[models][fsdp]") {
+  const Job job = on_gpus(1, 8, 2048, 8);
+  const auto has = [&](const char* framework, const char* recompute) {
+    return StepModel::not_modelled(
+               job, strategy_of(job, std::string("framework=") + framework + ",recompute=" + recompute))
+        .empty();
+  };
+  for (const char* recompute : {"SelectiveOp", "full/2"}) {
+    for (const char* torchtitan : {"fsdp", "fsdp-async-tp", "fsdp-eager"}) CHECK(has(torchtitan, recompute));
+    for (const char* other : {"fsdp1", "megatron-fsdp", "megatron", "nanotron"}) CHECK_FALSE(has(other, recompute));
+  }
+  // It keeps attention, so a program has one name.
+  Strategy s;
+  s.recompute = *recompute_from("CoreAttention+SelectiveOp");
+  CHECK(to_string(canonical(s).recompute) == "SelectiveOp");
+}
+
 TEST_CASE("what a framework cannot shard is refused", "[models][fsdp]") {
   const Job job = on_gpus(2, 8, 2048, 16);
   CHECK_THROWS_AS(strategy_of(job, "shard=zero3"), InputError);

@@ -1,7 +1,10 @@
 #include "planner/search/search.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <boost/random/mersenne_twister.hpp>
@@ -235,6 +238,55 @@ TEST_CASE("the ranking equals brute force with sharding searched", "[planner]") 
   for (const Plan& plan : search(job, datasheet(), {.top = 4}).plans) {
     if (plan.strategy.zero1) CHECK(models::shard_degree(plan.strategy) == 2);
   }
+}
+
+// TorchTitan's: all, every second layer, all but attention and every second product, nothing; the second where a stage has
+// an even number of layers, the third beside flash attention. Memory decides which are plans.
+TEST_CASE("the ranking equals brute force with TorchTitan's activation checkpointing", "[planner]") {
+  const double gib = GENERATE(4.0, 6.0, 8.0, 16.0, 80.0);
+  const char* const framework = GENERATE("fsdp", "fsdp-async-tp", "fsdp1");
+  models::Job job = job_of("llama3-8b", 1, 4096, 16);
+  job.cluster.instance = gpu_machine();
+  job.cluster.instance.traits.step_time = true;
+  job.cluster.instance.core.memory = gibibytes(gib);
+  job.architecture.layers = 6;
+  job.pin.framework = models::stated_framework(framework);
+  job.pin.sequence_parallel = true;
+  job.pin.context_parallel = 1;
+  job.pin.shard_degree = 0;
+  CAPTURE(gib, framework);
+  check_against_brute_force(job, gpu_profile());
+  std::map<std::string, int> flash, plain;
+  for (const models::Strategy& s : enumerate(job)) {
+    ++(s.flash_attention ? flash : plain)[to_string(s.recompute)];
+    if (s.recompute.every > 1) CHECK(6 / s.pipeline_parallel % s.recompute.every == 0);
+  }
+  const bool titan = std::string_view(framework) != "fsdp1";
+  CHECK(flash.size() == (titan ? 4 : 2));
+  CHECK(plain.size() == (titan ? 3 : 2));
+  if (titan) {
+    CHECK(flash["SelectiveOp"] == flash["full"]);
+    CHECK(flash["full/2"] < flash["full"]);  // not of two stages of 3
+  }
+}
+
+// The least that fits is kept from being recomputed: nothing in 80 GiB, all in what no other policy fits into.
+TEST_CASE("memory decides what TorchTitan recomputes", "[planner]") {
+  models::Job job = job_of("llama3-8b", 1, 8192, 8);
+  job.cluster.instance = gpu_machine();
+  job.cluster.instance.traits.step_time = true;
+  job.pin.framework = models::stated_framework("fsdp");
+  job.pin.tensor_parallel = job.pin.context_parallel = job.pin.pipeline_parallel = 1;
+  job.pin.shard_degree = 0;
+  std::vector<std::string> best;
+  for (double gib = 90; gib > 10; gib -= 1) {
+    job.cluster.instance.core.memory = gibibytes(gib);
+    const SearchResult result = search(job, gpu_profile(), {.top = 1});
+    if (result.plans.empty()) break;
+    const std::string policy = to_string(result.plans.front().strategy.recompute);
+    if (best.empty() || best.back() != policy) best.push_back(policy);
+  }
+  CHECK(best == std::vector<std::string>{"CoreAttention", "SelectiveOp", "full"});
 }
 
 TEST_CASE("the ranking equals brute force on trn2", "[planner]") {
