@@ -133,7 +133,7 @@ TEST_CASE("TorchTitan's activation checkpointing is read in each of its forms", 
       FAIL_CHECK("read");
     } catch (const InputError& e) {
       REQUIRE(e.faults().size() == 1);
-      CHECK(contains(to_string(e.faults()[0]), "job.toml:8:"));
+      CHECK(contains(to_string(e.faults()[0]), "job.toml:9:"));
       CHECK(contains(to_string(e.faults()[0]), "is neither op nor a number of layers"));
     }
   }

@@ -270,7 +270,7 @@ TEST_CASE("the ranking equals brute force with TorchTitan's activation checkpoin
   }
 }
 
-// The least that fits is kept from being recomputed: nothing in 80 GiB, all in what no other policy fits into.
+// With less and less memory more and more is recomputed; SelectiveOp keeps less than every second layer and takes less time.
 TEST_CASE("memory decides what TorchTitan recomputes", "[planner]") {
   models::Job job = job_of("llama3-8b", 1, 8192, 8);
   job.cluster.instance = gpu_machine();
