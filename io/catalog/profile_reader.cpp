@@ -159,6 +159,7 @@ models::Profile read_profile(const Node& node, const Catalog* catalog, int bases
   profile.base = base;
   profile.name = map.required_text("name");
   profile.instance = map.text("instance", profile.instance);
+  profile.transferred = map.boolean("transferred", profile.transferred);
   check_schema(map);
   map.ignore({"description", "note", "source"});
   read_schema(map, profile);

@@ -229,6 +229,15 @@ double KnownRuns::value(const models::Job& job, const Strategy& s) const {
   return nearest(plan, kind, weights_for(tried_of(kind), plan)).value;
 }
 
+double KnownRuns::value_on_one_machine(const models::Job& job, const Strategy& s) const {
+  const Point plan =
+      point_of(job.architecture, job.cluster.instance.name, job.cluster.nodes, job.training.sequence, s);
+  const Kind kind = kind_of(job);
+  Point weights = weights_for(tried_of(kind), plan);
+  weights[static_cast<std::size_t>(Trait::instance)] = 0;
+  return nearest(plan, kind, weights).value;
+}
+
 Distance KnownRuns::distance(const models::Job& job, const Strategy& s) const {
   const Point plan =
       point_of(job.architecture, job.cluster.instance.name, job.cluster.nodes, job.training.sequence, s);

@@ -98,6 +98,8 @@ class KnownRuns {
 
   /// Of a strategy of the job, on the job's cluster. Cost: O(runs), a microsecond; with words tens of them.
   [[nodiscard]] double value(const models::Job& job, const models::Strategy& s) const;
+  /// The same as if all of them had run on the job's instance type. Where its kind has none: as value().
+  [[nodiscard]] double value_on_one_machine(const models::Job& job, const models::Strategy& s) const;
   [[nodiscard]] Distance distance(const models::Job& job, const models::Strategy& s) const;
 
   /// What follows from a distance, as above.

@@ -24,9 +24,14 @@ double spread_of(const models::Profile& profile) {
 
 }  // namespace
 
+double RiskAdvisor::time_log_sd(const models::Job& on, const models::Strategy& s, double distance) const {
+  const double d = profile_.transferred ? known_.value_on_one_machine(on, s) : distance;
+  return known_.time_log_sd(d, spread_of(profile_));
+}
+
 Advisor::Risk RiskAdvisor::least_risk(const models::Job& on, const models::Strategy& s) const {
   const double d = known_.value(on, s);
-  return {known_.runs_at_all(d), known_.time_log_sd(d, spread_of(profile_))};
+  return {known_.runs_at_all(d), time_log_sd(on, s, d)};
 }
 
 Advisor::Risk RiskAdvisor::risk(const models::Job& on, const models::Strategy& s,
@@ -34,7 +39,7 @@ Advisor::Risk RiskAdvisor::risk(const models::Job& on, const models::Strategy& s
   const double d = known_.value(on, s), doubt = known_.memory_log_sd(d);
   const double fits = models::fit_distribution(memory, profile_, doubt).probability;
   const double compiles = models::largest_graph(on, s, profile_).compile_probability(doubt);
-  return {known_.runs_at_all(d) * fits * compiles, known_.time_log_sd(d, spread_of(profile_))};
+  return {known_.runs_at_all(d) * fits * compiles, time_log_sd(on, s, d)};
 }
 
 double RiskAdvisor::safe_cost(double cost, const Risk& r) const {
@@ -66,7 +71,8 @@ bool RiskAdvisor::is_surely_better(const Plan& first, const Plan& other) const {
 }
 
 double RiskAdvisor::known_time_log_sd(const Plan& plan) const {
-  return known_.time_log_sd(known_.value(settled(job_, plan), plan.strategy), spread_of(profile_));
+  const models::Job on = settled(job_, plan);
+  return time_log_sd(on, plan.strategy, known_.value(on, plan.strategy));
 }
 
 Outlook RiskAdvisor::outlook(const Plan& plan, const Plan& fallback) const {
@@ -78,10 +84,8 @@ Outlook RiskAdvisor::outlook(const Plan& plan, const Plan& fallback) const {
   out.fits = models::fit_distribution(plan.memory, profile_, known_.memory_log_sd(d)).probability;
   out.compiles = plan.graph.compile_probability(known_.memory_log_sd(d));
   out.runs = known_.runs_at_all(d);
-  out.log_sd = known_.time_log_sd(d, spread_of(profile_));
-  const double other = known_.value(settled(job_, fallback), fallback.strategy);
-  const double next =
-      mean_factor(known_.time_log_sd(other, spread_of(profile_))) / fallback.report.tokens_per_second;
+  out.log_sd = time_log_sd(on, plan.strategy, d);
+  const double next = mean_factor(known_time_log_sd(fallback)) / fallback.report.tokens_per_second;
   out.expected_tokens_per_second =
       1 / expected_cost(1 / plan.report.tokens_per_second, {out.works(), out.log_sd}, next, 1);
   return out;

@@ -69,6 +69,8 @@ class RiskAdvisor final : public Advisor {
 
  private:
   [[nodiscard]] double failed(double fallback, double second) const;
+  /// At a distance from the known runs.
+  [[nodiscard]] double time_log_sd(const models::Job& on, const models::Strategy& s, double distance) const;
   [[nodiscard]] double known_time_log_sd(const Plan& plan) const;
 
   const models::Job& job_;

@@ -67,6 +67,24 @@ std::vector<Plan> all_plans(const Setting& s) {
 
 }  // namespace
 
+// Another machine is 3, the sequence one doubling that nothing tried, 0.5: D = 3.5. Where the profile was transferred
+// to the machine its parameters say what is uncertain of it, and 0.5, less than `typical`, adds nothing.
+TEST_CASE("a machine that the profile was transferred to is not counted twice", "[planner][risk]") {
+  Setting s("llama3-8b", 1, 8192, 64, "tp=32");
+  s.job.cluster.instance.name = "another";
+  s.job.training.sequence = 4096;
+  const models::Strategy strategy = strategy_of(s.job, "tp=32");
+  CHECK(s.known.value(s.job, strategy) == Approx(3.5));
+  CHECK(s.known.value_on_one_machine(s.job, strategy) == Approx(0.5));
+  const double spread = s.profile[models::common::configuration_spread];
+  const Advisor::Risk counted = s.advisor(RiskAttitude::neutral).least_risk(s.job, strategy);
+  CHECK(counted.log_sd == Approx(spread * std::sqrt(2.5)));
+  s.profile.transferred = true;
+  const Advisor::Risk left_out = s.advisor(RiskAttitude::neutral).least_risk(s.job, strategy);
+  CHECK(left_out.log_sd == 0);
+  CHECK(left_out.works == counted.works);
+}
+
 // Works with 0.8, off by 0.1: exp(0.16449) / 0.8 = 1.47348. A failed try of 7200 + 1500 + 300 s over 10^9 tokens is 9e-6 s a
 // token: 0.8 x 1e-5 x exp(0.005) + 0.2 x (2e-5 + 9e-6) = 1.384010e-5.
 TEST_CASE("what a plan costs after its risk, by hand", "[planner][risk]") {
