@@ -147,10 +147,9 @@ void take_stack(models::Job& job, const planner::Target& target, bool named, boo
   const std::string stated = job.software.framework;
   take_target(job, target, named, precision_stated);
   if (job.software.framework == stated) return;
-  const std::string why =
-      stated.empty() ? "software.framework is not stated"
-                     : fmt::format("software.framework {} does not train on {}", printable(stated),
-                                   job.cluster.instance.name);
+  const std::string why = stated.empty() ? "software.framework is not stated"
+                                         : fmt::format("software.framework {} does not train on {}",
+                                                       printable(stated), job.cluster.instance.name);
   remarks.add(fmt::format("{}: predicted as {} runs it", why, target.name()));
 }
 

@@ -15,7 +15,7 @@ namespace trnplan::api {
 struct TrainingLoop {
   std::string_view framework;               ///< as a strategy states it
   const planner::Target* target = nullptr;  ///< that writes it for the machine; null: none does
-  bool named = false;                       ///< `plan` takes it where --target names the target, and not by itself
+  bool named = false;  ///< `plan` takes it where --target names the target, and not by itself
 };
 
 /// The loops to compare on the machine of `job`, at least one: that of the job's software where its target trains there,

@@ -211,8 +211,8 @@ class Asked {
 };
 
 /// Every cluster with every loop of its machine.
-std::vector<JobChoice> choices_of(const models::Job& job, const planner::WhatIfQuestion& q, const Types& types,
-                                  const Asked& asked) {
+std::vector<JobChoice> choices_of(const models::Job& job, const planner::WhatIfQuestion& q,
+                                  const Types& types, const Asked& asked) {
   std::vector<JobChoice> all;
   for (const topology::Instance& instance : q.instances) {
     const Type& type = types.at(instance.name);
@@ -245,9 +245,8 @@ class LoopTeller {
     if (!p.plan) return;
     const Type& type = types_.at(p.instance);
     const TrainingLoop& loop =
-        *std::find_if(type.loops.begin(), type.loops.end(), [&](const TrainingLoop& l) {
-          return l.framework == p.plan->strategy.framework;
-        });
+        *std::find_if(type.loops.begin(), type.loops.end(),
+                      [&](const TrainingLoop& l) { return l.framework == p.plan->strategy.framework; });
     if (loop.target != nullptr) p.target = loop.named ? loop.target->name() : std::string_view();
     const std::optional<std::string> why = unwritten(loop, type, p);
     if (!why || !told_.insert(p.instance).second) return;

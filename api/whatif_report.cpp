@@ -82,10 +82,11 @@ JsonValue standings_part(const WhatIfAnswered& a) {
                                        {"point", s.point},
                                        {"break_even_usd_per_hour", s.break_even},
                                        {"against", s.against}});
-    if (!s.price) one.add("why_unpriced", planner::why_unpriced(instance_of(a, s.instance), a.question.prices.pricing));
     if (s.price) {
       one.add("usd_per_hour", s.price->usd_per_hour);
       one.add("cheapest_probability", s.cheapest);
+    } else {
+      one.add("why_unpriced", planner::why_unpriced(instance_of(a, s.instance), a.question.prices.pricing));
     }
     all.add(std::move(one));
   }
@@ -104,7 +105,8 @@ JsonValue commands_part(const WhatIfRequest& o, const std::vector<std::string>& 
   if (r.recommended >= 0) {
     const planner::WhatIfPoint& p = r.points[static_cast<std::size_t>(r.recommended)];
     all.add(command_part("look at the plan of that cluster", plan_words(p, {"--report", "plan.html"})));
-    if (!p.target || why_unwritten(on_cluster(a.job, a.question.instances, *p.plan), *p.plan, *p.target)) return all;
+    if (!p.target || why_unwritten(on_cluster(a.job, a.question.instances, *p.plan), *p.plan, *p.target))
+      return all;
     all.add(command_part("write its config and job scripts", plan_words(p, {"--out", "my-plan"})));
     all.add(command_part("submit it: compile, then train", {"trnplan", "launch", "my-plan"}));
   } else if (r.would_do) {
@@ -122,16 +124,14 @@ std::vector<std::string> words_for_plan(const WhatIfRequest& o, const std::strin
   const bool own_batch = p.global_batch > 0 && p.global_batch != a.job.training.global_batch;
   std::vector<std::string> words = {"trnplan", "plan", job};
   for (std::size_t i = 0; i + 1 < options.size(); i += 2) {
-    if (!own_batch || options[i] != "--global-batch")
-      words.insert(words.end(), {options[i], options[i + 1]});
+    if (!own_batch || options[i] != "--global-batch") words.insert(words.end(), {options[i], options[i + 1]});
   }
   const auto add = [&](const char* option, const std::string& value, bool needed) {
     if (needed) words.insert(words.end(), {option, value});
   };
   const WhatIfRequest usual;
   add("--nodes", fmt::to_string(p.nodes), true);
-  add("--instance", p.instance,
-      a.question.instances.size() > 1 || p.instance != a.job.cluster.instance.name);
+  add("--instance", p.instance, a.question.instances.size() > 1 || p.instance != a.job.cluster.instance.name);
   add("--global-batch", fmt::to_string(p.global_batch), own_batch);
   add("--tokens", o.tokens, !o.tokens.empty());
   add("--target", p.target.value_or(""), p.target && !p.target->empty());

@@ -38,7 +38,8 @@ int run(const Options& o) {
   const auto& [result, question, job, reliability] = answered;
   print_result(o.common, o.common.json()
                              ? api::document(answered)
-                             : whatif_text({result, question, job, reliability, next_words(o, answered)}, text_width()));
+                             : whatif_text({result, question, job, reliability, next_words(o, answered)},
+                                           text_width()));
   if (!o.report.path.empty())
     api::write_whatif_report(o.report, o.request, words_of(o.request.job).options, answered, remarks.all());
   return result.recommended < 0 ? kNoPlan : kDone;

@@ -22,8 +22,7 @@ const planner::Target& standard() {
 
 const planner::Target& of(const models::Job& job) {
   if (const planner::Target* target = find(job.software.framework)) return *target;
-  const planner::Target* target =
-      that_trains(job.cluster.instance.traits, models::framework_stated_by(job));
+  const planner::Target* target = that_trains(job.cluster.instance.traits, models::framework_stated_by(job));
   return target != nullptr ? *target : standard();
 }
 

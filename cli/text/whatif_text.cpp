@@ -269,7 +269,8 @@ std::string next_text(const WhatIfAnswer& a) {
   const std::string command = command_text(a.next);
   if (!p->target)
     return entry("Next", command + " looks at it; no target writes its training loop; --format json");
-  return entry("Next", command + " looks at it, and with --out DIR writes its config and scripts; --format json");
+  return entry("Next",
+               command + " looks at it, and with --out DIR writes its config and scripts; --format json");
 }
 
 std::string question_text(const WhatIfAnswer& a) {

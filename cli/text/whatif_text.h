@@ -15,7 +15,8 @@ struct WhatIfAnswer {
   const planner::WhatIfQuestion& question;
   const models::Job& job;
   const planner::Reliability& reliability;
-  std::vector<std::string> next;  ///< the `plan` of the cluster that is recommended or would do; empty without one
+  std::vector<std::string>
+      next;  ///< the `plan` of the cluster that is recommended or would do; empty without one
 };
 
 /// Whole lines; the table fits `width` where it can.

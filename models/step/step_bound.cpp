@@ -162,7 +162,8 @@ SimTime compute_bound(const Job& job, const Strategy& s, const Profile& profile,
   return most;
 }
 
-LayerBounds::LayerBounds(const Job& job, const Profile& profile) : job_(job), profile_(on_job(profile, job)) {}
+LayerBounds::LayerBounds(const Job& job, const Profile& profile)
+    : job_(job), profile_(on_job(profile, job)) {}
 
 Seconds LayerBounds::of(const Strategy& s, int micro_batches) {
   // A layer's operators know nothing of these.
@@ -178,7 +179,8 @@ Seconds LayerBounds::of(const Strategy& s, int micro_batches) {
     layer->second = to_seconds(work(model.layer_forward()) + work(model.layer_backward()));
   }
   // One of the stages has no fewer layers than the mean.
-  return layer->second * (static_cast<double>(job_.architecture.layers) / s.pipeline_parallel * micro_batches);
+  return layer->second *
+         (static_cast<double>(job_.architecture.layers) / s.pipeline_parallel * micro_batches);
 }
 
 }  // namespace trnplan::models

@@ -66,7 +66,8 @@ std::string why_unpriced(const topology::Instance& instance, Pricing pricing) {
   std::string text = fmt::format("no {} price", in_words(pricing));
   for (const topology::Price& p : other_prices(instance, pricing)) {
     text += fmt::format("; {}: {:.2f} USD/h ({}, {})", in_words(*pricing_from(p.kind)), p.usd_per_hour,
-                        known_date(p).empty() ? "no date" : p.date, p.region.empty() ? "region not stated" : p.region);
+                        known_date(p).empty() ? "no date" : p.date,
+                        p.region.empty() ? "region not stated" : p.region);
   }
   return text;
 }

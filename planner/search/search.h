@@ -34,7 +34,7 @@ struct SearchOptions {
   int layouts = 4;              ///< layouts (TP, PP, CP, DP) of which the best plan is shown
   bool allow_doubtful = false;  ///< also strategies whose replica groups are doubtful
   bool explain = true;          ///< false: SearchResult has no refused, no doubtful ones and no reasons
-  bool why_nothing = true;  ///< false: SearchResult has no reasons even where there is no plan
+  bool why_nothing = true;      ///< false: SearchResult has no reasons even where there is no plan
   /// Plans with fewer tokens a second are of no use: where bounds say that there is none with as many, nothing is
   /// searched. Otherwise nothing is left out.
   double least_tokens_per_second = 0;

@@ -24,7 +24,8 @@ json json_of(Session& cli, const std::string& command) {
 int check_points(Session& cli, const std::string& job, const std::string& types, const std::string& nodes) {
   int named = 0;
   for (const json& p :
-       json_of(cli, "whatif " + job + " --tokens 100B --instances " + types + " --nodes " + nodes).at("points")) {
+       json_of(cli, "whatif " + job + " --tokens 100B --instances " + types + " --nodes " + nodes)
+           .at("points")) {
     REQUIRE(p.at("strategy").is_object());
     std::string command = "plan " + job + " --tokens 100B --instance " + p.at("instance").get<std::string>() +
                           " --nodes " + std::to_string(p.at("nodes").get<int>());
@@ -62,7 +63,8 @@ TEST_CASE("clusters compared", "[cli]") {
              "whatif $source/examples/llama3-70b-16-nodes/job.yaml --nodes 1 --tokens 1T");
   cli.expect(0, "the job to be scheduled is not in the days", what + "");
   cli.expect(0, "waits to be scheduled is not counted", "whatif --help");
-  cli.refuse(R"(pin-tp3\.yaml:[0-9]+:[0-9]+: pin\.tensor_parallel: .*rule heads)", "whatif $work/pin-tp3.yaml --nodes 1,2 --tokens 1T");
+  cli.refuse(R"(pin-tp3\.yaml:[0-9]+:[0-9]+: pin\.tensor_parallel: .*rule heads)",
+             "whatif $work/pin-tp3.yaml --nodes 1,2 --tokens 1T");
   cli.write_job("no-tokens.yaml", "llama3-8b", 1, 1024);
   cli.refuse("--tokens: neither", "whatif $work/no-tokens.yaml --nodes 1");
   cli.expect(0, "reached +with 50 % at least [0-9.]+[BT] tokens",

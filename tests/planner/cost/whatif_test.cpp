@@ -239,7 +239,8 @@ TEST_CASE("what would do is found by bounds as by searching every cluster", "[pl
   WhatIfQuestion q = question({1});
   const double days = whatif(job, q, datasheet(), easy()).points.at(0).run.time.value / 86400;
   int searches = 0, of_all = 0, found = 0;
-  const SearchFunction bounded = [&](const models::Job& on, const models::Profile& p, const SearchOptions& o) {
+  const SearchFunction bounded = [&](const models::Job& on, const models::Profile& p,
+                                     const SearchOptions& o) {
     SearchResult found = search(on, p, o);
     searches += found.counts.enumerated > 0 ? 1 : 0;
     return found;
@@ -340,7 +341,8 @@ TEST_CASE("a type without a price of the kind says which prices there are", "[pl
                  {"capacity_block", 30, "us-east-1", "2025-01", "", "made up"},
                  {"capacity_block", 35.76, "us-east-2", "2026-02", "", "made up"}};
   CHECK(why_unpriced(type, Pricing::on_demand) ==
-        "no on-demand price; capacity block: 35.76 USD/h (2026-02, us-east-2); spot: 10.00 USD/h (no date, region "
+        "no on-demand price; capacity block: 35.76 USD/h (2026-02, us-east-2); spot: 10.00 USD/h (no date, "
+        "region "
         "not stated)");
   WhatIfQuestion q = of_two_types(21.5, 55.04);
   q.instances[1].prices = type.prices;
