@@ -69,9 +69,17 @@ std::vector<models::Job> clusters_of(const models::Job& job) {
 
 void refuse_contradictions(const std::string& job, const io::JobReading& reading,
                            const planner::Target& target) {
+  std::vector<JobChoice> choices;
+  std::vector<models::Job> clusters = clusters_of(reading.job);
+  for (models::Job& one : clusters) choices.push_back({std::move(one), &target});
+  refuse_contradictions(job, reading, choices);
+}
+
+void refuse_contradictions(const std::string& job, const io::JobReading& reading,
+                           const std::vector<JobChoice>& choices) {
   std::vector<Diagnostic> faults;
-  for (const models::Job& one : clusters_of(reading.job)) {
-    const std::vector<planner::Violation> broken = planner::contradictions(one, &target);
+  for (const JobChoice& one : choices) {
+    const std::vector<planner::Violation> broken = planner::contradictions(one.job, one.target);
     if (broken.empty()) return;
     if (!faults.empty()) continue;
     for (const planner::Violation& v : broken) {

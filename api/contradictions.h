@@ -13,8 +13,17 @@ namespace trnplan::api {
 /// Every cluster the job may use.
 [[nodiscard]] std::vector<models::Job> clusters_of(const models::Job& job);
 
-/// A job that no choice can make legal on any of its clusters is wrong input, not a search without result: throws
-/// InputError with every fault, at the key that is to be changed. `job`: what the user named.
+/// A job on one of the clusters, and with one of the training loops, that it may use.
+struct JobChoice {
+  models::Job job;
+  const planner::Target* target = nullptr;  ///< whose rules hold; may be null
+};
+
+/// A job that no choice can make legal is wrong input, not a search without result: throws
+/// InputError with every fault of the first choice, at the key that is to be changed. `job`: what the user named.
+void refuse_contradictions(const std::string& job, const io::JobReading& reading,
+                           const std::vector<JobChoice>& choices);
+/// Of every cluster the job may use.
 void refuse_contradictions(const std::string& job, const io::JobReading& reading,
                            const planner::Target& target);
 

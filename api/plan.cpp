@@ -14,6 +14,7 @@
 #include "api/observations.h"
 #include "api/plan_folder.h"
 #include "api/risk.h"
+#include "api/training_loop.h"
 #include "api/unlearnable.h"
 #include "calibrate/fit/collective_fit.h"
 #include "calibrate/fit/step_fit.h"
@@ -141,11 +142,15 @@ std::optional<planner::ForecastRun> whole_run(const models::Job& job, planner::R
 }
 
 /// What is written for a target runs with it, so that is what is predicted.
-void take_stack(models::Job& job, const planner::Target& target, const PlanRequest& request,
+void take_stack(models::Job& job, const planner::Target& target, bool named, bool precision_stated,
                 Remarks& remarks) {
-  if (!job.software.framework.empty() || (request.target.empty() && request.out.empty())) return;
-  job.software.framework = target.name();
-  remarks.add(fmt::format("software.framework is not stated: predicted as {} runs it", target.name()));
+  const std::string stated = job.software.framework;
+  take_target(job, target, named, precision_stated);
+  if (job.software.framework == stated) return;
+  const std::string why = stated.empty() ? "software.framework is not stated"
+                                         : fmt::format("software.framework {} does not train on {}",
+                                                       printable(stated), job.cluster.instance.name);
+  remarks.add(fmt::format("{}: predicted as {} runs it", why, target.name()));
 }
 
 /// How a fit reads nccom-test, which the planner does not see.
@@ -215,8 +220,7 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   const planner::Target& target = *targets::find(o.target);
   if (!request.target.empty() || target.name() == job.software.framework)
     refuse_other_machines(o.job.job, reading, target, !request.target.empty());
-  targets::take_defaults(job, target, reading.places.contains("training.precision"));
-  take_stack(job, target, request, remarks);
+  take_stack(job, target, aims, reading.places.contains("training.precision"), remarks);
   take_loop(job, profile, models::framework_stated_by(job));
   refuse_contradictions(o.job.job, reading, target);
   if (aims) refuse_unlearnable(reading, target);

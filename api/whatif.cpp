@@ -8,15 +8,16 @@
 
 #include <fmt/format.h>
 
+#include "api/contradictions.h"
 #include "api/known_runs.h"
 #include "api/observations.h"
 #include "api/risk.h"
+#include "api/training_loop.h"
 #include "io/catalog/catalog.h"
 #include "io/catalog/reliability.h"
 #include "models/framework/framework.h"
 #include "planner/check/rules.h"
-#include "planner/plan/space.h"
-#include "targets/registry.h"
+#include "planner/plan/target.h"
 #include "text/diagnostic.h"
 #include "text/document.h"
 #include "text/parse.h"
@@ -181,37 +182,48 @@ planner::Reliability load_reliability(const io::Catalog& catalog, const WhatIfRe
   return r;
 }
 
-/// Rules that every strategy breaks on every cluster: wrong input, as for `plan`.
-void refuse_contradictions(const WhatIfRequest& o, const planner::WhatIfQuestion& q, models::Job job) {
-  std::vector<Diagnostic> faults;
+/// What is known of a type before anything is searched.
+struct Type {
+  models::Profile profile;  ///< of its own kind of machine
+  std::vector<TrainingLoop> loops;
+};
+using Types = std::map<std::string, Type>;
+
+/// The job on a loop of its machine, as `plan` takes it, whose choice of the loop holds there alone.
+class Asked {
+ public:
+  explicit Asked(const io::JobReading& reading)
+      : pins_loop_(reading.places.contains("pin.framework")),
+        precision_stated_(reading.places.contains("training.precision")) {}
+
+  [[nodiscard]] std::vector<TrainingLoop> loops(const io::Catalog& catalog, models::Job job,
+                                                const topology::Instance& type) const {
+    job.cluster.instance = type;
+    return loops_on(catalog, job, pins_loop_);
+  }
+  [[nodiscard]] models::Job on(const TrainingLoop& loop, const models::Job& job,
+                               const models::Profile& profile) const {
+    return on_loop(job, loop, profile, precision_stated_);
+  }
+
+ private:
+  bool pins_loop_, precision_stated_;
+};
+
+/// Every cluster with every loop of its machine.
+std::vector<JobChoice> choices_of(const models::Job& job, const planner::WhatIfQuestion& q,
+                                  const Types& types, const Asked& asked) {
+  std::vector<JobChoice> all;
   for (const topology::Instance& instance : q.instances) {
+    const Type& type = types.at(instance.name);
     for (const int nodes : q.nodes) {
-      job.cluster.instance = instance;
-      job.cluster.nodes = nodes;
-      const auto broken = planner::contradictions(job, &targets::of(job));
-      if (broken.empty()) return;
-      if (!faults.empty()) continue;
-      for (const planner::Violation& v : broken)
-        faults.push_back({{o.job.job, 0, 0}, "", v.message + " (rule " + v.rule + ")", v.fix});
+      models::Job on = job;
+      on.cluster.instance = instance;
+      on.cluster.nodes = nodes;
+      for (const TrainingLoop& loop : type.loops)
+        all.push_back({asked.on(loop, on, type.profile), loop.target});
     }
   }
-  if (!faults.empty()) throw InputError(std::move(faults));
-}
-
-}  // namespace
-
-namespace {
-
-/// The training loops that are tried: the pinned one, else those of the catalogue's that train on the machine.
-std::vector<std::string_view> loops_on(const io::Catalog& catalog, const models::Job& job) {
-  if (job.pin.framework) return {*job.pin.framework};
-  std::vector<std::string_view> all;
-  for (const std::string& name : catalog.compared_frameworks()) {
-    models::Strategy s;
-    s.framework = models::stated_framework(name);
-    if (models::framework_of(s).trains_on(job.cluster.instance.traits)) all.push_back(s.framework);
-  }
-  if (all.empty()) all.push_back(models::usual_framework(job.cluster.instance.traits));
   return all;
 }
 
@@ -222,7 +234,50 @@ double worth(const planner::SearchResult& found) {
   return plan.report.tokens_per_second * plan.works.value_or(1);
 }
 
+/// What `plan` is told of each point's loop, and once for each type what no target writes.
+class LoopTeller {
+ public:
+  LoopTeller(const models::Job& job, const std::vector<topology::Instance>& instances, const Types& types,
+             const Asked& asked, Remarks& remarks)
+      : job_(job), instances_(instances), types_(types), asked_(asked), remarks_(remarks) {}
+
+  void tell(planner::WhatIfPoint& p) {
+    if (!p.plan) return;
+    const Type& type = types_.at(p.instance);
+    const TrainingLoop& loop =
+        *std::find_if(type.loops.begin(), type.loops.end(),
+                      [&](const TrainingLoop& l) { return l.framework == p.plan->strategy.framework; });
+    if (loop.target != nullptr) p.target = loop.named ? loop.target->name() : std::string_view();
+    const std::optional<std::string> why = unwritten(loop, type, p);
+    if (!why || !told_.insert(p.instance).second) return;
+    remarks_.add(fmt::format("{} x {}: the plan is of all strategies: {}", p.nodes, p.instance, *why));
+  }
+
+ private:
+  [[nodiscard]] std::optional<std::string> unwritten(const TrainingLoop& loop, const Type& type,
+                                                     const planner::WhatIfPoint& p) const {
+    if (loop.target == nullptr)
+      return fmt::format("no target writes the training loop {} there",
+                         models::framework_of(p.plan->strategy).name());
+    const models::Job on = asked_.on(loop, on_cluster(job_, instances_, *p.plan), type.profile);
+    return planner::inexpressible(*loop.target, on, p.plan->strategy);
+  }
+
+  const models::Job& job_;
+  const std::vector<topology::Instance>& instances_;
+  const Types& types_;
+  const Asked& asked_;
+  Remarks& remarks_;
+  std::set<std::string> told_;
+};
+
 }  // namespace
+
+models::Job on_cluster(models::Job job, const std::vector<topology::Instance>& types,
+                       const planner::Plan& plan) {
+  job.space.instances = types;
+  return planner::settled(std::move(job), plan);
+}
 
 WhatIfAnswered whatif(const WhatIfRequest& o, Remarks& remarks) {
   const io::Catalog catalog = io::Catalog::standard();
@@ -234,57 +289,75 @@ WhatIfAnswered whatif(const WhatIfRequest& o, Remarks& remarks) {
   planner::WhatIfQuestion question = question_of(o, reading.job, catalog);
   take_over(reading.job, question);
   const planner::Reliability reliability = load_reliability(catalog, o);
-  question.target = &targets::of(reading.job);
-  refuse_contradictions(o, question, reading.job);
+  const Asked asked(reading);
+  Types types;
+  for (const topology::Instance& i : question.instances) {
+    Type& type = types[i.name];
+    type.profile = stated;
+    if (planner::times_steps_on(i)) {
+      type.profile = profile_for(catalog, stated, i, remarks);
+      remark_family(catalog, type.profile, i, remarks);
+    }
+    type.loops = asked.loops(catalog, reading.job, i);
+  }
+  refuse_contradictions(o.job.job, reading, choices_of(reading.job, question, types, asked));
   if (reading.job.pin.data_parallel)
     remarks.add(
         "pin.data_parallel holds for the job's own cluster only; elsewhere it follows from the nodes");
-  // Each type with the parameters of its own kind of machine.
-  std::map<std::string, models::Profile> profiles;
-  for (const topology::Instance& i : question.instances) {
-    if (!planner::times_steps_on(i)) continue;
-    const models::Profile& own =
-        profiles.emplace(i.name, profile_for(catalog, stated, i, remarks)).first->second;
-    remark_family(catalog, own, i, remarks);
-  }
-  const auto of_type = [&](const std::string& instance) -> const models::Profile& {
-    const auto found = profiles.find(instance);
-    return found == profiles.end() ? stated : found->second;
-  };
-  const models::Profile& profile = of_type(reading.job.cluster.instance.name);
+  const auto own = types.find(reading.job.cluster.instance.name);
+  const models::Profile& profile = own == types.end() ? stated : own->second.profile;
   remark_release(profile, reading.job.software, remarks);
   const KnownRisk risk(catalog, load_observations(o.profile), reading.job.architecture,
                        asks_for_gpus(reading.job, question.instances));
-  const auto recommend = [&](const models::Job& on, const models::Profile&,
+  const auto recommend = [&](const models::Job& job, const models::Profile&,
                              const planner::SearchOptions& options) {
-    const models::Profile& with = of_type(on.cluster.instance.name);
-    const planner::RiskAdvisor advisor = risk.advisor(on, with, o.risk);
-    std::optional<planner::SearchResult> best;
-    for (const std::string_view framework : loops_on(catalog, on)) {
-      planner::SearchOptions advised = options;
+    const Type& type = types.at(job.cluster.instance.name);
+    const auto with = [&](const TrainingLoop& loop) {
+      planner::SearchOptions own = options;
+      own.target = loop.target;
+      return own;
+    };
+    // What is taken may be slower than what another loop reaches, so all are searched where one may reach it.
+    if (options.least_tokens_per_second > 0 &&
+        std::none_of(type.loops.begin(), type.loops.end(), [&](const TrainingLoop& loop) {
+          return planner::may_reach(asked.on(loop, job, type.profile), type.profile, with(loop));
+        }))
+      return planner::SearchResult();
+    const auto search = [&](const TrainingLoop& loop, bool why_nothing) {
+      const models::Job on = asked.on(loop, job, type.profile);
+      const planner::RiskAdvisor advisor = risk.advisor(on, type.profile, o.risk);
+      planner::SearchOptions advised = with(loop);
       advised.advisor = &advisor;
-      models::Job with_loop = on;
-      with_loop.pin.framework = framework;
-      take_loop(with_loop, with, framework);
-      // The target's rules are those of its own training loop.
-      if (!framework.empty()) advised.target = nullptr;
-      planner::SearchResult found = planner::search(with_loop, with, advised);
-      if (!found.plans.empty()) risk.tell(found.plans[found.recommended], with_loop, with);
-      if (!best || worth(found) > worth(*best)) best = std::move(found);
+      advised.why_nothing = why_nothing;
+      advised.least_tokens_per_second = 0;
+      planner::SearchResult found = planner::search(on, type.profile, advised);
+      if (!found.plans.empty()) risk.tell(found.plans[found.recommended], on, type.profile);
+      return found;
+    };
+    // What one loop lacks is told where no other has a plan.
+    const bool several = type.loops.size() > 1;
+    planner::SearchResult best;
+    for (const TrainingLoop& loop : type.loops) {
+      planner::SearchResult found = search(loop, options.why_nothing && !several);
+      if (worth(found) > worth(best) || !several) best = std::move(found);
     }
-    return *std::move(best);
+    if (best.plans.empty() && several && options.why_nothing) best = search(type.loops.front(), true);
+    return best;
   };
-  const planner::WhatIfResult result =
-      planner::whatif(reading.job, question, profile, reliability, recommend);
+  planner::WhatIfResult result = planner::whatif(reading.job, question, profile, reliability, recommend);
+  LoopTeller loops(reading.job, question.instances, types, asked, remarks);
+  for (planner::WhatIfPoint& p : result.points) loops.tell(p);
+  if (result.would_do) loops.tell(*result.would_do);
+  if (result.reaches) loops.tell(*result.reaches);
   const planner::WhatIfPoint* named = result.would_do ? &*result.would_do : nullptr;
   if (result.recommended >= 0) named = &result.points[static_cast<std::size_t>(result.recommended)];
   if (named != nullptr) {
     const std::string beyond = beyond_the_fit(
-        fmt::format("{} x {}", named->nodes, named->instance).c_str(), of_type(named->instance),
-        planner::settled(reading.job, *named->plan), named->plan->strategy);
+        fmt::format("{} x {}", named->nodes, named->instance).c_str(), types.at(named->instance).profile,
+        on_cluster(reading.job, question.instances, *named->plan), named->plan->strategy);
     if (!beyond.empty()) remarks.add(beyond);
   }
-  return {result, question, reading.job, reliability};
+  return {std::move(result), question, reading.job, reliability};
 }
 
 }  // namespace trnplan::api

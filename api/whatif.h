@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "api/inputs.h"
 #include "planner/cost/reliability.h"
@@ -34,6 +35,10 @@ struct WhatIfAnswered {
   models::Job job;
   planner::Reliability reliability;
 };
+
+/// The job on the cluster of a plan of one of those types.
+[[nodiscard]] models::Job on_cluster(models::Job job, const std::vector<topology::Instance>& types,
+                                     const planner::Plan& plan);
 
 /// Throws InputError with every fault of the request.
 [[nodiscard]] WhatIfAnswered whatif(const WhatIfRequest& request, Remarks& remarks);

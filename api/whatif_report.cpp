@@ -75,9 +75,9 @@ JsonValue question_part(const WhatIfAnswered& a) {
                             {"reliability", a.reliability.name}});
 }
 
-JsonValue standings_part(const planner::WhatIfResult& result) {
+JsonValue standings_part(const WhatIfAnswered& a) {
   JsonValue all = JsonValue::List();
-  for (const planner::InstanceStanding& s : result.standings) {
+  for (const planner::InstanceStanding& s : a.result.standings) {
     JsonValue one = JsonValue::object({{"instance", s.instance},
                                        {"point", s.point},
                                        {"break_even_usd_per_hour", s.break_even},
@@ -85,6 +85,8 @@ JsonValue standings_part(const planner::WhatIfResult& result) {
     if (s.price) {
       one.add("usd_per_hour", s.price->usd_per_hour);
       one.add("cheapest_probability", s.cheapest);
+    } else {
+      one.add("why_unpriced", planner::why_unpriced(instance_of(a, s.instance), a.question.prices.pricing));
     }
     all.add(std::move(one));
   }
@@ -95,14 +97,7 @@ JsonValue commands_part(const WhatIfRequest& o, const std::vector<std::string>& 
                         const WhatIfAnswered& a) {
   JsonValue all = JsonValue::List();
   const auto plan_words = [&](const planner::WhatIfPoint& p, const std::vector<std::string>& more) {
-    std::vector<std::string> words = {"trnplan", "plan", word_for(o.job)};
-    words.insert(words.end(), options.begin(), options.end());
-    words.insert(words.end(), {"--nodes", fmt::to_string(p.nodes), "--instance", p.instance});
-    const WhatIfRequest usual;
-    if (o.profile != usual.profile) words.insert(words.end(), {"--profile", o.profile});
-    if (a.question.scaling == planner::Scaling::weak)
-      words.insert(words.end(), {"--global-batch", fmt::to_string(p.global_batch)});
-    if (o.allow_doubtful) words.emplace_back("--allow-doubtful");
+    std::vector<std::string> words = words_for_plan(o, word_for(o.job), options, a, p);
     words.insert(words.end(), more.begin(), more.end());
     return words;
   };
@@ -110,7 +105,8 @@ JsonValue commands_part(const WhatIfRequest& o, const std::vector<std::string>& 
   if (r.recommended >= 0) {
     const planner::WhatIfPoint& p = r.points[static_cast<std::size_t>(r.recommended)];
     all.add(command_part("look at the plan of that cluster", plan_words(p, {"--report", "plan.html"})));
-    if (!p.plan || why_unwritten(planner::settled(a.job, *p.plan), *p.plan, "")) return all;
+    if (!p.target || why_unwritten(on_cluster(a.job, a.question.instances, *p.plan), *p.plan, *p.target))
+      return all;
     all.add(command_part("write its config and job scripts", plan_words(p, {"--out", "my-plan"})));
     all.add(command_part("submit it: compile, then train", {"trnplan", "launch", "my-plan"}));
   } else if (r.would_do) {
@@ -121,6 +117,29 @@ JsonValue commands_part(const WhatIfRequest& o, const std::vector<std::string>& 
 }
 
 }  // namespace
+
+std::vector<std::string> words_for_plan(const WhatIfRequest& o, const std::string& job,
+                                        const std::vector<std::string>& options, const WhatIfAnswered& a,
+                                        const planner::WhatIfPoint& p) {
+  const bool own_batch = p.global_batch > 0 && p.global_batch != a.job.training.global_batch;
+  std::vector<std::string> words = {"trnplan", "plan", job};
+  for (std::size_t i = 0; i + 1 < options.size(); i += 2) {
+    if (!own_batch || options[i] != "--global-batch") words.insert(words.end(), {options[i], options[i + 1]});
+  }
+  const auto add = [&](const char* option, const std::string& value, bool needed) {
+    if (needed) words.insert(words.end(), {option, value});
+  };
+  const WhatIfRequest usual;
+  add("--nodes", fmt::to_string(p.nodes), true);
+  add("--instance", p.instance, a.question.instances.size() > 1 || p.instance != a.job.cluster.instance.name);
+  add("--global-batch", fmt::to_string(p.global_batch), own_batch);
+  add("--tokens", o.tokens, !o.tokens.empty());
+  add("--target", p.target.value_or(""), p.target && !p.target->empty());
+  add("--profile", o.profile, o.profile != usual.profile);
+  add("--risk", std::string(to_string(o.risk)), o.risk != usual.risk);
+  if (o.allow_doubtful) words.emplace_back("--allow-doubtful");
+  return words;
+}
 
 JsonValue whatif_report(const WhatIfRequest& request, const std::vector<std::string>& job_options,
                         const WhatIfAnswered& a, const std::vector<Remark>& remarks) {
@@ -142,7 +161,7 @@ JsonValue whatif_report(const WhatIfRequest& request, const std::vector<std::str
   page.add("surer", r.surer);
   page.add("reason", r.reason);
   page.add("because", r.because);
-  page.add("instances", standings_part(r));
+  page.add("instances", standings_part(a));
   page.add("would_do", r.would_do ? point_part(a, *r.would_do) : JsonValue());
   page.add("reaches", r.reaches ? point_part(a, *r.reaches) : JsonValue());
   add_commands(page, request.job, commands_part(request, job_options, a));

@@ -22,14 +22,13 @@ struct Options {
   api::ReportFile report;
 };
 
-/// What `plan` needs to look at the same job on one of the clusters.
-std::vector<std::string> job_words(const Options& o) {
-  std::vector<std::string> words = {o.request.job.job};
-  const std::vector<std::string> options = words_of(o.request.job).options;
-  words.insert(words.end(), options.begin(), options.end());
-  if (o.request.allow_doubtful) words.push_back("--allow-doubtful");
-  if (o.common.profile != Common().profile) words.insert(words.end(), {"--profile", o.common.profile});
-  return words;
+/// The command that plans what is recommended, or what would do.
+std::vector<std::string> next_words(const Options& o, const api::WhatIfAnswered& a) {
+  const planner::WhatIfResult& r = a.result;
+  const planner::WhatIfPoint* p = r.would_do ? &*r.would_do : nullptr;
+  if (r.recommended >= 0) p = &r.points[static_cast<std::size_t>(r.recommended)];
+  if (p == nullptr) return {};
+  return api::words_for_plan(o.request, o.request.job.job, words_of(o.request.job).options, a, *p);
 }
 
 int run(const Options& o) {
@@ -39,7 +38,8 @@ int run(const Options& o) {
   const auto& [result, question, job, reliability] = answered;
   print_result(o.common, o.common.json()
                              ? api::document(answered)
-                             : whatif_text({result, question, job, reliability, job_words(o)}, text_width()));
+                             : whatif_text({result, question, job, reliability, next_words(o, answered)},
+                                           text_width()));
   if (!o.report.path.empty())
     api::write_whatif_report(o.report, o.request, words_of(o.request.job).options, answered, remarks.all());
   return result.recommended < 0 ? kNoPlan : kDone;

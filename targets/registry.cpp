@@ -22,12 +22,15 @@ const planner::Target& standard() {
 
 const planner::Target& of(const models::Job& job) {
   if (const planner::Target* target = find(job.software.framework)) return *target;
-  const topology::Traits& machine = job.cluster.instance.traits;
-  const std::string_view framework = models::framework_stated_by(job);
+  const planner::Target* target = that_trains(job.cluster.instance.traits, models::framework_stated_by(job));
+  return target != nullptr ? *target : standard();
+}
+
+const planner::Target* that_trains(const topology::Traits& machine, std::string_view framework) {
   for (const planner::Target* target : all()) {
-    if (target->trains_on(machine) && target->framework() == framework) return *target;
+    if (target->trains_on(machine) && target->framework() == framework) return target;
   }
-  return standard();
+  return nullptr;
 }
 
 const planner::Target* find(std::string_view name) {

@@ -17,6 +17,9 @@ namespace trnplan::targets {
 /// machine with the framework that is pinned, else with the machine's usual one; else the standard one.
 [[nodiscard]] const planner::Target& of(const models::Job& job);
 
+/// The first that trains on such machines with the framework, as a strategy states it; nullptr where none does.
+[[nodiscard]] const planner::Target* that_trains(const topology::Traits& machine, std::string_view framework);
+
 /// nullptr where there is none of that name.
 [[nodiscard]] const planner::Target* find(std::string_view name);
 

@@ -9,7 +9,6 @@
 #include "cli/text/table.h"
 #include "cli/text/text.h"
 #include "cli/text/wrap.h"
-#include "models/framework/framework.h"
 #include "planner/cost/instance_comparison.h"
 #include "planner/plan/strategy_grammar.h"
 #include "text/diagnostic.h"
@@ -25,6 +24,14 @@ constexpr double kDay = 86400;
 
 planner::RunQuestion run_question(const WhatIfQuestion& q) {
   return {q.tokens, q.deadline, q.budget};
+}
+
+/// Of a type without a price of the kind asked for.
+std::string why_unpriced(const WhatIfAnswer& a, const std::string& instance) {
+  const auto type = std::find_if(a.question.instances.begin(), a.question.instances.end(),
+                                 [&](const topology::Instance& i) { return i.name == instance; });
+  return planner::why_unpriced(type != a.question.instances.end() ? *type : a.job.cluster.instance,
+                               a.question.prices.pricing);
 }
 
 std::string cluster_words(const WhatIfPoint& p) {
@@ -150,8 +157,9 @@ std::string tables(const WhatIfAnswer& a, int width) {
   return text + legend.text();
 }
 
-std::string bill_text(const WhatIfPoint& p) {
-  if (!p.run.bill) return "  price       none is known; --usd-per-node-hour states one\n";
+std::string bill_text(const WhatIfAnswer& a, const WhatIfPoint& p) {
+  if (!p.run.bill)
+    return "  price       " + why_unpriced(a, p.instance) + "; --usd-per-node-hour states one\n";
   std::string text;
   for (const planner::PriceLine& l : p.run.bill->lines) {
     text +=
@@ -191,7 +199,7 @@ std::string recommended_text(const WhatIfAnswer& a, const WhatIfPoint& p) {
                         run_line(surer.run, run_question(a.question)));
   }
   if (!p.remark.empty()) text += fmt::format("  mind        {}\n", p.remark);
-  return text + bill_text(p);
+  return text + bill_text(a, p);
 }
 
 /// The types against each other: what a node costs, and may cost.
@@ -218,10 +226,10 @@ std::string standings_text(const WhatIfAnswer& a, int width) {
       prices += entry("", fmt::format("{}: {}, {}; {}", s.instance, planner::basis_of(*s.price),
                                       planner::terms_of(*s.price), s.price->source));
     } else if (!s.price) {
-      prices +=
-          entry("", fmt::format("{}: no {} price is known; below {} USD/h a node its tokens are the cheapest",
-                                s.instance, planner::to_string(a.question.prices.pricing),
-                                s.break_even ? fmt::format("{:.2f}", *s.break_even) : "none"));
+      const std::string even =
+          s.break_even ? fmt::format("; below {:.2f} USD/h a node its tokens are the cheapest", *s.break_even)
+                       : "";
+      prices += entry("", fmt::format("{}: {}{}", s.instance, why_unpriced(a, s.instance), even));
     }
   }
   return "\nTypes\n" + table.text(width) +
@@ -258,25 +266,11 @@ std::string next_text(const WhatIfAnswer& a) {
   if (p == nullptr)
     return entry("Next",
                  "other --instances or --nodes, fewer --tokens, or more time or money; --format json");
-  std::vector<std::string> command = {"trnplan", "plan"};
-  command.insert(command.end(), a.words.begin(), a.words.end());
-  command.insert(command.end(), {"--nodes", fmt::to_string(p->nodes)});
-  if (p->instance != a.job.cluster.instance.name) command.insert(command.end(), {"--instance", p->instance});
-  if (p->global_batch != a.job.training.global_batch)
-    command.insert(command.end(), {"--global-batch", fmt::to_string(p->global_batch)});
-  command.insert(command.end(), {"--out", "DIR"});
-  // What a machine's usual training loop is `plan` knows by itself; another is a pin of a job file.
-  const std::string_view loop = p->plan->strategy.framework;
-  const auto type = std::find_if(a.question.instances.begin(), a.question.instances.end(),
-                                 [&](const topology::Instance& i) { return i.name == p->instance; });
-  if (type != a.question.instances.end() && loop != models::usual_framework(type->traits))
-    return entry(
-        "Next",
-        fmt::format("{} looks at it on another training loop; pin: {{framework: {}}} of a job file names "
-                    "this one; --format json",
-                    command_text({command.begin(), command.end() - 2}),
-                    models::framework_of(p->plan->strategy).name()));
-  return entry("Next", command_text(command) + " writes its config and scripts; --format json");
+  const std::string command = command_text(a.next);
+  if (!p->target)
+    return entry("Next", command + " looks at it; no target writes its training loop; --format json");
+  return entry("Next",
+               command + " looks at it, and with --out DIR writes its config and scripts; --format json");
 }
 
 std::string question_text(const WhatIfAnswer& a) {

@@ -15,7 +15,8 @@ struct WhatIfAnswer {
   const planner::WhatIfQuestion& question;
   const models::Job& job;
   const planner::Reliability& reliability;
-  std::vector<std::string> words;  ///< the job as the command line of `plan` names it, but for the cluster
+  std::vector<std::string>
+      next;  ///< the `plan` of the cluster that is recommended or would do; empty without one
 };
 
 /// Whole lines; the table fits `width` where it can.

@@ -37,9 +37,12 @@ Json price_object(const std::optional<topology::Price>& p) {
 Json standings_of(const planner::WhatIfResult& result) {
   Json all = Json::array();
   for (const planner::InstanceStanding& s : result.standings) {
+    Json others = Json::array();
+    for (const topology::Price& p : s.others) others.push_back(price_object(p));
     all.push_back({{"instance", s.instance},
                    {"point", s.point},
                    {"price", price_object(s.price)},
+                   {"other_prices", others},
                    {"cheapest_probability", s.price ? Json(s.cheapest) : Json()},
                    {"break_even_usd_per_hour", or_null(s.break_even)},
                    {"break_even_against", s.against.empty() ? Json() : Json(s.against)}});
@@ -86,6 +89,7 @@ Json point_object(const planner::WhatIfPoint& p, double tokens) {
           "checkpoint_interval_seconds", "tokens_50", "tokens_90"})
       object[key] = nullptr;
   }
+  object["target"] = or_null(p.target);
   object["pareto"] = p.pareto;
   object["why"] = p.why;
   object["fix"] = p.fix;

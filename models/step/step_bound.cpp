@@ -162,4 +162,25 @@ SimTime compute_bound(const Job& job, const Strategy& s, const Profile& profile,
   return most;
 }
 
+LayerBounds::LayerBounds(const Job& job, const Profile& profile)
+    : job_(job), profile_(on_job(profile, job)) {}
+
+Seconds LayerBounds::of(const Strategy& s, int micro_batches) {
+  // A layer's operators know nothing of these.
+  Strategy kind = s;
+  kind.pipeline_parallel = kind.virtual_pipeline = kind.data_parallel = 1;
+  kind.zero1 = true;
+  kind.schedule = Schedule::one_f_one_b;
+  kind.pipeline_cuts.clear();
+  kind.shard_ranks = 0;
+  const auto [layer, fresh] = layers_.try_emplace(kind);
+  if (fresh) {
+    const LayerModel model(job_, kind, profile_);
+    layer->second = to_seconds(work(model.layer_forward()) + work(model.layer_backward()));
+  }
+  // One of the stages has no fewer layers than the mean.
+  return layer->second *
+         (static_cast<double>(job_.architecture.layers) / s.pipeline_parallel * micro_batches);
+}
+
 }  // namespace trnplan::models

@@ -3,6 +3,7 @@
 // docs/models.md, "Bound".
 #pragma once
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -50,5 +51,22 @@ class StepBounds {
 /// What the busiest stage computes in a step, every collective free: a bound that still holds where a replica
 /// group is refused and nothing can be said about the time of its collectives. Cost: microseconds.
 SimTime compute_bound(const Job& job, const Strategy& s, const Profile& profile, int micro_batches);
+
+/// What the busiest stage computes in a step at least, with whatever cuts, every collective free: of compute_bound() the
+/// layers alone. Remembers the time of a layer, which strategies share that differ in the degrees that share layers and
+/// batches out; one thread per object. Keeps a reference to `job`.
+class LayerBounds {
+ public:
+  LayerBounds(const Job& job, const Profile& profile);
+
+  /// Throws std::overflow_error where a layer is beyond the simulation clock. Cost: below a microsecond once a kind of layer
+  /// is known.
+  Seconds of(const Strategy& s, int micro_batches);
+
+ private:
+  const Job& job_;
+  Profile profile_;  ///< on the job
+  std::map<Strategy, Seconds> layers_;
+};
 
 }  // namespace trnplan::models

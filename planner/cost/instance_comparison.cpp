@@ -138,6 +138,7 @@ std::vector<InstanceStanding> standings(const std::vector<WhatIfPoint>& points, 
     one.family = type.family;
     one.point = best;
     one.price = price_of(type, q.prices.pricing);
+    one.others = other_prices(type, q.prices.pricing);
     if (q.prices.usd_per_node_hour)
       one.price = topology::Price{"stated", *q.prices.usd_per_node_hour, "", "", "", ""};
     all.push_back(std::move(one));

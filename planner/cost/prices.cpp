@@ -18,6 +18,11 @@ std::string_view known_date(const topology::Price& p) {
   return known ? std::string_view(p.date) : std::string_view();
 }
 
+std::string_view in_words(Pricing p) {
+  constexpr std::string_view kWords[] = {"on-demand", "reserved", "capacity block", "spot"};
+  return kWords[static_cast<std::size_t>(p)];
+}
+
 }  // namespace
 
 std::string_view to_string(Pricing p) {
@@ -46,6 +51,25 @@ std::optional<topology::Price> price_of(const topology::Instance& instance, Pric
     if (!latest || known_date(p) > known_date(*latest)) latest = p;
   }
   return latest;
+}
+
+std::vector<topology::Price> other_prices(const topology::Instance& instance, Pricing pricing) {
+  std::vector<topology::Price> all;
+  for (const Pricing kind : kAll) {
+    const auto price = price_of(instance, kind);
+    if (kind != pricing && price) all.push_back(*price);
+  }
+  return all;
+}
+
+std::string why_unpriced(const topology::Instance& instance, Pricing pricing) {
+  std::string text = fmt::format("no {} price", in_words(pricing));
+  for (const topology::Price& p : other_prices(instance, pricing)) {
+    text += fmt::format("; {}: {:.2f} USD/h ({}, {})", in_words(*pricing_from(p.kind)), p.usd_per_hour,
+                        known_date(p).empty() ? "no date" : p.date,
+                        p.region.empty() ? "region not stated" : p.region);
+  }
+  return text;
 }
 
 std::string terms_of(const topology::Price& p) {

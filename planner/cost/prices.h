@@ -52,6 +52,12 @@ struct Bill {
 /// ("not stated") is older than what has one.
 std::optional<topology::Price> price_of(const topology::Instance& instance, Pricing pricing);
 
+/// The prices of the kinds that were not asked for, likewise one of each.
+std::vector<topology::Price> other_prices(const topology::Instance& instance, Pricing pricing);
+/// Of an instance without a price of the kind asked for, what there is: "no on-demand price; capacity block: 35.76 USD/h
+/// (2026-02, us-east-1)".
+std::string why_unpriced(const topology::Instance& instance, Pricing pricing);
+
 /// What is bought and for how long: as the price states it, else what is usual of its kind.
 std::string terms_of(const topology::Price& price);
 /// "on_demand, us-east-1, 2026-07-20".

@@ -83,9 +83,22 @@ RunTerms terms_of(const WhatIfQuestion& q) {
   return {q.recovery, q.asynchronous, q.checkpoint_steps, q.prices, q.sampling};
 }
 
+/// Fewer tokens a second miss a limit even without failures; 0 where none is set.
+double least_rate(const WhatIfQuestion& q, const topology::Instance& instance, int nodes) {
+  if (q.asks_for_tokens()) return 0;
+  double seconds = q.deadline ? q.deadline->value : kInfinity;
+  const auto bill = q.budget ? bill_of(instance, nodes, q.prices) : std::nullopt;
+  if (bill && bill->usd_per_hour() > 0) seconds = std::min(seconds, *q.budget / bill->usd_per_hour() * 3600);
+  constexpr double kRounded = 1 - 1e-9;
+  return seconds < kInfinity ? q.tokens / seconds * kRounded : 0;
+}
+
+/// What a point is asked for: all that is known of it, or only whether it keeps the limits.
+enum class Wanted { all, keeping };
+
 WhatIfPoint point_at(const models::Job& job, const WhatIfQuestion& q, const topology::Instance& instance,
                      int nodes, const models::Profile& profile, const Reliability& reliability,
-                     const SearchFunction& search) {
+                     const SearchFunction& search, Wanted wanted = Wanted::all) {
   WhatIfPoint p;
   p.instance = instance.name;
   p.nodes = nodes;
@@ -101,9 +114,14 @@ WhatIfPoint point_at(const models::Job& job, const WhatIfQuestion& q, const topo
     p.fix = "use a type whose step is timed: trnplan instances lists them";
     return p;
   }
-  SearchResult found = search(
-      *at, profile,
-      {.top = 1, .layouts = 0, .allow_doubtful = q.allow_doubtful, .explain = false, .target = q.target});
+  const bool all = wanted == Wanted::all;
+  SearchResult found = search(*at, profile,
+                              {.top = 1,
+                               .layouts = 0,
+                               .allow_doubtful = q.allow_doubtful,
+                               .explain = false,
+                               .why_nothing = all,
+                               .least_tokens_per_second = all ? 0 : least_rate(q, instance, nodes)});
   if (found.plans.empty()) {
     tell_why_none(p, found, *at);
     return p;
@@ -266,7 +284,7 @@ struct Remedy {
   }
 
   WhatIfPoint at(const topology::Instance& type, int nodes) const {
-    return point_at(job, q, type, nodes, profile, reliability, search);
+    return point_at(job, q, type, nodes, profile, reliability, search, Wanted::keeping);
   }
 
   /// By doubling the first that does, then the smallest that does of those between it and the last that did

@@ -38,7 +38,6 @@ struct WhatIfQuestion {
   bool asynchronous = false;  ///< checkpoints
   int checkpoint_steps = 0;   ///< 0 = those that are best
   bool allow_doubtful = false;
-  const Target* target = nullptr;  ///< as SearchOptions::target
   PriceOptions prices;
   SamplingOptions sampling;
 
@@ -57,6 +56,10 @@ struct WhatIfPoint {
   int nodes_that_would_do = 0;  ///< where memory is missing: so many have it; 0 = not that, or none do
   std::string remark;           ///< what may go wrong although there is a plan; may be empty
 
+  /// What `plan --target` has to name for this plan, "" where `plan` finds it by itself; absent where no target writes
+  /// its training loop, or there is no plan. Of those who search.
+  std::optional<std::string> target;
+
   RunAnswer run;          ///< of all tokens, or of all the time there is
   double efficiency = 0;  ///< tokens/s a node over that of the smallest cluster of the type that has a plan
   bool pareto =
@@ -74,6 +77,7 @@ struct InstanceStanding {
   int point = -1;       ///< the cluster that stands for it
   double cheapest = 0;  ///< probability that its tokens are the cheapest of the types with a price
   std::optional<topology::Price> price;  ///< of a node, of the kind asked for
+  std::vector<topology::Price> others;   ///< of the kinds not asked for, the latest of each
   /// USD a node and hour at which its tokens cost as much as those of `against`, the cheapest other type; absent
   /// where no other has a price.
   std::optional<double> break_even;
@@ -102,8 +106,9 @@ struct WhatIfResult {
 using SearchFunction =
     std::function<SearchResult(const models::Job&, const models::Profile&, const SearchOptions&)>;
 
-/// Cost: one search and one goodput estimate a point; without a recommendation up to 22 more for each
-/// instance type. Deterministic. A pinned data-parallel degree is left
+/// Cost: one search and one goodput estimate a point; without a recommendation up to 22 clusters more of each
+/// instance type are looked at, of which those are searched whose bounds leave it open whether they keep the limits (a tenth
+/// of a search each). Deterministic. A pinned data-parallel degree is left
 /// out where the nodes are not the job's, since it follows from them.
 WhatIfResult whatif(const models::Job& job, const WhatIfQuestion& question, const models::Profile& profile,
                     const Reliability& reliability, const SearchFunction& search = planner::search);

@@ -96,6 +96,11 @@ class Candidates {
 bool feasible(const models::Job& job, const models::Profile& profile, bool accept_doubt,
               double fit_probability, const Target* target = nullptr);
 
+/// False where no legal strategy that fits has more tokens a second, by bounds alone, so that true is no promise. Cost: a
+/// tenth of a search where false; where true often less.
+bool may_reach(const models::Job& job, const models::Profile& profile, bool accept_doubt,
+               double fit_probability, double tokens_per_second, const Target* target = nullptr);
+
 /// The first of the global batches with which that is so; 0 when there is none.
 int first_feasible_batch(const models::Job& job, const models::Profile& profile, bool accept_doubt,
                          double fit_probability, const std::vector<int>& batches,

@@ -193,7 +193,7 @@ class Search {
     const int home = result_.plans.empty() ? 0 : home_.first;
     const Plan* winner = result_.plans.empty() ? nullptr : &result_.plans.front();
     const bool nothing = winner == nullptr && result_.complete;
-    if (!options_.explain && !nothing) return;
+    if (!options_.explain && (!nothing || !options_.why_nothing)) return;
     std::optional<Candidates> whole;  // the one cluster explained, where only legal strategies were kept
     if (known_.clusters.size() > 1) {
       whole.emplace(classified(known_.clusters[at(home)].job(), Keep::all, 1));
@@ -205,7 +205,7 @@ class Search {
     }
     Candidates& cluster = whole ? *whole : known_.clusters[at(home)];
     if (options_.explain) explain_refusals(cluster, winner);
-    if (!nothing) return;
+    if (!nothing || !options_.why_nothing) return;
     if (known_.late() || known_.expensive()) {
       Infeasible why;
       explain_limits(why);
@@ -261,7 +261,17 @@ class Search {
 
 }  // namespace
 
+bool may_reach(const Job& job, const models::Profile& profile, const SearchOptions& options) {
+  return may_reach(job, profile, options.allow_doubtful || layout_is_pinned(job), options.fit_probability,
+                   options.least_tokens_per_second, options.target);
+}
+
 SearchResult search(const Job& job, const models::Profile& profile, const SearchOptions& options) {
+  const std::vector<Job> clusters = clusters_of(job);
+  if (options.least_tokens_per_second > 0 &&
+      std::none_of(clusters.begin(), clusters.end(),
+                   [&](const Job& one) { return may_reach(one, profile, options); }))
+    return {};
   return Search(job, profile, options).run();
 }
 

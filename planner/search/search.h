@@ -34,6 +34,10 @@ struct SearchOptions {
   int layouts = 4;              ///< layouts (TP, PP, CP, DP) of which the best plan is shown
   bool allow_doubtful = false;  ///< also strategies whose replica groups are doubtful
   bool explain = true;          ///< false: SearchResult has no refused, no doubtful ones and no reasons
+  bool why_nothing = true;      ///< false: SearchResult has no reasons even where there is no plan
+  /// Plans with fewer tokens a second are of no use: where bounds say that there is none with as many, nothing is
+  /// searched. Otherwise nothing is left out.
+  double least_tokens_per_second = 0;
   double fit_probability =
       0.9;  ///< a plan fits at least so surely (models/memory/fit_probability.h)
   /// Its rules hold, and strategies that it cannot express are left out, unless it can express none; null:
@@ -111,6 +115,11 @@ struct SearchResult {
   /// nullptr without plans.
   [[nodiscard]] const Plan* recommended_plan() const { return plans.empty() ? nullptr : &plans[recommended]; }
 };
+
+/// False where no plan of the job's cluster has options.least_tokens_per_second, by bounds alone: true is no promise. Cost:
+/// a tenth of a search where false.
+[[nodiscard]] bool may_reach(const models::Job& job, const models::Profile& profile,
+                             const SearchOptions& options);
 
 /// By the job's objective: seconds per token, USD per token, or the smallest cluster that makes the deadline,
 /// then seconds. Deadline and budget, where the job has them, refuse what misses them.

@@ -47,6 +47,7 @@ class WhatIfPoint(Record):
     tokens_90: Optional[float]
     days_at_90: Optional[float]
     usd_at_90: Optional[float]
+    target: Optional[str]
     pareto: bool
     why: str
     fix: str
@@ -72,6 +73,7 @@ class InstanceStanding(Record):
     instance: str
     point: int
     price: Optional[Price]
+    other_prices: Tuple[Price, ...]
     cheapest_probability: Optional[float]
     break_even_usd_per_hour: Optional[float]
     break_even_against: Optional[str]

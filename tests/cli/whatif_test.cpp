@@ -1,4 +1,5 @@
 // whatif: which cluster it recommends.
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "tests/catch.h"
@@ -6,6 +7,49 @@
 
 using namespace trnplan;
 using cli::Session;
+using nlohmann::json;
+
+namespace {
+
+json json_of(Session& cli, const std::string& command) {
+  const std::string text = cli.run(command + " --format json").out;
+  INFO(command << "\n" << cli.last.err);
+  json document = json::parse(text, nullptr, false);
+  REQUIRE(document.is_object());
+  return document;
+}
+
+/// `plan` as `whatif` says it for each of its points recommends that strategy, with that step to the last digit.
+/// Returns how many points name a target.
+int check_points(Session& cli, const std::string& job, const std::string& types, const std::string& nodes) {
+  int named = 0;
+  for (const json& p :
+       json_of(cli, "whatif " + job + " --tokens 100B --instances " + types + " --nodes " + nodes)
+           .at("points")) {
+    REQUIRE(p.at("strategy").is_object());
+    std::string command = "plan " + job + " --tokens 100B --instance " + p.at("instance").get<std::string>() +
+                          " --nodes " + std::to_string(p.at("nodes").get<int>());
+    REQUIRE(p.at("target").is_string());
+    const std::string target = p.at("target");
+    if (!target.empty()) command += " --target " + target;
+    named += target.empty() ? 0 : 1;
+    const json plan = json_of(cli, command);
+    CAPTURE(command);
+    const json& recommended = plan.at("plans").at(plan.at("recommended").get<std::size_t>());
+    CHECK(recommended.at("strategy") == p.at("strategy"));
+    CHECK(recommended.at("step_seconds") == p.at("step_seconds"));
+    CHECK(recommended.at("step_seconds_90") == p.at("step_seconds_90"));
+  }
+  return named;
+}
+
+}  // namespace
+
+TEST_CASE("a point of whatif is what plan recommends there", "[cli]") {
+  Session cli;
+  const std::string small = "llama3-8b --sequence 2048 --global-batch 64";
+  CHECK(check_points(cli, small, "trn1.32xlarge,trn2.48xlarge,p5.48xlarge,p6-b200.48xlarge", "1,2") > 0);
+}
 
 TEST_CASE("clusters compared", "[cli]") {
   Session cli;
@@ -19,7 +63,8 @@ TEST_CASE("clusters compared", "[cli]") {
              "whatif $source/examples/llama3-70b-16-nodes/job.yaml --nodes 1 --tokens 1T");
   cli.expect(0, "the job to be scheduled is not in the days", what + "");
   cli.expect(0, "waits to be scheduled is not counted", "whatif --help");
-  cli.refuse(R"(pin-tp3\.yaml: .*rule heads)", "whatif $work/pin-tp3.yaml --nodes 1,2 --tokens 1T");
+  cli.refuse(R"(pin-tp3\.yaml:[0-9]+:[0-9]+: pin\.tensor_parallel: .*rule heads)",
+             "whatif $work/pin-tp3.yaml --nodes 1,2 --tokens 1T");
   cli.write_job("no-tokens.yaml", "llama3-8b", 1, 1024);
   cli.refuse("--tokens: neither", "whatif $work/no-tokens.yaml --nodes 1");
   cli.expect(0, "reached +with 50 % at least [0-9.]+[BT] tokens",
@@ -28,13 +73,13 @@ TEST_CASE("clusters compared", "[cli]") {
   cli.expect(3, R"("would_do": \{)", what + " --deadline 20d --format json");
   cli.expect(3, "^  would do    --nodes [0-9]+: ", what + " --deadline 20d");
   cli.prints("^  reached     on 2 x trn1.32xlarge: 20.0 days");
-  cli.prints("^Next       trnplan plan .* --nodes [0-9]+ --out DIR ");
+  cli.prints("^Next       trnplan plan .* --nodes [0-9]+ .*looks at it");
 
   // Types against each other, one without a price of that kind; and a cluster beyond the runs of the fit.
   cli.expect(0, "^4 x trn1.32xlarge is the cheapest: ",
              "whatif llama3-8b --nodes 4 --instances trn1.32xlarge,trn2.48xlarge --tokens 1T");
   cli.prints("^trn2.48xlarge +4 +- +- +- +none +[0-9.]+$");
-  cli.prints("trn2.48xlarge: no on_demand price is known; below [0-9.]+ USD/h a node its tokens are");
+  cli.prints("trn2.48xlarge: no on-demand price; capacity block: 35.76 USD/h");
   cli.expect(0, "^4 x trn2.48xlarge: ",
              "whatif llama3-8b --nodes 4 --instances trn2.48xlarge --tokens 1T --pricing capacity_block");
   cli.expect(0, "384 x trn1.32xlarge lies outside the runs that trn1 was fitted to: nodes 384",
@@ -44,7 +89,7 @@ TEST_CASE("clusters compared", "[cli]") {
   // What comes next can be pasted: a path is quoted where a shell needs it.
   cli.write_job("it's a job.yaml", "llama3-8b", 1, 1024);
   cli.run_with("COLUMNS", "500", "whatif \"$work/it's a job.yaml\" --tokens 1T --nodes 1");
-  cli.prints(R"(^Next       trnplan plan '/.*/it'\\''s a job\.yaml' --nodes 1 --out DIR)");
+  cli.prints(R"(^Next       trnplan plan '/.*/it'\\''s a job\.yaml' --nodes 1 --tokens 1T looks at it)");
   cli.run_with("COLUMNS", "500", "check $source/tests/io/fixtures/nxdt/hf_llama3_8B_config.yaml");
   cli.prints(R"(^Next       trnplan plan /[^ ']*config\.yaml looks)");
 

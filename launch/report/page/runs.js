@@ -37,7 +37,7 @@ function whatifPage() {
   const priced = data.instances.filter((s) => known(s.usd_per_hour));
   if (data.instances.length > 1 && priced.length > 0)
     section("instances", "Types against each other", table(["instance", "stands for it", "USD an hour and node", "cheapest with", "as cheap as the next at"],
-      priced.map((s) => [s.instance, place(data.points[s.point]), usd(s.usd_per_hour), probability(s.cheapest_probability),
+      data.instances.map((s) => [s.instance, place(data.points[s.point]), s.why_unpriced ?? usd(s.usd_per_hour), s.why_unpriced ? "" : probability(s.cheapest_probability),
         known(s.break_even_usd_per_hour) ? `${usd(s.break_even_usd_per_hour)} USD (${s.against})` : ""]), [2, 3, 4]));
   const notes = data.points.filter((p) => p.remark).map((p) => `${place(p)}: ${p.remark}`);
   data.remarks.push(...notes, `Failures and checkpoints: ${q.reliability} reliability, ${q.recovery} recovery. The time a job waits for its nodes, planned maintenance and slow nodes are not counted.`);

@@ -232,6 +232,45 @@ TEST_CASE("without a recommendation: what would do, and how far the limits reach
   CHECK_FALSE(r.reaches);
 }
 
+// The clusters that bounds rule out are those that a search of each finds too slow, so that the answer is the same.
+TEST_CASE("what would do is found by bounds as by searching every cluster", "[planner][whatif]") {
+  models::Job job = job_of("llama3-8b", 1, 2048, 64);
+  job.architecture.layers = 4;
+  WhatIfQuestion q = question({1});
+  const double days = whatif(job, q, datasheet(), easy()).points.at(0).run.time.value / 86400;
+  int searches = 0, of_all = 0, found = 0;
+  const SearchFunction bounded = [&](const models::Job& on, const models::Profile& p,
+                                     const SearchOptions& o) {
+    SearchResult found = search(on, p, o);
+    searches += found.counts.enumerated > 0 ? 1 : 0;
+    return found;
+  };
+  const SearchFunction whole = [&](const models::Job& on, const models::Profile& p, SearchOptions o) {
+    o.least_tokens_per_second = 0;
+    ++of_all;
+    return search(on, p, o);
+  };
+  for (const double share : {0.6, 0.3, 0.16, 0.01, 1e-4}) {
+    CAPTURE(share);
+    q.deadline = Seconds(share * days * 86400);
+    const WhatIfResult mine = whatif(job, q, datasheet(), easy(), bounded),
+                       theirs = whatif(job, q, datasheet(), easy(), whole);
+    CHECK(mine.recommended == -1);
+    REQUIRE(mine.would_do.has_value() == theirs.would_do.has_value());
+    if (!mine.would_do) continue;
+    CHECK(mine.would_do->nodes == theirs.would_do->nodes);
+    CHECK(mine.would_do->plan->strategy == theirs.would_do->plan->strategy);
+    CHECK(mine.would_do->run.time == theirs.would_do->run.time);
+    ++found;
+  }
+  CHECK(found >= 2);
+  CHECK(2 * searches < of_all);
+  // Likewise where a budget is what a cluster breaks.
+  q.deadline.reset();
+  q.budget = 1;
+  CHECK_FALSE(whatif(job, q, datasheet(), easy(), bounded).would_do);
+}
+
 namespace {
 
 /// trn1.32xlarge makes 10^6 tokens a second on 4 nodes, p5.48xlarge twice as many.
@@ -294,6 +333,25 @@ TEST_CASE("a type without a price of the kind has a break-even price", "[planner
   CHECK(r.standings[1].cheapest == 0);
   CHECK(*r.standings[1].break_even == Approx(43).epsilon(0.005));
   CHECK_FALSE(r.standings[0].break_even);  // nothing to compare with
+}
+
+TEST_CASE("a type without a price of the kind says which prices there are", "[planner][whatif]") {
+  topology::Instance type = test_catalog().instance("trn1.32xlarge");
+  type.prices = {{"spot", 10, "", "not stated", "", "made up"},
+                 {"capacity_block", 30, "us-east-1", "2025-01", "", "made up"},
+                 {"capacity_block", 35.76, "us-east-2", "2026-02", "", "made up"}};
+  CHECK(why_unpriced(type, Pricing::on_demand) ==
+        "no on-demand price; capacity block: 35.76 USD/h (2026-02, us-east-2); spot: 10.00 USD/h (no date, "
+        "region "
+        "not stated)");
+  WhatIfQuestion q = of_two_types(21.5, 55.04);
+  q.instances[1].prices = type.prices;
+  const WhatIfResult r = ask(q, two_types);
+  REQUIRE(r.standings.at(1).others.size() == 2);
+  CHECK(r.standings[1].others[0].usd_per_hour == 35.76);
+  CHECK(r.standings[0].others.empty());
+  type.prices.clear();
+  CHECK(why_unpriced(type, Pricing::reserved) == "no reserved price");
 }
 
 TEST_CASE("a type whose step is not timed has no points, and that is the reason", "[planner][whatif]") {

@@ -11,6 +11,7 @@
 #include <boost/random/uniform_int_distribution.hpp>
 
 #include "models/framework/framework.h"
+#include "models/step/step_bound.h"
 #include "planner/check/judge.h"
 #include "planner/check/rules.h"
 #include "planner/plan/space.h"
@@ -124,6 +125,7 @@ std::vector<std::pair<double, models::Strategy>> brute_force(const models::Job& 
   const topology::ChipGraph graph(job.cluster.instance);
   const double wanted = SearchOptions{}.fit_probability;
   Candidates candidates(job, profile, false, wanted, 1);
+  models::LayerBounds layers(job, profile);
   std::vector<std::pair<double, models::Strategy>> all;
   for (Candidate& c : candidates.all) {
     const bool sound = rule_violations(job, c.strategy).empty() &&
@@ -142,6 +144,8 @@ std::vector<std::pair<double, models::Strategy>> brute_force(const models::Job& 
     CHECK(fits_as_asked());
     const Seconds step = make_plan(job, c.strategy, profile, graph).report.step;
     CHECK(c.bound <= step);
+    const models::Job with_batch = candidates.job_of(c.strategy);
+    CHECK(layers.of(c.strategy, models::micro_batches(with_batch.training, c.strategy)) <= c.bound);
     all.emplace_back(step.value, c.strategy);
   }
   std::sort(all.begin(), all.end());
@@ -158,6 +162,13 @@ void check_against_brute_force(const models::Job& job, const models::Profile& pr
   }
   CHECK(result.counts.enumerated == total(result.counts));
   CHECK(result.counts.bounded + result.counts.simulated == static_cast<int>(brute.size()));
+  if (brute.empty()) return;
+  // What the fastest plan reaches is never ruled out, and nothing is lost where it is asked for.
+  const double most = result.plans.front().report.tokens_per_second;
+  const SearchResult asked = search(job, profile, {.top = 1, .least_tokens_per_second = most});
+  REQUIRE(asked.plans.size() == 1);
+  CHECK(asked.plans.front().strategy == brute.front().second);
+  CHECK(search(job, profile, {.least_tokens_per_second = 1e3 * most}).plans.empty());
 }
 
 }  // namespace
