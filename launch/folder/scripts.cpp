@@ -235,13 +235,18 @@ std::string asked_checks(const ScriptContext& c) {
   return text;
 }
 
+/// A line of submit.sh; what may be done besides stands at its end.
 constexpr const char* kDataFault =
     "[[ -n \"$TRNPLAN_DATA\" && ( -e \"$TRNPLAN_DATA\" || -e \"$TRNPLAN_DATA.bin\" ) ]] || fault "
-    "\"TRNPLAN_DATA ($TRNPLAN_DATA) is not there\" \"set TRNPLAN_DATA in setup_env.sh to the data set\"\n";
+    "\"TRNPLAN_DATA ($TRNPLAN_DATA) is not there\" \"set TRNPLAN_DATA in setup_env.sh to the data set{}\"\n";
 
 /// Lines of submit.sh that look for what setup_env.sh has to name.
 std::string asked_faults(const ScriptContext& c) {
-  std::string text = c.target.reads_data(c.job) ? kDataFault : "";
+  std::string text;
+  if (c.target.reads_data(c.job)) {
+    const bool made = !c.target.preparation(c.job, c.plan.strategy).data_made.empty();
+    text = fmt::format(kDataFault, made ? ", or make one: bash prepare.sh data" : "");
+  }
   for (const planner::PersonValue& v : c.target.asked_for(c.job)) {
     text += fmt::format(
         "[[ -n \"${0}\"{1} ]] || fault \"{0} (${0}) is not {2}\" \"set {0} in setup_env.sh\"\n", v.name,

@@ -333,6 +333,7 @@ class Megatron : public planner::Target {
     p.remarks = {
         "PyTorch, Transformer Engine and flash attention come with NVIDIA's container for PyTorch, or "
         "are installed by hand.",
+        "Nothing else is installed: the clone says what it needs beyond that container.",
         "Checkpoints are converted by tools/checkpoint/convert.py of the clone."};
     return p;
   }

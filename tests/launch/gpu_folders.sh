@@ -120,6 +120,9 @@ code=0
 bash "$folder/submit.sh" >"$out" 2>"$err" || code=$?
 check "submit.sh exits $code" test "$code" -eq 2
 says 'no node of the partition is usable, the plan needs 1'
+rm -f "$folder/data_text_document.bin"
+bash "$folder/submit.sh" >"$out" 2>"$err" || true
+says 'or make one: bash prepare.sh data'
 lacks "$err" '--nodes 0'
 
 # Kubernetes: what pods see is what the file says and what their volume holds.
