@@ -8,6 +8,7 @@
 #include "io/catalog/reliability.h"
 #include "io/output/atomic_write.h"
 #include "launch/folder/bundle.h"
+#include "launch/folder/checkpoints.h"
 #include "launch/folder/measure.h"
 #include "planner/cost/run_forecast.h"
 #include "targets/registry.h"
@@ -36,8 +37,8 @@ std::string remedy(const PlanRequest& o, const models::Job& job, const models::S
                         : "plan with --target " + others + ", or leave --out away";
 }
 
-std::vector<io::OutputFile> bundle_of(const models::Job& job, const planner::Plan& plan,
-                                      const PlanRequest& o) {
+std::vector<io::OutputFile> bundle_of(const models::Job& job, const planner::Plan& plan, const PlanRequest& o,
+                                      Remarks& remarks) {
   models::Job settled = planner::settled(job, plan);
   const io::Catalog catalog = io::Catalog::standard();
   settled.run.planned_checkpoint_steps = planner::best_checkpoint_steps(
@@ -45,6 +46,8 @@ std::vector<io::OutputFile> bundle_of(const models::Job& job, const planner::Pla
   if (const auto why = planner::inexpressible(target_of(o), settled, plan.strategy)) {
     throw InputError({{o.job.job, 0, 0}, "--out", *why, remedy(o, settled, plan.strategy)});
   }
+  if (const std::string note = launch::checkpoint_note(settled, plan.strategy, target_of(o)); !note.empty())
+    remarks.add(note);
   return launch::bundle(settled, plan, target_of(o));
 }
 
@@ -100,7 +103,7 @@ std::optional<InputError> unwritable(const PlanRequest& o) {
 
 std::string write_plan_folder(const models::Job& job, const planner::SearchResult& result,
                               const planner::Confidence& confidence, const PlanRequest& o, Remarks& remarks) {
-  std::vector<io::OutputFile> files = bundle_of(job, *result.recommended_plan(), o);
+  std::vector<io::OutputFile> files = bundle_of(job, *result.recommended_plan(), o, remarks);
   std::vector<io::OutputFile> more = measure_files_of(job, result.plans, confidence, o, remarks);
   files.insert(files.end(), more.begin(), more.end());
   io::write_files(o.out, files, o.force);

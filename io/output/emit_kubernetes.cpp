@@ -21,10 +21,10 @@ std::string head(const ClusterSpec& s, const std::string& folder, std::string_vi
   const KubernetesFlavour* fits = find_flavour(flavour);
   return fmt::format(
       "# {}\n# Fits {}.\n# Apply fsx-claim.yaml, copy the plan's folder to {} on its volume, put in what is "
-      "called {}. Then\n# trnplan launch DIR --scheduler eks --cluster-flavour {} compiles, waits and "
-      "trains; "
-      "by hand: kubectl apply -f {}\n",
-      s.note, fits->fits, folder, kSetMe, flavour, manifest_name(*fits, mode));
+      "called {}. Then\n# trnplan launch DIR --scheduler eks --cluster-flavour {} {}; by hand: kubectl apply "
+      "-f {}\n",
+      s.note, fits->fits, folder, kSetMe, flavour,
+      s.compiles ? "compiles, waits and trains" : "starts the training", manifest_name(*fits, mode));
 }
 
 /// A whole node: its chips, its EFA devices where it has any, the shared folder and the host's memory.
@@ -216,6 +216,32 @@ std::vector<std::string> flavour_names() {
 
 std::string manifest_name(const KubernetesFlavour& flavour, std::string_view mode) {
   return fmt::format("{}-{}.yaml", flavour.name, mode);
+}
+
+std::string eks_prepare_yaml(const ClusterSpec& s) {
+  return fmt::format(R"(# {note}
+# A pod that mounts the volume of the jobs, to copy the plan's folder there and to run prepare.sh with the jobs' image:
+# README.md has the commands. Put in the image, then: kubectl apply -f eks-prepare.yaml
+apiVersion: v1
+kind: Pod
+metadata:
+  name: {name}-prepare
+spec:
+  restartPolicy: Never
+  containers:
+    - name: prepare
+      image: {set}-image-with-software
+      command: ["sleep", "infinity"]
+      volumeMounts:
+        - name: shared
+          mountPath: {mount}
+  volumes:
+    - name: shared
+      persistentVolumeClaim:
+        claimName: fsx-claim
+)",
+                     fmt::arg("note", s.note), fmt::arg("name", s.name), fmt::arg("set", kSetMe),
+                     fmt::arg("mount", kSharedVolume));
 }
 
 std::string fsx_claim_yaml(const ClusterSpec& s) {

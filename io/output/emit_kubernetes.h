@@ -48,6 +48,13 @@ struct KubernetesFlavour {
 /// "eks-mpijob-train.yaml".
 [[nodiscard]] std::string manifest_name(const KubernetesFlavour& flavour, std::string_view mode);
 
+/// Where pods mount the volume that they share.
+inline constexpr std::string_view kSharedVolume = "/shared";
+
+/// A pod that mounts that volume and waits, on any node: through it a person copies the plan's folder and runs prepare.sh
+/// with the jobs' image.
+[[nodiscard]] std::string eks_prepare_yaml(const ClusterSpec& spec);
+
 /// What both jobs mount: a StorageClass of the FSx CSI driver and a claim of spec.storage_gib. Keys and
 /// values: aws-neuron/aws-neuron-eks-samples@cecff9e dp_bert_hf_pretrain.
 [[nodiscard]] std::string fsx_claim_yaml(const ClusterSpec& spec);

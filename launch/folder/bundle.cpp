@@ -10,6 +10,7 @@
 #include "io/input/plan_file.h"
 #include "io/input/readers.h"
 #include "io/output/emit_kubernetes.h"
+#include "launch/folder/checkpoints.h"
 #include "launch/folder/scripts.h"
 #include "models/memory/host_memory.h"
 #include "targets/flags/flags.h"
@@ -19,8 +20,8 @@ namespace trnplan::launch {
 
 namespace {
 
-/// Where pods see the plan's folder, on the volume that they mount.
-constexpr const char* kPodFolder = "/shared/trnplan/";
+/// A pod in which the volume of the jobs is filled.
+constexpr const char* kPodFile = "eks-prepare.yaml";
 
 /// Jobs of a folder of that target.
 std::vector<std::string_view> modes_of(const planner::Target& target) {
@@ -52,14 +53,13 @@ constexpr Bytes kOtherFiles = gibibytes(500);
 
 io::ClusterSpec cluster_spec(const models::Job& job, const models::Strategy& strategy,
                              const std::string& note) {
-  const std::string name = "trnplan-" + dns_name(job.architecture.name);
   const std::int64_t kept = kept_checkpoints(job) + 1;
   const Bytes one = models::checkpoint_bytes(job, strategy);
   const std::string holds = fmt::format(
       "The file system holds {} checkpoints of {:.0f} GiB, of which one is being written, and {:.0f} GiB of "
       "other files.",
       kept, std::ceil(in_gibibytes(one)), in_gibibytes(kOtherFiles));
-  return {name.substr(0, 40), job.cluster, note, io::fsx_gib(one * static_cast<double>(kept) + kOtherFiles),
+  return {cluster_name(job), job.cluster, note, io::fsx_gib(one * static_cast<double>(kept) + kOtherFiles),
           holds};
 }
 
@@ -70,11 +70,12 @@ std::vector<io::OutputFile> bundle(const models::Job& searched, const planner::P
   if (plan.global_batch > 0) job.training.global_batch = plan.global_batch;
   if (const auto why = planner::inexpressible(target, job, plan.strategy)) throw std::invalid_argument(*why);
   models::Job keeping = job;
-  if (!keeping.run.checkpoints_kept) keeping.run.checkpoints_kept = target.defaults().checkpoints_kept;
+  keeping.run.checkpoints_kept = checkpoints_with_room(job, plan.strategy, target);
   const bool compiles = target.compiles_ahead();
   const ScriptContext scripts{job, plan, target};
-  const std::string note = target.support();
-  const io::ClusterSpec cluster = cluster_spec(keeping, plan.strategy, note);
+  const std::string note = target.support_on(job.cluster.instance.traits);
+  io::ClusterSpec cluster = cluster_spec(keeping, plan.strategy, note);
+  cluster.compiles = compiles;
   std::vector<io::OutputFile> files;
   for (planner::ConfigFile& f : target.emit(job, plan.strategy, {"Plan: " + describe(plan.strategy)}))
     files.push_back({std::move(f.name), std::move(f.text), false});
@@ -98,9 +99,10 @@ std::vector<io::OutputFile> bundle(const models::Job& searched, const planner::P
     if (flavour.launcher && !compiles) continue;
     for (const std::string_view mode : modes_of(target))
       files.push_back(
-          {manifest_name(flavour, mode), flavour.job(cluster, kPodFolder + cluster.name, mode), false});
+          {manifest_name(flavour, mode), flavour.job(cluster, pod_folder(cluster.name), mode), false});
   }
   files.push_back({"fsx-claim.yaml", io::fsx_claim_yaml(cluster), false});
+  if (!compiles) files.push_back({kPodFile, io::eks_prepare_yaml(cluster), false});
   if (compiles) files.push_back({"mpi_launch.sh", mpi_launch_sh(scripts), true});
   io::PlanStory story{std::string(target.name()), note, {}};
   for (const io::OutputFile& f : files) {
@@ -119,7 +121,11 @@ std::vector<std::string> bundle_names(const planner::Target& target) {
                                     "hyperpod-eks.json", "parallelcluster.yaml",
                                     "hyperpod.json",     "fsx-claim.yaml",
                                     "plan.json"};
-  if (target.compiles_ahead()) names.insert(names.end(), {"compile.sbatch", "health.sh", "mpi_launch.sh"});
+  if (target.compiles_ahead()) {
+    names.insert(names.end(), {"compile.sbatch", "health.sh", "mpi_launch.sh"});
+  } else {
+    names.emplace_back(kPodFile);
+  }
   for (const io::KubernetesFlavour& flavour : io::kubernetes_flavours()) {
     if (flavour.launcher && !target.compiles_ahead()) continue;
     for (const std::string_view mode : modes_of(target)) names.push_back(manifest_name(flavour, mode));

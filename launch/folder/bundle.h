@@ -21,6 +21,7 @@ namespace trnplan::launch {
 ///   to make a cluster of the plan's size
 ///   FLAVOUR-compile.yaml, FLAVOUR-train.yaml of every flavour of Kubernetes (io/output/emit_kubernetes.h),
 ///   fsx-claim.yaml, mpi_launch.sh
+///   eks-prepare.yaml   a pod through which their volume is filled, of a target that compiles nothing ahead
 ///
 /// Of a target that compiles nothing ahead there is no compile.sbatch, FLAVOUR-compile.yaml, health.sh or mpi_launch.sh, and no
 /// flavour whose pods are started by a launcher; install_neuron.sh is for Neuron's devices alone.

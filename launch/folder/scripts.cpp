@@ -8,6 +8,8 @@
 #include <string_view>
 
 #include "io/output/emit_cluster.h"
+#include "io/output/emit_kubernetes.h"
+#include "launch/folder/checkpoints.h"
 #include "launch/folder/templates.h"
 #include "launch/health/health.h"
 #include "text/sha256.h"
@@ -48,6 +50,14 @@ std::string dns_name(const std::string& name) {
   return safe;
 }
 
+std::string cluster_name(const models::Job& job) {
+  return ("trnplan-" + dns_name(job.architecture.name)).substr(0, kNameLength);
+}
+
+std::string pod_folder(const std::string& cluster) {
+  return std::string(io::kSharedVolume) + "/trnplan/" + cluster;
+}
+
 std::string script_body(const std::string& text) {
   std::string body;
   for (std::size_t at = 0; at < text.size();) {
@@ -74,7 +84,7 @@ std::string about(const ScriptContext& c) {
   return fmt::format(
       "# Plan: {}\n# Predicted: {:.1f} s a step ({:.1f} to {:.1f} s with 90 % confidence).\n# {}",
       describe(c.plan.strategy), c.plan.report.step.value, c.plan.report.low.value, c.plan.report.high.value,
-      c.target.support());
+      c.target.support_on(c.job.cluster.instance.traits));
 }
 
 /// What only this plan exports, a line each; the last one without its end.
@@ -176,17 +186,40 @@ std::string mode_lines(const planner::TrainCommand& command, bool compiling) {
   return text;
 }
 
+/// A value that a person edits, with what it is.
+std::string setup_line(std::string_view name, std::string_view meaning, std::string_view stated) {
+  return fmt::format("# {0}\n{1}=\"${{{1}:-{2}}}\"\n", meaning, name, stated);
+}
+
 /// Lines of setup_env.sh for what only a person knows, with what each is.
 std::string asked_lines(const ScriptContext& c) {
   std::string text;
-  const auto line = [&](std::string_view name, std::string_view meaning, const std::string& stated) {
-    text += fmt::format("# {0}\n{1}=\"${{{1}:-{2}}}\"\n", meaning, name, stated);
-  };
-  for (const planner::PersonValue& v : c.target.asked_for(c.job))
-    line(v.name, v.meaning,
-         v.stated != nullptr && plain_path(c.job.run.*v.stated) ? c.job.run.*v.stated : "");
-  line("TRNPLAN_RESULTS", "Logs and checkpoints of this plan alone, on a volume that all nodes share.",
-       plain_path(c.job.run.log_dir) ? c.job.run.log_dir : "$plan/run");
+  for (const planner::PersonValue& v : c.target.asked_for(c.job)) {
+    text += setup_line(v.name, v.meaning,
+                       v.stated != nullptr && plain_path(c.job.run.*v.stated) ? c.job.run.*v.stated : "");
+  }
+  text += setup_line("TRNPLAN_RESULTS",
+                     "Logs and checkpoints of this plan alone, on a volume that all nodes share.",
+                     plain_path(c.job.run.log_dir) ? c.job.run.log_dir : "$plan/run");
+  text.pop_back();
+  return text;
+}
+
+std::string data_meaning(const planner::Preparation& p) {
+  return p.data_is.empty() ? "The data set." : p.data_is;
+}
+
+constexpr const char* kForPreparing = "For prepare.sh alone. ";
+
+/// The data set of a target that reads one, and what prepare.sh alone needs.
+std::string data_lines(const ScriptContext& c) {
+  const planner::Preparation p = c.target.preparation(c.job, c.plan.strategy);
+  std::string text;
+  if (c.target.reads_data(c.job)) {
+    text += setup_line("TRNPLAN_DATA", data_meaning(p),
+                       plain_path(c.job.run.data) ? c.job.run.data : p.data_made);
+  }
+  for (const planner::PersonValue& v : p.values) text += setup_line(v.name, kForPreparing + v.meaning, "");
   if (!text.empty()) text.pop_back();
   return text;
 }
@@ -194,14 +227,26 @@ std::string asked_lines(const ScriptContext& c) {
 /// ' "${NAME:?fill in setup_env.sh}"' for each of them.
 std::string asked_checks(const ScriptContext& c) {
   std::string text;
-  for (const planner::PersonValue& v : c.target.asked_for(c.job))
-    text += fmt::format(" \"${{{}:?fill in setup_env.sh}}\"", v.name);
+  const auto check = [&](const std::string& name) {
+    text += fmt::format(" \"${{{}:?fill in setup_env.sh}}\"", name);
+  };
+  if (c.target.reads_data(c.job)) check("TRNPLAN_DATA");
+  for (const planner::PersonValue& v : c.target.asked_for(c.job)) check(v.name);
   return text;
 }
+
+/// A line of submit.sh; what may be done besides stands at its end.
+constexpr const char* kDataFault =
+    "[[ -n \"$TRNPLAN_DATA\" && ( -e \"$TRNPLAN_DATA\" || -e \"$TRNPLAN_DATA.bin\" ) ]] || fault "
+    "\"TRNPLAN_DATA ($TRNPLAN_DATA) is not there\" \"set TRNPLAN_DATA in setup_env.sh to the data set{}\"\n";
 
 /// Lines of submit.sh that look for what setup_env.sh has to name.
 std::string asked_faults(const ScriptContext& c) {
   std::string text;
+  if (c.target.reads_data(c.job)) {
+    const bool made = !c.target.preparation(c.job, c.plan.strategy).data_made.empty();
+    text = fmt::format(kDataFault, made ? ", or make one: bash prepare.sh data" : "");
+  }
   for (const planner::PersonValue& v : c.target.asked_for(c.job)) {
     text += fmt::format(
         "[[ -n \"${0}\"{1} ]] || fault \"{0} (${0}) is not {2}\" \"set {0} in setup_env.sh\"\n", v.name,
@@ -211,12 +256,77 @@ std::string asked_faults(const ScriptContext& c) {
   return text;
 }
 
+/// What prepare.sh does.
+struct PrepareMode {
+  std::string_view name, arguments, what;
+};
+
+/// The modes of prepare.sh that have commands.
+std::vector<PrepareMode> prepare_modes(const planner::Preparation& p) {
+  std::vector<PrepareMode> modes = {
+      {"environment", "", "the clone and the Python environment that setup_env.sh names"}};
+  if (!p.tokenizer.empty())
+    modes.push_back({"tokenizer", "", "the model's tokenizer, fetched from Hugging Face"});
+  if (!p.data.empty())
+    modes.push_back(
+        {"data", "", p.values.empty() ? "a data set, fetched and tokenised" : "texts of yours, tokenised"});
+  if (!p.from_hf.empty())
+    modes.push_back({"from-hf", " FROM TO", "a checkpoint of Hugging Face into the shards of this plan"});
+  if (!p.to_hf.empty()) {
+    modes.push_back(
+        {"to-hf", " FROM TO",
+         "back again; FROM is the folder that holds the shards of the weights, TO that of the model"});
+  }
+  return modes;
+}
+
+/// Lines of the comment that heads prepare.sh; the last one without its end.
+std::string mode_comments(const std::vector<PrepareMode>& modes) {
+  std::string text;
+  for (const PrepareMode& m : modes)
+    text += fmt::format("#   prepare.sh {:<17}{}\n", std::string(m.name) + std::string(m.arguments), m.what);
+  text.pop_back();
+  return text;
+}
+
+/// "environment, data, or from-hf FROM TO".
+std::string mode_names(const std::vector<PrepareMode>& modes) {
+  std::string text;
+  for (std::size_t i = 0; i < modes.size(); ++i) {
+    const bool last = i + 1 == modes.size();
+    text += fmt::format("{}{}{}{}",
+                        i == 0              ? ""
+                        : modes.size() == 2 ? " "
+                                            : ", ",
+                        last && i > 0 ? "or " : "", modes[i].name, modes[i].arguments);
+  }
+  return text;
+}
+
+/// The environment is of no use without PyTorch; lines of prepare.sh, the last one without its end.
+constexpr const char* kNeedTorch =
+    "  python3 -c 'import torch' || {\n"
+    "    echo \"prepare.sh: PyTorch cannot be imported with $TRNPLAN_VENV/bin/python3\" >&2\n"
+    "    echo \"  fix: remove $TRNPLAN_VENV and run this where PyTorch for the devices is: in the image of "
+    "the jobs, or on a "
+    "node whose image holds it (srun --nodes=1 bash prepare.sh environment); or set TRNPLAN_VENV in "
+    "setup_env.sh to an "
+    "environment that has it\" >&2\n"
+    "    return 1\n"
+    "  }";
+
 /// Lines of a function of prepare.sh.
 std::string body_of(const std::vector<std::string>& lines) {
   if (lines.empty()) return "  nothing";
   std::string text;
   for (const std::string& line : lines) text += (text.empty() ? "  " : "\n  ") + line;
   return text;
+}
+
+/// A function of prepare.sh that only some have, and the empty line behind it.
+std::string tokenizer_function(const planner::Preparation& p) {
+  if (p.tokenizer.empty()) return "";
+  return "tokenizer() {\n  activate\n" + body_of(p.tokenizer) + "\n}\n";
 }
 
 std::string exported(const std::vector<std::string>& variables) {
@@ -309,6 +419,7 @@ std::string setup_env_sh(const ScriptContext& c) {
                 {{"about", about(c)},
                  {"clone", c.target.code_for(c.job, c.plan.strategy).clone},
                  {"data", plain_path(c.job.run.data) ? c.job.run.data : ""},
+                 {"data_lines", data_lines(c)},
                  {"asked", asked_lines(c)},
                  {"local", local_cache(c) ? " Graphs are copied to it before training: this cluster is large."
                                           : " Not used: this cluster is small enough to share."}});
@@ -316,7 +427,14 @@ std::string setup_env_sh(const ScriptContext& c) {
 
 std::string prepare_sh(const ScriptContext& c) {
   const planner::Preparation p = c.target.preparation(c.job, c.plan.strategy);
+  const std::vector<PrepareMode> modes = prepare_modes(p);
   return filled("prepare.sh", {{"about", about(c)},
+                               {"modes", mode_comments(modes)},
+                               {"names", mode_names(modes)},
+                               {"packages", p.system_torch ? "--system-site-packages " : ""},
+                               {"torch", p.system_torch ? kNeedTorch : ""},
+                               {"tokenizer", tokenizer_function(p)},
+                               {"tokenizer_mode", p.tokenizer.empty() ? "" : "  tokenizer) tokenizer ;;"},
                                {"remarks", comments(p.remarks)},
                                {"clone", c.target.code_for(c.job, c.plan.strategy).clone},
                                {"branch", p.tag.empty() ? "" : "--branch " + p.tag + " "},
@@ -327,6 +445,71 @@ std::string prepare_sh(const ScriptContext& c) {
                                {"to_hf", body_of(p.to_hf)}});
 }
 
+namespace {
+
+/// A paragraph of its own; "" where there is none.
+std::string behind_empty_line(const std::string& text) {
+  return text.empty() ? "" : "\n" + text;
+}
+
+/// The values of setup_env.sh that have to be filled in, a row of a table each.
+std::string value_rows(const ScriptContext& c) {
+  const planner::Preparation p = c.target.preparation(c.job, c.plan.strategy);
+  std::string text = "| value | what it is |\n| --- | --- |\n";
+  const auto row = [&](std::string_view name, std::string_view meaning) {
+    text += fmt::format("| `{}` | {} |\n", name, meaning);
+  };
+  row("TRNPLAN_VENV", "Where prepare.sh environment puts the Python environment: where every node sees it.");
+  row("TRNPLAN_CODE",
+      "Where it puts the clone of " + c.target.code_for(c.job, c.plan.strategy).clone + ", likewise.");
+  for (const planner::PersonValue& v : p.values) row(v.name, kForPreparing + v.meaning);
+  for (const planner::PersonValue& v : c.target.asked_for(c.job)) row(v.name, v.meaning);
+  if (c.target.reads_data(c.job)) row("TRNPLAN_DATA", data_meaning(p));
+  text.pop_back();
+  return text;
+}
+
+/// The steps of prepare.sh that come before every run, each behind `start`.
+std::string prepare_steps(const ScriptContext& c, const std::string& start, bool environment) {
+  const planner::Preparation p = c.target.preparation(c.job, c.plan.strategy);
+  std::string text;
+  if (environment) text += start + " environment\n";
+  if (!p.tokenizer.empty()) text += start + " tokenizer   # it prints TRNPLAN_TOKENIZER, for setup_env.sh\n";
+  if (!p.data.empty()) text += start + " data\n";
+  return text;
+}
+
+std::string slurm_steps(const ScriptContext& c) {
+  return prepare_steps(c, "       srun --nodes=1 bash prepare.sh", true) +
+         "       trnplan launch . --dry-run   # says what is still missing\n"
+         "       trnplan launch .";
+}
+
+std::string kubernetes_steps(const ScriptContext& c) {
+  const std::string name = cluster_name(c.job), folder = pod_folder(name), pod = name + "-prepare";
+  std::string exported;  // a secret is not copied with the folder
+  for (const planner::PersonValue& v : c.target.preparation(c.job, c.plan.strategy).values) {
+    if (!v.is_path) exported += fmt::format("{0}=\"${0}\" ", v.name);
+  }
+  if (!exported.empty()) exported.insert(0, "env ");
+  return fmt::format(
+             "       docker build -t IMAGE . && docker push IMAGE\n"
+             "       kubectl apply -f fsx-claim.yaml -f eks-prepare.yaml\n"
+             "       kubectl wait --for=condition=Ready --timeout=30m pod/{0}\n"
+             "       tar cf - . | kubectl exec -i {0} -- sh -c 'mkdir -p {1} && tar xf - -C {1}'\n",
+             pod, folder) +
+         prepare_steps(
+             c, fmt::format("       kubectl exec {} -- {}bash {}/prepare.sh", pod, exported, folder), false) +
+         fmt::format(
+             "       trnplan launch . --scheduler eks --cluster-flavour eks-pytorchjob --dry-run   # says "
+             "what is still missing\n"
+             "       trnplan launch . --scheduler eks --cluster-flavour eks-pytorchjob\n"
+             "       kubectl delete pod {}   # when nothing has to be copied any more",
+             pod);
+}
+
+}  // namespace
+
 std::string readme_md(const ScriptContext& c) {
   std::string configs = "`config.json`";
   for (const std::string& name : c.target.config_names()) configs += ", `" + name + "`";
@@ -334,13 +517,20 @@ std::string readme_md(const ScriptContext& c) {
   return filled(
       form_of(c, "README.md", "eager_README.md"),
       {{"network", network_note(c)},
+       {"checkpoints", behind_empty_line(checkpoint_note(c.job, c.plan.strategy, c.target))},
+       {"values", value_rows(c)},
+       {"slurm", slurm_steps(c)},
+       {"kubernetes", kubernetes_steps(c)},
+       {"mount", std::string(io::kSharedVolume)},
+       {"pods", pod_folder(cluster_name(c.job))},
+       {"names", mode_names(prepare_modes(c.target.preparation(c.job, c.plan.strategy)))},
        {"install_row", own_stack ? "| `install_neuron.sh` | Neuron's driver and runtime on nodes of a "
                                    "ParallelCluster; the script goes into the bucket that the file "
                                    "names |"
                                  : ""},
        {"title", fmt::format("{} on {} x {}: {}", plain_name(c.job.architecture.name), c.plan.nodes,
                              io::machine_type(c.job.cluster.instance), describe(c.plan.strategy))},
-       {"support", c.target.support()},
+       {"support", c.target.support_on(c.job.cluster.instance.traits)},
        {"set", std::string(io::kSetMe)},
        {"configs", configs}});
 }

@@ -35,6 +35,11 @@ bool plain_path(std::string_view text);
 /// For Kubernetes and SageMaker: lower-case letters, digits and '-', begins with a letter, at most 40.
 std::string dns_name(const std::string& name);
 
+/// What the folder's cluster and jobs are called: "trnplan-llama3-8b".
+std::string cluster_name(const models::Job& job);
+/// Where pods see the folder of such a cluster, on the volume that they mount.
+std::string pod_folder(const std::string& cluster);
+
 /// What a script does: its lines without those that are empty or a comment, which a person may change.
 /// Slurm's directives are comments.
 std::string script_body(const std::string& text);
@@ -47,7 +52,7 @@ std::string run_identity(const ScriptContext& c);
 inline constexpr const char* kRunMark = "trnplan-run";  ///< the name of the mark
 /// environment|data|from-hf|to-hf: what Target::preparation() says, in the environment of setup_env.sh.
 std::string prepare_sh(const ScriptContext& c);
-/// What the files of the folder are for, and what checks nodes where no job does.
+/// What the files of the folder are for, in which order they are used, and what checks nodes where no job does.
 std::string readme_md(const ScriptContext& c);
 /// Neuron's driver and runtime for the nodes of a ParallelCluster. Packages: aws-neuron/aws-neuron-parallelcluster-samples
 /// @54075e9 install_neuron.sh, which pins an older release; versions: awslabs/awsome-distributed-training@0edaf15

@@ -13,13 +13,17 @@ namespace fs = std::filesystem;
 namespace {
 
 /// bash runs the file and prints the variables with zero bytes between.
-SetupValues run_setup(const fs::path& folder, const Runner& runner) {
-  const ProcessResult ran = runner(
-      {"bash", "-c",
-       "set -eu; plan=$1; . \"$plan/setup_env.sh\" >&2; printf '%s\\0' \"$TRNPLAN_VENV\" \"$TRNPLAN_CODE\" "
-       "\"$TRNPLAN_DATA\" \"$TRNPLAN_PARTITION\"",
-       "bash", folder.string()},
-      {});
+SetupValues run_setup(const fs::path& folder, const Runner& runner, const std::optional<Pods>& pods) {
+  std::vector<std::string> command = {
+      "bash",
+      "-c",
+      "set -eu; plan=$2; . \"$1/setup_env.sh\" >&2; printf '%s\\0' \"$TRNPLAN_VENV\" \"$TRNPLAN_CODE\" "
+      "\"${TRNPLAN_DATA:-}\" \"$TRNPLAN_PARTITION\"",
+      "bash",
+      folder.string(),
+      pods ? pods->folder : folder.string()};
+  if (pods) command.insert(command.begin(), {"env", "-i", "PATH=/usr/local/bin:/usr/bin:/bin"});
+  const ProcessResult ran = runner(command, {});
   std::vector<std::string> words;
   for (std::size_t at = 0; at < ran.output.size();) {
     const std::size_t end = std::min(ran.output.find('\0', at), ran.output.size());
@@ -41,9 +45,11 @@ std::vector<std::string> modes_of(const fs::path& folder) {
   return {"train"};
 }
 
-Environment environment_of(const fs::path& folder) {
-  return [folder](const std::string& name) -> std::optional<std::string> {
-    if (name == "plan") return folder.string();  // the scripts set it before they read the file
+Environment environment_of(const fs::path& folder, const std::optional<Pods>& pods) {
+  const std::string plan = pods ? pods->folder : folder.string();
+  return [plan, in_pods = pods.has_value()](const std::string& name) -> std::optional<std::string> {
+    if (name == "plan") return plan;  // the scripts set it before they read the file
+    if (in_pods) return std::nullopt;
     const char* value = std::getenv(name.c_str());
     return value == nullptr ? std::nullopt : std::optional<std::string>(value);
   };
@@ -55,8 +61,8 @@ fs::path absolute_folder(const fs::path& folder) {
   return error ? fs::absolute(folder) : whole;
 }
 
-SetupValues setup_values(const fs::path& folder, const Runner& runner) {
-  const SetupEnv env = read_setup_env(read_text(folder / kSetupFile), environment_of(folder));
+SetupValues setup_values(const fs::path& folder, const Runner& runner, const std::optional<Pods>& pods) {
+  const SetupEnv env = read_setup_env(read_text(folder / kSetupFile), environment_of(folder, pods));
   bool known = true;
   const auto value = [&](const char* name) -> std::optional<std::string> {
     const auto found = env.values.find(name);
@@ -67,7 +73,7 @@ SetupValues setup_values(const fs::path& folder, const Runner& runner) {
   };
   SetupValues values{value("TRNPLAN_VENV"), value("TRNPLAN_CODE"), value("TRNPLAN_DATA"),
                      value("TRNPLAN_PARTITION")};
-  return known || !runner ? values : run_setup(folder, runner);
+  return known || !runner ? values : run_setup(folder, runner, pods);
 }
 
 }  // namespace trnplan::launch

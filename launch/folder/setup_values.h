@@ -24,11 +24,19 @@ std::vector<std::string> modes_of(const std::filesystem::path& folder);
 /// The absolute path of the folder; as given when it is none.
 std::filesystem::path absolute_folder(const std::filesystem::path& folder);
 
-/// The variables of this process, and `plan`, which the scripts set before they read setup_env.sh.
-Environment environment_of(const std::filesystem::path& folder);
+/// Where jobs run that see neither this machine's paths nor its environment.
+struct Pods {
+  std::string folder;               ///< where they see the plan's folder; "" = their manifest does not say it
+  std::vector<std::string> mounts;  ///< of volumes that outlive them and that they share
+};
+
+/// What the scripts see before they read setup_env.sh: the variables of this process, none in pods, and `plan`.
+Environment environment_of(const std::filesystem::path& folder,
+                           const std::optional<Pods>& pods = std::nullopt);
 
 /// As setup_env.sh sets them, read. What reading does not give is asked of bash, which runs the file, unless
 /// `runner` is empty. Throws InputError when the file cannot be read.
-SetupValues setup_values(const std::filesystem::path& folder, const Runner& runner);
+SetupValues setup_values(const std::filesystem::path& folder, const Runner& runner,
+                         const std::optional<Pods>& pods = std::nullopt);
 
 }  // namespace trnplan::launch

@@ -34,6 +34,27 @@ std::vector<std::string> wait_command(const std::string& id, const char* timeout
   return {"kubectl", "wait", "--for=condition=Succeeded", timeout, id};
 }
 
+/// Names of the volumes that are claims: those outlive the pods.
+void read_claims(const Node& node, std::vector<std::string>& names) {
+  const Node* name = node.find("name");
+  if (node.find("persistentVolumeClaim") != nullptr && name != nullptr) names.push_back(name->scalar);
+  for (const Node& item : node.items) read_claims(item, names);
+  for (const Node::Entry& e : node.entries) read_claims(e.value, names);
+}
+
+/// Where those are mounted, and the folder that the scripts get: bash SCRIPT FOLDER MODE.
+void read_pods(const Node& node, const std::vector<std::string>& claimed, Pods& pods) {
+  const Node *name = node.find("name"), *mount = node.find("mountPath"), *command = node.find("command");
+  if (name != nullptr && mount != nullptr &&
+      std::find(claimed.begin(), claimed.end(), name->scalar) != claimed.end() &&
+      std::find(pods.mounts.begin(), pods.mounts.end(), mount->scalar) == pods.mounts.end())
+    pods.mounts.push_back(mount->scalar);
+  if (command != nullptr && command->items.size() == 4 && command->items[1].scalar.ends_with(".sh"))
+    pods.folder = command->items[2].scalar;
+  for (const Node& item : node.items) read_pods(item, claimed, pods);
+  for (const Node::Entry& e : node.entries) read_pods(e.value, claimed, pods);
+}
+
 /// "mpijob.kubeflow.org/name": the name.
 std::string name_of(const std::string& id) {
   return id.substr(id.rfind('/') + 1);
@@ -42,8 +63,22 @@ std::string name_of(const std::string& id) {
 class Eks : public Scheduler {
  public:
   std::string_view name() const override { return "eks"; }
-  bool sees_our_paths() const override { return false; }
   bool is_job_id(const std::string&) const override { return true; }
+
+  std::optional<Pods> pods(const Order& order) const override {
+    Pods pods;
+    const fs::path path = order.folder / file_of(order, "train");
+    if (!fs::is_regular_file(path)) return pods;
+    try {
+      std::vector<std::string> claimed;
+      const Node root = read_document(path);
+      read_claims(root, claimed);
+      read_pods(root, claimed, pods);
+    } catch (const InputError&) {
+      return Pods{};  // the folder's check tells of it
+    }
+    return pods;
+  }
 
   std::vector<std::string> manifests(const Order& order) const override {
     std::vector<std::string> files;

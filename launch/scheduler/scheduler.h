@@ -48,8 +48,8 @@ class Scheduler {
   /// Behind the name in the help, such as ": a smoke test on this node"; "" where the name says it.
   [[nodiscard]] virtual std::string_view remark() const { return ""; }
 
-  /// The paths of setup_env.sh are of this machine; else of pods.
-  [[nodiscard]] virtual bool sees_our_paths() const { return true; }
+  /// The pods of its jobs, which paths of setup_env.sh are of; nullopt: they are of this machine.
+  [[nodiscard]] virtual std::optional<Pods> pods(const Order&) const { return std::nullopt; }
   /// The files of the folder that are applied and have to be the plan's.
   [[nodiscard]] virtual std::vector<std::string> manifests(const Order&) const { return {}; }
   /// What keeps the folder from running on it; asks the scheduler's own programs, and changes nothing.

@@ -53,7 +53,12 @@ void compare_cluster(const CheckedFolder& checked, const std::string& table) {
     const io::ClusterReading found = io::read_sinfo("sinfo", checked.catalog, wanted, Table(table));
     for (const std::string& note : found.notes) checked.notes.push_back(note);
     const int needed = checked.plan->job.cluster.nodes;
-    if (found.nodes < needed) {
+    if (found.nodes == 0) {
+      checked.fault(
+          "sinfo", "",
+          fmt::format("no node of partition {} is usable, the plan needs {}", printable(found.group), needed),
+          "set TRNPLAN_PARTITION in setup_env.sh, or mend nodes: sinfo -R says why they are out");
+    } else if (found.nodes < needed) {
       checked.fault("sinfo", "",
                     fmt::format("partition {} has {} usable nodes, the plan needs {}", printable(found.group),
                                 found.nodes, needed),

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <string_view>
 
@@ -31,7 +32,8 @@ class Preflight {
         runner_(runner),
         notes_(&notes),
         folder_(absolute_folder(request.folder)),
-        order_{folder_, request.flavour} {}
+        order_{folder_, request.flavour},
+        pods_(request.scheduler.pods(order_)) {}
 
   std::vector<Diagnostic> run() {
     check_folder();
@@ -45,6 +47,7 @@ class Preflight {
     }
     check_syntax();
     check_values();
+    check_copy();
     request_.scheduler.check(
         {order_, plan_ ? &*plan_ : nullptr, values_, catalog_, runner_, faults_, *notes_});
     return faults_;
@@ -94,11 +97,11 @@ class Preflight {
   }
 
   /// Variables that the scripts take for granted, so that a file that was cut off is noticed.
-  void check_all_set() {
-    const SetupEnv env = read_setup_env(read_text(folder_ / kSetup), environment_of(folder_));
+  void check_all_set(const SetupEnv& env, bool reads_data) {
     for (const char* name :
          {"TRNPLAN_VENV", "TRNPLAN_CODE", "TRNPLAN_DATA", "TRNPLAN_CACHE", "TRNPLAN_LOCAL_CACHE",
           "TRNPLAN_PARTITION", "TRNPLAN_RESTARTS", "TRNPLAN_SMOKE_STEPS"}) {
+      if (!reads_data && std::string_view(name) == "TRNPLAN_DATA") continue;
       const auto found = env.values.find(name);
       if (found == env.values.end()) {
         if (env.unread.empty())
@@ -128,6 +131,47 @@ class Preflight {
                     (folder_ / kSetup).string(), line, name));
   }
 
+  /// Pods see what setup_env.sh says and what lies on their volumes or in their image.
+  bool on_volume(const std::string& path) const {
+    const auto holds = [&](const std::string& mount) {
+      return path == mount || path.starts_with(mount.ends_with('/') ? mount : mount + '/');
+    };
+    return std::any_of(pods_->mounts.begin(), pods_->mounts.end(), holds);
+  }
+  std::string volumes() const {
+    std::string text;
+    for (const std::string& mount : pods_->mounts) text += (text.empty() ? "" : " and ") + mount;
+    return text;
+  }
+  bool knows_pods() const { return pods_ && !pods_->folder.empty() && !pods_->mounts.empty(); }
+
+  /// What pods run is a copy, which nobody here can look at.
+  void check_copy() {
+    if (!knows_pods()) return;
+    if (!on_volume(pods_->folder)) {
+      return fault((folder_ / request_.scheduler.manifests(order_).back()).string(), "command",
+                   "the pods look for this folder at " + pods_->folder + ", and mount " + volumes(),
+                   "write a path below it there, or mount the volume where it lies");
+    }
+    notes_->push_back(
+        fmt::format("the pods run the copy of this folder at {} on their volume: copy {} there first, as it "
+                    "is now (README.md)",
+                    pods_->folder, folder_.string()));
+  }
+
+  /// What has to outlive a pod, or reach another.
+  void check_shared(const char* name, const char* what, const SetupEnv& env) {
+    const auto stated = env.values.find(name);
+    if (!knows_pods() || stated == env.values.end() || !stated->second.text || !on_volume(pods_->folder) ||
+        on_volume(*stated->second.text))
+      return;
+    faults_.push_back({{(folder_ / kSetup).string(), stated->second.line, 1},
+                       name,
+                       fmt::format("{} is not on the pods' volume ({}): {}", in_quotes(*stated->second.text),
+                                   volumes(), what),
+                       "set it to a folder below " + pods_->mounts.front()});
+  }
+
   /// `needed` is below `value`. What is not known was noted.
   void check_path(const char* name, const std::optional<std::string>& stated, const fs::path& below,
                   const std::string& fix) {
@@ -135,13 +179,23 @@ class Preflight {
     const std::string& value = *stated;
     const fs::path needed = below.empty() ? fs::path(value) : fs::path(value) / below;
     const std::string file = (folder_ / kSetup).string();
-    if (value.empty()) return fault(file, name, "is not set", fix);
+    if (value.empty()) {
+      const bool ours = pods_ && std::getenv(name) != nullptr;
+      return fault(file, name,
+                   ours ? "is not set in it, and pods do not get it from this shell" : "is not set", fix);
+    }
     if (!plain_path(value)) {
       return fault(file, name,
                    "\"" + printable(value) + "\" is no absolute path of letters, digits and / _ . - + @",
                    fix);
     }
-    if (!request_.scheduler.sees_our_paths()) return;
+    if (pods_) {
+      if (knows_pods() && !on_volume(value)) {
+        notes_->push_back(fmt::format("{}: {} is not on the pods' volume ({}), so their image has to hold it",
+                                      name, value, volumes()));
+      }
+      return;
+    }
     std::error_code error;
     if (!fs::exists(needed, error)) {
       fault(file, name, needed.string() + " is not there" + (error ? ": " + error.message() : ""), fix);
@@ -166,7 +220,7 @@ class Preflight {
   /// A folder of results that another plan trains in; node_run.sh would refuse it, behind the compilation.
   void check_results(const SetupEnv& env) {
     const auto stated = env.values.find("TRNPLAN_RESULTS");
-    if (stated == env.values.end() || !stated->second.text || !request_.scheduler.sees_our_paths()) return;
+    if (stated == env.values.end() || !stated->second.text || pods_) return;
     const std::string script = read_text(folder_ / "node_run.sh"), mark = "\nidentity='";
     const std::size_t at = script.find(mark);
     if (at == std::string::npos) return;
@@ -187,29 +241,39 @@ class Preflight {
 
   void check_values() {
     try {
-      values_ = setup_values(folder_, request_.dry_run ? Runner() : runner_);
+      values_ = setup_values(folder_, request_.dry_run ? Runner() : runner_, pods_);
     } catch (const InputError& e) {
       faults_.insert(faults_.end(), e.faults().begin(), e.faults().end());
       return;
     }
-    check_all_set();
-    check_path("TRNPLAN_VENV", values_.venv, fs::path("bin") / "torchrun",
-               "set it to the Python environment that holds the software");
     const planner::Target* target = plan_ ? targets::find(plan_->target) : nullptr;
+    const bool reads_data = target == nullptr || target->reads_data(plan_->job);
+    const bool compiles = target == nullptr || target->compiles_ahead();
+    const SetupEnv env = read_setup_env(read_text(folder_ / kSetup), environment_of(folder_, pods_));
+    check_all_set(env, reads_data);
+    check_path("TRNPLAN_VENV", values_.venv, fs::path("bin") / (compiles ? "torchrun" : "python3"),
+               compiles
+                   ? "set it to the Python environment that holds the software"
+                   : "set it to where the Python environment is, which bash prepare.sh environment makes");
     // The folder's check tells of what the target lacks.
+    std::string data_fix = "set it to the tokenised data set";
     if (target != nullptr && !planner::inexpressible(*target, plan_->job, plan_->strategy)) {
+      if (!target->preparation(plan_->job, plan_->strategy).data_made.empty())
+        data_fix += ", or make one: bash prepare.sh data";
       const planner::TargetCode code = target->code_for(plan_->job, plan_->strategy);
       check_path("TRNPLAN_CODE", values_.code, fs::path(code.folder) / code.script,
                  "git clone " + code.clone + ", and set it to the clone");
     }
-    const SetupEnv env = read_setup_env(read_text(folder_ / kSetup), environment_of(folder_));
     if (target != nullptr) check_asked(*target, env);
     check_results(env);
-    if (!values_.data) return;
+    check_shared("TRNPLAN_RESULTS", "checkpoints would go with the pod", env);
+    if (compiles)
+      check_shared("TRNPLAN_CACHE", "what the first job compiles would not reach the one that trains", env);
+    if (!reads_data || !values_.data) return;
     std::error_code error;
     const fs::path indexed = *values_.data + ".bin";  // Megatron's data sets are named without their ending
     if (!values_.data->empty() && plain_path(*values_.data) && fs::exists(indexed, error)) return;
-    check_path("TRNPLAN_DATA", values_.data, {}, "set it to the tokenised data set");
+    check_path("TRNPLAN_DATA", values_.data, {}, data_fix);
   }
 
   const SubmitRequest& request_;
@@ -218,6 +282,7 @@ class Preflight {
   std::vector<std::string>* notes_;
   fs::path folder_;
   Order order_;
+  std::optional<Pods> pods_;
   std::vector<Diagnostic> faults_;
   std::optional<io::PlanFile> plan_;
   SetupValues values_;

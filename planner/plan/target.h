@@ -48,21 +48,28 @@ struct StartAgain {
 /// What is done once before a plan runs: lines of a shell script that has the variables of setup_env.sh. Empty
 /// where the target's publisher gives no such commands for the job.
 struct Preparation {
-  std::string tag;                   ///< of the clone that is checked out; "" = as it comes
-  std::string python;                ///< the interpreter that the versions are for: "python3.12"
-  std::string image;                 ///< of AWS's deep learning containers, without its registry
-  std::vector<std::string> install;  ///< into the environment, which is active, beside the clone
-  std::vector<std::string> data;     ///< fetches and tokenises a data set, in a scratch folder
-  std::vector<std::string> from_hf;  ///< a checkpoint of Hugging Face at $from into shards below $to
-  std::vector<std::string> to_hf;    ///< shards at $from into a checkpoint at $to
-  std::vector<std::string> remarks;  ///< a sentence each
+  std::string tag;     ///< of the clone that is checked out; "" = as it comes
+  std::string python;  ///< the interpreter that the versions are for: "python3.12"
+  std::string image;   ///< of AWS's deep learning containers, without its registry
+  /// PyTorch for the devices comes with the image or the node: the environment sees the packages of the Python that it is
+  /// made with, and is of no use where those lack PyTorch.
+  bool system_torch = false;
+  std::vector<std::string> install;    ///< into the environment, which is active, beside the clone
+  std::vector<std::string> tokenizer;  ///< fetches the model's tokenizer alone
+  std::vector<std::string> data;       ///< fetches and tokenises a data set, in a scratch folder
+  std::string data_made;               ///< what TRNPLAN_DATA is then, "$plan/..."; "" = the lines say it
+  std::string data_is;                 ///< what TRNPLAN_DATA has to be, one sentence; "" = a data set
+  std::vector<PersonValue> values;     ///< that these lines need and the run does not; in setup_env.sh
+  std::vector<std::string> from_hf;    ///< a checkpoint of Hugging Face at $from into shards below $to
+  std::vector<std::string> to_hf;      ///< shards at $from into a checkpoint at $to
+  std::vector<std::string> remarks;    ///< a sentence each
 };
 
 /// What a target does where a job leaves it open.
 struct TargetDefaults {
   models::Precision precision = models::Precision::mixed_precision;
-  bool zero1 = true;     ///< shards the optimizer's state
-  bool dropout = false;  ///< on attention probabilities, whatever config.json says
+  bool zero1 = true;                  ///< shards the optimizer's state
+  bool dropout = false;               ///< on attention probabilities, whatever config.json says
   std::int64_t checkpoints_kept = 2;  ///< of a run; models::kAllCheckpoints = none is removed
 };
 
@@ -81,12 +88,12 @@ struct TrainCommand {
                                     "XLA_DISABLE_FUNCTIONALIZATION=0"};
   /// Variables, as NAME=value, only while graphs are collected.
   std::vector<std::string> compile_environment;
-  std::int64_t compile_steps = 10;  ///< in which every graph is met, where $steps is used
-  int port = 41000;                 ///< where ranks meet
-  std::vector<int> reserved_ports;  ///< others that nothing else of the node may take
+  std::int64_t compile_steps = 10;    ///< in which every graph is met, where $steps is used
+  int port = 41000;                   ///< where ranks meet
+  std::vector<int> reserved_ports;    ///< others that nothing else of the node may take
   std::vector<std::string> launcher;  ///< further words of torchrun itself
-  std::string python_path;          ///< a folder within the clone whose modules the script imports; "" = none
-  bool imports_plan = false;        ///< it imports a module of the plan's folder
+  std::string python_path;    ///< a folder within the clone whose modules the script imports; "" = none
+  bool imports_plan = false;  ///< it imports a module of the plan's folder
   std::vector<ModeVariable> by_mode;
   StartAgain again;
   /// Name in $results under which the script looks for $TRNPLAN_WEIGHTS; "" = it is told or needs none.
@@ -130,8 +137,9 @@ class Target {
 
   /// One word, as --target and plan.json have it: "nxdt".
   [[nodiscard]] virtual std::string_view name() const = 0;
-  /// Versions that run it and how long they are supported, one line.
+  /// Versions that run it and how long they are supported, one line; on one machine, where they differ between machines.
   [[nodiscard]] virtual std::string support() const = 0;
+  [[nodiscard]] virtual std::string support_on(const topology::Traits&) const { return support(); }
   /// As readers of logs name the stack of a run that prints its output (logs::StepSample::framework).
   [[nodiscard]] virtual std::string_view log_format() const = 0;
 
@@ -169,8 +177,12 @@ class Target {
   /// What its command may take from setup_env.sh besides what every target needs, and what it takes for a job.
   [[nodiscard]] virtual std::vector<PersonValue> asked() const { return {}; }
   [[nodiscard]] virtual std::vector<PersonValue> asked_for(const models::Job&) const { return asked(); }
+  /// Its command takes $TRNPLAN_DATA; else it fetches a data set by itself, and nobody is asked for one.
+  [[nodiscard]] virtual bool reads_data(const models::Job&) const { return true; }
   /// The script that a strategy needs, where the clone has several. Requires: no violations.
-  [[nodiscard]] virtual TargetCode code_for(const models::Job&, const models::Strategy&) const { return code(); }
+  [[nodiscard]] virtual TargetCode code_for(const models::Job&, const models::Strategy&) const {
+    return code();
+  }
   /// Requires: no violations.
   [[nodiscard]] virtual TrainCommand command(const models::Job& job,
                                              const models::Strategy& strategy) const = 0;

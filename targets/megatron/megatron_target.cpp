@@ -302,8 +302,9 @@ class Megatron : public planner::Target {
       w.flag(load, own);
     }
     c.arguments = w.take();
-    c.remarks = {"No checkpoint is removed: the script has no flag for how many are kept.",
-                 "Where --load finds no checkpoint the run begins anew, with a warning."};
+    c.remarks = {
+        "No checkpoint is removed: the script has no flag for how many are kept. README.md counts them.",
+        "Where --load finds no checkpoint the run begins anew, with a warning."};
     say_unused(job, {}, c.remarks);
     return c;
   }
@@ -315,17 +316,24 @@ class Megatron : public planner::Target {
   /// NVIDIA/Megatron-LM@d98e8a6 tools/preprocess_data.py.
   planner::Preparation preparation(const models::Job&, const models::Strategy&) const override {
     planner::Preparation p;
+    p.system_torch = true;
     p.install = {fmt::format("git -C \"$TRNPLAN_CODE\" checkout {}", kCommit)};
     p.data = {
-        "python3 \"$TRNPLAN_CODE/tools/preprocess_data.py\" --input \"${TRNPLAN_TEXT:?a file with a line of "
-        "JSON "
-        "for each text}\" --json-keys text --tokenizer-type HuggingFaceTokenizer --tokenizer-model "
+        "python3 \"$TRNPLAN_CODE/tools/preprocess_data.py\" --input \"${TRNPLAN_TEXT:?fill in "
+        "setup_env.sh}\" "
+        "--json-keys text --tokenizer-type HuggingFaceTokenizer --tokenizer-model "
         "\"${TRNPLAN_TOKENIZER:?fill in setup_env.sh}\" --append-eod --workers 32 --output-prefix "
         "\"$plan/data\"",
         "echo \"TRNPLAN_DATA is $plan/data_text_document\""};
+    p.data_made = "$plan/data_text_document";
+    p.data_is = "The tokenised data set without its endings .bin and .idx: what prepare.sh data makes.";
+    p.values = {{"TRNPLAN_TEXT",
+                 "The texts to train on: a file with a line of JSON for each, whose key text holds it.",
+                 true}};
     p.remarks = {
         "PyTorch, Transformer Engine and flash attention come with NVIDIA's container for PyTorch, or "
         "are installed by hand.",
+        "Nothing else is installed: the clone says what it needs beyond that container.",
         "Checkpoints are converted by tools/checkpoint/convert.py of the clone."};
     return p;
   }

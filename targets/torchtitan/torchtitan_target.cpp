@@ -109,8 +109,8 @@ int loss_rank(const models::Job& job, const models::Strategy& s) {
   return world / s.pipeline_parallel * (s.pipeline_parallel - 1) % std::max(1, cores);
 }
 
-std::vector<std::string> heading(const planner::Target& target, const std::string& first) {
-  std::vector<std::string> lines = {target.support()};
+std::vector<std::string> heading(const std::string& support, const std::string& first) {
+  std::vector<std::string> lines = {support};
   if (!first.empty()) lines.push_back(first);
   return lines;
 }
@@ -125,6 +125,13 @@ class TorchTitan : public planner::Target {
   std::string support() const override {
     return "Needs TorchTitan v0.2.2, the last with TOML, on GPUs; on Trainium 2 AWS's fork torchtitan-neuron "
            "0.2.2+neuron.1 (beta) with Neuron SDK 2.33 and PyTorch 2.14.";
+  }
+
+  std::string support_on(const topology::Traits& machine) const override {
+    return machine.accelerator == topology::Accelerator::gpu
+               ? "Needs TorchTitan v0.2.2, the last with TOML, and PyTorch with NCCL for GPUs."
+               : "Needs AWS's fork torchtitan-neuron 0.2.2+neuron.1 (beta) with Neuron SDK 2.33 and PyTorch "
+                 "2.14.";
   }
 
   bool trains_on(const topology::Traits& machine) const override {
@@ -147,6 +154,9 @@ class TorchTitan : public planner::Target {
     need_learning(job, titan_flavor(job.architecture)->recipe, learnable(), broken);
     return broken;
   }
+
+  /// AWS's fork trains what the shipped config names.
+  bool reads_data(const models::Job& job) const override { return !on_neuron(job); }
 
   planner::TargetCode code() const override {
     return {"https://github.com/pytorch/torchtitan", ".", "torchtitan/train.py", "torchtitan.train"};
@@ -207,9 +217,7 @@ class TorchTitan : public planner::Target {
         "Shown is the rank of each node that has the place of the one which knows the loss."};
     if (neuron) {
       c.remarks.emplace_back(
-          "The data set is the shipped config's own, fetched by name: TRNPLAN_DATA is not read. Graphs are "
-          "compiled "
-          "as they are met.");
+          "The data set is the shipped config's own, fetched by name. Graphs are compiled as they are met.");
     }
     say_unused(job, {}, c.remarks);
     return c;
@@ -220,12 +228,19 @@ class TorchTitan : public planner::Target {
     const bool neuron = on_neuron(job);
     if (!neuron) p.tag = kTag;
     if (neuron) p.python = "python3.12";
+    p.system_torch = true;
     p.install = {"pip install -r \"$TRNPLAN_CODE/requirements.txt\"", "pip install -e \"$TRNPLAN_CODE\""};
-    p.data = {
+    p.tokenizer = {
         "python3 \"$TRNPLAN_CODE/scripts/download_hf_assets.py\" --repo_id "
-        "\"${TRNPLAN_MODEL:?the name of the model at Hugging Face}\" --assets tokenizer --local_dir "
-        "\"$plan/assets\" --hf_token \"${HF_TOKEN:?a token of Hugging Face}\"",
-        "echo \"TRNPLAN_TOKENIZER is a folder below $plan/assets; TRNPLAN_DATA is a copy of allenai/c4\""};
+        "\"${TRNPLAN_MODEL:?fill in setup_env.sh}\" --assets tokenizer --local_dir "
+        "\"$plan/assets\" --hf_token \"${HF_TOKEN:?fill in setup_env.sh}\"",
+        "local found", "found=$(find \"$plan/assets\" -name 'tokenizer*' -type f -print -quit)",
+        "echo \"Write into setup_env.sh: TRNPLAN_TOKENIZER=${found%/*}\""};
+    if (reads_data(job)) p.data_is = "A copy of Hugging Face's data set allenai/c4.";
+    p.values = {
+        {"TRNPLAN_MODEL", "The name of the model at Hugging Face, whose tokenizer is fetched.", false},
+        {"HF_TOKEN", "A token of Hugging Face that may read it; a secret, better exported than written here.",
+         false}};
     p.remarks.emplace_back(
         "Checkpoints of Hugging Face are loaded as they are: write start_from: hf in the job.");
     return p;
@@ -235,7 +250,7 @@ class TorchTitan : public planner::Target {
 
   std::vector<planner::ConfigFile> emit(const models::Job& job, const models::Strategy& s,
                                         const planner::ConfigUse& use) const override {
-    const std::vector<std::string> lines = heading(*this, use.heading);
+    const std::vector<std::string> lines = heading(support_on(job.cluster.instance.traits), use.heading);
     return {{kTitanToml, titan_toml(job, s, lines, use.log_every_step)},
             {kTitanModule, titan_module(job, s, lines, use.log_every_step)}};
   }

@@ -186,7 +186,7 @@ submit() {  # submit CODE [NAME=VALUE...]
 }
 submit 2 NODES='n1 idle trn1.32xlarge q1*\nn2 down* trn1.32xlarge q1*\n'
 submit 2 NODES=' '
-says 'the partition has 0 usable nodes'
+says 'no node of the partition is usable, the plan needs 2'
 submit 4 REFUSE=1
 submit 4 REFUSE_TRAIN=1
 check 'submit.sh: the compile job is cancelled when training is refused' grep -q '^scancel 10' "$LOG"

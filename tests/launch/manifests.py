@@ -16,6 +16,7 @@ import yaml
 KINDS = {
     ("storage.k8s.io/v1", "StorageClass"): "V1StorageClass",
     ("v1", "PersistentVolumeClaim"): "V1PersistentVolumeClaim",
+    ("v1", "Pod"): "V1Pod",
 }
 REPLICAS = {
     ("kubeflow.org/v1", "PyTorchJob"): "pytorchReplicaSpecs",

@@ -31,7 +31,7 @@ done
 # GPUs: no launcher, and nothing is compiled before.
 printf 'model: llama3-8b\ntraining: {sequence: 8192, global_batch: 128}\ncluster: {instance: p5.48xlarge, nodes: 2}\n' >"$work/gpu.yaml"
 run 0 plan "$work/gpu.yaml" --top 1 --out "$work/gpu"
-for file in "$work/gpu"/{eks-pytorchjob,hyperpod-eks}-train.yaml "$work/gpu/fsx-claim.yaml"; do
+for file in "$work/gpu"/{eks-pytorchjob,hyperpod-eks}-train.yaml "$work/gpu"/{fsx-claim,eks-prepare}.yaml; do
   check "GPUs: ${file##*/}" valid "$file"
 done
 

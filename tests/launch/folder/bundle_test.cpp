@@ -8,6 +8,7 @@
 #include "io/input/cluster_files.h"
 #include "io/input/plan_file.h"
 #include "io/output/emit_cluster.h"
+#include "launch/folder/checkpoints.h"
 #include "launch/folder/scripts.h"
 #include "planner/check/judge.h"
 #include "targets/nxdt/nxdt_config.h"
@@ -391,8 +392,35 @@ TEST_CASE("a folder for GPUs has one job and nothing of Neuron's", "[launch]") {
   CHECK_FALSE(contains(text_of(files, "train.sbatch"), "compile.sbatch"));
   CHECK(contains(text_of(files, "parallelcluster.yaml"), "InstanceType: p5.48xlarge"));
   CHECK(contains(text_of(files, "eks-pytorchjob-train.yaml"), "nvidia.com/gpu: 8"));
-  // Nothing removes its checkpoints: the file system is for all of them.
-  CHECK(contains(text_of(files, "fsx-claim.yaml"), "checkpoints of"));
+  CHECK(contains(run, "\"$@\" python3 -m torch.distributed.run --nproc_per_node=8 "));
+  CHECK(contains(text_of(files, "prepare.sh"), "-m venv --system-site-packages "));
+}
+
+TEST_CASE("where no checkpoint is removed the folder says when the file system is full", "[launch]") {
+  models::Job job = job_of("llama3-8b", 2, 8192, 128);
+  job.cluster.instance = test_catalog().instance("p5.48xlarge");
+  job.pin.framework = "megatron";
+  job.training.tokens = 2500. * 8192 * 128;
+  job.run.checkpoint_steps = 100;
+  const planner::Target& target = targets::of(job);
+  // 8,030,261,248 parameters of 12 bytes are 89.75 GiB; 25 of them 2.19 TiB. There is room for 20 and the one being written:
+  // 21 * 89.75 + 500 = 2385 GiB.
+  const auto files = bundle_of(job, "tp=2,recompute=full", target);
+  CHECK(contains(text_of(files, "fsx-claim.yaml"), "storage: 2400Gi\n"));
+  const char* note =
+      "No checkpoint is removed: one every 100 steps makes 25 of 90 GiB by step 2500, 2.2 TiB. The file "
+      "system of the "
+      "folder's cluster files is full after 21 of them, step 2100: ";
+  CHECK(contains(text_of(files, "README.md"), note));
+  const models::Strategy strategy = strategy_of(job, "tp=2,recompute=full");
+  CHECK(contains(launch::checkpoint_note(job, strategy, target), note));
+  // Who asks for all of them gets them: 26 * 89.75 + 500 = 2834 GiB.
+  job.run.checkpoints_kept = models::kAllCheckpoints;
+  CHECK(contains(text_of(bundle_of(job, "tp=2,recompute=full", target), "fsx-claim.yaml"),
+                 "storage: 4800Gi\n"));
+  CHECK(contains(launch::checkpoint_note(job, strategy, target), "2.2 TiB; the file system "));
+  // Others remove them.
+  CHECK(launch::checkpoint_note(llama70b(), strategy_of(llama70b(), kLlama70b), targets::standard()).empty());
 }
 
 TEST_CASE("TorchTitan on Trainium 2 starts the module with AWS's fork", "[launch]") {
@@ -408,6 +436,11 @@ TEST_CASE("TorchTitan on Trainium 2 starts the module with AWS's fork", "[launch
   CHECK(contains(run, "TORCH_NEURONX_NEFF_CACHE_DIR"));
   CHECK_FALSE(contains(run, "PYTORCH_ALLOC_CONF"));
   CHECK(contains(text_of(files, "setup_env.sh"), "https://github.com/aws-neuron/torchtitan-neuron"));
+  for (const auto& f : files) {
+    INFO(f.name);
+    CHECK_FALSE(contains(f.text, "TRNPLAN_DATA"));  // it fetches its data set by name
+    CHECK_FALSE(contains(f.text, "on GPUs"));
+  }
   CHECK(contains(text_of(files, "trnplan_config.py"), "backend=\"neuron\""));
   CHECK(contains(text_of(files, "eks-pytorchjob-train.yaml"), "aws.amazon.com/neuron: 16"));
   // What starts there is the module, whose revisions recompute no single layers.

@@ -86,7 +86,9 @@ void read_lines(const std::string& node_run, const std::string& mode, Values& va
     } else if (within) {
       command.push_back(line);
     }
-    within = line.ends_with("\\") && (within || line.find("\"$@\" torchrun") != std::string::npos);
+    const bool starts = line.find("\"$@\" torchrun ") != std::string::npos ||
+                        line.find("\"$@\" python3 -m torch.distributed.run ") != std::string::npos;
+    within = line.ends_with("\\") && (within || starts);
   }
 }
 
