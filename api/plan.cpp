@@ -145,7 +145,22 @@ void take_stack(models::Job& job, const planner::Target& target, const PlanReque
                 Remarks& remarks) {
   if (!job.software.framework.empty() || (request.target.empty() && request.out.empty())) return;
   job.software.framework = target.name();
+  if (!request.target.empty()) return;  // which states it
   remarks.add(fmt::format("software.framework is not stated: predicted as {} runs it", target.name()));
+}
+
+std::optional<WrittenTraining> written_training(const models::Job& job, const planner::Plan& plan,
+                                                const planner::Target& target) {
+  const models::Job settled = planner::settled(job, plan);
+  const planner::TrainCommand command = target.command(settled, plan.strategy);
+  if (command.learning.source.empty()) return std::nullopt;
+  const double steps = static_cast<double>(command.steps), day = 86400;
+  return WrittenTraining{command.steps,
+                         steps * plan.global_batch * settled.training.sequence,
+                         steps * plan.report.step.value / day,
+                         command.learning,
+                         settled.training.tokens > 0,
+                         settled.learning.learning_rate.has_value()};
 }
 
 /// How a fit reads nccom-test, which the planner does not see.
@@ -202,13 +217,15 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   models::Profile stated = load_profile(catalog, o.profile);
   JobInput argument = o.job;
   argument.options.free_strategy = true;
+  argument.options.target = o.target;
   io::JobReading reading = load_job(argument, catalog, remarks);
   models::Job& job = reading.job;
   refuse_mixed_machines(o.job.job, reading, [&](const topology::Instance& type) {
-    Remarks heard;  // of one type they are told below
-    return profile_for(catalog, stated, type, heard).name;
+    Remarks heard;
+    return profile_for(catalog, stated, false, type, heard).name;
   });
-  const models::Profile profile = profile_for(catalog, std::move(stated), job.cluster.instance, remarks);
+  const models::Profile profile =
+      profile_for(catalog, std::move(stated), o.profile_given, job.cluster.instance, remarks);
   PlanResult out;
   const bool aims = !o.target.empty() || !o.out.empty();
   if (o.target.empty()) o.target = targets::of(job).name();
@@ -277,6 +294,7 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
     try {
       out.script = write_plan_folder(job, result, out.confidence, o, remarks);
       out.written = true;
+      out.training = written_training(job, *winner, target);
     } catch (const InputError& e) {
       out.unwritten = e;
     }

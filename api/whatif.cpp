@@ -244,7 +244,7 @@ WhatIfAnswered whatif(const WhatIfRequest& o, Remarks& remarks) {
   for (const topology::Instance& i : question.instances) {
     if (!planner::times_steps_on(i)) continue;
     const models::Profile& own =
-        profiles.emplace(i.name, profile_for(catalog, stated, i, remarks)).first->second;
+        profiles.emplace(i.name, profile_for(catalog, stated, o.profile_given, i, remarks)).first->second;
     remark_family(catalog, own, i, remarks);
   }
   const auto of_type = [&](const std::string& instance) -> const models::Profile& {

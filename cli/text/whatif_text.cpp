@@ -181,8 +181,8 @@ std::string recommended_text(const WhatIfAnswer& a, const WhatIfPoint& p) {
   text += fmt::format("  goodput     {:.2f} %, 90 % between {:.2f} and {:.2f}; uptime {:.2f} %\n",
                       100 * g.goodput, 100 * g.goodput_90.low, 100 * g.goodput_90.high, 100 * g.uptime);
   if (p.plan->works)
-    text +=
-        fmt::format("  works       with {}: it fits, compiles and runs\n", probability_text(*p.plan->works));
+    text += fmt::format("  works       with {}: it fits{} and runs\n", probability_text(*p.plan->works),
+                        p.plan->graph.is_limited() ? ", compiles" : "");
   text += run_text(p.run, run_question(a.question));
   if (a.result.surer >= 0) {
     const WhatIfPoint& surer = a.result.points[static_cast<std::size_t>(a.result.surer)];
@@ -217,7 +217,9 @@ std::string standings_text(const WhatIfAnswer& a, int width) {
     if (s.price && !s.price->source.empty()) {
       prices += entry("", fmt::format("{}: {}, {}; {}", s.instance, planner::basis_of(*s.price),
                                       planner::terms_of(*s.price), s.price->source));
-    } else if (!s.price) {
+    } else if (s.price) {
+      prices += entry("", fmt::format("{}: as stated", s.instance));
+    } else {
       prices +=
           entry("", fmt::format("{}: no {} price is known; below {} USD/h a node its tokens are the cheapest",
                                 s.instance, planner::to_string(a.question.prices.pricing),
