@@ -36,8 +36,7 @@ std::string whole_run_text(const planner::ForecastRun& run, bool found) {
 void show(const Options& o, const api::PlanResult& r) {
   const planner::ForecastRun* run = r.run ? &*r.run : nullptr;
   const targets::Baseline* today = r.baseline ? &*r.baseline : nullptr;
-  if (o.common.json())
-    return print(api::document(r));
+  if (o.common.json()) return print(api::document(r));
   const std::string& folder = o.request.out;
   const auto refusal = api::target_refusal(o.request, r);
   const Answer answer{r.job,

@@ -217,9 +217,7 @@ std::string standings_text(const WhatIfAnswer& a, int width) {
     if (s.price && !s.price->source.empty()) {
       prices += entry("", fmt::format("{}: {}, {}; {}", s.instance, planner::basis_of(*s.price),
                                       planner::terms_of(*s.price), s.price->source));
-    } else if (s.price) {
-      prices += entry("", fmt::format("{}: as stated", s.instance));
-    } else {
+    } else if (!s.price) {
       prices +=
           entry("", fmt::format("{}: no {} price is known; below {} USD/h a node its tokens are the cheapest",
                                 s.instance, planner::to_string(a.question.prices.pricing),

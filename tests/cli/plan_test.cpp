@@ -278,9 +278,8 @@ TEST_CASE("a price that is not on demand says so", "[cli]") {
              "simulate llama3-70b --instance trn2.48xlarge --nodes 4 --strategy tp=32,pp=4");
   cli.expect(0, "^Best .* USD per 10\\^9 tokens, capacity block price",
              "plan llama3-70b --instance trn2.48xlarge --nodes 4 --objective cost");
-  cli.expect(0, "trn2\\.48xlarge: as stated",
-             "whatif llama3-8b --instances trn1.32xlarge,trn2.48xlarge --nodes 4 --tokens 1T "
-             "--usd-per-node-hour 30");
+  cli.expect(0, "USD/h for 4 x trn2\\.48xlarge \\(as stated\\)$",
+             "whatif llama3-70b --instances trn2.48xlarge --nodes 4 --tokens 1T --usd-per-node-hour 30");
 }
 
 TEST_CASE("machines that one search cannot compare, and targets of other machines", "[cli]") {
