@@ -21,8 +21,8 @@ struct CheckRequest {
   std::string version;            ///< of NxDT; may be empty: not known
   std::string profile = "trn1";
   bool profile_given = false;  ///< somebody named it; else what times another machine is not worth a word
-  int nodes = 0;      ///< 0: those of the config
-  StatedFiles texts;  ///< `file`, where it stands in memory
+  int nodes = 0;               ///< 0: those of the config
+  StatedFiles texts;           ///< `file`, where it stands in memory
 };
 
 struct CheckResult {

@@ -19,7 +19,7 @@ struct CollectiveRequest {
   std::string algorithm = "auto", datatype = "fp32";
   std::string instance = usual_instance(), profile = "trn1";
   bool profile_given = false;  ///< somebody named it; else what times another machine is not worth a word
-  int ranks = 0;  ///< over all nodes; 0: all cores
+  int ranks = 0;               ///< over all nodes; 0: all cores
   int nodes = 1;
   double oversubscription = 1;
 

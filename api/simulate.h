@@ -42,8 +42,8 @@ struct ExportRequest {
   std::string strategy;
   std::string profile = "trn1";
   bool profile_given = false;  ///< somebody named it; else what times another machine is not worth a word
-  std::string chakra;  ///< folder
-  bool force = false;  ///< overwrite files in it
+  std::string chakra;          ///< folder
+  bool force = false;          ///< overwrite files in it
 };
 
 /// Writes a step as Chakra traces, one a rank, and comm_groups.json; says whether the rules refuse the strategy,

@@ -236,20 +236,26 @@ std::string why_not(const Refusal& r) {
                      first_clauses(r.why.message, r.why.doubtful ? 1 : 2));
 }
 
-/// What of the strategy the refusal is about.
-std::string refused_words(const Refusal& r) {
-  if (r.memory) return layout_words(r.strategy) + ", " + recompute_words(r.strategy);
+/// What of the strategy the refusal is about; where the best one shards other parts, those too.
+std::string refused_words(const Refusal& r, const Strategy& best) {
+  if (r.memory) {
+    const bool alike = r.strategy.sharding == best.sharding;
+    return layout_words(r.strategy) + (alike ? "" : models::sharding_words(r.strategy)) + ", " +
+           recompute_words(r.strategy);
+  }
   return r.why.rule == "replica-group" ? degree_words(r.strategy) : layout_words(r.strategy);
 }
 
 std::string refused_text(const Answer& a) {
+  const Strategy& best = a.result.recommended_plan()->strategy;
   std::string text;
   for (const Refusal* r : nearest_refusals(a.result.refused, kRefusedShown, 1)) {
-    text +=
-        entry(text.empty() ? "Ruled out" : "", item(fmt::format("{}: {}", refused_words(*r), why_not(*r))));
+    text += entry(text.empty() ? "Ruled out" : "",
+                  item(fmt::format("{}: {}", refused_words(*r, best), why_not(*r))));
   }
   for (const Refusal* r : nearest_refusals(a.result.doubtful, 1, 1)) {
-    text += entry("Doubtful", item(fmt::format("{}: {} (--allow-doubtful)", refused_words(*r), why_not(*r))));
+    text += entry("Doubtful",
+                  item(fmt::format("{}: {} (--allow-doubtful)", refused_words(*r, best), why_not(*r))));
   }
   return text;
 }

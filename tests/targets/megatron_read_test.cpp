@@ -59,7 +59,8 @@ TEST_CASE("the nodes that a launch line starts", "[targets]") {
   CHECK(nodes("torchrun --nproc_per_node 8 --nnodes 16 x.py\n") == 16);
   CHECK(nodes("torchrun --nnodes=16 x.py\n") == 16);
   // As NVIDIA/Megatron-LM@d98e8a6:examples/llama/train_llama3_8b_h100_fp8.sh has it.
-  CHECK(nodes("NUM_NODES=16\nARGS=(\n    --nproc_per_node $GPUS_PER_NODE\n    --nnodes $NUM_NODES\n)\n") == 16);
+  CHECK(nodes("NUM_NODES=16\nARGS=(\n    --nproc_per_node $GPUS_PER_NODE\n    --nnodes $NUM_NODES\n)\n") ==
+        16);
   // As the folder of plan --out has it.
   CHECK(nodes("nodes=16\ntorchrun --nproc_per_node=8 --nnodes=\"$nodes\" x.py\n") == 16);
   CHECK(nodes("NNODES=${NNODES:-16}\ntorchrun --nnodes ${NNODES} x.py\n") == 16);

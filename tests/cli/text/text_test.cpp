@@ -54,7 +54,9 @@ TEST_CASE("stages that a memory table leaves out are counted", "[cli]") {
     }
     return cli::memory_table(m, models::Strategy(), on, 100);
   };
-  const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+  const auto has = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
   using enum topology::Accelerator;
   CHECK_FALSE(has(table(7, neuron_core), "between"));
   CHECK(has(table(8, neuron_core), "    ... 1 more stage between ("));

@@ -145,7 +145,8 @@ TEST_CASE("what a job leaves open is as its framework does it", "[io][job]") {
 TEST_CASE("a framework's name that is not known", "[io][job]") {
   const auto fix = [](const std::string& lines) {
     const auto faults = faults_in([&] {
-      read(job("llama3-8b", "{sequence: 8192, global_batch: 1024}", "{instance: p5.48xlarge, nodes: 2}", lines));
+      read(job("llama3-8b", "{sequence: 8192, global_batch: 1024}", "{instance: p5.48xlarge, nodes: 2}",
+               lines));
     });
     REQUIRE(faults.size() == 1);
     return faults.front().fix;
