@@ -79,14 +79,14 @@ bool has_errors(const std::vector<Finding>& findings) {
 
 /// A config without a prediction still shows that it fits.
 void add_memory(std::vector<Finding>& findings, const std::optional<models::Memory>& memory,
-                const targets::NxdtConfig& config) {
+                const topology::Instance& instance, const targets::NxdtConfig& config) {
   const SourcePos place = place_of(config, "distributed_strategy.tensor_model_parallel_size");
   if (!memory || !memory->fits()) return;
   findings.push_back({.rule = "memory",
                       .severity = Severity::note,
                       .key = kWholeStrategy,
                       .at = place,
-                      .message = "fits: " + planner::memory_message(*memory),
+                      .message = "fits: " + planner::memory_message(*memory, instance.traits.accelerator),
                       .source = std::string(planner::source_of("memory"))});
 }
 
@@ -147,7 +147,8 @@ void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Cata
   job.cluster.instance = load_instance(catalog, instance);
   job.cluster.nodes = reading.nodes;
   Remarks remarks;
-  const models::Profile profile = profile_for(catalog, stated, job.cluster.instance, remarks);
+  // Notes tell all that the prediction rests on, whoever chose it.
+  const models::Profile profile = profile_for(catalog, stated, true, job.cluster.instance, remarks);
   for (const Remark& remark : remarks.all()) {
     if (const auto* text = std::get_if<std::string>(&remark)) note(result.findings, "profile", *text);
   }
@@ -176,7 +177,7 @@ void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Cata
   }
   if (reading.not_modelled.empty()) result.prediction = std::move(judgement.plan);
   for (const std::string& feature : reading.not_modelled) result.no_prediction = feature + " is not modelled";
-  if (!result.prediction) add_memory(result.findings, judgement.memory, config);
+  if (!result.prediction) add_memory(result.findings, judgement.memory, job.cluster.instance, config);
 }
 
 CheckResult checked(const CheckRequest& o, const io::Catalog& catalog, const models::Profile& profile) {
@@ -241,15 +242,22 @@ CheckResult checked_run(const CheckRequest& o, const planner::Target& target, co
   CheckResult result;
   result.text = read_text(o.file);
   result.config.file = o.file;
+  const std::optional<int> launched = target.nodes_of({o.file, result.text});
   if (o.instance.empty()) {
     throw InputError({{"command line", 0, 0},
                       "--instance",
                       fmt::format("a file of {} does not say which machine it runs on", target.name()),
-                      "name it: --instance p5.48xlarge --nodes 2"});
+                      launched ? fmt::format("name it: --instance p5.48xlarge --nodes {}", *launched)
+                               : "name it, and how many: --instance p5.48xlarge --nodes N"});
   }
   models::Job job;
   job.cluster.instance = load_instance(catalog, o.instance);
-  job.cluster.nodes = std::max(1, o.nodes);
+  job.cluster.nodes = o.nodes > 0 ? o.nodes : launched.value_or(1);
+  if (o.nodes <= 0) {
+    note(result.findings, "instance",
+         launched ? fmt::format("{} nodes, as the launch line has them; --nodes takes others", *launched)
+                  : std::string("one node is assumed; --nodes takes others"));
+  }
   auto run = target.read_run({o.file, result.text}, static_cast<int>(job.cluster.cores()));
   if (!run) {
     throw InputError({{"command line", 0, 0},
@@ -271,7 +279,8 @@ CheckResult checked_run(const CheckRequest& o, const planner::Target& target, co
   job.software = run->config.software;
   job.software.release = o.release;
   Remarks remarks;
-  const models::Profile profile = profile_for(catalog, stated, job.cluster.instance, remarks);
+  const models::Profile profile =
+      profile_for(catalog, stated, o.profile_given, job.cluster.instance, remarks);
   for (const Remark& remark : remarks.all()) {
     if (const auto* text = std::get_if<std::string>(&remark)) note(result.findings, "profile", *text);
   }
@@ -287,7 +296,7 @@ CheckResult checked_run(const CheckRequest& o, const planner::Target& target, co
   if (run->config.not_modelled.empty()) result.prediction = std::move(judgement.plan);
   for (const std::string& feature : run->config.not_modelled)
     result.no_prediction = feature + " is not modelled";
-  if (!result.prediction) add_memory(result.findings, judgement.memory, result.config);
+  if (!result.prediction) add_memory(result.findings, judgement.memory, job.cluster.instance, result.config);
   return result;
 }
 

@@ -86,7 +86,8 @@ class Reading {
     if (o_.ranks == 0) return cluster.cores();
     if (o_.ranks > cluster.cores()) {
       note("--ranks",
-           fmt::format("{} ranks on {} cores ({} x {})", o_.ranks, cluster.cores(), cluster.nodes,
+           fmt::format("{} ranks on {} {}s ({} x {})", o_.ranks, cluster.cores(),
+                       topology::device_word(cluster.instance.traits.accelerator), cluster.nodes,
                        cluster.instance.name),
            fmt::format("at most {}, or more --nodes", cluster.cores()));
     } else if (o_.ranks % cluster.nodes != 0) {
@@ -248,7 +249,7 @@ CollectiveResult collective(const CollectiveRequest& r, Remarks& remarks) {
   topology::Cluster& cluster = out.cluster;
   cluster = {load_instance(catalog, r.instance), r.nodes};
   refuse_unpublished(cluster.instance);
-  out.profile = load_profile_for(catalog, r.profile, cluster.instance, remarks);
+  out.profile = load_profile_for(catalog, r.profile, r.profile_given, cluster.instance, remarks);
   Reading reading(r);
   models::TimedCollective timed;
   timed.run.op = reading.op();
@@ -278,9 +279,10 @@ CollectiveResult collective(const CollectiveRequest& r, Remarks& remarks) {
   if (out.unreachable()) return out;
   explain_algorithm(r, out.timed.front(), cluster, remarks);
   if (sizes.back() > cluster.instance.core.memory) {
-    remarks.add(
-        fmt::format("{:.4g} GiB are more than the {:.4g} GiB of memory of a core: no core can hold them",
-                    in_gibibytes(sizes.back()), in_gibibytes(cluster.instance.core.memory)));
+    const std::string_view device = topology::device_word(cluster.instance.traits.accelerator);
+    remarks.add(fmt::format("{:.4g} GiB are more than the {:.4g} GiB of memory of a {}: no {} can hold them",
+                            in_gibibytes(sizes.back()), in_gibibytes(cluster.instance.core.memory), device,
+                            device));
   }
   return out;
 }

@@ -92,7 +92,8 @@ bool export_traces(const ExportRequest& r, Remarks& remarks) {
   models::Profile stated = load_profile(catalog, r.profile);
   io::JobReading reading = load_job(r.job, catalog, remarks);
   models::Job& job = reading.job;
-  const models::Profile profile = profile_for(catalog, std::move(stated), job.cluster.instance, remarks);
+  const models::Profile profile =
+      profile_for(catalog, std::move(stated), r.profile_given, job.cluster.instance, remarks);
   settle(job, remarks);
   const models::Strategy strategy = io::parse_strategy(r.strategy, job);
   job.training.precision = strategy.precision;

@@ -31,8 +31,9 @@ class Timers {
     const int cores = instance_.cores() * nodes;
     if (run.ranks < 2 || run.ranks > cores || run.ranks % nodes != 0) {
       throw InputError({at, "-r",
-                        fmt::format("{} ranks on {} node{} of {} cores ({})", run.ranks, nodes,
-                                    nodes == 1 ? "" : "s", instance_.cores(), instance_.name),
+                        fmt::format("{} ranks on {} node{} of {} {}s ({})", run.ranks, nodes,
+                                    nodes == 1 ? "" : "s", instance_.cores(),
+                                    topology::device_word(instance_.traits.accelerator), instance_.name),
                         "say with --instance what the nodes are"});
     }
     const models::CollectiveTiming t = timer(nodes).time(run);

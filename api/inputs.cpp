@@ -81,14 +81,15 @@ bool unchosen_for(const io::Catalog& catalog, const models::Profile& profile,
   return profile.name == catalog.default_profile() && family_of(catalog, profile) != instance.family;
 }
 
-/// The first that the catalogue has of profiles by these names, which is remarked on.
+/// The first that the catalogue has of profiles by these names, which is remarked on where the one asked for was `given`.
 std::optional<models::Profile> profile_of_family(const io::Catalog& catalog, const models::Profile& asked,
-                                                 const topology::Instance& instance,
+                                                 bool given, const topology::Instance& instance,
                                                  std::initializer_list<std::string> names, Remarks& remarks) {
   for (const std::string& own : names) {
     if (!std::filesystem::exists(catalog.file("profiles/" + own + ".json"))) continue;
-    remarks.add(fmt::format("{} timed with the parameters of {}: {} is of another {}", instance.name, own,
-                            asked.name, knows(asked, instance) ? "generation" : "kind of machine"));
+    if (given)
+      remarks.add(fmt::format("{} timed with the parameters of {}: {} is of another {}", instance.name, own,
+                              asked.name, knows(asked, instance) ? "generation" : "kind of machine"));
     return load_profile(catalog, own);
   }
   return std::nullopt;
@@ -96,23 +97,23 @@ std::optional<models::Profile> profile_of_family(const io::Catalog& catalog, con
 
 }  // namespace
 
-models::Profile profile_for(const io::Catalog& catalog, models::Profile profile,
+models::Profile profile_for(const io::Catalog& catalog, models::Profile profile, bool given,
                             const topology::Instance& instance, Remarks& remarks) {
   if (knows(profile, instance) && !unchosen_for(catalog, profile, instance)) return profile;
-  auto own = profile_of_family(catalog, profile, instance, {instance.family}, remarks);
+  auto own = profile_of_family(catalog, profile, given, instance, {instance.family}, remarks);
   return own ? *std::move(own) : std::move(profile);
 }
 
-models::Profile load_profile_for(const io::Catalog& catalog, const std::string& name,
+models::Profile load_profile_for(const io::Catalog& catalog, const std::string& name, bool given,
                                  const topology::Instance& instance, Remarks& remarks) {
   models::Profile asked = load_profile(catalog, name);
   if (knows(asked, instance)) {
     if (!unchosen_for(catalog, asked, instance)) return asked;
-    auto own = profile_of_family(catalog, asked, instance, {instance.family}, remarks);
+    auto own = profile_of_family(catalog, asked, given, instance, {instance.family}, remarks);
     return own ? *std::move(own) : std::move(asked);
   }
-  auto own =
-      profile_of_family(catalog, asked, instance, {instance.family + "-kernels", instance.family}, remarks);
+  auto own = profile_of_family(catalog, asked, given, instance,
+                               {instance.family + "-kernels", instance.family}, remarks);
   if (own) return *std::move(own);
   throw InputError({{"command line", 0, 0},
                     "--profile",

@@ -22,15 +22,16 @@ struct JobInput {
 /// The profile by name, or from a file when `name` ends in .json. Throws InputError.
 [[nodiscard]] models::Profile load_profile(const io::Catalog& catalog, const std::string& name);
 /// `profile`, or the catalogue's of the machine's family (FAMILY) where there is one and `profile` says nothing of such
-/// machines, or is the usual one and for another family; which is remarked on.
-[[nodiscard]] models::Profile profile_for(const io::Catalog& catalog, models::Profile profile,
+/// machines, or is the usual one and for another family; which is remarked on where somebody named `profile`: `given`.
+[[nodiscard]] models::Profile profile_for(const io::Catalog& catalog, models::Profile profile, bool given,
                                           const topology::Instance& instance, Remarks& remarks);
 /// For collectives alone: the profile by name; but where it states nothing of the machine's collectives, since it is
 /// of another kind of machine, the catalogue's profile of the machine's family: by benchmarks of kernels and
-/// collectives where there is one (FAMILY-kernels), else by runs (FAMILY). Says so. Throws InputError where there is
-/// neither.
+/// collectives where there is one (FAMILY-kernels), else by runs (FAMILY). Says so where somebody named it: `given`.
+/// Throws InputError where there is neither.
 [[nodiscard]] models::Profile load_profile_for(const io::Catalog& catalog, const std::string& name,
-                                               const topology::Instance& instance, Remarks& remarks);
+                                               bool given, const topology::Instance& instance,
+                                               Remarks& remarks);
 /// The type that is meant where none is named; "" where there is no catalogue.
 [[nodiscard]] std::string usual_instance();
 /// The catalogue's instance of that name; an unknown one is blamed on --instance.

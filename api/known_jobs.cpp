@@ -17,9 +17,10 @@ namespace {
 using logs::MemoryCase;
 using logs::MemoryFact;
 
-std::string known_of(const MemoryCase& c) {
+std::string known_of(const MemoryCase& c, const topology::Instance& on) {
   if (c.fact == MemoryFact::at_most)
-    return fmt::format("kept a limit of {:.2f} GiB a core", in_gibibytes(c.at_most));
+    return fmt::format("kept a limit of {:.2f} GiB a {}", in_gibibytes(c.at_most),
+                       topology::device_word(on.traits.accelerator));
   if (c.fact == MemoryFact::too_large) return "ran out of memory";
   return c.shipped ? "is shipped, and presumed to run" : "ran";
 }
@@ -62,7 +63,8 @@ planner::KnownJobs load_known_jobs(const io::Catalog& catalog, const models::Pro
   for (const MemoryCase& c : memory_cases(catalog)) {
     if (!c.left_out.empty()) continue;
     calibrate::CaseJob published = calibrate::job_of(c, lookup);
-    jobs.push_back({c.id, c.source, known_of(c), c.fact != MemoryFact::too_large, std::move(published.job),
+    jobs.push_back({c.id, c.source, known_of(c, published.job.cluster.instance),
+                    c.fact != MemoryFact::too_large, std::move(published.job),
                     models::canonical(published.strategy)});
   }
   if (!gpus) return {std::move(jobs), profile};

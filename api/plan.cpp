@@ -142,15 +142,30 @@ std::optional<planner::ForecastRun> whole_run(const models::Job& job, planner::R
 }
 
 /// What is written for a target runs with it, so that is what is predicted.
-void take_stack(models::Job& job, const planner::Target& target, bool named, bool precision_stated,
-                Remarks& remarks) {
+void take_stack(models::Job& job, const planner::Target& target, const PlanRequest& request,
+                bool precision_stated, Remarks& remarks) {
   const std::string stated = job.software.framework;
-  take_target(job, target, named, precision_stated);
+  take_target(job, target, !request.target.empty() || !request.out.empty(), precision_stated);
   if (job.software.framework == stated) return;
+  if (stated.empty() && !request.target.empty()) return;  // which states it
   const std::string why = stated.empty() ? "software.framework is not stated"
                                          : fmt::format("software.framework {} does not train on {}",
                                                        printable(stated), job.cluster.instance.name);
   remarks.add(fmt::format("{}: predicted as {} runs it", why, target.name()));
+}
+
+std::optional<WrittenTraining> written_training(const models::Job& job, const planner::Plan& plan,
+                                                const planner::Target& target) {
+  const models::Job settled = planner::settled(job, plan);
+  const planner::TrainCommand command = target.command(settled, plan.strategy);
+  if (command.learning.source.empty()) return std::nullopt;
+  const double steps = static_cast<double>(command.steps), day = 86400;
+  return WrittenTraining{command.steps,
+                         steps * plan.global_batch * settled.training.sequence,
+                         steps * plan.report.step.value / day,
+                         command.learning,
+                         settled.training.tokens > 0,
+                         settled.learning.learning_rate.has_value()};
 }
 
 /// How a fit reads nccom-test, which the planner does not see.
@@ -207,20 +222,22 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   models::Profile stated = load_profile(catalog, o.profile);
   JobInput argument = o.job;
   argument.options.free_strategy = true;
+  argument.options.target = o.target;
   io::JobReading reading = load_job(argument, catalog, remarks);
   models::Job& job = reading.job;
   refuse_mixed_machines(o.job.job, reading, [&](const topology::Instance& type) {
-    Remarks heard;  // of one type they are told below
-    return profile_for(catalog, stated, type, heard).name;
+    Remarks heard;
+    return profile_for(catalog, stated, false, type, heard).name;
   });
-  const models::Profile profile = profile_for(catalog, std::move(stated), job.cluster.instance, remarks);
+  const models::Profile profile =
+      profile_for(catalog, std::move(stated), o.profile_given, job.cluster.instance, remarks);
   PlanResult out;
   const bool aims = !o.target.empty() || !o.out.empty();
   if (o.target.empty()) o.target = targets::of(job).name();
   const planner::Target& target = *targets::find(o.target);
   if (!request.target.empty() || target.name() == job.software.framework)
     refuse_other_machines(o.job.job, reading, target, !request.target.empty());
-  take_stack(job, target, aims, reading.places.contains("training.precision"), remarks);
+  take_stack(job, target, request, reading.places.contains("training.precision"), remarks);
   take_loop(job, profile, models::framework_stated_by(job));
   refuse_contradictions(o.job.job, reading, target);
   if (aims) refuse_unlearnable(reading, target);
@@ -281,6 +298,7 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
     try {
       out.script = write_plan_folder(job, result, out.confidence, o, remarks);
       out.written = true;
+      out.training = written_training(job, *winner, target);
     } catch (const InputError& e) {
       out.unwritten = e;
     }

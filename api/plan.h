@@ -32,6 +32,7 @@ struct PlanRequest {
   std::string baseline;  ///< an NxDT YAML that runs today; empty: the job's own, if it is one
   std::string target;    ///< what is to train the plan; empty: the target of the job's software
   std::string profile = "trn1";
+  bool profile_given = false;  ///< somebody named it; else what times another machine is not worth a word
   int top = 5, threads = 0;  ///< 0 threads: one a core
   double time_limit = 0;     ///< seconds, of the whole call; 0: none
   double fit_probability = 0.9, sure = 0.9;
@@ -40,6 +41,14 @@ struct PlanRequest {
   JobWords words;                           ///< for measure.sh
   const std::atomic<bool>* stop = nullptr;  ///< may be null; true: the best so far is returned
   std::function<void(const planner::SearchProgress&)> progress;  ///< may be empty; called often
+};
+
+/// What the folder's config or flags say of the whole training, where they are from a recipe of the target's own.
+struct WrittenTraining {
+  std::int64_t steps = 0;
+  double tokens = 0, days = 0;  ///< at the predicted step, without failures
+  planner::WrittenLearning learning;
+  bool steps_stated = false, rate_stated = false;  ///< by the job; else the recipe's
 };
 
 struct PlanResult {
@@ -56,6 +65,7 @@ struct PlanResult {
   bool interrupted = false;
   bool written = false;                 ///< the folder
   std::string script;                   ///< measure.sh in it, where there is one
+  std::optional<WrittenTraining> training;  ///< that it describes
   std::optional<InputError> unwritten;  ///< why the folder was not written, though it was asked for
 };
 

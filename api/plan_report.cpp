@@ -29,12 +29,11 @@ JsonValue plans_part(const PlanResult& r) {
   return all;
 }
 
-JsonValue refusal_part(const models::Job& job, const planner::Refusal& r) {
-  const topology::Instance& instance = job.cluster.instance;
+JsonValue refusal_part(const planner::Refusal& r) {
   JsonValue one = JsonValue::object({{"strategy", strategy_part(r.strategy)},
                                      {"rule", r.why.rule},
-                                     {"message", in_words_of(instance, r.why.message)},
-                                     {"fix", in_words_of(instance, r.why.fix)},
+                                     {"message", r.why.message},
+                                     {"fix", r.why.fix},
                                      {"doubtful", r.why.doubtful},
                                      {"bound_seconds", r.lower_bound.value},
                                      {"chips", r.chips}});
@@ -47,7 +46,7 @@ JsonValue refusal_part(const models::Job& job, const planner::Refusal& r) {
 }
 
 /// At most `most` of them; of each rule the first one whatever its place.
-JsonValue refusals_part(const models::Job& job, const std::vector<planner::Refusal>& list, std::size_t most) {
+JsonValue refusals_part(const std::vector<planner::Refusal>& list, std::size_t most) {
   JsonValue all = JsonValue::List();
   std::vector<std::string> told;
   std::size_t kept = 0;
@@ -56,21 +55,20 @@ JsonValue refusals_part(const models::Job& job, const std::vector<planner::Refus
     if (kept >= most && !fresh) continue;
     if (fresh) told.push_back(r.why.rule);
     ++kept;
-    all.add(refusal_part(job, r));
+    all.add(refusal_part(r));
   }
   return all;
 }
 
 JsonValue infeasible_part(const models::Job& job, const planner::Infeasible& why,
                           const std::optional<TargetRefusal>& target) {
-  const topology::Instance& instance = job.cluster.instance;
   JsonValue rules = JsonValue::List();
   for (const planner::RuleCount& r : why.rules) {
     rules.add(JsonValue::object({{"rule", r.why.rule},
                                  {"strategies", r.strategies},
                                  {"example", strategy_part(r.example)},
-                                 {"message", in_words_of(instance, r.why.message)},
-                                 {"fix", in_words_of(instance, r.why.fix)}}));
+                                 {"message", r.why.message},
+                                 {"fix", r.why.fix}}));
   }
   JsonValue one = JsonValue::object({{"rules", std::move(rules)},
                                      {"nodes_that_would_do", why.nodes_that_would_do},
@@ -152,13 +150,16 @@ JsonValue commands_part(const PlanRequest& o, const PlanResult& r) {
     all.add(command_part("list all that was ruled out, and why", plan_words(o, {"--details"})));
     return all;
   }
-  if (!why_unwritten(planner::settled(r.job, *best), *best, o.target)) {
+  const models::Job settled = planner::settled(r.job, *best);
+  const planner::Target& target = o.target.empty() ? targets::of(settled) : *targets::find(o.target);
+  if (!why_unwritten(settled, *best, o.target)) {
     const std::string folder = o.out.empty() ? "my-plan" : o.out;
     if (!r.written)
       all.add(command_part("write the config and the job scripts", plan_words(o, {"--out", folder})));
     all.add(command_part("see what would be submitted, without submitting it",
                          {"trnplan", "launch", folder, "--dry-run"}));
-    all.add(command_part("submit it: compile, then train", {"trnplan", "launch", folder}));
+    all.add(command_part(target.compiles_ahead() ? "submit it: compile, then train" : "submit it",
+                         {"trnplan", "launch", folder}));
     if (!r.script.empty())
       all.add(command_part("before that, measure which of the first two plans is faster", {r.script}));
     all.add(command_part("watch the job against this plan, with its number in place of JOB",
@@ -205,7 +206,7 @@ void add_best(JsonValue& page, const PlanRequest& o, const PlanResult& r) {
   add_plan_parts(page, settled, best, r.profile, io::Catalog::standard(),
                  at < r.outlooks.size() ? r.outlooks[at].distance.value : 0);
   page.add("unwritten", why_unwritten(settled, best, o.target));
-  page.add("doubts", violations_part(best.doubts, settled.cluster.instance));
+  page.add("doubts", violations_part(best.doubts));
   if (r.search.sensitivity) page.add("sensitivity", sensitivity_part(best, *r.search.sensitivity));
 }
 
@@ -215,7 +216,7 @@ JsonValue plan_report(const PlanRequest& request, const PlanResult& r, const std
   const planner::SearchResult& s = r.search;
   const planner::Plan* best = s.recommended_plan();
   const models::Job on = best != nullptr ? planner::settled(r.job, *best) : r.job;
-  JsonValue page = report_of("plan", remarks, &on.cluster.instance);
+  JsonValue page = report_of("plan", remarks);
   page.add("job", job_part(r.job));
   page.add("space", JsonValue::object({{"enumerated", s.counts.enumerated},
                                        {"refused", s.counts.refused},
@@ -250,9 +251,9 @@ JsonValue plan_report(const PlanRequest& request, const PlanResult& r, const std
   if (r.confidence.comparison)
     page.add("comparison", comparison_part(*r.confidence.comparison, r.confidence.sure));
   page.add("refused_found", s.refused.size());
-  page.add("refused", refusals_part(on, s.refused, kRefusedInReport));
+  page.add("refused", refusals_part(s.refused, kRefusedInReport));
   page.add("doubtful_found", s.doubtful.size());
-  page.add("doubtful", refusals_part(on, s.doubtful, kRefusedInReport / 3));
+  page.add("doubtful", refusals_part(s.doubtful, kRefusedInReport / 3));
   if (r.baseline && r.baseline->plan) {
     page.add("baseline", JsonValue::object({{"file", request.job.texts.states(r.baseline_file)
                                                          ? "the config as it was given"

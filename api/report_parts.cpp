@@ -8,6 +8,7 @@
 #include "io/catalog/recommending.h"
 #include "io/output/atomic_write.h"
 #include "launch/report/report_page.h"
+#include "models/framework/framework.h"
 #include "models/job/sharding_words.h"
 #include "models/memory/fit_probability.h"
 #include "planner/confidence/distance.h"
@@ -33,23 +34,6 @@ std::int64_t whole(Bytes b) {
 std::string sentence(const Remark& r) {
   return std::holds_alternative<std::string>(r) ? std::get<std::string>(r)
                                                 : to_string(std::get<Diagnostic>(r));
-}
-
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-}
-
-/// `text` with the word `from` replaced where it stands alone.
-std::string with_word(std::string text, std::string_view from, std::string_view to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    const std::size_t end = at + from.size();
-    if ((at > 0 && is_letter(text[at - 1])) || (end < text.size() && is_letter(text[end]))) {
-      at = end - to.size();
-      continue;
-    }
-    text.replace(at, from.size(), to);
-  }
-  return text;
 }
 
 JsonValue stage_part(const models::StageMemory& m, Bytes limit, const models::Profile& profile,
@@ -114,7 +98,7 @@ JsonValue kinds_part(const topology::Cluster& cluster, const topology::ChipGraph
          {"ranks", k.ranks},
          {"verdict", topology::to_string(k.worst.verdict)},
          {"rule", k.worst.rule},
-         {"message", in_words_of(cluster.instance, k.worst.message)},
+         {"message", k.worst.message},
          {"chips", k.worst.verdict == topology::Verdict::supported ? std::vector<int>() : k.worst.chips},
          {"cores", pipeline ? stages_on_a_node(cluster.instance, order)
                    : k.kind == topology::GroupKind::kv_replicas
@@ -134,19 +118,12 @@ void write_report(const ReportFile& file, const JsonValue& data) {
   io::write_file(file.path, launch::report_page(data), file.force);
 }
 
-std::string in_words_of(const topology::Instance& instance, std::string message) {
-  const std::string word(topology::device_word(instance.traits.accelerator));
-  if (word == "core") return message;
-  return with_word(with_word(std::move(message), "cores", word + "s"), "core", word);
-}
-
-JsonValue report_of(const char* kind, const std::vector<Remark>& remarks,
-                    const topology::Instance* instance) {
+JsonValue report_of(const char* kind, const std::vector<Remark>& remarks) {
   std::vector<std::string> said;
   for (const Remark& r : remarks) {
-    const std::string text = sentence(r);
+    std::string text = sentence(r);
     if (text.starts_with("wrote ")) continue;  // files are told where the program ran
-    said.push_back(instance != nullptr ? in_words_of(*instance, text) : text);
+    said.push_back(std::move(text));
   }
   return JsonValue::object(
       {{"schema_version", 1}, {"kind", kind}, {"version", TRNPLAN_VERSION}, {"remarks", said}});
@@ -171,14 +148,6 @@ JsonValue job_part(const models::Job& job) {
 }
 
 JsonValue strategy_part(const models::Strategy& s) {
-  std::vector<std::string> recomputed;
-  const models::Recompute& r = s.recompute;
-  if (r.core_attention && !s.flash_attention) recomputed.emplace_back("attention");
-  if (r.mlp) recomputed.emplace_back("MLP");
-  if (r.rms_norm) recomputed.emplace_back("norms");
-  if (r.activation_multiply) recomputed.emplace_back("MLP activation");
-  if (r.alternate) recomputed.emplace_back("all but attention and every second product");
-  if (r.full) recomputed = {r.every > 1 ? fmt::format("one layer in {}", r.every) : "all"};
   const std::string sharding = models::sharding_words(s);
   return JsonValue::object({{"tensor_parallel", s.tensor_parallel},
                             {"pipeline_parallel", s.pipeline_parallel},
@@ -189,7 +158,7 @@ JsonValue strategy_part(const models::Strategy& s) {
                             {"micro_batch", s.micro_batch},
                             {"sequence_parallel", s.sequence_parallel},
                             {"sharding", sharding.empty() ? "ZeRO-1" : sharding.substr(2)},
-                            {"recomputed", recomputed},
+                            {"recomputed", models::recompute_words(s)},
                             {"flash_attention", s.flash_attention},
                             {"precision", to_string(s.precision)},
                             {"cuts", s.pipeline_cuts},
@@ -279,13 +248,11 @@ JsonValue outlook_part(const planner::Outlook& o) {
                             {"differs", o.distance.differs}});
 }
 
-JsonValue violations_part(const std::vector<planner::Violation>& broken, const topology::Instance& instance) {
+JsonValue violations_part(const std::vector<planner::Violation>& broken) {
   JsonValue all = JsonValue::List();
   for (const planner::Violation& v : broken) {
-    all.add(JsonValue::object({{"rule", v.rule},
-                               {"message", in_words_of(instance, v.message)},
-                               {"fix", in_words_of(instance, v.fix)},
-                               {"doubtful", v.doubtful}}));
+    all.add(JsonValue::object(
+        {{"rule", v.rule}, {"message", v.message}, {"fix", v.fix}, {"doubtful", v.doubtful}}));
   }
   return all;
 }

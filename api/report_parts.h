@@ -30,10 +30,7 @@ inline constexpr std::size_t kPlansInReport = 60, kRefusedInReport = 60, kSlices
                              kRowsInReport = 4000;
 
 /// What a page starts with: its kind, and what was said besides the result.
-[[nodiscard]] io::JsonValue report_of(const char* kind, const std::vector<Remark>& remarks,
-                                      const topology::Instance* instance);
-/// A message of the planner, which says core of every machine, in the machine's words.
-[[nodiscard]] std::string in_words_of(const topology::Instance& instance, std::string message);
+[[nodiscard]] io::JsonValue report_of(const char* kind, const std::vector<Remark>& remarks);
 
 [[nodiscard]] io::JsonValue job_part(const models::Job& job);
 [[nodiscard]] io::JsonValue strategy_part(const models::Strategy& s);
@@ -52,8 +49,7 @@ inline constexpr std::size_t kPlansInReport = 60, kRefusedInReport = 60, kSlices
 void add_plan_parts(io::JsonValue& page, const models::Job& settled, const planner::Plan& plan,
                     const models::Profile& profile, const io::Catalog& catalog, double distance);
 [[nodiscard]] io::JsonValue outlook_part(const planner::Outlook& outlook);
-[[nodiscard]] io::JsonValue violations_part(const std::vector<planner::Violation>& broken,
-                                            const topology::Instance& instance);
+[[nodiscard]] io::JsonValue violations_part(const std::vector<planner::Violation>& broken);
 
 /// The job as a word of a command line; one that stands in memory as the file that it is to be saved as.
 [[nodiscard]] std::string word_for(const JobInput& job);

@@ -80,7 +80,7 @@ SimulateResult simulate(const SimulateRequest& r, Remarks& remarks) {
   models::Profile stated = load_profile(catalog, r.profile);
   io::JobReading reading = load_job(r.job, catalog, remarks);
   const models::Profile profile =
-      profile_for(catalog, std::move(stated), reading.job.cluster.instance, remarks);
+      profile_for(catalog, std::move(stated), r.profile_given, reading.job.cluster.instance, remarks);
   settle(reading.job, remarks);
   SimulateResult out;
   out.strategy = io::parse_strategy(r.strategy, reading.job);

@@ -17,6 +17,7 @@ struct SimulateRequest {
   JobInput job;
   std::string strategy;
   std::string profile = "trn1";
+  bool profile_given = false;  ///< somebody named it; else what times another machine is not worth a word
   std::optional<models::Schedule> schedule;  ///< instead of the one that the strategy states
   std::string trace;   ///< file for the timeline, .pftrace or .json; empty: none is written
   bool force = false;  ///< overwrite `trace`
@@ -40,8 +41,9 @@ struct ExportRequest {
   JobInput job;
   std::string strategy;
   std::string profile = "trn1";
-  std::string chakra;  ///< folder
-  bool force = false;  ///< overwrite files in it
+  bool profile_given = false;  ///< somebody named it; else what times another machine is not worth a word
+  std::string chakra;          ///< folder
+  bool force = false;          ///< overwrite files in it
 };
 
 /// Writes a step as Chakra traces, one a rank, and comm_groups.json; says whether the rules refuse the strategy,

@@ -48,11 +48,10 @@ JsonValue commands_part(const SimulateRequest& o, const SimulateResult& r) {
 
 JsonValue simulate_report(const SimulateRequest& o, const SimulateResult& r,
                           const std::vector<Remark>& remarks) {
-  const topology::Instance& instance = r.job.cluster.instance;
-  JsonValue page = report_of("simulate", remarks, &instance);
+  JsonValue page = report_of("simulate", remarks);
   page.add("job", job_part(r.job));
   page.add("strategy", strategy_part(r.strategy));
-  page.add("broken", violations_part(r.judgement.broken, instance));
+  page.add("broken", violations_part(r.judgement.broken));
   page.add("refused", r.judgement.refused());
   add_commands(page, o.job, commands_part(o, r));
   if (!r.judgement.plan) {

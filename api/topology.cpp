@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <fmt/format.h>
+
 #include "api/inputs.h"
 #include "api/observations.h"
 #include "io/catalog/catalog.h"
@@ -22,7 +24,8 @@ topology::Degrees degrees_of(const TopologyRequest& o, const topology::Cluster& 
   throw InputError({{"command line", 0, 0},
                     "--tp, --pp, --dp, --cp",
                     obstacle,
-                    "choose degrees whose product is the number of cores, or leave --dp out"});
+                    fmt::format("choose degrees whose product is the number of {}s, or leave --dp out",
+                                topology::device_word(cluster.instance.traits.accelerator))});
 }
 
 }  // namespace

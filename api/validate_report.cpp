@@ -107,7 +107,7 @@ void add_rows(JsonValue& page, const std::vector<PageRow>& rows) {
 }
 
 JsonValue page_of(const std::string& table, const std::string& profiles, const std::vector<Remark>& remarks) {
-  JsonValue page = report_of("validate", remarks, nullptr);
+  JsonValue page = report_of("validate", remarks);
   page.add("table", table);
   page.add("profile", profiles);
   return page;

@@ -55,30 +55,22 @@ JsonValue curve_part(const launch::CurveReading& c) {
                             {"points", std::move(points)}});
 }
 
-/// In the words of the machine, where it is known.
-std::string said(const topology::Instance* instance, const std::string& text) {
-  return instance != nullptr ? in_words_of(*instance, text) : text;
-}
-
-JsonValue alarms_part(const io::WatchReport& r, const topology::Instance* on) {
+JsonValue alarms_part(const io::WatchReport& r) {
   JsonValue all = JsonValue::List();
   for (const io::WatchAlarm& a : r.alarms)
-    all.add(JsonValue::object({{"kind", a.kind},
-                               {"message", said(on, a.message)},
-                               {"cause", said(on, a.cause)},
-                               {"fix", said(on, a.fix)},
-                               {"line", a.line}}));
+    all.add(JsonValue::object(
+        {{"kind", a.kind}, {"message", a.message}, {"cause", a.cause}, {"fix", a.fix}, {"line", a.line}}));
   return all;
 }
 
-JsonValue failures_part(const io::WatchReport& r, const topology::Instance* on) {
+JsonValue failures_part(const io::WatchReport& r) {
   JsonValue all = JsonValue::List();
   for (const io::WatchFailure& f : r.failures) {
     all.add(JsonValue::object({{"kind", f.kind},
                                {"rule", f.rule},
                                {"text", f.text},
-                               {"problem", said(on, f.problem)},
-                               {"fix", said(on, f.fix)},
+                               {"problem", f.problem},
+                               {"fix", f.fix},
                                {"file", f.file},
                                {"line", f.line},
                                {"count", f.count},
@@ -124,7 +116,7 @@ void write_watch_report(const ReportFile& file, const std::vector<std::string>& 
                         const io::WatchReport& r, const launch::RunLog& run,
                         const launch::WatchContext& context, const std::vector<Remark>& remarks) {
   const topology::Instance* instance = context.plan ? &context.plan->job.cluster.instance : nullptr;
-  JsonValue page = report_of("watch", remarks, instance);
+  JsonValue page = report_of("watch", remarks);
   page.add("core_word",
            std::string(topology::device_word(instance != nullptr ? instance->traits.accelerator
                                                                  : topology::Accelerator::neuron_core)));
@@ -157,8 +149,8 @@ void write_watch_report(const ReportFile& file, const std::vector<std::string>& 
   page.add("loss", r.loss);
   page.add("losses", curve_part(run.losses));
   page.add("gradient_norms", curve_part(run.gradient_norms));
-  page.add("alarms", alarms_part(r, instance));
-  page.add("failures", failures_part(r, instance));
+  page.add("alarms", alarms_part(r));
+  page.add("failures", failures_part(r));
   page.add("events_found", r.events.size());
   page.add("events", events_part(r));
   page.add("notes", r.remarks);

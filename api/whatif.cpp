@@ -295,7 +295,7 @@ WhatIfAnswered whatif(const WhatIfRequest& o, Remarks& remarks) {
     Type& type = types[i.name];
     type.profile = stated;
     if (planner::times_steps_on(i)) {
-      type.profile = profile_for(catalog, stated, i, remarks);
+      type.profile = profile_for(catalog, stated, o.profile_given, i, remarks);
       remark_family(catalog, type.profile, i, remarks);
     }
     type.loops = asked.loops(catalog, reading.job, i);

@@ -27,6 +27,7 @@ struct WhatIfRequest {
   bool asynchronous = false, allow_doubtful = false;
   planner::RiskAttitude risk = planner::RiskAttitude::neutral;
   std::string profile = "trn1";
+  bool profile_given = false;  ///< somebody named it; else what times another machine is not worth a word
 };
 
 struct WhatIfAnswered {

@@ -17,21 +17,14 @@ JsonValue pair_of(const planner::Interval& i, double unit = 1) {
   return JsonValue::List{i.low / unit, i.high / unit};
 }
 
-const topology::Instance& instance_of(const WhatIfAnswered& a, const std::string& name) {
-  for (const topology::Instance& i : a.question.instances) {
-    if (i.name == name) return i;
-  }
-  return a.job.cluster.instance;
-}
-
 JsonValue point_part(const WhatIfAnswered& a, const planner::WhatIfPoint& p) {
   JsonValue one = JsonValue::object({{"instance", p.instance},
                                      {"nodes", p.nodes},
                                      {"global_batch", p.global_batch},
                                      {"pareto", p.pareto},
                                      {"keeps", p.plan && p.keeps(a.question)},
-                                     {"why", in_words_of(instance_of(a, p.instance), p.why)},
-                                     {"fix", in_words_of(instance_of(a, p.instance), p.fix)},
+                                     {"why", p.why},
+                                     {"fix", p.fix},
                                      {"remark", p.remark}});
   if (!p.plan) return one;
   const models::StepReport& r = p.plan->report;
@@ -148,7 +141,7 @@ JsonValue whatif_report(const WhatIfRequest& request, const std::vector<std::str
   job.space.instances = a.question.instances;
   job.space.nodes = a.question.nodes;
   job.training.tokens = a.question.tokens;
-  JsonValue page = report_of("whatif", remarks, &a.question.instances.front());
+  JsonValue page = report_of("whatif", remarks);
   page.add("core_word", std::string(topology::device_word(a.question.instances.front().traits.accelerator)));
   page.add("job", job_part(job));
   page.add("question", question_part(a));

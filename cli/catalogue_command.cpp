@@ -1,5 +1,7 @@
 // `models` and `instances`: what the catalogue holds, a line each.
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <set>
 
@@ -42,28 +44,85 @@ std::string models_text(const std::vector<io::KnownModel>& models) {
          "sequence and batch: of the published training, taken where a command names the model alone\n";
 }
 
-std::string instances_text(const std::vector<io::KnownInstance>& instances) {
-  Table table({{"instance", true},
-               {"chips"},
-               {"cores"},
-               {"GiB a core"},
-               {"BF16 TFLOPS"},
-               {"HBM GB/s", false, 2},
-               {"EFA Gbit/s", false, 1},
-               {"USD/h"},
-               {"step", true}});
-  for (const io::KnownInstance& k : instances) {
-    const topology::Instance& i = k.instance;
-    table.row({i.name, fmt::to_string(i.chips), fmt::to_string(i.cores()),
-               fmt::format("{:.0f}", in_gibibytes(i.core.memory)),
-               fmt::format("{:.0f}", i.core.bf16.value * i.cores() / 1e12),
-               fmt::format("{:.0f}", i.core.hbm.value * i.cores() / 1e9),
-               i.nics > 0 ? fmt::format("{:.0f}", i.nics * i.nic.value * 8 / 1e9) : "-",
-               i.usd_per_hour() > 0 ? fmt::format("{:.2f}", i.usd_per_hour()) : "-",
-               k.step_modelled ? "timed" : "not timed"});
+/// The kinds of price other than on demand that a list has shown, each with its mark.
+class PriceKinds {
+ public:
+  /// "35.76 *", and "21.50  " where nothing needs to be said; "-" without a price.
+  std::string cell(const topology::Instance& i) {
+    const topology::Price* price = i.price();
+    if (price == nullptr) return "-  ";
+    std::string mark = " ";
+    if (!price->is_on_demand()) {
+      const std::string kind = topology::price_words(price->kind);
+      auto at = std::find(kinds_.begin(), kinds_.end(), kind);
+      if (at == kinds_.end()) at = kinds_.insert(at, kind);
+      mark = kMarks.at(static_cast<std::size_t>(at - kinds_.begin()));
+    }
+    return fmt::format("{:.2f} {}", price->usd_per_hour, mark);
   }
-  return table.text(text_width()) +
-         "per node but for the GiB; step: whether plan and simulate time a training step on it\n";
+  /// "USD/h on demand, * capacity block".
+  std::string legend() const {
+    std::string text = "USD/h on demand";
+    for (std::size_t k = 0; k < kinds_.size(); ++k) text += fmt::format(", {} {}", kMarks.at(k), kinds_[k]);
+    return text;
+  }
+
+ private:
+  static constexpr std::array<const char*, 3> kMarks = {"*", "+", "#"};
+  std::vector<std::string> kinds_;  ///< reserved, capacity block, spot
+};
+
+/// Types whose devices are of one kind, under its words.
+std::string table_of(const std::vector<const topology::Instance*>& types, const std::set<std::string>& timed,
+                     PriceKinds& kinds) {
+  const topology::Accelerator of = types.front()->traits.accelerator;
+  const std::string device(topology::device_word(of));
+  const bool gpus = of == topology::Accelerator::gpu;
+  const bool chips = std::any_of(types.begin(), types.end(), [&](const topology::Instance* i) {
+    return topology::chip_word(*i) != device;
+  });
+  std::vector<Column> columns = {{"instance", true}};
+  if (chips) columns.push_back({"chips"});
+  columns.insert(columns.end(), {{device + "s"},
+                                 {"GiB a " + device},
+                                 {"BF16 TFLOPS"},
+                                 {"HBM GB/s", false, 2},
+                                 {gpus ? "NICs Gbit/s" : "EFA Gbit/s", false, 1},
+                                 {"USD/h  "},
+                                 {"step", true}});
+  Table table(std::move(columns));
+  for (const topology::Instance* type : types) {
+    const topology::Instance& i = *type;
+    std::vector<std::string> cells = {i.name};
+    if (chips) cells.push_back(fmt::to_string(i.chips));
+    cells.insert(cells.end(), {fmt::to_string(i.cores()), fmt::format("{:.0f}", in_gibibytes(i.core.memory)),
+                               fmt::format("{:.0f}", i.core.bf16.value * i.cores() / 1e12),
+                               fmt::format("{:.0f}", i.core.hbm.value * i.cores() / 1e9),
+                               i.nics > 0 ? fmt::format("{:.0f}", i.nics * i.nic.value * 8 / 1e9) : "-",
+                               kinds.cell(i), timed.contains(i.name) ? "timed" : "not timed"});
+    table.row(std::move(cells));
+  }
+  return table.text(text_width());
+}
+
+std::string instances_text(const std::vector<io::KnownInstance>& instances) {
+  std::vector<topology::Accelerator> kinds;
+  std::set<std::string> timed;
+  for (const io::KnownInstance& k : instances) {
+    const topology::Accelerator of = k.instance.traits.accelerator;
+    if (std::find(kinds.begin(), kinds.end(), of) == kinds.end()) kinds.push_back(of);
+    if (k.step_modelled) timed.insert(k.instance.name);
+  }
+  PriceKinds prices;
+  std::string text;
+  for (const topology::Accelerator of : kinds) {
+    std::vector<const topology::Instance*> types;
+    for (const io::KnownInstance& k : instances)
+      if (k.instance.traits.accelerator == of) types.push_back(&k.instance);
+    text += (text.empty() ? "" : "\n") + table_of(types, timed, prices);
+  }
+  return text + "\nper node but for the GiB; " + prices.legend() +
+         "; step: whether plan and simulate time a training step on it\n";
 }
 
 int show_models(const Common& common) {

@@ -89,6 +89,7 @@ void add_check(CLI::App& app, Run& chosen) {
   command->callback([o, &chosen] {
     chosen = [o] {
       o->request.profile = o->common.profile;
+      o->request.profile_given = o->common.profile_given;
       return run(*o);
     };
   });

@@ -22,6 +22,7 @@ enum ExitCode : int {
 struct Common {
   std::string format = "text";   ///< text or json
   std::string profile = "trn1";  ///< a catalogue profile or a file
+  bool profile_given = false;    ///< on the command line
 
   bool json() const { return format == "json"; }
 };

@@ -34,6 +34,7 @@ inline void add_common(CLI::App& command, Common& common) {
                   "parameters: trn1, which is fitted to published runs, trn1-datasheet, its priors, another "
                   "name of the "
                   "catalogue, or a .json file that calibrate wrote")
+      ->each([&common](const std::string&) { common.profile_given = true; })
       ->capture_default_str();
 }
 

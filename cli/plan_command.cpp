@@ -36,8 +36,7 @@ std::string whole_run_text(const planner::ForecastRun& run, bool found) {
 void show(const Options& o, const api::PlanResult& r) {
   const planner::ForecastRun* run = r.run ? &*r.run : nullptr;
   const targets::Baseline* today = r.baseline ? &*r.baseline : nullptr;
-  if (o.common.json())
-    return print(api::document(r));
+  if (o.common.json()) return print(api::document(r));
   const std::string& folder = o.request.out;
   const auto refusal = api::target_refusal(o.request, r);
   const Answer answer{r.job,
@@ -51,7 +50,8 @@ void show(const Options& o, const api::PlanResult& r) {
                       o.details,
                       r.unwritten ? folder : "",
                       r.outlooks,
-                      refusal ? &*refusal : nullptr};
+                      refusal ? &*refusal : nullptr,
+                      r.training ? &*r.training : nullptr};
   print_text(plan_answer(answer) + (run != nullptr ? whole_run_text(*run, !r.search.plans.empty()) : "") +
              (o.details ? search_details(answer, text_width()) : ""));
 }
@@ -148,6 +148,7 @@ void add_plan(CLI::App& app, Run& chosen) {
   command->callback([o, &chosen] {
     chosen = [o] {
       o->request.profile = o->common.profile;
+      o->request.profile_given = o->common.profile_given;
       o->request.words = words_of(o->request.job);
       o->report.force = o->request.force;
       return run(*o);

@@ -37,7 +37,7 @@ int run(const Options& o) {
     print(api::document(result));
   } else if (judgement.plan) {
     print_text(job_line(job) + strategy_words(strategy) + "\n" +
-               plan_details(*judgement.plan, false, text_width()) + critical_path(judgement.plan->report));
+               plan_details(*judgement.plan, false, text_width()) + critical_path(*judgement.plan));
   }
   if (!o.report.path.empty()) api::write_simulate_report(o.report, o.request, result, remarks.all());
   return judgement.refused() ? kNoPlan : kDone;
@@ -76,6 +76,7 @@ void add_simulate(CLI::App& app, Run& chosen) {
   command->callback([o, &chosen] {
     chosen = [o] {
       o->request.profile = o->common.profile;
+      o->request.profile_given = o->common.profile_given;
       o->report.force = o->request.force;
       if (o->schedule != kOwn) o->request.schedule = models::schedule_from(o->schedule);
       return run(*o);

@@ -22,7 +22,6 @@ struct Options {
   std::string runs, leave_out = "configuration";
   std::string measured, predictions;  ///< a table to be scored, and who predicted it
   api::ReportFile report;
-  bool profile_given = false;
   bool plain_network = false;  ///< without what rows measured of their network
   bool rows = false;           ///< every row in the text, too
   bool memory = false, goodput = false, collectives = false;
@@ -31,7 +30,8 @@ struct Options {
 /// Rows that are predicted as they are, without a fit of their own.
 int run_scores(const Options& o, const std::string& table) {
   Remarks remarks = heard_remarks();
-  const api::ScoreRequest request{table, o.profile_given ? o.common.profile : "", o.predictions, "", !o.plain_network};
+  const api::ScoreRequest request{table, o.common.profile_given ? o.common.profile : "", o.predictions, "",
+                                  !o.plain_network};
   const api::ScoreResult s = api::score(request, remarks);
   print_result(o.common, o.common.json() ? api::document(s)
                                          : row_scores_text(s.scores, s.profiles, o.rows, text_width()));
@@ -160,10 +160,7 @@ void add_validate(CLI::App& app, Run& chosen) {
       "  trnplan validate mine.csv --leave-out none --format json\n"
       "  trnplan validate --memory\n"
       "  trnplan validate --measured catalog/gpu-runs.csv");
-  command->callback([o, command, &chosen] {
-    o->profile_given = command->get_option("--profile")->count() > 0;
-    chosen = [o] { return run(*o); };
-  });
+  command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });
 }
 
 }  // namespace trnplan::cli

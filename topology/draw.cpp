@@ -91,7 +91,7 @@ std::string draw_switch(const Instance& instance) {
   std::string text = fmt::format("  {:<8} {}\n", "", row);
   text += line("", bar, fmt::format("{:.1f} GB/s each way", link));
   text += line(
-      "chip", [](int c) { return std::to_string(c); }, "");
+      std::string(chip_word(instance)), [](int c) { return std::to_string(c); }, "");
   if (instance.nics == 0) return text;
   text += line("", bar, fmt::format("{:.0f} Gbit/s each way, a NIC", instance.nic.value * 8 / 1e9));
   const auto nic = [&](int c) { return instance.nic_of_chip[static_cast<std::size_t>(c)]; };

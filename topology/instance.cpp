@@ -1,12 +1,29 @@
 #include "topology/instance.h"
 
+#include <algorithm>
+
 namespace trnplan::topology {
 
+std::string price_words(std::string kind) {
+  std::replace(kind.begin(), kind.end(), '_', ' ');
+  return kind;
+}
+
+const Price* Instance::price() const {
+  const auto found =
+      std::find_if(prices.begin(), prices.end(), [](const Price& p) { return p.is_on_demand(); });
+  if (found != prices.end()) return &*found;
+  return prices.empty() ? nullptr : &prices.front();
+}
+
 double Instance::usd_per_hour() const {
-  for (const Price& p : prices) {
-    if (p.kind == "on_demand") return p.usd_per_hour;
-  }
-  return prices.empty() ? 0.0 : prices.front().usd_per_hour;
+  const Price* known = price();
+  return known == nullptr ? 0.0 : known->usd_per_hour;
+}
+
+std::string_view chip_word(const Instance& instance) {
+  const bool gpu = instance.traits.accelerator == Accelerator::gpu && instance.cores_per_chip == 1;
+  return gpu ? device_word(instance.traits.accelerator) : "chip";
 }
 
 }  // namespace trnplan::topology

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "topology/traits.h"
@@ -49,7 +50,11 @@ struct Price {
   std::string date;   ///< ISO date or year-month of the source
   std::string terms;  ///< what is bought and for how long; "" = the usual ones of its kind
   std::string source;
+
+  bool is_on_demand() const { return kind == "on_demand"; }
 };
+/// A kind of price as people read it: "on demand", "capacity block".
+std::string price_words(std::string kind);
 
 /// An instance type.
 struct Instance {
@@ -92,9 +97,14 @@ struct Instance {
   BytesPerSecond rate_of(const Link& link) const {
     return link.per_direction.value > 0 ? link.per_direction : link_per_direction;
   }
-  /// On-demand price if known, else the first price, else 0.
+  /// The one on demand if known, else the first; nullptr without any.
+  const Price* price() const;
+  /// Of price(); 0 without one.
   double usd_per_hour() const;
 };
+
+/// What people call one of its chips: "GPU" where that is the device of one rank, else "chip".
+std::string_view chip_word(const Instance& instance);
 
 /// 30,000 chips, an UltraCluster (aws.amazon.com/blogs/machine-learning, "Scaling LLM training with Amazon
 /// EC2 Trn1 UltraClusters").

@@ -115,8 +115,8 @@ std::string RankOrder::obstacle(const Cluster& cluster, Degrees d) {
   if (d.world() != cluster.cores()) {
     return "TP " + std::to_string(d.tensor) + " x CP " + std::to_string(d.context) + " x DP " +
            std::to_string(d.data) + " x PP " + std::to_string(d.pipeline) + " is " +
-           std::to_string(d.world()) + " ranks, the cluster has " + std::to_string(cluster.cores()) +
-           " cores";
+           std::to_string(d.world()) + " ranks, the cluster has " + std::to_string(cluster.cores()) + " " +
+           std::string(device_word(cluster.instance.traits.accelerator)) + "s";
   }
   const RankRule& rule = rule_for(cluster);
   const int extent = rule.extent(cluster, d);

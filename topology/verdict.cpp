@@ -275,8 +275,10 @@ Ruling judge_any(const Cluster& cluster, const Local& local) {
   }
   if (local.cores.size() == 1) return {Verdict::supported, "one-rank", "one rank on a node", kSource};
   if (devices == 1)
-    return {Verdict::supported, "one-chip", fmt::format("stays inside device {}", local.chips[0]), kSource};
-  return {Verdict::supported, "switch", fmt::format("{} devices on a switch", devices), kSource};
+    return {Verdict::supported, "one-chip",
+            fmt::format("stays inside {} {}", chip_word(cluster.instance), local.chips[0]), kSource};
+  return {Verdict::supported, "switch",
+          fmt::format("{} {}s on a switch", devices, chip_word(cluster.instance)), kSource};
 }
 
 /// The links are known, what the runtime makes of them is not.

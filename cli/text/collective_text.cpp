@@ -47,11 +47,11 @@ std::string collective_text(const topology::Cluster& cluster, const std::string&
                             const models::TimedCollective& timed, const std::string& fix) {
   const models::CollectiveTiming& t = timed.timing;
   const std::size_t chips = t.verdict.chips.size() * static_cast<std::size_t>(t.verdict.nodes);
-  std::string text =
-      fmt::format("{} of {:.0f} byte{}{}, {} rank{} on {} chip{} of {} x {}\n", to_string(timed.run.op),
-                  timed.run.bytes.value, timed.run.bytes.value == 1 ? "" : "s", binary_size(timed.run.bytes),
-                  timed.run.ranks, timed.run.ranks == 1 ? "" : "s", chips, chips == 1 ? "" : "s",
-                  cluster.nodes, printable(cluster.instance.name));
+  std::string text = fmt::format(
+      "{} of {:.0f} byte{}{}, {} rank{} on {} {}{} of {} x {}\n", to_string(timed.run.op),
+      timed.run.bytes.value, timed.run.bytes.value == 1 ? "" : "s", binary_size(timed.run.bytes),
+      timed.run.ranks, timed.run.ranks == 1 ? "" : "s", chips, topology::chip_word(cluster.instance),
+      chips == 1 ? "" : "s", cluster.nodes, printable(cluster.instance.name));
   text += fmt::format("  profile     {}\n", printable(profile));
   const bool has_time = std::isfinite(t.seconds.value);
   if (has_time) {

@@ -9,8 +9,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cli/text/run_text.h"
 #include "cli/text/text.h"
 #include "cli/text/wrap.h"
+#include "models/framework/framework.h"
 #include "models/job/sharding_words.h"
 #include "planner/check/rules.h"
 #include "planner/plan/strategy_grammar.h"
@@ -65,6 +67,12 @@ std::string choices_of(const models::Job& job, const Plan& p) {
 
 double usd_per_billion_tokens(const Plan& p) {
   return p.usd_per_hour / 3600 / p.report.tokens_per_second * 1e9;
+}
+
+/// ", capacity block price": of what is not on demand.
+std::string price_words(const Plan& p) {
+  if (p.price_kind.empty() || p.price_kind == "on_demand") return "";
+  return fmt::format(", {} price", topology::price_words(p.price_kind));
 }
 
 bool asks_for_the_run(const models::Job& job) {
@@ -156,14 +164,15 @@ std::string best_text(const Answer& a) {
                                     fmt::format("{} tokens/s", grouped(p.report.tokens_per_second)),
                                     of_memory(p.memory)};
   if (a.job.objective == models::Objective::cost && p.usd_per_hour > 0)
-    parts.push_back(fmt::format("{:.2f} USD per 10^9 tokens", usd_per_billion_tokens(p)));
+    parts.push_back(fmt::format("{:.2f} USD per 10^9 tokens{}", usd_per_billion_tokens(p), price_words(p)));
   std::string text = entry("Best", fields(parts)) +
                      entry("", fields({planner::strategy_grammar(a.job, p),
                                        recompute_words(p.strategy) + "; " +
                                            risk_words(p, outlook_of(a, a.result.recommended))}));
   if (asks_for_the_run(a.job) && p.run.value > 0) {
-    text += entry("Run", fmt::format("{:.1f} days, {} USD, without failures, checkpoints and restarts",
-                                     p.run.value / kDay, grouped(p.usd_per_hour * p.run.value / 3600)));
+    text += entry(
+        "Run", fmt::format("{:.1f} days, {} USD{}, without failures, checkpoints and restarts",
+                           p.run.value / kDay, grouped(p.usd_per_hour * p.run.value / 3600), price_words(p)));
   }
   const double compiles = compile_probability(p, outlook_of(a, a.result.recommended));
   text += graph_warning(p, compiles < kSurely ? std::nullopt : std::optional(compiles));
@@ -205,10 +214,10 @@ std::string ties_text(const Answer& a) {
 }
 
 std::string limit_text(const Plan& best, const planner::Sensitivity& why) {
-  return entry("Limit",
-               fmt::format("{}: 1 % {} makes the step {:.2f} % shorter; MFU {:.1f} %",
-                           resource_words(why.resource), is_duration(why.resource) ? "less" : "faster",
-                           std::abs(why.elasticity), 100 * best.report.mfu));
+  return entry("Limit", fmt::format("{}: 1 % {} makes the step {:.2f} % shorter; MFU {:.1f} %",
+                                    resource_words(why.resource, best.accelerator),
+                                    is_duration(why.resource) ? "less" : "faster", std::abs(why.elasticity),
+                                    100 * best.report.mfu));
 }
 
 /// Its first clauses, which colons end: what is the case, without why that matters.
@@ -227,20 +236,26 @@ std::string why_not(const Refusal& r) {
                      first_clauses(r.why.message, r.why.doubtful ? 1 : 2));
 }
 
-/// What of the strategy the refusal is about.
-std::string refused_words(const Refusal& r) {
-  if (r.memory) return layout_words(r.strategy) + ", " + recompute_words(r.strategy);
+/// What of the strategy the refusal is about; where the best one shards other parts, those too.
+std::string refused_words(const Refusal& r, const Strategy& best) {
+  if (r.memory) {
+    const bool alike = r.strategy.sharding == best.sharding;
+    return layout_words(r.strategy) + (alike ? "" : models::sharding_words(r.strategy)) + ", " +
+           recompute_words(r.strategy);
+  }
   return r.why.rule == "replica-group" ? degree_words(r.strategy) : layout_words(r.strategy);
 }
 
 std::string refused_text(const Answer& a) {
+  const Strategy& best = a.result.recommended_plan()->strategy;
   std::string text;
   for (const Refusal* r : nearest_refusals(a.result.refused, kRefusedShown, 1)) {
-    text +=
-        entry(text.empty() ? "Ruled out" : "", item(fmt::format("{}: {}", refused_words(*r), why_not(*r))));
+    text += entry(text.empty() ? "Ruled out" : "",
+                  item(fmt::format("{}: {}", refused_words(*r, best), why_not(*r))));
   }
   for (const Refusal* r : nearest_refusals(a.result.doubtful, 1, 1)) {
-    text += entry("Doubtful", item(fmt::format("{}: {} (--allow-doubtful)", refused_words(*r), why_not(*r))));
+    text += entry("Doubtful",
+                  item(fmt::format("{}: {} (--allow-doubtful)", refused_words(*r, best), why_not(*r))));
   }
   return text;
 }
@@ -256,10 +271,12 @@ std::string clusters_text(const Answer& a) {
     std::vector<std::string> parts = {fmt::format("{} x {}", p.nodes, printable(p.instance)),
                                       fmt::format("{} tokens/s", grouped(p.report.tokens_per_second))};
     if (p.usd_per_hour > 0)
-      parts.push_back(fmt::format("{:.2f} USD per 10^9 tokens", usd_per_billion_tokens(p)));
+      parts.push_back(fmt::format("{:.2f} USD per 10^9 tokens{}", usd_per_billion_tokens(p), price_words(p)));
     if (asks_for_the_run(a.job) && p.run.value > 0)
       parts.push_back(fmt::format("{:.1f} days", p.run.value / kDay));
-    if (p.works && *p.works < kSurely) parts.push_back("fits and compiles: " + probability_text(*p.works));
+    if (p.works && *p.works < kSurely)
+      parts.push_back((p.graph.is_limited() ? "fits and compiles: " : "fits and runs: ") +
+                      probability_text(*p.works));
     text += entry(text.empty() ? "Also" : "", fields(parts));
   }
   return text;
@@ -295,6 +312,20 @@ std::string baseline_text(const Answer& a) {
 bool is_untimed(const models::Job& job) {
   if (job.space.instances.empty()) return !planner::times_steps_on(job.cluster.instance);
   return std::none_of(job.space.instances.begin(), job.space.instances.end(), planner::times_steps_on);
+}
+
+/// The training that the folder's config or flags describe, and where its numbers come from.
+std::string training_text(const api::WrittenTraining& t) {
+  const double batch = t.tokens / static_cast<double>(t.steps);
+  const std::string steps = fmt::format(
+      "{} steps of {} tokens: {} in {:.1f} days{};", grouped(static_cast<double>(t.steps)), count_text(batch),
+      count_text(t.tokens), t.days, t.steps_stated ? "" : " (--tokens states others)");
+  const std::string rate = fmt::format("peak learning rate {:g} after {} steps", t.learning.peak_rate,
+                                       grouped(static_cast<double>(t.learning.warmup_steps)));
+  const char* what = t.steps_stated ? "rate as in " : t.rate_stated ? "steps as in " : "both as in ";
+  return entry("Written", fields({steps, rate})) + entry("", t.steps_stated && t.rate_stated
+                                                                 ? "both as the job states them"
+                                                                 : what + t.learning.source);
 }
 
 std::string next_text(const Answer& a) {
@@ -380,7 +411,9 @@ std::string infeasible_text(const Answer& a, const planner::Infeasible& why) {
   if (why.too_slow || why.too_expensive)
     return entry("No plan", "none keeps the limits") + limits_text(job, why);
   std::string text = entry(
-      "No plan", why.closest ? "no strategy is legal and fits a core's memory" : "no strategy is legal");
+      "No plan", why.closest ? fmt::format("no strategy is legal and fits a {}'s memory",
+                                           topology::device_word(job.cluster.instance.traits.accelerator))
+                             : "no strategy is legal");
   if (a.target_refusal != nullptr) text = target_refusal_text(*a.target_refusal);
   if (why.closest) text += closest_text(job, why);
   if (why.closest && (why.nodes_that_would_do > 0 || a.target_refusal == nullptr)) {
@@ -461,7 +494,9 @@ std::string plan_answer(const Answer& a) {
   }
   text += best_text(a) + baseline_text(a) + ties_text(a) + clusters_text(a);
   if (a.result.sensitivity) text += limit_text(*a.result.recommended_plan(), *a.result.sensitivity);
-  return text + refused_text(a) + next_text(a);
+  text += refused_text(a);
+  if (a.training != nullptr) text += training_text(*a.training);
+  return text + next_text(a);
 }
 
 }  // namespace trnplan::cli

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "api/plan.h"
 #include "api/target_refusal.h"
 #include "models/job/job.h"
 #include "planner/confidence/experiment.h"
@@ -29,6 +30,7 @@ struct Answer {
   std::string refused_folder = {};  ///< of --out, where it could not be written, else empty
   std::vector<planner::Outlook> outlooks = {};  ///< of the plans, in their order; may be empty
   const api::TargetRefusal* target_refusal = nullptr;  ///< why there is no plan; may be null
+  const api::WrittenTraining* training = nullptr;      ///< what the folder trains; may be null
 };
 
 /// A label on the left, its text beside it, the lines that follow below the text.

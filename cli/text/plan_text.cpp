@@ -25,21 +25,22 @@ double usd_of(const Plan& p) {
   return p.usd_per_hour * p.run.value / 3600;
 }
 
-std::string refusal_text(const planner::Refusal& r) {
+std::string refusal_text(const planner::Refusal& r, std::string_view device) {
   const std::string start = fmt::format("  {}\n    at least {} s; {}: ", strategy_words(r.strategy),
                                         seconds_text(r.lower_bound), r.why.rule);
   if (is_far(r)) {  // no need for the parts
-    return fmt::format("{}needs {:.1f} of {:.1f} GiB a core\n", start, in_gibibytes(r.memory->worst().peak()),
-                       in_gibibytes(r.memory->limit));
+    return fmt::format("{}needs {:.1f} of {:.1f} GiB a {}\n", start, in_gibibytes(r.memory->worst().peak()),
+                       in_gibibytes(r.memory->limit), device);
   }
   return start + r.why.message + "\n" + (r.why.fix.empty() ? "" : fmt::format("    fix: {}\n", r.why.fix));
 }
 
-std::string refusals(const std::vector<planner::Refusal>& list, std::size_t most, const char* heading) {
+std::string refusals(const std::vector<planner::Refusal>& list, std::size_t most, std::string_view device,
+                     const char* heading) {
   if (list.empty()) return "";
   std::string text = fmt::format("\n{}\n", heading);
   const std::vector<const planner::Refusal*> shown = nearest_refusals(list, most, kMostOfOneRule);
-  for (const planner::Refusal* r : shown) text += refusal_text(*r);
+  for (const planner::Refusal* r : shown) text += refusal_text(*r, device);
   if (list.size() > shown.size())
     text += fmt::format("  ... and {} more (--format json lists all)\n", list.size() - shown.size());
   return text;
@@ -54,15 +55,17 @@ std::string less(Seconds now, Seconds then) {
 std::string sensitivity_text(const Plan& winner, const planner::Sensitivity& why) {
   std::string text = "What holds it back\n";
   text += fmt::format("  limit       {}: 1 % {} makes the step {:.2f} % shorter, to first order\n",
-                      resource_words(why.resource), is_duration(why.resource) ? "less" : "faster",
-                      std::abs(why.elasticity));
+                      resource_words(why.resource, winner.accelerator),
+                      is_duration(why.resource) ? "less" : "faster", std::abs(why.elasticity));
   text += fmt::format("  kernels     10 % more efficient: {}\n",
                       less(winner.report.step, why.with_faster_kernels));
   if (why.with_twice_the_nics.value > 0)
-    text += fmt::format("  network     twice as many EFA devices: {}\n",
+    text += fmt::format("  network     twice as many {}: {}\n",
+                        winner.accelerator == topology::Accelerator::gpu ? "NICs" : "EFA devices",
                         less(winner.report.step, why.with_twice_the_nics));
-  if (!why.with_more_memory) return text + "  memory      1 GiB more a core: no faster\n";
-  return text + fmt::format("  memory      1 GiB more a core: {} with {}\n",
+  const std::string_view device = topology::device_word(winner.accelerator);
+  if (!why.with_more_memory) return text + fmt::format("  memory      1 GiB more a {}: no faster\n", device);
+  return text + fmt::format("  memory      1 GiB more a {}: {} with {}\n", device,
                             less(winner.report.step, why.with_more_memory->report.step),
                             strategy_words(why.with_more_memory->strategy));
 }
@@ -88,7 +91,7 @@ std::string clusters_text(const models::Job& job, const std::vector<planner::Clu
   return "\nBest of each cluster (*: no other is as fast, as cheap and as small)\n" + table.text(width);
 }
 
-std::string infeasible_text(const planner::Infeasible& why, int width) {
+std::string infeasible_text(const planner::Infeasible& why, topology::Accelerator accelerator, int width) {
   if (why.too_slow || why.too_expensive) return "";
   std::string text;
   for (const planner::RuleCount& r : why.rules) {
@@ -97,7 +100,8 @@ std::string infeasible_text(const planner::Infeasible& why, int width) {
     if (!r.why.fix.empty()) text += fmt::format("    fix: {}\n", r.why.fix);
   }
   if (why.closest) {
-    text += fmt::format("  closest: {}\n", strategy_words(*why.closest)) + memory_table(*why.memory, width);
+    text += fmt::format("  closest: {}\n", strategy_words(*why.closest)) +
+            memory_table(*why.memory, *why.closest, accelerator, width);
   }
   return text;
 }
@@ -164,12 +168,13 @@ std::string risk_text(const Answer& a) {
                                  o.distance.value);
   if (!o.nearest.empty()) text += fmt::format("  other there {}\n", list(o.distance.differs));
   text += fmt::format("  untested    {}\n", list(o.distance.untested));
+  const std::string compiles =
+      a.result.recommended_plan()->graph.is_limited() ? ", compiles " + probability_text(o.compiles) : "";
   return text + fmt::format(
-                    "  works       {}, with what no run has tried: fits {}, compiles {}, runs at all {}; "
-                    "expected {} tokens/s "
-                    "after that\n",
-                    probability_text(o.works()), probability_text(o.fits), probability_text(o.compiles),
-                    probability_text(o.runs), grouped(o.expected_tokens_per_second));
+                    "  works       {}, with what no run has tried: fits {}{}, runs at all {}; expected {} "
+                    "tokens/s after that\n",
+                    probability_text(o.works()), probability_text(o.fits), compiles, probability_text(o.runs),
+                    grouped(o.expected_tokens_per_second));
 }
 
 std::string winner_text(const Answer& a, int width) {
@@ -236,19 +241,22 @@ std::string confidence_text(const models::Job& job, const planner::Confidence& c
 std::string search_details(const Answer& a, int width) {
   const planner::SearchResult& r = a.result;
   const bool found = !r.plans.empty();
+  const topology::Accelerator accelerator = a.job.cluster.instance.traits.accelerator;
+  const std::string_view device = topology::device_word(accelerator);
   std::string text;
   if (found) {
     text += "\n" + plan_table(a.job, r.plans, a.confidence.first_is_better, width, r.recommended) +
             confidence_text(a.job, a.confidence, a.script) + winner_text(a, width);
   } else if (r.infeasible) {
-    text += "\n" + infeasible_text(*r.infeasible, width);
+    text += "\n" + infeasible_text(*r.infeasible, accelerator, width);
   }
   if (a.baseline != nullptr)
     text += baseline_text(*a.baseline, a.baseline_file, r.recommended_plan(),
                           a.confidence.beats_baseline);
   text += clusters_text(a.job, r.clusters, width);
-  text += refusals(r.refused, kRefusedShown, found ? "Refused although it could be faster:" : "Refused:");
-  text += refusals(r.doubtful, kDoubtfulShown, "Doubtful, left out (--allow-doubtful lets them in):");
+  text +=
+      refusals(r.refused, kRefusedShown, device, found ? "Refused although it could be faster:" : "Refused:");
+  text += refusals(r.doubtful, kDoubtfulShown, device, "Doubtful, left out (--allow-doubtful lets them in):");
   const planner::SpaceCounts& c = r.counts;
   text += fmt::format("\n{} strategies: {} refused, {} too large, {} that cannot be faster, {} simulated\n",
                       c.enumerated, c.refused, c.too_large, c.bounded, c.simulated);

@@ -105,9 +105,10 @@ std::vector<std::string> cells_of(const models::StageMemory& m) {
 }
 
 constexpr const char* kMemoryRows[] = {
-    "layers",      "micro-batches held", "parameters",     "gradients", "optimizer states",
-    "activations", "logits of the loss", "ZeRO-1 buckets", "runtime",   "peak",
+    "layers",      "micro-batches held", "parameters",        "gradients", "optimizer states",
+    "activations", "logits of the loss", "temporary buffers", "runtime",   "peak",
     "reached in"};
+constexpr std::size_t kStaging = 7;  ///< of those rows: on Neuron cores with ZeRO-1 its buckets above all
 
 /// Those shown where only `most` have room: the first and last ones and the one of the largest peak.
 std::vector<Stages> some_of(std::vector<Stages> all, std::size_t worst, std::size_t most) {
@@ -122,7 +123,8 @@ std::vector<Stages> some_of(std::vector<Stages> all, std::size_t worst, std::siz
 
 }  // namespace
 
-std::string memory_table(const models::Memory& memory, int width) {
+std::string memory_table(const models::Memory& memory, const models::Strategy& s, topology::Accelerator on,
+                         int width) {
   constexpr int kLabel = 24, kStage = 10;  // columns that the words of a row take, and those of a stage
   std::vector<Stages> all;
   std::size_t worst = 0;
@@ -138,22 +140,26 @@ std::string memory_table(const models::Memory& memory, int width) {
   }
   const auto most = static_cast<std::size_t>(std::max(3, (width - kLabel) / kStage));
   const std::vector<Stages> shown = some_of(all, worst, most);
-  std::vector<Column> columns = {{"GiB a core", true}};
+  const std::string_view device = topology::device_word(on);
+  const bool buckets = on == topology::Accelerator::neuron_core && s.sharding == models::Sharding::states;
+  std::vector<Column> columns = {{fmt::format("GiB a {}", device), true}};
   for (const Stages& s : shown) {
     columns.push_back(
         {s.first == s.last ? fmt::format("stage {}", s.first) : fmt::format("{}-{}", s.first, s.last)});
   }
   Table table(std::move(columns), "", 4);
   for (std::size_t row = 0; row < std::size(kMemoryRows); ++row) {
-    std::vector<std::string> cells = {kMemoryRows[row]};
+    std::vector<std::string> cells = {row == kStaging && buckets ? "ZeRO-1 buckets" : kMemoryRows[row]};
     for (const Stages& s : shown) cells.push_back(cells_of(memory.stages[s.first])[row]);
     table.row(std::move(cells));
   }
   std::string text = table.text(width);
-  if (shown.size() < all.size())
-    text +=
-        fmt::format("    ... {} more stages between (--format json lists all)\n", all.size() - shown.size());
-  return text + fmt::format("    a core has {:.2f} GiB; by these bytes it fits with probability {}\n",
+  std::size_t left_out = memory.stages.size();
+  for (const Stages& some : shown) left_out -= some.last + 1 - some.first;
+  if (left_out > 0)
+    text += fmt::format("    ... {} more stage{} between (--format json lists all)\n", left_out,
+                        left_out == 1 ? "" : "s");
+  return text + fmt::format("    a {} has {:.2f} GiB; by these bytes it fits with probability {}\n", device,
                             in_gibibytes(memory.limit), probability_text(memory.fit_probability));
 }
 
@@ -173,9 +179,8 @@ std::string time_by_cause(const models::StepReport& r) {
 std::string price_text(const Plan& p, bool whole_run) {
   std::string text;
   if (p.usd_per_hour > 0) {
-    std::string kind = p.price_kind;
-    std::replace(kind.begin(), kind.end(), '_', ' ');
-    text += fmt::format("  price       {:.2f} USD/h {}, {:.2f} USD per 10^9 tokens\n", p.usd_per_hour, kind,
+    text += fmt::format("  price       {:.2f} USD/h {}, {:.2f} USD per 10^9 tokens\n", p.usd_per_hour,
+                        topology::price_words(p.price_kind),
                         p.usd_per_hour / 3600 / p.report.tokens_per_second * 1e9);
   }
   if (whole_run && p.run.value > 0) {
@@ -242,7 +247,7 @@ std::string plan_details(const Plan& p, bool whole_run, int width) {
   text += time_by_cause(r);
   for (const planner::Violation& v : p.doubts) text += fmt::format("  doubtful    {}\n", v.message);
   text += price_text(p, whole_run);
-  text += "  memory\n" + memory_table(p.memory, width);
+  text += "  memory\n" + memory_table(p.memory, p.strategy, p.accelerator, width);
   const Bytes spare = p.memory.limit - p.memory.worst().peak();
   if (spare.value >= 0 && spare < kTight * p.memory.limit) {
     text +=
@@ -256,7 +261,8 @@ std::string plan_details(const Plan& p, bool whole_run, int width) {
   return text;
 }
 
-std::string critical_path(const models::StepReport& r) {
+std::string critical_path(const Plan& p) {
+  const models::StepReport& r = p.report;
   constexpr std::size_t kOperatorsShown = 10;
   std::string text = "  critical path\n";
   const std::size_t shown = std::min(kOperatorsShown, r.by_operator.size());
@@ -275,8 +281,9 @@ std::string critical_path(const models::StepReport& r) {
     const auto resource = static_cast<models::Resource>(i);
     const double change = r.elasticity(resource);
     if (std::abs(change) < 5e-4) continue;
-    text += fmt::format("    {}: 1 % {} changes the step by {:+.3f} %\n", resource_words(resource),
-                        is_duration(resource) ? "longer" : "faster", change);
+    text +=
+        fmt::format("    {}: 1 % {} changes the step by {:+.3f} %\n", resource_words(resource, p.accelerator),
+                    is_duration(resource) ? "longer" : "faster", change);
   }
   return text;
 }

@@ -23,7 +23,9 @@ std::string cost(const std::optional<double>& usd) {
 
 /// What the probabilities of a run are given.
 std::string if_it_works(const planner::RunAnswer& run) {
-  return run.works < 1 ? fmt::format(" if it fits and compiles ({})", short_probability(run.works)) : "";
+  if (!(run.works < 1)) return "";
+  return fmt::format(" if it fits and {} ({})", run.compiles ? "compiles" : "runs",
+                     short_probability(run.works));
 }
 
 /// How far the run gets. The time is spent in any case, so the cost is one.

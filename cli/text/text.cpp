@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "models/framework/framework.h"
 #include "models/job/sharding_words.h"
 #include "models/uncertainty/spread.h"
 #include "text/diagnostic.h"
@@ -75,7 +75,7 @@ std::string degree_words(const models::Strategy& s) {
                           {"DP", s.data_parallel}}) {
     if (d.value > 1) text += fmt::format("{}{} {}", text.empty() ? "" : " x ", d.name, d.value);
   }
-  if (text.empty()) text = "one core";
+  if (text.empty()) text = "one rank";
   if (s.virtual_pipeline > 1) text += fmt::format(", {} virtual stages each", s.virtual_pipeline);
   return text;
 }
@@ -85,51 +85,35 @@ std::string layout_words(const models::Strategy& s) {
   return s.micro_batch == 1 ? degrees : fmt::format("{}, micro-batch {}", degrees, s.micro_batch);
 }
 
-std::string recompute_words(const models::Strategy& s) {
-  models::Recompute r = s.recompute;
-  if (r.full && r.every > 1) return fmt::format("one layer in {} recomputed", r.every);
-  if (r.full) return "all recomputed";
-  if (s.flash_attention) r.core_attention = false;
-  std::vector<std::string> parts;
-  if (r.core_attention) parts.emplace_back("attention");
-  if (r.mlp) parts.emplace_back("MLP");
-  if (r.rms_norm) parts.emplace_back("norms");
-  if (r.alternate) parts.emplace_back("all but attention and every second product");
-  if (r.activation_multiply) parts.emplace_back("MLP activation");
-  if (parts.empty()) return "nothing recomputed";
-  const std::string last = std::move(parts.back());
-  parts.pop_back();
-  return fmt::format("{}{}{} recomputed", fmt::join(parts, ", "), parts.empty() ? "" : " and ", last);
-}
-
 std::string strategy_words(const models::Strategy& s) {
   std::string text = layout_words(s);
   if (s.tensor_parallel > 1 && !s.sequence_parallel) text += ", no sequence parallel";
   text += models::sharding_words(s);
   if (!s.flash_attention) text += ", plain attention";
-  text += ", " + recompute_words(s);
+  text += ", " + models::recompute_words(s);
   if (!s.pipeline_cuts.empty()) text += fmt::format(", cuts {}", fmt::join(s.pipeline_cuts, "/"));
   return text;
 }
 
-const char* resource_words(models::Resource r) {
+const char* resource_words(models::Resource r, topology::Accelerator of) {
+  const bool gpu = of == topology::Accelerator::gpu;
   switch (r) {
     case models::Resource::tensor:
-      return "tensor engine";
+      return gpu ? "matrix products (tensor cores)" : "tensor engine";
     case models::Resource::vector:
-      return "vector engines";
+      return gpu ? "element-wise kernels" : "vector engines";
     case models::Resource::hbm:
       return "memory bandwidth (HBM)";
     case models::Resource::dma:
-      return "DMA engines";
+      return gpu ? "copy engines" : "DMA engines";
     case models::Resource::link:
-      return "links between chips";
+      return gpu ? "links between GPUs" : "links between chips";
     case models::Resource::efa:
       return "network between nodes";
     case models::Resource::latency:
       return "latency of collectives";
     case models::Resource::launch:
-      return "launches of graphs";
+      return gpu ? "launches of kernels" : "launches of graphs";
     case models::Resource::count:
       break;
   }

@@ -24,13 +24,10 @@ std::string job_line(const models::Job& job);
 std::string degree_words(const models::Strategy& s);
 /// The same with a micro-batch above 1: "TP 8 x PP 4, micro-batch 2".
 std::string layout_words(const models::Strategy& s);
-/// "MLP and norms recomputed", "nothing recomputed": what planner::strategy_grammar() has as names of classes. Core
-/// attention is not worth a word with flash attention, which never calls it.
-std::string recompute_words(const models::Strategy& s);
 /// layout_words, then what else sets it apart, recompute and cuts among it.
 std::string strategy_words(const models::Strategy& s);
-/// "tensor engine"; may follow "the".
-const char* resource_words(models::Resource r);
+/// "tensor engine", of GPUs "matrix products (tensor cores)"; may follow "the".
+const char* resource_words(models::Resource r, topology::Accelerator of);
 /// True of what a step has less of, not more, when the machine is better: latency, launches.
 bool is_duration(models::Resource r);
 /// "tensor parallel" of the breakdown of a step.
@@ -56,9 +53,10 @@ std::string nearest_case_text(const planner::Experience& known);
 std::string beyond_known_graphs(const planner::Plan& plan);
 /// The operators that take most of the critical path, and by how much each part of the machine changes the
 /// step.
-std::string critical_path(const models::StepReport& report);
-/// What each stage's peak is made of; equal neighbours share a column.
-std::string memory_table(const models::Memory& memory, int width);
+std::string critical_path(const planner::Plan& plan);
+/// What each stage's peak is made of under the strategy on such devices; equal neighbours share a column.
+std::string memory_table(const models::Memory& memory, const models::Strategy& strategy,
+                         topology::Accelerator on, int width);
 /// Where the second plan loses time against the first, in seconds by cause.
 std::string comparison(const planner::Plan& winner, const planner::Plan& other);
 /// Seconds to three or four significant digits.

@@ -67,21 +67,30 @@ std::string links_text(const topology::Instance& instance) {
 }
 
 std::string nics_text(const topology::Instance& instance) {
-  if (instance.nics == 0) return "  no EFA device: one node alone\n";
+  const bool gpus = instance.traits.accelerator == topology::Accelerator::gpu;
+  const std::string_view nic = gpus ? "NIC" : "EFA device";
+  if (instance.nics == 0) return fmt::format("  no {}: one node alone\n", nic);
   const double gigabits = instance.nic.value * 8 / 1e9;
-  std::string text = fmt::format("  {} EFA devices of {:.0f} Gbit/s each way: {:.0f} Gbit/s a node\n",
-                                 instance.nics, gigabits, gigabits * instance.nics);
+  std::string text = fmt::format("  {} {}s of {:.0f} Gbit/s each way: {:.0f} Gbit/s a node\n", instance.nics,
+                                 nic, gigabits, gigabits * instance.nics);
   std::vector<std::vector<int>> chips(static_cast<std::size_t>(instance.nics));
   for (int c = 0; c < instance.chips; ++c)
     chips[static_cast<std::size_t>(instance.nic_of_chip[static_cast<std::size_t>(c)])].push_back(c);
   const bool one_each = std::all_of(chips.begin(), chips.end(), [&](const std::vector<int>& of) {
     return of.size() == 1 && of.front() == &of - chips.data();
   });
-  if (one_each) return text + fmt::format("    device n serves chip n ({} cores)\n", instance.cores_per_chip);
+  const std::string_view chip = topology::chip_word(instance),
+                         core = topology::device_word(instance.traits.accelerator);
+  const char* device = gpus ? "NIC" : "device";
+  const auto held = [&](std::size_t count) {
+    return chip == core
+               ? std::string()
+               : fmt::format(" ({} {}s)", count * static_cast<std::size_t>(instance.cores_per_chip), core);
+  };
+  if (one_each) return text + fmt::format("    {} n serves {} n{}\n", device, chip, held(1));
   for (std::size_t n = 0; n < chips.size(); ++n) {
-    text += fmt::format("    device {} serves chip{} {} ({} cores)\n", n, chips[n].size() == 1 ? "" : "s",
-                        fmt::join(chips[n], ", "),
-                        chips[n].size() * static_cast<std::size_t>(instance.cores_per_chip));
+    text += fmt::format("    {} {} serves {}{} {}{}\n", device, n, chip, chips[n].size() == 1 ? "" : "s",
+                        fmt::join(chips[n], ", "), held(chips[n].size()));
   }
   return text;
 }
@@ -91,9 +100,13 @@ std::string node_text(const topology::Cluster& cluster, const topology::ChipGrap
   std::vector<int> all(static_cast<std::size_t>(instance.chips));
   std::iota(all.begin(), all.end(), 0);
   const std::string drawn = topology::draw_switch(instance);
+  const std::string_view chip = topology::chip_word(instance),
+                         device = topology::device_word(instance.traits.accelerator);
   const std::string head =
-      fmt::format("{} x {}: {} chip{}, {} cores, {} links a node\n", cluster.nodes, instance.name,
-                  instance.chips, instance.chips == 1 ? "" : "s", instance.cores(), instance.links.size());
+      fmt::format("{} x {}: {} {}{}{}, {} links a node\n", cluster.nodes, instance.name, instance.chips, chip,
+                  instance.chips == 1 ? "" : "s",
+                  chip == device ? std::string() : fmt::format(", {} {}s", instance.cores(), device),
+                  instance.links.size());
   if (!drawn.empty()) {
     const double node = instance.nic.value * 8 / 1e9 * instance.nics;
     return head + drawn +
@@ -103,7 +116,7 @@ std::string node_text(const topology::Cluster& cluster, const topology::ChipGrap
                            : "non-blocking as far as is known");
   }
   return head + links_text(instance) + nics_text(instance) +
-         rings_text(graph.disjoint_rings(all), "  all chips together: ");
+         rings_text(graph.disjoint_rings(all), fmt::format("  all {}s together: ", chip).c_str());
 }
 
 }  // namespace
@@ -111,7 +124,8 @@ std::string node_text(const topology::Cluster& cluster, const topology::ChipGrap
 namespace {
 
 /// The verdict, and what it rests on: each kind of group with its rings, the offending group.
-std::string groups_text(const topology::ChipGraph& graph, const topology::PlacementVerdict& verdict) {
+std::string groups_text(const topology::ChipGraph& graph, const topology::PlacementVerdict& verdict,
+                        std::string_view chip) {
   using topology::Verdict;
   if (verdict.groups.empty()) return "";
   std::string text = fmt::format("verdict: {}\n", topology::to_string(verdict.overall));
@@ -129,16 +143,16 @@ std::string groups_text(const topology::ChipGraph& graph, const topology::Placem
   std::vector<int> ranks = verdict.offending->ranks;
   const bool more = ranks.size() > kRanksShown;
   ranks.resize(std::min(ranks.size(), kRanksShown));
-  return text + fmt::format("  offending {} group: ranks {}{}, chips {}\n",
+  return text + fmt::format("  offending {} group: ranks {}{}, {}s {}\n",
                             upper(topology::to_string(verdict.offending->kind)), fmt::join(ranks, ", "),
-                            more ? ", ..." : "", topology::number_list(verdict.offending->chips));
+                            more ? ", ..." : "", chip, topology::number_list(verdict.offending->chips));
 }
 
 }  // namespace
 
 std::string topology_text(const topology::Cluster& cluster, const topology::ChipGraph& graph,
                           const topology::PlacementVerdict& verdict, const std::string& advice) {
-  std::string text = groups_text(graph, verdict) + advice;
+  std::string text = groups_text(graph, verdict, topology::chip_word(cluster.instance)) + advice;
   const std::string drawing = topology::draw_torus(
       cluster.instance, verdict.offending ? verdict.offending->chips : std::vector<int>{});
   if (!drawing.empty()) text += (text.empty() ? "" : "\n") + drawing;

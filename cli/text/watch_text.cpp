@@ -95,7 +95,7 @@ std::string report_text(const io::WatchReport& r) {
     text += "\n";
   }
   if (r.memory_bytes) {
-    text += fmt::format("memory: {:.2f} GiB in the fullest core", *r.memory_bytes / kGiB);
+    text += fmt::format("memory: {:.2f} GiB in the fullest {}", *r.memory_bytes / kGiB, r.device);
     if (r.predicted_memory_bytes) text += fmt::format(", {:.2f} predicted", *r.predicted_memory_bytes / kGiB);
     text += "\n";
   }

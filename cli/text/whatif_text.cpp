@@ -189,8 +189,8 @@ std::string recommended_text(const WhatIfAnswer& a, const WhatIfPoint& p) {
   text += fmt::format("  goodput     {:.2f} %, 90 % between {:.2f} and {:.2f}; uptime {:.2f} %\n",
                       100 * g.goodput, 100 * g.goodput_90.low, 100 * g.goodput_90.high, 100 * g.uptime);
   if (p.plan->works)
-    text +=
-        fmt::format("  works       with {}: it fits, compiles and runs\n", probability_text(*p.plan->works));
+    text += fmt::format("  works       with {}: it fits{} and runs\n", probability_text(*p.plan->works),
+                        p.plan->graph.is_limited() ? ", compiles" : "");
   text += run_text(p.run, run_question(a.question));
   if (a.result.surer >= 0) {
     const WhatIfPoint& surer = a.result.points[static_cast<std::size_t>(a.result.surer)];

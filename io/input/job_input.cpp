@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "targets/nxdt/nxdt_yaml.h"
+#include "targets/registry.h"
 
 namespace trnplan::io {
 
@@ -171,13 +172,15 @@ class ModelInput {
                         "is not stated, and no published training of " + printable(model_, 60) + " is known",
                         "add for example " + option + " " + std::to_string(example)});
     };
+    const bool sequence = options_.sequence.empty(), batch = options_.global_batch.empty();
     take(options_.sequence, "--sequence", training ? training->sequence : 0,
          positions > 0 ? std::min(positions, kUsualSequence) : kUsualSequence);
     take(options_.global_batch, "--global-batch", training ? training->global_batch : 0, kUsualBatch);
     if (!faults.empty()) throw InputError(std::move(faults));
     if (taken.empty()) return;
     tell(taken);
-    source_ = "; training as in " + printable(training->source, 200);
+    taken_ = sequence && batch ? "sequence and batch" : sequence ? "sequence" : "batch";
+    source_ = " as in " + printable(training->source, 200);
   }
 
   void assume_cluster() {
@@ -194,8 +197,14 @@ class ModelInput {
   JobReading read(const Files& files) {
     override_keys(root_, options_);
     JobReading reading = job_from(std::move(root_), "", catalog_, files);
-    if (!assumed_.empty())
-      reading.notes.push_back(printable(model_, 200) + ": assumed " + assumed_ + source_);
+    if (assumed_.empty()) return reading;
+    std::string told = printable(model_, 200) + ": assumed " + assumed_;
+    if (!source_.empty()) {
+      const planner::Target* named = targets::find(options_.target);
+      const planner::Target& target = named != nullptr ? *named : targets::of(reading.job);
+      told += "; " + (target.has_own_recipe() ? taken_ : "training") + source_;
+    }
+    reading.notes.push_back(std::move(told));
     return reading;
   }
 
@@ -207,6 +216,7 @@ class ModelInput {
   const Catalog& catalog_;
   Node root_;
   std::string assumed_;
+  std::string taken_;   ///< of the published training: "sequence and batch"
   std::string source_;  ///< a long path: last, so that it breaks no line of words
 };
 

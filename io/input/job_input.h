@@ -20,6 +20,8 @@ namespace trnplan::io {
 struct JobOptions {
   std::string instance, nodes, sequence, global_batch, tokens, precision, release, objective, deadline,
       budget;
+  /// What is to train the job; empty: the target of its software. It decides what is assumed to come from where.
+  std::string target;
   /// The command asks for nodes or types in its own way: what is assumed of them is not told.
   bool own_nodes = false, own_instances = false;
   /// Of an NxDT YAML the strategy is not pinned, only what it trains is taken.

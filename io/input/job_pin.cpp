@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/input/framework_names.h"
 #include "io/input/job_keys.h"
 #include "io/input/job_sections.h"
 #include "models/framework/framework.h"
@@ -44,8 +45,7 @@ void read_framework(MapReader& fields, Pin& pin) {
   const std::string name = fields.text("framework", "");
   const std::vector<std::string_view> known = models::framework_names();
   if (std::find(known.begin(), known.end(), name) == known.end()) {
-    fields.fault("framework", in_quotes(name) + " is no framework that is modelled",
-                 "use one of: " + joined({known.begin(), known.end()}));
+    fields.fault("framework", in_quotes(name) + " is no framework that is modelled", loop_fix(name));
     return;
   }
   pin.framework = models::stated_framework(name);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/input/framework_names.h"
 #include "io/input/job_keys.h"
 #include "io/input/job_learning.h"
 #include "io/input/job_sections.h"
@@ -30,7 +31,7 @@ void read_software(JobDraft& d, MapReader& map) {
   s.framework = fields.text("framework", s.framework);
   const std::vector<std::string> known = targets::names();
   if (!s.framework.empty() && std::find(known.begin(), known.end(), s.framework) == known.end()) {
-    fields.fault("framework", "unknown framework " + in_quotes(s.framework), "use one of: " + joined(known));
+    fields.fault("framework", "unknown framework " + in_quotes(s.framework), stack_fix(s.framework));
   }
   s.in_flight = fields.has("requests_in_flight")
                     ? fields.whole("requests_in_flight", s.in_flight, 1, kMostRequests)

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "io/input/framework_names.h"
 #include "models/framework/framework.h"
 #include "planner/plan/space.h"
 #include "text/diagnostic.h"
@@ -141,7 +142,7 @@ class StrategyParser {
       const std::vector<std::string_view> known = models::framework_names();
       if (std::find(known.begin(), known.end(), value) == known.end())
         return fault(key, fmt::format("\"{}\" is no framework that is modelled", printable(value)),
-                     fmt::format("write {}", fmt::join(known, ", ")));
+                     loop_fix(value));
       framework_ = models::stated_framework(value);
     } else if (key == "cuts") {
       for (const std::string& cut : split(value, '/')) {
@@ -171,13 +172,15 @@ class StrategyParser {
     const std::int64_t ranks = saturating_product({model, s.data_parallel});
     const int cores = job_.cluster.cores();
     if (ranks == cores) return;
+    const std::string_view device = topology::device_word(job_.cluster.instance.traits.accelerator);
     throw InputError(
         {{"--strategy", 0, 0},
          "dp",
-         fmt::format("tp {} x pp {} x cp {} x dp {} is {} ranks, the cluster has {} cores", s.tensor_parallel,
-                     s.pipeline_parallel, s.context_parallel, s.data_parallel, ranks, cores),
-         cores % model == 0 ? fmt::format("leave dp out, or write dp={}", cores / model)
-                            : "choose tp, pp and cp whose product divides the number of cores"});
+         fmt::format("tp {} x pp {} x cp {} x dp {} is {} ranks, the cluster has {} {}s", s.tensor_parallel,
+                     s.pipeline_parallel, s.context_parallel, s.data_parallel, ranks, cores, device),
+         cores % model == 0
+             ? fmt::format("leave dp out, or write dp={}", cores / model)
+             : fmt::format("choose tp, pp and cp whose product divides the number of {}s", device)});
   }
 
   Job job_;

@@ -42,6 +42,7 @@ struct WatchReport {
   std::optional<std::pair<double, double>> predicted_90;
   std::optional<double> tokens_per_second, loss;
   std::optional<double> memory_bytes, predicted_memory_bytes;  ///< of the fullest core
+  std::string_view device = "core";                            ///< what people call what a rank runs on
   std::optional<double> wall_seconds, goodput, eta_seconds, usd_so_far, usd_total;
   int restarts = 0;
   std::int64_t lost_steps = 0;

@@ -41,8 +41,9 @@ std::vector<planner::Plan> alternatives(const RanPlan& ran, const models::Profil
 }
 
 std::string next_text(const planner::Plan& plan) {
-  return fmt::format("use {}: {:.1f} s a step, {:.1f} GiB a core", models::describe(plan.strategy),
-                     plan.report.step.value, plan.memory.worst().peak().value / kGiB);
+  return fmt::format("use {}: {:.1f} s a step, {:.1f} GiB a {}", models::describe(plan.strategy),
+                     plan.report.step.value, plan.memory.worst().peak().value / kGiB,
+                     topology::device_word(plan.accelerator));
 }
 
 std::string job_text(const RanPlan& ran) {
@@ -173,9 +174,11 @@ void advise_group(Advice& a, const RanPlan& ran, const models::Profile& profile)
   const topology::Degrees degrees = degrees_of(ran, a.failure);
   const auto group = refused_group(cluster, graph, degrees, a.failure);
   if (!group) {
-    a.problem = a.failure.devices.empty() ? std::string("the runtime refused a group")
-                                          : fmt::format("the runtime refused a group of cores {{{}}}",
-                                                        fmt::join(a.failure.devices, ", "));
+    a.problem = a.failure.devices.empty()
+                    ? std::string("the runtime refused a group")
+                    : fmt::format("the runtime refused a group of {}s {{{}}}",
+                                  topology::device_word(cluster.instance.traits.accelerator),
+                                  fmt::join(a.failure.devices, ", "));
     a.problem += "; the rules known here accept every group of what ran";
     a.fix = "check that EFA is up on every node, and report the log: the rules may be wrong";
     return;
@@ -199,7 +202,8 @@ void advise_memory(Advice& a, const RanPlan& ran, const models::Profile& profile
   const std::string what = a.failure.kind == logs::FailureKind::compile_memory
                                ? fmt::format("the compiler estimates {} for one graph", said)
                                : fmt::format("allocation failed with {} in use", said);
-  a.problem = fmt::format("{}; a core has {:.0f} GiB", what, limit / kGiB);
+  a.problem = fmt::format("{}; a {} has {:.0f} GiB", what,
+                          topology::device_word(ran.job.cluster.instance.traits.accelerator), limit / kGiB);
   if (!ran.strategy) {
     a.fix =
         "give --plan, or --job and --strategy, for a plan that fits; else recompute more, or raise TP or PP";

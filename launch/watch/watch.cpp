@@ -116,6 +116,7 @@ void account(const RunLog& log, const std::optional<io::PlanFile>& plan, io::Wat
 }
 
 void read_memory(const logs::Detected& content, const std::optional<io::PlanFile>& plan, io::WatchReport& r) {
+  if (plan) r.device = topology::device_word(plan->job.cluster.instance.traits.accelerator);
   for (const logs::MemorySample& m : content.memory) {
     if (m.bytes && m.core) r.memory_bytes = std::max(r.memory_bytes.value_or(0), *m.bytes);
   }
@@ -123,7 +124,7 @@ void read_memory(const logs::Detected& content, const std::optional<io::PlanFile
   const double limit = plan->job.cluster.instance.core.memory.value;
   if (*r.memory_bytes > plan->peak.value) {
     alarm(r, "memory",
-          fmt::format("a core holds {:.2f} GiB, {:.2f} were predicted, {:.0f} are there",
+          fmt::format("a {} holds {:.2f} GiB, {:.2f} were predicted, {:.0f} are there", r.device,
                       *r.memory_bytes / kGiB, plan->peak.value / kGiB, limit / kGiB),
           "the prediction is too low, or another plan runs",
           "keep the log: memory that grows further ends the run; more recomputation, TP or PP needs less");

@@ -88,6 +88,15 @@ struct RecomputeUnits {
   bool scores = false;  ///< plain attention between its two products
 };
 
+/// What a framework's own flag or config calls the parts of a layer that can be recomputed.
+struct RecomputeNames {
+  std::string_view attention, mlp, norms, product;
+  /// Of everything, and of all but attention and every second product: whole phrases.
+  std::string_view full, alternate;
+  /// What stands before and behind a number: of so many layers one.
+  std::string_view some = "one layer in ", some_end = " recomputed";
+};
+
 /// Scalars that are all-reduced before the optimizer and that every stage waits for.
 struct ScalarReduces {
   int all = 0;
@@ -167,6 +176,8 @@ class Framework {
   [[nodiscard]] virtual bool balances_context() const { return false; }
   [[nodiscard]] virtual PassLaunches launches(const Strategy& s) const = 0;
   [[nodiscard]] virtual RecomputeUnits recomputed(const Strategy& s) const = 0;
+  /// Absent where it has none: then the classes of NxD's models are named, and plain words where people read them.
+  [[nodiscard]] virtual std::optional<RecomputeNames> recompute_names() const { return std::nullopt; }
   /// A compiler drops what recomputation makes and nothing reads: the last product of a part and what follows
   /// it. Without one every operator runs again.
   [[nodiscard]] virtual bool drops_unread() const { return true; }
@@ -210,6 +221,11 @@ class Framework {
   /// Buffers of gradients that are reduced while a backward pass runs.
   [[nodiscard]] virtual Bytes backward_buffers(const Strategy& s) const = 0;
 };
+
+/// What a strategy recomputes, in the framework's own words or else in plain ones: "core_attn and layernorm recomputed",
+/// "norms recomputed", "nothing recomputed". Core attention is not worth a word with flash attention, which never
+/// calls it. Throws as framework_of() does.
+[[nodiscard]] std::string recompute_words(const Strategy& s);
 
 /// Why it cannot shard what the strategy has it shard, and "" where it can.
 [[nodiscard]] std::string sharding_problem(const Framework& framework, const Strategy& s);

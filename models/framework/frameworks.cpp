@@ -61,6 +61,29 @@ std::string sharding_problem(const Framework& framework, const Strategy& s) {
   return "";
 }
 
+std::string recompute_words(const Strategy& s) {
+  constexpr RecomputeNames kPlain = {
+      "attention",      "MLP",
+      "norms",          "MLP activation",
+      "all recomputed", "all but attention and every second product recomputed"};
+  const RecomputeNames names = framework_of(s).recompute_names().value_or(kPlain);
+  const Recompute& r = s.recompute;
+  if (r.full && r.every > 1)
+    return std::string(names.some) + std::to_string(r.every) + std::string(names.some_end);
+  if (r.full) return std::string(names.full);
+  if (r.alternate) return std::string(names.alternate);
+  std::vector<std::string_view> parts;
+  if (r.core_attention && !s.flash_attention) parts.push_back(names.attention);
+  if (r.mlp) parts.push_back(names.mlp);
+  if (r.rms_norm) parts.push_back(names.norms);
+  if (r.activation_multiply) parts.push_back(names.product);
+  if (parts.empty()) return "nothing recomputed";
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    text += std::string(i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + std::string(parts[i]);
+  return text + " recomputed";
+}
+
 const Framework& framework_of(const Strategy& s) {
   return s.framework.empty() ? *kFrameworks.front() : named(s.framework);
 }

@@ -41,6 +41,18 @@ class Fsdp : public Nxd {
   /// selective_ac_option is "op" or a number of layers (torchtitan/distributed/activation_checkpoint.py).
   bool recomputes_classes() const override { return false; }
   RecomputeUnits recomputed(const Strategy& s) const override;
+  /// Modes of TorchTitan's activation_checkpoint (pytorch/torchtitan@v0.2.2 torchtitan/config/job_config.py), which
+  /// has none for single parts.
+  std::optional<RecomputeNames> recompute_names() const override {
+    return RecomputeNames{"attention",
+                          "MLP",
+                          "norms",
+                          "MLP activation",
+                          "full activation checkpointing",
+                          "selective activation checkpointing (op)",
+                          "selective activation checkpointing (1 layer in ",
+                          ")"};
+  }
   std::optional<UnitSharding> units(const Strategy& s) const override;
   SavedBytes saved() const override { return kFusedKernelsSave; }
   StateBytes state_bytes(const Strategy& s) const override;

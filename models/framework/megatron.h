@@ -35,6 +35,12 @@ class Megatron : public Nxd {
   /// NVIDIA/TransformerEngine transformer_engine/pytorch/attention, the ring of context parallel.
   bool repeats_keys() const override { return false; }
   PassLaunches launches(const Strategy& s) const override;
+  /// Values of --recompute-modules (core/transformer/transformer_config.py, recompute_modules).
+  static constexpr RecomputeNames kModules = {
+      "core_attn",      "mlp",
+      "layernorm",      "MLP activation",
+      "all recomputed", "all but attention and every second product recomputed"};
+  std::optional<RecomputeNames> recompute_names() const override { return kModules; }
   bool drops_unread() const override { return false; }
   /// The message sent is dropped too (deallocate_pipeline_outputs, pipeline_parallel/schedules.py).
   SavedBytes saved() const override {

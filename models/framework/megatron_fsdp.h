@@ -23,6 +23,7 @@ class MegatronFsdp final : public Fsdp {
   bool drops_unread() const override { return false; }
   bool repeats_keys() const override { return false; }
   bool recomputes_classes() const override { return true; }
+  std::optional<RecomputeNames> recompute_names() const override { return Megatron::kModules; }
   RecomputeUnits recomputed(const Strategy& s) const override { return Nxd::recomputed(s); }
   bool overlaps_layers(const Strategy& s) const override {
     return Fsdp::overlaps_layers(s) || tensor_overlap(s);

@@ -27,6 +27,8 @@ struct GraphSize {
   bool whole_micro_batch = false;  ///< forward and backward are in it
   bool backward = true;            ///< else: of the forward
 
+  /// A graph may be too large to compile; else nothing needs to be told of compiling.
+  [[nodiscard]] bool is_limited() const { return limit > 0; }
   /// P(it is not too large). Requires: extra_log_sd >= 0, which the caller adds for its distance from what is
   /// known to compile.
   [[nodiscard]] double compile_probability(double extra_log_sd = 0) const;

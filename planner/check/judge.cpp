@@ -58,8 +58,10 @@ std::vector<models::Recompute> stronger_policies(const models::Strategy& s) {
 
 Violation memory_violation(const models::Job& job, const models::Strategy& s, const models::Profile& profile,
                            const models::Memory& memory, const Target* target) {
-  Violation v{"memory", memory_message(memory),
-              "more nodes (--nodes): over all cores of this cluster it does not fit either"};
+  const topology::Accelerator on = job.cluster.instance.traits.accelerator;
+  Violation v{"memory", memory_message(memory, on),
+              fmt::format("more nodes (--nodes): over all {}s of this cluster it does not fit either",
+                          topology::device_word(on))};
   if (memory.worst().peak() <= memory.limit)
     v.message += fmt::format("; with what is uncertain of that it fits with probability {:.0f} % only",
                              100 * memory.fit_probability);
@@ -82,15 +84,16 @@ Violation memory_violation(const models::Job& job, const models::Strategy& s, co
 
 }  // namespace
 
-std::string memory_message(const models::Memory& memory) {
+std::string memory_message(const models::Memory& memory, topology::Accelerator on) {
   const models::StageMemory& w = memory.worst();
   const auto gib = [](Bytes b) { return in_gibibytes(b); };
   return fmt::format(
-      "stage {} needs {:.1f} of {:.1f} GiB a core ({}): parameters {:.2f}, gradients {:.2f}, optimizer "
+      "stage {} needs {:.1f} of {:.1f} GiB a {} ({}): parameters {:.2f}, gradients {:.2f}, optimizer "
       "{:.2f}, activations "
       "{:.2f}, logits {:.2f}, staging {:.2f}, runtime {:.2f}",
-      w.stage, gib(w.peak()), gib(memory.limit), to_string(w.instant), gib(w.parameters), gib(w.gradients),
-      gib(w.optimizer), gib(w.activations), gib(w.logits), gib(w.staging), gib(w.runtime));
+      w.stage, gib(w.peak()), gib(memory.limit), topology::device_word(on), to_string(w.instant),
+      gib(w.parameters), gib(w.gradients), gib(w.optimizer), gib(w.activations), gib(w.logits),
+      gib(w.staging), gib(w.runtime));
 }
 
 std::string why_no_plan(const Judgement& judgement) {

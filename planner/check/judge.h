@@ -32,6 +32,6 @@ Judgement judge(const models::Job& job, const models::Strategy& strategy, const 
 std::string why_no_plan(const Judgement& judgement);
 
 /// "stage 0 needs 17.6 of 16.0 GiB a core (loss): parameters 1.87, ...".
-std::string memory_message(const models::Memory& memory);
+std::string memory_message(const models::Memory& memory, topology::Accelerator on);
 
 }  // namespace trnplan::planner

@@ -45,13 +45,14 @@ std::string dividing(const Strategy& s, int cores) {
 Found divisibility(const Job& job, const Strategy& s) {
   const std::int64_t cores = job.cluster.cores(), ranks = degrees_of(s).world();
   if (ranks == cores && ranks > 0) return std::nullopt;
+  const std::string_view device = topology::device_word(job.cluster.instance.traits.accelerator);
   return Violation{
       "divisibility",
-      fmt::format("TP {} x PP {} x CP {} x DP {} is {} ranks, the cluster has {} cores", s.tensor_parallel,
-                  s.pipeline_parallel, s.context_parallel, s.data_parallel, ranks, cores),
-      cores % s.model_parallel() == 0
-          ? fmt::format("dp={}, or leave dp out", cores / s.model_parallel())
-          : "choose TP, PP and CP whose product divides the cores: " + dividing(s, job.cluster.cores())};
+      fmt::format("TP {} x PP {} x CP {} x DP {} is {} ranks, the cluster has {} {}s", s.tensor_parallel,
+                  s.pipeline_parallel, s.context_parallel, s.data_parallel, ranks, cores, device),
+      cores % s.model_parallel() == 0 ? fmt::format("dp={}, or leave dp out", cores / s.model_parallel())
+                                      : fmt::format("choose TP, PP and CP whose product divides the {}s: {}",
+                                                    device, dividing(s, job.cluster.cores()))};
 }
 
 Found experts(const Job& job, const Strategy& s) {

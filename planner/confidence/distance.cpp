@@ -75,6 +75,18 @@ double gap(std::size_t trait, double a, double b) {
   return kInfo[trait].scale == Scale::kind ? (d > 0 ? 1 : 0) : d;
 }
 
+/// Of a difference; of what is recomputed as the plan's framework calls it.
+std::string_view difference_words(Trait t, const Strategy& s) {
+  const auto names = models::framework_of(s).recompute_names();
+  if (names) {
+    if (t == Trait::recompute_attention) return names->attention;
+    if (t == Trait::recompute_mlp) return names->mlp;
+    if (t == Trait::recompute_norms) return names->norms;
+    if (t == Trait::recompute_product) return names->product;
+  }
+  return kInfo[static_cast<std::size_t>(t)].words;
+}
+
 std::string untested_words(Trait t, const models::Job& job, const Strategy& s) {
   switch (t) {
     case Trait::hidden:
@@ -102,7 +114,7 @@ std::string untested_words(Trait t, const models::Job& job, const Strategy& s) {
     case Trait::recompute_mlp:
     case Trait::recompute_norms:
     case Trait::recompute_product:
-      return fmt::format("{} recomputed", kInfo[static_cast<std::size_t>(t)].words);
+      return fmt::format("{} recomputed", difference_words(t, s));
     case Trait::cuts:
       return "manual cuts";
     case Trait::sequence:
@@ -255,7 +267,7 @@ Distance KnownRuns::distance(const models::Job& job, const Strategy& s) const {
       std::string words = untested_words(static_cast<Trait>(t), job, s);
       if (!words.empty()) out.untested.push_back(std::move(words));
     } else if (parameters_.weights[t] * gap(t, plan[t], run[t]) > kSameSize) {
-      out.differs.emplace_back(kInfo[t].words);
+      out.differs.emplace_back(difference_words(static_cast<Trait>(t), s));
     }
   }
   return out;

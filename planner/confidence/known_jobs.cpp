@@ -78,7 +78,9 @@ Difference difference(const Job& job, const Strategy& s, const KnownJob& known) 
   d.ratio("VPP", s.virtual_pipeline, t.virtual_pipeline, 0.5);
   d.ratio("DP", s.data_parallel, t.data_parallel, 0.25);
   d.other(!same_recompute(s, t),
-          fmt::format("recompute {} against {}", to_string(s.recompute), to_string(t.recompute)));
+          models::framework_of(s).recompute_names()
+              ? fmt::format("{} against {}", models::recompute_words(s), models::recompute_words(t))
+              : fmt::format("recompute {} against {}", to_string(s.recompute), to_string(t.recompute)));
   d.other(s.flash_attention != t.flash_attention,
           fmt::format("flash attention {}", on_or_off(s.flash_attention)));
   d.other(s.sequence_parallel != t.sequence_parallel,

@@ -114,6 +114,7 @@ RunAnswer answer_run(const models::Job& job, const Plan& plan, const RunQuestion
                      const Reliability& reliability) {
   RunAnswer a;
   a.works = plan.works.value_or(1);
+  a.compiles = plan.graph.is_limited();
   const double rate = plan.report.tokens_per_second;
   a.checkpoint = models::checkpoint_bytes(job, plan.strategy);
   a.bill = bill_of(job.cluster.instance, job.cluster.nodes, terms.prices);

@@ -42,9 +42,10 @@ void tell_why_none(WhatIfPoint& p, const SearchResult& result, const models::Job
     const std::string more = why.nodes_that_would_do > 0
                                  ? fmt::format("; {} nodes would do", why.nodes_that_would_do)
                                  : std::string();
-    p.why = fmt::format("memory: {} is the closest and needs {} of {} GiB a core{}",
+    p.why = fmt::format("memory: {} is the closest and needs {} of {} GiB a {}{}",
                         strategy_grammar(job, *why.closest), gib(why.memory->worst().peak()),
-                        gib(why.memory->limit), more);
+                        gib(why.memory->limit),
+                        topology::device_word(job.cluster.instance.traits.accelerator), more);
   } else if (why.nearest_batch > 0) {
     p.why = fmt::format("batch: no layout divides global batch {}; the nearest that one does is {}",
                         job.training.global_batch, why.nearest_batch);

@@ -1,7 +1,5 @@
 #include "planner/plan/plan.h"
 
-#include <algorithm>
-
 namespace trnplan::planner {
 
 Plan make_plan(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,
@@ -10,16 +8,14 @@ Plan make_plan(const models::Job& job, const models::Strategy& strategy, const m
   plan.strategy = strategy;
   plan.nodes = job.cluster.nodes;
   plan.instance = job.cluster.instance.name;
+  plan.accelerator = job.cluster.instance.traits.accelerator;
   plan.micro_batches = models::micro_batches(job.training, strategy);
   plan.global_batch = job.training.global_batch;
   plan.report = models::StepModel(job, strategy, profile, graph).simulate();
   plan.memory = models::memory_of(job, strategy, profile);
   plan.graph = models::largest_graph(job, strategy, profile);
   plan.usd_per_hour = job.cluster.instance.usd_per_hour() * job.cluster.nodes;
-  const std::vector<topology::Price>& prices = job.cluster.instance.prices;
-  const bool on_demand = std::any_of(prices.begin(), prices.end(),
-                                     [](const topology::Price& p) { return p.kind == "on_demand"; });
-  if (!prices.empty()) plan.price_kind = on_demand ? "on_demand" : prices.front().kind;
+  if (const topology::Price* price = job.cluster.instance.price()) plan.price_kind = price->kind;
   plan.run = Seconds(job.training.tokens / plan.report.tokens_per_second);
   return plan;
 }

@@ -39,6 +39,7 @@ struct Plan {
   models::Strategy strategy;
   int nodes = 1;
   std::string instance;
+  topology::Accelerator accelerator = topology::Accelerator::neuron_core;  ///< of the instance
   int micro_batches = 0;
   int global_batch = 0;  ///< sequences per step
   models::StepReport report;

@@ -73,6 +73,13 @@ struct TargetDefaults {
   std::int64_t checkpoints_kept = 2;  ///< of a run; models::kAllCheckpoints = none is removed
 };
 
+/// What a command or config writes of learning where it comes from a recipe of the target's own.
+struct WrittenLearning {
+  double peak_rate = 0;           ///< of learning
+  std::int64_t warmup_steps = 0;  ///< until it is reached
+  std::string source;             ///< of the recipe: repository, commit and path; "" = not told
+};
+
 /// How the script is started. Arguments are words of a bash array. A word may use $plan (the folder of the
 /// plan), $results (logs and checkpoints), $steps (how many to run: few while compiling or in a smoke test),
 /// $start (another word at every start), $TRNPLAN_DATA, $cache, those of `by_mode` and of asked(),
@@ -80,6 +87,7 @@ struct TargetDefaults {
 struct TrainCommand {
   std::vector<std::string> arguments;
   std::int64_t steps = 0;  ///< of the whole training, where $steps is used; 0: the target counts them itself
+  WrittenLearning learning;
   /// Variables, as NAME=value, that the target's own shell script would export; empty where a config holds
   /// them. What is set already goes first.
   std::vector<std::string> environment;
@@ -149,6 +157,9 @@ class Target {
   /// Its graphs are collected and compiled by a job before the one that trains; else there is no such job, and nothing of
   /// a folder is about graphs.
   [[nodiscard]] virtual bool compiles_ahead() const { return true; }
+  /// Steps and learning rates that a job leaves open come from a recipe that is shipped with it, not from the published
+  /// training of the model.
+  [[nodiscard]] virtual bool has_own_recipe() const { return false; }
 
   /// It trains on such machines. On others a plan is not for it, and its rules and words do not hold.
   [[nodiscard]] virtual bool trains_on(const topology::Traits& machine) const {
@@ -213,6 +224,9 @@ class Target {
   [[nodiscard]] virtual std::optional<RunReading> read_run(const ConfigFile&, int /*ranks*/) const {
     return std::nullopt;
   }
+  /// On how many nodes the launch line in a file that read_run() takes starts its ranks; nullopt where it has none, or
+  /// says so by something that only the shell knows.
+  [[nodiscard]] virtual std::optional<int> nodes_of(const ConfigFile&) const { return std::nullopt; }
   /// Where a config file, perhaps edited since it was emitted, says something else than job and strategy, or
   /// breaks a rule of configs. `anew`: how the folder is written again, as a fix.
   [[nodiscard]] virtual std::vector<Diagnostic> config_faults(const ConfigFile&, const models::Job&,

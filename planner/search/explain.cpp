@@ -192,7 +192,7 @@ class NearMisses {
     const Job& job = cluster_.job();
     if (r.why.rule == "memory") {
       r.memory = models::memory_of(cluster_.job_of(r.strategy), r.strategy, profile_);
-      r.why.message = memory_message(*r.memory);
+      r.why.message = memory_message(*r.memory, job.cluster.instance.traits.accelerator);
       if (r.strategy.pipeline_parallel > 1) r.why.message = "with even cuts " + r.why.message;
       if (r.memory->fits() && r.memory->fit_probability < fit_probability_) {
         r.why.message = fmt::format("fits with probability {:.0f} % only, {:.0f} % is asked for: {}",

@@ -49,14 +49,18 @@ void Arguments::fault(const char* name, std::string problem, std::string fix) {
   faults_.push_back({{io::kCommandLine, 0, 0}, name, std::move(problem), std::move(fix)});
 }
 
-void Arguments::text(const char* name, std::string& into) {
+bool Arguments::text(const char* name, std::string& into) {
   const py::object value = find(name);
-  if (value.is_none()) return;
+  if (value.is_none()) return false;
   const std::optional<std::string> text = bytes_of(value);
-  if (!text) return fault(name, "is no text", "give a str");
+  if (!text) {
+    fault(name, "is no text", "give a str");
+    return true;
+  }
   into = *text;
   if (into.empty()) fault(name, "is empty", "leave it away, or say something");
   if (into.find('\0') != std::string::npos) fault(name, "has a zero byte in it", "leave it out");
+  return true;
 }
 
 void Arguments::texts(const char* name, std::vector<std::string>& into) {

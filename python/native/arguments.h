@@ -19,7 +19,8 @@ class Arguments {
  public:
   explicit Arguments(pybind11::dict given) : given_(std::move(given)) {}
 
-  void text(const char* name, std::string& into);
+  /// Whether it was given.
+  bool text(const char* name, std::string& into);
   void texts(const char* name, std::vector<std::string>& into);
   /// One of `known`.
   void word(const char* name, std::string& into, const std::vector<std::string>& known);

@@ -77,7 +77,7 @@ py::tuple plan(const py::dict& given, const py::object& listener) {
   a.text("out", r.out);
   a.text("baseline", r.baseline);
   a.word("target", r.target, targets::names());
-  a.text("profile", r.profile);
+  r.profile_given = a.text("profile", r.profile);
   a.whole("top", r.top, 1, 1000);
   a.whole("threads", r.threads, 0, 1024);
   a.number("time_limit", r.time_limit, 1e-3, 1e6);
@@ -109,7 +109,7 @@ py::tuple simulate(const py::dict& given) {
   Arguments a(given);
   a.job(r.job);
   a.text("strategy", r.strategy);
-  a.text("profile", r.profile);
+  r.profile_given = a.text("profile", r.profile);
   a.text("trace", r.trace);
   const api::ReportFile report = report_of(a);
   r.force = report.force;
@@ -152,7 +152,7 @@ py::tuple whatif(const py::dict& given) {
   a.flag("async_checkpoints", r.asynchronous);
   a.flag("allow_doubtful", r.allow_doubtful);
   a.risk(r.risk);
-  a.text("profile", r.profile);
+  r.profile_given = a.text("profile", r.profile);
   const api::ReportFile report = report_of(a);
   std::shared_ptr<const api::WhatIfAnswered> result;
   std::vector<Remark> said;
@@ -173,7 +173,7 @@ py::tuple check(const py::dict& given) {
   a.text("instance", r.instance);
   a.text("release", r.release);
   a.text("framework_version", r.version);
-  a.text("profile", r.profile);
+  r.profile_given = a.text("profile", r.profile);
   a.whole("nodes", r.nodes, 1, topology::kMostNodes);
   a.finish();
   return answer_of([&](Remarks&) { return api::document(api::check(r)); });
@@ -267,7 +267,7 @@ py::tuple collective(const py::dict& given) {
   a.word("datatype", r.datatype,
          {"fp32", "bf16", "fp16", "fp8", "int8", "uint8", "int16", "uint16", "int32", "uint32"});
   a.text("instance", r.instance);
-  a.text("profile", r.profile);
+  r.profile_given = a.text("profile", r.profile);
   a.whole("ranks", r.ranks, 1, kMostRanks);
   a.whole("nodes", r.nodes, 1, topology::kMostNodes);
   a.number("oversubscription", r.oversubscription, 1, 1e6);

@@ -59,7 +59,7 @@ def _cell(value: Any) -> str:
     return str(value)
 
 
-_PLAN = ("strategy", "instance", "nodes", "s a step", "90 % from", "to", "tokens/s", "MFU %", "GiB a core", "fits %",
+_PLAN = ("strategy", "instance", "nodes", "s a step", "90 % from", "to", "tokens/s", "MFU %", "GiB", "fits %",
          "USD/h")  # fmt: skip
 
 

@@ -221,7 +221,7 @@ class Reader {
     if (ranks_ % s.model_parallel() != 0) {
       fault("--tensor-model-parallel-size",
             fmt::format("TP x PP x CP is {}, which does not divide {} ranks", s.model_parallel(), ranks_),
-            "fix the degrees or --nodes");
+            fmt::format("fix the degrees, or give --nodes for a multiple of {} ranks", s.model_parallel()));
     } else {
       s.data_parallel = static_cast<int>(ranks_ / s.model_parallel());
     }

@@ -9,6 +9,7 @@
 #include "models/framework/framework.h"
 #include "models/memory/memory.h"
 #include "targets/flags/flags.h"
+#include "targets/flags/launch_line.h"
 #include "targets/flags/recipe.h"
 #include "targets/flags/rotary_scaling.h"
 #include "targets/megatron/megatron_read.h"
@@ -238,6 +239,7 @@ class Megatron : public planner::Target {
   std::string_view log_format() const override { return "megatron"; }
   std::string_view framework() const override { return "megatron"; }
   bool compiles_ahead() const override { return false; }
+  bool has_own_recipe() const override { return true; }
 
   std::string support() const override {
     return "Needs NVIDIA's Megatron-LM at commit d98e8a6 of August 2026, behind its tag core_v0.19.0, with "
@@ -285,6 +287,7 @@ class Megatron : public planner::Target {
     const Recipe recipe = settled(recipe_of(job), job.learning);
     planner::TrainCommand c;
     c.steps = steps_of(job.training, recipe);
+    c.learning = {recipe.lr, warmup_of(recipe_of(job), job.learning, c.steps), std::string(recipe.source)};
     c.fixed.clear();
     c.environment = {"CUDA_DEVICE_MAX_CONNECTIONS=1"};
     c.port = 29500;
@@ -311,6 +314,10 @@ class Megatron : public planner::Target {
 
   std::optional<planner::RunReading> read_run(const planner::ConfigFile& file, int ranks) const override {
     return megatron_reading(file, ranks);
+  }
+
+  std::optional<int> nodes_of(const planner::ConfigFile& file) const override {
+    return launched_nodes(file.text);
   }
 
   /// NVIDIA/Megatron-LM@d98e8a6 tools/preprocess_data.py.

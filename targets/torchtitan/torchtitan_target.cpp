@@ -121,6 +121,7 @@ class TorchTitan : public planner::Target {
   std::string_view log_format() const override { return "torchtitan"; }
   std::string_view framework() const override { return "fsdp"; }
   bool compiles_ahead() const override { return false; }
+  bool has_own_recipe() const override { return true; }
 
   std::string support() const override {
     return "Needs TorchTitan v0.2.2, the last with TOML, on GPUs; on Trainium 2 AWS's fork torchtitan-neuron "
@@ -188,7 +189,9 @@ class TorchTitan : public planner::Target {
   planner::TrainCommand command(const models::Job& job, const models::Strategy& s) const override {
     planner::TrainCommand c;
     const bool neuron = on_neuron(job);
-    c.steps = titan_run(job, s).steps;
+    const TitanRun run = titan_run(job, s);
+    c.steps = run.steps;
+    c.learning = {run.learning.lr, run.warmup, std::string(run.learning.source)};
     c.fixed.clear();
     c.port = 29500;
     c.imports_plan = neuron;

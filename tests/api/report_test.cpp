@@ -67,16 +67,3 @@ TEST_CASE("a report is written whole, and refused before the work", "[api][repor
   CHECK(std::distance(std::filesystem::directory_iterator(std::filesystem::path(file).parent_path()),
                       std::filesystem::directory_iterator()) == 1);
 }
-
-TEST_CASE("a machine's messages are in its words", "[api][report]") {
-  const TestFolder folder;
-  const io::Catalog catalog = io::Catalog::standard();
-  const topology::Instance trn1 = catalog.instance("trn1.32xlarge"), p5 = catalog.instance("p5.48xlarge");
-  const std::string message =
-      "stage 0 needs 17.6 GiB a core (of 8 cores): CoreAttention, a core's, tensor-core, score";
-  CHECK(api::in_words_of(trn1, message) == message);
-  CHECK(api::in_words_of(p5, message) ==
-        "stage 0 needs 17.6 GiB a GPU (of 8 GPUs): CoreAttention, a GPU's, tensor-core, score");
-  CHECK(api::in_words_of(p5, "core") == "GPU");
-  CHECK(api::in_words_of(p5, "") == "");
-}

@@ -9,6 +9,32 @@
 using namespace trnplan;
 using cli::Session;
 
+TEST_CASE("a script is judged on the nodes that its launch line starts", "[cli]") {
+  Session cli;
+  const std::string model =
+      "pretrain_gpt.py --num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336 --num-attention-heads 32 "
+      "--group-query-attention --num-query-groups 8 --swiglu --normalization RMSNorm --seq-length 8192 "
+      "--max-position-embeddings 8192 --position-embedding-type rope --rotary-base 500000 --vocab-size "
+      "128256 "
+      "--untie-embeddings-and-output-weights --micro-batch-size 1 --global-batch-size 128 --bf16 "
+      "--disable-bias-linear --tensor-model-parallel-size 2 --sequence-parallel "
+      "--use-distributed-optimizer\n";
+  cli.write("train.sh", "NNODES=16\ntorchrun --nproc_per_node 8 --nnodes $NNODES " + model);
+  cli.refuse("does not say which machine", "check $work/train.sh --target megatron");
+  cli.says("fix: name it: --instance p5\\.48xlarge --nodes 16$");
+  cli.expect(0, "on 16 x p5\\.48xlarge$",
+             "check $work/train.sh --target megatron --instance p5.48xlarge --details");
+  cli.prints("16 nodes, as the launch line has them");
+  cli.expect(0, "on 4 x p5\\.48xlarge$",
+             "check $work/train.sh --target megatron --instance p5.48xlarge --nodes 4 --details");
+  cli.prints_no("launch line");
+  cli.write("plain.sh", "torchrun " + model);
+  cli.refuse("does not say which machine", "check $work/plain.sh --target megatron");
+  cli.says("fix: name it, and how many: --instance p5\\.48xlarge --nodes N$");
+  cli.expect(0, "one node is assumed; --nodes takes others",
+             "check $work/plain.sh --target megatron --instance p5.48xlarge --details");
+}
+
 TEST_CASE("a config is judged on the instance type it was written for", "[cli]") {
   Session cli;
   // A config is judged on the instance type it was written for.

@@ -231,6 +231,57 @@ TEST_CASE("the same twice", "[cli]") {
   }
 }
 
+TEST_CASE("a plan for GPUs says what its reader can make sense of", "[cli]") {
+  Session cli;
+  // --target states the stack, and nobody chose the usual profile.
+  const std::string plan = "plan llama3-8b --instance p5.48xlarge --nodes 2 --details";
+  cli.expect(0, "GiB a GPU +stage 0", plan + " --target megatron");
+  cli.says_no("software\\.framework is not stated");
+  cli.says_no("of another kind of machine");
+  // Its flags have steps and rates of their own: of the published training only these are taken.
+  cli.says("; sequence and batch as in aws-neuron/");
+  for (const char* word : {"a core", "tensor engine", "ZeRO-1 buckets", "compiles", "LlamaMLP recomputed"})
+    cli.prints_no(word);
+  cli.prints("matrix products \\(tensor cores\\): 1 %");
+  cli.prints("temporary buffers");
+  cli.run(plan + " --target megatron --profile trn1");
+  cli.says("p5\\.48xlarge timed with the parameters of h100: trn1 is of another kind of machine");
+  // Neither states it here.
+  cli.run(plan + " --out folder");
+  cli.says("software\\.framework is not stated: predicted as megatron runs it");
+}
+
+// Sources: the recipes of the targets (targets/megatron, targets/torchtitan). 2T tokens over 1024 x 8192 a step are
+// 238,419 steps; the warm-up of the script is 30,517 of 15,258,789 steps.
+TEST_CASE("plan --out tells the training that it writes", "[cli]") {
+  Session cli;
+  const std::string plan = "plan llama3-8b --instance p5.48xlarge --nodes 2 --out ";
+  cli.expect(0, "^Written +15,258,789 steps of 8\\.389M tokens: 128T in [0-9,.]+ days", plan + "open");
+  cli.prints("both as in NVIDIA/Megatron-LM@d98e8a6:examples/llama/train_llama3_8b_h100_fp8\\.sh");
+  cli.prints("--tokens states others");
+  cli.expect(0, "^Written +238,419 steps of 8\\.389M tokens: 2T in [0-9.]+ days;",
+             plan + "stated --tokens 2T");
+  cli.prints(" rate as in NVIDIA/Megatron-LM@d98e8a6");
+  cli.prints_no("--tokens states others");
+  cli.expect(0, "^Written +1,000 steps of", plan + "titan --target torchtitan");
+  cli.prints("both as in pytorch/torchtitan@v0\\.2\\.2");
+  cli.expect(0, "^Best ", "plan llama3-8b --out trn1");  // its config has the training that was announced
+  cli.prints_no("^Written ");
+}
+
+TEST_CASE("a price that is not on demand says so", "[cli]") {
+  Session cli;
+  cli.expect(0, "^ +trn2\\.48xlarge .* 35\\.76 \\* ", "instances");
+  cli.prints("^ +p5\\.48xlarge .* 55\\.04 +timed");
+  cli.prints("USD/h on demand, \\* capacity block");
+  cli.expect(0, "143\\.04 USD/h capacity block",
+             "simulate llama3-70b --instance trn2.48xlarge --nodes 4 --strategy tp=32,pp=4");
+  cli.expect(0, "^Best .* USD per 10\\^9 tokens, capacity block price",
+             "plan llama3-70b --instance trn2.48xlarge --nodes 4 --objective cost");
+  cli.expect(0, "USD/h for 4 x trn2\\.48xlarge \\(as stated\\)$",
+             "whatif llama3-70b --instances trn2.48xlarge --nodes 4 --tokens 1T --usd-per-node-hour 30");
+}
+
 TEST_CASE("machines that one search cannot compare, and targets of other machines", "[cli]") {
   Session cli;
   cli.expect(2, "", "plan llama3-70b --instance trn2.48xlarge,p5.48xlarge --nodes 16");

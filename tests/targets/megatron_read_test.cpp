@@ -51,6 +51,29 @@ std::string titan_refused(const std::string& more, int ranks = 16) {
 
 }  // namespace
 
+TEST_CASE("the nodes that a launch line starts", "[targets]") {
+  const auto nodes = [](const std::string& text) {
+    return targets::find("megatron")->nodes_of({"train.sh", text + "torchrun pretrain_gpt.py\n"}).value_or(0);
+  };
+  CHECK(nodes("") == 0);
+  CHECK(nodes("torchrun --nproc_per_node 8 --nnodes 16 x.py\n") == 16);
+  CHECK(nodes("torchrun --nnodes=16 x.py\n") == 16);
+  // As NVIDIA/Megatron-LM@d98e8a6:examples/llama/train_llama3_8b_h100_fp8.sh has it.
+  CHECK(nodes("NUM_NODES=16\nARGS=(\n    --nproc_per_node $GPUS_PER_NODE\n    --nnodes $NUM_NODES\n)\n") ==
+        16);
+  // As the folder of plan --out has it.
+  CHECK(nodes("nodes=16\ntorchrun --nproc_per_node=8 --nnodes=\"$nodes\" x.py\n") == 16);
+  CHECK(nodes("NNODES=${NNODES:-16}\ntorchrun --nnodes ${NNODES} x.py\n") == 16);
+  CHECK(nodes("torchrun --nnodes=${PET_NNODES:-16} x.py\n") == 16);
+  CHECK(nodes("#SBATCH --nodes=16\ntorchrun --nnodes $SLURM_NNODES x.py\n") == 16);
+  CHECK(nodes("#SBATCH -N 16\n") == 16);
+  CHECK(nodes("# torchrun --nnodes 16\n") == 0);
+  CHECK(nodes("N=$N\ntorchrun --nnodes $N x.py\n") == 0);
+  CHECK(nodes("A=$B\nB=$A\ntorchrun --nnodes $A x.py\n") == 0);
+  CHECK(nodes("torchrun --nnodes 1:64 x.py\n") == 0);
+  CHECK(nodes("torchrun --nnodes 1000000 x.py\n--nnodes") == 0);
+}
+
 TEST_CASE("a script of Megatron-LM is read through arrays, quotes and comments", "[targets]") {
   const planner::RunReading run = megatron("");
   CHECK(run.config.strategy.tensor_parallel == 2);

@@ -41,9 +41,10 @@ const CAUSE = {compute: "compute", tensor_parallel: "tensor parallel", context_p
   expert_parallel: "expert parallel", pipeline: "pipeline sends", bubble: "pipeline bubble",
   data_parallel: "data parallel", optimizer: "optimizer", overhead: "overhead"};
 const RESOURCE = {tensor: GPU ? "matrix products (tensor cores)" : "the tensor engine",
-  vector: GPU ? "element-wise kernels" : "the vector engines", hbm: "memory bandwidth (HBM)", dma: "the DMA engines",
+  vector: GPU ? "element-wise kernels" : "the vector engines", hbm: "memory bandwidth (HBM)", dma: GPU ? "the copy engines" : "the DMA engines",
   link: "links inside a node", efa: "the network between nodes", latency: "latency of collectives and messages",
   launch: GPU ? "launching kernels" : "launching graphs"};
+const STARTS = GPU ? "fits and starts" : "fits, compiles and starts";
 const IS_DURATION = {latency: true, launch: true};
 
 function degrees(s) {
@@ -53,11 +54,7 @@ function degrees(s) {
     (s.virtual_pipeline > 1 ? `, ${s.virtual_pipeline} virtual stages each` : "");
 }
 const layout = (s) => degrees(s) + (s.micro_batch > 1 ? ", micro-batch " + s.micro_batch : "");
-function recompute(s) {
-  const list = s.recomputed;
-  if (list.length === 0) return "nothing recomputed";
-  return (list.length === 1 ? list[0] : list.slice(0, -1).join(", ") + " and " + list[list.length - 1]) + " recomputed";
-}
+const recompute = (s) => s.recomputed;
 function whole(s) {
   let text = layout(s);
   if (s.tensor_parallel > 1 && !s.sequence_parallel) text += ", no sequence parallel";

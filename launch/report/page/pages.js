@@ -25,7 +25,7 @@ function tilesOf(p) {
     tile("speed", "Throughput", grouped(p.tokens_per_second) + " tokens/s", `MFU ${percent(p.mfu)}`),
     tile("left", `Memory left per ${CORE}`, left(p) >= 0 ? gib(left(p)) + " GiB" : "none", `${gib(p.peak_bytes)} of ${gib(p.limit_bytes)} GiB needed` +
       (full && data.memory.stages.length > 1 ? `, on stage ${full.stage}` : "")),
-    known(works(p)) && !data.broken?.some((v) => !v.doubtful) ? tile("works", "Chance that it runs", probability(works(p)), "fits, compiles and starts") : null, price);
+    known(works(p)) && !data.broken?.some((v) => !v.doubtful) ? tile("works", "Chance that it runs", probability(works(p)), STARTS) : null, price);
 }
 
 // How sure: of running, of its time, of being the best.

@@ -29,7 +29,7 @@ function secondsPart(plans, step, intro) {
 
 // Memory of each stage against the limit.
 const COMPONENTS = [["parameters", "parameters"], ["gradients", "gradients"], ["optimizer", "optimizer states"],
-  ["activations", "activations"], ["logits", "logits of the loss"], ["staging", GPU ? "gathered and staged" : "buckets and gathered inputs"],
+  ["activations", "activations"], ["logits", "logits of the loss"], ["staging", GPU ? "temporary buffers" : "buckets and gathered inputs"],
   ["runtime", GPU ? "allocator, libraries, context" : "runtime"]];
 function memoryPart(memory, strategy) {
   const limit = memory.limit_bytes, runs = [];

@@ -14,7 +14,7 @@ function clusterTiles(p, q) {
     tile("goodput", "Goodput", percent(p.goodput), `a checkpoint every ${seconds(p.checkpoint_interval_seconds / 60)} min`),
     known(q.deadline_days) ? tile("intime", "Keeps the deadline", probability(p.deadline_probability), `of ${+q.deadline_days.toFixed(1)} days`) : null,
     known(q.budget_usd) ? tile("inbudget", "Keeps the budget", probability(p.budget_probability), `of ${usd(q.budget_usd)} USD`) : null,
-    known(p.works_probability) ? tile("works", "Chance that it runs", probability(p.works_probability), "fits, compiles and starts") : null);
+    known(p.works_probability) ? tile("works", "Chance that it runs", probability(p.works_probability), STARTS) : null);
 }
 
 function whatifPage() {

@@ -1,6 +1,7 @@
 #include "cli/text/text.h"
 
 #include "cli/text/run_text.h"
+#include "models/framework/framework.h"
 #include "tests/catch.h"
 #include "tests/models/setup.h"
 
@@ -19,7 +20,7 @@ TEST_CASE("no probability is certainty", "[cli]") {
 TEST_CASE("what is recomputed and virtual stages in words", "[cli]") {
   const models::Job job = job_of("llama3-8b", 1, 8192, 1024);
   const auto recomputed = [&](const char* strategy) {
-    return cli::recompute_words(strategy_of(job, strategy));
+    return models::recompute_words(strategy_of(job, strategy));
   };
   CHECK(recomputed("tp=8") == "nothing recomputed");
   CHECK(recomputed("tp=8,recompute=full") == "all recomputed");
@@ -28,7 +29,43 @@ TEST_CASE("what is recomputed and virtual stages in words", "[cli]") {
         "norms and MLP activation recomputed");
   CHECK(recomputed("tp=8,flash=false,recompute=CoreAttention+LlamaMLP+LlamaRMSNorm") ==
         "attention, MLP and norms recomputed");
+  // Megatron's --recompute-modules; TorchTitan's modes of activation_checkpoint.
+  CHECK(recomputed("tp=8,framework=megatron,recompute=LlamaMLP+LlamaRMSNorm") ==
+        "mlp and layernorm recomputed");
+  CHECK(recomputed("tp=8,framework=megatron,flash=false,recompute=CoreAttention") == "core_attn recomputed");
+  CHECK(recomputed("framework=fsdp,shard=zero3,recompute=SelectiveOp") ==
+        "selective activation checkpointing (op)");
+  CHECK(recomputed("framework=fsdp,shard=zero3,recompute=full/2") ==
+        "selective activation checkpointing (1 layer in 2)");
+  CHECK(recomputed("framework=megatron,recompute=full/2") == "one layer in 2 recomputed");
+  CHECK(recomputed("framework=fsdp,shard=zero3,recompute=full") == "full activation checkpointing");
+  CHECK(recomputed("framework=fsdp,shard=zero3") == "nothing recomputed");
   CHECK(cli::degree_words(strategy_of(job, "tp=8,pp=4,vpp=2")) == "TP 8 x PP 4, 2 virtual stages each");
+}
+
+// Of nine stages that all differ seven columns have room: (100 - 24) / 10.
+TEST_CASE("stages that a memory table leaves out are counted", "[cli]") {
+  models::Memory m;
+  const auto table = [&](std::size_t stages, topology::Accelerator on) {
+    m.stages.assign(stages, {});
+    for (std::size_t i = 0; i < stages; ++i) {
+      m.stages[i].stage = static_cast<int>(i);
+      m.stages[i].parameters = Bytes(static_cast<double>(stages - i) * 1024 * 1024 * 1024);
+    }
+    return cli::memory_table(m, models::Strategy(), on, 100);
+  };
+  const auto has = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  using enum topology::Accelerator;
+  CHECK_FALSE(has(table(7, neuron_core), "between"));
+  CHECK(has(table(8, neuron_core), "    ... 1 more stage between ("));
+  CHECK(has(table(9, neuron_core), "    ... 2 more stages between ("));
+  CHECK(has(table(2, neuron_core), "GiB a core"));
+  CHECK(has(table(2, neuron_core), "ZeRO-1 buckets"));
+  CHECK(has(table(2, gpu), "GiB a GPU"));
+  CHECK(has(table(2, gpu), "a GPU has "));
+  CHECK(has(table(2, gpu), "temporary buffers"));
 }
 
 // 100 s against 90 s and 110 s: 0.9 and 1.1 times as fast.

@@ -86,6 +86,18 @@ TEST_CASE("a model of the catalogue alone is its published training on one node"
   CHECK(read("meta-llama/Meta-Llama-3-8B").reading.job.architecture.name == "llama3-8b");
 }
 
+// The flags of these have steps and rates of their own; of the published training only what was taken is told.
+TEST_CASE("only what is taken of a published training is told", "[io][job]") {
+  io::JobOptions gpus = options_of(&io::JobOptions::instance, "p5.48xlarge");
+  CHECK(notes(read("llama3-8b", gpus), "; sequence and batch as in aws-"));
+  gpus.sequence = "4096";
+  CHECK(notes(read("llama3-8b", gpus), "; batch as in aws-"));
+  io::JobOptions trn2 = options_of(&io::JobOptions::instance, "trn2.48xlarge");
+  CHECK(notes(read("llama3-8b", trn2), "; training as in aws-"));
+  trn2.target = "torchtitan";
+  CHECK(notes(read("llama3-8b", trn2), "; sequence and batch as in aws-"));
+}
+
 TEST_CASE("every training of the catalogue is one that its model can have", "[io][job]") {
   int trainings = 0;
   for (const std::string& name : test_catalog().models()) {

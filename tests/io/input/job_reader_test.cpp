@@ -142,6 +142,26 @@ TEST_CASE("what a job leaves open is as its framework does it", "[io][job]") {
   CHECK_FALSE(other.architecture.dropout);
 }
 
+TEST_CASE("a framework's name that is not known", "[io][job]") {
+  const auto fix = [](const std::string& lines) {
+    const auto faults = faults_in([&] {
+      read(job("llama3-8b", "{sequence: 8192, global_batch: 1024}", "{instance: p5.48xlarge, nodes: 2}",
+               lines));
+    });
+    REQUIRE(faults.size() == 1);
+    return faults.front().fix;
+  };
+  CHECK(fix("pin: {framework: megatrom}\n") == "did you mean megatron?");
+  CHECK(contains(fix("pin: {framework: pytorch}\n"), "use one of: nxd, overlapped, megatron, fsdp, "));
+  // A loop is not what trains with it.
+  CHECK(fix("pin: {framework: torchtitan}\n") == "write fsdp, the training loop of torchtitan");
+  CHECK(fix("software: {framework: torchtitam}\n") == "did you mean torchtitan?");
+  CHECK(fix("software: {framework: pytorch}\n") ==
+        "use one of: nxdt, nemo-megatron, nxd, bert, megatron, torchtitan");
+  CHECK(fix("software: {framework: fsdp}\n") ==
+        "write torchtitan, which trains with that loop, or pin: {framework: fsdp}");
+}
+
 TEST_CASE("software beyond framework and release", "[io][job]") {
   const auto with = [](const std::string& software) {
     return read(job("llama3-8b", "{sequence: 8192, global_batch: 1024}", "{instance: trn1.32xlarge}",
