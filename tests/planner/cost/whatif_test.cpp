@@ -263,7 +263,7 @@ TEST_CASE("what would do is found by bounds as by searching every cluster", "[pl
     CHECK(mine.would_do->run.time == theirs.would_do->run.time);
     ++found;
   }
-  CHECK(found >= 2);
+  CHECK(found >= 1);
   CHECK(2 * searches < of_all);
   // Likewise where a budget is what a cluster breaks.
   q.deadline.reset();
