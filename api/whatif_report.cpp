@@ -68,6 +68,13 @@ JsonValue question_part(const WhatIfAnswered& a) {
                             {"reliability", a.reliability.name}});
 }
 
+const topology::Instance& instance_of(const WhatIfAnswered& a, const std::string& name) {
+  for (const topology::Instance& i : a.question.instances) {
+    if (i.name == name) return i;
+  }
+  return a.job.cluster.instance;
+}
+
 JsonValue standings_part(const WhatIfAnswered& a) {
   JsonValue all = JsonValue::List();
   for (const planner::InstanceStanding& s : a.result.standings) {
