@@ -23,9 +23,9 @@ json json_of(Session& cli, const std::string& command) {
 /// Returns how many points name a target.
 int check_points(Session& cli, const std::string& job, const std::string& types, const std::string& nodes) {
   int named = 0;
-  for (const json& p :
-       json_of(cli, "whatif " + job + " --tokens 100B --instances " + types + " --nodes " + nodes)
-           .at("points")) {
+  const json answer =
+      json_of(cli, "whatif " + job + " --tokens 100B --instances " + types + " --nodes " + nodes);
+  for (const json& p : answer.at("points")) {
     REQUIRE(p.at("strategy").is_object());
     std::string command = "plan " + job + " --tokens 100B --instance " + p.at("instance").get<std::string>() +
                           " --nodes " + std::to_string(p.at("nodes").get<int>());

@@ -126,7 +126,7 @@ TEST_CASE("a switch is drawn with its chips, NICs and rails", "[topology]") {
   CHECK(draw_switch(test_catalog().instance("p4d.24xlarge")) ==
         "           =============== switch ===============\n"
         "            |    |    |    |    |    |    |    |    300.0 GB/s each way\n"
-        "  chip      0    1    2    3    4    5    6    7\n"
+        "  GPU       0    1    2    3    4    5    6    7\n"
         "            |    |    |    |    |    |    |    |    100 Gbit/s each way, a NIC\n"
         "  NIC       0    0    1    1    2    2    3    3\n"
         "  rail      0    0    1    1    2    2    3    3    of the network between nodes\n");
