@@ -303,6 +303,9 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
       out.unwritten = e;
     }
   }
+  out.measures = target.compiles_ahead();
+  out.writable = winner == nullptr ||
+                 !planner::inexpressible(target, planner::settled(job, *winner), winner->strategy);
   out.run = whole_run(job, question, result, catalog, remarks);
   out.ties = planner::ties_of(job, result, profile, o.sure);
   out.job = std::move(job);

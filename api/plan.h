@@ -67,6 +67,8 @@ struct PlanResult {
   std::string script;                   ///< measure.sh in it, where there is one
   std::optional<WrittenTraining> training;  ///< that it describes
   std::optional<InputError> unwritten;  ///< why the folder was not written, though it was asked for
+  bool writable = true;                 ///< the target can say the recommended plan
+  bool measures = true;                 ///< its folders get a measure.sh where that decides a tie
 };
 
 /// Throws InputError for faults of the request and of the files it names, and std::logic_error where a second opinion

@@ -51,7 +51,9 @@ void show(const Options& o, const api::PlanResult& r) {
                       r.unwritten ? folder : "",
                       r.outlooks,
                       refusal ? &*refusal : nullptr,
-                      r.training ? &*r.training : nullptr};
+                      r.training ? &*r.training : nullptr,
+                      r.writable,
+                      r.measures};
   print_text(plan_answer(answer) + (run != nullptr ? whole_run_text(*run, !r.search.plans.empty()) : "") +
              (o.details ? search_details(answer, text_width()) : ""));
 }

@@ -329,7 +329,7 @@ std::string training_text(const api::WrittenTraining& t) {
 }
 
 std::string next_text(const Answer& a) {
-  const bool measurable = a.confidence.comparison && a.confidence.comparison->best;
+  const bool measurable = a.measures && a.confidence.comparison && a.confidence.comparison->best;
   std::string text;
   if (a.result.plans.empty() && is_untimed(a.job)) {
     return entry("Next", "trnplan instances; --format json");
@@ -338,6 +338,8 @@ std::string next_text(const Answer& a) {
     text = "--details lists what was ruled out";
   } else if (!a.refused_folder.empty()) {
     text = fmt::format("nothing was written to {}, for the reason below", printable(a.refused_folder, 400));
+  } else if (a.folder.empty() && !a.writable) {
+    return entry("Next", a.details ? "--format json" : "--details; --format json");
   } else if (a.folder.empty()) {
     text = fmt::format("--out DIR writes config{}",
                        measurable ? ", scripts, measure.sh (decides the tie)" : " and scripts");

@@ -31,6 +31,8 @@ struct Answer {
   std::vector<planner::Outlook> outlooks = {};  ///< of the plans, in their order; may be empty
   const api::TargetRefusal* target_refusal = nullptr;  ///< why there is no plan; may be null
   const api::WrittenTraining* training = nullptr;      ///< what the folder trains; may be null
+  bool writable = true;                                ///< the target can say the recommended plan
+  bool measures = true;                                ///< its folders get a measure.sh where that decides a tie
 };
 
 /// A label on the left, its text beside it, the lines that follow below the text.

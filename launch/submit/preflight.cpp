@@ -258,11 +258,17 @@ class Preflight {
     // The folder's check tells of what the target lacks.
     std::string data_fix = "set it to the tokenised data set";
     if (target != nullptr && !planner::inexpressible(*target, plan_->job, plan_->strategy)) {
-      if (!target->preparation(plan_->job, plan_->strategy).data_made.empty())
+      const planner::Preparation prepared = target->preparation(plan_->job, plan_->strategy);
+      if (!prepared.data_made.empty()) {
         data_fix += ", or make one: bash prepare.sh data";
+      } else if (!prepared.data_is.empty()) {
+        data_fix = "set it to the folder of the data set: " + prepared.data_is;
+      }
       const planner::TargetCode code = target->code_for(plan_->job, plan_->strategy);
       check_path("TRNPLAN_CODE", values_.code, fs::path(code.folder) / code.script,
-                 "git clone " + code.clone + ", and set it to the clone");
+                 "git clone " + code.clone +
+                     ", and set it to the clone; bash prepare.sh environment makes it, of the revision that "
+                     "the plan is for");
     }
     if (target != nullptr) check_asked(*target, env);
     check_results(env);

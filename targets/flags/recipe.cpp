@@ -12,6 +12,15 @@ const Recipe& nearest_recipe(std::span<const Recipe> shipped, const models::Arch
                            [&](const Recipe& x, const Recipe& y) { return distance(x) < distance(y); });
 }
 
+Recipe of_batch(Recipe recipe, std::int64_t global_batch) {
+  if (!recipe.in_samples || global_batch <= 0) return recipe;
+  for (std::int64_t* steps : {&recipe.steps, &recipe.warmup_steps, &recipe.constant_steps}) {
+    if (*steps > 0) *steps = std::max<std::int64_t>(1, *steps / global_batch);
+  }
+  recipe.in_samples = false;
+  return recipe;
+}
+
 std::int64_t steps_of(const models::Training& t, const Recipe& recipe) {
   if (!(t.tokens > 0)) return recipe.steps;
   const double per_step = static_cast<double>(t.sequence) * t.global_batch;

@@ -25,7 +25,11 @@ struct Recipe {
   models::Decay schedule = models::Decay::cosine;
   std::string_view optimizer = "adamw";
   std::int64_t log_steps = 1;  ///< between lines of the log
+  bool in_samples = false;     ///< what is in steps above counts sequences
 };
+
+/// The recipe in steps of that global batch; one that counts steps as it is.
+Recipe of_batch(Recipe recipe, std::int64_t global_batch);
 
 /// The one for the model next in size, by the ratio of parameters. Requires: `shipped` is not empty.
 const Recipe& nearest_recipe(std::span<const Recipe> shipped, const models::Architecture& a);

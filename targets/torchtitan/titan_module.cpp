@@ -149,6 +149,10 @@ std::string titan_module(const models::Job& job, const models::Strategy& s,
     text += put("compile", {"enable=True", "backend=\"neuron\""});
     text += "    # Graphs are compiled in the first steps, which takes longer than the usual limits. Ours.\n";
     text += put("comm", {"init_timeout_seconds=7200", "train_timeout_seconds=7200"});
+  } else {
+    text += fmt::format("    # {}\n", kTitanTimeoutNote);
+    text += put("comm", {fmt::format("init_timeout_seconds={}", kTitanTimeout),
+                         fmt::format("train_timeout_seconds={}", kTitanTimeout)});
   }
   return text + "    return config\n";
 }

@@ -16,6 +16,11 @@ namespace trnplan::targets {
 
 inline constexpr const char* kTitanToml = "torchtitan.toml";
 inline constexpr const char* kTitanModule = "trnplan_config.py";
+/// Seconds that ranks wait for each other on GPUs; ours. TorchTitan's own limit is 100 after the first step
+/// (torchtitan/config/job_config.py), less than a checkpoint of a large model takes to be written.
+inline constexpr int kTitanTimeout = 1800;
+inline constexpr const char* kTitanTimeoutNote =
+    "Ranks wait for each other while a checkpoint is written, which may take longer than the usual 100 s. Ours.";
 
 /// A size of Llama that TorchTitan has by name, with the recipe that it ships for it.
 struct TitanFlavor {

@@ -26,6 +26,10 @@ class Toml {
     text_ += fmt::format("{} = {}\n", key, value);
     return *this;
   }
+  Toml& comment(std::string_view text) {
+    text_ += fmt::format("# {}\n", text);
+    return *this;
+  }
   std::string take() { return std::move(text_); }
 
  private:
@@ -88,6 +92,8 @@ std::string titan_toml(const models::Job& job, const models::Strategy& s,
       .text("mixed_precision_reduce", "float32");
   put_parallelism(t, s, run);
   put_checkpoints(t, job, run);
+  t.section("comm").comment(kTitanTimeoutNote).count("init_timeout_seconds", kTitanTimeout);
+  t.count("train_timeout_seconds", kTitanTimeout);
   const TitanCheckpointing again = titan_checkpointing(s.recompute);
   t.section("activation_checkpoint").text("mode", again.mode);
   if (!again.option.empty()) t.text("selective_ac_option", again.option);

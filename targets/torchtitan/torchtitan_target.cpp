@@ -253,9 +253,17 @@ class TorchTitan : public planner::Target {
 
   std::vector<planner::ConfigFile> emit(const models::Job& job, const models::Strategy& s,
                                         const planner::ConfigUse& use) const override {
-    const std::vector<std::string> lines = heading(support_on(job.cluster.instance.traits), use.heading);
-    return {{kTitanToml, titan_toml(job, s, lines, use.log_every_step)},
-            {kTitanModule, titan_module(job, s, lines, use.log_every_step)}};
+    const std::string support = support_on(job.cluster.instance.traits);
+    // The folder's run reads one of the two; the other is for who starts it another way.
+    const std::string toml = on_neuron(job) ? std::string("Not read by node_run.sh, which starts ") + kTitanModule +
+                                                  ". For TorchTitan v0.2.2, the last with TOML."
+                                            : support;
+    const std::string module =
+        on_neuron(job) ? support
+                       : std::string("Not read by node_run.sh, which starts ") + kTitanToml +
+                             ". For TorchTitan since it takes Python alone (pytorch/torchtitan@b5bcd76, August 2026).";
+    return {{kTitanToml, titan_toml(job, s, heading(toml, use.heading), use.log_every_step)},
+            {kTitanModule, titan_module(job, s, heading(module, use.heading), use.log_every_step)}};
   }
 
   bool recognises(const Node& root) const override { return looks_like_titan(root); }

@@ -32,7 +32,8 @@ for script in "$work"/{megatron,megatron-one,titan,titan-trn2}/*.{sh,sbatch}; do
 done
 
 # A folder tells of its own machine and of what it does.
-holds "$work/titan/trnplan_config.py" 'PyTorch with NCCL for GPUs'
+holds "$work/titan/torchtitan.toml" 'PyTorch with NCCL for GPUs'
+holds "$work/titan/trnplan_config.py" 'Not read by node_run.sh'
 lacks "$work/titan/trnplan_config.py" Trainium
 lacks "$work/titan-trn2/trnplan_config.py" GPU
 holds "$work/megatron/eks-pytorchjob-train.yaml" 'starts the training; by hand'

@@ -284,8 +284,6 @@ Settings asked_of_megatron(const EntryPoint& entry, const Run& run, const std::s
   a["--tokenizer-model"] = "/tokenizer";
   a["--save"] = a["--load"] = "/plan/run/checkpoints";
   a["--tensorboard-dir"] = "/plan/run/tensorboard";
-  // Near 200, and so that it divides the steps: 15258789 = 117 x 130417.
-  a["--save-interval"] = recipe.starts_with("gpt3") ? "200" : "117";
   a["--exit-signal-handler"] = a["--log-throughput"] = "true";
   a["--log-interval"] = "1";
   const bool large = recipe.starts_with("gpt3");
@@ -295,9 +293,14 @@ Settings asked_of_megatron(const EntryPoint& entry, const Run& run, const std::s
   a["--weight-decay"] = of_recipe(entry, recipe, "weight_decay");
   a["--init-method-std"] = of_recipe(entry, recipe, "init_std");
   a["--lr-decay-style"] = of_recipe(entry, recipe, "lr_decay_style");
-  // Samples over the script's batch; of the other script 0.001 of its steps.
-  a["--train-iters"] = large ? "500000" : text(1953125000 / 128);
-  a["--lr-warmup-iters"] = large ? "500" : text(3906252 / 128);
+  // Samples over the job's batch; of the other script 0.001 of its steps.
+  const int steps = large ? 500000 : 1953125000 / run.job.training.global_batch;
+  a["--train-iters"] = text(steps);
+  a["--lr-warmup-iters"] = text(large ? 500 : 3906252 / run.job.training.global_batch);
+  // The last of 100 to 200 that divides the steps, so that the last step is saved too; 200 where none does.
+  int every = 200;
+  while (every > 100 && steps % every != 0) --every;
+  a["--save-interval"] = text(steps % every == 0 ? every : 200);
   a["--lr-decay-iters"] = a["--train-iters"];
   a["--adam-beta1"] = beta1;
   a["--adam-beta2"] = beta2;
@@ -323,6 +326,7 @@ Settings asked_of_torchtitan(const EntryPoint& entry, const Run& run, const std:
   if (eight) a["--quantize.linear.float8.filter_fqns"] = "[output]";
   a["--metrics.log_freq"] = "10";
   a["--metrics.enable_tensorboard"] = a["--metrics.disable_color_printing"] = "true";
+  a["--comm.init_timeout_seconds"] = a["--comm.train_timeout_seconds"] = "1800";
   a["--training.dataset"] = "c4";
   a["--training.dataset_path"] = "/data";
   a["--training.dtype"] = a["--training.mixed_precision_reduce"] = "float32";
