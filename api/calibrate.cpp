@@ -17,6 +17,7 @@
 #include "io/input/log_stream.h"
 #include "io/output/atomic_write.h"
 #include "text/diagnostic.h"
+#include "text/version.h"
 
 namespace trnplan::api {
 
@@ -164,7 +165,7 @@ class Calibration {
     };
     inputs.kernels = calibrate::take_kernels(out_.files, r_.kernels, instance_, known, remarks_);
     inputs.core = instance_.core;
-    inputs.tool = "trnplan " TRNPLAN_VERSION;
+    inputs.tool = std::string("trnplan ") + program_version();
     return inputs;
   }
 

@@ -16,7 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kShown = 200;   ///< bytes of what a program said
 constexpr std::size_t kStart = 4096;  ///< bytes at the start of a log by which it is known again
 
 bool is_job_id(const std::string& target) {
@@ -38,8 +37,7 @@ std::string field_of(const std::string& text, const std::string& key) {
 }  // namespace
 
 JobState ask_slurm(const std::string& id) {
-  const auto ran =
-      launch::run_program({"scontrol", "show", "job", id}, {true, {}, -1, launch::kQuerySeconds});
+  const auto ran = launch::run_program({"scontrol", "show", "job", id}, launch::kQuery);
   if (!ran.started) {
     throw InputError({{"command line", 0, 0},
                       id,
@@ -51,7 +49,7 @@ JobState ask_slurm(const std::string& id) {
     throw InputError({{"command line", 0, 0},
                       id,
                       (unknown ? "Slurm does not know this job: " : "Slurm gives no answer: ") +
-                          printable(ran.error, kShown),
+                          printable(ran.error, launch::kSaid),
                       unknown ? "it may have ended long ago: give the log's file"
                               : "look at slurmctld, or give the log's file"});
   }

@@ -19,6 +19,9 @@ struct JobInput {
   StatedFiles texts;  ///< `job`, and files it names, where they stand in memory
 };
 
+/// Bytes of a table that a command reads.
+inline constexpr std::size_t kCsvBytes = 64u << 20;
+
 /// The profile by name, or from a file when `name` ends in .json. Throws InputError.
 [[nodiscard]] models::Profile load_profile(const io::Catalog& catalog, const std::string& name);
 /// `profile`, or the catalogue's of the machine's family (FAMILY) where there is one and `profile` says nothing of such

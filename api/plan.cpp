@@ -159,10 +159,10 @@ std::optional<WrittenTraining> written_training(const models::Job& job, const pl
   const models::Job settled = planner::settled(job, plan);
   const planner::TrainCommand command = target.command(settled, plan.strategy);
   if (command.learning.source.empty()) return std::nullopt;
-  const double steps = static_cast<double>(command.steps), day = 86400;
+  const double steps = static_cast<double>(command.steps);
   return WrittenTraining{command.steps,
                          steps * plan.global_batch * settled.training.sequence,
-                         steps * plan.report.step.value / day,
+                         steps * in_days(plan.report.step),
                          command.learning,
                          settled.training.tokens > 0,
                          settled.learning.learning_rate.has_value()};
@@ -304,8 +304,8 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
     }
   }
   out.measures = target.compiles_ahead();
-  out.writable = winner == nullptr ||
-                 !planner::inexpressible(target, planner::settled(job, *winner), winner->strategy);
+  out.writable =
+      winner == nullptr || !planner::inexpressible(target, planner::settled(job, *winner), winner->strategy);
   out.run = whole_run(job, question, result, catalog, remarks);
   out.ties = planner::ties_of(job, result, profile, o.sure);
   out.job = std::move(job);

@@ -33,8 +33,8 @@ struct PlanRequest {
   std::string target;    ///< what is to train the plan; empty: the target of the job's software
   std::string profile = "trn1";
   bool profile_given = false;  ///< somebody named it; else what times another machine is not worth a word
-  int top = 5, threads = 0;  ///< 0 threads: one a core
-  double time_limit = 0;     ///< seconds, of the whole call; 0: none
+  int top = 5, threads = 0;    ///< 0 threads: one a core
+  double time_limit = 0;       ///< seconds, of the whole call; 0: none
   double fit_probability = 0.9, sure = 0.9;
   planner::RiskAttitude risk = planner::RiskAttitude::neutral;
   bool allow_doubtful = false, force = false;
@@ -60,15 +60,15 @@ struct PlanResult {
   std::string baseline_file;
   planner::Confidence confidence;
   std::vector<planner::Tie> ties;
-  std::vector<planner::Outlook> outlooks;  ///< of search.plans; their intervals are widened by these
+  std::vector<planner::Outlook> outlooks;   ///< of search.plans; their intervals are widened by these
   std::optional<planner::ForecastRun> run;  ///< where a limit of the run is stated
   bool interrupted = false;
-  bool written = false;                 ///< the folder
-  std::string script;                   ///< measure.sh in it, where there is one
+  bool written = false;                     ///< the folder
+  std::string script;                       ///< measure.sh in it, where there is one
   std::optional<WrittenTraining> training;  ///< that it describes
-  std::optional<InputError> unwritten;  ///< why the folder was not written, though it was asked for
-  bool writable = true;                 ///< the target can say the recommended plan
-  bool measures = true;                 ///< its folders get a measure.sh where that decides a tie
+  std::optional<InputError> unwritten;      ///< why the folder was not written, though it was asked for
+  bool writable = true;                     ///< the target can say the recommended plan
+  bool measures = true;                     ///< its folders get a measure.sh where that decides a tie
 };
 
 /// Throws InputError for faults of the request and of the files it names, and std::logic_error where a second opinion

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "api/target_refusal.h"
+#include "units/quantity.h"
 
 namespace trnplan::api {
 
@@ -81,7 +82,7 @@ JsonValue infeasible_part(const models::Job& job, const planner::Infeasible& why
   }
   if (why.too_slow) one.add("too_slow", plan_part(job, *why.too_slow));
   if (why.too_expensive) one.add("too_expensive", plan_part(job, *why.too_expensive));
-  if (job.deadline.value > 0) one.add("deadline_days", job.deadline.value / 86400);
+  if (job.deadline.value > 0) one.add("deadline_days", in_days(job.deadline));
   if (job.budget > 0) one.add("budget_usd", job.budget);
   if (target) {
     one.add("target", target->target);
@@ -177,7 +178,6 @@ JsonValue commands_part(const PlanRequest& o, const PlanResult& r) {
 
 /// The whole run, with failures and checkpoints.
 JsonValue run_part(const planner::ForecastRun& run) {
-  constexpr double kDay = 86400;
   const planner::RunAnswer& a = run.answer;
   if (!a.why.empty()) return JsonValue::object({{"why", a.why}});
   JsonValue one =

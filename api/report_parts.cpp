@@ -16,6 +16,7 @@
 #include "targets/registry.h"
 #include "text/document.h"
 #include "text/shell_words.h"
+#include "text/version.h"
 #include "topology/chip_graph.h"
 #include "topology/rank_order.h"
 #include "topology/verdict.h"
@@ -126,7 +127,7 @@ JsonValue report_of(const char* kind, const std::vector<Remark>& remarks) {
     said.push_back(std::move(text));
   }
   return JsonValue::object(
-      {{"schema_version", 1}, {"kind", kind}, {"version", TRNPLAN_VERSION}, {"remarks", said}});
+      {{"schema_version", 1}, {"kind", kind}, {"version", program_version()}, {"remarks", said}});
 }
 
 JsonValue job_part(const models::Job& job) {
@@ -188,9 +189,9 @@ JsonValue plan_part(const models::Job& job, const planner::Plan& p) {
                          {"compile_probability", p.graph.compile_probability()},
                          {"usd_per_hour", p.usd_per_hour},
                          {"price_kind", p.price_kind},
-                         {"usd_per_1e9_tokens", p.usd_per_hour / 3600 / p.report.tokens_per_second * 1e9},
+                         {"usd_per_1e9_tokens", planner::usd_per_billion_tokens(p)},
                          {"extrapolated", p.report.extrapolated}});
-  if (p.run.value > 0) plan.add("run_days", p.run.value / 86400);
+  if (p.run.value > 0) plan.add("run_days", in_days(p.run));
   return plan;
 }
 

@@ -30,7 +30,6 @@ namespace {
 
 using calibrate::ScoredRow;
 
-constexpr std::size_t kCsvBytes = 64u << 20;
 /// Rows that cannot be read, with their places; the rest is counted.
 constexpr std::size_t kMostRemarks = 20;
 

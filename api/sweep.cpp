@@ -10,6 +10,7 @@
 #include "launch/scheduler/submission.h"
 #include "launch/sweep/sweep.h"
 #include "text/parse.h"
+#include "text/version.h"
 
 namespace trnplan::api {
 
@@ -51,7 +52,7 @@ launch::Sweep sweep_of(const SweepRequest& o, const io::Catalog& catalog) {
   s.folder = folder_of(o);
   // All of it: algorithms and covariance set times and intervals, too.
   s.key = launch::sweep_key(
-      {TRNPLAN_VERSION, s.grid.text, io::profile_json(s.profile, std::nullopt, {}, "", "")});
+      {program_version(), s.grid.text, io::profile_json(s.profile, std::nullopt, {}, "", "")});
   return s;
 }
 

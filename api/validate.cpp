@@ -19,8 +19,6 @@ namespace trnplan::api {
 
 namespace {
 
-constexpr std::size_t kCsvBytes = 64u << 20;
-
 planner::CheckedUptime checked(const planner::PublishedUptime& p, const io::Catalog& catalog,
                                const models::Profile& profile, const planner::Reliability& reliability) {
   models::Job job;

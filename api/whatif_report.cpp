@@ -4,14 +4,13 @@
 
 #include "planner/cost/instance_comparison.h"
 #include "planner/plan/strategy_grammar.h"
+#include "units/quantity.h"
 
 namespace trnplan::api {
 
 using io::JsonValue;
 
 namespace {
-
-constexpr double kDay = 86400;
 
 JsonValue pair_of(const planner::Interval& i, double unit = 1) {
   return JsonValue::List{i.low / unit, i.high / unit};

@@ -6,6 +6,7 @@
 #include "io/catalog/catalog.h"
 #include "models/collective/collective.h"
 #include "models/collective/neuron_algorithms.h"
+#include "sim/exchange.h"
 #include "sim/executor.h"
 
 namespace {

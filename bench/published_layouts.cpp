@@ -56,9 +56,11 @@ constexpr double kFitsWell = 0.9, kNear = 2;
 std::string verdict(const Outlook& ours, double probability, bool same) {
   if (same) return "would: it is the published one";
   std::vector<std::string> against;
-  if (!ours.distance.untested.empty()) against.push_back(fmt::format("untested: {}", fmt::join(ours.distance.untested, ", ")));
+  if (!ours.distance.untested.empty())
+    against.push_back(fmt::format("untested: {}", fmt::join(ours.distance.untested, ", ")));
   if (ours.fits < kFitsWell) against.push_back(fmt::format("fits with {:.0f} % only", 100 * ours.fits));
-  if (ours.compiles < kFitsWell) against.push_back(fmt::format("compiles with {:.0f} % only", 100 * ours.compiles));
+  if (ours.compiles < kFitsWell)
+    against.push_back(fmt::format("compiles with {:.0f} % only", 100 * ours.compiles));
   if (ours.distance.value > kNear) against.push_back(fmt::format("far from {}", ours.nearest));
   if (probability < 0.5) against.emplace_back("not expected to be faster");
   if (against.empty()) return fmt::format("would: near {}, room to spare", ours.nearest);
@@ -74,8 +76,11 @@ void print_table(const std::string& profile_name) {
   const models::Profile profile = catalog.profile(profile_name);
   const auto read = [&](const char* name) { return read_document(catalog.file(name)); };
   const auto parameters = io::recommending_from(read("recommending.json"));
-  const auto times = io::measuring_from(read("measuring.json"), io::reliability_from(read("reliability.json")));
-  fmt::print("| job | published, s | recommended, s | its time over the published (90 %) | fits, compiles | distance | would an expert sign it? |\n");
+  const auto times =
+      io::measuring_from(read("measuring.json"), io::reliability_from(read("reliability.json")));
+  fmt::print(
+      "| job | published, s | recommended, s | its time over the published (90 %) | fits, compiles | "
+      "distance | would an expert sign it? |\n");
   fmt::print("| --- | --- | --- | --- | --- | --- | --- |\n");
   for (const PublishedJob& j : kJobs) {
     models::Job job;
@@ -83,14 +88,16 @@ void print_table(const std::string& profile_name) {
     job.cluster = {catalog.instance(catalog.default_instance()), j.nodes};
     job.training = {j.sequence, j.global_batch, 0, j.precision};
     const planner::KnownRuns known(api::known_runs(catalog, {}, job.architecture), parameters.distance);
-    const planner::RiskAdvisor advisor(job, profile, known, parameters, times, planner::RiskAttitude::neutral, 0.9);
+    const planner::RiskAdvisor advisor(job, profile, known, parameters, times, planner::RiskAttitude::neutral,
+                                       0.9);
     const planner::SearchResult found =
         planner::search(job, profile, {.allow_doubtful = false, .explain = false, .advisor = &advisor});
     const topology::ChipGraph graph(job.cluster.instance);
     const Plan published = planner::make_plan(job, io::parse_strategy(j.strategy, job), profile, graph);
     const Outlook theirs = advisor.outlook(published, published);
     const std::string name = fmt::format("{}, {} node{}", j.model, j.nodes, j.nodes == 1 ? "" : "s");
-    const std::string row = fmt::format("| {} | `{}` {:.4g} |", name, words(job, published), published.report.step.value);
+    const std::string row =
+        fmt::format("| {} | `{}` {:.4g} |", name, words(job, published), published.report.step.value);
     if (found.plans.empty()) {
       fmt::print("{} none | | | | |\n", row);
       continue;
@@ -98,13 +105,16 @@ void print_table(const std::string& profile_name) {
     const Plan& ours = *found.recommended_plan();
     const Outlook outlook = advisor.outlook(ours, ours);
     const auto ratio = planner::cost_ratio(job, ours, published, profile);
-    const double sd = std::sqrt(ratio->sd * ratio->sd + std::abs(outlook.log_sd * outlook.log_sd - theirs.log_sd * theirs.log_sd));
+    const double sd = std::sqrt(ratio->sd * ratio->sd +
+                                std::abs(outlook.log_sd * outlook.log_sd - theirs.log_sd * theirs.log_sd));
     const bool same = ours.strategy == published.strategy;
     const auto at = [&](double z) { return std::exp(-ratio->mean + z * sd); };
-    fmt::print("{} `{}` {:.4g} | {:.2f} ({:.2f} - {:.2f}) | {:.0f} %, {:.0f} % (published {:.0f} %) | {:.1f} | {} |\n", row,
-               words(job, ours), ours.report.step.value, at(0), same ? 1 : at(-kNinetyPercent), same ? 1 : at(kNinetyPercent),
-               100 * outlook.fits, 100 * outlook.compiles, 100 * theirs.fits, outlook.distance.value,
-               verdict(outlook, ratio->positive(), same));
+    fmt::print(
+        "{} `{}` {:.4g} | {:.2f} ({:.2f} - {:.2f}) | {:.0f} %, {:.0f} % (published {:.0f} %) | {:.1f} | {} "
+        "|\n",
+        row, words(job, ours), ours.report.step.value, at(0), same ? 1 : at(-kNinetyPercent),
+        same ? 1 : at(kNinetyPercent), 100 * outlook.fits, 100 * outlook.compiles, 100 * theirs.fits,
+        outlook.distance.value, verdict(outlook, ratio->positive(), same));
     std::fflush(stdout);
   }
 }

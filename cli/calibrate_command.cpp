@@ -13,6 +13,7 @@
 #include "cli/text/collective_fit_text.h"
 #include "cli/text/log_text.h"
 #include "cli/text/step_fit_text.h"
+#include "logs/nccom/bounds.h"
 #include "text/diagnostic.h"
 #include "text/shell_words.h"
 
@@ -24,9 +25,7 @@ using api::CalibrateResult;
 using calibrate::LogFile;
 using logs::MeasuredCollective;
 
-constexpr int kMostRanks = 1'000'000;
-
-struct Options {
+struct CalibrateOptions {
   Common common;  ///< its profile stands in the request
   api::CalibrateRequest request;
   bool details = false;
@@ -92,7 +91,7 @@ std::string read_with_folders(const CalibrateResult& result) {
   return text;
 }
 
-std::string text_of(const CalibrateResult& result, const Options& o) {
+std::string text_of(const CalibrateResult& result, const CalibrateOptions& o) {
   const std::string no_fit = fmt::format("no fit: as profile {} says\n", result.profile);
   if (result.kernels) return read_with_folders(result) + no_fit + kernels_text(*result.kernels, text_width());
   if (const auto& c = result.step_fit) {
@@ -106,7 +105,7 @@ std::string text_of(const CalibrateResult& result, const Options& o) {
   return read_text_of(result, {});
 }
 
-int run(const Options& o) {
+int run(const CalibrateOptions& o) {
   Remarks remarks = heard_remarks();
   const CalibrateResult result = api::calibrate(o.request, remarks);
   print_result(o.common, o.common.json() ? api::document(result, o.request.instance) : text_of(result, o));
@@ -128,7 +127,7 @@ int run(const Options& o) {
 }  // namespace
 
 void add_calibrate(CLI::App& app, Run& chosen) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<CalibrateOptions>();
   o->common.profile.clear();  // chosen by what is given
   CLI::App* command = app.add_subcommand(
       "calibrate", "Read logs of runs, and fit a profile to them: whole steps, collectives, kernels");
@@ -146,7 +145,7 @@ void add_calibrate(CLI::App& app, Run& chosen) {
                    "operation of tables without a command line (JSON reports, Slurm logs)")
       ->check(not_empty());
   command->add_option("-r,--ranks", o->request.points.ranks, "ranks of such tables, over all nodes")
-      ->check(whole_number(1, kMostRanks));
+      ->check(whole_number(1, logs::kRanksMost));
   command
       ->add_option("-N,--nodes", o->request.points.nodes,
                    "nodes of such tables; as few as hold the ranks when absent")

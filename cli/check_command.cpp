@@ -20,7 +20,7 @@ namespace trnplan::cli {
 
 namespace {
 
-struct Options {
+struct CheckOptions {
   Common common;  ///< its profile stands in the request
   api::CheckRequest request;
   bool details = false;
@@ -35,7 +35,7 @@ std::string plan_words(const api::CheckRequest& o) {
   return command_text(words);
 }
 
-int run(const Options& o) {
+int run(const CheckOptions& o) {
   const api::CheckResult checked = api::check(o.request);
   const auto& [verdict, findings, predicted, near, text, config, no_prediction] = checked;
   const planner::Plan* prediction = predicted ? &*predicted : nullptr;
@@ -56,7 +56,7 @@ int run(const Options& o) {
 }  // namespace
 
 void add_check(CLI::App& app, Run& chosen) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<CheckOptions>();
   CLI::App* command =
       app.add_subcommand("check", "Lint an NxDT YAML, judge its replica groups and memory, predict its step");
   command->add_option("config", o->request.file, "NxDT YAML, or what --target reads")->required();

@@ -21,7 +21,7 @@ namespace {
 constexpr int kMostRanks = 1 << 24;
 constexpr double kMostOversubscription = 1e6, kMostFactor = 1e9, kMostSlowFactor = 1000;
 
-struct Options {
+struct CollectiveOptions {
   Common common;  ///< its profile stands in the request
   api::CollectiveRequest request;
   api::HealthRequest health;  ///< its instance and profile stand in the request
@@ -36,7 +36,7 @@ constexpr const char* kDatatypes[] = {"fp32",  "bf16",  "fp16",   "fp8",   "int8
                                       "uint8", "int16", "uint16", "int32", "uint32"};
 
 /// Says what the result does not show.
-void explain(const Options& o, const api::CollectiveResult& result) {
+void explain(const CollectiveOptions& o, const api::CollectiveResult& result) {
   if (o.iterations > 0 || o.warm_up > 0 || !o.check.empty() || !o.hosts.empty()) {
     remark(
         "--iters, --warmup_iters, --check and --hosts say how nccom-test runs; a predicted time does not "
@@ -55,7 +55,7 @@ void explain(const Options& o, const api::CollectiveResult& result) {
 }
 
 /// Instead of a prediction: which nodes are slower than it.
-int judge(const Options& o) {
+int judge(const CollectiveOptions& o) {
   Remarks remarks = heard_remarks();
   api::HealthRequest request = o.health;
   request.op = o.request.op;
@@ -70,7 +70,7 @@ int judge(const Options& o) {
   return report.slow.empty() ? kDone : kNoPlan;
 }
 
-int run(const Options& o) {
+int run(const CollectiveOptions& o) {
   if (!o.health.measured.empty()) return judge(o);
   Remarks remarks = heard_remarks();
   const api::CollectiveResult result = api::collective(o.request, remarks);
@@ -90,7 +90,7 @@ int run(const Options& o) {
 }  // namespace
 
 void add_collective(CLI::App& app, Run& chosen) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<CollectiveOptions>();
   CLI::App* command = app.add_subcommand("collective", "Time one collective, or sizes as nccom-test does");
   command
       ->add_option("op", o->request.op,

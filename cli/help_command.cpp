@@ -9,12 +9,13 @@
 #include "cli/context.h"
 #include "io/input/job_input.h"
 #include "text/diagnostic.h"
+#include "text/version.h"
 
 namespace trnplan::cli {
 
 namespace {
 
-struct Options {
+struct HelpOptions {
   std::string command;
   bool man = false;
 };
@@ -52,7 +53,7 @@ std::string man_options(const CLI::App& command) {
 
 /// No date: the same program writes the same page.
 std::string manual(const CLI::App& program) {
-  std::string text = ".TH TRNPLAN 1 \"\" \"trnplan " TRNPLAN_VERSION "\" \"User Commands\"\n";
+  std::string text = fmt::format(".TH TRNPLAN 1 \"\" \"trnplan {}\" \"User Commands\"\n", program_version());
   text += ".SH NAME\ntrnplan \\- performance simulator and parallelism planner for LLM training\n";
   text += ".SH SYNOPSIS\n.B trnplan\n.I COMMAND\n[ARGUMENTS] [OPTIONS]\n";
   text += ".SH DESCRIPTION\n" + roff(program.get_description()) + "\n.SH COMMANDS\n";
@@ -81,7 +82,7 @@ std::string help_of(const CLI::App& program, const std::string& name) {
 }  // namespace
 
 void add_help(CLI::App& app, Run& chosen) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<HelpOptions>();
   CLI::App* command = app.add_subcommand("help", "Explain a command, as its --help does");
   command->add_option("command", o->command, "of which; none: an overview");
   command->add_flag("--man", o->man, "all of it as a manual page, for man(1)");

@@ -17,7 +17,7 @@ namespace trnplan::cli {
 
 namespace {
 
-struct Options {
+struct LaunchOptions {
   Common common;
   api::LaunchRequest request;
 };
@@ -62,14 +62,14 @@ std::string text_of(const io::LaunchStory& story, const std::string& folder) {
   return text + next_line(story, folder);
 }
 
-io::LaunchStory story_of(const Options& o, const api::LaunchResult& result) {
+io::LaunchStory story_of(const LaunchOptions& o, const api::LaunchResult& result) {
   io::LaunchStory story{result.scheduler, o.request.dry_run, result.already, {},
                         result.commands,  result.faults};
   for (const auto& job : result.jobs) story.jobs.emplace_back(job.what, job.id);
   return story;
 }
 
-int run(const Options& o) {
+int run(const LaunchOptions& o) {
   Remarks remarks = heard_remarks();
   try {
     const api::LaunchResult result = api::launch(o.request, remarks);
@@ -87,7 +87,7 @@ int run(const Options& o) {
 }  // namespace
 
 void add_launch(CLI::App& app, Run& chosen) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<LaunchOptions>();
   CLI::App* command = app.add_subcommand("launch", "Submit a folder of plan --out: compile, then train");
   command->add_option("folder", o->request.folder, "folder that plan --out wrote")
       ->required()

@@ -72,8 +72,9 @@ CLI::Validator framework_version() {
 
 void add_report(CLI::App& command, std::string& path) {
   command
-      .add_option("--report", path,
-                  "also write the answer with its charts as one HTML file, which needs no network (docs/report.md)")
+      .add_option(
+          "--report", path,
+          "also write the answer with its charts as one HTML file, which needs no network (docs/report.md)")
       ->check(not_empty());
 }
 
@@ -83,7 +84,8 @@ void add_risk(CLI::App& command, planner::RiskAttitude& risk) {
           "--risk", [&risk](const std::string& text) { risk = *planner::risk_attitude_from(text); },
           "what is recommended. neutral: the least expected cost once failing to fit or compile is counted, "
           "or a safer "
-          "plan that is not surely worse and costs little more in expectation (docs/models.md); averse: the least cost "
+          "plan that is not surely worse and costs little more in expectation (docs/models.md); averse: the "
+          "least cost "
           "at the slow "
           "end, where a plan that fails has no successor; fastest")
       ->check(CLI::IsMember({"neutral", "averse", "fastest"}))

@@ -20,7 +20,7 @@ namespace trnplan::cli {
 
 namespace {
 
-struct Options {
+struct PlanOptions {
   Common common;  ///< its profile stands in the request
   api::PlanRequest request;
   api::ReportFile report;
@@ -33,7 +33,7 @@ std::string whole_run_text(const planner::ForecastRun& run, bool found) {
          run_text(run.answer, run.question);
 }
 
-void show(const Options& o, const api::PlanResult& r) {
+void show(const PlanOptions& o, const api::PlanResult& r) {
   const planner::ForecastRun* run = r.run ? &*r.run : nullptr;
   const targets::Baseline* today = r.baseline ? &*r.baseline : nullptr;
   if (o.common.json()) return print(api::document(r));
@@ -58,7 +58,7 @@ void show(const Options& o, const api::PlanResult& r) {
              (o.details ? search_details(answer, text_width()) : ""));
 }
 
-int run(const Options& o) {
+int run(const PlanOptions& o) {
   api::check_report(o.report);
   const Interruption interruption;
   ProgressBar bar;
@@ -90,7 +90,7 @@ std::string what_trains() {
 }  // namespace
 
 void add_plan(CLI::App& app, Run& chosen) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<PlanOptions>();
   CLI::App* command =
       app.add_subcommand("plan", "Find the fastest strategies of a job and why others were refused");
   add_job_argument(*command, o->request.job,

@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/context.h"
 #include "text/diagnostic.h"
+#include "text/version.h"
 
 namespace trnplan::cli {
 
@@ -90,7 +91,7 @@ int guarded(const Run& run) {
 int run_cli(int argc, const char* const* argv) {
   CLI::App app(kDescription, "trnplan");
   app.footer(kFooter);
-  app.set_version_flag("--version", "trnplan " TRNPLAN_VERSION);
+  app.set_version_flag("--version", std::string("trnplan ") + program_version());
   app.require_subcommand(1);
   Run run;
   add_plan(app, run);

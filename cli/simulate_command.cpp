@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kOwn = "nxd";  ///< the framework's own schedule
 
-struct Options {
+struct SimulateOptions {
   Common common;                ///< its profile stands in the request
   std::string schedule = kOwn;  ///< as well
   api::SimulateRequest request;
@@ -28,7 +28,7 @@ std::vector<std::string> schedules() {
   return all;
 }
 
-int run(const Options& o) {
+int run(const SimulateOptions& o) {
   api::check_report(o.report);
   Remarks remarks = heard_remarks();
   const api::SimulateResult result = api::simulate(o.request, remarks);
@@ -46,7 +46,7 @@ int run(const Options& o) {
 }  // namespace
 
 void add_simulate(CLI::App& app, Run& chosen) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<SimulateOptions>();
   CLI::App* command = app.add_subcommand("simulate", "Simulate one strategy of a job in detail");
   add_job_argument(*command, o->request.job, {JobPart::cluster, JobPart::training});
   command

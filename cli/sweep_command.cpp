@@ -16,7 +16,7 @@ namespace trnplan::cli {
 
 namespace {
 
-struct Options {
+struct SweepOptions {
   Common common;  ///< its profile stands in the request
   api::SweepRequest request;
 };
@@ -29,7 +29,7 @@ int say_missing(const api::SweepResult& result) {
   return kNoPlan;
 }
 
-void show_table(const Options& o, const api::SweepResult& result) {
+void show_table(const SweepOptions& o, const api::SweepResult& result) {
   const std::string csv = result.csv.string(), sqlite = result.sqlite.string();
   const io::LaunchStory story{o.request.scheduler, false, true, {{"csv", csv}, {"sqlite", sqlite}}, {}, {}};
   print_result(o.common, o.common.json() ? io::launch_json(story)
@@ -37,7 +37,7 @@ void show_table(const Options& o, const api::SweepResult& result) {
                                                        printable(sqlite)));
 }
 
-void show_submitted(const Options& o, const api::SweepResult& result) {
+void show_submitted(const SweepOptions& o, const api::SweepResult& result) {
   const io::LaunchStory story{"slurm", false, false, {{"sweep", result.job}}, {}, {}};
   print_result(o.common, o.common.json()
                              ? io::launch_json(story)
@@ -47,7 +47,7 @@ void show_submitted(const Options& o, const api::SweepResult& result) {
                                                          result.folder.string(), "--collect"})));
 }
 
-int run(const Options& o) {
+int run(const SweepOptions& o) {
   try {
     const api::SweepResult result = api::sweep(o.request);
     if (!result.csv.empty()) return show_table(o, result), kDone;
@@ -64,7 +64,7 @@ int run(const Options& o) {
 }  // namespace
 
 void add_sweep(CLI::App& app, Run& chosen) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<SweepOptions>();
   CLI::App* command = app.add_subcommand("sweep", "Compute a grid of what-ifs here or as a Slurm job array");
   command
       ->add_option("grid", o->request.grid,

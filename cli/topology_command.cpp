@@ -13,7 +13,7 @@ namespace trnplan::cli {
 
 namespace {
 
-struct Options {
+struct TopologyOptions {
   Common common;  ///< its profile stands in the request
   api::TopologyRequest request;
 };
@@ -30,7 +30,7 @@ std::string advice(const api::TopologyResult& result) {
   return text + result.observed;
 }
 
-int run(const Options& o) {
+int run(const TopologyOptions& o) {
   const api::TopologyResult result = api::topology(o.request);
   if (o.common.json()) {
     print(api::document(result));
@@ -44,7 +44,7 @@ int run(const Options& o) {
 }  // namespace
 
 void add_topology(CLI::App& app, Run& chosen) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<TopologyOptions>();
   CLI::App* command = app.add_subcommand(
       "topology", "Show links, NICs and rings of a node and judge every replica group of a layout");
   command->add_option("--instance", o->request.instance, "instance type")->capture_default_str();

@@ -17,7 +17,7 @@ namespace trnplan::cli {
 
 namespace {
 
-struct Options {
+struct ValidateOptions {
   Common common;
   std::string runs, leave_out = "configuration";
   std::string measured, predictions;  ///< a table to be scored, and who predicted it
@@ -28,7 +28,7 @@ struct Options {
 };
 
 /// Rows that are predicted as they are, without a fit of their own.
-int run_scores(const Options& o, const std::string& table) {
+int run_scores(const ValidateOptions& o, const std::string& table) {
   Remarks remarks = heard_remarks();
   const api::ScoreRequest request{table, o.common.profile_given ? o.common.profile : "", o.predictions, "",
                                   !o.plain_network};
@@ -39,7 +39,7 @@ int run_scores(const Options& o, const std::string& table) {
   return kDone;
 }
 
-int run_steps(const Options& o) {
+int run_steps(const ValidateOptions& o) {
   Remarks remarks = heard_remarks();
   const calibrate::LeaveOut leave_out = *calibrate::leave_out_from(o.leave_out);
   const api::ValidateRequest request{o.runs, o.common.profile, leave_out};
@@ -50,27 +50,27 @@ int run_steps(const Options& o) {
   return kDone;
 }
 
-int run_goodput(const Options& o) {
+int run_goodput(const ValidateOptions& o) {
   const api::UptimeValidationResult v = api::validate_uptimes(o.common.profile);
   print_result(o.common, o.common.json() ? api::document(v) : uptime_text(v.rows, text_width()));
   return kDone;
 }
 
-int run_collectives(const Options& o) {
+int run_collectives(const ValidateOptions& o) {
   const auto tables = api::validate_collectives(o.common.profile);
   print_result(o.common, o.common.json() ? io::collective_validation_json(tables, o.common.profile)
                                          : collective_validation_text(tables));
   return kDone;
 }
 
-int run_memory(const Options& o) {
+int run_memory(const ValidateOptions& o) {
   const api::MemoryValidationResult v = api::validate_memory(o.common.profile);
   print_result(o.common,
                o.common.json() ? api::document(v) : memory_validation_text(v.rows, v.score, text_width()));
   return kDone;
 }
 
-int run(const Options& o) {
+int run(const ValidateOptions& o) {
   const bool another = o.memory || o.goodput || o.collectives;
   if (!o.measured.empty() && (another || !o.runs.empty())) {
     throw InputError({{"command line", 0, 0},
@@ -112,7 +112,7 @@ int run(const Options& o) {
 }  // namespace
 
 void add_validate(CLI::App& app, Run& chosen) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<ValidateOptions>();
   CLI::App* command = app.add_subcommand("validate", "Set predictions beside published runs and jobs");
   command
       ->add_option("runs", o->runs,

@@ -19,7 +19,7 @@ namespace trnplan::cli {
 
 namespace {
 
-struct Options {
+struct WatchOptions {
   Common common;  ///< its profile stands in the request
   api::WatchRequest request;
 };
@@ -52,7 +52,7 @@ void show(const Common& common, const io::WatchReport& r, bool whole, bool assum
   print_text(text);
 }
 
-int run(const Options& o) {
+int run(const WatchOptions& o) {
   Remarks remarks = heard_remarks();
   std::set<std::string> alarmed;
   const auto shown = [&](const io::WatchReport& r, bool whole, bool assumed) {
@@ -64,7 +64,7 @@ int run(const Options& o) {
 }  // namespace
 
 void add_watch(CLI::App& app, Run& chosen) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<WatchOptions>();
   CLI::App* command =
       app.add_subcommand("watch", "Compare a run with its plan while it goes on; say why it failed");
   command->add_option("targets", o->request.targets, "a Slurm job id, log files, or - for standard input")

@@ -16,14 +16,14 @@ namespace trnplan::cli {
 
 namespace {
 
-struct Options {
+struct WhatIfOptions {
   Common common;  ///< its profile stands in the request
   api::WhatIfRequest request;
   api::ReportFile report;
 };
 
 /// The command that plans what is recommended, or what would do.
-std::vector<std::string> next_words(const Options& o, const api::WhatIfAnswered& a) {
+std::vector<std::string> next_words(const WhatIfOptions& o, const api::WhatIfAnswered& a) {
   const planner::WhatIfResult& r = a.result;
   const planner::WhatIfPoint* p = r.would_do ? &*r.would_do : nullptr;
   if (r.recommended >= 0) p = &r.points[static_cast<std::size_t>(r.recommended)];
@@ -31,7 +31,7 @@ std::vector<std::string> next_words(const Options& o, const api::WhatIfAnswered&
   return api::words_for_plan(o.request, o.request.job.job, words_of(o.request.job).options, a, *p);
 }
 
-int run(const Options& o) {
+int run(const WhatIfOptions& o) {
   api::check_report(o.report);
   Remarks remarks = heard_remarks();
   const api::WhatIfAnswered answered = api::whatif(o.request, remarks);
@@ -45,7 +45,7 @@ int run(const Options& o) {
   return result.recommended < 0 ? kNoPlan : kDone;
 }
 
-void add_money(CLI::App& command, Options& o) {
+void add_money(CLI::App& command, WhatIfOptions& o) {
   const auto amount = decimal_number(0.0, 1e9);
   command.add_option("--pricing", o.request.pricing, "of the nodes, from the catalogue")
       ->check(
@@ -62,7 +62,7 @@ void add_money(CLI::App& command, Options& o) {
       ->check(amount);
 }
 
-void add_failures(CLI::App& command, Options& o) {
+void add_failures(CLI::App& command, WhatIfOptions& o) {
   command.add_option("--recovery", o.request.recovery, "who restarts after a failure")
       ->check(CLI::IsMember({"automatic", "manual"}))
       ->capture_default_str();
@@ -83,7 +83,7 @@ void add_failures(CLI::App& command, Options& o) {
 }  // namespace
 
 void add_whatif(CLI::App& app, Run& chosen) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<WhatIfOptions>();
   CLI::App* command = app.add_subcommand(
       "whatif", "Compare clusters: days, dollars or tokens of a whole run, and which one to take");
   add_job_argument(*command, o->request.job, {JobPart::training});

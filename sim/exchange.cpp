@@ -35,7 +35,7 @@ struct ByMember {
   }
 };
 
-struct Payload {
+struct ExchangeEvent {
   enum class Kind : std::uint8_t { begin, move, flow_end, arrival, share } kind = Kind::begin;
   std::uint32_t id = 0;  ///< exchange, message slot, flow
   std::uint32_t version = 0;
@@ -67,7 +67,7 @@ class Runner {
 
   ExchangeRun run() {
     for (std::uint32_t e = 0; e < exchanges_.size(); ++e) {
-      queue_.schedule(exchanges_[e].start, Phase::completion, {Payload::Kind::begin, e, 0});
+      queue_.schedule(exchanges_[e].start, Phase::completion, {ExchangeEvent::Kind::begin, e, 0});
     }
     while (!queue_.empty()) {
       const auto event = queue_.pop();
@@ -75,7 +75,7 @@ class Runner {
       handle(event.payload);
       if (transfers_.unsettled() && !sharing_due_) {
         sharing_due_ = true;
-        queue_.schedule(queue_.now(), Phase::sharing, {Payload::Kind::share, 0, 0});
+        queue_.schedule(queue_.now(), Phase::sharing, {ExchangeEvent::Kind::share, 0, 0});
       }
     }
     for (const SimTime t : run_.ended) run_.end = std::max(run_.end, t);
@@ -131,22 +131,22 @@ class Runner {
     }
   }
 
-  void handle(const Payload& p) {
+  void handle(const ExchangeEvent& p) {
     switch (p.kind) {
-      case Payload::Kind::begin:
+      case ExchangeEvent::Kind::begin:
         for (std::uint32_t m = 0; m < exchanges_[p.id].members; ++m) arrive(p.id, m);
         return;
-      case Payload::Kind::move:
+      case ExchangeEvent::Kind::move:
         return move(p.id);
-      case Payload::Kind::flow_end:
+      case ExchangeEvent::Kind::flow_end:
         if (transfers_.holds({p.id, p.version})) sent(transfers_.finish({p.id, p.version}, queue_.now()));
         return;
-      case Payload::Kind::arrival:
+      case ExchangeEvent::Kind::arrival:
         return arrived(p.id);
-      case Payload::Kind::share:
+      case ExchangeEvent::Kind::share:
         sharing_due_ = false;
         return transfers_.settle(queue_.now(), [&](SimTime end, Forecast f, std::uint32_t, double) {
-          queue_.schedule(end, Phase::completion, {Payload::Kind::flow_end, f.flow, f.version});
+          queue_.schedule(end, Phase::completion, {ExchangeEvent::Kind::flow_end, f.flow, f.version});
         });
     }
   }
@@ -179,7 +179,7 @@ class Runner {
       if (m.latency.ps == 0) {
         move(slot);
       } else {
-        queue_.schedule(queue_.now() + m.latency, Phase::completion, {Payload::Kind::move, slot, 0});
+        queue_.schedule(queue_.now() + m.latency, Phase::completion, {ExchangeEvent::Kind::move, slot, 0});
       }
     }
   }
@@ -220,7 +220,7 @@ class Runner {
     const Slot& m = slots_[slot];
     const SimTime flight = m.message->latency;
     if (flight.ps > 0) {
-      queue_.schedule(queue_.now() + flight, Phase::completion, {Payload::Kind::arrival, slot, 0});
+      queue_.schedule(queue_.now() + flight, Phase::completion, {ExchangeEvent::Kind::arrival, slot, 0});
     } else {
       arrived(slot);
     }
@@ -264,7 +264,7 @@ class Runner {
   std::vector<State> states_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> ended_now_;
-  EventQueue<Payload> queue_;
+  EventQueue<ExchangeEvent> queue_;
   bool sharing_due_ = false;
   ExchangeRun run_;
 };

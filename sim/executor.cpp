@@ -114,7 +114,7 @@ struct Constraints {
   }
 };
 
-struct Payload {
+struct ExecutorEvent {
   enum class Kind : std::uint8_t { work_end, flow_start, flow_end, share } kind = Kind::work_end;
   std::uint32_t id = 0;  ///< task; of flow_end the flow's handle
   std::uint32_t version = 0;
@@ -158,7 +158,7 @@ class Executor {
       ++run_.events;
       handle(event.payload);
       if (transfers_.unsettled() && !sharing_due_) {
-        queue_.schedule(queue_.now(), Phase::sharing, {Payload::Kind::share, 0, 0});
+        queue_.schedule(queue_.now(), Phase::sharing, {ExecutorEvent::Kind::share, 0, 0});
         sharing_due_ = true;
       }
       if (rhythm_.due() && !transfers_.unsettled()) compare_instants();
@@ -168,15 +168,15 @@ class Executor {
   }
 
  private:
-  void handle(const Payload& p) {
+  void handle(const ExecutorEvent& p) {
     switch (p.kind) {
-      case Payload::Kind::work_end:
+      case ExecutorEvent::Kind::work_end:
         return end_work(p.id, p.version);
-      case Payload::Kind::flow_start:
+      case ExecutorEvent::Kind::flow_start:
         return start_flow(p.id);
-      case Payload::Kind::flow_end:
+      case ExecutorEvent::Kind::flow_end:
         return end_flow({p.id, p.version});
-      case Payload::Kind::share:
+      case ExecutorEvent::Kind::share:
         return settle();
     }
   }
@@ -187,13 +187,13 @@ class Executor {
     run_.released_by[t] = released_by;
     if (rhythm_.looks()) rhythm_.starts(t);
     if (moves(t)) {
-      queue_.schedule(queue_.now() + task.fixed, Phase::completion, {Payload::Kind::flow_start, t, 0});
+      queue_.schedule(queue_.now() + task.fixed, Phase::completion, {ExecutorEvent::Kind::flow_start, t, 0});
     } else if (Pace* pace = pace_of_work(task)) {
       pace->working = t;
       pace->left = task.fixed;
       forecast_work(*pace);
     } else {
-      queue_.schedule(queue_.now() + task.fixed, Phase::completion, {Payload::Kind::work_end, t, 0});
+      queue_.schedule(queue_.now() + task.fixed, Phase::completion, {ExecutorEvent::Kind::work_end, t, 0});
     }
   }
 
@@ -215,7 +215,7 @@ class Executor {
     const double factor = pace.disturbed_by > 0 ? pace.slowdown->factor : 1;
     const SimTime length = factor == 1 ? pace.left : to_sim_time(to_seconds(pace.left) * factor);
     queue_.schedule(queue_.now() + length, Phase::completion,
-                    {Payload::Kind::work_end, pace.working, pace.version});
+                    {ExecutorEvent::Kind::work_end, pace.working, pace.version});
   }
 
   void start_flow(TaskId t) {
@@ -273,7 +273,7 @@ class Executor {
   void settle() {
     sharing_due_ = false;
     transfers_.settle(queue_.now(), [&](SimTime end, Forecast f, TaskId t, double rate) {
-      queue_.schedule(end, Phase::completion, {Payload::Kind::flow_end, f.flow, f.version});
+      queue_.schedule(end, Phase::completion, {ExecutorEvent::Kind::flow_end, f.flow, f.version});
       if (observer_) observer_(queue_.now(), t, rate);
     });
   }
@@ -285,8 +285,8 @@ class Executor {
     std::vector<TaskId> under_way;
     const auto put_time = [&](SimTime t) { state.push_back((t - queue_.now()).ps); };
     for (const auto& event : queue_.pending()) {
-      const Payload& p = event.payload;
-      const bool moves = p.kind == Payload::Kind::flow_end;
+      const ExecutorEvent& p = event.payload;
+      const bool moves = p.kind == ExecutorEvent::Kind::flow_end;
       if (moves ? !transfers_.holds({p.id, p.version}) : is_outdated(p)) continue;
       const TaskId t = moves ? transfers_.moving(p.id).owner : p.id;
       under_way.push_back(t);
@@ -310,8 +310,8 @@ class Executor {
     run_.rhythm = rhythm_.compare(queue_.now(), run_.events, std::move(under_way), std::move(state));
   }
   /// Work whose end has been forecast anew.
-  bool is_outdated(const Payload& p) {
-    if (p.kind != Payload::Kind::work_end) return false;
+  bool is_outdated(const ExecutorEvent& p) {
+    if (p.kind != ExecutorEvent::Kind::work_end) return false;
     const Pace* pace = pace_of_work(program_.tasks()[p.id]);
     return pace != nullptr && (pace->version != p.version || pace->working != p.id);
   }
@@ -332,7 +332,7 @@ class Executor {
   Constraints constraints_;
   Transfers transfers_;
   std::vector<Pace> paces_;  ///< by device; empty when nothing slows anything
-  EventQueue<Payload> queue_;
+  EventQueue<ExecutorEvent> queue_;
   bool sharing_due_ = false;
   std::size_t done_ = 0;
   RhythmFinder rhythm_;

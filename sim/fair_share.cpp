@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <limits>
 
+#include "units/quantity.h"
+
 namespace trnplan::sim {
 
 namespace filling {
@@ -26,7 +28,6 @@ double scale_of(const Flow& flow) {
 }  // namespace filling
 
 std::vector<double> fair_rates(const std::vector<const Flow*>& active, const std::vector<double>& capacity) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   std::vector<filling::Room> rooms(capacity.size());
   std::vector<double> rate(active.size(), kInfinity), scale(active.size());
   std::vector<bool> rising(active.size());

@@ -1,6 +1,7 @@
-// What refused input says.
+// Inputs made wrong, and what refused input says.
 #pragma once
 
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,13 @@ namespace trnplan {
 
 inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
+}
+
+/// `text` with its first `part` replaced. Throws std::logic_error where there is none.
+inline std::string replaced(std::string text, const std::string& part, const std::string& by) {
+  const std::size_t at = text.find(part);
+  if (at == std::string::npos) throw std::logic_error("nothing to replace: " + part);
+  return text.replace(at, part.size(), by);
 }
 
 /// The faults for which `read` refuses its input; none when it does not.

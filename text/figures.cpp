@@ -14,4 +14,8 @@ std::string grouped(double value) {
   return digits;
 }
 
+std::string counted(std::int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, plural(count));
+}
+
 }  // namespace trnplan

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cmath>
 
+#include "units/quantity.h"
+
 namespace trnplan {
 
 namespace {
@@ -208,7 +210,7 @@ std::optional<double> clock_seconds(std::string_view text) {
     if (colon == std::string_view::npos) {
       const auto last = number_of(scan.rest());
       if (part == 0 || !last || *last < 0 || *last >= 60) return std::nullopt;
-      return days * 86400 + seconds * 60 + *last;
+      return days * kDay + seconds * 60 + *last;
     }
     const auto value = scan.whole();
     const double most = part == 0 ? kHoursMost : 59;
@@ -241,7 +243,7 @@ std::optional<double> asctime_seconds(Scan& scan) {
                                          std::chrono::day(static_cast<unsigned>(*day))};
   if (!date.ok()) return {};
   const auto days = std::chrono::sys_days(date).time_since_epoch().count();
-  return static_cast<double>(days) * 86400 + static_cast<double>(*hour * 3600 + *minute * 60 + *second);
+  return static_cast<double>(days) * kDay + static_cast<double>(*hour * 3600 + *minute * 60 + *second);
 }
 
 }  // namespace trnplan

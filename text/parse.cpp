@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "units/quantity.h"
+
 namespace trnplan {
 
 namespace {
@@ -110,13 +112,13 @@ std::optional<Seconds> parse_duration(std::string_view text) {
       unit = 60;
       break;
     case 'h':
-      unit = 3600;
+      unit = kHour;
       break;
     case 'd':
-      unit = 86400;
+      unit = kDay;
       break;
     case 'w':
-      unit = 604800;
+      unit = 7 * kDay;
       break;
     default:
       return std::nullopt;

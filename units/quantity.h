@@ -8,6 +8,7 @@
 #pragma once
 
 #include <compare>
+#include <limits>
 
 namespace trnplan {
 
@@ -59,14 +60,25 @@ constexpr Bytes operator*(BytesPerSecond r, Seconds s) {
   return Bytes(r.value * s.value);
 }
 
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+inline constexpr double kGiB = 0x1p30;  ///< bytes in a GiB
+inline constexpr double kHour = 3600;   ///< seconds in an hour
+inline constexpr double kDay = 86400;   ///< seconds in a day
+
 constexpr Bytes gibibytes(double n) {
-  return Bytes(n * 1024.0 * 1024.0 * 1024.0);
+  return Bytes(n * kGiB);
 }
 constexpr Bytes mebibytes(double n) {
   return Bytes(n * 1024.0 * 1024.0);
 }
 constexpr double in_gibibytes(Bytes b) {
-  return b.value / (1024.0 * 1024.0 * 1024.0);
+  return b.value / kGiB;
+}
+constexpr double in_hours(Seconds s) {
+  return s.value / kHour;
+}
+constexpr double in_days(Seconds s) {
+  return s.value / kDay;
 }
 constexpr BytesPerSecond gigabytes_per_second(double n) {
   return BytesPerSecond(n * 1e9);

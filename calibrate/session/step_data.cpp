@@ -6,8 +6,7 @@
 
 namespace trnplan::calibrate {
 
-std::unique_ptr<StepData> step_data(const Published& published,
-                                    const std::vector<models::MeasuredRun>& runs,
+std::unique_ptr<StepData> step_data(const Published& published, const std::vector<models::MeasuredRun>& runs,
                                     const std::vector<logs::MeasuredCollective>& points,
                                     const models::Profile& prior, Remarks& remarks,
                                     const std::function<void(MappedRuns&)>& add) {

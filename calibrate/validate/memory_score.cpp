@@ -8,30 +8,31 @@
 
 #include <fmt/format.h>
 
+#include "calibrate/validate/memory_validation.h"
 #include "models/memory/fit_probability.h"
 
 namespace trnplan::calibrate {
 
 namespace {
 
-using Row = MemoryValidation::Row;
+using MemoryRow = MemoryValidation::Row;
 
 /// Being sure and wrong costs no more than this.
 constexpr double kLeastProbability = 1e-6;
 
-double probability_of_known(const Row& row, const models::Profile& profile) {
+double probability_of_known(const MemoryRow& row, const models::Profile& profile) {
   const double p = models::fit_distribution(row.memory, profile).probability;
   const bool too_large = row.published.fact == logs::MemoryFact::too_large;
   return std::max(kLeastProbability, too_large ? 1 - p : p);
 }
 
-using Rows = std::vector<const Row*>;
+using Rows = std::vector<const MemoryRow*>;
 
 /// Those that say something new.
 Rows without_repeats(const Rows& rows) {
   std::set<std::tuple<std::string, std::string, int, int, int, models::Strategy, double>> known;
   Rows some;
-  for (const Row* row : rows) {
+  for (const MemoryRow* row : rows) {
     const logs::MemoryCase& c = row->published;
     if (known.emplace(c.source, c.model, c.layers, c.nodes, c.sequence, c.strategy, c.at_most.value).second)
       some.push_back(row);
@@ -46,7 +47,7 @@ double in_thousandths(double x) {
 
 }  // namespace
 
-double log_score(const Row& row, const models::Profile& profile) {
+double log_score(const MemoryRow& row, const models::Profile& profile) {
   return std::log(probability_of_known(row, profile));
 }
 
@@ -65,7 +66,7 @@ models::Value learned_activations(const Rows& rows, const models::Profile& prior
     const double z = kWidth * (2.0 * i / (kNodes - 1) - 1);
     value.median = before.median * std::exp(before.log_sd * z);
     double log_weight = -z * z / 2;
-    for (const Row* row : some) log_weight += log_score(*row, at);
+    for (const MemoryRow* row : some) log_weight += log_score(*row, at);
     const double weight = std::exp(log_weight);
     weights += weight;
     mean += weight * z;
@@ -87,7 +88,7 @@ MemoryScore memory_score(const MemoryValidation& v, const models::Profile& profi
   std::map<std::string, Rows> by_source;
   Rows all;
   int fitting = 0;
-  for (const Row& row : v.rows) {
+  for (const MemoryRow& row : v.rows) {
     by_source[row.published.source].push_back(&row);
     all.push_back(&row);
     if (row.published.fact != logs::MemoryFact::fits) continue;
@@ -98,13 +99,13 @@ MemoryScore memory_score(const MemoryValidation& v, const models::Profile& profi
   if (fitting > 0) score.mean_fit /= fitting;
   for (const auto& [name, rows] : by_source) {
     Rows others;
-    for (const Row* row : all) {
+    for (const MemoryRow* row : all) {
       if (row->published.source != name) others.push_back(row);
     }
     models::Profile without = profile;
     without.value(models::common::fused_activations) = learned_activations(others, prior);
     MemoryScore::Source source{name, static_cast<int>(rows.size()), 0, 0};
-    for (const Row* row : rows) {
+    for (const MemoryRow* row : rows) {
       source.mean += log_score(*row, profile) / source.layouts;
       source.left_out += log_score(*row, without) / source.layouts;
     }

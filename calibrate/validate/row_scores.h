@@ -19,9 +19,10 @@ struct ScoredRow {
   std::optional<double> predicted, low, high;  ///< low and high: the 90 % interval
   std::optional<double> predicted_memory;
   std::optional<double> fit_probability;  ///< absent where nothing is said of whether it fits
-  std::optional<models::Strategy> strategy;  ///< that was predicted; absent where the predictions are another tool's
-  int nodes = 0;                             ///< likewise
-  std::string skipped;                    ///< why nothing is predicted; equal cases in equal words
+  std::optional<models::Strategy>
+      strategy;         ///< that was predicted; absent where the predictions are another tool's
+  int nodes = 0;        ///< likewise
+  std::string skipped;  ///< why nothing is predicted; equal cases in equal words
 
   bool fits() const { return fit_probability && *fit_probability >= 0.5; }
   bool scored() const { return measured && predicted; }

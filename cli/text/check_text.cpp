@@ -8,6 +8,7 @@
 #include "cli/text/text.h"
 #include "cli/text/wrap.h"
 #include "text/diagnostic.h"
+#include "text/figures.h"
 
 namespace trnplan::cli {
 
@@ -21,10 +22,6 @@ std::vector<Finding> of(const std::vector<Finding>& findings, Severity severity)
   std::copy_if(findings.begin(), findings.end(), std::back_inserter(some),
                [&](const Finding& f) { return f.severity == severity; });
   return some;
-}
-
-std::string counted(std::size_t count, const char* word) {
-  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
 }
 
 std::string prediction_text(const planner::Plan& p) {

@@ -7,6 +7,7 @@
 
 #include "cli/text/wrap.h"
 #include "text/diagnostic.h"
+#include "text/figures.h"
 
 namespace trnplan::cli {
 
@@ -27,23 +28,19 @@ std::string spread_text(const io::HealthReport& r) {
   return any ? fmt::format("; runs took {:.2f} to {:.2f} times what they should", least, most) : "";
 }
 
-std::string count(int number, const char* what) {
-  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-}
-
 }  // namespace
 
 std::string health_text(const io::HealthReport& r) {
   std::string text;
   if (r.slow.empty()) {
     text = fmt::format("every node is as fast as it should be: {}, {} alone and {} of several{}\n",
-                       count(r.nodes, "node"), count(r.alone, "run"), r.pairs, spread_text(r));
+                       counted(r.nodes, "node"), counted(r.alone, "run"), r.pairs, spread_text(r));
     const auto odd = std::count_if(r.tests.begin(), r.tests.end(), [](const auto& t) { return t.slow; });
     if (odd > 0)
       text += fmt::format("{} slow, of nodes that were as they should be elsewhere\n",
                           odd == 1 ? "1 run was" : fmt::format("{} runs were", odd));
   } else {
-    text = fmt::format("slow: {} of {}\n", count(static_cast<int>(r.slow.size()), "node"), r.nodes);
+    text = fmt::format("slow: {} of {}\n", counted(static_cast<int>(r.slow.size()), "node"), r.nodes);
   }
   for (std::size_t i = 0; i < std::min(r.slow.size(), kNodesShown); ++i) {
     const io::SlowNode& n = r.slow[i];

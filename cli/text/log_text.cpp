@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "text/diagnostic.h"
+#include "text/figures.h"
+#include "units/quantity.h"
 
 namespace trnplan::cli {
 
@@ -13,16 +15,11 @@ using logs::StepSample;
 namespace {
 
 constexpr std::size_t kShown = 12;  ///< of each kind in a text; JSON has them all
-constexpr double kGiB = 0x1p30;
-
-std::string plural(std::size_t count, const char* word) {
-  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
-}
 
 std::string step_text(const StepSample& s) {
   std::string text = fmt::format("  step {:.5g} s", s.seconds);
   if (s.spread) text += fmt::format(" +- {:.2g}", *s.spread);
-  text += fmt::format(", {}", plural(static_cast<std::size_t>(s.count), "step"));
+  text += fmt::format(", {}", counted(static_cast<std::size_t>(s.count), "step"));
   if (s.left_out > 0) text += fmt::format(" ({} left out)", s.left_out);
   text += s.last_line > s.at.line ? fmt::format(", lines {}-{}", s.at.line, s.last_line)
                                   : fmt::format(", line {}", s.at.line);
@@ -42,11 +39,11 @@ std::string memory_text(const logs::MemorySample& m) {
   return text + fmt::format(", line {}: {}\n", m.at.line, printable(m.where, 300));
 }
 
-std::string collective_text(const logs::CollectiveSample& c) {
+std::string collective_sample_text(const logs::CollectiveSample& c) {
   return fmt::format("  {} of {:.0f} bytes{} {:.1f} us, median {:.1f}, {}, inside a graph\n",
                      printable(c.op, 60), c.bytes, c.ranks > 0 ? fmt::format(", {} ranks,", c.ranks) : "",
                      c.seconds * 1e6, c.median_seconds * 1e6,
-                     plural(static_cast<std::size_t>(c.count), "time"));
+                     counted(static_cast<std::size_t>(c.count), "time"));
 }
 
 std::string device_text(const logs::DeviceSample& d) {
@@ -75,14 +72,14 @@ std::string of_job_text(const std::vector<StepSample>& kept, const std::vector<L
   if (!ran) return "";
   std::size_t all = 0;
   for (const LogFile& file : files) all += file.content.steps.size();
-  return fmt::format("{}: {} of {} {} of it\n", printable(ran->from), kept.size(), plural(all, "step sample"),
-                     all == 1 ? "is" : "are") +
+  return fmt::format("{}: {} of {} {} of it\n", printable(ran->from), kept.size(),
+                     counted(all, "step sample"), all == 1 ? "is" : "are") +
          list_text(kept, step_text);
 }
 
 std::string log_text(const logs::Detected& content) {
   return list_text(content.steps, step_text) + list_text(content.memory, memory_text) +
-         list_text(content.collectives, collective_text) + list_text(content.devices, device_text);
+         list_text(content.collectives, collective_sample_text) + list_text(content.devices, device_text);
 }
 
 }  // namespace trnplan::cli

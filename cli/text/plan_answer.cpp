@@ -17,6 +17,7 @@
 #include "planner/check/rules.h"
 #include "planner/plan/strategy_grammar.h"
 #include "text/diagnostic.h"
+#include "units/quantity.h"
 
 namespace trnplan::cli {
 
@@ -26,10 +27,9 @@ using planner::Refusal;
 
 namespace {
 
-constexpr std::size_t kUntestedShown = 3, kTiesShown = 1, kRefusedShown = 2, kChangesShown = 4,
+constexpr std::size_t kUntestedShown = 3, kTiesShown = 1, kRefusedInShort = 2, kChangesShown = 4,
                       kRulesShown = 2, kClustersShown = 4;
 constexpr double kNearMiss = 1.25;  ///< peak over limit up to which a setting of the layout may help
-constexpr double kDay = 86400;
 
 /// Three digits are enough for an answer: "484", "12.4", "9.36".
 std::string short_seconds(Seconds s) {
@@ -63,10 +63,6 @@ std::string choices_of(const models::Job& job, const Plan& p) {
   if (job.space.largest_batch > 0) text += fmt::format(", batch {}", p.global_batch);
   if (job.space.precision) text += fmt::format(", {}", to_string(p.strategy.precision));
   return text;
-}
-
-double usd_per_billion_tokens(const Plan& p) {
-  return p.usd_per_hour / 3600 / p.report.tokens_per_second * 1e9;
 }
 
 /// ", capacity block price": of what is not on demand.
@@ -170,9 +166,8 @@ std::string best_text(const Answer& a) {
                                        recompute_words(p.strategy) + "; " +
                                            risk_words(p, outlook_of(a, a.result.recommended))}));
   if (asks_for_the_run(a.job) && p.run.value > 0) {
-    text += entry(
-        "Run", fmt::format("{:.1f} days, {} USD{}, without failures, checkpoints and restarts",
-                           p.run.value / kDay, grouped(p.usd_per_hour * p.run.value / 3600), price_words(p)));
+    text += entry("Run", fmt::format("{:.1f} days, {} USD{}, without failures, checkpoints and restarts",
+                                     in_days(p.run), grouped(planner::run_usd(p)), price_words(p)));
   }
   const double compiles = compile_probability(p, outlook_of(a, a.result.recommended));
   text += graph_warning(p, compiles < kSurely ? std::nullopt : std::optional(compiles));
@@ -249,7 +244,7 @@ std::string refused_words(const Refusal& r, const Strategy& best) {
 std::string refused_text(const Answer& a) {
   const Strategy& best = a.result.recommended_plan()->strategy;
   std::string text;
-  for (const Refusal* r : nearest_refusals(a.result.refused, kRefusedShown, 1)) {
+  for (const Refusal* r : nearest_refusals(a.result.refused, kRefusedInShort, 1)) {
     text += entry(text.empty() ? "Ruled out" : "",
                   item(fmt::format("{}: {}", refused_words(*r, best), why_not(*r))));
   }
@@ -365,11 +360,10 @@ std::string limits_text(const models::Job& job, const planner::Infeasible& why) 
             entry("", "fix: more nodes (--nodes, or cluster.nodes), fewer tokens, or a later deadline");
   }
   if (why.too_expensive) {
-    text += entry("Too costly",
-                  fmt::format("the cheapest costs {} USD, the budget is {}",
-                              grouped(why.too_expensive->usd_per_hour * why.too_expensive->run.value / 3600),
-                              grouped(job.budget))) +
-            plan(*why.too_expensive) + entry("", "fix: fewer tokens, or a larger budget");
+    text +=
+        entry("Too costly", fmt::format("the cheapest costs {} USD, the budget is {}",
+                                        grouped(planner::run_usd(*why.too_expensive)), grouped(job.budget))) +
+        plan(*why.too_expensive) + entry("", "fix: fewer tokens, or a larger budget");
   }
   return text;
 }

@@ -27,12 +27,12 @@ struct Answer {
   std::string folder;  ///< of --out, where it was written, else empty
   std::string script;  ///< measure.sh in it, where there is one, else empty
   bool details = false;
-  std::string refused_folder = {};  ///< of --out, where it could not be written, else empty
+  std::string refused_folder = {};              ///< of --out, where it could not be written, else empty
   std::vector<planner::Outlook> outlooks = {};  ///< of the plans, in their order; may be empty
   const api::TargetRefusal* target_refusal = nullptr;  ///< why there is no plan; may be null
   const api::WrittenTraining* training = nullptr;      ///< what the folder trains; may be null
   bool writable = true;                                ///< the target can say the recommended plan
-  bool measures = true;                                ///< its folders get a measure.sh where that decides a tie
+  bool measures = true;  ///< its folders get a measure.sh where that decides a tie
 };
 
 /// A label on the left, its text beside it, the lines that follow below the text.

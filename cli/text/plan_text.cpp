@@ -10,6 +10,7 @@
 #include "cli/text/text.h"
 #include "planner/plan/strategy_grammar.h"
 #include "text/diagnostic.h"
+#include "units/quantity.h"
 
 namespace trnplan::cli {
 
@@ -19,11 +20,6 @@ namespace {
 
 constexpr std::size_t kRefusedShown = 6, kDoubtfulShown = 2;
 constexpr int kMostOfOneRule = 3;
-constexpr double kDay = 86400;
-
-double usd_of(const Plan& p) {
-  return p.usd_per_hour * p.run.value / 3600;
-}
 
 std::string refusal_text(const planner::Refusal& r, std::string_view device) {
   const std::string start = fmt::format("  {}\n    at least {} s; {}: ", strategy_words(r.strategy),
@@ -85,7 +81,7 @@ std::string clusters_text(const models::Job& job, const std::vector<planner::Clu
                                       printable(p.instance),       fmt::format("{}", p.global_batch),
                                       seconds_text(p.report.step), grouped(p.report.tokens_per_second)};
     if (run) cells.push_back(fmt::format("{:.1f}", p.run.value / kDay));
-    cells.push_back(grouped(run ? usd_of(p) : p.usd_per_hour / 3600 / p.report.tokens_per_second * 1e9));
+    cells.push_back(grouped(run ? run_usd(p) : usd_per_billion_tokens(p)));
     table.row(std::move(cells), planner::strategy_grammar(job, p));
   }
   return "\nBest of each cluster (*: no other is as fast, as cheap and as small)\n" + table.text(width);
@@ -163,9 +159,9 @@ std::string risk_text(const Answer& a) {
   const auto list = [](const std::vector<std::string>& words) {
     return words.empty() ? std::string("nothing") : fmt::format("{}", fmt::join(words, ", "));
   };
-  std::string text = fmt::format("  nearest     {}; distance {:.1f}\n",
-                                 o.nearest.empty() ? "no run of such a model is known" : printable(o.nearest, 200),
-                                 o.distance.value);
+  std::string text = fmt::format(
+      "  nearest     {}; distance {:.1f}\n",
+      o.nearest.empty() ? "no run of such a model is known" : printable(o.nearest, 200), o.distance.value);
   if (!o.nearest.empty()) text += fmt::format("  other there {}\n", list(o.distance.differs));
   text += fmt::format("  untested    {}\n", list(o.distance.untested));
   const std::string compiles =
@@ -179,8 +175,8 @@ std::string risk_text(const Answer& a) {
 
 std::string winner_text(const Answer& a, int width) {
   const Plan& winner = *a.result.recommended_plan();
-  std::string text =
-      fmt::format("\nBest: {}\n", strategy_words(winner.strategy)) + plan_details(winner, true, width) + risk_text(a);
+  std::string text = fmt::format("\nBest: {}\n", strategy_words(winner.strategy)) +
+                     plan_details(winner, true, width) + risk_text(a);
   std::size_t compared = 0;
   for (const Plan& other : a.result.layouts) {
     if (compared == 2 || other.strategy == winner.strategy) continue;
@@ -213,13 +209,12 @@ std::string confidence_text(const models::Job& job, const planner::Confidence& c
   const planner::Comparison& c = *confidence.comparison;
   if (c.told_apart) return "";
   if (c.equal)
-    return fmt::format("{} and {} are one and the same to the model: no measurement would pay.\n", c.first + 1,
-                       c.second + 1);
+    return fmt::format("{} and {} are one and the same to the model: no measurement would pay.\n",
+                       c.first + 1, c.second + 1);
   const char* better = job.objective == models::Objective::cost ? "cheaper" : "faster";
-  std::string text =
-      fmt::format("{} and {} cannot be told apart: {} is {} with a probability of {} (--sure asks for {})\n",
-                  c.first + 1, c.second + 1, c.first + 1, better, probability_text(c.probability),
-                  probability_text(confidence.sure));
+  std::string text = fmt::format(
+      "{} and {} cannot be told apart: {} is {} with a probability of {} (--sure asks for {})\n", c.first + 1,
+      c.second + 1, c.first + 1, better, probability_text(c.probability), probability_text(confidence.sure));
   if (!c.best)
     return text + (c.considered.empty() ? "  measure     nothing considered would tell more\n"
                                         : "  measure     nothing: no measurement is worth what it costs\n");
@@ -251,8 +246,7 @@ std::string search_details(const Answer& a, int width) {
     text += "\n" + infeasible_text(*r.infeasible, accelerator, width);
   }
   if (a.baseline != nullptr)
-    text += baseline_text(*a.baseline, a.baseline_file, r.recommended_plan(),
-                          a.confidence.beats_baseline);
+    text += baseline_text(*a.baseline, a.baseline_file, r.recommended_plan(), a.confidence.beats_baseline);
   text += clusters_text(a.job, r.clusters, width);
   text +=
       refusals(r.refused, kRefusedShown, device, found ? "Refused although it could be faster:" : "Refused:");

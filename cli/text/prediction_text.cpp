@@ -18,10 +18,6 @@ namespace {
 
 constexpr double kTight = 0.05;  ///< share of a core's memory below which the room left is worth a word
 
-std::string gib(Bytes b) {
-  return fmt::format("{:.2f}", in_gibibytes(b));
-}
-
 /// What sets a plan of the table apart besides its strategy.
 std::string apart(const Plan& p, const std::vector<Plan>& plans) {
   const auto differ = [&](auto what) {
@@ -143,14 +139,14 @@ std::string memory_table(const models::Memory& memory, const models::Strategy& s
   const std::string_view device = topology::device_word(on);
   const bool buckets = on == topology::Accelerator::neuron_core && s.sharding == models::Sharding::states;
   std::vector<Column> columns = {{fmt::format("GiB a {}", device), true}};
-  for (const Stages& s : shown) {
-    columns.push_back(
-        {s.first == s.last ? fmt::format("stage {}", s.first) : fmt::format("{}-{}", s.first, s.last)});
+  for (const Stages& each : shown) {
+    columns.push_back({each.first == each.last ? fmt::format("stage {}", each.first)
+                                               : fmt::format("{}-{}", each.first, each.last)});
   }
   Table table(std::move(columns), "", 4);
   for (std::size_t row = 0; row < std::size(kMemoryRows); ++row) {
     std::vector<std::string> cells = {row == kStaging && buckets ? "ZeRO-1 buckets" : kMemoryRows[row]};
-    for (const Stages& s : shown) cells.push_back(cells_of(memory.stages[s.first])[row]);
+    for (const Stages& each : shown) cells.push_back(cells_of(memory.stages[each.first])[row]);
     table.row(std::move(cells));
   }
   std::string text = table.text(width);
@@ -180,12 +176,11 @@ std::string price_text(const Plan& p, bool whole_run) {
   std::string text;
   if (p.usd_per_hour > 0) {
     text += fmt::format("  price       {:.2f} USD/h {}, {:.2f} USD per 10^9 tokens\n", p.usd_per_hour,
-                        topology::price_words(p.price_kind),
-                        p.usd_per_hour / 3600 / p.report.tokens_per_second * 1e9);
+                        topology::price_words(p.price_kind), planner::usd_per_billion_tokens(p));
   }
   if (whole_run && p.run.value > 0) {
     text += fmt::format("  whole run   {:.0f} days, {} USD, without failures, checkpoints and restarts\n",
-                        p.run.value / 86400, grouped(p.usd_per_hour * p.run.value / 3600));
+                        in_days(p.run), grouped(planner::run_usd(p)));
   }
   return text;
 }

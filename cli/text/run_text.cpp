@@ -6,12 +6,11 @@
 
 #include "cli/text/text.h"
 #include "text/figures.h"
+#include "units/quantity.h"
 
 namespace trnplan::cli {
 
 namespace {
-
-constexpr double kDay = 86400;
 
 std::string days(Seconds s) {
   return figure(s.value / kDay) + " days";
@@ -65,7 +64,7 @@ std::string figure(double value) {
 std::string duration(Seconds s) {
   if (s.value < 120) return figure(s.value) + " s";
   if (s.value < 7200) return figure(s.value / 60) + " min";
-  if (s.value < 2 * kDay) return figure(s.value / 3600) + " h";
+  if (s.value < 2 * kDay) return figure(in_hours(s)) + " h";
   return figure(s.value / kDay) + " d";
 }
 

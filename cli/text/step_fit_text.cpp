@@ -7,6 +7,7 @@
 
 #include "cli/text/table.h"
 #include "text/diagnostic.h"
+#include "text/figures.h"
 
 namespace trnplan::cli {
 
@@ -15,10 +16,6 @@ using calibrate::StepCalibration;
 using calibrate::StepFit;
 
 namespace {
-
-std::string counted(std::size_t count, const char* word) {
-  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
-}
 
 std::string parameters_text(const StepFit& fit, int width) {
   Table table(

@@ -60,7 +60,7 @@ Rows select(const StepValidation& v, const Select& wanted) {
 }
 
 template <class Key>
-std::map<std::string, Rows> grouped(const StepValidation& v, const Key& key) {
+std::map<std::string, Rows> rows_by(const StepValidation& v, const Key& key) {
   std::map<std::string, Rows> groups;
   for (const auto& row : v.rows) {
     if (!row.step->at_most) groups[key(row)].push_back(&row);
@@ -100,10 +100,10 @@ std::string summaries(const StepValidation& v, const StepValidation& without_sta
   add_row(table, "BERT", select(v, measured("bert")));
   add_row(table, "BERT, without stacks", select(without_stacks, measured("bert")));
   add_row(table, "all", select(v, [](const auto& r) { return !r.step->at_most; }));
-  for (const auto& [name, rows] : grouped(v, [](const auto& r) { return r.step->job.architecture.name; })) {
+  for (const auto& [name, rows] : rows_by(v, [](const auto& r) { return r.step->job.architecture.name; })) {
     add_row(table, name, rows);
   }
-  for (const auto& [name, rows] : grouped(v, [](const auto& r) { return r.step->job.software.framework; })) {
+  for (const auto& [name, rows] : rows_by(v, [](const auto& r) { return r.step->job.software.framework; })) {
     add_row(table, "stack " + name, rows);
   }
   return table.text();
@@ -115,7 +115,7 @@ std::string configurations(const StepValidation& v) {
   const auto key = [](const auto& row) {
     return row.step->configuration + " (" + row.step->job.software.framework + ")";
   };
-  for (const auto& [name, rows] : grouped(v, key)) {
+  for (const auto& [name, rows] : rows_by(v, key)) {
     const calibrate::StepSummary s = calibrate::summary_of(rows);
     table.row({fmt::to_string(s.rows), with_sign(s.bias), one_digit(s.mape), one_digit(rows.front()->spread),
                one_digit(s.mape_oracle)},
@@ -142,8 +142,8 @@ std::string bins_text(const std::vector<calibrate::PairValidation::Bin>& bins) {
 }
 
 std::string part_text(const std::string& name, const calibrate::PairValidation::Part& p) {
-  return fmt::format("  {:<24} {:>3} pairs: error {:.3f}, stated {:.3f}, error over stated {:.2f}\n", name, p.pairs,
-                     p.error, p.stated, p.z);
+  return fmt::format("  {:<24} {:>3} pairs: error {:.3f}, stated {:.3f}, error over stated {:.2f}\n", name,
+                     p.pairs, p.error, p.stated, p.z);
 }
 
 /// Pairs of decoders: the error of predicted ratios, and whether what is stated of it comes true. Bounds count as
@@ -163,7 +163,8 @@ std::string ratios_text(const StepValidation& v) {
   for (const auto& part : pairs.parts(3)) text += part_text(fmt::format("up to {:.3f}", part.farthest), part);
   text += part_text("all", pairs.all());
   if (bounds) text += part_text("without the bounds", measured_pairs.all());
-  text += "how often the measured ratio lies in the stated central interval, %\n" + bins_text(pairs.intervals());
+  text +=
+      "how often the measured ratio lies in the stated central interval, %\n" + bins_text(pairs.intervals());
   text += "how often the one stated to use its cores better did, %, by stated probability\n" +
           bins_text(pairs.choices()) + "  pairs   ";
   for (const auto& b : pairs.choices()) text += fmt::format(" {:>5}", b.pairs);

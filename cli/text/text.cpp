@@ -120,6 +120,10 @@ const char* resource_words(models::Resource r, topology::Accelerator of) {
   return "nothing in particular";
 }
 
+std::string gib(Bytes b) {
+  return fmt::format("{:.2f}", in_gibibytes(b));
+}
+
 bool is_duration(models::Resource r) {
   return r == models::Resource::latency || r == models::Resource::launch;
 }

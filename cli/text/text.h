@@ -20,6 +20,8 @@ namespace trnplan::cli {
 /// mixed_precision, and what the job leaves free: "batch 512 to 2048, any precision, on 4, 8 or 16 x
 /// trn1.32xlarge".
 std::string job_line(const models::Job& job);
+/// Of GiB: "14.25".
+std::string gib(Bytes b);
 /// The degrees above 1, and virtual stages: "TP 8 x PP 4, 2 virtual stages each".
 std::string degree_words(const models::Strategy& s);
 /// The same with a micro-batch above 1: "TP 8 x PP 4, micro-batch 2".

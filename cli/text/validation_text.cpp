@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cli/text/table.h"
+#include "cli/text/text.h"
 
 namespace trnplan::cli {
 
@@ -28,10 +29,6 @@ Table memory_table() {
                 {"verdict", true},
                 {"recompute", true, 4}},
                "", 0);
-}
-
-std::string gib(Bytes b) {
-  return fmt::format("{:.2f}", in_gibibytes(b));
 }
 
 std::string layout_text(const MemoryCase& c) {
@@ -147,8 +144,8 @@ std::string uptime_text(const std::vector<planner::CheckedUptime>& rows, int wid
     table.row({p.id, fmt::format("{}", p.nodes), p.automatic ? "automatic" : "manual",
                fmt::format("{:.2f} %", 100 * p.uptime), fmt::format("{:.2f} %", 100 * e.uptime),
                fmt::format("{:.2f} - {:.2f}", 100 * e.uptime_90.low, 100 * e.uptime_90.high),
-               fmt::format("{:.1f}", e.model.mtbf.value / 3600),
-               fmt::format("{:.2f}", e.model.mean_recovery().value / 3600),
+               fmt::format("{:.1f}", in_hours(e.model.mtbf)),
+               fmt::format("{:.2f}", in_hours(e.model.mean_recovery())),
                fmt::format("{:.4f}", check.implied_rate)});
   }
   const std::string text = table.text(width);

@@ -10,16 +10,15 @@
 #include "text/diagnostic.h"
 #include "text/figures.h"
 #include "topology/verdict.h"
+#include "units/quantity.h"
 
 namespace trnplan::cli {
 
 namespace {
 
-constexpr double kGiB = 0x1p30;
-
-std::string duration(double seconds) {
-  if (seconds >= 86400) return fmt::format("{:.1f} days", seconds / 86400);
-  if (seconds >= 3600) return fmt::format("{:.1f} h", seconds / 3600);
+std::string time_words(double seconds) {
+  if (seconds >= kDay) return fmt::format("{:.1f} days", seconds / kDay);
+  if (seconds >= kHour) return fmt::format("{:.1f} h", seconds / kHour);
   return seconds >= 60 ? fmt::format("{:.1f} min", seconds / 60) : fmt::format("{:.0f} s", seconds);
 }
 
@@ -76,7 +75,7 @@ std::string status_line(const io::WatchReport& r) {
     text += fmt::format(" (predicted {:.4g}, {:.4g} to {:.4g})", *r.predicted, r.predicted_90->first,
                         r.predicted_90->second);
   if (r.goodput) text += fmt::format(", goodput {:.1f} %", *r.goodput * 100);
-  if (r.eta_seconds && !r.finished) text += ", " + duration(*r.eta_seconds) + " left";
+  if (r.eta_seconds && !r.finished) text += ", " + time_words(*r.eta_seconds) + " left";
   if (r.usd_so_far) text += fmt::format(", {:.2f} USD so far", *r.usd_so_far);
   if (!r.state.empty()) text += ", " + r.state;
   return text + "\n";

@@ -12,6 +12,7 @@
 #include "planner/cost/instance_comparison.h"
 #include "planner/plan/strategy_grammar.h"
 #include "text/diagnostic.h"
+#include "units/quantity.h"
 
 namespace trnplan::cli {
 
@@ -19,8 +20,6 @@ using planner::WhatIfPoint;
 using planner::WhatIfQuestion;
 
 namespace {
-
-constexpr double kDay = 86400;
 
 planner::RunQuestion run_question(const WhatIfQuestion& q) {
   return {q.tokens, q.deadline, q.budget};

@@ -3,13 +3,14 @@
 #include <string>
 #include <vector>
 
+#include "io/catalog/value_reader.h"
 #include "io/format/schema_version.h"
 
 namespace trnplan::io {
 
 namespace {
 
-constexpr double kLeast = 1e-3, kMost = 1e7, kSpreadMost = 10;  ///< s; as wide as any cluster is slow
+constexpr double kLeastSeconds = 1e-3, kMostSeconds = 1e7;  ///< s; as wide as any cluster is slow
 
 Seconds time_from(MapReader& map, const std::string& key, std::vector<Diagnostic>& faults) {
   const Node* node = map.raw(key);
@@ -18,8 +19,8 @@ Seconds time_from(MapReader& map, const std::string& key, std::vector<Diagnostic
     return {};
   }
   MapReader fields(*node, "parameters." + key, faults);
-  const Seconds median(fields.required_number("median", kLeast, kMost));
-  fields.required_number("log_sd", 0, kSpreadMost);
+  const Seconds median(fields.required_number("median", kLeastSeconds, kMostSeconds));
+  fields.required_number("log_sd", 0, kLogSdMost);
   fields.required_text("source");
   const std::string unit = fields.required_text("unit");
   if (!unit.empty() && unit != "s") {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <tuple>
 
-
 #include "io/format/json_tree.h"
 #include "io/format/stored_strategy.h"
 
@@ -14,7 +13,7 @@ namespace {
 using planner::Observation;
 
 constexpr std::size_t kMostEntries = 10'000, kMostRanks = 100'000;
-constexpr int kMostRank = 1 << 20, kMostSequence = 1 << 30, kMostLine = 1 << 30;
+constexpr int kMostRank = 1 << 20, kMostStatedSequence = 1 << 30, kMostLine = 1 << 30;
 constexpr double kMostBytes = 0x1p50, kMostParameters = 1e15;
 
 /// Whole numbers, ascending, each once.
@@ -77,7 +76,7 @@ Observation one_from(const Node& node, std::vector<Diagnostic>& faults) {
     if (map.has("parameters"))
       e.parameters = static_cast<std::int64_t>(map.number("parameters", 0, 1, kMostParameters));
     read_strategy(map, e, faults);
-    e.sequence = map.required_whole("sequence", 1, kMostSequence);
+    e.sequence = map.required_whole("sequence", 1, kMostStatedSequence);
     e.bytes = map.number("bytes", 0, 0, kMostBytes);
   } else if (one_of(map, "rule", e.rule, {"replica-group", "memory"})) {
     e.kind = map.text("kind", "");

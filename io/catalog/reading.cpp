@@ -15,7 +15,7 @@ namespace {
 
 /// A figure further than that from its step is not one of a step.
 constexpr double kRatioMost = 10;
-constexpr double kSpreadMost = 1;
+constexpr double kReadingSpreadMost = 1;
 
 calibrate::QuantityReading quantity_from(MapReader& fields) {
   calibrate::QuantityReading q;
@@ -24,7 +24,7 @@ calibrate::QuantityReading quantity_from(MapReader& fields) {
   q.from_release = fields.text("from_release", "");
   q.at_most = fields.boolean("at_most", false);
   q.ratio = fields.number("ratio", 1, 1 / kRatioMost, kRatioMost);
-  q.log_sd = fields.number("log_sd", 0, 0, kSpreadMost);
+  q.log_sd = fields.number("log_sd", 0, 0, kReadingSpreadMost);
   return q;
 }
 

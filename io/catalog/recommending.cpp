@@ -9,14 +9,15 @@ namespace trnplan::io {
 
 namespace {
 
-constexpr double kLeast = 1e-6, kMost = 1e9, kSpreadMost = 10;
+constexpr double kLeast = 1e-6, kMost = 1e9;
 
 /// The map under `key`; a fault where there is none.
 template <class Read>
 void read_map(MapReader& map, const char* key, std::vector<Diagnostic>& faults, const Read& read) {
   const Node* node = map.raw(key);
   if (node == nullptr || node->is_null())
-    return map.fault(key, "this key is missing", "add it; catalog/recommending.json of the release has all of them");
+    return map.fault(key, "this key is missing",
+                     "add it; catalog/recommending.json of the release has all of them");
   MapReader fields(*node, key, faults);
   read(fields);
   fields.finish();
@@ -31,7 +32,7 @@ planner::RecommendingParameters recommending_from(const Node& node) {
   map.ignore({"name", "description"});
   planner::RecommendingParameters out;
   const auto median = [&](MapReader& fields, std::string_view key, std::string_view unit) {
-    return value_from(fields, key, unit, {kLeast, kMost, kSpreadMost, true}, {"note"}, faults).median;
+    return value_from(fields, key, unit, {kLeast, kMost, kLogSdMost, true}, {"note"}, faults).median;
   };
   read_map(map, "parameters", faults, [&](MapReader& fields) {
     out.distance.failure = median(fields, "failure", "1");

@@ -10,6 +10,8 @@
 
 namespace trnplan::io {
 
+inline constexpr double kLogSdMost = 10;  ///< of a value
+
 /// What a file may state; medians and log_sd are in the unit of the parameter.
 struct ValueLimits {
   double least, most;  ///< medians

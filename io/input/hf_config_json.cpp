@@ -1,6 +1,6 @@
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "io/format/json_tree.h"
 #include "io/input/hf_dialects.h"
 #include "io/input/readers.h"
 
@@ -8,7 +8,6 @@ namespace trnplan::io {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using models::Architecture;
 
 Json llama_json(const Architecture& a, const Dialect& d) {

@@ -31,7 +31,8 @@ void read_recompute(MapReader& fields, Pin& pin) {
   pin.recompute = models::recompute_from(text);
   if (!pin.recompute) {
     fields.fault("recompute", in_quotes(text) + " names no recompute policy",
-                 "write none, full, full/2 for every second layer, SelectiveOp, or classes joined by '+': CoreAttention, LlamaMLP, LlamaRMSNorm, "
+                 "write none, full, full/2 for every second layer, SelectiveOp, or classes joined by '+': "
+                 "CoreAttention, LlamaMLP, LlamaRMSNorm, "
                  "ActivationMultiplyMLP");
   }
 }

@@ -55,9 +55,9 @@ bool lists(const ListedDevice& device, int other) {
   return std::find(device.neighbours.begin(), device.neighbours.end(), other) != device.neighbours.end();
 }
 
-class Checker {
+class DeviceChecker {
  public:
-  Checker(const std::vector<ListedDevice>& devices, std::vector<Diagnostic>& faults)
+  DeviceChecker(const std::vector<ListedDevice>& devices, std::vector<Diagnostic>& faults)
       : devices_(devices), faults_(faults) {}
 
   /// Sorted devices numbered 0..n-1, or nothing when a fault was found.
@@ -210,8 +210,9 @@ topology::Instance read_neuron_ls(const std::filesystem::path& path, const Catal
   const DeviceListing listing =
       json ? read_json(parse_document(text, name), faults) : read_neuron_ls_table(text, name, faults);
   // Rows that could not be read would only be reported missing once more.
-  const auto devices =
-      listing.devices.empty() || !faults.empty() ? std::nullopt : Checker(listing.devices, faults).run();
+  const auto devices = listing.devices.empty() || !faults.empty()
+                           ? std::nullopt
+                           : DeviceChecker(listing.devices, faults).run();
   if (listing.devices.empty() && faults.empty()) {
     faults.push_back(
         {{name, 1, 1}, "", "the table lists no device", "run neuron-ls on a node with Neuron devices"});

@@ -142,9 +142,10 @@ ArchitectureReading from_megatron(const NxdtConfig& config) {
 
 // ---- checks ----
 
-class Checker {
+class ShapeChecker {
  public:
-  Checker(const NxdtConfig& config, std::vector<Diagnostic>& faults) : config_(config), faults_(faults) {}
+  ShapeChecker(const NxdtConfig& config, std::vector<Diagnostic>& faults)
+      : config_(config), faults_(faults) {}
 
   void in_range(const std::string& key, int value, int most) {
     const NxdtKey* stated = config_.find(key);
@@ -167,7 +168,7 @@ class Checker {
   std::vector<Diagnostic>& faults_;
 };
 
-void check_heads(Checker& check, const Architecture& a) {
+void check_heads(ShapeChecker& check, const Architecture& a) {
   if (a.head_dim > model_limits.attention / a.heads) {
     check.fault("model.kv_channels",
                 "heads times channels per head is above " + std::to_string(model_limits.attention),
@@ -187,7 +188,7 @@ void check_heads(Checker& check, const Architecture& a) {
 
 void check_shape(const NxdtConfig& config, const Architecture& a) {
   std::vector<Diagnostic> faults;
-  Checker check(config, faults);
+  ShapeChecker check(config, faults);
   check.in_range("model.num_layers", a.layers, model_limits.layers);
   check.in_range("model.hidden_size", a.hidden, model_limits.hidden);
   check.in_range("model.ffn_hidden_size", a.intermediate, model_limits.intermediate);

@@ -1,13 +1,10 @@
 #include "io/output/catalogue_json.h"
 
-#include <nlohmann/json.hpp>
-
+#include "io/format/json_tree.h"
 #include "io/output/plan_json.h"
 #include "planner/check/rules.h"
 
 namespace trnplan::io {
-
-using Json = nlohmann::ordered_json;
 
 namespace {
 

@@ -2,23 +2,18 @@
 
 #include <cmath>
 
-#include <nlohmann/json.hpp>
-
+#include "io/format/json_tree.h"
 #include "io/output/plan_json.h"
 
 namespace trnplan::io {
-
-using Json = nlohmann::ordered_json;
 
 namespace {
 
 constexpr double kGiga = 1e9;
 
 Json verdict_object(const topology::GroupVerdict& v) {
-  return {{"verdict", to_string(v.verdict)},
-          {"rule", v.rule},
-          {"message", v.message},
-          {"evidence", v.source}};
+  return {
+      {"verdict", to_string(v.verdict)}, {"rule", v.rule}, {"message", v.message}, {"evidence", v.source}};
 }
 
 Json phases_array(const std::vector<models::CollectiveTiming::Part>& parts) {
@@ -92,7 +87,8 @@ std::string collective_sweep_json(const topology::Cluster& cluster, const models
   j.update(setting(cluster, profile));
   j["verdict"] = verdict_object(all.front().timing.verdict);
   j["results"] = Json::array();
-  for (const models::TimedCollective& timed : all) j["results"].push_back(collective_object(cluster, profile, timed));
+  for (const models::TimedCollective& timed : all)
+    j["results"].push_back(collective_object(cluster, profile, timed));
   return dump(j);
 }
 

@@ -4,11 +4,9 @@
 
 #include <cmath>
 
-#include <nlohmann/json.hpp>
+#include "io/format/json_tree.h"
 
 namespace trnplan::io {
-
-using Json = nlohmann::ordered_json;
 
 std::string machine_type(const topology::Instance& instance) {
   const std::size_t suffix = instance.name.find("-lnc");

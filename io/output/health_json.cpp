@@ -1,30 +1,23 @@
 #include "io/output/health_json.h"
 
-#include <nlohmann/json.hpp>
-
+#include "io/format/json_tree.h"
 #include "io/output/plan_json.h"
 
 namespace trnplan::io {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json number(const std::optional<double>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
 Json row_object(const HealthRow& r) {
   return {{"bytes", r.bytes},
           {"seconds", r.seconds},
           {"predicted_seconds", r.predicted},
           {"predicted_seconds_90", {r.predicted_90.first, r.predicted_90.second}},
-          {"peer_seconds", number(r.peers)},
+          {"peer_seconds", or_null(r.peers)},
           {"ratio", r.ratio}};
 }
 
 Json test_object(const HealthTest& t) {
-  Json j = {{"nodes", t.nodes}, {"slow", t.slow}, {"ratio", number(t.ratio)}};
+  Json j = {{"nodes", t.nodes}, {"slow", t.slow}, {"ratio", or_null(t.ratio)}};
   j["failure"] = t.failure.empty() ? Json(nullptr) : Json(t.failure);
   j["file"] = t.file;
   j["line"] = t.line;

@@ -1,13 +1,11 @@
 #include "io/output/launch_json.h"
 
-#include <nlohmann/json.hpp>
-
+#include "io/format/json_tree.h"
 #include "io/output/plan_json.h"
 
 namespace trnplan::io {
 
 std::string launch_json(const LaunchStory& story) {
-  using Json = nlohmann::ordered_json;
   Json jobs = Json::object();
   for (const auto& [what, id] : story.jobs) jobs[what] = id;
   Json j = {{"schema_version", kSchemaVersion},

@@ -8,11 +8,6 @@ namespace trnplan::io {
 
 namespace {
 
-template <class Value>
-Json optional(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json();
-}
-
 Json step(const logs::StepSample& s) {
   return {{"file", s.at.file},
           {"line", s.at.line},
@@ -22,20 +17,20 @@ Json step(const logs::StepSample& s) {
           {"framework", s.framework},
           {"release", s.release},
           {"seconds", s.seconds},
-          {"spread_seconds", optional(s.spread)},
+          {"spread_seconds", or_null(s.spread)},
           {"count", s.count},
           {"left_out", s.left_out},
-          {"wall_seconds", optional(s.wall_seconds)},
-          {"global_batch", optional(s.global_batch)},
-          {"sequence", optional(s.sequence)},
-          {"sequences_per_second", optional(s.sequences_per_second)},
-          {"tokens_per_second", optional(s.tokens_per_second)}};
+          {"wall_seconds", or_null(s.wall_seconds)},
+          {"global_batch", or_null(s.global_batch)},
+          {"sequence", or_null(s.sequence)},
+          {"sequences_per_second", or_null(s.sequences_per_second)},
+          {"tokens_per_second", or_null(s.tokens_per_second)}};
 }
 
 Json memory(const logs::MemorySample& m) {
   return {{"line", m.at.line},
-          {"bytes", optional(m.bytes)},
-          {"core", optional(m.core)},
+          {"bytes", or_null(m.bytes)},
+          {"core", or_null(m.core)},
           {"where", m.where},
           {"count", m.count}};
 }
@@ -56,14 +51,14 @@ Json device(const logs::DeviceSample& d) {
   return {{"line", d.at.line},
           {"name", d.name},
           {"seconds", d.seconds},
-          {"active_seconds", optional(d.active_seconds)},
-          {"model_flops", optional(d.model_flops)},
-          {"hardware_flops", optional(d.hardware_flops)},
-          {"hbm_bytes", optional(d.hbm_bytes)},
-          {"collective_seconds", optional(d.collective_seconds)},
-          {"collective_active_seconds", optional(d.collective_active_seconds)},
-          {"mfu", optional(d.mfu)},
-          {"clock_hz", optional(d.clock_hz)},
+          {"active_seconds", or_null(d.active_seconds)},
+          {"model_flops", or_null(d.model_flops)},
+          {"hardware_flops", or_null(d.hardware_flops)},
+          {"hbm_bytes", or_null(d.hbm_bytes)},
+          {"collective_seconds", or_null(d.collective_seconds)},
+          {"collective_active_seconds", or_null(d.collective_active_seconds)},
+          {"mfu", or_null(d.mfu)},
+          {"clock_hz", or_null(d.clock_hz)},
           {"engine_seconds", Json(d.engine_seconds)}};
 }
 

@@ -1,15 +1,14 @@
 #include "io/output/memory_json.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
+#include "io/format/json_tree.h"
 #include "io/output/plan_json.h"
 
 namespace trnplan::io {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using calibrate::MemoryValidation;
 using logs::MemoryCase;
 

@@ -141,7 +141,7 @@ Json plan_object(const Plan& p) {
   if (p.report.extrapolated) plan["step_extrapolated"] = true;
   if (p.known) plan["nearest_memory_case"] = experience_object(*p.known);
   if (p.run.value > 0) {
-    plan["run_days"] = p.run.value / 86400;
+    plan["run_days"] = in_days(p.run);
     plan["run_usd"] = p.usd_per_hour * p.run.value / 3600;
   }
   return plan;

@@ -1,23 +1,18 @@
 #include "io/output/score_json.h"
 
-#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "io/format/json_tree.h"
 #include "io/format/schema_version.h"
 
 namespace trnplan::io {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using calibrate::GroupRegret;
 using calibrate::RowScores;
 using calibrate::ScoredRow;
-using Rows = std::vector<const ScoredRow*>;
-
-Json number(const std::optional<double>& value) {
-  return value ? Json(*value) : Json();
-}
+using ScoredRows = std::vector<const ScoredRow*>;
 
 Json row_object(const ScoredRow& r) {
   Json row = {{"id", r.id},
@@ -25,14 +20,14 @@ Json row_object(const ScoredRow& r) {
               {"source", r.source},
               {"quality", r.quality},
               {"out_of_memory", r.out_of_memory},
-              {"measured_step_seconds", number(r.measured)},
-              {"predicted_step_seconds", number(r.predicted)},
+              {"measured_step_seconds", or_null(r.measured)},
+              {"predicted_step_seconds", or_null(r.predicted)},
               {"step_seconds_90", Json::array()},
               {"error", r.scored() ? Json(r.error()) : Json()},
-              {"measured_memory_bytes", number(r.measured_memory)},
-              {"predicted_memory_bytes", number(r.predicted_memory)},
+              {"measured_memory_bytes", or_null(r.measured_memory)},
+              {"predicted_memory_bytes", or_null(r.predicted_memory)},
               {"fits", r.fit_probability ? Json(r.fits()) : Json()},
-              {"fit_probability", number(r.fit_probability)}};
+              {"fit_probability", or_null(r.fit_probability)}};
   if (r.low && r.high) row["step_seconds_90"] = {*r.low, *r.high};
   if (!r.skipped.empty()) row["skipped"] = r.skipped;
   return row;
@@ -49,7 +44,7 @@ Json regret_object(const std::vector<const GroupRegret*>& groups) {
           {"median_rank_correlation", r.rank_correlation}};
 }
 
-Json fit_object(const Rows& rows) {
+Json fit_object(const ScoredRows& rows) {
   const calibrate::FitScore f = calibrate::fit_score_of(rows);
   return {{"rows", f.rows},       {"right", f.right},
           {"unknown", f.unknown}, {"oom_caught", f.oom_caught},
@@ -59,7 +54,7 @@ Json fit_object(const Rows& rows) {
 
 /// Of some rows and groups; quality D stands apart.
 Json summary_object(const RowScores& scores, const std::string& source) {
-  const Rows rows = scores.of(source, "D"), every = scores.of(source);
+  const ScoredRows rows = scores.of(source, "D"), every = scores.of(source);
   const calibrate::ScoreSummary s = calibrate::score_of(rows);
   const calibrate::MemoryErrors m = calibrate::memory_errors_of(every);
   Json j = {{"rows", s.rows},

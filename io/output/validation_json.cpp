@@ -1,16 +1,15 @@
 #include "io/output/validation_json.h"
 
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "calibrate/validate/pair_validation.h"
+#include "io/format/json_tree.h"
 #include "io/output/plan_json.h"
 
 namespace trnplan::io {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using calibrate::StepValidation;
 using Rows = std::vector<const StepValidation::Row*>;
 
@@ -46,7 +45,11 @@ Json part_object(const calibrate::PairValidation::Part& p) {
 Json bins_array(const std::vector<calibrate::PairValidation::Bin>& bins) {
   Json list = Json::array();
   for (const auto& b : bins)
-    list.push_back({{"low", b.low}, {"high", b.high}, {"pairs", b.pairs}, {"stated", b.stated}, {"observed", b.observed}});
+    list.push_back({{"low", b.low},
+                    {"high", b.high},
+                    {"pairs", b.pairs},
+                    {"stated", b.stated},
+                    {"observed", b.observed}});
   return list;
 }
 

@@ -1,18 +1,11 @@
 #include "io/output/watch_json.h"
 
-#include <nlohmann/json.hpp>
-
+#include "io/format/json_tree.h"
 #include "io/output/plan_json.h"
 
 namespace trnplan::io {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json number(const std::optional<double>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 Json alarm_object(const WatchAlarm& a) {
   Json j = {{"kind", a.kind}, {"message", a.message}, {"cause", a.cause}, {"fix", a.fix}};
@@ -26,7 +19,7 @@ Json failure_object(const WatchFailure& f) {
             {"count", f.count}, {"text", f.text},  {"problem", f.problem}, {"fix", f.fix},
             {"ranks", f.ranks}, {"chips", f.chips}};
   j["next"] = f.next.empty() ? Json(nullptr) : Json(f.next);
-  j["next_step_seconds"] = number(f.next_step_seconds);
+  j["next_step_seconds"] = or_null(f.next_step_seconds);
   j["run_went_on"] = f.went_on;
   return j;
 }
@@ -41,22 +34,22 @@ std::string watch_json(const WatchReport& r) {
             {"state", r.state},
             {"step", r.step},
             {"total_steps", r.total},
-            {"step_seconds", number(r.step_seconds)},
-            {"recent_step_seconds", number(r.recent_seconds)},
+            {"step_seconds", or_null(r.step_seconds)},
+            {"recent_step_seconds", or_null(r.recent_seconds)},
             {"timed_steps", r.timed_steps},
-            {"predicted_step_seconds", number(r.predicted)},
+            {"predicted_step_seconds", or_null(r.predicted)},
             {"predicted_step_seconds_90", interval},
-            {"tokens_per_second", number(r.tokens_per_second)},
-            {"loss", number(r.loss)},
-            {"memory_bytes_per_core", number(r.memory_bytes)},
-            {"predicted_memory_bytes_per_core", number(r.predicted_memory_bytes)},
-            {"wall_seconds", number(r.wall_seconds)},
-            {"goodput", number(r.goodput)},
+            {"tokens_per_second", or_null(r.tokens_per_second)},
+            {"loss", or_null(r.loss)},
+            {"memory_bytes_per_core", or_null(r.memory_bytes)},
+            {"predicted_memory_bytes_per_core", or_null(r.predicted_memory_bytes)},
+            {"wall_seconds", or_null(r.wall_seconds)},
+            {"goodput", or_null(r.goodput)},
             {"restarts", r.restarts},
             {"lost_steps", r.lost_steps},
-            {"eta_seconds", number(r.eta_seconds)},
-            {"usd_so_far", number(r.usd_so_far)},
-            {"usd_total", number(r.usd_total)},
+            {"eta_seconds", or_null(r.eta_seconds)},
+            {"usd_so_far", or_null(r.usd_so_far)},
+            {"usd_total", or_null(r.usd_total)},
             {"finished", r.finished}};
   j["alarms"] = Json::array();
   for (const WatchAlarm& a : r.alarms) j["alarms"].push_back(alarm_object(a));

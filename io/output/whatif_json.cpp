@@ -2,17 +2,11 @@
 
 #include "io/output/json_tree.h"
 #include "planner/cost/instance_comparison.h"
+#include "units/quantity.h"
 
 namespace trnplan::io {
 
 namespace {
-
-constexpr double kDay = 86400;
-
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json();
-}
 
 Json pair_of(const planner::Interval& i, double unit = 1) {
   return Json::array({i.low / unit, i.high / unit});

@@ -16,7 +16,7 @@ using Node = models::RankTrace::Node;
 using models::CollectiveOp;
 
 constexpr int kVersion = 1;  // GlobalMetadata
-constexpr int kId = 1, kName = 2, kType = 3, kOrder = 4, kData = 5, kMicroseconds = 7,
+constexpr int kId = 1, kNodeName = 2, kNodeType = 3, kOrder = 4, kData = 5, kMicroseconds = 7,
               kAttribute = 10;                                                       // Node
 constexpr int kAttributeName = 1, kInt32 = 7, kInt64 = 9, kBool = 27, kString = 29;  // AttributeProto
 constexpr std::uint64_t kCompute = 4, kSend = 5, kReceive = 6, kCollective = 7;      // NodeType
@@ -82,7 +82,7 @@ ChakraWriter::ChakraWriter(std::function<void(std::string_view)> out) : out_(std
 
 void ChakraWriter::add(const Node& n) {
   ProtoMessage m;
-  m.number(kId, ++nodes_).text(kName, n.name).number(kType, type_of(n.kind));
+  m.number(kId, ++nodes_).text(kNodeName, n.name).number(kNodeType, type_of(n.kind));
   m.packed(kOrder, ids(n.after)).packed(kData, ids(n.needs));
   if (n.kind == Node::Kind::compute) {
     computed_ += n.length;

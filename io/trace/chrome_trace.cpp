@@ -13,9 +13,9 @@ namespace {
 
 using models::Timeline;
 
-class Writer {
+class ChromeWriter {
  public:
-  explicit Writer(const Timeline& timeline) : t_(timeline) {}
+  explicit ChromeWriter(const Timeline& timeline) : t_(timeline) {}
 
   std::string run() {
     out_ = "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [";
@@ -103,7 +103,7 @@ class Writer {
 }  // namespace
 
 std::string chrome_trace(const Timeline& timeline) {
-  return Writer(timeline).run();
+  return ChromeWriter(timeline).run();
 }
 
 }  // namespace trnplan::io

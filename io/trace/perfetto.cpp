@@ -24,9 +24,9 @@ constexpr int kAnnotationInt = 4, kAnnotationName = 10;         // DebugAnnotati
 constexpr int kBegin = 1, kEnd = 2, kSample = 4;                // TrackEvent.Type
 constexpr int kExplicit = 3, kBytesUnit = 3;
 
-class Writer {
+class PerfettoWriter {
  public:
-  explicit Writer(const Timeline& timeline) : t_(timeline) {}
+  explicit PerfettoWriter(const Timeline& timeline) : t_(timeline) {}
 
   std::string run() {
     describe_tracks();
@@ -123,7 +123,7 @@ class Writer {
 }  // namespace
 
 std::string perfetto_trace(const Timeline& timeline) {
-  return Writer(timeline).run();
+  return PerfettoWriter(timeline).run();
 }
 
 }  // namespace trnplan::io

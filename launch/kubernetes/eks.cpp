@@ -16,8 +16,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const ProcessOptions kQuery = {true, {}, -1, kQuerySeconds};
-
 /// kubectl waits for one state only, so it is asked in pieces: a job that failed never succeeds.
 constexpr const char* kPiece = "--timeout=60s";
 

@@ -28,6 +28,9 @@ struct ProcessOptions {
 
 /// Time for a question to a scheduler: a busy slurmctld answers within its MessageTimeout of 10 to 100 s.
 inline constexpr int kQuerySeconds = 120;
+inline const ProcessOptions kQuery = {true, {}, -1, kQuerySeconds};
+/// Bytes that a message repeats of what a program said.
+inline constexpr std::size_t kSaid = 200;
 
 /// Looks arguments[0] up on PATH, waits for the end. Throws std::system_error when the system has no pipes or
 /// processes left. Precondition: at least one argument; none holds a zero byte.

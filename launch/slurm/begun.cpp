@@ -14,8 +14,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kShown = 200;
-
 /// Of the output files what-ID.out that are not older than launch.json the newest.
 std::optional<std::string> id_of_output(const fs::path& folder, const std::string& what) {
   std::error_code error;
@@ -49,14 +47,13 @@ std::string unique_name(const std::string& what) {
 std::optional<std::string> find_begun(const fs::path& folder, const SubmittedJob& begun, bool earlier,
                                       const Runner& runner) {
   const ProcessResult ran =
-      runner({"squeue", "--noheader", "--states=all", "--format=%A", "--name=" + begun.id},
-             {true, {}, -1, kQuerySeconds});
+      runner({"squeue", "--noheader", "--states=all", "--format=%A", "--name=" + begun.id}, kQuery);
   if (!ran.ok()) {
     throw Unsure(
         fmt::format("squeue cannot say whether the job {} was queued: {}; launch again when it answers, or "
                     "remove {} when "
                     "you know that there is no such job",
-                    begun.id, printable(ran.error, kShown), (folder / kStateFile).string()));
+                    begun.id, printable(ran.error, kSaid), (folder / kStateFile).string()));
   }
   const std::string first = ran.output.substr(0, ran.output.find_first_of(" \n"));
   if (is_slurm_id(first)) return first;

@@ -12,8 +12,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const ProcessOptions kQuery = {true, {}, -1, kQuerySeconds};
-
 /// The partition sinfo marks as the default one.
 std::string default_partition(const std::string& table) {
   const std::size_t star = table.find("*\n");

@@ -13,12 +13,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kShown = 200;  ///< bytes of what a program said
 constexpr int kSignalled = 128;
 constexpr const char* kUnknownId = "COMPILE_JOB_ID";
 constexpr const char* kUnknownName = "trnplan-UNIQUE";
 constexpr const char* kUnknownPartition = "TRNPLAN_PARTITION";
-const ProcessOptions kQuery = {true, {}, -1, kQuerySeconds};
 
 /// A name of its own makes a job findable when its id got lost.
 std::vector<std::string> sbatch(const fs::path& folder, const std::string& partition, const std::string& what,
@@ -43,10 +41,10 @@ std::string job_id(const std::string& text) {
 }
 
 std::string refusal_of(const ProcessResult& ran) {
-  if (!ran.error.empty()) return "sbatch: " + printable(ran.error, kShown);
+  if (!ran.error.empty()) return "sbatch: " + printable(ran.error, kSaid);
   if (ran.code > kSignalled) return fmt::format("sbatch: ended by signal {}", ran.code - kSignalled);
   if (!ran.ok()) return fmt::format("sbatch: ended with {}", ran.code);
-  return "sbatch: no job id in \"" + printable(ran.output, kShown) + "\"";
+  return "sbatch: no job id in \"" + printable(ran.output, kSaid) + "\"";
 }
 
 /// Submits one job, or finds the one that an earlier call began to submit. What is about to be submitted is

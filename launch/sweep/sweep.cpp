@@ -72,7 +72,7 @@ io::SweepRow sweep_point(const Sweep& s, std::size_t index, const io::Catalog& c
   row.tokens_per_second = report.tokens_per_second;
   row.mfu = report.mfu;
   row.goodput = found.run.goodput.goodput;
-  row.days = found.run.time.value / 86400;
+  row.days = in_days(found.run.time);
   row.usd = found.run.usd;
   row.checkpoint_interval_seconds = found.run.goodput.interval.value;
   return row;

@@ -16,12 +16,12 @@
 #include "topology/chip_graph.h"
 #include "topology/rank_order.h"
 #include "topology/verdict.h"
+#include "units/quantity.h"
 
 namespace trnplan::launch {
 
 namespace {
 
-constexpr double kGiB = 0x1p30;
 constexpr int kPlansConsidered = 100;
 
 /// Plans with the PP and CP of what ran, unless they too are free, fastest first; everything else is free.

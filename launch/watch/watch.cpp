@@ -15,12 +15,12 @@
 #include "targets/registry.h"
 #include "topology/chip_graph.h"
 #include "units/median.h"
+#include "units/quantity.h"
 
 namespace trnplan::launch {
 
 namespace {
 
-constexpr double kGiB = 0x1p30;
 constexpr std::size_t kEventsShown = 100;
 
 void time_steps(const std::vector<double>& seconds, io::WatchReport& r) {

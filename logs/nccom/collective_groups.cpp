@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "logs/nccom/bounds.h"
 #include "logs/training/step_log.h"
 
 namespace trnplan::logs {
@@ -10,8 +11,6 @@ namespace trnplan::logs {
 namespace {
 
 constexpr std::size_t kGroups = 100'000;
-constexpr double kBytesMost = 0x1p50, kSecondsMost = 86400;
-constexpr int kRanksMost = 1'000'000;
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "logs/nccom/bounds.h"
 #include "models/collective/collective_timing.h"
 #include "text/log_lines.h"
 #include "text/parse.h"
@@ -9,8 +10,6 @@
 namespace trnplan::logs {
 
 namespace {
-
-constexpr int kRanksMost = 1'000'000;
 
 /// Where the last call of nccom-test starts: the word itself, perhaps with a path or in quotes.
 std::size_t program_in(std::string_view line) {

@@ -4,11 +4,13 @@
 
 #include <set>
 
+#include "logs/nccom/bounds.h"
+
 namespace trnplan::logs {
 
 namespace {
 
-constexpr std::size_t kRows = 20'000, kHeadings = 1000, kCells = 64, kCellBytes = 100;
+constexpr std::size_t kHeadings = 1000, kCellBytes = 100;
 
 class Report {
  public:
@@ -32,7 +34,7 @@ class Report {
   void read_row() {
     NccomRecord record{{}, json_.line(), json_.column()};
     json_.object([&](std::string_view key) {
-      if (record.cells.size() == kCells || (headings_.size() == kHeadings && !headings_.contains(key)))
+      if (record.cells.size() == kCellsMost || (headings_.size() == kHeadings && !headings_.contains(key)))
         return;
       const int line = json_.line(), column = json_.column();
       const bool text = json_.peek() == JsonReader::Kind::text;
@@ -40,10 +42,10 @@ class Report {
                               text ? json_.text(kCellBytes) : std::string(json_.scalar(kCellBytes)), line,
                               column});
     });
-    if (records_.size() == kRows) {
+    if (records_.size() == kRowsMost) {
       throw InputError({{name_, json_.line(), json_.column()},
                         "",
-                        fmt::format("more than {} rows", kRows),
+                        fmt::format("more than {} rows", kRowsMost),
                         "split the file"});
     }
     if (!json_.failed()) records_.push_back(std::move(record));

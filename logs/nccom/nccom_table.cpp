@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "logs/nccom/bounds.h"
 #include "models/collective/collective_timing.h"
 #include "text/warnings.h"
 
@@ -15,8 +16,6 @@ namespace trnplan::logs {
 
 namespace {
 
-constexpr double kBytesMost = 0x1p50;
-constexpr double kSecondsMost = 86400;
 constexpr std::string_view kCount = "count(elems)", kType = "type", kTime = "time(us)",
                            kAlgbw = "algbw(GB/s)", kBusbw = "busbw(GB/s)", kAlgorithm = "algorithm";
 

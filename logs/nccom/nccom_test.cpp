@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "logs/nccom/bounds.h"
 #include "text/log_lines.h"
 #include "text/parse.h"
 #include "text/warnings.h"
@@ -16,9 +17,7 @@ namespace trnplan::logs {
 namespace {
 
 constexpr std::size_t kCommandLines = 64;
-constexpr std::size_t kCells = 64;  ///< of a line; the widest table has some 20 columns
 constexpr std::size_t kTables = 1000;
-constexpr std::size_t kRows = 20'000;
 
 /// Words that srun --label puts in front: "0:".
 std::ptrdiff_t label_words(const std::vector<Word>& words) {
@@ -103,7 +102,7 @@ bool NccomLines::read_command() {
 }
 
 void NccomLines::read_line() {
-  std::vector<Word> words = words_of(now_.text, kCells + 1);
+  std::vector<Word> words = words_of(now_.text, kCellsMost + 1);
   words.erase(words.begin(), words.begin() + label_words(words));
   if (words.empty()) return;
   const std::string_view line = now_.text;
@@ -145,7 +144,7 @@ void NccomLines::read_row(const std::vector<Word>& words) {
     note(words.back().column, headings_.back(), "the output ends within this line; its last word may be cut",
          "give the whole output of nccom-test");
   }
-  if (++row_count_ > kRows) too_many("rows", kRows, words[0].column);
+  if (++row_count_ > kRowsMost) too_many("rows", kRowsMost, words[0].column);
   NccomRecord record{{}, now_.number, words[0].column};
   for (std::size_t i = 0; i < words.size(); ++i) {
     record.cells.push_back({headings_[i], std::string(words[i].text), now_.number, words[i].column});

@@ -4,14 +4,14 @@
 
 #include <string_view>
 
+#include "logs/nccom/bounds.h"
 #include "text/log_lines.h"
 
 namespace trnplan::logs {
 
 namespace {
 
-constexpr int kCoresMost = 4096;       ///< of a node
-constexpr double kBytesMost = 0x1p50;  ///< of a part
+constexpr int kCoresMost = 4096;  ///< of a node
 constexpr std::size_t kParts = 32;
 
 }  // namespace

@@ -8,17 +8,17 @@
 #include <map>
 #include <vector>
 
+#include "logs/nccom/bounds.h"
 #include "logs/nccom/collective_groups.h"
+#include "logs/profile/profile_tables.h"
 
 namespace trnplan::logs {
 
 namespace {
 
-constexpr double kSecondsMost = 86400;
 constexpr double kCountMost = 1e24;    ///< FLOPs and bytes of a graph
 constexpr double kPercentAbove = 1.5;  ///< no fraction is larger
 constexpr double kClockLeast = 1e8, kClockMost = 1e10;
-constexpr std::size_t kEngines = 64;
 constexpr std::size_t kOperations = 2'000'000;
 
 using Metrics = std::map<std::string, double, std::less<>>;
@@ -124,7 +124,7 @@ class DeviceProfile {
     });
     if (!start || !duration) return;
     span_.add(*start, *duration);
-    if (!engine.empty() && (engines_.size() < kEngines || engines_.contains(engine))) {
+    if (!engine.empty() && (engines_.size() < kEnginesMost || engines_.contains(engine))) {
       engines_[printable(engine, 40)] += static_cast<double>(*duration);
     }
   }
@@ -194,7 +194,7 @@ void read_profile_summary(JsonReader& json, const std::string& graph, const std:
                                                    "neuroncore_cycle_count"};
     constexpr std::string_view kEngine = "_engine_active_time";
     if (std::find(std::begin(kWanted), std::end(kWanted), key) == std::end(kWanted) &&
-        !(key.ends_with(kEngine) && metrics.size() < kEngines)) {
+        !(key.ends_with(kEngine) && metrics.size() < kEnginesMost)) {
       return;
     }
     if (const auto value = json.number()) metrics.insert_or_assign(std::string(key), *value);

@@ -18,7 +18,6 @@ namespace {
 constexpr std::size_t kColumns = 256;
 constexpr std::size_t kQuoted = 65536;       ///< bytes of a field; a quote open for longer is a stray one
 constexpr std::size_t kAhead = 1024 * 1024;  ///< bytes of a row that are seen at once
-constexpr std::size_t kEngines = 64;
 constexpr double kNano = 1e-9;
 
 /// One row after the other, as views into the text, valid until the next row. Doubled quotes stay doubled: no
@@ -198,7 +197,7 @@ class TableReader {
     first_ = std::min(first_, *start);
     last_ = std::max(last_, *start + *duration);
     const std::string engine = printable(heading.of(rows_, "engine"), 40);
-    if (engines_.size() < kEngines || engines_.contains(engine)) {
+    if (engines_.size() < kEnginesMost || engines_.contains(engine)) {
       engines_[engine] += static_cast<double>(*duration) * kNano;
     }
   }

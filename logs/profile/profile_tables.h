@@ -4,6 +4,7 @@
 // whole nanoseconds. Columns are found by name; others are passed over. Parquet is not read: write it as CSV.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,8 @@
 #include "text/byte_stream.h"
 
 namespace trnplan::logs {
+
+inline constexpr std::size_t kEnginesMost = 64;  ///< of one device
 
 /// What a heading line of a CSV makes of its table; none for other tables.
 enum class ProfileTable { none, collectives, instructions };

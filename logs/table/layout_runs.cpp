@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "text/csv.h"
+#include "units/quantity.h"
 
 namespace trnplan::logs {
 
 namespace {
 
-constexpr double kGibi = 1024.0 * 1024 * 1024;
 /// Megatron-LM's functional tests of these suites run on one node of 8 GPUs (tests/test_utils/recipes, `nodes: 1`,
 /// `gpus: 8`).
 constexpr int kSuiteGpus = 8;
@@ -75,7 +75,7 @@ LayoutRun gpu_run(CsvReader& csv) {
   if (seconds && run.out_of_memory)
     csv.fault("step_s", "a run that did not fit has no step time", "leave it empty, or correct `measured`");
   run.step_seconds = seconds;
-  if (const auto gib = csv.number("mem_gib"); gib && *gib > 0) run.memory_bytes = *gib * kGibi;
+  if (const auto gib = csv.number("mem_gib"); gib && *gib > 0) run.memory_bytes = *gib * kGiB;
   run.all_reduce = all_reduce_of(csv.text("note"));
   return run;
 }
@@ -164,7 +164,7 @@ std::vector<StatedPrediction> parse_predictions(std::string_view text, const std
     p.step_seconds = csv.number("step_s");
     if (p.step_seconds && !(*p.step_seconds > 0))
       csv.fault("step_s", "a step takes some time", "leave it empty");
-    if (const auto gib = csv.number("mem_gib")) p.memory_bytes = *gib * kGibi;
+    if (const auto gib = csv.number("mem_gib")) p.memory_bytes = *gib * kGiB;
     const auto [first, fresh] = lines.emplace(p.id, csv.at("id").line);
     if (!fresh)
       csv.fault("id", "line " + std::to_string(first->second) + " has this id too", "state each row once");

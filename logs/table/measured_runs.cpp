@@ -58,7 +58,7 @@ std::optional<std::string> framework_of(CsvReader& csv) {
   return std::string(text);
 }
 
-MeasuredRun read_row(CsvReader& csv) {
+MeasuredRun read_run(CsvReader& csv) {
   MeasuredRun run;
   run.id = csv.text("id");
   run.group = csv.text("run_group");
@@ -110,7 +110,7 @@ std::vector<MeasuredRun> parse_measured_runs(const std::string& text, const std:
   std::vector<MeasuredRun> runs;
   std::map<std::string, int> lines;
   while (csv.next()) {
-    runs.push_back(read_row(csv));
+    runs.push_back(read_run(csv));
     const auto [first, fresh] = lines.emplace(runs.back().id, csv.at("id").line);
     if (!runs.back().id.empty() && !fresh)
       csv.fault("id", "line " + std::to_string(first->second) + " has this id too", "give the row its own");

@@ -32,7 +32,7 @@ bool yes(CsvReader& csv, const char* column) {
   return text == "yes";
 }
 
-int positive(CsvReader& csv, const char* column) {
+int positive_whole(CsvReader& csv, const char* column) {
   const int value = csv.whole(column, 0);
   if (value < 1) csv.fault(column, "not stated", "a case needs it; else say in left_out why it has none");
   return value;
@@ -40,13 +40,13 @@ int positive(CsvReader& csv, const char* column) {
 
 models::Strategy read_strategy(CsvReader& csv) {
   models::Strategy s;
-  s.tensor_parallel = positive(csv, "tp");
-  s.pipeline_parallel = positive(csv, "pp");
-  s.virtual_pipeline = positive(csv, "vpp");
-  s.context_parallel = positive(csv, "cp");
-  s.data_parallel = positive(csv, "dp");
-  s.expert_parallel = positive(csv, "ep");
-  s.micro_batch = positive(csv, "micro_batch");
+  s.tensor_parallel = positive_whole(csv, "tp");
+  s.pipeline_parallel = positive_whole(csv, "pp");
+  s.virtual_pipeline = positive_whole(csv, "vpp");
+  s.context_parallel = positive_whole(csv, "cp");
+  s.data_parallel = positive_whole(csv, "dp");
+  s.expert_parallel = positive_whole(csv, "ep");
+  s.micro_batch = positive_whole(csv, "micro_batch");
   s.sequence_parallel = yes(csv, "sp");
   s.zero1 = yes(csv, "zero1");
   s.flash_attention = yes(csv, "flash");
@@ -63,7 +63,7 @@ models::Strategy read_strategy(CsvReader& csv) {
   return s;
 }
 
-MemoryCase read_row(CsvReader& csv) {
+MemoryCase read_case(CsvReader& csv) {
   MemoryCase c;
   c.kind = "case";
   c.id = csv.text("id");
@@ -81,9 +81,9 @@ MemoryCase read_row(CsvReader& csv) {
     csv.fault("expected", "neither fits nor too_large", "write one of them");
   }
   if (!c.left_out.empty()) return c;
-  c.nodes = positive(csv, "nodes");
-  c.sequence = positive(csv, "sequence");
-  c.global_batch = positive(csv, "global_batch");
+  c.nodes = positive_whole(csv, "nodes");
+  c.sequence = positive_whole(csv, "sequence");
+  c.global_batch = positive_whole(csv, "global_batch");
   c.strategy = read_strategy(csv);
   return c;
 }
@@ -141,7 +141,7 @@ std::vector<MemoryCase> parse_memory_cases(std::string_view text, const std::str
   std::vector<MemoryCase> cases;
   std::map<std::string, int> lines;
   while (csv.next()) {
-    cases.push_back(read_row(csv));
+    cases.push_back(read_case(csv));
     const auto [first, fresh] = lines.emplace(cases.back().id, csv.at("id").line);
     if (!fresh) {
       csv.fault("id", "line " + std::to_string(first->second) + " has this id too", "give the row its own");

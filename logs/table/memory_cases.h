@@ -27,8 +27,8 @@ struct MemoryCase {
   models::Strategy strategy;       ///< without KV replication
   MemoryFact fact = MemoryFact::fits;
   bool shipped = false;  ///< a published configuration, presumed to run; nobody saw it
-  Bytes at_most{};  ///< per core
-  int rows = 1;     ///< published rows that say the same
+  Bytes at_most{};       ///< per core
+  int rows = 1;          ///< published rows that say the same
 };
 
 /// Parses the text of a memory-cases CSV (RFC 4180, columns by header name, unknown columns ignored). `name`

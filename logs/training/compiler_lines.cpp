@@ -1,4 +1,5 @@
 #include "logs/training/compiler_lines.h"
+#include "units/quantity.h"
 
 #include <algorithm>
 #include <vector>
@@ -7,7 +8,6 @@ namespace trnplan::logs {
 
 namespace {
 
-constexpr double kGiB = 0x1p30;
 constexpr double kBytesMost = 0x1p50;
 constexpr std::size_t kSamples = 1000;
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "logs/training/step_log.h"
+#include "logs/training/step_times.h"
 #include "text/wire_reader.h"
 
 namespace trnplan::logs {
@@ -18,7 +19,6 @@ namespace {
 
 constexpr std::size_t kHeader = 12, kFooter = 4;
 constexpr std::uint64_t kRecord = 64u << 20;  ///< of a larger one only the checksum is read
-constexpr std::string_view kTimes[] = {"train_step_timing", "train_step_timing in s", "iteration_time"};
 /// As NxDT and NeMo, and as NxD's scripts write them.
 constexpr std::string_view kLosses[] = {"reduced_train_loss", "step loss"};
 constexpr std::string_view kNorms[] = {"gradient_norm", "global_norm", "grad-norm"};
@@ -231,7 +231,7 @@ void EventFile::finish(Samples& out) const {
   out.warnings = warnings_;
   const Points* points = nullptr;
   std::string_view tag;
-  for (const std::string_view time : kTimes) {
+  for (const std::string_view time : kStepTimes) {
     if (points == nullptr && (points = points_of(time)) != nullptr) tag = time;
   }
   const bool stated = points != nullptr;

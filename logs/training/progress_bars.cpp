@@ -6,12 +6,12 @@
 #include <cmath>
 #include <utility>
 
+#include "logs/training/step_times.h"
+
 namespace trnplan::logs {
 
 namespace {
 
-/// In seconds; the third as NeMo prints it.
-constexpr std::string_view kTimes[] = {"iteration_time", "train_step_timing", "train_step_timing in s"};
 /// Keys that tell frameworks apart; "thoughput_peak" is how NeMo spells it.
 constexpr std::string_view kTelling[] = {"iteration_time", "thoughput_peak", "throughput_peak", "lr",
                                          "parameter_norm"};
@@ -85,7 +85,7 @@ void ProgressBars::read_fields(std::string_view fields, StepRecord& record, cons
     if (equals == std::string_view::npos) continue;
     const std::string_view key = field.substr(0, equals), value = field.substr(equals + 1);
     if (std::find(std::begin(kTelling), std::end(kTelling), key) != std::end(kTelling)) keys_.emplace(key);
-    if (std::find(std::begin(kTimes), std::end(kTimes), key) != std::end(kTimes)) {
+    if (std::find(std::begin(kStepTimes), std::end(kStepTimes), key) != std::end(kStepTimes)) {
       record.seconds = number_of(value);
     } else if (key == "v_num") {
       record.run = value;

@@ -17,7 +17,7 @@ constexpr std::size_t kEchoes = 8;  ///< steps by which ranks lag
 constexpr double kStart = 1;        ///< s: a clock below has just been started
 constexpr double kNear = 0.1;       ///< of the median
 constexpr double kWarmUp = 0.2;     ///< over the median of the steps that follow: after a restart
-constexpr double kSecondsLeast = 1e-6, kSecondsMost = 7 * 86400.0;
+constexpr double kSecondsLeast = 1e-6, kSecondsMost = 7 * kDay;
 constexpr double kCountMost = 1e9, kRateMost = 1e9;
 constexpr double kDeviationToSigma = 1.4826;     ///< of a normal distribution: 1 / its quantile at 3/4
 const double kTickToSigma = std::sqrt(1.0 / 6);  ///< of the difference of two cut clocks: 2 / 12

@@ -1,4 +1,5 @@
 #include "logs/training/titan_lines.h"
+#include "units/quantity.h"
 
 #include <chrono>
 #include <cmath>
@@ -7,7 +8,6 @@ namespace trnplan::logs {
 
 namespace {
 
-constexpr double kGiB = 1024.0 * 1024 * 1024;
 constexpr double kMostGiB = 1e5;
 constexpr double kTick = 1e-3;  ///< s, of the printed clock
 

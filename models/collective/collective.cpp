@@ -7,6 +7,7 @@
 
 #include "models/collective/collective_memory.h"
 #include "models/collective/collective_runtime.h"
+#include "sim/exchange.h"
 #include "units/index.h"
 
 namespace trnplan::models {

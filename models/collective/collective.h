@@ -15,7 +15,10 @@
 
 #include "models/collective/collective_algorithm.h"
 #include "models/collective/fabric.h"
-#include "sim/exchange.h"
+
+namespace trnplan::sim {
+struct Exchange;
+}
 
 namespace trnplan::models {
 

@@ -4,7 +4,7 @@ namespace trnplan::models {
 
 namespace {
 
-Stage one_step(const GroupShape& shape) {
+Stage single_step(const GroupShape& shape) {
   const int between = shape.node_count() > 1 ? 1 : 0;
   return {1, between, between, {}};
 }
@@ -55,7 +55,7 @@ Stage ring_over_all(const GroupShape& shape, const std::vector<std::vector<int>>
 }
 
 Stage to_all(const GroupShape& shape, double bytes, bool reduce) {
-  Stage s = one_step(shape);
+  Stage s = single_step(shape);
   for (int from = 0; from < shape.local(); ++from) {
     for (int to = 0; to < shape.local(); ++to) {
       if (from != to) s.relations.push_back(relation(from, to, bytes, reduce));
@@ -69,7 +69,7 @@ Stage to_all(const GroupShape& shape, double bytes, bool reduce) {
 }
 
 Stage to_next(const GroupShape& shape, double bytes) {
-  Stage s = one_step(shape);
+  Stage s = single_step(shape);
   const int last = shape.local() - 1;
   for (int j = 0; j < last; ++j) s.relations.push_back(relation(j, j + 1, bytes, false));
   const auto node = shape.node_count() > 1 ? Relation::Node::shift : Relation::Node::same;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "models/architecture/architecture.h"
-#include "models/collective/collective.h"
+#include "models/collective/collective_algorithm.h"
 #include "models/device/device.h"
 #include "models/framework/process_group.h"
 #include "models/framework/schedule.h"

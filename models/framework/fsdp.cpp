@@ -5,7 +5,7 @@ namespace trnplan::models {
 namespace {
 
 /// Of plain data parallel and of a pipeline's stages: TorchTitan's 100 MB.
-constexpr double kBucketBytes = 100e6;
+constexpr double kFsdpBucket = 100e6;
 
 bool has_replicas(const Strategy& s) {
   return s.data_parallel * s.context_parallel > 1;
@@ -76,8 +76,8 @@ StateBytes Fsdp::state_bytes(const Strategy& s) const {
 }
 
 Exchange Fsdp::gradients(const Strategy& s) const {
-  if (!s.zero1) return {CollectiveOp::all_reduce, ProcessGroup::replicas, 4, Bytes(kBucketBytes)};
-  return {CollectiveOp::reduce_scatter, ProcessGroup::data, 4, Bytes(kBucketBytes)};
+  if (!s.zero1) return {CollectiveOp::all_reduce, ProcessGroup::replicas, 4, Bytes(kFsdpBucket)};
+  return {CollectiveOp::reduce_scatter, ProcessGroup::data, 4, Bytes(kFsdpBucket)};
 }
 
 /// The norm of the gradients and the loss.
@@ -88,7 +88,7 @@ ScalarReduces Fsdp::scalars(const Strategy&) const {
 /// Of a pipeline's stages, by the next step's first micro-batch.
 std::optional<Exchange> Fsdp::weights(const Strategy& s) const {
   if (!s.zero1) return std::nullopt;
-  return Exchange{CollectiveOp::all_gather, ProcessGroup::data, 2, Bytes(kBucketBytes)};
+  return Exchange{CollectiveOp::all_gather, ProcessGroup::data, 2, Bytes(kFsdpBucket)};
 }
 
 /// The fused optimizer has none.

@@ -7,7 +7,7 @@ namespace trnplan::models {
 namespace {
 
 /// torch's DistributedDataParallel: bucket_cap_mb of 25.
-constexpr double kBucketBytes = 25.0 * 1024 * 1024;
+constexpr double kNanotronBucket = 25.0 * 1024 * 1024;
 
 /// The gathers of all weights are one group of calls (all_gather_coalesced).
 constexpr double kCoalesced = std::numeric_limits<double>::infinity();
@@ -65,7 +65,7 @@ StateBytes Nanotron::state_bytes(const Strategy& s) const {
 }
 
 Exchange Nanotron::gradients(const Strategy&) const {
-  return {CollectiveOp::all_reduce, ProcessGroup::replicas, 4, Bytes(kBucketBytes)};
+  return {CollectiveOp::all_reduce, ProcessGroup::replicas, 4, Bytes(kNanotronBucket)};
 }
 
 /// The norm of the gradients.
@@ -83,7 +83,7 @@ Bytes Nanotron::optimizer_buffers(const Strategy&, double largest_weight) const 
 }
 
 Bytes Nanotron::backward_buffers(const Strategy&) const {
-  return Bytes(kBucketBytes);
+  return Bytes(kNanotronBucket);
 }
 
 }  // namespace trnplan::models

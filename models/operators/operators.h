@@ -31,23 +31,9 @@
 #include "models/framework/process_group.h"
 #include "models/job/job.h"
 #include "models/parameters/profile.h"
+#include "models/report/category.h"
 
 namespace trnplan::models {
-
-/// Where a second of the step goes.
-enum class Category : std::size_t {
-  compute,
-  tensor_parallel,
-  context_parallel,
-  expert_parallel,
-  pipeline,
-  bubble,
-  data_parallel,
-  optimizer,
-  overhead,
-  count
-};
-std::string_view to_string(Category c);
 
 /// One operator of a core: work of known length, or a collective.
 struct Operator {

@@ -98,7 +98,7 @@ struct Job;
 struct Profile {
   std::string name;
   std::string base;  ///< the profile of the catalogue it builds on, or is; empty when it states everything
-  std::string instance;                        ///< instance type or family it is for; empty: not stated
+  std::string instance;  ///< instance type or family it is for; empty: not stated
   /// The spreads of its parameters hold what changes from the machine of the runs to this one, so that the distance
   /// between the machines adds nothing to what is uncertain of a step.
   bool transferred = false;

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "models/operators/operators.h"
 #include "models/parameters/profile.h"
+#include "models/report/category.h"
 #include "units/quantity.h"
 
 namespace trnplan::models {

@@ -22,7 +22,6 @@
 #include <vector>
 
 #include "models/job/job.h"
-#include "models/operators/operators.h"
 #include "models/parameters/profile.h"
 #include "models/report/step_report.h"
 #include "topology/chip_graph.h"

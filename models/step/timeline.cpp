@@ -192,12 +192,11 @@ class Writer {
   /// The memory model's instants, as a pass comes to them: activations are there when the layers' forward is
   /// done, and until their backward is.
   void memory(const PassRun& r, Chain::Part part, int layers, SimTime start, SimTime end) {
-    using Kind = StageAction::Kind;
     using Part = Chain::Part;
     const StageMemory& m = memory_.stages[at(r.stage)];
     MemoryCounter& alive = alive_[at(r.stage)];
-    const bool listed = is_listed(r.action), backward = r.action.kind == Kind::backward;
-    if (r.action.kind == Kind::weights) return;
+    const bool listed = is_listed(r.action), backward = r.action.kind == StageAction::Kind::backward;
+    if (r.action.kind == StageAction::Kind::weights) return;
     if (part == Part::head) {
       alive.during(start, end, backward ? m.head_backward : m.head_forward, listed);
     } else if (part == Part::layer && backward) {

@@ -41,7 +41,8 @@ Dominance dominance(const StepReport& a, const StepReport& b, double scale) {
     second_has_more = second_has_more || scale * of_b > of_a + same;
   };
   for (const auto& [name, seconds] : parts_of(a, b)) look(seconds.first, seconds.second);
-  for (std::size_t i = 0; i < a.by_parameter.size(); ++i) look(a.by_parameter[i].value, b.by_parameter[i].value);
+  for (std::size_t i = 0; i < a.by_parameter.size(); ++i)
+    look(a.by_parameter[i].value, b.by_parameter[i].value);
   if (first_has_more == second_has_more) return Dominance::none;
   return first_has_more ? Dominance::second_has_less : Dominance::first_has_less;
 }

@@ -41,7 +41,8 @@ struct LogRatio {
   [[nodiscard]] double positive() const;
 };
 /// `scale`: what a second of b costs, one of a costing 1.
-[[nodiscard]] LogRatio log_ratio(const StepReport& a, const StepReport& b, const Profile& profile, double scale = 1);
+[[nodiscard]] LogRatio log_ratio(const StepReport& a, const StepReport& b, const Profile& profile,
+                                 double scale = 1);
 
 /// P(step of a < step of b) for two strategies of one job on one software stack, with g and S as in
 /// models/uncertainty/spread.h:

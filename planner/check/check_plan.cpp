@@ -227,7 +227,7 @@ class Check {
     if (stated_.step.value <= 0 || job_.training.tokens <= 0) return;
     const double tokens_a_step = static_cast<double>(stated_.global_batch) * job_.training.sequence;
     const double run = job_.training.tokens / tokens_a_step * stated_.step.value;
-    const double usd = run / 3600 * stated_.nodes * job_.cluster.instance.usd_per_hour();
+    const double usd = run / kHour * stated_.nodes * job_.cluster.instance.usd_per_hour();
     constexpr double kRounding = 1 + 1e-9;
     need(asked_.deadline.value <= 0 || run <= asked_.deadline.value * kRounding,
          "the run misses the deadline");

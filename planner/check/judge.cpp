@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "models/step/step.h"
 #include "planner/check/rules.h"
 #include "planner/plan/space.h"
 #include "planner/plan/strategy_grammar.h"

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "models/framework/schedule.h"
+#include "models/step/step.h"
 #include "planner/plan/space.h"
 #include "planner/plan/strategy_grammar.h"
 

@@ -16,6 +16,7 @@
 #include "models/uncertainty/spread.h"
 #include "planner/search/explain.h"
 #include "topology/chip_graph.h"
+#include "units/quantity.h"
 
 namespace trnplan::planner {
 
@@ -25,7 +26,6 @@ using models::Posterior;
 
 namespace {
 
-constexpr double kHour = 3600;
 /// Runs of each plan that are considered at most: their noise falls only with the root of their number.
 constexpr int kMostRuns = 6;
 /// Tables end at a size that bandwidth alone decides, as published ones do.
@@ -368,11 +368,13 @@ std::optional<double> first_is_better(const models::Job& job, const Plan& first,
 
 bool near_twins(const Plan& a, const Plan& b) {
   const models::Strategy &x = a.strategy, &y = b.strategy;
-  if (!same_layout(x, y) || x.expert_parallel != y.expert_parallel || x.virtual_pipeline != y.virtual_pipeline ||
-      x.micro_batch != y.micro_batch || a.nodes != b.nodes || a.instance != b.instance)
+  if (!same_layout(x, y) || x.expert_parallel != y.expert_parallel ||
+      x.virtual_pipeline != y.virtual_pipeline || x.micro_batch != y.micro_batch || a.nodes != b.nodes ||
+      a.instance != b.instance)
     return false;
   return std::abs(std::log(a.report.step / b.report.step)) <= kTwin &&
-         models::unshared_seconds(a.report, b.report).value <= kTwin * std::max(a.report.step, b.report.step).value;
+         models::unshared_seconds(a.report, b.report).value <=
+             kTwin * std::max(a.report.step, b.report.step).value;
 }
 
 namespace {

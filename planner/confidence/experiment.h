@@ -62,7 +62,8 @@ struct Experiment {
   double probability = 0;  ///< expected, that the plan chosen after it is the better one
   double gain = 0;         ///< expected, of choosing then instead of now: share of the step
   double gain_usd = 0;     ///< that share of the job's run with the first plan; 0: tokens or price not known
-  double gain_node_hours = 0;  ///< that share of the run's node-hours; of ConfidenceOptions::unstated_run without tokens
+  double gain_node_hours =
+      0;  ///< that share of the run's node-hours; of ConfidenceOptions::unstated_run without tokens
   double node_hours = 0;
   double usd = 0;  ///< on demand; 0: no price is known
   /// Of runs: the second plan is the better guess when what is measured lies below `threshold` (`above`:

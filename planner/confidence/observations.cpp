@@ -10,13 +10,13 @@
 #include "text/diagnostic.h"
 #include "topology/chip_graph.h"
 #include "topology/rank_order.h"
+#include "units/quantity.h"
 
 namespace trnplan::planner {
 
 namespace {
 
 constexpr const char* kGroup = "replica-group";
-constexpr double kGiB = 0x1p30;
 constexpr std::size_t kRanksShown = 8;
 
 bool is_of(const Observation& e, const topology::Instance& instance, const topology::GroupVerdict& group) {

@@ -25,7 +25,8 @@ namespace trnplan::planner {
 /// catalog/recommending.json.
 struct RecommendingParameters {
   DistanceParameters distance;
-  Seconds failed_try{};    ///< until somebody sees that a plan does not run and starts the next, beside compiling
+  Seconds
+      failed_try{};  ///< until somebody sees that a plan does not run and starts the next, beside compiling
   Seconds unstated_run{};  ///< how long a run is taken to be whose tokens are not stated
   double alike = 0;        ///< safe costs that differ by less decide nothing against all else
   double given_up = 0;     ///< for a safer plan at most, as a share of the least expected cost
@@ -45,7 +46,8 @@ struct Outlook {
 class RiskAdvisor final : public Advisor {
  public:
   RiskAdvisor(const models::Job& job, const models::Profile& profile, const KnownRuns& known,
-              const RecommendingParameters& parameters, const MeasuringTimes& times, RiskAttitude attitude, double sure)
+              const RecommendingParameters& parameters, const MeasuringTimes& times, RiskAttitude attitude,
+              double sure)
       : job_(job),
         profile_(profile),
         known_(known),
@@ -61,7 +63,8 @@ class RiskAdvisor final : public Advisor {
   [[nodiscard]] Risk risk(const models::Job& on, const models::Strategy& s,
                           const models::Memory& memory) const override;
   [[nodiscard]] double safe_cost(double cost, const Risk& risk) const override;
-  [[nodiscard]] double expected_cost(double cost, const Risk& risk, double fallback, double second) const override;
+  [[nodiscard]] double expected_cost(double cost, const Risk& risk, double fallback,
+                                     double second) const override;
   [[nodiscard]] bool is_surely_better(const Plan& first, const Plan& other) const override;
 
   /// Of a plan, with `fallback` as what runs where it does not. Cost: tens of microseconds.

@@ -1,4 +1,5 @@
 #include "planner/cost/goodput.h"
+#include "units/quantity.h"
 
 #include <algorithm>
 #include <boost/random/exponential_distribution.hpp>
@@ -17,8 +18,6 @@ namespace trnplan::planner {
 namespace {
 
 using P = ReliabilityParameter;
-
-constexpr double kSecondsPerDay = 86400;
 
 struct Named {
   std::string_view name, unit;
@@ -203,7 +202,7 @@ Seconds FailureModel::mean_recovery() const {
 FailureModel failure_model(const Reliability& r, const RunShape& run) {
   const Seconds write = run.checkpoint / BytesPerSecond(r[P::storage_throughput]);
   FailureModel m;
-  m.mtbf = Seconds(kSecondsPerDay / (run.nodes * r[P::failure_rate]));
+  m.mtbf = Seconds(kDay / (run.nodes * r[P::failure_rate]));
   m.recovery = Seconds(r[P::restart]) + r[P::load_ratio] * write;
   m.person = Seconds(r[P::manual_response]);
   if (run.recovery == Recovery::manual) {  // noticing and replacing are part of a person's response

@@ -94,7 +94,7 @@ void set_break_even(std::vector<InstanceStanding>& all, const std::vector<WhatIf
     }
     const WhatIfPoint& p = points[at(one.point)];
     const double tokens = q.asks_for_tokens() ? p.run.tokens_50 : q.tokens;
-    const double node_hours = p.nodes * p.run.time.value / 3600;
+    const double node_hours = p.nodes * p.run.time.value / kHour;
     if (least < std::numeric_limits<double>::infinity() && node_hours > 0)
       one.break_even = least * tokens / kGiga / node_hours;
   }

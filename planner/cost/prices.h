@@ -45,7 +45,7 @@ struct Bill {
   std::string remark;  ///< a limit of the way of buying that the cluster exceeds; may be empty
 
   double usd_per_hour() const;
-  double usd(Seconds time) const { return usd_per_hour() * time.value / 3600; }
+  double usd(Seconds time) const { return usd_per_hour() * time.value / kHour; }
 };
 
 /// The instance's price of that kind: of several the one with the latest date, of equals the first. What has no date

@@ -9,12 +9,11 @@
 #include "models/memory/host_memory.h"
 #include "models/uncertainty/spread.h"
 #include "units/normal.h"
+#include "units/quantity.h"
 
 namespace trnplan::planner {
 
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// How much longer than the median a run is with that probability at most.
 double stretch(const RunForecast& f, double probability) {
@@ -27,7 +26,7 @@ double stretch(const RunForecast& f, double probability) {
 double time_left(const RunQuestion& q, const std::optional<Bill>& bill) {
   double left = q.deadline ? q.deadline->value : kInfinity;
   if (q.budget && bill && bill->usd_per_hour() > 0)
-    left = std::min(left, *q.budget / bill->usd_per_hour() * 3600);
+    left = std::min(left, *q.budget / bill->usd_per_hour() * kHour);
   return left;
 }
 

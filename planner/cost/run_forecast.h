@@ -55,7 +55,7 @@ struct RunTerms {
 inline constexpr double kSureRun = 0.9;
 
 struct RunAnswer {
-  std::string why;  ///< why there is none; then nothing below counts
+  std::string why;       ///< why there is none; then nothing below counts
   double works = 1;      ///< Plan::works, 1 where nobody asked; all below is given that it does
   bool compiles = true;  ///< which says, too, that its graphs are not too large
   Bytes checkpoint{};

@@ -16,17 +16,16 @@
 #include "text/figures.h"
 #include "topology/chip_graph.h"
 #include "units/index.h"
+#include "units/quantity.h"
 
 namespace trnplan::planner {
 
 namespace {
 
-constexpr double kDay = 86400;
 /// Larger clusters that are tried where none of those asked for does; each is a search.
 constexpr int kMostTries = 6;
 /// Clusters that are tried between the largest that does not do and the first by doubling that does.
 constexpr int kParts = 16;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::string gib(Bytes b) {
   return fmt::format("{:.1f}", in_gibibytes(b));

@@ -1,5 +1,7 @@
 #include "planner/plan/plan.h"
 
+#include "models/step/step.h"
+
 namespace trnplan::planner {
 
 Plan make_plan(const models::Job& job, const models::Strategy& strategy, const models::Profile& profile,

@@ -7,9 +7,13 @@
 
 #include "models/job/job.h"
 #include "models/memory/memory.h"
+#include "models/report/step_report.h"
 #include "models/step/graph_size.h"
-#include "models/step/step.h"
-#include "topology/verdict.h"
+#include "topology/instance.h"
+
+namespace trnplan::topology {
+class ChipGraph;
+}
 
 namespace trnplan::planner {
 
@@ -52,6 +56,15 @@ struct Plan {
   std::optional<double> works;  ///< P(it fits, compiles and runs) by what is known to run; absent: not asked
   std::vector<Violation> doubts;  ///< replica groups the runtime may refuse, when the user let them in
 };
+
+/// USD for the run at `plan.usd_per_hour`; zero when the job states no tokens.
+[[nodiscard]] inline double run_usd(const Plan& plan) {
+  return plan.usd_per_hour * plan.run.value / kHour;
+}
+/// USD per 10^9 tokens.
+[[nodiscard]] inline double usd_per_billion_tokens(const Plan& plan) {
+  return plan.usd_per_hour / kHour / plan.report.tokens_per_second * 1e9;
+}
 
 /// A strategy that was turned down although it could be faster than the winner.
 struct Refusal {

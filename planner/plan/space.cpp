@@ -264,7 +264,8 @@ class Enumeration {
       s_.sequence_parallel = sp;
       for (const Recompute& r : policies_) {
         const bool whole = job_.architecture.layers % (s_.pipeline_parallel * r.every) == 0;
-        if (r.every > 1 && !whole && !job_.pin.recompute) continue;  // a stage has fewer of them than are counted
+        if (r.every > 1 && !whole && !job_.pin.recompute)
+          continue;  // a stage has fewer of them than are counted
         s_.recompute = r;
         for (const models::Precision p : precisions(job_)) {
           s_.precision = p;

@@ -8,12 +8,12 @@
 #include <tuple>
 
 #include "units/index.h"
+#include "units/quantity.h"
 
 namespace trnplan::planner {
 
 namespace {
 
-constexpr double kHour = 3600;
 /// Plans looked at for one that the neutral choice is not surely better than.
 constexpr int kMostLookedAt = 32;
 

@@ -22,7 +22,8 @@ namespace trnplan::planner {
 /// Keeps references to its arguments.
 class Advice {
  public:
-  Advice(Simulations& known, const SearchClock& clock, const SearchOptions& options, const models::Profile& profile)
+  Advice(Simulations& known, const SearchClock& clock, const SearchOptions& options,
+         const models::Profile& profile)
       : known_(known), clock_(clock), options_(options), profile_(profile) {}
 
   /// Of `open`, which keep deadline and budget; nullopt where the time limit leaves it open. Cost: some simulations

@@ -50,7 +50,8 @@ class Advisor {
   /// Both grow with `cost` and with the risk, and are no less than `cost` where there is none. `fallback`: expected of
   /// the plan that is tried next; `second`: what a second of the cluster costs.
   [[nodiscard]] virtual double safe_cost(double cost, const Risk& risk) const = 0;
-  [[nodiscard]] virtual double expected_cost(double cost, const Risk& risk, double fallback, double second) const = 0;
+  [[nodiscard]] virtual double expected_cost(double cost, const Risk& risk, double fallback,
+                                             double second) const = 0;
 
   /// That `first` works and is the better one is as sure as was asked for.
   [[nodiscard]] virtual bool is_surely_better(const Plan& first, const Plan& other) const = 0;

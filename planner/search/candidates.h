@@ -11,6 +11,7 @@
 #include "planner/plan/plan.h"
 #include "planner/plan/target.h"
 #include "topology/chip_graph.h"
+#include "topology/verdict.h"
 
 namespace trnplan::planner {
 

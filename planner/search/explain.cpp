@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "models/step/step.h"
 #include "models/step/step_bound.h"
 #include "planner/check/judge.h"
 #include "planner/check/rules.h"
@@ -373,7 +374,7 @@ Refusals near_misses_of(Candidates& cluster, const models::Profile& profile, dou
 
 std::optional<Sensitivity> sensitivity_of(Candidates& cluster, const models::Profile& profile,
                                           const Plan& winner, const Stop& stop) {
-  constexpr double kOneGibibyte = 1024.0 * 1024 * 1024, kTenPerCent = 1.1;
+  constexpr double kTenPerCent = 1.1;
   Sensitivity r;
   for (std::size_t i = 0; i < static_cast<std::size_t>(models::Resource::count); ++i) {
     const auto resource = static_cast<models::Resource>(i);
@@ -382,7 +383,7 @@ std::optional<Sensitivity> sensitivity_of(Candidates& cluster, const models::Pro
     r.resource = resource;
     r.elasticity = e;
   }
-  WithMemory more(cluster, profile, winner, Bytes(kOneGibibyte), stop);
+  WithMemory more(cluster, profile, winner, Bytes(kGiB), stop);
   if (!more.find()) return std::nullopt;
   r.with_more_memory = std::move(more).best();
   Job job = cluster.job_of(winner.strategy);

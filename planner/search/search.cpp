@@ -122,7 +122,8 @@ class Search {
 
   /// Among clusters of as many nodes as the winner's where fewer nodes go first.
   void recommend(std::vector<Place> open) {
-    if (options_.advisor == nullptr || options_.advisor->attitude() == RiskAttitude::fastest || clock_.interrupted())
+    if (options_.advisor == nullptr || options_.advisor->attitude() == RiskAttitude::fastest ||
+        clock_.interrupted())
       return;
     const double nodes = known_.score(home_).first;
     std::erase_if(open, [&](const Place& p) { return known_.score(p).first != nodes; });
@@ -227,7 +228,8 @@ class Search {
     const Plan& recommended = *result_.recommended_plan();
     const bool elsewhere = recommended.nodes != winner->nodes || recommended.instance != winner->instance;
     if (!elsewhere) result_.sensitivity = sensitivity_of(cluster, profile_, recommended, stop);
-    if (!result_.sensitivity && !elsewhere && !clock_.interrupted()) cut("what holds the winner back is not said");
+    if (!result_.sensitivity && !elsewhere && !clock_.interrupted())
+      cut("what holds the winner back is not said");
   }
 
   /// The fastest and the cheapest there are, for one who set a limit that none keeps.

@@ -38,13 +38,12 @@ struct SearchOptions {
   /// Plans with fewer tokens a second are of no use: where bounds say that there is none with as many, nothing is
   /// searched. Otherwise nothing is left out.
   double least_tokens_per_second = 0;
-  double fit_probability =
-      0.9;  ///< a plan fits at least so surely (models/memory/fit_probability.h)
+  double fit_probability = 0.9;  ///< a plan fits at least so surely (models/memory/fit_probability.h)
   /// Its rules hold, and strategies that it cannot express are left out, unless it can express none; null:
   /// neither.
   const Target* target = nullptr;
   const Advisor* advisor = nullptr;  ///< chooses what is recommended; null: the fastest is
-  int threads = 0;  ///< 0: as many as the machine has cores
+  int threads = 0;                   ///< 0: as many as the machine has cores
   /// Wall-clock, of everything, from `since` on (absent: from the call on); 0: none. Then the best so far is
   /// returned, as soon as there is one. The result depends on the machine.
   Seconds time_limit{};
@@ -82,7 +81,7 @@ struct Sensitivity {
   models::Resource resource = models::Resource::count;  ///< that the step depends on most
   double elasticity = 0;                                ///< of the step to it
   std::optional<Plan> with_more_memory;                 ///< a faster plan if a core had 1 GiB more
-  Seconds with_twice_the_nics{};  ///< its step; zero on one node or without NICs
+  Seconds with_twice_the_nics{};                        ///< its step; zero on one node or without NICs
   Seconds with_faster_kernels{};  ///< its step with tensor-engine efficiencies 10 % higher
 };
 

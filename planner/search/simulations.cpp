@@ -41,7 +41,7 @@ Score Simulations::score(int cluster, int batch, Seconds step) const {
   const Job& job = clusters[at(cluster)].job();
   double per_token = step.value / (static_cast<double>(batch) * job.training.sequence);
   if (job_.objective == Objective::cost)
-    per_token *= job.cluster.instance.usd_per_hour() * job.cluster.nodes / 3600;
+    per_token *= job.cluster.instance.usd_per_hour() * job.cluster.nodes / kHour;
   return {job_.objective == Objective::deadline ? job.cluster.nodes : 0, per_token};
 }
 
@@ -111,7 +111,7 @@ bool Simulations::misses_limits(Place p) {
   const Candidate& c = candidate(p);
   const Job& job = clusters[at(p.first)].job();
   const Seconds least = run_of(p, c.bound, clusters[at(p.first)].batch_of(c.strategy));
-  const double usd = job.cluster.instance.usd_per_hour() * job.cluster.nodes * least.value / 3600;
+  const double usd = job.cluster.instance.usd_per_hour() * job.cluster.nodes * least.value / kHour;
   const bool late = !in_time(least), expensive = job_.budget > 0 && usd > job_.budget;
   late_ = late_ || late;
   expensive_ = expensive_ || expensive;

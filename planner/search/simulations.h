@@ -79,7 +79,7 @@ class Simulations {
   [[nodiscard]] Seconds run_of(Place p, Seconds step, int batch) const;
   [[nodiscard]] bool in_time(Seconds run) const { return job_.deadline.value <= 0 || run <= job_.deadline; }
   [[nodiscard]] bool in_budget(const Plan& plan) const {
-    return job_.budget <= 0 || plan.usd_per_hour * plan.run.value / 3600 <= job_.budget;
+    return job_.budget <= 0 || run_usd(plan) <= job_.budget;
   }
 
   const models::Job& job_;

@@ -23,6 +23,7 @@
 #include "python/native/arguments.h"
 #include "python/native/page.h"
 #include "targets/registry.h"
+#include "text/version.h"
 #include "topology/instance.h"
 
 namespace trnplan::python {
@@ -101,7 +102,8 @@ py::tuple plan(const py::dict& given, const py::object& listener) {
   watcher.finish();
   r.stop = nullptr;  // what the page is made of outlives the call
   r.progress = nullptr;
-  return with_page(answered, [r, result, said] { return api::plan_report(r, *result, said); }, report, result->unwritten);
+  return with_page(
+      answered, [r, result, said] { return api::plan_report(r, *result, said); }, report, result->unwritten);
 }
 
 py::tuple simulate(const py::dict& given) {
@@ -120,7 +122,8 @@ py::tuple simulate(const py::dict& given) {
     said = remarks.all();
     return api::document(*result);
   });
-  return with_page(answered, [r, result, said] { return api::simulate_report(r, *result, said); }, report);
+  return with_page(
+      answered, [r, result, said] { return api::simulate_report(r, *result, said); }, report);
 }
 
 py::tuple whatif(const py::dict& given) {
@@ -162,7 +165,8 @@ py::tuple whatif(const py::dict& given) {
     return api::document(*result);
   });
   return with_page(
-      answered, [r, result, said] { return api::whatif_report(r, words_of(r.job).options, *result, said); }, report);
+      answered, [r, result, said] { return api::whatif_report(r, words_of(r.job).options, *result, said); },
+      report);
 }
 
 py::tuple check(const py::dict& given) {
@@ -306,7 +310,7 @@ PYBIND11_MODULE(_native, m) {
   using namespace trnplan::python;
   namespace py = pybind11;
   m.doc() = "What trnplan computes, as JSON documents. Use the functions of trnplan instead.";
-  m.attr("version") = TRNPLAN_VERSION;
+  m.attr("version") = trnplan::program_version();
   translate_exceptions();
   m.def("plan", &plan, py::arg("arguments"), py::arg("listener"));
   m.def("simulate", &simulate, py::arg("arguments"));

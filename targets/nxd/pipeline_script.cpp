@@ -15,7 +15,7 @@ constexpr std::string_view kLlama2 =
 constexpr std::string_view kLlama3 =
     "aws-neuron/neuronx-distributed@fbac349:examples/training/llama/tp_pp_llama_hf_pretrain, Llama-3 70B";
 
-constexpr Recipe kRecipes[] = {
+constexpr Recipe kPipelineRecipes[] = {
     {kLlama2Small, 13016028160., 30000, 1.5e-4, 1e-5, 2000, 0, 0.9, 0.95, 0.1, 0, {}, true},
     {kLlama2, 68976648192., 30000, 1.5e-4, 1e-5, 2000, 0, 0.9, 0.95, 0.1, 0, {}, false},
     {kLlama3, 70553706496., 30000, 1.5e-5, 1e-6, 2000, 0, 0.9, 0.95, 0.1, 0, {}, false},
@@ -34,7 +34,7 @@ std::vector<std::string> environment(const models::Job& job, const Recipe& recip
 }  // namespace
 
 const Recipe& pipeline_recipe(const models::Architecture& a) {
-  return nearest_recipe(kRecipes, a);
+  return nearest_recipe(kPipelineRecipes, a);
 }
 
 Learnable pipeline_learnable() {

@@ -14,7 +14,7 @@ constexpr std::string_view k8b =
     "aws-neuron/neuronx-distributed@fbac349:examples/training/llama/tp_zero1_llama_hf_pretrain, Llama-3 8B";
 
 /// Linear decay to nothing: there is no minimum.
-constexpr Recipe kRecipes[] = {
+constexpr Recipe kTensorRecipes[] = {
     {k7b, 6738415616., 10000, 3.0e-4, 0, 100, 0, 0.9, 0.999, 0.01, 0, {}, true, models::Decay::linear},
     {k8b, 8030261248., 10000, 1.5e-4, 0, 100, 0, 0.9, 0.999, 0.01, 0, {}, true, models::Decay::linear},
 };
@@ -35,7 +35,7 @@ std::vector<std::string> environment(const models::Job& job) {
 }  // namespace
 
 const Recipe& tensor_recipe(const models::Architecture& a) {
-  return nearest_recipe(kRecipes, a);
+  return nearest_recipe(kTensorRecipes, a);
 }
 
 Learnable tensor_learnable() {

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "text/log_lines.h"
 #include "text/parse.h"
 
 namespace trnplan::targets {
@@ -71,12 +72,6 @@ bool NxdtConfig::has_section(std::string_view prefix) const {
 // ---- lists: "[a, 'b', \"c\"]"
 
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
 
 /// Text of one list item without its quotes.
 std::string unquoted(std::string_view item) {

@@ -181,7 +181,7 @@ void tied_embeddings(const Context& x, Report& report) {
                 kKnownIssues});
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kBatchRules[] = {
     {"batch", batch_divides},
     {"batch", batch_per_stage},
     {"interleaved", interleaved},
@@ -198,7 +198,7 @@ constexpr Rule kRules[] = {
 }  // namespace
 
 std::span<const Rule> batch_rules() {
-  return kRules;
+  return kBatchRules;
 }
 
 }  // namespace trnplan::targets

@@ -271,7 +271,7 @@ void end_of_support(const Context& x, Report& report) {
                   "announce-maintenance-nxdt-nxd-core-training.rst")});
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kKindsRules[] = {
     {"megatron", megatron_rejects},
     {"megatron", megatron_values},
     {"moe", moe_values},
@@ -289,7 +289,7 @@ constexpr Rule kRules[] = {
 }  // namespace
 
 std::span<const Rule> kind_rules() {
-  return kRules;
+  return kKindsRules;
 }
 
 }  // namespace trnplan::targets

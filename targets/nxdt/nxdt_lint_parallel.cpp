@@ -41,7 +41,7 @@ void devices_whole_node(const Context& x, Report& report) {
 }
 
 /// Places where the text `devices:` stands in the file: keys whose name ends so, and values that hold it.
-std::set<std::string> devices_lines(const NxdtConfig& config) {
+std::set<std::string> stated_devices_lines(const NxdtConfig& config) {
   std::set<std::string> places;
   for (const NxdtKey& leaf : config.keys) {
     for (std::string_view path = leaf.key; !path.empty(); path = parent_of(path)) {
@@ -82,7 +82,7 @@ void devices_once(const Context& x, Report& report) {
     devices_grepped(x, report);
     return;
   }
-  std::set<std::string> places = devices_lines(x.config);
+  std::set<std::string> places = stated_devices_lines(x.config);
   if (places.erase("trainer.devices") == 0 || places.empty()) return;
   const std::string key = places.begin()->substr(0, places.begin()->find(' '));
   report.error({key,
@@ -328,7 +328,7 @@ void pipeline_parity(const Context& x, Report& report) {
        "use an even PP", nxd("parallel_layers/parallel_state.py:1119-1137")});
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kParallelRules[] = {
     {"devices", devices_allowed},
     {"devices", devices_whole_node},
     {"devices", devices_once},
@@ -353,7 +353,7 @@ constexpr Rule kRules[] = {
 }  // namespace
 
 std::span<const Rule> parallel_rules() {
-  return kRules;
+  return kParallelRules;
 }
 
 }  // namespace trnplan::targets

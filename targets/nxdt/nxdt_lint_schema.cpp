@@ -228,7 +228,7 @@ void hidden_by_a_window(const Context& x, Report& report) {
 }
 
 // clang-format off
-constexpr Rule kRules[] = {
+constexpr Rule kSchemaRules[] = {
     {"schema", required_keys},
     {"schema", required_values},
     {"schema", unknown_keys},
@@ -246,7 +246,7 @@ constexpr Rule kRules[] = {
 }  // namespace
 
 std::span<const Rule> schema_rules() {
-  return kRules;
+  return kSchemaRules;
 }
 
 }  // namespace trnplan::targets

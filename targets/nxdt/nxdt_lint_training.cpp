@@ -396,7 +396,7 @@ void logging(const Context& x, Report& report) {
                nxdt_examples("conf/hf_llama3_8B_config.yaml")});
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kTrainingRules[] = {
     {"precision", precision_type},
     {"precision", precision_values},
     {"precision", precision_manual},
@@ -424,7 +424,7 @@ constexpr Rule kRules[] = {
 }  // namespace
 
 std::span<const Rule> training_rules() {
-  return kRules;
+  return kTrainingRules;
 }
 
 }  // namespace trnplan::targets

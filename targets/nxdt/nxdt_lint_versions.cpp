@@ -56,7 +56,7 @@ void dropped_flags(const Context& x, Report& report) {
         {"compiler_flags", std::move(why), "remove --distribution-strategy=llm-training", sdk(kNotes)});
 }
 
-constexpr Rule kRules[] = {
+constexpr Rule kVersionsRules[] = {
     {"version", unknown_version},
     {"version", dated_features},
     {"version", dropped_flags},
@@ -65,7 +65,7 @@ constexpr Rule kRules[] = {
 }  // namespace
 
 std::span<const Rule> version_rules() {
-  return kRules;
+  return kVersionsRules;
 }
 
 }  // namespace trnplan::targets

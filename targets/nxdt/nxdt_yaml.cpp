@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "targets/nxdt/yaml_scalar.h"
+#include "text/log_lines.h"
 
 namespace trnplan::targets {
 
@@ -76,12 +77,6 @@ struct Value {
 std::string_view parent_of(std::string_view key) {
   const std::size_t dot = key.rfind('.');
   return dot == std::string_view::npos ? std::string_view() : key.substr(0, dot);
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
 }
 
 std::optional<std::int64_t> whole(std::string_view text) {

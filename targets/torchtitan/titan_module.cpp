@@ -14,7 +14,6 @@ import sys
 __path__ = []
 sys.modules[__name__ + ".config_registry"] = sys.modules[__name__]
 
-
 def shipped(function):
     """What TorchTitan ships for this size of model, which the plan's settings are put into."""
     for name in ({modules}):
@@ -26,7 +25,6 @@ def shipped(function):
             if hasattr(found, function):
                 return getattr(found, function)()
     raise SystemExit(f"trnplan_config.py: this TorchTitan ships no {{function}}")
-
 
 def put(part, **settings):
     """A setting that is not there is no setting of this revision, and must not get lost."""

@@ -20,7 +20,8 @@ inline constexpr const char* kTitanModule = "trnplan_config.py";
 /// (torchtitan/config/job_config.py), less than a checkpoint of a large model takes to be written.
 inline constexpr int kTitanTimeout = 1800;
 inline constexpr const char* kTitanTimeoutNote =
-    "Ranks wait for each other while a checkpoint is written, which may take longer than the usual 100 s. Ours.";
+    "Ranks wait for each other while a checkpoint is written, which may take longer than the usual 100 s. "
+    "Ours.";
 
 /// A size of Llama that TorchTitan has by name, with the recipe that it ships for it.
 struct TitanFlavor {
@@ -61,9 +62,9 @@ struct TitanRun {
   Recipe learning;  ///< settled
   std::int64_t steps = 0, warmup = 0, save_every = 0, kept = 0, log_every = 10;
   double clip = 1;
-  double min_factor = 0;      ///< of the learning rate
-  int micro_batches = 1;      ///< of a data-parallel rank and a step
-  int layers_per_stage = 0;   ///< of a pipeline, each chunk a stage
+  double min_factor = 0;     ///< of the learning rate
+  int micro_batches = 1;     ///< of a data-parallel rank and a step
+  int layers_per_stage = 0;  ///< of a pipeline, each chunk a stage
 };
 [[nodiscard]] TitanRun titan_run(const models::Job& job, const models::Strategy& s);
 

@@ -22,16 +22,21 @@ struct Section {
 };
 constexpr Section kSections[] = {
     {"job", "config_file dump_folder description print_config save_config_file custom_config_module"},
-    {"profiling", "enable_profiling save_traces_folder profile_freq profiler_active profiler_warmup "
-                  "enable_memory_snapshot save_memory_snapshot_folder"},
-    {"metrics", "log_freq enable_tensorboard disable_color_printing save_tb_folder save_for_all_ranks enable_wandb"},
+    {"profiling",
+     "enable_profiling save_traces_folder profile_freq profiler_active profiler_warmup "
+     "enable_memory_snapshot save_memory_snapshot_folder"},
+    {"metrics",
+     "log_freq enable_tensorboard disable_color_printing save_tb_folder save_for_all_ranks enable_wandb"},
     {"model", "name flavor hf_assets_path tokenizer_path converters print_after_conversion"},
     {"optimizer", "name lr beta1 beta2 eps weight_decay implementation early_step_in_backward"},
     {"lr_scheduler", "warmup_steps total_steps decay_ratio decay_type min_lr_factor"},
-    {"training", "dataset dataset_path local_batch_size global_batch_size seq_len max_norm steps enable_cpu_offload dtype "
-                 "mixed_precision_param mixed_precision_reduce gc_freq gc_debug dataloader"},
+    {"training",
+     "dataset dataset_path local_batch_size global_batch_size seq_len max_norm steps enable_cpu_offload "
+     "dtype "
+     "mixed_precision_param mixed_precision_reduce gc_freq gc_debug dataloader"},
     {"parallelism",
-     "data_parallel_replicate_degree data_parallel_shard_degree fsdp_reshard_after_forward tensor_parallel_degree "
+     "data_parallel_replicate_degree data_parallel_shard_degree fsdp_reshard_after_forward "
+     "tensor_parallel_degree "
      "disable_loss_parallel enable_async_tensor_parallel pipeline_parallel_degree module_fqns_per_model_part "
      "pipeline_parallel_first_stage_less_layers pipeline_parallel_last_stage_less_layers "
      "pipeline_parallel_layers_per_stage pipeline_parallel_schedule pipeline_parallel_schedule_csv "
@@ -40,17 +45,22 @@ constexpr Section kSections[] = {
      "expert_tensor_parallel_degree expert_parallel_comm_backend"},
     {"checkpoint",
      "enable enable_ft_dataloader_checkpoints folder interval initial_load_path initial_load_model_only "
-     "initial_load_in_hf initial_load_in_hf_quantized last_save_model_only last_save_in_hf export_dtype async_mode "
-     "keep_latest_k load_step exclude_from_loading enable_first_step_checkpoint create_seed_checkpoint load_only"},
+     "initial_load_in_hf initial_load_in_hf_quantized last_save_model_only last_save_in_hf export_dtype "
+     "async_mode "
+     "keep_latest_k load_step exclude_from_loading enable_first_step_checkpoint create_seed_checkpoint "
+     "load_only"},
     {"activation_checkpoint",
      "mode selective_ac_option per_op_sac_force_recompute_mm_shapes_by_fqns early_stop memory_budget "
      "visualize_memory_budget_pareto preserve_rng_state determinism_check debug"},
     {"compile", "enable components backend"},
     {"quantize", "linear grouped_mm"},
-    {"comm", "init_timeout_seconds train_timeout_seconds trace_buf_size save_traces_folder save_traces_file_prefix mode"},
+    {"comm",
+     "init_timeout_seconds train_timeout_seconds trace_buf_size save_traces_folder save_traces_file_prefix "
+     "mode"},
     {"memory_estimation", "enable disable_fake_mode"},
-    {"fault_tolerance", "enable process_group process_group_timeout_ms replica_id group_size min_replica_size "
-                        "semi_sync_method"},
+    {"fault_tolerance",
+     "enable process_group process_group_timeout_ms replica_id group_size min_replica_size "
+     "semi_sync_method"},
     {"experimental", "custom_import custom_args_module"},
     {"validation", "enable dataset dataset_path local_batch_size seq_len freq steps dataloader"},
     {"debug", "seed deterministic deterministic_warn_only moe_force_load_balance"},
@@ -148,7 +158,8 @@ void read_recompute(Values& v, planner::ConfigReading& r) {
   } else if (mode == "selective") {
     const auto every = parse_whole(option);
     if (!every || *every < 1) {
-      v.fault(v.place("activation_checkpoint.selective_ac_option"), "activation_checkpoint.selective_ac_option",
+      v.fault(v.place("activation_checkpoint.selective_ac_option"),
+              "activation_checkpoint.selective_ac_option",
               in_quotes(option) + " is neither op nor a number of layers",
               "write \"op\", or \"2\" to recompute every second layer");
       return;
@@ -226,8 +237,9 @@ void read_mesh(Values& v, int ranks, planner::ConfigReading& r) {
   s.data_parallel = replicate * shard;
   s.zero1 = replicate == 1 || shard * s.context_parallel > 1;
   if (s.zero1 && replicate > 1) s.shard_ranks = shard * s.context_parallel;
-  s.sharding = v.text("parallelism.fsdp_reshard_after_forward", "default") == "never" ? models::Sharding::gradients
-                                                                                      : models::Sharding::parameters;
+  s.sharding = v.text("parallelism.fsdp_reshard_after_forward", "default") == "never"
+                   ? models::Sharding::gradients
+                   : models::Sharding::parameters;
   r.ranks_per_node = static_cast<int>(rest * shard);
 }
 
@@ -242,15 +254,16 @@ void read_batch(Values& v, planner::ConfigReading& r) {
   const std::int64_t slice = static_cast<std::int64_t>(local) * s.data_parallel;
   if (r.training.global_batch % slice != 0) {
     v.fault(v.place("training.global_batch_size"), "training.global_batch_size",
-            fmt::format("{} is no multiple of {} sequences on each of {} ranks", r.training.global_batch, local,
-                        s.data_parallel),
+            fmt::format("{} is no multiple of {} sequences on each of {} ranks", r.training.global_batch,
+                        local, s.data_parallel),
             fmt::format("write {}", (r.training.global_batch / slice + 1) * slice));
   } else if (s.pipeline_parallel > 1 && r.training.global_batch != slice) {
     r.not_modelled.emplace_back("several pipelines' worth of micro-batches a step");
   }
   if (s.pipeline_parallel > 1 && local % s.micro_batch != 0) {
     v.fault(v.place("training.local_batch_size"), "training.local_batch_size",
-            fmt::format("{} is no multiple of the micro-batch of {}", local, s.micro_batch), "fix one of the two");
+            fmt::format("{} is no multiple of the micro-batch of {}", local, s.micro_batch),
+            "fix one of the two");
   }
   const int pieces = s.tensor_parallel * (s.context_parallel > 1 ? 2 * s.context_parallel : 1);
   if (r.training.sequence % pieces != 0) {
@@ -284,8 +297,8 @@ planner::ConfigReading titan_reading(const Node& root, const models::Architectur
   r.training.precision = r.strategy.precision;
   r.software.framework = "torchtitan";
   if (v.whole("checkpoint.keep_latest_k", 10, 0) == 1) {
-    v.fault(v.place("checkpoint.keep_latest_k"), "checkpoint.keep_latest_k", "a single checkpoint cannot be kept",
-            "write 2 or more");
+    v.fault(v.place("checkpoint.keep_latest_k"), "checkpoint.keep_latest_k",
+            "a single checkpoint cannot be kept", "write 2 or more");
   }
   if (!faults.empty()) throw InputError(std::move(faults));
   return r;
@@ -294,7 +307,8 @@ planner::ConfigReading titan_reading(const Node& root, const models::Architectur
 namespace {
 
 /// A scalar at a dotted path, made where there is none.
-void set(Node& root, const std::string& section, const std::string& key, std::string value, const SourcePos& at) {
+void set(Node& root, const std::string& section, const std::string& key, std::string value,
+         const SourcePos& at) {
   Node* table = nullptr;
   for (Node::Entry& e : root.entries) {
     if (e.key == section) table = &e.value;
@@ -327,13 +341,15 @@ Node tree_of_module(const planner::ConfigFile& file) {
     const SourcePos at{file.name, ++number, 1};
     within = within || line.starts_with("def trnplan");
     if (!within) continue;
-    const std::string text(line.begin() + static_cast<std::ptrdiff_t>(std::min(line.find_first_not_of(' '), line.size())),
-                           line.end());
+    const std::string text(
+        line.begin() + static_cast<std::ptrdiff_t>(std::min(line.find_first_not_of(' '), line.size())),
+        line.end());
     const auto between = [&](const std::string& mark, const char* ends) {
       const std::size_t from = text.find(mark);
       return from == std::string::npos
                  ? std::string()
-                 : text.substr(from + mark.size(), text.find_first_of(ends, from + mark.size()) - from - mark.size());
+                 : text.substr(from + mark.size(),
+                               text.find_first_of(ends, from + mark.size()) - from - mark.size());
     };
     if (const std::string found = between("config.", ",. )="); !found.empty()) section = found;
     if (const std::string function = between("config = shipped(\"", "\""); !function.empty()) {
@@ -344,18 +360,22 @@ Node tree_of_module(const planner::ConfigFile& file) {
       set(root, "model", "flavor", flavor, at);
     }
     if (text.starts_with("config.activation_checkpoint = ")) {
-      const bool none = text.find("= None") != std::string::npos, full = text.find("70b") != std::string::npos;
+      const bool none = text.find("= None") != std::string::npos,
+                 full = text.find("70b") != std::string::npos;
       set(root, "activation_checkpoint", "mode", none ? "none" : full ? "full" : "selective", at);
       set(root, "activation_checkpoint", "selective_ac_option", "op", at);
       continue;
     }
     for (std::size_t from = 0; (from = text.find('=', from)) != std::string::npos; ++from) {
       std::size_t name = from;
-      while (name > 0 && (std::isalnum(static_cast<unsigned char>(text[name - 1])) != 0 || text[name - 1] == '_')) --name;
+      while (name > 0 &&
+             (std::isalnum(static_cast<unsigned char>(text[name - 1])) != 0 || text[name - 1] == '_'))
+        --name;
       std::string value = text.substr(from + 1, text.find_first_of(",)", from) - from - 1);
       std::erase(value, '"');
       const std::string key = text.substr(name, from - name);
-      if (!section.empty() && !key.empty() && !value.empty() && value.front() != '=' && value.front() != ' ' && value.front() != '(')
+      if (!section.empty() && !key.empty() && !value.empty() && value.front() != '=' &&
+          value.front() != ' ' && value.front() != '(')
         set(root, section, key, value == "True" ? "true" : value == "False" ? "false" : value, at);
     }
   }
@@ -366,8 +386,8 @@ Node tree_of_module(const planner::ConfigFile& file) {
 void drop_tokens(Node& root) {
   for (Node::Entry& section : root.entries) {
     std::erase_if(section.value.entries, [](const Node::Entry& e) {
-      return e.key.starts_with("num_tokens_") || e.key == "max_context_length" || e.key == "disable_cuda_graphs" ||
-             e.key == "num_pp_microbatches";
+      return e.key.starts_with("num_tokens_") || e.key == "max_context_length" ||
+             e.key == "disable_cuda_graphs" || e.key == "num_pp_microbatches";
     });
   }
   std::erase_if(root.entries, [](const Node::Entry& e) { return e.value.entries.empty(); });
@@ -390,7 +410,8 @@ planner::RunReading titan_run_reading(const planner::ConfigFile& file, int ranks
   const Node* family = root.at_path("model.name");
   const TitanFlavor* size = titan_flavor_named(flavor->scalar);
   if (size == nullptr || (family != nullptr && family->scalar != "llama3")) {
-    throw InputError({flavor->at, "model.flavor", in_quotes(flavor->scalar) + " is no size of llama3 that is known here",
+    throw InputError({flavor->at, "model.flavor",
+                      in_quotes(flavor->scalar) + " is no size of llama3 that is known here",
                       "use 8B, 70B or 405B"});
   }
   planner::RunReading run;
@@ -413,8 +434,8 @@ void compare(const Node& wanted, const Node& found, const std::string& path, con
       compare(e.value, there == nullptr ? kNothing : *there, key, anew, faults);
       continue;
     }
-    const bool same = there != nullptr && there->scalar == e.value.scalar &&
-                      there->items.size() == e.value.items.size();
+    const bool same =
+        there != nullptr && there->scalar == e.value.scalar && there->items.size() == e.value.items.size();
     if (same) continue;
     faults.push_back({there == nullptr ? found.at : there->at, key,
                       (there == nullptr ? "is missing" : "is " + in_quotes(there->scalar)) +
@@ -432,7 +453,8 @@ std::string body_of(const std::string& text) {
 }  // namespace
 
 std::vector<Diagnostic> titan_faults(const planner::ConfigFile& file,
-                                     const std::vector<planner::ConfigFile>& emitted, const std::string& anew) {
+                                     const std::vector<planner::ConfigFile>& emitted,
+                                     const std::string& anew) {
   const std::string name = std::filesystem::path(file.name).filename().string();
   std::vector<Diagnostic> faults;
   for (const planner::ConfigFile& own : emitted) {

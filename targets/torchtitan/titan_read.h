@@ -15,7 +15,8 @@ namespace trnplan::targets {
 /// `ranks`: of the run, for degrees that take what is left; 0 = not known, then they must all be stated. All ranks are told
 /// as one node's. Throws InputError with every unknown key, as TorchTitan itself refuses them, and every value that is of no
 /// use.
-[[nodiscard]] planner::ConfigReading titan_reading(const Node& root, const models::Architecture& a, int ranks = 0);
+[[nodiscard]] planner::ConfigReading titan_reading(const Node& root, const models::Architecture& a,
+                                                   int ranks = 0);
 
 /// Of a TOML with its flavor; of the Python module that `plan --out` writes its settings, each as it stands there. Throws
 /// InputError.

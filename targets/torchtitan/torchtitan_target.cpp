@@ -65,8 +65,8 @@ void need_program(const models::Job& job, const models::Strategy& s,
                   std::vector<planner::Violation>& broken) {
   const models::Recompute r = s.recompute;
   if (!r.full && (r.mlp || r.rms_norm || r.activation_multiply || (r.core_attention && !s.flash_attention))) {
-    broken.push_back(
-        target_lacks("it recomputes " + models::to_string(r), "pin recompute to none, full, full/2 or SelectiveOp"));
+    broken.push_back(target_lacks("it recomputes " + models::to_string(r),
+                                  "pin recompute to none, full, full/2 or SelectiveOp"));
   }
   if (r.full && r.every > 1 && on_neuron(job)) {
     broken.push_back(target_lacks("recomputing some layers alone in the module, which AWS's fork starts",
@@ -255,13 +255,15 @@ class TorchTitan : public planner::Target {
                                         const planner::ConfigUse& use) const override {
     const std::string support = support_on(job.cluster.instance.traits);
     // The folder's run reads one of the two; the other is for who starts it another way.
-    const std::string toml = on_neuron(job) ? std::string("Not read by node_run.sh, which starts ") + kTitanModule +
-                                                  ". For TorchTitan v0.2.2, the last with TOML."
-                                            : support;
+    const std::string toml = on_neuron(job)
+                                 ? std::string("Not read by node_run.sh, which starts ") + kTitanModule +
+                                       ". For TorchTitan v0.2.2, the last with TOML."
+                                 : support;
     const std::string module =
-        on_neuron(job) ? support
-                       : std::string("Not read by node_run.sh, which starts ") + kTitanToml +
-                             ". For TorchTitan since it takes Python alone (pytorch/torchtitan@b5bcd76, August 2026).";
+        on_neuron(job)
+            ? support
+            : std::string("Not read by node_run.sh, which starts ") + kTitanToml +
+                  ". For TorchTitan since it takes Python alone (pytorch/torchtitan@b5bcd76, August 2026).";
     return {{kTitanToml, titan_toml(job, s, heading(toml, use.heading), use.log_every_step)},
             {kTitanModule, titan_module(job, s, heading(module, use.heading), use.log_every_step)}};
   }

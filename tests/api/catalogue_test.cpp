@@ -6,7 +6,7 @@
 #include "api/known_runs.h"
 #include "io/catalog/recommending.h"
 
-#include "tests/api/folder.h"
+#include "tests/folder.h"
 #include "text/document.h"
 
 using namespace trnplan;
@@ -39,7 +39,8 @@ TEST_CASE("published runs are nearer to each other than what counts as far", "[a
   const planner::KnownRuns runs(api::known_runs(catalog, {}, {}), recommending.distance);
   const std::vector<double> distances = runs.neighbours();
   REQUIRE(distances.size() > 20);
-  const double mean = std::accumulate(distances.begin(), distances.end(), 0.0) / static_cast<double>(distances.size());
+  const double mean =
+      std::accumulate(distances.begin(), distances.end(), 0.0) / static_cast<double>(distances.size());
   CHECK(mean == Approx(0.32).epsilon(0.15));  // as catalog/recommending.json and docs/models.md say
   CHECK(mean < recommending.distance.typical);
 }

@@ -10,7 +10,7 @@
 #include "api/what_ran.h"
 #include "api/whatif.h"
 #include "planner/plan/strategy_grammar.h"
-#include "tests/api/folder.h"
+#include "tests/folder.h"
 
 using namespace trnplan;
 

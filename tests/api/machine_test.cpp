@@ -1,7 +1,7 @@
 // What is asked of a machine alone.
 #include "api/collective.h"
 #include "api/topology.h"
-#include "tests/api/folder.h"
+#include "tests/folder.h"
 #include "text/diagnostic.h"
 
 using namespace trnplan;

@@ -4,7 +4,7 @@
 #include "api/plan.h"
 #include "api/simulate.h"
 #include "api/what_ran.h"
-#include "tests/api/folder.h"
+#include "tests/folder.h"
 
 using namespace trnplan;
 

@@ -6,7 +6,7 @@
 #include "api/report_parts.h"
 #include "io/catalog/catalog.h"
 #include "launch/report/report_page.h"
-#include "tests/api/folder.h"
+#include "tests/folder.h"
 #include "text/diagnostic.h"
 
 using namespace trnplan;

@@ -9,7 +9,7 @@
 #include "api/validate.h"
 #include "api/watch.h"
 #include "io/input/readers.h"
-#include "tests/api/folder.h"
+#include "tests/folder.h"
 
 using namespace trnplan;
 

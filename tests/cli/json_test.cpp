@@ -1,27 +1,19 @@
 // --format json: that it is JSON, and that its numbers follow from each other.
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "tests/catch.h"
+#include "tests/cli/json_of.h"
 #include "tests/cli/run_cli.h"
 
 using namespace trnplan;
+using cli::json_of;
 using cli::Session;
 using nlohmann::json;
 
 namespace {
-
-json json_of(Session& cli, const std::string& command) {
-  const std::string& text = cli.run(command + " --format json").out;
-  INFO(command << "\n" << cli.last.err);
-  const json document = json::parse(text, nullptr, false);
-  REQUIRE(document.is_object());
-  CHECK(document.at("schema_version") == 1);
-  return document;
-}
 
 bool near(double a, double b) {
   return std::abs(a - b) <= 1e-9 * std::abs(b);

@@ -1,23 +1,16 @@
 // whatif: which cluster it recommends.
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "tests/catch.h"
+#include "tests/cli/json_of.h"
 #include "tests/cli/run_cli.h"
 
 using namespace trnplan;
+using cli::json_of;
 using cli::Session;
 using nlohmann::json;
 
 namespace {
-
-json json_of(Session& cli, const std::string& command) {
-  const std::string text = cli.run(command + " --format json").out;
-  INFO(command << "\n" << cli.last.err);
-  json document = json::parse(text, nullptr, false);
-  REQUIRE(document.is_object());
-  return document;
-}
 
 /// `plan` as `whatif` says it for each of its points recommends that strategy, with that step to the last digit.
 /// Returns how many points name a target.

@@ -17,7 +17,7 @@ using namespace trnplan;
 namespace {
 
 /// A row of the table: the models that it holds for, and a plan of them.
-struct Row {
+struct LearningRow {
   const char *target, *model;  ///< cells of the table
   const char* name;            ///< of the target
   std::vector<const char*> models;
@@ -26,7 +26,7 @@ struct Row {
   const char* optimizer = "";  ///< that the job states
 };
 
-const Row kRows[] = {
+const LearningRow kLearningRows[] = {
     {"`nxd`, one stage", "Llama-2 7B", "nxd", {"llama2-7b"}, 4, 4096, 1024, "tp=8,recompute=full"},
     {"`nxd`, one stage",
      "Llama-3 and 3.1 8B",
@@ -192,7 +192,7 @@ std::string schedule_of(const planner::Target& target, const models::Job& job,
 }
 
 /// The row that a job gives, from the third cell on.
-Cells written(const Row& row, const char* model) {
+Cells written(const LearningRow& row, const char* model) {
   models::Job job = job_of(model, row.nodes, row.sequence, row.batch);
   const planner::Target& target = *targets::find(row.name);
   targets::take_defaults(job, target, false);
@@ -233,8 +233,8 @@ std::string plain(std::string cell) {
 TEST_CASE("the learning that docs/job.md lists is what each target writes", "[targets]") {
   const std::string page = read_text(TRNPLAN_SOURCE_DIR "/docs/job.md");
   const std::vector<Cells> table = table_of(page, "## What a run learns with");
-  CHECK(table.size() == std::size(kRows));
-  for (const Row& row : kRows) {
+  CHECK(table.size() == std::size(kLearningRows));
+  for (const LearningRow& row : kLearningRows) {
     for (const char* model : row.models) {
       INFO(row.target << ", " << row.model << ": " << model);
       const auto found = std::find_if(table.begin(), table.end(), [&](const Cells& cells) {

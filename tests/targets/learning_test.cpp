@@ -7,6 +7,7 @@
 #include "tests/catch.h"
 #include "tests/faults.h"
 #include "tests/models/setup.h"
+#include "tests/targets/commands.h"
 #include "text/document.h"
 
 using namespace trnplan;
@@ -57,10 +58,6 @@ void carries(const std::string& text, const std::vector<std::string>& parts) {
     INFO(part);
     CHECK(contains(text, part));
   }
-}
-
-std::string why_not(const char* name, const models::Job& job, const char* strategy) {
-  return planner::inexpressible(*targets::find(name), job, strategy_of(job, strategy)).value_or("");
 }
 
 }  // namespace
@@ -114,7 +111,7 @@ TEST_CASE("BERT's script gets what it has flags for, and nothing else is accepte
     models::Job other = job;
     change(other);
     INFO(why);
-    CHECK(contains(why_not("bert", other, plain), why));
+    CHECK(contains(why_not(*targets::find("bert"), other, plain), why));
   };
   refused([](models::Job& j) { j.learning.min_learning_rate = 1e-5; }, "leave schedule, min_learning_rate");
   refused([](models::Job& j) { j.learning.schedule = models::Decay::linear; }, "a schedule that is stated");
@@ -133,42 +130,44 @@ TEST_CASE("what a target cannot do is refused, never dropped", "[targets]") {
   const char *one = "tp=8,recompute=full", *four = "tp=8,pp=4,recompute=full";
   const models::Job cosine = stating("llama2-7b", models::Decay::cosine);
   const models::Job linear = stating("llama2-7b", models::Decay::linear);
-  CHECK(contains(why_not("nxd", cosine, one), "a schedule that is not linear"));
-  CHECK(contains(why_not("nxd", cosine, one), "a minimum of the learning rate"));
-  CHECK(contains(why_not("nxd", cosine, one), "constant steps"));
-  CHECK(contains(why_not("nxd", linear, four), "a schedule that is not cosine"));
-  CHECK(contains(why_not("nxd", cosine, four), "a weight decay other than 0.01"));
-  CHECK(contains(why_not("nemo-megatron", linear, one), "a schedule that is not cosine"));
+  CHECK(contains(why_not(*targets::find("nxd"), cosine, one), "a schedule that is not linear"));
+  CHECK(contains(why_not(*targets::find("nxd"), cosine, one), "a minimum of the learning rate"));
+  CHECK(contains(why_not(*targets::find("nxd"), cosine, one), "constant steps"));
+  CHECK(contains(why_not(*targets::find("nxd"), linear, four), "a schedule that is not cosine"));
+  CHECK(contains(why_not(*targets::find("nxd"), cosine, four), "a weight decay other than 0.01"));
+  CHECK(contains(why_not(*targets::find("nemo-megatron"), linear, one), "a schedule that is not cosine"));
   models::Job clipped = job_of("llama2-7b", 4, 4096, 256);
   clipped.learning.gradient_clip = 0.5;
   for (const char* name : {"nxd", "nemo-megatron", "nxdt"}) {
     INFO(name);
-    CHECK(contains(why_not(name, clipped, one), "clipped to other than 1; leave gradient_clip out"));
+    CHECK(contains(why_not(*targets::find(name), clipped, one),
+                   "clipped to other than 1; leave gradient_clip out"));
   }
   // Without ZeRO-1 these two clip by themselves.
   clipped.training.precision = models::Precision::bf16_sr;
   for (const char* name : {"nemo-megatron", "nxdt"}) {
     INFO(name);
-    CHECK(why_not(name, clipped, "tp=8,recompute=full,flash=false,zero1=false").empty());
+    CHECK(why_not(*targets::find(name), clipped, "tp=8,recompute=full,flash=false,zero1=false").empty());
   }
-  CHECK(contains(why_not("nxdt", cosine, one), "a weight decay other than 0.01"));
+  CHECK(contains(why_not(*targets::find("nxdt"), cosine, one), "a weight decay other than 0.01"));
   models::Job lamb = job_of("llama2-7b", 4, 4096, 256);
   lamb.learning.optimizer = "lamb";
   for (const char* name : {"nxd", "nemo-megatron", "nxdt"}) {
     INFO(name);
-    CHECK(contains(why_not(name, lamb, one), "the optimizer lamb; write optimizer: adamw"));
+    CHECK(contains(why_not(*targets::find(name), lamb, one), "the optimizer lamb; write optimizer: adamw"));
   }
   models::Job converted = job_of("llama2-7b", 4, 4096, 256);
   converted.run.start_from = models::StartFrom::hf;
-  CHECK(why_not("nxd", converted, one).empty());
-  CHECK(contains(why_not("nemo-megatron", converted, one), "write start_from: scratch or checkpoint"));
+  CHECK(why_not(*targets::find("nxd"), converted, one).empty());
+  CHECK(contains(why_not(*targets::find("nemo-megatron"), converted, one),
+                 "write start_from: scratch or checkpoint"));
   models::Job minimum = job_of("llama2-7b", 4, 4096, 256);
   minimum.learning.min_learning_rate = 1e-3;  // above the recipe's 3e-4
-  CHECK(contains(why_not("nemo-megatron", minimum, one), "below its minimum"));
-  CHECK(contains(why_not("nxdt", minimum, one), "write schedule: cosine"));
+  CHECK(contains(why_not(*targets::find("nemo-megatron"), minimum, one), "below its minimum"));
+  CHECK(contains(why_not(*targets::find("nxdt"), minimum, one), "write schedule: cosine"));
   models::Job late = job_of("llama2-7b", 4, 4096, 256);
   late.learning.warmup_steps = 20000;  // of 10000
-  CHECK(contains(why_not("nxd", late, one), "20000 steps of warm-up"));
+  CHECK(contains(why_not(*targets::find("nxd"), late, one), "20000 steps of warm-up"));
 }
 
 TEST_CASE("checkpoints are as far apart as loses least, in steps that reach the end", "[targets]") {

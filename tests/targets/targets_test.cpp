@@ -7,7 +7,9 @@
 #include "planner/search/search.h"
 #include "targets/registry.h"
 #include "tests/catch.h"
+#include "tests/faults.h"
 #include "tests/models/setup.h"
+#include "tests/targets/commands.h"
 #include "text/document.h"
 
 using namespace trnplan;
@@ -15,7 +17,7 @@ using namespace trnplan;
 namespace {
 
 /// What each target is: all of it through the interface, by the name that a person writes.
-struct Row {
+struct TargetRow {
   const char* name;
   const char* model;
   models::Precision precision;
@@ -33,7 +35,7 @@ struct Row {
   const char* clone = "https://github.com/aws-neuron/";
 };
 
-constexpr Row kRows[] = {
+constexpr TargetRow kTargetRows[] = {
     {"nxdt", "llama3-8b", models::Precision::mixed_precision, "tp=8,recompute=CoreAttention+LlamaMLP",
      "training_orchestrator.py", "--config-name=nxdt", "nxdt.yaml", "nxdt-llama3-70b.txt", "SDK 2.28"},
     {"nxd", "llama3-8b", models::Precision::mixed_precision, "tp=8,pp=2,recompute=full", "run_llama_nxd.py",
@@ -53,7 +55,7 @@ constexpr Row kRows[] = {
      "the model is no Llama 3", "sliding window", "p5.48xlarge", "https://github.com/pytorch/"},
 };
 
-models::Job job_of_row(const Row& row) {
+models::Job job_of_row(const TargetRow& row) {
   models::Job job = job_of(row.model, 4, row.sequence, row.batch);
   job.training.precision = row.precision;
   job.cluster.instance = test_catalog().instance(row.instance);
@@ -62,24 +64,16 @@ models::Job job_of_row(const Row& row) {
   return job;
 }
 
-bool has(const std::vector<std::string>& all, const std::string& one) {
-  return std::find(all.begin(), all.end(), one) != all.end();
-}
-
 /// Why a target cannot train a strategy; "" when it can.
 std::string why_not(const char* target, const models::Job& job, const char* strategy) {
   return planner::inexpressible(*targets::find(target), job, strategy_of(job, strategy)).value_or("");
 }
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("every target, through the interface", "[targets]") {
-  CHECK(targets::all().size() == std::size(kRows));
-  for (const Row& row : kRows) {
+  CHECK(targets::all().size() == std::size(kTargetRows));
+  for (const TargetRow& row : kTargetRows) {
     INFO(row.name);
     const planner::Target* target = targets::find(row.name);
     REQUIRE(target != nullptr);
@@ -139,7 +133,7 @@ TEST_CASE("a document is recognised by the target it is of", "[targets]") {
 }
 
 TEST_CASE("what a target cannot train is told with what to write", "[targets]") {
-  const models::Job mixed = job_of_row(kRows[0]), llama2 = job_of("llama2-7b", 4, 4096, 256);
+  const models::Job mixed = job_of_row(kTargetRows[0]), llama2 = job_of("llama2-7b", 4, 4096, 256);
   models::Job rounding = llama2;
   rounding.training.precision = models::Precision::bf16_sr;
   const char* full = "tp=8,flash=false,recompute=full";
@@ -286,7 +280,7 @@ TEST_CASE("a job's software has its target", "[targets]") {
 }
 
 TEST_CASE("no target writes a model whose features it would lose", "[targets]") {
-  for (const Row& row : kRows) {
+  for (const TargetRow& row : kTargetRows) {
     INFO(row.name);
     const auto said = [&](auto change) {
       models::Job job = job_of_row(row);

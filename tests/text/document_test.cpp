@@ -1,4 +1,5 @@
 #include "text/document.h"
+#include "tests/folder.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,17 +30,6 @@ std::string problem_of(const std::string& text, const std::string& name = "t.yam
   const auto faults = faults_of(text, name);
   return faults.empty() ? "" : to_string(faults.front());
 }
-
-/// A folder that goes away with the test.
-struct Scratch {
-  std::filesystem::path path;
-  Scratch() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "trnplan-document-XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    path = pattern;
-  }
-  ~Scratch() { std::filesystem::remove_all(path); }
-};
 
 }  // namespace
 
@@ -177,7 +167,7 @@ TEST_CASE("aliases are copied, within a budget", "[io][document]") {
 }
 
 TEST_CASE("files are judged before they are read", "[io][document]") {
-  const Scratch scratch;
+  const TestFolder scratch;
   const auto problem = [](const std::filesystem::path& path, std::size_t limit = 100) {
     try {
       read_text(path, limit);

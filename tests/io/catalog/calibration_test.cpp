@@ -41,7 +41,7 @@ std::string text_of(const models::Profile& p) {
   return io::profile_json(p, datasheet(), {models::neuron::matmul_efficiency}, "test", "");
 }
 
-models::Profile read(const std::string& text) {
+models::Profile profile_of(const std::string& text) {
   return io::profile_from(parse_document(text, "mine.json"), &test_catalog());
 }
 
@@ -50,7 +50,7 @@ std::string fault_of(std::string text, const std::string& from, const std::strin
   REQUIRE(at != std::string::npos);
   text.replace(at, from.size(), to);
   try {
-    read(text);
+    profile_of(text);
   } catch (const InputError& e) {
     return to_string(e.faults().front());
   }
@@ -60,7 +60,7 @@ std::string fault_of(std::string text, const std::string& from, const std::strin
 }  // namespace
 
 TEST_CASE("a calibration survives its file", "[io]") {
-  const models::Profile before = fitted(), after = read(text_of(before));
+  const models::Profile before = fitted(), after = profile_of(text_of(before));
   REQUIRE(after.calibration != nullptr);
   CHECK(after.calibration->covariance == before.calibration->covariance);
   CHECK(after.calibration->prior == "trn1-datasheet");
@@ -80,7 +80,7 @@ TEST_CASE("fingerprints are SHA-256", "[io]") {
 
 TEST_CASE("a covariance that is none is refused with its place", "[io]") {
   const std::string good = text_of(fitted());
-  CHECK(read(good).calibration != nullptr);
+  CHECK(profile_of(good).calibration != nullptr);
   const auto refused = [&](const std::string& from, const std::string& to, const std::string& why) {
     const std::string fault = fault_of(good, from, to);
     INFO(fault);

@@ -9,6 +9,7 @@
 #include "io/catalog/instance_reader.h"
 #include "tests/catch.h"
 #include "tests/models/setup.h"
+#include "tests/numbers.h"
 #include "text/diagnostic.h"
 #include "text/document.h"
 #include "topology/chip_graph.h"
@@ -26,10 +27,6 @@ std::vector<Instance> gpu_machines() {
     if (i.traits.accelerator == Accelerator::gpu) all.push_back(std::move(i));
   }
   return all;
-}
-
-bool close(double a, double b) {
-  return std::abs(a - b) <= 1e-6 * std::abs(b);
 }
 
 /// Every map with a `value` says in which unit, of what kind and by whom.
@@ -88,7 +85,7 @@ TEST_CASE("the network of EC2's GPU instances adds up", "[io][catalog]") {
   for (const auto& [name, network] : gbit) {
     CAPTURE(name);
     const Instance i = test_catalog().instance(name);
-    CHECK(close(i.nics * i.nic.value, network * 1e9 / 8));
+    CHECK(close(i.nics * i.nic.value, network * 1e9 / 8, 1e-6));
     CHECK(i.network_latency.value > 0);
     CHECK(i.usd_per_hour() > 0);
     if (i.core.fp8.value > 0) CHECK(std::abs(i.core.fp8.value / i.core.bf16.value - 2) < 1e-3);

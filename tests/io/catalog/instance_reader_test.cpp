@@ -7,6 +7,7 @@
 #include "tests/catch.h"
 #include "tests/faults.h"
 #include "tests/models/setup.h"
+#include "tests/numbers.h"
 #include "topology/chip_graph.h"
 #include "topology/verdict.h"
 
@@ -33,10 +34,6 @@ std::string machine(const std::string& bf16 = R"({"value": 95, "unit": "TFLOPS",
     "nics": {"value": 1}, "nic_bandwidth": {"value": 100, "unit": "Gbit/s"}, "nic_of_chip": {"value": [0, 0]},
     "prices": [{"kind": "on_demand", "usd_per_hour": 21.5, "region": "us-east-1", "date": "2026-07-20"}])" +
          rest + "}";
-}
-
-bool close(double a, double b) {
-  return std::abs(a - b) <= 1e-9 * std::abs(b);
 }
 
 std::string instance_problem(const std::string& json) {

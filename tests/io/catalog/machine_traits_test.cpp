@@ -38,12 +38,6 @@ class Extended {
 
 const char* const kGpus = TRNPLAN_SOURCE_DIR "/tests/io/fixtures/gpu-8-switch.json";
 
-std::string replaced(std::string text, const std::string& part, const std::string& by) {
-  const std::size_t at = text.find(part);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, part.size(), by);
-}
-
 }  // namespace
 
 TEST_CASE("a switch of gpus is one file", "[io][catalog]") {

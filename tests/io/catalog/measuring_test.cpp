@@ -16,7 +16,7 @@ planner::Reliability reliability() {
   return r;
 }
 
-std::vector<Diagnostic> faults_of(const std::string& text) {
+std::vector<Diagnostic> measuring_faults(const std::string& text) {
   try {
     io::measuring_from(parse_document(text, "m.json"), reliability());
   } catch (const InputError& e) {
@@ -36,7 +36,7 @@ TEST_CASE("the shipped file of what measuring takes", "[io][measuring]") {
 }
 
 TEST_CASE("faults of it, all at once", "[io][measuring]") {
-  const auto faults = faults_of(
+  const auto faults = measuring_faults(
       R"({"parameters": {"compile": {"median": -1, "log_sd": 0.5, "unit": "min", "source": "s"}, "nccomtest": {}}})");
   REQUIRE(faults.size() == 4);
   const auto told = [&](const std::string& key) {
@@ -46,5 +46,5 @@ TEST_CASE("faults of it, all at once", "[io][measuring]") {
   CHECK(told("parameters.compile.unit"));
   CHECK(told("parameters.nccom_test"));
   CHECK(told("parameters.nccomtest"));
-  CHECK(faults_of("{}").size() == 1);
+  CHECK(measuring_faults("{}").size() == 1);
 }

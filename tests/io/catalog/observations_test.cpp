@@ -46,7 +46,7 @@ Observation memory_full() {
   return e;
 }
 
-std::vector<Observation> read(const std::string& text) {
+std::vector<Observation> evidence_of(const std::string& text) {
   std::vector<Diagnostic> faults;
   const Node root = parse_document(text, "p.json");
   const auto all = io::observations_from(*root.find("evidence"), faults);
@@ -54,7 +54,7 @@ std::vector<Observation> read(const std::string& text) {
   return all;
 }
 
-std::vector<Diagnostic> faults_of(const std::string& list) {
+std::vector<Diagnostic> evidence_faults(const std::string& list) {
   std::vector<Diagnostic> faults;
   io::observations_from(parse_document("{\"evidence\":\n" + list + "}", "p.json").entries[0].value, faults);
   return faults;
@@ -71,7 +71,7 @@ bool blames(const std::vector<Diagnostic>& faults, const std::string& key, int l
 TEST_CASE("evidence is read back as it was written", "[io]") {
   const std::string text =
       io::with_observations(io::profile_on("trn1", "mine"), {memory_full(), group_refused()});
-  const auto all = read(text);
+  const auto all = evidence_of(text);
   REQUIRE(all.size() == 2);  // by rule: memory, replica-group
   CHECK(all[0].bytes == memory_full().bytes);
   CHECK(all[0].strategy == memory_full().strategy);
@@ -93,12 +93,12 @@ TEST_CASE("evidence has one order and each case once", "[io]") {
   // The log grew: the same case, with another hash.
   Observation later = group_refused();
   later.sha256 = std::string(64, 'b');
-  const auto all = read(io::with_observations(both, {later}));
+  const auto all = evidence_of(io::with_observations(both, {later}));
   REQUIRE(all.size() == 2);
   CHECK(all[1].sha256 == later.sha256);
   Observation works = group_refused();
   works.accepted = true;
-  CHECK(read(io::with_observations(both, {works})).size() == 3);
+  CHECK(evidence_of(io::with_observations(both, {works})).size() == 3);
 }
 
 TEST_CASE("a profile keeps everything else when evidence is added", "[io]") {
@@ -116,9 +116,9 @@ TEST_CASE("a profile keeps everything else when evidence is added", "[io]") {
 }
 
 TEST_CASE("every fault of evidence has its place", "[io]") {
-  CHECK(faults_of("[]").empty());
-  CHECK(blames(faults_of("{}"), "evidence", 2, 1));
-  const auto faults = faults_of(
+  CHECK(evidence_faults("[]").empty());
+  CHECK(blames(evidence_faults("{}"), "evidence", 2, 1));
+  const auto faults = evidence_faults(
       "[{\"rule\": \"replica-group\", \"verdict\": \"maybe\", \"instance\": \"i\",\n"
       "  \"ranks\": [17, 1], \"chips\": [0, -8], \"nodes\": 0,\n"
       "  \"file\": \"f\", \"sha256\": \"xyz\", \"lime\": 1}]");
@@ -128,7 +128,7 @@ TEST_CASE("every fault of evidence has its place", "[io]") {
   CHECK(blames(faults, "evidence.nodes", 3, 48));
   CHECK(blames(faults, "evidence.sha256", 4, 26));
   CHECK(faults.size() == 6);  // and the key that nobody knows
-  CHECK(blames(faults_of("[{\"rule\": \"other\", \"verdict\": \"refused\", \"instance\": \"i\"}]"),
+  CHECK(blames(evidence_faults("[{\"rule\": \"other\", \"verdict\": \"refused\", \"instance\": \"i\"}]"),
                "evidence.rule", 2, 11));
   // The profile's reader asks for them, too.
   const io::Catalog catalog(TRNPLAN_SOURCE_DIR "/catalog");
@@ -146,10 +146,11 @@ TEST_CASE("evidence whose strategy is prose is read as far as it goes", "[io]") 
            strategy + R"(, "sequence": 8192, "file": "c.log", "sha256": ")" + kHash + "\"}]";
   };
   const std::string profile = R"({"name": "mine", "base": "trn1", "parameters": {}, "evidence": )";
-  const auto old = read(profile +
-                        with("\"TP 8 x PP 4 x DP 2 x CP 2, VPP 2, micro-batch 1, SP, no ZeRO-1, recompute "
-                             "CoreAttention+LlamaMLP, cuts 9/19/29\"") +
-                        "}");
+  const auto old =
+      evidence_of(profile +
+                  with("\"TP 8 x PP 4 x DP 2 x CP 2, VPP 2, micro-batch 1, SP, no ZeRO-1, recompute "
+                       "CoreAttention+LlamaMLP, cuts 9/19/29\"") +
+                  "}");
   REQUIRE(old.size() == 1);
   CHECK_FALSE(old[0].strategy_whole);
   models::Strategy s;
@@ -165,7 +166,7 @@ TEST_CASE("evidence whose strategy is prose is read as far as it goes", "[io]") 
   // Written again it still says that the rest is not known; recorded again it is known.
   const std::string text = io::with_observations(profile + "[]}", old);
   CHECK(text.find("precision") == std::string::npos);
-  const auto again = read(text);
+  const auto again = evidence_of(text);
   REQUIRE(again.size() == 1);
   CHECK(again[0].strategy == s);
   CHECK_FALSE(again[0].strategy_whole);
@@ -173,8 +174,8 @@ TEST_CASE("evidence whose strategy is prose is read as far as it goes", "[io]") 
   whole.strategy_whole = true;
   whole.strategy.precision = models::Precision::fp32;
   const std::string known = io::with_observations(text, {whole});
-  REQUIRE(read(known).size() == 1);
-  CHECK(read(known)[0].strategy == whole.strategy);
+  REQUIRE(evidence_of(known).size() == 1);
+  CHECK(evidence_of(known)[0].strategy == whole.strategy);
   CHECK(io::with_observations(known, old) == known);  // what knows more stays
 
   for (const char* strange : {R"("TP 8 x PP 1 x DP 4")", R"("tp=8,pp=1")", R"("")", "7", "[1]", "null",
@@ -182,12 +183,12 @@ TEST_CASE("evidence whose strategy is prose is read as far as it goes", "[io]") 
                               R"("TP 8 x PP 1 x DP 4, micro-batch 1, SP, recompute none, cuts 9/")",
                               R"("TP 8 x PP 1 x DP 4, micro-batch 1, SP, recompute none, twice")"}) {
     CAPTURE(strange);
-    CHECK(blames(faults_of(with(strange)), "evidence.strategy", 3, 14));
+    CHECK(blames(evidence_faults(with(strange)), "evidence.strategy", 3, 14));
   }
   // What is missing would make it another strategy.
-  const auto missing = faults_of(with(R"({"tensor_parallel": 8, "precision": "fp4"})"));
+  const auto missing = evidence_faults(with(R"({"tensor_parallel": 8, "precision": "fp4"})"));
   for (const char* key : {"sequence_parallel", "zero1", "flash_attention", "kv_replicator", "recompute"})
     CHECK(blames(missing, std::string("evidence.strategy.") + key, 3, 14));
-  CHECK(blames(faults_of(with(R"({"tensor_parallel": 8, "precision": "fp4"})")),
+  CHECK(blames(evidence_faults(with(R"({"tensor_parallel": 8, "precision": "fp4"})")),
                "evidence.strategy.precision", 3, 50));
 }

@@ -14,13 +14,7 @@ std::string shipped_text() {
   return read_text(io::Catalog(TRNPLAN_SOURCE_DIR "/catalog").file("reliability.json"));
 }
 
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
-}
-
-std::vector<Diagnostic> faults_of(const std::string& text) {
+std::vector<Diagnostic> reliability_faults(const std::string& text) {
   return faults_in([&] { io::reliability_from(parse_document(text, "r.json")); });
 }
 
@@ -41,7 +35,7 @@ TEST_CASE("faults of a reliability file, all at once", "[io][reliability]") {
   text = replaced(text, "0.78,", "1.5,");  // a share
   text = replaced(text, "\"1/day\"", "\"1/hour\"");
   text = replaced(text, "0.9881", "98.81");
-  const auto faults = faults_of(text);
+  const auto faults = reliability_faults(text);
   REQUIRE(faults.size() == 5);
   const auto told = [&](const std::string& key) {
     return std::any_of(faults.begin(), faults.end(),
@@ -52,5 +46,5 @@ TEST_CASE("faults of a reliability file, all at once", "[io][reliability]") {
   CHECK(told("parameters.replacement_share.median"));
   CHECK(told("parameters.failure_rate.unit"));
   CHECK(told("published[0].uptime"));
-  CHECK(faults_of("{}").size() == 2);
+  CHECK(reliability_faults("{}").size() == 2);
 }

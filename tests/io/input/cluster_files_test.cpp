@@ -14,12 +14,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const fs::path source = TRNPLAN_SOURCE_DIR;
 fs::path fixture(const char* name) {
-  return source / "tests/io/fixtures/cluster" / name;
+  return fs::path(TRNPLAN_SOURCE_DIR) / "tests/io/fixtures/cluster" / name;
 }
-fs::path bad(const char* name) {
-  return source / "tests/regress/cluster" / name;
+fs::path bad_cluster(const char* name) {
+  return fs::path(TRNPLAN_SOURCE_DIR) / "tests/regress/cluster" / name;
 }
 
 /// A job beside the fixtures, read from memory so that nothing is written there.
@@ -87,7 +86,7 @@ TEST_CASE("several queues need a name; a queue adds its resources up", "[io][clu
 
 TEST_CASE("a queue of two types is two groups", "[io][cluster]") {
   const auto read = [](const char* group) {
-    return io::read_parallelcluster(bad("mixed-queue.yaml"), test_catalog(), group);
+    return io::read_parallelcluster(bad_cluster("mixed-queue.yaml"), test_catalog(), group);
   };
   CHECK(read("q/r").instance == "trn1.32xlarge");
   CHECK(read("s").instance == "trn1n.32xlarge");
@@ -137,20 +136,20 @@ TEST_CASE("states of nodes", "[io][cluster]") {
 }
 
 TEST_CASE("all faults of a cluster file at once, with their places", "[io][cluster]") {
-  const auto faults = faults_in([] { io::read_hyperpod(bad("faults.json"), test_catalog()); });
+  const auto faults = faults_in([] { io::read_hyperpod(bad_cluster("faults.json"), test_catalog()); });
   REQUIRE(faults.size() == 4);
   CHECK(faults[0].key == "InstanceGroups[0].InstanceType");  // missing
   CHECK(contains(faults[1].fix, "remove the quotes"));
   CHECK(contains(faults[2].problem, "two groups"));
   CHECK(contains(faults[3].fix, "trn1.32xlarge"));
   CHECK(faults[3].at.column == 132);  // where "ml.trn1.33xlarge" begins in the one line
-  const auto yaml = faults_in([] { io::read_parallelcluster(bad("faults.yaml"), test_catalog()); });
+  const auto yaml = faults_in([] { io::read_parallelcluster(bad_cluster("faults.yaml"), test_catalog()); });
   CHECK(yaml.size() == 5);  // MinCount above MaxCount, Efa no map, two queues q, both types, 1.5
-  const auto rows = faults_in([] { io::read_sinfo(bad("state.txt"), test_catalog()); });
+  const auto rows = faults_in([] { io::read_sinfo(bad_cluster("state.txt"), test_catalog()); });
   REQUIRE(rows.size() == 2);
   CHECK((rows[0].at.line == 2 && rows[0].at.column == 3));
   CHECK((rows[1].at.line == 3 && contains(rows[1].problem, "2 words")));
-  CHECK(faults_in([] { io::read_sinfo(bad("brackets.txt"), test_catalog()); }).size() == 3);
+  CHECK(faults_in([] { io::read_sinfo(bad_cluster("brackets.txt"), test_catalog()); }).size() == 3);
 }
 
 TEST_CASE("a job takes type and nodes from a cluster file", "[io][cluster][job]") {

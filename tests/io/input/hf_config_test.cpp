@@ -8,7 +8,7 @@ using models::Architecture;
 
 namespace {
 
-io::ArchitectureReading read(const std::string& json) {
+io::ArchitectureReading config_of(const std::string& json) {
   return io::hf_config_from(parse_document(json, "config.json"), "m");
 }
 
@@ -26,14 +26,14 @@ std::string without(std::string json, const std::string& key) {
   return json.erase(start, end + 1 - start);
 }
 
-std::vector<Diagnostic> faults_of(const std::string& json) {
-  return faults_in([&] { read(json); });
+std::vector<Diagnostic> config_faults(const std::string& json) {
+  return faults_in([&] { config_of(json); });
 }
 
 }  // namespace
 
 TEST_CASE("Llama-3 8B's config.json", "[io][hf_config]") {
-  const auto reading = read(llama3());
+  const auto reading = config_of(llama3());
   const Architecture& a = reading.architecture;
   CHECK(a.layers == 32);
   CHECK(a.hidden == 4096);
@@ -46,13 +46,13 @@ TEST_CASE("Llama-3 8B's config.json", "[io][hf_config]") {
 }
 
 TEST_CASE("what a config may leave out", "[io][hf_config]") {
-  CHECK(read(without(llama3(), "num_key_value_heads")).architecture.kv_heads == 32);
-  CHECK(read(without(llama3(), "model_type")).notes.empty());  // `architectures` says it too
-  CHECK(read(llama3("\"head_dim\": 64, ")).architecture.head_dim == 64);
+  CHECK(config_of(without(llama3(), "num_key_value_heads")).architecture.kv_heads == 32);
+  CHECK(config_of(without(llama3(), "model_type")).notes.empty());  // `architectures` says it too
+  CHECK(config_of(llama3("\"head_dim\": 64, ")).architecture.head_dim == 64);
   for (const char* key :
        {"num_attention_heads", "hidden_size", "intermediate_size", "num_hidden_layers", "vocab_size"}) {
     CAPTURE(key);
-    const auto faults = faults_of(without(llama3(), key));
+    const auto faults = config_faults(without(llama3(), key));
     REQUIRE(faults.size() == 1);
     CHECK(faults[0].key == key);
   }
@@ -60,15 +60,15 @@ TEST_CASE("what a config may leave out", "[io][hf_config]") {
 
 TEST_CASE("what is read but not modelled is noted", "[io][hf_config]") {
   const std::string scaled = llama3("\"sliding_window\": 4096, ");
-  CHECK(read(scaled).notes.size() == 1);
+  CHECK(config_of(scaled).notes.size() == 1);
   std::string rope = llama3();
   rope.replace(rope.find("\"rope_scaling\": null"), 20, "\"rope_scaling\": {\"type\": \"llama3\"}");
-  REQUIRE(read(rope).notes.size() == 1);
-  CHECK(read(rope).notes[0].find("rope_scaling") != std::string::npos);
+  REQUIRE(config_of(rope).notes.size() == 1);
+  CHECK(config_of(rope).notes[0].find("rope_scaling") != std::string::npos);
 }
 
 TEST_CASE("every fault of a config at once", "[io][hf_config]") {
-  const auto faults = faults_of(
+  const auto faults = config_faults(
       R"({"model_type": "llama", "hidden_size": 4096.5, "intermediate_size": -1, "num_attention_heads": "32",
           "num_hidden_layers": 99999999999999999999, "vocab_size": 1e5})");
   CHECK(faults.size() == 5);
@@ -76,7 +76,7 @@ TEST_CASE("every fault of a config at once", "[io][hf_config]") {
 
 TEST_CASE("other model types", "[io][hf_config]") {
   const Architecture mixtral =
-      read(R"({"model_type": "mixtral", "hidden_size": 4096, "intermediate_size": 14336,
+      config_of(R"({"model_type": "mixtral", "hidden_size": 4096, "intermediate_size": 14336,
       "num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 8, "max_position_embeddings": 32768,
       "vocab_size": 32000, "num_local_experts": 8, "num_experts_per_tok": 2})")
           .architecture;
@@ -84,31 +84,31 @@ TEST_CASE("other model types", "[io][hf_config]") {
   CHECK(mixtral.experts == 8);
   CHECK(mixtral.experts_per_token == 2);
   const Architecture gpt2 =
-      read(R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "n_inner": null,
+      config_of(R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "n_inner": null,
       "n_positions": 1024, "vocab_size": 50257})")
           .architecture;
   CHECK(gpt2.intermediate == 3072);
   CHECK(gpt2.learned_positions);
   CHECK(gpt2.tied_embeddings);
   CHECK(gpt2.mlp == models::Mlp::plain);
-  const Architecture bert = read(R"({"model_type": "bert", "hidden_size": 1024, "num_hidden_layers": 24,
+  const Architecture bert = config_of(R"({"model_type": "bert", "hidden_size": 1024, "num_hidden_layers": 24,
       "num_attention_heads": 16, "intermediate_size": 4096, "max_position_embeddings": 512, "vocab_size": 30522})")
                                 .architecture;
   CHECK_FALSE(bert.causal);
   CHECK(bert.token_types == 2);
   CHECK(bert.norm == models::Norm::layer);
   CHECK(bert.kv_heads == 16);
-  const auto faults = faults_of(R"({"model_type": "t5"})");
+  const auto faults = config_faults(R"({"model_type": "t5"})");
   REQUIRE(faults.size() == 1);
   CHECK(faults[0].fix.find("mixtral") != std::string::npos);
 }
 
 TEST_CASE("Mistral has a window, of 4096 tokens where its config does not say", "[io][hf_config]") {
   const auto mistral = [](const std::string& more) {
-    return read(R"({"model_type": "mistral", "hidden_size": 4096, "intermediate_size": 14336,
+    return config_of(R"({"model_type": "mistral", "hidden_size": 4096, "intermediate_size": 14336,
       "num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 8,
       "max_position_embeddings": 32768, "vocab_size": 32000, "rms_norm_eps": 1e-05)" +
-                more + "}");
+                     more + "}");
   };
   CHECK(mistral("").architecture.sliding_window == 4096);
   CHECK(mistral("").notes.empty());
@@ -123,7 +123,7 @@ namespace {
 
 /// A model of 2 layers with h = 8, f = 12, 4 heads and 2 KV heads, and a vocabulary of 10 words.
 Architecture tiny(const std::string& type, const std::string& more = "") {
-  return read("{" + more + "\"model_type\": \"" + type + R"(", "hidden_size": 8, "intermediate_size": 12,
+  return config_of("{" + more + "\"model_type\": \"" + type + R"(", "hidden_size": 8, "intermediate_size": 12,
       "num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 2, "vocab_size": 10,
       "max_position_embeddings": 64, "rms_norm_eps": 1e-06})")
       .architecture;
@@ -161,10 +161,10 @@ TEST_CASE("parameters of families whose steps are timed", "[io][hf_config]") {
   CHECK(mixture.intermediate == 6);
   for (const Architecture& a : {mixture, tiny("qwen2"), tiny("qwen3", kHead4), tiny("llama")}) {
     CHECK(a.blocks.untimed.empty());
-    CHECK(same_model(read(io::hf_config_json(a)).architecture, a));
+    CHECK(same_model(config_of(io::hf_config_json(a)).architecture, a));
   }
   const Architecture biased = tiny("llama", R"("attention_bias": true, "mlp_bias": true, )");
-  CHECK(same_model(read(io::hf_config_json(biased)).architecture, biased));
+  CHECK(same_model(config_of(io::hf_config_json(biased)).architecture, biased));
 }
 
 TEST_CASE("parameters of families that are counted alone", "[io][hf_config]") {
@@ -174,7 +174,7 @@ TEST_CASE("parameters of families that are counted alone", "[io][hf_config]") {
   CHECK(parameters(tiny("gemma2", kHead4)) == 2 * (384 + 288 + 32) + 8 + 80);
   CHECK(parameters(tiny("gemma3_text", kHead4)) == 2 * (384 + 8 + 288 + 32) + 8 + 80);
   const Architecture seeing =
-      read(R"({"model_type": "gemma3", "text_config": {"hidden_size": 8, "head_dim": 4,
+      config_of(R"({"model_type": "gemma3", "text_config": {"hidden_size": 8, "head_dim": 4,
       "intermediate_size": 12, "num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 2,
       "vocab_size": 10}})")
           .architecture;
@@ -188,7 +188,7 @@ TEST_CASE("parameters of families that are counted alone", "[io][hf_config]") {
   // DeepSeek-V3. Queries 8 x 4, a norm of 4, 4 x 2 heads of 2 + 1: 60. Keys and values 8 x (3 + 1), a norm of
   // 3, 3 x 2 heads of 2 + 2: 59. Output 4 x 8: 32. One dense layer; in two 4 experts of 144, the router of 32,
   // and two shared experts: 288.
-  const auto reading = read(kLatent);
+  const auto reading = config_of(kLatent);
   const Architecture& latent = reading.architecture;
   CHECK(parameters(latent) == 3 * (60 + 59 + 32 + 16) + 288 + 2 * (4 * 144 + 32 + 288) + 8 + 160);
   CHECK(models::active_parameters(latent) ==
@@ -198,7 +198,7 @@ TEST_CASE("parameters of families that are counted alone", "[io][hf_config]") {
   // Without a rank the queries are 8 x 2 heads of 3.
   std::string direct = kLatent;
   direct.replace(direct.find("\"q_lora_rank\": 4"), 16, "\"q_lora_rank\": null");
-  CHECK(parameters(read(direct).architecture) == parameters(latent) - 3 * (60 - 48));
+  CHECK(parameters(config_of(direct).architecture) == parameters(latent) - 3 * (60 - 48));
   for (const Architecture& a : {tiny("phi3"), tiny("gemma2", kHead4), seeing, sinks, latent}) {
     CAPTURE(a.blocks.untimed);
     CHECK_FALSE(a.blocks.untimed.empty());
@@ -237,15 +237,15 @@ TEST_CASE("faults of the keys of experts and latent attention", "[io][hf_config]
     std::string json = kLatent;
     json.replace(json.find(c.was), c.was.size(), c.now);
     CAPTURE(json);
-    const auto faults = faults_of(json);
+    const auto faults = config_faults(json);
     REQUIRE(faults.size() == 1);
     CHECK(faults[0].key == c.key);
     CHECK(faults[0].at.line > 0);
   }
-  const auto missing = faults_of(R"({"model_type": "gemma3"})");
+  const auto missing = config_faults(R"({"model_type": "gemma3"})");
   REQUIRE(missing.size() == 1);
   CHECK(missing[0].key == "text_config");
-  const auto unknown = faults_of(R"({"model_type": "mamba"})");
+  const auto unknown = config_faults(R"({"model_type": "mamba"})");
   REQUIRE(unknown.size() == 1);
   for (const char* part : {"llama", "qwen3_moe", "deepseek_v3", "by hand"})
     CHECK(unknown[0].fix.find(part) != std::string::npos);
@@ -259,9 +259,9 @@ TEST_CASE("a written config reads back the same", "[io][hf_config]") {
     const std::string json = io::hf_config_json(a);
     CAPTURE(json);
     CHECK(json.back() == '\n');
-    CHECK(same_model(read(json).architecture, a));
+    CHECK(same_model(config_of(json).architecture, a));
   }
-  const Architecture llama = read(llama3()).architecture;
+  const Architecture llama = config_of(llama3()).architecture;
   const std::string json = io::hf_config_json(llama);
   for (const char* part : {"\"LlamaForCausalLM\"", "\"pretraining_tp\": 1", "\"hidden_act\": \"silu\"",
                            "\"rope_theta\": 500000.0", "\"torch_dtype\": \"bfloat16\"", "\"use_cache\": true",
@@ -270,7 +270,7 @@ TEST_CASE("a written config reads back the same", "[io][hf_config]") {
   }
   Architecture wide = llama;
   wide.head_dim = 64;
-  CHECK(same_model(read(io::hf_config_json(wide)).architecture, wide));
+  CHECK(same_model(config_of(io::hf_config_json(wide)).architecture, wide));
 }
 
 TEST_CASE("rope scaling reaches the written config", "[io]") {

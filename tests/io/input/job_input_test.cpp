@@ -51,11 +51,11 @@ Memory memory() {
                  {"ls.txt", read_text("tests/io/fixtures/neuron-ls-trn1.32xlarge.txt")}});
 }
 
-io::JobInput read(const std::string& argument, const io::JobOptions& options = {}) {
+io::JobInput input_of(const std::string& argument, const io::JobOptions& options = {}) {
   return io::read_job_input(argument, options, test_catalog(), memory());
 }
-std::vector<Diagnostic> faults_of(const std::string& argument, const io::JobOptions& options = {}) {
-  return faults_in([&] { read(argument, options); });
+std::vector<Diagnostic> input_faults(const std::string& argument, const io::JobOptions& options = {}) {
+  return faults_in([&] { input_of(argument, options); });
 }
 bool notes(const io::JobInput& input, const std::string& part) {
   for (const std::string& note : input.reading.notes) {
@@ -72,7 +72,7 @@ io::JobOptions options_of(std::string io::JobOptions::*option, std::string text)
 }  // namespace
 
 TEST_CASE("a model of the catalogue alone is its published training on one node", "[io][job]") {
-  const io::JobInput input = read("llama3-8b", options_of(&io::JobOptions::nodes, "4"));
+  const io::JobInput input = input_of("llama3-8b", options_of(&io::JobOptions::nodes, "4"));
   CHECK(input.source == io::JobSource::catalogue_model);
   const models::Job& job = input.reading.job;
   CHECK(job.architecture.name == "llama3-8b");
@@ -80,22 +80,23 @@ TEST_CASE("a model of the catalogue alone is its published training on one node"
   CHECK(job.training.global_batch == 1024);
   CHECK(job.cluster.instance.name == test_catalog().default_instance());
   CHECK(job.cluster.nodes == 4);
-  CHECK(notes(input, "assumed --sequence 8192 --global-batch 1024, --instance trn1.32xlarge; training as in aws-"));
+  CHECK(notes(input,
+              "assumed --sequence 8192 --global-batch 1024, --instance trn1.32xlarge; training as in aws-"));
   CHECK(notes(input, "--instance trn1.32xlarge"));
   CHECK_FALSE(notes(input, "--nodes"));  // stated, so not assumed
-  CHECK(read("meta-llama/Meta-Llama-3-8B").reading.job.architecture.name == "llama3-8b");
+  CHECK(input_of("meta-llama/Meta-Llama-3-8B").reading.job.architecture.name == "llama3-8b");
 }
 
 // The flags of these have steps and rates of their own; of the published training only what was taken is told.
 TEST_CASE("only what is taken of a published training is told", "[io][job]") {
   io::JobOptions gpus = options_of(&io::JobOptions::instance, "p5.48xlarge");
-  CHECK(notes(read("llama3-8b", gpus), "; sequence and batch as in aws-"));
+  CHECK(notes(input_of("llama3-8b", gpus), "; sequence and batch as in aws-"));
   gpus.sequence = "4096";
-  CHECK(notes(read("llama3-8b", gpus), "; batch as in aws-"));
+  CHECK(notes(input_of("llama3-8b", gpus), "; batch as in aws-"));
   io::JobOptions trn2 = options_of(&io::JobOptions::instance, "trn2.48xlarge");
-  CHECK(notes(read("llama3-8b", trn2), "; training as in aws-"));
+  CHECK(notes(input_of("llama3-8b", trn2), "; training as in aws-"));
   trn2.target = "torchtitan";
-  CHECK(notes(read("llama3-8b", trn2), "; sequence and batch as in aws-"));
+  CHECK(notes(input_of("llama3-8b", trn2), "; sequence and batch as in aws-"));
 }
 
 TEST_CASE("every training of the catalogue is one that its model can have", "[io][job]") {
@@ -107,53 +108,53 @@ TEST_CASE("every training of the catalogue is one that its model can have", "[io
     CAPTURE(name);
     CHECK(training->sequence <= test_catalog().architecture(name).max_positions);
     CHECK(contains(training->source, "aws-neuron/"));
-    CHECK_NOTHROW(read(name == "llama2-7b" ? "Llama-2-7b-hf" : name));
+    CHECK_NOTHROW(input_of(name == "llama2-7b" ? "Llama-2-7b-hf" : name));
   }
   CHECK(trainings == 13);
 }
 
 TEST_CASE("a training that nobody published has to be stated", "[io][job]") {
-  const auto faults = faults_of("gpt-neox-20b");
+  const auto faults = input_faults("gpt-neox-20b");
   REQUIRE(faults.size() == 2);
   CHECK(faults[0].key == "--sequence");
   CHECK(faults[0].fix == "add for example --sequence 2048");  // its max_position_embeddings
   CHECK(faults[1].key == "--global-batch");
-  CHECK(faults_of("other.json").size() == 2);  // 30 layers: no model of the catalogue
+  CHECK(input_faults("other.json").size() == 2);  // 30 layers: no model of the catalogue
   io::JobOptions stated;
   stated.sequence = "4096";
   stated.global_batch = "256..512";
-  const models::Job job = read("other.json", stated).reading.job;
+  const models::Job job = input_of("other.json", stated).reading.job;
   CHECK(job.architecture.layers == 30);
   CHECK(job.space.smallest_batch == 256);
   CHECK(job.training.global_batch == 512);
 }
 
 TEST_CASE("a config.json and a folder with one are known by their content", "[io][job]") {
-  const io::JobInput file = read("config.json");
+  const io::JobInput file = input_of("config.json");
   CHECK(file.source == io::JobSource::hf_config);
   CHECK(notes(file, "hf_llama3_8B_config.yaml"));  // the training of the catalogue's model of that shape
-  const io::JobInput folder = read("folder");
+  const io::JobInput folder = input_of("folder");
   CHECK(folder.source == io::JobSource::hf_config);
   CHECK(folder.reading.job.training.sequence == 4096);
 }
 
 TEST_CASE("an NxDT YAML as the argument is known by its content", "[io][job]") {
   CHECK(io::job_source("nxdt.yaml", test_catalog(), memory()) == io::JobSource::nxdt);
-  const io::JobInput input = read("nxdt.yaml", options_of(&io::JobOptions::nodes, "8"));
+  const io::JobInput input = input_of("nxdt.yaml", options_of(&io::JobOptions::nodes, "8"));
   CHECK(input.source == io::JobSource::nxdt);
   CHECK(input.reading.job.cluster.nodes == 8);
   CHECK(input.reading.job.training.global_batch == 1024);
 }
 
 TEST_CASE("options replace what a job says, and a note tells what", "[io][job]") {
-  const io::JobInput plain = read("job.yaml");
+  const io::JobInput plain = input_of("job.yaml");
   CHECK(plain.source == io::JobSource::job);
   CHECK(plain.reading.notes.empty());
   io::JobOptions options;
   options.nodes = "2..8";
   options.sequence = "4096";
   options.global_batch = "1024";
-  const io::JobInput input = read("job.yaml", options);
+  const io::JobInput input = input_of("job.yaml", options);
   CHECK(input.reading.job.space.nodes == std::vector<int>{2, 4, 8});
   CHECK(input.reading.job.training.sequence == 4096);
   CHECK(input.reading.job.training.tokens == 1e12);
@@ -161,25 +162,26 @@ TEST_CASE("options replace what a job says, and a note tells what", "[io][job]")
   CHECK(notes(input, "--nodes 2..8 (job: 1), --sequence 4096 (job: 8192)"));
   CHECK_FALSE(notes(input, "--global-batch"));  // it says the same
   const models::Job list =
-      read("job.yaml", options_of(&io::JobOptions::instance, "trn1.32xlarge,trn1n.32xlarge")).reading.job;
+      input_of("job.yaml", options_of(&io::JobOptions::instance, "trn1.32xlarge,trn1n.32xlarge")).reading.job;
   CHECK(list.space.instances.size() == 2);
   // A batch per node follows the nodes.
-  CHECK(read("per-node.yaml", options_of(&io::JobOptions::nodes, "4")).reading.job.training.global_batch ==
-        128);
+  CHECK(
+      input_of("per-node.yaml", options_of(&io::JobOptions::nodes, "4")).reading.job.training.global_batch ==
+      128);
 }
 
 TEST_CASE("a file that has the name of a model is meant", "[io][job]") {
-  const io::JobInput input = read("llama2-7b");
+  const io::JobInput input = input_of("llama2-7b");
   CHECK(input.source == io::JobSource::job);
   CHECK(input.reading.job.architecture.name == "llama3-8b");
   CHECK(notes(input, "is a file here"));
 }
 
 TEST_CASE("faults of options name the option", "[io][job]") {
-  const auto unknown = faults_of("lama3-8b");
+  const auto unknown = input_faults("lama3-8b");
   REQUIRE(unknown.size() == 1);
   CHECK(unknown[0].fix == "did you mean llama3-8b?");
-  CHECK(faults_of("none.yaml")[0].problem == "no such file");
+  CHECK(input_faults("none.yaml")[0].problem == "no such file");
   struct Row {
     std::string io::JobOptions::*option;
     const char *text, *key;
@@ -199,23 +201,23 @@ TEST_CASE("faults of options name the option", "[io][job]") {
   for (const Row& row : rows) {
     for (const char* argument : {"llama3-8b", "job.yaml"}) {
       CAPTURE(argument, row.text);
-      const auto faults = faults_of(argument, options_of(row.option, row.text));
+      const auto faults = input_faults(argument, options_of(row.option, row.text));
       REQUIRE(faults.size() == 1);
       CHECK(faults[0].at.file == "command line");
       CHECK(faults[0].key == row.key);
       CHECK_FALSE(faults[0].fix.empty());
     }
   }
-  CHECK(faults_of("job.yaml", options_of(&io::JobOptions::deadline, "nan"))[0].key == "--deadline");
+  CHECK(input_faults("job.yaml", options_of(&io::JobOptions::deadline, "nan"))[0].key == "--deadline");
   // Limits without tokens ask how far the run gets.
-  CHECK(read("llama3-8b", options_of(&io::JobOptions::deadline, "30d")).reading.job.deadline.value ==
+  CHECK(input_of("llama3-8b", options_of(&io::JobOptions::deadline, "30d")).reading.job.deadline.value ==
         30 * 86400);
-  CHECK(faults_of("job.yaml", options_of(&io::JobOptions::budget, "much"))[0].key == "--budget");
+  CHECK(input_faults("job.yaml", options_of(&io::JobOptions::budget, "much"))[0].key == "--budget");
 }
 
 TEST_CASE("an instance that the cluster's file does not show is refused", "[io][job]") {
-  const auto faults = faults_of("ls.yaml", options_of(&io::JobOptions::instance, "trn1n.32xlarge"));
+  const auto faults = input_faults("ls.yaml", options_of(&io::JobOptions::instance, "trn1n.32xlarge"));
   REQUIRE(faults.size() == 1);
   CHECK(faults[0].key == "--instance");
-  CHECK(read("ls.yaml", options_of(&io::JobOptions::nodes, "64")).reading.job.cluster.nodes == 64);
+  CHECK(input_of("ls.yaml", options_of(&io::JobOptions::nodes, "64")).reading.job.cluster.nodes == 64);
 }

@@ -12,7 +12,7 @@ struct Sections {
   models::RunFiles run;
 };
 
-Sections read(const std::string& text) {
+Sections sections_of(const std::string& text) {
   const Node root = parse_document(text, "job.yaml");
   std::vector<Diagnostic> faults;
   MapReader map(root, "", faults);
@@ -26,7 +26,7 @@ Sections read(const std::string& text) {
 
 /// What is said of a job with one thing wrong.
 std::string said(const std::string& text) {
-  const std::vector<Diagnostic> faults = faults_in([&] { read(text); });
+  const std::vector<Diagnostic> faults = faults_in([&] { sections_of(text); });
   REQUIRE(faults.size() == 1);
   CHECK_FALSE(faults[0].fix.empty());
   CHECK(faults[0].at.line > 0);
@@ -36,7 +36,7 @@ std::string said(const std::string& text) {
 }  // namespace
 
 TEST_CASE("a job states what a run learns with and where its files lie", "[io]") {
-  const Sections s = read(
+  const Sections s = sections_of(
       "learning: {optimizer: adamw, learning_rate: 3.0e-4, min_learning_rate: 3e-5, schedule: cosine, "
       "warmup_steps: 2000, constant_steps: 100, betas: [0.9, 0.95], weight_decay: 0.1, gradient_clip: 0.5, "
       "seed: 7}\n"
@@ -62,9 +62,9 @@ TEST_CASE("a job states what a run learns with and where its files lie", "[io]")
   CHECK(s.run.log_dir == "/fsx/logs");
   CHECK(s.run.start_from == models::StartFrom::hf);
   CHECK(s.run.weights == "/fsx/shards");
-  CHECK(read("run: {checkpoints_kept: all}\n").run.checkpoints_kept == models::kAllCheckpoints);
+  CHECK(sections_of("run: {checkpoints_kept: all}\n").run.checkpoints_kept == models::kAllCheckpoints);
   // Nothing is stated where nothing is said.
-  const Sections none = read("learning: {seed: 7}\n");
+  const Sections none = sections_of("learning: {seed: 7}\n");
   CHECK_FALSE(none.learning.learning_rate.has_value());
   CHECK(none.learning.optimizer.empty());
   CHECK(none.run == models::RunFiles{});

@@ -7,6 +7,7 @@
 #include "targets/nxdt/nxdt_yaml.h"
 #include "tests/catch.h"
 #include "tests/faults.h"
+#include "tests/folder.h"
 #include "tests/models/setup.h"
 
 using namespace trnplan;
@@ -14,35 +15,17 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const fs::path source = TRNPLAN_SOURCE_DIR;
-
-/// A folder for one job and the files it names.
-struct Folder {
-  fs::path path;
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "trnplan-job-XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    path = pattern;
-  }
-  ~Folder() { fs::remove_all(path); }
-  fs::path write(const std::string& name, const std::string& text) const {
-    fs::create_directories((path / name).parent_path());
-    std::ofstream(path / name) << text;
-    return path / name;
-  }
-};
-
-io::JobReading read(const std::string& text) {
-  const Folder folder;
+io::JobReading reading_of(const std::string& text) {
+  const TestFolder folder;
   return io::read_job(folder.write("job.yaml", text), test_catalog());
 }
 
-std::vector<Diagnostic> job_faults(const Folder& folder, const std::string& text) {
+std::vector<Diagnostic> job_faults(const TestFolder& folder, const std::string& text) {
   return faults_in([&] { io::read_job(folder.write("job.yaml", text), test_catalog()); });
 }
 
-std::vector<Diagnostic> faults_of(const std::string& text) {
-  const Folder folder;
+std::vector<Diagnostic> reading_faults(const std::string& text) {
+  const TestFolder folder;
   return job_faults(folder, text);
 }
 
@@ -56,7 +39,7 @@ std::string job(const std::string& model = "llama3-8b",
 
 /// The fault of a job that has exactly one.
 Diagnostic only_fault(const std::string& text) {
-  const auto faults = faults_of(text);
+  const auto faults = reading_faults(text);
   REQUIRE(faults.size() == 1);
   CHECK(faults[0].at.line > 0);
   CHECK_FALSE(faults[0].fix.empty());
@@ -93,19 +76,14 @@ std::string megatron_nxdt(const std::string& heads = "32") {
          "  has_bias: True\n  fusions:\n    flash_attention: False\n";
 }
 
-std::string replaced(std::string text, const std::string& part, const std::string& by) {
-  REQUIRE(contains(text, part));
-  return text.replace(text.find(part), part.size(), by);
-}
-
 }  // namespace
 
 TEST_CASE("the job of the design", "[io][job]") {
   const auto reading =
-      read(job("llama3-8b", "{sequence: 8192, global_batch: 1024, tokens: 15T, precision: autocast}",
-               "{instance: trn1.32xlarge, nodes: 4}",
-               "software: {framework: nxdt, release: 2.20}\nobjective: step_time\n"
-               "pin: {tensor_parallel: 8, recompute: \"CoreAttention+LlamaMLP\", zero1: True}\n"));
+      reading_of(job("llama3-8b", "{sequence: 8192, global_batch: 1024, tokens: 15T, precision: autocast}",
+                     "{instance: trn1.32xlarge, nodes: 4}",
+                     "software: {framework: nxdt, release: 2.20}\nobjective: step_time\n"
+                     "pin: {tensor_parallel: 8, recompute: \"CoreAttention+LlamaMLP\", zero1: True}\n"));
   const models::Job& j = reading.job;
   CHECK(j.architecture.name == "llama3-8b");
   CHECK(j.training.sequence == 8192);
@@ -126,7 +104,7 @@ TEST_CASE("the job of the design", "[io][job]") {
 
 TEST_CASE("what a job leaves open is as its framework does it", "[io][job]") {
   const auto with = [](const std::string& training, const std::string& rest) {
-    return read(job("bert-large", training, "{instance: trn1.32xlarge, nodes: 16}", rest)).job;
+    return reading_of(job("bert-large", training, "{instance: trn1.32xlarge, nodes: 16}", rest)).job;
   };
   const models::Job bert = with("{sequence: 128, global_batch: 16384}", "software: {framework: bert}\n");
   CHECK(bert.training.precision == models::Precision::bf16_sr);
@@ -145,8 +123,8 @@ TEST_CASE("what a job leaves open is as its framework does it", "[io][job]") {
 TEST_CASE("a framework's name that is not known", "[io][job]") {
   const auto fix = [](const std::string& lines) {
     const auto faults = faults_in([&] {
-      read(job("llama3-8b", "{sequence: 8192, global_batch: 1024}", "{instance: p5.48xlarge, nodes: 2}",
-               lines));
+      reading_of(job("llama3-8b", "{sequence: 8192, global_batch: 1024}", "{instance: p5.48xlarge, nodes: 2}",
+                     lines));
     });
     REQUIRE(faults.size() == 1);
     return faults.front().fix;
@@ -164,8 +142,8 @@ TEST_CASE("a framework's name that is not known", "[io][job]") {
 
 TEST_CASE("software beyond framework and release", "[io][job]") {
   const auto with = [](const std::string& software) {
-    return read(job("llama3-8b", "{sequence: 8192, global_batch: 1024}", "{instance: trn1.32xlarge}",
-                    "software: {" + software + "}\n"));
+    return reading_of(job("llama3-8b", "{sequence: 8192, global_batch: 1024}", "{instance: trn1.32xlarge}",
+                          "software: {" + software + "}\n"));
   };
   const io::JobReading reading =
       with("version: \"1.4\", requests_in_flight: 3, fuse_qkv: false, sequential_move_factor: 8");
@@ -185,8 +163,8 @@ TEST_CASE("software beyond framework and release", "[io][job]") {
 
 TEST_CASE("attention and schedule are any or one", "[io][job]") {
   const auto pin = [](const std::string& pins) {
-    return read(job("llama3-8b", "{sequence: 8192, global_batch: 1024}", "{instance: trn1.32xlarge}",
-                    "pin: {" + pins + "}\n"))
+    return reading_of(job("llama3-8b", "{sequence: 8192, global_batch: 1024}", "{instance: trn1.32xlarge}",
+                          "pin: {" + pins + "}\n"))
         .job.pin;
   };
   CHECK_FALSE(pin("flash_attention: any, schedule: any").flash_attention);
@@ -200,7 +178,7 @@ TEST_CASE("attention and schedule are any or one", "[io][job]") {
 
 TEST_CASE("what a job may leave out", "[io][job]") {
   const models::Job j =
-      read(job("llama3-8b", "{sequence: 8192, global_batch: 1024}", "{instance: trn1.32xlarge}")).job;
+      reading_of(job("llama3-8b", "{sequence: 8192, global_batch: 1024}", "{instance: trn1.32xlarge}")).job;
   CHECK(j.cluster.nodes == 1);
   CHECK(j.training.tokens == 0);
   CHECK(j.training.precision == models::Precision::mixed_precision);
@@ -212,9 +190,9 @@ TEST_CASE("models by the spellings people use", "[io][job]") {
   for (const char* name : {"Llama-3-8B", "LLAMA3-8B", "llama3_8b", "\"llama 3 8b\"",
                            "meta-llama/Meta-Llama-3-8B", "llama-3-8b-hf"}) {
     CAPTURE(name);
-    CHECK(read(job(name)).job.architecture.name == "llama3-8b");
+    CHECK(reading_of(job(name)).job.architecture.name == "llama3-8b");
   }
-  CHECK(read(job("Llama-3.1-8B")).job.architecture.name == "llama3.1-8b");
+  CHECK(reading_of(job("Llama-3.1-8B")).job.architecture.name == "llama3.1-8b");
   CHECK(only_fault(job("llama3-18b")).key == "model");
   const Diagnostic near = only_fault(job("lama3-8b"));
   CHECK(contains(near.fix, "did you mean \"llama3-8b\""));
@@ -223,7 +201,7 @@ TEST_CASE("models by the spellings people use", "[io][job]") {
 }
 
 TEST_CASE("counts with a suffix", "[io][job]") {
-  const auto reading = read(job("llama3-8b", "{sequence: 8K, global_batch: 1.5k, tokens: 2.5M}"));
+  const auto reading = reading_of(job("llama3-8b", "{sequence: 8K, global_batch: 1.5k, tokens: 2.5M}"));
   CHECK(reading.job.training.sequence == 8000);
   CHECK(reading.job.training.global_batch == 1500);
   CHECK(reading.job.training.tokens == 2.5e6);
@@ -237,7 +215,7 @@ TEST_CASE("counts with a suffix", "[io][job]") {
 }
 
 TEST_CASE("every fault at once, in the order of the file", "[io][job]") {
-  const auto faults = faults_of(
+  const auto faults = reading_faults(
       "model: lama3-8b\ntraining: {sequence: -1, globalbatch: 1024}\ncluster: {instance: trn1.32xlage, "
       "nodes: "
       "0}\npin: {tensor_paralel: 8}\n"
@@ -274,7 +252,7 @@ TEST_CASE("what is designed but not there yet says so", "[io][job]") {
 TEST_CASE("what is left to the planner", "[io][job]") {
   const auto freed = [](const std::string& training, const std::string& cluster,
                         const std::string& rest = "") {
-    return read("model: llama3-8b\ntraining: " + training + "\ncluster: " + cluster + "\n" + rest).job;
+    return reading_of("model: llama3-8b\ntraining: " + training + "\ncluster: " + cluster + "\n" + rest).job;
   };
   const std::string plain = "{sequence: 8192, global_batch: 8}", one = "{instance: trn1.32xlarge}";
   SECTION("precision and ZeRO-1") {
@@ -328,7 +306,7 @@ TEST_CASE("what is left to the planner", "[io][job]") {
 TEST_CASE("faults in what is left to the planner, with their places", "[io][job]") {
   const auto keys = [](const std::string& text) {
     std::string all;
-    for (const Diagnostic& d : faults_of(text)) {
+    for (const Diagnostic& d : reading_faults(text)) {
       CAPTURE(to_string(d));
       CHECK(d.at.line > 0);
       CHECK_FALSE(d.fix.empty());
@@ -357,7 +335,7 @@ TEST_CASE("faults in what is left to the planner, with their places", "[io][job]
 }
 
 TEST_CASE("a model from a config.json beside the job", "[io][job]") {
-  const Folder folder;
+  const TestFolder folder;
   models::Architecture a = test_catalog().architecture("llama3-8b");
   a.layers = 5;
   folder.write("mine/config.json", io::hf_config_json(a));
@@ -373,7 +351,7 @@ TEST_CASE("a model from a config.json beside the job", "[io][job]") {
 }
 
 TEST_CASE("what a job names is looked for in the files it is read with alone", "[io][job]") {
-  const Folder folder;
+  const TestFolder folder;
   const fs::path outside =
       folder.write("config.json", io::hf_config_json(test_catalog().architecture("llama3-8b")));
   struct OneJob : Files {
@@ -409,8 +387,8 @@ TEST_CASE("keys of alignment and adapters are not modelled, and said so", "[io][
 }
 
 TEST_CASE("a cluster from neuron-ls", "[io][job]") {
-  const Folder folder;
-  fs::copy_file(source / "tests/io/fixtures/neuron-ls-trn1.32xlarge.txt", folder.path / "ls.txt");
+  const TestFolder folder;
+  fs::copy_file(source_file("tests/io/fixtures/neuron-ls-trn1.32xlarge.txt"), folder.path / "ls.txt");
   const std::string training = "{sequence: 8192, global_batch: 1024}";
   const auto reading = io::read_job(
       folder.write("job.yaml", job("llama3-8b", training, "{neuron_ls: ls.txt, nodes: 2}")), test_catalog());
@@ -423,7 +401,7 @@ TEST_CASE("a cluster from neuron-ls", "[io][job]") {
 }
 
 TEST_CASE("an NxDT YAML supplies training, nodes and pins", "[io][job][nxdt]") {
-  const Folder folder;
+  const TestFolder folder;
   folder.write("current.yaml", hf_nxdt());
   const auto reading = io::read_job(folder.write("job.yaml", "model: current.yaml\n"), test_catalog());
   const models::Job& j = reading.job;
@@ -450,7 +428,7 @@ TEST_CASE("an NxDT YAML supplies training, nodes and pins", "[io][job][nxdt]") {
 }
 
 TEST_CASE("the model an HF NxDT config trains", "[io][job][nxdt]") {
-  const Folder folder;
+  const TestFolder folder;
   const auto trains = [&](const std::string& text) {
     return io::architecture_of_nxdt(targets::read_nxdt(folder.write("c.yaml", text)), test_catalog());
   };
@@ -491,7 +469,7 @@ TEST_CASE("the model an HF NxDT config trains", "[io][job][nxdt]") {
 }
 
 TEST_CASE("the model a Megatron NxDT config trains", "[io][job][nxdt]") {
-  const Folder folder;
+  const TestFolder folder;
   const auto trains = [&](const std::string& text) {
     return io::architecture_of_nxdt(targets::read_nxdt(folder.write("c.yaml", text)), test_catalog());
   };

@@ -12,9 +12,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const fs::path source = TRNPLAN_SOURCE_DIR;
-fs::path bad(const char* name) {
-  return source / "tests/regress/neuron-ls" / name;
+fs::path bad_listing(const char* name) {
+  return fs::path(TRNPLAN_SOURCE_DIR) / "tests/regress/neuron-ls" / name;
 }
 
 std::set<std::pair<int, int>> pairs(const topology::Instance& i) {
@@ -44,8 +43,8 @@ std::vector<Diagnostic> faults_of(const fs::path& path, const std::string& insta
 TEST_CASE("neuron-ls of a trn1.32xlarge, table and JSON", "[io][neuron_ls]") {
   for (const char* name : {"neuron-ls-trn1.32xlarge.txt", "neuron-ls-trn1.32xlarge.json"}) {
     CAPTURE(name);
-    const topology::Instance i =
-        io::read_neuron_ls(source / "tests/io/fixtures" / name, test_catalog(), "trn1.32xlarge");
+    const topology::Instance i = io::read_neuron_ls(fs::path(TRNPLAN_SOURCE_DIR) / "tests/io/fixtures" / name,
+                                                    test_catalog(), "trn1.32xlarge");
     CHECK(i.name == "trn1.32xlarge");
     CHECK(i.chips == 16);
     CHECK(i.cores_per_chip == 2);
@@ -59,12 +58,15 @@ TEST_CASE("neuron-ls of a trn1.32xlarge, table and JSON", "[io][neuron_ls]") {
 }
 
 TEST_CASE("the printed instance type needs no second statement", "[io][neuron_ls]") {
-  CHECK(faults_of(source / "tests/io/fixtures/neuron-ls-trn1.32xlarge.txt", "").empty());
-  CHECK(faults_of(source / "tests/io/fixtures/neuron-ls-trn1.32xlarge.json", "").size() == 1);
+  CHECK(
+      faults_of(fs::path(TRNPLAN_SOURCE_DIR) / "tests/io/fixtures/neuron-ls-trn1.32xlarge.txt", "").empty());
+  CHECK(
+      faults_of(fs::path(TRNPLAN_SOURCE_DIR) / "tests/io/fixtures/neuron-ls-trn1.32xlarge.json", "").size() ==
+      1);
 }
 
 TEST_CASE("an asymmetric link is told with its line", "[io][neuron_ls]") {
-  const auto faults = faults_of(bad("asymmetric.txt"));
+  const auto faults = faults_of(bad_listing("asymmetric.txt"));
   REQUIRE(faults.size() == 1);
   CHECK(faults[0].at.line == 10);  // device 3 stands on line 10
   CHECK(faults[0].problem == "device 3 lists device 7, but device 7 does not list 3");
@@ -72,7 +74,7 @@ TEST_CASE("an asymmetric link is told with its line", "[io][neuron_ls]") {
 
 TEST_CASE("missing, doubled and cut off devices", "[io][neuron_ls]") {
   const auto problem = [](const char* name) {
-    const auto faults = faults_of(bad(name));
+    const auto faults = faults_of(bad_listing(name));
     REQUIRE_FALSE(faults.empty());
     return faults.front().problem;
   };
@@ -81,7 +83,7 @@ TEST_CASE("missing, doubled and cut off devices", "[io][neuron_ls]") {
   CHECK(problem("truncated.txt").find("closing line") != std::string::npos);
   CHECK(problem("truncated-in-row.txt").find("cells") != std::string::npos);
   CHECK(problem("unknown-instance.txt").find("unknown instance type") != std::string::npos);
-  CHECK(faults_of(bad("fields.json")).size() == 3);  // all of them at once
+  CHECK(faults_of(bad_listing("fields.json")).size() == 3);  // all of them at once
 }
 
 // 96 GiB a device over the 4 or 8 logical cores that neuron-ls counts.

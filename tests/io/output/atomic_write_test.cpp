@@ -15,26 +15,14 @@
 
 #include "tests/catch.h"
 #include "tests/faults.h"
+#include "tests/folder.h"
 
 using namespace trnplan;
 namespace fs = std::filesystem;
 
 namespace {
 
-struct Scratch {
-  fs::path path;
-  Scratch() {
-    std::string pattern = (fs::temp_directory_path() / "trnplan-write-XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    path = pattern;
-  }
-  ~Scratch() {
-    chmod(path.c_str(), 0700);
-    fs::remove_all(path);
-  }
-};
-
-std::string text_of(const fs::path& path) {
+std::string content_of(const fs::path& path) {
   std::ifstream in(path);
   return {std::istreambuf_iterator<char>(in), {}};
 }
@@ -43,8 +31,8 @@ std::size_t entries(const fs::path& folder) {
   return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
 }
 
-std::vector<Diagnostic> faults_of(const fs::path& folder, const std::vector<io::OutputFile>& files,
-                                  bool force = false) {
+std::vector<Diagnostic> write_faults(const fs::path& folder, const std::vector<io::OutputFile>& files,
+                                     bool force = false) {
   try {
     io::write_files(folder, files, force);
   } catch (const InputError& e) {
@@ -57,17 +45,17 @@ std::vector<Diagnostic> faults_of(const fs::path& folder, const std::vector<io::
 }  // namespace
 
 TEST_CASE("files appear with their text and rights", "[io][write]") {
-  const Scratch scratch;
+  const TestFolder scratch;
   const fs::path folder = scratch.path / "a" / "b/";
   io::write_files(folder, {{"config.yaml", "x: 1\n"}, {"run.sh", "#!/bin/sh\n", true}, {"empty", ""}}, false);
   CHECK(entries(folder) == 3);
-  CHECK(text_of(folder / "config.yaml") == "x: 1\n");
+  CHECK(content_of(folder / "config.yaml") == "x: 1\n");
   CHECK((fs::status(folder / "run.sh").permissions() & fs::perms::owner_exec) != fs::perms::none);
   CHECK((fs::status(folder / "config.yaml").permissions() & fs::perms::owner_exec) == fs::perms::none);
 }
 
 TEST_CASE("a file piece by piece is the same file, and gone when a piece fails", "[io][write]") {
-  const Scratch scratch;
+  const TestFolder scratch;
   const auto pieces = [](int count, bool fails) {
     return [=](const std::function<void(std::string_view)>& write) {
       for (int i = 0; i < count; ++i) write(std::string(1000, static_cast<char>('a' + i % 26)));
@@ -79,18 +67,18 @@ TEST_CASE("a file piece by piece is the same file, and gone when a piece fails",
   io::OutputFile large{"large", ""};
   large.pieces = pieces(3000, false);
   io::write_files(scratch.path / "new", {{"small", "1"}, large}, false);
-  CHECK(text_of(scratch.path / "new" / "large") == whole);
+  CHECK(content_of(scratch.path / "new" / "large") == whole);
   large.pieces = pieces(3000, true);
   CHECK_THROWS_AS(io::write_files(scratch.path / "other", {{"small", "1"}, large}, false),
                   std::runtime_error);
   CHECK_FALSE(fs::exists(scratch.path / "other"));
   CHECK_THROWS_AS(io::write_files(scratch.path / "new", {{"small", "2"}, large}, true), std::runtime_error);
-  CHECK(text_of(scratch.path / "new" / "large") == whole);
+  CHECK(content_of(scratch.path / "new" / "large") == whole);
   CHECK(entries(scratch.path / "new") == 2);
 }
 
 TEST_CASE("a disk without room is told before the work", "[io][write]") {
-  const Scratch scratch;
+  const TestFolder scratch;
   CHECK_NOTHROW(io::check_space(scratch.path / "not" / "there", 1));
   try {
     io::check_space(scratch.path / "not" / "there", 1'000'000'000'000'000'000);
@@ -103,69 +91,69 @@ TEST_CASE("a disk without room is told before the work", "[io][write]") {
 }
 
 TEST_CASE("files may lie one folder below, and go together", "[io][write]") {
-  const Scratch scratch;
+  const TestFolder scratch;
   io::write_files(scratch.path / "new", {{"a", "1"}, {"a", "2", false, "below"}, {"b", "3", true, "below"}},
                   false);
-  CHECK(text_of(scratch.path / "new" / "a") == "1");
-  CHECK(text_of(scratch.path / "new" / "below" / "a") == "2");
-  CHECK(text_of(scratch.path / "new" / "below" / "b") == "3");
+  CHECK(content_of(scratch.path / "new" / "a") == "1");
+  CHECK(content_of(scratch.path / "new" / "below" / "a") == "2");
+  CHECK(content_of(scratch.path / "new" / "below" / "b") == "3");
   CHECK(entries(scratch.path / "new") == 2);
-  const auto faults = faults_of(scratch.path / "new", {{"c", "4"}, {"a", "5", false, "below"}});
+  const auto faults = write_faults(scratch.path / "new", {{"c", "4"}, {"a", "5", false, "below"}});
   REQUIRE(faults.size() == 1);
   CHECK(faults[0].at.file == (scratch.path / "new" / "below" / "a").string());
   CHECK(entries(scratch.path / "new") == 2);
   for (const char* folder : {".", "..", "x/y", "/etc"}) {
     CAPTURE(folder);
-    CHECK(faults_of(scratch.path / "other", {{"a", "1", false, folder}}).size() == 1);
+    CHECK(write_faults(scratch.path / "other", {{"a", "1", false, folder}}).size() == 1);
   }
-  CHECK(faults_of(scratch.path / "other", {{"a", "1", false, "x"}, {"a", "2", false, "x"}}).size() == 1);
+  CHECK(write_faults(scratch.path / "other", {{"a", "1", false, "x"}, {"a", "2", false, "x"}}).size() == 1);
   // A file stands where the folder would be.
-  CHECK(faults_of(scratch.path / "new", {{"d", "1"}, {"d", "1", false, "a"}}).size() == 1);
+  CHECK(write_faults(scratch.path / "new", {{"d", "1"}, {"d", "1", false, "a"}}).size() == 1);
   CHECK(entries(scratch.path) == 1);
 }
 
 TEST_CASE("nothing is overwritten unasked", "[io][write]") {
-  const Scratch scratch;
+  const TestFolder scratch;
   io::write_files(scratch.path, {{"a", "1"}, {"b", "2"}}, false);
-  const auto faults = faults_of(scratch.path, {{"a", "3"}, {"b", "4"}, {"c", "5"}});
+  const auto faults = write_faults(scratch.path, {{"a", "3"}, {"b", "4"}, {"c", "5"}});
   REQUIRE(faults.size() == 1);
   CHECK(faults[0].problem.starts_with("2 of the 3 files"));
-  CHECK(text_of(scratch.path / "a") == "1");
+  CHECK(content_of(scratch.path / "a") == "1");
   CHECK(entries(scratch.path) == 2);
   io::write_files(scratch.path, {{"a", "3"}, {"c", "5"}}, true);
-  CHECK(text_of(scratch.path / "a") == "3");
+  CHECK(content_of(scratch.path / "a") == "3");
   CHECK(entries(scratch.path) == 3);
 }
 
 TEST_CASE("a link is replaced, not followed", "[io][write]") {
-  const Scratch scratch;
+  const TestFolder scratch;
   std::ofstream(scratch.path / "target") << "old";
   fs::create_symlink("target", scratch.path / "link");
-  CHECK(faults_of(scratch.path, {{"link", "new"}}).size() == 1);
+  CHECK(write_faults(scratch.path, {{"link", "new"}}).size() == 1);
   io::write_files(scratch.path, {{"link", "new"}}, true);
-  CHECK(text_of(scratch.path / "target") == "old");
-  CHECK(text_of(scratch.path / "link") == "new");
+  CHECK(content_of(scratch.path / "target") == "old");
+  CHECK(content_of(scratch.path / "link") == "new");
 }
 
 TEST_CASE("bad names and places are refused and leave nothing", "[io][write]") {
-  const Scratch scratch;
+  const TestFolder scratch;
   for (const char* name : {"", ".", "..", "a/b", "../a", "/etc/x", "a\nb"}) {
     CAPTURE(name);
-    CHECK(faults_of(scratch.path / "new", {{name, "x"}}).size() == 1);
+    CHECK(write_faults(scratch.path / "new", {{name, "x"}}).size() == 1);
   }
-  CHECK(faults_of(scratch.path / "new", {{"a", "x"}, {"a", "y"}}).size() == 1);
-  CHECK(faults_of("", {{"a", "x"}}).size() == 1);
+  CHECK(write_faults(scratch.path / "new", {{"a", "x"}, {"a", "y"}}).size() == 1);
+  CHECK(write_faults("", {{"a", "x"}}).size() == 1);
   std::ofstream(scratch.path / "file") << "x";
-  CHECK(faults_of(scratch.path / "file", {{"a", "x"}}).size() == 1);
-  CHECK(faults_of(scratch.path / "file" / "below", {{"a", "x"}}).size() == 1);
+  CHECK(write_faults(scratch.path / "file", {{"a", "x"}}).size() == 1);
+  CHECK(write_faults(scratch.path / "file" / "below", {{"a", "x"}}).size() == 1);
   fs::create_directory(scratch.path / "folder");
-  CHECK(faults_of(scratch.path, {{"folder", "x"}}, true).size() == 1);
-  CHECK(faults_of(scratch.path / "new" / "deep", {{"ok", "x"}, {std::string(300, 'n'), "x"}}).size() == 1);
+  CHECK(write_faults(scratch.path, {{"folder", "x"}}, true).size() == 1);
+  CHECK(write_faults(scratch.path / "new" / "deep", {{"ok", "x"}, {std::string(300, 'n'), "x"}}).size() == 1);
   CHECK(entries(scratch.path) == 2);
 }
 
 TEST_CASE("a full disk leaves neither files nor folders", "[io][write]") {
-  const Scratch scratch;
+  const TestFolder scratch;
   // A limit on file size fails a write half way, as a full disk does.
   rlimit before{};
   REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
@@ -174,7 +162,7 @@ TEST_CASE("a full disk leaves neither files nor folders", "[io][write]") {
   small.rlim_cur = 4096;
   REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
   const auto faults =
-      faults_of(scratch.path / "new" / "deep", {{"a", "1"}, {"big", std::string(100'000, 'x')}});
+      write_faults(scratch.path / "new" / "deep", {{"a", "1"}, {"big", std::string(100'000, 'x')}});
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, old_handler);
   REQUIRE(faults.size() == 1);
@@ -184,14 +172,14 @@ TEST_CASE("a full disk leaves neither files nor folders", "[io][write]") {
 
 TEST_CASE("a folder without the right to write is refused", "[io][write]") {
   if (geteuid() == 0) return;  // root may write everywhere
-  const Scratch scratch;
+  const TestFolder scratch;
   chmod(scratch.path.c_str(), 0500);
-  CHECK(faults_of(scratch.path, {{"a", "x"}}).size() == 1);
-  CHECK(faults_of(scratch.path / "new", {{"a", "x"}}).size() == 1);
+  CHECK(write_faults(scratch.path, {{"a", "x"}}).size() == 1);
+  CHECK(write_faults(scratch.path / "new", {{"a", "x"}}).size() == 1);
 }
 
 TEST_CASE("of files that exist already one fault tells", "[io][write]") {
-  const Scratch scratch;
+  const TestFolder scratch;
   const auto faults = [&](const std::vector<std::string>& names) {
     try {
       io::check_files(scratch.path, names, false);
@@ -211,7 +199,7 @@ TEST_CASE("of files that exist already one fault tells", "[io][write]") {
 }
 
 TEST_CASE("one file names the path it was given", "[io][write]") {
-  const Scratch scratch;
+  const TestFolder scratch;
   const auto problem = [](const std::filesystem::path& path, bool force) -> Diagnostic {
     try {
       io::write_file(path, "text", force);
@@ -281,7 +269,7 @@ TEST_CASE("a signal that ends us leaves no temporary file", "[io][write]") {
     return all;
   }();
   for (const int signal : {SIGTERM, SIGHUP, SIGINT, SIGQUIT}) {
-    Scratch scratch;
+    TestFolder scratch;
     const fs::path folder = scratch.path / "new";
     const pid_t child = in_process([&] { io::write_files(folder, files, false); });
     while (!has_temporary(folder) && !ended(child)) {
@@ -298,7 +286,7 @@ TEST_CASE("a signal that ends us leaves no temporary file", "[io][write]") {
 }
 
 TEST_CASE("a file that grows beyond its limit is told and leaves nothing", "[io][write]") {
-  Scratch scratch;
+  TestFolder scratch;
   const int status = status_of(in_process([&] {
     const rlimit limit{1 << 16, 1 << 16};
     ::setrlimit(RLIMIT_FSIZE, &limit);
@@ -309,23 +297,23 @@ TEST_CASE("a file that grows beyond its limit is told and leaves nothing", "[io]
 }
 
 TEST_CASE("processes that change a file at once lose nothing", "[io][write]") {
-  Scratch scratch;
+  TestFolder scratch;
   const fs::path file = scratch.path / "list";
   std::vector<pid_t> children;
   for (int i = 0; i < 8; ++i) {
     children.push_back(in_process([&] {
       for (int n = 0; n < 10; ++n)
-        io::update_file(file, true, [&] { return (fs::exists(file) ? text_of(file) : "") + "line\n"; });
+        io::update_file(file, true, [&] { return (fs::exists(file) ? content_of(file) : "") + "line\n"; });
     }));
   }
   for (const pid_t child : children) CHECK(status_of(child) == 0);
-  CHECK(text_of(file).size() == 8 * 10 * 5);
+  CHECK(content_of(file).size() == 8 * 10 * 5);
   CHECK(entries(scratch.path) == 1);
 }
 
 TEST_CASE("processes that write a folder at once never mix", "[io][write]") {
   for (const bool force : {false, true}) {
-    Scratch scratch;
+    TestFolder scratch;
     const fs::path folder = scratch.path / "new";
     std::vector<pid_t> children;
     for (int i = 0; i < 6; ++i) {
@@ -344,12 +332,12 @@ TEST_CASE("processes that write a folder at once never mix", "[io][write]") {
     CHECK(done == (force ? 6 : 1));
     CHECK(entries(folder) == 8);
     for (int n = 1; n < 8; ++n)
-      CHECK(text_of(folder / ("file-" + std::to_string(n))) == text_of(folder / "file-0"));
+      CHECK(content_of(folder / ("file-" + std::to_string(n))) == content_of(folder / "file-0"));
   }
 }
 
 TEST_CASE("what could not be written is known before the work", "[io][write]") {
-  Scratch scratch;
+  TestFolder scratch;
   io::write_file(scratch.path / "file", "x", false);
   const auto faults = [&](const fs::path& folder, const std::vector<std::string>& names, bool force) {
     return faults_in([&] { io::check_files(folder, names, force); }).size();

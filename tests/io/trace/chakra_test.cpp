@@ -26,7 +26,7 @@ struct ReadNode {
 };
 
 /// Every message of the file, to its last byte.
-std::vector<ReadNode> read(const std::string& file) {
+std::vector<ReadNode> nodes_in(const std::string& file) {
   std::vector<ReadNode> nodes;
   std::string_view rest = file;
   REQUIRE(wire_field(take(rest, take_varint(rest)), 1).text == "0.0.4");
@@ -101,7 +101,7 @@ TEST_CASE("sizes by kind, groups and messages", "[io][chakra]") {
   t.nodes.push_back({.kind = Kind::send, .name = "s", .bytes = Bytes(100), .peer = 3, .tag = 9});
   t.nodes.push_back({.kind = Kind::receive, .name = "r", .bytes = Bytes(100), .peer = 0, .tag = 8});
   t.nodes.push_back({.kind = Kind::compute, .name = "k", .flops = Flops(1e12)});
-  const std::vector<ReadNode> n = read(io::chakra_trace(t));
+  const std::vector<ReadNode> n = nodes_in(io::chakra_trace(t));
   REQUIRE(n.size() == 8);
   const std::pair<std::uint64_t, std::uint64_t> expected[] = {
       {0, 1 << 20}, {2, 1 << 17}, {6, 1 << 20}, {7, 1 << 20}};
@@ -126,7 +126,7 @@ TEST_CASE("microseconds are rounded so that their sums stay right", "[io][chakra
   RankTrace t;
   for (int i = 0; i < 1000; ++i) t.nodes.push_back({.name = "third", .length = {333'333}});
   std::uint64_t sum = 0;
-  for (const ReadNode& n : read(io::chakra_trace(t))) {
+  for (const ReadNode& n : nodes_in(io::chakra_trace(t))) {
     CHECK(n.micros <= 1);
     sum += n.micros;
   }
@@ -157,7 +157,7 @@ TEST_CASE("a whole step, read back: ids, dependencies, groups, messages, totals"
     const std::string file = io::chakra_trace(trace);
     CHECK(file == io::chakra_trace(models::RankTracer(model).trace(rank)));
     std::uint64_t micros = 0, id = 0;
-    for (const ReadNode& n : read(file)) {
+    for (const ReadNode& n : nodes_in(file)) {
       REQUIRE(n.id == ++id);
       for (const std::uint64_t needed : n.needs) REQUIRE((needed >= 1 && needed < n.id));
       micros += n.micros;

@@ -445,7 +445,8 @@ TEST_CASE("TorchTitan on Trainium 2 starts the module with AWS's fork", "[launch
   CHECK(contains(text_of(files, "eks-pytorchjob-train.yaml"), "aws.amazon.com/neuron: 16"));
   // What starts there is the module, whose revisions recompute no single layers.
   const auto expresses = [&](const char* recompute) {
-    return target.expresses(job, strategy_of(job, std::string("tp=4,framework=fsdp,shard=fsdp,recompute=") + recompute));
+    return target.expresses(
+        job, strategy_of(job, std::string("tp=4,framework=fsdp,shard=fsdp,recompute=") + recompute));
   };
   CHECK(expresses("SelectiveOp"));
   CHECK_FALSE(expresses("full/2"));

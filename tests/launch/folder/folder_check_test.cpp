@@ -12,6 +12,7 @@
 #include "targets/registry.h"
 #include "tests/catch.h"
 #include "tests/faults.h"
+#include "tests/launch/planned_folder.h"
 #include "tests/models/setup.h"
 #include "text/document.h"
 
@@ -20,21 +21,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A folder as plan --out writes it.
-class Folder {
+/// A folder of plan --out that somebody edits.
+class Folder : public PlannedFolder {
  public:
-  explicit Folder(const planner::Target& target = targets::standard(),
-                  const char* strategy = "tp=8,recompute=CoreAttention", const char* model = "llama3-8b") {
-    std::string pattern = (fs::temp_directory_path() / "trnplan-folder-XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    path = pattern;
-    const models::Job job = job_of(model, 4, 4096, 256);
-    const auto judged = planner::judge(job, strategy_of(job, strategy), datasheet());
-    io::write_files(path, launch::bundle(job, *judged.plan, target), false);
-  }
-  ~Folder() { fs::remove_all(path); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
+  using PlannedFolder::PlannedFolder;
 
   void put(const std::string& name, const std::string& text) const {
     io::write_file(path / name, text, true);
@@ -59,8 +49,6 @@ class Folder {
       if (!faults.empty()) throw InputError(faults);
     });
   }
-
-  fs::path path;
 };
 
 constexpr const char* kNemo = "tp=8,recompute=CoreAttention,flash=false,precision=bf16SR";

@@ -6,6 +6,7 @@
 #include "planner/check/judge.h"
 #include "targets/registry.h"
 #include "tests/catch.h"
+#include "tests/faults.h"
 #include "tests/models/setup.h"
 
 using namespace trnplan;
@@ -18,10 +19,6 @@ const io::OutputFile* find(const OutputFiles& files, const std::string& folder, 
   const auto it = std::find_if(files.begin(), files.end(),
                                [&](const auto& f) { return f.name == name && f.folder == folder; });
   return it == files.end() ? nullptr : &*it;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 struct Pair {

@@ -11,6 +11,7 @@
 #include "targets/registry.h"
 #include "tests/catch.h"
 #include "tests/faults.h"
+#include "tests/launch/planned_folder.h"
 #include "tests/models/setup.h"
 #include "text/document.h"
 
@@ -18,24 +19,6 @@ using namespace trnplan;
 namespace fs = std::filesystem;
 
 namespace {
-
-/// A folder as plan --out writes it.
-class Folder {
- public:
-  explicit Folder(int nodes) {
-    std::string pattern = (fs::temp_directory_path() / "trnplan-submit-XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    path = pattern;
-    const models::Job job = job_of("llama3-8b", nodes, 4096, 256);
-    const auto judged = planner::judge(job, strategy_of(job, "tp=8,recompute=CoreAttention"), datasheet());
-    io::write_files(path, launch::bundle(job, *judged.plan, targets::standard()), false);
-  }
-  ~Folder() { fs::remove_all(path); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  fs::path path;
-};
 
 /// Programs that answer as those of a cluster do.
 class Programs {
@@ -61,7 +44,7 @@ class Programs {
   std::vector<std::string> ran;
 };
 
-struct Row {
+struct SchedulerRow {
   const char* name;
   std::size_t commands;
   const char* first;  ///< word of the first command
@@ -70,7 +53,7 @@ struct Row {
   const char* check;                                      ///< what its own check says of four nodes
 };
 
-const std::vector<Row> kRows = {
+const std::vector<SchedulerRow> kSchedulerRows = {
     {"slurm", 2, "sbatch", "", {{"compile", "101"}, {"train", "102"}}, "has 1 usable nodes"},
     {"eks",
      3,
@@ -84,13 +67,13 @@ const std::vector<Row> kRows = {
 }  // namespace
 
 TEST_CASE("every scheduler, through the interface", "[launch]") {
-  CHECK(launch::schedulers().size() == kRows.size());
-  for (const Row& row : kRows) {
+  CHECK(launch::schedulers().size() == kSchedulerRows.size());
+  for (const SchedulerRow& row : kSchedulerRows) {
     INFO(row.name);
     const launch::Scheduler* scheduler = launch::find_scheduler(row.name);
     REQUIRE(scheduler != nullptr);
     CHECK(scheduler->name() == row.name);
-    const Folder folder(4);
+    const PlannedFolder folder;
     const launch::SubmitRequest request{folder.path, *scheduler};
 
     const auto commands = launch::commands(request);
@@ -147,7 +130,7 @@ TEST_CASE("a launch.json is of a scheduler that keeps one, with ids as it gives 
 }
 
 TEST_CASE("Kubernetes trains when the graphs are compiled", "[launch]") {
-  const Folder folder(4);
+  const PlannedFolder folder;
   const launch::SubmitRequest request{folder.path, *launch::find_scheduler("eks"), "hyperpod-eks"};
   Programs programs;
   const auto runner = [&](const auto& arguments, const auto& options) {

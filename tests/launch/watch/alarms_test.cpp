@@ -55,9 +55,9 @@ const io::WatchAlarm* find(const io::WatchReport& r, const std::string& kind) {
 }
 
 /// Lines of one format for steps from 1, with a loss and a gradient norm.
-using Line = std::function<std::string(int step, double loss, double norm)>;
+using LineOf = std::function<std::string(int step, double loss, double norm)>;
 
-std::string log_of(const Line& line, int steps, const std::function<double(int)>& loss,
+std::string log_of(const LineOf& line, int steps, const std::function<double(int)>& loss,
                    const std::function<double(int)>& norm) {
   std::string text;
   for (int i = 1; i <= steps; ++i) text += line(i, loss(i), norm(i));
@@ -216,11 +216,11 @@ TEST_CASE("loss and gradient norm in the logs of every framework", "[launch]") {
   const auto one = [](int) { return 1.0; };
   const auto rises = [](int i) { return i > 40 ? 3.5 : 1.0; };
   const auto jumps = [](int i) { return i > 40 ? 4.0 : 2.5; };
-  for (const auto& [name, line] : std::vector<std::pair<const char*, Line>>{{"nxd", nxd},
-                                                                            {"nxd tensor", nxd_tensor},
-                                                                            {"nemo", nemo},
-                                                                            {"nxdt", nxdt},
-                                                                            {"megatron", megatron}}) {
+  for (const auto& [name, line] : std::vector<std::pair<const char*, LineOf>>{{"nxd", nxd},
+                                                                              {"nxd tensor", nxd_tensor},
+                                                                              {"nemo", nemo},
+                                                                              {"nxdt", nxdt},
+                                                                              {"megatron", megatron}}) {
     CAPTURE(name);
     CHECK(watch(log_of(line, 60, calm, one)).alarms.empty());
     const auto high = watch(log_of(line, 60, calm, rises));

@@ -168,7 +168,8 @@ TEST_CASE("steps that are short beside the clock's seconds are timed together", 
   for (int step = 1; step <= 101; ++step) {
     const int second = static_cast<int>(1.4 * (step - 1)) + (step > 60 ? 20 : 0);
     text += fmt::format(
-        "LOG Thu Sep 29 22:{:02}:{:02} 2022 - (0, {}) step_loss : 9.1875 learning_rate : 1.56e-05 throughput : "
+        "LOG Thu Sep 29 22:{:02}:{:02} 2022 - (0, {}) step_loss : 9.1875 learning_rate : 1.56e-05 throughput "
+        ": "
         "2873.14\n",
         30 + second / 60, second % 60, step);
   }

@@ -7,7 +7,7 @@ using namespace trnplan::logs;
 
 namespace {
 
-NccomTable read(const std::string& text, const NccomCommand& command = {}) {
+NccomTable report_of(const std::string& text, const NccomCommand& command = {}) {
   JsonReader json(text);
   return read_nccom_report(json, command, "r.json");
 }
@@ -17,7 +17,7 @@ NccomTable read(const std::string& text, const NccomCommand& command = {}) {
 TEST_CASE("a report of nccom-test", "[calibrate]") {
   const std::string document =
       read_text(TRNPLAN_SOURCE_DIR "/tests/calibrate/fixtures/nccom/allg-r32-results.json");
-  const auto table = read(document);
+  const auto table = report_of(document);
   CHECK(table.command.empty());
   CHECK(table.op.empty());
   CHECK(table.warnings.empty());
@@ -32,11 +32,11 @@ TEST_CASE("a report of nccom-test", "[calibrate]") {
 
   // With the command the bus factor 31/32 is checked too, and holds.
   const auto command = parse_nccom_command("nccom-test -r 32 -d fp32 allg");
-  const auto known = read(document, *command);
+  const auto known = report_of(document, *command);
   CHECK(known.op == "all_gather");
   CHECK(known.ranks == 32);
   CHECK(known.warnings.empty());
-  const auto wrong = read(document, *parse_nccom_command("nccom-test -r 8 allg"));
+  const auto wrong = report_of(document, *parse_nccom_command("nccom-test -r 8 allg"));
   CHECK(wrong.warnings.size() == 4);
 }
 
@@ -44,8 +44,8 @@ TEST_CASE("faulty reports of nccom-test", "[calibrate]") {
   CHECK(refusal("{}").find("nothing in it is known") != std::string::npos);
   CHECK(refusal("{\"results\": 3}").find("nothing in it is known") != std::string::npos);
   CHECK(refusal("7").find("nothing in it is known") != std::string::npos);
-  CHECK(read("[]").rows.empty());
-  const auto table = read(
+  CHECK(report_of("[]").rows.empty());
+  const auto table = report_of(
       "[{\"size(B)\": 8, \"time(us)\": 2.5, \"other\": [1]},\n{\"size(B)\": [8], \"time(us)\": 1},\n"
       "{\"size(B)\": 8},\n3,\n{\"size(B)\": -8, \"time(us)\": 1e300}]");
   CHECK(table.rows.size() == 1);
@@ -57,8 +57,9 @@ TEST_CASE("faulty reports of nccom-test", "[calibrate]") {
 }
 
 TEST_CASE("a report that is cut keeps its whole rows", "[calibrate]") {
-  CHECK(read("[{\"size(B)\": 8, \"time(us)\": 2.5}, {\"size(B)\": 16, \"time(us)\": 2").rows.size() == 1);
+  CHECK(report_of("[{\"size(B)\": 8, \"time(us)\": 2.5}, {\"size(B)\": 16, \"time(us)\": 2").rows.size() ==
+        1);
   std::string many = "[";
   for (int i = 0; i < 20'001; ++i) many += "{\"size(B)\": 8, \"time(us)\": 2.5},";
-  CHECK_THROWS_AS(read(many), InputError);
+  CHECK_THROWS_AS(report_of(many), InputError);
 }

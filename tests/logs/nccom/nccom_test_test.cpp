@@ -38,7 +38,7 @@ bool says(const NccomTable& t, const std::string& what) {
 }
 
 const std::string kCommand = "nccom-test -r 2 allr\n";
-const std::string kHeader = "size(B) count(elems) type time:avg(us) algbw(GB/s) busbw(GB/s)\n";
+const std::string kNccomHeader = "size(B) count(elems) type time:avg(us) algbw(GB/s) busbw(GB/s)\n";
 // 1 MiB in 100 us: 10.48576 GB/s, 9.765625 GiB/s.
 const std::string kRow = "1048576 262144 fp32 100.00 10.49 10.49\n";
 
@@ -146,10 +146,11 @@ TEST_CASE("tables inside longer output", "[calibrate]") {
 }
 
 TEST_CASE("several tables", "[calibrate]") {
-  const auto tables = parse_nccom_test(kCommand + kHeader + kRow + "Avg bus bandwidth: 1GB/s\n" + kHeader +
-                                           kRow + "$ nccom-test -r 8 -N 1 \\\n  -d fp32 \\\n  alltoall\n" +
-                                           kHeader + "1048576 262144 fp32 100.00 10.49 9.18\n",
-                                       "t.txt");
+  const auto tables =
+      parse_nccom_test(kCommand + kNccomHeader + kRow + "Avg bus bandwidth: 1GB/s\n" + kNccomHeader + kRow +
+                           "$ nccom-test -r 8 -N 1 \\\n  -d fp32 \\\n  alltoall\n" + kNccomHeader +
+                           "1048576 262144 fp32 100.00 10.49 9.18\n",
+                       "t.txt");
   REQUIRE(tables.size() == 3);
   CHECK(tables[0].warnings.empty());
   CHECK(tables[1].ranks == 2);
@@ -168,25 +169,27 @@ TEST_CASE("a failure is no row", "[calibrate]") {
   CHECK(t.warnings[0].at.line == 3);
   CHECK(t.warnings[0].problem ==
         "size 33554432: Failure running neuron-bench - log file /tmp/nccom_test_log_7pqpdfjf.log");
-  CHECK(lines(table(kCommand + kHeader + kRow + "1 errors found - test failed\n")) == std::vector<int>{4});
+  CHECK(lines(table(kCommand + kNccomHeader + kRow + "1 errors found - test failed\n")) ==
+        std::vector<int>{4});
 }
 
 TEST_CASE("a table in which nccom-test found errors is not used", "[calibrate]") {
   // The result was wrong, so the time is of something else; the trailer does not say of which size.
-  const NccomTable wrong = table(kCommand + kHeader + kRow + "1 errors found - test failed\n");
+  const NccomTable wrong = table(kCommand + kNccomHeader + kRow + "1 errors found - test failed\n");
   REQUIRE(wrong.rows.size() == 1);
   CHECK(wrong.rows[0].contradicts);
   CHECK(says(wrong, "1 errors found - test failed; no row of this table is used"));
   CHECK(calibrate::points_of(wrong, "t").empty());
   // A size that failed is that error: the other sizes are sound.
   const std::string failure = "     33554432    Failure running neuron-bench - log file /tmp/x.log\n";
-  const NccomTable one = table(kCommand + kHeader + kRow + failure + "1 errors found - test failed\n");
+  const NccomTable one = table(kCommand + kNccomHeader + kRow + failure + "1 errors found - test failed\n");
   REQUIRE(one.rows.size() == 1);
   CHECK_FALSE(one.rows[0].contradicts);
   CHECK(calibrate::points_of(one, "t").size() == 1);
-  CHECK(
-      calibrate::points_of(table(kCommand + kHeader + kRow + failure + "2 errors found - test failed\n"), "t").empty());
-  CHECK(calibrate::points_of(table(kCommand + kHeader + kRow), "t").size() == 1);
+  CHECK(calibrate::points_of(
+            table(kCommand + kNccomHeader + kRow + failure + "2 errors found - test failed\n"), "t")
+            .empty());
+  CHECK(calibrate::points_of(table(kCommand + kNccomHeader + kRow), "t").size() == 1);
 }
 
 TEST_CASE("rows that contradict themselves are marked", "[calibrate]") {
@@ -199,8 +202,9 @@ TEST_CASE("rows that contradict themselves are marked", "[calibrate]") {
   CHECK(says(t, "15.11 printed, but algbw 0.49 is 0.9494 on the bus in all_reduce of 32 ranks"));
 
   // algbw against size and time; count against size. The other rows settle the unit.
-  const NccomTable u = table(kCommand + kHeader + kRow + kRow + "1048576 262144 fp32 100.00 12.00 12.00\n" +
-                             "1048576 262144 bf16 100.00 10.49 10.49\n");
+  const NccomTable u =
+      table(kCommand + kNccomHeader + kRow + kRow + "1048576 262144 fp32 100.00 12.00 12.00\n" +
+            "1048576 262144 bf16 100.00 10.49 10.49\n");
   CHECK(u.printed_giga == 1e9);
   CHECK(lines(u) == std::vector<int>{5, 6});
   CHECK_FALSE(u.rows[1].contradicts);
@@ -208,20 +212,21 @@ TEST_CASE("rows that contradict themselves are marked", "[calibrate]") {
   CHECK(u.rows[3].contradicts);
 
   // A table in both units is in neither.
-  const NccomTable both = table(kCommand + kHeader + kRow + "1048576 262144 fp32 100.00 9.77 9.77\n");
+  const NccomTable both = table(kCommand + kNccomHeader + kRow + "1048576 262144 fp32 100.00 9.77 9.77\n");
   CHECK_FALSE(both.printed_giga);
   CHECK(both.warnings.empty());
 
   // Within groups the rank count is no group size.
-  CHECK(table("nccom-test -r 32 --custom-replica-groups g.json allr\n" + kHeader + kRow).warnings.empty());
+  CHECK(
+      table("nccom-test -r 32 --custom-replica-groups g.json allr\n" + kNccomHeader + kRow).warnings.empty());
 }
 
 TEST_CASE("cut off output", "[calibrate]") {
-  const NccomTable t = table(kCommand + kHeader + kRow + "1048576 262144 fp32 1");
+  const NccomTable t = table(kCommand + kNccomHeader + kRow + "1048576 262144 fp32 1");
   CHECK(t.rows.size() == 1);
   CHECK(lines(t) == std::vector<int>{4});
   CHECK(says(t, "4 columns where the header has 6, and the output ends"));
-  const NccomTable u = table(kCommand + kHeader + kRow + "1048576 262144 fp32 100.00 10.49 10.4");
+  const NccomTable u = table(kCommand + kNccomHeader + kRow + "1048576 262144 fp32 100.00 10.49 10.4");
   CHECK(u.rows.size() == 2);
   CHECK(says(u, "its last word may be cut"));
   const NccomTable v = table("size(B) count(elems) ty");
@@ -244,7 +249,7 @@ TEST_CASE("hostile output", "[calibrate]") {
         "8 2 fp32 1e999 1 1", "8 2 fp32 100 1e300 1", "8 2 fp32 100 1 -1", "8 1.5 fp32 100 1 1",
         "8 99999999999999999999 fp32 100 1 1", "8 2 fp32 100us 1 1", "8 2 fp32 100 1 1 1 1 1", "1e999 2",
         "8 2 fp32 0x10 1 1"}) {
-    const NccomTable t = table(kCommand + kHeader + row + "\n" + kRow);
+    const NccomTable t = table(kCommand + kNccomHeader + row + "\n" + kRow);
     CHECK(t.rows.size() == 1);
     CHECK(lines(t) == std::vector<int>{3});
   }
@@ -253,7 +258,7 @@ TEST_CASE("hostile output", "[calibrate]") {
   CHECK_THROWS_AS(parse_nccom_test(std::string("\0\xff\x1b[\x1b", 5), "t"), InputError);
 
   // Binary noise after a header, without a random number generator of the library.
-  std::string noise = kCommand + kHeader;
+  std::string noise = kCommand + kNccomHeader;
   unsigned state = 1;
   for (int i = 0; i < 200'000; ++i) {
     state = state * 1664525u + 1013904223u;
@@ -263,22 +268,22 @@ TEST_CASE("hostile output", "[calibrate]") {
 
   // Any quadratic work would show here.
   const std::string many(4u << 20, '1');
-  CHECK(table(kHeader + many + "\n" + kRow).rows.size() == 1);
+  CHECK(table(kNccomHeader + many + "\n" + kRow).rows.size() == 1);
   std::string spaced, wide = "size(B) time(us)", commands, failing;
   for (int i = 0; i < 1'000'000; ++i) spaced += "1 ";
-  CHECK(table(kHeader + spaced + "\n" + kRow).rows.size() == 1);
+  CHECK(table(kNccomHeader + spaced + "\n" + kRow).rows.size() == 1);
   for (int i = 0; i < 300'000; ++i) wide += " time(us)";
   CHECK(table(wide + "\n" + spaced + "\n").rows.size() <= 1);
   for (int i = 0; i < 100'000; ++i) commands += "nccom-test \\\n";
-  CHECK(table(commands + "\n" + kHeader + kRow).rows.size() == 1);
+  CHECK(table(commands + "\n" + kNccomHeader + kRow).rows.size() == 1);
   for (int i = 0; i < 100'000; ++i) failing += "1 2\n";
-  const NccomTable bounded = table(kHeader + failing + kRow);
+  const NccomTable bounded = table(kNccomHeader + failing + kRow);
   CHECK(bounded.rows.size() == 1);
   CHECK(bounded.warnings.size() == 51);
   CHECK(says(bounded, "99950 more warnings from here on"));
-  std::string rows = kHeader, headers;
+  std::string rows = kNccomHeader, headers;
   for (int i = 0; i < 20'001; ++i) rows += kRow;
   CHECK_THROWS_AS(parse_nccom_test(rows, "t"), InputError);
-  for (int i = 0; i < 1'001; ++i) headers += kHeader;
+  for (int i = 0; i < 1'001; ++i) headers += kNccomHeader;
   CHECK_THROWS_AS(parse_nccom_test(headers, "t"), InputError);
 }

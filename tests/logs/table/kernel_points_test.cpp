@@ -18,12 +18,12 @@ std::string problems(const std::string& text) {
   return all;
 }
 
-logs::KernelTable table(const std::string& rows) {
+logs::KernelTable kernels_of(const std::string& rows) {
   return logs::parse_measured_kernels(kHeading + rows, "k.csv");
 }
 
 std::string refusal_of_rows(const std::string& rows) {
-  return refusal_of([&] { table(rows); });
+  return refusal_of([&] { kernels_of(rows); });
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ TEST_CASE("a kernel is refused with all that is wrong with it", "[calibrate]") {
 }
 
 TEST_CASE("a table gives what is complete and names the rest", "[calibrate]") {
-  const auto read = table(
+  const auto read = kernels_of(
       "a,\"matmul,m=1,k=2,n=3,dtype=bf16\",2.5,trn1.2xlarge,B,here,\n"
       "b,,7,,C,there,no shapes\n"
       "c,,7,,D,there,\n");

@@ -11,7 +11,7 @@ namespace {
 const std::string kHeader =
     "id,source,gpu,gpus,layers,hidden,seq,tp,pp,dp,micro_batch,global_batch,measured,step_s,mem_gib\n";
 
-std::vector<LayoutRun> read(const std::string& rows) {
+std::vector<LayoutRun> layouts_of(const std::string& rows) {
   return parse_layout_runs(kHeader + rows, "t.csv", RunTable::gpu_runs);
 }
 
@@ -27,7 +27,8 @@ TEST_CASE("tables are told apart by their headers", "[logs]") {
 }
 
 TEST_CASE("a row of a run and one that ran out of memory", "[logs]") {
-  const auto runs = read("a,s,G,16,4,64,128,2,1,8,1,8,step_s,0.5,2\nb,s,G,16,4,64,128,2,1,8,1,8,oom,,\n");
+  const auto runs =
+      layouts_of("a,s,G,16,4,64,128,2,1,8,1,8,step_s,0.5,2\nb,s,G,16,4,64,128,2,1,8,1,8,oom,,\n");
   REQUIRE(runs.size() == 2);
   CHECK(runs[0].faults.empty());
   CHECK(runs[0].step_seconds == 0.5);
@@ -53,7 +54,7 @@ TEST_CASE("a hostile row spoils no other", "[logs]") {
              {",s,G,16,4,64,128,2,1,8,1,8,step_s,0.5,\n", 1, "no id"}};
   for (const auto& b : bad) {
     CAPTURE(b.row);
-    const auto runs = read(b.row + good);
+    const auto runs = layouts_of(b.row + good);
     REQUIRE(runs.size() == 2);
     REQUIRE(runs[0].faults.size() == 1);
     CHECK(runs[0].faults[0].at.line == 2);
@@ -62,7 +63,7 @@ TEST_CASE("a hostile row spoils no other", "[logs]") {
     CHECK(runs[1].faults.empty());
     CHECK(runs[1].id == "ok");
   }
-  const auto twice = read(good + good);
+  const auto twice = layouts_of(good + good);
   CHECK(twice[0].faults.empty());
   CHECK(contains(twice[1].faults.at(0).problem, "line 2 has this id too"));
 }
@@ -71,7 +72,7 @@ TEST_CASE("a table that is none is refused as a whole", "[logs]") {
   CHECK(contains(refusal_of([] { (void)parse_layout_runs("", "t.csv", RunTable::gpu_runs); }), "empty"));
   CHECK(contains(refusal_of([] { (void)parse_layout_runs("id,gpu,gpus\n", "t.csv", RunTable::gpu_runs); }),
                  "missing"));
-  CHECK(contains(refusal_of([] { (void)read("x,\"never closed\n"); }), "never closed"));
+  CHECK(contains(refusal_of([] { (void)layouts_of("x,\"never closed\n"); }), "never closed"));
 }
 
 // 32 layers on PP 4 in chunks of one layer: 32 / 4 / 1 = 8 chunks a stage; DP is 8 / (1 x 4).

@@ -11,7 +11,7 @@ using logs::parse_measured_runs;
 
 namespace {
 
-const std::string kHeader =
+const std::string kRunHeader =
     "id,kind,model,hardware,nodes,tp,pp,dp,global_batch,seq_len,step_s,recompute,precision\n";
 
 }  // namespace
@@ -29,7 +29,7 @@ TEST_CASE("the catalogue's table", "[calibrate]") {
 }
 
 TEST_CASE("quoted fields", "[calibrate]") {
-  const auto runs = parse_measured_runs(kHeader +
+  const auto runs = parse_measured_runs(kRunHeader +
                                             "A,train,\"Llama, \"\"big\"\"\",trn1,1,8,1,4,16,2048,1.5,\"full "
                                             "(uniform,\nevery layer)\",BF16+SR\n",
                                         "t.csv");
@@ -42,7 +42,8 @@ TEST_CASE("quoted fields", "[calibrate]") {
 TEST_CASE("every bad row is named", "[calibrate]") {
   try {
     parse_measured_runs(
-        kHeader + "A,train,m,h,1.5,8,1,4,16,2048,1,,\nB,train,m,h,1,x,1,4,16,2048,-1,,\nC,train\n", "t.csv");
+        kRunHeader + "A,train,m,h,1.5,8,1,4,16,2048,1,,\nB,train,m,h,1,x,1,4,16,2048,-1,,\nC,train\n",
+        "t.csv");
     FAIL("no error");
   } catch (const InputError& e) {
     REQUIRE(e.faults().size() == 4);

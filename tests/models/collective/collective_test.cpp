@@ -10,6 +10,7 @@
 #include "tests/catch.h"
 #include "tests/models/fabric_bed.h"
 #include "tests/models/setup.h"
+#include "tests/numbers.h"
 #include "topology/rank_order.h"
 
 using namespace trnplan;
@@ -69,10 +70,6 @@ struct Bed {
     return false;
   }
 };
-
-bool close(double a, double b) {
-  return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b));
-}
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 #include "models/uncertainty/spread.h"
 #include "tests/catch.h"
 #include "tests/models/setup.h"
+#include "tests/numbers.h"
 #include "units/normal.h"
 
 using namespace trnplan;
@@ -16,8 +17,8 @@ using namespace trnplan::models;
 
 namespace {
 
-struct Bed {
-  explicit Bed(int nodes, const char* instance = "trn1.32xlarge")
+struct TimingBed {
+  explicit TimingBed(int nodes, const char* instance = "trn1.32xlarge")
       : cluster{test_catalog().instance(instance), nodes}, graph(cluster.instance), profile(datasheet()) {}
 
   CollectiveTiming time(const CollectiveRun& run) const {
@@ -28,10 +29,6 @@ struct Bed {
   topology::ChipGraph graph;
   Profile profile;
 };
-
-bool close(double a, double b) {
-  return std::abs(a - b) <= 1e-12 * std::abs(b);
-}
 
 }  // namespace
 
@@ -55,7 +52,7 @@ TEST_CASE("bytes of an element", "[models][collective]") {
 }
 
 TEST_CASE("ranks of a run sit equally on the nodes, lowest cores first", "[models][collective]") {
-  const Bed bed(2);
+  const TimingBed bed(2);
   CHECK(ranks_of(bed.cluster, 4) == std::vector<int>{0, 1, 32, 33});
   CHECK(ranks_of(bed.cluster, 64).size() == 64);
   for (const int bad : {0, -2, 1, 63, 66}) {
@@ -66,7 +63,7 @@ TEST_CASE("ranks of a run sit equally on the nodes, lowest cores first", "[model
 
 TEST_CASE("the times of a run add up", "[models][collective]") {
   for (const int nodes : {1, 2}) {
-    const Bed bed(nodes);
+    const TimingBed bed(nodes);
     for (const double bytes : {0.0, 1.0, 65536.0, 0x1p30, 0x1p50, 0x1p62}) {
       CAPTURE(nodes, bytes);
       const CollectiveTiming t = bed.time({CollectiveOp::all_reduce, 32 * nodes, Bytes(bytes)});
@@ -75,10 +72,10 @@ TEST_CASE("the times of a run add up", "[models][collective]") {
         sum += part.latency.value + part.transfer.value;
         CHECK(part.limit.empty() == (bytes == 0));
       }
-      CHECK(close(sum, t.seconds.value));
-      CHECK(close(t.seconds.value + t.host_launch.value + t.barrier.value, t.nccom_seconds.value));
+      CHECK(close(sum, t.seconds.value, 1e-12));
+      CHECK(close(t.seconds.value + t.host_launch.value + t.barrier.value, t.nccom_seconds.value, 1e-12));
       CHECK((t.barrier.value > 0) == (nodes > 1));
-      CHECK(close(t.algbw, bytes / t.nccom_seconds.value));
+      CHECK(close(t.algbw, bytes / t.nccom_seconds.value, 1e-12));
       CHECK(std::isfinite(t.busbw));
       CHECK(t.verdict.verdict == topology::Verdict::supported);
     }
@@ -86,7 +83,7 @@ TEST_CASE("the times of a run add up", "[models][collective]") {
 }
 
 TEST_CASE("one rank takes the launch alone", "[models][collective]") {
-  Bed bed(1);
+  TimingBed bed(1);
   CollectiveTiming t = bed.time({CollectiveOp::all_reduce, 1, Bytes(1e6)});
   CHECK(t.algorithm == "none");
   CHECK(t.parts.empty());
@@ -101,7 +98,7 @@ TEST_CASE("one rank takes the launch alone", "[models][collective]") {
 
 // One parameter decides each of these times: launch alone, or the memory of the cores at large sizes.
 TEST_CASE("intervals follow from the spreads of the parameters", "[models][collective]") {
-  Bed bed(1);
+  TimingBed bed(1);
   for (Value& v : bed.profile.values) v.log_sd = 0;
   bed.profile.value(common::collective_spread).median = 0;
   const auto time = [&](const CollectiveRun& run) {
@@ -142,7 +139,7 @@ TEST_CASE("intervals follow from the spreads of the parameters", "[models][colle
 // Published: 1 and 56 MB for 64 ranks on the 16 chips of a trn2 node; the nccom-test table of 16 ranks, 4
 // chips (aws-neuron/aws-neuron-sdk@81ce03ae tools/neuron-sys-tools/nccom-test.rst) prints the algorithms.
 TEST_CASE("algorithms as published for trn2", "[models][collective]") {
-  const Bed bed(1, "trn2.48xlarge");
+  const TimingBed bed(1, "trn2.48xlarge");
   const auto algorithm = [&](int ranks, double bytes) {
     return bed.time({CollectiveOp::all_reduce, ranks, Bytes(bytes)}).algorithm;
   };

@@ -19,14 +19,14 @@ namespace {
 
 /// Half of 400 GB/s to the switch, half of 50 GB/s a NIC, half of 4 TB/s of memory. LL starts in 8 us and steps in
 /// 1 us, the others step in 3 us, LL128 starts 2 us later, Simple 10, the switch 20.
-struct Bed {
+struct SwitchedBed {
   topology::Cluster cluster;
   topology::ChipGraph graph;
   topology::Placement placement;
   Profile profile = gpu_profile();
   Fabric fabric;
 
-  explicit Bed(int nodes, topology::Instance machine = gpu_machine())
+  explicit SwitchedBed(int nodes, topology::Instance machine = gpu_machine())
       : cluster{std::move(machine), nodes},
         graph(cluster.instance),
         placement(topology::Placement::flat(cluster)),
@@ -71,7 +71,7 @@ TEST_CASE("a machine's data say which runtime its collectives run on", "[models]
 // the next, over its own link to the switch at 2e11 bytes a second. Each rank's own G/8 is read and written at 2e12
 // bytes a second. An all-reduce goes round twice and leaves nothing to be copied.
 TEST_CASE("a ring behind a switch takes its bytes over the data sheet's bandwidth", "[models][collective]") {
-  const Bed bed(1);
+  const SwitchedBed bed(1);
   const double g = 8e9;
   const double once = 7 * 3e-6 + 7 * (g / 8) / 2e11, own = 2 * (g / 8) / 2e12;
   CHECK(bed.seconds(CollectiveOp::all_gather, g) == Approx(18e-6 + once + own));
@@ -88,7 +88,7 @@ TEST_CASE("a ring behind a switch takes its bytes over the data sheet's bandwidt
 // 10.8 us + x / 123.1 GB/s = 27.3 us + x / 298.1 GB/s, x = 7 G / 8: at G = 3.955 MB; LL128 and Simple where
 // 27.3 us + x / 298.1 GB/s = 32.2 us + x / 324 GB/s: at G = 20.87 MB.
 TEST_CASE("a ring takes the protocol that NCCL's latencies speak for", "[models][collective]") {
-  const Bed bed(1);
+  const SwitchedBed bed(1);
   const auto protocol = [&](double bytes) { return bed.of(CollectiveOp::all_gather, bytes).algorithm; };
   CHECK(protocol(3.9e6) == "ring LL");
   CHECK(protocol(4.0e6) == "ring LL128");
@@ -104,7 +104,7 @@ TEST_CASE("a ring takes the protocol that NCCL's latencies speak for", "[models]
 // switch 25 us and 1.125 S / (0.85 * 370.8 GB/s), which LL meets at 1.13 MB.
 TEST_CASE("all-reduces change protocol and algorithm at the sizes of NCCL's tuning", "[models][collective]") {
   const auto way = [&](const char* machine, double bytes) {
-    const Bed bed(1, test_catalog().instance(machine));
+    const SwitchedBed bed(1, test_catalog().instance(machine));
     return bed.of(CollectiveOp::all_reduce, bytes).algorithm;
   };
   CHECK(way("p4d.24xlarge", 2.1e6) == "ring LL");
@@ -137,7 +137,7 @@ TEST_CASE("algorithms over EFA change near the regions of its plugin", "[models]
                           {"p5en.48xlarge", all_gather, 2, 237, "ring LL128", "ring"},
                           {"p5en.48xlarge", all_gather, 8, 956, "ring LL128", "ring"}}) {
     CAPTURE(c.machine, to_string(c.op), c.nodes, c.megabytes);
-    const Bed bed(c.nodes, test_catalog().instance(c.machine));
+    const SwitchedBed bed(c.nodes, test_catalog().instance(c.machine));
     CHECK(bed.of(c.op, c.megabytes * 1e6 / 3).algorithm == c.below);
     CHECK(bed.of(c.op, c.megabytes * 1e6 * 3).algorithm == c.above);
   }
@@ -147,11 +147,11 @@ TEST_CASE("algorithms over EFA change near the regions of its plugin", "[models]
 // at 0.85 of its rate. 8 + 20 us to start.
 TEST_CASE("a switch that reduces takes every byte over a link little more than once",
           "[models][collective]") {
-  const Bed bed(1, reducing_machine());
+  const SwitchedBed bed(1, reducing_machine());
   const double s = 8e9;
   CHECK(bed.of(CollectiveOp::all_reduce, s).algorithm == "nvls");
   CHECK(bed.seconds(CollectiveOp::all_reduce, s) == Approx(28e-6 + s * 9 / 8 / 0.85 / 2e11));
-  CHECK(bed.seconds(CollectiveOp::all_reduce, s) < Bed(1).seconds(CollectiveOp::all_reduce, s));
+  CHECK(bed.seconds(CollectiveOp::all_reduce, s) < SwitchedBed(1).seconds(CollectiveOp::all_reduce, s));
   // Only all-reduces.
   CHECK(bed.of(CollectiveOp::all_gather, s, Algorithm("nvls")).algorithm == "ring");
 }
@@ -161,18 +161,18 @@ TEST_CASE("a switch that reduces takes every byte over a link little more than o
 TEST_CASE("a tree's steps between nodes grow with the logarithm of the nodes", "[models][collective]") {
   for (const auto& [nodes, levels] : {std::pair(2, 1), {4, 2}, {5, 3}, {8, 3}, {9, 4}}) {
     CAPTURE(nodes);
-    CHECK(Bed(nodes).seconds(CollectiveOp::all_reduce, 0, Algorithm("tree")) ==
+    CHECK(SwitchedBed(nodes).seconds(CollectiveOp::all_reduce, 0, Algorithm("tree")) ==
           Approx(8e-6 + 14e-6 + 2 * levels * 10e-6 * 5 / 14));
   }
   // A ring's grow with the nodes: of 2 (16 nodes of 8 - 1) steps 2 * 16 or one less lead to another node.
-  CHECK(Bed(16).of(CollectiveOp::all_reduce, 0).algorithm == "tree LL");
+  CHECK(SwitchedBed(16).of(CollectiveOp::all_reduce, 0).algorithm == "tree LL");
 }
 
 // Sixteen ranks on two nodes: fifteen steps of G/16, an eighth of it in each channel. Each channel leaves a
 // node through another NIC: G/128 a step at 2.5e10 bytes a second. A chunk changes nodes on two of its steps,
 // 10 us each. The own G/16 is copied.
 TEST_CASE("between nodes all NICs carry a ring", "[models][collective]") {
-  const Bed bed(2);
+  const SwitchedBed bed(2);
   const double g = 8e9;
   CHECK(bed.seconds(CollectiveOp::all_gather, g) ==
         Approx(18e-6 + 13 * 3e-6 + 20e-6 + 15 * (g / 128) / 2.5e10 + 2 * (g / 16) / 2e12));
@@ -180,8 +180,8 @@ TEST_CASE("between nodes all NICs carry a ring", "[models][collective]") {
 
 // One step: inside a node 1 us, between nodes the 10 us of Simple; 1 GB over its own link, or through its own NIC.
 TEST_CASE("a message of one rank to another takes one step", "[models][collective]") {
-  CHECK(Bed(1).seconds(CollectiveOp::send_recv, 1e9) == Approx(8e-6 + 1e-6 + 1e9 / 2e11));
-  CHECK(Bed(2).seconds(CollectiveOp::send_recv, 1e9) == Approx(8e-6 + 10e-6 + 1e9 / 2.5e10));
+  CHECK(SwitchedBed(1).seconds(CollectiveOp::send_recv, 1e9) == Approx(8e-6 + 1e-6 + 1e9 / 2e11));
+  CHECK(SwitchedBed(2).seconds(CollectiveOp::send_recv, 1e9) == Approx(8e-6 + 10e-6 + 1e9 / 2.5e10));
 }
 
 // Two nodes: a tree sends S once each way between them, an eighth through each NIC, while the links carry 9/8 S at
@@ -190,7 +190,7 @@ TEST_CASE("a message of one rank to another takes one step", "[models][collectiv
 TEST_CASE("a tree over nodes whose switches reduce works links and NICs at once", "[models][collective]") {
   topology::Instance machine = reducing_machine();
   machine.network_latency = Seconds(5e-6);
-  const Bed bed(2, machine);
+  const SwitchedBed bed(2, machine);
   const double s = 8e9;
   CHECK(bed.of(CollectiveOp::all_reduce, s).algorithm == "nvls-tree");
   CHECK(bed.seconds(CollectiveOp::all_reduce, s) ==
@@ -201,7 +201,7 @@ TEST_CASE("a tree over nodes whose switches reduce works links and NICs at once"
 // their own for each rank's part 8 + 6 * 4 + 64 * 2.8 us and three quarters, a ring of Simple 8.4 + 63 * 14 us and all: LL
 // to 2.6 MB, trees to 103.5 MB.
 TEST_CASE("one rank of each node gathers small parts by trees", "[models][collective]") {
-  const Bed bed(64);
+  const SwitchedBed bed(64);
   std::vector<int> ranks;
   for (int node = 0; node < 64; ++node) ranks.push_back(8 * node);
   const auto of = [&](double bytes) {
@@ -216,7 +216,7 @@ TEST_CASE("one rank of each node gathers small parts by trees", "[models][collec
 // The same stages message by message: to a tick a step where no step leaves the node, and where all steps of a stage
 // do.
 TEST_CASE("collectives behind a switch take as long message by message", "[models][collective]") {
-  const auto compare = [](const Bed& bed, CollectiveOp op, double bytes, Algorithm a) {
+  const auto compare = [](const SwitchedBed& bed, CollectiveOp op, double bytes, Algorithm a) {
     CAPTURE(to_string(op), bytes, a.name(), bed.cluster.nodes);
     const Collective c = bed.of(op, bytes, a);
     const std::int64_t coflow = to_sim_time(c.seconds(bed.fabric) - c.alpha).ps;
@@ -224,7 +224,7 @@ TEST_CASE("collectives behind a switch take as long message by message", "[model
         sim::run_exchanges(bed.fabric.capacities(), expand(bed.fabric, op, bed.world(), Bytes(bytes), a));
     CHECK(std::abs(run.end.ps - coflow) <= 40);
   };
-  const Bed one(1), reducing(1, reducing_machine()), two(2), reducing_two(2, reducing_machine());
+  const SwitchedBed one(1), reducing(1, reducing_machine()), two(2), reducing_two(2, reducing_machine());
   for (const double bytes : {8e3, 8e6, 8e8}) {
     for (const CollectiveOp op : {CollectiveOp::all_gather, CollectiveOp::reduce_scatter,
                                   CollectiveOp::all_reduce, CollectiveOp::all_to_all, CollectiveOp::permute})
@@ -243,7 +243,7 @@ TEST_CASE("no collective beats the bandwidth of its machine", "[models][collecti
     const topology::Instance machine = test_catalog().instance(name);
     if (machine.traits.collectives != topology::CollectiveRuntime::nccl) continue;
     for (const int nodes : {1, 2, 8}) {
-      const Bed bed(nodes, machine);
+      const SwitchedBed bed(nodes, machine);
       for (const CollectiveOp op :
            {CollectiveOp::all_gather, CollectiveOp::reduce_scatter, CollectiveOp::all_reduce,
             CollectiveOp::all_to_all, CollectiveOp::permute, CollectiveOp::send_recv}) {
@@ -306,7 +306,7 @@ TEST_CASE("collectives of GPUs agree with published tables", "[models][collectiv
 }
 
 TEST_CASE("a collective alone needs no barrier where its runtime has none", "[models][collective]") {
-  const Bed bed(2);
+  const SwitchedBed bed(2);
   const CollectiveTimer timer(bed.cluster, bed.graph, bed.profile, true);
   const CollectiveTiming t = timer.time({CollectiveOp::all_gather, 16, Bytes(8e9)});
   CHECK(t.barrier.value == 0);

@@ -182,7 +182,9 @@ TEST_CASE("activations are those of layers kept whole and the inputs of those re
     const Strategy s = strategy_of(job, "framework=fsdp,recompute=" + recompute);
     return memory_of(job, s, gpu_profile()).worst().moments[static_cast<std::size_t>(PeakInstant::backward)];
   };
-  const auto kept = [&](const std::string& recompute) { return backward(recompute).activations.value / kTokens; };
+  const auto kept = [&](const std::string& recompute) {
+    return backward(recompute).activations.value / kTokens;
+  };
   CHECK(kept("none") == kLayers * kWhole);
   CHECK(kept("full") == kLayers * kInput);
   CHECK(kept("full/2") == kLayers / 2 * (kWhole + kInput));
@@ -202,7 +204,8 @@ TEST_CASE("what TorchTitan recomputes others do not", "[models][fsdp]") {
   };
   for (const char* recompute : {"SelectiveOp", "full/2"}) {
     for (const char* torchtitan : {"fsdp", "fsdp-async-tp", "fsdp-eager"}) CHECK(has(torchtitan, recompute));
-    for (const char* other : {"fsdp1", "megatron-fsdp", "megatron", "nanotron"}) CHECK_FALSE(has(other, recompute));
+    for (const char* other : {"fsdp1", "megatron-fsdp", "megatron", "nanotron"})
+      CHECK_FALSE(has(other, recompute));
   }
   // It keeps attention, so a program has one name.
   Strategy s;

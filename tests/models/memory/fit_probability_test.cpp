@@ -9,13 +9,12 @@
 #include "tests/models/gpu_machine.h"
 #include "tests/models/setup.h"
 #include "units/normal.h"
+#include "units/quantity.h"
 
 using namespace trnplan;
 using namespace trnplan::models;
 
 namespace {
-
-constexpr double kGiB = 0x1p30;
 
 /// One instant alone.
 StageMemory stage_of(double states, double activations, double transient, double runtime) {

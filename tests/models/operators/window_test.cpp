@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/operators/operators.h"
 #include "models/memory/memory.h"
+#include "models/operators/operators.h"
 #include "tests/catch.h"
 #include "tests/models/setup.h"
 

@@ -22,9 +22,9 @@ constexpr CollectiveOp kOps[] = {CollectiveOp::all_gather, CollectiveOp::reduce_
                                  CollectiveOp::all_reduce, CollectiveOp::all_to_all,
                                  CollectiveOp::permute,    CollectiveOp::send_recv};
 
-struct Bed : FlatBed {
+struct ExpansionBed : FlatBed {
   using FlatBed::FlatBed;
-  explicit Bed(int nodes) : FlatBed("trn1.32xlarge", nodes) {}
+  explicit ExpansionBed(int nodes) : FlatBed("trn1.32xlarge", nodes) {}
 
   /// `local` cores of each node.
   std::vector<int> group(const std::vector<int>& local) const {
@@ -48,8 +48,8 @@ struct Compared {
   bool agree() const { return messages <= coflow + steps + 1 && messages >= coflow - flight - steps - 1; }
 };
 
-Compared compare(const Bed& bed, CollectiveOp op, const std::vector<std::vector<int>>& groups, double bytes,
-                 Algorithm algorithm) {
+Compared compare(const ExpansionBed& bed, CollectiveOp op, const std::vector<std::vector<int>>& groups,
+                 double bytes, Algorithm algorithm) {
   const Collective c = collective(bed.fabric, op, groups, Bytes(bytes), algorithm);
   Compared r;
   r.algorithm = c.algorithm;
@@ -67,7 +67,8 @@ Compared compare(const Bed& bed, CollectiveOp op, const std::vector<std::vector<
 }
 
 /// Part of the name of what must run when `a` is asked for; empty when it cannot run on the group.
-std::string expected_name(const Bed& bed, CollectiveOp op, const std::vector<int>& local, Algorithm a) {
+std::string expected_name(const ExpansionBed& bed, CollectiveOp op, const std::vector<int>& local,
+                          Algorithm a) {
   if (op == CollectiveOp::all_to_all) return "mesh";
   if (op == CollectiveOp::permute || op == CollectiveOp::send_recv) return "permute";
   const topology::Instance& i = bed.cluster.instance;
@@ -93,7 +94,7 @@ TEST_CASE("uncontended, messages and coflow agree within a tick a step, 2 to 64 
           "[models][collective][differential]") {
   int compared = 0;
   for (const int nodes : {1, 2, 4}) {
-    const Bed bed(nodes);
+    const ExpansionBed bed(nodes);
     std::vector<std::vector<int>> groups = trn1_groups();
     groups.push_back(first(32));
     for (const std::vector<int>& local : groups) {
@@ -117,7 +118,7 @@ TEST_CASE("uncontended, messages and coflow agree within a tick a step, 2 to 64 
 
 TEST_CASE("a torus of single-core chips, every algorithm", "[models][collective][differential]") {
   for (const auto& [rows, columns] : {std::pair(4, 4), std::pair(3, 5)}) {
-    const Bed bed(torus_cluster(rows, columns));
+    const ExpansionBed bed(torus_cluster(rows, columns));
     for (const CollectiveOp op : kOps) {
       for (const Algorithm a : kAlgorithms) {
         for (const double bytes : {0.0, 6e6}) {
@@ -136,7 +137,7 @@ TEST_CASE("nodes that do the same are run as one, to the tick of every message",
           "[models][collective][differential]") {
   int folded = 0;
   for (const int nodes : {2, 3, 4}) {
-    const Bed bed(nodes);
+    const ExpansionBed bed(nodes);
     for (const std::vector<int>& local : std::vector<std::vector<int>>{{0}, first(8), first(32)}) {
       for (const CollectiveOp op : kOps) {
         for (const Algorithm a : kAlgorithms) {
@@ -161,7 +162,7 @@ TEST_CASE("nodes that do the same are run as one, to the tick of every message",
 // Profiles that differ in every rate and latency, with thresholds of algorithms among them.
 TEST_CASE("remembered loads are those described anew", "[models][collective][property]") {
   sim::testing::Random random(11);
-  const Bed bed(4);
+  const ExpansionBed bed(4);
   CollectiveMemory memory;
   int known = 0;
   for (int round = 0; round < 400; ++round) {
@@ -199,7 +200,7 @@ TEST_CASE("remembered loads are those described anew", "[models][collective][pro
 TEST_CASE("the latency of a flat ring is that of a chunk's way", "[models][collective]") {
   for (const bool inverted : {false, true}) {
     for (const int nodes : {2, 4}) {
-      Bed bed(nodes);
+      ExpansionBed bed(nodes);
       const double hop = inverted ? 20e-6 : 1e-6, efa = inverted ? 3e-6 : 15e-6;
       bed.profile.value(neuron::hop_latency).median = hop;
       bed.profile.value(neuron::efa_latency).median = efa;
@@ -222,7 +223,7 @@ TEST_CASE("the latency of a flat ring is that of a chunk's way", "[models][colle
 
 // A pair inside a chip and a pair of nodes at once: whichever comes first, the longer latency counts.
 TEST_CASE("groups of different shape: the longest latency", "[models][collective]") {
-  const Bed bed(2);
+  const ExpansionBed bed(2);
   const auto latency = [&](const std::vector<std::vector<int>>& groups) {
     return collective(bed.fabric, CollectiveOp::all_gather, groups, Bytes(1e6), neuron::ring).latency();
   };
@@ -235,7 +236,7 @@ TEST_CASE("groups of different shape: the longest latency", "[models][collective
 // Groups that share links: the columns of both cores of every chip, all rows.
 TEST_CASE("groups alike that share links: messages and coflows agree within a tick a step",
           "[models][collective][differential]") {
-  const Bed bed(2);
+  const ExpansionBed bed(2);
   const auto tensor = [&](int degree) {
     std::vector<std::vector<int>> groups;
     for (int r = 0; r < bed.cluster.cores(); r += degree) {
@@ -261,7 +262,7 @@ TEST_CASE("groups alike that share links: messages and coflows agree within a ti
 // program, the messages in an exchange.
 TEST_CASE("collectives that overlap in part agree within one chunk's time",
           "[models][collective][differential]") {
-  const Bed bed(1);
+  const ExpansionBed bed(1);
   sim::testing::Random random(20261121);
   for (int round = 0; round < 40; ++round) {
     const std::vector<int> row = first(8), column{0, 1, 8, 9, 16, 17, 24, 25},
@@ -301,7 +302,7 @@ TEST_CASE("collectives that overlap in part agree within one chunk's time",
 TEST_CASE("bytes sent are bytes received", "[models][collective][property]") {
   int messages = 0;
   for (const int nodes : {1, 2, 4}) {
-    const Bed bed(nodes);
+    const ExpansionBed bed(nodes);
     for (const std::vector<int>& local : std::vector<std::vector<int>>{{0, 8}, first(8), first(32)}) {
       const std::vector<int> ranks = bed.group(local);
       for (const CollectiveOp op : kOps) {
@@ -341,7 +342,7 @@ TEST_CASE("more bandwidth is never slower; all rates doubled halve the transfer"
   sim::testing::Random random(3);
   int faster_links = 0;
   for (int round = 0; round < 200; ++round) {
-    const Bed bed(random.whole(1, 4));
+    const ExpansionBed bed(random.whole(1, 4));
     const std::vector<int> ranks = bed.group(first(1 << random.whole(1, 5)));
     const auto op = kOps[random.whole(0, 5)];
     const auto a = kAlgorithms[random.whole(0, 7)];
@@ -380,7 +381,7 @@ TEST_CASE("more bandwidth is never slower; all rates doubled halve the transfer"
 
 // Nodes named otherwise, and chips shifted over the torus.
 TEST_CASE("relabelled groups cost the same, as coflows and as messages", "[models][collective][property]") {
-  const auto same = [](const Bed& bed, const std::vector<int>& one, const std::vector<int>& other) {
+  const auto same = [](const ExpansionBed& bed, const std::vector<int>& one, const std::vector<int>& other) {
     for (const CollectiveOp op : kOps) {
       for (const Algorithm a : kAlgorithms) {
         const Compared x = compare(bed, op, {one}, 3e6, a), y = compare(bed, op, {other}, 3e6, a);
@@ -391,7 +392,7 @@ TEST_CASE("relabelled groups cost the same, as coflows and as messages", "[model
       }
     }
   };
-  const Bed many(4);
+  const ExpansionBed many(4);
   for (const std::vector<int>& local : std::vector<std::vector<int>>{{3}, first(8), {0, 8, 16, 24}}) {
     std::vector<int> other;
     for (const int node : {2, 0, 3, 1}) {
@@ -399,7 +400,7 @@ TEST_CASE("relabelled groups cost the same, as coflows and as messages", "[model
     }
     same(many, many.group(local), other);
   }
-  const Bed one(1);
+  const ExpansionBed one(1);
   for (const std::vector<int>& local :
        std::vector<std::vector<int>>{{0, 1}, {0, 8}, first(8), {0, 2, 4, 6}, {0, 8, 16, 24}, first(16)}) {
     for (const auto& [rows, columns] : {std::pair(1, 0), std::pair(0, 1), std::pair(2, 3)}) {
@@ -417,7 +418,7 @@ TEST_CASE("relabelled groups cost the same, as coflows and as messages", "[model
 // One node for all that are alike, against every node of its own.
 TEST_CASE("nodes that do the same cost one", "[models][collective][differential]") {
   for (const int nodes : {2, 3, 8}) {
-    const Bed bed(nodes);
+    const ExpansionBed bed(nodes);
     const topology::Placement one = topology::Placement::uniform(bed.cluster);
     const Fabric symmetric(bed.cluster, bed.graph, one, bed.profile);
     for (const CollectiveOp op : kOps) {

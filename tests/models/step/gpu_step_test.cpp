@@ -30,7 +30,7 @@ Profile host_bound_profile() {
   return p;
 }
 
-Job gpu_job(int nodes, int batch) {
+Job short_gpu_job(int nodes, int batch) {
   Job job = job_of("llama3-8b", nodes, 2048, batch);
   job.cluster.instance = gpu_machine();
   return job;
@@ -48,7 +48,7 @@ TEST_CASE("steps on GPUs are the same folded and flat, and no shorter than their
   const int nodes = pick({1, 2, 4}), tensor = pick({1, 2, 4, 8, 16}), pipeline = pick({1, 1, 2, 4});
   const int ranks = nodes * 8;
   if (tensor * pipeline > ranks) return;
-  Job job = gpu_job(nodes, ranks / (tensor * pipeline) * pick({4, 8}));
+  Job job = short_gpu_job(nodes, ranks / (tensor * pipeline) * pick({4, 8}));
   job.architecture.layers = pick({4, 5, 8});
   job.architecture.hidden = pick({1024, 4096});
   job.architecture.head_dim = job.architecture.hidden / job.architecture.heads;
@@ -81,7 +81,7 @@ TEST_CASE("a pass takes what the host needs beyond what the device is busy", "[m
 
 // With a host that is far slower than the device a layer takes its host_layer in each pass, collectives and all.
 TEST_CASE("collectives of a layer hide behind a slow host", "[models]") {
-  const Job job = gpu_job(1, 8);
+  const Job job = short_gpu_job(1, 8);
   Profile slow = gpu_profile();
   slow.value(gpu::host_layer) = {1, 0.1, "made up"};
   const auto step = [&](const char* text, const Profile& p) {
@@ -127,7 +127,7 @@ TEST_CASE("factors of a framework and a cluster reach no other job", "[models]")
                      Seconds(1e-3),
                      1.5};
   p.factors = std::make_shared<const std::vector<Factors>>(std::vector<Factors>{framework, cluster});
-  Job job = gpu_job(4, 8);
+  Job job = short_gpu_job(4, 8);
   job.software.framework = "nanotron";
   CHECK(with_factors(p, job)[gpu::host_layer] == 2e-3);
   CHECK(with_factors(p, job)[switched::network_share] == 0.8);

@@ -8,17 +8,12 @@
 #include "models/step/timeline.h"
 #include "tests/catch.h"
 #include "tests/models/setup.h"
+#include "tests/models/step/small_job.h"
 
 using namespace trnplan;
 using namespace trnplan::models;
 
 namespace {
-
-Job small_job(int nodes, int batch) {
-  Job job = job_of("llama3-8b", nodes, 2048, batch);
-  job.architecture.layers = 8;
-  return job;
-}
 
 Strategy early(Strategy s) {
   s.framework = stated_framework("overlapped");

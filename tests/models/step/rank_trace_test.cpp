@@ -13,19 +13,14 @@
 #include "tests/catch.h"
 #include "tests/models/rank_totals.h"
 #include "tests/models/setup.h"
+#include "tests/models/step/small_job.h"
 #include "topology/chip_graph.h"
 
 using namespace trnplan;
 using namespace trnplan::models;
-using Kind = RankTrace::Node::Kind;
+using NodeKind = RankTrace::Node::Kind;
 
 namespace {
-
-Job small_job(int nodes = 1, int batch = 8) {
-  Job job = job_of("llama3-8b", nodes, 2048, batch);
-  job.architecture.layers = 8;
-  return job;
-}
 
 StepModel model_of(const Job& job, const char* text) {
   return StepModel(job, strategy_of(job, text), datasheet(), topology::ChipGraph(job.cluster.instance));
@@ -37,8 +32,8 @@ Totals totals(const RankTrace& trace) {
     ++t.nodes;
     t.computed += n.length;
     t.flops += n.flops.value;
-    if (n.kind == Kind::collective) t.bytes[n.op] += n.bytes.value;
-    if (n.kind == Kind::send) t.bytes[CollectiveOp::send_recv] += n.bytes.value;
+    if (n.kind == NodeKind::collective) t.bytes[n.op] += n.bytes.value;
+    if (n.kind == NodeKind::send) t.bytes[CollectiveOp::send_recv] += n.bytes.value;
   }
   return t;
 }
@@ -68,7 +63,7 @@ TEST_CASE("one stage: every second, FLOP and byte of the simulation", "[models][
   // The critical path is one rank's queue: operator by operator.
   std::map<std::string, double> seconds;
   for (const RankTrace::Node& n : tracer.trace(0).nodes) {
-    if (n.kind == Kind::compute) seconds[std::string(n.name)] += to_seconds(n.length).value;
+    if (n.kind == NodeKind::compute) seconds[std::string(n.name)] += to_seconds(n.length).value;
   }
   seconds.erase("launch");  // of buckets too, which the report has under the collective's name
   const StepReport report = model.simulate();
@@ -110,7 +105,7 @@ TEST_CASE("stages: work of each, messages between them", "[models][rank_trace]")
     for (const auto& [op, bytes] : want.bytes) CHECK(got.bytes.at(op) == Approx(bytes).epsilon(1e-12));
     SimTime launches;  // of messages
     for (const RankTrace::Node& n : trace.nodes) {
-      if (n.kind == Kind::send || n.kind == Kind::receive)
+      if (n.kind == NodeKind::send || n.kind == NodeKind::receive)
         launches += to_sim_time(Seconds(p.profile[nxd::task_launch]));
     }
     CHECK(got.computed == want.computed + launches);
@@ -123,8 +118,8 @@ TEST_CASE("stages: work of each, messages between them", "[models][rank_trace]")
       for (const auto* list : {&n.after, &n.needs}) {
         for (const std::uint32_t before : *list) REQUIRE(before < i);
       }
-      if (n.kind == Kind::send) ends[{rank, n.peer, n.tag}] += 1, sent += n.bytes.value;
-      if (n.kind == Kind::receive) ends[{n.peer, rank, n.tag}] += 1000;
+      if (n.kind == NodeKind::send) ends[{rank, n.peer, n.tag}] += 1, sent += n.bytes.value;
+      if (n.kind == NodeKind::receive) ends[{n.peer, rank, n.tag}] += 1000;
     }
   }
   for (const auto& [message, seen] : ends) REQUIRE(seen == 1001);
@@ -180,7 +175,7 @@ TEST_CASE("tags and groups are those of the whole program", "[models][rank_trace
     std::size_t nodes = 0;
     tracer.each_node(rank, [&](const RankTrace::Node& n) {
       ++nodes;
-      const bool between = n.kind == Kind::send && p.order.stage_of(rank) != p.order.stage_of(n.peer);
+      const bool between = n.kind == NodeKind::send && p.order.stage_of(rank) != p.order.stage_of(n.peer);
       if (between) sent.insert(n.tag), ++ends;
     });
     CHECK(nodes == tracer.trace(rank).nodes.size());
@@ -201,9 +196,9 @@ TEST_CASE("ring attention: to the next rank, from the one before, beside the wor
     CHECK(got.bytes.at(CollectiveOp::send_recv) ==
           Approx(want.bytes.at(CollectiveOp::send_recv)).epsilon(1e-12));
     for (std::size_t i = 1; i + 1 < trace.nodes.size(); ++i) {
-      if (trace.nodes[i].kind != Kind::send) continue;
+      if (trace.nodes[i].kind != NodeKind::send) continue;
       const RankTrace::Node &send = trace.nodes[i], &receive = trace.nodes[i + 1], &work = trace.nodes[i + 2];
-      REQUIRE(receive.kind == Kind::receive);
+      REQUIRE(receive.kind == NodeKind::receive);
       CHECK(send.after == receive.after);
       CHECK(work.name == "attention");
       CHECK(work.after == send.after);
@@ -244,17 +239,17 @@ TEST_CASE("all ranks together come to an end", "[models][rank_trace]") {
     progress = false;
     for (const int rank : everyone) {
       while (const RankTrace::Node* n = node_of(rank)) {
-        if (n->kind == Kind::receive && sent.erase({n->peer, rank, n->tag}) == 0) break;
-        if (n->kind == Kind::send) sent.insert({rank, n->peer, n->tag});
-        if (n->kind == Kind::collective) {
+        if (n->kind == NodeKind::receive && sent.erase({n->peer, rank, n->tag}) == 0) break;
+        if (n->kind == NodeKind::send) sent.insert({rank, n->peer, n->tag});
+        if (n->kind == NodeKind::collective) {
           const std::vector<int>& members = n->group == RankTrace::kAllRanks
                                                 ? everyone
                                                 : tracer.groups()[static_cast<std::size_t>(n->group)];
           REQUIRE(static_cast<int>(members.size()) == n->members);
           const bool all_there = std::all_of(members.begin(), members.end(), [&](int other) {
             const RankTrace::Node* o = node_of(other);
-            return o != nullptr && o->kind == Kind::collective && o->group == n->group && o->op == n->op &&
-                   o->bytes == n->bytes && o->name == n->name;
+            return o != nullptr && o->kind == NodeKind::collective && o->group == n->group &&
+                   o->op == n->op && o->bytes == n->bytes && o->name == n->name;
           });
           if (!all_there) break;
           for (const int other : members) ++next[static_cast<std::size_t>(other)];

@@ -98,7 +98,8 @@ TEST_CASE("a dominated strategy is never the faster one", "[models]") {
 TEST_CASE("recomputing more of the same layout is slower for certain", "[models]") {
   const models::Job job = job_of("llama3-8b", 1, 8192, 64);
   const Profile profile = test_catalog().profile("trn1");
-  const StepReport less = simulate_step(job, strategy_of(job, "tp=8,recompute=CoreAttention+LlamaMLP"), profile);
+  const StepReport less =
+      simulate_step(job, strategy_of(job, "tp=8,recompute=CoreAttention+LlamaMLP"), profile);
   const StepReport more =
       simulate_step(job, strategy_of(job, "tp=8,recompute=CoreAttention+LlamaMLP+LlamaRMSNorm"), profile);
   REQUIRE(less.step < more.step);

@@ -19,7 +19,7 @@ namespace {
 
 /// Unknown: two parameters with log-sd 0.2 and 0.5, configurations with 0.03, a stack with 0.1, a run with
 /// 0.04.
-models::Profile toy() {
+models::Profile experiment_profile() {
   models::Profile p = datasheet();
   for (models::Value& v : p.values) v.log_sd = 0;
   p.value(models::nxd::task_launch).log_sd = 0.2;
@@ -111,7 +111,7 @@ std::size_t tables(const planner::Comparison& c) {
 // of noise, together 0.0225; it shares 0.0109 with the difference: rho^2 = 0.0109^2 / 0.0225 / 0.0218 =
 // 0.24222, asin(0.49216) = 0.51457: 0.66379.
 TEST_CASE("short runs of two plans, by hand", "[planner][measurement]") {
-  const planner::Comparison c = compare({first(), second()}, toy());
+  const planner::Comparison c = compare({first(), second()}, experiment_profile());
   CHECK(c.probability == 0.5);
   CHECK_FALSE(c.told_apart);
   CHECK_FALSE(c.equal);
@@ -142,7 +142,7 @@ TEST_CASE("short runs of two plans, by hand", "[planner][measurement]") {
 // The second is 5 % slower: log 0.05. What is seen of both moves the mean with 0.0218 / 0.025 = 0.872, which
 // changes sign at 0.05 - 0.05 / 0.872 = -0.007339, a ratio of 0.99269.
 TEST_CASE("when a measurement overturns the ranking", "[planner][measurement]") {
-  const planner::Comparison c = compare({first(), second(100 * std::exp(0.05))}, toy());
+  const planner::Comparison c = compare({first(), second(100 * std::exp(0.05))}, experiment_profile());
   CHECK(c.probability == Approx(models::LogRatio{0.05, std::sqrt(0.0218)}.positive()));
   CHECK(find(c, 1, 1)->threshold == Approx(0.99269).epsilon(1e-5));
   // Of the first alone: slope -0.0109 / 0.0225, so it must be above 100 exp(0.05 / 0.48444) s.
@@ -159,7 +159,7 @@ TEST_CASE("when a measurement overturns the ranking", "[planner][measurement]") 
 TEST_CASE("a measurement of one may speak of the other", "[planner][measurement]") {
   const std::vector<Plan> plans = {plan_of(100, models::nxd::task_launch, 0.2),
                                    plan_of(100 * std::exp(0.05), models::nxd::task_launch, 0.8)};
-  const planner::Comparison c = compare(plans, toy());
+  const planner::Comparison c = compare(plans, experiment_profile());
   REQUIRE(find(c, 1, 0) != nullptr);
   CHECK_FALSE(find(c, 1, 0)->above);
   CHECK(find(c, 1, 0)->threshold == Approx(100 * std::exp(-0.05 * 0.0141 / 0.0039)).epsilon(1e-5));
@@ -167,7 +167,8 @@ TEST_CASE("a measurement of one may speak of the other", "[planner][measurement]
 
 TEST_CASE("names of the two do not matter", "[planner][measurement]") {
   const Plan a = first(), b = second(103);
-  const planner::Comparison ab = compare({a, b}, toy()), ba = compare({b, a}, toy());
+  const planner::Comparison ab = compare({a, b}, experiment_profile()),
+                            ba = compare({b, a}, experiment_profile());
   CHECK(ab.probability + ba.probability == Approx(1));
   REQUIRE(ab.considered.size() == ba.considered.size());
   CHECK(find(ab, 1, 1)->probability == Approx(find(ba, 1, 1)->probability));
@@ -176,7 +177,7 @@ TEST_CASE("names of the two do not matter", "[planner][measurement]") {
 }
 
 TEST_CASE("more runs tell more, and exact ones all", "[planner][measurement]") {
-  models::Profile profile = toy();
+  models::Profile profile = experiment_profile();
   const std::vector<Plan> plans = {first(), second(101)};
   const planner::Comparison c = compare(plans, profile);
   double before = c.probability;
@@ -194,22 +195,22 @@ TEST_CASE("more runs tell more, and exact ones all", "[planner][measurement]") {
 }
 
 TEST_CASE("what needs no measurement gets none", "[planner][measurement]") {
-  const planner::Comparison same = compare({first(), first()}, toy());
+  const planner::Comparison same = compare({first(), first()}, experiment_profile());
   CHECK(same.probability == 0.5);
   CHECK(same.equal);
   CHECK_FALSE(same.best);
-  const planner::Comparison far = compare({first(), second(200)}, toy());
+  const planner::Comparison far = compare({first(), second(200)}, experiment_profile());
   CHECK(far.told_apart);
   CHECK(far.probability > 0.99);
   CHECK_FALSE(far.best);
-  CHECK_FALSE(planner::confidence_of({}, {first()}, nullptr, toy(), options()).comparison);
-  CHECK(planner::confidence_of({}, {}, nullptr, toy(), options()).first_is_better.empty());
+  CHECK_FALSE(planner::confidence_of({}, {first()}, nullptr, experiment_profile(), options()).comparison);
+  CHECK(planner::confidence_of({}, {}, nullptr, experiment_profile(), options()).first_is_better.empty());
 }
 
 TEST_CASE("without one that decides, the cheapest of those about as good", "[planner][measurement]") {
   planner::ConfidenceOptions o = options();
   o.sure = 0.99;
-  const planner::Comparison c = compare({first(), second()}, toy(), o);
+  const planner::Comparison c = compare({first(), second()}, experiment_profile(), o);
   REQUIRE(c.best);
   CHECK_FALSE(c.decides);
   CHECK(c.best->probability < 0.99);
@@ -225,7 +226,7 @@ TEST_CASE("better is what the job wants: a token's time, its price, fewer nodes"
   models::Job job;
   std::vector<Plan> plans = {first(), second()};
   const auto better = [&] {
-    return planner::confidence_of(job, plans, nullptr, toy(), options()).first_is_better[0];
+    return planner::confidence_of(job, plans, nullptr, experiment_profile(), options()).first_is_better[0];
   };
   CHECK(*better() == 0.5);
   plans[1].global_batch = 32;  // half the tokens in the same time: log 2 over sqrt(0.0218)
@@ -240,22 +241,23 @@ TEST_CASE("better is what the job wants: a token's time, its price, fewer nodes"
   job.objective = models::Objective::deadline;
   plans[1].nodes = 4;
   CHECK_FALSE(better());
-  CHECK_FALSE(planner::confidence_of(job, plans, nullptr, toy(), options()).comparison);
+  CHECK_FALSE(planner::confidence_of(job, plans, nullptr, experiment_profile(), options()).comparison);
 }
 
 TEST_CASE("what a measurement is worth", "[planner][measurement]") {
   Plan a = first();
-  CHECK(find(compare({a, second()}, toy()), 1, 1)->gain_usd == 0);
+  CHECK(find(compare({a, second()}, experiment_profile()), 1, 1)->gain_usd == 0);
   a.run = Seconds(1000 * 3600.0);  // a thousand hours of 10 USD, of which 5.5005 % can be saved on average
-  CHECK(find(compare({a, second()}, toy()), 1, 1)->gain_usd == Approx(550.05).epsilon(1e-4));
+  CHECK(find(compare({a, second()}, experiment_profile()), 1, 1)->gain_usd == Approx(550.05).epsilon(1e-4));
 }
 
 TEST_CASE("the winner against what runs today", "[planner][measurement]") {
   const Plan today = second(110);
-  const planner::Confidence c = planner::confidence_of({}, {first()}, &today, toy(), options());
+  const planner::Confidence c =
+      planner::confidence_of({}, {first()}, &today, experiment_profile(), options());
   // Phi(log 1.1 / sqrt(0.0218)), as above.
   CHECK(*c.beats_baseline == Approx(0.74071).epsilon(1e-4));
-  CHECK_FALSE(planner::confidence_of({}, {first()}, nullptr, toy(), options()).beats_baseline);
+  CHECK_FALSE(planner::confidence_of({}, {first()}, nullptr, experiment_profile(), options()).beats_baseline);
 }
 
 TEST_CASE("a table of nccom-test where the links are the doubt", "[planner][measurement]") {

@@ -11,7 +11,7 @@ using planner::Tie;
 namespace {
 
 /// Configurations differ by 3 %, all else is known.
-models::Profile toy() {
+models::Profile tie_profile() {
   models::Profile p = datasheet();
   for (models::Value& v : p.values) v.log_sd = 0;
   p.value(models::common::configuration_spread).median = 0.03;
@@ -43,7 +43,7 @@ TEST_CASE("ties are what the model cannot tell from the first plan, a line a lay
   found.layouts = {found.plans[0], found.plans[2], plan_of(job, "tp=4,pp=2,cuts=15", 102, 0.99),
                    plan_of(job, "tp=32", 130, 0.99)};
 
-  const std::vector<Tie> ties = planner::ties_of(job, found, toy(), 0.9);
+  const std::vector<Tie> ties = planner::ties_of(job, found, tie_profile(), 0.9);
   REQUIRE(ties.size() == 4);  // TP 32 is slower for sure
   // As safe as the first plan, the likeliest first; TP 8 with full recompute stands for both of its kind.
   CHECK(ties[0].plan.strategy == found.plans[3].strategy);
@@ -59,7 +59,7 @@ TEST_CASE("ties are what the model cannot tell from the first plan, a line a lay
     CHECK(t.first_is_better > 0.5);
     CHECK(t.first_is_better < 0.9);
   }
-  CHECK(planner::ties_of(job, found, toy(), 0.5).empty());
+  CHECK(planner::ties_of(job, found, tie_profile(), 0.5).empty());
   found.plans.clear();
-  CHECK(planner::ties_of(job, found, toy(), 0.9).empty());
+  CHECK(planner::ties_of(job, found, tie_profile(), 0.9).empty());
 }

@@ -39,7 +39,7 @@ std::pair<double, double> over_seeds(int n, const F& f) {
   return {mean, std::sqrt((squares / n - mean * mean) / (n - 1))};
 }
 
-const Reliability& shipped() {
+const Reliability& shipped_reliability() {
   static const Reliability r = io::reliability_from(read_document(test_catalog().file("reliability.json")));
   return r;
 }
@@ -236,16 +236,16 @@ TEST_CASE("the medians follow from what their notes say", "[planner][goodput]") 
   double sum = 0, squares = 0;
   for (const double rate : rates) sum += std::log(rate) / 5;
   for (const double rate : rates) squares += std::pow(std::log(rate) - sum, 2) / 4;
-  CHECK(shipped()[P::failure_rate] == Approx(std::exp(sum)).epsilon(0.01));
-  CHECK(shipped().value(P::failure_rate).log_sd == Approx(std::sqrt(squares)).epsilon(0.01));
-  CHECK(shipped()[P::detection] == Approx(600 / std::exp(1.2816 * 0.8)).epsilon(0.01));
+  CHECK(shipped_reliability()[P::failure_rate] == Approx(std::exp(sum)).epsilon(0.01));
+  CHECK(shipped_reliability().value(P::failure_rate).log_sd == Approx(std::sqrt(squares)).epsilon(0.01));
+  CHECK(shipped_reliability()[P::detection] == Approx(600 / std::exp(1.2816 * 0.8)).epsilon(0.01));
   const double opt = 7.5 * 0.41 / 0.59, bloom = std::pow(6 * 7.3 * 11 * 18, 0.25);
-  CHECK(shipped()[P::manual_response] == Approx(3600 * std::sqrt(opt * bloom)).epsilon(0.01));
-  CHECK(shipped()[P::manual_share] == Approx(std::sqrt(3 / 419.0 * 0.1)).epsilon(0.02));
+  CHECK(shipped_reliability()[P::manual_response] == Approx(3600 * std::sqrt(opt * bloom)).epsilon(0.01));
+  CHECK(shipped_reliability()[P::manual_share] == Approx(std::sqrt(3 / 419.0 * 0.1)).epsilon(0.02));
   const double fsx = 200e6 * 1200 / 1024, gpfs = 2.3e12 / 40;
-  CHECK(shipped()[P::storage_throughput] == Approx(std::sqrt(fsx * gpfs)).epsilon(0.01));
-  CHECK(shipped().value(P::storage_throughput).log_sd ==
+  CHECK(shipped_reliability()[P::storage_throughput] == Approx(std::sqrt(fsx * gpfs)).epsilon(0.01));
+  CHECK(shipped_reliability().value(P::storage_throughput).log_sd ==
         Approx(std::log(gpfs / fsx) / 2 / 1.645).epsilon(0.01));
-  CHECK(shipped()[P::load_ratio] == Approx(129.49 / 51.06).epsilon(0.01));
-  CHECK(shipped()[P::restart] == Approx(458.6 - 285.6 + 30).epsilon(0.02));
+  CHECK(shipped_reliability()[P::load_ratio] == Approx(129.49 / 51.06).epsilon(0.01));
+  CHECK(shipped_reliability()[P::restart] == Approx(458.6 - 285.6 + 30).epsilon(0.02));
 }

@@ -6,6 +6,7 @@
 #include "tests/catch.h"
 #include "tests/models/setup.h"
 #include "tests/planner/reliability.h"
+#include "units/quantity.h"
 
 using namespace trnplan;
 using namespace trnplan::planner;
@@ -14,7 +15,6 @@ namespace {
 
 using P = ReliabilityParameter;
 
-constexpr double kDay = 86400;
 /// 95th and 90th percentile of the standard normal, from a table.
 constexpr double z95 = 1.6448536, z90 = 1.2815516;
 

@@ -7,33 +7,17 @@
 #include "tests/catch.h"
 #include "tests/faults.h"
 #include "tests/models/setup.h"
+#include "tests/targets/commands.h"
 
 using namespace trnplan;
 
 namespace {
-
-std::string value_of(const planner::TrainCommand& c, const std::string& flag) {
-  const auto it = std::find(c.arguments.begin(), c.arguments.end(), flag);
-  return it == c.arguments.end() ? "" : *(it + 1);
-}
-
-bool has(const std::vector<std::string>& all, const std::string& one) {
-  return std::find(all.begin(), all.end(), one) != all.end();
-}
 
 /// With what the target does where a job leaves it open.
 models::Job bert_job(int nodes, int sequence, int batch) {
   models::Job job = job_of("bert-large", nodes, sequence, batch);
   targets::take_defaults(job, targets::bert(), false);
   return job;
-}
-
-planner::TrainCommand command_of(const models::Job& job, const char* strategy) {
-  return targets::bert().command(job, strategy_of(job, strategy));
-}
-
-std::string why_not(const models::Job& job, const char* strategy) {
-  return planner::inexpressible(targets::bert(), job, strategy_of(job, strategy)).value_or("");
 }
 
 constexpr const char* kPlain = "mbs=16,zero1=false";
@@ -45,15 +29,15 @@ constexpr const char* kPlain = "mbs=16,zero1=false";
 TEST_CASE("BERT: strong scaling accumulates less on each node, weak scaling as much as one node",
           "[targets]") {
   // 16384 / (16 * 32 * 16) = 2; 1048576 / (16 * 32 * 16) = 128, which is 65536 / (32 * 16).
-  const auto strong = command_of(bert_job(16, 128, 16384), kPlain);
+  const auto strong = command_of(targets::bert(), bert_job(16, 128, 16384), kPlain);
   CHECK(value_of(strong, "--grad_accum_usteps") == "2");
   CHECK(value_of(strong, "--optimizer") == "AdamW_FP32OptimParams");
   CHECK(value_of(strong, "--lr") == "0.0004");
   CHECK(strong.steps == 28125);
-  const auto weak = command_of(bert_job(16, 128, 1048576), kPlain);
+  const auto weak = command_of(targets::bert(), bert_job(16, 128, 1048576), kPlain);
   CHECK(value_of(weak, "--grad_accum_usteps") == "128");
   CHECK(value_of(weak, "--grad_accum_usteps") ==
-        value_of(command_of(bert_job(1, 128, 65536), kPlain), "--grad_accum_usteps"));
+        value_of(command_of(targets::bert(), bert_job(1, 128, 65536), kPlain), "--grad_accum_usteps"));
   CHECK(value_of(weak, "--optimizer") == "LAMB");
   CHECK(value_of(weak, "--lr") == "0.006");
   CHECK(value_of(weak, "--warmup_steps") == "2000");  // of 7032: more than a fifth
@@ -61,35 +45,36 @@ TEST_CASE("BERT: strong scaling accumulates less on each node, weak scaling as m
     return contains(r, "of the shipped recipe for a global batch of 65536");
   }));
   // The batch next by ratio: 32768 is as near to either, and the first of them is taken.
-  CHECK(value_of(command_of(bert_job(16, 128, 32768), kPlain), "--optimizer") == "AdamW_FP32OptimParams");
+  CHECK(value_of(command_of(targets::bert(), bert_job(16, 128, 32768), kPlain), "--optimizer") ==
+        "AdamW_FP32OptimParams");
   // Where the run has tokens they say how long it is, and the warm-up keeps the recipe's share or a fifth.
   models::Job job = bert_job(1, 128, 65536);
   job.training.tokens = 128. * 65536 * 703.2;
-  CHECK(value_of(command_of(job, kPlain), "--max_steps") == "704");
-  CHECK(value_of(command_of(job, kPlain), "--warmup_steps") == "200");  // 2000 * 704 / 7032
+  CHECK(value_of(command_of(targets::bert(), job, kPlain), "--max_steps") == "704");
+  CHECK(value_of(command_of(targets::bert(), job, kPlain), "--warmup_steps") == "200");  // 2000 * 704 / 7032
 }
 
 TEST_CASE("BERT: a stated optimizer is started with the recipe that has it", "[targets]") {
   // LAMB learns at rates ten times Adam's, whatever the batch.
   models::Job job = bert_job(16, 128, 16384);
   job.learning.optimizer = "lamb";
-  CHECK(value_of(command_of(job, kPlain), "--optimizer") == "LAMB");
-  CHECK(value_of(command_of(job, kPlain), "--lr") == "0.006");
+  CHECK(value_of(command_of(targets::bert(), job, kPlain), "--optimizer") == "LAMB");
+  CHECK(value_of(command_of(targets::bert(), job, kPlain), "--lr") == "0.006");
   job = bert_job(16, 128, 1048576);
   job.learning.optimizer = "adamw";
-  CHECK(value_of(command_of(job, kPlain), "--optimizer") == "AdamW");
-  CHECK(value_of(command_of(job, kPlain), "--lr") == "0.0004");
+  CHECK(value_of(command_of(targets::bert(), job, kPlain), "--optimizer") == "AdamW");
+  CHECK(value_of(command_of(targets::bert(), job, kPlain), "--lr") == "0.0004");
   job = bert_job(16, 512, 32768);
-  CHECK(value_of(command_of(job, "mbs=2"), "--lr") == "0.00028");
+  CHECK(value_of(command_of(targets::bert(), job, "mbs=2"), "--lr") == "0.00028");
   job.learning.optimizer = "lamb";
-  CHECK(value_of(command_of(job, "mbs=2"), "--optimizer") == "LAMB");
-  CHECK(value_of(command_of(job, "mbs=2"), "--lr") == "0.004");
-  CHECK(value_of(command_of(job, "mbs=2"), "--max_steps") == "1563");
+  CHECK(value_of(command_of(targets::bert(), job, "mbs=2"), "--optimizer") == "LAMB");
+  CHECK(value_of(command_of(targets::bert(), job, "mbs=2"), "--lr") == "0.004");
+  CHECK(value_of(command_of(targets::bert(), job, "mbs=2"), "--max_steps") == "1563");
 }
 
 TEST_CASE("BERT: phase 2 begins from phase 1, and goes on from its own", "[targets]") {
-  const auto first = command_of(bert_job(16, 128, 16384), kPlain),
-             second = command_of(bert_job(16, 512, 32768), "mbs=2");
+  const auto first = command_of(targets::bert(), bert_job(16, 128, 16384), kPlain),
+             second = command_of(targets::bert(), bert_job(16, 512, 32768), "mbs=2");
   CHECK(first.port == 2022);
   CHECK(second.port == 2023);
   CHECK(first.again.checkpoints == "ckpt_*.pt");
@@ -116,16 +101,18 @@ TEST_CASE("BERT: what a job leaves open, and what the script cannot say", "[targ
   CHECK(job.training.precision == models::Precision::bf16_sr);
   CHECK(job.pin.zero1 == false);
   CHECK(job.architecture.dropout);
-  CHECK(why_not(job, kPlain).empty());
-  CHECK(contains(why_not(job, "mbs=16,zero1=true"), "ZeRO-1"));
-  CHECK(contains(why_not(job, "tp=2,mbs=16,zero1=false"), "data parallel alone"));
-  CHECK(contains(why_not(job, "mbs=16,zero1=false,recompute=full"), "pin recompute to none"));
-  CHECK(contains(why_not(bert_job(16, 256, 16384), kPlain),
+  CHECK(why_not(targets::bert(), job, kPlain).empty());
+  CHECK(contains(why_not(targets::bert(), job, "mbs=16,zero1=true"), "ZeRO-1"));
+  CHECK(contains(why_not(targets::bert(), job, "tp=2,mbs=16,zero1=false"), "data parallel alone"));
+  CHECK(
+      contains(why_not(targets::bert(), job, "mbs=16,zero1=false,recompute=full"), "pin recompute to none"));
+  CHECK(contains(why_not(targets::bert(), bert_job(16, 256, 16384), kPlain),
                  "write sequence: 128 for phase 1, 512 for phase 2"));
   models::Job mixed = job_of("bert-large", 16, 128, 16384);
   targets::take_defaults(mixed, targets::bert(), true);  // stated
-  CHECK(contains(why_not(mixed, kPlain), "write precision: bf16SR, autocast or fp32"));
-  CHECK(contains(why_not(job_of("llama2-7b", 16, 128, 16384), kPlain), "bert-large-uncased, the only one"));
+  CHECK(contains(why_not(targets::bert(), mixed, kPlain), "write precision: bf16SR, autocast or fp32"));
+  CHECK(contains(why_not(targets::bert(), job_of("llama2-7b", 16, 128, 16384), kPlain),
+                 "bert-large-uncased, the only one"));
   // Of another model nothing else is told; the search's plans of all strategies have one stage, as ties need.
   CHECK(targets::bert()
             .violations(job_of("llama2-7b", 16, 128, 16384),
@@ -155,7 +142,7 @@ TEST_CASE("BERT: precisions as its shell scripts have them", "[targets]") {
   models::Job job = bert_job(1, 128, 16384);
   const auto flags = [&](models::Precision p) {
     job.training.precision = p;
-    return command_of(job, "mbs=8,zero1=false");
+    return command_of(targets::bert(), job, "mbs=8,zero1=false");
   };
   CHECK(has(flags(models::Precision::autocast).arguments, "--enable_pt_autocast"));
   CHECK(has(flags(models::Precision::fp32).arguments, "--enable_fp32"));

@@ -6,30 +6,11 @@
 #include "tests/catch.h"
 #include "tests/faults.h"
 #include "tests/models/setup.h"
+#include "tests/targets/commands.h"
 
 using namespace trnplan;
 
-namespace {
-
-std::string value_of(const planner::TrainCommand& c, const std::string& flag) {
-  const auto it = std::find(c.arguments.begin(), c.arguments.end(), flag);
-  return it == c.arguments.end() ? "" : *(it + 1);
-}
-
-bool has(const std::vector<std::string>& all, const std::string& one) {
-  return std::find(all.begin(), all.end(), one) != all.end();
-}
-
-planner::TrainCommand command_of(const models::Job& job, const char* strategy) {
-  return targets::nxd().command(job, strategy_of(job, strategy));
-}
-
-/// Why it cannot be trained; "" when it can.
-std::string why_not(const models::Job& job, const char* strategy) {
-  return planner::inexpressible(targets::nxd(), job, strategy_of(job, strategy)).value_or("");
-}
-
-}  // namespace
+namespace {}  // namespace
 
 // Names and types of all flags: tests/launch/folder/entry_points.
 
@@ -47,7 +28,7 @@ TEST_CASE("NxD has a script for one stage and a script for several", "[targets]"
 
 TEST_CASE("NxD: one stage counts steps absolutely, and its schedule by another flag", "[targets]") {
   const models::Job job = job_of("llama2-7b", 4, 4096, 1024);
-  const auto c = command_of(job, "tp=8,recompute=CoreAttention");
+  const auto c = command_of(targets::nxd(), job, "tp=8,recompute=CoreAttention");
   CHECK(value_of(c, "--steps_this_run") == "$steps");
   CHECK(value_of(c, "--max_steps") == "10000");  // the recipe's
   CHECK(c.steps == 10000);
@@ -58,14 +39,16 @@ TEST_CASE("NxD: one stage counts steps absolutely, and its schedule by another f
   CHECK(has(c.arguments, "--sequence_parallel_enabled"));
   CHECK(has(c.arguments, "--selective_checkpoint_enabled"));
   CHECK_FALSE(has(c.arguments, "--qkv_linear"));
-  CHECK_FALSE(has(command_of(job, "tp=8,recompute=full").arguments, "--selective_checkpoint_enabled"));
-  CHECK_FALSE(has(command_of(job, "tp=8,sp=false,recompute=full").arguments, "--sequence_parallel_enabled"));
+  CHECK_FALSE(has(command_of(targets::nxd(), job, "tp=8,recompute=full").arguments,
+                  "--selective_checkpoint_enabled"));
+  CHECK_FALSE(has(command_of(targets::nxd(), job, "tp=8,sp=false,recompute=full").arguments,
+                  "--sequence_parallel_enabled"));
 }
 
 TEST_CASE("NxD: several stages say that weight decay does nothing, and never share a log folder",
           "[targets]") {
   const models::Job job = job_of("llama3-70b", 16, 8192, 1024);
-  const auto c = command_of(job, "tp=32,pp=8,recompute=CoreAttention+LlamaMLP");
+  const auto c = command_of(targets::nxd(), job, "tp=32,pp=8,recompute=CoreAttention+LlamaMLP");
   CHECK(value_of(c, "--max_steps") == "$steps");
   CHECK(c.steps == 30000);
   CHECK(value_of(c, "--lr") == "1.5e-05");
@@ -74,8 +57,10 @@ TEST_CASE("NxD: several stages say that weight decay does nothing, and never sha
   CHECK(std::any_of(c.remarks.begin(), c.remarks.end(),
                     [](const std::string& r) { return contains(r, "--weight_decay does nothing"); }));
   CHECK(value_of(c, "--virtual_pipeline_size").empty());
-  CHECK(value_of(command_of(job, "tp=32,pp=4,vpp=2,recompute=full"), "--virtual_pipeline_size") == "2");
-  CHECK(value_of(command_of(job, "tp=32,pp=4,sp=false,recompute=full"), "--use_sequence_parallel") == "0");
+  CHECK(value_of(command_of(targets::nxd(), job, "tp=32,pp=4,vpp=2,recompute=full"),
+                 "--virtual_pipeline_size") == "2");
+  CHECK(value_of(command_of(targets::nxd(), job, "tp=32,pp=4,sp=false,recompute=full"),
+                 "--use_sequence_parallel") == "0");
 }
 
 TEST_CASE("NxD recomputes what each script means by selective", "[targets]") {
@@ -83,36 +68,38 @@ TEST_CASE("NxD recomputes what each script means by selective", "[targets]") {
   const models::Job at_8192 = job_of("llama3-8b", 4, 8192, 1024),
                     at_4096 = job_of("llama3-8b", 4, 4096, 1024);
   const char* both = "CoreAttention+LlamaMLP";
-  CHECK(why_not(at_8192, "tp=8,pp=2,recompute=CoreAttention+LlamaMLP").empty());
-  CHECK(contains(why_not(at_8192, "tp=8,pp=2,recompute=CoreAttention"), both));
-  CHECK(
-      contains(why_not(at_8192, "tp=8,recompute=CoreAttention+LlamaMLP"), "recomputes CoreAttention or all"));
-  CHECK(why_not(at_8192, "tp=8,recompute=CoreAttention").empty());
-  CHECK(why_not(at_4096, "tp=8,pp=2,recompute=CoreAttention").empty());
-  CHECK(contains(why_not(at_4096, "tp=8,pp=2,recompute=CoreAttention+LlamaMLP"),
+  CHECK(why_not(targets::nxd(), at_8192, "tp=8,pp=2,recompute=CoreAttention+LlamaMLP").empty());
+  CHECK(contains(why_not(targets::nxd(), at_8192, "tp=8,pp=2,recompute=CoreAttention"), both));
+  CHECK(contains(why_not(targets::nxd(), at_8192, "tp=8,recompute=CoreAttention+LlamaMLP"),
+                 "recomputes CoreAttention or all"));
+  CHECK(why_not(targets::nxd(), at_8192, "tp=8,recompute=CoreAttention").empty());
+  CHECK(why_not(targets::nxd(), at_4096, "tp=8,pp=2,recompute=CoreAttention").empty());
+  CHECK(contains(why_not(targets::nxd(), at_4096, "tp=8,pp=2,recompute=CoreAttention+LlamaMLP"),
                  "pin recompute to CoreAttention"));
   for (const char* full : {"tp=8,pp=2,recompute=full", "tp=8,recompute=full"}) {
-    CHECK(why_not(at_8192, full).empty());
-    CHECK(why_not(at_4096, full).empty());
+    CHECK(why_not(targets::nxd(), at_8192, full).empty());
+    CHECK(why_not(targets::nxd(), at_4096, full).empty());
   }
   // With flash attention CoreAttention is never called, so that selective is none.
-  CHECK(why_not(at_4096, "tp=8,recompute=none").empty());
-  CHECK(contains(why_not(at_4096, "tp=8,flash=false,recompute=none"), "pin recompute"));
-  CHECK(contains(why_not(at_8192, "tp=8,pp=2,recompute=none"), "pin recompute"));
+  CHECK(why_not(targets::nxd(), at_4096, "tp=8,recompute=none").empty());
+  CHECK(contains(why_not(targets::nxd(), at_4096, "tp=8,flash=false,recompute=none"), "pin recompute"));
+  CHECK(contains(why_not(targets::nxd(), at_8192, "tp=8,pp=2,recompute=none"), "pin recompute"));
 }
 
 TEST_CASE("NxD: precision, ring attention and what neither script can say", "[targets]") {
   models::Job job = job_of("llama3-8b", 4, 8192, 1024);
-  const auto ring = command_of(job, "tp=8,cp=2,recompute=full");
+  const auto ring = command_of(targets::nxd(), job, "tp=8,cp=2,recompute=full");
   CHECK(value_of(ring, "--context_parallel_size") == "2");
   CHECK(value_of(ring, "--use_flash_attention") == "0");  // ring attention is then automatic
-  CHECK(contains(why_not(job, "tp=8,zero1=false,recompute=full"), "master weights without ZeRO-1"));
+  CHECK(contains(why_not(targets::nxd(), job, "tp=8,zero1=false,recompute=full"),
+                 "master weights without ZeRO-1"));
   job.training.precision = models::Precision::bf16_sr;
-  CHECK(why_not(job, "tp=8,zero1=false,recompute=full").empty());
-  CHECK(value_of(command_of(job, "tp=8,recompute=full"), "--use_gpu_compatible_precision") == "0");
-  CHECK_FALSE(has(command_of(job, "tp=8,recompute=full").arguments, "--use_mix_precision"));
+  CHECK(why_not(targets::nxd(), job, "tp=8,zero1=false,recompute=full").empty());
+  CHECK(value_of(command_of(targets::nxd(), job, "tp=8,recompute=full"), "--use_gpu_compatible_precision") ==
+        "0");
+  CHECK_FALSE(has(command_of(targets::nxd(), job, "tp=8,recompute=full").arguments, "--use_mix_precision"));
   job.training.precision = models::Precision::autocast;
-  CHECK(contains(why_not(job, "tp=8,recompute=full"), "precision autocast"));
+  CHECK(contains(why_not(targets::nxd(), job, "tp=8,recompute=full"), "precision autocast"));
 }
 
 TEST_CASE("recipes: the model next in size, steps, warm-up and the interval of checkpoints", "[targets]") {

@@ -1,8 +1,8 @@
 // What one runs today beside the winner.
 #include "targets/nxdt/baseline.h"
 
-#include "targets/nxdt/nxdt_yaml.h"
 #include "planner/check/judge.h"
+#include "targets/nxdt/nxdt_yaml.h"
 #include "tests/catch.h"
 #include "tests/models/setup.h"
 

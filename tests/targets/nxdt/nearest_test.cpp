@@ -50,12 +50,6 @@ std::vector<targets::NearConfig> near(const Given& g, int most = 3) {
                                    {.most = most, .threads = 1});
 }
 
-std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  const std::size_t at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
-}
-
 io::NxdtEdit edited(const Given& g, const std::vector<Change>& changes) {
   auto edit = io::edit_nxdt(g.text, g.config, changes);
   REQUIRE(edit);

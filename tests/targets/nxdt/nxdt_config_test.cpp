@@ -14,7 +14,7 @@ using targets::NxdtConfig;
 
 namespace {
 
-models::Job job_of(const Architecture& a, int nodes, double tokens = 0) {
+models::Job nxdt_job(const Architecture& a, int nodes, double tokens = 0) {
   models::Job job;
   job.architecture = a;
   job.training = {.sequence = a.max_positions, .global_batch = 1024, .tokens = tokens};
@@ -108,7 +108,8 @@ TEST_CASE("an empty config means NxDT's defaults", "[planner][nxdt]") {
   CHECK(r.software.framework == "nxdt");
   CHECK(r.software.release.empty());
   CHECK(r.software.in_flight == 0);
-  CHECK(targets::interpret(with("aync_exec_max_inflight_requests", "7"), llama3_8b()).software.in_flight == 7);
+  CHECK(targets::interpret(with("aync_exec_max_inflight_requests", "7"), llama3_8b()).software.in_flight ==
+        7);
 }
 
 TEST_CASE("degrees beyond the ranks are clamped and never overflow", "[planner][nxdt]") {
@@ -127,7 +128,7 @@ TEST_CASE("degrees beyond the ranks are clamped and never overflow", "[planner][
 }
 
 TEST_CASE("a strategy survives the way into a config and back", "[planner][nxdt]") {
-  const models::Job job = job_of(llama3_70b(), 4, 15e12);
+  const models::Job job = nxdt_job(llama3_70b(), 4, 15e12);
   const auto r = targets::interpret(targets::to_nxdt(job, busy()), job.architecture);
   CHECK(r.strategy == busy());
   CHECK(r.nodes == 4);
@@ -140,7 +141,7 @@ TEST_CASE("a strategy survives the way into a config and back", "[planner][nxdt]
 }
 
 TEST_CASE("recompute policies survive too", "[planner][nxdt]") {
-  const models::Job job = job_of(llama3_8b(), 1);
+  const models::Job job = nxdt_job(llama3_8b(), 1);
   for (const char* text :
        {"none", "full", "CoreAttention", "LlamaRMSNorm+ActivationMultiplyMLP", "LlamaMLP"}) {
     CAPTURE(text);
@@ -160,7 +161,7 @@ TEST_CASE("without flash attention nothing stated means CoreAttention", "[planne
 
 TEST_CASE("every precision the planner knows is written and read", "[planner][nxdt]") {
   using models::Precision;
-  const models::Job job = job_of(llama3_8b(), 1);
+  const models::Job job = nxdt_job(llama3_8b(), 1);
   for (const Precision p : {Precision::mixed_precision, Precision::autocast, Precision::bf16_sr,
                             Precision::fp32, Precision::manual}) {
     Strategy s;
@@ -194,7 +195,7 @@ TEST_CASE("the emitted integers are literal and agree", "[planner][nxdt]") {
   // 15e12 tokens / (8192 * 1024) = 1,788,139.3: the last step is a partial one.
   Strategy s = busy();
   s.pipeline_cuts.clear();
-  const NxdtConfig c = targets::to_nxdt(job_of(llama3_70b(), 4, 15e12), s);
+  const NxdtConfig c = targets::to_nxdt(nxdt_job(llama3_70b(), 4, 15e12), s);
   CHECK(c.whole("trainer.max_steps") == 1788140);
   CHECK(c.whole("model.optim.sched.max_steps") == 1788140);
   CHECK(c.whole("trainer.val_check_interval") == 1788141);
@@ -207,11 +208,11 @@ TEST_CASE("the emitted integers are literal and agree", "[planner][nxdt]") {
 }
 
 TEST_CASE("a run of unknown length trains 10000 steps; a short one warms up less", "[planner][nxdt]") {
-  CHECK(targets::to_nxdt(job_of(llama3_8b(), 1), {}).whole("trainer.max_steps") == 10000);
-  const NxdtConfig one = targets::to_nxdt(job_of(llama3_8b(), 1, 1), {});
+  CHECK(targets::to_nxdt(nxdt_job(llama3_8b(), 1), {}).whole("trainer.max_steps") == 10000);
+  const NxdtConfig one = targets::to_nxdt(nxdt_job(llama3_8b(), 1, 1), {});
   CHECK(one.whole("trainer.max_steps") == 1);
   CHECK(one.whole("model.optim.sched.warmup_steps") == 0);
-  const NxdtConfig endless = targets::to_nxdt(job_of(llama3_8b(), 1, 4e18), {});
+  const NxdtConfig endless = targets::to_nxdt(nxdt_job(llama3_8b(), 1, 4e18), {});
   CHECK(endless.whole("trainer.val_check_interval").value_or(0) > 0);
 }
 
@@ -227,7 +228,7 @@ TEST_CASE("KV heads are copied as often as tensor parallel needs", "[planner][nx
     Strategy s;
     s.tensor_parallel = c.tp;
     s.kv_replicator = c.stated;
-    const NxdtConfig config = targets::to_nxdt(job_of(c.model, 1), s);
+    const NxdtConfig config = targets::to_nxdt(nxdt_job(c.model, 1), s);
     CHECK(config.whole("distributed_strategy.kv_replicator") == c.copies);
     CHECK(config.text("model.qkv_linear") == c.linear);
     CHECK((config.find("model.fuse_qkv") != nullptr) == (std::string(c.linear) == "True"));
@@ -236,20 +237,20 @@ TEST_CASE("KV heads are copied as often as tensor parallel needs", "[planner][nx
 
 TEST_CASE("context parallel takes ring attention instead of flash", "[planner][nxdt]") {
   Strategy s;
-  CHECK_FALSE(targets::to_nxdt(job_of(llama3_8b(), 1), s).find("model.fusions.ring_attention"));
+  CHECK_FALSE(targets::to_nxdt(nxdt_job(llama3_8b(), 1), s).find("model.fusions.ring_attention"));
   s.context_parallel = 2;
-  const NxdtConfig c = targets::to_nxdt(job_of(llama3_8b(), 1), s);
+  const NxdtConfig c = targets::to_nxdt(nxdt_job(llama3_8b(), 1), s);
   CHECK(c.boolean("model.fusions.ring_attention") == true);
   CHECK(c.boolean("model.fusions.flash_attention") == false);
 }
 
 TEST_CASE("pipeline cuts become layer names in quotes", "[planner][nxdt]") {
-  const NxdtConfig c = targets::to_nxdt(job_of(llama3_70b(), 4), busy());
+  const NxdtConfig c = targets::to_nxdt(nxdt_job(llama3_70b(), 4), busy());
   CHECK(c.text("model.pipeline_cuts") == "[\"model.layers.18\", \"model.layers.39\", \"model.layers.60\"]");
 }
 
 TEST_CASE("trn2 gets its three keys", "[planner][nxdt]") {
-  models::Job job = job_of(llama3_8b(), 1);
+  models::Job job = nxdt_job(llama3_8b(), 1);
   job.cluster.instance.traits = {.logical_cores = true, .sequential_move_factor = 32};
   job.cluster.instance.core.lnc = 2;
   job.cluster.instance.cores_per_chip = 4;
@@ -260,7 +261,7 @@ TEST_CASE("trn2 gets its three keys", "[planner][nxdt]") {
 }
 
 TEST_CASE("a hostile model name stays out of paths and format strings", "[planner][nxdt]") {
-  models::Job job = job_of(llama3_8b(), 1);
+  models::Job job = nxdt_job(llama3_8b(), 1);
   job.architecture.name = "../{epoch} 'x'\n: devices:";
   const std::string text = targets::to_nxdt(job, {}).text("exp_manager.checkpoint_callback_params.filename");
   CHECK(text.find_first_of("/{}'\n :") == text.find("{step}"));
@@ -268,17 +269,18 @@ TEST_CASE("a hostile model name stays out of paths and format strings", "[planne
 }
 
 TEST_CASE("paths that YAML would misread are quoted", "[planner][nxdt]") {
-  const NxdtConfig c = targets::to_nxdt(
-      job_of(llama3_8b(), 1), {}, {.model_config = "null", .train_dir = "/a b: #c", .compiler_cache = "1.5"});
+  const NxdtConfig c =
+      targets::to_nxdt(nxdt_job(llama3_8b(), 1), {},
+                       {.model_config = "null", .train_dir = "/a b: #c", .compiler_cache = "1.5"});
   CHECK(c.find("model.model_config")->quoted);
   CHECK(c.find("data.train_dir")->quoted);
   CHECK(c.find("compiler_cache_url")->quoted);
-  CHECK_FALSE(targets::to_nxdt(job_of(llama3_8b(), 1), {}).find("data.train_dir")->quoted);
+  CHECK_FALSE(targets::to_nxdt(nxdt_job(llama3_8b(), 1), {}).find("data.train_dir")->quoted);
 }
 
 TEST_CASE("models the HF path cannot express are refused", "[planner][nxdt]") {
   const auto refused = [](auto change) {
-    models::Job job = job_of(llama3_8b(), 1);
+    models::Job job = nxdt_job(llama3_8b(), 1);
     change(job.architecture);
     CHECK_THROWS_AS(targets::to_nxdt(job, {}), std::invalid_argument);
   };
@@ -292,13 +294,13 @@ TEST_CASE("models the HF path cannot express are refused", "[planner][nxdt]") {
 }
 
 TEST_CASE("no key is written twice", "[planner][nxdt]") {
-  const NxdtConfig c = targets::to_nxdt(job_of(llama3_70b(), 4), busy());
+  const NxdtConfig c = targets::to_nxdt(nxdt_job(llama3_70b(), 4), busy());
   std::set<std::string> seen;
   for (const targets::NxdtKey& k : c.keys) CHECK(seen.insert(k.key).second);
 }
 
 TEST_CASE("what the simulator does not cover is named", "[planner][nxdt]") {
-  NxdtConfig c = targets::to_nxdt(job_of(llama3_8b(), 1), {});
+  NxdtConfig c = targets::to_nxdt(nxdt_job(llama3_8b(), 1), {});
   CHECK(targets::interpret(c, llama3_8b()).not_modelled.empty());
   set(c, "distributed_strategy.context_parallel_size", "2");
   c.keys.push_back({"model.moe.top_k", "2", false, {}});

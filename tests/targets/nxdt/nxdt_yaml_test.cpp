@@ -57,7 +57,7 @@ std::vector<std::string> keys_of(const NxdtConfig& c) {
 }
 
 /// Keys whose text differs.
-std::set<std::string> differences(const NxdtConfig& a, const NxdtConfig& b) {
+std::set<std::string> differing_keys(const NxdtConfig& a, const NxdtConfig& b) {
   std::set<std::string> keys;
   for (const auto& k : a.keys) {
     if (b.text(k.key, "(null)") != a.text(k.key, "(null)")) keys.insert(k.key);
@@ -83,7 +83,7 @@ TEST_CASE("the emitted 8B config has the shipped keys in the shipped order", "[i
   const NxdtConfig emitted = parse(targets::nxdt_yaml(emitted_8b()));
   CHECK(keys_of(emitted) == keys_of(shipped));
   // Deliberate: a checkpoint every 10 steps is too often, and the folders are the user's.
-  CHECK(differences(emitted, shipped) ==
+  CHECK(differing_keys(emitted, shipped) ==
         std::set<std::string>{"exp_manager.checkpoint_callback_params.every_n_train_steps", "data.train_dir",
                               "model.model_config", "compiler_cache_url"});
 }

@@ -9,7 +9,7 @@ namespace trnplan {
 
 namespace {
 
-std::string scalar(const Node& entry, const char* key) {
+std::string scalar_at(const Node& entry, const char* key) {
   const Node* node = entry.find(key);
   return node == nullptr || node->is_null() ? "null" : node->scalar;
 }
@@ -28,7 +28,7 @@ bool is_of(const std::string& value, const std::string& type) {
 void check_value(const std::string& name, const std::string& value, const Node& entry,
                  std::vector<std::string>& faults) {
   if (value == "null" && entry.find("null") != nullptr) return;
-  const std::string type = scalar(entry, "type");
+  const std::string type = scalar_at(entry, "type");
   if (!is_of(value, type)) faults.push_back(name + ": '" + value + "' is no " + type);
   const Node* choices = entry.find("choices");
   if (choices == nullptr) return;
@@ -54,7 +54,7 @@ EntryPoint::EntryPoint(const Node& table, const std::string& name) : name_(name)
 }
 
 std::string EntryPoint::text(const char* key) const {
-  return scalar(*entry_, key);
+  return scalar_at(*entry_, key);
 }
 
 std::string EntryPoint::port(const std::string& recipe) const {
@@ -98,7 +98,7 @@ std::vector<EntryPoint::Given> EntryPoint::flags_of(const std::vector<std::strin
       if (g.name.starts_with("--") && g.alone && i + 1 < words.size() && !words[i + 1].starts_with("--")) ++i;
       continue;
     }
-    const bool is_switch = scalar(*entry, "type") == "switch";
+    const bool is_switch = scalar_at(*entry, "type") == "switch";
     if (!g.alone) g.value = words[i].substr(equals + 1);
     if (entry->find("nargs") != nullptr && g.alone) {
       take_many(g, *entry, words, i, faults);
@@ -206,9 +206,9 @@ std::map<std::string, std::string> EntryPoint::settings(const std::vector<std::s
   std::map<std::string, std::string> all;
   const Node* config = hydra() ? config_of(words) : entry_->find("flags");
   if (hydra()) {
-    for (const Node::Entry& e : entry_->find("plus")->entries) all[e.key] = scalar(e.value, "default");
+    for (const Node::Entry& e : entry_->find("plus")->entries) all[e.key] = scalar_at(e.value, "default");
   }
-  for (const Node::Entry& e : config->entries) all[e.key] = scalar(e.value, "default");
+  for (const Node::Entry& e : config->entries) all[e.key] = scalar_at(e.value, "default");
   std::vector<std::string> none;
   for (const Given& g : split(words, none)) all[g.name] = g.alone ? "true" : g.value;
   for (auto& [key, value] : all) {
@@ -223,10 +223,10 @@ std::vector<std::string> EntryPoint::environment_faults(const std::map<std::stri
   std::vector<std::string> found;
   std::map<std::string, std::vector<std::string>> known;  // values
   for (const Node& variable : entry_->find("environment")->items) {
-    const std::string name = scalar(variable, "name"), value = scalar(variable, "value");
+    const std::string name = scalar_at(variable, "name"), value = scalar_at(variable, "value");
     known[name].push_back(value);
     const bool script_sets = value.find("(set by") != std::string::npos;
-    if (scalar(variable, "when") == "always" && !script_sets && !exported.contains(name) &&
+    if (scalar_at(variable, "when") == "always" && !script_sets && !exported.contains(name) &&
         std::find(launch.begin(), launch.end(), name) == launch.end())
       found.push_back(name + ": is not exported");
     if (script_sets && exported.contains(name)) found.push_back(name + ": the script sets it by itself");

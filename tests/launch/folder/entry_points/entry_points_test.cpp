@@ -12,8 +12,6 @@ using namespace trnplan;
 
 namespace {
 
-constexpr int kPlans = 300;
-
 /// Which script a plan needs: one stage has a script of its own.
 std::string entry_of(const planner::Target& target, const models::Strategy& s) {
   if (target.name() != "nxd") return std::string(target.name());
@@ -103,12 +101,6 @@ std::vector<std::string> environment_faults(const EntryPoint& entry,
       faults.emplace_back("type of floats");
   }
   return faults;
-}
-
-std::string listed(const std::vector<std::string>& faults) {
-  std::string text;
-  for (const std::string& f : faults) text += f + "\n";
-  return text;
 }
 
 void check_started(const EntryPoint& entry, const Case& c, const std::string& node_run,

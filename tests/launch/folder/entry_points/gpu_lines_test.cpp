@@ -66,11 +66,11 @@ constexpr Line kLines[] = {
      "[output] --activation_checkpoint.mode full"},
 };
 
-struct Wrong {
+struct WrongLine {
   const char *script, *recipe, *from, *to, *says;
 };
 
-constexpr Wrong kWrong[] = {
+constexpr WrongLine kWrongLines[] = {
     {"megatron-lm", "llama3-8B", "--micro-batch-size", "--micro-batch",
      "--micro-batch: there is no such flag"},
     {"megatron-lm", "llama3-8B", "--tensor-model-parallel-size 1", "--tensor-parallel-size 1",
@@ -128,8 +128,8 @@ TEST_CASE("lines of shipped recipes for GPUs are taken as they are", "[launch][g
 }
 
 TEST_CASE("wrong lines for GPUs are refused for what is wrong", "[launch][gpu]") {
-  CHECK(std::size(kWrong) >= 30);
-  for (const Wrong& wrong : kWrong) {
+  CHECK(std::size(kWrongLines) >= 30);
+  for (const WrongLine& wrong : kWrongLines) {
     INFO(wrong.script << " " << wrong.recipe << ": " << wrong.from << " -> " << wrong.to);
     std::string text;
     for (const Line& line : kLines) {

@@ -14,8 +14,6 @@ using namespace trnplan;
 
 namespace {
 
-constexpr int kPlans = 300;
-
 std::string entry_of(const planner::Target& target) {
   return target.framework() == "fsdp" ? "torchtitan-toml" : "megatron-lm";
 }
@@ -52,8 +50,8 @@ std::vector<std::string> words_of(const planner::Target& target, const Case& c, 
   return with_toml(target.emit(c.job, c.strategy, {})[0].text, s.words);
 }
 
-std::vector<std::string> faults_of(const EntryPoint& entry, const std::vector<std::string>& words,
-                                   const Run& run) {
+std::vector<std::string> gpu_faults_of(const EntryPoint& entry, const std::vector<std::string>& words,
+                                       const Run& run) {
   std::vector<std::string> faults = entry.faults(words);
   if (!faults.empty()) return faults;
   const Settings settings = entry.settings(words);
@@ -77,9 +75,9 @@ std::vector<std::string> faults_of(const EntryPoint& entry, const std::vector<st
 }
 
 /// EFA is asked for between nodes only, and nothing of Neuron's is set.
-std::vector<std::string> environment_faults(const EntryPoint& entry,
-                                            const std::map<std::string, std::string>& exported,
-                                            const Case& c) {
+std::vector<std::string> gpu_environment_faults(const EntryPoint& entry,
+                                                const std::map<std::string, std::string>& exported,
+                                                const Case& c) {
   std::vector<std::string> faults =
       entry.environment_faults(exported, {"FI_PROVIDER", "FI_EFA_SET_CUDA_SYNC_MEMOPS"});
   if (exported.contains("FI_PROVIDER") != (c.job.cluster.nodes > 1)) faults.emplace_back("FI_PROVIDER");
@@ -89,12 +87,6 @@ std::vector<std::string> environment_faults(const EntryPoint& entry,
   return faults;
 }
 
-std::string listed(const std::vector<std::string>& faults) {
-  std::string text;
-  for (const std::string& f : faults) text += f + "\n";
-  return text;
-}
-
 std::string shown(const Case& c) {
   return c.job.architecture.name + " at " + std::to_string(c.job.training.sequence) + " on " +
          std::to_string(c.job.cluster.nodes) + " x " + c.job.cluster.instance.name + ": " +
@@ -102,7 +94,7 @@ std::string shown(const Case& c) {
 }
 
 /// Words of the flag that begins there.
-std::size_t words_from(const std::vector<std::string>& words, std::size_t at) {
+std::size_t flag_words_from(const std::vector<std::string>& words, std::size_t at) {
   std::size_t end = at + 1;
   while (end < words.size() && !words[end].starts_with("--")) ++end;
   return end - at;
@@ -127,9 +119,9 @@ TEST_CASE("what is emitted for GPUs is what each script takes, for random plans"
       CHECK(std::to_string(s.port) == entry.port(""));
       CHECK(s.nodes == c.job.cluster.nodes);
       CHECK(s.processes == 8);
-      CHECK(listed(environment_faults(entry, s.environment, c)) == "");
+      CHECK(listed(gpu_environment_faults(entry, s.environment, c)) == "");
       const Run run{c.job, c.strategy, s.nodes * s.processes, "train", false};
-      CHECK(listed(faults_of(entry, words_of(target, c, s), run)) == "");
+      CHECK(listed(gpu_faults_of(entry, words_of(target, c, s), run)) == "");
     }
     CHECK(shapes.size() > kPlans / 3);
     CHECK(models.size() >= 5);
@@ -146,13 +138,13 @@ TEST_CASE("a flag for GPUs that is dropped, misspelt or of another value is caug
       const Run run{c.job, c.strategy, s.nodes * s.processes, "train", false};
       const std::vector<std::string> words = words_of(target, c, s);
       const Settings whole = entry.settings(words);
-      for (std::size_t at = 0; at < words.size(); at += words_from(words, at)) {
+      for (std::size_t at = 0; at < words.size(); at += flag_words_from(words, at)) {
         INFO(shown(c) << ": " << words[at]);
-        const std::size_t length = words_from(words, at);
+        const std::size_t length = flag_words_from(words, at);
         const auto from = words.begin() + static_cast<std::ptrdiff_t>(at);
         std::vector<std::string> fewer(words.begin(), from);
         fewer.insert(fewer.end(), from + static_cast<std::ptrdiff_t>(length), words.end());
-        if (!faults_of(entry, fewer, run).empty()) {
+        if (!gpu_faults_of(entry, fewer, run).empty()) {
           ++dropped;
         } else {  // nothing is lost where the script's default is the same
           const Settings left = entry.settings(fewer);
@@ -171,15 +163,15 @@ TEST_CASE("a flag for GPUs that is dropped, misspelt or of another value is caug
           other[at + 1] = "fast" + other[at + 1];
         else
           other[at] += "=1";
-        CHECK_FALSE(faults_of(entry, other, run).empty());
+        CHECK_FALSE(gpu_faults_of(entry, other, run).empty());
       }
       for (const auto& [variable, value] : s.environment) {
         auto spoilt = s.environment;
         spoilt.erase(variable);
         if (variable != "FI_EFA_SET_CUDA_SYNC_MEMOPS")
-          CHECK_FALSE(environment_faults(entry, spoilt, c).empty());
+          CHECK_FALSE(gpu_environment_faults(entry, spoilt, c).empty());
         spoilt[variable + "S"] = value;
-        CHECK_FALSE(environment_faults(entry, spoilt, c).empty());
+        CHECK_FALSE(gpu_environment_faults(entry, spoilt, c).empty());
       }
     }
     CHECK(misspelt >= 300);

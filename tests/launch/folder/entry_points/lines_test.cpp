@@ -11,11 +11,11 @@ using namespace trnplan;
 namespace {
 
 /// A script, a published log of it where there is one, and what the readers of logs call its lines.
-struct Row {
+struct LineRow {
   const char *entry, *log, *format, *framework;
 };
 
-constexpr Row kRows[] = {
+constexpr LineRow kLineRows[] = {
     {"nxd-tp-zero1", "", "LOG lines", "nxd"},
     {"nxd-pp", "nxd-llama3-70b.txt", "NxD step lines", "nxd"},
     {"nemo-megatron", "nemo-llama2-7b.txt", "progress bar", "nemo-megatron"},
@@ -35,7 +35,7 @@ int steps_in(const std::string& text, const std::regex& pattern) {
 }  // namespace
 
 TEST_CASE("stand-ins print the lines that the scripts print, and both are read", "[launch]") {
-  for (const Row& row : kRows) {
+  for (const LineRow& row : kLineRows) {
     INFO(row.entry);
     const EntryPoint entry(entry_point_table(), row.entry);
     const std::regex pattern(entry.text("line"));

@@ -20,4 +20,14 @@ std::vector<Case> legal_plans(const planner::Target& target, int count);
 /// The node_run.sh of such a plan.
 std::string node_run_of(const planner::Target& target, const Case& c);
 
+/// Plans that a test tries of a target.
+inline constexpr int kPlans = 300;
+
+/// A line each.
+inline std::string listed(const std::vector<std::string>& faults) {
+  std::string text;
+  for (const std::string& f : faults) text += f + "\n";
+  return text;
+}
+
 }  // namespace trnplan

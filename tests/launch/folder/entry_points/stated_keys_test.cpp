@@ -11,13 +11,13 @@ using namespace trnplan;
 
 namespace {
 
-struct Key {
+struct StatedKey {
   const char* name;
   void (*state)(models::Job&);
 };
 
 /// Values that no recipe has.
-constexpr Key kKeys[] = {
+constexpr StatedKey kKeys[] = {
     {"optimizer", [](models::Job& j) { j.learning.optimizer = "lamb"; }},
     {"optimizer", [](models::Job& j) { j.learning.optimizer = "adamw_fp32OptState"; }},
     {"learning_rate", [](models::Job& j) { j.learning.learning_rate = 7.25e-3; }},
@@ -56,7 +56,7 @@ TEST_CASE("a key of learning or keeping changes what is started, or is refused: 
       INFO(name << " " << c.job.architecture.name << ": " << describe(c.strategy));
       const std::string before = whole(target, c);
       Case all = c;
-      for (const Key& key : kKeys) {
+      for (const StatedKey& key : kKeys) {
         INFO(key.name);
         Case one = c;
         key.state(one.job);
@@ -82,7 +82,7 @@ TEST_CASE("a key of learning or keeping changes what is started, or is refused: 
     }
     // What no script of the target has a word for.
     std::set<std::string> refused;
-    for (const Key& key : kKeys) {
+    for (const StatedKey& key : kKeys) {
       if (!taken.contains(key.name)) refused.insert(key.name);
     }
     if (target.name() == "bert") {

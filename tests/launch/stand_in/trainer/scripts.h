@@ -23,7 +23,7 @@ struct Training {
   std::int64_t steps = 0;        ///< at which it ends
   std::int64_t start = 0;        ///< that are done already
   std::int64_t save_every = 0;   ///< 0: it saves nothing
-  bool save_end = false;        ///< also the last step, where it is no multiple of those
+  bool save_end = false;         ///< also the last step, where it is no multiple of those
   std::int64_t keep = 1;         ///< checkpoints; -1: all
   std::filesystem::path folder;  ///< of checkpoints
   int printing_rank = 0;

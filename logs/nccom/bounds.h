@@ -1,0 +1,16 @@
+// What a measured collective may state: more is an error of its file.
+#pragma once
+
+#include <cstddef>
+
+#include "units/quantity.h"
+
+namespace trnplan::logs {
+
+inline constexpr double kBytesMost = 0x1p50;
+inline constexpr double kSecondsMost = kDay;
+inline constexpr int kRanksMost = 1'000'000;
+inline constexpr std::size_t kRowsMost = 20'000;  ///< of a table
+inline constexpr std::size_t kCellsMost = 64;     ///< of a row; the widest table has some 20 columns
+
+}  // namespace trnplan::logs

@@ -1,0 +1,12 @@
+// The names under which training loops print the seconds of a step.
+#pragma once
+
+#include <string_view>
+
+namespace trnplan::logs {
+
+/// As NxDT prints it, and twice as NeMo does.
+inline constexpr std::string_view kStepTimes[] = {"iteration_time", "train_step_timing",
+                                                  "train_step_timing in s"};
+
+}  // namespace trnplan::logs
