@@ -2,11 +2,12 @@
 // gets the same bytes, with a group and without.
 #include "io/input/cluster_files.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
 #include "topology/instance.h"
 
 using namespace trnplan;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void fuzz::cluster_target(const std::uint8_t* data, std::size_t size) {
   using Reader = io::ClusterReading (*)(const std::filesystem::path&, const io::Catalog&, const std::string&,
                                         const Files&);
   const std::pair<const char*, Reader> readers[] = {{"c.json", io::read_hyperpod},
@@ -25,5 +26,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       });
     }
   }
-  return 0;
 }

@@ -1,6 +1,7 @@
 // An HF config.json, read, written and read back.
 #include "io/input/readers.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
 #include "tests/io/same_model.h"
 
 using namespace trnplan;
@@ -14,7 +15,7 @@ bool same(const models::Architecture& a, const models::Architecture& b) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void fuzz::config_target(const std::uint8_t* data, std::size_t size) {
   const fuzz::InMemory files({{"config.json", fuzz::text_of(data, size)}});
   fuzz::refusable([&] {
     const io::ArchitectureReading reading = io::read_hf_config("config.json", files);
@@ -37,5 +38,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       fuzz::ensure(false, e.what() + (" in " + text));
     }
   });
-  return 0;
 }

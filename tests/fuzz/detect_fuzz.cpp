@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
 
 using namespace trnplan;
 
@@ -71,7 +72,7 @@ void check(const logs::Detected& d) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void fuzz::detect_target(const std::uint8_t* data, std::size_t size) {
   const std::string text = fuzz::text_of(data, size);
   std::size_t steps = 0, kinds = 0;
   fuzz::refusable([&] {
@@ -85,5 +86,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const logs::Detected d = logs::detect(pieces, "log");
     fuzz::ensure(d.steps.size() == steps && d.kinds.size() == kinds, "pieces read as the whole");
   });
-  return 0;
 }

@@ -3,6 +3,7 @@
 
 #include "io/input/strategy_text.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
 
 using namespace trnplan;
 
@@ -30,7 +31,7 @@ std::vector<planner::Observation> observations_in(const std::string& text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void fuzz::evidence_target(const std::uint8_t* data, std::size_t size) {
   static const models::Job asked = job();
   static const models::Strategy strategy = io::parse_strategy("tp=16,recompute=CoreAttention", asked);
   fuzz::refusable([&] {
@@ -46,5 +47,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       fuzz::ensure(false, "what was written is read: " + std::string(e.what()));
     }
   });
-  return 0;
 }

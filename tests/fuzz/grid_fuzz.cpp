@@ -1,12 +1,13 @@
 // The grid of a sweep. The jobs it may name stand beside it.
 #include "launch/sweep/sweep_files.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
 
 using namespace trnplan;
 
 namespace {
 
-fuzz::InMemory named_files() {
+fuzz::InMemory files_of_grid() {
   const std::string job =
       "model: llama3-8b\ntraining: {sequence: 8192, global_batch: 1024, tokens: 1T}\n"
       "cluster: {instance: trn1.32xlarge, nodes: 4}\n";
@@ -15,8 +16,8 @@ fuzz::InMemory named_files() {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static fuzz::InMemory files = named_files();
+void fuzz::grid_target(const std::uint8_t* data, std::size_t size) {
+  static fuzz::InMemory files = files_of_grid();
   files.put("grid.yaml", fuzz::text_of(data, size));
   fuzz::refusable([&] {
     const io::SweepGrid grid = io::read_sweep("grid.yaml", fuzz::catalog(), files);
@@ -27,5 +28,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       fuzz::ensure(p.sequence >= 1 && p.global_batch >= 1, "a point has a sequence and a batch");
     }
   });
-  return 0;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
 #include "topology/chip_graph.h"
 #include "topology/rank_order.h"
 #include "topology/verdict.h"
@@ -37,12 +38,11 @@ void judge(const topology::Instance& t) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void fuzz::instance_target(const std::uint8_t* data, std::size_t size) {
   fuzz::refusable([&] {
     const topology::Instance t =
         io::instance_from(parse_document(fuzz::text_of(data, size), "instance.json"));
     check(t);
     if (t.chips + t.switches <= kChipsJudged && t.cores() <= 4 * kChipsJudged) judge(t);
   });
-  return 0;
 }

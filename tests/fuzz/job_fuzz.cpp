@@ -4,6 +4,7 @@
 #include "planner/check/rules.h"
 #include "planner/plan/space.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
 
 using namespace trnplan;
 
@@ -25,7 +26,7 @@ fuzz::InMemory named_files() {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void fuzz::job_target(const std::uint8_t* data, std::size_t size) {
   static fuzz::InMemory files = named_files();
   files.put("job.yaml", fuzz::text_of(data, size));
   fuzz::refusable([&] {
@@ -34,5 +35,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       fuzz::ensure(fuzz::is_printable(note), "a note is safe to print");
     planner::rule_violations(reading.job, planner::default_strategy(reading.job));
   });
-  return 0;
 }

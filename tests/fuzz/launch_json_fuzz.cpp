@@ -1,10 +1,11 @@
 // launch.json of a plan's folder.
 #include "launch/submit/submit.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
 
 using namespace trnplan;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void fuzz::launch_json_target(const std::uint8_t* data, std::size_t size) {
   fuzz::refusable([&] {
     const launch::Submission s = launch::submission_from(fuzz::text_of(data, size), "launch.json");
     fuzz::ensure(!s.jobs.empty() || s.begun, "something was submitted");
@@ -21,5 +22,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                      again.begun.has_value() == s.begun.has_value(),
                  "what was written is read");
   });
-  return 0;
 }

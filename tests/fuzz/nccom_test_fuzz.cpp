@@ -5,6 +5,7 @@
 #include "logs/nccom/nccom_test.h"
 #include "logs/nccom/node_tests.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
 
 using namespace trnplan;
 
@@ -23,7 +24,7 @@ void check(const logs::NccomTable& table) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void fuzz::nccom_test_target(const std::uint8_t* data, std::size_t size) {
   const std::string text = fuzz::text_of(data, size);
   fuzz::refusable([&] {
     for (const logs::NccomTable& table : logs::parse_nccom_test(text, "nccom.txt")) check(table);
@@ -45,5 +46,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       check(logs::read_nccom_report(json, {}, "nccom.json"));
     });
   }
-  return 0;
 }

@@ -1,11 +1,12 @@
 // Output of neuron-ls, as a table or as JSON; JSON also under a name that says nothing of it.
 #include "io/input/readers.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
 #include "topology/chip_graph.h"
 
 using namespace trnplan;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void fuzz::neuron_ls_target(const std::uint8_t* data, std::size_t size) {
   static fuzz::InMemory files({});
   for (const char* name : {"ls.txt", "ls.json"}) {
     files.put(name, fuzz::text_of(data, size));
@@ -14,5 +15,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       const topology::ChipGraph graph(instance);
     });
   }
-  return 0;
 }

@@ -1,11 +1,12 @@
 // An NxDT YAML, read and written, its model found, linted and, when it is small, judged.
 #include <cstdint>
 
-#include "targets/nxdt/nxdt_yaml.h"
 #include "io/input/readers.h"
 #include "models/parameters/profile.h"
 #include "planner/check/judge.h"
+#include "targets/nxdt/nxdt_yaml.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
 
 using namespace trnplan;
 
@@ -58,7 +59,7 @@ void write_and_read(const targets::NxdtConfig& config) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void fuzz::nxdt_target(const std::uint8_t* data, std::size_t size) {
   static fuzz::InMemory files(
       {{"config.json", io::hf_config_json(fuzz::catalog().architecture("llama3-8b"))}});
   files.put("config.yaml", fuzz::text_of(data, size));
@@ -72,5 +73,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     if (targets::unresolved_degree(config) == nullptr) judge(reading, model.architecture);
   });
-  return 0;
 }

@@ -6,6 +6,7 @@
 #include "io/input/readers.h"
 #include "planner/check/rules.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
 
 using namespace trnplan;
 
@@ -17,7 +18,7 @@ fuzz::InMemory folder() {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void fuzz::plan_file_target(const std::uint8_t* data, std::size_t size) {
   static fuzz::InMemory files = folder();
   files.put("d/plan.json", fuzz::text_of(data, size));
   fuzz::refusable([&] {
@@ -29,5 +30,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::ensure(plan.job.cluster.nodes >= 1 && plan.strategy.tensor_parallel >= 1, "a job has ranks");
     planner::rule_violations(plan.job, plan.strategy);
   });
-  return 0;
 }

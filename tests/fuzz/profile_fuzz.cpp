@@ -5,6 +5,7 @@
 
 #include "io/output/profile_json.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
 
 using namespace trnplan;
 
@@ -43,11 +44,10 @@ void check_again(const models::Profile& p) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void fuzz::profile_target(const std::uint8_t* data, std::size_t size) {
   fuzz::refusable([&] {
     const models::Profile p = read(fuzz::text_of(data, size));
     check(p);
     check_again(p);
   });
-  return 0;
 }

@@ -5,6 +5,7 @@
 
 #include "planner/cost/goodput.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
 
 using namespace trnplan;
 
@@ -16,7 +17,7 @@ bool is_share(double x) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void fuzz::reliability_target(const std::uint8_t* data, std::size_t size) {
   fuzz::refusable([&] {
     const planner::Reliability r =
         io::reliability_from(parse_document(fuzz::text_of(data, size), "reliability.json"));
@@ -39,5 +40,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       fuzz::ensure(is_share(planner::goodput(m, run.step * steps)), "goodput is a share");
     }
   });
-  return 0;
 }

@@ -1,4 +1,4 @@
-// Runs a fuzz target over the files of folders, where no fuzzing engine is linked.
+// Runs fuzz targets over the files of folders, where no fuzzing engine is linked.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -7,13 +7,15 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 #include <vector>
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+#include "tests/fuzz/targets.h"
 
 namespace {
 
 namespace fs = std::filesystem;
+using trnplan::fuzz::Target;
 
 std::vector<fs::path> files_in(const fs::path& folder) {
   std::vector<fs::path> files;
@@ -24,20 +26,27 @@ std::vector<fs::path> files_in(const fs::path& folder) {
   return files;
 }
 
-void replay(const fs::path& file) {
+void replay(const Target& target, const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   const std::vector<char> bytes{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+  target.run(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+}
+
+const Target* find(std::string_view name) {
+  const auto* found = std::find_if(std::begin(trnplan::fuzz::kTargets), std::end(trnplan::fuzz::kTargets),
+                                   [&](const Target& t) { return name == t.name; });
+  return found == std::end(trnplan::fuzz::kTargets) ? nullptr : found;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2) {
-    std::fprintf(stderr, "usage: %s FOLDER ...\n", argv[0]);
+  const Target* target = argc < 3 ? nullptr : find(argv[1]);
+  if (target == nullptr) {
+    std::fprintf(stderr, "usage: %s TARGET FOLDER ...\n", argv[0]);
     return 2;
   }
-  for (int i = 1; i < argc; ++i) {
+  for (int i = 2; i < argc; ++i) {
     const std::vector<fs::path> files = files_in(argv[i]);
     if (files.empty()) {
       std::fprintf(stderr, "%s holds no file\n", argv[i]);
@@ -45,7 +54,7 @@ int main(int argc, char** argv) {
     }
     for (const fs::path& file : files) {
       try {
-        replay(file);
+        replay(*target, file);
       } catch (const std::exception& e) {
         std::fprintf(stderr, "%s: %s\n", file.c_str(), e.what());
         return 1;

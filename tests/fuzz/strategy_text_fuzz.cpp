@@ -3,6 +3,7 @@
 #include "io/input/strategy_text.h"
 #include "planner/check/rules.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
 
 using namespace trnplan;
 
@@ -28,7 +29,7 @@ void check_stored(const models::Strategy& s) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void fuzz::strategy_text_target(const std::uint8_t* data, std::size_t size) {
   static const models::Job jobs[] = {job_on(1), job_on(16)};
   const std::string text = fuzz::text_of(data, size);
   for (const models::Job& job : jobs) {
@@ -46,5 +47,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::ensure(s->tensor_parallel >= 1 && s->micro_batch >= 1, "degrees are counted from 1");
     check_stored(*s);
   }
-  return 0;
 }

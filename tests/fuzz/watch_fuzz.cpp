@@ -5,6 +5,7 @@
 
 #include "logs/training/failures.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
 
 using namespace trnplan;
 
@@ -44,7 +45,7 @@ void check(const io::WatchReport& r) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void fuzz::watch_target(const std::uint8_t* data, std::size_t size) {
   const std::string text = fuzz::text_of(data, size);
   fuzz::refusable([&] {
     check(launch::read_run_log(text, "log"));
@@ -58,7 +59,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   });
   const auto failures = logs::find_failures(text, "log");
   check(failures);
-  if (!failures.empty()) return 0;  // advice searches, which is slow and reads no more of the text
+  if (!failures.empty()) return;  // advice searches, which is slow and reads no more of the text
   fuzz::refusable([&] { check(launch::watch(text, "log", {}, {})); });
-  return 0;
 }

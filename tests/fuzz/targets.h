@@ -1,0 +1,52 @@
+// The fuzz targets. Each reads bytes as a file of the user; what is wrong with them ends the program.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace trnplan::fuzz {
+
+void cluster_target(const std::uint8_t* data, std::size_t size);
+void config_target(const std::uint8_t* data, std::size_t size);
+void detect_target(const std::uint8_t* data, std::size_t size);
+void evidence_target(const std::uint8_t* data, std::size_t size);
+void grid_target(const std::uint8_t* data, std::size_t size);
+void instance_target(const std::uint8_t* data, std::size_t size);
+void job_target(const std::uint8_t* data, std::size_t size);
+void launch_json_target(const std::uint8_t* data, std::size_t size);
+void measured_csv_target(const std::uint8_t* data, std::size_t size);
+void nccom_test_target(const std::uint8_t* data, std::size_t size);
+void neuron_ls_target(const std::uint8_t* data, std::size_t size);
+void nxdt_target(const std::uint8_t* data, std::size_t size);
+void plan_file_target(const std::uint8_t* data, std::size_t size);
+void profile_target(const std::uint8_t* data, std::size_t size);
+void reliability_target(const std::uint8_t* data, std::size_t size);
+void strategy_text_target(const std::uint8_t* data, std::size_t size);
+void watch_target(const std::uint8_t* data, std::size_t size);
+
+struct Target {
+  const char* name;
+  void (*run)(const std::uint8_t* data, std::size_t size);
+};
+
+inline constexpr Target kTargets[] = {
+    {"cluster", cluster_target},
+    {"config", config_target},
+    {"detect", detect_target},
+    {"evidence", evidence_target},
+    {"grid", grid_target},
+    {"instance", instance_target},
+    {"job", job_target},
+    {"launch_json", launch_json_target},
+    {"measured_csv", measured_csv_target},
+    {"nccom_test", nccom_test_target},
+    {"neuron_ls", neuron_ls_target},
+    {"nxdt", nxdt_target},
+    {"plan_file", plan_file_target},
+    {"profile", profile_target},
+    {"reliability", reliability_target},
+    {"strategy_text", strategy_text_target},
+    {"watch", watch_target},
+};
+
+}  // namespace trnplan::fuzz
