@@ -81,7 +81,8 @@ std::vector<std::string> fixtures() {
 }
 
 /// `text` as often as it takes to be longer than what tells the kind of a file.
-std::string long_text(const std::string& heading, const std::string& text, std::size_t bytes = 3 << 20) {
+std::string long_text(const std::string& heading, const std::string& text,
+                      std::size_t bytes = (1 << 20) + (1 << 18)) {
   std::string all = heading;
   while (all.size() < bytes) all += text;
   return all;

@@ -9,6 +9,7 @@
 #include "tests/catch.h"
 #include "tests/models/setup.h"
 #include "tests/sanitised.h"
+#include "tests/seeds.h"
 
 using namespace trnplan;
 using namespace trnplan::models;
@@ -56,7 +57,7 @@ Step random_step(unsigned seed, int most) {
 
 TEST_CASE("counted rounds and every micro-batch run agree to the tick", "[property]") {
   int folded_steps = 0, interleaved = 0, split = 0, expanded = 0;
-  for (unsigned seed = 1; seed <= 300; ++seed) {
+  for (const unsigned seed : seeds(1, 300)) {
     const Step s = random_step(seed, seed % 10 == 0 ? 120 : 40);
     CAPTURE(seed, describe(s.strategy), s.strategy.virtual_pipeline,
             micro_batches(s.job.training, s.strategy), s.job.cluster.nodes, s.job.architecture.layers);

@@ -12,6 +12,7 @@
 #include "planner/check/rules.h"
 #include "tests/catch.h"
 #include "tests/property/sample.h"
+#include "tests/seeds.h"
 #include "topology/rank_order.h"
 #include "topology/verdict.h"
 
@@ -70,7 +71,7 @@ Profile scaled(Parameter p, double factor) {
 
 TEST_CASE("a lane per stage and a lane per core agree to the tick, remembered or expanded", "[property]") {
   int exact = 0, interleaved = 0, context = 0, sharing = 0, expanded = 0;
-  for (unsigned seed = 1; seed <= 400; ++seed) {
+  for (const unsigned seed : seeds(1, 400)) {
     const Sample sample = random_sample(seed);
     CAPTURE(seed, describe(sample.strategy), sample.strategy.virtual_pipeline,
             sample.strategy.context_parallel, sample.job.cluster.nodes, sample.job.architecture.layers);
@@ -99,7 +100,7 @@ TEST_CASE("a lane per stage and a lane per core agree to the tick, remembered or
 }
 
 TEST_CASE("the bound is never above the simulated time, and the same job takes the same time", "[property]") {
-  const unsigned seed = GENERATE(range(200u, 320u));
+  const unsigned seed = GENERATE(from_range(seeds(200, 120)));
   const Sample sample = random_sample(seed);
   CAPTURE(seed, describe(sample.strategy));
   const StepModel model(sample.job, sample.strategy, datasheet(),
@@ -114,7 +115,7 @@ TEST_CASE("the bound is never above the simulated time, and the same job takes t
 }
 
 TEST_CASE("a better machine is never slower", "[property]") {
-  const unsigned seed = GENERATE(range(400u, 440u));
+  const unsigned seed = GENERATE(from_range(seeds(400, 40)));
   const Sample sample = random_sample(seed);
   CAPTURE(seed, describe(sample.strategy));
   const double base = simulate_step(sample.job, sample.strategy, datasheet()).step.value;
@@ -156,7 +157,7 @@ TEST_CASE("seconds by parameter are the slopes of the step", "[property]") {
 // Why a search leaves the depth of the runtime's queue alone: one request is never faster, two and more are alike,
 // and no memory that is counted depends on it.
 TEST_CASE("one request in flight is never faster, and more than two change nothing", "[property]") {
-  const unsigned seed = GENERATE(range(1100u, 1130u));
+  const unsigned seed = GENERATE(from_range(seeds(1100, 30)));
   const Sample sample = random_sample(seed);
   CAPTURE(seed, describe(sample.strategy));
   const auto with = [&](int requests) {
@@ -175,7 +176,7 @@ TEST_CASE("one request in flight is never faster, and more than two change nothi
 
 // Why a search leaves them alone: more copies of the KV heads and smaller buckets only add work.
 TEST_CASE("more copies of the KV heads and smaller buckets are never faster", "[property]") {
-  const unsigned seed = GENERATE(range(1000u, 1060u));
+  const unsigned seed = GENERATE(from_range(seeds(1000, 60)));
   const Sample sample = random_sample(seed);
   CAPTURE(seed, describe(sample.strategy));
   const double base = simulate_step(sample.job, sample.strategy, datasheet()).step.value;

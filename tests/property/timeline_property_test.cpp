@@ -10,6 +10,7 @@
 #include "models/memory/memory.h"
 #include "tests/catch.h"
 #include "tests/property/sample.h"
+#include "tests/seeds.h"
 
 using namespace trnplan;
 using namespace trnplan::models;
@@ -88,7 +89,7 @@ TEST_CASE("the memory counter of each stage reaches the peak of the memory model
           "[property][timeline]") {
   int expanded = 0, interleaved = 0, context = 0, single = 0, cut = 0, partial = 0, full = 0;
   std::array<int, 3> instants{};
-  for (unsigned seed = 1; seed <= 400; ++seed) {
+  for (const unsigned seed : seeds(1, 400)) {
     const Sample sample = with_cuts(seed);
     const Strategy& s = sample.strategy;
     CAPTURE(seed, describe(s), s.virtual_pipeline, s.context_parallel, s.pipeline_cuts,
@@ -135,7 +136,7 @@ TEST_CASE("the memory counter of each stage reaches the peak of the memory model
 
 TEST_CASE("a timeline of remembered layers and one of expanded layers are the same", "[property][timeline]") {
   int remembered = 0, context = 0;
-  for (unsigned seed = 500; seed < 600; ++seed) {
+  for (const unsigned seed : seeds(500, 100)) {
     const Sample sample = with_cuts(seed);
     CAPTURE(seed, describe(sample.strategy));
     const StepModel model(sample.job, sample.strategy, datasheet(),
@@ -162,7 +163,7 @@ TEST_CASE("a timeline of remembered layers and one of expanded layers are the sa
 TEST_CASE("passes, operators, messages and use of expanded steps; no more slices than wanted",
           "[property][timeline]") {
   int expanded = 0, thinned = 0, unlisted = 0;
-  for (unsigned seed = 700; seed < 960; ++seed) {
+  for (const unsigned seed : seeds(700, 260)) {
     const Sample sample = with_cuts(seed);
     const Strategy& s = sample.strategy;
     CAPTURE(seed, describe(s), s.virtual_pipeline);

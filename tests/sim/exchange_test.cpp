@@ -5,6 +5,7 @@
 
 #include "sim/executor.h"
 #include "tests/catch.h"
+#include "tests/seeds.h"
 #include "tests/sim/random_flows.h"
 
 using namespace trnplan;
@@ -150,7 +151,7 @@ TEST_CASE("edges of an exchange", "[sim]") {
 
 TEST_CASE("messages made as they are due are those of the whole program", "[sim][property]") {
   int messages = 0;
-  for (unsigned seed = 1; seed <= 300; ++seed) {
+  for (const unsigned seed : seeds(1, 300)) {
     CAPTURE(seed);
     testing::Random random(seed);
     const std::vector<double> capacity = random.capacities(5);
@@ -189,7 +190,7 @@ TEST_CASE("same input, same digest, alone and beside another simulation", "[sim]
 // Parts of a random exchange on resources of their own, in a ring: what a part sends on goes to the next.
 TEST_CASE("parts that are the same are run as one, to the tick of every message", "[sim][property]") {
   int folded = 0;
-  for (unsigned seed = 1; seed <= 200; ++seed) {
+  for (const unsigned seed : seeds(1, 200)) {
     CAPTURE(seed);
     testing::Random random(seed);
     const auto parts = static_cast<std::uint32_t>(random.whole(2, 5));
@@ -236,7 +237,7 @@ TEST_CASE("parts that are the same are run as one, to the tick of every message"
 
 TEST_CASE("a link's capacity is never exceeded, at any instant", "[sim][property]") {
   double most = 0;
-  for (unsigned seed = 1; seed <= 60; ++seed) {
+  for (const unsigned seed : seeds(1, 60)) {
     testing::Random random(seed);
     const std::vector<double> capacity = random.capacities(6);
     Program p;

@@ -10,6 +10,7 @@
 
 #include "sim/event_queue.h"
 #include "tests/catch.h"
+#include "tests/seeds.h"
 #include "tests/sim/random_flows.h"
 
 using namespace trnplan;
@@ -187,7 +188,7 @@ Program random_program(unsigned seed, double bandwidth, std::int64_t time_scale)
 }  // namespace
 
 TEST_CASE("random programs", "[sim][property]") {
-  const unsigned seed = GENERATE(range(1u, 60u));
+  const unsigned seed = GENERATE(from_range(seeds(1, 59)));
   CAPTURE(seed);
   const Program p = random_program(seed, 1, 1);
   const Run run = execute(p);
@@ -218,7 +219,7 @@ TEST_CASE("random programs", "[sim][property]") {
 // that others wait for), under any max-min sharing.
 TEST_CASE("more capacity is never slower where each flow has one link", "[sim][property]") {
   int faster = 0;
-  for (unsigned seed = 1; seed <= 200; ++seed) {
+  for (const unsigned seed : seeds(1, 200)) {
     testing::Random random(seed);
     std::vector<double> capacity = random.capacities(4);
     std::vector<std::pair<Weight, SimTime>> flows;
@@ -259,7 +260,7 @@ TEST_CASE("runs beside each other are the run alone", "[sim]") {
   };
   std::vector<Program> programs;
   std::vector<std::uint64_t> alone;
-  for (unsigned seed = 1; seed <= 10; ++seed) {
+  for (const unsigned seed : seeds(1, 10)) {
     programs.push_back(random_program(seed, 1, 1));
     alone.push_back(digest(programs.back()));
   }
@@ -337,7 +338,7 @@ Program repeated(unsigned seed, int rounds) {
 
 TEST_CASE("a rhythm that is found goes on, to the tick", "[sim]") {
   int found = 0, paths = 0;
-  for (unsigned seed = 1; seed <= 300; ++seed) {
+  for (const unsigned seed : seeds(1, 300)) {
     constexpr int kShort = 40, kLong = 200;
     const Program few = repeated(seed, kShort), many = repeated(seed, kLong);
     const auto tasks = static_cast<TaskId>(few.tasks().size() - 1), period = tasks / kShort;

@@ -5,6 +5,7 @@
 
 #include "sim/fair_share.h"
 #include "tests/catch.h"
+#include "tests/seeds.h"
 #include "tests/sim/random_flows.h"
 
 using namespace trnplan::sim;
@@ -92,7 +93,7 @@ TEST_CASE("flows that tie on resources of different size", "[sim]") {
 
 TEST_CASE("hubs and spokes with ties everywhere", "[sim][property]") {
   int wrong = 0;
-  for (unsigned seed = 1; seed <= 60; ++seed) {
+  for (const unsigned seed : seeds(1, 60)) {
     trnplan::sim::testing::Random random(seed);
     const int spokes = random.whole(3, 60);
     const double a = random.real(0.1, 50);

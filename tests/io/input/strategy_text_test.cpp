@@ -6,6 +6,7 @@
 #include "tests/catch.h"
 #include "tests/models/setup.h"
 #include "tests/property/sample.h"
+#include "tests/seeds.h"
 #include "text/diagnostic.h"
 
 using namespace trnplan;
@@ -92,7 +93,7 @@ TEST_CASE("the grammar of a strategy reads back as that strategy", "[io]") {
   job.pin.recompute = models::Recompute{.full = true};
   check(job);
   check(job_of("mixtral-8x7b", 2, 4096, 32));
-  for (unsigned seed = 0; seed < 200; ++seed) {
+  for (const unsigned seed : seeds(0, 200)) {
     Sample sample = random_sample(seed);
     CAPTURE(seed);
     models::Strategy& s = sample.strategy;

@@ -8,6 +8,7 @@
 
 #include "tests/catch.h"
 #include "tests/models/layers.h"
+#include "tests/seeds.h"
 
 using namespace trnplan;
 using namespace trnplan::models;
@@ -80,7 +81,7 @@ SimTime busiest(const LayerCosts& c, const std::vector<int>& split) {
 
 TEST_CASE("the split of the smallest bound, of all splits", "[models]") {
   int with_room = 0;
-  for (unsigned seed = 1; seed <= 300; ++seed) {
+  for (const unsigned seed : seeds(1, 300)) {
     const LayerCosts c = random_costs(seed);
     SimTime least = kAnything, shortest = kAnything;
     for (const std::vector<int>& split : splits(c)) {

@@ -201,21 +201,24 @@ TEST_CASE("launches are hidden from two requests in flight on", "[models]") {
 // section 2.2.2), also with m = p, where all forwards come first. So many layers that embedding and head are
 // less than 6 thousandths of a bubble.
 TEST_CASE("the bubble of the interleaved schedule is (p-1)/(m v)", "[models]") {
-  for (const int stages : {2, 4, 8}) {
-    for (const int chunks : {2, 4}) {
-      for (const int batch : {8, 32}) {
+  const auto bubbling = [](int nodes, int batch) {
+    Job job = job_of("llama3-8b", nodes, 8192, batch);
+    job.architecture.vocabulary = 32;
+    job.architecture.layers = 2048;
+    return job;
+  };
+  for (const int batch : {8, 32}) {
+    // The work of a stage, from all of it on one node: the critical path changes between stages that end alike.
+    const Job alone = bubbling(1, batch);
+    const StepReport whole = simulate_step(alone, strategy_of(alone, "tp=32"), compute_only());
+    for (const int stages : {2, 4, 8}) {
+      for (const int chunks : {2, 4}) {
         CAPTURE(stages, chunks, batch);
-        Job job = job_of("llama3-8b", stages, 8192, batch);
-        job.architecture.vocabulary = 32;
-        job.architecture.layers = 2048;
+        const Job job = bubbling(stages, batch);
         const Strategy s =
             strategy_of(job, "tp=32,pp=" + std::to_string(stages) + ",vpp=" + std::to_string(chunks));
         const StepModel model(job, s, compute_only(), topology::ChipGraph(job.cluster.instance));
         const StepReport r = model.simulate();
-        // The work of a stage, from all of it on one node: the critical path changes between stages that end
-        // alike.
-        job.cluster.nodes = 1;
-        const StepReport whole = simulate_step(job, strategy_of(job, "tp=32"), compute_only());
         const double work = at(whole, Category::compute).value / stages;
         CHECK((r.step.value - work) / work == Approx((stages - 1.0) / (batch * chunks)).epsilon(7e-3));
         CHECK(model.lower_bound() <= r.step);

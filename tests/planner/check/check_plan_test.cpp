@@ -10,6 +10,7 @@
 #include "planner/search/stated_plan.h"
 #include "tests/catch.h"
 #include "tests/property/sample.h"
+#include "tests/seeds.h"
 
 namespace trnplan {
 
@@ -49,7 +50,7 @@ StatedPlan llama3_8b_tp8(const models::Job& job, const models::Profile& profile)
 TEST_CASE("the second opinion agrees with every plan of random searches") {
   const models::Profile profile = datasheet();
   int plans = 0;
-  for (unsigned seed = 1; seed <= 36; ++seed) {
+  for (const unsigned seed : seeds(1, 36)) {
     const models::Job job = random_sample(seed).job;
     for (const bool doubtful : {false, true}) {
       planner::SearchOptions options{.top = 8, .allow_doubtful = doubtful, .threads = 1};
@@ -88,7 +89,7 @@ TEST_CASE("the second opinion agrees with plans on trn2, of NxD and of FSDP") {
 
 TEST_CASE("the second opinion on memory is the model's, legal or not, fitting or not") {
   const models::Profile profile = datasheet();
-  for (unsigned seed = 100; seed < 400; ++seed) {
+  for (const unsigned seed : seeds(100, 300)) {
     Sample sample = random_sample(seed);
     if (seed % 5 == 0) sample.strategy.precision = models::Precision::fp32;
     const models::Memory memory = models::memory_of(sample.job, sample.strategy, profile);
@@ -153,7 +154,7 @@ TEST_CASE("the second opinion on memory by hand: Llama-3 8B, TP 32, DP 1") {
 
 TEST_CASE("the second opinion on replica groups is the topology's") {
   int kinds[3] = {0, 0, 0};
-  for (unsigned seed = 1; seed <= 250; ++seed) {
+  for (const unsigned seed : seeds(1, 250)) {
     const Sample sample = random_sample(seed);
     const topology::ChipGraph graph(sample.job.cluster.instance);
     const topology::Verdict verdict = planner::placement_verdict(sample.job, sample.strategy, graph).overall;
@@ -226,7 +227,7 @@ TEST_CASE("a corrupted plan is found out") {
 TEST_CASE("random corruptions of degrees, cuts and batch are found out exactly when the rules break") {
   const models::Profile profile = datasheet();
   int broken = 0, whole = 0;
-  for (unsigned seed = 1; seed <= 300; ++seed) {
+  for (const unsigned seed : seeds(1, 300)) {
     Sample sample = random_sample(seed);
     models::Strategy& s = sample.strategy;
     switch (seed % 8) {

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# What is too long for every change: property tests with ten times the cases and fresh seeds, the catalogue under random
+# names, kills and tampering again and again, the builds that CI does not make, and fuzzing for what time is left.
+#   soak.sh SOURCE_DIR MINUTES [SEED]     ./dev soak calls it
+# Parts come in this order until the time is over; the last lines say what failed and what was not reached. A part that
+# was begun is ended. A failure found here becomes a row of the suite (CONTRIBUTING.md, "Tests").
+set -euo pipefail
+
+source=$(cd "$1" && pwd)
+minutes=$2
+seed=${3:-$(($(date +%s) % 1000000000))}
+cd "$source"
+log=$source/build/soak.log
+mkdir -p build
+: >"$log"
+program=$source/build/release/cli/trnplan
+end=$((SECONDS + minutes * 60))
+failed=() unreached=()
+
+# part WHAT COMMAND...: runs it while there is time, and says how it went.
+part() {
+  local what=$1 start=$SECONDS
+  shift
+  if ((SECONDS >= end)); then
+    unreached+=("$what")
+    return
+  fi
+  printf '\n== %s: %s\n' "$what" "$*" >>"$log"
+  if "$@" >>"$log" 2>&1 </dev/null; then
+    printf 'passed  %5d s  %s\n' $((SECONDS - start)) "$what"
+  else
+    failed+=("$what")
+    printf 'FAILED  %5d s  %s (build/soak.log)\n' $((SECONDS - start)) "$what"
+  fi
+}
+
+again() {  # again TIMES COMMAND...
+  local n
+  for ((n = 0; n < $1; n++)); do "${@:2}" || return 1; done
+}
+
+seeded() { TRNPLAN_SOAK=$seed "build/release/tests/$1_tests" --order rand --rng-seed "$seed"; }
+
+compiled() {  # compiled PRESET TEST...: another build, and library tests of it
+  local preset=$1 name
+  shift
+  cmake --preset "$preset" && cmake --build --preset "$preset" || return 1
+  for name in "$@"; do "build/$preset/tests/${name}_tests" || return 1; done
+}
+
+fuzzed() {  # fuzzed SECONDS: every target for an equal share of them
+  local targets=() target each found status=0
+  cmake --preset fuzz && cmake --build --preset fuzz || return 1
+  mapfile -t targets < <(cd build/fuzz/tests/fuzz && printf '%s\n' *_fuzz)
+  each=$(($1 / ${#targets[@]}))
+  for target in "${targets[@]%_fuzz}"; do
+    found=build/fuzz/found/$target
+    mkdir -p "$found" "build/fuzz/crashes/$target"
+    tar -xzf "tests/fuzz/corpus/${target//_/-}.tar.gz" -C "$found"
+    "build/fuzz/tests/fuzz/${target}_fuzz" -max_total_time=$((each > 5 ? each : 5)) -timeout=10 -rss_limit_mb=2048 -max_len=65536 \
+      -seed="$((seed % 2147483647))" -artifact_prefix="build/fuzz/crashes/$target/" "$found" || status=1
+  done
+  return $status
+}
+
+printf 'soak: %d minutes, seed %d; soak.sh . %d %d repeats it\n' "$minutes" "$seed" "$minutes" "$seed"
+for name in property planner models sim io; do
+  part "properties of $name, ten times the cases" seeded "$name"
+done
+part 'the digest under random names' python3 tests/digest/digest.py "$program" . --renamed random
+part 'kills and broken pipes, 10 times' again 10 bash tests/cli/processes.sh "$program" .
+part 'folders that somebody changed, 3 times' again 3 bash tests/launch/evidence.sh "$program" .
+part 'every file compiled by itself' compiled files units text
+part 'the build of Clang, and its library tests' compiled clang units text topology sim models logs planner calibrate targets io
+left=$((end - SECONDS))
+part 'fuzzing' fuzzed $((left > 0 ? left : 1))
+
+((${#unreached[@]} == 0)) || printf 'not reached in %d minutes: %s\n' "$minutes" "$(printf '%s; ' "${unreached[@]}" | sed 's/; $//')"
+printf 'soak: %d failed\n' "${#failed[@]}"
+((${#failed[@]} == 0))
