@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# shellcheck disable=SC2016  # `...` is Markdown
 # What the pages name is there, and what is there is named.
 #   docs.sh TRNPLAN SOURCE_DIR
 set -euo pipefail
@@ -23,7 +24,8 @@ rules=$(grep -hoE '^ +\{"[a-z0-9-]+",( [a-z_0-9]+\},)?$|^ +\{"[a-z0-9-]+", [a-z_
   planner/check/rules.cpp targets/nxdt/nxdt_lint_*.cpp | grep -oE '"[a-z0-9-]+"' | tr -d '"' | sort -u)
 for rule in $rules; do named "$rule" docs/rules.md; done
 for file in targets/nxdt/nxdt_lint_*.cpp; do
-  word=$(sed 's/.*nxdt_lint_\(.*\)\.cpp/\1/' <<<"$file")
+  word=${file#*nxdt_lint_}
+  word=${word%.cpp}
   checks=$((checks + 1))
   grep -qE "nxdt_lint_\{[a-z,]*\b$word\b" docs/rules.md ||
     { printf 'FAIL: docs/rules.md does not name %s\n' "$file" && failed=$((failed + 1)); }
@@ -36,12 +38,11 @@ for path in $(sed -n '/^## Change/,/^## /p' docs/architecture.md | grep -oE '`[a
 done
 
 # The README of an example says which plan wins: the one that its output starts with.
-for folder in examples/llama3-8b-one-node; do
-  checks=$((checks + 1))
-  layout=$(sed -nE 's/^Best +([^,]*[^ ,])(,|  ).*/\1/p' "$folder/expected-output" | sed -E 's/  .*//' | head -n 1)
-  grep -qF "It proposes $layout" "$folder/README.md" ||
-    { printf 'FAIL: %s/README.md does not propose %s\n' "$folder" "$layout" && failed=$((failed + 1)); }
-done
+folder=examples/llama3-8b-one-node
+checks=$((checks + 1))
+layout=$(sed -nE 's/^Best +([^,]*[^ ,])(,|  ).*/\1/p' "$folder/expected-output" | sed -E 's/  .*//' | head -n 1)
+grep -qF "It proposes $layout" "$folder/README.md" ||
+  { printf 'FAIL: %s/README.md does not propose %s\n' "$folder" "$layout" && failed=$((failed + 1)); }
 
 # A figure of a table stands in the text below it.
 checks=$((checks + 1))

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # A folder is a floor and includes only floors below it; a floor's subfolders are rooms, of which none needs another that
 # needs it; headers include each other in no circle. docs/architecture.md shows the whole.
+#   floors.sh SOURCE_DIR             checks them
+#   floors.sh SOURCE_DIR --list      prints their folders
 set -euo pipefail
 cd "$1"
 # From the lowest floor to the highest; two in one line are side by side.
@@ -20,6 +22,17 @@ for i in "${!floors[@]}"; do
     folders+=("$folder")
   done
 done
+
+if [[ ${2:-} == --list ]]; then
+  printf '%s\n' "${folders[@]}"
+  exit
+fi
+
+# CMake builds these floors, and clang-tidy looks at the headers of each.
+built=$(sed -nE 's/^foreach\(floor IN ITEMS (.*)\)$/\1/p; s/^  add_subdirectory\(([a-z]+)\)$/\1/p' CMakeLists.txt | tr ' ' '\n' | grep -vxE 'tests|bench|' | sort)
+[[ $built == "$(printf '%s\n' "${folders[@]}" | sort)" ]] || complain "CMakeLists.txt has other floors: $(tr '\n' ' ' <<<"$built")"
+tidied=$(sed -nE "s/^HeaderFilterRegex: '[^(]*\(([a-z|]+)\).*/\1/p" .clang-tidy | tr '|' '\n' | sort)
+[[ $tidied == "$built" ]] || complain "the HeaderFilterRegex of .clang-tidy has other floors: $(tr '\n' ' ' <<<"$tidied")"
 
 # file included-file, each include of this project once
 includes=$(grep -rnE '^[[:space:]]*#[[:space:]]*include "' --include='*.h' --include='*.cpp' "${folders[@]}" |

@@ -9,7 +9,7 @@
 namespace trnplan {
 
 /// Bytes that a reader asks for at a time.
-inline constexpr std::size_t kChunk = 256 * 1024;
+inline constexpr std::size_t kChunk = std::size_t{256} * 1024;
 
 class ByteStream {
  public:

@@ -15,7 +15,7 @@ struct RawLine {
 };
 
 /// Of a longer line the rest is not kept.
-inline constexpr std::size_t kLineKept = 1024 * 1024;
+inline constexpr std::size_t kLineKept = std::size_t{1024} * 1024;
 
 /// Lines end at \n, \r\n or \r. Holds at most kLineKept bytes, however the bytes are cut. Cost: linear.
 class LineSplitter {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kColumns = 256;
 constexpr std::size_t kQuoted = 65536;       ///< bytes of a field; a quote open for longer is a stray one
-constexpr std::size_t kAhead = 1024 * 1024;  ///< bytes of a row that are seen at once
+constexpr std::size_t kAhead = std::size_t{1024} * 1024;  ///< bytes of a row that are seen at once
 constexpr double kNano = 1e-9;
 
 /// One row after the other, as views into the text, valid until the next row. Doubled quotes stay doubled: no

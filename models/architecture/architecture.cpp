@@ -46,7 +46,7 @@ std::int64_t all_layers(const Architecture& a, std::int64_t experts, std::int64_
   const std::int64_t h = a.hidden, dense = a.blocks.dense_layers;
   const bool bias = a.biases || a.blocks.mlp_bias;
   std::int64_t norms = a.blocks.norms * h * (a.biases ? 2 : 1);  // layer norm has a bias
-  if (a.qk_norm) norms += 2 * a.head_dim;
+  if (a.qk_norm) norms += std::int64_t{2} * a.head_dim;
   const std::int64_t mlps = a.experts > 0 ? dense * mlp_of_width(a, a.blocks.dense_intermediate, bias) +
                                                 (a.layers - dense) * mixture(a, experts, routed)
                                           : a.layers * mlp_of_width(a, a.intermediate, bias);

@@ -19,7 +19,7 @@ std::vector<Stage> torus_stages(const GroupMembers& group, double gathered, bool
   for (int dimension = 0; dimension < 2; ++dimension) {
     const int length = dimension == 0 ? columns : rows;
     Stage s{length - 1, 0, 0, {}};
-    s.relations.reserve(static_cast<std::size_t>((square ? 4 : 2) * rows * columns));
+    s.relations.reserve(std::size_t{square ? 4u : 2u} * rows * columns);
     const double held = gathered / group.shape().local() * (dimension == 0 ? 1 : columns);
     for (int half = 0; half < (square ? 2 : 1); ++half) {
       const bool along_row = (dimension + half) % 2 == 0;

@@ -31,7 +31,6 @@ class Record:
         cls: Any = type(self)
         return {key: _untyped(getattr(self, name)) for name, key, _ in _fields(cls)}
 
-
     def __repr__(self) -> str:
         """As a call; of long lists and dicts how long they are."""
         cls: Any = type(self)
@@ -91,7 +90,7 @@ def _value(kind: Any, value: Any) -> Any:
         return None
     origin, inside = typing.get_origin(kind), typing.get_args(kind)
     if origin is typing.Union:
-        return _value(next(k for k in inside if k is not type(None)), value)
+        return _value(next(k for k in inside if k is not type(None)), value)  # noqa: E721  # no instance is compared
     if origin is list:
         return [_value(inside[0], item) for item in value]
     if origin is dict:

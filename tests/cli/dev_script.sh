@@ -47,6 +47,12 @@ for package in $(sed -nE "s/^ *skip '[^']*' ([a-z0-9 -]+)$/\1/p" "$source"/tests
   check "test_packages lacks $package" test "$(printf '%s\n' "${extra[@]}" | grep -cFx -e "$package")" -eq 1
 done
 check 'a package is in both lists' test -z "$(printf '%s\n' "${packages[@]}" "${extra[@]}" | sort | uniq -d)"
+# So do linters; shellcheck tests and lints.
+mapfile -t linters < <(sed -n '/^lint_packages=(/,/^)/p' "$source/dev" | sed -e '1d;$d' -e 's/#.*//' | tr -s ' ' '\n' | sed '/^$/d')
+for package in clang-format-14 clang-tidy-14 eslint flake8 shellcheck; do
+  check "lint_packages lacks $package" test "$(printf '%s\n' "${linters[@]}" | grep -cFx -e "$package")" -eq 1
+done
+check 'a package is in the lists of the build and of linters' test -z "$(printf '%s\n' "${packages[@]}" "${linters[@]}" | sort | uniq -d)"
 check 'CI runs every test' test "$(tail -n 1 "$source/.ci/run")" = './dev test --all'
 
 # A system with nothing but the shell's tools, and what is put there in their place.
@@ -117,6 +123,23 @@ dev_test 0
 check 'speaks although nothing was skipped' test ! -s "$work/out"
 dev_test 0 --all
 dev_test 2 --everything
+check 'built before it looked at the arguments' test ! -s "$work/calls"
+
+# lint configures, builds nothing, and hands its revision on.
+mkdir -p "$work/cmake"
+printf '%s\n' 'printf "lint.sh %s\n" "${*:3}" >>"$HOME/calls"' 'exit 1' >"$work/cmake/lint.sh"
+for arguments in '' main --all; do
+  : >"$work/calls"
+  code=0
+  env -i PATH="$bin" HOME="$work" "$bash" "$work/dev" lint ${arguments:+"$arguments"} >"$work/out" 2>"$work/err" || code=$?
+  check "lint $arguments: exit $code instead of that of the linters" test "$code" -eq 1
+  check "lint $arguments: calls other than to configure and lint" test "$(cat "$work/calls")" = \
+    "$(printf -- '--preset tidy\nlint.sh %s' "$arguments")"
+done
+: >"$work/calls"
+code=0
+env -i PATH="$bin" HOME="$work" "$bash" "$work/dev" lint main HEAD >"$work/out" 2>"$work/err" || code=$?
+check "lint with two revisions: exit $code instead of 2" test "$code" -eq 2
 check 'built before it looked at the arguments' test ! -s "$work/calls"
 
 finish

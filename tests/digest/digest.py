@@ -18,7 +18,6 @@ import os
 import pathlib
 import random
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -74,7 +73,10 @@ class Renamed:
         seed = random.SystemRandom().randrange(10**6)
         print(f"digest: renamed with seed {seed}")
         chance = random.Random(seed)
-        new = lambda: "".join(chance.choice("bcdfghjklmnpqrstvwxz") for _ in range(9))
+
+        def new():
+            return "".join(chance.choice("bcdfghjklmnpqrstvwxz") for _ in range(9))
+
         for kind in ("instances", "models"):
             for file in sorted((source / "catalog" / kind).glob("*.json")):
                 self.names[file.stem] = ""

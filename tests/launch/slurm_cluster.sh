@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2034
+# shellcheck shell=bash disable=SC2034,SC2154
 # Sourced: a Slurm of four nodes on this machine, in a folder of its own, for tests.
 #
 #   start_slurm FOLDER   sets SLURM_CONF; returns 1 with $no_slurm saying why when it cannot

@@ -50,6 +50,7 @@ check "the third step is not told while the run goes on: $line" grep -Eq '^step 
 step 4 200 >&"${WATCH[1]}"
 read -r line <&"$lines"
 check "the fourth step is not told: $line" grep -Eq '^step 4, ' <<<"$line"
+# shellcheck disable=SC1083,SC2093  # closes the file of that number
 exec {WATCH[1]}>&-
 cat <&"$lines" >"$out"
 wait "$watching"
@@ -73,6 +74,7 @@ for wanted in '^step 10, ' '^ALARM gradient-norm: gradient norm 3\.5 at step 10,
 done
 said=$(risen 11 | pod 3)
 printf '%s\n' "$said" >&"${WATCH[1]}"
+# shellcheck disable=SC1083,SC2093  # closes the file of that number
 exec {WATCH[1]}>&-
 cat <&"$lines" >"$out"
 wait "$watching"

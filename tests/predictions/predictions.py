@@ -5,7 +5,8 @@ predictions.py TRNPLAN SOURCE           prints the tables
 predictions.py TRNPLAN SOURCE --check   compares them with those of docs/accuracy.md: each number within 1 %
 predictions.py TRNPLAN SOURCE --write   puts them there
 
-Names on standard error the rows whose half-width is above 40 % of the step. A table made before a comparison is not to be made anew after it: state a new date.
+Names on standard error the rows whose half-width is above 40 % of the step. A table made before a comparison is not to be made anew
+after it: state a new date.
 """
 import json
 import os

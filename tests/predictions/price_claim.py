@@ -27,7 +27,8 @@ def main():
     program = sys.argv[1]
     for model, sequence, nodes in JOBS:
         print(f"\n{model}, sequence {sequence}, {nodes} nodes of each\n")
-        print("| price kind | trn1.32xlarge | type | its price, region, date | its USD for 10^9 tokens | trn1 is lower by | 46 % lower from, USD/h |")
+        print("| price kind | trn1.32xlarge | type | its price, region, date | its USD for 10^9 tokens | trn1 is lower by "
+              "| 46 % lower from, USD/h |")
         print("| --- | --- | --- | --- | --- | --- | --- |")
         for kind in KINDS:
             answer = asked(program, model, sequence, nodes, kind)

@@ -52,9 +52,11 @@ def panel(at, title, words, points):
     left, top = MARGIN + (at % 2) * (WIDTH + MARGIN), 34 + (at // 2) * (HEIGHT + 74)
     low, high = math.log2(min(x for x, _ in points)), math.log2(max(x for x, _ in points))
     across = max(high - low, 1)
+
     def place(x, y):
         return (left + WIDTH * (0.03 + 0.94 * (math.log2(x) - low) / across),
                 top + HEIGHT * (0.5 - max(-1, min(1, y / SPAN)) / 2))
+
     out = [f'<text x="{left}" y="{top - 10}" class="t">{title}</text>',
            f'<rect x="{left}" y="{top}" width="{WIDTH}" height="{HEIGHT}" class="f"/>']
     for factor, name in ((1 / 2, "-50 %"), (1 / 1.25, "-20 %"), (1, "0"), (1.25, "+25 %"), (2, "+100 %")):
@@ -98,7 +100,8 @@ def main(program, table, out):
             parts += panel(at, title, words, points)
             at += 1
     width, height = 2 * (WIDTH + MARGIN) + 10, (at + 1) // 2 * (HEIGHT + 74) + 10
-    style = ("text{font:12px sans-serif;fill:#333}.t{font-weight:bold}.r{text-anchor:end;font-size:10px}.c{text-anchor:middle;font-size:10px}"
+    style = ("text{font:12px sans-serif;fill:#333}.t{font-weight:bold}.r{text-anchor:end;font-size:10px}"
+             ".c{text-anchor:middle;font-size:10px}"
              ".f{fill:#fff;stroke:#999}.g{stroke:#ccc}.m{stroke:#c33;stroke-width:3}circle{fill:#247;fill-opacity:.35}")
     with open(out, "w", encoding="utf-8") as file:
         file.write(f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}"><style>{style}</style>'

@@ -41,8 +41,10 @@ def plans(reports, b, pictures, t):
     typed(reports, "plan-trn1", data, t)
     t.check("plan-trn1: a refused pair is red", b.script(t.COUNT, ["mark-red"])["mark-red"] == 2)
     b.script("document.querySelectorAll('#timeline button')[1].click()")
-    t.check("plan-trn1: the timeline zooms", "scale(1.6" in b.script("return document.querySelector('#timeline svg g g').getAttribute('transform')"))
-    b.script("window.said = []; navigator.clipboard.writeText = t => { said.push(t); return Promise.resolve(); }; document.querySelector('.copy').click()")
+    t.check("plan-trn1: the timeline zooms",
+            "scale(1.6" in b.script("return document.querySelector('#timeline svg g g').getAttribute('transform')"))
+    b.script("window.said = []; navigator.clipboard.writeText = t => { said.push(t); return Promise.resolve(); };"
+             "document.querySelector('.copy').click()")
     t.check("plan-trn1: a command is copied", b.script("return said") == [data["commands"][0]["command"]])
 
     path = reports.make("plan-gpu", ["plan", "llama3-8b", "--instance", "p5.48xlarge", "--nodes", "4"])
@@ -53,7 +55,9 @@ def plans(reports, b, pictures, t):
             re.findall(r".{30}\bcores?\b.{30}", text.replace("tensor cores", "")))
 
     for name in ("clusters", "plan-run"):  # a job that leaves its cluster open; limits of a run
-        words = ["{SRC}/tests/golden/clusters.yaml"] if name == "clusters" else ["llama3-8b", "--nodes", "4", "--deadline", "30d", "--out", "a-run"]
+        words = ["llama3-8b", "--nodes", "4", "--deadline", "30d", "--out", "a-run"]
+        if name == "clusters":
+            words = ["{SRC}/tests/golden/clusters.yaml"]
         path = reports.make(name, ["plan", *words])
         data, text = t.check_plan(b, path, pictures)
         typed(reports, name, data, t)
@@ -102,8 +106,10 @@ def hostile(reports, b, pictures, t):
         t.check(f"hostile-{name}: under 5 MB", path.stat().st_size < 5_000_000, path.stat().st_size)
         t.check(f"hostile-{name}: its names are text", "<img src=x onerror=alert(2)>" in text and "<i>&" in text)
         t.check(f"hostile-{name}: nothing of them became an element",
-                b.script("return [document.images.length, document.scripts.length, document.querySelectorAll('b, i, main img').length]") == [0, 2, 0])
-        t.check(f"hostile-{name}: what is left out is said", "of 200 plans are shown" in text or data["plans_found"] < 200, data["plans_found"])
+                b.script("return [document.images.length, document.scripts.length,"
+                         "document.querySelectorAll('b, i, main img').length]") == [0, 2, 0])
+        t.check(f"hostile-{name}: what is left out is said",
+                "of 200 plans are shown" in text or data["plans_found"] < 200, data["plans_found"])
         if name == "nodes":
             t.check("hostile-nodes: more than 10,000 strategies", data["space"]["enumerated"] > 10_000)
         else:
@@ -145,7 +151,8 @@ def whatifs(reports, b, pictures, t):
             for figure in (t.seconds(p["step_seconds"]), f"{p['tokens_per_second']:,.0f}", f"{100 * p['goodput']:.1f} %"):
                 t.check(f"{name}: its text has {figure} of {p['nodes']} nodes", figure in text)
         best = data["points"][data["recommended"]] if data["recommended"] >= 0 else None
-        t.check(f"{name}: says what to take", (f"Take {best['nodes']} x {best['instance']}" if best else "No cluster keeps the limits") in text)
+        wanted = f"Take {best['nodes']} x {best['instance']}" if best else "No cluster keeps the limits"
+        t.check(f"{name}: says what to take", wanted in text)
 
 
 def validations(reports, b, pictures, t):

@@ -77,7 +77,9 @@ def opened(b, path, pictures):
         check(f"{path.name}: nothing overflows {width} pixels", overflow <= 0, overflow)
         drawn = b.script("return [...document.querySelectorAll('.chart')].filter(c => !c.querySelector('svg')).length")
         check(f"{path.name}: every chart is drawn at {width} pixels", drawn == 0, drawn)
-        bad = b.script("return [...document.querySelectorAll('svg *')].filter(e => [...e.attributes].some(a => /NaN|undefined|Infinity/.test(a.value))).map(e => e.outerHTML.slice(0, 200)).slice(0, 3)")
+        bad = b.script("return [...document.querySelectorAll('svg *')]"
+                       ".filter(e => [...e.attributes].some(a => /NaN|undefined|Infinity/.test(a.value)))"
+                       ".map(e => e.outerHTML.slice(0, 200)).slice(0, 3)")
         check(f"{path.name}: every mark has a place at {width} pixels", not bad, bad)
         text = b.script("return document.body.innerText")
         check(f"{path.name}: no word of a program in the text", not re.search(r"\b(NaN|undefined|Infinity|null|\[object)\b", text),
@@ -144,7 +146,8 @@ def check_plan(b, path, pictures):
                          "peak": gib(best["peak_bytes"]), "limit": gib(best["limit_bytes"]),
                          "MFU": f"{100 * best['mfu']:.1f} %"}.items():
         check(f"{path.name}: its text has the {what} of its data, {figure}", figure in text)
-    check(f"{path.name}: the parts of a step add up", abs(sum(best["breakdown_seconds"]) - best["step_seconds"]) < 1e-6 * best["step_seconds"])
+    check(f"{path.name}: the parts of a step add up",
+          abs(sum(best["breakdown_seconds"]) - best["step_seconds"]) < 1e-6 * best["step_seconds"])
     return data, text
 
 
@@ -162,7 +165,8 @@ def six_questions(path, data, text):
     check(f"{path.name}: what limits it?", limit and limit[2] == f"{abs(data['sensitivity']['elasticity']):.2f}", limit and limit[0])
     word = data["machine"]["core_word"]
     left = re.search(r"Memory left per (\w+)\n+([\d.]+) GiB", text)
-    check(f"{path.name}: how much memory is left?", left and left[1] == word and left[2] == gib(best["limit_bytes"] - best["peak_bytes"]), left and left[0])
+    check(f"{path.name}: how much memory is left?",
+          left and left[1] == word and left[2] == gib(best["limit_bytes"] - best["peak_bytes"]), left and left[0])
     refused = re.search(r"What would not run, and why\n.*", text, re.S)[0]
     first = data["refused"][0]
     check(f"{path.name}: what would not run?", degrees(first["strategy"]) in refused and first["message"] in refused, first)

@@ -5,9 +5,12 @@ const data = JSON.parse(document.getElementById("data").textContent);
 
 function fill(element, attributes, children) {
   for (const [key, value] of Object.entries(attributes || {})) {
-    if (key === "style") Object.assign(element.style, value);
-    else if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
-    else if (value !== null && value !== undefined && value !== false) element.setAttribute(key, value);
+    if (key === "style")
+      Object.assign(element.style, value);
+    else if (key.startsWith("on"))
+      element.addEventListener(key.slice(2), value);
+    else if (value !== null && value !== undefined && value !== false)
+      element.setAttribute(key, value);
   }
   for (const child of children.flat(9)) {
     if (child !== null && child !== undefined && child !== false)
@@ -21,7 +24,10 @@ const svg = (tag, attributes, ...children) =>
 
 // Numbers.
 const grouped = (value) => Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, ",");
-const seconds = (v) => (v >= 1000 ? v.toFixed(0) : v >= 100 ? v.toFixed(1) : v >= 0.1 || v === 0 ? v.toFixed(2) : v.toPrecision(2));
+const seconds = (v) => (v >= 1000 ? v.toFixed(0) :
+    v >= 100                      ? v.toFixed(1) :
+    v >= 0.1 || v === 0           ? v.toFixed(2) :
+                                    v.toPrecision(2));
 const GIB = 1024 ** 3;
 const gib = (bytes) => (bytes / GIB).toFixed(2);
 const percent = (share, digits = 1) => (100 * share).toFixed(digits) + " %";
@@ -35,21 +41,43 @@ const sum = (list) => list.reduce((a, b) => a + b, 0);
 // Words.
 const CORE = (data.machine && data.machine.core_word) || data.core_word || "core";
 const GPU = CORE === "GPU";
-const CATEGORIES = ["compute", "tensor_parallel", "context_parallel", "expert_parallel", "pipeline", "bubble",
-  "data_parallel", "optimizer", "overhead"];
-const CAUSE = {compute: "compute", tensor_parallel: "tensor parallel", context_parallel: "context parallel",
-  expert_parallel: "expert parallel", pipeline: "pipeline sends", bubble: "pipeline bubble",
-  data_parallel: "data parallel", optimizer: "optimizer", overhead: "overhead"};
-const RESOURCE = {tensor: GPU ? "matrix products (tensor cores)" : "the tensor engine",
-  vector: GPU ? "element-wise kernels" : "the vector engines", hbm: "memory bandwidth (HBM)", dma: GPU ? "the copy engines" : "the DMA engines",
-  link: "links inside a node", efa: "the network between nodes", latency: "latency of collectives and messages",
-  launch: GPU ? "launching kernels" : "launching graphs"};
+const CATEGORIES = [
+  "compute", "tensor_parallel", "context_parallel", "expert_parallel", "pipeline", "bubble", "data_parallel",
+  "optimizer", "overhead"
+];
+const CAUSE = {
+  compute: "compute",
+  tensor_parallel: "tensor parallel",
+  context_parallel: "context parallel",
+  expert_parallel: "expert parallel",
+  pipeline: "pipeline sends",
+  bubble: "pipeline bubble",
+  data_parallel: "data parallel",
+  optimizer: "optimizer",
+  overhead: "overhead"
+};
+const RESOURCE = {
+  tensor: GPU ? "matrix products (tensor cores)" : "the tensor engine",
+  vector: GPU ? "element-wise kernels" : "the vector engines",
+  hbm: "memory bandwidth (HBM)",
+  dma: GPU ? "the copy engines" : "the DMA engines",
+  link: "links inside a node",
+  efa: "the network between nodes",
+  latency: "latency of collectives and messages",
+  launch: GPU ? "launching kernels" : "launching graphs"
+};
 const STARTS = GPU ? "fits and starts" : "fits, compiles and starts";
-const IS_DURATION = {latency: true, launch: true};
+const IS_DURATION = {
+  latency: true,
+  launch: true
+};
 
 function degrees(s) {
-  const parts = [["TP", s.tensor_parallel], ["PP", s.pipeline_parallel], ["CP", s.context_parallel],
-    ["EP", s.expert_parallel], ["DP", s.data_parallel]].filter(([, n]) => n > 1).map(([name, n]) => name + " " + n);
+  const parts = [
+    ["TP", s.tensor_parallel], ["PP", s.pipeline_parallel], ["CP", s.context_parallel], ["EP", s.expert_parallel],
+    ["DP", s.data_parallel]
+  ].filter(([,
+     n]) => n > 1).map(([name, n]) => name + " " + n);
   return (parts.join(" x ") || "one " + CORE) +
     (s.virtual_pipeline > 1 ? `, ${s.virtual_pipeline} virtual stages each` : "");
 }
@@ -62,7 +90,8 @@ function whole(s) {
   if (!s.flash_attention) text += ", plain attention";
   text += ", " + recompute(s);
   if (s.schedule !== "1f1b" && s.schedule !== "interleaved") text += ", schedule " + s.schedule;
-  if (s.cuts.length > 0) text += ", cuts " + (s.cuts.length > 8 ? s.cuts.slice(0, 8).join("/") + "/…" : s.cuts.join("/"));
+  if (s.cuts.length > 0)
+    text += ", cuts " + (s.cuts.length > 8 ? s.cuts.slice(0, 8).join("/") + "/…" : s.cuts.join("/"));
   return text;
 }
 const some = (list, most, of = (x) => x) =>
@@ -79,9 +108,8 @@ function section(id, title, ...children) {
   return part;
 }
 // A number that stands for an answer: what it is, the number, what to know about it.
-const tile = (id, label, value, note) =>
-  h("div", {class: "tile", id}, h("div", {class: "label"}, label), h("div", {class: "value"}, value),
-    note ? h("div", {class: "note"}, note) : null);
+const tile = (id, label, value, note) => h("div", {class: "tile", id}, h("div", {class: "label"}, label),
+  h("div", {class: "value"}, value), note ? h("div", {class: "note"}, note) : null);
 
 function copied(text) {
   const old = () => {  // for pages opened from a file where the clipboard is not offered
@@ -91,28 +119,38 @@ function copied(text) {
     document.execCommand("copy");
     area.remove();
   };
-  if (navigator.clipboard) navigator.clipboard.writeText(text).catch(old);
-  else old();
+  if (navigator.clipboard)
+    navigator.clipboard.writeText(text).catch(old);
+  else
+    old();
 }
 function commands(list) {
   return h("ol", {class: "commands"}, list.map((c) => {
-    const button = h("button", {type: "button", class: "copy", onclick: () => {
-      copied(c.command);
-      button.textContent = "copied";
-      setTimeout(() => { button.textContent = "copy"; }, 1500);
-    }}, "copy");
+    const button = h("button", {
+      type: "button",
+      class: "copy",
+      onclick: () => {
+        copied(c.command);
+        button.textContent = "copied";
+        setTimeout(() => {
+          button.textContent = "copy";
+        }, 1500);
+      }
+    },
+      "copy");
     return h("li", null, h("span", null, c.what), h("div", {class: "command"}, h("pre", null, c.command), button));
   }));
 }
 function table(head, rows, numeric = []) {
   const cell = (tag, value, i) => h(tag, {class: numeric.includes(i) ? "n" : null}, value);
-  return h("div", {class: "scroll"}, h("table", null,
-    h("thead", null, h("tr", null, head.map((x, i) => cell("th", x, i)))),
-    h("tbody", null, rows.map((row) => h("tr", {class: row.mark || null}, row.map((x, i) => cell("td", x, i)))))));
+  return h("div", {class: "scroll"},
+    h("table", null, h("thead", null, h("tr", null, head.map((x, i) => cell("th", x, i)))),
+      h("tbody", null, rows.map((row) => h("tr", {class: row.mark || null}, row.map((x, i) => cell("td", x, i)))))));
 }
 const numbers = (label, ...children) => h("details", null, h("summary", null, label), ...children);
-const capped = (shown, all, what) =>
-  shown < all ? h("p", {class: "capped"}, `${grouped(shown)} of ${grouped(all)} ${what} are shown; --format json lists all.`) : null;
+const capped = (shown, all, what) => shown < all ?
+  h("p", {class: "capped"}, `${grouped(shown)} of ${grouped(all)} ${what} are shown; --format json lists all.`) :
+  null;
 function remarks() {
   if (data.remarks.length === 0) return;
   section("remarks", "What was assumed, and what to know",

@@ -8,82 +8,150 @@ const left = (p) => p.limit_bytes - p.peak_bytes;
 function heading(what) {
   const j = data.job, m = data.machine;
   document.title = `trnplan ${data.kind}: ${j.model}`;
-  const on = j.nodes.length * j.instances.length > 1 ? `${some(j.nodes, 8)} x ${some(j.instances, 4)}`
-    : `${j.nodes[0]} x ${j.instances[0]}` + (m ? ` (${grouped(m.nodes * m.chips * m.cores_per_chip)} ${CORE}s)` : "");
+  const on = j.nodes.length * j.instances.length > 1 ?
+    `${some(j.nodes, 8)} x ${some(j.instances, 4)}` :
+    `${j.nodes[0]} x ${j.instances[0]}` + (m ? ` (${grouped(m.nodes * m.chips * m.cores_per_chip)} ${CORE}s)` : "");
   page.append(h("header", null, h("p", {class: "kind"}, what), h("h1", null, j.model, " on ", on),
-    h("p", {class: "job"}, `sequence ${grouped(j.sequence)}, global batch ${grouped(j.global_batch)}, ${j.precision}` +
-      (j.tokens > 0 ? `, ${(+(j.tokens / 1e9).toPrecision(6)).toLocaleString("en")} x 10^9 tokens` : ""))));
+    h("p", {class: "job"},
+      `sequence ${grouped(j.sequence)}, global batch ${grouped(j.global_batch)}, ${j.precision}` +
+        (j.tokens > 0 ? `, ${(+(j.tokens / 1e9).toPrecision(6)).toLocaleString("en")} x 10^9 tokens` : ""))));
 }
 
 function tilesOf(p) {
   const price = p.usd_per_hour > 0 ? tile("cost", "10^9 tokens cost", usd(p.usd_per_1e9_tokens) + " USD",
-    `${usd(p.usd_per_hour)} USD an hour, ${p.price_kind.replace(/_/g, " ")}`) : null;
+                                       `${usd(p.usd_per_hour)} USD an hour, ${p.price_kind.replace(/_/g, " ")}`) :
+                                     null;
   const full = data.memory ? data.memory.stages[data.memory.fullest] : null;
   return h("div", {class: "tiles"},
     tile("layout", "Layout", layout(p.strategy), whole(p.strategy).slice(layout(p.strategy).length + 2)),
     tile("step", "A step takes", seconds(p.step_seconds) + " s", `90 %: ${interval(p)}`),
     tile("speed", "Throughput", grouped(p.tokens_per_second) + " tokens/s", `MFU ${percent(p.mfu)}`),
-    tile("left", `Memory left per ${CORE}`, left(p) >= 0 ? gib(left(p)) + " GiB" : "none", `${gib(p.peak_bytes)} of ${gib(p.limit_bytes)} GiB needed` +
-      (full && data.memory.stages.length > 1 ? `, on stage ${full.stage}` : "")),
-    known(works(p)) && !data.broken?.some((v) => !v.doubtful) ? tile("works", "Chance that it runs", probability(works(p)), STARTS) : null, price);
+    tile("left", `Memory left per ${CORE}`, left(p) >= 0 ? gib(left(p)) + " GiB" : "none",
+      `${gib(p.peak_bytes)} of ${gib(p.limit_bytes)} GiB needed` +
+        (full && data.memory.stages.length > 1 ? `, on stage ${full.stage}` : "")),
+    known(works(p)) && !(data.broken || []).some((v) => !v.doubtful) ?
+      tile("works", "Chance that it runs", probability(works(p)), STARTS) :
+      null,
+    price);
 }
 
 // How sure: of running, of its time, of being the best.
 function surePart(p) {
   const o = p.outlook, items = [], broken = (data.broken || []).filter((v) => !v.doubtful);
   if (broken.length > 0) {
-    items.push([strong("That it runs: it does not. "), `${some(broken.map((v) => v.rule), 5)}: ${broken.length === 1 ? "the rule refuses" : "the rules refuse"} it.`]);
+    items.push([
+      strong("That it runs: it does not. "),
+      `${some(broken.map((v) => v.rule), 5)}: ` +
+        `${broken.length === 1 ? "the rule refuses" : "the rules refuse"} it.`
+    ]);
   } else if (o) {
-    items.push([strong("That it runs: " + probability(o.works) + ". "), `It fits with ${probability(o.fits)}, ` +
-      (o.compiles < 0.9995 ? `compiles with ${probability(o.compiles)}, ` : "") + `and nothing else stops it with ${probability(o.runs)}. ` +
-      (o.nearest ? `The nearest run that is known: ${o.nearest}` + (o.differs.length > 0 ? `, which differs in ${some(o.differs, 5)}` : "") + ". " : "No run of such a model is known. ") +
-      (o.untested.length > 0 ? `No known run has: ${some(o.untested, 5)}.` : "")]);
+    items.push([
+      strong("That it runs: " + probability(o.works) + ". "),
+      `It fits with ${probability(o.fits)}, ` +
+        (o.compiles < 0.9995 ? `compiles with ${probability(o.compiles)}, ` : "") +
+        `and nothing else stops it with ${probability(o.runs)}. ` +
+        (o.nearest ? `The nearest run that is known: ${o.nearest}` +
+              (o.differs.length > 0 ? `, which differs in ${some(o.differs, 5)}` : "") + ". " :
+                                      "No run of such a model is known. ") +
+        (o.untested.length > 0 ? `No known run has: ${some(o.untested, 5)}.` : "")
+    ]);
   } else if (known(p.works_probability)) {
-    items.push([strong("That it runs: " + probability(p.works_probability) + ". "), `By its bytes it fits with ${probability(p.fit_probability)}; the rest is how far it is from runs that are known.`]);
+    items.push([
+      strong("That it runs: " + probability(p.works_probability) + ". "),
+      `By its bytes it fits with ${probability(p.fit_probability)}; ` +
+        "the rest is how far it is from runs that are known."
+    ]);
   }
-  items.push([strong("How long a step takes: "), `${interval(p)} with 90 %, given that it runs, on healthy nodes that do nothing else` +
-    (data.profile ? ` (parameters: profile ${data.profile}).` : ".") + (p.extrapolated ? " So many micro-batches are not simulated one by one; the step is taken to grow as with fewer." : "")]);
+  items.push([
+    strong("How long a step takes: "),
+    `${interval(p)} with 90 %, given that it runs, on healthy nodes that do nothing else` +
+      (data.profile ? ` (parameters: profile ${data.profile}).` : ".") +
+      (p.extrapolated ? " So many micro-batches are not simulated one by one; " +
+            "the step is taken to grow as with fewer." :
+                        "")
+  ]);
   if (data.kind === "plan") {
     const c = data.comparison;
     if (c && !c.told_apart) {
-      items.push([strong("That it is the best: "), c.equal ? `plans ${c.first} and ${c.second} are one and the same to the model.`
-        : `plan ${c.first}${named(c.first)} is ${better()} than plan ${c.second}${named(c.second)} with a probability of ${probability(c.probability_first_is_better)}: the two cannot be told apart with the ${percent(c.sure, 0)} that were asked for.` +
-          (known(c.measurement_node_hours) ? ` A measurement of ${c.measurement_node_hours.toFixed(1)} node-hours (measure.sh of --out) would make the choice right with ${probability(c.probability_after)}.` : "")]);
+      items.push([
+        strong("That it is the best: "),
+        c.equal ? `plans ${c.first} and ${c.second} are one and the same to the model.` :
+                  `plan ${c.first}${named(c.first)} is ${better()} than plan ` +
+            `${c.second}${named(c.second)} with a probability of ` +
+            `${probability(c.probability_first_is_better)}: the two cannot be told ` +
+            `apart with the ${percent(c.sure, 0)} that were asked for.` +
+            (known(c.measurement_node_hours) ?
+                ` A measurement of ${c.measurement_node_hours.toFixed(1)} node-hours (measure.sh of ` +
+                  `--out) would make the choice right with ${probability(c.probability_after)}.` :
+                "")
+      ]);
     } else if (c) {
-      items.push([strong("That it is the best: "), `plan ${c.first}${named(c.first)} is ${better()} than plan ${c.second}${named(c.second)} with a probability of ${probability(c.probability_first_is_better)}` + (c.probability_first_is_better < 0.5 && recommendedRank() === c.first ? ": it is recommended because it runs more surely." : ".")]);
+      items.push([
+        strong("That it is the best: "),
+        `plan ${c.first}${named(c.first)} is ${better()} than plan ` +
+          `${c.second}${named(c.second)} with a probability of ` +
+          `${probability(c.probability_first_is_better)}` +
+          (c.probability_first_is_better < 0.5 && recommendedRank() === c.first ?
+              ": it is recommended because it runs more surely." :
+              ".")
+      ]);
     }
-    if (!data.proven) items.push([strong("The search was stopped: "), data.gap > 0 ? `the first plan is at most ${percent(data.gap)} above the best there can be.` : "the first plan is not proven to be the best."]);
+    if (!data.proven)
+      items.push([
+        strong("The search was stopped: "),
+        data.gap > 0 ? `the first plan is at most ${percent(data.gap)} above the best there can be.` :
+                       "the first plan is not proven to be the best."
+      ]);
   }
-  if (data.known) items.push([strong("Nearest published case for memory: "), `${data.known.job}, which ${data.known.known}` + (data.known.differences.length > 0 ? `; here ${some(data.known.differences, 4)}` : "") + "."]);
+  if (data.known)
+    items.push([
+      strong("Nearest published case for memory: "),
+      `${data.known.job}, which ${data.known.known}` +
+        (data.known.differences.length > 0 ? `; here ${some(data.known.differences, 4)}` : "") + "."
+    ]);
   section("sure", "How sure is that?", h("ul", null, items.map((i) => h("li", null, i))));
 }
 
 const recommendedRank = () => data.plans.find((p) => p.recommended).rank;
-const named = (rank) => (rank === recommendedRank() ? " (the recommended one)" : rank === 1 ? ` (the ${data.job.by_cost ? "cheapest" : "fastest"})` : "");
+function named(rank) {
+  if (rank === recommendedRank()) return " (the recommended one)";
+  return rank === 1 ? ` (the ${data.job.by_cost ? "cheapest" : "fastest"})` : "";
+}
 
 // What would make the step shorter.
 function limitPart(best) {
   const s = data.sensitivity;
   if (!s) return;
-  const less = (then) => (best.step_seconds - then < 5e-4 * best.step_seconds ? "no faster"
-    : `${seconds(then)} s, ${seconds(best.step_seconds - then)} s less`);
-  section("limit", "What limits it", para(strong(RESOURCE[s.resource][0].toUpperCase() + RESOURCE[s.resource].slice(1)),
-    `: 1 % ${IS_DURATION[s.resource] ? "less" : "faster"} makes the step ${Math.abs(s.elasticity).toFixed(2)} % shorter.`),
+  const less = (then) => (best.step_seconds - then < 5e-4 * best.step_seconds ?
+      "no faster" :
+      `${seconds(then)} s, ${seconds(best.step_seconds - then)} s less`);
+  section("limit", "What limits it",
+    para(strong(RESOURCE[s.resource][0].toUpperCase() + RESOURCE[s.resource].slice(1)),
+      `: 1 % ${IS_DURATION[s.resource] ? "less" : "faster"} makes the ` +
+        `step ${Math.abs(s.elasticity).toFixed(2)} % shorter.`),
     table(["If", "a step takes"], [
       ["kernels were 10 % more efficient", less(s.step_seconds_with_faster_kernels)],
-      ...(known(s.step_seconds_with_twice_the_nics) ? [["the network between nodes were twice as fast", less(s.step_seconds_with_twice_the_nics)]] : []),
-      [`a ${CORE} had 1 GiB more memory, with the plan that is best then`, less(s.step_seconds_with_one_more_gibibyte)]]));
+      ...(known(s.step_seconds_with_twice_the_nics) ?
+          [["the network between nodes were twice as fast", less(s.step_seconds_with_twice_the_nics)]] :
+          []),
+      [`a ${CORE} had 1 GiB more memory, with the plan that is best then`, less(s.step_seconds_with_one_more_gibibyte)]
+    ]));
 }
 
 function why(best) {
   const first = data.plans[0], c = data.space;
   const limit = data.sensitivity ? ` What limits it is ${RESOURCE[data.sensitivity.resource]}.` : "";
-  const of = `Of ${count(c.enumerated, "strategy", "strategies")} it is ${data.proven ? "" : "so far "}the `;
+  const of = `Of ${count(c.enumerated, "strategy", "strategies")} ` +
+    `it is ${data.proven ? "" : "so far "}the `;
   if (best === first)
-    return of + `${data.job.by_cost ? "cheapest" : "fastest"} that is allowed and fits` + (known(works(best)) ? `, and it runs with ${probability(works(best))}` : "") + "." + limit;
-  const other = layout(first.strategy) === layout(best.strategy)
-    ? "the same layout, " + recompute(first.strategy) + (first.strategy.cuts.length > 0 ? ", cuts by hand" : "") : layout(first.strategy);
-  return of + `best bet: the ${data.job.by_cost ? "cheapest" : "fastest"}, ${other}, would be ${percent(by(best) / by(first) - 1)} ${better()} but runs with only ${probability(works(first))}, ` +
+    return of + `${data.job.by_cost ? "cheapest" : "fastest"} that is allowed and fits` +
+      (known(works(best)) ? `, and it runs with ${probability(works(best))}` : "") + "." + limit;
+  const other = layout(first.strategy) === layout(best.strategy) ?
+    "the same layout, " + recompute(first.strategy) + (first.strategy.cuts.length > 0 ? ", cuts by hand" : "") :
+    layout(first.strategy);
+  return of + `best bet: the ${data.job.by_cost ? "cheapest" : "fastest"}, ` +
+    `${other}, would be ${percent(by(best) / by(first) - 1)} ` +
+    `${better()} but runs with only ${probability(works(first))}, ` +
     `this one with ${probability(works(best))}, and a try that fails is not free.` + limit;
 }
 
@@ -92,20 +160,47 @@ function rankingPart(best) {
   if (plans.length < 2) return;
   // Steps compare where they are steps of the same batch; else what a token takes, in the job's own measure.
   const first = plans[0], alike = plans.every((p) => p.nodes === first.nodes && p.instance === first.instance);
-  const measure = data.job.by_cost && plans.every((p) => p.usd_per_hour > 0) ? {unit: "USD per 10^9 tokens", what: "prices of 10^9 tokens", of: (p) => p.usd_per_1e9_tokens, text: (v) => usd(v) + " USD"}
-    : plans.every((p) => p.global_batch === first.global_batch) ? {unit: "seconds a step", what: "steps", of: (p) => p.step_seconds, text: (v) => seconds(v) + " s"}
-      : {unit: "seconds per 10^6 tokens", what: "seconds of 10^6 tokens", of: (p) => 1e6 / p.tokens_per_second, text: (v) => seconds(v) + " s"};
+  const measure = data.job.by_cost && plans.every((p) => p.usd_per_hour > 0) ?
+    {
+      unit: "USD per 10^9 tokens",
+      what: "prices of 10^9 tokens",
+      of: (p) => p.usd_per_1e9_tokens,
+      text: (v) => usd(v) + " USD"
+    } :
+    plans.every((p) => p.global_batch === first.global_batch) ?
+    {unit: "seconds a step", what: "steps", of: (p) => p.step_seconds, text: (v) => seconds(v) + " s"} :
+    {
+      unit: "seconds per 10^6 tokens",
+      what: "seconds of 10^6 tokens",
+      of: (p) => 1e6 / p.tokens_per_second,
+      text: (v) => seconds(v) + " s"
+    };
   const most = 16, shown = plans.filter((p, i) => i < most || p === best);
   section("ranking", "The ranked strategies",
-    para(`Dots are predicted ${measure.what}, whiskers 90 % intervals; what overlaps may be ranked wrongly, and much of the doubt is common to all. The axis does not start at 0. The filled row is the recommended one.`),
+    para(`Dots are predicted ${measure.what}, whiskers 90 % intervals; what overlaps ` +
+      "may be ranked wrongly, and much of the doubt is common to all. The axis " +
+      "does not start at 0. The filled row is the recommended one."),
     dotRows("Predictions with 90 % intervals", measure.unit, shown.map((p) => ({
-      label: `${p.rank}  ${whole(p.strategy)}${alike ? "" : `, on ${p.nodes} x ${p.instance}`}`, value: measure.of(p), low: measure.of(p) * p.step_seconds_90[0] / p.step_seconds, high: measure.of(p) * p.step_seconds_90[1] / p.step_seconds,
-      note: measure.text(measure.of(p)), mark: p === best ? "best" : "",
-      hover: `${whole(p.strategy)}\n${seconds(p.step_seconds)} s, 90 % ${interval(p)}\n${p.grammar}`})), "mark-plan"),
-    numbers("The numbers", table(["", "strategy", "step s", "90 % s", "tokens/s", "MFU", `GiB per ${CORE}`, "runs", `1 is ${better()}`],
-      plans.map((p) => [(p === best ? "* " : "") + p.rank, [whole(p.strategy), " ", code(p.grammar)], seconds(p.step_seconds), interval(p).replace(" s", "").replace(" to ", " - "),
-        grouped(p.tokens_per_second), percent(p.mfu), gib(p.peak_bytes), known(works(p)) ? probability(works(p)) : "", known(p.first_is_better) ? probability(p.first_is_better) : ""]), [2, 3, 4, 5, 6, 7, 8])),
-    shown.length < plans.length ? h("p", {class: "capped"}, `${shown.length} of ${plans.length} are drawn; the table has all of them.`) : null,
+      label: `${p.rank}  ${whole(p.strategy)}${alike ? "" : `, on ${p.nodes} x ${p.instance}`}`,
+      value: measure.of(p),
+      low: measure.of(p) * p.step_seconds_90[0] / p.step_seconds,
+      high: measure.of(p) * p.step_seconds_90[1] / p.step_seconds,
+      note: measure.text(measure.of(p)),
+      mark: p === best ? "best" : "",
+      hover: `${whole(p.strategy)}\n${seconds(p.step_seconds)} s, 90 % ${interval(p)}\n${p.grammar}`
+    })),
+      "mark-plan"),
+    numbers("The numbers",
+      table(["", "strategy", "step s", "90 % s", "tokens/s", "MFU", `GiB per ${CORE}`, "runs", `1 is ${better()}`],
+        plans.map(
+          (p) => [(p === best ? "* " : "") + p.rank, [whole(p.strategy), " ", code(p.grammar)], seconds(p.step_seconds),
+            interval(p).replace(" s", "").replace(" to ", " - "), grouped(p.tokens_per_second), percent(p.mfu),
+            gib(p.peak_bytes), known(works(p)) ? probability(works(p)) : "",
+            known(p.first_is_better) ? probability(p.first_is_better) : ""]),
+        [2, 3, 4, 5, 6, 7, 8])),
+    shown.length < plans.length ?
+      h("p", {class: "capped"}, `${shown.length} of ${plans.length} are drawn; the table has all of them.`) :
+      null,
     capped(plans.length, data.plans_found, "plans"));
 }
 
@@ -114,43 +209,93 @@ function runPart() {
   const r = data.run;
   if (!r) return;
   if (r.why) return section("run", "The whole run", para(r.why));
-  const limits = [known(r.deadline_days) ? `it keeps the deadline of ${+r.deadline_days.toFixed(1)} days with ${probability(r.deadline_probability)}` : null,
-    known(r.budget_usd) ? `it keeps the budget of ${usd(r.budget_usd)} USD with ${probability(r.budget_probability)}` : null].filter(known);
-  section("run", "The whole run", para("With failures, restarts and checkpoints (goodput ", percent(r.goodput), "), given that the plan works: ",
-    r.asks_for_tokens ? [strong(tokensText(r.tokens_50) + " tokens"), ` are reached at the median, ${tokensText(r.tokens_90)} with 90 %, in ${r.days.toFixed(1)} days` + (known(r.usd) ? ` and for ${usd(r.usd)} USD.` : ".")]
-      : [strong(r.days.toFixed(1) + " days"), ` (90 % interval: ${r.days_90[0].toFixed(1)} to ${r.days_90[1].toFixed(1)})` + (known(r.usd) ? ` and ${usd(r.usd)} USD for ` : " for ") + tokensText(r.tokens) + " tokens",
-        limits.length > 0 ? `; ${limits.join(", ")}.` : "."]));
+  const limits = [
+    known(r.deadline_days) ? `it keeps the deadline of ${+ r.deadline_days.toFixed(1)} ` +
+        `days with ${probability(r.deadline_probability)}` :
+                             null,
+    known(r.budget_usd) ? `it keeps the budget of ${usd(r.budget_usd)} USD ` +
+        `with ${probability(r.budget_probability)}` :
+                          null
+  ].filter(known);
+  section("run", "The whole run",
+    para("With failures, restarts and checkpoints (goodput ", percent(r.goodput), "), given that the plan works: ",
+      r.asks_for_tokens ?
+        [
+          strong(tokensText(r.tokens_50) + " tokens"),
+          " are reached at the median, " +
+            `${tokensText(r.tokens_90)} with 90 %, in ${r.days.toFixed(1)} days` +
+            (known(r.usd) ? ` and for ${usd(r.usd)} USD.` : ".")
+        ] :
+        [
+          strong(r.days.toFixed(1) + " days"),
+          ` (90 % interval: ${r.days_90[0].toFixed(1)} to ${r.days_90[1].toFixed(1)})` +
+            (known(r.usd) ? ` and ${usd(r.usd)} USD for ` : " for ") + tokensText(r.tokens) + " tokens",
+          limits.length > 0 ? `; ${limits.join(", ")}.` : "."
+        ]));
 }
 
 function clustersPart() {
   if (data.clusters.length < 2) return;
   const run = data.clusters.every((c) => known(c.run_days));
-  section("clusters", "Other clusters", para("The best plan of each; * marks those that no other beats in speed, price and size at once."),
-    table(["", "nodes", "instance", "step s", "tokens/s", "USD per 10^9 tokens", ...(run ? ["days"] : []), "strategy"], data.clusters.map((c) =>
-      [c.on_front ? "*" : "", grouped(c.nodes), c.instance, seconds(c.step_seconds), grouped(c.tokens_per_second), usd(c.usd_per_1e9_tokens), ...(run ? [c.run_days.toFixed(1)] : []), code(c.grammar)]), run ? [1, 3, 4, 5, 6] : [1, 3, 4, 5]));
+  section("clusters", "Other clusters",
+    para("The best plan of each; * marks those that no other " +
+      "beats in speed, price and size at once."),
+    table(["", "nodes", "instance", "step s", "tokens/s", "USD per 10^9 tokens", ...(run ? ["days"] : []), "strategy"],
+      data.clusters.map((c) => [c.on_front ? "*" : "", grouped(c.nodes), c.instance, seconds(c.step_seconds),
+                          grouped(c.tokens_per_second), usd(c.usd_per_1e9_tokens),
+                          ...(run ? [c.run_days.toFixed(1)] : []), code(c.grammar)]),
+      run ? [1, 3, 4, 5, 6] : [1, 3, 4, 5]));
 }
 
 function barsOf(best) {
   const rows = [{...best, title: "recommended: " + layout(best.strategy), best: true}];
   if (data.baseline) rows.push({...data.baseline.plan, title: "today: " + layout(data.baseline.plan.strategy)});
   for (const p of data.layouts || [])
-    if (layout(p.strategy) !== layout(best.strategy) && rows.length < 6) rows.push({...p, title: layout(p.strategy) + (p.nodes === best.nodes && p.instance === best.instance ? "" : `, on ${p.nodes} x ${p.instance}`)});
+    if (layout(p.strategy) !== layout(best.strategy) && rows.length < 6)
+      rows.push({
+        ...p,
+        title: layout(p.strategy) +
+          (p.nodes === best.nodes && p.instance === best.instance ? "" : `, on ${p.nodes} x ${p.instance}`)
+      });
   return rows;
 }
 
 function wordsPart() {
   page.lastElementChild.append(numbers("What the words mean", h("ul", null, [
-    [strong("TP, PP, CP, EP, DP"), `: over how many ${CORE}s the products of a layer (tensor parallel), the layers (pipeline), the tokens of a sequence (context), the experts and the sequences of a batch (data) are spread; their product is the number of ${CORE}s.`],
-    [strong("micro-batch"), ": sequences that pass through the model at a time. A step, from one update of the weights to the next, has many of them."],
-    [strong("recomputed"), ": results that are not kept for the backward pass but worked out again, which saves memory and costs time."],
-    [strong("ZeRO-1"), ": the optimizer's states are spread over the data-parallel ranks; ZeRO-3 (FSDP) spreads the weights, too."],
-    [strong("MFU"), ": the share of the peak rate that training's own arithmetic uses, recomputing not counted."],
-    [strong("90 % interval"), ": the value lies in it with a probability of 90 %, as far as the model knows."]].map((x) => h("li", null, x)))));
+    [
+      strong("TP, PP, CP, EP, DP"),
+      `: over how many ${CORE}s the products of a layer (tensor parallel), the layers ` +
+        "(pipeline), the tokens of a sequence (context), the experts and the sequences " +
+        `of a batch (data) are spread; their product is the number of ${CORE}s.`
+    ],
+    [
+      strong("micro-batch"),
+      ": sequences that pass through the model at a time. A step, from " +
+        "one update of the weights to the next, has many of them."
+    ],
+    [
+      strong("recomputed"),
+      ": results that are not kept for the backward pass but " +
+        "worked out again, which saves memory and costs time."
+    ],
+    [
+      strong("ZeRO-1"),
+      ": the optimizer's states are spread over the data-parallel " +
+        "ranks; ZeRO-3 (FSDP) spreads the weights, too."
+    ],
+    [
+      strong("MFU"),
+      ": the share of the peak rate that training's own " +
+        "arithmetic uses, recomputing not counted."
+    ],
+    [strong("90 % interval"), ": the value lies in it with a probability of 90 %, as far as the model knows."]
+  ].map((x) => h("li", null, x)))));
 }
 function nextPart() {
   section("next", "What to type next",
     data.unwritten ? para(`No config is written for this plan: ${data.unwritten}.`) : null,
-    data.save_as ? para("The job stands in no file: save it as ", code(data.save_as), " first.") : null, commands(data.commands));
+    data.save_as ? para("The job stands in no file: save it as ", code(data.save_as), " first.") : null,
+    commands(data.commands));
 }
 
 function planPage() {
@@ -158,12 +303,18 @@ function planPage() {
   heading("plan");
   if (!best) return noPlanPage();
   page.append(h("section", {id: "answer"},
-    h("p", {class: "lead"}, "Train with ", strong(layout(best.strategy)), ", ", recompute(best.strategy), ` (`, code(best.grammar), `): a step takes ${seconds(best.step_seconds)} s (90 % interval: ${interval(best)}), which is ${grouped(best.tokens_per_second)} tokens/s` +
-      (data.clusters.length > 1 ? ` on ${best.nodes} x ${best.instance}` : "") + "."),
+    h("p", {class: "lead"}, "Train with ", strong(layout(best.strategy)), ", ", recompute(best.strategy), ` (`,
+      code(best.grammar),
+      `): a step takes ${seconds(best.step_seconds)} s (90 % interval: ` +
+        `${interval(best)}), which is ${grouped(best.tokens_per_second)} tokens/s` +
+        (data.clusters.length > 1 ? ` on ${best.nodes} x ${best.instance}` : "") + "."),
     h("p", {class: "lead"}, why(best)), tilesOf(best),
     data.doubts.map((d) => h("p", {class: "warning"}, `Doubtful: ${d.message} Fix: ${d.fix}`)),
-    data.baseline ? para(`Today, by ${data.baseline.file}: ${layout(data.baseline.plan.strategy)}, ${seconds(data.baseline.plan.step_seconds)} s a step` +
-      (data.baseline.runs ? "." : "; it cannot run.")) : null));
+    data.baseline ?
+      para(`Today, by ${data.baseline.file}: ` +
+        `${layout(data.baseline.plan.strategy)}, ` +
+        `${seconds(data.baseline.plan.step_seconds)} s a step` + (data.baseline.runs ? "." : "; it cannot run.")) :
+      null));
   wordsPart();
   nextPart();
   surePart(best);
@@ -171,7 +322,9 @@ function planPage() {
   rankingPart(best);
   runPart();
   clustersPart();
-  secondsPart(barsOf(best), data.step, "Along the critical path of a step; the parts add up to it. Other layouts stand below for comparison.");
+  secondsPart(barsOf(best), data.step,
+    "Along the critical path of a step; the parts add up to " +
+      "it. Other layouts stand below for comparison.");
   memoryPart(data.memory, best.strategy);
   machinePart(data.machine, data.refused.concat(data.doubtful));
   timelinePart(data.step);
@@ -182,30 +335,53 @@ function planPage() {
 
 // One strategy: the parts of a plan's page that are of it alone.
 function simulatePage() {
-  const p = data.plan, broken = data.broken.map((v) => h("p", {class: "warning"}, strong(`${v.doubtful ? "Doubtful" : "Refused"} (${v.rule}): `), v.message, v.fix ? " Fix: " + v.fix : ""));
+  const p = data.plan,
+        broken = data.broken.map(
+          (v) => h("p", {class: "warning"}, strong(`${v.doubtful ? "Doubtful" : "Refused"} (${v.rule}): `), v.message,
+            v.fix ? " Fix: " + v.fix : ""));
   heading("simulate: one strategy");
   if (!p) {
-    page.append(h("section", {id: "answer"}, h("p", {class: "lead"}, strong(layout(data.strategy)), " cannot be simulated."), broken));
+    page.append(h("section", {id: "answer"},
+      h("p", {class: "lead"}, strong(layout(data.strategy)), " cannot be simulated."), broken));
     nextPart();
     remarks();
     return footer();
   }
   const limits = Object.entries(p.elasticities).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
   page.append(h("section", {id: "answer"},
-    h("p", {class: "lead"}, strong(layout(p.strategy)), ", ", recompute(p.strategy), " (", code(p.grammar), `): a step takes ${seconds(p.step_seconds)} s (90 % interval: ${interval(p)}), which is ${grouped(p.tokens_per_second)} tokens/s.`),
-    h("p", {class: "lead"}, data.refused ? "It breaks a rule and would not run: what follows is what it would do if it did." :
-      `No rule refuses it, and it runs with ${probability(works(p))}. What limits it is ${RESOURCE[limits[0][0]]}.`), tilesOf(p), broken));
+    h("p", {class: "lead"}, strong(layout(p.strategy)), ", ", recompute(p.strategy), " (", code(p.grammar),
+      `): a step takes ${seconds(p.step_seconds)} s (90 % interval: ` +
+        `${interval(p)}), which is ${grouped(p.tokens_per_second)} tokens/s.`),
+    h("p", {class: "lead"},
+      data.refused ? "It breaks a rule and would not run: what follows is what it would do if it did." :
+                     "No rule refuses it, and it runs with " +
+          `${probability(works(p))}. What limits it is ${RESOURCE[limits[0][0]]}.`),
+    tilesOf(p), broken));
   wordsPart();
   nextPart();
   surePart(p);
-  section("limit", "What limits it", para(strong(RESOURCE[limits[0][0]][0].toUpperCase() + RESOURCE[limits[0][0]].slice(1)),
-    `: 1 % ${IS_DURATION[limits[0][0]] ? "less" : "faster"} makes the step ${Math.abs(limits[0][1]).toFixed(2)} % shorter.`),
-    table(["1 % better", "shortens the step by"], limits.filter(([, e]) => Math.abs(e) >= 5e-4).map(([r, e]) => [RESOURCE[r], Math.abs(e).toFixed(3) + " %"]), [1]));
-  secondsPart([{...p, title: layout(p.strategy), best: true}], data.step, "Along the critical path of a step; the parts add up to it.");
+  section("limit", "What limits it",
+    para(strong(RESOURCE[limits[0][0]][0].toUpperCase() + RESOURCE[limits[0][0]].slice(1)),
+      `: 1 % ${IS_DURATION[limits[0][0]] ? "less" : "faster"} makes the ` +
+        `step ${Math.abs(limits[0][1]).toFixed(2)} % shorter.`),
+    table(["1 % better", "shortens the step by"],
+      limits.filter(([, e]) => Math.abs(e) >= 5e-4).map(([r, e]) => [RESOURCE[r], Math.abs(e).toFixed(3) + " %"]),
+      [1]));
+  secondsPart([{...p, title: layout(p.strategy), best: true}], data.step,
+    "Along the critical path of a step; the parts add up to it.");
   memoryPart(data.memory, p.strategy);
   const fix = (data.broken.find((v) => v.rule === "replica-group") || {}).fix || "";
-  machinePart(data.machine, data.machine.kinds.filter((k) => k.chips.length > 0).sort((a, b) => (a.verdict === "refused" ? 0 : 1) - (b.verdict === "refused" ? 0 : 1))
-    .map((k) => ({rule: "replica-group", strategy: p.strategy, chips: k.chips, message: `${KIND[k.kind]}: ${k.message}`, fix, doubtful: k.verdict !== "refused"})));
+  machinePart(data.machine,
+    data.machine.kinds.filter((k) => k.chips.length > 0)
+      .sort((a, b) => (a.verdict === "refused" ? 0 : 1) - (b.verdict === "refused" ? 0 : 1))
+      .map((k) => ({
+        rule: "replica-group",
+        strategy: p.strategy,
+        chips: k.chips,
+        message: `${KIND[k.kind]}: ${k.message}`,
+        fix,
+        doubtful: k.verdict !== "refused"
+      })));
   timelinePart(data.step);
   remarks();
   footer(`profile ${data.profile}`);
@@ -215,22 +391,39 @@ function noPlanPage() {
   const w = data.infeasible;
   const c = data.space;
   const say = [];
-  if (!w) say.push("Stopped before any was found; more time would tell.");
-  else if (w.too_slow) say.push(`The fastest takes ${w.too_slow.run_days.toFixed(1)} days (${layout(w.too_slow.strategy)}), the deadline is ${w.deadline_days.toFixed(1)}. More nodes, fewer tokens or a later deadline would help.`);
-  else if (w.too_expensive) say.push(`The cheapest costs ${usd(w.too_expensive.usd_per_hour * w.too_expensive.run_days * 24)} USD (${layout(w.too_expensive.strategy)}), the budget is ${usd(w.budget_usd)}. Fewer tokens or a larger budget would help.`);
+  if (!w)
+    say.push("Stopped before any was found; more time would tell.");
+  else if (w.too_slow)
+    say.push(`The fastest takes ${w.too_slow.run_days.toFixed(1)} days ` +
+      `(${layout(w.too_slow.strategy)}), the deadline is ` +
+      `${w.deadline_days.toFixed(1)}. More nodes, fewer tokens or a later deadline would help.`);
+  else if (w.too_expensive)
+    say.push(`The cheapest costs ${usd(w.too_expensive.usd_per_hour * w.too_expensive.run_days * 24)} ` +
+      `USD (${layout(w.too_expensive.strategy)}), the budget is ` +
+      `${usd(w.budget_usd)}. Fewer tokens or a larger budget would help.`);
   else {
     if (w.target) say.push(`Refused by ${w.target}'s rule ${w.target_rule}: ${w.target_message}`);
-    if (w.closest) say.push(`The closest, ${layout(w.closest)}, ${recompute(w.closest)}, needs ${gib(w.closest_peak_bytes)} of ${gib(w.limit_bytes)} GiB of a ${CORE}` +
-      (w.closest_peak_bytes <= w.limit_bytes ? `, which fits with ${probability(w.closest_fit_probability)} only.` : "."));
-    if (w.closest) say.push(w.nodes_that_would_do > 0 ? `${grouped(w.nodes_that_would_do)} nodes would do.` : "No cluster of up to 1,875 nodes would do.");
-    if (w.nearest_global_batch > 0) say.push(`The nearest global batch that has a plan is ${grouped(w.nearest_global_batch)}.`);
+    if (w.closest)
+      say.push(`The closest, ${layout(w.closest)}, ${recompute(w.closest)}, needs ` +
+        `${gib(w.closest_peak_bytes)} of ${gib(w.limit_bytes)} GiB of a ${CORE}` +
+        (w.closest_peak_bytes <= w.limit_bytes ? `, which fits with ${probability(w.closest_fit_probability)} only.` :
+                                                 "."));
+    if (w.closest)
+      say.push(w.nodes_that_would_do > 0 ? `${grouped(w.nodes_that_would_do)} nodes would do.` :
+                                           "No cluster of up to 1,875 nodes would do.");
+    if (w.nearest_global_batch > 0)
+      say.push(`The nearest global batch that has a plan is ${grouped(w.nearest_global_batch)}.`);
   }
-  page.append(h("section", {id: "answer"}, h("p", {class: "lead"}, strong("No plan: "), `of ${count(c.enumerated, "strategy", "strategies")} none may be run.`), say.map((x) => h("p", null, x))));
+  page.append(h("section", {id: "answer"},
+    h("p", {class: "lead"}, strong("No plan: "),
+      `of ${count(c.enumerated, "strategy", "strategies")} none may be run.`),
+    say.map((x) => h("p", null, x))));
   nextPart();
   runPart();
   if (w && w.rules.length > 0)
-    section("rules", "Rules that were broken", table(["strategies", "rule", "for example", "why", "fix"],
-      w.rules.map((r) => [grouped(r.strategies), r.rule, layout(r.example), r.message, r.fix]), [0]));
+    section("rules", "Rules that were broken",
+      table(["strategies", "rule", "for example", "why", "fix"],
+        w.rules.map((r) => [grouped(r.strategies), r.rule, layout(r.example), r.message, r.fix]), [0]));
   refusedPart();
   machinePart(data.machine, data.refused.concat(data.doubtful));
   remarks();

@@ -1,5 +1,5 @@
 // The step as it runs: stages down, time across. Drag moves it, the buttons and the wheel with Ctrl zoom.
-function timelinePart(step, micro) {
+function timelinePart(step) {
   const t = step && step.timeline;
   if (!t || t.slices.length === 0) {
     section("timeline", "The step on a timeline", para("This step has too many passes to be drawn one by one."));
@@ -14,7 +14,9 @@ function timelinePart(step, micro) {
   const said = h("p", {class: "readout", "aria-live": "polite"}, "Point at a slice, or tap it, to read what it is.");
   const depth = depths(t.slices);
   const words = ([track, start, length, name, batch, chunk]) =>
-    `${t.names[name][0]} (${CAUSE[t.names[name][1]] || t.names[name][1]})${batch >= 0 ? ", micro-batch " + (batch + 1) : ""}${chunk >= 0 ? ", chunk " + (chunk + 1) : ""}, stage ${t.tracks[track].stage}: ` +
+    `${t.names[name][0]} (${CAUSE[t.names[name][1]] || t.names[name][1]})${
+      batch >= 0 ? ", micro-batch " + (batch + 1) : ""}${chunk >= 0 ? ", chunk " + (chunk + 1) : ""}, ` +
+    `stage ${t.tracks[track].stage}: ` +
     `${seconds(length / 1e6)} s from ${seconds(start / 1e6)} s`;
   let moved = null, redraw = null;
   const box = chart("Timeline of the step", (width) => {
@@ -26,23 +28,38 @@ function timelinePart(step, micro) {
       const k = t.end_microseconds / (view.to - view.from);
       moving.setAttribute("transform", `translate(${left - view.from * pixel * k} 0) scale(${k} 1)`);
       const x = scale(view.from / 1e6, view.to / 1e6, left, right);
-      axis.replaceChildren(...ticks(view.from / 1e6, view.to / 1e6, span / 90).flatMap((v) => [
-        line(x(v), 0, x(v), height, {class: "grid over"}), text(x(v), height + 14, tickText(v), {"text-anchor": "middle", class: "tick"})]),
+      axis.replaceChildren(
+        ...ticks(view.from / 1e6, view.to / 1e6, span / 90)
+          .flatMap((v) => [line(x(v), 0, x(v), height, {class: "grid over"}),
+                     text(x(v), height + 14, tickText(v), {"text-anchor": "middle", class: "tick"})]),
         text(right, height + 30, "seconds", {"text-anchor": "end", class: "tick"}));
     };
     redraw = place;
     const marks = t.slices.map((s, i) => {
       const category = t.names[s[3]][1], y = rows.get(s[0]) * rowHeight, inner = depth[i] > 0;
-      return svg("rect", {x: (s[1] * pixel).toFixed(5), width: (s[2] * pixel).toFixed(5), y: y + (inner ? rowHeight * 0.3 : 1), height: inner ? rowHeight * 0.6 : rowHeight - 2,
-        class: `mark-slice ${partClass(category)}${inner ? "" : " pass"}${t.names[s[3]][0].includes("backward") ? " back" : ""}`});
+      return svg("rect", {
+        x: (s[1] * pixel).toFixed(5),
+        width: (s[2] * pixel).toFixed(5),
+        y: y + (inner ? rowHeight * 0.3 : 1),
+        height: inner ? rowHeight * 0.6 : rowHeight - 2,
+        class: `mark-slice ${partClass(category)}${inner ? "" : " pass"}${
+          t.names[s[3]][0].includes("backward") ? " back" : ""}`
+      });
     });
-    marks.forEach((mark, i) => { mark.slice = t.slices[i]; });
-    moving.addEventListener("pointerover", (e) => { if (e.target.slice) said.textContent = words(e.target.slice); });
+    marks.forEach((mark, i) => {
+      mark.slice = t.slices[i];
+    });
+    moving.addEventListener("pointerover", (e) => {
+      if (e.target.slice) said.textContent = words(e.target.slice);
+    });
     moving.append(...marks);
     place();
     const clip = svg("clipPath", {id: "span"}, svg("rect", {x: left, y: 0, width: span, height}));
-    const area = svg("g", {"clip-path": "url(#span)", class: "zoomable"}, svg("rect", {x: left, y: 0, width: span, height, class: "ground"}), moving);
-    area.addEventListener("pointerdown", (e) => { moved = {x: e.clientX, from: view.from, to: view.to}; });
+    const area = svg("g", {"clip-path": "url(#span)", class: "zoomable"},
+      svg("rect", {x: left, y: 0, width: span, height, class: "ground"}), moving);
+    area.addEventListener("pointerdown", (e) => {
+      moved = {x: e.clientX, from: view.from, to: view.to};
+    });
     area.addEventListener("wheel", (e) => {
       if (!e.ctrlKey) return;
       e.preventDefault();
@@ -50,10 +67,17 @@ function timelinePart(step, micro) {
       zoom(e.deltaY > 0 ? 1.25 : 0.8, Math.min(1, Math.max(0, at)));
     }, {passive: false});
     box.span = span;
-    return [height + 36, clip, area, axis, tracks.map((x, row) =>
-      rowHeight >= 18 || row % Math.ceil(tracks.length / 32) === 0 ? text(left - 5, row * rowHeight + rowHeight / 2 + 4,
-        rowHeight < 18 ? String(x.stage) : x.name === "collectives" ? (stages > 1 ? `comm. ${x.stage}` : "comm.") : stages > 1 ? "stage " + x.stage : x.name,
-        {"text-anchor": "end", class: "tick"}) : null)];
+    return [
+      height + 36, clip, area, axis,
+      tracks.map((x, row) => rowHeight >= 18 || row % Math.ceil(tracks.length / 32) === 0 ?
+          text(left - 5, row * rowHeight + rowHeight / 2 + 4,
+            rowHeight < 18             ? String(x.stage) :
+              x.name === "collectives" ? (stages > 1 ? `comm. ${x.stage}` : "comm.") :
+              stages > 1                             ? "stage " + x.stage :
+                                                       x.name,
+            {"text-anchor": "end", class: "tick"}) :
+                                                       null)
+    ];
   });
   const set = (from, to) => {
     const least = t.end_microseconds / 20000;
@@ -66,20 +90,35 @@ function timelinePart(step, micro) {
     const middle = view.from + (view.to - view.from) * at, span = (view.to - view.from) * factor;
     set(middle - span * at, middle + span * (1 - at));
   };
-  const move = (share) => { const by = (view.to - view.from) * share; set(view.from + by, view.to + by); };
+  const move = (share) => {
+    const by = (view.to - view.from) * share;
+    set(view.from + by, view.to + by);
+  };
   addEventListener("pointermove", (e) => {
     if (!moved) return;
     const by = (moved.x - e.clientX) / box.span * (moved.to - moved.from);
     set(moved.from + by, moved.to + by);
   });
-  addEventListener("pointerup", () => { moved = null; });
-  const button = (words, hint, onclick) => h("button", {type: "button", title: hint, "aria-label": hint, onclick}, words);
+  addEventListener("pointerup", () => {
+    moved = null;
+  });
+  const button = (words, hint, onclick) =>
+    h("button", {type: "button", title: hint, "aria-label": hint, onclick}, words);
   const used = [...new Set(t.slices.map((s) => t.names[s[3]][1]))];
-  const partial = t.listed_micro_batches < t.micro_batches ? ` Of ${count(t.micro_batches, "micro-batch", "micro-batches")} the first ${t.listed_micro_batches} are drawn, and the end of the step; ${grouped(t.left_out)} slices are left out.`
-    : t.told_micro_batches < t.micro_batches ? ` All ${t.micro_batches} micro-batches are drawn, messages of the first ${t.told_micro_batches} only; trnplan simulate --trace writes all.`
-    : t.detailed_micro_batches < t.micro_batches ? ` All ${t.micro_batches} micro-batches are drawn, ${t.detailed_micro_batches > 0 ? `those of the first ${t.detailed_micro_batches}` : "some of the first"} broken down into operators; trnplan simulate --trace writes all.` : "";
+  const partial = t.listed_micro_batches < t.micro_batches ?
+    ` Of ${count(t.micro_batches, "micro-batch", "micro-batches")} ` +
+      `the first ${t.listed_micro_batches} are drawn, and the end of ` +
+      `the step; ${grouped(t.left_out)} slices are left out.` :
+    t.told_micro_batches < t.micro_batches ? ` All ${t.micro_batches} micro-batches are drawn, messages of the first ` +
+      `${t.told_micro_batches} only; trnplan simulate --trace writes all.` :
+    t.detailed_micro_batches < t.micro_batches ? ` All ${t.micro_batches} micro-batches are drawn, ` +
+      `${t.detailed_micro_batches > 0 ? `those of the first ${t.detailed_micro_batches}` : "some of the first"} ` +
+      "broken down into operators; trnplan simulate --trace writes all." :
+                                        "";
   section("timeline", "The step on a timeline",
-    para(`${stages > 1 ? `${stages} pipeline stages` : `What every ${CORE} does`}, from the first micro-batch to the new weights: light blocks are forward and backward passes, darker ones the operators and collectives inside them.` + partial),
+    para(`${stages > 1 ? `${stages} pipeline stages` : `What every ${CORE} does`}, from ` +
+      "the first micro-batch to the new weights: light blocks are forward and " +
+      "backward passes, darker ones the operators and collectives inside them." + partial),
     h("div", {class: "buttons"}, button("−", "zoom out", () => zoom(1.6)), button("+", "zoom in", () => zoom(0.625)),
       button("◀", "earlier", () => move(-0.4)), button("▶", "later", () => move(0.4)),
       button("whole step", "the whole step", () => set(0, t.end_microseconds)),
@@ -97,4 +136,5 @@ function depths(slices) {
     return stack.length;
   });
 }
-const firstPass = (t) => Math.max(...t.slices.filter((s) => s[4] === 0).slice(0, 1).map((s) => s[1] + s[2]), t.end_microseconds / 500);
+const firstPass = (t) =>
+  Math.max(...t.slices.filter((s) => s[4] === 0).slice(0, 1).map((s) => s[1] + s[2]), t.end_microseconds / 500);
