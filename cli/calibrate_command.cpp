@@ -106,9 +106,12 @@ std::string text_of(const CalibrateResult& result, const CalibrateOptions& o) {
 }
 
 int run(const CalibrateOptions& o) {
+  check_document(o.common, o.request.force);
   Remarks remarks = heard_remarks();
   const CalibrateResult result = api::calibrate(o.request, remarks);
-  print_result(o.common, o.common.json() ? api::document(result, o.request.instance) : text_of(result, o));
+  print_answer(
+      o.common, o.request.force, [&] { return text_of(result, o); },
+      [&] { return api::document(result, o.request.instance); });
   const bool nothing = !result.kernels && !result.step_fit && !result.collectives;
   // A command is pasted: its lines stay whole.
   if (nothing && !o.common.json()) print(what_to_add(result, o.request));
@@ -174,7 +177,8 @@ void add_calibrate(CLI::App& app, Run& chosen) {
   command->add_flag("--no-fit", o->request.no_fit, "only compare what the profile says with the rows");
   command->add_option("--out", o->request.out, "write the fitted profile here (.json)")->check(not_empty());
   command->add_flag("--force", o->request.force,
-                    "overwrite --out, and write it though the fit explains nothing");
+                    "overwrite --out and --json, and write --out though the fit explains nothing");
+  add_document(*command, o->common);
   add_common(*command, o->common);
   command->get_option("--profile")
       ->check(not_empty())

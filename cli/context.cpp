@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "cli/text/wrap.h"
+#include "io/output/atomic_write.h"
 #include "text/diagnostic.h"
 
 namespace trnplan::cli {
@@ -42,6 +43,16 @@ void print_result(const Common& common, std::string_view result) {
     print(result);
   else
     print_text(result);
+}
+
+void check_document(const Common& common, bool force) {
+  if (!common.document.empty()) io::check_file(common.document, force);
+}
+
+void print_answer(const Common& common, bool force, const std::function<std::string()>& text,
+                  const std::function<std::string()>& document) {
+  print_result(common, common.json() ? document() : text());
+  if (!common.document.empty()) io::write_file(common.document, printable_lines(document()), force);
 }
 
 int text_width() {

@@ -1,6 +1,7 @@
 // What every command shares: options, exit codes, where results and remarks go.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,7 @@ struct Common {
   std::string format = "text";   ///< text or json
   std::string profile = "trn1";  ///< a catalogue profile or a file
   bool profile_given = false;    ///< on the command line
+  std::string document;          ///< --json, of commands that have it: the document goes into this file, too
 
   bool json() const { return format == "json"; }
 };
@@ -37,6 +39,11 @@ void print_text(std::string_view text);
 std::string printable_lines(std::string_view text);
 /// The one or the other, by the format that was asked for.
 void print_result(const Common& common, std::string_view result);
+/// Likewise, and the document into the file of --json; `force` overwrites it. check_document() throws InputError,
+/// before any work, where that would.
+void print_answer(const Common& common, bool force, const std::function<std::string()>& text,
+                  const std::function<std::string()>& document);
+void check_document(const Common& common, bool force);
 /// Columns of standard output, for tables.
 int text_width();
 void remark(std::string_view text);

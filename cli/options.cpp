@@ -70,6 +70,13 @@ CLI::Validator framework_version() {
   return numbers_with_points("no version of a framework, such as 1.6", "VERSION");
 }
 
+void add_document(CLI::App& command, Common& common) {
+  command
+      .add_option("--json", common.document,
+                  "also write the JSON document here, beside the text of the same answer (docs/json.md)")
+      ->check(not_empty());
+}
+
 void add_report(CLI::App& command, std::string& path) {
   command
       .add_option(

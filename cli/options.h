@@ -38,6 +38,8 @@ inline void add_common(CLI::App& command, Common& common) {
       ->capture_default_str();
 }
 
+/// --json FILE, of commands whose fits are not to be made twice for text and JSON; `common` outlives the command.
+void add_document(CLI::App& command, Common& common);
 /// --report FILE; `path` outlives the command.
 void add_report(CLI::App& command, std::string& path);
 /// `risk` outlives the command.

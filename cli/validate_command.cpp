@@ -33,8 +33,9 @@ int run_scores(const ValidateOptions& o, const std::string& table) {
   const api::ScoreRequest request{table, o.common.profile_given ? o.common.profile : "", o.predictions, "",
                                   !o.plain_network};
   const api::ScoreResult s = api::score(request, remarks);
-  print_result(o.common, o.common.json() ? api::document(s)
-                                         : row_scores_text(s.scores, s.profiles, o.rows, text_width()));
+  print_answer(
+      o.common, o.report.force, [&] { return row_scores_text(s.scores, s.profiles, o.rows, text_width()); },
+      [&] { return api::document(s); });
   if (!o.report.path.empty()) api::write_score_report(o.report, request, s, remarks.all());
   return kDone;
 }
@@ -44,29 +45,34 @@ int run_steps(const ValidateOptions& o) {
   const calibrate::LeaveOut leave_out = *calibrate::leave_out_from(o.leave_out);
   const api::ValidateRequest request{o.runs, o.common.profile, leave_out};
   const api::ValidateResult v = api::validate(request, remarks);
-  print_result(o.common,
-               o.common.json() ? api::document(v, leave_out) : step_validation_text(v.steps, o.rows));
+  print_answer(
+      o.common, o.report.force, [&] { return step_validation_text(v.steps, o.rows); },
+      [&] { return api::document(v, leave_out); });
   if (!o.report.path.empty()) api::write_validate_report(o.report, request, v, remarks.all());
   return kDone;
 }
 
 int run_goodput(const ValidateOptions& o) {
   const api::UptimeValidationResult v = api::validate_uptimes(o.common.profile);
-  print_result(o.common, o.common.json() ? api::document(v) : uptime_text(v.rows, text_width()));
+  print_answer(
+      o.common, o.report.force, [&] { return uptime_text(v.rows, text_width()); },
+      [&] { return api::document(v); });
   return kDone;
 }
 
 int run_collectives(const ValidateOptions& o) {
   const auto tables = api::validate_collectives(o.common.profile);
-  print_result(o.common, o.common.json() ? io::collective_validation_json(tables, o.common.profile)
-                                         : collective_validation_text(tables));
+  print_answer(
+      o.common, o.report.force, [&] { return collective_validation_text(tables); },
+      [&] { return io::collective_validation_json(tables, o.common.profile); });
   return kDone;
 }
 
 int run_memory(const ValidateOptions& o) {
   const api::MemoryValidationResult v = api::validate_memory(o.common.profile);
-  print_result(o.common,
-               o.common.json() ? api::document(v) : memory_validation_text(v.rows, v.score, text_width()));
+  print_answer(
+      o.common, o.report.force, [&] { return memory_validation_text(v.rows, v.score, text_width()); },
+      [&] { return api::document(v); });
   return kDone;
 }
 
@@ -97,6 +103,7 @@ int run(const ValidateOptions& o) {
                       "leave out --memory, --goodput and --collectives, or --report"});
   }
   api::check_report(o.report);
+  check_document(o.common, o.report.force);
   if (!o.measured.empty()) return run_scores(o, o.measured);
   if (!o.runs.empty() && api::is_layout_table(o.runs)) return run_scores(o, o.runs);
   if (!o.predictions.empty()) {
@@ -142,7 +149,8 @@ void add_validate(CLI::App& app, Run& chosen) {
   command->add_flag("--collectives", o->collectives,
                     "nccom-test tables of catalog/measured-collectives.csv, each left out of its fit");
   add_report(*command, o->report.path);
-  command->add_flag("--force", o->report.force, "overwrite the file of --report");
+  command->add_flag("--force", o->report.force, "overwrite the files of --report and --json");
+  add_document(*command, o->common);
   add_common(*command, o->common);
   command->footer(
       "Step times are predicted by fits to all published runs but those of the row's configuration (model, "

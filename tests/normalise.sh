@@ -9,6 +9,13 @@ normalise() {
     -e '/"space": *{/,/}/s/"seconds": *[0-9.e+-]*/"seconds": 0/'
 }
 
+# answered FOLDER COMMAND: the file, without its ending, of what tests/digest/answers.sh has of it; none: 1.
+answered() {
+  local file
+  [[ -n "$1" ]] || return 1
+  file=$(grep -lxF -- "$2" "$1"/*.command | head -n 1) && [[ -n "$file" ]] && printf '%s\n' "${file%.command}"
+}
+
 # compare EXPECTED ACTUAL WHAT: 0 when they are equal; TRNPLAN_UPDATE_GOLDEN=1 rewrites EXPECTED instead.
 compare() {
   if [[ -n "${TRNPLAN_UPDATE_GOLDEN:-}" ]]; then

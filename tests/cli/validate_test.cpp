@@ -35,3 +35,17 @@ TEST_CASE("tables of runs", "[cli]") {
   cli.expect(0, "90 %", "simulate $example --strategy tp=32 --profile $work/steps.json");
   cli.refuse("unknown profile", "validate --memory --profile none");
 }
+
+TEST_CASE("the document beside the text of one answer", "[cli]") {
+  Session cli;
+  cli.expect(0, "^decoders ", "validate --leave-out none --json $work/steps.json");
+  CHECK(cli.read("$work/steps.json") == cli.run("validate --leave-out none --format json").out);
+  cli.refuse("steps\\.json", "validate --goodput --json $work/steps.json");
+  cli.run("validate --goodput --json $work/steps.json --force");
+  CHECK(cli.read("$work/steps.json") == cli.run("validate --goodput --format json").out);
+  cli.refuse("folder does not exist", "validate --json $work/none/steps.json");
+  const std::string collectives =
+      "calibrate $source/catalog/measured-collectives.csv --build 2023-04 --no-fit";
+  cli.expect(0, "^no fit", collectives + " --json $work/fit.json");
+  CHECK(cli.read("$work/fit.json") == cli.run(collectives + " --format json").out);
+}
