@@ -1,12 +1,14 @@
-// `help`: the help of a command, and all of it as a manual page.
+// `help`: the help of a command, all of it as a manual page, and what a shell completes.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/commands.h"
 #include "cli/context.h"
+#include "io/catalog/catalog.h"
 #include "io/input/job_input.h"
 #include "text/diagnostic.h"
 #include "text/version.h"
@@ -17,6 +19,8 @@ namespace {
 
 struct HelpOptions {
   std::string command;
+  std::string line;
+  bool completes = false;
   bool man = false;
 };
 
@@ -65,18 +69,72 @@ std::string manual(const CLI::App& program) {
   return text + ".SH EXIT STATUS AND EXAMPLES\n.nf\n" + roff(program.get_footer()) + "\n.fi\n";
 }
 
+const CLI::App* command_of(const CLI::App& program, const std::string& name) {
+  for (const CLI::App* command : program.get_subcommands({}))
+    if (command->get_name() == name) return command;
+  return nullptr;
+}
+
 std::string help_of(const CLI::App& program, const std::string& name) {
   if (name.empty()) return program.help();
+  if (const CLI::App* command = command_of(program, name)) return command->help("trnplan");
   std::vector<std::string> names;
-  for (const CLI::App* command : program.get_subcommands({})) {
-    if (command->get_name() == name) return command->help("trnplan");
-    names.push_back(command->get_name());
-  }
+  for (const CLI::App* command : program.get_subcommands({})) names.push_back(command->get_name());
   const std::string near = nearest(name, names);
   throw InputError({{io::kCommandLine, 0, 0},
                     in_quotes(name),
                     "unknown command",
                     near.empty() ? "see trnplan --help" : "did you mean " + near + "?"});
+}
+
+/// A line of completion: the word, and after a tab what it means.
+std::string candidate(const std::string& word, std::string meaning = "") {
+  std::replace(meaning.begin(), meaning.end(), '\n', ' ');
+  return word + (meaning.empty() ? "" : "\t" + meaning) + "\n";
+}
+
+std::string command_candidates(const CLI::App& program) {
+  std::string text;
+  for (const CLI::App* command : program.get_subcommands({}))
+    text += candidate(command->get_name(), command->get_description());
+  return text;
+}
+
+std::string option_candidates(const CLI::App& command) {
+  std::string text;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_group().empty()) continue;
+    for (const std::string& name : option->get_lnames())
+      text += candidate("--" + name, option->get_description());
+  }
+  return text;
+}
+
+std::string name_candidates(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += candidate(name);
+  return text;
+}
+
+/// What may stand in place of the last word of `line`, which follows the program's name; nothing where it is a file.
+std::string candidates(const CLI::App& program, std::string_view line) {
+  std::vector<std::string> words(1);
+  for (const char c : line) {
+    if (c == ' ')
+      words.emplace_back();
+    else
+      words.back().push_back(c);
+  }
+  if (words.size() == 1) return command_candidates(program);
+  const CLI::App* command = command_of(program, words.front());
+  if (command == nullptr) return "";
+  if (words.back().starts_with('-')) return option_candidates(*command);
+  if (command->get_name() == "help") return command_candidates(program);
+  if (words[words.size() - 2].starts_with("--instance"))
+    return name_candidates(io::Catalog::standard().instances());
+  if (words.size() == 2 && command->get_option_no_throw("job") != nullptr)
+    return name_candidates(io::Catalog::standard().models());
+  return "";
 }
 
 }  // namespace
@@ -86,11 +144,21 @@ void add_help(CLI::App& app, Run& chosen) {
   CLI::App* command = app.add_subcommand("help", "Explain a command, as its --help does");
   command->add_option("command", o->command, "of which; none: an overview");
   command->add_flag("--man", o->man, "all of it as a manual page, for man(1)");
+  command
+      ->add_option("--complete", o->line,
+                   "what may stand in place of the last word of this line, and what it means; for shells")
+      ->each([o](const std::string&) { o->completes = true; });
   command->footer("Examples:\n  trnplan help plan\n  trnplan help --man | man -l -");
   const CLI::App* program = &app;
   command->callback([o, program, &chosen] {
     chosen = [o, program] {
-      o->man ? print(manual(*program)) : print_text(help_of(*program, o->command));
+      if (o->completes) {
+        print(candidates(*program, o->line));
+      } else if (o->man) {
+        print(manual(*program));
+      } else {
+        print_text(help_of(*program, o->command));
+      }
       return kDone;
     };
   });

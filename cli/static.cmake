@@ -32,3 +32,11 @@ add_custom_command(
   DEPENDS trnplan_static_parts $<TARGET_OBJECTS:trnplan_static_parts> ${rooms}
   COMMAND_EXPAND_LISTS VERBATIM)
 add_custom_target(trnplan_static ALL DEPENDS ${program})
+
+# Licences of what is inside, for cmake/pack.sh.
+foreach(licence IN LISTS TRNPLAN_LICENCES)
+  string(REGEX MATCH "^([^=]+)=(.*)$" licence ${licence})
+  if(NOT CMAKE_MATCH_1 STREQUAL "pybind11")
+    configure_file(${CMAKE_MATCH_2} ${CMAKE_CURRENT_BINARY_DIR}/licenses/${CMAKE_MATCH_1}.txt COPYONLY)
+  endif()
+endforeach()

@@ -13,6 +13,8 @@ add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/trnplan.1 COMMAND trnplan help -
 add_custom_target(trnplan_manual ALL DEPENDS ${PROJECT_BINARY_DIR}/trnplan.1)
 install(FILES ${PROJECT_BINARY_DIR}/trnplan.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES cli/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME trnplan)
+install(FILES cli/completion.zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions RENAME _trnplan)
+install(FILES cli/completion.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d RENAME trnplan.fish)
 install(DIRECTORY catalog/ DESTINATION ${CMAKE_INSTALL_DATADIR}/trnplan/catalog)
 install(EXPORT trnplanTargets NAMESPACE trnplan:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/trnplan)
 configure_package_config_file(cmake/trnplanConfig.cmake.in ${PROJECT_BINARY_DIR}/trnplanConfig.cmake

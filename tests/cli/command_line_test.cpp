@@ -83,6 +83,13 @@ TEST_CASE("help, models and instances", "[cli]") {
   CHECK(page == cli.run("help --man").out);
   for (const char* part : {".TH TRNPLAN 1", ".SS trnplan whatif", "\\-\\-nodes", ".SH EXIT STATUS"})
     CHECK(page.find(part) != std::string::npos);
+  cli.expect(0, "^watch\tCompare a run", "help --complete ''");
+  cli.expect(0, "^--calibrate\t", "help --complete 'watch --c'");
+  cli.expect(0, "^llama3-8b$", "help --complete 'plan '");
+  cli.expect(0, "^trn1n\\.32xlarge$", "help --complete 'topology --instance trn1n'");
+  CHECK(cli.run("help --complete 'help wha'").out == cli.run("help --complete wha").out);
+  CHECK(cli.run("help --complete 'plan job.yaml x'").out.empty());
+  CHECK(cli.run("help --complete 'frobnicate x'").out.empty());
   cli.expect(0, "^ +llama3-8b +8\\.03B +32 +4096 +32 +8 ", "models");
   cli.expect(0, "^ +trn1\\.32xlarge +16 +32 +16 +3040 .* timed", "instances");
   cli.expect(0, "^ +trn2\\.48xlarge .* timed", "instances");

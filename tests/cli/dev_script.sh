@@ -42,7 +42,10 @@ done
 check 'gives apt-get a package by name' bash -c "! grep -E 'apt-get .*install' '$work/rest' | grep -Eq 'install( -[^ ]+)* [a-z]'"
 
 # What tests need besides stands in a list of its own.
-mapfile -t extra < <(sed -n '/^test_packages=(/,/^)/p' "$source/dev" | sed -e '1d;$d' -e 's/#.*//' | tr -s ' ' '\n' | sed '/^$/d')
+mapfile -t extra < <({
+  sed -n '/^test_packages=(/,/^)/p' "$source/dev" | sed -e '1d;$d'
+  sed -n 's/^wheel_packages=(\(.*\)).*/\1/p' "$source/dev"   # on one line
+} | sed -e 's/#.*//' | tr -s ' ' '\n' | sed '/^$/d')
 for package in $(sed -nE "s/^ *skip '[^']*' ([a-z0-9 -]+)$/\1/p" "$source"/tests/*/*.sh) slurm-wlm munge libsimgrid-dev; do
   check "test_packages lacks $package" test "$(printf '%s\n' "${extra[@]}" | grep -cFx -e "$package")" -eq 1
 done
@@ -141,5 +144,38 @@ code=0
 env -i PATH="$bin" HOME="$work" "$bash" "$work/dev" lint main HEAD >"$work/out" 2>"$work/err" || code=$?
 check "lint with two revisions: exit $code instead of 2" test "$code" -eq 2
 check 'built before it looked at the arguments' test ! -s "$work/calls"
+
+# Packages: what is asked for is looked at before anything is built, and each kind builds what it packs.
+mkdir -p "$work/cmake"
+printf 'printf "pack %%s\\n" "$1" >>"%s"; printf "a file of %%s\\n" "$1"\n' "$work/calls" >"$work/cmake/pack.sh"
+printf 'printf "sysroot %%s\\n" "$1" >>"%s"\n' "$work/calls" >"$work/cmake/sysroot.sh"
+dev_package() {  # dev_package CODE ARGUMENTS...
+  local wanted=$1 code=0
+  : >"$work/calls"
+  env -i PATH="$bin" HOME="$work" "$bash" "$work/dev" package "${@:2}" >"$work/out" 2>"$work/err" || code=$?
+  check "dev package ${*:2} exits $code instead of $wanted" test "$code" -eq "$wanted"
+}
+for arguments in rpm 'tar --all' '--arch' '--arch riscv64' 'wheel --arch arm64'; do
+  # shellcheck disable=SC2086
+  dev_package 2 $arguments
+  check "dev package $arguments: built before it looked at the arguments" test ! -s "$work/calls"
+done
+dev_package 0
+check 'packs all three' test "$(cat "$work/out")" = $'a file of tar\na file of deb\na file of wheel'
+check 'builds the program and the wheel' grep -q -- '--target trnplan_static trnplan_static trnplan_wheel_files' "$work/calls"
+dev_package 0 deb
+check 'packs one' test "$(cat "$work/out")" = 'a file of deb'
+check 'builds the wheel unasked' bash -c '! grep -q wheel "$1"' _ "$work/calls"
+ln -s "$(command -v diff)" "$bin/diff"
+mkdir -p "$work/examples/llama3-8b-one-node"
+printf 'a plan\n' >"$work/examples/llama3-8b-one-node/expected-output"
+stand_in qemu-aarch64-static 'echo a plan'
+dev_package 0 --arch arm64
+check 'packs two for arm64' test "$(cat "$work/out")" = $'a file of tar\na file of deb'
+check 'unpacks the libraries of arm64' grep -q '^sysroot arm64$' "$work/calls"
+check 'builds for arm64' grep -q -- '--build --preset arm64 --target trnplan_static' "$work/calls"
+stand_in qemu-aarch64-static 'echo another plan'
+dev_package 1 tar --arch arm64
+check 'says that the plan is another' grep -q 'otherwise' "$work/err"
 
 finish

@@ -45,8 +45,10 @@ pass
   "$(sed -E 's/^winner: (.*), .*/\1/' <<<"$line")" ]] || die 'program and library have different winners'
 pass
 
-# The manual page, which is the same each time, and the completion.
-[[ -f prefix/share/bash-completion/completions/trnplan ]] || die 'no bash completion'
+# The manual page, which is the same each time, and the completions.
+for completion in bash-completion/completions/trnplan zsh/site-functions/_trnplan fish/vendor_completions.d/trnplan.fish; do
+  [[ -f prefix/share/$completion ]] || die "no $completion"
+done
 env -i "$program" help --man | cmp -s - prefix/share/man/man1/trnplan.1 || die 'no manual page of this program'
 pass
 

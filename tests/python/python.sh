@@ -27,13 +27,10 @@ if ! has setuptools || ! has wheel || ! has ensurepip; then
 fi
 
 # The wheel: what CMake has built already, without a compiler and without a network.
-cp -r "$source/python" "$work/python"
-cp "$source/CMakeLists.txt" "$work/"   # its version
-wheel() { cd "$work/python" && TRNPLAN_BUILD_DIR=$build "$python" setup.py -q bdist_wheel -d "$work/wheels"; }
-check 'the wheel' wheel
+mkdir "$work/wheels"
+check 'the wheel' bash "$source/cmake/pack.sh" wheel "$source" "$build" "$work/wheels"
 check 'a new environment' "$python" -m venv "$work/env"
 check 'pip install' "$work/env/bin/pip" install -q --no-index --no-deps --disable-pip-version-check "$work"/wheels/trnplan-*.whl
-rm -rf "$work/python"   # what is tested is the wheel
 new=$work/env/bin/python
 # Each library that is bundled has its licence beside ours.
 licences() {
