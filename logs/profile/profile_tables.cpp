@@ -16,7 +16,7 @@ namespace trnplan::logs {
 namespace {
 
 constexpr std::size_t kColumns = 256;
-constexpr std::size_t kQuoted = 65536;       ///< bytes of a field; a quote open for longer is a stray one
+constexpr std::size_t kQuoted = 65536;  ///< bytes of a field; a quote open for longer is a stray one
 constexpr std::size_t kAhead = std::size_t{1024} * 1024;  ///< bytes of a row that are seen at once
 constexpr double kNano = 1e-9;
 

@@ -429,6 +429,7 @@ TEST_CASE("what cannot be said of the winner costs no plan", "[planner]") {
   models::Job job = job_of("llama3-8b", 1, 8192, 8388608);
   job.pin.pipeline_parallel = 1;
   job.pin.tensor_parallel = 8;
+  job.pin.context_parallel = 1;
   CHECK_FALSE(search(job, datasheet()).plans.empty());
 }
 
