@@ -248,8 +248,7 @@ class Calibration {
       remarks_.add("the fit did not converge; its parameters are not an optimum");
     out_.refused = !r_.out.empty() && !fit.explains() && !r_.force;
     if (r_.out.empty() || out_.refused) return;
-    const std::string text =
-        collective_profile_json(fit, catalog_, out_.readings, name_of(r_.out), r_.instance);
+    std::string text = collective_profile_json(fit, catalog_, out_.readings, name_of(r_.out), r_.instance);
     write([&] { return text; });
   }
 

@@ -52,8 +52,8 @@ struct Room {
 
   /// The level at which the resource is full, bytes/s, a hair (2^-50) low; `rising` must not be 0.
   double level(double capacity) const {
-    const auto quotient = static_cast<double>((static_cast<Load>(left) << 66) / rising);
-    return capacity * (quotient * 0x1p-66) * kRaise;
+    const Load quotient = (static_cast<Load>(left) << 66) / rising;
+    return capacity * (static_cast<double>(quotient) * 0x1p-66) * kRaise;
   }
   /// Capacity that a share takes at `level`, rounded down.
   static std::uint64_t use(std::uint64_t share, double level, double capacity) {
