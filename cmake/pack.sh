@@ -30,6 +30,7 @@ fill() {
   mkdir -p "$1"/bin "$1"/share/{trnplan,man/man1,bash-completion/completions,"zsh/$2",fish/vendor_completions.d}
   "$strip" -o "$1/bin/trnplan" "$program"
   cp -r "$source/catalog" "$source/examples" "$1/share/trnplan/"
+  rm -rf "$1"/share/trnplan/examples/*/__pycache__   # left by whoever ran them
   "${runner[@]}" "$program" help --man >"$1/share/man/man1/trnplan.1"
   cp "$source/cli/completion.bash" "$1/share/bash-completion/completions/trnplan"
   cp "$source/cli/completion.zsh" "$1/share/zsh/$2/_trnplan"
@@ -90,7 +91,7 @@ END
 # The wheel is made of a copy, where setuptools leaves what it makes on the way.
 pack_wheel() {
   cp -r "$source/python" "$stage/python"
-  rm -rf "$stage/python/build"
+  rm -rf "$stage"/python/{build,trnplan/__pycache__}
   cp "$source/CMakeLists.txt" "$stage/"   # has the version
   chmod -R u=rwX,go=rX "$stage"
   (cd "$stage/python" && TRNPLAN_BUILD_DIR=$build /usr/bin/python3 setup.py -q bdist_wheel -d "$stage/wheels")

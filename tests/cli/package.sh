@@ -24,6 +24,7 @@ deb=
 for kind in tar deb; do
   check "packs $kind" pack "$kind"
   file=$(<"$work/named")
+  [[ -s $file ]] || { finish; exit; }
   [[ $kind == tar ]] && check 'has its name' test "$file" = "$tarball"
   [[ $kind == deb ]] && deb=$file
   first=$(sha256sum <"$file")
@@ -77,7 +78,7 @@ if command -v zsh >/dev/null; then
   # shellcheck disable=SC2016
   zsh_completes() {
     env -i PATH="$root/bin:$PATH" zsh -f -c '_describe() { print -rl -- ${(P)${@[-1]}} }; _files() { }; file=$1; shift
-      words=("$@") CURRENT=$# PREFIX=${@[-1]}; . $file' _ "$root/share/zsh/site-functions/_trnplan" "$@" | grep -q "$wanted"
+      words=("$@") CURRENT=$# PREFIX=${@[-1]}; . $file' _ "$root/share/zsh/site-functions/_trnplan" "$@" | grep "$wanted"
   }
   wanted='^watch:Compare a run' check 'zsh completes commands' zsh_completes trnplan wa
   wanted='^--calibrate:' check 'zsh completes options' zsh_completes trnplan watch --cal
@@ -89,7 +90,7 @@ if command -v fish >/dev/null; then
   # shellcheck disable=SC2016
   fish_completes() {
     env -i HOME="$work" PATH="$root/bin:$PATH" fish --no-config -c 'source $argv[1]; complete -C "$argv[2]"' \
-      "$root/share/fish/vendor_completions.d/trnplan.fish" "$1" | grep -q "$wanted"
+      "$root/share/fish/vendor_completions.d/trnplan.fish" "$1" | grep "$wanted"
   }
   wanted=$'^watch\tCompare a run' check 'fish completes commands' fish_completes 'trnplan wa'
   wanted=$'^--calibrate\t' check 'fish completes options' fish_completes 'trnplan watch --cal'
@@ -148,6 +149,7 @@ if [[ $3 != 1 ]] || ! /usr/bin/python3 -c 'import setuptools, wheel, ensurepip' 
 fi
 check 'packs wheel' pack wheel
 wheel=$(<"$work/named")
+[[ -s $wheel ]] || { finish; exit; }
 first=$(sha256sum <"$wheel")
 check 'packs wheel again' pack wheel
 check 'wheel: the same bytes again' test "$first" = "$(sha256sum <"$wheel")"
