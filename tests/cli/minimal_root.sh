@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # Sourced by package.sh: a minimal Debian root, as debootstrap's, made without a network of the packages that are installed here.
 
-# minimal_root FOLDER [PACKAGE...]: the essential packages, PACKAGE... and what they depend on: their files (without texts) and
-# what dpkg knows of them.
+# minimal_root FOLDER [PACKAGE...]: the essential packages, PACKAGE... and what they depend on: their files (without texts), what
+# dpkg knows of them, and the byte code that Python's packages make when they are installed.
 minimal_root() {
-  local folder=$1 names=() name
+  local folder=$1 names=() name code
   shift
   mapfile -t names < <(dpkg-query -W -f='${Essential} ${Package}\n' | sed -n 's/^yes //p')
   # Of alternatives it names those that are not here too.
@@ -15,7 +15,12 @@ minimal_root() {
   dpkg-query -s "${names[@]}" >"$folder/var/lib/dpkg/status"
   for name in "${names[@]}"; do cp /var/lib/dpkg/info/"$name".list "$folder/var/lib/dpkg/info/"; done
   cat "$folder"/var/lib/dpkg/info/*.list | grep -vE '^/usr/share/(doc|man|info|locale|i18n|zoneinfo)/|^/\.$' | sort -u |
-    while IFS= read -r name; do [[ ! -e $name ]] || printf '%s\n' "${name#/}"; done >"$folder/tmp/files"
+    while IFS= read -r name; do
+      [[ ! -e $name ]] || printf '%s\n' "${name#/}"
+      [[ $name == *.py ]] || continue
+      code=${name##*/}
+      for code in "${name%/*}/__pycache__/${code%.py}".*.pyc; do [[ ! -e $code ]] || printf '%s\n' "${code#/}"; done
+    done >"$folder/tmp/files"
   tar -C / --no-recursion --files-from="$folder/tmp/files" -cf - | tar -C "$folder" -xf - || return 1
   for name in passwd group; do cp "$folder/usr/share/base-passwd/$name.master" "$folder/etc/$name"; done
 }
