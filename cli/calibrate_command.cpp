@@ -107,8 +107,10 @@ std::string text_of(const CalibrateResult& result, const CalibrateOptions& o) {
 
 int run(const CalibrateOptions& o) {
   check_document(o.common, o.request.force);
+  api::CalibrateRequest request = o.request;
+  if (!o.common.document.empty() && request.out.empty()) request.force = false;  // --force of --json alone
   Remarks remarks = heard_remarks();
-  const CalibrateResult result = api::calibrate(o.request, remarks);
+  const CalibrateResult result = api::calibrate(request, remarks);
   print_answer(
       o.common, o.request.force, [&] { return text_of(result, o); },
       [&] { return api::document(result, o.request.instance); });

@@ -48,4 +48,6 @@ TEST_CASE("the document beside the text of one answer", "[cli]") {
       "calibrate $source/catalog/measured-collectives.csv --build 2023-04 --no-fit";
   cli.expect(0, "^no fit", collectives + " --json $work/fit.json");
   CHECK(cli.read("$work/fit.json") == cli.run(collectives + " --format json").out);
+  cli.refuse("fit\\.json", collectives + " --json $work/fit.json");
+  cli.expect(0, "^no fit", collectives + " --json $work/fit.json --force");
 }
