@@ -1,5 +1,6 @@
 #include "text/csv.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <utility>
@@ -27,7 +28,9 @@ std::vector<CsvRecord> split_csv(std::string_view text) {
     }
     if (quoted) {
       if (c != '"') {
-        field.text += c;
+        const std::size_t end = std::min(text.find_first_of("\"\n", i + 1), text.size());
+        field.text.append(text, i, end - i);
+        i = end - 1;
       } else if (i + 1 < text.size() && text[i + 1] == '"') {
         field.text += c;
         ++i;
@@ -49,7 +52,9 @@ std::vector<CsvRecord> split_csv(std::string_view text) {
       quoted = true;
     } else if (c != '\r') {
       any = true;
-      field.text += c;
+      const std::size_t end = std::min(text.find_first_of(",\n\"\r", i), text.size());
+      field.text.append(text, i, end - i);
+      i = end - 1;
     }
   }
   field.unclosed = quoted;
