@@ -24,7 +24,7 @@ endfunction()
 # One static library per room, a folder of a floor (or a floor without rooms), alias trnplan::name. Public dependencies
 # are rooms below; packages stay private, so that a consumer of the installed library needs none of their headers. With
 # TRNPLAN_UNITY the sources compile as n units (1 where nothing is said), in the order of the list. A release optimises what
-# takes the time of a plan or a fit, rooms that say FAST; the others compile in less time with -O1 and run no longer.
+# takes the time of a plan or a fit, rooms that say FAST; the others compile in less time with -O1.
 function(add_room name)
   cmake_parse_arguments(ROOM "FAST" "UNITS" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
   set(target trnplan_${name})
