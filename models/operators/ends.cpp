@@ -3,8 +3,16 @@
 
 namespace trnplan::models {
 
+namespace {
+
+/// Room for the operators of the embedding or of the head, so that the list does not move while it grows.
+constexpr std::size_t kOperatorsOfEnd = 8;
+
+}  // namespace
+
 OperatorList LayerModel::embedding_forward() const {
   OperatorList list;
+  list.reserve(kOperatorsOfEnd);
   if (units_) {
     gather_weights(list, root_parameters_, false);
     gather_weights(list, layer_parameters_, true);
@@ -16,6 +24,7 @@ OperatorList LayerModel::embedding_forward() const {
 
 OperatorList LayerModel::embedding_backward() const {
   OperatorList list;
+  list.reserve(kOperatorsOfEnd);
   if (units_) reduce_gradients(list, layer_parameters_);
   enter(list, "embedding gradient");
   list.push_back(memory("embedding", Category::compute, 2 * element_bytes_ * tokens_ * a_.hidden));
@@ -38,6 +47,7 @@ OperatorList LayerModel::head_forward() const {
 
 OperatorList LayerModel::head_backward() const {
   OperatorList list;
+  list.reserve(kOperatorsOfEnd);
   if (units_ && units_->again && !units_->keeps_last) gather_weights(list, layer_parameters_, true);
   list.push_back(memory("cross entropy", Category::compute, logit_bytes_.backward * tokens_ * vocabulary_));
   enter(list, "head input again");

@@ -269,8 +269,16 @@ void LayerModel::mlp_backward(OperatorList& list) const {
   linear_backward(list, "gate_up", tokens_, a_.hidden, (gated ? 2 : 1) * mlp_width_);
 }
 
+namespace {
+
+/// Room for the operators of a pass over one layer, so that the list does not move while it grows.
+constexpr std::size_t kOperatorsOfPass = 40;
+
+}  // namespace
+
 OperatorList LayerModel::layer_forward(LayerTurn turn) const {
   OperatorList list;
+  list.reserve(kOperatorsOfPass);
   if (turn == LayerTurn::first || turn == LayerTurn::inner) gather_weights(list, layer_parameters_, true);
   list.push_back(operator_of("layer overhead", device_.layer_start(on_)));
   norm(list);
@@ -292,6 +300,7 @@ void LayerModel::put_beside_products(OperatorList& list) const {
     return o.process_group == ProcessGroup::none && o.flops.value > 0;
   };
   OperatorList out;
+  out.reserve(list.size());
   for (std::size_t i = 0; i < list.size(); ++i) {
     Operator o = list[i];
     const bool more = i + 1 < list.size();
@@ -342,6 +351,7 @@ void LayerModel::alternate_again(OperatorList& list) const {
 OperatorList LayerModel::layer_backward(LayerTurn turn) const {
   const bool gated = a_.mlp == Mlp::gated;
   OperatorList list;
+  list.reserve(kOperatorsOfPass);
   if (turn == LayerTurn::inner || turn == LayerTurn::last) reduce_gradients(list, layer_parameters_);
   if (units_ && units_->again && (turn == LayerTurn::first || turn == LayerTurn::inner))
     gather_weights(list, layer_parameters_, true);
@@ -350,6 +360,7 @@ OperatorList LayerModel::layer_backward(LayerTurn turn) const {
   const bool drops = framework_of(s_).drops_unread();
   if (again.layer) {
     OperatorList remade;
+    remade.reserve(kOperatorsOfPass);
     norm(remade);
     attention_block(remade);
     norm(remade);

@@ -144,28 +144,10 @@ std::vector<int> StepBounds::best_layers(const Strategy& s, int micro_batches, c
   return time(automatic) <= least ? automatic : best;
 }
 
-SimTime compute_bound(const Job& job, const Strategy& s, const Profile& profile, int micro_batches) {
-  const Profile scaled = on_job(profile, job);
-  const LayerModel model(job, s, scaled);
-  const std::vector<int> layers = layers_per_chunk(job.architecture, s);
-  const int stages = s.pipeline_parallel;
-  const SimTime layer = work(model.layer_forward()) + work(model.layer_backward());
-  SimTime most;
-  for (int i = 0; i < stages; ++i) {
-    int sum = 0;
-    for (std::size_t k = at(i); k < layers.size(); k += at(stages)) sum += layers[k];
-    SimTime once = layer * sum + work(model.accumulate(stage_parameters(job.architecture, s, i, sum)));
-    if (i == 0) once += work(model.embedding_forward()) + work(model.embedding_backward());
-    if (i == stages - 1) once += work(model.head_forward()) + work(model.head_backward());
-    most = std::max(most, once * micro_batches);
-  }
-  return most;
-}
-
-LayerBounds::LayerBounds(const Job& job, const Profile& profile)
+ComputeBounds::ComputeBounds(const Job& job, const Profile& profile)
     : job_(job), profile_(on_job(profile, job)) {}
 
-Seconds LayerBounds::of(const Strategy& s, int micro_batches) {
+SimTime ComputeBounds::layer(const Strategy& s) {
   // A layer's operators know nothing of these.
   Strategy kind = s;
   kind.pipeline_parallel = kind.virtual_pipeline = kind.data_parallel = 1;
@@ -173,13 +155,35 @@ Seconds LayerBounds::of(const Strategy& s, int micro_batches) {
   kind.schedule = Schedule::one_f_one_b;
   kind.pipeline_cuts.clear();
   kind.shard_ranks = 0;
-  const auto [layer, fresh] = layers_.try_emplace(kind);
+  const auto [known, fresh] = layers_.try_emplace(kind);
   if (fresh) {
     const LayerModel model(job_, kind, profile_);
-    layer->second = to_seconds(work(model.layer_forward()) + work(model.layer_backward()));
+    known->second = work(model.layer_forward()) + work(model.layer_backward());
   }
+  return known->second;
+}
+
+SimTime ComputeBounds::busiest_stage(const Strategy& s, int micro_batches) {
+  const LayerModel model(job_, s, profile_);
+  const std::vector<int> layers = layers_per_chunk(job_.architecture, s);
+  const int stages = s.pipeline_parallel;
+  const SimTime once_a_layer = layer(s);
+  SimTime most;
+  for (int i = 0; i < stages; ++i) {
+    int sum = 0;
+    for (std::size_t k = at(i); k < layers.size(); k += at(stages)) sum += layers[k];
+    SimTime once =
+        once_a_layer * sum + work(model.accumulate(stage_parameters(job_.architecture, s, i, sum)));
+    if (i == 0) once += work(model.embedding_forward()) + work(model.embedding_backward());
+    if (i == stages - 1) once += work(model.head_forward()) + work(model.head_backward());
+    most = std::max(most, once * micro_batches);
+  }
+  return most;
+}
+
+Seconds ComputeBounds::layers(const Strategy& s, int micro_batches) {
   // One of the stages has no fewer layers than the mean.
-  return layer->second *
+  return to_seconds(layer(s)) *
          (static_cast<double>(job_.architecture.layers) / s.pipeline_parallel * micro_batches);
 }
 

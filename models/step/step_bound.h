@@ -48,25 +48,27 @@ class StepBounds {
   std::unique_ptr<StageCosts> costs_;
 };
 
-/// What the busiest stage computes in a step, every collective free: a bound that still holds where a replica
-/// group is refused and nothing can be said about the time of its collectives. Cost: microseconds.
-SimTime compute_bound(const Job& job, const Strategy& s, const Profile& profile, int micro_batches);
-
-/// What the busiest stage computes in a step at least, with whatever cuts, every collective free: of compute_bound() the
-/// layers alone. Remembers the time of a layer, which strategies share that differ in the degrees that share layers and
-/// batches out; one thread per object. Keeps a reference to `job`.
-class LayerBounds {
+/// Bounds of what one job's strategies compute in a step, every collective free. One thread per object. Keeps a reference
+/// to `job`.
+class ComputeBounds {
  public:
-  LayerBounds(const Job& job, const Profile& profile);
+  ComputeBounds(const Job& job, const Profile& profile);
 
-  /// Throws std::overflow_error where a layer is beyond the simulation clock. Cost: below a microsecond once a kind of layer
-  /// is known.
-  Seconds of(const Strategy& s, int micro_batches);
+  /// Time of the busiest stage: a bound that still holds where a replica group is refused and nothing can be said about
+  /// the time of its collectives. Cost: microseconds.
+  SimTime busiest_stage(const Strategy& s, int micro_batches);
+
+  /// Time of the layers alone of the busiest stage, at least, with whatever cuts. Remembers the time of a layer, which
+  /// strategies share that differ in the degrees that share layers and batches out. Throws std::overflow_error where a layer
+  /// is beyond the simulation clock. Cost: below a microsecond once a kind of layer is known.
+  Seconds layers(const Strategy& s, int micro_batches);
 
  private:
   const Job& job_;
+  SimTime layer(const Strategy& s);  ///< forward and backward
+
   Profile profile_;  ///< on the job
-  std::map<Strategy, Seconds> layers_;
+  std::map<Strategy, SimTime> layers_;
 };
 
 }  // namespace trnplan::models

@@ -385,9 +385,9 @@ bool feasible(const Job& job, const models::Profile& profile, bool accept_doubt,
 namespace {
 
 /// What is beyond the simulation clock is no plan.
-bool computes_within(Seconds longest, models::LayerBounds& layers, const Strategy& s, int micro_batches) {
+bool computes_within(Seconds longest, models::ComputeBounds& bounds, const Strategy& s, int micro_batches) {
   try {
-    return layers.of(s, micro_batches) <= longest;
+    return bounds.layers(s, micro_batches) <= longest;
   } catch (const std::overflow_error&) {
     return false;
   }
@@ -400,14 +400,14 @@ bool may_reach(const Job& job, const models::Profile& profile, bool accept_doubt
   const topology::ChipGraph graph(job.cluster.instance);
   Space space = space_of(job, target);
   Part part(job, profile, graph, fit_probability, target, space.beyond_target);
-  models::LayerBounds layers(job, profile);
+  models::ComputeBounds bounds(job, profile);
   Job with_batch = job;
   for (Strategy& s : space.strategies) {
     with_batch.training.global_batch = batch_of(job, s);
     const models::Training& t = with_batch.training;
     // Bounds are of whole ticks.
     const Seconds longest(static_cast<double>(t.global_batch) * t.sequence / tokens_per_second * (1 + 1e-9));
-    if (!computes_within(longest, layers, s, models::micro_batches(t, s))) continue;
+    if (!computes_within(longest, bounds, s, models::micro_batches(t, s))) continue;
     Candidate c{std::move(s)};
     part.classify(c, accept_doubt);
     if (c.feasibility == Feasibility::legal && c.bound <= longest) return true;

@@ -83,7 +83,8 @@ class NearMisses {
         fit_probability_(fit_probability),
         winner_(winner),
         stop_(stop),
-        of_batch_(cluster.job()) {}
+        of_batch_(cluster.job()),
+        bounds_(cluster.job(), profile) {}
 
   Refusals collect() {
     Refusals out;
@@ -159,7 +160,7 @@ class NearMisses {
     if (m < 1) return;
     of_batch_.training.global_batch = batch;
     if (!has_a_time(s)) return;
-    Seconds bound = to_seconds(models::compute_bound(cluster_.job(), s, profile_, m));
+    Seconds bound = to_seconds(bounds_.busiest_stage(s, m));
     if (!beats_winner(bound, batch)) return;
     if (!cluster_.fits(c, cluster_.limit())) return;  // would not fit anyway; cheaper to know than its groups
     std::vector<Violation> why = cluster_.violations(c);
@@ -230,7 +231,8 @@ class NearMisses {
   double fit_probability_;
   const Plan* winner_;
   const Stop& stop_;
-  Job of_batch_;      ///< with the batch of the strategy at hand
+  Job of_batch_;  ///< with the batch of the strategy at hand
+  models::ComputeBounds bounds_;
   Judged judged_[2];  ///< the last one, plain and flash
   std::map<Key, Kept> kept_;
 };

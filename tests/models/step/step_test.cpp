@@ -138,7 +138,7 @@ TEST_CASE("the breakdown adds up and the bound holds", "[models]") {
     const StepReport r = model.simulate();
     CHECK(std::abs(sum(r.breakdown) - r.step.value) < 1e-9 * r.step.value);
     CHECK(model.lower_bound() <= r.step);
-    CHECK(to_seconds(compute_bound(job, s, datasheet(), micro_batches(job.training, s))) <=
+    CHECK(to_seconds(ComputeBounds(job, datasheet()).busiest_stage(s, micro_batches(job.training, s))) <=
           model.lower_bound());
     CHECK(r.low < r.step);
     CHECK(r.step < r.high);

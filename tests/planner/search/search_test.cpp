@@ -126,7 +126,7 @@ std::vector<std::pair<double, models::Strategy>> brute_force(const models::Job& 
   const topology::ChipGraph graph(job.cluster.instance);
   const double wanted = SearchOptions{}.fit_probability;
   Candidates candidates(job, profile, false, wanted, 1);
-  models::LayerBounds layers(job, profile);
+  models::ComputeBounds bounds(job, profile);
   std::vector<std::pair<double, models::Strategy>> all;
   for (Candidate& c : candidates.all) {
     const bool sound = rule_violations(job, c.strategy).empty() &&
@@ -146,7 +146,7 @@ std::vector<std::pair<double, models::Strategy>> brute_force(const models::Job& 
     const Seconds step = make_plan(job, c.strategy, profile, graph).report.step;
     CHECK(c.bound <= step);
     const models::Job with_batch = candidates.job_of(c.strategy);
-    CHECK(layers.of(c.strategy, models::micro_batches(with_batch.training, c.strategy)) <= c.bound);
+    CHECK(bounds.layers(c.strategy, models::micro_batches(with_batch.training, c.strategy)) <= c.bound);
     all.emplace_back(step.value, c.strategy);
   }
   std::sort(all.begin(), all.end());
