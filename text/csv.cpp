@@ -7,6 +7,18 @@
 
 namespace trnplan {
 
+namespace {
+
+/// Where the characters end that are no delimiter.
+template <typename IsDelimiter>
+std::size_t run_end(std::string_view text, std::size_t from, IsDelimiter is_delimiter) {
+  return static_cast<std::size_t>(
+      std::find_if(text.begin() + static_cast<std::ptrdiff_t>(from), text.end(), is_delimiter) -
+      text.begin());
+}
+
+}  // namespace
+
 std::vector<CsvRecord> split_csv(std::string_view text) {
   std::vector<CsvRecord> records;
   CsvRecord record;
@@ -14,9 +26,13 @@ std::vector<CsvRecord> split_csv(std::string_view text) {
   bool quoted = false, any = false;
   int line = 1;
   std::size_t line_start = 0;
-  const auto start_field = [&](std::size_t at) { field = {"", line, static_cast<int>(at - line_start) + 1}; };
+  const auto start_field = [&](std::size_t at) {
+    field.text.clear();
+    field.line = line;
+    field.column = static_cast<int>(at - line_start) + 1;
+  };
   const auto end_record = [&] {
-    record.fields.push_back(std::exchange(field, {}));
+    record.fields.push_back(std::move(field));
     if (any) records.push_back(std::move(record));
     any = false;
   };
@@ -28,7 +44,7 @@ std::vector<CsvRecord> split_csv(std::string_view text) {
     }
     if (quoted) {
       if (c != '"') {
-        const std::size_t end = std::min(text.find_first_of("\"\n", i + 1), text.size());
+        const std::size_t end = run_end(text, i + 1, [](char k) { return k == '"' || k == '\n'; });
         field.text.append(text, i, end - i);
         i = end - 1;
       } else if (i + 1 < text.size() && text[i + 1] == '"') {
@@ -41,18 +57,21 @@ std::vector<CsvRecord> split_csv(std::string_view text) {
     }
     if (c == '\n') {
       end_record();
+      const std::size_t width = records.empty() ? 0 : records.back().fields.size();
       record = CsvRecord{{}, line};
+      record.fields.reserve(width);
       start_field(i + 1);
     } else if (c == ',') {
       any = true;
-      record.fields.push_back(std::exchange(field, {}));
+      record.fields.push_back(std::move(field));
       start_field(i + 1);
     } else if (c == '"') {
       any = true;
       quoted = true;
     } else if (c != '\r') {
       any = true;
-      const std::size_t end = std::min(text.find_first_of(",\n\"\r", i), text.size());
+      const std::size_t end =
+          run_end(text, i, [](char k) { return k == ',' || k == '\n' || k == '"' || k == '\r'; });
       field.text.append(text, i, end - i);
       i = end - 1;
     }
