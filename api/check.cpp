@@ -8,14 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "api/inputs.h"
-#include "api/known_jobs.h"
-#include "api/known_runs.h"
-#include "api/observations.h"
-#include "api/risk.h"
+#include "api/predictor.h"
 #include "io/input/nxdt_edit.h"
 #include "io/input/readers.h"
-#include "planner/check/judge.h"
 #include "planner/check/rules.h"
 #include "targets/nxdt/nxdt_target.h"
 #include "targets/nxdt/nxdt_yaml.h"
@@ -122,9 +117,92 @@ models::Strategy on_all_cores(std::vector<Finding>& findings, const targets::Nxd
   return strategy;
 }
 
+/// What the prediction rests on, as findings.
+ResolvedJob resolved_run(std::vector<Finding>& findings, const CheckRequest& o, const io::Catalog& catalog,
+                         models::Job job) {
+  io::JobReading reading;
+  reading.job = std::move(job);
+  reading.places["training.precision"] = {o.file, 0, 0};  // the file states it
+  Remarks remarks;
+  ResolvedJob resolved(catalog, std::move(reading), {{.job = o.file}, o.target, o.profile},
+                       {.one_strategy = true}, remarks);
+  for (const Remark& remark : remarks.all()) {
+    if (const auto* text = std::get_if<std::string>(&remark)) note(findings, "profile", *text);
+  }
+  return resolved;
+}
+
+/// A strategy that no rule refuses, but of which it is doubtful that it compiles or fits. True where there is a doubt.
+bool add_doubts(std::vector<Finding>& findings, const planner::Judgement& judgement,
+                const targets::NxdtConfig& config, const char* whole) {
+  if (!judgement.plan || judgement.refused()) return false;
+  const std::size_t before = findings.size();
+  const auto doubt = [&](const char* rule, const char* what, const std::optional<double>& probability,
+                         const char* fix) {
+    if (!probability || *probability >= planner::kSureRun) return;
+    findings.push_back({.rule = rule,
+                        .severity = Severity::warning,
+                        .key = whole,
+                        .at = place_of(config, "distributed_strategy.tensor_model_parallel_size"),
+                        .message = fmt::format("{} with probability {:.0f} % only", what, 100 * *probability),
+                        .fix = fix,
+                        .source = std::string(planner::source_of(rule))});
+  };
+  doubt("memory", "it fits into memory", judgement.plan->fits,
+        "take the recommended plan, or recompute more");
+  doubt("graph", "its largest graph compiles", judgement.plan->compiles,
+        "take the recommended plan, or raise TP or PP");
+  return findings.size() > before;
+}
+
+/// The plan that is recommended for what the config trains, as changes to it; none where it cannot be said so.
+std::optional<targets::NearConfig> recommended_config(const ResolvedJob& resolved, const Predictor& predictor,
+                                                      const targets::NxdtConfig& config) {
+  models::Job job = resolved.job();
+  job.pin = {};
+  Recommendation best = predictor.recommend(job, {.layouts = 0, .explain = false, .why_nothing = false});
+  const planner::Plan* plan = best.search.recommended_plan();
+  if (plan == nullptr || best.stack->stack.target != &targets::nxdt()) return std::nullopt;
+  targets::NearConfig near;
+  try {
+    near.changes = targets::changes_to(planner::settled(best.stack->job, *plan), plan->strategy, config,
+                                       job.architecture);
+  } catch (const std::invalid_argument&) {
+    return std::nullopt;
+  }
+  // The cluster is what the file says it is.
+  std::erase_if(near.changes, [](const targets::Change& c) { return c.key.starts_with("trainer."); });
+  if (near.changes.empty()) return std::nullopt;
+  near.plan = *plan;
+  near.fit_probability = plan->memory.fit_probability;
+  near.recommended = true;
+  return near;
+}
+
+/// The plan that is recommended, then the nearest configs that are legal and fit.
+void name_nearest(CheckResult& result, const CheckRequest& o, const ResolvedJob& resolved,
+                  const Predictor& predictor, const Prediction& p, const models::Strategy& strategy,
+                  const targets::NxdtConfig& config) {
+  const models::Architecture& architecture = p.job.architecture;
+  if (p.judgement.refused()) {
+    result.nearest = targets::nearest_that_fit(p.job, strategy, config, architecture, *p.stack->profile);
+    for (targets::NearConfig& n : result.nearest) predictor.tell_risk(n.plan, *p.stack);
+  }
+  if (auto best = recommended_config(resolved, predictor, config)) {
+    std::erase_if(result.nearest, [&](const targets::NearConfig& n) {
+      return models::canonical(n.plan.strategy) == models::canonical(best->plan.strategy);
+    });
+    result.nearest.insert(result.nearest.begin(), *std::move(best));
+  }
+  std::erase_if(result.nearest, [&](const targets::NearConfig& n) {
+    return has_errors(
+        targets::lint(targets::with_changes(config, n.changes), architecture, o.release, o.version));
+  });
+}
+
 void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Catalog& catalog,
-                      const models::Profile& stated, const targets::NxdtConfig& config,
-                      const models::Architecture& architecture, const targets::NxdtReading& reading) {
+                      const targets::NxdtConfig& config, const models::Architecture& architecture,
+                      const targets::NxdtReading& reading) {
   const std::string instance =
       o.instance.empty() ? catalog.instance_of_ranks(reading.devices, reading.nodes > 1) : o.instance;
   if (instance.empty()) {
@@ -146,41 +224,28 @@ void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Cata
   job.software.version = o.version;
   job.cluster.instance = load_instance(catalog, instance);
   job.cluster.nodes = reading.nodes;
-  Remarks remarks;
-  // Notes tell all that the prediction rests on, whoever chose it.
-  const models::Profile profile = profile_for(catalog, stated, true, job.cluster.instance, remarks);
-  for (const Remark& remark : remarks.all()) {
-    if (const auto* text = std::get_if<std::string>(&remark)) note(result.findings, "profile", *text);
-  }
-  const models::Strategy strategy = on_all_cores(result.findings, config, reading, job.cluster);
-  planner::Judgement judgement = planner::judge(job, models::canonical(strategy), profile, &targets::nxdt());
-  const std::vector<planner::Observation> observations = load_observations(o.profile);
+  const ResolvedJob resolved = resolved_run(result.findings, o, catalog, std::move(job));
+  const Predictor predictor(resolved);
+  const models::Strategy strategy = on_all_cores(result.findings, config, reading, resolved.job().cluster);
+  Prediction p = predictor.predict(resolved.job(), models::canonical(strategy));
+  planner::Judgement& judgement = p.judgement;
   for (planner::Violation& v : judgement.broken)
-    planner::annotate(v, observations, job, models::canonical(strategy));
-  for (std::string& line : planner::remarks_on(observations, job, models::canonical(strategy)))
+    planner::annotate(v, resolved.observations(), p.job, models::canonical(strategy));
+  for (std::string& line : planner::remarks_on(resolved.observations(), p.job, models::canonical(strategy)))
     note(result.findings, "evidence", std::move(line));
   add_violations(result.findings, judgement.broken, config,
                  config.has_section("model_alignment_strategy.peft"));
-  const KnownRisk risk(catalog, observations, architecture, asks_for_gpus(job));
-  if (judgement.refused() && reading.not_modelled.empty()) {
-    result.nearest = targets::nearest_that_fit(job, strategy, config, architecture, profile);
-    std::erase_if(result.nearest, [&](const targets::NearConfig& n) {
-      return has_errors(
-          targets::lint(targets::with_changes(config, n.changes), architecture, o.release, o.version));
-    });
-    for (targets::NearConfig& n : result.nearest) risk.tell(n.plan, job, profile);
-  }
+  const bool doubtful = add_doubts(result.findings, judgement, config, kWholeStrategy);
+  if ((judgement.refused() || doubtful) && reading.not_modelled.empty())
+    name_nearest(result, o, resolved, predictor, p, strategy, config);
   result.no_prediction = planner::why_no_plan(judgement);
-  if (judgement.plan) {
-    tell_nearest(*judgement.plan, load_known_jobs(catalog, profile, asks_for_gpus(job)), job);
-    risk.tell(*judgement.plan, job, profile);
-  }
   if (reading.not_modelled.empty()) result.prediction = std::move(judgement.plan);
   for (const std::string& feature : reading.not_modelled) result.no_prediction = feature + " is not modelled";
-  if (!result.prediction) add_memory(result.findings, judgement.memory, job.cluster.instance, config);
+  if (!result.prediction)
+    add_memory(result.findings, judgement.memory, resolved.job().cluster.instance, config);
 }
 
-CheckResult checked(const CheckRequest& o, const io::Catalog& catalog, const models::Profile& profile) {
+CheckResult checked(const CheckRequest& o, const io::Catalog& catalog) {
   const std::string text = o.texts.text(o.file);
   const Node root = parse_document(text, o.file);
   if (!targets::looks_like_nxdt(root)) {
@@ -209,7 +274,7 @@ CheckResult checked(const CheckRequest& o, const io::Catalog& catalog, const mod
     result.no_prediction = printable(open->key) + " cannot be resolved here";
     return result;
   }
-  judge_on_cluster(result, o, catalog, profile, config, model.architecture, reading);
+  judge_on_cluster(result, o, catalog, config, model.architecture, reading);
   result.text = text;
   result.config = std::move(config);
   return result;
@@ -237,8 +302,7 @@ void take_vocabulary(models::Architecture& a, const io::Catalog& catalog, std::v
 }
 
 /// What another target's file describes, judged on the cluster that the request names.
-CheckResult checked_run(const CheckRequest& o, const planner::Target& target, const io::Catalog& catalog,
-                        const models::Profile& stated) {
+CheckResult checked_run(const CheckRequest& o, const planner::Target& target, const io::Catalog& catalog) {
   CheckResult result;
   result.text = read_text(o.file);
   result.config.file = o.file;
@@ -278,25 +342,18 @@ CheckResult checked_run(const CheckRequest& o, const planner::Target& target, co
   job.training = run->config.training;
   job.software = run->config.software;
   job.software.release = o.release;
-  Remarks remarks;
-  const models::Profile profile =
-      profile_for(catalog, stated, o.profile_given, job.cluster.instance, remarks);
-  for (const Remark& remark : remarks.all()) {
-    if (const auto* text = std::get_if<std::string>(&remark)) note(result.findings, "profile", *text);
-  }
-  const models::Strategy strategy = models::canonical(run->config.strategy);
-  planner::Judgement judgement = planner::judge(job, strategy, profile, &target);
+  if (job.software.framework.empty()) job.software.framework = target.name();
+  const ResolvedJob resolved = resolved_run(result.findings, o, catalog, std::move(job));
+  Prediction p = Predictor(resolved).predict(resolved.job(), models::canonical(run->config.strategy));
+  planner::Judgement& judgement = p.judgement;
   add_violations(result.findings, judgement.broken, result.config, false, "strategy");
+  add_doubts(result.findings, judgement, result.config, "strategy");
   result.no_prediction = planner::why_no_plan(judgement);
-  if (judgement.plan) {
-    tell_nearest(*judgement.plan, load_known_jobs(catalog, profile, asks_for_gpus(job)), job);
-    KnownRisk(catalog, load_observations(o.profile), job.architecture, asks_for_gpus(job))
-        .tell(*judgement.plan, job, profile);
-  }
   if (run->config.not_modelled.empty()) result.prediction = std::move(judgement.plan);
   for (const std::string& feature : run->config.not_modelled)
     result.no_prediction = feature + " is not modelled";
-  if (!result.prediction) add_memory(result.findings, judgement.memory, job.cluster.instance, result.config);
+  if (!result.prediction)
+    add_memory(result.findings, judgement.memory, resolved.job().cluster.instance, result.config);
   return result;
 }
 
@@ -319,10 +376,9 @@ void point_to_nearest(std::vector<Finding>& findings) {
 
 CheckResult check(const CheckRequest& request) {
   const io::Catalog catalog = io::Catalog::standard();
-  const models::Profile profile = load_profile(catalog, request.profile);
   const planner::Target& target = request.target.empty() ? targets::nxdt() : *targets::find(request.target);
-  CheckResult result = &target == &targets::nxdt() ? checked(request, catalog, profile)
-                                                   : checked_run(request, target, catalog, profile);
+  CheckResult result =
+      &target == &targets::nxdt() ? checked(request, catalog) : checked_run(request, target, catalog);
   std::stable_sort(result.findings.begin(), result.findings.end(),
                    [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
   result.verdict = verdict_of(result.findings);
@@ -339,8 +395,10 @@ std::vector<io::NearestJson> with_diffs(std::vector<targets::NearConfig> near, c
     all.push_back({std::move(n), edit ? std::move(edit->diff) : ""});
   }
   std::stable_sort(all.begin(), all.end(), [](const io::NearestJson& a, const io::NearestJson& b) {
-    return std::tuple(!a.config.warnings.empty(), a.config.changes.size(), a.config.plan.report.step) <
-           std::tuple(!b.config.warnings.empty(), b.config.changes.size(), b.config.plan.report.step);
+    const auto order = [](const targets::NearConfig& n) {
+      return std::tuple(!n.recommended, !n.warnings.empty(), n.changes.size(), n.plan.report.step);
+    };
+    return order(a.config) < order(b.config);
   });
   return all;
 }

@@ -19,10 +19,9 @@ struct CheckRequest {
   std::string target;             ///< whose file it is; may be empty: NxDT's
   std::string instance, release;  ///< may be empty: as many cores as trainer.devices; not known
   std::string version;            ///< of NxDT; may be empty: not known
-  std::string profile = "trn1";
-  bool profile_given = false;  ///< somebody named it; else what times another machine is not worth a word
-  int nodes = 0;               ///< 0: those of the config
-  StatedFiles texts;           ///< `file`, where it stands in memory
+  std::string profile;            ///< "": the catalogue's
+  int nodes = 0;                  ///< 0: those of the config
+  StatedFiles texts;              ///< `file`, where it stands in memory
 };
 
 struct CheckResult {

@@ -249,7 +249,7 @@ CollectiveResult collective(const CollectiveRequest& r, Remarks& remarks) {
   topology::Cluster& cluster = out.cluster;
   cluster = {load_instance(catalog, r.instance), r.nodes};
   refuse_unpublished(cluster.instance);
-  out.profile = load_profile_for(catalog, r.profile, r.profile_given, cluster.instance, remarks);
+  out.profile = load_profile_for(catalog, r.profile, !r.profile.empty(), cluster.instance, remarks);
   Reading reading(r);
   models::TimedCollective timed;
   timed.run.op = reading.op();

@@ -17,9 +17,8 @@ struct CollectiveRequest {
   std::string bytes = "32MiB", most_bytes;  ///< with the second a table of sizes up to it
   double factor = 2;                        ///< of the table, from size to size; above 1
   std::string algorithm = "auto", datatype = "fp32";
-  std::string instance = usual_instance(), profile = "trn1";
-  bool profile_given = false;  ///< somebody named it; else what times another machine is not worth a word
-  int ranks = 0;               ///< over all nodes; 0: all cores
+  std::string instance = usual_instance(), profile;
+  int ranks = 0;  ///< over all nodes; 0: all cores
   int nodes = 1;
   double oversubscription = 1;
 

@@ -88,18 +88,13 @@ void write_chakra(const ExportRequest& o, const models::StepModel& model, Remark
 }  // namespace
 
 bool export_traces(const ExportRequest& r, Remarks& remarks) {
-  const io::Catalog catalog = io::Catalog::standard();
-  models::Profile stated = load_profile(catalog, r.profile);
-  io::JobReading reading = load_job(r.job, catalog, remarks);
-  models::Job& job = reading.job;
-  const models::Profile profile =
-      profile_for(catalog, std::move(stated), r.profile_given, job.cluster.instance, remarks);
-  settle(job, remarks);
-  const models::Strategy strategy = io::parse_strategy(r.strategy, job);
-  job.training.precision = strategy.precision;
-  take_loop(job, profile, strategy.framework);
+  const ResolvedJob resolved = resolve(r, {.one_strategy = true}, remarks);
+  const models::Strategy strategy = io::parse_strategy(r.strategy, resolved.job());
+  const Prediction p = Predictor(resolved).predict(resolved.job(), strategy);
+  const models::Job& job = p.job;
+  const models::Profile& profile = *p.stack->profile;
+  const planner::Judgement& judgement = p.judgement;
   check_output(r, job);
-  const planner::Judgement judgement = planner::judge(job, strategy, profile, &targets::of(job));
   remark_broken(judgement, remarks);
   if (judgement.plan) {
     const models::StepModel model(job, strategy, profile, topology::ChipGraph(job.cluster.instance));

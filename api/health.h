@@ -15,7 +15,7 @@ struct HealthRequest {
   std::string op;                     ///< that was run
   std::vector<std::string> measured;  ///< files that logs/nccom/node_tests.h describes
   double factor = launch::kSlowRun;
-  std::string instance = usual_instance(), profile = "trn1";
+  std::string instance = usual_instance(), profile;
   double oversubscription = 1;
 };
 

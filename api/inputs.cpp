@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <initializer_list>
 #include <optional>
 #include <utility>
 
@@ -48,7 +47,8 @@ void refuse_misnamed(const std::string& path) {
 
 }  // namespace
 
-models::Profile load_profile(const io::Catalog& catalog, const std::string& name) {
+models::Profile load_profile(const io::Catalog& catalog, const std::string& named) {
+  const std::string name = named.empty() ? catalog.default_profile() : named;
   if (name.ends_with(".json")) return io::profile_from(read_document(name), &catalog);
   return blame("--profile", [&] {
     try {
@@ -81,18 +81,16 @@ bool unchosen_for(const io::Catalog& catalog, const models::Profile& profile,
   return profile.name == catalog.default_profile() && family_of(catalog, profile) != instance.family;
 }
 
-/// The first that the catalogue has of profiles by these names, which is remarked on where the one asked for was `given`.
+/// The catalogue's profile of the machine's family, which is remarked on where the one asked for was `given`.
 std::optional<models::Profile> profile_of_family(const io::Catalog& catalog, const models::Profile& asked,
                                                  bool given, const topology::Instance& instance,
-                                                 std::initializer_list<std::string> names, Remarks& remarks) {
-  for (const std::string& own : names) {
-    if (!std::filesystem::exists(catalog.file("profiles/" + own + ".json"))) continue;
-    if (given)
-      remarks.add(fmt::format("{} timed with the parameters of {}: {} is of another {}", instance.name, own,
-                              asked.name, knows(asked, instance) ? "generation" : "kind of machine"));
-    return load_profile(catalog, own);
-  }
-  return std::nullopt;
+                                                 Remarks& remarks) {
+  const std::string& own = instance.family;
+  if (!std::filesystem::exists(catalog.file("profiles/" + own + ".json"))) return std::nullopt;
+  if (given)
+    remarks.add(fmt::format("{} timed with the parameters of {}: {} is of another {}", instance.name, own,
+                            asked.name, knows(asked, instance) ? "generation" : "kind of machine"));
+  return load_profile(catalog, own);
 }
 
 }  // namespace
@@ -100,25 +98,29 @@ std::optional<models::Profile> profile_of_family(const io::Catalog& catalog, con
 models::Profile profile_for(const io::Catalog& catalog, models::Profile profile, bool given,
                             const topology::Instance& instance, Remarks& remarks) {
   if (knows(profile, instance) && !unchosen_for(catalog, profile, instance)) return profile;
-  auto own = profile_of_family(catalog, profile, given, instance, {instance.family}, remarks);
+  auto own = profile_of_family(catalog, profile, given, instance, remarks);
   return own ? *std::move(own) : std::move(profile);
 }
 
 models::Profile load_profile_for(const io::Catalog& catalog, const std::string& name, bool given,
                                  const topology::Instance& instance, Remarks& remarks) {
   models::Profile asked = load_profile(catalog, name);
-  if (knows(asked, instance)) {
-    if (!unchosen_for(catalog, asked, instance)) return asked;
-    auto own = profile_of_family(catalog, asked, given, instance, {instance.family}, remarks);
-    return own ? *std::move(own) : std::move(asked);
+  const std::string named = asked.name;
+  models::Profile own = profile_for(catalog, std::move(asked), given, instance, remarks);
+  if (!knows(own, instance)) {
+    throw InputError({{"command line", 0, 0},
+                      "--profile",
+                      named + " says nothing of the collectives of " + instance.name,
+                      "name a profile of its family, " + instance.family});
   }
-  auto own = profile_of_family(catalog, asked, given, instance,
-                               {instance.family + "-kernels", instance.family}, remarks);
-  if (own) return *std::move(own);
-  throw InputError({{"command line", 0, 0},
-                    "--profile",
-                    asked.name + " says nothing of the collectives of " + instance.name,
-                    "name a profile of its family, " + instance.family});
+  const std::string alone = instance.family + "-kernels";
+  if (!given && std::filesystem::exists(catalog.file("profiles/" + alone + ".json"))) {
+    remarks.add(
+        fmt::format("timed as inside a training step, as plan does; --profile {} times it as benchmarks of "
+                    "collectives alone",
+                    alone));
+  }
+  return own;
 }
 
 void remark_family(const io::Catalog& catalog, const models::Profile& profile,
@@ -172,12 +174,12 @@ std::string usual_instance() {
   }
 }
 
-topology::Instance load_instance(const io::Catalog& catalog, const std::string& name) {
-  return blame("--instance", [&] { return catalog.instance(name); });
+std::string profile_name(const std::string& name) {
+  return name.empty() ? io::Catalog::standard().default_profile() : name;
 }
 
-void take_loop(models::Job& job, const models::Profile& profile, std::string_view framework) {
-  if (profile.factors && job.software.framework.empty()) job.software.framework = framework;
+topology::Instance load_instance(const io::Catalog& catalog, const std::string& name) {
+  return blame("--instance", [&] { return catalog.instance(name); });
 }
 
 void settle(models::Job& job, Remarks& remarks) {

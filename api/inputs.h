@@ -22,16 +22,17 @@ struct JobInput {
 /// Bytes of a table that a command reads.
 inline constexpr std::size_t kCsvBytes = 64u << 20;
 
-/// The profile by name, or from a file when `name` ends in .json. Throws InputError.
+/// The profile by name, the catalogue's default for "", or from a file when `name` ends in .json. Throws InputError.
 [[nodiscard]] models::Profile load_profile(const io::Catalog& catalog, const std::string& name);
+/// `name`, or that of the catalogue's default for "".
+[[nodiscard]] std::string profile_name(const std::string& name);
 /// `profile`, or the catalogue's of the machine's family (FAMILY) where there is one and `profile` says nothing of such
 /// machines, or is the usual one and for another family; which is remarked on where somebody named `profile`: `given`.
 [[nodiscard]] models::Profile profile_for(const io::Catalog& catalog, models::Profile profile, bool given,
                                           const topology::Instance& instance, Remarks& remarks);
-/// For collectives alone: the profile by name; but where it states nothing of the machine's collectives, since it is
-/// of another kind of machine, the catalogue's profile of the machine's family: by benchmarks of kernels and
-/// collectives where there is one (FAMILY-kernels), else by runs (FAMILY). Says so where somebody named it: `given`.
-/// Throws InputError where there is neither.
+/// The profile that plan takes for the machine, where it says anything of its collectives. A remark names the one that is
+/// fitted to benchmarks of kernels and collectives (FAMILY-kernels), where there is one and nobody named a profile. Throws
+/// InputError where the profile says nothing of them.
 [[nodiscard]] models::Profile load_profile_for(const io::Catalog& catalog, const std::string& name,
                                                bool given, const topology::Instance& instance,
                                                Remarks& remarks);
@@ -50,10 +51,6 @@ void remark_family(const io::Catalog& catalog, const models::Profile& profile,
 void remark_release(const models::Profile& profile, const models::Software& software, Remarks& remarks);
 /// For what looks at one cluster and one batch: says which of those the job leaves free it takes.
 void settle(models::Job& job, Remarks& remarks);
-
-/// A job that states no software runs on the training loop of `framework` (as a strategy states it) where the profile has
-/// factors of such loops: whatever predicts one strategy then predicts the same.
-void take_loop(models::Job& job, const models::Profile& profile, std::string_view framework);
 
 /// Where `strategy` of `job`, whose cluster is settled, lies outside the runs that the profile was fitted to;
 /// "" where it does not. `what`: "the winner".

@@ -8,22 +8,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "api/contradictions.h"
-#include "api/known_jobs.h"
-#include "api/known_runs.h"
 #include "api/observations.h"
 #include "api/plan_folder.h"
-#include "api/risk.h"
-#include "api/training_loop.h"
-#include "api/unlearnable.h"
 #include "calibrate/fit/collective_fit.h"
 #include "calibrate/fit/step_fit.h"
 #include "io/catalog/measuring.h"
 #include "io/catalog/reliability.h"
 #include "io/input/readers.h"
 #include "models/framework/framework.h"
-#include "planner/check/rules.h"
-#include "planner/plan/space.h"
 #include "planner/search/parallel.h"
 #include "planner/search/stated_plan.h"
 #include "targets/nxdt/nxdt_yaml.h"
@@ -98,27 +90,14 @@ void check_result(const models::Job& job, const planner::SearchResult& result, c
 }
 
 /// Remarks that depend on what was found.
-void remark_result(const planner::SearchResult& result, const io::Catalog& catalog,
-                   const models::Profile& profile, const models::Job& job, Remarks& remarks) {
+void remark_result(const planner::SearchResult& result, const models::Profile& profile,
+                   const models::Job& job, Remarks& remarks) {
   if (result.plans.empty()) return;
   const planner::Plan& winner = *result.recommended_plan();
-  remark_family(catalog, profile, planner::settled(job, winner).cluster.instance, remarks);
   remark_release(profile, job.software, remarks);
   const std::string beyond =
       beyond_the_fit("the winner", profile, planner::settled(job, winner), winner.strategy);
   if (!beyond.empty()) remarks.add(beyond);
-}
-
-/// What the job says of the whole run. Limits without tokens ask how far it gets, and refuse no plan.
-planner::RunQuestion take_run_question(models::Job& job) {
-  planner::RunQuestion q;
-  q.tokens = job.training.tokens;
-  if (job.deadline.value > 0) q.deadline = job.deadline;
-  if (job.budget > 0) q.budget = job.budget;
-  if (!q.asks_for_tokens()) return q;
-  job.deadline = {};
-  job.budget = 0;
-  return q;
 }
 
 /// The whole run with failures, as whatif counts them: of the recommended plan; where deadline or budget refuse every plan, what they let the nearest one reach.
@@ -132,26 +111,13 @@ std::optional<planner::ForecastRun> whole_run(const models::Job& job, planner::R
     plan = why.too_slow ? &*why.too_slow : why.too_expensive ? &*why.too_expensive : nullptr;
     q.tokens = 0;
   }
-  if (plan == nullptr || (!q.deadline && !q.budget)) return std::nullopt;
+  if (plan == nullptr || (q.asks_for_tokens() && !q.deadline && !q.budget)) return std::nullopt;
   const planner::Reliability reliability =
       io::reliability_from(read_document(catalog.file("reliability.json")));
   planner::ForecastRun run{q, planner::answer_run(planner::settled(job, *plan), *plan, q, {}, reliability)};
   if (run.answer.why.empty()) return run;
   remarks.add("the whole run cannot be told: " + run.answer.why);
   return std::nullopt;
-}
-
-/// What is written for a target runs with it, so that is what is predicted.
-void take_stack(models::Job& job, const planner::Target& target, const PlanRequest& request,
-                bool precision_stated, Remarks& remarks) {
-  const std::string stated = job.software.framework;
-  take_target(job, target, !request.target.empty() || !request.out.empty(), precision_stated);
-  if (job.software.framework == stated) return;
-  if (stated.empty() && !request.target.empty()) return;  // which states it
-  const std::string why = stated.empty() ? "software.framework is not stated"
-                                         : fmt::format("software.framework {} does not train on {}",
-                                                       printable(stated), job.cluster.instance.name);
-  remarks.add(fmt::format("{}: predicted as {} runs it", why, target.name()));
 }
 
 std::optional<WrittenTraining> written_training(const models::Job& job, const planner::Plan& plan,
@@ -191,26 +157,30 @@ bool is_late(const PlanRequest& o, std::chrono::steady_clock::time_point start) 
 }
 
 /// What was left out because the target cannot say it, or that it can say nothing.
-void remark_target(const planner::SearchResult& result, const planner::Target& target, const models::Job& job,
+void remark_target(const planner::SearchResult& result, const planner::Target* target, const models::Job& job,
                    Remarks& remarks) {
-  if (!result.beyond_target || result.plans.empty()) return;
+  if (result.plans.empty()) return;
   const planner::Plan& winner = *result.recommended_plan();
-  const auto why = planner::inexpressible(target, planner::settled(job, winner), winner.strategy);
+  if (target == nullptr) {
+    remarks.add(fmt::format("no target writes the training loop {} for {}",
+                            models::framework_of(winner.strategy).name(), winner.instance));
+    return;
+  }
+  if (!result.beyond_target) return;
+  const auto why = planner::inexpressible(*target, planner::settled(job, winner), winner.strategy);
   if (why) remarks.add(fmt::format("the plans are of all strategies: {}", *why));
 }
 
-/// Of the plans, whose intervals it widens, and of what is shown beside them.
-void tell_outlooks(PlanResult& out, const planner::RiskAdvisor& advisor) {
-  planner::SearchResult& result = out.search;
-  if (result.plans.empty()) return;
-  const planner::Plan recommended = *result.recommended_plan();
-  for (planner::Plan& plan : result.plans) {
-    out.outlooks.push_back(advisor.outlook(plan, recommended));
-    planner::tell_risk(plan, out.outlooks.back());
+/// The stack that was chosen of several, and what it was chosen from.
+void remark_choice(const Recommendation& best, Remarks& remarks) {
+  if (best.others.empty()) return;
+  std::string others;
+  for (const OtherStack& o : best.others) {
+    others += fmt::format("{}{} ({:.4g} s a step, --target {})", others.empty() ? "" : ", ", o.name,
+                          o.plan.report.step.value, o.name);
   }
-  for (planner::Plan& plan : result.layouts) planner::tell_risk(plan, advisor.outlook(plan, recommended));
-  for (planner::ClusterPlan& c : result.clusters)
-    planner::tell_risk(c.plan, advisor.outlook(c.plan, recommended));
+  remarks.add(
+      fmt::format("{} is taken, which is expected to do more than {}", name_of(best.stack->stack), others));
 }
 
 }  // namespace
@@ -218,63 +188,43 @@ void tell_outlooks(PlanResult& out, const planner::RiskAdvisor& advisor) {
 PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   const auto begin = std::chrono::steady_clock::now();
   PlanRequest o = request;
-  const io::Catalog catalog = io::Catalog::standard();
-  models::Profile stated = load_profile(catalog, o.profile);
-  JobInput argument = o.job;
-  argument.options.free_strategy = true;
-  argument.options.target = o.target;
-  io::JobReading reading = load_job(argument, catalog, remarks);
-  models::Job& job = reading.job;
-  refuse_mixed_machines(o.job.job, reading, [&](const topology::Instance& type) {
-    Remarks heard;
-    return profile_for(catalog, stated, false, type, heard).name;
-  });
-  const models::Profile profile =
-      profile_for(catalog, std::move(stated), o.profile_given, job.cluster.instance, remarks);
+  o.job.options.free_strategy = true;
+  o.job.options.target = o.target;
+  const ResolvedJob resolved = resolve(o, {.writes = !o.target.empty() || !o.out.empty()}, remarks);
+  const io::Catalog& catalog = resolved.catalog();
   PlanResult out;
-  const bool aims = !o.target.empty() || !o.out.empty();
-  if (o.target.empty()) o.target = targets::of(job).name();
-  const planner::Target& target = *targets::find(o.target);
-  if (!request.target.empty() || target.name() == job.software.framework)
-    refuse_other_machines(o.job.job, reading, target, !request.target.empty());
-  take_stack(job, target, request, reading.places.contains("training.precision"), remarks);
-  take_loop(job, profile, models::framework_stated_by(job));
-  refuse_contradictions(o.job.job, reading, target);
-  if (aims) refuse_unlearnable(reading, target);
-  const planner::RunQuestion question = take_run_question(job);
-  out.unwritten = unwritable(o);
   out.baseline_file = baseline_file(o, catalog);
-  const std::optional<Current> current = read_baseline(out.baseline_file, o, job, catalog, remarks);
-
+  const std::optional<Current> current =
+      read_baseline(out.baseline_file, o, resolved.job(), catalog, remarks);
+  for (const StackRef& s : resolved.stacks(resolved.job())) {
+    if (!out.unwritten) out.unwritten = unwritable(o, s->stack.target);
+  }
   if (o.threads > planner::core_count())
     remarks.add(fmt::format("--threads {}: this machine has {} cores, and no more are used", o.threads,
                             planner::core_count()));
-  const std::vector<planner::Observation> observations = load_observations(o.profile);
-  const KnownRisk risk(catalog, observations, job.architecture, asks_for_gpus(job));
-  planner::ConfidenceOptions measuring = confidence_options(catalog, o.sure, risk.parameters());
-  const planner::RiskAdvisor advisor = risk.advisor(job, profile, o.risk, o.sure);
+  const Predictor predictor(resolved, o.risk, o.sure);
   const auto start = std::chrono::steady_clock::now();
-  out.search = planner::search(job, profile,
-                               {.top = o.top,
-                                .allow_doubtful = o.allow_doubtful,
-                                .fit_probability = o.fit_probability,
-                                .target = &target,
-                                .advisor = &advisor,
-                                .threads = std::min(o.threads, planner::core_count()),
-                                .time_limit = Seconds(o.time_limit),
-                                .since = begin,
-                                .stop = o.stop,
-                                .progress = o.progress});
+  Recommendation best =
+      predictor.recommend(resolved.job(), {.top = o.top,
+                                           .allow_doubtful = o.allow_doubtful,
+                                           .fit_probability = o.fit_probability,
+                                           .threads = std::min(o.threads, planner::core_count()),
+                                           .time_limit = Seconds(o.time_limit),
+                                           .since = begin,
+                                           .stop = o.stop,
+                                           .progress = o.progress});
   out.wall = Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  planner::SearchResult& result = out.search;
+  const models::Job& job = best.stack->job;
+  const models::Profile& profile = *best.stack->profile;
+  const planner::Target* target = best.stack->stack.target;
+  planner::SearchResult& result = best.search;
   out.interrupted = o.stop != nullptr && o.stop->load();
   check_result(job, result, profile, o);
-  const planner::KnownJobs known = load_known_jobs(catalog, profile, asks_for_gpus(job));
-  for (planner::Plan& plan : result.plans) tell_nearest(plan, known, job);
-  remark_result(result, catalog, profile, job, remarks);
+  remark_choice(best, remarks);
+  for (planner::Plan& plan : result.plans) predictor.tell_nearest(plan, *best.stack);
+  remark_result(result, profile, job, remarks);
   remark_target(result, target, job, remarks);
-  tell_observations(result, observations, job, remarks);
-  tell_outlooks(out, advisor);
+  tell_observations(result, resolved.observations(), job, remarks);
 
   const planner::Plan* winner = result.recommended_plan();
   std::optional<targets::Baseline>& baseline = out.baseline;
@@ -282,6 +232,8 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
     baseline = targets::baseline_of(job, current->config, current->trained, profile, winner);
     remarks.add(baseline->remarks);
   }
+  planner::ConfidenceOptions measuring =
+      confidence_options(catalog, o.sure, predictor.parameters(job.cluster.instance));
   if (is_late(o, begin)) {
     measuring.tables.parameters.clear();
     if (result.plans.size() > 1) result.cut_short.push_back("nccom-test is not considered as a measurement");
@@ -296,20 +248,26 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
     if (!o.out.empty()) remarks.add("nothing was written to " + o.out);
   } else if (!o.out.empty() && winner != nullptr && !out.unwritten) {
     try {
-      out.script = write_plan_folder(job, result, out.confidence, o, remarks);
+      if (o.profile.empty()) o.profile = profile.name;
+      out.script = write_plan_folder(job, target, result, out.confidence, o, remarks);
       out.written = true;
-      out.training = written_training(job, *winner, target);
+      out.training = written_training(job, *winner, *target);
     } catch (const InputError& e) {
       out.unwritten = e;
     }
   }
-  out.measures = target.compiles_ahead();
-  out.writable =
-      winner == nullptr || !planner::inexpressible(target, planner::settled(job, *winner), winner->strategy);
-  out.run = whole_run(job, question, result, catalog, remarks);
+  out.measures = target != nullptr && target->compiles_ahead();
+  out.writable = winner == nullptr ||
+                 (target != nullptr &&
+                  !planner::inexpressible(*target, planner::settled(job, *winner), winner->strategy));
+  out.run = whole_run(job, resolved.run(), result, catalog, remarks);
   out.ties = planner::ties_of(job, result, profile, o.sure);
-  out.job = std::move(job);
+  out.job = job;
+  out.stack = best.stack->stack;
+  out.others = std::move(best.others);
   out.profile = profile;
+  out.outlooks = std::move(best.outlooks);
+  out.search = std::move(result);
   return out;
 }
 

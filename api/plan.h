@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "api/inputs.h"
+#include "api/predictor.h"
+#include "api/resolve.h"
 #include "planner/confidence/experiment.h"
 #include "planner/confidence/recommendation.h"
 #include "planner/confidence/ties.h"
@@ -26,15 +27,11 @@ struct JobWords {
   std::vector<std::string> options;  ///< as they were given
 };
 
-struct PlanRequest {
-  JobInput job;
-  std::string out;       ///< folder to write to; empty: nothing is written
-  std::string baseline;  ///< an NxDT YAML that runs today; empty: the job's own, if it is one
-  std::string target;    ///< what is to train the plan; empty: the target of the job's software
-  std::string profile = "trn1";
-  bool profile_given = false;  ///< somebody named it; else what times another machine is not worth a word
-  int top = 5, threads = 0;    ///< 0 threads: one a core
-  double time_limit = 0;       ///< seconds, of the whole call; 0: none
+struct PlanRequest : Asked {
+  std::string out;           ///< folder to write to; empty: nothing is written
+  std::string baseline;      ///< an NxDT YAML that runs today; empty: the job's own, if it is one
+  int top = 5, threads = 0;  ///< 0 threads: one a core
+  double time_limit = 0;     ///< seconds, of the whole call; 0: none
   double fit_probability = 0.9, sure = 0.9;
   planner::RiskAttitude risk = planner::RiskAttitude::neutral;
   bool allow_doubtful = false, force = false;
@@ -52,8 +49,10 @@ struct WrittenTraining {
 };
 
 struct PlanResult {
-  models::Job job;
-  models::Profile profile;  ///< what predicted
+  models::Job job;                 ///< as the stack of the plans trains it
+  Stack stack;                     ///< that was chosen
+  std::vector<OtherStack> others;  ///< that were searched, too, and have a plan
+  models::Profile profile;         ///< what predicted
   planner::SearchResult search;
   Seconds wall{};                             ///< what the search took
   std::optional<targets::Baseline> baseline;  ///< what runs today

@@ -19,13 +19,9 @@ namespace trnplan::api {
 
 namespace {
 
-const planner::Target& target_of(const PlanRequest& o) {
-  return *targets::find(o.target);
-}
-
 /// What lets --out write something: only what would help.
-std::string remedy(const PlanRequest& o, const models::Job& job, const models::Strategy& strategy) {
-  if (!planner::beyond_mending(target_of(o), job, strategy))
+std::string remedy(const planner::Target& own, const models::Job& job, const models::Strategy& strategy) {
+  if (!planner::beyond_mending(own, job, strategy))
     return "pin what --target can express, choose another --target, or leave --out away";
   std::string others;
   for (const planner::Target* target : targets::all()) {
@@ -37,22 +33,23 @@ std::string remedy(const PlanRequest& o, const models::Job& job, const models::S
                         : "plan with --target " + others + ", or leave --out away";
 }
 
-std::vector<io::OutputFile> bundle_of(const models::Job& job, const planner::Plan& plan, const PlanRequest& o,
-                                      Remarks& remarks) {
+std::vector<io::OutputFile> bundle_of(const models::Job& job, const planner::Target& target,
+                                      const planner::Plan& plan, const PlanRequest& o, Remarks& remarks) {
   models::Job settled = planner::settled(job, plan);
   const io::Catalog catalog = io::Catalog::standard();
   settled.run.planned_checkpoint_steps = planner::best_checkpoint_steps(
       settled, plan, io::reliability_from(read_document(catalog.file("reliability.json"))));
-  if (const auto why = planner::inexpressible(target_of(o), settled, plan.strategy)) {
-    throw InputError({{o.job.job, 0, 0}, "--out", *why, remedy(o, settled, plan.strategy)});
+  if (const auto why = planner::inexpressible(target, settled, plan.strategy)) {
+    throw InputError({{o.job.job, 0, 0}, "--out", *why, remedy(target, settled, plan.strategy)});
   }
-  if (const std::string note = launch::checkpoint_note(settled, plan.strategy, target_of(o)); !note.empty())
+  if (const std::string note = launch::checkpoint_note(settled, plan.strategy, target); !note.empty())
     remarks.add(note);
-  return launch::bundle(settled, plan, target_of(o));
+  return launch::bundle(settled, plan, target);
 }
 
 /// What tells the recommended plan from its rival, to be run; none where nothing has to or where the target lacks it.
-std::vector<io::OutputFile> measure_files_of(const models::Job& job, const std::vector<planner::Plan>& plans,
+std::vector<io::OutputFile> measure_files_of(const models::Job& job, const planner::Target& target,
+                                             const std::vector<planner::Plan>& plans,
                                              const planner::Confidence& confidence, const PlanRequest& o,
                                              Remarks& remarks) {
   if (!confidence.comparison || !confidence.comparison->best) return {};
@@ -60,11 +57,11 @@ std::vector<io::OutputFile> measure_files_of(const models::Job& job, const std::
     remarks.add("no measure.sh is written: it plans again, and the job stands in no file");
     return {};
   }
-  if (!target_of(o).compiles_ahead()) {
+  if (!target.compiles_ahead()) {
     remarks.add(fmt::format(
         "no measure.sh is written for {}: run the folders of both plans with TRAIN_ITERS=20, and give their "
         "logs to trnplan calibrate",
-        target_of(o).name()));
+        target.name()));
     return {};
   }
   const auto absolute = [](const std::string& path) { return std::filesystem::absolute(path).string(); };
@@ -80,31 +77,38 @@ std::vector<io::OutputFile> measure_files_of(const models::Job& job, const std::
   if (o.allow_doubtful) use.options.push_back("--allow-doubtful");
   const planner::Plan &first = plans[confidence.comparison->first],
                       &second = plans[confidence.comparison->second];
-  const auto why = planner::inexpressible(target_of(o), planner::settled(job, second), second.strategy);
+  const auto why = planner::inexpressible(target, planner::settled(job, second), second.strategy);
   if (why && confidence.comparison->best->runs_of_second > 0) {
     remarks.add(
         fmt::format("no measure.sh is written: plan {}: {}", confidence.comparison->second + 1, *why));
     return {};
   }
-  return launch::measure_files(job, first, second, *confidence.comparison->best, target_of(o), use);
+  return launch::measure_files(job, first, second, *confidence.comparison->best, target, use);
 }
 
 }  // namespace
 
-std::optional<InputError> unwritable(const PlanRequest& o) {
-  if (o.out.empty()) return std::nullopt;
+std::optional<InputError> unwritable(const PlanRequest& o, const planner::Target* target) {
+  if (o.out.empty() || target == nullptr) return std::nullopt;
   try {
-    io::check_files(o.out, launch::bundle_names(target_of(o)), o.force);
+    io::check_files(o.out, launch::bundle_names(*target), o.force);
   } catch (const InputError& e) {
     return e;
   }
   return std::nullopt;
 }
 
-std::string write_plan_folder(const models::Job& job, const planner::SearchResult& result,
-                              const planner::Confidence& confidence, const PlanRequest& o, Remarks& remarks) {
-  std::vector<io::OutputFile> files = bundle_of(job, *result.recommended_plan(), o, remarks);
-  std::vector<io::OutputFile> more = measure_files_of(job, result.plans, confidence, o, remarks);
+std::string write_plan_folder(const models::Job& job, const planner::Target* target,
+                              const planner::SearchResult& result, const planner::Confidence& confidence,
+                              const PlanRequest& o, Remarks& remarks) {
+  if (target == nullptr) {
+    throw InputError({{o.job.job, 0, 0},
+                      "--out",
+                      "no target writes the training loop that the job pins for this machine",
+                      "leave --out away, or pin another loop"});
+  }
+  std::vector<io::OutputFile> files = bundle_of(job, *target, *result.recommended_plan(), o, remarks);
+  std::vector<io::OutputFile> more = measure_files_of(job, *target, result.plans, confidence, o, remarks);
   files.insert(files.end(), more.begin(), more.end());
   io::write_files(o.out, files, o.force);
   const std::filesystem::path folder = o.out;

@@ -9,12 +9,13 @@
 
 namespace trnplan::api {
 
-/// Why nothing can be written to the request's folder; nullopt where nothing is to be written, too.
-[[nodiscard]] std::optional<InputError> unwritable(const PlanRequest& request);
+/// Why the target's files cannot be written to the request's folder; nullopt where nothing is to be written, too.
+[[nodiscard]] std::optional<InputError> unwritable(const PlanRequest& request, const planner::Target* target);
 
 /// Writes what launch needs for the recommended plan, and what tells it from its rival where that is not known. The path
 /// of measure.sh, empty when there is none. Throws InputError. Requires: `result` has plans.
-[[nodiscard]] std::string write_plan_folder(const models::Job& job, const planner::SearchResult& result,
+[[nodiscard]] std::string write_plan_folder(const models::Job& job, const planner::Target* target,
+                                            const planner::SearchResult& result,
                                             const planner::Confidence& confidence, const PlanRequest& request,
                                             Remarks& remarks);
 

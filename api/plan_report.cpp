@@ -170,9 +170,7 @@ JsonValue commands_part(const PlanRequest& o, const PlanResult& r) {
   if (o.profile != PlanRequest().profile) simulate.insert(simulate.end(), {"--profile", o.profile});
   simulate.insert(simulate.end(), {"--trace", "step.pftrace"});
   all.add(command_part("every operator of such a step on a timeline, for ui.perfetto.dev", simulate));
-  PlanRequest same = o;  // --out takes the plan for a target's, which predicts more surely
-  if (same.target.empty() && !same.out.empty()) same.target = targets::of(r.job).name();
-  all.add(command_part("all numbers for a script", plan_words(same, {"--format", "json"})));
+  all.add(command_part("all numbers for a script", plan_words(o, {"--format", "json"})));
   return all;
 }
 

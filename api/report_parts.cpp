@@ -187,7 +187,7 @@ JsonValue plan_part(const models::Job& job, const planner::Plan& p) {
                          {"fit_probability", p.memory.fit_probability},
                          {"works_probability", p.works},
                          {"compile_probability", p.graph.compile_probability()},
-                         {"usd_per_hour", p.usd_per_hour},
+                         {"usd_per_hour", p.usd_per_hour > 0 ? std::optional(p.usd_per_hour) : std::nullopt},
                          {"price_kind", p.price_kind},
                          {"usd_per_1e9_tokens", planner::usd_per_billion_tokens(p)},
                          {"extrapolated", p.report.extrapolated}});

@@ -39,9 +39,9 @@ std::string problem_of(const InputError& e) {
 }
 
 /// The path of any prediction: job, strategy and profile in, step, memory and whether it fits out.
-class Predictor {
+class RowPredictor {
  public:
-  Predictor(const io::Catalog& catalog, std::string profile)
+  RowPredictor(const io::Catalog& catalog, std::string profile)
       : catalog_(catalog), asked_(std::move(profile)) {}
 
   topology::Instance instance(const std::string& name) {
@@ -134,14 +134,14 @@ class Predictor {
 };
 
 /// What the simulator says of a row.
-struct Prediction {
+struct RowPrediction {
   std::optional<double> step, low, high, memory, fit;
   std::string skipped;
 };
-Prediction prediction_of(const ScoredRow& r) {
+RowPrediction prediction_of(const ScoredRow& r) {
   return {r.predicted, r.low, r.high, r.predicted_memory, r.fit_probability, r.skipped};
 }
-void put(const Prediction& p, ScoredRow& r) {
+void put(const RowPrediction& p, ScoredRow& r) {
   r.predicted = p.step;
   r.low = p.low;
   r.high = p.high;
@@ -172,10 +172,10 @@ ScoredRow row_of(const logs::LayoutRun& run) {
 }
 
 std::vector<ScoredRow> layout_rows(const std::vector<logs::LayoutRun>& runs,
-                                   const calibrate::LayoutRules& rules, Predictor& predictor, bool predict,
+                                   const calibrate::LayoutRules& rules, RowPredictor& predictor, bool predict,
                                    bool network_state, Remarks& remarks) {
   std::vector<ScoredRow> rows;
-  std::unordered_map<std::string, Prediction> known;
+  std::unordered_map<std::string, RowPrediction> known;
   std::size_t unread = 0;
   for (const logs::LayoutRun& run : runs) {
     ScoredRow row = row_of(run);
@@ -213,7 +213,7 @@ std::vector<ScoredRow> layout_rows(const std::vector<logs::LayoutRun>& runs,
 
 /// Rows of Neuron runs, by the same path.
 std::vector<ScoredRow> neuron_rows(const std::vector<models::MeasuredRun>& runs, const io::Catalog& catalog,
-                                   Predictor& predictor, bool predict) {
+                                   RowPredictor& predictor, bool predict) {
   const calibrate::MappedRuns mapped =
       calibrate::map_runs(runs, catalog.instance(catalog.default_instance()), published(catalog).reading);
   std::map<std::string, const models::MeasuredRun*> by_id;
@@ -291,7 +291,7 @@ ScoreResult score(const ScoreRequest& request, Remarks& remarks) {
          "the header is none of a table of runs",
          "see docs/json.md for the columns: id,gpu,gpus,...; case,suite,...; or id,kind,hardware,..."});
   }
-  Predictor predictor(catalog, request.profile);
+  RowPredictor predictor(catalog, request.profile);
   const bool predict = request.predictions.empty();
   std::vector<ScoredRow> rows =
       *table == logs::RunTable::neuron_runs

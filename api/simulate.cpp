@@ -4,17 +4,12 @@
 
 #include <fmt/format.h>
 
-#include "api/known_jobs.h"
-#include "api/known_runs.h"
-#include "api/observations.h"
-#include "api/risk.h"
 #include "io/catalog/catalog.h"
 #include "io/input/strategy_text.h"
 #include "io/output/atomic_write.h"
 #include "io/trace/chrome_trace.h"
 #include "io/trace/perfetto.h"
 #include "models/framework/framework.h"
-#include "targets/registry.h"
 #include "text/diagnostic.h"
 #include "topology/chip_graph.h"
 
@@ -76,39 +71,23 @@ SimulateResult simulate(const SimulateRequest& r, Remarks& remarks) {
     format_of(r.trace);
     io::check_files(folder_of(r.trace), {std::filesystem::path(r.trace).filename().string()}, r.force);
   }
-  const io::Catalog catalog = io::Catalog::standard();
-  models::Profile stated = load_profile(catalog, r.profile);
-  io::JobReading reading = load_job(r.job, catalog, remarks);
-  const models::Profile profile =
-      profile_for(catalog, std::move(stated), r.profile_given, reading.job.cluster.instance, remarks);
-  settle(reading.job, remarks);
+  const ResolvedJob resolved = resolve(r, {.one_strategy = true}, remarks);
   SimulateResult out;
-  out.strategy = io::parse_strategy(r.strategy, reading.job);
-  out.job = std::move(reading.job);
-  out.job.training.precision = out.strategy.precision;
-  take_loop(out.job, profile, out.strategy.framework);
+  out.strategy = io::parse_strategy(r.strategy, resolved.job());
   if (r.schedule) io::set_schedule(out.strategy, *r.schedule, {"--schedule", 0, 0}, "");
   remark_schedule(out.strategy, remarks);
-  out.judgement = planner::judge(out.job, out.strategy, profile, &targets::of(out.job));
+  Prediction p = Predictor(resolved).predict(resolved.job(), out.strategy);
+  out.job = std::move(p.job);
+  out.profile = *p.stack->profile;
+  out.judgement = std::move(p.judgement);
+  out.outlook = std::move(p.outlook);
   remark_broken(out.judgement, remarks);
-  if (!r.trace.empty()) {
-    if (out.judgement.plan)
-      write_trace(r, out.job, out.strategy, profile, remarks);
-    else
-      remarks.add("no trace was written: the strategy cannot be simulated");
-  }
-  if (out.judgement.plan) {
-    tell_nearest(*out.judgement.plan, load_known_jobs(catalog, profile, asks_for_gpus(out.job)), out.job);
-    planner::Plan& plan = *out.judgement.plan;
-    const KnownRisk risk(catalog, load_observations(r.profile), out.job.architecture, asks_for_gpus(out.job));
-    out.outlook = risk.advisor(out.job, profile).outlook(plan, plan);
-    planner::tell_risk(plan, out.outlook);
-  }
-  if (out.judgement.plan) {
-    remark_family(catalog, profile, out.job.cluster.instance, remarks);
-    remark_release(profile, out.job.software, remarks);
-  }
-  out.profile = profile;
+  if (out.judgement.plan) remark_release(out.profile, out.job.software, remarks);
+  if (r.trace.empty()) return out;
+  if (out.judgement.plan)
+    write_trace(r, out.job, out.strategy, out.profile, remarks);
+  else
+    remarks.add("no trace was written: the strategy cannot be simulated");
   return out;
 }
 

@@ -4,7 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "api/inputs.h"
+#include "api/predictor.h"
+#include "api/resolve.h"
 #include "models/parameters/profile.h"
 #include "models/step/timeline.h"
 #include "planner/check/judge.h"
@@ -13,11 +14,8 @@
 
 namespace trnplan::api {
 
-struct SimulateRequest {
-  JobInput job;
+struct SimulateRequest : Asked {
   std::string strategy;
-  std::string profile = "trn1";
-  bool profile_given = false;  ///< somebody named it; else what times another machine is not worth a word
   std::optional<models::Schedule> schedule;  ///< instead of the one that the strategy states
   std::string trace;   ///< file for the timeline, .pftrace or .json; empty: none is written
   bool force = false;  ///< overwrite `trace`
@@ -37,13 +35,10 @@ struct SimulateResult {
 /// "refused: memory: ...; fix: ..." of each rule that a strategy breaks.
 void remark_broken(const planner::Judgement& judgement, Remarks& remarks);
 
-struct ExportRequest {
-  JobInput job;
+struct ExportRequest : Asked {
   std::string strategy;
-  std::string profile = "trn1";
-  bool profile_given = false;  ///< somebody named it; else what times another machine is not worth a word
-  std::string chakra;          ///< folder
-  bool force = false;          ///< overwrite files in it
+  std::string chakra;  ///< folder
+  bool force = false;  ///< overwrite files in it
 };
 
 /// Writes a step as Chakra traces, one a rank, and comm_groups.json; says whether the rules refuse the strategy,

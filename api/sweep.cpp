@@ -1,14 +1,18 @@
 #include "api/sweep.h"
 
+#include <algorithm>
 #include <utility>
 
-#include "api/inputs.h"
+#include "api/predictor.h"
 #include "io/catalog/program_path.h"
 #include "io/catalog/reliability.h"
 #include "io/output/atomic_write.h"
 #include "io/output/profile_json.h"
 #include "launch/scheduler/submission.h"
 #include "launch/sweep/sweep.h"
+#include "planner/cost/whatif.h"
+#include "planner/plan/strategy_grammar.h"
+#include "text/diagnostic.h"
 #include "text/parse.h"
 #include "text/version.h"
 
@@ -44,17 +48,122 @@ std::pair<int, int> task_of(const std::string& text) {
   return {*task, *tasks};
 }
 
-launch::Sweep sweep_of(const SweepRequest& o, const io::Catalog& catalog) {
-  launch::Sweep s;
-  s.grid = io::read_sweep(o.grid, catalog);
-  s.profile = load_profile(catalog, o.profile);
-  s.reliability = io::reliability_from(read_document(catalog.file("reliability.json")));
-  s.folder = folder_of(o);
-  // All of it: algorithms and covariance set times and intervals, too.
-  s.key = launch::sweep_key(
-      {program_version(), s.grid.text, io::profile_json(s.profile, std::nullopt, {}, "", "")});
-  return s;
-}
+/// A grid, and what answers its points. The answers refer to it.
+class Grid {
+ public:
+  Grid(const SweepRequest& o, Remarks& remarks)
+      : grid_(io::read_sweep(o.grid, catalog_)),
+        resolved_(catalog_, reading_of(grid_), {{.job = o.grid}, "", o.profile},
+                  {.refuses = false, .compares = true}, remarks),
+        predictor_(resolved_, o.risk),
+        reliability_(io::reliability_from(read_document(catalog_.file("reliability.json")))) {
+    question_.tokens = grid_.tokens;
+    question_.prices.pricing = planner::pricing_from(o.pricing).value_or(planner::Pricing::usual);
+    // Prices of several kinds say nothing of which type is cheaper.
+    if (resolved_.job().space.instances.size() > 1 && question_.prices.pricing == planner::Pricing::usual)
+      question_.prices.pricing = planner::Pricing::on_demand;
+    if (o.budget.empty()) return;
+    question_.budget = parse_count(o.budget);
+    if (!question_.budget) {
+      throw InputError({{"command line", 0, 0},
+                        "--budget",
+                        in_quotes(o.budget) + " is no amount of USD",
+                        "write for example 500000 or 2.5M"});
+    }
+  }
+
+  [[nodiscard]] launch::Sweep sweep(const SweepRequest& o) const {
+    launch::Sweep s;
+    s.grid = grid_;
+    s.answer = [this](const io::SweepPoint& point) { return answer(point); };
+    s.folder = folder_of(o);
+    // All of a profile: algorithms and covariance set times and intervals, too.
+    std::vector<std::string> texts = {program_version(), grid_.text, std::string(to_string(o.risk)), o.budget,
+                                      std::string(to_string(question_.prices.pricing))};
+    for (const topology::Instance& type : resolved_.job().space.instances)
+      texts.push_back(io::profile_json(resolved_.profile_on(type), std::nullopt, {}, "", ""));
+    s.key = launch::sweep_key(texts);
+    return s;
+  }
+
+ private:
+  /// The types of the grid are those that the job may use.
+  io::JobReading reading_of(const io::SweepGrid& grid) const {
+    io::JobReading reading = grid.job;
+    std::vector<topology::Instance>& types = reading.job.space.instances;
+    const topology::Instance own = reading.job.cluster.instance;
+    types.clear();
+    for (const io::SweepPoint& p : grid.points) {
+      const auto same = [&](const topology::Instance& i) { return i.name == p.instance; };
+      if (std::any_of(types.begin(), types.end(), same)) continue;
+      types.push_back(p.instance == own.name ? own : catalog_.instance(p.instance));
+    }
+    reading.job.space.nodes.clear();
+    reading.job.deadline = {};
+    reading.job.budget = 0;
+    return reading;
+  }
+
+  [[nodiscard]] io::SweepRow answer(const io::SweepPoint& point) const {
+    models::Job job = resolved_.job();
+    for (const topology::Instance& type : job.space.instances) {
+      if (type.name == point.instance) job.cluster.instance = type;
+    }
+    job.space.instances.clear();
+    job.cluster.nodes = point.nodes;
+    job.training.sequence = point.sequence;
+    job.training.global_batch = point.global_batch;
+    job.pin.data_parallel.reset();  // follows from the nodes
+    planner::WhatIfQuestion question = question_;
+    question.instances = {job.cluster.instance};
+    question.nodes = {point.nodes};
+    std::string stack;
+    const auto recommend = [&](const models::Job& at, const models::Profile&,
+                               const planner::SearchOptions& options) {
+      Recommendation best = predictor_.recommend(at, options);
+      stack = name_of(best.stack->stack);
+      return std::move(best.search);
+    };
+    const planner::WhatIfPoint found =
+        planner::whatif(job, question, resolved_.profile_on(job.cluster.instance), reliability_, recommend)
+            .points.front();
+    io::SweepRow row = row_of(found, job);
+    row.point = point;
+    if (found.plan) row.stack = stack;
+    return row;
+  }
+
+  static io::SweepRow row_of(const planner::WhatIfPoint& found, const models::Job& job) {
+    io::SweepRow row;
+    row.why = found.why;
+    if (!found.plan) return row;
+    const planner::Plan& plan = *found.plan;
+    row.strategy = models::describe(plan.strategy);
+    row.grammar = planner::strategy_grammar(job, plan);
+    row.step_seconds = plan.report.step.value;
+    row.low = plan.report.low.value;
+    row.high = plan.report.high.value;
+    row.tokens_per_second = plan.report.tokens_per_second;
+    row.mfu = plan.report.mfu;
+    row.peak_bytes = plan.memory.worst().peak().value;
+    row.fits = plan.fits;
+    row.compiles = plan.compiles;
+    row.works = plan.works;
+    row.goodput = found.run.goodput.goodput;
+    row.days = in_days(found.run.time);
+    row.usd = found.run.usd;
+    row.budget_probability = found.run.in_budget;
+    row.checkpoint_interval_seconds = found.run.goodput.interval.value;
+    return row;
+  }
+
+  io::Catalog catalog_ = io::Catalog::standard();
+  io::SweepGrid grid_;
+  ResolvedJob resolved_;
+  Predictor predictor_;
+  planner::Reliability reliability_;
+  planner::WhatIfQuestion question_;
+};
 
 void write_table(const launch::Sweep& s, SweepResult& result) {
   result.missing = launch::missing(s);
@@ -66,30 +175,41 @@ void write_table(const launch::Sweep& s, SweepResult& result) {
   io::write_file(result.sqlite, io::sweep_sqlite(csv, "sweep.csv"), true);
 }
 
+/// What a task has to be told again.
+std::vector<std::string> options_of(const SweepRequest& o) {
+  std::vector<std::string> words;
+  const auto add = [&](const char* option, const std::string& value, bool given) {
+    if (given) words.insert(words.end(), {option, value});
+  };
+  const SweepRequest usual;
+  const bool file = o.profile.ends_with(".json");
+  add("--profile", file ? fs::absolute(o.profile).string() : o.profile, !o.profile.empty());
+  add("--risk", std::string(to_string(o.risk)), o.risk != usual.risk);
+  add("--budget", o.budget, !o.budget.empty());
+  add("--pricing", o.pricing, o.pricing != usual.pricing);
+  return words;
+}
+
 void submit(const SweepRequest& o, const launch::Sweep& s, const launch::Runner& runner,
             SweepResult& result) {
   result.missing = launch::missing(s);
   if (result.missing.empty()) return;
-  const launch::SweepJob job{io::program_path().string(),
-                             fs::absolute(o.grid),
-                             s.folder,
-                             o.profile.ends_with(".json") ? fs::absolute(o.profile).string() : o.profile,
-                             o.partition,
-                             o.tasks};
+  const launch::SweepJob job{
+      io::program_path().string(), fs::absolute(o.grid), s.folder, o.partition, o.tasks, options_of(o)};
   result.job = launch::submit_sweep(job, result.missing, runner);
 }
 
 }  // namespace
 
-SweepResult sweep(const SweepRequest& o, const launch::Runner& runner) {
-  const io::Catalog catalog = io::Catalog::standard();
-  const launch::Sweep s = sweep_of(o, catalog);
+SweepResult sweep(const SweepRequest& o, Remarks& remarks, const launch::Runner& runner) {
+  const Grid grid(o, remarks);
+  const launch::Sweep s = grid.sweep(o);
   SweepResult result{s.folder, s.grid.points.size(), {}, "", {}, {}};
   if (o.collect) return write_table(s, result), result;
   const auto [task, tasks] = task_of(o.task);
   make_folder(s.folder);
   if (o.task.empty() && o.scheduler == "slurm") return submit(o, s, runner, result), result;
-  launch::run_task(s, task, tasks, catalog);
+  launch::run_task(s, task, tasks);
   if (o.task.empty()) write_table(s, result);
   return result;
 }

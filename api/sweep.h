@@ -7,13 +7,18 @@
 #include <vector>
 
 #include "launch/process/process.h"
+#include "planner/search/advisor.h"
+#include "text/remarks.h"
 
 namespace trnplan::api {
 
 /// Texts as a person writes them; empty: not stated.
 struct SweepRequest {
   std::string grid;
-  std::string profile = "trn1";
+  std::string profile;  ///< "": the catalogue's for each machine
+  planner::RiskAttitude risk = planner::RiskAttitude::neutral;
+  std::string budget;               ///< USD of the whole run, "2.5M": how surely each point keeps it
+  std::string pricing = "usual";    ///< of the nodes
   std::string out;                  ///< folder of the results; GRID.sweep when empty
   std::string scheduler = "local";  ///< or slurm
   std::string partition;            ///< of Slurm
@@ -32,7 +37,7 @@ struct SweepResult {
 
 /// Computes points that are missing, or submits them, and writes the table when none is. Throws InputError;
 /// launch::SchedulerRefused. `runner` runs the scheduler's programs.
-[[nodiscard]] SweepResult sweep(const SweepRequest& request,
+[[nodiscard]] SweepResult sweep(const SweepRequest& request, Remarks& remarks,
                                 const launch::Runner& runner = launch::run_program);
 
 }  // namespace trnplan::api

@@ -12,8 +12,8 @@ namespace trnplan::api {
 
 struct TopologyRequest {
   std::string instance = usual_instance(),
-              neuron_ls;         ///< a file of neuron-ls instead of the catalogue's links
-  std::string profile = "trn1";  ///< a file may hold observations of groups
+              neuron_ls;  ///< a file of neuron-ls instead of the catalogue's links
+  std::string profile;    ///< a file may hold observations of groups; "": the catalogue's
   int nodes = 1;
   int tp = 0, pp = 0, dp = 0, cp = 0;  ///< 0: not stated; no groups are judged when none is
 

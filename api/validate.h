@@ -13,8 +13,8 @@
 namespace trnplan::api {
 
 struct ValidateRequest {
-  std::string runs;  ///< a CSV as the catalogue's measured-runs.csv; empty: that one
-  std::string profile = "trn1";
+  std::string runs;     ///< a CSV as the catalogue's measured-runs.csv; empty: that one
+  std::string profile;  ///< "": the catalogue's
   calibrate::LeaveOut leave_out = calibrate::LeaveOut::configuration;
 };
 

@@ -23,6 +23,7 @@
 #include "io/output/atomic_write.h"
 #include "io/output/profile_json.h"
 #include "launch/watch/watch.h"
+#include "models/framework/strategy_words.h"
 #include "text/document.h"
 
 namespace trnplan::api {
@@ -52,8 +53,8 @@ void write_profile(const WatchRequest& o, const launch::Recalibration& learnt, c
 /// The profile that observations are added to: the one that is there, or one like --profile.
 std::string profile_to_extend(const WatchRequest& o, const io::Catalog& catalog) {
   const bool there = fs::exists(o.record), file = o.profile.ends_with(".json");
-  const std::string from = there ? o.record : o.profile;
-  if (!there && !file) return io::profile_on(o.profile, fs::path(o.record).stem().string());
+  const std::string from = there ? o.record : profile_name(o.profile);
+  if (!there && !file) return io::profile_on(profile_name(o.profile), fs::path(o.record).stem().string());
   std::string text = read_text(from);
   io::profile_from(parse_document(text, from), &catalog);  // nothing is added to what is no profile
   return text;
@@ -61,11 +62,10 @@ std::string profile_to_extend(const WatchRequest& o, const io::Catalog& catalog)
 
 /// Adds what the log shows to the profile's observations; the remark that says so.
 std::string record_observations(const WatchRequest& o, const FollowedLog& log,
-                                const launch::LogReading& reading, const launch::WatchContext& context,
-                                const models::Profile& profile, const io::Catalog& catalog) {
-  const auto found =
-      launch::observations_of(launch::advise(reading.failures, context.ran, profile), context.ran,
-                              reading.run.last_line, fs::path(log.name()).filename().string(), log.sha256());
+                                const launch::LogReading& reading, const std::vector<launch::Advice>& advice,
+                                const launch::WatchContext& context, const io::Catalog& catalog) {
+  const auto found = launch::observations_of(advice, context.ran, reading.run.last_line,
+                                             fs::path(log.name()).filename().string(), log.sha256());
   if (found.empty())
     return "nothing to record: the log contradicts no verdict and shows no refused group or full memory";
   io::update_file(o.record, true,
@@ -75,9 +75,10 @@ std::string record_observations(const WatchRequest& o, const FollowedLog& log,
 
 /// What was learnt, as a remark of the report; "" when the run is too short.
 std::string learn_from(const WatchRequest& o, const launch::RunLog& log, const launch::WatchContext& context,
-                       const models::Profile& profile, const io::Catalog& catalog, Remarks& remarks) {
+                       const models::Profile& profile, const launch::FindPlans& find,
+                       const io::Catalog& catalog, Remarks& remarks) {
   if (!context.plan) return "nothing to learn from: there is no prediction";
-  const auto learnt = launch::recalibrate(log, *context.plan, profile);
+  const auto learnt = launch::recalibrate(log, *context.plan, profile, find);
   if (!learnt) return fmt::format("too few steps to learn from: {} are needed", launch::kStepsToCalibrate);
   write_profile(o, *learnt, catalog, remarks);
   std::string said =
@@ -85,8 +86,9 @@ std::string learn_from(const WatchRequest& o, const launch::RunLog& log, const l
                   o.calibrate, learnt->steps, learnt->observed, learnt->before, learnt->after);
   if (!learnt->better) return said + "; no other plan wins with it";
   return said + fmt::format("; now {} would win: {:.4g} s a step, {:.4g} s less ({:.1f} %)",
-                            models::describe(learnt->better->strategy), learnt->better->report.step.value,
-                            learnt->gain, learnt->gain / learnt->after * 100);
+                            models::strategy_words(learnt->better->strategy),
+                            learnt->better->report.step.value, learnt->gain,
+                            learnt->gain / learnt->after * 100);
 }
 
 // ---- looking
@@ -161,7 +163,12 @@ class Watcher {
         remarks_(remarks),
         catalog_(io::Catalog::standard()),
         profile_(load_profile(catalog_, request.profile)),
-        context_(watched_context(request.ran, profile_, catalog_, remarks)) {}
+        context_(watched_context(request.ran, request.profile, catalog_, remarks)),
+        find_(plan_finder(request.profile)) {
+    // A run on another family's machine is judged with the parameters of that family.
+    profile_ = profile_for(catalog_, std::move(profile_), !request.profile.empty(),
+                           context_.ran.job.cluster.instance, remarks);
+  }
 
   bool run() {
     if (o_.once) return once();
@@ -179,9 +186,9 @@ class Watcher {
     silence_.heard(reading.run.last, reading.run.seconds());
     io::WatchReport r = launch::watch(reading, advice_, log.name(), context_);
     if (learn && !o_.calibrate.empty())
-      r.remarks.push_back(learn_from(o_, reading.run, context_, profile_, catalog_, remarks_));
+      r.remarks.push_back(learn_from(o_, reading.run, context_, profile_, find_, catalog_, remarks_));
     if (learn && !o_.record.empty())
-      r.remarks.push_back(record_observations(o_, log, reading, context_, profile_, catalog_));
+      r.remarks.push_back(record_observations(o_, log, reading, advice_, context_, catalog_));
     if (!report_.path.empty()) {
       write_watch_report(report_, watch_words(o_), r, reading.run, context_, remarks_.all());
       report_.force = true;  // from now on the file is our own
@@ -197,7 +204,7 @@ class Watcher {
              a.group == f.group && a.group_ranks == f.group_ranks && a.number == f.number && a.of == f.of;
     };
     if (!std::equal(failures.begin(), failures.end(), advice_.begin(), advice_.end(), same))
-      advice_ = launch::advise(failures, context_.ran, profile_);
+      advice_ = launch::advise(failures, context_.ran, profile_, find_);
     for (std::size_t i = 0; i < failures.size(); ++i) advice_[i].failure = failures[i];
   }
 
@@ -275,6 +282,7 @@ class Watcher {
   io::Catalog catalog_;
   models::Profile profile_;
   launch::WatchContext context_;
+  launch::FindPlans find_;
   std::vector<launch::Advice> advice_;
   Silence silence_;
 };

@@ -15,7 +15,7 @@ namespace trnplan::api {
 struct WatchRequest {
   std::vector<std::string> targets;  ///< Slurm job ids, files of logs, or "-" for standard input
   WatchedRun ran;
-  std::string profile = "trn1";
+  std::string profile;    ///< "": the catalogue's
   std::string calibrate;  ///< a profile that explains the observed steps is written here; may be empty
   std::string record;     ///< observations are added to this profile; may be empty
   bool once = false;      ///< report once of each target, instead of following the only one

@@ -1,13 +1,15 @@
 #include "api/watch_context.h"
 
+#include <algorithm>
+#include <memory>
+#include <utility>
+
 #include <fmt/format.h>
 
-#include "api/inputs.h"
+#include "api/predictor.h"
 #include "api/what_ran.h"
 #include "io/input/plan_file.h"
 #include "models/job/strategy.h"
-#include "planner/check/judge.h"
-#include "targets/registry.h"
 
 namespace trnplan::api {
 
@@ -24,11 +26,26 @@ launch::RanPlan assumed(const io::Catalog& catalog) {
   return ran;
 }
 
+/// What is known of a job alone: all that it states holds.
+ResolvedJob resolved_of(const models::Job& job, const std::string& profile,
+                        std::shared_ptr<const models::Profile> with, bool one_strategy) {
+  io::JobReading reading;
+  reading.job = job;
+  reading.places["training.precision"] = {};
+  Remarks unsaid;
+  return {io::Catalog::standard(),
+          std::move(reading),
+          Asked{{}, "", profile},
+          {.one_strategy = one_strategy, .refuses = false, .profile = std::move(with)},
+          unsaid};
+}
+
 /// What plan.json would say of it; nullopt, with the reasons, where it cannot be timed.
 std::optional<io::PlanFile> predicted(const models::Job& job, const models::Strategy& strategy,
-                                      const models::Profile& profile, Remarks& remarks) {
-  const planner::Judgement judged =
-      planner::judge(job, models::canonical(strategy), profile, &targets::of(job));
+                                      const std::string& profile, Remarks& remarks) {
+  const ResolvedJob resolved = resolved_of(job, profile, nullptr, true);
+  const Prediction p = Predictor(resolved).predict(resolved.job(), models::canonical(strategy));
+  const planner::Judgement& judged = p.judgement;
   const char* what = judged.plan ? "the rules refuse what ran: " : "no prediction to compare with: ";
   for (const planner::Violation& v : judged.broken) {
     if (judged.plan && v.doubtful) continue;
@@ -36,20 +53,34 @@ std::optional<io::PlanFile> predicted(const models::Job& job, const models::Stra
   }
   if (!judged.plan) return std::nullopt;
   io::PlanFile plan;
-  plan.job = job;
+  plan.job = p.job;
   plan.strategy = judged.plan->strategy;
   plan.step = judged.plan->report.step;
   plan.low = judged.plan->report.low;
   plan.high = judged.plan->report.high;
   plan.peak = judged.plan->memory.worst().peak();
   plan.usd_per_hour = judged.plan->usd_per_hour;
-  plan.target = job.software.framework;
+  plan.target = name_of(p.stack->stack);
   return plan;
 }
 
 }  // namespace
 
-launch::WatchContext watched_context(const WatchedRun& options, const models::Profile& profile,
+launch::FindPlans plan_finder(const std::string& name) {
+  return [name](const models::Job& job, const models::Profile& profile, int most) {
+    const ResolvedJob resolved =
+        resolved_of(job, name, std::make_shared<const models::Profile>(profile), false);
+    planner::SearchResult found =
+        Predictor(resolved)
+            .recommend(resolved.job(), {.top = most, .layouts = 0, .explain = false, .why_nothing = false})
+            .search;
+    const auto recommended = found.plans.begin() + static_cast<std::ptrdiff_t>(found.recommended);
+    if (!found.plans.empty()) std::rotate(found.plans.begin(), recommended, recommended + 1);
+    return std::move(found.plans);
+  };
+}
+
+launch::WatchContext watched_context(const WatchedRun& options, const std::string& profile,
                                      const io::Catalog& catalog, Remarks& remarks) {
   launch::WatchContext context;
   if (!options.plan.empty()) {

@@ -21,7 +21,10 @@ struct WatchedRun {
 
 /// Remarks on why there is no prediction, or what it rests on. A prediction where the options name a strategy: that of plan.json, or one simulated with `profile`. Throws
 /// InputError for faults of the options and of the files they name. Cost: at most one simulation.
-[[nodiscard]] launch::WatchContext watched_context(const WatchedRun& options, const models::Profile& profile,
+[[nodiscard]] launch::WatchContext watched_context(const WatchedRun& options, const std::string& profile,
                                                    const io::Catalog& catalog, Remarks& remarks);
+
+/// Finds plans of a job as `plan` does, with the observations of `profile` (a file, or a name).
+[[nodiscard]] launch::FindPlans plan_finder(const std::string& profile);
 
 }  // namespace trnplan::api

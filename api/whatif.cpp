@@ -1,22 +1,15 @@
 #include "api/whatif.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "api/contradictions.h"
-#include "api/known_runs.h"
-#include "api/observations.h"
-#include "api/risk.h"
-#include "api/training_loop.h"
+#include "api/predictor.h"
 #include "io/catalog/catalog.h"
 #include "io/catalog/reliability.h"
-#include "models/framework/framework.h"
-#include "planner/check/rules.h"
 #include "planner/plan/target.h"
 #include "text/diagnostic.h"
 #include "text/document.h"
@@ -155,8 +148,11 @@ planner::WhatIfQuestion question_of(const WhatIfRequest& o, const models::Job& j
   q.asynchronous = o.asynchronous;
   q.checkpoint_steps = o.checkpoint_steps;
   q.allow_doubtful = o.allow_doubtful;
-  q.prices = {planner::pricing_from(o.pricing).value_or(planner::Pricing::on_demand), o.usd_per_node_hour,
+  q.prices = {planner::pricing_from(o.pricing).value_or(planner::Pricing::usual), o.usd_per_node_hour,
               o.storage_gib, o.storage_price, o.other_price};
+  // Prices of several kinds say nothing of which type is cheaper.
+  if (q.instances.size() > 1 && q.prices.pricing == planner::Pricing::usual)
+    q.prices.pricing = planner::Pricing::on_demand;
   return q;
 }
 
@@ -182,91 +178,29 @@ planner::Reliability load_reliability(const io::Catalog& catalog, const WhatIfRe
   return r;
 }
 
-/// What is known of a type before anything is searched.
-struct Type {
-  models::Profile profile;  ///< of its own kind of machine
-  std::vector<TrainingLoop> loops;
-};
-using Types = std::map<std::string, Type>;
-
-/// The job on a loop of its machine, as `plan` takes it, whose choice of the loop holds there alone.
-class Asked {
+/// Says of each point whether its plan can be written, and once for each type why not.
+class WriterTeller {
  public:
-  explicit Asked(const io::JobReading& reading)
-      : pins_loop_(reading.places.contains("pin.framework")),
-        precision_stated_(reading.places.contains("training.precision")) {}
-
-  [[nodiscard]] std::vector<TrainingLoop> loops(const io::Catalog& catalog, models::Job job,
-                                                const topology::Instance& type) const {
-    job.cluster.instance = type;
-    return loops_on(catalog, job, pins_loop_);
-  }
-  [[nodiscard]] models::Job on(const TrainingLoop& loop, const models::Job& job,
-                               const models::Profile& profile) const {
-    return on_loop(job, loop, profile, precision_stated_);
-  }
-
- private:
-  bool pins_loop_, precision_stated_;
-};
-
-/// Every cluster with every loop of its machine.
-std::vector<JobChoice> choices_of(const models::Job& job, const planner::WhatIfQuestion& q,
-                                  const Types& types, const Asked& asked) {
-  std::vector<JobChoice> all;
-  for (const topology::Instance& instance : q.instances) {
-    const Type& type = types.at(instance.name);
-    for (const int nodes : q.nodes) {
-      models::Job on = job;
-      on.cluster.instance = instance;
-      on.cluster.nodes = nodes;
-      for (const TrainingLoop& loop : type.loops)
-        all.push_back({asked.on(loop, on, type.profile), loop.target});
-    }
-  }
-  return all;
-}
-
-/// Tokens a second that are expected of what is recommended; a plan that does not work earns none.
-double worth(const planner::SearchResult& found) {
-  if (found.plans.empty()) return -1;
-  const planner::Plan& plan = found.plans[found.recommended];
-  return plan.report.tokens_per_second * plan.works.value_or(1);
-}
-
-/// What `plan` is told of each point's loop, and once for each type what no target writes.
-class LoopTeller {
- public:
-  LoopTeller(const models::Job& job, const std::vector<topology::Instance>& instances, const Types& types,
-             const Asked& asked, Remarks& remarks)
-      : job_(job), instances_(instances), types_(types), asked_(asked), remarks_(remarks) {}
+  WriterTeller(const ResolvedJob& resolved, const std::vector<topology::Instance>& instances,
+               Remarks& remarks)
+      : resolved_(resolved), instances_(instances), remarks_(remarks) {}
 
   void tell(planner::WhatIfPoint& p) {
     if (!p.plan) return;
-    const Type& type = types_.at(p.instance);
-    const TrainingLoop& loop =
-        *std::find_if(type.loops.begin(), type.loops.end(),
-                      [&](const TrainingLoop& l) { return l.framework == p.plan->strategy.framework; });
-    if (loop.target != nullptr) p.target = loop.named ? loop.target->name() : std::string_view();
-    const std::optional<std::string> why = unwritten(loop, type, p);
+    const StackRef on =
+        resolved_.stack_of(on_cluster(resolved_.job(), instances_, *p.plan), p.plan->strategy);
+    const planner::Target* target = on->stack.target;
+    if (target != nullptr) p.target = "";
+    const std::optional<std::string> why =
+        target == nullptr ? fmt::format("no target writes the training loop {} there", name_of(on->stack))
+                          : planner::inexpressible(*target, on->job, p.plan->strategy);
     if (!why || !told_.insert(p.instance).second) return;
     remarks_.add(fmt::format("{} x {}: the plan is of all strategies: {}", p.nodes, p.instance, *why));
   }
 
  private:
-  [[nodiscard]] std::optional<std::string> unwritten(const TrainingLoop& loop, const Type& type,
-                                                     const planner::WhatIfPoint& p) const {
-    if (loop.target == nullptr)
-      return fmt::format("no target writes the training loop {} there",
-                         models::framework_of(p.plan->strategy).name());
-    const models::Job on = asked_.on(loop, on_cluster(job_, instances_, *p.plan), type.profile);
-    return planner::inexpressible(*loop.target, on, p.plan->strategy);
-  }
-
-  const models::Job& job_;
+  const ResolvedJob& resolved_;
   const std::vector<topology::Instance>& instances_;
-  const Types& types_;
-  const Asked& asked_;
   Remarks& remarks_;
   std::set<std::string> told_;
 };
@@ -279,85 +213,47 @@ models::Job on_cluster(models::Job job, const std::vector<topology::Instance>& t
   return planner::settled(std::move(job), plan);
 }
 
-WhatIfAnswered whatif(const WhatIfRequest& o, Remarks& remarks) {
-  const io::Catalog catalog = io::Catalog::standard();
-  const models::Profile stated = load_profile(catalog, o.profile);
-  JobInput argument = o.job;
-  argument.options.own_nodes = true;
-  argument.options.own_instances = !o.instances.empty();
-  io::JobReading reading = load_job(argument, catalog, remarks);
-  planner::WhatIfQuestion question = question_of(o, reading.job, catalog);
-  take_over(reading.job, question);
-  const planner::Reliability reliability = load_reliability(catalog, o);
-  const Asked asked(reading);
-  Types types;
-  for (const topology::Instance& i : question.instances) {
-    Type& type = types[i.name];
-    type.profile = stated;
-    if (planner::times_steps_on(i)) {
-      type.profile = profile_for(catalog, stated, o.profile_given, i, remarks);
-      remark_family(catalog, type.profile, i, remarks);
-    }
-    type.loops = asked.loops(catalog, reading.job, i);
-  }
-  refuse_contradictions(o.job.job, reading, choices_of(reading.job, question, types, asked));
-  if (reading.job.pin.data_parallel)
+WhatIfAnswered whatif(const WhatIfRequest& request, Remarks& remarks) {
+  WhatIfRequest o = request;
+  o.job.options.own_nodes = true;
+  o.job.options.own_instances = !o.instances.empty();
+  planner::WhatIfQuestion question;
+  const auto ask = [&](io::JobReading& reading, const io::Catalog& catalog) {
+    question = question_of(o, reading.job, catalog);
+    take_over(reading.job, question);
+    reading.job.space.instances = question.instances;
+    reading.job.space.nodes = question.nodes;
+  };
+  const ResolvedJob resolved = resolve(o, {.compares = true, .amend = ask}, remarks);
+  const planner::Reliability reliability = load_reliability(resolved.catalog(), o);
+  models::Job job = resolved.job();
+  job.space.instances.clear();  // the question has them
+  job.space.nodes.clear();
+  if (job.pin.data_parallel)
     remarks.add(
         "pin.data_parallel holds for the job's own cluster only; elsewhere it follows from the nodes");
-  const auto own = types.find(reading.job.cluster.instance.name);
-  const models::Profile& profile = own == types.end() ? stated : own->second.profile;
-  remark_release(profile, reading.job.software, remarks);
-  const KnownRisk risk(catalog, load_observations(o.profile), reading.job.architecture,
-                       asks_for_gpus(reading.job, question.instances));
-  const auto recommend = [&](const models::Job& job, const models::Profile&,
+  const Predictor predictor(resolved, o.risk);
+  const auto recommend = [&](const models::Job& at, const models::Profile&,
                              const planner::SearchOptions& options) {
-    const Type& type = types.at(job.cluster.instance.name);
-    const auto with = [&](const TrainingLoop& loop) {
-      planner::SearchOptions own = options;
-      own.target = loop.target;
-      return own;
-    };
-    // What is taken may be slower than what another loop reaches, so all are searched where one may reach it.
-    if (options.least_tokens_per_second > 0 &&
-        std::none_of(type.loops.begin(), type.loops.end(), [&](const TrainingLoop& loop) {
-          return planner::may_reach(asked.on(loop, job, type.profile), type.profile, with(loop));
-        }))
-      return planner::SearchResult();
-    const auto search = [&](const TrainingLoop& loop, bool why_nothing) {
-      const models::Job on = asked.on(loop, job, type.profile);
-      const planner::RiskAdvisor advisor = risk.advisor(on, type.profile, o.risk);
-      planner::SearchOptions advised = with(loop);
-      advised.advisor = &advisor;
-      advised.why_nothing = why_nothing;
-      advised.least_tokens_per_second = 0;
-      planner::SearchResult found = planner::search(on, type.profile, advised);
-      if (!found.plans.empty()) risk.tell(found.plans[found.recommended], on, type.profile);
-      return found;
-    };
-    // What one loop lacks is told where no other has a plan.
-    const bool several = type.loops.size() > 1;
-    planner::SearchResult best;
-    for (const TrainingLoop& loop : type.loops) {
-      planner::SearchResult found = search(loop, options.why_nothing && !several);
-      if (worth(found) > worth(best) || !several) best = std::move(found);
-    }
-    if (best.plans.empty() && several && options.why_nothing) best = search(type.loops.front(), true);
-    return best;
+    return predictor.recommend(at, options).search;
   };
-  planner::WhatIfResult result = planner::whatif(reading.job, question, profile, reliability, recommend);
-  LoopTeller loops(reading.job, question.instances, types, asked, remarks);
-  for (planner::WhatIfPoint& p : result.points) loops.tell(p);
-  if (result.would_do) loops.tell(*result.would_do);
-  if (result.reaches) loops.tell(*result.reaches);
+  planner::WhatIfResult result =
+      planner::whatif(job, question, resolved.profile_on(question.instances.front()), reliability, recommend);
+  WriterTeller writers(resolved, question.instances, remarks);
+  for (planner::WhatIfPoint& p : result.points) writers.tell(p);
+  if (result.would_do) writers.tell(*result.would_do);
+  if (result.reaches) writers.tell(*result.reaches);
   const planner::WhatIfPoint* named = result.would_do ? &*result.would_do : nullptr;
   if (result.recommended >= 0) named = &result.points[static_cast<std::size_t>(result.recommended)];
   if (named != nullptr) {
-    const std::string beyond = beyond_the_fit(
-        fmt::format("{} x {}", named->nodes, named->instance).c_str(), types.at(named->instance).profile,
-        on_cluster(reading.job, question.instances, *named->plan), named->plan->strategy);
+    const StackRef on =
+        resolved.stack_of(on_cluster(job, question.instances, *named->plan), named->plan->strategy);
+    remark_release(*on->profile, on->job.software, remarks);
+    const std::string beyond = beyond_the_fit(fmt::format("{} x {}", named->nodes, named->instance).c_str(),
+                                              *on->profile, on->job, named->plan->strategy);
     if (!beyond.empty()) remarks.add(beyond);
   }
-  return {std::move(result), question, reading.job, reliability};
+  return {std::move(result), question, job, reliability};
 }
 
 }  // namespace trnplan::api

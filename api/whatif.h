@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "api/inputs.h"
+#include "api/resolve.h"
 #include "planner/cost/reliability.h"
 #include "planner/cost/whatif.h"
 #include "planner/search/advisor.h"
@@ -14,20 +14,17 @@
 namespace trnplan::api {
 
 /// Texts as a person writes them; empty: not stated.
-struct WhatIfRequest {
-  JobInput job;
+struct WhatIfRequest : Asked {
   std::string nodes;                     ///< "4..128" doubles, "4,8,16" lists
   std::string tokens, deadline, budget;  ///< "2T", "30d", "2.5M"
   std::string instances;                 ///< with commas between
   std::string reliability;               ///< a file like the catalogue's
-  std::string pricing = "on-demand", scaling = "strong", recovery = "automatic", prefer = "fitting";
+  std::string pricing = "usual", scaling = "strong", recovery = "automatic", prefer = "fitting";
   std::optional<double> usd_per_node_hour, storage_speed;  ///< the second in GB/s
   double storage_gib = 0, storage_price = 0, other_price = 0;
   int checkpoint_steps = 0;
   bool asynchronous = false, allow_doubtful = false;
   planner::RiskAttitude risk = planner::RiskAttitude::neutral;
-  std::string profile = "trn1";
-  bool profile_given = false;  ///< somebody named it; else what times another machine is not worth a word
 };
 
 struct WhatIfAnswered {

@@ -32,6 +32,7 @@ std::string plan_words(const api::CheckRequest& o) {
   if (o.nodes > 0) words.insert(words.end(), {"--nodes", fmt::to_string(o.nodes)});
   if (!o.instance.empty()) words.insert(words.end(), {"--instance", o.instance});
   if (!o.release.empty()) words.insert(words.end(), {"--release", o.release});
+  if (!o.profile.empty()) words.insert(words.end(), {"--profile", o.profile});
   return command_text(words);
 }
 
@@ -46,9 +47,14 @@ int run(const CheckOptions& o) {
     print_text(check_text(verdict, findings, prediction, no_prediction, o.details, text_width()));
     print(nearest_text(nearest));                 // a diff, whose lines stay whole
     const bool plannable = !config.keys.empty();  // NxDT's, of which plan makes a job
-    const bool accepted = plannable && verdict != "refused" && prediction != nullptr;
+    const bool mends = !nearest.empty() && nearest.front().config.recommended;
+    const bool searches = plannable && (mends || (verdict != "refused" && prediction != nullptr));
+    const std::string words = searches ? plan_words(o.request) : std::string();
     print_text((nearest.empty() ? "" : "\n") +
-               check_next(findings, prediction, o.details, accepted ? plan_words(o.request) : std::string()));
+               check_next(findings, prediction, o.details,
+                          words.empty() ? words
+                          : mends       ? words + " --out my-plan writes the recommended plan"
+                                        : words + " looks for a faster strategy"));
   }
   return verdict == "refused" ? kNoPlan : kDone;
 }
@@ -89,7 +95,6 @@ void add_check(CLI::App& app, Run& chosen) {
   command->callback([o, &chosen] {
     chosen = [o] {
       o->request.profile = o->common.profile;
-      o->request.profile_given = o->common.profile_given;
       return run(*o);
     };
   });

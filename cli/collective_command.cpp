@@ -174,7 +174,6 @@ void add_collective(CLI::App& app, Run& chosen) {
   command->callback([o, &chosen] {
     chosen = [o] {
       o->request.profile = o->common.profile;
-      o->request.profile_given = o->common.profile_given;
       return run(*o);
     };
   });

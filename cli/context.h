@@ -21,10 +21,9 @@ enum ExitCode : int {
 
 /// Options every command has.
 struct Common {
-  std::string format = "text";   ///< text or json
-  std::string profile = "trn1";  ///< a catalogue profile or a file
-  bool profile_given = false;    ///< on the command line
-  std::string document;          ///< --json, of commands that have it: the document goes into this file, too
+  std::string format = "text";  ///< text or json
+  std::string profile;          ///< a catalogue profile or a file; "": the catalogue's
+  std::string document;         ///< --json, of commands that have it: the document goes into this file, too
 
   bool json() const { return format == "json"; }
 };

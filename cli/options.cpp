@@ -85,6 +85,15 @@ void add_report(CLI::App& command, std::string& path) {
       ->check(not_empty());
 }
 
+void add_pricing(CLI::App& command, std::string& pricing) {
+  command
+      .add_option("--pricing", pricing,
+                  "of the nodes, from the catalogue; usual: on demand; of one type whatever kind is known")
+      ->check(CLI::IsMember(
+          {"usual", "on-demand", "reserved", "capacity-block", "spot", "on_demand", "capacity_block"}))
+      ->capture_default_str();
+}
+
 void add_risk(CLI::App& command, planner::RiskAttitude& risk) {
   command
       .add_option_function<std::string>(

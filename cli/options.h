@@ -34,14 +34,15 @@ inline void add_common(CLI::App& command, Common& common) {
                   "parameters: trn1, which is fitted to published runs, trn1-datasheet, its priors, another "
                   "name of the "
                   "catalogue, or a .json file that calibrate wrote")
-      ->each([&common](const std::string&) { common.profile_given = true; })
-      ->capture_default_str();
+      ->default_str("the machine's: trn1, trn2 or gpu");
 }
 
 /// --json FILE, of commands whose fits are not to be made twice for text and JSON; `common` outlives the command.
 void add_document(CLI::App& command, Common& common);
 /// --report FILE; `path` outlives the command.
 void add_report(CLI::App& command, std::string& path);
+/// --pricing; `pricing` outlives the command.
+void add_pricing(CLI::App& command, std::string& pricing);
 /// `risk` outlives the command.
 void add_risk(CLI::App& command, planner::RiskAttitude& risk);
 

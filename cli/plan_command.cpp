@@ -150,7 +150,6 @@ void add_plan(CLI::App& app, Run& chosen) {
   command->callback([o, &chosen] {
     chosen = [o] {
       o->request.profile = o->common.profile;
-      o->request.profile_given = o->common.profile_given;
       o->request.words = words_of(o->request.job);
       o->report.force = o->request.force;
       return run(*o);

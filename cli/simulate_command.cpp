@@ -76,7 +76,6 @@ void add_simulate(CLI::App& app, Run& chosen) {
   command->callback([o, &chosen] {
     chosen = [o] {
       o->request.profile = o->common.profile;
-      o->request.profile_given = o->common.profile_given;
       o->report.force = o->request.force;
       if (o->schedule != kOwn) o->request.schedule = models::schedule_from(o->schedule);
       return run(*o);

@@ -49,7 +49,8 @@ void show_submitted(const SweepOptions& o, const api::SweepResult& result) {
 
 int run(const SweepOptions& o) {
   try {
-    const api::SweepResult result = api::sweep(o.request);
+    Remarks remarks = heard_remarks();
+    const api::SweepResult result = api::sweep(o.request, remarks);
     if (!result.csv.empty()) return show_table(o, result), kDone;
     if (!result.job.empty()) return show_submitted(o, result), kDone;
     if (!result.missing.empty()) return say_missing(result);
@@ -83,6 +84,12 @@ void add_sweep(CLI::App& app, Run& chosen) {
   command->add_option("--partition", o->request.partition, "of Slurm")->check(not_empty());
   command->add_option("--task", o->request.task, "K/N: what task K of N of the array does")
       ->check(not_empty());
+  add_risk(*command, o->request.risk);
+  command
+      ->add_option("--budget", o->request.budget,
+                   "USD of the whole run, for example 2.5M: how surely each point keeps it")
+      ->check(not_empty());
+  add_pricing(*command, o->request.pricing);
   add_common(*command, o->common);
   command->footer(
       "Points that are there are not computed again: call it once more after a task was killed. The table "

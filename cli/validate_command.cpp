@@ -30,8 +30,7 @@ struct ValidateOptions {
 /// Rows that are predicted as they are, without a fit of their own.
 int run_scores(const ValidateOptions& o, const std::string& table) {
   Remarks remarks = heard_remarks();
-  const api::ScoreRequest request{table, o.common.profile_given ? o.common.profile : "", o.predictions, "",
-                                  !o.plain_network};
+  const api::ScoreRequest request{table, o.common.profile, o.predictions, "", !o.plain_network};
   const api::ScoreResult s = api::score(request, remarks);
   print_answer(
       o.common, o.report.force, [&] { return row_scores_text(s.scores, s.profiles, o.rows, text_width()); },
@@ -64,7 +63,7 @@ int run_collectives(const ValidateOptions& o) {
   const auto tables = api::validate_collectives(o.common.profile);
   print_answer(
       o.common, o.report.force, [&] { return collective_validation_text(tables); },
-      [&] { return io::collective_validation_json(tables, o.common.profile); });
+      [&] { return io::collective_validation_json(tables, api::profile_name(o.common.profile)); });
   return kDone;
 }
 

@@ -47,10 +47,7 @@ int run(const WhatIfOptions& o) {
 
 void add_money(CLI::App& command, WhatIfOptions& o) {
   const auto amount = decimal_number(0.0, 1e9);
-  command.add_option("--pricing", o.request.pricing, "of the nodes, from the catalogue")
-      ->check(
-          CLI::IsMember({"on-demand", "reserved", "capacity-block", "spot", "on_demand", "capacity_block"}))
-      ->capture_default_str();
+  add_pricing(command, o.request.pricing);
   command.add_option("--usd-per-node-hour", o.request.usd_per_node_hour, "instead of the catalogue's price")
       ->check(amount);
   command.add_option("--storage-gib", o.request.storage_gib, "size of the shared file system, for its price")
@@ -135,7 +132,6 @@ void add_whatif(CLI::App& app, Run& chosen) {
   command->callback([o, &chosen] {
     chosen = [o] {
       o->request.profile = o->common.profile;
-      o->request.profile_given = o->common.profile_given;
       return run(*o);
     };
   });

@@ -74,8 +74,8 @@ std::string check_text(const std::string& verdict, const std::vector<Finding>& f
 }
 
 std::string check_next(const std::vector<Finding>& findings, const planner::Plan* prediction, bool details,
-                       const std::string& faster) {
-  std::string text = faster.empty() ? "" : faster + " looks for a faster strategy; ";
+                       const std::string& command) {
+  std::string text = command.empty() ? "" : command + "; ";
   if (!details) {
     const bool notes = !of(findings, Severity::note).empty();
     text += fmt::format("--details shows {}; ",

@@ -15,8 +15,8 @@ namespace trnplan::cli {
 std::string check_text(const std::string& verdict, const std::vector<targets::Finding>& findings,
                        const planner::Plan* prediction, const std::string& no_prediction, bool details,
                        int width);
-/// What to do next. `faster`: the command that looks for a faster strategy; may be empty.
+/// What to do next. `command`: a command of trnplan and what it does; may be empty.
 std::string check_next(const std::vector<targets::Finding>& findings, const planner::Plan* prediction,
-                       bool details, const std::string& faster);
+                       bool details, const std::string& command);
 
 }  // namespace trnplan::cli

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <tuple>
@@ -17,6 +18,7 @@
 #include "planner/check/rules.h"
 #include "planner/plan/strategy_grammar.h"
 #include "text/diagnostic.h"
+#include "units/product.h"
 #include "units/quantity.h"
 
 namespace trnplan::cli {
@@ -145,11 +147,17 @@ std::string fastest_text(const Answer& a) {
   };
   const bool alike = layout_words(fastest.strategy) == layout_words(best.strategy) &&
                      choices_of(a.job, fastest) == choices_of(a.job, best);
-  return entry(by_price ? "Cheapest" : "Fastest",
-               fields({beside_best(a, fastest, alike),
-                       fmt::format("{} s, {:.1f} % {};", short_seconds(fastest.report.step),
-                                   100 * (cost(best) / cost(fastest) - 1), by_price ? "cheaper" : "faster"),
-                       risk_words(fastest, outlook_of(a, 0))}));
+  const planner::Outlook *risky = outlook_of(a, 0), *safe = outlook_of(a, a.result.recommended);
+  std::vector<std::string> parts = {
+      beside_best(a, fastest, alike),
+      fmt::format("{} s, {:.1f} % {};", short_seconds(fastest.report.step),
+                  100 * (cost(best) / cost(fastest) - 1), by_price ? "cheaper" : "faster")};
+  if (risky != nullptr && safe != nullptr) {
+    parts.push_back(fmt::format("works with {} only,", probability_text(risky->works())));
+    parts.push_back(fmt::format("the best one with {}", probability_text(safe->works())));
+  }
+  parts.push_back("(" + risk_words(fastest, risky) + ")");
+  return entry(by_price ? "Cheapest" : "Fastest", fields(parts));
 }
 
 std::string best_text(const Answer& a) {
@@ -199,13 +207,33 @@ std::string ties_text(const Answer& a) {
         fmt::format("{} s, {} GiB", short_seconds(p.report.step), short_gib(p.memory.worst().peak()));
     if (p.global_batch != best.global_batch)
       numbers += fmt::format(", {} tokens/s", grouped(p.report.tokens_per_second));
-    std::vector<std::string> parts = {
-        what, fmt::format("{} (best is {}: {})", numbers, better, short_probability(t.first_is_better))};
+    std::vector<std::string> parts = {what, fmt::format("{} ({} than the best one with {})", numbers, better,
+                                                        short_probability(1 - t.first_is_better))};
     if (left_out > 0 && i + 1 == std::min(a.ties.size(), kTiesShown))
       parts.push_back(fmt::format("and {} more like it", left_out));
     text += entry(i == 0 ? "Tied" : "", fields(parts));
   }
   return text;
+}
+
+/// A global batch that leaves a pipeline so few micro-batches that its stages wait, or a data-parallel rank one alone; and
+/// the batch that would not. Of a pipeline of P stages with V virtual stages each and m micro-batches a share of
+/// (P - 1) / (V m) is spent waiting, beside the work: models/step/pipeline_time.h.
+std::string batch_text(const Plan& p) {
+  constexpr double kMuch = 0.1, kLittle = 0.05;
+  const Strategy& s = p.strategy;
+  const double waits = (s.pipeline_parallel - 1.0) / s.virtual_pipeline;
+  const double share = p.report.breakdown[static_cast<std::size_t>(models::Category::bubble)] / p.report.step;
+  if (p.micro_batches < 1 || share < kMuch || waits / p.micro_batches < kMuch) return "";
+  const std::int64_t enough = static_cast<std::int64_t>(std::ceil(waits / kLittle));
+  return entry("Batch",
+               fmt::format("{} sequences are {} for each of {} ranks, and the stages wait {:.0f} % of the "
+                           "step for each other; with a global batch of {} some {:.0f} %",
+                           p.global_batch,
+                           p.micro_batches == 1 ? std::string("1 micro-batch")
+                                                : fmt::format("{} micro-batches", p.micro_batches),
+                           s.data_parallel, 100 * share,
+                           saturating_product({enough, s.micro_batch, s.data_parallel}), 100 * kLittle));
 }
 
 std::string limit_text(const Plan& best, const planner::Sensitivity& why) {
@@ -287,9 +315,11 @@ std::string baseline_text(const Answer& a) {
   if (refused != b.broken.end()) {
     text += fmt::format("; refused ({}): {}", refused->rule, printable(refused->message, 600));
   } else if (b.plan && !a.result.plans.empty()) {
-    text += fmt::format("; best is {:.2f} times as fast", targets::speedup(*a.result.recommended_plan(), b));
+    const double speedup = targets::speedup(*a.result.recommended_plan(), b);
+    text += speedup >= 1 ? fmt::format("; the best plan is {:.2f} times as fast", speedup)
+                         : fmt::format("; the best plan is {:.1f} % slower", 100 * (1 / speedup - 1));
     if (a.confidence.beats_baseline)
-      text += fmt::format(" (faster at all: {})", probability_text(*a.confidence.beats_baseline));
+      text += fmt::format(" (it is faster with {})", probability_text(*a.confidence.beats_baseline));
   }
   text = entry("Today", text);
   if (a.result.plans.empty()) return text;
@@ -490,6 +520,7 @@ std::string plan_answer(const Answer& a) {
   }
   text += best_text(a) + baseline_text(a) + ties_text(a) + clusters_text(a);
   if (a.result.sensitivity) text += limit_text(*a.result.recommended_plan(), *a.result.sensitivity);
+  text += batch_text(*a.result.recommended_plan());
   text += refused_text(a);
   if (a.training != nullptr) text += training_text(*a.training);
   return text + next_text(a);

@@ -62,39 +62,6 @@ std::string job_line(const models::Job& job) {
                      job.training.sequence, batch_text(job), precision, cluster_text(job));
 }
 
-std::string degree_words(const models::Strategy& s) {
-  struct Degree {
-    const char* name;
-    int value;
-  };
-  std::string text;
-  for (const Degree& d : {Degree{"TP", s.tensor_parallel},
-                          {"PP", s.pipeline_parallel},
-                          {"CP", s.context_parallel},
-                          {"EP", s.expert_parallel},
-                          {"DP", s.data_parallel}}) {
-    if (d.value > 1) text += fmt::format("{}{} {}", text.empty() ? "" : " x ", d.name, d.value);
-  }
-  if (text.empty()) text = "one rank";
-  if (s.virtual_pipeline > 1) text += fmt::format(", {} virtual stages each", s.virtual_pipeline);
-  return text;
-}
-
-std::string layout_words(const models::Strategy& s) {
-  const std::string degrees = degree_words(s);
-  return s.micro_batch == 1 ? degrees : fmt::format("{}, micro-batch {}", degrees, s.micro_batch);
-}
-
-std::string strategy_words(const models::Strategy& s) {
-  std::string text = layout_words(s);
-  if (s.tensor_parallel > 1 && !s.sequence_parallel) text += ", no sequence parallel";
-  text += models::sharding_words(s);
-  if (!s.flash_attention) text += ", plain attention";
-  text += ", " + models::recompute_words(s);
-  if (!s.pipeline_cuts.empty()) text += fmt::format(", cuts {}", fmt::join(s.pipeline_cuts, "/"));
-  return text;
-}
-
 const char* resource_words(models::Resource r, topology::Accelerator of) {
   const bool gpu = of == topology::Accelerator::gpu;
   switch (r) {

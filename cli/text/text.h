@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/collective/collective_timing.h"
+#include "models/framework/strategy_words.h"
 #include "models/job/job.h"
 #include "models/parameters/profile.h"
 #include "planner/plan/plan.h"
@@ -22,12 +23,9 @@ namespace trnplan::cli {
 std::string job_line(const models::Job& job);
 /// Of GiB: "14.25".
 std::string gib(Bytes b);
-/// The degrees above 1, and virtual stages: "TP 8 x PP 4, 2 virtual stages each".
-std::string degree_words(const models::Strategy& s);
-/// The same with a micro-batch above 1: "TP 8 x PP 4, micro-batch 2".
-std::string layout_words(const models::Strategy& s);
-/// layout_words, then what else sets it apart, recompute and cuts among it.
-std::string strategy_words(const models::Strategy& s);
+using models::degree_words;
+using models::layout_words;
+using models::strategy_words;
 /// "tensor engine", of GPUs "matrix products (tensor cores)"; may follow "the".
 const char* resource_words(models::Resource r, topology::Accelerator of);
 /// True of what a step has less of, not more, when the machine is better: latency, launches.

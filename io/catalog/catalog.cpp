@@ -11,7 +11,7 @@
 #include "io/catalog/instance_reader.h"
 #include "io/catalog/profile_reader.h"
 #include "io/catalog/program_path.h"
-#include "models/framework/framework.h"
+#include "models/job/job.h"
 
 namespace trnplan::io {
 
@@ -122,7 +122,7 @@ namespace {
 
 struct Defaults {
   std::string instance, model, profile;
-  std::vector<std::string> frameworks;
+  std::vector<std::string> stacks;
 };
 
 Defaults defaults_in(const std::filesystem::path& folder) {
@@ -130,16 +130,14 @@ Defaults defaults_in(const std::filesystem::path& folder) {
   std::vector<Diagnostic> faults;
   MapReader map(file, "", faults);
   Defaults d{map.required_text("instance"), map.required_text("model"), map.text("profile", ""), {}};
-  if (const Node* list = map.raw("compared_frameworks")) {
-    const std::vector<std::string_view> known = models::framework_names();
+  if (const Node* list = map.raw("searched_stacks")) {
     for (const Node& one : list->items) {
-      if (std::find(known.begin(), known.end(), one.scalar) == known.end()) {
-        faults.push_back({one.at, "compared_frameworks",
-                          in_quotes(printable(one.scalar, 40)) + " is no framework",
-                          "name frameworks that are modelled"});
+      if (one.scalar.empty() || models::stack_named(one.scalar).name != one.scalar) {
+        faults.push_back({one.at, "searched_stacks", in_quotes(printable(one.scalar, 40)) + " is no stack",
+                          "name stacks as software.framework does"});
         continue;
       }
-      d.frameworks.push_back(one.scalar);
+      d.stacks.push_back(one.scalar);
     }
   }
   map.required_text("source");
@@ -162,8 +160,8 @@ std::string Catalog::default_profile() const {
   return defaults_in(folder_).profile;
 }
 
-std::vector<std::string> Catalog::compared_frameworks() const {
-  return defaults_in(folder_).frameworks;
+std::vector<std::string> Catalog::searched_stacks() const {
+  return defaults_in(folder_).stacks;
 }
 
 std::vector<std::string> Catalog::machines() const {

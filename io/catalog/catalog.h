@@ -43,8 +43,8 @@ class Catalog {
   std::string default_instance() const;
   /// The model that stands in where nothing says what ran.
   std::string default_model() const;
-  /// Frameworks whose training loops are tried where machines are compared, each on those it trains on.
-  std::vector<std::string> compared_frameworks() const;
+  /// Stacks that are searched where a job names none, each on machines that it trains on; the first is the usual one.
+  std::vector<std::string> searched_stacks() const;
   /// The profile that holds where nobody names one; "" where the defaults state none.
   std::string default_profile() const;
   /// All types, the default before the others: the order in which they are guessed.

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <string>
 
+#include "io/format/json_tree.h"
 #include "io/output/json_tree.h"
 #include "models/framework/framework.h"
 
@@ -134,12 +135,17 @@ Json plan_object(const Plan& p) {
                {"seconds_by_parameter", std::move(parameters)},
                {"seconds_by_operator", std::move(operators)},
                {"elasticities", std::move(elasticities)},
-               {"usd_per_hour", p.usd_per_hour},
+               {"usd_per_hour", p.usd_per_hour > 0 ? Json(p.usd_per_hour) : Json(nullptr)},
                {"doubts", violations_array(p.doubts)}};
   const models::Schedule schedule = models::settled_schedule(p.strategy);
   if (!models::framework_of(p.strategy).runs(schedule)) plan["schedule"] = models::to_string(schedule);
   if (p.report.extrapolated) plan["step_extrapolated"] = true;
   if (p.known) plan["nearest_memory_case"] = experience_object(*p.known);
+  if (p.works) {
+    plan["fit_probability_at_distance"] = or_null(p.fits);
+    plan["compile_probability_at_distance"] = or_null(p.compiles);
+    plan["works_probability"] = *p.works;
+  }
   if (p.run.value > 0) {
     plan["run_days"] = in_days(p.run);
     plan["run_usd"] = p.usd_per_hour * p.run.value / 3600;

@@ -12,6 +12,7 @@
 #include "io/output/emit_kubernetes.h"
 #include "launch/folder/checkpoints.h"
 #include "launch/folder/scripts.h"
+#include "models/framework/strategy_words.h"
 #include "models/memory/host_memory.h"
 #include "targets/flags/flags.h"
 #include "text/sha256.h"
@@ -77,7 +78,8 @@ std::vector<io::OutputFile> bundle(const models::Job& searched, const planner::P
   io::ClusterSpec cluster = cluster_spec(keeping, plan.strategy, note);
   cluster.compiles = compiles;
   std::vector<io::OutputFile> files;
-  for (planner::ConfigFile& f : target.emit(job, plan.strategy, {"Plan: " + describe(plan.strategy)}))
+  for (planner::ConfigFile& f :
+       target.emit(job, plan.strategy, {"Plan: " + models::strategy_words(plan.strategy)}))
     files.push_back({std::move(f.name), std::move(f.text), false});
   files.push_back({"config.json", io::hf_config_json(job.architecture), false});
   files.push_back({"setup_env.sh", setup_env_sh(scripts), false});

@@ -8,6 +8,7 @@
 
 #include "launch/folder/bundle.h"
 #include "launch/folder/scripts.h"
+#include "models/framework/strategy_words.h"
 #include "text/shell_words.h"
 
 namespace trnplan::launch {
@@ -40,7 +41,8 @@ std::string head(const planner::Plan& first, const planner::Plan& second, const 
 set -euo pipefail
 
 )sh",
-                     m.node_hours, describe(first.strategy), describe(second.strategy), target.support());
+                     m.node_hours, models::strategy_words(first.strategy),
+                     models::strategy_words(second.strategy), target.support());
 }
 
 /// Values of the person, then of setup_env.sh.
@@ -182,7 +184,8 @@ void add_short_run(std::vector<io::OutputFile>& files, models::Job job, const pl
   job.run.log_dir.clear();  // of which the next run would go on
   std::vector<io::OutputFile> files_of_plan = bundle(job, plan, target);
   const std::vector<planner::ConfigFile> configs = target.emit(
-      job, plan.strategy, {.heading = "A short run of: " + describe(plan.strategy), .log_every_step = true});
+      job, plan.strategy,
+      {.heading = "A short run of: " + models::strategy_words(plan.strategy), .log_every_step = true});
   for (io::OutputFile& f : files_of_plan) {
     const auto config =
         std::find_if(configs.begin(), configs.end(), [&](const auto& c) { return c.name == f.name; });

@@ -12,6 +12,7 @@
 #include "launch/folder/checkpoints.h"
 #include "launch/folder/templates.h"
 #include "launch/health/health.h"
+#include "models/framework/strategy_words.h"
 #include "text/sha256.h"
 
 namespace trnplan::launch {
@@ -83,8 +84,8 @@ bool local_cache(const ScriptContext& c) {
 std::string about(const ScriptContext& c) {
   return fmt::format(
       "# Plan: {}\n# Predicted: {:.1f} s a step ({:.1f} to {:.1f} s with 90 % confidence).\n# {}",
-      describe(c.plan.strategy), c.plan.report.step.value, c.plan.report.low.value, c.plan.report.high.value,
-      c.target.support_on(c.job.cluster.instance.traits));
+      models::strategy_words(c.plan.strategy), c.plan.report.step.value, c.plan.report.low.value,
+      c.plan.report.high.value, c.target.support_on(c.job.cluster.instance.traits));
 }
 
 /// What only this plan exports, a line each; the last one without its end.
@@ -528,8 +529,9 @@ std::string readme_md(const ScriptContext& c) {
                                    "ParallelCluster; the script goes into the bucket that the file "
                                    "names |"
                                  : ""},
-       {"title", fmt::format("{} on {} x {}: {}", plain_name(c.job.architecture.name), c.plan.nodes,
-                             io::machine_type(c.job.cluster.instance), describe(c.plan.strategy))},
+       {"title",
+        fmt::format("{} on {} x {}: {}", plain_name(c.job.architecture.name), c.plan.nodes,
+                    io::machine_type(c.job.cluster.instance), models::strategy_words(c.plan.strategy))},
        {"support", c.target.support_on(c.job.cluster.instance.traits)},
        {"set", std::string(io::kSetMe)},
        {"configs", configs}});

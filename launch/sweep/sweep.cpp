@@ -8,7 +8,6 @@
 
 #include "io/output/atomic_write.h"
 #include "launch/scheduler/submission.h"
-#include "planner/cost/whatif.h"
 
 namespace trnplan::launch {
 
@@ -46,38 +45,6 @@ std::string sweep_key(const std::vector<std::string>& texts) {
   return fmt::format("{:016x}", hash);
 }
 
-io::SweepRow sweep_point(const Sweep& s, std::size_t index, const io::Catalog& catalog) {
-  io::SweepRow row;
-  row.index = static_cast<int>(index);
-  row.point = s.grid.points[index];
-  models::Job job = s.grid.job.job;
-  if (row.point.instance != job.cluster.instance.name)
-    job.cluster.instance = catalog.instance(row.point.instance);
-  job.cluster.nodes = row.point.nodes;
-  job.training.sequence = row.point.sequence;
-  job.training.global_batch = row.point.global_batch;
-  job.pin.data_parallel.reset();  // follows from the nodes
-  planner::WhatIfQuestion question;
-  question.instances = {job.cluster.instance};
-  question.nodes = {row.point.nodes};
-  question.tokens = s.grid.tokens;
-  const planner::WhatIfPoint found = planner::whatif(job, question, s.profile, s.reliability).points.front();
-  row.why = found.why;
-  if (!found.plan) return row;
-  const models::StepReport& report = found.plan->report;
-  row.strategy = models::describe(found.plan->strategy);
-  row.step_seconds = report.step.value;
-  row.low = report.low.value;
-  row.high = report.high.value;
-  row.tokens_per_second = report.tokens_per_second;
-  row.mfu = report.mfu;
-  row.goodput = found.run.goodput.goodput;
-  row.days = in_days(found.run.time);
-  row.usd = found.run.usd;
-  row.checkpoint_interval_seconds = found.run.goodput.interval.value;
-  return row;
-}
-
 std::vector<std::size_t> missing(const Sweep& s) {
   std::vector<std::size_t> indices;
   for (std::size_t i = 0; i < s.grid.points.size(); ++i) {
@@ -86,12 +53,13 @@ std::vector<std::size_t> missing(const Sweep& s) {
   return indices;
 }
 
-void run_task(const Sweep& s, int task, int tasks, const io::Catalog& catalog,
-              const std::function<void()>& done) {
+void run_task(const Sweep& s, int task, int tasks, const std::function<void()>& done) {
   for (std::size_t i = static_cast<std::size_t>(task); i < s.grid.points.size();
        i += static_cast<std::size_t>(tasks)) {
     if (!shard(s, i).empty()) continue;
-    io::write_file(shard_path(s, i), first_line(s) + io::sweep_csv_row(sweep_point(s, i, catalog)), true);
+    io::SweepRow row = s.answer(s.grid.points[i]);
+    row.index = static_cast<int>(i);
+    io::write_file(shard_path(s, i), first_line(s) + io::sweep_csv_row(row), true);
     if (done) done();
   }
 }
@@ -103,28 +71,28 @@ std::string collect(const Sweep& s) {
 }
 
 std::string submit_sweep(const SweepJob& job, const std::vector<std::size_t>& open, const Runner& runner) {
-  io::write_file(
-      job.folder / "sweep.sbatch",
-      "#!/usr/bin/env bash\n"
-      "#SBATCH --job-name=trnplan-sweep\n"
-      "#SBATCH --nodes=1\n"
-      "#SBATCH --ntasks=1\n"
-      "#SBATCH --requeue\n"
-      "#SBATCH --open-mode=append\n"
-      "#SBATCH --output=sweep-%A_%a.out\n"
-      "# One task of a sweep: PROGRAM GRID FOLDER PROFILE TASKS\n"
-      "set -euo pipefail\n"
-      "exec \"$1\" sweep \"$2\" --out \"$3\" --profile \"$4\" --task \"$SLURM_ARRAY_TASK_ID/$5\"\n",
-      true);
+  io::write_file(job.folder / "sweep.sbatch",
+                 "#!/usr/bin/env bash\n"
+                 "#SBATCH --job-name=trnplan-sweep\n"
+                 "#SBATCH --nodes=1\n"
+                 "#SBATCH --ntasks=1\n"
+                 "#SBATCH --requeue\n"
+                 "#SBATCH --open-mode=append\n"
+                 "#SBATCH --output=sweep-%A_%a.out\n"
+                 "# One task of a sweep: PROGRAM GRID FOLDER TASKS OPTION...\n"
+                 "set -euo pipefail\n"
+                 "exec \"$1\" sweep \"$2\" --out \"$3\" --task \"$SLURM_ARRAY_TASK_ID/$4\" \"${@:5}\"\n",
+                 true);
   std::set<std::size_t> tasks;
   for (const std::size_t i : open) tasks.insert(i % static_cast<std::size_t>(job.tasks));
   std::vector<std::string> command = {"sbatch", "--parsable", "--chdir=" + job.folder.string(),
                                       fmt::format("--array={}", fmt::join(tasks, ","))};
   if (!job.partition.empty()) command.push_back("--partition=" + job.partition);
   for (const std::string& word : {(job.folder / "sweep.sbatch").string(), job.program, job.grid.string(),
-                                  job.folder.string(), job.profile, std::to_string(job.tasks)}) {
+                                  job.folder.string(), std::to_string(job.tasks)}) {
     command.push_back(word);
   }
+  command.insert(command.end(), job.options.begin(), job.options.end());
   const ProcessResult ran = runner(command, {});
   if (!ran.started) throw SchedulerRefused("there is no sbatch here: " + ran.error);
   const std::string id = ran.output.substr(0, ran.output.find_first_not_of("0123456789"));

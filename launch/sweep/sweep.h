@@ -11,32 +11,28 @@
 
 #include "launch/process/process.h"
 #include "launch/sweep/sweep_files.h"
-#include "models/parameters/profile.h"
-#include "planner/cost/reliability.h"
 
 namespace trnplan::launch {
 
+/// What is found out about a point.
+using AnswerPoint = std::function<io::SweepRow(const io::SweepPoint&)>;
+
 struct Sweep {
   io::SweepGrid grid;
-  models::Profile profile;
-  planner::Reliability reliability;
+  AnswerPoint answer;            ///< deterministic
   std::filesystem::path folder;  ///< of the shards
-  std::string key;               ///< of grid, job, profile and version: shards of another key are not used
+  std::string key;               ///< of all that the answers depend on: shards of another key are not used
 };
 
 /// The key: 64-bit FNV-1a of the texts, in hex.
 std::string sweep_key(const std::vector<std::string>& texts);
-
-/// Computes one point. Deterministic.
-io::SweepRow sweep_point(const Sweep& sweep, std::size_t index, const io::Catalog& catalog);
 
 /// Indices without a shard of this key, ascending.
 std::vector<std::size_t> missing(const Sweep& sweep);
 
 /// Computes the missing points that are `task` modulo `tasks`; `done` is called after each. Throws InputError
 /// when a shard cannot be written.
-void run_task(const Sweep& sweep, int task, int tasks, const io::Catalog& catalog,
-              const std::function<void()>& done = {});
+void run_task(const Sweep& sweep, int task, int tasks, const std::function<void()>& done = {});
 
 /// All shards as one CSV. Precondition: none is missing.
 std::string collect(const Sweep& sweep);
@@ -44,8 +40,9 @@ std::string collect(const Sweep& sweep);
 struct SweepJob {
   std::string program;  ///< trnplan, absolute
   std::filesystem::path grid, folder;
-  std::string profile, partition;
+  std::string partition;
   int tasks = 1;
+  std::vector<std::string> options;  ///< of `trnplan sweep` besides --out and --task
 };
 /// Submits the tasks that have missing points, as one job array; returns its id. The script stands in the
 /// folder. Throws SchedulerRefused (launch/scheduler/submission.h).

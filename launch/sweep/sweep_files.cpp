@@ -167,15 +167,22 @@ constexpr const char* kColumns[][2] = {{"point", "INTEGER"},
                                        {"nodes", "INTEGER"},
                                        {"sequence", "INTEGER"},
                                        {"global_batch", "INTEGER"},
+                                       {"stack", "TEXT"},
                                        {"strategy", "TEXT"},
+                                       {"grammar", "TEXT"},
                                        {"step_seconds", "REAL"},
                                        {"step_seconds_low", "REAL"},
                                        {"step_seconds_high", "REAL"},
                                        {"tokens_per_second", "REAL"},
                                        {"mfu", "REAL"},
+                                       {"peak_bytes", "REAL"},
+                                       {"fits", "REAL"},
+                                       {"compiles", "REAL"},
+                                       {"works", "REAL"},
                                        {"goodput", "REAL"},
                                        {"days", "REAL"},
                                        {"usd", "REAL"},
+                                       {"budget_probability", "REAL"},
                                        {"checkpoint_interval_seconds", "REAL"},
                                        {"why", "TEXT"}};
 
@@ -188,11 +195,14 @@ std::string sweep_csv_header() {
 }
 
 std::string sweep_csv_row(const SweepRow& r) {
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", r.index, field(r.point.instance),
-                     r.point.nodes, r.point.sequence, r.point.global_batch, field(r.strategy),
-                     field(r.step_seconds), field(r.low), field(r.high), field(r.tokens_per_second),
-                     field(r.mfu), field(r.goodput), field(r.days), field(r.usd),
-                     field(r.checkpoint_interval_seconds), field(r.why));
+  std::string line = fmt::format("{},{},{},{},{},{},{},{}", r.index, field(r.point.instance), r.point.nodes,
+                                 r.point.sequence, r.point.global_batch, field(r.stack), field(r.strategy),
+                                 field(r.grammar));
+  for (const std::optional<double>& number :
+       {r.step_seconds, r.low, r.high, r.tokens_per_second, r.mfu, r.peak_bytes, r.fits, r.compiles, r.works,
+        r.goodput, r.days, r.usd, r.budget_probability, r.checkpoint_interval_seconds})
+    line += "," + field(number);
+  return line + "," + field(r.why) + "\n";
 }
 
 std::string sweep_sqlite(const std::string& csv, const std::string& name) {

@@ -39,9 +39,11 @@ SweepGrid read_sweep(const std::filesystem::path& path, const Catalog& catalog, 
 struct SweepRow {
   int index = 0;
   SweepPoint point;
-  std::string strategy;
-  std::optional<double> step_seconds, low, high, tokens_per_second, mfu, goodput, days, usd,
-      checkpoint_interval_seconds;
+  std::string stack;              ///< that trains it
+  std::string strategy, grammar;  ///< in words, and as --strategy takes it
+  std::optional<double> step_seconds, low, high, tokens_per_second, mfu, peak_bytes;
+  std::optional<double> fits, compiles, works;  ///< probabilities
+  std::optional<double> goodput, days, usd, budget_probability, checkpoint_interval_seconds;
   std::string why;  ///< why there is no plan
 };
 

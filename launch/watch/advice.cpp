@@ -8,10 +8,10 @@
 
 #include "launch/watch/remedies.h"
 #include "models/device/devices.h"
+#include "models/framework/strategy_words.h"
 #include "models/memory/memory.h"
 #include "models/step/graph_size.h"
 #include "planner/check/judge.h"
-#include "planner/search/search.h"
 #include "targets/registry.h"
 #include "topology/chip_graph.h"
 #include "topology/rank_order.h"
@@ -24,24 +24,40 @@ namespace {
 
 constexpr int kPlansConsidered = 100;
 
-/// Plans with the PP and CP of what ran, unless they too are free, fastest first; everything else is free.
-std::vector<planner::Plan> alternatives(const RanPlan& ran, const models::Profile& profile, int most,
+/// What finds plans for what ran, and with which profile.
+struct Finder {
+  const models::Profile& profile;
+  const FindPlans& find;
+};
+
+/// The plan that is recommended for what ran, then, unless these too are free, those with its PP and CP, fastest first.
+std::vector<planner::Plan> alternatives(const RanPlan& ran, const Finder& finder, int most,
                                         bool same_stages = true) {
   models::Job job = ran.job;
   job.space = {};
   job.objective = models::Objective::step_time;
+  job.deadline = {};
+  job.budget = 0;
   job.pin = {};
-  if (same_stages) {
-    job.pin.pipeline_parallel = ran.strategy ? ran.strategy->pipeline_parallel : 1;
-    job.pin.context_parallel = ran.strategy ? ran.strategy->context_parallel : 1;
+  std::vector<planner::Plan> plans = finder.find(job, finder.profile, same_stages ? 1 : most);
+  if (!same_stages) return plans;
+  if (plans.size() > 1) plans.resize(1);
+  job.pin.pipeline_parallel = ran.strategy ? ran.strategy->pipeline_parallel : 1;
+  job.pin.context_parallel = ran.strategy ? ran.strategy->context_parallel : 1;
+  for (planner::Plan& plan : finder.find(job, finder.profile, most)) plans.push_back(std::move(plan));
+  return plans;
+}
+
+/// The first of them that differs from what ran.
+std::optional<planner::Plan> another(const std::vector<planner::Plan>& plans, const RanPlan& ran) {
+  for (const planner::Plan& plan : plans) {
+    if (!ran.strategy || models::canonical(*ran.strategy) != models::canonical(plan.strategy)) return plan;
   }
-  return planner::search(job, profile,
-                         {.top = most, .layouts = 0, .explain = false, .target = &targets::of(job)})
-      .plans;
+  return std::nullopt;
 }
 
 std::string next_text(const planner::Plan& plan) {
-  return fmt::format("use {}: {:.1f} s a step, {:.1f} GiB a {}", models::describe(plan.strategy),
+  return fmt::format("use {}: {:.1f} s a step, {:.1f} GiB a {}", models::strategy_words(plan.strategy),
                      plan.report.step.value, plan.memory.worst().peak().value / kGiB,
                      topology::device_word(plan.accelerator));
 }
@@ -162,13 +178,12 @@ bool advise_listed_group(Advice& a, const topology::Cluster& cluster, const topo
   return true;
 }
 
-void advise_group(Advice& a, const RanPlan& ran, const models::Profile& profile) {
+void advise_group(Advice& a, const RanPlan& ran, const Finder& finder) {
   a.rule = "replica-group";
   const topology::ChipGraph graph(ran.job.cluster.instance);
   topology::Cluster cluster = ran.job.cluster;
   if (advise_listed_group(a, cluster, graph)) {
-    const auto plans = alternatives(ran, profile, 1);
-    return name_next(a, ran, plans.empty() ? std::nullopt : std::optional(plans.front()));
+    return name_next(a, ran, another(alternatives(ran, finder, 1), ran));
   }
   if (!ran.strategy) cluster.nodes = 1;
   const topology::Degrees degrees = degrees_of(ran, a.failure);
@@ -190,11 +205,10 @@ void advise_group(Advice& a, const RanPlan& ran, const models::Profile& profile)
       fmt::format("TP {} x PP {} x DP {}: the runtime refused the {} {} {{{}}}: {}", degrees.tensor,
                   degrees.pipeline, degrees.data, kind_text(group->kind),
                   group->ranks.size() == 2 ? "pair" : "group", fmt::join(group->ranks, ", "), group->message);
-  const auto plans = alternatives(ran, profile, 1);
-  name_next(a, ran, plans.empty() ? std::nullopt : std::optional(plans.front()));
+  name_next(a, ran, another(alternatives(ran, finder, 1), ran));
 }
 
-void advise_memory(Advice& a, const RanPlan& ran, const models::Profile& profile) {
+void advise_memory(Advice& a, const RanPlan& ran, const Finder& finder) {
   a.rule = "memory";
   const double limit = ran.job.cluster.instance.core.memory.value;
   const std::string said =
@@ -209,12 +223,12 @@ void advise_memory(Advice& a, const RanPlan& ran, const models::Profile& profile
         "give --plan, or --job and --strategy, for a plan that fits; else recompute more, or raise TP or PP";
     return;
   }
-  const auto judged = planner::judge(ran.job, *ran.strategy, profile, &targets::of(ran.job));
+  const auto judged = planner::judge(ran.job, *ran.strategy, finder.profile, &targets::of(ran.job));
   if (!judged.memory) return;
   const double predicted = judged.memory->worst().peak().value;
   a.problem += fmt::format("; predicted were {:.2f}", predicted / kGiB);
   const double above = a.failure.gib ? std::max(0.0, *a.failure.gib * kGiB - limit) : 0;
-  for (const planner::Plan& plan : alternatives(ran, profile, kPlansConsidered)) {
+  for (const planner::Plan& plan : alternatives(ran, finder, kPlansConsidered)) {
     const double peak = plan.memory.worst().peak().value;
     if (peak < predicted && peak <= predicted - above) return name_next(a, ran, plan);
   }
@@ -222,7 +236,7 @@ void advise_memory(Advice& a, const RanPlan& ran, const models::Profile& profile
 }
 
 /// Of plans with any PP and CP the fastest whose largest graph is smaller by as much as this one was too large.
-void advise_instructions(Advice& a, const RanPlan& ran, const models::Profile& profile) {
+void advise_instructions(Advice& a, const RanPlan& ran, const Finder& finder) {
   const auto limit = models::device_of(ran.job.cluster.instance.core).graph_limit();
   const double most = a.failure.of.value_or(limit ? limit->instructions : 0);
   a.problem = a.failure.number && most > 0
@@ -234,10 +248,10 @@ void advise_instructions(Advice& a, const RanPlan& ran, const models::Profile& p
   a.problem += ": micro-batch, sequence or layers of a stage are too large";
   a.fix = "raise TP or PP, or take a smaller micro-batch; recomputation and a lower --optlevel do not help";
   if (!ran.strategy) return;
-  const double size = models::largest_graph(ran.job, *ran.strategy, profile).expected;
+  const double size = models::largest_graph(ran.job, *ran.strategy, finder.profile).expected;
   const double share = a.failure.number && most > 0 ? std::min(1.0, most / *a.failure.number) : 1;
-  for (const planner::Plan& plan : alternatives(ran, profile, kPlansConsidered, false)) {
-    const double next = models::largest_graph(ran.job, plan.strategy, profile).expected;
+  for (const planner::Plan& plan : alternatives(ran, finder, kPlansConsidered, false)) {
+    const double next = models::largest_graph(ran.job, plan.strategy, finder.profile).expected;
     if (next < size && next <= share * size) return name_next(a, ran, plan);
   }
 }
@@ -245,17 +259,18 @@ void advise_instructions(Advice& a, const RanPlan& ran, const models::Profile& p
 }  // namespace
 
 std::vector<Advice> advise(const std::vector<logs::Failure>& failures, const RanPlan& ran,
-                           const models::Profile& profile) {
+                           const models::Profile& profile, const FindPlans& find) {
+  const Finder finder{profile, find};
   std::vector<Advice> all;
   for (const logs::Failure& f : failures) {
     Advice a;
     a.failure = f;
     if (f.kind == logs::FailureKind::replica_group) {
-      advise_group(a, ran, profile);
+      advise_group(a, ran, finder);
     } else if (f.kind == logs::FailureKind::compile_memory || f.kind == logs::FailureKind::device_memory) {
-      advise_memory(a, ran, profile);
+      advise_memory(a, ran, finder);
     } else if (f.kind == logs::FailureKind::instructions) {
-      advise_instructions(a, ran, profile);
+      advise_instructions(a, ran, finder);
     } else {
       Remedy remedy = remedy_of(f);
       a.problem = std::move(remedy.problem);

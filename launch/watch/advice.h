@@ -1,6 +1,7 @@
 // What to do about a failure: which rule or budget was hit, and the next plan that keeps it.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,14 +31,18 @@ struct Advice {
   std::optional<topology::GroupKind> kind;  ///< of the refused group, where the layout tells
   std::vector<int> ranks;                   ///< of the refused group; cores of the first node
   std::vector<int> chips;                   ///< its chips
-  std::optional<planner::Plan> next;        ///< the fastest legal plan with the same PP and CP that keeps it
+  std::optional<planner::Plan> next;        ///< that keeps it
 };
 
-/// One entry a failure. The next plan of a refused group is the fastest legal one; of full memory one that
-/// needs less than what failed, by as much as the log says it was too large. Cost: a search of the layouts
-/// with the same PP and CP for each failure that a plan can mend.
+/// Plans of a job with a profile: the recommended one, then at most so many of the fastest.
+using FindPlans = std::function<std::vector<planner::Plan>(const models::Job&, const models::Profile&, int)>;
+
+/// One entry a failure. The next plan is the one that is recommended for the job, where it mends the failure, else the
+/// fastest that does with the same PP and CP: after a refused group any legal one; after full memory one that needs less
+/// than what failed, by as much as the log says it was too large. Cost: up to two searches for each failure that a plan
+/// can mend.
 std::vector<Advice> advise(const std::vector<logs::Failure>& failures, const RanPlan& ran,
-                           const models::Profile& profile);
+                           const models::Profile& profile, const FindPlans& find);
 
 /// What a log teaches beyond the rules: groups that the runtime refused, plans whose memory did not do, and,
 /// where steps were done, groups of what ran that the rules refuse or doubt. A failure after which the run

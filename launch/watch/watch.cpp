@@ -11,8 +11,6 @@
 #include "launch/watch/alarms.h"
 #include "logs/training/failures.h"
 #include "models/uncertainty/spread.h"
-#include "planner/search/search.h"
-#include "targets/registry.h"
 #include "topology/chip_graph.h"
 #include "units/median.h"
 #include "units/quantity.h"
@@ -211,11 +209,11 @@ io::WatchReport watch(const LogReading& reading, const std::vector<Advice>& advi
 }
 
 io::WatchReport watch(std::string_view text, const std::string& name, const WatchContext& context,
-                      const models::Profile& profile) {
+                      const models::Profile& profile, const FindPlans& find) {
   WatchedLog log(name);
   log.feed(text);
   const LogReading reading = log.now();
-  return watch(reading, advise(reading.failures, context.ran, profile), name, context);
+  return watch(reading, advise(reading.failures, context.ran, profile, find), name, context);
 }
 
 // ---- learning from it
@@ -340,7 +338,7 @@ void update_calibrated(Recalibration& result, const models::Profile& prior, cons
 }  // namespace
 
 std::optional<Recalibration> recalibrate(const RunLog& log, const io::PlanFile& plan,
-                                         const models::Profile& prior) {
+                                         const models::Profile& prior, const FindPlans& find) {
   const std::vector<double> seconds = log.seconds();
   if (seconds.size() < static_cast<std::size_t>(kStepsToCalibrate)) return std::nullopt;
   const topology::ChipGraph graph(plan.job.cluster.instance);
@@ -360,9 +358,7 @@ std::optional<Recalibration> recalibrate(const RunLog& log, const io::PlanFile& 
   result.after = step_with(result.profile).step.value;
   models::Job job = plan.job;
   job.pin = {};
-  const auto plans = planner::search(job, result.profile,
-                                     {.top = 1, .layouts = 0, .explain = false, .target = &targets::of(job)})
-                         .plans;
+  const auto plans = find(job, result.profile, 1);
   if (!plans.empty() && plans.front().report.step.value < result.after &&
       !(models::canonical(plans.front().strategy) == models::canonical(plan.strategy))) {
     result.better = plans.front();

@@ -36,7 +36,7 @@ io::WatchReport watch(const LogReading& reading, const std::vector<Advice>& advi
 
 /// The same of a whole text. Cost: linear in it, and a search for each failure that a plan can mend.
 io::WatchReport watch(std::string_view text, const std::string& name, const WatchContext& context,
-                      const models::Profile& profile);
+                      const models::Profile& profile, const FindPlans& find);
 
 /// A profile that explains the observed step time of the plan's strategy.
 struct Recalibration {
@@ -56,6 +56,6 @@ inline constexpr int kStepsToCalibrate = 5;
 /// kStepsToCalibrate. `stack_spread` stays out: the observation is of the stack that runs. Then searches for
 /// a better plan. Cost: some hundred simulations and one search.
 std::optional<Recalibration> recalibrate(const RunLog& log, const io::PlanFile& plan,
-                                         const models::Profile& prior);
+                                         const models::Profile& prior, const FindPlans& find);
 
 }  // namespace trnplan::launch

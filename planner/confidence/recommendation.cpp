@@ -93,6 +93,8 @@ Outlook RiskAdvisor::outlook(const Plan& plan, const Plan& fallback) const {
 
 void tell_risk(Plan& plan, const Outlook& outlook) {
   plan.works = outlook.works();
+  plan.fits = outlook.fits;
+  plan.compiles = outlook.compiles;
   models::StepReport& r = plan.report;
   if (!(r.high > r.step) || !(r.step.value > 0)) return;
   const double known = std::log(r.high / r.step) / kNinetyPercent;

@@ -6,7 +6,7 @@ namespace trnplan::planner {
 
 namespace {
 
-constexpr std::string_view kNames[] = {"on_demand", "reserved", "capacity_block", "spot"};
+constexpr std::string_view kNames[] = {"usual", "on_demand", "reserved", "capacity_block", "spot"};
 constexpr Pricing kAll[] = {Pricing::on_demand, Pricing::reserved, Pricing::capacity_block, Pricing::spot};
 
 /// AWS EC2 User Guide, Capacity Blocks for ML: up to 64 instances each, 256 in all.
@@ -19,7 +19,7 @@ std::string_view known_date(const topology::Price& p) {
 }
 
 std::string_view in_words(Pricing p) {
-  constexpr std::string_view kWords[] = {"on-demand", "reserved", "capacity block", "spot"};
+  constexpr std::string_view kWords[] = {"known", "on-demand", "reserved", "capacity block", "spot"};
   return kWords[static_cast<std::size_t>(p)];
 }
 
@@ -32,6 +32,7 @@ std::string_view to_string(Pricing p) {
 std::optional<Pricing> pricing_from(std::string_view text) {
   std::string folded(text);
   for (char& c : folded) c = c == '-' ? '_' : c;
+  if (folded == to_string(Pricing::usual)) return Pricing::usual;
   for (const Pricing p : kAll) {
     if (folded == to_string(p)) return p;
   }
@@ -45,6 +46,11 @@ double Bill::usd_per_hour() const {
 }
 
 std::optional<topology::Price> price_of(const topology::Instance& instance, Pricing pricing) {
+  if (pricing == Pricing::usual) {
+    if (const auto on_demand = price_of(instance, Pricing::on_demand)) return on_demand;
+    const topology::Price* known = instance.price();
+    return known == nullptr ? std::nullopt : std::optional(*known);
+  }
   std::optional<topology::Price> latest;
   for (const topology::Price& p : instance.prices) {
     if (p.kind != to_string(pricing)) continue;
@@ -55,9 +61,10 @@ std::optional<topology::Price> price_of(const topology::Instance& instance, Pric
 
 std::vector<topology::Price> other_prices(const topology::Instance& instance, Pricing pricing) {
   std::vector<topology::Price> all;
+  const auto asked = price_of(instance, pricing);
   for (const Pricing kind : kAll) {
     const auto price = price_of(instance, kind);
-    if (kind != pricing && price) all.push_back(*price);
+    if (kind != pricing && price && !(asked && asked->kind == price->kind)) all.push_back(*price);
   }
   return all;
 }
@@ -75,6 +82,7 @@ std::string why_unpriced(const topology::Instance& instance, Pricing pricing) {
 std::string terms_of(const topology::Price& p) {
   if (!p.terms.empty()) return p.terms;
   switch (pricing_from(p.kind).value_or(Pricing::on_demand)) {
+    case Pricing::usual:
     case Pricing::on_demand:
       return "by the second, nothing promised";
     case Pricing::reserved:
@@ -113,10 +121,13 @@ std::optional<Bill> bill_of(const topology::Instance& instance, int nodes, const
   }
   if (options.other_usd_per_hour > 0)
     bill.lines.push_back({"controller and login nodes", options.other_usd_per_hour, "as stated"});
-  if (options.pricing == Pricing::capacity_block && nodes > kCapacityBlockNodes) {
+  const Pricing kind = listed && !options.usd_per_node_hour
+                           ? pricing_from(listed->kind).value_or(options.pricing)
+                           : options.pricing;
+  if (kind == Pricing::capacity_block && nodes > kCapacityBlockNodes) {
     bill.remark = fmt::format("capacity blocks give at most {} instances", kCapacityBlockNodes);
   }
-  if (options.pricing == Pricing::spot)
+  if (kind == Pricing::spot)
     bill.remark = "spot prices change by the hour, and nodes may be taken away: neither is counted";
   return bill;
 }

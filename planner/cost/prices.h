@@ -17,8 +17,9 @@
 
 namespace trnplan::planner {
 
-enum class Pricing { on_demand, reserved, capacity_block, spot };
-/// As in the catalogue: "on_demand", "reserved", "capacity_block", "spot".
+/// usual: on demand, else the first kind that is known.
+enum class Pricing { usual, on_demand, reserved, capacity_block, spot };
+/// As in the catalogue: "on_demand", "reserved", "capacity_block", "spot"; "usual".
 std::string_view to_string(Pricing p);
 /// Also with a dash for the underscore.
 std::optional<Pricing> pricing_from(std::string_view text);
@@ -27,7 +28,7 @@ std::optional<Pricing> pricing_from(std::string_view text);
 inline constexpr double kHoursPerMonth = 730;
 
 struct PriceOptions {
-  Pricing pricing = Pricing::on_demand;
+  Pricing pricing = Pricing::usual;
   std::optional<double> usd_per_node_hour;  ///< instead of the catalogue's
   double storage_gib = 0;                   ///< of the shared file system
   double storage_usd_per_gib_month = 0;
@@ -48,7 +49,7 @@ struct Bill {
   double usd(Seconds time) const { return usd_per_hour() * time.value / kHour; }
 };
 
-/// The instance's price of that kind: of several the one with the latest date, of equals the first. What has no date
+/// The instance's price of that kind, of Pricing::usual Instance::price(): of several the one with the latest date, of equals the first. What has no date
 /// ("not stated") is older than what has one.
 std::optional<topology::Price> price_of(const topology::Instance& instance, Pricing pricing);
 

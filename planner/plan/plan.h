@@ -54,7 +54,8 @@ struct Plan {
   std::string price_kind;           ///< of it, as Price::kind; "" without one
   Seconds run{};  ///< the job's tokens at this speed, without failures or checkpoints; zero when not stated
   std::optional<double> works;  ///< P(it fits, compiles and runs) by what is known to run; absent: not asked
-  std::vector<Violation> doubts;  ///< replica groups the runtime may refuse, when the user let them in
+  std::optional<double> fits, compiles;  ///< of these the first two
+  std::vector<Violation> doubts;         ///< replica groups the runtime may refuse, when the user let them in
 };
 
 /// USD for the run at `plan.usd_per_hour`; zero when the job states no tokens.

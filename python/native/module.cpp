@@ -78,7 +78,7 @@ py::tuple plan(const py::dict& given, const py::object& listener) {
   a.text("out", r.out);
   a.text("baseline", r.baseline);
   a.word("target", r.target, targets::names());
-  r.profile_given = a.text("profile", r.profile);
+  a.text("profile", r.profile);
   a.whole("top", r.top, 1, 1000);
   a.whole("threads", r.threads, 0, 1024);
   a.number("time_limit", r.time_limit, 1e-3, 1e6);
@@ -111,7 +111,7 @@ py::tuple simulate(const py::dict& given) {
   Arguments a(given);
   a.job(r.job);
   a.text("strategy", r.strategy);
-  r.profile_given = a.text("profile", r.profile);
+  a.text("profile", r.profile);
   a.text("trace", r.trace);
   const api::ReportFile report = report_of(a);
   r.force = report.force;
@@ -142,7 +142,7 @@ py::tuple whatif(const py::dict& given) {
   a.text("instances", r.instances);
   a.text("reliability", r.reliability);
   a.word("pricing", r.pricing,
-         {"on-demand", "reserved", "capacity-block", "spot", "on_demand", "capacity_block"});
+         {"usual", "on-demand", "reserved", "capacity-block", "spot", "on_demand", "capacity_block"});
   a.word("scaling", r.scaling, {"strong", "weak"});
   a.word("recovery", r.recovery, {"automatic", "manual"});
   a.word("prefer", r.prefer, {"fitting", "cheapest", "fastest", "smallest"});
@@ -155,7 +155,7 @@ py::tuple whatif(const py::dict& given) {
   a.flag("async_checkpoints", r.asynchronous);
   a.flag("allow_doubtful", r.allow_doubtful);
   a.risk(r.risk);
-  r.profile_given = a.text("profile", r.profile);
+  a.text("profile", r.profile);
   const api::ReportFile report = report_of(a);
   std::shared_ptr<const api::WhatIfAnswered> result;
   std::vector<Remark> said;
@@ -177,7 +177,7 @@ py::tuple check(const py::dict& given) {
   a.text("instance", r.instance);
   a.text("release", r.release);
   a.text("framework_version", r.version);
-  r.profile_given = a.text("profile", r.profile);
+  a.text("profile", r.profile);
   a.whole("nodes", r.nodes, 1, topology::kMostNodes);
   a.finish();
   return answer_of([&](Remarks&) { return api::document(api::check(r)); });
@@ -219,7 +219,7 @@ std::string validated(const std::string& of, const api::ScoreRequest& scored, co
   if (of == "memory") return api::document(api::validate_memory(r.profile));
   if (of == "goodput") return api::document(api::validate_uptimes(r.profile));
   if (of == "collectives") {
-    return io::collective_validation_json(api::validate_collectives(r.profile), r.profile);
+    return io::collective_validation_json(api::validate_collectives(r.profile), api::profile_name(r.profile));
   }
   if (of == "table" || (!r.runs.empty() && api::is_layout_table(r.runs))) {
     const auto result = std::make_shared<const api::ScoreResult>(api::score(scored, remarks));
@@ -271,7 +271,7 @@ py::tuple collective(const py::dict& given) {
   a.word("datatype", r.datatype,
          {"fp32", "bf16", "fp16", "fp8", "int8", "uint8", "int16", "uint16", "int32", "uint32"});
   a.text("instance", r.instance);
-  r.profile_given = a.text("profile", r.profile);
+  a.text("profile", r.profile);
   a.whole("ranks", r.ranks, 1, kMostRanks);
   a.whole("nodes", r.nodes, 1, topology::kMostNodes);
   a.number("oversubscription", r.oversubscription, 1, 1e6);

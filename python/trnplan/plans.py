@@ -144,7 +144,7 @@ class Plan(Record):
     seconds_by_parameter: Dict[str, float]
     seconds_by_operator: Dict[str, float]
     elasticities: Dict[str, float]
-    usd_per_hour: float
+    usd_per_hour: Optional[float]
     doubts: List[Violation]
     schedule: Optional[str]
     step_extrapolated: Optional[bool]

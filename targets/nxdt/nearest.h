@@ -19,6 +19,7 @@ struct NearConfig {
   double fit_probability = 0;
   /// What the linter warns of that it did not before, such as weights that lose precision: "key: message".
   std::vector<std::string> warnings;
+  bool recommended = false;  ///< as `plan` recommends it, not by how few keys it changes
 };
 
 struct NearOptions {

@@ -116,6 +116,7 @@ TEST_CASE("launch checks a folder, and tells the commands of one that is not rea
 
 TEST_CASE("sweep computes what is missing, and then makes the table", "[api]") {
   const TestFolder folder;
+  Remarks remarks;
   folder.write("job.yaml",
                "model: llama3-8b\ntraining: {sequence: 4096, global_batch: 64, tokens: 1B}\n"
                "cluster: {instance: trn1.32xlarge, nodes: 1}\n"
@@ -123,20 +124,20 @@ TEST_CASE("sweep computes what is missing, and then makes the table", "[api]") {
   api::SweepRequest request;
   request.grid = folder.write("grid.yaml", "job: job.yaml\nnodes: [1, 2]\nglobal_batch: [64, 128]\n");
   request.task = "0/2";
-  const api::SweepResult half = api::sweep(request);
+  const api::SweepResult half = api::sweep(request, remarks);
   CHECK(half.points == 4);
   CHECK(half.csv.empty());
   request.task.clear();
   request.collect = true;
-  const api::SweepResult open = api::sweep(request);
+  const api::SweepResult open = api::sweep(request, remarks);
   CHECK(open.missing == std::vector<std::size_t>{1, 3});  // task 0 of 2 does the even ones
   CHECK(open.csv.empty());
   request.collect = false;
-  const api::SweepResult done = api::sweep(request);
+  const api::SweepResult done = api::sweep(request, remarks);
   CHECK(done.missing.empty());
   CHECK(done.folder == std::filesystem::path(folder / "grid.sweep"));
   CHECK(std::filesystem::exists(done.csv));
   CHECK(std::filesystem::exists(done.sqlite));
   request.task = "2/2";
-  CHECK_THROWS_AS(api::sweep(request), InputError);
+  CHECK_THROWS_AS(api::sweep(request, remarks), InputError);
 }

@@ -6,6 +6,7 @@
 #include "logs/training/failures.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/targets.h"
+#include "tests/launch/watch/find_plans.h"
 
 using namespace trnplan;
 
@@ -60,5 +61,5 @@ void fuzz::watch_target(const std::uint8_t* data, std::size_t size) {
   const auto failures = logs::find_failures(text, "log");
   check(failures);
   if (!failures.empty()) return;  // advice searches, which is slow and reads no more of the text
-  fuzz::refusable([&] { check(launch::watch(text, "log", {}, {})); });
+  fuzz::refusable([&] { check(launch::watch(text, "log", {}, {}, launch::find_fastest)); });
 }

@@ -79,6 +79,6 @@ TEST_CASE("check ends with what to do next", "[cli]") {
   CHECK(cli::check_next({}, nullptr, false, "") == "Next       --details shows sources; --format json\n");
   CHECK(cli::check_next(findings(), nullptr, false, "") ==
         "Next       --details shows the notes and sources; --format json\n");
-  CHECK(cli::check_next({}, &plan, true, "trnplan plan a.yaml") ==
+  CHECK(cli::check_next({}, &plan, true, "trnplan plan a.yaml looks for a faster strategy") ==
         "Next       trnplan plan a.yaml looks for a faster strategy; --format json\n");
 }

@@ -73,7 +73,7 @@ TEST_CASE("a table as CSV and as a database", "[io]") {
   row.step_seconds = 0.1;
   row.why = "a \"why\"";
   const std::string line = io::sweep_csv_row(row);
-  CHECK(line == "0,trn1.32xlarge,2,4096,512,\"TP 8, SP\",0.1,,,,,,,,,\"a \"\"why\"\"\"\n");
+  CHECK(line == "0,trn1.32xlarge,2,4096,512,,\"TP 8, SP\",,0.1,,,,,,,,,,,,,,\"a \"\"why\"\"\"\n");
   const std::string header = io::sweep_csv_header();
   CHECK(std::count(header.begin(), header.end(), ',') == std::count(line.begin(), line.end(), ',') - 1);
   const std::string database = io::sweep_sqlite(header + line, "t.csv");

@@ -15,6 +15,7 @@
 #include "models/step/graph_size.h"
 #include "tests/catch.h"
 #include "tests/faults.h"
+#include "tests/launch/watch/find_plans.h"
 #include "tests/models/setup.h"
 #include "text/document.h"
 
@@ -45,7 +46,7 @@ launch::WatchContext assumed() {
 }
 
 io::WatchReport watch(const std::string& text) {
-  return launch::watch(text, "train.out", assumed(), datasheet());
+  return launch::watch(text, "train.out", assumed(), datasheet(), launch::find_fastest);
 }
 
 const io::WatchAlarm* find(const io::WatchReport& r, const std::string& kind) {
@@ -202,7 +203,7 @@ TEST_CASE("a run that says nothing", "[launch]") {
       nxd, 10, [](int) { return 3.0; }, [](int) { return 1.0; });  // 10.5 s a step
   const auto at = [&](double silent) {
     context.silent = silent;
-    return launch::watch(text, "log", context, datasheet());
+    return launch::watch(text, "log", context, datasheet(), launch::find_fastest);
   };
   CHECK(find(at(60), "stalled") == nullptr);
   const auto late = at(61);
@@ -365,19 +366,20 @@ TEST_CASE("a graph of too many instructions leads to a plan of smaller graphs", 
   CHECK(failures[0].number == 9.1e6);
   CHECK(failures[0].of == 5e6);
   launch::RanPlan ran{job_of("llama3-8b", 1, 8192, 1024), std::nullopt, true};
-  const auto unknown = launch::advise(failures, ran, datasheet()).at(0);
+  const auto unknown = launch::advise(failures, ran, datasheet(), launch::find_fastest).at(0);
   CHECK_FALSE(unknown.next);
   CHECK(contains(unknown.problem, "9100000 instructions, the compiler takes 5000000"));
   CHECK(contains(unknown.fix, "raise TP or PP"));
   ran = {ran.job, strategy_of(ran.job, "tp=8"), false};
-  const auto known = launch::advise(failures, ran, datasheet()).at(0);
+  const auto known = launch::advise(failures, ran, datasheet(), launch::find_fastest).at(0);
   REQUIRE(known.next);
   const double before = models::largest_graph(ran.job, *ran.strategy, datasheet()).expected;
   CHECK(models::largest_graph(ran.job, known.next->strategy, datasheet()).expected <= before * 5 / 9.1);
   for (const char* line :
        {"[NCC_EBVF030] ", "error: NCC_EXTP004", "Compiler generated too many instructions"}) {
     CAPTURE(line);
-    const auto a = launch::advise(logs::find_failures(line, "log"), ran, datasheet()).at(0);
+    const auto a =
+        launch::advise(logs::find_failures(line, "log"), ran, datasheet(), launch::find_fastest).at(0);
     CHECK(contains(a.problem, "more instructions than the 5000000"));
     REQUIRE(a.next);
     CHECK(models::largest_graph(ran.job, a.next->strategy, datasheet()).expected < before);

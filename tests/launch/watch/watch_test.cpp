@@ -9,6 +9,7 @@
 #include "planner/check/judge.h"
 #include "tests/catch.h"
 #include "tests/faults.h"
+#include "tests/launch/watch/find_plans.h"
 #include "tests/models/setup.h"
 #include "text/document.h"
 
@@ -60,7 +61,7 @@ launch::WatchContext planned(const char* strategy) {
 }
 
 io::WatchReport watch(const std::string& text, const launch::WatchContext& context) {
-  return launch::watch(text, "train.out", context, datasheet());
+  return launch::watch(text, "train.out", context, datasheet(), launch::find_fastest);
 }
 
 bool alarmed(const io::WatchReport& r, const std::string& kind) {
@@ -109,7 +110,8 @@ TEST_CASE("a graph that is too large leads to a plan that needs less", "[launch]
   CHECK(contains(f.problem, "18.50 GiB"));
   REQUIRE(f.next_step_seconds);
   // 2.5 GiB too large: the next plan is predicted to need at least as much less.
-  const auto next = launch::advise(logs::find_failures(line, "log"), ran.ran, datasheet()).at(0).next;
+  const auto next =
+      launch::advise(logs::find_failures(line, "log"), ran.ran, datasheet(), launch::find_fastest).at(0).next;
   REQUIRE(next);
   CHECK(next->memory.worst().peak().value <= ran.plan->peak.value - 2.5 * 0x1p30);
   // Nothing says what ran: no plan is made up.
@@ -268,8 +270,9 @@ TEST_CASE("a profile learns from observed steps, and says when another plan wins
     const int s = static_cast<int>(seconds);
     return launch::read_run_log(bars(1, steps + 1, [s](int) { return s; }), "log");
   };
-  CHECK_FALSE(launch::recalibrate(log_of(predicted, 4), *context.plan, datasheet()));
-  const auto learnt = launch::recalibrate(log_of(predicted * 1.3, 10), *context.plan, datasheet());
+  CHECK_FALSE(launch::recalibrate(log_of(predicted, 4), *context.plan, datasheet(), launch::find_fastest));
+  const auto learnt =
+      launch::recalibrate(log_of(predicted * 1.3, 10), *context.plan, datasheet(), launch::find_fastest);
   REQUIRE(learnt);
   CHECK(learnt->before == Approx(predicted).epsilon(1e-6));
   // A step whose own spread is 0.1 and parameters that are worth more: most of the way, not all of it.

@@ -8,6 +8,7 @@
 #include "io/output/watch_json.h"
 #include "launch/watch/watch.h"
 #include "tests/catch.h"
+#include "tests/launch/watch/find_plans.h"
 #include "tests/models/setup.h"
 #include "text/document.h"
 
@@ -131,7 +132,7 @@ TEST_CASE("the line that is being written counts as it stands", "[launch]") {
 TEST_CASE("the first step alone is no time of a step", "[launch]") {
   const auto r = launch::watch(
       " iteration        1/  508626 | elapsed time per iteration (ms): 440352.6 | global batch size: 288 |\n",
-      "log", {}, datasheet());
+      "log", {}, datasheet(), launch::find_fastest);
   CHECK(r.step == 1);
   CHECK(r.total == 508626);
   CHECK_FALSE(r.step_seconds);
@@ -144,7 +145,7 @@ TEST_CASE(
       "iteration 10/ 100 | elapsed time per iteration (ms): 2000 |\niteration 20/ 100 | elapsed time per "
       "iteration (ms): "
       "2000 |\niteration 30/ 100 | elapsed time per iteration (ms): 2000 |\n",
-      "log", {}, datasheet());
+      "log", {}, datasheet(), launch::find_fastest);
   CHECK(*r.wall_seconds == 2 + 20 + 20);
   CHECK(*r.goodput == 1);
   CHECK(*r.eta_seconds == 140);
@@ -155,7 +156,7 @@ TEST_CASE(
       "2873.14\n"
       "LOG Thu Sep 29 22:30:22 2022 - (0, 80) step_loss : 9.0  learning_rate : 1.56e-05  throughput : "
       "2873.14\n",
-      "log", {}, datasheet());
+      "log", {}, datasheet(), launch::find_fastest);
   CHECK(*bert.step_seconds == 6);
   CHECK(*bert.wall_seconds == 12);
   CHECK(*bert.goodput == 1);
@@ -173,13 +174,14 @@ TEST_CASE("steps that are short beside the clock's seconds are timed together", 
         "2873.14\n",
         30 + second / 60, second % 60, step);
   }
-  const auto r = launch::watch(text, "log", {}, datasheet());
+  const auto r = launch::watch(text, "log", {}, datasheet(), launch::find_fastest);
   // Of the differences more than half are of one second.
   CHECK(*r.step_seconds == Approx(1.4).epsilon(0.03));
   CHECK(*r.recent_seconds == Approx(1.4).epsilon(0.03));
   CHECK(r.timed_steps == 100);
   CHECK(*r.wall_seconds == 160);
-  const auto few = launch::watch(text.substr(0, text.find("- (0, 8)")), "log", {}, datasheet());
+  const auto few =
+      launch::watch(text.substr(0, text.find("- (0, 8)")), "log", {}, datasheet(), launch::find_fastest);
   CHECK(*few.step_seconds == Approx(8. / 6));  // 0, 1.4, 2.8, 4.2, 5.6, 7.0, 8.4
 }
 
@@ -193,7 +195,7 @@ TEST_CASE("a log of another job is told", "[launch]") {
   context.plan = plan;
   const auto r =
       launch::watch("iteration 64/ 100 | elapsed time per iteration (ms): 7000 | global batch size: 512 |\n",
-                    "log", context, datasheet());
+                    "log", context, datasheet(), launch::find_fastest);
   REQUIRE(r.alarms.size() == 1);
   CHECK(r.alarms[0].kind == "other-job");
   CHECK(r.alarms[0].message.find("global batch 512 in the log, 1024") == 0);

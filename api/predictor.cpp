@@ -1,0 +1,151 @@
+#include "api/predictor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "api/known_jobs.h"
+#include "api/known_runs.h"
+#include "planner/plan/plan.h"
+
+namespace trnplan::api {
+
+namespace {
+
+bool has_gpus(const topology::Instance& machine) {
+  return machine.traits.accelerator == topology::Accelerator::gpu;
+}
+
+/// What is expected of the recommended plan, more of it being better: by the job's objective, counting that a plan which
+/// does not work earns nothing, unless the fastest is asked for.
+double worth(const Recommendation& r, planner::RiskAttitude attitude) {
+  const planner::Plan& plan = *r.search.recommended_plan();
+  const double works = attitude == planner::RiskAttitude::fastest ? 1 : plan.works.value_or(1);
+  const double rate = plan.report.tokens_per_second * works;
+  switch (r.stack->job.objective) {
+    case models::Objective::step_time:
+      return rate;
+    case models::Objective::cost:
+      return plan.usd_per_hour > 0 ? rate / plan.usd_per_hour : rate;
+    case models::Objective::deadline:
+      return -plan.nodes + rate / (1 + rate);  // the fewest nodes, then the most tokens
+  }
+  return rate;
+}
+
+/// One that can be written before one that cannot.
+bool is_better(const Recommendation& a, const Recommendation& b, planner::RiskAttitude attitude) {
+  const bool written_a = !a.search.beyond_target && a.stack->stack.target != nullptr;
+  const bool written_b = !b.search.beyond_target && b.stack->stack.target != nullptr;
+  if (written_a != written_b) return written_a;
+  return worth(a, attitude) > worth(b, attitude);
+}
+
+}  // namespace
+
+const KnownRisk& Predictor::risk(const topology::Instance& machine) const {
+  const bool gpus = has_gpus(machine);
+  const auto known = risks_.find(gpus);
+  if (known != risks_.end()) return known->second;
+  return risks_
+      .emplace(std::piecewise_construct, std::forward_as_tuple(gpus),
+               std::forward_as_tuple(resolved_.catalog(), resolved_.observations(),
+                                     resolved_.job().architecture, gpus))
+      .first->second;
+}
+
+const planner::RecommendingParameters& Predictor::parameters(const topology::Instance& machine) const {
+  return risk(machine).parameters();
+}
+
+void Predictor::tell_nearest(planner::Plan& plan, const ResolvedStack& of) const {
+  const auto known = known_.find(of.profile->name);
+  const planner::KnownJobs& jobs =
+      known != known_.end()
+          ? known->second
+          : known_
+                .emplace(of.profile->name,
+                         load_known_jobs(resolved_.catalog(), *of.profile, has_gpus(of.job.cluster.instance)))
+                .first->second;
+  api::tell_nearest(plan, jobs, of.job);
+}
+
+void Predictor::tell_risk(planner::Plan& plan, const ResolvedStack& of) const {
+  const planner::RiskAdvisor advisor =
+      risk(of.job.cluster.instance).advisor(of.job, *of.profile, attitude_, sure_);
+  planner::tell_risk(plan, advisor.outlook(plan, plan));
+}
+
+Prediction Predictor::predict(const models::Job& at, const models::Strategy& strategy) const {
+  Prediction out;
+  out.stack = resolved_.stack_of(at, strategy);
+  out.job = out.stack->job;
+  out.job.training.precision = strategy.precision;
+  const models::Profile& profile = *out.stack->profile;
+  out.judgement = planner::judge(out.job, strategy, profile, out.stack->stack.target);
+  if (!out.judgement.plan) return out;
+  planner::Plan& plan = *out.judgement.plan;
+  tell_nearest(plan, *out.stack);
+  out.outlook =
+      risk(out.job.cluster.instance).advisor(out.job, profile, attitude_, sure_).outlook(plan, plan);
+  planner::tell_risk(plan, out.outlook);
+  return out;
+}
+
+Recommendation Predictor::search(StackRef stack, planner::SearchOptions options) const {
+  const models::Job& job = stack->job;
+  const planner::RiskAdvisor advisor =
+      risk(job.cluster.instance).advisor(job, *stack->profile, attitude_, sure_);
+  options.target = stack->stack.target;
+  options.advisor = &advisor;
+  Recommendation out{stack, planner::search(job, *stack->profile, options), {}, {}};
+  planner::SearchResult& found = out.search;
+  if (found.plans.empty()) return out;
+  const planner::Plan recommended = *found.recommended_plan();
+  for (planner::Plan& plan : found.plans) {
+    out.outlooks.push_back(advisor.outlook(plan, recommended));
+    planner::tell_risk(plan, out.outlooks.back());
+  }
+  for (planner::Plan& plan : found.layouts) planner::tell_risk(plan, advisor.outlook(plan, recommended));
+  for (planner::ClusterPlan& c : found.clusters)
+    planner::tell_risk(c.plan, advisor.outlook(c.plan, recommended));
+  return out;
+}
+
+Recommendation Predictor::recommend(const models::Job& at, const planner::SearchOptions& asked) const {
+  const std::vector<StackRef> stacks = resolved_.stacks(at);
+  planner::SearchOptions options = asked;
+  // What is taken may be slower than what another stack reaches, so all are searched where one may reach it.
+  if (options.least_tokens_per_second > 0) {
+    const bool none = std::none_of(stacks.begin(), stacks.end(), [&](const StackRef& s) {
+      planner::SearchOptions own = options;
+      own.target = s->stack.target;
+      return planner::may_reach(s->job, *s->profile, own);
+    });
+    if (none) return {stacks.front(), {}, {}, {}};
+    options.least_tokens_per_second = 0;
+  }
+  const bool several = stacks.size() > 1;
+  std::optional<Recommendation> best;
+  std::vector<OtherStack> others;
+  const auto set_aside = [&](const Recommendation& r) {
+    others.push_back({std::string(name_of(r.stack->stack)), *r.search.recommended_plan()});
+  };
+  for (const StackRef& stack : stacks) {
+    planner::SearchOptions own = options;
+    own.why_nothing = options.why_nothing && !several;
+    Recommendation found = search(stack, own);
+    if (found.search.plans.empty()) {
+      if (!several) return found;
+    } else if (!best || is_better(found, *best, attitude_)) {
+      if (best) set_aside(*best);
+      best = std::move(found);
+    } else {
+      set_aside(found);
+    }
+  }
+  if (!best) return search(stacks.front(), options);  // what the usual stack lacks is told
+  best->others = std::move(others);
+  return *std::move(best);
+}
+
+}  // namespace trnplan::api

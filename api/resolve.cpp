@@ -1,0 +1,163 @@
+#include "api/resolve.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "api/contradictions.h"
+#include "api/observations.h"
+#include "api/unlearnable.h"
+#include "planner/check/rules.h"
+#include "targets/registry.h"
+#include "text/diagnostic.h"
+
+namespace trnplan::api {
+
+namespace {
+
+std::vector<topology::Instance> types_of(const models::Job& job) {
+  return job.space.instances.empty() ? std::vector{job.cluster.instance} : job.space.instances;
+}
+
+/// Limits of the run. Without tokens they ask how far it gets, and refuse no plan.
+planner::RunQuestion take_run_question(models::Job& job) {
+  planner::RunQuestion q;
+  q.tokens = job.training.tokens;
+  if (job.deadline.value > 0) q.deadline = job.deadline;
+  if (job.budget > 0) q.budget = job.budget;
+  if (!q.asks_for_tokens()) return q;
+  job.deadline = {};
+  job.budget = 0;
+  return q;
+}
+
+/// The option or the key of software that the machine does not run.
+bool trains_nowhere(const planner::Target* target, const std::vector<topology::Instance>& types) {
+  return target != nullptr && std::none_of(types.begin(), types.end(), [&](const topology::Instance& i) {
+           return target->trains_on(i.traits);
+         });
+}
+
+}  // namespace
+
+ResolvedJob::ResolvedJob(io::Catalog catalog, io::JobReading reading, const Asked& asked,
+                         const ResolveOptions& options, Remarks& remarks)
+    : catalog_(std::move(catalog)), reading_(std::move(reading)) {
+  choice_ = {targets::find(asked.target), reading_.places.contains("pin.framework"),
+             reading_.places.contains("training.precision")};
+  if (options.one_strategy) settle(reading_.job, remarks);
+  resolve_machines(asked, options, remarks);
+  refuse(asked, options);
+  run_ = take_run_question(reading_.job);
+  observations_ = load_observations(asked.profile);
+  remark_choice(options, remarks);
+}
+
+void ResolvedJob::resolve_machines(const Asked& asked, const ResolveOptions& options, Remarks& remarks) {
+  const models::Profile stated = options.profile ? *options.profile : load_profile(catalog_, asked.profile);
+  const bool given = options.profile || !asked.profile.empty();
+  const std::vector<topology::Instance> types = types_of(reading_.job);
+  if (!options.compares) {
+    refuse_mixed_machines(asked.job.job, reading_, [&](const topology::Instance& type) {
+      Remarks unsaid;
+      return profile_for(catalog_, stated, false, type, unsaid).name;
+    });
+  }
+  for (const topology::Instance& type : types) {
+    if (machines_.contains(type.name)) continue;
+    Machine& machine = machines_[type.name];
+    machine.profile = std::make_shared<const models::Profile>(
+        planner::times_steps_on(type) ? profile_for(catalog_, stated, given, type, remarks) : stated);
+    models::Job at = reading_.job;
+    at.cluster.instance = type;
+    machine.stacks = stacks_on(catalog_, at, choice_);
+    if (planner::times_steps_on(type)) remark_family(catalog_, *machine.profile, type, remarks);
+  }
+}
+
+void ResolvedJob::refuse(const Asked& asked, const ResolveOptions& options) {
+  const std::vector<topology::Instance> types = types_of(reading_.job);
+  const bool named = choice_.target != nullptr;
+  const planner::Target* stated = named ? choice_.target : targets::find(reading_.job.software.framework);
+  if (trains_nowhere(stated, types)) refuse_other_machines(asked.job.job, reading_, *stated, named);
+  if (options.one_strategy || !options.refuses) return;
+  std::vector<JobChoice> choices;
+  for (const models::Job& at : clusters_of(reading_.job)) {
+    for (const StackRef& s : stacks(at)) choices.push_back({s->job, s->stack.target});
+  }
+  refuse_contradictions(asked.job.job, reading_, choices);
+  if (!options.writes) return;
+  // A stack that cannot do what the job states of learning and checkpoints is not searched where another can.
+  std::optional<InputError> why;
+  for (auto& [name, machine] : machines_) {
+    std::vector<Stack> able;
+    for (const Stack& s : machine.stacks) {
+      try {
+        if (s.target != nullptr) refuse_unlearnable(reading_, *s.target);
+        able.push_back(s);
+      } catch (const InputError& e) {
+        if (!why) why = e;
+      }
+    }
+    if (able.empty() && why) throw *why;
+    machine.stacks = std::move(able);
+  }
+}
+
+void ResolvedJob::remark_choice(const ResolveOptions& options, Remarks& remarks) const {
+  const std::string& software = reading_.job.software.framework;
+  for (const auto& [name, machine] : machines_) {
+    if (machine.stacks.front().stated) continue;
+    const std::string on = machines_.size() > 1 ? name + ": " : "";
+    const std::string why = software.empty() ? "software.framework is not stated"
+                                             : fmt::format("software.framework {} does not train on {}",
+                                                           printable(software), name);
+    std::vector<std::string_view> names;
+    for (const Stack& s : machine.stacks) names.push_back(name_of(s));
+    const bool one = names.size() == 1 || options.one_strategy;
+    remarks.add(
+        fmt::format("{}{}: {} as {} run{} it", on, why, one ? "predicted" : "searched",
+                    one ? fmt::format("{}", names.front()) : fmt::format("{}", fmt::join(names, " and ")),
+                    one ? "s" : ""));
+  }
+}
+
+const ResolvedJob::Machine& ResolvedJob::machine(const topology::Instance& type) const {
+  return machines_.at(type.name);
+}
+
+const models::Profile& ResolvedJob::profile_on(const topology::Instance& type) const {
+  return *machine(type).profile;
+}
+
+StackRef ResolvedJob::on(const models::Job& at, const Stack& stack) const {
+  const Machine& m = machine(at.cluster.instance);
+  return std::make_shared<const ResolvedStack>(
+      ResolvedStack{on_stack(at, stack, choice_, *m.profile), stack, m.profile});
+}
+
+std::vector<StackRef> ResolvedJob::stacks(const models::Job& at) const {
+  std::vector<StackRef> all;
+  for (const Stack& stack : machine(at.cluster.instance).stacks) all.push_back(on(at, stack));
+  return all;
+}
+
+StackRef ResolvedJob::stack_of(const models::Job& at, const models::Strategy& strategy) const {
+  const std::vector<Stack>& known = machine(at.cluster.instance).stacks;
+  const auto runs =
+      std::find_if(known.begin(), known.end(), [&](const Stack& s) { return s.loop == strategy.framework; });
+  if (runs != known.end()) return on(at, *runs);
+  return on(at,
+            {targets::that_trains(at.cluster.instance.traits, strategy.framework), strategy.framework, true});
+}
+
+ResolvedJob resolve(const Asked& asked, const ResolveOptions& options, Remarks& remarks) {
+  io::Catalog catalog = io::Catalog::standard();
+  io::JobReading reading = load_job(asked.job, catalog, remarks);
+  if (options.amend) options.amend(reading, catalog);
+  return {std::move(catalog), std::move(reading), asked, options, remarks};
+}
+
+}  // namespace trnplan::api

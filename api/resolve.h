@@ -1,0 +1,98 @@
+// From what is asked to what is answered: the job with its machines, their profiles, the stacks of software that may
+// train it, and the limits of the run. Every command, the Python package and the report start from a ResolvedJob, which
+// never changes.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/inputs.h"
+#include "api/stacks.h"
+#include "io/catalog/catalog.h"
+#include "io/input/readers.h"
+#include "models/job/job.h"
+#include "models/parameters/profile.h"
+#include "planner/confidence/observations.h"
+#include "planner/cost/run_forecast.h"
+#include "text/remarks.h"
+
+namespace trnplan::api {
+
+/// What a command is asked of a job.
+struct Asked {
+  JobInput job;
+  std::string
+      target;  ///< stack that is to train it; "": that of software.framework, else the catalogue's choice
+  std::string profile;  ///< of the catalogue, or a .json file; "": the catalogue's for the machine
+};
+
+/// What a job is resolved for.
+struct ResolveOptions {
+  /// One strategy is looked at: what the job leaves free besides is taken as it stands.
+  bool one_strategy = false;
+  /// A job that no strategy makes legal is refused; else the answer says what is broken.
+  bool refuses = true;
+  /// Clusters are compared, whose profiles may differ.
+  bool compares = false;
+  /// Something is written: a key that the stack cannot do is refused.
+  bool writes = false;
+  /// Predicts in place of what is asked for; may be null.
+  std::shared_ptr<const models::Profile> profile;
+  /// Changes what the job says by what the command says in its own words; may be empty.
+  std::function<void(io::JobReading&, const io::Catalog&)> amend;
+};
+
+/// The job on one cluster, or on its free ones, as one stack trains it.
+struct ResolvedStack {
+  models::Job job;
+  Stack stack;
+  std::shared_ptr<const models::Profile> profile;  ///< of the machine; never null
+};
+using StackRef = std::shared_ptr<const ResolvedStack>;
+
+class ResolvedJob {
+ public:
+  /// Throws InputError with every fault of a kind. Remarks on what was assumed, with the option that changes it.
+  ResolvedJob(io::Catalog catalog, io::JobReading reading, const Asked& asked, const ResolveOptions& options,
+              Remarks& remarks);
+
+  [[nodiscard]] const io::Catalog& catalog() const { return catalog_; }
+  /// As it is stated; its deadline and budget are in run() where they refuse no plan.
+  [[nodiscard]] const models::Job& job() const { return reading_.job; }
+  [[nodiscard]] const planner::RunQuestion& run() const { return run_; }
+  [[nodiscard]] const std::vector<planner::Observation>& observations() const { return observations_; }
+  [[nodiscard]] const models::Profile& profile_on(const topology::Instance& machine) const;
+
+  /// `at`, this job on one of its machines, as each stack of the machine trains it; at least one, the usual one first.
+  [[nodiscard]] std::vector<StackRef> stacks(const models::Job& at) const;
+  /// The one that runs the strategy.
+  [[nodiscard]] StackRef stack_of(const models::Job& at, const models::Strategy& strategy) const;
+
+ private:
+  struct Machine {
+    std::shared_ptr<const models::Profile> profile;
+    std::vector<Stack> stacks;
+  };
+
+  [[nodiscard]] const Machine& machine(const topology::Instance& type) const;
+  [[nodiscard]] StackRef on(const models::Job& at, const Stack& stack) const;
+  void resolve_machines(const Asked& asked, const ResolveOptions& options, Remarks& remarks);
+  void refuse(const Asked& asked, const ResolveOptions& options);
+  void remark_choice(const ResolveOptions& options, Remarks& remarks) const;
+
+  io::Catalog catalog_;
+  io::JobReading reading_;
+  StackChoice choice_;
+  planner::RunQuestion run_;
+  std::vector<planner::Observation> observations_;
+  std::map<std::string, Machine> machines_;  ///< by the type's name
+};
+
+/// Reads the job and resolves it. Throws InputError.
+[[nodiscard]] ResolvedJob resolve(const Asked& asked, const ResolveOptions& options, Remarks& remarks);
+
+}  // namespace trnplan::api
