@@ -10,7 +10,7 @@ constexpr std::string_view kNames[] = {"on_demand", "reserved", "capacity_block"
 constexpr Pricing kAll[] = {Pricing::on_demand, Pricing::reserved, Pricing::capacity_block, Pricing::spot};
 
 /// AWS EC2 User Guide, Capacity Blocks for ML: up to 64 instances each, 256 in all.
-constexpr int kCapacityBlockNodes = 256;
+constexpr int kCapacityBlockNodes = 256;  // instances: hosts
 
 /// A date that begins with a year, else nothing.
 std::string_view known_date(const topology::Price& p) {
@@ -113,7 +113,7 @@ std::optional<Bill> bill_of(const topology::Instance& instance, int nodes, const
   }
   if (options.other_usd_per_hour > 0)
     bill.lines.push_back({"controller and login nodes", options.other_usd_per_hour, "as stated"});
-  if (options.pricing == Pricing::capacity_block && nodes > kCapacityBlockNodes) {
+  if (options.pricing == Pricing::capacity_block && nodes * instance.hosts > kCapacityBlockNodes) {
     bill.remark = fmt::format("capacity blocks give at most {} instances", kCapacityBlockNodes);
   }
   if (options.pricing == Pricing::spot)
