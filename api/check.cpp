@@ -85,6 +85,14 @@ void add_memory(std::vector<Finding>& findings, const std::optional<models::Memo
                       .source = std::string(planner::source_of("memory"))});
 }
 
+/// Nodes of the catalogue for hosts that a file counts. Throws InputError where they make no whole nodes.
+int nodes_of(int hosts, const topology::Instance& machine, const SourcePos& at, const std::string& key) {
+  if (hosts % machine.hosts == 0) return hosts / machine.hosts;
+  throw InputError(
+      Diagnostic{at, key, fmt::format("{} hosts, and a {} is {}", hosts, machine.name, machine.hosts),
+                 fmt::format("write a multiple of {}, or name another --instance", machine.hosts)});
+}
+
 /// `--nodes` replaces trainer.num_nodes, as train.sh does.
 void set_nodes(targets::NxdtConfig& config, int nodes) {
   for (targets::NxdtKey& leaf : config.keys) {
@@ -96,11 +104,11 @@ void set_nodes(targets::NxdtConfig& config, int nodes) {
   config.keys.push_back({"trainer.num_nodes", std::to_string(nodes), false, {config.file, 0, 0}});
 }
 
-/// A node runs one process for each core. Returns the strategy with the data-parallel degree that follows.
+/// A host runs one process for each core. Returns the strategy with the data-parallel degree that follows.
 models::Strategy on_all_cores(std::vector<Finding>& findings, const targets::NxdtConfig& config,
                               const targets::NxdtReading& reading, const topology::Cluster& cluster) {
   models::Strategy strategy = reading.strategy;
-  const int cores = cluster.instance.cores();
+  const int cores = cluster.instance.host_cores();
   if (cores == reading.devices) return strategy;
   const bool too_many = reading.devices > cores;
   findings.push_back(
@@ -108,8 +116,9 @@ models::Strategy on_all_cores(std::vector<Finding>& findings, const targets::Nxd
        .severity = too_many ? Severity::error : Severity::warning,
        .key = "trainer.devices",
        .at = place_of(config, "trainer.devices"),
-       .message = fmt::format("{} processes on the {} cores of a {}; groups and memory are judged for {}",
-                              reading.devices, cores, cluster.instance.name, cores),
+       .message = fmt::format("{} processes on the {} cores of a {}{}; groups and memory are judged for {}",
+                              reading.devices, cores, cluster.instance.hosts > 1 ? "host of a " : "",
+                              cluster.instance.name, cores),
        .fix = fmt::format("write devices: {}", cores),
        .source = std::string(planner::source_of("devices"))});
   const std::int64_t left = cluster.cores() / std::max<std::int64_t>(1, strategy.model_parallel());
@@ -223,7 +232,10 @@ void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Cata
   job.software.release = o.release;
   job.software.version = o.version;
   job.cluster.instance = load_instance(catalog, instance);
-  job.cluster.nodes = reading.nodes;
+  const targets::NxdtKey* stated_nodes = config.find("trainer.num_nodes");
+  job.cluster.nodes = nodes_of(reading.nodes, job.cluster.instance,
+                               stated_nodes == nullptr ? SourcePos{config.file, 0, 0} : stated_nodes->at,
+                               "trainer.num_nodes");
   const ResolvedJob resolved = resolved_run(result.findings, o, catalog, std::move(job));
   const Predictor predictor(resolved);
   const models::Strategy strategy = on_all_cores(result.findings, config, reading, resolved.job().cluster);
@@ -256,7 +268,8 @@ CheckResult checked(const CheckRequest& o, const io::Catalog& catalog) {
   }
   targets::NxdtConfig config = targets::nxdt_from(root);
   config.devices_lines = targets::devices_lines(text, o.file);
-  if (o.nodes > 0) set_nodes(config, o.nodes);
+  if (o.nodes > 0)
+    set_nodes(config, o.nodes * (o.instance.empty() ? 1 : load_instance(catalog, o.instance).hosts));
   const io::ArchitectureReading model = io::architecture_of_nxdt(config, catalog, o.texts);
   const targets::NxdtReading reading = targets::interpret(config, model.architecture);
 
@@ -316,7 +329,9 @@ CheckResult checked_run(const CheckRequest& o, const planner::Target& target, co
   }
   models::Job job;
   job.cluster.instance = load_instance(catalog, o.instance);
-  job.cluster.nodes = o.nodes > 0 ? o.nodes : launched.value_or(1);
+  job.cluster.nodes = o.nodes > 0 ? o.nodes
+                      : launched  ? nodes_of(*launched, job.cluster.instance, {o.file, 0, 0}, "--nnodes")
+                                  : 1;
   if (o.nodes <= 0) {
     note(result.findings, "instance",
          launched ? fmt::format("{} nodes, as the launch line has them; --nodes takes others", *launched)

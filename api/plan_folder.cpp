@@ -9,6 +9,7 @@
 #include "io/output/atomic_write.h"
 #include "launch/folder/bundle.h"
 #include "launch/folder/checkpoints.h"
+#include "launch/folder/cluster_kinds.h"
 #include "launch/folder/measure.h"
 #include "planner/cost/run_forecast.h"
 #include "targets/registry.h"
@@ -42,6 +43,8 @@ std::vector<io::OutputFile> bundle_of(const models::Job& job, const planner::Tar
   if (const auto why = planner::inexpressible(target, settled, plan.strategy)) {
     throw InputError({{o.job.job, 0, 0}, "--out", *why, remedy(target, settled, plan.strategy)});
   }
+  if (const std::string why = launch::no_folder_for(settled.cluster.instance); !why.empty())
+    throw InputError({{o.job.job, 0, 0}, "--out", why, "leave --out away, or plan for another --instance"});
   if (const std::string note = launch::checkpoint_note(settled, plan.strategy, target); !note.empty())
     remarks.add(note);
   return launch::bundle(settled, plan, target);

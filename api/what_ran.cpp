@@ -29,7 +29,14 @@ std::optional<WhatRan> ran_of_config(const std::string& path, const std::string&
   ran.job.architecture = architecture.architecture;
   ran.job.training = reading.training;
   ran.job.cluster.instance = load_instance(catalog, instance);
-  ran.job.cluster.nodes = reading.nodes;
+  const topology::Instance& machine = ran.job.cluster.instance;
+  if (reading.nodes % machine.hosts != 0) {
+    throw InputError({{path, 0, 0},
+                      "trainer.num_nodes",
+                      fmt::format("{} hosts, and a {} is {}", reading.nodes, machine.name, machine.hosts),
+                      "name with --instance what it ran on"});
+  }
+  ran.job.cluster.nodes = reading.nodes / machine.hosts;
   ran.job.software = reading.software;
   ran.strategy = reading.strategy;
   ran.from = path;

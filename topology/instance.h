@@ -87,10 +87,19 @@ struct Instance {
   double oversubscription = 1;   ///< of the fabric its nodes stand in: Cluster::oversubscription
   Seconds network_latency{};     ///< that the collective library's tuner takes for a message; 0: not stated
   int vcpus = 0;
-  Bytes host_memory{};
+  Bytes host_memory{};  ///< of all hosts of a node
+  /// Operating systems of one node, each with an equal share of all that the node has: what schedulers and torchrun call a
+  /// node. An UltraServer is one node with several.
+  int hosts = 1;
+  std::string ec2_type;      ///< the EC2 instance type of one host; "": it is no machine of EC2
+  int ultraserver_mode = 0;  ///< NEURON_RT_ULTRASERVER_MODE of all hosts of a node together; 0: not known
   std::vector<Price> prices;
 
   int cores() const { return chips * cores_per_chip; }
+  int host_chips() const { return chips / hosts; }
+  int host_cores() const { return cores() / hosts; }
+  /// EFA devices of a host, as Kubernetes counts them.
+  int host_network_devices() const { return (network_devices > nics ? network_devices : nics) / hosts; }
   /// Chip that holds the node-local core: cores of a chip are numbered consecutively.
   int chip_of(int local_core) const { return local_core / cores_per_chip; }
   /// Bandwidth of a link in one direction.
@@ -120,6 +129,7 @@ struct Cluster {
   double oversubscription = 1;
 
   int cores() const { return nodes * instance.cores(); }
+  int hosts() const { return nodes * instance.hosts; }
 };
 
 }  // namespace trnplan::topology

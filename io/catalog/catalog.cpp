@@ -177,7 +177,8 @@ std::string Catalog::instance_of_ranks(int ranks, bool several_nodes) const {
     const topology::Instance type = instance(name);
     // A cluster of single chips is nobody's guess.
     const bool joins = type.nics > 0 && type.chips > 1;
-    if (type.traits.accelerator == usual && type.cores() == ranks && (!several_nodes || joins)) return name;
+    if (type.traits.accelerator == usual && type.host_cores() == ranks && (!several_nodes || joins))
+      return name;
   }
   return "";
 }

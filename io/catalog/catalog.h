@@ -49,7 +49,7 @@ class Catalog {
   std::string default_profile() const;
   /// All types, the default before the others: the order in which they are guessed.
   std::vector<std::string> machines() const;
-  /// The type of the default's kind of accelerator whose nodes run so many ranks, the default before others; ""
+  /// The type of the default's kind of accelerator whose hosts run so many ranks, the default before others; ""
   /// when there is none.
   std::string instance_of_ranks(int ranks, bool several_nodes) const;
   /// Its `base` is its own name: whoever builds on it needs no other.

@@ -1,6 +1,7 @@
 #include "io/catalog/instance_reader.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -237,6 +238,49 @@ void read_torus(MapReader& map, topology::Instance& instance, std::vector<Diagno
   }
 }
 
+/// A text that stands alone or as the `value` of a map with its source.
+std::string sourced_text(MapReader& map, const char* key) {
+  const Node* node = map.raw(key);
+  if (node == nullptr || node->is_null()) return "";
+  const Node* value = node->is_map() ? node->find("value") : node;
+  if (value != nullptr && value->kind == Node::Kind::scalar) return value->scalar;
+  map.fault(key, "a text was expected", "write the text, or {value: TEXT, source: WHERE IT STANDS}");
+  return "";
+}
+
+/// "trn2u.48xlarge": family and size.
+bool is_ec2_type(const std::string& type) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyz0123456789-";
+  const std::size_t dot = type.find('.');
+  if (dot == std::string::npos || dot == 0 || dot + 1 == type.size()) return false;
+  return type.find_first_not_of(kPlain) == dot &&
+         type.find_first_not_of(kPlain, dot + 1) == std::string::npos;
+}
+
+/// The hosts of a node, and what EC2 calls one of them. Each has an equal share.
+void read_hosts(QuantityReader& read, MapReader& map, topology::Instance& i) {
+  i.hosts = read.whole("hosts", 1, 1);
+  i.ec2_type = sourced_text(map, "ec2_type");
+  i.ultraserver_mode = read.whole("ultraserver_mode", 0, 1);
+  if (!i.ec2_type.empty() && !is_ec2_type(i.ec2_type)) {
+    map.fault("ec2_type", in_quotes(i.ec2_type) + " is no instance type of EC2",
+              "write one such as trn1.32xlarge, or leave the key out where EC2 has none");
+  }
+  std::string uneven;
+  const auto divides = [&](const char* what, double amount) {
+    if (std::fmod(amount, i.hosts) != 0) uneven += (uneven.empty() ? "" : ", ") + std::string(what);
+  };
+  divides("chips", i.chips);
+  divides("nics", i.nics);
+  divides("network_devices", i.network_devices);
+  divides("vcpus", i.vcpus);
+  divides("host_memory", i.host_memory.value);
+  if (!uneven.empty()) {
+    map.fault("hosts", std::to_string(i.hosts) + " hosts cannot have equal shares of " + uneven,
+              "state what all hosts of a node have together");
+  }
+}
+
 }  // namespace
 
 topology::Instance instance_from(const Node& node) {
@@ -267,6 +311,7 @@ topology::Instance instance_from(const Node& node) {
   if (i.nics > 0) i.nic = BytesPerSecond(read.positive("nic_bandwidth", Dimension::bytes_per_second));
   i.network_devices = map.has("network_devices") ? read.whole("network_devices", i.nics, 0) : i.nics;
   i.nic_of_chip = nics_of_chips(read.list("nic_of_chip"), i, faults, node.at);
+  read_hosts(read, map, i);
   i.rails = read.whole("rails", 0, 1);
   if (map.has("oversubscription")) i.oversubscription = read.quantity("oversubscription", Dimension::none, 1);
   if (map.has("network_latency"))

@@ -18,7 +18,7 @@ std::string list_of(const std::vector<ClusterGroup>& groups) {
   std::string all;
   for (std::size_t i = 0; i < groups.size() && i < groups_told; ++i) {
     const ClusterGroup& g = groups[i];
-    all += (all.empty() ? "" : ", ") + printable(g.name, 60) + " (" + std::to_string(g.nodes) +
+    all += (all.empty() ? "" : ", ") + printable(g.name, 60) + " (" + std::to_string(g.hosts) +
            (g.instance.empty() ? " nodes)" : " x " + g.instance + ")");
   }
   return all + (groups.size() > groups_told ? ", ..." : "");
@@ -69,13 +69,9 @@ void each_item(MapReader& map, const char* key, const std::string& where, std::v
 /// Far above any cluster; what is too large for one is told when the group is chosen.
 constexpr int count_most = 1'000'000;
 
-ClusterReading reading_of(const ClusterGroup& g, std::vector<std::string> notes) {
-  return {g.instance, g.nodes, g.name, std::move(notes)};
-}
-
 // ---- HyperPod ----
 
-std::vector<ClusterGroup> hyperpod_groups(const Node& root, const std::vector<std::string>& known,
+std::vector<ClusterGroup> hyperpod_groups(const Node& root, const MachineNames& known,
                                           std::vector<Diagnostic>& faults) {
   std::vector<ClusterGroup> groups;
   std::set<std::string> names;
@@ -86,13 +82,13 @@ std::vector<ClusterGroup> hyperpod_groups(const Node& root, const std::vector<st
     group.at = node.at;
     group.name = fields.required_text("InstanceGroupName");
     const std::string type = fields.required_text("InstanceType");
-    group.nodes = fields.required_whole("InstanceCount", 0, count_most);
+    group.hosts = fields.required_whole("InstanceCount", 0, count_most);
     if (!group.name.empty() && !names.insert(group.name).second)
       fields.fault("InstanceGroupName", in_quotes(group.name) + " is the name of two groups",
                    "name each group once");
     const Node* at = fields.raw("InstanceType");
     const auto known_type =
-        trainium_type(type, known, at == nullptr ? node.at : at->at, where + ".InstanceType", faults);
+        known.find(type, at == nullptr ? node.at : at->at, where + ".InstanceType", faults);
     if (!known_type) return;
     group.instance = *known_type;
     groups.push_back(std::move(group));
@@ -132,12 +128,11 @@ std::vector<std::pair<std::string, SourcePos>> types_of(MapReader& fields, const
 
 /// The one Trainium type of a compute resource; nullopt for other hardware.
 std::optional<std::string> type_of(MapReader& fields, const Node& node, const std::string& where,
-                                   const std::vector<std::string>& known, std::vector<Diagnostic>& faults) {
+                                   const MachineNames& known, std::vector<Diagnostic>& faults) {
   std::set<std::string> found;
   const auto types = types_of(fields, node, where, faults);
   for (const auto& [type, at] : types) {
-    if (const auto name = trainium_type(type, known, at, where + ".InstanceType", faults))
-      found.insert(*name);
+    if (const auto name = known.find(type, at, where + ".InstanceType", faults)) found.insert(*name);
   }
   if (found.empty()) return std::nullopt;
   if (found.size() == 1 && types.size() == 1) return *found.begin();
@@ -149,7 +144,7 @@ std::optional<std::string> type_of(MapReader& fields, const Node& node, const st
 
 class ParallelClusterReader {
  public:
-  ParallelClusterReader(const std::vector<std::string>& known, std::vector<Diagnostic>& faults)
+  ParallelClusterReader(const MachineNames& known, std::vector<Diagnostic>& faults)
       : known_(known), faults_(faults) {}
 
   void read(const Node& root) {
@@ -176,7 +171,7 @@ class ParallelClusterReader {
       const auto same =
           std::find_if(all.begin(), all.end(), [&](const ClusterGroup& g) { return g.name == r.queue; });
       if (same != all.end()) {
-        same->nodes += std::min(r.most, count_most - same->nodes);
+        same->hosts += std::min(r.most, count_most - same->hosts);
       } else if (mixed) {
         all.push_back({whole, r.instance, r.most, {r.name, r.queue}, r.at});
       } else {
@@ -203,7 +198,7 @@ class ParallelClusterReader {
         notes.push_back(printable(whole, 80) + ": MaxCount " + std::to_string(r.most) +
                         " is counted; MinCount is " + std::to_string(r.least));
       }
-      if (!r.efa && chosen.nodes > 1)
+      if (!r.efa && chosen.hosts > 1)
         notes.push_back(printable(whole, 80) +
                         ": Efa.Enabled is not true, but times between nodes are EFA's");
     }
@@ -250,7 +245,7 @@ class ParallelClusterReader {
     resources_.push_back(std::move(r));
   }
 
-  const std::vector<std::string>& known_;
+  const MachineNames& known_;
   std::vector<Diagnostic>& faults_;
   std::set<std::string> queues_;
   std::vector<ComputeResource> resources_;
@@ -258,25 +253,50 @@ class ParallelClusterReader {
 
 }  // namespace
 
-std::optional<std::string> trainium_type(std::string_view type, const std::vector<std::string>& known) {
+std::optional<std::string> MachineNames::find(std::string_view type) const {
   if (type.starts_with("ml.")) type.remove_prefix(3);
-  const auto found = std::find(known.begin(), known.end(), type);
-  if (found == known.end()) return std::nullopt;
-  return *found;
+  if (const auto found = std::find(names_.begin(), names_.end(), type); found != names_.end()) return *found;
+  if (type.find('.') == std::string_view::npos) return std::nullopt;  // no type of EC2
+  if (!by_type_) {
+    by_type_.emplace();
+    for (const std::string& name : names_) {
+      if (const std::string ec2 = catalog_.instance(name).ec2_type; !ec2.empty())
+        by_type_->emplace(ec2, name);
+    }
+  }
+  const auto found = by_type_->find(type);
+  return found == by_type_->end() ? std::nullopt : std::optional(found->second);
 }
 
-std::optional<std::string> trainium_type(std::string_view type, const std::vector<std::string>& known,
-                                         const SourcePos& at, const std::string& key,
-                                         std::vector<Diagnostic>& faults) {
-  const auto name = trainium_type(type, known);
+std::optional<std::string> MachineNames::find(std::string_view type, const SourcePos& at,
+                                              const std::string& key, std::vector<Diagnostic>& faults) const {
+  const auto name = find(type);
   if (name) return name;
   const std::string_view bare = type.starts_with("ml.") ? type.substr(3) : type;
   if (!bare.starts_with("trn")) return std::nullopt;
-  const std::string near = nearest(bare, known);
+  const std::string near = nearest(bare, names_);
   faults.push_back({at, key, "unknown Trainium type " + in_quotes(type),
                     near.empty() ? "the catalogue knows no such instance; add it, or correct the type"
                                  : "did you mean " + in_quotes(near) + "?"});
   return std::nullopt;
+}
+
+ClusterReading reading_of(const ClusterGroup& g, const Catalog& catalog, std::vector<std::string> notes,
+                          std::vector<Diagnostic>& faults) {
+  ClusterReading reading{g.instance, g.hosts, g.hosts, "", g.name, std::move(notes)};
+  const int of_one = g.instance.empty() ? 1 : catalog.instance(g.instance).hosts;
+  if (of_one == 1) return reading;
+  reading.nodes = g.hosts / of_one;
+  const std::string words =
+      std::to_string(g.hosts) + " hosts, and a " + g.instance + " is " + std::to_string(of_one);
+  if (reading.nodes == 0) {
+    faults.push_back({g.at, "", printable(g.name, 60) + " has " + words,
+                      "make it " + std::to_string(of_one) + " or a multiple of it"});
+  } else if (g.hosts % of_one != 0) {
+    reading.notes.push_back(printable(g.name, 60) + ": " + words + ": " + std::to_string(reading.nodes) +
+                            " counted, " + std::to_string(g.hosts % of_one) + " left over");
+  }
+  return reading;
 }
 
 std::optional<ClusterGroup> choose_group(const std::vector<ClusterGroup>& groups, const std::string& wanted,
@@ -298,9 +318,9 @@ std::optional<ClusterGroup> choose_group(const std::vector<ClusterGroup>& groups
          "name one beside the file, for example group: " + printable(groups.front().name, 60)});
   }
   if (!chosen) return std::nullopt;
-  if (chosen->nodes >= 1 && chosen->nodes <= topology::kMostNodes) return chosen;
+  if (chosen->hosts >= 1 && chosen->hosts <= topology::kMostNodes) return chosen;
   faults.push_back({chosen->at, "",
-                    kind + " " + in_quotes(chosen->name) + " has " + std::to_string(chosen->nodes) + " nodes",
+                    kind + " " + in_quotes(chosen->name) + " has " + std::to_string(chosen->hosts) + " nodes",
                     "a cluster has 1 to " + std::to_string(topology::kMostNodes) + " nodes"});
   return std::nullopt;
 }
@@ -309,11 +329,13 @@ ClusterReading read_hyperpod(const std::filesystem::path& path, const Catalog& c
                              const std::string& group, const Files& files) {
   const Node root = parse_document(files.text(path), path.string());
   std::vector<Diagnostic> faults;
-  const std::vector<ClusterGroup> groups = hyperpod_groups(root, catalog.instances(), faults);
+  const std::vector<ClusterGroup> groups = hyperpod_groups(root, MachineNames(catalog), faults);
   std::optional<ClusterGroup> chosen;
   if (faults.empty()) chosen = choose_group(groups, group, "instance group", root.at, faults);
+  ClusterReading reading;
+  if (chosen) reading = reading_of(*chosen, catalog, {}, faults);
   if (!faults.empty()) throw InputError(std::move(faults));
-  return reading_of(*chosen, {});
+  return reading;
 }
 
 std::string kubernetes_flavour_of(const std::filesystem::path& path, const Files& files) {
@@ -329,7 +351,7 @@ ClusterReading read_parallelcluster(const std::filesystem::path& path, const Cat
                                     const std::string& group, const Files& files) {
   const Node root = parse_document(files.text(path), path.string());
   std::vector<Diagnostic> faults;
-  const std::vector<std::string> known = catalog.instances();
+  const MachineNames known(catalog);
   ParallelClusterReader reader(known, faults);
   reader.read(root);
   std::optional<ClusterGroup> chosen;
@@ -341,8 +363,10 @@ ClusterReading read_parallelcluster(const std::filesystem::path& path, const Cat
                       std::any_of(resources.begin(), resources.end(), called);
     chosen = choose_group(part ? resources : groups, group, "queue", root.at, faults);
   }
+  ClusterReading reading;
+  if (chosen) reading = reading_of(*chosen, catalog, reader.notes(*chosen), faults);
   if (!faults.empty()) throw InputError(std::move(faults));
-  return reading_of(*chosen, reader.notes(*chosen));
+  return reading;
 }
 
 }  // namespace trnplan::io

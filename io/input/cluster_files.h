@@ -22,14 +22,18 @@
 namespace trnplan::io {
 
 struct ClusterReading {
-  std::string instance;  ///< a name of the catalogue; empty when a sinfo file names no type
-  int nodes = 0;         ///< at least 1
-  std::string group;     ///< instance group, queue or partition
+  std::string instance;  ///< a name of the catalogue; empty when a sinfo file names no type that is known
+  int nodes = 0;         ///< of the catalogue, at least 1; without an instance hosts
+  int hosts = 0;  ///< what the file counts: several make a node of some machines (topology::Instance::hosts)
+  std::string
+      unknown;  ///< what a sinfo file says of the kind of its nodes where that is no name of the catalogue
+  std::string group;  ///< instance group, queue or partition
   std::vector<std::string> notes;
 };
 
 /// All three throw InputError with every fault of the file: keys missing or of the wrong kind, an unknown
-/// Trainium type, no Trainium group or several, a `group` that is not there, no node, more than kMostNodes.
+/// Trainium type, no Trainium group or several, a `group` that is not there, no node, fewer hosts than a node has, more
+/// than kMostNodes.
 /// Cost: linear in the file, which is limited in size and depth (text/document.h).
 ClusterReading read_hyperpod(const std::filesystem::path& path, const Catalog& catalog,
                              const std::string& group = "", const Files& files = disk());
@@ -41,7 +45,7 @@ ClusterReading read_parallelcluster(const std::filesystem::path& path, const Cat
 
 /// Columns are found by their titles, in any order: NODELIST or HOSTNAMES and STATE are needed; PARTITION
 /// tells groups apart, AVAIL_FEATURES (ACTIVE_FEATURES) names instance types where the scheduler was told
-/// them. Node lists such as ip-10-1-65-[134,171] are expanded, so the plain output of sinfo will do as well.
+/// them, GRES says that nodes have GPUs. Node lists such as ip-10-1-65-[134,171] are expanded, so the plain output of sinfo will do as well.
 /// Nodes that are down, drained, failed or do not answer are not counted, and listed in a note; those that
 /// are powered down until they are needed count. Words of the states: SchedMD/slurm doc/man/man1/sinfo.1.
 ClusterReading read_sinfo(const std::filesystem::path& path, const Catalog& catalog,

@@ -15,6 +15,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
+bool is_known(const Catalog& catalog, const std::string& instance) {
+  const std::vector<std::string> names = catalog.instances();
+  return std::find(names.begin(), names.end(), instance) != names.end();
+}
+
+/// What to write beside a file that names no machine of the catalogue: those of the kind that it tells of.
+std::string machines_instead(const Catalog& catalog, std::string_view unknown) {
+  if (unknown.empty()) return "add instance: " + catalog.default_instance() + " beside it";
+  if (unknown.starts_with("ml.")) unknown.remove_prefix(3);
+  const bool neuron = unknown.starts_with("trn") || unknown.starts_with("inf");
+  std::vector<std::string> alike;
+  for (const std::string& name : catalog.instances()) {
+    const topology::Accelerator a = catalog.instance(name).traits.accelerator;
+    if ((a == topology::Accelerator::neuron_core) == neuron) alike.push_back(name);
+  }
+  return "add the closest of these beside it as instance: " + joined(alike);
+}
+
 void take_cluster(JobDraft& d, MapReader& fields, const ClusterReading& read, const std::string& key,
                   std::string& instance, bool nodes_stated) {
   for (const std::string& n : read.notes) d.note("cluster." + key + ": " + n);
@@ -22,17 +40,30 @@ void take_cluster(JobDraft& d, MapReader& fields, const ClusterReading& read, co
     fields.fault("instance", in_quotes(instance) + " is stated, but the file says " + read.instance,
                  "remove instance, or name another group");
   } else if (instance.empty() && read.instance.empty()) {
-    fields.fault(key, "the file does not say of which type its nodes are",
-                 "add instance: trn1.32xlarge beside it");
+    fields.fault(key,
+                 read.unknown.empty() ? "the file does not say of which type its nodes are"
+                                      : "its nodes are " + in_quotes(read.unknown, 60) +
+                                            ", which is no machine of the catalogue",
+                 machines_instead(d.catalog, read.unknown));
+  }
+  int nodes = read.nodes;
+  if (read.instance.empty() && is_known(d.catalog, instance)) {  // the file counts hosts
+    const int hosts = d.catalog.instance(instance).hosts;
+    nodes = read.hosts / hosts;
+    if (nodes == 0) {
+      return fields.fault(
+          key, std::to_string(read.hosts) + " hosts, and a " + instance + " is " + std::to_string(hosts),
+          "name a file with whole nodes, or another instance");
+    }
   }
   if (instance.empty()) instance = read.instance;
   if (!nodes_stated) {
-    d.job().cluster.nodes = read.nodes;
-  } else if (d.job().cluster.nodes > read.nodes && fields.raw("nodes")->at.file != kCommandLine) {
+    d.job().cluster.nodes = nodes;
+  } else if (d.job().cluster.nodes > nodes && fields.raw("nodes")->at.file != kCommandLine) {
     fields.fault("nodes",
                  std::to_string(d.job().cluster.nodes) + " nodes are stated, but " + in_quotes(read.group) +
-                     " has " + std::to_string(read.nodes),
-                 "write nodes: " + std::to_string(read.nodes) + " or fewer, or remove the key");
+                     " has " + std::to_string(nodes),
+                 "write nodes: " + std::to_string(nodes) + " or fewer, or remove the key");
   }
 }
 
@@ -72,11 +103,11 @@ bool read_cluster_file(JobDraft& d, MapReader& fields, std::string& instance, bo
 }
 
 bool known_instance(JobDraft& d, MapReader& fields, const std::string& name) {
-  const std::vector<std::string> known = d.catalog.instances();
-  if (std::find(known.begin(), known.end(), name) != known.end()) return true;
-  const std::string near = nearest(name, known);
+  if (is_known(d.catalog, name)) return true;
+  const std::vector<std::string> names = d.catalog.instances();
+  const std::string near = nearest(name, names);
   fields.fault("instance", "unknown instance type " + in_quotes(name),
-               (near.empty() ? "" : "did you mean \"" + near + "\"? ") + "Known: " + joined(known));
+               (near.empty() ? "" : "did you mean \"" + near + "\"? ") + "Known: " + joined(names));
   return false;
 }
 
@@ -133,6 +164,20 @@ void instance_of_nxdt(JobDraft& d, MapReader& map) {
   d.collect([&] { d.job().cluster.instance = d.catalog.instance(*found); });
 }
 
+/// num_nodes of an NxDT file counts hosts, of which a node of the catalogue may be several.
+void nodes_of_hosts(JobDraft& d, MapReader& fields) {
+  topology::Cluster& cluster = d.job().cluster;
+  const int hosts = cluster.nodes, of_one = cluster.instance.hosts;
+  if (of_one == 1) return;
+  if (hosts % of_one != 0) {
+    fields.fault("instance",
+                 "trainer.num_nodes is " + std::to_string(hosts) + " hosts, and a " + cluster.instance.name +
+                     " is " + std::to_string(of_one),
+                 "add nodes: how many of it there are");
+  }
+  cluster.nodes = std::max(1, hosts / of_one);
+}
+
 }  // namespace
 
 void read_job_cluster(JobDraft& d, MapReader& map) {
@@ -168,14 +213,16 @@ void read_job_cluster(JobDraft& d, MapReader& map) {
     fields.fault("instance", "this key is missing",
                  "add instance: trn1.32xlarge, or neuron_ls, hyperpod, parallelcluster or sinfo: FILE");
   }
+  if (d.from_nxdt && !nodes_stated && !file) nodes_of_hosts(d, fields);
   fields.finish();
 }
 
 void note_devices(JobDraft& d) {
-  const int cores = d.job().cluster.instance.cores();
+  const topology::Instance& i = d.job().cluster.instance;
+  const int cores = i.host_cores();
   if (d.devices == 0 || cores == 0 || d.devices == cores) return;
-  d.note("trainer.devices is " + std::to_string(d.devices) + ", " + d.job().cluster.instance.name + " has " +
-         std::to_string(cores) + " cores: all of them are used");
+  d.note("trainer.devices is " + std::to_string(d.devices) + ", " + (i.hosts > 1 ? "a host of " : "") +
+         i.name + " has " + std::to_string(cores) + " cores: all of them are used");
 }
 
 }  // namespace trnplan::io

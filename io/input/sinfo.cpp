@@ -134,12 +134,13 @@ struct Partition {
   ClusterGroup group;
   std::vector<std::string> unusable;
   int listed = 0;
+  std::string unknown;  ///< a type that the catalogue does not have
 };
 
 class SinfoReader {
  public:
-  SinfoReader(std::string name, std::vector<std::string> known, std::vector<Diagnostic>& faults)
-      : name_(std::move(name)), known_(std::move(known)), faults_(faults) {}
+  SinfoReader(std::string name, const MachineNames& known, std::vector<Diagnostic>& faults)
+      : name_(std::move(name)), known_(known), faults_(faults) {}
 
   void read(std::string_view text) {
     while (!text.empty() && faults_.size() < cluster_faults_most) {
@@ -207,6 +208,7 @@ class SinfoReader {
     state_ = named("STATE");
     partition_ = named("PARTITION");
     count_ = named("NODES");
+    gres_ = named("GRES");
     features_ = column([](const std::string& h) {
       return h == "FEATURES" || h.starts_with("AVAIL_F") || h.starts_with("ACTIVE_F");
     });
@@ -254,6 +256,7 @@ class SinfoReader {
     const std::string label = name.empty() ? "all" : std::string(name);
     Partition& p = partitions_[{label, type}];
     if (p.listed == 0) p.group = {label, type, 0, {}, {name_, line_, state.column}};
+    if (type.empty() && p.unknown.empty()) p.unknown = unknown_type(words);
     for (const std::string& host : hosts) {
       if (listed_.size() >= names_most || !listed_.insert(label + "/" + host).second) {
         fault(words[*node_].column, "NODELIST",
@@ -264,7 +267,7 @@ class SinfoReader {
         return;
       }
       ++p.listed;
-      if (kind == State::usable) ++p.group.nodes;
+      if (kind == State::usable) ++p.group.hosts;
       if (kind == State::unusable && p.unusable.size() <= unusable_told)
         p.unusable.push_back(printable(host, 60) + " (" + printable(state.text, 30) + ")");
     }
@@ -274,10 +277,38 @@ class SinfoReader {
   std::string type_of(std::string_view features) const {
     while (!features.empty()) {
       const std::size_t comma = std::min(features.find(','), features.size());
-      if (const auto type = trainium_type(features.substr(0, comma), known_)) return *type;
+      if (const auto type = known_.find(features.substr(0, comma))) return *type;
       features.remove_prefix(std::min(comma + 1, features.size()));
     }
     return {};
+  }
+
+  /// What the row says of the kind of its nodes where that is no name of the catalogue; "" where it says nothing.
+  std::string unknown_type(const std::vector<Word>& words) const {
+    std::string_view features = features_ ? words[*features_].text : std::string_view();
+    std::string gpu;
+    while (!features.empty()) {
+      const std::size_t comma = std::min(features.find(','), features.size());
+      const std::string_view one = features.substr(0, comma);
+      if (is_ec2_type(one)) return std::string(one);
+      if (gpu.empty() && is_gpu(one)) gpu = one;
+      features.remove_prefix(std::min(comma + 1, features.size()));
+    }
+    if (!gpu.empty() || !gres_) return gpu;
+    const std::string_view resources = words[*gres_].text;
+    return resources.starts_with("gpu") ? std::string(resources.substr(0, resources.find('('))) : gpu;
+  }
+
+  /// Spelt as EC2 does: "ml.p6e-gb200.36xlarge".
+  static bool is_ec2_type(std::string_view word) {
+    const std::size_t dot = word.rfind('.');
+    return dot != std::string_view::npos && dot > 0 && word.ends_with("xlarge");
+  }
+  /// Spelt as NVIDIA calls its parts: "h100", "gb200".
+  static bool is_gpu(std::string_view word) {
+    const std::size_t digits = word.find_first_of("0123456789");
+    return digits >= 1 && digits <= 2 && word.size() >= digits + 3 && word.size() <= digits + 4 &&
+           word.find_first_not_of("0123456789", digits) >= digits + 3;
   }
 
   void fault(int column, std::string key, std::string problem, std::string fix) {
@@ -286,18 +317,18 @@ class SinfoReader {
   }
 
   std::string name_;
-  std::vector<std::string> known_;
+  const MachineNames& known_;
   std::vector<Diagnostic>& faults_;
   int line_ = 0;
   bool typed_ = false;
   std::vector<std::string> header_;
-  std::optional<std::size_t> node_, state_, partition_, count_, features_;
+  std::optional<std::size_t> node_, state_, partition_, count_, features_, gres_;
   std::map<std::pair<std::string, std::string>, Partition> partitions_;
   std::set<std::string> listed_;
 };
 
 std::string note_on(const Partition& p) {
-  std::string text = "partition " + printable(p.group.name, 60) + ": " + std::to_string(p.group.nodes) +
+  std::string text = "partition " + printable(p.group.name, 60) + ": " + std::to_string(p.group.hosts) +
                      " of " + std::to_string(p.listed) + " nodes usable";
   for (std::size_t i = 0; i < p.unusable.size() && i < unusable_told; ++i)
     text += (i == 0 ? "; left out: " : ", ") + p.unusable[i];
@@ -310,7 +341,8 @@ ClusterReading read_sinfo(const std::filesystem::path& path, const Catalog& cata
                           const Files& files) {
   const std::string text = files.text(path);
   std::vector<Diagnostic> faults;
-  SinfoReader reader(path.string(), catalog.instances(), faults);
+  const MachineNames known(catalog);
+  SinfoReader reader(path.string(), known, faults);
   reader.read(text);
   std::optional<ClusterGroup> chosen;
   const std::vector<Partition> partitions = reader.partitions();
@@ -319,11 +351,13 @@ ClusterReading read_sinfo(const std::filesystem::path& path, const Catalog& cata
     for (const Partition& p : partitions) groups.push_back(p.group);
     chosen = choose_group(groups, group, "partition", {path.string(), 1, 1}, faults);
   }
+  ClusterReading reading;
+  if (chosen) reading = reading_of(*chosen, catalog, {}, faults);
   if (!faults.empty()) throw InputError(std::move(faults));
-  ClusterReading reading{chosen->instance, chosen->nodes, chosen->name, {}};
   for (const Partition& p : partitions) {
-    if (p.group.name == chosen->name && p.group.instance == chosen->instance && !p.unusable.empty())
-      reading.notes.push_back(note_on(p));
+    if (p.group.name != chosen->name || p.group.instance != chosen->instance) continue;
+    reading.unknown = p.unknown;
+    if (!p.unusable.empty()) reading.notes.push_back(note_on(p));
   }
   return reading;
 }

@@ -9,10 +9,14 @@
 namespace trnplan::io {
 
 std::string machine_type(const topology::Instance& instance) {
-  const std::size_t suffix = instance.name.find("-lnc");
-  if (suffix != std::string::npos) return instance.name.substr(0, suffix);
-  if (instance.name.find('.') != std::string::npos) return instance.name;
-  return instance.name.substr(0, instance.name.find('-')) + ".48xlarge";  // "trn2u-ultraserver"
+  return instance.ec2_type.empty() ? instance.name : instance.ec2_type;
+}
+
+std::string hosts_text(const topology::Cluster& c) {
+  const topology::Instance& i = c.instance;
+  if (i.hosts == 1) return fmt::format("{} x {}", c.nodes, machine_type(i));
+  return fmt::format("{} x {} ({} hosts{})", c.nodes, i.name, c.hosts(),
+                     i.ec2_type.empty() ? "" : " of " + i.ec2_type);
 }
 
 std::string region_of(const topology::Instance& instance) {
@@ -42,15 +46,24 @@ std::string install(int indent) {
       pad, kSetMe);
 }
 
+/// A node of the plan that is several instances: a line of a comment.
+std::string whole_nodes(const ClusterSpec& s) {
+  if (s.cluster.instance.hosts == 1) return "";
+  return fmt::format(
+      "# MaxCount counts hosts: {}. The hosts of a node must stand together: reserve them as one.\n",
+      hosts_text(s.cluster));
+}
+
 }  // namespace
 
 /// Images of ParallelCluster hold NVIDIA's driver and EFA; Neuron's are installed.
 std::string parallelcluster_yaml(const ClusterSpec& s) {
   const topology::Instance& i = s.cluster.instance;
   const bool neuron = i.traits.accelerator == topology::Accelerator::neuron_core;
-  return fmt::format(R"(# {note}
+  return fmt::format(
+      R"(# {note}
 # {holds}
-# Put in what is called {set}{copy}, then:
+{whole}# Put in what is called {set}{copy}, then:
 # pcluster create-cluster --cluster-configuration parallelcluster.yaml -n {name}
 Region: {region}
 Image:
@@ -95,13 +108,12 @@ HeadNode:
       DeploymentType: SCRATCH_2
       StorageCapacity: {storage}
 )",
-                     fmt::arg("note", s.note), fmt::arg("holds", s.storage_holds), fmt::arg("set", kSetMe),
-                     fmt::arg("name", s.name), fmt::arg("region", region_of(i)),
-                     fmt::arg("resource", neuron ? "trainium" : "gpu"), fmt::arg("type", machine_type(i)),
-                     fmt::arg("nodes", s.cluster.nodes), fmt::arg("efa", i.nics > 0),
-                     fmt::arg("storage", s.storage_gib), fmt::arg("head_install", neuron ? install(2) : ""),
-                     fmt::arg("queue_install", neuron ? install(6) : ""),
-                     fmt::arg("copy", neuron ? ", copy install_neuron.sh into the bucket" : ""));
+      fmt::arg("note", s.note), fmt::arg("holds", s.storage_holds), fmt::arg("set", kSetMe),
+      fmt::arg("whole", whole_nodes(s)), fmt::arg("name", s.name), fmt::arg("region", region_of(i)),
+      fmt::arg("resource", neuron ? "trainium" : "gpu"), fmt::arg("type", machine_type(i)),
+      fmt::arg("nodes", s.cluster.hosts()), fmt::arg("efa", i.nics > 0), fmt::arg("storage", s.storage_gib),
+      fmt::arg("head_install", neuron ? install(2) : ""), fmt::arg("queue_install", neuron ? install(6) : ""),
+      fmt::arg("copy", neuron ? ", copy install_neuron.sh into the bucket" : ""));
 }
 
 namespace {
@@ -157,7 +169,7 @@ std::string provisioning_json(const ClusterSpec& s) {
 }
 
 std::string hyperpod_eks_json(const ClusterSpec& s) {
-  Json workers = instance_group(kWorkers, machine_type(s.cluster.instance), s.cluster.nodes);
+  Json workers = instance_group(kWorkers, machine_type(s.cluster.instance), s.cluster.hosts());
   workers["OnStartDeepHealthChecks"] = {"InstanceStress", "InstanceConnectivity"};
   const Json cluster = {{"ClusterName", s.name},
                         {"Orchestrator", {{"Eks", {{"ClusterArn", fmt::format("arn:aws:eks:{}", kSetMe)}}}}},
@@ -172,7 +184,7 @@ std::string hyperpod_json(const ClusterSpec& s) {
   const Json cluster = {{"ClusterName", s.name},
                         {"InstanceGroups",
                          {instance_group(kController, "m5.12xlarge", 1),
-                          instance_group(kWorkers, machine_type(s.cluster.instance), s.cluster.nodes)}},
+                          instance_group(kWorkers, machine_type(s.cluster.instance), s.cluster.hosts())}},
                         {"VpcConfig", network()},
                         {"Tags", tags(s)}};
   return cluster.dump(2) + "\n";

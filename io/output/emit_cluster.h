@@ -1,7 +1,8 @@
 // Files that make a cluster: what `pcluster` and `aws sagemaker` read.
 //
 // Whatever only its owner knows (subnets, keys, roles, images) is written as SET-ME; everything else follows
-// from the cluster of a plan. io/input/cluster_files.h reads the first two back.
+// from the cluster of a plan. io/input/cluster_files.h reads the first two back. Instances are counted, of which a node of
+// the plan may be several (topology::Instance::hosts); of a machine that EC2 does not have there are no such files.
 #pragma once
 
 #include <cstdint>
@@ -30,13 +31,16 @@ struct ClusterSpec {
 /// StorageCapacity).
 std::int64_t fsx_gib(Bytes needed);
 
-/// The instance type as AWS calls it: a catalogue entry for another LNC is the same machine.
+/// What one host is called: the EC2 instance type, which entries for another LNC share, else the catalogue's name.
 std::string machine_type(const topology::Instance& instance);
+
+/// "4 x trn1.32xlarge"; of nodes that are several hosts "1 x trn2u-ultraserver (4 hosts of trn2u.48xlarge)".
+std::string hosts_text(const topology::Cluster& cluster);
 
 /// The region of the latest price of the instance that states one, else "us-east-1".
 std::string region_of(const topology::Instance& instance);
 
-/// A cluster configuration of AWS ParallelCluster 3: one queue that grows to the plan's nodes, EFA and a
+/// A cluster configuration of AWS ParallelCluster 3: one queue that grows to the plan's hosts, EFA and a
 /// placement group, an FSx for Lustre on /fsx. Keys: aws-neuron/aws-neuron-parallelcluster-samples@54075e9
 /// examples/cluster-configs/trn1-16-nodes-pcluster.md.
 std::string parallelcluster_yaml(const ClusterSpec& spec);

@@ -27,14 +27,13 @@ std::string head(const ClusterSpec& s, const std::string& folder, std::string_vi
       s.compiles ? "compiles, waits and trains" : "starts the training", manifest_name(*fits, mode));
 }
 
-/// A whole node: its chips, its EFA devices where it has any, the shared folder and the host's memory.
+/// A whole host: its chips, its EFA devices where it has any, the shared folder and the host's memory.
 std::string resources(const topology::Instance& i, int indent) {
   const std::string pad(static_cast<std::size_t>(indent), ' ');
   const bool gpus = i.traits.accelerator == topology::Accelerator::gpu;
   std::string amounts =
-      fmt::format("{}    {}: {}\n", pad, gpus ? "nvidia.com/gpu" : "aws.amazon.com/neuron", i.chips);
-  if (i.nics > 0)
-    amounts += fmt::format("{}    vpc.amazonaws.com/efa: {}\n", pad, std::max(i.nics, i.network_devices));
+      fmt::format("{}    {}: {}\n", pad, gpus ? "nvidia.com/gpu" : "aws.amazon.com/neuron", i.host_chips());
+  if (i.nics > 0) amounts += fmt::format("{}    vpc.amazonaws.com/efa: {}\n", pad, i.host_network_devices());
   return fmt::format(
       "{0}resources:\n{0}  requests:\n{1}{0}  limits:\n{1}"
       "{0}volumeMounts:\n{0}  - name: shared\n{0}    mountPath: /shared\n{0}  - name: memory\n{0}    "
@@ -94,10 +93,54 @@ spec:
         spec:
           nodeSelector:
             node.kubernetes.io/instance-type: {type}
-          containers:
+{together}          containers:
             - name: worker
               image: {set}-image-with-software
 {resources}{volumes}{memory})";
+
+constexpr const char* kAlone = R"(          affinity:
+            podAntiAffinity:
+              requiredDuringSchedulingIgnoredDuringExecution:
+                - labelSelector:
+                    matchExpressions:
+                      - key: training.kubeflow.org/job-name
+                        operator: NotIn
+                        values:
+                          - {job}
+                    matchLabels:
+                      training.kubeflow.org/job-role: worker
+                  topologyKey: {place}
+            podAffinity:
+)";
+
+constexpr const char* kOnOne = R"(              requiredDuringSchedulingIgnoredDuringExecution:
+                - labelSelector:
+                    matchLabels:
+                      training.kubeflow.org/job-role: worker
+                      training.kubeflow.org/job-name: {job}
+                  topologyKey: {place}
+)";
+
+constexpr const char* kOnFew = R"(              preferredDuringSchedulingIgnoredDuringExecution:
+                - weight: 100
+                  podAffinityTerm:
+                    labelSelector:
+                      matchLabels:
+                        training.kubeflow.org/job-role: worker
+                        training.kubeflow.org/job-name: {job}
+                    topologyKey: {place}
+)";
+
+/// Keeps the pods of a job on the hosts of the same nodes, and those of others away; nothing where a node is one host. Of one
+/// node it is required; of several, which one rule cannot keep apart, it is asked for, and node_run.sh looks whether they are
+/// whole. aws-neuron/aws-neuron-sdk@3afa0fdf deploy/eks/ultraserver.rst.
+std::string together(const ClusterSpec& s, const std::string& job) {
+  const int hosts = s.cluster.instance.hosts;
+  if (hosts == 1) return "";
+  const std::string place = fmt::format("neuron.amazonaws.com/ultraserver-server-id-{}", hosts);
+  const std::string near = s.cluster.nodes == 1 ? kOnOne : kOnFew;
+  return fmt::format(fmt::runtime(kAlone + near), fmt::arg("job", job), fmt::arg("place", place));
+}
 
 std::string mpijob(const ClusterSpec& s, const std::string& folder, std::string_view mode) {
   return head(s, folder, "eks-mpijob", mode) +
@@ -105,7 +148,8 @@ std::string mpijob(const ClusterSpec& s, const std::string& folder, std::string_
                      fmt::arg("once", trains(mode) ? "" : "    backoffLimit: 0\n"),
                      fmt::arg("restart", trains(mode) ? "OnFailure" : "Never"), fmt::arg("label", kJobLabel),
                      fmt::arg("set", kSetMe), fmt::arg("folder", folder), fmt::arg("mode", mode),
-                     fmt::arg("nodes", s.cluster.nodes), fmt::arg("type", machine_type(s.cluster.instance)),
+                     fmt::arg("nodes", s.cluster.hosts()), fmt::arg("type", machine_type(s.cluster.instance)),
+                     fmt::arg("together", together(s, job_name(s, mode))),
                      fmt::arg("resources", resources(s.cluster.instance, 14)), fmt::arg("volumes", kVolumes),
                      fmt::arg("memory", kMemory));
 }
@@ -155,8 +199,8 @@ std::string pytorchjob(const ClusterSpec& s, const std::string& folder, std::str
                      fmt::format(fmt::runtime(kPyTorchHead), job_name(s, mode)) +
                      "spec:\n  runPolicy:\n    cleanPodPolicy: None\n  pytorchReplicaSpecs:\n" +
                      pytorch_pods({"Master", 1, selector, kMemory}, s, folder, mode);
-  if (s.cluster.nodes > 1)
-    text += pytorch_pods({"Worker", s.cluster.nodes - 1, selector, kMemory}, s, folder, mode);
+  if (s.cluster.hosts() > 1)
+    text += pytorch_pods({"Worker", s.cluster.hosts() - 1, selector, kMemory}, s, folder, mode);
   return text;
 }
 
@@ -185,9 +229,9 @@ std::string hyperpod_job(const ClusterSpec& s, const std::string& folder, std::s
       machine_type(s.cluster.instance));
   return head(s, folder, "hyperpod-eks", mode) + fmt::format(fmt::runtime(kPyTorchHead), job_name(s, mode)) +
          fmt::format(fmt::runtime(kHyperPodSpec), fmt::arg("name", job_name(s, mode)),
-                     fmt::arg("nodes", s.cluster.nodes),
+                     fmt::arg("nodes", s.cluster.hosts()),
                      fmt::arg("restarts", trains(mode) ? kTrainRestarts : 0)) +
-         pytorch_pods({"Worker", s.cluster.nodes, selector, kHostMemory}, s, folder, mode);
+         pytorch_pods({"Worker", s.cluster.hosts(), selector, kHostMemory}, s, folder, mode);
 }
 
 }  // namespace

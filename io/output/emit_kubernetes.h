@@ -1,6 +1,6 @@
 // Manifests of Kubernetes: the jobs of a plan, and the claim of the volume that they share.
 //
-// Compile and train are jobs of their own, each with one torchrun per node, so that no rendezvous is met
+// Compile and train are jobs of their own, each with one torchrun per host, so that no rendezvous is met
 // twice: the operator names the run of a torchrun by its job, and a run that was closed cannot be joined
 // again (pytorch/pytorch issue 82160). Whatever only its owner knows (images, subnets) is written as SET-ME.
 #pragma once
@@ -26,16 +26,17 @@ struct KubernetesFlavour {
 
 /// The first is the one where nothing is said.
 ///
-///   eks-mpijob      kubeflow.org/v2beta1 MPIJob: a launcher, one worker a node. Form:
+///   eks-mpijob      kubeflow.org/v2beta1 MPIJob: a launcher, one worker a host; where a node is several hosts, with the
+///                   affinity that keeps them together. Form:
 ///                   aws-neuron/neuronx-nemo-megatron@f4743ce k8s/example_manifests/mpi_train_llama7b.yaml
-///   eks-pytorchjob  kubeflow.org/v1 PyTorchJob of a master and nodes - 1 workers, without elasticPolicy: the
+///   eks-pytorchjob  kubeflow.org/v1 PyTorchJob of a master and hosts - 1 workers, without elasticPolicy: the
 ///                   operator tells each pod its rank and its master. kubeflow/trainer@3a3a1da
 ///                   pkg/controller.v1/pytorch
 ///   hyperpod-eks    kubeflow.org/v1 PyTorchJob of workers that meet at the first of them (c10d), with
 ///                   HyperPod's auto-resume. Annotations and node selector:
 ///                   aws-samples/awsome-distributed-training@7217859
 ///                   3.test_cases/pytorch/neuronx-distributed/llama3/kubernetes/llama3_train.yaml-template
-/// Devices of a node, those of Neuron or GPUs: aws/sagemaker-hyperpod-recipes@bb4da66 launcher/accelerator_devices.py,
+/// Devices of a host, those of Neuron or GPUs: aws/sagemaker-hyperpod-recipes@bb4da66 launcher/accelerator_devices.py,
 /// launcher/efa.py.
 [[nodiscard]] const std::vector<KubernetesFlavour>& kubernetes_flavours();
 

@@ -11,6 +11,7 @@
 #include "io/input/readers.h"
 #include "io/output/emit_kubernetes.h"
 #include "launch/folder/checkpoints.h"
+#include "launch/folder/cluster_kinds.h"
 #include "launch/folder/scripts.h"
 #include "models/framework/strategy_words.h"
 #include "models/memory/host_memory.h"
@@ -50,6 +51,19 @@ std::int64_t kept_checkpoints(const models::Job& job) {
 /// larger needs a larger file system.
 constexpr Bytes kOtherFiles = gibibytes(500);
 
+/// The jobs of Kubernetes, and their volume.
+void add_kubernetes(std::vector<io::OutputFile>& files, const ClusterKinds& kinds,
+                    const io::ClusterSpec& cluster, const planner::Target& target) {
+  if (kinds.kubernetes.empty()) return;
+  for (const io::KubernetesFlavour& flavour : kinds.kubernetes) {
+    for (const std::string_view mode : modes_of(target))
+      files.push_back(
+          {manifest_name(flavour, mode), flavour.job(cluster, pod_folder(cluster.name), mode), false});
+  }
+  files.push_back({"fsx-claim.yaml", io::fsx_claim_yaml(cluster), false});
+  if (!target.compiles_ahead()) files.push_back({kPodFile, io::eks_prepare_yaml(cluster), false});
+}
+
 }  // namespace
 
 io::ClusterSpec cluster_spec(const models::Job& job, const models::Strategy& strategy,
@@ -69,12 +83,15 @@ std::vector<io::OutputFile> bundle(const models::Job& searched, const planner::P
   models::Job job = searched;
   job.cluster.nodes = plan.nodes;  // the search may have chosen nodes and batch
   if (plan.global_batch > 0) job.training.global_batch = plan.global_batch;
+  const topology::Instance& machine = job.cluster.instance;
   if (const auto why = planner::inexpressible(target, job, plan.strategy)) throw std::invalid_argument(*why);
+  if (const std::string why = no_folder_for(machine); !why.empty()) throw std::invalid_argument(why);
   models::Job keeping = job;
   keeping.run.checkpoints_kept = checkpoints_with_room(job, plan.strategy, target);
   const bool compiles = target.compiles_ahead();
   const ScriptContext scripts{job, plan, target};
-  const std::string note = target.support_on(job.cluster.instance.traits);
+  const std::string note = target.support_on(machine.traits);
+  const ClusterKinds kinds = cluster_kinds(machine, target);
   io::ClusterSpec cluster = cluster_spec(keeping, plan.strategy, note);
   cluster.compiles = compiles;
   std::vector<io::OutputFile> files;
@@ -90,22 +107,18 @@ std::vector<io::OutputFile> bundle(const models::Job& searched, const planner::P
   files.push_back({"submit.sh", submit_sh(scripts), true});
   files.push_back({"prepare.sh", prepare_sh(scripts), true});
   files.push_back({"README.md", readme_md(scripts), false});
-  files.push_back({"Dockerfile", dockerfile(scripts), false});
-  if (installs_neuron(job.cluster.instance))
-    files.push_back({"install_neuron.sh", install_neuron_sh(scripts), true});
-  files.push_back({"parallelcluster.yaml", io::parallelcluster_yaml(cluster), false});
-  files.push_back({"hyperpod.json", io::hyperpod_json(cluster), false});
-  files.push_back({"provisioning_parameters.json", io::provisioning_json(cluster), false});
-  files.push_back({"hyperpod-eks.json", io::hyperpod_eks_json(cluster), false});
-  for (const io::KubernetesFlavour& flavour : io::kubernetes_flavours()) {
-    if (flavour.launcher && !compiles) continue;
-    for (const std::string_view mode : modes_of(target))
-      files.push_back(
-          {manifest_name(flavour, mode), flavour.job(cluster, pod_folder(cluster.name), mode), false});
+  if (!kinds.kubernetes.empty()) files.push_back({"Dockerfile", dockerfile(scripts), false});
+  if (kinds.parallelcluster) {
+    if (installs_neuron(machine)) files.push_back({"install_neuron.sh", install_neuron_sh(scripts), true});
+    files.push_back({"parallelcluster.yaml", io::parallelcluster_yaml(cluster), false});
   }
-  files.push_back({"fsx-claim.yaml", io::fsx_claim_yaml(cluster), false});
-  if (!compiles) files.push_back({kPodFile, io::eks_prepare_yaml(cluster), false});
-  if (compiles) files.push_back({"mpi_launch.sh", mpi_launch_sh(scripts), true});
+  if (kinds.hyperpod) {
+    files.push_back({"hyperpod.json", io::hyperpod_json(cluster), false});
+    files.push_back({"provisioning_parameters.json", io::provisioning_json(cluster), false});
+    files.push_back({"hyperpod-eks.json", io::hyperpod_eks_json(cluster), false});
+  }
+  add_kubernetes(files, kinds, cluster, target);
+  if (kinds.has_launcher()) files.push_back({"mpi_launch.sh", mpi_launch_sh(scripts), true});
   io::PlanStory story{std::string(target.name()), note, {}};
   for (const io::OutputFile& f : files) {
     if (f.executable) story.scripts[f.name] = sha256(script_body(f.text));

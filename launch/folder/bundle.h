@@ -26,10 +26,13 @@ namespace trnplan::launch {
 /// Of a target that compiles nothing ahead there is no compile.sbatch, FLAVOUR-compile.yaml, health.sh or mpi_launch.sh, and no
 /// flavour whose pods are started by a launcher; install_neuron.sh is for Neuron's devices alone.
 ///
+/// Of a machine that EC2 does not have there is no file that makes a cluster and none of Kubernetes; of one whose node is several
+/// hosts none of HyperPod, and of Kubernetes what keeps hosts together (launch/folder/cluster_kinds.h).
+///
 /// Every file but config.json and provisioning_parameters.json, whose keys are fixed, says which software it needs and how long that is supported. Job names and
 /// comments hold only plain letters of the model's name; values that a person supplies reach the scripts
 /// through the environment, always quoted. Throws std::invalid_argument for an architecture or a strategy the
-/// target cannot express.
+/// target cannot express, and for a machine whose hosts are not known to find each other.
 std::vector<io::OutputFile> bundle(const models::Job& job, const planner::Plan& plan,
                                    const planner::Target& target);
 

@@ -54,6 +54,12 @@ std::string checkpoint_note(const models::Job& job, const models::Strategy& stra
       "No checkpoint is removed: one every {} steps makes {} of {:.0f} GiB by step {}, {:.1f} TiB",
       saved.every, saved.count, std::ceil(one), saved.steps,
       static_cast<double>(saved.count) * one / kGibibytesOfTebibyte);
+  if (job.cluster.instance.ec2_type.empty()) {  // no file of the folder makes a file system
+    return text +
+           ": remove old ones while it trains, write checkpoint_steps in the job, or give it a file system "
+           "that "
+           "holds them.";
+  }
   const std::int64_t room = checkpoints_with_room(job, strategy, target);
   if (room >= saved.count) return text + "; the file system of the folder's cluster files holds them.";
   return text + fmt::format(

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "io/output/emit_cluster.h"
 #include "io/output/emit_kubernetes.h"
 #include "launch/folder/bundle.h"
 #include "launch/folder/scripts.h"
@@ -159,8 +160,8 @@ class FolderCheck {
     if (why_) return;  // told with the configs
     const planner::TrainCommand command = target_->command(plan_.job, plan_.strategy);
     std::vector<std::string> wanted = {
-        fmt::format("\nnodes={}\n", plan_.job.cluster.nodes),
-        fmt::format("--nproc_per_node={} ", plan_.job.cluster.instance.cores())};
+        fmt::format("\nnodes={}\n", plan_.job.cluster.hosts()),
+        fmt::format("--nproc_per_node={} ", plan_.job.cluster.instance.host_cores())};
     for (std::size_t i = 0; i < command.arguments.size(); ++i) {
       std::string flag = '"' + command.arguments[i] + '"';
       const bool valued = command.arguments[i].starts_with("--") && i + 1 < command.arguments.size() &&
@@ -179,7 +180,9 @@ class FolderCheck {
 
   /// sbatch reads directives up to the first command.
   void check_directives(const std::string& name, const std::string& text) {
-    const std::string nodes = fmt::format("{}", plan_.job.cluster.nodes);
+    const std::string nodes = fmt::format("{}", plan_.job.cluster.hosts());
+    const std::string why =
+        plan_.job.cluster.instance.hosts > 1 ? " hosts: " + io::hosts_text(plan_.job.cluster) : "";
     bool has_nodes = false, has_tasks = false;
     for (const Line& line : lines_of(text)) {
       if (!script_body(std::string(line.text)).empty()) break;
@@ -194,7 +197,7 @@ class FolderCheck {
       std::optional<std::string> asked = value("--nodes");
       if (!asked) asked = value("-N");
       if (asked && *asked != nodes) {
-        fault(name, line.number, "--nodes", in_quotes(*asked, 20) + ", but the plan is for " + nodes,
+        fault(name, line.number, "--nodes", in_quotes(*asked, 20) + ", but the plan is for " + nodes + why,
               "write --nodes=" + nodes + ", or plan for as many as you want");
       }
       has_nodes = has_nodes || asked;

@@ -10,6 +10,7 @@
 #include "io/output/emit_cluster.h"
 #include "io/output/emit_kubernetes.h"
 #include "launch/folder/checkpoints.h"
+#include "launch/folder/cluster_kinds.h"
 #include "launch/folder/templates.h"
 #include "launch/health/health.h"
 #include "models/framework/strategy_words.h"
@@ -76,8 +77,17 @@ std::string script_body(const std::string& text) {
 
 namespace {
 
+const topology::Instance& machine_of(const ScriptContext& c) {
+  return c.job.cluster.instance;
+}
+
+/// What Slurm, Kubernetes and torchrun call nodes.
+int hosts_of_plan(const ScriptContext& c) {
+  return c.plan.nodes * machine_of(c).hosts;
+}
+
 bool local_cache(const ScriptContext& c) {
-  return c.plan.nodes >= kLocalCacheNodes;
+  return hosts_of_plan(c) >= kLocalCacheNodes;
 }
 
 /// Lines that begin every script, behind what it is for; the last one without its end.
@@ -94,9 +104,10 @@ std::string environment(const ScriptContext& c, const planner::TrainCommand& com
   const topology::Instance& instance = c.job.cluster.instance;
   const bool gpus = instance.traits.accelerator == topology::Accelerator::gpu;
   // GPUs: multinode_trainer.slurm of pytorch/torchtitan@b5bcd76; buffers and protocols are the AWS plugin's own choice.
-  if (gpus && c.plan.nodes > 1 && instance.nics > 0)
+  // Other networks than EC2's are left to NCCL.
+  if (gpus && hosts_of_plan(c) > 1 && instance.nics > 0 && !instance.ec2_type.empty())
     text += "export FI_PROVIDER=efa FI_EFA_SET_CUDA_SYNC_MEMOPS=0\n";
-  if (!gpus && c.plan.nodes > 1)
+  if (!gpus && hosts_of_plan(c) > 1)
     text += "export FI_PROVIDER=efa FI_EFA_USE_DEVICE_RDMA=1 FI_EFA_FORK_SAFE=1\n";
   if (instance.traits.logical_cores && instance.core.lnc == 1) {
     text += "export NEURON_LOGICAL_NC_CONFIG=1   # must agree with the compiler's --logical-nc-config\n";
@@ -376,7 +387,7 @@ std::string round_words(int nodes) {
 std::string sbatch(const ScriptContext& c, std::string_view script) {
   return filled(script, {{"model", plain_name(c.job.architecture.name)},
                          {"after", c.target.compiles_ahead() ? ", after compile.sbatch" : ""},
-                         {"nodes", fmt::to_string(c.plan.nodes)},
+                         {"nodes", fmt::to_string(hosts_of_plan(c))},
                          {"about", about(c)}});
 }
 
@@ -399,9 +410,15 @@ std::string launcher(const planner::TrainCommand& command) {
 /// How nodes reach each other, for a person who looks for it.
 std::string network_note(const ScriptContext& c) {
   const topology::Instance& i = c.job.cluster.instance;
-  if (c.plan.nodes == 1) return "The plan is for one node.";
+  if (hosts_of_plan(c) == 1) return "The plan is for one node.";
   if (i.nics == 0)
     return "The catalogue knows no network of this machine: set what NCCL needs in the environment.";
+  if (i.traits.accelerator == topology::Accelerator::gpu && i.ec2_type.empty()) {
+    return "NCCL takes the InfiniBand or RoCE devices that it finds. Where it takes wrong ones, name them in "
+           "NCCL_IB_HCA, "
+           "and the interface of\nthe cluster in NCCL_SOCKET_IFNAME; a fabric of another kind needs its own "
+           "plugin.";
+  }
   if (i.traits.accelerator == topology::Accelerator::gpu) {
     return "NCCL goes over EFA through the aws-ofi-nccl plugin, which the image or the machine's AMI must "
            "hold; it chooses buffers "
@@ -511,30 +528,54 @@ std::string kubernetes_steps(const ScriptContext& c) {
 
 }  // namespace
 
+namespace {
+
+/// A part of README.md that only some folders have.
+std::string part(std::string_view name, bool has, const std::map<std::string_view, std::string>& values) {
+  return has ? filled(name, values) : "";
+}
+
+}  // namespace
+
 std::string readme_md(const ScriptContext& c) {
   std::string configs = "`config.json`";
   for (const std::string& name : c.target.config_names()) configs += ", `" + name + "`";
-  const bool own_stack = c.job.cluster.instance.traits.accelerator == topology::Accelerator::neuron_core;
-  return filled(
-      form_of(c, "README.md", "eager_README.md"),
-      {{"network", network_note(c)},
-       {"checkpoints", behind_empty_line(checkpoint_note(c.job, c.plan.strategy, c.target))},
-       {"values", value_rows(c)},
-       {"slurm", slurm_steps(c)},
-       {"kubernetes", kubernetes_steps(c)},
-       {"mount", std::string(io::kSharedVolume)},
-       {"pods", pod_folder(cluster_name(c.job))},
-       {"names", mode_names(prepare_modes(c.target.preparation(c.job, c.plan.strategy)))},
-       {"install_row", own_stack ? "| `install_neuron.sh` | Neuron's driver and runtime on nodes of a "
-                                   "ParallelCluster; the script goes into the bucket that the file "
-                                   "names |"
-                                 : ""},
-       {"title",
-        fmt::format("{} on {} x {}: {}", plain_name(c.job.architecture.name), c.plan.nodes,
-                    io::machine_type(c.job.cluster.instance), models::strategy_words(c.plan.strategy))},
-       {"support", c.target.support_on(c.job.cluster.instance.traits)},
-       {"set", std::string(io::kSetMe)},
-       {"configs", configs}});
+  const topology::Cluster cluster{machine_of(c), c.plan.nodes};
+  const ClusterKinds kinds = cluster_kinds(cluster.instance, c.target);
+  const ClusterWords words = cluster_words(cluster, c.target);
+  const bool own_stack = cluster.instance.traits.accelerator == topology::Accelerator::neuron_core;
+  std::map<std::string_view, std::string> values = {
+      {"network", network_note(c)},
+      {"checkpoints", behind_empty_line(checkpoint_note(c.job, c.plan.strategy, c.target))},
+      {"values", value_rows(c)},
+      {"slurm", slurm_steps(c)},
+      {"kubernetes", kubernetes_steps(c)},
+      {"mount", std::string(io::kSharedVolume)},
+      {"pods", pod_folder(cluster_name(c.job))},
+      {"names", mode_names(prepare_modes(c.target.preparation(c.job, c.plan.strategy)))},
+      {"install_row", own_stack && kinds.parallelcluster
+                          ? "| `install_neuron.sh` | Neuron's driver and runtime on nodes of a "
+                            "ParallelCluster; the script goes into the bucket that the file "
+                            "names |"
+                          : ""},
+      {"cluster_rows", words.rows},
+      {"kubernetes_row", words.kubernetes_row},
+      {"cluster_step", words.first_step},
+      {"pods_place", words.pods_place},
+      {"hyperpod_tests", words.hyperpod_tests},
+      {"hosts", words.hosts},
+      {"checked", words.checked},
+      {"title", fmt::format("{} on {}: {}", plain_name(c.job.architecture.name), io::hosts_text(cluster),
+                            models::strategy_words(c.plan.strategy))},
+      {"support", c.target.support_on(cluster.instance.traits)},
+      {"set", std::string(io::kSetMe)},
+      {"configs", configs}};
+  values["pods_section"] = part("README_pods.md", !kinds.kubernetes.empty(), values);
+  std::string unchecked = part("README_unchecked.md", kinds.hyperpod, values);
+  if (!unchecked.empty()) unchecked.pop_back();  // the line that it stands in has an end of its own
+  values["unchecked"] = behind_empty_line(unchecked);
+  values["kubernetes_step"] = part("eager_README_kubernetes.md", !kinds.kubernetes.empty(), values);
+  return filled(form_of(c, "README.md", "eager_README.md"), values);
 }
 
 std::string install_neuron_sh(const ScriptContext& c) {
@@ -566,12 +607,28 @@ std::string run_identity(const ScriptContext& c) {
                      job.training.global_batch, all.digits().substr(0, 16));
 }
 
+namespace {
+
+/// How the hosts of nodes find each other; nothing where a node is one host.
+std::string join_lines(const ScriptContext& c) {
+  const topology::Instance& machine = machine_of(c);
+  if (machine.hosts == 1) return "";
+  return filled("join_hosts.sh", {{"hosts", fmt::to_string(machine.hosts)},
+                                  {"mode", fmt::to_string(machine.ultraserver_mode)},
+                                  {"machine", plain_name(machine.name)},
+                                  // torchrun's own rendezvous would number the hosts by their addresses.
+                                  {"numbered", c.target.compiles_ahead() ? "" : "numbered=1"}});
+}
+
+}  // namespace
+
 std::string node_run_sh(const ScriptContext& c) {
   const planner::TargetCode code = c.target.code_for(c.job, c.plan.strategy);
   const planner::TrainCommand command = c.target.command(c.job, c.plan.strategy);
   return filled(form_of(c, "node_run.sh", "eager_node_run.sh"),
                 {{"about", about(c)},
-                 {"nodes", fmt::to_string(c.plan.nodes)},
+                 {"nodes", fmt::to_string(hosts_of_plan(c))},
+                 {"join", join_lines(c)},
                  {"port", fmt::to_string(command.port)},
                  {"asked", asked_checks(c)},
                  {"fixed", exported(command.fixed)},
@@ -581,7 +638,7 @@ std::string node_run_sh(const ScriptContext& c) {
                  {"remarks", comments(remarks(c, command))},
                  {"environment", environment(c, command)},
                  {"folder", code.folder},
-                 {"cores", fmt::to_string(c.job.cluster.instance.cores())},
+                 {"cores", fmt::to_string(machine_of(c).host_cores())},
                  {"launcher", launcher(command)},
                  {"script", started(code)},
                  {"arguments", arguments(command)},
@@ -594,16 +651,29 @@ std::string node_run_sh(const ScriptContext& c) {
 }
 
 std::string health_sh(const ScriptContext& c) {
-  return filled("health.sh", {{"about", about(c)},
-                              {"nodes", fmt::to_string(c.plan.nodes)},
-                              {"cores", fmt::to_string(c.job.cluster.instance.cores())},
-                              {"rounds", round_words(c.plan.nodes)},
-                              {"port", fmt::to_string(kMasterPort)},
-                              {"instance", plain_name(c.job.cluster.instance.name)}});
+  const bool joined = machine_of(c).hosts > 1;
+  return filled("health.sh",
+                {{"about", about(c)},
+                 {"nodes", fmt::to_string(hosts_of_plan(c))},
+                 {"cores", fmt::to_string(machine_of(c).host_cores())},
+                 {"pairs", joined ? "No pairs: between the hosts of a node lie links that nothing "
+                                    "is predicted of for two hosts alone."
+                                  : "Disjoint pairs of nodes, a round each."},
+                 {"rounds", joined ? "" : round_words(c.plan.nodes)},
+                 {"port", fmt::to_string(kMasterPort)},
+                 {"instance", plain_name(c.job.cluster.instance.name)}});
 }
 
 std::string mpi_launch_sh(const ScriptContext& c) {
-  return filled("mpi_launch.sh", {{"about", about(c)}, {"nodes", fmt::to_string(c.plan.nodes)}});
+  const bool joined = machine_of(c).hosts > 1;
+  return filled(
+      "mpi_launch.sh",
+      {{"about", about(c)},
+       {"nodes", fmt::to_string(hosts_of_plan(c))},
+       {"start",
+        joined ? "TRNPLAN_START=$(date +%s)-$RANDOM   # under which its hosts meet\nexport TRNPLAN_START"
+               : ""},
+       {"passed", joined ? "-x TRNPLAN_START " : ""}});
 }
 
 std::string compile_sbatch(const ScriptContext& c) {
@@ -623,7 +693,7 @@ std::string submit_sh(const ScriptContext& c) {
                  {"clone", code.clone},
                  {"asked", asked_faults(c)},
                  {"identity", run_identity(c)},
-                 {"nodes", fmt::to_string(c.plan.nodes)},
+                 {"nodes", fmt::to_string(hosts_of_plan(c))},
                  {"machine", io::machine_type(c.job.cluster.instance)}});
 }
 

@@ -13,7 +13,7 @@
 
 namespace trnplan::launch {
 
-/// From so many nodes on, graphs are looked up on a volume of each node, not through the shared file system,
+/// From so many hosts on, graphs are looked up on a volume of each node, not through the shared file system,
 /// on whose look-ups runs of 128 nodes are said to have stalled. Assumed: no published run tells where it
 /// begins to hurt; below, one shared folder is simpler.
 inline constexpr int kLocalCacheNodes = 64;
@@ -60,7 +60,8 @@ std::string readme_md(const ScriptContext& c);
 std::string install_neuron_sh(const ScriptContext& c);
 /// An image with what prepare.sh installs.
 std::string dockerfile(const ScriptContext& c);
-/// FOLDER compile|train...: what a node does, in a task of its own. Restates examples/train.sh and
+/// FOLDER compile|train...: what a host does, in a task of its own. Where a node is several hosts, they meet in the folder and
+/// take the places that the driver tells (templates/join_hosts.sh.in). Restates examples/train.sh and
 /// train_setup.sh of NxDT for Slurm, MPI and torchrun's own rendezvous. All jobs of a folder share one log
 /// folder, so a new job id resumes where the last one stopped. Compiling fails unless the log says "Total
 /// failed compilations: 0". A PyTorchJob with a Master tells each pod its rank and master in PET_NODE_RANK and
@@ -73,7 +74,7 @@ std::string mpi_launch_sh(const ScriptContext& c);
 /// 3.test_cases/pytorch/neuronx-distributed/llama3/slurm/README.md).
 std::string compile_sbatch(const ScriptContext& c);
 std::string train_sbatch(const ScriptContext& c);
-/// FOLDER: nccom-test on every node alone and on pairs, before training; exit code 3 when trnplan names a slow node.
+/// FOLDER: nccom-test on every host alone and, where a node is one host, on pairs, before training; exit code 3 when trnplan names a slow node.
 /// Commands: aws-neuron/aws-neuron-sdk@81ce03ae tools/neuron-sys-tools/nccom-test.rst.
 std::string health_sh(const ScriptContext& c);
 /// What `trnplan launch` does, for a machine without trnplan: checks, compiles, and trains when that went

@@ -8,6 +8,8 @@
 #include <thread>
 
 #include "io/output/emit_kubernetes.h"
+#include "launch/folder/cluster_kinds.h"
+#include "targets/registry.h"
 #include "text/document.h"
 
 namespace trnplan::launch {
@@ -87,6 +89,21 @@ class Eks : public Scheduler {
     return files;
   }
 
+  std::optional<Diagnostic> refusal(const Order& order, const io::PlanFile& plan) const override {
+    const planner::Target* target = targets::find(plan.target);
+    if (target == nullptr) return std::nullopt;
+    const topology::Instance& machine = plan.job.cluster.instance;
+    const std::string why = no_jobs_of(order.flavour, machine, *target);
+    if (why.empty()) return std::nullopt;
+    std::string others;
+    for (const io::KubernetesFlavour& f : cluster_kinds(machine, *target).kubernetes)
+      others += (others.empty() ? "take --cluster-flavour " : " or ") + std::string(f.name);
+    return Diagnostic{{(order.folder / "plan.json").string(), 0, 0},
+                      "strategy.instance",
+                      why,
+                      others.empty() ? "submit the folder to Slurm: leave --scheduler out" : others};
+  }
+
   void check(const CheckedFolder& checked) const override {
     if (io::find_flavour(checked.order.flavour) == nullptr) {
       checked.fault("command line", "--cluster-flavour", in_quotes(checked.order.flavour) + " is not known",
@@ -103,6 +120,9 @@ class Eks : public Scheduler {
   }
 
   std::vector<std::vector<std::string>> commands(const Order& order) const override {
+    const std::string trains = file_of(order, "train");
+    if (!trains.empty() && !fs::exists(order.folder / trains))
+      return {};  // such jobs are not written for its machine
     if (modes_of(order.folder).size() == 1) return {apply_command(order, "train")};
     return {apply_command(order, "compile"), wait_command("COMPILE_JOB_ID", "--timeout=24h"),
             apply_command(order, "train")};

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "io/output/emit_cluster.h"
+
 namespace trnplan::launch {
 
 namespace fs = std::filesystem;
@@ -23,7 +25,13 @@ class Local : public Scheduler {
   bool is_job_id(const std::string&) const override { return false; }
 
   void check(const CheckedFolder& checked) const override {
-    if (checked.plan == nullptr || checked.plan->job.cluster.nodes <= 1) return;
+    if (checked.plan == nullptr || checked.plan->job.cluster.hosts() <= 1) return;
+    const topology::Cluster& cluster = checked.plan->job.cluster;
+    if (cluster.instance.hosts > 1) {
+      return checked.fault((checked.order.folder / "plan.json").string(), "strategy.nodes",
+                           fmt::format("the plan needs {}, and this is one", io::hosts_text(cluster)),
+                           "submit it to Slurm: leave --scheduler out");
+    }
     checked.fault((checked.order.folder / "plan.json").string(), "strategy.nodes",
                   fmt::format("the plan needs {} nodes, and this is one", checked.plan->job.cluster.nodes),
                   "plan with --nodes 1 for a smoke test");

@@ -52,6 +52,10 @@ class Scheduler {
   [[nodiscard]] virtual std::optional<Pods> pods(const Order&) const { return std::nullopt; }
   /// The files of the folder that are applied and have to be the plan's.
   [[nodiscard]] virtual std::vector<std::string> manifests(const Order&) const { return {}; }
+  /// Why such a plan cannot run on it at all; nothing else is checked then.
+  [[nodiscard]] virtual std::optional<Diagnostic> refusal(const Order&, const io::PlanFile&) const {
+    return std::nullopt;
+  }
   /// What keeps the folder from running on it; asks the scheduler's own programs, and changes nothing.
   virtual void check(const CheckedFolder& checked) const = 0;
 

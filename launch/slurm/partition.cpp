@@ -50,18 +50,26 @@ void compare_cluster(const CheckedFolder& checked, const std::string& table) {
   try {
     const io::ClusterReading found = io::read_sinfo("sinfo", checked.catalog, wanted, Table(table));
     for (const std::string& note : found.notes) checked.notes.push_back(note);
-    const int needed = checked.plan->job.cluster.nodes;
-    if (found.nodes == 0) {
+    const topology::Cluster& cluster = checked.plan->job.cluster;
+    const int needed = cluster.hosts();
+    if (found.hosts == 0) {
       checked.fault(
           "sinfo", "",
           fmt::format("no node of partition {} is usable, the plan needs {}", printable(found.group), needed),
           "set TRNPLAN_PARTITION in setup_env.sh, or mend nodes: sinfo -R says why they are out");
-    } else if (found.nodes < needed) {
+    } else if (found.hosts < needed) {
+      const int fewer = found.hosts / cluster.instance.hosts;
       checked.fault("sinfo", "",
                     fmt::format("partition {} has {} usable nodes, the plan needs {}", printable(found.group),
-                                found.nodes, needed),
-                    fmt::format("set TRNPLAN_PARTITION in setup_env.sh, mend nodes, or plan with --nodes {}",
-                                found.nodes));
+                                found.hosts, needed),
+                    "set TRNPLAN_PARTITION in setup_env.sh, mend nodes" +
+                        (fewer > 0 ? fmt::format(", or plan with --nodes {}", fewer) : ""));
+    }
+    if (cluster.instance.hosts > 1) {
+      checked.notes.push_back(
+          fmt::format("the job needs {}, and sinfo does not tell which of them make whole nodes: README.md, "
+                      "Hosts",
+                      io::hosts_text(cluster)));
     }
     compare_instance(checked, found);
   } catch (const InputError& e) {

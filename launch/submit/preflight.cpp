@@ -39,6 +39,9 @@ class Preflight {
     check_folder();
     if (!faults_.empty()) return faults_;
     read_plan();
+    if (plan_) {
+      if (auto refusal = request_.scheduler.refusal(order_, *plan_)) return {std::move(*refusal)};
+    }
     const planner::Target* target = plan_ ? targets::find(plan_->target) : nullptr;
     if (target == nullptr || target->compiles_ahead()) need_file("compile.sbatch");
     if (plan_) {

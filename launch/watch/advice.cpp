@@ -92,7 +92,7 @@ std::optional<topology::GroupVerdict> refused_group(const topology::Cluster& clu
     return std::nullopt;
   }
   const auto verdict = topology::judge_all(cluster, graph, topology::RankOrder(cluster, degrees));
-  const int cores = cluster.instance.cores();
+  const int cores = cluster.instance.host_cores();  // the runtime numbers those of its host
   std::optional<topology::GroupVerdict> best;
   int most = -1;
   for (const topology::GroupVerdict& g : verdict.groups) {

@@ -131,7 +131,7 @@ class Check {
 
   void splits() {
     const Architecture& a = job_.architecture;
-    const int t = s_.tensor_parallel, cores = job_.cluster.instance.cores();
+    const int t = s_.tensor_parallel, cores = job_.cluster.instance.host_cores();
     divides(t, a.heads, "the heads");
     divides(t, a.intermediate, "the intermediate size");
     if (!stack_.pads_vocabulary && a.norm == models::Norm::rms && a.causal && !a.learned_positions)

@@ -266,6 +266,7 @@ class Analysis {
     const bool understood = a_.instance == options_.tables.instance && b_.instance == a_.instance;
     if (options_.tables.parameters.empty() || !understood) return;
     const topology::Instance instance = settled(job_, a_).cluster.instance;
+    if (instance.hosts > 1) return;  // nccom-test counts hosts, and tables are of nodes
     const Tables tables(instance, profile_, options_.tables);
     Experiment together;
     Posterior after_all = posterior_;

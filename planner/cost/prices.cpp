@@ -10,7 +10,7 @@ constexpr std::string_view kNames[] = {"usual", "on_demand", "reserved", "capaci
 constexpr Pricing kAll[] = {Pricing::on_demand, Pricing::reserved, Pricing::capacity_block, Pricing::spot};
 
 /// AWS EC2 User Guide, Capacity Blocks for ML: up to 64 instances each, 256 in all.
-constexpr int kCapacityBlockNodes = 256;
+constexpr int kCapacityBlockNodes = 256;  // instances: hosts
 
 /// A date that begins with a year, else nothing.
 std::string_view known_date(const topology::Price& p) {
@@ -124,7 +124,7 @@ std::optional<Bill> bill_of(const topology::Instance& instance, int nodes, const
   const Pricing kind = listed && !options.usd_per_node_hour
                            ? pricing_from(listed->kind).value_or(options.pricing)
                            : options.pricing;
-  if (kind == Pricing::capacity_block && nodes > kCapacityBlockNodes) {
+  if (kind == Pricing::capacity_block && nodes * instance.hosts > kCapacityBlockNodes) {
     bill.remark = fmt::format("capacity blocks give at most {} instances", kCapacityBlockNodes);
   }
   if (kind == Pricing::spot)

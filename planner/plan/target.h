@@ -125,7 +125,7 @@ struct ConfigUse {
 struct ConfigReading {
   models::Training training;
   models::Strategy strategy;
-  int nodes = 1;
+  int nodes = 1;  ///< hosts, of which a node of the catalogue may be several
   int ranks_per_node = 1;
   models::Software software;              ///< that it is written for
   std::vector<std::string> not_modelled;  ///< features the simulator does not cover: "mixture of experts"
@@ -224,7 +224,7 @@ class Target {
   [[nodiscard]] virtual std::optional<RunReading> read_run(const ConfigFile&, int /*ranks*/) const {
     return std::nullopt;
   }
-  /// On how many nodes the launch line in a file that read_run() takes starts its ranks; nullopt where it has none, or
+  /// On how many nodes, that is hosts, the launch line in a file that read_run() takes starts its ranks; nullopt where it has none, or
   /// says so by something that only the shell knows.
   [[nodiscard]] virtual std::optional<int> nodes_of(const ConfigFile&) const { return std::nullopt; }
   /// Where a config file, perhaps edited since it was emitted, says something else than job and strategy, or

@@ -117,11 +117,11 @@ void need_precision(const models::Strategy& s, std::vector<planner::Violation>& 
 
 /// Workers that the script starts: aws-neuron/aws-neuron-sdk@81ce03ae archive/nxd-training/bert.rst.
 void need_workers(const topology::Cluster& c, std::vector<planner::Violation>& broken) {
-  const int cores = c.instance.cores();
-  if (c.nodes > 1 ? cores == 32 : cores == 1 || cores == 2 || cores == 8 || cores == 32) return;
+  const int cores = c.instance.host_cores();
+  if (c.hosts() > 1 ? cores == 32 : cores == 1 || cores == 2 || cores == 8 || cores == 32) return;
   broken.push_back(target_lacks(
       fmt::format("{} processes on each of {} nodes: it starts 1, 2, 8 or 32 on one, 32 on each of several",
-                  cores, c.nodes),
+                  cores, c.hosts()),
       "use an instance type with one of these core counts"));
 }
 
@@ -133,7 +133,7 @@ std::vector<std::string> environment(const models::Job& job) {
       "TF_GRPC_DEFAULT_OPTIONS=grpc.keepalive_time_ms=60000,grpc.keepalive_timeout_ms=14400000,"
       "grpc.http2.max_pings_without_data=0,grpc.http2.min_ping_interval_without_data_ms=600000",
       "HF_HOME=/tmp/hf_cache/"};
-  if (job.cluster.nodes > 1) {
+  if (job.cluster.hosts() > 1) {
     names.emplace_back("BUCKET_CAP_MB=512");
     names.emplace_back("XLA_TRANSFER_SEED_ASYNC=1");
   }

@@ -56,7 +56,7 @@ void need_layout(const models::Job& job, const models::Strategy& s, std::vector<
     broken.push_back(target_lacks(fmt::format("{} layers on PP {}", a.layers, s.pipeline_parallel),
                                   "pin a pipeline_parallel that divides the layers"));
   }
-  const int cores = job.cluster.instance.cores();
+  const int cores = job.cluster.instance.host_cores();
   if (cores != 1 && cores != 2 && cores != 8 && cores != 32) {
     broken.push_back(target_lacks(fmt::format("{} processes a node: it starts 1, 2, 8 or 32", cores),
                                   "use an instance type with one of these core counts"));
@@ -128,7 +128,7 @@ class Overrides {
 };
 
 void put_trainer(Overrides& o, const models::Job& job) {
-  o.put("trainer.devices", job.cluster.instance.cores()).put("trainer.num_nodes", job.cluster.nodes);
+  o.put("trainer.devices", job.cluster.instance.host_cores()).put("trainer.num_nodes", job.cluster.hosts());
   o.put("trainer.max_epochs", "null").put("trainer.max_steps", "$steps");
   o.put("trainer.val_check_interval", "$steps")
       .put("trainer.log_every_n_steps", job.run.log_steps.value_or(1));

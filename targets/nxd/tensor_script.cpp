@@ -22,7 +22,7 @@ constexpr Recipe kTensorRecipes[] = {
 /// As the recipes export them; the script sets rounding and, without master weights, XLA's types by itself.
 std::vector<std::string> environment(const models::Job& job) {
   const int in_flight = job.software.in_flight > 0 ? job.software.in_flight : 3;
-  const int cores = job.cluster.instance.cores();
+  const int cores = job.cluster.instance.host_cores();
   std::vector<std::string> names = {"NEURON_CC_FLAGS=--model-type transformer", "NEURON_FUSE_SOFTMAX=1",
                                     fmt::format("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS={}", in_flight),
                                     "MALLOC_ARENA_MAX=64"};

@@ -128,9 +128,8 @@ void add_remarks(Baseline& baseline, const Job& job, const NxdtConfig& config, c
   if (config.text("model_source") == "megatron")
     say("model_source",
         "a plan is for NxDT's HF path, whose other keys differ too: take the nxdt.yaml of --out as a whole");
-  if (reading.nodes != baseline.job.cluster.nodes)
-    say("trainer.num_nodes",
-        fmt::format("{}, but predicted on {} as the plan is", reading.nodes, baseline.job.cluster.nodes));
+  if (const int hosts = baseline.job.cluster.hosts(); reading.nodes != hosts)
+    say("trainer.num_nodes", fmt::format("{}, but predicted on {} as the plan is", reading.nodes, hosts));
 }
 
 /// Faults of shape: what makes two models different programs.

@@ -78,8 +78,8 @@ struct Finding {
 struct NxdtReading {
   models::Training training;
   models::Strategy strategy;
-  int nodes = 1;
-  int devices = 32;           ///< ranks per node
+  int nodes = 1;              ///< hosts, of which a node of the catalogue may be several
+  int devices = 32;           ///< ranks per host
   models::Software software;  ///< NxDT, of a release that no config states
   std::vector<std::string>
       not_modelled;  ///< features the simulator does not cover: "mixture of experts", ...

@@ -98,10 +98,11 @@ void write_head(Writer& w, const Emission& e) {
 }
 
 void write_trainer(Writer& w, const Emission& e) {
-  const int devices = e.job.cluster.instance.cores();
+  // NxDT's node is a host: train.sh starts `devices` processes on each of `num_nodes`.
+  const int devices = e.job.cluster.instance.host_cores();
   w.section("trainer").put("devices", devices);
   if (e.instance().traits.logical_cores) w.put("lnc", e.instance().core.lnc);
-  w.put("num_nodes", e.job.cluster.nodes)
+  w.put("num_nodes", e.job.cluster.hosts())
       .put("max_epochs", -1)
       .put("max_steps", e.max_steps)
       .put("log_every_n_steps", e.job.run.log_steps.value_or(e.recipe.log_steps))

@@ -90,7 +90,7 @@ class Nxdt : public planner::Target {
                                         const models::Strategy& strategy) const override {
     std::vector<planner::Violation> broken = hf_rules(job, strategy);
     constexpr std::array kProcesses = {1, 2, 8, 32, 64, 128};
-    const int cores = job.cluster.instance.cores();
+    const int cores = job.cluster.instance.host_cores();
     if (std::find(kProcesses.begin(), kProcesses.end(), cores) == kProcesses.end()) {
       broken.push_back({"devices",
                         fmt::format("NxDT starts 1, 2, 8, 32, 64 or 128 processes a node, not {}", cores),

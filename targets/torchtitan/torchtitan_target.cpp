@@ -103,9 +103,9 @@ Learnable learnable() {
   return can;
 }
 
-/// The rank within its node that knows the loss: the first of the last stage.
+/// The rank within its host that knows the loss: the first of the last stage.
 int loss_rank(const models::Job& job, const models::Strategy& s) {
-  const int cores = job.cluster.instance.cores(), world = static_cast<int>(job.cluster.cores());
+  const int cores = job.cluster.instance.host_cores(), world = static_cast<int>(job.cluster.cores());
   return world / s.pipeline_parallel * (s.pipeline_parallel - 1) % std::max(1, cores);
 }
 

@@ -35,6 +35,21 @@ TEST_CASE("a script is judged on the nodes that its launch line starts", "[cli]"
              "check $work/plain.sh --target megatron --instance p5.48xlarge --details");
 }
 
+// num_nodes counts hosts, an UltraServer is four of 64 ranks: 4 hosts are one of it, 8 are two.
+TEST_CASE("a config counts hosts, the machine it is judged on nodes", "[cli]") {
+  Session cli;
+  cli.change("$source/tests/io/fixtures/nxdt/hf_llama3_8B_config.yaml", "four.yaml",
+             {{"devices: 32", "devices: 64\n  lnc: 2"}});
+  cli.change("$work/four.yaml", "six.yaml", {{"num_nodes: 4", "num_nodes: 6"}});
+  cli.expect(0, "on 1 x trn2u-ultraserver$", "check $work/four.yaml --instance trn2u-ultraserver --details");
+  cli.prints_no("processes on the");
+  cli.expect(0, "on 2 x trn2u-ultraserver$",
+             "check $work/four.yaml --instance trn2u-ultraserver --nodes 2 --details");
+  cli.expect(0, "on 4 x trn2\\.48xlarge$", "check $work/four.yaml --instance trn2.48xlarge --details");
+  cli.refuse("trainer\\.num_nodes: 6 hosts, and a trn2u-ultraserver is 4",
+             "check $work/six.yaml --instance trn2u-ultraserver");
+}
+
 TEST_CASE("a config is judged on the instance type it was written for", "[cli]") {
   Session cli;
   // A config is judged on the instance type it was written for.

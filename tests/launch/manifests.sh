@@ -28,6 +28,14 @@ for nodes in 1 16; do
   done
 done
 
+# A node of several hosts: its pods are kept together, those of several nodes where it can be.
+for nodes in 1 2; do
+  printf 'model: llama3-8b\ntraining: {sequence: 8192, global_batch: 1024}\ncluster: {instance: trn2u-ultraserver, nodes: %s}\npin: {tensor_parallel: 32, pipeline_parallel: 1, recompute: CoreAttention}\n' \
+    "$nodes" >"$work/hosts.yaml"
+  run 0 plan "$work/hosts.yaml" --top 1 --target nxd --out "$work/hosts-$nodes"
+  for file in "$work/hosts-$nodes"/eks-mpijob-{compile,train}.yaml; do check "$nodes nodes of 4 hosts: ${file##*/}" valid "$file"; done
+done
+
 # GPUs: no launcher, and nothing is compiled before.
 printf 'model: llama3-8b\ntraining: {sequence: 8192, global_batch: 128}\ncluster: {instance: p5.48xlarge, nodes: 2}\n' >"$work/gpu.yaml"
 run 0 plan "$work/gpu.yaml" --top 1 --out "$work/gpu"

@@ -1,5 +1,6 @@
 #include "io/catalog/instance_reader.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -74,6 +75,61 @@ TEST_CASE("a damaged instance file is refused", "[io][catalog]") {
       instance_problem(machine(ok, R"({"value": [[0, 1]]})", R"(, "torus": {"rows": 4, "columns": 4})")),
       "16"));
   for (const char* key : {"core", "chips", "name"}) CHECK(contains(instance_problem("{}"), key));
+}
+
+TEST_CASE("hosts have equal shares of a node", "[io][catalog]") {
+  const std::string ok = R"({"value": 95, "unit": "TFLOPS"})", none = R"({"value": []})";
+  const auto with = [&](const std::string& rest) { return machine(ok, none, rest); };
+  const auto read = [&](const std::string& rest) {
+    return io::instance_from(parse_document(with(rest), "toy.json"));
+  };
+  CHECK(read("").hosts == 1);
+  CHECK(read("").ec2_type.empty());
+  // 2 chips of 2 cores, 1 NIC of 4 devices on one host, 16 vCPUs: the NIC cannot be shared out.
+  CHECK(contains(instance_problem(with(R"(, "hosts": {"value": 2})")),
+                 "hosts: 2 hosts cannot have equal shares of nics, network_devices"));
+  CHECK(contains(instance_problem(with(R"(, "hosts": 3, "vcpus": 16)")),
+                 "of chips, nics, network_devices, vcpus"));
+  CHECK(contains(instance_problem(with(R"(, "hosts": 0)")), "hosts"));
+  CHECK(contains(instance_problem(with(R"(, "hosts": "2")")), "hosts"));
+  CHECK(read(R"(, "ec2_type": {"value": "toy1.2xlarge", "source": "s"})").ec2_type == "toy1.2xlarge");
+  CHECK(read(R"(, "ec2_type": "toy1.2xlarge")").ec2_type == "toy1.2xlarge");
+  for (const char* wrong :
+       {R"("toy")", R"("toy1.")", R"(".large")", R"("toy 1.large")", R"("Toy1.large")", R"("a.b.c")"})
+    CHECK(contains(instance_problem(with(std::string(R"(, "ec2_type": )") + wrong)),
+                   "is no instance type of EC2"));
+  CHECK(contains(instance_problem(with(R"(, "ec2_type": [1])")), "ec2_type: a text was expected"));
+}
+
+// Of all hosts: 64 chips, 256 cores, 64 EFA devices, 768 vCPUs, 8192 GiB (trn2-arch.rst). Of one of four: a quarter.
+TEST_CASE("an UltraServer is four hosts of an EC2 type", "[io][catalog]") {
+  const topology::Instance i = test_catalog().instance("trn2u-ultraserver");
+  CHECK(i.hosts == 4);
+  CHECK(i.ec2_type == "trn2u.48xlarge");
+  CHECK(i.host_chips() == 16);
+  CHECK(i.host_cores() == 64);
+  CHECK(i.host_network_devices() == 16);
+  CHECK(topology::Cluster{i, 3}.hosts() == 12);
+  // Each host of the catalogue's numbers is the machine of one host: 192 vCPUs, 2048 GiB.
+  const topology::Instance one = test_catalog().instance("trn2.48xlarge");
+  CHECK(one.hosts == 1);
+  CHECK(one.host_cores() == i.host_cores());
+  CHECK(one.vcpus == i.vcpus / 4);
+  CHECK(one.host_memory.value == i.host_memory.value / 4);
+}
+
+TEST_CASE("machines of EC2 say what EC2 calls them, others do not", "[io][catalog]") {
+  for (const std::string& name : test_catalog().instances()) {
+    INFO(name);
+    const topology::Instance i = test_catalog().instance(name);
+    // An entry that is called as EC2 spells types is that type, but for what stands behind a dash.
+    const std::size_t dot = name.find('.');
+    if (dot != std::string::npos) CHECK(i.ec2_type == name.substr(0, name.find("-lnc")));
+    if (dot == std::string::npos) CHECK((i.ec2_type.empty() || i.hosts > 1));
+    CHECK(i.host_network_devices() * i.hosts == std::max(i.nics, i.network_devices));
+  }
+  CHECK(test_catalog().instance("trn3-gen1-ultraserver").hosts == 4);
+  CHECK(test_catalog().instance("trn3-gen2-ultraserver").host_chips() == 4);  // 144 / 36
 }
 
 TEST_CASE("far links have a rate of their own", "[io][catalog]") {

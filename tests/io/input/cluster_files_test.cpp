@@ -21,6 +21,35 @@ fs::path bad_cluster(const char* name) {
   return fs::path(TRNPLAN_SOURCE_DIR) / "tests/regress/cluster" / name;
 }
 
+/// One file, in memory.
+class OneFile : public Files {
+ public:
+  explicit OneFile(std::string text) : text_(std::move(text)) {}
+  bool has(const fs::path&) const override { return true; }
+  std::string text(const fs::path&) const override { return text_; }
+
+ private:
+  std::string text_;
+};
+
+/// A job whose cluster is a table of sinfo beside it.
+class WithTable : public Files {
+ public:
+  WithTable(std::string table, const std::string& keys)
+      : table_(std::move(table)),
+        job_("model: llama3-8b\ntraining: {sequence: 8192, global_batch: 1024}\ncluster: {sinfo: table.txt" +
+             keys + "}\n") {}
+  bool has(const fs::path& path) const override {
+    return path.filename() == "table.txt" || path.filename() == "job.yaml";
+  }
+  std::string text(const fs::path& path) const override {
+    return path.filename() == "table.txt" ? table_ : job_;
+  }
+
+ private:
+  std::string table_, job_;
+};
+
 /// A job beside the fixtures, read from memory so that nothing is written there.
 class WithJob : public Files {
  public:
@@ -172,4 +201,61 @@ TEST_CASE("a cluster file and other keys must agree", "[io][cluster][job]") {
   CHECK(contains(job_faults("{sinfo: sinfo-lists.txt}").at(0).fix, "instance: trn1.32xlarge"));
   CHECK(contains(job_faults("{instance: trn1.32xlarge, group: a}").at(0).problem, "no file"));
   CHECK(job_faults("{parallelcluster: gone.yaml}").at(0).key == "cluster.parallelcluster");
+}
+
+TEST_CASE("instances are counted, of which a node may be several", "[io][cluster]") {
+  const auto read = [](int count) {
+    return io::read_hyperpod("c.json", test_catalog(), "",
+                             OneFile(R"({"InstanceGroups": [{"InstanceGroupName": "w", "InstanceType":
+                               "ml.trn2u.48xlarge", "InstanceCount": )" +
+                                     std::to_string(count) + "}]}"));
+  };
+  // 4 hosts are a node.
+  CHECK(read(8).instance == "trn2u-ultraserver");
+  CHECK(read(8).nodes == 2);
+  CHECK(read(8).hosts == 8);
+  CHECK(read(8).notes.empty());
+  CHECK(read(11).nodes == 2);
+  CHECK(
+      contains(read(11).notes.at(0), "11 hosts, and a trn2u-ultraserver is 4: 2 counted, 3 left over"));
+  CHECK(contains(faults_in([&] { read(3); }).at(0).problem, "w has 3 hosts, and a trn2u-ultraserver is 4"));
+  const std::string eight = "NODELIST STATE AVAIL_FEATURES PARTITION\nn[1-8] idle trn2u.48xlarge,q-1 q*\n";
+  const auto sinfo = io::read_sinfo("t", test_catalog(), "", OneFile(eight));
+  CHECK(sinfo.instance == "trn2u-ultraserver");
+  CHECK(sinfo.nodes == 2);
+  // A table without a type counts hosts; the job says what they are.
+  const WithTable untyped("NODELIST STATE\nn[1-8] idle\n", ", instance: trn2u-ultraserver");
+  CHECK(io::read_job("job.yaml", test_catalog(), untyped).job.cluster.nodes == 2);
+}
+
+TEST_CASE("sinfo that names GPUs which the catalogue has not is answered with those that it has",
+          "[io][cluster]") {
+  const auto fault = [](const std::string& table) {
+    const WithTable files(table, "");
+    const auto faults = faults_in([&] { io::read_job("job.yaml", test_catalog(), files); });
+    REQUIRE_FALSE(faults.empty());
+    return faults.front();
+  };
+  struct Row {
+    const char *table, *named;
+  };
+  for (const Row& row : {Row{"NODELIST STATE AVAIL_FEATURES\nn1 idle gpu,ml.p6e-gb200.36xlarge,q1\n",
+                             "\"ml.p6e-gb200.36xlarge\""},
+                         Row{"NODELIST STATE AVAIL_FEATURES\nn1 idle g5.48xlarge\n", "\"g5.48xlarge\""},
+                         Row{"NODELIST STATE AVAIL_FEATURES\nn1 idle rack7,h100\n", "\"h100\""},
+                         Row{"NODELIST STATE GRES\nn1 idle gpu:h100:8(S:0-1)\n", "\"gpu:h100:8\""}}) {
+    INFO(row.table);
+    const Diagnostic d = fault(row.table);
+    CHECK(contains(d.problem,
+                   std::string("its nodes are ") + row.named + ", which is no machine of the catalogue"));
+    CHECK(contains(d.fix, "p5.48xlarge"));
+    CHECK(contains(d.fix, "hgx-h100-80gb"));
+    CHECK_FALSE(contains(d.fix, "trn"));
+  }
+  const Diagnostic neuron = fault("NODELIST STATE AVAIL_FEATURES\nn1 idle trn9.48xlarge\n");
+  CHECK(contains(neuron.fix, "trn2.48xlarge"));
+  CHECK_FALSE(contains(neuron.fix, "p5"));
+  const Diagnostic nothing = fault("NODELIST STATE AVAIL_FEATURES\nn1 idle a12,rack100\n");
+  CHECK(contains(nothing.problem, "does not say of which type"));
+  CHECK(contains(nothing.fix, "add instance: trn1.32xlarge beside it"));
 }

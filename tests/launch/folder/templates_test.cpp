@@ -7,13 +7,16 @@
 using namespace trnplan;
 
 TEST_CASE("templates: every script of a folder, each placeholder filled", "[launch]") {
-  CHECK(launch::script_templates().size() == 16);
-  const std::map<std::string_view, std::string> values = {{"about", "# @nodes@"}, {"nodes", "4"}};
+  CHECK(launch::script_templates().size() == 20);
+  const std::map<std::string_view, std::string> values = {
+      {"about", "# @nodes@"}, {"nodes", "4"}, {"start", ""}, {"passed", ""}};
   const std::string text = launch::filled("mpi_launch.sh", values);
   CHECK(text.find("\n# @nodes@\n") != std::string::npos);  // a value is not looked at again
   CHECK(text.find(" -np 4 ") != std::string::npos);
   // A line of one placeholder vanishes with it.
-  CHECK(launch::filled("mpi_launch.sh", {{"about", ""}, {"nodes", "4"}}).find("\n\n") == std::string::npos);
+  std::map<std::string_view, std::string> empty = values;
+  empty["about"] = "";
+  CHECK(launch::filled("mpi_launch.sh", empty).find("\n\n") == std::string::npos);
   CHECK_THROWS_AS(launch::filled("mpi_launch.sh", {{"about", ""}}), std::logic_error);
   CHECK_THROWS_AS(launch::filled("other.sh", values), std::logic_error);
 }

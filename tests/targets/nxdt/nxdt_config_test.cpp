@@ -260,6 +260,17 @@ TEST_CASE("trn2 gets its three keys", "[planner][nxdt]") {
   CHECK(c.whole("trainer.sequential_move_factor") == 32);
 }
 
+// 64 chips of 4 cores are 256 ranks; on 4 hosts 64 each, which is what NxDT calls a node.
+TEST_CASE("devices and num_nodes are of hosts", "[planner][nxdt]") {
+  models::Job job = nxdt_job(llama3_8b(), 2);
+  job.cluster.instance.chips = 64;
+  job.cluster.instance.cores_per_chip = 4;
+  job.cluster.instance.hosts = 4;
+  const NxdtConfig c = targets::to_nxdt(job, {});
+  CHECK(c.whole("trainer.devices") == 64);
+  CHECK(c.whole("trainer.num_nodes") == 8);
+}
+
 TEST_CASE("a hostile model name stays out of paths and format strings", "[planner][nxdt]") {
   models::Job job = nxdt_job(llama3_8b(), 1);
   job.architecture.name = "../{epoch} 'x'\n: devices:";

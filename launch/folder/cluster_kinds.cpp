@@ -1,0 +1,169 @@
+#include "launch/folder/cluster_kinds.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "io/output/emit_cluster.h"
+
+namespace trnplan::launch {
+
+namespace {
+
+bool has_several_hosts(const topology::Instance& machine) {
+  return machine.hosts > 1;
+}
+
+constexpr const char* kHyperPodRows =
+    "| `hyperpod.json`, `provisioning_parameters.json` | a Slurm cluster by SageMaker HyperPod; the second "
+    "file goes "
+    "beside its lifecycle scripts |\n"
+    "| `hyperpod-eks.json` | SageMaker HyperPod on an EKS cluster |";
+
+std::string rows_of(const ClusterKinds& kinds, const topology::Instance& machine, bool compiles) {
+  if (!kinds.parallelcluster) return "";
+  std::string rows = "| `parallelcluster.yaml` | a Slurm cluster by AWS ParallelCluster |";
+  if (compiles && machine.traits.accelerator == topology::Accelerator::neuron_core) {
+    rows =
+        "| `parallelcluster.yaml`, `install_neuron.sh` | a Slurm cluster by AWS ParallelCluster; the script "
+        "goes "
+        "into the bucket that the file names |";
+  }
+  return kinds.hyperpod ? rows + "\n" + kHyperPodRows : rows;
+}
+
+std::string kubernetes_row_of(const ClusterKinds& kinds, bool compiles) {
+  if (kinds.kubernetes.empty()) return "";
+  if (!compiles) {
+    return "| `fsx-claim.yaml`, `eks-prepare.yaml`, `Dockerfile`, `FLAVOUR-train.yaml` | the volume of "
+           "Kubernetes, a "
+           "pod to fill it, the image and the jobs |";
+  }
+  return "| `fsx-claim.yaml`, `Dockerfile`, `FLAVOUR-compile.yaml`, `FLAVOUR-train.yaml`, `mpi_launch.sh` | "
+         "the "
+         "volume, the image and the jobs of Kubernetes; `trnplan launch --scheduler eks` applies them |";
+}
+
+std::string first_step_of(const ClusterKinds& kinds, const topology::Cluster& cluster) {
+  if (kinds.hyperpod) {
+    return "A cluster, where you have none: `parallelcluster.yaml` or `hyperpod.json` for Slurm, "
+           "`hyperpod-eks.json` "
+           "for Kubernetes. The first lines\n"
+           "   of `parallelcluster.yaml` have its command; the other two are for `aws sagemaker "
+           "create-cluster "
+           "--cli-input-json file://FILE`.";
+  }
+  if (kinds.parallelcluster) {
+    return "A cluster, where you have none: `parallelcluster.yaml` for Slurm, whose first lines have its "
+           "command.";
+  }
+  return fmt::format(
+      "A cluster of Slurm with {}: this is no machine of EC2, so the folder makes none and has no jobs of "
+      "Kubernetes.",
+      io::hosts_text(cluster));
+}
+
+/// Only the driver knows which hosts make a node.
+std::string hosts_section_of(const topology::Cluster& cluster) {
+  const topology::Instance& i = cluster.instance;
+  if (!has_several_hosts(i)) return "";
+  return fmt::format(R"(## Hosts
+
+1 {name} = {hosts} hosts. The plan counts nodes: {nodes} of {name}. All else counts hosts, as Slurm, Kubernetes and torchrun do: {all}{type},
+each with {chips} chips and {cores} ranks.
+
+The hosts have to be those of whole nodes, and ranks follow the nodes. Nothing here can choose them: let the partition hold whole nodes
+only and as many as the plan has, name the hosts (`#SBATCH --nodelist`), or tell Slurm which hosts make a node (topology/block, blocks of {hosts}).
+`node_run.sh` asks the driver which node a host is in, orders the ranks by it whatever order Slurm or MPI gave, tells the runtime
+(NEURON_RT_ULTRASERVER_MODE and its neighbours), and ends before anything runs where a node is not whole.
+)",
+                     fmt::arg("name", i.name), fmt::arg("hosts", i.hosts), fmt::arg("nodes", cluster.nodes),
+                     fmt::arg("all", cluster.hosts()),
+                     fmt::arg("type", i.ec2_type.empty() ? "" : " of " + i.ec2_type),
+                     fmt::arg("chips", i.host_chips()), fmt::arg("cores", i.host_cores()));
+}
+
+std::string checked_by(const ClusterKinds& kinds, bool hosts) {
+  const char* who = kinds.has_launcher()
+                        ? "`train.sbatch` and the launcher of `eks-mpijob-train.yaml` begin with"
+                        : "`train.sbatch` begins with";
+  if (hosts) {
+    return fmt::format(
+        "{} `health.sh`: nccom-test on every host alone. A host that is slow is named, and the job ends "
+        "before it\n"
+        "trains. It needs nccom-test (aws-neuronx-tools) and the program trnplan where the job sees them. "
+        "What lies "
+        "between hosts is not measured.",
+        who);
+  }
+  return fmt::format(
+      "{} `health.sh`: nccom-test on every node alone, then on pairs, twice with\n"
+      "other partners. A node that is slow alone or in all of its pairs is named, and the job ends before it "
+      "trains. It "
+      "needs nccom-test\n"
+      "(aws-neuronx-tools) and the program trnplan where the job sees them, and ssh without a password "
+      "between nodes for "
+      "the pairs.",
+      who);
+}
+
+}  // namespace
+
+bool ClusterKinds::has_launcher() const {
+  return std::any_of(kubernetes.begin(), kubernetes.end(),
+                     [](const io::KubernetesFlavour& f) { return f.launcher; });
+}
+
+std::string no_jobs_of(std::string_view flavour, const topology::Instance& machine,
+                       const planner::Target& target) {
+  if (machine.ec2_type.empty()) {
+    return machine.name + " is no machine of EC2, and jobs of Kubernetes are written for EKS";
+  }
+  const io::KubernetesFlavour* one = io::find_flavour(flavour);
+  if (one != nullptr && one->launcher && !target.compiles_ahead()) {
+    const std::string none = std::string(target.name()) + " is started by no launcher";
+    if (!has_several_hosts(machine)) return none;
+    return fmt::format("a {} is {} hosts, which a launcher keeps together, and {}", machine.name,
+                       machine.hosts, none);
+  }
+  if (one == nullptr || one->launcher || !has_several_hosts(machine)) return "";
+  return fmt::format("a {} is {} hosts, which jobs of {} do not keep together", machine.name, machine.hosts,
+                     flavour);
+}
+
+std::string no_folder_for(const topology::Instance& machine) {
+  const bool known =
+      machine.ultraserver_mode > 0 && machine.traits.accelerator == topology::Accelerator::neuron_core;
+  if (!has_several_hosts(machine) || known) return "";
+  return fmt::format("a {} is {} hosts, and how they find each other is not known (ultraserver_mode)",
+                     machine.name, machine.hosts);
+}
+
+ClusterKinds cluster_kinds(const topology::Instance& machine, const planner::Target& target) {
+  ClusterKinds kinds;
+  kinds.parallelcluster = !machine.ec2_type.empty();
+  kinds.hyperpod = kinds.parallelcluster && !has_several_hosts(machine);
+  for (const io::KubernetesFlavour& flavour : io::kubernetes_flavours()) {
+    if (no_jobs_of(flavour.name, machine, target).empty()) kinds.kubernetes.push_back(flavour);
+  }
+  return kinds;
+}
+
+ClusterWords cluster_words(const topology::Cluster& cluster, const planner::Target& target) {
+  const ClusterKinds kinds = cluster_kinds(cluster.instance, target);
+  const bool compiles = target.compiles_ahead();
+  ClusterWords words;
+  words.rows = rows_of(kinds, cluster.instance, compiles);
+  words.kubernetes_row = kubernetes_row_of(kinds, compiles);
+  words.first_step = first_step_of(kinds, cluster);
+  words.hosts = hosts_section_of(cluster);
+  if (!kinds.kubernetes.empty()) words.pods_place = ", on the volume of the pods as below for Kubernetes";
+  if (kinds.hyperpod) {
+    words.hyperpod_tests =
+        ": HyperPod tests its nodes when they start (`OnStartDeepHealthChecks` of\n`hyperpod-eks.json`)";
+  }
+  words.checked = checked_by(kinds, has_several_hosts(cluster.instance));
+  return words;
+}
+
+}  // namespace trnplan::launch
