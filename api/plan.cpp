@@ -16,8 +16,8 @@
 #include "io/catalog/reliability.h"
 #include "io/input/readers.h"
 #include "models/framework/framework.h"
+#include "planner/check/invariants.h"
 #include "planner/search/parallel.h"
-#include "planner/search/stated_plan.h"
 #include "targets/nxdt/nxdt_yaml.h"
 #include "targets/registry.h"
 #include "text/document.h"
@@ -61,32 +61,21 @@ std::optional<Current> read_baseline(const std::string& file, const PlanRequest&
   return current;
 }
 
-/// What is printed is worked out a second time, by other code: two opinions that differ are a bug.
-void check(const models::Job& job, const std::vector<planner::Plan>& plans, const models::Profile& profile,
-           const PlanRequest& o) {
-  for (const planner::Plan& plan : plans) {
-    const std::vector<std::string> wrong = planner::check_plan(
-        job, planner::stated_plan(plan), profile,
-        {.allow_doubtful = o.allow_doubtful, .fit_probability = o.fit_probability, .stack = o.target});
-    if (wrong.empty()) continue;
-    throw std::logic_error(fmt::format("the check of plan \"{}\" disagrees: {}", describe(plan.strategy),
-                                       fmt::join(wrong, "; ")));
-  }
+/// A plan that breaks what holds of every plan is a bug.
+void check(const models::Job& job, const planner::Plan& plan, const PlanRequest& o) {
+  const std::vector<std::string> broken = planner::broken_invariants(job, plan, o.fit_probability);
+  if (broken.empty()) return;
+  throw std::logic_error(
+      fmt::format("plan \"{}\" contradicts itself: {}", describe(plan.strategy), fmt::join(broken, "; ")));
 }
 
-void check_result(const models::Job& job, const planner::SearchResult& result, const models::Profile& profile,
-                  const PlanRequest& o) {
-  check(job, result.plans, profile, o);
-  check(job, result.layouts, profile, o);
-  models::Job without_limits = job;
-  without_limits.deadline = {};
-  without_limits.budget = 0;
-  std::vector<planner::Plan> others;
-  for (const planner::ClusterPlan& c : result.clusters) others.push_back(c.plan);
-  if (result.infeasible && result.infeasible->too_slow) others.push_back(*result.infeasible->too_slow);
-  if (result.infeasible && result.infeasible->too_expensive)
-    others.push_back(*result.infeasible->too_expensive);
-  check(without_limits, others, profile, o);
+void check_result(const models::Job& job, const planner::SearchResult& result, const PlanRequest& o) {
+  for (const planner::Plan& plan : result.plans) check(job, plan, o);
+  for (const planner::Plan& plan : result.layouts) check(job, plan, o);
+  for (const planner::ClusterPlan& c : result.clusters) check(job, c.plan, o);
+  if (!result.infeasible) return;
+  if (result.infeasible->too_slow) check(job, *result.infeasible->too_slow, o);
+  if (result.infeasible->too_expensive) check(job, *result.infeasible->too_expensive, o);
 }
 
 /// Remarks that depend on what was found.
@@ -219,7 +208,7 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   const planner::Target* target = best.stack->stack.target;
   planner::SearchResult& result = best.search;
   out.interrupted = o.stop != nullptr && o.stop->load();
-  check_result(job, result, profile, o);
+  check_result(job, result, o);
   remark_choice(best, remarks);
   for (planner::Plan& plan : result.plans) predictor.tell_nearest(plan, *best.stack);
   remark_result(result, profile, job, remarks);

@@ -70,8 +70,8 @@ struct PlanResult {
   bool measures = true;                     ///< its folders get a measure.sh where that decides a tie
 };
 
-/// Throws InputError for faults of the request and of the files it names, and std::logic_error where a second opinion
-/// on what was found differs.
+/// Throws InputError for faults of the request and of the files it names, and std::logic_error where what
+/// was found breaks an invariant of plans (planner/check/invariants.h).
 [[nodiscard]] PlanResult plan(const PlanRequest& request, Remarks& remarks);
 
 }  // namespace trnplan::api

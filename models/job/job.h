@@ -42,14 +42,8 @@ struct StackTraits {
   std::string_view name;  ///< of Software::framework; "" = unknown: taken for NxDT
   /// Softmax of plain attention as one kernel (NEURON_FUSE_SOFTMAX=1).
   bool fuses_softmax = false;
-  /// Keeps tied embeddings equal over the ends of a pipeline.
-  bool ties_across_stages = false;
-  /// Makes the vocabulary divide by TP.
-  bool pads_vocabulary = false;
   /// Whose training loop it runs, where profiles have factors for that loop under another name than the stack's.
   std::string_view loop;
-  /// Starts 1, 2, 8, 32, 64 or 128 processes a node and no other number.
-  bool starts_few_counts = false;
 };
 /// Those of a stack that is not in the table are all false.
 const StackTraits& stack_named(std::string_view name);

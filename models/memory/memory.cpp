@@ -154,7 +154,7 @@ Weights weights_of(const Architecture& a, const Strategy& s, bool first, bool la
     w.elements += tensor.elements();
     w.padded += shard;
     if (tensor.expert) experts += shard;
-    w.largest = std::max(w.largest, tensor.rows * tensor.columns);
+    if (tensor.count > 0) w.largest = std::max(w.largest, tensor.rows * tensor.columns);
   }
   // With expert parallel two optimizers step one after the other.
   w.reduced = s.expert_parallel > 1 ? std::max(experts, w.padded - experts) : w.padded;

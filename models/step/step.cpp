@@ -19,6 +19,10 @@ std::string StepModel::not_modelled(const Job& job, const Strategy& strategy) {
   const topology::Core& core = job.cluster.instance.core;
   if (strategy.precision == Precision::fp8 && !device_of(core).has_fp8(core))
     return "products in FP8 are not modelled on " + job.cluster.instance.name;
+  const bool gpu = job.cluster.instance.traits.accelerator == topology::Accelerator::gpu;
+  if (gpu && strategy.precision == Precision::fp32 && core.fp32.value <= 0)
+    return "products in FP32 are not modelled on " + job.cluster.instance.name +
+           ": no peak of them is stated";
   if (framework_of(strategy).reduces_with_backward() && schedule_of(strategy).splits_backward())
     return "a reduction of gradients beside a split backward pass is not modelled";
   if (framework_of(strategy).units(strategy) && strategy.expert_parallel > 1)

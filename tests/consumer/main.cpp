@@ -2,9 +2,9 @@
 #include <iostream>
 
 #include "io/catalog/catalog.h"
+#include "planner/check/invariants.h"
 #include "planner/plan/strategy_grammar.h"
 #include "planner/search/search.h"
-#include "planner/search/stated_plan.h"
 
 int main() {
   const trnplan::io::Catalog catalog(CATALOG);
@@ -16,7 +16,7 @@ int main() {
   const auto result = trnplan::planner::search(job, profile);
   if (result.plans.empty()) return 1;
   const trnplan::planner::Plan& winner = result.plans.front();
-  for (const auto& wrong : check_plan(job, trnplan::planner::stated_plan(winner), profile)) {
+  for (const auto& wrong : trnplan::planner::broken_invariants(job, winner, 0.9)) {
     std::cerr << wrong << "\n";
     return 1;
   }

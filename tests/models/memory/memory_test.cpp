@@ -414,3 +414,20 @@ TEST_CASE("probability of fitting", "[models][memory]") {
   CHECK(probability_of_fitting(m, m.peak() + Bytes(1024), profile) == 1);
   CHECK(probability_of_fitting(m, m.peak() - Bytes(1024), profile) == 0);
 }
+
+// Three layers cost 4 h^2 + 3 h f = 243e6 each, the head h V = 525e6: of 1,254e6 the first stage takes its half with the third
+// layer. The second has the final norm and the head, whose gradient in fp32 is all that its step needs besides.
+TEST_CASE("a stage without layers has none of a layer's weights in its buffers", "[models][memory]") {
+  Job job = job_of("llama3-8b", 1, 4096, 64);
+  job.architecture.layers = 3;
+  job.cluster.instance = test_catalog().instance("p5.48xlarge");
+  Strategy s;
+  s.framework = "nanotron";
+  s.pipeline_parallel = 2;
+  s.data_parallel = 4;
+  job.architecture.experts = 8;  // whose weights, 8 x 4096 x 2 x 14,336, are larger than the head's
+  job.architecture.experts_per_token = 2;
+  const Memory memory = memory_of(job, s, test_catalog().profile("h100"));
+  REQUIRE(memory.stages[1].layers == 0);
+  CHECK(memory.stages[1].moments[2].total().value == Approx(4.0 * 128256 * 4096));
+}

@@ -232,3 +232,19 @@ TEST_CASE("what NxD's sends and kernels cannot do is no rule on GPUs", "[planner
   s.context_parallel = 5;  // 3072 tokens in ten pieces
   CHECK(breaks(job, s, "context-parallel"));
 }
+
+// Without a peak a product would take for ever, and every plan longer than the clock.
+TEST_CASE("FP32 is refused on GPUs whose peak in it nobody states", "[planner]") {
+  models::Job job = job_of("llama3-8b", 1, 4096, 64);
+  job.cluster.instance = gpu_machine();
+  models::Strategy s;
+  s.data_parallel = 8;
+  s.precision = models::Precision::fp32;
+  CHECK_FALSE(not_modelled(job, s));
+  job.cluster.instance.core.fp32 = {};
+  const auto refused = not_modelled(job, s);
+  REQUIRE(refused);
+  CHECK(refused->message.find("FP32") != std::string::npos);
+  s.precision = models::Precision::mixed_precision;
+  CHECK_FALSE(not_modelled(job, s));
+}

@@ -1,4 +1,5 @@
-// Replica groups by a grid of ranks, rings by backtracking over sets of chips.
+#include "tests/second_opinion/groups.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -9,10 +10,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "planner/check/check_plan.h"
 #include "units/index.h"
 
-namespace trnplan::planner {
+namespace trnplan::second_opinion {
 
 using models::Strategy;
 
@@ -123,7 +123,7 @@ class Node {
   std::map<std::pair<Chips, bool>, bool> rings_;
 };
 
-enum class Kind { tensor, copies, context, data, pipeline };
+using Kind = GroupKind;
 constexpr std::array kNames = {"TP", "KV", "CP", "DP", "PP"};
 
 struct Opinion {
@@ -131,12 +131,13 @@ struct Opinion {
   const char* why = "";
 };
 
+/// Collects the groups of a strategy.
 class Groups {
  public:
   Groups(const topology::Cluster& cluster, const Strategy& s)
-      : instance_(cluster.instance), s_(s), grid_(cluster, s), node_(cluster.instance) {}
+      : adjacent_(cluster.instance.traits.adjacent_kv_copies), s_(s), grid_(cluster, s) {}
 
-  GroupsOpinion judge() {
+  std::vector<Group> all() {
     over(Kind::tensor, s_.tensor_parallel,
          [&](int i, int p, int d, int c, int) { return grid_.rank(p, d, c, i); });
     copies();
@@ -145,7 +146,7 @@ class Groups {
     over(Kind::data, s_.data_parallel,
          [&](int i, int p, int, int c, int t) { return grid_.rank(p, i, c, t); });
     pipeline();
-    return found_;
+    return std::move(found_);
   }
 
  private:
@@ -168,9 +169,9 @@ class Groups {
   void over(Kind kind, int degree, const Member& member) {
     if (degree < 2) return;
     each(kind, [&](int p, int d, int c, int t) {
-      std::vector<int> group;
-      for (int i = 0; i < degree; ++i) group.push_back(member(i, p, d, c, t));
-      weigh(kind, group);
+      std::vector<int> ranks;
+      for (int i = 0; i < degree; ++i) ranks.push_back(member(i, p, d, c, t));
+      found_.push_back({kind, std::move(ranks)});
     });
   }
 
@@ -182,11 +183,10 @@ class Groups {
     const int apart = s_.tensor_parallel / r;
     each(Kind::tensor, [&](int p, int d, int c, int) {
       for (int j = 0; j < apart; ++j) {
-        std::vector<int> group;
-        const bool adjacent = instance_.traits.adjacent_kv_copies;
-        const int from = adjacent ? j * r : j, step = adjacent ? 1 : apart;
-        for (int i = 0; i < r; ++i) group.push_back(grid_.rank(p, d, c, from + i * step));
-        weigh(Kind::copies, group);
+        std::vector<int> ranks;
+        const int from = adjacent_ ? j * r : j, step = adjacent_ ? 1 : apart;
+        for (int i = 0; i < r; ++i) ranks.push_back(grid_.rank(p, d, c, from + i * step));
+        found_.push_back({Kind::copies, std::move(ranks)});
       }
     });
   }
@@ -197,25 +197,31 @@ class Groups {
     each(Kind::pipeline, [&](int p, int d, int c, int t) {
       const bool last = p == stages - 1;
       if (last && stages <= 2) return;
-      weigh(Kind::pipeline, {grid_.rank(p, d, c, t), grid_.rank(last ? 0 : p + 1, d, c, t)});
+      found_.push_back({Kind::pipeline, {grid_.rank(p, d, c, t), grid_.rank(last ? 0 : p + 1, d, c, t)}});
     });
   }
 
-  /// Judges a group unless one like it, a number of nodes away, was.
-  void weigh(Kind kind, const std::vector<int>& ranks) {
+  bool adjacent_;
+  const Strategy& s_;
+  Grid grid_;
+  std::vector<Group> found_;
+};
+
+/// Judges groups by their kind and ranks; those that are alike, a number of nodes away, once.
+class Judge {
+ public:
+  explicit Judge(const topology::Cluster& cluster) : instance_(cluster.instance), node_(cluster.instance) {}
+
+  Opinion on(const Group& group) {
     const int cores = instance_.cores();
-    std::vector<int> shape{static_cast<int>(kind)};
-    for (const int r : ranks) shape.push_back(r - ranks.front() / cores * cores);
-    if (!seen_.insert(std::move(shape)).second) return;
-    const Opinion opinion = opinion_on(kind, ranks);
-    if (opinion.verdict <= found_.worst) return;
-    found_.worst = opinion.verdict;
-    const std::vector<int> shown(ranks.begin(),
-                                 ranks.begin() + std::min<std::ptrdiff_t>(8, std::ssize(ranks)));
-    found_.why = fmt::format("{} group of ranks {}{}: {}", kNames[static_cast<std::size_t>(kind)],
-                             fmt::join(shown, ", "), ranks.size() > shown.size() ? ", ..." : "", opinion.why);
+    std::vector<int> shape{static_cast<int>(group.kind)};
+    for (const int r : group.ranks) shape.push_back(r - group.ranks.front() / cores * cores);
+    const auto [it, fresh] = known_.try_emplace(std::move(shape));
+    if (fresh) it->second = opinion_on(group.kind, group.ranks);
+    return it->second;
   }
 
+ private:
   Opinion opinion_on(Kind kind, const std::vector<int>& ranks) {
     const int cores = instance_.cores();
     std::map<int, std::set<int>> on_node;
@@ -286,24 +292,38 @@ class Groups {
   }
 
   const topology::Instance& instance_;
-  const Strategy& s_;
-  Grid grid_;
   Node node_;
-  std::set<std::vector<int>> seen_;
-  GroupsOpinion found_;
+  std::map<std::vector<int>, Opinion> known_;
 };
 
 }  // namespace
 
-GroupsOpinion groups_by_backtracking(const topology::Cluster& cluster, const Strategy& s) {
-  const int columns = cluster.instance.cores() / 4;
-  const bool by_columns = cluster.instance.traits.rank_order == topology::RankOrderRule::columns_of_four;
-  if (by_columns && s.tensor_parallel == 4 && columns > 1 &&
-      s.data_parallel * s.context_parallel % columns != 0)
-    return {GroupOpinion::refused, "TP 4 cannot form its columns"};
-  constexpr int kMostChips = 64;
-  if (cluster.instance.chips > kMostChips) return {};
-  return Groups(cluster, s).judge();
+std::vector<Group> groups_on_grid(const topology::Cluster& cluster, const Strategy& s) {
+  return Groups(cluster, s).all();
 }
 
-}  // namespace trnplan::planner
+std::vector<GroupOpinion> opinions_on(const topology::Cluster& cluster, const std::vector<Group>& groups) {
+  Judge judge(cluster);
+  std::vector<GroupOpinion> all;
+  for (const Group& group : groups) all.push_back(judge.on(group).verdict);
+  return all;
+}
+
+GroupsOpinion groups_by_backtracking(const topology::Cluster& cluster, const Strategy& s) {
+  constexpr int kMostChips = 64;
+  if (cluster.instance.chips > kMostChips) return {};
+  Judge judge(cluster);
+  GroupsOpinion found;
+  for (const auto& [kind, ranks] : groups_on_grid(cluster, s)) {
+    const Opinion opinion = judge.on({kind, ranks});
+    if (opinion.verdict <= found.worst) continue;
+    found.worst = opinion.verdict;
+    const std::vector<int> shown(ranks.begin(),
+                                 ranks.begin() + std::min<std::ptrdiff_t>(8, std::ssize(ranks)));
+    found.why = fmt::format("{} group of ranks {}{}: {}", kNames[static_cast<std::size_t>(kind)],
+                            fmt::join(shown, ", "), ranks.size() > shown.size() ? ", ..." : "", opinion.why);
+  }
+  return found;
+}
+
+}  // namespace trnplan::second_opinion

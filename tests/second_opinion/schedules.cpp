@@ -1,0 +1,143 @@
+#include "tests/second_opinion/schedules.h"
+
+#include <algorithm>
+
+#include "units/index.h"
+
+namespace trnplan::second_opinion {
+
+using models::Schedule;
+
+namespace {
+
+using Stages = std::vector<std::vector<Pass>>;
+
+/// 1F1B as a rule for each stage of a pipeline in which every pass takes one tick: a backward pass goes first; stage i of P
+/// takes a new micro-batch as long as it holds fewer than P - i.
+/// D. Narayanan et al., SOSP 2019 (PipeDream), section 3.2; SC 2021, section 2.2.1.
+class Ticks {
+ public:
+  Ticks(int stages, int micro_batches)
+      : stages_(stages),
+        micro_batches_(micro_batches),
+        order_(at(stages)),
+        forwards_(at(stages), 0),
+        backwards_(at(stages), 0) {}
+
+  Stages run() {
+    while (backwards_.front() < micro_batches_) {
+      const std::vector<int> forwards = forwards_, backwards = backwards_;  // before this tick
+      for (int i = 0; i < stages_; ++i) tick(i, forwards, backwards);
+    }
+    return order_;
+  }
+
+ private:
+  void tick(int i, const std::vector<int>& forwards, const std::vector<int>& backwards) {
+    const int next_up = forwards[at(i)], next_down = backwards[at(i)];
+    const bool gradient_is_there = next_down < (i + 1 < stages_ ? backwards[at(i + 1)] : next_up);
+    const bool input_is_there = next_up < (i > 0 ? forwards[at(i - 1)] : micro_batches_);
+    if (gradient_is_there) {
+      order_[at(i)].push_back({PassKind::backward, next_down});
+      ++backwards_[at(i)];
+    } else if (input_is_there && next_up - next_down < stages_ - i) {
+      order_[at(i)].push_back({PassKind::forward, next_up});
+      ++forwards_[at(i)];
+    }
+  }
+
+  int stages_, micro_batches_;
+  Stages order_;
+  std::vector<int> forwards_, backwards_;  ///< passes that a stage has done
+};
+
+/// ZB-H1: gradients of weights wait; as soon as more wait than there are stages before this one, the first is computed.
+/// P. Qi et al., ICLR 2024, section 3.
+Stages zero_bubble(int stages, int micro_batches) {
+  Stages all = Ticks(stages, micro_batches).run();
+  for (int i = 0; i < stages; ++i) {
+    std::vector<Pass> order;
+    std::vector<int> waiting;
+    const auto compute_first = [&] {
+      order.push_back({PassKind::weights, waiting.front()});
+      waiting.erase(waiting.begin());
+    };
+    for (const Pass& pass : all[at(i)]) {
+      order.push_back(pass);
+      if (pass.kind != PassKind::backward) continue;
+      waiting.push_back(pass.micro_batch);
+      if (static_cast<int>(waiting.size()) > i) compute_first();
+    }
+    while (!waiting.empty()) compute_first();
+    all[at(i)] = order;
+  }
+  return all;
+}
+
+/// Everything forward, then everything backward, the last first. Y. Huang et al., NeurIPS 2019, section 2.3.
+Stages gpipe(int stages, int micro_batches) {
+  std::vector<Pass> order;
+  for (int m = 0; m < micro_batches; ++m) order.push_back({PassKind::forward, m});
+  for (int m = micro_batches - 1; m >= 0; --m) order.push_back({PassKind::backward, m});
+  return Stages(at(stages), order);
+}
+
+/// PP micro-batches through the first chunk, the same through the second and so on, then the next PP; backwards from the
+/// last chunk. aws-neuron/neuronx-distributed@fbac349 src/neuronx_distributed/pipeline/scheduler.py (how many forwards come first).
+Stages interleaved(int stages, int chunks, int micro_batches) {
+  std::vector<Pass> up, down;
+  for (int first = 0; first < micro_batches; first += stages) {
+    for (int chunk = 0; chunk < chunks; ++chunk) {
+      for (int m = first; m < first + stages; ++m) {
+        up.push_back({PassKind::forward, m, chunk});
+        down.push_back({PassKind::backward, m, chunks - 1 - chunk});
+      }
+    }
+  }
+  Stages all;
+  for (int i = 0; i < stages; ++i) {
+    std::size_t ahead = at(2 * (stages - i - 1) + (chunks - 1) * stages);
+    if (micro_batches == stages || ahead > up.size()) ahead = up.size();
+    std::vector<Pass>& order = all.emplace_back(up.begin(), up.begin() + static_cast<std::ptrdiff_t>(ahead));
+    for (std::size_t k = 0; k < up.size(); ++k) {
+      if (ahead + k < up.size()) order.push_back(up[ahead + k]);
+      order.push_back(down[k]);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+Stages passes_of(Schedule schedule, int stages, int chunks, int micro_batches) {
+  switch (schedule) {
+    case Schedule::interleaved:
+      return interleaved(stages, chunks, micro_batches);
+    case Schedule::zero_bubble:
+      return zero_bubble(stages, micro_batches);
+    case Schedule::gpipe:
+      return gpipe(stages, micro_batches);
+    case Schedule::one_f_one_b:
+    case Schedule::count:
+      break;
+  }
+  return Ticks(stages, micro_batches).run();
+}
+
+Alive alive_in(const std::vector<Pass>& passes, const std::vector<int>& layers) {
+  const int last = static_cast<int>(layers.size()) - 1;
+  Alive most;
+  int held = 0, held_layers = 0;
+  for (const Pass& pass : passes) {
+    if (pass.kind == PassKind::weights) continue;
+    const int sign = pass.kind == PassKind::forward ? 1 : -1;
+    held += sign;
+    held_layers += sign * layers[at(pass.chunk)];
+    most.passes = std::max(most.passes, held);
+    most.layers = std::max(most.layers, held_layers);
+    if (sign > 0 && pass.chunk == last) most.layers_at_loss = std::max(most.layers_at_loss, held_layers);
+  }
+  return most;
+}
+
+}  // namespace trnplan::second_opinion

@@ -1,0 +1,36 @@
+// The order in which the stages of a pipeline compute, from what defines each schedule: a pipeline that is run tick by tick.
+#pragma once
+
+#include <vector>
+
+#include "models/job/schedule.h"
+
+namespace trnplan::second_opinion {
+
+enum class PassKind { forward, backward, weights };
+
+/// One pass of a micro-batch through a chunk of a stage's layers.
+struct Pass {
+  PassKind kind = PassKind::forward;
+  int micro_batch = 0;
+  int chunk = 0;
+  bool operator==(const Pass&) const = default;
+};
+
+/// The passes of each stage in order. Requires: a schedule that goes with so many chunks and micro-batches. Cost:
+/// O(stages x micro-batches x chunks).
+std::vector<std::vector<Pass>> passes_of(models::Schedule schedule, int stages, int chunks,
+                                         int micro_batches);
+
+/// What a stage holds of passes between their forward and their backward, when most are.
+struct Alive {
+  int passes = 0;
+  int layers = 0;  ///< of all of them
+  int layers_at_loss =
+      0;  ///< after a forward pass of the last chunk, which the loss follows on the last stage
+};
+
+/// `layers` of each chunk of the stage.
+Alive alive_in(const std::vector<Pass>& passes, const std::vector<int>& layers);
+
+}  // namespace trnplan::second_opinion

@@ -1,0 +1,215 @@
+#include "tests/second_opinion/training_loops.h"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include "units/index.h"
+
+namespace trnplan::second_opinion {
+
+using models::Architecture;
+using models::Precision;
+using models::Sharding;
+using models::Strategy;
+
+namespace {
+
+constexpr TrainingLoop fsdp(std::string_view name) {
+  return {.name = name,
+          .kernels = Kernels::fused,
+          .messages = 1,
+          .copies = 3,  // computing, arriving, copied out
+          .reduced = 4,
+          .shards_gradients_alone = true,
+          .recomputes_parts = true};
+}
+
+constexpr TrainingLoop megatron(std::string_view name, double logits) {
+  return {.name = name,
+          .logits_forward = logits,
+          .logits_backward = logits,
+          .kernels = Kernels::fused,
+          .messages = 0};
+}
+
+constexpr std::array kLoops = {
+    TrainingLoop{.name = "nxd", .reduces_with_backward = false},
+    TrainingLoop{.name = "overlapped"},
+    megatron("megatron", 6),
+    megatron("megatron-bridge", 2),
+    TrainingLoop{.name = "megatron-deepspeed",
+                 .kernels = Kernels::fused,
+                 .messages = 1,
+                 .reduces_with_backward = false},
+    TrainingLoop{.name = "nanotron",
+                 .logits_forward = 12,
+                 .logits_backward = 6,
+                 .kernels = Kernels::eager,
+                 .messages = 1},
+    fsdp("fsdp"),
+    fsdp("fsdp-async-tp"),
+    fsdp("fsdp-eager"),
+    TrainingLoop{.name = "fsdp1",
+                 .logits_forward = 2,
+                 .logits_backward = 4,
+                 .kernels = Kernels::fused,
+                 .messages = 1,
+                 .copies = 4,  // one more that another stream still holds
+                 .reduced = 4,
+                 .shards_gradients_alone = true},
+    TrainingLoop{.name = "megatron-fsdp",
+                 .logits_forward = 2,
+                 .logits_backward = 2,
+                 .kernels = Kernels::fused,
+                 .messages = 1,
+                 .copies = 3,
+                 .reduced = 2},
+};
+
+int replicas(const Strategy& s) {
+  return s.data_parallel * s.context_parallel;
+}
+
+/// aws-neuron/neuronx-distributed src/neuronx_distributed/trainer/trainer.py: bf16 weights and fp32 gradient sums on
+/// every rank, fp32 master weights and moments in shards; without ZeRO-1 no master weights and no sums.
+StateBytes nxd_states(const Strategy& s) {
+  const double parameter = s.precision == Precision::fp32 ? 4 : 2;
+  const double wide = s.precision == Precision::bf16_sr ? 2 : 4;  // master weights, moments, gradients
+  if (!s.zero1) return {2 * parameter, 2 * wide, 0};
+  return {parameter + wide, 3 * wide, wide};
+}
+
+/// Fp32 weights, gradients and moments in shards; what is whole beside them in bf16, and a pipeline's gradients.
+StateBytes fsdp_states(const Strategy& s) {
+  const double everything = 4 + 4 + 8;
+  if (!s.zero1) return {0, everything, 0};  // a shard is all of it
+  if (s.pipeline_parallel > 1) return {2 + 4, everything, 0};
+  return {s.sharding == Sharding::gradients ? 2.0 : 0.0, everything, 0};
+}
+
+/// NxD counts the elements of buckets with 8 bytes that have 4 on the device; the gathered one is cut into the ranks'
+/// shards by whole megabytes.
+struct NxdBuckets {
+  double scattered, gathered;
+};
+NxdBuckets nxd_buckets(const Strategy& s) {
+  constexpr double kHalfMegabyte = 0.5e6;
+  return {kHalfMegabyte * s.bucket_mb, kHalfMegabyte * std::max(1, s.bucket_mb / replicas(s)) * replicas(s)};
+}
+
+/// What does not divide, one each, from the first part on or at the last ones.
+std::vector<int> spread(int layers, int parts, bool at_the_end) {
+  std::vector<int> all(at(parts), 0);
+  for (int i = 0; i < layers; ++i) ++all[at(i % parts)];
+  if (at_the_end) std::reverse(all.begin(), all.end());
+  return all;
+}
+
+/// Embedding and head count as a layer each.
+std::vector<int> spread_with_ends(int layers, int parts) {
+  std::vector<int> all = spread(layers + 2, parts, false);
+  --all.front();
+  --all.back();
+  return all;
+}
+
+/// Those between the ends have the mean rounded up, or down where that would leave an end empty.
+std::vector<int> megatron_parts(int layers, int parts) {
+  for (const int up : {1, 0}) {
+    const int each = layers / parts + up, left = layers - each * (parts - 2);
+    if (each == 0 || left < 2) continue;
+    std::vector<int> all(at(parts), each);
+    all.front() = left - left / 2;
+    all.back() = left / 2;
+    return all;
+  }
+  return spread(layers, parts, true);
+}
+
+/// A block opens the next stage once those before it cost their share of the model's.
+std::vector<int> parts_by_cost(const Architecture& a, int parts) {
+  const double h = a.hidden, block = h * (4 * h + 3.0 * a.intermediate), head = h * a.vocabulary;
+  std::vector<int> all(at(parts), 0);
+  int part = 0;
+  double spent = 0;
+  for (int i = 0; i < a.layers; ++i) {
+    ++all[at(part)];
+    spent += block;
+    if (spent * parts >= (a.layers * block + head) * (part + 1) && part + 1 < parts) ++part;
+  }
+  return all;
+}
+
+}  // namespace
+
+const TrainingLoop& training_loop(std::string_view name) {
+  if (name.empty()) return kLoops.front();
+  for (const TrainingLoop& loop : kLoops) {
+    if (loop.name == name) return loop;
+  }
+  throw std::invalid_argument("no training loop " + std::string(name));
+}
+
+StateBytes state_bytes(const TrainingLoop& loop, const Strategy& s) {
+  if (loop.shards_weights()) return fsdp_states(s);
+  if (loop.name == "megatron") return {2 + 4, 12, 0};
+  // In FP8 weights are kept as they are and transposed.
+  if (loop.name == "megatron-bridge") return {(s.precision == Precision::fp8 ? 4.0 : 2.0) + 2, 12, 0};
+  if (loop.name == "megatron-deepspeed") return {2 + (s.zero1 ? 4.0 : 2.0), 12, 0};
+  if (loop.name == "nanotron") return {2 + 4 + (replicas(s) > 1 ? 2.0 : 0.0), 12, 0};
+  return nxd_states(s);
+}
+
+double step_buffers(const TrainingLoop& loop, const Strategy& s, double largest_weight) {
+  if (loop.name == "nanotron") return 4 * largest_weight;
+  if (!s.zero1) return 0;
+  if (loop.name == "megatron-deepspeed") return 2 * 5e8;
+  if (loop.kernels != Kernels::nxd) return 0;
+  const NxdBuckets buckets = nxd_buckets(s);
+  return std::max({buckets.scattered, buckets.gathered, 4 * largest_weight});
+}
+
+double backward_buffers(const TrainingLoop& loop, const Strategy& s) {
+  constexpr double kMebibyte = 1024.0 * 1024.0;
+  if (loop.name == "nanotron") return 25 * kMebibyte;
+  if (loop.name == "overlapped") return s.zero1 ? nxd_buckets(s).scattered : 512e6;
+  return 0;
+}
+
+std::vector<int> even_parts(const TrainingLoop& loop, const Architecture& a, int parts) {
+  const int layers = a.layers;
+  if (loop.name == "nanotron") return parts_by_cost(a, parts);
+  if (layers % parts == 0) return spread(layers, parts, false);
+  if (loop.name == "megatron-deepspeed") {
+    const bool room = 2 * parts <= layers + 2;  // for a block beside embedding and head
+    return room ? spread_with_ends(layers, parts) : spread(layers, parts, false);
+  }
+  if (loop.name == "megatron-bridge" && (layers + 2) % parts == 0) return spread_with_ends(layers, parts);
+  if (loop.name.starts_with("megatron") && !loop.shards_weights()) return megatron_parts(layers, parts);
+  return spread(layers, parts, true);
+}
+
+int sharers_of(const Strategy& s) {
+  if (!s.zero1) return 1;
+  return s.shard_ranks > 0 ? s.shard_ranks : replicas(s);
+}
+
+std::string cannot(const TrainingLoop& loop, const Strategy& s) {
+  const bool splits = s.pipeline_parallel > 1 && s.schedule == models::Schedule::zero_bubble;
+  if (splits && loop.reduces_with_backward) return "reduce beside a split backward pass";
+  const bool in_units = loop.shards_weights() && s.zero1 && s.pipeline_parallel == 1 && replicas(s) > 1;
+  if (in_units && s.expert_parallel > 1) return "gather the weights of experts that are shared out";
+  if ((s.recompute.alternate || s.recompute.every > 1) && !loop.recomputes_parts)
+    return "recompute a part of the layers or every second product";
+  const bool known = !loop.shards_weights()              ? s.sharding == Sharding::states
+                     : s.sharding == Sharding::gradients ? loop.shards_gradients_alone
+                                                         : s.sharding == Sharding::parameters;
+  if (s.zero1 && !known) return "shard just that";
+  if (s.shard_ranks == 0) return "";
+  if (!loop.shards_weights()) return "shard over groups";
+  if (s.shard_ranks < 2 || replicas(s) % s.shard_ranks != 0) return "form such groups";
+  return s.pipeline_parallel > 1 ? "shard over groups within a pipeline's stages" : "";
+}
+
+}  // namespace trnplan::second_opinion
