@@ -163,13 +163,14 @@ void remark_target(const planner::SearchResult& result, const planner::Target* t
 /// The stack that was chosen of several, and what it was chosen from.
 void remark_choice(const Recommendation& best, Remarks& remarks) {
   if (best.others.empty()) return;
-  std::string others;
-  for (const OtherStack& o : best.others) {
-    others += fmt::format("{}{} ({:.4g} s a step, --target {})", others.empty() ? "" : ", ", o.name,
-                          o.plan.report.step.value, o.name);
-  }
-  remarks.add(
-      fmt::format("{} is taken, which is expected to do more than {}", name_of(best.stack->stack), others));
+  const auto words = [](std::string_view name, const planner::Plan& plan) {
+    return fmt::format("{}: {:.4g} s a step, works with {:.0f} %", name, plan.report.step.value,
+                       100 * plan.works.value_or(1));
+  };
+  std::string text =
+      words(name_of(best.stack->stack), *best.search.recommended_plan()) + "; this one is taken";
+  for (const OtherStack& o : best.others) text += "; " + words(o.name, o.plan) + " (--target " + o.name + ")";
+  remarks.add(text);
 }
 
 }  // namespace

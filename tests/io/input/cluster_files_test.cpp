@@ -216,8 +216,7 @@ TEST_CASE("instances are counted, of which a node may be several", "[io][cluster
   CHECK(read(8).hosts == 8);
   CHECK(read(8).notes.empty());
   CHECK(read(11).nodes == 2);
-  CHECK(
-      contains(read(11).notes.at(0), "11 hosts, and a trn2u-ultraserver is 4: 2 counted, 3 left over"));
+  CHECK(contains(read(11).notes.at(0), "11 hosts, and a trn2u-ultraserver is 4: 2 counted, 3 left over"));
   CHECK(contains(faults_in([&] { read(3); }).at(0).problem, "w has 3 hosts, and a trn2u-ultraserver is 4"));
   const std::string eight = "NODELIST STATE AVAIL_FEATURES PARTITION\nn[1-8] idle trn2u.48xlarge,q-1 q*\n";
   const auto sinfo = io::read_sinfo("t", test_catalog(), "", OneFile(eight));
