@@ -73,7 +73,7 @@ TEST_CASE("of plans that cannot be told apart one has a line, and the others are
   a.ties = {{plan_of(found.job, "tp=8,recompute=LlamaMLP", 488, 14.08), 0.53, 1, false},
             {plan_of(found.job, "tp=32", 500, 9), 0.6, 0, false},
             {plan_of(found.job, "tp=4", 501, 9), 0.6, 2, false}};
-  const std::string text = cli::wrapped(cli::plan_answer(a), 100);
+  const std::string text = cli::wrapped(cli::plan_answer(a), 200);
   CHECK(has(text,
             "\nTied       TP 8 x DP 4, MLP recomputed  488 s, 14.1 GiB (faster than the best one with 47 %)  "
             "and 5 more "
@@ -272,7 +272,7 @@ TEST_CASE("a baseline stands beside the best plan, a refused one without a speed
   Answer a = found.answer();
   a.baseline = &today;
   a.baseline_file = "nxdt.yaml";
-  std::string text = cli::wrapped(cli::plan_answer(a), 100);
+  std::string text = cli::wrapped(cli::plan_answer(a), 200);
   CHECK(has(text,
             "\nToday      nxdt.yaml: TP 32, 605 s a step; the best plan is 1.25 times as fast (it is faster "
             "with 97.0 %)\n"

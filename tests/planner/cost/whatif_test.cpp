@@ -346,6 +346,7 @@ TEST_CASE("a type without a price of the kind says which prices there are", "[pl
         "not stated)");
   WhatIfQuestion q = of_two_types(21.5, 55.04);
   q.instances[1].prices = type.prices;
+  q.prices.pricing = Pricing::on_demand;
   const WhatIfResult r = ask(q, two_types);
   REQUIRE(r.standings.at(1).others.size() == 2);
   CHECK(r.standings[1].others[0].usd_per_hour == 35.76);
