@@ -29,7 +29,8 @@ void add_export(CLI::App& app, Run& chosen) {
       ->required()
       ->check(not_empty());
   command->add_flag("--force", o->force, "overwrite files in --chakra");
-  command->add_option("--profile", o->profile, "parameters: a catalogue name or a .json file");
+  command->add_option("--profile", o->profile, "parameters: a catalogue name or a .json file")
+      ->check(not_empty());
   command->footer(
       "A refused strategy is exported all the same where that makes sense; the exit code is then 3.\n"
       "Examples:\n"

@@ -34,7 +34,8 @@ inline void add_common(CLI::App& command, Common& common) {
                   "parameters: trn1, which is fitted to published runs, trn1-datasheet, its priors, another "
                   "name of the "
                   "catalogue, or a .json file that calibrate wrote")
-      ->default_str("the machine's: trn1, trn2 or gpu");
+      ->check(not_empty())
+      ->default_str("the machine's");
 }
 
 /// --json FILE, of commands whose fits are not to be made twice for text and JSON; `common` outlives the command.

@@ -149,6 +149,9 @@ class Plan(Record):
     schedule: Optional[str]
     step_extrapolated: Optional[bool]
     nearest_memory_case: Optional[KnownCase]
+    fit_probability_at_distance: Optional[float]
+    compile_probability_at_distance: Optional[float]
+    works_probability: Optional[float]
     run_days: Optional[float]
     run_usd: Optional[float]
 
@@ -191,10 +194,7 @@ class RankedPlan(Plan):
     nearest_run: Optional[str]
     untested: Optional[List[str]]
     differs_from_nearest: Any
-    fit_probability_at_distance: Optional[float]
-    compile_probability_at_distance: Optional[float]
     run_probability: Optional[float]
-    works_probability: Optional[float]
     expected_tokens_per_second: Optional[float]
     near_twin_of: Optional[int]
     probability_first_is_better: Optional[float]

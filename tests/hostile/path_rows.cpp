@@ -143,10 +143,10 @@ std::vector<Command> path_rows() {
       {{"topology"}, "job.yaml: ", "job.yaml"},
       {{"topology"}, "/nonexistent: ", "/nonexistent"},
       {{"topology"}, "--instance", "."},
-      {{"plan", "job.yaml"}, "--profile", "."},
-      {{"validate"}, "--profile", "."},
-      {{"validate", "--memory"}, "--profile", "."},
-      {{"whatif", "job.yaml", "--nodes", "1"}, "--profile", "."},
+      {{"plan", "job.yaml"}, "cluster.instance", "."},
+      {{"validate"}, "defaults.json", "."},
+      {{"validate", "--memory"}, "defaults.json", "."},
+      {{"whatif", "job.yaml", "--nodes", "1"}, "cluster.instance", "."},
   };
 }
 

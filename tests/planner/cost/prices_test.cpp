@@ -25,7 +25,9 @@ TEST_CASE("what has no price in the catalogue is the caller's", "[planner][price
   PriceOptions options;
   options.pricing = Pricing::on_demand;
   CHECK_FALSE(bill_of(trn2, 1, options));  // none is known
-  CHECK(bill_of(trn2, 1, {})->lines[0].basis.starts_with("capacity_block, "));  // the usual one is what is known
+  CHECK(bill_of(trn2, 1, {})
+            ->lines[0]
+            .basis.starts_with("capacity_block, "));  // the usual one is what is known
   options.usd_per_node_hour = 10;
   CHECK(bill_of(trn2, 3, options)->usd_per_hour() == 30);
   options.storage_gib = 7300;
