@@ -127,28 +127,25 @@ models::Strategy on_all_cores(std::vector<Finding>& findings, const targets::Nxd
 }
 
 /// What the prediction rests on, as findings.
-ResolvedJob resolved_run(std::vector<Finding>& findings, const CheckRequest& o, const io::Catalog& catalog,
-                         models::Job job) {
-  io::JobReading reading;
-  reading.job = std::move(job);
-  reading.places["training.precision"] = {o.file, 0, 0};  // the file states it
+ResolvedJob resolved_run(std::vector<Finding>& findings, const CheckRequest& o, models::Job job) {
   Remarks remarks;
-  ResolvedJob resolved(catalog, std::move(reading), {{.job = o.file}, o.target, o.profile},
-                       {.one_strategy = true}, remarks);
+  ResolvedJob resolved = resolve(std::move(job), {{.job = o.file}, o.target, o.profile},
+                                 {.one_strategy = true, .refuses = false}, remarks);
   for (const Remark& remark : remarks.all()) {
     if (const auto* text = std::get_if<std::string>(&remark)) note(findings, "profile", *text);
   }
   return resolved;
 }
 
-/// A strategy that no rule refuses, but of which it is doubtful that it compiles or fits. True where there is a doubt.
+/// A strategy that no rule refuses, but of which it is doubtful that it compiles or fits; each of the two once, whoever
+/// says it. True where there is a doubt.
 bool add_doubts(std::vector<Finding>& findings, const planner::Judgement& judgement,
                 const targets::NxdtConfig& config, const char* whole) {
   if (!judgement.plan || judgement.refused()) return false;
   const std::size_t before = findings.size();
   const auto doubt = [&](const char* rule, const char* what, const std::optional<double>& probability,
                          const char* fix) {
-    if (!probability || *probability >= planner::kSureRun) return;
+    if (!probability || *probability >= planner::kSureRun || says(findings, rule, false)) return;
     findings.push_back({.rule = rule,
                         .severity = Severity::warning,
                         .key = whole,
@@ -157,10 +154,9 @@ bool add_doubts(std::vector<Finding>& findings, const planner::Judgement& judgem
                         .fix = fix,
                         .source = std::string(planner::source_of(rule))});
   };
-  doubt("memory", "it fits into memory", judgement.plan->fits,
-        "take the recommended plan, or recompute more");
+  doubt("memory", "it fits into memory", judgement.plan->fits, "recompute more, or raise TP or PP");
   doubt("graph", "its largest graph compiles", judgement.plan->compiles,
-        "take the recommended plan, or raise TP or PP");
+        "raise TP or PP, or take a smaller micro-batch");
   return findings.size() > before;
 }
 
@@ -236,7 +232,7 @@ void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Cata
   job.cluster.nodes = nodes_of(reading.nodes, job.cluster.instance,
                                stated_nodes == nullptr ? SourcePos{config.file, 0, 0} : stated_nodes->at,
                                "trainer.num_nodes");
-  const ResolvedJob resolved = resolved_run(result.findings, o, catalog, std::move(job));
+  const ResolvedJob resolved = resolved_run(result.findings, o, std::move(job));
   const Predictor predictor(resolved);
   const models::Strategy strategy = on_all_cores(result.findings, config, reading, resolved.job().cluster);
   Prediction p = predictor.predict(resolved.job(), models::canonical(strategy));
@@ -358,7 +354,7 @@ CheckResult checked_run(const CheckRequest& o, const planner::Target& target, co
   job.software = run->config.software;
   job.software.release = o.release;
   if (job.software.framework.empty()) job.software.framework = target.name();
-  const ResolvedJob resolved = resolved_run(result.findings, o, catalog, std::move(job));
+  const ResolvedJob resolved = resolved_run(result.findings, o, std::move(job));
   Prediction p = Predictor(resolved).predict(resolved.job(), models::canonical(run->config.strategy));
   planner::Judgement& judgement = p.judgement;
   add_violations(result.findings, judgement.broken, result.config, false, "strategy");

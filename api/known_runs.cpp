@@ -90,13 +90,4 @@ std::vector<KnownRun> known_runs(const io::Catalog& catalog,
   return all;
 }
 
-bool asks_for_gpus(const models::Job& job, const std::vector<topology::Instance>& others) {
-  const auto has = [](const topology::Instance& i) {
-    return i.traits.accelerator == topology::Accelerator::gpu;
-  };
-  const std::vector<topology::Instance>& choice = job.space.instances;
-  return has(job.cluster.instance) || std::any_of(choice.begin(), choice.end(), has) ||
-         std::any_of(others.begin(), others.end(), has);
-}
-
 }  // namespace trnplan::api

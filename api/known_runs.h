@@ -16,7 +16,5 @@ namespace trnplan::api {
                                                         const std::vector<planner::Observation>& observations,
                                                         const models::Architecture& own_model,
                                                         bool gpus = false);
-/// Whether one of the machines that the job names, or of `others`, has GPUs.
-[[nodiscard]] bool asks_for_gpus(const models::Job& job, const std::vector<topology::Instance>& others = {});
 
 }  // namespace trnplan::api

@@ -9,16 +9,6 @@
 
 namespace trnplan::api {
 
-namespace {
-
-/// The job on the cluster that a plan chose.
-models::Job on_cluster_of(models::Job job, const planner::Plan& plan) {
-  if (plan.nodes > 0) job.cluster.nodes = plan.nodes;
-  return job;
-}
-
-}  // namespace
-
 std::vector<planner::Observation> load_observations(const std::string& profile) {
   if (!profile.ends_with(".json")) return {};
   return io::read_observations(profile);
@@ -46,14 +36,14 @@ void tell_observations(planner::SearchResult& result, const std::vector<planner:
     for (planner::Refusal& r : *list) planner::annotate(r.why, observations, job, r.strategy);
   for (planner::Plan& plan : result.plans)
     for (planner::Violation& v : plan.doubts)
-      planner::annotate(v, observations, on_cluster_of(job, plan), plan.strategy);
+      planner::annotate(v, observations, planner::settled(job, plan), plan.strategy);
   if (result.infeasible)
     for (planner::RuleCount& r : result.infeasible->rules)
       planner::annotate(r.why, observations, job, r.example);
   if (result.plans.empty()) return;
   const planner::Plan& winner = *result.recommended_plan();
   if (winner.instance == job.cluster.instance.name)
-    remarks.add(planner::remarks_on(observations, on_cluster_of(job, winner), winner.strategy));
+    remarks.add(planner::remarks_on(observations, planner::settled(job, winner), winner.strategy));
 }
 
 std::string tell_observations(topology::PlacementVerdict& verdict,

@@ -179,7 +179,6 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   const auto begin = std::chrono::steady_clock::now();
   PlanRequest o = request;
   o.job.options.free_strategy = true;
-  o.job.options.target = o.target;
   const ResolvedJob resolved = resolve(o, {.writes = !o.target.empty() || !o.out.empty()}, remarks);
   const io::Catalog& catalog = resolved.catalog();
   PlanResult out;

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "api/known_jobs.h"
-#include "api/known_runs.h"
 #include "planner/plan/plan.h"
 
 namespace trnplan::api {

@@ -78,11 +78,12 @@ void ResolvedJob::resolve_machines(const Asked& asked, const ResolveOptions& opt
 }
 
 void ResolvedJob::refuse(const Asked& asked, const ResolveOptions& options) {
+  if (!options.refuses) return;
   const std::vector<topology::Instance> types = types_of(reading_.job);
   const bool named = choice_.target != nullptr;
   const planner::Target* stated = named ? choice_.target : targets::find(reading_.job.software.framework);
   if (trains_nowhere(stated, types)) refuse_other_machines(asked.job.job, reading_, *stated, named);
-  if (options.one_strategy || !options.refuses) return;
+  if (options.one_strategy) return;
   std::vector<JobChoice> choices;
   for (const models::Job& at : clusters_of(reading_.job)) {
     for (const StackRef& s : stacks(at)) choices.push_back({s->job, s->stack.target});
@@ -153,9 +154,18 @@ StackRef ResolvedJob::stack_of(const models::Job& at, const models::Strategy& st
             {targets::that_trains(at.cluster.instance.traits, strategy.framework), strategy.framework, true});
 }
 
+ResolvedJob resolve(models::Job job, const Asked& asked, const ResolveOptions& options, Remarks& remarks) {
+  io::JobReading reading;
+  reading.job = std::move(job);
+  reading.places["training.precision"] = {};  // stated, wherever
+  return {io::Catalog::standard(), std::move(reading), asked, options, remarks};
+}
+
 ResolvedJob resolve(const Asked& asked, const ResolveOptions& options, Remarks& remarks) {
   io::Catalog catalog = io::Catalog::standard();
-  io::JobReading reading = load_job(asked.job, catalog, remarks);
+  JobInput input = asked.job;
+  input.options.target = asked.target;
+  io::JobReading reading = load_job(input, catalog, remarks);
   if (options.amend) options.amend(reading, catalog);
   return {std::move(catalog), std::move(reading), asked, options, remarks};
 }

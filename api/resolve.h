@@ -34,7 +34,8 @@ struct Asked {
 struct ResolveOptions {
   /// One strategy is looked at: what the job leaves free besides is taken as it stands.
   bool one_strategy = false;
-  /// A job that no strategy makes legal is refused; else the answer says what is broken.
+  /// A job that no strategy makes legal, or whose stack trains on none of its machines, is refused; else the answer says
+  /// what is broken.
   bool refuses = true;
   /// Clusters are compared, whose profiles may differ.
   bool compares = false;
@@ -92,6 +93,9 @@ class ResolvedJob {
   std::map<std::string, Machine> machines_;  ///< by the type's name
 };
 
+/// A job that is known already, from a config or a plan.json: all that it states holds. Throws InputError.
+[[nodiscard]] ResolvedJob resolve(models::Job job, const Asked& asked, const ResolveOptions& options,
+                                  Remarks& remarks);
 /// Reads the job and resolves it. Throws InputError.
 [[nodiscard]] ResolvedJob resolve(const Asked& asked, const ResolveOptions& options, Remarks& remarks);
 

@@ -20,8 +20,4 @@ planner::RiskAdvisor KnownRisk::advisor(const models::Job& job, const models::Pr
   return {job, profile, runs_, parameters_, times_, attitude, sure};
 }
 
-void KnownRisk::tell(planner::Plan& plan, const models::Job& job, const models::Profile& profile) const {
-  planner::tell_risk(plan, advisor(job, profile).outlook(plan, plan));
-}
-
 }  // namespace trnplan::api

@@ -22,8 +22,6 @@ class KnownRisk {
   [[nodiscard]] planner::RiskAdvisor advisor(const models::Job& job, const models::Profile& profile,
                                              planner::RiskAttitude attitude = planner::RiskAttitude::neutral,
                                              double sure = 0.9) const;
-  /// Of a plan by itself: how surely it works, and its interval with the doubt of its distance from known runs.
-  void tell(planner::Plan& plan, const models::Job& job, const models::Profile& profile) const;
 
   [[nodiscard]] const planner::RecommendingParameters& parameters() const { return parameters_; }
 

@@ -58,10 +58,7 @@ class Grid {
         predictor_(resolved_, o.risk),
         reliability_(io::reliability_from(read_document(catalog_.file("reliability.json")))) {
     question_.tokens = grid_.tokens;
-    question_.prices.pricing = planner::pricing_from(o.pricing).value_or(planner::Pricing::usual);
-    // Prices of several kinds say nothing of which type is cheaper.
-    if (resolved_.job().space.instances.size() > 1 && question_.prices.pricing == planner::Pricing::usual)
-      question_.prices.pricing = planner::Pricing::on_demand;
+    question_.prices.pricing = planner::pricing_of(o.pricing, resolved_.job().space.instances.size());
     if (o.budget.empty()) return;
     question_.budget = parse_count(o.budget);
     if (!question_.budget) {

@@ -26,24 +26,12 @@ launch::RanPlan assumed(const io::Catalog& catalog) {
   return ran;
 }
 
-/// What is known of a job alone: all that it states holds.
-ResolvedJob resolved_of(const models::Job& job, const std::string& profile,
-                        std::shared_ptr<const models::Profile> with, bool one_strategy) {
-  io::JobReading reading;
-  reading.job = job;
-  reading.places["training.precision"] = {};
-  Remarks unsaid;
-  return {io::Catalog::standard(),
-          std::move(reading),
-          Asked{{}, "", profile},
-          {.one_strategy = one_strategy, .refuses = false, .profile = std::move(with)},
-          unsaid};
-}
-
 /// What plan.json would say of it; nullopt, with the reasons, where it cannot be timed.
 std::optional<io::PlanFile> predicted(const models::Job& job, const models::Strategy& strategy,
                                       const std::string& profile, Remarks& remarks) {
-  const ResolvedJob resolved = resolved_of(job, profile, nullptr, true);
+  Remarks unsaid;
+  const ResolvedJob resolved =
+      resolve(job, {{}, "", profile}, {.one_strategy = true, .refuses = false}, unsaid);
   const Prediction p = Predictor(resolved).predict(resolved.job(), models::canonical(strategy));
   const planner::Judgement& judged = p.judgement;
   const char* what = judged.plan ? "the rules refuse what ran: " : "no prediction to compare with: ";
@@ -68,8 +56,10 @@ std::optional<io::PlanFile> predicted(const models::Job& job, const models::Stra
 
 launch::FindPlans plan_finder(const std::string& name) {
   return [name](const models::Job& job, const models::Profile& profile, int most) {
+    Remarks unsaid;
     const ResolvedJob resolved =
-        resolved_of(job, name, std::make_shared<const models::Profile>(profile), false);
+        resolve(job, {{}, "", name},
+                {.refuses = false, .profile = std::make_shared<const models::Profile>(profile)}, unsaid);
     planner::SearchResult found =
         Predictor(resolved)
             .recommend(resolved.job(), {.top = most, .layouts = 0, .explain = false, .why_nothing = false})

@@ -148,11 +148,8 @@ planner::WhatIfQuestion question_of(const WhatIfRequest& o, const models::Job& j
   q.asynchronous = o.asynchronous;
   q.checkpoint_steps = o.checkpoint_steps;
   q.allow_doubtful = o.allow_doubtful;
-  q.prices = {planner::pricing_from(o.pricing).value_or(planner::Pricing::usual), o.usd_per_node_hour,
-              o.storage_gib, o.storage_price, o.other_price};
-  // Prices of several kinds say nothing of which type is cheaper.
-  if (q.instances.size() > 1 && q.prices.pricing == planner::Pricing::usual)
-    q.prices.pricing = planner::Pricing::on_demand;
+  q.prices = {planner::pricing_of(o.pricing, q.instances.size()), o.usd_per_node_hour, o.storage_gib,
+              o.storage_price, o.other_price};
   return q;
 }
 
@@ -182,15 +179,15 @@ planner::Reliability load_reliability(const io::Catalog& catalog, const WhatIfRe
 class WriterTeller {
  public:
   WriterTeller(const ResolvedJob& resolved, const std::vector<topology::Instance>& instances,
-               Remarks& remarks)
-      : resolved_(resolved), instances_(instances), remarks_(remarks) {}
+               std::string_view named, Remarks& remarks)
+      : resolved_(resolved), instances_(instances), named_(named), remarks_(remarks) {}
 
   void tell(planner::WhatIfPoint& p) {
     if (!p.plan) return;
     const StackRef on =
         resolved_.stack_of(on_cluster(resolved_.job(), instances_, *p.plan), p.plan->strategy);
     const planner::Target* target = on->stack.target;
-    if (target != nullptr) p.target = "";
+    if (target != nullptr) p.target = named_;
     const std::optional<std::string> why =
         target == nullptr ? fmt::format("no target writes the training loop {} there", name_of(on->stack))
                           : planner::inexpressible(*target, on->job, p.plan->strategy);
@@ -201,6 +198,7 @@ class WriterTeller {
  private:
   const ResolvedJob& resolved_;
   const std::vector<topology::Instance>& instances_;
+  std::string_view named_;  ///< the target of the request
   Remarks& remarks_;
   std::set<std::string> told_;
 };
@@ -239,7 +237,7 @@ WhatIfAnswered whatif(const WhatIfRequest& request, Remarks& remarks) {
   };
   planner::WhatIfResult result =
       planner::whatif(job, question, resolved.profile_on(question.instances.front()), reliability, recommend);
-  WriterTeller writers(resolved, question.instances, remarks);
+  WriterTeller writers(resolved, question.instances, o.target, remarks);
   for (planner::WhatIfPoint& p : result.points) writers.tell(p);
   if (result.would_do) writers.tell(*result.would_do);
   if (result.reaches) writers.tell(*result.reaches);

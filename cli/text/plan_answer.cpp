@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <map>
 #include <set>
 #include <tuple>
@@ -18,7 +17,6 @@
 #include "planner/check/rules.h"
 #include "planner/plan/strategy_grammar.h"
 #include "text/diagnostic.h"
-#include "units/product.h"
 #include "units/quantity.h"
 
 namespace trnplan::cli {
@@ -216,24 +214,16 @@ std::string ties_text(const Answer& a) {
   return text;
 }
 
-/// A global batch that leaves a pipeline so few micro-batches that its stages wait, or a data-parallel rank one alone; and
-/// the batch that would not. Of a pipeline of P stages with V virtual stages each and m micro-batches a share of
-/// (P - 1) / (V m) is spent waiting, beside the work: models/step/pipeline_time.h.
+/// A global batch of so few micro-batches that stages wait for each other, and one that has enough.
 std::string batch_text(const Plan& p) {
-  constexpr double kMuch = 0.1, kLittle = 0.05;
-  const Strategy& s = p.strategy;
-  const double waits = (s.pipeline_parallel - 1.0) / s.virtual_pipeline;
-  const double share = p.report.breakdown[static_cast<std::size_t>(models::Category::bubble)] / p.report.step;
-  if (p.micro_batches < 1 || share < kMuch || waits / p.micro_batches < kMuch) return "";
-  const std::int64_t enough = static_cast<std::int64_t>(std::ceil(waits / kLittle));
-  return entry("Batch",
-               fmt::format("{} sequences are {} for each of {} ranks, and the stages wait {:.0f} % of the "
-                           "step for each other; with a global batch of {} some {:.0f} %",
-                           p.global_batch,
-                           p.micro_batches == 1 ? std::string("1 micro-batch")
-                                                : fmt::format("{} micro-batches", p.micro_batches),
-                           s.data_parallel, 100 * share,
-                           saturating_product({enough, s.micro_batch, s.data_parallel}), 100 * kLittle));
+  const auto waiting = planner::waiting_stages(p);
+  if (!waiting) return "";
+  return entry(
+      "Batch",
+      fmt::format("{} sequences are {} micro-batch{} a rank, so stages wait for each other {:.0f} % of "
+                  "the step; with a global batch of {} some {:.0f} %",
+                  p.global_batch, p.micro_batches, p.micro_batches == 1 ? "" : "es", 100 * waiting->share,
+                  waiting->enough, 100 * planner::kLittleWaiting));
 }
 
 std::string limit_text(const Plan& best, const planner::Sensitivity& why) {

@@ -274,6 +274,8 @@ std::string_view source_of(std::string_view rule) {
       {"memory",
        "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/trainer/trainer.py, and what "
        "docs/models.md names under Memory"},
+      {"graph",
+       "the published jobs of catalog/memory-cases.csv, as docs/models.md counts their instructions"},
       {"divisibility",
        "aws-neuron/neuronx-distributed@fbac349:src/neuronx_distributed/parallel_layers/parallel_state.py"},
       {"rank-order",

@@ -39,6 +39,11 @@ std::optional<Pricing> pricing_from(std::string_view text) {
   return std::nullopt;
 }
 
+Pricing pricing_of(std::string_view text, std::size_t types) {
+  const Pricing asked = pricing_from(text).value_or(Pricing::usual);
+  return asked == Pricing::usual && types > 1 ? Pricing::on_demand : asked;
+}
+
 double Bill::usd_per_hour() const {
   double sum = 0;
   for (const PriceLine& line : lines) sum += line.usd_per_hour;

@@ -23,6 +23,9 @@ enum class Pricing { usual, on_demand, reserved, capacity_block, spot };
 std::string_view to_string(Pricing p);
 /// Also with a dash for the underscore.
 std::optional<Pricing> pricing_from(std::string_view text);
+/// What a word means where so many types are compared: the usual price of several is that on demand, since prices of several
+/// kinds do not say which type is cheaper. Unknown words are taken for the usual one.
+Pricing pricing_of(std::string_view text, std::size_t types);
 
 /// AWS bills storage by a month of 8760 / 12 hours.
 inline constexpr double kHoursPerMonth = 730;

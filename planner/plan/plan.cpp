@@ -1,6 +1,9 @@
 #include "planner/plan/plan.h"
 
+#include <cmath>
+
 #include "models/step/step.h"
+#include "units/product.h"
 
 namespace trnplan::planner {
 
@@ -20,6 +23,16 @@ Plan make_plan(const models::Job& job, const models::Strategy& strategy, const m
   if (const topology::Price* price = job.cluster.instance.price()) plan.price_kind = price->kind;
   plan.run = Seconds(job.training.tokens / plan.report.tokens_per_second);
   return plan;
+}
+
+std::optional<WaitingStages> waiting_stages(const Plan& plan) {
+  const double step = plan.report.step.value;
+  const double waits = plan.report.breakdown[static_cast<std::size_t>(models::Category::bubble)].value;
+  if (plan.micro_batches < 1 || waits < kMuchWaiting * step) return std::nullopt;
+  const double times = waits / (step - waits) * (1 / kLittleWaiting - 1);
+  const auto enough = static_cast<std::int64_t>(std::ceil(plan.micro_batches * times));
+  return WaitingStages{waits / step,
+                       saturating_product({enough, plan.strategy.micro_batch, plan.strategy.data_parallel})};
 }
 
 models::Job settled(models::Job job, const Plan& plan) {

@@ -1,6 +1,7 @@
 // A plan: a strategy with its prediction, and why other strategies were turned down.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -66,6 +67,16 @@ struct Plan {
 [[nodiscard]] inline double usd_per_billion_tokens(const Plan& plan) {
   return plan.usd_per_hour / kHour / plan.report.tokens_per_second * 1e9;
 }
+
+/// Stages that wait for each other because the global batch has few micro-batches for each of them.
+struct WaitingStages {
+  double share = 0;         ///< of the step
+  std::int64_t enough = 0;  ///< global batch with which it is kLittleWaiting
+};
+inline constexpr double kMuchWaiting = 0.1, kLittleWaiting = 0.05;
+/// nullopt where less than kMuchWaiting of the step is spent so. Waiting takes as long whatever the number of micro-batches,
+/// and the rest of the step grows with it: w of a step t with m of them is w / (w + (t - w) n / m) with n.
+[[nodiscard]] std::optional<WaitingStages> waiting_stages(const Plan& plan);
 
 /// A strategy that was turned down although it could be faster than the winner.
 struct Refusal {

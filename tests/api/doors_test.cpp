@@ -1,5 +1,6 @@
 // One job, one answer: whatever command is asked. Random jobs over machines, models and stacks; what two documents both
 // state is compared to the last digit.
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -27,7 +28,7 @@ using nlohmann::json;
 namespace {
 
 struct Sample {
-  std::string yaml, instance, nodes, target;
+  std::string yaml, instance, nodes, target, profile;
   bool tokens = false, deadline = false;
 };
 
@@ -82,6 +83,7 @@ Sample sample_of(unsigned seed) {
       s.yaml += "software: {framework: " + stack + "}\n";
   }
   s.deadline = s.tokens && draw.one_in(3);
+  if (trn1 && draw.one_in(4)) s.profile = "trn1-datasheet";
   if (draw.one_in(4)) s.yaml += "pin: {tensor_parallel: " + std::to_string(draw.of({1, 2, 4, 8})) + "}\n";
   return s;
 }
@@ -128,6 +130,7 @@ struct Doors {
     job = folder.write("job.yaml", s.yaml);
     request.job.job = job;
     request.target = s.target;
+    request.profile = s.profile;
     request.threads = 1;
     request.top = 3;
   }
@@ -145,6 +148,7 @@ struct Doors {
     api::WhatIfRequest r;
     r.job.job = job;
     r.target = sample.target;
+    r.profile = sample.profile;
     r.nodes = sample.nodes;
     if (!sample.tokens) r.tokens = "100B";
     Remarks remarks;
@@ -169,7 +173,7 @@ TEST_CASE("plan, whatif, sweep, simulate, the page and check give one answer", "
   const unsigned seed = GENERATE(from_range(seeds(1, 30)));
   const Sample s = sample_of(seed);
   Doors doors(s);
-  INFO("seed " << seed << "\n" << s.yaml << "target " << s.target);
+  INFO("seed " << seed << "\n" << s.yaml << "target " << s.target << ", profile " << s.profile);
   // Without tokens whatif asks for a length of its own, on which advice depends: the plan states it, too.
   if (!s.tokens) doors.request.job.options.tokens = "100B";
   doors.ask_plan();
@@ -181,6 +185,7 @@ TEST_CASE("plan, whatif, sweep, simulate, the page and check give one answer", "
   REQUIRE((best == nullptr) == !whatif->result.points.front().plan.has_value());
 
   api::SweepRequest sweep;
+  sweep.profile = s.profile;
   sweep.grid =
       doors.folder.write("grid.yaml", "job: job.yaml\n" + std::string(s.tokens ? "" : "tokens: 100B\n"));
   sweep.out = doors.folder / "sweep";
@@ -230,13 +235,11 @@ TEST_CASE("plan, whatif, sweep, simulate, the page and check give one answer", "
     CHECK(difference(page.at("run"), document.at("run"), {"tokens_50", "tokens_90"}) ==
           "");  // 0 is null there
   }
-  {
+  models::Job ran = planner::settled(doors.plan->job, *best);
+  if (!ran.pin.tensor_parallel) {  // advice is free of pins
     INFO("advice of watch on what ran");
-    models::Job ran = planner::settled(doors.plan->job, *best);
-    const models::Pin free;
-    if (ran.pin.tensor_parallel) return;  // advice is free of pins
-    ran.pin = free;
-    const auto plans = api::plan_finder("")(ran, doors.plan->profile, 1);
+    ran.pin = {};
+    const auto plans = api::plan_finder(s.profile)(ran, doors.plan->profile, 1);
     REQUIRE_FALSE(plans.empty());
     CHECK(models::describe(plans.front().strategy) == models::describe(best->strategy));
     CHECK(plans.front().report.step.value == best->report.step.value);
@@ -252,6 +255,7 @@ TEST_CASE("plan, whatif, sweep, simulate, the page and check give one answer", "
   api::CheckRequest check;
   check.file = doors.folder / "out/nxdt.yaml";
   check.instance = s.instance;
+  check.profile = s.profile;
   const json checked = json::parse(api::document(api::check(check)));
   INFO(checked.at("findings").dump(1));
   CHECK(difference(plan, checked.at("prediction"), {"rank", "run_days", "run_usd"}) == "");
@@ -277,4 +281,28 @@ TEST_CASE("check recommends for a refused config what plan recommends for what i
   CHECK(checked.nearest.front().recommended);
   CHECK(models::describe(checked.nearest.front().plan.strategy) == models::describe(best->strategy));
   CHECK(checked.nearest.front().plan.report.step.value == best->report.step.value);
+}
+
+TEST_CASE("check warns of a graph that may not compile, and recommends another plan", "[api][doors]") {
+  const TestFolder folder;
+  std::string text = read_text(source_file("tests/io/fixtures/nxdt/hf_llama3_8B_config.yaml"));
+  const auto change = [&](const std::string& from, const std::string& to) {
+    REQUIRE(text.find(from) != std::string::npos);
+    text.replace(text.find(from), from.size(), to);
+  };
+  change("num_nodes: 4", "num_nodes: 1");
+  change("tensor_model_parallel_size: 32", "tensor_model_parallel_size: 8");
+  change("kv_replicator: 4", "kv_replicator: 1");
+  change("recompute: [CoreAttention]", "recompute: [CoreAttention, LlamaMLP]");
+  api::CheckRequest check;
+  check.file = folder.write("nxdt.yaml", text);
+  const api::CheckResult checked = api::check(check);
+  const auto graph = std::count_if(checked.findings.begin(), checked.findings.end(), [](const auto& f) {
+    return f.rule == "graph" && f.severity == targets::Severity::warning && !f.fix.empty() &&
+           !f.source.empty();
+  });
+  CHECK(graph == 1);
+  CHECK(checked.verdict == "warn");
+  REQUIRE_FALSE(checked.nearest.empty());
+  CHECK(checked.nearest.front().recommended);
 }
