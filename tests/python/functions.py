@@ -97,6 +97,26 @@ class Plan(Check):
         self.same(found, "plan", "llama3-8b", "--nodes", "1,2", "--tokens", "2T", "--deadline", "900d", "--risk",
                   "fastest", "--top", 2)  # fmt: skip
 
+    def test_one_job_has_one_answer(self) -> None:
+        """Two functions that search for themselves, on machines of each kind and with the stacks of each."""
+        for model, instance, nodes in (("llama2-7b", "trn1.32xlarge", 1), ("llama3.1-8b", "trn2.48xlarge", 2),
+                                       ("llama3-70b", "p5.48xlarge", 8), ("llama3-8b", "p4d.24xlarge", 2)):  # fmt: skip
+            job = {"model": model, "training": {"sequence": 4096, "global_batch": 512, "tokens": 1e11},
+                   "cluster": {"instance": instance, "nodes": nodes}}  # fmt: skip
+            planned = trnplan.plan(job)
+            best = planned.best
+            assert best is not None and planned.run is not None
+            point = trnplan.whatif(job, nodes).points[0]
+            one = trnplan.simulate(job, best.strategy).plan
+            assert one is not None
+            with self.subTest(model=model, instance=instance):
+                self.assertEqual((point.step_seconds, point.mfu, point.works_probability, point.usd_per_hour),
+                                 (best.step_seconds, best.mfu, best.works_probability, best.usd_per_hour))  # fmt: skip
+                self.assertEqual((point.days, point.usd), (planned.run.days, planned.run.usd))
+                self.assertEqual((one.step_seconds, one.step_seconds_90, one.memory_bytes_per_core, one.works_probability),
+                                 (best.step_seconds, best.step_seconds_90, best.memory_bytes_per_core,
+                                  best.works_probability))  # fmt: skip
+
     def test_nothing_fits(self) -> None:
         found = trnplan.plan("llama3-70b", nodes=1)
         self.same(found, "plan", "llama3-70b", "--nodes", 1)
