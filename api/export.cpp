@@ -25,7 +25,8 @@ void announce(const ExportRequest& o, const models::Job& job, const models::Stra
               const models::StepModel& model, Remarks& remarks) {
   const models::TraceSize size = models::rank_trace_size(model);
   const std::int64_t m = models::micro_batches(job.training, s);
-  const double nodes = static_cast<double>(size.fixed) + static_cast<double>(size.per_micro_batch) * m;
+  const double nodes =
+      static_cast<double>(size.fixed) + static_cast<double>(size.per_micro_batch) * static_cast<double>(m);
   const double bytes = nodes * io::kChakraBytesPerNode;
   const std::string what =
       fmt::format("{} micro-batches are {:.2f} million nodes on {} ranks, about {:.1f} GB", m, nodes / 1e6,

@@ -1,12 +1,12 @@
 #include "api/followed_log.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <vector>
 
 #include <sys/stat.h>
 
 #include "launch/process/process.h"
+#include "launch/watch/job_states.h"
 #include "text/diagnostic.h"
 #include "text/shell_words.h"
 
@@ -57,10 +57,7 @@ JobState ask_slurm(const std::string& id) {
 }
 
 bool over(const std::string& state) {
-  static const std::vector<std::string> kFinal = {"COMPLETED", "FAILED",        "CANCELLED",
-                                                  "TIMEOUT",   "NODE_FAIL",     "BOOT_FAIL",
-                                                  "DEADLINE",  "OUT_OF_MEMORY", "FORGOTTEN"};
-  return std::find(kFinal.begin(), kFinal.end(), state) != kFinal.end();
+  return launch::job_state(state).over;
 }
 
 /// A folder that plan --out wrote holds no log, but what a log is compared with.
@@ -90,7 +87,8 @@ std::string state_after(const std::string& before, const std::string& job, Remar
   } catch (const InputError& e) {
     if (before.empty()) throw;
     remarks.add(e.faults().front());
-    return e.faults().front().problem.starts_with("Slurm does not know") ? "FORGOTTEN" : before;
+    return e.faults().front().problem.starts_with("Slurm does not know") ? std::string(launch::kForgotten)
+                                                                         : before;
   }
 }
 

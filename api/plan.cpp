@@ -186,7 +186,7 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   const std::optional<Current> current =
       read_baseline(out.baseline_file, o, resolved.job(), catalog, remarks);
   for (const StackRef& s : resolved.stacks(resolved.job())) {
-    if (!out.unwritten) out.unwritten = unwritable(o, s->stack.target);
+    if (const auto refused = unwritable(o, s->stack.target)) throw InputError(*refused);
   }
   if (o.threads > planner::core_count())
     remarks.add(fmt::format("--threads {}: this machine has {} cores, and no more are used", o.threads,

@@ -60,12 +60,10 @@ class Grid {
     question_.tokens = grid_.tokens;
     question_.prices.pricing = planner::pricing_of(o.pricing, resolved_.job().space.instances.size());
     if (o.budget.empty()) return;
-    question_.budget = parse_count(o.budget);
+    question_.budget = parse_usd(o.budget);
     if (!question_.budget) {
-      throw InputError({{"command line", 0, 0},
-                        "--budget",
-                        in_quotes(o.budget) + " is no amount of USD",
-                        "write for example 500000 or 2.5M"});
+      throw InputError(
+          {{"command line", 0, 0}, "--budget", in_quotes(o.budget) + " is no amount of USD", kUsdFix});
     }
   }
 

@@ -93,12 +93,6 @@ std::string learn_from(const WatchRequest& o, const launch::RunLog& log, const l
 
 // ---- looking
 
-/// Something broke, and no step was done since.
-bool failed(const io::WatchReport& r) {
-  return !r.finished && std::any_of(r.failures.begin(), r.failures.end(),
-                                    [](const io::WatchFailure& f) { return !f.went_on; });
-}
-
 /// Nothing to be read came within so many seconds.
 bool drained(int seconds) {
   pollfd input{STDIN_FILENO, POLLIN, 0};
@@ -218,7 +212,7 @@ class Watcher {
       context_.silent = state == kRunning ? age_of(log.source().path) : std::nullopt;
       const io::WatchReport r = report(log, state, true);
       show(r, true);
-      any = any || failed(r);
+      any = any || io::failed(r);
     }
     return any;
   }
@@ -249,7 +243,7 @@ class Watcher {
     }
     const io::WatchReport last = report(log, "", true);
     show(last, true);
-    return failed(last);
+    return io::failed(last);
   }
 
   /// Looks again until the run is over; a line for each change, and the whole report at the end.
@@ -262,10 +256,10 @@ class Watcher {
       if (const bool grown = log.look(); first || grown || state_now != state) {
         state = state_now;
         const io::WatchReport r = report(log, state, false);
-        const bool end = r.finished || over(state) || (job.empty() && failed(r));
+        const bool end = r.finished || over(state) || (job.empty() && io::failed(r));
         if (end) {
           const io::WatchReport last = report(log, state, true);
-          return show(last, true), failed(last);
+          return show(last, true), io::failed(last);
         }
         show(r, false);
       } else if (state.empty() || state == kRunning) {
@@ -314,7 +308,9 @@ void check_request(const WatchRequest& o) {
   if (!faults.empty()) throw InputError(std::move(faults));
   if (!o.record.empty()) io::check_file(o.record, true);
   if (!o.calibrate.empty()) io::check_file(o.calibrate, o.force);
-  check_report(o.report);
+  std::vector<std::string> others = {o.ran.plan, o.ran.job, o.ran.config, o.profile, o.calibrate, o.record};
+  others.insert(others.end(), o.targets.begin(), o.targets.end());
+  check_report(o.report, others);
 }
 
 }  // namespace

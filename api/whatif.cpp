@@ -10,6 +10,7 @@
 #include "api/predictor.h"
 #include "io/catalog/catalog.h"
 #include "io/catalog/reliability.h"
+#include "io/input/instance_names.h"
 #include "planner/plan/target.h"
 #include "text/diagnostic.h"
 #include "text/document.h"
@@ -73,9 +74,8 @@ class Reader {
 
   std::optional<double> budget(const std::string& text) {
     if (text.empty()) return std::nullopt;
-    const auto value = parse_count(text);
-    if (!value)
-      fault("--budget", in_quotes(text) + " is no amount of USD", "write for example 500000 or 2.5M");
+    const auto value = parse_usd(text);
+    if (!value) fault("--budget", in_quotes(text) + " is no amount of USD", kUsdFix);
     return value;
   }
 
@@ -94,9 +94,7 @@ class Reader {
       } else if (std::find(known.begin(), known.end(), name) != known.end()) {
         all.push_back(catalog.instance(name));
       } else {
-        const std::string near = nearest(name, known);
-        fault("--instances", "unknown instance type " + in_quotes(name),
-              near.empty() ? "see catalog/instances" : "did you mean " + in_quotes(near) + "?");
+        fault("--instances", "unknown instance type " + in_quotes(name), io::instance_fix(name, known));
       }
     }
     return all;
@@ -187,10 +185,10 @@ class WriterTeller {
     const StackRef on =
         resolved_.stack_of(on_cluster(resolved_.job(), instances_, *p.plan), p.plan->strategy);
     const planner::Target* target = on->stack.target;
-    if (target != nullptr) p.target = named_;
     const std::optional<std::string> why =
         target == nullptr ? fmt::format("no target writes the training loop {} there", name_of(on->stack))
                           : planner::inexpressible(*target, on->job, p.plan->strategy);
+    if (!why) p.target = named_;
     if (!why || !told_.insert(p.instance).second) return;
     remarks_.add(fmt::format("{} x {}: the plan is of all strategies: {}", p.nodes, p.instance, *why));
   }

@@ -89,7 +89,7 @@ void add_check(CLI::App& app, Run& chosen) {
       "Examples:\n"
       "  trnplan check nxdt.yaml\n"
       "  trnplan check nxdt.yaml --nodes 4 --format json\n"
-      "  trnplan check nxdt.yaml --instance trn1n.32xlarge --release 2.24\n"
+      "  trnplan check nxdt.yaml --instance trn1n.32xlarge --release 2.22\n"
       "  trnplan check torchtitan.toml --target torchtitan --instance p5.48xlarge --nodes 2\n"
       "  trnplan check train_llama.sh --target megatron --instance p5.48xlarge --nodes 2");
   command->callback([o, &chosen] {

@@ -25,7 +25,7 @@ constexpr JobOption kOptions[] = {
     {JobPart::training, "--precision", &io::JobOptions::precision,
      "mixed_precision, autocast, bf16SR, fp32, manual, fp8 (GPUs) or any"},
     {JobPart::training, "--release", &io::JobOptions::release,
-     "Neuron SDK release, for example 2.24, for a narrower interval"},
+     "Neuron SDK release, for example 2.22, for a narrower interval"},
     {JobPart::tokens, "--tokens", &io::JobOptions::tokens, "of the whole run, for example 15T"},
     {JobPart::limits, "--objective", &io::JobOptions::objective, "step_time, cost or deadline"},
     {JobPart::limits, "--deadline", &io::JobOptions::deadline, "of the whole run, for example 30d"},

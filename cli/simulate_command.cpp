@@ -29,7 +29,8 @@ std::vector<std::string> schedules() {
 }
 
 int run(const SimulateOptions& o) {
-  api::check_report(o.report);
+  api::check_apart("--trace", o.request.trace, {o.request.job.job, o.request.profile});
+  api::check_report(o.report, {o.request.job.job, o.request.profile, o.request.trace});
   Remarks remarks = heard_remarks();
   const api::SimulateResult result = api::simulate(o.request, remarks);
   const auto& [job, strategy, judgement, profile, outlook] = result;

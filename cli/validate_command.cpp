@@ -101,7 +101,7 @@ int run(const ValidateOptions& o) {
                       "a report is of step times",
                       "leave out --memory, --goodput and --collectives, or --report"});
   }
-  api::check_report(o.report);
+  api::check_report(o.report, {o.runs, o.measured, o.common.document});
   check_document(o.common, o.report.force);
   if (!o.measured.empty()) return run_scores(o, o.measured);
   if (!o.runs.empty() && api::is_layout_table(o.runs)) return run_scores(o, o.runs);
@@ -166,7 +166,7 @@ void add_validate(CLI::App& app, Run& chosen) {
       "  trnplan validate\n"
       "  trnplan validate mine.csv --leave-out none --format json\n"
       "  trnplan validate --memory\n"
-      "  trnplan validate --measured catalog/gpu-runs.csv");
+      "  trnplan validate --measured layouts.csv");
   command->callback([o, &chosen] { chosen = [o] { return run(*o); }; });
 }
 

@@ -94,8 +94,8 @@ void add_watch(CLI::App& app, Run& chosen) {
       ->capture_default_str();
   add_common(*command, o->common);
   command->footer(
-      "--format json prints one JSON object a line. Exit code 3: the log shows a failure and no step "
-      "after it.\n"
+      "--format json prints one JSON object a line. Exit code 3: the run failed: a failure and "
+      "no step after it, a loss that is NaN, or a job that Slurm ended early.\n"
       "Examples:\n"
       "  trnplan watch 1742 --plan my-plan/plan.json\n"
       "  trnplan watch train-1742.out --plan my-plan/plan.json --once --calibrate mine.json\n"

@@ -100,6 +100,11 @@ std::optional<Bytes> parse_bytes(std::string_view text) {
   return Bytes(value);
 }
 
+std::optional<double> parse_usd(std::string_view text) {
+  const auto value = parse_count(text);
+  return value && *value > 0 ? value : std::nullopt;
+}
+
 std::optional<Seconds> parse_duration(std::string_view text) {
   const auto parts = split(text);
   if (!parts || parts->suffix.size() != 1) return std::nullopt;

@@ -12,6 +12,10 @@ namespace trnplan {
 /// A decimal number with an optional suffix K, M, B or G, T (10^3, 10^6, 10^9, 10^12; lower case too): "15T",
 /// "2.5M", "1024". nullopt when it is anything else, negative, infinite or above 2^62.
 std::optional<double> parse_count(std::string_view text);
+/// The same of money, which is above 0: nothing costs nothing.
+std::optional<double> parse_usd(std::string_view text);
+/// What to write for what parse_usd() does not take.
+inline constexpr const char* kUsdFix = "write an amount of USD above 0, for example 500000 or 2.5M";
 
 /// A whole number without suffix, sign or fraction: "32". nullopt otherwise or above 2^31 - 1.
 std::optional<int> parse_whole(std::string_view text);

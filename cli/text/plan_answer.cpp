@@ -345,6 +345,8 @@ std::string training_text(const api::WrittenTraining& t) {
 
 std::string next_text(const Answer& a) {
   const bool measurable = a.measures && a.confidence.comparison && a.confidence.comparison->best;
+  const char* measures =
+      measurable && a.confidence.comparison->decides ? "decides the tie" : "makes the choice surer";
   std::string text;
   if (a.result.plans.empty() && is_untimed(a.job)) {
     return entry("Next", "trnplan instances; --format json");
@@ -357,10 +359,10 @@ std::string next_text(const Answer& a) {
     return entry("Next", a.details ? "--format json" : "--details; --format json");
   } else if (a.folder.empty()) {
     text = fmt::format("--out DIR writes config{}",
-                       measurable ? ", scripts, measure.sh (decides the tie)" : " and scripts");
+                       measurable ? fmt::format(", scripts, measure.sh ({})", measures) : " and scripts");
   } else {
     text = command_text({"trnplan", "launch", a.folder});
-    if (!a.script.empty()) text += fmt::format(", or first {} (decides the tie)", command_text({a.script}));
+    if (!a.script.empty()) text += fmt::format(", or first {} ({})", command_text({a.script}), measures);
   }
   return entry("Next", text + (a.details || a.result.plans.empty() ? "" : "; --details") + "; --format json");
 }

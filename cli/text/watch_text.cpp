@@ -40,9 +40,10 @@ std::string numbers(const std::vector<int>& all) {
 }
 
 std::string failure_text(const io::WatchFailure& f) {
-  std::string text =
-      fmt::format("failure: {}, {} line{}, first {}:{}{}\n", f.kind, f.count, f.count == 1 ? "" : "s",
-                  printable(f.file), f.line, f.went_on ? "; the run went on" : "");
+  const std::string where = f.line == 0 ? std::string("by the scheduler")
+                                        : fmt::format("{} line{}, first {}:{}", f.count,
+                                                      f.count == 1 ? "" : "s", printable(f.file), f.line);
+  std::string text = fmt::format("failure: {}, {}{}\n", f.kind, where, f.went_on ? "; the run went on" : "");
   text += "  " + f.text + "\n";
   if (!f.rule.empty())
     text += fmt::format("  rule {}: {}\n", f.rule, f.problem);

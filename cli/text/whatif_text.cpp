@@ -267,7 +267,8 @@ std::string next_text(const WhatIfAnswer& a) {
                  "other --instances or --nodes, fewer --tokens, or more time or money; --format json");
   const std::string command = command_text(a.next);
   if (!p->target)
-    return entry("Next", command + " looks at it; no target writes its training loop; --format json");
+    return entry("Next",
+                 command + " looks at it; no target can write it, for the reason above; --format json");
   return entry("Next",
                command + " looks at it, and with --out DIR writes its config and scripts; --format json");
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "io/input/cluster_files.h"
+#include "io/input/instance_names.h"
 #include "io/input/job_input.h"
 #include "io/input/job_sections.h"
 #include "io/input/job_space.h"
@@ -104,10 +105,8 @@ bool read_cluster_file(JobDraft& d, MapReader& fields, std::string& instance, bo
 
 bool known_instance(JobDraft& d, MapReader& fields, const std::string& name) {
   if (is_known(d.catalog, name)) return true;
-  const std::vector<std::string> names = d.catalog.instances();
-  const std::string near = nearest(name, names);
   fields.fault("instance", "unknown instance type " + in_quotes(name),
-               (near.empty() ? "" : "did you mean \"" + near + "\"? ") + "Known: " + joined(names));
+               instance_fix(name, d.catalog.instances()));
   return false;
 }
 

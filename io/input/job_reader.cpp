@@ -46,7 +46,7 @@ void read_software(JobDraft& d, MapReader& map) {
   const bool plain = s.release.size() < 20 && s.release.find_first_not_of("0123456789.") == std::string::npos;
   if (!s.release.empty() && (!plain || s.release.find('.') == std::string::npos)) {
     fields.fault("release", in_quotes(s.release) + " is no Neuron SDK release",
-                 "write it like \"2.24\", in quotes");
+                 "write it like \"2.22\", in quotes");
   }
   s.version = fields.text("version", "");
   const bool numbers = s.version.size() < 20 && s.version.find('.') != std::string::npos &&

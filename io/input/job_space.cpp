@@ -1,8 +1,8 @@
 #include "io/input/job_space.h"
+#include "io/input/instance_names.h"
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <set>
 
 #include "text/parse.h"
@@ -51,9 +51,8 @@ std::vector<std::string> listed_types(const Node& list, const Catalog& catalog,
   for (const Node& item : list.items) {
     const std::string& name = item.scalar;
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      const std::string near = nearest(name, known);
       faults.push_back({item.at, "cluster.instance", "unknown instance type " + in_quotes(name),
-                        near.empty() ? "see catalog/instances" : "did you mean " + in_quotes(near) + "?"});
+                        instance_fix(name, known)});
     } else if (std::find(names.begin(), names.end(), name) != names.end()) {
       faults.push_back(
           {item.at, "cluster.instance", in_quotes(name) + " is listed twice", "list each type once"});
@@ -93,14 +92,9 @@ void read_deadline(MapReader& root, models::Job& job) {
 void read_budget(MapReader& root, models::Job& job) {
   const Node* node = root.raw("budget");
   if (node == nullptr || node->is_null()) return;
-  const auto value = parse_count(node->scalar);
-  if (!value) {
-    root.fault("budget", in_quotes(node->scalar) + " is no amount of USD",
-               "write for example 100000 or 2.5M");
-    return;
-  }
-  // Job::budget 0 means none; nothing costs less than the smallest amount there is.
-  job.budget = std::max(*value, std::numeric_limits<double>::min());
+  const auto value = parse_usd(node->scalar);
+  if (!value) root.fault("budget", in_quotes(node->scalar) + " is no amount of USD", kUsdFix);
+  job.budget = value.value_or(0);
 }
 
 /// Money needs a price of every type.

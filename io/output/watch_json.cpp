@@ -1,5 +1,7 @@
 #include "io/output/watch_json.h"
 
+#include <algorithm>
+
 #include "io/format/json_tree.h"
 #include "io/output/plan_json.h"
 
@@ -26,6 +28,13 @@ Json failure_object(const WatchFailure& f) {
 
 }  // namespace
 
+bool failed(const WatchReport& r) {
+  const auto fatal = [](const WatchAlarm& a) { return a.fatal; };
+  const auto ended = [](const WatchFailure& f) { return !f.went_on; };
+  return std::any_of(r.alarms.begin(), r.alarms.end(), fatal) ||
+         (!r.finished && std::any_of(r.failures.begin(), r.failures.end(), ended));
+}
+
 std::string watch_json(const WatchReport& r) {
   Json interval = nullptr;
   if (r.predicted_90) interval = Json{r.predicted_90->first, r.predicted_90->second};
@@ -50,7 +59,8 @@ std::string watch_json(const WatchReport& r) {
             {"eta_seconds", or_null(r.eta_seconds)},
             {"usd_so_far", or_null(r.usd_so_far)},
             {"usd_total", or_null(r.usd_total)},
-            {"finished", r.finished}};
+            {"finished", r.finished},
+            {"failed", failed(r)}};
   j["alarms"] = Json::array();
   for (const WatchAlarm& a : r.alarms) j["alarms"].push_back(alarm_object(a));
   j["events"] = Json::array();

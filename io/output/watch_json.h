@@ -14,6 +14,7 @@ struct WatchAlarm {
   std::string message, cause, fix;
   std::optional<std::int64_t> step;  ///< where it began
   int line = 0;                      ///< of the log; 0: of no single one
+  bool fatal = false;                ///< the run has failed, although it may go on
 };
 
 struct WatchFailure {
@@ -52,6 +53,9 @@ struct WatchReport {
   std::vector<WatchFailure> failures;
   std::vector<std::string> remarks;
 };
+
+/// Whether the run broke and no step was done since, or what it does is of no use any more.
+[[nodiscard]] bool failed(const WatchReport& report);
 
 /// One object on one line, ending in a newline; what is not known is null.
 std::string watch_json(const WatchReport& report);

@@ -1,4 +1,5 @@
 #include "launch/sweep/sweep_files.h"
+#include "io/input/instance_names.h"
 
 #include <fmt/format.h>
 #include <sqlite3.h>
@@ -50,9 +51,8 @@ std::vector<std::string> instances(MapReader& map, const std::string& fallback, 
   std::vector<std::string> all;
   for (const Node& item : list->items) {
     if (std::find(known.begin(), known.end(), item.scalar) == known.end()) {
-      const std::string near = nearest(item.scalar, known);
-      map.fault("instances", "unknown instance type \"" + printable(item.scalar, 40) + "\"",
-                near.empty() ? "see catalog/instances" : "did you mean " + near + "?");
+      map.fault("instances", "unknown instance type " + in_quotes(printable(item.scalar, 40)),
+                io::instance_fix(item.scalar, known));
     } else if (std::find(all.begin(), all.end(), item.scalar) != all.end()) {
       if (!repeated.insert(item.scalar).second) continue;
       map.fault("instances", item.scalar + " is listed twice", "list each type once");

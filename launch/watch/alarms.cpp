@@ -111,9 +111,10 @@ void look_for_drift(const std::vector<double>& seconds, io::WatchReport& r) {
 
 void look_at_learning(const RunLog& log, io::WatchReport& r) {
   if (log.loss_lost) {
-    r.alarms.push_back(
-        {"loss", "the loss is no number: the run has failed", "a value overflowed, or the run diverged",
-         "go back to an earlier checkpoint; lower the learning rate if it comes again", std::nullopt, 0});
+    r.alarms.push_back({"loss", "the loss is NaN: the run has failed",
+                        "a value overflowed, or the run diverged",
+                        "go back to an earlier checkpoint; lower the learning rate if it comes again",
+                        std::nullopt, 0, true});
   }
   look_for_rise(log.gradient_norms, r);
   look_for_spike(log.gradient_norms, "gradient-spike", "the gradient norm", r);

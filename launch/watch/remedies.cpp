@@ -78,6 +78,36 @@ constexpr Known kConfigurations[] = {
      "build it once before (python -c 'import matplotlib.font_manager')"},
 };
 
+constexpr Known kHostMemory[] = {
+    {"neuronx-cc was forcibly killed",
+     "the memory of a host was full while neuronx-cc compiled: each graph that is compiled at the same time "
+     "takes its own",
+     "compile fewer graphs at a time (neuron_parallel_compile --num_parallel N), compile on a host with more "
+     "memory, or "
+     "make the graphs smaller: raise TP or PP, or take a smaller micro-batch"},
+};
+
+constexpr Known kTimeouts[] = {
+    {"Watchdog caught collective operation timeout",
+     "a collective did not end within NCCL's time limit: a rank hangs, is gone, or is far behind",
+     "look for the rank that did not enter the collective (TORCH_NCCL_TRACE_BUFFER_SIZE=2000 writes which) "
+     "and take its "
+     "node out; the job goes on from the last checkpoint"},
+};
+
+constexpr Known kCancelled[] = {
+    {"DUE TO PREEMPTION", "a job of higher priority took the nodes",
+     "submit it again: it goes on from the last checkpoint; a reservation or another partition is not "
+     "preempted"},
+    {"DUE TO JOB REQUEUE", "the scheduler put the job back into its queue",
+     "nothing, where it starts again by itself; it goes on from the last checkpoint"},
+};
+
+constexpr Known kNodes[] = {
+    {"UNCORRECTABLE MEMORY ERROR", "the memory of a node reports errors that cannot be corrected",
+     "drain the node and replace it; the job goes on from the last checkpoint"},
+};
+
 template <class Table>
 Remedy known(const Table& table, const std::string& text, const char* problem, const char* fix) {
   for (const Known& k : table) {
@@ -87,6 +117,12 @@ Remedy known(const Table& table, const std::string& text, const char* problem, c
 }
 
 Remedy failed_graphs(const logs::Failure& f) {
+  if (f.text.find("terminated abnormally") != std::string::npos) {
+    return {"neuronx-cc crashed: a fault of the compiler, not of the configuration",
+            "look for the first error in the log-neuron-cc.txt that it names; another release of the SDK, or "
+            "other graphs "
+            "(another TP, PP or micro-batch), may pass; report it to aws-neuron/aws-neuron-sdk"};
+  }
   std::string problem = "not every graph compiled";
   if (f.number && f.of) {
     problem = fmt::format("{:.0f} of {:.0f} graphs did not compile", *f.number, *f.of);
@@ -104,11 +140,12 @@ Remedy failed_graphs(const logs::Failure& f) {
 Remedy remedy_of(const logs::Failure& f) {
   switch (f.kind) {
     case logs::FailureKind::execution_timeout:
-      return {
+      return known(
+          kTimeouts, f.text,
           "a graph did not end within its time limit: a node hangs or is slow, or the limit is below one "
           "graph's time",
           "look for the first rank that stopped and take its node out; if none did, raise "
-          "neuron_rt_exec_timeout"};
+          "neuron_rt_exec_timeout");
     case logs::FailureKind::network:
       return {
           "EFA does not work between nodes",
@@ -120,8 +157,8 @@ Remedy remedy_of(const logs::Failure& f) {
     case logs::FailureKind::compile_failed:
       return failed_graphs(f);
     case logs::FailureKind::host_memory:
-      return {"the memory of a host was full",
-              "write save_xser: True and async_checkpointing: False, or use nodes with more memory"};
+      return known(kHostMemory, f.text, "the memory of a host was full",
+                   "write save_xser: True and async_checkpointing: False, or use nodes with more memory");
     case logs::FailureKind::import_error:
       return known(
           kImports, f.text, "a Python module is not there, or not in this environment",
@@ -131,6 +168,17 @@ Remedy remedy_of(const logs::Failure& f) {
     case logs::FailureKind::configuration:
       return known(kConfigurations, f.text, "the script refuses its configuration",
                    "mend what the line names");
+    case logs::FailureKind::time_limit:
+      return {"the scheduler's time limit for the job was over",
+              "submit it again with a longer limit (sbatch --time): it goes on from the last checkpoint"};
+    case logs::FailureKind::node_failure:
+      return known(
+          kNodes, f.text, "a node went down",
+          "submit it again without the node (sbatch --exclude): the job goes on from the last checkpoint; "
+          "slurmctld's log says what happened to the node");
+    case logs::FailureKind::cancelled:
+      return known(kCancelled, f.text, "the job was ended by somebody or something through the scheduler",
+                   "submit it again: it goes on from the last checkpoint; sacct says who ended it");
     case logs::FailureKind::replica_group:
     case logs::FailureKind::compile_memory:
     case logs::FailureKind::device_memory:

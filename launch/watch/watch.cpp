@@ -9,6 +9,8 @@
 
 #include "calibrate/fit/fit.h"
 #include "launch/watch/alarms.h"
+#include "launch/watch/job_states.h"
+#include "launch/watch/remedies.h"
 #include "logs/training/failures.h"
 #include "models/uncertainty/spread.h"
 #include "topology/chip_graph.h"
@@ -175,6 +177,27 @@ void tell_failures(const std::vector<Advice>& advice, int last_step_line, io::Wa
   }
 }
 
+/// What the scheduler says of the job's end, where the log does not.
+void tell_end(const std::string& name, io::WatchReport& r) {
+  const JobStateTraits state = job_state(r.state);
+  if (!state.failed || io::failed(r)) return;
+  io::WatchFailure f;
+  f.text = "Slurm: " + r.state;
+  f.file = name;
+  f.kind = "failed";
+  f.problem = "the job ended with an error that the log does not name";
+  f.fix = "look at the last lines of the log, and at those of each rank where they have files of their own";
+  if (state.kind) {
+    logs::Failure said;
+    said.kind = *state.kind;
+    Remedy remedy = remedy_of(said);
+    f.kind = to_string(*state.kind);
+    f.problem = std::move(remedy.problem);
+    f.fix = std::move(remedy.fix);
+  }
+  r.failures.push_back(std::move(f));
+}
+
 }  // namespace
 
 io::WatchReport watch(const LogReading& reading, const std::vector<Advice>& advice, const std::string& name,
@@ -205,6 +228,7 @@ io::WatchReport watch(const LogReading& reading, const std::vector<Advice>& advi
     if (r.events.size() < kEventsShown) r.events.push_back({e.kind, e.text, e.at.line});
   }
   tell_failures(advice, log.last_line, r);
+  tell_end(name, r);
   return r;
 }
 

@@ -380,6 +380,15 @@ void refuse_unread(std::string_view head, const std::string& name) {
     refuse("a Parquet file, which is not read",
            "write it as CSV: duckdb -c \"COPY (SELECT * FROM 'CcOp.parquet') TO 'CcOp.csv' (HEADER)\"");
   }
+  for (const std::string_view packed : {"PK\x03\x04",
+                                        "\xfd"
+                                        "7zXZ",
+                                        "\x28\xb5\x2f\xfd", "BZh"}) {
+    if (head.starts_with(packed)) refuse("an archive, which is not read", "unpack it first");
+  }
+  if (head.starts_with("\x7f"
+                       "ELF"))
+    refuse("a binary file: a program, not what one wrote", "give a log, or output of a Neuron tool");
 }
 
 void refuse_own_table(std::string_view text, const std::string& name) {

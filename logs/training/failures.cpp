@@ -30,6 +30,7 @@ constexpr std::array kSigns = {
     Sign{"nrt_load_collectives status=2", FailureKind::replica_group},
     Sign{"XCG815", FailureKind::compile_memory},
     Sign{"NCC_EOOM", FailureKind::compile_memory},
+    Sign{"CUDA out of memory", FailureKind::device_memory},
     Sign{"TDRV:dmem_alloc", FailureKind::device_memory},
     Sign{"TDRV:log_dev_mem", FailureKind::device_memory},
     Sign{"nrt_tensor_allocate status=4", FailureKind::device_memory},
@@ -38,6 +39,7 @@ constexpr std::array kSigns = {
     Sign{"execution timeout (", FailureKind::execution_timeout},
     Sign{"inference timeout (", FailureKind::execution_timeout},
     Sign{"NRT_TIMEOUT", FailureKind::execution_timeout},
+    Sign{"Watchdog caught collective operation timeout", FailureKind::execution_timeout},
     Sign{"NRT_EXEC_HW_ERR", FailureKind::hardware},
     Sign{"NEURON_HW_ERR=", FailureKind::hardware},
     Sign{"NETWORK_PROXY_FAILURE", FailureKind::network},
@@ -72,6 +74,14 @@ constexpr std::array kSigns = {
     Sign{"RendezvousConnectionError", FailureKind::rendezvous},
     Sign{"RendezvousStateError", FailureKind::rendezvous},
     Sign{"DistStoreError", FailureKind::rendezvous},
+    Sign{"neuronx-cc was forcibly killed", FailureKind::host_memory},
+    Sign{"neuronx-cc terminated abnormally", FailureKind::compile_failed},
+    Sign{"DUE TO TIME LIMIT", FailureKind::time_limit},
+    Sign{"DUE TO NODE FAILURE", FailureKind::node_failure},
+    Sign{"srun: error: Node failure on", FailureKind::node_failure},
+    Sign{"UNCORRECTABLE MEMORY ERROR AT", FailureKind::node_failure},
+    Sign{"DUE TO JOB REQUEUE", FailureKind::cancelled},
+    Sign{"CANCELLED AT", FailureKind::cancelled},
     Sign{"oom_kill event", FailureKind::host_memory},
     Sign{"Out of memory: Killed process", FailureKind::host_memory},
 };
@@ -119,7 +129,12 @@ std::vector<int> numbers_after(std::string_view line, std::string_view word) {
 }
 
 std::optional<double> gib_in(std::string_view line) {
-  Scan graph(line), full(line);
+  Scan graph(line), full(line), process(line);
+  // "this process has 78.10 GiB memory in use"
+  if (process.past("this process has ")) {
+    const auto amount = process.number();
+    if (amount && process.take("GiB")) return amount;
+  }
   if (graph.past("peak HBM usage (")) return graph.number();
   if (full.past("total:")) {
     const auto amount = full.number();
@@ -164,10 +179,10 @@ std::vector<int> group_in(std::string_view line) {
 }  // namespace
 
 std::string_view to_string(FailureKind k) {
-  constexpr std::array<std::string_view, 12> kNames = {
+  constexpr std::array<std::string_view, 15> kNames = {
       "replica-group", "compile-memory", "device-memory", "execution-timeout",    "network",
       "hardware",      "compile-failed", "host-memory",   "compile-instructions", "import-error",
-      "rendezvous",    "configuration"};
+      "rendezvous",    "configuration",  "time-limit",    "node-failure",         "cancelled"};
   return kNames[static_cast<std::size_t>(k)];
 }
 
@@ -207,6 +222,8 @@ void FailureFinder::read(const LogLine& line) {
 std::vector<Failure> FailureFinder::found() const {
   std::vector<Failure> all;
   for (const auto& [kind, c] : kinds_) {
+    // What is left of a job that failed is cancelled: that is no cause.
+    if (kind == FailureKind::cancelled && kinds_.size() > 1) continue;
     all.push_back(c.failure);
     all.back().devices.assign(c.devices.begin(), c.devices.end());
   }

@@ -4,7 +4,9 @@
 // neuron-runtime/explore/device-memory.rst; issues aws-neuron-sdk/884, /1014, huggingface/optimum-neuron/424,
 // /619, /761; aws-neuron-sdk/1030 (enc_parse_replica_groups); instructions: compiler/error-codes (EBVF030, EXTP004),
 // issues aws-neuron-sdk/819, /987; rendezvous: pytorch/pytorch torch/distributed/elastic/rendezvous/api.py,
-// torch/distributed (DistStoreError), pytorch/pytorch#82160.
+// torch/distributed (DistStoreError), pytorch/pytorch#82160; neuronx-cc's F134, F137 and F139: aws-neuron-sdk#1000,
+// nki-samples#24, strings of its command driver; Slurm: SchedMD/slurm@002f280 src/slurmd/slurmstepd/req.c; GPUs:
+// pytorch/pytorch c10/cuda/CUDACachingAllocator.cpp, torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +36,9 @@ enum class FailureKind {
   import_error,   ///< a module, or a name in one, is not there, or was built for another version
   rendezvous,     ///< torchrun's processes do not find each other
   configuration,  ///< a training script refuses its options, its data or its degrees
+  time_limit,     ///< the scheduler's time for the job was over
+  node_failure,   ///< a node went down
+  cancelled,      ///< somebody, or a job of higher priority, ended it by the scheduler
 };
 /// "replica-group", "compile-memory", ...
 std::string_view to_string(FailureKind k);
@@ -59,7 +64,7 @@ class FailureFinder {
  public:
   explicit FailureFinder(std::string name) : name_(std::move(name)) {}
   void read(const LogLine& line);
-  /// In the order of their first lines.
+  /// In the order of their first lines; `cancelled` only where nothing else failed.
   std::vector<Failure> found() const;
 
  private:

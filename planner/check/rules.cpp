@@ -314,25 +314,27 @@ std::string_view source_of(std::string_view rule) {
 }
 
 std::vector<Violation> contradictions(const Job& job, const Target* target) {
+  const auto broken_by = [&](const Strategy& s) { return rule_violations(job, s, target); };
+  const auto keep_those_of = [](std::vector<Violation>& all, const std::vector<Violation>& kept) {
+    std::erase_if(all, [&](const Violation& v) {
+      return std::none_of(kept.begin(), kept.end(), [&](const Violation& k) { return k.rule == v.rule; });
+    });
+  };
+  std::optional<Strategy> first;  // in canonical order
   std::vector<Violation> common;
-  bool first = true;
-  std::vector<Strategy> all = enumerate(job);
-  if (all.empty()) all.push_back(default_strategy(job));  // the pins leave no strategy at all
-  for (const Strategy& s : all) {
-    const std::vector<Violation> broken = rule_violations(job, s, target);
-    const auto holds = [&](const Violation& v) {
-      return std::any_of(broken.begin(), broken.end(), [&](const Violation& b) { return b.rule == v.rule; });
-    };
+  each_strategy(job, [&](const Strategy& s) {
     if (first) {
-      common = broken;
+      keep_those_of(common, broken_by(s));
     } else {
-      common.erase(
-          std::remove_if(common.begin(), common.end(), [&](const Violation& v) { return !holds(v); }),
-          common.end());
+      common = broken_by(s);
     }
-    first = false;
-    if (common.empty()) break;
-  }
+    if (!first || s < *first) first = s;
+    return !common.empty();
+  });
+  if (!first) common = broken_by(first.emplace(default_strategy(job)));  // the pins leave no strategy at all
+  if (common.empty()) return {};
+  const std::vector<Violation> rules = std::exchange(common, broken_by(*first));
+  keep_those_of(common, rules);
   if (std::any_of(common.begin(), common.end(),
                   [](const Violation& v) { return v.rule == "not-modelled"; })) {
     return {};  // no mistake, and the other rules may not hold there

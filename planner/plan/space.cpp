@@ -199,16 +199,18 @@ Strategy default_strategy(const Job& job) {
 
 namespace {
 
-/// Calls `found` with every strategy, each in canonical form and once, in no order.
+/// Calls `found` with every strategy, each in canonical form and once, in no order, until it returns false.
 template <class Found>
 class Enumeration {
  public:
   Enumeration(const Job& job, Found found) : job_(job), found_(std::move(found)), s_(fixed_part(job)) {}
 
-  void run() {
+  /// False when `found` ended it; so are the functions inside.
+  bool run() {
     const int cores = job_.cluster.cores(), per_node = job_.cluster.instance.cores();
     std::vector<int> tensor = divisors(cores);
     tensor.erase(std::upper_bound(tensor.begin(), tensor.end(), per_node), tensor.end());
+    std::reverse(tensor.begin(), tensor.end());  // first the degrees at which large models fit
     for (const bool flash : attention_kinds(job_)) {
       s_.flash_attention = flash;
       policies_ = pinned_or(job_.pin.recompute, recompute_policies(job_, flash));
@@ -218,29 +220,32 @@ class Enumeration {
         for (const int c :
              pinned_or(job_.pin.context_parallel, context_degrees(job_, std::max(1, cores / t), flash))) {
           s_.context_parallel = c;
-          if (attention_runs(job_, s_)) pipelines(cores);
+          if (attention_runs(job_, s_) && !pipelines(cores)) return false;
         }
       }
     }
+    return true;
   }
 
  private:
-  void pipelines(int cores) {
+  bool pipelines(int cores) {
     const auto left = cores / saturating_product({s_.tensor_parallel, s_.context_parallel});
     std::vector<int> pipeline = divisors(std::max(1, static_cast<int>(left)));
     pipeline.erase(std::upper_bound(pipeline.begin(), pipeline.end(), job_.architecture.layers),
                    pipeline.end());
+    std::reverse(pipeline.begin(), pipeline.end());
     for (const int p : pinned_or(job_.pin.pipeline_parallel, pipeline)) {
       s_.pipeline_parallel = p;
       s_.data_parallel = job_.pin.data_parallel.value_or(what_is_left(job_, s_));
       if (!job_.pin.tensor_parallel && !job_.pin.pipeline_parallel &&
           s_.model_parallel() * s_.data_parallel != cores)
         continue;
-      layouts();
+      if (!layouts()) return false;
     }
+    return true;
   }
 
-  void layouts() {
+  bool layouts() {
     for (const int e : pinned_or(job_.pin.expert_parallel, expert_degrees(job_, s_.data_parallel))) {
       s_.expert_parallel = e;
       for (const int v : pinned_or(job_.pin.virtual_pipeline, virtual_degrees(job_, s_.pipeline_parallel))) {
@@ -249,14 +254,15 @@ class Enumeration {
           s_.schedule = schedule;
           for (const int m : pinned_or(job_.pin.micro_batch, micro_batches(job_, s_.data_parallel))) {
             s_.micro_batch = m;
-            programs();
+            if (!programs()) return false;
           }
         }
       }
     }
+    return true;
   }
 
-  void programs() {
+  bool programs() {
     // With one tensor-parallel rank both are one program.
     const std::vector<bool> orders =
         s_.tensor_parallel == 1 ? std::vector<bool>{false} : std::vector<bool>{true, false};
@@ -271,19 +277,16 @@ class Enumeration {
           s_.precision = p;
           for (const bool z : zero1_choices(job_)) {
             s_.zero1 = z;
-            if (one_sharding_) {
-              found_(models::canonical(s_));
-            } else {
-              shardings();
-            }
+            if (!(one_sharding_ ? found_(models::canonical(s_)) : shardings())) return false;
           }
         }
       }
     }
+    return true;
   }
 
   /// What the framework shards, over all ranks or groups of any size that divides them, or what is pinned.
-  void shardings() {
+  bool shardings() {
     std::vector<int> groups = pinned_or(job_.pin.shard_degree, std::vector<int>{0});
     const int ranks = s_.data_parallel * s_.context_parallel;
     const bool grouped = s_.zero1 && s_.pipeline_parallel == 1 && loop_of(job_).has_shard_groups();
@@ -293,13 +296,14 @@ class Enumeration {
       for (const int group : groups) {
         if (group == 1 && !job_.pin.shard_degree) continue;  // nothing is sharded
         s_.shard_ranks = group;
-        found_(models::canonical(s_));
+        if (!found_(models::canonical(s_))) return false;
       }
       if (groups == std::vector<int>{1} && !job_.pin.shard_degree) {  // a single rank
         s_.shard_ranks = 0;
-        found_(models::canonical(s_));
+        if (!found_(models::canonical(s_))) return false;
       }
     }
+    return true;
   }
 
   const Job& job_;
@@ -356,23 +360,40 @@ std::vector<Strategy> sorted_once(std::vector<Strategy> found) {
 
 }  // namespace
 
+bool each_strategy(const Job& job, const std::function<bool(const Strategy&)>& found) {
+  return Enumeration(job, found).run();
+}
+
 std::vector<Strategy> enumerate(const Job& job) {
   std::vector<Strategy> found;
-  Enumeration(job, [&](Strategy s) { found.push_back(std::move(s)); }).run();
+  Enumeration(job, [&](Strategy s) {
+    found.push_back(std::move(s));
+    return true;
+  }).run();
   return sorted_once(std::move(found));
 }
 
-Space space_of(const Job& job, const Target* target) {
+Space space_of(const Job& job, const Target* target, const std::function<bool()>& stop) {
+  constexpr unsigned kBetweenLooks = 1 << 12;  // at the clock
+  const bool limited = target != nullptr && target->trains_on(job.cluster.instance.traits);
+  unsigned seen = 0;
+  const auto walk = [&](Space& space, bool says_all) {
+    space.complete = Enumeration(job, [&](Strategy s) {
+                       if (!says_all && limited && !target->expresses(job, s))
+                         ++space.inexpressible;
+                       else
+                         space.strategies.push_back(std::move(s));
+                       return !stop || ++seen % kBetweenLooks != 0 || !stop();
+                     }).run();
+    space.strategies = sorted_once(std::move(space.strategies));
+  };
   Space space;
-  Enumeration(job, [&](Strategy s) {
-    if (target != nullptr && target->trains_on(job.cluster.instance.traits) && !target->expresses(job, s))
-      ++space.inexpressible;
-    else
-      space.strategies.push_back(std::move(s));
-  }).run();
-  space.strategies = sorted_once(std::move(space.strategies));
+  walk(space, false);
   if (!space.strategies.empty() || space.inexpressible == 0) return space;
-  return {enumerate(job), 0, true};
+  Space whole;
+  whole.beyond_target = true;
+  walk(whole, true);
+  return whole;
 }
 
 int batch_of(const Job& job, const Strategy& s) {

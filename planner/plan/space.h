@@ -1,6 +1,7 @@
 // The strategies a job may use.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "models/framework/framework.h"
@@ -24,6 +25,8 @@ namespace trnplan::planner {
 /// is NxD's own (topology::RankOrder), which no setting changes; which node gets which rank makes no
 /// difference behind a non-blocking fabric.
 std::vector<models::Strategy> enumerate(const models::Job& job);
+/// The same one by one, in no order and some more than once, until `found` returns false; then false.
+bool each_strategy(const models::Job& job, const std::function<bool(const models::Strategy&)>& found);
 
 /// What it can recompute besides classes of modules and all, first what takes the least time: with flash attention
 /// SelectiveOp, and every second layer.
@@ -35,9 +38,10 @@ struct Space {
   int inexpressible = 0;                     ///< left out, because the target cannot say them
   /// The target can say no strategy of the job; then none is left out.
   bool beyond_target = false;
+  bool complete = true;  ///< `stop` did not end the enumeration
 };
-/// What enumerate() gives without what the target cannot say; null: nothing is left out.
-Space space_of(const models::Job& job, const Target* target);
+/// What enumerate() gives without what the target cannot say; null: nothing is left out. `stop` is asked now and then.
+Space space_of(const models::Job& job, const Target* target, const std::function<bool()>& stop = {});
 
 /// The global batch a strategy uses: the job's, or of a free range the largest that it divides, because more
 /// micro-batches never take longer per token. The end of the range where none divides.

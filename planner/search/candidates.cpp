@@ -89,12 +89,13 @@ class Part {
   }
 
   /// Other strategies' verdicts stay known.
-  bool feasible(int batch, bool accept_doubt) {
+  bool feasible(int batch, bool accept_doubt, const std::function<bool()>& stop) {
     job_.training.global_batch = batch;
-    const std::vector<Strategy> strategies = space_of(job_, target_).strategies;
-    return std::any_of(strategies.begin(), strategies.end(), [&](const Strategy& s) {
-      return feasibility_of(s, accept_doubt) == Feasibility::legal;
-    });
+    for (const Strategy& s : space_of(job_, target_, stop).strategies) {
+      if (stop && stop()) return false;
+      if (feasibility_of(s, accept_doubt) == Feasibility::legal) return true;
+    }
+    return false;
   }
 
   void refine(Candidate& c, Bytes limit) {
@@ -266,7 +267,8 @@ Candidates::Candidates(Job job, const models::Profile& profile, bool accept_doub
   // Most strategies that are legal may have the same degrees: pipelines go to the threads in turn.
   std::map<std::array<int, 3>, std::vector<int>> members;
   std::map<int, int> turns;  // by pipeline-parallel degree
-  Space space = space_of(state.job, target);
+  Space space = space_of(state.job, target, stop);
+  complete = space.complete;
   inexpressible = space.inexpressible;
   beyond_target = space.beyond_target;
   for (Strategy& s : space.strategies) {
@@ -314,9 +316,10 @@ void Candidates::take_legal(const Candidates& legal) {
   }
 }
 
-bool Candidates::find_legal(bool accept_doubt, const std::function<bool()>& stop) {
-  for (auto c = all.rbegin(); c != all.rend() && !stop(); ++c) {
+bool Candidates::find_legal(bool accept_doubt, int& tries, const std::function<bool()>& stop) {
+  for (auto c = all.rbegin(); c != all.rend() && tries > 0 && !stop(); ++c) {
     if (c->feasibility != Feasibility::unseen) continue;
+    --tries;
     state_->part_of(*c).classify(*c, accept_doubt);
     if (c->feasibility == Feasibility::legal) return true;
   }
@@ -377,9 +380,9 @@ const topology::PlacementVerdict& Candidates::verdict(const Candidate& c) {
 }
 
 bool feasible(const Job& job, const models::Profile& profile, bool accept_doubt, double fit_probability,
-              const Target* target) {
+              const Target* target, const std::function<bool()>& stop) {
   return first_feasible_batch(job, profile, accept_doubt, fit_probability, {job.training.global_batch},
-                              target) != 0;
+                              target, stop) != 0;
 }
 
 namespace {
@@ -416,12 +419,13 @@ bool may_reach(const Job& job, const models::Profile& profile, bool accept_doubt
 }
 
 int first_feasible_batch(const Job& job, const models::Profile& profile, bool accept_doubt,
-                         double fit_probability, const std::vector<int>& batches, const Target* target) {
+                         double fit_probability, const std::vector<int>& batches, const Target* target,
+                         const std::function<bool()>& stop) {
   const topology::ChipGraph graph(job.cluster.instance);
-  const bool beyond_target = target != nullptr && space_of(job, target).beyond_target;
+  const bool beyond_target = target != nullptr && space_of(job, target, stop).beyond_target;
   Part part(job, profile, graph, fit_probability, target, beyond_target);
   for (const int batch : batches) {
-    if (part.feasible(batch, accept_doubt)) return batch;
+    if (part.feasible(batch, accept_doubt, stop)) return batch;
   }
   return 0;
 }

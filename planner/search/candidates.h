@@ -38,7 +38,7 @@ class Candidates {
  public:
   /// Enumerates the strategies of `job`'s cluster and classifies them on `threads` threads; each stage is to
   /// fit with `fit_probability` (models::FitTest). Keeps a reference to `profile`. `stop`, called from all
-  /// threads, may be empty; once it is true, strategies not looked at yet stay `unseen`. With Keep::open, for
+  /// threads, may be empty; once it is true, strategies not looked at yet stay `unseen`, and those not enumerated are missing. With Keep::open, for
   /// clusters that are compared, `all` has the legal and the unseen ones alone, and nothing else is
   /// remembered. Cost: microseconds a strategy, milliseconds a layout. Memory: some 200 bytes a strategy while
   /// they are classified, half of that for those that stay, and what the bounds remember of layouts. Rules of
@@ -56,13 +56,14 @@ class Candidates {
   Dropped dropped;             ///< what is not in `all`
   int inexpressible = 0;       ///< strategies left out, because the target cannot say them
   bool beyond_target = false;  ///< it can say none; then none is left out
+  bool complete = true;        ///< `stop` did not end the enumeration
 
   /// What `legal` knows of the same cluster's legal strategies: their cuts and bounds.
   void take_legal(const Candidates& legal);
 
-  /// Looks at `unseen` strategies, those of the highest degrees first, until one is legal or `stop`. True
-  /// when one is.
-  bool find_legal(bool accept_doubt, const std::function<bool()>& stop);
+  /// Looks at `unseen` strategies, those of the highest degrees first, until one is legal, `stop`, or `tries`, which
+  /// counts down, is 0. True when one is.
+  bool find_legal(bool accept_doubt, int& tries, const std::function<bool()>& stop);
 
   const models::Job& job() const;
   const Target* target() const;
@@ -93,9 +94,9 @@ class Candidates {
 };
 
 /// True when some strategy of the job is legal and fits. Cost: as Candidates without bounds, until the first
-/// is found.
+/// is found. False once `stop` is true, as of first_feasible_batch() 0.
 bool feasible(const models::Job& job, const models::Profile& profile, bool accept_doubt,
-              double fit_probability, const Target* target = nullptr);
+              double fit_probability, const Target* target = nullptr, const std::function<bool()>& stop = {});
 
 /// False where no legal strategy that fits has more tokens a second, by bounds alone, so that true is no promise. Cost: a
 /// tenth of a search where false; where true often less.
@@ -105,6 +106,6 @@ bool may_reach(const models::Job& job, const models::Profile& profile, bool acce
 /// The first of the global batches with which that is so; 0 when there is none.
 int first_feasible_batch(const models::Job& job, const models::Profile& profile, bool accept_doubt,
                          double fit_probability, const std::vector<int>& batches,
-                         const Target* target = nullptr);
+                         const Target* target = nullptr, const std::function<bool()>& stop = {});
 
 }  // namespace trnplan::planner

@@ -313,7 +313,7 @@ class WithMemory {
 
 /// Nodes that would do: doubles them until something fits, then looks at eighths below.
 int more_nodes(const Job& wanted, const models::Profile& profile, bool accept_doubt, double fit_probability,
-               const Target* target) {
+               const Target* target, const Stop& stop) {
   Job job = wanted;
   job.pin.data_parallel.reset();
   const auto resize = [](Job& j, int nodes) {
@@ -322,13 +322,14 @@ int more_nodes(const Job& wanted, const models::Profile& profile, bool accept_do
   };
   for (int nodes = wanted.cluster.nodes * 2; nodes / 2 < topology::kMostNodes; nodes *= 2) {
     resize(job, std::min(nodes, topology::kMostNodes));
-    if (!feasible(job, profile, accept_doubt, fit_probability, target)) continue;
+    if (stop && stop()) return 0;
+    if (!feasible(job, profile, accept_doubt, fit_probability, target, stop)) continue;
     const int floor = nodes / 2;
     for (int eighth = 1; eighth < 8; ++eighth) {
       Job smaller = job;
       resize(smaller, floor + floor * eighth / 8);
       if (smaller.cluster.nodes > floor && smaller.cluster.nodes < job.cluster.nodes &&
-          feasible(smaller, profile, accept_doubt, fit_probability, target)) {
+          feasible(smaller, profile, accept_doubt, fit_probability, target, stop)) {
         return smaller.cluster.nodes;
       }
     }
@@ -340,13 +341,14 @@ int more_nodes(const Job& wanted, const models::Profile& profile, bool accept_do
 /// The global batch nearest to the user's that makes a strategy legal whose only fault the batch is; 0 if
 /// none of the nearest few hundred.
 int nearest_batch(Candidates& cluster, const models::Profile& profile, bool accept_doubt,
-                  double fit_probability) {
+                  double fit_probability, const Stop& stop) {
   constexpr std::size_t kMostTried = 300;
   const Job& job = cluster.job();
   const std::int64_t wanted = job.training.global_batch;
   std::set<std::pair<std::int64_t, std::int64_t>> batches;  // by distance, the smaller of two
   for (const Candidate& c : cluster.all) {
     if (c.feasibility != Feasibility::refused) continue;
+    if (stop && stop()) return 0;
     const std::vector<Violation> broken = rule_violations(job, c.strategy, cluster.target());
     if (broken.size() != 1 || broken.front().rule != "batch") continue;
     const std::int64_t slice = saturating_product({c.strategy.micro_batch, c.strategy.data_parallel});
@@ -359,7 +361,7 @@ int nearest_batch(Candidates& cluster, const models::Profile& profile, bool acce
   for (const auto& [distance, batch] : batches) {
     if (order.size() < kMostTried) order.push_back(static_cast<int>(batch));
   }
-  return first_feasible_batch(job, profile, accept_doubt, fit_probability, order, cluster.target());
+  return first_feasible_batch(job, profile, accept_doubt, fit_probability, order, cluster.target(), stop);
 }
 
 }  // namespace
@@ -411,6 +413,7 @@ Infeasible why_nothing(Candidates& cluster, const models::Profile& profile, bool
   const Job& job = cluster.job();
   std::map<std::pair<std::string, bool>, std::pair<RuleCount, const Candidate*>> rules;
   for (const Candidate& c : cluster.all) {
+    if (stop && stop()) break;
     if (c.feasibility == Feasibility::refused || c.feasibility == Feasibility::doubtful) {
       const std::vector<Violation> broken = cluster.violations(c);
       const auto [it, fresh] = rules.try_emplace({broken.front().rule, broken.front().doubtful},
@@ -438,8 +441,8 @@ Infeasible why_nothing(Candidates& cluster, const models::Profile& profile, bool
                    [](const RuleCount& a, const RuleCount& b) { return a.strategies > b.strategies; });
   if (stop && stop()) return why;
   if (why.closest)
-    why.nodes_that_would_do = more_nodes(job, profile, accept_doubt, fit_probability, cluster.target());
-  why.nearest_batch = nearest_batch(cluster, profile, accept_doubt, fit_probability);
+    why.nodes_that_would_do = more_nodes(job, profile, accept_doubt, fit_probability, cluster.target(), stop);
+  why.nearest_batch = nearest_batch(cluster, profile, accept_doubt, fit_probability, stop);
   return why;
 }
 

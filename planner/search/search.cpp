@@ -66,6 +66,7 @@ class Search {
     }
     if (clock_.stop_now(kShareOfSorting)) find_something();
     for (const Candidates& cluster : known_.clusters) {
+      result_.complete = result_.complete && cluster.complete;
       for (const Candidate& c : cluster.all)
         result_.complete = result_.complete && c.feasibility != Feasibility::unseen;
     }
@@ -93,6 +94,8 @@ class Search {
  private:
   /// Of a time limit: the rest is for the cuts and simulations that make a good plan of what was found.
   static constexpr double kShareOfSorting = 0.6;
+  /// Strategies, of all clusters: milliseconds, and a tenth of a second where a group has tens of thousands of ranks.
+  static constexpr int kTriesAtTheLimit = 4096;
 
   /// `share`: of the time limit, by when.
   Candidates classified(Job job, Keep keep, double share) const {
@@ -106,15 +109,17 @@ class Search {
             options_.target};
   }
 
-  /// At the time limit a plan is still wanted: the first that is legal, of any cluster.
+  /// At the time limit a plan is still wanted: the first that is legal, of any cluster, if it is found without much
+  /// more work.
   void find_something() {
     const auto has_legal = [](const Candidates& cluster) {
       return std::any_of(cluster.all.begin(), cluster.all.end(),
                          [](const Candidate& c) { return c.feasibility == Feasibility::legal; });
     };
     if (std::any_of(known_.clusters.begin(), known_.clusters.end(), has_legal)) return;
+    int tries = kTriesAtTheLimit;
     for (Candidates& cluster : known_.clusters) {
-      if (cluster.find_legal(accept_doubt_, [this] { return clock_.interrupted(); })) return;
+      if (cluster.find_legal(accept_doubt_, tries, [this] { return clock_.interrupted(); })) return;
     }
   }
 

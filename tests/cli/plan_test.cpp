@@ -87,8 +87,8 @@ TEST_CASE("what is left to the planner, and limits", "[cli]") {
   cli.expect(3, R"(^Too slow +the fastest takes 1[0-9]\.[0-9] days, the deadline is 3\.0)",
              "plan $work/deadline.yaml --out new");
   cli.expect(3, R"("fastest":)", "plan $work/deadline.yaml --format json");
-  cli.write_free("budget.yaml", some, one, "budget: 0\n");
-  cli.expect(3, "^Too costly +the cheapest costs [0-9,]+ USD, the budget is 0",
+  cli.write_free("budget.yaml", some, one, "budget: 10\n");
+  cli.expect(3, "^Too costly +the cheapest costs [0-9,]+ USD, the budget is 10",
              "plan $work/budget.yaml --out new");
   cli.wrote_nothing();
   cli.write_free("bad-limits.yaml", "global_batch: 1024", one, "objective: deadline\nbudget: many\n");

@@ -25,7 +25,6 @@ struct Command {
   std::vector<std::string> arguments;
   std::string says;
   std::string catalog = {};  ///< TRNPLAN_CATALOG; empty: the one of the source folder
-  bool answered = false;     ///< the ranking is printed although it cannot be written
 };
 
 inline std::string repeat(const std::string& text, int times) {

@@ -50,6 +50,7 @@ std::vector<Edit> job_rows() {
       {"job", "pin:", "deadline: -3d\npin:", "job.yaml:4:11: deadline"},
       {"job", "pin:", "deadline: 1e308w\nobjective: deadline\npin:", "job.yaml:4:11: deadline"},
       {"job", "pin:", "deadline: 0d\npin:", "job.yaml:4:11: deadline"},
+      {"job", "pin:", "budget: 0\npin:", "job.yaml:4:9: budget"},
       {"job", "pin:", "budget: nan\npin:", "job.yaml:4:9: budget"},
       {"job", "pin:", "budget: -1\npin:", "job.yaml:4:9: budget"},
       {"job", "pin:", "learning: {learning_rate: nan}\npin:", "job.yaml:4:27: learning.learning_rate"},

@@ -331,3 +331,80 @@ TEST_CASE("a bar that is cut while it is written is no restart", "[launch]") {
   CHECK(r.restarts == 0);
   CHECK(r.step == 30);
 }
+
+TEST_CASE("what ends a run is named with its cause and remedy, and makes it a failed one", "[launch]") {
+  struct Case {
+    const char *line, *kind, *problem, *fix;
+  };
+  const Case c = GENERATE(
+      Case{"[F137] neuronx-cc was forcibly killed - This most commonly occurs due to insufficient system "
+           "memory.",
+           "host-memory", "while neuronx-cc compiled", "--num_parallel"},
+      Case{"[F134] neuronx-cc terminated abnormally - Please open a support ticket at", "compile-failed",
+           "neuronx-cc crashed", "log-neuron-cc.txt"},
+      Case{"slurmstepd: error: *** JOB 17 ON n1 CANCELLED AT 2026-11-20T10:00:00 DUE TO TIME LIMIT ***",
+           "time-limit", "time limit", "--time"},
+      Case{"slurmstepd: error: *** STEP 17.0 ON n1 CANCELLED AT 2026-11-20T10:00:00 DUE TO NODE FAILURE, SEE "
+           "SLURMCTLD LOG FOR DETAILS ***",
+           "node-failure", "a node went down", "--exclude"},
+      Case{"srun: error: Node failure on n2", "node-failure", "a node went down", "--exclude"},
+      Case{"slurmstepd: error: *** JOB 17 ON n1 CANCELLED AT 2026-11-20T10:00:00 DUE TO PREEMPTION ***",
+           "cancelled", "higher priority", "last checkpoint"},
+      Case{"slurmstepd: error: *** JOB 17 ON n1 CANCELLED AT 2026-11-20T10:00:00 ***", "cancelled",
+           "ended by", "sacct"},
+      Case{"[rank3]:[E] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5)",
+           "execution-timeout", "NCCL", "node"});
+  INFO(c.line);
+  const std::string steps = bars(1, 12, [](int) { return 100; });
+  const io::WatchReport r = watch(steps + c.line + "\n", nothing_known());
+  REQUIRE(r.failures.size() == 1);
+  CHECK(r.failures[0].kind == c.kind);
+  CHECK(contains(r.failures[0].problem, c.problem));
+  CHECK(contains(r.failures[0].fix, c.fix));
+  CHECK(io::failed(r));
+  // Steps after it: the job was started again.
+  CHECK_FALSE(io::failed(watch(c.line + ("\n" + steps), nothing_known())));
+}
+
+TEST_CASE("what is cancelled because a rank failed is no cause", "[launch]") {
+  const io::WatchReport r = watch(
+      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of "
+      "79.10 "
+      "GiB of which 1.00 GiB is free. Including non-PyTorch memory, this process has 78.10 GiB memory in "
+      "use.\n"
+      "slurmstepd: error: *** STEP 17.0 ON n1 CANCELLED AT 2026-11-20T10:00:00 ***\n",
+      nothing_known());
+  REQUIRE(r.failures.size() == 1);
+  CHECK(r.failures[0].kind == "device-memory");
+  CHECK(contains(r.failures[0].problem, "78.10 GiB in use"));
+}
+
+TEST_CASE("a loss that is NaN at the end is a failed run, and one that came back is not", "[launch]") {
+  const auto steps = [](bool ends) {
+    std::string text;
+    for (int i = 1; i <= 8; ++i)
+      text += "step " + std::to_string(i) + " step_time 12.5s throughput 3 seq/s loss " +
+              (i == (ends ? 8 : 4) ? "nan" : "2.5") + " grad norm 1\n";
+    return text;
+  };
+  const io::WatchReport lost = watch(steps(true), nothing_known());
+  CHECK(alarmed(lost, "loss"));
+  CHECK(io::failed(lost));
+  CHECK_FALSE(io::failed(watch(steps(false), nothing_known())));
+}
+
+TEST_CASE("what Slurm says of the end counts where the log says nothing", "[launch]") {
+  launch::WatchContext context = nothing_known();
+  const std::string steps = bars(1, 12, [](int) { return 100; });
+  const auto end = [&](const char* state) {
+    context.state = state;
+    return watch(steps, context);
+  };
+  CHECK(end("TIMEOUT").failures.at(0).kind == "time-limit");
+  CHECK(end("NODE_FAIL").failures.at(0).kind == "node-failure");
+  CHECK(end("OUT_OF_MEMORY").failures.at(0).kind == "host-memory");
+  CHECK(end("PREEMPTED").failures.at(0).kind == "cancelled");
+  CHECK(io::failed(end("FAILED")));
+  for (const char* fine : {"RUNNING", "PENDING", "COMPLETED", "FORGOTTEN", ""})
+    CHECK_FALSE(io::failed(end(fine)));
+}

@@ -1,0 +1,24 @@
+// States of a Slurm job, as scontrol names them: https://slurm.schedmd.com/squeue.html#lang_states, read as of 23.11.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "logs/training/failures.h"
+
+namespace trnplan::launch {
+
+struct JobStateTraits {
+  std::string_view name;
+  bool over = false;    ///< no step follows
+  bool failed = false;  ///< not by finishing its work
+  std::optional<logs::FailureKind> kind;
+};
+
+/// All false of a state that is not known.
+[[nodiscard]] JobStateTraits job_state(std::string_view name);
+
+/// A job that Slurm has forgotten: it ended, nobody says how.
+inline constexpr std::string_view kForgotten = "FORGOTTEN";
+
+}  // namespace trnplan::launch
