@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cctype>
+#include <sstream>
 
 #include "targets/torchtitan/titan_plan.h"
 #include "targets/torchtitan/titan_read.h"
 #include "text/document.h"
+#include "text/log_lines.h"
 #include "units/product.h"
 
 namespace trnplan::targets {
@@ -422,6 +424,32 @@ void add_stated(const Node& node, const std::string& path, StatedByName& all) {
   }
 }
 
+/// Assignments of a module that no reader here follows, so that it would be read as another plan. Throws InputError.
+void refuse_assignments(const planner::ConfigFile& file) {
+  std::vector<Diagnostic> faults;
+  std::istringstream in(file.text);
+  bool within = false;
+  int number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    within = within || line.starts_with("def trnplan");
+    const std::size_t first = std::min(line.find_first_not_of(" \t"), line.size());
+    const std::string_view text = std::string_view(line).substr(first);
+    const std::size_t equals = text.find('=');
+    if (!within || text.starts_with('#') || equals == std::string_view::npos || equals == 0) continue;
+    const bool compares = text.substr(equals).starts_with("==") || text[equals - 1] == '!';
+    const bool apart = blank(text[equals - 1]) || (equals + 1 < text.size() && blank(text[equals + 1]));
+    if (!apart || compares || text.starts_with("config = shipped(") ||
+        text.starts_with("config.activation_checkpoint = "))
+      continue;
+    faults.push_back({{file.name, number, static_cast<int>(first) + 1},
+                      std::string(trimmed(text.substr(0, equals))),
+                      "an assignment that is not followed here",
+                      "write put(config.SECTION, name=value), without blanks"});
+  }
+  if (!faults.empty()) throw InputError(std::move(faults));
+}
+
 StatedByName stated_in(const planner::ConfigFile& file) {
   StatedByName all;
   add_stated(titan_tree(file), "", all);
@@ -437,6 +465,7 @@ const StartTable& titan_start_table() {
 
 std::vector<planner::StartFault> titan_start_faults(const planner::ConfigFile& file,
                                                     const topology::Cluster& cluster) {
+  if (file.name.ends_with(".py")) refuse_assignments(file);
   const Settings settings(stated_in(file), start_keys());
   StartFacts facts;
   facts.ranks = cluster.cores();

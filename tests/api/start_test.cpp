@@ -554,6 +554,54 @@ TEST_CASE("every assertion of the GPU frameworks refuses what breaks it", "[star
   }
 }
 
+/// Numbers at which products overflow and divisors vanish, and words that are none.
+TEST_CASE("no value of a setting ends a rule", "[start]") {
+  topology::Cluster cluster;
+  cluster.instance = io::Catalog::standard().instance("p5.48xlarge");
+  cluster.nodes = 2;
+  const std::vector<const char*> values = {"0",
+                                           "-1",
+                                           "1",
+                                           "2",
+                                           "65536",
+                                           "2147483647",
+                                           "4294967296",
+                                           "999999999999",
+                                           "1000000000001",
+                                           "9223372036854775807",
+                                           "-9223372036854775808",
+                                           "1e308",
+                                           "nan",
+                                           "$N",
+                                           "x",
+                                           ""};
+  std::size_t said = 0;
+  for (const unsigned seed : seeds(0, 20)) {
+    Dice dice(seed);
+    for (const bool toml : {false, true}) {
+      const std::vector<targets::StartKey>& keys =
+          toml ? targets::titan_start_table().keys : targets::megatron_start_table().keys;
+      const planner::Target& target = *targets::find(toml ? "torchtitan" : "megatron");
+      for (std::size_t i = 0; i < 100; ++i) {
+        Start s = toml ? legal_toml(seed) : legal_script(seed);
+        for (int n = 0; n < 3; ++n) {
+          const char* value = values[dice.below(values.size())];
+          s.settings[keys[dice.below(keys.size())].name] = toml && *value == '\0' ? "\"\"" : value;
+        }
+        INFO((toml ? toml_of(s) : script_of(s)));
+        try {
+          said +=
+              target.start_faults({toml ? "job.toml" : "train.sh", toml ? toml_of(s) : script_of(s)}, cluster)
+                  .size();
+        } catch (const InputError&) {
+          CHECK(toml);  // "x" and "$N" are no values of a TOML
+        }
+      }
+    }
+  }
+  CHECK(said > 1000);
+}
+
 TEST_CASE("what runs otherwise than a script says is a warning", "[start]") {
   const TestFolder folder;
   for (const Break& b : script_doubts()) {

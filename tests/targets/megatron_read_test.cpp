@@ -194,6 +194,30 @@ TEST_CASE("a module is read the same however it is indented", "[targets]") {
   CHECK(read(tabs) == read(text));
 }
 
+// A setting that a person wrote another way was left out, and the file read as another plan.
+TEST_CASE("an assignment of a module that is not followed is refused", "[targets]") {
+  const std::string head =
+      "def trnplan():\n    config = shipped(\"llama3_8b\")\n    put(config.training, seq_len=8192, "
+      "local_batch_size=1)\n    config.activation_checkpoint = None\n";
+  topology::Cluster cluster;
+  const auto said = [&](const std::string& line) {
+    try {
+      (void)targets::find("torchtitan")->start_faults({"trnplan_config.py", head + line + "\n"}, cluster);
+    } catch (const InputError& e) {
+      return to_string(e.faults().at(0));
+    }
+    return std::string();
+  };
+  CHECK(said("    return config") == "");
+  CHECK(said("    # n = 1") == "");
+  CHECK(said("    if config == None: return config") == "");
+  CHECK(contains(
+      said("    config.parallelism.tensor_parallel_degree = 8"),
+      "trnplan_config.py:5:5: config.parallelism.tensor_parallel_degree: an assignment that is not"));
+  CHECK(contains(said("    put(config.parallelism, tensor_parallel_degree = 8)"), "is not followed"));
+  CHECK(contains(said("\t\ttensor_parallel_degree= 8,"), "trnplan_config.py:5:3: "));
+}
+
 // A value that only the shell knows is none that the framework refuses.
 TEST_CASE("what a shell fills in is not judged at the start", "[targets]") {
   topology::Cluster cluster;

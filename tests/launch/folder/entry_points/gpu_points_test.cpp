@@ -269,6 +269,10 @@ TEST_CASE("what starts a plan is read as that plan", "[launch][gpu]") {
       if (files.empty()) files.push_back({"node_run.sh", node_run_of(target, c)});
       for (const planner::ConfigFile& file : files) {
         INFO(file.name);
+        std::vector<std::string> broken;
+        for (const planner::StartFault& f : target.start_faults(file, c.job.cluster))
+          broken.push_back(f.name + ": " + to_string(f.what));
+        CHECK(listed(broken) == "");
         const auto run = target.read_run(file, static_cast<int>(c.job.cluster.cores()));
         REQUIRE(run.has_value());
         models::Strategy wanted = models::canonical(c.strategy),
