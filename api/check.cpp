@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -24,8 +25,11 @@ namespace {
 using targets::Finding;
 using targets::Severity;
 
-/// The key of findings that are about all degrees together.
+/// The key of findings that are about all degrees together, in NxDT's configs.
 constexpr const char* kWholeStrategy = "distributed_strategy";
+
+/// The key of the file at hand that a rule of strategies is about, and where it stands.
+using PlaceOf = std::function<planner::KeyPlace(std::string_view rule)>;
 
 void note(std::vector<Finding>& findings, std::string rule, std::string message) {
   findings.push_back({.rule = std::move(rule), .severity = Severity::note, .message = std::move(message)});
@@ -34,6 +38,11 @@ void note(std::vector<Finding>& findings, std::string rule, std::string message)
 SourcePos place_of(const targets::NxdtConfig& config, std::string_view key) {
   const targets::NxdtKey* leaf = config.find(key);
   return leaf == nullptr ? SourcePos{config.file, 0, 0} : leaf->at;
+}
+
+PlaceOf places_in(const targets::NxdtConfig& config) {
+  const SourcePos at = place_of(config, "distributed_strategy.tensor_model_parallel_size");
+  return [at](std::string_view) { return planner::KeyPlace{kWholeStrategy, at}; };
 }
 
 bool says(const std::vector<Finding>& findings, std::string_view rule, bool notes_count) {
@@ -45,8 +54,7 @@ bool says(const std::vector<Finding>& findings, std::string_view rule, bool note
 /// Adds what the rules say about the strategy unless the linter has said it of a key already. `lora`: the
 /// memory is that of training every weight, so it proves nothing.
 void add_violations(std::vector<Finding>& findings, const std::vector<planner::Violation>& broken,
-                    const targets::NxdtConfig& config, bool lora, const char* whole = kWholeStrategy) {
-  const SourcePos place = place_of(config, "distributed_strategy.tensor_model_parallel_size");
+                    const PlaceOf& place_of_rule, bool lora) {
   for (const planner::Violation& v : broken) {
     if (says(findings, v.rule, v.rule == "not-modelled")) continue;
     if (v.rule == "not-modelled") {
@@ -54,13 +62,14 @@ void add_violations(std::vector<Finding>& findings, const std::vector<planner::V
       continue;
     }
     const bool loose = v.rule == "memory" && lora;
+    planner::KeyPlace place = place_of_rule(v.rule);
     findings.push_back(
         {.rule = v.rule,
          .severity = loose        ? Severity::note
                      : v.doubtful ? Severity::warning
                                   : Severity::error,
-         .key = whole,
-         .at = place,
+         .key = std::move(place.key),
+         .at = std::move(place.at),
          .message = loose ? "without LoRA, whose memory is not modelled: " + v.message : v.message,
          .fix = v.fix,
          .source = std::string(planner::source_of(v.rule))});
@@ -74,13 +83,13 @@ bool has_errors(const std::vector<Finding>& findings) {
 
 /// A config without a prediction still shows that it fits.
 void add_memory(std::vector<Finding>& findings, const std::optional<models::Memory>& memory,
-                const topology::Instance& instance, const targets::NxdtConfig& config) {
-  const SourcePos place = place_of(config, "distributed_strategy.tensor_model_parallel_size");
+                const topology::Instance& instance, const PlaceOf& place_of_rule) {
   if (!memory || !memory->fits()) return;
+  planner::KeyPlace place = place_of_rule("memory");
   findings.push_back({.rule = "memory",
                       .severity = Severity::note,
-                      .key = kWholeStrategy,
-                      .at = place,
+                      .key = std::move(place.key),
+                      .at = std::move(place.at),
                       .message = "fits: " + planner::memory_message(*memory, instance.traits.accelerator),
                       .source = std::string(planner::source_of("memory"))});
 }
@@ -140,16 +149,17 @@ ResolvedJob resolved_run(std::vector<Finding>& findings, const CheckRequest& o, 
 /// A strategy that no rule refuses, but of which it is doubtful that it compiles or fits; each of the two once, whoever
 /// says it. True where there is a doubt.
 bool add_doubts(std::vector<Finding>& findings, const planner::Judgement& judgement,
-                const targets::NxdtConfig& config, const char* whole) {
+                const PlaceOf& place_of_rule) {
   if (!judgement.plan || judgement.refused()) return false;
   const std::size_t before = findings.size();
   const auto doubt = [&](const char* rule, const char* what, const std::optional<double>& probability,
                          const char* fix) {
     if (!probability || *probability >= planner::kSureRun || says(findings, rule, false)) return;
+    planner::KeyPlace place = place_of_rule(rule);
     findings.push_back({.rule = rule,
                         .severity = Severity::warning,
-                        .key = whole,
-                        .at = place_of(config, "distributed_strategy.tensor_model_parallel_size"),
+                        .key = std::move(place.key),
+                        .at = std::move(place.at),
                         .message = fmt::format("{} with probability {:.0f} % only", what, 100 * *probability),
                         .fix = fix,
                         .source = std::string(planner::source_of(rule))});
@@ -241,16 +251,16 @@ void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Cata
     planner::annotate(v, resolved.observations(), p.job, models::canonical(strategy));
   for (std::string& line : planner::remarks_on(resolved.observations(), p.job, models::canonical(strategy)))
     note(result.findings, "evidence", std::move(line));
-  add_violations(result.findings, judgement.broken, config,
+  add_violations(result.findings, judgement.broken, places_in(config),
                  config.has_section("model_alignment_strategy.peft"));
-  const bool doubtful = add_doubts(result.findings, judgement, config, kWholeStrategy);
+  const bool doubtful = add_doubts(result.findings, judgement, places_in(config));
   if ((judgement.refused() || doubtful) && reading.not_modelled.empty())
     name_nearest(result, o, resolved, predictor, p, strategy, config);
   result.no_prediction = planner::why_no_plan(judgement);
   if (reading.not_modelled.empty()) result.prediction = std::move(judgement.plan);
   for (const std::string& feature : reading.not_modelled) result.no_prediction = feature + " is not modelled";
   if (!result.prediction)
-    add_memory(result.findings, judgement.memory, resolved.job().cluster.instance, config);
+    add_memory(result.findings, judgement.memory, resolved.job().cluster.instance, places_in(config));
 }
 
 CheckResult checked(const CheckRequest& o, const io::Catalog& catalog) {
@@ -310,6 +320,43 @@ void take_vocabulary(models::Architecture& a, const io::Catalog& catalog, std::v
                     "add --vocab-size N, which the tokenizer would say"});
 }
 
+/// True where one of them is no doubt.
+bool add_start_faults(std::vector<Finding>& findings, std::vector<planner::StartFault> faults) {
+  bool refused = false;
+  for (planner::StartFault& f : faults) {
+    refused = refused || !f.doubtful;
+    findings.push_back({.rule = std::move(f.rule),
+                        .severity = f.doubtful ? Severity::warning : Severity::error,
+                        .key = std::move(f.what.key),
+                        .at = std::move(f.what.at),
+                        .message = std::move(f.what.problem),
+                        .fix = std::move(f.what.fix),
+                        .source = std::move(f.source)});
+  }
+  return refused;
+}
+
+/// What the reader of a file that is refused finds besides, so that all is said at once.
+void add_unreadable(std::vector<Finding>& findings, const planner::Target& target,
+                    const planner::ConfigFile& file, int ranks) {
+  try {
+    (void)target.read_run(file, ranks);
+  } catch (const InputError& e) {
+    for (const Diagnostic& d : e.faults()) {
+      const bool said = std::any_of(findings.begin(), findings.end(), [&](const Finding& f) {
+        return f.key == d.key || f.message == d.problem;
+      });
+      if (said) continue;
+      findings.push_back({.rule = "value",
+                          .severity = Severity::error,
+                          .key = d.key,
+                          .at = d.at,
+                          .message = d.problem,
+                          .fix = d.fix});
+    }
+  }
+}
+
 /// What another target's file describes, judged on the cluster that the request names.
 CheckResult checked_run(const CheckRequest& o, const planner::Target& target, const io::Catalog& catalog) {
   CheckResult result;
@@ -333,7 +380,13 @@ CheckResult checked_run(const CheckRequest& o, const planner::Target& target, co
          launched ? fmt::format("{} nodes, as the launch line has them; --nodes takes others", *launched)
                   : std::string("one node is assumed; --nodes takes others"));
   }
-  auto run = target.read_run({o.file, result.text}, static_cast<int>(job.cluster.cores()));
+  const planner::ConfigFile file{o.file, result.text};
+  if (add_start_faults(result.findings, target.start_faults(file, job.cluster))) {
+    add_unreadable(result.findings, target, file, static_cast<int>(job.cluster.cores()));
+    result.no_prediction = fmt::format("{} refuses the file at its start", target.name());
+    return result;
+  }
+  auto run = target.read_run(file, static_cast<int>(job.cluster.cores()));
   if (!run) {
     throw InputError({{"command line", 0, 0},
                       "--target",
@@ -357,14 +410,15 @@ CheckResult checked_run(const CheckRequest& o, const planner::Target& target, co
   const ResolvedJob resolved = resolved_run(result.findings, o, std::move(job));
   Prediction p = Predictor(resolved).predict(resolved.job(), models::canonical(run->config.strategy));
   planner::Judgement& judgement = p.judgement;
-  add_violations(result.findings, judgement.broken, result.config, false, "strategy");
-  add_doubts(result.findings, judgement, result.config, "strategy");
+  const PlaceOf places = [&](std::string_view rule) { return target.place_of(file, rule); };
+  add_violations(result.findings, judgement.broken, places, false);
+  add_doubts(result.findings, judgement, places);
   result.no_prediction = planner::why_no_plan(judgement);
   if (run->config.not_modelled.empty()) result.prediction = std::move(judgement.plan);
   for (const std::string& feature : run->config.not_modelled)
     result.no_prediction = feature + " is not modelled";
   if (!result.prediction)
-    add_memory(result.findings, judgement.memory, resolved.job().cluster.instance, result.config);
+    add_memory(result.findings, judgement.memory, resolved.job().cluster.instance, places);
   return result;
 }
 

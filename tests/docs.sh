@@ -23,6 +23,9 @@ done
 rules=$(grep -hoE '^ +\{"[a-z0-9-]+",( [a-z_0-9]+\},)?$|^ +\{"[a-z0-9-]+", [a-z_0-9]+\},|^ +\{"[a-z0-9-]+", "aws-neuron' \
   planner/check/rules.cpp targets/nxdt/nxdt_lint_*.cpp | grep -oE '"[a-z0-9-]+"' | tr -d '"' | sort -u)
 for rule in $rules; do named "$rule" docs/rules.md; done
+rules=$(sed -nE 's/^ +\{"([a-z0-9-]+)", "[^"]+",.*/\1/p' targets/megatron/megatron_*_rules.cpp targets/torchtitan/titan_rules.cpp | sort -u)
+(($(wc -w <<<"$rules") > 15)) || { echo 'FAIL: few start rules found' && failed=$((failed + 1)); }
+for rule in $rules; do named "$rule" docs/rules.md; done
 for file in targets/nxdt/nxdt_lint_*.cpp; do
   word=${file#*nxdt_lint_}
   word=${word%.cpp}

@@ -67,6 +67,7 @@ printf 'soak: %d minutes, seed %d; soak.sh . %d %d repeats it\n' "$minutes" "$se
 for name in property planner models sim io; do
   part "properties of $name, ten times the cases" seeded "$name"
 done
+part 'scripts and TOMLs of GPU frameworks, ten times the cases' env TRNPLAN_SOAK="$seed" build/release/tests/api_tests '[start]'
 part 'the digest under random names' python3 tests/digest/digest.py "$program" . --renamed random
 part 'kills and broken pipes, 10 times' again 10 bash tests/cli/processes.sh "$program" .
 part 'folders that somebody changed, 3 times' again 3 bash tests/launch/evidence.sh "$program" .

@@ -138,6 +138,21 @@ struct RunReading {
   std::vector<std::string> notes;  ///< a sentence each
 };
 
+/// What a framework refuses of a file at its start, before the first step.
+struct StartFault {
+  std::string rule;  ///< a word of docs/rules.md
+  std::string name;  ///< of the one assertion, of which a word may have several
+  Diagnostic what;
+  std::string source;     ///< of the assertion: repository, commit and path
+  bool doubtful = false;  ///< it runs, but not as the file says
+};
+
+/// A key of a file, and where it stands.
+struct KeyPlace {
+  std::string key;
+  SourcePos at;
+};
+
 /// Objects without state; all functions may be called from any thread.
 class Target {
  public:
@@ -223,6 +238,16 @@ class Target {
   /// InputError with every fault of it; nullopt for a target that has no such reader.
   [[nodiscard]] virtual std::optional<RunReading> read_run(const ConfigFile&, int /*ranks*/) const {
     return std::nullopt;
+  }
+  /// What the framework refuses at its start of a file that read_run() takes, on such machines. Throws InputError where the
+  /// file is none of the target.
+  [[nodiscard]] virtual std::vector<StartFault> start_faults(const ConfigFile&,
+                                                             const topology::Cluster&) const {
+    return {};
+  }
+  /// The key of such a file that a rule of strategies is about.
+  [[nodiscard]] virtual KeyPlace place_of(const ConfigFile& file, std::string_view /*rule*/) const {
+    return {"", {file.name, 0, 0}};
   }
   /// On how many nodes, that is hosts, the launch line in a file that read_run() takes starts its ranks; nullopt where it has none, or
   /// says so by something that only the shell knows.

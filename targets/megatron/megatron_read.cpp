@@ -7,6 +7,7 @@
 #include <map>
 
 #include "models/framework/framework.h"
+#include "targets/megatron/megatron_rules.h"
 #include "text/diagnostic.h"
 #include "text/log_lines.h"
 
@@ -323,6 +324,9 @@ class Reader {
     std::size_t others = 0;
     for (const auto& [name, flag] : flags_) {
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+      const auto& judged = megatron_start_keys();
+      if (std::any_of(judged.begin(), judged.end(), [&](const StartKey& k) { return name == k.name; }))
+        continue;
       ++others;
       const std::string near = nearest(name, known);
       if (!near.empty() && near.size() + 2 > name.size() && near.size() < name.size() + 2 &&
@@ -342,6 +346,22 @@ class Reader {
 };
 
 }  // namespace
+
+MegatronArguments megatron_arguments(const planner::ConfigFile& file) {
+  MegatronArguments all;
+  for (auto& [name, flag] : flags_in(file)) all.stated[name] = {flag.values, flag.at};
+  const std::string variable = std::string(kMaxConnections) + "=";
+  for (const auto& [word, at] : words_in(file)) {
+    all.starts_program = all.starts_program || word.ends_with("pretrain_gpt.py");
+    if (!word.starts_with(variable)) continue;
+    // "${NAME:-1}" is 1 where the variable is not set already.
+    std::string value = word.substr(variable.size());
+    if (const std::size_t usual = value.find(":-"); usual != std::string::npos && value.ends_with('}'))
+      value = value.substr(usual + 2, value.size() - usual - 3);
+    all.stated[kMaxConnections] = {{std::move(value)}, at};
+  }
+  return all;
+}
 
 planner::RunReading megatron_reading(const planner::ConfigFile& file, int ranks) {
   return Reader(file, ranks).run();

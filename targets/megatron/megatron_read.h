@@ -2,11 +2,19 @@
 #pragma once
 
 #include "planner/plan/target.h"
+#include "targets/start/settings.h"
 
 namespace trnplan::targets {
 
 /// Words behind pretrain_gpt.py, or all of a file that does not name it: bash arrays, quotes, comments and lines that go on
 /// are seen through, variables are not. Throws InputError: a degree that is no number, flags that contradict each other.
 [[nodiscard]] planner::RunReading megatron_reading(const planner::ConfigFile& file, int ranks);
+
+/// The arguments by their flags, and what the script exports of the environment that the program asks for.
+struct MegatronArguments {
+  StatedByName stated;
+  bool starts_program = false;  ///< the file names the script, and is more than its arguments
+};
+[[nodiscard]] MegatronArguments megatron_arguments(const planner::ConfigFile& file);
 
 }  // namespace trnplan::targets

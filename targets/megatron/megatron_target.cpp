@@ -13,6 +13,7 @@
 #include "targets/flags/recipe.h"
 #include "targets/flags/rotary_scaling.h"
 #include "targets/megatron/megatron_read.h"
+#include "targets/megatron/megatron_rules.h"
 
 namespace trnplan::targets {
 
@@ -102,6 +103,10 @@ void need_program(const models::Job& job, const models::Strategy& s,
   }
   if (s.precision == fp8 && job.cluster.instance.core.fp8.value <= 0)
     broken.push_back(target_lacks("FP8 on GPUs without it", "write precision: mixed_precision in the job"));
+  // FP8 is scaled as the recipe next in size has it, delayed (megatron_program_rules.cpp, "modules").
+  if (s.precision == fp8 && !s.recompute.full && s.recompute.rms_norm)
+    broken.push_back(target_lacks("layernorm recomputed beside FP8 with delayed scaling",
+                                  "pin recompute to classes without LlamaRMSNorm"));
   if (s.virtual_pipeline > 1 && a.layers % (s.pipeline_parallel * s.virtual_pipeline) != 0) {
     broken.push_back(target_lacks(
         fmt::format("{} layers on PP {} x {}", a.layers, s.pipeline_parallel, s.virtual_pipeline),
@@ -319,6 +324,15 @@ class Megatron : public planner::Target {
 
   std::optional<planner::RunReading> read_run(const planner::ConfigFile& file, int ranks) const override {
     return megatron_reading(file, ranks);
+  }
+
+  std::vector<planner::StartFault> start_faults(const planner::ConfigFile& file,
+                                                const topology::Cluster& cluster) const override {
+    return megatron_start_faults(file, cluster);
+  }
+
+  planner::KeyPlace place_of(const planner::ConfigFile& file, std::string_view rule) const override {
+    return megatron_place_of(file, rule);
   }
 
   std::optional<int> nodes_of(const planner::ConfigFile& file) const override {

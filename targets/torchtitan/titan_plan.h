@@ -11,6 +11,7 @@
 #include "models/job/strategy.h"
 #include "planner/plan/plan.h"
 #include "targets/flags/recipe.h"
+#include "units/product.h"
 
 namespace trnplan::targets {
 
@@ -22,6 +23,13 @@ inline constexpr int kTitanTimeout = 1800;
 inline constexpr const char* kTitanTimeoutNote =
     "Ranks wait for each other while a checkpoint is written, which may take longer than the usual 100 s. "
     "Ours.";
+
+/// Its converter of linear layers to FP8 (torchtitan/components/quantization/float8.py of v0.2.2).
+inline constexpr const char* kTitanFloat8 = "quantize.linear.float8";
+/// Pieces that a sequence is cut into, as ParallelDims.seq_len_divisor of v0.2.2 and b5bcd76 has them.
+[[nodiscard]] constexpr std::int64_t titan_pieces(std::int64_t tensor, std::int64_t context) {
+  return saturating_product({tensor, 2, context});
+}
 
 /// A size of Llama that TorchTitan has by name, with the recipe that it ships for it.
 struct TitanFlavor {

@@ -134,8 +134,9 @@ class Values {
 void read_precision(Values& v, const Node& root, planner::ConfigReading& r) {
   r.strategy.precision = models::Precision::mixed_precision;
   if (const Node* converters = root.at_path("model.converters")) {
+    if (converters->kind == Node::Kind::scalar) r.not_modelled.emplace_back("converters as a text");
     for (const Node& item : converters->items) {
-      if (item.scalar.find("float8") != std::string::npos) {
+      if (item.scalar == kTitanFloat8) {
         r.strategy.precision = models::Precision::fp8;
       } else {
         r.not_modelled.push_back("the converter " + printable(item.scalar));
@@ -265,7 +266,7 @@ void read_batch(Values& v, planner::ConfigReading& r) {
             fmt::format("{} is no multiple of the micro-batch of {}", local, s.micro_batch),
             "fix one of the two");
   }
-  const int pieces = s.tensor_parallel * (s.context_parallel > 1 ? 2 * s.context_parallel : 1);
+  const std::int64_t pieces = titan_pieces(s.tensor_parallel, s.context_parallel);
   if (r.training.sequence % pieces != 0) {
     v.fault(v.place("training.seq_len"), "training.seq_len",
             fmt::format("{} tokens are cut into {} pieces", r.training.sequence, pieces),
@@ -342,7 +343,7 @@ Node tree_of_module(const planner::ConfigFile& file) {
     within = within || line.starts_with("def trnplan");
     if (!within) continue;
     const std::string text(
-        line.begin() + static_cast<std::ptrdiff_t>(std::min(line.find_first_not_of(' '), line.size())),
+        line.begin() + static_cast<std::ptrdiff_t>(std::min(line.find_first_not_of(" \t"), line.size())),
         line.end());
     const auto between = [&](const std::string& mark, const char* ends) {
       const std::size_t from = text.find(mark);
@@ -395,10 +396,16 @@ void drop_tokens(Node& root) {
 
 }  // namespace
 
+Node titan_tree(const planner::ConfigFile& file) {
+  if (!file.name.ends_with(".py")) return parse_document(file.text, file.name);
+  Node root = tree_of_module(file);
+  drop_tokens(root);
+  return root;
+}
+
 planner::RunReading titan_run_reading(const planner::ConfigFile& file, int ranks) {
   const bool module = file.name.ends_with(".py");
-  Node root = module ? tree_of_module(file) : parse_document(file.text, file.name);
-  if (module) drop_tokens(root);
+  const Node root = titan_tree(file);
   if (!looks_like_titan(root)) {
     throw InputError({{file.name, 0, 0},
                       "",

@@ -18,6 +18,9 @@ namespace trnplan::targets {
 [[nodiscard]] planner::ConfigReading titan_reading(const Node& root, const models::Architecture& a,
                                                    int ranks = 0);
 
+/// The settings of a TOML, or of the Python module that `plan --out` writes, as a tree. Throws InputError: syntax.
+[[nodiscard]] Node titan_tree(const planner::ConfigFile& file);
+
 /// Of a TOML with its flavor; of the Python module that `plan --out` writes its settings, each as it stands there. Throws
 /// InputError.
 [[nodiscard]] planner::RunReading titan_run_reading(const planner::ConfigFile& file, int ranks);

@@ -75,7 +75,7 @@ std::string titan_toml(const models::Job& job, const models::Strategy& s,
       .truth("enable_tensorboard", true);
   t.truth("disable_color_printing", true);
   t.section("model").text("name", "llama3").text("flavor", flavor.name);
-  if (s.precision == models::Precision::fp8) t.raw("converters", "[\"float8\"]");
+  if (s.precision == models::Precision::fp8) t.raw("converters", fmt::format("[\"{}\"]", kTitanFloat8));
   t.section("optimizer")
       .text("name", "AdamW")
       .number("lr", run.learning.lr)
@@ -98,7 +98,7 @@ std::string titan_toml(const models::Job& job, const models::Strategy& s,
   t.section("activation_checkpoint").text("mode", again.mode);
   if (!again.option.empty()) t.text("selective_ac_option", again.option);
   if (s.precision == models::Precision::fp8) {
-    t.section("quantize.linear.float8").raw("filter_fqns", "[\"output\"]");
+    t.section(kTitanFloat8).raw("filter_fqns", "[\"output\"]");
   }
   if (job.learning.seed) t.section("debug").count("seed", *job.learning.seed);
   return comments + t.take();

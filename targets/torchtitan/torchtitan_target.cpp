@@ -7,6 +7,7 @@
 #include "targets/flags/rotary_scaling.h"
 #include "targets/torchtitan/titan_plan.h"
 #include "targets/torchtitan/titan_read.h"
+#include "targets/torchtitan/titan_rules.h"
 
 namespace trnplan::targets {
 
@@ -49,7 +50,7 @@ void need_mesh(const models::Job& job, const models::Strategy& s, std::vector<pl
     broken.push_back(target_lacks("tensor parallel without sequence parallel",
                                   "pin sequence_parallel to true in the job"));
   }
-  const int pieces = s.tensor_parallel * (s.context_parallel > 1 ? 2 * s.context_parallel : 1);
+  const std::int64_t pieces = titan_pieces(s.tensor_parallel, s.context_parallel);
   if (job.training.sequence % pieces != 0) {
     broken.push_back(
         target_lacks(fmt::format("sequences of {} tokens in {} pieces", job.training.sequence, pieces),
@@ -277,6 +278,15 @@ class TorchTitan : public planner::Target {
 
   std::optional<planner::RunReading> read_run(const planner::ConfigFile& file, int ranks) const override {
     return titan_run_reading(file, ranks);
+  }
+
+  std::vector<planner::StartFault> start_faults(const planner::ConfigFile& file,
+                                                const topology::Cluster& cluster) const override {
+    return titan_start_faults(file, cluster);
+  }
+
+  planner::KeyPlace place_of(const planner::ConfigFile& file, std::string_view rule) const override {
+    return titan_place_of(file, rule);
   }
 
   std::vector<Diagnostic> config_faults(const planner::ConfigFile& file, const models::Job& job,

@@ -19,7 +19,9 @@ TEST_CASE("a script is judged on the nodes that its launch line starts", "[cli]"
       "--untie-embeddings-and-output-weights --micro-batch-size 1 --global-batch-size 128 --bf16 "
       "--disable-bias-linear --tensor-model-parallel-size 2 --sequence-parallel "
       "--use-distributed-optimizer\n";
-  cli.write("train.sh", "NNODES=16\ntorchrun --nproc_per_node 8 --nnodes $NNODES " + model);
+  cli.write("train.sh",
+            "export CUDA_DEVICE_MAX_CONNECTIONS=1\nNNODES=16\ntorchrun --nproc_per_node 8 --nnodes $NNODES " +
+                model);
   cli.refuse("does not say which machine", "check $work/train.sh --target megatron");
   cli.says("fix: name it: --instance p5\\.48xlarge --nodes 16$");
   cli.expect(0, "on 16 x p5\\.48xlarge$",
@@ -28,11 +30,81 @@ TEST_CASE("a script is judged on the nodes that its launch line starts", "[cli]"
   cli.expect(0, "on 4 x p5\\.48xlarge$",
              "check $work/train.sh --target megatron --instance p5.48xlarge --nodes 4 --details");
   cli.prints_no("launch line");
-  cli.write("plain.sh", "torchrun " + model);
+  cli.write("plain.sh", "CUDA_DEVICE_MAX_CONNECTIONS=1 torchrun " + model);
   cli.refuse("does not say which machine", "check $work/plain.sh --target megatron");
   cli.says("fix: name it, and how many: --instance p5\\.48xlarge --nodes N$");
   cli.expect(0, "one node is assumed; --nodes takes others",
              "check $work/plain.sh --target megatron --instance p5.48xlarge --details");
+}
+
+// What pretrain_gpt.py stops at before the first step was "ok" with a prediction.
+TEST_CASE("what Megatron-LM refuses at its start is refused, each at its flag", "[cli]") {
+  Session cli;
+  cli.write("train.sh",
+            "torchrun --nproc_per_node 8 pretrain_gpt.py \\\n"
+            "  --num-layers 32 --hidden-size 4095 --num-attention-heads 32 --seq-length 4096 \\\n"
+            "  --group-query-attention --num-query-groups 64 --max-position-embeddings 4096 \\\n"
+            "  --recompute-granularity everything --fp16 --bf16 --micro-batch-size 1 \\\n"
+            "  --pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 3 \\\n"
+            "  --lr 1e-4 --min-lr 1e-3 --save here --save-interval 0 --tensor-model-parallel-size 2 \\\n"
+            "  --vocab-size 128256 --train-iters 100 --context-parallel-size two\n");
+  const std::string check = "check $work/train.sh --target megatron --instance p5.48xlarge";
+  cli.expect(3, "^verdict: refused \\(8 errors", check);
+  for (const char* line :
+       {"train\\.sh:2:19: error: heads: --hidden-size: 4095 is no multiple of 32 heads",
+        "train\\.sh:3:27: error: heads: --num-query-groups: 32 heads make no 64 groups",
+        "train\\.sh:4:3: error: value: --recompute-granularity: \"everything\" is none",
+        "train\\.sh:4:38: error: precision: --fp16: --fp16 and --bf16 exclude each other",
+        "train\\.sh:5:36: error: layers: --num-layers-per-virtual-pipeline-stage: a stage has 16",
+        "train\\.sh:6:13: error: schedule: --min-lr: 1e-3 is above --lr, 1e-4",
+        "train\\.sh:6:39: error: value: --save-interval: \"0\" is too small",
+        "train\\.sh:7:41: error: value: --context-parallel-size: \"two\" is no whole number",
+        "^No prediction: megatron refuses the file at its start$"})
+    cli.prints(line);
+  cli.expect(3, "source: NVIDIA/Megatron-LM@d98e8a6:megatron/training/arguments\\.py", check + " --details");
+}
+
+TEST_CASE("TP before Blackwell needs one connection, which the script has to export", "[cli]") {
+  Session cli;
+  const std::string words =
+      "pretrain_gpt.py --num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336 --num-attention-heads 32 "
+      "--group-query-attention --num-query-groups 8 --swiglu --seq-length 4096 --max-position-embeddings "
+      "4096 "
+      "--vocab-size 128256 --micro-batch-size 1 --global-batch-size 32 --bf16 --tensor-model-parallel-size 4 "
+      "--lr 3e-4 --train-iters 100 --use-distributed-optimizer\n";
+  cli.write("train.sh", "torchrun --nproc_per_node 8 " + words);
+  const std::string check = "check $work/train.sh --target megatron --instance ";
+  cli.expect(3, "error: environment: .*CUDA_DEVICE_MAX_CONNECTIONS is not set", check + "p5.48xlarge");
+  cli.expect(0, "^verdict: ok", check + "p6-b200.48xlarge");
+  cli.write("train.sh", "export CUDA_DEVICE_MAX_CONNECTIONS=8\ntorchrun --nproc_per_node 8 " + words);
+  cli.expect(3, "train.sh:1:8: error: environment: CUDA_DEVICE_MAX_CONNECTIONS: .*has to be 1",
+             check + "p5.48xlarge");
+  cli.write("train.sh", words.substr(words.find("--")));
+  cli.expect(0, "warning: environment: ", check + "p5.48xlarge");
+}
+
+TEST_CASE("what TorchTitan refuses at its start is refused, each at its key", "[cli]") {
+  Session cli;
+  const std::string text =
+      "[model]\nname = \"llama3\"\nflavor = \"8B\"\nconverters = \"float8\"\n"
+      "[training]\nlocal_batch_size = 1\nglobal_batch_size = 0\nseq_len = 8192\n"
+      "[parallelism]\ndata_parallel_shard_degree = 0\nfsdp_reshard_after_forward = \"often\"\n"
+      "[activation_checkpoint]\nmode = \"full\"\n";
+  cli.write("job.toml", text);
+  const std::string check = "check $work/job.toml --target torchtitan --instance p5.48xlarge";
+  cli.expect(3, "^verdict: refused \\(4 errors", check);
+  for (const char* line : {"job\\.toml:4:14: error: precision: model\\.converters: is a text",
+                           "fix: write \\[\"quantize\\.linear\\.float8\"\\]",
+                           "job\\.toml:7:21: error: batch: training\\.global_batch_size: a batch of nothing",
+                           "job\\.toml:10:30: error: divisibility: parallelism\\.data_parallel_shard_degree",
+                           "job\\.toml:11:30: error: value: parallelism\\.fsdp_reshard_after_forward"})
+    cli.prints(line);
+  // A finding of the strategy as a whole has a key of the TOML.
+  cli.write("job.toml",
+            "[model]\nname = \"llama3\"\nflavor = \"405B\"\n[training]\nlocal_batch_size = 1\n"
+            "seq_len = 8192\n[parallelism]\ntensor_parallel_degree = 8\n");
+  cli.expect(3, "job\\.toml:8:26: error: memory: parallelism\\.tensor_parallel_degree", check);
+  cli.prints_no("distributed_strategy");
 }
 
 // num_nodes counts hosts, an UltraServer is four of 64 ranks: 4 hosts are one of it, 8 are two.

@@ -176,3 +176,62 @@ TEST_CASE("faults of a TOML of TorchTitan", "[targets]") {
   CHECK(contains(titan_refused("[a.b]\nc = [1, 2\n"), "the list has no end"));
   CHECK(contains(titan_refused("[debug]\nseed = 1 2\n"), "more stands behind the value"));
 }
+
+// Python takes any indentation. Recompute was lost behind a tab, and with it memory that the run needs.
+TEST_CASE("a module is read the same however it is indented", "[targets]") {
+  const std::string text =
+      "def trnplan():\n    config = shipped(\"llama3_8b\")\n    put(\n        config.training,\n"
+      "        seq_len=8192,\n        local_batch_size=1,\n    )\n"
+      "    put(config.parallelism, tensor_parallel_degree=2)\n    config.activation_checkpoint = None\n"
+      "    return config\n";
+  std::string tabs = text;
+  for (std::size_t at = 0; (at = tabs.find("    ", at)) != std::string::npos;) tabs.replace(at, 4, "\t");
+  const auto read = [](const std::string& module) {
+    return targets::find("torchtitan")->read_run({"trnplan_config.py", module}, 16)->config.strategy;
+  };
+  CHECK(to_string(read(text).recompute) == "none");
+  CHECK(read(text).tensor_parallel == 2);
+  CHECK(read(tabs) == read(text));
+}
+
+// A setting that a person wrote another way was left out, and the file read as another plan.
+TEST_CASE("an assignment of a module that is not followed is refused", "[targets]") {
+  const std::string head =
+      "def trnplan():\n    config = shipped(\"llama3_8b\")\n    put(config.training, seq_len=8192, "
+      "local_batch_size=1)\n    config.activation_checkpoint = None\n";
+  topology::Cluster cluster;
+  const auto said = [&](const std::string& line) {
+    try {
+      (void)targets::find("torchtitan")->start_faults({"trnplan_config.py", head + line + "\n"}, cluster);
+    } catch (const InputError& e) {
+      return to_string(e.faults().at(0));
+    }
+    return std::string();
+  };
+  CHECK(said("    return config") == "");
+  CHECK(said("    # n = 1") == "");
+  CHECK(said("    if config == None: return config") == "");
+  CHECK(contains(
+      said("    config.parallelism.tensor_parallel_degree = 8"),
+      "trnplan_config.py:5:5: config.parallelism.tensor_parallel_degree: an assignment that is not"));
+  CHECK(contains(said("    put(config.parallelism, tensor_parallel_degree = 8)"), "is not followed"));
+  CHECK(contains(said("\t\ttensor_parallel_degree= 8,"), "trnplan_config.py:5:3: "));
+}
+
+// A value that only the shell knows is none that the framework refuses.
+TEST_CASE("what a shell fills in is not judged at the start", "[targets]") {
+  topology::Cluster cluster;
+  cluster.nodes = 1;
+  const auto faults = [&](const std::string& more) {
+    std::string all;
+    for (const auto& f : targets::find("megatron")->start_faults({"train.sh", kLine + more}, cluster))
+      all += f.doubtful ? "" : f.name + "\n";
+    return all;
+  };
+  const std::string one = " --context-parallel-size 1 --attention-backend ";
+  CHECK(contains(faults(one + "quick"), "value"));
+  CHECK_FALSE(contains(faults(one + "$BACKEND"), "value"));
+  CHECK(contains(faults(" --num-layers 33 --pipeline-model-parallel-size 2"), "layers by PP"));
+  CHECK_FALSE(contains(faults(" --num-layers $LAYERS --pipeline-model-parallel-size 2"), "layers by PP"));
+  CHECK_FALSE(contains(faults(" --num-layers 33 --pipeline-model-parallel-size $PP"), "layers by PP"));
+}

@@ -1,32 +1,16 @@
 #include "tests/launch/folder/entry_points/gpu_assertions.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <sstream>
 
 #include "models/memory/memory.h"
+#include "targets/megatron/megatron_rules.h"
+#include "targets/torchtitan/titan_rules.h"
 #include "text/document.h"
 
 namespace trnplan {
 
 namespace {
-
-const std::string& at(const Settings& s, const std::string& key) {
-  static const std::string kNull = "null";
-  const auto found = s.find(key);
-  return found == s.end() ? kNull : found->second;
-}
-long whole(const Settings& s, const std::string& key) {
-  return std::strtol(at(s, key).c_str(), nullptr, 10);
-}
-double number(const Settings& s, const std::string& key) {
-  return std::strtod(at(s, key).c_str(), nullptr);
-}
-bool on(const Settings& s, const std::string& key) {
-  return at(s, key) == "true";
-}
-bool given(const Settings& s, const std::string& key) {
-  return at(s, key) != "null";
-}
 
 std::string text(std::int64_t n) {
   return std::to_string(n);
@@ -35,166 +19,59 @@ std::string truth(bool b) {
   return b ? "true" : "false";
 }
 
-long megatron_parallel(const Settings& s) {
-  return whole(s, "--tensor-model-parallel-size") * whole(s, "--pipeline-model-parallel-size") *
-         whole(s, "--context-parallel-size");
-}
-
+/// By hand: which rule of the target says each assertion of the table.
 const std::vector<GpuAssertion>& megatron_assertions() {
   static const std::vector<GpuAssertion> all = {
-      {"world % (TP*PP*CP)",
-       [](const Settings& s, const Run& r) { return r.world % megatron_parallel(s) == 0; }},
-      {"gbs % (mbs*DP)",
-       [](const Settings& s, const Run& r) {
-         return whole(s, "--global-batch-size") %
-                    (whole(s, "--micro-batch-size") * (r.world / megatron_parallel(s))) ==
-                0;
-       }},
-      {"--sequence-parallel is turned off",
-       [](const Settings& s, const Run&) {
-         return !on(s, "--sequence-parallel") || whole(s, "--tensor-model-parallel-size") > 1;
-       }},
-      {"seq % (2*CP)",
-       [](const Settings& s, const Run&) {
-         const long cp = whole(s, "--context-parallel-size");
-         return cp == 1 || whole(s, "--seq-length") % (2 * cp) == 0;
-       }},
-      {"layers % PP",
-       [](const Settings& s, const Run&) {
-         // Counts of the ends leave the others to the stages between, each the same.
-         long layers = whole(s, "--num-layers"), stages = whole(s, "--pipeline-model-parallel-size");
-         for (const char* end :
-              {"--decoder-first-pipeline-num-layers", "--decoder-last-pipeline-num-layers"}) {
-           if (!given(s, end)) continue;
-           layers -= whole(s, end);
-           --stages;
-         }
-         return stages == 0 ? layers == 0 : layers > 0 && layers % stages == 0;
-       }},
-      {"VPP needs PP > 1",
-       [](const Settings& s, const Run&) {
-         const char* key = "--num-virtual-stages-per-pipeline-rank";
-         const long pp = whole(s, "--pipeline-model-parallel-size");
-         return !given(s, key) || (pp > 1 && whole(s, "--num-layers") % (pp * whole(s, key)) == 0);
-       }},
-      {"--overlap-param-gather needs",
-       [](const Settings& s, const Run&) {
-         return !on(s, "--overlap-param-gather") ||
-                (on(s, "--overlap-grad-reduce") && on(s, "--use-distributed-optimizer"));
-       }},
-      {"recompute selective:",
-       [](const Settings& s, const Run&) {
-         const std::string& kind = at(s, "--recompute-granularity");
-         if (kind == "full") {
-           return (at(s, "--recompute-method") == "uniform" || at(s, "--recompute-method") == "block") &&
-                  given(s, "--recompute-num-layers");
-         }
-         return !given(s, "--recompute-method");
-       }},
-      {"--fp8-param-gather needs",
-       [](const Settings& s, const Run&) {
-         return !on(s, "--fp8-param-gather") || on(s, "--use-distributed-optimizer");
-       }},
-      {"--fp8-format excludes",
-       [](const Settings& s, const Run&) { return !given(s, "--fp8-format") || !given(s, "--fp4-format"); }},
-      {"--tp-comm-overlap needs",
-       [](const Settings& s, const Run&) {
-         return !on(s, "--tp-comm-overlap") || on(s, "--sequence-parallel");
-       }},
-      {"samples and iters flags",
-       [](const Settings& s, const Run&) {
-         return given(s, "--train-iters") && !given(s, "--train-samples") &&
-                !given(s, "--lr-decay-samples") && whole(s, "--lr-warmup-samples") == 0;
-       }},
-      {"--save needs --save-interval",
-       [](const Settings& s, const Run&) { return !given(s, "--save") || whole(s, "--save-interval") > 0; }},
-      {"--use-megatron-fsdp needs",
-       [](const Settings& s, const Run&) {
-         return !on(s, "--use-megatron-fsdp") || at(s, "--ckpt-format") == "fsdp_dtensor";
-       }},
-      {"num_experts % EP",
-       [](const Settings& s, const Run&) {
-         return !given(s, "--num-experts") ||
-                whole(s, "--num-experts") % whole(s, "--expert-model-parallel-size") == 0;
-       }},
-      {"min_lr <= lr",
-       [](const Settings& s, const Run&) { return number(s, "--min-lr") <= number(s, "--lr"); }},
-      {"max_position_embeddings >=",
-       [](const Settings& s, const Run&) {
-         return whole(s, "--max-position-embeddings") >= whole(s, "--seq-length");
-       }},
+      {"world % (TP*PP*CP)", {"ranks"}},
+      {"gbs % (mbs*DP)", {"batch"}},
+      {"--sequence-parallel is turned off", {"off with TP 1"}},
+      {"seq % (2*CP)", {"sequence by 2 CP"}},
+      {"layers % PP", {"layers by PP", "ends"}},
+      {"VPP needs PP > 1", {"chunks need stages"}},
+      {"--overlap-param-gather needs", {"overlap of gathers"}},
+      {"recompute selective:", {"selective", "full"}},
+      {"--fp8-param-gather needs", {"gathers in FP8"}},
+      {"--fp8-format excludes", {"one narrow format"}},
+      {"--tp-comm-overlap needs", {"overlap of TP"}},
+      {"samples and iters flags", {"iterations or samples"}},
+      {"--save needs --save-interval", {"interval"}},
+      {"--use-megatron-fsdp needs", {"format of Megatron's"}},
+      {"num_experts % EP", {"experts by EP"}},
+      {"min_lr <= lr", {"least rate"}},
+      {"max_position_embeddings >=", {"positions"}},
   };
   return all;
-}
-
-const std::string kParallel = "--parallelism.", kTrain = "--training.";
-
-long titan_shards(const Settings& s) {
-  return whole(s, kParallel + "data_parallel_shard_degree");
-}
-long titan_replicas(const Settings& s) {
-  return whole(s, kParallel + "data_parallel_replicate_degree");
-}
-long titan_tensor(const Settings& s) {
-  return whole(s, kParallel + "tensor_parallel_degree");
-}
-long titan_context(const Settings& s) {
-  return whole(s, kParallel + "context_parallel_degree");
-}
-long titan_stages(const Settings& s) {
-  return whole(s, kParallel + "pipeline_parallel_degree");
 }
 
 const std::vector<GpuAssertion>& titan_assertions() {
   static const std::vector<GpuAssertion> all = {
-      {"dp_replicate*dp_shard*cp*tp*pp",
-       [](const Settings& s, const Run& r) {
-         return titan_replicas(s) * titan_shards(s) * titan_context(s) * titan_tensor(s) * titan_stages(s) ==
-                r.world;
-       }},
-      {"global_batch_size %",
-       [](const Settings& s, const Run&) {
-         return whole(s, kTrain + "global_batch_size") %
-                    (whole(s, kTrain + "local_batch_size") * titan_replicas(s) * titan_shards(s)) ==
-                0;
-       }},
-      {"seq_len % (tp",
-       [](const Settings& s, const Run&) {
-         const long cp = titan_context(s);
-         return whole(s, kTrain + "seq_len") % (titan_tensor(s) * (cp > 1 ? 2 * cp : 1)) == 0;
-       }},
-      {"PP: local_batch_size",
-       [](const Settings& s, const Run&) {
-         return titan_stages(s) == 1 || whole(s, kTrain + "local_batch_size") %
-                                                whole(s, kParallel + "pipeline_parallel_microbatch_size") ==
-                                            0;
-       }},
-      {"async TP needs",
-       [](const Settings& s, const Run&) {
-         return !on(s, kParallel + "enable_async_tensor_parallel") || on(s, "--compile.enable");
-       }},
-      {"float8 needs SM89+",
-       [](const Settings& s, const Run& r) {
-         return at(s, "--model.converters").find("float8") == std::string::npos ||
-                r.job.cluster.instance.core.fp8.value > 0;
-       }},
-      {"memory_budget AC needs",
-       [](const Settings& s, const Run&) {
-         return at(s, "--activation_checkpoint.mode") != "memory_budget" || on(s, "--compile.enable");
-       }},
-      {"checkpoint.keep_latest_k",
-       [](const Settings& s, const Run&) { return whole(s, "--checkpoint.keep_latest_k") != 1; }},
-      {"expert_tensor_parallel_degree in",
-       [](const Settings& s, const Run&) {
-         return whole(s, kParallel + "expert_tensor_parallel_degree") == 1;
-       }},
-      {"DDP (dp_replicate with",
-       [](const Settings& s, const Run&) {
-         return titan_replicas(s) == 1 || titan_shards(s) > 1 ||
-                titan_tensor(s) * titan_context(s) * titan_stages(s) == 1;
-       }},
+      {"dp_replicate*dp_shard*cp*tp*pp", {"mesh"}},
+      {"global_batch_size %", {"batch"}},
+      {"seq_len % (tp", {"sequence"}},
+      {"PP: local_batch_size", {"micro-batches"}},
+      {"async TP needs", {"asynchronous TP"}},
+      {"float8 needs SM89+", {"float8 on the device", "recipe of float8"}},
+      {"memory_budget AC needs", {"budget"}},
+      {"checkpoint.keep_latest_k", {"kept"}},
+      {"expert_tensor_parallel_degree in", {"TP of experts"}},
+      {"DDP (dp_replicate with", {"replicas alone"}},
   };
   return all;
+}
+
+const std::string kParallel = "--parallelism.";
+
+/// A value as a file would state it: a list in brackets, or words.
+targets::Stated stated(const std::string& value) {
+  targets::Stated one;
+  if (!value.starts_with('[')) {
+    one.values = targets::split_words(value);
+    return one;
+  }
+  one.list = true;
+  std::istringstream in(value.substr(1, value.size() - 2));
+  for (std::string item; std::getline(in, item, ',');) one.values.push_back(item);
+  return one;
 }
 
 /// Of a recipe of the table.
@@ -211,6 +88,30 @@ const std::vector<GpuAssertion>& gpu_assertions_of(const std::string& entry) {
   if (entry == "megatron-lm") return megatron_assertions();
   if (entry == "torchtitan-toml") return titan_assertions();
   return none;
+}
+
+const targets::StartTable& start_table_of(const std::string& entry) {
+  return entry == "megatron-lm" ? targets::megatron_start_table() : targets::titan_start_table();
+}
+
+std::vector<planner::StartFault> start_faults_of(const std::string& entry, const Settings& settings,
+                                                 const Run& run) {
+  const targets::StartTable& table = start_table_of(entry);
+  targets::StatedByName all;
+  const std::size_t dashes = entry == "megatron-lm" ? 0 : 2;
+  for (const auto& [name, value] : settings) {
+    const std::string key = name.substr(dashes);
+    const auto known = std::find_if(table.keys.begin(), table.keys.end(),
+                                    [&](const targets::StartKey& k) { return key == k.name; });
+    const bool off =
+        value == "false" && (known == table.keys.end() || known->kind == targets::KeyKind::toggle);
+    // The table has an empty list as an empty text.
+    if (value != "null" && !value.empty() && !off) all[key] = stated(value);
+  }
+  // Of each folder's environment another test asks.
+  all[targets::kMaxConnections] = stated("1");
+  const targets::StartFacts facts{run.world, run.job.cluster.instance.core, run.job.architecture, true};
+  return targets::start_faults(table, targets::Settings(all, table.keys), facts, "run");
 }
 
 Settings asked_of_megatron(const EntryPoint& entry, const Run& run, const std::string& recipe) {
@@ -322,7 +223,7 @@ Settings asked_of_torchtitan(const EntryPoint& entry, const Run& run, const std:
   a["--model.name"] = "llama3";
   a["--model.flavor"] = job.architecture.layers == 32 ? "8B" : job.architecture.layers == 80 ? "70B" : "405B";
   a["--model.hf_assets_path"] = "/tokenizer";
-  if (eight) a["--model.converters"] = "[float8]";
+  if (eight) a["--model.converters"] = "[quantize.linear.float8]";
   if (eight) a["--quantize.linear.float8.filter_fqns"] = "[output]";
   a["--metrics.log_freq"] = "10";
   a["--metrics.enable_tensorboard"] = a["--metrics.disable_color_printing"] = "true";

@@ -55,9 +55,8 @@ std::vector<std::string> gpu_faults_of(const EntryPoint& entry, const std::vecto
   std::vector<std::string> faults = entry.faults(words);
   if (!faults.empty()) return faults;
   const Settings settings = entry.settings(words);
-  for (const GpuAssertion& a : gpu_assertions_of(entry.name())) {
-    if (a.holds && !a.holds(settings, run)) faults.push_back(std::string("does not hold: ") + a.begins);
-  }
+  for (const planner::StartFault& f : start_faults_of(entry.name(), settings, run))
+    faults.push_back("does not hold: " + f.name + ": " + to_string(f.what));
   const std::string recipe = recipe_of(entry.name(), run.job.architecture.name);
   const Settings asked = entry.name() == "megatron-lm" ? asked_of_megatron(entry, run, recipe)
                                                        : asked_of_torchtitan(entry, run, recipe);
@@ -185,9 +184,47 @@ TEST_CASE("every assertion of the GPU scripts is checked", "[launch][gpu]") {
     for (const std::string& text : entry.texts("assertions")) {
       INFO(name << ": " << text);
       const std::vector<GpuAssertion>& known = gpu_assertions_of(name);
-      CHECK(std::any_of(known.begin(), known.end(),
-                        [&](const GpuAssertion& a) { return text.starts_with(a.begins); }));
+      const auto found = std::find_if(known.begin(), known.end(),
+                                      [&](const GpuAssertion& a) { return text.starts_with(a.begins); });
+      REQUIRE(found != known.end());
+      for (const std::string& rule : found->rules) {
+        INFO(rule);
+        const auto& rules = start_table_of(name).rules;
+        CHECK(std::any_of(rules.begin(), rules.end(),
+                          [&](const targets::StartRule& r) { return r.name == rule; }));
+      }
     }
+  }
+}
+
+// A choice that the target has wrong, or lacks, would refuse a script that runs or let one through that does not: the
+// table is made from the source by a script, the target's keys are written by hand.
+TEST_CASE("choices and usual values of the GPU targets are those of the table", "[launch][gpu]") {
+  for (const char* name : {"megatron-lm", "torchtitan-toml"}) {
+    const Node& flags = *entry_point_table().find(name)->find("flags");
+    const std::string dashes = std::string(name) == "megatron-lm" ? "" : "--";
+    std::size_t chosen = 0;
+    for (const targets::StartKey& key : start_table_of(name).keys) {
+      INFO(key.name);
+      const Node* flag = flags.find(dashes + key.name);
+      REQUIRE(flag != nullptr);
+      const Node *choices = flag->find("choices"), *usual = flag->find("default"), *type = flag->find("type");
+      std::string words;
+      if (choices != nullptr)
+        for (const Node& c : choices->items) words += (words.empty() ? "" : " ") + c.scalar;
+      // argparse takes any name of an optimizer of TorchTitan; the function that builds it does not.
+      if (std::string(key.name) != "optimizer.name") CHECK(words == key.choices);
+      chosen += choices != nullptr ? 1 : 0;
+      using enum targets::KeyKind;
+      CHECK((key.kind == toggle) == (type->scalar == "switch"));
+      CHECK((key.kind == truth) == (type->scalar == "bool"));
+      CHECK((key.kind == whole) == (type->scalar == "int" && words.empty()));
+      if (usual != nullptr && !usual->scalar.empty() && key.kind != toggle && *key.usual != '\0')
+        CHECK(same_value(key.usual, usual->scalar));
+    }
+    CHECK(chosen == static_cast<std::size_t>(std::count_if(
+                        flags.entries.begin(), flags.entries.end(),
+                        [](const Node::Entry& e) { return e.value.find("choices") != nullptr; })));
   }
 }
 
@@ -232,6 +269,10 @@ TEST_CASE("what starts a plan is read as that plan", "[launch][gpu]") {
       if (files.empty()) files.push_back({"node_run.sh", node_run_of(target, c)});
       for (const planner::ConfigFile& file : files) {
         INFO(file.name);
+        std::vector<std::string> broken;
+        for (const planner::StartFault& f : target.start_faults(file, c.job.cluster))
+          broken.push_back(f.name + ": " + to_string(f.what));
+        CHECK(listed(broken) == "");
         const auto run = target.read_run(file, static_cast<int>(c.job.cluster.cores()));
         REQUIRE(run.has_value());
         models::Strategy wanted = models::canonical(c.strategy),

@@ -1,0 +1,83 @@
+// Settings of a run by name: what a file states, with its place, and the framework's own value where nothing is said.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/diagnostic.h"
+
+namespace trnplan::targets {
+
+/// What stands behind a name; a switch has nothing behind it.
+struct Stated {
+  std::vector<std::string> values;
+  SourcePos at;
+  bool list = false;  ///< written as a list, of whatever length
+};
+using StatedByName = std::map<std::string, Stated, std::less<>>;
+
+enum class KeyKind {
+  text,
+  whole,   ///< a whole number
+  number,  ///< a number that may have a fraction
+  toggle,  ///< on where it is named
+  truth    ///< true or false
+};
+
+/// A key whose value the framework itself reads.
+struct StartKey {
+  const char* name;
+  KeyKind kind = KeyKind::text;
+  const char* usual = "";    ///< its value where nothing is stated; "" = none
+  const char* choices = "";  ///< the words that it takes, with blanks between; "" = any
+  std::int64_t least = 0;    ///< of a whole number
+};
+
+/// The largest whole number that is taken for a setting of a run. Ours.
+inline constexpr std::int64_t kLargestSetting = 1'000'000'000'000;
+
+/// The words of a text, which blanks part.
+[[nodiscard]] std::vector<std::string> split_words(std::string_view text);
+
+/// The next multiple of `of` above n.
+[[nodiscard]] constexpr std::int64_t next_multiple(std::int64_t n, std::int64_t of) {
+  return (n / of + 1) * of;
+}
+
+class Settings {
+ public:
+  /// `keys` must outlive it. A value that only a shell knows ("$N") counts as not readable, and is no fault.
+  Settings(StatedByName stated, const std::vector<StartKey>& keys);
+
+  [[nodiscard]] bool given(std::string_view name) const { return stated_.contains(name); }
+  /// A switch that is named, or a truth that is true.
+  [[nodiscard]] bool on(std::string_view name) const;
+  [[nodiscard]] std::string text(std::string_view name) const;
+  [[nodiscard]] const std::vector<std::string>& list(std::string_view name) const;
+  [[nodiscard]] bool is_list(std::string_view name) const;
+  /// 0 where there is none or it cannot be read.
+  [[nodiscard]] std::int64_t whole(std::string_view name) const;
+  [[nodiscard]] double number(std::string_view name) const;
+  /// The file alone where it is not stated.
+  [[nodiscard]] SourcePos at(std::string_view name, const std::string& file) const;
+  /// Its value, or the framework's own, can be read.
+  [[nodiscard]] bool readable(std::string_view name) const { return !unreadable_.contains(name); }
+
+  /// What is wrong with single values: of another kind, outside the choices, too small.
+  [[nodiscard]] const std::vector<Diagnostic>& faults() const { return faults_; }
+
+ private:
+  const StartKey* key(std::string_view name) const;
+  void read(const StartKey& key, const Stated& stated);
+
+  StatedByName stated_;
+  const std::vector<StartKey>& keys_;
+  std::set<std::string, std::less<>> unreadable_;
+  std::vector<Diagnostic> faults_;
+};
+
+}  // namespace trnplan::targets

@@ -1,0 +1,493 @@
+#include "targets/torchtitan/titan_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <sstream>
+
+#include "targets/torchtitan/titan_plan.h"
+#include "targets/torchtitan/titan_read.h"
+#include "text/document.h"
+#include "text/log_lines.h"
+#include "units/product.h"
+
+namespace trnplan::targets {
+
+namespace {
+
+using Broken = std::optional<Breach>;
+
+// Where v0.2.2 asserts.
+constexpr const char* kJobConfig = "pytorch/torchtitan@v0.2.2:torchtitan/config/job_config.py";
+constexpr const char* kDimensions = "pytorch/torchtitan@v0.2.2:torchtitan/distributed/parallel_dims.py";
+constexpr const char* kTrain = "pytorch/torchtitan@v0.2.2:torchtitan/train.py";
+constexpr const char* kLlama = "pytorch/torchtitan@v0.2.2:torchtitan/models/llama3/infra/parallelize.py";
+constexpr const char* kLlamaModel = "pytorch/torchtitan@v0.2.2:torchtitan/models/llama3/model/model.py";
+constexpr const char* kPipeline = "pytorch/torchtitan@v0.2.2:torchtitan/distributed/pipeline_parallel.py";
+constexpr const char* kAsync = "pytorch/torchtitan@v0.2.2:torchtitan/distributed/tensor_parallel.py";
+constexpr const char* kRecompute =
+    "pytorch/torchtitan@v0.2.2:torchtitan/distributed/activation_checkpoint.py";
+constexpr const char* kConverters = "pytorch/torchtitan@v0.2.2:torchtitan/protocols/model_converter.py";
+constexpr const char* kFloat8 = "pytorch/torchtitan@v0.2.2:torchtitan/components/quantization/float8.py";
+constexpr const char* kMx = "pytorch/torchtitan@v0.2.2:torchtitan/components/quantization/mx.py";
+constexpr const char* kCheckpoints = "pytorch/torchtitan@v0.2.2:torchtitan/components/checkpoint.py";
+constexpr const char* kOptimizer = "pytorch/torchtitan@v0.2.2:torchtitan/components/optimizer.py";
+
+const std::vector<StartKey>& start_keys() {
+  using enum KeyKind;
+  static const std::vector<StartKey> all = {
+      {"parallelism.data_parallel_replicate_degree", whole, "1", "", 1},
+      {"parallelism.data_parallel_shard_degree", whole, "-1", "", -1},
+      {"parallelism.tensor_parallel_degree", whole, "1", "", 1},
+      {"parallelism.context_parallel_degree", whole, "1", "", 1},
+      {"parallelism.pipeline_parallel_degree", whole, "1", "", 1},
+      {"parallelism.expert_parallel_degree", whole, "1", "", 1},
+      {"parallelism.expert_tensor_parallel_degree", whole, "1", "", 1},
+      {"parallelism.pipeline_parallel_microbatch_size", whole, "1", "", 1},
+      {"parallelism.pipeline_parallel_first_stage_less_layers", whole, "1"},
+      {"parallelism.pipeline_parallel_last_stage_less_layers", whole, "1"},
+      {"parallelism.pipeline_parallel_layers_per_stage", whole, "", "", 1},
+      {"parallelism.pipeline_parallel_schedule", text, "1F1B"},
+      {"parallelism.enable_async_tensor_parallel", truth, "false"},
+      {"parallelism.disable_loss_parallel", truth, "false"},
+      {"parallelism.context_parallel_load_balancer", text, "headtail"},
+      {"parallelism.fsdp_reshard_after_forward", text, "default", "default always never"},
+      {"parallelism.context_parallel_rotate_method", text, "allgather", "allgather alltoall"},
+      {"parallelism.expert_parallel_comm_backend", text, "standard", "standard deepep"},
+      {"training.local_batch_size", whole, "8", "", 1},
+      {"training.global_batch_size", whole, "-1", "", -kLargestSetting},
+      {"training.seq_len", whole, "2048", "", 1},
+      {"training.steps", whole, "10000", "", 1},
+      {"training.gc_freq", whole, "50", "", 1},
+      {"training.max_norm", number, "1.0"},
+      {"training.enable_cpu_offload", truth, "false"},
+      {"training.dtype", text, "float32", "bfloat16 float32"},
+      {"training.mixed_precision_param", text, "bfloat16", "bfloat16 float32"},
+      {"training.mixed_precision_reduce", text, "float32", "float32"},
+      {"optimizer.name", text, "AdamW", "Adam AdamW"},
+      {"optimizer.lr", number, "8e-4"},
+      {"optimizer.beta1", number, "0.9"},
+      {"optimizer.beta2", number, "0.95"},
+      {"optimizer.eps", number, "1e-8"},
+      {"optimizer.weight_decay", number, "0.1"},
+      {"optimizer.implementation", text, "fused", "for-loop foreach fused"},
+      {"optimizer.early_step_in_backward", truth, "false"},
+      {"lr_scheduler.warmup_steps", whole, "200"},
+      {"lr_scheduler.total_steps", whole, "", "", 1},
+      {"lr_scheduler.decay_ratio", number},
+      {"lr_scheduler.decay_type", text, "linear", "linear sqrt cosine"},
+      {"lr_scheduler.min_lr_factor", number, "0.0"},
+      {"metrics.log_freq", whole, "10", "", 1},
+      {"checkpoint.enable", truth, "false"},
+      {"checkpoint.interval", whole, "500", "", 1},
+      {"checkpoint.keep_latest_k", whole, "10"},
+      {"checkpoint.initial_load_model_only", truth, "true"},
+      {"checkpoint.initial_load_in_hf", truth, "false"},
+      {"checkpoint.initial_load_in_hf_quantized", truth, "false"},
+      {"checkpoint.export_dtype", text, "float32", "float16 bfloat16 float32"},
+      {"checkpoint.async_mode", text, "disabled", "disabled async async_with_pinned_mem"},
+      {"activation_checkpoint.mode", text, "selective", "selective full memory_budget none"},
+      {"activation_checkpoint.selective_ac_option", text, "2"},
+      {"compile.enable", truth, "false"},
+      {"comm.mode", text, "default", "default fake_backend local_tensor"},
+      {"quantize.linear.float8.enable_fsdp_float8_all_gather", truth, "false"},
+      {"quantize.linear.float8.precompute_float8_dynamic_scale_for_fsdp", truth, "false"},
+      {"quantize.linear.float8.emulate", truth, "false"},
+      {"quantize.linear.float8.recipe_name", text, "", "tensorwise rowwise rowwise_with_gw_hp"},
+      {"quantize.linear.mx.mxfp8_dim1_cast_kernel_choice", text, "triton", "triton cuda torch"},
+      {"quantize.grouped_mm.mx.recipe_name", text, "mxfp8", "mxfp8"},
+  };
+  return all;
+}
+
+std::int64_t degree(const Settings& s, const char* which) {
+  return s.whole(fmt::format("parallelism.{}_degree", which));
+}
+std::int64_t model_ranks(const Settings& s) {
+  return saturating_product({degree(s, "tensor_parallel"), degree(s, "context_parallel"),
+                             degree(s, "pipeline_parallel"), degree(s, "data_parallel_replicate")});
+}
+/// -1 takes the ranks that are left; 0 where they are none.
+std::int64_t shards(const Settings& s, const StartFacts& f) {
+  const std::int64_t stated = degree(s, "data_parallel_shard");
+  return stated < 0 ? f.ranks / model_ranks(s) : stated;
+}
+bool compiles_model(const Settings& s) {
+  const std::vector<std::string>& parts = s.list("compile.components");
+  return s.on("compile.enable") &&
+         (!s.given("compile.components") || std::find(parts.begin(), parts.end(), "model") != parts.end());
+}
+std::vector<std::string> converters(const Settings& s) {
+  return s.is_list("model.converters") ? s.list("model.converters") : std::vector<std::string>{};
+}
+bool converts(const Settings& s, const char* name) {
+  const std::vector<std::string> all = converters(s);
+  return std::find(all.begin(), all.end(), name) != all.end();
+}
+
+Broken mesh_is_the_world(const Settings& s, const StartFacts& f) {
+  if (f.ranks <= 0) return {};
+  const std::int64_t stated = degree(s, "data_parallel_shard");
+  if (stated == 0)
+    return Breach{"0 ranks share nothing", "write -1, which takes the ranks that are left", false,
+                  "parallelism.data_parallel_shard_degree"};
+  const std::int64_t rest = model_ranks(s), all = saturating_product({rest, shards(s, f)});
+  if (all == f.ranks) return {};
+  if (stated < 0)
+    return Breach{fmt::format("{} ranks are no multiple of the other degrees, {}", f.ranks, rest),
+                  "fix the degrees or --nodes"};
+  return Breach{fmt::format("the degrees make {} ranks, the cluster has {}", all, f.ranks),
+                "fix the degrees, or leave data_parallel_shard_degree at -1"};
+}
+
+Broken titan_batch_divides(const Settings& s, const StartFacts& f) {
+  const std::int64_t batch = s.whole("training.global_batch_size");
+  if (batch < 0) return {};
+  if (batch == 0) return Breach{"a batch of nothing", "write -1, or a number of sequences"};
+  const std::int64_t ranks = saturating_product({degree(s, "data_parallel_replicate"), shards(s, f)});
+  const std::int64_t slice = saturating_product({s.whole("training.local_batch_size"), ranks});
+  if (slice < 1 || batch % slice == 0) return {};
+  return Breach{fmt::format("{} is no multiple of {} sequences on each of {} ranks", batch,
+                            s.whole("training.local_batch_size"), ranks),
+                fmt::format("write {}", next_multiple(batch, slice))};
+}
+
+Broken sequence_in_pieces(const Settings& s, const StartFacts&) {
+  const std::int64_t pieces = titan_pieces(degree(s, "tensor_parallel"), degree(s, "context_parallel"));
+  const std::int64_t sequence = s.whole("training.seq_len");
+  if (sequence % pieces == 0) return {};
+  return Breach{fmt::format("{} tokens are no multiple of 2 TP x CP, {}", sequence, pieces),
+                fmt::format("write {}", next_multiple(sequence, pieces))};
+}
+
+Broken micro_batches_divide(const Settings& s, const StartFacts&) {
+  const std::int64_t local = s.whole("training.local_batch_size"),
+                     micro = s.whole("parallelism.pipeline_parallel_microbatch_size");
+  if (degree(s, "pipeline_parallel") == 1 || local % micro == 0) return {};
+  return Breach{fmt::format("{} sequences are no multiple of the micro-batch of {}", local, micro),
+                "fix one of the two"};
+}
+
+/// Schedules of torch.distributed.pipelining by name, whatever the case; several stages a rank or one.
+struct KnownSchedule {
+  std::string_view name;
+  int least, most;  ///< stages of a rank
+};
+constexpr int kAnyStages = 1 << 20;
+constexpr KnownSchedule kPipelineSchedules[] = {
+    {"1F1B", 1, 1},
+    {"GPipe", 1, 1},
+    {"Interleaved1F1B", 2, kAnyStages},
+    {"LoopedBFS", 2, kAnyStages},
+    {"InterleavedZeroBubble", 2, kAnyStages},
+    {"ZBVZeroBubble", 2, 2},
+    {"DualPipeV", 2, 2},
+    {"PipelineScheduleSingle", 1, 1},
+    {"PipelineScheduleMulti", 2, kAnyStages},
+};
+
+const KnownSchedule* known_schedule(const std::string& name) {
+  const auto same = [&](std::string_view other) {
+    return std::equal(name.begin(), name.end(), other.begin(), other.end(), [](char a, char b) {
+      return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+    });
+  };
+  const auto* found = std::find_if(std::begin(kPipelineSchedules), std::end(kPipelineSchedules),
+                                   [&](const KnownSchedule& k) { return same(k.name); });
+  return found == std::end(kPipelineSchedules) ? nullptr : found;
+}
+
+Broken schedule_is_known(const Settings& s, const StartFacts&) {
+  const std::string name = s.text("parallelism.pipeline_parallel_schedule");
+  if (degree(s, "pipeline_parallel") == 1 || known_schedule(name) != nullptr) return {};
+  return Breach{in_quotes(name) + " is no schedule of torch.distributed.pipelining",
+                "write 1F1B, GPipe or Interleaved1F1B"};
+}
+
+Broken stages_fit(const Settings& s, const StartFacts& f) {
+  const std::int64_t pp = degree(s, "pipeline_parallel");
+  const KnownSchedule* schedule = known_schedule(s.text("parallelism.pipeline_parallel_schedule"));
+  if (pp == 1 || schedule == nullptr || f.model.layers < 1 ||
+      s.given("parallelism.module_fqns_per_model_part"))
+    return {};
+  const std::int64_t first = s.whole("parallelism.pipeline_parallel_first_stage_less_layers"),
+                     last = s.whole("parallelism.pipeline_parallel_last_stage_less_layers"),
+                     each = s.whole("parallelism.pipeline_parallel_layers_per_stage");
+  const std::int64_t whole = f.model.layers + first + last;
+  const std::int64_t stages = each > 0 ? (whole + each - 1) / each : pp * schedule->least;
+  const char* const key = "parallelism.pipeline_parallel_layers_per_stage";
+  if (stages % pp != 0)
+    return Breach{fmt::format("{} stages on PP {}", stages, pp),
+                  "choose layers that make a multiple of the degree", false, key};
+  if (stages / pp < schedule->least || stages / pp > schedule->most)
+    return Breach{fmt::format("{} stages a rank, and {} has {}", stages / pp, schedule->name,
+                              schedule->most == kAnyStages ? "2 or more" : fmt::to_string(schedule->most)),
+                  "choose other layers a stage, or another schedule", false, key};
+  if (stages > whole || first > whole / stages || last > whole / stages)
+    return Breach{fmt::format("{} layers make no {} stages of which the first has {} and the last {} less",
+                              f.model.layers, stages, first, last),
+                  "take fewer stages", false, "parallelism.pipeline_parallel_degree"};
+  return {};
+}
+
+Broken async_compiles(const Settings& s, const StartFacts&) {
+  if (!s.on("parallelism.enable_async_tensor_parallel") || degree(s, "tensor_parallel") == 1 ||
+      compiles_model(s))
+    return {};
+  return Breach{"asynchronous TP needs the model compiled", "add enable = true under [compile]"};
+}
+
+Broken converters_are_known(const Settings& s, const StartFacts&) {
+  static const std::vector<std::string> kKnown = split_words(
+      "quantize.linear.float8 quantize.grouped_mm.float8 quantize.linear.mx quantize.grouped_mm.mx");
+  if (!s.given("model.converters")) return {};
+  if (!s.is_list("model.converters"))
+    return Breach{"is a text, and has to be a list", fmt::format("write [\"{}\"]", kTitanFloat8)};
+  const std::vector<std::string> all = converters(s);
+  std::string kind;
+  for (const std::string& one : all) {
+    if (std::find(kKnown.begin(), kKnown.end(), one) == kKnown.end()) {
+      const bool old = one == "float8" || one == "mx";
+      return Breach{
+          in_quotes(one) + " is no converter of v0.2.2",
+          old ? fmt::format("write \"quantize.linear.{}\"", one) : fmt::format("write \"{}\"", kTitanFloat8)};
+    }
+    const std::string own = one.substr(one.rfind('.') + 1);
+    if (!kind.empty() && kind != own) return Breach{"float8 and mx exclude each other", "keep one of them"};
+    kind = own;
+  }
+  return {};
+}
+
+Broken float8_on_device(const Settings& s, const StartFacts& f) {
+  const bool emulated = s.on("quantize.linear.float8.emulate") && !compiles_model(s);
+  const bool asked = (converts(s, kTitanFloat8) && !emulated) || converts(s, "quantize.grouped_mm.float8");
+  if (!asked || f.core.fp8.value > 0) return {};
+  return Breach{"the device does not compute in FP8", "drop the converter, or name another --instance"};
+}
+
+Broken float8_recipe(const Settings& s, const StartFacts&) {
+  if (!converts(s, kTitanFloat8) || s.text("quantize.linear.float8.recipe_name").empty() ||
+      !s.on("quantize.linear.float8.enable_fsdp_float8_all_gather"))
+    return {};
+  return Breach{"a recipe excludes enable_fsdp_float8_all_gather", "drop one of the two"};
+}
+
+/// Blackwell is the first that computes in FP4, and in MXFP8.
+Broken mx_on_device(const Settings& s, const StartFacts& f) {
+  if (!converts(s, "quantize.linear.mx") && !converts(s, "quantize.grouped_mm.mx")) return {};
+  if (f.core.fp4.value <= 0)
+    return Breach{"the device does not compute in MXFP8", "drop the converter, or name another --instance"};
+  if (!converts(s, "quantize.linear.mx") || !compiles_model(s) || degree(s, "tensor_parallel") == 1)
+    return {};
+  return Breach{"MXFP8 in a compiled model excludes TP", "write TP 1"};
+}
+
+Broken budget_compiles(const Settings& s, const StartFacts&) {
+  if (s.text("activation_checkpoint.mode") != "memory_budget" || compiles_model(s)) return {};
+  return Breach{"a memory budget needs the model compiled", "add enable = true under [compile]"};
+}
+
+Broken selective_option(const Settings& s, const StartFacts&) {
+  if (s.text("activation_checkpoint.mode") != "selective") return {};
+  const std::string option = s.text("activation_checkpoint.selective_ac_option");
+  const bool digits = !option.empty() && option.find_first_not_of("0123456789") == std::string::npos;
+  if (option == "op" || digits) return {};
+  return Breach{in_quotes(option) + " is neither op nor a number of layers",
+                "write \"op\", or \"2\" to recompute every second layer"};
+}
+
+Broken keeps_two(const Settings& s, const StartFacts&) {
+  if (!s.on("checkpoint.enable") || s.whole("checkpoint.keep_latest_k") != 1) return {};
+  return Breach{"a single checkpoint cannot be kept", "write 2 or more, or 0 to keep all"};
+}
+
+Broken hf_is_the_model_alone(const Settings& s, const StartFacts&) {
+  if (!s.on("checkpoint.enable")) return {};
+  if (s.on("checkpoint.initial_load_in_hf") && !s.on("checkpoint.initial_load_model_only"))
+    return Breach{"a checkpoint of Hugging Face holds the model alone",
+                  "write initial_load_model_only = true"};
+  if (s.on("checkpoint.initial_load_in_hf_quantized") && !s.on("checkpoint.initial_load_in_hf"))
+    return Breach{"only a checkpoint of Hugging Face is quantised", "write initial_load_in_hf = true", false,
+                  "checkpoint.initial_load_in_hf_quantized"};
+  return {};
+}
+
+Broken expert_tensor(const Settings& s, const StartFacts&) {
+  const std::int64_t own = degree(s, "expert_tensor_parallel"), tp = degree(s, "tensor_parallel");
+  if (degree(s, "expert_parallel") == 1 || own == 1 || own == tp) return {};
+  return Breach{fmt::format("{} is neither 1 nor TP, {}", own, tp), "write 1"};
+}
+
+Broken replicas_alone(const Settings& s, const StartFacts& f) {
+  const std::int64_t copies = degree(s, "data_parallel_replicate");
+  if (copies == 1 || shards(s, f) > 1 || degree(s, "context_parallel") > 1 || f.ranks <= copies) return {};
+  return Breach{"replicas that share nothing beside other degrees",
+                "let data_parallel_shard_degree be 2 or more"};
+}
+
+Broken heads_on_ranks(const Settings& s, const StartFacts& f) {
+  const std::int64_t tp = degree(s, "tensor_parallel");
+  const int kv = f.model.kv_heads;
+  if (kv < 1 || kv % tp == 0) return {};
+  return Breach{fmt::format("{} key and value heads on TP {}", kv, tp), "choose a TP that divides them"};
+}
+
+Broken early_step(const Settings& s, const StartFacts&) {
+  if (!s.on("optimizer.early_step_in_backward")) return {};
+  if (degree(s, "pipeline_parallel") == 1 && degree(s, "expert_parallel") == 1) return {};
+  return Breach{"steps in the backward pass exclude PP and EP", "drop it"};
+}
+
+Broken balancer_is_named(const Settings& s, const StartFacts&) {
+  if (!s.given("parallelism.context_parallel_load_balancer") ||
+      !s.text("parallelism.context_parallel_load_balancer").empty())
+    return {};
+  return Breach{"is empty", "write headtail"};
+}
+
+const std::vector<StartRule>& rules() {
+  static const std::string kMesh =
+      "parallelism.data_parallel_shard_degree parallelism.data_parallel_replicate_degree "
+      "parallelism.tensor_parallel_degree parallelism.context_parallel_degree "
+      "parallelism.pipeline_parallel_degree ";
+  static const std::string kStages =
+      "parallelism.pipeline_parallel_degree parallelism.pipeline_parallel_schedule "
+      "parallelism.pipeline_parallel_layers_per_stage "
+      "parallelism.pipeline_parallel_first_stage_less_layers "
+      "parallelism.pipeline_parallel_last_stage_less_layers";
+  static const std::vector<StartRule> all = {
+      {"divisibility", "mesh", kMesh, mesh_is_the_world, kDimensions},
+      {"divisibility", "replicas alone", "parallelism.data_parallel_replicate_degree " + kMesh,
+       replicas_alone, kLlama},
+      {"batch", "batch", "training.global_batch_size training.local_batch_size " + kMesh, titan_batch_divides,
+       kTrain},
+      {"batch", "micro-batches",
+       "training.local_batch_size parallelism.pipeline_parallel_microbatch_size "
+       "parallelism.pipeline_parallel_degree",
+       micro_batches_divide, kPipeline},
+      {"sequence-parallel", "sequence",
+       "training.seq_len parallelism.tensor_parallel_degree parallelism.context_parallel_degree",
+       sequence_in_pieces, kLlama},
+      {"heads", "heads by TP", "parallelism.tensor_parallel_degree", heads_on_ranks, kLlamaModel},
+      {"pipeline-schedule", "schedule",
+       "parallelism.pipeline_parallel_schedule parallelism.pipeline_parallel_degree", schedule_is_known,
+       kPipeline},
+      {"layers", "stages", kStages, stages_fit, kPipeline},
+      {"context-parallel", "balancer", "parallelism.context_parallel_load_balancer", balancer_is_named,
+       kJobConfig},
+      {"compile", "asynchronous TP",
+       "parallelism.enable_async_tensor_parallel parallelism.tensor_parallel_degree compile.enable",
+       async_compiles, kAsync},
+      {"precision", "converters", "model.converters", converters_are_known, kConverters},
+      {"precision", "float8 on the device", "model.converters quantize.linear.float8.emulate compile.enable",
+       float8_on_device, kFloat8},
+      {"precision", "recipe of float8",
+       "quantize.linear.float8.recipe_name quantize.linear.float8.enable_fsdp_float8_all_gather",
+       float8_recipe, kFloat8},
+      {"precision", "mx on the device", "model.converters compile.enable parallelism.tensor_parallel_degree",
+       mx_on_device, kMx},
+      {"recompute", "budget", "activation_checkpoint.mode compile.enable", budget_compiles, kRecompute},
+      {"recompute", "option", "activation_checkpoint.selective_ac_option activation_checkpoint.mode",
+       selective_option, kRecompute},
+      {"checkpoint", "kept", "checkpoint.keep_latest_k checkpoint.enable", keeps_two, kCheckpoints},
+      {"checkpoint", "Hugging Face",
+       "checkpoint.initial_load_model_only checkpoint.initial_load_in_hf "
+       "checkpoint.initial_load_in_hf_quantized "
+       "checkpoint.enable",
+       hf_is_the_model_alone, kCheckpoints},
+      {"moe", "TP of experts",
+       "parallelism.expert_tensor_parallel_degree parallelism.expert_parallel_degree "
+       "parallelism.tensor_parallel_degree",
+       expert_tensor, kDimensions},
+      {"optimizer", "steps in the backward pass",
+       "optimizer.early_step_in_backward parallelism.pipeline_parallel_degree "
+       "parallelism.expert_parallel_degree",
+       early_step, kOptimizer},
+  };
+  return all;
+}
+
+void add_stated(const Node& node, const std::string& path, StatedByName& all) {
+  for (const Node::Entry& e : node.entries) {
+    const std::string key = path.empty() ? e.key : path + "." + e.key;
+    if (e.value.is_map()) {
+      add_stated(e.value, key, all);
+      continue;
+    }
+    Stated& one = all[key];
+    one.at = e.value.at;
+    one.list = e.value.kind == Node::Kind::sequence;
+    if (!one.list) one.values.push_back(e.value.scalar);
+    for (const Node& item : e.value.items) one.values.push_back(item.scalar);
+  }
+}
+
+/// Assignments of a module that no reader here follows, so that it would be read as another plan. Throws InputError.
+void refuse_assignments(const planner::ConfigFile& file) {
+  std::vector<Diagnostic> faults;
+  std::istringstream in(file.text);
+  bool within = false;
+  int number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    within = within || line.starts_with("def trnplan");
+    const std::size_t first = std::min(line.find_first_not_of(" \t"), line.size());
+    const std::string_view text = std::string_view(line).substr(first);
+    const std::size_t equals = text.find('=');
+    if (!within || text.starts_with('#') || equals == std::string_view::npos || equals == 0) continue;
+    const bool compares = text.substr(equals).starts_with("==") || text[equals - 1] == '!';
+    const bool apart = blank(text[equals - 1]) || (equals + 1 < text.size() && blank(text[equals + 1]));
+    if (!apart || compares || text.starts_with("config = shipped(") ||
+        text.starts_with("config.activation_checkpoint = "))
+      continue;
+    faults.push_back({{file.name, number, static_cast<int>(first) + 1},
+                      std::string(trimmed(text.substr(0, equals))),
+                      "an assignment that is not followed here",
+                      "write put(config.SECTION, name=value), without blanks"});
+  }
+  if (!faults.empty()) throw InputError(std::move(faults));
+}
+
+StatedByName stated_in(const planner::ConfigFile& file) {
+  StatedByName all;
+  add_stated(titan_tree(file), "", all);
+  return all;
+}
+
+}  // namespace
+
+const StartTable& titan_start_table() {
+  static const StartTable table{start_keys(), rules(), kJobConfig};
+  return table;
+}
+
+std::vector<planner::StartFault> titan_start_faults(const planner::ConfigFile& file,
+                                                    const topology::Cluster& cluster) {
+  if (file.name.ends_with(".py")) refuse_assignments(file);
+  const Settings settings(stated_in(file), start_keys());
+  StartFacts facts;
+  facts.ranks = cluster.cores();
+  facts.core = cluster.instance.core;
+  if (const TitanFlavor* size = titan_flavor_named(settings.text("model.flavor"))) facts.model = size->model;
+  return start_faults(titan_start_table(), settings, facts, file.name);
+}
+
+planner::KeyPlace titan_place_of(const planner::ConfigFile& file, std::string_view rule) {
+  static constexpr RuleKey kKeys[] = {
+      {"batch", "training.global_batch_size"},
+      {"layers", "parallelism.pipeline_parallel_layers_per_stage"},
+      {"interleaved", "parallelism.pipeline_parallel_schedule"},
+      {"pipeline-schedule", "parallelism.pipeline_parallel_schedule"},
+      {"pipeline-parity", "parallelism.pipeline_parallel_degree"},
+      {"context-parallel", "parallelism.context_parallel_degree"},
+      {"flash-attention", "training.seq_len"},
+      {"positions", "training.seq_len"},
+      {"moe", "parallelism.expert_parallel_degree"},
+      {"", "parallelism.tensor_parallel_degree"},
+  };
+  return place_of_rule(kKeys, rule, Settings(stated_in(file), start_keys()), file.name);
+}
+
+}  // namespace trnplan::targets
