@@ -125,7 +125,7 @@ bool is_free(const Planned& folder, const std::string& name) {
 std::string shell_after(const std::string& file, const std::set<std::string>& names) {
   const auto ran = launch::run_program(
       {"env", "-i", "PATH=/usr/bin:/bin", "bash", "--norc", "-c",
-       "set -eu; plan=/p; cd /; . \"$1\" >/dev/null 2>/dev/stdout; unset _ LINENO; declare -p; declare -f",
+       "set -e; plan=/p; cd /; . \"$1\" >/dev/null 2>/dev/stdout; unset _ LINENO; declare -p; declare -f",
        "bash", file},
       {true, {}, -1, 20});
   if (!ran.ok()) return "";
@@ -156,28 +156,29 @@ bool sets_values_alone(const std::string& before, const std::string& after, cons
   return !a.empty() && shell_after(scratch.write("after.sh", after), names) == a;
 }
 
-/// The commands, and the directives, each once, but for those of the queue.
+/// The commands, and the directives but for those of the queue, each once and in the order of the alphabet.
 std::string batch_job(const std::string& text) {
-  std::string job;
-  bool commands = false;
+  std::set<std::string> directives;
+  std::string commands;
   for (const std::string& line : lines_in(text)) {
     const std::size_t first = line.find_first_not_of(" \t\n");
     const bool comment = first == std::string::npos || line[first] == '#';
-    commands = commands || !comment;
     const bool queue = contains(line, "--job-name=") || contains(line, "--account=") ||
                        contains(line, "--time=") || contains(line, "--partition=");
-    if (commands || (line.starts_with("#SBATCH") && !queue && !contains(job, line))) job += line;
+    if (!comment || !commands.empty()) commands += line;
+    if (commands.empty() && line.starts_with("#SBATCH") && !queue) directives.insert(line);
   }
-  if (!job.ends_with('\n')) job += '\n';
-  return job;
+  std::string job = all_lines({directives.begin(), directives.end()}) + commands;
+  return job.ends_with('\n') ? job : job + '\n';
 }
 
 /// Lines without comments, blanks and what a person fills in, in the order of the alphabet.
 std::multiset<std::string> manifest_lines(const std::string& text) {
-  static const std::vector<std::string> open = {"image:",    "claimName:", "namespace:", "name:trnplan",
-                                                "name:mine", "command:",   "mountPath:"};
+  static const std::vector<std::string> open = {
+      "image:", "claimName:", "namespace:", "command:", "mountPath:"};
   std::multiset<std::string> lines;
   for (std::string line : lines_in(text)) {
+    if (line.starts_with("  name: ")) continue;  // of the job
     line = line.substr(0, line.starts_with('#') ? 0 : line.find(" #"));
     std::erase_if(line, [](char c) { return c == ' ' || c == '\n'; });
     const bool filled_in =
@@ -364,6 +365,22 @@ bool changes_what_runs(const Planned& folder, const Edit& edit, const TestFolder
          std::any_of(edit.linked.begin(), edit.linked.end(), needed);
 }
 
+/// The line where an edit begins, before and after.
+std::string shown_change(const Planned& folder, const Edit& edit) {
+  std::string shown;
+  for (const auto& [name, now] : edit.changed) {
+    const std::string& before = folder.files.at(name);
+    const auto begin = std::mismatch(before.begin(), before.end(), now.begin(), now.end());
+    const auto at = static_cast<std::size_t>(begin.first - before.begin());
+    const std::size_t from = at == 0 ? 0 : before.rfind('\n', at - 1) + 1;
+    const auto line = [&](const std::string& text) {
+      return printable(text.substr(std::min(from, text.size()), 120), 120);
+    };
+    shown += name + ": " + line(before) + " -> " + line(now) + "\n";
+  }
+  return shown;
+}
+
 void try_edit(const Planned& folder, const TamperedFolder& on_disk, const TestFolder& scratch,
               unsigned seed) {
   TamperDice dice(seed);
@@ -372,7 +389,8 @@ void try_edit(const Planned& folder, const TamperedFolder& on_disk, const TestFo
   for (const auto& [name, text] : edit.changed) names += " " + name;
   for (const std::string& name : edit.removed) names += " " + name;
   for (const std::string& name : edit.linked) names += " " + name;
-  INFO(folder.what << ", seed " << seed << ": " << edit.what << " in" << names);
+  INFO(folder.what << ", seed " << seed << ": " << edit.what << " in" << names << "\n"
+                   << shown_change(folder, edit));
   on_disk.make(edit);
   if (edit.what.ends_with("sealed anew") && contains(edit.changed.at("plan.json"), "\"sha256\": \""))
     seal_plan(on_disk.path);
