@@ -306,3 +306,39 @@ TEST_CASE("a manifest must be the plan's", "[launch]") {
     }
   }
 }
+
+// Catches code in the module that Trainium 2 runs, keys in the TOML beside it, and modules that Python finds first.
+TEST_CASE("TorchTitan's module and TOML are the plan's, and nothing else is imported", "[launch]") {
+  models::Job job = job_of("llama3-8b", 2, 8192, 128);
+  job.cluster.instance = test_catalog().instance("trn2.48xlarge");
+  job.pin.framework = "fsdp";
+  const models::Strategy strategy = strategy_of(job, "tp=4,shard=fsdp,recompute=full");
+  const auto judged = planner::judge(job, strategy, datasheet());
+  const Folder folder;
+  for (const std::string& name : launch::bundle_names(targets::standard())) fs::remove(folder.path / name);
+  io::write_files(folder.path, launch::bundle(job, *judged.plan, targets::of(job)), false);
+  CHECK(folder.edited().empty());
+
+  const auto after = [&](const char* name, const char* from, const std::string& to) {
+    const std::string before = read_text(folder.path / name);
+    folder.edit(name, from, to);
+    const std::string said = folder.said();
+    folder.put(name, before);
+    return said;
+  };
+  CHECK(contains(after("trnplan_config.py", "import importlib", "import os; os.abort()\nimport importlib"),
+                 "is \"import os; os.abort()\", which the plan does not write"));
+  for (const char* keys :
+       {"enable_cpu_offload = true\n", "expert_parallel_degree = 8\n", "custom_import = \"x\"\n"})
+    CHECK(contains(after("torchtitan.toml", "[parallelism]\n", std::string("[parallelism]\n") + keys),
+                   "which the plan does not write"));
+
+  for (const char* name : {"torch.py", "sitecustomize.pyc", "numpy/__init__.py", "__pycache__/x.pyc"}) {
+    INFO(name);
+    folder.write(name, "");
+    CHECK(contains(folder.said(), "would be imported by what the plan runs"));
+    fs::remove_all(folder.path / *fs::path(name).begin());
+  }
+  folder.write("run/log.py", "");  // no package
+  CHECK(folder.edited().empty());
+}
