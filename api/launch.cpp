@@ -13,20 +13,20 @@ namespace trnplan::api {
 
 namespace {
 
-std::string flavour_of(const LaunchRequest& o) {
+std::string flavour_of(const LaunchRequest& o, const std::filesystem::path& folder) {
   if (!o.flavour.empty()) return o.flavour;
   if (!o.cluster_file.empty()) return io::kubernetes_flavour_of(o.cluster_file);
   // The first that the folder holds: those of GPUs have no launcher of their own.
   for (const io::KubernetesFlavour& flavour : io::kubernetes_flavours()) {
-    if (std::filesystem::exists(std::filesystem::path(o.folder) / io::manifest_name(flavour, "train")))
+    if (std::filesystem::exists(folder / io::manifest_name(flavour, "train")))
       return std::string(flavour.name);
   }
   return std::string(io::kubernetes_flavours().front().name);
 }
 
-launch::SubmitRequest order_of(const LaunchRequest& o) {
+launch::SubmitRequest order_of(const LaunchRequest& o, const launch::HeldFolder& folder) {
   const launch::Scheduler* scheduler = launch::find_scheduler(o.scheduler);
-  if (scheduler != nullptr) return {o.folder, *scheduler, flavour_of(o), o.dry_run};
+  if (scheduler != nullptr) return {folder, *scheduler, flavour_of(o, folder.path()), o.dry_run};
   std::string known;
   for (const std::string& name : launch::scheduler_names()) known += (known.empty() ? "" : ", ") + name;
   throw InputError({{"command line", 0, 0},
@@ -38,7 +38,7 @@ launch::SubmitRequest order_of(const LaunchRequest& o) {
 /// A folder that was submitted needs no more checks.
 std::optional<launch::SubmitResult> done_before(const launch::SubmitRequest& request) {
   if (request.dry_run || !request.scheduler.keeps_record()) return std::nullopt;
-  const auto before = launch::submitted(request.folder);
+  const auto before = launch::submitted(request.folder.path());
   if (!before || before->find("train") == nullptr) return std::nullopt;
   return launch::SubmitResult{*before, true};
 }
@@ -46,7 +46,7 @@ std::optional<launch::SubmitResult> done_before(const launch::SubmitRequest& req
 /// What would run once the faults are mended; none where the folder holds no plan, or cannot be read.
 std::vector<std::vector<std::string>> commands_of(const launch::SubmitRequest& request) {
   std::error_code none;
-  if (!std::filesystem::is_regular_file(request.folder / "plan.json", none)) return {};
+  if (!std::filesystem::is_regular_file(request.folder.path() / "plan.json", none)) return {};
   try {
     return launch::commands(request);
   } catch (const InputError&) {
@@ -62,7 +62,8 @@ LaunchResult result_of(const LaunchRequest& o, const launch::SubmitResult& submi
 }  // namespace
 
 LaunchResult launch(const LaunchRequest& o, Remarks& remarks, const launch::Runner& runner) {
-  const launch::SubmitRequest request = order_of(o);
+  const launch::HeldFolder folder(o.folder);
+  const launch::SubmitRequest request = order_of(o, folder);
   if (const auto before = done_before(request)) return result_of(o, *before);
   std::vector<std::string> notes;
   std::vector<Diagnostic> faults = launch::preflight(request, io::Catalog::standard(), runner, notes);

@@ -64,7 +64,7 @@ fuzzed() {  # fuzzed SECONDS: every target for an equal share of them
 }
 
 printf 'soak: %d minutes, seed %d; soak.sh . %d %d repeats it\n' "$minutes" "$seed" "$minutes" "$seed"
-for name in property planner models sim io; do
+for name in property planner models sim io launch; do
   part "properties of $name, ten times the cases" seeded "$name"
 done
 part 'scripts and TOMLs of GPU frameworks, ten times the cases' env TRNPLAN_SOAK="$seed" build/release/tests/api_tests '[start]'

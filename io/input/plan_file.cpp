@@ -12,6 +12,8 @@
 #include "io/input/readers.h"
 #include "io/output/json_tree.h"
 #include "targets/registry.h"
+#include "text/sha256.h"
+#include "text/version.h"
 #include "units/product.h"
 
 namespace trnplan::io {
@@ -64,25 +66,16 @@ constexpr Dimension kShape[] = {{"num_hidden_layers", &models::Architecture::lay
                                 {"vocab_size", &models::Architecture::vocabulary},
                                 {"num_local_experts", &models::Architecture::experts}};
 
-Json shape_object(const models::Architecture& a) {
-  Json shape;
-  for (const Dimension& d : kShape) shape[d.key] = a.*d.member;
-  return shape;
-}
-
 /// A config.json that is of another model than the plan.
-void compare_shape(const Node& job, const models::Architecture& found, const std::string& file,
-                   std::vector<Diagnostic>& faults) {
-  const Node* shape = job.find("shape");
-  if (shape == nullptr) return;  // of a trnplan that did not write it down
+void compare_shape(const models::Architecture& planned, const models::Architecture& found,
+                   const std::string& file, std::vector<Diagnostic>& faults) {
   for (const Dimension& d : kShape) {
-    const Node* planned = shape->find(d.key);
-    if (planned == nullptr || whole_of(*planned) == found.*d.member) continue;
+    if (planned.*d.member == found.*d.member) continue;
     faults.push_back(
         {{file, 0, 0},
          d.key,
          std::to_string(found.*d.member) + ", but plan.json is for a model with " +
-             printable(planned->scalar, 20),
+             std::to_string(planned.*d.member),
          "put back the config.json that was planned for, or plan this model: trnplan plan JOB --out "
          "DIR --force"});
   }
@@ -114,16 +107,49 @@ void check_sums(const Node& root, const PlanFile& plan, MapReader& map) {
   refuse("tokens_per_second", "is not that of the step and of the job's sequence and global batch");
 }
 
-/// Names and hashes.
-void read_scripts(MapReader& map, PlanFile& plan) {
-  const Node* scripts = map.raw("scripts");
-  if (scripts == nullptr) return;
-  for (const Node::Entry& e : scripts->entries) plan.scripts[e.key] = e.value.scalar;
+/// The architecture that the plan is of, which the config.json beside it has to have.
+void read_architecture(const std::filesystem::path& path, PlanFile& plan, const Files& files) {
+  const std::filesystem::path file = path.parent_path() / "config.json";
+  models::Architecture found = read_hf_config(file, files).architecture;
+  if (!plan.config.is_null()) {
+    models::Architecture planned = hf_config_from(plan.config, found.name).architecture;
+    std::vector<Diagnostic> faults;
+    compare_shape(planned, found, file.string(), faults);
+    if (!faults.empty()) throw InputError(std::move(faults));
+    planned.source_config = found.source_config;
+    found = std::move(planned);
+  }
+  if (!plan.job.architecture.name.empty()) found.name = plan.job.architecture.name;
+  found.flash_attention = plan.strategy.flash_attention;
+  plan.job.architecture = std::move(found);
+}
+
+constexpr const char* kVersionKey = "trnplan_version";
+constexpr const char* kHashKey = "sha256";
+constexpr std::size_t kHashDigits = 64;
+
+/// Where the hash stands in the text; npos where it has none.
+std::size_t hash_place(const std::string& text) {
+  const std::string before = std::string("\"") + kHashKey + "\": \"";
+  const std::size_t at = text.rfind(before);
+  if (at == std::string::npos || text.size() < at + before.size() + kHashDigits) return std::string::npos;
+  return at + before.size();
+}
+
+/// With zeros in the hash's place.
+std::string hash_of(std::string text, std::size_t place) {
+  return sha256(text.replace(place, kHashDigits, kHashDigits, '0'));
+}
+
+bool is_unchanged(const std::string& text) {
+  const std::size_t place = hash_place(text);
+  return place != std::string::npos && text.substr(place, kHashDigits) == hash_of(text, place);
 }
 
 void read_job_part(const Node& node, PlanFile& plan, std::vector<Diagnostic>& faults) {
   MapReader map(node, "job", faults);
   plan.job.architecture.name = map.text("model", "");
+  if (const Node* config = map.raw("config")) plan.config = *config;
   plan.job.training.sequence = map.required_whole("sequence", 1, kMost);
   plan.job.training.global_batch = map.required_whole("global_batch", 1, kMost);
   plan.job.training.tokens = map.number("tokens", 0, 0, 1e18);
@@ -189,7 +215,7 @@ std::string plan_file_json(const models::Job& job, const planner::Plan& plan, co
   file["target"] = story.target;
   file["software"] = story.software;
   file["job"] = {{"model", job.architecture.name},
-                 {"shape", shape_object(job.architecture)},
+                 {"config", Json::parse(hf_config_json(job.architecture))},
                  {"sequence", job.training.sequence},
                  {"global_batch", plan.global_batch > 0 ? plan.global_batch : job.training.global_batch},
                  {"tokens", job.training.tokens},
@@ -203,14 +229,29 @@ std::string plan_file_json(const models::Job& job, const planner::Plan& plan, co
   if (Json run = run_files_object(job.run); !run.empty()) file["job"]["run"] = run;
   if (job.run.planned_checkpoint_steps > 0)
     file["job"]["planned_checkpoint_steps"] = job.run.planned_checkpoint_steps;
-  if (!story.scripts.empty()) file["scripts"] = story.scripts;
-  return file.dump(1, ' ', true, Json::error_handler_t::replace) + "\n";
+  file[kVersionKey] = program_version();
+  file[kHashKey] = std::string(kHashDigits, '0');
+  std::string text = file.dump(1, ' ', true, Json::error_handler_t::replace) + "\n";
+  const std::size_t place = hash_place(text);
+  return text.replace(place, kHashDigits, hash_of(text, place));
+}
+
+std::string plan_version(const std::string& text) {
+  try {
+    const Node root = parse_document(text, "plan.json");
+    const Node* version = root.find(kVersionKey);
+    return version == nullptr ? "" : version->scalar;
+  } catch (const InputError&) {
+    return "";
+  }
 }
 
 PlanFile read_plan_file(const std::filesystem::path& path, const Catalog& catalog, const Files& files) {
-  const Node root = parse_document(files.text(path), path.string());
+  const std::string text = files.text(path);
+  const Node root = parse_document(text, path.string());
   std::vector<Diagnostic> faults;
   PlanFile plan;
+  plan.unchanged = is_unchanged(text);
   MapReader map(root, "", faults);
   const Node *strategy = map.raw("strategy"), *job = map.raw("job");
   if (strategy == nullptr || job == nullptr) {
@@ -225,7 +266,7 @@ PlanFile read_plan_file(const std::filesystem::path& path, const Catalog& catalo
   plan.strategy = read_strategy(*strategy, nodes, instance, faults);
   read_prediction(root, map, plan);
   read_job_part(*job, plan, faults);
-  read_scripts(map, plan);
+  plan.version = map.text(kVersionKey, "");
   plan.target = map.text("target", std::string(targets::standard().name()));
   if (!faults.empty()) throw InputError(std::move(faults));
   try {
@@ -241,13 +282,7 @@ PlanFile read_plan_file(const std::filesystem::path& path, const Catalog& catalo
   check_sums(root, plan, map);
   if (!faults.empty()) throw InputError(std::move(faults));
   plan.job.training.precision = plan.strategy.precision;
-  const std::string name = plan.job.architecture.name;
-  const std::filesystem::path config = path.parent_path() / "config.json";
-  plan.job.architecture = read_hf_config(config, files).architecture;
-  compare_shape(*job, plan.job.architecture, config.string(), faults);
-  if (!faults.empty()) throw InputError(std::move(faults));
-  if (!name.empty()) plan.job.architecture.name = name;
-  plan.job.architecture.flash_attention = plan.strategy.flash_attention;
+  read_architecture(path, plan, files);
   if (const planner::Target* target = targets::find(plan.target))
     targets::take_defaults(plan.job, *target, true);
   return plan;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -17,28 +16,33 @@ namespace trnplan::io {
 
 /// What is put beside the plan object.
 struct PlanStory {
-  std::string target;                          ///< what trains: the name of a planner::Target
-  std::string software;                        ///< versions it needs and how long they are supported
-  std::map<std::string, std::string> scripts;  ///< name and hash of the scripts that lie beside it
+  std::string target;    ///< what trains: the name of a planner::Target
+  std::string software;  ///< versions it needs and how long they are supported
 };
 
-/// The keys of plan_json(), then `target`, `software`, `job`: {model, shape, sequence, global_batch, tokens,
-/// framework, release}, and `scripts`. Ends in a newline.
+/// The keys of plan_json(), then `target`, `software` and `job`: {model, config, sequence, global_batch, tokens, framework,
+/// release}, where `config` is what config.json says; `trnplan_version` and `sha256`, of the text with zeros in its place. All
+/// that the other files of the folder are written from. Ends in a newline.
 std::string plan_file_json(const models::Job& job, const planner::Plan& plan, const PlanStory& story);
 
 struct PlanFile {
-  models::Job job;  ///< architecture from the config.json beside the file
+  models::Job job;  ///< architecture as planned; of an older file that of the config.json beside it
   models::Strategy strategy;
   Seconds step{}, low{}, high{};  ///< predicted, with the 90 % interval
   Bytes peak{};                   ///< predicted for the worst core
   double usd_per_hour = 0;        ///< of all nodes; 0: no price was known
   std::string target;
-  std::map<std::string, std::string> scripts;  ///< empty: of a trnplan that did not write them down
+  std::string version;     ///< of the program that wrote it; "" = an older one, which did not say it
+  bool unchanged = false;  ///< since then, to the byte
+  Node config;             ///< what config.json has to say; null in an older file
 };
 
 /// Throws InputError with every fault: keys that are missing or of the wrong kind, an unknown instance type,
 /// those of config.json, and a config.json of another shape than the plan's.
 PlanFile read_plan_file(const std::filesystem::path& path, const Catalog& catalog,
                         const Files& files = disk());
+
+/// PlanFile::version of a text that may be damaged otherwise; "" where it states none.
+std::string plan_version(const std::string& text);
 
 }  // namespace trnplan::io

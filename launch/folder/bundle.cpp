@@ -16,7 +16,6 @@
 #include "models/framework/strategy_words.h"
 #include "models/memory/host_memory.h"
 #include "targets/flags/flags.h"
-#include "text/sha256.h"
 
 namespace trnplan::launch {
 
@@ -78,27 +77,26 @@ io::ClusterSpec cluster_spec(const models::Job& job, const models::Strategy& str
           holds};
 }
 
-std::vector<io::OutputFile> bundle(const models::Job& searched, const planner::Plan& plan,
-                                   const planner::Target& target) {
+namespace {
+
+/// As the plan has it: the search may have chosen nodes and batch.
+models::Job planned_job(const models::Job& searched, const planner::Plan& plan) {
   models::Job job = searched;
-  job.cluster.nodes = plan.nodes;  // the search may have chosen nodes and batch
+  job.cluster.nodes = plan.nodes;
   if (plan.global_batch > 0) job.training.global_batch = plan.global_batch;
-  const topology::Instance& machine = job.cluster.instance;
-  if (const auto why = planner::inexpressible(target, job, plan.strategy)) throw std::invalid_argument(*why);
-  if (const std::string why = no_folder_for(machine); !why.empty()) throw std::invalid_argument(why);
-  models::Job keeping = job;
-  keeping.run.checkpoints_kept = checkpoints_with_room(job, plan.strategy, target);
+  return job;
+}
+
+/// The configs, the scripts and what is written about them.
+std::vector<io::OutputFile> run_files(const ScriptContext& scripts, const ClusterKinds& kinds) {
+  const planner::Target& target = scripts.target;
+  const models::Strategy& strategy = scripts.plan.strategy;
   const bool compiles = target.compiles_ahead();
-  const ScriptContext scripts{job, plan, target};
-  const std::string note = target.support_on(machine.traits);
-  const ClusterKinds kinds = cluster_kinds(machine, target);
-  io::ClusterSpec cluster = cluster_spec(keeping, plan.strategy, note);
-  cluster.compiles = compiles;
   std::vector<io::OutputFile> files;
   for (planner::ConfigFile& f :
-       target.emit(job, plan.strategy, {"Plan: " + models::strategy_words(plan.strategy)}))
+       target.emit(scripts.job, strategy, {"Plan: " + models::strategy_words(strategy)}))
     files.push_back({std::move(f.name), std::move(f.text), false});
-  files.push_back({"config.json", io::hf_config_json(job.architecture), false});
+  files.push_back({"config.json", io::hf_config_json(scripts.job.architecture), false});
   files.push_back({"setup_env.sh", setup_env_sh(scripts), false});
   files.push_back({"node_run.sh", node_run_sh(scripts), true});
   if (compiles) files.push_back({"compile.sbatch", compile_sbatch(scripts), true});
@@ -108,6 +106,33 @@ std::vector<io::OutputFile> bundle(const models::Job& searched, const planner::P
   files.push_back({"prepare.sh", prepare_sh(scripts), true});
   files.push_back({"README.md", readme_md(scripts), false});
   if (!kinds.kubernetes.empty()) files.push_back({"Dockerfile", dockerfile(scripts), false});
+  return files;
+}
+
+}  // namespace
+
+std::vector<io::OutputFile> bundle(const models::Job& searched, const planner::Plan& plan,
+                                   const planner::Target& target) {
+  std::vector<io::OutputFile> files = bundle_beside_plan(searched, plan, target);
+  const models::Job job = planned_job(searched, plan);
+  const io::PlanStory story{std::string(target.name()), target.support_on(job.cluster.instance.traits)};
+  files.push_back({"plan.json", io::plan_file_json(job, plan, story), false});
+  return files;
+}
+
+std::vector<io::OutputFile> bundle_beside_plan(const models::Job& searched, const planner::Plan& plan,
+                                               const planner::Target& target) {
+  const models::Job job = planned_job(searched, plan);
+  const topology::Instance& machine = job.cluster.instance;
+  if (const auto why = planner::inexpressible(target, job, plan.strategy)) throw std::invalid_argument(*why);
+  if (const std::string why = no_folder_for(machine); !why.empty()) throw std::invalid_argument(why);
+  models::Job keeping = job;
+  keeping.run.checkpoints_kept = checkpoints_with_room(job, plan.strategy, target);
+  const ScriptContext scripts{job, plan, target};
+  const ClusterKinds kinds = cluster_kinds(machine, target);
+  io::ClusterSpec cluster = cluster_spec(keeping, plan.strategy, target.support_on(machine.traits));
+  cluster.compiles = target.compiles_ahead();
+  std::vector<io::OutputFile> files = run_files(scripts, kinds);
   if (kinds.parallelcluster) {
     if (installs_neuron(machine)) files.push_back({"install_neuron.sh", install_neuron_sh(scripts), true});
     files.push_back({"parallelcluster.yaml", io::parallelcluster_yaml(cluster), false});
@@ -119,11 +144,6 @@ std::vector<io::OutputFile> bundle(const models::Job& searched, const planner::P
   }
   add_kubernetes(files, kinds, cluster, target);
   if (kinds.has_launcher()) files.push_back({"mpi_launch.sh", mpi_launch_sh(scripts), true});
-  io::PlanStory story{std::string(target.name()), note, {}};
-  for (const io::OutputFile& f : files) {
-    if (f.executable) story.scripts[f.name] = sha256(script_body(f.text));
-  }
-  files.push_back({"plan.json", io::plan_file_json(job, plan, story), false});
   return files;
 }
 

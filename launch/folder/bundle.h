@@ -36,6 +36,11 @@ namespace trnplan::launch {
 std::vector<io::OutputFile> bundle(const models::Job& job, const planner::Plan& plan,
                                    const planner::Target& target);
 
+/// Those but plan.json, which all the others can be written anew from: of the plan strategy, nodes, instance, batch and the
+/// predicted step are read.
+std::vector<io::OutputFile> bundle_beside_plan(const models::Job& job, const planner::Plan& plan,
+                                               const planner::Target& target);
+
 /// The cluster that a plan needs, as its files describe it; the shared file system holds the checkpoints that
 /// are kept, another that is being written, and what else lies there.
 io::ClusterSpec cluster_spec(const models::Job& job, const models::Strategy& strategy,

@@ -81,10 +81,12 @@ class Reader {
     Cursor c(row);
     c.blanks();
     std::map<std::string, SetupValue> assigned;
+    std::vector<SetupEnv::Assignment> named;
     if (c.take("export ")) c.blanks();
     while (!c.done() && c.front() != '#') {
       const std::string name = c.name();
       if (name.empty()) return false;
+      named.push_back({name, number});
       if (c.take("=")) {
         const Word word = read_word(c, assigned, 0);
         if (!word.whole) return false;
@@ -97,6 +99,7 @@ class Reader {
       if (c.take(";")) c.blanks();
     }
     for (auto& [name, value] : assigned) env_.values[name] = value;
+    env_.assignments.insert(env_.assignments.end(), named.begin(), named.end());
     return true;
   }
 
@@ -159,7 +162,7 @@ class Reader {
     const bool braces = c.take("{");
     const std::string name = c.name();
     if (name.empty()) {
-      if (braces || in_name(c.front())) word.whole = false;
+      if (braces || in_name(c.front()) || c.front() == '\'') word.whole = false;
       word.text += '$';
       if (!c.done() && !is_blank(c.front()) && c.front() != '"') word.known = false;
       return;
@@ -200,16 +203,31 @@ class Reader {
     return all;
   }
 
-  /// $(...): what it prints is not known; it is skipped up to its end.
+  /// $(...): what it prints is not known; it is skipped up to its end, which brackets in quotes do not make.
   static void take_command(Cursor& c, Word& word) {
     word.known = false;
     int open = 0;
+    char before = ' ';
     while (!c.done()) {
       const char next = c.take();
+      const bool comment = next == '#' && (is_blank(before) || before == ';' || before == '(');
+      if (comment || next == '`' || next == '<' || next == '\\') break;
+      if ((next == '\'' || next == '"') && !take_quoted(c, next)) break;
       if (next == '(') ++open;
       if (next == ')' && --open == 0) return;
+      before = next;
     }
     word.whole = false;
+  }
+
+  /// Up to the quote that ends it; false where none does, or something in it may hold quotes of its own.
+  static bool take_quoted(Cursor& c, char quote) {
+    while (!c.done()) {
+      const char next = c.take();
+      if (next == quote) return true;
+      if (quote == '"' && (next == '\\' || next == '`' || (next == '$' && c.front() == '('))) return false;
+    }
+    return false;
   }
 
   /// False when it is assigned and not known.

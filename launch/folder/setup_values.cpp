@@ -55,12 +55,6 @@ Environment environment_of(const fs::path& folder, const std::optional<Pods>& po
   };
 }
 
-fs::path absolute_folder(const fs::path& folder) {
-  std::error_code error;
-  const fs::path whole = fs::canonical(folder, error);
-  return error ? fs::absolute(folder) : whole;
-}
-
 SetupValues setup_values(const fs::path& folder, const Runner& runner, const std::optional<Pods>& pods) {
   const SetupEnv env = read_setup_env(read_text(folder / kSetupFile), environment_of(folder, pods));
   bool known = true;

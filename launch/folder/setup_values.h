@@ -21,9 +21,6 @@ struct SetupValues {
 /// The jobs of a folder, in their order: "compile", where the folder has such a job, and "train".
 std::vector<std::string> modes_of(const std::filesystem::path& folder);
 
-/// The absolute path of the folder; as given when it is none.
-std::filesystem::path absolute_folder(const std::filesystem::path& folder);
-
 /// Where jobs run that see neither this machine's paths nor its environment.
 struct Pods {
   std::string folder;               ///< where they see the plan's folder; "" = their manifest does not say it

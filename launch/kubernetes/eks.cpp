@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "io/output/emit_kubernetes.h"
+#include "launch/folder/again.h"
 #include "launch/folder/cluster_kinds.h"
 #include "targets/registry.h"
 #include "text/document.h"
@@ -161,8 +162,7 @@ class Eks : public Scheduler {
   static void check_file(const CheckedFolder& checked, const std::string& file) {
     const fs::path path = checked.order.folder / file;
     if (!fs::is_regular_file(path)) {
-      return checked.fault(path.string(), "", "is missing",
-                           "write the folder anew: trnplan plan JOB --out DIR --force");
+      return checked.fault(path.string(), "", "is missing", plan_again());
     }
     const std::string text = read_text(path);
     std::size_t line = 1, at = 0;
@@ -180,6 +180,7 @@ class Eks : public Scheduler {
 
   /// Applies the manifest of a mode and writes down what came of it.
   static void apply(const Order& order, const char* mode, Submission& submission, const Runner& runner) {
+    order.held.need_unchanged();
     const ProcessResult ran = runner(apply_command(order, mode), {});
     if (!ran.ok()) throw SchedulerRefused("kubectl: " + ran.error);
     std::string last;  // of several objects the job comes last

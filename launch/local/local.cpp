@@ -47,6 +47,7 @@ class Local : public Scheduler {
     options.capture = false;
     // The node script must not take this for a task of an allocation it happens to be in.
     options.unset = {"SLURM_JOB_ID", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PET_RDZV_BACKEND"};
+    order.held.need_unchanged();
     const ProcessResult ran = runner(local_command(order.folder), options);
     if (!ran.ok()) throw SchedulerRefused(fmt::format("node_run.sh ended with {}", ran.code));
     return {{std::string(name()), {}, {}}, false};

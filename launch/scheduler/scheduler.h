@@ -10,6 +10,7 @@
 
 #include "io/catalog/catalog.h"
 #include "io/input/plan_file.h"
+#include "launch/folder/held_folder.h"
 #include "launch/folder/setup_values.h"
 #include "launch/process/process.h"
 #include "launch/scheduler/submission.h"
@@ -19,7 +20,8 @@ namespace trnplan::launch {
 
 /// A folder that is to be submitted.
 struct Order {
-  std::filesystem::path folder;  ///< absolute
+  const HeldFolder& held;
+  std::filesystem::path folder;  ///< its path
   std::string flavour;           ///< of Kubernetes: a name of io/output/emit_kubernetes.h
 };
 
@@ -75,8 +77,8 @@ class Scheduler {
   [[nodiscard]] virtual std::string waits_for() const { return ""; }
 
   /// Submits what `before`, the folder's launch.json, does not hold yet, and writes launch.json. `lock`: the
-  /// descriptor that keeps others away, for programs that may outlive us. Throws SchedulerRefused; InputError
-  /// when launch.json cannot be written.
+  /// descriptor that keeps others away, for programs that may outlive us. Before each submission it asks for
+  /// HeldFolder::need_unchanged(). Throws SchedulerRefused; InputError when launch.json cannot be written.
   virtual SubmitResult submit(const Order& order, const std::optional<Submission>& before, int lock,
                               const Runner& runner) const = 0;
 };

@@ -49,12 +49,14 @@ std::string refusal_of(const ProcessResult& ran) {
 
 /// Submits one job, or finds the one that an earlier call began to submit. What is about to be submitted is
 /// written down first, so that whoever comes next can look for it.
-std::string submit_one(const fs::path& folder, const std::string& partition, Submission& s,
+std::string submit_one(const HeldFolder& held, const std::string& partition, Submission& s,
                        const std::string& what, int lock, const Runner& runner) {
+  const fs::path& folder = held.path();
   if (s.begun && s.begun->what == what) {
     if (const auto id = find_begun(folder, *s.begun, true, runner)) return *id;
   }
   const SubmittedJob* compile = s.find("compile");
+  held.need_unchanged();
   s.begun = SubmittedJob{what, unique_name(what)};
   keep(folder, s);
   // An sbatch that outlives us holds the lock until it is done.
@@ -97,7 +99,7 @@ class Slurm : public Scheduler {
     for (const std::string& what : modes_of(order.folder)) {
       if (s.find(what) != nullptr) continue;
       try {
-        s.jobs.push_back({what, submit_one(order.folder, partition, s, what, lock, runner)});
+        s.jobs.push_back({what, submit_one(order.held, partition, s, what, lock, runner)});
       } catch (const Unsure&) {
         throw;
       } catch (const SchedulerRefused&) {

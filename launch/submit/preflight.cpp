@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "io/input/plan_file.h"
+#include "launch/folder/again.h"
 #include "launch/folder/folder_check.h"
 #include "launch/folder/scripts.h"
 #include "launch/folder/setup_env.h"
@@ -14,6 +15,7 @@
 #include "targets/registry.h"
 #include "text/document.h"
 #include "text/parse.h"
+#include "text/version.h"
 
 namespace trnplan::launch {
 
@@ -31,8 +33,8 @@ class Preflight {
         catalog_(catalog),
         runner_(runner),
         notes_(&notes),
-        folder_(absolute_folder(request.folder)),
-        order_{folder_, request.flavour},
+        folder_(request.folder.path()),
+        order_{request.folder, folder_, request.flavour},
         pods_(request.scheduler.pods(order_)) {}
 
   std::vector<Diagnostic> run() {
@@ -42,12 +44,7 @@ class Preflight {
     if (plan_) {
       if (auto refusal = request_.scheduler.refusal(order_, *plan_)) return {std::move(*refusal)};
     }
-    const planner::Target* target = plan_ ? targets::find(plan_->target) : nullptr;
-    if (target == nullptr || target->compiles_ahead()) need_file("compile.sbatch");
-    if (plan_) {
-      for (Diagnostic& d : folder_faults(folder_, *plan_, request_.scheduler.manifests(order_)))
-        faults_.push_back(std::move(d));
-    }
+    if (plan_) check_files();
     check_syntax();
     check_values();
     check_copy();
@@ -62,8 +59,8 @@ class Preflight {
   }
 
   void check_folder() {
-    if (!fs::is_directory(folder_)) {
-      fault(request_.folder.string(), "", "is no folder", "write one: trnplan plan JOB --out DIR");
+    if (!request_.folder.is_folder()) {
+      fault(folder_.string(), "", "is no folder", "write one: trnplan plan JOB --out DIR");
       return;
     }
     if (!plain_path(folder_.string())) {
@@ -76,16 +73,29 @@ class Preflight {
 
   void need_file(const char* name) {
     if (fs::is_regular_file(folder_ / name)) return;
-    fault((folder_ / name).string(), "", "is missing",
-          "write the folder anew: trnplan plan JOB --out DIR --force");
+    fault((folder_ / name).string(), "", "is missing", plan_again());
   }
 
   void read_plan() {
+    const fs::path path = folder_ / "plan.json";
     try {
-      plan_ = io::read_plan_file(folder_ / "plan.json", catalog_);
+      const std::string version = io::plan_version(request_.folder.read("plan.json"));
+      try {
+        plan_ = io::read_plan_file(path, catalog_, request_.folder);
+      } catch (const InputError& e) {
+        if (version.empty() || version == program_version()) throw;
+        faults_.push_back(of_another_version(path.string(), version, e.faults().front()));
+      }
     } catch (const InputError& e) {
       faults_.insert(faults_.end(), e.faults().begin(), e.faults().end());
     }
+  }
+
+  void check_files() {
+    FolderFindings found =
+        launch::check_folder(request_.folder, *plan_, request_.scheduler.manifests(order_));
+    for (Diagnostic& d : found.faults) faults_.push_back(std::move(d));
+    for (std::string& what : found.edited) notes_->push_back(std::move(what));
   }
 
   /// Nothing in it is run: -n only parses.
@@ -224,7 +234,7 @@ class Preflight {
   void check_results(const SetupEnv& env) {
     const auto stated = env.values.find("TRNPLAN_RESULTS");
     if (stated == env.values.end() || !stated->second.text || pods_) return;
-    const std::string script = read_text(folder_ / "node_run.sh"), mark = "\nidentity='";
+    const std::string script = node_script(), mark = "\nidentity='";
     const std::size_t at = script.find(mark);
     if (at == std::string::npos) return;
     const std::size_t from = at + mark.size();
@@ -242,17 +252,30 @@ class Preflight {
                            " to go on with what is there"});
   }
 
-  void check_values() {
+  /// "" where it cannot be read, which the folder's check tells.
+  std::string node_script() const {
     try {
-      values_ = setup_values(folder_, request_.dry_run ? Runner() : runner_, pods_);
+      return request_.folder.read("node_run.sh");
+    } catch (const InputError&) {
+      return "";
+    }
+  }
+
+  void check_values() {
+    std::string setup;
+    try {
+      setup = request_.folder.read(kSetup);
+      // A file that is refused is not run.
+      const bool reads_only = request_.dry_run || !faults_.empty();
+      values_ = setup_values(folder_, reads_only ? Runner() : runner_, pods_);
     } catch (const InputError& e) {
-      faults_.insert(faults_.end(), e.faults().begin(), e.faults().end());
+      if (!plan_) faults_.insert(faults_.end(), e.faults().begin(), e.faults().end());  // else told before
       return;
     }
     const planner::Target* target = plan_ ? targets::find(plan_->target) : nullptr;
     const bool reads_data = target == nullptr || target->reads_data(plan_->job);
     const bool compiles = target == nullptr || target->compiles_ahead();
-    const SetupEnv env = read_setup_env(read_text(folder_ / kSetup), environment_of(folder_, pods_));
+    const SetupEnv env = read_setup_env(setup, environment_of(folder_, pods_));
     check_all_set(env, reads_data);
     check_path("TRNPLAN_VENV", values_.venv, fs::path("bin") / (compiles ? "torchrun" : "python3"),
                compiles

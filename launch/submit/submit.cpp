@@ -59,7 +59,7 @@ std::vector<SubmittedJob> jobs_of(const Node* node) {
 }
 
 Order order_of(const SubmitRequest& request) {
-  return {absolute_folder(request.folder), request.flavour};
+  return {request.folder, request.folder.path(), request.flavour};
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/catalog/catalog.h"
+#include "launch/folder/held_folder.h"
 #include "launch/process/process.h"
 #include "launch/scheduler/scheduler.h"
 #include "launch/scheduler/submission.h"
@@ -15,15 +16,16 @@
 namespace trnplan::launch {
 
 struct SubmitRequest {
-  std::filesystem::path folder;
+  const HeldFolder&
+      folder;  ///< the same object in preflight() and submit(): what was checked is what is submitted
   const Scheduler& scheduler;
   std::string flavour = "eks-mpijob";  ///< of Kubernetes: a name of io/output/emit_kubernetes.h
   bool dry_run = false;                ///< nothing of the folder is run, not even setup_env.sh
 };
 
-/// Everything that keeps the folder from running, each with its fix: what folder_faults() finds, values that
+/// Everything that keeps the folder from running, each with its fix: what check_folder() finds, values that
 /// are missing, and what the scheduler's own checks say. Runs bash for values of setup_env.sh that reading
-/// does not give, unless `dry_run`. `notes` receives what could not be checked.
+/// does not give, unless `dry_run` or something else is wrong. `notes` receives what could not be checked, and what a person edited.
 std::vector<Diagnostic> preflight(const SubmitRequest& request, const io::Catalog& catalog,
                                   const Runner& runner, std::vector<std::string>& notes);
 
@@ -37,7 +39,7 @@ std::optional<Submission> submitted(const std::filesystem::path& folder);
 std::vector<std::vector<std::string>> commands(const SubmitRequest& request);
 
 /// Submits what launch.json of the folder does not hold yet, one launch of a folder at a time. Throws
-/// SchedulerRefused; InputError when launch.json cannot be written or locked.
+/// SchedulerRefused; InputError when launch.json cannot be written or locked, or a file is not as it was checked.
 SubmitResult submit(const SubmitRequest& request, const Runner& runner);
 
 }  // namespace trnplan::launch

@@ -142,7 +142,7 @@ TRNPLAN_RESULTS=$work/run pods 0
 says "copy $work/megatron there first"
 says 'at /shared/trnplan/trnplan-llama3-8b on their volume'
 says 'TRNPLAN_VENV: /opt/trnplan/venv is not on the pods'\'' volume (/shared), so their image has to hold it'
-lacks "$err" TRNPLAN_TOKENIZER
+lacks "$err" TRNPLAN_TOKENIZER:
 lacks "$err" TRNPLAN_DATA   # below the folder, on the volume
 set_value "$work/megatron" TRNPLAN_RESULTS /tmp/run
 pods 2

@@ -78,11 +78,17 @@ prints '--dependency=afterok:COMPILE_JOB_ID --kill-on-invalid-dep=yes'
 check 'a dry run submits nothing' test ! -e "$LOG" -a ! -e "$plan/launch.json"
 # A dry run reads setup_env.sh and runs nothing of the folder; what only running would tell is said.
 cp "$plan/setup_env.sh" "$work/setup_env.sh"
-printf 'touch %q\nTRNPLAN_PARTITION=$(touch %q; echo q1)\n' "$work/ran" "$work/ran" >>"$plan/setup_env.sh"
+printf 'TRNPLAN_PARTITION=$(touch %q; echo q1)\n' "$work/ran" >>"$plan/setup_env.sh"
 launch 0 "$plan" --dry-run
 check 'a dry run ran setup_env.sh' test ! -e "$work/ran"
+says 'edited: setup_env.sh: TRNPLAN_CODE, TRNPLAN_DATA, TRNPLAN_PARTITION, TRNPLAN_VENV'
 says 'TRNPLAN_PARTITION is not known without running this file'
 prints 'partition=TRNPLAN_PARTITION'
+# Nor is anything of a file that does more than set values, not even to submit.
+printf 'touch %q\n' "$work/ran" >>"$plan/setup_env.sh"
+launch 2 "$plan"
+says 'is no line NAME=VALUE: every script would run it'
+check 'what was refused was run' test ! -e "$work/ran"
 head -n 20 "$work/setup_env.sh" | sed '/^TRNPLAN_RESTARTS/,$d' >"$plan/setup_env.sh"
 launch 2 "$plan" --dry-run
 says 'TRNPLAN_SMOKE_STEPS: is nowhere set'
@@ -97,7 +103,7 @@ says "$plan/nxdt.yaml"
 cp "$work/kept/nxdt.yaml" "$plan/"
 : >"$plan/train.sbatch"
 launch 2 "$plan" --dry-run
-says 'train.sbatch: holds nothing that runs'
+says 'train.sbatch: is empty'
 cp "$work/kept/train.sbatch" "$plan/"
 sed 's/"num_hidden_layers": 32/"num_hidden_layers": 80/' "$work/kept/plan.json" >"$plan/plan.json"
 launch 2 "$plan" --dry-run
@@ -176,6 +182,37 @@ printf '{"schema_version": 1, "scheduler": "slurm", "jobs": {"compile": "7; rm -
 launch 2 "$plan"
 says 'launch.json'
 rm "$plan/launch.json"
+
+# What was checked is what is submitted: the folder is resolved once, and its bytes are compared again.
+evil=$work/evil
+cp -r "$plan" "$evil"
+echo 'touch pwned' >>"$evil/train.sbatch"
+cp "$work/bin/sinfo" "$work/sinfo"
+meanwhile() { printf '#!/bin/bash\n%s\nexec %q "$@"\n' "$1" "$work/sinfo" >"$work/bin/sinfo"; }  # while nodes are asked for
+ln -s "$plan" "$work/link"
+meanwhile "ln -sfn $evil $work/link"
+: >"$LOG"
+launch 0 "$work/link"
+check 'a link that was changed meanwhile is not followed again' grep -qx "$plan/train.sbatch" "$LOG"
+check 'nothing of another folder is submitted' bash -c '! grep -q evil "$0"' "$LOG"
+rm "$plan/launch.json"
+for file in train.sbatch node_run.sh setup_env.sh nxdt.yaml; do
+  cp "$plan/$file" "$work/$file"
+  meanwhile "echo '# mine' >>$plan/$file"
+  : >"$LOG"
+  launch 2 "$plan"
+  says "$plan/$file: was changed since it was checked, so it was not submitted"
+  check "$file: nothing is submitted then" test ! -s "$LOG" -a ! -e "$plan/launch.json"
+  cp "$work/$file" "$plan/$file"
+done
+mv "$plan" "$work/whole"
+ln -s "$work/whole" "$plan"
+meanwhile "mv $work/whole $work/aside && cp -r $evil $work/whole"
+launch 2 "$plan"
+says "$work/whole: another folder has taken its place since it was checked"
+rm -rf "$plan" "$work/whole"
+mv "$work/aside" "$plan"
+cp "$work/sinfo" "$work/bin/sinfo"
 
 # submit.sh does the same without trnplan.
 : >"$LOG"

@@ -56,7 +56,9 @@ class Written : public TestFolder {
   /// What its own check finds wrong with it.
   std::string faults(const std::vector<std::string>& manifests = {}) const {
     return refusal_of([&] {
-      if (auto all = launch::folder_faults(path, plan(), manifests); !all.empty()) throw InputError(all);
+      const launch::HeldFolder held(path);
+      if (auto all = launch::check_folder(held, plan(), manifests).faults; !all.empty())
+        throw InputError(all);
     });
   }
   /// What launch says of it on `scheduler`, where every program answers nothing but `table` for sinfo.
@@ -65,7 +67,8 @@ class Written : public TestFolder {
     const launch::Runner runner = [&](const auto& arguments, const auto&) {
       return launch::ProcessResult{true, 0, arguments[0] == "sinfo" ? table : "", "", false};
     };
-    return launch::preflight({path, *launch::find_scheduler(scheduler), flavour, true}, test_catalog(),
+    const launch::HeldFolder held(path);
+    return launch::preflight({held, *launch::find_scheduler(scheduler), flavour, true}, test_catalog(),
                              runner, notes);
   }
 

@@ -74,7 +74,8 @@ TEST_CASE("every scheduler, through the interface", "[launch]") {
     REQUIRE(scheduler != nullptr);
     CHECK(scheduler->name() == row.name);
     const PlannedFolder folder;
-    const launch::SubmitRequest request{folder.path, *scheduler};
+    const launch::HeldFolder held(folder.path);
+    const launch::SubmitRequest request{held, *scheduler};
 
     const auto commands = launch::commands(request);
     REQUIRE(commands.size() == row.commands);
@@ -107,7 +108,7 @@ TEST_CASE("every scheduler, through the interface", "[launch]") {
     const std::size_t before = programs.ran.size();
     for (const launch::Scheduler* other : launch::schedulers()) {
       if (!other->keeps_record()) continue;
-      const launch::SubmitResult again = launch::submit({folder.path, *other}, runner);
+      const launch::SubmitResult again = launch::submit({held, *other}, runner);
       CHECK(again.already);
       CHECK(again.submission.scheduler == row.name);
     }
@@ -131,7 +132,8 @@ TEST_CASE("a launch.json is of a scheduler that keeps one, with ids as it gives 
 
 TEST_CASE("Kubernetes trains when the graphs are compiled", "[launch]") {
   const PlannedFolder folder;
-  const launch::SubmitRequest request{folder.path, *launch::find_scheduler("eks"), "hyperpod-eks"};
+  const launch::HeldFolder held(folder.path);
+  const launch::SubmitRequest request{held, *launch::find_scheduler("eks"), "hyperpod-eks"};
   Programs programs;
   const auto runner = [&](const auto& arguments, const auto& options) {
     return programs(arguments, options);
@@ -156,7 +158,7 @@ TEST_CASE("Kubernetes trains when the graphs are compiled", "[launch]") {
   std::vector<std::string> notes;
   std::string said;
   for (const Diagnostic& d :
-       launch::preflight({folder.path, request.scheduler, "openshift"}, test_catalog(), runner, notes))
+       launch::preflight({held, request.scheduler, "openshift"}, test_catalog(), runner, notes))
     said += to_string(d) + "\n";
   CHECK(contains(said, "\"openshift\" is not known"));
 }
