@@ -151,11 +151,12 @@ std::optional<double> CsvReader::number(std::string_view column) {
   return value;
 }
 
-int CsvReader::whole(std::string_view column, int fallback) {
+int CsvReader::whole(std::string_view column, int fallback, int most) {
   const auto value = number(column);
   if (!value) return fallback;
-  if (*value != std::floor(*value) || *value > 1e9) {
-    fault(column, "not a whole number", "correct the field or leave it empty");
+  if (*value != std::floor(*value) || *value > most) {
+    fault(column, in_quotes(text(column)) + " is not a whole number from 0 to " + std::to_string(most),
+          "correct the field or leave it empty");
     return fallback;
   }
   return static_cast<int>(*value);

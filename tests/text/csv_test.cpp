@@ -33,12 +33,22 @@ TEST_CASE("every fault of a table, at its field", "[calibrate]") {
     FAIL("no error");
   } catch (const InputError& e) {
     REQUIRE(e.faults().size() == 5);
-    CHECK(to_string(e.faults()[0]).find("t.csv:2:3: nodes: not a whole number") == 0);
+    CHECK(to_string(e.faults()[0]).find("t.csv:2:3: nodes: \"1.5\" is not a whole number from 0 to") == 0);
     CHECK(e.faults()[1].at.column == 7);
     CHECK(e.faults()[2].at.line == 3);
     CHECK(e.faults()[3].at.line == 4);
     CHECK(e.faults()[4].at.line == 5);
   }
+}
+
+TEST_CASE("a whole number has bounds", "[calibrate]") {
+  CsvReader csv("layers\n4096\n4097\n1e99\n", "t.csv", {"layers"}, "");
+  std::vector<int> layers;
+  while (csv.next()) layers.push_back(csv.whole("layers", -1, 4096));
+  CHECK(layers == std::vector<int>{4096, -1, -1});
+  const auto faults = csv.take_faults();
+  REQUIRE(faults.size() == 2);
+  CHECK(faults[0].problem == "\"4097\" is not a whole number from 0 to 4096");
 }
 
 TEST_CASE("quotes that are never closed swallow no rows in silence", "[calibrate]") {
