@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <utility>
 
@@ -111,7 +113,8 @@ LayoutRun memory_case(CsvReader& csv) {
 }  // namespace
 
 std::optional<RunTable> table_of(std::string_view text) {
-  const auto records = split_csv(text.substr(0, text.find('\n')));
+  constexpr std::size_t kMostHeader = 1 << 16;
+  const auto records = split_csv(text.substr(0, std::min(text.find('\n'), kMostHeader)));
   if (records.empty()) return std::nullopt;
   const auto& fields = records.front().fields;
   const auto has = [&](std::string_view column) {

@@ -51,6 +51,15 @@ TEST_CASE("a whole number has bounds", "[calibrate]") {
   CHECK(faults[0].problem == "\"4097\" is not a whole number from 0 to 4096");
 }
 
+// 64 MB of commas took 3 GB.
+TEST_CASE("a table of too many fields is refused before it is split", "[calibrate]") {
+  CsvReader csv("id\n" + std::string(3'000'001, ','), "t.csv", {"id"}, "");
+  CHECK_FALSE(csv.next());
+  const auto faults = csv.take_faults();
+  REQUIRE(faults.size() == 1);
+  CHECK(faults[0].problem == "the table has more than 3000000 fields");
+}
+
 TEST_CASE("quotes that are never closed swallow no rows in silence", "[calibrate]") {
   CsvReader csv("id,note\nA,\"x\nB,y\nC,z\n", "t.csv", {"id"}, "");
   CHECK_FALSE(csv.next());
