@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
 #include <utility>
 
 namespace trnplan {
 
 namespace {
+
+/// What is read takes some 50 bytes a field, and as much again where all rows are wrong.
+constexpr std::ptrdiff_t kMostFields = 3'000'000;
 
 /// Where the characters end that are no delimiter.
 template <typename IsDelimiter>
@@ -83,7 +87,17 @@ std::vector<CsvRecord> split_csv(std::string_view text) {
 
 CsvReader::CsvReader(std::string_view text, std::string name, std::initializer_list<const char*> needed,
                      const std::string& help)
-    : records_(split_csv(text)), name_(std::move(name)) {
+    : name_(std::move(name)) {
+  // At most so many fields: a delimiter in quotes counts too.
+  const auto ends = std::count_if(text.begin(), text.end(), [](char c) { return c == ',' || c == '\n'; });
+  if (ends > kMostFields) {
+    faults_.push_back({{name_, 0, 0},
+                       "",
+                       "the table has more than " + std::to_string(kMostFields) + " fields",
+                       "split it, or leave out columns that are not read"});
+    return;
+  }
+  records_ = split_csv(text);
   if (records_.empty()) {
     faults_.push_back({{name_, 0, 0}, "", "the file is empty", "give a CSV with a header line"});
     return;
@@ -151,11 +165,12 @@ std::optional<double> CsvReader::number(std::string_view column) {
   return value;
 }
 
-int CsvReader::whole(std::string_view column, int fallback) {
+int CsvReader::whole(std::string_view column, int fallback, int most) {
   const auto value = number(column);
   if (!value) return fallback;
-  if (*value != std::floor(*value) || *value > 1e9) {
-    fault(column, "not a whole number", "correct the field or leave it empty");
+  if (*value != std::floor(*value) || *value > most) {
+    fault(column, in_quotes(text(column)) + " is not a whole number from 0 to " + std::to_string(most),
+          "correct the field or leave it empty");
     return fallback;
   }
   return static_cast<int>(*value);

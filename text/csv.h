@@ -48,8 +48,8 @@ class CsvReader {
   std::string_view text(std::string_view column) const;
   /// A number of at least 0; nullopt when the field is empty or, with a fault, when it is no such number.
   std::optional<double> number(std::string_view column);
-  /// A whole number of at most 10^9, or `fallback` as above.
-  int whole(std::string_view column, int fallback);
+  /// A whole number from 0 to `most`, or `fallback` as above.
+  int whole(std::string_view column, int fallback, int most = 1'000'000'000);
   /// Where the current row has that column.
   SourcePos at(std::string_view column) const;
   void fault(std::string_view column, std::string problem, std::string fix);

@@ -22,12 +22,12 @@ class TomlParser {
   Node run() {
     root_.kind = Node::Kind::map;
     root_.at = {name_, 1, 1};
-    Node* table = &root_;
+    Place table{&root_, 0};
     for (skip_lines(); !at_end(); skip_lines()) {
       if (peek() == '[') {
-        table = &header();
+        table = header();
       } else {
-        entry(*table);
+        entry(table);
       }
       skip_blanks();
       if (!at_end() && peek() != '\n' && peek() != '#')
@@ -37,6 +37,16 @@ class TomlParser {
   }
 
  private:
+  /// A table and its number; valid until the next header.
+  struct Place {
+    Node* table;
+    std::size_t number;
+  };
+  /// Where a key stands in the entries of its table, and the number of the table that it names.
+  struct Slot {
+    std::size_t index, number;
+  };
+
   bool at_end() const { return at_ == text_.size(); }
   char peek() const { return at_end() ? '\0' : text_[at_]; }
   SourcePos here() const { return {name_, line_, static_cast<int>(at_ - line_start_) + 1}; }
@@ -101,54 +111,58 @@ class TomlParser {
     if (++used_ > limits_.nodes) refuse(here(), "the file has too many values", "write fewer");
   }
 
-  /// The table of that name in `table`, made where there is none.
-  Node& table_in(Node& table, const std::string& key, const SourcePos& at) {
-    for (Node::Entry& e : table.entries) {
-      if (e.key != key) continue;
-      if (!e.value.is_map()) refuse(at, in_quotes(key) + " is a value already", "use another name");
-      return e.value;
+  /// Goes to the table of that name in `place`, made where there is none.
+  void enter(Place& place, const std::string& key, const SourcePos& at) {
+    std::vector<Node::Entry>& entries = place.table->entries;
+    const auto [found, fresh] =
+        slots_.emplace(std::pair(place.number, key), Slot{entries.size(), slots_.size() + 1});
+    if (fresh) {
+      count();
+      Node made;
+      made.kind = Node::Kind::map;
+      made.at = at;
+      entries.push_back({key, at, std::move(made)});
     }
-    count();
-    Node made;
-    made.kind = Node::Kind::map;
-    made.at = at;
-    table.entries.push_back({key, at, std::move(made)});
-    return table.entries.back().value;
+    place = {&entries[found->second.index].value, found->second.number};
+    if (!place.table->is_map()) refuse(at, in_quotes(key) + " is a value already", "use another name");
   }
 
-  Node& header() {
+  Place header() {
     const SourcePos at = here();
     step();
     if (peek() == '[') refuse(at, "lists of tables are not read", "write [section]");
     const std::vector<std::string> parts = path();
     take(']', "the end of the section's name");
+    Place place{&root_, 0};
     std::string whole;
-    Node* table = &root_;
     for (const std::string& p : parts) {
-      whole += '.' + p;
-      table = &table_in(*table, p, at);
+      whole += (whole.empty() ? "" : ".") + p;
+      enter(place, p, at);
     }
-    if (const auto [found, fresh] = seen_.emplace(whole, at); !fresh) {
-      throw InputError(Diagnostic{
-          at, whole.substr(1), "this section was already given at line " + std::to_string(found->second.line),
-          "keep one of the two"});
+    if (const auto [found, fresh] = headers_.emplace(place.number, line_); !fresh) {
+      throw InputError(Diagnostic{at, whole,
+                                  "this section was already given at line " + std::to_string(found->second),
+                                  "keep one of the two"});
     }
-    return *table;
+    return place;
   }
 
-  void entry(Node& within) {
+  void entry(Place place) {
     const SourcePos at = here();
     const std::vector<std::string> parts = path();
     take('=', "=");
-    Node* table = &within;
-    for (std::size_t i = 0; i + 1 < parts.size(); ++i) table = &table_in(*table, parts[i], at);
-    if (const Node* before = table->find(parts.back())) {
-      throw InputError(Diagnostic{at, parts.back(),
-                                  "this key was already given at line " + std::to_string(before->at.line),
-                                  "keep one of the two"});
+    for (std::size_t i = 0; i + 1 < parts.size(); ++i) enter(place, parts[i], at);
+    std::vector<Node::Entry>& entries = place.table->entries;
+    const auto [before, fresh] =
+        slots_.emplace(std::pair(place.number, parts.back()), Slot{entries.size(), slots_.size() + 1});
+    if (!fresh) {
+      throw InputError(Diagnostic{
+          at, parts.back(),
+          "this key was already given at line " + std::to_string(entries[before->second.index].value.at.line),
+          "keep one of the two"});
     }
     Node value = read_value(0);
-    table->entries.push_back({parts.back(), at, std::move(value)});
+    entries.push_back({parts.back(), at, std::move(value)});
   }
 
   std::string quoted() {
@@ -223,7 +237,9 @@ class TomlParser {
   std::size_t at_ = 0, line_start_ = 0, used_ = 0;
   int line_ = 1;
   Node root_;
-  std::map<std::string, SourcePos> seen_;
+  std::map<std::pair<std::size_t, std::string>, Slot>
+      slots_;                           // by table and key, so that long files stay linear
+  std::map<std::size_t, int> headers_;  // number of a table to the line of its [section]
 };
 
 }  // namespace

@@ -1,12 +1,12 @@
 #include "calibrate/data/layout_jobs.h"
 
 #include <algorithm>
-#include <limits>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "models/architecture/limits.h"
 #include "units/product.h"
 
 namespace trnplan::calibrate {
@@ -30,6 +30,7 @@ std::string not_stated(const LayoutRun& run, bool network_known) {
     if (run.layers < 1 || run.hidden < 1 || run.heads < 1) return "the network is not stated";
     if (run.experts > 0) return "how many experts a token takes is not stated";
     if (run.hidden % run.heads != 0) return "the heads do not divide the hidden size";
+    if (run.kv_heads > 0 && run.heads % run.kv_heads != 0) return "the KV heads do not divide the heads";
   }
   if (run.sequence < 1 || run.global_batch < 1 || run.micro_batch < 1)
     return "sequence, batch or micro-batch is not stated";
@@ -58,7 +59,7 @@ models::Architecture network_of(const LayoutRun& run, const LayoutRule& source) 
   a.intermediate = run.intermediate > 0 ? run.intermediate : plain ? 4 * run.hidden : 0;
   a.vocabulary = run.vocabulary > 0 ? run.vocabulary : source.vocabulary;
   const long long multiple = 1LL * source.vocabulary_multiple * std::max(1, run.tensor_parallel);
-  if (multiple > 1 && multiple < std::numeric_limits<int>::max() - a.vocabulary)
+  if (multiple > 1 && multiple <= models::model_limits.vocabulary)
     a.vocabulary = static_cast<int>((a.vocabulary + multiple - 1) / multiple * multiple);
   a.max_positions = run.sequence;
   a.norm = plain ? models::Norm::layer : models::Norm::rms;

@@ -75,7 +75,7 @@ models::Architecture architecture_from(const Node& node) {
   a.blocks.output_bias = map.boolean("output_bias", false);
   a.blocks.mlp_bias = map.boolean("mlp_bias", false);
   a.flash_attention = map.boolean("flash_attention", true);
-  a.rope_theta = map.number("rope_theta", a.rope_theta, 1, 1e12);
+  a.rope_theta = map.number("rope_theta", a.rope_theta, 1, model_limits.rope_theta);
   a.rms_norm_eps = map.number("rms_norm_eps", a.rms_norm_eps, 0, 1);
   if (const Node* scaling = map.raw("rope_scaling"); scaling != nullptr && scaling->is_map()) {
     a.rope_scaling = json_of(*scaling);

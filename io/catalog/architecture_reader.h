@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "models/architecture/architecture.h"
+#include "models/architecture/limits.h"
 #include "text/document.h"
 
 namespace trnplan::io {
@@ -12,19 +13,7 @@ namespace trnplan::io {
 /// From a parsed file. Throws InputError with all faults. Cost: O(size of the file).
 models::Architecture architecture_from(const Node& node);
 
-/// What a model file may state at most: far above any real model, and small enough that counts of parameters
-/// fit 64 bits.
-struct ModelLimits {
-  int hidden = 1 << 18;
-  int layers = 1 << 12;
-  int intermediate = 1 << 21;
-  int heads = 1 << 16;
-  int attention = 1 << 21;  ///< heads x head_dim
-  int vocabulary = 1 << 24;
-  int positions = 1 << 28;
-  int experts = 1 << 9;
-};
-inline constexpr ModelLimits model_limits{};
+using models::model_limits;
 
 /// Fills kv_heads (as many as heads) and head_dim (hidden / heads) where they are 0 and records a fault when
 /// the heads do not divide. Does nothing while heads or hidden are unknown.

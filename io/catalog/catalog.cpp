@@ -12,14 +12,13 @@
 #include "io/catalog/profile_reader.h"
 #include "io/catalog/program_path.h"
 #include "models/job/job.h"
+#include "models/job/limits.h"
 
 namespace trnplan::io {
 
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int kMostSequence = 1 << 24, kMostBatch = 100'000'000;
 
 std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;
@@ -110,8 +109,8 @@ std::optional<PublishedTraining> Catalog::training(std::string_view model) const
   std::vector<Diagnostic> faults;
   MapReader map(*node, "training", faults);
   PublishedTraining t;
-  t.sequence = map.required_whole("sequence", 1, kMostSequence);
-  t.global_batch = map.required_whole("global_batch", 1, kMostBatch);
+  t.sequence = map.required_whole("sequence", 1, models::run_limits.sequence);
+  t.global_batch = map.required_whole("global_batch", 1, models::run_limits.global_batch);
   t.source = map.required_text("source");
   map.finish();
   if (!faults.empty()) throw InputError(std::move(faults));

@@ -17,7 +17,6 @@ namespace {
 constexpr std::string_view kColumns[] = {"source",   "model",     "task",     "gpu",
                                          "sharding", "recompute", "precision"};
 constexpr std::size_t kMostFaults = 50;
-constexpr int kLargest = 1'000'000'000;
 
 std::optional<bool> stated(MapReader& fields, const char* key) {
   if (!fields.has(key)) return std::nullopt;
@@ -40,14 +39,14 @@ calibrate::LayoutRule rule_from(MapReader& fields) {
   r.biases = stated(fields, "biases");
   r.learned_positions = stated(fields, "learned_positions");
   r.tied = stated(fields, "tied");
-  if (fields.has("tied_below")) r.tied_below = fields.whole("tied_below", 1, 1, kLargest);
+  if (fields.has("tied_below")) r.tied_below = fields.whole("tied_below", 1, 1, model_limits.intermediate);
   r.mlp = fields.text("mlp", "");
   const std::string memory = fields.text("memory", "");
   r.memory_allocated = memory == "allocated";
   if (!memory.empty() && !r.memory_allocated)
     fields.fault("memory", in_quotes(memory) + " is no kind of memory", "write allocated, or leave it out");
-  r.vocabulary = fields.whole("vocabulary", 0, 1, kLargest);
-  r.vocabulary_multiple = fields.whole("vocabulary_multiple", 1, 1, kLargest);
+  r.vocabulary = fields.whole("vocabulary", 0, 1, model_limits.vocabulary);
+  r.vocabulary_multiple = fields.whole("vocabulary_multiple", 1, 1, model_limits.vocabulary);
   const int said = (r.keys.empty() ? 0 : 1) + (r.refused.empty() ? 0 : 1) + (r.instance.empty() ? 0 : 1) +
                    (r.network ? 1 : 0);
   if (said != 1)

@@ -80,7 +80,7 @@ void read_details(MapReader& map, const Dialect& d, Architecture& a) {
   a.vocabulary = map.required_whole("vocab_size", 1, model_limits.vocabulary);
   a.tied_embeddings = map.boolean("tie_word_embeddings", d.tied);
   a.rms_norm_eps = map.number(d.epsilon, 1e-6, 0, 1);
-  a.rope_theta = map.number(d.rope, 10000, 1, 1e12);
+  a.rope_theta = map.number(d.rope, 10000, 1, model_limits.rope_theta);
   if (d.token_types > 0)
     a.token_types = map.whole("type_vocab_size", d.token_types, 1, model_limits.vocabulary);
   if (d.window != kNoWindow) a.sliding_window = window_of(map, d);

@@ -9,14 +9,13 @@
 #include "io/input/job_keys.h"
 #include "io/input/job_sections.h"
 #include "models/framework/framework.h"
+#include "models/job/limits.h"
 
 namespace trnplan::io {
 
 namespace {
 
 using models::Pin;
-
-constexpr int degree_most = 1'000'000;
 
 void unsupported(MapReader& map, std::string_view key, const std::string& what, std::string fix) {
   if (map.raw(key) != nullptr) map.fault(key, what + " is not supported yet", std::move(fix));
@@ -110,7 +109,7 @@ void read_sharding(MapReader& fields, Pin& pin) {
     }
   }
   if (fields.has("shard_degree")) {
-    pin.shard_degree = fields.whole("shard_degree", 1, 1, degree_most);
+    pin.shard_degree = fields.whole("shard_degree", 1, 1, models::run_limits.ranks);
     if (!framework.has_shard_groups())
       fields.fault("shard_degree", std::string(framework.name()) + " shards over all data-parallel ranks",
                    "leave it out");
@@ -132,7 +131,7 @@ void read_job_pin(JobDraft& d, MapReader& map) {
       {"expert_parallel", &Pin::expert_parallel},   {"data_parallel", &Pin::data_parallel},
       {"micro_batch", &Pin::micro_batch},           {"kv_replicator", &Pin::kv_replicator}};
   for (const auto& [key, member] : degrees) {
-    if (fields.has(key)) pin.*member = fields.whole(key, 1, 1, degree_most);
+    if (fields.has(key)) pin.*member = fields.whole(key, 1, 1, models::run_limits.ranks);
     fields.ignore({key});
   }
   const int layers = d.job().architecture.layers;  // 0: the model could not be read

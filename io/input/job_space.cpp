@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <set>
 
+#include "models/job/limits.h"
 #include "text/parse.h"
 
 namespace trnplan::io {
@@ -21,7 +22,7 @@ bool is_range(const Node& node) {
 void read_batch_range(MapReader& training, const std::string& text, models::Job& job) {
   const std::size_t dots = text.find("..");
   const auto first = parse_whole(text.substr(0, dots)), last = parse_whole(text.substr(dots + 2));
-  if (!first || !last || *first < 1 || *last < *first || *last > kMostBatch) {
+  if (!first || !last || *first < 1 || *last < *first || *last > models::run_limits.global_batch) {
     training.fault("global_batch", in_quotes(text) + " is no range of whole numbers",
                    "write the smallest and the largest batch, for example 512..2048");
     return;
@@ -119,7 +120,7 @@ bool read_free_batch(MapReader& training, models::Job& job, std::vector<Diagnost
   }
   if (!node->is_map()) return false;
   MapReader fields(*node, "training.global_batch", faults);
-  job.space.batch_per_node = fields.required_whole("per_node", 1, kMostBatch);
+  job.space.batch_per_node = fields.required_whole("per_node", 1, models::run_limits.global_batch);
   fields.finish();
   return true;
 }
@@ -127,10 +128,10 @@ bool read_free_batch(MapReader& training, models::Job& job, std::vector<Diagnost
 void settle_batch(MapReader& training, models::Job& job) {
   if (job.space.batch_per_node < 1) return;
   const std::int64_t batch = std::int64_t{job.space.batch_per_node} * job.cluster.nodes;
-  if (batch > kMostBatch) {
+  if (batch > models::run_limits.global_batch) {
     training.fault("global_batch",
                    std::to_string(batch) + " sequences a step on " + std::to_string(job.cluster.nodes) +
-                       " nodes are more than " + std::to_string(kMostBatch),
+                       " nodes are more than " + std::to_string(models::run_limits.global_batch),
                    "write a smaller per_node");
     return;
   }

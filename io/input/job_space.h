@@ -11,8 +11,6 @@
 
 namespace trnplan::io {
 
-inline constexpr int kMostBatch = 100'000'000;
-
 /// training.global_batch as a range "512..2048" or {per_node: 32}; false when it is neither. The largest of a
 /// range becomes the training's batch; that of {per_node} waits for settle_batch().
 bool read_free_batch(MapReader& training, models::Job& job, std::vector<Diagnostic>& faults);

@@ -6,12 +6,11 @@
 #include "io/input/job_keys.h"
 #include "io/input/job_sections.h"
 #include "io/input/job_space.h"
+#include "models/job/limits.h"
 
 namespace trnplan::io {
 
 namespace {
-
-constexpr int sequence_most = 1 << 24;
 
 /// A whole number, also written 1K; required unless an NxDT file gave `fallback`.
 int whole_count(JobDraft& d, MapReader& fields, std::string_view key, int fallback, int most) {
@@ -38,7 +37,7 @@ int whole_count(JobDraft& d, MapReader& fields, std::string_view key, int fallba
 void read_global_batch(JobDraft& d, MapReader& fields) {
   if (read_free_batch(fields, d.job(), d.faults)) return;
   int& value = d.job().training.global_batch;
-  value = whole_count(d, fields, "global_batch", value, kMostBatch);
+  value = whole_count(d, fields, "global_batch", value, models::run_limits.global_batch);
 }
 
 /// People who write 8K for a sequence usually mean 8192.
@@ -82,7 +81,7 @@ void read_job_training(JobDraft& d, MapReader& map) {
   }
   MapReader fields(*node, "training", d.faults);
   models::Training& t = d.job().training;
-  t.sequence = whole_count(d, fields, "sequence", t.sequence, sequence_most);
+  t.sequence = whole_count(d, fields, "sequence", t.sequence, models::run_limits.sequence);
   note_thousands(d, *node, t.sequence);
   read_global_batch(d, fields);
   if (fields.raw("per_node") != nullptr)

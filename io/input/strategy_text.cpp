@@ -10,6 +10,7 @@
 
 #include "io/input/framework_names.h"
 #include "models/framework/framework.h"
+#include "models/job/limits.h"
 #include "planner/plan/space.h"
 #include "text/diagnostic.h"
 #include "text/parse.h"
@@ -93,6 +94,9 @@ class StrategyParser {
       const auto number = parse_whole(value);
       if (!number || *number < 1)
         return fault(key, fmt::format("\"{}\" is not a whole number of at least 1", value),
+                     "write for example " + key + "=8");
+      if (*number > models::run_limits.ranks)
+        return fault(key, fmt::format("{} is above {}", value, models::run_limits.ranks),
                      "write for example " + key + "=8");
       job_.pin.*(it->second) = *number;
     } else if (const auto flag = kBoolean.find(key); flag != kBoolean.end()) {

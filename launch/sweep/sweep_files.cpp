@@ -10,14 +10,12 @@
 #include <stdexcept>
 
 #include "io/input/job_input.h"
+#include "models/job/limits.h"
 #include "text/csv.h"
 
 namespace trnplan::io {
 
 namespace {
-
-constexpr int kMostSequence = 1 << 24;
-constexpr int kMostBatch = 1 << 24;
 
 /// The whole numbers of a list, or the fallback where the key is absent.
 std::vector<int> numbers(MapReader& map, const char* key, int fallback, int most) {
@@ -112,8 +110,8 @@ SweepGrid read_sweep(const std::filesystem::path& path, const Catalog& catalog, 
   grid.tokens = map.count("tokens", j.training.tokens);
   const auto types = instances(map, j.cluster.instance.name, catalog);
   const auto nodes = numbers(map, "nodes", j.cluster.nodes, topology::kMostNodes);
-  const auto sequences = numbers(map, "sequence", j.training.sequence, kMostSequence);
-  const auto batches = numbers(map, "global_batch", j.training.global_batch, kMostBatch);
+  const auto sequences = numbers(map, "sequence", j.training.sequence, models::run_limits.sequence);
+  const auto batches = numbers(map, "global_batch", j.training.global_batch, models::run_limits.global_batch);
   map.finish();
   if (faults.empty() && !(grid.tokens > 0)) {
     map.fault("tokens", "neither this nor training.tokens of the job is stated",

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <utility>
 
+#include "logs/table/run_columns.h"
 #include "text/csv.h"
+#include "units/product.h"
 #include "units/quantity.h"
 
 namespace trnplan::logs {
@@ -22,15 +26,15 @@ bool yes(std::string_view text) {
 
 void read_network(CsvReader& csv, LayoutRun& run) {
   run.gpu = csv.text("gpu");
-  run.layers = csv.whole("layers", 0);
-  run.hidden = csv.whole("hidden", 0);
-  run.intermediate = csv.whole("ffn", 0);
-  run.heads = csv.whole("heads", 0);
-  run.sequence = csv.whole("seq", 0);
-  run.tensor_parallel = csv.whole("tp", 1);
-  run.pipeline_parallel = csv.whole("pp", 1);
-  run.context_parallel = csv.whole("cp", 1);
-  run.expert_parallel = csv.whole("ep", 1);
+  run.layers = count_of(csv, "layers", 0);
+  run.hidden = count_of(csv, "hidden", 0);
+  run.intermediate = count_of(csv, "ffn", 0);
+  run.heads = count_of(csv, "heads", 0);
+  run.sequence = count_of(csv, "seq", 0);
+  run.tensor_parallel = count_of(csv, "tp", 1);
+  run.pipeline_parallel = count_of(csv, "pp", 1);
+  run.context_parallel = count_of(csv, "cp", 1);
+  run.expert_parallel = count_of(csv, "ep", 1);
   run.recompute = csv.text("recompute");
 }
 
@@ -57,15 +61,15 @@ LayoutRun gpu_run(CsvReader& csv) {
   run.model = csv.text("model");
   run.task = csv.text("task");
   read_network(csv, run);
-  run.kv_heads = csv.whole("kv_heads", 0);
-  run.vocabulary = csv.whole("vocab", 0);
+  run.kv_heads = count_of(csv, "kv_heads", 0);
+  run.vocabulary = count_of(csv, "vocab", 0);
   run.mlp = csv.text("mlp");
-  run.gpus = csv.whole("gpus", 0);
-  run.virtual_pipeline = csv.whole("vpp", 1);
-  run.data_parallel = csv.whole("dp", 0);
+  run.gpus = count_of(csv, "gpus", 0);
+  run.virtual_pipeline = count_of(csv, "vpp", 1);
+  run.data_parallel = count_of(csv, "dp", 0);
   run.sharding = csv.text("sharding");
-  run.micro_batch = csv.whole("micro_batch", 0);
-  run.global_batch = csv.whole("global_batch", 0);
+  run.micro_batch = count_of(csv, "micro_batch", 0);
+  run.global_batch = count_of(csv, "global_batch", 0);
   run.precision = csv.text("precision");
   run.out_of_memory = csv.text("measured") == "oom";
   if (run.id.empty()) csv.fault("id", "the row has no id", "give it one of its own");
@@ -88,19 +92,20 @@ LayoutRun memory_case(CsvReader& csv) {
   run.quality = "A";
   run.model = csv.text("case");
   read_network(csv, run);
-  run.kv_heads = csv.whole("kv", 0);
-  run.experts = csv.whole("experts", 0);
-  run.micro_batch = csv.whole("mbs", 0);
-  run.global_batch = csv.whole("gbs", 0);
+  run.kv_heads = count_of(csv, "kv", 0);
+  run.experts = count_of(csv, "experts", 0);
+  run.micro_batch = count_of(csv, "mbs", 0);
+  run.global_batch = count_of(csv, "gbs", 0);
   run.precision = csv.text("dtype");
   run.sharding = yes(csv.text("fsdp")) ? "fsdp" : yes(csv.text("dist_opt")) ? "zero1" : "none";
   run.gpus = kSuiteGpus;
-  const long long parts = 1LL * run.tensor_parallel * run.pipeline_parallel * run.context_parallel;
+  const std::int64_t parts =
+      saturating_product({run.tensor_parallel, run.pipeline_parallel, run.context_parallel});
   if (parts > 0 && parts <= kSuiteGpus && kSuiteGpus % parts == 0)
     run.data_parallel = static_cast<int>(kSuiteGpus / parts);
-  const int chunk = csv.whole("vpp_layers", 0);
-  if (chunk > 0 && run.pipeline_parallel > 0 && run.layers % (chunk * run.pipeline_parallel) == 0)
-    run.virtual_pipeline = std::max(1, run.layers / (chunk * run.pipeline_parallel));
+  const std::int64_t round = saturating_product({count_of(csv, "vpp_layers", 0), run.pipeline_parallel});
+  if (round > 0 && run.layers % round == 0)
+    run.virtual_pipeline = std::max(1, static_cast<int>(run.layers / round));
   if (const auto bytes = csv.number("mem_max"); bytes && *bytes > 0) run.memory_bytes = *bytes;
   return run;
 }
@@ -108,7 +113,8 @@ LayoutRun memory_case(CsvReader& csv) {
 }  // namespace
 
 std::optional<RunTable> table_of(std::string_view text) {
-  const auto records = split_csv(text.substr(0, text.find('\n')));
+  constexpr std::size_t kMostHeader = 1 << 16;
+  const auto records = split_csv(text.substr(0, std::min(text.find('\n'), kMostHeader)));
   if (records.empty()) return std::nullopt;
   const auto& fields = records.front().fields;
   const auto has = [&](std::string_view column) {

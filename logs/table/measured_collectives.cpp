@@ -2,14 +2,13 @@
 
 #include <map>
 
+#include "logs/nccom/bounds.h"
 #include "logs/nccom/nccom_command.h"
 #include "text/csv.h"
 
 namespace trnplan::logs {
 
 namespace {
-
-constexpr double kMostBytes = 0x1p50;  ///< far above the memory of any cluster's core
 
 /// A number above 0; else 0, with a fault.
 double positive(CsvReader& csv, const char* column) {
@@ -31,16 +30,16 @@ MeasuredCollective read_row(CsvReader& csv) {
     csv.fault("op", "\"" + printable(row.op, 60) + "\" is no operation",
               meant.empty() ? "write for example all_reduce" : "write " + meant);
   }
-  row.ranks = csv.whole("ranks", 0);
+  row.ranks = csv.whole("ranks", 0, kRanksMost);
   if (csv.text("ranks").empty() || csv.text("ranks") == "0") {
     csv.fault("ranks", "not stated", "a measurement needs it");
   }
-  row.nodes = csv.whole("nodes", 0);
+  row.nodes = csv.whole("nodes", 0, kRanksMost);
   if (row.ranks > 0 && row.nodes > row.ranks)
     csv.fault("nodes", "more nodes than ranks", "correct the field");
   row.instance = csv.text("instance") == "not stated" ? "" : csv.text("instance");
   row.bytes = positive(csv, "bytes");
-  if (row.bytes > kMostBytes) csv.fault("bytes", "is no size of a message", "write bytes, at most 2^50");
+  if (row.bytes > kBytesMost) csv.fault("bytes", "is no size of a message", "write bytes, at most 2^50");
   row.type = csv.text("type");
   row.seconds = positive(csv, "measured_us") * 1e-6;
   row.build = csv.text("build");

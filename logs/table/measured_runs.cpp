@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "logs/table/run_columns.h"
+#include "models/job/limits.h"
 #include "text/csv.h"
 #include "text/parse.h"
 
@@ -38,11 +40,13 @@ models::Precision precision_of(std::string_view text) {
 int batch_of(CsvReader& csv, int sequence) {
   constexpr std::string_view kTokens = " tokens";
   std::string_view t = csv.text("global_batch");
-  if (!t.ends_with(kTokens)) return csv.whole("global_batch", 0);
+  if (!t.ends_with(kTokens)) return count_of(csv, "global_batch", 0);
   t.remove_suffix(kTokens.size());
   const auto tokens = parse_count(t);
   if (!tokens) csv.fault("global_batch", "not a number of tokens", "write for example 16M tokens");
-  return tokens && sequence > 0 ? static_cast<int>(std::min(*tokens / sequence, 1e9)) : 0;
+  return tokens && sequence > 0
+             ? static_cast<int>(std::min<double>(*tokens / sequence, models::run_limits.global_batch))
+             : 0;
 }
 
 /// Of the runs there are; another one is not a name that a stack's factor would be found by.
@@ -69,29 +73,29 @@ MeasuredRun read_run(CsvReader& csv) {
   run.framework = framework_of(csv);
   run.model = csv.text("model");
   run.hardware = csv.text("hardware");
-  run.nodes = csv.whole("nodes", 0);
-  run.accelerators = csv.whole("accelerators", 0);
-  run.layers = csv.whole("layers", 0);
-  run.hidden = csv.whole("hidden", 0);
-  run.intermediate = csv.whole("ffn", 0);
-  run.heads = csv.whole("heads", 0);
-  run.kv_heads = csv.whole("kv_heads", 0);
+  run.nodes = count_of(csv, "nodes", 0);
+  run.accelerators = count_of(csv, "accelerators", 0);
+  run.layers = count_of(csv, "layers", 0);
+  run.hidden = count_of(csv, "hidden", 0);
+  run.intermediate = count_of(csv, "ffn", 0);
+  run.heads = count_of(csv, "heads", 0);
+  run.kv_heads = count_of(csv, "kv_heads", 0);
   run.mlp = csv.text("mlp");
   run.precision = csv.text("precision");
-  run.vocabulary = csv.whole("vocab", 0);
+  run.vocabulary = count_of(csv, "vocab", 0);
   run.quantity = csv.text("quantity");
   run.value = csv.text("value");
   run.outlier = csv.text("notes").find("outlier") != std::string_view::npos;
-  run.sequence = csv.whole("seq_len", 0);
+  run.sequence = count_of(csv, "seq_len", 0);
   run.global_batch = batch_of(csv, run.sequence);
   run.step_seconds = csv.number("step_s");
   models::Strategy& s = run.strategy;
-  s.tensor_parallel = csv.whole("tp", 1);
-  s.pipeline_parallel = csv.whole("pp", 1);
-  s.virtual_pipeline = csv.whole("vpp", 1);
-  s.context_parallel = csv.whole("cp", 1);
-  s.data_parallel = csv.whole("dp", 1);
-  s.micro_batch = csv.whole("micro_batch", 1);
+  s.tensor_parallel = count_of(csv, "tp", 1);
+  s.pipeline_parallel = count_of(csv, "pp", 1);
+  s.virtual_pipeline = count_of(csv, "vpp", 1);
+  s.context_parallel = count_of(csv, "cp", 1);
+  s.data_parallel = count_of(csv, "dp", 1);
+  s.micro_batch = count_of(csv, "micro_batch", 1);
   s.sequence_parallel = csv.text("sp") == "yes";
   s.zero1 = csv.text("zero1") == "yes";
   s.flash_attention = csv.text("flash_attn") == "yes" || csv.text("flash_attn") == "ring";

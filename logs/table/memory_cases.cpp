@@ -5,8 +5,11 @@
 #include <optional>
 #include <tuple>
 
+#include "logs/table/run_columns.h"
+#include "models/job/limits.h"
 #include "text/csv.h"
 #include "text/parse.h"
+#include "units/product.h"
 
 namespace trnplan::logs {
 
@@ -33,7 +36,7 @@ bool yes(CsvReader& csv, const char* column) {
 }
 
 int positive_whole(CsvReader& csv, const char* column) {
-  const int value = csv.whole(column, 0);
+  const int value = count_of(csv, column, 0);
   if (value < 1) csv.fault(column, "not stated", "a case needs it; else say in left_out why it has none");
   return value;
 }
@@ -126,7 +129,11 @@ std::optional<MemoryCase> case_of(const MeasuredRun& run, const std::vector<std:
       c.at_most = Bytes(*bytes / run.accelerators);
     }
   }
-  if (c.global_batch < 1) c.global_batch = c.strategy.data_parallel * c.strategy.micro_batch;
+  if (c.global_batch < 1) {
+    c.global_batch = static_cast<int>(
+        std::min<std::int64_t>(saturating_product({c.strategy.data_parallel, c.strategy.micro_batch}),
+                               models::run_limits.global_batch));
+  }
   return c;
 }
 

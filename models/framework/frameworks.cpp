@@ -52,7 +52,7 @@ std::string sharding_problem(const Framework& framework, const Strategy& s) {
   if (s.shard_ranks == 0) return "";
   if (!framework.has_shard_groups())
     return std::string(name) + " shards over all data-parallel ranks or not at all";
-  const int ranks = s.data_parallel * s.context_parallel;
+  const int ranks = s.data_ranks();
   if (s.shard_ranks > ranks || ranks % s.shard_ranks != 0)
     return "shard groups of " + std::to_string(s.shard_ranks) + " do not divide the " +
            std::to_string(ranks) + " data- and context-parallel ranks";

@@ -8,7 +8,7 @@ namespace {
 constexpr double kFsdpBucket = 100e6;
 
 bool has_replicas(const Strategy& s) {
-  return s.data_parallel * s.context_parallel > 1;
+  return s.data_ranks() > 1;
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ SavedBytes Nanotron::saved() const {
 /// Adding a gradient up reads it and reads and writes the sum. The optimizer reads the sum, 4, reads and writes master
 /// weights and moments, 24, and writes the weight, 2.
 StateBytes Nanotron::state_bytes(const Strategy& s) const {
-  const double sums = s.data_parallel * s.context_parallel > 1 ? 6 : 4;
+  const double sums = s.data_ranks() > 1 ? 6 : 4;
   if (s.zero1) return {2, sums, 12, 0, 10, 6, 28};
   return {2, sums, 12, 0, 10, 34, 0};
 }

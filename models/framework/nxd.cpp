@@ -20,7 +20,7 @@ Bytes scatter_bucket(const Strategy& s) {
 }
 
 Bytes gather_bucket(const Strategy& s) {
-  const int shards = std::max(1, s.data_parallel * s.context_parallel);
+  const int shards = std::max(1, s.data_ranks());
   return Bytes(kBytesPerBucketMegabyte * std::max(1, s.bucket_mb / shards) * shards);
 }
 

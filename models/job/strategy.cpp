@@ -144,7 +144,7 @@ Schedule settled_schedule(const Strategy& s) {
 
 int shard_degree(const Strategy& s) {
   if (!s.zero1) return 1;
-  return s.shard_ranks > 0 ? s.shard_ranks : s.data_parallel * s.context_parallel;
+  return s.shard_ranks > 0 ? s.shard_ranks : s.data_ranks();
 }
 
 Strategy canonical(Strategy s) {
@@ -155,7 +155,7 @@ Strategy canonical(Strategy s) {
     s.sharding = Sharding::states;
     s.shard_ranks = 0;
   }
-  if (s.shard_ranks == s.data_parallel * s.context_parallel) s.shard_ranks = 0;
+  if (s.shard_ranks == s.data_ranks()) s.shard_ranks = 0;
   if (s.recompute.full) s.recompute = Recompute{.full = true, .every = s.recompute.every};
   if (s.recompute.alternate) s.recompute = Recompute{.alternate = true};
   if (s.recompute.mlp) s.recompute.activation_multiply = false;  // the MLP's own recompute covers its product

@@ -1,8 +1,10 @@
 // How it is trained: the parallelism strategy.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -77,6 +79,11 @@ struct Strategy {
   /// TP x PP x CP; saturates.
   std::int64_t model_parallel() const {
     return saturating_product({tensor_parallel, pipeline_parallel, context_parallel});
+  }
+  /// DP x CP, which the optimizer's state can be shared over; saturates.
+  int data_ranks() const {
+    constexpr std::int64_t kMost = std::numeric_limits<int>::max();
+    return static_cast<int>(std::min(kMost, saturating_product({data_parallel, context_parallel})));
   }
 };
 

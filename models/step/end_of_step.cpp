@@ -133,7 +133,7 @@ EndOfStep end_of_step(const Job& job, const Strategy& s, const Profile& profile,
   } else {
     calls.gather(end.gather, rest, expert);
   }
-  const int shards = s.zero1 ? shard_degree(s) : s.data_parallel * s.context_parallel;
+  const int shards = s.zero1 ? shard_degree(s) : s.data_ranks();
   end.optimizer = model.optimizer(rest, shards).front();
   if (expert > 0) {
     end.optimizer.seconds += model.optimizer(expert, std::max(1, shards / s.expert_parallel)).front().seconds;

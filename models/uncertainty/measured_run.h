@@ -42,7 +42,8 @@ struct MeasuredRun {
 
   /// The source says how all of its cores are used.
   bool has_layout() const {
-    return accelerators > 0 && strategy.model_parallel() * strategy.data_parallel == accelerators;
+    return accelerators > 0 &&
+           saturating_product({strategy.model_parallel(), strategy.data_parallel}) == accelerators;
   }
 };
 

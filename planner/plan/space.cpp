@@ -238,7 +238,7 @@ class Enumeration {
       s_.pipeline_parallel = p;
       s_.data_parallel = job_.pin.data_parallel.value_or(what_is_left(job_, s_));
       if (!job_.pin.tensor_parallel && !job_.pin.pipeline_parallel &&
-          s_.model_parallel() * s_.data_parallel != cores)
+          saturating_product({s_.model_parallel(), s_.data_parallel}) != cores)
         continue;
       if (!layouts()) return false;
     }
@@ -288,7 +288,7 @@ class Enumeration {
   /// What the framework shards, over all ranks or groups of any size that divides them, or what is pinned.
   bool shardings() {
     std::vector<int> groups = pinned_or(job_.pin.shard_degree, std::vector<int>{0});
-    const int ranks = s_.data_parallel * s_.context_parallel;
+    const int ranks = s_.data_ranks();
     const bool grouped = s_.zero1 && s_.pipeline_parallel == 1 && loop_of(job_).has_shard_groups();
     if (!job_.pin.shard_degree && grouped) groups = divisors(ranks);
     for (const models::Sharding sharding : pinned_or(job_.pin.sharding, loop_of(job_).shardings())) {

@@ -3,79 +3,113 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <map>
+#include <optional>
+#include <string_view>
 
+#include "models/architecture/limits.h"
 #include "models/framework/framework.h"
+#include "models/job/limits.h"
 #include "targets/megatron/megatron_rules.h"
 #include "text/diagnostic.h"
 #include "text/log_lines.h"
+#include "units/product.h"
 
 namespace trnplan::targets {
 
 namespace {
 
-/// Flags that decide what is predicted. All others are the run's own affair.
-constexpr const char* kKnown[] = {"--tensor-model-parallel-size",
-                                  "--pipeline-model-parallel-size",
-                                  "--num-virtual-stages-per-pipeline-rank",
-                                  "--num-layers-per-virtual-pipeline-stage",
-                                  "--context-parallel-size",
-                                  "--expert-model-parallel-size",
-                                  "--sequence-parallel",
-                                  "--micro-batch-size",
-                                  "--global-batch-size",
-                                  "--use-distributed-optimizer",
-                                  "--recompute-granularity",
-                                  "--recompute-method",
-                                  "--recompute-num-layers",
-                                  "--recompute-modules",
-                                  "--recompute-activations",
-                                  "--bf16",
-                                  "--fp16",
-                                  "--fp8-format",
-                                  "--attention-backend",
-                                  "--use-flash-attn",
-                                  "--num-layers",
-                                  "--hidden-size",
-                                  "--ffn-hidden-size",
-                                  "--num-attention-heads",
-                                  "--group-query-attention",
-                                  "--num-query-groups",
-                                  "--kv-channels",
-                                  "--seq-length",
-                                  "--max-position-embeddings",
-                                  "--position-embedding-type",
-                                  "--rotary-base",
-                                  "--normalization",
-                                  "--norm-epsilon",
-                                  "--swiglu",
-                                  "--disable-bias-linear",
-                                  "--add-qkv-bias",
-                                  "--qk-layernorm",
-                                  "--untie-embeddings-and-output-weights",
-                                  "--vocab-size",
-                                  "--padded-vocab-size",
-                                  "--num-experts",
-                                  "--moe-router-topk",
-                                  "--moe-expert-capacity-factor",
-                                  "--use-megatron-fsdp",
-                                  "--use-torch-fsdp2",
-                                  "--tp-comm-overlap",
-                                  "--pipeline-model-parallel-layout",
-                                  "--decoder-first-pipeline-num-layers",
-                                  "--decoder-last-pipeline-num-layers",
-                                  "--train-iters",
-                                  "--train-samples"};
+using models::model_limits, models::run_limits;
+
+struct Bounds {
+  double least = 0, most = 0;
+};
+
+/// Flags that decide what is predicted, and what numbers they may state. All others are the run's own affair.
+struct Known {
+  // NOLINTNEXTLINE(google-explicit-constructor): most flags are their names alone
+  constexpr Known(const char* flag, Bounds of = {}) : name(flag), bounds(of) {}
+  const char* name;
+  Bounds bounds;
+};
+constexpr Known kKnown[] = {
+    {"--tensor-model-parallel-size", {1, run_limits.ranks}},
+    {"--pipeline-model-parallel-size", {1, run_limits.ranks}},
+    {"--num-virtual-stages-per-pipeline-rank", {1, model_limits.layers}},
+    {"--num-layers-per-virtual-pipeline-stage", {1, model_limits.layers}},
+    {"--context-parallel-size", {1, run_limits.ranks}},
+    {"--expert-model-parallel-size", {1, run_limits.ranks}},
+    "--sequence-parallel",
+    {"--micro-batch-size", {1, run_limits.micro_batch}},
+    {"--global-batch-size", {1, run_limits.global_batch}},
+    "--use-distributed-optimizer",
+    "--recompute-granularity",
+    "--recompute-method",
+    "--recompute-num-layers",
+    "--recompute-modules",
+    "--recompute-activations",
+    "--bf16",
+    "--fp16",
+    "--fp8-format",
+    "--attention-backend",
+    "--use-flash-attn",
+    {"--num-layers", {1, model_limits.layers}},
+    {"--hidden-size", {1, model_limits.hidden}},
+    {"--ffn-hidden-size", {1, model_limits.intermediate}},
+    {"--num-attention-heads", {1, model_limits.heads}},
+    "--group-query-attention",
+    {"--num-query-groups", {1, model_limits.heads}},
+    {"--kv-channels", {1, model_limits.hidden}},
+    {"--seq-length", {1, run_limits.sequence}},
+    {"--max-position-embeddings", {1, model_limits.positions}},
+    "--position-embedding-type",
+    {"--rotary-base", {1, model_limits.rope_theta}},
+    "--normalization",
+    {"--norm-epsilon", {0, 1}},
+    "--swiglu",
+    "--disable-bias-linear",
+    "--add-qkv-bias",
+    "--qk-layernorm",
+    "--untie-embeddings-and-output-weights",
+    {"--vocab-size", {1, model_limits.vocabulary}},
+    {"--padded-vocab-size", {1, model_limits.vocabulary}},
+    {"--num-experts", {1, model_limits.experts}},
+    {"--moe-router-topk", {1, model_limits.experts}},
+    {"--moe-expert-capacity-factor", {0, model_limits.capacity_factor}},
+    "--use-megatron-fsdp",
+    "--use-torch-fsdp2",
+    "--tp-comm-overlap",
+    "--pipeline-model-parallel-layout",
+    {"--decoder-first-pipeline-num-layers", {1, model_limits.layers}},
+    {"--decoder-last-pipeline-num-layers", {1, model_limits.layers}},
+    "--train-iters",
+    "--train-samples",
+};
+
+Bounds bounds_of(std::string_view name) {
+  const auto* found =
+      std::find_if(std::begin(kKnown), std::end(kKnown), [&](const Known& k) { return k.name == name; });
+  return found == std::end(kKnown) ? Bounds{} : found->bounds;
+}
+
+/// A script that is longer is none that starts a run.
+constexpr std::size_t kMostText = 1 << 20;
 
 struct Flag {
   std::vector<std::string> values;
   SourcePos at;
 };
 
+struct ScriptWord {
+  std::string text;
+  int line, column;
+};
+
 /// The words of the text with their places.
-std::vector<std::pair<std::string, SourcePos>> words_in(const planner::ConfigFile& file) {
-  std::vector<std::pair<std::string, SourcePos>> all;
+std::vector<ScriptWord> words_in(const planner::ConfigFile& file) {
+  std::vector<ScriptWord> all;
   int line = 1;
   std::size_t start = 0;
   const std::string& text = file.text;
@@ -92,7 +126,7 @@ std::vector<std::pair<std::string, SourcePos>> words_in(const planner::ConfigFil
       const std::size_t end = std::min(text.find_first_of(" \t\r\n\\()", i), text.size());
       std::string word = text.substr(i, end - i);
       std::erase_if(word, [](char q) { return q == '"' || q == '\''; });
-      if (!word.empty()) all.push_back({std::move(word), {file.name, line, static_cast<int>(i - start) + 1}});
+      if (!word.empty()) all.push_back({std::move(word), line, static_cast<int>(i - start) + 1});
       i = end;
     }
   }
@@ -101,20 +135,21 @@ std::vector<std::pair<std::string, SourcePos>> words_in(const planner::ConfigFil
 
 std::map<std::string, Flag> flags_in(const planner::ConfigFile& file) {
   const auto words = words_in(file);
-  const auto script = std::find_if(words.begin(), words.end(),
-                                   [](const auto& word) { return word.first.ends_with("pretrain_gpt.py"); });
+  const auto script = std::find_if(words.begin(), words.end(), [](const ScriptWord& word) {
+    return word.text.ends_with("pretrain_gpt.py");
+  });
   // Of a script that keeps its arguments in arrays they stand before.
-  const bool behind = script != words.end() && std::any_of(script, words.end(), [](const auto& word) {
-                        return word.first.starts_with("--num-layers");
+  const bool behind = script != words.end() && std::any_of(script, words.end(), [](const ScriptWord& word) {
+                        return word.text.starts_with("--num-layers");
                       });
   std::map<std::string, Flag> all;
   Flag* last = nullptr;
   for (auto it = behind ? std::next(script) : words.begin(); it != words.end(); ++it) {
-    const auto& [word, at] = *it;
+    const std::string& word = it->text;
     if (word.starts_with("--") && word.size() > 2) {
       const std::size_t equals = word.find('=');
       last = &all[word.substr(0, equals)];
-      *last = {{}, at};
+      *last = {{}, {file.name, it->line, it->column}};
       if (equals != std::string::npos) last->values.push_back(word.substr(equals + 1));
     } else if (last != nullptr) {
       last->values.push_back(word);
@@ -154,19 +189,27 @@ class Reader {
     faults_.push_back({found == flags_.end() ? SourcePos{file_.name, 0, 0} : found->second.at, name,
                        std::move(problem), std::move(fix)});
   }
+  /// Where the file states it; else `fallback`, whatever it is.
   int whole(const char* name, int fallback) {
     if (!on(name)) return fallback;
     const auto value = whole_number_of(text(name));
-    if (value && *value >= 1 && *value < 1'000'000'000) return static_cast<int>(*value);
-    fault(name, in_quotes(text(name)) + " is no whole number above 0",
-          "write the number; variables are not followed");
-    return fallback;
+    return static_cast<int>(within(name, "whole number", value ? std::optional<double>(*value) : std::nullopt)
+                                .value_or(fallback));
   }
   double number(const char* name, double fallback) {
-    if (!on(name)) return fallback;
-    if (const auto value = number_of(text(name))) return *value;
-    fault(name, in_quotes(text(name)) + " is no number", "write the number; variables are not followed");
-    return fallback;
+    return on(name) ? within(name, "number", number_of(text(name))).value_or(fallback) : fallback;
+  }
+  /// The value where it is within the flag's bounds; else nullopt, with a fault.
+  std::optional<double> within(const char* name, const char* kind, std::optional<double> value) {
+    const Bounds bounds = bounds_of(name);
+    if (value && *value >= bounds.least && *value <= bounds.most) return value;
+    // whole() asks some flags twice.
+    const auto told = [&](const Diagnostic& d) { return d.key == name; };
+    if (std::none_of(faults_.begin(), faults_.end(), told))
+      fault(name,
+            fmt::format("{} is no {} from {} to {}", in_quotes(text(name)), kind, bounds.least, bounds.most),
+            "write a number that is; variables are not followed");
+    return std::nullopt;
   }
 
   void read_model() {
@@ -178,6 +221,14 @@ class Reader {
     a.kv_heads = on("--group-query-attention") ? whole("--num-query-groups", 1) : a.heads;
     a.head_dim = whole("--kv-channels", std::max(1, a.hidden / a.heads));
     a.mlp = on("--swiglu") ? models::Mlp::gated : models::Mlp::plain;
+    if (a.head_dim > model_limits.attention / a.heads)
+      fault(on("--kv-channels") ? "--kv-channels" : "--num-attention-heads",
+            fmt::format("{} heads of {} channels are more than {}", a.heads, a.head_dim,
+                        model_limits.attention),
+            "correct one of the two");
+    if (a.kv_heads > a.heads)
+      fault("--num-query-groups", fmt::format("{} groups of {} heads", a.kv_heads, a.heads),
+            "write at most --num-attention-heads");
     const int usual = on("--swiglu") ? static_cast<int>(4 * a.hidden * 2 / 3 / 64 * 64) : 4 * a.hidden;
     a.intermediate = whole("--ffn-hidden-size", usual);
     a.norm = text("--normalization", "LayerNorm") == "RMSNorm" ? models::Norm::rms : models::Norm::layer;
@@ -207,8 +258,9 @@ class Reader {
     s.sequence_parallel = on("--sequence-parallel") && s.tensor_parallel > 1;
     s.virtual_pipeline = whole("--num-virtual-stages-per-pipeline-rank", 1);
     if (on("--num-layers-per-virtual-pipeline-stage")) {
-      const int chunk = whole("--num-layers-per-virtual-pipeline-stage", 1);
-      s.virtual_pipeline = std::max(1, r_.architecture.layers / (s.pipeline_parallel * chunk));
+      const std::int64_t round =
+          saturating_product({s.pipeline_parallel, whole("--num-layers-per-virtual-pipeline-stage", 1)});
+      s.virtual_pipeline = std::max(1, static_cast<int>(r_.architecture.layers / round));
     }
     if (s.virtual_pipeline > 1) s.schedule = models::Schedule::interleaved;
     if (s.virtual_pipeline > 1 && s.pipeline_parallel == 1)
@@ -230,9 +282,15 @@ class Reader {
     s.micro_batch = whole("--micro-batch-size", 1);
     models::Training& t = r_.config.training;
     t.sequence = whole("--seq-length", 1);
-    t.global_batch = whole("--global-batch-size", s.micro_batch * s.data_parallel);
-    const std::int64_t slice = static_cast<std::int64_t>(s.micro_batch) * s.data_parallel;
-    if (t.global_batch % slice != 0) {
+    const std::int64_t slice = saturating_product({s.micro_batch, s.data_parallel});
+    t.global_batch = whole("--global-batch-size",
+                           static_cast<int>(std::min<std::int64_t>(slice, run_limits.global_batch)));
+    if (!on("--global-batch-size") && slice > run_limits.global_batch) {
+      fault("--micro-batch-size",
+            fmt::format("{} on each of {} ranks are {} sequences a step, more than {}", s.micro_batch,
+                        s.data_parallel, slice, run_limits.global_batch),
+            "write fewer");
+    } else if (t.global_batch % slice != 0) {
       fault("--global-batch-size", fmt::format("{} is no multiple of {} sequences", t.global_batch, slice),
             fmt::format("write {}", (t.global_batch / slice + 1) * slice));
     }
@@ -320,7 +378,8 @@ class Reader {
 
   /// Unknown flags end the run; which of the many that are not looked at exist is not known here.
   void note_near() {
-    const std::vector<std::string> known(std::begin(kKnown), std::end(kKnown));
+    std::vector<std::string> known;
+    for (const Known& k : kKnown) known.emplace_back(k.name);
     std::size_t others = 0;
     for (const auto& [name, flag] : flags_) {
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
@@ -328,7 +387,9 @@ class Reader {
       if (std::any_of(judged.begin(), judged.end(), [&](const StartKey& k) { return name == k.name; }))
         continue;
       ++others;
-      const std::string near = nearest(name, known);
+      // Of what is no script of Megatron-LM's all are others, and no name near them means anything.
+      constexpr std::size_t kMostNamed = 1000;
+      const std::string near = others <= kMostNamed ? nearest(name, known) : "";
       if (!near.empty() && near.size() + 2 > name.size() && near.size() < name.size() + 2 &&
           !on(near.c_str()))
         r_.notes.push_back(fmt::format("line {}: {} is near {}", flag.at.line, printable(name, 80), near));
@@ -364,6 +425,11 @@ MegatronArguments megatron_arguments(const planner::ConfigFile& file) {
 }
 
 planner::RunReading megatron_reading(const planner::ConfigFile& file, int ranks) {
+  if (file.text.size() > kMostText)
+    throw InputError({{file.name, 0, 0},
+                      "",
+                      fmt::format("the script is larger than {} bytes", kMostText),
+                      "give the script that starts the run, not a log or a data file"});
   return Reader(file, ranks).run();
 }
 

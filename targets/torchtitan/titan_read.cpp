@@ -4,13 +4,20 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
+#include <cstdint>
 #include <filesystem>
+#include <iterator>
+#include <map>
 #include <sstream>
 
+#include "models/architecture/limits.h"
 #include "models/framework/framework.h"
+#include "models/job/limits.h"
 #include "targets/torchtitan/titan_plan.h"
 #include "text/document.h"
 #include "text/parse.h"
+#include "units/product.h"
 
 namespace trnplan::targets {
 
@@ -66,6 +73,34 @@ constexpr Section kSections[] = {
     {"debug", "seed deterministic deterministic_warn_only moe_force_load_balance"},
 };
 
+/// Whole numbers that are read: TorchTitan's own where one is left out, and what each may be. -1 stands for what is left.
+struct Number {
+  std::string_view key;
+  int fallback, least, most;
+};
+using models::model_limits, models::run_limits;
+constexpr Number kNumbers[] = {
+    {"training.local_batch_size", 8, 1, run_limits.micro_batch},
+    {"training.global_batch_size", -1, -1, run_limits.global_batch},
+    {"training.seq_len", 2048, 1, run_limits.sequence},
+    {"parallelism.tensor_parallel_degree", 1, 1, run_limits.ranks},
+    {"parallelism.context_parallel_degree", 1, 1, run_limits.ranks},
+    {"parallelism.pipeline_parallel_degree", 1, 1, run_limits.ranks},
+    {"parallelism.expert_parallel_degree", 1, 1, run_limits.ranks},
+    {"parallelism.data_parallel_replicate_degree", 1, 1, run_limits.ranks},
+    {"parallelism.data_parallel_shard_degree", -1, -1, run_limits.ranks},
+    {"parallelism.pipeline_parallel_microbatch_size", 1, 1, run_limits.micro_batch},
+    {"parallelism.pipeline_parallel_first_stage_less_layers", 1, 0, model_limits.layers},
+    {"parallelism.pipeline_parallel_last_stage_less_layers", 1, 0, model_limits.layers},
+    {"parallelism.pipeline_parallel_layers_per_stage", 0, 1, model_limits.layers},
+    {"checkpoint.keep_latest_k", 10, 0, 1'000'000},
+};
+
+const Number& number_named(std::string_view key) {
+  return *std::find_if(std::begin(kNumbers), std::end(kNumbers),
+                       [&](const Number& n) { return n.key == key; });
+}
+
 std::vector<std::string> words(const char* text) {
   std::istringstream in(text);
   std::vector<std::string> all;
@@ -76,7 +111,9 @@ std::vector<std::string> words(const char* text) {
 void unknown(const Node::Entry& e, const std::string& key, const std::vector<std::string>& known,
              std::vector<Diagnostic>& faults) {
   if (std::find(known.begin(), known.end(), e.key) != known.end()) return;
-  const std::string near = nearest(e.key, known);
+  // Of a file that is of another kind altogether all keys are unknown, and no name near them means anything.
+  constexpr std::size_t kMostNamed = 100;
+  const std::string near = faults.size() < kMostNamed ? nearest(e.key, known) : "";
   faults.push_back({e.key_at, key, "TorchTitan v0.2.2 has no such key and refuses the file",
                     near.empty() ? "remove it" : "write " + near});
 }
@@ -88,8 +125,8 @@ void check_keys(const Node& root, std::vector<Diagnostic>& faults) {
     unknown(section, section.key, names, faults);
     for (const Section& s : kSections) {
       if (section.key != s.name) continue;
-      for (const Node::Entry& e : section.value.entries)
-        unknown(e, section.key + "." + e.key, words(s.keys), faults);
+      const std::vector<std::string> keys = words(s.keys);
+      for (const Node::Entry& e : section.value.entries) unknown(e, section.key + "." + e.key, keys, faults);
     }
   }
 }
@@ -99,14 +136,18 @@ class Values {
  public:
   Values(const Node& root, std::vector<Diagnostic>& faults) : root_(root), faults_(faults) {}
 
-  int whole(const char* key, int fallback, int least) {
+  /// Requires: a key of kNumbers.
+  int whole(const char* key) {
+    const Number& bounds = number_named(key);
     const Node* node = root_.at_path(key);
-    if (node == nullptr) return fallback;
+    if (node == nullptr) return bounds.fallback;
     const auto number = number_of(*node);
-    if (!number || *number != static_cast<int>(*number) || *number < least || *number > 1e9) {
-      fault(*node, key, in_quotes(node->scalar) + " is no whole number from " + fmt::to_string(least),
-            fmt::format("write for example {}", std::max(least, fallback)));
-      return fallback;
+    if (!number || *number < bounds.least || *number > bounds.most || *number != std::floor(*number)) {
+      fault(*node, key,
+            fmt::format("{} is no whole number from {} to {}", in_quotes(node->scalar), bounds.least,
+                        bounds.most),
+            fmt::format("write for example {}", std::max({1, bounds.least, bounds.fallback})));
+      return bounds.fallback;
     }
     return static_cast<int>(*number);
   }
@@ -158,10 +199,11 @@ void read_recompute(Values& v, planner::ConfigReading& r) {
     r.strategy.recompute.alternate = true;
   } else if (mode == "selective") {
     const auto every = parse_whole(option);
-    if (!every || *every < 1) {
+    if (!every || *every < 1 || *every > model_limits.layers) {
       v.fault(v.place("activation_checkpoint.selective_ac_option"),
               "activation_checkpoint.selective_ac_option",
-              in_quotes(option) + " is neither op nor a number of layers",
+              fmt::format("{} is neither op nor a number of layers from 1 to {}", in_quotes(option),
+                          model_limits.layers),
               "write \"op\", or \"2\" to recompute every second layer");
       return;
     }
@@ -184,10 +226,10 @@ void read_stages(Values& v, int layers, planner::ConfigReading& r) {
   } else if (schedule != "1F1B") {
     r.not_modelled.push_back("the schedule " + printable(schedule, 40));
   }
-  const int first = v.whole("parallelism.pipeline_parallel_first_stage_less_layers", 1, 0);
-  const int last = v.whole("parallelism.pipeline_parallel_last_stage_less_layers", 1, 0);
+  const int first = v.whole("parallelism.pipeline_parallel_first_stage_less_layers");
+  const int last = v.whole("parallelism.pipeline_parallel_last_stage_less_layers");
   const int whole = layers + first + last;
-  const int each = v.whole("parallelism.pipeline_parallel_layers_per_stage", 0, 1);
+  const int each = v.whole("parallelism.pipeline_parallel_layers_per_stage");
   const int stages = each > 0 ? (whole + each - 1) / each : s.pipeline_parallel * (interleaved ? 2 : 1);
   s.virtual_pipeline = std::max(1, stages / s.pipeline_parallel);
   if (stages % s.pipeline_parallel != 0 || stages > layers) {
@@ -203,23 +245,33 @@ void read_stages(Values& v, int layers, planner::ConfigReading& r) {
     return;
   }
   int end = 0;
-  for (int i = 0; i + 1 < stages; ++i) {
-    end += whole / stages + (i < whole % stages ? 1 : 0) - (i == 0 ? first : 0);
-    s.pipeline_cuts.push_back(end - 1);
+  for (int i = 0; i < stages; ++i) {
+    const int own =
+        whole / stages + (i < whole % stages ? 1 : 0) - (i == 0 ? first : 0) - (i + 1 == stages ? last : 0);
+    if (own < 1) {
+      const char* key = i == 0 ? "parallelism.pipeline_parallel_first_stage_less_layers"
+                               : "parallelism.pipeline_parallel_last_stage_less_layers";
+      v.fault(v.place(key), key, fmt::format("leaves no layer to stage {} of {}", i + 1, stages),
+              "write a smaller number");
+      return;
+    }
+    end += own;
+    if (i + 1 < stages) s.pipeline_cuts.push_back(end - 1);
   }
 }
 
 void read_mesh(Values& v, int ranks, planner::ConfigReading& r) {
   models::Strategy& s = r.strategy;
-  s.tensor_parallel = v.whole("parallelism.tensor_parallel_degree", 1, 1);
-  s.context_parallel = v.whole("parallelism.context_parallel_degree", 1, 1);
-  s.pipeline_parallel = v.whole("parallelism.pipeline_parallel_degree", 1, 1);
+  s.tensor_parallel = v.whole("parallelism.tensor_parallel_degree");
+  s.context_parallel = v.whole("parallelism.context_parallel_degree");
+  s.pipeline_parallel = v.whole("parallelism.pipeline_parallel_degree");
   s.sequence_parallel = s.tensor_parallel > 1;
-  if (v.whole("parallelism.expert_parallel_degree", 1, 1) > 1) r.not_modelled.emplace_back("expert parallel");
-  const int replicate = v.whole("parallelism.data_parallel_replicate_degree", 1, 1);
-  int shard = v.whole("parallelism.data_parallel_shard_degree", -1, -1);
-  const std::int64_t rest = s.model_parallel() * replicate;
-  if (shard < 1) {
+  if (v.whole("parallelism.expert_parallel_degree") > 1) r.not_modelled.emplace_back("expert parallel");
+  const int replicate = v.whole("parallelism.data_parallel_replicate_degree");
+  int shard = v.whole("parallelism.data_parallel_shard_degree");
+  const std::int64_t rest = saturating_product({s.model_parallel(), replicate});
+  const bool stated = shard >= 1;
+  if (!stated) {
     const char* key = "parallelism.data_parallel_shard_degree";
     if (ranks == 0 || ranks % rest != 0) {
       v.fault(v.place(key), key,
@@ -230,9 +282,17 @@ void read_mesh(Values& v, int ranks, planner::ConfigReading& r) {
     } else {
       shard = static_cast<int>(ranks / rest);
     }
-  } else if (ranks > 0 && rest * shard != ranks) {
+  }
+  const std::int64_t made = saturating_product({rest, shard});
+  if (made > run_limits.ranks) {
     v.fault(v.place("parallelism"), "parallelism",
-            fmt::format("the degrees make {} ranks, the cluster has {}", rest * shard, ranks),
+            fmt::format("the degrees make {} ranks, more than {}", made, run_limits.ranks),
+            "write smaller degrees");
+    return;
+  }
+  if (ranks > 0 && made != ranks && stated) {
+    v.fault(v.place("parallelism"), "parallelism",
+            fmt::format("the degrees make {} ranks, the cluster has {}", made, ranks),
             "fix the degrees, or leave data_parallel_shard_degree at -1");
   }
   s.data_parallel = replicate * shard;
@@ -241,19 +301,24 @@ void read_mesh(Values& v, int ranks, planner::ConfigReading& r) {
   s.sharding = v.text("parallelism.fsdp_reshard_after_forward", "default") == "never"
                    ? models::Sharding::gradients
                    : models::Sharding::parameters;
-  r.ranks_per_node = static_cast<int>(rest * shard);
+  r.ranks_per_node = static_cast<int>(made);
 }
 
 void read_batch(Values& v, planner::ConfigReading& r) {
   models::Strategy& s = r.strategy;
-  const int local = v.whole("training.local_batch_size", 8, 1);
-  const int global = v.whole("training.global_batch_size", -1, -1);
-  r.training.sequence = v.whole("training.seq_len", 2048, 1);
-  s.micro_batch =
-      s.pipeline_parallel > 1 ? v.whole("parallelism.pipeline_parallel_microbatch_size", 1, 1) : local;
-  r.training.global_batch = global < 1 ? local * s.data_parallel : global;
-  const std::int64_t slice = static_cast<std::int64_t>(local) * s.data_parallel;
-  if (r.training.global_batch % slice != 0) {
+  const int local = v.whole("training.local_batch_size");
+  const int global = v.whole("training.global_batch_size");
+  r.training.sequence = v.whole("training.seq_len");
+  s.micro_batch = s.pipeline_parallel > 1 ? v.whole("parallelism.pipeline_parallel_microbatch_size") : local;
+  const std::int64_t slice = saturating_product({local, s.data_parallel});
+  r.training.global_batch =
+      global < 1 ? static_cast<int>(std::min<std::int64_t>(slice, run_limits.global_batch)) : global;
+  if (global < 1 && slice > run_limits.global_batch) {
+    v.fault(v.place("training.local_batch_size"), "training.local_batch_size",
+            fmt::format("{} on each of {} ranks are {} sequences a step, more than {}", local,
+                        s.data_parallel, slice, run_limits.global_batch),
+            "write fewer");
+  } else if (r.training.global_batch % slice != 0) {
     v.fault(v.place("training.global_batch_size"), "training.global_batch_size",
             fmt::format("{} is no multiple of {} sequences on each of {} ranks", r.training.global_batch,
                         local, s.data_parallel),
@@ -297,7 +362,7 @@ planner::ConfigReading titan_reading(const Node& root, const models::Architectur
   read_precision(v, root, r);
   r.training.precision = r.strategy.precision;
   r.software.framework = "torchtitan";
-  if (v.whole("checkpoint.keep_latest_k", 10, 0) == 1) {
+  if (v.whole("checkpoint.keep_latest_k") == 1) {
     v.fault(v.place("checkpoint.keep_latest_k"), "checkpoint.keep_latest_k",
             "a single checkpoint cannot be kept", "write 2 or more");
   }
@@ -307,33 +372,48 @@ planner::ConfigReading titan_reading(const Node& root, const models::Architectur
 
 namespace {
 
-/// A scalar at a dotted path, made where there is none.
-void set(Node& root, const std::string& section, const std::string& key, std::string value,
-         const SourcePos& at) {
-  Node* table = nullptr;
-  for (Node::Entry& e : root.entries) {
-    if (e.key == section) table = &e.value;
+/// A tree of sections and their scalars, of which the last of a name counts. Linear in what is set.
+class Settings {
+ public:
+  explicit Settings(const SourcePos& at) {
+    root_.kind = Node::Kind::map;
+    root_.at = at;
   }
-  if (table == nullptr) {
+
+  void set(const std::string& section, const std::string& key, std::string value, const SourcePos& at) {
     Node made;
     made.kind = Node::Kind::map;
     made.at = at;
-    root.entries.push_back({section, at, std::move(made)});
-    table = &root.entries.back().value;
+    Node& table = place(root_, "", section, std::move(made));
+    Node leaf;
+    leaf.kind = Node::Kind::scalar;
+    leaf.at = at;
+    Node& kept = place(table, section, key, std::move(leaf));
+    kept.at = at;
+    kept.scalar = std::move(value);
   }
-  Node leaf;
-  leaf.kind = Node::Kind::scalar;
-  leaf.at = at;
-  leaf.scalar = std::move(value);
-  std::erase_if(table->entries, [&](const Node::Entry& e) { return e.key == key; });
-  table->entries.push_back({key, at, std::move(leaf)});
-}
+  Node take() { return std::move(root_); }
+
+ private:
+  /// The value of that key of `map`, which stands in `section`; `made` where it is new. Throws InputError.
+  Node& place(Node& map, const std::string& section, const std::string& key, Node made) {
+    const auto [found, fresh] = index_.emplace(std::pair(section, key), map.entries.size());
+    if (fresh) {
+      if (index_.size() > DocumentLimits{}.nodes)
+        throw InputError(
+            {made.at, "", "the module has too many settings", "give the one of a plan's folder"});
+      map.entries.push_back({key, made.at, std::move(made)});
+    }
+    return map.entries[found->second].value;
+  }
+
+  Node root_;
+  std::map<std::pair<std::string, std::string>, std::size_t> index_;  // of section and key
+};
 
 /// A module's settings, name = value within config.SECTION, as a TOML would have them. Tokens become sequences.
 Node tree_of_module(const planner::ConfigFile& file) {
-  Node root;
-  root.kind = Node::Kind::map;
-  root.at = {file.name, 1, 1};
+  Settings settings({file.name, 1, 1});
   std::istringstream in(file.text);
   std::string section;
   int number = 0;
@@ -357,30 +437,33 @@ Node tree_of_module(const planner::ConfigFile& file) {
       const std::size_t size = function.find('_');
       std::string flavor = size == std::string::npos ? "" : function.substr(size + 1);
       std::transform(flavor.begin(), flavor.end(), flavor.begin(), [](char c) { return c == 'b' ? 'B' : c; });
-      set(root, "model", "name", "llama3", at);
-      set(root, "model", "flavor", flavor, at);
+      settings.set("model", "name", "llama3", at);
+      settings.set("model", "flavor", flavor, at);
     }
     if (text.starts_with("config.activation_checkpoint = ")) {
       const bool none = text.find("= None") != std::string::npos,
                  full = text.find("70b") != std::string::npos;
-      set(root, "activation_checkpoint", "mode", none ? "none" : full ? "full" : "selective", at);
-      set(root, "activation_checkpoint", "selective_ac_option", "op", at);
+      settings.set("activation_checkpoint", "mode", none ? "none" : full ? "full" : "selective", at);
+      settings.set("activation_checkpoint", "selective_ac_option", "op", at);
       continue;
     }
+    // What ends at another = is no value of a setting; so no part of a line is looked at twice.
     for (std::size_t from = 0; (from = text.find('=', from)) != std::string::npos; ++from) {
       std::size_t name = from;
       while (name > 0 &&
              (std::isalnum(static_cast<unsigned char>(text[name - 1])) != 0 || text[name - 1] == '_'))
         --name;
-      std::string value = text.substr(from + 1, text.find_first_of(",)", from) - from - 1);
+      const std::size_t end = std::min(text.find_first_of(",)=", from + 1), text.size());
+      if (end < text.size() && text[end] == '=') continue;
+      std::string value = text.substr(from + 1, end - from - 1);
       std::erase(value, '"');
       const std::string key = text.substr(name, from - name);
       if (!section.empty() && !key.empty() && !value.empty() && value.front() != '=' &&
           value.front() != ' ' && value.front() != '(')
-        set(root, section, key, value == "True" ? "true" : value == "False" ? "false" : value, at);
+        settings.set(section, key, value == "True" ? "true" : value == "False" ? "false" : value, at);
     }
   }
-  return root;
+  return settings.take();
 }
 
 /// Keys of the revision that counts tokens, which the module states beside those in sequences.

@@ -3,9 +3,9 @@
 
 #include "io/input/readers.h"
 #include "models/parameters/profile.h"
-#include "planner/check/judge.h"
 #include "targets/nxdt/nxdt_yaml.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/judged.h"
 #include "tests/fuzz/targets.h"
 
 using namespace trnplan;
@@ -25,12 +25,6 @@ const topology::Instance* instance_of(const targets::NxdtReading& reading) {
   return reading.devices == 32 ? &trn1 : reading.devices == 64 ? &trn2 : nullptr;
 }
 
-/// Simulating takes some milliseconds below these bounds; larger jobs are only linted.
-bool is_small(const models::Job& job, const models::Strategy& s) {
-  return job.cluster.nodes <= 4 && job.architecture.layers <= 8 && job.architecture.experts <= 8 &&
-         models::micro_batches(job.training, s) <= 16 && s.pipeline_parallel <= 8;
-}
-
 void judge(const targets::NxdtReading& reading, const models::Architecture& architecture) {
   const topology::Instance* instance = instance_of(reading);
   if (instance == nullptr || reading.nodes > topology::kMostNodes) return;
@@ -39,8 +33,7 @@ void judge(const targets::NxdtReading& reading, const models::Architecture& arch
   job.training = reading.training;
   job.cluster.instance = *instance;
   job.cluster.nodes = reading.nodes;
-  const models::Strategy strategy = models::canonical(reading.strategy);
-  if (is_small(job, strategy)) planner::judge(job, strategy, profile());
+  fuzz::judge_job(job, reading.strategy, profile());
 }
 
 /// The writer's text can be read; what it holds stays. Texts that would form an interpolation only once they

@@ -6,6 +6,7 @@
 
 namespace trnplan::fuzz {
 
+void catalog_file_target(const std::uint8_t* data, std::size_t size);
 void cluster_target(const std::uint8_t* data, std::size_t size);
 void config_target(const std::uint8_t* data, std::size_t size);
 void detect_target(const std::uint8_t* data, std::size_t size);
@@ -14,14 +15,20 @@ void grid_target(const std::uint8_t* data, std::size_t size);
 void instance_target(const std::uint8_t* data, std::size_t size);
 void job_target(const std::uint8_t* data, std::size_t size);
 void launch_json_target(const std::uint8_t* data, std::size_t size);
+void layout_table_target(const std::uint8_t* data, std::size_t size);
 void measured_csv_target(const std::uint8_t* data, std::size_t size);
+void megatron_target(const std::uint8_t* data, std::size_t size);
 void nccom_test_target(const std::uint8_t* data, std::size_t size);
 void neuron_ls_target(const std::uint8_t* data, std::size_t size);
+void node_tests_target(const std::uint8_t* data, std::size_t size);
 void nxdt_target(const std::uint8_t* data, std::size_t size);
 void plan_file_target(const std::uint8_t* data, std::size_t size);
 void profile_target(const std::uint8_t* data, std::size_t size);
 void reliability_target(const std::uint8_t* data, std::size_t size);
+void setup_env_target(const std::uint8_t* data, std::size_t size);
 void strategy_text_target(const std::uint8_t* data, std::size_t size);
+void titan_module_target(const std::uint8_t* data, std::size_t size);
+void titan_toml_target(const std::uint8_t* data, std::size_t size);
 void watch_target(const std::uint8_t* data, std::size_t size);
 
 struct Target {
@@ -30,6 +37,7 @@ struct Target {
 };
 
 inline constexpr Target kTargets[] = {
+    {"catalog_file", catalog_file_target},
     {"cluster", cluster_target},
     {"config", config_target},
     {"detect", detect_target},
@@ -38,14 +46,20 @@ inline constexpr Target kTargets[] = {
     {"instance", instance_target},
     {"job", job_target},
     {"launch_json", launch_json_target},
+    {"layout_table", layout_table_target},
     {"measured_csv", measured_csv_target},
+    {"megatron", megatron_target},
     {"nccom_test", nccom_test_target},
     {"neuron_ls", neuron_ls_target},
+    {"node_tests", node_tests_target},
     {"nxdt", nxdt_target},
     {"plan_file", plan_file_target},
     {"profile", profile_target},
     {"reliability", reliability_target},
+    {"setup_env", setup_env_target},
     {"strategy_text", strategy_text_target},
+    {"titan_module", titan_module_target},
+    {"titan_toml", titan_toml_target},
     {"watch", watch_target},
 };
 

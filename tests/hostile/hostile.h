@@ -38,6 +38,7 @@ std::vector<Edit> config_rows();
 std::vector<Edit> machine_rows();
 std::vector<Edit> data_rows();
 std::vector<Edit> plan_rows();
+std::vector<Edit> run_rows();
 std::vector<Command> option_rows();
 std::vector<Command> path_rows();
 

@@ -41,6 +41,29 @@ constexpr const char* kHealth =
     "size(B) count(elems) type time:avg(us)\n67108864 33554432 bf16 1300\n"
     "[trnplan] nodes n1 n2\nnccom-test -r 64 -N 2 -d bf16 allr --hosts n1 n2\n"
     "size(B) count(elems) type time:avg(us)\n67108864 33554432 bf16 2600\n";
+constexpr const char* kScript =
+    "torchrun --nproc_per_node 8 pretrain_gpt.py \\\n  --num-layers 8 --hidden-size 1024 --ffn-hidden-size "
+    "2816 "
+    "--num-attention-heads 16 --group-query-attention \\\n  --num-query-groups 8 --kv-channels 64 "
+    "--seq-length 2048 "
+    "--max-position-embeddings 4096 --micro-batch-size 1 \\\n  --global-batch-size 16 --vocab-size 32000 "
+    "--padded-vocab-size 32256 --tensor-model-parallel-size 2 \\\n  --pipeline-model-parallel-size 2 "
+    "--context-parallel-size 1 --expert-model-parallel-size 1 --rotary-base 500000 --bf16\n";
+constexpr const char* kToml =
+    "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 2\nglobal_batch_size = 8\n"
+    "seq_len = 4096\n[parallelism]\ndata_parallel_replicate_degree = 1\ndata_parallel_shard_degree = 2\n"
+    "tensor_parallel_degree = 2\ncontext_parallel_degree = 1\npipeline_parallel_degree = 2\n"
+    "expert_parallel_degree = 1\npipeline_parallel_microbatch_size = 1\n"
+    "pipeline_parallel_first_stage_less_layers = 1\npipeline_parallel_last_stage_less_layers = 1\n";
+constexpr const char* kModule =
+    "def trnplan():\n    config = shipped(\"llama3_8b\")\n    put(config.training, local_batch_size=2, "
+    "global_batch_size=8, seq_len=4096)\n    put(\n        config.parallelism,\n"
+    "        data_parallel_replicate_degree=1,\n        data_parallel_shard_degree=2,\n"
+    "        tensor_parallel_degree=2,\n        context_parallel_degree=1,\n        "
+    "pipeline_parallel_degree=2,\n"
+    "        expert_parallel_degree=1,\n        pipeline_parallel_microbatch_size=1,\n"
+    "        pipeline_parallel_first_stage_less_layers=1,\n        "
+    "pipeline_parallel_last_stage_less_layers=1,\n    )\n";
 constexpr const char* kLaunched =
     "{\"schema_version\": 1, \"scheduler\": \"slurm\", \"jobs\": {\"compile\": \"7\", \"train\": \"8\"}}\n";
 
@@ -146,6 +169,9 @@ class Table {
                       nxdt = source("tests/io/fixtures/nxdt/hf_llama3_8B_config.yaml");
     const std::string log = source("examples/steps-of-a-log/train.log");
     const std::map<std::string, std::string> job = {{"job.yaml", kJob}};
+    const auto check_run = [](const char* target, const char* file) {
+      return std::vector<std::string>{"check", file, "--target", target, "--instance", "p5.48xlarge"};
+    };
     kinds_ = {
         {"job", {"job.yaml", kJob, {"plan", "job.yaml", "--out", "new"}}},
         {"config",
@@ -211,6 +237,9 @@ class Table {
           rows_of(source("catalog/measured-collectives.csv"), {"C001", "C002", "C003"}),
           {"calibrate", "c.csv", "--no-fit"}}},
         {"health", {"health.out", kHealth, {"collective", "allr", "--measured", "health.out"}}},
+        {"script", {"train.sh", kScript, check_run("megatron", "train.sh")}},
+        {"toml", {"run.toml", kToml, check_run("torchtitan", "run.toml")}},
+        {"module", {"run.py", kModule, check_run("torchtitan", "run.py")}},
         {"log", {"train.log", log, {"calibrate", "train.log", "--out", "new.json"}, job}},
         {"strategy", {"", "", {"simulate", "job.yaml", "--strategy"}, job}},
         {"plan_json",
@@ -323,6 +352,10 @@ TEST_CASE("hostile tables, profiles and logs", "[hostile]") {
 }
 TEST_CASE("hostile strategies, plans and launch files", "[hostile]") {
   check_all(plan_rows());
+}
+TEST_CASE("hostile scripts and configs of runs", "[hostile]") {
+  CHECK(run_rows().size() >= 400);
+  check_all(run_rows());
 }
 TEST_CASE("hostile numbers", "[hostile]") {
   check_all(option_rows());

@@ -33,12 +33,31 @@ TEST_CASE("every fault of a table, at its field", "[calibrate]") {
     FAIL("no error");
   } catch (const InputError& e) {
     REQUIRE(e.faults().size() == 5);
-    CHECK(to_string(e.faults()[0]).find("t.csv:2:3: nodes: not a whole number") == 0);
+    CHECK(to_string(e.faults()[0]).find("t.csv:2:3: nodes: \"1.5\" is not a whole number from 0 to") == 0);
     CHECK(e.faults()[1].at.column == 7);
     CHECK(e.faults()[2].at.line == 3);
     CHECK(e.faults()[3].at.line == 4);
     CHECK(e.faults()[4].at.line == 5);
   }
+}
+
+TEST_CASE("a whole number has bounds", "[calibrate]") {
+  CsvReader csv("layers\n4096\n4097\n1e99\n", "t.csv", {"layers"}, "");
+  std::vector<int> layers;
+  while (csv.next()) layers.push_back(csv.whole("layers", -1, 4096));
+  CHECK(layers == std::vector<int>{4096, -1, -1});
+  const auto faults = csv.take_faults();
+  REQUIRE(faults.size() == 2);
+  CHECK(faults[0].problem == "\"4097\" is not a whole number from 0 to 4096");
+}
+
+// 64 MB of commas took 3 GB.
+TEST_CASE("a table of too many fields is refused before it is split", "[calibrate]") {
+  CsvReader csv("id\n" + std::string(3'000'001, ','), "t.csv", {"id"}, "");
+  CHECK_FALSE(csv.next());
+  const auto faults = csv.take_faults();
+  REQUIRE(faults.size() == 1);
+  CHECK(faults[0].problem == "the table has more than 3000000 fields");
 }
 
 TEST_CASE("quotes that are never closed swallow no rows in silence", "[calibrate]") {

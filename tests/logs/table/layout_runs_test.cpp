@@ -89,6 +89,24 @@ TEST_CASE("cases of peak memory", "[logs]") {
   CHECK(runs[0].memory_bytes == 1000.0);
 }
 
+// Products of what columns may state at most stay within 64 bits; a chunk of 65536 layers on 65536 stages once divided by 0.
+TEST_CASE("columns have bounds, and products of them do not wrap", "[logs]") {
+  const auto table = [](const std::string& row) {
+    return parse_layout_runs(
+               "case,suite,gpu,layers,hidden,seq,tp,pp,cp,vpp_layers,mbs,gbs,mem_max\nx,s,G," + row + "\n",
+               "m.csv", RunTable::gpu_memory)
+        .at(0);
+  };
+  CHECK(table("4096,1024,2048,1000000,1000000,1000000,4096,1,8,1000").faults.empty());
+  CHECK(table("4096,1024,2048,1000000,1000000,1000000,4096,1,8,1000").virtual_pipeline == 1);
+  CHECK(table("32,1024,2048,1,8,1,0,1,8,1000").virtual_pipeline == 1);
+  const auto refused = table("32,1024,2048,1,65536,1,65536,1,8,1000").faults;
+  REQUIRE(refused.size() == 1);
+  CHECK(to_string(refused[0])
+            .starts_with("m.csv:2:30: vpp_layers: \"65536\" is not a whole number from 0 to 4096"));
+  CHECK(table("32,262145,2048,1,1,1,1,1,8,1000").faults.at(0).key == "hidden");
+}
+
 TEST_CASE("a note may say what the run measured of its network", "[logs]") {
   const auto measured = [](const std::string& note) {
     const auto runs = parse_layout_runs(

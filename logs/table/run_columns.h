@@ -1,0 +1,14 @@
+// What the columns of tables of runs may state at most.
+#pragma once
+
+#include <string_view>
+
+#include "text/csv.h"
+
+namespace trnplan::logs {
+
+/// A whole number of the current row within the bounds of its column; `fallback` where the field is empty or, with a fault,
+/// where it is no such number. Requires: a column that has bounds.
+[[nodiscard]] int count_of(CsvReader& csv, std::string_view column, int fallback);
+
+}  // namespace trnplan::logs

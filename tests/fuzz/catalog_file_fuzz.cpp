@@ -1,0 +1,32 @@
+// Files of the catalogue that no other target reads: models, the words of tables, how rows are read, what is recommended
+// and how long measuring takes.
+#include <cmath>
+
+#include "io/catalog/architecture_reader.h"
+#include "io/catalog/measuring.h"
+#include "io/catalog/reading.h"
+#include "io/catalog/recommending.h"
+#include "io/catalog/reliability.h"
+#include "io/catalog/scoring.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
+
+using namespace trnplan;
+
+void fuzz::catalog_file_target(const std::uint8_t* data, std::size_t size) {
+  static const planner::Reliability reliability =
+      io::reliability_from(read_document(fuzz::catalog().file("reliability.json")));
+  const std::string text = fuzz::text_of(data, size);
+  fuzz::refusable([&] {
+    const Node root = parse_document(text, "file.json");
+    fuzz::refusable([&] {
+      for (const calibrate::LayoutRule& rule : io::scoring_from(root).rules)
+        fuzz::ensure(rule.vocabulary >= 0 && rule.vocabulary_multiple >= 1, "a vocabulary is counted");
+    });
+    fuzz::refusable([&] { (void)io::reading_from(root); });
+    fuzz::refusable([&] { (void)io::recommending_from(root); });
+    fuzz::refusable([&] { (void)io::measuring_from(root, reliability); });
+    fuzz::refusable(
+        [&] { fuzz::ensure(models::parameters(io::architecture_from(root)) > 0, "a model has parameters"); });
+  });
+}

@@ -1,0 +1,115 @@
+// Numbers of scripts and configs beyond what any run has, and files too long to be looked at twice.
+#include <filesystem>
+
+#include "targets/registry.h"
+#include "tests/catch.h"
+#include "tests/faults.h"
+#include "text/document.h"
+
+using namespace trnplan;
+
+namespace {
+
+std::string refusal(const char* target, const std::string& name, const std::string& text) {
+  return refusal_of([&] { (void)targets::find(target)->read_run({name, text}, 16); });
+}
+
+std::string script(const std::string& more) {
+  return "pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32\n--seq-length 2048 "
+         "--max-position-embeddings 2048 --micro-batch-size 1 --bf16\n" +
+         more;
+}
+
+std::string toml(const std::string& parallelism) {
+  return "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[parallelism]\n" + parallelism +
+         "\n[training]\nseq_len = 8192\n";
+}
+
+}  // namespace
+
+// Each of these once crashed, wrapped, or ran without end.
+TEST_CASE("files whose numbers are beyond the bounds are refused", "[targets][regress]") {
+  const std::pair<const char*, const char*> kinds[] = {
+      {"megatron", "megatron"}, {"titan-toml", "torchtitan"}, {"titan-module", "torchtitan"}};
+  for (const auto& [folder, target] : kinds) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(std::filesystem::path("tests/regress") / folder)) {
+      INFO(entry.path().string());
+      const std::string name = entry.path().string();
+      const std::string said = refusal(target, name, read_text(entry.path()));
+      CHECK(contains(said, name + ":"));
+      CHECK(contains(said, "fix: "));
+    }
+  }
+}
+
+TEST_CASE("a number beyond its bounds is named with them", "[targets]") {
+  CHECK(contains(
+      refusal("megatron", "train.sh", script("--tensor-model-parallel-size 1000001")),
+      "train.sh:3:1: --tensor-model-parallel-size: \"1000001\" is no whole number from 1 to 1000000"));
+  CHECK(contains(refusal("megatron", "train.sh", script("--rotary-base 1e13")),
+                 "--rotary-base: \"1e13\" is no number from 1 to 1000000000000"));
+  CHECK(contains(
+      refusal("torchtitan", "t.toml", toml("tensor_parallel_degree = 1000001")),
+      "t.toml:5:26: parallelism.tensor_parallel_degree: \"1000001\" is no whole number from 1 to 1000000"));
+  CHECK(contains(refusal("torchtitan", "t.toml", toml("data_parallel_shard_degree = -2")),
+                 "\"-2\" is no whole number from -1 to 1000000"));
+  CHECK(contains(refusal("torchtitan", "t.toml",
+                         toml("data_parallel_shard_degree = 1024\ntensor_parallel_degree = 1024")),
+                 "the degrees make 1048576 ranks, more than 1000000"));
+}
+
+// 16 ranks of one layer a stage or chunk: what is at the bounds is read where it is a run.
+TEST_CASE("numbers at their bounds are read", "[targets]") {
+  const auto run =
+      targets::find("megatron")
+          ->read_run(
+              {"train.sh",
+               "pretrain_gpt.py --num-layers 4096 --hidden-size 262144 --num-attention-heads 65536 "
+               "--seq-length "
+               "16777216 --max-position-embeddings 268435456 --vocab-size 16777216 --ffn-hidden-size 2097152 "
+               "--micro-batch-size 1000000 --global-batch-size 16000000\n"},
+              16);
+  REQUIRE(run);
+  CHECK(run->architecture.layers == 4096);
+  CHECK(run->architecture.head_dim == 4);
+  CHECK(run->config.training.global_batch == 16'000'000);
+  CHECK(models::parameters(run->architecture) > 0);
+}
+
+// They took a time that grew with the square of the file: from 6 seconds to more than 25.
+TEST_CASE("long configs end", "[targets]") {
+  std::string keys, sections, settings = "def trnplan():\n    config = shipped(\"llama3_8b\")\n";
+  for (int i = 0; i < 60'000; ++i) keys += "unknown_setting_" + std::to_string(i) + " = 1\n";
+  for (int i = 0; i < 60'000; ++i) sections += "[s" + std::to_string(i) + "]\n";
+  for (int i = 0; i < 100'000; ++i) settings += "    put(config.training, s" + std::to_string(i) + "=1)\n";
+  CHECK(contains(refusal("torchtitan", "t.toml", toml(keys)), "parallelism.unknown_setting_59999"));
+  CHECK(contains(refusal("torchtitan", "t.toml", toml("") + sections), "s59999: TorchTitan"));
+  CHECK(contains(refusal("torchtitan", "t.py", settings), "training.s99999"));
+  for (const std::string& part : {std::string(200'000, '='), std::string(200'000, 'a')}) {
+    std::string line = "def trnplan():\n    put(config.training, ";
+    for (std::size_t i = 0; i < part.size(); i += 2) line += part.substr(i, 2) + (part[i] == 'a' ? "=" : "");
+    CHECK(contains(refusal("torchtitan", "t.py", line + ")\n"), "no config of TorchTitan"));
+  }
+  std::string flags = script("");
+  for (int i = 0; i < 40'000; ++i) flags += "--numb-layer" + std::to_string(i) + " 1\n";
+  CHECK(targets::find("megatron")->read_run({"train.sh", flags}, 16)->notes.size() > 0);
+  CHECK(contains(refusal("megatron", "train.sh", script(std::string(1 << 20, ' '))),
+                 "larger than 1048576 bytes"));
+  std::string many = settings;
+  for (int i = 100'000; i < 250'000; ++i) many += "    put(config.training, s" + std::to_string(i) + "=1)\n";
+  CHECK(contains(refusal("torchtitan", "t.py", many), "too many settings"));
+}
+
+TEST_CASE("a key with a point and a key in a table are two", "[targets]") {
+  const Node root = parse_document("[\"a.b\"]\nc = 1\n[a.b]\nc = 2\n[a]\nd.e = 3\nd.f = 4\n", "t.toml");
+  CHECK(root.find("a.b")->find("c")->scalar == "1");
+  CHECK(root.at_path("a.b.c")->scalar == "2");
+  CHECK(root.at_path("a.d.f")->scalar == "4");
+  CHECK(contains(refusal_of([] { (void)parse_document("[a]\nb = 1\n[a.b]\n", "t.toml"); }),
+                 "\"b\" is a value already"));
+  CHECK(contains(refusal_of([] { (void)parse_document("[a.b]\nc = 1\n[a]\nb.c = 2\n", "t.toml"); }),
+                 "already given at line 2"));
+  CHECK(contains(refusal_of([] { (void)parse_document("[a.b]\n[a]\n[a.b]\n", "t.toml"); }),
+                 "a.b: this section was already given at line 1"));
+}
