@@ -109,6 +109,11 @@ struct ScriptWord {
 
 /// The words of the text with their places.
 std::vector<ScriptWord> words_in(const planner::ConfigFile& file) {
+  if (file.text.size() > kMostText)
+    throw InputError({{file.name, 0, 0},
+                      "",
+                      fmt::format("the script is larger than {} bytes", kMostText),
+                      "give the script that starts the run, not a log or a data file"});
   std::vector<ScriptWord> all;
   int line = 1;
   std::size_t start = 0;
@@ -412,24 +417,20 @@ MegatronArguments megatron_arguments(const planner::ConfigFile& file) {
   MegatronArguments all;
   for (auto& [name, flag] : flags_in(file)) all.stated[name] = {flag.values, flag.at};
   const std::string variable = std::string(kMaxConnections) + "=";
-  for (const auto& [word, at] : words_in(file)) {
+  for (const ScriptWord& w : words_in(file)) {
+    const std::string& word = w.text;
     all.starts_program = all.starts_program || word.ends_with("pretrain_gpt.py");
     if (!word.starts_with(variable)) continue;
     // "${NAME:-1}" is 1 where the variable is not set already.
     std::string value = word.substr(variable.size());
     if (const std::size_t usual = value.find(":-"); usual != std::string::npos && value.ends_with('}'))
       value = value.substr(usual + 2, value.size() - usual - 3);
-    all.stated[kMaxConnections] = {{std::move(value)}, at};
+    all.stated[kMaxConnections] = {{std::move(value)}, {file.name, w.line, w.column}};
   }
   return all;
 }
 
 planner::RunReading megatron_reading(const planner::ConfigFile& file, int ranks) {
-  if (file.text.size() > kMostText)
-    throw InputError({{file.name, 0, 0},
-                      "",
-                      fmt::format("the script is larger than {} bytes", kMostText),
-                      "give the script that starts the run, not a log or a data file"});
   return Reader(file, ranks).run();
 }
 

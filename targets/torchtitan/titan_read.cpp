@@ -373,9 +373,9 @@ planner::ConfigReading titan_reading(const Node& root, const models::Architectur
 namespace {
 
 /// A tree of sections and their scalars, of which the last of a name counts. Linear in what is set.
-class Settings {
+class ModuleSettings {
  public:
-  explicit Settings(const SourcePos& at) {
+  explicit ModuleSettings(const SourcePos& at) {
     root_.kind = Node::Kind::map;
     root_.at = at;
   }
@@ -413,7 +413,7 @@ class Settings {
 
 /// A module's settings, name = value within config.SECTION, as a TOML would have them. Tokens become sequences.
 Node tree_of_module(const planner::ConfigFile& file) {
-  Settings settings({file.name, 1, 1});
+  ModuleSettings settings({file.name, 1, 1});
   std::istringstream in(file.text);
   std::string section;
   int number = 0;
