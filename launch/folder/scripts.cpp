@@ -60,21 +60,6 @@ std::string pod_folder(const std::string& cluster) {
   return std::string(io::kSharedVolume) + "/trnplan/" + cluster;
 }
 
-std::string script_body(const std::string& text) {
-  std::string body;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    std::string_view row = std::string_view(text).substr(at, end - at);
-    at = end + 1;
-    while (!row.empty() && (row.back() == ' ' || row.back() == '\t' || row.back() == '\r'))
-      row.remove_suffix(1);
-    const std::size_t first = row.find_first_not_of(" \t");
-    if (first == std::string_view::npos || row[first] == '#') continue;
-    body.append(row).append("\n");
-  }
-  return body;
-}
-
 namespace {
 
 const topology::Instance& machine_of(const ScriptContext& c) {

@@ -40,10 +40,6 @@ std::string cluster_name(const models::Job& job);
 /// Where pods see the folder of such a cluster, on the volume that they mount.
 std::string pod_folder(const std::string& cluster);
 
-/// What a script does: its lines without those that are empty or a comment, which a person may change.
-/// Slurm's directives are comments.
-std::string script_body(const std::string& text);
-
 /// The values a person edits once, as VARIABLE=${VARIABLE:-default}: the environment goes first.
 std::string setup_env_sh(const ScriptContext& c);
 /// What a folder of results is marked with: the same for the same training, wherever the plan's folder lies. One line

@@ -375,6 +375,7 @@ std::vector<Strategy> enumerate(const Job& job) {
 
 Space space_of(const Job& job, const Target* target, const std::function<bool()>& stop) {
   constexpr unsigned kBetweenLooks = 1 << 12;  // at the clock
+  constexpr std::ptrdiff_t kKept = 1 << 16;
   const bool limited = target != nullptr && target->trains_on(job.cluster.instance.traits);
   unsigned seen = 0;
   const auto walk = [&](Space& space, bool says_all) {
@@ -385,6 +386,9 @@ Space space_of(const Job& job, const Target* target, const std::function<bool()>
                          space.strategies.push_back(std::move(s));
                        return !stop || ++seen % kBetweenLooks != 0 || !stop();
                      }).run();
+    // Who stopped it has no time to look at more.
+    if (!space.complete && std::ssize(space.strategies) > kKept)
+      space.strategies.erase(space.strategies.begin() + kKept, space.strategies.end());
     space.strategies = sorted_once(std::move(space.strategies));
   };
   Space space;

@@ -38,7 +38,8 @@ struct Space {
   int inexpressible = 0;                     ///< left out, because the target cannot say them
   /// The target can say no strategy of the job; then none is left out.
   bool beyond_target = false;
-  bool complete = true;  ///< `stop` did not end the enumeration
+  bool complete =
+      true;  ///< `stop` did not end the enumeration; else those of the highest degrees, some 65,000
 };
 /// What enumerate() gives without what the target cannot say; null: nothing is left out. `stop` is asked now and then.
 Space space_of(const models::Job& job, const Target* target, const std::function<bool()>& stop = {});

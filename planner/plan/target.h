@@ -252,14 +252,6 @@ class Target {
   /// On how many nodes, that is hosts, the launch line in a file that read_run() takes starts its ranks; nullopt where it has none, or
   /// says so by something that only the shell knows.
   [[nodiscard]] virtual std::optional<int> nodes_of(const ConfigFile&) const { return std::nullopt; }
-  /// Where a config file, perhaps edited since it was emitted, says something else than job and strategy, or
-  /// breaks a rule of configs. `anew`: how the folder is written again, as a fix.
-  [[nodiscard]] virtual std::vector<Diagnostic> config_faults(const ConfigFile&, const models::Job&,
-                                                              const models::Strategy&,
-                                                              const std::string& anew) const {
-    (void)anew;
-    return {};
-  }
 };
 
 /// Something that keeps the target from training the strategy is mended by no other strategy: no fix goes with it.

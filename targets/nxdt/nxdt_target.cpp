@@ -164,21 +164,6 @@ class Nxdt : public planner::Target {
     return planner::ConfigReading{r.training, r.strategy, r.nodes,
                                   r.devices,  r.software, std::move(r.not_modelled)};
   }
-
-  std::vector<Diagnostic> config_faults(const planner::ConfigFile& file, const models::Job& job,
-                                        const models::Strategy& strategy,
-                                        const std::string& anew) const override {
-    const Node root = parse_document(file.text, file.name);
-    if (!looks_like_nxdt(root)) {
-      return {{{file.name, 0, 0},
-               "",
-               "this is no NxDT config: it has no trainer and no distributed_strategy",
-               anew}};
-    }
-    NxdtConfig config = nxdt_from(root);
-    config.devices_lines = devices_lines(file.text, file.name);
-    return plan_faults(config, job, strategy, anew);
-  }
 };
 
 }  // namespace

@@ -25,9 +25,4 @@ namespace trnplan::targets {
 /// InputError.
 [[nodiscard]] planner::RunReading titan_run_reading(const planner::ConfigFile& file, int ranks);
 
-/// Where a file of a plan's folder says something else than what `emitted` says. Paths of data and checkpoints stand in none.
-[[nodiscard]] std::vector<Diagnostic> titan_faults(const planner::ConfigFile& file,
-                                                   const std::vector<planner::ConfigFile>& emitted,
-                                                   const std::string& anew);
-
 }  // namespace trnplan::targets

@@ -288,11 +288,6 @@ class TorchTitan : public planner::Target {
   planner::KeyPlace place_of(const planner::ConfigFile& file, std::string_view rule) const override {
     return titan_place_of(file, rule);
   }
-
-  std::vector<Diagnostic> config_faults(const planner::ConfigFile& file, const models::Job& job,
-                                        const models::Strategy& s, const std::string& anew) const override {
-    return titan_faults(file, emit(job, s, {}), anew);
-  }
 };
 
 }  // namespace

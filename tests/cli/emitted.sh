@@ -55,7 +55,7 @@ while read -r instance target; do
   run 0 check "$config" --target "$target" --instance "$instance" --nodes 2
   run 2 check "$config" --target "$target"
   says '--instance: a file of .* does not say which machine'
-  run 2 check "$config" --target "$target" --instance "$instance" --nodes 3
+  run 3 check "$config" --target "$target" --instance "$instance" --nodes 3
 done <<'END'
 p5.48xlarge megatron
 p5.48xlarge torchtitan
@@ -72,7 +72,7 @@ check '--force changed the texts' test "$(texts)" = "$written"
 mkdir "$work/partial" && touch "$work/partial/train.sbatch"
 run 2 plan "$example" --out "$work/partial"
 says 'partial/train\.sbatch: .*exists'
-check 'no ranking although only --out failed' grep -q 'TP 8' "$out"
+check 'a ranking although --out cannot be written' test ! -s "$out"
 check 'wrote some files next to the one in the way' test "$(ls -A "$work/partial")" = train.sbatch
 # A target that can train none of the job's strategies, and one that trains some: those alone are ranked.
 run 2 plan "$example" --target nemo-megatron --precision autocast --out "$work/nemo"

@@ -25,6 +25,7 @@ struct Command {
   std::vector<std::string> arguments;
   std::string says;
   std::string catalog = {};  ///< TRNPLAN_CATALOG; empty: the one of the source folder
+  bool answered = false;     ///< only writing shows that it cannot be written: the ranking is printed
 };
 
 inline std::string repeat(const std::string& text, int times) {

@@ -67,7 +67,7 @@ TEST_CASE("NxD before 2.19 had gradients in bf16", "[io][reading]") {
 
 TEST_CASE("every fault of a reading is named", "[io][reading]") {
   const auto faults = faults_in([] {
-    io::reading_from(parse_document(
+    (void)io::reading_from(parse_document(
         R"({"schema_version": 1, "quantities": [{"ratio": 0, "source": "s"}, {"quantity": "q"}],
             "precisions": [{"framework": "nxd", "before_release": "2.19", "stated": "bf17", "meant": "fp32", "source": "s"}]})",
         "r.json"));

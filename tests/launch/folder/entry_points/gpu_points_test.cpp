@@ -244,18 +244,6 @@ TEST_CASE("a TOML of a plan says the plan again when it is read", "[launch][gpu]
     if (wanted.shard_ranks == wanted.data_parallel * wanted.context_parallel) wanted.shard_ranks = 0;
     CHECK(found == wanted);
     CHECK(back->training.global_batch == c.job.training.global_batch);
-    for (const planner::ConfigFile& file : files)
-      CHECK(target.config_faults(file, c.job, c.strategy, "anew").empty());
-    planner::ConfigFile edited = files[0];
-    const std::string key = "tensor_parallel_degree = ";
-    edited.text.insert(edited.text.find(key) + key.size(), "1");
-    CHECK(target.config_faults(edited, c.job, c.strategy, "anew").size() == 1);
-    edited = files[0];
-    edited.text.replace(edited.text.find("tensor_parallel_degree"), 6, "tensr");
-    CHECK(target.config_faults(edited, c.job, c.strategy, "anew").size() == 2);
-    edited = files[1];
-    edited.text.insert(edited.text.find("    return config"), "    config.training.steps = 1\n");
-    CHECK(target.config_faults(edited, c.job, c.strategy, "anew").size() == 1);
   }
 }
 
