@@ -93,6 +93,12 @@ void check_partition(const CheckedFolder& checked) {
                          "failed: " + printable(sinfo.error.empty() ? sinfo.output : sinfo.error),
                          "start Slurm's controller, or correct its address in slurm.conf");
   }
+  const std::size_t header = sinfo.output.find('\n');
+  if (!partition.empty() && (header == std::string::npos || header + 1 >= sinfo.output.size())) {
+    return checked.fault("sinfo", "TRNPLAN_PARTITION",
+                         fmt::format("there is no partition {}, or it has no nodes", printable(partition)),
+                         "set it in setup_env.sh, or in the environment, to one that sinfo -s lists");
+  }
   compare_cluster(checked, sinfo.output);
 }
 

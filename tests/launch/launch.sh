@@ -68,6 +68,8 @@ sed -i -e "s#^TRNPLAN_VENV=.*#TRNPLAN_VENV=$source/tests/launch/stand_in#" -e "s
   -e "s#^TRNPLAN_DATA=.*#TRNPLAN_DATA=$work/data#" "$plan/setup_env.sh"
 NODES='n1 idle trn1.32xlarge q1*\nn2 down* trn1.32xlarge q1*\n' launch 2 "$plan"
 says 'partition q1 has 1 usable nodes, the plan needs 2'
+NODES='\c' TRNPLAN_PARTITION=nope launch 2 "$plan"
+says 'there is no partition nope'
 NODES='n1 idle trn1n.32xlarge q1*\nn2 idle trn1n.32xlarge q1*\n' launch 2 "$plan"
 says 'the nodes are trn1n.32xlarge, the plan is for trn1.32xlarge'
 TRNPLAN_PARTITION='x; touch pwned' launch 2 "$plan" --dry-run   # setup_env.sh: the environment goes first
