@@ -93,20 +93,19 @@ class RunSimulation {
   }
 
   /// Intervals and checkpoints that are safe at once, up to the last one before a failure or the end: what
-  /// run() does in turns, with nothing else to look at.
+  /// run() does in turns, with nothing else to look at. The first interval may have begun; of whole ones, each
+  /// with its checkpoint, as many are done as end before both.
   void work_until_failure() {
-    Seconds clock = clock_, done = done_, resumed = resumed_;
-    while (true) {
-      const Seconds stop = std::min(resumed + interval_, work_), worked = clock + (stop - done);
-      const Seconds saved = worked + m_.stall;
-      if (next_failure_ < worked || next_failure_ < saved || stop >= work_) break;
-      clock = saved;
-      done = resumed = stop;
-    }
-    clock_ = clock;
-    done_ = done;
-    resumed_ = resumed;
-    safe_ = std::max(safe_, resumed);
+    const Seconds stop = resumed_ + interval_, saved = clock_ + (stop - done_) + m_.stall;
+    if (next_failure_ < saved || stop >= work_) return;
+    const Seconds each = interval_ + m_.stall;
+    double whole =
+        std::min(std::floor((next_failure_ - saved) / each), std::ceil((work_ - stop) / interval_) - 1);
+    while (whole > 0 && (saved + whole * each > next_failure_ || stop + whole * interval_ >= work_)) --whole;
+    whole = std::max(whole, 0.0);
+    clock_ = saved + whole * each;
+    done_ = resumed_ = stop + whole * interval_;
+    safe_ = std::max(safe_, resumed_);
   }
 
   /// What was being written is safe once its time has come.
