@@ -178,6 +178,21 @@ std::string profile_name(const std::string& name) {
   return name.empty() ? io::Catalog::standard().default_profile() : name;
 }
 
+void check_apart(const char* option, const std::string& path, const std::vector<std::string>& others) {
+  const auto place = [](const std::string& p) {
+    std::error_code none;
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(p, none), none);
+  };
+  if (path.empty()) return;
+  for (const std::string& other : others) {
+    if (other.empty() || place(other) != place(path)) continue;
+    throw InputError({{"command line", 0, 0},
+                      option,
+                      in_quotes(path) + " is what this command reads, or writes something else to",
+                      "choose another path"});
+  }
+}
+
 topology::Instance load_instance(const io::Catalog& catalog, const std::string& name) {
   return blame("--instance", [&] { return catalog.instance(name); });
 }

@@ -43,6 +43,10 @@ inline constexpr std::size_t kCsvBytes = 64u << 20;
 /// Remarks on what was noticed, assumed and replaced. Throws InputError.
 [[nodiscard]] io::JobReading load_job(const JobInput& input, const io::Catalog& catalog, Remarks& remarks);
 
+/// Throws InputError where the path that `option` writes is one of `others`, which a command reads or writes besides; ""
+/// is none.
+void check_apart(const char* option, const std::string& path, const std::vector<std::string>& others);
+
 /// Says so when the profile is for another family than that of `instance`.
 void remark_family(const io::Catalog& catalog, const models::Profile& profile,
                    const topology::Instance& instance, Remarks& remarks);

@@ -175,9 +175,14 @@ void remark_choice(const Recommendation& best, Remarks& remarks) {
 
 }  // namespace
 
+std::vector<std::string> paths_of(const PlanRequest& o) {
+  return {o.job.job, o.profile, o.baseline, o.out};
+}
+
 PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   const auto begin = std::chrono::steady_clock::now();
   PlanRequest o = request;
+  check_apart("--out", o.out, {o.job.job, o.profile, o.baseline});
   o.job.options.free_strategy = true;
   const ResolvedJob resolved = resolve(o, {.writes = !o.target.empty() || !o.out.empty()}, remarks);
   const io::Catalog& catalog = resolved.catalog();
@@ -186,7 +191,7 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   const std::optional<Current> current =
       read_baseline(out.baseline_file, o, resolved.job(), catalog, remarks);
   for (const StackRef& s : resolved.stacks(resolved.job())) {
-    if (const auto refused = unwritable(o, s->stack.target)) throw InputError(*refused);
+    check_out(o, s->stack.target);
   }
   if (o.threads > planner::core_count())
     remarks.add(fmt::format("--threads {}: this machine has {} cores, and no more are used", o.threads,
@@ -235,7 +240,7 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
     remarks.add(winner == nullptr ? "interrupted before any plan was found"
                                   : "interrupted: the best so far follows");
     if (!o.out.empty()) remarks.add("nothing was written to " + o.out);
-  } else if (!o.out.empty() && winner != nullptr && !out.unwritten) {
+  } else if (!o.out.empty() && winner != nullptr) {
     try {
       if (o.profile.empty()) o.profile = profile.name;
       out.script = write_plan_folder(job, target, result, out.confidence, o, remarks);

@@ -39,6 +39,8 @@ struct PlanRequest : Asked {
   const std::atomic<bool>* stop = nullptr;  ///< may be null; true: the best so far is returned
   std::function<void(const planner::SearchProgress&)> progress;  ///< may be empty; called often
 };
+/// Files and folders that it reads, and those that it writes but for a report.
+[[nodiscard]] std::vector<std::string> paths_of(const PlanRequest& request);
 
 /// What the folder's config or flags say of the whole training, where they are from a recipe of the target's own.
 struct WrittenTraining {

@@ -91,14 +91,8 @@ std::vector<io::OutputFile> measure_files_of(const models::Job& job, const plann
 
 }  // namespace
 
-std::optional<InputError> unwritable(const PlanRequest& o, const planner::Target* target) {
-  if (o.out.empty() || target == nullptr) return std::nullopt;
-  try {
-    io::check_files(o.out, launch::bundle_names(*target), o.force);
-  } catch (const InputError& e) {
-    return e;
-  }
-  return std::nullopt;
+void check_out(const PlanRequest& o, const planner::Target* target) {
+  if (!o.out.empty() && target != nullptr) io::check_files(o.out, launch::bundle_names(*target), o.force);
 }
 
 std::string write_plan_folder(const models::Job& job, const planner::Target* target,

@@ -9,8 +9,9 @@
 
 namespace trnplan::api {
 
-/// Why the target's files cannot be written to the request's folder; nullopt where nothing is to be written, too.
-[[nodiscard]] std::optional<InputError> unwritable(const PlanRequest& request, const planner::Target* target);
+/// Throws InputError where the target's files cannot be written to the request's folder, as far as that is known before
+/// the work.
+void check_out(const PlanRequest& request, const planner::Target* target);
 
 /// Writes what launch needs for the recommended plan, and what tells it from its rival where that is not known. The path
 /// of measure.sh, empty when there is none. Throws InputError. Requires: `result` has plans.

@@ -1,11 +1,11 @@
 #include "api/report_parts.h"
 
 #include <cmath>
-#include <filesystem>
 #include <numeric>
 
 #include <fmt/format.h>
 
+#include "api/inputs.h"
 #include "io/catalog/recommending.h"
 #include "io/output/atomic_write.h"
 #include "launch/report/report_page.h"
@@ -15,7 +15,6 @@
 #include "planner/confidence/distance.h"
 #include "planner/plan/strategy_grammar.h"
 #include "targets/registry.h"
-#include "text/diagnostic.h"
 #include "text/document.h"
 #include "text/shell_words.h"
 #include "text/version.h"
@@ -112,21 +111,6 @@ JsonValue kinds_part(const topology::Cluster& cluster, const topology::ChipGraph
 }
 
 }  // namespace
-
-void check_apart(const char* option, const std::string& path, const std::vector<std::string>& others) {
-  const auto place = [](const std::string& p) {
-    std::error_code none;
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(p, none), none);
-  };
-  if (path.empty()) return;
-  for (const std::string& other : others) {
-    if (other.empty() || place(other) != place(path)) continue;
-    throw InputError({{"command line", 0, 0},
-                      option,
-                      in_quotes(path) + " is what this command reads, or writes something else to",
-                      "choose another path"});
-  }
-}
 
 void check_report(const ReportFile& file, const std::vector<std::string>& others) {
   check_apart("--report", file.path, others);

@@ -23,8 +23,6 @@ struct ReportFile {
 /// Throws InputError where the report could not be written: its folder is missing, the file is there; or it is one of
 /// `others`, which the command reads or writes besides. Before the work.
 void check_report(const ReportFile& file, const std::vector<std::string>& others = {});
-/// Throws InputError where the path that `option` writes is one of `others`; "" is none.
-void check_apart(const char* option, const std::string& path, const std::vector<std::string>& others);
 /// The page of `data`, whole or not at all. Throws InputError.
 void write_report(const ReportFile& file, const io::JsonValue& data);
 

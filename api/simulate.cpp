@@ -66,7 +66,12 @@ void remark_broken(const planner::Judgement& judgement, Remarks& remarks) {
   }
 }
 
+std::vector<std::string> paths_of(const SimulateRequest& r) {
+  return {r.job.job, r.profile, r.trace};
+}
+
 SimulateResult simulate(const SimulateRequest& r, Remarks& remarks) {
+  check_apart("--trace", r.trace, {r.job.job, r.profile});
   if (!r.trace.empty()) {
     format_of(r.trace);
     io::check_files(folder_of(r.trace), {std::filesystem::path(r.trace).filename().string()}, r.force);

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "api/predictor.h"
 #include "api/resolve.h"
@@ -20,6 +21,8 @@ struct SimulateRequest : Asked {
   std::string trace;   ///< file for the timeline, .pftrace or .json; empty: none is written
   bool force = false;  ///< overwrite `trace`
 };
+/// Files and folders that it reads, and those that it writes but for a report.
+[[nodiscard]] std::vector<std::string> paths_of(const SimulateRequest& request);
 
 struct SimulateResult {
   models::Job job;

@@ -256,7 +256,7 @@ class Watcher {
       if (const bool grown = log.look(); first || grown || state_now != state) {
         state = state_now;
         const io::WatchReport r = report(log, state, false);
-        const bool end = r.finished || over(state) || (job.empty() && io::failed(r));
+        const bool end = r.finished || over(state) || (job.empty() && io::broke(r));
         if (end) {
           const io::WatchReport last = report(log, state, true);
           return show(last, true), io::failed(last);

@@ -209,6 +209,10 @@ models::Job on_cluster(models::Job job, const std::vector<topology::Instance>& t
   return planner::settled(std::move(job), plan);
 }
 
+std::vector<std::string> paths_of(const WhatIfRequest& o) {
+  return {o.job.job, o.profile, o.reliability};
+}
+
 WhatIfAnswered whatif(const WhatIfRequest& request, Remarks& remarks) {
   WhatIfRequest o = request;
   o.job.options.own_nodes = true;

@@ -26,6 +26,8 @@ struct WhatIfRequest : Asked {
   bool asynchronous = false, allow_doubtful = false;
   planner::RiskAttitude risk = planner::RiskAttitude::neutral;
 };
+/// Files and folders that it reads, and those that it writes but for a report.
+[[nodiscard]] std::vector<std::string> paths_of(const WhatIfRequest& request);
 
 struct WhatIfAnswered {
   planner::WhatIfResult result;

@@ -59,10 +59,7 @@ void show(const PlanOptions& o, const api::PlanResult& r) {
 }
 
 int run(const PlanOptions& o) {
-  const std::vector<std::string> others = {o.request.job.job, o.request.baseline, o.request.profile,
-                                           o.request.out};
-  api::check_apart("--out", o.request.out, {o.request.job.job, o.request.baseline, o.request.profile});
-  api::check_report(o.report, others);
+  api::check_report(o.report, api::paths_of(o.request));
   const Interruption interruption;
   ProgressBar bar;
   Remarks remarks([&](const Remark& r) {

@@ -29,8 +29,7 @@ std::vector<std::string> schedules() {
 }
 
 int run(const SimulateOptions& o) {
-  api::check_apart("--trace", o.request.trace, {o.request.job.job, o.request.profile});
-  api::check_report(o.report, {o.request.job.job, o.request.profile, o.request.trace});
+  api::check_report(o.report, api::paths_of(o.request));
   Remarks remarks = heard_remarks();
   const api::SimulateResult result = api::simulate(o.request, remarks);
   const auto& [job, strategy, judgement, profile, outlook] = result;

@@ -32,7 +32,7 @@ std::vector<std::string> next_words(const WhatIfOptions& o, const api::WhatIfAns
 }
 
 int run(const WhatIfOptions& o) {
-  api::check_report(o.report, {o.request.job.job, o.request.profile});
+  api::check_report(o.report, api::paths_of(o.request));
   Remarks remarks = heard_remarks();
   const api::WhatIfAnswered answered = api::whatif(o.request, remarks);
   const auto& [result, question, job, reliability] = answered;

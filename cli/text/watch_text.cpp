@@ -104,7 +104,12 @@ std::string report_text(const io::WatchReport& r) {
   }
   if (r.usd_total)
     text += fmt::format("cost: {:.2f} USD so far, {:.2f} in all at this pace\n", *r.usd_so_far, *r.usd_total);
-  for (const io::WatchEvent& e : r.events) text += fmt::format("{}: line {}: {}\n", e.kind, e.line, e.text);
+  const auto failure_at = [&](int line) {
+    return std::any_of(r.failures.begin(), r.failures.end(),
+                       [&](const io::WatchFailure& f) { return f.line == line; });
+  };
+  for (const io::WatchEvent& e : r.events)
+    if (!failure_at(e.line)) text += fmt::format("{}: line {}: {}\n", e.kind, e.line, e.text);
   for (const io::WatchAlarm& a : r.alarms) text += alarm_text(a);
   for (const io::WatchFailure& f : r.failures) text += failure_text(f);
   if (r.step == 0 && r.failures.empty()) text += "no step yet\n";

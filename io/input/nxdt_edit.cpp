@@ -9,6 +9,7 @@
 #include "targets/nxdt/nxdt_yaml.h"
 #include "text/diagnostic.h"
 #include "text/document.h"
+#include "text/lines.h"
 
 namespace trnplan::io {
 
@@ -23,16 +24,6 @@ struct Hunk {
   std::vector<std::string> added;
 };
 using Hunks = std::map<std::size_t, Hunk>;
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    lines.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return lines;
-}
 
 std::size_t indent_of(std::string_view line) {
   return std::min(line.find_first_not_of(' '), line.size());
@@ -180,7 +171,8 @@ bool states(const std::string& text, const std::string& file, const targets::Nxd
 
 std::optional<NxdtEdit> edit_nxdt(const std::string& text, const targets::NxdtConfig& config,
                                   const std::vector<Change>& changes) {
-  const std::vector<std::string> lines = lines_of(text);
+  const std::vector<std::string_view> views = lines_of(text);
+  const std::vector<std::string> lines(views.begin(), views.end());
   targets::NxdtConfig wanted = config;
   Hunks hunks;
   std::vector<const Change*> interpolated;

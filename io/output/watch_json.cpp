@@ -28,11 +28,14 @@ Json failure_object(const WatchFailure& f) {
 
 }  // namespace
 
+bool broke(const WatchReport& r) {
+  return !r.finished &&
+         std::any_of(r.failures.begin(), r.failures.end(), [](const WatchFailure& f) { return !f.went_on; });
+}
+
 bool failed(const WatchReport& r) {
-  const auto fatal = [](const WatchAlarm& a) { return a.fatal; };
-  const auto ended = [](const WatchFailure& f) { return !f.went_on; };
-  return std::any_of(r.alarms.begin(), r.alarms.end(), fatal) ||
-         (!r.finished && std::any_of(r.failures.begin(), r.failures.end(), ended));
+  return broke(r) ||
+         std::any_of(r.alarms.begin(), r.alarms.end(), [](const WatchAlarm& a) { return a.fatal; });
 }
 
 std::string watch_json(const WatchReport& r) {

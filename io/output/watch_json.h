@@ -54,7 +54,9 @@ struct WatchReport {
   std::vector<std::string> remarks;
 };
 
-/// Whether the run broke and no step was done since, or what it does is of no use any more.
+/// Whether the run broke and no step was done since.
+[[nodiscard]] bool broke(const WatchReport& report);
+/// The same, or what it does is of no use any more.
 [[nodiscard]] bool failed(const WatchReport& report);
 
 /// One object on one line, ending in a newline; what is not known is null.

@@ -12,6 +12,7 @@
 #include "io/output/emit_kubernetes.h"
 #include "launch/folder/again.h"
 #include "launch/folder/setup_env.h"
+#include "text/lines.h"
 
 namespace trnplan::launch {
 
@@ -71,17 +72,6 @@ constexpr SlurmOption kQueueOptions[] = {
 constexpr SlurmOption kNodes = {'N', "nodes"};
 constexpr SlurmOption kTasks = {0, "ntasks-per-node"};
 constexpr std::string_view kDirective = "#SBATCH";
-
-/// Lines without their ends.
-std::vector<std::string_view> rows_of(std::string_view text) {
-  std::vector<std::string_view> rows;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    rows.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return rows;
-}
 
 bool is_comment(std::string_view row) {
   const std::size_t first = row.find_first_not_of(" \t");
@@ -182,9 +172,10 @@ Editing editing_of(std::string_view name, bool applied) {
 FileFindings compare_bytes(const FileText& file) {
   if (file.found == file.written) return {};
   if (file.found.empty()) return {{fault_at(file, 0, "", "is empty", undo_or_plan_again())}, {}};
-  std::vector<Diagnostic> all = differences(file, stretch_of(rows_of(file.found), rows_of(file.written), 0));
+  std::vector<Diagnostic> all =
+      differences(file, stretch_of(lines_of(file.found), lines_of(file.written), 0));
   if (!all.empty()) return {std::move(all), {}};
-  return {{fault_at(file, rows_of(file.found).size(), "",
+  return {{fault_at(file, lines_of(file.found).size(), "",
                     "the end of the last line is not what the plan writes", undo_or_plan_again())},
           {}};
 }
@@ -200,7 +191,7 @@ std::optional<std::string> nothing_set(const std::string&) {
 
 /// Lines that set something, and how.
 std::map<std::string, std::set<std::string>> settings_of(const std::string& text, const SetupEnv& env) {
-  const std::vector<std::string_view> rows = rows_of(text);
+  const std::vector<std::string_view> rows = lines_of(text);
   std::map<std::string, std::set<std::string>> all;
   for (const SetupEnv::Assignment& a : env.assignments)
     all[a.name].insert(std::string(rows.at(static_cast<std::size_t>(a.line) - 1)));
@@ -213,7 +204,7 @@ FileFindings compare_values(const FileText& file) {
   FileFindings result;
   const SetupEnv found = read_setup_env(file.found, nothing_set);
   const auto written = settings_of(file.written, read_setup_env(file.written, nothing_set));
-  const std::vector<std::string_view> rows = rows_of(file.found);
+  const std::vector<std::string_view> rows = lines_of(file.found);
   for (const int line : found.unread) {
     result.faults.push_back(fault_at(
         file, static_cast<std::size_t>(line), "",
@@ -382,7 +373,7 @@ FileFindings compare_directives(const FileText& file, int hosts, const std::stri
   if (file.found == file.written) return {};
   if (file.found.empty()) return compare_bytes(file);
   FileFindings result;
-  const std::vector<std::string_view> found = rows_of(file.found), written = rows_of(file.written);
+  const std::vector<std::string_view> found = lines_of(file.found), written = lines_of(file.written);
   const std::size_t rows = header_rows(found), written_rows = header_rows(written);
   Header(file, hosts, hosts_are, result).compare(found, rows, written, written_rows);
   const auto body = [](const std::vector<std::string_view>& all, std::size_t from) {

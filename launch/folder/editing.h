@@ -15,7 +15,7 @@ enum class Editing {
   layout,   ///< read as JSON: the keys and values are the plan's, however they are laid out
   values,   ///< read by read_setup_env(): values of the variables that the plan's file sets, and comments
   directives,  ///< the lines before the first command: Slurm's options of a job's place in the queue, and comments
-  fields,  ///< read as YAML: what is named in manifest_check.h, and layout and comments
+  fields,  ///< read as YAML: what is named in tree_check.h, and layout and comments
   all,     ///< nothing that launch submits reads it
 };
 

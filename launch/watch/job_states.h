@@ -1,4 +1,4 @@
-// States of a Slurm job, as scontrol names them: https://slurm.schedmd.com/squeue.html#lang_states, read as of 23.11.
+// States of a Slurm job, as scontrol names them: SchedMD/slurm@0008e61:src/common/slurm_protocol_defs.c, job_state_string.
 #pragma once
 
 #include <optional>

@@ -78,29 +78,28 @@ constexpr Known kConfigurations[] = {
      "build it once before (python -c 'import matplotlib.font_manager')"},
 };
 
+/// NEURON_PARALLEL_COMPILE_MAX_RETRIES: aws-neuron/aws-neuron-sdk@27461f5:frameworks/torch/torch-neuronx/
+/// api-reference-guide/training/pytorch-neuron-parallel-compile.rst.
 constexpr Known kHostMemory[] = {
     {"neuronx-cc was forcibly killed",
      "the memory of a host was full while neuronx-cc compiled: each graph that is compiled at the same time "
      "takes its own",
-     "compile fewer graphs at a time (neuron_parallel_compile --num_parallel N), compile on a host with more "
-     "memory, or "
-     "make the graphs smaller: raise TP or PP, or take a smaller micro-batch"},
+     "export NEURON_PARALLEL_COMPILE_MAX_RETRIES=1, which compiles it again when fewer are left; or compile "
+     "on a "
+     "host with more memory, or make the graphs smaller: raise TP or PP, or take a smaller micro-batch"},
 };
 
 constexpr Known kTimeouts[] = {
     {"Watchdog caught collective operation timeout",
      "a collective did not end within NCCL's time limit: a rank hangs, is gone, or is far behind",
-     "look for the rank that did not enter the collective (TORCH_NCCL_TRACE_BUFFER_SIZE=2000 writes which) "
-     "and take its "
-     "node out; the job goes on from the last checkpoint"},
+     "look for the rank that did not reach it, and take its node out; the job goes on from the last "
+     "checkpoint"},
 };
 
 constexpr Known kCancelled[] = {
     {"DUE TO PREEMPTION", "a job of higher priority took the nodes",
      "submit it again: it goes on from the last checkpoint; a reservation or another partition is not "
      "preempted"},
-    {"DUE TO JOB REQUEUE", "the scheduler put the job back into its queue",
-     "nothing, where it starts again by itself; it goes on from the last checkpoint"},
 };
 
 constexpr Known kNodes[] = {

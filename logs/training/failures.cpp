@@ -80,7 +80,6 @@ constexpr std::array kSigns = {
     Sign{"DUE TO NODE FAILURE", FailureKind::node_failure},
     Sign{"srun: error: Node failure on", FailureKind::node_failure},
     Sign{"UNCORRECTABLE MEMORY ERROR AT", FailureKind::node_failure},
-    Sign{"DUE TO JOB REQUEUE", FailureKind::cancelled},
     Sign{"CANCELLED AT", FailureKind::cancelled},
     Sign{"oom_kill event", FailureKind::host_memory},
     Sign{"Out of memory: Killed process", FailureKind::host_memory},
@@ -95,8 +94,9 @@ bool ends_traceback(std::string_view line, std::string_view error) {
 }
 
 bool harmless(std::string_view line) {
-  // The runtime goes on by itself.
-  return line.find("- retrying") != std::string_view::npos;
+  // The runtime goes on by itself; Slurm starts the job again.
+  return line.find("- retrying") != std::string_view::npos ||
+         line.find("DUE TO JOB REQUEUE") != std::string_view::npos;
 }
 
 std::optional<FailureKind> kind_of(std::string_view line) {

@@ -5,8 +5,9 @@
 // /619, /761; aws-neuron-sdk/1030 (enc_parse_replica_groups); instructions: compiler/error-codes (EBVF030, EXTP004),
 // issues aws-neuron-sdk/819, /987; rendezvous: pytorch/pytorch torch/distributed/elastic/rendezvous/api.py,
 // torch/distributed (DistStoreError), pytorch/pytorch#82160; neuronx-cc's F134, F137 and F139: aws-neuron-sdk#1000,
-// nki-samples#24, strings of its command driver; Slurm: SchedMD/slurm@002f280 src/slurmd/slurmstepd/req.c; GPUs:
-// pytorch/pytorch c10/cuda/CUDACachingAllocator.cpp, torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp.
+// aws-neuron/nki-samples#24, and what it prints itself; Slurm: SchedMD/slurm@002f280:src/slurmd/slurmstepd/req.c; GPUs:
+// pytorch/pytorch@001074d:c10/cuda/CUDACachingAllocator.cpp, pytorch/pytorch@cf1380d:torch/csrc/distributed/c10d/
+// ProcessGroupNCCL.cpp.
 #pragma once
 
 #include <cstdint>

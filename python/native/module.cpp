@@ -86,7 +86,7 @@ py::tuple plan(const py::dict& given, const py::object& listener) {
   a.number("sure", r.sure, 0.5, 0.9999);
   a.risk(r.risk);
   a.flag("allow_doubtful", r.allow_doubtful);
-  const api::ReportFile report = report_of(a);
+  const api::ReportFile report = report_of(a, api::paths_of(r));
   r.force = report.force;
   r.words = words_of(r.job);
   Watcher watcher(listener);
@@ -113,7 +113,7 @@ py::tuple simulate(const py::dict& given) {
   a.text("strategy", r.strategy);
   a.text("profile", r.profile);
   a.text("trace", r.trace);
-  const api::ReportFile report = report_of(a);
+  const api::ReportFile report = report_of(a, api::paths_of(r));
   r.force = report.force;
   std::shared_ptr<const api::SimulateResult> result;
   std::vector<Remark> said;
@@ -156,7 +156,7 @@ py::tuple whatif(const py::dict& given) {
   a.flag("allow_doubtful", r.allow_doubtful);
   a.risk(r.risk);
   a.text("profile", r.profile);
-  const api::ReportFile report = report_of(a);
+  const api::ReportFile report = report_of(a, api::paths_of(r));
   std::shared_ptr<const api::WhatIfAnswered> result;
   std::vector<Remark> said;
   const py::tuple answered = answer_of([&](Remarks& remarks) {
@@ -249,7 +249,7 @@ py::tuple validate(const py::dict& given) {
     a.fault("predictions", "no table to set the predictions beside", "name the table in runs");
   if (of != "table" && of != "steps" && given.contains("report"))
     a.fault("report", "a report is of step times", "leave it away, or of=\"" + of + "\"");
-  const api::ReportFile report = report_of(a);
+  const api::ReportFile report = report_of(a, {r.runs});
   scored.table = r.runs;
   r.leave_out = *calibrate::leave_out_from(leave_out);
   if (!scored.profile.empty()) r.profile = scored.profile;

@@ -32,12 +32,12 @@ std::vector<Diagnostic> write(const api::ReportFile& file, const std::string& te
 
 }  // namespace
 
-api::ReportFile report_of(Arguments& a) {
+api::ReportFile report_of(Arguments& a, const std::vector<std::string>& others) {
   api::ReportFile file;
   a.text("report", file.path);
   a.flag("force", file.force);
   a.finish();
-  api::check_report(file);
+  api::check_report(file, others);
   return file;
 }
 

@@ -16,9 +16,9 @@ namespace trnplan::python {
 /// Gives the data of a page. Called without the GIL, by any thread, more than once; keeps what it needs.
 using PageData = std::function<io::JsonValue()>;
 
-/// Of the arguments `report` and `force`, the last ones to be read: calls finish(). Throws InputError where the file could
-/// not be written: before the work.
-[[nodiscard]] api::ReportFile report_of(Arguments& a);
+/// File named by the arguments `report` and `force`, the last ones to be read: calls finish(). Throws InputError, before
+/// the work, where the file could not be written or is one of `others`, the request's other paths.
+[[nodiscard]] api::ReportFile report_of(Arguments& a, const std::vector<std::string>& others);
 
 /// (document, remarks, page, faults) of (document, remarks). `page` is a function that gives the page as a text, None without
 /// `data`; since a page costs a simulation, it is made when it is called. Where `file` is named the page is written there;

@@ -44,14 +44,13 @@ void add_script(std::vector<Edit>& rows) {
   rows.insert(
       rows.end(),
       {{"script", pp, many + " --num-layers-per-virtual-pipeline-stage 65536",
-        "train.sh:5:40: --num-layers-per-virtual-pipeline-stage: \"65536\" is no whole number from 1 to "
-        "4096"},
+        "--num-layers-per-virtual-pipeline-stage: \"65536\" is no whole number from 1 to 4096"},
        {"script", pp, many + " --num-layers-per-virtual-pipeline-stage 4096", "--num-layers: 8 on PP 65536"},
        {"script", pp, "--pipeline-model-parallel-size 1000000 --decoder-first-pipeline-num-layers 3",
         "leaves 5 of 8 layers to 999999 stages"},
        {"script", "--num-layers 8", "--num-layers 1000000",
         "train.sh:2:3: --num-layers: \"1000000\" is no whole number from 1 to 4096"},
-       {"script", "--num-query-groups 8", "--num-query-groups 17", "17 groups of 16 heads"},
+       {"script", "--num-query-groups 8", "--num-query-groups 17", "16 heads make no 17 groups"},
        {"script", "--kv-channels 64", "--kv-channels 262144", "16 heads of 262144 channels"},
        {"script", "--micro-batch-size 1", "--micro-batch-size 1000000",
         "--global-batch-size: 16 is no multiple of"},

@@ -339,7 +339,7 @@ TEST_CASE("what ends a run is named with its cause and remedy, and makes it a fa
   const Case c = GENERATE(
       Case{"[F137] neuronx-cc was forcibly killed - This most commonly occurs due to insufficient system "
            "memory.",
-           "host-memory", "while neuronx-cc compiled", "--num_parallel"},
+           "host-memory", "while neuronx-cc compiled", "MAX_RETRIES"},
       Case{"[F134] neuronx-cc terminated abnormally - Please open a support ticket at", "compile-failed",
            "neuronx-cc crashed", "log-neuron-cc.txt"},
       Case{"slurmstepd: error: *** JOB 17 ON n1 CANCELLED AT 2026-11-20T10:00:00 DUE TO TIME LIMIT ***",
@@ -366,6 +366,15 @@ TEST_CASE("what ends a run is named with its cause and remedy, and makes it a fa
   CHECK_FALSE(io::failed(watch(c.line + ("\n" + steps), nothing_known())));
 }
 
+TEST_CASE("a job that Slurm queues again has not failed", "[launch]") {
+  const std::string line =
+      "slurmstepd: error: *** JOB 17 ON n1 CANCELLED AT 2026-11-20T10:00:00 DUE TO JOB REQUEUE ***\n";
+  const io::WatchReport r = watch(bars(1, 12, [](int) { return 100; }) + line, nothing_known());
+  CHECK(r.failures.empty());
+  REQUIRE_FALSE(r.events.empty());
+  CHECK(r.events.back().kind == "requeued");
+}
+
 TEST_CASE("what is cancelled because a rank failed is no cause", "[launch]") {
   const io::WatchReport r = watch(
       "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of "
@@ -390,6 +399,7 @@ TEST_CASE("a loss that is NaN at the end is a failed run, and one that came back
   const io::WatchReport lost = watch(steps(true), nothing_known());
   CHECK(alarmed(lost, "loss"));
   CHECK(io::failed(lost));
+  CHECK_FALSE(io::broke(lost));  // a run that is followed may find back
   CHECK_FALSE(io::failed(watch(steps(false), nothing_known())));
 }
 
