@@ -63,8 +63,9 @@ TEST_CASE("the second opinion agrees with every plan of random searches on every
       }
     }
   }
-  CHECK(plans > 100);
-  CHECK(machines.size() >= timed_machines().size() * 3 / 4);  // of the others every plan was refused
+  CHECK(plans > at_least(100));
+  CHECK((kSanitised ||
+         machines.size() >= timed_machines().size() * 3 / 4));  // of the others every plan was refused
 }
 
 TEST_CASE("a corrupted plan is found out") {

@@ -102,7 +102,7 @@ TEST_CASE("the split of the smallest bound, of all splits", "[models]") {
     CHECK(smallest_bound_split(c, found).empty());  // nothing is better than the best
     CHECK(found.ps == least.ps);
   }
-  CHECK(with_room > 200);
+  CHECK(with_room > at_least(200));
 }
 
 // Two stages, a micro-batch, a layer of 1 up and 1 down: the time of a split (l, 6 - l) is what one
