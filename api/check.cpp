@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <string_view>
 #include <tuple>
@@ -9,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "api/foreign_files.h"
 #include "api/predictor.h"
 #include "io/input/nxdt_edit.h"
 #include "io/input/readers.h"
@@ -299,15 +301,24 @@ CheckResult checked(const CheckRequest& o, const io::Catalog& catalog) {
   return result;
 }
 
-/// A script's line does not say how large the vocabulary is: that of a catalogued model of the same shape.
-void take_vocabulary(models::Architecture& a, const io::Catalog& catalog, std::vector<Finding>& findings,
-                     const std::string& file) {
+bool same_shape(const models::Architecture& a, const models::Architecture& b) {
+  return a.layers == b.layers && a.hidden == b.hidden && a.intermediate == b.intermediate &&
+         a.heads == b.heads && a.kv_heads == b.kv_heads && a.rope_theta == b.rope_theta;
+}
+
+/// A script's line does not say how large the vocabulary is: that of the config.json beside it, or of a catalogued model,
+/// of the same shape.
+void take_vocabulary(models::Architecture& a, const models::Architecture* beside, const io::Catalog& catalog,
+                     std::vector<Finding>& findings, const std::string& file) {
   if (a.vocabulary > 0) return;
+  if (beside != nullptr && same_shape(*beside, a)) {
+    a.vocabulary = beside->vocabulary;
+    note(findings, "model", fmt::format("the vocabulary is that of config.json: {}", a.vocabulary));
+    return;
+  }
   for (const std::string& name : catalog.models()) {
     const models::Architecture known = catalog.architecture(name);
-    if (known.layers != a.layers || known.hidden != a.hidden || known.intermediate != a.intermediate ||
-        known.heads != a.heads || known.kv_heads != a.kv_heads || known.rope_theta != a.rope_theta)
-      continue;
+    if (!same_shape(known, a)) continue;
     a.vocabulary = known.vocabulary;
     a.name = known.name;
     note(findings, "model",
@@ -317,7 +328,7 @@ void take_vocabulary(models::Architecture& a, const io::Catalog& catalog, std::v
   throw InputError({{file, 0, 0},
                     "--vocab-size",
                     "the vocabulary is not stated, and no model of the catalogue has this shape",
-                    "add --vocab-size N, which the tokenizer would say"});
+                    "state what the tokenizer would say, or put the model's config.json beside the file"});
 }
 
 /// True where one of them is no doubt.
@@ -338,9 +349,9 @@ bool add_start_faults(std::vector<Finding>& findings, std::vector<planner::Start
 
 /// What the reader of a file that is refused finds besides, so that all is said at once.
 void add_unreadable(std::vector<Finding>& findings, const planner::Target& target,
-                    const planner::ConfigFile& file, int ranks) {
+                    const planner::ConfigFile& file, int ranks, const models::Architecture* beside) {
   try {
-    (void)target.read_run(file, ranks);
+    (void)target.read_run(file, ranks, beside);
   } catch (const InputError& e) {
     for (const Diagnostic& d : e.faults()) {
       const bool said = std::any_of(findings.begin(), findings.end(), [&](const Finding& f) {
@@ -357,10 +368,17 @@ void add_unreadable(std::vector<Finding>& findings, const planner::Target& targe
   }
 }
 
+/// What a config.json beside the file says of the model; nullopt where there is none.
+std::optional<models::Architecture> model_beside(const CheckRequest& o) {
+  const std::filesystem::path beside = std::filesystem::path(o.file).parent_path() / "config.json";
+  if (!o.texts.has(beside)) return std::nullopt;
+  return io::read_hf_config(beside, o.texts).architecture;
+}
+
 /// What another target's file describes, judged on the cluster that the request names.
 CheckResult checked_run(const CheckRequest& o, const planner::Target& target, const io::Catalog& catalog) {
   CheckResult result;
-  result.text = read_text(o.file);
+  result.text = o.texts.text(o.file);
   result.config.file = o.file;
   const std::optional<int> launched = target.nodes_of({o.file, result.text});
   if (o.instance.empty()) {
@@ -380,13 +398,15 @@ CheckResult checked_run(const CheckRequest& o, const planner::Target& target, co
          launched ? fmt::format("{} nodes, as the launch line has them; --nodes takes others", *launched)
                   : std::string("one node is assumed; --nodes takes others"));
   }
+  const std::optional<models::Architecture> found = model_beside(o);
+  const models::Architecture* beside = found ? &*found : nullptr;
   const planner::ConfigFile file{o.file, result.text};
   if (add_start_faults(result.findings, target.start_faults(file, job.cluster))) {
-    add_unreadable(result.findings, target, file, static_cast<int>(job.cluster.cores()));
+    add_unreadable(result.findings, target, file, static_cast<int>(job.cluster.cores()), beside);
     result.no_prediction = fmt::format("{} refuses the file at its start", target.name());
     return result;
   }
-  auto run = target.read_run(file, static_cast<int>(job.cluster.cores()));
+  auto run = target.read_run(file, static_cast<int>(job.cluster.cores()), beside);
   if (!run) {
     throw InputError({{"command line", 0, 0},
                       "--target",
@@ -400,7 +420,7 @@ CheckResult checked_run(const CheckRequest& o, const planner::Target& target, co
                                .message = fmt::format("{} does not train on {}", target.name(), o.instance),
                                .fix = "name a machine that it is for"});
   }
-  take_vocabulary(run->architecture, catalog, result.findings, o.file);
+  take_vocabulary(run->architecture, beside, catalog, result.findings, o.file);
   for (std::string& text : run->notes) note(result.findings, "flags", std::move(text));
   job.architecture = run->architecture;
   job.training = run->config.training;
@@ -437,11 +457,20 @@ void point_to_nearest(std::vector<Finding>& findings) {
   }
 }
 
+/// The one that is named; else by what the file is. Throws InputError where it is something else.
+const planner::Target& target_of(const CheckRequest& o) {
+  if (!o.target.empty()) return *targets::find(o.target);
+  const std::string text = o.texts.text(o.file);
+  if (const planner::Target* target = targets::whose({o.file, text})) return *target;
+  refuse_foreign(text, o.file);
+  return targets::nxdt();
+}
+
 }  // namespace
 
 CheckResult check(const CheckRequest& request) {
   const io::Catalog catalog = io::Catalog::standard();
-  const planner::Target& target = request.target.empty() ? targets::nxdt() : *targets::find(request.target);
+  const planner::Target& target = target_of(request);
   CheckResult result =
       &target == &targets::nxdt() ? checked(request, catalog) : checked_run(request, target, catalog);
   std::stable_sort(result.findings.begin(), result.findings.end(),

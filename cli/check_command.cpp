@@ -63,14 +63,13 @@ int run(const CheckOptions& o) {
 
 void add_check(CLI::App& app, Run& chosen) {
   auto o = std::make_shared<CheckOptions>();
-  CLI::App* command =
-      app.add_subcommand("check", "Lint an NxDT YAML, judge its replica groups and memory, predict its step");
-  command->add_option("config", o->request.file, "NxDT YAML, or what --target reads")->required();
+  CLI::App* command = app.add_subcommand(
+      "check", "Check a config or a script that starts a run: what is wrong with it, its memory and step");
   command
-      ->add_option(
-          "--target", o->request.target,
-          "whose file it is: megatron (a script or its arguments), torchtitan (TOML, or the module of a "
-          "plan's folder); without it NxDT's")
+      ->add_option("config", o->request.file,
+                   "a config (nxdt.yaml, torchtitan.toml) or the script that starts a run")
+      ->required();
+  command->add_option("--target", o->request.target, "whose file it is, where the file itself does not tell")
       ->check(CLI::IsMember(targets::names()));
   command->add_option("--nodes", o->request.nodes, "nodes, instead of trainer.num_nodes")
       ->check(whole_number(1, topology::kMostNodes));
@@ -90,8 +89,8 @@ void add_check(CLI::App& app, Run& chosen) {
       "  trnplan check nxdt.yaml\n"
       "  trnplan check nxdt.yaml --nodes 4 --format json\n"
       "  trnplan check nxdt.yaml --instance trn1n.32xlarge --release 2.22\n"
-      "  trnplan check torchtitan.toml --target torchtitan --instance p5.48xlarge --nodes 2\n"
-      "  trnplan check train_llama.sh --target megatron --instance p5.48xlarge --nodes 2");
+      "  trnplan check torchtitan.toml --instance p5.48xlarge --nodes 2\n"
+      "  trnplan check my-plan/node_run.sh --instance p5.48xlarge --nodes 2");
   command->callback([o, &chosen] {
     chosen = [o] {
       o->request.profile = o->common.profile;

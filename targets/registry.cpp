@@ -7,6 +7,7 @@
 #include "targets/nxd/nxd_target.h"
 #include "targets/nxdt/nxdt_target.h"
 #include "targets/torchtitan/torchtitan_target.h"
+#include "text/document.h"
 
 namespace trnplan::targets {
 
@@ -29,6 +30,24 @@ const planner::Target& of(const models::Job& job) {
 const planner::Target* that_trains(const topology::Traits& machine, std::string_view framework) {
   for (const planner::Target* target : all()) {
     if (target->trains_on(machine) && target->framework() == framework) return target;
+  }
+  return nullptr;
+}
+
+const planner::Target* whose(const planner::ConfigFile& file) {
+  // A script may happen to be a document, of one line of text.
+  try {
+    const Node root = parse_document(file.text, file.name);
+    for (const planner::Target* target : all()) {
+      if (target->recognises(root)) return target;
+    }
+    if (root.is_map()) return nullptr;
+  } catch (const InputError&) {
+  }
+  for (const planner::Target* target : all()) {
+    for (const std::string_view program : target->programs()) {
+      if (file.text.find(program) != std::string::npos) return target;
+    }
   }
   return nullptr;
 }

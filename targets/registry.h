@@ -20,6 +20,9 @@ namespace trnplan::targets {
 /// The first that trains on such machines with the framework, as a strategy states it; nullptr where none does.
 [[nodiscard]] const planner::Target* that_trains(const topology::Traits& machine, std::string_view framework);
 
+/// Whose config a file is, or whose program the script starts; nullptr where that cannot be told. Cost: linear in the text.
+[[nodiscard]] const planner::Target* whose(const planner::ConfigFile& file);
+
 /// nullptr where there is none of that name.
 [[nodiscard]] const planner::Target* find(std::string_view name);
 

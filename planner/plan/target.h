@@ -226,6 +226,8 @@ class Target {
                                                      const ConfigUse&) const {
     return {};
   }
+  /// Words by which a script or a program of Python is known to be one of this target's: the names of what it starts.
+  [[nodiscard]] virtual std::vector<std::string_view> programs() const { return {}; }
   /// Whether a document is a config of this target.
   [[nodiscard]] virtual bool recognises(const Node&) const { return false; }
   /// What such a document describes, for a model of that architecture. Throws InputError where it cannot be
@@ -234,10 +236,15 @@ class Target {
                                                                const models::Architecture&) const {
     return std::nullopt;
   }
-  /// What a file of the target describes on so many ranks: its config, or the script or line that starts it. Throws
-  /// InputError with every fault of it; nullopt for a target that has no such reader.
-  [[nodiscard]] virtual std::optional<RunReading> read_run(const ConfigFile&, int /*ranks*/) const {
+  /// What a file of the target describes on so many ranks: its config, or the script or line that starts it. `model`: what the
+  /// config.json beside it says, for programs that read one; nullptr where none is there. Throws InputError with every fault
+  /// of it; nullopt for a target that has no such reader.
+  [[nodiscard]] virtual std::optional<RunReading> read_run(const ConfigFile&, int /*ranks*/,
+                                                           const models::Architecture* /*model*/) const {
     return std::nullopt;
+  }
+  [[nodiscard]] std::optional<RunReading> read_run(const ConfigFile& file, int ranks) const {
+    return read_run(file, ranks, nullptr);
   }
   /// What the framework refuses at its start of a file that read_run() takes, on such machines. Throws InputError where the
   /// file is none of the target.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "targets/bert/bert_read.h"
 #include "targets/flags/flags.h"
 #include "targets/flags/recipe.h"
 #include "targets/hf/hf_rules.h"
@@ -78,21 +79,11 @@ const BertRecipe* recipe_of(const models::Job& job) {
 
 /// The script takes bert-large-uncased from the Hugging Face hub, whatever is asked of it.
 void need_model(const models::Architecture& a, std::vector<planner::Violation>& broken) {
-  models::Architecture fixed;
-  fixed.layers = 24;
-  fixed.hidden = 1024;
-  fixed.intermediate = 4096;
-  fixed.heads = 16;
-  fixed.vocabulary = 30522;
-  fixed.token_types = 2;
-  fixed.mlp = models::Mlp::plain;
-  fixed.biases = fixed.learned_positions = true;
-  fixed.causal = false;
   const auto shape = [](const models::Architecture& m) {
     return std::tie(m.layers, m.hidden, m.intermediate, m.heads, m.vocabulary, m.token_types, m.mlp, m.biases,
                     m.learned_positions, m.causal, m.qkv_bias, m.qk_norm, m.sliding_window, m.experts);
   };
-  if (shape(a) != shape(fixed))
+  if (shape(a) != shape(bert_large()))
     broken.push_back(target_lacks("the model is not bert-large-uncased, the only one that it trains", ""));
 }
 
@@ -212,7 +203,7 @@ class Bert : public planner::Target {
   }
 
   planner::TargetCode code() const override {
-    return {"https://github.com/aws-neuron/aws-neuron-samples", kFolder, "dp_bert_large_hf_pretrain_hdf5.py"};
+    return {"https://github.com/aws-neuron/aws-neuron-samples", kFolder, kBertScript};
   }
 
   std::vector<planner::PersonValue> asked() const override {
@@ -262,6 +253,13 @@ class Bert : public planner::Target {
     c.remarks = remarks(job, recipe);
     say_unused(job, {}, c.remarks);
     return c;
+  }
+
+  std::vector<std::string_view> programs() const override { return {kBertScript}; }
+
+  std::optional<planner::RunReading> read_run(const planner::ConfigFile& file, int ranks,
+                                              const models::Architecture*) const override {
+    return bert_reading(file, ranks);
   }
 
   /// aws-neuron/aws-neuron-samples@2015d65 torch-neuronx/training/dp_bert_hf_pretrain: requirements.txt and README.

@@ -322,7 +322,10 @@ class Megatron : public planner::Target {
     return c;
   }
 
-  std::optional<planner::RunReading> read_run(const planner::ConfigFile& file, int ranks) const override {
+  std::vector<std::string_view> programs() const override { return {"pretrain_gpt.py"}; }
+
+  std::optional<planner::RunReading> read_run(const planner::ConfigFile& file, int ranks,
+                                              const models::Architecture*) const override {
     return megatron_reading(file, ranks);
   }
 

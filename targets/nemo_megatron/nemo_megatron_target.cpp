@@ -7,6 +7,7 @@
 
 #include "targets/flags/flags.h"
 #include "targets/flags/recipe.h"
+#include "targets/nemo_megatron/nemo_read.h"
 
 namespace trnplan::targets {
 
@@ -226,7 +227,7 @@ class NemoMegatron : public planner::Target {
 
   planner::TargetCode code() const override {
     return {"https://github.com/aws-neuron/neuronx-nemo-megatron", "nemo/examples/nlp/language_modeling",
-            "megatron_gpt_pretraining.py"};
+            kNemoScript};
   }
 
   std::vector<planner::PersonValue> asked() const override {
@@ -266,6 +267,13 @@ class NemoMegatron : public planner::Target {
     }
     say_unused(job, {"requests_in_flight"}, c.remarks);
     return c;
+  }
+
+  std::vector<std::string_view> programs() const override { return {kNemoScript}; }
+
+  std::optional<planner::RunReading> read_run(const planner::ConfigFile& file, int ranks,
+                                              const models::Architecture*) const override {
+    return nemo_reading(file, ranks);
   }
 
   /// aws-neuron/neuronx-nemo-megatron@f4743ce: build.sh, nemo/scripts/nlp_language_modeling,

@@ -5,6 +5,7 @@
 #include "targets/flags/flags.h"
 #include "targets/hf/hf_rules.h"
 #include "targets/hf/nxd_preparation.h"
+#include "targets/nxd/nxd_read.h"
 #include "targets/nxd/scripts.h"
 
 namespace trnplan::targets {
@@ -96,12 +97,12 @@ class Nxd : public planner::Target {
   }
 
   planner::TargetCode code() const override {
-    return {kClone, "examples/training/llama/tp_zero1_llama_hf_pretrain", "tp_zero1_llama_hf_pretrain.py"};
+    return {kClone, "examples/training/llama/tp_zero1_llama_hf_pretrain", kTensorScript};
   }
 
   planner::TargetCode code_for(const models::Job&, const models::Strategy& s) const override {
     if (!pipelined(s)) return code();
-    return {kClone, "examples/training/llama/tp_pp_llama_hf_pretrain", "run_llama_nxd.py"};
+    return {kClone, "examples/training/llama/tp_pp_llama_hf_pretrain", kPipelineScript};
   }
 
   std::vector<planner::PersonValue> asked_for(const models::Job& job) const override {
@@ -112,6 +113,13 @@ class Nxd : public planner::Target {
 
   planner::TrainCommand command(const models::Job& job, const models::Strategy& s) const override {
     return pipelined(s) ? pipeline_script(job, s) : tensor_script(job, s);
+  }
+
+  std::vector<std::string_view> programs() const override { return {kTensorScript, kPipelineScript}; }
+
+  std::optional<planner::RunReading> read_run(const planner::ConfigFile& file, int ranks,
+                                              const models::Architecture* model) const override {
+    return nxd_reading(file, ranks, model);
   }
 
   /// Versions: awslabs/awsome-distributed-training@0edaf15 3.test_cases/pytorch/neuronx-distributed/llama3 (README and

@@ -276,7 +276,10 @@ class TorchTitan : public planner::Target {
     return titan_reading(root, a);
   }
 
-  std::optional<planner::RunReading> read_run(const planner::ConfigFile& file, int ranks) const override {
+  std::vector<std::string_view> programs() const override { return {"torchtitan"}; }
+
+  std::optional<planner::RunReading> read_run(const planner::ConfigFile& file, int ranks,
+                                              const models::Architecture*) const override {
     return titan_run_reading(file, ranks);
   }
 

@@ -160,3 +160,44 @@ TEST_CASE("a config is judged on the instance type it was written for", "[cli]")
   variant({{"model_parallel_size: 32", "model_parallel_size: $${oc.env:TP}"}});
   cli.expect(0, "instance: .* cannot be resolved here", "check $work/variant.yaml");
 }
+
+// Catches: a folder whose script is not the run that was predicted, and a --target that the file itself tells.
+TEST_CASE("the script of a plan's folder is predicted as the plan", "[cli]") {
+  Session session;
+  for (const auto& [target, model] :
+       {std::pair("nxd", "llama3-8b"), std::pair("nemo-megatron", "llama2-7b")}) {
+    INFO(target);
+    session.write("job.yaml", std::string("model: ") + model +
+                                  "\ntraining: {sequence: 4096, global_batch: 256}\n"
+                                  "cluster: {instance: trn1.32xlarge, nodes: 2}\n");
+    const std::string folder = std::string("$work/") + target;
+    session.expect(0, "", "plan $work/job.yaml --target " + std::string(target) + " --out " + folder);
+    const auto predicted = [&](const std::string& text) {
+      const std::size_t at = text.find("\"step_seconds\": ");
+      REQUIRE(at != std::string::npos);
+      return text.substr(at, text.find('\n', at) - at);
+    };
+    const std::string planned = predicted(session.read("$work/" + std::string(target) + "/plan.json"));
+    const cli::Ran& checked =
+        session.run("check " + folder + "/node_run.sh --instance trn1.32xlarge --nodes 2 --format json");
+    CHECK(predicted(checked.out) == planned);
+  }
+}
+
+// Catches: "this is no NxDT config" as the answer to whatever else is given.
+TEST_CASE("check says what a file is that it cannot check", "[cli]") {
+  Session cli;
+  const auto is = [&](const char* name, const std::string& text, const char* what) {
+    cli.write(name, text);
+    cli.refuse(what, std::string("check $work/") + name);
+  };
+  is("recipe.yaml", "run:\n  model_type: hf\nmodel:\n  shard_degree: 64\n",
+     "recipe\\.yaml:2:15: run\\.model_type: this is a HyperPod recipe of SageMaker's model parallel library");
+  is("tune.yaml", "run: {model_type: llm_finetuning_aws}\n", "this is a HyperPod recipe that fine-tunes");
+  is("pod.yaml", "apiVersion: v1\nkind: Pod\n", "this is a manifest of Kubernetes");
+  is("job.yaml", "model: llama3-8b\ncluster: {instance: trn1.32xlarge}\n", "this is a job, which says what");
+  is("config.json", "{\"hidden_size\": 64}\n", "this is the config.json of a model");
+  is("run.sh", "#!/bin/bash\nset -e; python train.py: {\n",
+     "starts none of the programs that are known here");
+  is("notes.txt", "nothing\n", "this is no NxDT config");
+}

@@ -101,15 +101,25 @@ Case any_on_gpus(Dice& dice, const planner::Target& target) {
   return c;
 }
 
+/// The same degrees on another machine, whose cores data parallel takes.
+void move_to(const topology::Instance& machine, Case& c) {
+  c.job.cluster.instance = machine;
+  c.strategy.data_parallel =
+      static_cast<int>(std::max<std::int64_t>(1, c.job.cluster.cores() / c.strategy.model_parallel()));
+}
+
 }  // namespace
 
-std::vector<Case> legal_plans(const planner::Target& target, int count) {
-  Dice dice(20260821);
+std::vector<Case> legal_plans(const planner::Target& target, int count, std::uint64_t seed,
+                              const topology::Instance* machine) {
+  Dice dice(seed);
   std::vector<Case> plans;
-  for (int tries = 0; tries < 200'000 && static_cast<int>(plans.size()) < count; ++tries) {
+  const int most = machine == nullptr ? 200'000 : 100 * count;
+  for (int tries = 0; tries < most && static_cast<int>(plans.size()) < count; ++tries) {
     Case c = !target.framework().empty() ? any_on_gpus(dice, target)
              : target.defaults().zero1   ? any_case(dice)
                                          : any_encoder(dice);
+    if (machine != nullptr) move_to(*machine, c);
     if (!planner::inexpressible(target, c.job, c.strategy) &&
         !planner::breaks_a_rule(c.job, c.strategy, &target))
       plans.push_back(std::move(c));

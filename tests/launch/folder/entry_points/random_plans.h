@@ -1,6 +1,7 @@
 // Random plans that a target trains, the same on every machine.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,9 @@ struct Case {
 };
 
 /// Plans that the target trains and no rule forbids; fewer than `count` where they are rare.
-std::vector<Case> legal_plans(const planner::Target& target, int count);
+/// On `machine`, where that is not null.
+std::vector<Case> legal_plans(const planner::Target& target, int count, std::uint64_t seed = 20260821,
+                              const topology::Instance* machine = nullptr);
 
 /// The node_run.sh of such a plan.
 std::string node_run_of(const planner::Target& target, const Case& c);

@@ -1,0 +1,54 @@
+#include "targets/start/run_values.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace trnplan::targets {
+
+RunValues::RunValues(const Settings& settings, const std::string& file)
+    : settings_(settings), file_(file), faults_(settings.faults()) {}
+
+int RunValues::within(std::string_view name, std::int64_t least, std::int64_t most) {
+  const std::int64_t value = settings_.whole(name);
+  if (settings_.readable(name) && value >= least && value <= most) return static_cast<int>(value);
+  const bool told =
+      std::any_of(faults_.begin(), faults_.end(), [&](const Diagnostic& d) { return d.key == name; });
+  if (!told) {
+    fault(name,
+          fmt::format("{} is no whole number from {} to {}", in_quotes(settings_.text(name)), least, most),
+          "write a number that is");
+  }
+  return static_cast<int>(least);
+}
+
+void RunValues::fault(std::string_view name, std::string problem, std::string fix) {
+  faults_.push_back({settings_.at(name, file_), std::string(name), std::move(problem), std::move(fix)});
+}
+
+void RunValues::finish() {
+  if (!faults_.empty()) throw InputError(std::move(faults_));
+}
+
+int data_parallel_of(RunValues& values, const models::Strategy& s, int ranks, std::string_view tensor) {
+  const std::int64_t others = s.model_parallel();
+  if (ranks % others == 0) return static_cast<int>(ranks / others);
+  values.fault(tensor, fmt::format("TP x PP x CP is {}, which does not divide {} ranks", others, ranks),
+               fmt::format("fix the degrees, or give --nodes for a multiple of {} ranks", others));
+  return 1;
+}
+
+const models::Architecture& model_beside(RunValues& values, const models::Architecture* model,
+                                         std::string_view setting) {
+  static const models::Architecture none = [] {
+    models::Architecture a;
+    a.layers = a.hidden = a.heads = a.kv_heads = a.head_dim = 1;
+    return a;
+  }();
+  if (model != nullptr) return *model;
+  values.fault(setting, "names a folder with the model's config.json, and none lies beside this file",
+               "put the config.json beside it");
+  return none;
+}
+
+}  // namespace trnplan::targets

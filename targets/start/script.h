@@ -1,0 +1,24 @@
+// A script that starts a program with flags or overrides.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "planner/plan/target.h"
+#include "targets/start/settings.h"
+
+namespace trnplan::targets {
+
+struct Script {
+  std::string program;  ///< as it was asked for
+  /// Flags ("--lr"), overrides ("model.num_layers") and variables that are set ("NEURON_FUSE_SOFTMAX"), each by its name with
+  /// what stands behind it.
+  StatedByName stated;
+};
+
+/// Throws InputError where the script names none of the programs.
+[[nodiscard]] Script script_of(const planner::ConfigFile& file,
+                               std::initializer_list<std::string_view> programs);
+
+}  // namespace trnplan::targets
