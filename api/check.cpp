@@ -269,6 +269,13 @@ CheckResult checked(const CheckRequest& o, const io::Catalog& catalog) {
   const std::string text = o.texts.text(o.file);
   const Node root = parse_document(text, o.file);
   if (!targets::looks_like_nxdt(root)) {
+    for (const planner::Target* target : targets::all()) {
+      if (!target->recognises(root)) continue;
+      throw InputError({{o.file, 0, 0},
+                        "",
+                        fmt::format("this is no NxDT config, but one of {}", target->name()),
+                        fmt::format("add --target {} --instance TYPE --nodes N", target->name())});
+    }
     throw InputError({{o.file, 0, 0},
                       "",
                       "this is no NxDT config: it has no trainer and no distributed_strategy",
@@ -331,11 +338,12 @@ void take_vocabulary(models::Architecture& a, const models::Architecture* beside
                     "state what the tokenizer would say, or put the model's config.json beside the file"});
 }
 
-/// True where one of them is no doubt.
+/// True where one of them leaves open what the file means.
 bool add_start_faults(std::vector<Finding>& findings, std::vector<planner::StartFault> faults) {
   bool refused = false;
   for (planner::StartFault& f : faults) {
-    refused = refused || !f.doubtful;
+    refused = refused || !(f.doubtful || f.understood);
+    if (f.understood) note(findings, "flags", "predicted as with its fix: " + f.what.fix);
     findings.push_back({.rule = std::move(f.rule),
                         .severity = f.doubtful ? Severity::warning : Severity::error,
                         .key = std::move(f.what.key),
@@ -419,6 +427,10 @@ CheckResult checked_run(const CheckRequest& o, const planner::Target& target, co
                                .key = "--instance",
                                .message = fmt::format("{} does not train on {}", target.name(), o.instance),
                                .fix = "name a machine that it is for"});
+  }
+  if (!run->unmodelled.empty()) {
+    result.no_prediction = run->unmodelled + ", which is not modelled";
+    return result;
   }
   take_vocabulary(run->architecture, beside, catalog, result.findings, o.file);
   for (std::string& text : run->notes) note(result.findings, "flags", std::move(text));

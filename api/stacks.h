@@ -1,35 +1,17 @@
-// Stacks of software that may train a job on a machine, and the job as each of them trains it. The one place that
-// chooses: every command asks here.
+// Stacks of software that may train a job on a machine (io/input/stacks.h), and the job as each of them trains it.
 #pragma once
 
 #include <string_view>
-#include <vector>
 
-#include "io/catalog/catalog.h"
+#include "io/input/stacks.h"
 #include "models/job/job.h"
 #include "models/parameters/profile.h"
-#include "planner/plan/target.h"
 
 namespace trnplan::api {
 
-/// A stack on one machine: the training loop that it runs, and the target that writes its config.
-struct Stack {
-  const planner::Target* target = nullptr;  ///< null: nothing writes this loop for the machine
-  std::string_view loop;                    ///< as Strategy::framework
-  bool stated = false;                      ///< by the job or by --target; else the catalogue's choice
-};
-
-/// What a job and a command line state of the stack.
-struct StackChoice {
-  const planner::Target* target = nullptr;  ///< --target; null: not given
-  bool loop_pinned = false;                 ///< pin.framework
-  bool precision_stated = false;            ///< training.precision
-};
-
-/// The stacks to search on the machine of `job`, at least one: --target's; that of software.framework where its target
-/// trains there; the one that runs the pinned loop; else those of the catalogue (searched_stacks) that train there.
-[[nodiscard]] std::vector<Stack> stacks_on(const io::Catalog& catalog, const models::Job& job,
-                                           const StackChoice& choice);
+using io::Stack;
+using io::StackChoice;
+using io::stacks_on;
 
 /// The job as the stack trains it: its loop, and its software and defaults where the job states none.
 [[nodiscard]] models::Job on_stack(models::Job job, const Stack& stack, const StackChoice& choice,

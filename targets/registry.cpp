@@ -1,5 +1,7 @@
 #include "targets/registry.h"
 
+#include <algorithm>
+
 #include "models/framework/framework.h"
 #include "targets/bert/bert_target.h"
 #include "targets/megatron/megatron_target.h"
@@ -29,7 +31,9 @@ const planner::Target& of(const models::Job& job) {
 
 const planner::Target* that_trains(const topology::Traits& machine, std::string_view framework) {
   for (const planner::Target* target : all()) {
-    if (target->trains_on(machine) && target->framework() == framework) return target;
+    const std::vector<std::string_view> loops = target->loops();
+    if (target->trains_on(machine) && std::find(loops.begin(), loops.end(), framework) != loops.end())
+      return target;
   }
   return nullptr;
 }

@@ -1,5 +1,6 @@
 #include "io/input/framework_names.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "io/input/job_sections.h"
@@ -11,28 +12,40 @@ namespace trnplan::io {
 
 namespace {
 
-std::string near_or_all(const std::string& name, const std::vector<std::string>& known) {
+/// `others`: under which other key another word may be one.
+std::string near_or_all(const std::string& name, const std::vector<std::string>& known,
+                        const std::string& others) {
   const std::string near = nearest(name, known);
-  return near.empty() ? "use one of: " + joined(known) : "did you mean " + near + "?";
+  return near.empty() ? "use one of: " + joined(known) + "; " + others : "did you mean " + near + "?";
 }
 
 }  // namespace
 
 std::string loop_fix(const std::string& name) {
-  const planner::Target* target = targets::find(name);
-  if (target != nullptr && !target->framework().empty())
-    return "write " + std::string(target->framework()) + ", the training loop of " + name;
   const std::vector<std::string_view> known = models::framework_names();
-  return near_or_all(name, {known.begin(), known.end()});
+  const planner::Target* target = targets::find(name);
+  if (target == nullptr) {
+    return near_or_all(
+        name, {known.begin(), known.end()},
+        "a stack (" + joined(targets::names()) + ") is named by software.framework or --target");
+  }
+  const std::string_view loop = target->framework().empty() ? known.front() : target->framework();
+  return "write " + std::string(loop) + ", the training loop of " + name +
+         ", which itself is software.framework: " + name + ", or --target";
 }
 
 std::string stack_fix(const std::string& name) {
   for (const planner::Target* target : targets::all()) {
-    if (target->framework() == name && !name.empty())
+    const std::vector<std::string_view> own = target->loops();
+    if (!name.empty() && std::find(own.begin(), own.end(), name) != own.end())
       return "write " + std::string(target->name()) +
-             ", which trains with that loop, or pin: {framework: " + name + "}";
+             ", which trains with that loop, or pin: {framework: " + name +
+             "}; in a strategy it is framework=" + name;
   }
-  return near_or_all(name, targets::names());
+  const std::vector<std::string_view> loops = models::framework_names();
+  return near_or_all(name, targets::names(),
+                     "a training loop (" + joined({loops.begin(), loops.end()}) +
+                         ") is named by pin.framework, or framework= in a strategy");
 }
 
 }  // namespace trnplan::io

@@ -1,5 +1,6 @@
 #include "io/input/instance_names.h"
 
+#include "io/input/job_sections.h"
 #include "text/diagnostic.h"
 
 namespace trnplan::io {

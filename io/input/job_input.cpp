@@ -196,7 +196,7 @@ class ModelInput {
 
   JobReading read(const Files& files) {
     override_keys(root_, options_);
-    JobReading reading = job_from(std::move(root_), "", catalog_, files);
+    JobReading reading = job_from(std::move(root_), "", catalog_, files, options_.target);
     if (assumed_.empty()) return reading;
     std::string told = printable(model_, 200) + ": assumed " + assumed_;
     if (!source_.empty()) {
@@ -246,7 +246,7 @@ JobSource source_of(const Node& root) {
 JobReading read_job_file(Node root, const std::string& file, const JobOptions& options,
                          const Catalog& catalog, const Files& files) {
   const std::string told = override_keys(root, options);
-  JobReading reading = job_from(std::move(root), file, catalog, files);
+  JobReading reading = job_from(std::move(root), file, catalog, files, options.target);
   if (!told.empty()) reading.notes.push_back("options replace what the job says: " + told);
   if (known_model(file, catalog))
     reading.notes.push_back(printable(file) + " is a file here and read as a job: the model is not meant");

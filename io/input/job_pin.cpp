@@ -8,8 +8,10 @@
 #include "io/input/framework_names.h"
 #include "io/input/job_keys.h"
 #include "io/input/job_sections.h"
+#include "io/input/stacks.h"
 #include "models/framework/framework.h"
 #include "models/job/limits.h"
+#include "targets/registry.h"
 
 namespace trnplan::io {
 
@@ -51,26 +53,60 @@ void read_framework(MapReader& fields, Pin& pin) {
   pin.framework = models::stated_framework(name);
 }
 
-/// One that the training loop has; others are what-ifs of `simulate`.
-void read_schedule(MapReader& fields, Pin& pin) {
+/// Training loops that may train the job, each once: that of the stack which is stated or pinned, else those that are
+/// searched, on every machine that the job may use.
+using Loops = std::vector<const models::Framework*>;
+
+Loops loops_of(JobDraft& d) {
+  const StackChoice choice{targets::find(d.target), d.job().pin.framework.has_value(), false};
+  std::vector<topology::Instance> machines = d.job().space.instances;
+  if (machines.empty()) machines.push_back(d.job().cluster.instance);
+  Loops loops;
+  for (const topology::Instance& machine : machines) {
+    models::Job at = d.job();
+    at.cluster.instance = machine;
+    for (const Stack& stack : stacks_on(d.catalog, at, choice)) {
+      models::Strategy of;
+      of.framework = stack.loop;
+      const models::Framework* loop = &models::framework_of(of);
+      if (std::find(loops.begin(), loops.end(), loop) == loops.end()) loops.push_back(loop);
+    }
+  }
+  return loops;
+}
+
+template <class Has>
+bool any_of(const Loops& loops, const Has& has) {
+  return std::any_of(loops.begin(), loops.end(), [&](const models::Framework* f) { return has(*f); });
+}
+
+/// "megatron or fsdp"
+std::string named(const Loops& loops) {
+  std::string names;
+  for (const models::Framework* f : loops) names += (names.empty() ? "" : " or ") + std::string(f->name());
+  return names;
+}
+
+/// One that a training loop has; others are what-ifs of `simulate`.
+void read_schedule(MapReader& fields, const Loops& loops, Pin& pin) {
   if (!fields.has("schedule")) {
     fields.ignore({"schedule"});
     return;
   }
   const std::string text = fields.text("schedule", "any");
   if (text == "any") return;
-  models::Strategy of;
-  of.framework = pin.framework.value_or("");
-  const models::Framework& framework = models::framework_of(of);
+  const auto runs = [&](models::Schedule s) {
+    return any_of(loops, [&](const models::Framework& f) { return f.runs(s); });
+  };
   std::vector<std::string> offered;
   for (const std::string_view name : models::kScheduleNames) {
-    if (framework.runs(*models::schedule_from(name))) offered.emplace_back(name);
+    if (runs(*models::schedule_from(name))) offered.emplace_back(name);
   }
   pin.schedule = models::schedule_from(text);
-  if (pin.schedule && framework.runs(*pin.schedule)) return;
+  if (pin.schedule && runs(*pin.schedule)) return;
   fields.fault("schedule",
-               in_quotes(text) + (pin.schedule ? " is none that " + std::string(framework.name()) + " has"
-                                               : " is no pipeline schedule"),
+               in_quotes(text) +
+                   (pin.schedule ? " is none that " + named(loops) + " has" : " is no pipeline schedule"),
                "write any, or one of: " + joined(offered));
 }
 
@@ -88,18 +124,20 @@ void refuse_pins(MapReader& fields) {
 }
 
 /// What the training loop shards over how many ranks.
-void read_sharding(MapReader& fields, Pin& pin) {
-  models::Strategy of;
-  of.framework = pin.framework.value_or("");
-  const models::Framework& framework = models::framework_of(of);
+void read_sharding(MapReader& fields, const Loops& loops, Pin& pin) {
   if (fields.has("sharding")) {
     const std::string text = fields.text("sharding", "");
-    const std::vector<models::Sharding> can = framework.shardings();
+    std::vector<models::Sharding> can;
+    for (const models::Framework* f : loops) {
+      for (const models::Sharding s : f->shardings()) {
+        if (std::find(can.begin(), can.end(), s) == can.end()) can.push_back(s);
+      }
+    }
     const auto sharding = models::sharding_from(text);
     if (text != "none" && (!sharding || std::find(can.begin(), can.end(), *sharding) == can.end())) {
       std::string offered = "none";
       for (const models::Sharding s : can) offered += ", " + std::string(to_string(s));
-      fields.fault("sharding", in_quotes(text) + " is none that " + std::string(framework.name()) + " has",
+      fields.fault("sharding", in_quotes(text) + " is none that " + named(loops) + " has",
                    "use one of: " + offered);
     } else {
       if (pin.zero1 && *pin.zero1 != (text != "none"))
@@ -110,9 +148,8 @@ void read_sharding(MapReader& fields, Pin& pin) {
   }
   if (fields.has("shard_degree")) {
     pin.shard_degree = fields.whole("shard_degree", 1, 1, models::run_limits.ranks);
-    if (!framework.has_shard_groups())
-      fields.fault("shard_degree", std::string(framework.name()) + " shards over all data-parallel ranks",
-                   "leave it out");
+    if (!any_of(loops, [](const models::Framework& f) { return f.has_shard_groups(); }))
+      fields.fault("shard_degree", named(loops) + " shards over all data-parallel ranks", "leave it out");
   }
 }
 
@@ -158,9 +195,12 @@ void read_job_pin(JobDraft& d, MapReader& map) {
   }
   fields.ignore({"flash_attention"});
   read_framework(fields, pin);
-  read_sharding(fields, pin);
+  Loops loops;
+  const bool asks = fields.has("sharding") || fields.has("shard_degree") || fields.has("schedule");
+  if (asks) d.collect([&] { loops = loops_of(d); });
+  read_sharding(fields, loops, pin);
   read_recompute(fields, pin);
-  read_schedule(fields, pin);
+  read_schedule(fields, loops, pin);
   refuse_pins(fields);
   refuse_not_modelled(fields);
   fields.finish();

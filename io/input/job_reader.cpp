@@ -135,9 +135,9 @@ JobReading read_job(const std::filesystem::path& path, const Catalog& catalog, c
   return job_from(parse_document(files.text(path), path.string()), path, catalog, files);
 }
 
-JobReading job_from(Node root, const std::filesystem::path& path, const Catalog& catalog,
-                    const Files& files) {
-  return read({path, catalog, files, std::move(root), {}, {}});
+JobReading job_from(Node root, const std::filesystem::path& path, const Catalog& catalog, const Files& files,
+                    const std::string& target) {
+  return read({path, catalog, files, std::move(root), target, {}, {}});
 }
 
 }  // namespace trnplan::io

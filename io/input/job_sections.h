@@ -17,6 +17,7 @@ struct JobDraft {
   const Catalog& catalog;
   const Files& files;
   Node root;
+  std::string target;  ///< --target; "" = not given
   JobReading reading;
   std::vector<Diagnostic> faults;
   bool from_nxdt = false;      ///< the model is an NxDT file, which states more than a model

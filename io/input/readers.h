@@ -28,9 +28,10 @@ struct JobReading {
 /// Throws InputError with every fault: unknown or duplicate keys (with the nearest known key), missing keys,
 /// values of the wrong kind or range, an unknown instance or model.
 JobReading read_job(const std::filesystem::path& path, const Catalog& catalog, const Files& files = disk());
-/// The same of a document that was read already; `path` is its own.
+/// The same of a document that was read already; `path` is its own. Pins are those of the training loop that the stack
+/// `target` runs; "" = of the job's own.
 JobReading job_from(Node root, const std::filesystem::path& path, const Catalog& catalog,
-                    const Files& files = disk());
+                    const Files& files = disk(), const std::string& target = "");
 /// The catalogue's name of a model, however it is spelled: llama3-8b for "meta-llama/Meta-Llama-3-8B".
 std::optional<std::string> known_model(const std::string& name, const Catalog& catalog);
 

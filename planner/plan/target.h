@@ -136,6 +136,9 @@ struct RunReading {
   models::Architecture architecture;  ///< vocabulary 0: only the tokenizer knows it
   ConfigReading config;
   std::vector<std::string> notes;  ///< a sentence each
+  /// In words what the file is of, where no such model is modelled: "a TorchTitan config of flux, an image model". Then
+  /// nothing else is read.
+  std::string unmodelled;
 };
 
 /// What a framework refuses of a file at its start, before the first step.
@@ -145,6 +148,8 @@ struct StartFault {
   Diagnostic what;
   std::string source;     ///< of the assertion: repository, commit and path
   bool doubtful = false;  ///< it runs, but not as the file says
+  /// Refused, but there is one thing that it can mean, as which read_run() takes it.
+  bool understood = false;
 };
 
 /// A key of a file, and where it stands.
@@ -169,6 +174,8 @@ class Target {
   /// Whose training loop its script runs: a name of models/framework, "" = NxD's. Of the targets for a machine that is the
   /// one of a plan that names none.
   [[nodiscard]] virtual std::string_view framework() const { return ""; }
+  /// Every training loop that its config can say, that one first: names of models/framework.
+  [[nodiscard]] virtual std::vector<std::string_view> loops() const { return {framework()}; }
   /// Its graphs are collected and compiled by a job before the one that trains; else there is no such job, and nothing of
   /// a folder is about graphs.
   [[nodiscard]] virtual bool compiles_ahead() const { return true; }

@@ -19,7 +19,7 @@ std::vector<planner::StartFault> start_faults(const StartTable& table, const Set
                                               const StartFacts& facts, const std::string& file) {
   std::vector<planner::StartFault> all;
   for (const Diagnostic& d : settings.faults())
-    all.push_back({"value", "value", d, table.keys_source, false});
+    all.push_back({"value", "value", d, table.keys_source, false, false});
   for (const StartRule& rule : table.rules) {
     const std::vector<std::string> keys = split_words(rule.keys);
     if (!std::all_of(keys.begin(), keys.end(), [&](const std::string& k) { return settings.readable(k); }))
@@ -31,7 +31,8 @@ std::vector<planner::StartFault> start_faults(const StartTable& table, const Set
                    rule.name,
                    {settings.at(key, file), key, std::move(breach->problem), std::move(breach->fix)},
                    rule.source,
-                   breach->doubtful});
+                   breach->doubtful,
+                   breach->understood});
   }
   std::stable_sort(all.begin(), all.end(), [](const planner::StartFault& a, const planner::StartFault& b) {
     return std::tie(a.what.at.line, a.what.at.column) < std::tie(b.what.at.line, b.what.at.column);

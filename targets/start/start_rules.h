@@ -30,6 +30,7 @@ struct Breach {
   bool doubtful =
       false;             ///< it runs, but not as the settings say, or what the file lacks may stand elsewhere
   std::string key = {};  ///< what it is about; "" = the first that is stated
+  bool understood = false;  ///< refused, but there is one thing that it can mean, as which it is read
 };
 
 struct StartRule {

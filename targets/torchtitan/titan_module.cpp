@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "targets/torchtitan/titan_plan.h"
 
@@ -26,12 +27,26 @@ def shipped(function):
                 return getattr(found, function)()
     raise SystemExit(f"trnplan_config.py: this TorchTitan ships no {{function}}")
 
+def plain(flavor):
+    """The model without what a shipped config converts it to, such as FP8."""
+    for name in ({modules}):
+        found = importlib.import_module(name)
+        if hasattr(found, "model_registry"):
+            return found.model_registry(flavor)
+    raise SystemExit("trnplan_config.py: this TorchTitan has no model_registry")
+
 def put(part, **settings):
     """A setting that is not there is no setting of this revision, and must not get lost."""
     for name, value in settings.items():
         if not hasattr(part, name):
             raise SystemExit(f"trnplan_config.py: this TorchTitan has no {{type(part).__name__}}.{{name}}")
         setattr(part, name, value)
+
+def put_where_there(part, **settings):
+    """Settings that some revisions lack, in which what is written here is all there is."""
+    for name, value in settings.items():
+        if hasattr(part, name):
+            setattr(part, name, value)
 
 )py";
 
@@ -40,8 +55,9 @@ std::string word(bool value) {
 }
 
 /// One call of put().
-std::string put(std::string_view part, const std::vector<std::string>& settings) {
-  std::string text = fmt::format("    put(\n        config.{},\n", part);
+std::string put(std::string_view part, const std::vector<std::string>& settings,
+                std::string_view how = "put") {
+  std::string text = fmt::format("    {}(\n        config.{},\n", how, part);
   for (const std::string& s : settings) text += "        " + s + ",\n";
   return text + "    )\n";
 }
@@ -56,13 +72,31 @@ std::string parallelism(const models::Strategy& s, const TitanRun& run) {
       fmt::format("tensor_parallel_degree={}", s.tensor_parallel),
       fmt::format("context_parallel_degree={}", s.context_parallel),
       fmt::format("pipeline_parallel_degree={}", s.pipeline_parallel)};
+  if (s.context_parallel > 1)
+    all.push_back(fmt::format("context_parallel_load_balancer=\"{}\"", kTitanBalancer));
   if (s.pipeline_parallel > 1) {
     all.push_back(fmt::format("pipeline_parallel_schedule=\"{}\"", titan_schedule(s)));
     all.push_back(fmt::format("pipeline_parallel_layers_per_stage={}", run.layers_per_stage));
     all.emplace_back("pipeline_parallel_first_stage_less_layers=0");
     all.emplace_back("pipeline_parallel_last_stage_less_layers=0");
   }
-  return put("parallelism", all);
+  return put("parallelism", all) +
+         put("parallelism",
+             {"enable_sequence_parallel=True", "disable_loss_parallel=False", "enable_fsdp_symm_mem=False"},
+             "put_where_there");
+}
+
+/// Asynchronous TP is a setting of compile since Python alone is read.
+std::string compiling(const models::Job& job, const models::Strategy& s) {
+  const TitanLoop& loop = *titan_loop(s);
+  const std::string async = fmt::format("enable_async_tensor_parallel={}", word(loop.async_tp));
+  return put("compile", {fmt::format("enable={}", word(loop.compiled)),
+                         fmt::format("components=[\"{}\"]", fmt::join(kTitanComponents, "\", \"")),
+                         fmt::format("backend=\"{}\"", titan_backend(job))}) +
+         fmt::format(
+             "    if hasattr(config.compile, \"enable_async_tensor_parallel\"):\n"
+             "        put(config.compile, {0})\n    else:\n        put(config.parallelism, {0})\n",
+             async);
 }
 
 /// Tokens in the revision of August 2026, sequences before, as in AWS's fork of 0.2.2.
@@ -107,15 +141,18 @@ std::string titan_module(const models::Job& job, const models::Strategy& s,
   const TitanFlavor& flavor = *titan_flavor(job.architecture);
   const TitanRun run = titan_run(job, s);
   const bool neuron = on_neuron(job);
-  const char* modules = neuron ? "\"torchtitan_neuron.models.llama3\", \"torchtitan.models.llama3\""
-                               : "\"torchtitan.models.llama3\",";
+  const std::string modules =
+      (neuron ? fmt::format("\"torchtitan_neuron.models.{}\", ", flavor.family) : std::string()) +
+      fmt::format("\"torchtitan.models.{}\",", flavor.family);
   std::string text = "\"\"\"";
   for (const std::string& line : heading) text += line + "\n\n";
   text +=
       "python -m torchtitan.train --module trnplan_config --config trnplan, with this folder on PYTHONPATH.\n"
       "\"\"\"\n";
   text += fmt::format(fmt::runtime(kHead), fmt::arg("modules", modules));
+  // The fork's models have parts of their own, and no FP8.
   text += fmt::format("\ndef trnplan():\n    config = shipped(\"{}\")\n", flavor.function);
+  if (!neuron) text += fmt::format("    config.model_spec = plain(\"{}\")\n", flavor.name);
   if (s.precision == models::Precision::fp8) {
     text +=
         "    raise SystemExit(\"trnplan_config.py: FP8 is part of the model's spec in this revision: "
@@ -124,8 +161,10 @@ std::string titan_module(const models::Job& job, const models::Strategy& s,
   text += put("training",
               {fmt::format("max_norm={}", run.clip), fmt::format("steps={}", run.steps), "dtype=\"float32\"",
                "mixed_precision_param=\"bfloat16\"", "mixed_precision_reduce=\"float32\""});
+  text += put("training", {"enable_cpu_offload=False"}, "put_where_there");
   text += batches(job, s, run);
   text += parallelism(s, run);
+  text += compiling(job, s);
   text += checkpointing(s.recompute);
   text += "    for group in config.optimizer.param_groups:\n        group.optimizer_kwargs.update(\n";
   text += fmt::format("            lr={}, betas=({}, {}), weight_decay={}\n        )\n", run.learning.lr,
@@ -144,7 +183,6 @@ std::string titan_module(const models::Job& job, const models::Strategy& s,
                           "enable_tensorboard=True", "disable_color_printing=True"});
   if (job.learning.seed) text += put("debug", {fmt::format("seed={}", *job.learning.seed)});
   if (neuron) {
-    text += put("compile", {"enable=True", "backend=\"neuron\""});
     text += "    # Graphs are compiled in the first steps, which takes longer than the usual limits. Ours.\n";
     text += put("comm", {"init_timeout_seconds=7200", "train_timeout_seconds=7200"});
   } else {

@@ -1,7 +1,7 @@
 #include "targets/torchtitan/titan_plan.h"
 
 #include <algorithm>
-#include <tuple>
+#include <iterator>
 
 namespace trnplan::targets {
 
@@ -9,67 +9,7 @@ namespace {
 
 constexpr std::int64_t kKept = 10;  ///< checkpoint.keep_latest_k where nobody says
 
-TitanFlavor flavor(std::string_view name, std::string_view function, int layers, int hidden, int intermediate,
-                   int heads, double parameters, std::int64_t steps, double lr, std::int64_t warmup) {
-  TitanFlavor f;
-  f.name = name;
-  f.function = function;
-  models::Architecture& a = f.model;
-  a.layers = layers;
-  a.hidden = hidden;
-  a.intermediate = intermediate;
-  a.heads = heads;
-  a.kv_heads = 8;
-  a.head_dim = hidden / heads;
-  a.vocabulary = 128256;
-  a.rope_theta = 500000;
-  f.recipe = {"pytorch/torchtitan@v0.2.2:torchtitan/models/llama3/train_configs",
-              parameters,
-              steps,
-              lr,
-              0,
-              warmup,
-              0,
-              0.9,
-              0.95,
-              0.1};
-  f.recipe.schedule = models::Decay::linear;
-  f.recipe.log_steps = 10;
-  return f;
-}
-
-/// The sizes of Llama 3.1, whose files the shipped configs name (hf_assets_path).
-const std::vector<TitanFlavor>& flavors() {
-  static const std::vector<TitanFlavor> all = {
-      flavor("8B", "llama3_8b", 32, 4096, 14336, 32, 8030261248., 1000, 3e-4, 200),
-      flavor("70B", "llama3_70b", 80, 8192, 28672, 64, 70553706496., 1000, 1.5e-4, 200),
-      flavor("405B", "llama3_405b", 126, 16384, 53248, 128, 405853388800., 3000, 8e-5, 600),
-  };
-  return all;
-}
-
-auto shape(const models::Architecture& a) {
-  return std::tie(a.layers, a.hidden, a.intermediate, a.heads, a.kv_heads, a.vocabulary, a.rope_theta, a.mlp,
-                  a.norm, a.causal, a.tied_embeddings, a.biases, a.qkv_bias, a.qk_norm, a.learned_positions,
-                  a.experts, a.token_types);
-}
-
 }  // namespace
-
-const TitanFlavor* titan_flavor(const models::Architecture& a) {
-  for (const TitanFlavor& f : flavors()) {
-    const bool head = a.head_dim == 0 || a.head_dim == f.model.head_dim;
-    if (head && shape(f.model) == shape(a) && a.blocks == models::Blocks{}) return &f;
-  }
-  return nullptr;
-}
-
-const TitanFlavor* titan_flavor_named(std::string_view name) {
-  for (const TitanFlavor& f : flavors()) {
-    if (f.name == name) return &f;
-  }
-  return nullptr;
-}
 
 std::optional<TitanMesh> titan_mesh(const models::Strategy& s) {
   if (!s.zero1) return TitanMesh{s.data_parallel, 1};
@@ -80,11 +20,36 @@ std::optional<TitanMesh> titan_mesh(const models::Strategy& s) {
   return TitanMesh{s.data_parallel / shard, shard};
 }
 
+bool titan_computes_wide(const models::Strategy& s) {
+  const auto mesh = titan_mesh(s);
+  return mesh && titan_computes_wide(s.tensor_parallel, s.pipeline_parallel, mesh->shard, s.context_parallel);
+}
+
 TitanCheckpointing titan_checkpointing(const models::Recompute& r) {
   if (r.full && r.every > 1) return {"selective", std::to_string(r.every)};
   if (r.full) return {"full", ""};
   if (r.alternate) return {"selective", "op"};
   return {"none", ""};
+}
+
+const TitanLoop* titan_loop(const models::Strategy& s) {
+  const auto* found = std::find_if(std::begin(kTitanLoops), std::end(kTitanLoops),
+                                   [&](const TitanLoop& l) { return l.framework == s.framework; });
+  return found == std::end(kTitanLoops) ? nullptr : found;
+}
+
+const TitanLoop& titan_loop_of(bool compiled, bool async_tp) {
+  return *std::find_if(std::begin(kTitanLoops), std::end(kTitanLoops), [&](const TitanLoop& l) {
+    return l.compiled == compiled && l.async_tp == (compiled && async_tp);
+  });
+}
+
+bool titan_stops(std::string_view line) {
+  return line.starts_with("    raise SystemExit(") && line.find("FP8") != std::string_view::npos;
+}
+
+std::string_view titan_backend(const models::Job& job) {
+  return on_neuron(job) ? kTitanNeuronBackend : kTitanBackend;
 }
 
 std::string_view titan_schedule(const models::Strategy& s) {

@@ -11,6 +11,7 @@
 #include "models/job/strategy.h"
 #include "planner/plan/plan.h"
 #include "targets/flags/recipe.h"
+#include "targets/torchtitan/titan_models.h"
 #include "units/product.h"
 
 namespace trnplan::targets {
@@ -26,22 +27,34 @@ inline constexpr const char* kTitanTimeoutNote =
 
 /// Its converter of linear layers to FP8 (torchtitan/components/quantization/float8.py of v0.2.2).
 inline constexpr const char* kTitanFloat8 = "quantize.linear.float8";
+/// The name that it had before, which v0.2.2 does not know.
+inline constexpr const char* kTitanOldFloat8 = "float8";
+inline constexpr std::string_view kTitanConverters[] = {kTitanFloat8};
+/// Layers that stay in 16 bits beside it: the head, as every shipped config has it.
+inline constexpr std::string_view kTitanWide[] = {"output"};
+/// How sequences are shared out over context parallel, so that all ranks have as many scores; its own where nobody says.
+inline constexpr const char* kTitanBalancer = "headtail";
 /// Pieces that a sequence is cut into, as ParallelDims.seq_len_divisor of v0.2.2 and b5bcd76 has them.
 [[nodiscard]] constexpr std::int64_t titan_pieces(std::int64_t tensor, std::int64_t context) {
   return saturating_product({tensor, 2, context});
 }
 
-/// A size of Llama that TorchTitan has by name, with the recipe that it ships for it.
-struct TitanFlavor {
-  std::string_view name;       ///< "8B"
-  std::string_view function;   ///< of its shipped configs, "llama3_8b"
-  models::Architecture model;  ///< layers, hidden, intermediate, heads, kv_heads, vocabulary, rope_theta
-  Recipe recipe;
+/// How the blocks of a model are run, as keys of compile and parallelism say it, and the training loop that predicts it.
+struct TitanLoop {
+  std::string_view framework;  ///< as Strategy::framework
+  bool compiled = false;       ///< compile.enable, with "model" among its components
+  bool async_tp = false;       ///< parallelism.enable_async_tensor_parallel, which needs the model compiled
 };
+inline constexpr TitanLoop kTitanLoops[] = {
+    {"fsdp", true, false}, {"fsdp-async-tp", true, true}, {"fsdp-eager", false, false}};
+/// nullptr where the strategy names none of them.
+[[nodiscard]] const TitanLoop* titan_loop(const models::Strategy& s);
+[[nodiscard]] const TitanLoop& titan_loop_of(bool compiled, bool async_tp);
 
-/// nullptr where the model is none of them. Sources: pytorch/torchtitan@b5bcd76 and its tag v0.2.2.
-[[nodiscard]] const TitanFlavor* titan_flavor(const models::Architecture& a);
-[[nodiscard]] const TitanFlavor* titan_flavor_named(std::string_view name);
+/// compile.components where nobody says, and what is written: both parts of a step that it knows.
+inline constexpr std::string_view kTitanComponents[] = {"model", "loss"};
+/// compile.backend of PyTorch, where nobody says, and of AWS's fork.
+inline constexpr std::string_view kTitanBackend = "inductor", kTitanNeuronBackend = "neuron";
 
 /// Degrees of the mesh: pp, dp_replicate, dp_shard, cp, tp.
 struct TitanMesh {
@@ -50,6 +63,15 @@ struct TitanMesh {
 
 /// nullopt where groups of that size cannot be told: they divide by CP.
 [[nodiscard]] std::optional<TitanMesh> titan_mesh(const models::Strategy& s);
+
+/// TP or PP with neither FSDP nor CP: mixed precision is off then, and everything FP32. v0.2.2:
+/// torchtitan/distributed/utils.py, maybe_enable_amp. Alone, DDP has autocast.
+[[nodiscard]] constexpr bool titan_computes_wide(std::int64_t tensor, std::int64_t pipeline,
+                                                 std::int64_t shard, std::int64_t context) {
+  return shard <= 1 && context <= 1 && (tensor > 1 || pipeline > 1);
+}
+/// Of a strategy that shares nothing.
+[[nodiscard]] bool titan_computes_wide(const models::Strategy& s);
 
 /// Its activation_checkpoint: mode "none", "full" or "selective", and selective_ac_option, "op" or of how many layers one
 /// is recomputed; "" with another mode.
@@ -65,6 +87,9 @@ struct TitanCheckpointing {
 /// On AWS's fork, which has Neuron's devices.
 [[nodiscard]] bool on_neuron(const models::Job& job);
 
+/// The compiler of the job's machine.
+[[nodiscard]] std::string_view titan_backend(const models::Job& job);
+
 /// Numbers that both interfaces share.
 struct TitanRun {
   Recipe learning;  ///< settled
@@ -75,6 +100,9 @@ struct TitanRun {
   int layers_per_stage = 0;  ///< of a pipeline, each chunk a stage
 };
 [[nodiscard]] TitanRun titan_run(const models::Job& job, const models::Strategy& s);
+
+/// A line of a module with which it ends at its start: FP8, which the later revision has no setting for.
+[[nodiscard]] bool titan_stops(std::string_view line);
 
 /// Requires: the target expresses it. `heading`: comment lines, without "# ".
 [[nodiscard]] std::string titan_toml(const models::Job& job, const models::Strategy& s,

@@ -1,6 +1,7 @@
 #include "targets/torchtitan/titan_read.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -9,6 +10,7 @@
 #include <filesystem>
 #include <iterator>
 #include <map>
+#include <span>
 #include <sstream>
 
 #include "models/architecture/limits.h"
@@ -118,14 +120,35 @@ void unknown(const Node::Entry& e, const std::string& key, const std::vector<std
                     near.empty() ? "remove it" : "write " + near});
 }
 
+/// Keys that a module named by job.custom_config_module adds: torchtitan/components/ft/config/job_config.py of v0.2.2.
+struct AddedKeys {
+  std::string_view module;
+  const char *section, *keys;
+};
+constexpr AddedKeys kAdded[] = {
+    {"torchtitan.components.ft.config", "fault_tolerance",
+     "sync_steps should_quantize fragment_sync_delay fragment_update_alpha module_fqns_per_model_fragment "
+     "num_fragments"}};
+
+/// Of a module of a person's own nobody knows what it adds, so then no key is unknown.
 void check_keys(const Node& root, std::vector<Diagnostic>& faults) {
+  const Node* custom = root.at_path("job.custom_config_module");
+  const AddedKeys* added = nullptr;
+  if (custom != nullptr && !custom->scalar.empty()) {
+    added = std::find_if(std::begin(kAdded), std::end(kAdded),
+                         [&](const AddedKeys& a) { return a.module == custom->scalar; });
+    if (added == std::end(kAdded)) return;
+  }
   std::vector<std::string> names;
   for (const Section& s : kSections) names.emplace_back(s.name);
   for (const Node::Entry& section : root.entries) {
     unknown(section, section.key, names, faults);
     for (const Section& s : kSections) {
       if (section.key != s.name) continue;
-      const std::vector<std::string> keys = words(s.keys);
+      std::vector<std::string> keys = words(s.keys);
+      if (added != nullptr && section.key == added->section) {
+        for (std::string& more : words(added->keys)) keys.push_back(std::move(more));
+      }
       for (const Node::Entry& e : section.value.entries) unknown(e, section.key + "." + e.key, keys, faults);
     }
   }
@@ -151,13 +174,24 @@ class Values {
     }
     return static_cast<int>(*number);
   }
-  std::string text(const char* key, const char* fallback) {
+  std::string text(const char* key, std::string_view fallback) const {
     const Node* node = root_.at_path(key);
-    return node == nullptr ? fallback : node->scalar;
+    return node == nullptr ? std::string(fallback) : node->scalar;
   }
-  bool truth(const char* key) {
+  bool truth(const char* key) const {
     const Node* node = root_.at_path(key);
     return node != nullptr && node->scalar == "true";
+  }
+  /// A list of texts; `usual` where it is left out.
+  std::vector<std::string> list(const char* key, std::span<const std::string_view> usual) const {
+    const Node* node = root_.at_path(key);
+    std::vector<std::string> all;
+    if (node == nullptr) {
+      all.assign(usual.begin(), usual.end());
+      return all;
+    }
+    for (const Node& item : node->items) all.push_back(item.scalar);
+    return all;
   }
   void fault(const Node& node, const char* key, std::string problem, std::string fix) {
     faults_.push_back({node.at, key, std::move(problem), std::move(fix)});
@@ -172,22 +206,62 @@ class Values {
   std::vector<Diagnostic>& faults_;
 };
 
+bool contains(const std::vector<std::string>& all, std::string_view one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
+}
+
+/// The training loop: what runs eagerly, compiled, and with asynchronous TP.
+void read_compile(Values& v, planner::ConfigReading& r) {
+  const std::vector<std::string> parts = v.list("compile.components", kTitanComponents);
+  const bool compiled = v.truth("compile.enable") && contains(parts, kTitanComponents[0]);
+  const TitanLoop& loop = titan_loop_of(compiled, v.truth("parallelism.enable_async_tensor_parallel"));
+  r.strategy.framework = models::stated_framework(loop.framework);
+  const std::string backend = v.text("compile.backend", kTitanBackend);
+  if (compiled && backend != kTitanBackend && backend != kTitanNeuronBackend)
+    r.not_modelled.push_back("a model compiled by " + printable(backend, 40));
+}
+
+/// Without FSDP or CP, TP or PP turn mixed precision off (titan_computes_wide()).
 void read_precision(Values& v, const Node& root, planner::ConfigReading& r) {
-  r.strategy.precision = models::Precision::mixed_precision;
+  models::Strategy& s = r.strategy;
+  s.precision = models::Precision::mixed_precision;
   if (const Node* converters = root.at_path("model.converters")) {
     if (converters->kind == Node::Kind::scalar) r.not_modelled.emplace_back("converters as a text");
     for (const Node& item : converters->items) {
-      if (item.scalar == kTitanFloat8) {
-        r.strategy.precision = models::Precision::fp8;
+      if (item.scalar == kTitanFloat8 || item.scalar == kTitanOldFloat8) {
+        s.precision = models::Precision::fp8;
       } else {
         r.not_modelled.push_back("the converter " + printable(item.scalar));
       }
     }
   }
+  if (titan_computes_wide(s)) {
+    if (s.precision == models::Precision::fp8) r.not_modelled.emplace_back("FP8 in a model that is FP32");
+    s.precision = models::Precision::fp32;
+  }
   if (v.text("training.mixed_precision_param", "bfloat16") != "bfloat16")
     r.not_modelled.emplace_back("mixed_precision_param other than bfloat16");
-  if (v.truth("training.enable_cpu_offload")) r.not_modelled.emplace_back("CPU offload");
-  if (v.truth("parallelism.enable_async_tensor_parallel")) r.not_modelled.emplace_back("asynchronous TP");
+  if (v.text("training.dtype", "float32") != "float32")
+    r.not_modelled.emplace_back("dtype other than float32");
+}
+
+/// Switches that change what a step does and that nothing here predicts.
+void read_switches(Values& v, planner::ConfigReading& r) {
+  const models::Strategy& s = r.strategy;
+  const auto unmodelled = [&](bool is, const char* what) {
+    if (is) r.not_modelled.emplace_back(what);
+  };
+  unmodelled(v.truth("training.enable_cpu_offload"), "CPU offload");
+  unmodelled(v.truth("optimizer.early_step_in_backward"), "an optimizer step in the backward pass");
+  unmodelled(s.tensor_parallel > 1 && v.truth("parallelism.disable_loss_parallel"),
+             "a loss whose logits are gathered over TP");
+  unmodelled(s.context_parallel > 1 &&
+                 v.text("parallelism.context_parallel_load_balancer", kTitanBalancer) != kTitanBalancer,
+             "context parallel with another load balancer than headtail");
+  unmodelled(s.pipeline_parallel > 1 && !v.list("parallelism.module_fqns_per_model_part", {}).empty(),
+             "stages of modules that are named one by one");
+  unmodelled(v.truth("fault_tolerance.enable") && v.text("fault_tolerance.semi_sync_method", "").empty(),
+             "fault tolerance whose replica groups reduce their gradients at every step");
 }
 
 void read_recompute(Values& v, planner::ConfigReading& r) {
@@ -296,7 +370,8 @@ void read_mesh(Values& v, int ranks, planner::ConfigReading& r) {
             "fix the degrees, or leave data_parallel_shard_degree at -1");
   }
   s.data_parallel = replicate * shard;
-  s.zero1 = replicate == 1 || shard * s.context_parallel > 1;
+  // A single rank shares nothing, and counts as sharded; so do TP and PP alone, where nothing is.
+  s.zero1 = shard * s.context_parallel > 1 || made == 1;
   if (s.zero1 && replicate > 1) s.shard_ranks = shard * s.context_parallel;
   s.sharding = v.text("parallelism.fsdp_reshard_after_forward", "default") == "never"
                    ? models::Sharding::gradients
@@ -352,7 +427,7 @@ planner::ConfigReading titan_reading(const Node& root, const models::Architectur
   check_keys(root, faults);
   Values v(root, faults);
   planner::ConfigReading r;
-  r.strategy.framework = models::stated_framework("fsdp");
+  read_compile(v, r);
   r.strategy.flash_attention = true;
   read_mesh(v, ranks, r);
   r.strategy.kv_replicator = std::max(1, r.strategy.tensor_parallel / std::max(1, a.kv_heads));
@@ -360,6 +435,7 @@ planner::ConfigReading titan_reading(const Node& root, const models::Architectur
   read_batch(v, r);
   read_recompute(v, r);
   read_precision(v, root, r);
+  read_switches(v, r);
   r.training.precision = r.strategy.precision;
   r.software.framework = "torchtitan";
   if (v.whole("checkpoint.keep_latest_k") == 1) {
@@ -381,20 +457,33 @@ class ModuleSettings {
   }
 
   void set(const std::string& section, const std::string& key, std::string value, const SourcePos& at) {
-    Node made;
-    made.kind = Node::Kind::map;
-    made.at = at;
-    Node& table = place(root_, "", section, std::move(made));
-    Node leaf;
-    leaf.kind = Node::Kind::scalar;
-    leaf.at = at;
-    Node& kept = place(table, section, key, std::move(leaf));
-    kept.at = at;
-    kept.scalar = std::move(value);
+    leaf(section, key, Node::Kind::scalar, at).scalar = std::move(value);
+  }
+  void set(const std::string& section, const std::string& key, const std::vector<std::string>& values,
+           const SourcePos& at) {
+    Node& list = leaf(section, key, Node::Kind::sequence, at);
+    list.items.clear();
+    for (const std::string& value : values) {
+      Node item;
+      item.kind = Node::Kind::scalar;
+      item.at = at;
+      item.scalar = value;
+      list.items.push_back(std::move(item));
+    }
   }
   Node take() { return std::move(root_); }
 
  private:
+  Node& leaf(const std::string& section, const std::string& key, Node::Kind kind, const SourcePos& at) {
+    Node table;
+    table.kind = Node::Kind::map;
+    table.at = at;
+    Node& in = place(root_, "", section, std::move(table));
+    Node& kept = place(in, section, key, Node());
+    kept.kind = kind;
+    kept.at = at;
+    return kept;
+  }
   /// The value of that key of `map`, which stands in `section`; `made` where it is new. Throws InputError.
   Node& place(Node& map, const std::string& section, const std::string& key, Node made) {
     const auto [found, fresh] = index_.emplace(std::pair(section, key), map.entries.size());
@@ -434,12 +523,19 @@ Node tree_of_module(const planner::ConfigFile& file) {
     };
     if (const std::string found = between("config.", ",. )="); !found.empty()) section = found;
     if (const std::string function = between("config = shipped(\"", "\""); !function.empty()) {
-      const std::size_t size = function.find('_');
-      std::string flavor = size == std::string::npos ? "" : function.substr(size + 1);
-      std::transform(flavor.begin(), flavor.end(), flavor.begin(), [](char c) { return c == 'b' ? 'B' : c; });
-      settings.set("model", "name", "llama3", at);
-      settings.set("model", "flavor", flavor, at);
+      const TitanFlavor* flavor = titan_flavor_shipped(function);
+      settings.set("model", "name", flavor == nullptr ? "llama3" : std::string(flavor->family), at);
+      settings.set("model", "flavor", flavor == nullptr ? function : std::string(flavor->name), at);
+      if (flavor != nullptr && flavor->shipped_fp8) {
+        settings.set("compile", "enable", "true", at);
+        settings.set("parallelism", "enable_async_tensor_parallel", "true", at);
+        settings.set("model", "converters", std::vector<std::string>{kTitanFloat8}, at);
+      }
     }
+    if (text.starts_with("config.model_spec = plain("))
+      settings.set("model", "converters", std::vector<std::string>{}, at);
+    // The plan is one of FP8, and the module says so when it is started.
+    if (titan_stops(line)) settings.set("model", "converters", std::vector<std::string>{kTitanFloat8}, at);
     if (text.starts_with("config.activation_checkpoint = ")) {
       const bool none = text.find("= None") != std::string::npos,
                  full = text.find("70b") != std::string::npos;
@@ -455,6 +551,18 @@ Node tree_of_module(const planner::ConfigFile& file) {
         --name;
       const std::size_t end = std::min(text.find_first_of(",)=", from + 1), text.size());
       if (end < text.size() && text[end] == '=') continue;
+      if (from + 1 < text.size() && text[from + 1] == '[' && !section.empty()) {
+        const std::string inside = between(text.substr(name, from - name) + "=[", "]");
+        std::vector<std::string> items;
+        std::istringstream in_list(inside);
+        for (std::string item; std::getline(in_list, item, ',');) {
+          std::erase_if(item, [](char c) { return c == '"' || c == ' '; });
+          items.push_back(item);
+        }
+        settings.set(section, text.substr(name, from - name), items, at);
+        from = std::min(text.find(']', from), text.size() - 1);
+        continue;
+      }
       std::string value = text.substr(from + 1, end - from - 1);
       std::erase(value, '"');
       const std::string key = text.substr(name, from - name);
@@ -466,12 +574,28 @@ Node tree_of_module(const planner::ConfigFile& file) {
   return settings.take();
 }
 
-/// Keys of the revision that counts tokens, which the module states beside those in sequences.
-void drop_tokens(Node& root) {
+/// Keys of the revision that has no TOML, which the module states beside those of v0.2.2: they mean what v0.2.2 does
+/// anyway, with a value "" where another key says it too.
+struct LaterKey {
+  std::string_view section, key, value;
+};
+constexpr LaterKey kLater[] = {
+    {"training", "num_tokens_per_microbatch_per_dp_rank", ""},
+    {"training", "num_tokens_per_train_step", ""},
+    {"training", "max_context_length", ""},
+    {"training", "disable_cuda_graphs", ""},
+    {"parallelism", "num_pp_microbatches", ""},
+    {"parallelism", "enable_sequence_parallel", "true"},
+    {"parallelism", "enable_fsdp_symm_mem", "false"},
+    {"compile", "enable_async_tensor_parallel", ""},
+};
+
+void drop_later(Node& root) {
   for (Node::Entry& section : root.entries) {
-    std::erase_if(section.value.entries, [](const Node::Entry& e) {
-      return e.key.starts_with("num_tokens_") || e.key == "max_context_length" ||
-             e.key == "disable_cuda_graphs" || e.key == "num_pp_microbatches";
+    std::erase_if(section.value.entries, [&](const Node::Entry& e) {
+      return std::any_of(std::begin(kLater), std::end(kLater), [&](const LaterKey& k) {
+        return section.key == k.section && e.key == k.key && (k.value.empty() || e.value.scalar == k.value);
+      });
     });
   }
   std::erase_if(root.entries, [](const Node::Entry& e) { return e.value.entries.empty(); });
@@ -482,33 +606,103 @@ void drop_tokens(Node& root) {
 Node titan_tree(const planner::ConfigFile& file) {
   if (!file.name.ends_with(".py")) return parse_document(file.text, file.name);
   Node root = tree_of_module(file);
-  drop_tokens(root);
+  drop_later(root);
   return root;
 }
+
+namespace {
+
+/// The model that it names; llama3 where it names none, as job_config.py has it. Throws InputError.
+const TitanFamily& family_of(const Node& root) {
+  const Node* stated = root.at_path("model.name");
+  const std::string name = stated == nullptr ? "llama3" : stated->scalar;
+  if (const TitanFamily* family = titan_family(name)) return *family;
+  throw InputError({stated->at, "model.name", in_quotes(name) + " is no model of TorchTitan v0.2.2",
+                    "a step is predicted of " + modelled_titan_families()});
+}
+
+/// Of FP8 what the prediction does not tell apart, and what of a run is not in it.
+std::vector<std::string> notes_on(const Node& root, const planner::ConfigReading& reading) {
+  std::vector<Diagnostic> unsaid;
+  Values v(root, unsaid);
+  std::vector<std::string> notes;
+  const std::vector<std::string> parts = v.list("compile.components", kTitanComponents);
+  if (v.truth("compile.enable") &&
+      contains(parts, kTitanComponents[0]) != contains(parts, kTitanComponents[1]))
+    notes.emplace_back(
+        "compile.components names one of model and loss: the loss is predicted as the model is");
+  const std::string float8 = std::string(kTitanFloat8) + ".";
+  if (reading.strategy.precision == models::Precision::fp8) {
+    if (v.truth((float8 + "enable_fsdp_float8_all_gather").c_str()))
+      notes.emplace_back("weights are predicted as gathered in 16 bits, and are gathered in 8");
+    if (const std::string recipe = v.text((float8 + "recipe_name").c_str(), "");
+        !recipe.empty() && recipe != "tensorwise")
+      notes.push_back("FP8 is predicted with a scale of each tensor, not as " + printable(recipe, 40));
+    const std::vector<std::string> wide = v.list((float8 + "filter_fqns").c_str(), {});
+    if (!contains(wide, kTitanWide[0])) notes.emplace_back("the head is predicted in 16 bits, not in FP8");
+  }
+  if (v.truth("fault_tolerance.enable") && reading.not_modelled.empty())
+    notes.emplace_back("a step of one replica group between two synchronisations, which are not modelled");
+  return notes;
+}
+
+/// Of the later revision's own Python.
+[[noreturn]] void refuse_registry(const planner::ConfigFile& file) {
+  std::vector<std::string> functions;
+  std::istringstream in(file.text);
+  for (std::string line; std::getline(in, line);) {
+    const std::size_t open = line.find('(');
+    if (line.starts_with("def ") && open != std::string::npos && line.find("Config") != std::string::npos)
+      functions.push_back(line.substr(4, open - 4));
+  }
+  const std::string names =
+      functions.empty()
+          ? ""
+          : fmt::format(" ({}{})", printable(functions.front(), 60),
+                        functions.size() == 1 ? "" : fmt::format(" and {} more", functions.size() - 1));
+  throw InputError(
+      {{file.name, 0, 0},
+       "",
+       fmt::format("this is Python of TorchTitan's config registry{}, which is not run here", names),
+       fmt::format("give the settings as a TOML of v0.2.2, or the {} of a folder that "
+                   "trnplan plan --target torchtitan --out writes",
+                   kTitanModule)});
+}
+
+}  // namespace
 
 planner::RunReading titan_run_reading(const planner::ConfigFile& file, int ranks) {
   const bool module = file.name.ends_with(".py");
   const Node root = titan_tree(file);
   if (!looks_like_titan(root)) {
+    if (module && file.text.find("def trnplan(") == std::string::npos &&
+        (file.text.find("Trainer.Config") != std::string::npos ||
+         file.text.find("model_registry") != std::string::npos))
+      refuse_registry(file);
     throw InputError({{file.name, 0, 0},
                       "",
                       "this is no config of TorchTitan: it has no model with a flavor, or no training",
                       module ? "give the module of a plan's folder, or a TOML of v0.2.2"
                              : "give a TOML that torchtitan.train reads"});
   }
-  const Node* flavor = root.at_path("model.flavor");
-  const Node* family = root.at_path("model.name");
-  const TitanFlavor* size = titan_flavor_named(flavor->scalar);
-  if (size == nullptr || (family != nullptr && family->scalar != "llama3")) {
-    throw InputError({flavor->at, "model.flavor",
-                      in_quotes(flavor->scalar) + " is no size of llama3 that is known here",
-                      "use 8B, 70B or 405B"});
-  }
   planner::RunReading run;
+  const TitanFamily& family = family_of(root);
+  if (!family.is.empty()) {
+    run.unmodelled = fmt::format("a TorchTitan config of {}, {}", family.name, family.is);
+    return run;
+  }
+  const Node* flavor = root.at_path("model.flavor");
+  const TitanFlavor* size = titan_flavor_named(family.name, flavor->scalar);
+  if (size == nullptr) {
+    throw InputError({flavor->at, "model.flavor",
+                      fmt::format("{} is no size of {} in v0.2.2", in_quotes(flavor->scalar), family.name),
+                      fmt::format("use one of: {}", fmt::join(titan_flavor_names(family.name), ", "))});
+  }
   run.architecture = size->model;
-  run.architecture.name = "llama3-" + std::string(size->name);
-  run.architecture.max_positions = 131072;
+  run.architecture.name = fmt::format("{}-{}", family.name, size->name);
   run.config = titan_reading(root, run.architecture, ranks);
+  if (!size->attention.empty()) run.config.not_modelled.emplace_back(size->attention);
+  run.notes = notes_on(root, run.config);
   return run;
 }
 

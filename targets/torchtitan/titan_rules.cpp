@@ -25,6 +25,9 @@ constexpr const char* kTrain = "pytorch/torchtitan@v0.2.2:torchtitan/train.py";
 constexpr const char* kLlama = "pytorch/torchtitan@v0.2.2:torchtitan/models/llama3/infra/parallelize.py";
 constexpr const char* kLlamaModel = "pytorch/torchtitan@v0.2.2:torchtitan/models/llama3/model/model.py";
 constexpr const char* kPipeline = "pytorch/torchtitan@v0.2.2:torchtitan/distributed/pipeline_parallel.py";
+constexpr const char* kUtils = "pytorch/torchtitan@v0.2.2:torchtitan/distributed/utils.py";
+constexpr const char* kLaterFloat8 = "pytorch/torchtitan@b5bcd76:torchtitan/models/llama3/config_registry.py";
+constexpr const char* kFloat8Docs = "pytorch/torchtitan@v0.2.2:docs/float8.md";
 constexpr const char* kAsync = "pytorch/torchtitan@v0.2.2:torchtitan/distributed/tensor_parallel.py";
 constexpr const char* kRecompute =
     "pytorch/torchtitan@v0.2.2:torchtitan/distributed/activation_checkpoint.py";
@@ -65,6 +68,7 @@ const std::vector<StartKey>& start_keys() {
       {"training.dtype", text, "float32", "bfloat16 float32"},
       {"training.mixed_precision_param", text, "bfloat16", "bfloat16 float32"},
       {"training.mixed_precision_reduce", text, "float32", "float32"},
+      {"model.name", text, "llama3"},
       {"optimizer.name", text, "AdamW", "Adam AdamW"},
       {"optimizer.lr", number, "8e-4"},
       {"optimizer.beta1", number, "0.9"},
@@ -248,16 +252,41 @@ Broken converters_are_known(const Settings& s, const StartFacts&) {
   std::string kind;
   for (const std::string& one : all) {
     if (std::find(kKnown.begin(), kKnown.end(), one) == kKnown.end()) {
-      const bool old = one == "float8" || one == "mx";
-      return Breach{
+      const bool eight = one == kTitanOldFloat8, old = eight || one == "mx";
+      Breach b{
           in_quotes(one) + " is no converter of v0.2.2",
           old ? fmt::format("write \"quantize.linear.{}\"", one) : fmt::format("write \"{}\"", kTitanFloat8)};
+      b.understood = eight && all.size() == 1;
+      return b;
     }
     const std::string own = one.substr(one.rfind('.') + 1);
     if (!kind.empty() && kind != own) return Breach{"float8 and mx exclude each other", "keep one of them"};
     kind = own;
   }
   return {};
+}
+
+/// Both are TorchTitan's own words for it: docs/float8.md, and what the converter of grouped products logs.
+Broken float8_compiles(const Settings& s, const StartFacts&) {
+  if (compiles_model(s) || (!converts(s, kTitanFloat8) && !converts(s, "quantize.grouped_mm.float8")))
+    return {};
+  return Breach{"FP8 in a model that is not compiled: scales and casts are kernels of their own",
+                "add enable = true under [compile]", true};
+}
+
+Broken mixed_precision_works(const Settings& s, const StartFacts& f) {
+  if (s.text("training.mixed_precision_param") == "float32" || s.text("training.dtype") != "float32" ||
+      !titan_computes_wide(degree(s, "tensor_parallel"), degree(s, "pipeline_parallel"), shards(s, f),
+                           degree(s, "context_parallel")))
+    return {};
+  return Breach{"in v0.2.2 TP or PP without FSDP or CP turn mixed precision off: the run computes in FP32",
+                "let data_parallel_shard_degree or context_parallel_degree be 2 or more", true};
+}
+
+Broken pipelining_is_there(const Settings& s, const StartFacts&) {
+  const TitanFamily* family = titan_family(s.text("model.name"));
+  if (family == nullptr || family->pipelines || degree(s, "pipeline_parallel") == 1) return {};
+  return Breach{fmt::format("{} has no pipelining", family->name), "write 1"};
 }
 
 Broken float8_on_device(const Settings& s, const StartFacts& f) {
@@ -357,6 +386,10 @@ const std::vector<StartRule>& rules() {
       "parallelism.pipeline_parallel_layers_per_stage "
       "parallelism.pipeline_parallel_first_stage_less_layers "
       "parallelism.pipeline_parallel_last_stage_less_layers";
+  static const std::string kWide =
+      "parallelism.tensor_parallel_degree parallelism.pipeline_parallel_degree "
+      "parallelism.data_parallel_shard_degree parallelism.data_parallel_replicate_degree "
+      "parallelism.context_parallel_degree training.mixed_precision_param training.dtype";
   static const std::vector<StartRule> all = {
       {"divisibility", "mesh", kMesh, mesh_is_the_world, kDimensions},
       {"divisibility", "replicas alone", "parallelism.data_parallel_replicate_degree " + kMesh,
@@ -381,6 +414,10 @@ const std::vector<StartRule>& rules() {
        "parallelism.enable_async_tensor_parallel parallelism.tensor_parallel_degree compile.enable",
        async_compiles, kAsync},
       {"precision", "converters", "model.converters", converters_are_known, kConverters},
+      {"precision", "FP32", kWide, mixed_precision_works, kUtils},
+      {"compile", "float8", "model.converters compile.enable", float8_compiles, kFloat8Docs},
+      {"pipeline-schedule", "pipelining", "parallelism.pipeline_parallel_degree model.name",
+       pipelining_is_there, kTrain},
       {"precision", "float8 on the device", "model.converters quantize.linear.float8.emulate compile.enable",
        float8_on_device, kFloat8},
       {"precision", "recipe of float8",
@@ -440,7 +477,7 @@ void refuse_assignments(const planner::ConfigFile& file) {
     const bool compares = text.substr(equals).starts_with("==") || text[equals - 1] == '!';
     const bool apart = blank(text[equals - 1]) || (equals + 1 < text.size() && blank(text[equals + 1]));
     if (!apart || compares || text.starts_with("config = shipped(") ||
-        text.starts_with("config.activation_checkpoint = "))
+        text.starts_with("config.model_spec = plain(") || text.starts_with("config.activation_checkpoint = "))
       continue;
     faults.push_back({{file.name, number, static_cast<int>(first) + 1},
                       std::string(trimmed(text.substr(0, equals))),
@@ -448,6 +485,23 @@ void refuse_assignments(const planner::ConfigFile& file) {
                       "write put(config.SECTION, name=value), without blanks"});
   }
   if (!faults.empty()) throw InputError(std::move(faults));
+}
+
+/// The module of a plan in FP8 ends where it is started.
+std::optional<planner::StartFault> stop_of(const planner::ConfigFile& file) {
+  std::istringstream in(file.text);
+  int number = 0;
+  for (std::string line; file.name.ends_with(".py") && std::getline(in, line);) {
+    ++number;
+    if (!titan_stops(line)) continue;
+    planner::StartFault stop{"precision", "FP8 of the module", {}, kLaterFloat8, false, true};
+    stop.what = {{file.name, number, 5},
+                 "model_spec",
+                 "FP8 is part of the model's spec since Python alone is read: this module ends at its start",
+                 fmt::format("train {} with v0.2.2", kTitanToml)};
+    return stop;
+  }
+  return std::nullopt;
 }
 
 StatedByName stated_in(const planner::ConfigFile& file) {
@@ -470,8 +524,12 @@ std::vector<planner::StartFault> titan_start_faults(const planner::ConfigFile& f
   StartFacts facts;
   facts.ranks = cluster.cores();
   facts.core = cluster.instance.core;
-  if (const TitanFlavor* size = titan_flavor_named(settings.text("model.flavor"))) facts.model = size->model;
-  return start_faults(titan_start_table(), settings, facts, file.name);
+  if (const TitanFlavor* size =
+          titan_flavor_named(settings.text("model.name"), settings.text("model.flavor")))
+    facts.model = size->model;
+  std::vector<planner::StartFault> faults = start_faults(titan_start_table(), settings, facts, file.name);
+  if (auto stop = stop_of(file)) faults.push_back(*std::move(stop));
+  return faults;
 }
 
 planner::KeyPlace titan_place_of(const planner::ConfigFile& file, std::string_view rule) {

@@ -1,4 +1,7 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <span>
 
 #include "targets/torchtitan/titan_plan.h"
 
@@ -22,6 +25,9 @@ class Toml {
     return raw(key, digits);
   }
   Toml& truth(std::string_view key, bool value) { return raw(key, value ? "true" : "false"); }
+  Toml& texts(std::string_view key, std::span<const std::string_view> values) {
+    return raw(key, fmt::format("[\"{}\"]", fmt::join(values, "\", \"")));
+  }
   Toml& raw(std::string_view key, std::string_view value) {
     text_ += fmt::format("{} = {}\n", key, value);
     return *this;
@@ -42,6 +48,8 @@ void put_parallelism(Toml& t, const models::Strategy& s, const TitanRun& run) {
   t.count("data_parallel_shard_degree", mesh.shard);
   t.text("fsdp_reshard_after_forward", s.sharding == models::Sharding::gradients ? "never" : "default");
   t.count("tensor_parallel_degree", s.tensor_parallel).count("context_parallel_degree", s.context_parallel);
+  if (s.context_parallel > 1) t.text("context_parallel_load_balancer", kTitanBalancer);
+  t.truth("enable_async_tensor_parallel", titan_loop(s)->async_tp).truth("disable_loss_parallel", false);
   t.count("pipeline_parallel_degree", s.pipeline_parallel);
   if (s.pipeline_parallel == 1) return;
   t.text("pipeline_parallel_schedule", titan_schedule(s));
@@ -74,8 +82,8 @@ std::string titan_toml(const models::Job& job, const models::Strategy& s,
       .count("log_freq", log_every_step ? 1 : run.log_every)
       .truth("enable_tensorboard", true);
   t.truth("disable_color_printing", true);
-  t.section("model").text("name", "llama3").text("flavor", flavor.name);
-  if (s.precision == models::Precision::fp8) t.raw("converters", fmt::format("[\"{}\"]", kTitanFloat8));
+  t.section("model").text("name", flavor.family).text("flavor", flavor.name);
+  if (s.precision == models::Precision::fp8) t.texts("converters", kTitanConverters);
   t.section("optimizer")
       .text("name", "AdamW")
       .number("lr", run.learning.lr)
@@ -97,8 +105,11 @@ std::string titan_toml(const models::Job& job, const models::Strategy& s,
   const TitanCheckpointing again = titan_checkpointing(s.recompute);
   t.section("activation_checkpoint").text("mode", again.mode);
   if (!again.option.empty()) t.text("selective_ac_option", again.option);
+  t.section("compile").truth("enable", titan_loop(s)->compiled).texts("components", kTitanComponents);
+  t.text("backend", titan_backend(job));
   if (s.precision == models::Precision::fp8) {
-    t.section(kTitanFloat8).raw("filter_fqns", "[\"output\"]");
+    t.section(kTitanFloat8).truth("enable_fsdp_float8_all_gather", false);
+    t.texts("filter_fqns", kTitanWide);
   }
   if (job.learning.seed) t.section("debug").count("seed", *job.learning.seed);
   return comments + t.take();

@@ -14,12 +14,15 @@ namespace trnplan::targets {
 namespace {
 
 constexpr const char* kTag = "v0.2.2";
+/// Its converter to FP8 needs it, and requirements.txt does not name it. v0.2.2 asks for v0.9.0 or later, which has recipes
+/// by name (torchtitan/components/quantization/float8.py); without kernels of its own, as docs/float8.md installs it.
+constexpr const char* kTorchao = "USE_CPP=0 pip install 'torchao>=0.9.0'";
 
 void need_model(const models::Job& job, std::vector<planner::Violation>& broken) {
   const models::Architecture& a = job.architecture;
   if (titan_flavor(a) == nullptr) {
-    broken.push_back(
-        target_lacks("the model is no Llama 3 or 3.1 of 8, 70 or 405 B, the sizes that it has", ""));
+    broken.push_back(target_lacks(
+        "the model is no Llama 3 or 3.1 of 8, 70 or 405 B, the sizes that plans are written for", ""));
   } else if (!a.rope_scaling.empty() && llama31_rope_factor(a.rope_scaling) != 8.0) {
     broken.push_back(target_lacks("rope_scaling other than that of Llama 3.1", ""));
   } else if (a.sliding_window > 0 && a.sliding_window < job.training.sequence) {
@@ -28,10 +31,14 @@ void need_model(const models::Job& job, std::vector<planner::Violation>& broken)
 }
 
 void need_mesh(const models::Job& job, const models::Strategy& s, std::vector<planner::Violation>& broken) {
-  if (s.framework != models::stated_framework("fsdp")) {
+  const TitanLoop* loop = titan_loop(s);
+  if (loop == nullptr) {
     broken.push_back(target_lacks("a training loop other than FSDP2's", "pin framework to fsdp in the job"));
     return;
   }
+  if (on_neuron(job) && (!loop->compiled || loop->async_tp))
+    broken.push_back(
+        target_lacks("eager blocks or asynchronous TP on Neuron cores", "pin framework to fsdp"));
   const auto mesh = titan_mesh(s);
   if (!mesh) {
     broken.push_back(target_lacks("groups of ranks that context parallel does not divide",
@@ -39,6 +46,11 @@ void need_mesh(const models::Job& job, const models::Strategy& s, std::vector<pl
   } else if (mesh->shard == 1 && mesh->replicate > 1 && s.model_parallel() > 1) {
     broken.push_back(target_lacks("replicas that share nothing beside model parallel ranks",
                                   "pin zero1 to true, or shard_degree to 2 or more times context_parallel"));
+  }
+  if (mesh && mesh->replicate == 1 && titan_computes_wide(s)) {
+    broken.push_back(
+        target_lacks("mixed precision of TP or PP without FSDP or context parallel, which runs in FP32",
+                     "pin data_parallel or context_parallel to 2 or more"));
   }
   if (!s.zero1 && s.context_parallel > 1) {
     broken.push_back(target_lacks("context parallel ranks that share nothing: it shards over them too",
@@ -82,6 +94,10 @@ void need_program(const models::Job& job, const models::Strategy& s,
                                       ? "write precision: mixed_precision in the job"
                                       : "write precision: mixed_precision or fp8 in the job"));
   }
+  if (const TitanLoop* loop = titan_loop(s); eight && loop != nullptr && !loop->compiled) {
+    broken.push_back(target_lacks("FP8 in a model that is not compiled, which docs/float8.md advises against",
+                                  "pin framework to fsdp in the job"));
+  }
   if (!s.pipeline_cuts.empty() || job.architecture.layers % (s.pipeline_parallel * s.virtual_pipeline) != 0) {
     broken.push_back(
         target_lacks("stages of different sizes", "pin a pipeline_parallel that divides the layers"));
@@ -121,6 +137,11 @@ class TorchTitan : public planner::Target {
   std::string_view name() const override { return "torchtitan"; }
   std::string_view log_format() const override { return "torchtitan"; }
   std::string_view framework() const override { return "fsdp"; }
+  std::vector<std::string_view> loops() const override {
+    std::vector<std::string_view> all;
+    for (const TitanLoop& loop : kTitanLoops) all.push_back(loop.framework);
+    return all;
+  }
   bool compiles_ahead() const override { return false; }
   bool has_own_recipe() const override { return true; }
 
@@ -227,13 +248,14 @@ class TorchTitan : public planner::Target {
     return c;
   }
 
-  planner::Preparation preparation(const models::Job& job, const models::Strategy&) const override {
+  planner::Preparation preparation(const models::Job& job, const models::Strategy& s) const override {
     planner::Preparation p;
     const bool neuron = on_neuron(job);
     if (!neuron) p.tag = kTag;
     if (neuron) p.python = "python3.12";
     p.system_torch = true;
     p.install = {"pip install -r \"$TRNPLAN_CODE/requirements.txt\"", "pip install -e \"$TRNPLAN_CODE\""};
+    if (s.precision == models::Precision::fp8) p.install.emplace_back(kTorchao);
     p.tokenizer = {
         "python3 \"$TRNPLAN_CODE/scripts/download_hf_assets.py\" --repo_id "
         "\"${TRNPLAN_MODEL:?fill in setup_env.sh}\" --assets tokenizer --local_dir "

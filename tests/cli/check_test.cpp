@@ -107,6 +107,38 @@ TEST_CASE("what TorchTitan refuses at its start is refused, each at its key", "[
   cli.prints_no("distributed_strategy");
 }
 
+// compile.enable was not read, a file of qwen3 was told of llama3, and one of an image model of unknown keys.
+TEST_CASE("a TOML of TorchTitan is told what it is", "[cli]") {
+  Session cli;
+  const std::string head =
+      "[training]\nlocal_batch_size = 1\nseq_len = 4096\n[activation_checkpoint]\nmode = \"full\"\n";
+  const auto write = [&](const std::string& name, const std::string& flavor, const std::string& more) {
+    cli.write("job.toml", "[model]\nname = \"" + name + "\"\nflavor = \"" + flavor + "\"\n" + head + more);
+  };
+  const std::string check = "check $work/job.toml --target torchtitan --instance p5.48xlarge";
+  const std::string step = check + " --format json";
+  write("llama3", "8B", "");
+  cli.expect(0, "\"framework\": ?\"fsdp-eager\"", step);
+  write("llama3", "8B", "[compile]\nenable = true\n");
+  cli.expect(0, "\"framework\": ?\"fsdp\"", step);
+  write("qwen3", "8B", "");
+  cli.expect(0, "^Predicted ", check);
+  write("flux", "flux-dev", "[encoder]\nt5_encoder = \"google/t5\"\n");
+  cli.expect(0, "a TorchTitan config of flux, an image model, which is not modelled", check);
+  // Truthfully: 8 ranks of TP alone compute in FP32.
+  write("llama3", "8B", "[parallelism]\ntensor_parallel_degree = 8\n");
+  cli.expect(0, "warning: precision: parallelism\\.tensor_parallel_degree: .*the run computes in FP32",
+             check);
+  cli.expect(0, "\"precision\": ?\"fp32\"", step);
+  // What TorchTitan's own file of 405B has, and v0.2.2 no longer knows.
+  cli.write("job.toml",
+            "[model]\nflavor = \"8B\"\nconverters = [\"float8\"]\n" + head + "[compile]\nenable = true\n");
+  cli.expect(3, "fix: write \"quantize\\.linear\\.float8\"", check);
+  cli.prints("^Predicted ");
+  cli.refuse("this is no NxDT config, but one of torchtitan", "check $work/job.toml");
+  cli.says("add --target torchtitan");
+}
+
 // num_nodes counts hosts, an UltraServer is four of 64 ranks: 4 hosts are one of it, 8 are two.
 TEST_CASE("a config counts hosts, the machine it is judged on nodes", "[cli]") {
   Session cli;

@@ -23,6 +23,8 @@ inline void read_run_file(const char* target, const char* name, const std::strin
       job.cluster.nodes = nodes;
       const auto run = reader.read_run(file, static_cast<int>(job.cluster.cores()));
       ensure(run.has_value(), "the target reads files");
+      ensure(is_printable(run->unmodelled), "what a file is of is safe to print");
+      if (!run->unmodelled.empty()) return;
       for (const std::string& note : run->notes) ensure(is_printable(note), "a note is safe to print");
       for (const std::string& feature : run->config.not_modelled)
         ensure(is_printable(feature), "a feature is safe to print");

@@ -130,7 +130,53 @@ TEST_CASE("a TOML of TorchTitan is read with what it leaves to the cluster", "[t
   // One layer less in the first and the last of four stages of 32 layers: 34 are shared out.
   const planner::RunReading stages = titan("[parallelism]\npipeline_parallel_degree = 4\n");
   CHECK(stages.config.strategy.pipeline_cuts == std::vector<int>{7, 16, 24});
-  CHECK(titan("[parallelism]\nenable_async_tensor_parallel = true\n").config.not_modelled.size() == 1);
+}
+
+// Both values of compile.enable gave one prediction, that of a compiled model, where v0.2.2 runs eagerly unless it is told.
+TEST_CASE("a TOML of TorchTitan says how the model is run", "[targets]") {
+  const auto loop = [](const std::string& more) { return titan(more).config.strategy.framework; };
+  const std::string async =
+      "[parallelism]\nenable_async_tensor_parallel = true\ntensor_parallel_degree = 2\n";
+  CHECK(loop("") == "fsdp-eager");
+  CHECK(loop("[compile]\nenable = false\n") == "fsdp-eager");
+  CHECK(loop("[compile]\nenable = true\n") == "fsdp");
+  CHECK(loop("[compile]\nenable = true\ncomponents = [\"loss\"]\n") == "fsdp-eager");
+  CHECK(loop("[compile]\nenable = true\ncomponents = [\"model\"]\n") == "fsdp");
+  CHECK(loop(async + "[compile]\nenable = true\n") == "fsdp-async-tp");
+  CHECK(titan("[compile]\nenable = true\ncomponents = [\"model\"]\n").notes.size() == 1);
+  CHECK(titan("[compile]\nenable = true\nbackend = \"aot_eager\"\n").config.not_modelled.size() == 1);
+  CHECK(titan("[compile]\nenable = true\nbackend = \"neuron\"\n").config.not_modelled.empty());
+}
+
+// Each of them changes a step, and was read as if it did not stand there.
+TEST_CASE("settings of a TOML that nothing here predicts are named", "[targets]") {
+  const auto unmodelled = [](const std::string& more) { return titan(more).config.not_modelled; };
+  const std::string tp = "[parallelism]\ntensor_parallel_degree = 2\n";
+  CHECK(unmodelled(tp).empty());
+  CHECK(unmodelled(tp + "disable_loss_parallel = true\n").size() == 1);
+  CHECK(unmodelled("[parallelism]\ndisable_loss_parallel = true\n").empty());  // nothing to share the logits
+  CHECK(unmodelled("[optimizer]\nearly_step_in_backward = true\n").size() == 1);
+  CHECK(unmodelled("[parallelism]\ncontext_parallel_degree = 2\ncontext_parallel_load_balancer = \"ptrr\"\n")
+            .size() == 1);
+  CHECK(unmodelled("[fault_tolerance]\nenable = true\n").size() == 1);
+  const planner::RunReading apart =
+      titan("[fault_tolerance]\nenable = true\nsemi_sync_method = \"diloco\"\n");
+  CHECK(apart.config.not_modelled.empty());
+  CHECK(apart.notes.size() == 1);
+}
+
+// v0.2.2 torchtitan/distributed/utils.py: mixed precision is fully_shard's, or autocast's of DDP and of a single device.
+TEST_CASE("TP or PP without FSDP or CP are read as FP32", "[targets]") {
+  const auto precision = [](const std::string& degrees, int ranks) {
+    return titan("[parallelism]\n" + degrees, ranks).config.strategy.precision;
+  };
+  CHECK(precision("tensor_parallel_degree = 8\n", 8) == models::Precision::fp32);
+  CHECK(precision("pipeline_parallel_degree = 4\n", 4) == models::Precision::fp32);
+  CHECK(precision("tensor_parallel_degree = 8\n", 16) == models::Precision::mixed_precision);
+  CHECK(precision("tensor_parallel_degree = 4\ncontext_parallel_degree = 2\n", 8) ==
+        models::Precision::mixed_precision);
+  CHECK(precision("data_parallel_replicate_degree = 8\n", 8) == models::Precision::mixed_precision);
+  CHECK(precision("", 1) == models::Precision::mixed_precision);
 }
 
 // selective_ac_option is "2" where nobody says, as pytorch/torchtitan@v0.2.2 torchtitan/config/job_config.py has it.

@@ -152,6 +152,88 @@ TEST_CASE("what a target cannot train is told with what to write", "[targets]") 
   CHECK(all[1].message.starts_with("TP must be"));
 }
 
+// 8 ranks of TP are no FSDP, so that v0.2.2 turns mixed precision off; with 16 of them data parallel is 2.
+TEST_CASE("TorchTitan is given no plan that it would run in FP32", "[targets]") {
+  const auto job = [](int nodes) {
+    models::Job j = job_of("llama3-8b", nodes, 8192, 64);
+    j.cluster.instance = test_catalog().instance("p5.48xlarge");
+    return j;
+  };
+  const char* const plan = "tp=8,framework=fsdp,shard=fsdp,recompute=full";
+  CHECK(contains(why_not("torchtitan", job(1), plan), "runs in FP32; pin data_parallel or context_parallel"));
+  CHECK(contains(why_not("torchtitan", job(1), "pp=8,framework=fsdp,shard=fsdp,recompute=full"), "in FP32"));
+  CHECK(why_not("torchtitan", job(2), plan).empty());
+  CHECK(why_not("torchtitan", job(1), "tp=4,cp=2,framework=fsdp,shard=fsdp,recompute=full").empty());
+}
+
+TEST_CASE("loops that TorchTitan has settings for, and those that it has not", "[targets]") {
+  models::Job job = job_of("llama3-8b", 2, 8192, 64);
+  job.cluster.instance = test_catalog().instance("p5.48xlarge");
+  const auto why = [&](const std::string& loop, models::Precision precision) {
+    job.training.precision = precision;
+    return why_not("torchtitan", job, ("tp=2,shard=fsdp,recompute=full,framework=" + loop).c_str());
+  };
+  using enum models::Precision;
+  for (const std::string_view loop : targets::find("torchtitan")->loops()) {
+    INFO(loop);
+    CHECK(why(std::string(loop), mixed_precision).empty());
+    CHECK(targets::that_trains(job.cluster.instance.traits, loop) == targets::find("torchtitan"));
+  }
+  CHECK(contains(why("fsdp1", mixed_precision), "pin framework to fsdp"));
+  CHECK(why("fsdp", fp8).empty());
+  CHECK(contains(why("fsdp-eager", fp8), "not compiled"));
+  job.cluster.instance = test_catalog().instance("trn2.48xlarge");
+  CHECK(contains(why("fsdp-eager", mixed_precision), "on Neuron cores"));
+}
+
+// The converter to FP8 imports torchao, which requirements.txt of v0.2.2 does not have.
+TEST_CASE("a folder in FP8 installs what TorchTitan converts with", "[targets]") {
+  const planner::Target& titan = *targets::find("torchtitan");
+  models::Job job = job_of("llama3-8b", 2, 8192, 64);
+  job.cluster.instance = test_catalog().instance("p5.48xlarge");
+  const auto installs = [&](models::Precision precision) {
+    job.training.precision = precision;
+    models::Strategy s = strategy_of(job, "tp=1,framework=fsdp,shard=fsdp,recompute=full");
+    s.precision = precision;
+    std::string all;
+    for (const std::string& line : titan.preparation(job, s).install) all += line + "\n";
+    return all;
+  };
+  CHECK(contains(installs(models::Precision::fp8), "torchao>="));
+  CHECK_FALSE(contains(installs(models::Precision::mixed_precision), "torchao"));
+}
+
+// What is shipped for 405B is compiled, with asynchronous TP and in FP8, whatever the plan was.
+TEST_CASE("the module states what a shipped config may have otherwise", "[targets]") {
+  const planner::Target& titan = *targets::find("torchtitan");
+  models::Job job = job_of("llama3.1-405b", 32, 8192, 256);
+  job.cluster.instance = test_catalog().instance("p5.48xlarge");
+  const auto module = [&](const char* strategy) {
+    return titan.emit(job, strategy_of(job, strategy), {})[1].text;
+  };
+  const std::string eager = module("tp=8,framework=fsdp-eager,shard=fsdp,recompute=full");
+  for (const char* line :
+       {"config.model_spec = plain(\"405B\")", "        enable=False,\n", "components=[\"model\", \"loss\"],",
+        "put(config.compile, enable_async_tensor_parallel=False)",
+        "put(config.parallelism, enable_async_tensor_parallel=False)"}) {
+    INFO(line);
+    CHECK(contains(eager, line));
+  }
+  CHECK(contains(module("tp=8,framework=fsdp-async-tp,shard=fsdp,recompute=full"),
+                 "put(config.compile, enable_async_tensor_parallel=True)"));
+  // As it is read: the shipped config alone says FP8, and a module that replaces its model does not.
+  const std::string shipped =
+      "def trnplan():\n    config = shipped(\"llama3_405b\")\n    put(config.training, seq_len=8192, "
+      "local_batch_size=1)\n    put(config.parallelism, tensor_parallel_degree=8)\n";
+  const auto read = [&](const std::string& text) {
+    return titan.read_run({"trnplan_config.py", text}, 256)->config.strategy;
+  };
+  CHECK(read(shipped).precision == models::Precision::fp8);
+  CHECK(read(shipped).framework == "fsdp-async-tp");
+  CHECK(read(shipped + "    config.model_spec = plain(\"405B\")\n").precision ==
+        models::Precision::mixed_precision);
+}
+
 TEST_CASE("names of targets", "[targets]") {
   const std::vector<std::string> names = targets::names();
   CHECK(names.front() == targets::standard().name());

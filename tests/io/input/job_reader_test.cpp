@@ -132,12 +132,53 @@ TEST_CASE("a framework's name that is not known", "[io][job]") {
   CHECK(fix("pin: {framework: megatrom}\n") == "did you mean megatron?");
   CHECK(contains(fix("pin: {framework: pytorch}\n"), "use one of: nxd, overlapped, megatron, fsdp, "));
   // A loop is not what trains with it.
-  CHECK(fix("pin: {framework: torchtitan}\n") == "write fsdp, the training loop of torchtitan");
+  CHECK(fix("pin: {framework: torchtitan}\n") ==
+        "write fsdp, the training loop of torchtitan, which itself is software.framework: torchtitan, or "
+        "--target");
+  CHECK(contains(fix("pin: {framework: nxdt}\n"), "write nxd, the training loop of nxdt"));
+  CHECK(contains(fix("pin: {framework: pytorch}\n"),
+                 "; a stack (nxdt, nemo-megatron, nxd, bert, megatron, torchtitan) is named by "
+                 "software.framework or --target"));
   CHECK(fix("software: {framework: torchtitam}\n") == "did you mean torchtitan?");
-  CHECK(fix("software: {framework: pytorch}\n") ==
-        "use one of: nxdt, nemo-megatron, nxd, bert, megatron, torchtitan");
+  const std::string other = fix("software: {framework: pytorch}\n");
+  CHECK(contains(other,
+                 "use one of: nxdt, nemo-megatron, nxd, bert, megatron, torchtitan; a training loop (nxd, "));
+  CHECK(contains(other, "fsdp-eager, "));
+  CHECK(contains(other, ") is named by pin.framework, or framework= in a strategy"));
   CHECK(fix("software: {framework: fsdp}\n") ==
-        "write torchtitan, which trains with that loop, or pin: {framework: fsdp}");
+        "write torchtitan, which trains with that loop, or pin: {framework: fsdp}; in a strategy it is "
+        "framework=fsdp");
+  CHECK(contains(fix("software: {framework: fsdp-async-tp}\n"), "write torchtitan, which trains with"));
+}
+
+// Pins were judged by NxD's loop whatever trains: zero3 was "none that nxd has" with --target torchtitan on GPUs.
+TEST_CASE("a pin is judged by the training loops that may train the job", "[io][job]") {
+  const TestFolder folder;
+  const auto read = [&](const char* machine, const char* pin, const std::string& more,
+                        const char* target) -> std::string {
+    const std::string text =
+        job("llama3-8b", "{sequence: 8192, global_batch: 1024}",
+            "{instance: " + std::string(machine) + ", nodes: 2}", "pin: {" + std::string(pin) + "}\n" + more);
+    try {
+      (void)io::job_from(parse_document(text, "job.yaml"), "job.yaml", test_catalog(), disk(), target);
+    } catch (const InputError& e) {
+      return to_string(e.faults().at(0));
+    }
+    return "";
+  };
+  CHECK(read("p5.48xlarge", "sharding: zero3", "", "torchtitan") == "");
+  CHECK(read("p5.48xlarge", "sharding: zero3", "", "") == "");  // one of the two that are searched has it
+  CHECK(read("p5.48xlarge", "sharding: zero3", "software: {framework: torchtitan}\n", "") == "");
+  CHECK(read("p5.48xlarge", "sharding: zero3, framework: fsdp-eager", "", "") == "");
+  CHECK(read("p5.48xlarge", "shard_degree: 8", "", "torchtitan") == "");
+  CHECK(contains(read("p5.48xlarge", "sharding: zero3", "", "megatron"),
+                 "\"zero3\" is none that megatron has"));
+  CHECK(contains(read("p5.48xlarge", "shard_degree: 8", "", "megatron"), "megatron shards over all"));
+  CHECK(contains(read("p5.48xlarge", "sharding: zero4", "", ""), "is none that megatron or fsdp has"));
+  CHECK(contains(read("trn1.32xlarge", "sharding: zero3", "", ""), "is none that nxd has"));
+  CHECK(read("trn2.48xlarge", "sharding: zero3", "", "torchtitan") == "");
+  CHECK(contains(read("p5.48xlarge", "schedule: zero-bubble", "", "torchtitan"),
+                 "\"zero-bubble\" is none that fsdp has"));
 }
 
 TEST_CASE("software beyond framework and release", "[io][job]") {

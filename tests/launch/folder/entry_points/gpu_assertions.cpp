@@ -225,6 +225,7 @@ Settings asked_of_torchtitan(const EntryPoint& entry, const Run& run, const std:
   a["--model.hf_assets_path"] = "/tokenizer";
   if (eight) a["--model.converters"] = "[quantize.linear.float8]";
   if (eight) a["--quantize.linear.float8.filter_fqns"] = "[output]";
+  if (eight) a["--quantize.linear.float8.enable_fsdp_float8_all_gather"] = "false";
   a["--metrics.log_freq"] = "10";
   a["--metrics.enable_tensorboard"] = a["--metrics.disable_color_printing"] = "true";
   a["--comm.init_timeout_seconds"] = a["--comm.train_timeout_seconds"] = "1800";
@@ -241,6 +242,13 @@ Settings asked_of_torchtitan(const EntryPoint& entry, const Run& run, const std:
   a[kParallel + "tensor_parallel_degree"] = text(s.tensor_parallel);
   a[kParallel + "context_parallel_degree"] = text(s.context_parallel);
   a[kParallel + "pipeline_parallel_degree"] = text(s.pipeline_parallel);
+  if (s.context_parallel > 1) a[kParallel + "context_parallel_load_balancer"] = "headtail";
+  a[kParallel + "disable_loss_parallel"] = "false";
+  // Predicted is what runs: of the three loops one is not compiled, and one takes TP's collectives apart.
+  a[kParallel + "enable_async_tensor_parallel"] = s.framework == "fsdp-async-tp" ? "true" : "false";
+  a["--compile.enable"] = s.framework == "fsdp-eager" ? "false" : "true";
+  a["--compile.components"] = "[model,loss]";
+  a["--compile.backend"] = "inductor";
   a[kParallel + "fsdp_reshard_after_forward"] =
       s.sharding == models::Sharding::gradients ? "never" : "default";
   if (s.pipeline_parallel > 1) {

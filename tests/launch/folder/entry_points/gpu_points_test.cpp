@@ -258,8 +258,10 @@ TEST_CASE("what starts a plan is read as that plan", "[launch][gpu]") {
       for (const planner::ConfigFile& file : files) {
         INFO(file.name);
         std::vector<std::string> broken;
-        for (const planner::StartFault& f : target.start_faults(file, c.job.cluster))
-          broken.push_back(f.name + ": " + to_string(f.what));
+        for (const planner::StartFault& f : target.start_faults(file, c.job.cluster)) {
+          // FP8 is the TOML's alone: the module ends, and says so.
+          if (!f.understood) broken.push_back(f.name + ": " + to_string(f.what));
+        }
         CHECK(listed(broken) == "");
         const auto run = target.read_run(file, static_cast<int>(c.job.cluster.cores()));
         REQUIRE(run.has_value());
@@ -267,7 +269,6 @@ TEST_CASE("what starts a plan is read as that plan", "[launch][gpu]") {
                          found = models::canonical(run->config.strategy);
         if (!wanted.zero1) wanted.sharding = found.sharding;
         if (wanted.shard_ranks == wanted.data_parallel * wanted.context_parallel) wanted.shard_ranks = 0;
-        if (file.name.ends_with(".py")) found.precision = wanted.precision;  // FP8 is the TOML's alone
         CHECK(models::describe(found) == models::describe(wanted));
         CHECK(found == wanted);
         CHECK(run->config.not_modelled.empty());

@@ -96,6 +96,7 @@ Case any_on_gpus(Dice& dice, const planner::Target& target) {
                          models::Precision::fp8, models::Precision::bf16_sr});
   c.job.training.precision = s.precision;
   if (!sharded) return c;
+  s.framework = dice.of({"fsdp", "fsdp", "fsdp-async-tp", "fsdp-eager"});
   s.sharding = dice.of({models::Sharding::parameters, models::Sharding::gradients});
   if (s.zero1 && s.pipeline_parallel == 1) s.shard_ranks = dice.of({0, 0, 2, 4, 8, 16});
   return c;

@@ -1,0 +1,33 @@
+// Stacks of software that may train a job on a machine. The one place that chooses: the reader of pins asks here, and
+// through api/stacks.h every command.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "io/catalog/catalog.h"
+#include "models/job/job.h"
+#include "planner/plan/target.h"
+
+namespace trnplan::io {
+
+/// A stack on one machine: the training loop that it runs, and the target that writes its config.
+struct Stack {
+  const planner::Target* target = nullptr;  ///< null: nothing writes this loop for the machine
+  std::string_view loop;                    ///< as Strategy::framework
+  bool stated = false;                      ///< by the job or by --target; else the catalogue's choice
+};
+
+/// What a job and a command line state of the stack.
+struct StackChoice {
+  const planner::Target* target = nullptr;  ///< --target; null: not given
+  bool loop_pinned = false;                 ///< pin.framework
+  bool precision_stated = false;            ///< training.precision
+};
+
+/// The stacks to search on the machine of `job`, at least one: --target's; that of software.framework where its target
+/// trains there; the one that runs the pinned loop; else those of the catalogue (searched_stacks) that train there.
+[[nodiscard]] std::vector<Stack> stacks_on(const Catalog& catalog, const models::Job& job,
+                                           const StackChoice& choice);
+
+}  // namespace trnplan::io
