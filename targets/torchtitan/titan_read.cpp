@@ -291,13 +291,13 @@ void read_recompute(Values& v, planner::ConfigReading& r) {
 void read_stages(Values& v, int layers, planner::ConfigReading& r) {
   models::Strategy& s = r.strategy;
   if (s.pipeline_parallel == 1) return;
-  const std::string schedule = v.text("parallelism.pipeline_parallel_schedule", "1F1B");
-  const bool interleaved = schedule == "Interleaved1F1B";
-  if (schedule == "GPipe") {
+  const std::string schedule = v.text("parallelism.pipeline_parallel_schedule", kTitanSchedules[0]);
+  const bool interleaved = titan_same_schedule(schedule, kTitanSchedules[1]);
+  if (titan_same_schedule(schedule, kTitanSchedules[2])) {
     s.schedule = models::Schedule::gpipe;
   } else if (interleaved) {
     s.schedule = models::Schedule::interleaved;
-  } else if (schedule != "1F1B") {
+  } else if (!titan_same_schedule(schedule, kTitanSchedules[0])) {
     r.not_modelled.push_back("the schedule " + printable(schedule, 40));
   }
   const int first = v.whole("parallelism.pipeline_parallel_first_stage_less_layers");
