@@ -14,6 +14,7 @@
 #include "api/predictor.h"
 #include "io/input/nxdt_edit.h"
 #include "io/input/readers.h"
+#include "models/framework/framework.h"
 #include "planner/check/rules.h"
 #include "targets/nxdt/nxdt_target.h"
 #include "targets/nxdt/nxdt_yaml.h"
@@ -432,6 +433,9 @@ CheckResult checked_run(const CheckRequest& o, const planner::Target& target, co
     result.no_prediction = run->unmodelled + ", which is not modelled";
     return result;
   }
+  if (const models::Framework& loop = models::framework_of(run->config.strategy);
+      target.trains_on(job.cluster.instance.traits) && !loop.trains_on(job.cluster.instance.traits))
+    run->config.not_modelled.push_back(fmt::format("{} on {}", loop.name(), o.instance));
   take_vocabulary(run->architecture, beside, catalog, result.findings, o.file);
   for (std::string& text : run->notes) note(result.findings, "flags", std::move(text));
   job.architecture = run->architecture;

@@ -30,141 +30,66 @@ constexpr TitanFamily kFamilies[] = {
     {.name = "autoparallel.local_map_deepseek_v3", .is = "DeepSeek-V3 that AutoParallel shards"},
 };
 
-/// What some sizes have.
-struct More {
-  bool tied = false;
-  int experts = 0, top_k = 0;
-  std::string_view attention{}, function{};
-  double parameters = 0;  ///< of the model that the recipe is for; 0 = no recipe
-  std::int64_t steps = 0;
-  double lr = 0;
-  std::int64_t warmup = 0;
-  bool shipped_fp8 = false;
-};
+/// Sizes, by family and flavor.
 struct Size {
   std::string_view family, name;
   int layers, hidden, intermediate, heads, kv_heads, head_dim, vocabulary, positions;
   double rope_theta;
-  More more{};
+  bool tied = false;
+  int experts = 0, top_k = 0;
 };
 
-constexpr std::string_view kDocuments = "attention within documents";
-constexpr int kLlamaWords = 128256, kQwenWords = 151936, kDebugWords = 2048, kLlamaPositions = 131072;
+constexpr int kLlamaWords = 128256, kQwenWords = 151936, kFewWords = 2048;
+constexpr int kLlamaLength = 131072, kQwenLength = 4096;  ///< max_seq_len
 
 /// Of torchtitan/models/llama3 and qwen3, __init__.py and model/args.py. Llama's inner widths are those that
-/// FeedForward (llama3/model/model.py) makes of dim, ffn_dim_multiplier and multiple_of. Recipes: train_configs/*.toml.
-/// Functions, and shipped_fp8: pytorch/torchtitan@b5bcd76 torchtitan/models/llama3/config_registry.py.
+/// FeedForward (llama3/model/model.py) makes of dim, ffn_dim_multiplier and multiple_of.
 constexpr Size kSizes[] = {
-    {"llama3", "debugmodel", 6, 256, 768, 16, 16, 16, kDebugWords, kLlamaPositions, 5e5},
-    {"llama3",
-     "debugmodel_flex_attn",
-     6,
-     256,
-     768,
-     16,
-     16,
-     16,
-     kDebugWords,
-     kLlamaPositions,
-     5e5,
-     {.attention = kDocuments}},
-    {"llama3",
-     "debugmodel_varlen_attn",
-     6,
-     256,
-     768,
-     16,
-     16,
-     16,
-     kDebugWords,
-     kLlamaPositions,
-     5e5,
-     {.attention = kDocuments}},
-    {"llama3",
-     "8B",
-     32,
-     4096,
-     14336,
-     32,
-     8,
-     128,
-     kLlamaWords,
-     kLlamaPositions,
-     5e5,
-     {.function = "llama3_8b", .parameters = 8030261248., .steps = 1000, .lr = 3e-4, .warmup = 200}},
-    {"llama3",
-     "8B_flex",
-     32,
-     4096,
-     14336,
-     32,
-     8,
-     128,
-     kLlamaWords,
-     kLlamaPositions,
-     5e5,
-     {.attention = kDocuments}},
-    {"llama3",
-     "8B_varlen",
-     32,
-     4096,
-     14336,
-     32,
-     8,
-     128,
-     kLlamaWords,
-     kLlamaPositions,
-     5e5,
-     {.attention = kDocuments}},
-    {"llama3",
-     "70B",
-     80,
-     8192,
-     28672,
-     64,
-     8,
-     128,
-     kLlamaWords,
-     kLlamaPositions,
-     5e5,
-     {.function = "llama3_70b", .parameters = 70553706496., .steps = 1000, .lr = 1.5e-4, .warmup = 200}},
-    {"llama3",
-     "405B",
-     126,
-     16384,
-     53248,
-     128,
-     8,
-     128,
-     kLlamaWords,
-     kLlamaPositions,
-     5e5,
-     {.function = "llama3_405b",
-      .parameters = 405853388800.,
-      .steps = 3000,
-      .lr = 8e-5,
-      .warmup = 600,
-      .shipped_fp8 = true}},
-    {"qwen3", "debugmodel", 8, 256, 3072, 16, 8, 128, kDebugWords, 4096, 1e6, {.tied = true}},
-    {"qwen3", "0.6B", 28, 1024, 3072, 16, 8, 128, kQwenWords, 4096, 1e6, {.tied = true}},
-    {"qwen3", "1.7B", 28, 2048, 6144, 16, 8, 128, kQwenWords, 4096, 1e6, {.tied = true}},
-    {"qwen3", "4B", 36, 2560, 9728, 32, 8, 128, kQwenWords, 4096, 1e6, {.tied = true}},
-    {"qwen3", "8B", 36, 4096, 12288, 32, 8, 128, kQwenWords, 4096, 1e6},
-    {"qwen3", "14B", 40, 5120, 17408, 40, 8, 128, kQwenWords, 4096, 1e6},
-    {"qwen3", "32B", 64, 5120, 25600, 64, 8, 128, kQwenWords, 4096, 1e6},
-    {"qwen3", "debugmodel_moe", 8, 256, 768, 16, 8, 128, kDebugWords, 4096, 1e6, {.experts = 64, .top_k = 8}},
-    {"qwen3", "30B-A3B", 48, 2048, 768, 32, 4, 128, kQwenWords, 262144, 1e6, {.experts = 128, .top_k = 8}},
-    {"qwen3", "235B-A22B", 94, 4096, 1536, 64, 4, 128, kQwenWords, 4096, 5e6, {.experts = 128, .top_k = 8}},
+    {"llama3", "debugmodel", 6, 256, 768, 16, 16, 16, kFewWords, kLlamaLength, 5e5},
+    {"llama3", "8B", 32, 4096, 14336, 32, 8, 128, kLlamaWords, kLlamaLength, 5e5},
+    {"llama3", "70B", 80, 8192, 28672, 64, 8, 128, kLlamaWords, kLlamaLength, 5e5},
+    {"llama3", "405B", 126, 16384, 53248, 128, 8, 128, kLlamaWords, kLlamaLength, 5e5},
+    {"qwen3", "debugmodel", 8, 256, 3072, 16, 8, 128, kFewWords, kQwenLength, 1e6, true},
+    {"qwen3", "0.6B", 28, 1024, 3072, 16, 8, 128, kQwenWords, kQwenLength, 1e6, true},
+    {"qwen3", "1.7B", 28, 2048, 6144, 16, 8, 128, kQwenWords, kQwenLength, 1e6, true},
+    {"qwen3", "4B", 36, 2560, 9728, 32, 8, 128, kQwenWords, kQwenLength, 1e6, true},
+    {"qwen3", "8B", 36, 4096, 12288, 32, 8, 128, kQwenWords, kQwenLength, 1e6},
+    {"qwen3", "14B", 40, 5120, 17408, 40, 8, 128, kQwenWords, kQwenLength, 1e6},
+    {"qwen3", "32B", 64, 5120, 25600, 64, 8, 128, kQwenWords, kQwenLength, 1e6},
+    {"qwen3", "debugmodel_moe", 8, 256, 768, 16, 8, 128, kFewWords, kQwenLength, 1e6, false, 64, 8},
+    {"qwen3", "30B-A3B", 48, 2048, 768, 32, 4, 128, kQwenWords, 262144, 1e6, false, 128, 8},
+    {"qwen3", "235B-A22B", 94, 4096, 1536, 64, 4, 128, kQwenWords, kQwenLength, 5e6, false, 128, 8},
 };
 
-TitanFlavor flavor_of(const Size& row) {
-  TitanFlavor f;
-  f.family = row.family;
-  f.name = row.name;
-  f.function = row.more.function;
-  f.attention = row.more.attention;
-  f.shipped_fp8 = row.more.shipped_fp8;
-  models::Architecture& a = f.model;
+/// Flavors of another's size whose tokens see those of their own document alone (attn_mask_type block_causal).
+struct WithinDocuments {
+  std::string_view family, name, size;
+};
+constexpr WithinDocuments kWithinDocuments[] = {
+    {"llama3", "debugmodel_flex_attn", "debugmodel"},
+    {"llama3", "debugmodel_varlen_attn", "debugmodel"},
+    {"llama3", "8B_flex", "8B"},
+    {"llama3", "8B_varlen", "8B"},
+};
+
+/// Those that plans are written for, with their recipes: torchtitan/models/llama3/train_configs/*.toml. Functions, and what
+/// is shipped in FP8: pytorch/torchtitan@b5bcd76 torchtitan/models/llama3/config_registry.py.
+struct Planned {
+  std::string_view family, name, function;
+  double parameters;
+  std::int64_t steps;
+  double lr;
+  std::int64_t warmup;
+  bool shipped_fp8 = false;
+};
+constexpr Planned kPlanned[] = {
+    {"llama3", "8B", "llama3_8b", 8030261248., 1000, 3e-4, 200},
+    {"llama3", "70B", "llama3_70b", 70553706496., 1000, 1.5e-4, 200},
+    {"llama3", "405B", "llama3_405b", 405853388800., 3000, 8e-5, 600, true},
+};
+
+models::Architecture model_of(const Size& row) {
+  models::Architecture a;
   a.layers = row.layers;
   a.hidden = row.hidden;
   a.intermediate = row.intermediate;
@@ -174,32 +99,55 @@ TitanFlavor flavor_of(const Size& row) {
   a.vocabulary = row.vocabulary;
   a.max_positions = row.positions;
   a.rope_theta = row.rope_theta;
-  a.tied_embeddings = row.more.tied;
+  a.tied_embeddings = row.tied;
   a.qk_norm = titan_family(row.family)->qk_norm;
-  a.experts = row.more.experts;
-  a.experts_per_token = row.more.top_k;
-  if (row.more.experts > 0) a.capacity_factor = 0;  // grouped products leave no token out
+  a.experts = row.experts;
+  a.experts_per_token = row.top_k;
+  if (row.experts > 0) a.capacity_factor = 0;  // grouped products leave no token out
+  return a;
+}
+
+void plan_with(const Planned& row, TitanFlavor& f) {
+  f.function = row.function;
+  f.shipped_fp8 = row.shipped_fp8;
   f.recipe = {"pytorch/torchtitan@v0.2.2:torchtitan/models/llama3/train_configs",
-              row.more.parameters,
-              row.more.steps,
-              row.more.lr,
+              row.parameters,
+              row.steps,
+              row.lr,
               0,
-              row.more.warmup,
+              row.warmup,
               0,
               0.9,
               0.95,
               0.1};
   f.recipe.schedule = models::Decay::linear;
   f.recipe.log_steps = 10;
-  return f;
+}
+
+std::vector<TitanFlavor> made_flavors() {
+  std::vector<TitanFlavor> all;
+  const auto add = [&](std::string_view family, std::string_view name, const models::Architecture& model) {
+    TitanFlavor& f = all.emplace_back();
+    f.family = family;
+    f.name = name;
+    f.model = model;
+    return &f;
+  };
+  for (const Size& row : kSizes) {
+    TitanFlavor* f = add(row.family, row.name, model_of(row));
+    for (const Planned& p : kPlanned) {
+      if (p.family == row.family && p.name == row.name) plan_with(p, *f);
+    }
+    for (const WithinDocuments& w : kWithinDocuments) {
+      if (w.family == row.family && w.size == row.name)
+        add(w.family, w.name, model_of(row))->attention = "attention within documents";
+    }
+  }
+  return all;
 }
 
 const std::vector<TitanFlavor>& flavors() {
-  static const std::vector<TitanFlavor> all = [] {
-    std::vector<TitanFlavor> made;
-    std::transform(std::begin(kSizes), std::end(kSizes), std::back_inserter(made), flavor_of);
-    return made;
-  }();
+  static const std::vector<TitanFlavor> all = made_flavors();
   return all;
 }
 

@@ -1,6 +1,7 @@
 #include "targets/torchtitan/titan_plan.h"
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 
 namespace trnplan::targets {
@@ -52,14 +53,20 @@ std::string_view titan_backend(const models::Job& job) {
   return on_neuron(job) ? kTitanNeuronBackend : kTitanBackend;
 }
 
+bool titan_same_schedule(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+    return std::tolower(static_cast<unsigned char>(x)) == std::tolower(static_cast<unsigned char>(y));
+  });
+}
+
 std::string_view titan_schedule(const models::Strategy& s) {
   switch (models::settled_schedule(s)) {
     case models::Schedule::one_f_one_b:
-      return "1F1B";
+      return kTitanSchedules[0];
     case models::Schedule::interleaved:
-      return "Interleaved1F1B";
+      return kTitanSchedules[1];
     case models::Schedule::gpipe:
-      return "GPipe";
+      return kTitanSchedules[2];
     default:
       return "";
   }

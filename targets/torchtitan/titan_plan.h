@@ -83,6 +83,9 @@ struct TitanCheckpointing {
 
 /// "1F1B", "Interleaved1F1B", "GPipe"; "" for another.
 [[nodiscard]] std::string_view titan_schedule(const models::Strategy& s);
+inline constexpr std::string_view kTitanSchedules[] = {"1F1B", "Interleaved1F1B", "GPipe"};
+/// torch.distributed.pipelining takes the names of schedules in any case.
+[[nodiscard]] bool titan_same_schedule(std::string_view a, std::string_view b);
 
 /// On AWS's fork, which has Neuron's devices.
 [[nodiscard]] bool on_neuron(const models::Job& job);

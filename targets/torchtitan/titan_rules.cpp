@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <sstream>
 
 #include "targets/torchtitan/titan_plan.h"
@@ -192,13 +191,8 @@ constexpr KnownSchedule kPipelineSchedules[] = {
 };
 
 const KnownSchedule* known_schedule(const std::string& name) {
-  const auto same = [&](std::string_view other) {
-    return std::equal(name.begin(), name.end(), other.begin(), other.end(), [](char a, char b) {
-      return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
-    });
-  };
   const auto* found = std::find_if(std::begin(kPipelineSchedules), std::end(kPipelineSchedules),
-                                   [&](const KnownSchedule& k) { return same(k.name); });
+                                   [&](const KnownSchedule& k) { return titan_same_schedule(name, k.name); });
   return found == std::end(kPipelineSchedules) ? nullptr : found;
 }
 

@@ -119,6 +119,9 @@ TEST_CASE("a TOML of TorchTitan is told what it is", "[cli]") {
   const std::string step = check + " --format json";
   write("llama3", "8B", "");
   cli.expect(0, "\"framework\": ?\"fsdp-eager\"", step);
+  // What is eager on Neuron cores nobody predicts.
+  cli.expect(0, "^No prediction: fsdp-eager on trn2\\.48xlarge is not modelled",
+             "check $work/job.toml --target torchtitan --instance trn2.48xlarge");
   write("llama3", "8B", "[compile]\nenable = true\n");
   cli.expect(0, "\"framework\": ?\"fsdp\"", step);
   write("qwen3", "8B", "");

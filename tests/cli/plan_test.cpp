@@ -270,6 +270,21 @@ TEST_CASE("plan --out tells the training that it writes", "[cli]") {
   cli.prints_no("^Written ");
 }
 
+// It recommended TP 8 on one node, which v0.2.2 trains in FP32: there the state alone is 16 bytes of each of 70.6 G
+// parameters on 8 x 141 GB.
+TEST_CASE("plan --target torchtitan judges by what TorchTitan runs", "[cli]") {
+  Session cli;
+  cli.expect(
+      3, "^No plan +no strategy is legal and fits",
+      "plan llama3.1-70b --instance p5en.48xlarge --nodes 1 --global-batch 16 --sequence 8192 --target "
+      "torchtitan");
+  cli.write("job.yaml",
+            "model: llama3-8b\ntraining: {sequence: 8192, global_batch: 256}\n"
+            "cluster: {instance: p5.48xlarge, nodes: 2}\npin: {sharding: zero3, recompute: full}\n");
+  cli.expect(0, "^Best +DP 16", "plan $work/job.yaml --target torchtitan");
+  cli.refuse("pin\\.sharding: \"zero3\" is none that megatron has", "plan $work/job.yaml --target megatron");
+}
+
 TEST_CASE("a price that is not on demand says so", "[cli]") {
   Session cli;
   cli.expect(0, "^ +trn2\\.48xlarge .* 35\\.76 \\* ", "instances");

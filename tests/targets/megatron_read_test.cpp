@@ -130,6 +130,11 @@ TEST_CASE("a TOML of TorchTitan is read with what it leaves to the cluster", "[t
   // One layer less in the first and the last of four stages of 32 layers: 34 are shared out.
   const planner::RunReading stages = titan("[parallelism]\npipeline_parallel_degree = 4\n");
   CHECK(stages.config.strategy.pipeline_cuts == std::vector<int>{7, 16, 24});
+  // torch.distributed.pipelining takes names in any case.
+  const planner::RunReading small =
+      titan("[parallelism]\npipeline_parallel_degree = 4\npipeline_parallel_schedule = \"gpipe\"\n");
+  CHECK(small.config.not_modelled.empty());
+  CHECK(small.config.strategy.schedule == models::Schedule::gpipe);
 }
 
 // Both values of compile.enable gave one prediction, that of a compiled model, where v0.2.2 runs eagerly unless it is told.
