@@ -320,11 +320,11 @@ void take_vocabulary(models::Architecture& a, const io::Catalog& catalog, std::v
                     "add --vocab-size N, which the tokenizer would say"});
 }
 
-/// True where one of them is no doubt.
+/// True where one of them leaves it open what would run.
 bool add_start_faults(std::vector<Finding>& findings, std::vector<planner::StartFault> faults) {
   bool refused = false;
   for (planner::StartFault& f : faults) {
-    refused = refused || !f.doubtful;
+    refused = refused || (!f.doubtful && !f.clear);
     findings.push_back({.rule = std::move(f.rule),
                         .severity = f.doubtful ? Severity::warning : Severity::error,
                         .key = std::move(f.what.key),
@@ -362,7 +362,7 @@ CheckResult checked_run(const CheckRequest& o, const planner::Target& target, co
   CheckResult result;
   result.text = read_text(o.file);
   result.config.file = o.file;
-  const std::optional<int> launched = target.nodes_of({o.file, result.text});
+  const std::optional<int> launched = target.nodes_of({o.file, result.text, 0, o.environment});
   if (o.instance.empty()) {
     throw InputError({{"command line", 0, 0},
                       "--instance",
@@ -380,7 +380,7 @@ CheckResult checked_run(const CheckRequest& o, const planner::Target& target, co
          launched ? fmt::format("{} nodes, as the launch line has them; --nodes takes others", *launched)
                   : std::string("one node is assumed; --nodes takes others"));
   }
-  const planner::ConfigFile file{o.file, result.text};
+  const planner::ConfigFile file{o.file, result.text, static_cast<int>(job.cluster.hosts()), o.environment};
   if (add_start_faults(result.findings, target.start_faults(file, job.cluster))) {
     add_unreadable(result.findings, target, file, static_cast<int>(job.cluster.cores()));
     result.no_prediction = fmt::format("{} refuses the file at its start", target.name());

@@ -31,7 +31,8 @@ std::vector<planner::StartFault> start_faults(const StartTable& table, const Set
                    rule.name,
                    {settings.at(key, file), key, std::move(breach->problem), std::move(breach->fix)},
                    rule.source,
-                   breach->doubtful});
+                   breach->doubtful,
+                   breach->clear});
   }
   std::stable_sort(all.begin(), all.end(), [](const planner::StartFault& a, const planner::StartFault& b) {
     return std::tie(a.what.at.line, a.what.at.column) < std::tie(b.what.at.line, b.what.at.column);

@@ -30,6 +30,7 @@ struct Breach {
   bool doubtful =
       false;             ///< it runs, but not as the settings say, or what the file lacks may stand elsewhere
   std::string key = {};  ///< what it is about; "" = the first that is stated
+  bool clear = false;    ///< once it is mended the run is what the file says besides: it is predicted
 };
 
 struct StartRule {
