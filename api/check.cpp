@@ -389,7 +389,7 @@ CheckResult checked_run(const CheckRequest& o, const planner::Target& target, co
   CheckResult result;
   result.text = o.texts.text(o.file);
   result.config.file = o.file;
-  const std::optional<int> launched = target.nodes_of({o.file, result.text});
+  const std::optional<int> launched = target.nodes_of({o.file, result.text, 0, o.environment});
   if (o.instance.empty()) {
     throw InputError({{"command line", 0, 0},
                       "--instance",
@@ -409,7 +409,7 @@ CheckResult checked_run(const CheckRequest& o, const planner::Target& target, co
   }
   const std::optional<models::Architecture> found = model_beside(o);
   const models::Architecture* beside = found ? &*found : nullptr;
-  const planner::ConfigFile file{o.file, result.text};
+  const planner::ConfigFile file{o.file, result.text, static_cast<int>(job.cluster.hosts()), o.environment};
   if (add_start_faults(result.findings, target.start_faults(file, job.cluster))) {
     add_unreadable(result.findings, target, file, static_cast<int>(job.cluster.cores()), beside);
     result.no_prediction = fmt::format("{} refuses the file at its start", target.name());

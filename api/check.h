@@ -2,6 +2,7 @@
 // and scripts what can be read of them.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,7 +22,9 @@ struct CheckRequest {
   std::string version;            ///< of NxDT; may be empty: not known
   std::string profile;            ///< "": the catalogue's
   int nodes = 0;                  ///< 0: those of the config
-  StatedFiles texts;              ///< `file`, where it stands in memory
+  /// Variables of the environment that a script of `target` is started in, by name.
+  std::map<std::string, std::string, std::less<>> environment = {};
+  StatedFiles texts;  ///< `file`, where it stands in memory
 };
 
 struct CheckResult {

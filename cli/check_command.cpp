@@ -23,8 +23,19 @@ namespace {
 struct CheckOptions {
   Common common;  ///< its profile stands in the request
   api::CheckRequest request;
+  std::vector<std::string> variables;
   bool details = false;
 };
+
+CLI::Validator env_variable() {
+  return CLI::Validator(
+      [](std::string& text) {
+        const std::size_t equals = text.find('=');
+        return equals == std::string::npos || equals == 0 ? in_quotes(text) + " is no NAME=VALUE"
+                                                          : std::string();
+      },
+      "NAME=VALUE");
+}
 
 /// The command that searches the same config's cluster.
 std::string plan_words(const api::CheckRequest& o) {
@@ -76,6 +87,11 @@ void add_check(CLI::App& app, Run& chosen) {
   command->add_option("--instance", o->request.instance,
                       "instance type, instead of the one that has as many cores as trainer.devices");
   command
+      ->add_option("--env", o->variables,
+                   "NAME=VALUE: a variable that the script of --target is started with; may be repeated")
+      ->check(env_variable())
+      ->allow_extra_args(false);
+  command
       ->add_option("--release", o->request.release,
                    "Neuron SDK release the config runs on, for a narrower interval")
       ->check(sdk_release());
@@ -94,6 +110,8 @@ void add_check(CLI::App& app, Run& chosen) {
   command->callback([o, &chosen] {
     chosen = [o] {
       o->request.profile = o->common.profile;
+      for (const std::string& text : o->variables)
+        o->request.environment[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
       return run(*o);
     };
   });

@@ -82,6 +82,8 @@ models::Architecture architecture_from(const Node& node) {
   }
   a.experts = map.whole("num_local_experts", 0, 0, model_limits.experts);
   a.experts_per_token = map.whole("num_experts_per_tok", 0, 0, model_limits.experts);
+  if (map.raw("capacity_factor") != nullptr)
+    a.capacity_factor = map.number("capacity_factor", 0, 0, model_limits.capacity_factor);
   complete_heads(a, map, "num_attention_heads", "num_key_value_heads");
   map.finish(false);
   if (!faults.empty()) throw InputError(std::move(faults));

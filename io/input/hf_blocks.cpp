@@ -55,7 +55,9 @@ void read_experts(MapReader& map, const Dialect& d, Architecture& a) {
     map.fault("num_experts_per_tok", "a token uses more experts than there are",
               "make it at most " + std::string(d.experts));
   }
-  if (d.dropless) a.capacity_factor = 0;
+  // No key of Hugging Face: a person's statement for the training loop.
+  if (map.raw("capacity_factor") != nullptr)
+    a.capacity_factor = map.number("capacity_factor", 0, 0, model_limits.capacity_factor);
   if (d.expert_width.empty()) return;
   const int width = map.required_whole(d.expert_width, 1, model_limits.intermediate);
   const int dense = a.layers > 0 ? dense_layers(map, a) : 0;

@@ -28,6 +28,7 @@ Json llama_json(const Architecture& a, const Dialect& d) {
   if (!d.experts.empty()) {
     j["num_experts_per_tok"] = a.experts_per_token;
     j[std::string(d.experts)] = a.experts;
+    if (a.capacity_factor) j["capacity_factor"] = *a.capacity_factor;
   }
   j["num_hidden_layers"] = a.layers;
   j["num_key_value_heads"] = a.kv_heads;

@@ -28,7 +28,6 @@ struct Dialect {
   int token_types = 0;            ///< default of type_vocab_size; 0: it has no such table
   std::string_view experts;       ///< key of their number; "": it has none
   std::string_view expert_width;  ///< key of the width of one; "": intermediate_size
-  bool dropless = false;          ///< experts take as many tokens as come
   int window = kNoWindow;         ///< default of sliding_window, 0: none; kNoWindow: the key means nothing
   bool windows_from = false;      ///< use_sliding_window and max_window_layers say which layers have one
   bool grouped = true;            ///< reads num_key_value_heads and head_dim

@@ -86,8 +86,9 @@ void apply_moe(const NxdtConfig& config, Architecture& a) {
   a.experts_per_token =
       config.whole("model.moe.top_k").value_or(a.experts_per_token > 0 ? a.experts_per_token : 2);
   const bool dropless = config.boolean("model.moe.dropless").value_or(false);
-  const double capacity = config.number("model.moe.capacity_factor").value_or(a.capacity_factor);
-  a.capacity_factor = dropless ? 0 : std::max(0.0, capacity);
+  if (const auto stated = config.number("model.moe.capacity_factor"))
+    a.capacity_factor = std::max(0.0, *stated);
+  if (dropless) a.capacity_factor = 0;
 }
 
 ArchitectureReading from_hf(const NxdtConfig& config, const Catalog& catalog, const Files& files) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "models/architecture/blocks.h"
@@ -39,9 +40,9 @@ struct Architecture {
   double rms_norm_eps = 1e-5;
   int experts = 0;  ///< Mixtral; 0 = dense
   int experts_per_token = 0;
-  /// Places of all experts over tokens x experts_per_token; 0 = dropless. 2.0 in the configs NxDT ships
-  /// (aws-neuron/neuronx-distributed-training examples/conf/hf_mixtral_8x7b_config.yaml, model.moe)
-  double capacity_factor = 2.0;
+  /// Places of all experts over tokens x experts_per_token where the model's config states it; 0 = as many as come.
+  /// Absent: as the training loop has it by itself (models::capacity_factor).
+  std::optional<double> capacity_factor;
   Blocks blocks;              ///< what layers have beyond those of a Llama
   std::string rope_scaling;   ///< JSON object of the HF config, carried along; "" = none. No effect on cost
   std::string source_config;  ///< text of the HF config.json this was read from; "" = from the catalogue

@@ -190,6 +190,9 @@ class Framework {
   [[nodiscard]] virtual std::vector<int> partition(const Architecture& a, int parts) const = 0;
 
   [[nodiscard]] virtual StateBytes state_bytes(const Strategy& s) const = 0;
+  /// Places of all experts over tokens x experts_per_token where a model states none, each padded with as many as an expert
+  /// has; 0: an expert takes the tokens that come.
+  [[nodiscard]] virtual double capacity_factor() const = 0;
   /// By its kernels on GPUs. Compilers for Neuron cores keep NxD's, whatever the framework.
   [[nodiscard]] virtual SavedBytes saved() const { return {}; }
   [[nodiscard]] virtual KeptLogits kept_logits() const = 0;
@@ -221,6 +224,10 @@ class Framework {
   /// Buffers of gradients that are reduced while a backward pass runs.
   [[nodiscard]] virtual Bytes backward_buffers(const Strategy& s) const = 0;
 };
+
+/// Places of all experts over tokens x experts_per_token, as the model states it, else as the strategy's framework has it
+/// by itself; 0: as many as come. Throws as framework_of() does.
+[[nodiscard]] double capacity_factor(const Architecture& a, const Strategy& s);
 
 /// What a strategy recomputes, in the framework's own words or else in plain ones: "core_attn and layernorm recomputed",
 /// "norms recomputed", "nothing recomputed". Core attention is not worth a word with flash attention, which never

@@ -61,6 +61,10 @@ std::string sharding_problem(const Framework& framework, const Strategy& s) {
   return "";
 }
 
+double capacity_factor(const Architecture& a, const Strategy& s) {
+  return a.capacity_factor ? *a.capacity_factor : framework_of(s).capacity_factor();
+}
+
 std::string recompute_words(const Strategy& s) {
   constexpr RecomputeNames kPlain = {
       "attention",      "MLP",

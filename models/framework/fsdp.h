@@ -55,6 +55,8 @@ class Fsdp : public Nxd {
   }
   std::optional<UnitSharding> units(const Strategy& s) const override;
   SavedBytes saved() const override { return kFusedKernelsSave; }
+  /// Grouped products whose rows are counted as they come (pytorch/torchtitan@b5bcd76 torchtitan/models/common/moe.py).
+  double capacity_factor() const override { return 0; }
   StateBytes state_bytes(const Strategy& s) const override;
   Exchange gradients(const Strategy& s) const override;
   bool reduces_with_backward() const override { return true; }

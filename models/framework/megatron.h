@@ -48,6 +48,8 @@ class Megatron : public Nxd {
     saved.messages = 0;
     return saved;
   }
+  /// moe_expert_capacity_factor is None: no token is dropped (transformer/transformer_config.py).
+  double capacity_factor() const override { return 0; }
   StateBytes state_bytes(const Strategy& s) const override;
   LogitBytes logit_bytes() const override { return kEagerLogits; }
   KeptLogits kept_logits() const override;

@@ -30,6 +30,8 @@ class MegatronDeepSpeed : public Nxd {
   bool drops_unread() const override { return false; }
   std::vector<int> partition(const Architecture& a, int parts) const override;
   SavedBytes saved() const override { return kFusedKernelsSave; }
+  /// --moe-train-capacity-factor (deepspeedai/Megatron-DeepSpeed megatron/arguments.py).
+  double capacity_factor() const override { return 1; }
   StateBytes state_bytes(const Strategy& s) const override;
   Exchange gradients(const Strategy& s) const override;
   int tensors_per_layer() const override { return 12; }

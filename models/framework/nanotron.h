@@ -36,6 +36,8 @@ class Nanotron : public Nxd {
   LogitBytes logit_bytes() const override { return kEagerLogits; }
   std::vector<int> partition(const Architecture& a, int parts) const override;
   SavedBytes saved() const override;
+  /// Its grouped products take as many rows as come (nn/moe.py).
+  double capacity_factor() const override { return 0; }
   StateBytes state_bytes(const Strategy& s) const override;
   /// Three in fp32: the logits, less their maximum, the softmax; those in bf16 are gone once they are cast. Backward: the
   /// gradient in the softmax's place, and in bf16 (models/llama.py, parallel/tensor_parallel/functional.py).

@@ -192,10 +192,9 @@ struct LayerBytes {
 /// whole on every tensor-parallel rank, and its inner activations.
 double expert_bytes(const Architecture& a, const Strategy& s, const Widths& w) {
   const double chosen = w.tokens * a.experts_per_token;
+  const double factor = capacity_factor(a, s);
   const double places =
-      a.capacity_factor > 0
-          ? a.experts * std::min(std::ceil(chosen * a.capacity_factor / a.experts), w.tokens)
-          : chosen;
+      factor > 0 ? a.experts * std::min(std::ceil(chosen * factor / a.experts), w.tokens) : chosen;
   const double inner =
       (a.mlp == Mlp::gated ? 4 : 2) * a.intermediate / static_cast<double>(s.tensor_parallel);
   return w.element * (2.0 * a.hidden + inner) * places + (s.sequence_parallel ? w.gathered : 0.0);

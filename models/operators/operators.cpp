@@ -69,7 +69,7 @@ LayerModel::LayerModel(const Job& job, const Strategy& strategy, const Profile& 
   if (a_.experts > 0) {
     experts_ = static_cast<double>(a_.experts) / strategy.expert_parallel;
     // Without a capacity (dropless) as many as come, here evenly.
-    const double places = a_.capacity_factor > 0 ? a_.capacity_factor : 1.0;
+    const double stated = capacity_factor(a_, strategy), places = stated > 0 ? stated : 1.0;
     expert_tokens_ =
         std::ceil(places * tokens_ * a_.experts_per_token / a_.experts) * strategy.expert_parallel;
   }

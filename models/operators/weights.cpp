@@ -5,6 +5,7 @@
 namespace trnplan::models {
 
 void LayerModel::gather_weights(OperatorList& list, double parameters, bool background) const {
+  if (!units_) return;  // whole on every rank, or gathered once a step
   list.push_back({.name = "weights",
                   .category = Category::data_parallel,
                   .process_group = ProcessGroup::shard,
@@ -15,6 +16,7 @@ void LayerModel::gather_weights(OperatorList& list, double parameters, bool back
 
 /// To the shards, then over the other groups that have the same shard.
 void LayerModel::reduce_gradients(OperatorList& list, double parameters) const {
+  if (!units_) return;
   const double bytes = units_->reduced * parameters;
   list.push_back({.name = "gradients",
                   .category = Category::data_parallel,

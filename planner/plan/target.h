@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -113,6 +114,10 @@ struct TrainCommand {
 /// A config file of the target, as text.
 struct ConfigFile {
   std::string name, text;
+  /// Of a script: on how many hosts it is started, as the caller has it; 0 = not known. And variables of the environment
+  /// that it is started in.
+  int hosts = 0;
+  std::map<std::string, std::string, std::less<>> environment = {};
 };
 
 /// What a config file is written for.

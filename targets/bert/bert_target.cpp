@@ -8,6 +8,7 @@
 
 #include "targets/bert/bert_read.h"
 #include "targets/flags/flags.h"
+#include "targets/flags/launch_line.h"
 #include "targets/flags/recipe.h"
 #include "targets/hf/hf_rules.h"
 #include "targets/hf/nxd_preparation.h"
@@ -253,6 +254,10 @@ class Bert : public planner::Target {
     c.remarks = remarks(job, recipe);
     say_unused(job, {}, c.remarks);
     return c;
+  }
+
+  std::optional<int> nodes_of(const planner::ConfigFile& file) const override {
+    return launched_nodes(file.text, file.environment);
   }
 
   std::vector<std::string_view> programs() const override { return {kBertScript}; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <vector>
 
 #include "text/log_lines.h"
 #include "topology/instance.h"
@@ -10,87 +11,60 @@ namespace trnplan::targets {
 
 namespace {
 
-bool ends_word(char c) {
-  return blank(c) || c == '\r' || c == '\n' || c == '\\' || c == ')' || c == ';';
+/// Options of a line; ours.
+constexpr std::size_t kMostSlurmWords = 64;
+
+std::optional<int> nodes_in(std::string_view word) {
+  const auto number = whole_number_of(word);
+  return number && *number >= 1 && *number <= topology::kMostNodes ? std::optional<int>(*number)
+                                                                   : std::nullopt;
 }
 
-/// The word at `at`, without quotes.
-std::string word_at(std::string_view text, std::size_t at) {
-  std::string word;
-  int braces = 0;
-  for (; at < text.size() && (braces > 0 || !ends_word(text[at])); ++at) {
-    braces += text[at] == '{' ? 1 : text[at] == '}' ? -1 : 0;
-    if (text[at] == '\n') break;
-    if (text[at] != '"' && text[at] != '\'') word += text[at];
+/// What follows an option among words, as "--nnodes 16" or "--nnodes=16"; nullopt where none says a number.
+std::optional<int> stated_by(const std::vector<ShellWord>& words, std::string_view option) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i].text;
+    if (!word.starts_with(option)) continue;
+    const std::string_view rest = word.substr(option.size());
+    std::optional<int> found;
+    if (rest.empty() && i + 1 < words.size())
+      found = nodes_in(words[i + 1].text);
+    else if (rest.starts_with('='))
+      found = nodes_in(rest.substr(1));
+    if (found) return found;
   }
-  return word;
+  return std::nullopt;
 }
 
-/// What follows an option, as "--nnodes 16" or "--nnodes=16"; "" where it is not there.
-std::string value_of(std::string_view text, std::string_view option) {
-  for (std::size_t at = text.find(option); at != std::string_view::npos; at = text.find(option, at + 1)) {
-    std::size_t next = at + option.size();
-    const bool starts = at == 0 || blank(text[at - 1]) || text[at - 1] == '\n' || text[at - 1] == '(';
-    if (!starts || next >= text.size() || (text[next] != '=' && !blank(text[next]))) continue;
-    ++next;
-    while (next < text.size() && blank(text[next])) ++next;
-    return word_at(text, next);
-  }
-  return {};
-}
-
-/// Of the first assignment of a variable; "" without one.
-std::string assigned(std::string_view text, std::string_view name) {
-  const std::string start = std::string(name) + "=";
-  for (std::size_t at = text.find(start); at != std::string_view::npos; at = text.find(start, at + 1)) {
-    if (at == 0 || blank(text[at - 1]) || text[at - 1] == '\n' || text[at - 1] == ';')
-      return word_at(text, at + start.size());
-  }
-  return {};
-}
-
-std::optional<int> number_in(std::string_view text, const std::string& word, int depth = 0) {
-  constexpr int kDeepest = 4;
-  if (const auto number = whole_number_of(word)) {
-    if (*number >= 1 && *number <= topology::kMostNodes) return static_cast<int>(*number);
-    return std::nullopt;
-  }
-  if (depth == kDeepest || word.size() < 2 || word.front() != '$') return std::nullopt;
-  const bool braced = word[1] == '{' && word.back() == '}';
-  const std::string name = braced ? word.substr(2, word.size() - 3) : word.substr(1);
-  const std::size_t usual = name.find(":-");
-  const std::string own = assigned(text, name.substr(0, usual));
-  // A variable that is set from itself has what stands behind ":-".
-  if (!own.empty() && own != word) {
-    if (const auto found = number_in(text, own, depth + 1)) return found;
-  }
-  if (usual == std::string::npos) return std::nullopt;
-  return number_in(text, name.substr(usual + 2), depth + 1);
-}
-
-/// The lines that Slurm reads, or all others without their comments.
-std::string lines_of(const std::string& script, bool slurm) {
+/// The options that Slurm reads.
+std::vector<ShellWord> slurm_words(std::string_view script) {
   constexpr std::string_view kSlurm = "#SBATCH";
-  std::string some;
+  std::vector<ShellWord> all;
   for (std::size_t at = 0; at < script.size();) {
     const std::size_t end = std::min(script.find('\n', at), script.size());
-    const std::string_view line = std::string_view(script).substr(at, end - at);
-    const std::size_t first = line.find_first_not_of(" \t");
-    const bool comment = first != std::string_view::npos && line[first] == '#';
-    if (slurm ? line.starts_with(kSlurm) : !comment) some += std::string(line) + "\n";
+    std::string_view line = script.substr(at, end - at);
     at = end + 1;
+    if (!line.starts_with(kSlurm)) continue;
+    line = line.substr(kSlurm.size(), line.find('#', kSlurm.size()) - kSlurm.size());
+    for (const Word& word : words_of(line, kMostSlurmWords))
+      all.push_back({std::string(word.text), 0, 0, true});
   }
-  return some;
+  return all;
 }
 
 }  // namespace
 
-std::optional<int> launched_nodes(const std::string& script) {
-  const std::string code = lines_of(script, false);
-  if (const auto nodes = number_in(code, value_of(code, "--nnodes"))) return nodes;
-  const std::string slurm = lines_of(script, true);
+std::optional<int> launched_nodes(const std::string& script, const ShellEnvironment& environment) {
+  const ShellReading shell = follow_shell(script, "", environment);
+  for (const ShellCommand& command : shell.commands) {
+    if (const auto nodes = stated_by(command, "--nnodes")) return nodes;
+  }
+  for (const auto& [name, items] : shell.variables) {
+    if (const auto nodes = stated_by(items, "--nnodes")) return nodes;
+  }
+  const std::vector<ShellWord> slurm = slurm_words(script);
   for (const char* option : {"--nodes", "-N"}) {
-    if (const auto nodes = number_in(slurm, value_of(slurm, option))) return nodes;
+    if (const auto nodes = stated_by(slurm, option)) return nodes;
   }
   return std::nullopt;
 }

@@ -4,11 +4,14 @@
 #include <optional>
 #include <string>
 
+#include "targets/flags/shell_follower.h"
+
 namespace trnplan::targets {
 
-/// What the script's launch line gives torchrun as --nnodes: a number, or a variable that the script itself sets,
-/// "${NODES:-16}" with its default; else what the script asks Slurm for (#SBATCH --nodes, -N). nullopt where it says
-/// neither. Cost: linear in the text.
-[[nodiscard]] std::optional<int> launched_nodes(const std::string& script);
+/// What the script's launch line, or an array of its words, gives torchrun as --nnodes, its variables followed
+/// (targets/flags/shell_follower.h); else what the script asks Slurm for (#SBATCH --nodes, -N). nullopt where it says
+/// neither, or what the run alone knows. Throws InputError as follow_shell() does. Cost: linear in the text.
+[[nodiscard]] std::optional<int> launched_nodes(const std::string& script,
+                                                const ShellEnvironment& environment = {});
 
 }  // namespace trnplan::targets

@@ -53,6 +53,8 @@ const std::vector<StartKey>& megatron_start_keys() {
       {"--start-weight-decay", number},
       {"--end-weight-decay", number},
       {"--sequence-parallel", toggle},
+      {"--no-create-attention-mask-in-dataloader", toggle},
+      {"--dataloader-inter-document-masking", toggle},
       {"--group-query-attention", toggle},
       {"--multi-latent-attention", toggle},
       {"--use-distributed-optimizer", toggle},

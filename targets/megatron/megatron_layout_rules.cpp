@@ -41,7 +41,9 @@ Broken batch_divides(const Settings& s, const StartFacts& f) {
 
 Broken batch_is_stated_once(const Settings& s, const StartFacts&) {
   if (!s.given("--step-batch-size-schedule") || !s.given("--global-batch-size")) return {};
-  return Breach{"a schedule of batches and a batch are both given", "drop one of them"};
+  Breach both{"a schedule of batches and a batch are both given", "drop one of them"};
+  both.understood = true;  // predicted with the batch, which the schedule ends with or not
+  return both;
 }
 
 // Shape of the model.

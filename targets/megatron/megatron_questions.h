@@ -26,6 +26,7 @@ inline constexpr const char* kTraining = "NVIDIA/Megatron-LM@d98e8a6:megatron/tr
 inline constexpr const char* kGroups = "NVIDIA/Megatron-LM@d98e8a6:megatron/core/parallel_state.py";
 inline constexpr const char* kBatches =
     "NVIDIA/Megatron-LM@d98e8a6:megatron/core/num_microbatches_calculator.py";
+inline constexpr const char* kDataset = "NVIDIA/Megatron-LM@d98e8a6:megatron/core/datasets/gpt_dataset.py";
 inline constexpr const char* kMappings =
     "NVIDIA/Megatron-LM@d98e8a6:megatron/core/tensor_parallel/mappings.py";
 inline constexpr const char* kBuilder = "NVIDIA/Megatron-LM@d98e8a6:megatron/training/argument_utils.py";

@@ -13,6 +13,7 @@
 #include "models/framework/framework.h"
 #include "models/job/limits.h"
 #include "targets/megatron/megatron_rules.h"
+#include "targets/megatron/megatron_script.h"
 #include "text/diagnostic.h"
 #include "text/log_lines.h"
 #include "units/product.h"
@@ -78,6 +79,19 @@ constexpr Known kKnown[] = {
     {"--num-experts", {1, model_limits.experts}},
     {"--moe-router-topk", {1, model_limits.experts}},
     {"--moe-expert-capacity-factor", {0, model_limits.capacity_factor}},
+    "--moe-pad-expert-input-to-capacity",
+    {"--moe-ffn-hidden-size", {1, model_limits.intermediate}},
+    "--moe-shared-expert-intermediate-size",
+    "--moe-layer-freq",
+    "--expert-tensor-parallel-size",
+    "--multi-latent-attention",
+    "--mtp-num-layers",
+    {"--attention-dropout", {0, 1}},
+    "--grad-reduce-in-bf16",
+    "--fp8-param-gather",
+    "--vocab-file",
+    "--merge-file",
+    "--tokenizer-type",
     "--use-megatron-fsdp",
     "--use-torch-fsdp2",
     "--tp-comm-overlap",
@@ -94,82 +108,14 @@ Bounds bounds_of(std::string_view name) {
   return found == std::end(kKnown) ? Bounds{} : found->bounds;
 }
 
-/// A script that is longer is none that starts a run.
-constexpr std::size_t kMostText = 1 << 20;
-
-struct Flag {
-  std::vector<std::string> values;
-  SourcePos at;
-};
-
-struct ScriptWord {
-  std::string text;
-  int line, column;
-};
-
-/// The words of the text with their places.
-std::vector<ScriptWord> words_in(const planner::ConfigFile& file) {
-  if (file.text.size() > kMostText)
-    throw InputError({{file.name, 0, 0},
-                      "",
-                      fmt::format("the script is larger than {} bytes", kMostText),
-                      "give the script that starts the run, not a log or a data file"});
-  std::vector<ScriptWord> all;
-  int line = 1;
-  std::size_t start = 0;
-  const std::string& text = file.text;
-  for (std::size_t i = 0; i < text.size();) {
-    const char c = text[i];
-    if (c == '\n') {
-      ++line;
-      start = ++i;
-    } else if (c == '#' && (i == start || blank(text[i - 1]))) {
-      i = std::min(text.find('\n', i), text.size());
-    } else if (blank(c) || c == '\r' || c == '\\' || c == '(' || c == ')') {
-      ++i;
-    } else {
-      const std::size_t end = std::min(text.find_first_of(" \t\r\n\\()", i), text.size());
-      std::string word = text.substr(i, end - i);
-      std::erase_if(word, [](char q) { return q == '"' || q == '\''; });
-      if (!word.empty()) all.push_back({std::move(word), line, static_cast<int>(i - start) + 1});
-      i = end;
-    }
-  }
-  return all;
-}
-
-std::map<std::string, Flag> flags_in(const planner::ConfigFile& file) {
-  const auto words = words_in(file);
-  const auto script = std::find_if(words.begin(), words.end(), [](const ScriptWord& word) {
-    return word.text.ends_with("pretrain_gpt.py");
-  });
-  // Of a script that keeps its arguments in arrays they stand before.
-  const bool behind = script != words.end() && std::any_of(script, words.end(), [](const ScriptWord& word) {
-                        return word.text.starts_with("--num-layers");
-                      });
-  std::map<std::string, Flag> all;
-  Flag* last = nullptr;
-  for (auto it = behind ? std::next(script) : words.begin(); it != words.end(); ++it) {
-    const std::string& word = it->text;
-    if (word.starts_with("--") && word.size() > 2) {
-      const std::size_t equals = word.find('=');
-      last = &all[word.substr(0, equals)];
-      *last = {{}, {file.name, it->line, it->column}};
-      if (equals != std::string::npos) last->values.push_back(word.substr(equals + 1));
-    } else if (last != nullptr) {
-      last->values.push_back(word);
-    }
-  }
-  return all;
-}
-
 class Reader {
  public:
-  Reader(const planner::ConfigFile& file, int ranks) : file_(file), flags_(flags_in(file)), ranks_(ranks) {}
+  Reader(const planner::ConfigFile& file, int ranks)
+      : file_(file), script_(megatron_script(file)), flags_(script_.flags), ranks_(ranks) {}
 
   planner::RunReading run() {
-    for (const char* needed :
-         {"--num-layers", "--hidden-size", "--num-attention-heads", "--seq-length", "--micro-batch-size"}) {
+    r_.notes = script_.notes;
+    for (const char* needed : kMegatronNeeds) {
       if (!on(needed))
         faults_.push_back({{file_.name, 0, 0}, needed, "is missing, and pretrain_gpt.py needs it", "add it"});
     }
@@ -213,7 +159,7 @@ class Reader {
     if (std::none_of(faults_.begin(), faults_.end(), told))
       fault(name,
             fmt::format("{} is no {} from {} to {}", in_quotes(text(name)), kind, bounds.least, bounds.most),
-            "write a number that is; variables are not followed");
+            "write a number that is, or give its variable: --env NAME=VALUE");
     return std::nullopt;
   }
 
@@ -245,12 +191,42 @@ class Reader {
     a.qkv_bias = on("--add-qkv-bias");
     a.qk_norm = on("--qk-layernorm");
     a.tied_embeddings = !on("--untie-embeddings-and-output-weights");
-    if (on("--vocab-size") || on("--padded-vocab-size"))
-      a.vocabulary = whole("--padded-vocab-size", whole("--vocab-size", 1));
+    a.dropout = number("--attention-dropout", 0.1) > 0;
+    read_vocabulary(a);
     if (!on("--num-experts")) return;
     a.experts = whole("--num-experts", 1);
     a.experts_per_token = whole("--moe-router-topk", 2);
-    a.capacity_factor = number("--moe-expert-capacity-factor", 0);
+    a.intermediate = whole("--moe-ffn-hidden-size", a.intermediate);
+    read_capacity(a);
+  }
+
+  /// Tokenizers whose size their name tells: GPT-2's, which pretrain_gpt.py takes where none is named, and Llama 2's
+  /// (huggingface.co/openai-community/gpt2 and meta-llama/Llama-2-7b-hf, config.json).
+  void read_vocabulary(models::Architecture& a) {
+    if (on("--vocab-size") || on("--padded-vocab-size")) {
+      a.vocabulary = whole("--padded-vocab-size", whole("--vocab-size", 1));
+      return;
+    }
+    const bool files = on("--vocab-file") || on("--merge-file");
+    const std::string kind = text("--tokenizer-type", files ? "GPT2BPETokenizer" : "");
+    if (kind == "GPT2BPETokenizer") a.vocabulary = 50257;
+    if (kind == "Llama2Tokenizer") a.vocabulary = 32000;
+    if (a.vocabulary > 0)
+      r_.notes.push_back(fmt::format(
+          "the vocabulary is taken for that of {}: {}; --vocab-size states another", kind, a.vocabulary));
+  }
+
+  /// Padded to it, each expert has as many places; else it drops what comes beyond, which evenly routed tokens reach where
+  /// the factor is below 1.
+  void read_capacity(models::Architecture& a) {
+    const double factor = number("--moe-expert-capacity-factor", -1);
+    if (factor < 0) return;
+    if (on("--moe-pad-expert-input-to-capacity") || factor < 1) {
+      a.capacity_factor = factor;
+    } else {
+      r_.notes.emplace_back(
+          "--moe-expert-capacity-factor drops tokens and pads nothing: experts take what comes, evenly");
+    }
   }
 
   void read_degrees() {
@@ -344,12 +320,14 @@ class Reader {
     } else if (kind == "selective") {
       if (on("--recompute-method")) fault("--recompute-method", "is for full recompute", "drop it");
       std::vector<std::string> modules = {"core_attn"};
-      if (on("--recompute-modules")) modules = flags_.at("--recompute-modules").values;
+      if (on("--recompute-modules")) modules = flags_.find("--recompute-modules")->second.values;
       for (const std::string& m : modules) {
         if (m == "core_attn") {
           r.core_attention = true;
-        } else if (m == "mlp") {
+        } else if (m == (r_.architecture.experts > 0 ? "moe" : "mlp")) {
           r.mlp = true;
+        } else if (m == "mlp") {
+          r_.notes.emplace_back("mlp recomputes nothing of layers of experts; moe does");
         } else if (m == "layernorm") {
           r.rms_norm = true;
         } else {
@@ -371,14 +349,37 @@ class Reader {
     r_.config.training.precision = s.precision;
     r_.config.ranks_per_node = ranks_;
     r_.config.software.framework = "megatron";
-    for (const char* name : {"--use-megatron-fsdp", "--use-torch-fsdp2"}) {
+    for (const char* name :
+         {"--use-megatron-fsdp", "--use-torch-fsdp2", "--multi-latent-attention", "--mtp-num-layers",
+          "--moe-layer-freq", "--moe-shared-expert-intermediate-size"}) {
       if (on(name)) r_.config.not_modelled.emplace_back(name);
     }
+    if (s.tensor_parallel > 1 && on("--expert-tensor-parallel-size") &&
+        text("--expert-tensor-parallel-size") != text("--tensor-model-parallel-size"))
+      r_.config.not_modelled.emplace_back("--expert-tensor-parallel-size other than TP");
+    if (drives_like_bridge()) {
+      s.framework = models::stated_framework("megatron-bridge");
+      r_.notes.emplace_back(
+          "gradients in BF16, the fused loss and the overlaps are predicted as the loop megatron-bridge has "
+          "them");
+    } else if (on("--grad-reduce-in-bf16"))
+      r_.notes.emplace_back("--grad-reduce-in-bf16 is not modelled: gradients are predicted in FP32");
+    if (on("--fp8-param-gather") && on("--fp8-format"))
+      r_.notes.emplace_back("--fp8-param-gather is not modelled: weights are predicted as gathered in BF16");
     if (on("--pipeline-model-parallel-layout")) r_.config.not_modelled.emplace_back("an uneven pipeline");
-    if (on("--tp-comm-overlap"))
+    if (on("--tp-comm-overlap") && !drives_like_bridge())
       r_.notes.emplace_back("--tp-comm-overlap is not modelled: the step is predicted without it");
     if (on("--train-iters") && on("--train-samples"))
       fault("--train-samples", "iterations and samples are both given", "drop one of them");
+  }
+
+  /// The loop of Megatron-Bridge's recipes is this one with these flags (models/framework/megatron_bridge.h).
+  bool drives_like_bridge() const {
+    for (const char* needed : {"--grad-reduce-in-bf16", "--cross-entropy-loss-fusion",
+                               "--overlap-grad-reduce", "--overlap-param-gather"}) {
+      if (!on(needed)) return false;
+    }
+    return on("--tp-comm-overlap") || r_.config.strategy.tensor_parallel == 1;
   }
 
   /// Unknown flags end the run; which of the many that are not looked at exist is not known here.
@@ -405,7 +406,8 @@ class Reader {
   }
 
   const planner::ConfigFile& file_;
-  std::map<std::string, Flag> flags_;
+  const MegatronScript script_;
+  const StatedByName& flags_;
   int ranks_;
   planner::RunReading r_;
   std::vector<Diagnostic> faults_;
@@ -414,19 +416,9 @@ class Reader {
 }  // namespace
 
 MegatronArguments megatron_arguments(const planner::ConfigFile& file) {
-  MegatronArguments all;
-  for (auto& [name, flag] : flags_in(file)) all.stated[name] = {flag.values, flag.at};
-  const std::string variable = std::string(kMaxConnections) + "=";
-  for (const ScriptWord& w : words_in(file)) {
-    const std::string& word = w.text;
-    all.starts_program = all.starts_program || word.ends_with("pretrain_gpt.py");
-    if (!word.starts_with(variable)) continue;
-    // "${NAME:-1}" is 1 where the variable is not set already.
-    std::string value = word.substr(variable.size());
-    if (const std::size_t usual = value.find(":-"); usual != std::string::npos && value.ends_with('}'))
-      value = value.substr(usual + 2, value.size() - usual - 3);
-    all.stated[kMaxConnections] = {{std::move(value)}, {file.name, w.line, w.column}};
-  }
+  MegatronScript script = megatron_script(file);
+  MegatronArguments all{std::move(script.flags), script.starts_program};
+  for (auto& [name, stated] : script.environment) all.stated[name] = std::move(stated);
   return all;
 }
 

@@ -6,8 +6,8 @@
 
 namespace trnplan::targets {
 
-/// Words behind pretrain_gpt.py, or all of a file that does not name it: bash arrays, quotes, comments and lines that go on
-/// are seen through, variables are not. Throws InputError: a degree that is no number, flags that contradict each other.
+/// What megatron_script() reads of it (targets/megatron/megatron_script.h). Throws InputError: a degree that is no number,
+/// flags that contradict each other.
 [[nodiscard]] planner::RunReading megatron_reading(const planner::ConfigFile& file, int ranks);
 
 /// The arguments by their flags, and what the script exports of the environment that the program asks for.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
 
 #include "models/framework/framework.h"
 #include "models/memory/memory.h"
@@ -27,17 +28,40 @@ constexpr Recipe in_samples(Recipe recipe) {
   return recipe;
 }
 
-/// Both scripts have their last steps at the minimum, as many as their own length has: left out, since a run of another
-/// length has none of them.
-constexpr Recipe kRecipes[] = {
-    in_samples({"NVIDIA/Megatron-LM@d98e8a6:examples/llama/train_llama3_8b_h100_fp8.sh", 8030261248.,
-                1953125000, 1.5e-4, 1e-5, 3906252, 0, 0.9, 0.95, 0.1, 0.0134}),
-    {"NVIDIA/Megatron-LM@d98e8a6:examples/gpt3/train_gpt3_175b_distributed.sh", 174591683584., 500000, 6e-5,
-     6e-6, 500, 0, 0.9, 0.95, 0.1, 0.006},
+/// What a kind of model is trained with. The scripts have their last steps at the minimum, as many as their own length has:
+/// left out, since a run of another length has none of them.
+struct Shipped {
+  std::span<const Recipe> recipes;
+  const char* attention;  ///< --attention-backend where attention is fused
 };
 
+/// Length, warm-up, betas and decay of the script for Llama 3, whose rates are a benchmark's: those are Llama's own, with the
+/// minimum at a tenth (Touvron et al. 2023, Llama 2, section 2.2). Initial weights: `initializer_range` of
+/// meta-llama/Llama-3.1-405B and its smaller siblings, config.json.
+constexpr Recipe llama(double parameters, double rate, double least) {
+  return in_samples(
+      {"NVIDIA/Megatron-LM@d98e8a6:examples/llama/train_llama3_8b_h100_fp8.sh, with the rate of "
+       "pytorch/torchtitan@b5bcd76:torchtitan/models/llama3/config_registry.py",
+       parameters, 1953125000, rate, least, 3906252, 0, 0.9, 0.95, 0.1, 0.02});
+}
+constexpr Recipe kLlama[] = {llama(8030261248., 3e-4, 3e-5), llama(70553706496., 1.5e-4, 1.5e-5),
+                             llama(405853388800., 8e-5, 8e-6)};
+constexpr Recipe kGpt[] = {{"NVIDIA/Megatron-LM@d98e8a6:examples/gpt3/train_gpt3_175b_distributed.sh",
+                            174591683584., 500000, 6e-5, 6e-6, 500, 0, 0.9, 0.95, 0.1, 0.006}};
+/// Its script leaves the betas to the flags' own values.
+constexpr Recipe kMixtures[] = {
+    {"NVIDIA/Megatron-LM@d98e8a6:examples/mixtral/train_mixtral_8x7b_distributed.sh", 46702792704., 500000,
+     1e-4, 1e-5, 500, 0, 0.9, 0.999, 0.1, 0.01}};
+
+Shipped shipped_for(const models::Architecture& a) {
+  if (a.experts > 0) return {kMixtures, "auto"};
+  if (models::is_llama_like(a)) return {kLlama, "fused"};
+  return {kGpt, "auto"};
+}
+
 Recipe recipe_of(const models::Job& job) {
-  return of_batch(nearest_recipe(kRecipes, job.architecture), job.training.global_batch);
+  return of_batch(nearest_recipe(shipped_for(job.architecture).recipes, job.architecture),
+                  job.training.global_batch);
 }
 
 void need_model(const models::Job& job, std::vector<planner::Violation>& broken) {
@@ -59,13 +83,14 @@ void need_model(const models::Job& job, std::vector<planner::Violation>& broken)
 }
 
 /// Named modules of --recompute-modules; with flash attention CoreAttention is never called.
-std::vector<std::string> recompute_modules(const models::Strategy& s) {
+std::vector<std::string> recompute_modules(const models::Strategy& s, bool experts) {
   const models::Recompute r = s.recompute;
   std::vector<std::string> modules;
   if (r.full) return modules;
   if (r.core_attention && !s.flash_attention) modules.emplace_back("core_attn");
   if (r.rms_norm) modules.emplace_back("layernorm");
-  if (r.mlp) modules.emplace_back("mlp");
+  // Of a layer of experts "mlp" recomputes nothing (core/transformer/transformer_layer.py).
+  if (r.mlp) modules.emplace_back(experts ? "moe" : "mlp");
   return modules;
 }
 
@@ -172,19 +197,19 @@ void put_degrees(Words& w, const models::Job& job, const models::Strategy& s) {
   if (s.recompute.full) {
     w.flag("--recompute-granularity", "full").flag("--recompute-method", "uniform");
     w.count("--recompute-num-layers", 1);
-  } else if (const auto modules = recompute_modules(s); !modules.empty()) {
+  } else if (const auto modules = recompute_modules(s, job.architecture.experts > 0); !modules.empty()) {
     w.flag("--recompute-granularity", "selective").list("--recompute-modules", modules);
   }
 }
 
 /// FP8 as the shipped script for Llama 3 has it; weights are gathered in BF16, as they are counted.
-void put_precision(Words& w, const models::Strategy& s) {
+void put_precision(Words& w, const models::Job& job, const models::Strategy& s) {
   w.toggle("--bf16", true);
   if (s.precision == models::Precision::fp8) {
     w.flag("--fp8-format", "hybrid").count("--fp8-amax-history-len", 1024);
     w.flag("--fp8-amax-compute-algo", "max");
   }
-  w.flag("--attention-backend", s.flash_attention ? "flash" : "unfused");
+  w.flag("--attention-backend", s.flash_attention ? shipped_for(job.architecture).attention : "unfused");
 }
 
 void put_positions(Words& w, const models::Job& job) {
@@ -218,8 +243,13 @@ void put_model(Words& w, const models::Job& job, const Recipe& recipe) {
   w.number("--init-method-std", recipe.init_std);
   if (a.experts == 0) return;
   w.count("--num-experts", a.experts).count("--moe-router-topk", a.experts_per_token);
-  w.flag("--moe-token-dispatcher-type", "alltoall");
-  if (a.capacity_factor > 0) w.number("--moe-expert-capacity-factor", a.capacity_factor);
+  // As the shipped script for Mixtral has it.
+  w.flag("--moe-router-load-balancing-type", "aux_loss").number("--moe-aux-loss-coeff", 0.01);
+  w.toggle("--moe-grouped-gemm", true).flag("--moe-token-dispatcher-type", "alltoall");
+  if (a.capacity_factor.value_or(0) > 0) {
+    w.number("--moe-expert-capacity-factor", *a.capacity_factor);
+    w.toggle("--moe-pad-expert-input-to-capacity", true);
+  }
 }
 
 void put_learning(Words& w, const models::Job& job, const Recipe& recipe, std::int64_t steps) {
@@ -236,7 +266,11 @@ void put_learning(Words& w, const models::Job& job, const Recipe& recipe, std::i
 
 void put_files(Words& w, const models::Job& job, std::int64_t steps) {
   w.flag("--data-path", "$TRNPLAN_DATA").flag("--split", "100,0,0").count("--eval-iters", 0);
+  // A mask of the whole square comes with each sample otherwise; the kernels need none.
+  w.toggle("--no-create-attention-mask-in-dataloader", true);
+  // The tokenizer's own size counts; the number is for who reads the line.
   w.flag("--tokenizer-type", "HuggingFaceTokenizer").flag("--tokenizer-model", "$TRNPLAN_TOKENIZER");
+  if (job.architecture.vocabulary > 0) w.count("--vocab-size", job.architecture.vocabulary);
   w.flag("--save", "$results/checkpoints").count("--save-interval", saves_every(job.run, steps));
   w.toggle("--exit-signal-handler", true);
   w.count("--log-interval", job.run.log_steps.value_or(1)).toggle("--log-throughput", true);
@@ -304,7 +338,7 @@ class Megatron : public planner::Target {
     c.python_path = std::string(1, '.');
     Words w;
     put_degrees(w, job, s);
-    put_precision(w, s);
+    put_precision(w, job, s);
     put_model(w, job, recipe);
     put_learning(w, job, recipe, c.steps);
     put_files(w, job, c.steps);
@@ -339,7 +373,7 @@ class Megatron : public planner::Target {
   }
 
   std::optional<int> nodes_of(const planner::ConfigFile& file) const override {
-    return launched_nodes(file.text);
+    return launched_nodes(file.text, file.environment);
   }
 
   /// NVIDIA/Megatron-LM@d98e8a6 tools/preprocess_data.py.

@@ -152,6 +152,22 @@ Broken local_attention(const Settings& s, const StartFacts&) {
   return Breach{"local needs --spec local", "write flash, fused, unfused or auto"};
 }
 
+/// The data loader makes a square of FP32, which goes to the GPU as one of bytes.
+Broken mask_of_data(const Settings& s, const StartFacts& f) {
+  constexpr double kNoticed = 0.01;  // of the device's memory; ours
+  if (s.given("--no-create-attention-mask-in-dataloader") || s.given("--dataloader-inter-document-masking"))
+    return {};
+  const double square =
+      static_cast<double>(s.whole("--seq-length")) * static_cast<double>(s.whole("--seq-length"));
+  const double there = square * static_cast<double>(std::max<std::int64_t>(1, s.whole("--micro-batch-size")));
+  if (there < kNoticed * f.core.memory.value) return {};
+  return Breach{
+      fmt::format("each sample brings a mask of its whole square, {:.1f} GB of the host's memory, and a "
+                  "micro-batch {:.1f} GB of the GPU's that are not predicted",
+                  4 * square / 1e9, there / 1e9),
+      "add --no-create-attention-mask-in-dataloader: the kernels need no mask", true};
+}
+
 Broken sections_of_rotation(const Settings& s, const StartFacts&) {
   if (s.text("--position-embedding-type") != "mrope" || s.given("--mrope-section")) return {};
   return Breach{"mrope needs --mrope-section", "add it, or write rope"};
@@ -215,6 +231,10 @@ const std::vector<StartRule>& training_rules() {
       {"gone", "model parallel", "--model-parallel-size", is_gone<2>, kArguments},
       {"gone", "recompute", "--checkpoint-activations", is_gone<3>, kArguments},
       {"attention", "local", "--attention-backend", local_attention, kArguments},
+      {"attention", "mask of the data",
+       "--seq-length --micro-batch-size --no-create-attention-mask-in-dataloader "
+       "--dataloader-inter-document-masking",
+       mask_of_data, kDataset},
       {"attention", "sections of rotation", "--position-embedding-type", sections_of_rotation, kArguments},
       {"environment", "connections",
        "CUDA_DEVICE_MAX_CONNECTIONS --tensor-model-parallel-size --context-parallel-size", connections,

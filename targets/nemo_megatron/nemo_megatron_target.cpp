@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "targets/flags/flags.h"
+#include "targets/flags/launch_line.h"
 #include "targets/flags/recipe.h"
 #include "targets/nemo_megatron/nemo_read.h"
 
@@ -267,6 +268,10 @@ class NemoMegatron : public planner::Target {
     }
     say_unused(job, {"requests_in_flight"}, c.remarks);
     return c;
+  }
+
+  std::optional<int> nodes_of(const planner::ConfigFile& file) const override {
+    return launched_nodes(file.text, file.environment);
   }
 
   std::vector<std::string_view> programs() const override { return {kNemoScript}; }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "targets/flags/flags.h"
+#include "targets/flags/launch_line.h"
 #include "targets/hf/hf_rules.h"
 #include "targets/hf/nxd_preparation.h"
 #include "targets/nxd/nxd_read.h"
@@ -113,6 +114,10 @@ class Nxd : public planner::Target {
 
   planner::TrainCommand command(const models::Job& job, const models::Strategy& s) const override {
     return pipelined(s) ? pipeline_script(job, s) : tensor_script(job, s);
+  }
+
+  std::optional<int> nodes_of(const planner::ConfigFile& file) const override {
+    return launched_nodes(file.text, file.environment);
   }
 
   std::vector<std::string_view> programs() const override { return {kTensorScript, kPipelineScript}; }

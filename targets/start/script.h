@@ -17,7 +17,8 @@ struct Script {
   StatedByName stated;
 };
 
-/// Throws InputError where the script names none of the programs.
+/// Of the last command that starts one of the programs, its variables followed (targets/flags/shell_follower.h). Throws
+/// InputError where there is none. Cost: linear in what the script expands to.
 [[nodiscard]] Script script_of(const planner::ConfigFile& file,
                                std::initializer_list<std::string_view> programs);
 

@@ -22,8 +22,8 @@ struct Saved {
 
 double mixture_bytes(const Architecture& a, const Strategy& s, const Sizes& z) {
   double places = z.tokens * a.experts_per_token;
-  if (a.capacity_factor > 0) {
-    const double of_one = std::min(z.tokens, std::ceil(places * a.capacity_factor / a.experts));
+  if (const double factor = a.capacity_factor.value_or(z.capacity); factor > 0) {
+    const double of_one = std::min(z.tokens, std::ceil(places * factor / a.experts));
     places = a.experts * of_one;
   }
   const double inner = static_cast<double>(a.intermediate) / s.tensor_parallel;
@@ -115,6 +115,7 @@ Sizes sizes_of(const models::Job& job, const Strategy& s, const TrainingLoop& lo
   Sizes z{};
   // A policy of every second product is TorchTitan's list, which counts every operator.
   z.kernels = gpus && !s.recompute.alternate ? loop.kernels : Kernels::nxd;
+  z.capacity = loop.capacity;
   z.element = s.precision == Precision::fp32 ? 4 : 2;
   z.tokens = static_cast<double>(job.training.sequence) * s.micro_batch / s.context_parallel;
   z.in_tensor_region = z.element * z.tokens / s.tensor_parallel;

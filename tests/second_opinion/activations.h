@@ -14,6 +14,7 @@ struct Sizes {
   double outside;           ///< likewise where sequence parallel splits and plain tensor parallel does not
   double whole_rows;        ///< bytes of tokens x hidden
   bool flash;
+  double capacity;  ///< of experts, where the model states none
 };
 Sizes sizes_of(const models::Job& job, const models::Strategy& s, const TrainingLoop& loop);
 

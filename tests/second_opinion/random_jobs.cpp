@@ -47,7 +47,8 @@ models::Architecture random_model(Dice& dice) {
   if (dice.once_in(6)) a.vocabulary = 50257;
   if (dice.once_in(8)) a.intermediate = 11000;
   if (a.causal && dice.once_in(6)) a.sliding_window = 1024;
-  if (a.experts > 0) a.capacity_factor = dice.of({0, 2, 2, 8});
+  const int factor = dice.of({-1, -1, 0, 2, 8});
+  if (a.experts > 0 && factor >= 0) a.capacity_factor = factor;
   a.flash_attention = dice.once_in(2);
   return a;
 }

@@ -34,14 +34,15 @@ constexpr TrainingLoop megatron(std::string_view name, double logits) {
 }
 
 constexpr std::array kLoops = {
-    TrainingLoop{.name = "nxd", .reduces_with_backward = false},
-    TrainingLoop{.name = "overlapped"},
+    TrainingLoop{.name = "nxd", .reduces_with_backward = false, .capacity = 2},
+    TrainingLoop{.name = "overlapped", .capacity = 2},
     megatron("megatron", 6),
     megatron("megatron-bridge", 2),
     TrainingLoop{.name = "megatron-deepspeed",
                  .kernels = Kernels::fused,
                  .messages = 1,
-                 .reduces_with_backward = false},
+                 .reduces_with_backward = false,
+                 .capacity = 1},
     TrainingLoop{.name = "nanotron",
                  .logits_forward = 12,
                  .logits_backward = 6,

@@ -24,6 +24,8 @@ struct TrainingLoop {
   bool shards_gradients_alone = false;  ///< ZeRO-2
   bool recomputes_parts = false;        ///< every second product, or of so many layers one
   bool reduces_with_backward = true;
+  double capacity =
+      0;  ///< of experts: places over those that tokens choose, where the model states none; 0 = as they come
 
   [[nodiscard]] bool shards_weights() const { return copies > 0; }
 };

@@ -1,4 +1,5 @@
 // check --target megatron|torchtitan: files with faults, and what is not modelled.
+#include "models/framework/framework.h"
 #include "targets/registry.h"
 #include "tests/catch.h"
 #include "tests/faults.h"
@@ -13,7 +14,7 @@ const std::string kLine =
     "--swiglu "
     "--normalization RMSNorm\n  --seq-length 8192 --max-position-embeddings \"8192\" --micro-batch-size 1\n"
     "  --global-batch-size=128 --bf16 --disable-bias-linear\n)\ntorchrun --nproc_per_node 8 pretrain_gpt.py "
-    "\"${ARGS[@]}\" \\\n  --tensor-model-parallel-size 2 --sequence-parallel\n";
+    "\"${ARGS[@]}\" \\\n  --tensor-model-parallel-size 2 --sequence-parallel \\\n";
 
 planner::RunReading megatron(const std::string& more, int ranks = 16) {
   return *targets::find("megatron")->read_run({"train.sh", kLine + more}, ranks);
@@ -91,8 +92,7 @@ TEST_CASE("a script of Megatron-LM is read through arrays, quotes and comments",
 
 // 32 layers on 4 stages: 7 and 9 at the ends leave 16 to two stages; as Megatron's own cuts, 33 on 4 are 8 + 9 + 9 + 7.
 TEST_CASE("counts of the ends of a pipeline are its cuts", "[targets]") {
-  const std::string ends =
-      "torchrun pretrain_gpt.py --pipeline-model-parallel-size 4 --decoder-first-pipeline-num-layers 7 ";
+  const std::string ends = "--pipeline-model-parallel-size 4 --decoder-first-pipeline-num-layers 7 ";
   const planner::RunReading run = megatron(ends + "--decoder-last-pipeline-num-layers 9\n");
   CHECK(run.config.strategy.pipeline_cuts == std::vector<int>{6, 14, 22});
   CHECK(run.config.not_modelled.empty());
@@ -114,6 +114,103 @@ TEST_CASE("faults of a script of Megatron-LM", "[targets]") {
   } catch (const InputError& e) {
     CHECK(e.faults().size() == 5);
   }
+}
+
+namespace {
+
+const char* const kShape =
+    "--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 --micro-batch-size 1 ";
+
+planner::RunReading run_of(const std::string& text, int ranks = 16, int hosts = 0,
+                           std::map<std::string, std::string, std::less<>> environment = {}) {
+  return *targets::find("megatron")->read_run({"run.sh", text, hosts, std::move(environment)}, ranks);
+}
+
+}  // namespace
+
+// Three grammars that shipped scripts have: arrays and quoted pairs behind a condition, Slurm with defaults by the number of
+// nodes, a line inside "bash -c".
+TEST_CASE("a script of Megatron-LM is followed through its variables", "[targets]") {
+  const planner::RunReading arrays = run_of(
+      "TP=2; SEQ=${2:-8192}; KIND=\"fp8\"\nMODEL=(\n  --num-layers 32 --hidden-size 4096 "
+      "--num-attention-heads 32\n"
+      "  --seq-length $SEQ --max-position-embeddings $SEQ\n)\nEXTRA=()\nif [[ \"$KIND\" == \"fp8\" ]]; then\n"
+      "  EXTRA+=(\n    \"--fp8-format hybrid\"\n  )\nfi\nTRAIN=(--micro-batch-size 1 --global-batch-size 64 "
+      "--bf16)\n"
+      "TRAIN+=(\"${EXTRA[@]}\")\nPROGRAM=pretrain_gpt.py\n[ ! -f \"$PROGRAM\" ] && exit 1\n"
+      "torchrun --nproc_per_node 8 \"$PROGRAM\" ${MODEL[@]} \\\n  ${TRAIN[@]} --tensor-model-parallel-size "
+      "$TP\n");
+  CHECK(arrays.config.strategy.tensor_parallel == 2);
+  CHECK(arrays.config.strategy.precision == models::Precision::fp8);
+  CHECK(arrays.config.training.sequence == 8192);
+
+  const std::string slurm =
+      "#!/bin/bash\n#SBATCH --nodes=2\nif [ $NODES -le 4 ]; then\n  : \"${TENSOR:=4}\"\n  : "
+      "\"${BATCH:=64}\"\n"
+      "elif [ $NODES -ge 8 ]; then\n  : \"${TENSOR:=8}\"\n  : \"${BATCH:=$((NODES * 8 / TENSOR * "
+      "16))}\"\nfi\n"
+      "declare -a MOUNTS=(--container-mounts /fsx:/fsx)\n"
+      "srun -l \"${MOUNTS[@]}\" python -m torch.distributed.run --nnodes=$SLURM_JOB_NUM_NODES "
+      "/work/pretrain_gpt.py \\\n  --tensor-model-parallel-size $TENSOR --global-batch-size $BATCH --fp16 " +
+      std::string(kShape) + "--max-position-embeddings 4096 \\\n";
+  CHECK(run_of(slurm, 16, 2).config.strategy.tensor_parallel == 4);
+  const planner::RunReading wide = run_of(slurm, 64, 8);
+  CHECK(wide.config.strategy.tensor_parallel == 8);
+  CHECK(wide.config.training.global_batch == 128);
+  // Of six nodes it says nothing: the variable is named, and may be given.
+  CHECK(contains(refusal_of([&] { (void)run_of(slurm, 48, 6); }), "\"$TENSOR\" is no whole number"));
+  CHECK(run_of(slurm, 48, 6, {{"TENSOR", "2"}, {"BATCH", "48"}}).config.strategy.tensor_parallel == 2);
+
+  const planner::RunReading line =
+      run_of(std::string("ARGS=\"") + kShape +
+             "--max-position-embeddings 4096 --bf16\"\nTP=4\nsrun bash -c \"torchrun "
+             "pretrain_gpt.py $ARGS --tensor-model-parallel-size $TP\"\n");
+  CHECK(line.config.strategy.tensor_parallel == 4);
+}
+
+// A manifest is no script: its words are read, with the values that are given.
+TEST_CASE("a manifest of Megatron-LM is read with the values of its template", "[targets]") {
+  const std::string yaml =
+      "        env:\n        - name: CUDA_DEVICE_MAX_CONNECTIONS\n          value: \"1\"\n        command: [ "
+      "\"torchrun\" ]\n"
+      "        args:\n        - /work/pretrain_gpt.py\n        - --tensor-model-parallel-size=${TENSOR}\n"
+      "        - --num-layers=${LAYERS}\n        - --hidden-size=4096\n        - --num-attention-heads=32\n"
+      "        - --seq-length=2048\n        - --max-position-embeddings=2048\n        - "
+      "--micro-batch-size=1\n"
+      "        - --fp16\n";
+  CHECK(contains(refusal_of([&] { (void)run_of(yaml); }), "\"${LAYERS}\" is no whole number"));
+  const planner::RunReading run = run_of(yaml, 16, 2, {{"TENSOR", "8"}, {"LAYERS", "36"}});
+  CHECK(run.config.strategy.tensor_parallel == 8);
+  CHECK(run.architecture.layers == 36);
+}
+
+TEST_CASE("what else of a script decides a prediction is read", "[targets]") {
+  const auto with = [](const std::string& more) {
+    return run_of("pretrain_gpt.py " + std::string(kShape) + more);
+  };
+  // pretrain_gpt.py's own: dropout of 0.1; a vocabulary where the tokenizer's kind tells it.
+  CHECK(with("--bf16").architecture.dropout);
+  CHECK_FALSE(with("--attention-dropout 0.0").architecture.dropout);
+  CHECK(with("--vocab-file v.json --merge-file m.txt").architecture.vocabulary == 50257);
+  CHECK(with("--tokenizer-type Llama2Tokenizer").architecture.vocabulary == 32000);
+  CHECK(with("--tokenizer-type HuggingFaceTokenizer --vocab-size 128256").architecture.vocabulary == 128256);
+  CHECK(with("--tokenizer-type HuggingFaceTokenizer").architecture.vocabulary == 0);
+  // Without padding a capacity above 1 drops nothing of what comes evenly.
+  const std::string experts = "--num-experts 8 --moe-ffn-hidden-size 1024 --moe-expert-capacity-factor ";
+  CHECK_FALSE(with("--num-experts 8").architecture.capacity_factor.has_value());
+  CHECK_FALSE(with(experts + "1.5").architecture.capacity_factor.has_value());
+  CHECK(with(experts + "1.5 --moe-pad-expert-input-to-capacity").architecture.capacity_factor == 1.5);
+  CHECK(with(experts + "1").architecture.intermediate == 1024);
+  const std::string again = "--recompute-granularity selective --recompute-modules ";
+  CHECK(with("--num-experts 8 " + again + "moe").config.strategy.recompute.mlp);
+  CHECK_FALSE(with("--num-experts 8 " + again + "mlp").config.strategy.recompute.mlp);
+  CHECK(with("--moe-shared-expert-intermediate-size 8").config.not_modelled.size() == 1);
+  // The loop that Megatron-Bridge's recipes drive is this program with these flags.
+  const std::string flags =
+      "--grad-reduce-in-bf16 --cross-entropy-loss-fusion --overlap-grad-reduce --overlap-param-gather ";
+  CHECK(with(flags).config.strategy.framework == models::stated_framework("megatron-bridge"));
+  CHECK(with(flags + "--tensor-model-parallel-size 2").config.strategy.framework ==
+        models::stated_framework("megatron"));
 }
 
 TEST_CASE("a TOML of TorchTitan is read with what it leaves to the cluster", "[targets]") {

@@ -157,7 +157,8 @@ TEST_CASE("parameters of families whose steps are timed", "[io][hf_config]") {
   const Architecture mixture = tiny("qwen3_moe", kExperts4);
   CHECK(parameters(mixture) == 2 * (384 + 8 + 4 * 144 + 32 + 16) + 8 + 160);
   CHECK(models::active_parameters(mixture) == 2 * (384 + 8 + 2 * 144 + 32 + 16) + 8 + 160);
-  CHECK(mixture.capacity_factor == 0);
+  CHECK_FALSE(mixture.capacity_factor.has_value());  // the training loop's own
+  CHECK(tiny("qwen3_moe", std::string(kExperts4) + "\"capacity_factor\": 1.5, ").capacity_factor == 1.5);
   CHECK(mixture.intermediate == 6);
   for (const Architecture& a : {mixture, tiny("qwen2"), tiny("qwen3", kHead4), tiny("llama")}) {
     CHECK(a.blocks.untimed.empty());

@@ -493,13 +493,13 @@ TEST_CASE("the model an HF NxDT config trains", "[io][job][nxdt]") {
   CHECK(read.architecture.flash_attention);
   CHECK(read.notes.empty());
 
-  // Places of the experts: the shipped 2.0 when the YAML is silent; dropless has none.
+  // Places of the experts: the training loop's own when the YAML is silent; dropless has none.
   const auto capacity = [&](const std::string& moe) {
     const std::string mixtral = replaced(hf_nxdt("x", "32", "4096"), "name: hf_llama", "name: hf_mixtral");
     return trains(replaced(mixtral, "  num_layers", "  moe: {" + moe + "}\n  num_layers"))
         .architecture.capacity_factor;
   };
-  CHECK(capacity("num_experts: 8") == 2.0);
+  CHECK_FALSE(capacity("num_experts: 8").has_value());
   CHECK(capacity("num_experts: 8, capacity_factor: 1.5") == 1.5);
   CHECK(capacity("num_experts: 8, capacity_factor: 2.0, dropless: True") == 0);
 

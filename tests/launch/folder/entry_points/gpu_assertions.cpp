@@ -140,7 +140,7 @@ Settings asked_of_megatron(const EntryPoint& entry, const Run& run, const std::s
   if (!s.recompute.full) {
     if (s.recompute.core_attention && !s.flash_attention) modules += "core_attn ";
     if (s.recompute.rms_norm) modules += "layernorm ";
-    if (s.recompute.mlp) modules += "mlp ";
+    if (s.recompute.mlp) modules += m.experts > 0 ? "moe " : "mlp ";
   }
   if (!modules.empty()) {
     modules.pop_back();
@@ -151,7 +151,8 @@ Settings asked_of_megatron(const EntryPoint& entry, const Run& run, const std::s
   a["--fp8-format"] = eight ? "hybrid" : "null";
   a["--fp8-amax-history-len"] = eight ? "1024" : "1";
   a["--fp8-amax-compute-algo"] = eight ? "max" : "most_recent";
-  a["--attention-backend"] = s.flash_attention ? "flash" : "unfused";
+  const bool llama = recipe.starts_with("llama");
+  a["--attention-backend"] = !s.flash_attention ? "unfused" : llama ? "fused" : "auto";
   a["--num-layers"] = text(m.layers);
   a["--hidden-size"] = text(m.hidden);
   a["--ffn-hidden-size"] = text(m.intermediate);
@@ -175,7 +176,9 @@ Settings asked_of_megatron(const EntryPoint& entry, const Run& run, const std::s
     a["--expert-model-parallel-size"] = text(s.expert_parallel);
     a["--moe-router-topk"] = text(m.experts_per_token);
     a["--moe-token-dispatcher-type"] = "alltoall";
-    a["--moe-expert-capacity-factor"] = "2";
+    a["--moe-router-load-balancing-type"] = "aux_loss";
+    a["--moe-aux-loss-coeff"] = "0.01";
+    a["--moe-grouped-gemm"] = "true";
   }
   a["--optimizer"] = "adam";
   a["--data-path"] = "/data";
@@ -187,17 +190,33 @@ Settings asked_of_megatron(const EntryPoint& entry, const Run& run, const std::s
   a["--tensorboard-dir"] = "/plan/run/tensorboard";
   a["--exit-signal-handler"] = a["--log-throughput"] = "true";
   a["--log-interval"] = "1";
-  const bool large = recipe.starts_with("gpt3");
+  a["--no-create-attention-mask-in-dataloader"] = "true";
+  a["--vocab-size"] = text(m.vocabulary);
   const char *beta1 = "0.9", *beta2 = "0.95", *clip = "1";
-  a["--lr"] = of_recipe(entry, recipe, "lr");
-  a["--min-lr"] = of_recipe(entry, recipe, "min_lr");
-  a["--weight-decay"] = of_recipe(entry, recipe, "weight_decay");
-  a["--init-method-std"] = of_recipe(entry, recipe, "init_std");
-  a["--lr-decay-style"] = of_recipe(entry, recipe, "lr_decay_style");
-  // Samples over the job's batch; of the other script 0.001 of its steps.
-  const int steps = large ? 500000 : 1953125000 / run.job.training.global_batch;
+  // NVIDIA/Megatron-LM@d98e8a6 examples/mixtral/train_mixtral_8x7b_distributed.sh; of a Llama the script for Llama 3 with
+  // the rates that TorchTitan's configs have, to a tenth, and initializer_range of its config.json.
+  const std::string script = llama ? "llama3-8B fp8 8xH100" : "gpt3-175B";
+  if (recipe == "mixtral") {
+    a["--lr"] = "1e-4";
+    a["--min-lr"] = "1e-5";
+    a["--init-method-std"] = "0.01";
+    beta2 = "0.999";
+  } else if (llama) {
+    const EntryPoint titan(entry_point_table(), "torchtitan-toml");
+    a["--lr"] = of_recipe(titan, recipe, "lr");
+    a["--min-lr"] = recipe == "llama3_8b" ? "3e-5" : recipe == "llama3_70b" ? "1.5e-5" : "8e-6";
+    a["--init-method-std"] = "0.02";
+  } else {
+    a["--lr"] = of_recipe(entry, script, "lr");
+    a["--min-lr"] = of_recipe(entry, script, "min_lr");
+    a["--init-method-std"] = of_recipe(entry, script, "init_std");
+  }
+  a["--weight-decay"] = of_recipe(entry, script, "weight_decay");
+  a["--lr-decay-style"] = of_recipe(entry, script, "lr_decay_style");
+  // Samples over the job's batch; of the other scripts 0.001 of their steps.
+  const int steps = llama ? 1953125000 / run.job.training.global_batch : 500000;
   a["--train-iters"] = text(steps);
-  a["--lr-warmup-iters"] = text(large ? 500 : 3906252 / run.job.training.global_batch);
+  a["--lr-warmup-iters"] = text(llama ? 3906252 / run.job.training.global_batch : 500);
   // The last of 100 to 200 that divides the steps, so that the last step is saved too; 200 where none does.
   int every = 200;
   while (every > 100 && steps % every != 0) --every;

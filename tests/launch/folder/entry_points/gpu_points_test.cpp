@@ -18,25 +18,25 @@ std::string entry_of(const planner::Target& target) {
   return target.framework() == "fsdp" ? "torchtitan-toml" : "megatron-lm";
 }
 
-/// By hand: sizes and the recipe that is next to them by their ratio.
+/// By hand: sizes and the recipe that is next to them by their ratio; of Megatron the size of the Llama whose rates are
+/// taken, or the script that trains such a model.
 std::string recipe_of(const std::string& entry, const std::string& model) {
   struct Row {
     const char *model, *titan, *megatron;
   };
-  constexpr const char *kSmall = "llama3-8B fp8 8xH100", *kLarge = "gpt3-175B";
   static const Row kRows[] = {
-      {"llama2-7b", "", kSmall},
-      {"llama2-13b", "", kSmall},
-      {"llama2-70b", "", kLarge},
-      {"llama3-8b", "llama3_8b", kSmall},
-      {"llama3-70b", "llama3_70b", kLarge},
-      {"llama3.1-8b", "llama3_8b", kSmall},
-      {"llama3.1-70b", "llama3_70b", kLarge},
-      {"llama3.1-405b", "llama3_405b", kLarge},
-      {"gpt3-23b", "", kSmall},
-      {"gpt3-46b", "", kLarge},
-      {"gpt3-175b", "", kLarge},
-      {"mixtral-8x7b", "", kLarge},
+      {"llama2-7b", "", "llama3_8b"},
+      {"llama2-13b", "", "llama3_8b"},
+      {"llama2-70b", "", "llama3_70b"},
+      {"llama3-8b", "llama3_8b", "llama3_8b"},
+      {"llama3-70b", "llama3_70b", "llama3_70b"},
+      {"llama3.1-8b", "llama3_8b", "llama3_8b"},
+      {"llama3.1-70b", "llama3_70b", "llama3_70b"},
+      {"llama3.1-405b", "llama3_405b", "llama3_405b"},
+      {"gpt3-23b", "", "gpt3"},
+      {"gpt3-46b", "", "gpt3"},
+      {"gpt3-175b", "", "gpt3"},
+      {"mixtral-8x7b", "", "mixtral"},
   };
   for (const Row& row : kRows) {
     if (model == row.model) return entry == "megatron-lm" ? row.megatron : row.titan;
@@ -277,6 +277,10 @@ TEST_CASE("what starts a plan is read as that plan", "[launch][gpu]") {
         CHECK(run->architecture.layers == c.job.architecture.layers);
         CHECK(run->architecture.kv_heads == c.job.architecture.kv_heads);
         CHECK(run->architecture.intermediate == c.job.architecture.intermediate);
+        CHECK(run->architecture.vocabulary == c.job.architecture.vocabulary);
+        CHECK(run->architecture.dropout == c.job.architecture.dropout);
+        CHECK(run->architecture.experts == c.job.architecture.experts);
+        CHECK(run->architecture.capacity_factor == c.job.architecture.capacity_factor);
       }
     }
   }

@@ -1,0 +1,64 @@
+// Variables of a script of bash, and what its words expand to.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "targets/flags/shell_follower.h"
+
+namespace trnplan::targets {
+
+struct ShellVariable {
+  std::vector<ShellWord> items;  ///< one of a variable that is no array
+  bool array = false;
+};
+
+class ShellValues {
+ public:
+  ShellValues(std::string name, const ShellEnvironment& environment)
+      : name_(std::move(name)), environment_(environment) {}
+
+  /// How a word is expanded.
+  struct Way {
+    bool splits = true;           ///< at blanks of what is not quoted
+    bool unset_is_empty = false;  ///< else a variable that nothing sets stays as it is written
+  };
+  /// The words that one becomes; `at` is its place. Throws InputError where all that was expanded is too much.
+  std::vector<ShellWord> expanded(std::string_view word, const ShellWord& at, Way way);
+  /// All of a text, unsplit.
+  ShellWord joined(std::string_view word, const ShellWord& at, bool unset_is_empty);
+
+  void set(std::string_view name, ShellVariable value) { variables_[std::string(name)] = std::move(value); }
+  /// NAME+=value, or NAME+=(items).
+  void append(std::string_view name, ShellVariable value);
+  void unset(std::string_view name);
+
+  /// Of a whole-number expression, with names of variables; nullopt where one is not known, or it is none.
+  std::optional<std::int64_t> arithmetic(std::string_view expression, const ShellWord& at);
+
+  const std::map<std::string, ShellVariable, std::less<>>& all() const { return variables_; }
+  /// Of a variable or the environment; nullptr where nothing sets it.
+  const ShellVariable* find(std::string_view name);
+
+ private:
+  struct Fields;
+  void expand(Fields& f, std::string_view text, bool quoted, int depth);
+  std::size_t dollar(Fields& f, std::string_view text, std::size_t at, bool quoted, int depth);
+  void parameter(Fields& f, std::string_view inner, std::string_view source, bool quoted, int depth);
+  void put(Fields& f, const ShellVariable& v, bool all, bool joins, bool quoted);
+  void unknown(Fields& f, std::string_view source);
+  void add(Fields& f, std::string_view text);
+  void count(std::size_t bytes);
+
+  std::string name_;
+  const ShellEnvironment& environment_;
+  std::map<std::string, ShellVariable, std::less<>> variables_;
+  std::map<std::string, ShellVariable, std::less<>> taken_;  ///< of the environment, once it was asked for
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace trnplan::targets

@@ -1,0 +1,177 @@
+#include "targets/megatron/megatron_script.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include "targets/flags/shell_follower.h"
+#include "targets/flags/shell_values.h"
+#include "targets/megatron/megatron_rules.h"
+#include "text/diagnostic.h"
+#include "text/log_lines.h"
+
+namespace trnplan::targets {
+
+namespace {
+
+/// A script that is longer is none that starts a run.
+constexpr std::size_t kMostText = 1 << 20;
+/// "bash -c" inside "bash -c".
+constexpr int kDeepestLine = 3;
+constexpr std::string_view kProgram = "pretrain_gpt.py";
+
+/// How scripts call the number of nodes that a scheduler tells them: Slurm's two, PyTorchJob's, and what examples export.
+constexpr const char* kNodeNames[] = {"SLURM_NNODES", "SLURM_JOB_NUM_NODES", "PET_NNODES",
+                                      "NNODES",       "NUM_NODES",           "NODES"};
+
+/// The words of the text as they are written, with their places.
+ShellCommand plain_words(const planner::ConfigFile& file) {
+  ShellCommand all;
+  int line = 1;
+  std::size_t start = 0;
+  const std::string& text = file.text;
+  for (std::size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    if (c == '\n') {
+      ++line;
+      start = ++i;
+    } else if (c == '#' && (i == start || blank(text[i - 1]))) {
+      i = std::min(text.find('\n', i), text.size());
+    } else if (blank(c) || c == '\r' || c == '\\' || c == '(' || c == ')') {
+      ++i;
+    } else {
+      const std::size_t end = std::min(text.find_first_of(" \t\r\n\\()", i), text.size());
+      std::string word = text.substr(i, end - i);
+      std::erase_if(word, [](char q) { return q == '"' || q == '\''; });
+      if (!word.empty()) all.push_back({std::move(word), line, static_cast<int>(i - start) + 1, true});
+      i = end;
+    }
+  }
+  return all;
+}
+
+StatedByName flags_of(const planner::ConfigFile& file, ShellCommand::const_iterator from,
+                      ShellCommand::const_iterator to) {
+  StatedByName all;
+  Stated* last = nullptr;
+  for (auto it = from; it != to; ++it) {
+    const std::string& word = it->text;
+    if (word.starts_with("--") && word.size() > 2) {
+      const std::size_t equals = word.find('=');
+      last = &all[word.substr(0, equals)];
+      *last = {{}, {file.name, it->line, it->column}};
+      if (equals != std::string::npos) last->values.push_back(word.substr(equals + 1));
+    } else if (last != nullptr) {
+      last->values.push_back(word);
+    }
+  }
+  return all;
+}
+
+bool complete(const StatedByName& flags) {
+  return std::all_of(std::begin(kMegatronNeeds), std::end(kMegatronNeeds),
+                     [&](const char* needed) { return flags.contains(needed); });
+}
+
+ShellEnvironment environment_of(const planner::ConfigFile& file) {
+  ShellEnvironment all = file.environment;
+  if (file.hosts <= 0) return all;
+  for (const char* name : kNodeNames) all.try_emplace(name, fmt::to_string(file.hosts));
+  return all;
+}
+
+/// Words that begin a line of their own: "bash -c '...'", eval.
+bool is_line(const ShellWord& word) {
+  return word.text.find(kProgram) != std::string::npos && word.text.find_first_of(" \n") != std::string::npos;
+}
+
+/// The last command that runs the program with all that it needs.
+std::optional<StatedByName> started_flags(const planner::ConfigFile& file, const ShellReading& shell,
+                                          const ShellEnvironment& environment, int depth) {
+  std::optional<StatedByName> found;
+  for (const ShellCommand& command : shell.commands) {
+    const auto program = std::find_if(command.begin(), command.end(),
+                                      [](const ShellWord& w) { return w.text.ends_with(kProgram); });
+    if (program != command.end() && !is_line(*program)) {
+      StatedByName flags = flags_of(file, std::next(program), command.end());
+      if (complete(flags)) found = std::move(flags);
+      continue;
+    }
+    for (const ShellWord& word : command) {
+      if (depth == kDeepestLine || !is_line(word)) continue;
+      ShellEnvironment inner = environment;
+      for (const auto& [name, items] : shell.variables) {
+        if (items.size() == 1 && items.front().known) inner[name] = items.front().text;
+      }
+      ShellReading line = follow_shell(word.text, file.name, inner);
+      for (ShellCommand& c : line.commands) {
+        for (ShellWord& w : c) w.line = word.line, w.column = word.column;
+      }
+      if (auto flags = started_flags(file, line, inner, depth + 1)) found = std::move(flags);
+    }
+  }
+  return found;
+}
+
+/// CUDA_DEVICE_MAX_CONNECTIONS: as the script sets it, as a word hands it on ("env NAME=1"), or as a manifest has it.
+void read_connections(MegatronScript& script, const planner::ConfigFile& file, const ShellReading& shell,
+                      const ShellCommand& plain) {
+  const auto state = [&](const std::string& value, const ShellWord& at) {
+    script.environment[kMaxConnections] = {{value}, {file.name, at.line, at.column}};
+  };
+  if (const auto own = shell.variables.find(kMaxConnections); own != shell.variables.end()) {
+    if (!own->second.empty()) state(own->second.front().text, own->second.front());
+    return;
+  }
+  const std::string variable = std::string(kMaxConnections) + "=";
+  for (auto it = plain.begin(); it != plain.end(); ++it) {
+    if (it->text.starts_with(variable)) {
+      state(it->text.substr(variable.size()), *it);
+    } else if (it->text == kMaxConnections && std::distance(it, plain.end()) > 2 &&
+               std::next(it)->text == "value:") {
+      state(std::next(it, 2)->text, *it);
+    }
+  }
+}
+
+}  // namespace
+
+MegatronScript megatron_script(const planner::ConfigFile& file) {
+  if (file.text.size() > kMostText)
+    throw InputError({{file.name, 0, 0},
+                      "",
+                      fmt::format("the script is larger than {} bytes", kMostText),
+                      "give the script that starts the run, not a log or a data file"});
+  MegatronScript script;
+  const ShellEnvironment environment = environment_of(file);
+  ShellReading shell = follow_shell(file.text, file.name, environment);
+  ShellCommand plain = plain_words(file);
+  script.starts_program = file.text.find(kProgram) != std::string::npos;
+  read_connections(script, file, shell, plain);
+  if (auto flags = started_flags(file, shell, environment, 0)) {
+    script.flags = *std::move(flags);
+    script.notes = std::move(shell.notes);
+    return script;
+  }
+  ShellEnvironment known = environment;
+  for (const auto& [name, items] : shell.variables) {
+    if (items.size() == 1 && items.front().known) known[name] = items.front().text;
+  }
+  ShellValues values(file.name, known);
+  for (ShellWord& word : plain) {
+    if (word.text.find('$') == std::string::npos) continue;
+    word.text = values.joined(word.text, word, false).text;
+  }
+  const auto program =
+      std::find_if(plain.begin(), plain.end(), [](const ShellWord& w) { return w.text.ends_with(kProgram); });
+  // Of a script that keeps its arguments in arrays they stand before.
+  const bool behind = program != plain.end() && std::any_of(program, plain.end(), [](const ShellWord& w) {
+                        return w.text.starts_with("--num-layers");
+                      });
+  script.flags = flags_of(file, behind ? std::next(program) : plain.begin(), plain.end());
+  return script;
+}
+
+}  // namespace trnplan::targets
