@@ -45,6 +45,7 @@ std::vector<io::OutputFile> bundle_of(const models::Job& job, const planner::Tar
   }
   if (const std::string why = launch::no_folder_for(settled.cluster.instance); !why.empty())
     throw InputError({{o.job.job, 0, 0}, "--out", why, "leave --out away, or plan for another --instance"});
+  if (const std::string doubt = planner::release_doubt(target, settled); !doubt.empty()) remarks.add(doubt);
   if (const std::string note = launch::checkpoint_note(settled, plan.strategy, target); !note.empty())
     remarks.add(note);
   return launch::bundle(settled, plan, target);

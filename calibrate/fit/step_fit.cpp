@@ -77,9 +77,10 @@ auto key_of(const topology::Instance& t) {
 }
 
 auto program_key(const MeasuredStep& s) {
-  // Not: what is asked of a whole run or left to the search, what it learns with and where its files lie.
+  // Not: what is asked of a whole run or left to the search, what it learns with, where its files lie and what could be
+  // installed.
   const auto& [architecture, training, cluster, software, objective, deadline, budget, pin, space, learning,
-               run] = s.job;
+               run, neuron_releases] = s.job;
   const auto& [sequence, global_batch, tokens, precision] = training;
   const auto& [instance, nodes, oversubscription] = cluster;
   // Framework and release have factors of the fit's own.

@@ -279,6 +279,7 @@ PlanFile read_plan_file(const std::filesystem::path& path, const Catalog& catalo
     }
     throw InputError(std::move(faults));
   }
+  plan.job.neuron_releases = catalog.neuron_releases();
   check_sums(root, plan, map);
   if (!faults.empty()) throw InputError(std::move(faults));
   plan.job.training.precision = plan.strategy.precision;

@@ -7,6 +7,7 @@
 
 #include "targets/flags/flags.h"
 #include "targets/flags/recipe.h"
+#include "targets/hf/nxd_preparation.h"
 
 namespace trnplan::targets {
 
@@ -267,6 +268,9 @@ class NemoMegatron : public planner::Target {
     say_unused(job, {"requests_in_flight"}, c.remarks);
     return c;
   }
+
+  std::string neuron_release(const models::Job& job) const override { return stated_release(job, "2.21"); }
+  std::string ending(const topology::Traits& machine) const override { return xla_ending(machine); }
 
   /// aws-neuron/neuronx-nemo-megatron@f4743ce: build.sh, nemo/scripts/nlp_language_modeling,
   /// nemo/examples/nlp/language_modeling/checkpoint_conversion. --pp_degree is 2 where nothing is said.
