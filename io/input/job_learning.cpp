@@ -146,6 +146,8 @@ void read_run_files(MapReader& map, models::RunFiles& run, std::vector<Diagnosti
   run.weights = path_in(fields, "weights");
   if (const auto start = word_in(fields, "start_from", models::kStartNames))
     run.start_from = static_cast<models::StartFrom>(*start);
+  if (const auto by = word_in(fields, "scheduler", models::kSubmitNames))
+    run.scheduler = static_cast<models::SubmitBy>(*by);
   if (!run.weights.empty() && run.start_from && !run.begins_with_weights()) {
     fields.fault("weights", "a run that starts from scratch reads no weights",
                  "leave it out, or write start_from: hf or checkpoint");
