@@ -22,22 +22,22 @@ namespace {
 /// What the flags below are read from, and what prepare.sh checks out.
 constexpr const char* kCommit = "d98e8a6";
 
-constexpr Recipe in_samples(Recipe recipe) {
-  recipe.in_samples = true;
+constexpr Recipe in_samples(std::int64_t tokens, Recipe recipe) {
+  recipe.sample_tokens = tokens;
   return recipe;
 }
 
 /// Both scripts have their last steps at the minimum, as many as their own length has: left out, since a run of another
 /// length has none of them.
 constexpr Recipe kRecipes[] = {
-    in_samples({"NVIDIA/Megatron-LM@d98e8a6:examples/llama/train_llama3_8b_h100_fp8.sh", 8030261248.,
-                1953125000, 1.5e-4, 1e-5, 3906252, 0, 0.9, 0.95, 0.1, 0.0134}),
+    in_samples(8192, {"NVIDIA/Megatron-LM@d98e8a6:examples/llama/train_llama3_8b_h100_fp8.sh", 8030261248.,
+                      1953125000, 1.5e-4, 1e-5, 3906252, 0, 0.9, 0.95, 0.1, 0.0134}),
     {"NVIDIA/Megatron-LM@d98e8a6:examples/gpt3/train_gpt3_175b_distributed.sh", 174591683584., 500000, 6e-5,
      6e-6, 500, 0, 0.9, 0.95, 0.1, 0.006},
 };
 
 Recipe recipe_of(const models::Job& job) {
-  return of_batch(nearest_recipe(kRecipes, job.architecture), job.training.global_batch);
+  return of_batch(nearest_recipe(kRecipes, job.architecture), job.training);
 }
 
 void need_model(const models::Job& job, std::vector<planner::Violation>& broken) {

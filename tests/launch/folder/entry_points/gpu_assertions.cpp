@@ -195,9 +195,11 @@ Settings asked_of_megatron(const EntryPoint& entry, const Run& run, const std::s
   a["--init-method-std"] = of_recipe(entry, recipe, "init_std");
   a["--lr-decay-style"] = of_recipe(entry, recipe, "lr_decay_style");
   // Samples over the job's batch; of the other script 0.001 of its steps.
-  const int steps = large ? 500000 : 1953125000 / run.job.training.global_batch;
+  // Its samples have 8192 tokens.
+  const std::int64_t per_step = std::int64_t{run.job.training.sequence} * run.job.training.global_batch;
+  const std::int64_t steps = large ? 500000 : 1953125000LL * 8192 / per_step;
   a["--train-iters"] = text(steps);
-  a["--lr-warmup-iters"] = text(large ? 500 : 3906252 / run.job.training.global_batch);
+  a["--lr-warmup-iters"] = text(large ? 500 : 3906252LL * 8192 / per_step);
   // The last of 100 to 200 that divides the steps, so that the last step is saved too; 200 where none does.
   int every = 200;
   while (every > 100 && steps % every != 0) --every;
