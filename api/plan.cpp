@@ -160,6 +160,14 @@ void remark_target(const planner::SearchResult& result, const planner::Target* t
   if (why) remarks.add(fmt::format("the plans are of all strategies: {}", *why));
 }
 
+/// That the target is published no longer, where the plan is for it.
+void remark_ending(const planner::Target* target, const models::Job& job, Remarks& remarks) {
+  if (target == nullptr) return;
+  const std::string ending = target->ending(job.cluster.instance.traits);
+  if (!ending.empty())
+    remarks.add(fmt::format("{} on {}: {}", target->name(), job.cluster.instance.name, ending));
+}
+
 /// The stack that was chosen of several, and what it was chosen from.
 void remark_choice(const Recommendation& best, Remarks& remarks) {
   if (best.others.empty()) return;
@@ -215,6 +223,7 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
   out.interrupted = o.stop != nullptr && o.stop->load();
   check_result(job, result, o);
   remark_choice(best, remarks);
+  remark_ending(target, job, remarks);
   for (planner::Plan& plan : result.plans) predictor.tell_nearest(plan, *best.stack);
   remark_result(result, profile, job, remarks);
   remark_target(result, target, job, remarks);

@@ -45,6 +45,7 @@ std::vector<io::OutputFile> bundle_of(const models::Job& job, const planner::Tar
   }
   if (const std::string why = launch::no_folder_for(settled.cluster.instance); !why.empty())
     throw InputError({{o.job.job, 0, 0}, "--out", why, "leave --out away, or plan for another --instance"});
+  if (const std::string doubt = planner::release_doubt(target, settled); !doubt.empty()) remarks.add(doubt);
   if (const std::string note = launch::checkpoint_note(settled, plan.strategy, target); !note.empty())
     remarks.add(note);
   return launch::bundle(settled, plan, target);
@@ -56,6 +57,11 @@ std::vector<io::OutputFile> measure_files_of(const models::Job& job, const plann
                                              const planner::Confidence& confidence, const PlanRequest& o,
                                              Remarks& remarks) {
   if (!confidence.comparison || !confidence.comparison->best) return {};
+  if (job.run.scheduler == models::SubmitBy::eks) {
+    remarks.add(
+        "no measure.sh is written: it runs under Slurm or on a node itself, and the folder is for EKS");
+    return {};
+  }
   if (o.job.texts.states(o.job.job)) {
     remarks.add("no measure.sh is written: it plans again, and the job stands in no file");
     return {};
@@ -109,7 +115,9 @@ std::string write_plan_folder(const models::Job& job, const planner::Target* tar
   files.insert(files.end(), more.begin(), more.end());
   io::write_files(o.out, files, o.force);
   const std::filesystem::path folder = o.out;
-  for (const io::OutputFile& f : files) remarks.add("wrote " + (folder / f.folder / f.name).string());
+  const auto by = static_cast<std::size_t>(job.run.scheduler.value_or(models::SubmitBy::slurm));
+  remarks.add(fmt::format("wrote {} files to {}; next: trnplan launch {}{} --dry-run", files.size(), o.out,
+                          o.out, by == 0 ? "" : fmt::format(" --scheduler {}", models::kSubmitNames.at(by))));
   return more.empty() ? "" : (folder / more.front().name).string();
 }
 

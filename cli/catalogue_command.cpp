@@ -2,10 +2,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "api/catalogue.h"
 #include "cli/commands.h"
@@ -13,6 +15,7 @@
 #include "cli/options.h"
 #include "cli/text/table.h"
 #include "io/output/catalogue_json.h"
+#include "targets/registry.h"
 
 namespace trnplan::cli {
 
@@ -105,6 +108,18 @@ std::string table_of(const std::vector<const topology::Instance*>& types, const 
   return table.text(text_width());
 }
 
+/// A line for machines on which every stack ends.
+std::string endings_text(const std::vector<io::KnownInstance>& instances) {
+  std::map<std::string, std::vector<std::string>> names;
+  for (const io::KnownInstance& k : instances) {
+    const std::string ending = targets::ending_on(k.instance.traits);
+    if (!ending.empty()) names[ending].push_back(k.instance.name);
+  }
+  std::string text;
+  for (const auto& [ending, of] : names) text += fmt::format("{}: {}\n", fmt::join(of, ", "), ending);
+  return text;
+}
+
 std::string instances_text(const std::vector<io::KnownInstance>& instances) {
   std::vector<topology::Accelerator> kinds;
   std::set<std::string> timed;
@@ -122,7 +137,7 @@ std::string instances_text(const std::vector<io::KnownInstance>& instances) {
     text += (text.empty() ? "" : "\n") + table_of(types, timed, prices);
   }
   return text + "\nper node but for the GiB; " + prices.legend() +
-         "; step: whether plan and simulate time a training step on it\n";
+         "; step: whether plan and simulate time a training step on it\n" + endings_text(instances);
 }
 
 int show_models(const Common& common) {

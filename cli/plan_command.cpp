@@ -135,6 +135,11 @@ void add_plan(CLI::App& app, Run& chosen) {
           "folder to write to: config and scripts for Slurm and Kubernetes, cluster files, plan.json, "
           "and measure.sh where the first two plans are not told apart")
       ->check(not_empty());
+  command
+      ->add_option("--scheduler", o->request.job.options.scheduler,
+                   "slurm, eks or local: --out writes the jobs and cluster files of this one alone")
+      ->check(
+          CLI::IsMember(std::vector<std::string>(models::kSubmitNames.begin(), models::kSubmitNames.end())));
   command->add_option("--target", o->request.target, what_trains())->check(CLI::IsMember(targets::names()));
   command->add_flag("--force", o->request.force, "overwrite files in --out, and --report");
   add_report(*command, o->report.path);

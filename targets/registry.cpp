@@ -75,6 +75,17 @@ void take_defaults(models::Job& job, const planner::Target& target, bool precisi
   job.architecture.dropout = job.architecture.dropout || d.dropout;
 }
 
+std::string ending_on(const topology::Traits& machine) {
+  std::string first;
+  for (const planner::Target* target : all()) {
+    if (!target->trains_on(machine)) continue;
+    const std::string ending = target->ending(machine);
+    if (ending.empty()) return "";
+    if (first.empty()) first = ending;
+  }
+  return first;
+}
+
 std::vector<std::string> names() {
   std::vector<std::string> words;
   for (const planner::Target* target : all()) words.emplace_back(target->name());

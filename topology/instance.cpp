@@ -1,6 +1,7 @@
 #include "topology/instance.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace trnplan::topology {
 
@@ -14,6 +15,13 @@ const Price* Instance::price() const {
       std::find_if(prices.begin(), prices.end(), [](const Price& p) { return p.is_on_demand(); });
   if (found != prices.end()) return &*found;
   return prices.empty() ? nullptr : &prices.front();
+}
+
+bool Instance::starts_in_blocks_alone() const {
+  const auto has = [&](std::string_view kind) {
+    return std::any_of(prices.begin(), prices.end(), [&](const Price& p) { return p.kind == kind; });
+  };
+  return has("capacity_block") && !has("on_demand");
 }
 
 double Instance::usd_per_hour() const {

@@ -91,8 +91,9 @@ struct Instance {
   /// Operating systems of one node, each with an equal share of all that the node has: what schedulers and torchrun call a
   /// node. An UltraServer is one node with several.
   int hosts = 1;
-  std::string ec2_type;      ///< the EC2 instance type of one host; "": it is no machine of EC2
-  int ultraserver_mode = 0;  ///< NEURON_RT_ULTRASERVER_MODE of all hosts of a node together; 0: not known
+  std::string ec2_type;       ///< the EC2 instance type of one host; "": it is no machine of EC2
+  std::string hyperpod_type;  ///< what SageMaker HyperPod calls one host: "ml.trn1.32xlarge"; "": it has none
+  int ultraserver_mode = 0;   ///< NEURON_RT_ULTRASERVER_MODE of all hosts of a node together; 0: not known
   std::vector<Price> prices;
 
   int cores() const { return chips * cores_per_chip; }
@@ -108,6 +109,8 @@ struct Instance {
   }
   /// The one on demand if known, else the first; nullptr without any.
   const Price* price() const;
+  /// Capacity Blocks are sold of it and nothing on demand, as far as prices are known: it starts in a reservation alone.
+  bool starts_in_blocks_alone() const;
   /// Of price(); 0 without one.
   double usd_per_hour() const;
 };

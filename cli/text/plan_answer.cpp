@@ -361,7 +361,13 @@ std::string next_text(const Answer& a) {
     text = fmt::format("--out DIR writes config{}",
                        measurable ? fmt::format(", scripts, measure.sh ({})", measures) : " and scripts");
   } else {
-    text = command_text({"trnplan", "launch", a.folder});
+    std::vector<std::string> launch = {"trnplan", "launch", a.folder};
+    if (a.job.run.scheduler.value_or(models::SubmitBy::slurm) != models::SubmitBy::slurm) {
+      launch.insert(launch.end(),
+                    {"--scheduler",
+                     std::string(models::kSubmitNames.at(static_cast<std::size_t>(*a.job.run.scheduler)))});
+    }
+    text = command_text(launch);
     if (!a.script.empty()) text += fmt::format(", or first {} ({})", command_text({a.script}), measures);
   }
   return entry("Next", text + (a.details || a.result.plans.empty() ? "" : "; --details") + "; --format json");

@@ -9,6 +9,7 @@
 #include "io/catalog/architecture_reader.h"
 #include "io/catalog/build_catalog.h"
 #include "io/catalog/instance_reader.h"
+#include "io/catalog/neuron_releases.h"
 #include "io/catalog/profile_reader.h"
 #include "io/catalog/program_path.h"
 #include "models/job/job.h"
@@ -180,6 +181,11 @@ std::string Catalog::instance_of_ranks(int ranks, bool several_nodes) const {
       return name;
   }
   return "";
+}
+
+std::shared_ptr<const models::NeuronReleases> Catalog::neuron_releases() const {
+  return std::make_shared<const models::NeuronReleases>(
+      neuron_releases_from(read_document(folder_ / "neuron-releases.json")));
 }
 
 Node Catalog::profile_file(std::string_view name) const {

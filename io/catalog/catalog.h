@@ -2,12 +2,14 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "models/architecture/architecture.h"
+#include "models/job/neuron_release.h"
 #include "models/parameters/profile.h"
 #include "text/document.h"
 #include "topology/instance.h"
@@ -54,6 +56,8 @@ class Catalog {
   std::string instance_of_ranks(int ranks, bool several_nodes) const;
   /// Its `base` is its own name: whoever builds on it needs no other.
   models::Profile profile(std::string_view name) const;
+  /// Versions of the Neuron SDK that folders may pin; never nullptr.
+  std::shared_ptr<const models::NeuronReleases> neuron_releases() const;
   /// As it stands in its file.
   Node profile_file(std::string_view name) const;
   /// The file of a name in `kind` ("measured-collectives.csv").

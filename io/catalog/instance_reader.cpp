@@ -266,6 +266,11 @@ void read_hosts(QuantityReader& read, MapReader& map, topology::Instance& i) {
     map.fault("ec2_type", in_quotes(i.ec2_type) + " is no instance type of EC2",
               "write one such as trn1.32xlarge, or leave the key out where EC2 has none");
   }
+  i.hyperpod_type = sourced_text(map, "hyperpod_type");
+  if (!i.hyperpod_type.empty() && i.hyperpod_type != "ml." + i.ec2_type) {
+    map.fault("hyperpod_type", in_quotes(i.hyperpod_type) + " is not \"ml.\" and ec2_type",
+              "write it as SageMaker does, or leave the key out where HyperPod has no such machine");
+  }
   std::string uneven;
   const auto divides = [&](const char* what, double amount) {
     if (std::fmod(amount, i.hosts) != 0) uneven += (uneven.empty() ? "" : ", ") + std::string(what);

@@ -26,7 +26,7 @@ struct Stated {
 
   std::string path() const { return *section == '\0' ? key : std::string(section) + "." + key; }
 };
-constexpr std::array<Stated, 10> kStated = {
+constexpr std::array<Stated, 11> kStated = {
     {{"--instance", "cluster", "instance", &JobOptions::instance, true},
      {"--nodes", "cluster", "nodes", &JobOptions::nodes, true},
      {"--sequence", "training", "sequence", &JobOptions::sequence},
@@ -36,7 +36,8 @@ constexpr std::array<Stated, 10> kStated = {
      {"--release", "software", "release", &JobOptions::release},
      {"--objective", "", "objective", &JobOptions::objective},
      {"--deadline", "", "deadline", &JobOptions::deadline},
-     {"--budget", "", "budget", &JobOptions::budget}}};
+     {"--budget", "", "budget", &JobOptions::budget},
+     {"--scheduler", "run", "scheduler", &JobOptions::scheduler}}};
 
 const SourcePos kPlace{kCommandLine, 0, 0};
 

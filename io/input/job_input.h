@@ -19,7 +19,7 @@ namespace trnplan::io {
 /// What the command line says of a job, in the words of the job's keys; empty = nothing. Lists have commas.
 struct JobOptions {
   std::string instance, nodes, sequence, global_batch, tokens, precision, release, objective, deadline,
-      budget;
+      budget, scheduler;
   /// What is to train the job; empty: the target of its software. It decides what is assumed to come from where.
   std::string target;
   /// The command asks for nodes or types in its own way: what is assumed of them is not told.

@@ -76,15 +76,6 @@ void refuse_contradictions(MapReader& fields, const models::Learning& l, double 
   if (l.learning_rate && l.min_learning_rate && *l.min_learning_rate > *l.learning_rate) {
     fields.fault("min_learning_rate", "is above the learning rate", "write at most what learning_rate says");
   }
-  if (l.schedule != models::Decay::linear) return;
-  if (l.min_learning_rate && *l.min_learning_rate > 0) {
-    fields.fault("min_learning_rate", "the linear schedule falls to nothing in every target",
-                 "leave it out, or write schedule: cosine");
-  }
-  if (l.constant_steps && *l.constant_steps > 0) {
-    fields.fault("constant_steps", "the linear schedule has no constant part in any target",
-                 "leave it out, or write schedule: cosine");
-  }
 }
 
 /// What scripts and configs may hold: Hydra takes , = { } [ ] ( ) $ and quotes for its own.
@@ -146,6 +137,8 @@ void read_run_files(MapReader& map, models::RunFiles& run, std::vector<Diagnosti
   run.weights = path_in(fields, "weights");
   if (const auto start = word_in(fields, "start_from", models::kStartNames))
     run.start_from = static_cast<models::StartFrom>(*start);
+  if (const auto by = word_in(fields, "scheduler", models::kSubmitNames))
+    run.scheduler = static_cast<models::SubmitBy>(*by);
   if (!run.weights.empty() && run.start_from && !run.begins_with_weights()) {
     fields.fault("weights", "a run that starts from scratch reads no weights",
                  "leave it out, or write start_from: hf or checkpoint");

@@ -203,6 +203,7 @@ Json run_files_object(const models::RunFiles& run) {
   put(object, "log_dir", run.log_dir);
   put(object, "weights", run.weights);
   if (run.start_from) object["start_from"] = models::kStartNames[static_cast<std::size_t>(*run.start_from)];
+  if (run.scheduler) object["scheduler"] = models::kSubmitNames[static_cast<std::size_t>(*run.scheduler)];
   return object;
 }
 
@@ -279,6 +280,7 @@ PlanFile read_plan_file(const std::filesystem::path& path, const Catalog& catalo
     }
     throw InputError(std::move(faults));
   }
+  plan.job.neuron_releases = catalog.neuron_releases();
   check_sums(root, plan, map);
   if (!faults.empty()) throw InputError(std::move(faults));
   plan.job.training.precision = plan.strategy.precision;

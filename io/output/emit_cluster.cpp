@@ -56,10 +56,26 @@ std::string whole_nodes(const ClusterSpec& s) {
 
 }  // namespace
 
+namespace {
+
+/// A block needs its reservation, as many nodes at least as at most, and no placement group: aws/aws-parallelcluster@451cc532
+/// cli/src/pcluster/validators (cluster_validators.py, ec2_validators.py).
+std::string capacity(bool block) {
+  if (!block) return "      CapacityType: ONDEMAND\n";
+  return fmt::format(
+      "      CapacityType: CAPACITY_BLOCK\n"
+      "      CapacityReservationTarget:\n"
+      "        CapacityReservationId: {}-capacity-reservation\n",
+      kSetMe);
+}
+
+}  // namespace
+
 /// Images of ParallelCluster hold NVIDIA's driver and EFA; Neuron's are installed.
 std::string parallelcluster_yaml(const ClusterSpec& s) {
   const topology::Instance& i = s.cluster.instance;
   const bool neuron = i.traits.accelerator == topology::Accelerator::neuron_core;
+  const bool block = i.starts_in_blocks_alone();
   return fmt::format(
       R"(# {note}
 # {holds}
@@ -67,7 +83,7 @@ std::string parallelcluster_yaml(const ClusterSpec& s) {
 # pcluster create-cluster --cluster-configuration parallelcluster.yaml -n {name}
 Region: {region}
 Image:
-  Os: ubuntu2204
+  Os: {os}
 HeadNode:
   InstanceType: c5.4xlarge
   Networking:
@@ -81,8 +97,7 @@ HeadNode:
   Scheduler: slurm
   SlurmQueues:
     - Name: compute1
-      CapacityType: ONDEMAND
-      ComputeSettings:
+{capacity}      ComputeSettings:
         LocalStorage:
           RootVolume:
             Size: 1024
@@ -91,16 +106,14 @@ HeadNode:
       ComputeResources:
         - Name: {resource}
           InstanceType: {type}
-          MinCount: 0
+          MinCount: {least}
           MaxCount: {nodes}
           Efa:
             Enabled: {efa}
       Networking:
         SubnetIds:
           - {set}-private-subnet
-        PlacementGroup:
-          Enabled: true
-{queue_install}SharedStorage:
+{placement}{queue_install}SharedStorage:
   - MountDir: /fsx
     Name: pclusterfsx
     StorageType: FsxLustre
@@ -109,9 +122,12 @@ HeadNode:
       StorageCapacity: {storage}
 )",
       fmt::arg("note", s.note), fmt::arg("holds", s.storage_holds), fmt::arg("set", kSetMe),
-      fmt::arg("whole", whole_nodes(s)), fmt::arg("name", s.name), fmt::arg("region", region_of(i)),
-      fmt::arg("resource", neuron ? "trainium" : "gpu"), fmt::arg("type", machine_type(i)),
-      fmt::arg("nodes", s.cluster.hosts()), fmt::arg("efa", i.nics > 0), fmt::arg("storage", s.storage_gib),
+      fmt::arg("os", s.os), fmt::arg("whole", whole_nodes(s)), fmt::arg("name", s.name),
+      fmt::arg("region", region_of(i)), fmt::arg("resource", neuron ? "trainium" : "gpu"),
+      fmt::arg("type", machine_type(i)), fmt::arg("nodes", s.cluster.hosts()),
+      fmt::arg("capacity", capacity(block)), fmt::arg("least", block ? s.cluster.hosts() : 0),
+      fmt::arg("placement", block ? "" : "        PlacementGroup:\n          Enabled: true\n"),
+      fmt::arg("efa", i.nics > 0), fmt::arg("storage", s.storage_gib),
       fmt::arg("head_install", neuron ? install(2) : ""), fmt::arg("queue_install", neuron ? install(6) : ""),
       fmt::arg("copy", neuron ? ", copy install_neuron.sh into the bucket" : ""));
 }
@@ -132,7 +148,7 @@ std::string tag_value(const std::string& text) {
 Json instance_group(const char* name, const std::string& type, int count) {
   const std::string set(kSetMe);
   return {{"InstanceGroupName", name},
-          {"InstanceType", "ml." + type},
+          {"InstanceType", type},
           {"InstanceCount", count},
           {"LifeCycleConfig",
            {{"SourceS3Uri", "s3://sagemaker-" + set + "/lifecycle"}, {"OnCreate", "on_create.sh"}}},
@@ -142,6 +158,15 @@ Json instance_group(const char* name, const std::string& type, int count) {
 
 constexpr const char* kController = "controller-machine";
 constexpr const char* kWorkers = "worker-group-1";
+
+/// Of a machine that is sold in blocks alone with the training plan that reserves it.
+Json worker_group(const topology::Cluster& cluster) {
+  Json group = instance_group(kWorkers, cluster.instance.hyperpod_type, cluster.hosts());
+  const std::string set(kSetMe);
+  if (cluster.instance.starts_in_blocks_alone())
+    group["TrainingPlanArn"] = "arn:aws:sagemaker:" + set + ":training-plan/" + set;
+  return group;
+}
 
 Json network() {
   const std::string set(kSetMe);
@@ -169,7 +194,7 @@ std::string provisioning_json(const ClusterSpec& s) {
 }
 
 std::string hyperpod_eks_json(const ClusterSpec& s) {
-  Json workers = instance_group(kWorkers, machine_type(s.cluster.instance), s.cluster.hosts());
+  Json workers = worker_group(s.cluster);
   workers["OnStartDeepHealthChecks"] = {"InstanceStress", "InstanceConnectivity"};
   const Json cluster = {{"ClusterName", s.name},
                         {"Orchestrator", {{"Eks", {{"ClusterArn", fmt::format("arn:aws:eks:{}", kSetMe)}}}}},
@@ -181,12 +206,11 @@ std::string hyperpod_eks_json(const ClusterSpec& s) {
 }
 
 std::string hyperpod_json(const ClusterSpec& s) {
-  const Json cluster = {{"ClusterName", s.name},
-                        {"InstanceGroups",
-                         {instance_group(kController, "m5.12xlarge", 1),
-                          instance_group(kWorkers, machine_type(s.cluster.instance), s.cluster.hosts())}},
-                        {"VpcConfig", network()},
-                        {"Tags", tags(s)}};
+  const Json cluster = {
+      {"ClusterName", s.name},
+      {"InstanceGroups", {instance_group(kController, "ml.m5.12xlarge", 1), worker_group(s.cluster)}},
+      {"VpcConfig", network()},
+      {"Tags", tags(s)}};
   return cluster.dump(2) + "\n";
 }
 

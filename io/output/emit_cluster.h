@@ -24,6 +24,7 @@ struct ClusterSpec {
   std::int64_t storage_gib = 1200;  ///< of the shared file system, a size that FSx for Lustre has
   std::string storage_holds;        ///< a sentence: what that is for
   bool compiles = true;             ///< a job compiles before the one that trains
+  std::string os = "ubuntu2204";    ///< of ParallelCluster's images
 };
 
 /// The smallest file system of FSx for Lustre that holds so much: 1200 GiB, 2400 GiB or a multiple of it, which

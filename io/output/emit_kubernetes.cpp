@@ -224,9 +224,9 @@ constexpr int kTrainRestarts = 100;
 
 std::string hyperpod_job(const ClusterSpec& s, const std::string& folder, std::string_view mode) {
   const std::string selector = fmt::format(
-      "            node.kubernetes.io/instance-type: ml.{}\n"
+      "            node.kubernetes.io/instance-type: {}\n"
       "            sagemaker.amazonaws.com/node-health-status: Schedulable\n",
-      machine_type(s.cluster.instance));
+      s.cluster.instance.hyperpod_type);
   return head(s, folder, "hyperpod-eks", mode) + fmt::format(fmt::runtime(kPyTorchHead), job_name(s, mode)) +
          fmt::format(fmt::runtime(kHyperPodSpec), fmt::arg("name", job_name(s, mode)),
                      fmt::arg("nodes", s.cluster.hosts()),
@@ -238,10 +238,10 @@ std::string hyperpod_job(const ClusterSpec& s, const std::string& folder, std::s
 
 const std::vector<KubernetesFlavour>& kubernetes_flavours() {
   static const std::vector<KubernetesFlavour> all = {
-      {"eks-mpijob", "an EKS cluster with Kubeflow's MPI operator (MPIJob v2beta1)", mpijob, true},
+      {"eks-mpijob", "an EKS cluster with Kubeflow's MPI operator (MPIJob v2beta1)", mpijob, false, true},
       {"eks-pytorchjob", "an EKS cluster with Kubeflow's training operator (PyTorchJob v1)", pytorchjob},
       {"hyperpod-eks", "SageMaker HyperPod on EKS with Kubeflow's training operator (PyTorchJob v1)",
-       hyperpod_job}};
+       hyperpod_job, true}};
   return all;
 }
 

@@ -21,6 +21,7 @@ struct KubernetesFlavour {
   /// `folder` is where the pods see the plan's folder: plain letters, digits, '/', '-', '_', '.'. `mode` is
   /// "compile" or "train".
   std::string (*job)(const ClusterSpec& spec, const std::string& folder, std::string_view mode);
+  bool hyperpod = false;  ///< of SageMaker HyperPod alone
   bool launcher = false;  ///< a pod of its own starts the others (mpi_launch.sh)
 };
 

@@ -35,6 +35,12 @@ bool installs_neuron(const topology::Instance& instance) {
   return instance.traits.accelerator == topology::Accelerator::neuron_core;
 }
 
+/// The image of ParallelCluster whose packages have the interpreter: Ubuntu 22.04 has Python 3.10 and 3.11, 24.04 has 3.12, and is there
+/// since ParallelCluster 3.13.0 (aws/aws-parallelcluster pull request 6658). Images of Ubuntu 22.04 hold for what needs none.
+std::string os_with(const std::string& python) {
+  return python == "python3.12" ? "ubuntu2404" : io::ClusterSpec{}.os;
+}
+
 /// Checkpoints that a run keeps: as the job states them, else the most that a target does. Of a run that keeps all of them
 /// those of its tokens; where it says no tokens, only the last ones can be counted.
 std::int64_t kept_checkpoints(const models::Job& job) {
@@ -99,10 +105,10 @@ std::vector<io::OutputFile> run_files(const ScriptContext& scripts, const Cluste
   files.push_back({"config.json", io::hf_config_json(scripts.job.architecture), false});
   files.push_back({"setup_env.sh", setup_env_sh(scripts), false});
   files.push_back({"node_run.sh", node_run_sh(scripts), true});
-  if (compiles) files.push_back({"compile.sbatch", compile_sbatch(scripts), true});
-  files.push_back({"train.sbatch", train_sbatch(scripts), true});
+  if (compiles && kinds.slurm) files.push_back({"compile.sbatch", compile_sbatch(scripts), true});
+  if (kinds.slurm) files.push_back({"train.sbatch", train_sbatch(scripts), true});
   if (compiles) files.push_back({"health.sh", health_sh(scripts), true});
-  files.push_back({"submit.sh", submit_sh(scripts), true});
+  if (kinds.slurm) files.push_back({"submit.sh", submit_sh(scripts), true});
   files.push_back({"prepare.sh", prepare_sh(scripts), true});
   files.push_back({"README.md", readme_md(scripts), false});
   if (!kinds.kubernetes.empty()) files.push_back({"Dockerfile", dockerfile(scripts), false});
@@ -129,9 +135,10 @@ std::vector<io::OutputFile> bundle_beside_plan(const models::Job& searched, cons
   models::Job keeping = job;
   keeping.run.checkpoints_kept = checkpoints_with_room(job, plan.strategy, target);
   const ScriptContext scripts{job, plan, target};
-  const ClusterKinds kinds = cluster_kinds(machine, target);
+  const ClusterKinds kinds = cluster_kinds(machine, target, job.run.scheduler);
   io::ClusterSpec cluster = cluster_spec(keeping, plan.strategy, target.support_on(machine.traits));
   cluster.compiles = target.compiles_ahead();
+  cluster.os = os_with(target.preparation(job, plan.strategy).python);
   std::vector<io::OutputFile> files = run_files(scripts, kinds);
   if (kinds.parallelcluster) {
     if (installs_neuron(machine)) files.push_back({"install_neuron.sh", install_neuron_sh(scripts), true});
@@ -140,8 +147,8 @@ std::vector<io::OutputFile> bundle_beside_plan(const models::Job& searched, cons
   if (kinds.hyperpod) {
     files.push_back({"hyperpod.json", io::hyperpod_json(cluster), false});
     files.push_back({"provisioning_parameters.json", io::provisioning_json(cluster), false});
-    files.push_back({"hyperpod-eks.json", io::hyperpod_eks_json(cluster), false});
   }
+  if (kinds.hyperpod_eks) files.push_back({"hyperpod-eks.json", io::hyperpod_eks_json(cluster), false});
   add_kubernetes(files, kinds, cluster, target);
   if (kinds.has_launcher()) files.push_back({"mpi_launch.sh", mpi_launch_sh(scripts), true});
   return files;

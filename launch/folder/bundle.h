@@ -29,6 +29,8 @@ namespace trnplan::launch {
 /// Of a machine that EC2 does not have there is no file that makes a cluster and none of Kubernetes; of one whose node is several
 /// hosts none of HyperPod, and of Kubernetes what keeps hosts together (launch/folder/cluster_kinds.h).
 ///
+/// Where the job names one scheduler (RunFiles::scheduler) the jobs and cluster files of the others are left out.
+///
 /// Every file but config.json and provisioning_parameters.json, whose keys are fixed, says which software it needs and how long that is supported. Job names and
 /// comments hold only plain letters of the model's name; values that a person supplies reach the scripts
 /// through the environment, always quoted. Throws std::invalid_argument for an architecture or a strategy the

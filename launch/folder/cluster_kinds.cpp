@@ -1,6 +1,7 @@
 #include "launch/folder/cluster_kinds.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -14,22 +15,38 @@ bool has_several_hosts(const topology::Instance& machine) {
   return machine.hosts > 1;
 }
 
-constexpr const char* kHyperPodRows =
-    "| `hyperpod.json`, `provisioning_parameters.json` | a Slurm cluster by SageMaker HyperPod; the second "
-    "file goes "
-    "beside its lifecycle scripts |\n"
-    "| `hyperpod-eks.json` | SageMaker HyperPod on an EKS cluster |";
-
 std::string rows_of(const ClusterKinds& kinds, const topology::Instance& machine, bool compiles) {
-  if (!kinds.parallelcluster) return "";
-  std::string rows = "| `parallelcluster.yaml` | a Slurm cluster by AWS ParallelCluster |";
-  if (compiles && machine.traits.accelerator == topology::Accelerator::neuron_core) {
-    rows =
-        "| `parallelcluster.yaml`, `install_neuron.sh` | a Slurm cluster by AWS ParallelCluster; the script "
-        "goes "
-        "into the bucket that the file names |";
+  std::vector<const char*> rows;
+  const bool installs = compiles && machine.traits.accelerator == topology::Accelerator::neuron_core;
+  if (kinds.parallelcluster) {
+    rows.push_back(installs ? "| `parallelcluster.yaml`, `install_neuron.sh` | a Slurm cluster by AWS "
+                              "ParallelCluster; the script goes into the bucket that the file names |"
+                            : "| `parallelcluster.yaml` | a Slurm cluster by AWS ParallelCluster |");
   }
-  return kinds.hyperpod ? rows + "\n" + kHyperPodRows : rows;
+  if (kinds.hyperpod) {
+    rows.push_back(
+        "| `hyperpod.json`, `provisioning_parameters.json` | a Slurm cluster by SageMaker HyperPod; the "
+        "second file goes beside its lifecycle scripts |");
+  }
+  if (kinds.hyperpod_eks) rows.push_back("| `hyperpod-eks.json` | SageMaker HyperPod on an EKS cluster |");
+  return fmt::format("{}", fmt::join(rows, "\n"));
+}
+
+/// What the files ask for before they make a cluster, a sentence a line; "" where there is nothing to say.
+std::string cluster_notes_of(const ClusterKinds& kinds, const topology::Instance& machine) {
+  std::string text;
+  const bool any = kinds.parallelcluster || kinds.hyperpod_eks;
+  if (any && machine.starts_in_blocks_alone()) {
+    text += fmt::format(
+        "No price of {} on demand is known: it is sold in Capacity Blocks. The files that make a cluster ask "
+        "for a reservation.\n",
+        io::machine_type(machine));
+  }
+  if (!machine.ec2_type.empty() && machine.hyperpod_type.empty()) {
+    text += fmt::format("There are no files of SageMaker HyperPod: its CreateCluster has no ml.{}.\n",
+                        machine.ec2_type);
+  }
+  return text;
 }
 
 std::string kubernetes_row_of(const ClusterKinds& kinds, bool compiles) {
@@ -45,6 +62,19 @@ std::string kubernetes_row_of(const ClusterKinds& kinds, bool compiles) {
 }
 
 std::string first_step_of(const ClusterKinds& kinds, const topology::Cluster& cluster) {
+  if (!kinds.slurm && kinds.kubernetes.empty())
+    return fmt::format("{}, on which this folder runs by itself.", io::hosts_text(cluster));
+  if (!kinds.slurm && kinds.hyperpod_eks) {
+    return "A cluster, where you have none: `hyperpod-eks.json`, for `aws sagemaker create-cluster "
+           "--cli-input-json file://hyperpod-eks.json`.";
+  }
+  if (!kinds.slurm) return fmt::format("An EKS cluster with {}.", io::hosts_text(cluster));
+  if (kinds.hyperpod && !kinds.hyperpod_eks) {
+    return "A cluster, where you have none: `parallelcluster.yaml` or `hyperpod.json`. The first lines of "
+           "`parallelcluster.yaml`\n"
+           "   have its command; the other is for `aws sagemaker create-cluster --cli-input-json "
+           "file://hyperpod.json`.";
+  }
   if (kinds.hyperpod) {
     return "A cluster, where you have none: `parallelcluster.yaml` or `hyperpod.json` for Slurm, "
            "`hyperpod-eks.json` "
@@ -84,9 +114,11 @@ only and as many as the plan has, name the hosts (`#SBATCH --nodelist`), or tell
 }
 
 std::string checked_by(const ClusterKinds& kinds, bool hosts) {
-  const char* who = kinds.has_launcher()
-                        ? "`train.sbatch` and the launcher of `eks-mpijob-train.yaml` begin with"
-                        : "`train.sbatch` begins with";
+  const char* who =
+      !kinds.slurm           ? (kinds.has_launcher() ? "The launcher of `eks-mpijob-train.yaml` begins with"
+                                                     : "No job begins with")
+      : kinds.has_launcher() ? "`train.sbatch` and the launcher of `eks-mpijob-train.yaml` begin with"
+                             : "`train.sbatch` begins with";
   if (hosts) {
     return fmt::format(
         "{} `health.sh`: nccom-test on every host alone. A host that is slow is named, and the job ends "
@@ -120,6 +152,8 @@ std::string no_jobs_of(std::string_view flavour, const topology::Instance& machi
     return machine.name + " is no machine of EC2, and jobs of Kubernetes are written for EKS";
   }
   const io::KubernetesFlavour* one = io::find_flavour(flavour);
+  if (one != nullptr && one->hyperpod && machine.hyperpod_type.empty() && !has_several_hosts(machine))
+    return "SageMaker HyperPod has no ml." + machine.ec2_type;
   if (one != nullptr && one->launcher && !target.compiles_ahead()) {
     const std::string none = std::string(target.name()) + " is started by no launcher";
     if (!has_several_hosts(machine)) return none;
@@ -139,26 +173,35 @@ std::string no_folder_for(const topology::Instance& machine) {
                      machine.name, machine.hosts);
 }
 
-ClusterKinds cluster_kinds(const topology::Instance& machine, const planner::Target& target) {
+ClusterKinds cluster_kinds(const topology::Instance& machine, const planner::Target& target,
+                           const std::optional<models::SubmitBy>& scheduler) {
+  const models::SubmitBy any = scheduler.value_or(models::SubmitBy::slurm);
+  const bool eks = !scheduler || any == models::SubmitBy::eks;
   ClusterKinds kinds;
-  kinds.parallelcluster = !machine.ec2_type.empty();
-  kinds.hyperpod = kinds.parallelcluster && !has_several_hosts(machine);
+  kinds.slurm = any == models::SubmitBy::slurm;
+  kinds.parallelcluster = kinds.slurm && !machine.ec2_type.empty();
+  const bool hyperpod = !machine.hyperpod_type.empty() && !has_several_hosts(machine);
+  kinds.hyperpod = kinds.slurm && hyperpod;
+  kinds.hyperpod_eks = eks && hyperpod;
+  if (!eks) return kinds;
   for (const io::KubernetesFlavour& flavour : io::kubernetes_flavours()) {
     if (no_jobs_of(flavour.name, machine, target).empty()) kinds.kubernetes.push_back(flavour);
   }
   return kinds;
 }
 
-ClusterWords cluster_words(const topology::Cluster& cluster, const planner::Target& target) {
-  const ClusterKinds kinds = cluster_kinds(cluster.instance, target);
+ClusterWords cluster_words(const topology::Cluster& cluster, const planner::Target& target,
+                           const ClusterKinds& kinds) {
   const bool compiles = target.compiles_ahead();
   ClusterWords words;
   words.rows = rows_of(kinds, cluster.instance, compiles);
   words.kubernetes_row = kubernetes_row_of(kinds, compiles);
   words.first_step = first_step_of(kinds, cluster);
-  words.hosts = hosts_section_of(cluster);
-  if (!kinds.kubernetes.empty()) words.pods_place = ", on the volume of the pods as below for Kubernetes";
-  if (kinds.hyperpod) {
+  words.hosts = cluster_notes_of(kinds, cluster.instance) + hosts_section_of(cluster);
+  if (!kinds.kubernetes.empty())
+    words.pods_place = kinds.slurm ? ", on the volume of the pods as below for Kubernetes"
+                                   : " on the volume of the pods, as below";
+  if (kinds.hyperpod_eks) {
     words.hyperpod_tests =
         ": HyperPod tests its nodes when they start (`OnStartDeepHealthChecks` of\n`hyperpod-eks.json`)";
   }

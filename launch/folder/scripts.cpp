@@ -312,6 +312,27 @@ constexpr const char* kNeedTorch =
     "    return 1\n"
     "  }";
 
+/// Lines of prepare.sh for software that the image may hold; the last one without its end.
+std::string held_lines(const planner::Preparation& p) {
+  if (p.modules.empty()) return "";
+  std::string names;
+  for (const std::string& module : p.modules) names += (names.empty() ? "\"" : ", \"") + module + '"';
+  return fmt::format(
+      "  # An image may hold all of it for a Python of its own, which is taken then.\n"
+      "  if python3 -c 'import importlib.util as u; raise SystemExit(None in [u.find_spec(m) for m in "
+      "({})])' "
+      "2>/dev/null; then\n"
+      "    [[ -d \"$TRNPLAN_VENV\" ]] || python3 -m venv --system-site-packages \"$TRNPLAN_VENV\"\n"
+      "    local program\n"
+      "    for program in torchrun neuron_parallel_compile; do\n"
+      "      [[ -e \"$TRNPLAN_VENV/bin/$program\" ]] || ln -s -- \"$(command -v \"$program\")\" "
+      "\"$TRNPLAN_VENV/bin/$program\"\n"
+      "    done\n"
+      "    return\n"
+      "  fi",
+      names);
+}
+
 /// Lines of a function of prepare.sh.
 std::string body_of(const std::vector<std::string>& lines) {
   if (lines.empty()) return "  nothing";
@@ -442,6 +463,7 @@ std::string prepare_sh(const ScriptContext& c) {
                                {"clone", c.target.code_for(c.job, c.plan.strategy).clone},
                                {"branch", p.tag.empty() ? "" : "--branch " + p.tag + " "},
                                {"python", p.python.empty() ? "python3" : p.python},
+                               {"held", held_lines(p)},
                                {"install", body_of(p.install)},
                                {"data", body_of(p.data)},
                                {"from_hf", body_of(p.from_hf)},
@@ -488,6 +510,21 @@ std::string slurm_steps(const ScriptContext& c) {
          "       trnplan launch .";
 }
 
+std::string local_steps(const ScriptContext& c) {
+  return prepare_steps(c, "       bash prepare.sh", true) +
+         "       trnplan launch . --scheduler local --dry-run   # says what is still missing\n"
+         "       trnplan launch . --scheduler local";
+}
+
+/// The row of the table of files for Slurm's jobs.
+std::string slurm_row(const ScriptContext& c) {
+  return c.target.compiles_ahead()
+             ? "| `compile.sbatch`, `train.sbatch`, `submit.sh` | jobs of Slurm; `trnplan launch` submits "
+               "them, or `bash submit.sh` |"
+             : "| `train.sbatch`, `submit.sh` | the job of Slurm; `trnplan launch` submits it, or `bash "
+               "submit.sh` |";
+}
+
 std::string kubernetes_steps(const ScriptContext& c) {
   const std::string name = cluster_name(c.job), folder = pod_folder(name), pod = name + "-prepare";
   std::string exported;  // a secret is not copied with the folder
@@ -526,14 +563,22 @@ std::string readme_md(const ScriptContext& c) {
   std::string configs = "`config.json`";
   for (const std::string& name : c.target.config_names()) configs += ", `" + name + "`";
   const topology::Cluster cluster{machine_of(c), c.plan.nodes};
-  const ClusterKinds kinds = cluster_kinds(cluster.instance, c.target);
-  const ClusterWords words = cluster_words(cluster, c.target);
+  const ClusterKinds kinds = cluster_kinds(cluster.instance, c.target, c.job.run.scheduler);
+  const ClusterWords words = cluster_words(cluster, c.target, kinds);
+  const bool pods = !kinds.kubernetes.empty(), alone = !kinds.slurm && !pods;
   const bool own_stack = cluster.instance.traits.accelerator == topology::Accelerator::neuron_core;
   std::map<std::string_view, std::string> values = {
       {"network", network_note(c)},
       {"checkpoints", behind_empty_line(checkpoint_note(c.job, c.plan.strategy, c.target))},
       {"values", value_rows(c)},
       {"slurm", slurm_steps(c)},
+      {"local", local_steps(c)},
+      {"slurm_row", kinds.slurm ? slurm_row(c) : ""},
+      {"place", (kinds.slurm ? ": on the shared file system for Slurm"
+                 : pods      ? ":"
+                             : "") +
+                    words.pods_place},
+      {"number", kinds.slurm ? "5. Kubernetes instead" : "4. Kubernetes"},
       {"kubernetes", kubernetes_steps(c)},
       {"mount", std::string(io::kSharedVolume)},
       {"pods", pod_folder(cluster_name(c.job))},
@@ -546,7 +591,6 @@ std::string readme_md(const ScriptContext& c) {
       {"cluster_rows", words.rows},
       {"kubernetes_row", words.kubernetes_row},
       {"cluster_step", words.first_step},
-      {"pods_place", words.pods_place},
       {"hyperpod_tests", words.hyperpod_tests},
       {"hosts", words.hosts},
       {"checked", words.checked},
@@ -555,16 +599,35 @@ std::string readme_md(const ScriptContext& c) {
       {"support", c.target.support_on(cluster.instance.traits)},
       {"set", std::string(io::kSetMe)},
       {"configs", configs}};
-  values["pods_section"] = part("README_pods.md", !kinds.kubernetes.empty(), values);
-  std::string unchecked = part("README_unchecked.md", kinds.hyperpod, values);
+  values["pods_section"] = part("README_pods.md", pods, values);
+  std::string unchecked = part("README_unchecked.md", kinds.hyperpod_eks, values);
   if (!unchecked.empty()) unchecked.pop_back();  // the line that it stands in has an end of its own
   values["unchecked"] = behind_empty_line(unchecked);
-  values["kubernetes_step"] = part("eager_README_kubernetes.md", !kinds.kubernetes.empty(), values);
+  std::string step =
+      part("eager_README_slurm.md", kinds.slurm, values) + part("eager_README_local.md", alone, values);
+  if (!step.empty()) step.pop_back();  // as above
+  values["slurm_step"] = std::move(step);
+  values["kubernetes_step"] = part("eager_README_kubernetes.md", pods, values);
   return filled(form_of(c, "README.md", "eager_README.md"), values);
 }
 
 std::string install_neuron_sh(const ScriptContext& c) {
-  return filled("install_neuron.sh", {{"about", about(c)}});
+  const models::NeuronRelease* release = planner::pinned_release(c.target, c.job);
+  std::string packages;
+  for (const char* name :
+       {"aws-neuronx-dkms", "aws-neuronx-runtime-lib", "aws-neuronx-collectives", "aws-neuronx-tools"}) {
+    const std::string version = models::package_version(release, name);
+    packages +=
+        fmt::format("{}'{}={}*'", packages.empty() ? "" : " \\\n  ", name, version.empty() ? "2." : version);
+  }
+  // Of an interpreter with a number; Debian's plain python3 is there.
+  const std::string python = c.target.preparation(c.job, c.plan.strategy).python;
+  if (python.find('.') != std::string::npos) packages += fmt::format(" \\\n  {0} {0}-dev {0}-venv", python);
+  const std::string versions =
+      release == nullptr
+          ? "The newest versions are installed: which ones the plan's software needs is not known."
+          : fmt::format("The versions are those of Neuron SDK {}.", release->release);
+  return filled("install_neuron.sh", {{"about", about(c)}, {"packages", packages}, {"versions", versions}});
 }
 
 std::string dockerfile(const ScriptContext& c) {

@@ -1,6 +1,7 @@
 // What the user asks for.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 
 #include "models/architecture/architecture.h"
 #include "models/job/learning.h"
+#include "models/job/neuron_release.h"
 #include "models/job/strategy.h"
 #include "topology/instance.h"
 #include "units/quantity.h"
@@ -87,6 +89,8 @@ struct Job {
   SearchSpace space;
   Learning learning;
   RunFiles run;
+  /// What the catalogue knows of releases, for folders that pin packages; nullptr: nothing.
+  std::shared_ptr<const NeuronReleases> neuron_releases;
 };
 
 /// Micro-batches per data-parallel rank and step: GBS / (MBS * DP), truncated as NxDT does.

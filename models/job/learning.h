@@ -22,6 +22,10 @@ inline constexpr std::array<std::string_view, 3> kOptimizerNames = {"adamw", "ad
 enum class StartFrom : std::size_t { scratch, hf, checkpoint };
 inline constexpr std::array<std::string_view, 3> kStartNames = {"scratch", "hf", "checkpoint"};
 
+/// What submits a run: whose jobs and cluster files its folder has.
+enum class SubmitBy : std::size_t { slurm, eks, local };
+inline constexpr std::array<std::string_view, 3> kSubmitNames = {"slurm", "eks", "local"};
+
 /// How many checkpoints are kept where none is ever removed.
 inline constexpr std::int64_t kAllCheckpoints = -1;
 
@@ -45,6 +49,7 @@ struct RunFiles {
   /// Absolute paths of plain letters; "" = filled in by hand. `weights`: what the run begins with.
   std::string data, tokenizer, log_dir, weights;
   std::optional<StartFrom> start_from;
+  std::optional<SubmitBy> scheduler;  ///< none: the folder has the files of all
   /// Between checkpoints where the job states nothing: what loses least to failures; 0 = not known.
   std::int64_t planned_checkpoint_steps = 0;
 

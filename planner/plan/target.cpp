@@ -12,6 +12,20 @@ bool has_no_fix(const Violation& v) {
 
 }  // namespace
 
+const models::NeuronRelease* pinned_release(const Target& target, const models::Job& job) {
+  const std::string wanted = target.neuron_release(job);
+  if (wanted.empty() || job.neuron_releases == nullptr) return nullptr;
+  return models::nearest_release(*job.neuron_releases, wanted);
+}
+
+std::string release_doubt(const Target& target, const models::Job& job) {
+  const models::NeuronRelease* pinned = pinned_release(target, job);
+  const std::string wanted = target.neuron_release(job);
+  if (pinned == nullptr || models::find_release(*job.neuron_releases, wanted) != nullptr) return "";
+  return "The packages of Neuron SDK " + wanted + " are not known: those of " + pinned->release +
+         ", the nearest that is, are pinned.";
+}
+
 bool beyond_mending(const Target& target, const models::Job& job, const models::Strategy& strategy) {
   const std::vector<Violation> broken = target.violations(job, strategy);
   return std::any_of(broken.begin(), broken.end(), has_no_fix);

@@ -52,6 +52,9 @@ struct Preparation {
   std::string tag;     ///< of the clone that is checked out; "" = as it comes
   std::string python;  ///< the interpreter that the versions are for: "python3.12"
   std::string image;   ///< of AWS's deep learning containers, without its registry
+  /// Modules of the software, where the image may hold all of it for its own Python: a Python that finds them is taken as it is,
+  /// and nothing is installed.
+  std::vector<std::string> modules;
   /// PyTorch for the devices comes with the image or the node: the environment sees the packages of the Python that it is
   /// made with, and is of no use where those lack PyTorch.
   bool system_torch = false;
@@ -173,6 +176,8 @@ class Target {
   /// Versions that run it and how long they are supported, one line; on one machine, where they differ between machines.
   [[nodiscard]] virtual std::string support() const = 0;
   [[nodiscard]] virtual std::string support_on(const topology::Traits&) const { return support(); }
+  /// That what it needs is published no longer, and what follows it on such a machine: a sentence; "" while it is.
+  [[nodiscard]] virtual std::string ending(const topology::Traits&) const { return ""; }
   /// As readers of logs name the stack of a run that prints its output (logs::StepSample::framework).
   [[nodiscard]] virtual std::string_view log_format() const = 0;
 
@@ -181,6 +186,9 @@ class Target {
   [[nodiscard]] virtual std::string_view framework() const { return ""; }
   /// Every training loop that its config can say, that one first: names of models/framework.
   [[nodiscard]] virtual std::vector<std::string_view> loops() const { return {framework()}; }
+  /// Release of the Neuron SDK whose packages its folders pin for a job: the one that the job states, else the target's own;
+  /// "" = its folders pin none.
+  [[nodiscard]] virtual std::string neuron_release(const models::Job&) const { return ""; }
   /// Its graphs are collected and compiled by a job before the one that trains; else there is no such job, and nothing of
   /// a folder is about graphs.
   [[nodiscard]] virtual bool compiles_ahead() const { return true; }
@@ -272,6 +280,13 @@ class Target {
   /// says so by something that only the shell knows.
   [[nodiscard]] virtual std::optional<int> nodes_of(const ConfigFile&) const { return std::nullopt; }
 };
+
+/// The release whose packages a folder pins: Target::neuron_release() or, where the catalogue lacks it, the nearest; nullptr
+/// where none is pinned. It is the job's, and lives as long.
+[[nodiscard]] const models::NeuronRelease* pinned_release(const Target& target, const models::Job& job);
+
+/// That another release is pinned than the one asked for, a sentence; "" where it is the one.
+[[nodiscard]] std::string release_doubt(const Target& target, const models::Job& job);
 
 /// Something that keeps the target from training the strategy is mended by no other strategy: no fix goes with it.
 [[nodiscard]] bool beyond_mending(const Target& target, const models::Job& job,

@@ -266,13 +266,15 @@ class Bert : public planner::Target {
                                               const models::Architecture*) const override {
     return bert_reading(file, ranks);
   }
+  std::string neuron_release(const models::Job& job) const override { return stated_release(job); }
+  std::string ending(const topology::Traits& machine) const override { return xla_ending(machine); }
 
   /// aws-neuron/aws-neuron-samples@2015d65 torch-neuronx/training/dp_bert_hf_pretrain: requirements.txt and README.
   planner::Preparation preparation(const models::Job& job, const models::Strategy&) const override {
     planner::Preparation p;
-    p.python = "python3";
+    put_release(p, *this, job);
     p.install = {
-        pip_install() + torch_packages(),
+        pip_install() + torch_packages(planner::pinned_release(*this, job)),
         "pip install transformers==4.44.0 tensorboard==2.14 datasets==2.19.1 huggingface-hub==0.24.5 h5py "
         "requests==2.31.0"};
     const std::string name =

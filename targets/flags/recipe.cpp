@@ -12,12 +12,13 @@ const Recipe& nearest_recipe(std::span<const Recipe> shipped, const models::Arch
                            [&](const Recipe& x, const Recipe& y) { return distance(x) < distance(y); });
 }
 
-Recipe of_batch(Recipe recipe, std::int64_t global_batch) {
-  if (!recipe.in_samples || global_batch <= 0) return recipe;
+Recipe of_batch(Recipe recipe, const models::Training& t) {
+  const std::int64_t per_step = std::int64_t{t.global_batch} * t.sequence;
+  if (recipe.sample_tokens <= 0 || per_step <= 0) return recipe;
   for (std::int64_t* steps : {&recipe.steps, &recipe.warmup_steps, &recipe.constant_steps}) {
-    if (*steps > 0) *steps = std::max<std::int64_t>(1, *steps / global_batch);
+    if (*steps > 0) *steps = std::max<std::int64_t>(1, *steps * recipe.sample_tokens / per_step);
   }
-  recipe.in_samples = false;
+  recipe.sample_tokens = 0;
   return recipe;
 }
 

@@ -24,12 +24,12 @@ struct Recipe {
   bool functionalization = true;  ///< false: the recipe sets XLA_DISABLE_FUNCTIONALIZATION=0
   models::Decay schedule = models::Decay::cosine;
   std::string_view optimizer = "adamw";
-  std::int64_t log_steps = 1;  ///< between lines of the log
-  bool in_samples = false;     ///< what is in steps above counts sequences
+  std::int64_t log_steps = 1;      ///< between lines of the log
+  std::int64_t sample_tokens = 0;  ///< what is in steps above counts sequences of so many tokens; 0: steps
 };
 
-/// The recipe in steps of that global batch; one that counts steps as it is.
-Recipe of_batch(Recipe recipe, std::int64_t global_batch);
+/// The recipe in steps of that batch and sequence, for as many tokens; one that counts steps as it is.
+Recipe of_batch(Recipe recipe, const models::Training& training);
 
 /// The one for the model next in size, by the ratio of parameters. Requires: `shipped` is not empty.
 const Recipe& nearest_recipe(std::span<const Recipe> shipped, const models::Architecture& a);

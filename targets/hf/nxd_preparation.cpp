@@ -17,6 +17,12 @@ struct DataSet {
 constexpr DataSet kDataSets[] = {{2, 32000, 4096, "wikicorpus_llama2_tokenized_4k"},
                                  {3, 128256, 8192, "wikicorpus_llama3_tokenized_8k"}};
 
+/// "torch-neuronx==2.9.0.2.12.22436".
+std::string pinned(const models::NeuronRelease* release, std::string_view package) {
+  const std::string version = models::package_version(release, package);
+  return std::string(package) + (version.empty() ? "" : "==" + version);
+}
+
 }  // namespace
 
 std::string pip_install() {
@@ -24,12 +30,40 @@ std::string pip_install() {
          "which its setup guide names}\" ";
 }
 
-std::string torch_packages() {
-  return "neuronx-cc==2.22.12471.0 torch-neuronx==2.9.0.2.11.0 libneuronxla==2.9.315.0";
+std::string xla_ending(const topology::Traits& machine) {
+  return std::string(
+             "frozen at Neuron SDK 2.28 to 2.31: PyTorch/XLA trains no longer from 2.30 on (May 2026), NxDT "
+             "1.7 is "
+             "last in 2.31 (July 2026); ") +
+         (machine.native_pytorch
+              ? "TorchTitan follows (--target torchtitan), in beta since 2.33 (October 2026)"
+              : "what follows is for Trainium 2 and 3 alone");
 }
 
-std::string neuron_packages() {
-  return torch_packages() + " neuronx-distributed==0.16.25997";
+std::string stated_release(const models::Job& job, std::string_view usual) {
+  return job.software.release.empty() ? std::string(usual) : job.software.release;
+}
+
+std::string torch_packages(const models::NeuronRelease* release) {
+  return pinned(release, "neuronx-cc") + ' ' + pinned(release, "torch-neuronx") + ' ' +
+         pinned(release, "libneuronxla");
+}
+
+std::string neuron_packages(const models::NeuronRelease* release) {
+  return torch_packages(release) + ' ' + pinned(release, "neuronx-distributed");
+}
+
+void put_release(planner::Preparation& p, const planner::Target& target, const models::Job& job,
+                 std::string_view newest) {
+  const models::NeuronRelease* release = planner::pinned_release(target, job);
+  std::string python = release == nullptr ? std::string() : release->python;
+  if (!newest.empty() &&
+      (python.empty() || models::release_numbers(newest) < models::release_numbers(python)))
+    python = newest;
+  p.python = "python" + (python.empty() ? std::string("3") : python);
+  if (release != nullptr) p.image = release->image;
+  if (std::string doubt = planner::release_doubt(target, job); !doubt.empty())
+    p.remarks.push_back(std::move(doubt));
 }
 
 void put_conversion(planner::Preparation& p, const std::string& script, const models::Job& job,

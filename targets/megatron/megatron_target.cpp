@@ -23,8 +23,8 @@ namespace {
 /// What the flags below are read from, and what prepare.sh checks out.
 constexpr const char* kCommit = "d98e8a6";
 
-constexpr Recipe in_samples(Recipe recipe) {
-  recipe.in_samples = true;
+constexpr Recipe in_samples(std::int64_t tokens, Recipe recipe) {
+  recipe.sample_tokens = tokens;
   return recipe;
 }
 
@@ -40,9 +40,9 @@ struct Shipped {
 /// meta-llama/Llama-3.1-405B and its smaller siblings, config.json.
 constexpr Recipe llama(double parameters, double rate, double least) {
   return in_samples(
-      {"NVIDIA/Megatron-LM@d98e8a6:examples/llama/train_llama3_8b_h100_fp8.sh, with the rate of "
-       "pytorch/torchtitan@b5bcd76:torchtitan/models/llama3/config_registry.py",
-       parameters, 1953125000, rate, least, 3906252, 0, 0.9, 0.95, 0.1, 0.02});
+      8192, {"NVIDIA/Megatron-LM@d98e8a6:examples/llama/train_llama3_8b_h100_fp8.sh, with the rate of "
+             "pytorch/torchtitan@b5bcd76:torchtitan/models/llama3/config_registry.py",
+             parameters, 1953125000, rate, least, 3906252, 0, 0.9, 0.95, 0.1, 0.02});
 }
 constexpr Recipe kLlama[] = {llama(8030261248., 3e-4, 3e-5), llama(70553706496., 1.5e-4, 1.5e-5),
                              llama(405853388800., 8e-5, 8e-6)};
@@ -60,8 +60,7 @@ Shipped shipped_for(const models::Architecture& a) {
 }
 
 Recipe recipe_of(const models::Job& job) {
-  return of_batch(nearest_recipe(shipped_for(job.architecture).recipes, job.architecture),
-                  job.training.global_batch);
+  return of_batch(nearest_recipe(shipped_for(job.architecture).recipes, job.architecture), job.training);
 }
 
 void need_model(const models::Job& job, std::vector<planner::Violation>& broken) {

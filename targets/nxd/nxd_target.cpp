@@ -127,14 +127,17 @@ class Nxd : public planner::Target {
     return nxd_reading(file, ranks, model);
   }
 
-  /// Versions: awslabs/awsome-distributed-training@0edaf15 3.test_cases/pytorch/neuronx-distributed/llama3 (README and
-  /// kubernetes). The script for one stage imports AdamW from transformers, which later ones lack.
+  std::string neuron_release(const models::Job& job) const override { return stated_release(job); }
+  std::string ending(const topology::Traits& machine) const override { return xla_ending(machine); }
+
+  /// Packages beside the SDK: aws-neuron/neuronx-distributed@fbac349 examples/training/llama/requirements.txt. The script for
+  /// one stage imports AdamW from transformers, which later ones lack.
   planner::Preparation preparation(const models::Job& job, const models::Strategy& s) const override {
     planner::Preparation p;
-    p.tag = "v2.27.0";
-    p.python = "python3.12";
-    p.image = "pytorch-training-neuronx:2.9.0-neuronx-py312-sdk2.28.0-ubuntu24.04";
-    p.install = {pip_install() + neuron_packages(),
+    put_release(p, *this, job);
+    const models::NeuronRelease* release = planner::pinned_release(*this, job);
+    if (release != nullptr) p.tag = release->nxd_tag;
+    p.install = {pip_install() + neuron_packages(release),
                  "pip install transformers==4.48.0 'datasets<=3.6.0' 'huggingface-hub>=0.27.1' tensorboard "
                  "sentencepiece tenacity regex s3transfer awscrt"};
     put_data_set(p, kLlamaFolder, job);

@@ -37,6 +37,15 @@ std::string lacking_version(const models::Job& job, const models::Strategy& s) {
   return context.empty() && autocast ? lacks(*version, kAutocast) : context;
 }
 
+constexpr std::string_view kNewestPython = "3.11", kApexTag = "25.07";
+
+/// "==1.7.0", of the version that comes with the release, or that the job states; "" where it is not known.
+std::string pinned_version(const models::Job& job, const models::NeuronRelease* release) {
+  const NxdtVersion* version = find_version(job.software.version);
+  if (version == nullptr && release != nullptr) version = version_of_release(release->release);
+  return version == nullptr ? "" : "==" + std::string(version->package);
+}
+
 bool learns(const models::Job& job, const models::Strategy& s) {
   if (job.learning == models::Learning{} && job.run == models::RunFiles{}) return true;
   std::vector<planner::Violation> broken;
@@ -56,6 +65,7 @@ class Nxdt : public planner::Target {
     return "Needs NxDT 1.6 or 1.7: stay on Neuron SDK 2.28 with PyTorch 2.9. NxDT is in maintenance since "
            "Neuron 2.30 and no longer supported from 2.32 on.";
   }
+  std::string ending(const topology::Traits& machine) const override { return xla_ending(machine); }
 
   /// What its HF Llama path cannot train, training loops that are not NxD's, and what its config has no words for:
   /// plain attention of which nothing is recomputed, since without a list of classes it recomputes CoreAttention
@@ -124,18 +134,37 @@ class Nxdt : public planner::Target {
     return c;
   }
 
-  /// aws-neuron/neuronx-distributed-training@9169aa0: requirements.txt, install_setup.sh and
-  /// examples/checkpoint_converter_scripts.
+  /// Of a job that states its version of NxDT alone, a release that has it.
+  std::string neuron_release(const models::Job& job) const override {
+    const NxdtVersion* version = find_version(job.software.version);
+    if (!job.software.release.empty() || version == nullptr || version == version_of_release(kXlaRelease))
+      return stated_release(job);
+    return std::string(version->last_release);
+  }
+
+  /// aws-neuron/neuronx-distributed-training@9169aa0: README.md, requirements.txt (whose numpy no Python after 3.11 has),
+  /// install_setup.sh and examples/checkpoint_converter_scripts. The README's apex is 25.07, as in AWS's image for 2.28
+  /// (aws-neuron/deep-learning-containers@67765488 pytorch/training/2.9.0/Dockerfile.neuronx), the guide's 23.05
+  /// (aws-neuron/aws-neuron-sdk@81ce03ae archive/nxd-training/installation_guide.rst). That image has all of it for Python 3.12, with a
+  /// numpy of its own.
   planner::Preparation preparation(const models::Job& job, const models::Strategy& s) const override {
     planner::Preparation p;
-    p.python = "python3.12";
-    p.image = "pytorch-training-neuronx:2.9.0-neuronx-py312-sdk2.28.0-ubuntu24.04";
-    p.install = {pip_install() + neuron_packages() + " torchvision",
-                 "pip install -r \"$TRNPLAN_CODE/requirements.txt\"",
-                 pip_install() + "neuronx_distributed_training",
-                 "(cd \"$TRNPLAN_CODE\" && bash install_setup.sh)   # builds megatron-core and patches NeMo"};
+    put_release(p, *this, job, kNewestPython);
+    p.modules = {"neuronx_distributed_training", "nemo", "apex"};
+    const models::NeuronRelease* release = planner::pinned_release(*this, job);
+    p.install = {
+        pip_install() + neuron_packages(release) + " torchvision",
+        "pip install Cython packaging setuptools wheel",
+        "local apex",
+        "apex=$(mktemp -d)/apex",
+        "git clone --depth 1 --branch " + std::string(kApexTag) +
+            " https://github.com/NVIDIA/apex \"$apex\"   # NeMo imports it; its kernels are not needed",
+        "printf '%s\\n' 'from setuptools import find_packages, setup' 'setup(name=\"apex\", "
+        "version=\"0.1\", packages=find_packages(include=[\"apex\", \"apex.*\"]))' >\"$apex/setup.py\"",
+        "pip install --no-build-isolation -r \"$TRNPLAN_CODE/requirements.txt\" \"$apex\"",
+        pip_install() + "neuronx_distributed_training" + pinned_version(job, release),
+        "(cd \"$TRNPLAN_CODE\" && bash install_setup.sh)   # builds megatron-core and patches NeMo"};
     put_conversion(p, "examples/checkpoint_converter_scripts/checkpoint_converter.py", job, s);
-    p.remarks.emplace_back("NxDT needs a slim wheel of apex 23.05 as well: see its installation guide.");
     p.remarks.emplace_back(
         "Data sets are tokenised by get_dataset.py of neuronx-distributed, "
         "examples/training/llama; its columns are input_ids, attention_mask and labels.");

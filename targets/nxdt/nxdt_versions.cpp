@@ -25,13 +25,14 @@ Number number_of(std::string_view text) {
 
 }  // namespace
 
-/// Releases: aws-neuron/aws-neuron-sdk@81ce03ae:release-notes/components/nxd-training.rst. 1.6.0 is of 2025-09-22
-/// (aws-neuron/neuronx-distributed-training@9169aa03, the last that is public). Which version release 2.28 has is not
-/// said.
+/// Up to 2.28 by the manifest (aws-neuron/aws-neuron-sdk@81ce03ae:src/helperscripts/n2-manifest.json), which has none after it; then by
+/// the notes, by which 1.7.0 stays until 2.31, the last (release-notes/components/nxd-training.rst there). They name 1.6.0 for 2.27, where
+/// manifest and image have 1.7.0. 1.6.0 is of 2025-09-22 (aws-neuron/neuronx-distributed-training@9169aa03, the last that is public).
 const std::vector<NxdtVersion>& nxdt_versions() {
   static const std::vector<NxdtVersion> versions = {
-      {"1.1", "2.21", "2.21"}, {"1.2", "2.22", "2.22"}, {"1.3", "2.23", "2.23"}, {"1.4", "2.24", "2.24"},
-      {"1.5", "2.25", "2.25"}, {"1.6", "2.26", "2.27"}, {"1.7", "2.29", "2.31"}};
+      {"1.1", "2.21", "2.21", "1.1.1"}, {"1.2", "2.22", "2.22", "1.2.0"}, {"1.3", "2.23", "2.23", "1.3.0"},
+      {"1.4", "2.24", "2.24", "1.4.1"}, {"1.5", "2.25", "2.25", "1.5.0"}, {"1.6", "2.26", "2.26", "1.6.0"},
+      {"1.7", "2.27", "2.31", "1.7.0"}};
   return versions;
 }
 

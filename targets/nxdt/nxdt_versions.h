@@ -14,7 +14,8 @@ namespace trnplan::targets {
 /// A version and the releases of the Neuron SDK that have it.
 struct NxdtVersion {
   std::string_view version;                      ///< "1.4"; of 1.1.1 "1.1"
-  std::string_view first_release, last_release;  ///< "2.26", "2.27"
+  std::string_view first_release, last_release;  ///< "2.27", "2.31"
+  std::string_view package;                      ///< of pip, the one that the last release has: "1.4.1"
 };
 
 /// What not every version has.

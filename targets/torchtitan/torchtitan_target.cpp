@@ -132,6 +132,20 @@ std::vector<std::string> heading(const std::string& support, const std::string& 
   return lines;
 }
 
+/// Tokens of C4's English part: arXiv 2104.08758, table 1.
+constexpr double kC4Tokens = 156e9;
+
+/// How often a run goes through C4, where that is more than once: a clause.
+std::string passes(const models::Job& job) {
+  const TitanFlavor* flavor = titan_flavor(job.architecture);
+  if (flavor == nullptr) return "";
+  const double tokens = static_cast<double>(steps_of(job.training, flavor->recipe)) * job.training.sequence *
+                        job.training.global_batch;
+  if (tokens <= kC4Tokens) return "";
+  return fmt::format(", whose English part has about 156B tokens: the run goes through it {:.1f} times",
+                     tokens / kC4Tokens);
+}
+
 class TorchTitan : public planner::Target {
  public:
   std::string_view name() const override { return "torchtitan"; }
@@ -262,7 +276,7 @@ class TorchTitan : public planner::Target {
         "\"$plan/assets\" --hf_token \"${HF_TOKEN:?fill in setup_env.sh}\"",
         "local found", "found=$(find \"$plan/assets\" -name 'tokenizer*' -type f -print -quit)",
         "echo \"Write into setup_env.sh: TRNPLAN_TOKENIZER=${found%/*}\""};
-    if (reads_data(job)) p.data_is = "A copy of Hugging Face's data set allenai/c4.";
+    if (reads_data(job)) p.data_is = "A copy of Hugging Face's data set allenai/c4" + passes(job) + ".";
     p.values = {
         {"TRNPLAN_MODEL", "The name of the model at Hugging Face, whose tokenizer is fetched.", false},
         {"HF_TOKEN", "A token of Hugging Face that may read it; a secret, better exported than written here.",

@@ -4,6 +4,7 @@
 
 #include "io/catalog/architecture_reader.h"
 #include "io/catalog/measuring.h"
+#include "io/catalog/neuron_releases.h"
 #include "io/catalog/reading.h"
 #include "io/catalog/recommending.h"
 #include "io/catalog/reliability.h"
@@ -24,6 +25,11 @@ void fuzz::catalog_file_target(const std::uint8_t* data, std::size_t size) {
         fuzz::ensure(rule.vocabulary >= 0 && rule.vocabulary_multiple >= 1, "a vocabulary is counted");
     });
     fuzz::refusable([&] { (void)io::reading_from(root); });
+    fuzz::refusable([&] {
+      const models::NeuronReleases releases = io::neuron_releases_from(root);
+      fuzz::ensure(releases.empty() || models::nearest_release(releases, "2.28") != nullptr,
+                   "a release is the nearest");
+    });
     fuzz::refusable([&] { (void)io::recommending_from(root); });
     fuzz::refusable([&] { (void)io::measuring_from(root, reliability); });
     fuzz::refusable(

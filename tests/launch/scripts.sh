@@ -204,6 +204,9 @@ printf 'PATH="%s/prepared/bin:$PATH"\n' "$work" >"$work/prepared/bin/activate"
 for tool in python3 pip git aws tar; do
   printf '#!/bin/bash\nprintf "%%s\\n" "${0##*/}" "$@" >>"$ARGUMENTS"\n' >"$work/prepared/bin/$tool"
 done
+# git makes the folder of apex; of modules this Python finds those that HELD says.
+printf '[[ "$*" != *apex* ]] || mkdir -p -- "${@: -1}"\n' >>"$work/prepared/bin/git"
+printf '[[ "$*" != *find_spec* ]] || [[ -n "${HELD:-}" ]]\n' >>"$work/prepared/bin/python3"
 chmod +x "$work/prepared/bin/"*
 mkdir -p "$odd/tokens"
 touch "$odd/tokens/tokenizer.json"
@@ -232,8 +235,8 @@ for folder in one nxd nxd-stages; do
 done
 check 'nxd of two stages: PP' given --pp_size 2
 check 'nxd: versions are pinned' prepare nxd environment
-check 'nxd: the compiler' grep -qx 'neuronx-cc==2\.22\.12471\.0' "$work/arguments"
-check 'nxd: the clone' given --branch v2.27.0
+check 'nxd: the compiler' grep -qx 'neuronx-cc==2\.23\.6484\.0' "$work/arguments"
+check 'nxd: the clone' given --branch v2.28.0
 check 'nxd: the data set' prepare nxd data
 check 'nxd: of Llama 3' given --llama-version 3
 check 'nxd: another width is told' grep -q '^# get_dataset.py makes sequences of 8192 tokens, the plan.s are of 4096' "$work/nxd/prepare.sh"
@@ -255,6 +258,15 @@ printf 'printf "set up in %%s\\n" "$PWD" >>"$ARGUMENTS"\n' >"$work/code/install_
 check 'nxdt: its packages' prepare one environment
 check 'nxdt: its own script, in the clone' grep -Fqx "set up in $work/code" "$work/arguments"
 check 'nxdt: its requirements' given -r "$work/code/requirements.txt"
+check 'nxdt: apex' given --branch 25.07
+check 'nxdt: the version that the release has' grep -qx 'neuronx_distributed_training==1\.7\.0' "$work/arguments"
+printf '#!/bin/bash\n' | tee "$work/prepared/bin/torchrun" >"$work/prepared/bin/neuron_parallel_compile"
+chmod +x "$work/prepared/bin/torchrun" "$work/prepared/bin/neuron_parallel_compile"
+check 'nxdt: in an image that holds all of it' env HELD=yes bash -c 'exec "$@"' - env PATH="$work/prepared/bin:$PATH" TRNPLAN_VENV="$work/of-image" \
+  TRNPLAN_CODE="$work/code" TRNPLAN_PIP_INDEX=index ARGUMENTS="$work/held" bash -c 'mkdir -p "$TRNPLAN_VENV/bin"; exec bash "$0" environment' "$work/one/prepare.sh"
+check 'nxdt: nothing is installed there' bash -c '! grep -qx pip "$0"' "$work/held"
+check 'nxdt: its torchrun is found' test -x "$work/of-image/bin/torchrun"
+rm -- "$work/prepared/bin/torchrun" "$work/prepared/bin/neuron_parallel_compile"
 check 'bert: no conversion is said' bash -c '! "$@" && grep -q "there are no commands" "$0"' "$work/check" \
   env TRNPLAN_VENV="$work/prepared" TRNPLAN_CODE="$work/code" bash "$work/bert/prepare.sh" to-hf a b
 check 'an image is built on AWS.s' grep -qx 'FROM SET-ME-registry/pytorch-training-neuronx:2.9.0-neuronx-py312-sdk2.28.0-ubuntu24.04' "$work/nxd/Dockerfile"

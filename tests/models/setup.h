@@ -23,6 +23,8 @@ inline models::Job job_of(const std::string& model, int nodes, int sequence, int
   models::Job job;
   job.architecture = test_catalog().architecture(model);
   job.cluster = {test_catalog().instance("trn1.32xlarge"), nodes};
+  static const auto releases = test_catalog().neuron_releases();
+  job.neuron_releases = releases;
   job.training = {sequence, global_batch, 0, models::Precision::mixed_precision};
   return job;
 }

@@ -279,3 +279,30 @@ TEST_CASE("NxDT: what a job leaves open is learned as the shipped config of the 
     }
   }
 }
+
+// Megatron's script for Llama-3 8B has 1,953,125,000 sequences of 8,192 tokens, 16T, and a warm-up of 3,906,252. By 128 a step
+// that is 15,258,789 and 30,517; of sequences 16 times as long a sixteenth: 953,674 and 1,907. It wrote 256T of tokens.
+TEST_CASE("a recipe that counts sequences keeps its tokens at another length", "[targets]") {
+  const auto written = [](int sequence) {
+    models::Job job = job_of("llama3-8b", 2, sequence, 128);
+    job.cluster.instance = test_catalog().instance("p5.48xlarge");
+    const models::Strategy s = strategy_of(job, "tp=8,framework=megatron,flash=true");
+    const planner::TrainCommand c = targets::find("megatron")->command(job, s);
+    return std::pair(c.steps, c.learning.warmup_steps);
+  };
+  CHECK(written(8192) == std::pair<std::int64_t, std::int64_t>(15258789, 30517));
+  CHECK(written(131072) == std::pair<std::int64_t, std::int64_t>(953674, 1907));
+}
+
+// A copy of C4 is what TorchTitan is pointed to: 2T tokens are 12.8 times its 156B.
+TEST_CASE("a run through C4 several times is told", "[targets]") {
+  const auto asked = [](double tokens) {
+    models::Job job = job_of("llama3-8b", 2, 8192, 128);
+    job.cluster.instance = test_catalog().instance("p5.48xlarge");
+    job.training.tokens = tokens;
+    const models::Strategy s = strategy_of(job, "tp=2,framework=fsdp,flash=true,shard=zero3");
+    return targets::find("torchtitan")->preparation(job, s).data_is;
+  };
+  CHECK(asked(2e12).find("goes through it 12.8 times") != std::string::npos);
+  CHECK(asked(1e11) == "A copy of Hugging Face's data set allenai/c4.");
+}

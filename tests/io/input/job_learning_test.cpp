@@ -77,8 +77,12 @@ TEST_CASE("learning that no run can mean is told", "[io]") {
   CHECK(contains(said("learning: {learning_rate: 1e-5, min_learning_rate: 1e-4}\n"),
                  "above the learning rate"));
   CHECK(contains(said("learning: {schedule: step}\n"), "learning.schedule: unknown schedule"));
-  CHECK(contains(said("learning: {schedule: linear, min_learning_rate: 1e-5}\n"), "falls to nothing"));
-  CHECK(contains(said("learning: {schedule: linear, constant_steps: 5}\n"), "no constant part"));
+  // Targets know whether their linear schedule has a minimum: Megatron's and TorchTitan's have one.
+  CHECK(sections_of("learning: {schedule: linear, min_learning_rate: 1e-5}\n").learning.min_learning_rate ==
+        1e-5);
+  CHECK(sections_of("learning: {schedule: linear, constant_steps: 5}\n").learning.constant_steps == 5);
+  CHECK(sections_of("run: {scheduler: eks}\n").run.scheduler == models::SubmitBy::eks);
+  CHECK(contains(said("run: {scheduler: pbs}\n"), "run.scheduler: unknown scheduler"));
   CHECK(contains(said("learning: {optimizer: sgd}\n"), "learning.optimizer: unknown optimizer"));
   CHECK(contains(said("learning: {betas: [0.9]}\n"), "learning.betas"));
   CHECK(contains(said("learning: {betas: [0.9, 1]}\n"), "learning.betas"));

@@ -245,7 +245,7 @@ TEST_CASE("files that make a cluster name the same things", "[launch]") {
     const std::string bucket = nodes->at_path("Iam.S3Access")->items.at(0).find("BucketName")->scalar;
     CHECK(script->scalar == "s3://" + bucket + "/install_neuron.sh");
   }
-  CHECK(contains(text_of(files, "install_neuron.sh"), "aws-neuronx-dkms=2.26.5.0"));
+  CHECK(contains(text_of(files, "install_neuron.sh"), "aws-neuronx-dkms=2.26.10.0"));
 }
 
 TEST_CASE("the file system is of a size that FSx has and holds the checkpoints", "[launch]") {

@@ -100,7 +100,7 @@ TEST_CASE("a node of four hosts: everything that is started counts hosts", "[lau
   CHECK(folder.says("mpi_launch.sh", "-np 4 "));
   CHECK(folder.says("mpi_launch.sh", "-x TRNPLAN_START "));
   CHECK(folder.says("parallelcluster.yaml",
-                    "InstanceType: trn2u.48xlarge\n          MinCount: 0\n          MaxCount: 4\n"));
+                    "InstanceType: trn2u.48xlarge\n          MinCount: 4\n          MaxCount: 4\n"));
   // Of a host: 64 chips / 4 = 16 devices, 64 EFA devices / 4 = 16.
   for (const char* manifest : {"eks-mpijob-compile.yaml", "eks-mpijob-train.yaml"}) {
     CHECK(folder.says(manifest, "    Worker:\n      replicas: 4\n"));

@@ -213,10 +213,11 @@ Settings asked_of_megatron(const EntryPoint& entry, const Run& run, const std::s
   }
   a["--weight-decay"] = of_recipe(entry, script, "weight_decay");
   a["--lr-decay-style"] = of_recipe(entry, script, "lr_decay_style");
-  // Samples over the job's batch; of the other scripts 0.001 of their steps.
-  const int steps = llama ? 1953125000 / run.job.training.global_batch : 500000;
+  // Samples of 8192 tokens over the job's batch; of the other scripts 0.001 of their steps.
+  const std::int64_t per_step = std::int64_t{run.job.training.sequence} * run.job.training.global_batch;
+  const std::int64_t steps = llama ? 1953125000LL * 8192 / per_step : 500000;
   a["--train-iters"] = text(steps);
-  a["--lr-warmup-iters"] = text(llama ? 3906252 / run.job.training.global_batch : 500);
+  a["--lr-warmup-iters"] = text(llama ? 3906252LL * 8192 / per_step : 500);
   // The last of 100 to 200 that divides the steps, so that the last step is saved too; 200 where none does.
   int every = 200;
   while (every > 100 && steps % every != 0) --every;
