@@ -1,5 +1,7 @@
 #include "io/input/framework_names.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -38,9 +40,10 @@ std::string stack_fix(const std::string& name) {
   for (const planner::Target* target : targets::all()) {
     const std::vector<std::string_view> own = target->loops();
     if (!name.empty() && std::find(own.begin(), own.end(), name) != own.end())
-      return "write " + std::string(target->name()) +
-             ", which trains with that loop, or pin: {framework: " + name +
-             "}; in a strategy it is framework=" + name;
+      return fmt::format(
+          "write {}, which trains with that loop, or pin: {{framework: {}}}; in a strategy it is "
+          "framework={}",
+          target->name(), name, name);
   }
   const std::vector<std::string_view> loops = models::framework_names();
   return near_or_all(name, targets::names(),

@@ -450,7 +450,8 @@ const TitanFamily& family_of(const Node& root) {
   const Node* stated = root.at_path("model.name");
   const std::string name = stated == nullptr ? "llama3" : stated->scalar;
   if (const TitanFamily* family = titan_family(name)) return *family;
-  throw InputError({stated->at, "model.name", in_quotes(name) + " is no model of TorchTitan v0.2.2",
+  throw InputError({stated == nullptr ? root.at : stated->at, "model.name",
+                    in_quotes(name) + " is no model of TorchTitan v0.2.2",
                     "a step is predicted of " + modelled_titan_families()});
 }
 
