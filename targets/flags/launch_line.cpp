@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "targets/flags/shell_follower.h"
 #include "text/log_lines.h"
 #include "topology/instance.h"
 
@@ -54,15 +55,15 @@ std::vector<ShellWord> slurm_words(std::string_view script) {
 
 }  // namespace
 
-std::optional<int> launched_nodes(const std::string& script, const ShellEnvironment& environment) {
-  const ShellReading shell = follow_shell(script, "", environment);
+std::optional<int> launched_nodes(const planner::ConfigFile& file) {
+  const ShellReading shell = follow_shell(file.text, file.name, file.environment);
   for (const ShellCommand& command : shell.commands) {
     if (const auto nodes = stated_by(command, "--nnodes")) return nodes;
   }
   for (const auto& [name, items] : shell.variables) {
     if (const auto nodes = stated_by(items, "--nnodes")) return nodes;
   }
-  const std::vector<ShellWord> slurm = slurm_words(script);
+  const std::vector<ShellWord> slurm = slurm_words(file.text);
   for (const char* option : {"--nodes", "-N"}) {
     if (const auto nodes = stated_by(slurm, option)) return nodes;
   }

@@ -31,7 +31,7 @@ class ShellScan {
     if (c == '$' && next == '(') return open(')', 2);
     if (c == '$' && next == '{') return open('}', 2);
     if (c == '(' && within == ')') return open(')', 1);
-    if (c == within) return close();
+    if (inside() && c == within) return close();
     advance(1);
   }
   void open(char closes, std::size_t length) {

@@ -154,7 +154,8 @@ Broken modules_are_known(const Settings& s, const StartFacts&) {
       return Breach{"mla_up_proj needs --multi-latent-attention", "drop it"};
     const bool delayed = s.given("--fp8-format") && s.text("--fp8-recipe") == "delayed";
     if (delayed && (m == "moe_act" || m == "layernorm"))
-      return Breach{m + " is not recomputed with FP8's delayed scaling", "write another --fp8-recipe"};
+      return Breach{m + " is not recomputed with FP8's delayed scaling",
+                    "drop it, or write --fp8-recipe tensorwise"};
   }
   return {};
 }

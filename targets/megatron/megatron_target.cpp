@@ -371,9 +371,7 @@ class Megatron : public planner::Target {
     return megatron_place_of(file, rule);
   }
 
-  std::optional<int> nodes_of(const planner::ConfigFile& file) const override {
-    return launched_nodes(file.text, file.environment);
-  }
+  std::optional<int> nodes_of(const planner::ConfigFile& file) const override { return launched_nodes(file); }
 
   /// NVIDIA/Megatron-LM@d98e8a6 tools/preprocess_data.py.
   planner::Preparation preparation(const models::Job&, const models::Strategy&) const override {

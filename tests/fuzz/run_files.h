@@ -14,7 +14,8 @@ inline void read_run_file(const char* target, const char* name, const std::strin
   static const models::Profile profile = catalog().profile("h100-datasheet");
   const planner::Target& reader = *targets::find(target);
   const planner::ConfigFile file{name, text};
-  const std::optional<int> launched = reader.nodes_of(file);
+  std::optional<int> launched;
+  refusable([&] { launched = reader.nodes_of(file); });
   ensure(!launched || (*launched >= 1 && *launched <= topology::kMostNodes), "nodes are some that exist");
   for (const int nodes : {1, launched.value_or(4)}) {
     refusable([&] {

@@ -55,7 +55,14 @@ void add_script(std::vector<Edit>& rows) {
        {"script", "--micro-batch-size 1", "--micro-batch-size 1000000",
         "--global-batch-size: 16 is no multiple of"},
        {"script", kWhole, repeat("# none\n", 200'000), "train.sh: the script is larger than 1048576 bytes"},
-       {"script", kWhole, repeat("--a ", 200'000), "--num-layers: is missing"}});
+       {"script", kWhole, repeat("--a ", 200'000), "--num-layers: is missing"},
+       {"script", kWhole, "A=xxxxxxxx\n" + repeat("A=\"$A$A\"\n", 64),
+        "train.sh: the script expands to more than 8 MiB"},
+       {"script", kWhole, repeat("if true; then\n", 65), "train.sh:65:3: commands are nested deeper than 64"},
+       {"script", kWhole, "A=$A\nB=$C\nC=$B\npretrain_gpt.py --num-layers $A $B\n",
+        "--hidden-size: is missing"},
+       {"script", kWhole, "pretrain_gpt.py --num-layers $(touch gone) `touch gone`\n",
+        "--hidden-size: is missing"}});
 }
 
 void add_titan(std::vector<Edit>& rows) {

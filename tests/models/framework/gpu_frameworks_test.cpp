@@ -42,6 +42,24 @@ int count(const OperatorList& list, std::string_view name) {
 
 }  // namespace
 
+// Mixtures on GPUs were once costed with the 2 of NxD's configs.
+TEST_CASE("experts have as many places as their training loop gives them", "[models][framework]") {
+  const std::pair<const char*, double> rows[] = {
+      {"nxd", 2},  {"overlapped", 2},    {"megatron", 0}, {"megatron-bridge", 0}, {"megatron-fsdp", 0},
+      {"fsdp", 0}, {"fsdp-async-tp", 0}, {"fsdp1", 0},    {"nanotron", 0},        {"megatron-deepspeed", 1}};
+  for (const auto& [name, factor] : rows) {
+    INFO(name);
+    Architecture a;
+    Strategy s;
+    s.framework = stated_framework(name);
+    CHECK(capacity_factor(a, s) == factor);
+    a.capacity_factor = 1.5;
+    CHECK(capacity_factor(a, s) == 1.5);
+    a.capacity_factor = 0;  // stated: as many as come
+    CHECK(capacity_factor(a, s) == 0);
+  }
+}
+
 // 70 blocks on 12 stages: with the embedding and the head 72 parts, 6 on each. 72 blocks: 6 on each.
 TEST_CASE("Megatron-DeepSpeed counts the ends of the model where blocks do not divide",
           "[models][framework]") {

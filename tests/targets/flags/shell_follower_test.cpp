@@ -138,6 +138,8 @@ TEST_CASE("hostile scripts end", "[targets][shell]") {
   std::string appended = "A=()\n";
   for (int i = 0; i < 100'000; ++i) appended += "A+=(x)\n";
   CHECK(follow_shell(appended, "run.sh").variables.at("A").size() == 100'000);
+  CHECK(follow_shell(std::string_view("run \0 a", 7), "run.sh").commands.at(0).size() ==
+        3);  // once an end of the stack
   for (const char* part :
        {"(",  ")",  "$(", "${A:-", "\"",  "`",     "[[ ", "((",   "$((", "case x in ", "{ ", "} ",
         ";;", "<<", "<(", "A=(",   "if ", "then ", "\\",  "for ", "&& ", "$",          "'",  "#"}) {
