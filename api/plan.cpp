@@ -259,7 +259,7 @@ PlanResult plan(const PlanRequest& request, Remarks& remarks) {
       out.unwritten = e;
     }
   }
-  out.measures = target != nullptr && target->compiles_ahead();
+  out.measures = target != nullptr;
   out.writable = winner == nullptr ||
                  (target != nullptr &&
                   !planner::inexpressible(*target, planner::settled(job, *winner), winner->strategy));

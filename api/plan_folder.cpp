@@ -66,13 +66,6 @@ std::vector<io::OutputFile> measure_files_of(const models::Job& job, const plann
     remarks.add("no measure.sh is written: it plans again, and the job stands in no file");
     return {};
   }
-  if (!target.compiles_ahead()) {
-    remarks.add(fmt::format(
-        "no measure.sh is written for {}: run the folders of both plans with TRAIN_ITERS=20, and give their "
-        "logs to trnplan calibrate",
-        target.name()));
-    return {};
-  }
   const auto absolute = [](const std::string& path) { return std::filesystem::absolute(path).string(); };
   const bool own_profile = o.profile.ends_with(".json");
   launch::MeasureUse use{o.words.job, own_profile ? absolute(o.profile) : o.profile, o.words.options};
@@ -83,6 +76,7 @@ std::vector<io::OutputFile> measure_files_of(const models::Job& job, const plann
   repeat("--fit-probability", fmt::to_string(o.fit_probability));
   repeat("--sure", fmt::to_string(o.sure));
   if (o.risk != planner::RiskAttitude::neutral) repeat("--risk", std::string(to_string(o.risk)));
+  if (!o.target.empty()) repeat("--target", o.target);
   if (o.allow_doubtful) use.options.push_back("--allow-doubtful");
   const planner::Plan &first = plans[confidence.comparison->first],
                       &second = plans[confidence.comparison->second];

@@ -107,7 +107,7 @@ std::vector<io::OutputFile> run_files(const ScriptContext& scripts, const Cluste
   files.push_back({"node_run.sh", node_run_sh(scripts), true});
   if (compiles && kinds.slurm) files.push_back({"compile.sbatch", compile_sbatch(scripts), true});
   if (kinds.slurm) files.push_back({"train.sbatch", train_sbatch(scripts), true});
-  if (compiles) files.push_back({"health.sh", health_sh(scripts), true});
+  if (has_health(scripts)) files.push_back({"health.sh", health_sh(scripts), true});
   if (kinds.slurm) files.push_back({"submit.sh", submit_sh(scripts), true});
   files.push_back({"prepare.sh", prepare_sh(scripts), true});
   files.push_back({"README.md", readme_md(scripts), false});
@@ -162,9 +162,9 @@ std::vector<std::string> bundle_names(const planner::Target& target) {
                                     "install_neuron.sh", "provisioning_parameters.json",
                                     "hyperpod-eks.json", "parallelcluster.yaml",
                                     "hyperpod.json",     "fsx-claim.yaml",
-                                    "plan.json"};
+                                    "plan.json",         "health.sh"};
   if (target.compiles_ahead()) {
-    names.insert(names.end(), {"compile.sbatch", "health.sh", "mpi_launch.sh"});
+    names.insert(names.end(), {"compile.sbatch", "mpi_launch.sh"});
   } else {
     names.emplace_back(kPodFile);
   }

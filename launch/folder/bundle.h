@@ -23,7 +23,7 @@ namespace trnplan::launch {
 ///   fsx-claim.yaml, mpi_launch.sh
 ///   eks-prepare.yaml   a pod through which their volume is filled, of a target that compiles nothing ahead
 ///
-/// Of a target that compiles nothing ahead there is no compile.sbatch, FLAVOUR-compile.yaml, health.sh or mpi_launch.sh, and no
+/// Of a target that compiles nothing ahead there is no compile.sbatch, FLAVOUR-compile.yaml or mpi_launch.sh, health.sh on GPUs alone, and no
 /// flavour whose pods are started by a launcher; install_neuron.sh is for Neuron's devices alone.
 ///
 /// Of a machine that EC2 does not have there is no file that makes a cluster and none of Kubernetes; of one whose node is several

@@ -15,7 +15,7 @@ namespace trnplan::launch {
 
 namespace {
 
-/// Of a bundle, what a short run needs besides the target's configs.
+/// Of a bundle, what a short run needs besides the target's configs, as far as it has that.
 constexpr std::array<std::string_view, 6> kNeeded = {"config.json",    "setup_env.sh", "node_run.sh",
                                                      "compile.sbatch", "train.sbatch", "plan.json"};
 
@@ -62,12 +62,14 @@ std::string values(const MeasureUse& use, bool runs, const models::Job& job, con
                      "# shellcheck source=/dev/null\n"
                      ". \"$plan/setup_env.sh\"\n";
   if (runs) {
+    text += ": \"${TRNPLAN_VENV:?fill in setup_env.sh}\" \"${TRNPLAN_CODE:?fill in setup_env.sh}\"";
+    const bool data = target.reads_data(job);
+    if (data) text += " \"${TRNPLAN_DATA:?fill in setup_env.sh}\"";
     text +=
-        ": \"${TRNPLAN_VENV:?fill in setup_env.sh}\" \"${TRNPLAN_CODE:?fill in setup_env.sh}\" "
-        "\"${TRNPLAN_DATA:?fill in setup_env.sh}\"\n"
-        "# The runs have a setup_env.sh of their own; the environment goes before it.\n"
-        "export TRNPLAN_VENV TRNPLAN_CODE TRNPLAN_DATA TRNPLAN_CACHE TRNPLAN_LOCAL_CACHE "
-        "TRNPLAN_RESTARTS=0";
+        "\n# The runs have a setup_env.sh of their own; the environment goes before it.\n"
+        "export TRNPLAN_VENV TRNPLAN_CODE";
+    if (data) text += " TRNPLAN_DATA";
+    text += " TRNPLAN_CACHE TRNPLAN_LOCAL_CACHE TRNPLAN_RESTARTS=0";
     for (const planner::PersonValue& v : target.asked_for(job)) text += " " + v.name;
     text += "\n";
   }
@@ -76,7 +78,9 @@ std::string values(const MeasureUse& use, bool runs, const models::Job& job, con
          "if [[ -n \"$TRNPLAN_PARTITION\" ]]; then partition=(--partition=\"$TRNPLAN_PARTITION\"); fi\n\n";
 }
 
-constexpr const char* kRunFunctions = R"sh(# work FOLDER compile|train: waits for its end.
+/// Of a target that compiles nothing ahead without the line that compiles.
+constexpr std::string_view kCompiles = "  if (($2 == 1)); then work \"$folder\" compile; fi\n";
+constexpr std::string_view kRunFunctions = R"sh(# work FOLDER compile|train: waits for its end.
 work() {
   if command -v sbatch >/dev/null; then
     sbatch --wait --parsable "${partition[@]}" --chdir="$1" -- "$1/$2.sbatch" "$1"
@@ -102,8 +106,14 @@ run() {
 )sh";
 
 /// The two plans take turns, so that what drifts meets both alike.
-std::string run_text(const planner::Experiment& m) {
-  std::string text = kRunFunctions;
+std::string run_text(const planner::Experiment& m, bool compiles) {
+  std::string text(kRunFunctions);
+  if (!compiles) {
+    text.erase(text.find(kCompiles), kCompiles.size());
+    for (const std::string_view word :
+         {std::string_view("compile|"), std::string_view(" Graphs are compiled once, for the first.")})
+      text.erase(text.find(word), word.size());
+  }
   for (int i = 1; i <= std::max(m.runs_of_first, m.runs_of_second); ++i) {
     if (i <= m.runs_of_first) text += fmt::format("run 1 {}\n", i);
     if (i <= m.runs_of_second) text += fmt::format("run 2 {}\n", i);
@@ -158,7 +168,8 @@ rm -f -- "$plan/measured.json"
 io::OutputFile script_of(const models::Job& job, const planner::Plan& first, const planner::Plan& second,
                          const planner::Experiment& m, const planner::Target& target, const MeasureUse& use) {
   std::string text = head(first, second, m, target) + values(use, has_runs(m), job, target) +
-                     (has_runs(m) ? run_text(m) : tables_text(m)) + "\"$trnplan\" plan \"$job\" ";
+                     (has_runs(m) ? run_text(m, target.compiles_ahead()) : tables_text(m)) +
+                     "\"$trnplan\" plan \"$job\" ";
   if (!use.options.empty()) text += command_line(use.options) + " ";
   text += "--profile \"$plan/measured.json\"\n";
   if (has_runs(m)) {

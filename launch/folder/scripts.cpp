@@ -438,12 +438,38 @@ std::string network_note(const ScriptContext& c) {
 
 }  // namespace
 
+bool has_health(const ScriptContext& c) {
+  return c.target.compiles_ahead() ||
+         (c.job.cluster.instance.traits.accelerator == topology::Accelerator::gpu &&
+          cluster_kinds(c.job.cluster.instance, c.target, c.job.run.scheduler).slurm);
+}
+
+namespace {
+
+constexpr const char* kChecked =
+    "`train.sbatch` begins with `health.sh`: `dcgmi diag -r 2` and `all_reduce_perf` of nccl-tests on the "
+    "GPUs of every "
+    "node alone. A node\nthat fails, or is slower than the fastest by more than TRNPLAN_SLOW, is named, and "
+    "the job ends "
+    "before it trains. What is not on PATH\nthere is left out, and what lies between nodes is not measured; "
+    "jobs of "
+    "Kubernetes are not checked. `bash health.sh FOLDER alone` tests one node.";
+constexpr const char* kHealthValues =
+    "# Whether dcgmi and all_reduce_perf look for broken and slow nodes before training (yes or no). A node "
+    "is slow when the\n"
+    "# fastest has above so many times its bandwidth.\n"
+    "TRNPLAN_HEALTH=\"${TRNPLAN_HEALTH:-yes}\"\n"
+    "TRNPLAN_SLOW=\"${TRNPLAN_SLOW:-1.25}\"";
+
+}  // namespace
+
 std::string setup_env_sh(const ScriptContext& c) {
   return filled(form_of(c, "setup_env.sh", "eager_setup_env.sh"),
                 {{"about", about(c)},
                  {"clone", c.target.code_for(c.job, c.plan.strategy).clone},
                  {"data", plain_path(c.job.run.data) ? c.job.run.data : ""},
                  {"data_lines", data_lines(c)},
+                 {"health", has_health(c) ? kHealthValues : ""},
                  {"asked", asked_lines(c)},
                  {"local", local_cache(c) ? " Graphs are copied to it before training: this cluster is large."
                                           : " Not used: this cluster is small enough to share."}});
@@ -591,9 +617,12 @@ std::string readme_md(const ScriptContext& c) {
       {"cluster_rows", words.rows},
       {"kubernetes_row", words.kubernetes_row},
       {"cluster_step", words.first_step},
-      {"hyperpod_tests", words.hyperpod_tests},
+      {"health_row",
+       has_health(c) ? "| `health.sh` | looks for broken and slow nodes before training |" : ""},
       {"hosts", words.hosts},
-      {"checked", words.checked},
+      {"checked", c.target.compiles_ahead() ? words.checked
+                  : has_health(c)           ? kChecked
+                                  : "Nodes are not measured before training" + words.hyperpod_tests + "."},
       {"title", fmt::format("{} on {}: {}", plain_name(c.job.architecture.name), io::hosts_text(cluster),
                             models::strategy_words(c.plan.strategy))},
       {"support", c.target.support_on(cluster.instance.traits)},
@@ -700,7 +729,7 @@ std::string node_run_sh(const ScriptContext& c) {
 
 std::string health_sh(const ScriptContext& c) {
   const bool joined = machine_of(c).hosts > 1;
-  return filled("health.sh",
+  return filled(form_of(c, "health.sh", "eager_health.sh"),
                 {{"about", about(c)},
                  {"nodes", fmt::to_string(hosts_of_plan(c))},
                  {"cores", fmt::to_string(machine_of(c).host_cores())},

@@ -73,6 +73,8 @@ std::string train_sbatch(const ScriptContext& c);
 /// FOLDER: nccom-test on every host alone and, where a node is one host, on pairs, before training; exit code 3 when trnplan names a slow node.
 /// Commands: aws-neuron/aws-neuron-sdk@81ce03ae tools/neuron-sys-tools/nccom-test.rst.
 std::string health_sh(const ScriptContext& c);
+/// A folder has one: of a target that compiles ahead, and where Slurm starts what runs on GPUs.
+bool has_health(const ScriptContext& c);
 /// What `trnplan launch` does, for a machine without trnplan: checks, compiles, and trains when that went
 /// well.
 std::string submit_sh(const ScriptContext& c);

@@ -166,7 +166,9 @@ class TorchTitan : public planner::Target {
 
   std::string support_on(const topology::Traits& machine) const override {
     return machine.accelerator == topology::Accelerator::gpu
-               ? "Needs TorchTitan v0.2.2, the last with TOML, and PyTorch with NCCL for GPUs."
+               ? "Needs TorchTitan v0.2.2, the last with TOML, and PyTorch with NCCL for GPUs: a nightly "
+                 "build of "
+                 "its day, 2026-02-20, or later, as its README asks."
                : "Needs AWS's fork torchtitan-neuron 0.2.2+neuron.1 (beta) with Neuron SDK 2.33 and PyTorch "
                  "2.14.";
   }

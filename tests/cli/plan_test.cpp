@@ -136,7 +136,8 @@ TEST_CASE("a release that nothing is known of", "[cli]") {
   cli.write_free("stated.yaml", "global_batch: 1024", "instance: trn1.32xlarge, nodes: 1",
                  "software: {framework: nxdt, release: \"2.22\"}\n");
   cli.expect(0, "^Best ", "plan $work/stated.yaml");
-  cli.says_no("Neuron SDK 2");
+  cli.says_no("nothing is known of it");
+  cli.says("nxdt on trn1.32xlarge: frozen at Neuron SDK 2");
 }
 
 TEST_CASE("only remedies that help", "[cli]") {

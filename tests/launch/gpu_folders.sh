@@ -43,6 +43,49 @@ holds "$work/megatron/README.md" 'No checkpoint is removed: one every '
 check 'plan --out tells of checkpoints' grep -q 'No checkpoint is removed: one every ' "$work/megatron.said"
 holds "$work/megatron/fsx-claim.yaml" 'holds 21 checkpoints of 90 GiB, of which one is being written'
 lacks "$work/titan/README.md" 'No checkpoint is removed'
+# health.sh, with stand-ins for dcgmi, all_reduce_perf and a Slurm of two nodes. The row is nccl-tests': size, count, type, redop,
+# root, time, algbw, busbw, #wrong, and the same in place.
+tools=$work/tools
+mkdir "$tools"
+cat >"$tools/dcgmi" <<'END'
+#!/bin/bash
+printf '%s\n' "$*" >>"$SAID"
+word=Pass
+[[ "${BROKEN:-}" == "$SLURMD_NODENAME" ]] && word=Fail
+printf '|   Memory                  | %s                         |\n' "$word"
+END
+cat >"$tools/all_reduce_perf" <<'END'
+#!/bin/bash
+printf '%s\n' "$*" >>"$SAID"
+rate=480.12
+[[ "${SLOW:-}" == "$SLURMD_NODENAME" ]] && rate=300.00
+printf '#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong\n'
+printf '    67108864      16777216     float     sum      -1    400.1  167.73  293.53       0    399.0  168.19  294.34       0\n'
+printf '  1073741824     268435456     float     sum      -1   3914.0  274.33  %s  %6s   3914.0  274.33  480.07       0\n' "$rate" "${WRONG:-0}"
+END
+printf '#!/bin/bash\nwhile [[ "$1" == --* ]]; do shift; done\nfor n in n1 n2; do SLURMD_NODENAME=$n "$@"; done\n' >"$tools/srun"
+chmod +x "$tools"/*
+healthy() {  # healthy CODE NAME=VALUE...: health.sh of two nodes ends with CODE
+  local code=$1 ended=0
+  shift
+  env PATH="$tools:$PATH" SAID="$work/said" SLURM_JOB_ID=7 "$@" bash "$work/megatron/health.sh" "$work/megatron" >"$work/health" 2>&1 || ended=$?
+  ((ended == code))
+}
+check 'sound nodes are let go' healthy 0
+check 'dcgmi: level 2' grep -qx 'diag -r 2' "$work/said"
+check 'all_reduce_perf: flags of its README' grep -qx -e '-b 67108864 -e 1073741824 -f 4 -g 8' "$work/said"
+check 'a slow node ends the job' healthy 3 SLOW=n2
+check 'and is named' grep -q 'n2 is slow: 300.0 GB/s of all-reduce, the fastest node 480.1' "$work/health"
+check 'the other is not' bash -c '! grep -q "n1 is slow" "$0"' "$work/health"
+check 'a broken node ends the job' healthy 3 BROKEN=n1
+check 'and is named, with what found it' grep -q 'n1 fails dcgmi diag -r 2' "$work/health"
+check 'wrong sums end the job' healthy 3 WRONG=12
+check 'TRNPLAN_HEALTH=no trains all the same' healthy 0 SLOW=n2 TRNPLAN_HEALTH=no
+check 'a wider TRNPLAN_SLOW lets it go' healthy 0 SLOW=n2 TRNPLAN_SLOW=2
+rm -- "$tools/dcgmi" "$tools/all_reduce_perf"
+check 'where neither tool is there nothing is said against a node' healthy 0
+check 'but that it was left out' grep -q 'n1: no dcgmi' "$work/health"
+check 'of trn2 no GPU is tested' test ! -e "$work/titan-trn2/health.sh"
 # Only what a target has is offered, and asked for.
 check 'megatron: modes' bash -c '! "$@" && grep -qx "prepare.sh: environment or data" "$0"' "$work/check" \
   env TRNPLAN_VENV=/v TRNPLAN_CODE=/c bash "$work/megatron/prepare.sh"

@@ -374,8 +374,8 @@ TEST_CASE("a folder for GPUs has one job and nothing of Neuron's", "[launch]") {
   const auto files = bundle_of(job, "tp=2,recompute=full", target);
   std::set<std::string> names;
   for (const auto& f : files) names.insert(f.name);
-  for (const char* none : {"compile.sbatch", "health.sh", "install_neuron.sh", "mpi_launch.sh",
-                           "eks-mpijob-train.yaml", "eks-pytorchjob-compile.yaml"})
+  for (const char* none : {"compile.sbatch", "install_neuron.sh", "mpi_launch.sh", "eks-mpijob-train.yaml",
+                           "eks-pytorchjob-compile.yaml"})
     CHECK(names.count(none) == 0);
   const std::vector<std::string> known = launch::bundle_names(target);
   for (const std::string& name : names) CHECK(std::count(known.begin(), known.end(), name) == 1);

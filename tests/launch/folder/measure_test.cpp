@@ -112,3 +112,26 @@ TEST_CASE("tables of nccom-test, on the nodes they need", "[launch]") {
   CHECK(contains(files.front().text, " --nodes=2 --exclusive "));
   CHECK(contains(files.front().text, "NEURON_RT_ROOT_COMM_ID="));
 }
+
+// GPUs and trn2 compile nothing ahead: their folders have no compile.sbatch, and measure.sh no job that would fail for want of it.
+TEST_CASE("short runs of a target that compiles nothing ahead", "[launch]") {
+  models::Job job = job_of("llama3-8b", 2, 8192, 128);
+  job.cluster.instance = test_catalog().instance("p5.48xlarge");
+  const auto plan = [&](const char* strategy) {
+    return *planner::judge(job, strategy_of(job, strategy), test_catalog().profile("h100")).plan;
+  };
+  const planner::Plan first = plan("tp=2,framework=megatron,flash=true"),
+                      second = plan("tp=4,framework=megatron,flash=true");
+  const OutputFiles files = launch::measure_files(job, first, second, runs(1, 1, 0.99),
+                                                  *targets::find("megatron"), {"job.yaml", "h100", {}});
+  for (const char* folder : {"measure-1", "measure-2"}) {
+    for (const char* name : {"config.json", "setup_env.sh", "node_run.sh", "train.sbatch", "plan.json"})
+      CHECK(find(files, folder, name) != nullptr);
+    CHECK(find(files, folder, "compile.sbatch") == nullptr);
+    CHECK(contains(find(files, folder, "node_run.sh")->text, "steps=${TRAIN_ITERS:-11}"));
+  }
+  const std::string& script = files.front().text;
+  CHECK(contains(script, "work \"$folder\" train"));
+  CHECK_FALSE(contains(script, "compile"));
+  CHECK(contains(script, "export TRNPLAN_VENV TRNPLAN_CODE TRNPLAN_DATA TRNPLAN_CACHE"));
+}
