@@ -102,7 +102,7 @@ JobReading read(JobDraft d) {
   read_job_training(d, map);
   read_job_cluster(d, map);
   read_software(d, map);
-  d.job().neuron_releases = d.catalog.neuron_releases();
+  d.collect([&] { d.job().neuron_releases = d.catalog.neuron_releases(); });
   settle(d, map);
   read_goal(map, d.job());
   read_job_pin(d, map);

@@ -25,6 +25,7 @@ constexpr JobKey kJobKeys[] = {
     {"precision", &io::JobOptions::precision}, {"release", &io::JobOptions::release},
     {"tokens", &io::JobOptions::tokens},       {"objective", &io::JobOptions::objective},
     {"deadline", &io::JobOptions::deadline},   {"budget", &io::JobOptions::budget},
+    {"scheduler", &io::JobOptions::scheduler},
 };
 
 /// As a file's name: what Python made of bytes that are no UTF-8 becomes these bytes again. nullopt for what is no text

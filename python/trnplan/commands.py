@@ -57,6 +57,7 @@ def plan(
     objective: Optional[str] = None,
     deadline: Optional[Duration] = None,
     budget: Optional[Count] = None,
+    scheduler: Optional[str] = None,
     baseline: Optional[Config] = None,
     target: Optional[str] = None,
     risk: Optional[str] = None,
@@ -77,6 +78,7 @@ def plan(
     job: a job.yaml, a model that ``models()`` lists, an HF config.json, an NxDT YAML, their text, or a dict.
     nodes, instance, sequence (tokens), global_batch (sequences a step), tokens (of the whole run), precision, release (of
         the Neuron SDK), objective, deadline, budget (USD): instead of what the job says.
+    scheduler: ``slurm``, ``eks`` or ``local``: `out` gets the jobs and cluster files of this one alone.
     baseline: an NxDT YAML that runs today: how much faster the plan is, and what to change.
     target: what is to train the plan, as ``nxdt`` or ``nxd``; without it that of the job's framework.
     risk: ``neutral``, ``averse`` or ``fastest``.
@@ -99,7 +101,8 @@ def plan(
         .document("job", job)
         .document("baseline", baseline)
         .words(nodes=nodes, instance=instance, sequence=sequence, global_batch=global_batch, tokens=tokens,
-               precision=precision, release=release, objective=objective, deadline=deadline, budget=budget)
+               precision=precision, release=release, objective=objective, deadline=deadline, budget=budget,
+               scheduler=scheduler)
         .paths(profile=profile, out=out, report=report)
     )  # fmt: skip
     document, remarks, page, unwritten = _native.plan(arguments.values, progress)

@@ -43,7 +43,7 @@ std::vector<Edit> machine_rows() {
       {"instance", "\"value\": 16", "\"value\": NaN", "catalog/instances/mine.json:19:14: this is no"},
       {"instance", "\"value\": 16", "\"value\": 1e400", "catalog/instances/mine.json:19:19: this is no"},
       {"instance", "\"value\": 2,", "\"value\": 1000000000,", "mine.json:18:12: chips"},
-      {"instance", "\"unit\": \"GiB\"", "\"unit\": \"furlong\"", "mine.json:40:13: host_memory.unit"},
+      {"instance", "\"unit\": \"GiB\"", "\"unit\": \"furlong\"", "mine.json:41:13: host_memory.unit"},
       {"instance", "\"name\": \"mine\"", "\"name\": \"other\"",
        "catalog/instances/mine.json: name: \"other\" i"},
       {"instance", "\"name\": \"mine\"", "\"name\": \"\\u009b\"",
