@@ -44,13 +44,14 @@ class Follower {
   ShellReading reading() {
     while (separate()) command();
     for (const auto& [name, variable] : values_.all()) out_.variables[name] = variable.items;
+    out_.taken = values_.taken();
     return std::move(out_);
   }
 
  private:
   enum class Kind { when, loop, choice, group };
   struct Frame {
-    Kind kind;
+    Kind kind = Kind::group;
     bool before = true;        ///< what was run outside
     bool enters = true;        ///< it is run itself
     bool taken = false;        ///< of its branches one was
@@ -159,7 +160,8 @@ class Follower {
                         fmt::format("commands are nested deeper than {}", kDeepestCompound),
                         "give the script that starts the run, or the line that it ends in"});
     }
-    Frame frame{kind};
+    Frame frame;
+    frame.kind = kind;
     frame.before = active_;
     frame.enters = active_ && chained_;
     active_ = frame.enters;

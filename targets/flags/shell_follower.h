@@ -26,6 +26,8 @@ struct ShellReading {
   std::vector<ShellCommand> commands;  ///< those that run, in their order, expanded
   /// At the end: the value or the items of each variable that the script sets.
   std::map<std::string, std::vector<ShellWord>, std::less<>> variables;
+  std::vector<std::string>
+      taken;  ///< names of the environment that was given, as far as the script reads them
   /// Conditions that a run alone decides, and loops: "line 12: ...", a sentence each.
   std::vector<std::string> notes;
 };

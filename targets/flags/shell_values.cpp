@@ -199,13 +199,9 @@ void ShellValues::put(Fields& f, const ShellVariable& v, bool all, bool joins, b
   for (std::size_t i = 0; i < last; ++i) {
     const ShellWord& item = v.items[i];
     const bool splits = f.way.splits && !quoted;
-    if (i > 0 && joins && quoted) {
-      add(f, " ");
-    } else if (i > 0 && f.way.splits) {
-      f.end();
-    } else if (i > 0) {
-      add(f, " ");
-    }
+    const bool parts = f.way.splits && !(joins && quoted);
+    if (i > 0 && parts) f.end();
+    if (i > 0 && !parts) add(f, " ");
     const auto settle = [&] {
       if (!f.started && item.line > 0) f.open.line = item.line, f.open.column = item.column;
     };
@@ -310,15 +306,14 @@ std::size_t ShellValues::dollar(Fields& f, std::string_view text, std::size_t at
   if (next == '(' || next == '{') {
     const std::size_t end = shell_closed(text, at);
     const std::string_view source = text.substr(at, end - at);
-    if (source.size() < 3 || source.back() != (next == '(' ? ')' : '}')) {
-      unknown(f, source);
-    } else if (next == '{') {
+    const bool closed = source.size() > 2 && source.back() == (next == '(' ? ')' : '}');
+    const bool sum =
+        closed && next == '(' && source.starts_with("$((") && source.ends_with("))") && source.size() > 4;
+    const auto number = sum ? arithmetic(source.substr(3, source.size() - 5), f.place) : std::nullopt;
+    if (closed && next == '{') {
       parameter(f, source.substr(2, source.size() - 3), source, quoted, depth);
-    } else if (source.size() > 4 && source[2] == '(' && source[source.size() - 2] == ')') {
-      const auto number = arithmetic(source.substr(3, source.size() - 5), f.place);
-      number ? add(f, std::to_string(*number)) : unknown(f, source);
     } else {
-      unknown(f, source);
+      number ? add(f, std::to_string(*number)) : unknown(f, source);
     }
     return end;
   }

@@ -41,6 +41,12 @@ class ShellValues {
   std::optional<std::int64_t> arithmetic(std::string_view expression, const ShellWord& at);
 
   const std::map<std::string, ShellVariable, std::less<>>& all() const { return variables_; }
+  /// Of the environment, what was read.
+  std::vector<std::string> taken() const {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : taken_) names.push_back(name);
+    return names;
+  }
   /// Of a variable or the environment; nullptr where nothing sets it.
   const ShellVariable* find(std::string_view name);
 

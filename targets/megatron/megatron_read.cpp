@@ -387,7 +387,8 @@ class Reader {
     std::vector<std::string> known;
     for (const Known& k : kKnown) known.emplace_back(k.name);
     std::size_t others = 0;
-    for (const auto& [name, flag] : flags_) {
+    for (const auto& one : flags_) {
+      const std::string& name = one.first;
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
       const auto& judged = megatron_start_keys();
       if (std::any_of(judged.begin(), judged.end(), [&](const StartKey& k) { return name == k.name; }))
@@ -398,7 +399,8 @@ class Reader {
       const std::string near = others <= kMostNamed ? nearest(name, known) : "";
       if (!near.empty() && near.size() + 2 > name.size() && near.size() < name.size() + 2 &&
           !on(near.c_str()))
-        r_.notes.push_back(fmt::format("line {}: {} is near {}", flag.at.line, printable(name, 80), near));
+        r_.notes.push_back(
+            fmt::format("line {}: {} is near {}", one.second.at.line, printable(name, 80), near));
     }
     if (others > 0)
       r_.notes.push_back(

@@ -153,6 +153,13 @@ MegatronScript megatron_script(const planner::ConfigFile& file) {
   if (auto flags = started_flags(file, shell, environment, 0)) {
     script.flags = *std::move(flags);
     script.notes = std::move(shell.notes);
+    for (const std::string& name : shell.taken) {
+      if (file.environment.contains(name) || name.starts_with("SLURM_")) continue;
+      script.notes.push_back(
+          fmt::format("{} is not set by the script: {} is taken, the nodes of this check; --env states "
+                      "another",
+                      name, file.hosts));
+    }
     return script;
   }
   ShellEnvironment known = environment;

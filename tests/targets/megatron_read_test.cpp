@@ -1,4 +1,6 @@
 // check --target megatron|torchtitan: files with faults, and what is not modelled.
+#include <algorithm>
+
 #include "models/framework/framework.h"
 #include "targets/registry.h"
 #include "tests/catch.h"
@@ -157,6 +159,9 @@ TEST_CASE("a script of Megatron-LM is followed through its variables", "[targets
   const planner::RunReading wide = run_of(slurm, 64, 8);
   CHECK(wide.config.strategy.tensor_parallel == 8);
   CHECK(wide.config.training.global_batch == 128);
+  CHECK(std::any_of(wide.notes.begin(), wide.notes.end(), [](const std::string& note) {
+    return contains(note, "NODES is not set by the script: 8 is taken");
+  }));
   // Of six nodes it says nothing: the variable is named, and may be given.
   CHECK(contains(refusal_of([&] { (void)run_of(slurm, 48, 6); }), "\"$TENSOR\" is no whole number"));
   CHECK(run_of(slurm, 48, 6, {{"TENSOR", "2"}, {"BATCH", "48"}}).config.strategy.tensor_parallel == 2);

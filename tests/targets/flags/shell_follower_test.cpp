@@ -55,6 +55,8 @@ TEST_CASE("values of variables are followed", "[targets][shell]") {
   }
   CHECK(commands("run $NODES ${NODES:-1}", {{"NODES", "4"}}) == "run|4|4\n");
   CHECK(commands("NODES=2\nrun $NODES", {{"NODES", "4"}}) == "run|2\n");
+  CHECK(follow_shell("run $NODES", "run.sh", {{"NODES", "4"}, {"N", "1"}}).taken ==
+        std::vector<std::string>{"NODES"});
 }
 
 // Nothing is run: what only a run knows stays as it is written, and where it stood is told.
