@@ -257,7 +257,7 @@ class Bert : public planner::Target {
   }
 
   std::optional<int> nodes_of(const planner::ConfigFile& file) const override {
-    return launched_nodes(file.text, file.environment);
+    return launched_nodes(file);
   }
 
   std::vector<std::string_view> programs() const override { return {kBertScript}; }
