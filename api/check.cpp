@@ -324,8 +324,13 @@ void take_vocabulary(models::Architecture& a, const models::Architecture* beside
     note(findings, "model", fmt::format("the vocabulary is that of config.json: {}", a.vocabulary));
     return;
   }
-  for (const std::string& name : catalog.models()) {
-    const models::Architecture known = catalog.architecture(name);
+  std::vector<std::string> names = catalog.models();
+  // The one that the file names comes first, whatever base its rotary positions have.
+  const std::optional<std::string> named = io::known_model(a.name, catalog);
+  if (named) names.insert(names.begin(), *named);
+  for (const std::string& name : names) {
+    models::Architecture known = catalog.architecture(name);
+    if (name == named) known.rope_theta = a.rope_theta;
     if (!same_shape(known, a)) continue;
     a.vocabulary = known.vocabulary;
     a.name = known.name;
@@ -404,7 +409,7 @@ CheckResult checked_run(const CheckRequest& o, const planner::Target& target, co
                                   : 1;
   if (o.nodes <= 0) {
     note(result.findings, "instance",
-         launched ? fmt::format("{} nodes, as the launch line has them; --nodes takes others", *launched)
+         launched ? fmt::format("{} nodes, as the file says; --nodes takes others", *launched)
                   : std::string("one node is assumed; --nodes takes others"));
   }
   const std::optional<models::Architecture> found = model_beside(o);

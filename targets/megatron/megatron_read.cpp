@@ -14,6 +14,7 @@
 #include "models/job/limits.h"
 #include "targets/megatron/megatron_rules.h"
 #include "targets/megatron/megatron_script.h"
+#include "targets/megatron/nemo_recipe.h"
 #include "text/diagnostic.h"
 #include "text/log_lines.h"
 #include "units/product.h"
@@ -110,17 +111,23 @@ Bounds bounds_of(std::string_view name) {
 
 class Reader {
  public:
-  Reader(const planner::ConfigFile& file, int ranks)
-      : file_(file), script_(megatron_script(file)), flags_(script_.flags), ranks_(ranks) {}
+  /// `model`: of a file that does not state the shape.
+  Reader(const planner::ConfigFile& file, MegatronScript script, int ranks, const models::Architecture* model)
+      : file_(file), script_(std::move(script)), flags_(script_.flags), ranks_(ranks), model_(model) {}
 
   planner::RunReading run() {
     r_.notes = script_.notes;
     for (const char* needed : kMegatronNeeds) {
-      if (!on(needed))
+      const bool of_shape =
+          std::string_view(needed) != "--seq-length" && std::string_view(needed) != "--micro-batch-size";
+      if (!on(needed) && !(of_shape && model_ != nullptr))
         faults_.push_back({{file_.name, 0, 0}, needed, "is missing, and pretrain_gpt.py needs it", "add it"});
     }
     if (!faults_.empty()) throw InputError(std::move(faults_));
-    read_model();
+    if (model_ != nullptr)
+      r_.architecture = *model_;
+    else
+      read_model();
     read_degrees();
     read_recompute();
     read_rest();
@@ -411,9 +418,31 @@ class Reader {
   const MegatronScript script_;
   const StatedByName& flags_;
   int ranks_;
+  const models::Architecture* model_;
   planner::RunReading r_;
   std::vector<Diagnostic> faults_;
 };
+
+planner::RunReading recipe_reading(const planner::ConfigFile& file, NemoRecipe recipe, int ranks,
+                                   const models::Architecture* model) {
+  if (!recipe.states_model && model == nullptr) {
+    throw InputError({{file.name, 0, 0},
+                      "model",
+                      "the recipe names its model and does not state its shape",
+                      "put the model's config.json beside the file"});
+  }
+  try {
+    planner::RunReading run =
+        Reader(file, std::move(recipe.script), ranks, recipe.states_model ? nullptr : model).run();
+    if (recipe.states_model && !recipe.model_name.empty()) run.architecture.name = recipe.model_name;
+    run.notes.emplace_back("a recipe of NeMo: predicted as Megatron-LM runs it");
+    return run;
+  } catch (const InputError& e) {
+    std::vector<Diagnostic> faults = e.faults();
+    for (Diagnostic& d : faults) d.key = NemoRecipe::key_of(d.key);
+    throw InputError(std::move(faults));
+  }
+}
 
 }  // namespace
 
@@ -424,8 +453,10 @@ MegatronArguments megatron_arguments(const planner::ConfigFile& file) {
   return all;
 }
 
-planner::RunReading megatron_reading(const planner::ConfigFile& file, int ranks) {
-  return Reader(file, ranks).run();
+planner::RunReading megatron_reading(const planner::ConfigFile& file, int ranks,
+                                     const models::Architecture* model) {
+  if (auto recipe = nemo_recipe(file)) return recipe_reading(file, *std::move(recipe), ranks, model);
+  return Reader(file, megatron_script(file), ranks, nullptr).run();
 }
 
 }  // namespace trnplan::targets

@@ -7,8 +7,9 @@
 namespace trnplan::targets {
 
 /// What megatron_script() reads of it (targets/megatron/megatron_script.h). Throws InputError: a degree that is no number,
-/// flags that contradict each other.
-[[nodiscard]] planner::RunReading megatron_reading(const planner::ConfigFile& file, int ranks);
+/// flags that contradict each other. `model`: for a recipe that names its model in place of its shape.
+[[nodiscard]] planner::RunReading megatron_reading(const planner::ConfigFile& file, int ranks,
+                                                   const models::Architecture* model);
 
 /// The arguments by their flags, and what the script exports of the environment that the program asks for.
 struct MegatronArguments {

@@ -2,6 +2,7 @@
 
 #include "targets/megatron/megatron_questions.h"
 #include "targets/megatron/megatron_read.h"
+#include "targets/megatron/nemo_recipe.h"
 
 namespace trnplan::targets {
 
@@ -18,6 +19,7 @@ const StartTable& megatron_start_table() {
 
 std::vector<planner::StartFault> megatron_start_faults(const planner::ConfigFile& file,
                                                        const topology::Cluster& cluster) {
+  if (nemo_recipe(file)) return {};  // what NeMo asserts is not known here
   MegatronArguments arguments = megatron_arguments(file);
   StartFacts facts;
   facts.ranks = cluster.cores();
@@ -44,8 +46,12 @@ planner::KeyPlace megatron_place_of(const planner::ConfigFile& file, std::string
       {"moe", "--expert-model-parallel-size"},
       {"", "--tensor-model-parallel-size"},
   };
-  const Settings settings(megatron_arguments(file).stated, megatron_start_keys());
-  return place_of_rule(kKeys, rule, settings, file.name);
+  const auto recipe = nemo_recipe(file);
+  const Settings settings(recipe ? recipe->script.flags : megatron_arguments(file).stated,
+                          megatron_start_keys());
+  planner::KeyPlace place = place_of_rule(kKeys, rule, settings, file.name);
+  if (recipe) place.key = NemoRecipe::key_of(place.key);
+  return place;
 }
 
 }  // namespace trnplan::targets

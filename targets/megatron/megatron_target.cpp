@@ -15,6 +15,7 @@
 #include "targets/flags/rotary_scaling.h"
 #include "targets/megatron/megatron_read.h"
 #include "targets/megatron/megatron_rules.h"
+#include "targets/megatron/nemo_recipe.h"
 
 namespace trnplan::targets {
 
@@ -358,8 +359,8 @@ class Megatron : public planner::Target {
   std::vector<std::string_view> programs() const override { return {"pretrain_gpt.py"}; }
 
   std::optional<planner::RunReading> read_run(const planner::ConfigFile& file, int ranks,
-                                              const models::Architecture*) const override {
-    return megatron_reading(file, ranks);
+                                              const models::Architecture* model) const override {
+    return megatron_reading(file, ranks, model);
   }
 
   std::vector<planner::StartFault> start_faults(const planner::ConfigFile& file,
@@ -371,7 +372,12 @@ class Megatron : public planner::Target {
     return megatron_place_of(file, rule);
   }
 
-  std::optional<int> nodes_of(const planner::ConfigFile& file) const override { return launched_nodes(file); }
+  std::optional<int> nodes_of(const planner::ConfigFile& file) const override {
+    if (const auto recipe = nemo_recipe(file)) return recipe->hosts;
+    return launched_nodes(file);
+  }
+
+  bool recognises(const Node& root) const override { return looks_like_nemo(root); }
 
   /// NVIDIA/Megatron-LM@d98e8a6 tools/preprocess_data.py.
   planner::Preparation preparation(const models::Job&, const models::Strategy&) const override {

@@ -271,9 +271,7 @@ class NemoMegatron : public planner::Target {
     return c;
   }
 
-  std::optional<int> nodes_of(const planner::ConfigFile& file) const override {
-    return launched_nodes(file);
-  }
+  std::optional<int> nodes_of(const planner::ConfigFile& file) const override { return launched_nodes(file); }
 
   std::vector<std::string_view> programs() const override { return {kNemoScript}; }
 

@@ -116,9 +116,7 @@ class Nxd : public planner::Target {
     return pipelined(s) ? pipeline_script(job, s) : tensor_script(job, s);
   }
 
-  std::optional<int> nodes_of(const planner::ConfigFile& file) const override {
-    return launched_nodes(file);
-  }
+  std::optional<int> nodes_of(const planner::ConfigFile& file) const override { return launched_nodes(file); }
 
   std::vector<std::string_view> programs() const override { return {kTensorScript, kPipelineScript}; }
 

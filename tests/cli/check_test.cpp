@@ -26,10 +26,10 @@ TEST_CASE("a script is judged on the nodes that its launch line starts", "[cli]"
   cli.says("fix: name it: --instance p5\\.48xlarge --nodes 16$");
   cli.expect(0, "on 16 x p5\\.48xlarge$",
              "check $work/train.sh --target megatron --instance p5.48xlarge --details");
-  cli.prints("16 nodes, as the launch line has them");
+  cli.prints("16 nodes, as the file says");
   cli.expect(0, "on 4 x p5\\.48xlarge$",
              "check $work/train.sh --target megatron --instance p5.48xlarge --nodes 4 --details");
-  cli.prints_no("launch line");
+  cli.prints_no("as the file says");
   cli.write("plain.sh", "CUDA_DEVICE_MAX_CONNECTIONS=1 torchrun " + model);
   cli.refuse("does not say which machine", "check $work/plain.sh --target megatron");
   cli.says("fix: name it, and how many: --instance p5\\.48xlarge --nodes N$");
@@ -138,8 +138,8 @@ TEST_CASE("a TOML of TorchTitan is told what it is", "[cli]") {
             "[model]\nflavor = \"8B\"\nconverters = [\"float8\"]\n" + head + "[compile]\nenable = true\n");
   cli.expect(3, "fix: write \"quantize\\.linear\\.float8\"", check);
   cli.prints("^Predicted ");
-  cli.refuse("this is no NxDT config, but one of torchtitan", "check $work/job.toml");
-  cli.says("add --target torchtitan");
+  cli.refuse("does not say which machine", "check $work/job.toml");
+  cli.says("fix: name it, and how many: --instance p5\\.48xlarge --nodes N$");
 }
 
 // num_nodes counts hosts, an UltraServer is four of 64 ranks: 4 hosts are one of it, 8 are two.

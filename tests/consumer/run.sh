@@ -54,7 +54,7 @@ pass
 
 # It reads the installed catalogue, not that of the source tree: only the installed one has this instance.
 cd prefix/share/trnplan/catalog/instances
-sed 's/"trn1\.32xlarge"/"trn1.moved"/' trn1.32xlarge.json >trn1.moved.json
+sed 's/"name": "trn1\.32xlarge"/"name": "trn1.moved"/' trn1.32xlarge.json >trn1.moved.json
 cd "$work"
 quietly 'topology of the installed catalogue' env -i "$program" topology --instance trn1.moved
 

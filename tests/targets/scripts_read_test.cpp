@@ -49,7 +49,7 @@ TEST_CASE("flags of a script that are not given are the program's own", "[target
   CHECK(nemo.architecture.layers == 12);
   const planner::RunReading large = read(
       "nemo-megatron",
-      "python megatron_gpt_pretraining.py --config-name=megatron_llama_70b_config +model.num_kv_heads=4\n"
+      "python megatron_gpt_pretraining.py --config-name=megatron_llama_70b_config +model.num_kv_heads=4 \\\n"
       "  model.tensor_model_parallel_size=8 model.pipeline_model_parallel_size=4\n");
   CHECK(large.architecture.layers == 80);
   CHECK(large.architecture.kv_heads == 4);
@@ -102,4 +102,59 @@ TEST_CASE("whose file it is, is told by what it starts or says", "[targets]") {
   CHECK(whose("a.py", "from torchtitan.config import JobConfig\n") == "torchtitan");
   CHECK(whose("job.yaml", "model: llama3-8b\n") == "");
   CHECK(whose("a.sh", "echo nothing\n") == "");
+}
+
+// Catches: a recipe of NeMo that is "no NxDT config", or a key of it that is taken for another flag.
+TEST_CASE("recipes of NeMo are read as Megatron-LM's arguments", "[targets]") {
+  const planner::Target& megatron = *targets::find("megatron");
+  const std::string first =
+      "run: {name: llama3-1-8b}\n"
+      "trainer: {num_nodes: 2, devices: 8, precision: bf16}\n"
+      "model:\n"
+      "  micro_batch_size: 1\n  global_batch_size: 64\n  tensor_model_parallel_size: 2\n"
+      "  pipeline_model_parallel_size: 2\n  virtual_pipeline_model_parallel_size: 4\n  sequence_parallel: "
+      "true\n"
+      "  encoder_seq_length: 8192\n  max_position_embeddings: ${.encoder_seq_length}\n"
+      "  num_layers: 32\n  hidden_size: 4096\n  ffn_hidden_size: 14336\n  num_attention_heads: 32\n"
+      "  num_query_groups: 8\n  attention_dropout: 0.0\n  normalization: rmsnorm\n  bias: false\n"
+      "  activation: fast-swiglu\n  position_embedding_type: rope\n"
+      "  share_embeddings_and_output_weights: false\n"
+      "  activations_checkpoint_granularity: full\n  activations_checkpoint_method: uniform\n"
+      "  activations_checkpoint_num_layers: 1\n  use_flash_attention: true\n  fp8: False\n"
+      "  optim: {name: distributed_fused_adam}\n";
+  CHECK(whose("recipe.yaml", first) == "megatron");
+  CHECK(megatron.nodes_of({"recipe.yaml", first}) == 2);
+  const planner::RunReading one = *megatron.read_run({"recipe.yaml", first}, 16);
+  CHECK(describe(one.config.strategy) ==
+        "TP 2 x PP 2 x DP 4, VPP 4, micro-batch 1, SP, recompute full, megatron");
+  CHECK(one.config.strategy.precision == models::Precision::mixed_precision);
+  CHECK(one.architecture.kv_heads == 8);
+  CHECK(one.architecture.max_positions == 8192);
+  CHECK(one.architecture.mlp == models::Mlp::gated);
+  CHECK_FALSE(one.architecture.biases);
+  CHECK_FALSE(one.architecture.tied_embeddings);
+  CHECK(one.architecture.vocabulary == 0);
+  CHECK(one.architecture.name == "llama3-1-8b");
+  CHECK(megatron.start_faults({"recipe.yaml", first}, {}).empty());
+
+  const std::string second =
+      "trainer: {num_nodes: 2, devices: 8}\n"
+      "data: {micro_batch_size: 2, global_batch_size: 64, seq_length: 2048}\n"
+      "plugins: {precision: bf16-mixed}\n"
+      "strategy: {tensor_model_parallel_size: 4, pipeline_model_parallel_size: 1, sequence_parallel: true,\n"
+      "  virtual_pipeline_model_parallel_size: null}\n"
+      "optim: {config: {use_distributed_optimizer: true}}\n";
+  const models::Architecture model = test_catalog().architecture("llama3-8b");
+  const planner::RunReading two = *megatron.read_run({"recipe.yaml", second}, 16, &model);
+  CHECK(describe(two.config.strategy) == "TP 4 x PP 1 x DP 4, micro-batch 2, SP, recompute none, megatron");
+  CHECK(two.architecture.layers == 32);
+  CHECK(contains(refusal_of([&] {
+                   (void)megatron.read_run({"recipe.yaml", second}, 16);
+                 }),
+                 "put the model's config.json beside the file"));
+  // A fault has the key of the file.
+  CHECK(contains(refusal_of([&] {
+                   (void)megatron.read_run({"recipe.yaml", first}, 6);
+                 }),
+                 "model.tensor_model_parallel_size"));
 }
