@@ -74,6 +74,8 @@ Node tree_of_module(const planner::ConfigFile& file) {
   std::string section;
   int number = 0;
   bool within = false;
+  // AWS's fork has models of its own, none of them in FP8.
+  const bool forked = file.text.find("\"torchtitan_neuron.") != std::string::npos;
   for (std::string line; std::getline(in, line);) {
     const SourcePos at{file.name, ++number, 1};
     within = within || line.starts_with("def trnplan");
@@ -93,7 +95,7 @@ Node tree_of_module(const planner::ConfigFile& file) {
       const TitanFlavor* flavor = titan_flavor_shipped(function);
       settings.set("model", "name", flavor == nullptr ? "llama3" : std::string(flavor->family), at);
       settings.set("model", "flavor", flavor == nullptr ? function : std::string(flavor->name), at);
-      if (flavor != nullptr && flavor->shipped_fp8) {
+      if (flavor != nullptr && flavor->shipped_fp8 && !forked) {
         settings.set("compile", "enable", "true", at);
         settings.set("parallelism", "enable_async_tensor_parallel", "true", at);
         settings.set("model", "converters", std::vector<std::string>{kTitanFloat8}, at);
