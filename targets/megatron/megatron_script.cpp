@@ -9,6 +9,7 @@
 #include "targets/flags/shell_follower.h"
 #include "targets/flags/shell_values.h"
 #include "targets/megatron/megatron_rules.h"
+#include "targets/start/script.h"
 #include "text/diagnostic.h"
 #include "text/log_lines.h"
 
@@ -52,24 +53,6 @@ ShellCommand plain_words(const planner::ConfigFile& file) {
   return all;
 }
 
-StatedByName flags_of(const planner::ConfigFile& file, ShellCommand::const_iterator from,
-                      ShellCommand::const_iterator to) {
-  StatedByName all;
-  Stated* last = nullptr;
-  for (auto it = from; it != to; ++it) {
-    const std::string& word = it->text;
-    if (word.starts_with("--") && word.size() > 2) {
-      const std::size_t equals = word.find('=');
-      last = &all[word.substr(0, equals)];
-      *last = {{}, {file.name, it->line, it->column}};
-      if (equals != std::string::npos) last->values.push_back(word.substr(equals + 1));
-    } else if (last != nullptr) {
-      last->values.push_back(word);
-    }
-  }
-  return all;
-}
-
 bool complete(const StatedByName& flags) {
   return std::all_of(std::begin(kMegatronNeeds), std::end(kMegatronNeeds),
                      [&](const char* needed) { return flags.contains(needed); });
@@ -95,7 +78,7 @@ std::optional<StatedByName> started_flags(const planner::ConfigFile& file, const
     const auto program = std::find_if(command.begin(), command.end(),
                                       [](const ShellWord& w) { return w.text.ends_with(kProgram); });
     if (program != command.end() && !is_line(*program)) {
-      StatedByName flags = flags_of(file, std::next(program), command.end());
+      StatedByName flags = settings_in(file.name, {std::next(program), command.end()}, false);
       if (complete(flags)) found = std::move(flags);
       continue;
     }
@@ -177,7 +160,7 @@ MegatronScript megatron_script(const planner::ConfigFile& file) {
   const bool behind = program != plain.end() && std::any_of(program, plain.end(), [](const ShellWord& w) {
                         return w.text.starts_with("--num-layers");
                       });
-  script.flags = flags_of(file, behind ? std::next(program) : plain.begin(), plain.end());
+  script.flags = settings_in(file.name, {behind ? std::next(program) : plain.begin(), plain.end()}, false);
   return script;
 }
 

@@ -5,23 +5,18 @@
 
 #include <fmt/format.h>
 
-#include "targets/flags/shell_follower.h"
-
 namespace trnplan::targets {
 
-namespace {
-
-/// Flags ("--lr 1", "--lr=1", "--fast") and overrides ("model.layers=1").
-StatedByName settings_of(const planner::ConfigFile& file, ShellCommand::const_iterator from,
-                         ShellCommand::const_iterator to) {
+StatedByName settings_in(const std::string& file, std::span<const ShellWord> words, bool overrides) {
   StatedByName all;
   Stated* last = nullptr;
-  for (auto it = from; it != to; ++it) {
-    const std::string& word = it->text;
+  for (const ShellWord& w : words) {
+    const std::string& word = w.text;
     const std::size_t equals = word.find('=');
-    if ((word.starts_with("--") && word.size() > 2) || (equals != std::string::npos && equals > 0)) {
+    const bool flag = word.starts_with("--") && word.size() > 2;
+    if (flag || (overrides && equals != std::string::npos && equals > 0)) {
       last = &all[word.substr(0, equals)];
-      *last = {{}, {file.name, it->line, it->column}};
+      *last = {{}, {file, w.line, w.column}};
       if (equals != std::string::npos) last->values.push_back(word.substr(equals + 1));
     } else if (last != nullptr) {
       last->values.push_back(word);
@@ -29,8 +24,6 @@ StatedByName settings_of(const planner::ConfigFile& file, ShellCommand::const_it
   }
   return all;
 }
-
-}  // namespace
 
 Script script_of(const planner::ConfigFile& file, std::initializer_list<std::string_view> programs) {
   const ShellReading shell = follow_shell(file.text, file.name, file.environment);
@@ -41,7 +34,7 @@ Script script_of(const planner::ConfigFile& file, std::initializer_list<std::str
                                         [&](const ShellWord& w) { return w.text.ends_with(program); });
       if (started == command.end()) continue;
       script.program = program;
-      script.stated = settings_of(file, std::next(started), command.end());
+      script.stated = settings_in(file.name, {std::next(started), command.end()}, true);
     }
   }
   if (script.program.empty()) {

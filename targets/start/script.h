@@ -2,10 +2,12 @@
 #pragma once
 
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "planner/plan/target.h"
+#include "targets/flags/shell_follower.h"
 #include "targets/start/settings.h"
 
 namespace trnplan::targets {
@@ -16,6 +18,11 @@ struct Script {
   /// what stands behind it.
   StatedByName stated;
 };
+
+/// Flags among words ("--lr 1", "--lr=1", "--fast"), each with what stands behind it, and with `overrides` "name=value" too.
+/// Of one that is stated twice, the last.
+[[nodiscard]] StatedByName settings_in(const std::string& file, std::span<const ShellWord> words,
+                                       bool overrides);
 
 /// Of the last command that starts one of the programs, its variables followed (targets/flags/shell_follower.h). Throws
 /// InputError where there is none. Cost: linear in what the script expands to.
