@@ -10,9 +10,12 @@
 
 #include <fmt/format.h>
 
+#include "api/check_findings.h"
+#include "api/check_run.h"
 #include "api/foreign_files.h"
 #include "api/predictor.h"
 #include "io/input/nxdt_edit.h"
+#include "io/input/plan_file.h"
 #include "io/input/readers.h"
 #include "models/framework/framework.h"
 #include "planner/check/rules.h"
@@ -31,13 +34,6 @@ using targets::Severity;
 /// The key of findings that are about all degrees together, in NxDT's configs.
 constexpr const char* kWholeStrategy = "distributed_strategy";
 
-/// The key of the file at hand that a rule of strategies is about, and where it stands.
-using PlaceOf = std::function<planner::KeyPlace(std::string_view rule)>;
-
-void note(std::vector<Finding>& findings, std::string rule, std::string message) {
-  findings.push_back({.rule = std::move(rule), .severity = Severity::note, .message = std::move(message)});
-}
-
 SourcePos place_of(const targets::NxdtConfig& config, std::string_view key) {
   const targets::NxdtKey* leaf = config.find(key);
   return leaf == nullptr ? SourcePos{config.file, 0, 0} : leaf->at;
@@ -48,61 +44,9 @@ PlaceOf places_in(const targets::NxdtConfig& config) {
   return [at](std::string_view) { return planner::KeyPlace{kWholeStrategy, at}; };
 }
 
-bool says(const std::vector<Finding>& findings, std::string_view rule, bool notes_count) {
-  return std::any_of(findings.begin(), findings.end(), [&](const Finding& f) {
-    return f.rule == rule && (notes_count || f.severity != Severity::note);
-  });
-}
-
-/// Adds what the rules say about the strategy unless the linter has said it of a key already. `lora`: the
-/// memory is that of training every weight, so it proves nothing.
-void add_violations(std::vector<Finding>& findings, const std::vector<planner::Violation>& broken,
-                    const PlaceOf& place_of_rule, bool lora) {
-  for (const planner::Violation& v : broken) {
-    if (says(findings, v.rule, v.rule == "not-modelled")) continue;
-    if (v.rule == "not-modelled") {
-      note(findings, v.rule, v.message);
-      continue;
-    }
-    const bool loose = v.rule == "memory" && lora;
-    planner::KeyPlace place = place_of_rule(v.rule);
-    findings.push_back(
-        {.rule = v.rule,
-         .severity = loose        ? Severity::note
-                     : v.doubtful ? Severity::warning
-                                  : Severity::error,
-         .key = std::move(place.key),
-         .at = std::move(place.at),
-         .message = loose ? "without LoRA, whose memory is not modelled: " + v.message : v.message,
-         .fix = v.fix,
-         .source = std::string(planner::source_of(v.rule))});
-  }
-}
-
 bool has_errors(const std::vector<Finding>& findings) {
   return std::any_of(findings.begin(), findings.end(),
                      [](const Finding& f) { return f.severity == Severity::error; });
-}
-
-/// A config without a prediction still shows that it fits.
-void add_memory(std::vector<Finding>& findings, const std::optional<models::Memory>& memory,
-                const topology::Instance& instance, const PlaceOf& place_of_rule) {
-  if (!memory || !memory->fits()) return;
-  planner::KeyPlace place = place_of_rule("memory");
-  findings.push_back({.rule = "memory",
-                      .severity = Severity::note,
-                      .key = std::move(place.key),
-                      .at = std::move(place.at),
-                      .message = "fits: " + planner::memory_message(*memory, instance.traits.accelerator),
-                      .source = std::string(planner::source_of("memory"))});
-}
-
-/// Nodes of the catalogue for hosts that a file counts. Throws InputError where they make no whole nodes.
-int nodes_of(int hosts, const topology::Instance& machine, const SourcePos& at, const std::string& key) {
-  if (hosts % machine.hosts == 0) return hosts / machine.hosts;
-  throw InputError(
-      Diagnostic{at, key, fmt::format("{} hosts, and a {} is {}", hosts, machine.name, machine.hosts),
-                 fmt::format("write a multiple of {}, or name another --instance", machine.hosts)});
 }
 
 /// `--nodes` replaces trainer.num_nodes, as train.sh does.
@@ -136,41 +80,6 @@ models::Strategy on_all_cores(std::vector<Finding>& findings, const targets::Nxd
   const std::int64_t left = cluster.cores() / std::max<std::int64_t>(1, strategy.model_parallel());
   strategy.data_parallel = static_cast<int>(std::max<std::int64_t>(1, left));
   return strategy;
-}
-
-/// What the prediction rests on, as findings.
-ResolvedJob resolved_run(std::vector<Finding>& findings, const CheckRequest& o, models::Job job) {
-  Remarks remarks;
-  ResolvedJob resolved = resolve(std::move(job), {{.job = o.file}, o.target, o.profile},
-                                 {.one_strategy = true, .refuses = false}, remarks);
-  for (const Remark& remark : remarks.all()) {
-    if (const auto* text = std::get_if<std::string>(&remark)) note(findings, "profile", *text);
-  }
-  return resolved;
-}
-
-/// A strategy that no rule refuses, but of which it is doubtful that it compiles or fits; each of the two once, whoever
-/// says it. True where there is a doubt.
-bool add_doubts(std::vector<Finding>& findings, const planner::Judgement& judgement,
-                const PlaceOf& place_of_rule) {
-  if (!judgement.plan || judgement.refused()) return false;
-  const std::size_t before = findings.size();
-  const auto doubt = [&](const char* rule, const char* what, const std::optional<double>& probability,
-                         const char* fix) {
-    if (!probability || *probability >= planner::kSureRun || says(findings, rule, false)) return;
-    planner::KeyPlace place = place_of_rule(rule);
-    findings.push_back({.rule = rule,
-                        .severity = Severity::warning,
-                        .key = std::move(place.key),
-                        .at = std::move(place.at),
-                        .message = fmt::format("{} with probability {:.0f} % only", what, 100 * *probability),
-                        .fix = fix,
-                        .source = std::string(planner::source_of(rule))});
-  };
-  doubt("memory", "it fits into memory", judgement.plan->fits, "recompute more, or raise TP or PP");
-  doubt("graph", "its largest graph compiles", judgement.plan->compiles,
-        "raise TP or PP, or take a smaller micro-batch");
-  return findings.size() > before;
 }
 
 /// The plan that is recommended for what the config trains, as changes to it; none where it cannot be said so.
@@ -241,6 +150,10 @@ void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Cata
   job.software.release = o.release;
   job.software.version = o.version;
   job.cluster.instance = load_instance(catalog, instance);
+  if (!trains_there(result.findings, targets::nxdt(), job.cluster.instance)) {
+    result.no_prediction = "the machine is none that it trains on";
+    return;
+  }
   const targets::NxdtKey* stated_nodes = config.find("trainer.num_nodes");
   job.cluster.nodes = nodes_of(reading.nodes, job.cluster.instance,
                                stated_nodes == nullptr ? SourcePos{config.file, 0, 0} : stated_nodes->at,
@@ -255,7 +168,9 @@ void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Cata
   for (std::string& line : planner::remarks_on(resolved.observations(), p.job, models::canonical(strategy)))
     note(result.findings, "evidence", std::move(line));
   add_violations(result.findings, judgement.broken, places_in(config),
-                 config.has_section("model_alignment_strategy.peft"));
+                 config.has_section("model_alignment_strategy.peft")
+                     ? "without LoRA, whose memory is not modelled"
+                     : "");
   const bool doubtful = add_doubts(result.findings, judgement, places_in(config));
   if ((judgement.refused() || doubtful) && reading.not_modelled.empty())
     name_nearest(result, o, resolved, predictor, p, strategy, config);
@@ -309,160 +224,6 @@ CheckResult checked(const CheckRequest& o, const io::Catalog& catalog) {
   return result;
 }
 
-bool same_shape(const models::Architecture& a, const models::Architecture& b) {
-  return a.layers == b.layers && a.hidden == b.hidden && a.intermediate == b.intermediate &&
-         a.heads == b.heads && a.kv_heads == b.kv_heads && a.rope_theta == b.rope_theta;
-}
-
-/// A script's line does not say how large the vocabulary is: that of the config.json beside it, or of a catalogued model,
-/// of the same shape.
-void take_vocabulary(models::Architecture& a, const models::Architecture* beside, const io::Catalog& catalog,
-                     std::vector<Finding>& findings, const std::string& file) {
-  if (a.vocabulary > 0) return;
-  if (beside != nullptr && same_shape(*beside, a)) {
-    a.vocabulary = beside->vocabulary;
-    note(findings, "model", fmt::format("the vocabulary is that of config.json: {}", a.vocabulary));
-    return;
-  }
-  std::vector<std::string> names = catalog.models();
-  // The one that the file names comes first, whatever base its rotary positions have.
-  const std::optional<std::string> named = io::known_model(a.name, catalog);
-  if (named) names.insert(names.begin(), *named);
-  for (const std::string& name : names) {
-    models::Architecture known = catalog.architecture(name);
-    if (name == named) known.rope_theta = a.rope_theta;
-    if (!same_shape(known, a)) continue;
-    a.vocabulary = known.vocabulary;
-    a.name = known.name;
-    note(findings, "model",
-         fmt::format("the vocabulary is taken for that of {}: {}", name, known.vocabulary));
-    return;
-  }
-  throw InputError({{file, 0, 0},
-                    "--vocab-size",
-                    "the vocabulary is not stated, and no model of the catalogue has this shape",
-                    "state what the tokenizer would say, or put the model's config.json beside the file"});
-}
-
-/// True where one of them leaves open what the file means.
-bool add_start_faults(std::vector<Finding>& findings, std::vector<planner::StartFault> faults) {
-  bool refused = false;
-  for (planner::StartFault& f : faults) {
-    refused = refused || !(f.doubtful || f.understood);
-    if (f.understood) note(findings, "flags", "predicted as with its fix: " + f.what.fix);
-    findings.push_back({.rule = std::move(f.rule),
-                        .severity = f.doubtful ? Severity::warning : Severity::error,
-                        .key = std::move(f.what.key),
-                        .at = std::move(f.what.at),
-                        .message = std::move(f.what.problem),
-                        .fix = std::move(f.what.fix),
-                        .source = std::move(f.source)});
-  }
-  return refused;
-}
-
-/// What the reader of a file that is refused finds besides, so that all is said at once.
-void add_unreadable(std::vector<Finding>& findings, const planner::Target& target,
-                    const planner::ConfigFile& file, int ranks, const models::Architecture* beside) {
-  try {
-    (void)target.read_run(file, ranks, beside);
-  } catch (const InputError& e) {
-    for (const Diagnostic& d : e.faults()) {
-      const bool said = std::any_of(findings.begin(), findings.end(), [&](const Finding& f) {
-        return f.key == d.key || f.message == d.problem;
-      });
-      if (said) continue;
-      findings.push_back({.rule = "value",
-                          .severity = Severity::error,
-                          .key = d.key,
-                          .at = d.at,
-                          .message = d.problem,
-                          .fix = d.fix});
-    }
-  }
-}
-
-/// What a config.json beside the file says of the model; nullopt where there is none.
-std::optional<models::Architecture> model_beside(const CheckRequest& o) {
-  const std::filesystem::path beside = std::filesystem::path(o.file).parent_path() / "config.json";
-  if (!o.texts.has(beside)) return std::nullopt;
-  return io::read_hf_config(beside, o.texts).architecture;
-}
-
-/// What another target's file describes, judged on the cluster that the request names.
-CheckResult checked_run(const CheckRequest& o, const planner::Target& target, const io::Catalog& catalog) {
-  CheckResult result;
-  result.text = o.texts.text(o.file);
-  result.config.file = o.file;
-  const std::optional<int> launched = target.nodes_of({o.file, result.text, 0, o.environment});
-  if (o.instance.empty()) {
-    throw InputError({{"command line", 0, 0},
-                      "--instance",
-                      fmt::format("a file of {} does not say which machine it runs on", target.name()),
-                      launched ? fmt::format("name it: --instance p5.48xlarge --nodes {}", *launched)
-                               : "name it, and how many: --instance p5.48xlarge --nodes N"});
-  }
-  models::Job job;
-  job.cluster.instance = load_instance(catalog, o.instance);
-  job.cluster.nodes = o.nodes > 0 ? o.nodes
-                      : launched  ? nodes_of(*launched, job.cluster.instance, {o.file, 0, 0}, "--nnodes")
-                                  : 1;
-  if (o.nodes <= 0) {
-    note(result.findings, "instance",
-         launched ? fmt::format("{} nodes, as the file says; --nodes takes others", *launched)
-                  : std::string("one node is assumed; --nodes takes others"));
-  }
-  const std::optional<models::Architecture> found = model_beside(o);
-  const models::Architecture* beside = found ? &*found : nullptr;
-  const planner::ConfigFile file{o.file, result.text, static_cast<int>(job.cluster.hosts()), o.environment};
-  if (add_start_faults(result.findings, target.start_faults(file, job.cluster))) {
-    add_unreadable(result.findings, target, file, static_cast<int>(job.cluster.cores()), beside);
-    result.no_prediction = fmt::format("{} refuses the file at its start", target.name());
-    return result;
-  }
-  auto run = target.read_run(file, static_cast<int>(job.cluster.cores()), beside);
-  if (!run) {
-    throw InputError({{"command line", 0, 0},
-                      "--target",
-                      fmt::format("files of {} are not read", target.name()),
-                      "check what NxDT, megatron or torchtitan runs with"});
-  }
-  if (!target.trains_on(job.cluster.instance.traits)) {
-    result.findings.push_back({.rule = "instance",
-                               .severity = Severity::error,
-                               .key = "--instance",
-                               .message = fmt::format("{} does not train on {}", target.name(), o.instance),
-                               .fix = "name a machine that it is for"});
-  }
-  if (!run->unmodelled.empty()) {
-    result.no_prediction = run->unmodelled + ", which is not modelled";
-    return result;
-  }
-  if (const models::Framework& loop = models::framework_of(run->config.strategy);
-      target.trains_on(job.cluster.instance.traits) && !loop.trains_on(job.cluster.instance.traits))
-    run->config.not_modelled.push_back(fmt::format("{} on {}", loop.name(), o.instance));
-  take_vocabulary(run->architecture, beside, catalog, result.findings, o.file);
-  for (std::string& text : run->notes) note(result.findings, "flags", std::move(text));
-  job.architecture = run->architecture;
-  job.training = run->config.training;
-  job.software = run->config.software;
-  job.software.release = o.release;
-  if (job.software.framework.empty()) job.software.framework = target.name();
-  const ResolvedJob resolved = resolved_run(result.findings, o, std::move(job));
-  Prediction p = Predictor(resolved).predict(resolved.job(), models::canonical(run->config.strategy));
-  planner::Judgement& judgement = p.judgement;
-  const PlaceOf places = [&](std::string_view rule) { return target.place_of(file, rule); };
-  add_violations(result.findings, judgement.broken, places, false);
-  add_doubts(result.findings, judgement, places);
-  result.no_prediction = planner::why_no_plan(judgement);
-  if (run->config.not_modelled.empty()) result.prediction = std::move(judgement.plan);
-  for (const std::string& feature : run->config.not_modelled)
-    result.no_prediction = feature + " is not modelled";
-  if (!result.prediction)
-    add_memory(result.findings, judgement.memory, resolved.job().cluster.instance, places);
-  return result;
-}
-
 std::string verdict_of(const std::vector<Finding>& findings) {
   const auto has = [&](Severity s) {
     return std::any_of(findings.begin(), findings.end(), [&](const Finding& f) { return f.severity == s; });
@@ -482,15 +243,49 @@ void point_to_nearest(std::vector<Finding>& findings) {
 const planner::Target& target_of(const CheckRequest& o) {
   if (!o.target.empty()) return *targets::find(o.target);
   const std::string text = o.texts.text(o.file);
-  if (const planner::Target* target = targets::whose({o.file, text})) return *target;
-  refuse_foreign(text, o.file);
-  return targets::nxdt();
+  const planner::Target* target = targets::whose({o.file, text});
+  if (target == nullptr) {
+    refuse_foreign(text, o.file);
+    return targets::nxdt();
+  }
+  const std::vector<std::string> configs = target->config_names();
+  const bool module = o.file.ends_with(".py");
+  if (!configs.empty() && !module && !is_document(text, o.file)) {
+    throw InputError({{o.file, 0, 0},
+                      "",
+                      fmt::format("this script starts {}, whose settings stand in a config", target->name()),
+                      fmt::format("give the config that it names, such as {}", configs.front())});
+  }
+  return *target;
+}
+
+/// Of a folder that plan --out wrote the file that its run reads, on the cluster that it is for.
+CheckRequest of_folder(CheckRequest o, const io::Catalog& catalog) {
+  const std::filesystem::path folder = o.file, plan_file = folder / "plan.json";
+  if (!std::filesystem::is_directory(folder)) return o;
+  if (!std::filesystem::exists(plan_file)) {
+    throw InputError({{o.file, 0, 0},
+                      "",
+                      "this folder has no plan.json, so it is none that plan --out wrote",
+                      "give the config or the script that starts the run"});
+  }
+  const io::PlanFile plan = io::read_plan_file(plan_file, catalog, o.texts);
+  const planner::Target& target = *targets::find(plan.target);
+  const std::vector<std::string> configs = target.config_names();
+  const bool module = target.command(plan.job, plan.strategy).imports_plan;
+  o.file = (folder / (configs.empty() ? "node_run.sh" : module ? configs.back() : configs.front())).string();
+  o.target = plan.target;
+  if (o.instance.empty()) o.instance = plan.job.cluster.instance.name;
+  if (o.nodes == 0) o.nodes = plan.job.cluster.nodes;
+  if (o.release.empty()) o.release = plan.job.software.release;
+  return o;
 }
 
 }  // namespace
 
-CheckResult check(const CheckRequest& request) {
+CheckResult check(const CheckRequest& asked) {
   const io::Catalog catalog = io::Catalog::standard();
+  const CheckRequest request = of_folder(asked, catalog);
   const planner::Target& target = target_of(request);
   CheckResult result =
       &target == &targets::nxdt() ? checked(request, catalog) : checked_run(request, target, catalog);

@@ -16,8 +16,8 @@
 namespace trnplan::api {
 
 struct CheckRequest {
-  std::string file;               ///< a config, or the script that starts a run
-  std::string target;             ///< whose file it is; may be empty: as the file tells
+  std::string file;    ///< a config, the script that starts a run, or a folder that plan --out wrote
+  std::string target;  ///< whose file it is; may be empty: as the file tells
   std::string instance, release;  ///< may be empty: as many cores as trainer.devices; not known
   std::string version;            ///< of NxDT; may be empty: not known
   std::string profile;            ///< "": the catalogue's

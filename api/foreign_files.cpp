@@ -1,7 +1,8 @@
 #include "api/foreign_files.h"
 
-#include <iterator>
 #include <string_view>
+
+#include <fmt/format.h>
 
 #include "text/document.h"
 
@@ -14,15 +15,13 @@ struct Kind {
   const char *key, *begins, *what, *fix;
 };
 
-constexpr const char* kByStrategy =
-    "describe it in a job.yaml, and predict it: trnplan simulate job.yaml --strategy "
-    "framework=fsdp1,tp=2,shard_degree=64";
 constexpr const char* kPretraining = "give a config of pretraining: fine-tuning of its kind is not modelled";
 
 /// Recipes: aws/sagemaker-hyperpod-recipes@2631995 recipes_collection/recipes, and @ffaa5bb for run.model_type hf.
 constexpr Kind kKinds[] = {
-    {"run.model_type", "hf", "a HyperPod recipe of SageMaker's model parallel library", kByStrategy},
-    {"run.model_type", "falcon", "a HyperPod recipe of SageMaker's model parallel library", kByStrategy},
+    {"run.model_type", "falcon",
+     "a HyperPod recipe of SageMaker's model parallel library, which is not modelled",
+     "give a config of another program"},
     {"run.model_type", "hyperpod_checkpointless_nemo", "a HyperPod recipe that fine-tunes with NeMo",
      kPretraining},
     {"run.model_type", "llm_finetuning_aws", "a HyperPod recipe that fine-tunes", kPretraining},
@@ -40,19 +39,53 @@ constexpr Kind kKinds[] = {
      "name it in a job.yaml (model: config.json), and give that to trnplan plan"},
 };
 
+/// A recipe for Hugging Face's models, which says whether it fine-tunes; else its loop is FSDP's with these degrees.
+[[noreturn]] void refuse_smp(const Node& root, const SourcePos& at) {
+  const auto value = [&](const char* key, const char* usual) {
+    const Node* node = root.at_path(key);
+    return node == nullptr || node->scalar.empty() || node->scalar == "null" ? std::string(usual)
+                                                                             : node->scalar;
+  };
+  const auto is_true = [&](const char* key) {
+    return value(key, "false") == "True" || value(key, "false") == "true";
+  };
+  if (is_true("model.do_finetune") || value("model.peft.peft_type", "none") != "none") {
+    throw InputError({at, "run.model_type", "this is a HyperPod recipe that fine-tunes", kPretraining});
+  }
+  throw InputError(
+      {at, "run.model_type",
+       "this is a HyperPod recipe of SageMaker's model parallel library, which is not modelled",
+       fmt::format(
+           "for FSDP with its degrees describe it in a job.yaml: trnplan simulate job.yaml --strategy "
+           "framework=fsdp1,tp={},shard_degree={}",
+           printable(value("model.tensor_model_parallel_degree", "1"), 12),
+           printable(value("model.shard_degree", "1"), 12))});
+}
+
 }  // namespace
 
-void refuse_foreign(const std::string& text, const std::string& file) {
-  Node root;
+bool is_document(const std::string& text, const std::string& file) {
   try {
-    root = parse_document(text, file);
+    return parse_document(text, file).is_map();
   } catch (const InputError&) {
-    if (!text.starts_with("#!") && text.find("\n#SBATCH") == std::string::npos) return;
+    return false;
+  }
+}
+
+void refuse_foreign(const std::string& text, const std::string& file) {
+  if (!is_document(text, file)) {
+    const auto ends = [&](const char* with) { return file.ends_with(with); };
+    if (!text.starts_with("#!") && text.find("\n#SBATCH") == std::string::npos && !ends(".sh") &&
+        !ends(".sbatch") && !ends(".py"))
+      return;
     throw InputError({{file, 0, 0},
                       "",
                       "this script starts none of the programs that are known here",
                       "give the one that starts pretraining, or its config; --target says whose it is"});
   }
+  const Node root = parse_document(text, file);
+  if (const Node* kind = root.at_path("run.model_type"); kind != nullptr && kind->scalar == "hf")
+    refuse_smp(root, kind->at);
   for (const Kind& kind : kKinds) {
     const Node* value = root.at_path(kind.key);
     if (value == nullptr || !std::string_view(value->scalar).starts_with(kind.begins)) continue;

@@ -38,8 +38,8 @@ CLI::Validator env_variable() {
 }
 
 /// The command that searches the same config's cluster.
-std::string plan_words(const api::CheckRequest& o) {
-  std::vector<std::string> words = {"trnplan", "plan", o.file};
+std::string plan_words(const api::CheckRequest& o, const std::string& file) {
+  std::vector<std::string> words = {"trnplan", "plan", file};
   if (o.nodes > 0) words.insert(words.end(), {"--nodes", fmt::to_string(o.nodes)});
   if (!o.instance.empty()) words.insert(words.end(), {"--instance", o.instance});
   if (!o.release.empty()) words.insert(words.end(), {"--release", o.release});
@@ -60,7 +60,7 @@ int run(const CheckOptions& o) {
     const bool plannable = !config.keys.empty();  // NxDT's, of which plan makes a job
     const bool mends = !nearest.empty() && nearest.front().config.recommended;
     const bool searches = plannable && (mends || (verdict != "refused" && prediction != nullptr));
-    const std::string words = searches ? plan_words(o.request) : std::string();
+    const std::string words = searches ? plan_words(o.request, config.file) : std::string();
     print_text((nearest.empty() ? "" : "\n") +
                check_next(findings, prediction, o.details,
                           words.empty() ? words

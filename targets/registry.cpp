@@ -4,6 +4,7 @@
 
 #include "models/framework/framework.h"
 #include "targets/bert/bert_target.h"
+#include "targets/flags/shell_follower.h"
 #include "targets/megatron/megatron_target.h"
 #include "targets/nemo_megatron/nemo_megatron_target.h"
 #include "targets/nxd/nxd_target.h"
@@ -39,18 +40,33 @@ const planner::Target* that_trains(const topology::Traits& machine, std::string_
 }
 
 const planner::Target* whose(const planner::ConfigFile& file) {
-  // A script may happen to be a document, of one line of text.
+  bool manifest = false;
   try {
     const Node root = parse_document(file.text, file.name);
     for (const planner::Target* target : all()) {
       if (target->recognises(root)) return target;
     }
-    if (root.is_map()) return nullptr;
+    manifest = root.find("apiVersion") != nullptr;
+    if (root.is_map() && !manifest) return nullptr;
   } catch (const InputError&) {
+  }
+  const bool python = file.name.ends_with(".py");
+  std::vector<std::string> words;
+  if (manifest || python) {
+    words.push_back(file.text);
+  } else {
+    try {
+      for (const ShellCommand& command : follow_shell(file.text, file.name).commands) {
+        for (const ShellWord& word : command) words.push_back(word.text);
+      }
+    } catch (const InputError&) {
+      return nullptr;
+    }
   }
   for (const planner::Target* target : all()) {
     for (const std::string_view program : target->programs()) {
-      if (file.text.find(program) != std::string::npos) return target;
+      const auto names = [&](const std::string& word) { return word.find(program) != std::string::npos; };
+      if (std::any_of(words.begin(), words.end(), names)) return target;
     }
   }
   return nullptr;

@@ -137,6 +137,8 @@ struct ConfigReading {
   int ranks_per_node = 1;
   models::Software software;              ///< that it is written for
   std::vector<std::string> not_modelled;  ///< features the simulator does not cover: "mixture of experts"
+  /// Why the memory that is predicted is more than the run's, a clause; "" = it is the run's.
+  std::string loose_memory;
 };
 
 /// What a run's own words describe: a config, or the script or line that starts it.

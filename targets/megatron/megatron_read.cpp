@@ -372,7 +372,8 @@ class Reader {
     } else if (on("--grad-reduce-in-bf16"))
       r_.notes.emplace_back("--grad-reduce-in-bf16 is not modelled: gradients are predicted in FP32");
     if (on("--fp8-param-gather") && on("--fp8-format"))
-      r_.notes.emplace_back("--fp8-param-gather is not modelled: weights are predicted as gathered in BF16");
+      r_.config.loose_memory =
+          "with weights gathered in BF16, where --fp8-param-gather has FP8, which is not modelled";
     if (on("--pipeline-model-parallel-layout")) r_.config.not_modelled.emplace_back("an uneven pipeline");
     if (on("--tp-comm-overlap") && !drives_like_bridge())
       r_.notes.emplace_back("--tp-comm-overlap is not modelled: the step is predicted without it");

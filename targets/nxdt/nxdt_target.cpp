@@ -171,6 +171,7 @@ class Nxdt : public planner::Target {
     return p;
   }
 
+  std::vector<std::string_view> programs() const override { return {"training_orchestrator.py"}; }
   std::vector<std::string> config_names() const override { return {kConfig}; }
 
   std::vector<planner::ConfigFile> emit(const models::Job& job, const models::Strategy& strategy,

@@ -26,14 +26,14 @@ TEST_CASE("a script is judged on the nodes that its launch line starts", "[cli]"
   cli.says("fix: name it: --instance p5\\.48xlarge --nodes 16$");
   cli.expect(0, "on 16 x p5\\.48xlarge$",
              "check $work/train.sh --target megatron --instance p5.48xlarge --details");
-  cli.prints("16 nodes, as the file says");
+  cli.prints("as the file says: 16 x p5\\.48xlarge; --nodes takes others");
   cli.expect(0, "on 4 x p5\\.48xlarge$",
              "check $work/train.sh --target megatron --instance p5.48xlarge --nodes 4 --details");
   cli.prints_no("as the file says");
   cli.write("plain.sh", "CUDA_DEVICE_MAX_CONNECTIONS=1 torchrun " + model);
   cli.refuse("does not say which machine", "check $work/plain.sh --target megatron");
   cli.says("fix: name it, and how many: --instance p5\\.48xlarge --nodes N$");
-  cli.expect(0, "one node is assumed; --nodes takes others",
+  cli.expect(0, "assumed: 1 x p5\\.48xlarge; --nodes takes others",
              "check $work/plain.sh --target megatron --instance p5.48xlarge --details");
 }
 
@@ -226,8 +226,14 @@ TEST_CASE("check says what a file is that it cannot check", "[cli]") {
     cli.write(name, text);
     cli.refuse(what, std::string("check $work/") + name);
   };
-  is("recipe.yaml", "run:\n  model_type: hf\nmodel:\n  shard_degree: 64\n",
+  is("recipe.yaml", "run:\n  model_type: hf\nmodel: {shard_degree: 64, tensor_model_parallel_degree: 2}\n",
      "recipe\\.yaml:2:15: run\\.model_type: this is a HyperPod recipe of SageMaker's model parallel library");
+  cli.says("framework=fsdp1,tp=2,shard_degree=64$");
+  is("lora.yaml", "run: {model_type: hf}\nmodel: {peft: {peft_type: lora}}\n",
+     "this is a HyperPod recipe that fine-tunes");
+  is("titan.sh", "torchrun -m torchtitan.train --job.config_file job.toml\n",
+     "this script starts torchtitan, whose settings stand in a config");
+  is("nxdt.sh", "torchrun training_orchestrator.py --config-name=nxdt\n", "this script starts nxdt");
   is("tune.yaml", "run: {model_type: llm_finetuning_aws}\n", "this is a HyperPod recipe that fine-tunes");
   is("pod.yaml", "apiVersion: v1\nkind: Pod\n", "this is a manifest of Kubernetes");
   is("job.yaml", "model: llama3-8b\ncluster: {instance: trn1.32xlarge}\n", "this is a job, which says what");
@@ -235,4 +241,26 @@ TEST_CASE("check says what a file is that it cannot check", "[cli]") {
   is("run.sh", "#!/bin/bash\nset -e; python train.py: {\n",
      "starts none of the programs that are known here");
   is("notes.txt", "nothing\n", "this is no NxDT config");
+}
+
+// Catches: a folder that check cannot take although all it needs stands in it.
+TEST_CASE("a plan's folder is checked on its own cluster", "[cli]") {
+  Session cli;
+  for (const char* target : {"nxdt", "nxd"}) {
+    INFO(target);
+    cli.write_job("job.yaml", "llama3-8b", 2, 256);
+    const std::string folder = std::string("$work/folder-") + target;
+    cli.expect(0, "", "plan $work/job.yaml --target " + std::string(target) + " --out " + folder);
+    cli.expect(0, "on 2 x trn1\\.32xlarge$", "check " + folder);
+  }
+  cli.refuse("this folder has no plan\\.json", "check $work");
+}
+
+// Catches: a prediction on a machine that the program does not run on.
+TEST_CASE("check predicts nothing on a machine that the program does not train on", "[cli]") {
+  Session cli;
+  cli.set("shipped", cli.get("source") + "/tests/io/fixtures/nxdt/hf_llama3_8B_config.yaml");
+  cli.expect(3, "^error: instance: --instance: nxdt does not train on p5\\.48xlarge",
+             "check $shipped --instance p5.48xlarge");
+  cli.prints_no("^Predicted");
 }

@@ -1,0 +1,118 @@
+#include "api/check_findings.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "planner/check/rules.h"
+#include "text/diagnostic.h"
+
+namespace trnplan::api {
+
+using targets::Finding;
+using targets::Severity;
+
+namespace {
+
+bool says(const std::vector<Finding>& findings, std::string_view rule, bool notes_count) {
+  return std::any_of(findings.begin(), findings.end(), [&](const Finding& f) {
+    return f.rule == rule && (notes_count || f.severity != Severity::note);
+  });
+}
+
+}  // namespace
+
+void note(std::vector<Finding>& findings, std::string rule, std::string message) {
+  findings.push_back({.rule = std::move(rule), .severity = Severity::note, .message = std::move(message)});
+}
+
+void add_violations(std::vector<Finding>& findings, const std::vector<planner::Violation>& broken,
+                    const PlaceOf& place_of_rule, const std::string& loose_memory) {
+  for (const planner::Violation& v : broken) {
+    if (says(findings, v.rule, v.rule == "not-modelled")) continue;
+    if (v.rule == "not-modelled") {
+      note(findings, v.rule, v.message);
+      continue;
+    }
+    const bool loose = v.rule == "memory" && !loose_memory.empty();
+    planner::KeyPlace place = place_of_rule(v.rule);
+    findings.push_back({.rule = v.rule,
+                        .severity = loose || v.doubtful ? Severity::warning : Severity::error,
+                        .key = std::move(place.key),
+                        .at = std::move(place.at),
+                        .message = loose ? loose_memory + ": " + v.message : v.message,
+                        .fix = v.fix,
+                        .source = std::string(planner::source_of(v.rule))});
+  }
+}
+
+bool add_doubts(std::vector<Finding>& findings, const planner::Judgement& judgement,
+                const PlaceOf& place_of_rule) {
+  if (!judgement.plan || judgement.refused()) return false;
+  const std::size_t before = findings.size();
+  const auto doubt = [&](const char* rule, const char* what, const std::optional<double>& probability,
+                         const char* fix) {
+    if (!probability || *probability >= planner::kSureRun || says(findings, rule, false)) return;
+    planner::KeyPlace place = place_of_rule(rule);
+    findings.push_back({.rule = rule,
+                        .severity = Severity::warning,
+                        .key = std::move(place.key),
+                        .at = std::move(place.at),
+                        .message = fmt::format("{} with probability {:.0f} % only", what, 100 * *probability),
+                        .fix = fix,
+                        .source = std::string(planner::source_of(rule))});
+  };
+  doubt("memory", "it fits into memory", judgement.plan->fits, "recompute more, or raise TP or PP");
+  doubt("graph", "its largest graph compiles", judgement.plan->compiles,
+        "raise TP or PP, or take a smaller micro-batch");
+  return findings.size() > before;
+}
+
+void add_memory(std::vector<Finding>& findings, const std::optional<models::Memory>& memory,
+                const topology::Instance& instance, const PlaceOf& place_of_rule) {
+  if (!memory || !memory->fits()) return;
+  planner::KeyPlace place = place_of_rule("memory");
+  findings.push_back({.rule = "memory",
+                      .severity = Severity::note,
+                      .key = std::move(place.key),
+                      .at = std::move(place.at),
+                      .message = "fits: " + planner::memory_message(*memory, instance.traits.accelerator),
+                      .source = std::string(planner::source_of("memory"))});
+}
+
+int nodes_of(int hosts, const topology::Instance& machine, const SourcePos& at, const std::string& key) {
+  if (hosts < 1 || hosts / machine.hosts > topology::kMostNodes) {
+    throw InputError({at, key,
+                      fmt::format("{} is no number of nodes from 1 to {}", hosts, topology::kMostNodes),
+                      "an UltraCluster holds 30,000 chips; write fewer nodes"});
+  }
+  if (hosts % machine.hosts == 0) return hosts / machine.hosts;
+  throw InputError(
+      Diagnostic{at, key, fmt::format("{} hosts, and a {} is {}", hosts, machine.name, machine.hosts),
+                 fmt::format("write a multiple of {}, or name another --instance", machine.hosts)});
+}
+
+bool trains_there(std::vector<Finding>& findings, const planner::Target& target,
+                  const topology::Instance& machine) {
+  if (target.trains_on(machine.traits)) return true;
+  findings.push_back({.rule = "instance",
+                      .severity = Severity::error,
+                      .key = "--instance",
+                      .message = fmt::format("{} does not train on {}", target.name(), machine.name),
+                      .fix = "name a machine that it is for"});
+  return false;
+}
+
+ResolvedJob resolved_run(std::vector<Finding>& findings, const CheckRequest& o, models::Job job) {
+  Remarks remarks;
+  ResolvedJob resolved = resolve(std::move(job), {{.job = o.file}, o.target, o.profile},
+                                 {.one_strategy = true, .refuses = false}, remarks);
+  for (const Remark& remark : remarks.all()) {
+    if (const auto* text = std::get_if<std::string>(&remark)) note(findings, "profile", *text);
+  }
+  return resolved;
+}
+
+}  // namespace trnplan::api

@@ -1,0 +1,195 @@
+#include "api/check_run.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "api/check_findings.h"
+#include "api/inputs.h"
+#include "api/predictor.h"
+#include "io/input/readers.h"
+#include "models/framework/framework.h"
+#include "targets/registry.h"
+#include "text/diagnostic.h"
+
+namespace trnplan::api {
+
+using targets::Finding;
+using targets::Severity;
+
+namespace {
+
+/// Whatever base their rotary positions have.
+bool same_shape(const models::Architecture& a, const models::Architecture& b) {
+  return a.layers == b.layers && a.hidden == b.hidden && a.intermediate == b.intermediate &&
+         a.heads == b.heads && a.kv_heads == b.kv_heads;
+}
+
+/// The catalogue's name of a model that a file calls so; "llama3-1-8b" is llama3.1-8b.
+std::optional<std::string> named_model(const std::string& name, const io::Catalog& catalog) {
+  const auto digit = [&](std::size_t i) { return name[i] >= '0' && name[i] <= '9'; };
+  if (auto known = io::known_model(name, catalog)) return known;
+  for (std::size_t i = 1; i + 1 < name.size(); ++i) {
+    if (name[i] != '-' || !digit(i - 1) || !digit(i + 1)) continue;
+    std::string other = name;
+    other[i] = '.';
+    if (auto known = io::known_model(other, catalog)) return known;
+  }
+  return std::nullopt;
+}
+
+/// A script's line does not say how large the vocabulary is: that of the config.json beside it, or of a catalogued model,
+/// of the same shape.
+void take_vocabulary(models::Architecture& a, const models::Architecture* beside, const io::Catalog& catalog,
+                     std::vector<Finding>& findings, const std::string& file) {
+  if (a.vocabulary > 0) return;
+  if (beside != nullptr && same_shape(*beside, a)) {
+    a.vocabulary = beside->vocabulary;
+    note(findings, "model", fmt::format("the vocabulary is that of config.json: {}", a.vocabulary));
+    return;
+  }
+  const auto take = [&](const std::string& name) {
+    const models::Architecture known = catalog.architecture(name);
+    if (!same_shape(known, a)) return false;
+    a.vocabulary = known.vocabulary;
+    a.name = known.name;
+    note(findings, "model",
+         fmt::format("the vocabulary is taken for that of {}: {}", name, known.vocabulary));
+    return true;
+  };
+  if (const auto named = named_model(a.name, catalog); named && take(*named)) return;
+  for (const std::string& name : catalog.models()) {
+    if (catalog.architecture(name).rope_theta == a.rope_theta && take(name)) return;
+  }
+  throw InputError({{file, 0, 0},
+                    "",
+                    "the vocabulary is not stated, and no model of the catalogue has this shape",
+                    "state what the tokenizer would say, or put the model's config.json beside the file"});
+}
+
+/// True where one of them leaves open what the file means.
+bool add_start_faults(std::vector<Finding>& findings, std::vector<planner::StartFault> faults) {
+  bool refused = false;
+  for (planner::StartFault& f : faults) {
+    refused = refused || !(f.doubtful || f.understood);
+    if (f.understood) note(findings, "flags", "predicted as with its fix: " + f.what.fix);
+    findings.push_back({.rule = std::move(f.rule),
+                        .severity = f.doubtful ? Severity::warning : Severity::error,
+                        .key = std::move(f.what.key),
+                        .at = std::move(f.what.at),
+                        .message = std::move(f.what.problem),
+                        .fix = std::move(f.what.fix),
+                        .source = std::move(f.source)});
+  }
+  return refused;
+}
+
+/// What the reader of a file that is refused finds besides, so that all is said at once.
+void add_unreadable(std::vector<Finding>& findings, const planner::Target& target,
+                    const planner::ConfigFile& file, int ranks, const models::Architecture* beside) {
+  try {
+    (void)target.read_run(file, ranks, beside);
+  } catch (const InputError& e) {
+    for (const Diagnostic& d : e.faults()) {
+      const bool said = std::any_of(findings.begin(), findings.end(), [&](const Finding& f) {
+        return f.key == d.key || f.message == d.problem;
+      });
+      if (said) continue;
+      findings.push_back({.rule = "value",
+                          .severity = Severity::error,
+                          .key = d.key,
+                          .at = d.at,
+                          .message = d.problem,
+                          .fix = d.fix});
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<models::Architecture> model_beside(const CheckRequest& o) {
+  const std::filesystem::path beside = std::filesystem::path(o.file).parent_path() / "config.json";
+  if (!o.texts.has(beside)) return std::nullopt;
+  try {
+    return io::read_hf_config(beside, o.texts).architecture;
+  } catch (const InputError&) {
+    return std::nullopt;  // other programs have files of that name too
+  }
+}
+
+CheckResult checked_run(const CheckRequest& o, const planner::Target& target, const io::Catalog& catalog) {
+  CheckResult result;
+  result.text = o.texts.text(o.file);
+  result.config.file = o.file;
+  const std::optional<int> launched = target.nodes_of({o.file, result.text, 0, o.environment});
+  if (o.instance.empty()) {
+    throw InputError({{"command line", 0, 0},
+                      "--instance",
+                      fmt::format("a file of {} does not say which machine it runs on", target.name()),
+                      launched ? fmt::format("name it: --instance p5.48xlarge --nodes {}", *launched)
+                               : "name it, and how many: --instance p5.48xlarge --nodes N"});
+  }
+  models::Job job;
+  job.cluster.instance = load_instance(catalog, o.instance);
+  if (!trains_there(result.findings, target, job.cluster.instance)) {
+    result.no_prediction = "the machine is none that it trains on";
+    return result;
+  }
+  job.cluster.nodes = o.nodes > 0 ? o.nodes
+                      : launched  ? nodes_of(*launched, job.cluster.instance, {o.file, 0, 0}, "--nnodes")
+                                  : 1;
+  if (o.nodes <= 0) {
+    note(result.findings, "instance",
+         (launched ? "as the file says: " : "assumed: ") +
+             fmt::format("{} x {}; --nodes takes others", job.cluster.nodes, job.cluster.instance.name));
+  }
+  const std::optional<models::Architecture> found = model_beside(o);
+  const models::Architecture* beside = found ? &*found : nullptr;
+  const planner::ConfigFile file{o.file, result.text, static_cast<int>(job.cluster.hosts()), o.environment};
+  if (add_start_faults(result.findings, target.start_faults(file, job.cluster))) {
+    add_unreadable(result.findings, target, file, static_cast<int>(job.cluster.cores()), beside);
+    result.no_prediction = fmt::format("{} refuses the file at its start", target.name());
+    return result;
+  }
+  auto run = target.read_run(file, static_cast<int>(job.cluster.cores()), beside);
+  if (!run) {
+    throw InputError({{"command line", 0, 0},
+                      "--target",
+                      fmt::format("files of {} are not read", target.name()),
+                      "check what NxDT, megatron or torchtitan runs with"});
+  }
+  if (!run->unmodelled.empty()) {
+    result.no_prediction = run->unmodelled + ", which is not modelled";
+    result.findings.push_back({.rule = "not-modelled",
+                               .severity = Severity::warning,
+                               .message = "degrees, memory and groups were not judged"});
+    return result;
+  }
+  if (const models::Framework& loop = models::framework_of(run->config.strategy);
+      !loop.trains_on(job.cluster.instance.traits))
+    run->config.not_modelled.push_back(fmt::format("{} on {}", loop.name(), o.instance));
+  take_vocabulary(run->architecture, beside, catalog, result.findings, o.file);
+  for (std::string& text : run->notes) note(result.findings, "flags", std::move(text));
+  job.architecture = run->architecture;
+  job.training = run->config.training;
+  job.software = run->config.software;
+  job.software.release = o.release;
+  if (job.software.framework.empty()) job.software.framework = target.name();
+  const ResolvedJob resolved = resolved_run(result.findings, o, std::move(job));
+  Prediction p = Predictor(resolved).predict(resolved.job(), models::canonical(run->config.strategy));
+  planner::Judgement& judgement = p.judgement;
+  const PlaceOf places = [&](std::string_view rule) { return target.place_of(file, rule); };
+  add_violations(result.findings, judgement.broken, places, run->config.loose_memory);
+  add_doubts(result.findings, judgement, places);
+  result.no_prediction = planner::why_no_plan(judgement);
+  if (run->config.not_modelled.empty()) result.prediction = std::move(judgement.plan);
+  for (const std::string& feature : run->config.not_modelled)
+    result.no_prediction = feature + " is not modelled";
+  if (!result.prediction)
+    add_memory(result.findings, judgement.memory, resolved.job().cluster.instance, places);
+  return result;
+}
+
+}  // namespace trnplan::api

@@ -1,0 +1,17 @@
+// Files of targets other than NxDT: configs and scripts that start a run. Private to check.
+#pragma once
+
+#include "api/check.h"
+#include "io/catalog/catalog.h"
+#include "planner/plan/target.h"
+
+namespace trnplan::api {
+
+/// What the file describes, judged on the cluster that the request names, or that the file states. Throws InputError.
+[[nodiscard]] CheckResult checked_run(const CheckRequest& request, const planner::Target& target,
+                                      const io::Catalog& catalog);
+
+/// What a config.json beside the file says of the model; nullopt where there is none, or none of a model.
+[[nodiscard]] std::optional<models::Architecture> model_beside(const CheckRequest& request);
+
+}  // namespace trnplan::api
