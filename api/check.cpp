@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -39,9 +38,14 @@ SourcePos place_of(const targets::NxdtConfig& config, std::string_view key) {
   return leaf == nullptr ? SourcePos{config.file, 0, 0} : leaf->at;
 }
 
-PlaceOf places_in(const targets::NxdtConfig& config) {
+FileAtHand at_hand(const targets::NxdtConfig& config) {
   const SourcePos at = place_of(config, "distributed_strategy.tensor_model_parallel_size");
-  return [at](std::string_view) { return planner::KeyPlace{kWholeStrategy, at}; };
+  return {[at](std::string_view) {
+            return planner::KeyPlace{kWholeStrategy, at};
+          },
+          "",
+          config.has_section("model_alignment_strategy.peft") ? "without LoRA, whose memory is not modelled"
+                                                              : ""};
 }
 
 bool has_errors(const std::vector<Finding>& findings) {
@@ -167,18 +171,15 @@ void judge_on_cluster(CheckResult& result, const CheckRequest& o, const io::Cata
     planner::annotate(v, resolved.observations(), p.job, models::canonical(strategy));
   for (std::string& line : planner::remarks_on(resolved.observations(), p.job, models::canonical(strategy)))
     note(result.findings, "evidence", std::move(line));
-  add_violations(result.findings, judgement.broken, places_in(config),
-                 config.has_section("model_alignment_strategy.peft")
-                     ? "without LoRA, whose memory is not modelled"
-                     : "");
-  const bool doubtful = add_doubts(result.findings, judgement, places_in(config));
+  add_violations(result.findings, judgement.broken, at_hand(config));
+  const bool doubtful = add_doubts(result.findings, judgement, at_hand(config));
   if ((judgement.refused() || doubtful) && reading.not_modelled.empty())
     name_nearest(result, o, resolved, predictor, p, strategy, config);
   result.no_prediction = planner::why_no_plan(judgement);
   if (reading.not_modelled.empty()) result.prediction = std::move(judgement.plan);
   for (const std::string& feature : reading.not_modelled) result.no_prediction = feature + " is not modelled";
   if (!result.prediction)
-    add_memory(result.findings, judgement.memory, resolved.job().cluster.instance, places_in(config));
+    add_memory(result.findings, judgement.memory, resolved.job().cluster.instance, at_hand(config));
 }
 
 CheckResult checked(const CheckRequest& o, const io::Catalog& catalog) {

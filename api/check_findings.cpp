@@ -29,40 +29,39 @@ void note(std::vector<Finding>& findings, std::string rule, std::string message)
 }
 
 void add_violations(std::vector<Finding>& findings, const std::vector<planner::Violation>& broken,
-                    const PlaceOf& place_of_rule, const std::string& loose_memory) {
+                    const FileAtHand& file) {
   for (const planner::Violation& v : broken) {
     if (says(findings, v.rule, v.rule == "not-modelled")) continue;
     if (v.rule == "not-modelled") {
       note(findings, v.rule, v.message);
       continue;
     }
-    const bool loose = v.rule == "memory" && !loose_memory.empty();
-    planner::KeyPlace place = place_of_rule(v.rule);
+    const bool loose = v.rule == "memory" && !file.loose_memory.empty();
+    planner::KeyPlace place = file.place_of(v.rule);
     findings.push_back({.rule = v.rule,
                         .severity = loose || v.doubtful ? Severity::warning : Severity::error,
                         .key = std::move(place.key),
                         .at = std::move(place.at),
-                        .message = loose ? loose_memory + ": " + v.message : v.message,
+                        .message = loose ? file.loose_memory + ": " + v.message : v.message,
                         .fix = v.fix,
-                        .source = std::string(planner::source_of(v.rule))});
+                        .source = std::string(planner::source_of(v.rule, file.loop))});
   }
 }
 
-bool add_doubts(std::vector<Finding>& findings, const planner::Judgement& judgement,
-                const PlaceOf& place_of_rule) {
+bool add_doubts(std::vector<Finding>& findings, const planner::Judgement& judgement, const FileAtHand& file) {
   if (!judgement.plan || judgement.refused()) return false;
   const std::size_t before = findings.size();
   const auto doubt = [&](const char* rule, const char* what, const std::optional<double>& probability,
                          const char* fix) {
     if (!probability || *probability >= planner::kSureRun || says(findings, rule, false)) return;
-    planner::KeyPlace place = place_of_rule(rule);
+    planner::KeyPlace place = file.place_of(rule);
     findings.push_back({.rule = rule,
                         .severity = Severity::warning,
                         .key = std::move(place.key),
                         .at = std::move(place.at),
                         .message = fmt::format("{} with probability {:.0f} % only", what, 100 * *probability),
                         .fix = fix,
-                        .source = std::string(planner::source_of(rule))});
+                        .source = std::string(planner::source_of(rule, file.loop))});
   };
   doubt("memory", "it fits into memory", judgement.plan->fits, "recompute more, or raise TP or PP");
   doubt("graph", "its largest graph compiles", judgement.plan->compiles,
@@ -71,15 +70,15 @@ bool add_doubts(std::vector<Finding>& findings, const planner::Judgement& judgem
 }
 
 void add_memory(std::vector<Finding>& findings, const std::optional<models::Memory>& memory,
-                const topology::Instance& instance, const PlaceOf& place_of_rule) {
+                const topology::Instance& instance, const FileAtHand& file) {
   if (!memory || !memory->fits()) return;
-  planner::KeyPlace place = place_of_rule("memory");
+  planner::KeyPlace place = file.place_of("memory");
   findings.push_back({.rule = "memory",
                       .severity = Severity::note,
                       .key = std::move(place.key),
                       .at = std::move(place.at),
                       .message = "fits: " + planner::memory_message(*memory, instance.traits.accelerator),
-                      .source = std::string(planner::source_of("memory"))});
+                      .source = std::string(planner::source_of("memory", file.loop))});
 }
 
 int nodes_of(int hosts, const topology::Instance& machine, const SourcePos& at, const std::string& key) {

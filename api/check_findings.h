@@ -13,24 +13,29 @@
 
 namespace trnplan::api {
 
-/// The key of the file at hand that a rule of strategies is about, and where it stands.
-using PlaceOf = std::function<planner::KeyPlace(std::string_view rule)>;
+/// The file at hand, as findings of its strategy need it.
+struct FileAtHand {
+  /// The key that a rule of strategies is about, and where it stands.
+  std::function<planner::KeyPlace(std::string_view rule)> place_of;
+  std::string_view loop;  ///< the training loop that it starts; "" = NxD's
+  /// Why the memory that is predicted is more than the run's, a clause, so that it proves nothing; "" = it does.
+  std::string loose_memory = {};
+};
 
 void note(std::vector<targets::Finding>& findings, std::string rule, std::string message);
 
-/// Adds what the rules say about the strategy unless it is said of a key already. `loose_memory`: why the memory that is
-/// predicted is more than the run's, a clause, so that it proves nothing; "" = it does.
+/// Adds what the rules say about the strategy unless it is said of a key already.
 void add_violations(std::vector<targets::Finding>& findings, const std::vector<planner::Violation>& broken,
-                    const PlaceOf& place_of_rule, const std::string& loose_memory);
+                    const FileAtHand& file);
 
 /// A strategy that no rule refuses, but of which it is doubtful that it compiles or fits; each of the two once, whoever
 /// says it. True where there is a doubt.
 bool add_doubts(std::vector<targets::Finding>& findings, const planner::Judgement& judgement,
-                const PlaceOf& place_of_rule);
+                const FileAtHand& file);
 
 /// A config without a prediction still shows that it fits.
 void add_memory(std::vector<targets::Finding>& findings, const std::optional<models::Memory>& memory,
-                const topology::Instance& instance, const PlaceOf& place_of_rule);
+                const topology::Instance& instance, const FileAtHand& file);
 
 /// The target does not train on the machine: an error. True where it does.
 bool trains_there(std::vector<targets::Finding>& findings, const planner::Target& target,

@@ -180,15 +180,16 @@ CheckResult checked_run(const CheckRequest& o, const planner::Target& target, co
   const ResolvedJob resolved = resolved_run(result.findings, o, std::move(job));
   Prediction p = Predictor(resolved).predict(resolved.job(), models::canonical(run->config.strategy));
   planner::Judgement& judgement = p.judgement;
-  const PlaceOf places = [&](std::string_view rule) { return target.place_of(file, rule); };
-  add_violations(result.findings, judgement.broken, places, run->config.loose_memory);
-  add_doubts(result.findings, judgement, places);
+  const FileAtHand at_hand{[&](std::string_view rule) { return target.place_of(file, rule); },
+                           target.framework(), run->config.loose_memory};
+  add_violations(result.findings, judgement.broken, at_hand);
+  add_doubts(result.findings, judgement, at_hand);
   result.no_prediction = planner::why_no_plan(judgement);
   if (run->config.not_modelled.empty()) result.prediction = std::move(judgement.plan);
   for (const std::string& feature : run->config.not_modelled)
     result.no_prediction = feature + " is not modelled";
   if (!result.prediction)
-    add_memory(result.findings, judgement.memory, resolved.job().cluster.instance, places);
+    add_memory(result.findings, judgement.memory, resolved.job().cluster.instance, at_hand);
   return result;
 }
 

@@ -10,16 +10,22 @@ namespace {
 
 constexpr std::string_view kMonitorKey = "\"neuron_runtime_data\"";
 
+template <class Tuple, std::size_t... I>
+Tuple made_of(const std::string& name, std::index_sequence<I...>) {
+  return Tuple(std::tuple_element_t<I, Tuple>(name)...);
+}
+/// Each of them made of the file's name.
+template <class Tuple>
+Tuple made_of(const std::string& name) {
+  return made_of<Tuple>(name, std::make_index_sequence<std::tuple_size_v<Tuple>>());
+}
+
 }  // namespace
 
 LogReader::LogReader(const std::string& name, const NccomCommand& fallback)
     : name_(name),
-      bars_(name),
-      nxd_(name),
-      megatron_(name),
-      titan_(name),
       trainer_(name),
-      compiler_(name),
+      readers_(made_of<LineReaders>(name)),
       monitor_(name),
       tables_(name, fallback) {}
 
@@ -37,17 +43,17 @@ const LogLine& LogReader::read(const RawLine& raw, StepSink* sink) {
   }
   samples_.sink = sink;
   trainer_lines_ += trainer_.read(line_, samples_);
-  if (bars_.read(line_, samples_)) {
-    ++bar_lines_;
-  } else if (nxd_.read(line_, samples_)) {
-    ++nxd_lines_;
-  } else if (megatron_.read(line_, samples_)) {
-    ++megatron_lines_;
-  } else if (titan_.read(line_, samples_)) {
-    ++titan_lines_;
-  } else {
-    compiler_lines_ += compiler_.read(line_, samples_);
-  }
+  std::apply(
+      [&](auto&... reader) {
+        std::size_t i = 0;
+        const auto takes = [&](auto& one) {
+          const bool taken = one.read(line_, samples_);
+          lines_[i++] += taken ? 1 : 0;
+          return taken;
+        };
+        (void)(takes(reader) || ...);
+      },
+      readers_);
   samples_.sink = nullptr;
   return line_;
 }
@@ -83,20 +89,17 @@ Detected LogReader::finish() {
   const auto found = [&](const char* kind, std::size_t pieces) {
     if (pieces > 0) result.kinds.push_back({kind, pieces});
   };
-  bars_.finish(samples_);
-  nxd_.finish(samples_);
-  megatron_.finish(samples_);
-  titan_.finish(samples_);
+  std::apply([&](auto&... reader) { (reader.finish(samples_), ...); }, readers_);
   trainer_.finish(samples_);
-  compiler_.finish(samples_);
   const auto reports = static_cast<std::size_t>(monitor_.reports());
   monitor_.finish(samples_);
-  found("progress-bar line", bar_lines_);
-  found("NxD line", nxd_lines_);
-  found("Megatron iteration", megatron_lines_);
-  found("TorchTitan step", titan_lines_);
-  found("Trainer metrics line", trainer_lines_);
-  found("compiler line", compiler_lines_);
+  std::apply(
+      [&](const auto&... reader) {
+        std::size_t i = 0;
+        (found(reader.kKind, lines_[i++]), ...);
+      },
+      readers_);
+  found(HfMetrics::kKind, trainer_lines_);
   found("neuron-monitor report", reports);
   finish_tables(result);
   found("nccom-test table", result.tables.size());

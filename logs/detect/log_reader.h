@@ -1,9 +1,11 @@
 // Reads a log line by line: steps, memory, tables of nccom-test, in any mixture.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "logs/detect/detect.h"
@@ -20,6 +22,11 @@
 #include "text/log_lines.h"
 
 namespace trnplan::logs {
+
+/// The readers of lines, in the order in which a line is offered to them: the first that takes it ends that. One with lines
+/// of a new kind is a type here: `kKind` as Detected::kinds has it, a constructor from the file's name, `bool read(const
+/// LogLine&, Samples&)` and `finish(Samples&)`; it is copied with what it holds.
+using LineReaders = std::tuple<ProgressBars, NxdLines, MegatronLines, TitanLines, CompilerLines>;
 
 /// Holds what the lines so far say, and no line. A copy of it can be finished while the log still grows.
 class LogReader {
@@ -43,18 +50,14 @@ class LogReader {
 
   std::string name_;
   Samples samples_;
-  ProgressBars bars_;
-  NxdLines nxd_;
-  MegatronLines megatron_;
-  TitanLines titan_;
-  HfMetrics trainer_;
-  CompilerLines compiler_;
+  HfMetrics trainer_;  ///< its lines may hold another's, a progress bar
+  LineReaders readers_;
   NeuronMonitor monitor_;
   NccomLines tables_;
   std::optional<InputError> table_faults_;  ///< too many of them: all are left out
   bool table_words_ = false;                ///< a line names the first column of a table
-  std::size_t bar_lines_ = 0, nxd_lines_ = 0, megatron_lines_ = 0, titan_lines_ = 0, trainer_lines_ = 0,
-              compiler_lines_ = 0;
+  std::size_t trainer_lines_ = 0;
+  std::array<std::size_t, std::tuple_size_v<LineReaders>> lines_{};  ///< that each of the readers took
   bool blank_ = true;
   std::string clean_;
   LogLine line_;

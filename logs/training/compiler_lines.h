@@ -17,6 +17,7 @@ namespace trnplan::logs {
 
 class CompilerLines {
  public:
+  static constexpr const char* kKind = "compiler line";
   explicit CompilerLines(std::string name) : name_(std::move(name)) {}
   bool read(const LogLine& line, Samples& out);
   /// A sample for each different usage, in the order of lines.

@@ -24,6 +24,7 @@ std::optional<StepSample> hf_sample(const std::map<std::string, double, std::les
 
 class HfMetrics {
  public:
+  static constexpr const char* kKind = "Trainer metrics line";
   explicit HfMetrics(std::string name) : name_(std::move(name)) {}
   bool read(const LogLine& line, Samples& out);
   void finish(Samples& out);

@@ -17,6 +17,7 @@ namespace trnplan::logs {
 
 class MegatronLines {
  public:
+  static constexpr const char* kKind = "Megatron iteration";
   explicit MegatronLines(const std::string& name);
   bool read(const LogLine& line, Samples& out);
   void finish(Samples& out) { log_.finish("megatron", std::nullopt, out); }

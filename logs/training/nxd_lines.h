@@ -20,6 +20,7 @@ namespace trnplan::logs {
 
 class NxdLines {
  public:
+  static constexpr const char* kKind = "NxD line";
   explicit NxdLines(const std::string& name);
   /// False when the line is none of these. Lines that state no time but a throughput are counted.
   bool read(const LogLine& line, Samples& out);

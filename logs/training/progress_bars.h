@@ -17,6 +17,7 @@ namespace trnplan::logs {
 
 class ProgressBars {
  public:
+  static constexpr const char* kKind = "progress-bar line";
   explicit ProgressBars(std::string name);
   /// Reads all bars in the line; false when there is none. The bar itself may be any bytes without '|'.
   bool read(const LogLine& line, Samples& out);

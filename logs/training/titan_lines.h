@@ -18,6 +18,7 @@ namespace trnplan::logs {
 
 class TitanLines {
  public:
+  static constexpr const char* kKind = "TorchTitan step";
   explicit TitanLines(const std::string& name);
   bool read(const LogLine& line, Samples& out);
   void finish(Samples& out);

@@ -265,7 +265,8 @@ bool breaks_a_rule(const Job& job, const Strategy& strategy, const Target* targe
          (has_rules_for(target, job) && !target->rules(job, strategy).empty());
 }
 
-std::string_view source_of(std::string_view rule) {
+std::string_view source_of(std::string_view rule, std::string_view loop) {
+  if (!loop.empty()) return rule == "memory" ? "docs/models.md, under Memory" : "";
   struct Source {
     std::string_view rule, place;
   };

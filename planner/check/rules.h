@@ -33,8 +33,9 @@ bool breaks_a_rule(const models::Job& job, const models::Strategy& strategy, con
 /// type that is not modelled: that is no mistake. Cost: one enumeration.
 std::vector<Violation> contradictions(const models::Job& job, const Target* target = nullptr);
 
-/// Where a strategy rule, `replica-group` or `memory` comes from: repository@commit:path; "" for the others.
-std::string_view source_of(std::string_view rule);
+/// Where a strategy rule, `replica-group` or `memory` comes from in NxD: repository@commit:path; "" for the others. Of another
+/// training loop what holds of all of them.
+std::string_view source_of(std::string_view rule, std::string_view loop = "");
 
 /// A training step on it is timed; else its groups and memory alone are judged.
 bool times_steps_on(const topology::Instance& instance);

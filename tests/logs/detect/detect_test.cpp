@@ -40,7 +40,7 @@ TEST_CASE("a Slurm file with everything in it", "[calibrate]") {
   std::string kinds;
   for (const auto& kind : d.kinds) kinds += kind.name + ", ";
   CHECK(kinds ==
-        "progress-bar line, NxD line, Megatron iteration, Trainer metrics line, compiler line, "
+        "progress-bar line, NxD line, Megatron iteration, compiler line, Trainer metrics line, "
         "neuron-monitor report, "
         "nccom-test table, ");
   REQUIRE(d.tables.size() == 1);
