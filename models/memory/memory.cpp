@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include <boost/container/static_vector.hpp>
+
 #include "models/framework/framework.h"
 #include "models/memory/fit_probability.h"
 
@@ -81,17 +83,9 @@ struct Tensor {
   double elements() const { return rows * columns * count; }
 };
 
-/// The weights of a stage, without a walk to the heap: the search asks for them ten thousand times a second.
-class Tensors {
- public:
-  void push_back(const Tensor& t) { tensors_[size_++] = t; }
-  const Tensor* begin() const { return tensors_.data(); }
-  const Tensor* end() const { return tensors_.data() + size_; }
-
- private:
-  std::array<Tensor, 20> tensors_;
-  std::size_t size_ = 0;
-};
+/// The weights of a stage, without a walk to the heap: the search asks for them ten thousand times a second. Latent attention
+/// with shared experts has some 25; what is more throws.
+using Tensors = boost::container::static_vector<Tensor, 32>;
 
 Tensors local_tensors(const Architecture& a, const Strategy& s, bool first, bool last, int layers) {
   const double t = s.tensor_parallel, h = a.hidden, q = static_cast<double>(a.heads) * a.head_dim / t;
