@@ -75,6 +75,7 @@ std::string submit_one(const HeldFolder& held, const std::string& partition, Sub
 class Slurm : public Scheduler {
  public:
   std::string_view name() const override { return "slurm"; }
+  std::string script() const override { return "train.sbatch"; }
   bool is_job_id(const std::string& id) const override { return is_slurm_id(id); }
   bool can_watch() const override { return true; }
 

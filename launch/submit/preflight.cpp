@@ -67,13 +67,17 @@ class Preflight {
       fault(folder_.string(), "", "the path holds characters that the training script takes for its own",
             "use a path of letters, digits and / _ . - + @");
     }
-    for (const char* name : {"plan.json", "config.json", kSetup, "node_run.sh", "train.sbatch"})
-      need_file(name);
+    for (const char* name : {"plan.json", "config.json", kSetup, "node_run.sh"})
+      need_file(name, plan_again());
+    if (const std::string script = request_.scheduler.script(); !script.empty()) {
+      need_file(script, plan_again() + ", without a --scheduler that leaves out the files of " +
+                            std::string(request_.scheduler.name()));
+    }
   }
 
-  void need_file(const char* name) {
+  void need_file(const std::string& name, const std::string& fix) {
     if (fs::is_regular_file(folder_ / name)) return;
-    fault((folder_ / name).string(), "", "is missing", plan_again());
+    fault((folder_ / name).string(), "", "is missing", fix);
   }
 
   void read_plan() {

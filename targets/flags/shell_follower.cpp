@@ -44,6 +44,7 @@ class Follower {
   ShellReading reading() {
     while (separate()) command();
     for (const auto& [name, variable] : values_.all()) out_.variables[name] = variable.items;
+    out_.variables.merge(std::move(prefixes_));
     out_.taken = values_.taken();
     return std::move(out_);
   }
@@ -104,7 +105,7 @@ class Follower {
   bool separate() {
     for (;;) {
       skip_blanks();
-      if (at_ >= text_.size()) return false;
+      if (at_ >= text_.size() || ended_) return false;
       const char c = text_[at_];
       const std::string_view two = text_.substr(at_, 2);
       if (comment()) continue;
@@ -115,6 +116,7 @@ class Follower {
       } else if (two == "&&" || two == "||") {
         at_ += 2;
         chain(two == "&&");
+        skip_space();  // a line may end in one
       } else if (c == ';' && !frames_.empty() && frames_.back().kind == Kind::choice &&
                  (two == ";;" || two == ";&")) {
         at_ += 2;
@@ -222,11 +224,11 @@ class Follower {
     }
     const std::string variable(slice(next_word()));
     skip_blanks();
-    if (text_.substr(at_, 3) != "in ") {
+    if (text_.substr(at_, 2) != "in" || (at_ + 2 < text_.size() && !blank(text_[at_ + 2]))) {
       f.runs = false;  // over the arguments, of which there are none
       return;
     }
-    at_ += 3;
+    at_ += 2;
     std::vector<ShellWord> words;
     for (skip_blanks(); at_ < text_.size() && !shell_word_ends(text_[at_]); skip_blanks()) {
       const ShellSlice w = next_word();
@@ -368,6 +370,15 @@ class Follower {
     more ? values_.append(variable, std::move(value)) : values_.set(variable, std::move(value));
   }
 
+  /// NAME=value in front of a command is that command's alone.
+  void prefix(const RawWord& w) {
+    const std::string_view text = slice(w.all);
+    const std::size_t length = assigns(text);
+    if (w.array || text.substr(0, length).ends_with("+=")) return;
+    prefixes_[std::string(text.substr(0, length - 1))] = {
+        values_.joined(text.substr(length), place(w.all.from), false)};
+  }
+
   // Commands.
   void command() {
     if (Frame* f = top(Kind::choice); f != nullptr && f->patterns) return pattern();
@@ -388,8 +399,75 @@ class Follower {
     at_ = end;
     if (!active_ || !chained_) return;
     std::optional<std::int64_t> value;
-    if (end - from > 4) value = values_.arithmetic(text_.substr(from + 2, end - from - 4), place(from));
+    if (end - from > 4) {
+      const std::string_view inside = text_.substr(from + 2, end - from - 4);
+      value = values_.arithmetic(inside, place(from));
+      forget_changed(inside, from);
+    }
     settle(value ? (*value != 0 ? ShellTruth::yes : ShellTruth::no) : ShellTruth::unknown, true);
+  }
+
+  /// What something that is not followed sets is known to the run alone.
+  void forget(std::string_view variable, std::size_t at) {
+    ShellWord unknown = place(at);
+    unknown.text = "$" + std::string(variable);
+    unknown.known = false;
+    values_.set(variable, {{std::move(unknown)}, false});
+  }
+  /// The names that an arithmetic expression assigns to: NAME=, NAME+=, NAME++, ++NAME.
+  void forget_changed(std::string_view expression, std::size_t at) {
+    for (std::size_t i = 0; i < expression.size();) {
+      if (!shell_name_char(expression[i])) {
+        ++i;
+        continue;
+      }
+      std::size_t end = i;
+      while (end < expression.size() && shell_name_char(expression[end])) ++end;
+      std::size_t next = end;
+      while (next < expression.size() && blank(expression[next])) ++next;
+      const std::string_view behind = expression.substr(next), before = expression.substr(0, i);
+      const std::size_t sign = behind.find_first_not_of("+-*/%&|^<>");
+      const bool assigned = sign != std::string_view::npos && behind[sign] == '=' &&
+                            !behind.substr(sign).starts_with("==") && !behind.starts_with("<=") &&
+                            !behind.starts_with(">=");
+      const bool stepped = behind.starts_with("++") || behind.starts_with("--") || before.ends_with("++") ||
+                           before.ends_with("--");
+      if ((assigned || stepped) && std::isdigit(static_cast<unsigned char>(expression[i])) == 0)
+        forget(expression.substr(i, end - i), at);
+      i = end;
+    }
+  }
+  /// NAME[INDEX]=: the name; "" = it is none.
+  static std::string_view indexed(std::string_view word) {
+    std::size_t end = 0;
+    while (end < word.size() && shell_name_char(word[end])) ++end;
+    if (end == 0 || end >= word.size() || word[end] != '[') return "";
+    const std::size_t closes = word.find(']', end);
+    const std::string_view behind = closes == std::string_view::npos ? "" : word.substr(closes + 1);
+    return behind.starts_with('=') || behind.starts_with("+=") ? word.substr(0, end) : "";
+  }
+  /// Commands that set variables by what they read or work out.
+  void forget_set_by(std::string_view name, const std::vector<RawWord>& raw, std::size_t first) {
+    const auto plain = [](std::string_view word) {
+      return !word.empty() && std::all_of(word.begin(), word.end(), shell_name_char);
+    };
+    for (std::size_t i = first + 1; i < raw.size(); ++i) {
+      const std::string_view word = slice(raw[i].all);
+      if (name == "let") forget_changed(word, raw[i].all.from);
+      const bool reads = name == "read" || name == "mapfile" || name == "readarray";
+      if ((reads || (name == "printf" && i == first + 2 && slice(raw[first + 1].all) == "-v")) && plain(word))
+        forget(word, raw[i].all.from);
+    }
+    if ((name == "source" || name == ".") && first + 1 < raw.size())
+      note(raw[first].all.from, fmt::format("{} is not followed: what it sets is not known",
+                                            printable(slice(raw[first + 1].all), 60)));
+  }
+  /// It ends the script. Within a condition or a loop one with a status other than 0 is taken for a check of usage, which
+  /// the run passes.
+  bool ends_script(std::string_view name, const ShellCommand& words) const {
+    if (name != "exit" && name != "exec") return false;
+    if (name == "exec") return words.size() > 1 && frames_.empty();
+    return frames_.empty() || words.size() < 2 || words[1].text == "0";
   }
 
   void settle(ShellTruth holds, bool tested) {
@@ -497,8 +575,20 @@ class Follower {
     if (at_ == from) ++at_;  // what begins no command
     if (raw.empty() || !active_ || !chained_) return;
     std::size_t first = 0;
-    while (first < raw.size() && assigns(slice(raw[first].all)) > 0) assign(raw[first++]);
-    if (first == raw.size()) return settle(ShellTruth::yes, false);
+    const auto sets = [&](const RawWord& w) {
+      return assigns(slice(w.all)) > 0 || !indexed(slice(w.all)).empty();
+    };
+    while (first < raw.size() && sets(raw[first])) ++first;
+    const bool alone = first == raw.size();
+    for (std::size_t i = 0; i < first; ++i) {
+      if (const std::string_view array = indexed(slice(raw[i].all)); !array.empty())
+        forget(array, raw[i].all.from);
+      else if (alone)
+        assign(raw[i]);
+      else
+        prefix(raw[i]);
+    }
+    if (alone) return settle(ShellTruth::yes, false);
     const std::string_view name = slice(raw[first].all);
     static constexpr std::string_view kDeclares[] = {"export", "declare", "local", "typeset", "readonly"};
     if (std::find(std::begin(kDeclares), std::end(kDeclares), name) != std::end(kDeclares)) {
@@ -526,7 +616,9 @@ class Follower {
     if (name == ":" || name == "true") return settle(ShellTruth::yes, false);
     if (name == "false") return settle(ShellTruth::no, false);
     settle(ShellTruth::unknown, false);
-    out_.commands.push_back(std::move(words));
+    forget_set_by(name, raw, first);
+    ended_ = ends_script(name, words);
+    if (name != "exit") out_.commands.push_back(std::move(words));
   }
 
   std::string_view text_;
@@ -538,7 +630,8 @@ class Follower {
   std::vector<std::string> documents_;  ///< ends of here-documents that begin with the next line
   bool active_ = true, chained_ = true, inverts_ = false;
   ShellTruth last_ = ShellTruth::yes;
-  bool tested_ = false;
+  bool tested_ = false, ended_ = false;
+  std::map<std::string, std::vector<ShellWord>, std::less<>> prefixes_;
   ShellReading out_;
 };
 

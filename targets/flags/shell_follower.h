@@ -3,7 +3,8 @@
 // Followed are assignments (NAME=value, NAME+=value, arrays, declare, export, ": ${NAME:=value}"), "$NAME", "${NAME}",
 // "${NAME[@]}", "${#NAME[@]}", a default behind ":-", "-", ":=", "=" or ":+", arithmetic of whole numbers, quotes, lines that
 // go on, and if, case, && and || whose conditions compare what is known. A loop's body is taken once, a function's where it
-// stands. What a run alone knows ("$(hostname)", backticks, a variable that nothing sets) stays as it is written.
+// stands. "exit" ends the script, but within a condition or a loop only one with status 0: others are checks of usage. What
+// read, let, "((A=1))", "A[0]=1" and the like set is left to the run; of files that are sourced a note says so. What a run alone knows ("$(hostname)", backticks, a variable that nothing sets) stays as it is written.
 #pragma once
 
 #include <map>
@@ -24,7 +25,8 @@ using ShellCommand = std::vector<ShellWord>;
 
 struct ShellReading {
   std::vector<ShellCommand> commands;  ///< those that run, in their order, expanded
-  /// At the end: the value or the items of each variable that the script sets.
+  /// At the end: the value or the items of each variable that the script sets; of one that only stands in front of a command,
+  /// that command's.
   std::map<std::string, std::vector<ShellWord>, std::less<>> variables;
   std::vector<std::string>
       taken;  ///< names of the environment that was given, as far as the script reads them

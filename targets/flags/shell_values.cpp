@@ -190,7 +190,7 @@ void ShellValues::append(std::string_view name, ShellVariable value) {
 }
 
 void ShellValues::unset(std::string_view name) {
-  if (const auto own = variables_.find(name); own != variables_.end()) variables_.erase(own);
+  variables_[std::string(name)] = {};  // empty, also where the environment has one
 }
 
 void ShellValues::put(Fields& f, const ShellVariable& v, bool all, bool joins, bool quoted) {

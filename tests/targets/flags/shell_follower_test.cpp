@@ -46,7 +46,15 @@ TEST_CASE("values of variables are followed", "[targets][shell]") {
       {"run a >log 2>&1 </dev/null b &>>log | tee x; next && more", "run|a|b\ntee|x\nnext\nmore\n"},
       {"cat <<EOF\nrun no\nEOF\nrun yes", "cat\nrun|yes\n"},
       {"A=x; unset A\nrun ${A:-none}", "run|none\n"},
-      {"A=1 run $A", "run|1\n"},
+      {"A=1 run $A", "run|$A\n"},
+      {"A=1 true\nrun $A", "run|$A\n"},
+      {"[ 1 = 2 ] &&\n  # why\n  run no\nrun yes", "run|yes\n"},
+      {"V=2\n[ \"$V\" = 2 ] ||\n  V=8\nrun $V", "run|2\n"},
+      {"for n in\t1 2; do A=$n; done\nrun $A", "run|1\n"},
+      {"run a; exit 0; run b", "run|a\n"},
+      {"if [ 1 = 1 ]; then run a; exit; fi\nrun b", "run|a\n"},
+      {"if [ $# -lt 1 ]; then echo usage; exit 1; fi\nrun b", "echo|usage\nrun|b\n"},
+      {"exec run a\nrun b", "exec|run|a\n"},
       {"main() {\n  run $A\n}\nA=1\nmain \"$@\"", "run|$A\nmain\n"},
   };
   for (const Row& row : rows) {
@@ -55,6 +63,8 @@ TEST_CASE("values of variables are followed", "[targets][shell]") {
   }
   CHECK(commands("run $NODES ${NODES:-1}", {{"NODES", "4"}}) == "run|4|4\n");
   CHECK(commands("NODES=2\nrun $NODES", {{"NODES", "4"}}) == "run|2\n");
+  CHECK(commands("unset NODES\nrun x$NODES", {{"NODES", "4"}}) == "run|x\n");
+  CHECK(contains(follow_shell("source env.sh\nrun", "run.sh").notes.at(0), "env.sh is not followed"));
   CHECK(follow_shell("run $NODES", "run.sh", {{"NODES", "4"}, {"N", "1"}}).taken ==
         std::vector<std::string>{"NODES"});
 }
@@ -71,6 +81,13 @@ TEST_CASE("what a run alone knows is left as it is written", "[targets][shell]")
       {"run $((1/0)) $((9223372036854775807 + 1)) $((A+1)) $((1 ? 2 : 3))",
        "run|$((1/0))|$((9223372036854775807 + 1))|$((A+1))|$((1 ? 2 : 3))\n"},
       {"run \"unclosed $(", "run|unclosed $(\n"},
+      {"A=1; A[0]=8\nrun $A", "run|$A\n"},
+      {"A=1; read A <file\nrun $A", "read|A\nrun|$A\n"},
+      {"A=1; ((A=A*128))\nrun $A", "run|$A\n"},
+      {"A=1; (( A++ ))\nrun $A", "run|$A\n"},
+      {"A=1; (( A == 1 && A <= 2 )); run $A", "run|1\n"},
+      {"A=1; let \"A=A*2\"\nrun $A", "let|A=A*2\nrun|$A\n"},
+      {"A=1; printf -v A %s 3\nrun $A", "printf|-v|A|%s|3\nrun|$A\n"},
   };
   for (const Row& row : rows) {
     INFO(row.text);
