@@ -23,10 +23,6 @@ constexpr std::size_t kMostText = 1 << 20;
 constexpr int kDeepestLine = 3;
 constexpr std::string_view kProgram = "pretrain_gpt.py";
 
-/// How scripts call the number of nodes that a scheduler tells them: Slurm's two, PyTorchJob's, and what examples export.
-constexpr const char* kNodeNames[] = {"SLURM_NNODES", "SLURM_JOB_NUM_NODES", "PET_NNODES",
-                                      "NNODES",       "NUM_NODES",           "NODES"};
-
 /// The words of the text as they are written, with their places.
 ShellCommand plain_words(const planner::ConfigFile& file) {
   ShellCommand all;
@@ -56,13 +52,6 @@ ShellCommand plain_words(const planner::ConfigFile& file) {
 bool complete(const StatedByName& flags) {
   return std::all_of(std::begin(kMegatronNeeds), std::end(kMegatronNeeds),
                      [&](const char* needed) { return flags.contains(needed); });
-}
-
-ShellEnvironment environment_of(const planner::ConfigFile& file) {
-  ShellEnvironment all = file.environment;
-  if (file.hosts <= 0) return all;
-  for (const char* name : kNodeNames) all.try_emplace(name, fmt::to_string(file.hosts));
-  return all;
 }
 
 /// Words that begin a line of their own: "bash -c '...'", eval.
@@ -104,6 +93,8 @@ void read_connections(MegatronScript& script, const planner::ConfigFile& file, c
   const auto state = [&](const std::string& value, const ShellWord& at) {
     script.environment[kMaxConnections] = {{value}, {file.name, at.line, at.column}};
   };
+  if (const auto given = file.environment.find(kMaxConnections); given != file.environment.end())
+    script.environment[kMaxConnections] = {{given->second}, {file.name, 0, 0}};
   if (const auto own = shell.variables.find(kMaxConnections); own != shell.variables.end()) {
     if (!own->second.empty()) state(own->second.front().text, own->second.front());
     return;

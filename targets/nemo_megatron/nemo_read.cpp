@@ -70,7 +70,8 @@ const std::vector<StartKey>& large_keys() {
 StatedByName settled_names(const StatedByName& stated) {
   StatedByName all;
   for (const auto& [name, value] : stated) {
-    Stated& one = all[name.starts_with('+') ? name.substr(1) : name] = value;
+    const std::size_t plus = std::min(name.find_first_not_of('+'), name.size());
+    Stated& one = all[name.substr(plus)] = value;
     for (std::string& word : one.values) {
       if (word == "True" || word == "TRUE") word = "true";
       if (word == "False" || word == "FALSE") word = "false";

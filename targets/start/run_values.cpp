@@ -15,9 +15,11 @@ int RunValues::within(std::string_view name, std::int64_t least, std::int64_t mo
   const bool told =
       std::any_of(faults_.begin(), faults_.end(), [&](const Diagnostic& d) { return d.key == name; });
   if (!told) {
-    fault(name,
-          fmt::format("{} is no whole number from {} to {}", in_quotes(settings_.text(name)), least, most),
-          "write a number that is");
+    const std::vector<std::string>& stated = settings_.list(name);
+    const std::string text = stated.empty() ? settings_.text(name) : stated.front();
+    fault(name, fmt::format("{} is no whole number from {} to {}", in_quotes(text), least, most),
+          text.find('$') == std::string::npos ? "write a number that is"
+                                              : "write a number, or give its variable: --env NAME=VALUE");
   }
   return static_cast<int>(least);
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -25,18 +27,97 @@ StatedByName settings_in(const std::string& file, std::span<const ShellWord> wor
   return all;
 }
 
-Script script_of(const planner::ConfigFile& file, std::initializer_list<std::string_view> programs) {
-  const ShellReading shell = follow_shell(file.text, file.name, file.environment);
-  Script script;
-  for (const ShellCommand& command : shell.commands) {
-    for (const std::string_view program : programs) {
-      const auto started = std::find_if(command.begin(), command.end(),
-                                        [&](const ShellWord& w) { return w.text.ends_with(program); });
-      if (started == command.end()) continue;
-      script.program = program;
-      script.stated = settings_in(file.name, {std::next(started), command.end()}, true);
+namespace {
+
+/// "bash -c" inside "bash -c"; ours.
+constexpr int kDeepestLine = 3;
+/// Lines within words that are followed; ours.
+constexpr int kMostLines = 100;
+
+/// How scripts call the number of nodes that a scheduler tells them: Slurm's two, PyTorchJob's, and what examples export.
+constexpr const char* kNodeNames[] = {"SLURM_NNODES", "SLURM_JOB_NUM_NODES", "PET_NNODES",
+                                      "NNODES",       "NUM_NODES",           "NODES"};
+
+/// Commands that only speak of a file.
+constexpr std::string_view kSpeaks[] = {"echo", "printf", "cp",    "mv",   "rm",  "ln",   "ls",  "chmod",
+                                        "cat",  "grep",   "head",  "tail", "sed", "test", "[",   "stat",
+                                        "du",   "diff",   "touch", "tar",  "aws", "wget", "curl"};
+
+bool speaks(const ShellCommand& command) {
+  return !command.empty() &&
+         std::find(std::begin(kSpeaks), std::end(kSpeaks), command.front().text) != std::end(kSpeaks);
+}
+
+class Finder {
+ public:
+  Finder(const planner::ConfigFile& file, std::initializer_list<std::string_view> programs)
+      : file_(file), programs_(programs) {}
+
+  void look(const ShellReading& shell, const ShellEnvironment& environment, int depth) {
+    for (const ShellCommand& command : shell.commands) {
+      if (speaks(command)) continue;
+      for (auto word = command.begin(); word != command.end(); ++word) {
+        const bool line = word->text.find_first_of(" \n") != std::string::npos;
+        if (line)
+          look_into(*word, shell, environment, depth);
+        else
+          take(command, word);
+      }
     }
   }
+
+  Script script;
+
+ private:
+  void take(const ShellCommand& command, ShellCommand::const_iterator word) {
+    for (const std::string_view program : programs_) {
+      if (!word->text.ends_with(program)) continue;
+      script.program = program;
+      script.stated = settings_in(file_.name, {std::next(word), command.end()}, true);
+      // "env NAME=1 torchrun ...": of the words before those that set a variable.
+      for (const auto& [name, stated] : settings_in(file_.name, {command.begin(), word}, true)) {
+        if (!name.starts_with('-')) script.stated.insert({name, stated});
+      }
+    }
+  }
+
+  void look_into(const ShellWord& word, const ShellReading& shell, const ShellEnvironment& environment,
+                 int depth) {
+    const bool names = std::any_of(programs_.begin(), programs_.end(), [&](std::string_view program) {
+      return word.text.find(program) != std::string::npos;
+    });
+    if (!names || depth == kDeepestLine || ++lines_ > kMostLines) return;
+    ShellEnvironment inner = environment;
+    for (const auto& [name, items] : shell.variables) {
+      if (items.size() == 1 && items.front().known) inner[name] = items.front().text;
+    }
+    ShellReading line = follow_shell(word.text, file_.name, inner);
+    for (ShellCommand& c : line.commands) {
+      for (ShellWord& w : c) w.line = word.line, w.column = word.column;
+    }
+    look(line, inner, depth + 1);
+  }
+
+  const planner::ConfigFile& file_;
+  std::vector<std::string_view> programs_;
+  int lines_ = 0;
+};
+
+}  // namespace
+
+ShellEnvironment environment_of(const planner::ConfigFile& file) {
+  ShellEnvironment all = file.environment;
+  if (file.hosts <= 0) return all;
+  for (const char* name : kNodeNames) all.try_emplace(name, fmt::to_string(file.hosts));
+  return all;
+}
+
+Script script_of(const planner::ConfigFile& file, std::initializer_list<std::string_view> programs) {
+  const ShellEnvironment environment = environment_of(file);
+  const ShellReading shell = follow_shell(file.text, file.name, environment);
+  Finder finder(file, programs);
+  finder.look(shell, environment, 0);
+  Script script = std::move(finder.script);
   if (script.program.empty()) {
     std::string all;
     for (const std::string_view program : programs)
@@ -48,6 +129,8 @@ Script script_of(const planner::ConfigFile& file, std::initializer_list<std::str
     script.stated.insert(
         {name, {{items.front().text}, {file.name, items.front().line, items.front().column}}});
   }
+  for (const auto& [name, value] : file.environment)
+    script.stated.insert({name, {{value}, {file.name, 0, 0}}});
   return script;
 }
 

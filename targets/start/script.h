@@ -24,6 +24,10 @@ struct Script {
 [[nodiscard]] StatedByName settings_in(const std::string& file, std::span<const ShellWord> words,
                                        bool overrides);
 
+/// Variables that a script is started in: those that the file's caller states, and where the number of hosts is known the
+/// names that schedulers and examples have for it.
+[[nodiscard]] ShellEnvironment environment_of(const planner::ConfigFile& file);
+
 /// Of the last command that starts one of the programs, its variables followed (targets/flags/shell_follower.h). Throws
 /// InputError where there is none. Cost: linear in what the script expands to.
 [[nodiscard]] Script script_of(const planner::ConfigFile& file,

@@ -49,7 +49,7 @@ TEST_CASE("flags of a script that are not given are the program's own", "[target
   CHECK(nemo.architecture.layers == 12);
   const planner::RunReading large = read(
       "nemo-megatron",
-      "python megatron_gpt_pretraining.py --config-name=megatron_llama_70b_config +model.num_kv_heads=4 \\\n"
+      "python megatron_gpt_pretraining.py --config-name=megatron_llama_70b_config ++model.num_kv_heads=4 \\\n"
       "  model.tensor_model_parallel_size=8 model.pipeline_model_parallel_size=4\n");
   CHECK(large.architecture.layers == 80);
   CHECK(large.architecture.kv_heads == 4);
@@ -58,6 +58,29 @@ TEST_CASE("flags of a script that are not given are the program's own", "[target
   CHECK(describe(bert.strategy) ==
         "TP 1 x PP 1 x DP 32, micro-batch 8, no ZeRO-1, recompute none, plain attention");
   CHECK(bert.training.global_batch == 8 * 64 * 32);
+}
+
+// Catches: a word about the program taken for its start, and a start that is missed.
+TEST_CASE("the command that starts the program is found among others", "[targets]") {
+  const std::string line = "torchrun tp_zero1_llama_hf_pretrain.py --tensor_parallel_size 8 --batch_size 1\n";
+  for (const std::string& text :
+       {line + "echo \"finished\" tp_zero1_llama_hf_pretrain.py\n",
+        "cp a tp_zero1_llama_hf_pretrain.py\n" + line,
+        "bash -c \"" + line.substr(0, line.size() - 1) + "\"\n", "env MALLOC_ARENA_MAX=64 " + line}) {
+    INFO(text);
+    CHECK(read("nxd", text).config.strategy.tensor_parallel == 8);
+    CHECK(read("nxd", text).config.strategy.micro_batch == 1);
+  }
+  CHECK(read("nxd", "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS=1 " + line).config.software.in_flight == 1);
+  const models::Architecture a = test_catalog().architecture("llama3-8b");
+  const planner::ConfigFile file{"train.sh",
+                                 "torchrun tp_zero1_llama_hf_pretrain.py --grad_accum_usteps "
+                                 "$((256 / SLURM_NNODES))\n",
+                                 4,
+                                 {{"NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS", "1"}}};
+  const planner::RunReading run = *targets::find("nxd")->read_run(file, 128, &a);
+  CHECK(run.config.training.global_batch == 8 * 64 * 64);
+  CHECK(run.config.software.in_flight == 1);
 }
 
 // Catches: a fault that hides the others, or a number that overflows.
@@ -70,7 +93,7 @@ TEST_CASE("a script of flags is refused with all its faults", "[targets]") {
   CHECK(contains(two, "7 sequences in 2 micro-batches"));
   CHECK(contains(two, "--seq_len"));
   CHECK(contains(refused("nxd", "torchrun tp_zero1_llama_hf_pretrain.py --batch_size $BATCH\n"),
-                 "is no whole number from 1"));
+                 "\"$BATCH\" is no whole number from 1 to 1000000"));
   CHECK(contains(refused("nxd",
                          "torchrun tp_zero1_llama_hf_pretrain.py --batch_size 1000000 "
                          "--grad_accum_usteps 100000000\n"),
