@@ -424,7 +424,7 @@ class Reader {
   std::vector<Diagnostic> faults_;
 };
 
-planner::RunReading recipe_reading(const planner::ConfigFile& file, NemoRecipe recipe, int ranks,
+planner::RunReading recipe_reading(const planner::ConfigFile& file, const NemoRecipe& recipe, int ranks,
                                    const models::Architecture* model) {
   if (!recipe.states_model && model == nullptr) {
     throw InputError({{file.name, 0, 0},
@@ -433,14 +433,20 @@ planner::RunReading recipe_reading(const planner::ConfigFile& file, NemoRecipe r
                       "put the model's config.json beside the file"});
   }
   try {
-    planner::RunReading run =
-        Reader(file, std::move(recipe.script), ranks, recipe.states_model ? nullptr : model).run();
+    planner::RunReading run = Reader(file, recipe.script, ranks, recipe.states_model ? nullptr : model).run();
     if (recipe.states_model && !recipe.model_name.empty()) run.architecture.name = recipe.model_name;
     run.notes.emplace_back("a recipe of NeMo: predicted as Megatron-LM runs it");
+    run.config.not_modelled.insert(run.config.not_modelled.end(), recipe.not_modelled.begin(),
+                                   recipe.not_modelled.end());
     return run;
   } catch (const InputError& e) {
     std::vector<Diagnostic> faults = e.faults();
-    for (Diagnostic& d : faults) d.key = NemoRecipe::key_of(d.key);
+    for (Diagnostic& d : faults) {
+      if (const std::string key = recipe.key_of(d.key); key != d.key) {
+        d.key = key;
+        if (d.fix.find("--") != std::string::npos) d.fix = "correct it, or the keys that it goes with";
+      }
+    }
     throw InputError(std::move(faults));
   }
 }
@@ -456,7 +462,7 @@ MegatronArguments megatron_arguments(const planner::ConfigFile& file) {
 
 planner::RunReading megatron_reading(const planner::ConfigFile& file, int ranks,
                                      const models::Architecture* model) {
-  if (auto recipe = nemo_recipe(file)) return recipe_reading(file, *std::move(recipe), ranks, model);
+  if (auto recipe = nemo_recipe(file)) return recipe_reading(file, *recipe, ranks, model);
   return Reader(file, megatron_script(file), ranks, nullptr).run();
 }
 

@@ -1,9 +1,11 @@
 #include "targets/megatron/nemo_recipe.h"
 
-#include <algorithm>
-#include <iterator>
+#include <cctype>
 
-#include "text/log_lines.h"
+#include <fmt/format.h>
+
+#include "text/diagnostic.h"
+#include "topology/instance.h"
 
 namespace trnplan::targets {
 
@@ -47,6 +49,7 @@ constexpr Key kKeys[] = {
     {"model.rotary_base", "--rotary-base"},
     {"model.share_embeddings_and_output_weights", "--untie-embeddings-and-output-weights", As::untruth},
     {"model.vocab_size", "--vocab-size"},
+    {"model.override_vocab_size", "--vocab-size"},
     {"model.num_moe_experts", "--num-experts"},
     {"model.moe_router_topk", "--moe-router-topk"},
     {"model.activations_checkpoint_granularity", "--recompute-granularity"},
@@ -69,11 +72,13 @@ constexpr Key kKeys[] = {
     {"optim.config.use_distributed_optimizer", "--use-distributed-optimizer", As::truth},
 };
 
-bool is_true(const Node& node) {
-  return node.scalar == "true" || node.scalar == "True";
-}
-bool is_false(const Node& node) {
-  return node.scalar == "false" || node.scalar == "False";
+/// YAML 1.1 spells truths in many ways, and NeMo reads it.
+std::optional<bool> truth_of(const Node& node) {
+  std::string word = node.scalar;
+  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (word == "true" || word == "yes" || word == "on") return true;
+  if (word == "false" || word == "no" || word == "off") return false;
+  return std::nullopt;
 }
 bool is_open(const Node* node) {
   return node == nullptr || node->kind != Node::Kind::scalar || node->scalar.empty() ||
@@ -92,9 +97,10 @@ class RecipeReader {
     for (const Key& key : kKeys) {
       const Node* value = root_.at_path(key.key);
       if (is_open(value)) continue;
+      r_.keys.insert_or_assign(key.flag, key.key);
       if (key.as == As::value)
         state(key.flag, *value, followed(*value));
-      else if (key.as == As::truth ? is_true(*value) : is_false(*value))
+      else if (truth(*value, key.key) == (key.as == As::truth))
         state(key.flag, *value);
     }
     if (const Node* groups = root_.at_path("model.num_query_groups"); !is_open(groups))
@@ -103,12 +109,33 @@ class RecipeReader {
     read_precision();
     r_.states_model = is_first(root_);
     if (const Node* name = root_.at_path("run.name"); !is_open(name)) r_.model_name = name->scalar;
-    if (const Node* nodes = root_.at_path("trainer.num_nodes"); nodes != nullptr) r_.hosts = whole_of(*nodes);
+    if (const Node* nodes = root_.at_path("trainer.num_nodes"); !is_open(nodes)) r_.hosts = hosts(*nodes);
+    for (const char* key : {"model.peft.peft_scheme", "peft.peft_scheme"}) {
+      if (const Node* scheme = root_.at_path(key); !is_open(scheme) && scheme->scalar != "none")
+        r_.not_modelled.push_back("fine-tuning of few weights (" + printable(scheme->scalar, 20) + ")");
+    }
     r_.script.starts_program = true;
     return std::move(r_);
   }
 
  private:
+  bool truth(const Node& node, const char* key) const {
+    if (const auto value = truth_of(node)) return *value;
+    throw InputError({node.at, key, in_quotes(node.scalar) + " is no truth", "write true or false"});
+  }
+  static int hosts(const Node& node) {
+    const auto number = whole_of(node);
+    if (number && *number >= 1 && *number <= topology::kMostNodes) return *number;
+    throw InputError(
+        {node.at, "trainer.num_nodes",
+         fmt::format("{} is no number of nodes from 1 to {}", in_quotes(node.scalar), topology::kMostNodes),
+         "write how many nodes train"});
+  }
+  /// What is neither of two words is another model.
+  void not_as(const Node& node, const char* key) {
+    r_.not_modelled.push_back(fmt::format("{}: {}", key, printable(node.scalar, 30)));
+  }
+
   void state(const char* flag, const Node& at, std::string value = "") {
     Stated& one = r_.script.flags[flag];
     one = {{}, at.at};
@@ -131,15 +158,31 @@ class RecipeReader {
       const Node* node = root_.at_path(key);
       return is_open(node) ? nullptr : node;
     };
-    if (const Node* norm = word("model.normalization"))
+    if (const Node* norm = word("model.normalization")) {
       state("--normalization", *norm, norm->scalar == "rmsnorm" ? "RMSNorm" : "LayerNorm");
-    if (const Node* act = word("model.activation"); act != nullptr && act->scalar.ends_with("swiglu"))
-      state("--swiglu", *act);
+      if (norm->scalar != "rmsnorm" && norm->scalar != "layernorm") not_as(*norm, "model.normalization");
+    }
+    if (const Node* act = word("model.activation")) {
+      if (act->scalar.ends_with("swiglu"))
+        state("--swiglu", *act);
+      else if (act->scalar != "gelu" && act->scalar != "fast-gelu")
+        not_as(*act, "model.activation");
+    }
+    if (const Node* positions = word("model.position_embedding_type");
+        positions != nullptr && positions->scalar != "rope" && positions->scalar != "learned_absolute")
+      not_as(*positions, "model.position_embedding_type");
+    if (const Node* modules = root_.at_path("model.config.recompute_modules");
+        modules != nullptr && !modules->items.empty()) {
+      state("--recompute-modules", *modules);
+      for (const Node& one : modules->items)
+        r_.script.flags["--recompute-modules"].values.push_back(one.scalar);
+    }
     if (const Node* name = word("model.optim.name");
         name != nullptr &&
         (name->scalar == "distributed_fused_adam" || name->scalar == "mcore_distributed_optim"))
       state("--use-distributed-optimizer", *name);
-    if (const Node* flash = word("model.use_flash_attention"); flash != nullptr && is_true(*flash))
+    if (const Node* flash = word("model.use_flash_attention");
+        flash != nullptr && truth(*flash, "model.use_flash_attention"))
       state("--attention-backend", *flash, "flash");
     if (const Node* several = word("strategy.num_distributed_optimizer_instances");
         several != nullptr && several->scalar != "1") {
@@ -159,7 +202,7 @@ class RecipeReader {
     }
     for (const char* key : {"model.fp8", "model.fp8_hybrid", "model.fp8_e4m3", "plugins.fp8"}) {
       const Node* node = root_.at_path(key);
-      if (!is_open(node) && !is_false(*node)) state("--fp8-format", *node, "hybrid");
+      if (!is_open(node) && truth_of(*node) != false) state("--fp8-format", *node, "hybrid");
     }
   }
 
@@ -169,10 +212,9 @@ class RecipeReader {
 
 }  // namespace
 
-std::string NemoRecipe::key_of(const std::string& flag) {
-  const auto* found =
-      std::find_if(std::begin(kKeys), std::end(kKeys), [&](const Key& k) { return flag == k.flag; });
-  return found == std::end(kKeys) ? flag : found->key;
+std::string NemoRecipe::key_of(const std::string& flag) const {
+  const auto found = keys.find(flag);
+  return found == keys.end() ? flag : found->second;
 }
 
 bool looks_like_nemo(const Node& root) {
@@ -183,13 +225,14 @@ bool looks_like_nemo(const Node& root) {
 }
 
 std::optional<NemoRecipe> nemo_recipe(const planner::ConfigFile& file) {
+  Node root;
   try {
-    const Node root = parse_document(file.text, file.name);
-    if (!looks_like_nemo(root)) return std::nullopt;
-    return RecipeReader(root).run();
+    root = parse_document(file.text, file.name);
   } catch (const InputError&) {
     return std::nullopt;  // a script is no document
   }
+  if (!looks_like_nemo(root)) return std::nullopt;
+  return RecipeReader(root).run();
 }
 
 }  // namespace trnplan::targets

@@ -2,7 +2,10 @@
 // (model: {mcore_gpt: true, ...}) and the recipe of NeMo 2 that HyperPod ships (strategy:, data:, trainer:).
 #pragma once
 
+#include <map>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "targets/megatron/megatron_script.h"
 
@@ -12,14 +15,16 @@ namespace trnplan::targets {
 
 struct NemoRecipe {
   MegatronScript script;
-  std::optional<int> hosts;   ///< trainer.num_nodes
-  bool states_model = false;  ///< by its shape; NeMo 2's names the model
-  std::string model_name;     ///< run.name
+  std::optional<int> hosts;                              ///< trainer.num_nodes
+  bool states_model = false;                             ///< by its shape; NeMo 2's names the model
+  std::string model_name;                                ///< run.name
+  std::vector<std::string> not_modelled;                 ///< as ConfigReading has it
+  std::map<std::string, std::string, std::less<>> keys;  ///< of the file, by the flag that each stands for
   /// The key of the file that a flag stands for; the flag where it has none.
-  [[nodiscard]] static std::string key_of(const std::string& flag);
+  [[nodiscard]] std::string key_of(const std::string& flag) const;
 };
 
-/// nullopt for other files. Throws nothing: what is wrong with values is the reader's to say.
+/// nullopt for other files. Throws InputError: a number of nodes that no cluster has, a truth that is none.
 [[nodiscard]] std::optional<NemoRecipe> nemo_recipe(const planner::ConfigFile& file);
 
 }  // namespace trnplan::targets

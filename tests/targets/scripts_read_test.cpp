@@ -175,6 +175,26 @@ TEST_CASE("recipes of NeMo are read as Megatron-LM's arguments", "[targets]") {
                    (void)megatron.read_run({"recipe.yaml", second}, 16);
                  }),
                  "put the model's config.json beside the file"));
+  // LoRA is not predicted as training of every weight, nor another kind of model as one that is known.
+  for (const char* more : {"  peft: {peft_scheme: lora}\n", "  position_embedding_type: alibi\n"}) {
+    std::string text = first;
+    if (const std::size_t at = text.find("  position_embedding_type: rope\n");
+        std::string(more).find("position") != std::string::npos)
+      text.erase(at, std::string("  position_embedding_type: rope\n").size());
+    CHECK(megatron.read_run({"recipe.yaml", text + more}, 16)->config.not_modelled.size() == 1);
+  }
+  // Nodes that no cluster has: 0 was a division by nothing.
+  for (const char* nodes : {"0", "-4", "2000", "2000000000", "x"}) {
+    std::string text = first;
+    text.replace(text.find("num_nodes: 2"), 12, std::string("num_nodes: ") + nodes);
+    CHECK(contains(refusal_of([&] { (void)megatron.nodes_of({"recipe.yaml", text}); }), "trainer.num_nodes"));
+  }
+  CHECK(contains(refusal_of([&] {
+                   std::string text = second;
+                   text.replace(text.find("micro_batch_size: 2"), 19, "micro_batch_size: x");
+                   (void)megatron.read_run({"recipe.yaml", text}, 16, &model);
+                 }),
+                 "data.micro_batch_size"));
   // A fault has the key of the file.
   CHECK(contains(refusal_of([&] {
                    (void)megatron.read_run({"recipe.yaml", first}, 6);
