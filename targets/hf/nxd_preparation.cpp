@@ -32,9 +32,8 @@ std::string pip_install() {
 
 std::string xla_ending(const topology::Traits& machine) {
   return std::string(
-             "frozen at Neuron SDK 2.28 to 2.31: PyTorch/XLA trains no longer from 2.30 on (May 2026), NxDT "
-             "1.7 is "
-             "last in 2.31 (July 2026); ") +
+             "frozen at Neuron SDK 2.28 to 2.31: training with PyTorch/XLA is not supported from 2.30 (May "
+             "2026) on, and last shipped in 2.31 (July 2026); ") +
          (machine.native_pytorch
               ? "TorchTitan follows (--target torchtitan), in beta since 2.33 (October 2026)"
               : "what follows is for Trainium 2 and 3 alone");

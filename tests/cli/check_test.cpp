@@ -264,3 +264,20 @@ TEST_CASE("check predicts nothing on a machine that the program does not train o
              "check $shipped --instance p5.48xlarge");
   cli.prints_no("^Predicted");
 }
+
+// Catches: a folder that launch refuses for a file of a scheduler that it was not written for.
+TEST_CASE("a folder for one scheduler lacks nothing of another", "[cli]") {
+  Session cli;
+  cli.write_job("job.yaml", "llama3-8b", 2, 256);
+  for (const char* scheduler : {"eks", "local"}) {
+    INFO(scheduler);
+    const std::string by = std::string(" --scheduler ") + scheduler,
+                      folder = std::string("$work/by-") + scheduler;
+    cli.expect(0, "", "plan $work/job.yaml --out " + folder + by);
+    cli.run("launch " + folder + by + " --dry-run");
+    cli.says_no("is missing");
+  }
+  cli.run("launch $work/by-eks --dry-run");
+  cli.says("train\\.sbatch: is missing");
+  cli.says("without a --scheduler that leaves out the files of slurm");
+}

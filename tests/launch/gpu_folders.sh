@@ -52,6 +52,7 @@ cat >"$tools/dcgmi" <<'END'
 printf '%s\n' "$*" >>"$SAID"
 word=Pass
 [[ "${BROKEN:-}" == "$SLURMD_NODENAME" ]] && word=Fail
+[[ "${HUNG:-}" == "$SLURMD_NODENAME" ]] && exit 124
 printf '|   Memory                  | %s                         |\n' "$word"
 END
 cat >"$tools/all_reduce_perf" <<'END'
@@ -63,7 +64,7 @@ printf '#       size         count      type   redop    root     time   algbw   
 printf '    67108864      16777216     float     sum      -1    400.1  167.73  293.53       0    399.0  168.19  294.34       0\n'
 printf '  1073741824     268435456     float     sum      -1   3914.0  274.33  %s  %6s   3914.0  274.33  480.07       0\n' "$rate" "${WRONG:-0}"
 END
-printf '#!/bin/bash\nwhile [[ "$1" == --* ]]; do shift; done\nfor n in n1 n2; do SLURMD_NODENAME=$n "$@"; done\n' >"$tools/srun"
+printf '#!/bin/bash\nwhile [[ "$1" == --* ]]; do shift; done\nfor n in n1 n2; do [[ "${GONE:-}" == "$n" ]] || SLURMD_NODENAME=$n "$@"; done\n' >"$tools/srun"
 chmod +x "$tools"/*
 healthy() {  # healthy CODE NAME=VALUE...: health.sh of two nodes ends with CODE
   local code=$1 ended=0
@@ -80,6 +81,11 @@ check 'the other is not' bash -c '! grep -q "n1 is slow" "$0"' "$work/health"
 check 'a broken node ends the job' healthy 3 BROKEN=n1
 check 'and is named, with what found it' grep -q 'n1 fails dcgmi diag -r 2' "$work/health"
 check 'wrong sums end the job' healthy 3 WRONG=12
+check 'a node that never answers ends the job' healthy 3 GONE=n2
+check 'and is counted' grep -q '1 of 2 nodes answered' "$work/health"
+check 'a dcgmi that hangs ends the job' healthy 3 HUNG=n1
+check 'and is told' grep -q 'n1 fails dcgmi diag -r 2, which did not end within 900 s' "$work/health"
+check 'a TRNPLAN_SLOW that is no number is told' healthy 2 TRNPLAN_SLOW=abc
 check 'TRNPLAN_HEALTH=no trains all the same' healthy 0 SLOW=n2 TRNPLAN_HEALTH=no
 check 'a wider TRNPLAN_SLOW lets it go' healthy 0 SLOW=n2 TRNPLAN_SLOW=2
 rm -- "$tools/dcgmi" "$tools/all_reduce_perf"
