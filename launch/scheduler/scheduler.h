@@ -54,6 +54,8 @@ class Scheduler {
   [[nodiscard]] virtual std::optional<Pods> pods(const Order&) const { return std::nullopt; }
   /// The files of the folder that are applied and have to be the plan's.
   [[nodiscard]] virtual std::vector<std::string> manifests(const Order&) const { return {}; }
+  /// The files of the folder that it starts jobs with, whether they are there or not. node_run.sh is every scheduler's.
+  [[nodiscard]] virtual std::vector<std::string> needs(const Order&) const { return {}; }
   /// Why such a plan cannot run on it at all; nothing else is checked then.
   [[nodiscard]] virtual std::optional<Diagnostic> refusal(const Order&, const io::PlanFile&) const {
     return std::nullopt;
