@@ -280,7 +280,8 @@ class NemoMegatron : public planner::Target {
     return nemo_reading(file, ranks);
   }
   std::string neuron_release(const models::Job& job) const override { return stated_release(job, "2.21"); }
-  std::string ending(const topology::Traits& machine) const override { return xla_ending(machine); }
+  /// support() says where it stopped, before the stacks that end with a later release.
+  std::string ending(const topology::Traits&) const override { return ""; }
 
   /// aws-neuron/neuronx-nemo-megatron@f4743ce: build.sh, nemo/scripts/nlp_language_modeling,
   /// nemo/examples/nlp/language_modeling/checkpoint_conversion. --pp_degree is 2 where nothing is said.

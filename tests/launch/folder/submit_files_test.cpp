@@ -159,6 +159,18 @@ TEST_CASE("README.md names files that the folder has", "[launch]") {
   }
 }
 
+// README.md promised an environment that prepare.sh makes, where it ended in "there are no commands", and one line said Neuron 2.28
+// to 2.31 where the next said 2.21.
+TEST_CASE("a folder of NeMo-Megatron promises what it has", "[launch]") {
+  const SubmitFiles files =
+      submitted_files("nemo-megatron", "trn1.32xlarge", "tp=8,recompute=full,flash=false");
+  CHECK_FALSE(contains(submitted_text(files, "README.md"), "environment, data"));
+  CHECK_FALSE(contains(submitted_text(files, "prepare.sh"), "prepare.sh environment "));
+  CHECK(contains(submitted_text(files, "README.md"), "the run: data "));
+  const planner::Target& target = *targets::find("nemo-megatron");
+  CHECK(target.ending(test_catalog().instance("trn1.32xlarge").traits).empty());
+}
+
 // boto/botocore@0e6e2404 sagemaker/2017-07-24/service-2.json: ClusterInstanceType has no ml.trn1.2xlarge.
 TEST_CASE("a machine that HyperPod has not gets none of its files", "[launch]") {
   const SubmitFiles files = submitted_files("bert", "trn1.2xlarge", "zero1=false,recompute=none,flash=false");
