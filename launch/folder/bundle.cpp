@@ -13,6 +13,7 @@
 #include "launch/folder/checkpoints.h"
 #include "launch/folder/cluster_kinds.h"
 #include "launch/folder/scripts.h"
+#include "launch/folder/setup_values.h"
 #include "models/framework/strategy_words.h"
 #include "models/memory/host_memory.h"
 #include "targets/flags/flags.h"
@@ -23,12 +24,6 @@ namespace {
 
 /// A pod in which the volume of the jobs is filled.
 constexpr const char* kPodFile = "eks-prepare.yaml";
-
-/// Jobs of a folder of that target.
-std::vector<std::string_view> modes_of(const planner::Target& target) {
-  if (target.compiles_ahead()) return {"compile", "train"};
-  return {"train"};
-}
 
 /// Neuron's driver and runtime are for its devices.
 bool installs_neuron(const topology::Instance& instance) {
@@ -61,7 +56,7 @@ void add_kubernetes(std::vector<io::OutputFile>& files, const ClusterKinds& kind
                     const io::ClusterSpec& cluster, const planner::Target& target) {
   if (kinds.kubernetes.empty()) return;
   for (const io::KubernetesFlavour& flavour : kinds.kubernetes) {
-    for (const std::string_view mode : modes_of(target))
+    for (const std::string& mode : modes_of(target))
       files.push_back(
           {manifest_name(flavour, mode), flavour.job(cluster, pod_folder(cluster.name), mode), false});
   }
@@ -170,7 +165,7 @@ std::vector<std::string> bundle_names(const planner::Target& target) {
   }
   for (const io::KubernetesFlavour& flavour : io::kubernetes_flavours()) {
     if (flavour.launcher && !target.compiles_ahead()) continue;
-    for (const std::string_view mode : modes_of(target)) names.push_back(manifest_name(flavour, mode));
+    for (const std::string& mode : modes_of(target)) names.push_back(manifest_name(flavour, mode));
   }
   const std::vector<std::string> configs = target.config_names();
   names.insert(names.begin(), configs.begin(), configs.end());

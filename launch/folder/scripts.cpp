@@ -260,8 +260,9 @@ struct PrepareMode {
 
 /// The modes of prepare.sh that have commands.
 std::vector<PrepareMode> prepare_modes(const planner::Preparation& p) {
-  std::vector<PrepareMode> modes = {
-      {"environment", "", "the clone and the Python environment that setup_env.sh names"}};
+  std::vector<PrepareMode> modes;
+  if (!p.install.empty())
+    modes.push_back({"environment", "", "the clone and the Python environment that setup_env.sh names"});
   if (!p.tokenizer.empty())
     modes.push_back({"tokenizer", "", "the model's tokenizer, fetched from Hugging Face"});
   if (!p.data.empty())
@@ -282,7 +283,7 @@ std::string mode_comments(const std::vector<PrepareMode>& modes) {
   std::string text;
   for (const PrepareMode& m : modes)
     text += fmt::format("#   prepare.sh {:<17}{}\n", std::string(m.name) + std::string(m.arguments), m.what);
-  text.pop_back();
+  if (!text.empty()) text.pop_back();
   return text;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "targets/registry.h"
 #include "text/document.h"
 
 namespace trnplan::launch {
@@ -39,10 +40,20 @@ SetupValues run_setup(const fs::path& folder, const Runner& runner, const std::o
 
 }  // namespace
 
-std::vector<std::string> modes_of(const fs::path& folder) {
-  std::error_code error;
-  if (fs::exists(folder / "compile.sbatch", error)) return {"compile", "train"};
+std::vector<std::string> modes_of(const planner::Target& target) {
+  if (target.compiles_ahead()) return {"compile", "train"};
   return {"train"};
+}
+
+std::vector<std::string> modes_of(const HeldFolder& folder) {
+  const planner::Target* target = nullptr;
+  try {
+    const Node plan = parse_document(folder.read("plan.json"), "plan.json");
+    if (const Node* name = plan.find("target")) target = targets::find(name->scalar);
+  } catch (const InputError&) {
+    target = nullptr;
+  }
+  return modes_of(target == nullptr ? targets::standard() : *target);
 }
 
 Environment environment_of(const fs::path& folder, const std::optional<Pods>& pods) {

@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "launch/folder/held_folder.h"
 #include "launch/folder/setup_env.h"
 #include "launch/process/process.h"
+#include "planner/plan/target.h"
 
 namespace trnplan::launch {
 
@@ -18,8 +20,11 @@ struct SetupValues {
   std::optional<std::string> venv, code, data, partition;
 };
 
-/// The jobs of a folder, in their order: "compile", where the folder has such a job, and "train".
-std::vector<std::string> modes_of(const std::filesystem::path& folder);
+/// The jobs of a target's folders, in their order: "compile", where it compiles ahead, and "train".
+std::vector<std::string> modes_of(const planner::Target& target);
+/// Those of the target that plan.json names, whichever scheduler the folder is for; of a plan.json that cannot be read, of which
+/// the checks tell, those of the usual target. Throws nothing.
+std::vector<std::string> modes_of(const HeldFolder& folder);
 
 /// Where jobs run that see neither this machine's paths nor its environment.
 struct Pods {

@@ -81,12 +81,17 @@ class Eks : public Scheduler {
     return pods;
   }
 
-  std::vector<std::string> manifests(const Order& order) const override {
+  std::vector<std::string> needs(const Order& order) const override {
     std::vector<std::string> files;
-    for (const std::string& mode : modes_of(order.folder)) {
-      const std::string file = file_of(order, mode);
-      if (!file.empty() && fs::is_regular_file(order.folder / file)) files.push_back(file);
+    for (const std::string& mode : modes_of(order.held)) {
+      if (std::string file = file_of(order, mode); !file.empty()) files.push_back(std::move(file));
     }
+    return files;
+  }
+
+  std::vector<std::string> manifests(const Order& order) const override {
+    std::vector<std::string> files = needs(order);
+    std::erase_if(files, [&](const std::string& file) { return !fs::is_regular_file(order.folder / file); });
     return files;
   }
 
@@ -111,7 +116,7 @@ class Eks : public Scheduler {
                     fmt::format("write one of {}", fmt::join(io::flavour_names(), ", ")));
       return;
     }
-    for (const std::string& mode : modes_of(checked.order.folder))
+    for (const std::string& mode : modes_of(checked.order.held))
       check_file(checked, file_of(checked.order, mode));
     if (const ProcessResult kubectl = checked.runner({"kubectl", "version", "--client"}, kQuery);
         !kubectl.ok()) {
@@ -124,7 +129,7 @@ class Eks : public Scheduler {
     const std::string trains = file_of(order, "train");
     if (!trains.empty() && !fs::exists(order.folder / trains))
       return {};  // such jobs are not written for its machine
-    if (modes_of(order.folder).size() == 1) return {apply_command(order, "train")};
+    if (modes_of(order.held).size() == 1) return {apply_command(order, "train")};
     return {apply_command(order, "compile"), wait_command("COMPILE_JOB_ID", "--timeout=24h"),
             apply_command(order, "train")};
   }
@@ -150,7 +155,7 @@ class Eks : public Scheduler {
     SubmitResult result;
     if (before) result.submission = *before;
     result.submission.scheduler = name();
-    if (modes_of(order.folder).size() > 1) {
+    if (modes_of(order.held).size() > 1) {
       if (result.submission.find("compile") == nullptr) apply(order, "compile", result.submission, runner);
       wait_for(result.submission.find("compile")->id, order, runner);
     }

@@ -10,9 +10,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::vector<std::string> local_command(const fs::path& folder) {
+std::vector<std::string> local_command(const Order& order) {
+  const fs::path& folder = order.folder;
   std::vector<std::string> command = {"bash", (folder / "node_run.sh").string(), folder.string()};
-  if (modes_of(folder).size() > 1) command.emplace_back("compile");
+  if (modes_of(order.held).size() > 1) command.emplace_back("compile");
   command.emplace_back("smoke");
   return command;
 }
@@ -38,7 +39,7 @@ class Local : public Scheduler {
   }
 
   std::vector<std::vector<std::string>> commands(const Order& order) const override {
-    return {local_command(order.folder)};
+    return {local_command(order)};
   }
 
   SubmitResult submit(const Order& order, const std::optional<Submission>&, int,
@@ -48,7 +49,7 @@ class Local : public Scheduler {
     // The node script must not take this for a task of an allocation it happens to be in.
     options.unset = {"SLURM_JOB_ID", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PET_RDZV_BACKEND"};
     order.held.need_unchanged();
-    const ProcessResult ran = runner(local_command(order.folder), options);
+    const ProcessResult ran = runner(local_command(order), options);
     if (!ran.ok()) throw SchedulerRefused(fmt::format("node_run.sh ended with {}", ran.code));
     return {{std::string(name()), {}, {}}, false};
   }

@@ -52,10 +52,10 @@ class Scheduler {
 
   /// The pods of its jobs, which paths of setup_env.sh are of; nullopt: they are of this machine.
   [[nodiscard]] virtual std::optional<Pods> pods(const Order&) const { return std::nullopt; }
-  /// The script of the folder that it starts a run by, beside node_run.sh; "" = none.
-  [[nodiscard]] virtual std::string script() const { return ""; }
   /// The files of the folder that are applied and have to be the plan's.
   [[nodiscard]] virtual std::vector<std::string> manifests(const Order&) const { return {}; }
+  /// The files of the folder that it starts jobs with, whether they are there or not. node_run.sh is every scheduler's.
+  [[nodiscard]] virtual std::vector<std::string> needs(const Order&) const { return {}; }
   /// Why such a plan cannot run on it at all; nothing else is checked then.
   [[nodiscard]] virtual std::optional<Diagnostic> refusal(const Order&, const io::PlanFile&) const {
     return std::nullopt;

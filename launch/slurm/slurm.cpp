@@ -75,9 +75,14 @@ std::string submit_one(const HeldFolder& held, const std::string& partition, Sub
 class Slurm : public Scheduler {
  public:
   std::string_view name() const override { return "slurm"; }
-  std::string script() const override { return "train.sbatch"; }
   bool is_job_id(const std::string& id) const override { return is_slurm_id(id); }
   bool can_watch() const override { return true; }
+
+  std::vector<std::string> needs(const Order& order) const override {
+    std::vector<std::string> files;
+    for (const std::string& mode : modes_of(order.held)) files.push_back(mode + ".sbatch");
+    return files;
+  }
 
   void check(const CheckedFolder& checked) const override {
     if (checked.plan != nullptr) check_partition(checked);
@@ -86,7 +91,7 @@ class Slurm : public Scheduler {
   std::vector<std::vector<std::string>> commands(const Order& order) const override {
     const std::string partition = setup_values(order.folder, nullptr).partition.value_or(kUnknownPartition);
     std::vector<std::vector<std::string>> all;
-    for (const std::string& mode : modes_of(order.folder))
+    for (const std::string& mode : modes_of(order.held))
       all.push_back(sbatch(order.folder, partition, mode, kUnknownName, all.empty() ? "" : kUnknownId));
     return all;
   }
@@ -97,7 +102,7 @@ class Slurm : public Scheduler {
     result.submission = before.value_or(Submission{std::string(name()), {}, {}});
     Submission& s = result.submission;
     const std::string partition = setup_values(order.folder, runner).partition.value_or("");
-    for (const std::string& what : modes_of(order.folder)) {
+    for (const std::string& what : modes_of(order.held)) {
       if (s.find(what) != nullptr) continue;
       try {
         s.jobs.push_back({what, submit_one(order.held, partition, s, what, lock, runner)});

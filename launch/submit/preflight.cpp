@@ -43,6 +43,7 @@ class Preflight {
     read_plan();
     if (plan_) {
       if (auto refusal = request_.scheduler.refusal(order_, *plan_)) return {std::move(*refusal)};
+      if (auto other = for_another()) return {std::move(*other)};
     }
     if (plan_) check_files();
     check_syntax();
@@ -67,17 +68,34 @@ class Preflight {
       fault(folder_.string(), "", "the path holds characters that the training script takes for its own",
             "use a path of letters, digits and / _ . - + @");
     }
-    for (const char* name : {"plan.json", "config.json", kSetup, "node_run.sh"})
-      need_file(name, plan_again());
-    if (const std::string script = request_.scheduler.script(); !script.empty()) {
-      need_file(script, plan_again() + ", without a --scheduler that leaves out the files of " +
-                            std::string(request_.scheduler.name()));
-    }
+    for (const char* name : {"plan.json", "config.json", kSetup, "node_run.sh"}) need_file(name);
   }
 
-  void need_file(const std::string& name, const std::string& fix) {
-    if (fs::is_regular_file(folder_ / name)) return;
-    fault((folder_ / name).string(), "", "is missing", fix);
+  void need_file(const char* name) {
+    if (has_file(name)) return;
+    fault((folder_ / name).string(), "", "is missing", plan_again());
+  }
+
+  bool has_file(const std::string& name) const {
+    std::error_code error;
+    return fs::is_regular_file(folder_ / name, error);
+  }
+
+  /// The plan was written for one scheduler, and what this one starts jobs with is not among its files.
+  std::optional<Diagnostic> for_another() const {
+    const std::optional<models::SubmitBy>& by = plan_->job.run.scheduler;
+    if (!by) return std::nullopt;
+    const std::string_view own = models::kSubmitNames[static_cast<std::size_t>(*by)];
+    const std::vector<std::string> needed = request_.scheduler.needs(order_);
+    if (own == request_.scheduler.name() ||
+        std::all_of(needed.begin(), needed.end(), [&](const auto& name) { return has_file(name); }))
+      return std::nullopt;
+    return Diagnostic{{(folder_ / "plan.json").string(), 0, 0},
+                      "job.run.scheduler",
+                      fmt::format("the folder was written for {} alone", own),
+                      fmt::format("plan again without --scheduler (run.scheduler of the job), or launch with "
+                                  "--scheduler {}",
+                                  own)};
   }
 
   void read_plan() {

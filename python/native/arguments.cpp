@@ -75,6 +75,18 @@ void Arguments::texts(const char* name, std::vector<std::string>& into) {
   }
 }
 
+void Arguments::mapping(const char* name, std::map<std::string, std::string, std::less<>>& into) {
+  const py::object value = find(name);
+  if (value.is_none()) return;
+  const auto wrong = [&] { fault(name, "is no dict of texts", "give a dict of str to str"); };
+  if (!py::isinstance<py::dict>(value)) return wrong();
+  for (const auto& [key, item] : py::reinterpret_borrow<py::dict>(value)) {
+    const std::optional<std::string> variable = bytes_of(key), text = bytes_of(item);
+    if (!variable || variable->empty() || !text) return wrong();
+    into[*variable] = *text;
+  }
+}
+
 void Arguments::word(const char* name, std::string& into, const std::vector<std::string>& known) {
   std::string stated;
   text(name, stated);

@@ -3,6 +3,8 @@
 
 #include <pybind11/pybind11.h>
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +24,8 @@ class Arguments {
   /// Whether it was given.
   bool text(const char* name, std::string& into);
   void texts(const char* name, std::vector<std::string>& into);
+  /// A dict of names and texts.
+  void mapping(const char* name, std::map<std::string, std::string, std::less<>>& into);
   /// One of `known`.
   void word(const char* name, std::string& into, const std::vector<std::string>& known);
   void flag(const char* name, bool& into);

@@ -174,6 +174,8 @@ py::tuple check(const py::dict& given) {
   Arguments a(given);
   a.text("config", r.file);
   a.stated(r.texts);
+  a.word("target", r.target, targets::names());
+  a.mapping("env", r.environment);
   a.text("instance", r.instance);
   a.text("release", r.release);
   a.text("framework_version", r.version);

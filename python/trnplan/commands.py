@@ -211,20 +211,25 @@ def whatif(
 def check(
     config: Config,
     *,
+    target: Optional[str] = None,
+    env: Optional[Mapping[str, str]] = None,
     nodes: Optional[int] = None,
     instance: Optional[str] = None,
     release: Optional[str] = None,
     framework_version: Optional[str] = None,
     profile: Optional[Path] = None,
 ) -> CheckResult:
-    """An NxDT config (a path, its text or a dict) linted, its replica groups and memory judged, its step predicted.
+    """A config or the script that starts a run (a path or its text; of NxDT's config a dict too): what is wrong with it,
+    its replica groups and memory judged, its step predicted.
 
+    target: whose file it is (``"torchtitan"``), where the file itself does not tell.
+    env: variables that a script is started with, by name.
     nodes, instance: instead of trainer.num_nodes and of the type that has as many cores as trainer.devices.
     release: of the Neuron SDK. framework_version: of NxDT, as ``"1.6"``.
-    Raises InputError where it is no NxDT config; what is wrong in one is a finding.
+    Raises InputError where it is no config or script of a target; what is wrong in one is a finding.
     """
     arguments = (
-        Arguments(nodes=nodes, instance=instance, release=release, framework_version=framework_version)
+        Arguments(target=target, env=dict(env) if isinstance(env, Mapping) else env, nodes=nodes, instance=instance, release=release, framework_version=framework_version)
         .document("config", config)
         .paths(profile=profile)
     )

@@ -12,7 +12,7 @@ RawFault = Tuple[str, int, int, str, str, str]
 
 # Options of the program whose names are arguments here, with dashes; longer ones before those they begin with.
 _OPTIONS = re.compile(
-    r"--(allow-doubtful|async-checkpoints|baseline|budget|bytes|checkpoint-steps|config|datatype|deadline|factor|"
+    r"--(allow-doubtful|async-checkpoints|baseline|budget|bytes|checkpoint-steps|config|datatype|deadline|env|factor|"
     r"fit-probability|force|framework-version|global-batch|instances|instance|job|leave-out|neuron-ls|nodes|no-fit|"
     r"objective|op|out|oversubscription|precision|predictions|prefer|pricing|profile|ranks|recovery|release|"
     r"reliability|report|risk|scaling|scheduler|sequence|storage-gib|storage-gb-per-second|storage-usd-per-gib-month|"

@@ -51,8 +51,8 @@ cat >"$tools/dcgmi" <<'END'
 #!/bin/bash
 printf '%s\n' "$*" >>"$SAID"
 word=Pass
+[[ "${HANGS:-}" == "$SLURMD_NODENAME" ]] && exec sleep 60
 [[ "${BROKEN:-}" == "$SLURMD_NODENAME" ]] && word=Fail
-[[ "${HUNG:-}" == "$SLURMD_NODENAME" ]] && exit 124
 printf '|   Memory                  | %s                         |\n' "$word"
 END
 cat >"$tools/all_reduce_perf" <<'END'
@@ -64,7 +64,7 @@ printf '#       size         count      type   redop    root     time   algbw   
 printf '    67108864      16777216     float     sum      -1    400.1  167.73  293.53       0    399.0  168.19  294.34       0\n'
 printf '  1073741824     268435456     float     sum      -1   3914.0  274.33  %s  %6s   3914.0  274.33  480.07       0\n' "$rate" "${WRONG:-0}"
 END
-printf '#!/bin/bash\nwhile [[ "$1" == --* ]]; do shift; done\nfor n in n1 n2; do [[ "${GONE:-}" == "$n" ]] || SLURMD_NODENAME=$n "$@"; done\n' >"$tools/srun"
+printf '#!/bin/bash\nwhile [[ "$1" == --* ]]; do shift; done\nfor n in ${NODES:-n1 n2}; do SLURMD_NODENAME=$n "$@"; done\n[[ -z "${NODES:-}" ]]\n' >"$tools/srun"
 chmod +x "$tools"/*
 healthy() {  # healthy CODE NAME=VALUE...: health.sh of two nodes ends with CODE
   local code=$1 ended=0
@@ -81,13 +81,20 @@ check 'the other is not' bash -c '! grep -q "n1 is slow" "$0"' "$work/health"
 check 'a broken node ends the job' healthy 3 BROKEN=n1
 check 'and is named, with what found it' grep -q 'n1 fails dcgmi diag -r 2' "$work/health"
 check 'wrong sums end the job' healthy 3 WRONG=12
-check 'a node that never answers ends the job' healthy 3 GONE=n2
-check 'and is counted' grep -q '1 of 2 nodes answered' "$work/health"
-check 'a dcgmi that hangs ends the job' healthy 3 HUNG=n1
-check 'and is told' grep -q 'n1 fails dcgmi diag -r 2, which did not end within 900 s' "$work/health"
-check 'a TRNPLAN_SLOW that is no number is told' healthy 2 TRNPLAN_SLOW=abc
 check 'TRNPLAN_HEALTH=no trains all the same' healthy 0 SLOW=n2 TRNPLAN_HEALTH=no
 check 'a wider TRNPLAN_SLOW lets it go' healthy 0 SLOW=n2 TRNPLAN_SLOW=2
+# Broken nodes that once passed: one that never answers, one on which dcgmi hangs, and every node of a factor that is no number.
+check 'a node that says nothing ends the job' healthy 3 NODES=n1
+check 'and it is told which ones answered' bash -c 'grep -q "1 of 2 nodes did not answer" "$0" && grep -qx "\[trnplan\]   n1" "$0"' "$work/health"
+check 'no node says anything' healthy 3 NODES=' '
+sed -i.kept 's/^seconds=900/seconds=1/' "$work/megatron/health.sh"
+check 'a dcgmi that hangs ends the job' healthy 3 HANGS=n2
+check 'and is named' grep -q 'n2 fails dcgmi diag -r 2, which did not end in 1 s' "$work/health"
+mv -- "$work/megatron/health.sh.kept" "$work/megatron/health.sh"
+for word in abc 0.5 '1; x'; do
+  check "TRNPLAN_SLOW=$word is refused" healthy 2 TRNPLAN_SLOW="$word"
+  check 'and no node is named' bash -c 'grep -q "TRNPLAN_SLOW is no number from 1 on" "$0" && ! grep -q "is slow" "$0"' "$work/health"
+done
 rm -- "$tools/dcgmi" "$tools/all_reduce_perf"
 check 'where neither tool is there nothing is said against a node' healthy 0
 check 'but that it was left out' grep -q 'n1: no dcgmi' "$work/health"

@@ -284,6 +284,29 @@ class Others(Check):
         self.assertEqual(of_text.verdict, "refused")
         self.refused(lambda: trnplan.check("model: llama3-8b\ntraining: {}\n"), "no NxDT config", "<config>")
 
+    def test_check_scripts(self) -> None:
+        """Neither target nor env reached the request: a script could not be told whose it is, nor its variables."""
+        flags = (
+            "export CUDA_DEVICE_MAX_CONNECTIONS=1\n"
+            "torchrun --nproc-per-node 8 --nnodes 1 pretrain_gpt.py --num-layers 32 --hidden-size 4096 "
+            "--ffn-hidden-size 14336 --num-attention-heads 32 --group-query-attention --num-query-groups 8 --swiglu "
+            "--seq-length 8192 --max-position-embeddings 8192 --micro-batch-size 1 --global-batch-size 64 --bf16 "
+            "--tensor-model-parallel-size $TP --sequence-parallel --use-distributed-optimizer --mock-data "
+            "--tokenizer-type NullTokenizer --vocab-size 128256 --train-iters 100 --lr 3e-4 --use-mcore-models\n"
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "train.sh")
+            file.write_text(flags)
+            stated: Any = {"target": "megatron", "instance": "p5.48xlarge", "nodes": 1}
+            words = ["--target", "megatron", "--instance", "p5.48xlarge", "--nodes", 1]
+            for degree in ("2", "4"):
+                checked = trnplan.check(file, env={"TP": degree}, **stated)
+                self.same(checked, "check", file, *words, "--env", f"TP={degree}")
+                assert checked.prediction is not None
+                self.assertEqual(checked.prediction.strategy.tensor_parallel, int(degree))
+        self.refused(lambda: trnplan.check(flags, target="nobody"), "target", "is not known")
+        self.refused(lambda: trnplan.check(flags, env=["TP=2"]), "env", "dict")  # type: ignore[arg-type]
+
     def test_calibrate(self) -> None:
         table = f"{SOURCE}/catalog/measured-collectives.csv"
         fitted = trnplan.calibrate(table, build="2023-04", profile="trn1-2023-04")

@@ -7,10 +7,12 @@
 
 #include "launch/folder/bundle.h"
 #include "launch/submit/schedulers.h"
+#include "launch/submit/submit.h"
 #include "planner/check/judge.h"
 #include "targets/registry.h"
 #include "tests/catch.h"
 #include "tests/faults.h"
+#include "tests/folder.h"
 #include "tests/models/setup.h"
 
 using namespace trnplan;
@@ -21,7 +23,7 @@ using SubmitFiles = std::vector<io::OutputFile>;
 
 SubmitFiles submitted_files(const std::string& target, const std::string& machine,
                             const std::string& strategy, std::optional<models::SubmitBy> by = std::nullopt,
-                            const std::string& release = "") {
+                            const std::string& release = "", bool with_plan = false) {
   const bool bert = target == "bert";
   models::Job job = job_of(bert ? "bert-large" : "llama3-8b", machine == "trn1.2xlarge" ? 1 : 2,
                            bert ? 128 : 8192, bert ? 16384 : 256);
@@ -34,6 +36,12 @@ SubmitFiles submitted_files(const std::string& target, const std::string& machin
   plan.nodes = job.cluster.nodes;
   plan.instance = machine;
   plan.global_batch = job.training.global_batch;
+  plan.memory.stages.resize(1);  // plan.json tells of the fullest one, and of a step
+  plan.report.step = Seconds{10};
+  plan.report.low = Seconds{9};
+  plan.report.high = Seconds{11};
+  plan.report.tokens_per_second = static_cast<double>(job.training.sequence * job.training.global_batch) / 10;
+  if (with_plan) return launch::bundle(job, plan, *targets::find(target));
   return launch::bundle_beside_plan(job, plan, *targets::find(target));
 }
 
@@ -92,6 +100,47 @@ TEST_CASE("a folder for one scheduler has its files alone", "[launch]") {
   }
 }
 
+// train.sbatch, which Slurm alone has, was asked of every folder, and its compile.sbatch told whether graphs are compiled: a folder
+// for EKS was refused, and would have trained without compiling.
+TEST_CASE("a folder for one scheduler is taken by it, and others say whose it is", "[launch]") {
+  const launch::Runner runner = [](const auto&, const auto&) {
+    return launch::ProcessResult{true, 0, "", "", false};
+  };
+  for (const SubmitCase& c : kSubmitCases) {
+    const planner::Target& target = *targets::find(c.target);
+    for (std::size_t own = 0; own <= models::kSubmitNames.size(); ++own) {  // the last one: for all of them
+      std::optional<models::SubmitBy> by;
+      if (own < models::kSubmitNames.size()) by = static_cast<models::SubmitBy>(own);
+      const TestFolder folder;
+      io::write_files(folder.path, submitted_files(c.target, c.machine, c.strategy, by, "", true), false);
+      const launch::HeldFolder held(folder.path);
+      for (const launch::Scheduler* scheduler : launch::schedulers()) {
+        INFO(c.target << " for " << (by ? models::kSubmitNames[own] : "all") << ", launched with "
+                      << scheduler->name());
+        const launch::SubmitRequest request{held, *scheduler, "eks-pytorchjob", true};
+        std::vector<std::string> notes;
+        std::string said;
+        for (const Diagnostic& d : launch::preflight(request, test_catalog(), runner, notes))
+          said += to_string(d) + "\n";
+        INFO(said);
+        const bool others =
+            by && models::kSubmitNames[own] != scheduler->name() && scheduler->name() != "local";
+        CHECK_FALSE(contains(said, "is missing"));
+        CHECK(contains(said, "the folder was written for") == others);
+        if (others) {
+          CHECK(contains(said, "written for " + std::string(models::kSubmitNames[own]) + " alone"));
+          continue;
+        }
+        std::string commands;
+        for (const auto& command : launch::commands(request)) {
+          for (const std::string& word : command) commands += word + ' ';
+        }
+        CHECK(contains(commands, "compile") == target.compiles_ahead());
+      }
+    }
+  }
+}
+
 // README.md once had a list of its own.
 TEST_CASE("README.md names files that the folder has", "[launch]") {
   for (const SubmitCase& c : kSubmitCases) {
@@ -108,6 +157,18 @@ TEST_CASE("README.md names files that the folder has", "[launch]") {
       }
     }
   }
+}
+
+// README.md promised an environment that prepare.sh makes, where it ended in "there are no commands", and one line said Neuron 2.28
+// to 2.31 where the next said 2.21.
+TEST_CASE("a folder of NeMo-Megatron promises what it has", "[launch]") {
+  const SubmitFiles files =
+      submitted_files("nemo-megatron", "trn1.32xlarge", "tp=8,recompute=full,flash=false");
+  CHECK_FALSE(contains(submitted_text(files, "README.md"), "environment, data"));
+  CHECK_FALSE(contains(submitted_text(files, "prepare.sh"), "prepare.sh environment "));
+  CHECK(contains(submitted_text(files, "README.md"), "the run: data "));
+  const planner::Target& target = *targets::find("nemo-megatron");
+  CHECK(target.ending(test_catalog().instance("trn1.32xlarge").traits).empty());
 }
 
 // boto/botocore@0e6e2404 sagemaker/2017-07-24/service-2.json: ClusterInstanceType has no ml.trn1.2xlarge.
