@@ -50,7 +50,7 @@ planner::KeyPlace megatron_place_of(const planner::ConfigFile& file, std::string
   const Settings settings(recipe ? recipe->script.flags : megatron_arguments(file).stated,
                           megatron_start_keys());
   planner::KeyPlace place = place_of_rule(kKeys, rule, settings, file.name);
-  if (recipe) place.key = NemoRecipe::key_of(place.key);
+  if (recipe) place.key = recipe->key_of(place.key);
   return place;
 }
 

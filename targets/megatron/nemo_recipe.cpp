@@ -1,9 +1,14 @@
 #include "targets/megatron/nemo_recipe.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <initializer_list>
 #include <iterator>
+#include <string_view>
 
 #include "text/log_lines.h"
+#include "topology/instance.h"
 
 namespace trnplan::targets {
 
@@ -47,6 +52,7 @@ constexpr Key kKeys[] = {
     {"model.rotary_base", "--rotary-base"},
     {"model.share_embeddings_and_output_weights", "--untie-embeddings-and-output-weights", As::untruth},
     {"model.vocab_size", "--vocab-size"},
+    {"model.override_vocab_size", "--vocab-size"},
     {"model.num_moe_experts", "--num-experts"},
     {"model.moe_router_topk", "--moe-router-topk"},
     {"model.activations_checkpoint_granularity", "--recompute-granularity"},
@@ -69,11 +75,15 @@ constexpr Key kKeys[] = {
     {"optim.config.use_distributed_optimizer", "--use-distributed-optimizer", As::truth},
 };
 
+bool is_one_of(std::string_view word, std::initializer_list<const char*> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+/// As YAML 1.1 spells them.
 bool is_true(const Node& node) {
-  return node.scalar == "true" || node.scalar == "True";
+  return is_one_of(node.scalar, {"true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON"});
 }
 bool is_false(const Node& node) {
-  return node.scalar == "false" || node.scalar == "False";
+  return is_one_of(node.scalar, {"false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF"});
 }
 bool is_open(const Node* node) {
   return node == nullptr || node->kind != Node::Kind::scalar || node->scalar.empty() ||
@@ -90,29 +100,55 @@ class RecipeReader {
 
   NemoRecipe run() {
     for (const Key& key : kKeys) {
-      const Node* value = root_.at_path(key.key);
-      if (is_open(value)) continue;
+      const Node* value = stated(key.key);
+      if (value == nullptr) continue;
       if (key.as == As::value)
-        state(key.flag, *value, followed(*value));
-      else if (key.as == As::truth ? is_true(*value) : is_false(*value))
-        state(key.flag, *value);
+        state(key.flag, key.key, *value, followed(*value));
+      else if (is_truth(key.key, *value) && is_true(*value) == (key.as == As::truth))
+        state(key.flag, key.key, *value);
     }
-    if (const Node* groups = root_.at_path("model.num_query_groups"); !is_open(groups))
-      state("--group-query-attention", *groups);
+    if (const Node* groups = stated("model.num_query_groups"))
+      state("--group-query-attention", "model.num_query_groups", *groups);
     read_kinds();
+    read_modules();
     read_precision();
+    read_tuning();
+    read_hosts();
     r_.states_model = is_first(root_);
-    if (const Node* name = root_.at_path("run.name"); !is_open(name)) r_.model_name = name->scalar;
-    if (const Node* nodes = root_.at_path("trainer.num_nodes"); nodes != nullptr) r_.hosts = whole_of(*nodes);
+    if (const Node* name = stated("run.name")) r_.model_name = printable(name->scalar, 80);
     r_.script.starts_program = true;
     return std::move(r_);
   }
 
  private:
-  void state(const char* flag, const Node& at, std::string value = "") {
+  void state(const char* flag, const char* key, const Node& at, std::string value = "") {
     Stated& one = r_.script.flags[flag];
     one = {{}, at.at};
     if (!value.empty()) one.values.push_back(std::move(value));
+    r_.keys[flag] = key;
+  }
+
+  void fault(const char* key, const Node& at, std::string problem, std::string fix) {
+    const auto told = [&](const Diagnostic& d) { return d.key == key; };
+    if (std::none_of(r_.faults.begin(), r_.faults.end(), told))
+      r_.faults.push_back({at.at, key, std::move(problem), std::move(fix)});
+  }
+
+  /// The value of a key; nullptr where it is left open, or with a fault where it is a list or a map.
+  const Node* stated(const char* key) {
+    const Node* node = root_.at_path(key);
+    if (node != nullptr && (node->kind == Node::Kind::sequence || node->is_map())) {
+      fault(key, *node, node->is_map() ? "is a map, and no value" : "is a list, and no value",
+            "write a single value");
+    }
+    return is_open(node) ? nullptr : node;
+  }
+
+  /// With a fault where it is neither true nor false.
+  bool is_truth(const char* key, const Node& node) {
+    if (is_true(node) || is_false(node)) return true;
+    fault(key, node, in_quotes(node.scalar) + " is neither true nor false", "write true or false");
+    return false;
   }
 
   /// "${.encoder_seq_length}", or a longer path: the key of that name beside it.
@@ -127,39 +163,85 @@ class RecipeReader {
 
   /// Words that are spelled otherwise.
   void read_kinds() {
-    const auto word = [&](const char* key) {
-      const Node* node = root_.at_path(key);
-      return is_open(node) ? nullptr : node;
+    const auto lacks = [&](const char* what, const Node& node) {
+      r_.not_modelled.push_back(std::string(what) + " " + printable(node.scalar, 40));
     };
-    if (const Node* norm = word("model.normalization"))
-      state("--normalization", *norm, norm->scalar == "rmsnorm" ? "RMSNorm" : "LayerNorm");
-    if (const Node* act = word("model.activation"); act != nullptr && act->scalar.ends_with("swiglu"))
-      state("--swiglu", *act);
-    if (const Node* name = word("model.optim.name");
-        name != nullptr &&
-        (name->scalar == "distributed_fused_adam" || name->scalar == "mcore_distributed_optim"))
-      state("--use-distributed-optimizer", *name);
-    if (const Node* flash = word("model.use_flash_attention"); flash != nullptr && is_true(*flash))
-      state("--attention-backend", *flash, "flash");
-    if (const Node* several = word("strategy.num_distributed_optimizer_instances");
+    if (const Node* norm = stated("model.normalization")) {
+      state("--normalization", "model.normalization", *norm,
+            norm->scalar == "rmsnorm" ? "RMSNorm" : "LayerNorm");
+      if (!is_one_of(norm->scalar, {"rmsnorm", "layernorm"})) lacks("normalization", *norm);
+    }
+    if (const Node* act = stated("model.activation")) {
+      if (act->scalar.ends_with("swiglu"))
+        state("--swiglu", "model.activation", *act);
+      else if (act->scalar != "gelu")
+        lacks("activation", *act);
+    }
+    if (const Node* positions = stated("model.position_embedding_type");
+        positions != nullptr && !is_one_of(positions->scalar, {"rope", "learned_absolute"}))
+      lacks("position embedding", *positions);
+    if (const Node* name = stated("model.optim.name");
+        name != nullptr && is_one_of(name->scalar, {"distributed_fused_adam", "mcore_distributed_optim"}))
+      state("--use-distributed-optimizer", "model.optim.name", *name);
+    constexpr const char* kFlash = "model.use_flash_attention";
+    if (const Node* flash = stated(kFlash); flash != nullptr && is_truth(kFlash, *flash) && is_true(*flash))
+      state("--attention-backend", kFlash, *flash, "flash");
+    if (const Node* several = stated("strategy.num_distributed_optimizer_instances");
         several != nullptr && several->scalar != "1") {
       r_.script.notes.emplace_back(
           "strategy.num_distributed_optimizer_instances is not modelled: states are predicted as sharded "
-          "over "
-          "all replicas");
+          "over all replicas");
     }
+  }
+
+  void read_modules() {
+    constexpr const char* kModules = "model.config.recompute_modules";
+    const Node* node = root_.at_path(kModules);
+    if (node == nullptr || node->kind != Node::Kind::sequence) return;
+    state("--recompute-modules", kModules, *node);
+    for (const Node& one : node->items) r_.script.flags["--recompute-modules"].values.push_back(one.scalar);
   }
 
   void read_precision() {
     for (const char* key : {"trainer.precision", "plugins.precision"}) {
-      const Node* node = root_.at_path(key);
-      if (is_open(node)) continue;
-      if (node->scalar.starts_with("bf16")) state("--bf16", *node);
-      if (node->scalar.starts_with("16")) state("--fp16", *node);
+      const Node* node = stated(key);
+      if (node == nullptr) continue;
+      if (node->scalar.starts_with("bf16")) state("--bf16", key, *node);
+      if (node->scalar.starts_with("16")) state("--fp16", key, *node);
     }
     for (const char* key : {"model.fp8", "model.fp8_hybrid", "model.fp8_e4m3", "plugins.fp8"}) {
-      const Node* node = root_.at_path(key);
-      if (!is_open(node) && !is_false(*node)) state("--fp8-format", *node, "hybrid");
+      const Node* node = stated(key);
+      if (node != nullptr && !is_false(*node)) state("--fp8-format", key, *node, "hybrid");
+    }
+  }
+
+  /// Adapters train a small part of the weights. NeMo's schemes: "lora" of
+  /// aws/sagemaker-hyperpod-recipes@2631995
+  /// recipes_collection/recipes/fine-tuning/llama/checkpointless_llama3_70b_lora.yaml.
+  void read_tuning() {
+    const Node* scheme = stated("model.peft.peft_scheme");
+    if (scheme != nullptr && !is_one_of(scheme->scalar, {"none", "None"}) && !is_false(*scheme)) {
+      r_.not_modelled.push_back(
+          scheme->scalar == "lora" ? "LoRA" : "fine-tuning of a part: " + printable(scheme->scalar, 40));
+    } else if (root_.at_path("model.peft") != nullptr || stated("model.restore_from_path") != nullptr ||
+               stated("resume.restore_config.path") != nullptr) {
+      r_.script.notes.emplace_back(
+          "the run loads weights of a model first; its steps are those of pretraining");
+    }
+  }
+
+  void read_hosts() {
+    if (const Node* devices = stated("trainer.devices")) r_.devices = whole_of(*devices);
+    constexpr const char* kNodes = "trainer.num_nodes";
+    const Node* nodes = stated(kNodes);
+    if (nodes == nullptr || nodes->scalar.starts_with("${")) return;  // the launcher fills it in
+    const auto count = whole_of(*nodes);
+    if (count && *count >= 1 && *count <= topology::kMostNodes) {
+      r_.hosts = count;
+    } else {
+      fault(kNodes, *nodes,
+            fmt::format("{} is no whole number from 1 to {}", in_quotes(nodes->scalar), topology::kMostNodes),
+            "write on how many nodes it runs");
     }
   }
 
@@ -169,10 +251,28 @@ class RecipeReader {
 
 }  // namespace
 
-std::string NemoRecipe::key_of(const std::string& flag) {
-  const auto* found =
-      std::find_if(std::begin(kKeys), std::end(kKeys), [&](const Key& k) { return flag == k.flag; });
-  return found == std::end(kKeys) ? flag : found->key;
+std::string NemoRecipe::key_of(const std::string& flag) const {
+  if (const auto here = keys.find(flag); here != keys.end()) return here->second;
+  // Keys of NeMo 1 stand first, those of NeMo 2 last.
+  std::string found = flag;
+  for (const Key& k : kKeys) {
+    if (flag != k.flag) continue;
+    found = k.key;
+    if (states_model) break;
+  }
+  return found;
+}
+
+std::string NemoRecipe::in_keys(const std::string& text) const {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789-";
+  std::string all;
+  std::size_t at = 0;
+  for (std::size_t flag = text.find("--"); flag != std::string::npos; flag = text.find("--", at)) {
+    const std::size_t end = std::min(text.find_first_not_of(kLetters, flag), text.size());
+    all += text.substr(at, flag - at) + key_of(text.substr(flag, end - flag));
+    at = end;
+  }
+  return all + text.substr(at);
 }
 
 bool looks_like_nemo(const Node& root) {

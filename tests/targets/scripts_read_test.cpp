@@ -1,5 +1,7 @@
 // Scripts of flags, read: what a flag that is not given means, what is refused, and whose script it is.
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "targets/registry.h"
 #include "tests/catch.h"
@@ -157,4 +159,59 @@ TEST_CASE("recipes of NeMo are read as Megatron-LM's arguments", "[targets]") {
                    (void)megatron.read_run({"recipe.yaml", first}, 6);
                  }),
                  "model.tensor_model_parallel_size"));
+}
+
+// Catches: nodes that divide by zero or overflow, adapters that are predicted as full training, faults at keys of the other
+// NeMo, and values that silently count as another.
+TEST_CASE("what a recipe of NeMo cannot mean is said at its key", "[targets]") {
+  const planner::Target& megatron = *targets::find("megatron");
+  const models::Architecture model = test_catalog().architecture("llama3-8b");
+  const auto second = [](const std::string& nodes, const std::string& micro, const std::string& sp,
+                         const std::string& more = "") {
+    return "trainer: {num_nodes: " + nodes + ", devices: 4}\ndata: {micro_batch_size: " + micro +
+           ", global_batch_size: 64, seq_length: 2048}\nplugins: {precision: bf16-mixed}\n" +
+           "strategy: {tensor_model_parallel_size: 4, sequence_parallel: " + sp + "}\n" + more;
+  };
+  for (const char* nodes : {"0", "-4", "2000", "2000000000"}) {
+    CAPTURE(nodes);
+    const planner::ConfigFile file{"recipe.yaml", second(nodes, "1", "true")};
+    CHECK(
+        contains(refusal_of([&] { (void)megatron.nodes_of(file); }), "recipe.yaml:1:22: trainer.num_nodes"));
+    CHECK(contains(refusal_of([&] { (void)megatron.read_run(file, 16, &model); }), "trainer.num_nodes"));
+  }
+  const auto refused = [&](const std::string& text) {
+    return refusal_of([&] { (void)megatron.read_run({"recipe.yaml", text}, 16, &model); });
+  };
+  const std::string micro = refused(second("2", "x", "true"));
+  CHECK(contains(micro, "data.micro_batch_size"));
+  CHECK_FALSE(contains(micro, "--env"));
+  CHECK(contains(refused(second("2", "[1]", "true")), "data.micro_batch_size: is a list, and no value"));
+  CHECK(contains(refused(second("2", "1", "maybe")),
+                 "strategy.sequence_parallel: \"maybe\" is neither true nor false"));
+  const std::string full =
+      refused(second("2", "1", "on", "model: {config: {recompute_granularity: full}}\n"));
+  CHECK(contains(full, "model.config.recompute_method"));
+  CHECK_FALSE(contains(full, "--recompute"));
+
+  const planner::RunReading lora = *megatron.read_run(
+      {"recipe.yaml", second("2", "1", "on", "model: {peft: {peft_scheme: lora}}\n"), 2}, 16, &model);
+  CHECK(lora.config.not_modelled == std::vector<std::string>{"LoRA"});
+  CHECK(lora.config.strategy.sequence_parallel);
+  CHECK(std::count(lora.notes.begin(), lora.notes.end(),
+                   "trainer.devices is 4, and a host has 8: predicted on all of them") == 1);
+  const planner::RunReading all = *megatron.read_run(
+      {"recipe.yaml", second("2", "1", "on", "model: {peft: {peft_scheme: null}}\n"), 2}, 16, &model);
+  CHECK(all.config.not_modelled.empty());
+
+  const planner::RunReading first = *megatron.read_run(
+      {"recipe.yaml",
+       "trainer: {num_nodes: 1, devices: 8, precision: bf16}\nmodel: {micro_batch_size: 1, "
+       "tensor_model_parallel_size: 1, encoder_seq_length: 128, max_position_embeddings: 128, num_layers: 2, "
+       "hidden_size: 64, num_attention_heads: 4, normalization: layernorm1p, activation: squared-relu, "
+       "position_embedding_type: alibi, override_vocab_size: 512}\n"},
+      8);
+  CHECK(first.config.not_modelled == std::vector<std::string>{"normalization layernorm1p",
+                                                              "activation squared-relu",
+                                                              "position embedding alibi"});
+  CHECK(first.architecture.vocabulary == 512);
 }
