@@ -215,3 +215,18 @@ TEST_CASE("what a recipe of NeMo cannot mean is said at its key", "[targets]") {
                                                               "position embedding alibi"});
   CHECK(first.architecture.vocabulary == 512);
 }
+
+// Catches: Hydra's "++key" that is dropped, "~key" that is ignored, and numbers that no model has.
+TEST_CASE("overrides of NeMo's fork are read as Hydra takes them", "[targets]") {
+  const std::string start = "python megatron_gpt_pretraining.py model.global_batch_size=256 ";
+  const planner::RunReading run =
+      read("nemo-megatron", start + "++model.num_layers=32 trainer.max_steps=5\n");
+  CHECK(run.architecture.layers == 32);
+  CHECK(std::count(run.notes.begin(), run.notes.end(),
+                   "1 other override decides nothing that is predicted, and was not looked at") == 1);
+  const std::string wrong =
+      refused("nemo-megatron", start + "model.layernorm_epsilon=-5 model.position_freq_base=-3\n");
+  CHECK(contains(wrong, "model.layernorm_epsilon: \"-5\" is no number from 0 to 1"));
+  CHECK(contains(wrong, "model.position_freq_base: \"-3\""));
+  CHECK(contains(refused("nemo-megatron", start + "~model.num_layers=1\n"), "takes away a key"));
+}
