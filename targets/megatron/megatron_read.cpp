@@ -441,6 +441,7 @@ planner::RunReading recipe_reading(const planner::ConfigFile& file, NemoRecipe r
     if (!faults.empty()) throw InputError(faults);
     if (recipe.states_model && !recipe.model_name.empty()) run.architecture.name = recipe.model_name;
     for (std::string& feature : recipe.not_modelled) run.config.not_modelled.push_back(std::move(feature));
+    run.unmodelled = recipe.unmodelled;
     const int a_host = file.hosts > 0 ? ranks / file.hosts : 0;
     if (recipe.devices && a_host > 0 && *recipe.devices != a_host) {
       run.notes.push_back(fmt::format("trainer.devices is {}, and a host has {}: predicted on all of them",

@@ -221,8 +221,8 @@ class RecipeReader {
   void read_tuning() {
     const Node* scheme = stated("model.peft.peft_scheme");
     if (scheme != nullptr && !is_one_of(scheme->scalar, {"none", "None"}) && !is_false(*scheme)) {
-      r_.not_modelled.push_back(
-          scheme->scalar == "lora" ? "LoRA" : "fine-tuning of a part: " + printable(scheme->scalar, 40));
+      r_.unmodelled =
+          scheme->scalar == "lora" ? "LoRA" : "fine-tuning of a part: " + printable(scheme->scalar, 40);
     } else if (root_.at_path("model.peft") != nullptr || stated("model.restore_from_path") != nullptr ||
                stated("resume.restore_config.path") != nullptr) {
       r_.script.notes.emplace_back(

@@ -19,6 +19,7 @@ struct NemoRecipe {
   std::optional<int> devices;  ///< trainer.devices
   bool states_model = false;   ///< by its shape; NeMo 2's names the model
   std::string model_name;      ///< run.name, printable
+  std::string unmodelled;      ///< training whose memory is another too; "" = none
   std::vector<std::string> not_modelled;
   std::vector<Diagnostic> faults;           ///< values that no flag can carry
   std::map<std::string, std::string> keys;  ///< beside each flag that is stated, the key that states it

@@ -195,13 +195,13 @@ TEST_CASE("what a recipe of NeMo cannot mean is said at its key", "[targets]") {
 
   const planner::RunReading lora = *megatron.read_run(
       {"recipe.yaml", second("2", "1", "on", "model: {peft: {peft_scheme: lora}}\n"), 2}, 16, &model);
-  CHECK(lora.config.not_modelled == std::vector<std::string>{"LoRA"});
+  CHECK(lora.unmodelled == "LoRA");  // not refused for the memory of full training
   CHECK(lora.config.strategy.sequence_parallel);
   CHECK(std::count(lora.notes.begin(), lora.notes.end(),
                    "trainer.devices is 4, and a host has 8: predicted on all of them") == 1);
   const planner::RunReading all = *megatron.read_run(
       {"recipe.yaml", second("2", "1", "on", "model: {peft: {peft_scheme: null}}\n"), 2}, 16, &model);
-  CHECK(all.config.not_modelled.empty());
+  CHECK(all.unmodelled.empty());
 
   const planner::RunReading first = *megatron.read_run(
       {"recipe.yaml",
