@@ -25,6 +25,9 @@ namespace {
 
 using models::model_limits, models::run_limits;
 
+/// What a script can do besides, and a recipe cannot.
+constexpr const char* kOrVariable = ", or give its variable: --env NAME=VALUE";
+
 struct Bounds {
   double least = 0, most = 0;
 };
@@ -166,7 +169,7 @@ class Reader {
     if (std::none_of(faults_.begin(), faults_.end(), told))
       fault(name,
             fmt::format("{} is no {} from {} to {}", in_quotes(text(name)), kind, bounds.least, bounds.most),
-            "write a number that is, or give its variable: --env NAME=VALUE");
+            std::string("write a number that is") + kOrVariable);
     return std::nullopt;
   }
 
@@ -424,28 +427,41 @@ class Reader {
   std::vector<Diagnostic> faults_;
 };
 
-planner::RunReading recipe_reading(const planner::ConfigFile& file, const NemoRecipe& recipe, int ranks,
+planner::RunReading recipe_reading(const planner::ConfigFile& file, NemoRecipe recipe, int ranks,
                                    const models::Architecture* model) {
+  std::vector<Diagnostic> faults = recipe.faults;
   if (!recipe.states_model && model == nullptr) {
-    throw InputError({{file.name, 0, 0},
+    faults.push_back({{file.name, 0, 0},
                       "model",
                       "the recipe names its model and does not state its shape",
                       "put the model's config.json beside the file"});
+    throw InputError(std::move(faults));
   }
   try {
     planner::RunReading run = Reader(file, recipe.script, ranks, recipe.states_model ? nullptr : model).run();
+    if (!faults.empty()) throw InputError(faults);
     if (recipe.states_model && !recipe.model_name.empty()) run.architecture.name = recipe.model_name;
+    for (std::string& feature : recipe.not_modelled) run.config.not_modelled.push_back(std::move(feature));
+    run.unmodelled = recipe.unmodelled;
+    const int a_host = file.hosts > 0 ? ranks / file.hosts : 0;
+    if (recipe.devices && a_host > 0 && *recipe.devices != a_host) {
+      run.notes.push_back(fmt::format("trainer.devices is {}, and a host has {}: predicted on all of them",
+                                      *recipe.devices, a_host));
+    }
+    for (std::string& note : run.notes) note = recipe.in_keys(note);
     run.notes.emplace_back("a recipe of NeMo: predicted as Megatron-LM runs it");
-    run.config.not_modelled.insert(run.config.not_modelled.end(), recipe.not_modelled.begin(),
-                                   recipe.not_modelled.end());
     return run;
   } catch (const InputError& e) {
-    std::vector<Diagnostic> faults = e.faults();
-    for (Diagnostic& d : faults) {
-      if (const std::string key = recipe.key_of(d.key); key != d.key) {
-        d.key = key;
-        if (d.fix.find("--") != std::string::npos) d.fix = "correct it, or the keys that it goes with";
-      }
+    faults = recipe.faults;
+    for (Diagnostic d : e.faults()) {
+      d.key = recipe.key_of(d.key);
+      const auto told = [&](const Diagnostic& other) { return other.key == d.key; };
+      if (std::any_of(faults.begin(), faults.end(), told)) continue;
+      if (const std::size_t variable = d.fix.find(kOrVariable); variable != std::string::npos)
+        d.fix.erase(variable);
+      d.problem = recipe.in_keys(d.problem);
+      d.fix = recipe.in_keys(d.fix);
+      faults.push_back(std::move(d));
     }
     throw InputError(std::move(faults));
   }
@@ -462,7 +478,7 @@ MegatronArguments megatron_arguments(const planner::ConfigFile& file) {
 
 planner::RunReading megatron_reading(const planner::ConfigFile& file, int ranks,
                                      const models::Architecture* model) {
-  if (auto recipe = nemo_recipe(file)) return recipe_reading(file, *recipe, ranks, model);
+  if (auto recipe = nemo_recipe(file)) return recipe_reading(file, *std::move(recipe), ranks, model);
   return Reader(file, megatron_script(file), ranks, nullptr).run();
 }
 

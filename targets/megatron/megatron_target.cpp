@@ -373,7 +373,12 @@ class Megatron : public planner::Target {
   }
 
   std::optional<int> nodes_of(const planner::ConfigFile& file) const override {
-    if (const auto recipe = nemo_recipe(file)) return recipe->hosts;
+    if (const auto recipe = nemo_recipe(file)) {
+      std::vector<Diagnostic> faults = recipe->faults;
+      std::erase_if(faults, [](const Diagnostic& d) { return d.key != "trainer.num_nodes"; });
+      if (!faults.empty()) throw InputError(std::move(faults));
+      return recipe->hosts;
+    }
     return launched_nodes(file);
   }
 

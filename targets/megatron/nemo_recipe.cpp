@@ -1,10 +1,13 @@
 #include "targets/megatron/nemo_recipe.h"
 
-#include <cctype>
-
 #include <fmt/format.h>
 
-#include "text/diagnostic.h"
+#include <algorithm>
+#include <initializer_list>
+#include <iterator>
+#include <string_view>
+
+#include "text/log_lines.h"
 #include "topology/instance.h"
 
 namespace trnplan::targets {
@@ -72,13 +75,15 @@ constexpr Key kKeys[] = {
     {"optim.config.use_distributed_optimizer", "--use-distributed-optimizer", As::truth},
 };
 
-/// YAML 1.1 spells truths in many ways, and NeMo reads it.
-std::optional<bool> truth_of(const Node& node) {
-  std::string word = node.scalar;
-  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  if (word == "true" || word == "yes" || word == "on") return true;
-  if (word == "false" || word == "no" || word == "off") return false;
-  return std::nullopt;
+bool is_one_of(std::string_view word, std::initializer_list<const char*> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+/// As YAML 1.1 spells them.
+bool is_true(const Node& node) {
+  return is_one_of(node.scalar, {"true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON"});
+}
+bool is_false(const Node& node) {
+  return is_one_of(node.scalar, {"false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF"});
 }
 bool is_open(const Node* node) {
   return node == nullptr || node->kind != Node::Kind::scalar || node->scalar.empty() ||
@@ -95,51 +100,55 @@ class RecipeReader {
 
   NemoRecipe run() {
     for (const Key& key : kKeys) {
-      const Node* value = root_.at_path(key.key);
-      if (is_open(value)) continue;
-      r_.keys.insert_or_assign(key.flag, key.key);
+      const Node* value = stated(key.key);
+      if (value == nullptr) continue;
       if (key.as == As::value)
-        state(key.flag, *value, followed(*value));
-      else if (truth(*value, key.key) == (key.as == As::truth))
-        state(key.flag, *value);
+        state(key.flag, key.key, *value, followed(*value));
+      else if (is_truth(key.key, *value) && is_true(*value) == (key.as == As::truth))
+        state(key.flag, key.key, *value);
     }
-    if (const Node* groups = root_.at_path("model.num_query_groups"); !is_open(groups))
-      state("--group-query-attention", *groups);
+    if (const Node* groups = stated("model.num_query_groups"))
+      state("--group-query-attention", "model.num_query_groups", *groups);
     read_kinds();
+    read_modules();
     read_precision();
+    read_tuning();
+    read_hosts();
     r_.states_model = is_first(root_);
-    if (const Node* name = root_.at_path("run.name"); !is_open(name)) r_.model_name = name->scalar;
-    if (const Node* nodes = root_.at_path("trainer.num_nodes"); !is_open(nodes)) r_.hosts = hosts(*nodes);
-    for (const char* key : {"model.peft.peft_scheme", "peft.peft_scheme"}) {
-      if (const Node* scheme = root_.at_path(key); !is_open(scheme) && scheme->scalar != "none")
-        r_.not_modelled.push_back("fine-tuning of few weights (" + printable(scheme->scalar, 20) + ")");
-    }
+    if (const Node* name = stated("run.name")) r_.model_name = printable(name->scalar, 80);
     r_.script.starts_program = true;
     return std::move(r_);
   }
 
  private:
-  bool truth(const Node& node, const char* key) const {
-    if (const auto value = truth_of(node)) return *value;
-    throw InputError({node.at, key, in_quotes(node.scalar) + " is no truth", "write true or false"});
-  }
-  static int hosts(const Node& node) {
-    const auto number = whole_of(node);
-    if (number && *number >= 1 && *number <= topology::kMostNodes) return *number;
-    throw InputError(
-        {node.at, "trainer.num_nodes",
-         fmt::format("{} is no number of nodes from 1 to {}", in_quotes(node.scalar), topology::kMostNodes),
-         "write how many nodes train"});
-  }
-  /// What is neither of two words is another model.
-  void not_as(const Node& node, const char* key) {
-    r_.not_modelled.push_back(fmt::format("{}: {}", key, printable(node.scalar, 30)));
-  }
-
-  void state(const char* flag, const Node& at, std::string value = "") {
+  void state(const char* flag, const char* key, const Node& at, std::string value = "") {
     Stated& one = r_.script.flags[flag];
     one = {{}, at.at};
     if (!value.empty()) one.values.push_back(std::move(value));
+    r_.keys[flag] = key;
+  }
+
+  void fault(const char* key, const Node& at, std::string problem, std::string fix) {
+    const auto told = [&](const Diagnostic& d) { return d.key == key; };
+    if (std::none_of(r_.faults.begin(), r_.faults.end(), told))
+      r_.faults.push_back({at.at, key, std::move(problem), std::move(fix)});
+  }
+
+  /// The value of a key; nullptr where it is left open, or with a fault where it is a list or a map.
+  const Node* stated(const char* key) {
+    const Node* node = root_.at_path(key);
+    if (node != nullptr && (node->kind == Node::Kind::sequence || node->is_map())) {
+      fault(key, *node, node->is_map() ? "is a map, and no value" : "is a list, and no value",
+            "write a single value");
+    }
+    return is_open(node) ? nullptr : node;
+  }
+
+  /// With a fault where it is neither true nor false.
+  bool is_truth(const char* key, const Node& node) {
+    if (is_true(node) || is_false(node)) return true;
+    fault(key, node, in_quotes(node.scalar) + " is neither true nor false", "write true or false");
+    return false;
   }
 
   /// "${.encoder_seq_length}", or a longer path: the key of that name beside it.
@@ -154,55 +163,85 @@ class RecipeReader {
 
   /// Words that are spelled otherwise.
   void read_kinds() {
-    const auto word = [&](const char* key) {
-      const Node* node = root_.at_path(key);
-      return is_open(node) ? nullptr : node;
+    const auto lacks = [&](const char* what, const Node& node) {
+      r_.not_modelled.push_back(std::string(what) + " " + printable(node.scalar, 40));
     };
-    if (const Node* norm = word("model.normalization")) {
-      state("--normalization", *norm, norm->scalar == "rmsnorm" ? "RMSNorm" : "LayerNorm");
-      if (norm->scalar != "rmsnorm" && norm->scalar != "layernorm") not_as(*norm, "model.normalization");
+    if (const Node* norm = stated("model.normalization")) {
+      state("--normalization", "model.normalization", *norm,
+            norm->scalar == "rmsnorm" ? "RMSNorm" : "LayerNorm");
+      if (!is_one_of(norm->scalar, {"rmsnorm", "layernorm"})) lacks("normalization", *norm);
     }
-    if (const Node* act = word("model.activation")) {
+    if (const Node* act = stated("model.activation")) {
       if (act->scalar.ends_with("swiglu"))
-        state("--swiglu", *act);
-      else if (act->scalar != "gelu" && act->scalar != "fast-gelu")
-        not_as(*act, "model.activation");
+        state("--swiglu", "model.activation", *act);
+      else if (act->scalar != "gelu")
+        lacks("activation", *act);
     }
-    if (const Node* positions = word("model.position_embedding_type");
-        positions != nullptr && positions->scalar != "rope" && positions->scalar != "learned_absolute")
-      not_as(*positions, "model.position_embedding_type");
-    if (const Node* modules = root_.at_path("model.config.recompute_modules");
-        modules != nullptr && !modules->items.empty()) {
-      state("--recompute-modules", *modules);
-      for (const Node& one : modules->items)
-        r_.script.flags["--recompute-modules"].values.push_back(one.scalar);
-    }
-    if (const Node* name = word("model.optim.name");
-        name != nullptr &&
-        (name->scalar == "distributed_fused_adam" || name->scalar == "mcore_distributed_optim"))
-      state("--use-distributed-optimizer", *name);
-    if (const Node* flash = word("model.use_flash_attention");
-        flash != nullptr && truth(*flash, "model.use_flash_attention"))
-      state("--attention-backend", *flash, "flash");
-    if (const Node* several = word("strategy.num_distributed_optimizer_instances");
+    if (const Node* positions = stated("model.position_embedding_type");
+        positions != nullptr && !is_one_of(positions->scalar, {"rope", "learned_absolute"}))
+      lacks("position embedding", *positions);
+    if (const Node* name = stated("model.optim.name");
+        name != nullptr && is_one_of(name->scalar, {"distributed_fused_adam", "mcore_distributed_optim"}))
+      state("--use-distributed-optimizer", "model.optim.name", *name);
+    constexpr const char* kFlash = "model.use_flash_attention";
+    if (const Node* flash = stated(kFlash); flash != nullptr && is_truth(kFlash, *flash) && is_true(*flash))
+      state("--attention-backend", kFlash, *flash, "flash");
+    if (const Node* several = stated("strategy.num_distributed_optimizer_instances");
         several != nullptr && several->scalar != "1") {
       r_.script.notes.emplace_back(
           "strategy.num_distributed_optimizer_instances is not modelled: states are predicted as sharded "
-          "over "
-          "all replicas");
+          "over all replicas");
     }
+  }
+
+  void read_modules() {
+    constexpr const char* kModules = "model.config.recompute_modules";
+    const Node* node = root_.at_path(kModules);
+    if (node == nullptr || node->kind != Node::Kind::sequence) return;
+    state("--recompute-modules", kModules, *node);
+    for (const Node& one : node->items) r_.script.flags["--recompute-modules"].values.push_back(one.scalar);
   }
 
   void read_precision() {
     for (const char* key : {"trainer.precision", "plugins.precision"}) {
-      const Node* node = root_.at_path(key);
-      if (is_open(node)) continue;
-      if (node->scalar.starts_with("bf16")) state("--bf16", *node);
-      if (node->scalar.starts_with("16")) state("--fp16", *node);
+      const Node* node = stated(key);
+      if (node == nullptr) continue;
+      if (node->scalar.starts_with("bf16")) state("--bf16", key, *node);
+      if (node->scalar.starts_with("16")) state("--fp16", key, *node);
     }
     for (const char* key : {"model.fp8", "model.fp8_hybrid", "model.fp8_e4m3", "plugins.fp8"}) {
-      const Node* node = root_.at_path(key);
-      if (!is_open(node) && truth_of(*node) != false) state("--fp8-format", *node, "hybrid");
+      const Node* node = stated(key);
+      if (node != nullptr && !is_false(*node)) state("--fp8-format", key, *node, "hybrid");
+    }
+  }
+
+  /// Adapters train a small part of the weights. NeMo's schemes: "lora" of
+  /// aws/sagemaker-hyperpod-recipes@2631995
+  /// recipes_collection/recipes/fine-tuning/llama/checkpointless_llama3_70b_lora.yaml.
+  void read_tuning() {
+    const Node* scheme = stated("model.peft.peft_scheme");
+    if (scheme != nullptr && !is_one_of(scheme->scalar, {"none", "None"}) && !is_false(*scheme)) {
+      r_.unmodelled =
+          scheme->scalar == "lora" ? "LoRA" : "fine-tuning of a part: " + printable(scheme->scalar, 40);
+    } else if (root_.at_path("model.peft") != nullptr || stated("model.restore_from_path") != nullptr ||
+               stated("resume.restore_config.path") != nullptr) {
+      r_.script.notes.emplace_back(
+          "the run loads weights of a model first; its steps are those of pretraining");
+    }
+  }
+
+  void read_hosts() {
+    if (const Node* devices = stated("trainer.devices")) r_.devices = whole_of(*devices);
+    constexpr const char* kNodes = "trainer.num_nodes";
+    const Node* nodes = stated(kNodes);
+    if (nodes == nullptr || nodes->scalar.starts_with("${")) return;  // the launcher fills it in
+    const auto count = whole_of(*nodes);
+    if (count && *count >= 1 && *count <= topology::kMostNodes) {
+      r_.hosts = count;
+    } else {
+      fault(kNodes, *nodes,
+            fmt::format("{} is no whole number from 1 to {}", in_quotes(nodes->scalar), topology::kMostNodes),
+            "write on how many nodes it runs");
     }
   }
 
@@ -213,8 +252,27 @@ class RecipeReader {
 }  // namespace
 
 std::string NemoRecipe::key_of(const std::string& flag) const {
-  const auto found = keys.find(flag);
-  return found == keys.end() ? flag : found->second;
+  if (const auto here = keys.find(flag); here != keys.end()) return here->second;
+  // Keys of NeMo 1 stand first, those of NeMo 2 last.
+  std::string found = flag;
+  for (const Key& k : kKeys) {
+    if (flag != k.flag) continue;
+    found = k.key;
+    if (states_model) break;
+  }
+  return found;
+}
+
+std::string NemoRecipe::in_keys(const std::string& text) const {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789-";
+  std::string all;
+  std::size_t at = 0;
+  for (std::size_t flag = text.find("--"); flag != std::string::npos; flag = text.find("--", at)) {
+    const std::size_t end = std::min(text.find_first_not_of(kLetters, flag), text.size());
+    all += text.substr(at, flag - at) + key_of(text.substr(flag, end - flag));
+    at = end;
+  }
+  return all + text.substr(at);
 }
 
 bool looks_like_nemo(const Node& root) {
@@ -225,14 +283,13 @@ bool looks_like_nemo(const Node& root) {
 }
 
 std::optional<NemoRecipe> nemo_recipe(const planner::ConfigFile& file) {
-  Node root;
   try {
-    root = parse_document(file.text, file.name);
+    const Node root = parse_document(file.text, file.name);
+    if (!looks_like_nemo(root)) return std::nullopt;
+    return RecipeReader(root).run();
   } catch (const InputError&) {
     return std::nullopt;  // a script is no document
   }
-  if (!looks_like_nemo(root)) return std::nullopt;
-  return RecipeReader(root).run();
 }
 
 }  // namespace trnplan::targets

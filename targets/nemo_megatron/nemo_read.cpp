@@ -66,12 +66,12 @@ const std::vector<StartKey>& large_keys() {
   return keys;
 }
 
-/// Overrides name new keys with a plus, and YAML's truths have several spellings.
+/// Overrides name new keys with a plus, keys that may be new with two, and YAML's truths have several spellings. "~key"
+/// takes a key away: it stays under that name.
 StatedByName settled_names(const StatedByName& stated) {
   StatedByName all;
   for (const auto& [name, value] : stated) {
-    const std::size_t plus = std::min(name.find_first_not_of('+'), name.size());
-    Stated& one = all[name.substr(plus)] = value;
+    Stated& one = all[name.substr(std::min(name.find_first_not_of('+'), name.size()))] = value;
     for (std::string& word : one.values) {
       if (word == "True" || word == "TRUE") word = "true";
       if (word == "False" || word == "FALSE") word = "false";
@@ -91,6 +91,7 @@ class Reader {
  public:
   Reader(const planner::ConfigFile& file, const StatedByName& stated, int ranks)
       : settings_(stated, keys_of(stated)), values_(settings_, file.name), ranks_(ranks) {
+    note_others(stated);
     if (const std::string base = settings_.text("--config-name"); base.starts_with("megatron_gpt_config"))
       r_.config.not_modelled.emplace_back("megatron_gpt_config, the base config of GPT");
   }
@@ -106,6 +107,32 @@ class Reader {
   }
 
  private:
+  void note_others(const StatedByName& stated) {
+    std::size_t others = 0;
+    for (const auto& one : stated) {
+      const std::string& name = one.first;
+      const auto is = [&](const StartKey& k) { return name == k.name || name == std::string("~") + k.name; };
+      const bool known = std::any_of(kPlainKeys.begin(), kPlainKeys.end(), is);
+      if (known && name.starts_with('~'))
+        values_.fault(name, "takes away a key that the run needs", "state a value for it");
+      if (!known && name.find('.') != std::string::npos) ++others;
+    }
+    if (others > 0) {
+      r_.notes.push_back(fmt::format("{} other override{} nothing that is predicted, and {} not looked at",
+                                     others, others == 1 ? " decides" : "s decide",
+                                     others == 1 ? "was" : "were"));
+    }
+  }
+  double number(const char* name, double least, double most) {
+    const double value = settings_.number(name);
+    if (settings_.readable(name) && value >= least && value <= most) return value;
+    if (settings_.readable(name)) {
+      values_.fault(
+          name, fmt::format("{} is no number from {} to {}", in_quotes(settings_.text(name)), least, most),
+          "write a number that is");
+    }
+    return least;
+  }
   static bool open(const std::string& value) { return value.empty() || value == "null"; }
 
   void read_model() {
@@ -120,8 +147,8 @@ class Reader {
     a.head_dim = open(settings_.text("model.kv_channels"))
                      ? std::max(1, a.hidden / a.heads)
                      : values_.within("model.kv_channels", 1, model_limits.attention / a.heads);
-    a.rms_norm_eps = settings_.number("model.layernorm_epsilon");
-    a.rope_theta = settings_.number("model.position_freq_base");
+    a.rms_norm_eps = number("model.layernorm_epsilon", 0, 1);
+    a.rope_theta = number("model.position_freq_base", 1, model_limits.rope_theta);
     a.tied_embeddings = settings_.on("model.share_embeddings_and_output_weights");
     a.max_positions = values_.within("model.encoder_seq_length", 1, run_limits.sequence);
     if (!open(settings_.text("model.sliding_window_size")))

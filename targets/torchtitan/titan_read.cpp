@@ -160,7 +160,8 @@ class Values {
   int whole(const char* key) {
     const Number& bounds = number_named(key);
     const Node* node = root_.at_path(key);
-    if (node == nullptr) return bounds.fallback;
+    if (node == nullptr || !is(*node, key, Node::Kind::scalar, "write a whole number"))
+      return bounds.fallback;
     const auto number = number_of(*node);
     if (!number || *number < bounds.least || *number > bounds.most || *number != std::floor(*number)) {
       fault(*node, key,
@@ -173,24 +174,31 @@ class Values {
   }
   std::string text(const char* key, std::string_view fallback) const {
     const Node* node = root_.at_path(key);
-    return node == nullptr ? std::string(fallback) : node->scalar;
+    return node == nullptr || !is(*node, key, Node::Kind::scalar, "write a text") ? std::string(fallback)
+                                                                                  : node->scalar;
   }
   bool truth(const char* key) const {
     const Node* node = root_.at_path(key);
-    return node != nullptr && node->scalar == "true";
+    return node != nullptr && is(*node, key, Node::Kind::scalar, "write true or false") &&
+           node->scalar == "true";
   }
   /// A list of texts; `usual` where it is left out.
   std::vector<std::string> list(const char* key, std::span<const std::string_view> usual) const {
     const Node* node = root_.at_path(key);
     std::vector<std::string> all;
-    if (node == nullptr) {
+    const char* const fix = "write a list of texts";
+    if (node == nullptr || !is(*node, key, Node::Kind::sequence, fix)) {
       all.assign(usual.begin(), usual.end());
       return all;
     }
-    for (const Node& item : node->items) all.push_back(item.scalar);
+    for (const Node& item : node->items) {
+      if (item.kind != Node::Kind::scalar || number_of(item))
+        once(item, key, "one of the list is no text", fix);
+      all.push_back(item.scalar);
+    }
     return all;
   }
-  void fault(const Node& node, const char* key, std::string problem, std::string fix) {
+  void fault(const Node& node, const char* key, std::string problem, std::string fix) const {
     faults_.push_back({node.at, key, std::move(problem), std::move(fix)});
   }
   const Node& place(const char* key) const {
@@ -199,6 +207,21 @@ class Values {
   }
 
  private:
+  /// With a fault where it is of another kind; what is left open is of each.
+  bool is(const Node& node, const char* key, Node::Kind wanted, const char* fix) const {
+    if (node.kind == wanted || node.is_null()) return true;
+    const char* const what = node.is_map()                       ? "is a section"
+                             : node.kind == Node::Kind::sequence ? "is a list"
+                                                                 : "is no list";
+    once(node, key, what, fix);
+    return false;
+  }
+  /// Some keys are asked for twice.
+  void once(const Node& node, const char* key, const char* problem, const char* fix) const {
+    const auto told = [&](const Diagnostic& d) { return d.key == key; };
+    if (std::none_of(faults_.begin(), faults_.end(), told)) fault(node, key, problem, fix);
+  }
+
   const Node& root_;
   std::vector<Diagnostic>& faults_;
 };

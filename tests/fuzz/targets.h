@@ -19,6 +19,8 @@ void layout_table_target(const std::uint8_t* data, std::size_t size);
 void measured_csv_target(const std::uint8_t* data, std::size_t size);
 void megatron_target(const std::uint8_t* data, std::size_t size);
 void nccom_test_target(const std::uint8_t* data, std::size_t size);
+void nemo_recipe_target(const std::uint8_t* data, std::size_t size);
+void nemo_script_target(const std::uint8_t* data, std::size_t size);
 void neuron_ls_target(const std::uint8_t* data, std::size_t size);
 void node_tests_target(const std::uint8_t* data, std::size_t size);
 void nxdt_target(const std::uint8_t* data, std::size_t size);
@@ -50,6 +52,8 @@ inline constexpr Target kTargets[] = {
     {"measured_csv", measured_csv_target},
     {"megatron", megatron_target},
     {"nccom_test", nccom_test_target},
+    {"nemo_recipe", nemo_recipe_target},
+    {"nemo_script", nemo_script_target},
     {"neuron_ls", neuron_ls_target},
     {"node_tests", node_tests_target},
     {"nxdt", nxdt_target},

@@ -328,6 +328,12 @@ TEST_CASE("faults of a TOML of TorchTitan", "[targets]") {
   CHECK(contains(titan_refused("[optimizer\nlr = 1\n"), "the end of the section's name is missing"));
   CHECK(contains(titan_refused("[a.b]\nc = [1, 2\n"), "the list has no end"));
   CHECK(contains(titan_refused("[debug]\nseed = 1 2\n"), "more stands behind the value"));
+  // Values of another kind were values: predicted eagerly, or as compiled by nothing.
+  const std::string on = "[compile]\nenable = true\n";
+  CHECK(contains(titan_refused(on + "components = \"model\"\n"), "compile.components: is no list"));
+  CHECK(contains(titan_refused(on + "components = [1]\n"), "compile.components: one of the list is no text"));
+  CHECK(contains(titan_refused(on + "backend = [\"inductor\"]\n"), "compile.backend: is a list"));
+  CHECK(contains(titan_refused("[checkpoint]\nkeep_latest_k = [4]\n"), "keep_latest_k: is a list"));
 }
 
 // Python takes any indentation. Recompute was lost behind a tab, and with it memory that the run needs.

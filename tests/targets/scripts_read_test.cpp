@@ -1,5 +1,7 @@
 // Scripts of flags, read: what a flag that is not given means, what is refused, and whose script it is.
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "targets/registry.h"
 #include "tests/catch.h"
@@ -175,29 +177,79 @@ TEST_CASE("recipes of NeMo are read as Megatron-LM's arguments", "[targets]") {
                    (void)megatron.read_run({"recipe.yaml", second}, 16);
                  }),
                  "put the model's config.json beside the file"));
-  // LoRA is not predicted as training of every weight, nor another kind of model as one that is known.
-  for (const char* more : {"  peft: {peft_scheme: lora}\n", "  position_embedding_type: alibi\n"}) {
-    std::string text = first;
-    if (const std::size_t at = text.find("  position_embedding_type: rope\n");
-        std::string(more).find("position") != std::string::npos)
-      text.erase(at, std::string("  position_embedding_type: rope\n").size());
-    CHECK(megatron.read_run({"recipe.yaml", text + more}, 16)->config.not_modelled.size() == 1);
-  }
-  // Nodes that no cluster has: 0 was a division by nothing.
-  for (const char* nodes : {"0", "-4", "2000", "2000000000", "x"}) {
-    std::string text = first;
-    text.replace(text.find("num_nodes: 2"), 12, std::string("num_nodes: ") + nodes);
-    CHECK(contains(refusal_of([&] { (void)megatron.nodes_of({"recipe.yaml", text}); }), "trainer.num_nodes"));
-  }
-  CHECK(contains(refusal_of([&] {
-                   std::string text = second;
-                   text.replace(text.find("micro_batch_size: 2"), 19, "micro_batch_size: x");
-                   (void)megatron.read_run({"recipe.yaml", text}, 16, &model);
-                 }),
-                 "data.micro_batch_size"));
   // A fault has the key of the file.
   CHECK(contains(refusal_of([&] {
                    (void)megatron.read_run({"recipe.yaml", first}, 6);
                  }),
                  "model.tensor_model_parallel_size"));
+}
+
+// Catches: nodes that divide by zero or overflow, adapters that are predicted as full training, faults at keys of the other
+// NeMo, and values that silently count as another.
+TEST_CASE("what a recipe of NeMo cannot mean is said at its key", "[targets]") {
+  const planner::Target& megatron = *targets::find("megatron");
+  const models::Architecture model = test_catalog().architecture("llama3-8b");
+  const auto second = [](const std::string& nodes, const std::string& micro, const std::string& sp,
+                         const std::string& more = "") {
+    return "trainer: {num_nodes: " + nodes + ", devices: 4}\ndata: {micro_batch_size: " + micro +
+           ", global_batch_size: 64, seq_length: 2048}\nplugins: {precision: bf16-mixed}\n" +
+           "strategy: {tensor_model_parallel_size: 4, sequence_parallel: " + sp + "}\n" + more;
+  };
+  for (const char* nodes : {"0", "-4", "2000", "2000000000"}) {
+    CAPTURE(nodes);
+    const planner::ConfigFile file{"recipe.yaml", second(nodes, "1", "true")};
+    CHECK(
+        contains(refusal_of([&] { (void)megatron.nodes_of(file); }), "recipe.yaml:1:22: trainer.num_nodes"));
+    CHECK(contains(refusal_of([&] { (void)megatron.read_run(file, 16, &model); }), "trainer.num_nodes"));
+  }
+  const auto refused = [&](const std::string& text) {
+    return refusal_of([&] { (void)megatron.read_run({"recipe.yaml", text}, 16, &model); });
+  };
+  const std::string micro = refused(second("2", "x", "true"));
+  CHECK(contains(micro, "data.micro_batch_size"));
+  CHECK_FALSE(contains(micro, "--env"));
+  CHECK(contains(refused(second("2", "[1]", "true")), "data.micro_batch_size: is a list, and no value"));
+  CHECK(contains(refused(second("2", "1", "maybe")),
+                 "strategy.sequence_parallel: \"maybe\" is neither true nor false"));
+  const std::string full =
+      refused(second("2", "1", "on", "model: {config: {recompute_granularity: full}}\n"));
+  CHECK(contains(full, "model.config.recompute_method"));
+  CHECK_FALSE(contains(full, "--recompute"));
+
+  const planner::RunReading lora = *megatron.read_run(
+      {"recipe.yaml", second("2", "1", "on", "model: {peft: {peft_scheme: lora}}\n"), 2}, 16, &model);
+  CHECK(lora.unmodelled == "LoRA");  // not refused for the memory of full training
+  CHECK(lora.config.strategy.sequence_parallel);
+  CHECK(std::count(lora.notes.begin(), lora.notes.end(),
+                   "trainer.devices is 4, and a host has 8: predicted on all of them") == 1);
+  const planner::RunReading all = *megatron.read_run(
+      {"recipe.yaml", second("2", "1", "on", "model: {peft: {peft_scheme: null}}\n"), 2}, 16, &model);
+  CHECK(all.unmodelled.empty());
+
+  const planner::RunReading first = *megatron.read_run(
+      {"recipe.yaml",
+       "trainer: {num_nodes: 1, devices: 8, precision: bf16}\nmodel: {micro_batch_size: 1, "
+       "tensor_model_parallel_size: 1, encoder_seq_length: 128, max_position_embeddings: 128, num_layers: 2, "
+       "hidden_size: 64, num_attention_heads: 4, normalization: layernorm1p, activation: squared-relu, "
+       "position_embedding_type: alibi, override_vocab_size: 512}\n"},
+      8);
+  CHECK(first.config.not_modelled == std::vector<std::string>{"normalization layernorm1p",
+                                                              "activation squared-relu",
+                                                              "position embedding alibi"});
+  CHECK(first.architecture.vocabulary == 512);
+}
+
+// Catches: Hydra's "++key" that is dropped, "~key" that is ignored, and numbers that no model has.
+TEST_CASE("overrides of NeMo's fork are read as Hydra takes them", "[targets]") {
+  const std::string start = "python megatron_gpt_pretraining.py model.global_batch_size=256 ";
+  const planner::RunReading run =
+      read("nemo-megatron", start + "++model.num_layers=32 trainer.max_steps=5\n");
+  CHECK(run.architecture.layers == 32);
+  CHECK(std::count(run.notes.begin(), run.notes.end(),
+                   "1 other override decides nothing that is predicted, and was not looked at") == 1);
+  const std::string wrong =
+      refused("nemo-megatron", start + "model.layernorm_epsilon=-5 model.position_freq_base=-3\n");
+  CHECK(contains(wrong, "model.layernorm_epsilon: \"-5\" is no number from 0 to 1"));
+  CHECK(contains(wrong, "model.position_freq_base: \"-3\""));
+  CHECK(contains(refused("nemo-megatron", start + "~model.num_layers=1\n"), "takes away a key"));
 }
