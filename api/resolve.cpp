@@ -72,7 +72,7 @@ void ResolvedJob::resolve_machines(const Asked& asked, const ResolveOptions& opt
         planner::times_steps_on(type) ? profile_for(catalog_, stated, given, type, remarks) : stated);
     models::Job at = reading_.job;
     at.cluster.instance = type;
-    machine.stacks = stacks_on(catalog_, at, choice_);
+    machine.stacks = stacks_on(catalog_.searched_stacks(), at, choice_);
     if (planner::times_steps_on(type)) remark_family(catalog_, *machine.profile, type, remarks);
   }
 }

@@ -9,14 +9,10 @@ namespace trnplan::api {
 
 namespace {
 
-bool trains_there(const planner::Target* target, const models::Job& job) {
-  return target != nullptr && target->trains_on(job.cluster.instance.traits);
-}
-
 /// Software that the job states and that has no place on the machine.
 bool runs_elsewhere(const models::Job& job) {
   const planner::Target* target = targets::find(job.software.framework);
-  return target != nullptr && !trains_there(target, job);
+  return target != nullptr && !target->trains_on(job.cluster.instance.traits);
 }
 
 }  // namespace

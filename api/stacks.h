@@ -1,17 +1,17 @@
-// Stacks of software that may train a job on a machine (io/input/stacks.h), and the job as each of them trains it.
+// Stacks of software that may train a job on a machine (targets/stacks.h), and the job as each of them trains it.
 #pragma once
 
 #include <string_view>
 
-#include "io/input/stacks.h"
 #include "models/job/job.h"
 #include "models/parameters/profile.h"
+#include "targets/stacks.h"
 
 namespace trnplan::api {
 
-using io::Stack;
-using io::StackChoice;
-using io::stacks_on;
+using targets::Stack;
+using targets::StackChoice;
+using targets::stacks_on;
 
 /// The job as the stack trains it: its loop, and its software and defaults where the job states none.
 [[nodiscard]] models::Job on_stack(models::Job job, const Stack& stack, const StackChoice& choice,

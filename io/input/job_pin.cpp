@@ -8,10 +8,10 @@
 #include "io/input/framework_names.h"
 #include "io/input/job_keys.h"
 #include "io/input/job_sections.h"
-#include "io/input/stacks.h"
 #include "models/framework/framework.h"
 #include "models/job/limits.h"
 #include "targets/registry.h"
+#include "targets/stacks.h"
 
 namespace trnplan::io {
 
@@ -58,14 +58,15 @@ void read_framework(MapReader& fields, Pin& pin) {
 using Loops = std::vector<const models::Framework*>;
 
 Loops loops_of(JobDraft& d) {
-  const StackChoice choice{targets::find(d.target), d.job().pin.framework.has_value(), false};
+  const targets::StackChoice choice{targets::find(d.target), d.job().pin.framework.has_value(), false};
   std::vector<topology::Instance> machines = d.job().space.instances;
   if (machines.empty()) machines.push_back(d.job().cluster.instance);
+  const std::vector<std::string> searched = d.catalog.searched_stacks();
   Loops loops;
   for (const topology::Instance& machine : machines) {
     models::Job at = d.job();
     at.cluster.instance = machine;
-    for (const Stack& stack : stacks_on(d.catalog, at, choice)) {
+    for (const targets::Stack& stack : targets::stacks_on(searched, at, choice)) {
       models::Strategy of;
       of.framework = stack.loop;
       const models::Framework* loop = &models::framework_of(of);

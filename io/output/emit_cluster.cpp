@@ -54,10 +54,6 @@ std::string whole_nodes(const ClusterSpec& s) {
       hosts_text(s.cluster));
 }
 
-}  // namespace
-
-namespace {
-
 /// A block needs its reservation, as many nodes at least as at most, and no placement group: aws/aws-parallelcluster@451cc532
 /// cli/src/pcluster/validators (cluster_validators.py, ec2_validators.py).
 std::string capacity(bool block) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "text/parse.h"
+#include "models/job/neuron_release.h"
 
 namespace trnplan::targets {
 
@@ -15,12 +15,9 @@ namespace {
 using Number = std::pair<int, int>;
 
 Number number_of(std::string_view text) {
-  const std::size_t dot = text.find('.');
-  if (dot == std::string_view::npos) return {-1, -1};
-  const std::string_view rest = text.substr(dot + 1);
-  const auto major = parse_whole(std::string(text.substr(0, dot)));
-  const auto minor = parse_whole(std::string(rest.substr(0, rest.find('.'))));
-  return major && minor ? Number{*major, *minor} : Number{-1, -1};
+  const std::vector<int> numbers = models::release_numbers(text);
+  return numbers.size() >= 2 && numbers[0] >= 0 && numbers[1] >= 0 ? Number{numbers[0], numbers[1]}
+                                                                   : Number{-1, -1};
 }
 
 }  // namespace

@@ -103,7 +103,6 @@ models::Architecture model_of(const Size& row) {
   a.qk_norm = titan_family(row.family)->qk_norm;
   a.experts = row.experts;
   a.experts_per_token = row.top_k;
-  if (row.experts > 0) a.capacity_factor = 0;  // grouped products leave no token out
   return a;
 }
 

@@ -1,5 +1,6 @@
 // Models that TorchTitan has by name.
 #include "targets/torchtitan/titan_models.h"
+#include "models/framework/framework.h"
 #include "targets/registry.h"
 #include "tests/catch.h"
 #include "tests/faults.h"
@@ -63,7 +64,8 @@ TEST_CASE("a file is told what it trains", "[targets]") {
   CHECK(read_model("flavor = \"8B\"").architecture.layers == 32);  // llama3 where nobody says
   const planner::RunReading moe = read_model("name = \"qwen3\"\nflavor = \"30B-A3B\"");
   CHECK(moe.architecture.experts == 128);
-  CHECK(moe.architecture.capacity_factor == 0);
+  // As its training loop has it.
+  CHECK(models::capacity_factor(moe.architecture, moe.config.strategy) == 0);
   CHECK(read_model("name = \"llama3\"\nflavor = \"8B_flex\"").config.not_modelled ==
         std::vector<std::string>{"attention within documents"});
   // What is not modelled is told as what it is, and none of its keys is called unknown.

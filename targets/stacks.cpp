@@ -1,11 +1,9 @@
-#include "io/input/stacks.h"
-
-#include <string>
+#include "targets/stacks.h"
 
 #include "models/framework/framework.h"
 #include "targets/registry.h"
 
-namespace trnplan::io {
+namespace trnplan::targets {
 
 namespace {
 
@@ -22,28 +20,29 @@ std::string_view loop_of(const models::Job& job, const planner::Target* target, 
 
 }  // namespace
 
-std::vector<Stack> stacks_on(const Catalog& catalog, const models::Job& job, const StackChoice& choice) {
+std::vector<Stack> stacks_on(const std::vector<std::string>& searched, const models::Job& job,
+                             const StackChoice& choice) {
   const topology::Traits& machine = job.cluster.instance.traits;
   const auto stated = [&](const planner::Target* target) {
     return std::vector<Stack>{{target, loop_of(job, target, choice.loop_pinned), true}};
   };
   if (choice.target != nullptr) return stated(choice.target);
-  const planner::Target* own = targets::find(job.software.framework);
+  const planner::Target* own = find(job.software.framework);
   if (trains_there(own, job)) return stated(own);
   if (choice.loop_pinned || (own == nullptr && !job.software.framework.empty())) {
     const std::string_view loop = loop_of(job, nullptr, choice.loop_pinned);
-    return {{targets::that_trains(machine, loop), loop, true}};
+    return {{that_trains(machine, loop), loop, true}};
   }
   std::vector<Stack> all;
-  for (const std::string& name : catalog.searched_stacks()) {
-    const planner::Target* target = targets::find(name);
+  for (const std::string& name : searched) {
+    const planner::Target* target = find(name);
     if (trains_there(target, job)) all.push_back({target, loop_of(job, target, false), false});
   }
   if (all.empty()) {
     const std::string_view loop = models::usual_framework(machine);
-    all.push_back({targets::that_trains(machine, loop), loop, false});
+    all.push_back({that_trains(machine, loop), loop, false});
   }
   return all;
 }
 
-}  // namespace trnplan::io
+}  // namespace trnplan::targets

@@ -2,14 +2,14 @@
 // through api/stacks.h every command.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "io/catalog/catalog.h"
 #include "models/job/job.h"
 #include "planner/plan/target.h"
 
-namespace trnplan::io {
+namespace trnplan::targets {
 
 /// A stack on one machine: the training loop that it runs, and the target that writes its config.
 struct Stack {
@@ -26,8 +26,8 @@ struct StackChoice {
 };
 
 /// The stacks to search on the machine of `job`, at least one: --target's; that of software.framework where its target
-/// trains there; the one that runs the pinned loop; else those of the catalogue (searched_stacks) that train there.
-[[nodiscard]] std::vector<Stack> stacks_on(const Catalog& catalog, const models::Job& job,
+/// trains there; the one that runs the pinned loop; else those of `searched` (the catalogue's searched_stacks) that train there.
+[[nodiscard]] std::vector<Stack> stacks_on(const std::vector<std::string>& searched, const models::Job& job,
                                            const StackChoice& choice);
 
-}  // namespace trnplan::io
+}  // namespace trnplan::targets

@@ -1,0 +1,15 @@
+// The keys of a TOML of TorchTitan.
+#pragma once
+
+#include <vector>
+
+#include "text/diagnostic.h"
+#include "text/document.h"
+
+namespace trnplan::targets {
+
+/// A fault for each section and key that v0.2.2 does not know, which it refuses. Of a module of a person's own
+/// (job.custom_config_module) nobody knows what it adds, so then no key is unknown.
+void check_titan_keys(const Node& root, std::vector<Diagnostic>& faults);
+
+}  // namespace trnplan::targets
